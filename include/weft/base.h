@@ -1,0 +1,77 @@
+/* weft/base.h: status codes, the last error, versions, allocator and log hooks. */
+#ifndef WEFT_BASE_H
+#define WEFT_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define WEFT_API __declspec(dllexport)
+#elif defined(__GNUC__)
+#define WEFT_API __attribute__((visibility("default")))
+#else
+#define WEFT_API
+#endif
+
+#define WEFT_VERSION_MAJOR 0
+#define WEFT_VERSION_MINOR 1
+#define WEFT_VERSION_PATCH 0
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Every call that can fail returns one of these; weft_last_error() then says in one line what failed and where. */
+typedef enum weft_status {
+    WEFT_OK = 0,
+    WEFT_ERROR_ARGUMENT,      /* NULL, out of range, or options that contradict each other */
+    WEFT_ERROR_SHAPE,         /* shapes that do not fit the op, zero-size or overflowing dimensions */
+    WEFT_ERROR_DTYPE,         /* an op does not take this dtype */
+    WEFT_ERROR_STATE,         /* right call, wrong time */
+    WEFT_ERROR_MEMORY,        /* the host allocator returned NULL */
+    WEFT_ERROR_DEVICE_MEMORY, /* the device has too little memory */
+    WEFT_ERROR_MEMORY_LIMIT,  /* the context's memory_limit would be exceeded; nothing was allocated */
+    WEFT_ERROR_NO_DEVICE,     /* no OpenCL platform, or no device fits the selector */
+    WEFT_ERROR_OPENCL,        /* an OpenCL call failed; the line has the error's name */
+    WEFT_ERROR_BUILD,         /* a kernel did not compile; the line has the head of the build log */
+    WEFT_ERROR_FILE,          /* a file could not be opened, read or written */
+    WEFT_ERROR_FORMAT,        /* a file's content is not what its kind demands */
+    WEFT_ERROR_NOT_FINITE,    /* the loss became NaN or infinite */
+    WEFT_ERROR_CANCELLED,     /* cancelled by the program */
+    WEFT_ERROR_UNSUPPORTED,   /* this build or this device cannot do it */
+    WEFT_ERROR_INTERNAL       /* a defect in Weft: please report it */
+} weft_status;
+
+/* The code's name, for example "WEFT_ERROR_SHAPE"; "unknown status" for a number that is none. */
+WEFT_API const char *weft_status_name(weft_status status);
+
+/* This thread's last error as one line; "" when there was none. Valid until this thread's next failing call. */
+WEFT_API const char *weft_last_error(void);
+
+/* "0.1.0" */
+WEFT_API const char *weft_version(void);
+
+/* What the library was built with, for example "clblast=yes". */
+WEFT_API const char *weft_build_options(void);
+
+/* Host memory hooks. All three functions or none; they may be called from several threads at once. */
+typedef struct weft_allocator {
+    void *(*allocate)(void *user, size_t bytes); /* NULL when out of memory */
+    void *(*reallocate)(void *user, void *block, size_t bytes);
+    void (*release)(void *user, void *block); /* block may be NULL */
+    void *user;
+} weft_allocator;
+
+typedef enum weft_log_level { WEFT_LOG_DEBUG, WEFT_LOG_INFO, WEFT_LOG_WARNING } weft_log_level;
+
+/* Receives one line without a newline. May be called from any thread that uses the context. */
+typedef void (*weft_log_function)(void *user, weft_log_level level, const char *line);
+
+/* Receives the progress of long work (compiling kernels): done of total items, and what. */
+typedef void (*weft_progress_function)(void *user, size_t done, size_t total, const char *what);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,39 @@
+/* What differs between operating systems: files, clock, threads, environment.
+ *
+ * Threads: wi_thread runs one function to its end and must be joined; wi_mutex and wi_condition are plain. */
+#ifndef WI_PLATFORM_H
+#define WI_PLATFORM_H
+
+#include "base/memory.h"
+#include <pthread.h>
+
+/* Reads a whole file. *data is NUL-terminated after *bytes bytes; release it with wi_release. */
+weft_status wi_file_read(const weft_allocator *allocator, const char *path, char **data, size_t *bytes);
+/* Writes to a temporary beside path, fsyncs, renames: path has the old content or the new, never a part. */
+weft_status wi_file_write_atomic(const char *path, const void *data, size_t bytes);
+/* The same in pieces: begin, any number of appends, then commit or abandon (which removes the temporary). */
+typedef struct wi_file_writer wi_file_writer;
+weft_status wi_file_writer_begin(wi_file_writer **writer, const weft_allocator *allocator, const char *path);
+weft_status wi_file_writer_append(wi_file_writer *writer, const void *data, size_t bytes);
+weft_status wi_file_writer_commit(wi_file_writer *writer); /* frees the writer, whatever it returns */
+void wi_file_writer_abandon(wi_file_writer *writer);       /* NULL is fine */
+bool wi_file_exists(const char *path);
+/* mkdir -p. */
+weft_status wi_directory_create(const char *path);
+
+double wi_clock_seconds(void); /* monotonic */
+
+/* NULL when unset or empty. */
+const char *wi_environment(const char *name);
+
+typedef pthread_mutex_t wi_mutex;
+typedef pthread_cond_t wi_condition;
+typedef struct wi_thread {
+    pthread_t handle;
+    bool running;
+} wi_thread;
+
+weft_status wi_thread_start(wi_thread *thread, void *(*function)(void *), void *argument);
+void wi_thread_join(wi_thread *thread); /* a thread that never started is fine */
+
+#endif

@@ -1,0 +1,40 @@
+/* The last error of a thread, and how errors travel.
+ *
+ * The lowest function that notices a failure writes the line with WI_FAIL and returns its code; everyone above
+ * passes the code up with WI_TRY and adds nothing. The line is thread-local. */
+#ifndef WI_STATUS_H
+#define WI_STATUS_H
+
+#include <weft/base.h>
+
+#if defined(__GNUC__)
+#define WI_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#else
+#define WI_PRINTF(format, first)
+#endif
+
+/* Records the line (newlines become spaces, cut at about 2,000 bytes) and returns status. */
+weft_status wi_fail(weft_status status, const char *format, ...) WI_PRINTF(2, 3);
+
+/* Keeps an error line beyond later calls: a copy in buffer (capacity bytes), and back. */
+void wi_error_save(char *buffer, size_t capacity);
+void wi_error_restore(const char *line);
+
+#define WI_FAIL(code, ...) return wi_fail(code, __VA_ARGS__)
+#define WI_TRY(call)                                                                                         \
+    do {                                                                                                     \
+        weft_status wi_try_status_ = (call);                                                                 \
+        if (wi_try_status_ != WEFT_OK) return wi_try_status_;                                                \
+    } while (0)
+/* For functions with cleanup: needs a variable `weft_status status` and a label `done`. */
+#define WI_TRY_DONE(call)                                                                                    \
+    do {                                                                                                     \
+        if ((status = (call)) != WEFT_OK) goto done;                                                         \
+    } while (0)
+#define WI_FAIL_DONE(code, ...)                                                                              \
+    do {                                                                                                     \
+        status = wi_fail(code, __VA_ARGS__);                                                                 \
+        goto done;                                                                                           \
+    } while (0)
+
+#endif

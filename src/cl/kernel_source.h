@@ -1,0 +1,20 @@
+/* The kernel files embedded in the library; WEFT_KERNEL_DIR replaces them file by file for kernel work. */
+#ifndef WI_KERNEL_SOURCE_H
+#define WI_KERNEL_SOURCE_H
+
+#include "base/memory.h"
+
+typedef struct wi_kernel_file {
+    const char *name; /* "gemm_cpu.cl" */
+    const char *text;
+    size_t bytes;
+} wi_kernel_file;
+
+/* Generated at build time; ends with a row of NULLs. */
+extern const wi_kernel_file wi_kernel_files[];
+
+/* Appends the text of a kernel file, from WEFT_KERNEL_DIR when that is set and has it.
+ * Unknown name: WEFT_ERROR_INTERNAL. */
+weft_status wi_kernel_source_append(wi_text *source, const char *name);
+
+#endif

@@ -1,0 +1,21 @@
+/* A prepared launch: a kernel of its own with its arguments set, and its sizes. A step walks over these. */
+#ifndef WI_LAUNCH_H
+#define WI_LAUNCH_H
+
+#include "cl/context.h"
+
+typedef struct wi_launch {
+    cl_kernel kernel;   /* owned */
+    cl_uint dimensions; /* 1 to 3 */
+    size_t global[3];   /* a multiple of local */
+    size_t local[3];    /* local[0] == 0: the driver chooses */
+    const char *name;   /* for errors and descriptions; borrowed */
+} wi_launch;
+
+/* Enqueues without waiting. */
+weft_status wi_launch_run(const wi_launch *launch, weft_context *context);
+void wi_launch_clear(wi_launch *launch);
+weft_status wi_queue_finish(weft_context *context);
+weft_status wi_queue_flush(weft_context *context);
+
+#endif
