@@ -1,7 +1,7 @@
 /* The last error of a thread, and how errors travel.
  *
- * The lowest function that notices a failure writes the line with WI_FAIL and returns its code; everyone above
- * passes the code up with WI_TRY and adds nothing. The line is thread-local. */
+ * The lowest function that notices a failure writes the line with WI_FAIL and returns its code; everyone
+ * above passes the code up with WI_TRY and adds nothing. The line is thread-local. */
 #ifndef WI_STATUS_H
 #define WI_STATUS_H
 
