@@ -67,6 +67,11 @@ struct op_case {
 #define LIST(...) .list = {__VA_ARGS__, WEFT_END}
 #define ALL_AXES  .list = {WEFT_END}
 
+/* CASE("last axis", softmax, INPUTS(F32(-4, 4, 3, 17)), .axis = -1) takes build_softmax and reference_softmax. */
+#define CASE(text, function, ...)                                                                            \
+    {.name = text, .build = build_##function, .reference = reference_##function, __VA_ARGS__}
+#define INPUTS(...) .inputs = {__VA_ARGS__}
+
 /* The cases of one op. */
 typedef struct op_cases {
     const char *op; /* as in the op table; each case's graph must hold a node of this op. NULL: any */
