@@ -109,7 +109,7 @@ static things make_things(void) {
     ROW(add_null, weft_add(t.x, NULL), ARGUMENT, "add", "1", "NULL")                                         \
     ROW(matmul_null, weft_matmul(NULL, t.x), ARGUMENT, "matmul", "0", "NULL")                                \
     ROW(where_null, weft_where(t.mask, NULL, t.x), ARGUMENT, "where", "NULL")                                \
-    ROW(concat_none, weft_concat((weft_tensor *const[]){t.x}, 0, 0), ARGUMENT, "concat", "0")                \
+    ROW(concat_null, weft_concat((weft_tensor *const[]){t.x, NULL}, 2, 0), ARGUMENT, "concat", "NULL")       \
     ROW(dropout_one, weft_dropout(t.x, 1), ARGUMENT, "dropout", "1")                                         \
     ROW(dropout_nan, weft_dropout(t.x, NAN), ARGUMENT, "dropout")                            \
     ROW(assign_input, weft_assign(t.x, t.x), ARGUMENT, "assign", "input")                                    \
@@ -161,6 +161,7 @@ static void test_null_flows(void **state) {
     assert_null(weft_reshape(NULL, 3));
     assert_null(weft_number(NULL, 1));
     assert_null(weft_concat(NULL, 2, 0));
+    assert_null(weft_concat((weft_tensor *const[]){NULL}, 0, 0));
     assert_null(weft_gradient(NULL, NULL));
     assert_null(weft_assign(NULL, NULL));
     assert_null(weft_input(NULL, "x", WEFT_F32));
