@@ -3,8 +3,8 @@
  * A node (weft_tensor) is never changed after it was made, and equal nodes are made once: the same op on the
  * same inputs with the same attributes is the same pointer. So a backward rule may write down an expression
  * that the forward pass has already, and shares it. */
-#ifndef WI_GRAPH_H
-#define WI_GRAPH_H
+#ifndef WI_NODES_H
+#define WI_NODES_H
 
 #include "cl/buffer.h"
 #include "graph/dtype.h"
