@@ -1,5 +1,6 @@
 # Writes OUTPUT, a C file that holds every kernel file named in INPUTS as a byte array, so that the library
-# needs no file beside it at run time. Bytes are written as character constants, which fit a char whatever its sign. Usage: cmake -DOUTPUT=... -DINPUTS=a.cl;b.cl -P embed_kernels.cmake
+# needs no file beside it at run time. Bytes are character constants, which fit a char whatever its sign.
+# Usage: cmake -DOUTPUT=... -DINPUTS=a.cl;b.cl -P embed_kernels.cmake
 set(arrays "")
 set(rows "")
 foreach(input IN LISTS INPUTS)
