@@ -260,10 +260,13 @@ static void objects_that_do_not_fit_are_refused(void **state) {
             WEFT_ERROR_ARGUMENT, "out of order");
         clReleaseCommandQueue(loose);
     }
+    /* Rusticl 22.3 has no sub-devices and crashes when it is asked for some */
+    cl_uint most = 0;
+    clGetDeviceInfo(own.device, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof most, &most, NULL);
     const cl_device_partition_property single[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
     cl_device_id parts[256];
     cl_uint count = 0;
-    if (clCreateSubDevices(own.device, single, 256, parts, &count) == CL_SUCCESS) {
+    if (most > 1 && clCreateSubDevices(own.device, single, 256, parts, &count) == CL_SUCCESS) {
         assert_fails(weft_context_create(&context, OPTIONS(.cl_context = own.cl, .cl_device = parts[0])),
             WEFT_ERROR_ARGUMENT, "cl_device is not of cl_context");
         for (cl_uint i = 0; i < count; i++) clReleaseDevice(parts[i]);
@@ -277,6 +280,7 @@ static void *use_a_context(void *status) {
     weft_status *const result = status;
     *result = weft_context_create(&context, OPTIONS());
     for (int i = 0; i < 20 && *result == WEFT_OK; i++) *result = small_program_use(context, "-D OF_A_THREAD");
+    if (*result != WEFT_OK) print_error("%s\n", weft_last_error());
     weft_context_release(context);
     return NULL;
 }
@@ -284,7 +288,13 @@ static void *use_a_context(void *status) {
 static void contexts_of_two_threads_do_not_meet(void **state) {
     wi_thread threads[2] = {0};
     weft_status results[2] = {WEFT_ERROR_INTERNAL, WEFT_ERROR_INTERNAL};
+    weft_context *context = NULL;
     (void)state;
+    assert_ok(weft_context_create(&context, OPTIONS()));
+    const bool oclgrind = strcmp(weft_context_device(context)->platform, "Oclgrind") == 0;
+    weft_context_release(context);
+    if (oclgrind)
+        skip(); /* 21.10 computes wrong numbers when two threads run kernels, with or without Weft */
     for (int i = 0; i < 2; i++) assert_ok(wi_thread_start(&threads[i], use_a_context, &results[i]));
     for (int i = 0; i < 2; i++) wi_thread_join(&threads[i]);
     assert_int_equal(results[0], WEFT_OK);

@@ -147,6 +147,9 @@ static void a_binary_that_the_driver_refuses_is_rebuilt(void **state) {
     static const char junk[] = "this is no program for any device";
     save_small(*state, path);
     weft_context *const context = open_logged(*state, NULL);
+    const bool rusticl = strcmp(weft_context_device(context)->platform, "rusticl") == 0;
+    if (rusticl) weft_context_release(context);
+    if (rusticl) skip(); /* 22.3 aborts the process when a binary is not its own */
     const wi_cache_key key = wi_disk_cache_key(context, SMALL_SOURCE,
         context->caps.device_class == WEFT_CLASS_CPU ? "-cl-std=CL1.2 -D WEFT_LANES=16"
                                                      : "-cl-std=CL1.2 -D WEFT_LANES=1");
