@@ -1,5 +1,6 @@
 /* Opening contexts: options, classes, an embedder's objects, lack of memory, threads. */
 #include "cl/context.h"
+#include "cl/device_list.h"
 #include "cl/quirks.h"
 #include "support/checks.h"
 #include "support/scratch.h"
@@ -260,19 +261,47 @@ static void objects_that_do_not_fit_are_refused(void **state) {
             WEFT_ERROR_ARGUMENT, "out of order");
         clReleaseCommandQueue(loose);
     }
-    /* Rusticl 22.3 has no sub-devices and crashes when it is asked for some */
-    cl_uint most = 0;
-    clGetDeviceInfo(own.device, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof most, &most, NULL);
-    const cl_device_partition_property single[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
-    cl_device_id parts[256];
-    cl_uint count = 0;
-    if (most > 1 && clCreateSubDevices(own.device, single, 256, parts, &count) == CL_SUCCESS) {
-        assert_fails(weft_context_create(&context, OPTIONS(.cl_context = own.cl, .cl_device = parts[0])),
+    wi_device_list list;
+    assert_ok(wi_device_list_read(&list, NULL));
+    for (size_t i = 0; i < list.count; i++) { /* where the machine has a second device */
+        if (list.entries[i].device == own.device) continue;
+        assert_fails(
+            weft_context_create(&context, OPTIONS(.cl_context = own.cl, .cl_device = list.entries[i].device)),
             WEFT_ERROR_ARGUMENT, "cl_device is not of cl_context");
-        for (cl_uint i = 0; i < count; i++) clReleaseDevice(parts[i]);
     }
+    wi_device_list_clear(&list);
     close_embedder(&own);
     close_embedder(&other);
+}
+
+static void one_of_several_devices_is_used(void **state) {
+    const cl_device_partition_property single[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+    embedder own;
+    cl_device_id parts[256];
+    cl_uint most = 0, count = 0;
+    cl_int error = CL_SUCCESS;
+    (void)state;
+    open_embedder(&own);
+    /* Rusticl 22.3 has no sub-devices and crashes when it is asked for some */
+    clGetDeviceInfo(own.device, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof most, &most, NULL);
+    if (most > 1 && clCreateSubDevices(own.device, single, 256, parts, &count) == CL_SUCCESS && count > 1) {
+        char *const fresh = scratch_make();
+        cl_context both = clCreateContext(NULL, 2, parts, NULL, NULL, &error);
+        assert_int_equal(error, CL_SUCCESS);
+        for (size_t loaded = 0; loaded < 2; loaded++) {
+            weft_context *context = NULL;
+            assert_ok(weft_context_create(
+                &context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = fresh,
+                              .cl_context = both, .cl_device = parts[1]}));
+            assert_ok(small_program_use(context, NULL));
+            assert_int_equal(wi_programs_stats(context)->loaded, loaded);
+            weft_context_release(context);
+        }
+        clReleaseContext(both);
+        scratch_remove(fresh);
+    }
+    for (cl_uint i = 0; i < count; i++) clReleaseDevice(parts[i]);
+    close_embedder(&own);
 }
 
 static void *use_a_context(void *status) {
@@ -313,6 +342,7 @@ int main(void) {
         cmocka_unit_test(an_embedder_s_objects_are_used_and_given_back),
         cmocka_unit_test(an_embedder_s_objects_outlive_it),
         cmocka_unit_test(objects_that_do_not_fit_are_refused),
+        cmocka_unit_test(one_of_several_devices_is_used),
         cmocka_unit_test(contexts_of_two_threads_do_not_meet),
     };
     return cmocka_run_group_tests(tests, make_cache, remove_cache);
