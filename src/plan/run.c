@@ -42,16 +42,22 @@ static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch) {
     return wi_launch_run(&launch->launch, plan->context);
 }
 
+/* Some drivers compile at the first launch, so binaries are complete once the first run is over; fetching them may take
+ * a second, so it waits for the second run. A plan that runs once leaves it to the context's end. */
+static weft_status save_binaries(weft_plan *plan) {
+    WI_TRY(wi_queue_finish(plan->context));
+    wi_programs_save(plan->context);
+    return WEFT_OK;
+}
+
 weft_status weft_plan_run(weft_plan *plan) {
     if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_run: plan is NULL");
     plan->graph->updates += plan->assigns;
     plan->graph->draws += plan->draws;
+    if (plan->run_count == 1) WI_TRY(save_binaries(plan));
+    plan->run_count++;
     for (size_t i = 0; i < plan->launch_count; i++) WI_TRY(run_launch(plan, &plan->launches[i]));
-    WI_TRY(wi_queue_flush(plan->context));
-    if (plan->run_count++ > 0) return WEFT_OK;
-    WI_TRY(wi_queue_finish(plan->context)); /* now the binaries are complete */
-    wi_programs_save(plan->context);
-    return WEFT_OK;
+    return wi_queue_flush(plan->context);
 }
 
 weft_status weft_plan_wait(weft_plan *plan) {
