@@ -33,19 +33,24 @@
 #endif
 /* Most rows and most panels of 32 columns of a work-item's block. */
 #ifndef WEFT_GEMM_STRIP
-#define WEFT_GEMM_STRIP 260
+#define WEFT_GEMM_STRIP 520
 #endif
 #ifndef WEFT_GEMM_PANELS
-#define WEFT_GEMM_PANELS 4
+#define WEFT_GEMM_PANELS 8
 #endif
 /* Room for a tile of A in either layout: rows a line apart modulo the cache's way, or k-major. */
 #define WEFT_GEMM_PITCH (WEFT_GEMM_DEPTH + 16)
 
+#define WEFT_UNROLL4 __attribute__((opencl_unroll_hint(4)))
 #define WEFT_UNROLL __attribute__((opencl_unroll_hint))
+
+/* Sixteen floats at any address: one instruction, where vload16 is several on some compilers. */
+typedef float16 weft_gemm_vector __attribute__((aligned(4)));
+#define WEFT_GEMM_AT(p) (*(__global const weft_gemm_vector *)(p))
 
 /* The first `lanes` (1 to 16) elements at p, zeros after them; reads nothing past them. */
 float16 weft_gemm_load(__global const float *p, int lanes) {
-    if (lanes >= 16) return vload16(0, p);
+    if (lanes >= 16) return WEFT_GEMM_AT(p);
     float16 value = 0.0f;
     int at = 0;
     if (lanes & 8) {
@@ -81,7 +86,7 @@ float16 weft_gemm_load(__global const float *p, int lanes) {
 
 void weft_gemm_store(__global float *p, float16 value, int lanes) {
     if (lanes >= 16) {
-        vstore16(value, 0, p);
+        *(__global weft_gemm_vector *)p = value;
         return;
     }
     float8 rest = value.lo;
@@ -145,8 +150,8 @@ void weft_gemm_pack_transposed(float16 *panel, __global const float *b, int dept
 void weft_gemm_pack_b(float16 *panel, __global const float *b, int depth, int columns, long b_row, long b_column) {
     if (b_column == 1 && columns >= 32) {
         for (int p = 0; p < depth; ++p) {
-            panel[2 * p] = vload16(0, b + p * b_row);
-            panel[2 * p + 1] = vload16(1, b + p * b_row);
+            panel[2 * p] = WEFT_GEMM_AT(b + p * b_row);
+            panel[2 * p + 1] = WEFT_GEMM_AT(b + p * b_row + 16);
         }
     } else if (b_column == 1) {
         for (int p = 0; p < depth; ++p) {
@@ -167,26 +172,27 @@ void weft_gemm_pack_b(float16 *panel, __global const float *b, int depth, int co
 /* A[0..rows)[0..depth) -> tile[r * PITCH + p]. */
 void weft_gemm_copy_rows(float *tile, __global const float *a, int rows, int depth, long a_row) {
     for (int r = 0; r < rows; ++r) {
-        for (int p = 0; p < depth; p += 16) {
-            const float16 v = weft_gemm_load(a + r * a_row + p, depth - p);
-            vstore16(v, 0, tile + r * WEFT_GEMM_PITCH + p);
-        }
+        float16 *to = (float16 *)(tile + r * WEFT_GEMM_PITCH);
+        __global const float *from = a + r * a_row;
+        const int whole = depth / 16;
+        WEFT_UNROLL4 for (int v = 0; v < whole; ++v) to[v] = WEFT_GEMM_AT(from + 16 * v);
+        if (depth % 16) to[whole] = weft_gemm_load(from + 16 * whole, depth % 16);
     }
 }
 
-/* The same, k-major: tile[p * 16 + r]. */
+/* The same, k-major: tile[p * ROWS + r]. A store spills into the next step's place, which is written after it. */
 void weft_gemm_copy_columns(float *tile, __global const float *a, int rows, int depth, long a_row, long a_column) {
     if (a_row == 1) {
-        for (int p = 0; p < depth; ++p) vstore16(weft_gemm_load(a + p * a_column, rows), p, tile);
+        for (int p = 0; p < depth; ++p) *(weft_gemm_vector *)(tile + p * WEFT_GEMM_ROWS) = weft_gemm_load(a + p * a_column, rows);
     } else {
         for (int p = 0; p < depth; ++p) {
-            for (int r = 0; r < rows; ++r) tile[p * 16 + r] = a[r * a_row + p * a_column];
+            for (int r = 0; r < rows; ++r) tile[p * WEFT_GEMM_ROWS + r] = a[r * a_row + p * a_column];
         }
     }
 }
 
 /* sum[r][0..1] (+)= tile · panel. The strides of the tile are constants at each call. */
-inline void weft_gemm_tile(float16 *sum, const float *tile, const float16 *panel, int depth, bool first,
+__attribute__((always_inline)) inline void weft_gemm_tile(float16 *sum, const float *tile, const float16 *panel, int depth, bool first,
     const int row_stride, const int depth_stride) {
     float16 acc[WEFT_GEMM_ROWS][2];
     WEFT_UNROLL for (int r = 0; r < WEFT_GEMM_ROWS; ++r) {
@@ -228,11 +234,24 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
     b += b_offset + batch * b_batch;
     float16 panels[WEFT_GEMM_PANELS * 2 * WEFT_GEMM_DEPTH];
     float16 sums[WEFT_GEMM_STRIP * 2 * WEFT_GEMM_PANELS];
-    float tile[WEFT_GEMM_ROWS * WEFT_GEMM_PITCH + 4 * WEFT_GEMM_DEPTH];
+    float16 tile_room[WEFT_GEMM_ROWS * WEFT_GEMM_PITCH / 16];
+    float *tile = (float *)tile_room;
     for (int start = 0; start < k; start += most_depth) {
         const int depth = min(most_depth, k - start);
         const bool last = start + depth == k;
-        for (int j = left, i = 0; j < right; j += 32, ++i)
+        int packed = 0;
+        if (b_column == 1) {
+            packed = (right - left) / 32;
+            for (int p = 0; p < depth; ++p) {
+                __global const float *bb = b + (start + p) * b_row + left;
+                float16 *to = panels + 2 * p;
+                WEFT_UNROLL4 for (int i = 0; i < packed; ++i) {
+                    to[i * 2 * WEFT_GEMM_DEPTH] = WEFT_GEMM_AT(bb + 32 * i);
+                    to[i * 2 * WEFT_GEMM_DEPTH + 1] = WEFT_GEMM_AT(bb + 32 * i + 16);
+                }
+            }
+        }
+        for (int j = left + 32 * packed, i = packed; j < right; j += 32, ++i)
             weft_gemm_pack_b(panels + i * 2 * WEFT_GEMM_DEPTH, b + start * b_row + j * b_column, depth,
                 min(32, right - j), b_row, b_column);
         for (int row = top; row < bottom; row += WEFT_GEMM_ROWS) {
@@ -248,7 +267,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
                 if (a_column == 1)
                     weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, WEFT_GEMM_PITCH, 1);
                 else
-                    weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, 1, 16);
+                    weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, 1, WEFT_GEMM_ROWS);
             }
             if (!last) continue;
             for (int r = 0; r < rows; ++r) {
