@@ -22,7 +22,8 @@
 extern "C" {
 #endif
 
-/* Every call that can fail returns one of these; weft_last_error() then says in one line what failed and where. */
+/* Every call that can fail returns one of these; weft_last_error() then says in one line what failed and
+ * where. */
 typedef enum weft_status {
     WEFT_OK = 0,
     WEFT_ERROR_ARGUMENT,      /* NULL, out of range, or options that contradict each other */
@@ -46,7 +47,8 @@ typedef enum weft_status {
 /* The code's name, for example "WEFT_ERROR_SHAPE"; "unknown status" for a number that is none. */
 WEFT_API const char *weft_status_name(weft_status status);
 
-/* This thread's last error as one line; "" when there was none. Valid until this thread's next failing call. */
+/* This thread's last error as one line; "" when there was none. Valid until this thread's next failing call.
+ */
 WEFT_API const char *weft_last_error(void);
 
 /* "0.1.0" */

@@ -13,13 +13,13 @@ extern "C" {
 typedef enum weft_device_class { WEFT_CLASS_CPU, WEFT_CLASS_GPU } weft_device_class;
 
 typedef struct weft_device_info {
-    char selector[16];     /* "platform:device", for example "0:1" */
+    char selector[16]; /* "platform:device", for example "0:1" */
     char name[128];
     char platform[128];
     char vendor[128];
-    char driver[128];      /* the driver's version */
-    char opencl[128];      /* CL_DEVICE_VERSION */
-    bool is_gpu;           /* CL_DEVICE_TYPE_GPU; neither this nor is_cpu: an accelerator */
+    char driver[128]; /* the driver's version */
+    char opencl[128]; /* CL_DEVICE_VERSION */
+    bool is_gpu;      /* CL_DEVICE_TYPE_GPU; neither this nor is_cpu: an accelerator */
     bool is_cpu;
     weft_device_class device_class;
     uint32_t compute_units;

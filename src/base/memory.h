@@ -10,7 +10,7 @@
 /* Zeroed memory; NULL with WEFT_ERROR_MEMORY recorded when there is none. */
 void *wi_allocate(const weft_allocator *allocator, size_t bytes);
 void *wi_allocate_array(const weft_allocator *allocator, size_t count, size_t size); /* overflow checked */
-void *wi_reallocate(const weft_allocator *allocator, void *block, size_t bytes);     /* growth is not zeroed */
+void *wi_reallocate(const weft_allocator *allocator, void *block, size_t bytes); /* growth is not zeroed */
 void wi_release(const weft_allocator *allocator, void *block);
 char *wi_copy_string(const weft_allocator *allocator, const char *text);
 
@@ -26,7 +26,8 @@ void *wi_arena_take(wi_arena *arena, size_t bytes);
 char *wi_arena_string(wi_arena *arena, const char *text);
 void wi_arena_clear(wi_arena *arena); /* frees everything; the arena may be used again */
 
-/* A growing, always NUL-terminated string. After a failed append `failed` stays set; check it once at the end. */
+/* A growing, always NUL-terminated string. After a failed append `failed` stays set; check it once at the
+ * end. */
 typedef struct wi_text {
     const weft_allocator *allocator;
     char *data; /* NULL until the first append */
@@ -40,7 +41,7 @@ void wi_text_append_bytes(wi_text *text, const char *bytes, size_t length);
 void wi_text_clear(wi_text *text);
 
 /* Grows *items (of item_size bytes) so that it holds at least count; doubles. */
-weft_status wi_grow(const weft_allocator *allocator, void **items, size_t *capacity, size_t count,
-    size_t item_size);
+weft_status wi_grow(
+    const weft_allocator *allocator, void **items, size_t *capacity, size_t count, size_t item_size);
 
 #endif

@@ -1,16 +1,16 @@
 /* The last error of a thread, and how errors travel.
  *
- * The lowest function that notices a failure writes the line with WI_FAIL and returns its code; everyone above
- * passes the code up with WI_TRY and adds nothing. The line is thread-local. */
+ * The lowest function that notices a failure writes the line with WI_FAIL and returns its code; everyone
+ * above passes the code up with WI_TRY and adds nothing. The line is thread-local. */
 #ifndef WI_STATUS_H
 #define WI_STATUS_H
 
 #include <weft/base.h>
 
 #if defined(__GNUC__)
-#define WI_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define WI_PRINTF(position, first) __attribute__((format(printf, position, first)))
 #else
-#define WI_PRINTF(format, first)
+#define WI_PRINTF(position, first)
 #endif
 
 /* Records the line (newlines become spaces, cut at about 2,000 bytes) and returns status. */

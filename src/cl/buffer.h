@@ -1,7 +1,7 @@
 /* Device memory of a context: a pool of cl_mem, the hard limit, and the count of bytes held.
  *
- * A released buffer goes back to the pool and may be handed out again for the same or a somewhat smaller size;
- * the pool is emptied when a request would else fail or exceed the limit. */
+ * A released buffer goes back to the pool and may be handed out again for the same or a somewhat smaller
+ * size; the pool is emptied when a request would else fail or exceed the limit. */
 #ifndef WI_BUFFER_H
 #define WI_BUFFER_H
 
@@ -19,7 +19,8 @@ void wi_buffer_release(wi_buffer *buffer, weft_context *context); /* a zeroed bu
 /* Refuses, before anything is allocated, what would not fit; `what` begins the line. */
 weft_status wi_buffer_check_limit(weft_context *context, size_t bytes, const char *what);
 /* Blocking copies; offsets in bytes. */
-weft_status wi_buffer_write(weft_context *context, cl_mem memory, size_t offset, const void *data, size_t bytes);
+weft_status wi_buffer_write(
+    weft_context *context, cl_mem memory, size_t offset, const void *data, size_t bytes);
 weft_status wi_buffer_read(weft_context *context, cl_mem memory, size_t offset, void *data, size_t bytes);
 weft_status wi_buffer_fill_zero(weft_context *context, cl_mem memory, size_t offset, size_t bytes);
 

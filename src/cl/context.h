@@ -1,7 +1,7 @@
 /* A context: one device, its capabilities and quirks, an in-order queue, device memory, compiled programs.
  *
- * One thread at a time may use a context and what was made from it (retain, release and weft_context_memory may
- * be called from any). The fields are read by the layers above; only src/cl writes them. */
+ * One thread at a time may use a context and what was made from it (retain, release and weft_context_memory
+ * may be called from any). The fields are read by the layers above; only src/cl writes them. */
 #ifndef WI_CONTEXT_H
 #define WI_CONTEXT_H
 
@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/platform.h"
 #include <CL/cl.h>
+#include <stdatomic.h>
 #include <weft/device.h>
 
 /* What the device can do. Where drivers lie, it was found by compiling and running a kernel. */
@@ -23,9 +24,9 @@ typedef struct wi_capabilities {
     cl_ulong global_memory;      /* bytes */
     bool fp16;                   /* half arithmetic: probed, not believed */
     bool fp64;
-    bool local_memory_is_real;   /* CL_LOCAL: false where local memory lies in global memory */
-    bool can_build;              /* the trivial probe kernel was compiled, run, and gave the right numbers */
-    unsigned quirks;             /* WI_QUIRK_ bits, see quirks.h */
+    bool local_memory_is_real; /* CL_LOCAL: false where local memory lies in global memory */
+    bool can_build;            /* the trivial probe kernel was compiled, run, and gave the right numbers */
+    unsigned quirks;           /* WI_QUIRK_ bits, see quirks.h */
 } wi_capabilities;
 
 struct weft_context {
@@ -40,14 +41,17 @@ struct weft_context {
     cl_context cl;
     cl_device_id device;
     cl_command_queue queue; /* in order */
+    struct wi_disk_cache *disk;
+    struct wi_tuning *tuning;
     struct wi_program_cache *programs;
     struct wi_buffer_pool *buffers;
     struct weft_graph *graph; /* the default graph, made on demand by src/graph; released first */
     void (*graph_release)(struct weft_graph *graph);
-    int references; /* atomic */
+    atomic_int references;
 };
 
-/* For src/graph: a reference that does not count towards the default graph's cycle is the caller's business. */
+/* For src/graph: a reference that does not count towards the default graph's cycle is the caller's business.
+ */
 
 /* "CL_OUT_OF_RESOURCES" for -5. */
 const char *wi_cl_error_name(cl_int error);

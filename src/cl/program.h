@@ -1,9 +1,9 @@
 /* Compiled programs: memory cache in front of disk cache in front of the compiler.
  *
  * Key: hash (XXH3 128) of source, options, device name, driver, platform, Weft version. Disk entries carry a
- * magic, the key and a checksum; they are written to a temporary name and renamed; a damaged or foreign entry is
- * rebuilt; a failed build is remembered in memory and on disk with its log. A full or read-only disk is a logged
- * warning, never an error. Several processes may share one folder. */
+ * magic, the key and a checksum; they are written to a temporary name and renamed; a damaged or foreign entry
+ * is rebuilt; a failed build is remembered in memory and on disk with its log. A full or read-only disk is a
+ * logged warning, never an error. Several processes may share one folder. */
 #ifndef WI_PROGRAM_H
 #define WI_PROGRAM_H
 
@@ -18,10 +18,11 @@ typedef struct wi_program_stats {
 
 /* The program for source + options ("" or NULL: none beyond the defaults). On WEFT_ERROR_BUILD the line holds
  * `what`, and the head of the log; the whole log goes to the log callback. */
-weft_status wi_program_get(wi_program **program, weft_context *context, const char *what, const char *source,
-    const char *options);
+weft_status wi_program_get(
+    wi_program **program, weft_context *context, const char *what, const char *source, const char *options);
 /* A kernel object of its own, arguments unset; the caller releases it. */
-weft_status wi_program_kernel(cl_kernel *kernel, weft_context *context, wi_program *program, const char *name);
+weft_status wi_program_kernel(
+    cl_kernel *kernel, weft_context *context, wi_program *program, const char *name);
 /* To be called once the program's kernels ran: some drivers compile as late as that. Saves the binaries that
  * are not on disk yet. */
 void wi_programs_save(weft_context *context);

@@ -1,14 +1,16 @@
-/* Known faults of drivers, as a table of (platform part, device part, driver part) and what to do about them. */
+/* Known faults of drivers, as a table of (platform part, device part, driver part) and what to do about them.
+ */
 #ifndef WI_QUIRKS_H
 #define WI_QUIRKS_H
 
 #include "cl/context.h"
 
 enum {
-    WI_QUIRK_POCL_LOOPVEC = 1 << 0,   /* barrier kernels miscompile in PoCL's loopvec mode: prefer work-groups of known size */
-    WI_QUIRK_QUARTER_ALLOC = 1 << 1,  /* reports a quarter of memory as largest allocation, gives more */
-    WI_QUIRK_BINARY_LATE = 1 << 2,    /* program binary is complete only after the kernels ran */
-    WI_QUIRK_NO_CLBLAST = 1 << 3,     /* CLBlast takes far too long to build here */
+    WI_QUIRK_POCL_LOOPVEC =
+        1 << 0, /* barrier kernels miscompile in PoCL's loopvec mode: prefer work-groups of known size */
+    WI_QUIRK_QUARTER_ALLOC = 1 << 1, /* reports a quarter of memory as largest allocation, gives more */
+    WI_QUIRK_BINARY_LATE = 1 << 2,   /* program binary is complete only after the kernels ran */
+    WI_QUIRK_NO_CLBLAST = 1 << 3,    /* CLBlast takes far too long to build here */
 };
 
 unsigned wi_quirks_find(const weft_device_info *info);

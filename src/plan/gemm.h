@@ -1,18 +1,18 @@
 /* Matrix products: the list of implementations, and what each asks the plan to launch.
  *
  * A product is C[b] = A[b] · B[b], A (m, k), B (k, n), any strides. What happens to a finished element of C
- * (scale, bias, activation, where it is stored) is the epilogue: generated code that the plan hands to the kernel
- * template as macros.
+ * (scale, bias, activation, where it is stored) is the epilogue: generated code that the plan hands to the
+ * kernel template as macros.
  *
  * A template file (cl_kernels/gemm_*.cl) is text that may stand several times in one program. Before each
  * inclusion the plan defines:
  *   WEFT_NAME(suffix)                    the kernel's name, unique in the program
- *   WEFT_EPILOGUE_PARAMETERS             kernel parameters that follow the template's own: empty, or beginning with a comma
- *   WEFT_STORE(acc, batch, row, column, lanes)
- *       a statement that finishes and stores. cpu: acc is a float16 of which lanes (1 to 16) are valid, for the
- *       columns column .. column + lanes - 1; gpu: acc is a float and lanes is 1. batch, row, column, lanes are int.
- * and undefines them afterwards. Without the definitions the file compiles by itself with a plain store
- * (parameters __global float *c, long c_batch, long c_row; column stride 1).
+ *   WEFT_EPILOGUE_PARAMETERS             kernel parameters that follow the template's own: empty, or
+ * beginning with a comma WEFT_STORE(acc, batch, row, column, lanes) a statement that finishes and stores.
+ * cpu: acc is a float16 of which lanes (1 to 16) are valid, for the columns column .. column + lanes - 1;
+ * gpu: acc is a float and lanes is 1. batch, row, column, lanes are int. and undefines them afterwards.
+ * Without the definitions the file compiles by itself with a plain store (parameters __global float *c, long
+ * c_batch, long c_row; column stride 1).
  */
 #ifndef WI_GEMM_H
 #define WI_GEMM_H
@@ -21,7 +21,8 @@
 
 typedef struct wi_gemm_shape {
     int64_t batch, m, n, k;
-    int64_t a_batch, a_row, a_column; /* strides in elements: A[b][i][p] = a[b*a_batch + i*a_row + p*a_column] */
+    int64_t a_batch, a_row,
+        a_column; /* strides in elements: A[b][i][p] = a[b*a_batch + i*a_row + p*a_column] */
     int64_t b_batch, b_row, b_column; /* B[b][p][j] = b[b*b_batch + p*b_row + j*b_column] */
 } wi_gemm_shape;
 
@@ -29,7 +30,8 @@ typedef struct wi_gemm_shape {
 typedef enum wi_gemm_argument_kind {
     WI_GEMM_A,       /* two kernel arguments: __global const float *a, long a_offset (elements) */
     WI_GEMM_B,       /* likewise for B */
-    WI_GEMM_SCRATCH, /* likewise: __global float *scratch, long offset; `number` is added to the offset (elements) */
+    WI_GEMM_SCRATCH, /* likewise: __global float *scratch, long offset; `number` is added to the offset
+                        (elements) */
     WI_GEMM_INT,     /* one: int */
     WI_GEMM_LONG,    /* one: long */
 } wi_gemm_argument_kind;
@@ -40,8 +42,8 @@ typedef struct wi_gemm_argument {
 } wi_gemm_argument;
 
 typedef struct wi_gemm_launch {
-    const char *suffix;  /* the kernel is WEFT_NAME(suffix) of the template */
-    bool has_epilogue;   /* takes the epilogue's parameters after its own */
+    const char *suffix; /* the kernel is WEFT_NAME(suffix) of the template */
+    bool has_epilogue;  /* takes the epilogue's parameters after its own */
     cl_uint dimensions;
     size_t global[3], local[3];
     wi_gemm_argument arguments[24];
@@ -56,10 +58,12 @@ typedef struct wi_gemm_launches {
 
 typedef struct wi_gemm_implementation {
     const char *name; /* "cpu_packed" */
-    const char *file; /* "gemm_cpu.cl"; NULL: no kernel of ours, `run` is used and there is no fused epilogue */
+    const char
+        *file; /* "gemm_cpu.cl"; NULL: no kernel of ours, `run` is used and there is no fused epilogue */
     bool (*accepts)(const weft_context *context, const wi_gemm_shape *shape);
     /* Fills *launches for this shape; called once when a plan is made. */
-    weft_status (*prepare)(const weft_context *context, const wi_gemm_shape *shape, wi_gemm_launches *launches);
+    weft_status (*prepare)(
+        const weft_context *context, const wi_gemm_shape *shape, wi_gemm_launches *launches);
     /* For library implementations: enqueues C = A·B, C (batch, m, n) contiguous at c_offset (elements). */
     weft_status (*run)(weft_context *context, const wi_gemm_shape *shape, cl_mem a, size_t a_offset, cl_mem b,
         size_t b_offset, cl_mem c, size_t c_offset);
@@ -68,10 +72,10 @@ typedef struct wi_gemm_implementation {
 /* Best first, the portable one last; ends with NULL. */
 extern const wi_gemm_implementation *const wi_gemm_implementations[];
 
-/* The implementation for a shape: the first that accepts it; where CLBlast and a kernel of ours both accept it,
- * the one that was measured faster on this device (measured once, kept in the tuning database).
+/* The implementation for a shape: the first that accepts it; where CLBlast and a kernel of ours both accept
+ * it, the one that was measured faster on this device (measured once, kept in the tuning database).
  * $WEFT_GEMM forces one by name. */
-weft_status wi_gemm_select(const wi_gemm_implementation **implementation, weft_context *context,
-    const wi_gemm_shape *shape);
+weft_status wi_gemm_select(
+    const wi_gemm_implementation **implementation, weft_context *context, const wi_gemm_shape *shape);
 
 #endif

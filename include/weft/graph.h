@@ -1,0 +1,139 @@
+/* weft/graph.h: networks as graphs of symbolic tensors.
+ *
+ * Expressions return a borrowed tensor that the graph owns. An error makes the result NULL, NULL flows
+ * through every later expression, and the graph keeps the first error: weft_graph_status() and every later
+ * call that returns a weft_status report it. A tensor has no numbers of its own; a plan (plan.h) computes it.
+ *
+ * One thread at a time may work on a graph. */
+#ifndef WEFT_GRAPH_H
+#define WEFT_GRAPH_H
+
+#include <weft/device.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weft_graph weft_graph;
+typedef struct weft_tensor weft_tensor;
+
+/* f32 and i32 are computed with; the others are stored, and cast (weft_cast) to be computed with. */
+typedef enum weft_dtype { WEFT_F32, WEFT_I32, WEFT_F16, WEFT_BF16, WEFT_I64, WEFT_U8, WEFT_BOOL } weft_dtype;
+
+WEFT_API const char *weft_dtype_name(weft_dtype dtype); /* "f32" */
+WEFT_API size_t weft_dtype_size(weft_dtype dtype);      /* bytes an element */
+
+#define WEFT_MAX_RANK 8
+/* A dimension that is the batch size: not part of the network, given when a plan is made.
+ * WEFT_BATCH * k is a dimension of k times the batch size, as reshaping makes them. */
+#define WEFT_BATCH ((int64_t)-1)
+/* Ends a list of dimensions or axes; the macros below add it. */
+#define WEFT_END INT64_MIN
+
+/* ---- graphs ---- */
+WEFT_API weft_status weft_graph_create(weft_graph **graph, weft_context *context);
+WEFT_API weft_graph *weft_graph_retain(weft_graph *graph);
+WEFT_API void weft_graph_release(weft_graph *graph); /* NULL is fine */
+/* The context's own graph, borrowed; NULL (with the error recorded) when out of memory. */
+WEFT_API weft_graph *weft_context_graph(weft_context *context);
+WEFT_API weft_context *weft_graph_context(const weft_graph *graph); /* borrowed */
+/* The first error among the graph's expressions, WEFT_OK when there was none. */
+WEFT_API weft_status weft_graph_status(weft_graph *graph);
+
+/* ---- leaves ---- */
+
+/* How a parameter begins. Fans follow PyTorch: of a shape (out, in, k...), fan_in = in·k, fan_out = out·k. */
+typedef enum weft_initialiser_kind {
+    WEFT_INIT_CONSTANT,       /* a */
+    WEFT_INIT_UNIFORM,        /* U(a, b) */
+    WEFT_INIT_NORMAL,         /* N(mean a, standard deviation b) */
+    WEFT_INIT_GLOROT_UNIFORM, /* U(±a·sqrt(6 / (fan_in + fan_out))); Glorot and Bengio 2010 */
+    WEFT_INIT_GLOROT_NORMAL,  /* N(0, a·sqrt(2 / (fan_in + fan_out))) */
+    WEFT_INIT_HE_UNIFORM,     /* U(±a·sqrt(3 / fan_in)); He et al. 2015, a = sqrt(2) for relu */
+    WEFT_INIT_HE_NORMAL       /* N(0, a / sqrt(fan_in)) */
+} weft_initialiser_kind;
+
+typedef struct weft_initialiser {
+    weft_initialiser_kind kind;
+    float a, b;
+} weft_initialiser;
+
+/* A tensor that the caller fills before each run: shape (batch, dims...).  weft_input(g, "image", WEFT_F32,
+ * 1, 8, 8) */
+#define weft_input(...) WEFT_TAKE_INPUT_(__VA_ARGS__, WEFT_8_ENDS_)
+/* The same with all dimensions given: WEFT_BATCH may stand anywhere or nowhere. */
+WEFT_API weft_tensor *weft_input_shape(
+    weft_graph *graph, const char *name, weft_dtype dtype, int rank, const int64_t *dims);
+
+/* A trainable f32 tensor that lives in the graph from plan to plan.
+ * weft_parameter(g, "w", weft_glorot_uniform(), 10, 64) */
+#define weft_parameter(...) WEFT_TAKE_PARAMETER_(__VA_ARGS__, WEFT_8_ENDS_)
+WEFT_API weft_tensor *weft_parameter_shape(
+    weft_graph *graph, const char *name, weft_initialiser initialiser, int rank, const int64_t *dims);
+
+/* A tensor that lives in the graph and is not trained (running statistics, optimizer state, tables); f32 or
+ * i32. */
+WEFT_API weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dtype,
+    weft_initialiser initialiser, int rank, const int64_t *dims);
+
+/* A rank-0 constant; stretches to any shape by broadcasting. f32, i32 or bool. */
+WEFT_API weft_tensor *weft_constant(weft_graph *graph, weft_dtype dtype, double value);
+/* A constant of x's graph and dtype: weft_mul(x, weft_number(x, 0.5)). */
+WEFT_API weft_tensor *weft_number(weft_tensor *x, double value);
+/* A rank-0 f32 whose value may be changed between runs without replanning (a learning rate). */
+WEFT_API weft_tensor *weft_scalar(weft_graph *graph, const char *name, float value);
+WEFT_API weft_status weft_scalar_set(weft_tensor *scalar, float value);
+WEFT_API weft_status weft_scalar_get(const weft_tensor *scalar, float *value);
+/* An array of the caller's numbers (copied), of any dtype: like a state without a name. */
+WEFT_API weft_tensor *weft_array(
+    weft_graph *graph, weft_dtype dtype, const void *data, int rank, const int64_t *dims);
+
+/* ---- gradients and effects ---- */
+
+/* d loss / d wrt, of wrt's shape. loss: f32, one element (any rank). Builds the backward nodes. */
+WEFT_API weft_tensor *weft_gradient(weft_tensor *loss, weft_tensor *wrt);
+/* The same for many at once. Errors leave every gradients[i] NULL. */
+WEFT_API weft_status weft_gradients(
+    weft_tensor *loss, weft_tensor *const *wrt, size_t count, weft_tensor **gradients);
+/* variable ← value when a plan that has this node among its outputs runs; same shape and dtype. Every other
+ * node of that run sees the old value. */
+WEFT_API weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value);
+/* Passes x on; no gradient flows back. */
+WEFT_API weft_tensor *weft_stop_gradient(weft_tensor *x);
+
+/* ---- looking at tensors ---- */
+WEFT_API weft_graph *weft_tensor_graph(const weft_tensor *tensor);
+WEFT_API weft_dtype weft_tensor_dtype(const weft_tensor *tensor);
+WEFT_API int weft_tensor_rank(const weft_tensor *tensor); /* -1 for NULL */
+WEFT_API int64_t weft_tensor_dimension(
+    const weft_tensor *tensor, int axis);                         /* axis may be negative; 0 if none */
+WEFT_API const char *weft_tensor_name(const weft_tensor *tensor); /* "" when it has none */
+
+/* ---- parameters and states: what lives in the graph ---- */
+WEFT_API size_t weft_graph_parameter_count(const weft_graph *graph);
+WEFT_API weft_tensor *weft_graph_parameter(const weft_graph *graph, size_t index); /* in order of creation */
+WEFT_API size_t weft_graph_state_count(const weft_graph *graph);
+WEFT_API weft_tensor *weft_graph_state(const weft_graph *graph, size_t index);
+/* The first parameter or state of that name; NULL without an error when there is none. */
+WEFT_API weft_tensor *weft_graph_find(const weft_graph *graph, const char *name);
+/* Between host and device, whole, row-major; bytes must be the tensor's exact size. Waits for the device. */
+WEFT_API weft_status weft_tensor_read(weft_tensor *variable, void *data, size_t bytes);
+WEFT_API weft_status weft_tensor_write(weft_tensor *variable, const void *data, size_t bytes);
+
+/* ---- behind the macros ---- */
+WEFT_API weft_tensor *weft_input_dims(weft_graph *graph, const char *name, weft_dtype dtype, int64_t d0,
+    int64_t d1, int64_t d2, int64_t d3, int64_t d4, int64_t d5, int64_t d6);
+WEFT_API weft_tensor *weft_parameter_dims(weft_graph *graph, const char *name, weft_initialiser initialiser,
+    int64_t d0, int64_t d1, int64_t d2, int64_t d3, int64_t d4, int64_t d5, int64_t d6, int64_t d7);
+#define WEFT_8_ENDS_              WEFT_END, WEFT_END, WEFT_END, WEFT_END, WEFT_END, WEFT_END, WEFT_END, WEFT_END, WEFT_END
+#define WEFT_TAKE_INPUT_(...)     WEFT_TAKE_INPUT_DIMS_(__VA_ARGS__)
+#define WEFT_TAKE_PARAMETER_(...) WEFT_TAKE_PARAMETER_DIMS_(__VA_ARGS__)
+#define WEFT_TAKE_INPUT_DIMS_(graph, name, dtype, a, b, c, d, e, f, g, ...)                                  \
+    weft_input_dims(graph, name, dtype, a, b, c, d, e, f, g)
+#define WEFT_TAKE_PARAMETER_DIMS_(graph, name, initialiser, a, b, c, d, e, f, g, h, ...)                     \
+    weft_parameter_dims(graph, name, initialiser, a, b, c, d, e, f, g, h)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

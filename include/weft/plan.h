@@ -1,0 +1,77 @@
+/* weft/plan.h: from a graph to launches, and running them.
+ *
+ * A plan computes chosen tensors of a graph at one batch size. Making it compiles (or loads) the kernels and
+ * allocates all memory; running it is a walk over prepared launches that allocates nothing. Plans of one
+ * graph share its parameters and states. A further batch size costs planning, not compiling. */
+#ifndef WEFT_PLAN_H
+#define WEFT_PLAN_H
+
+#include <weft/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weft_plan weft_plan;
+
+typedef struct weft_plan_options {
+    size_t struct_size;
+    int64_t batch;       /* default 1 */
+    bool inference;      /* default false: dropout drops */
+    size_t memory_limit; /* bytes the plan may allocate; 0: only the context's limit holds */
+} weft_plan_options;
+#define WEFT_PLAN_OPTIONS_INIT .struct_size = sizeof(weft_plan_options)
+
+/* outputs: tensors to be read after a run, and assignments to be done in it. Refused before anything is
+ * allocated when memory would not suffice (WEFT_ERROR_MEMORY_LIMIT, with the figures). */
+WEFT_API weft_status weft_plan_create(
+    weft_plan **plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options);
+WEFT_API weft_plan *weft_plan_retain(weft_plan *plan);
+WEFT_API void weft_plan_release(weft_plan *plan); /* NULL is fine */
+
+/* Whole tensors, row-major, exact size in bytes. write: copied before it returns; i32 labels of a
+ * cross-entropy are checked by the trainer, not here. read: waits for the device. */
+WEFT_API weft_status weft_plan_write(weft_plan *plan, weft_tensor *input, const void *data, size_t bytes);
+WEFT_API weft_status weft_plan_read(weft_plan *plan, weft_tensor *output, void *data, size_t bytes);
+/* The same without waiting: data must stay valid until weft_plan_wait. */
+WEFT_API weft_status weft_plan_write_async(
+    weft_plan *plan, weft_tensor *input, const void *data, size_t bytes);
+WEFT_API weft_status weft_plan_read_async(weft_plan *plan, weft_tensor *output, void *data, size_t bytes);
+/* Uses the embedder's own device memory (retained) as an input from now on; offset in bytes, a multiple of
+ * the element size. NULL goes back to the plan's own. */
+WEFT_API weft_status weft_plan_bind(
+    weft_plan *plan, weft_tensor *input, struct _cl_mem *memory, size_t offset);
+/* The memory that holds an output, for use on the same queue; borrowed. offset in bytes. */
+WEFT_API weft_status weft_plan_memory(
+    weft_plan *plan, weft_tensor *output, struct _cl_mem **memory, size_t *offset);
+
+/* Enqueues one step and does not wait. */
+WEFT_API weft_status weft_plan_run(weft_plan *plan);
+/* Waits until everything enqueued is done. */
+WEFT_API weft_status weft_plan_wait(weft_plan *plan);
+
+typedef struct weft_plan_info {
+    int64_t batch;
+    size_t steps;          /* fused steps */
+    size_t launches;       /* kernels (and library calls) a run */
+    size_t kernels;        /* distinct kernels */
+    size_t conversions;    /* steps that only move data into another layout */
+    double flops;          /* floating-point operations a run: 2·m·n·k a product, 1 an elementwise op */
+    double bytes_moved;    /* read + written by the launches, caches not counted */
+    size_t arena_bytes;    /* intermediates */
+    size_t io_bytes;       /* inputs */
+    size_t variable_bytes; /* parameters and states of the graph, shared among its plans */
+    size_t total_bytes;    /* what this plan allocates itself: arena + io, to the byte */
+} weft_plan_info;
+WEFT_API weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info);
+
+typedef enum weft_format { WEFT_FORMAT_TEXT, WEFT_FORMAT_JSON } weft_format;
+/* Writes a NUL-terminated description (cut at capacity) and its whole length without the NUL, as snprintf
+ * does: buffer may be NULL with capacity 0 to ask for the length. */
+WEFT_API weft_status weft_plan_describe(
+    const weft_plan *plan, weft_format format, char *buffer, size_t capacity, size_t *length);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

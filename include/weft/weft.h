@@ -1,0 +1,14 @@
+/* weft/weft.h: all of Weft. */
+#ifndef WEFT_WEFT_H
+#define WEFT_WEFT_H
+
+#include <weft/base.h>
+#include <weft/device.h>
+#include <weft/graph.h>
+#include <weft/io.h>
+#include <weft/nn.h>
+#include <weft/ops.h>
+#include <weft/plan.h>
+#include <weft/train.h>
+
+#endif
