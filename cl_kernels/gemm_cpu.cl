@@ -1,4 +1,4 @@
-/* gemm_cpu.cl: C[b] = A[b] · B[b] for devices whose work-item is a core with wide vectors.
+/* gemm_cpu.cl: C[b] = A[b] * B[b] for devices whose work-item is a core with wide vectors.
  *
  *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
  *
@@ -191,7 +191,7 @@ void weft_gemm_copy_columns(float *tile, __global const float *a, int rows, int 
     }
 }
 
-/* sum[r][0..1] (+)= tile · panel. The strides of the tile are constants at each call. */
+/* sum[r][0..1] (+)= tile * panel. The strides of the tile are constants at each call. */
 __attribute__((always_inline)) inline void weft_gemm_tile(float16 *sum, const float *tile, const float16 *panel, int depth, bool first,
     const int row_stride, const int depth_stride) {
     float16 acc[WEFT_GEMM_ROWS][2];
