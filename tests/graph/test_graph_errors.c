@@ -1,5 +1,5 @@
 /* Every wrong expression is the graph's first error, in one line that names the op and the shapes; NULL flows on. */
-#include "support/test_context.h"
+#include "support/fixture.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Casts between all dtypes, bit for bit against the tests' own conversions, alone and inside fused expressions. */
-#include "support/test_context.h"
+#include "support/fixture.h"
 
 #include "ops/covered_ops.h"
-#include "support/test_dtype.h"
+#include "support/dtype_values.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

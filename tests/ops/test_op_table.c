@@ -1,5 +1,5 @@
 /* Every op of the library's table has a test, and every test an op. */
-#include "support/test_context.h"
+#include "support/fixture.h"
 
 #include "ops/covered_ops.h"
 #include "ops/op_table.h"

@@ -1,6 +1,6 @@
 /* Random numbers: Philox4x32-10 against its published vectors, and the device's numbers against the host's, element by
  * element; so both kernel classes and all devices agree, as each agrees with the host. */
-#include "support/test_context.h"
+#include "support/fixture.h"
 
 #include "base/philox.h"
 #include "ops/covered_ops.h"
@@ -49,7 +49,7 @@ enum { SEED = 123456789, MOST = 100000 };
 
 static size_t draw_count(void) { return test_reduced() ? 70 : MOST; }
 
-/* A graph in a context of its own: its first random node has stream 0, its first run is run 0. */
+/* A graph in a context of its own: its first random node has stream 0, its first run is run 1. */
 typedef struct draw {
     weft_context *context;
     weft_graph *graph;

@@ -11,8 +11,8 @@
 #define TEST_OP_CASE_H
 
 #include "support/reference.h"
-#include "support/test_context.h"
-#include "support/test_dtype.h"
+#include "support/fixture.h"
+#include "support/dtype_values.h"
 
 /* How an input reaches the op: as it is, or as a view that makes its memory strided. */
 typedef enum op_view {

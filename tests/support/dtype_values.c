@@ -1,5 +1,5 @@
-/* Numbers in the memory of every dtype: see test_dtype.h. */
-#include "support/test_dtype.h"
+/* Numbers in the memory of every dtype: see dtype_values.h. */
+#include "support/dtype_values.h"
 
 #include <assert.h>
 #include <math.h>

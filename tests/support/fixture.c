@@ -1,5 +1,5 @@
-/* The context of a test program: see test_context.h. */
-#include "support/test_context.h"
+/* The context of a test program: see fixture.h. */
+#include "support/fixture.h"
 
 #include "cl/context.h"
 #include <stdio.h>

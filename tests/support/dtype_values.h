@@ -1,6 +1,6 @@
 /* Numbers in the memory of every dtype, from and to float64: written for the tests, apart from the library. */
-#ifndef TEST_DTYPE_H
-#define TEST_DTYPE_H
+#ifndef TEST_DTYPE_VALUES_H
+#define TEST_DTYPE_VALUES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* What every test of this library begins with: a context, assertions that print the error line, numbers.
  *
  * Include this first: cmocka.h needs the headers before it in this order. */
-#ifndef TEST_CONTEXT_H
-#define TEST_CONTEXT_H
+#ifndef TEST_FIXTURE_H
+#define TEST_FIXTURE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
