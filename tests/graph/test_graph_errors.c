@@ -1,31 +1,33 @@
-/* Every wrong expression is the graph's first error, in one line that names the op and the shapes; NULL flows on. */
+/* Every wrong expression is the graph's first error, in one line that names the op and the shapes; NULL flows
+ * on. */
 #include "support/fixture.h"
 
 #include <math.h>
 #include <string.h>
 
+static const weft_initialiser zeros = {WEFT_INIT_CONSTANT, 0, 0};
+
 /* The tensors that the bad uses below are made of. */
 typedef struct things {
     weft_graph *graph;
-    weft_tensor *x;      /* f32 (batch, 3, 4) */
-    weft_tensor *row;    /* f32 (5) */
-    weft_tensor *number; /* f32 () */
-    weft_tensor *labels; /* i32 (batch) */
-    weft_tensor *mask;   /* bool (3, 4) */
-    weft_tensor *half;   /* f16 (3, 4) */
+    weft_tensor *x;        /* f32 (batch, 3, 4) */
+    weft_tensor *row;      /* f32 (5) */
+    weft_tensor *number;   /* f32 () */
+    weft_tensor *labels;   /* i32 (batch) */
+    weft_tensor *mask;     /* bool (3, 4) */
+    weft_tensor *half;     /* f16 (3, 4) */
     weft_tensor *weight;   /* parameter (4, 5) */
     weft_tensor *weight_t; /* (5, 4) */
 } things;
 
 static things make_things(void) {
     weft_graph *const g = test_graph();
-    weft_tensor *const weight = weft_parameter(g, "weight", weft_zeros(), 4, 5);
+    weft_tensor *const weight = weft_parameter(g, "weight", zeros, 4, 5);
     const things t = {g, weft_input(g, "x", WEFT_F32, 3, 4),
         weft_input_shape(g, "row", WEFT_F32, 1, (const int64_t[]){5}),
         weft_input_shape(g, "number", WEFT_F32, 0, NULL), weft_input(g, "labels", WEFT_I32),
         weft_input_shape(g, "mask", WEFT_BOOL, 2, (const int64_t[]){3, 4}),
-        weft_input_shape(g, "half", WEFT_F16, 2, (const int64_t[]){3, 4}),
-        weight, weft_transpose(weight)};
+        weft_input_shape(g, "half", WEFT_F16, 2, (const int64_t[]){3, 4}), weight, weft_transpose(weight)};
     assert_weft_ok(weft_graph_status(g));
     return t;
 }
@@ -80,8 +82,8 @@ static things make_things(void) {
     ROW(input_negative, INPUT(INT64_MIN + 1), SHAPE, "input")                                                \
     ROW(input_rank, INPUT(1, 1, 1, 1, 1, 1, 1, 1, 1), SHAPE, "bad", "9")                                     \
     ROW(expand_overflow, weft_expand(t.number, 2, (const int64_t[]){HUGE_DIM, HUGE_DIM}), SHAPE, "expand")   \
-    ROW(parameter_batch, weft_parameter(t.graph, "p", weft_zeros(), WEFT_BATCH), SHAPE, "'p'")               \
-    ROW(parameter_zero, weft_parameter(t.graph, "p", weft_zeros(), 0), SHAPE, "parameter", "0")              \
+    ROW(parameter_batch, weft_parameter(t.graph, "p", zeros, WEFT_BATCH), SHAPE, "'p'")                      \
+    ROW(parameter_zero, weft_parameter(t.graph, "p", zeros, 0), SHAPE, "parameter", "0")                     \
     ROW(input_no_dims, weft_input_shape(t.graph, "bad", WEFT_F32, 2, NULL), SHAPE, "bad")
 
 #define DTYPES(ROW)                                                                                          \
@@ -101,7 +103,7 @@ static things make_things(void) {
     ROW(cast_dtype, weft_cast(t.x, (weft_dtype)77), DTYPE, "cast", "77")                                     \
     ROW(input_dtype, weft_input(t.graph, "bad", (weft_dtype)-1, 3), DTYPE, "bad")                            \
     ROW(constant_dtype, weft_constant(t.graph, WEFT_F16, 1), DTYPE, "constant", "f16")                       \
-    ROW(state_dtype, weft_state_shape(t.graph, "s", WEFT_F16, weft_zeros(), 0, NULL), DTYPE, "'s'", "f16")   \
+    ROW(state_dtype, weft_state_shape(t.graph, "s", WEFT_F16, zeros, 0, NULL), DTYPE, "'s'", "f16")          \
     ROW(gradient_dtype, weft_gradient(weft_sum(t.labels), t.weight), DTYPE, "i32")                           \
     ROW(gradient_wrt, weft_gradient(weft_sum(t.x), t.labels), DTYPE, "i32")
 
@@ -111,11 +113,11 @@ static things make_things(void) {
     ROW(where_null, weft_where(t.mask, NULL, t.x), ARGUMENT, "where", "NULL")                                \
     ROW(concat_null, weft_concat((weft_tensor *const[]){t.x, NULL}, 2, 0), ARGUMENT, "concat", "NULL")       \
     ROW(dropout_one, weft_dropout(t.x, 1), ARGUMENT, "dropout", "1")                                         \
-    ROW(dropout_nan, weft_dropout(t.x, NAN), ARGUMENT, "dropout")                            \
+    ROW(dropout_nan, weft_dropout(t.x, NAN), ARGUMENT, "dropout")                                            \
     ROW(assign_input, weft_assign(t.x, t.x), ARGUMENT, "assign", "input")                                    \
     ROW(input_no_name, weft_input(t.graph, NULL, WEFT_F32, 3), ARGUMENT, "name")                             \
     ROW(array_no_data, weft_array(t.graph, WEFT_F32, NULL, 0, NULL), ARGUMENT, "array", "NULL")              \
-    ROW(same_name, weft_parameter(t.graph, "weight", weft_zeros(), 3), ARGUMENT, "weight")                   \
+    ROW(same_name, weft_parameter(t.graph, "weight", zeros, 3), ARGUMENT, "weight")                          \
     ROW(unknown_initialiser, weft_parameter(t.graph, "p", ((weft_initialiser){99, 0, 0}), 3), ARGUMENT,      \
         "initialiser")
 
@@ -165,7 +167,7 @@ static void test_null_flows(void **state) {
     assert_null(weft_gradient(NULL, NULL));
     assert_null(weft_assign(NULL, NULL));
     assert_null(weft_input(NULL, "x", WEFT_F32));
-    assert_null(weft_parameter(NULL, "x", weft_zeros()));
+    assert_null(weft_parameter(NULL, "x", zeros));
     assert_null(weft_scalar(NULL, "x", 1));
     assert_null(weft_uniform(NULL, 0, 1, 0, NULL));
     assert_null(weft_tensor_graph(NULL));
@@ -209,8 +211,8 @@ static void test_tensor_sizes(void **state) {
 #define UNIT_TEST(name, ...) cmocka_unit_test(test_##name),
 
 int main(void) {
-    const struct CMUnitTest tests[] = {SHAPES(UNIT_TEST) DTYPES(UNIT_TEST) ARGUMENTS(UNIT_TEST) cmocka_unit_test(
-                                           test_null_flows),
+    const struct CMUnitTest tests[] = {SHAPES(UNIT_TEST) DTYPES(UNIT_TEST) ARGUMENTS(UNIT_TEST)
+                                           cmocka_unit_test(test_null_flows),
         cmocka_unit_test(test_two_graphs), cmocka_unit_test(test_tensor_sizes)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,7 +1,7 @@
 /* Which ops have tests, and which: test_op_table.c compares this with the library's table.
  *
- * A row's second column is what proves the op: the family's file does not compile without it. Elementwise ops stand in
- * elementwise_rows.h, which test_op_table.c reads too. */
+ * A row's second column is what proves the op: the family's file does not compile without it. Elementwise ops
+ * stand in elementwise_rows.h, which test_op_table.c reads too. */
 #ifndef TEST_COVERED_OPS_H
 #define TEST_COVERED_OPS_H
 

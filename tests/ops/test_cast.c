@@ -1,4 +1,5 @@
-/* Casts between all dtypes, bit for bit against the tests' own conversions, alone and inside fused expressions. */
+/* Casts between all dtypes, bit for bit against the tests' own conversions, alone and inside fused
+ * expressions. */
 #include "support/fixture.h"
 
 #include "ops/covered_ops.h"
@@ -10,17 +11,22 @@
 
 enum { DTYPES = 7, MAX_VALUES = 48 };
 
-/* ---- what is cast: numbers that need rounding, ties, the smallest and the largest; only such as fit the target ---- */
+/* ---- what is cast: numbers that need rounding, ties, the smallest and the largest; only such as fit the
+ * target ---- */
 
-static const double fractions[] = {0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 2.999, -2.999, 100.7, -100.7, 127, 254.9, 255,
-    1.00048828125 /* halfway between f16 numbers, to even below */, 1.00146484375 /* to even above */,
-    1.00390625 /* halfway between bf16 numbers */, 1.01171875, 3.14159265, 1e-3, -1e-3, 6e-8 /* subnormal in f16 */,
-    2.98e-8, 1e-5, 2049, 2051, 4098, 65504, 65519, 65520 /* infinite in f16 */, -65520, 1e5, 16777216, -123456};
-static const double wholes[] = {0, 1, -1, 2, 3, 127, 128, 200, 255, 256, -300, 2049, 2051, 65504, 65535, 65536, -70000,
-    16777217 /* between two f32 numbers, to even below */, 16777219, 33554433, -16777217, 2147483647, -2147483647};
+static const double fractions[] = {0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 2.999, -2.999, 100.7, -100.7, 127,
+    254.9, 255, 1.00048828125 /* halfway between f16 numbers, to even below */,
+    1.00146484375 /* to even above */, 1.00390625 /* halfway between bf16 numbers */, 1.01171875, 3.14159265,
+    1e-3, -1e-3, 6e-8 /* subnormal in f16 */, 2.98e-8, 1e-5, 2049, 2051, 4098, 65504, 65519,
+    65520 /* infinite in f16 */, -65520, 1e5, 16777216, -123456};
+static const double wholes[] = {0, 1, -1, 2, 3, 127, 128, 200, 255, 256, -300, 2049, 2051, 65504, 65535,
+    65536, -70000, 16777217 /* between two f32 numbers, to even below */, 16777219, 33554433, -16777217,
+    2147483647, -2147483647};
 static const double beyond_i32[] = {4294967296.0, 1099511627776.0, -1099511627776.0, 9007199254740993.0};
 
-static bool is_float(weft_dtype dtype) { return dtype == WEFT_F32 || dtype == WEFT_F16 || dtype == WEFT_BF16; }
+static bool is_float(weft_dtype dtype) {
+    return dtype == WEFT_F32 || dtype == WEFT_F16 || dtype == WEFT_BF16;
+}
 
 static bool fits(double value, weft_dtype from, weft_dtype to) {
     const weft_dtype both[] = {from, to};
@@ -38,9 +44,11 @@ static bool fits(double value, weft_dtype from, weft_dtype to) {
 static size_t make_values(weft_dtype from, weft_dtype to, double *values) {
     double all[MAX_VALUES];
     size_t count = 0, kept = 0;
-    for (size_t i = 0; is_float(from) && i < sizeof fractions / sizeof *fractions; i++) all[count++] = fractions[i];
+    for (size_t i = 0; is_float(from) && i < sizeof fractions / sizeof *fractions; i++)
+        all[count++] = fractions[i];
     for (size_t i = 0; !is_float(from) && i < sizeof wholes / sizeof *wholes; i++) all[count++] = wholes[i];
-    for (size_t i = 0; from == WEFT_I64 && i < sizeof beyond_i32 / sizeof *beyond_i32; i++) all[count++] = beyond_i32[i];
+    for (size_t i = 0; from == WEFT_I64 && i < sizeof beyond_i32 / sizeof *beyond_i32; i++)
+        all[count++] = beyond_i32[i];
     if (is_float(from) && (is_float(to) || to == WEFT_BOOL)) {
         all[count++] = INFINITY;
         all[count++] = -INFINITY;
@@ -111,7 +119,8 @@ static void test_all_pairs(void **state) {
 
 /* ---- casts that are never stored must convert all the same; gradients pass through the floats ---- */
 
-static const float chain_values[] = {1.0004883f, 1.01f, -2.7f, 0.3f, 1234.567f, -0.0f, 3.9999f, 100.5f, -17.25f};
+static const float chain_values[] = {
+    1.0004883f, 1.01f, -2.7f, 0.3f, 1234.567f, -0.0f, 3.9999f, 100.5f, -17.25f};
 enum { CHAIN = sizeof chain_values / sizeof *chain_values };
 
 static float through(float x, weft_dtype dtype) {
@@ -203,5 +212,5 @@ int main(void) {
         CAST_OPS(COVERED_TEST) cmocka_unit_test(test_chains),
         cmocka_unit_test(test_every_half),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,5 +1,5 @@
-/* Elementwise ops: every row of elementwise_rows.h with many shapes, broadcasts, strides and both dtypes, and at the
- * edges of float32. */
+/* Elementwise ops: every row of elementwise_rows.h with many shapes, broadcasts, strides and both dtypes, and
+ * at the edges of float32. */
 #include "support/op_case.h"
 
 #include <float.h>
@@ -40,8 +40,7 @@ typedef struct row {
         return formula;                                                                                      \
     }
 #include "ops/elementwise_rows.h"
-#define ROW(op, kind, formula, low, high)                                                                    \
-    {#op, kind, {MEMBER_##kind = weft_##op}, formula_##op, low, high},
+#define ROW(op, kind, formula, low, high) {#op, kind, {MEMBER_##kind = weft_##op}, formula_##op, low, high},
 static const row rows[] = {
 #include "ops/elementwise_rows.h"
 };
@@ -50,7 +49,9 @@ enum { ROWS = sizeof rows / sizeof rows[0] };
 static int arity(const row *r) {
     return r->kind == CHOOSE ? 3 : r->kind == FLOAT1 || r->kind == NUMBER1 ? 1 : 2;
 }
-static bool takes_i32(const row *r) { return r->kind != FLOAT1 && r->kind != FLOAT2; }
+static bool takes_i32(const row *r) {
+    return r->kind != FLOAT1 && r->kind != FLOAT2;
+}
 
 static weft_tensor *apply(const row *r, weft_tensor *const *x) {
     switch (arity(r)) {
@@ -96,7 +97,9 @@ static const pattern patterns2[] = {
     {.name = "both stretch", .dims = {DIMS(4, 1, 5), DIMS(3, 1)}},
     {.name = "batch and one", .dims = {DIMS(WEFT_BATCH, 3), DIMS(1, 3)}},
     {.name = "one and transposed", .dims = {DIMS(5, 6), DIMS(5, 6)}, .views = {OP_WHOLE, OP_TRANSPOSED}},
-    {.name = "sliced and reversed", .dims = {DIMS(2, 3, 16), DIMS(2, 3, 16)}, .views = {OP_SLICED, OP_REVERSED}},
+    {.name = "sliced and reversed",
+        .dims = {DIMS(2, 3, 16), DIMS(2, 3, 16)},
+        .views = {OP_SLICED, OP_REVERSED}},
     {.name = "rank 5", .dims = {DIMS(2, 1, 3, 1, 5), DIMS(1, 4, 1, 2, 5)}},
 };
 
@@ -105,7 +108,9 @@ static const pattern patterns3[] = {
     {.name = "257 each", .dims = {DIMS(257), DIMS(257), DIMS(257)}},
     {.name = "all stretch", .dims = {DIMS(5, 1, 1), DIMS(4, 1), DIMS(3)}, .with_i32 = true},
     {.name = "column decides", .dims = {DIMS(WEFT_BATCH, 1), DIMS(WEFT_BATCH, 17), DIMS(17)}},
-    {.name = "views", .dims = {DIMS(4, 6), DIMS(4, 6), DIMS(4, 6)}, .views = {OP_TRANSPOSED, OP_SLICED, OP_TRANSPOSED}},
+    {.name = "views",
+        .dims = {DIMS(4, 6), DIMS(4, 6), DIMS(4, 6)},
+        .views = {OP_TRANSPOSED, OP_SLICED, OP_TRANSPOSED}},
     {.name = "numbers", .dims = {DIMS(16), {WEFT_END}, {WEFT_END}}},
 };
 
@@ -129,8 +134,8 @@ static op_case make_case(const row *r, const pattern *p, weft_dtype dtype) {
         .no_gradient = r->kind == COMPARE || dtype != WEFT_F32};
     if (dtype == WEFT_I32) c.name = "i32";
     for (int i = 0; i < arity(r); i++) {
-        c.inputs[i] = (op_input){dtype, r->kind == COMPARE ? OP_WHOLE_RANDOM : OP_RANDOM, r->low, r->high,
-            {0}, p->views[i]};
+        c.inputs[i] = (op_input){
+            dtype, r->kind == COMPARE ? OP_WHOLE_RANDOM : OP_RANDOM, r->low, r->high, {0}, p->views[i]};
         memcpy(c.inputs[i].dims, p->dims[i], sizeof p->dims[i]);
     }
     if (r->kind == CHOOSE) {
@@ -167,8 +172,9 @@ static int run_shapes(void) {
 
 /* ---- the edges of float32: NaN, infinities, zeros, subnormal and huge numbers, in all combinations ---- */
 
-static const float edges[] = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -88.0f, 88.0f, 200.0f, -200.0f, 1e-7f, -1e-7f, 3e-39f,
-    -3e-39f, 1e-45f, FLT_MIN, FLT_MAX, -FLT_MAX, 1e30f, -1e30f, 16777216.0f, INFINITY, -INFINITY, NAN};
+static const float edges[] = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -88.0f, 88.0f, 200.0f, -200.0f, 1e-7f, -1e-7f,
+    3e-39f, -3e-39f, 1e-45f, FLT_MIN, FLT_MAX, -FLT_MAX, 1e30f, -1e30f, 16777216.0f, INFINITY, -INFINITY,
+    NAN};
 enum { EDGES = sizeof edges / sizeof edges[0], PAIRS = EDGES * EDGES };
 
 static void edge_dims(int which, int64_t *dims) {
@@ -194,7 +200,8 @@ static void check_edges(const row *r, weft_plan *plan, weft_tensor *output) {
     if (r->kind == CHOOSE) inputs[0]->value[0] = 1;
     char what[64];
     snprintf(what, sizeof what, "%s of edges", r->op);
-    op_assert_close(what, weft_tensor_dtype(output), memory, f64_map(r->formula, inputs[0], inputs[1], inputs[2]));
+    op_assert_close(
+        what, weft_tensor_dtype(output), memory, f64_map(r->formula, inputs[0], inputs[1], inputs[2]));
 }
 
 static void test_edges(void **state) {

@@ -1,4 +1,5 @@
-/* Chains and diamonds of ops, which the planner gathers into few kernels: fused or not, the numbers are the same. */
+/* Chains and diamonds of ops, which the planner gathers into few kernels: fused or not, the numbers are the
+ * same. */
 #include "support/op_case.h"
 
 #define X(...) F32(-2, 2, __VA_ARGS__)
@@ -11,29 +12,32 @@
         return expression;                                                                                   \
     }                                                                                                        \
     static f64_array *reference_##name(const op_case *k, const f64_array *const *inputs) {                   \
-        const f64_array *const a = inputs[0], *const b = inputs[1], *const c = inputs[2], *const d = inputs[3]; \
+        const f64_array *const a = inputs[0], *const b = inputs[1], *const c = inputs[2],                    \
+                               *const d = inputs[3];                                                         \
         (void)k, (void)a, (void)b, (void)c, (void)d;                                                         \
         return reference_expression;                                                                         \
     }
-#define N(value) f64_number(value)
+#define N(value)  f64_number(value)
 #define AXIS(...) ((const int64_t[]){__VA_ARGS__, WEFT_END})
 
 /* ---- maps ---- */
-FUSION(relu_affine, weft_relu(weft_add(weft_mul(a, weft_number(a, 2)), b)), f64_relu(f64_add(f64_mul(a, N(2)), b)))
+FUSION(relu_affine, weft_relu(weft_add(weft_mul(a, weft_number(a, 2)), b)),
+    f64_relu(f64_add(f64_mul(a, N(2)), b)))
 FUSION(long_chain,
-    weft_tanh(weft_sigmoid(weft_exp(weft_sub(weft_sqrt(weft_add(weft_square(a), weft_number(a, 1))), weft_number(a, 1))))),
+    weft_tanh(weft_sigmoid(
+        weft_exp(weft_sub(weft_sqrt(weft_add(weft_square(a), weft_number(a, 1))), weft_number(a, 1))))),
     f64_tanh(f64_sigmoid(f64_exp(f64_sub(f64_sqrt(f64_add(f64_square(a), N(1))), N(1))))))
 FUSION(diamond, weft_mul(weft_sigmoid(weft_add(a, b)), weft_tanh(weft_add(a, b))),
     f64_mul(f64_sigmoid(f64_add(a, b)), f64_tanh(f64_add(a, b))))
 FUSION(wide_diamond,
-    weft_add(weft_mul(weft_exp(a), weft_number(a, 0.5)), weft_sub(weft_square(weft_exp(a)), weft_div(b, weft_exp(a)))),
+    weft_add(weft_mul(weft_exp(a), weft_number(a, 0.5)),
+        weft_sub(weft_square(weft_exp(a)), weft_div(b, weft_exp(a)))),
     f64_add(f64_mul(f64_exp(a), N(0.5)), f64_sub(f64_square(f64_exp(a)), f64_div(b, f64_exp(a)))))
 FUSION(views_in_chain, weft_relu(weft_sub(weft_transpose(weft_exp(a)), weft_transpose(weft_mul(b, b)))),
     f64_relu(f64_sub(f64_transpose(f64_exp(a)), f64_transpose(f64_mul(b, b)))))
 FUSION(slice_of_map, weft_mul(weft_slice(weft_tanh(a), 1, 1, 6), weft_slice(weft_tanh(a), 1, 0, 5)),
     f64_mul(f64_slice(f64_tanh(a), 1, 1, 6), f64_slice(f64_tanh(a), 1, 0, 5)))
-FUSION(reshape_of_transposed,
-    weft_add(weft_reshape(weft_transpose(weft_square(a)), 5, 12), b),
+FUSION(reshape_of_transposed, weft_add(weft_reshape(weft_transpose(weft_square(a)), 5, 12), b),
     f64_add(f64_reshape(f64_transpose(f64_square(a)), 2, AXIS(5, 12)), b))
 FUSION(swap, weft_sub(a, weft_add(b, a)), f64_sub(a, f64_add(b, a)))
 
@@ -41,14 +45,17 @@ FUSION(swap, weft_sub(a, weft_add(b, a)), f64_sub(a, f64_add(b, a)))
 FUSION(sum_of_map, weft_sum(weft_exp(weft_mul(a, b)), 1), f64_sum(f64_exp(f64_mul(a, b)), AXIS(1), false))
 FUSION(map_of_sum, weft_sqrt(weft_add(weft_sum(weft_square(a), 1), weft_number(a, 1e-3))),
     f64_sqrt(f64_add(f64_sum(f64_square(a), AXIS(1), false), N(1e-3f))))
-FUSION(sum_of_sum, weft_sum(weft_exp(weft_mean(a, 1))), f64_sum(f64_exp(f64_mean(a, AXIS(1), false)), NULL, false))
+FUSION(sum_of_sum, weft_sum(weft_exp(weft_mean(a, 1))),
+    f64_sum(f64_exp(f64_mean(a, AXIS(1), false)), NULL, false))
 FUSION(minus_mean, weft_sub(a, weft_mean_axes(a, AXIS(1), true)), f64_sub(a, f64_mean(a, AXIS(1), true)))
 FUSION(normalise,
     weft_div(weft_sub(a, weft_mean_axes(a, AXIS(1), true)),
-        weft_sqrt(weft_add(weft_mean_axes(weft_square(weft_sub(a, weft_mean_axes(a, AXIS(1), true))), AXIS(1), true),
+        weft_sqrt(weft_add(
+            weft_mean_axes(weft_square(weft_sub(a, weft_mean_axes(a, AXIS(1), true))), AXIS(1), true),
             weft_number(a, 0.25)))),
     f64_div(f64_sub(a, f64_mean(a, AXIS(1), true)),
-        f64_sqrt(f64_add(f64_mean(f64_square(f64_sub(a, f64_mean(a, AXIS(1), true))), AXIS(1), true), N(0.25)))))
+        f64_sqrt(
+            f64_add(f64_mean(f64_square(f64_sub(a, f64_mean(a, AXIS(1), true))), AXIS(1), true), N(0.25)))))
 FUSION(softmax_of_sum, weft_softmax(weft_add(weft_mul(a, weft_number(a, 3)), b), -1),
     f64_softmax(f64_add(f64_mul(a, N(3)), b), 1))
 FUSION(weighted_softmax, weft_sum(weft_mul(weft_softmax(a, 1), b), 1),
@@ -70,7 +77,8 @@ FUSION(prologue, weft_matmul(weft_relu(a), weft_transpose(weft_tanh(b))),
     f64_matmul(f64_relu(a), f64_transpose(f64_tanh(b))))
 FUSION(product_twice, weft_add(weft_matmul(a, b), weft_square(weft_matmul(a, b))),
     f64_add(f64_matmul(a, b), f64_square(f64_matmul(a, b))))
-FUSION(product_transposed, weft_add(weft_transpose(weft_matmul(a, b)), c), f64_add(f64_transpose(f64_matmul(a, b)), c))
+FUSION(product_transposed, weft_add(weft_transpose(weft_matmul(a, b)), c),
+    f64_add(f64_transpose(f64_matmul(a, b)), c))
 FUSION(two_layers, weft_matmul(weft_tanh(weft_matmul(a, b)), c), f64_matmul(f64_tanh(f64_matmul(a, b)), c))
 FUSION(classifier, weft_log_softmax(weft_linear_with(weft_relu(weft_linear_with(a, b, NULL)), c, d), 1),
     f64_log_softmax(f64_add(f64_matmul(f64_relu(f64_matmul(a, f64_transpose(b))), f64_transpose(c)), d), 1))
@@ -79,7 +87,8 @@ FUSION(attention, weft_matmul(weft_softmax(weft_matmul(a, weft_transpose(b)), -1
     f64_matmul(f64_softmax(f64_matmul(a, f64_transpose(b)), 2), c))
 FUSION(mean_of_product, weft_mean(weft_square(weft_sub(weft_matmul(a, b), c))),
     f64_mean(f64_square(f64_sub(f64_matmul(a, b), c)), NULL, false))
-FUSION(concat_of_products, weft_relu(weft_concat((weft_tensor *const[]){weft_matmul(a, b), c, weft_exp(d)}, 3, 1)),
+FUSION(concat_of_products,
+    weft_relu(weft_concat((weft_tensor *const[]){weft_matmul(a, b), c, weft_exp(d)}, 3, 1)),
     f64_relu(f64_concat((const f64_array *const[]){f64_matmul(a, b), c, f64_exp(d)}, 3, 1)))
 
 static const op_case cases[] = {
@@ -112,7 +121,8 @@ static const op_case cases[] = {
     CASE("product transposed", product_transposed, INPUTS(X(5, 6), X(6, 7), X(5))),
     CASE("two layers", two_layers, INPUTS(X(WEFT_BATCH, 5), X(5, 9), X(9, 4))),
     CASE("classifier", classifier,
-        INPUTS(X(WEFT_BATCH, 8), F32_PARAMETER(-1, 1, 6, 8), F32_PARAMETER(-1, 1, 3, 6), F32_PARAMETER(-1, 1, 3))),
+        INPUTS(X(WEFT_BATCH, 8), F32_PARAMETER(-1, 1, 6, 8), F32_PARAMETER(-1, 1, 3, 6),
+            F32_PARAMETER(-1, 1, 3))),
     CASE("a times its transpose", square_of_itself, INPUTS(X(7, 5))),
     CASE("attention", attention, INPUTS(X(WEFT_BATCH, 4, 3), X(WEFT_BATCH, 5, 3), X(WEFT_BATCH, 5, 6))),
     CASE("loss of a product", mean_of_product, INPUTS(X(WEFT_BATCH, 5), X(5, 3), X(WEFT_BATCH, 3))),
@@ -156,5 +166,6 @@ static void test_outputs_of_outputs(void **state) {
 int main(void) {
     static const op_cases ops[] = {{NULL, cases, sizeof cases / sizeof cases[0]}};
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_outputs_of_outputs)};
-    return op_suite_run("fusion", ops, 1) + cmocka_run_group_tests_name("fused outputs", tests, NULL, NULL);
+    return test_finish(
+        op_suite_run("fusion", ops, 1) + cmocka_run_group_tests_name("fused outputs", tests, NULL, NULL));
 }

@@ -69,5 +69,5 @@ static const op_case linear_cases[] = {
 
 int main(void) {
     static const op_cases ops[] = {MATMUL_OPS(COVERED_CASES)};
-    return op_suite_run("matmul", ops, sizeof ops / sizeof ops[0]);
+    return test_finish(op_suite_run("matmul", ops, sizeof ops / sizeof ops[0]));
 }

@@ -8,7 +8,8 @@
 
 /* ---- reshape ---- */
 
-/* The case's list holds the new dimensions; WEFT_BATCH becomes the batch size, which only the reference is told. */
+/* The case's list holds the new dimensions; WEFT_BATCH becomes the batch size, which only the reference is
+ * told. */
 static int actual_dims(const op_case *c, const f64_array *x, int64_t *dims) {
     const int rank = f64_list_length(c->list);
     int64_t known = 1, batches = 0;
@@ -166,5 +167,5 @@ static const op_case concat_cases[] = {
 
 int main(void) {
     static const op_cases ops[] = {MOVEMENT_OPS(COVERED_CASES)};
-    return op_suite_run("movement", ops, sizeof ops / sizeof ops[0]);
+    return test_finish(op_suite_run("movement", ops, sizeof ops / sizeof ops[0]));
 }

@@ -5,7 +5,7 @@
 #include "ops/op_table.h"
 #include <string.h>
 
-#define NAME(op, proof)      #op,
+#define NAME(op, proof)    #op,
 #define ROW(op, kind, ...) #op,
 static const char *const covered[] = {
 #include "ops/elementwise_rows.h"
@@ -43,5 +43,5 @@ int main(void) {
         cmocka_unit_test(test_every_op_is_covered),
         cmocka_unit_test(test_every_test_has_an_op),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

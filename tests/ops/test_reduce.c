@@ -62,16 +62,16 @@ static const op_case argmax_cases[] = {
 
 /* ---- what the shapes do not show ---- */
 
-static const float rows[4][5] = {
-    {1, NAN, 3, NAN, 2}, {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY}, {INFINITY, 1, INFINITY, -INFINITY, 0},
-    {2, 2, 2, 1, 2}};
+static const float rows[4][5] = {{1, NAN, 3, NAN, 2}, {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY},
+    {INFINITY, 1, INFINITY, -INFINITY, 0}, {2, 2, 2, 1, 2}};
 
 static void test_special_values(void **state) {
     (void)state;
     weft_graph *const graph = test_graph();
     weft_tensor *const x = weft_input_shape(graph, "x", WEFT_F32, 2, (const int64_t[]){4, 5});
     weft_tensor *const largest = weft_max(x, 1);
-    weft_tensor *const outputs[] = {largest, weft_argmax(x, 1), weft_sum(x, 1), weft_gradient(weft_sum(largest), x)};
+    weft_tensor *const outputs[] = {
+        largest, weft_argmax(x, 1), weft_sum(x, 1), weft_gradient(weft_sum(largest), x)};
     weft_plan *plan = NULL;
     assert_weft_ok(weft_plan_create(&plan, outputs, 4, NULL));
     assert_weft_ok(weft_plan_write(plan, x, rows, sizeof rows));
@@ -89,7 +89,7 @@ static void test_special_values(void **state) {
     assert_int_equal(places[3], 0);
     assert_true(isnan(sums[0]) && sums[1] == -INFINITY && isnan(sums[2]) && sums[3] == 9);
     for (int i = 0; i < 5; i++) {
-        assert_true(gradient[1][i] == 0.2f);                     /* five ties share evenly */
+        assert_true(gradient[1][i] == 0.2f); /* five ties share evenly */
         assert_true(gradient[2][i] == (i == 0 || i == 2 ? 0.5f : 0));
         assert_true(gradient[3][i] == (i == 3 ? 0 : 0.25f));
     }
@@ -100,6 +100,6 @@ static void test_special_values(void **state) {
 int main(void) {
     static const op_cases ops[] = {REDUCE_OPS(COVERED_CASES)};
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_special_values)};
-    return op_suite_run("reduce", ops, sizeof ops / sizeof ops[0]) +
-           cmocka_run_group_tests_name("reduce, special values", tests, NULL, NULL);
+    return test_finish(op_suite_run("reduce", ops, sizeof ops / sizeof ops[0]) +
+                       cmocka_run_group_tests_name("reduce, special values", tests, NULL, NULL));
 }

@@ -98,6 +98,6 @@ static void test_special_values(void **state) {
 int main(void) {
     static const op_cases ops[] = {SOFTMAX_OPS(COVERED_CASES)};
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_special_values)};
-    return op_suite_run("softmax", ops, sizeof ops / sizeof ops[0]) +
-           cmocka_run_group_tests_name("softmax, special values", tests, NULL, NULL);
+    return test_finish(op_suite_run("softmax", ops, sizeof ops / sizeof ops[0]) +
+                       cmocka_run_group_tests_name("softmax, special values", tests, NULL, NULL));
 }

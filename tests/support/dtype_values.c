@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A binary format with a sign, `exponent_bits` and `fraction_bits`: the nearest number's bits, ties to even. */
+/* A binary format with a sign, `exponent_bits` and `fraction_bits`: the nearest number's bits, ties to even.
+ */
 static uint32_t encode(double value, int exponent_bits, int fraction_bits) {
     const int bias = (1 << (exponent_bits - 1)) - 1;
     const uint32_t sign = signbit(value) ? 1u << (exponent_bits + fraction_bits) : 0;
@@ -36,10 +37,18 @@ static double decode(uint32_t bits, int exponent_bits, int fraction_bits) {
     return bits >> (exponent_bits + fraction_bits) & 1 ? -value : value;
 }
 
-uint16_t test_half_of(double value) { return (uint16_t)encode(value, 5, 10); }
-double test_half_value(uint16_t bits) { return decode(bits, 5, 10); }
-uint16_t test_bfloat_of(double value) { return (uint16_t)encode(value, 8, 7); }
-double test_bfloat_value(uint16_t bits) { return decode(bits, 8, 7); }
+uint16_t test_half_of(double value) {
+    return (uint16_t)encode(value, 5, 10);
+}
+double test_half_value(uint16_t bits) {
+    return decode(bits, 5, 10);
+}
+uint16_t test_bfloat_of(double value) {
+    return (uint16_t)encode(value, 8, 7);
+}
+double test_bfloat_value(uint16_t bits) {
+    return decode(bits, 8, 7);
+}
 
 void test_to_dtype(weft_dtype dtype, const double *from, size_t count, void *to) {
     for (size_t i = 0; i < count; i++) {

@@ -8,11 +8,6 @@
 
 static weft_context *shared;
 
-static void close_shared(void) {
-    weft_context_release(shared);
-    shared = NULL;
-}
-
 static void show_warning(void *user, weft_log_level level, const char *line) {
     (void)user;
     if (level == WEFT_LOG_WARNING || getenv("WEFT_TEST_VERBOSE")) fprintf(stderr, "weft: %s\n", line);
@@ -28,8 +23,13 @@ weft_context *test_context_open(weft_context_options options) {
 weft_context *test_context(void) {
     if (shared) return shared;
     shared = test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .seed = 42});
-    atexit(close_shared);
     return shared;
+}
+
+int test_finish(int failed) {
+    weft_context_release(shared);
+    shared = NULL;
+    return failed;
 }
 
 weft_graph *test_graph(void) {
@@ -52,8 +52,8 @@ bool test_device_flushes(void) {
 
 void test_assert_status(weft_status got, weft_status wanted, const char *what, const char *file, int line) {
     if (got == wanted) return;
-    print_error("%s gave %s, not %s: %s\n", what, weft_status_name(got), weft_status_name(wanted),
-        weft_last_error());
+    print_error(
+        "%s gave %s, not %s: %s\n", what, weft_status_name(got), weft_status_name(wanted), weft_last_error());
     _fail(file, line);
 }
 

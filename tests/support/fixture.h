@@ -12,8 +12,10 @@
 #include <cmocka.h>
 #include <weft/weft.h>
 
-/* The program's context: the device of $WEFT_DEVICE (else the best), opened once, closed at exit. */
+/* The program's context: the device of $WEFT_DEVICE (else the best), opened once. */
 weft_context *test_context(void);
+/* Closes it; what main returns. (An exit handler would come after the drivers' own.) */
+int test_finish(int failed);
 /* A context of its own on the same device, for tests that need other options; the caller releases it. */
 weft_context *test_context_open(weft_context_options options);
 /* A graph of its own in test_context(). */

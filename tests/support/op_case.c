@@ -1,7 +1,7 @@
 /* Runs suites of op cases: see op_case.h. */
 #include "support/op_case.h"
 
-#include "graph/graph.h"
+#include "graph/nodes.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,9 +36,12 @@ static struct suite {
     size_t output_count;
 } suite;
 
+static const weft_initialiser zeros = {WEFT_INIT_CONSTANT, 0, 0};
 static const int64_t batches[MAX_BATCHES] = {3, 1, 17};
 
-static size_t batch_count(void) { return test_reduced() ? 1 : MAX_BATCHES; }
+static size_t batch_count(void) {
+    return test_reduced() ? 1 : MAX_BATCHES;
+}
 
 static void *take(size_t count, size_t size) {
     void *const memory = calloc(count ? count : 1, size);
@@ -146,10 +149,9 @@ static void build_leaves(state *s) {
         const int rank = f64_list_length(list);
         for (int i = 0; i < rank; i++) s->has_batch |= list[i] < 0;
         snprintf(name, sizeof name, "%s %d", s->title, s->input_count);
-        s->leaves[s->input_count] =
-            input->values == OP_PARAMETER
-                ? weft_parameter_shape(suite.graph, name, weft_zeros(), rank, list)
-                : weft_input_shape(suite.graph, name, input->dtype, rank, list);
+        s->leaves[s->input_count] = input->values == OP_PARAMETER
+                                        ? weft_parameter_shape(suite.graph, name, zeros, rank, list)
+                                        : weft_input_shape(suite.graph, name, input->dtype, rank, list);
     }
 }
 
@@ -356,7 +358,8 @@ static void blame(const state *s, f64_array **leaves, int which, const float *gr
     print_error("  worst at (%s): %.9g instead of %.9g\n", index, (double)gradient[worst_at], worst_slope);
 }
 
-static void check_gradient(const state *s, int64_t batch, f64_array **leaves, int which, const float *gradient) {
+static void check_gradient(
+    const state *s, int64_t batch, f64_array **leaves, int which, const float *gradient) {
     const double step = 1e-5;
     double size = 0;
     loss_of(s, leaves, &size);

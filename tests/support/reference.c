@@ -18,7 +18,9 @@ struct f64_block {
 static struct f64_block *pool;
 static bool tracking = true;
 
-f64_mark f64_pool_mark(void) { return pool; }
+f64_mark f64_pool_mark(void) {
+    return pool;
+}
 
 void f64_pool_release(f64_mark mark) {
     while (pool != mark) {
@@ -28,7 +30,9 @@ void f64_pool_release(f64_mark mark) {
     }
 }
 
-void f64_track_errors(bool track) { tracking = track; }
+void f64_track_errors(bool track) {
+    tracking = track;
+}
 
 /* ---- making arrays ---- */
 
@@ -55,7 +59,9 @@ f64_array *f64_number(double value) {
     return array;
 }
 
-f64_array *f64_copy(const f64_array *a) { return f64_reshape(a, a->rank, a->dims); }
+f64_array *f64_copy(const f64_array *a) {
+    return f64_reshape(a, a->rank, a->dims);
+}
 
 bool f64_next(int64_t *index, int rank, const int64_t *dims) {
     for (int axis = rank - 1; axis >= 0; axis--) {
@@ -148,7 +154,9 @@ f64_array *f64_map(f64_function *function, const f64_array *a, const f64_array *
     }
 #define UNARY(name, formula)                                                                                 \
     ELEMENTWISE(name, formula)                                                                               \
-    f64_array *f64_##name(const f64_array *a) { return f64_map(function_##name, a, NULL, NULL); }
+    f64_array *f64_##name(const f64_array *a) {                                                              \
+        return f64_map(function_##name, a, NULL, NULL);                                                      \
+    }
 #define BINARY(name, formula)                                                                                \
     ELEMENTWISE(name, formula)                                                                               \
     f64_array *f64_##name(const f64_array *a, const f64_array *b) {                                          \
@@ -171,9 +179,9 @@ UNARY(square, a *a)
 /* ---- reductions ---- */
 
 typedef struct reduction {
-    f64_array *result;          /* with the reduced axes kept */
+    f64_array *result; /* with the reduced axes kept */
     bool reduced[WEFT_MAX_RANK];
-    double length;              /* elements that go into one */
+    double length; /* elements that go into one */
 } reduction;
 
 static reduction reduction_begin(const f64_array *a, const int64_t *axes) {
@@ -214,8 +222,12 @@ static f64_array *sum_over(const f64_array *a, const int64_t *axes, bool keep, b
     return reduction_end(&r, keep);
 }
 
-f64_array *f64_sum(const f64_array *a, const int64_t *axes, bool keep) { return sum_over(a, axes, keep, false); }
-f64_array *f64_mean(const f64_array *a, const int64_t *axes, bool keep) { return sum_over(a, axes, keep, true); }
+f64_array *f64_sum(const f64_array *a, const int64_t *axes, bool keep) {
+    return sum_over(a, axes, keep, false);
+}
+f64_array *f64_mean(const f64_array *a, const int64_t *axes, bool keep) {
+    return sum_over(a, axes, keep, true);
+}
 
 /* The first maximum (NaN counts as the greatest): its value, or its place among the reduced elements. */
 static f64_array *maximum_over(const f64_array *a, const int64_t *axes, bool keep, bool want_place) {
@@ -362,7 +374,8 @@ static void move_part(f64_array *whole, f64_array *part, int axis, int64_t start
         memcpy(shifted, index, sizeof shifted);
         shifted[axis] += start;
         const size_t at = broadcast_offset(whole, whole->rank, shifted);
-        double *const to[2] = {back ? part->value + i : whole->value + at, back ? part->error + i : whole->error + at};
+        double *const to[2] = {
+            back ? part->value + i : whole->value + at, back ? part->error + i : whole->error + at};
         *to[0] = back ? whole->value[at] : part->value[i];
         *to[1] = back ? whole->error[at] : part->error[i];
     }
