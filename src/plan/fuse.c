@@ -74,7 +74,8 @@ static bool is_uniform(const weft_plan *plan, const weft_tensor *leaf) {
     if (leaf->op == &wi_op_constant || leaf->op == &wi_op_scalar) return true;
     if (leaf->op->kind != WI_MAP) return false;
     for (int i = 0; i < leaf->input_count; i++) {
-        if (!is_uniform(plan, plan->values[value_index(plan, leaf->inputs[i])].leaf)) return false;
+        const wi_value *input = &plan->values[value_index(plan, leaf->inputs[i])];
+        if (input->state != WI_VALUE_LEAF || !is_uniform(plan, input->leaf)) return false;
     }
     return true;
 }
@@ -257,14 +258,23 @@ static bool has_room(const weft_plan *plan, const wi_step *step, const weft_tens
            step->input_count + new_inputs(plan, node, index) <= WI_MAX_INPUTS;
 }
 
+static bool product_reads(const weft_plan *plan, const wi_step *step, const wi_value *input) {
+    const weft_tensor *leaf = input->state == WI_VALUE_LEAF ? input->leaf : NULL;
+    if (leaf && is_uniform(plan, leaf)) return true;
+    for (int i = 0; leaf && i < leaf->input_count; i++) {
+        if (!product_reads(plan, step, &plan->values[value_index(plan, leaf->inputs[i])])) return false;
+    }
+    wi_layout merged;
+    return (leaf && leaf->input_count > 0) ||
+           wi_product_layout(step, &input->extent, &input->layout, &merged);
+}
+
 static bool product_takes(const weft_plan *plan, const wi_step *step, const weft_tensor *node, int index) {
     if (!step->implementation->file) return false;
     for (int i = 0; i < node->input_count; i++) {
         const wi_value *input = &plan->values[value_index(plan, node->inputs[i])];
-        if (input->state == WI_VALUE_LEAF && is_uniform(plan, input->leaf)) continue;
-        if (input->state == WI_VALUE_MEMBER && input->step == index) continue;
-        wi_layout merged;
-        if (!wi_product_layout(step, &input->extent, &input->layout, &merged)) return false;
+        const bool member = input->state == WI_VALUE_MEMBER && input->step == index;
+        if (!member && !product_reads(plan, step, input)) return false;
     }
     return true;
 }
@@ -295,18 +305,28 @@ static weft_status read_inputs(weft_plan *plan, const weft_tensor *node, int ste
     return WEFT_OK;
 }
 
-static bool all_leaves(const weft_plan *plan, const weft_tensor *node) {
+/* Cheap enough to be computed again wherever it is used. */
+static bool is_cheap(const wi_op *op) {
+    return op != &wi_op_exp && op != &wi_op_log && op != &wi_op_sqrt && op != &wi_op_tanh &&
+           op != &wi_op_sigmoid && op != &wi_op_div;
+}
+
+/* A map of leaves, and of memory that is there before the first step, need not be stored: it becomes a leaf.
+ */
+static bool is_leaf_map(const weft_plan *plan, const weft_tensor *node) {
+    bool reads = false;
     for (int i = 0; i < node->input_count; i++) {
-        if (plan->values[value_index(plan, node->inputs[i])].state != WI_VALUE_LEAF) return false;
+        const wi_value *input = &plan->values[value_index(plan, node->inputs[i])];
+        const bool source = input->state == WI_VALUE_MEMORY && input->step < 0;
+        if (input->state != WI_VALUE_LEAF && !source) return false;
+        reads = reads || source || !is_uniform(plan, input->leaf);
     }
-    return true;
+    return !reads || is_cheap(node->op);
 }
 
 static weft_status take_map(weft_plan *plan, int index) {
     const weft_tensor *node = plan->values[index].node;
-    /* What comes from leaves alone is cheaper to compute again than to store: it becomes a leaf. A leaf that
-     * depends on the index must have the shape of what it is computed from. */
-    if (all_leaves(plan, node)) {
+    if (is_leaf_map(plan, node)) {
         plan->values[index].state = WI_VALUE_LEAF;
         plan->values[index].leaf = node;
         return WEFT_OK;

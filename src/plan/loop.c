@@ -32,12 +32,22 @@ static weft_status stretch(
     return WEFT_OK;
 }
 
+static weft_status add_memory(weft_plan *plan, wi_step *step, int index, bool is_output) {
+    const wi_value *value = &plan->values[index];
+    wi_operand operand = {.value = index, .is_output = is_output, .dtype = value->node->dtype};
+    WI_TRY(stretch(step, &value->extent, &value->layout, &operand.layout));
+    return add_operand(step, operand);
+}
+
 /* Leaves behind leaves, down to those with an address of their own. */
 static weft_status add_leaf(weft_plan *plan, wi_step *step, const weft_tensor *leaf) {
     if (leaf->op == &wi_op_constant || leaf->op == &wi_op_scalar) return WEFT_OK;
     for (int i = 0; i < leaf->input_count; i++) {
         const wi_value *input = wi_plan_value(plan, leaf->inputs[i]);
-        WI_TRY(add_leaf(plan, step, input->leaf));
+        if (input->state == WI_VALUE_LEAF)
+            WI_TRY(add_leaf(plan, step, input->leaf));
+        else
+            WI_TRY(add_memory(plan, step, (int)(input - plan->values), false));
     }
     if (leaf->input_count > 0) return WEFT_OK;
     const wi_extent extent = wi_extent_of(&leaf->shape, plan->batch);
@@ -48,13 +58,6 @@ static weft_status add_leaf(weft_plan *plan, wi_step *step, const weft_tensor *l
     }
     wi_operand operand = {.value = -1, .leaf = leaf, .dtype = leaf->dtype};
     WI_TRY(stretch(step, &extent, &layout, &operand.layout));
-    return add_operand(step, operand);
-}
-
-static weft_status add_memory(weft_plan *plan, wi_step *step, int index, bool is_output) {
-    const wi_value *value = &plan->values[index];
-    wi_operand operand = {.value = index, .is_output = is_output, .dtype = value->node->dtype};
-    WI_TRY(stretch(step, &value->extent, &value->layout, &operand.layout));
     return add_operand(step, operand);
 }
 
