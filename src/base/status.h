@@ -8,9 +8,9 @@
 #include <weft/base.h>
 
 #if defined(__GNUC__)
-#define WI_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define WI_PRINTF(position, first) __attribute__((format(printf, position, first)))
 #else
-#define WI_PRINTF(format, first)
+#define WI_PRINTF(position, first)
 #endif
 
 /* Records the line (newlines become spaces, cut at about 2,000 bytes) and returns status. */

@@ -1,0 +1,231 @@
+#include "graph/graph.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* ---- life ---- */
+
+static void graph_destroy(weft_graph *graph) {
+    weft_context *context = graph->context;
+    const weft_allocator *allocator = context->allocator;
+    for (wi_attachment *a = graph->attachments; a; a = a->next) a->release(a->value);
+    for (size_t i = 0; i < graph->block_count; i++) wi_buffer_release(&graph->blocks[i].buffer, context);
+    for (size_t i = 0; i < graph->variable_count; i++) wi_release(allocator, graph->variables[i]->data);
+    wi_release(allocator, graph->blocks);
+    wi_release(allocator, graph->variables);
+    wi_release(allocator, graph->scalars);
+    wi_release(allocator, graph->buckets);
+    wi_arena_clear(&graph->arena);
+    wi_release(allocator, graph);
+}
+
+static weft_status graph_make(weft_graph **out, weft_context *context) {
+    weft_graph *graph = wi_allocate(context->allocator, sizeof *graph);
+    if (!graph) return WEFT_ERROR_MEMORY;
+    graph->context = context;
+    graph->references = 1;
+    wi_arena_init(&graph->arena, context->allocator);
+    size_t parameters;
+    const weft_status status = wi_graph_add_block(graph, 0, &parameters);
+    if (status != WEFT_OK) {
+        graph_destroy(graph);
+        return status;
+    }
+    *out = graph;
+    return WEFT_OK;
+}
+
+weft_status weft_graph_create(weft_graph **graph, weft_context *context) {
+    if (!graph || !context) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_graph_create: graph or context is NULL");
+    *graph = NULL;
+    WI_TRY(graph_make(graph, context));
+    weft_context_retain(context);
+    return WEFT_OK;
+}
+
+weft_graph *weft_graph_retain(weft_graph *graph) {
+    if (!graph) return NULL;
+    if (graph->owned_by_context)
+        weft_context_retain(graph->context);
+    else
+        graph->references++;
+    return graph;
+}
+
+void weft_graph_release(weft_graph *graph) {
+    if (!graph) return;
+    weft_context *context = graph->context;
+    if (graph->owned_by_context) {
+        weft_context_release(context);
+    } else if (--graph->references == 0) {
+        graph_destroy(graph);
+        weft_context_release(context);
+    }
+}
+
+weft_graph *weft_context_graph(weft_context *context) {
+    if (!context) {
+        (void)wi_fail(WEFT_ERROR_ARGUMENT, "weft_context_graph: context is NULL");
+        return NULL;
+    }
+    if (!context->graph && graph_make(&context->graph, context) == WEFT_OK) {
+        context->graph->owned_by_context = true;
+        context->graph_release = graph_destroy;
+    }
+    return context->graph;
+}
+
+weft_context *weft_graph_context(const weft_graph *graph) {
+    return graph ? graph->context : NULL;
+}
+
+/* ---- errors ---- */
+
+weft_status weft_graph_status(weft_graph *graph) {
+    if (!graph) WI_FAIL(WEFT_ERROR_ARGUMENT, "the graph is NULL");
+    if (graph->status != WEFT_OK) wi_error_restore(graph->error);
+    return graph->status;
+}
+
+weft_tensor *wi_graph_fail_recorded(weft_graph *graph, weft_status status) {
+    if (graph->status == WEFT_OK) {
+        graph->status = status;
+        wi_error_save(graph->error, sizeof graph->error);
+    }
+    return NULL;
+}
+
+weft_tensor *wi_graph_fail(weft_graph *graph, weft_status status, const char *format, ...) {
+    char line[sizeof graph->error];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    return wi_graph_fail_recorded(graph, wi_fail(status, "%s", line));
+}
+
+weft_graph *wi_inputs_graph(const char *op, weft_tensor *const *inputs, int count) {
+    weft_graph *graph = NULL;
+    for (int i = 0; i < count; i++) {
+        if (!inputs[i]) continue;
+        if (graph && inputs[i]->graph != graph) {
+            wi_graph_fail(
+                graph, WEFT_ERROR_ARGUMENT, "%s: input %d is of another graph than the others", op, i);
+            return NULL;
+        }
+        graph = inputs[i]->graph;
+    }
+    for (int i = 0; graph && i < count; i++) {
+        if (inputs[i]) continue;
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: input %d is NULL", op, i);
+        return NULL;
+    }
+    return graph && graph->status == WEFT_OK ? graph : NULL;
+}
+
+/* ---- nodes ---- */
+
+static uint64_t node_hash(const wi_op *op, weft_tensor *const *inputs, int count, weft_dtype dtype,
+    const wi_shape *shape, const wi_attributes *attributes) {
+    uint64_t hash = XXH3_64bits_withSeed(attributes, sizeof *attributes, (uint64_t)(uintptr_t)op);
+    if (count > 0) hash = XXH3_64bits_withSeed(inputs, (size_t)count * sizeof *inputs, hash);
+    const size_t dims = (size_t)shape->rank * sizeof *shape->dims;
+    return XXH3_64bits_withSeed(shape->dims, dims, hash + (uint64_t)dtype * 31 + (uint64_t)shape->rank);
+}
+
+static bool node_is(const weft_tensor *node, const wi_op *op, weft_tensor *const *inputs, int count,
+    weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes) {
+    return node->op == op && node->dtype == dtype && node->input_count == count &&
+           wi_shape_equal(&node->shape, shape) &&
+           (count == 0 || memcmp(node->inputs, inputs, (size_t)count * sizeof *inputs) == 0) &&
+           memcmp(&node->attributes, attributes, sizeof *attributes) == 0;
+}
+
+static weft_status grow_buckets(weft_graph *graph) {
+    if (graph->node_count < graph->bucket_count) return WEFT_OK;
+    const size_t count = graph->bucket_count ? graph->bucket_count * 2 : 256;
+    weft_tensor **buckets = wi_allocate_array(graph->context->allocator, count, sizeof *buckets);
+    if (!buckets) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < graph->bucket_count; i++) {
+        for (weft_tensor *node = graph->buckets[i], *next; node; node = next) {
+            next = node->same_hash;
+            node->same_hash = buckets[node->hash % count];
+            buckets[node->hash % count] = node;
+        }
+    }
+    wi_release(graph->context->allocator, graph->buckets);
+    graph->buckets = buckets;
+    graph->bucket_count = count;
+    return WEFT_OK;
+}
+
+weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
+    weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes) {
+    if (graph->status != WEFT_OK) return NULL;
+    wi_attributes given; /* copied over zeros, so that padding compares equal */
+    memset(&given, 0, sizeof given);
+    if (attributes) given = *attributes;
+    if (wi_shape_check(shape, op->name) != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_SHAPE);
+    if (grow_buckets(graph) != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
+
+    const uint64_t hash = node_hash(op, inputs, count, dtype, shape, &given);
+    weft_tensor **bucket = &graph->buckets[hash % graph->bucket_count];
+    for (weft_tensor *node = *bucket; node; node = node->same_hash) {
+        if (node->hash == hash && node_is(node, op, inputs, count, dtype, shape, &given)) return node;
+    }
+    weft_tensor *node = wi_arena_take(&graph->arena, sizeof *node + (size_t)count * sizeof *inputs);
+    if (!node) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
+    node->graph = graph;
+    node->op = op;
+    node->id = graph->node_count++;
+    node->dtype = dtype;
+    node->shape = *shape;
+    node->attributes = given;
+    node->hash = hash;
+    node->input_count = count;
+    if (count > 0) memcpy(node->inputs, inputs, (size_t)count * sizeof *inputs);
+    node->same_hash = *bucket;
+    *bucket = node;
+    return node;
+}
+
+/* ---- looking at tensors ---- */
+
+weft_graph *weft_tensor_graph(const weft_tensor *tensor) {
+    return tensor ? tensor->graph : NULL;
+}
+weft_dtype weft_tensor_dtype(const weft_tensor *tensor) {
+    return tensor ? tensor->dtype : WEFT_F32;
+}
+int weft_tensor_rank(const weft_tensor *tensor) {
+    return tensor ? tensor->shape.rank : -1;
+}
+const char *weft_tensor_name(const weft_tensor *tensor) {
+    return tensor && tensor->name ? tensor->name : "";
+}
+
+int64_t weft_tensor_dimension(const weft_tensor *tensor, int axis) {
+    if (!tensor) return 0;
+    if (axis < 0) axis += tensor->shape.rank;
+    return axis >= 0 && axis < tensor->shape.rank ? tensor->shape.dims[axis] : 0;
+}
+
+/* ---- attachments ---- */
+
+weft_status wi_graph_attach(weft_graph *graph, const char *key, void *value, void (*release)(void *value)) {
+    wi_attachment *attachment = wi_arena_take(&graph->arena, sizeof *attachment);
+    char *name = wi_arena_string(&graph->arena, key);
+    if (!attachment || !name) return WEFT_ERROR_MEMORY;
+    *attachment =
+        (wi_attachment){.key = name, .value = value, .release = release, .next = graph->attachments};
+    graph->attachments = attachment;
+    return WEFT_OK;
+}
+
+void *wi_graph_attachment(weft_graph *graph, const char *key) {
+    for (wi_attachment *a = graph->attachments; a; a = a->next) {
+        if (strcmp(a->key, key) == 0) return a->value;
+    }
+    return NULL;
+}

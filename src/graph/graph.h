@@ -1,0 +1,168 @@
+/* Graphs: an arena of nodes, the variables that live from plan to plan, the first error.
+ *
+ * A node (weft_tensor) is never changed after it was made, and equal nodes are made once: the same op on the
+ * same inputs with the same attributes is the same pointer. So a backward rule may write down an expression
+ * that the forward pass has already, and shares it. */
+#ifndef WI_GRAPH_H
+#define WI_GRAPH_H
+
+#include "cl/buffer.h"
+#include "graph/dtype.h"
+#include "graph/shape.h"
+
+typedef enum wi_op_kind {
+    WI_SOURCE,    /* memory that is there before the step: input, parameter, state */
+    WI_LEAF,      /* a value computed where it is used: constant, scalar, coordinate, random bits */
+    WI_MAP,       /* elementwise with broadcasting */
+    WI_REDUCE,    /* over the axes of attributes.axes, which stay with size 1 */
+    WI_PRODUCT,   /* batched matrix product */
+    WI_VIEW,      /* other strides over the same memory */
+    WI_JOIN,      /* inputs side by side in one memory */
+    WI_ASSIGN,    /* a variable gets a value at the end of the step */
+    WI_COMPOSITE, /* replaced by ordinary nodes when a plan is made */
+    WI_FUNCTION   /* no node of its own: built from others when it is called */
+} wi_op_kind;
+
+typedef struct wi_op {
+    const char *name;
+    wi_op_kind kind;
+    /* MAP: OpenCL C over a, b, c for float and for int results (comparisons: for float and int inputs). */
+    const char *float_code, *int_code;
+    /* Writes input gradients (NULL: none) for the gradient g of node y. Builds ordinary nodes. Gradients of
+     * broadcast inputs have y's shape; the caller sums them down. NULL: not differentiable, nothing flows. */
+    void (*backward)(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
+    /* COMPOSITE: ordinary nodes of the same value. */
+    weft_tensor *(*lower)(weft_tensor *y, bool inference);
+    /* VIEW: y's layout over the memory of x; false when strides cannot express it and x must be copied first.
+     */
+    bool (*view)(const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out,
+        wi_layout *layout);
+} wi_op;
+
+/* What a node knows besides its inputs; unused fields are zero. */
+typedef struct wi_attributes {
+    double number;               /* constant; probability; low or mean */
+    double number2;              /* high or deviation */
+    int32_t power;               /* constant: times batch^power */
+    int32_t axis;                /* softmax, slice, concat, coordinate */
+    uint32_t axes;               /* reduce: a bit an axis */
+    uint32_t stream;             /* random: the node's number; scalar: its index */
+    int64_t start;               /* slice */
+    int8_t order[WEFT_MAX_RANK]; /* permute */
+} wi_attributes;
+
+struct weft_tensor {
+    weft_graph *graph;
+    const wi_op *op;
+    uint32_t id; /* in order of creation; inputs have smaller ones */
+    weft_dtype dtype;
+    wi_shape shape;
+    wi_attributes attributes;
+    const char *name;        /* NULL: none */
+    weft_tensor *lowered[2]; /* COMPOSITE: in training, in inference */
+    struct wi_variable *variable;
+    weft_tensor *same_hash; /* next node in the table of equal nodes */
+    uint64_t hash;
+    int input_count;
+    weft_tensor *inputs[];
+};
+
+/* Memory of a graph that lives from plan to plan. A block is one buffer; all parameters share block 0. */
+typedef struct wi_block {
+    wi_buffer buffer; /* made when the first plan or read needs it */
+    size_t bytes;
+} wi_block;
+
+typedef struct wi_variable {
+    weft_tensor *tensor;
+    size_t block;
+    size_t offset; /* bytes in the block */
+    size_t bytes;
+    weft_initialiser initialiser;
+    void *data; /* initial content given by the caller, until it is on the device; NULL: the initialiser's */
+    uint32_t stream; /* of the initialiser's random numbers */
+    bool trainable;
+} wi_variable;
+
+/* How the host computes a scalar before each run. t is the number of the training run, from 1. */
+typedef enum wi_step_rule {
+    WI_STEP_CONSTANT,        /* as set by weft_scalar_set */
+    WI_STEP_BIAS_CORRECTION, /* 1 / (1 - base^t) */
+} wi_step_rule;
+
+typedef struct wi_scalar {
+    float value;
+    wi_step_rule rule;
+    double base;
+} wi_scalar;
+
+typedef struct wi_attachment {
+    const char *key;
+    void *value;
+    void (*release)(void *value);
+    struct wi_attachment *next;
+} wi_attachment;
+
+struct weft_graph {
+    weft_context *context;
+    bool owned_by_context; /* the default graph: its references are the context's */
+    int references;
+    wi_arena arena;
+    uint32_t node_count;
+    weft_tensor **buckets; /* of equal nodes */
+    size_t bucket_count;
+    wi_block *blocks;
+    size_t block_count, block_capacity;
+    wi_variable **variables; /* parameters and states in order of creation */
+    size_t variable_count, variable_capacity;
+    wi_scalar *scalars;
+    size_t scalar_count, scalar_capacity;
+    uint32_t streams;  /* random nodes made so far */
+    uint32_t layers;   /* for automatic names */
+    bool frozen;       /* block 0 is on the device: no more parameters */
+    uint64_t runs;     /* training runs so far: t of the step rules, and the random numbers' counter */
+    weft_tensor *rate; /* weft_minimize_rate */
+    wi_attachment *attachments;
+    weft_status status; /* the first error */
+    char error[512];
+};
+
+/* ---- making nodes (expressions of the layers above) ---- */
+/* Records the first error of the graph and returns NULL. */
+weft_tensor *wi_graph_fail(weft_graph *graph, weft_status status, const char *format, ...) WI_PRINTF(3, 4);
+/* The same after a call that has recorded its line. */
+weft_tensor *wi_graph_fail_recorded(weft_graph *graph, weft_status status);
+/* The graph of the inputs when none is NULL and all are of one graph without an error; else NULL, with the
+ * error recorded where there is a graph to record it in. */
+weft_graph *wi_inputs_graph(const char *op, weft_tensor *const *inputs, int count);
+/* Makes a node, or finds the equal one. dtype and shape are the result's, already inferred. */
+weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
+    weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes);
+
+/* ---- leaves ---- */
+extern const wi_op wi_op_input, wi_op_parameter, wi_op_state, wi_op_flat, wi_op_constant, wi_op_scalar,
+    wi_op_coordinate;
+/* value × batch^power, rank 0. */
+weft_tensor *wi_constant_power(weft_graph *graph, weft_dtype dtype, double value, int power);
+/* i32, shape `shape`: the index along an axis. */
+weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis);
+/* A rank-0 f32 that the host computes before each run. */
+weft_tensor *wi_step_scalar(weft_graph *graph, wi_step_rule rule, double base);
+/* All parameters, as one f32 vector with the offsets of block 0; gaps are zero. No parameters: an error. */
+weft_tensor *wi_flat_parameters(weft_graph *graph);
+/* A state of the same length, zero at first. */
+weft_tensor *wi_flat_state(weft_graph *graph, const char *name);
+/* Elements of block 0. */
+int64_t wi_flat_length(const weft_graph *graph);
+
+/* ---- variables ---- */
+weft_status wi_graph_add_block(weft_graph *graph, size_t bytes, size_t *index);
+/* Makes and fills the block's memory if that has not happened yet. */
+weft_status wi_graph_block_ready(weft_graph *graph, size_t block);
+size_t wi_graph_variable_bytes(const weft_graph *graph);
+
+/* ---- things that live as long as the graph: plans kept for inference ---- */
+weft_status wi_graph_attach(weft_graph *graph, const char *key, void *value, void (*release)(void *value));
+void *wi_graph_attachment(weft_graph *graph, const char *key); /* NULL: none */
+
+#endif

@@ -1,0 +1,257 @@
+/* Leaves of a graph: inputs, variables, constants, scalars, coordinates. */
+#include "graph/graph.h"
+#include <string.h>
+
+const wi_op wi_op_input = {.name = "input", .kind = WI_SOURCE};
+const wi_op wi_op_parameter = {.name = "parameter", .kind = WI_SOURCE};
+const wi_op wi_op_state = {.name = "state", .kind = WI_SOURCE};
+const wi_op wi_op_flat = {.name = "flat parameters", .kind = WI_SOURCE};
+const wi_op wi_op_constant = {.name = "constant", .kind = WI_LEAF};
+const wi_op wi_op_scalar = {.name = "scalar", .kind = WI_LEAF};
+const wi_op wi_op_coordinate = {.name = "coordinate", .kind = WI_LEAF};
+
+static bool read_dims(wi_shape *shape, int rank, const int64_t *dims) {
+    if (rank < 0 || rank > WEFT_MAX_RANK || (rank > 0 && !dims)) return false;
+    *shape = (wi_shape){.rank = rank};
+    if (rank > 0) memcpy(shape->dims, dims, (size_t)rank * sizeof *dims);
+    return true;
+}
+
+static bool read_ended(wi_shape *shape, const int64_t *dims, int limit) {
+    int rank = 0;
+    while (rank < limit && dims[rank] != WEFT_END) rank++;
+    return read_dims(shape, rank, dims);
+}
+
+static bool has_batch(const wi_shape *shape) {
+    for (int i = 0; i < shape->rank; i++) {
+        if (shape->dims[i] < 0) return true;
+    }
+    return false;
+}
+
+static weft_tensor *name_node(weft_tensor *node, const char *name) {
+    if (!node || !name) return node;
+    node->name = wi_arena_string(&node->graph->arena, name);
+    return node->name ? node : wi_graph_fail_recorded(node->graph, WEFT_ERROR_MEMORY);
+}
+
+/* ---- inputs ---- */
+
+weft_tensor *weft_input_shape(
+    weft_graph *graph, const char *name, weft_dtype dtype, int rank, const int64_t *dims) {
+    wi_shape shape;
+    if (!graph) return NULL;
+    if (!name) return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "input: name is NULL");
+    if (!wi_dtype_valid(dtype))
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "input '%s': %d is no dtype", name, (int)dtype);
+    if (!read_dims(&shape, rank, dims))
+        return wi_graph_fail(
+            graph, WEFT_ERROR_SHAPE, "input '%s': rank %d is not in 0..%d", name, rank, WEFT_MAX_RANK);
+    const wi_attributes attributes = {.stream = graph->node_count};
+    return name_node(wi_node(graph, &wi_op_input, NULL, 0, dtype, &shape, &attributes), name);
+}
+
+weft_tensor *weft_input_dims(weft_graph *graph, const char *name, weft_dtype dtype, int64_t d0, int64_t d1,
+    int64_t d2, int64_t d3, int64_t d4, int64_t d5, int64_t d6) {
+    const int64_t dims[] = {WEFT_BATCH, d0, d1, d2, d3, d4, d5, d6};
+    wi_shape shape;
+    (void)read_ended(&shape, dims, 8);
+    return weft_input_shape(graph, name, dtype, shape.rank, shape.dims);
+}
+
+/* ---- variables ---- */
+
+static wi_variable *add_variable(
+    weft_graph *graph, weft_tensor *tensor, size_t block, size_t offset, size_t bytes) {
+    wi_variable *variable = wi_arena_take(&graph->arena, sizeof *variable);
+    if (!variable) return NULL;
+    if (wi_grow(graph->context->allocator, (void **)&graph->variables, &graph->variable_capacity,
+            graph->variable_count + 1, sizeof *graph->variables) != WEFT_OK)
+        return NULL;
+    *variable = (wi_variable){.tensor = tensor, .block = block, .offset = offset, .bytes = bytes};
+    graph->variables[graph->variable_count++] = variable;
+    tensor->variable = variable;
+    return variable;
+}
+
+/* A new variable's tensor with memory reserved: trainable ones share block 0, every other has its own. */
+static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char *name, weft_dtype dtype,
+    const wi_shape *shape, bool trainable) {
+    if (has_batch(shape))
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s '%s': its shape cannot depend on the batch size",
+            op->name, name ? name : "");
+    if (trainable && graph->frozen)
+        return wi_graph_fail(graph, WEFT_ERROR_STATE,
+            "parameter '%s': the graph has a plan already; make all parameters first, or use a second graph",
+            name ? name : "");
+    const wi_attributes attributes = {.stream = graph->node_count};
+    weft_tensor *tensor = wi_node(graph, op, NULL, 0, dtype, shape, &attributes);
+    if (!tensor) return NULL;
+    int64_t count;
+    int power;
+    wi_shape_count(shape, &count, &power);
+    const size_t bytes = (size_t)count * weft_dtype_size(dtype);
+    size_t block = 0, offset = 0;
+    if (trainable) { /* 64 bytes: a cache line, and a float16 */
+        offset = graph->blocks[0].bytes;
+        graph->blocks[0].bytes += (bytes + 63) / 64 * 64;
+    } else if (wi_graph_add_block(graph, bytes, &block) != WEFT_OK) {
+        return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
+    }
+    wi_variable *variable = add_variable(graph, tensor, block, offset, bytes);
+    if (!variable) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
+    variable->trainable = trainable;
+    variable->stream = (uint32_t)graph->variable_count;
+    return name_node(tensor, name);
+}
+
+static bool initialiser_valid(weft_initialiser initialiser) {
+    return (unsigned)initialiser.kind <= WEFT_INIT_HE_NORMAL;
+}
+
+weft_tensor *weft_parameter_shape(
+    weft_graph *graph, const char *name, weft_initialiser initialiser, int rank, const int64_t *dims) {
+    wi_shape shape;
+    if (!graph) return NULL;
+    if (!name || !initialiser_valid(initialiser))
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "parameter: the name is NULL or the initialiser unknown");
+    if (!read_dims(&shape, rank, dims))
+        return wi_graph_fail(
+            graph, WEFT_ERROR_SHAPE, "parameter '%s': rank %d is not in 0..%d", name, rank, WEFT_MAX_RANK);
+    if (weft_graph_find(graph, name))
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "parameter '%s': the graph has one of that name", name);
+    weft_tensor *tensor = make_variable(graph, &wi_op_parameter, name, WEFT_F32, &shape, true);
+    if (tensor) tensor->variable->initialiser = initialiser;
+    return tensor;
+}
+
+weft_tensor *weft_parameter_dims(weft_graph *graph, const char *name, weft_initialiser initialiser,
+    int64_t d0, int64_t d1, int64_t d2, int64_t d3, int64_t d4, int64_t d5, int64_t d6, int64_t d7) {
+    const int64_t dims[] = {d0, d1, d2, d3, d4, d5, d6, d7};
+    wi_shape shape;
+    (void)read_ended(&shape, dims, 8);
+    return weft_parameter_shape(graph, name, initialiser, shape.rank, shape.dims);
+}
+
+weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dtype,
+    weft_initialiser initialiser, int rank, const int64_t *dims) {
+    wi_shape shape;
+    if (!graph) return NULL;
+    if (!name || !initialiser_valid(initialiser))
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "state: the name is NULL or the initialiser unknown");
+    if (dtype != WEFT_F32 && (dtype != WEFT_I32 || initialiser.kind != WEFT_INIT_CONSTANT))
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "state '%s': %s is not f32, nor i32 with a constant",
+            name, weft_dtype_name(dtype));
+    if (!read_dims(&shape, rank, dims))
+        return wi_graph_fail(
+            graph, WEFT_ERROR_SHAPE, "state '%s': rank %d is not in 0..%d", name, rank, WEFT_MAX_RANK);
+    weft_tensor *tensor = make_variable(graph, &wi_op_state, name, dtype, &shape, false);
+    if (tensor) tensor->variable->initialiser = initialiser;
+    return tensor;
+}
+
+weft_tensor *weft_array(
+    weft_graph *graph, weft_dtype dtype, const void *data, int rank, const int64_t *dims) {
+    wi_shape shape;
+    if (!graph) return NULL;
+    if (!data) return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "array: data is NULL");
+    if (!wi_dtype_valid(dtype))
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "array: %d is no dtype", (int)dtype);
+    if (!read_dims(&shape, rank, dims))
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "array: rank %d is not in 0..%d", rank, WEFT_MAX_RANK);
+    weft_tensor *tensor = make_variable(graph, &wi_op_state, NULL, dtype, &shape, false);
+    if (!tensor) return NULL;
+    wi_variable *variable = tensor->variable;
+    variable->data = wi_allocate(graph->context->allocator, variable->bytes);
+    if (!variable->data) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
+    memcpy(variable->data, data, variable->bytes);
+    return tensor;
+}
+
+/* ---- constants and scalars ---- */
+
+weft_tensor *wi_constant_power(weft_graph *graph, weft_dtype dtype, double value, int power) {
+    const wi_shape shape = {.rank = 0};
+    const wi_attributes attributes = {.number = value, .power = power};
+    return wi_node(graph, &wi_op_constant, NULL, 0, dtype, &shape, &attributes);
+}
+
+weft_tensor *weft_constant(weft_graph *graph, weft_dtype dtype, double value) {
+    if (!graph) return NULL;
+    if (dtype != WEFT_F32 && dtype != WEFT_I32 && dtype != WEFT_BOOL)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_DTYPE, "constant: %s is not f32, i32 or bool", weft_dtype_name(dtype));
+    return wi_constant_power(graph, dtype, value, 0);
+}
+
+weft_tensor *weft_number(weft_tensor *x, double value) {
+    return x ? weft_constant(x->graph, x->dtype, value) : NULL;
+}
+
+weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis) {
+    const wi_attributes attributes = {.axis = axis};
+    return wi_node(graph, &wi_op_coordinate, NULL, 0, WEFT_I32, shape, &attributes);
+}
+
+static weft_tensor *make_scalar(weft_graph *graph, wi_scalar scalar) {
+    if (wi_grow(graph->context->allocator, (void **)&graph->scalars, &graph->scalar_capacity,
+            graph->scalar_count + 1, sizeof *graph->scalars) != WEFT_OK)
+        return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
+    const wi_shape shape = {.rank = 0};
+    const wi_attributes attributes = {.stream = (uint32_t)graph->scalar_count};
+    weft_tensor *tensor = wi_node(graph, &wi_op_scalar, NULL, 0, WEFT_F32, &shape, &attributes);
+    if (tensor) graph->scalars[graph->scalar_count++] = scalar;
+    return tensor;
+}
+
+weft_tensor *weft_scalar(weft_graph *graph, const char *name, float value) {
+    if (!graph) return NULL;
+    return name_node(make_scalar(graph, (wi_scalar){.value = value}), name);
+}
+
+weft_tensor *wi_step_scalar(weft_graph *graph, wi_step_rule rule, double base) {
+    return make_scalar(graph, (wi_scalar){.rule = rule, .base = base});
+}
+
+static weft_status check_scalar(const weft_tensor *scalar) {
+    if (!scalar) WI_FAIL(WEFT_ERROR_ARGUMENT, "scalar: the tensor is NULL");
+    if (scalar->op != &wi_op_scalar)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "scalar: a %s is no scalar", scalar->op->name);
+    return WEFT_OK;
+}
+
+weft_status weft_scalar_set(weft_tensor *scalar, float value) {
+    WI_TRY(check_scalar(scalar));
+    scalar->graph->scalars[scalar->attributes.stream].value = value;
+    return WEFT_OK;
+}
+
+weft_status weft_scalar_get(const weft_tensor *scalar, float *value) {
+    WI_TRY(check_scalar(scalar));
+    if (!value) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scalar_get: value is NULL");
+    *value = scalar->graph->scalars[scalar->attributes.stream].value;
+    return WEFT_OK;
+}
+
+/* ---- all parameters as one vector ---- */
+
+int64_t wi_flat_length(const weft_graph *graph) {
+    return (int64_t)(graph->blocks[0].bytes / sizeof(float));
+}
+
+weft_tensor *wi_flat_parameters(weft_graph *graph) {
+    if (wi_flat_length(graph) == 0)
+        return wi_graph_fail(graph, WEFT_ERROR_STATE, "the graph has no parameters to train");
+    const wi_shape shape = {.rank = 1, .dims = {wi_flat_length(graph)}};
+    return wi_node(graph, &wi_op_flat, NULL, 0, WEFT_F32, &shape, NULL);
+}
+
+weft_tensor *wi_flat_state(weft_graph *graph, const char *name) {
+    const int64_t length = wi_flat_length(graph);
+    return weft_state_shape(
+        graph, name, WEFT_F32, (weft_initialiser){.kind = WEFT_INIT_CONSTANT}, 1, &length);
+}

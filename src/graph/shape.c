@@ -1,0 +1,101 @@
+#include "graph/shape.h"
+#include <stdio.h>
+#include <string.h>
+
+bool wi_shape_equal(const wi_shape *a, const wi_shape *b) {
+    if (a->rank != b->rank) return false;
+    for (int i = 0; i < a->rank; i++) {
+        if (a->dims[i] != b->dims[i]) return false;
+    }
+    return true;
+}
+
+const char *wi_shape_print(const wi_shape *shape, char text[WI_SHAPE_TEXT]) {
+    size_t length = 1;
+    text[0] = '(';
+    for (int i = 0; i < shape->rank; i++) {
+        const int64_t dim = shape->dims[i];
+        char one[28];
+        if (dim >= 0)
+            snprintf(one, sizeof one, "%lld", (long long)dim);
+        else if (dim == WEFT_BATCH)
+            snprintf(one, sizeof one, "batch");
+        else
+            snprintf(one, sizeof one, "%lld*batch", (long long)-dim);
+        length += (size_t)snprintf(text + length, WI_SHAPE_TEXT - length, i ? ", %s" : "%s", one);
+    }
+    snprintf(text + length, WI_SHAPE_TEXT - length, ")");
+    return text;
+}
+
+bool wi_shape_broadcast(const wi_shape *a, const wi_shape *b, wi_shape *result) {
+    wi_shape out = {.rank = a->rank > b->rank ? a->rank : b->rank};
+    for (int i = 1; i <= out.rank; i++) {
+        const int64_t da = i <= a->rank ? a->dims[a->rank - i] : 1;
+        const int64_t db = i <= b->rank ? b->dims[b->rank - i] : 1;
+        if (da != db && da != 1 && db != 1) return false;
+        out.dims[out.rank - i] = da == 1 ? db : da;
+    }
+    *result = out;
+    return true;
+}
+
+void wi_shape_count(const wi_shape *shape, int64_t *coefficient, int *power) {
+    *coefficient = 1;
+    *power = 0;
+    for (int i = 0; i < shape->rank; i++) {
+        *coefficient *= shape->dims[i] < 0 ? -shape->dims[i] : shape->dims[i];
+        *power += shape->dims[i] < 0;
+    }
+}
+
+weft_status wi_shape_check(const wi_shape *shape, const char *what) {
+    char text[WI_SHAPE_TEXT];
+    if (shape->rank < 0 || shape->rank > WEFT_MAX_RANK)
+        WI_FAIL(WEFT_ERROR_SHAPE, "%s: rank %d is not in 0..%d", what, shape->rank, WEFT_MAX_RANK);
+    int64_t count = 1;
+    for (int i = 0; i < shape->rank; i++) {
+        if (shape->dims[i] == 0)
+            WI_FAIL(WEFT_ERROR_SHAPE, "%s: dimension %d of %s is zero", what, i, wi_shape_print(shape, text));
+        const int64_t size = shape->dims[i] < 0 ? -shape->dims[i] : shape->dims[i];
+        if (size <= 0 || count > (INT64_C(1) << 40) / size)
+            WI_FAIL(
+                WEFT_ERROR_SHAPE, "%s: %s has more than 2^40 elements", what, wi_shape_print(shape, text));
+        count *= size;
+    }
+    return WEFT_OK;
+}
+
+wi_extent wi_extent_of(const wi_shape *shape, int64_t batch) {
+    wi_extent extent = {.rank = shape->rank};
+    for (int i = 0; i < shape->rank; i++) {
+        const int64_t dim = shape->dims[i];
+        extent.dims[i] = dim >= 0 ? wi_size_of(dim) : (wi_size){-dim * WI_GENERAL_BATCH, -dim * batch};
+    }
+    return extent;
+}
+
+wi_size wi_extent_count(const wi_extent *extent) {
+    wi_size count = wi_size_of(1);
+    for (int i = 0; i < extent->rank; i++) count = wi_size_mul(count, extent->dims[i]);
+    return count;
+}
+
+wi_layout wi_layout_contiguous(const wi_extent *extent) {
+    wi_layout layout = {0};
+    wi_size stride = wi_size_of(1);
+    for (int i = extent->rank - 1; i >= 0; i--) {
+        layout.strides[i] = stride;
+        stride = wi_size_mul(stride, extent->dims[i]);
+    }
+    return layout;
+}
+
+bool wi_layout_is_contiguous(const wi_layout *layout, const wi_extent *extent) {
+    const wi_layout wanted = wi_layout_contiguous(extent);
+    for (int i = 0; i < extent->rank; i++) {
+        if (!wi_size_is(extent->dims[i], 1) && !wi_size_equal(layout->strides[i], wanted.strides[i]))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,71 @@
+/* Shapes and layouts.
+ *
+ * A shape's dimension is a number, or a multiple of the batch size written as a negative number (-3 is 3 ×
+ * batch). A plan knows every size twice: as it is at its batch size (actual), and at a stand-in batch size
+ * (general) that no real dimension equals. Decisions about structure (what merges, what fuses, which kernel
+ * is generated) look at the general size only, so that plans for all batch sizes need the same kernels. */
+#ifndef WI_SHAPE_H
+#define WI_SHAPE_H
+
+#include "base/status.h"
+#include <weft/graph.h>
+
+typedef struct wi_shape {
+    int rank;
+    int64_t dims[WEFT_MAX_RANK];
+} wi_shape;
+
+/* A prime, so that no product of ordinary dimensions equals a multiple of it. */
+#define WI_GENERAL_BATCH 100003
+
+typedef struct wi_size {
+    int64_t general, actual;
+} wi_size;
+
+/* Where the elements of a tensor lie: offset and strides in elements. */
+typedef struct wi_layout {
+    wi_size offset;
+    wi_size strides[WEFT_MAX_RANK];
+} wi_layout;
+
+/* The dimensions of a shape at a batch size. */
+typedef struct wi_extent {
+    int rank;
+    wi_size dims[WEFT_MAX_RANK];
+} wi_extent;
+
+static inline wi_size wi_size_of(int64_t number) {
+    return (wi_size){number, number};
+}
+static inline wi_size wi_size_mul(wi_size a, wi_size b) {
+    return (wi_size){a.general * b.general, a.actual * b.actual};
+}
+static inline wi_size wi_size_add(wi_size a, wi_size b) {
+    return (wi_size){a.general + b.general, a.actual + b.actual};
+}
+static inline bool wi_size_equal(wi_size a, wi_size b) {
+    return a.general == b.general;
+}
+static inline bool wi_size_is(wi_size a, int64_t number) {
+    return a.general == number;
+}
+
+bool wi_shape_equal(const wi_shape *a, const wi_shape *b);
+/* "(batch, 3, 8)" into text; returns text. WI_SHAPE_TEXT bytes are always enough. */
+#define WI_SHAPE_TEXT 256
+const char *wi_shape_print(const wi_shape *shape, char text[WI_SHAPE_TEXT]);
+/* NumPy broadcasting; false when the shapes do not fit. */
+bool wi_shape_broadcast(const wi_shape *a, const wi_shape *b, wi_shape *result);
+/* Elements as coefficient × batch^power. */
+void wi_shape_count(const wi_shape *shape, int64_t *coefficient, int *power);
+/* Dimensions positive (or multiples of the batch), rank and element count within bounds; `what` begins the
+ * line. */
+weft_status wi_shape_check(const wi_shape *shape, const char *what);
+
+wi_extent wi_extent_of(const wi_shape *shape, int64_t batch);
+wi_size wi_extent_count(const wi_extent *extent);
+/* Row-major strides, offset 0. */
+wi_layout wi_layout_contiguous(const wi_extent *extent);
+bool wi_layout_is_contiguous(const wi_layout *layout, const wi_extent *extent);
+
+#endif

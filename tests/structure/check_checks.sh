@@ -1,0 +1,90 @@
+#!/bin/sh
+# Each check of this folder fails on a tree that breaks its rule and passes on one that keeps it.
+# Usage: check_checks.sh CC CXX
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+cc=$1 cxx=$2
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+bad=0
+
+# expect pass|fail WHAT COMMAND...
+expect() {
+    wanted=$1 what=$2
+    shift 2
+    if output=$("$@" 2>&1); then got=pass; else got=fail; fi
+    [ $got = "$wanted" ] && return
+    echo "expected to $wanted: $what"
+    echo "$output"
+    bad=1
+}
+
+fresh() {
+    rm -rf "${tree:?}"/*
+    mkdir -p "$tree/include/weft" "$tree/src/base" "$tree/src/cl" "$tree/samples"
+    echo '#include <stddef.h>' >"$tree/include/weft/base.h"
+    echo '#include <weft/base.h>' >"$tree/include/weft/device.h"
+    echo '#include <weft/device.h>' >"$tree/include/weft/weft.h"
+    printf '#include "base/log.h"\n#include <weft/device.h>\n#include "cl/launch.h"\n' >"$tree/src/cl/launch.c"
+    echo '#include <weft/weft.h>' >"$tree/samples/one.c"
+}
+
+# breaks CHECK FILE LINE: adding LINE to FILE of a good tree makes the check of the layers fail.
+breaks_layers() {
+    fresh
+    echo "$2" >>"$tree/$1"
+    expect fail "layers: $1 with $2" sh "$here/check_layers.sh" "$tree"
+}
+
+fresh
+expect pass "layers of a good tree" sh "$here/check_layers.sh" "$tree"
+breaks_layers src/base/log.c '#include "cl/launch.h"'
+breaks_layers src/base/log.c '  #  include <weft/device.h>'
+breaks_layers src/cl/launch.c '#include <weft/weft.h>'
+breaks_layers src/cl/launch.c '#include "elsewhere/thing.h"'
+breaks_layers include/weft/base.h '#include <weft/device.h>'
+breaks_layers include/weft/base.h '#include "base/log.h"'
+breaks_layers include/weft/stray.h '#include <stddef.h>'
+breaks_layers samples/one.c '#include "cl/launch.h"'
+rm -rf "${tree:?}"/*
+expect fail "layers of an empty tree" sh "$here/check_layers.sh" "$tree"
+
+fresh
+expect pass "good headers" sh "$here/check_headers.sh" "$tree/include" "$cc" "$cxx"
+echo 'uint32_t count(void);' >>"$tree/include/weft/base.h"
+expect fail "a header that needs another" sh "$here/check_headers.sh" "$tree/include" "$cc" "$cxx"
+fresh
+echo 'int delete(int class);' >>"$tree/include/weft/base.h"
+expect fail "a header that is no C++" sh "$here/check_headers.sh" "$tree/include" "$cc" "$cxx"
+
+fresh
+touch "$tree/CMakeLists.txt" "$tree/src/CMakeLists.txt"
+expect pass "unique names" sh "$here/check_names.sh" "$tree"
+touch "$tree/src/base/launch.c"
+expect fail "a name twice" sh "$here/check_names.sh" "$tree"
+
+# library NAME DEFINITION...: a shared library made of one line.
+library() {
+    name=$1
+    shift
+    echo "$*" | "$cc" -w -shared -fPIC -x c -o "$tree/$name.so" - || bad=1
+    echo "$tree/$name.so"
+}
+fresh
+echo 'WEFT_API int weft_one(int x);' >>"$tree/include/weft/base.h"
+symbols() {
+    expect "$1" "symbols: $2" sh "$here/check_symbols.sh" "$(library "$2" "$3")" "$tree/include"
+}
+symbols pass good 'int weft_one(int x) { return x; }'
+symbols fail foreign 'int weft_one(int x) { return x; } int helper(void) { return 1; }'
+symbols fail missing 'int weft_two(int x) { return x; }'
+symbols fail prints 'int printf(const char *, ...); int weft_one(int x) { return printf("%d", x); }'
+symbols fail prints_line 'int puts(const char *); int weft_one(int x) { return puts("x"); }'
+symbols fail exits 'void exit(int); int weft_one(int x) { exit(x); }'
+symbols fail aborts 'void abort(void); int weft_one(int x) { abort(); }'
+symbols fail stderr 'extern void *stderr; int fputs(const char *, void *); int weft_one(int x) { return fputs("x", stderr); }'
+
+small=$(library small 'int weft_one(int x) { return x; }')
+expect pass "a small library" sh "$here/check_size.sh" "$small" 100000
+expect fail "a library over the limit" sh "$here/check_size.sh" "$small" 100
+exit $bad

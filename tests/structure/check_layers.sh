@@ -1,0 +1,56 @@
+#!/bin/sh
+# A file includes only its own layer and those below. Usage: check_layers.sh ROOT
+#
+# A folder of src/ is a layer; a public header belongs to the layer of its name (device.h: cl; weft.h stands above
+# all). tools/ may include everything, samples/ the public headers only.
+set -eu
+cd "$1"
+
+find include src samples -name '*.[ch]' 2>/dev/null | LC_ALL=C sort | xargs awk '
+BEGIN {
+    count = split("base cl graph ops plan nn io train dist", order, " ")
+    for (i = 1; i <= count; i++) rank[order[i]] = i
+}
+function layer_of_header(name) {
+    sub(/\.h$/, "", name)
+    if (name == "weft") return "weft"
+    return name == "device" ? "cl" : name
+}
+function rank_of(layer) {
+    if (layer == "weft") return count + 1
+    if (!(layer in rank)) return 0
+    return rank[layer]
+}
+function complain(text) {
+    printf "%s:%d: %s\n", FILENAME, FNR, text
+    bad = 1
+}
+FNR == 1 {
+    files++
+    split(FILENAME, part, "/")
+    own = part[1] == "src" ? part[2] : part[1] == "include" ? layer_of_header(part[3]) : "samples"
+    if (own != "samples" && !rank_of(own)) complain("\"" own "\" is no layer: " FILENAME)
+}
+/^[ \t]*#[ \t]*include[ \t]*[<"]/ {
+    target = $0
+    sub(/^[^<"]*/, "", target)
+    quoted = substr(target, 1, 1) == "\""
+    sub(/^[<"]/, "", target)
+    sub(/[>"].*$/, "", target)
+    if (own == "samples") {
+        if (quoted) complain("a sample includes public headers only, not \"" target "\"")
+        next
+    }
+    slash = index(target, "/")
+    folder = slash ? substr(target, 1, slash - 1) : ""
+    if (folder == "weft") layer = layer_of_header(substr(target, slash + 1))
+    else if (!quoted) next
+    else layer = slash ? folder : own
+    if (part[1] == "include" && quoted) complain("a public header includes <weft/...> only, not \"" target "\"")
+    else if (!rank_of(layer)) complain("\"" target "\" belongs to no layer")
+    else if (rank_of(layer) > rank_of(own)) complain("layer " own " includes upwards: " target)
+}
+END {
+    if (!files) complain("no files to check")
+    exit bad
+}'
