@@ -18,7 +18,7 @@ weft_status wi_file_writer_append(wi_file_writer *writer, const void *data, size
 weft_status wi_file_writer_commit(wi_file_writer *writer); /* frees the writer, whatever it returns */
 void wi_file_writer_abandon(wi_file_writer *writer);       /* NULL is fine */
 bool wi_file_exists(const char *path);
-/* mkdir -p. */
+/* mkdir -p; the folders that are made get mode 0700. */
 weft_status wi_directory_create(const char *path);
 
 double wi_clock_seconds(void); /* monotonic */

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/platform.h"
 #include <CL/cl.h>
+#include <stdatomic.h>
 #include <weft/device.h>
 
 /* What the device can do. Where drivers lie, it was found by compiling and running a kernel. */
@@ -40,11 +41,13 @@ struct weft_context {
     cl_context cl;
     cl_device_id device;
     cl_command_queue queue; /* in order */
+    struct wi_disk_cache *disk;
+    struct wi_tuning *tuning;
     struct wi_program_cache *programs;
     struct wi_buffer_pool *buffers;
     struct weft_graph *graph; /* the default graph, made on demand by src/graph; released first */
     void (*graph_release)(struct weft_graph *graph);
-    int references; /* atomic */
+    atomic_int references;
 };
 
 /* For src/graph: a reference that does not count towards the default graph's cycle is the caller's business.

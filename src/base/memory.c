@@ -1,0 +1,187 @@
+/* Host memory: the allocator hooks, the arena and the growing string (contract in memory.h).
+ *
+ * Nothing here is shared: an arena or a text belongs to one thread at a time. */
+#include "base/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARENA_ALIGNMENT = 16, ARENA_BLOCK_BYTES = 16384, TEXT_FIRST_CAPACITY = 256 };
+
+/* A block of zero bytes still gets an address of its own, so that NULL always means failure. */
+static size_t at_least_one(size_t bytes) {
+    return bytes > 0 ? bytes : 1;
+}
+
+static void *no_memory(size_t bytes) {
+    wi_fail(WEFT_ERROR_MEMORY, "out of host memory: %zu bytes were asked for", bytes);
+    return NULL;
+}
+
+void *wi_allocate(const weft_allocator *allocator, size_t bytes) {
+    const size_t size = at_least_one(bytes);
+    void *block = NULL;
+    if (allocator) {
+        block = allocator->allocate(allocator->user, size);
+        if (block) memset(block, 0, size);
+    } else {
+        block = calloc(1, size);
+    }
+    return block ? block : no_memory(bytes);
+}
+
+void *wi_allocate_array(const weft_allocator *allocator, size_t count, size_t size) {
+    if (size != 0 && count > SIZE_MAX / size) {
+        wi_fail(WEFT_ERROR_MEMORY, "out of host memory: %zu items of %zu bytes were asked for", count, size);
+        return NULL;
+    }
+    return wi_allocate(allocator, count * size);
+}
+
+void *wi_reallocate(const weft_allocator *allocator, void *block, size_t bytes) {
+    const size_t size = at_least_one(bytes);
+    void *grown = allocator ? allocator->reallocate(allocator->user, block, size) : realloc(block, size);
+    return grown ? grown : no_memory(bytes);
+}
+
+void wi_release(const weft_allocator *allocator, void *block) {
+    if (!block) return;
+    if (allocator)
+        allocator->release(allocator->user, block);
+    else
+        free(block);
+}
+
+char *wi_copy_string(const weft_allocator *allocator, const char *text) {
+    const size_t bytes = strlen(text) + 1;
+    char *copy = wi_allocate(allocator, bytes);
+    if (copy) memcpy(copy, text, bytes);
+    return copy;
+}
+
+/* The memory handed out follows the header; the union keeps it aligned. */
+typedef struct wi_arena_block {
+    union {
+        struct {
+            struct wi_arena_block *next;
+            size_t used, capacity;
+        };
+        char padding[2 * ARENA_ALIGNMENT];
+    };
+} wi_arena_block;
+
+_Static_assert(sizeof(wi_arena_block) % ARENA_ALIGNMENT == 0, "what follows the header is aligned");
+
+void wi_arena_init(wi_arena *arena, const weft_allocator *allocator) {
+    *arena = (wi_arena){.allocator = allocator};
+}
+
+static wi_arena_block *add_block(wi_arena *arena, size_t bytes) {
+    const size_t capacity = bytes > ARENA_BLOCK_BYTES ? bytes : ARENA_BLOCK_BYTES;
+    wi_arena_block *block = wi_allocate(arena->allocator, sizeof *block + capacity);
+    if (!block) return NULL;
+    block->capacity = capacity;
+    block->next = arena->blocks;
+    arena->blocks = block;
+    return block;
+}
+
+void *wi_arena_take(wi_arena *arena, size_t bytes) {
+    if (bytes > SIZE_MAX - sizeof(wi_arena_block) - ARENA_ALIGNMENT) return no_memory(bytes);
+    const size_t size = (at_least_one(bytes) + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
+    wi_arena_block *block = arena->blocks;
+    if (!block || block->capacity - block->used < size) block = add_block(arena, size);
+    if (!block) return NULL;
+    char *const memory = (char *)(block + 1) + block->used;
+    block->used += size;
+    arena->bytes += size;
+    return memory;
+}
+
+char *wi_arena_string(wi_arena *arena, const char *text) {
+    const size_t bytes = strlen(text) + 1;
+    char *copy = wi_arena_take(arena, bytes);
+    if (copy) memcpy(copy, text, bytes);
+    return copy;
+}
+
+void wi_arena_clear(wi_arena *arena) {
+    while (arena->blocks) {
+        wi_arena_block *const next = arena->blocks->next;
+        wi_release(arena->allocator, arena->blocks);
+        arena->blocks = next;
+    }
+    arena->bytes = 0;
+}
+
+void wi_text_init(wi_text *text, const weft_allocator *allocator) {
+    *text = (wi_text){.allocator = allocator};
+}
+
+/* Room for `more` bytes and the terminator. */
+static bool reserve_text(wi_text *text, size_t more) {
+    if (text->failed) return false;
+    if (more >= SIZE_MAX / 2 - text->length) {
+        no_memory(more);
+        text->failed = true;
+        return false;
+    }
+    const size_t needed = text->length + more + 1;
+    if (needed <= text->capacity) return true;
+    size_t capacity = text->capacity ? text->capacity : TEXT_FIRST_CAPACITY;
+    while (capacity < needed) capacity *= 2;
+    char *const data = wi_reallocate(text->allocator, text->data, capacity);
+    if (!data) {
+        text->failed = true;
+        return false;
+    }
+    text->data = data;
+    text->capacity = capacity;
+    return true;
+}
+
+void wi_text_append(wi_text *text, const char *format, ...) {
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    const int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (length >= 0 && reserve_text(text, (size_t)length)) {
+        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+        text->length += (size_t)length;
+    } else {
+        text->failed = true;
+    }
+    va_end(again);
+}
+
+void wi_text_append_bytes(wi_text *text, const char *bytes, size_t length) {
+    if (!reserve_text(text, length)) return;
+    if (length > 0) memcpy(text->data + text->length, bytes, length);
+    text->length += length;
+    text->data[text->length] = '\0';
+}
+
+void wi_text_clear(wi_text *text) {
+    wi_release(text->allocator, text->data);
+    wi_text_init(text, text->allocator);
+}
+
+weft_status wi_grow(
+    const weft_allocator *allocator, void **items, size_t *capacity, size_t count, size_t item_size) {
+    if (count <= *capacity) return WEFT_OK;
+    size_t wanted = *capacity > 0 ? *capacity : 8;
+    while (wanted < count) {
+        if (wanted > SIZE_MAX / 2) WI_FAIL(WEFT_ERROR_MEMORY, "out of host memory: %zu items", count);
+        wanted *= 2;
+    }
+    if (item_size != 0 && wanted > SIZE_MAX / item_size)
+        WI_FAIL(WEFT_ERROR_MEMORY, "out of host memory: %zu items of %zu bytes", wanted, item_size);
+    void *const grown = wi_reallocate(allocator, *items, wanted * item_size);
+    if (!grown) return WEFT_ERROR_MEMORY;
+    *items = grown;
+    *capacity = wanted;
+    return WEFT_OK;
+}

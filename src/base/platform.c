@@ -1,0 +1,209 @@
+/* Files, clock, threads and environment through POSIX 2008 (contract in platform.h). */
+#include "base/platform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { READ_STEP = 65536, TEMPORARY_ATTEMPTS = 100 };
+
+static weft_status fail_file(const char *doing, const char *path, int error) {
+    char reason[128] = "";
+    if (strerror_r(error, reason, sizeof reason) != 0) snprintf(reason, sizeof reason, "error %d", error);
+    return wi_fail(WEFT_ERROR_FILE, "cannot %s '%s': %s", doing, path, reason);
+}
+
+static size_t size_hint(int file) {
+    struct stat state;
+    if (fstat(file, &state) != 0 || !S_ISREG(state.st_mode) || state.st_size < 0) return READ_STEP;
+    return (size_t)state.st_size + 1; /* one more, so that the end is noticed without growing */
+}
+
+/* Reads to the end of file; the size is only a hint, because a file may grow and a pipe has none. */
+static weft_status read_all(
+    int file, const weft_allocator *allocator, const char *path, char **data, size_t *bytes) {
+    size_t capacity = size_hint(file), used = 0;
+    char *buffer = wi_allocate(allocator, capacity + 1);
+    weft_status status = buffer ? WEFT_OK : WEFT_ERROR_MEMORY;
+    while (status == WEFT_OK) {
+        const ssize_t got = read(file, buffer + used, capacity - used);
+        if (got == 0) break;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            status = fail_file("read", path, errno);
+            break;
+        }
+        used += (size_t)got;
+        if (used < capacity) continue;
+        char *const grown = wi_reallocate(allocator, buffer, 2 * capacity + 1);
+        if (!grown) {
+            status = WEFT_ERROR_MEMORY;
+            break;
+        }
+        buffer = grown;
+        capacity *= 2;
+    }
+    if (status != WEFT_OK) {
+        wi_release(allocator, buffer);
+        return status;
+    }
+    buffer[used] = '\0';
+    *data = buffer;
+    *bytes = used;
+    return WEFT_OK;
+}
+
+weft_status wi_file_read(const weft_allocator *allocator, const char *path, char **data, size_t *bytes) {
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return fail_file("open", path, errno);
+    const weft_status status = read_all(file, allocator, path, data, bytes);
+    close(file);
+    return status;
+}
+
+struct wi_file_writer {
+    const weft_allocator *allocator;
+    char *path, *temporary;
+    FILE *file;
+};
+
+static void free_writer(wi_file_writer *writer) {
+    if (writer->file) fclose(writer->file);
+    wi_release(writer->allocator, writer->path);
+    wi_release(writer->allocator, writer->temporary);
+    wi_release(writer->allocator, writer);
+}
+
+/* Opens a new file beside the path. mkstemp would make it 0600; this leaves the mode to the user's umask.
+ * O_EXCL settles who owns a name, so process id and clock need only make clashes rare. */
+static int open_temporary(wi_file_writer *writer) {
+    const size_t capacity = strlen(writer->path) + 64;
+    writer->temporary = wi_allocate(writer->allocator, capacity);
+    if (!writer->temporary) return -1;
+    for (int attempt = 0; attempt < TEMPORARY_ATTEMPTS; attempt++) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        snprintf(writer->temporary, capacity, "%s.%ld-%ld-%d.tmp", writer->path, (long)getpid(), now.tv_nsec,
+            attempt);
+        const int file = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file >= 0) return file;
+        if (errno != EEXIST) break;
+    }
+    fail_file("create a file beside", writer->path, errno);
+    return -2;
+}
+
+weft_status wi_file_writer_begin(wi_file_writer **result, const weft_allocator *allocator, const char *path) {
+    *result = NULL;
+    wi_file_writer *writer = wi_allocate(allocator, sizeof *writer);
+    if (!writer) return WEFT_ERROR_MEMORY;
+    writer->allocator = allocator;
+    weft_status status = WEFT_ERROR_MEMORY;
+    int file = -1;
+    if (!(writer->path = wi_copy_string(allocator, path))) goto done;
+    file = open_temporary(writer);
+    if (file < 0) {
+        status = file == -1 ? WEFT_ERROR_MEMORY : WEFT_ERROR_FILE;
+        goto done;
+    }
+    writer->file = fdopen(file, "wb");
+    if (!writer->file) {
+        close(file);
+        unlink(writer->temporary);
+        WI_FAIL_DONE(WEFT_ERROR_MEMORY, "out of host memory while opening '%s'", path);
+    }
+    *result = writer;
+    return WEFT_OK;
+done:
+    free_writer(writer);
+    return status;
+}
+
+weft_status wi_file_writer_append(wi_file_writer *writer, const void *data, size_t bytes) {
+    if (bytes == 0 || fwrite(data, 1, bytes, writer->file) == bytes) return WEFT_OK;
+    return fail_file("write", writer->path, errno);
+}
+
+weft_status wi_file_writer_commit(wi_file_writer *writer) {
+    weft_status status = WEFT_OK;
+    if (fflush(writer->file) != 0 || fsync(fileno(writer->file)) != 0)
+        status = fail_file("write", writer->path, errno);
+    const int closed = fclose(writer->file);
+    writer->file = NULL;
+    if (status == WEFT_OK && closed != 0) status = fail_file("write", writer->path, errno);
+    if (status == WEFT_OK && rename(writer->temporary, writer->path) != 0)
+        status = fail_file("replace", writer->path, errno);
+    if (status != WEFT_OK) unlink(writer->temporary);
+    free_writer(writer);
+    return status;
+}
+
+void wi_file_writer_abandon(wi_file_writer *writer) {
+    if (!writer) return;
+    unlink(writer->temporary);
+    free_writer(writer);
+}
+
+weft_status wi_file_write_atomic(const char *path, const void *data, size_t bytes) {
+    wi_file_writer *writer = NULL;
+    WI_TRY(wi_file_writer_begin(&writer, NULL, path));
+    const weft_status status = wi_file_writer_append(writer, data, bytes);
+    if (status == WEFT_OK) return wi_file_writer_commit(writer);
+    wi_file_writer_abandon(writer);
+    return status;
+}
+
+bool wi_file_exists(const char *path) {
+    struct stat state;
+    return stat(path, &state) == 0;
+}
+
+static bool is_directory(const char *path) {
+    struct stat state;
+    return stat(path, &state) == 0 && S_ISDIR(state.st_mode);
+}
+
+weft_status wi_directory_create(const char *path) {
+    char part[PATH_MAX];
+    const size_t length = strlen(path);
+    if (is_directory(path)) return WEFT_OK;
+    if (length == 0 || length >= sizeof part) return fail_file("create folder", path, ENAMETOOLONG);
+    memcpy(part, path, length + 1);
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != '\0') continue;
+        part[i] = '\0';
+        if (mkdir(part, 0700) != 0 && !is_directory(part)) return fail_file("create folder", part, errno);
+        part[i] = path[i];
+    }
+    return WEFT_OK;
+}
+
+double wi_clock_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+const char *wi_environment(const char *name) {
+    const char *const value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+weft_status wi_thread_start(wi_thread *thread, void *(*function)(void *), void *argument) {
+    const int error = pthread_create(&thread->handle, NULL, function, argument);
+    thread->running = error == 0;
+    if (error == 0) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_MEMORY, "cannot start a thread: error %d", error);
+}
+
+void wi_thread_join(wi_thread *thread) {
+    if (!thread->running) return;
+    pthread_join(thread->handle, NULL);
+    thread->running = false;
+}

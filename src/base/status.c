@@ -1,0 +1,89 @@
+/* Status names and the thread's last error line.
+ *
+ * The line is the only state here; it is thread-local, so nothing is shared between threads. */
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LINE_CAPACITY = 2048 };
+
+static _Thread_local char last_error[LINE_CAPACITY];
+
+static const char *const status_names[] = {
+    [WEFT_OK] = "WEFT_OK",
+    [WEFT_ERROR_ARGUMENT] = "WEFT_ERROR_ARGUMENT",
+    [WEFT_ERROR_SHAPE] = "WEFT_ERROR_SHAPE",
+    [WEFT_ERROR_DTYPE] = "WEFT_ERROR_DTYPE",
+    [WEFT_ERROR_STATE] = "WEFT_ERROR_STATE",
+    [WEFT_ERROR_MEMORY] = "WEFT_ERROR_MEMORY",
+    [WEFT_ERROR_DEVICE_MEMORY] = "WEFT_ERROR_DEVICE_MEMORY",
+    [WEFT_ERROR_MEMORY_LIMIT] = "WEFT_ERROR_MEMORY_LIMIT",
+    [WEFT_ERROR_NO_DEVICE] = "WEFT_ERROR_NO_DEVICE",
+    [WEFT_ERROR_OPENCL] = "WEFT_ERROR_OPENCL",
+    [WEFT_ERROR_BUILD] = "WEFT_ERROR_BUILD",
+    [WEFT_ERROR_FILE] = "WEFT_ERROR_FILE",
+    [WEFT_ERROR_FORMAT] = "WEFT_ERROR_FORMAT",
+    [WEFT_ERROR_NOT_FINITE] = "WEFT_ERROR_NOT_FINITE",
+    [WEFT_ERROR_CANCELLED] = "WEFT_ERROR_CANCELLED",
+    [WEFT_ERROR_UNSUPPORTED] = "WEFT_ERROR_UNSUPPORTED",
+    [WEFT_ERROR_INTERNAL] = "WEFT_ERROR_INTERNAL",
+};
+
+_Static_assert(
+    sizeof status_names / sizeof *status_names == (size_t)WEFT_ERROR_INTERNAL + 1, "every status has a name");
+
+const char *weft_status_name(weft_status status) {
+    const size_t index = (size_t)status;
+    return index < sizeof status_names / sizeof *status_names ? status_names[index] : "unknown status";
+}
+
+const char *weft_last_error(void) {
+    return last_error;
+}
+
+#define TEXT_OF(x)            #x
+#define VERSION_TEXT(a, b, c) TEXT_OF(a) "." TEXT_OF(b) "." TEXT_OF(c)
+
+const char *weft_version(void) {
+    return VERSION_TEXT(WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH);
+}
+
+const char *weft_build_options(void) {
+#ifdef WEFT_WITH_CLBLAST
+    return "clblast=yes";
+#else
+    return "clblast=no";
+#endif
+}
+
+/* One line, whatever a driver put into its message. Trailing white space goes. */
+static void make_one_line(char *line) {
+    size_t end = 0;
+    for (size_t i = 0; line[i] != '\0'; i++) {
+        if (line[i] == '\n' || line[i] == '\r' || line[i] == '\t') line[i] = ' ';
+        if (line[i] != ' ') end = i + 1;
+    }
+    line[end] = '\0';
+}
+
+weft_status wi_fail(weft_status status, const char *format, ...) {
+    /* Formatted aside first: the arguments may point into the old line. */
+    char line[LINE_CAPACITY];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    make_one_line(line);
+    memcpy(last_error, line, strlen(line) + 1);
+    return status;
+}
+
+void wi_error_save(char *buffer, size_t capacity) {
+    snprintf(buffer, capacity, "%s", last_error);
+}
+
+void wi_error_restore(const char *line) {
+    if (line != last_error) snprintf(last_error, sizeof last_error, "%s", line);
+}

@@ -1,0 +1,160 @@
+/* Device memory: the pool, the limit and the account (contract in buffer.h).
+ *
+ * held counts every byte of every cl_mem that the context owns, pooled ones too; it never exceeds the limit.
+ * The two counters are atomic because weft_context_memory may be called from any thread; all else is the
+ * context's thread's. */
+#include "cl/buffer.h"
+
+#include "cl/buffer_pool.h"
+#include "cl/quirks.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum { MOST_POOLED = 64, LARGEST_WASTE = 4 }; /* a pooled buffer may be larger by a quarter */
+
+typedef struct pooled_buffer {
+    cl_mem memory;
+    size_t capacity;
+} pooled_buffer;
+
+struct wi_buffer_pool {
+    size_t limit; /* 0: none */
+    atomic_size_t held, peak;
+    size_t pooled_bytes, pooled_count;
+    pooled_buffer pooled[MOST_POOLED];
+};
+
+weft_status wi_buffer_pool_open(weft_context *context, size_t limit) {
+    context->buffers = wi_allocate(context->allocator, sizeof *context->buffers);
+    if (!context->buffers) return WEFT_ERROR_MEMORY;
+    context->buffers->limit = limit;
+    return WEFT_OK;
+}
+
+static void drop_pooled(wi_buffer_pool *pool, size_t index) {
+    const pooled_buffer dropped = pool->pooled[index];
+    clReleaseMemObject(dropped.memory);
+    pool->pooled[index] = pool->pooled[--pool->pooled_count];
+    pool->pooled_bytes -= dropped.capacity;
+    atomic_fetch_sub(&pool->held, dropped.capacity);
+}
+
+static void empty_pool(wi_buffer_pool *pool) {
+    while (pool->pooled_count > 0) drop_pooled(pool, pool->pooled_count - 1);
+}
+
+void wi_buffer_pool_close(weft_context *context) {
+    if (!context->buffers) return;
+    empty_pool(context->buffers);
+    wi_release(context->allocator, context->buffers);
+    context->buffers = NULL;
+}
+
+void weft_context_memory(const weft_context *context, size_t *bytes, size_t *peak) {
+    if (bytes) *bytes = context ? atomic_load(&context->buffers->held) : 0;
+    if (peak) *peak = context ? atomic_load(&context->buffers->peak) : 0;
+}
+
+/* The smallest pooled buffer that is large enough and not much too large; false when there is none. */
+static bool take_pooled(wi_buffer_pool *pool, wi_buffer *buffer, size_t bytes) {
+    size_t best = pool->pooled_count;
+    for (size_t i = 0; i < pool->pooled_count; i++) {
+        const size_t capacity = pool->pooled[i].capacity;
+        if (capacity < bytes || capacity - bytes > bytes / LARGEST_WASTE) continue;
+        if (best == pool->pooled_count || capacity < pool->pooled[best].capacity) best = i;
+    }
+    if (best == pool->pooled_count) return false;
+    *buffer = (wi_buffer){
+        .memory = pool->pooled[best].memory, .bytes = bytes, .capacity = pool->pooled[best].capacity};
+    pool->pooled_bytes -= buffer->capacity;
+    pool->pooled[best] = pool->pooled[--pool->pooled_count];
+    return true;
+}
+
+static bool exceeds_limit(const wi_buffer_pool *pool, size_t held, size_t bytes) {
+    return pool->limit > 0 && (bytes > pool->limit || held > pool->limit - bytes);
+}
+
+weft_status wi_buffer_check_limit(weft_context *context, size_t bytes, const char *what) {
+    const wi_buffer_pool *const pool = context->buffers;
+    const size_t in_use = atomic_load(&pool->held) - pool->pooled_bytes;
+    if (!exceeds_limit(pool, in_use, bytes)) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_MEMORY_LIMIT,
+        "%s needs %zu bytes of device memory; %zu are in use and the limit is %zu", what, bytes, in_use,
+        pool->limit);
+}
+
+static void count_held(wi_buffer_pool *pool, size_t bytes) {
+    const size_t held = atomic_fetch_add(&pool->held, bytes) + bytes;
+    if (held > atomic_load(&pool->peak)) atomic_store(&pool->peak, held);
+}
+
+static weft_status check_largest(const weft_context *context, size_t bytes) {
+    const cl_ulong largest = context->caps.largest_allocation;
+    if (bytes <= largest || largest == 0 || (context->caps.quirks & WI_QUIRK_QUARTER_ALLOC)) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_DEVICE_MEMORY, "a buffer of %zu bytes: the largest that %s allows is %llu", bytes,
+        context->info.name, (unsigned long long)largest);
+}
+
+weft_status wi_buffer_create(wi_buffer *buffer, weft_context *context, size_t bytes) {
+    wi_buffer_pool *const pool = context->buffers;
+    *buffer = (wi_buffer){0};
+    if (bytes == 0) WI_FAIL(WEFT_ERROR_ARGUMENT, "a buffer of 0 bytes");
+    if (take_pooled(pool, buffer, bytes)) return WEFT_OK;
+    WI_TRY(wi_buffer_check_limit(context, bytes, "a buffer"));
+    WI_TRY(check_largest(context, bytes));
+    if (exceeds_limit(pool, atomic_load(&pool->held), bytes)) empty_pool(pool);
+    cl_int error = CL_SUCCESS;
+    cl_mem memory = clCreateBuffer(context->cl, CL_MEM_READ_WRITE, bytes, NULL, &error);
+    if (error != CL_SUCCESS && pool->pooled_count > 0) {
+        empty_pool(pool);
+        memory = clCreateBuffer(context->cl, CL_MEM_READ_WRITE, bytes, NULL, &error);
+    }
+    if (error != CL_SUCCESS)
+        WI_FAIL(WEFT_ERROR_DEVICE_MEMORY, "a buffer of %zu bytes, %zu held already: %s (%d)", bytes,
+            atomic_load(&pool->held), wi_cl_error_name(error), error);
+    *buffer = (wi_buffer){.memory = memory, .bytes = bytes, .capacity = bytes};
+    count_held(pool, bytes);
+    return WEFT_OK;
+}
+
+void wi_buffer_release(wi_buffer *buffer, weft_context *context) {
+    if (!buffer->memory) return;
+    wi_buffer_pool *const pool = context->buffers;
+    if (pool->pooled_count == MOST_POOLED) drop_pooled(pool, 0);
+    pool->pooled[pool->pooled_count++] = (pooled_buffer){buffer->memory, buffer->capacity};
+    pool->pooled_bytes += buffer->capacity;
+    *buffer = (wi_buffer){0};
+}
+
+static weft_status check_copy(cl_int error, const char *doing, size_t offset, size_t bytes) {
+    if (error == CL_SUCCESS) return WEFT_OK;
+    char what[128];
+    snprintf(what, sizeof what, "%s %zu bytes at offset %zu of a buffer", doing, bytes, offset);
+    return wi_cl_check(error, what);
+}
+
+weft_status wi_buffer_write(
+    weft_context *context, cl_mem memory, size_t offset, const void *data, size_t bytes) {
+    if (bytes == 0) return WEFT_OK;
+    return check_copy(
+        clEnqueueWriteBuffer(context->queue, memory, CL_TRUE, offset, bytes, data, 0, NULL, NULL), "writing",
+        offset, bytes);
+}
+
+weft_status wi_buffer_read(weft_context *context, cl_mem memory, size_t offset, void *data, size_t bytes) {
+    if (bytes == 0) return WEFT_OK;
+    return check_copy(
+        clEnqueueReadBuffer(context->queue, memory, CL_TRUE, offset, bytes, data, 0, NULL, NULL), "reading",
+        offset, bytes);
+}
+
+weft_status wi_buffer_fill_zero(weft_context *context, cl_mem memory, size_t offset, size_t bytes) {
+    static const cl_uint zero = 0;
+    if (bytes == 0) return WEFT_OK;
+    const size_t pattern = offset % sizeof zero == 0 && bytes % sizeof zero == 0 ? sizeof zero : 1;
+    return check_copy(
+        clEnqueueFillBuffer(context->queue, memory, &zero, pattern, offset, bytes, 0, NULL, NULL), "clearing",
+        offset, bytes);
+}

@@ -1,0 +1,162 @@
+/* What the driver says, and a probe of what is true: one kernel, compiled and run, once for a device and
+ * driver.
+ *
+ * The same kernel tries float, and double and half where they may exist; when it does not compile or computes
+ * wrong numbers, it is tried again without half, then without double. What remains must work. */
+#include "cl/capabilities.h"
+
+#include "cl/buffer.h"
+#include "cl/device_list.h"
+#include "cl/launch.h"
+#include "cl/program.h"
+#include "cl/quirks.h"
+
+#include <string.h>
+
+static bool reports(const weft_context *context, const char *extension) {
+    char extensions[16384] = "";
+    if (clGetDeviceInfo(context->device, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL) !=
+        CL_SUCCESS)
+        return false;
+    return strstr(extensions, extension) != NULL;
+}
+
+weft_status wi_capabilities_read(weft_context *context) {
+    wi_capabilities *const caps = &context->caps;
+    cl_device_id const device = context->device;
+    cl_device_local_mem_type local_type = CL_GLOBAL;
+    *caps = (wi_capabilities){
+        .device_class = context->info.device_class,
+        .compute_units = context->info.compute_units,
+        .local_memory = context->info.local_memory,
+        .largest_allocation = context->info.largest_allocation,
+        .global_memory = context->info.global_memory,
+        .quirks = wi_quirks_find(&context->info),
+    };
+    WI_CL(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof caps->type, &caps->type, NULL),
+        "reading a device's type");
+    WI_CL(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof caps->max_work_group_size,
+              &caps->max_work_group_size, NULL),
+        "reading a device's largest work-group");
+    size_t sizes[16] = {0};
+    WI_CL(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, NULL),
+        "reading a device's work-item sizes");
+    memcpy(caps->max_work_item_sizes, sizes, sizeof caps->max_work_item_sizes);
+    if (clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_TYPE, sizeof local_type, &local_type, NULL) == CL_SUCCESS)
+        caps->local_memory_is_real = local_type == CL_LOCAL;
+    return WEFT_OK;
+}
+
+/* Every result is exact in all three formats, so nothing but the right number is right. */
+static const char probe_source[] =
+    "#ifdef PROBE_FP64\n"
+    "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+    "#endif\n"
+    "#ifdef PROBE_FP16\n"
+    "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
+    "#endif\n"
+    "__kernel void weft_probe(__global const float *in, __global float *out) {\n"
+    "    const int i = (int)get_global_id(0);\n"
+    "    const float a = in[i], b = in[i + 4];\n"
+    "    out[i] = (a * b + 3.0f) / 4.0f + (float)((int)a % 3);\n"
+    "#ifdef PROBE_FP64\n"
+    "    const double c = a, d = b;\n"
+    "    out[i + 4] = (float)((c * d + 3.0) / 4.0 - 0.25 * c);\n"
+    "#endif\n"
+    "#ifdef PROBE_FP16\n"
+    "    const half e = (half)a, f = (half)b;\n"
+    "    out[i + 8] = (float)((e * f + (half)3.0f) / (half)4.0f + e);\n"
+    "#endif\n"
+    "}\n";
+
+enum { PROBE_ITEMS = 4, PROBE_INPUTS = 8, PROBE_OUTPUTS = 12 };
+
+static const float probe_inputs[PROBE_INPUTS] = {1.0f, 2.0f, 5.0f, 10.0f, 4.0f, -8.0f, 12.0f, 0.5f};
+
+static bool numbers_are_right(const float *out, bool fp64, bool fp16) {
+    for (int i = 0; i < PROBE_ITEMS; i++) {
+        const float a = probe_inputs[i], b = probe_inputs[i + PROBE_ITEMS];
+        const float base = (a * b + 3.0f) / 4.0f;
+        if (out[i] != base + (float)((int)a % 3)) return false;
+        if (fp64 && out[i + PROBE_ITEMS] != base - 0.25f * a) return false;
+        if (fp16 && out[i + 2 * PROBE_ITEMS] != base + a) return false;
+    }
+    return true;
+}
+
+static weft_status run_probe(
+    weft_context *context, wi_program *program, cl_mem memory, cl_mem results, float *out) {
+    wi_launch launch = {
+        .dimensions = 1, .global = {PROBE_ITEMS, 1, 1}, .local = {1, 1, 1}, .name = "the probe"};
+    weft_status status = wi_program_kernel(&launch.kernel, context, program, "weft_probe");
+    if (status != WEFT_OK) return status;
+    WI_TRY_DONE(
+        wi_cl_check(clSetKernelArg(launch.kernel, 0, sizeof memory, &memory), "setting the probe's input"));
+    WI_TRY_DONE(wi_cl_check(
+        clSetKernelArg(launch.kernel, 1, sizeof results, &results), "setting the probe's output"));
+    WI_TRY_DONE(wi_buffer_write(context, memory, 0, probe_inputs, sizeof probe_inputs));
+    WI_TRY_DONE(wi_launch_run(&launch, context));
+    WI_TRY_DONE(wi_buffer_read(context, results, 0, out, PROBE_OUTPUTS * sizeof *out));
+done:
+    wi_launch_clear(&launch);
+    return status;
+}
+
+/* Buffers of its own, outside pool and limit: a context with the tightest limit can still be opened. */
+static weft_status run_in_buffers(weft_context *context, wi_program *program, float *out) {
+    cl_int error = CL_SUCCESS;
+    cl_mem results = NULL;
+    weft_status status = WEFT_OK;
+    cl_mem inputs = clCreateBuffer(context->cl, CL_MEM_READ_ONLY, sizeof probe_inputs, NULL, &error);
+    WI_TRY_DONE(wi_cl_check(error, "making the probe's input"));
+    results = clCreateBuffer(context->cl, CL_MEM_READ_WRITE, PROBE_OUTPUTS * sizeof *out, NULL, &error);
+    WI_TRY_DONE(wi_cl_check(error, "making the probe's output"));
+    status = run_probe(context, program, inputs, results, out);
+done:
+    if (inputs) clReleaseMemObject(inputs);
+    if (results) clReleaseMemObject(results);
+    return status;
+}
+
+static weft_status probe(weft_context *context, bool fp64, bool fp16) {
+    static const char *const options[2][2] = {
+        {"", "-D PROBE_FP16"}, {"-D PROBE_FP64", "-D PROBE_FP64 -D PROBE_FP16"}};
+    float out[PROBE_OUTPUTS] = {0};
+    wi_program *program = NULL;
+    WI_TRY(wi_program_get(&program, context, "the probe kernel", probe_source, options[fp64][fp16]));
+    WI_TRY(run_in_buffers(context, program, out));
+    if (!numbers_are_right(out, fp64, fp16))
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s (%s %s) computes wrong numbers", context->info.name,
+            context->info.platform, context->info.driver);
+    return WEFT_OK;
+}
+
+enum { FOUND_FLOAT = 1, FOUND_FP64 = 2, FOUND_FP16 = 4 };
+
+static void apply(wi_capabilities *caps, unsigned found) {
+    caps->can_build = (found & FOUND_FLOAT) != 0;
+    caps->fp64 = (found & FOUND_FP64) != 0;
+    caps->fp16 = (found & FOUND_FP16) != 0;
+}
+
+weft_status wi_capabilities_probe(weft_context *context) {
+    double known = 0;
+    if (wi_tuning_get(context, "probe", &known) && ((unsigned)known & FOUND_FLOAT)) {
+        apply(&context->caps, (unsigned)known);
+        return WEFT_OK;
+    }
+    char error[2048];
+    wi_error_save(error, sizeof error);
+    /* NVIDIA's driver computes with half without saying so: github.com/CNugteren/CLBlast/issues/570 */
+    bool fp16 = reports(context, "cl_khr_fp16") || wi_contains_any_case(context->info.vendor, "nvidia");
+    bool fp64 = reports(context, "cl_khr_fp64");
+    weft_status status = probe(context, fp64, fp16);
+    if (status != WEFT_OK && status != WEFT_ERROR_MEMORY && fp16) status = probe(context, fp64, fp16 = false);
+    if (status != WEFT_OK && status != WEFT_ERROR_MEMORY && fp64) status = probe(context, fp64 = false, fp16);
+    if (status != WEFT_OK) return status;
+    wi_error_restore(error);
+    const unsigned found = FOUND_FLOAT | (fp64 ? FOUND_FP64 : 0u) | (fp16 ? FOUND_FP16 : 0u);
+    apply(&context->caps, found);
+    wi_tuning_set(context, "probe", found);
+    return WEFT_OK;
+}

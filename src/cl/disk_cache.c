@@ -1,0 +1,179 @@
+/* The cache folder (contract in disk_cache.h).
+ *
+ * An entry is a header and a payload. Its checksum covers both, and its key stands in it, so that a file that
+ * was renamed, cut or mixed up is noticed. */
+#include "cl/disk_cache.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum { ENTRY_FORMAT = 1 }; /* part of every key: a new format meets no old entries */
+
+typedef struct entry_header {
+    char magic[8];
+    uint32_t format, kind;
+    uint64_t key_high, key_low;
+    uint64_t bytes;
+    uint64_t checksum; /* of the header up to here and the payload */
+} entry_header;
+
+_Static_assert(sizeof(entry_header) == 48, "no padding in the header");
+
+static const char entry_magic[8] = {'W', 'E', 'F', 'T', 'C', 'A', 'C', 'H'};
+
+struct wi_disk_cache {
+    char *folder; /* NULL: nothing is kept on disk */
+    bool writing_failed;
+    wi_cache_key identity; /* of device, driver, platform and version */
+};
+
+static wi_cache_key key_of(const void *data, size_t bytes) {
+    const XXH128_hash_t hash = XXH3_128bits(data, bytes);
+    return (wi_cache_key){.high = hash.high64, .low = hash.low64};
+}
+
+static weft_status identify(weft_context *context, wi_cache_key *identity) {
+    char version[1024] = "";
+    cl_platform_id platform = NULL;
+    if (clGetDeviceInfo(context->device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) !=
+            CL_SUCCESS ||
+        clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof version - 1, version, NULL) != CL_SUCCESS)
+        version[0] = '\0';
+    const weft_device_info *const info = &context->info;
+    wi_text text;
+    wi_text_init(&text, context->allocator);
+    wi_text_append(&text, "format %d\nweft %s\n%s\n%s\n%s\n%s\n%s\n%s\n", ENTRY_FORMAT, weft_version(),
+        info->name, info->vendor, info->driver, info->opencl, info->platform, version);
+    if (!text.failed) *identity = key_of(text.data, text.length);
+    const weft_status status = text.failed ? WEFT_ERROR_MEMORY : WEFT_OK;
+    wi_text_clear(&text);
+    return status;
+}
+
+static weft_status join_folder(weft_context *context, char **folder, const char *base, const char *rest) {
+    wi_text path;
+    wi_text_init(&path, context->allocator);
+    wi_text_append(&path, "%s%s", base, rest);
+    if (path.failed) {
+        wi_text_clear(&path);
+        return WEFT_ERROR_MEMORY;
+    }
+    *folder = path.data;
+    return WEFT_OK;
+}
+
+/* The XDG base directory specification has relative paths ignored. */
+static weft_status find_folder(weft_context *context, char **folder, const char *asked) {
+    if (asked) return *asked ? join_folder(context, folder, asked, "") : WEFT_OK;
+    const char *const own = wi_environment("WEFT_CACHE_DIR");
+    if (own) return join_folder(context, folder, own, "");
+    const char *const xdg = wi_environment("XDG_CACHE_HOME");
+    if (xdg && *xdg == '/') return join_folder(context, folder, xdg, "/weft");
+    const char *const home = wi_environment("HOME");
+    return home ? join_folder(context, folder, home, "/.cache/weft") : WEFT_OK;
+}
+
+weft_status wi_disk_cache_open(weft_context *context, const char *folder) {
+    context->disk = wi_allocate(context->allocator, sizeof *context->disk);
+    if (!context->disk) return WEFT_ERROR_MEMORY;
+    WI_TRY(identify(context, &context->disk->identity));
+    return find_folder(context, &context->disk->folder, folder);
+}
+
+void wi_disk_cache_close(weft_context *context) {
+    if (!context->disk) return;
+    wi_release(context->allocator, context->disk->folder);
+    wi_release(context->allocator, context->disk);
+    context->disk = NULL;
+}
+
+/* A hash of hashes: no text can run into its neighbour. */
+wi_cache_key wi_disk_cache_key(const weft_context *context, const char *first, const char *second) {
+    const wi_cache_key parts[3] = {
+        context->disk->identity,
+        key_of(first, strlen(first)),
+        key_of(second, strlen(second)),
+    };
+    return key_of(parts, sizeof parts);
+}
+
+void wi_disk_cache_path(const weft_context *context, wi_cache_key key, char *path, size_t capacity) {
+    path[0] = '\0';
+    if (!context->disk->folder) return;
+    snprintf(
+        path, capacity, "%s/%016" PRIx64 "%016" PRIx64 ".weft", context->disk->folder, key.high, key.low);
+}
+
+static uint64_t checksum(const entry_header *header, const void *payload, size_t bytes) {
+    return XXH3_64bits_withSeed(payload, bytes, XXH3_64bits(header, offsetof(entry_header, checksum)));
+}
+
+static bool is_whole(const char *data, size_t bytes, wi_cache_key key, entry_header *header) {
+    if (bytes < sizeof *header) return false;
+    memcpy(header, data, sizeof *header);
+    return memcmp(header->magic, entry_magic, sizeof entry_magic) == 0 && header->format == ENTRY_FORMAT &&
+           header->key_high == key.high && header->key_low == key.low &&
+           header->bytes == bytes - sizeof *header &&
+           header->checksum == checksum(header, data + sizeof *header, bytes - sizeof *header);
+}
+
+weft_status wi_disk_cache_read(weft_context *context, wi_cache_key key, wi_cache_entry *entry) {
+    char path[PATH_MAX], error[2048];
+    *entry = (wi_cache_entry){0};
+    wi_disk_cache_path(context, key, path, sizeof path);
+    if (!*path || !wi_file_exists(path)) return WEFT_OK;
+    char *data = NULL;
+    size_t bytes = 0;
+    wi_error_save(error, sizeof error);
+    const weft_status status = wi_file_read(context->allocator, path, &data, &bytes);
+    if (status == WEFT_ERROR_MEMORY) return status;
+    if (status != WEFT_OK) {
+        wi_log_line(&context->log, WEFT_LOG_WARNING, "kernel cache: %s", weft_last_error());
+        wi_error_restore(error);
+        return WEFT_OK;
+    }
+    entry_header header;
+    if (!is_whole(data, bytes, key, &header)) {
+        wi_log_line(
+            &context->log, WEFT_LOG_WARNING, "kernel cache: '%s' is damaged and will be rebuilt", path);
+        wi_release(context->allocator, data);
+        return WEFT_OK;
+    }
+    memmove(data, data + sizeof header, (size_t)header.bytes + 1); /* with the terminator */
+    *entry =
+        (wi_cache_entry){.kind = (wi_cache_kind)header.kind, .data = data, .bytes = (size_t)header.bytes};
+    return WEFT_OK;
+}
+
+static weft_status write_entry(
+    weft_context *context, const char *path, const entry_header *header, const void *data, size_t bytes) {
+    wi_file_writer *writer = NULL;
+    WI_TRY(wi_directory_create(context->disk->folder));
+    WI_TRY(wi_file_writer_begin(&writer, context->allocator, path));
+    weft_status status = wi_file_writer_append(writer, header, sizeof *header);
+    if (status == WEFT_OK) status = wi_file_writer_append(writer, data, bytes);
+    if (status == WEFT_OK) return wi_file_writer_commit(writer);
+    wi_file_writer_abandon(writer);
+    return status;
+}
+
+bool wi_disk_cache_write(
+    weft_context *context, wi_cache_key key, wi_cache_kind kind, const void *data, size_t bytes) {
+    char path[PATH_MAX], error[2048];
+    wi_disk_cache_path(context, key, path, sizeof path);
+    if (!*path || context->disk->writing_failed) return false;
+    entry_header header = {
+        .format = ENTRY_FORMAT, .kind = kind, .key_high = key.high, .key_low = key.low, .bytes = bytes};
+    memcpy(header.magic, entry_magic, sizeof entry_magic);
+    header.checksum = checksum(&header, data, bytes);
+    wi_error_save(error, sizeof error);
+    if (write_entry(context, path, &header, data, bytes) == WEFT_OK) return true;
+    wi_log_line(
+        &context->log, WEFT_LOG_WARNING, "kernel cache: %s; nothing more is written", weft_last_error());
+    wi_error_restore(error);
+    context->disk->writing_failed = true;
+    return false;
+}

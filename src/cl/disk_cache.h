@@ -1,0 +1,37 @@
+/* The cache folder: small checksummed entries, one a file, named by their key.
+ *
+ * A context owns one. It is an aid only: no failure of the disk reaches the caller. The first write that
+ * fails is logged as a warning and ends writing; an entry that is damaged, cut short or another's counts as
+ * absent. Entries are replaced whole, so any number of processes may share the folder. */
+#ifndef WI_DISK_CACHE_H
+#define WI_DISK_CACHE_H
+
+#include "cl/context.h"
+
+typedef struct wi_cache_key {
+    uint64_t high, low;
+} wi_cache_key;
+
+typedef enum wi_cache_kind { WI_CACHE_BINARY = 1, WI_CACHE_FAILURE, WI_CACHE_VALUE } wi_cache_kind;
+
+typedef struct wi_cache_entry {
+    wi_cache_kind kind;
+    char *data; /* NUL-terminated after bytes; NULL: no such entry. Release with wi_release. */
+    size_t bytes;
+} wi_cache_entry;
+
+/* folder as in weft_context_options.cache_dir. Needs the context's info and device. */
+weft_status wi_disk_cache_open(weft_context *context, const char *folder);
+void wi_disk_cache_close(weft_context *context);
+
+/* The key of two texts on this device, driver, platform and version of Weft. */
+wi_cache_key wi_disk_cache_key(const weft_context *context, const char *first, const char *second);
+/* Only WEFT_ERROR_MEMORY is an error; a miss leaves entry->data NULL. */
+weft_status wi_disk_cache_read(weft_context *context, wi_cache_key key, wi_cache_entry *entry);
+/* Whether the entry is on disk now. */
+bool wi_disk_cache_write(
+    weft_context *context, wi_cache_key key, wi_cache_kind kind, const void *data, size_t bytes);
+/* The file of an entry for messages; "" without a folder. */
+void wi_disk_cache_path(const weft_context *context, wi_cache_key key, char *path, size_t capacity);
+
+#endif

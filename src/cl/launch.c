@@ -1,0 +1,32 @@
+/* Enqueueing prepared launches (contract in launch.h). Nothing here allocates. */
+#include "cl/launch.h"
+
+#include <stdio.h>
+
+static weft_status fail_launch(const wi_launch *launch, cl_int error) {
+    const size_t *const global = launch->global, *const local = launch->local;
+    char what[512];
+    snprintf(what, sizeof what, "launching %s over %zu x %zu x %zu in groups of %zu x %zu x %zu",
+        launch->name, global[0], global[1], global[2], local[0], local[1], local[2]);
+    return wi_cl_check(error, what);
+}
+
+weft_status wi_launch_run(const wi_launch *launch, weft_context *context) {
+    const size_t *const local = launch->local[0] > 0 ? launch->local : NULL;
+    const cl_int error = clEnqueueNDRangeKernel(
+        context->queue, launch->kernel, launch->dimensions, NULL, launch->global, local, 0, NULL, NULL);
+    return error == CL_SUCCESS ? WEFT_OK : fail_launch(launch, error);
+}
+
+void wi_launch_clear(wi_launch *launch) {
+    if (launch->kernel) clReleaseKernel(launch->kernel);
+    *launch = (wi_launch){0};
+}
+
+weft_status wi_queue_finish(weft_context *context) {
+    return wi_cl_check(clFinish(context->queue), "waiting for the device");
+}
+
+weft_status wi_queue_flush(weft_context *context) {
+    return wi_cl_check(clFlush(context->queue), "handing work to the device");
+}

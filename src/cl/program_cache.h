@@ -1,0 +1,12 @@
+/* The program cache's life, for the context only; its use is in program.h. */
+#ifndef WI_PROGRAM_CACHE_H
+#define WI_PROGRAM_CACHE_H
+
+#include "cl/context.h"
+
+typedef struct wi_program_cache wi_program_cache;
+
+weft_status wi_program_cache_open(weft_context *context);
+void wi_program_cache_close(weft_context *context);
+
+#endif

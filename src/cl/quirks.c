@@ -1,0 +1,43 @@
+/* The quirk table: a row applies where every part that it gives occurs in the device's own words. */
+#include "cl/quirks.h"
+
+#include "cl/device_list.h"
+
+typedef struct quirk_row {
+    const char *platform, *device, *driver; /* parts of the names, any case; "" fits all */
+    unsigned quirks;
+} quirk_row;
+
+static const quirk_row quirk_rows[] = {
+    /* github.com/JuliaGPU/OpenCL.jl/issues/460, github.com/pocl/pocl/issues/1167 */
+    {"portable computing language", "", "", WI_QUIRK_POCL_LOOPVEC},
+    /* pocl compiles a kernel at its first launch, once for each local size */
+    {"portable computing language", "", "", WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST},
+    {"rusticl", "llvmpipe", "", WI_QUIRK_NO_CLBLAST},
+    {"oclgrind", "", "", WI_QUIRK_NO_CLBLAST},
+    /* CL_DEVICE_MAX_MEM_ALLOC_SIZE is a quarter of the memory, larger buffers work */
+    {"nvidia cuda", "", "", WI_QUIRK_QUARTER_ALLOC},
+    /* github.com/viennacl/viennacl-dev/issues/225: compiled when the kernel object is made */
+    {"amd accelerated parallel processing", "", "", WI_QUIRK_BINARY_LATE},
+};
+
+unsigned wi_quirks_find(const weft_device_info *info) {
+    unsigned quirks = 0;
+    for (size_t i = 0; i < sizeof quirk_rows / sizeof *quirk_rows; i++) {
+        const quirk_row *const row = &quirk_rows[i];
+        if (wi_contains_any_case(info->platform, row->platform) &&
+            wi_contains_any_case(info->name, row->device) && wi_contains_any_case(info->driver, row->driver))
+            quirks |= row->quirks;
+    }
+    return quirks;
+}
+
+const char *wi_quirk_text(unsigned quirk) {
+    switch (quirk) {
+    case WI_QUIRK_POCL_LOOPVEC: return "kernels with barriers may be miscompiled in the loopvec mode";
+    case WI_QUIRK_QUARTER_ALLOC: return "reports a quarter of the memory as the largest allocation";
+    case WI_QUIRK_BINARY_LATE: return "program binaries are complete only after the kernels ran";
+    case WI_QUIRK_NO_CLBLAST: return "CLBlast takes too long to build here";
+    default: return "unknown quirk";
+    }
+}

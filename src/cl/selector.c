@@ -1,0 +1,93 @@
+/* Which devices a selector means, and which of them is best. Pure functions over a list. */
+#include "cl/device_list.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool begins_any_case(const char *text, const char *part) {
+    for (; *part != '\0'; text++, part++) {
+        if (tolower((unsigned char)*text) != tolower((unsigned char)*part)) return false;
+    }
+    return true;
+}
+
+bool wi_contains_any_case(const char *text, const char *part) {
+    for (const char *at = text;; at++) {
+        if (begins_any_case(at, part)) return true;
+        if (*at == '\0') return false;
+    }
+}
+
+/* "0:1" and nothing else names a place in the list. */
+static bool is_place(const char *selector) {
+    const size_t platform = strspn(selector, "0123456789");
+    if (platform == 0 || selector[platform] != ':') return false;
+    const char *const device = selector + platform + 1;
+    const size_t digits = strspn(device, "0123456789");
+    return digits > 0 && device[digits] == '\0';
+}
+
+static bool equal_any_case(const char *a, const char *b) {
+    return strlen(a) == strlen(b) && begins_any_case(a, b);
+}
+
+static bool fits(const weft_device_info *info, const char *selector) {
+    if (!selector) return true;
+    if (is_place(selector)) return strcmp(info->selector, selector) == 0;
+    if (equal_any_case(selector, "gpu")) return info->is_gpu;
+    if (equal_any_case(selector, "cpu")) return info->is_cpu;
+    return wi_contains_any_case(info->name, selector) || wi_contains_any_case(info->platform, selector);
+}
+
+static int kind_rank(const weft_device_info *info) {
+    return info->is_gpu ? 2 : info->is_cpu ? 1 : 0;
+}
+
+/* Whether a is to be tried before b. Equal devices keep the loader's order. */
+static bool better(const wi_device_entry *a, const wi_device_entry *b) {
+    if (a->usable != b->usable) return a->usable;
+    if (kind_rank(&a->info) != kind_rank(&b->info)) return kind_rank(&a->info) > kind_rank(&b->info);
+    return (uint64_t)a->info.compute_units * a->info.clock_mhz >
+           (uint64_t)b->info.compute_units * b->info.clock_mhz;
+}
+
+static void sort_best_first(wi_device_list *list) {
+    for (size_t i = 1; i < list->count; i++) {
+        const wi_device_entry entry = list->entries[i];
+        size_t place = i;
+        for (; place > 0 && better(&entry, &list->entries[place - 1]); place--)
+            list->entries[place] = list->entries[place - 1];
+        list->entries[place] = entry;
+    }
+}
+
+static weft_status fail_none(const wi_device_list *list, const char *selector) {
+    if (list->count == 0)
+        WI_FAIL(WEFT_ERROR_NO_DEVICE,
+            "no OpenCL device on this machine: install an OpenCL driver (pocl-opencl-icd runs on any CPU)");
+    wi_text names;
+    wi_text_init(&names, list->allocator);
+    for (size_t i = 0; i < list->count; i++) {
+        const weft_device_info *const info = &list->entries[i].info;
+        wi_text_append(&names, "%s%s %s (%s)", i > 0 ? ", " : "", info->selector, info->name, info->platform);
+    }
+    weft_status status = WEFT_ERROR_MEMORY;
+    if (!names.failed)
+        status = wi_fail(
+            WEFT_ERROR_NO_DEVICE, "no device fits the selector '%s'; there are: %s", selector, names.data);
+    wi_text_clear(&names);
+    return status;
+}
+
+weft_status wi_device_list_select(wi_device_list *list, const char *selector) {
+    size_t fitting = 0;
+    for (size_t i = 0; i < list->count; i++) fitting += fits(&list->entries[i].info, selector);
+    if (fitting == 0) return fail_none(list, selector);
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (fits(&list->entries[i].info, selector)) list->entries[kept++] = list->entries[i];
+    }
+    list->count = kept;
+    sort_best_first(list);
+    return WEFT_OK;
+}
