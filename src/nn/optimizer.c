@@ -10,8 +10,6 @@
 #include <math.h>
 #include <weft/nn.h>
 
-static const char rate_key[] = "learning_rate";
-
 weft_optimizer weft_sgd(float rate) {
     return weft_sgd_momentum(rate, 0.0f, 0.0f);
 }
@@ -59,15 +57,18 @@ static size_t update_count(const weft_optimizer *optimizer) {
 }
 
 weft_tensor *weft_minimize_rate(weft_graph *graph) {
-    return graph ? wi_graph_attachment(graph, rate_key) : NULL;
+    return graph ? graph->rate : NULL;
 }
 
-static weft_status prepare_rate(weft_tensor **rate, weft_graph *graph, float value) {
-    *rate = weft_minimize_rate(graph);
-    if (*rate) return weft_scalar_set(*rate, value);
-    *rate = weft_scalar(graph, rate_key, value);
-    if (!*rate) return weft_graph_status(graph);
-    return wi_graph_attach(graph, rate_key, *rate, NULL);
+static weft_status prepare_rate(weft_graph *graph, float value) {
+    if (graph->rate) return weft_scalar_set(graph->rate, value);
+    graph->rate = weft_scalar(graph, "learning_rate", value);
+    return weft_graph_status(graph);
+}
+
+/* Without a name: optimizer state is no weight, and stays out of files of weights. */
+static weft_tensor *optimizer_state(weft_tensor *p) {
+    return wi_flat_state(weft_tensor_graph(p), "");
 }
 
 static weft_tensor *scaled(weft_tensor *x, double factor) {
@@ -75,34 +76,34 @@ static weft_tensor *scaled(weft_tensor *x, double factor) {
 }
 
 /* p ← p − rate·step */
-static weft_tensor *descend(weft_tensor *p, weft_tensor *rate, weft_tensor *step) {
-    return weft_assign(p, weft_sub(p, weft_mul(rate, step)));
+static weft_tensor *descend(weft_tensor *p, weft_tensor *step) {
+    return weft_assign(p, weft_sub(p, weft_mul(weft_tensor_graph(p)->rate, step)));
 }
 
-static void sgd_updates(weft_tensor **updates, const weft_optimizer *optimizer, weft_tensor *p,
-    weft_tensor *g, weft_tensor *rate) {
+static void sgd_updates(
+    weft_tensor **updates, const weft_optimizer *optimizer, weft_tensor *p, weft_tensor *g) {
     weft_tensor *step = g;
     if (optimizer->momentum > 0.0f) {
-        weft_tensor *const v = wi_flat_state(weft_tensor_graph(p), "sgd.v");
+        weft_tensor *const v = optimizer_state(p);
         step = weft_add(scaled(v, (double)optimizer->momentum), g);
         updates[1] = weft_assign(v, step);
     }
-    updates[0] = descend(p, rate, step);
+    updates[0] = descend(p, step);
 }
 
-static void adam_updates(weft_tensor **updates, const weft_optimizer *optimizer, weft_tensor *p,
-    weft_tensor *g, weft_tensor *rate) {
+static void adam_updates(
+    weft_tensor **updates, const weft_optimizer *optimizer, weft_tensor *p, weft_tensor *g) {
     weft_graph *const graph = weft_tensor_graph(p);
     const double beta1 = (double)optimizer->beta1, beta2 = (double)optimizer->beta2;
-    weft_tensor *const m = wi_flat_state(graph, "adam.m");
-    weft_tensor *const v = wi_flat_state(graph, "adam.v");
+    weft_tensor *const m = optimizer_state(p);
+    weft_tensor *const v = optimizer_state(p);
     weft_tensor *const next_m = weft_add(scaled(m, beta1), scaled(g, 1.0 - beta1));
     weft_tensor *const next_v = weft_add(scaled(v, beta2), scaled(weft_square(g), 1.0 - beta2));
     weft_tensor *const m_hat = weft_mul(next_m, wi_step_scalar(graph, WI_STEP_BIAS_CORRECTION, beta1));
     weft_tensor *const v_hat = weft_mul(next_v, wi_step_scalar(graph, WI_STEP_BIAS_CORRECTION, beta2));
     weft_tensor *const root = weft_sqrt(v_hat);
     weft_tensor *const denominator = weft_add(root, weft_number(root, (double)optimizer->epsilon));
-    updates[0] = descend(p, rate, weft_div(m_hat, denominator));
+    updates[0] = descend(p, weft_div(m_hat, denominator));
     updates[1] = weft_assign(m, next_m);
     updates[2] = weft_assign(v, next_v);
 }
@@ -120,16 +121,15 @@ weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *optimizer, we
     if (weft_graph_parameter_count(graph) == 0)
         WI_FAIL(WEFT_ERROR_STATE, "weft_minimize: the graph has no parameters to train");
 
-    weft_tensor *rate = NULL;
-    WI_TRY(prepare_rate(&rate, graph, optimizer->rate));
+    WI_TRY(prepare_rate(graph, optimizer->rate));
     weft_tensor *const p = wi_flat_parameters(graph);
     weft_tensor *g = wi_flat_gradients(loss);
     if (!p || !g) return weft_graph_status(graph);
     if (optimizer->weight_decay > 0.0f) g = weft_add(g, scaled(p, (double)optimizer->weight_decay));
     if (optimizer->kind == WEFT_ADAM)
-        adam_updates(updates, optimizer, p, g, rate);
+        adam_updates(updates, optimizer, p, g);
     else
-        sgd_updates(updates, optimizer, p, g, rate);
+        sgd_updates(updates, optimizer, p, g);
     *count = needed;
     return weft_graph_status(graph);
 }
