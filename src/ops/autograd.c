@@ -1,0 +1,181 @@
+/* Autograd: a walk over the nodes between the loss and what is asked for, newest first, in which each op's
+ * backward rule writes down its inputs' gradients as ordinary nodes. It stands with the ops, not with the
+ * graph, because adding contributions up is itself an op. */
+#include "ops/op_table.h"
+#include <string.h>
+
+typedef struct walk {
+    weft_graph *graph;
+    uint32_t count;          /* nodes with an id below this are walked over */
+    bool *wanted;            /* by id: a gradient must flow to this node */
+    weft_tensor **nodes;     /* by id, when reachable from the loss */
+    weft_tensor **gradients; /* by id */
+} walk;
+
+static void walk_end(walk *w) {
+    const weft_allocator *allocator = w->graph->context->allocator;
+    wi_release(allocator, w->wanted);
+    wi_release(allocator, w->nodes);
+    wi_release(allocator, w->gradients);
+}
+
+static weft_status walk_begin(walk *w, weft_tensor *loss) {
+    const weft_allocator *allocator = loss->graph->context->allocator;
+    *w = (walk){.graph = loss->graph, .count = loss->id + 1};
+    w->wanted = wi_allocate_array(allocator, w->count, sizeof *w->wanted);
+    w->nodes = wi_allocate_array(allocator, w->count, sizeof *w->nodes);
+    w->gradients = wi_allocate_array(allocator, w->count, sizeof *w->gradients);
+    return w->wanted && w->nodes && w->gradients ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
+/* Inputs are older than their users, so one pass downwards finds all that is reachable, and one upwards all
+ * that depends on something wanted. */
+static void mark(walk *w, weft_tensor *loss) {
+    w->nodes[loss->id] = loss;
+    for (uint32_t id = w->count; id-- > 0;) {
+        const weft_tensor *node = w->nodes[id];
+        for (int i = 0; node && i < node->input_count; i++) w->nodes[node->inputs[i]->id] = node->inputs[i];
+    }
+    for (uint32_t id = 0; id < w->count; id++) {
+        const weft_tensor *node = w->nodes[id];
+        for (int i = 0; node && i < node->input_count; i++) w->wanted[id] |= w->wanted[node->inputs[i]->id];
+    }
+}
+
+static weft_status pass_back(walk *w, weft_tensor *node) {
+    weft_tensor *few[4] = {0};
+    weft_tensor **parts = few;
+    if (node->input_count > 4) {
+        parts = wi_arena_take(&w->graph->arena, (size_t)node->input_count * sizeof *parts);
+        if (!parts) return WEFT_ERROR_MEMORY;
+    }
+    node->op->backward(node, w->gradients[node->id], parts);
+    for (int i = 0; i < node->input_count; i++) {
+        const weft_tensor *input = node->inputs[i];
+        if (!parts[i] || !w->wanted[input->id]) continue;
+        weft_tensor *part = wi_sum_to(parts[i], &input->shape);
+        weft_tensor **sum = &w->gradients[input->id];
+        *sum = *sum ? weft_add(*sum, part) : part;
+    }
+    return weft_graph_status(w->graph);
+}
+
+static weft_status walk_back(walk *w, weft_tensor *loss) {
+    weft_tensor *one = weft_constant(w->graph, WEFT_F32, 1);
+    w->gradients[loss->id] = weft_expand(one, loss->shape.rank, loss->shape.dims);
+    for (uint32_t id = w->count; id-- > 0;) {
+        weft_tensor *node = w->nodes[id];
+        if (!node || !w->wanted[id] || !w->gradients[id] || !node->op->backward) continue;
+        WI_TRY(pass_back(w, node));
+    }
+    return weft_graph_status(w->graph);
+}
+
+static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t count, weft_tensor **gradients) {
+    if (!loss || !wrt || !gradients) {
+        if (loss) WI_TRY(weft_graph_status(loss->graph));
+        for (size_t i = 0; wrt && !loss && i < count; i++) {
+            if (wrt[i]) WI_TRY(weft_graph_status(wrt[i]->graph));
+        }
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_gradients: loss, wrt or gradients is NULL");
+    }
+    WI_TRY(weft_graph_status(loss->graph));
+    char text[WI_SHAPE_TEXT];
+    for (int i = 0; i < loss->shape.rank; i++) {
+        if (loss->shape.dims[i] != 1)
+            WI_FAIL(WEFT_ERROR_SHAPE, "weft_gradients: the loss has shape %s, not one element",
+                wi_shape_print(&loss->shape, text));
+    }
+    if (loss->dtype != WEFT_F32)
+        WI_FAIL(WEFT_ERROR_DTYPE, "weft_gradients: the loss is %s, not f32", weft_dtype_name(loss->dtype));
+    for (size_t i = 0; i < count; i++) {
+        if (!wrt[i] || wrt[i]->graph != loss->graph)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_gradients: tensor %zu is NULL or of another graph", i);
+        if (!wi_dtype_is_float(wrt[i]->dtype))
+            WI_FAIL(WEFT_ERROR_DTYPE, "weft_gradients: tensor %zu is %s and has no gradient", i,
+                weft_dtype_name(wrt[i]->dtype));
+    }
+    return WEFT_OK;
+}
+
+weft_status weft_gradients(
+    weft_tensor *loss, weft_tensor *const *wrt, size_t count, weft_tensor **gradients) {
+    for (size_t i = 0; gradients && i < count; i++) gradients[i] = NULL;
+    WI_TRY(check(loss, wrt, count, gradients));
+    walk w;
+    weft_status status = walk_begin(&w, loss);
+    if (status != WEFT_OK) goto done;
+    for (size_t i = 0; i < count; i++) {
+        if (wrt[i]->id < w.count) w.wanted[wrt[i]->id] = true;
+    }
+    mark(&w, loss);
+    WI_TRY_DONE(walk_back(&w, loss));
+    for (size_t i = 0; i < count; i++) {
+        weft_tensor *found = wrt[i]->id < w.count && w.nodes[wrt[i]->id] ? w.gradients[wrt[i]->id] : NULL;
+        const wi_shape *shape = &wrt[i]->shape;
+        gradients[i] = found ? found : weft_expand(weft_number(wrt[i], 0), shape->rank, shape->dims);
+    }
+    status = weft_graph_status(loss->graph);
+done:
+    walk_end(&w);
+    return status;
+}
+
+weft_tensor *weft_gradient(weft_tensor *loss, weft_tensor *wrt) {
+    weft_tensor *gradient = NULL;
+    const weft_status status = weft_gradients(loss, &wrt, 1, &gradient);
+    if (status != WEFT_OK && (loss || wrt)) wi_graph_fail_recorded((loss ? loss : wrt)->graph, status);
+    return gradient;
+}
+
+/* ---- effects ---- */
+
+static bool stop_view(
+    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+    (void)y, (void)x, (void)out;
+    *layout = *in;
+    return true;
+}
+
+static const wi_op wi_op_stop_gradient = {.name = "stop_gradient", .kind = WI_VIEW, .view = stop_view};
+const wi_op wi_op_assign = {.name = "assign", .kind = WI_ASSIGN};
+
+weft_tensor *weft_stop_gradient(weft_tensor *x) {
+    weft_graph *graph = wi_inputs_graph("stop_gradient", &x, 1);
+    return graph ? wi_node(graph, &wi_op_stop_gradient, &x, 1, x->dtype, &x->shape, NULL) : NULL;
+}
+
+weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
+    weft_tensor *inputs[] = {variable, value};
+    weft_graph *graph = wi_inputs_graph("assign", inputs, 2);
+    if (!graph) return NULL;
+    char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
+    if (!variable->variable && variable->op != &wi_op_flat)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "assign: a %s is neither parameter nor state", variable->op->name);
+    if (variable->dtype != value->dtype || !wi_shape_equal(&variable->shape, &value->shape))
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "assign: '%s' is %s %s, the value %s %s",
+            weft_tensor_name(variable), weft_dtype_name(variable->dtype),
+            wi_shape_print(&variable->shape, text_a), weft_dtype_name(value->dtype),
+            wi_shape_print(&value->shape, text_b));
+    return wi_node(graph, &wi_op_assign, inputs, 2, value->dtype, &value->shape, NULL);
+}
+
+/* ---- all parameters at once ---- */
+
+const wi_op wi_op_flat_gradients = {.name = "flat gradients", .kind = WI_JOIN};
+
+weft_tensor *wi_flat_gradients(weft_tensor *loss) {
+    if (!loss) return NULL;
+    weft_graph *graph = loss->graph;
+    const size_t count = weft_graph_parameter_count(graph);
+    if (count == 0) return wi_graph_fail(graph, WEFT_ERROR_STATE, "the graph has no parameters to train");
+    weft_tensor **parameters = wi_arena_take(&graph->arena, count * sizeof *parameters);
+    weft_tensor **gradients = wi_arena_take(&graph->arena, count * sizeof *gradients);
+    if (!parameters || !gradients) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
+    for (size_t i = 0; i < count; i++) parameters[i] = weft_graph_parameter(graph, i);
+    const weft_status status = weft_gradients(loss, parameters, count, gradients);
+    if (status != WEFT_OK) return wi_graph_fail_recorded(graph, status);
+    const wi_shape shape = {.rank = 1, .dims = {wi_flat_length(graph)}};
+    return wi_node(graph, &wi_op_flat_gradients, gradients, (int)count, WEFT_F32, &shape, NULL);
+}

@@ -1,0 +1,346 @@
+/* Movement: reshape, permute, expand and slice are other strides over the same memory and cost nothing;
+ * concat puts its inputs side by side, where the planner lets them be computed in place. */
+#include "ops/op_table.h"
+
+/* ---- reshape ---- */
+
+/* A run of input axes [i, i_end) and of output axes [j, j_end) with the same number of elements. */
+typedef struct run {
+    int i, i_end, j, j_end;
+} run;
+
+static bool next_run(run *r, const wi_extent *x, const wi_extent *out) {
+    while (r->i_end < x->rank && wi_size_is(x->dims[r->i_end], 1)) r->i_end++;
+    while (r->j_end < out->rank && wi_size_is(out->dims[r->j_end], 1)) r->j_end++;
+    r->i = r->i_end;
+    r->j = r->j_end;
+    if (r->i == x->rank || r->j == out->rank) return false;
+    int64_t in_count = x->dims[r->i_end++].general, out_count = out->dims[r->j_end++].general;
+    while (in_count != out_count) {
+        if (in_count < out_count)
+            in_count *= x->dims[r->i_end++].general;
+        else
+            out_count *= out->dims[r->j_end++].general;
+    }
+    return true;
+}
+
+/* The input axes of a run must lie in memory as one: then its output axes split that one. */
+static bool split_run(
+    const run *r, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+    int last = -1;
+    for (int k = r->i_end - 1; k >= r->i; k--) {
+        if (wi_size_is(x->dims[k], 1)) continue;
+        if (last >= 0 && !wi_size_equal(in->strides[k], wi_size_mul(in->strides[last], x->dims[last])))
+            return false;
+        last = k;
+    }
+    wi_size stride = wi_size_of(0);
+    for (int k = r->i_end - 1; k >= r->i; k--) {
+        if (wi_size_is(x->dims[k], 1)) continue;
+        stride = in->strides[k];
+        break;
+    }
+    for (int k = r->j_end - 1; k >= r->j; k--) {
+        layout->strides[k] = stride;
+        stride = wi_size_mul(stride, out->dims[k]);
+    }
+    return true;
+}
+
+static bool reshape_view(
+    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+    (void)y;
+    *layout = (wi_layout){.offset = in->offset};
+    run r = {0};
+    while (next_run(&r, x, out)) {
+        if (!split_run(&r, x, in, out, layout)) return false;
+    }
+    return true;
+}
+
+static void reshape_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const wi_shape *shape = &y->inputs[0]->shape;
+    gradients[0] = weft_reshape_shape(g, shape->rank, shape->dims);
+}
+
+const wi_op wi_op_reshape = {
+    .name = "reshape", .kind = WI_VIEW, .view = reshape_view, .backward = reshape_backward};
+
+weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
+    weft_graph *graph = wi_inputs_graph("reshape", &x, 1);
+    if (!graph) return NULL;
+    if (rank < 0 || rank > WEFT_MAX_RANK || (rank > 0 && !dims))
+        return wi_graph_fail(
+            graph, WEFT_ERROR_SHAPE, "reshape: rank %d is not in 0..%d", rank, WEFT_MAX_RANK);
+    wi_shape shape = {.rank = rank};
+    for (int i = 0; i < rank; i++) shape.dims[i] = dims[i];
+    if (wi_shape_equal(&shape, &x->shape)) return x;
+    int64_t count_x, count_y;
+    int power_x, power_y;
+    char text_x[WI_SHAPE_TEXT], text_y[WI_SHAPE_TEXT];
+    if (wi_shape_check(&shape, "reshape") != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_SHAPE);
+    wi_shape_count(&x->shape, &count_x, &power_x);
+    wi_shape_count(&shape, &count_y, &power_y);
+    if (count_x != count_y || power_x != power_y)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "reshape: %s and %s have different numbers of elements",
+            wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
+    while (x->op == &wi_op_reshape) x = x->inputs[0];
+    if (wi_shape_equal(&shape, &x->shape)) return x;
+    return wi_node(graph, &wi_op_reshape, &x, 1, x->dtype, &shape, NULL);
+}
+
+weft_tensor *weft_reshape_list_(weft_tensor *x, const int64_t *dims, bool unused) {
+    (void)unused;
+    int rank = 0;
+    while (dims[rank] != WEFT_END) rank++;
+    return weft_reshape_shape(x, rank, dims);
+}
+
+weft_tensor *weft_flatten(weft_tensor *x) {
+    weft_graph *graph = wi_inputs_graph("flatten", &x, 1);
+    if (!graph) return NULL;
+    char text[WI_SHAPE_TEXT];
+    if (x->shape.rank < 1)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_SHAPE, "flatten: %s has no batch axis", wi_shape_print(&x->shape, text));
+    wi_shape rest = {.rank = x->shape.rank - 1};
+    for (int i = 0; i < rest.rank; i++) rest.dims[i] = x->shape.dims[i + 1];
+    int64_t count;
+    int power;
+    wi_shape_count(&rest, &count, &power);
+    if (power > 1)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "flatten: %s would need a dimension of batch^2",
+            wi_shape_print(&x->shape, text));
+    return weft_reshape_shape(x, 2, (const int64_t[]){x->shape.dims[0], power ? -count : count});
+}
+
+/* ---- permute ---- */
+
+static bool permute_view(
+    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+    (void)x;
+    layout->offset = in->offset;
+    for (int i = 0; i < out->rank; i++) layout->strides[i] = in->strides[y->attributes.order[i]];
+    return true;
+}
+
+static void permute_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    int inverse[WEFT_MAX_RANK];
+    for (int i = 0; i < y->shape.rank; i++) inverse[y->attributes.order[i]] = i;
+    gradients[0] = weft_permute_axes(g, y->shape.rank, inverse);
+}
+
+const wi_op wi_op_permute = {
+    .name = "permute", .kind = WI_VIEW, .view = permute_view, .backward = permute_backward};
+
+static bool read_order(const weft_tensor *x, int rank, const int *axes, wi_attributes *attributes) {
+    uint32_t seen = 0;
+    if (rank != x->shape.rank || (rank > 0 && !axes)) return false;
+    for (int i = 0; i < rank; i++) {
+        const int axis = axes[i] < 0 ? axes[i] + rank : axes[i];
+        if (axis < 0 || axis >= rank || (seen >> axis & 1)) return false;
+        seen |= 1u << axis;
+        attributes->order[i] = (int8_t)axis;
+    }
+    return true;
+}
+
+static bool swaps_last_two(const wi_attributes *attributes, int rank) {
+    for (int i = 0; i < rank; i++) {
+        const int wanted = i == rank - 2 ? rank - 1 : i == rank - 1 ? rank - 2 : i;
+        if (attributes->order[i] != wanted) return false;
+    }
+    return rank >= 2;
+}
+
+weft_tensor *weft_permute_axes(weft_tensor *x, int rank, const int *axes) {
+    weft_graph *graph = wi_inputs_graph("permute", &x, 1);
+    if (!graph) return NULL;
+    wi_attributes attributes = {0};
+    char text[WI_SHAPE_TEXT];
+    if (!read_order(x, rank, axes, &attributes))
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "permute: the %d axes given are no order of those of %s", rank, wi_shape_print(&x->shape, text));
+    /* (A·B)ᵀ = Bᵀ·Aᵀ: the product is stored as it is wanted. */
+    if (x->op == &wi_op_matmul && swaps_last_two(&attributes, rank))
+        return weft_matmul(weft_transpose(x->inputs[1]), weft_transpose(x->inputs[0]));
+    if (x->op == &wi_op_permute) {
+        for (int i = 0; i < rank; i++) attributes.order[i] = x->attributes.order[attributes.order[i]];
+        x = x->inputs[0];
+    }
+    wi_shape shape = {.rank = rank};
+    bool identity = true;
+    for (int i = 0; i < rank; i++) {
+        shape.dims[i] = x->shape.dims[attributes.order[i]];
+        identity = identity && attributes.order[i] == i;
+    }
+    return identity ? x : wi_node(graph, &wi_op_permute, &x, 1, x->dtype, &shape, &attributes);
+}
+
+weft_tensor *weft_permute_list_(weft_tensor *x, const int64_t *axes, bool unused) {
+    (void)unused;
+    int order[WEFT_MAX_RANK], rank = 0;
+    for (; axes[rank] != WEFT_END; rank++)
+        order[rank] = axes[rank] > -99 && axes[rank] < 99 ? (int)axes[rank] : 99;
+    return weft_permute_axes(x, rank, order);
+}
+
+weft_tensor *weft_transpose(weft_tensor *x) {
+    weft_graph *graph = wi_inputs_graph("transpose", &x, 1);
+    if (!graph) return NULL;
+    const int rank = x->shape.rank;
+    char text[WI_SHAPE_TEXT];
+    if (rank < 2)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "transpose: %s has fewer than two axes",
+            wi_shape_print(&x->shape, text));
+    int order[WEFT_MAX_RANK];
+    for (int i = 0; i < rank; i++) order[i] = i;
+    order[rank - 2] = rank - 1;
+    order[rank - 1] = rank - 2;
+    return weft_permute_axes(x, rank, order);
+}
+
+/* ---- expand ---- */
+
+static bool expand_view(
+    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+    (void)y;
+    *layout = (wi_layout){.offset = in->offset};
+    for (int i = 1; i <= x->rank; i++) {
+        const bool stretched = !wi_size_equal(x->dims[x->rank - i], out->dims[out->rank - i]);
+        layout->strides[out->rank - i] = stretched ? wi_size_of(0) : in->strides[x->rank - i];
+    }
+    return true;
+}
+
+static void expand_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    gradients[0] = wi_sum_to(g, &y->inputs[0]->shape);
+}
+
+const wi_op wi_op_expand = {
+    .name = "expand", .kind = WI_VIEW, .view = expand_view, .backward = expand_backward};
+
+weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {
+    weft_graph *graph = wi_inputs_graph("expand", &x, 1);
+    if (!graph) return NULL;
+    wi_shape shape = {.rank = rank}, both;
+    if (rank < 0 || rank > WEFT_MAX_RANK || (rank > 0 && !dims))
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "expand: rank %d is not in 0..%d", rank, WEFT_MAX_RANK);
+    for (int i = 0; i < rank; i++) shape.dims[i] = dims[i];
+    char text_x[WI_SHAPE_TEXT], text_y[WI_SHAPE_TEXT];
+    if (!wi_shape_broadcast(&x->shape, &shape, &both) || !wi_shape_equal(&both, &shape))
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "expand: %s does not stretch to %s",
+            wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
+    if (wi_shape_equal(&x->shape, &shape)) return x;
+    if (x->op == &wi_op_expand) x = x->inputs[0];
+    return wi_node(graph, &wi_op_expand, &x, 1, x->dtype, &shape, NULL);
+}
+
+/* ---- slice ---- */
+
+static bool slice_view(
+    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+    (void)out;
+    const int axis = y->attributes.axis;
+    wi_size start = wi_size_of(y->attributes.start);
+    if (y->attributes.start < 0) { /* multiples of the batch, which the axis is made of, too */
+        const int64_t batch = x->dims[axis].actual / -y->inputs[0]->shape.dims[axis];
+        start = (wi_size){-y->attributes.start * WI_GENERAL_BATCH, -y->attributes.start * batch};
+    }
+    *layout = *in;
+    layout->offset = wi_size_add(in->offset, wi_size_mul(start, in->strides[axis]));
+    return true;
+}
+
+static weft_tensor *zeros_like(const weft_tensor *x, int axis, int64_t length) {
+    wi_shape shape = x->shape;
+    shape.dims[axis] = length;
+    return weft_expand(wi_constant_power(x->graph, x->dtype, 0, 0), shape.rank, shape.dims);
+}
+
+static void slice_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const int axis = y->attributes.axis;
+    const int64_t before = y->attributes.start;
+    const int64_t after = y->inputs[0]->shape.dims[axis] - before - y->shape.dims[axis];
+    weft_tensor *parts[3];
+    size_t count = 0;
+    if (before != 0) parts[count++] = zeros_like(g, axis, before);
+    parts[count++] = g;
+    if (after != 0) parts[count++] = zeros_like(g, axis, after);
+    gradients[0] = weft_concat(parts, count, axis);
+}
+
+const wi_op wi_op_slice = {.name = "slice", .kind = WI_VIEW, .view = slice_view, .backward = slice_backward};
+
+weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t length) {
+    if (!x) return NULL;
+    wi_shape shape = x->shape;
+    if (shape.dims[axis] == length) return x;
+    shape.dims[axis] = length;
+    const wi_attributes attributes = {.axis = axis, .start = start};
+    return wi_node(x->graph, &wi_op_slice, &x, 1, x->dtype, &shape, &attributes);
+}
+
+weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_t end) {
+    weft_graph *graph = wi_inputs_graph("slice", &x, 1);
+    if (!graph) return NULL;
+    const int index = wi_axis_index(x, "slice", axis);
+    if (index < 0) return NULL;
+    const int64_t size = x->shape.dims[index];
+    char text[WI_SHAPE_TEXT];
+    if (size < 0)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "slice: axis %d of %s depends on the batch size", index,
+            wi_shape_print(&x->shape, text));
+    const int64_t from = start < 0 ? start + size : start, to = end < 0 ? end + size : end;
+    if (from < 0 || to > size || from >= to)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "slice: %lld..%lld of axis %d is empty or outside %s",
+            (long long)start, (long long)end, index, wi_shape_print(&x->shape, text));
+    return wi_slice_dims(x, index, from, to - from);
+}
+
+/* ---- concat ---- */
+
+static void concat_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    int64_t start = 0;
+    for (int i = 0; i < y->input_count; i++) {
+        const int64_t length = y->inputs[i]->shape.dims[y->attributes.axis];
+        gradients[i] = wi_slice_dims(g, y->attributes.axis, start, length);
+        start += length;
+    }
+}
+
+const wi_op wi_op_concat = {.name = "concat", .kind = WI_JOIN, .backward = concat_backward};
+
+static bool joins(const weft_tensor *a, const weft_tensor *b, int axis) {
+    wi_shape shape = b->shape;
+    if (a->dtype != b->dtype || a->shape.rank != b->shape.rank) return false;
+    if ((a->shape.dims[axis] < 0) != (b->shape.dims[axis] < 0)) return false;
+    shape.dims[axis] = a->shape.dims[axis];
+    return wi_shape_equal(&a->shape, &shape);
+}
+
+weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
+    if (!xs || count == 0 || count > 4096) {
+        weft_graph *graph = xs && count && xs[0] ? xs[0]->graph : NULL;
+        return graph ? wi_graph_fail(
+                           graph, WEFT_ERROR_ARGUMENT, "concat: %zu tensors are none or too many", count)
+                     : NULL;
+    }
+    weft_graph *graph = wi_inputs_graph("concat", xs, (int)count);
+    if (!graph) return NULL;
+    const int index = wi_axis_index(xs[0], "concat", axis);
+    if (index < 0) return NULL;
+    wi_shape shape = xs[0]->shape;
+    char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
+    for (size_t i = 1; i < count; i++) {
+        if (!joins(xs[0], xs[i], index))
+            return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "concat: %s %s and %s %s do not join along axis %d",
+                weft_dtype_name(xs[0]->dtype), wi_shape_print(&xs[0]->shape, text_a),
+                weft_dtype_name(xs[i]->dtype), wi_shape_print(&xs[i]->shape, text_b), index);
+        shape.dims[index] += xs[i]->shape.dims[index];
+    }
+    if (count == 1) return xs[0];
+    const wi_attributes attributes = {.axis = index};
+    return wi_node(graph, &wi_op_concat, xs, (int)count, xs[0]->dtype, &shape, &attributes);
+}

@@ -1,0 +1,39 @@
+/* The table of ops as data, and what the families share. */
+#ifndef WI_OP_TABLE_H
+#define WI_OP_TABLE_H
+
+#include "graph/graph.h"
+#include <weft/ops.h>
+
+/* Every row of op_list.h, in its order; weft_<name> is the public function (weft_<name>_axes for reductions).
+ */
+extern const char *const wi_op_names[];
+extern const size_t wi_op_count;
+
+#define WI_MAP1(name, ...) extern const wi_op wi_op_##name;
+#define WI_MAP2(name, ...) extern const wi_op wi_op_##name;
+#define WI_MAP3(name, ...) extern const wi_op wi_op_##name;
+#define WI_NODE(name)      extern const wi_op wi_op_##name;
+#define WI_FUNCTION_ROW(name)
+#include "ops/op_list.h"
+
+extern const wi_op wi_op_flat_gradients; /* JOIN: input i stands at the offset of parameter i */
+extern const wi_op wi_op_assign;
+
+/* Reductions in the form that stays in the graph: reduced axes keep size 1. axes: a bit an axis. */
+weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes);
+weft_tensor *wi_max_keep(weft_tensor *x, uint32_t axes);
+/* A negative axis counts from the end; -1 with the error recorded when there is no such axis. */
+int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis);
+/* Sums or stretches g to a shape that broadcasting connects with its own. */
+weft_tensor *wi_sum_to(weft_tensor *g, const wi_shape *shape);
+/* A part of an axis; start and length as dimensions are written (negative: multiples of the batch). */
+weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t length);
+/* The number of elements of the axes (a bit an axis) as coefficient × batch^power. */
+void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power);
+/* Seen through views: is this one number everywhere? */
+bool wi_is_constant(const weft_tensor *x, double *value, int *power);
+/* All parameters' gradients as one vector with the layout of wi_flat_parameters. */
+weft_tensor *wi_flat_gradients(weft_tensor *loss);
+
+#endif

@@ -1,0 +1,63 @@
+/* Random numbers as leaves: each element is a function of the seed, the node's stream, the number of the run
+ * and the element's row-major index, so that they may be computed wherever they are used, and again in the
+ * backward pass. */
+#include "ops/op_table.h"
+
+const wi_op wi_op_uniform = {.name = "uniform", .kind = WI_LEAF};
+const wi_op wi_op_normal = {.name = "normal", .kind = WI_LEAF};
+
+static weft_tensor *draw(weft_graph *graph, const wi_op *op, double number, double number2,
+    const wi_shape *shape, uint32_t stream) {
+    const wi_attributes attributes = {.number = number, .number2 = number2, .stream = stream};
+    return wi_node(graph, op, NULL, 0, WEFT_F32, shape, &attributes);
+}
+
+static weft_tensor *draw_dims(
+    weft_graph *graph, const wi_op *op, float number, float number2, int rank, const int64_t *dims) {
+    if (!graph) return NULL;
+    wi_shape shape = {.rank = rank};
+    if (rank < 0 || rank > WEFT_MAX_RANK || (rank > 0 && !dims))
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: rank %d is not in 0..%d, or dims is NULL",
+            op->name, rank, WEFT_MAX_RANK);
+    for (int i = 0; i < rank; i++) shape.dims[i] = dims[i];
+    return draw(graph, op, number, number2, &shape, graph->streams++);
+}
+
+weft_tensor *weft_uniform(weft_graph *graph, float low, float high, int rank, const int64_t *dims) {
+    return draw_dims(graph, &wi_op_uniform, low, high, rank, dims);
+}
+
+weft_tensor *weft_normal(weft_graph *graph, float mean, float deviation, int rank, const int64_t *dims) {
+    return draw_dims(graph, &wi_op_normal, mean, deviation, rank, dims);
+}
+
+/* ---- dropout ---- */
+
+static weft_tensor *dropout_lower(weft_tensor *y, bool inference) {
+    weft_tensor *x = y->inputs[0];
+    const double p = y->attributes.number;
+    if (inference) return x;
+    weft_tensor *chance = draw(y->graph, &wi_op_uniform, 0, 1, &x->shape, y->attributes.stream);
+    weft_tensor *scaled = weft_mul(x, weft_number(x, 1 / (1 - p)));
+    return weft_where(weft_less(chance, weft_number(chance, p)), weft_number(x, 0), scaled);
+}
+
+/* The same elements are dropped from the gradient: the same op with the same stream. */
+static void dropout_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    gradients[0] = wi_node(y->graph, y->op, &g, 1, WEFT_F32, &y->shape, &y->attributes);
+}
+
+const wi_op wi_op_dropout = {
+    .name = "dropout", .kind = WI_COMPOSITE, .lower = dropout_lower, .backward = dropout_backward};
+
+weft_tensor *weft_dropout(weft_tensor *x, float p) {
+    weft_graph *graph = wi_inputs_graph("dropout", &x, 1);
+    if (!graph) return NULL;
+    if (x->dtype != WEFT_F32)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_DTYPE, "dropout: takes f32, not %s", weft_dtype_name(x->dtype));
+    if (!(p >= 0 && p < 1))
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "dropout: p = %g is not in [0, 1)", (double)p);
+    const wi_attributes attributes = {.number = p, .stream = graph->streams++};
+    return wi_node(graph, &wi_op_dropout, &x, 1, WEFT_F32, &x->shape, &attributes);
+}
