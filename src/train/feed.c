@@ -3,6 +3,7 @@
 #include "graph/graph.h"
 #include "ops/op_table.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A walk over everything that the outputs depend on; each node once. */
