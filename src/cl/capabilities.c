@@ -9,6 +9,7 @@
 #include "cl/device_list.h"
 #include "cl/launch.h"
 #include "cl/program.h"
+#include "cl/program_cache.h"
 #include "cl/quirks.h"
 
 #include <string.h>
@@ -124,7 +125,9 @@ static weft_status probe(weft_context *context, bool fp64, bool fp16) {
     float out[PROBE_OUTPUTS] = {0};
     wi_program *program = NULL;
     WI_TRY(wi_program_get(&program, context, "the probe kernel", probe_source, options[fp64][fp16]));
-    WI_TRY(run_in_buffers(context, program, out));
+    const weft_status status = run_in_buffers(context, program, out);
+    wi_program_forget(context, program);
+    if (status != WEFT_OK) return status;
     if (!numbers_are_right(out, fp64, fp16))
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s (%s %s) computes wrong numbers", context->info.name,
             context->info.platform, context->info.driver);

@@ -47,7 +47,6 @@ static weft_status check_options(const weft_context_options *options) {
 
 /* Undoes open_device and what failed of it. */
 static void close_device(weft_context *context) {
-    if (context->programs) wi_programs_save(context);
     wi_program_cache_close(context);
     wi_tuning_close(context);
     wi_disk_cache_close(context);
@@ -234,6 +233,7 @@ void weft_context_release(weft_context *context) {
     if (!context || atomic_fetch_sub(&context->references, 1) != 1) return;
     if (context->graph && context->graph_release) context->graph_release(context->graph);
     clFinish(context->queue);
+    wi_programs_save(context);
     close_device(context);
     free_context(context);
 }

@@ -107,6 +107,10 @@ void wi_disk_cache_path(const weft_context *context, wi_cache_key key, char *pat
         path, capacity, "%s/%016" PRIx64 "%016" PRIx64 ".weft", context->disk->folder, key.high, key.low);
 }
 
+bool wi_disk_cache_writes(const weft_context *context) {
+    return context->disk->folder && !context->disk->writing_failed;
+}
+
 static uint64_t checksum(const entry_header *header, const void *payload, size_t bytes) {
     return XXH3_64bits_withSeed(payload, bytes, XXH3_64bits(header, offsetof(entry_header, checksum)));
 }
@@ -164,7 +168,7 @@ bool wi_disk_cache_write(
     weft_context *context, wi_cache_key key, wi_cache_kind kind, const void *data, size_t bytes) {
     char path[PATH_MAX], error[2048];
     wi_disk_cache_path(context, key, path, sizeof path);
-    if (!*path || context->disk->writing_failed) return false;
+    if (!wi_disk_cache_writes(context)) return false;
     entry_header header = {
         .format = ENTRY_FORMAT, .kind = kind, .key_high = key.high, .key_low = key.low, .bytes = bytes};
     memcpy(header.magic, entry_magic, sizeof entry_magic);

@@ -31,6 +31,8 @@ weft_status wi_disk_cache_read(weft_context *context, wi_cache_key key, wi_cache
 /* Whether the entry is on disk now. */
 bool wi_disk_cache_write(
     weft_context *context, wi_cache_key key, wi_cache_kind kind, const void *data, size_t bytes);
+/* Whether a write would be tried at all. */
+bool wi_disk_cache_writes(const weft_context *context);
 /* The file of an entry for messages; "" without a folder. */
 void wi_disk_cache_path(const weft_context *context, wi_cache_key key, char *path, size_t capacity);
 

@@ -49,6 +49,15 @@ void wi_program_cache_close(weft_context *context) {
     context->programs = NULL;
 }
 
+void wi_program_forget(weft_context *context, wi_program *program) {
+    for (wi_program **link = &context->programs->programs; *link; link = &(*link)->next) {
+        if (*link != program) continue;
+        *link = program->next;
+        free_program(context->allocator, program);
+        return;
+    }
+}
+
 const wi_program_stats *wi_programs_stats(const weft_context *context) {
     return &context->programs->stats;
 }
@@ -278,6 +287,7 @@ static void save(weft_context *context, wi_program *program) {
 
 void wi_programs_save(weft_context *context) {
     char error[2048];
+    if (!wi_disk_cache_writes(context)) return; /* some drivers take long to give a binary */
     wi_error_save(error, sizeof error);
     for (wi_program *program = context->programs->programs; program; program = program->next) {
         if (program->program && program->kernels_made && !program->on_disk) save(context, program);

@@ -8,5 +8,7 @@ typedef struct wi_program_cache wi_program_cache;
 
 weft_status wi_program_cache_open(weft_context *context);
 void wi_program_cache_close(weft_context *context);
+/* Ends a program that is not worth saving. The caller's pointer is void afterwards; NULL is fine. */
+void wi_program_forget(weft_context *context, struct wi_program *program);
 
 #endif

@@ -1,0 +1,195 @@
+/* Files that are missing, large, unwritable; atomic replacement; folders; clock; environment. */
+#include "base/platform.h"
+#include "support/checks.h"
+#include "support/scratch.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+static int make_scratch(void **state) {
+    *state = scratch_make();
+    return 0;
+}
+
+static int remove_scratch(void **state) {
+    scratch_remove(*state);
+    return 0;
+}
+
+static void what_is_written_is_read(void **state) {
+    const char *const path = scratch_path(*state, "numbers");
+    enum { COUNT = 300000 };
+    unsigned char *const data = malloc(COUNT);
+    char *read = NULL;
+    size_t bytes = 0;
+    for (size_t i = 0; i < COUNT; i++) data[i] = (unsigned char)(i * i >> 3);
+    assert_ok(wi_file_write_atomic(path, data, COUNT));
+    assert_true(wi_file_exists(path));
+    assert_ok(wi_file_read(NULL, path, &read, &bytes));
+    assert_int_equal(bytes, COUNT);
+    assert_memory_equal(read, data, COUNT);
+    assert_int_equal(read[bytes], '\0');
+    wi_release(NULL, read);
+    assert_ok(wi_file_write_atomic(path, "", 0));
+    assert_ok(wi_file_read(NULL, path, &read, &bytes));
+    assert_int_equal(bytes, 0);
+    assert_string_equal(read, "");
+    wi_release(NULL, read);
+    free(data);
+}
+
+static void a_file_without_a_size_is_read(void **state) {
+    char *read = NULL;
+    size_t bytes = 0;
+    (void)state;
+    assert_ok(wi_file_read(NULL, "/proc/self/cmdline", &read, &bytes)); /* stat says 0 bytes */
+    assert_non_null(strstr(read, "test_platform"));
+    wi_release(NULL, read);
+}
+
+static void reading_fails_with_the_name(void **state) {
+    char *read = NULL;
+    size_t bytes = 0;
+    assert_fails(wi_file_read(NULL, scratch_path(*state, "none"), &read, &bytes), WEFT_ERROR_FILE,
+        "/none': No such file");
+    assert_fails(wi_file_read(NULL, *state, &read, &bytes), WEFT_ERROR_FILE, "Is a directory");
+    assert_null(read);
+    scratch_allocator allocator;
+    scratch_allocator_init(&allocator, 0);
+    assert_status(wi_file_read(&allocator.hooks, "/proc/self/maps", &read, &bytes), WEFT_ERROR_MEMORY);
+}
+
+static void reading_survives_every_lack_of_memory(void **state) {
+    static const char text[1000];
+    const char *const path = scratch_path(*state, "text");
+    scratch_allocator allocator;
+    assert_ok(wi_file_write_atomic(path, text, sizeof text));
+    weft_status status = WEFT_ERROR_MEMORY;
+    for (long limit = 0; status != WEFT_OK; limit++) {
+        char *read = NULL;
+        size_t bytes = 0;
+        assert_in_range(limit, 0, 10);
+        scratch_allocator_init(&allocator, limit);
+        status = wi_file_read(&allocator.hooks, path, &read, &bytes);
+        if (status != WEFT_OK) assert_status(status, WEFT_ERROR_MEMORY);
+        wi_release(&allocator.hooks, read);
+        assert_int_equal(atomic_load(&allocator.live), 0);
+    }
+}
+
+static void a_writer_replaces_only_on_commit(void **state) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", scratch_path(*state, "model"));
+    wi_file_writer *writer = NULL;
+    char *read = NULL;
+    size_t bytes = 0;
+    assert_ok(wi_file_write_atomic(path, "old", 3));
+    assert_ok(wi_file_writer_begin(&writer, NULL, path));
+    assert_ok(wi_file_writer_append(writer, "ne", 2));
+    assert_ok(wi_file_read(NULL, path, &read, &bytes));
+    assert_string_equal(read, "old");
+    wi_release(NULL, read);
+    assert_ok(wi_file_writer_append(writer, "w", 1));
+    assert_ok(wi_file_writer_commit(writer));
+    assert_ok(wi_file_read(NULL, path, &read, &bytes));
+    assert_string_equal(read, "new");
+    wi_release(NULL, read);
+    assert_ok(wi_file_writer_begin(&writer, NULL, path));
+    assert_ok(wi_file_writer_append(writer, "never", 5));
+    wi_file_writer_abandon(writer);
+    wi_file_writer_abandon(NULL);
+    assert_ok(wi_file_read(NULL, path, &read, &bytes));
+    assert_string_equal(read, "new");
+    wi_release(NULL, read);
+    assert_int_equal(scratch_count(*state, ".tmp", NULL), 0);
+}
+
+static void a_writer_needs_a_folder_and_memory(void **state) {
+    wi_file_writer *writer = NULL;
+    scratch_allocator allocator;
+    assert_fails(
+        wi_file_writer_begin(&writer, NULL, scratch_path(*state, "no/model")), WEFT_ERROR_FILE, "no/model'");
+    assert_null(writer);
+    for (long limit = 0; limit < 3; limit++) {
+        scratch_allocator_init(&allocator, limit);
+        assert_status(wi_file_writer_begin(&writer, &allocator.hooks, scratch_path(*state, "model")),
+            WEFT_ERROR_MEMORY);
+        assert_int_equal(atomic_load(&allocator.live), 0);
+    }
+    assert_int_equal(scratch_count(*state, "", NULL), 0);
+}
+
+/* A limit on file size stands for a full disk. */
+static void a_full_disk_keeps_the_old_file(void **state) {
+    static const char large[65536];
+    const char *const path = scratch_path(*state, "model");
+    struct rlimit before, tight;
+    char *read = NULL;
+    size_t bytes = 0;
+    assert_ok(wi_file_write_atomic(path, "old", 3));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    tight = before;
+    tight.rlim_cur = 1000;
+    void (*const handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &tight);
+    const weft_status status = wi_file_write_atomic(path, large, sizeof large);
+    setrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, handler);
+    assert_fails(status, WEFT_ERROR_FILE, "/model': File too large");
+    assert_ok(wi_file_read(NULL, path, &read, &bytes));
+    assert_string_equal(read, "old");
+    wi_release(NULL, read);
+    assert_int_equal(scratch_count(*state, ".tmp", NULL), 0);
+}
+
+static void folders_are_made_with_their_parents(void **state) {
+    struct stat made;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", scratch_path(*state, "a/b//c"));
+    assert_ok(wi_directory_create(path));
+    assert_ok(wi_directory_create(path)); /* once more is fine */
+    assert_int_equal(stat(path, &made), 0);
+    assert_int_equal(made.st_mode & 0777, 0700);
+    assert_ok(wi_file_write_atomic(scratch_path(*state, "a/file"), "", 0));
+    assert_fails(wi_directory_create(scratch_path(*state, "a/file/b")), WEFT_ERROR_FILE, "a/file'");
+    assert_fails(wi_directory_create(scratch_path(*state, "a/file")), WEFT_ERROR_FILE, "a/file'");
+    assert_status(wi_directory_create(""), WEFT_ERROR_FILE);
+}
+
+static void the_clock_goes_on(void **state) {
+    (void)state;
+    const double start = wi_clock_seconds();
+    while (wi_clock_seconds() < start + 0.002) {}
+    assert_true(wi_clock_seconds() > start);
+}
+
+static void an_empty_variable_is_unset(void **state) {
+    (void)state;
+    setenv("WEFT_TEST_VARIABLE", "", 1);
+    assert_null(wi_environment("WEFT_TEST_VARIABLE"));
+    setenv("WEFT_TEST_VARIABLE", "x", 1);
+    assert_string_equal(wi_environment("WEFT_TEST_VARIABLE"), "x");
+    unsetenv("WEFT_TEST_VARIABLE");
+    assert_null(wi_environment("WEFT_TEST_VARIABLE"));
+}
+
+#define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, make_scratch, remove_scratch)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WITH_SCRATCH(what_is_written_is_read),
+        cmocka_unit_test(a_file_without_a_size_is_read),
+        WITH_SCRATCH(reading_fails_with_the_name),
+        WITH_SCRATCH(reading_survives_every_lack_of_memory),
+        WITH_SCRATCH(a_writer_replaces_only_on_commit),
+        WITH_SCRATCH(a_writer_needs_a_folder_and_memory),
+        WITH_SCRATCH(a_full_disk_keeps_the_old_file),
+        WITH_SCRATCH(folders_are_made_with_their_parents),
+        cmocka_unit_test(the_clock_goes_on),
+        cmocka_unit_test(an_empty_variable_is_unset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,34 @@
+/* What several tests need: a folder of their own, an allocator that fails on demand, a log that is kept. */
+#ifndef SCRATCH_H
+#define SCRATCH_H
+
+#include <stdatomic.h>
+#include <weft/base.h>
+
+/* Makes an empty folder and returns its path; scratch_remove deletes it with its content and frees the path.
+ */
+char *scratch_make(void);
+void scratch_remove(char *folder);
+/* folder + "/" + name; valid until the next call. */
+const char *scratch_path(const char *folder, const char *name);
+/* The number of files in a folder whose names contain part; -1: the folder cannot be read. Copies the path of
+ * the last of them to path (4096 bytes) unless that is NULL. */
+int scratch_count(const char *folder, const char *part, char *path);
+
+/* Counts what it hands out. Once fail_after allocations were made, every further one fails; -1: none does. */
+typedef struct scratch_allocator {
+    atomic_long made, live, fail_after;
+    weft_allocator hooks;
+} scratch_allocator;
+
+void scratch_allocator_init(scratch_allocator *allocator, long fail_after);
+
+/* A log function; user is a scratch_log. Keeps the lines, with line breaks, as far as they fit. */
+typedef struct scratch_log {
+    char text[16384];
+    int warnings;
+} scratch_log;
+
+void scratch_log_line(void *user, weft_log_level level, const char *line);
+
+#endif
