@@ -1,12 +1,13 @@
 # Writes OUTPUT, a C file that holds every kernel file named in INPUTS as a byte array, so that the library
-# needs no file beside it at run time. Usage: cmake -DOUTPUT=... -DINPUTS=a.cl;b.cl -P embed_kernels.cmake
+# needs no file beside it at run time. Bytes are character constants, which fit a char whatever its sign.
+# Usage: cmake -DOUTPUT=... -DINPUTS=a.cl;b.cl -P embed_kernels.cmake
 set(arrays "")
 set(rows "")
 foreach(input IN LISTS INPUTS)
   get_filename_component(name "${input}" NAME)
   string(MAKE_C_IDENTIFIER "${name}" identifier)
   file(READ "${input}" bytes HEX)
-  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${bytes}")
   string(APPEND arrays "static const char ${identifier}[] = {${bytes}0};\n")
   string(APPEND rows "    {\"${name}\", ${identifier}, sizeof ${identifier} - 1},\n")
 endforeach()

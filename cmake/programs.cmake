@@ -8,6 +8,7 @@ foreach(file IN LISTS sample_files)
   string(REGEX REPLACE "^[0-9]+_" "" name ${name})
   add_executable(${name} ${file})
   target_link_libraries(${name} PRIVATE weft_static m)
+  target_compile_definitions(${name} PRIVATE WEFT_SOURCE_DATA_DIR="${PROJECT_SOURCE_DIR}/data")
   list(APPEND samples ${name})
 endforeach()
 

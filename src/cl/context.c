@@ -113,6 +113,10 @@ static weft_status open_selected(weft_context *context, const weft_context_optio
             break;
         }
         close_device(context);
+        if (opened == WEFT_ERROR_MEMORY) { /* the host's lack is no reason to take a lesser device */
+            status = opened;
+            goto done;
+        }
         wi_log_line(&context->log, WEFT_LOG_WARNING, "device %s is passed over: %s",
             list.entries[i].info.selector, weft_last_error());
         if (i == 0) {
@@ -126,13 +130,24 @@ done:
     return status;
 }
 
+/* Some drivers list a sub-device's parent in its place. */
+static bool is_or_descends_from(cl_device_id device, cl_device_id listed) {
+    while (device && device != listed) {
+        cl_device_id parent = NULL;
+        if (clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) != CL_SUCCESS)
+            break;
+        device = parent;
+    }
+    return device == listed;
+}
+
 static weft_status check_own_device(cl_context cl, cl_device_id device) {
     cl_device_id devices[256];
     size_t bytes = 0;
     WI_CL(clGetContextInfo(cl, CL_CONTEXT_DEVICES, sizeof devices, devices, &bytes),
         "reading the given cl_context");
     for (size_t i = 0; i < bytes / sizeof *devices; i++) {
-        if (devices[i] == device) return WEFT_OK;
+        if (is_or_descends_from(device, devices[i])) return WEFT_OK;
     }
     WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: cl_device is not of cl_context");
 }

@@ -100,7 +100,8 @@ static weft_status add_platform(wi_device_list *list, cl_platform_id platform, u
     for (cl_uint i = 0; i < count; i++) {
         wi_device_entry *const entry = &list->entries[list->count];
         WI_TRY(wi_device_describe(entry, devices[i]));
-        snprintf(entry->info.selector, sizeof entry->info.selector, "%u:%u", number, i);
+        snprintf(entry->info.selector, sizeof entry->info.selector, "%hu:%hu", (unsigned short)number,
+            (unsigned short)i);
         list->count++;
     }
     return WEFT_OK;

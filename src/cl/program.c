@@ -256,7 +256,7 @@ static bool read_binary_size(
     if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, *count * sizeof *sizes, sizes, NULL) != CL_SUCCESS)
         return false;
     for (*own = 0; *own < *count; (*own)++) {
-        if (devices[*own] == context->device) return sizes[*own] > 0;
+        if (*count == 1 || devices[*own] == context->device) return sizes[*own] > 0;
     }
     return false;
 }

@@ -1,4 +1,4 @@
-#include "graph/graph.h"
+#include "graph/nodes.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

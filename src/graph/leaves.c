@@ -1,5 +1,5 @@
 /* Leaves of a graph: inputs, variables, constants, scalars, coordinates. */
-#include "graph/graph.h"
+#include "graph/nodes.h"
 #include <string.h>
 
 const wi_op wi_op_input = {.name = "input", .kind = WI_SOURCE};

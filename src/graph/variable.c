@@ -1,6 +1,6 @@
 /* The memory of parameters and states: reserved in blocks, made and filled when first needed. */
 #include "base/philox.h"
-#include "graph/graph.h"
+#include "graph/nodes.h"
 #include <string.h>
 
 weft_status wi_graph_add_block(weft_graph *graph, size_t bytes, size_t *index) {

@@ -2,7 +2,7 @@
 #ifndef WI_OP_TABLE_H
 #define WI_OP_TABLE_H
 
-#include "graph/graph.h"
+#include "graph/nodes.h"
 #include <weft/ops.h>
 
 /* Every row of op_list.h, in its order; weft_<name> is the public function (weft_<name>_axes for reductions).

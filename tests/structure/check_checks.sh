@@ -63,6 +63,13 @@ expect pass "unique names" sh "$here/check_names.sh" "$tree"
 touch "$tree/src/base/launch.c"
 expect fail "a name twice" sh "$here/check_names.sh" "$tree"
 
+fresh
+expect pass "a short sample" sh "$here/check_samples.sh" "$tree"
+yes '/* one more line */' | head -n 100 >>"$tree/samples/one.c"
+expect fail "a sample of 101 lines" sh "$here/check_samples.sh" "$tree"
+rm "$tree/samples/one.c"
+expect fail "no samples" sh "$here/check_samples.sh" "$tree"
+
 # library NAME DEFINITION...: a shared library made of one line.
 library() {
     name=$1

@@ -3,8 +3,8 @@
  * A node (weft_tensor) is never changed after it was made, and equal nodes are made once: the same op on the
  * same inputs with the same attributes is the same pointer. So a backward rule may write down an expression
  * that the forward pass has already, and shares it. */
-#ifndef WI_GRAPH_H
-#define WI_GRAPH_H
+#ifndef WI_NODES_H
+#define WI_NODES_H
 
 #include "cl/buffer.h"
 #include "graph/dtype.h"
@@ -120,7 +120,8 @@ struct weft_graph {
     uint32_t streams;  /* random nodes made so far */
     uint32_t layers;   /* for automatic names */
     bool frozen;       /* block 0 is on the device: no more parameters */
-    uint64_t runs;     /* training runs so far: t of the step rules, and the random numbers' counter */
+    uint64_t updates;  /* runs of plans with assignments so far: t of the step rules */
+    uint64_t draws;    /* runs of plans with random numbers so far: a part of their counter */
     weft_tensor *rate; /* weft_minimize_rate */
     wi_attachment *attachments;
     weft_status status; /* the first error */

@@ -1,0 +1,286 @@
+/* gemm_cpu.cl: C[b] = A[b] * B[b] for devices whose work-item is a core with wide vectors.
+ *
+ *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
+ *
+ * Work split: one work-item (work-group of size 1, no barriers, no local memory) owns a block of C: `strip` rows
+ * and `span` columns. It walks k in blocks of at most WEFT_GEMM_DEPTH. Of each block it packs its part of B into
+ * private memory, panels of 32 columns side by side; then it runs down its strip, copies one tile of A to where
+ * its rows do not collide in the cache, and multiplies it with every panel:
+ *
+ *                        panel 0    panel 1
+ *                       +----------+----------+--
+ *                       | b0   b1  |          |     depth rows, packed once per strip (copied, or
+ *                       |          |          |     transposed 16 x 16); stays in the second-level cache
+ *            depth      +----------+----------+--
+ *          +--------+   +----------+----------+--
+ *     rows | A tile |   |acc   acc |          |     each step of k: 2 vector loads, and for each row one
+ *          +--------+   +----------+----------+--   broadcast of A and 2 multiply-adds, all in registers
+ *          | next tile  | next: their sums wait in private memory between blocks of k
+ *
+ * One launch does it for every shape and every transposition; the sizes and strides are arguments.
+ * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in src/plan/gemm.h. */
+
+#ifndef WEFT_GEMM_CPU
+#define WEFT_GEMM_CPU
+
+/* Tuning: the same numbers stand in src/plan/gemm_cpu.c. 13 x 2 sums, 2 of B and the broadcasts of A fill the 32
+ * registers of AVX-512; 13 also divides powers of two with little rest (64 = 5 x 13 - 1, 128 = 10 x 13 - 2). */
+#ifndef WEFT_GEMM_ROWS
+#define WEFT_GEMM_ROWS 13
+#endif
+#ifndef WEFT_GEMM_DEPTH
+#define WEFT_GEMM_DEPTH 256
+#endif
+/* Most rows and most panels of 32 columns of a work-item's block. */
+#ifndef WEFT_GEMM_STRIP
+#define WEFT_GEMM_STRIP 520
+#endif
+#ifndef WEFT_GEMM_PANELS
+#define WEFT_GEMM_PANELS 8
+#endif
+/* Room for a tile of A in either layout: rows a line apart modulo the cache's way, or k-major. */
+#define WEFT_GEMM_PITCH (WEFT_GEMM_DEPTH + 16)
+
+#define WEFT_UNROLL4 __attribute__((opencl_unroll_hint(4)))
+#define WEFT_UNROLL __attribute__((opencl_unroll_hint))
+
+/* Sixteen floats at any address: one instruction, where vload16 is several on some compilers. */
+typedef float16 weft_gemm_vector __attribute__((aligned(4)));
+#define WEFT_GEMM_AT(p) (*(__global const weft_gemm_vector *)(p))
+
+/* The first `lanes` (1 to 16) elements at p, zeros after them; reads nothing past them. */
+float16 weft_gemm_load(__global const float *p, int lanes) {
+    if (lanes >= 16) return WEFT_GEMM_AT(p);
+    float16 value = 0.0f;
+    int at = 0;
+    if (lanes & 8) {
+        value.lo = vload8(0, p);
+        at = 8;
+    }
+    float8 rest = 0.0f;
+    if (lanes & 4) {
+        rest.lo = vload4(0, p + at);
+        at += 4;
+    }
+    float4 last = 0.0f;
+    if (lanes & 2) {
+        last.lo = vload2(0, p + at);
+        at += 2;
+    }
+    if (lanes & 1) {
+        if (lanes & 2)
+            last.z = p[at];
+        else
+            last.x = p[at];
+    }
+    if (lanes & 4)
+        rest.hi = last;
+    else
+        rest.lo = last;
+    if (lanes & 8)
+        value.hi = rest;
+    else
+        value.lo = rest;
+    return value;
+}
+
+void weft_gemm_store(__global float *p, float16 value, int lanes) {
+    if (lanes >= 16) {
+        *(__global weft_gemm_vector *)p = value;
+        return;
+    }
+    float8 rest = value.lo;
+    if (lanes & 8) {
+        vstore8(value.lo, 0, p);
+        rest = value.hi;
+        p += 8;
+    }
+    float4 last = rest.lo;
+    if (lanes & 4) {
+        vstore4(rest.lo, 0, p);
+        last = rest.hi;
+        p += 4;
+    }
+    if (lanes & 2) {
+        vstore2(last.lo, 0, p);
+        last.x = last.z;
+        p += 2;
+    }
+    if (lanes & 1) p[0] = last.x;
+}
+
+/* One round of a perfect shuffle of 16 vectors; four rounds transpose 16 x 16. */
+#define WEFT_GEMM_SHUFFLE(to, from)                                                                          \
+    WEFT_UNROLL for (int i = 0; i < 8; ++i) {                                                                \
+        to[2 * i].even = from[i].lo;                                                                         \
+        to[2 * i].odd = from[i + 8].lo;                                                                      \
+        to[2 * i + 1].even = from[i].hi;                                                                     \
+        to[2 * i + 1].odd = from[i + 8].hi;                                                                  \
+    }
+
+#define WEFT_GEMM_TRANSPOSE(v, t)                                                                            \
+    WEFT_GEMM_SHUFFLE(t, v)                                                                                  \
+    WEFT_GEMM_SHUFFLE(v, t)                                                                                  \
+    WEFT_GEMM_SHUFFLE(t, v)                                                                                  \
+    WEFT_GEMM_SHUFFLE(v, t)
+
+/* B, whose columns are contiguous along k: transposes blocks of 16 x 16 into the panel. A short last block
+ * reaches back over rows that are already there. */
+void weft_gemm_pack_transposed(float16 *panel, __global const float *b, int depth, int columns, long b_column) {
+    for (int side = 0; side < 2; ++side) {
+        const int lanes = min(16, columns - 16 * side);
+        if (lanes <= 0) {
+            for (int p = 0; p < depth; ++p) panel[2 * p + side] = 0.0f;
+            continue;
+        }
+        const int available = min(16, depth);
+        for (int block = 0; block < depth; block += 16) {
+            const int p = max(0, min(block, depth - 16));
+            float16 v[16], t[16];
+            for (int i = 0; i < 16; ++i)
+                v[i] = weft_gemm_load(b + min(16 * side + i, columns - 1) * b_column + p, available);
+            WEFT_GEMM_TRANSPOSE(v, t)
+            for (int i = 0; i < available; ++i) panel[2 * (p + i) + side] = v[i];
+        }
+    }
+}
+
+/* B[0..depth)[0..columns) -> panel[p * 32 + j]; columns past the last hold anything finite or not: their sums are
+ * never stored. */
+void weft_gemm_pack_b(float16 *panel, __global const float *b, int depth, int columns, long b_row, long b_column) {
+    if (b_column == 1 && columns >= 32) {
+        for (int p = 0; p < depth; ++p) {
+            panel[2 * p] = WEFT_GEMM_AT(b + p * b_row);
+            panel[2 * p + 1] = WEFT_GEMM_AT(b + p * b_row + 16);
+        }
+    } else if (b_column == 1) {
+        for (int p = 0; p < depth; ++p) {
+            panel[2 * p] = weft_gemm_load(b + p * b_row, min(columns, 16));
+            panel[2 * p + 1] = columns > 16 ? weft_gemm_load(b + p * b_row + 16, columns - 16) : 0.0f;
+        }
+    } else if (b_row == 1) {
+        weft_gemm_pack_transposed(panel, b, depth, columns, b_column);
+    } else {
+        float *element = (float *)panel;
+        for (int p = 0; p < depth; ++p) {
+            for (int j = 0; j < 32; ++j)
+                element[p * 32 + j] = j < columns ? b[p * b_row + j * b_column] : 0.0f;
+        }
+    }
+}
+
+/* A[0..rows)[0..depth) -> tile[r * PITCH + p]. */
+void weft_gemm_copy_rows(float *tile, __global const float *a, int rows, int depth, long a_row) {
+    for (int r = 0; r < rows; ++r) {
+        float16 *to = (float16 *)(tile + r * WEFT_GEMM_PITCH);
+        __global const float *from = a + r * a_row;
+        const int whole = depth / 16;
+        WEFT_UNROLL4 for (int v = 0; v < whole; ++v) to[v] = WEFT_GEMM_AT(from + 16 * v);
+        if (depth % 16) to[whole] = weft_gemm_load(from + 16 * whole, depth % 16);
+    }
+}
+
+/* The same, k-major: tile[p * ROWS + r]. A store spills into the next step's place, which is written after it. */
+void weft_gemm_copy_columns(float *tile, __global const float *a, int rows, int depth, long a_row, long a_column) {
+    if (a_row == 1) {
+        for (int p = 0; p < depth; ++p) *(weft_gemm_vector *)(tile + p * WEFT_GEMM_ROWS) = weft_gemm_load(a + p * a_column, rows);
+    } else {
+        for (int p = 0; p < depth; ++p) {
+            for (int r = 0; r < rows; ++r) tile[p * WEFT_GEMM_ROWS + r] = a[r * a_row + p * a_column];
+        }
+    }
+}
+
+/* sum[r][0..1] (+)= tile * panel. The strides of the tile are constants at each call. */
+__attribute__((always_inline)) inline void weft_gemm_tile(float16 *sum, const float *tile, const float16 *panel, int depth, bool first,
+    const int row_stride, const int depth_stride) {
+    float16 acc[WEFT_GEMM_ROWS][2];
+    WEFT_UNROLL for (int r = 0; r < WEFT_GEMM_ROWS; ++r) {
+        acc[r][0] = first ? 0.0f : sum[2 * WEFT_GEMM_PANELS * r];
+        acc[r][1] = first ? 0.0f : sum[2 * WEFT_GEMM_PANELS * r + 1];
+    }
+    for (int p = 0; p < depth; ++p) {
+        const float16 b0 = panel[2 * p], b1 = panel[2 * p + 1];
+        WEFT_UNROLL for (int r = 0; r < WEFT_GEMM_ROWS; ++r) {
+            const float16 x = tile[r * row_stride + p * depth_stride];
+            acc[r][0] = fma(x, b0, acc[r][0]);
+            acc[r][1] = fma(x, b1, acc[r][1]);
+        }
+    }
+    WEFT_UNROLL for (int r = 0; r < WEFT_GEMM_ROWS; ++r) {
+        sum[2 * WEFT_GEMM_PANELS * r] = acc[r][0];
+        sum[2 * WEFT_GEMM_PANELS * r + 1] = acc[r][1];
+    }
+}
+
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix) gemm_##suffix
+#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
+#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
+    weft_gemm_store(c + (batch) * c_batch + (row) * c_row + (column), acc, lanes)
+#define WEFT_GEMM_ALONE
+#endif
+
+/* Work-item (strip, span, batch). */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__global const float *a, long a_offset,
+    __global const float *b, long b_offset, int m, int n, int k, int strip, int span, int most_depth, long a_batch,
+    long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+    const int batch = (int)get_global_id(2);
+    const int left = (int)get_global_id(1) * span, right = min(n, left + span);
+    const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
+    a += a_offset + batch * a_batch;
+    b += b_offset + batch * b_batch;
+    float16 panels[WEFT_GEMM_PANELS * 2 * WEFT_GEMM_DEPTH];
+    float16 sums[WEFT_GEMM_STRIP * 2 * WEFT_GEMM_PANELS];
+    float16 tile_room[WEFT_GEMM_ROWS * WEFT_GEMM_PITCH / 16];
+    float *tile = (float *)tile_room;
+    for (int start = 0; start < k; start += most_depth) {
+        const int depth = min(most_depth, k - start);
+        const bool last = start + depth == k;
+        int packed = 0;
+        if (b_column == 1) {
+            packed = (right - left) / 32;
+            for (int p = 0; p < depth; ++p) {
+                __global const float *bb = b + (start + p) * b_row + left;
+                float16 *to = panels + 2 * p;
+                WEFT_UNROLL4 for (int i = 0; i < packed; ++i) {
+                    to[i * 2 * WEFT_GEMM_DEPTH] = WEFT_GEMM_AT(bb + 32 * i);
+                    to[i * 2 * WEFT_GEMM_DEPTH + 1] = WEFT_GEMM_AT(bb + 32 * i + 16);
+                }
+            }
+        }
+        for (int j = left + 32 * packed, i = packed; j < right; j += 32, ++i)
+            weft_gemm_pack_b(panels + i * 2 * WEFT_GEMM_DEPTH, b + start * b_row + j * b_column, depth,
+                min(32, right - j), b_row, b_column);
+        for (int row = top; row < bottom; row += WEFT_GEMM_ROWS) {
+            const int rows = min(WEFT_GEMM_ROWS, bottom - row);
+            __global const float *from = a + row * a_row + start * a_column;
+            if (a_column == 1)
+                weft_gemm_copy_rows(tile, from, rows, depth, a_row);
+            else
+                weft_gemm_copy_columns(tile, from, rows, depth, a_row, a_column);
+            float16 *sum = sums + (most_depth < k ? row - top : 0) * 2 * WEFT_GEMM_PANELS;
+            for (int j = left, i = 0; j < right; j += 32, ++i) {
+                const float16 *panel = panels + i * 2 * WEFT_GEMM_DEPTH;
+                if (a_column == 1)
+                    weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, WEFT_GEMM_PITCH, 1);
+                else
+                    weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, 1, WEFT_GEMM_ROWS);
+            }
+            if (!last) continue;
+            for (int r = 0; r < rows; ++r) {
+                for (int j = left, i = 0; j < right; j += 16, ++i)
+                    WEFT_STORE(sum[2 * WEFT_GEMM_PANELS * r + i], batch, row + r, j, min(16, right - j));
+            }
+        }
+    }
+}
+
+#ifdef WEFT_GEMM_ALONE
+#undef WEFT_GEMM_ALONE
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
+#endif

@@ -1,0 +1,67 @@
+/* gemm_naive.cl: C[b] = A[b] * B[b], the portable form: no local memory, no barriers, no tuning.
+ *
+ *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
+ *
+ * Work split: work-item (x, y, z) makes WEFT_LANES neighbouring elements of C: row y, batch z,
+ * columns x * WEFT_LANES onwards (one element on gpu-class devices, sixteen on cpu-class devices).
+ *
+ *              B   | | | |   k down
+ *     A  -k->    [ c c c c ]  one work-item
+ *
+ * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in src/plan/gemm.h. */
+
+#ifndef WEFT_GEMM_NAIVE
+#define WEFT_GEMM_NAIVE
+
+#ifndef WEFT_LANES
+#define WEFT_LANES 16
+#endif
+
+#if WEFT_LANES == 1
+typedef float weft_naive_value;
+#else
+typedef float16 weft_naive_value;
+#endif
+
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix) gemm_##suffix
+#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
+#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
+    do {                                                                                                     \
+        const weft_naive_value weft_sum = (acc);                                                             \
+        for (int weft_lane = 0; weft_lane < (lanes); ++weft_lane)                                            \
+            c[(batch) * c_batch + (row) * c_row + (column) + weft_lane] = ((const float *)&weft_sum)[weft_lane];      \
+    } while (0)
+#define WEFT_GEMM_ALONE
+#endif
+
+__kernel void WEFT_NAME(naive)(__global const float *a, long a_offset, __global const float *b, long b_offset,
+    int n, long k, long a_batch, long a_row, long a_column, long b_batch, long b_row,
+    long b_column WEFT_EPILOGUE_PARAMETERS) {
+    const int column = (int)get_global_id(0) * WEFT_LANES;
+    const int row = (int)get_global_id(1), batch = (int)get_global_id(2);
+    const int lanes = min(WEFT_LANES, n - column);
+    a += a_offset + batch * a_batch + row * a_row;
+    b += b_offset + batch * b_batch + column * b_column;
+#if WEFT_LANES == 1
+    float acc = 0.0f;
+    for (long p = 0; p < k; ++p) acc = fma(a[p * a_column], b[p * b_row], acc);
+#else
+    float16 acc = 0.0f;
+    float16 values = 0.0f; /* lanes past the last column stay zero */
+    for (long p = 0; p < k; ++p) {
+        for (int lane = 0; lane < lanes; ++lane) ((float *)&values)[lane] = b[p * b_row + lane * b_column];
+        acc = fma((float16)a[p * a_column], values, acc);
+    }
+#endif
+    WEFT_STORE(acc, batch, row, column, lanes);
+}
+
+#ifdef WEFT_GEMM_ALONE
+#undef WEFT_GEMM_ALONE
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
+#endif

@@ -1,0 +1,353 @@
+#include "plan/expression.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- arguments ---- */
+
+void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, float number) {
+    wi_kernel_text *kernel = e->kernel;
+    for (int i = 0; i < kernel->argument_count; i++) {
+        const wi_argument *known = &kernel->arguments[i];
+        if (known->kind == kind && known->a == a && known->b == b) return;
+    }
+    if (kernel->argument_count == WI_MAX_ARGUMENTS) {
+        e->text.failed = true; /* more than fusion allows: caught by WI_MAX_INPUTS */
+        return;
+    }
+    kernel->arguments[kernel->argument_count++] = (wi_argument){kind, a, b, number};
+}
+
+static void emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument *argument, bool names_only) {
+    const int a = argument->a;
+    switch (argument->kind) {
+    case WI_ARGUMENT_BUFFER:
+        if (names_only)
+            wi_text_append(text, "b%d", a);
+        else
+            wi_text_append(text, "__global WEFT_T_%s *b%d", weft_dtype_name(e->step->operands[a].dtype), a);
+        break;
+    case WI_ARGUMENT_OFFSET: wi_text_append(text, "%sf%d", names_only ? "" : "const long ", a); break;
+    case WI_ARGUMENT_STRIDE:
+        wi_text_append(text, "%ss%d_%d", names_only ? "" : "const long ", a, argument->b);
+        break;
+    case WI_ARGUMENT_DIM: wi_text_append(text, "%sn%d", names_only ? "" : "const int ", a); break;
+    case WI_ARGUMENT_WORK: wi_text_append(text, "%sw%d", names_only ? "" : "const int ", a); break;
+    case WI_ARGUMENT_FLOAT: wi_text_append(text, "%sc%d", names_only ? "" : "const float ", a); break;
+    case WI_ARGUMENT_SCALAR: wi_text_append(text, "%su%d", names_only ? "" : "const float ", a); break;
+    case WI_ARGUMENT_DRAWS: wi_text_append(text, "%sdraws", names_only ? "" : "const uint "); break;
+    case WI_ARGUMENT_SEED:
+        wi_text_append(text, names_only ? "seed0, seed1" : "const uint seed0, const uint seed1");
+        break;
+    case WI_ARGUMENT_SCRATCH:
+        if (names_only)
+            wi_text_append(text, "x%d, y%d", a, a);
+        else
+            wi_text_append(text, "__global float *x%d, const long y%d", a, a);
+        break;
+    }
+}
+
+void wi_emit_parameters(const wi_emitter *e, wi_text *text, bool names_only) {
+    for (int i = 0; i < e->kernel->argument_count; i++) {
+        if (i) wi_text_append(text, ", ");
+        emit_parameter(e, text, &e->kernel->arguments[i], names_only);
+    }
+}
+
+/* ---- operands ---- */
+
+bool wi_operand_varies(const wi_step *step, const wi_operand *operand, int dimension) {
+    (void)step;
+    return !wi_size_is(operand->layout.strides[dimension], 0);
+}
+
+bool wi_operand_in_loop(const wi_step *step, const wi_operand *operand) {
+    for (int d = 0; d < step->space.rank; d++) {
+        if (step->space.reduced[d] && wi_operand_varies(step, operand, d)) return true;
+    }
+    return false;
+}
+
+int wi_step_operand(const wi_step *step, int value, bool is_output) {
+    for (int i = 0; i < step->operand_count; i++) {
+        if (step->operands[i].value == value && step->operands[i].is_output == is_output) return i;
+    }
+    return -1;
+}
+
+static int leaf_operand(const wi_step *step, const weft_tensor *leaf) {
+    for (int i = 0; i < step->operand_count; i++) {
+        if (step->operands[i].leaf == leaf) return i;
+    }
+    return -1;
+}
+
+/* How neighbours along the last dimension lie. */
+typedef enum lane_step { LANES_SAME, LANES_NEXT, LANES_APART } lane_step;
+
+static lane_step lanes_of(const wi_emitter *e, const wi_operand *operand) {
+    const wi_size stride = operand->layout.strides[e->step->space.rank - 1];
+    if (!e->has_j || wi_size_is(stride, 0)) return LANES_SAME;
+    return wi_size_is(stride, 1) ? LANES_NEXT : LANES_APART;
+}
+
+/* The address of the (first) element as an expression. */
+static void address(wi_emitter *e, int o, char text[64]) {
+    const wi_operand *operand = &e->step->operands[o];
+    const int last = e->step->space.rank - 1;
+    size_t length =
+        (size_t)snprintf(text, 64, "%c%d", e->in_loop && wi_operand_in_loop(e->step, operand) ? 'q' : 'p', o);
+    switch (lanes_of(e, operand)) {
+    case LANES_SAME: break;
+    case LANES_NEXT: snprintf(text + length, 64 - length, " + j"); break;
+    case LANES_APART:
+        wi_emit_argument(e, WI_ARGUMENT_STRIDE, o, last, 0);
+        snprintf(text + length, 64 - length, " + j * s%d_%d", o, last);
+        break;
+    }
+}
+
+/* ---- variables ---- */
+
+void wi_emit_remember(wi_emitter *e, const void *key, int temp) {
+    if (e->memo_count == (int)(sizeof e->memo / sizeof *e->memo)) return;
+    e->memo[e->memo_count++] = (wi_memo){key, temp};
+}
+
+static int recall(const wi_emitter *e, const void *key) {
+    for (int i = 0; i < e->memo_count; i++) {
+        if (e->memo[i].key == key) return e->memo[i].temp;
+    }
+    return -1;
+}
+
+static int begin_variable(wi_emitter *e, weft_dtype dtype) {
+    wi_text_append(&e->text, "const %s t%d = ", wi_dtype_is_float(dtype) ? "WF" : "WI", e->temps);
+    return e->temps++;
+}
+
+/* ---- memory ---- */
+
+int wi_emit_load(wi_emitter *e, int o) {
+    const wi_operand *operand = &e->step->operands[o];
+    const int known = recall(e, operand);
+    if (known >= 0) return known;
+    char where[64];
+    address(e, o, where);
+    const char *dtype = weft_dtype_name(operand->dtype);
+    const int last = e->step->space.rank - 1;
+    wi_emit_argument(e, WI_ARGUMENT_BUFFER, o, 0, 0);
+    const int temp = begin_variable(e, operand->dtype);
+    const lane_step lanes = lanes_of(e, operand);
+    if (!e->cpu || lanes == LANES_SAME)
+        wi_text_append(&e->text, "weft_splat_%s(b%d, %s);\n", dtype, o, where);
+    else if (lanes == LANES_APART)
+        wi_text_append(&e->text, "weft_load_strided_%s(b%d, %s, s%d_%d, %s);\n", dtype, o, where, o, last,
+            e->part ? "lanes" : "16");
+    else if (e->part)
+        wi_text_append(&e->text, "weft_load_part_%s(b%d, %s, lanes);\n", dtype, o, where);
+    else
+        wi_text_append(&e->text, "weft_load_%s(b%d, %s);\n", dtype, o, where);
+    wi_emit_remember(e, operand, temp);
+    return temp;
+}
+
+void wi_emit_store(wi_emitter *e, int o, int temp) {
+    const wi_operand *operand = &e->step->operands[o];
+    char where[64];
+    address(e, o, where);
+    const char *dtype = weft_dtype_name(operand->dtype);
+    const int last = e->step->space.rank - 1;
+    wi_emit_argument(e, WI_ARGUMENT_BUFFER, o, 0, 0);
+    const lane_step lanes = lanes_of(e, operand);
+    if (!e->cpu || lanes == LANES_SAME)
+        wi_text_append(&e->text, "weft_store_one_%s(t%d, b%d, %s);\n", dtype, temp, o, where);
+    else if (lanes == LANES_APART)
+        wi_text_append(&e->text, "weft_store_strided_%s(t%d, b%d, %s, s%d_%d, %s);\n", dtype, temp, o, where,
+            o, last, e->part ? "lanes" : "16");
+    else if (e->part)
+        wi_text_append(&e->text, "weft_store_part_%s(t%d, b%d, %s, lanes);\n", dtype, temp, o, where);
+    else
+        wi_text_append(&e->text, "weft_store_%s(t%d, b%d, %s);\n", dtype, temp, o, where);
+}
+
+/* ---- leaves ---- */
+
+static void emit_number(wi_emitter *e, const weft_tensor *leaf) {
+    const double value = leaf->attributes.number;
+    if (!wi_dtype_is_float(leaf->dtype)) {
+        const int32_t integer = value >= 2147483647.0    ? INT32_MAX
+                                : value <= -2147483648.0 ? INT32_MIN
+                                                         : (int32_t)value;
+        wi_text_append(&e->text, "(WI)(%d);\n", leaf->dtype == WEFT_BOOL ? value != 0 : integer);
+        return;
+    }
+    if (isnan(value))
+        wi_text_append(&e->text, "(WF)(NAN);\n");
+    else if (isinf(value))
+        wi_text_append(&e->text, "(WF)(%sINFINITY);\n", value < 0 ? "-" : "");
+    else
+        wi_text_append(&e->text, "(WF)(%af);\n", (double)(float)value); /* exact: a hexadecimal float */
+}
+
+static int emit_constant(wi_emitter *e, const weft_tensor *leaf) {
+    if (leaf->attributes.power == 0) {
+        const int temp = begin_variable(e, leaf->dtype);
+        emit_number(e, leaf);
+        return temp;
+    }
+    int index = 0;
+    for (int i = 0; i < e->kernel->argument_count; i++)
+        index += e->kernel->arguments[i].kind == WI_ARGUMENT_FLOAT;
+    const double number = leaf->attributes.number * pow((double)e->plan->batch, leaf->attributes.power);
+    wi_emit_argument(e, WI_ARGUMENT_FLOAT, index, 0, (float)number);
+    const int temp = begin_variable(e, leaf->dtype);
+    wi_text_append(&e->text, "(WF)(c%d);\n", index);
+    return temp;
+}
+
+/* The index of each lane, as an expression: the leaf's address is its value. */
+static void emit_index(wi_emitter *e, int o, const char *where) {
+    const wi_operand *operand = &e->step->operands[o];
+    const int last = e->step->space.rank - 1;
+    wi_text_append(&e->text, "(WI)((int)(%s))", where);
+    if (!e->cpu) return;
+    switch (lanes_of(e, operand)) {
+    case LANES_SAME: break;
+    case LANES_NEXT: wi_text_append(&e->text, " + WEFT_LANE_INDEX"); break;
+    case LANES_APART: wi_text_append(&e->text, " + WEFT_LANE_INDEX * (WI)((int)s%d_%d)", o, last); break;
+    }
+}
+
+static int emit_random(wi_emitter *e, int o, const weft_tensor *leaf) {
+    char where[64];
+    address(e, o, where);
+    wi_emit_argument(e, WI_ARGUMENT_SEED, 0, 0, 0);
+    wi_emit_argument(e, WI_ARGUMENT_DRAWS, 0, 0, 0);
+    const bool uniform = leaf->op == &wi_op_uniform;
+    const float first = (float)leaf->attributes.number;
+    const float second = uniform ? (float)leaf->attributes.number2 - first : (float)leaf->attributes.number2;
+    const int temp = begin_variable(e, WEFT_F32);
+    wi_text_append(&e->text, "weft_%s(", leaf->op->name);
+    emit_index(e, o, where);
+    wi_text_append(&e->text, ", (uint)((ulong)(%s) >> 32), %uu, draws, seed0, seed1, %af, %af);\n", where,
+        leaf->attributes.stream, (double)first, (double)second);
+    return temp;
+}
+
+static int emit_map(wi_emitter *e, const weft_tensor *node);
+
+static int emit_leaf(wi_emitter *e, const weft_tensor *leaf) {
+    const int known = recall(e, leaf);
+    if (known >= 0) return known;
+    int temp;
+    if (leaf->op == &wi_op_constant) {
+        temp = emit_constant(e, leaf);
+    } else if (leaf->op == &wi_op_scalar) {
+        wi_emit_argument(e, WI_ARGUMENT_SCALAR, (int)leaf->attributes.stream, 0, 0);
+        temp = begin_variable(e, WEFT_F32);
+        wi_text_append(&e->text, "(WF)(u%u);\n", leaf->attributes.stream);
+    } else if (leaf->op == &wi_op_coordinate) {
+        char where[64];
+        const int o = leaf_operand(e->step, leaf);
+        address(e, o, where);
+        temp = begin_variable(e, WEFT_I32);
+        emit_index(e, o, where);
+        wi_text_append(&e->text, ";\n");
+    } else if (leaf->op->kind == WI_MAP) {
+        temp = emit_map(e, leaf);
+    } else {
+        temp = emit_random(e, leaf_operand(e->step, leaf), leaf);
+    }
+    wi_emit_remember(e, leaf, temp);
+    return temp;
+}
+
+/* ---- ops ---- */
+
+/* The row's code with its a, b, c replaced by variables. */
+static void emit_code(wi_emitter *e, const char *code, const int *inputs) {
+    wi_text_append(&e->text, "(");
+    while (*code) {
+        size_t length = 0;
+        if (isalpha((unsigned char)*code) || *code == '_') {
+            while (isalnum((unsigned char)code[length]) || code[length] == '_') length++;
+            if (length == 1 && *code >= 'a' && *code <= 'c')
+                wi_text_append(&e->text, "t%d", inputs[*code - 'a']);
+            else
+                wi_text_append_bytes(&e->text, code, length);
+        } else { /* a number with its suffix, or punctuation */
+            if (isdigit((unsigned char)*code))
+                while (isalnum((unsigned char)code[length]) || code[length] == '.') length++;
+            else
+                length = 1;
+            wi_text_append_bytes(&e->text, code, length);
+        }
+        code += length;
+    }
+    wi_text_append(&e->text, ");\n");
+}
+
+static void emit_cast(wi_emitter *e, weft_dtype from, weft_dtype to, int x) {
+    const bool was_float = wi_dtype_is_float(from);
+    wi_text *text = &e->text;
+    switch (to) {
+    case WEFT_F32: wi_text_append(text, was_float ? "t%d;\n" : "WEFT_TO_WF(t%d);\n", x); break;
+    case WEFT_F16:
+        wi_text_append(text, was_float ? "weft_round_f16(t%d);\n" : "weft_round_f16(WEFT_TO_WF(t%d));\n", x);
+        break;
+    case WEFT_BF16:
+        wi_text_append(
+            text, was_float ? "weft_round_bf16(t%d);\n" : "weft_round_bf16(WEFT_TO_WF(t%d));\n", x);
+        break;
+    case WEFT_BOOL:
+        if (was_float)
+            wi_text_append(text, "WEFT_BOOL(t%d != (WF)(0.0f));\n", x);
+        else
+            wi_text_append(text, "WEFT_BOOL(t%d != (WI)(0));\n", x);
+        break;
+    case WEFT_U8:
+        wi_text_append(text, was_float ? "WEFT_TO_WI(t%d) & (WI)(255);\n" : "t%d & (WI)(255);\n", x);
+        break;
+    case WEFT_I32:
+    case WEFT_I64: wi_text_append(text, was_float ? "WEFT_TO_WI(t%d);\n" : "t%d;\n", x); break;
+    }
+}
+
+static int emit_map(wi_emitter *e, const weft_tensor *node) {
+    int inputs[3] = {0};
+    for (int i = 0; i < node->input_count; i++) inputs[i] = wi_emit_input(e, node->inputs[i]);
+    const weft_dtype from = node->inputs[node->input_count - 1]->dtype;
+    const int temp = begin_variable(e, node->dtype);
+    if (node->op == &wi_op_cast)
+        emit_cast(e, from, node->dtype, inputs[0]);
+    else
+        emit_code(e, wi_dtype_is_float(from) ? node->op->float_code : node->op->int_code, inputs);
+    return temp;
+}
+
+int wi_emit_member(wi_emitter *e, int index) {
+    const wi_value *value = &e->plan->values[index];
+    const int known = recall(e, value);
+    if (known >= 0) return known;
+    int temp;
+    if (value->copy_of >= 0)
+        temp = wi_emit_load(e, wi_step_operand(e->step, value->copy_of, false));
+    else if (value->is_leaf_member)
+        temp = emit_leaf(e, value->leaf);
+    else
+        temp = emit_map(e, value->node);
+    wi_emit_remember(e, value, temp);
+    return temp;
+}
+
+int wi_emit_input(wi_emitter *e, weft_tensor *node) {
+    const wi_value *input = wi_plan_value(e->plan, node);
+    const int index = (int)(input - e->plan->values);
+    if (input->state == WI_VALUE_LEAF) return emit_leaf(e, input->leaf);
+    if (input->state == WI_VALUE_MEMBER && e->plan->steps[input->step] == e->step)
+        return wi_emit_member(e, index);
+    return wi_emit_load(e, wi_step_operand(e->step, index, false));
+}

@@ -1,0 +1,596 @@
+/* Values and steps: which node is computed where.
+ *
+ * Nodes are taken in order. A map joins the latest of the steps that its inputs come from, when its shape is
+ * that step's space and those inputs are still in that step's registers; every other input then comes from an
+ * earlier step, so no cycle can arise. A reduction joins the step that computes its input. What cannot join
+ * begins a new step. A value gets memory only when something outside its step reads it.
+ *
+ * All decisions look at general sizes (graph/shape.h), never at the actual batch. */
+#include "plan/steps.h"
+#include <string.h>
+
+/* ---- values, storages and steps ---- */
+
+static weft_status new_value(weft_plan *plan, weft_tensor *node, int *index) {
+    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->values, &plan->value_capacity,
+        plan->value_count + 1, sizeof *plan->values));
+    *index = (int)plan->value_count++;
+    wi_value *value = &plan->values[*index];
+    *value = (wi_value){.node = node, .copy_of = -1, .base = *index, .step = -1, .storage = -1};
+    value->extent = wi_extent_of(&node->shape, plan->batch);
+    value->layout = wi_layout_contiguous(&value->extent);
+    return WEFT_OK;
+}
+
+weft_status wi_plan_new_storage(weft_plan *plan, wi_storage_kind kind, size_t bytes, int *index) {
+    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->storages, &plan->storage_capacity,
+        plan->storage_count + 1, sizeof *plan->storages));
+    *index = (int)plan->storage_count++;
+    plan->storages[*index] = (wi_storage){.kind = kind, .bytes = bytes, .first = -1, .last = -1, .alias = -1};
+    return WEFT_OK;
+}
+
+static weft_status new_step(weft_plan *plan, wi_step_kind kind, const wi_shape *shape, int *index) {
+    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->steps, &plan->step_capacity,
+        plan->step_count + 1, sizeof *plan->steps));
+    wi_step *step = wi_arena_take(&plan->arena, sizeof *step);
+    if (!step) return WEFT_ERROR_MEMORY;
+    step->kind = kind;
+    step->shape = *shape;
+    step->extent = wi_extent_of(shape, plan->batch);
+    step->a = step->b = step->scratch = -1;
+    *index = (int)plan->step_count++;
+    plan->steps[*index] = step;
+    return WEFT_OK;
+}
+
+static size_t extent_bytes(const wi_extent *extent, weft_dtype dtype) {
+    return (size_t)wi_extent_count(extent).actual * weft_dtype_size(dtype);
+}
+
+static void add_member(weft_plan *plan, int step, int value) {
+    wi_step *s = plan->steps[step];
+    s->members[s->member_count++] = value;
+    plan->values[value].state = WI_VALUE_MEMBER;
+    plan->values[value].step = step;
+}
+
+static int value_index(const weft_plan *plan, weft_tensor *node) {
+    return plan->value_of[wi_plan_resolve(plan, node)->id] - 1;
+}
+
+wi_value *wi_plan_value(weft_plan *plan, weft_tensor *node) {
+    weft_tensor *resolved = wi_plan_resolve(plan, node);
+    if (!resolved || resolved->id >= plan->value_of_capacity || plan->value_of[resolved->id] == 0)
+        return NULL;
+    return &plan->values[plan->value_of[resolved->id] - 1];
+}
+
+/* ---- giving values memory ---- */
+
+/* Leaves that are the same everywhere can stand in any kernel; the others depend on the index in their own
+ * shape. */
+static bool is_uniform(const weft_plan *plan, const weft_tensor *leaf) {
+    if (leaf->op == &wi_op_constant || leaf->op == &wi_op_scalar) return true;
+    if (leaf->op->kind != WI_MAP) return false;
+    for (int i = 0; i < leaf->input_count; i++) {
+        if (!is_uniform(plan, plan->values[value_index(plan, leaf->inputs[i])].leaf)) return false;
+    }
+    return true;
+}
+
+static weft_status give_memory(weft_plan *plan, int index) {
+    wi_value *value = &plan->values[index];
+    if (value->state == WI_VALUE_MEMORY || value->storage >= 0) return WEFT_OK;
+    int step;
+    if (value->state == WI_VALUE_LEAF) { /* a step of its own that writes it down */
+        WI_TRY(new_step(plan, WI_STEP_LOOP, &value->node->shape, &step));
+        value->is_leaf_member = true;
+        add_member(plan, step, index);
+    }
+    int storage;
+    WI_TRY(wi_plan_new_storage(
+        plan, WI_STORAGE_ARENA, extent_bytes(&value->extent, value->node->dtype), &storage));
+    plan->values[index].storage = storage;
+    return WEFT_OK;
+}
+
+int wi_plan_base_storage(const weft_plan *plan, int index) {
+    return plan->values[plan->values[index].base].storage;
+}
+
+weft_status wi_plan_copy(weft_plan *plan, int from, int storage, const wi_layout *layout, int *copy) {
+    const weft_tensor *leaf = plan->values[from].state == WI_VALUE_LEAF ? plan->values[from].leaf : NULL;
+    if (!leaf) WI_TRY(give_memory(plan, from));
+    weft_tensor *node = plan->values[from].node;
+    int step;
+    WI_TRY(new_value(plan, node, copy));
+    WI_TRY(new_step(plan, WI_STEP_LOOP, &node->shape, &step));
+    plan->steps[step]->only_moves = true;
+    plan->values[*copy].copy_of = leaf ? -1 : from;
+    plan->values[*copy].is_leaf_member = leaf != NULL;
+    plan->values[*copy].leaf = leaf;
+    add_member(plan, step, *copy);
+    if (storage < 0) return give_memory(plan, *copy);
+    plan->values[*copy].storage = storage;
+    plan->values[*copy].layout = *layout;
+    return WEFT_OK;
+}
+
+/* ---- sources, leaves, views ---- */
+
+static weft_status block_storage(weft_plan *plan, size_t block, int *index) {
+    for (size_t i = 0; i < plan->storage_count; i++) {
+        if (plan->storages[i].kind == WI_STORAGE_BLOCK && plan->storages[i].block == block) {
+            *index = (int)i;
+            return WEFT_OK;
+        }
+    }
+    WI_TRY(wi_plan_new_storage(plan, WI_STORAGE_BLOCK, plan->graph->blocks[block].bytes, index));
+    plan->storages[*index].block = block;
+    return WEFT_OK;
+}
+
+static weft_status take_source(weft_plan *plan, int index) {
+    wi_value *value = &plan->values[index];
+    const weft_tensor *node = value->node;
+    value->state = WI_VALUE_MEMORY;
+    int storage;
+    if (node->op == &wi_op_input) {
+        WI_TRY(
+            wi_plan_new_storage(plan, WI_STORAGE_INPUT, extent_bytes(&value->extent, node->dtype), &storage));
+    } else {
+        const wi_variable *variable = node->variable;
+        WI_TRY(block_storage(plan, variable ? variable->block : 0, &storage));
+        if (variable)
+            plan->values[index].layout.offset =
+                wi_size_of((int64_t)(variable->offset / weft_dtype_size(node->dtype)));
+        else if (wi_flat_length(plan->graph) != node->shape.dims[0])
+            WI_FAIL(WEFT_ERROR_STATE, "parameters were added to the graph after its optimizer was made");
+    }
+    plan->values[index].storage = storage;
+    return WEFT_OK;
+}
+
+static weft_status take_leaf(weft_plan *plan, int index) {
+    wi_value *value = &plan->values[index];
+    value->state = WI_VALUE_LEAF;
+    value->leaf = value->node;
+    const wi_op *op = value->node->op;
+    if (op == &wi_op_uniform || op == &wi_op_normal) plan->draws = true;
+    return WEFT_OK;
+}
+
+static weft_status take_view(weft_plan *plan, int index) {
+    const weft_tensor *node = plan->values[index].node;
+    int from = value_index(plan, node->inputs[0]);
+    const wi_value *x = &plan->values[from];
+    if (x->state == WI_VALUE_LEAF && is_uniform(plan, x->leaf)) {
+        plan->values[index].state = WI_VALUE_LEAF;
+        plan->values[index].leaf = x->leaf;
+        return WEFT_OK;
+    }
+    WI_TRY(give_memory(plan, from));
+    wi_layout layout;
+    wi_value *value = &plan->values[index];
+    x = &plan->values[from];
+    if (!node->op->view(node, &x->extent, &x->layout, &value->extent, &layout)) {
+        WI_TRY(wi_plan_copy(plan, from, -1, NULL, &from));
+        value = &plan->values[index];
+        x = &plan->values[from];
+        if (!node->op->view(node, &x->extent, &x->layout, &value->extent, &layout))
+            WI_FAIL(WEFT_ERROR_INTERNAL, "%s: no view of contiguous memory", node->op->name);
+    }
+    value->state = WI_VALUE_MEMORY;
+    value->base = x->base;
+    value->step = x->step;
+    value->layout = layout;
+    return WEFT_OK;
+}
+
+/* ---- maps and reductions ---- */
+
+/* The latest step that an input comes from; -1 when all were there before. */
+static int latest_step(const weft_plan *plan, const weft_tensor *node) {
+    int latest = -1;
+    for (int i = 0; i < node->input_count; i++) {
+        const wi_value *input = &plan->values[value_index(plan, node->inputs[i])];
+        if (input->state != WI_VALUE_LEAF && input->step > latest) latest = input->step;
+    }
+    return latest;
+}
+
+/* Is every input that this step makes still in its registers? */
+static bool inputs_in_registers(const weft_plan *plan, const weft_tensor *node, int step) {
+    for (int i = 0; i < node->input_count; i++) {
+        const wi_value *input = &plan->values[value_index(plan, node->inputs[i])];
+        if (input->state == WI_VALUE_MEMORY && input->step == step) return false;
+    }
+    return true;
+}
+
+static wi_shape row_shape(const wi_step *step) {
+    wi_shape shape = step->shape;
+    for (int i = 0; i < shape.rank; i++) {
+        if (step->reduced >> i & 1) shape.dims[i] = 1;
+    }
+    return shape;
+}
+
+/* Reading all elements of a row again after a reduction keeps one worker on the row: good for many or short
+ * rows. */
+static bool rows_may_be_read_twice(const wi_step *step) {
+    int64_t rows = 1, row = 1;
+    for (int i = 0; i < step->shape.rank; i++) {
+        if (step->reduced >> i & 1)
+            row *= step->extent.dims[i].general;
+        else
+            rows *= step->extent.dims[i].general;
+    }
+    return row <= 65536 && (rows >= 16 || row <= 4096);
+}
+
+/* Is the node computed from a result of this step's reductions, so that the space must be passed over again?
+ */
+static bool after_reduction(const weft_plan *plan, const weft_tensor *node, int step) {
+    for (int i = 0; i < node->input_count; i++) {
+        const wi_value *input = &plan->values[value_index(plan, node->inputs[i])];
+        if (input->state == WI_VALUE_MEMBER && input->step == step &&
+            (input->in_row || input->after_reduction))
+            return true;
+    }
+    return false;
+}
+
+static int new_inputs(const weft_plan *plan, const weft_tensor *node, int step) {
+    int count = 0;
+    for (int i = 0; i < node->input_count; i++) {
+        const wi_value *input = &plan->values[value_index(plan, node->inputs[i])];
+        const bool member = input->state == WI_VALUE_MEMBER && input->step == step;
+        count += !member && !(input->state == WI_VALUE_LEAF && is_uniform(plan, input->leaf));
+    }
+    return count;
+}
+
+static bool has_room(const weft_plan *plan, const wi_step *step, const weft_tensor *node, int index) {
+    return step->member_count < WI_MAX_MEMBERS - 2 &&
+           step->input_count + new_inputs(plan, node, index) <= WI_MAX_INPUTS;
+}
+
+static bool product_takes(const weft_plan *plan, const wi_step *step, const weft_tensor *node, int index) {
+    if (!step->implementation->file) return false;
+    for (int i = 0; i < node->input_count; i++) {
+        const wi_value *input = &plan->values[value_index(plan, node->inputs[i])];
+        if (input->state == WI_VALUE_LEAF && is_uniform(plan, input->leaf)) continue;
+        if (input->state == WI_VALUE_MEMBER && input->step == index) continue;
+        wi_layout merged;
+        if (!wi_product_layout(step, &input->extent, &input->layout, &merged)) return false;
+    }
+    return true;
+}
+
+/* Does the map fit into the step, and at which level? */
+static bool map_joins(const weft_plan *plan, int index, const weft_tensor *node, bool *in_row) {
+    if (index < 0) return false;
+    const wi_step *step = plan->steps[index];
+    if (!inputs_in_registers(plan, node, index) || !has_room(plan, step, node, index)) return false;
+    const wi_shape row = row_shape(step);
+    *in_row = false;
+    if (wi_shape_equal(&node->shape, &step->shape)) {
+        if (step->kind == WI_STEP_PRODUCT) return product_takes(plan, step, node, index);
+        return !after_reduction(plan, node, index) || rows_may_be_read_twice(step);
+    }
+    *in_row = true;
+    return step->reduced != 0 && wi_shape_equal(&node->shape, &row);
+}
+
+/* Inputs made by other steps are read from memory. */
+static weft_status read_inputs(weft_plan *plan, const weft_tensor *node, int step) {
+    plan->steps[step]->input_count += new_inputs(plan, node, step);
+    for (int i = 0; i < node->input_count; i++) {
+        const int index = value_index(plan, node->inputs[i]);
+        const wi_value *input = &plan->values[index];
+        if (input->state == WI_VALUE_MEMBER && input->step != step) WI_TRY(give_memory(plan, index));
+    }
+    return WEFT_OK;
+}
+
+static bool all_leaves(const weft_plan *plan, const weft_tensor *node) {
+    for (int i = 0; i < node->input_count; i++) {
+        if (plan->values[value_index(plan, node->inputs[i])].state != WI_VALUE_LEAF) return false;
+    }
+    return true;
+}
+
+static weft_status take_map(weft_plan *plan, int index) {
+    const weft_tensor *node = plan->values[index].node;
+    /* What comes from leaves alone is cheaper to compute again than to store: it becomes a leaf. A leaf that
+     * depends on the index must have the shape of what it is computed from. */
+    if (all_leaves(plan, node)) {
+        plan->values[index].state = WI_VALUE_LEAF;
+        plan->values[index].leaf = node;
+        return WEFT_OK;
+    }
+    int step = latest_step(plan, node);
+    bool in_row = false;
+    if (!map_joins(plan, step, node, &in_row)) {
+        in_row = false;
+        WI_TRY(new_step(plan, WI_STEP_LOOP, &node->shape, &step));
+    }
+    WI_TRY(read_inputs(plan, node, step));
+    plan->values[index].after_reduction = !in_row && after_reduction(plan, node, step);
+    add_member(plan, step, index);
+    plan->values[index].in_row = in_row;
+    return WEFT_OK;
+}
+
+static bool reduce_joins(const weft_plan *plan, int index, const weft_tensor *node) {
+    if (index < 0) return false;
+    const wi_step *step = plan->steps[index];
+    const wi_value *input = &plan->values[value_index(plan, node->inputs[0])];
+    if (step->kind != WI_STEP_LOOP || input->state != WI_VALUE_MEMBER || input->in_row) return false;
+    if (step->reduced && step->reduced != node->attributes.axes) return false;
+    if (!has_room(plan, step, node, index)) return false;
+    wi_step probe = *step;
+    probe.reduced = node->attributes.axes;
+    return !input->after_reduction || rows_may_be_read_twice(&probe);
+}
+
+static weft_status take_reduce(weft_plan *plan, int index) {
+    const weft_tensor *node = plan->values[index].node;
+    const weft_tensor *x = wi_plan_resolve(plan, node->inputs[0]);
+    int step = latest_step(plan, node);
+    if (!reduce_joins(plan, step, node)) WI_TRY(new_step(plan, WI_STEP_LOOP, &x->shape, &step));
+    plan->steps[step]->reduced = node->attributes.axes;
+    WI_TRY(read_inputs(plan, node, step));
+    add_member(plan, step, index);
+    plan->values[index].in_row = true;
+    return WEFT_OK;
+}
+
+/* ---- products ---- */
+
+/* Leading dimensions as one: possible when the strides say so, or there is at most one. */
+static bool merge_batch(const wi_extent *extent, const wi_layout *layout, int lead, wi_size *stride) {
+    int last = -1;
+    *stride = wi_size_of(0);
+    for (int i = lead - 1; i >= 0; i--) {
+        if (wi_size_is(extent->dims[i], 1)) continue;
+        if (last < 0)
+            *stride = layout->strides[i];
+        else if (!wi_size_equal(layout->strides[i], wi_size_mul(layout->strides[last], extent->dims[last])))
+            return false;
+        last = i;
+    }
+    return true;
+}
+
+wi_layout wi_broadcast_layout(const wi_extent *from, const wi_layout *layout, const wi_extent *to) {
+    wi_layout wide = {.offset = layout->offset};
+    for (int i = 1; i <= from->rank; i++) {
+        if (!wi_size_is(from->dims[from->rank - i], 1))
+            wide.strides[to->rank - i] = layout->strides[from->rank - i];
+    }
+    return wide;
+}
+
+bool wi_product_layout(
+    const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *merged) {
+    const int rank = step->extent.rank;
+    const wi_layout wide = wi_broadcast_layout(extent, layout, &step->extent);
+    *merged = (wi_layout){.offset = wide.offset};
+    merged->strides[1] = wide.strides[rank - 2];
+    merged->strides[2] = wide.strides[rank - 1];
+    return merge_batch(&step->extent, &wide, rank - 2, &merged->strides[0]);
+}
+
+/* The operand's layout over the product's leading dimensions and its own two; false: no single batch stride.
+ */
+static bool operand_layout(const wi_extent *product, const wi_value *value, wi_layout *wide, wi_size *batch) {
+    const int rank = product->rank, own = value->extent.rank;
+    wi_extent full = *product;
+    full.dims[rank - 2] = value->extent.dims[own - 2];
+    full.dims[rank - 1] = value->extent.dims[own - 1];
+    *wide = wi_broadcast_layout(&value->extent, &value->layout, &full);
+    return merge_batch(&full, wide, rank - 2, batch);
+}
+
+/* Stretched in some leading dimensions and not in others: the stretched tensor is written down. */
+static weft_status write_stretched(
+    weft_plan *plan, const weft_tensor *product, weft_tensor *node, int *index) {
+    wi_shape shape = product->shape;
+    shape.dims[shape.rank - 2] = node->shape.dims[node->shape.rank - 2];
+    shape.dims[shape.rank - 1] = node->shape.dims[node->shape.rank - 1];
+    weft_tensor *stretched = weft_expand(node, shape.rank, shape.dims);
+    if (!stretched) return weft_graph_status(plan->graph);
+    const int from = *index;
+    int view;
+    WI_TRY(new_value(plan, stretched, &view));
+    const wi_value *x = &plan->values[from];
+    wi_value *value = &plan->values[view];
+    value->state = WI_VALUE_MEMORY;
+    value->base = x->base;
+    value->step = x->step;
+    value->layout = wi_broadcast_layout(&x->extent, &x->layout, &value->extent);
+    return wi_plan_copy(plan, view, -1, NULL, index);
+}
+
+/* An operand of the product: in memory, with one batch stride (in strides[0] where there are leading
+ * dimensions). */
+static weft_status product_operand(weft_plan *plan, int product, int input, int *index, wi_layout *wide) {
+    weft_tensor *result = plan->values[product].node;
+    const wi_extent extent = plan->values[product].extent;
+    *index = value_index(plan, result->inputs[input]);
+    WI_TRY(give_memory(plan, *index));
+    wi_size batch;
+    if (!operand_layout(&extent, &plan->values[*index], wide, &batch)) {
+        WI_TRY(write_stretched(plan, result, wi_plan_resolve(plan, result->inputs[input]), index));
+        (void)operand_layout(&extent, &plan->values[*index], wide, &batch);
+    }
+    if (extent.rank > 2) wide->strides[0] = batch;
+    return WEFT_OK;
+}
+
+static weft_status take_product(weft_plan *plan, int index) {
+    weft_tensor *node = plan->values[index].node;
+    const wi_extent extent = plan->values[index].extent;
+    const int rank = extent.rank;
+    wi_layout layout_a, layout_b;
+    int a, b, step;
+    WI_TRY(product_operand(plan, index, 0, &a, &layout_a));
+    WI_TRY(product_operand(plan, index, 1, &b, &layout_b));
+    WI_TRY(new_step(plan, WI_STEP_PRODUCT, &node->shape, &step));
+    wi_step *s = plan->steps[step];
+    s->a = a;
+    s->b = b;
+    const wi_extent *extent_a = &plan->values[a].extent;
+    s->gemm = (wi_gemm_shape){.batch = 1,
+        .m = extent.dims[rank - 2].actual,
+        .n = extent.dims[rank - 1].actual,
+        .k = extent_a->dims[extent_a->rank - 1].actual,
+        .a_row = layout_a.strides[rank - 2].actual,
+        .a_column = layout_a.strides[rank - 1].actual,
+        .b_row = layout_b.strides[rank - 2].actual,
+        .b_column = layout_b.strides[rank - 1].actual};
+    for (int i = 0; i < rank - 2; i++) s->gemm.batch *= extent.dims[i].actual;
+    if (rank > 2) {
+        s->gemm.a_batch = layout_a.strides[0].actual;
+        s->gemm.b_batch = layout_b.strides[0].actual;
+    }
+    WI_TRY(wi_gemm_select(&s->implementation, plan->context, &s->gemm));
+    s->flops = 2.0 * (double)s->gemm.batch * (double)s->gemm.m * (double)s->gemm.n * (double)s->gemm.k;
+    add_member(plan, step, index);
+    return WEFT_OK;
+}
+
+/* ---- joins ---- */
+
+/* Where input i begins in the joined memory, in elements; false when it is not one piece of it. */
+static bool piece_of_join(
+    const weft_plan *plan, const weft_tensor *join, int i, const wi_value *whole, wi_size *start) {
+    *start = wi_size_of(0);
+    if (join->op == &wi_op_flat_gradients) {
+        const weft_tensor *parameter = weft_graph_parameter(plan->graph, (size_t)i);
+        *start = wi_size_of((int64_t)(parameter->variable->offset / sizeof(float)));
+        return true;
+    }
+    const int axis = join->attributes.axis;
+    for (int k = 0; k < i; k++) {
+        const wi_value *before = &plan->values[value_index(plan, join->inputs[k])];
+        *start = wi_size_add(*start, wi_size_mul(before->extent.dims[axis], whole->layout.strides[axis]));
+    }
+    for (int k = 0; k < axis; k++) {
+        if (!wi_size_is(whole->extent.dims[k], 1)) return false;
+    }
+    return true;
+}
+
+/* A value that fills memory of its own, which no one has laid elsewhere yet, may be computed in place. */
+static bool may_be_placed(const weft_plan *plan, int index) {
+    const wi_value *value = &plan->values[index];
+    const wi_value *base = &plan->values[value->base];
+    if (base->state != WI_VALUE_MEMBER || base->storage < 0) return false;
+    const wi_storage *storage = &plan->storages[base->storage];
+    return storage->kind == WI_STORAGE_ARENA && storage->alias < 0 && !storage->keep &&
+           wi_size_is(value->layout.offset, 0) && wi_layout_is_contiguous(&value->layout, &value->extent) &&
+           wi_layout_is_contiguous(&base->layout, &base->extent) && wi_size_is(base->layout.offset, 0) &&
+           wi_size_equal(wi_extent_count(&value->extent), wi_extent_count(&base->extent));
+}
+
+static weft_status join_piece(weft_plan *plan, int whole, int i, int storage) {
+    const weft_tensor *join = plan->values[whole].node;
+    const int piece = value_index(plan, join->inputs[i]);
+    wi_size start;
+    const bool one_piece = piece_of_join(plan, join, i, &plan->values[whole], &start);
+    if (plan->values[piece].state == WI_VALUE_MEMBER) WI_TRY(give_memory(plan, piece));
+    if (one_piece && may_be_placed(plan, piece)) {
+        wi_storage *own = &plan->storages[wi_plan_base_storage(plan, piece)];
+        own->alias = storage;
+        own->alias_offset = (size_t)start.actual * weft_dtype_size(join->dtype);
+    } else {
+        wi_layout layout = plan->values[whole].layout;
+        if (join->op == &wi_op_flat_gradients) layout = wi_layout_contiguous(&plan->values[piece].extent);
+        layout.offset = start;
+        int copy;
+        WI_TRY(wi_plan_copy(plan, piece, storage, &layout, &copy));
+        if (plan->values[copy].step > plan->values[whole].step)
+            plan->values[whole].step = plan->values[copy].step;
+    }
+    if (plan->values[piece].step > plan->values[whole].step)
+        plan->values[whole].step = plan->values[piece].step;
+    return WEFT_OK;
+}
+
+static weft_status take_join(weft_plan *plan, int index) {
+    const weft_tensor *node = plan->values[index].node;
+    int storage;
+    WI_TRY(wi_plan_new_storage(
+        plan, WI_STORAGE_ARENA, extent_bytes(&plan->values[index].extent, node->dtype), &storage));
+    plan->storages[storage].keep = node->op == &wi_op_flat_gradients; /* gaps between the pieces stay zero */
+    plan->values[index].state = WI_VALUE_MEMORY;
+    plan->values[index].storage = storage;
+    for (int i = 0; i < node->input_count; i++) WI_TRY(join_piece(plan, index, i, storage));
+    return WEFT_OK;
+}
+
+/* ---- assignments and outputs ---- */
+
+static weft_status take_assign(weft_plan *plan, int index) {
+    const weft_tensor *node = plan->values[index].node;
+    const int variable = value_index(plan, node->inputs[0]);
+    int value = value_index(plan, node->inputs[1]);
+    for (size_t i = 0; i < plan->assignment_count; i++) {
+        if (plan->values[plan->assignments[i].variable].node == plan->values[variable].node)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "assign: '%s' is assigned twice in one plan",
+                weft_tensor_name(plan->values[variable].node));
+    }
+    if (plan->values[value].state == WI_VALUE_MEMBER) WI_TRY(give_memory(plan, value));
+    if (!may_be_placed(plan, value) || plan->values[value].base != value)
+        WI_TRY(wi_plan_copy(plan, value, -1, NULL, &value));
+    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->assignments, &plan->assignment_capacity,
+        plan->assignment_count + 1, sizeof *plan->assignments));
+    plan->assignments[plan->assignment_count++] = (wi_assignment){variable, value};
+    plan->values[index].state = WI_VALUE_MEMORY;
+    plan->values[index].step = plan->values[value].step;
+    plan->assigns = true;
+    return WEFT_OK;
+}
+
+static weft_status take_output(weft_plan *plan, size_t output) {
+    plan->output_values[output] = -1;
+    weft_tensor *node = wi_plan_resolve(plan, plan->outputs[output]);
+    if (node->op->kind == WI_ASSIGN) return WEFT_OK;
+    int index = value_index(plan, node);
+    WI_TRY(give_memory(plan, index));
+    const wi_value *value = &plan->values[index];
+    const wi_storage *storage = &plan->storages[wi_plan_base_storage(plan, index)];
+    if (storage->kind == WI_STORAGE_BLOCK || !wi_layout_is_contiguous(&value->layout, &value->extent))
+        WI_TRY(wi_plan_copy(plan, index, -1, NULL, &index));
+    plan->output_values[output] = index;
+    return WEFT_OK;
+}
+
+static weft_status take_node(weft_plan *plan, weft_tensor *node) {
+    int index;
+    WI_TRY(new_value(plan, node, &index));
+    plan->value_of[node->id] = index + 1;
+    switch (node->op->kind) {
+    case WI_SOURCE: return take_source(plan, index);
+    case WI_LEAF: return take_leaf(plan, index);
+    case WI_VIEW: return take_view(plan, index);
+    case WI_MAP: return take_map(plan, index);
+    case WI_REDUCE: return take_reduce(plan, index);
+    case WI_PRODUCT: return take_product(plan, index);
+    case WI_JOIN: return take_join(plan, index);
+    case WI_ASSIGN: return take_assign(plan, index);
+    case WI_COMPOSITE:
+    case WI_FUNCTION: break;
+    }
+    WI_FAIL(WEFT_ERROR_INTERNAL, "%s: a plan cannot hold this node", node->op->name);
+}
+
+weft_status wi_plan_fuse(weft_plan *plan) {
+    for (size_t i = 0; i < plan->order_count; i++) WI_TRY(take_node(plan, plan->order[i]));
+    for (size_t i = 0; i < plan->output_count; i++) WI_TRY(take_output(plan, i));
+    return WEFT_OK;
+}

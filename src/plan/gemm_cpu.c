@@ -1,0 +1,74 @@
+/* The matrix product on cpu-class devices: one launch, split into equal blocks of C. See
+ * cl_kernels/gemm_cpu.cl. */
+#include "plan/gemm_list.h"
+
+/* As in the kernel file. */
+enum { ROWS = 13, COLUMNS = 32, DEPTH = 256, STRIP = 520, PANELS = 8 };
+
+/* How C is cut: a work-item owns `tiles` x ROWS rows and `panels` x COLUMNS columns. */
+typedef struct wi_cut {
+    int64_t tiles, panels;
+} wi_cut;
+
+static bool accepts(const weft_context *context, const wi_gemm_shape *shape) {
+    return context->caps.device_class == WEFT_CLASS_CPU && wi_gemm_fits_int(shape);
+}
+
+static int64_t divide_up(int64_t number, int64_t by) {
+    return (number + by - 1) / by;
+}
+
+/* Cycles of one work-item, roughly, for each step of k: what was measured on an AVX-512 core. */
+static double item_cost(const wi_gemm_shape *shape, wi_cut cut) {
+    const double multiply = (double)(cut.tiles * cut.panels * ROWS);
+    const double per_column = shape->b_column == 1 ? 0.15 : shape->b_row == 1 ? 0.45 : 2.0;
+    const double per_row = shape->a_column == 1 ? 0.15 : shape->a_row == 1 ? 0.25 : 2.0;
+    const double copy = per_column * (double)(cut.panels * COLUMNS) + per_row * (double)(cut.tiles * ROWS);
+    const double fixed = 300.0 + 60.0 * (double)(cut.tiles * cut.panels);
+    return (multiply + copy) * (double)shape->k + fixed;
+}
+
+static double cost(const wi_gemm_shape *shape, wi_cut cut, int64_t units) {
+    const int64_t items = divide_up(shape->m, cut.tiles * ROWS) * divide_up(shape->n, cut.panels * COLUMNS);
+    return (double)divide_up(items * shape->batch, units) * item_cost(shape, cut);
+}
+
+/* The cheapest cut: every width, and every height that divides the rows evenly. */
+static wi_cut best_cut(const wi_gemm_shape *shape, int64_t units) {
+    const int64_t tiles = divide_up(shape->m, ROWS), panels = divide_up(shape->n, COLUMNS);
+    const int64_t fewest = divide_up(tiles, STRIP / ROWS);
+    wi_cut best = {divide_up(tiles, fewest), 1};
+    for (int64_t wide = 1; wide <= PANELS && wide <= panels; wide++) {
+        for (int64_t strips = fewest; strips <= tiles && strips <= fewest + 8 * units; strips++) {
+            const wi_cut next = {divide_up(tiles, strips), wide};
+            if (cost(shape, next, units) < cost(shape, best, units)) best = next;
+        }
+    }
+    return best;
+}
+
+static weft_status prepare(
+    const weft_context *context, const wi_gemm_shape *shape, wi_gemm_launches *launches) {
+    wi_gemm_shape view = *shape;
+    if (view.n == 1) view.b_column = 1; /* a stride that no element needs may as well be the fast one */
+    if (view.k == 1) view.a_column = 1;
+    const wi_cut cut = best_cut(&view, context->caps.compute_units > 0 ? context->caps.compute_units : 1);
+    const int64_t strip = cut.tiles * ROWS, span = cut.panels * COLUMNS;
+    *launches = (wi_gemm_launches){.count = 1};
+    wi_gemm_launch *const launch = &launches->launches[0];
+    *launch = (wi_gemm_launch){.suffix = "block",
+        .has_epilogue = true,
+        .dimensions = 3,
+        .global = {(size_t)divide_up(view.m, strip), (size_t)divide_up(view.n, span), (size_t)view.batch},
+        .local = {1, 1, 1}};
+    wi_gemm_add(launch, WI_GEMM_A, 0);
+    wi_gemm_add(launch, WI_GEMM_B, 0);
+    const int64_t sizes[] = {
+        view.m, view.n, view.k, strip, span, divide_up(view.k, divide_up(view.k, DEPTH))};
+    for (int i = 0; i < 6; i++) wi_gemm_add(launch, WI_GEMM_INT, sizes[i]);
+    wi_gemm_add_strides(launch, &view);
+    return WEFT_OK;
+}
+
+const wi_gemm_implementation wi_gemm_cpu = {
+    .name = "cpu_block", .file = "gemm_cpu.cl", .accepts = accepts, .prepare = prepare};

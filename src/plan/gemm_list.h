@@ -1,0 +1,19 @@
+/* The implementations of the matrix product, and how their `prepare` writes down a launch. */
+#ifndef WI_GEMM_LIST_H
+#define WI_GEMM_LIST_H
+
+#include "plan/gemm.h"
+
+extern const wi_gemm_implementation wi_gemm_cpu;
+extern const wi_gemm_implementation wi_gemm_gpu;
+extern const wi_gemm_implementation wi_gemm_clblast; /* only in builds with WEFT_WITH_CLBLAST */
+extern const wi_gemm_implementation wi_gemm_naive;
+
+/* Appends an argument to a launch. */
+void wi_gemm_add(wi_gemm_launch *launch, wi_gemm_argument_kind kind, int64_t number);
+/* Appends the six strides, A's then B's, batch, row, column. */
+void wi_gemm_add_strides(wi_gemm_launch *launch, const wi_gemm_shape *shape);
+/* Whether m, n, k and batch may be ints in a kernel, with room for a tile's overhang. */
+bool wi_gemm_fits_int(const wi_gemm_shape *shape);
+
+#endif

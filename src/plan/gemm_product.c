@@ -1,0 +1,145 @@
+/* See gemm_product.h. */
+#include "plan/gemm_product.h"
+#include "cl/kernel_source.h"
+#include "cl/program.h"
+#include <stdio.h>
+
+static weft_status set_pointer(cl_kernel kernel, cl_uint *next, cl_mem memory, int64_t offset) {
+    const cl_long elements = offset;
+    WI_CL(clSetKernelArg(kernel, (*next)++, sizeof memory, &memory), "clSetKernelArg");
+    WI_CL(clSetKernelArg(kernel, (*next)++, sizeof elements, &elements), "clSetKernelArg");
+    return WEFT_OK;
+}
+
+static weft_status set_number(cl_kernel kernel, cl_uint *next, const wi_gemm_argument *argument) {
+    const cl_int small = (cl_int)argument->number;
+    const cl_long large = argument->number;
+    const bool is_int = argument->kind == WI_GEMM_INT;
+    WI_CL(clSetKernelArg(kernel, (*next)++, is_int ? sizeof small : sizeof large,
+              is_int ? (const void *)&small : (const void *)&large),
+        "clSetKernelArg");
+    return WEFT_OK;
+}
+
+weft_status wi_gemm_set_arguments(
+    cl_kernel kernel, const wi_gemm_launch *launch, const wi_gemm_operands *operands, cl_uint *next) {
+    *next = 0;
+    for (int i = 0; i < launch->argument_count; i++) {
+        const wi_gemm_argument *const argument = &launch->arguments[i];
+        switch (argument->kind) {
+        case WI_GEMM_A: WI_TRY(set_pointer(kernel, next, operands->a, operands->a_offset)); break;
+        case WI_GEMM_B: WI_TRY(set_pointer(kernel, next, operands->b, operands->b_offset)); break;
+        case WI_GEMM_SCRATCH:
+            WI_TRY(set_pointer(kernel, next, operands->scratch, operands->scratch_offset + argument->number));
+            break;
+        case WI_GEMM_INT:
+        case WI_GEMM_LONG: WI_TRY(set_number(kernel, next, argument)); break;
+        }
+    }
+    return WEFT_OK;
+}
+
+/* C (batch, m, n) contiguous, on either class. */
+static const wi_gemm_epilogue plain_epilogue = {
+    .parameters = ", __global float *c, long c_offset, long c_batch, long c_row",
+    .store = "weft_store_lanes(c + c_offset + (batch) * c_batch + (row) * c_row + (column), acc, lanes)"};
+
+static const char store_lanes[] =
+    "#if WEFT_LANES == 1\n"
+    "#define weft_store_lanes(p, acc, lanes) (p)[0] = (acc)\n"
+    "#else\n"
+    "void weft_store_lanes(__global float *p, float16 value, int lanes) {\n"
+    "    if (lanes == 16) {\n"
+    "        vstore16(value, 0, p);\n"
+    "    } else {\n"
+    "        for (int lane = 0; lane < lanes; ++lane) p[lane] = ((const float *)&value)[lane];\n"
+    "    }\n"
+    "}\n"
+    "#endif\n";
+
+static weft_status build(wi_program **program, const wi_gemm_product *product, weft_context *context,
+    const wi_gemm_epilogue *epilogue) {
+    const char *const file = product->implementation->file;
+    const bool is_cpu = context->caps.device_class == WEFT_CLASS_CPU;
+    wi_text source;
+    weft_status status;
+    wi_text_init(&source, context->allocator);
+    WI_TRY_DONE(wi_kernel_source_append(&source, "common.clh"));
+    wi_text_append(&source, "\n%s#define WEFT_NAME(suffix) gemm_##suffix\n", store_lanes);
+    wi_text_append(&source, "#define WEFT_EPILOGUE_PARAMETERS %s\n", epilogue->parameters);
+    wi_text_append(&source, "#define WEFT_STORE(acc, batch, row, column, lanes) %s\n", epilogue->store);
+    WI_TRY_DONE(wi_kernel_source_append(&source, file));
+    if (source.failed) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "no memory for the source of %s", file);
+    status =
+        wi_program_get(program, context, file, source.data, is_cpu ? "-DWEFT_LANES=16" : "-DWEFT_LANES=1");
+done:
+    wi_text_clear(&source);
+    return status;
+}
+
+static weft_status set_plain(cl_kernel kernel, cl_uint first, const wi_gemm_product *product) {
+    const cl_mem c = product->operands.c;
+    const cl_long numbers[] = {
+        product->operands.c_offset, product->shape.m * product->shape.n, product->shape.n};
+    WI_CL(clSetKernelArg(kernel, first, sizeof c, &c), "clSetKernelArg");
+    for (cl_uint i = 0; i < 3; i++)
+        WI_CL(clSetKernelArg(kernel, first + 1 + i, sizeof numbers[i], &numbers[i]), "clSetKernelArg");
+    return WEFT_OK;
+}
+
+static weft_status make_launch(wi_gemm_product *product, weft_context *context, wi_program *program,
+    const wi_gemm_launch *from, const wi_gemm_epilogue *epilogue) {
+    wi_launch *const launch = &product->launches[product->count];
+    char name[64];
+    cl_uint next = 0;
+    snprintf(name, sizeof name, "gemm_%s", from->suffix);
+    *launch = (wi_launch){.dimensions = from->dimensions, .name = product->implementation->name};
+    for (int i = 0; i < 3; i++) {
+        launch->global[i] = from->global[i];
+        launch->local[i] = from->local[i];
+    }
+    WI_TRY(wi_program_kernel(&launch->kernel, context, program, name));
+    product->count++;
+    WI_TRY(wi_gemm_set_arguments(launch->kernel, from, &product->operands, &next));
+    if (!from->has_epilogue) return WEFT_OK;
+    return epilogue->set ? epilogue->set(launch->kernel, next, epilogue->user)
+                         : set_plain(launch->kernel, next, product);
+}
+
+weft_status wi_gemm_product_create(wi_gemm_product *product, weft_context *context,
+    const wi_gemm_implementation *implementation, const wi_gemm_shape *shape,
+    const wi_gemm_operands *operands, const wi_gemm_epilogue *epilogue) {
+    wi_gemm_launches launches;
+    wi_program *program = NULL;
+    *product = (wi_gemm_product){.implementation = implementation, .shape = *shape, .operands = *operands};
+    if (!implementation->file) {
+        if (epilogue) WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s has no epilogue", implementation->name);
+        return WEFT_OK;
+    }
+    WI_TRY(implementation->prepare(context, shape, &launches));
+    if (launches.scratch_bytes > 0) {
+        WI_TRY(wi_buffer_create(&product->scratch, context, launches.scratch_bytes));
+        product->operands.scratch = product->scratch.memory;
+        product->operands.scratch_offset = 0;
+    }
+    const wi_gemm_epilogue *const finish = epilogue ? epilogue : &plain_epilogue;
+    WI_TRY(build(&program, product, context, finish));
+    for (int i = 0; i < launches.count; i++)
+        WI_TRY(make_launch(product, context, program, &launches.launches[i], finish));
+    return WEFT_OK;
+}
+
+weft_status wi_gemm_product_run(const wi_gemm_product *product, weft_context *context) {
+    const wi_gemm_operands *const at = &product->operands;
+    if (!product->implementation->file)
+        return product->implementation->run(context, &product->shape, at->a, (size_t)at->a_offset, at->b,
+            (size_t)at->b_offset, at->c, (size_t)at->c_offset);
+    for (int i = 0; i < product->count; i++) WI_TRY(wi_launch_run(&product->launches[i], context));
+    return WEFT_OK;
+}
+
+void wi_gemm_product_clear(wi_gemm_product *product, weft_context *context) {
+    for (int i = 0; i < product->count; i++) wi_launch_clear(&product->launches[i]);
+    wi_buffer_release(&product->scratch, context);
+    *product = (wi_gemm_product){0};
+}

@@ -1,0 +1,190 @@
+/* From steps to launches: kernels with all arguments set, and a note of the few that change. */
+#include "plan/steps.h"
+#include <stdio.h>
+
+typedef struct binder {
+    weft_plan *plan;
+    const wi_step *step;
+    wi_plan_launch *launch;
+    cl_uint next; /* argument */
+    weft_status status;
+} binder;
+
+/* ---- arguments ---- */
+
+static void set_argument(binder *b, size_t bytes, const void *value) {
+    if (b->status == WEFT_OK)
+        b->status =
+            wi_cl_check(clSetKernelArg(b->launch->launch.kernel, b->next, bytes, value), "clSetKernelArg");
+    b->next++;
+}
+
+static void set_int(binder *b, int64_t number) {
+    const cl_int value = (cl_int)number;
+    set_argument(b, sizeof value, &value);
+}
+
+static void set_long(binder *b, int64_t number) {
+    const cl_long value = number;
+    set_argument(b, sizeof value, &value);
+}
+
+static void note(binder *b, bool bound, wi_bound_argument argument) {
+    argument.index = (int)b->next;
+    if (bound)
+        b->launch->bound[b->launch->bound_count++] = argument;
+    else
+        b->launch->changing[b->launch->changing_count++] = argument;
+}
+
+static void set_memory(binder *b, int value) {
+    size_t offset;
+    const wi_storage *storage = wi_plan_storage(b->plan, wi_plan_base_storage(b->plan, value), &offset);
+    if (storage->kind == WI_STORAGE_INPUT)
+        note(b, true,
+            (wi_bound_argument){.kind = WI_ARGUMENT_BUFFER, .which = (int)(storage - b->plan->storages)});
+    set_argument(b, sizeof storage->memory, &storage->memory);
+}
+
+static void set_offset(binder *b, int value, int64_t elements) {
+    size_t offset;
+    const wi_storage *storage = wi_plan_storage(b->plan, wi_plan_base_storage(b->plan, value), &offset);
+    const size_t size = weft_dtype_size(b->plan->values[value].node->dtype);
+    if (storage->kind == WI_STORAGE_INPUT)
+        note(b, true,
+            (wi_bound_argument){.kind = WI_ARGUMENT_OFFSET,
+                .which = (int)(storage - b->plan->storages),
+                .elements = elements,
+                .size = size});
+    set_long(b, elements + (int64_t)(offset / size));
+}
+
+static void set_scratch(binder *b, int64_t elements) {
+    size_t offset;
+    const wi_storage *storage = wi_plan_storage(b->plan, b->step->scratch, &offset);
+    set_argument(b, sizeof storage->memory, &storage->memory);
+    set_long(b, elements + (int64_t)(offset / sizeof(float)));
+}
+
+static void set_described(binder *b, const wi_argument *argument) {
+    const wi_operand *operand = &b->step->operands[argument->a];
+    const uint64_t seed = b->plan->context->seed;
+    const cl_uint zero = 0;
+    switch (argument->kind) {
+    case WI_ARGUMENT_BUFFER: set_memory(b, operand->value); break;
+    case WI_ARGUMENT_OFFSET: set_offset(b, operand->value, operand->layout.offset.actual); break;
+    case WI_ARGUMENT_STRIDE: set_long(b, operand->layout.strides[argument->b].actual); break;
+    case WI_ARGUMENT_DIM: set_int(b, b->step->space.dims[argument->a].actual); break;
+    case WI_ARGUMENT_WORK: set_int(b, b->step->work[argument->a]); break;
+    case WI_ARGUMENT_FLOAT: set_argument(b, sizeof argument->number, &argument->number); break;
+    case WI_ARGUMENT_SCALAR:
+    case WI_ARGUMENT_DRAWS:
+        note(b, false, (wi_bound_argument){.kind = argument->kind, .which = argument->a});
+        set_argument(b, sizeof zero, &zero);
+        break;
+    case WI_ARGUMENT_SEED:
+        set_int(b, (int32_t)(uint32_t)seed);
+        set_int(b, (int32_t)(uint32_t)(seed >> 32));
+        break;
+    case WI_ARGUMENT_SCRATCH: /* the parts of one reduction after those of another */
+        set_scratch(b, (int64_t)argument->a * b->step->work[0] * b->step->work[4]);
+        break;
+    }
+}
+
+static void set_gemm(binder *b, const wi_gemm_argument *argument) {
+    const wi_step *step = b->step;
+    switch (argument->kind) {
+    case WI_GEMM_A:
+    case WI_GEMM_B: {
+        const int value = argument->kind == WI_GEMM_A ? step->a : step->b;
+        set_memory(b, value);
+        set_offset(b, value, b->plan->values[value].layout.offset.actual);
+        break;
+    }
+    case WI_GEMM_SCRATCH: set_scratch(b, argument->number); break;
+    case WI_GEMM_INT: set_int(b, argument->number); break;
+    case WI_GEMM_LONG: set_long(b, argument->number); break;
+    }
+}
+
+/* ---- launches ---- */
+
+static weft_status new_launch(weft_plan *plan, const wi_step *step, const char *kernel, binder *b) {
+    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->launches, &plan->launch_capacity,
+        plan->launch_count + 1, sizeof *plan->launches));
+    wi_plan_launch *launch = &plan->launches[plan->launch_count++];
+    *launch = (wi_plan_launch){.step = step};
+    *b = (binder){.plan = plan, .step = step, .launch = launch};
+    launch->bound = wi_arena_take(&plan->arena, WI_MAX_ARGUMENTS * sizeof *launch->bound);
+    launch->changing = wi_arena_take(&plan->arena, WI_MAX_ARGUMENTS * sizeof *launch->changing);
+    if (!launch->bound || !launch->changing) return WEFT_ERROR_MEMORY;
+    if (!kernel) return WEFT_OK;
+    launch->launch.name = wi_arena_string(&plan->arena, kernel);
+    if (!launch->launch.name) return WEFT_ERROR_MEMORY;
+    return wi_program_kernel(&launch->launch.kernel, plan->context, plan->program, kernel);
+}
+
+static weft_status launch_loop(
+    weft_plan *plan, const wi_step *step, const wi_kernel_text *kernel, size_t items, size_t parts) {
+    binder b;
+    WI_TRY(new_launch(plan, step, kernel->name, &b));
+    for (int i = 0; i < kernel->argument_count; i++) set_described(&b, &kernel->arguments[i]);
+    const bool cpu = plan->context->caps.device_class == WEFT_CLASS_CPU;
+    wi_launch *launch = &b.launch->launch;
+    launch->dimensions = parts > 1 ? 2 : 1;
+    launch->global[0] = items;
+    launch->global[1] = parts;
+    launch->global[2] = 1;
+    launch->local[0] = cpu ? 1 : 64;
+    launch->local[1] = launch->local[2] = 1;
+    return b.status;
+}
+
+static weft_status launch_gemm(weft_plan *plan, const wi_step *step, const wi_gemm_launch *gemm) {
+    binder b;
+    char name[96];
+    snprintf(name, sizeof name, "%s_%s", step->prefix, gemm->suffix);
+    WI_TRY(new_launch(plan, step, name, &b));
+    for (int i = 0; i < gemm->argument_count; i++) set_gemm(&b, &gemm->arguments[i]);
+    for (int i = 0; gemm->has_epilogue && i < step->whole.argument_count; i++)
+        set_described(&b, &step->whole.arguments[i]);
+    wi_launch *launch = &b.launch->launch;
+    launch->dimensions = gemm->dimensions;
+    for (int i = 0; i < 3; i++) {
+        launch->global[i] = gemm->global[i];
+        launch->local[i] = gemm->local[i];
+    }
+    return b.status;
+}
+
+static weft_status launch_product(weft_plan *plan, const wi_step *step) {
+    if (!step->implementation->file) {
+        binder b;
+        return new_launch(plan, step, NULL, &b);
+    }
+    for (int i = 0; i < step->gemm_launches.count; i++)
+        WI_TRY(launch_gemm(plan, step, &step->gemm_launches.launches[i]));
+    return WEFT_OK;
+}
+
+static weft_status launch_step(weft_plan *plan, const wi_step *step) {
+    if (step->kind == WI_STEP_PRODUCT) return launch_product(plan, step);
+    if (step->work[4] <= 1) return launch_loop(plan, step, &step->whole, step->items, 1);
+    /* On a cpu the parts are items of their own, on a gpu a second dimension. */
+    const bool cpu = plan->context->caps.device_class == WEFT_CLASS_CPU;
+    WI_TRY(launch_loop(plan, step, &step->part, step->items, cpu ? 1 : (size_t)step->work[4]));
+    return launch_loop(plan, step, &step->finish, step->finish_items, 1);
+}
+
+weft_status wi_plan_launches(weft_plan *plan) {
+    const char *source = plan->source.data;
+    if (plan->kernel_count > 0) WI_TRY(wi_program_get(&plan->program, plan->context, "plan", source, NULL));
+    for (size_t i = 0; i < plan->step_count; i++) {
+        wi_step *step = plan->steps[i];
+        step->launch_first = (int)plan->launch_count;
+        WI_TRY(launch_step(plan, step));
+        step->launch_count = (int)plan->launch_count - step->launch_first;
+    }
+    return WEFT_OK;
+}

@@ -1,0 +1,274 @@
+/* A step's index space and its operands.
+ *
+ * Operands are stretched to the space (stride 0 where they are broadcast); axes of size 1 are dropped, and
+ * neighbours that every operand walks through as one are merged, so that most maps end as a single dimension.
+ * A leaf that depends on the index (a coordinate, random numbers) is an operand too: its "address" is its
+ * value. */
+#include "plan/steps.h"
+
+/* ---- operands ---- */
+
+static weft_status add_operand(wi_step *step, wi_operand operand) {
+    for (int i = 0; i < step->operand_count; i++) {
+        const wi_operand *known = &step->operands[i];
+        if (known->value == operand.value && known->leaf == operand.leaf &&
+            known->is_output == operand.is_output)
+            return WEFT_OK;
+    }
+    if (step->operand_count == WI_MAX_OPERANDS)
+        WI_FAIL(WEFT_ERROR_INTERNAL, "a fused step has more than %d operands", WI_MAX_OPERANDS);
+    step->operands[step->operand_count++] = operand;
+    return WEFT_OK;
+}
+
+static weft_status stretch(
+    const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *wide) {
+    if (step->kind == WI_STEP_LOOP) {
+        *wide = wi_broadcast_layout(extent, layout, &step->extent);
+        return WEFT_OK;
+    }
+    if (!wi_product_layout(step, extent, layout, wide))
+        WI_FAIL(WEFT_ERROR_INTERNAL, "an epilogue operand does not fit");
+    return WEFT_OK;
+}
+
+/* Leaves behind leaves, down to those with an address of their own. */
+static weft_status add_leaf(weft_plan *plan, wi_step *step, const weft_tensor *leaf) {
+    if (leaf->op == &wi_op_constant || leaf->op == &wi_op_scalar) return WEFT_OK;
+    for (int i = 0; i < leaf->input_count; i++) {
+        const wi_value *input = wi_plan_value(plan, leaf->inputs[i]);
+        WI_TRY(add_leaf(plan, step, input->leaf));
+    }
+    if (leaf->input_count > 0) return WEFT_OK;
+    const wi_extent extent = wi_extent_of(&leaf->shape, plan->batch);
+    wi_layout layout = wi_layout_contiguous(&extent);
+    if (leaf->op == &wi_op_coordinate) {
+        layout = (wi_layout){0};
+        layout.strides[leaf->attributes.axis] = wi_size_of(1);
+    }
+    wi_operand operand = {.value = -1, .leaf = leaf, .dtype = leaf->dtype};
+    WI_TRY(stretch(step, &extent, &layout, &operand.layout));
+    return add_operand(step, operand);
+}
+
+static weft_status add_memory(weft_plan *plan, wi_step *step, int index, bool is_output) {
+    const wi_value *value = &plan->values[index];
+    wi_operand operand = {.value = index, .is_output = is_output, .dtype = value->node->dtype};
+    WI_TRY(stretch(step, &value->extent, &value->layout, &operand.layout));
+    return add_operand(step, operand);
+}
+
+static weft_status add_input(weft_plan *plan, wi_step *step, const wi_value *member, const wi_value *input) {
+    if (input->state == WI_VALUE_LEAF) return add_leaf(plan, step, input->leaf);
+    if (input->state == WI_VALUE_MEMBER && input->step == member->step) return WEFT_OK;
+    return add_memory(plan, step, (int)(input - plan->values), false);
+}
+
+static weft_status add_member_operands(weft_plan *plan, wi_step *step, int index) {
+    const wi_value *member = &plan->values[index];
+    if (member->copy_of >= 0) {
+        WI_TRY(add_memory(plan, step, member->copy_of, false));
+    } else if (member->is_leaf_member) {
+        WI_TRY(add_leaf(plan, step, member->leaf));
+    } else if (member->node->op->kind != WI_PRODUCT) {
+        for (int i = 0; i < member->node->input_count; i++)
+            WI_TRY(add_input(plan, step, member, wi_plan_value(plan, member->node->inputs[i])));
+    }
+    return WEFT_OK;
+}
+
+/* ---- merging dimensions ---- */
+
+static bool merges(const wi_step *step, int outer, int inner) {
+    if (step->space.reduced[outer] != step->space.reduced[inner]) return false;
+    for (int i = 0; i < step->operand_count; i++) {
+        const wi_size *strides = step->operands[i].layout.strides;
+        if (!wi_size_equal(strides[outer], wi_size_mul(strides[inner], step->space.dims[inner])))
+            return false;
+    }
+    return true;
+}
+
+static void move_dimension(wi_step *step, int to, int from) {
+    step->space.dims[to] = step->space.dims[from];
+    step->space.reduced[to] = step->space.reduced[from];
+    for (int i = 0; i < step->operand_count; i++)
+        step->operands[i].layout.strides[to] = step->operands[i].layout.strides[from];
+}
+
+static void merge_space(wi_step *step) {
+    wi_space *space = &step->space;
+    int count = 0;
+    for (int i = 0; i < space->rank; i++) {
+        if (wi_size_is(space->dims[i], 1)) continue;
+        if (count > 0 && merges(step, count - 1, i)) {
+            const wi_size outer = space->dims[count - 1];
+            move_dimension(step, count - 1, i);
+            space->dims[count - 1] = wi_size_mul(outer, space->dims[count - 1]);
+        } else {
+            move_dimension(step, count++, i);
+        }
+    }
+    if (count == 0) { /* a single element */
+        space->dims[0] = wi_size_of(1);
+        space->reduced[0] = false;
+        for (int i = 0; i < step->operand_count; i++) step->operands[i].layout.strides[0] = wi_size_of(0);
+        count = 1;
+    }
+    space->rank = count;
+}
+
+static weft_status make_space(wi_step *step) {
+    wi_space *space = &step->space;
+    if (step->kind == WI_STEP_PRODUCT) {
+        const int rank = step->extent.rank;
+        space->rank = 3;
+        space->dims[0] = (wi_size){step->gemm.batch, step->gemm.batch};
+        space->dims[1] = step->extent.dims[rank - 2];
+        space->dims[2] = step->extent.dims[rank - 1];
+        return WEFT_OK;
+    }
+    space->rank = step->extent.rank;
+    for (int i = 0; i < space->rank; i++) {
+        space->dims[i] = step->extent.dims[i];
+        space->reduced[i] = step->reduced >> i & 1;
+    }
+    merge_space(step);
+    for (int i = 0; i < space->rank; i++) {
+        if (space->dims[i].actual > INT32_MAX / 2)
+            WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a dimension of %lld elements is more than a kernel counts",
+                (long long)space->dims[i].actual);
+    }
+    return WEFT_OK;
+}
+
+/* ---- passes over the space ---- */
+
+static int max_int(int a, int b) {
+    return a > b ? a : b;
+}
+
+static int member_pass(weft_plan *plan, const wi_value *member) {
+    int pass = 0;
+    if (member->copy_of >= 0 || member->is_leaf_member || member->node->op->kind == WI_PRODUCT) return 0;
+    for (int i = 0; i < member->node->input_count; i++) {
+        const wi_value *input = wi_plan_value(plan, member->node->inputs[i]);
+        if (input->state != WI_VALUE_MEMBER || input->step != member->step) continue;
+        pass = max_int(pass, input->pass + (input->in_row && !member->in_row));
+    }
+    return pass;
+}
+
+static bool is_argmax(const wi_value *member) {
+    return member->copy_of < 0 && !member->is_leaf_member && member->node->op == &wi_op_argmax;
+}
+
+/* Many elements a row and few rows: the reduction is worth cutting into parts that are added up afterwards.
+ */
+static bool worth_splitting(const wi_step *step) {
+    int64_t rows = 1, row = 1;
+    for (int i = 0; i < step->space.rank; i++) {
+        if (step->space.reduced[i])
+            row *= step->space.dims[i].general;
+        else
+            rows *= step->space.dims[i].general;
+    }
+    return row >= 8192 && rows <= 65536;
+}
+
+static void count_passes(weft_plan *plan, wi_step *step) {
+    bool argmax = false;
+    step->passes = 1;
+    for (int i = 0; i < step->member_count; i++) {
+        wi_value *member = &plan->values[step->members[i]];
+        member->pass = member_pass(plan, member);
+        const bool reduces =
+            member->node->op->kind == WI_REDUCE && member->copy_of < 0 && !member->is_leaf_member;
+        if (reduces || (!member->in_row && member->storage >= 0))
+            step->passes = max_int(step->passes, member->pass + 1);
+        argmax = argmax || is_argmax(member);
+    }
+    step->splits = step->reduced && step->passes == 1 && !argmax && worth_splitting(step);
+}
+
+static weft_status prepare_step(weft_plan *plan, wi_step *step) {
+    for (int i = 0; i < step->member_count; i++) WI_TRY(add_member_operands(plan, step, step->members[i]));
+    for (int i = 0; i < step->member_count; i++) {
+        if (plan->values[step->members[i]].storage >= 0)
+            WI_TRY(add_memory(plan, step, step->members[i], true));
+    }
+    WI_TRY(make_space(step));
+    count_passes(plan, step);
+    return WEFT_OK;
+}
+
+/* ---- assignments ---- */
+
+static bool same_layout(const wi_step *step, const wi_layout *a, const wi_layout *b) {
+    for (int d = 0; d < step->space.rank; d++) {
+        if (!wi_size_equal(a->strides[d], b->strides[d])) return false;
+    }
+    return true;
+}
+
+/* May the step that computes the new value write it over the old one? Each element must be read, if at all,
+ * by the work-item that writes it, just before. */
+static bool writes_over(
+    const weft_plan *plan, const wi_step *step, const wi_assignment *assignment, int storage) {
+    const wi_operand *output = NULL;
+    for (int i = 0; i < step->operand_count; i++) {
+        if (step->operands[i].is_output && step->operands[i].value == assignment->value)
+            output = &step->operands[i];
+    }
+    if (!output || (step->reduced && step->passes > 1)) return false;
+    if (step->kind == WI_STEP_PRODUCT &&
+        (wi_plan_base_storage(plan, step->a) == storage || wi_plan_base_storage(plan, step->b) == storage))
+        return false;
+    const wi_size start = plan->values[assignment->variable].layout.offset;
+    for (int i = 0; i < step->operand_count; i++) {
+        const wi_operand *operand = &step->operands[i];
+        if (operand->value < 0 || operand->is_output || wi_plan_base_storage(plan, operand->value) != storage)
+            continue;
+        if (!wi_size_equal(operand->layout.offset, start) ||
+            !same_layout(step, &operand->layout, &output->layout))
+            return false;
+    }
+    return true;
+}
+
+static bool reads_storage(const weft_plan *plan, const wi_step *step, int storage) {
+    if (step->kind == WI_STEP_PRODUCT &&
+        (wi_plan_base_storage(plan, step->a) == storage || wi_plan_base_storage(plan, step->b) == storage))
+        return true;
+    for (int i = 0; i < step->operand_count; i++) {
+        const int value = step->operands[i].value;
+        if (value >= 0 && wi_plan_base_storage(plan, value) == storage) return true;
+    }
+    return false;
+}
+
+/* The new value is computed in the variable's memory where no one needs the old one afterwards; else it is
+ * copied there after the last step. */
+static weft_status settle_assignment(weft_plan *plan, const wi_assignment *assignment, size_t step_count) {
+    const wi_value *variable = &plan->values[assignment->variable], *value = &plan->values[assignment->value];
+    bool in_place = writes_over(plan, plan->steps[value->step], assignment, variable->storage);
+    for (size_t i = (size_t)value->step + 1; in_place && i < step_count; i++)
+        in_place = !reads_storage(plan, plan->steps[i], variable->storage);
+    if (in_place) {
+        wi_storage *storage = &plan->storages[value->storage];
+        storage->alias = variable->storage;
+        storage->alias_offset = (size_t)variable->layout.offset.actual * weft_dtype_size(value->node->dtype);
+        return WEFT_OK;
+    }
+    int copy;
+    WI_TRY(wi_plan_copy(plan, assignment->value, variable->storage, &variable->layout, &copy));
+    return prepare_step(plan, plan->steps[plan->step_count - 1]);
+}
+
+weft_status wi_plan_loops(weft_plan *plan) {
+    const size_t step_count = plan->step_count;
+    for (size_t i = 0; i < step_count; i++) WI_TRY(prepare_step(plan, plan->steps[i]));
+    for (size_t i = 0; i < plan->assignment_count; i++)
+        WI_TRY(settle_assignment(plan, &plan->assignments[i], step_count));
+    return WEFT_OK;
+}

@@ -1,0 +1,69 @@
+/* The step loop: a walk over prepared launches. Nothing is allocated, hashed or printed here. */
+#include "plan/steps.h"
+#include <math.h>
+
+static float scalar_value(const weft_graph *graph, int index) {
+    const wi_scalar *scalar = &graph->scalars[index];
+    switch (scalar->rule) {
+    case WI_STEP_CONSTANT: break;
+    case WI_STEP_BIAS_CORRECTION: return (float)(1 / (1 - pow(scalar->base, (double)graph->updates)));
+    }
+    return scalar->value;
+}
+
+static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *launch) {
+    for (int i = 0; i < launch->changing_count; i++) {
+        const wi_bound_argument *argument = &launch->changing[i];
+        const float number =
+            argument->kind == WI_ARGUMENT_SCALAR ? scalar_value(plan->graph, argument->which) : 0;
+        const cl_uint draws = (cl_uint)plan->graph->draws;
+        const void *value =
+            argument->kind == WI_ARGUMENT_SCALAR ? (const void *)&number : (const void *)&draws;
+        WI_CL(clSetKernelArg(launch->launch.kernel, (cl_uint)argument->index, 4, value), "clSetKernelArg");
+    }
+    return WEFT_OK;
+}
+
+/* A product that a library computes. */
+static weft_status run_library(weft_plan *plan, const wi_step *step) {
+    size_t offset[3];
+    cl_mem memory[3];
+    const int values[3] = {step->a, step->b, step->members[0]};
+    for (int i = 0; i < 3; i++) {
+        const wi_storage *storage = wi_plan_storage(plan, wi_plan_base_storage(plan, values[i]), &offset[i]);
+        memory[i] = storage->memory;
+        offset[i] = offset[i] / sizeof(float) + (size_t)plan->values[values[i]].layout.offset.actual;
+    }
+    return step->implementation->run(
+        plan->context, &step->gemm, memory[0], offset[0], memory[1], offset[1], memory[2], offset[2]);
+}
+
+static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch) {
+    if (!launch->launch.kernel) return run_library(plan, launch->step);
+    if (launch->changing_count > 0) WI_TRY(set_changing(plan, launch));
+    return wi_launch_run(&launch->launch, plan->context);
+}
+
+/* Some drivers compile at the first launch, so binaries are complete once the first run is over; fetching
+ * them may take a second, so it waits for the second run. A plan that runs once leaves it to the context's
+ * end. */
+static weft_status save_binaries(weft_plan *plan) {
+    WI_TRY(wi_queue_finish(plan->context));
+    wi_programs_save(plan->context);
+    return WEFT_OK;
+}
+
+weft_status weft_plan_run(weft_plan *plan) {
+    if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_run: plan is NULL");
+    plan->graph->updates += plan->assigns;
+    plan->graph->draws += plan->draws;
+    if (plan->run_count == 1) WI_TRY(save_binaries(plan));
+    plan->run_count++;
+    for (size_t i = 0; i < plan->launch_count; i++) WI_TRY(run_launch(plan, &plan->launches[i]));
+    return wi_queue_flush(plan->context);
+}
+
+weft_status weft_plan_wait(weft_plan *plan) {
+    if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_wait: plan is NULL");
+    return wi_queue_finish(plan->context);
+}

@@ -1,0 +1,244 @@
+/* Plans: how the passes see a graph on its way to launches.
+ *
+ *   order.c     nodes behind the outputs, composites replaced, inputs before users
+ *   fuse.c      nodes become values; values are gathered into steps
+ *   loop.c      a step's index space and its operands, with axes merged; assignments done in place
+ *   codegen.c   OpenCL C of a step (expressions in expression.c)
+ *   schedule.c  how each step's work is cut, scratch memory
+ *   memory.c    for how long each memory is in use, and at which offset it lies
+ *   launches.c  kernels with their arguments, scratch, sizes
+ *   plan.c      the public calls; run.c: the step loop; describe.c
+ *
+ * Everything here belongs to one plan and lives in its arena until the plan is released. */
+#ifndef WI_STEPS_H
+#define WI_STEPS_H
+
+#include "cl/launch.h"
+#include "cl/program.h"
+#include "ops/op_table.h"
+#include "plan/gemm.h"
+#include <weft/plan.h>
+
+/* ---- memory ---- */
+
+typedef enum wi_storage_kind {
+    WI_STORAGE_ARENA, /* an intermediate */
+    WI_STORAGE_INPUT, /* of the plan, one buffer each */
+    WI_STORAGE_BLOCK  /* parameters or a state, of the graph */
+} wi_storage_kind;
+
+typedef struct wi_storage {
+    wi_storage_kind kind;
+    size_t bytes;
+    int first, last;     /* steps between which it is in use */
+    bool keep;           /* in use from the first step to the end of the plan's life, zero at first */
+    int alias;           /* lies inside that storage; -1: of its own */
+    size_t alias_offset; /* bytes */
+    size_t offset;       /* bytes in `memory` */
+    cl_mem memory;
+    size_t block;     /* BLOCK: its index in the graph; ARENA: its chunk */
+    wi_buffer buffer; /* INPUT: its own */
+} wi_storage;
+
+/* ---- values ---- */
+
+typedef enum wi_value_state {
+    WI_VALUE_LEAF,   /* computed where it is used */
+    WI_VALUE_MEMBER, /* computed by a step, in registers until `storage` is given */
+    WI_VALUE_MEMORY  /* there already, or another layout of a base value */
+} wi_value_state;
+
+typedef struct wi_value {
+    weft_tensor *node;
+    wi_value_state state;
+    const weft_tensor *leaf; /* LEAF: the node that says how */
+    int copy_of;             /* MEMBER: the value that it copies; -1: the node's own expression */
+    int base;                /* MEMORY of a view: whose memory it is; else itself */
+    int step;                /* that computes it; -1: there before the first */
+    bool in_row;             /* MEMBER: one element a row of the reduction, not one a point of the space */
+    bool after_reduction;    /* MEMBER: computed from a result of its own step's reductions */
+    int pass; /* MEMBER: the pass over the space that computes it (in_row: after which it is there) */
+    bool is_leaf_member; /* MEMBER: stores `leaf` */
+    int storage;         /* -1: none */
+    wi_extent extent;
+    wi_layout layout;
+} wi_value;
+
+/* ---- steps ---- */
+
+enum {
+    WI_MAX_MEMBERS = 64,
+    WI_MAX_OPERANDS = 28, /* inputs and outputs of a kernel */
+    WI_MAX_INPUTS = 14,   /* of which inputs, before outputs are known */
+    WI_MAX_ARGUMENTS = 160,
+    WI_MAX_STEP_LAUNCHES = 6
+};
+
+typedef enum wi_step_kind {
+    WI_STEP_LOOP,   /* maps, and reductions over one set of axes */
+    WI_STEP_PRODUCT /* matrix product with an epilogue of maps */
+} wi_step_kind;
+
+/* Something that a kernel addresses: memory that it reads or writes, or a leaf that depends on the index. */
+typedef struct wi_operand {
+    int value; /* -1: a leaf */
+    const weft_tensor *leaf;
+    bool is_output;
+    weft_dtype dtype;
+    wi_layout layout; /* over the merged dimensions of the space */
+} wi_operand;
+
+typedef enum wi_argument_kind {
+    WI_ARGUMENT_BUFFER, /* operand a */
+    WI_ARGUMENT_OFFSET, /* operand a: long */
+    WI_ARGUMENT_STRIDE, /* operand a, dimension b: long */
+    WI_ARGUMENT_DIM,    /* dimension a: int */
+    WI_ARGUMENT_WORK,   /* number a of the work split: int */
+    WI_ARGUMENT_FLOAT,  /* number: float */
+    WI_ARGUMENT_SCALAR, /* the graph's scalar a, set before each run: float */
+    WI_ARGUMENT_DRAWS,  /* the number of the run, set before each: uint */
+    WI_ARGUMENT_SEED,   /* two: uint, uint */
+    WI_ARGUMENT_SCRATCH /* partial results: __global float *, long offset + number a */
+} wi_argument_kind;
+
+typedef struct wi_argument {
+    wi_argument_kind kind;
+    int a, b;
+    float number;
+} wi_argument;
+
+/* The kernel of one way to run a step; `name` is NULL when the step has no such way. */
+typedef struct wi_kernel_text {
+    const char *name;
+    wi_argument arguments[WI_MAX_ARGUMENTS];
+    int argument_count;
+} wi_kernel_text;
+
+typedef struct wi_space {
+    int rank; /* after merging; at least 1 */
+    wi_size dims[WEFT_MAX_RANK];
+    bool reduced[WEFT_MAX_RANK];
+} wi_space;
+
+typedef struct wi_step {
+    wi_step_kind kind;
+    wi_shape shape;   /* LOOP: the space before merging; PRODUCT: the result */
+    wi_extent extent; /* the same */
+    uint32_t reduced; /* LOOP: reduced axes, a bit each */
+    int members[WI_MAX_MEMBERS];
+    int member_count;
+    int input_count; /* distinct values read, at most */
+    bool only_moves; /* a conversion */
+    /* loop.c */
+    wi_space space;
+    wi_operand operands[WI_MAX_OPERANDS];
+    int operand_count;
+    int passes;  /* over the space: reductions that depend on reductions need more than one */
+    bool splits; /* a reduction that may be cut into parts */
+    /* codegen.c */
+    wi_kernel_text whole, part, finish; /* PRODUCT: whole is the epilogue's part of the arguments */
+    /* schedule.c */
+    int work[5]; /* the work split, see codegen.c; work[4] is the number of parts, 1: not cut */
+    size_t items, finish_items;
+    /* PRODUCT */
+    int a, b; /* values */
+    wi_gemm_shape gemm;
+    const wi_gemm_implementation *implementation;
+    const char *prefix; /* of the template's kernels */
+    int scratch;        /* storage; -1 */
+    size_t scratch_bytes;
+    wi_gemm_launches gemm_launches;
+    int launch_first, launch_count;
+    double flops, bytes_moved;
+} wi_step;
+
+typedef struct wi_assignment {
+    int variable, value; /* values */
+} wi_assignment;
+
+/* An argument that changes: set before the run, or when an input is bound to other memory. */
+typedef struct wi_bound_argument {
+    wi_argument_kind kind; /* SCALAR, DRAWS; BUFFER and OFFSET of an input's storage */
+    int index;             /* of the kernel's argument */
+    int which;             /* scalar or storage */
+    int64_t elements;      /* OFFSET: to be added, in elements of `size` bytes */
+    size_t size;
+} wi_bound_argument;
+
+typedef struct wi_plan_launch {
+    wi_launch launch;
+    const wi_step *step;
+    wi_bound_argument *changing; /* SCALAR and DRAWS */
+    int changing_count;
+    wi_bound_argument *bound; /* arguments that lie in inputs */
+    int bound_count;
+} wi_plan_launch;
+
+struct weft_plan {
+    weft_graph *graph;
+    weft_context *context;
+    bool owns_graph; /* holds a reference */
+    int references;
+    int64_t batch;
+    bool inference, assigns, draws;
+    wi_arena arena;
+    weft_tensor **order; /* nodes, inputs first */
+    size_t order_count, order_capacity;
+    int *value_of; /* by node id: a value's index + 1 */
+    size_t value_of_capacity;
+    wi_value *values;
+    size_t value_count, value_capacity;
+    wi_storage *storages;
+    size_t storage_count, storage_capacity;
+    wi_step **steps;
+    size_t step_count, step_capacity;
+    wi_assignment *assignments;
+    size_t assignment_count, assignment_capacity;
+    weft_tensor **outputs; /* as asked for */
+    int *output_values;    /* -1: an assignment */
+    size_t output_count;
+    wi_buffer *chunks; /* of the arena */
+    size_t *chunk_bytes;
+    size_t chunk_count;
+    wi_text source;                            /* of the program; cleared once it is built */
+    const char **kernel_texts, **kernel_names; /* distinct kernels, to find equal ones */
+    size_t kernel_count, kernel_text_capacity, kernel_name_capacity;
+    wi_program *program;
+    wi_plan_launch *launches;
+    size_t launch_count, launch_capacity;
+    size_t run_count;
+    weft_plan_info info;
+};
+
+/* ---- passes, in order ---- */
+weft_status wi_plan_order(weft_plan *plan);
+weft_status wi_plan_fuse(weft_plan *plan);
+weft_status wi_plan_loops(weft_plan *plan);    /* index spaces and operands of all steps */
+weft_status wi_plan_codegen(weft_plan *plan);  /* source and argument lists */
+weft_status wi_plan_schedule(weft_plan *plan); /* work splits and scratch memory */
+weft_status wi_plan_place(weft_plan *plan);    /* liveness and offsets: exact bytes, nothing allocated */
+weft_status wi_plan_allocate(weft_plan *plan);
+weft_status wi_plan_launches(weft_plan *plan);
+
+/* ---- shared ---- */
+/* weft_plan_create without a reference to the graph: for plans that the graph itself keeps. */
+weft_status wi_plan_create_unowned(
+    weft_plan **plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options);
+/* A step that copies a value into memory of its own, or into storage (>= 0) with the given layout. */
+weft_status wi_plan_copy(weft_plan *plan, int from, int storage, const wi_layout *layout, int *copy);
+weft_status wi_plan_new_storage(weft_plan *plan, wi_storage_kind kind, size_t bytes, int *index);
+/* The storage that a value's elements lie in, and the one that aliases lead to. */
+int wi_plan_base_storage(const weft_plan *plan, int value);
+int wi_plan_root(const weft_plan *plan, int storage);
+/* What stands for a node in this plan: itself, or what its composite is lowered to. */
+weft_tensor *wi_plan_resolve(const weft_plan *plan, weft_tensor *node);
+wi_value *wi_plan_value(weft_plan *plan, weft_tensor *node); /* NULL before fusion has met it */
+/* The storage that a value lies in, aliases followed; *offset gets the bytes to its first element. */
+wi_storage *wi_plan_storage(weft_plan *plan, int storage, size_t *offset);
+/* PRODUCT steps: does the operand's layout follow (batch, row, column) with one batch stride? */
+bool wi_product_layout(
+    const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *merged);
+/* A value's layout stretched to a space of more or larger dimensions. */
+wi_layout wi_broadcast_layout(const wi_extent *from, const wi_layout *layout, const wi_extent *to);
+
+#endif

@@ -1,0 +1,415 @@
+/* Programs in memory and on disk: reuse, damage, failed builds, bad disks, lack of memory; tuning values. */
+#include "cl/disk_cache.h"
+#include "cl/launch.h"
+#include "support/checks.h"
+#include "support/scratch.h"
+#include "support/small_program.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int make_scratch(void **state) {
+    *state = scratch_make();
+    return 0;
+}
+
+static int remove_scratch(void **state) {
+    scratch_remove(*state);
+    return 0;
+}
+
+static weft_context *open_logged(const char *folder, scratch_log *log) {
+    weft_context *context = NULL;
+    assert_ok(
+        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder,
+                                          .log = log ? scratch_log_line : NULL, .log_user = log}));
+    return context;
+}
+
+static void assert_stats(const weft_context *context, size_t built, size_t loaded, size_t reused) {
+    const wi_program_stats *const stats = wi_programs_stats(context);
+    assert_int_equal(stats->built, built);
+    assert_int_equal(stats->loaded, loaded);
+    assert_int_equal(stats->reused, reused);
+}
+
+static void programs_are_found_in_memory_and_on_disk(void **state) {
+    weft_context *context = open_logged(*state, NULL);
+    const size_t probe = wi_programs_stats(context)->built;
+    wi_program *first = NULL, *second = NULL, *third = NULL;
+    assert_ok(small_program_use(context, NULL));
+    assert_ok(wi_program_get(&first, context, "again", SMALL_SOURCE, ""));
+    assert_ok(wi_program_get(&second, context, "other options", SMALL_SOURCE, "-D OTHER"));
+    assert_ok(wi_program_get(&third, context, "other source", SMALL_SOURCE "\n", NULL));
+    assert_ptr_not_equal(first, second);
+    assert_ptr_not_equal(first, third);
+    assert_stats(context, probe + 3, 0, 1);
+    const int before = scratch_count(*state, ".weft", NULL);
+    wi_programs_save(context);
+    assert_int_equal(scratch_count(*state, ".weft", NULL), before + 1); /* only that one's kernels ran */
+    weft_context_release(context);
+    context = open_logged(*state, NULL);
+    assert_ok(small_program_use(context, NULL));
+    assert_ok(small_program_use(context, NULL));
+    assert_stats(context, 0, 1, 1);
+    assert_true(wi_programs_stats(context)->seconds > 0);
+    weft_context_release(context);
+    assert_int_equal(scratch_count(*state, ".weft", NULL), before + 1);
+    assert_int_equal(scratch_count(*state, ".tmp", NULL), 0);
+}
+
+static void releasing_saves_too(void **state) {
+    weft_context *context = open_logged(*state, NULL);
+    assert_ok(small_program_use(context, NULL));
+    weft_context_release(context);
+    context = open_logged(*state, NULL);
+    assert_ok(small_program_use(context, NULL));
+    assert_stats(context, 0, 1, 0);
+    weft_context_release(context);
+}
+
+/* The path of the small program's entry, after it was built and saved. */
+static void save_small(const char *folder, char *path) {
+    weft_context *const context = open_logged(folder, NULL);
+    assert_ok(small_program_use(context, NULL));
+    wi_programs_save(context);
+    const wi_cache_key key = wi_disk_cache_key(context, SMALL_SOURCE,
+        context->caps.device_class == WEFT_CLASS_CPU ? "-cl-std=CL1.2 -D WEFT_LANES=16"
+                                                     : "-cl-std=CL1.2 -D WEFT_LANES=1");
+    wi_disk_cache_path(context, key, path, PATH_MAX);
+    assert_true(wi_file_exists(path));
+    weft_context_release(context);
+}
+
+static void assert_rebuilt(const char *folder, const char *damage) {
+    scratch_log log = {0};
+    weft_context *context = open_logged(folder, &log);
+    assert_ok(small_program_use(context, NULL));
+    if (wi_programs_stats(context)->built != 1) print_error("not noticed: %s\n", damage);
+    assert_stats(context, 1, 0, 0);
+    if (log.warnings == 0) print_error("not logged: %s\n", damage);
+    assert_true(log.warnings > 0);
+    weft_context_release(context); /* and writes a good one */
+    context = open_logged(folder, NULL);
+    assert_ok(small_program_use(context, NULL));
+    assert_stats(context, 0, 1, 0);
+    weft_context_release(context);
+}
+
+static void damaged_entries_are_rebuilt(void **state) {
+    char path[PATH_MAX];
+    char *whole = NULL;
+    size_t bytes = 0;
+    save_small(*state, path);
+    assert_ok(wi_file_read(NULL, path, &whole, &bytes));
+    const size_t cuts[] = {0, 7, 47, 48, bytes / 2, bytes - 1};
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        assert_ok(wi_file_write_atomic(path, whole, cuts[i]));
+        assert_rebuilt(*state, "an entry cut short");
+    }
+    const size_t places[] = {0, 8, 12, 16, 24, 32, 40, 48, bytes / 2, bytes - 1};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        whole[places[i]] ^= 1;
+        assert_ok(wi_file_write_atomic(path, whole, bytes));
+        whole[places[i]] ^= 1;
+        assert_rebuilt(*state, "an entry with a flipped bit");
+    }
+    wi_release(NULL, whole);
+}
+
+static void a_foreign_entry_is_rebuilt(void **state) {
+    char path[PATH_MAX], other[PATH_MAX];
+    char *whole = NULL;
+    size_t bytes = 0;
+    save_small(*state, path);
+    weft_context *const context = open_logged(*state, NULL);
+    wi_tuning_set(context, "a value", 1.0);
+    wi_disk_cache_path(context, wi_disk_cache_key(context, "tuning", "a value"), other, sizeof other);
+    weft_context_release(context);
+    assert_ok(wi_file_read(NULL, other, &whole, &bytes));
+    assert_ok(wi_file_write_atomic(path, whole, bytes));
+    wi_release(NULL, whole);
+    assert_rebuilt(*state, "another's entry");
+    unlink(path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    weft_context *const blocked = open_logged(*state, NULL);
+    assert_ok(small_program_use(blocked, NULL)); /* neither readable nor replaceable */
+    assert_stats(blocked, 1, 0, 0);
+    weft_context_release(blocked);
+}
+
+static void a_binary_that_the_driver_refuses_is_rebuilt(void **state) {
+    char path[PATH_MAX];
+    static const char junk[] = "this is no program for any device";
+    save_small(*state, path);
+    weft_context *const context = open_logged(*state, NULL);
+    const bool rusticl = strcmp(weft_context_device(context)->platform, "rusticl") == 0;
+    if (rusticl) weft_context_release(context);
+    if (rusticl) skip(); /* 22.3 aborts the process when a binary is not its own */
+    const wi_cache_key key = wi_disk_cache_key(context, SMALL_SOURCE,
+        context->caps.device_class == WEFT_CLASS_CPU ? "-cl-std=CL1.2 -D WEFT_LANES=16"
+                                                     : "-cl-std=CL1.2 -D WEFT_LANES=1");
+    assert_true(wi_disk_cache_write(context, key, WI_CACHE_BINARY, junk, sizeof junk));
+    weft_context_release(context);
+    assert_rebuilt(*state, "a binary of junk");
+}
+
+static void count_progress(void *user, size_t done, size_t total, const char *what) {
+    assert_int_equal(total, 1);
+    assert_true(done <= total);
+    if (strcmp(what, "the bad program") == 0) ++*(int *)user;
+}
+
+static const char bad_source[] =
+    "__kernel void bad(__global float *x) {\n    *x = weft_undeclared_name;\n}\n";
+
+static void a_failed_build_is_remembered(void **state) {
+    scratch_log log = {0};
+    weft_context *context = NULL;
+    wi_program *program = (wi_program *)&log;
+    int builds = 0;
+    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = *state,
+        .log = scratch_log_line, .log_user = &log, .progress = count_progress, .progress_user = &builds};
+    assert_ok(weft_context_create(&context, &options));
+    log.text[0] = '\0';
+    assert_fails(wi_program_get(&program, context, "the bad program", bad_source, NULL), WEFT_ERROR_BUILD,
+        "the bad program did not compile");
+    assert_null(program);
+    assert_non_null(strstr(weft_last_error(), "weft_undeclared_name"));
+    assert_non_null(strstr(log.text, "weft_undeclared_name"));
+    assert_int_equal(builds, 2); /* begun and ended */
+    assert_fails(wi_program_get(&program, context, "the bad program", bad_source, NULL), WEFT_ERROR_BUILD,
+        "weft_undeclared_name");
+    assert_int_equal(builds, 2);
+    weft_context_release(context);
+    assert_ok(weft_context_create(&context, &options));
+    assert_fails(wi_program_get(&program, context, "the bad program", bad_source, NULL), WEFT_ERROR_BUILD,
+        "weft_undeclared_name");
+    assert_int_equal(builds, 2);
+    assert_non_null(strstr(weft_last_error(), *state)); /* says where it is remembered */
+    assert_ok(small_program_use(context, NULL));
+    weft_context_release(context);
+}
+
+static void a_failure_is_remembered_without_a_disk(void **state) {
+    int builds = 0;
+    weft_context *context = NULL;
+    wi_program *program = NULL;
+    (void)state;
+    assert_ok(
+        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = "",
+                                          .progress = count_progress, .progress_user = &builds}));
+    for (int i = 0; i < 3; i++)
+        assert_status(
+            wi_program_get(&program, context, "the bad program", bad_source, NULL), WEFT_ERROR_BUILD);
+    assert_int_equal(builds, 2);
+    weft_context_release(context);
+}
+
+static void unknown_kernels_have_a_named_error(void **state) {
+    weft_context *const context = open_logged(*state, NULL);
+    wi_program *program = NULL;
+    cl_kernel kernel = NULL;
+    assert_ok(wi_program_get(&program, context, "the small program", SMALL_SOURCE, NULL));
+    assert_fails(wi_program_kernel(&kernel, context, program, "stretch"), WEFT_ERROR_OPENCL,
+        "kernel stretch of the small program: CL_INVALID_KERNEL_NAME");
+    assert_null(kernel);
+    weft_context_release(context);
+}
+
+static void a_launch_that_fails_names_kernel_and_sizes(void **state) {
+    weft_context *const context = open_logged(*state, NULL);
+    wi_program *program = NULL;
+    wi_launch launch = {.dimensions = 1, .global = {64, 1, 1}, .local = {1, 1, 1}, .name = "scale"};
+    assert_ok(wi_program_get(&program, context, "the small program", SMALL_SOURCE, NULL));
+    assert_ok(wi_program_kernel(&launch.kernel, context, program, "scale"));
+    launch.local[0] = context->caps.max_work_group_size + 1;
+    launch.global[0] = launch.local[0];
+    assert_fails(wi_launch_run(&launch, context), WEFT_ERROR_OPENCL, "launching scale over ");
+    wi_launch_clear(&launch);
+    wi_launch_clear(&launch); /* once more does nothing */
+    assert_null(launch.kernel);
+    assert_ok(wi_queue_flush(context));
+    assert_ok(wi_queue_finish(context));
+    weft_context_release(context);
+}
+
+static void a_folder_that_cannot_be_is_a_warning(void **state) {
+    scratch_log log = {0};
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", scratch_path(*state, "file/folder"));
+    assert_ok(wi_file_write_atomic(scratch_path(*state, "file"), "", 0));
+    weft_context *const context = open_logged(path, &log);
+    assert_ok(small_program_use(context, NULL));
+    wi_programs_save(context);
+    wi_tuning_set(context, "speed", 2.0);
+    assert_int_equal(log.warnings, 1); /* once, not for every entry */
+    assert_non_null(strstr(log.text, "kernel cache: cannot create folder"));
+    weft_context_release(context);
+}
+
+static void a_read_only_folder_is_a_warning(void **state) {
+    enum { NOBODY = 65534 }; /* root may write everywhere, so it becomes somebody else for a moment */
+    scratch_log log = {0};
+    weft_context *const context = open_logged(*state, &log);
+    const bool root = geteuid() == 0;
+    if (root) assert_int_equal(chown(*state, NOBODY, NOBODY), 0);
+    assert_int_equal(chmod(*state, 0500), 0);
+    if (root) assert_int_equal(seteuid(NOBODY), 0);
+    wi_tuning_set(context, "speed", 2.0);
+    if (root) assert_int_equal(seteuid(0), 0);
+    assert_int_equal(log.warnings, 1);
+    assert_non_null(strstr(log.text, "Permission denied"));
+    assert_ok(small_program_use(context, NULL));
+    weft_context_release(context);
+}
+
+/* A limit on file size stands for a full disk. */
+static void a_full_disk_is_a_warning(void **state) {
+    scratch_log log = {0};
+    struct rlimit before, tight;
+    double value = 0;
+    weft_context *const context = open_logged(*state, &log);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    tight = before;
+    tight.rlim_cur = 10;
+    void (*const handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &tight);
+    wi_tuning_set(context, "speed", 2.0);
+    setrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, handler);
+    assert_int_equal(log.warnings, 1);
+    assert_non_null(strstr(log.text, "File too large"));
+    assert_true(wi_tuning_get(context, "speed", &value)); /* in memory still */
+    assert_true(value == 2.0);
+    assert_ok(small_program_use(context, NULL));
+    weft_context_release(context);
+    assert_int_equal(scratch_count(*state, ".tmp", NULL), 0);
+}
+
+static void restore_variable(const char *name, char *kept) {
+    if (kept)
+        setenv(name, kept, 1);
+    else
+        unsetenv(name);
+    free(kept);
+}
+
+static char *keep_variable(const char *name) {
+    const char *const value = getenv(name);
+    return value ? strdup(value) : NULL;
+}
+
+static int entries_after_opening(const char *folder, const char *entries) {
+    weft_context_release(open_logged(folder, NULL));
+    return scratch_count(entries, ".weft", NULL);
+}
+
+static void the_folder_is_found_as_documented(void **state) {
+    static const char *const names[] = {"WEFT_CACHE_DIR", "XDG_CACHE_HOME", "HOME"};
+    char own[PATH_MAX], xdg[PATH_MAX], home[PATH_MAX], xdg_entries[PATH_MAX], home_entries[PATH_MAX];
+    char *kept[3];
+    struct stat made;
+    for (int i = 0; i < 3; i++) kept[i] = keep_variable(names[i]);
+    snprintf(own, sizeof own, "%s", scratch_path(*state, "own"));
+    snprintf(xdg, sizeof xdg, "%s", scratch_path(*state, "xdg"));
+    snprintf(home, sizeof home, "%s", scratch_path(*state, "home"));
+    snprintf(xdg_entries, sizeof xdg_entries, "%s", scratch_path(*state, "xdg/weft"));
+    snprintf(home_entries, sizeof home_entries, "%s", scratch_path(*state, "home/.cache/weft"));
+    setenv("WEFT_CACHE_DIR", own, 1);
+    setenv("XDG_CACHE_HOME", xdg, 1);
+    setenv("HOME", home, 1);
+    assert_int_equal(entries_after_opening("", own), -1); /* nothing is made */
+    assert_int_equal(entries_after_opening(NULL, own), 1);
+    assert_int_equal(entries_after_opening(NULL, xdg_entries), -1);
+    unsetenv("WEFT_CACHE_DIR");
+    assert_int_equal(entries_after_opening(NULL, xdg_entries), 1);
+    assert_int_equal(stat(xdg_entries, &made), 0);
+    assert_int_equal(made.st_mode & 0777, 0700);
+    setenv("XDG_CACHE_HOME", "relative", 1);
+    assert_int_equal(entries_after_opening(NULL, home_entries), 1);
+    for (int i = 0; i < 3; i++) restore_variable(names[i], kept[i]);
+}
+
+static void getting_survives_every_lack_of_memory(void **state) {
+    scratch_allocator allocator;
+    weft_context *context = NULL;
+    char path[PATH_MAX];
+    save_small(*state, path);
+    scratch_allocator_init(&allocator, -1);
+    assert_ok(weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT,
+                                                .cache_dir = *state, .allocator = &allocator.hooks}));
+    static const char *const sources[] = {
+        SMALL_SOURCE, "__kernel void k(__global int *x) { *x = 1; }", bad_source};
+    const weft_status wanted[] = {WEFT_OK, WEFT_OK, WEFT_ERROR_BUILD}; /* from disk, built, failed */
+    for (int i = 0; i < 3; i++) {
+        weft_status status = WEFT_ERROR_MEMORY;
+        wi_program *program = NULL;
+        long limit = 0;
+        for (; status == WEFT_ERROR_MEMORY; limit++) {
+            const long live = atomic_load(&allocator.live);
+            atomic_store(&allocator.made, 0);
+            atomic_store(&allocator.fail_after, limit);
+            status = wi_program_get(&program, context, "a program", sources[i], NULL);
+            if (status != WEFT_ERROR_MEMORY) break;
+            assert_null(program);
+            assert_int_equal(atomic_load(&allocator.live), live);
+        }
+        assert_status(status, wanted[i]);
+        assert_in_range(limit, 3, 20);
+    }
+    atomic_store(&allocator.fail_after, 0);
+    atomic_store(&allocator.made, 0);
+    wi_programs_save(context);
+    weft_context_release(context);
+    assert_int_equal(atomic_load(&allocator.live), 0);
+}
+
+static void tuning_values_last(void **state) {
+    weft_context *context = open_logged(*state, NULL);
+    double value = 5.0;
+    assert_false(wi_tuning_get(context, "gemm 32x32", &value));
+    wi_tuning_set(context, "gemm 32x32", 0.1);
+    wi_tuning_set(context, "gemm 32x32", 0.3);
+    assert_true(wi_tuning_get(context, "gemm 32x32", &value));
+    assert_true(value == 0.3);
+    assert_false(wi_tuning_get(context, "gemm 32x3", &value));
+    weft_context_release(context);
+    context = open_logged(*state, NULL);
+    assert_true(wi_tuning_get(context, "gemm 32x32", &value));
+    assert_true(value == 0.3);
+    char path[PATH_MAX];
+    wi_disk_cache_path(context, wi_disk_cache_key(context, "tuning", "gemm 32x32"), path, sizeof path);
+    weft_context_release(context);
+    assert_ok(wi_file_write_atomic(path, "junk", 4));
+    context = open_logged(*state, NULL);
+    assert_false(wi_tuning_get(context, "gemm 32x32", &value));
+    weft_context_release(context);
+}
+
+#define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, make_scratch, remove_scratch)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WITH_SCRATCH(programs_are_found_in_memory_and_on_disk),
+        WITH_SCRATCH(releasing_saves_too),
+        WITH_SCRATCH(damaged_entries_are_rebuilt),
+        WITH_SCRATCH(a_foreign_entry_is_rebuilt),
+        WITH_SCRATCH(a_binary_that_the_driver_refuses_is_rebuilt),
+        WITH_SCRATCH(a_failed_build_is_remembered),
+        cmocka_unit_test(a_failure_is_remembered_without_a_disk),
+        WITH_SCRATCH(unknown_kernels_have_a_named_error),
+        WITH_SCRATCH(a_launch_that_fails_names_kernel_and_sizes),
+        WITH_SCRATCH(a_folder_that_cannot_be_is_a_warning),
+        WITH_SCRATCH(a_read_only_folder_is_a_warning),
+        WITH_SCRATCH(a_full_disk_is_a_warning),
+        WITH_SCRATCH(the_folder_is_found_as_documented),
+        WITH_SCRATCH(getting_survives_every_lack_of_memory),
+        WITH_SCRATCH(tuning_values_last),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

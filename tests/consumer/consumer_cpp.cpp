@@ -1,0 +1,17 @@
+// A C++17 program outside the tree that uses an installed Weft.
+#include <iostream>
+#include <string>
+#include <weft/weft.h>
+
+int main() {
+    const std::string expected = std::to_string(WEFT_VERSION_MAJOR) + "." +
+                                 std::to_string(WEFT_VERSION_MINOR) + "." +
+                                 std::to_string(WEFT_VERSION_PATCH);
+    std::size_t devices = 0;
+    if (weft_device_count(&devices) != WEFT_OK) {
+        std::cerr << weft_last_error() << "\n";
+        return 1;
+    }
+    std::cout << "C++17: weft " << weft_version() << ", " << devices << " devices\n";
+    return expected != weft_version();
+}

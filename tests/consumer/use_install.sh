@@ -1,0 +1,58 @@
+#!/bin/sh
+# Installs Weft into an empty folder, moves it, and builds and runs programs against it.
+# Usage: use_install.sh cmake|pkg-config BUILD_DIR WORK_DIR CC CXX [FLAGS]   (FLAGS: those of a sanitizer)
+set -eu
+how=$1 build=$2 work=$3 cc=$4 cxx=$5 flags=${6-}
+here=$(cd "$(dirname "$0")" && pwd)
+
+rm -rf "$work"
+mkdir -p "$work"
+DESTDIR=$work/stage cmake --install "$build" >"$work/install.log"
+found=$(find "$work/stage" -name weft.pc)
+[ -n "$found" ] || { echo "weft.pc was not installed"; exit 1; }
+# What is installed must not know where: DESTDIR already moved it, and moving it again changes nothing.
+mv "$work/stage" "$work/moved"
+pc_dir=$(dirname "$(find "$work/moved" -name weft.pc)")
+prefix=$(cd "$pc_dir" && cd "$(PKG_CONFIG_PATH=$pc_dir pkg-config --variable=prefix weft)" && pwd)
+
+with_cmake() {
+    cmake -S "$here/project" -B "$work/project" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+        -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_C_FLAGS="$flags" -DCMAKE_CXX_FLAGS="$flags"
+    cmake --build "$work/project"
+    ctest --test-dir "$work/project" --output-on-failure
+}
+
+# compile NAME LIBS: builds both programs with the given libraries and runs them.
+compile() {
+    name=$1 libs=$2
+    # shellcheck disable=SC2086
+    {
+        "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror $flags $cflags "$here/consumer_c.c" -o "$work/c_$name" $libs
+        "$cxx" -std=c++17 -Wall -Wextra -Wpedantic -Werror $flags $cflags "$here/consumer_cpp.cpp" \
+            -o "$work/cpp_$name" $libs
+    }
+    LD_LIBRARY_PATH=$libdir "$work/c_$name"
+    LD_LIBRARY_PATH=$libdir "$work/cpp_$name"
+}
+
+with_pkg_config() {
+    export PKG_CONFIG_PATH="$pc_dir"
+    pkg-config --exact-version="$(sed -n 's/^Version: //p' "$pc_dir/weft.pc")" weft
+    cflags=$(pkg-config --cflags weft)
+    libdir=$(pkg-config --variable=libdir weft)
+    compile shared "$(pkg-config --libs weft)"
+    # The static library by its name; the shared one beside it would win else.
+    compile static "$(pkg-config --static --libs weft | sed 's/-lweft/-l:libweft.a/')"
+    libdir=
+    if nm -D "$work/c_static" | grep -q ' U weft_'; then
+        echo "the static program needs the shared library"
+        exit 1
+    fi
+    nm -D "$work/c_shared" | grep -q ' U weft_version'
+}
+
+case $how in
+cmake) with_cmake ;;
+pkg-config) with_pkg_config ;;
+*) echo "unknown way: $how" && exit 1 ;;
+esac

@@ -1,0 +1,10 @@
+#!/bin/sh
+# A sample is a complete program of at most 100 lines. Usage: check_samples.sh ROOT
+set -eu
+cd "$1/samples"
+bad=0
+for file in *.c; do
+    lines=$(wc -l <"$file")
+    [ "$lines" -le 100 ] || { echo "$file has $lines lines"; bad=1; }
+done
+exit $bad
