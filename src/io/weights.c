@@ -3,7 +3,7 @@
  * Saving streams one variable at a time through an atomic writer. Loading checks the whole file against the
  * graph and takes all the memory that it needs before the first variable is written. */
 #include "base/platform.h"
-#include "graph/graph.h"
+#include "graph/nodes.h"
 #include "io/safetensors.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* Layers: ops that make their own parameters and name them. */
-#include "graph/graph.h"
+#include "graph/nodes.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  * bias-corrected.
  *
  * The learning rate is one scalar a graph, shared by all updates that were made for it. */
-#include "graph/graph.h"
+#include "graph/nodes.h"
 #include "ops/op_table.h"
 #include <math.h>
 #include <weft/nn.h>

@@ -1,6 +1,6 @@
 /* From columns to a graph's inputs (contract in feed.h). */
 #include "train/feed.h"
-#include "graph/graph.h"
+#include "graph/nodes.h"
 #include "ops/op_table.h"
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Inference on a batch of any size. The plans are kept with the graph, the least recently used makes room;
  * they do not hold the graph themselves, since it holds them. */
-#include "graph/graph.h"
+#include "graph/nodes.h"
 #include "plan/steps.h"
 #include "train/feed.h"
 #include "train/metrics.h"

@@ -1,7 +1,7 @@
 /* The trainer: epochs of passes over a dataset, validation, callbacks, cancelling, and what a loss that is
  * not finite does. One thread at a time uses a trainer; weft_trainer_cancel may come from any. */
 #include "base/platform.h"
-#include "graph/graph.h"
+#include "graph/nodes.h"
 #include "train/metrics.h"
 #include "train/pass.h"
 #include <math.h>
