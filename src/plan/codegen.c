@@ -3,10 +3,11 @@
  * Two forms, by the last dimension of the merged space:
  *   columns  it is kept (maps have nothing but kept dimensions): lanes are neighbouring results, and reduced
  *            dimensions are walked through one by one;
- *   rows     it is reduced: lanes are neighbouring elements of one row and are combined at the end. On gpu-class
- *            devices a group of WEFT_GROUP work-items walks along the row together.
- * A long reduction with few results is cut into parts (`part`), whose sums a second kernel (`finish`) adds up, always in
- * the same order. Sums are taken in blocks, and blocks added with compensation, so that errors do not grow with length.
+ *   rows     it is reduced: lanes are neighbouring elements of one row and are combined at the end. On
+ * gpu-class devices a group of WEFT_GROUP work-items walks along the row together. A long reduction with few
+ * results is cut into parts (`part`), whose sums a second kernel (`finish`) adds up, always in the same
+ * order. Sums are taken in blocks, and blocks added with compensation, so that errors do not grow with
+ * length.
  *
  * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 parts. */
 #include "cl/kernel_source.h"
@@ -20,17 +21,27 @@ typedef enum form { WHOLE, PART, FINISH } form;
 
 /* ---- small pieces ---- */
 
-static const char *letter(weft_dtype dtype) { return wi_dtype_is_float(dtype) ? "f" : "i"; }
-static const char *type_of(weft_dtype dtype) { return wi_dtype_is_float(dtype) ? "WF" : "WI"; }
+static const char *letter(weft_dtype dtype) {
+    return wi_dtype_is_float(dtype) ? "f" : "i";
+}
+static const char *type_of(weft_dtype dtype) {
+    return wi_dtype_is_float(dtype) ? "WF" : "WI";
+}
 
 static bool is_reduction(const wi_value *value) {
     return value->copy_of < 0 && !value->is_leaf_member && value->node->op->kind == WI_REDUCE;
 }
 
-static bool is_sum(const wi_value *value) { return value->node->op == &wi_op_sum; }
-static bool is_argmax(const wi_value *value) { return value->node->op == &wi_op_argmax; }
+static bool is_sum(const wi_value *value) {
+    return value->node->op == &wi_op_sum;
+}
+static bool is_argmax(const wi_value *value) {
+    return value->node->op == &wi_op_argmax;
+}
 
-static wi_value *member(const wi_emitter *e, int i) { return &e->plan->values[e->step->members[i]]; }
+static wi_value *member(const wi_emitter *e, int i) {
+    return &e->plan->values[e->step->members[i]];
+}
 
 static const wi_value *reduced_input(const wi_emitter *e, const wi_value *value) {
     return wi_plan_value(e->plan, value->node->inputs[0]);
@@ -61,11 +72,14 @@ static void emit_decode(wi_emitter *e, bool reduced, const char *from) {
     for (int d = space->rank - 1; d >= 0; d--) {
         if (space->reduced[d] != reduced || (e->has_j && d == space->rank - 1)) continue;
         if (left == 1) {
-            if (count_dims(e, reduced) > 1) wi_text_append(&e->text, "const long i%d = r_%d;\n", d, reduced);
-            else wi_text_append(&e->text, "const long i%d = %s;\n", d, from);
+            if (count_dims(e, reduced) > 1)
+                wi_text_append(&e->text, "const long i%d = r_%d;\n", d, reduced);
+            else
+                wi_text_append(&e->text, "const long i%d = %s;\n", d, from);
         } else {
             wi_emit_argument(e, WI_ARGUMENT_DIM, d, 0, 0);
-            wi_text_append(&e->text, "const long i%d = r_%d %% n%d;\nr_%d /= n%d;\n", d, reduced, d, reduced, d);
+            wi_text_append(
+                &e->text, "const long i%d = r_%d %% n%d;\nr_%d /= n%d;\n", d, reduced, d, reduced, d);
         }
         left--;
     }
@@ -81,8 +95,10 @@ static void emit_addresses(wi_emitter *e, bool reduced) {
             wi_text_append(&e->text, "const long q%d = p%d", o, o);
         } else {
             if (operand->value >= 0) wi_emit_argument(e, WI_ARGUMENT_OFFSET, o, 0, 0);
-            if (operand->value >= 0) wi_text_append(&e->text, "const long p%d = f%d", o, o);
-            else wi_text_append(&e->text, "const long p%d = 0", o);
+            if (operand->value >= 0)
+                wi_text_append(&e->text, "const long p%d = f%d", o, o);
+            else
+                wi_text_append(&e->text, "const long p%d = 0", o);
         }
         for (int d = 0; d < step->space.rank; d++) {
             if (step->space.reduced[d] != reduced || (e->has_j && d == step->space.rank - 1)) continue;
@@ -103,13 +119,16 @@ static void emit_row_loads(wi_emitter *e) {
     if (!e->step->reduced) return;
     for (int o = 0; o < e->step->operand_count; o++) {
         const wi_operand *operand = &e->step->operands[o];
-        if (!operand->is_output && operand->value >= 0 && !wi_operand_in_loop(e->step, operand)) (void)wi_emit_load(e, o);
+        if (!operand->is_output && operand->value >= 0 && !wi_operand_in_loop(e->step, operand))
+            (void)wi_emit_load(e, o);
     }
 }
 
 /* ---- accumulators: a<m> total, e<m> its carry, d<m> the block's sum, g<m> the index of an argmax ---- */
 
-static bool in_pass(const wi_value *value, int pass) { return is_reduction(value) && value->pass == pass; }
+static bool in_pass(const wi_value *value, int pass) {
+    return is_reduction(value) && value->pass == pass;
+}
 
 static void emit_accumulators(wi_emitter *e, int pass) {
     for (int m = 0; m < e->step->member_count; m++) {
@@ -135,8 +154,10 @@ static void emit_block_end(wi_emitter *e, int pass) {
     for (int m = 0; m < e->step->member_count; m++) {
         const wi_value *value = member(e, m);
         if (!in_pass(value, pass) || !is_sum(value)) continue;
-        if (wi_dtype_is_float(value->node->dtype)) wi_text_append(&e->text, "weft_add_f(&a%d, &e%d, d%d);\n", m, m, m);
-        else wi_text_append(&e->text, "a%d += d%d;\n", m, m);
+        if (wi_dtype_is_float(value->node->dtype))
+            wi_text_append(&e->text, "weft_add_f(&a%d, &e%d, d%d);\n", m, m, m);
+        else
+            wi_text_append(&e->text, "a%d += d%d;\n", m, m);
     }
 }
 
@@ -147,13 +168,17 @@ static void emit_accumulate(wi_emitter *e, int m, const char *index) {
     char masked[96];
     if (e->part && e->inner_is_reduced)
         snprintf(masked, sizeof masked, "WEFT_MASKED(lanes, t%d, %s)", x, identity(value, dtype));
-    else snprintf(masked, sizeof masked, "t%d", x);
-    if (is_sum(value)) wi_text_append(&e->text, "d%d += %s;\n", m, masked);
-    else if (!is_argmax(value)) wi_text_append(&e->text, "a%d = weft_max_%s(a%d, %s);\n", m, letter(dtype), m, masked);
+    else
+        snprintf(masked, sizeof masked, "t%d", x);
+    if (is_sum(value))
+        wi_text_append(&e->text, "d%d += %s;\n", m, masked);
+    else if (!is_argmax(value))
+        wi_text_append(&e->text, "a%d = weft_max_%s(a%d, %s);\n", m, letter(dtype), m, masked);
     else if (e->part && e->inner_is_reduced)
         wi_text_append(&e->text, "weft_argmax_%s(&a%d, &g%d, %s, WEFT_MASKED(lanes, %s, (WI)(INT_MAX)));\n",
             letter(dtype), m, m, masked, index);
-    else wi_text_append(&e->text, "weft_argmax_%s(&a%d, &g%d, %s, %s);\n", letter(dtype), m, m, masked, index);
+    else
+        wi_text_append(&e->text, "weft_argmax_%s(&a%d, &g%d, %s, %s);\n", letter(dtype), m, m, masked, index);
 }
 
 /* What a pass does with each element: reductions take it, full-size results are stored. */
@@ -186,7 +211,9 @@ static void emit_rounds(wi_emitter *e) {
     wi_text_append(&e->text, ";\n");
 }
 
-static bool has_rounds(const wi_emitter *e) { return count_dims(e, true) > 0; }
+static bool has_rounds(const wi_emitter *e) {
+    return count_dims(e, true) > 0;
+}
 
 /* The range of rounds, or of the row when there are none, that this item works on. */
 static void emit_ranges(wi_emitter *e, form f) {
@@ -194,26 +221,34 @@ static void emit_ranges(wi_emitter *e, form f) {
     const bool cut_rounds = f == PART && has_rounds(e), cut_row = f == PART && !has_rounds(e);
     if (has_rounds(e)) {
         if (cut_rounds)
-            wi_text_append(&e->text, "const long share = (rounds + w4 - 1) / w4;\nconst long t_begin = min(rounds, "
-                                     "share * part), t_end = min(rounds, t_begin + share);\n");
-        else wi_text_append(&e->text, "const long t_begin = 0, t_end = rounds;\n");
+            wi_text_append(&e->text,
+                "const long share = (rounds + w4 - 1) / w4;\nconst long t_begin = min(rounds, "
+                "share * part), t_end = min(rounds, t_begin + share);\n");
+        else
+            wi_text_append(&e->text, "const long t_begin = 0, t_end = rounds;\n");
     }
     if (!e->inner_is_reduced) return;
     const int last = e->step->space.rank - 1;
     wi_emit_argument(e, WI_ARGUMENT_DIM, last, 0, 0);
     if (cut_row)
-        wi_text_append(&e->text, "const int share = ((n%d + w4 - 1) / w4 + 15) / 16 * 16;\nconst int j_begin = "
-                                 "min(n%d, share * part), j_end = min(n%d, j_begin + share);\n", last, last, last);
-    else wi_text_append(&e->text, "const int j_begin = 0, j_end = n%d;\n", last);
+        wi_text_append(&e->text,
+            "const int share = ((n%d + w4 - 1) / w4 + 15) / 16 * 16;\nconst int j_begin = "
+            "min(n%d, share * part), j_end = min(n%d, j_begin + share);\n",
+            last, last, last);
+    else
+        wi_text_append(&e->text, "const int j_begin = 0, j_end = n%d;\n", last);
 }
 
 static void emit_row_elements(wi_emitter *e, int pass) {
     char index[96];
     if (has_rounds(e))
         snprintf(index, sizeof index, "(WI)((int)t * n%d + j) + WEFT_LANE_INDEX", e->step->space.rank - 1);
-    else snprintf(index, sizeof index, "(WI)(j) + WEFT_LANE_INDEX");
-    wi_text_append(&e->text, "for (int block = j_begin; block < j_end; block += %d) {\nconst int stop = min(block + %d, "
-                             "j_end);\n", BLOCK_ELEMENTS, BLOCK_ELEMENTS);
+    else
+        snprintf(index, sizeof index, "(WI)(j) + WEFT_LANE_INDEX");
+    wi_text_append(&e->text,
+        "for (int block = j_begin; block < j_end; block += %d) {\nconst int stop = min(block + %d, "
+        "j_end);\n",
+        BLOCK_ELEMENTS, BLOCK_ELEMENTS);
     emit_block_begin(e, pass);
     if (e->cpu) {
         wi_text_append(&e->text, "int j = block;\nfor (; j + 16 <= stop; j += 16) {\n");
@@ -243,14 +278,18 @@ static void emit_pass(wi_emitter *e, int pass) {
     if (!e->step->reduced) {
         emit_elements(e, pass, "0");
     } else if (e->inner_is_reduced) {
-        if (has_rounds(e)) wi_text_append(&e->text, "for (long t = t_begin; t < t_end; t++) {\n");
-        else wi_text_append(&e->text, "{\n");
+        if (has_rounds(e))
+            wi_text_append(&e->text, "for (long t = t_begin; t < t_end; t++) {\n");
+        else
+            wi_text_append(&e->text, "{\n");
         emit_round_begin(e);
         emit_row_elements(e, pass);
         wi_text_append(&e->text, "}\n");
     } else {
-        wi_text_append(&e->text, "for (long block = t_begin; block < t_end; block += %d) {\nconst long stop = min(block + "
-                                 "%dl, t_end);\n", BLOCK_ROUNDS, BLOCK_ROUNDS);
+        wi_text_append(&e->text,
+            "for (long block = t_begin; block < t_end; block += %d) {\nconst long stop = min(block + "
+            "%dl, t_end);\n",
+            BLOCK_ROUNDS, BLOCK_ROUNDS);
         emit_block_begin(e, pass);
         wi_text_append(&e->text, "for (long t = block; t < stop; t++) {\n");
         emit_round_begin(e);
@@ -271,12 +310,15 @@ static int take_result(wi_emitter *e, int m) {
     const int temp = e->temps++;
     wi_text_append(&e->text, "const %s t%d = ", type_of(value->node->dtype), temp);
     const char *across = e->cpu ? "lanes" : "group";
-    if (!e->inner_is_reduced) wi_text_append(&e->text, "%s%d;\n", is_argmax(value) ? "g" : "a", m);
-    else if (is_argmax(value) && e->cpu) wi_text_append(&e->text, "(WI)weft_lanes_argmax_%s(a%d, g%d);\n", k, m, m);
+    if (!e->inner_is_reduced)
+        wi_text_append(&e->text, "%s%d;\n", is_argmax(value) ? "g" : "a", m);
+    else if (is_argmax(value) && e->cpu)
+        wi_text_append(&e->text, "(WI)weft_lanes_argmax_%s(a%d, g%d);\n", k, m, m);
     else if (is_argmax(value))
         wi_text_append(&e->text, "weft_group_argmax_%s(a%d, g%d, shared_%s, shared_index);\n", k, m, m, k);
     else {
-        wi_text_append(&e->text, "(%s)weft_%s_%s_%s(a%d", type_of(dtype), across, is_sum(value) ? "sum" : "max", k, m);
+        wi_text_append(
+            &e->text, "(%s)weft_%s_%s_%s(a%d", type_of(dtype), across, is_sum(value) ? "sum" : "max", k, m);
         if (!e->cpu) wi_text_append(&e->text, ", shared_%s", k);
         wi_text_append(&e->text, ");\n");
     }
@@ -312,15 +354,19 @@ static void emit_part_stores(wi_emitter *e) {
         if (!is_reduction(value)) continue;
         const char *dtype = weft_dtype_name(value->node->dtype);
         wi_emit_argument(e, WI_ARGUMENT_SCRATCH, slot, 0, 0);
-        wi_text_append(&e->text, "{\n__global WEFT_T_%s *to = (__global WEFT_T_%s *)x%d;\n", dtype, dtype, slot);
+        wi_text_append(
+            &e->text, "{\n__global WEFT_T_%s *to = (__global WEFT_T_%s *)x%d;\n", dtype, dtype, slot);
         wi_text_append(&e->text, "const long at = y%d + (long)part * w0 + %s;\n", slot, cell);
         if (e->inner_is_reduced) {
             const int temp = take_result(e, m);
-            wi_text_append(&e->text, "%sweft_store_one_%s(t%d, to, at);\n", e->cpu ? "" : "if (get_local_id(0) == 0) ",
-                dtype, temp);
-        } else if (!e->cpu) wi_text_append(&e->text, "weft_store_one_%s(a%d, to, at);\n", dtype, m);
-        else if (e->part) wi_text_append(&e->text, "weft_store_part_%s(a%d, to, at, lanes);\n", dtype, m);
-        else wi_text_append(&e->text, "weft_store_%s(a%d, to, at);\n", dtype, m);
+            wi_text_append(&e->text, "%sweft_store_one_%s(t%d, to, at);\n",
+                e->cpu ? "" : "if (get_local_id(0) == 0) ", dtype, temp);
+        } else if (!e->cpu)
+            wi_text_append(&e->text, "weft_store_one_%s(a%d, to, at);\n", dtype, m);
+        else if (e->part)
+            wi_text_append(&e->text, "weft_store_part_%s(a%d, to, at, lanes);\n", dtype, m);
+        else
+            wi_text_append(&e->text, "weft_store_%s(a%d, to, at);\n", dtype, m);
         wi_text_append(&e->text, "}\n");
         slot++;
     }
@@ -336,13 +382,18 @@ static void emit_part_sums(wi_emitter *e, bool vector) {
         const char *name = weft_dtype_name(dtype);
         const char *load = !vector ? "splat" : e->part ? "load_part" : "load";
         wi_emit_argument(e, WI_ARGUMENT_SCRATCH, slot, 0, 0);
-        wi_text_append(&e->text, "{\n__global const WEFT_T_%s *from = (__global const WEFT_T_%s *)x%d;\n", name, name, slot);
-        wi_text_append(&e->text, "for (int part = 0; part < w4; part++) {\nconst %s x = weft_%s_%s(from, y%d + "
-                                 "(long)part * w0 + %s%s);\n", type_of(dtype), load, name, slot, cell,
-            vector && e->part ? ", lanes" : "");
-        if (!is_sum(value)) wi_text_append(&e->text, "a%d = weft_max_%s(a%d, x);\n", m, letter(dtype), m);
-        else if (wi_dtype_is_float(dtype)) wi_text_append(&e->text, "weft_add_f(&a%d, &e%d, x);\n", m, m);
-        else wi_text_append(&e->text, "a%d += x;\n", m);
+        wi_text_append(&e->text, "{\n__global const WEFT_T_%s *from = (__global const WEFT_T_%s *)x%d;\n",
+            name, name, slot);
+        wi_text_append(&e->text,
+            "for (int part = 0; part < w4; part++) {\nconst %s x = weft_%s_%s(from, y%d + "
+            "(long)part * w0 + %s%s);\n",
+            type_of(dtype), load, name, slot, cell, vector && e->part ? ", lanes" : "");
+        if (!is_sum(value))
+            wi_text_append(&e->text, "a%d = weft_max_%s(a%d, x);\n", m, letter(dtype), m);
+        else if (wi_dtype_is_float(dtype))
+            wi_text_append(&e->text, "weft_add_f(&a%d, &e%d, x);\n", m, m);
+        else
+            wi_text_append(&e->text, "a%d += x;\n", m);
         wi_text_append(&e->text, "}\n}\n");
         slot++;
     }
@@ -398,8 +449,10 @@ static void emit_cpu(wi_emitter *e, form f) {
     if (f == PART) wi_text_append(&e->text, "const int part = item %% w4;\nitem /= w4;\n");
     if (columns) {
         wi_emit_argument(e, WI_ARGUMENT_DIM, last, 0, 0);
-        wi_text_append(&e->text, "const int columns = n%d;\nconst int begin = item %% w2 * w3, end = min(begin + w3, "
-                                 "columns);\nitem /= w2;\nconst int row_end = min((item + 1) * w1, w0 / columns);\n", last);
+        wi_text_append(&e->text,
+            "const int columns = n%d;\nconst int begin = item %% w2 * w3, end = min(begin + w3, "
+            "columns);\nitem /= w2;\nconst int row_end = min((item + 1) * w1, w0 / columns);\n",
+            last);
     } else {
         wi_text_append(&e->text, "const int row_end = min((item + 1) * w1, w0);\n");
     }
@@ -407,8 +460,10 @@ static void emit_cpu(wi_emitter *e, form f) {
     wi_text_append(&e->text, "for (int row = item * w1; row < row_end; row++) {\n");
     emit_decode(e, false, "row");
     emit_addresses(e, false);
-    if (columns) emit_column_pieces(e, f);
-    else emit_body(e, f);
+    if (columns)
+        emit_column_pieces(e, f);
+    else
+        emit_body(e, f);
     wi_text_append(&e->text, "}\n");
 }
 
@@ -451,13 +506,16 @@ static weft_status find_kernel(weft_plan *plan, const char *text, const char **n
     }
     const weft_allocator *allocator = plan->context->allocator;
     const size_t count = plan->kernel_count + 1;
-    WI_TRY(wi_grow(allocator, (void **)&plan->kernel_texts, &plan->kernel_text_capacity, count, sizeof(char *)));
-    WI_TRY(wi_grow(allocator, (void **)&plan->kernel_names, &plan->kernel_name_capacity, count, sizeof(char *)));
+    WI_TRY(
+        wi_grow(allocator, (void **)&plan->kernel_texts, &plan->kernel_text_capacity, count, sizeof(char *)));
+    WI_TRY(
+        wi_grow(allocator, (void **)&plan->kernel_names, &plan->kernel_name_capacity, count, sizeof(char *)));
     char fresh[32];
     snprintf(fresh, sizeof fresh, "k%zu", plan->kernel_count);
     plan->kernel_texts[plan->kernel_count] = wi_arena_string(&plan->arena, text);
     plan->kernel_names[plan->kernel_count] = wi_arena_string(&plan->arena, fresh);
-    if (!plan->kernel_texts[plan->kernel_count] || !plan->kernel_names[plan->kernel_count]) return WEFT_ERROR_MEMORY;
+    if (!plan->kernel_texts[plan->kernel_count] || !plan->kernel_names[plan->kernel_count])
+        return WEFT_ERROR_MEMORY;
     *name = plan->kernel_names[plan->kernel_count++];
     *added = true;
     return WEFT_OK;
@@ -466,8 +524,10 @@ static weft_status find_kernel(weft_plan *plan, const char *text, const char **n
 static weft_status emit_loop_kernel(weft_plan *plan, wi_step *step, form f, wi_kernel_text *kernel) {
     wi_emitter e;
     emitter_begin(&e, plan, step, kernel);
-    if (e.cpu) emit_cpu(&e, f);
-    else emit_gpu(&e, f);
+    if (e.cpu)
+        emit_cpu(&e, f);
+    else
+        emit_gpu(&e, f);
     wi_text whole;
     wi_text_init(&whole, plan->context->allocator);
     wi_text_append(&whole, "(");
@@ -505,8 +565,10 @@ static void emit_epilogue_elements(wi_emitter *e) {
 
 static void emit_epilogue_body(wi_emitter *e) {
     e->has_j = true;
-    wi_text_append(&e->text, "const long i0 = batch, i1 = row;\nconst int j = column;\n(void)i0, (void)i1, (void)j;\n"
-                             "const WF t%d = acc;\n", e->temps);
+    wi_text_append(&e->text,
+        "const long i0 = batch, i1 = row;\nconst int j = column;\n(void)i0, (void)i1, (void)j;\n"
+        "const WF t%d = acc;\n",
+        e->temps);
     wi_emit_remember(e, member(e, 0), e->temps++);
     emit_addresses(e, false);
     if (e->cpu) wi_text_append(&e->text, "if (lanes == 16) {\n");
@@ -520,15 +582,17 @@ static void emit_epilogue_body(wi_emitter *e) {
 }
 
 /* The template once more in the program, with this epilogue. */
-static weft_status append_template(weft_plan *plan, wi_step *step, const wi_emitter *e, const wi_text *parameters,
-    const wi_text *names, const char *body) {
+static weft_status append_template(weft_plan *plan, wi_step *step, const wi_emitter *e,
+    const wi_text *parameters, const wi_text *names, const char *body) {
     wi_text *source = &plan->source;
     const bool any = parameters->length > 0;
-    wi_text_append(source, "inline void %s_store(WF acc, int batch, int row, int column, int lanes%s%s) {\n%s}\n",
-        step->prefix, any ? ", " : "", any ? parameters->data : "", body);
-    wi_text_append(source, "#define WEFT_NAME(suffix) %s_##suffix\n#define WEFT_EPILOGUE_PARAMETERS %s%s\n", step->prefix,
-        any ? ", " : "", any ? parameters->data : "");
-    wi_text_append(source, "#define WEFT_STORE(acc, batch, row, column, lanes) %s_store(acc, batch, row, column, lanes%s%s)\n",
+    wi_text_append(source,
+        "inline void %s_store(WF acc, int batch, int row, int column, int lanes%s%s) {\n%s}\n", step->prefix,
+        any ? ", " : "", any ? parameters->data : "", body);
+    wi_text_append(source, "#define WEFT_NAME(suffix) %s_##suffix\n#define WEFT_EPILOGUE_PARAMETERS %s%s\n",
+        step->prefix, any ? ", " : "", any ? parameters->data : "");
+    wi_text_append(source,
+        "#define WEFT_STORE(acc, batch, row, column, lanes) %s_store(acc, batch, row, column, lanes%s%s)\n",
         step->prefix, any ? ", " : "", any ? names->data : "");
     WI_TRY(wi_kernel_source_append(source, step->implementation->file));
     wi_text_append(source, "\n#undef WEFT_NAME\n#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n");
@@ -550,7 +614,8 @@ static weft_status emit_product(weft_plan *plan, wi_step *step) {
     bool added = false;
     weft_status status = e.text.failed || key.failed ? WEFT_ERROR_MEMORY : WEFT_OK;
     if (status == WEFT_OK) status = find_kernel(plan, key.data, &step->prefix, &added);
-    if (status == WEFT_OK && added) status = append_template(plan, step, &e, &parameters, &names, e.text.data);
+    if (status == WEFT_OK && added)
+        status = append_template(plan, step, &e, &parameters, &names, e.text.data);
     wi_text_clear(&e.text);
     wi_text_clear(&parameters);
     wi_text_clear(&names);
@@ -563,8 +628,10 @@ weft_status wi_plan_codegen(weft_plan *plan) {
     WI_TRY(wi_kernel_source_append(&plan->source, "common.clh"));
     for (size_t i = 0; i < plan->step_count; i++) {
         wi_step *step = plan->steps[i];
-        if (step->kind == WI_STEP_PRODUCT) WI_TRY(emit_product(plan, step));
-        else WI_TRY(emit_loop(plan, step));
+        if (step->kind == WI_STEP_PRODUCT)
+            WI_TRY(emit_product(plan, step));
+        else
+            WI_TRY(emit_loop(plan, step));
     }
     return plan->source.failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }

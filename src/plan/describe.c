@@ -13,7 +13,9 @@ weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info) {
 static void append_ops(const weft_plan *plan, const wi_step *step, wi_text *text) {
     for (int i = 0; i < step->member_count; i++) {
         const wi_value *value = &plan->values[step->members[i]];
-        const char *name = value->copy_of >= 0 ? "copy" : value->is_leaf_member ? value->leaf->op->name : value->node->op->name;
+        const char *name = value->copy_of >= 0     ? "copy"
+                           : value->is_leaf_member ? value->leaf->op->name
+                                                   : value->node->op->name;
         wi_text_append(text, i ? "+%s" : "%s", name);
     }
 }
@@ -34,8 +36,8 @@ static void describe_step(const weft_plan *plan, size_t index, wi_text *text) {
     const wi_step *step = plan->steps[index];
     char shape[WI_SHAPE_TEXT];
     wi_text_append(text, "%4zu  %-8s%-14s%2d launch%s  %10.0f flop %10.0f byte  %s  ", index, kind_of(step),
-        implementation_of(step), step->launch_count, step->launch_count == 1 ? "  " : "es", step->flops, step->bytes_moved,
-        wi_shape_print(&step->shape, shape));
+        implementation_of(step), step->launch_count, step->launch_count == 1 ? "  " : "es", step->flops,
+        step->bytes_moved, wi_shape_print(&step->shape, shape));
     append_ops(plan, step, text);
     wi_text_append(text, "\n");
 }
@@ -43,10 +45,12 @@ static void describe_step(const weft_plan *plan, size_t index, wi_text *text) {
 static void describe_text(const weft_plan *plan, wi_text *text) {
     const weft_plan_info *info = &plan->info;
     wi_text_append(text, "plan for batch %lld on %s\n", (long long)info->batch, plan->context->info.name);
-    wi_text_append(text, "  %zu steps, %zu launches, %zu kernels, %zu conversions\n", info->steps, info->launches,
-        info->kernels, info->conversions);
-    wi_text_append(text, "  %.0f floating-point operations, %.0f bytes moved\n", info->flops, info->bytes_moved);
-    wi_text_append(text, "  %zu bytes: %zu intermediates, %zu inputs; and %zu of the graph's parameters and states\n",
+    wi_text_append(text, "  %zu steps, %zu launches, %zu kernels, %zu conversions\n", info->steps,
+        info->launches, info->kernels, info->conversions);
+    wi_text_append(
+        text, "  %.0f floating-point operations, %.0f bytes moved\n", info->flops, info->bytes_moved);
+    wi_text_append(text,
+        "  %zu bytes: %zu intermediates, %zu inputs; and %zu of the graph's parameters and states\n",
         info->total_bytes, info->arena_bytes, info->io_bytes, info->variable_bytes);
     for (size_t i = 0; i < plan->step_count; i++) describe_step(plan, i, text);
 }
@@ -71,7 +75,8 @@ static bool add_step(const weft_plan *plan, const wi_step *step, cJSON *steps) {
                        cJSON_AddStringToObject(object, "implementation", implementation_of(step)) &&
                        cJSON_AddStringToObject(object, "ops", ops.data) &&
                        cJSON_AddStringToObject(object, "shape", wi_shape_print(&step->shape, shape)) &&
-                       add_number(object, "launches", step->launch_count) && add_number(object, "flops", step->flops) &&
+                       add_number(object, "launches", step->launch_count) &&
+                       add_number(object, "flops", step->flops) &&
                        add_number(object, "bytes_moved", step->bytes_moved);
     wi_text_clear(&ops);
     return added;
@@ -80,9 +85,11 @@ static bool add_step(const weft_plan *plan, const wi_step *step, cJSON *steps) {
 static bool fill_json(const weft_plan *plan, cJSON *root) {
     const weft_plan_info *info = &plan->info;
     bool added = cJSON_AddStringToObject(root, "device", plan->context->info.name) &&
-                 add_number(root, "batch", (double)info->batch) && add_number(root, "launches", (double)info->launches) &&
+                 add_number(root, "batch", (double)info->batch) &&
+                 add_number(root, "launches", (double)info->launches) &&
                  add_number(root, "kernels", (double)info->kernels) &&
-                 add_number(root, "conversions", (double)info->conversions) && add_number(root, "flops", info->flops) &&
+                 add_number(root, "conversions", (double)info->conversions) &&
+                 add_number(root, "flops", info->flops) &&
                  add_number(root, "bytes_moved", info->bytes_moved) &&
                  add_number(root, "arena_bytes", (double)info->arena_bytes) &&
                  add_number(root, "io_bytes", (double)info->io_bytes) &&
@@ -104,15 +111,19 @@ static weft_status describe_json(const weft_plan *plan, wi_text *text) {
     return WEFT_OK;
 }
 
-weft_status weft_plan_describe(const weft_plan *plan, weft_format format, char *buffer, size_t capacity, size_t *length) {
-    if (!plan || (!buffer && capacity > 0)) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_describe: plan or buffer is NULL");
+weft_status weft_plan_describe(
+    const weft_plan *plan, weft_format format, char *buffer, size_t capacity, size_t *length) {
+    if (!plan || (!buffer && capacity > 0))
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_describe: plan or buffer is NULL");
     if (format != WEFT_FORMAT_TEXT && format != WEFT_FORMAT_JSON)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_describe: %d is no format", (int)format);
     wi_text text;
     wi_text_init(&text, plan->context->allocator);
     weft_status status = WEFT_OK;
-    if (format == WEFT_FORMAT_JSON) status = describe_json(plan, &text);
-    else describe_text(plan, &text);
+    if (format == WEFT_FORMAT_JSON)
+        status = describe_json(plan, &text);
+    else
+        describe_text(plan, &text);
     if (status == WEFT_OK && text.failed) status = WEFT_ERROR_MEMORY;
     if (status == WEFT_OK) {
         if (length) *length = text.length;

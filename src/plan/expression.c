@@ -23,11 +23,15 @@ static void emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument
     const int a = argument->a;
     switch (argument->kind) {
     case WI_ARGUMENT_BUFFER:
-        if (names_only) wi_text_append(text, "b%d", a);
-        else wi_text_append(text, "__global WEFT_T_%s *b%d", weft_dtype_name(e->step->operands[a].dtype), a);
+        if (names_only)
+            wi_text_append(text, "b%d", a);
+        else
+            wi_text_append(text, "__global WEFT_T_%s *b%d", weft_dtype_name(e->step->operands[a].dtype), a);
         break;
     case WI_ARGUMENT_OFFSET: wi_text_append(text, "%sf%d", names_only ? "" : "const long ", a); break;
-    case WI_ARGUMENT_STRIDE: wi_text_append(text, "%ss%d_%d", names_only ? "" : "const long ", a, argument->b); break;
+    case WI_ARGUMENT_STRIDE:
+        wi_text_append(text, "%ss%d_%d", names_only ? "" : "const long ", a, argument->b);
+        break;
     case WI_ARGUMENT_DIM: wi_text_append(text, "%sn%d", names_only ? "" : "const int ", a); break;
     case WI_ARGUMENT_WORK: wi_text_append(text, "%sw%d", names_only ? "" : "const int ", a); break;
     case WI_ARGUMENT_FLOAT: wi_text_append(text, "%sc%d", names_only ? "" : "const float ", a); break;
@@ -37,8 +41,10 @@ static void emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument
         wi_text_append(text, names_only ? "seed0, seed1" : "const uint seed0, const uint seed1");
         break;
     case WI_ARGUMENT_SCRATCH:
-        if (names_only) wi_text_append(text, "x%d, y%d", a, a);
-        else wi_text_append(text, "__global float *x%d, const long y%d", a, a);
+        if (names_only)
+            wi_text_append(text, "x%d, y%d", a, a);
+        else
+            wi_text_append(text, "__global float *x%d, const long y%d", a, a);
         break;
     }
 }
@@ -91,7 +97,8 @@ static lane_step lanes_of(const wi_emitter *e, const wi_operand *operand) {
 static void address(wi_emitter *e, int o, char text[64]) {
     const wi_operand *operand = &e->step->operands[o];
     const int last = e->step->space.rank - 1;
-    size_t length = (size_t)snprintf(text, 64, "%c%d", e->in_loop && wi_operand_in_loop(e->step, operand) ? 'q' : 'p', o);
+    size_t length =
+        (size_t)snprintf(text, 64, "%c%d", e->in_loop && wi_operand_in_loop(e->step, operand) ? 'q' : 'p', o);
     switch (lanes_of(e, operand)) {
     case LANES_SAME: break;
     case LANES_NEXT: snprintf(text + length, 64 - length, " + j"); break;
@@ -134,12 +141,15 @@ int wi_emit_load(wi_emitter *e, int o) {
     wi_emit_argument(e, WI_ARGUMENT_BUFFER, o, 0, 0);
     const int temp = begin_variable(e, operand->dtype);
     const lane_step lanes = lanes_of(e, operand);
-    if (!e->cpu || lanes == LANES_SAME) wi_text_append(&e->text, "weft_splat_%s(b%d, %s);\n", dtype, o, where);
+    if (!e->cpu || lanes == LANES_SAME)
+        wi_text_append(&e->text, "weft_splat_%s(b%d, %s);\n", dtype, o, where);
     else if (lanes == LANES_APART)
         wi_text_append(&e->text, "weft_load_strided_%s(b%d, %s, s%d_%d, %s);\n", dtype, o, where, o, last,
             e->part ? "lanes" : "16");
-    else if (e->part) wi_text_append(&e->text, "weft_load_part_%s(b%d, %s, lanes);\n", dtype, o, where);
-    else wi_text_append(&e->text, "weft_load_%s(b%d, %s);\n", dtype, o, where);
+    else if (e->part)
+        wi_text_append(&e->text, "weft_load_part_%s(b%d, %s, lanes);\n", dtype, o, where);
+    else
+        wi_text_append(&e->text, "weft_load_%s(b%d, %s);\n", dtype, o, where);
     wi_emit_remember(e, operand, temp);
     return temp;
 }
@@ -152,12 +162,15 @@ void wi_emit_store(wi_emitter *e, int o, int temp) {
     const int last = e->step->space.rank - 1;
     wi_emit_argument(e, WI_ARGUMENT_BUFFER, o, 0, 0);
     const lane_step lanes = lanes_of(e, operand);
-    if (!e->cpu || lanes == LANES_SAME) wi_text_append(&e->text, "weft_store_one_%s(t%d, b%d, %s);\n", dtype, temp, o, where);
+    if (!e->cpu || lanes == LANES_SAME)
+        wi_text_append(&e->text, "weft_store_one_%s(t%d, b%d, %s);\n", dtype, temp, o, where);
     else if (lanes == LANES_APART)
-        wi_text_append(&e->text, "weft_store_strided_%s(t%d, b%d, %s, s%d_%d, %s);\n", dtype, temp, o, where, o, last,
-            e->part ? "lanes" : "16");
-    else if (e->part) wi_text_append(&e->text, "weft_store_part_%s(t%d, b%d, %s, lanes);\n", dtype, temp, o, where);
-    else wi_text_append(&e->text, "weft_store_%s(t%d, b%d, %s);\n", dtype, temp, o, where);
+        wi_text_append(&e->text, "weft_store_strided_%s(t%d, b%d, %s, s%d_%d, %s);\n", dtype, temp, o, where,
+            o, last, e->part ? "lanes" : "16");
+    else if (e->part)
+        wi_text_append(&e->text, "weft_store_part_%s(t%d, b%d, %s, lanes);\n", dtype, temp, o, where);
+    else
+        wi_text_append(&e->text, "weft_store_%s(t%d, b%d, %s);\n", dtype, temp, o, where);
 }
 
 /* ---- leaves ---- */
@@ -165,13 +178,18 @@ void wi_emit_store(wi_emitter *e, int o, int temp) {
 static void emit_number(wi_emitter *e, const weft_tensor *leaf) {
     const double value = leaf->attributes.number;
     if (!wi_dtype_is_float(leaf->dtype)) {
-        const int32_t integer = value >= 2147483647.0 ? INT32_MAX : value <= -2147483648.0 ? INT32_MIN : (int32_t)value;
+        const int32_t integer = value >= 2147483647.0    ? INT32_MAX
+                                : value <= -2147483648.0 ? INT32_MIN
+                                                         : (int32_t)value;
         wi_text_append(&e->text, "(WI)(%d);\n", leaf->dtype == WEFT_BOOL ? value != 0 : integer);
         return;
     }
-    if (isnan(value)) wi_text_append(&e->text, "(WF)(NAN);\n");
-    else if (isinf(value)) wi_text_append(&e->text, "(WF)(%sINFINITY);\n", value < 0 ? "-" : "");
-    else wi_text_append(&e->text, "(WF)(%af);\n", (double)(float)value); /* exact: a hexadecimal float */
+    if (isnan(value))
+        wi_text_append(&e->text, "(WF)(NAN);\n");
+    else if (isinf(value))
+        wi_text_append(&e->text, "(WF)(%sINFINITY);\n", value < 0 ? "-" : "");
+    else
+        wi_text_append(&e->text, "(WF)(%af);\n", (double)(float)value); /* exact: a hexadecimal float */
 }
 
 static int emit_constant(wi_emitter *e, const weft_tensor *leaf) {
@@ -181,7 +199,8 @@ static int emit_constant(wi_emitter *e, const weft_tensor *leaf) {
         return temp;
     }
     int index = 0;
-    for (int i = 0; i < e->kernel->argument_count; i++) index += e->kernel->arguments[i].kind == WI_ARGUMENT_FLOAT;
+    for (int i = 0; i < e->kernel->argument_count; i++)
+        index += e->kernel->arguments[i].kind == WI_ARGUMENT_FLOAT;
     const double number = leaf->attributes.number * pow((double)e->plan->batch, leaf->attributes.power);
     wi_emit_argument(e, WI_ARGUMENT_FLOAT, index, 0, (float)number);
     const int temp = begin_variable(e, leaf->dtype);
@@ -255,12 +274,15 @@ static void emit_code(wi_emitter *e, const char *code, const int *inputs) {
         size_t length = 0;
         if (isalpha((unsigned char)*code) || *code == '_') {
             while (isalnum((unsigned char)code[length]) || code[length] == '_') length++;
-            if (length == 1 && *code >= 'a' && *code <= 'c') wi_text_append(&e->text, "t%d", inputs[*code - 'a']);
-            else wi_text_append_bytes(&e->text, code, length);
+            if (length == 1 && *code >= 'a' && *code <= 'c')
+                wi_text_append(&e->text, "t%d", inputs[*code - 'a']);
+            else
+                wi_text_append_bytes(&e->text, code, length);
         } else { /* a number with its suffix, or punctuation */
             if (isdigit((unsigned char)*code))
                 while (isalnum((unsigned char)code[length]) || code[length] == '.') length++;
-            else length = 1;
+            else
+                length = 1;
             wi_text_append_bytes(&e->text, code, length);
         }
         code += length;
@@ -273,15 +295,22 @@ static void emit_cast(wi_emitter *e, weft_dtype from, weft_dtype to, int x) {
     wi_text *text = &e->text;
     switch (to) {
     case WEFT_F32: wi_text_append(text, was_float ? "t%d;\n" : "WEFT_TO_WF(t%d);\n", x); break;
-    case WEFT_F16: wi_text_append(text, was_float ? "weft_round_f16(t%d);\n" : "weft_round_f16(WEFT_TO_WF(t%d));\n", x); break;
+    case WEFT_F16:
+        wi_text_append(text, was_float ? "weft_round_f16(t%d);\n" : "weft_round_f16(WEFT_TO_WF(t%d));\n", x);
+        break;
     case WEFT_BF16:
-        wi_text_append(text, was_float ? "weft_round_bf16(t%d);\n" : "weft_round_bf16(WEFT_TO_WF(t%d));\n", x);
+        wi_text_append(
+            text, was_float ? "weft_round_bf16(t%d);\n" : "weft_round_bf16(WEFT_TO_WF(t%d));\n", x);
         break;
     case WEFT_BOOL:
-        if (was_float) wi_text_append(text, "WEFT_BOOL(t%d != (WF)(0.0f));\n", x);
-        else wi_text_append(text, "WEFT_BOOL(t%d != (WI)(0));\n", x);
+        if (was_float)
+            wi_text_append(text, "WEFT_BOOL(t%d != (WF)(0.0f));\n", x);
+        else
+            wi_text_append(text, "WEFT_BOOL(t%d != (WI)(0));\n", x);
         break;
-    case WEFT_U8: wi_text_append(text, was_float ? "WEFT_TO_WI(t%d) & (WI)(255);\n" : "t%d & (WI)(255);\n", x); break;
+    case WEFT_U8:
+        wi_text_append(text, was_float ? "WEFT_TO_WI(t%d) & (WI)(255);\n" : "t%d & (WI)(255);\n", x);
+        break;
     case WEFT_I32:
     case WEFT_I64: wi_text_append(text, was_float ? "WEFT_TO_WI(t%d);\n" : "t%d;\n", x); break;
     }
@@ -292,8 +321,10 @@ static int emit_map(wi_emitter *e, const weft_tensor *node) {
     for (int i = 0; i < node->input_count; i++) inputs[i] = wi_emit_input(e, node->inputs[i]);
     const weft_dtype from = node->inputs[node->input_count - 1]->dtype;
     const int temp = begin_variable(e, node->dtype);
-    if (node->op == &wi_op_cast) emit_cast(e, from, node->dtype, inputs[0]);
-    else emit_code(e, wi_dtype_is_float(from) ? node->op->float_code : node->op->int_code, inputs);
+    if (node->op == &wi_op_cast)
+        emit_cast(e, from, node->dtype, inputs[0]);
+    else
+        emit_code(e, wi_dtype_is_float(from) ? node->op->float_code : node->op->int_code, inputs);
     return temp;
 }
 
@@ -302,9 +333,12 @@ int wi_emit_member(wi_emitter *e, int index) {
     const int known = recall(e, value);
     if (known >= 0) return known;
     int temp;
-    if (value->copy_of >= 0) temp = wi_emit_load(e, wi_step_operand(e->step, value->copy_of, false));
-    else if (value->is_leaf_member) temp = emit_leaf(e, value->leaf);
-    else temp = emit_map(e, value->node);
+    if (value->copy_of >= 0)
+        temp = wi_emit_load(e, wi_step_operand(e->step, value->copy_of, false));
+    else if (value->is_leaf_member)
+        temp = emit_leaf(e, value->leaf);
+    else
+        temp = emit_map(e, value->node);
     wi_emit_remember(e, value, temp);
     return temp;
 }
@@ -313,6 +347,7 @@ int wi_emit_input(wi_emitter *e, weft_tensor *node) {
     const wi_value *input = wi_plan_value(e->plan, node);
     const int index = (int)(input - e->plan->values);
     if (input->state == WI_VALUE_LEAF) return emit_leaf(e, input->leaf);
-    if (input->state == WI_VALUE_MEMBER && e->plan->steps[input->step] == e->step) return wi_emit_member(e, index);
+    if (input->state == WI_VALUE_MEMBER && e->plan->steps[input->step] == e->step)
+        return wi_emit_member(e, index);
     return wi_emit_load(e, wi_step_operand(e->step, index, false));
 }

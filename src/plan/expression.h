@@ -1,12 +1,11 @@
 /* OpenCL C of one element (or 16 neighbours) of a step: loads, leaves, ops, stores.
  *
- * Every value becomes one `const` variable t<n>, in the innermost scope that it needs. Kernel arguments are noted as
- * they are met, so that a kernel has just those that it uses:
- *   b<o> f<o> s<o>_<d>   memory, offset and strides of operand o      n<d>  size of dimension d
- *   w<i>                 the work split                               x<i> y<i>  scratch memory and offset
- *   c<i> u<i>            constants that depend on the batch; scalars  draws, seed0, seed1
- * p<o> is an operand's address without, q<o> with the reduced dimensions that are walked through one by one; j walks
- * along the last dimension. */
+ * Every value becomes one `const` variable t<n>, in the innermost scope that it needs. Kernel arguments are
+ * noted as they are met, so that a kernel has just those that it uses: b<o> f<o> s<o>_<d>   memory, offset
+ * and strides of operand o      n<d>  size of dimension d w<i>                 the work split x<i> y<i>
+ * scratch memory and offset c<i> u<i>            constants that depend on the batch; scalars  draws, seed0,
+ * seed1 p<o> is an operand's address without, q<o> with the reduced dimensions that are walked through one by
+ * one; j walks along the last dimension. */
 #ifndef WI_EXPRESSION_H
 #define WI_EXPRESSION_H
 
@@ -23,9 +22,9 @@ typedef struct wi_emitter {
     wi_kernel_text *kernel; /* its arguments */
     wi_text text;
     bool cpu;
-    bool part;       /* only `lanes` of the 16 elements are there */
-    bool has_j;      /* addresses move with j */
-    bool in_loop;    /* inside the loop over reduced dimensions: q<o> are there */
+    bool part;    /* only `lanes` of the 16 elements are there */
+    bool has_j;   /* addresses move with j */
+    bool in_loop; /* inside the loop over reduced dimensions: q<o> are there */
     bool inner_is_reduced;
     int temps;
     wi_memo memo[512];

@@ -1,9 +1,9 @@
 /* Values and steps: which node is computed where.
  *
- * Nodes are taken in order. A map joins the latest of the steps that its inputs come from, when its shape is that
- * step's space and those inputs are still in that step's registers; every other input then comes from an earlier step,
- * so no cycle can arise. A reduction joins the step that computes its input. What cannot join begins a new step. A
- * value gets memory only when something outside its step reads it.
+ * Nodes are taken in order. A map joins the latest of the steps that its inputs come from, when its shape is
+ * that step's space and those inputs are still in that step's registers; every other input then comes from an
+ * earlier step, so no cycle can arise. A reduction joins the step that computes its input. What cannot join
+ * begins a new step. A value gets memory only when something outside its step reads it.
  *
  * All decisions look at general sizes (graph/shape.h), never at the actual batch. */
 #include "plan/steps.h"
@@ -12,8 +12,8 @@
 /* ---- values, storages and steps ---- */
 
 static weft_status new_value(weft_plan *plan, weft_tensor *node, int *index) {
-    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->values, &plan->value_capacity, plan->value_count + 1,
-        sizeof *plan->values));
+    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->values, &plan->value_capacity,
+        plan->value_count + 1, sizeof *plan->values));
     *index = (int)plan->value_count++;
     wi_value *value = &plan->values[*index];
     *value = (wi_value){.node = node, .copy_of = -1, .base = *index, .step = -1, .storage = -1};
@@ -23,16 +23,16 @@ static weft_status new_value(weft_plan *plan, weft_tensor *node, int *index) {
 }
 
 weft_status wi_plan_new_storage(weft_plan *plan, wi_storage_kind kind, size_t bytes, int *index) {
-    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->storages, &plan->storage_capacity, plan->storage_count + 1,
-        sizeof *plan->storages));
+    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->storages, &plan->storage_capacity,
+        plan->storage_count + 1, sizeof *plan->storages));
     *index = (int)plan->storage_count++;
     plan->storages[*index] = (wi_storage){.kind = kind, .bytes = bytes, .first = -1, .last = -1, .alias = -1};
     return WEFT_OK;
 }
 
 static weft_status new_step(weft_plan *plan, wi_step_kind kind, const wi_shape *shape, int *index) {
-    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->steps, &plan->step_capacity, plan->step_count + 1,
-        sizeof *plan->steps));
+    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->steps, &plan->step_capacity,
+        plan->step_count + 1, sizeof *plan->steps));
     wi_step *step = wi_arena_take(&plan->arena, sizeof *step);
     if (!step) return WEFT_ERROR_MEMORY;
     step->kind = kind;
@@ -61,18 +61,21 @@ static int value_index(const weft_plan *plan, weft_tensor *node) {
 
 wi_value *wi_plan_value(weft_plan *plan, weft_tensor *node) {
     weft_tensor *resolved = wi_plan_resolve(plan, node);
-    if (!resolved || resolved->id >= plan->value_of_capacity || plan->value_of[resolved->id] == 0) return NULL;
+    if (!resolved || resolved->id >= plan->value_of_capacity || plan->value_of[resolved->id] == 0)
+        return NULL;
     return &plan->values[plan->value_of[resolved->id] - 1];
 }
 
 /* ---- giving values memory ---- */
 
-/* Leaves that are the same everywhere can stand in any kernel; the others depend on the index in their own shape. */
+/* Leaves that are the same everywhere can stand in any kernel; the others depend on the index in their own
+ * shape. */
 static bool is_uniform(const weft_plan *plan, const weft_tensor *leaf) {
     if (leaf->op == &wi_op_constant || leaf->op == &wi_op_scalar) return true;
     if (leaf->op->kind != WI_MAP) return false;
     for (int i = 0; i < leaf->input_count; i++) {
-        if (!is_uniform(plan, plan->values[value_index(plan, leaf->inputs[i])].leaf)) return false;
+        const wi_value *input = &plan->values[value_index(plan, leaf->inputs[i])];
+        if (input->state != WI_VALUE_LEAF || !is_uniform(plan, input->leaf)) return false;
     }
     return true;
 }
@@ -87,12 +90,15 @@ static weft_status give_memory(weft_plan *plan, int index) {
         add_member(plan, step, index);
     }
     int storage;
-    WI_TRY(wi_plan_new_storage(plan, WI_STORAGE_ARENA, extent_bytes(&value->extent, value->node->dtype), &storage));
+    WI_TRY(wi_plan_new_storage(
+        plan, WI_STORAGE_ARENA, extent_bytes(&value->extent, value->node->dtype), &storage));
     plan->values[index].storage = storage;
     return WEFT_OK;
 }
 
-int wi_plan_base_storage(const weft_plan *plan, int index) { return plan->values[plan->values[index].base].storage; }
+int wi_plan_base_storage(const weft_plan *plan, int index) {
+    return plan->values[plan->values[index].base].storage;
+}
 
 weft_status wi_plan_copy(weft_plan *plan, int from, int storage, const wi_layout *layout, int *copy) {
     const weft_tensor *leaf = plan->values[from].state == WI_VALUE_LEAF ? plan->values[from].leaf : NULL;
@@ -132,12 +138,14 @@ static weft_status take_source(weft_plan *plan, int index) {
     value->state = WI_VALUE_MEMORY;
     int storage;
     if (node->op == &wi_op_input) {
-        WI_TRY(wi_plan_new_storage(plan, WI_STORAGE_INPUT, extent_bytes(&value->extent, node->dtype), &storage));
+        WI_TRY(
+            wi_plan_new_storage(plan, WI_STORAGE_INPUT, extent_bytes(&value->extent, node->dtype), &storage));
     } else {
         const wi_variable *variable = node->variable;
         WI_TRY(block_storage(plan, variable ? variable->block : 0, &storage));
         if (variable)
-            plan->values[index].layout.offset = wi_size_of((int64_t)(variable->offset / weft_dtype_size(node->dtype)));
+            plan->values[index].layout.offset =
+                wi_size_of((int64_t)(variable->offset / weft_dtype_size(node->dtype)));
         else if (wi_flat_length(plan->graph) != node->shape.dims[0])
             WI_FAIL(WEFT_ERROR_STATE, "parameters were added to the graph after its optimizer was made");
     }
@@ -210,21 +218,26 @@ static wi_shape row_shape(const wi_step *step) {
     return shape;
 }
 
-/* Reading all elements of a row again after a reduction keeps one worker on the row: good for many or short rows. */
+/* Reading all elements of a row again after a reduction keeps one worker on the row: good for many or short
+ * rows. */
 static bool rows_may_be_read_twice(const wi_step *step) {
     int64_t rows = 1, row = 1;
     for (int i = 0; i < step->shape.rank; i++) {
-        if (step->reduced >> i & 1) row *= step->extent.dims[i].general;
-        else rows *= step->extent.dims[i].general;
+        if (step->reduced >> i & 1)
+            row *= step->extent.dims[i].general;
+        else
+            rows *= step->extent.dims[i].general;
     }
     return row <= 65536 && (rows >= 16 || row <= 4096);
 }
 
-/* Is the node computed from a result of this step's reductions, so that the space must be passed over again? */
+/* Is the node computed from a result of this step's reductions, so that the space must be passed over again?
+ */
 static bool after_reduction(const weft_plan *plan, const weft_tensor *node, int step) {
     for (int i = 0; i < node->input_count; i++) {
         const wi_value *input = &plan->values[value_index(plan, node->inputs[i])];
-        if (input->state == WI_VALUE_MEMBER && input->step == step && (input->in_row || input->after_reduction))
+        if (input->state == WI_VALUE_MEMBER && input->step == step &&
+            (input->in_row || input->after_reduction))
             return true;
     }
     return false;
@@ -245,14 +258,23 @@ static bool has_room(const weft_plan *plan, const wi_step *step, const weft_tens
            step->input_count + new_inputs(plan, node, index) <= WI_MAX_INPUTS;
 }
 
+static bool product_reads(const weft_plan *plan, const wi_step *step, const wi_value *input) {
+    const weft_tensor *leaf = input->state == WI_VALUE_LEAF ? input->leaf : NULL;
+    if (leaf && is_uniform(plan, leaf)) return true;
+    for (int i = 0; leaf && i < leaf->input_count; i++) {
+        if (!product_reads(plan, step, &plan->values[value_index(plan, leaf->inputs[i])])) return false;
+    }
+    wi_layout merged;
+    return (leaf && leaf->input_count > 0) ||
+           wi_product_layout(step, &input->extent, &input->layout, &merged);
+}
+
 static bool product_takes(const weft_plan *plan, const wi_step *step, const weft_tensor *node, int index) {
     if (!step->implementation->file) return false;
     for (int i = 0; i < node->input_count; i++) {
         const wi_value *input = &plan->values[value_index(plan, node->inputs[i])];
-        if (input->state == WI_VALUE_LEAF && is_uniform(plan, input->leaf)) continue;
-        if (input->state == WI_VALUE_MEMBER && input->step == index) continue;
-        wi_layout merged;
-        if (!wi_product_layout(step, &input->extent, &input->layout, &merged)) return false;
+        const bool member = input->state == WI_VALUE_MEMBER && input->step == index;
+        if (!member && !product_reads(plan, step, input)) return false;
     }
     return true;
 }
@@ -283,18 +305,28 @@ static weft_status read_inputs(weft_plan *plan, const weft_tensor *node, int ste
     return WEFT_OK;
 }
 
-static bool all_leaves(const weft_plan *plan, const weft_tensor *node) {
+/* Cheap enough to be computed again wherever it is used. */
+static bool is_cheap(const wi_op *op) {
+    return op != &wi_op_exp && op != &wi_op_log && op != &wi_op_sqrt && op != &wi_op_tanh &&
+           op != &wi_op_sigmoid && op != &wi_op_div;
+}
+
+/* A map of leaves, and of memory that is there before the first step, need not be stored: it becomes a leaf.
+ */
+static bool is_leaf_map(const weft_plan *plan, const weft_tensor *node) {
+    bool reads = false;
     for (int i = 0; i < node->input_count; i++) {
-        if (plan->values[value_index(plan, node->inputs[i])].state != WI_VALUE_LEAF) return false;
+        const wi_value *input = &plan->values[value_index(plan, node->inputs[i])];
+        const bool source = input->state == WI_VALUE_MEMORY && input->step < 0;
+        if (input->state != WI_VALUE_LEAF && !source) return false;
+        reads = reads || source || !is_uniform(plan, input->leaf);
     }
-    return true;
+    return !reads || is_cheap(node->op);
 }
 
 static weft_status take_map(weft_plan *plan, int index) {
     const weft_tensor *node = plan->values[index].node;
-    /* What comes from leaves alone is cheaper to compute again than to store: it becomes a leaf. A leaf that
-     * depends on the index must have the shape of what it is computed from. */
-    if (all_leaves(plan, node)) {
+    if (is_leaf_map(plan, node)) {
         plan->values[index].state = WI_VALUE_LEAF;
         plan->values[index].leaf = node;
         return WEFT_OK;
@@ -344,8 +376,10 @@ static bool merge_batch(const wi_extent *extent, const wi_layout *layout, int le
     *stride = wi_size_of(0);
     for (int i = lead - 1; i >= 0; i--) {
         if (wi_size_is(extent->dims[i], 1)) continue;
-        if (last < 0) *stride = layout->strides[i];
-        else if (!wi_size_equal(layout->strides[i], wi_size_mul(layout->strides[last], extent->dims[last]))) return false;
+        if (last < 0)
+            *stride = layout->strides[i];
+        else if (!wi_size_equal(layout->strides[i], wi_size_mul(layout->strides[last], extent->dims[last])))
+            return false;
         last = i;
     }
     return true;
@@ -354,12 +388,14 @@ static bool merge_batch(const wi_extent *extent, const wi_layout *layout, int le
 wi_layout wi_broadcast_layout(const wi_extent *from, const wi_layout *layout, const wi_extent *to) {
     wi_layout wide = {.offset = layout->offset};
     for (int i = 1; i <= from->rank; i++) {
-        if (!wi_size_is(from->dims[from->rank - i], 1)) wide.strides[to->rank - i] = layout->strides[from->rank - i];
+        if (!wi_size_is(from->dims[from->rank - i], 1))
+            wide.strides[to->rank - i] = layout->strides[from->rank - i];
     }
     return wide;
 }
 
-bool wi_product_layout(const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *merged) {
+bool wi_product_layout(
+    const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *merged) {
     const int rank = step->extent.rank;
     const wi_layout wide = wi_broadcast_layout(extent, layout, &step->extent);
     *merged = (wi_layout){.offset = wide.offset};
@@ -368,7 +404,8 @@ bool wi_product_layout(const wi_step *step, const wi_extent *extent, const wi_la
     return merge_batch(&step->extent, &wide, rank - 2, &merged->strides[0]);
 }
 
-/* The operand's layout over the product's leading dimensions and its own two; false: no single batch stride. */
+/* The operand's layout over the product's leading dimensions and its own two; false: no single batch stride.
+ */
 static bool operand_layout(const wi_extent *product, const wi_value *value, wi_layout *wide, wi_size *batch) {
     const int rank = product->rank, own = value->extent.rank;
     wi_extent full = *product;
@@ -379,7 +416,8 @@ static bool operand_layout(const wi_extent *product, const wi_value *value, wi_l
 }
 
 /* Stretched in some leading dimensions and not in others: the stretched tensor is written down. */
-static weft_status write_stretched(weft_plan *plan, const weft_tensor *product, weft_tensor *node, int *index) {
+static weft_status write_stretched(
+    weft_plan *plan, const weft_tensor *product, weft_tensor *node, int *index) {
     wi_shape shape = product->shape;
     shape.dims[shape.rank - 2] = node->shape.dims[node->shape.rank - 2];
     shape.dims[shape.rank - 1] = node->shape.dims[node->shape.rank - 1];
@@ -397,7 +435,8 @@ static weft_status write_stretched(weft_plan *plan, const weft_tensor *product, 
     return wi_plan_copy(plan, view, -1, NULL, index);
 }
 
-/* An operand of the product: in memory, with one batch stride (in strides[0] where there are leading dimensions). */
+/* An operand of the product: in memory, with one batch stride (in strides[0] where there are leading
+ * dimensions). */
 static weft_status product_operand(weft_plan *plan, int product, int input, int *index, wi_layout *wide) {
     weft_tensor *result = plan->values[product].node;
     const wi_extent extent = plan->values[product].extent;
@@ -447,7 +486,8 @@ static weft_status take_product(weft_plan *plan, int index) {
 /* ---- joins ---- */
 
 /* Where input i begins in the joined memory, in elements; false when it is not one piece of it. */
-static bool piece_of_join(const weft_plan *plan, const weft_tensor *join, int i, const wi_value *whole, wi_size *start) {
+static bool piece_of_join(
+    const weft_plan *plan, const weft_tensor *join, int i, const wi_value *whole, wi_size *start) {
     *start = wi_size_of(0);
     if (join->op == &wi_op_flat_gradients) {
         const weft_tensor *parameter = weft_graph_parameter(plan->graph, (size_t)i);
@@ -493,16 +533,19 @@ static weft_status join_piece(weft_plan *plan, int whole, int i, int storage) {
         layout.offset = start;
         int copy;
         WI_TRY(wi_plan_copy(plan, piece, storage, &layout, &copy));
-        if (plan->values[copy].step > plan->values[whole].step) plan->values[whole].step = plan->values[copy].step;
+        if (plan->values[copy].step > plan->values[whole].step)
+            plan->values[whole].step = plan->values[copy].step;
     }
-    if (plan->values[piece].step > plan->values[whole].step) plan->values[whole].step = plan->values[piece].step;
+    if (plan->values[piece].step > plan->values[whole].step)
+        plan->values[whole].step = plan->values[piece].step;
     return WEFT_OK;
 }
 
 static weft_status take_join(weft_plan *plan, int index) {
     const weft_tensor *node = plan->values[index].node;
     int storage;
-    WI_TRY(wi_plan_new_storage(plan, WI_STORAGE_ARENA, extent_bytes(&plan->values[index].extent, node->dtype), &storage));
+    WI_TRY(wi_plan_new_storage(
+        plan, WI_STORAGE_ARENA, extent_bytes(&plan->values[index].extent, node->dtype), &storage));
     plan->storages[storage].keep = node->op == &wi_op_flat_gradients; /* gaps between the pieces stay zero */
     plan->values[index].state = WI_VALUE_MEMORY;
     plan->values[index].storage = storage;
@@ -522,7 +565,8 @@ static weft_status take_assign(weft_plan *plan, int index) {
                 weft_tensor_name(plan->values[variable].node));
     }
     if (plan->values[value].state == WI_VALUE_MEMBER) WI_TRY(give_memory(plan, value));
-    if (!may_be_placed(plan, value) || plan->values[value].base != value) WI_TRY(wi_plan_copy(plan, value, -1, NULL, &value));
+    if (!may_be_placed(plan, value) || plan->values[value].base != value)
+        WI_TRY(wi_plan_copy(plan, value, -1, NULL, &value));
     WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->assignments, &plan->assignment_capacity,
         plan->assignment_count + 1, sizeof *plan->assignments));
     plan->assignments[plan->assignment_count++] = (wi_assignment){variable, value};

@@ -14,7 +14,8 @@ typedef struct binder {
 
 static void set_argument(binder *b, size_t bytes, const void *value) {
     if (b->status == WEFT_OK)
-        b->status = wi_cl_check(clSetKernelArg(b->launch->launch.kernel, b->next, bytes, value), "clSetKernelArg");
+        b->status =
+            wi_cl_check(clSetKernelArg(b->launch->launch.kernel, b->next, bytes, value), "clSetKernelArg");
     b->next++;
 }
 
@@ -30,15 +31,18 @@ static void set_long(binder *b, int64_t number) {
 
 static void note(binder *b, bool bound, wi_bound_argument argument) {
     argument.index = (int)b->next;
-    if (bound) b->launch->bound[b->launch->bound_count++] = argument;
-    else b->launch->changing[b->launch->changing_count++] = argument;
+    if (bound)
+        b->launch->bound[b->launch->bound_count++] = argument;
+    else
+        b->launch->changing[b->launch->changing_count++] = argument;
 }
 
 static void set_memory(binder *b, int value) {
     size_t offset;
     const wi_storage *storage = wi_plan_storage(b->plan, wi_plan_base_storage(b->plan, value), &offset);
     if (storage->kind == WI_STORAGE_INPUT)
-        note(b, true, (wi_bound_argument){.kind = WI_ARGUMENT_BUFFER, .which = (int)(storage - b->plan->storages)});
+        note(b, true,
+            (wi_bound_argument){.kind = WI_ARGUMENT_BUFFER, .which = (int)(storage - b->plan->storages)});
     set_argument(b, sizeof storage->memory, &storage->memory);
 }
 
@@ -47,10 +51,11 @@ static void set_offset(binder *b, int value, int64_t elements) {
     const wi_storage *storage = wi_plan_storage(b->plan, wi_plan_base_storage(b->plan, value), &offset);
     const size_t size = weft_dtype_size(b->plan->values[value].node->dtype);
     if (storage->kind == WI_STORAGE_INPUT)
-        note(b, true, (wi_bound_argument){.kind = WI_ARGUMENT_OFFSET,
-                          .which = (int)(storage - b->plan->storages),
-                          .elements = elements,
-                          .size = size});
+        note(b, true,
+            (wi_bound_argument){.kind = WI_ARGUMENT_OFFSET,
+                .which = (int)(storage - b->plan->storages),
+                .elements = elements,
+                .size = size});
     set_long(b, elements + (int64_t)(offset / size));
 }
 
@@ -106,8 +111,8 @@ static void set_gemm(binder *b, const wi_gemm_argument *argument) {
 /* ---- launches ---- */
 
 static weft_status new_launch(weft_plan *plan, const wi_step *step, const char *kernel, binder *b) {
-    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->launches, &plan->launch_capacity, plan->launch_count + 1,
-        sizeof *plan->launches));
+    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->launches, &plan->launch_capacity,
+        plan->launch_count + 1, sizeof *plan->launches));
     wi_plan_launch *launch = &plan->launches[plan->launch_count++];
     *launch = (wi_plan_launch){.step = step};
     *b = (binder){.plan = plan, .step = step, .launch = launch};
@@ -120,8 +125,8 @@ static weft_status new_launch(weft_plan *plan, const wi_step *step, const char *
     return wi_program_kernel(&launch->launch.kernel, plan->context, plan->program, kernel);
 }
 
-static weft_status launch_loop(weft_plan *plan, const wi_step *step, const wi_kernel_text *kernel, size_t items,
-    size_t parts) {
+static weft_status launch_loop(
+    weft_plan *plan, const wi_step *step, const wi_kernel_text *kernel, size_t items, size_t parts) {
     binder b;
     WI_TRY(new_launch(plan, step, kernel->name, &b));
     for (int i = 0; i < kernel->argument_count; i++) set_described(&b, &kernel->arguments[i]);
@@ -158,7 +163,8 @@ static weft_status launch_product(weft_plan *plan, const wi_step *step) {
         binder b;
         return new_launch(plan, step, NULL, &b);
     }
-    for (int i = 0; i < step->gemm_launches.count; i++) WI_TRY(launch_gemm(plan, step, &step->gemm_launches.launches[i]));
+    for (int i = 0; i < step->gemm_launches.count; i++)
+        WI_TRY(launch_gemm(plan, step, &step->gemm_launches.launches[i]));
     return WEFT_OK;
 }
 

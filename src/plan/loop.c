@@ -1,8 +1,9 @@
 /* A step's index space and its operands.
  *
- * Operands are stretched to the space (stride 0 where they are broadcast); axes of size 1 are dropped, and neighbours
- * that every operand walks through as one are merged, so that most maps end as a single dimension. A leaf that
- * depends on the index (a coordinate, random numbers) is an operand too: its "address" is its value. */
+ * Operands are stretched to the space (stride 0 where they are broadcast); axes of size 1 are dropped, and
+ * neighbours that every operand walks through as one are merged, so that most maps end as a single dimension.
+ * A leaf that depends on the index (a coordinate, random numbers) is an operand too: its "address" is its
+ * value. */
 #include "plan/steps.h"
 
 /* ---- operands ---- */
@@ -10,7 +11,8 @@
 static weft_status add_operand(wi_step *step, wi_operand operand) {
     for (int i = 0; i < step->operand_count; i++) {
         const wi_operand *known = &step->operands[i];
-        if (known->value == operand.value && known->leaf == operand.leaf && known->is_output == operand.is_output)
+        if (known->value == operand.value && known->leaf == operand.leaf &&
+            known->is_output == operand.is_output)
             return WEFT_OK;
     }
     if (step->operand_count == WI_MAX_OPERANDS)
@@ -19,13 +21,22 @@ static weft_status add_operand(wi_step *step, wi_operand operand) {
     return WEFT_OK;
 }
 
-static weft_status stretch(const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *wide) {
+static weft_status stretch(
+    const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *wide) {
     if (step->kind == WI_STEP_LOOP) {
         *wide = wi_broadcast_layout(extent, layout, &step->extent);
         return WEFT_OK;
     }
-    if (!wi_product_layout(step, extent, layout, wide)) WI_FAIL(WEFT_ERROR_INTERNAL, "an epilogue operand does not fit");
+    if (!wi_product_layout(step, extent, layout, wide))
+        WI_FAIL(WEFT_ERROR_INTERNAL, "an epilogue operand does not fit");
     return WEFT_OK;
+}
+
+static weft_status add_memory(weft_plan *plan, wi_step *step, int index, bool is_output) {
+    const wi_value *value = &plan->values[index];
+    wi_operand operand = {.value = index, .is_output = is_output, .dtype = value->node->dtype};
+    WI_TRY(stretch(step, &value->extent, &value->layout, &operand.layout));
+    return add_operand(step, operand);
 }
 
 /* Leaves behind leaves, down to those with an address of their own. */
@@ -33,7 +44,10 @@ static weft_status add_leaf(weft_plan *plan, wi_step *step, const weft_tensor *l
     if (leaf->op == &wi_op_constant || leaf->op == &wi_op_scalar) return WEFT_OK;
     for (int i = 0; i < leaf->input_count; i++) {
         const wi_value *input = wi_plan_value(plan, leaf->inputs[i]);
-        WI_TRY(add_leaf(plan, step, input->leaf));
+        if (input->state == WI_VALUE_LEAF)
+            WI_TRY(add_leaf(plan, step, input->leaf));
+        else
+            WI_TRY(add_memory(plan, step, (int)(input - plan->values), false));
     }
     if (leaf->input_count > 0) return WEFT_OK;
     const wi_extent extent = wi_extent_of(&leaf->shape, plan->batch);
@@ -44,13 +58,6 @@ static weft_status add_leaf(weft_plan *plan, wi_step *step, const weft_tensor *l
     }
     wi_operand operand = {.value = -1, .leaf = leaf, .dtype = leaf->dtype};
     WI_TRY(stretch(step, &extent, &layout, &operand.layout));
-    return add_operand(step, operand);
-}
-
-static weft_status add_memory(weft_plan *plan, wi_step *step, int index, bool is_output) {
-    const wi_value *value = &plan->values[index];
-    wi_operand operand = {.value = index, .is_output = is_output, .dtype = value->node->dtype};
-    WI_TRY(stretch(step, &value->extent, &value->layout, &operand.layout));
     return add_operand(step, operand);
 }
 
@@ -79,7 +86,8 @@ static bool merges(const wi_step *step, int outer, int inner) {
     if (step->space.reduced[outer] != step->space.reduced[inner]) return false;
     for (int i = 0; i < step->operand_count; i++) {
         const wi_size *strides = step->operands[i].layout.strides;
-        if (!wi_size_equal(strides[outer], wi_size_mul(strides[inner], step->space.dims[inner]))) return false;
+        if (!wi_size_equal(strides[outer], wi_size_mul(strides[inner], step->space.dims[inner])))
+            return false;
     }
     return true;
 }
@@ -139,7 +147,9 @@ static weft_status make_space(wi_step *step) {
 
 /* ---- passes over the space ---- */
 
-static int max_int(int a, int b) { return a > b ? a : b; }
+static int max_int(int a, int b) {
+    return a > b ? a : b;
+}
 
 static int member_pass(weft_plan *plan, const wi_value *member) {
     int pass = 0;
@@ -156,12 +166,15 @@ static bool is_argmax(const wi_value *member) {
     return member->copy_of < 0 && !member->is_leaf_member && member->node->op == &wi_op_argmax;
 }
 
-/* Many elements a row and few rows: the reduction is worth cutting into parts that are added up afterwards. */
+/* Many elements a row and few rows: the reduction is worth cutting into parts that are added up afterwards.
+ */
 static bool worth_splitting(const wi_step *step) {
     int64_t rows = 1, row = 1;
     for (int i = 0; i < step->space.rank; i++) {
-        if (step->space.reduced[i]) row *= step->space.dims[i].general;
-        else rows *= step->space.dims[i].general;
+        if (step->space.reduced[i])
+            row *= step->space.dims[i].general;
+        else
+            rows *= step->space.dims[i].general;
     }
     return row >= 8192 && rows <= 65536;
 }
@@ -172,8 +185,10 @@ static void count_passes(weft_plan *plan, wi_step *step) {
     for (int i = 0; i < step->member_count; i++) {
         wi_value *member = &plan->values[step->members[i]];
         member->pass = member_pass(plan, member);
-        const bool reduces = member->node->op->kind == WI_REDUCE && member->copy_of < 0 && !member->is_leaf_member;
-        if (reduces || (!member->in_row && member->storage >= 0)) step->passes = max_int(step->passes, member->pass + 1);
+        const bool reduces =
+            member->node->op->kind == WI_REDUCE && member->copy_of < 0 && !member->is_leaf_member;
+        if (reduces || (!member->in_row && member->storage >= 0))
+            step->passes = max_int(step->passes, member->pass + 1);
         argmax = argmax || is_argmax(member);
     }
     step->splits = step->reduced && step->passes == 1 && !argmax && worth_splitting(step);
@@ -182,7 +197,8 @@ static void count_passes(weft_plan *plan, wi_step *step) {
 static weft_status prepare_step(weft_plan *plan, wi_step *step) {
     for (int i = 0; i < step->member_count; i++) WI_TRY(add_member_operands(plan, step, step->members[i]));
     for (int i = 0; i < step->member_count; i++) {
-        if (plan->values[step->members[i]].storage >= 0) WI_TRY(add_memory(plan, step, step->members[i], true));
+        if (plan->values[step->members[i]].storage >= 0)
+            WI_TRY(add_memory(plan, step, step->members[i], true));
     }
     WI_TRY(make_space(step));
     count_passes(plan, step);
@@ -198,30 +214,34 @@ static bool same_layout(const wi_step *step, const wi_layout *a, const wi_layout
     return true;
 }
 
-/* May the step that computes the new value write it over the old one? Each element must be read, if at all, by the
- * work-item that writes it, just before. */
-static bool writes_over(const weft_plan *plan, const wi_step *step, const wi_assignment *assignment, int storage) {
+/* May the step that computes the new value write it over the old one? Each element must be read, if at all,
+ * by the work-item that writes it, just before. */
+static bool writes_over(
+    const weft_plan *plan, const wi_step *step, const wi_assignment *assignment, int storage) {
     const wi_operand *output = NULL;
     for (int i = 0; i < step->operand_count; i++) {
-        if (step->operands[i].is_output && step->operands[i].value == assignment->value) output = &step->operands[i];
+        if (step->operands[i].is_output && step->operands[i].value == assignment->value)
+            output = &step->operands[i];
     }
     if (!output || (step->reduced && step->passes > 1)) return false;
-    if (step->kind == WI_STEP_PRODUCT && (wi_plan_base_storage(plan, step->a) == storage ||
-                                             wi_plan_base_storage(plan, step->b) == storage))
+    if (step->kind == WI_STEP_PRODUCT &&
+        (wi_plan_base_storage(plan, step->a) == storage || wi_plan_base_storage(plan, step->b) == storage))
         return false;
     const wi_size start = plan->values[assignment->variable].layout.offset;
     for (int i = 0; i < step->operand_count; i++) {
         const wi_operand *operand = &step->operands[i];
-        if (operand->value < 0 || operand->is_output || wi_plan_base_storage(plan, operand->value) != storage) continue;
-        if (!wi_size_equal(operand->layout.offset, start) || !same_layout(step, &operand->layout, &output->layout))
+        if (operand->value < 0 || operand->is_output || wi_plan_base_storage(plan, operand->value) != storage)
+            continue;
+        if (!wi_size_equal(operand->layout.offset, start) ||
+            !same_layout(step, &operand->layout, &output->layout))
             return false;
     }
     return true;
 }
 
 static bool reads_storage(const weft_plan *plan, const wi_step *step, int storage) {
-    if (step->kind == WI_STEP_PRODUCT && (wi_plan_base_storage(plan, step->a) == storage ||
-                                             wi_plan_base_storage(plan, step->b) == storage))
+    if (step->kind == WI_STEP_PRODUCT &&
+        (wi_plan_base_storage(plan, step->a) == storage || wi_plan_base_storage(plan, step->b) == storage))
         return true;
     for (int i = 0; i < step->operand_count; i++) {
         const int value = step->operands[i].value;
@@ -230,8 +250,8 @@ static bool reads_storage(const weft_plan *plan, const wi_step *step, int storag
     return false;
 }
 
-/* The new value is computed in the variable's memory where no one needs the old one afterwards; else it is copied there
- * after the last step. */
+/* The new value is computed in the variable's memory where no one needs the old one afterwards; else it is
+ * copied there after the last step. */
 static weft_status settle_assignment(weft_plan *plan, const wi_assignment *assignment, size_t step_count) {
     const wi_value *variable = &plan->values[assignment->variable], *value = &plan->values[assignment->value];
     bool in_place = writes_over(plan, plan->steps[value->step], assignment, variable->storage);

@@ -1,5 +1,5 @@
-/* Where everything lies: which steps each storage is in use for, which may be written over by the step that reads it
- * last, and offsets in as few buffers as the device allows. Exact before anything is allocated. */
+/* Where everything lies: which steps each storage is in use for, which may be written over by the step that
+ * reads it last, and offsets in as few buffers as the device allows. Exact before anything is allocated. */
 #include "plan/steps.h"
 #include <stdlib.h>
 
@@ -28,7 +28,9 @@ static void touch(weft_plan *plan, int storage, int step) {
     if (step > root->last) root->last = step;
 }
 
-static void touch_value(weft_plan *plan, int value, int step) { touch(plan, wi_plan_base_storage(plan, value), step); }
+static void touch_value(weft_plan *plan, int value, int step) {
+    touch(plan, wi_plan_base_storage(plan, value), step);
+}
 
 static void find_lives(weft_plan *plan) {
     for (size_t i = 0; i < plan->step_count; i++) {
@@ -81,10 +83,11 @@ static void reuse_input(weft_plan *plan, const wi_step *step, int index, const w
     if (plan->storages[to].first != index) return;
     for (int i = 0; i < step->operand_count; i++) {
         const wi_operand *input = &step->operands[i];
-        if (input->value < 0 || input->is_output || !fills(plan, input) || !walks_alike(step, input, output)) continue;
+        if (input->value < 0 || input->is_output || !fills(plan, input) || !walks_alike(step, input, output))
+            continue;
         const int from = wi_plan_base_storage(plan, input->value);
-        if (from == to || plan->storages[from].last != index || plan->storages[from].bytes != plan->storages[to].bytes ||
-            !read_once(plan, step, from))
+        if (from == to || plan->storages[from].last != index ||
+            plan->storages[from].bytes != plan->storages[to].bytes || !read_once(plan, step, from))
             continue;
         plan->storages[to].alias = from;
         plan->storages[from].last = plan->storages[to].last;
@@ -95,7 +98,9 @@ static void reuse_input(weft_plan *plan, const wi_step *step, int index, const w
 static void reuse_inputs(weft_plan *plan) {
     for (size_t i = 0; i < plan->step_count; i++) {
         const wi_step *step = plan->steps[i];
-        if (step->passes > 1 || step->reduced || (step->kind == WI_STEP_PRODUCT && !step->implementation->file)) continue;
+        if (step->passes > 1 || step->reduced ||
+            (step->kind == WI_STEP_PRODUCT && !step->implementation->file))
+            continue;
         for (int o = 0; o < step->operand_count; o++) {
             if (step->operands[o].is_output) reuse_input(plan, step, (int)i, &step->operands[o]);
         }
@@ -108,11 +113,13 @@ static bool lives_overlap(const wi_storage *a, const wi_storage *b) {
     return a->keep || b->keep || (a->first <= b->last && b->first <= a->last);
 }
 
-static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+static size_t aligned(size_t bytes) {
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
 
 /* The lowest offset in a chunk at which the storage meets nothing that is alive with it. */
-static size_t lowest_offset(const weft_plan *plan, wi_storage *const *placed, size_t count, const wi_storage *storage,
-    size_t chunk) {
+static size_t lowest_offset(
+    const weft_plan *plan, wi_storage *const *placed, size_t count, const wi_storage *storage, size_t chunk) {
     size_t offset = 0;
     (void)plan;
     for (bool moved = true; moved;) {
@@ -138,15 +145,16 @@ static int larger_first(const void *a, const void *b) {
 static weft_status place_storage(weft_plan *plan, wi_storage **placed, size_t count, wi_storage *storage) {
     const size_t limit = (size_t)plan->context->caps.largest_allocation;
     if (storage->bytes > limit)
-        WI_FAIL(WEFT_ERROR_DEVICE_MEMORY, "a tensor of %zu bytes exceeds the device's largest allocation of %zu",
-            storage->bytes, limit);
+        WI_FAIL(WEFT_ERROR_DEVICE_MEMORY,
+            "a tensor of %zu bytes exceeds the device's largest allocation of %zu", storage->bytes, limit);
     for (size_t chunk = 0;; chunk++) {
         const size_t offset = lowest_offset(plan, placed, count, storage, chunk);
         if (offset + storage->bytes > limit) continue;
         storage->block = chunk;
         storage->offset = offset;
         if (chunk >= plan->chunk_count) plan->chunk_count = chunk + 1;
-        if (offset + storage->bytes > plan->chunk_bytes[chunk]) plan->chunk_bytes[chunk] = offset + storage->bytes;
+        if (offset + storage->bytes > plan->chunk_bytes[chunk])
+            plan->chunk_bytes[chunk] = offset + storage->bytes;
         return WEFT_OK;
     }
 }

@@ -1,5 +1,5 @@
-/* The nodes behind the outputs in an order in which inputs come before their users, composites replaced by what they
- * are lowered to. The order depends on the graph alone, so that every plan of it looks alike. */
+/* The nodes behind the outputs in an order in which inputs come before their users, composites replaced by
+ * what they are lowered to. The order depends on the graph alone, so that every plan of it looks alike. */
 #include "plan/steps.h"
 
 weft_tensor *wi_plan_resolve(const weft_plan *plan, weft_tensor *node) {
@@ -14,16 +14,16 @@ weft_tensor *wi_plan_resolve(const weft_plan *plan, weft_tensor *node) {
 /* Lowering makes nodes, so the table by id grows on the way. 0: not met; -1: its inputs are being visited. */
 static weft_status mark(weft_plan *plan, const weft_tensor *node, int **slot) {
     const size_t before = plan->value_of_capacity;
-    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->value_of, &plan->value_of_capacity, (size_t)node->id + 1,
-        sizeof *plan->value_of));
+    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->value_of, &plan->value_of_capacity,
+        (size_t)node->id + 1, sizeof *plan->value_of));
     for (size_t i = before; i < plan->value_of_capacity; i++) plan->value_of[i] = 0;
     *slot = &plan->value_of[node->id];
     return WEFT_OK;
 }
 
 static weft_status append(weft_plan *plan, weft_tensor *node) {
-    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->order, &plan->order_capacity, plan->order_count + 1,
-        sizeof *plan->order));
+    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->order, &plan->order_capacity,
+        plan->order_count + 1, sizeof *plan->order));
     plan->order[plan->order_count++] = node;
     return WEFT_OK;
 }
@@ -46,7 +46,8 @@ static weft_status visit_from(weft_plan *plan, weft_tensor *root, visit **stack,
             entering = NULL;
             if (*slot == 0) {
                 *slot = -1;
-                WI_TRY(wi_grow(plan->context->allocator, (void **)stack, capacity, depth + 1, sizeof **stack));
+                WI_TRY(
+                    wi_grow(plan->context->allocator, (void **)stack, capacity, depth + 1, sizeof **stack));
                 (*stack)[depth++] = (visit){.node = node};
             }
         }

@@ -15,7 +15,8 @@ static void plan_destroy(weft_plan *plan) {
         if (storage->memory && storage->memory != storage->buffer.memory) clReleaseMemObject(storage->memory);
         wi_buffer_release(&storage->buffer, context);
     }
-    for (size_t i = 0; plan->chunks && i < plan->chunk_count; i++) wi_buffer_release(&plan->chunks[i], context);
+    for (size_t i = 0; plan->chunks && i < plan->chunk_count; i++)
+        wi_buffer_release(&plan->chunks[i], context);
     wi_text_clear(&plan->source);
     wi_release(allocator, plan->order);
     wi_release(allocator, plan->value_of);
@@ -34,7 +35,8 @@ static void plan_destroy(weft_plan *plan) {
 
 static weft_status check_limit(const weft_plan *plan, size_t limit) {
     if (limit && plan->info.total_bytes > limit)
-        WI_FAIL(WEFT_ERROR_MEMORY_LIMIT, "plan: needs %zu bytes (%zu intermediates, %zu inputs), memory_limit is %zu",
+        WI_FAIL(WEFT_ERROR_MEMORY_LIMIT,
+            "plan: needs %zu bytes (%zu intermediates, %zu inputs), memory_limit is %zu",
             plan->info.total_bytes, plan->info.arena_bytes, plan->info.io_bytes, limit);
     return WEFT_OK;
 }
@@ -75,7 +77,8 @@ static weft_status check_outputs(weft_tensor *const *outputs, size_t count) {
         if (!outputs[i]) continue;
         WI_TRY(weft_graph_status(outputs[i]->graph));
         if (graph && outputs[i]->graph != graph)
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: output %zu is of another graph than the others", i);
+            WI_FAIL(
+                WEFT_ERROR_ARGUMENT, "weft_plan_create: output %zu is of another graph than the others", i);
         graph = outputs[i]->graph;
     }
     for (size_t i = 0; i < count; i++) {
@@ -84,17 +87,18 @@ static weft_status check_outputs(weft_tensor *const *outputs, size_t count) {
     return WEFT_OK;
 }
 
-weft_status wi_plan_create_unowned(weft_plan **out, weft_tensor *const *outputs, size_t count,
-    const weft_plan_options *options) {
+weft_status wi_plan_create_unowned(
+    weft_plan **out, weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
     if (!out) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: plan is NULL");
     *out = NULL;
     WI_TRY(check_outputs(outputs, count));
     if (options && options->struct_size < sizeof *options)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: options.struct_size is %zu, not %zu", options->struct_size,
-            sizeof *options);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: options.struct_size is %zu, not %zu",
+            options->struct_size, sizeof *options);
     const int64_t batch = options && options->batch ? options->batch : 1;
     if (batch < 1 || batch > INT32_MAX)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: a batch of %lld is not in 1..2^31-1", (long long)batch);
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "weft_plan_create: a batch of %lld is not in 1..2^31-1", (long long)batch);
     weft_graph *graph = outputs[0]->graph;
     weft_context *context = graph->context;
     weft_plan *plan = wi_allocate(context->allocator, sizeof *plan);
@@ -113,13 +117,15 @@ weft_status wi_plan_create_unowned(weft_plan **out, weft_tensor *const *outputs,
         memcpy(plan->outputs, outputs, count * sizeof *outputs);
         status = build(plan, options ? options->memory_limit : 0);
     }
-    if (status != WEFT_OK) plan_destroy(plan);
-    else *out = plan;
+    if (status != WEFT_OK)
+        plan_destroy(plan);
+    else
+        *out = plan;
     return status;
 }
 
-weft_status weft_plan_create(weft_plan **plan, weft_tensor *const *outputs, size_t count,
-    const weft_plan_options *options) {
+weft_status weft_plan_create(
+    weft_plan **plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
     WI_TRY(wi_plan_create_unowned(plan, outputs, count, options));
     (*plan)->owns_graph = true;
     weft_graph_retain((*plan)->graph);
@@ -138,21 +144,23 @@ void weft_plan_release(weft_plan *plan) {
 /* ---- host and device ---- */
 
 /* The value behind an input or output of the plan, checked against what the caller brings. */
-static weft_status find_value(weft_plan *plan, const char *call, weft_tensor *tensor, bool output, const void *data,
-    size_t bytes, wi_value **value) {
+static weft_status find_value(weft_plan *plan, const char *call, weft_tensor *tensor, bool output,
+    const void *data, size_t bytes, wi_value **value) {
     if (!plan || !tensor || !data) WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: plan, tensor or data is NULL", call);
     *value = NULL;
     for (size_t i = 0; output && i < plan->output_count; i++) {
-        if (plan->outputs[i] == tensor && plan->output_values[i] >= 0) *value = &plan->values[plan->output_values[i]];
+        if (plan->outputs[i] == tensor && plan->output_values[i] >= 0)
+            *value = &plan->values[plan->output_values[i]];
     }
-    if (!output && tensor->graph == plan->graph && tensor->op == &wi_op_input) *value = wi_plan_value(plan, tensor);
+    if (!output && tensor->graph == plan->graph && tensor->op == &wi_op_input)
+        *value = wi_plan_value(plan, tensor);
     if (!*value)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s '%s' is not among the plan's %s", call, tensor->op->name,
             weft_tensor_name(tensor), output ? "outputs" : "inputs");
     const size_t own = (size_t)wi_extent_count(&(*value)->extent).actual * weft_dtype_size(tensor->dtype);
     if (bytes != own)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s '%s' has %zu bytes at batch %lld, %zu were given", call, tensor->op->name,
-            weft_tensor_name(tensor), own, (long long)plan->batch, bytes);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s '%s' has %zu bytes at batch %lld, %zu were given", call,
+            tensor->op->name, weft_tensor_name(tensor), own, (long long)plan->batch, bytes);
     return WEFT_OK;
 }
 
@@ -162,12 +170,14 @@ static cl_mem memory_of(weft_plan *plan, const wi_value *value, size_t *offset) 
     return storage->memory;
 }
 
-static weft_status write_input(weft_plan *plan, weft_tensor *input, const void *data, size_t bytes, cl_bool wait) {
+static weft_status write_input(
+    weft_plan *plan, weft_tensor *input, const void *data, size_t bytes, cl_bool wait) {
     wi_value *value;
     WI_TRY(find_value(plan, "weft_plan_write", input, false, data, bytes, &value));
     size_t offset;
     const cl_mem memory = memory_of(plan, value, &offset);
-    return wi_cl_check(clEnqueueWriteBuffer(plan->context->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
+    return wi_cl_check(
+        clEnqueueWriteBuffer(plan->context->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
         "clEnqueueWriteBuffer");
 }
 
@@ -184,7 +194,8 @@ static weft_status read_output(weft_plan *plan, weft_tensor *output, void *data,
     WI_TRY(find_value(plan, "weft_plan_read", output, true, data, bytes, &value));
     size_t offset;
     const cl_mem memory = memory_of(plan, value, &offset);
-    return wi_cl_check(clEnqueueReadBuffer(plan->context->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
+    return wi_cl_check(
+        clEnqueueReadBuffer(plan->context->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
         "clEnqueueReadBuffer");
 }
 
@@ -213,8 +224,10 @@ static weft_status check_memory(const wi_storage *storage, cl_mem memory, size_t
     size_t size = 0;
     WI_TRY(wi_cl_check(clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof size, &size, NULL), "weft_plan_bind"));
     if (offset % element != 0 || offset > size || size - offset < storage->bytes)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_bind: %zu bytes at offset %zu do not fit into a buffer of %zu, or the "
-                                     "offset is no multiple of %zu", storage->bytes, offset, size, element);
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_plan_bind: %zu bytes at offset %zu do not fit into a buffer of %zu, or the "
+            "offset is no multiple of %zu",
+            storage->bytes, offset, size, element);
     return WEFT_OK;
 }
 
@@ -239,10 +252,11 @@ static weft_status rebind(weft_plan *plan, int storage, size_t offset) {
 
 weft_status weft_plan_bind(weft_plan *plan, weft_tensor *input, struct _cl_mem *memory, size_t offset) {
     if (!plan || !input) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_bind: plan or input is NULL");
-    const wi_value *value = input->graph == plan->graph && input->op == &wi_op_input ? wi_plan_value(plan, input) : NULL;
+    const wi_value *value =
+        input->graph == plan->graph && input->op == &wi_op_input ? wi_plan_value(plan, input) : NULL;
     if (!value)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_bind: %s '%s' is not among the plan's inputs", input->op->name,
-            weft_tensor_name(input));
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_bind: %s '%s' is not among the plan's inputs",
+            input->op->name, weft_tensor_name(input));
     wi_storage *storage = &plan->storages[value->storage];
     if (memory) WI_TRY(check_memory(storage, memory, offset, weft_dtype_size(input->dtype)));
     if (memory) WI_CL(clRetainMemObject(memory), "clRetainMemObject");

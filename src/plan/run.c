@@ -14,9 +14,11 @@ static float scalar_value(const weft_graph *graph, int index) {
 static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *launch) {
     for (int i = 0; i < launch->changing_count; i++) {
         const wi_bound_argument *argument = &launch->changing[i];
-        const float number = argument->kind == WI_ARGUMENT_SCALAR ? scalar_value(plan->graph, argument->which) : 0;
+        const float number =
+            argument->kind == WI_ARGUMENT_SCALAR ? scalar_value(plan->graph, argument->which) : 0;
         const cl_uint draws = (cl_uint)plan->graph->draws;
-        const void *value = argument->kind == WI_ARGUMENT_SCALAR ? (const void *)&number : (const void *)&draws;
+        const void *value =
+            argument->kind == WI_ARGUMENT_SCALAR ? (const void *)&number : (const void *)&draws;
         WI_CL(clSetKernelArg(launch->launch.kernel, (cl_uint)argument->index, 4, value), "clSetKernelArg");
     }
     return WEFT_OK;
@@ -32,8 +34,8 @@ static weft_status run_library(weft_plan *plan, const wi_step *step) {
         memory[i] = storage->memory;
         offset[i] = offset[i] / sizeof(float) + (size_t)plan->values[values[i]].layout.offset.actual;
     }
-    return step->implementation->run(plan->context, &step->gemm, memory[0], offset[0], memory[1], offset[1], memory[2],
-        offset[2]);
+    return step->implementation->run(
+        plan->context, &step->gemm, memory[0], offset[0], memory[1], offset[1], memory[2], offset[2]);
 }
 
 static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch) {
@@ -42,8 +44,9 @@ static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch) {
     return wi_launch_run(&launch->launch, plan->context);
 }
 
-/* Some drivers compile at the first launch, so binaries are complete once the first run is over; fetching them may take
- * a second, so it waits for the second run. A plan that runs once leaves it to the context's end. */
+/* Some drivers compile at the first launch, so binaries are complete once the first run is over; fetching
+ * them may take a second, so it waits for the second run. A plan that runs once leaves it to the context's
+ * end. */
 static weft_status save_binaries(weft_plan *plan) {
     WI_TRY(wi_queue_finish(plan->context));
     wi_programs_save(plan->context);

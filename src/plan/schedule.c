@@ -1,20 +1,26 @@
-/* How each step's work is cut into work-items, and what scratch memory that takes. Only here do actual sizes decide,
- * and only between kernels that the program has anyway. */
+/* How each step's work is cut into work-items, and what scratch memory that takes. Only here do actual sizes
+ * decide, and only between kernels that the program has anyway. */
 #include "plan/steps.h"
 #include <math.h>
 
 enum {
-    CPU_ITEM_ELEMENTS = 4096,  /* a work-item is worth its launch from about here */
-    CPU_ITEMS_A_UNIT = 4,      /* more than one, to even out */
-    GPU_PART_ELEMENTS = 4096,  /* of a row that a group reduces at a time */
-    GPU_ROUNDS_A_PART = 256,   /* reduced elements a work-item walks through */
+    CPU_ITEM_ELEMENTS = 4096, /* a work-item is worth its launch from about here */
+    CPU_ITEMS_A_UNIT = 4,     /* more than one, to even out */
+    GPU_PART_ELEMENTS = 4096, /* of a row that a group reduces at a time */
+    GPU_ROUNDS_A_PART = 256,  /* reduced elements a work-item walks through */
     GPU_CELLS_WANTED = 32768,
     MOST_PARTS = 512
 };
 
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t max64(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+static int64_t min64(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+static int64_t divide_up(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
 
 typedef struct sizes {
     int64_t kept, reduced, last;
@@ -25,8 +31,10 @@ static sizes sizes_of(const wi_step *step) {
     const wi_space *space = &step->space;
     sizes s = {1, 1, space->dims[space->rank - 1].actual, space->reduced[space->rank - 1]};
     for (int d = 0; d < space->rank; d++) {
-        if (space->reduced[d]) s.reduced *= space->dims[d].actual;
-        else s.kept *= space->dims[d].actual;
+        if (space->reduced[d])
+            s.reduced *= space->dims[d].actual;
+        else
+            s.kept *= space->dims[d].actual;
     }
     return s;
 }
@@ -48,8 +56,10 @@ static void schedule_cpu_rows(wi_step *step, const sizes *s, int64_t wanted) {
 static void schedule_cpu_columns(wi_step *step, const sizes *s, int64_t wanted) {
     const int64_t rows = s->kept / s->last;
     int64_t an_item = 1, spans = 1;
-    if (rows >= wanted) an_item = divide_up(rows, wanted);
-    else spans = min64(divide_up(wanted, rows), divide_up(s->last, 16));
+    if (rows >= wanted)
+        an_item = divide_up(rows, wanted);
+    else
+        spans = min64(divide_up(wanted, rows), divide_up(s->last, 16));
     const int64_t span = divide_up(divide_up(s->last, spans), 16) * 16;
     spans = divide_up(s->last, span);
     step->work[1] = (int)an_item;
@@ -64,8 +74,10 @@ static void schedule_cpu(const weft_plan *plan, wi_step *step, const sizes *s) {
     int64_t parts = 1;
     if (step->splits && pieces < wanted) parts = min64(wanted / pieces, s->reduced / 16);
     if (parts > 1) wanted = pieces;
-    if (s->rows) schedule_cpu_rows(step, s, wanted);
-    else schedule_cpu_columns(step, s, wanted);
+    if (s->rows)
+        schedule_cpu_rows(step, s, wanted);
+    else
+        schedule_cpu_columns(step, s, wanted);
     step->work[4] = (int)max64(1, parts);
     step->finish_items = step->items;
     step->items *= (size_t)step->work[4];
@@ -75,8 +87,10 @@ static void schedule_cpu(const weft_plan *plan, wi_step *step, const sizes *s) {
 
 static void schedule_gpu(wi_step *step, const sizes *s) {
     int64_t parts = 1;
-    if (step->splits && s->rows) parts = divide_up(s->reduced, GPU_PART_ELEMENTS);
-    else if (step->splits && s->kept < GPU_CELLS_WANTED) parts = divide_up(s->reduced, GPU_ROUNDS_A_PART);
+    if (step->splits && s->rows)
+        parts = divide_up(s->reduced, GPU_PART_ELEMENTS);
+    else if (step->splits && s->kept < GPU_CELLS_WANTED)
+        parts = divide_up(s->reduced, GPU_ROUNDS_A_PART);
     const int64_t rows = s->rows ? s->kept * 64 : s->kept;
     parts = min64(parts, max64(1, min64(MOST_PARTS, GPU_CELLS_WANTED * 8 / max64(rows, 1))));
     step->work[4] = (int)max64(1, parts);
@@ -98,12 +112,16 @@ static int count_reductions(const weft_plan *plan, const wi_step *step) {
 static weft_status schedule_loop(weft_plan *plan, wi_step *step) {
     const sizes s = sizes_of(step);
     if (s.kept > INT32_MAX / 2)
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a step over %lld results is more than a kernel counts", (long long)s.kept);
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a step over %lld results is more than a kernel counts",
+            (long long)s.kept);
     step->work[0] = (int)s.kept;
-    if (plan->context->caps.device_class == WEFT_CLASS_CPU) schedule_cpu(plan, step, &s);
-    else schedule_gpu(step, &s);
+    if (plan->context->caps.device_class == WEFT_CLASS_CPU)
+        schedule_cpu(plan, step, &s);
+    else
+        schedule_gpu(step, &s);
     if (step->work[4] > 1)
-        step->scratch_bytes = (size_t)count_reductions(plan, step) * (size_t)s.kept * (size_t)step->work[4] * sizeof(float);
+        step->scratch_bytes =
+            (size_t)count_reductions(plan, step) * (size_t)s.kept * (size_t)step->work[4] * sizeof(float);
     step->flops += (double)step->member_count * (double)s.kept * (double)s.reduced;
     return WEFT_OK;
 }
@@ -126,15 +144,18 @@ static double bytes_of(const weft_plan *plan, const wi_step *step) {
         bytes += (double)wi_extent_count(&value->extent).actual * (double)weft_dtype_size(value->node->dtype);
     }
     if (step->kind == WI_STEP_PRODUCT)
-        bytes += ((double)step->gemm.m + (double)step->gemm.n) * (double)step->gemm.k * (double)step->gemm.batch * 4;
+        bytes += ((double)step->gemm.m + (double)step->gemm.n) * (double)step->gemm.k *
+                 (double)step->gemm.batch * 4;
     return bytes;
 }
 
 weft_status wi_plan_schedule(weft_plan *plan) {
     for (size_t i = 0; i < plan->step_count; i++) {
         wi_step *step = plan->steps[i];
-        if (step->kind == WI_STEP_PRODUCT) WI_TRY(schedule_product(plan, step));
-        else WI_TRY(schedule_loop(plan, step));
+        if (step->kind == WI_STEP_PRODUCT)
+            WI_TRY(schedule_product(plan, step));
+        else
+            WI_TRY(schedule_loop(plan, step));
         step->bytes_moved = bytes_of(plan, step);
         if (step->scratch_bytes == 0) continue;
         WI_TRY(wi_plan_new_storage(plan, WI_STORAGE_ARENA, step->scratch_bytes, &step->scratch));

@@ -36,8 +36,8 @@ typedef struct wi_storage {
     size_t alias_offset; /* bytes */
     size_t offset;       /* bytes in `memory` */
     cl_mem memory;
-    size_t block;        /* BLOCK: its index in the graph; ARENA: its chunk */
-    wi_buffer buffer;    /* INPUT: its own */
+    size_t block;     /* BLOCK: its index in the graph; ARENA: its chunk */
+    wi_buffer buffer; /* INPUT: its own */
 } wi_storage;
 
 /* ---- values ---- */
@@ -57,9 +57,9 @@ typedef struct wi_value {
     int step;                /* that computes it; -1: there before the first */
     bool in_row;             /* MEMBER: one element a row of the reduction, not one a point of the space */
     bool after_reduction;    /* MEMBER: computed from a result of its own step's reductions */
-    int pass;                /* MEMBER: the pass over the space that computes it (in_row: after which it is there) */
-    bool is_leaf_member;     /* MEMBER: stores `leaf` */
-    int storage;             /* -1: none */
+    int pass; /* MEMBER: the pass over the space that computes it (in_row: after which it is there) */
+    bool is_leaf_member; /* MEMBER: stores `leaf` */
+    int storage;         /* -1: none */
     wi_extent extent;
     wi_layout layout;
 } wi_value;
@@ -68,8 +68,8 @@ typedef struct wi_value {
 
 enum {
     WI_MAX_MEMBERS = 64,
-    WI_MAX_OPERANDS = 28,   /* inputs and outputs of a kernel */
-    WI_MAX_INPUTS = 14,     /* of which inputs, before outputs are known */
+    WI_MAX_OPERANDS = 28, /* inputs and outputs of a kernel */
+    WI_MAX_INPUTS = 14,   /* of which inputs, before outputs are known */
     WI_MAX_ARGUMENTS = 160,
     WI_MAX_STEP_LAUNCHES = 6
 };
@@ -81,11 +81,11 @@ typedef enum wi_step_kind {
 
 /* Something that a kernel addresses: memory that it reads or writes, or a leaf that depends on the index. */
 typedef struct wi_operand {
-    int value;               /* -1: a leaf */
+    int value; /* -1: a leaf */
     const weft_tensor *leaf;
     bool is_output;
     weft_dtype dtype;
-    wi_layout layout;        /* over the merged dimensions of the space */
+    wi_layout layout; /* over the merged dimensions of the space */
 } wi_operand;
 
 typedef enum wi_argument_kind {
@@ -122,26 +122,26 @@ typedef struct wi_space {
 
 typedef struct wi_step {
     wi_step_kind kind;
-    wi_shape shape;     /* LOOP: the space before merging; PRODUCT: the result */
-    wi_extent extent;   /* the same */
-    uint32_t reduced;   /* LOOP: reduced axes, a bit each */
+    wi_shape shape;   /* LOOP: the space before merging; PRODUCT: the result */
+    wi_extent extent; /* the same */
+    uint32_t reduced; /* LOOP: reduced axes, a bit each */
     int members[WI_MAX_MEMBERS];
     int member_count;
-    int input_count;    /* distinct values read, at most */
-    bool only_moves;    /* a conversion */
+    int input_count; /* distinct values read, at most */
+    bool only_moves; /* a conversion */
     /* loop.c */
     wi_space space;
     wi_operand operands[WI_MAX_OPERANDS];
     int operand_count;
-    int passes;         /* over the space: reductions that depend on reductions need more than one */
-    bool splits;        /* a reduction that may be cut into parts */
+    int passes;  /* over the space: reductions that depend on reductions need more than one */
+    bool splits; /* a reduction that may be cut into parts */
     /* codegen.c */
     wi_kernel_text whole, part, finish; /* PRODUCT: whole is the epilogue's part of the arguments */
     /* schedule.c */
-    int work[5];        /* the work split, see codegen.c; work[4] is the number of parts, 1: not cut */
+    int work[5]; /* the work split, see codegen.c; work[4] is the number of parts, 1: not cut */
     size_t items, finish_items;
     /* PRODUCT */
-    int a, b;           /* values */
+    int a, b; /* values */
     wi_gemm_shape gemm;
     const wi_gemm_implementation *implementation;
     const char *prefix; /* of the template's kernels */
@@ -170,7 +170,7 @@ typedef struct wi_plan_launch {
     const wi_step *step;
     wi_bound_argument *changing; /* SCALAR and DRAWS */
     int changing_count;
-    wi_bound_argument *bound;    /* arguments that lie in inputs */
+    wi_bound_argument *bound; /* arguments that lie in inputs */
     int bound_count;
 } wi_plan_launch;
 
@@ -184,7 +184,7 @@ struct weft_plan {
     wi_arena arena;
     weft_tensor **order; /* nodes, inputs first */
     size_t order_count, order_capacity;
-    int *value_of;       /* by node id: a value's index + 1 */
+    int *value_of; /* by node id: a value's index + 1 */
     size_t value_of_capacity;
     wi_value *values;
     size_t value_count, value_capacity;
@@ -197,10 +197,10 @@ struct weft_plan {
     weft_tensor **outputs; /* as asked for */
     int *output_values;    /* -1: an assignment */
     size_t output_count;
-    wi_buffer *chunks;     /* of the arena */
+    wi_buffer *chunks; /* of the arena */
     size_t *chunk_bytes;
     size_t chunk_count;
-    wi_text source;        /* of the program; cleared once it is built */
+    wi_text source;                            /* of the program; cleared once it is built */
     const char **kernel_texts, **kernel_names; /* distinct kernels, to find equal ones */
     size_t kernel_count, kernel_text_capacity, kernel_name_capacity;
     wi_program *program;
@@ -213,17 +213,17 @@ struct weft_plan {
 /* ---- passes, in order ---- */
 weft_status wi_plan_order(weft_plan *plan);
 weft_status wi_plan_fuse(weft_plan *plan);
-weft_status wi_plan_loops(weft_plan *plan);   /* index spaces and operands of all steps */
-weft_status wi_plan_codegen(weft_plan *plan); /* source and argument lists */
+weft_status wi_plan_loops(weft_plan *plan);    /* index spaces and operands of all steps */
+weft_status wi_plan_codegen(weft_plan *plan);  /* source and argument lists */
 weft_status wi_plan_schedule(weft_plan *plan); /* work splits and scratch memory */
-weft_status wi_plan_place(weft_plan *plan);   /* liveness and offsets: exact bytes, nothing allocated */
+weft_status wi_plan_place(weft_plan *plan);    /* liveness and offsets: exact bytes, nothing allocated */
 weft_status wi_plan_allocate(weft_plan *plan);
 weft_status wi_plan_launches(weft_plan *plan);
 
 /* ---- shared ---- */
 /* weft_plan_create without a reference to the graph: for plans that the graph itself keeps. */
-weft_status wi_plan_create_unowned(weft_plan **plan, weft_tensor *const *outputs, size_t count,
-    const weft_plan_options *options);
+weft_status wi_plan_create_unowned(
+    weft_plan **plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options);
 /* A step that copies a value into memory of its own, or into storage (>= 0) with the given layout. */
 weft_status wi_plan_copy(weft_plan *plan, int from, int storage, const wi_layout *layout, int *copy);
 weft_status wi_plan_new_storage(weft_plan *plan, wi_storage_kind kind, size_t bytes, int *index);
@@ -236,7 +236,8 @@ wi_value *wi_plan_value(weft_plan *plan, weft_tensor *node); /* NULL before fusi
 /* The storage that a value lies in, aliases followed; *offset gets the bytes to its first element. */
 wi_storage *wi_plan_storage(weft_plan *plan, int storage, size_t *offset);
 /* PRODUCT steps: does the operand's layout follow (batch, row, column) with one batch stride? */
-bool wi_product_layout(const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *merged);
+bool wi_product_layout(
+    const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *merged);
 /* A value's layout stretched to a space of more or larger dimensions. */
 wi_layout wi_broadcast_layout(const wi_extent *from, const wi_layout *layout, const wi_extent *to);
 

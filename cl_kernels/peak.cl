@@ -1,0 +1,36 @@
+/* peak.cl: the most multiply-adds a device does: chains that touch no memory, for `weft bench`.
+ *
+ *     chain[i] = chain[i] * factor + shift      i < WEFT_PEAK_CHAINS, rounds times, all in registers
+ *
+ * Work split: a work-item of WEFT_LANES lanes owns its chains. Enough chains hide the latency of the operation:
+ *
+ *     round 0   c0 c1 c2 ... c19
+ *     round 1   c0 c1 c2 ... c19     each waits only for the one above it
+ */
+#ifndef WEFT_LANES
+#define WEFT_LANES 16
+#endif
+
+#if WEFT_LANES == 1
+#define WEFT_PEAK_CHAINS 16
+typedef float weft_peak_value;
+#else
+#define WEFT_PEAK_CHAINS 20
+typedef float16 weft_peak_value;
+#endif
+
+__kernel void peak(__global float *result, int rounds, float factor, float shift) {
+    weft_peak_value chain[WEFT_PEAK_CHAINS];
+    for (int i = 0; i < WEFT_PEAK_CHAINS; ++i) chain[i] = (weft_peak_value)((float)i + (float)get_global_id(0));
+    for (int round = 0; round < rounds; ++round) {
+        __attribute__((opencl_unroll_hint)) for (int i = 0; i < WEFT_PEAK_CHAINS; ++i)
+            chain[i] = fma(chain[i], (weft_peak_value)factor, (weft_peak_value)shift);
+    }
+    weft_peak_value sum = 0.0f;
+    for (int i = 0; i < WEFT_PEAK_CHAINS; ++i) sum += chain[i];
+#if WEFT_LANES == 1
+    result[get_global_id(0)] = sum;
+#else
+    vstore16(sum, get_global_id(0), result);
+#endif
+}

@@ -1,0 +1,49 @@
+/* A safetensors file in memory, checked from end to end: 8 bytes of little-endian header length, a JSON
+ * object
+ * {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...}, then the data without holes or
+ * overlaps. Source: the format's description at github.com/huggingface/safetensors.
+ *
+ * Whatever the bytes are, wi_safetensors_parse returns a tidy table or an error that names the file. */
+#ifndef WI_SAFETENSORS_H
+#define WI_SAFETENSORS_H
+
+#include "base/memory.h"
+#include <weft/graph.h>
+
+typedef struct wi_saved_dtype {
+    const char *name; /* "F32" */
+    size_t size;      /* bytes an element */
+    int dtype;        /* the weft_dtype of the same representation; -1: none */
+} wi_saved_dtype;
+
+typedef struct wi_saved_tensor {
+    const char *name; /* in the arena */
+    const wi_saved_dtype *dtype;
+    int rank;
+    int64_t dims[WEFT_MAX_RANK];
+    size_t elements;
+    size_t begin, end; /* in data */
+    bool taken;        /* for the loader of a graph */
+} wi_saved_tensor;
+
+typedef struct wi_safetensors {
+    wi_arena arena;
+    wi_saved_tensor *tensors; /* sorted by name */
+    size_t count;
+    const unsigned char *data;
+    size_t data_bytes;
+} wi_safetensors;
+
+/* bytes and path must outlive the table; path is for the errors only. After an error the table is clear. */
+weft_status wi_safetensors_parse(
+    wi_safetensors *file, const weft_allocator *allocator, const char *path, const char *bytes, size_t size);
+void wi_safetensors_clear(wi_safetensors *file);
+/* NULL when there is none. */
+wi_saved_tensor *wi_safetensors_find(const wi_safetensors *file, const char *name);
+
+/* "F32"; every weft_dtype has one. */
+const char *wi_saved_dtype_name(weft_dtype dtype);
+/* "(2, 3)" in a buffer of at least 200 bytes. */
+void wi_shape_text(char *buffer, size_t capacity, int rank, const int64_t *dims);
+
+#endif

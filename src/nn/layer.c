@@ -1,0 +1,66 @@
+/* Layers: ops that make their own parameters and name them. */
+#include "graph/nodes.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <weft/nn.h>
+
+enum { NAME_CAPACITY = 256 };
+
+/* "linearN" with the smallest N whose parameters are not in the graph yet. */
+static void default_name(char name[NAME_CAPACITY], weft_graph *graph, const char *layer) {
+    char parameter[NAME_CAPACITY + 8];
+    for (unsigned n = 1;; n++) {
+        snprintf(name, NAME_CAPACITY, "%s%u", layer, n);
+        snprintf(parameter, sizeof parameter, "%s.weight", name);
+        if (!weft_graph_find(graph, parameter)) return;
+    }
+}
+
+static weft_tensor *layer_parameter(weft_graph *graph, const char *layer, const char *what,
+    const weft_initialiser *initialiser, int rank, const int64_t *dims) {
+    char name[NAME_CAPACITY + 8];
+    snprintf(name, sizeof name, "%s.%s", layer, what);
+    return weft_parameter_shape(graph, name, *initialiser, rank, dims);
+}
+
+weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const weft_linear_options *options) {
+    static const weft_linear_options defaults = {WEFT_LINEAR_OPTIONS_INIT};
+    if (!x) return NULL;
+    if (!options) options = &defaults;
+    weft_graph *const graph = weft_tensor_graph(x);
+    if (options->struct_size != sizeof *options)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_linear_layer: options of %zu bytes, expected %zu (use WEFT_LINEAR_OPTIONS_INIT)",
+            options->struct_size, sizeof *options);
+    const int64_t in = weft_tensor_dimension(x, -1);
+    if (weft_tensor_rank(x) < 1 || in <= 0)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "weft_linear: the last dimension of x must be a number of features, not the batch (rank %d)",
+            weft_tensor_rank(x));
+    if (units <= 0)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "weft_linear: %" PRId64 " units, expected 1 or more", units);
+
+    char name[NAME_CAPACITY];
+    if (options->name)
+        snprintf(name, sizeof name, "%s", options->name);
+    else
+        default_name(name, graph, "linear");
+    const float bound = 1.0f / sqrtf((float)in);
+    const weft_initialiser uniform = weft_init_uniform(-bound, bound);
+    const weft_initialiser *const weights = options->weight_initialiser;
+    const weft_initialiser *const biases = options->bias_initialiser;
+    weft_tensor *const weight =
+        layer_parameter(graph, name, "weight", weights ? weights : &uniform, 2, (const int64_t[]){units, in});
+    weft_tensor *bias = NULL;
+    if (!options->no_bias) {
+        bias = layer_parameter(graph, name, "bias", biases ? biases : &uniform, 1, &units);
+        if (!bias) return NULL;
+    }
+    return weft_linear_with(x, weight, bias);
+}
+
+weft_tensor *weft_linear(weft_tensor *x, int64_t units) {
+    return weft_linear_layer(x, units, NULL);
+}

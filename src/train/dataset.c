@@ -1,0 +1,128 @@
+/* Datasets in memory (contract in dataset.h and weft/train.h). A dataset is not changed once it is made, so
+ * any number of threads may read it. */
+#include "train/dataset.h"
+#include <inttypes.h>
+#include <string.h>
+
+size_t wi_column_bytes(const weft_column *column) {
+    size_t bytes = weft_dtype_size(column->dtype);
+    for (int axis = 0; axis < column->rank; axis++) bytes *= (size_t)column->dims[axis];
+    return bytes;
+}
+
+static weft_status check_column(const weft_column *column, size_t examples) {
+    if (!column->name || !*column->name) WI_FAIL(WEFT_ERROR_ARGUMENT, "dataset: a column has no name");
+    if (column->dtype != WEFT_F32 && column->dtype != WEFT_I32 && column->dtype != WEFT_U8)
+        WI_FAIL(WEFT_ERROR_DTYPE, "dataset: column '%s' is %s, expected f32, i32 or u8", column->name,
+            weft_dtype_name(column->dtype));
+    if (column->rank < 0 || column->rank >= WEFT_MAX_RANK)
+        WI_FAIL(WEFT_ERROR_SHAPE, "dataset: column '%s' has rank %d, expected 0 to %d", column->name,
+            column->rank, WEFT_MAX_RANK - 1);
+    size_t bytes = weft_dtype_size(column->dtype);
+    for (int axis = 0; axis < column->rank; axis++) {
+        const int64_t dimension = column->dims[axis];
+        if (dimension <= 0)
+            WI_FAIL(WEFT_ERROR_SHAPE, "dataset: column '%s': dimension %d is %" PRId64 ", expected 1 or more",
+                column->name, axis, dimension);
+        if (bytes > SIZE_MAX / (size_t)dimension)
+            WI_FAIL(WEFT_ERROR_SHAPE, "dataset: column '%s': the dimensions overflow", column->name);
+        bytes *= (size_t)dimension;
+    }
+    if (bytes > PTRDIFF_MAX / examples)
+        WI_FAIL(WEFT_ERROR_SHAPE, "dataset: column '%s': %zu examples of %zu bytes overflow", column->name,
+            examples, bytes);
+    return WEFT_OK;
+}
+
+static weft_status check_columns(size_t examples, const weft_column *columns, size_t count) {
+    if (examples == 0 || count == 0)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "dataset: %zu examples of %zu columns, expected at least one of each",
+            examples, count);
+    for (size_t i = 0; i < count; i++) {
+        WI_TRY(check_column(&columns[i], examples));
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(columns[i].name, columns[j].name) == 0)
+                WI_FAIL(WEFT_ERROR_ARGUMENT, "dataset: two columns are called '%s'", columns[i].name);
+    }
+    return WEFT_OK;
+}
+
+static weft_status copy_columns(weft_dataset *dataset, const weft_column *columns, size_t count) {
+    const weft_allocator *const allocator = dataset->context->allocator;
+    dataset->columns = wi_arena_take(&dataset->arena, count * sizeof *columns);
+    if (!dataset->columns) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        weft_column *const column = &dataset->columns[i];
+        *column = columns[i];
+        column->name = wi_arena_string(&dataset->arena, columns[i].name);
+        column->data = wi_allocate_array(allocator, dataset->examples, wi_column_bytes(column));
+        dataset->count = i + 1;
+        if (!column->name || !column->data) return WEFT_ERROR_MEMORY;
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_dataset_create(weft_dataset **dataset, weft_context *context, size_t examples,
+    const weft_column *columns, size_t count) {
+    WI_TRY(check_columns(examples, columns, count));
+    weft_dataset *const made = wi_allocate(context->allocator, sizeof *made);
+    if (!made) return WEFT_ERROR_MEMORY;
+    made->context = weft_context_retain(context);
+    made->examples = examples;
+    atomic_init(&made->references, 1);
+    wi_arena_init(&made->arena, context->allocator);
+    const weft_status status = copy_columns(made, columns, count);
+    if (status != WEFT_OK) {
+        weft_dataset_release(made);
+        return status;
+    }
+    *dataset = made;
+    return WEFT_OK;
+}
+
+void *wi_dataset_data(weft_dataset *dataset, size_t column) {
+    return (void *)(uintptr_t)dataset->columns[column]
+        .data; /* the dataset's own memory, const to users only */
+}
+
+weft_status weft_dataset_from_memory(weft_dataset **dataset, weft_context *context, size_t examples,
+    const weft_column *columns, size_t count) {
+    if (!dataset) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_from_memory: dataset is NULL");
+    *dataset = NULL;
+    if (!context || !columns)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_from_memory: context and columns must not be NULL");
+    for (size_t i = 0; i < count; i++)
+        if (!columns[i].data)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "dataset: column %zu, '%s', has no data", i,
+                columns[i].name ? columns[i].name : "");
+    WI_TRY(wi_dataset_create(dataset, context, examples, columns, count));
+    for (size_t i = 0; i < count; i++)
+        memcpy(wi_dataset_data(*dataset, i), columns[i].data, examples * wi_column_bytes(&columns[i]));
+    return WEFT_OK;
+}
+
+weft_dataset *weft_dataset_retain(weft_dataset *dataset) {
+    if (dataset) atomic_fetch_add(&dataset->references, 1);
+    return dataset;
+}
+
+void weft_dataset_release(weft_dataset *dataset) {
+    if (!dataset || atomic_fetch_sub(&dataset->references, 1) != 1) return;
+    weft_context *const context = dataset->context;
+    for (size_t i = 0; i < dataset->count; i++) wi_release(context->allocator, wi_dataset_data(dataset, i));
+    wi_arena_clear(&dataset->arena);
+    wi_release(context->allocator, dataset);
+    weft_context_release(context);
+}
+
+size_t weft_dataset_size(const weft_dataset *dataset) {
+    return dataset ? dataset->examples : 0;
+}
+
+size_t weft_dataset_column_count(const weft_dataset *dataset) {
+    return dataset ? dataset->count : 0;
+}
+
+const weft_column *weft_dataset_column(const weft_dataset *dataset, size_t index) {
+    return dataset && index < dataset->count ? &dataset->columns[index] : NULL;
+}

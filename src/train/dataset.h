@@ -1,0 +1,26 @@
+/* The inside of a dataset, for its readers: one block of memory a column, shared by reference count. */
+#ifndef WI_DATASET_H
+#define WI_DATASET_H
+
+#include "cl/context.h"
+#include <stdatomic.h>
+#include <weft/train.h>
+
+struct weft_dataset {
+    weft_context *context;
+    atomic_int references;
+    wi_arena arena; /* names */
+    size_t examples;
+    weft_column *columns; /* names and data are the dataset's own */
+    size_t count;
+};
+
+/* A dataset whose columns' data is zeroed memory, to be filled through wi_dataset_data; names are copied and
+ * data pointers ignored. */
+weft_status wi_dataset_create(
+    weft_dataset **dataset, weft_context *context, size_t examples, const weft_column *columns, size_t count);
+void *wi_dataset_data(weft_dataset *dataset, size_t column);
+/* Bytes of one example. */
+size_t wi_column_bytes(const weft_column *column);
+
+#endif

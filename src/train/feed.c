@@ -1,0 +1,161 @@
+/* From columns to a graph's inputs (contract in feed.h). */
+#include "train/feed.h"
+#include "graph/nodes.h"
+#include "ops/op_table.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A walk over everything that the outputs depend on; each node once. */
+typedef struct walk {
+    wi_feed *feed;
+    bool *seen;          /* by node id */
+    weft_tensor **stack; /* nodes that were seen and not looked at */
+    size_t depth;
+} walk;
+
+static void push(walk *w, weft_tensor *node) {
+    if (w->seen[node->id]) return;
+    w->seen[node->id] = true;
+    w->stack[w->depth++] = node;
+}
+
+static weft_status add_input(wi_feed *feed, weft_tensor *node) {
+    const wi_shape *const shape = &node->shape;
+    bool good = shape->rank >= 1 && shape->dims[0] == WEFT_BATCH;
+    wi_feed_input input = {.tensor = node, .bytes = weft_dtype_size(node->dtype)};
+    for (int axis = 1; axis < shape->rank && good; axis++) {
+        good = shape->dims[axis] > 0;
+        input.bytes *= (size_t)shape->dims[axis];
+    }
+    if (!good) {
+        char text[WI_SHAPE_TEXT];
+        WI_FAIL(WEFT_ERROR_SHAPE, "input '%s' of shape %s cannot be fed with examples: expected (batch, ...)",
+            weft_tensor_name(node), wi_shape_print(shape, text));
+    }
+    WI_TRY(wi_grow(
+        feed->allocator, (void **)&feed->inputs, &feed->capacity, feed->count + 1, sizeof *feed->inputs));
+    feed->inputs[feed->count++] = input;
+    return WEFT_OK;
+}
+
+/* Labels must be checked against the smallest number of classes that they are used with. */
+static void note_labels(wi_feed *feed, const weft_tensor *cross_entropy) {
+    const weft_tensor *const labels = cross_entropy->inputs[1];
+    const int64_t classes = cross_entropy->inputs[0]->shape.dims[1];
+    for (size_t i = 0; i < feed->count; i++) {
+        wi_feed_input *const input = &feed->inputs[i];
+        if (input->tensor == labels && (input->classes == 0 || classes < input->classes))
+            input->classes = classes;
+    }
+}
+
+static weft_status visit_all(walk *w, weft_tensor **losses, size_t *loss_count) {
+    while (w->depth) {
+        weft_tensor *const node = w->stack[--w->depth];
+        if (node->op == &wi_op_input) WI_TRY(add_input(w->feed, node));
+        if (node->op == &wi_op_cross_entropy) losses[(*loss_count)++] = node;
+        for (int i = 0; i < node->input_count; i++) push(w, node->inputs[i]);
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_feed_collect(
+    wi_feed *feed, const weft_allocator *allocator, weft_tensor *const *outputs, size_t count) {
+    *feed = (wi_feed){.allocator = allocator};
+    const size_t nodes = outputs[0]->graph->node_count + 1;
+    weft_status status = WEFT_ERROR_MEMORY;
+    size_t loss_count = 0;
+    weft_tensor **const losses = wi_allocate_array(allocator, nodes, sizeof(weft_tensor *));
+    walk w = {feed, wi_allocate_array(allocator, nodes, sizeof(bool)),
+        wi_allocate_array(allocator, nodes, sizeof(weft_tensor *)), 0};
+    if (w.seen && w.stack && losses) {
+        for (size_t i = 0; i < count; i++) push(&w, outputs[i]);
+        status = visit_all(&w, losses, &loss_count);
+    }
+    for (size_t i = 0; i < loss_count; i++) note_labels(feed, losses[i]);
+    wi_release(allocator, losses);
+    wi_release(allocator, w.seen);
+    wi_release(allocator, w.stack);
+    if (status != WEFT_OK) wi_feed_clear(feed);
+    return status;
+}
+
+void wi_feed_clear(wi_feed *feed) {
+    wi_release(feed->allocator, feed->inputs);
+    *feed = (wi_feed){0};
+}
+
+wi_feed_input *wi_feed_find(const wi_feed *feed, const char *name) {
+    for (size_t i = 0; i < feed->count; i++)
+        if (strcmp(weft_tensor_name(feed->inputs[i].tensor), name) == 0) return &feed->inputs[i];
+    return NULL;
+}
+
+static weft_status check_fit(const weft_tensor *input, const weft_column *column) {
+    if (column->dtype != input->dtype)
+        WI_FAIL(WEFT_ERROR_DTYPE, "input '%s' is %s, its column %s", column->name,
+            weft_dtype_name(input->dtype), weft_dtype_name(column->dtype));
+    wi_shape shape = {.rank = column->rank + 1, .dims = {WEFT_BATCH}};
+    if (column->rank >= 0 && column->rank < WEFT_MAX_RANK)
+        for (int axis = 0; axis < column->rank; axis++) shape.dims[axis + 1] = column->dims[axis];
+    if (!wi_shape_equal(&shape, &input->shape)) {
+        char expected[WI_SHAPE_TEXT], got[WI_SHAPE_TEXT];
+        WI_FAIL(WEFT_ERROR_SHAPE, "input '%s' is %s, its column %s", column->name,
+            wi_shape_print(&input->shape, expected), wi_shape_print(&shape, got));
+    }
+    return WEFT_OK;
+}
+
+/* The columns' names for an error. */
+static void list_names(char *text, size_t capacity, const weft_column *columns, size_t count) {
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < count && used + 1 < capacity; i++) {
+        const int wrote = snprintf(
+            text + used, capacity - used, "%s'%s'", i ? ", " : "", columns[i].name ? columns[i].name : "");
+        used += wrote > 0 ? (size_t)wrote : 0;
+    }
+}
+
+weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count) {
+    for (size_t i = 0; i < feed->count; i++) {
+        wi_feed_input *const input = &feed->inputs[i];
+        const char *const name = weft_tensor_name(input->tensor);
+        size_t c = 0;
+        while (c < count && (!columns[c].name || strcmp(columns[c].name, name) != 0)) c++;
+        if (c == count) {
+            char names[256];
+            list_names(names, sizeof names, columns, count);
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "input '%s' has no column of its name; there are %s", name,
+                count ? names : "none");
+        }
+        WI_TRY(check_fit(input->tensor, &columns[c]));
+        input->column = c;
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *dataset) {
+    for (size_t i = 0; i < feed->count; i++) {
+        const wi_feed_input *const input = &feed->inputs[i];
+        if (input->classes == 0) continue;
+        const int32_t *const labels = dataset->columns[input->column].data;
+        const size_t each = input->bytes / sizeof *labels;
+        for (size_t n = 0; n < each * dataset->examples; n++)
+            if (labels[n] < 0 || labels[n] >= input->classes)
+                WI_FAIL(WEFT_ERROR_ARGUMENT,
+                    "column '%s': the label of example %zu is %" PRId32 ", not in 0..%" PRId64 " (%" PRId64
+                    " classes)",
+                    weft_tensor_name(input->tensor), n / each, labels[n], input->classes - 1, input->classes);
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_feed_write(const wi_feed *feed, weft_plan *plan, const void *const *columns, size_t examples) {
+    for (size_t i = 0; i < feed->count; i++) {
+        const wi_feed_input *const input = &feed->inputs[i];
+        WI_TRY(weft_plan_write_async(plan, input->tensor, columns[input->column], examples * input->bytes));
+    }
+    return WEFT_OK;
+}

@@ -1,0 +1,36 @@
+/* Which inputs a set of outputs depends on, and which columns feed them. */
+#ifndef WI_FEED_H
+#define WI_FEED_H
+
+#include "train/dataset.h"
+
+typedef struct wi_feed_input {
+    weft_tensor *tensor;
+    size_t column; /* set by wi_feed_bind */
+    size_t bytes;  /* of one example */
+    /* labels of a cross-entropy lie in 0 .. classes - 1; 0: the input is not labels */
+    int64_t classes;
+} wi_feed_input;
+
+typedef struct wi_feed {
+    const weft_allocator *allocator;
+    wi_feed_input *inputs;
+    size_t count, capacity;
+} wi_feed;
+
+/* The inputs that any of the outputs depends on. A cleared feed afterwards when it fails. */
+weft_status wi_feed_collect(
+    wi_feed *feed, const weft_allocator *allocator, weft_tensor *const *outputs, size_t count);
+void wi_feed_clear(wi_feed *feed);
+/* NULL when there is none of that name. */
+wi_feed_input *wi_feed_find(const wi_feed *feed, const char *name);
+
+/* Finds each input's column by name, and checks dtype and shape. Columns that feed nothing are fine. */
+weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count);
+/* Every label of the dataset lies in its range, or an error that names the first that does not. */
+weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *dataset);
+/* Enqueues the copies of all inputs; columns[i] holds `examples` examples and stays valid until
+ * weft_plan_wait. */
+weft_status wi_feed_write(const wi_feed *feed, weft_plan *plan, const void *const *columns, size_t examples);
+
+#endif

@@ -1,0 +1,149 @@
+/* MNIST's IDX files, plain or gzip, as a dataset.
+ *
+ * An IDX file is a big-endian magic (0, 0, type 0x08 for bytes, number of dimensions), the dimensions as
+ * 32-bit numbers, and the bytes. Source: yann.lecun.com/exdb/mnist. A file must hold exactly what its header
+ * says; memory is taken as bytes arrive, so a header that lies costs nothing. */
+#include "train/dataset.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { PATH_CAPACITY = 4096, CHUNK = 1 << 20, IMAGES_RANK = 3, LABELS_RANK = 1 };
+
+typedef struct idx_file {
+    const weft_allocator *allocator;
+    char path[PATH_CAPACITY];
+    gzFile stream;
+    uint32_t dims[IMAGES_RANK];
+    size_t bytes; /* of data, as the header says */
+    unsigned char *data;
+} idx_file;
+
+/* zlib reads plain files too, so only the name has to be found. */
+static weft_status find_file(idx_file *file, const char *folder, const char *prefix, const char *kind) {
+    static const char *const endings[] = {"", ".gz"};
+    for (size_t i = 0; i < 2; i++) {
+        const int length =
+            snprintf(file->path, sizeof file->path, "%s/%s-%s%s", folder, prefix, kind, endings[i]);
+        if (length < 0 || (size_t)length >= sizeof file->path)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "the path of folder and prefix is too long: '%.100s...'", folder);
+        if (wi_file_exists(file->path)) return WEFT_OK;
+    }
+    WI_FAIL(WEFT_ERROR_FILE, "neither '%s/%s-%s' nor '%s' exists", folder, prefix, kind, file->path);
+}
+
+static weft_status read_error(const idx_file *file) {
+    int code = 0;
+    const char *const text = gzerror(file->stream, &code);
+    return wi_fail(code == Z_ERRNO ? WEFT_ERROR_FILE : WEFT_ERROR_FORMAT, "cannot read '%s': %s", file->path,
+        code == Z_ERRNO ? strerror(errno) : text);
+}
+
+/* Reads up to bytes (at most CHUNK); got says how many there were before the end. */
+static weft_status read_some(const idx_file *file, void *buffer, size_t bytes, size_t *got) {
+    const int result = gzread(file->stream, buffer, (unsigned)bytes);
+    if (result < 0) return read_error(file);
+    *got = (size_t)result;
+    int code = Z_OK; /* a gzip stream that ends too soon is read without complaint up to there */
+    (void)gzerror(file->stream, &code);
+    return code == Z_OK || code == Z_STREAM_END ? WEFT_OK : read_error(file);
+}
+
+static uint32_t big_endian(const unsigned char *bytes) {
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static weft_status read_header(idx_file *file, unsigned rank) {
+    unsigned char header[4 + 4 * IMAGES_RANK];
+    const size_t bytes = 4 + 4 * (size_t)rank;
+    size_t got = 0;
+    WI_TRY(read_some(file, header, bytes, &got));
+    if (got < bytes)
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %zu bytes, too few for the header of %zu", file->path, got, bytes);
+    if (big_endian(header) != (0x0800u | rank))
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': begins with 0x%08x, expected 0x%08x (bytes in %u dimensions)",
+            file->path, big_endian(header), 0x0800u | rank, rank);
+    file->bytes = 1;
+    for (unsigned axis = 0; axis < rank; axis++) {
+        file->dims[axis] = big_endian(header + 4 + 4 * axis);
+        if (file->dims[axis] == 0) WI_FAIL(WEFT_ERROR_FORMAT, "'%s': dimension %u is 0", file->path, axis);
+        if (file->bytes > PTRDIFF_MAX / file->dims[axis])
+            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the dimensions in the header overflow", file->path);
+        file->bytes *= file->dims[axis];
+    }
+    return WEFT_OK;
+}
+
+static weft_status wrong_size(const idx_file *file, size_t got, const char *more) {
+    return wi_fail(WEFT_ERROR_FORMAT, "'%s': the header says %zu bytes of data, the file holds %s%zu",
+        file->path, file->bytes, more, got);
+}
+
+static weft_status read_data(idx_file *file) {
+    size_t used = 0, capacity = 0;
+    while (used < file->bytes) {
+        if (used == capacity) {
+            capacity = capacity ? 2 * capacity : CHUNK;
+            if (capacity > file->bytes) capacity = file->bytes;
+            unsigned char *const grown = wi_reallocate(file->allocator, file->data, capacity);
+            if (!grown) return WEFT_ERROR_MEMORY;
+            file->data = grown;
+        }
+        const size_t room = capacity - used < CHUNK ? capacity - used : CHUNK;
+        size_t got = 0;
+        WI_TRY(read_some(file, file->data + used, room, &got));
+        used += got;
+        if (got < room) return wrong_size(file, used, "");
+    }
+    unsigned char extra = 0;
+    size_t got = 0;
+    WI_TRY(read_some(file, &extra, 1, &got));
+    return got ? wrong_size(file, file->bytes, "more than ") : WEFT_OK;
+}
+
+static weft_status read_file(
+    idx_file *file, const char *folder, const char *prefix, const char *kind, unsigned rank) {
+    WI_TRY(find_file(file, folder, prefix, kind));
+    file->stream = gzopen(file->path, "rb");
+    if (!file->stream) WI_FAIL(WEFT_ERROR_FILE, "cannot open '%s': %s", file->path, strerror(errno));
+    weft_status status = read_header(file, rank);
+    if (status == WEFT_OK) status = read_data(file);
+    (void)gzclose_r(file->stream);
+    return status;
+}
+
+static weft_status make_dataset(
+    weft_dataset **dataset, weft_context *context, const idx_file *images, const idx_file *labels) {
+    const weft_column columns[] = {
+        {.name = "image", .dtype = WEFT_F32, .rank = 3, .dims = {1, images->dims[1], images->dims[2]}},
+        {.name = "label", .dtype = WEFT_I32},
+    };
+    if (images->dims[0] != labels->dims[0])
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s' holds %u images, '%s' %u labels", images->path, images->dims[0],
+            labels->path, labels->dims[0]);
+    WI_TRY(wi_dataset_create(dataset, context, images->dims[0], columns, 2));
+    float *const pixels = wi_dataset_data(*dataset, 0);
+    int32_t *const classes = wi_dataset_data(*dataset, 1);
+    for (size_t i = 0; i < images->bytes; i++) pixels[i] = (float)images->data[i] / 255.0f;
+    for (size_t i = 0; i < labels->bytes; i++) classes[i] = labels->data[i];
+    return WEFT_OK;
+}
+
+weft_status weft_dataset_open_idx(
+    weft_dataset **dataset, weft_context *context, const char *folder, const char *prefix) {
+    if (!dataset) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_idx: dataset is NULL");
+    *dataset = NULL;
+    if (!context || !folder || !prefix)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_idx: context, folder and prefix must not be NULL");
+    idx_file *const files = wi_allocate_array(context->allocator, 2, sizeof *files);
+    if (!files) return WEFT_ERROR_MEMORY;
+    files[0].allocator = files[1].allocator = context->allocator;
+    weft_status status = read_file(&files[0], folder, prefix, "images-idx3-ubyte", IMAGES_RANK);
+    if (status == WEFT_OK) status = read_file(&files[1], folder, prefix, "labels-idx1-ubyte", LABELS_RANK);
+    if (status == WEFT_OK) status = make_dataset(dataset, context, &files[0], &files[1]);
+    wi_release(context->allocator, files[0].data);
+    wi_release(context->allocator, files[1].data);
+    wi_release(context->allocator, files);
+    return status;
+}

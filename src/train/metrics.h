@@ -1,0 +1,16 @@
+/* Metrics as nodes of the graph. */
+#ifndef WI_METRICS_H
+#define WI_METRICS_H
+
+#include "base/memory.h"
+#include <weft/train.h>
+
+/* *correct: how many rows of logits (batch, classes) have their maximum at the label; i32, rank 0. The labels
+ * are the input of that name that loss depends on. */
+weft_status wi_correct_count(weft_tensor **correct, const weft_allocator *allocator, weft_tensor *loss,
+    weft_tensor *logits, const char *labels);
+
+/* For a NULL tensor: its expression failed before, so the line of that failure is kept within this one. */
+weft_status wi_missing_tensor(const char *call, const char *what);
+
+#endif

@@ -1,0 +1,153 @@
+/* The loop over a dataset (contract in pass.h). */
+#include "train/pass.h"
+#include <math.h>
+
+enum { RING_BYTES = 64 << 20 }; /* of host memory for batches in flight; at least two batches a side */
+
+weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, weft_tensor *loss,
+    weft_tensor *correct, weft_tensor *const *updates, size_t update_count) {
+    pass->allocator = allocator;
+    pass->inference = update_count == 0;
+    pass->counts = correct != NULL;
+    pass->outputs[pass->output_count++] = loss;
+    if (correct) pass->outputs[pass->output_count++] = correct;
+    for (size_t i = 0; i < update_count; i++) pass->outputs[pass->output_count++] = updates[i];
+    return wi_feed_collect(&pass->feed, allocator, pass->outputs, correct ? 2 : 1);
+}
+
+static void forget_dataset(wi_pass *pass) {
+    weft_loader_release(pass->loader);
+    weft_dataset_release(pass->dataset);
+    pass->loader = NULL;
+    pass->dataset = NULL;
+}
+
+void wi_pass_clear(wi_pass *pass) {
+    weft_plan_release(pass->full);
+    weft_plan_release(pass->rest);
+    forget_dataset(pass);
+    wi_feed_clear(&pass->feed);
+    *pass = (wi_pass){0};
+}
+
+/* Makes *plan one of that many examples, if it is not already. */
+static weft_status plan_for(wi_pass *pass, weft_plan **plan, size_t *planned, size_t examples) {
+    if (*plan && *planned == examples) return WEFT_OK;
+    weft_plan_release(*plan);
+    *plan = NULL;
+    const weft_plan_options options = {
+        WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)examples, .inference = pass->inference};
+    WI_TRY(weft_plan_create(plan, pass->outputs, pass->output_count, &options));
+    *planned = examples;
+    return WEFT_OK;
+}
+
+weft_status wi_pass_plan(wi_pass *pass, size_t examples) {
+    return plan_for(pass, &pass->full, &pass->full_examples, examples);
+}
+
+static size_t example_bytes(const weft_dataset *dataset) {
+    size_t bytes = 0;
+    for (size_t c = 0; c < dataset->count; c++) bytes += wi_column_bytes(&dataset->columns[c]);
+    return bytes;
+}
+
+static weft_status make_loader(wi_pass *pass, weft_dataset *dataset) {
+    const size_t batch_bytes = example_bytes(dataset) * pass->batch;
+    size_t window = RING_BYTES / 2 / (batch_bytes ? batch_bytes : 1);
+    if (window < 2) window = 2;
+    if (window > WI_PASS_WINDOW) window = WI_PASS_WINDOW;
+    const weft_loader_options options = {WEFT_LOADER_OPTIONS_INIT, .batch = pass->batch,
+        .shuffle = pass->shuffle, .seed = pass->seed, .prefetch = window};
+    WI_TRY(weft_loader_create(&pass->loader, dataset, &options));
+    pass->dataset = weft_dataset_retain(dataset);
+    pass->window = window;
+    return WEFT_OK;
+}
+
+weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset) {
+    const size_t examples = dataset->examples;
+    if (pass->dataset != dataset) {
+        if (dataset->count > WI_PASS_COLUMNS)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "a dataset of %zu columns; a trainer takes at most %d",
+                dataset->count, WI_PASS_COLUMNS);
+        forget_dataset(pass);
+        WI_TRY(wi_feed_bind(&pass->feed, dataset->columns, dataset->count));
+        WI_TRY(wi_feed_check_labels(&pass->feed, dataset));
+    }
+    if (examples >= pass->batch) WI_TRY(wi_pass_plan(pass, pass->batch));
+    if (examples % pass->batch)
+        WI_TRY(plan_for(pass, &pass->rest, &pass->rest_examples, examples % pass->batch));
+    return pass->dataset == dataset ? WEFT_OK : make_loader(pass, dataset);
+}
+
+size_t wi_pass_steps(const wi_pass *pass) {
+    return (pass->dataset->examples + pass->batch - 1) / pass->batch;
+}
+
+static weft_status enqueue_step(wi_pass *pass, const void *const *columns, size_t examples) {
+    weft_plan *const plan = examples == pass->batch ? pass->full : pass->rest;
+    wi_record *const record = &pass->records[pass->pending++];
+    *record = (wi_record){.correct = -1, .examples = examples};
+    WI_TRY(wi_feed_write(&pass->feed, plan, columns, examples));
+    WI_TRY(weft_plan_run(plan));
+    WI_TRY(weft_plan_read_async(plan, pass->outputs[0], &record->loss, sizeof record->loss));
+    if (!pass->counts) return WEFT_OK;
+    return weft_plan_read_async(plan, pass->outputs[1], &record->correct, sizeof record->correct);
+}
+
+static weft_status wait_for_device(wi_pass *pass) {
+    return weft_plan_wait(pass->full ? pass->full : pass->rest);
+}
+
+static weft_status finish_window(wi_pass *pass, const wi_pass_hooks *hooks) {
+    const size_t count = pass->pending;
+    pass->pending = 0;
+    if (count == 0) return WEFT_OK;
+    WI_TRY(wait_for_device(pass));
+    for (size_t i = 0; i < count; i++) {
+        const wi_record *const record = &pass->records[i];
+        pass->totals.loss += (double)record->loss * (double)record->examples;
+        pass->totals.correct += pass->counts ? (size_t)record->correct : 0;
+        pass->totals.examples += record->examples;
+    }
+    return hooks ? hooks->after_window(hooks->user, pass->records, count) : WEFT_OK;
+}
+
+static weft_status run_steps(wi_pass *pass, const wi_pass_hooks *hooks) {
+    const void *columns[WI_PASS_COLUMNS];
+    for (bool stop = false; !stop;) {
+        size_t examples = 0;
+        bool finish = false;
+        WI_TRY(weft_loader_next(pass->loader, &examples, columns));
+        if (examples == 0) break;
+        WI_TRY(enqueue_step(pass, columns, examples));
+        if (hooks) WI_TRY(hooks->after_step(hooks->user, &finish, &stop));
+        if (finish || pass->pending == pass->window) WI_TRY(finish_window(pass, hooks));
+    }
+    return finish_window(pass, hooks);
+}
+
+weft_status wi_pass_run(wi_pass *pass, uint64_t epoch, const wi_pass_hooks *hooks) {
+    pass->totals = (wi_pass_totals){0};
+    pass->pending = 0;
+    WI_TRY(weft_loader_begin(pass->loader, epoch));
+    const weft_status status = run_steps(pass, hooks);
+    if (status != WEFT_OK && pass->pending) { /* the device may still be reading our buffers */
+        char line[2048];
+        wi_error_save(line, sizeof line);
+        (void)wait_for_device(pass);
+        wi_error_restore(line);
+        pass->pending = 0;
+    }
+    return status;
+}
+
+double wi_pass_loss(const wi_pass *pass) {
+    return pass->totals.examples ? pass->totals.loss / (double)pass->totals.examples : (double)NAN;
+}
+
+double wi_pass_accuracy(const wi_pass *pass) {
+    if (!pass->counts || !pass->totals.examples) return (double)NAN;
+    return (double)pass->totals.correct / (double)pass->totals.examples;
+}

@@ -1,0 +1,68 @@
+/* Passes over a dataset: the loop that training and evaluation share.
+ *
+ * A pass owns a feed, a loader and two plans (whole batches, and the smaller last one of an epoch). A step
+ * enqueues the inputs, the plan, and the read of its loss and count of correct answers into a record; nothing
+ * waits. Once `window` steps are out, the pass waits for the device, looks at the records, and goes on: so
+ * the loader's batches, which last `prefetch` = window calls, stay valid while they are copied, and the queue
+ * never grows beyond a window. Between wi_pass_prepare and the end of an epoch nothing is allocated. */
+#ifndef WI_PASS_H
+#define WI_PASS_H
+
+#include "train/feed.h"
+
+enum { WI_PASS_WINDOW = 16, WI_PASS_COLUMNS = 32 };
+
+/* What one step gave, known after its window. */
+typedef struct wi_record {
+    float loss;
+    int32_t correct; /* -1: not counted */
+    size_t examples;
+} wi_record;
+
+typedef struct wi_pass_totals {
+    double loss; /* sum over examples */
+    size_t correct, examples;
+} wi_pass_totals;
+
+typedef struct wi_pass wi_pass;
+typedef struct wi_pass_hooks {
+    void *user;
+    /* After a step was enqueued. finish: its records are wanted now. stop: no further step. */
+    weft_status (*after_step)(void *user, bool *finish, bool *stop);
+    /* After a window, with its records; totals include them. */
+    weft_status (*after_window)(void *user, const wi_record *records, size_t count);
+} wi_pass_hooks;
+
+struct wi_pass {
+    const weft_allocator *allocator;
+    weft_tensor *outputs[2 + WEFT_MAX_UPDATES]; /* loss, correct (or not), updates */
+    size_t output_count;
+    bool counts, inference, shuffle;
+    size_t batch;
+    uint64_t seed;
+    wi_feed feed;
+    weft_dataset *dataset; /* the one that was prepared for; retained */
+    weft_loader *loader;
+    weft_plan *full, *rest;
+    size_t full_examples, rest_examples;
+    size_t window, pending;
+    wi_record records[WI_PASS_WINDOW];
+    wi_pass_totals totals;
+};
+
+/* correct NULL: not counted. The pass is empty after an error. */
+weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, weft_tensor *loss,
+    weft_tensor *correct, weft_tensor *const *updates, size_t update_count);
+void wi_pass_clear(wi_pass *pass);
+/* Plans the first batch size. */
+weft_status wi_pass_plan(wi_pass *pass, size_t examples);
+/* Makes all that an epoch over the dataset needs; quick when it is the same one as before. */
+weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset);
+/* One epoch; totals begin at 0. hooks may be NULL. */
+weft_status wi_pass_run(wi_pass *pass, uint64_t epoch, const wi_pass_hooks *hooks);
+size_t wi_pass_steps(const wi_pass *pass); /* an epoch */
+
+double wi_pass_loss(const wi_pass *pass);     /* mean so far; NaN before the first window */
+double wi_pass_accuracy(const wi_pass *pass); /* NaN when not counted */
+
+#endif

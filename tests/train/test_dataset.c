@@ -1,0 +1,258 @@
+/* Datasets from memory and from IDX files, and every way in which those can be wrong. */
+#include "support/checks.h"
+#include "support/scratch.h"
+#include <stdio.h>
+#include <weft/train.h>
+#include <zlib.h>
+
+typedef struct fixture {
+    weft_context *context;
+    char *folder;
+} fixture;
+
+static int set_up(void **state) {
+    static fixture it;
+    assert_ok(weft_context_create(&it.context, NULL));
+    it.folder = scratch_make();
+    *state = &it;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    fixture *const it = *state;
+    scratch_remove(it->folder);
+    weft_context_release(it->context);
+    return 0;
+}
+
+/* ---- from memory ---- */
+
+static void memory_is_copied(void **state) {
+    fixture *const it = *state;
+    float xs[6] = {1, 2, 3, 4, 5, 6};
+    unsigned char bytes[3] = {7, 8, 9};
+    char name[] = "xs";
+    const weft_column columns[] = {
+        {.name = name, .dtype = WEFT_F32, .rank = 1, .dims = {2}, .data = xs},
+        {.name = "byte", .dtype = WEFT_U8, .data = bytes},
+    };
+    weft_dataset *dataset = NULL;
+    assert_ok(weft_dataset_from_memory(&dataset, it->context, 3, columns, 2));
+    memset(xs, 0, sizeof xs);
+    memset(bytes, 0, sizeof bytes);
+    name[0] = '?';
+    assert_int_equal(weft_dataset_size(dataset), 3);
+    assert_int_equal(weft_dataset_column_count(dataset), 2);
+    assert_string_equal(weft_dataset_column(dataset, 0)->name, "xs");
+    assert_int_equal(weft_dataset_column(dataset, 0)->rank, 1);
+    assert_int_equal(weft_dataset_column(dataset, 0)->dims[0], 2);
+    assert_true(((const float *)weft_dataset_column(dataset, 0)->data)[5] == 6.0f);
+    assert_int_equal(((const unsigned char *)weft_dataset_column(dataset, 1)->data)[2], 9);
+    assert_null(weft_dataset_column(dataset, 2));
+    weft_dataset_release(weft_dataset_retain(dataset));
+    assert_int_equal(weft_dataset_size(dataset), 3);
+    weft_dataset_release(dataset);
+    weft_dataset_release(NULL);
+    assert_int_equal(weft_dataset_size(NULL), 0);
+}
+
+static void bad_columns_are_refused(void **state) {
+    fixture *const it = *state;
+    static const float x[4];
+    const struct {
+        weft_column column;
+        size_t examples;
+        weft_status status;
+        const char *part;
+    } rows[] = {
+        {{.name = "x", .dtype = WEFT_F32, .data = x}, 0, WEFT_ERROR_ARGUMENT, "0 examples"},
+        {{.name = NULL, .dtype = WEFT_F32, .data = x}, 2, WEFT_ERROR_ARGUMENT, "name"},
+        {{.name = "", .dtype = WEFT_F32, .data = x}, 2, WEFT_ERROR_ARGUMENT, "name"},
+        {{.name = "x", .dtype = WEFT_F32, .data = NULL}, 2, WEFT_ERROR_ARGUMENT, "'x', has no data"},
+        {{.name = "x", .dtype = WEFT_F16, .data = x}, 2, WEFT_ERROR_DTYPE, "'x' is f16"},
+        {{.name = "x", .dtype = (weft_dtype)99, .data = x}, 2, WEFT_ERROR_DTYPE, "'x'"},
+        {{.name = "x", .dtype = WEFT_F32, .rank = -1, .data = x}, 2, WEFT_ERROR_SHAPE, "rank -1"},
+        {{.name = "x", .dtype = WEFT_F32, .rank = 8, .data = x}, 2, WEFT_ERROR_SHAPE, "rank 8"},
+        {{.name = "x", .dtype = WEFT_F32, .rank = 1, .data = x}, 2, WEFT_ERROR_SHAPE, "dimension 0 is 0"},
+        {{.name = "x", .dtype = WEFT_F32, .rank = 2, .dims = {1, -4}, .data = x}, 2, WEFT_ERROR_SHAPE, "-4"},
+        {{.name = "x", .dtype = WEFT_F32, .rank = 2, .dims = {INT64_MAX, 3}, .data = x}, 2, WEFT_ERROR_SHAPE,
+            "overflow"},
+        {{.name = "x", .dtype = WEFT_F32, .rank = 1, .dims = {INT64_MAX / 8}, .data = x}, 64,
+            WEFT_ERROR_SHAPE, "overflow"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        weft_dataset *dataset = (weft_dataset *)&dataset;
+        assert_fails(weft_dataset_from_memory(&dataset, it->context, rows[i].examples, &rows[i].column, 1),
+            rows[i].status, rows[i].part);
+        assert_null(dataset);
+    }
+    const weft_column twice[] = {rows[0].column, rows[0].column};
+    weft_dataset *dataset = NULL;
+    assert_fails(weft_dataset_from_memory(&dataset, it->context, 2, twice, 2), WEFT_ERROR_ARGUMENT,
+        "two columns are called 'x'");
+    assert_fails(
+        weft_dataset_from_memory(&dataset, it->context, 2, twice, 0), WEFT_ERROR_ARGUMENT, "columns");
+    assert_status(weft_dataset_from_memory(&dataset, it->context, 2, NULL, 1), WEFT_ERROR_ARGUMENT);
+    assert_status(weft_dataset_from_memory(&dataset, NULL, 2, twice, 1), WEFT_ERROR_ARGUMENT);
+    assert_status(weft_dataset_from_memory(NULL, it->context, 2, twice, 1), WEFT_ERROR_ARGUMENT);
+}
+
+/* ---- IDX ---- */
+
+static size_t put_header(unsigned char *bytes, uint32_t magic, size_t rank, const uint32_t *dims) {
+    for (size_t i = 0; i <= rank; i++)
+        for (size_t b = 0; b < 4; b++)
+            bytes[4 * i + b] = (unsigned char)((i ? dims[i - 1] : magic) >> (24 - 8 * b));
+    return 4 + 4 * rank;
+}
+
+/* A file of `bytes` bytes of data after its header, the k-th of them k mod 251. */
+static void write_idx(const fixture *it, const char *name, bool gzip, uint32_t magic, size_t rank,
+    const uint32_t *dims, size_t bytes) {
+    unsigned char content[4096];
+    const size_t header = put_header(content, magic, rank, dims);
+    for (size_t i = 0; i < bytes; i++) content[header + i] = (unsigned char)(i % 251);
+    const gzFile file = gzopen(scratch_path(it->folder, name), gzip ? "wb" : "wbT"); /* T: as it is */
+    assert_non_null(file);
+    assert_int_equal(gzwrite(file, content, (unsigned)(header + bytes)), header + bytes);
+    assert_int_equal(gzclose(file), Z_OK);
+}
+
+static void write_images(const fixture *it, const char *name, bool gzip, uint32_t count) {
+    write_idx(it, name, gzip, 0x803, 3, (const uint32_t[]){count, 3, 2}, (size_t)count * 6);
+}
+
+static void write_labels(const fixture *it, const char *name, bool gzip, uint32_t count) {
+    write_idx(it, name, gzip, 0x801, 1, &count, count);
+}
+
+static void check_contents(weft_dataset *dataset, size_t examples) {
+    const weft_column *const image = weft_dataset_column(dataset, 0);
+    const weft_column *const label = weft_dataset_column(dataset, 1);
+    assert_int_equal(weft_dataset_size(dataset), examples);
+    assert_string_equal(image->name, "image");
+    assert_int_equal(image->dtype, WEFT_F32);
+    assert_int_equal(image->rank, 3);
+    assert_int_equal(image->dims[0], 1);
+    assert_int_equal(image->dims[1], 3);
+    assert_int_equal(image->dims[2], 2);
+    assert_string_equal(label->name, "label");
+    assert_int_equal(label->dtype, WEFT_I32);
+    assert_int_equal(label->rank, 0);
+    for (size_t i = 0; i < examples * 6; i++)
+        assert_true(((const float *)image->data)[i] == (float)(i % 251) / 255.0f);
+    for (size_t i = 0; i < examples; i++) assert_int_equal(((const int32_t *)label->data)[i], i % 251);
+}
+
+static void idx_is_read_plain_and_gzipped(void **state) {
+    fixture *const it = *state;
+    weft_dataset *dataset = NULL;
+    write_images(it, "plain-images-idx3-ubyte", false, 7);
+    write_labels(it, "plain-labels-idx1-ubyte", false, 7);
+    assert_ok(weft_dataset_open_idx(&dataset, it->context, it->folder, "plain"));
+    check_contents(dataset, 7);
+    weft_dataset_release(dataset);
+    write_images(it, "zipped-images-idx3-ubyte.gz", true, 300);
+    write_labels(it, "zipped-labels-idx1-ubyte.gz", true, 300);
+    assert_ok(weft_dataset_open_idx(&dataset, it->context, it->folder, "zipped"));
+    check_contents(dataset, 300);
+    weft_dataset_release(dataset);
+}
+
+static void the_digits_are_there(void **state) {
+    fixture *const it = *state;
+    weft_dataset *dataset = NULL;
+    assert_ok(weft_dataset_open_idx(&dataset, it->context, WEFT_SOURCE_DIR "/data/digits", "train"));
+    assert_int_equal(weft_dataset_size(dataset), 1438);
+    const float *const pixels = weft_dataset_column(dataset, 0)->data;
+    float largest = 0.0f;
+    for (size_t i = 0; i < 1438 * 64; i++) largest = pixels[i] > largest ? pixels[i] : largest;
+    assert_true(largest == 1.0f);
+    weft_dataset_release(dataset);
+}
+
+static void bad_idx_files_are_refused(void **state) {
+    fixture *const it = *state;
+    const struct {
+        const char *prefix;
+        uint32_t magic, dims[3];
+        size_t bytes;
+        const char *part;
+    } rows[] = {
+        {"magic", 0x801, {7, 3, 2}, 42, "0x00000801, expected 0x00000803"},
+        {"text", 0x3c68746d, {7, 3, 2}, 42, "0x3c68746d"},
+        {"short", 0x803, {7, 3, 2}, 41, "says 42 bytes of data, the file holds 41"},
+        {"empty", 0x803, {7, 3, 2}, 0, "says 42 bytes of data, the file holds 0"},
+        {"long", 0x803, {7, 3, 2}, 43, "says 42 bytes of data, the file holds more than 42"},
+        {"zero", 0x803, {7, 0, 2}, 0, "dimension 1 is 0"},
+        {"huge", 0x803, {0xffffffff, 0x7fffffff, 1}, 42, "the file holds 42"},
+        {"overflow", 0x803, {0xffffffff, 0xffffffff, 0xffffffff}, 42, "overflow"},
+        {"count", 0x803, {8, 3, 2}, 48, "holds 8 images"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int gzip = 0; gzip < 2; gzip++) {
+            char name[64];
+            weft_dataset *dataset = NULL;
+            snprintf(name, sizeof name, "%s%d-images-idx3-ubyte", rows[i].prefix, gzip);
+            write_idx(it, name, gzip, rows[i].magic, 3, rows[i].dims, rows[i].bytes);
+            snprintf(name, sizeof name, "%s%d-labels-idx1-ubyte", rows[i].prefix, gzip);
+            write_labels(it, name, gzip, 7);
+            snprintf(name, sizeof name, "%s%d", rows[i].prefix, gzip);
+            assert_fails(weft_dataset_open_idx(&dataset, it->context, it->folder, name), WEFT_ERROR_FORMAT,
+                rows[i].part);
+            assert_non_null(strstr(weft_last_error(), rows[i].prefix)); /* the file's name */
+            assert_null(dataset);
+        }
+}
+
+static void write_bytes(const fixture *it, const char *name, const void *bytes, size_t count) {
+    FILE *const file = fopen(scratch_path(it->folder, name), "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void missing_and_damaged_files_are_refused(void **state) {
+    fixture *const it = *state;
+    weft_dataset *dataset = NULL;
+    unsigned char zipped[4096];
+    assert_fails(weft_dataset_open_idx(&dataset, it->context, it->folder, "none"), WEFT_ERROR_FILE,
+        "none-images-idx3-ubyte");
+    assert_fails(weft_dataset_open_idx(&dataset, it->context, "/no/such/folder", "train"), WEFT_ERROR_FILE,
+        "/no/such/folder/train-images-idx3-ubyte");
+    write_images(it, "half-images-idx3-ubyte", false, 7);
+    assert_fails(weft_dataset_open_idx(&dataset, it->context, it->folder, "half"), WEFT_ERROR_FILE,
+        "half-labels-idx1-ubyte");
+    write_bytes(it, "half-labels-idx1-ubyte", "\0\0\010", 3);
+    assert_fails(weft_dataset_open_idx(&dataset, it->context, it->folder, "half"), WEFT_ERROR_FORMAT,
+        "3 bytes, too few for the header of 8");
+
+    /* A gzip file that was cut, and one with a wrong checksum. */
+    write_images(it, "whole.gz", true, 300);
+    FILE *const file = fopen(scratch_path(it->folder, "whole.gz"), "rb");
+    const size_t bytes = fread(zipped, 1, sizeof zipped, file);
+    fclose(file);
+    write_bytes(it, "cut-images-idx3-ubyte.gz", zipped, bytes / 2);
+    assert_fails(weft_dataset_open_idx(&dataset, it->context, it->folder, "cut"), WEFT_ERROR_FORMAT,
+        "cut-images-idx3-ubyte.gz");
+    zipped[bytes - 5] ^= 1;
+    write_bytes(it, "sum-images-idx3-ubyte.gz", zipped, bytes);
+    assert_fails(weft_dataset_open_idx(&dataset, it->context, it->folder, "sum"), WEFT_ERROR_FORMAT,
+        "sum-images-idx3-ubyte.gz");
+    assert_null(dataset);
+    assert_status(weft_dataset_open_idx(&dataset, it->context, NULL, "x"), WEFT_ERROR_ARGUMENT);
+    assert_status(weft_dataset_open_idx(&dataset, it->context, it->folder, NULL), WEFT_ERROR_ARGUMENT);
+    assert_status(weft_dataset_open_idx(NULL, it->context, it->folder, "x"), WEFT_ERROR_ARGUMENT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_copied),
+        cmocka_unit_test(bad_columns_are_refused),
+        cmocka_unit_test(idx_is_read_plain_and_gzipped),
+        cmocka_unit_test(the_digits_are_there),
+        cmocka_unit_test(bad_idx_files_are_refused),
+        cmocka_unit_test(missing_and_damaged_files_are_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

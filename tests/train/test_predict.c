@@ -1,0 +1,124 @@
+/* weft_predict on batches of several sizes, and its plans that are kept with the graph. */
+#include "support/checks.h"
+#include "support/scratch.h"
+#include <math.h>
+#include <weft/weft.h>
+
+typedef struct network {
+    weft_graph *graph;
+    weft_tensor *sum, *dropped;
+} network;
+
+/* sum = a·(1, 2, 3) + b; dropped = dropout(sum), which is sum in inference. */
+static network make_network(weft_context *context) {
+    network net;
+    const float weights[3] = {1, 2, 3};
+    const int64_t three = 3;
+    assert_ok(weft_graph_create(&net.graph, context));
+    weft_tensor *const a = weft_input(net.graph, "a", WEFT_F32, 3), *const b =
+                                                                        weft_input(net.graph, "b", WEFT_F32);
+    net.sum = weft_add(weft_sum(weft_mul(a, weft_array(net.graph, WEFT_F32, weights, 1, &three)), 1), b);
+    net.dropped = weft_dropout(net.sum, 0.5f);
+    assert_ok(weft_graph_status(net.graph));
+    return net;
+}
+
+enum { MOST = 40 };
+
+static void predict(const network *net, weft_tensor *output, size_t batch, float scale) {
+    float as[MOST][3], bs[MOST], got[MOST];
+    for (size_t i = 0; i < batch; i++) {
+        for (size_t c = 0; c < 3; c++) as[i][c] = scale * (float)(i + c);
+        bs[i] = (float)i;
+    }
+    const weft_column columns[] = {{.name = "b", .dtype = WEFT_F32, .data = bs},
+        {.name = "a", .dtype = WEFT_F32, .rank = 1, .dims = {3}, .data = as}};
+    (void)net;
+    assert_ok(weft_predict(output, batch, columns, 2, got, batch * sizeof *got));
+    for (size_t i = 0; i < batch; i++) {
+        const float expected = scale * (6.0f * (float)i + 8.0f) + (float)i;
+        assert_true(fabsf(got[i] - expected) <= 1e-5f * fabsf(expected));
+    }
+}
+
+static void batches_of_any_size(void **state) {
+    const network net = make_network(*state);
+    static const size_t sizes[] = {1, 7, 32, 1, 40, 7, 2, 3, 4, 5, 6, 8, 9, 10, 32, 1};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        predict(&net, net.sum, sizes[i], 0.5f + (float)i);
+        predict(&net, net.dropped, sizes[i], 1.0f);
+    }
+    weft_graph_release(net.graph);
+}
+
+static void kept_plans_are_used_again(void **state) {
+    (void)state;
+    scratch_allocator allocator;
+    scratch_allocator_init(&allocator, -1);
+    weft_context *context = NULL;
+    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .allocator = &allocator.hooks};
+    assert_ok(weft_context_create(&context, &options));
+    const network net = make_network(context);
+    predict(&net, net.sum, 4, 1.0f);
+    const long after_first = atomic_load(&allocator.made);
+    predict(&net, net.sum, 5, 1.0f);
+    const long after_other = atomic_load(&allocator.made);
+    predict(&net, net.sum, 4, 2.0f);
+    const long again = atomic_load(&allocator.made) - after_other;
+    assert_true(again < (after_other - after_first) / 2);
+    weft_graph_release(net.graph); /* takes its plans along: no cycle */
+    weft_context_release(context);
+    assert_int_equal(atomic_load(&allocator.live), 0);
+}
+
+static void misuse_is_refused(void **state) {
+    const network net = make_network(*state);
+    float a[3] = {0}, b[1] = {0}, got[2];
+    const weft_column good_a = {.name = "a", .dtype = WEFT_F32, .rank = 1, .dims = {3}, .data = a};
+    const weft_column good_b = {.name = "b", .dtype = WEFT_F32, .data = b};
+    const struct {
+        weft_column columns[3];
+        size_t count, batch, bytes;
+        weft_status status;
+        const char *part;
+    } rows[] = {
+        {{good_a, good_b}, 2, 0, 4, WEFT_ERROR_ARGUMENT, "batch (0)"},
+        {{good_a}, 1, 1, 4, WEFT_ERROR_ARGUMENT, "input 'b' has no column"},
+        {{good_a, good_b, {.name = "c", .dtype = WEFT_F32, .data = b}}, 3, 1, 4, WEFT_ERROR_ARGUMENT,
+            "no input 'c'"},
+        {{good_a, {.name = "b", .dtype = WEFT_F32}}, 2, 1, 4, WEFT_ERROR_ARGUMENT, "'b' has no data"},
+        {{good_a, {.name = "b", .dtype = WEFT_I32, .data = b}}, 2, 1, 4, WEFT_ERROR_DTYPE, "'b' is f32"},
+        {{good_b, {.name = "a", .dtype = WEFT_F32, .rank = 1, .dims = {4}, .data = a}}, 2, 1, 4,
+            WEFT_ERROR_SHAPE, "(batch, 4)"},
+        {{good_a, good_b}, 2, 1, 8, WEFT_ERROR_ARGUMENT, "8"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_fails(weft_predict(net.sum, rows[i].batch, rows[i].columns, rows[i].count, got, rows[i].bytes),
+            rows[i].status, rows[i].part);
+    assert_fails(weft_predict(NULL, 1, rows[0].columns, 2, got, 4), WEFT_ERROR_ARGUMENT, "output is NULL");
+    assert_status(weft_predict(net.sum, 1, NULL, 2, got, 4), WEFT_ERROR_ARGUMENT);
+    assert_status(weft_predict(net.sum, 1, rows[0].columns, 2, NULL, 4), WEFT_ERROR_ARGUMENT);
+    predict(&net, net.sum, 1, 1.0f);
+    weft_graph_release(net.graph);
+}
+
+static int open_context(void **state) {
+    weft_context *context = NULL;
+    assert_ok(weft_context_create(&context, NULL));
+    *state = context;
+    return 0;
+}
+
+static int close_context(void **state) {
+    weft_context_release(*state);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches_of_any_size),
+        cmocka_unit_test(kept_plans_are_used_again),
+        cmocka_unit_test(misuse_is_refused),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}

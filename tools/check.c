@@ -1,0 +1,239 @@
+/* weft check (contract in check.h): each case is an expression over two matrices and the same in double on
+ * the host. The sizes are odd on purpose: tails are where kernels go wrong. */
+#include "check.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weft/weft.h>
+
+enum { ROWS = 37, COLUMNS = 67, SIZE = ROWS * COLUMNS, MOST = SIZE };
+
+typedef struct check_case {
+    const char *name;
+    weft_tensor *(*build)(weft_tensor *a, weft_tensor *b);
+    void (*reference)(const float *a, const float *b, double *result);
+    size_t count; /* of results */
+    double tolerance;
+} check_case;
+
+/* ---- elementwise: (ROWS, COLUMNS), a and b in -2..2 ---- */
+
+#define ELEMENTWISE(name, expression, value)                                                                 \
+    static weft_tensor *build_##name(weft_tensor *a, weft_tensor *b) {                                       \
+        (void)b;                                                                                             \
+        return expression;                                                                                   \
+    }                                                                                                        \
+    static void host_##name(const float *as, const float *bs, double *result) {                              \
+        for (size_t i = 0; i < SIZE; i++) {                                                                  \
+            const double a = (double)as[i], b = (double)bs[i];                                               \
+            (void)b;                                                                                         \
+            result[i] = value;                                                                               \
+        }                                                                                                    \
+    }
+
+ELEMENTWISE(add, weft_add(a, b), a + b)
+ELEMENTWISE(sub, weft_sub(a, b), a - b)
+ELEMENTWISE(mul, weft_mul(a, b), a *b)
+ELEMENTWISE(div, weft_div(a, weft_add(weft_square(b), weft_number(b, 1.0))), a / (b * b + 1.0))
+ELEMENTWISE(maximum, weft_maximum(a, b), fmax(a, b))
+ELEMENTWISE(where, weft_where(weft_less(a, b), a, weft_neg(b)), a < b ? a : -b)
+ELEMENTWISE(exp, weft_exp(a), exp(a))
+ELEMENTWISE(log, weft_log(weft_add(weft_square(a), weft_number(a, 0.5))), log(a *a + 0.5))
+ELEMENTWISE(sqrt, weft_sqrt(weft_square(a)), fabs(a))
+ELEMENTWISE(tanh, weft_tanh(a), tanh(a))
+ELEMENTWISE(sigmoid, weft_sigmoid(a), 1.0 / (1.0 + exp(-a)))
+ELEMENTWISE(relu, weft_relu(a), fmax(a, 0.0))
+
+/* ---- reductions and products ---- */
+
+static weft_tensor *build_sum(weft_tensor *a, weft_tensor *b) {
+    return weft_sum(weft_mul(a, b), 1);
+}
+static void host_sum(const float *a, const float *b, double *result) {
+    for (size_t r = 0; r < ROWS; r++) {
+        result[r] = 0.0;
+        for (size_t c = 0; c < COLUMNS; c++)
+            result[r] += (double)a[r * COLUMNS + c] * (double)b[r * COLUMNS + c];
+    }
+}
+
+static weft_tensor *build_mean(weft_tensor *a, weft_tensor *b) {
+    (void)b;
+    return weft_mean(a, 0);
+}
+static void host_mean(const float *a, const float *b, double *result) {
+    (void)b;
+    for (size_t c = 0; c < COLUMNS; c++) {
+        result[c] = 0.0;
+        for (size_t r = 0; r < ROWS; r++) result[c] += (double)a[r * COLUMNS + c] / ROWS;
+    }
+}
+
+static size_t row_argmax(const float *row) {
+    size_t best = 0;
+    for (size_t c = 1; c < COLUMNS; c++)
+        if (row[c] > row[best]) best = c;
+    return best;
+}
+
+static weft_tensor *build_max(weft_tensor *a, weft_tensor *b) {
+    (void)b;
+    return weft_max(a, 1);
+}
+static void host_max(const float *a, const float *b, double *result) {
+    (void)b;
+    for (size_t r = 0; r < ROWS; r++) result[r] = (double)a[r * COLUMNS + row_argmax(a + r * COLUMNS)];
+}
+
+static weft_tensor *build_argmax(weft_tensor *a, weft_tensor *b) {
+    (void)b;
+    return weft_cast(weft_argmax(a, 1), WEFT_F32);
+}
+static void host_argmax(const float *a, const float *b, double *result) {
+    (void)b;
+    for (size_t r = 0; r < ROWS; r++) result[r] = (double)row_argmax(a + r * COLUMNS);
+}
+
+static weft_tensor *build_softmax(weft_tensor *a, weft_tensor *b) {
+    (void)b;
+    return weft_softmax(a, 1);
+}
+static void host_softmax(const float *a, const float *b, double *result) {
+    (void)b;
+    for (size_t r = 0; r < ROWS; r++) {
+        double sum = 0.0;
+        for (size_t c = 0; c < COLUMNS; c++) sum += exp((double)a[r * COLUMNS + c]);
+        for (size_t c = 0; c < COLUMNS; c++) result[r * COLUMNS + c] = exp((double)a[r * COLUMNS + c]) / sum;
+    }
+}
+
+static weft_tensor *build_matmul(weft_tensor *a, weft_tensor *b) {
+    return weft_matmul(a, weft_transpose(b));
+}
+static void host_matmul(const float *a, const float *b, double *result) {
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t j = 0; j < ROWS; j++) {
+            double sum = 0.0;
+            for (size_t k = 0; k < COLUMNS; k++)
+                sum += (double)a[i * COLUMNS + k] * (double)b[j * COLUMNS + k];
+            result[i * ROWS + j] = sum;
+        }
+}
+
+/* ---- a gradient: of mean((a·bᵀ)²) with respect to a, which is 2·(a·bᵀ)·b / ROWS² ---- */
+
+static weft_tensor *build_gradient(weft_tensor *a, weft_tensor *b) {
+    return weft_gradient(weft_mean(weft_square(weft_matmul(a, weft_transpose(b)))), a);
+}
+static void host_gradient(const float *a, const float *b, double *result) {
+    static double product[ROWS * ROWS];
+    host_matmul(a, b, product);
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t c = 0; c < COLUMNS; c++) {
+            double sum = 0.0;
+            for (size_t j = 0; j < ROWS; j++) sum += product[i * ROWS + j] * (double)b[j * COLUMNS + c];
+            result[i * COLUMNS + c] = 2.0 * sum / (ROWS * ROWS);
+        }
+}
+
+/* The tolerances are for float32 sums of this length, relative to 1 or to the value where that is larger. */
+static const check_case cases[] = {
+    {"add", build_add, host_add, SIZE, 1e-6},
+    {"sub", build_sub, host_sub, SIZE, 1e-6},
+    {"mul", build_mul, host_mul, SIZE, 1e-6},
+    {"div", build_div, host_div, SIZE, 1e-6},
+    {"maximum", build_maximum, host_maximum, SIZE, 1e-6},
+    {"where, less", build_where, host_where, SIZE, 1e-6},
+    {"exp", build_exp, host_exp, SIZE, 1e-6},
+    {"log", build_log, host_log, SIZE, 1e-6},
+    {"sqrt", build_sqrt, host_sqrt, SIZE, 1e-6},
+    {"tanh", build_tanh, host_tanh, SIZE, 1e-6},
+    {"sigmoid", build_sigmoid, host_sigmoid, SIZE, 1e-6},
+    {"relu", build_relu, host_relu, SIZE, 1e-6},
+    {"sum", build_sum, host_sum, ROWS, 1e-5},
+    {"mean", build_mean, host_mean, COLUMNS, 1e-5},
+    {"max", build_max, host_max, ROWS, 1e-6},
+    {"argmax", build_argmax, host_argmax, ROWS, 0.0},
+    {"softmax", build_softmax, host_softmax, SIZE, 1e-5},
+    {"matmul", build_matmul, host_matmul, ROWS *ROWS, 1e-5},
+    {"gradient of matmul", build_gradient, host_gradient, SIZE, 1e-5},
+};
+
+/* A case on the device: results as float. */
+static weft_status run_case(
+    weft_context *context, const check_case *c, const float *a, const float *b, float *got) {
+    const int64_t dims[] = {ROWS, COLUMNS};
+    weft_graph *graph = NULL;
+    weft_plan *plan = NULL;
+    weft_status status = weft_graph_create(&graph, context);
+    if (status != WEFT_OK) return status;
+    weft_tensor *const left = weft_input_shape(graph, "a", WEFT_F32, 2, dims);
+    weft_tensor *const right = weft_input_shape(graph, "b", WEFT_F32, 2, dims);
+    weft_tensor *outputs[2] = {c->build(left, right)};
+    if ((status = weft_graph_status(graph)) != WEFT_OK) goto done;
+    /* The second output makes both inputs part of every plan. */
+    outputs[1] = weft_add(left, right);
+    if ((status = weft_plan_create(&plan, outputs, 2, NULL)) != WEFT_OK) goto done;
+    if ((status = weft_plan_write(plan, left, a, SIZE * sizeof *a)) != WEFT_OK) goto done;
+    if ((status = weft_plan_write(plan, right, b, SIZE * sizeof *b)) != WEFT_OK) goto done;
+    if ((status = weft_plan_run(plan)) != WEFT_OK) goto done;
+    status = weft_plan_read(plan, outputs[0], got, c->count * sizeof *got);
+done:
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+    return status;
+}
+
+/* The largest error, relative to max(1, |expected|); infinite where a result is not a number. */
+static double largest_error(const float *got, const double *expected, size_t count) {
+    double largest = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        const double error = fabs((double)got[i] - expected[i]) / fmax(1.0, fabs(expected[i]));
+        if (!(error <= largest)) largest = isnan(error) ? (double)INFINITY : error;
+    }
+    return largest;
+}
+
+static bool check_one(weft_context *context, const check_case *c, const float *a, const float *b) {
+    static float got[MOST];
+    static double expected[MOST];
+    c->reference(a, b, expected);
+    if (run_case(context, c, a, b, got) != WEFT_OK) {
+        printf("%-20s FAILED   %s\n", c->name, weft_last_error());
+        return false;
+    }
+    const double error = largest_error(got, expected, c->count);
+    const bool good = error <= c->tolerance;
+    printf("%-20s %s   largest error %.1e, allowed %.0e\n", c->name, good ? "ok    " : "FAILED", error,
+        c->tolerance);
+    return good;
+}
+
+static void fill(float *values, unsigned seed) {
+    for (size_t i = 0; i < SIZE; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        values[i] = (float)(seed >> 8) / (float)(1 << 24) * 4.0f - 2.0f;
+    }
+}
+
+int weft_check(const char *device) {
+    static float a[SIZE], b[SIZE];
+    const size_t count = sizeof cases / sizeof *cases;
+    size_t passed = 0;
+    weft_context *context = NULL;
+    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .device = device};
+    if (weft_context_create(&context, &options) != WEFT_OK) {
+        fprintf(stderr, "weft: %s\n", weft_last_error());
+        return 1;
+    }
+    const weft_device_info *const info = weft_context_device(context);
+    printf("%s  %s (%s, driver %s), kernels of class %s\n", info->selector, info->name, info->platform,
+        info->driver, info->device_class == WEFT_CLASS_GPU ? "gpu" : "cpu");
+    fill(a, 1);
+    fill(b, 2);
+    for (size_t i = 0; i < count; i++) passed += check_one(context, &cases[i], a, b);
+    printf("%zu of %zu work\n", passed, count);
+    weft_context_release(context);
+    return passed == count ? 0 : 1;
+}

@@ -1,0 +1,11 @@
+/* weft check: a numeric self-test of a device through the public API. */
+#ifndef WEFT_CHECK_H
+#define WEFT_CHECK_H
+
+#include <weft/device.h>
+
+/* Prints one line a case to stdout. Returns 0 when all pass, 1 when one fails or the device cannot be used.
+ */
+int weft_check(const char *device);
+
+#endif

@@ -1,0 +1,74 @@
+/* The weft command: what devices there are, whether they compute right, how fast they are. */
+#include "bench_gemm.h"
+#include "check.h"
+#include <stdio.h>
+#include <string.h>
+#include <weft/weft.h>
+
+static const char usage[] =
+    "usage: weft devices               list the OpenCL devices of this machine\n"
+    "       weft check [--device SEL]  test that a device computes right\n"
+    "       weft bench gemm [--json]   measure matrix products\n"
+    "       weft --help | --version\n"
+    "SEL: gpu, cpu, a part of a name, or platform:device as 'weft devices' shows it;\n"
+    "     else $WEFT_DEVICE, else the best device\n";
+
+static int fail(void) {
+    fprintf(stderr, "weft: %s\n", weft_last_error());
+    return 1;
+}
+
+static int bad_usage(const char *what) {
+    fprintf(stderr, "weft: %s; see weft --help\n", what);
+    return 2;
+}
+
+static const char *kind(const weft_device_info *info) {
+    return info->is_gpu ? "GPU" : info->is_cpu ? "CPU" : "accelerator";
+}
+
+static int devices(void) {
+    size_t count = 0;
+    if (weft_device_count(&count) != WEFT_OK) return fail();
+    if (count == 0) printf("no OpenCL device: is a driver installed?\n");
+    for (size_t i = 0; i < count; i++) {
+        weft_device_info info;
+        if (weft_device_get(i, &info) != WEFT_OK) return fail();
+        printf("%s  %s\n", info.selector, info.name);
+        printf("     %s, %s, %s, driver %s\n", kind(&info), info.platform, info.opencl, info.driver);
+        printf("     %u compute units at %u MHz, %llu MiB, largest block %llu MiB, local memory %llu KiB\n",
+            info.compute_units, info.clock_mhz, (unsigned long long)(info.global_memory >> 20),
+            (unsigned long long)(info.largest_allocation >> 20),
+            (unsigned long long)(info.local_memory >> 10));
+        printf("     kernels of class %s\n", info.device_class == WEFT_CLASS_GPU ? "gpu" : "cpu");
+    }
+    return 0;
+}
+
+static int check(int argc, char **argv) {
+    const char *device = NULL;
+    for (int i = 0; i < argc; i += 2) {
+        if (strcmp(argv[i], "--device") != 0 || i + 1 == argc) return bad_usage("check takes --device SEL");
+        device = argv[i + 1];
+    }
+    return weft_check(device);
+}
+
+static int bench(int argc, char **argv) {
+    if (argc == 0 || strcmp(argv[0], "gemm") != 0)
+        return bad_usage("there is one benchmark: weft bench gemm");
+    return weft_bench_gemm(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv) {
+    const char *const command = argc > 1 ? argv[1] : "--help";
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (strcmp(command, "devices") == 0)
+        return argc == 2 ? devices() : bad_usage("devices takes no arguments");
+    if (strcmp(command, "check") == 0) return check(argc - 2, argv + 2);
+    if (strcmp(command, "bench") == 0) return bench(argc - 2, argv + 2);
+    if (strcmp(command, "--version") == 0) return printf("weft %s\n", weft_version()) < 0;
+    if (strcmp(command, "--help") != 0) return bad_usage("unknown command");
+    fputs(usage, argc > 1 ? stdout : stderr);
+    return argc > 1 ? 0 : 2;
+}
