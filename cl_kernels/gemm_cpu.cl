@@ -41,6 +41,21 @@
 /* Room for a tile of A in either layout: rows a line apart modulo the cache's way, or k-major. */
 #define WEFT_GEMM_PITCH (WEFT_GEMM_DEPTH + 16)
 
+/* How many steps of k before its use a row of the B panel is asked for. */
+#ifndef WEFT_GEMM_AHEAD
+#define WEFT_GEMM_AHEAD 4
+#endif
+
+/* Asks for a line of memory without waiting, where the compiler can; OpenCL's own prefetch() does nothing on the
+ * drivers of CPUs. level 3: into the first-level cache, 2: into the second. */
+#define WEFT_GEMM_PREFETCH(address, level)
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_prefetch)
+#undef WEFT_GEMM_PREFETCH
+#define WEFT_GEMM_PREFETCH(address, level) __builtin_prefetch((const void *)(address), 0, level)
+#endif
+#endif
+
 #define WEFT_UNROLL4 __attribute__((opencl_unroll_hint(4)))
 #define WEFT_UNROLL __attribute__((opencl_unroll_hint))
 
@@ -191,15 +206,22 @@ void weft_gemm_copy_columns(float *tile, __global const float *a, int rows, int 
     }
 }
 
-/* sum[r][0..1] (+)= tile * panel. The strides of the tile are constants at each call. */
+/* sum[r][0..1] (+)= tile * panel. The strides of the tile are constants at each call.
+ * Meanwhile two streams of the next tile of A, at the addresses soon and later, `step` bytes apart, are asked for. */
 __attribute__((always_inline)) inline void weft_gemm_tile(float16 *sum, const float *tile, const float16 *panel, int depth, bool first,
-    const int row_stride, const int depth_stride) {
+    const int row_stride, const int depth_stride, size_t soon, size_t later, size_t step) {
     float16 acc[WEFT_GEMM_ROWS][2];
     WEFT_UNROLL for (int r = 0; r < WEFT_GEMM_ROWS; ++r) {
         acc[r][0] = first ? 0.0f : sum[2 * WEFT_GEMM_PANELS * r];
         acc[r][1] = first ? 0.0f : sum[2 * WEFT_GEMM_PANELS * r + 1];
     }
     for (int p = 0; p < depth; ++p) {
+        WEFT_GEMM_PREFETCH(panel + 2 * (p + WEFT_GEMM_AHEAD), 3);
+        WEFT_GEMM_PREFETCH(panel + 2 * (p + WEFT_GEMM_AHEAD) + 1, 3);
+        WEFT_GEMM_PREFETCH(soon, 2);
+        WEFT_GEMM_PREFETCH(later, 2);
+        soon += step;
+        later += step;
         const float16 b0 = panel[2 * p], b1 = panel[2 * p + 1];
         WEFT_UNROLL for (int r = 0; r < WEFT_GEMM_ROWS; ++r) {
             const float16 x = tile[r * row_stride + p * depth_stride];
@@ -261,13 +283,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
                 weft_gemm_copy_rows(tile, from, rows, depth, a_row);
             else
                 weft_gemm_copy_columns(tile, from, rows, depth, a_row, a_column);
+            const int ahead = bottom - row - WEFT_GEMM_ROWS - 1;
+            __global const float *next = ahead >= 0 ? from + WEFT_GEMM_ROWS * a_row : from;
             float16 *sum = sums + (most_depth < k ? row - top : 0) * 2 * WEFT_GEMM_PANELS;
             for (int j = left, i = 0; j < right; j += 32, ++i) {
                 const float16 *panel = panels + i * 2 * WEFT_GEMM_DEPTH;
                 if (a_column == 1)
-                    weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, WEFT_GEMM_PITCH, 1);
+                    weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, WEFT_GEMM_PITCH, 1, (size_t)(next + max(0, min(i, ahead)) * a_row), (size_t)(next + max(0, min(min(i + 8, 12), ahead)) * a_row), 4);
                 else
-                    weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, 1, WEFT_GEMM_ROWS);
+                    weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, 1, WEFT_GEMM_ROWS, (size_t)next, (size_t)next, 4 * a_column);
             }
             if (!last) continue;
             for (int r = 0; r < rows; ++r) {

@@ -25,9 +25,13 @@ static void read_device_text(cl_device_id device, cl_device_info what, char *fie
     copy_text(field, capacity, text);
 }
 
-static weft_status read_class(weft_device_info *info) {
+/* The cpu kernels are for processors whose compiler takes wide vectors as they are. A software rasteriser calls itself
+ * a CPU, too, but works through scalars side by side as a GPU does; its native width says so. */
+static weft_status read_class(weft_device_info *info, cl_device_id device) {
     const char *const forced = wi_environment("WEFT_DEVICE_CLASS");
-    info->device_class = info->is_cpu ? WEFT_CLASS_CPU : WEFT_CLASS_GPU;
+    cl_uint width = 1;
+    (void)clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width, &width, NULL);
+    info->device_class = info->is_cpu && width >= 4 ? WEFT_CLASS_CPU : WEFT_CLASS_GPU;
     if (!forced) return WEFT_OK;
     if (strcmp(forced, "cpu") == 0)
         info->device_class = WEFT_CLASS_CPU;
@@ -85,7 +89,7 @@ weft_status wi_device_describe(wi_device_entry *entry, cl_device_id device) {
     info->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
     read_numbers(device, info);
     entry->usable = read_usable(device, info->opencl);
-    return read_class(info);
+    return read_class(info, device);
 }
 
 static weft_status add_platform(wi_device_list *list, cl_platform_id platform, unsigned number) {

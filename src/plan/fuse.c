@@ -324,6 +324,32 @@ static bool is_leaf_map(const weft_plan *plan, const weft_tensor *node) {
     return !reads || is_cheap(node->op);
 }
 
+/* Does a member of the step read that value, too? */
+static bool step_reads(const weft_plan *plan, const wi_step *step, int value) {
+    for (int m = 0; m < step->member_count; m++) {
+        const weft_tensor *member = plan->values[step->members[m]].node;
+        for (int i = 0; i < member->input_count; i++) {
+            if (value_index(plan, member->inputs[i]) == value) return true;
+        }
+    }
+    return false;
+}
+
+/* A map that would begin a step may go into the newest one instead, when that is a map over the same space
+ * and reads some of the same memory (Adam's two moments both begin with the gradients). */
+static bool joins_sibling(const weft_plan *plan, const weft_tensor *node) {
+    const int index = (int)plan->step_count - 1;
+    const wi_step *step = index < 0 ? NULL : plan->steps[index];
+    if (!step || step->kind != WI_STEP_LOOP || step->reduced != 0) return false;
+    bool in_row = false, shared = false;
+    for (int i = 0; i < node->input_count; i++) {
+        const int input = value_index(plan, node->inputs[i]);
+        const bool memory = plan->values[input].state == WI_VALUE_MEMORY;
+        shared = shared || (memory && step_reads(plan, step, input));
+    }
+    return shared && map_joins(plan, index, node, &in_row) && !in_row;
+}
+
 static weft_status take_map(weft_plan *plan, int index) {
     const weft_tensor *node = plan->values[index].node;
     if (is_leaf_map(plan, node)) {
@@ -335,7 +361,8 @@ static weft_status take_map(weft_plan *plan, int index) {
     bool in_row = false;
     if (!map_joins(plan, step, node, &in_row)) {
         in_row = false;
-        WI_TRY(new_step(plan, WI_STEP_LOOP, &node->shape, &step));
+        step = (int)plan->step_count - 1;
+        if (!joins_sibling(plan, node)) WI_TRY(new_step(plan, WI_STEP_LOOP, &node->shape, &step));
     }
     WI_TRY(read_inputs(plan, node, step));
     plan->values[index].after_reduction = !in_row && after_reduction(plan, node, step);

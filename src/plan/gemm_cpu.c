@@ -24,13 +24,17 @@ static double item_cost(const wi_gemm_shape *shape, wi_cut cut) {
     const double per_column = shape->b_column == 1 ? 0.15 : shape->b_row == 1 ? 0.45 : 2.0;
     const double per_row = shape->a_column == 1 ? 0.15 : shape->a_row == 1 ? 0.25 : 2.0;
     const double copy = per_column * (double)(cut.panels * COLUMNS) + per_row * (double)(cut.tiles * ROWS);
-    const double fixed = 300.0 + 60.0 * (double)(cut.tiles * cut.panels);
+    const double fixed = 2000.0 + 60.0 * (double)(cut.tiles * cut.panels);
     return (multiply + copy) * (double)shape->k + fixed;
 }
 
+/* More than one work-item wakes other threads, which costs more than a few microseconds of work are worth. */
 static double cost(const wi_gemm_shape *shape, wi_cut cut, int64_t units) {
-    const int64_t items = divide_up(shape->m, cut.tiles * ROWS) * divide_up(shape->n, cut.panels * COLUMNS);
-    return (double)divide_up(items * shape->batch, units) * item_cost(shape, cut);
+    const int64_t strips = divide_up(shape->m, cut.tiles * ROWS),
+                  spans = divide_up(shape->n, cut.panels * COLUMNS);
+    const int64_t items = strips * spans * shape->batch;
+    const double wake = items > 1 ? 6000.0 : 0.0;
+    return wake + (double)divide_up(items, units) * item_cost(shape, cut);
 }
 
 /* The cheapest cut: every width, and every height that divides the rows evenly. */
