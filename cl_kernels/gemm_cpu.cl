@@ -46,14 +46,13 @@
 #define WEFT_GEMM_AHEAD 4
 #endif
 
-/* Asks for a line of memory without waiting, where the compiler can; OpenCL's own prefetch() does nothing on the
- * drivers of CPUs. level 3: into the first-level cache, 2: into the second. */
-#define WEFT_GEMM_PREFETCH(address, level)
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_prefetch)
-#undef WEFT_GEMM_PREFETCH
+/* Asks for a line of memory without waiting; OpenCL's own prefetch() does nothing on the drivers of CPUs. Only
+ * compilers that aim straight at a processor take the intrinsic: the way through SPIR-V ends the process there.
+ * level 3: into the first-level cache, 2: into the second. */
+#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
 #define WEFT_GEMM_PREFETCH(address, level) __builtin_prefetch((const void *)(address), 0, level)
-#endif
+#else
+#define WEFT_GEMM_PREFETCH(address, level)
 #endif
 
 #define WEFT_UNROLL4 __attribute__((opencl_unroll_hint(4)))
