@@ -181,18 +181,21 @@ static void emit_accumulate(wi_emitter *e, int m, const char *index) {
         wi_text_append(&e->text, "weft_argmax_%s(&a%d, &g%d, %s, %s);\n", letter(dtype), m, m, masked, index);
 }
 
-/* What a pass does with each element: reductions take it, full-size results are stored. */
+/* What a pass does with each element: reductions take it, full-size results are stored. All loads come before
+ * the first store, as a result may lie where an operand lay. */
 static void emit_elements(wi_emitter *e, int pass, const char *index) {
     const int remembered = e->memo_count;
     for (int m = 0; m < e->step->member_count; m++) {
         const wi_value *value = member(e, m);
         if (in_pass(value, pass)) emit_accumulate(e, m, index);
     }
-    for (int m = 0; m < e->step->member_count; m++) {
-        const wi_value *value = member(e, m);
-        if (value->in_row || value->pass != pass || value->storage < 0) continue;
-        const int temp = wi_emit_member(e, e->step->members[m]);
-        wi_emit_store(e, wi_step_operand(e->step, e->step->members[m], true), temp);
+    for (int store = 0; store < 2; store++) {
+        for (int m = 0; m < e->step->member_count; m++) {
+            const wi_value *value = member(e, m);
+            if (value->in_row || value->pass != pass || value->storage < 0) continue;
+            const int temp = wi_emit_member(e, e->step->members[m]);
+            if (store) wi_emit_store(e, wi_step_operand(e->step, e->step->members[m], true), temp);
+        }
     }
     e->memo_count = remembered;
 }
@@ -556,10 +559,12 @@ static weft_status emit_loop(weft_plan *plan, wi_step *step) {
 
 static void emit_epilogue_elements(wi_emitter *e) {
     const int remembered = e->memo_count;
-    for (int m = 0; m < e->step->member_count; m++) {
-        if (member(e, m)->storage < 0) continue;
-        const int temp = wi_emit_member(e, e->step->members[m]);
-        wi_emit_store(e, wi_step_operand(e->step, e->step->members[m], true), temp);
+    for (int store = 0; store < 2; store++) { /* all loads before the first store */
+        for (int m = 0; m < e->step->member_count; m++) {
+            if (member(e, m)->storage < 0) continue;
+            const int temp = wi_emit_member(e, e->step->members[m]);
+            if (store) wi_emit_store(e, wi_step_operand(e->step, e->step->members[m], true), temp);
+        }
     }
     e->memo_count = remembered;
 }

@@ -16,7 +16,8 @@ static weft_status new_value(weft_plan *plan, weft_tensor *node, int *index) {
         plan->value_count + 1, sizeof *plan->values));
     *index = (int)plan->value_count++;
     wi_value *value = &plan->values[*index];
-    *value = (wi_value){.node = node, .copy_of = -1, .base = *index, .step = -1, .storage = -1};
+    *value =
+        (wi_value){.node = node, .copy_of = -1, .base = *index, .step = -1, .storage = -1, .written = -1};
     value->extent = wi_extent_of(&node->shape, plan->batch);
     value->layout = wi_layout_contiguous(&value->extent);
     return WEFT_OK;
@@ -83,12 +84,6 @@ static bool is_uniform(const weft_plan *plan, const weft_tensor *leaf) {
 static weft_status give_memory(weft_plan *plan, int index) {
     wi_value *value = &plan->values[index];
     if (value->state == WI_VALUE_MEMORY || value->storage >= 0) return WEFT_OK;
-    int step;
-    if (value->state == WI_VALUE_LEAF) { /* a step of its own that writes it down */
-        WI_TRY(new_step(plan, WI_STEP_LOOP, &value->node->shape, &step));
-        value->is_leaf_member = true;
-        add_member(plan, step, index);
-    }
     int storage;
     WI_TRY(wi_plan_new_storage(
         plan, WI_STORAGE_ARENA, extent_bytes(&value->extent, value->node->dtype), &storage));
@@ -107,7 +102,7 @@ weft_status wi_plan_copy(weft_plan *plan, int from, int storage, const wi_layout
     int step;
     WI_TRY(new_value(plan, node, copy));
     WI_TRY(new_step(plan, WI_STEP_LOOP, &node->shape, &step));
-    plan->steps[step]->only_moves = true;
+    plan->steps[step]->only_moves = !leaf;
     plan->values[*copy].copy_of = leaf ? -1 : from;
     plan->values[*copy].is_leaf_member = leaf != NULL;
     plan->values[*copy].leaf = leaf;
@@ -115,6 +110,17 @@ weft_status wi_plan_copy(weft_plan *plan, int from, int storage, const wi_layout
     if (storage < 0) return give_memory(plan, *copy);
     plan->values[*copy].storage = storage;
     plan->values[*copy].layout = *layout;
+    return WEFT_OK;
+}
+
+/* Makes *index a value that lies in memory. A leaf is written down by a step of its own and stays a leaf:
+ * steps before that one compute it themselves. */
+static weft_status in_memory(weft_plan *plan, int *index) {
+    if (plan->values[*index].state != WI_VALUE_LEAF) return give_memory(plan, *index);
+    int written = plan->values[*index].written;
+    if (written < 0) WI_TRY(wi_plan_copy(plan, *index, -1, NULL, &written));
+    plan->values[*index].written = written;
+    *index = written;
     return WEFT_OK;
 }
 
@@ -171,7 +177,7 @@ static weft_status take_view(weft_plan *plan, int index) {
         plan->values[index].leaf = x->leaf;
         return WEFT_OK;
     }
-    WI_TRY(give_memory(plan, from));
+    WI_TRY(in_memory(plan, &from));
     wi_layout layout;
     wi_value *value = &plan->values[index];
     x = &plan->values[from];
@@ -486,7 +492,7 @@ static weft_status product_operand(weft_plan *plan, int product, int input, int 
     weft_tensor *result = plan->values[product].node;
     const wi_extent extent = plan->values[product].extent;
     *index = value_index(plan, result->inputs[input]);
-    WI_TRY(give_memory(plan, *index));
+    WI_TRY(in_memory(plan, index));
     wi_size batch;
     if (!operand_layout(&extent, &plan->values[*index], wide, &batch)) {
         WI_TRY(write_stretched(plan, result, wi_plan_resolve(plan, result->inputs[input]), index));
@@ -626,7 +632,7 @@ static weft_status take_output(weft_plan *plan, size_t output) {
     weft_tensor *node = wi_plan_resolve(plan, plan->outputs[output]);
     if (node->op->kind == WI_ASSIGN) return WEFT_OK;
     int index = value_index(plan, node);
-    WI_TRY(give_memory(plan, index));
+    WI_TRY(in_memory(plan, &index));
     const wi_value *value = &plan->values[index];
     const wi_storage *storage = &plan->storages[wi_plan_base_storage(plan, index)];
     if (storage->kind == WI_STORAGE_BLOCK || !wi_layout_is_contiguous(&value->layout, &value->extent))

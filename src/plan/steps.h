@@ -60,6 +60,7 @@ typedef struct wi_value {
     int pass; /* MEMBER: the pass over the space that computes it (in_row: after which it is there) */
     bool is_leaf_member; /* MEMBER: stores `leaf` */
     int storage;         /* -1: none */
+    int written;         /* LEAF: the value that has it in memory; -1: none */
     wi_extent extent;
     wi_layout layout;
 } wi_value;

@@ -1,0 +1,73 @@
+/* Products of matrices: sizes around the tiles of the kernels, batches, any transposition; linear. */
+#include "support/op_case.h"
+
+#include "ops/covered_ops.h"
+
+static weft_tensor *build_matmul(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)c, (void)graph;
+    return weft_matmul(inputs[0], inputs[1]);
+}
+static f64_array *reference_matmul(const op_case *c, const f64_array *const *inputs) {
+    (void)c;
+    return f64_matmul(inputs[0], inputs[1]);
+}
+
+#define A(...)   F32(-2, 2, __VA_ARGS__)
+#define A_T(...) F32_VIEW(OP_TRANSPOSED, -2, 2, __VA_ARGS__)
+#define A_S(...) F32_VIEW(OP_SLICED, -2, 2, __VA_ARGS__)
+#define A_R(...) F32_VIEW(OP_REVERSED, -2, 2, __VA_ARGS__)
+
+static const op_case matmul_cases[] = {
+    CASE("1·1·1", matmul, INPUTS(A(1, 1), A(1, 1))),
+    CASE("3·5·4", matmul, INPUTS(A(3, 5), A(5, 4))),
+    CASE("1·17·33", matmul, INPUTS(A(1, 17), A(17, 33))),
+    CASE("33·17·1", matmul, INPUTS(A(33, 17), A(17, 1))),
+    CASE("16·1·16", matmul, INPUTS(A(16, 1), A(1, 16))),
+    CASE("12·16·32", matmul, INPUTS(A(12, 16), A(16, 32))),
+    CASE("13·15·33", matmul, INPUTS(A(13, 15), A(15, 33))),
+    CASE("65·31·63", matmul, INPUTS(A(65, 31), A(31, 63))),
+    CASE("7·1000·5", matmul, INPUTS(A(7, 1000), A(1000, 5))),
+    CASE("129·130·67", matmul, INPUTS(A(129, 130), A(130, 67))),
+    CASE("batch rows", matmul, INPUTS(A(WEFT_BATCH, 17), A(17, 10))),
+    CASE("inner batch", matmul, INPUTS(A_T(5, WEFT_BATCH), A(WEFT_BATCH, 6))),
+    CASE("left transposed", matmul, INPUTS(A_T(13, 15), A(15, 33))),
+    CASE("right transposed", matmul, INPUTS(A(13, 15), A_T(15, 33))),
+    CASE("both transposed", matmul, INPUTS(A_T(13, 15), A_T(15, 33))),
+    CASE("sliced", matmul, INPUTS(A_S(6, 9), A_S(9, 17))),
+    CASE("a vector's outer product", matmul, INPUTS(A_T(4, 1), A_T(1, 4))),
+    CASE("batched", matmul, INPUTS(A(3, 4, 5), A(3, 5, 6))),
+    CASE("batched over the batch", matmul, INPUTS(A(WEFT_BATCH, 4, 5), A(WEFT_BATCH, 5, 3))),
+    CASE("batched, one right", matmul, INPUTS(A(WEFT_BATCH, 4, 5), A(5, 3))),
+    CASE("batched, one left", matmul, INPUTS(A(4, 5), A(3, 5, 6))),
+    CASE("both broadcast", matmul, INPUTS(A(2, 1, 4, 5), A(3, 5, 6))),
+    CASE("batched, transposed", matmul, INPUTS(A_T(3, 4, 5), A_T(3, 5, 6))),
+    CASE("reversed", matmul, INPUTS(A_R(3, 4, 5), A_R(3, 5, 6))),
+    CASE("rank 5", matmul, INPUTS(A(2, 1, 2, 3, 4), A(1, 3, 2, 4, 5))),
+};
+
+/* ---- linear: x·weightᵀ + bias ---- */
+
+static weft_tensor *build_linear(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)c, (void)graph;
+    return weft_linear_with(inputs[0], inputs[1], inputs[2]);
+}
+static f64_array *reference_linear(const op_case *c, const f64_array *const *inputs) {
+    (void)c;
+    const f64_array *const product = f64_matmul(inputs[0], f64_transpose(inputs[1]));
+    return inputs[2] ? f64_add(product, inputs[2]) : f64_copy(product);
+}
+
+#define PARAMETER(...) F32_PARAMETER(-1, 1, __VA_ARGS__)
+static const op_case linear_cases[] = {
+    CASE("3·5·4", linear, INPUTS(A(3, 5), A(4, 5), A(4))),
+    CASE("without bias", linear, INPUTS(A(3, 5), A(4, 5))),
+    CASE("batch, parameters", linear, INPUTS(A(WEFT_BATCH, 33), PARAMETER(10, 33), PARAMETER(10))),
+    CASE("rank 3", linear, INPUTS(A(WEFT_BATCH, 3, 17), PARAMETER(9, 17), PARAMETER(9))),
+    CASE("one unit", linear, INPUTS(A(WEFT_BATCH, 5), PARAMETER(1, 5), PARAMETER(1))),
+    CASE("strided input", linear, INPUTS(A_S(6, 16), PARAMETER(33, 16), PARAMETER(33))),
+};
+
+int main(void) {
+    static const op_cases ops[] = {MATMUL_OPS(COVERED_CASES)};
+    return test_finish(op_suite_run("matmul", ops, sizeof ops / sizeof ops[0]));
+}

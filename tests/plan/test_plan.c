@@ -1,0 +1,580 @@
+/* Plans: what a run may change, what it may not allocate, what is refused, and what lives how long. */
+#include "support/fixture.h"
+
+#include "cl/context.h"
+#include "cl/program.h"
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a small network that the tests share ---- */
+
+typedef struct net {
+    weft_context *context;
+    weft_graph *graph;
+    weft_tensor *x, *weight, *bias, *hidden, *y, *loss;
+} net;
+
+enum { IN = 5, OUT = 3 };
+
+static net net_in(weft_context *context) {
+    net n = {.context = context};
+    assert_weft_ok(weft_graph_create(&n.graph, context));
+    n.x = weft_input(n.graph, "x", WEFT_F32, IN);
+    n.weight = weft_parameter(n.graph, "weight", ((weft_initialiser){WEFT_INIT_NORMAL, 0, 1}), OUT, IN);
+    n.bias = weft_parameter(n.graph, "bias", ((weft_initialiser){WEFT_INIT_CONSTANT, 0.5f, 0}), OUT);
+    n.hidden = weft_linear_with(n.x, n.weight, n.bias);
+    n.y = weft_softmax(weft_relu(n.hidden), 1);
+    n.loss = weft_mean(weft_square(n.hidden));
+    assert_weft_ok(weft_graph_status(n.graph));
+    return n;
+}
+
+static weft_plan *plan_of(weft_tensor *output, int64_t batch) {
+    weft_plan *plan = NULL;
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = batch};
+    assert_weft_ok(weft_plan_create(&plan, &output, 1, &options));
+    return plan;
+}
+
+static void fill(float *values, size_t count, uint64_t number) {
+    test_random random = test_random_named("plan", number);
+    for (size_t i = 0; i < count; i++) values[i] = (float)test_random_between(&random, -1, 1);
+}
+
+/* Rows of the network's output computed by a plan of `batch`. */
+static void compute(weft_plan *plan, const net *n, const float *x, int64_t batch, float *y) {
+    assert_weft_ok(weft_plan_write(plan, n->x, x, (size_t)batch * IN * sizeof *x));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read(plan, n->y, y, (size_t)batch * OUT * sizeof *y));
+}
+
+/* ---- assignments ---- */
+
+static weft_tensor *number_state(weft_graph *graph, const char *name, float value) {
+    return weft_state_shape(
+        graph, name, WEFT_F32, (weft_initialiser){WEFT_INIT_CONSTANT, value, 0}, 1, (const int64_t[]){4});
+}
+
+static void assert_all(weft_tensor *variable, float value) {
+    float got[4];
+    assert_weft_ok(weft_tensor_read(variable, got, sizeof got));
+    for (int i = 0; i < 4; i++)
+        if (got[i] != value)
+            fail_msg("'%s' is %g, not %g", weft_tensor_name(variable), (double)got[i], (double)value);
+}
+
+static void test_assignments_see_old_values(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const a = number_state(graph, "a", 1), *const b = number_state(graph, "b", 10);
+    weft_tensor *const count = number_state(graph, "count", 0);
+    weft_tensor *const outputs[] = {weft_assign(a, b), weft_assign(b, a),
+        weft_assign(count, weft_add(count, weft_number(count, 1))), weft_add(count, a),
+        weft_mul(b, weft_number(b, 2))};
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_plan_create(&plan, outputs, 5, NULL));
+    for (int run = 0; run < 3; run++) {
+        const float old_a = run % 2 ? 10 : 1, old_b = run % 2 ? 1 : 10;
+        float sum[4], twice[4];
+        assert_weft_ok(weft_plan_run(plan));
+        assert_weft_ok(weft_plan_read(plan, outputs[3], sum, sizeof sum));
+        assert_weft_ok(weft_plan_read(plan, outputs[4], twice, sizeof twice));
+        assert_true(sum[3] == (float)run + old_a && twice[3] == 2 * old_b);
+        assert_all(a, old_b);
+        assert_all(b, old_a);
+        assert_all(count, (float)run + 1);
+    }
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
+/* a ← (the mean of a) + transposed a: every element reads others, so nothing may be written too early. */
+static void test_assignment_from_neighbours(void **state) {
+    (void)state;
+    enum { SIDE = 9 };
+    weft_graph *const graph = test_graph();
+    weft_tensor *const a =
+        weft_parameter(graph, "a", ((weft_initialiser){WEFT_INIT_UNIFORM, -1, 1}), SIDE, SIDE);
+    weft_tensor *const outputs[] = {weft_assign(a, weft_add(weft_transpose(a), weft_mean(a)))};
+    float before[SIDE][SIDE], after[SIDE][SIDE];
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_plan_create(&plan, outputs, 1, NULL));
+    assert_weft_ok(weft_tensor_read(a, before, sizeof before));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_tensor_read(a, after, sizeof after));
+    double mean = 0;
+    for (int i = 0; i < SIDE * SIDE; i++) mean += (double)before[i / SIDE][i % SIDE] / (SIDE * SIDE);
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        const double error = (double)after[i / SIDE][i % SIDE] - (double)before[i % SIDE][i / SIDE] - mean;
+        assert_true(error < 1e-6 && error > -1e-6);
+    }
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
+static void test_assigning_twice(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const a = number_state(graph, "a", 1);
+    weft_tensor *const outputs[] = {weft_assign(a, weft_neg(a)), weft_assign(a, weft_exp(a))};
+    weft_plan *plan = NULL;
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_create(&plan, outputs, 2, NULL), "a");
+    assert_null(plan);
+    weft_graph_release(graph);
+}
+
+/* ---- batch sizes ---- */
+
+static void test_batches_share_kernels(void **state) {
+    (void)state;
+    float x[17 * IN], wanted[17 * OUT], got[17 * OUT];
+    const net n = net_in(test_context());
+    weft_plan *const first = plan_of(n.y, 17);
+    fill(x, 17 * IN, 1);
+    compute(first, &n, x, 17, wanted);
+    const wi_program_stats before = *wi_programs_stats(n.context);
+    const int64_t batches[] = {1, 2, 3, 16};
+    for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
+        weft_plan *const plan = plan_of(n.y, batches[i]);
+        compute(plan, &n, x, batches[i], got);
+        for (int64_t k = 0; k < batches[i] * OUT; k++) /* another tile may add in another order */
+            assert_true(got[k] - wanted[k] < 1e-6f && wanted[k] - got[k] < 1e-6f);
+        weft_plan_release(plan);
+    }
+    const wi_program_stats after = *wi_programs_stats(n.context);
+    assert_int_equal(after.built, before.built);
+    assert_int_equal(after.loaded, before.loaded);
+    assert_true(after.reused > before.reused);
+    weft_plan_release(first);
+    weft_graph_release(n.graph);
+}
+
+/* ---- the same numbers every time ---- */
+
+static void test_runs_are_identical(void **state) {
+    (void)state;
+    float x[33 * IN], first[33 * OUT], got[33 * OUT], slopes[2][OUT * IN];
+    const net n = net_in(test_context());
+    fill(x, 33 * IN, 2);
+    weft_tensor *const outputs[] = {n.y, weft_gradient(n.loss, n.weight)};
+    for (int i = 0; i < 2; i++) {
+        weft_plan *plan = NULL;
+        const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = 33};
+        assert_weft_ok(weft_plan_create(&plan, outputs, 2, &options));
+        for (int run = 0; run < 3; run++) {
+            compute(plan, &n, x, 33, i || run ? got : first);
+            if (i || run) assert_memory_equal(got, first, sizeof first);
+        }
+        assert_weft_ok(weft_plan_read(plan, outputs[1], slopes[i], sizeof slopes[i]));
+        weft_plan_release(plan);
+    }
+    assert_memory_equal(slopes[0], slopes[1], sizeof slopes[0]);
+    weft_graph_release(n.graph);
+}
+
+static void test_scalar_changes_between_runs(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const rate = weft_scalar(graph, "rate", 2);
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32), *const y = weft_mul(x, rate);
+    weft_plan *const plan = plan_of(y, 3);
+    const float values[] = {1, 2, 3};
+    const wi_program_stats before = *wi_programs_stats(test_context());
+    assert_weft_ok(weft_plan_write(plan, x, values, sizeof values));
+    for (int i = 2; i < 6; i++) {
+        float got[3], now = 0;
+        assert_weft_ok(weft_scalar_set(rate, (float)i));
+        assert_weft_ok(weft_scalar_get(rate, &now));
+        assert_true(now == (float)i);
+        assert_weft_ok(weft_plan_run(plan));
+        assert_weft_ok(weft_plan_read(plan, y, got, sizeof got));
+        for (int k = 0; k < 3; k++) assert_true(got[k] == values[k] * (float)i);
+    }
+    assert_int_equal(wi_programs_stats(test_context())->built, before.built);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
+/* ---- memory ---- */
+
+static void test_memory_is_told_exactly(void **state) {
+    (void)state;
+    const net n = net_in(test_context());
+    weft_plan_release(plan_of(n.y, 1)); /* the parameters have memory now */
+    size_t before, during, after, peak;
+    weft_context_memory(n.context, &before, &peak);
+    weft_plan *const plan = plan_of(n.y, 100);
+    weft_context_memory(n.context, &during, NULL);
+    weft_plan_info info;
+    assert_weft_ok(weft_plan_get_info(plan, &info));
+    assert_int_equal(info.batch, 100);
+    assert_int_equal(during - before, info.total_bytes);
+    assert_int_equal(info.total_bytes, info.arena_bytes + info.io_bytes);
+    assert_int_equal(info.io_bytes, 100 * IN * sizeof(float));
+    assert_true(info.variable_bytes >= (OUT * IN + OUT) * sizeof(float));
+    assert_true(info.arena_bytes >= 100 * OUT * sizeof(float));
+    assert_true(info.flops >= 2.0 * 100 * OUT * IN && info.flops < 100 * (2 * OUT * IN + 20 * OUT));
+    assert_true(info.launches >= 1 && info.steps >= 1 && info.kernels >= 1 && info.kernels <= info.launches);
+    weft_plan_release(plan);
+    weft_plan_release(plan_of(n.y, 100)); /* what was given back is used again */
+    weft_context_memory(n.context, &after, NULL);
+    assert_int_equal(after, during);
+    weft_graph_release(n.graph);
+}
+
+static void test_limit_of_a_plan(void **state) {
+    (void)state;
+    const net n = net_in(test_context());
+    weft_plan *plan = plan_of(n.y, 64);
+    weft_plan_info info;
+    assert_weft_ok(weft_plan_get_info(plan, &info));
+    weft_plan_release(plan);
+    size_t before, after, peak_before, peak_after;
+    weft_context_memory(n.context, &before, &peak_before);
+    weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = 64, .memory_limit = info.total_bytes - 1};
+    char needed[32], limit[32];
+    snprintf(needed, sizeof needed, "%zu", info.total_bytes);
+    snprintf(limit, sizeof limit, "%zu", options.memory_limit);
+    assert_weft_fails(WEFT_ERROR_MEMORY_LIMIT, weft_plan_create(&plan, &n.y, 1, &options), needed, limit);
+    assert_null(plan);
+    weft_context_memory(n.context, &after, &peak_after);
+    assert_int_equal(after, before);
+    assert_int_equal(peak_after, peak_before);
+    options.memory_limit++;
+    assert_weft_ok(weft_plan_create(&plan, &n.y, 1, &options));
+    weft_plan_release(plan);
+    weft_graph_release(n.graph);
+}
+
+static void test_limit_of_the_context(void **state) {
+    (void)state;
+    weft_context *const context =
+        test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .memory_limit = 40000});
+    const net n = net_in(context);
+    size_t before, peak;
+    weft_plan *const small = plan_of(n.y, 16);
+    weft_context_memory(context, &before, NULL);
+    weft_plan *large = NULL;
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = 4096};
+    assert_weft_fails(WEFT_ERROR_MEMORY_LIMIT, weft_plan_create(&large, &n.y, 1, &options), "40000");
+    size_t after;
+    weft_context_memory(context, &after, &peak);
+    assert_int_equal(after, before);
+    assert_true(peak <= 40000);
+    weft_plan_release(small);
+    weft_graph_release(n.graph);
+    weft_context_release(context);
+}
+
+/* Counts what goes through the allocator hooks. */
+typedef struct counter {
+    size_t calls, blocks;
+} counter;
+
+static void *counted_allocate(void *user, size_t bytes) {
+    counter *const c = user;
+    c->calls++;
+    c->blocks++;
+    return malloc(bytes);
+}
+static void *counted_reallocate(void *user, void *block, size_t bytes) {
+    counter *const c = user;
+    c->calls++;
+    if (!block) c->blocks++;
+    return realloc(block, bytes);
+}
+static void counted_release(void *user, void *block) {
+    counter *const c = user;
+    if (block) c->blocks--;
+    free(block);
+}
+
+static void test_steps_allocate_nothing(void **state) {
+    (void)state;
+    counter c = {0};
+    const weft_allocator allocator = {counted_allocate, counted_reallocate, counted_release, &c};
+    weft_context *const context =
+        test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .allocator = &allocator});
+    const net n = net_in(context);
+    weft_tensor *const gradient = weft_gradient(n.loss, n.weight);
+    weft_tensor *const rate = weft_scalar(n.graph, "rate", 0.1f);
+    weft_tensor *const outputs[] = {
+        n.loss, weft_assign(n.weight, weft_sub(n.weight, weft_mul(gradient, rate)))};
+    weft_plan *plan = NULL;
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = 4};
+    assert_weft_ok(weft_plan_create(&plan, outputs, 2, &options));
+    float x[4 * IN], loss, first = 0;
+    fill(x, 4 * IN, 3);
+    size_t calls = 0, bytes = 0;
+    for (int step = 0; step < 8; step++) {
+        assert_weft_ok(weft_plan_write(plan, n.x, x, sizeof x));
+        assert_weft_ok(weft_scalar_set(rate, 0.1f));
+        assert_weft_ok(weft_plan_run(plan));
+        assert_weft_ok(weft_plan_read(plan, n.loss, &loss, sizeof loss));
+        if (step == 0) first = loss;
+        size_t now;
+        weft_context_memory(context, &now, NULL);
+        if (step >= 2) { /* the second run saves the programs */
+            assert_int_equal(c.calls, calls);
+            assert_int_equal(now, bytes);
+        }
+        calls = c.calls;
+        bytes = now;
+    }
+    assert_true(loss < first);
+    weft_plan_release(plan);
+    weft_graph_release(n.graph);
+    weft_context_release(context);
+    assert_true(calls > 0);
+    assert_int_equal(c.blocks, 0);
+}
+
+/* ---- the embedder's memory, and moves that do not wait ---- */
+
+static void test_bound_memory(void **state) {
+    (void)state;
+    enum { BATCH = 4, OFFSET = 12 };
+    float x[2][BATCH * IN], buffer[OFFSET + BATCH * IN] = {0}, wanted[2][BATCH * OUT], got[BATCH * OUT];
+    const net n = net_in(test_context());
+    weft_plan *const plan = plan_of(n.y, BATCH);
+    for (uint64_t i = 0; i < 2; i++) {
+        fill(x[i], BATCH * IN, 10 + i);
+        compute(plan, &n, x[i], BATCH, wanted[i]);
+    }
+    memcpy(buffer + OFFSET, x[0], sizeof x[0]);
+    cl_int error;
+    cl_mem memory =
+        clCreateBuffer(n.context->cl, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof buffer, buffer, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    assert_weft_ok(weft_plan_bind(plan, n.x, memory, OFFSET * sizeof(float)));
+    clReleaseMemObject(memory); /* the plan holds it */
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read(plan, n.y, got, sizeof got));
+    assert_memory_equal(got, wanted[0], sizeof got);
+    assert_int_equal(weft_plan_bind(plan, n.x, memory, OFFSET * sizeof(float) + 1), WEFT_ERROR_ARGUMENT);
+    assert_int_equal(weft_plan_bind(plan, n.x, memory, (OFFSET + 1) * sizeof(float)), WEFT_ERROR_ARGUMENT);
+    assert_int_equal(weft_plan_bind(plan, n.y, memory, 0), WEFT_ERROR_ARGUMENT);
+    assert_weft_ok(weft_plan_bind(plan, n.x, NULL, 0));
+    compute(plan, &n, x[1], BATCH, got);
+    assert_memory_equal(got, wanted[1], sizeof got);
+
+    size_t offset;
+    assert_weft_ok(weft_plan_memory(plan, n.y, &memory, &offset));
+    error = clEnqueueReadBuffer(n.context->queue, memory, CL_TRUE, offset, sizeof got, got, 0, NULL, NULL);
+    assert_int_equal(error, CL_SUCCESS);
+    assert_memory_equal(got, wanted[1], sizeof got);
+    weft_plan_release(plan);
+    weft_graph_release(n.graph);
+}
+
+static void test_asynchronous_moves(void **state) {
+    (void)state;
+    enum { BATCH = 8 };
+    float x[BATCH * IN], wanted[BATCH * OUT], got[BATCH * OUT] = {0};
+    const net n = net_in(test_context());
+    weft_plan *const plan = plan_of(n.y, BATCH);
+    fill(x, BATCH * IN, 20);
+    compute(plan, &n, x, BATCH, wanted);
+    assert_weft_ok(weft_plan_write_async(plan, n.x, x, sizeof x));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read_async(plan, n.y, got, sizeof got));
+    assert_weft_ok(weft_plan_wait(plan));
+    assert_memory_equal(got, wanted, sizeof got);
+    weft_plan_release(plan);
+    weft_graph_release(n.graph);
+}
+
+/* ---- descriptions ---- */
+
+static char *describe(const weft_plan *plan, weft_format format) {
+    size_t length = 0, again = 0;
+    assert_weft_ok(weft_plan_describe(plan, format, NULL, 0, &length));
+    char *const text = calloc(length + 1, 1);
+    assert_non_null(text);
+    assert_weft_ok(weft_plan_describe(plan, format, text, length + 1, &again));
+    assert_int_equal(again, length);
+    assert_int_equal(strlen(text), length);
+    char cut[16];
+    memset(cut, 'x', sizeof cut);
+    assert_weft_ok(weft_plan_describe(plan, format, cut, 10, &again));
+    assert_int_equal(again, length);
+    assert_int_equal(strlen(cut), 9);
+    assert_memory_equal(cut, text, 9);
+    assert_int_equal(cut[10], 'x');
+    return text;
+}
+
+static void test_description(void **state) {
+    (void)state;
+    const net n = net_in(test_context());
+    weft_plan *const plan = plan_of(n.y, 6);
+    weft_plan_info info;
+    assert_weft_ok(weft_plan_get_info(plan, &info));
+    char *const text = describe(plan, WEFT_FORMAT_TEXT), *const json = describe(plan, WEFT_FORMAT_JSON);
+    assert_non_null(strstr(text, "batch 6"));
+    assert_non_null(strstr(text, "matmul"));
+    assert_non_null(strstr(text, "relu"));
+    cJSON *const root = cJSON_Parse(json);
+    assert_non_null(root);
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"batch", 6}, {"launches", (double)info.launches}, {"kernels", (double)info.kernels},
+        {"conversions", (double)info.conversions}, {"flops", info.flops}, {"bytes_moved", info.bytes_moved},
+        {"arena_bytes", (double)info.arena_bytes}, {"io_bytes", (double)info.io_bytes},
+        {"variable_bytes", (double)info.variable_bytes}, {"total_bytes", (double)info.total_bytes}};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        const cJSON *const number = cJSON_GetObjectItemCaseSensitive(root, numbers[i].name);
+        if (!cJSON_IsNumber(number) || number->valuedouble != numbers[i].value)
+            fail_msg("\"%s\" is not %.17g in %s", numbers[i].name, numbers[i].value, json);
+    }
+    const cJSON *const steps = cJSON_GetObjectItemCaseSensitive(root, "steps");
+    assert_int_equal(cJSON_GetArraySize(steps), info.steps);
+    double launches = 0, flops = 0;
+    const cJSON *step;
+    cJSON_ArrayForEach(step, steps) {
+        launches += cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(step, "launches"));
+        flops += cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(step, "flops"));
+        assert_true(cJSON_IsString(cJSON_GetObjectItemCaseSensitive(step, "ops")));
+    }
+    assert_true(launches == (double)info.launches && flops == info.flops);
+    cJSON_Delete(root);
+    free(text);
+    free(json);
+    weft_plan_release(plan);
+    weft_graph_release(n.graph);
+}
+
+/* ---- who outlives whom ---- */
+
+static void test_plan_outlives_all(void **state) {
+    (void)state;
+    float x[3 * IN], wanted[3 * OUT], got[3 * OUT];
+    weft_context *const context =
+        test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .seed = 5});
+    const net n = net_in(context);
+    weft_plan *const one = plan_of(n.y, 3), *const other = plan_of(n.y, 2), *const loss = plan_of(n.loss, 3);
+    fill(x, 3 * IN, 30);
+    compute(one, &n, x, 3, wanted);
+    weft_graph_release(n.graph);
+    weft_context_release(context);
+    weft_plan_release(loss);
+    compute(other, &n, x, 2, got);
+    weft_plan_release(other);
+    compute(one, &n, x, 3, got);
+    assert_memory_equal(got, wanted, sizeof got);
+    assert_ptr_equal(weft_plan_retain(one), one);
+    weft_plan_release(one);
+    compute(one, &n, x, 3, got);
+    assert_memory_equal(got, wanted, sizeof got);
+    weft_plan_release(one);
+}
+
+/* Plans of one graph share its parameters. */
+static void test_shared_parameters(void **state) {
+    (void)state;
+    float x[2 * IN], before[2 * OUT], after[2 * OUT], weight[OUT * IN];
+    const net n = net_in(test_context());
+    weft_plan *const reader = plan_of(n.y, 2), *const writer =
+                                                   plan_of(weft_assign(n.weight, weft_neg(n.weight)), 1);
+    fill(x, 2 * IN, 40);
+    compute(reader, &n, x, 2, before);
+    assert_weft_ok(weft_tensor_read(n.weight, weight, sizeof weight));
+    assert_weft_ok(weft_plan_run(writer));
+    compute(reader, &n, x, 2, after);
+    assert_memory_not_equal(before, after, sizeof before);
+    assert_weft_ok(weft_tensor_write(n.weight, weight, sizeof weight));
+    compute(reader, &n, x, 2, after);
+    assert_memory_equal(before, after, sizeof before);
+    weft_plan_release(reader);
+    weft_plan_release(writer);
+    weft_graph_release(n.graph);
+}
+
+/* ---- wrong calls ---- */
+
+static void test_wrong_calls(void **state) {
+    (void)state;
+    const net n = net_in(test_context());
+    float data[8 * IN] = {0};
+    weft_plan *plan = plan_of(n.y, 8), *none = plan;
+    weft_plan_info info;
+    size_t length;
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_write(plan, n.x, data, sizeof data - 4), "'x'", "156",
+        "160", "batch 8");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_read(plan, n.y, data, 4), "4", "96");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_write(plan, n.weight, data, 60), "weight", "inputs");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_read(plan, n.hidden, data, 96), "outputs");
+    assert_int_equal(weft_plan_write(plan, NULL, data, 4), WEFT_ERROR_ARGUMENT);
+    assert_int_equal(weft_plan_write(plan, n.x, NULL, sizeof data), WEFT_ERROR_ARGUMENT);
+    assert_int_equal(weft_plan_write(NULL, n.x, data, sizeof data), WEFT_ERROR_ARGUMENT);
+    assert_int_equal(weft_plan_read(NULL, n.y, data, 96), WEFT_ERROR_ARGUMENT);
+    assert_int_equal(weft_plan_run(NULL), WEFT_ERROR_ARGUMENT);
+    assert_int_equal(weft_plan_wait(NULL), WEFT_ERROR_ARGUMENT);
+    assert_int_equal(weft_plan_get_info(NULL, &info), WEFT_ERROR_ARGUMENT);
+    assert_int_equal(weft_plan_get_info(plan, NULL), WEFT_ERROR_ARGUMENT);
+    assert_int_equal(weft_plan_describe(NULL, WEFT_FORMAT_TEXT, NULL, 0, &length), WEFT_ERROR_ARGUMENT);
+    assert_int_equal(weft_plan_describe(plan, (weft_format)9, NULL, 0, &length), WEFT_ERROR_ARGUMENT);
+    assert_int_equal(weft_plan_bind(plan, NULL, NULL, 0), WEFT_ERROR_ARGUMENT);
+    assert_int_equal(weft_plan_memory(plan, n.hidden, NULL, NULL), WEFT_ERROR_ARGUMENT);
+    assert_null(weft_plan_retain(NULL));
+    weft_plan_release(NULL);
+    weft_plan_release(plan);
+
+    assert_int_equal(weft_plan_create(NULL, &n.y, 1, NULL), WEFT_ERROR_ARGUMENT);
+    assert_int_equal(weft_plan_create(&none, NULL, 1, NULL), WEFT_ERROR_ARGUMENT);
+    assert_int_equal(weft_plan_create(&none, &n.y, 0, NULL), WEFT_ERROR_ARGUMENT);
+    weft_tensor *const with_null[] = {n.y, NULL};
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_create(&none, with_null, 2, NULL), "output 1", "NULL");
+    weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = -1};
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_create(&none, &n.y, 1, &options), "-1");
+    options = (weft_plan_options){.struct_size = 1};
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_create(&none, &n.y, 1, &options), "struct_size");
+    const net m = net_in(test_context());
+    weft_tensor *const of_two[] = {n.y, m.y};
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_create(&none, of_two, 2, NULL), "graph");
+    assert_null(none);
+    weft_graph_release(m.graph);
+    weft_graph_release(n.graph);
+}
+
+/* 2^40 elements at this batch size: refused before anything is allocated, not overflowed. */
+static void test_huge_batch(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const y = weft_exp(weft_input(graph, "x", WEFT_F32, 1024, 1024));
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = 1 << 20};
+    size_t before, after;
+    weft_plan *plan = NULL;
+    weft_context_memory(test_context(), &before, NULL);
+    assert_weft_fails(WEFT_ERROR_UNSUPPORTED, weft_plan_create(&plan, &y, 1, &options), "1099511627776");
+    weft_context_memory(test_context(), &after, NULL);
+    assert_int_equal(after, before);
+    assert_null(plan);
+    weft_graph_release(graph);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_assignments_see_old_values),
+        cmocka_unit_test(test_assignment_from_neighbours),
+        cmocka_unit_test(test_assigning_twice),
+        cmocka_unit_test(test_batches_share_kernels),
+        cmocka_unit_test(test_runs_are_identical),
+        cmocka_unit_test(test_scalar_changes_between_runs),
+        cmocka_unit_test(test_memory_is_told_exactly),
+        cmocka_unit_test(test_limit_of_a_plan),
+        cmocka_unit_test(test_limit_of_the_context),
+        cmocka_unit_test(test_steps_allocate_nothing),
+        cmocka_unit_test(test_bound_memory),
+        cmocka_unit_test(test_asynchronous_moves),
+        cmocka_unit_test(test_description),
+        cmocka_unit_test(test_plan_outlives_all),
+        cmocka_unit_test(test_shared_parameters),
+        cmocka_unit_test(test_wrong_calls),
+        cmocka_unit_test(test_huge_batch),
+    };
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
+}

@@ -1,0 +1,91 @@
+/* The context of a test program: see fixture.h. */
+#include "support/fixture.h"
+
+#include "cl/context.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static weft_context *shared;
+
+static void show_warning(void *user, weft_log_level level, const char *line) {
+    (void)user;
+    if (level == WEFT_LOG_WARNING || getenv("WEFT_TEST_VERBOSE")) fprintf(stderr, "weft: %s\n", line);
+}
+
+weft_context *test_context_open(weft_context_options options) {
+    weft_context *context = NULL;
+    if (!options.log) options.log = show_warning;
+    assert_weft_ok(weft_context_create(&context, &options));
+    return context;
+}
+
+weft_context *test_context(void) {
+    if (shared) return shared;
+    shared = test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .seed = 42});
+    return shared;
+}
+
+int test_finish(int failed) {
+    weft_context_release(shared);
+    shared = NULL;
+    return failed;
+}
+
+weft_graph *test_graph(void) {
+    weft_graph *graph = NULL;
+    assert_weft_ok(weft_graph_create(&graph, test_context()));
+    return graph;
+}
+
+bool test_reduced(void) {
+    const char *const value = getenv("WEFT_TEST_REDUCED");
+    return value && *value && strcmp(value, "0") != 0;
+}
+
+bool test_device_flushes(void) {
+    cl_device_fp_config config = 0;
+    const cl_int error =
+        clGetDeviceInfo(test_context()->device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof config, &config, NULL);
+    return error != CL_SUCCESS || !(config & CL_FP_DENORM);
+}
+
+void test_assert_status(weft_status got, weft_status wanted, const char *what, const char *file, int line) {
+    if (got == wanted) return;
+    print_error(
+        "%s gave %s, not %s: %s\n", what, weft_status_name(got), weft_status_name(wanted), weft_last_error());
+    _fail(file, line);
+}
+
+void test_assert_fails(weft_status got, weft_status wanted, const char *what, const char *file, int line,
+    const char *const *texts) {
+    test_assert_status(got, wanted, what, file, line);
+    for (; *texts; texts++) {
+        if (strstr(weft_last_error(), *texts)) continue;
+        print_error("%s: \"%s\" does not hold \"%s\"\n", what, weft_last_error(), *texts);
+        _fail(file, line);
+    }
+}
+
+/* ---- numbers ---- */
+
+test_random test_random_named(const char *name, uint64_t number) {
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 1099511628211u;
+    return (test_random){hash + number * 0x9E3779B97F4A7C15u};
+}
+
+uint64_t test_random_bits(test_random *random) {
+    uint64_t z = random->state += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+double test_random_between(test_random *random, double low, double high) {
+    return low + (high - low) * ((double)(test_random_bits(random) >> 11) * 0x1p-53);
+}
+
+int64_t test_random_below(test_random *random, int64_t bound) {
+    return (int64_t)(test_random_bits(random) % (uint64_t)bound);
+}

@@ -1,0 +1,491 @@
+/* Runs suites of op cases: see op_case.h. */
+#include "support/op_case.h"
+
+#include "graph/nodes.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_BATCHES = 3, DIRECTIONS = 3, REDUCED_ELEMENTS = 48 };
+
+/* What one plan gave for a case. */
+typedef struct result {
+    void *output;
+    float *gradients[OP_CASE_INPUTS]; /* NULL: none wanted */
+} result;
+
+/* A case in the suite's graph. */
+typedef struct state {
+    const op_case *c;
+    char title[160];
+    int input_count;
+    bool has_batch;
+    weft_tensor *leaves[OP_CASE_INPUTS], *output, *weights;
+    weft_tensor *gradients[OP_CASE_INPUTS];
+    result results[MAX_BATCHES];
+} state;
+
+static struct suite {
+    const op_cases *ops;
+    size_t op_count;
+    weft_graph *graph;
+    state *states;
+    size_t count;
+    weft_tensor **outputs; /* of the plans: all values and gradients */
+    size_t output_count;
+} suite;
+
+static const weft_initialiser zeros = {WEFT_INIT_CONSTANT, 0, 0};
+static const int64_t batches[MAX_BATCHES] = {3, 1, 17};
+
+static size_t batch_count(void) {
+    return test_reduced() ? 1 : MAX_BATCHES;
+}
+
+static void *take(size_t count, size_t size) {
+    void *const memory = calloc(count ? count : 1, size);
+    assert_non_null(memory);
+    return memory;
+}
+
+/* ---- shapes at a batch size ---- */
+
+static int dims_at(const int64_t *list, int64_t batch, int64_t *dims) {
+    const int rank = f64_list_length(list);
+    for (int i = 0; i < rank; i++) dims[i] = list[i] < 0 ? -list[i] * batch : list[i];
+    return rank;
+}
+
+/* The shape of the memory behind an input's view; a list as in op_input. */
+static void leaf_list(const op_input *input, int64_t *list) {
+    const int rank = f64_list_length(input->dims);
+    memcpy(list, input->dims, sizeof input->dims);
+    for (int i = 0; input->view == OP_REVERSED && i < rank; i++) list[i] = input->dims[rank - 1 - i];
+    if (input->view == OP_TRANSPOSED) {
+        list[rank - 1] = input->dims[rank - 2];
+        list[rank - 2] = input->dims[rank - 1];
+    }
+    if (input->view == OP_SLICED) list[rank - 1] += 3;
+}
+
+static weft_tensor *view_tensor(const op_input *input, weft_tensor *leaf) {
+    const int rank = weft_tensor_rank(leaf);
+    int axes[WEFT_MAX_RANK];
+    for (int i = 0; i < rank; i++) axes[i] = rank - 1 - i;
+    switch (input->view) {
+    case OP_TRANSPOSED: return weft_transpose(leaf);
+    case OP_REVERSED: return weft_permute_axes(leaf, rank, axes);
+    case OP_SLICED: return weft_slice(leaf, -1, 2, -1);
+    case OP_WHOLE: break;
+    }
+    return leaf;
+}
+
+static f64_array *view_array(const op_input *input, f64_array *leaf) {
+    int axes[WEFT_MAX_RANK];
+    for (int i = 0; i < leaf->rank; i++) axes[i] = leaf->rank - 1 - i;
+    switch (input->view) {
+    case OP_TRANSPOSED: return f64_transpose(leaf);
+    case OP_REVERSED: return f64_permute(leaf, axes);
+    case OP_SLICED: return f64_slice(leaf, -1, 2, -1);
+    case OP_WHOLE: break;
+    }
+    return leaf;
+}
+
+/* ---- numbers ---- */
+
+/* The same for every call; as exact as the dtype keeps them. */
+static f64_array *leaf_values(const state *s, int which, int64_t batch) {
+    const op_input *const input = &s->c->inputs[which];
+    int64_t list[WEFT_MAX_RANK + 1], dims[WEFT_MAX_RANK];
+    leaf_list(input, list);
+    f64_array *const values = f64_zeros(dims_at(list, batch, dims), dims);
+    test_random random = test_random_named(s->title, (uint64_t)which);
+    const bool whole = input->values == OP_WHOLE_RANDOM || input->dtype != WEFT_F32;
+    for (size_t i = 0; i < values->count; i++) {
+        const double x = test_random_between(&random, input->low, whole ? input->high + 1 : input->high);
+        values->value[i] = whole ? floor(x) : (double)(float)x;
+    }
+    return values;
+}
+
+static f64_array *weight_values(const state *s, const f64_array *output) {
+    f64_array *const weights = f64_zeros(output->rank, output->dims);
+    test_random random = test_random_named(s->title, 99);
+    for (size_t i = 0; i < weights->count; i++)
+        weights->value[i] = (double)(float)test_random_between(&random, -1, 1);
+    return weights;
+}
+
+static f64_array *reference_value(const state *s, f64_array *const *leaves) {
+    const f64_array *inputs[OP_CASE_INPUTS] = {NULL};
+    for (int i = 0; i < s->input_count; i++) inputs[i] = view_array(&s->c->inputs[i], leaves[i]);
+    return s->c->reference(s->c, inputs);
+}
+
+static void write_tensor(weft_plan *plan, weft_tensor *tensor, bool parameter, const f64_array *values) {
+    const weft_dtype dtype = weft_tensor_dtype(tensor);
+    const size_t bytes = values->count * weft_dtype_size(dtype);
+    void *const data = take(bytes, 1);
+    test_to_dtype(dtype, values->value, values->count, data);
+    if (parameter)
+        assert_weft_ok(weft_tensor_write(tensor, data, bytes));
+    else
+        assert_weft_ok(weft_plan_write(plan, tensor, data, bytes));
+    free(data);
+}
+
+/* ---- building the graph of all cases ---- */
+
+static void build_leaves(state *s) {
+    for (; s->input_count < OP_CASE_INPUTS; s->input_count++) {
+        const op_input *const input = &s->c->inputs[s->input_count];
+        if (input->values == OP_ABSENT) return;
+        int64_t list[WEFT_MAX_RANK + 1];
+        char name[176];
+        leaf_list(input, list);
+        const int rank = f64_list_length(list);
+        for (int i = 0; i < rank; i++) s->has_batch |= list[i] < 0;
+        snprintf(name, sizeof name, "%s %d", s->title, s->input_count);
+        s->leaves[s->input_count] = input->values == OP_PARAMETER
+                                        ? weft_parameter_shape(suite.graph, name, zeros, rank, list)
+                                        : weft_input_shape(suite.graph, name, input->dtype, rank, list);
+    }
+}
+
+static void build_gradients(state *s) {
+    if (s->c->no_gradient) return;
+    const int rank = weft_tensor_rank(s->output);
+    int64_t dims[WEFT_MAX_RANK];
+    for (int i = 0; i < rank; i++) dims[i] = weft_tensor_dimension(s->output, i);
+    s->weights = weft_input_shape(suite.graph, "weights", WEFT_F32, rank, dims);
+    weft_tensor *wrt[OP_CASE_INPUTS], *gradients[OP_CASE_INPUTS];
+    int which[OP_CASE_INPUTS];
+    size_t count = 0;
+    for (int i = 0; i < s->input_count; i++) {
+        if (s->c->inputs[i].dtype != WEFT_F32) continue;
+        which[count] = i;
+        wrt[count++] = s->leaves[i];
+    }
+    assert_weft_ok(weft_gradients(weft_sum(weft_mul(s->output, s->weights)), wrt, count, gradients));
+    for (size_t i = 0; i < count; i++) s->gradients[which[i]] = gradients[i];
+}
+
+static void build_state(state *s) {
+    weft_tensor *inputs[OP_CASE_INPUTS] = {NULL};
+    build_leaves(s);
+    for (int i = 0; i < s->input_count; i++) inputs[i] = view_tensor(&s->c->inputs[i], s->leaves[i]);
+    s->output = s->c->build(s->c, suite.graph, inputs);
+    if (!s->output) print_error("%s:\n", s->title);
+    assert_weft_ok(weft_graph_status(suite.graph));
+    assert_non_null(s->output);
+    build_gradients(s);
+    suite.outputs[suite.output_count++] = s->output;
+    for (int i = 0; i < s->input_count; i++)
+        if (s->gradients[i]) suite.outputs[suite.output_count++] = s->gradients[i];
+}
+
+/* ---- running the plans ---- */
+
+static size_t count_at(const weft_tensor *tensor, int64_t batch) {
+    size_t count = 1;
+    for (int i = 0; i < weft_tensor_rank(tensor); i++) {
+        const int64_t dim = weft_tensor_dimension(tensor, i);
+        count *= (size_t)(dim < 0 ? -dim * batch : dim);
+    }
+    return count;
+}
+
+static void *read_tensor(weft_plan *plan, weft_tensor *tensor, int64_t batch) {
+    const size_t bytes = count_at(tensor, batch) * weft_dtype_size(weft_tensor_dtype(tensor));
+    void *const data = take(bytes, 1);
+    assert_weft_ok(weft_plan_read(plan, tensor, data, bytes));
+    return data;
+}
+
+static void write_state(weft_plan *plan, const state *s, int64_t batch) {
+    const f64_mark mark = f64_pool_mark();
+    for (int i = 0; i < s->input_count; i++)
+        write_tensor(plan, s->leaves[i], s->c->inputs[i].values == OP_PARAMETER, leaf_values(s, i, batch));
+    if (s->weights) {
+        int64_t dims[WEFT_MAX_RANK];
+        const int rank = weft_tensor_rank(s->output);
+        for (int i = 0; i < rank; i++) {
+            const int64_t dim = weft_tensor_dimension(s->output, i);
+            dims[i] = dim < 0 ? -dim * batch : dim;
+        }
+        write_tensor(plan, s->weights, false, weight_values(s, f64_zeros(rank, dims)));
+    }
+    f64_pool_release(mark);
+}
+
+static void run_batch(size_t which) {
+    const int64_t batch = batches[which];
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = batch};
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_plan_create(&plan, suite.outputs, suite.output_count, &options));
+    for (size_t i = 0; i < suite.count; i++) write_state(plan, &suite.states[i], batch);
+    assert_weft_ok(weft_plan_run(plan));
+    for (size_t i = 0; i < suite.count; i++) {
+        state *const s = &suite.states[i];
+        s->results[which].output = read_tensor(plan, s->output, batch);
+        for (int k = 0; k < s->input_count; k++)
+            if (s->gradients[k]) s->results[which].gradients[k] = read_tensor(plan, s->gradients[k], batch);
+    }
+    weft_plan_release(plan);
+}
+
+static int suite_setup(void **unused) {
+    (void)unused;
+    suite.graph = test_graph();
+    suite.outputs = take(suite.count * (1 + OP_CASE_INPUTS), sizeof(weft_tensor *));
+    for (size_t i = 0; i < suite.count; i++) build_state(&suite.states[i]);
+    for (size_t i = 0; i < batch_count(); i++) run_batch(i);
+    return 0;
+}
+
+static int suite_teardown(void **unused) {
+    (void)unused;
+    for (size_t i = 0; i < suite.count; i++) {
+        for (int which = 0; which < MAX_BATCHES; which++) {
+            free(suite.states[i].results[which].output);
+            for (int k = 0; k < OP_CASE_INPUTS; k++) free(suite.states[i].results[which].gradients[k]);
+        }
+    }
+    free(suite.outputs);
+    weft_graph_release(suite.graph);
+    f64_pool_release(NULL);
+    return 0;
+}
+
+/* ---- judging values ---- */
+
+static void index_text(const f64_array *array, size_t at, char *text, size_t capacity) {
+    size_t length = 0;
+    int64_t index[WEFT_MAX_RANK];
+    for (int i = array->rank - 1; i >= 0; i--) {
+        index[i] = (int64_t)(at % (size_t)array->dims[i]);
+        at /= (size_t)array->dims[i];
+    }
+    text[0] = '\0';
+    for (int i = 0; i < array->rank && length < capacity; i++)
+        length += (size_t)snprintf(text + length, capacity - length, "%s%lld/%lld", i ? ", " : "",
+            (long long)index[i], (long long)array->dims[i]);
+}
+
+/* How many times its allowance an element is wrong: above 1 it fails. */
+static double excess(weft_dtype dtype, double got, double wanted, double error) {
+    const double rounded = dtype == WEFT_F32 ? (double)(float)wanted : wanted;
+    if (isnan(got) || isnan(rounded)) return isnan(got) && isnan(rounded) ? 0 : INFINITY;
+    if (got == rounded) return 0;
+    if (isinf(got) || isinf(rounded)) return INFINITY;
+    if (dtype != WEFT_F32 && dtype != WEFT_F16 && dtype != WEFT_BF16) error = floor(error);
+    if (dtype == WEFT_F32 && test_device_flushes()) error += 0x1p-126;
+    return fabs(got - wanted) <= error ? 0 : fabs(got - wanted) / error;
+}
+
+void op_assert_close(const char *what, weft_dtype dtype, const void *got, const f64_array *wanted) {
+    double *const values = take(wanted->count, sizeof *values);
+    test_from_dtype(dtype, got, wanted->count, values);
+    double worst = 1;
+    size_t worst_at = 0, wrong = 0;
+    for (size_t i = 0; i < wanted->count; i++) {
+        const double e = excess(dtype, values[i], wanted->value[i], wanted->error[i]);
+        if (!(e > 1)) continue;
+        if (e > worst) worst_at = i;
+        worst = fmax(worst, e);
+        wrong++;
+    }
+    char index[200];
+    index_text(wanted, worst_at, index, sizeof index);
+    if (wrong)
+        print_error("%s: %zu of %zu wrong, worst at (%s): %.9g instead of %.9g, %.3g of %.3g allowed\n", what,
+            wrong, wanted->count, index, values[worst_at], wanted->value[worst_at],
+            fabs(values[worst_at] - wanted->value[worst_at]), wanted->error[worst_at]);
+    free(values);
+    assert_int_equal(wrong, 0);
+}
+
+/* ---- judging gradients ---- */
+
+/* sum(output · weights), and the sum of absolute values in *size (NULL: not wanted). */
+static double loss_of(const state *s, f64_array *const *leaves, double *size) {
+    const f64_mark mark = f64_pool_mark();
+    const f64_array *const output = reference_value(s, leaves), *const weights = weight_values(s, output);
+    double loss = 0;
+    if (size) *size = 0;
+    for (size_t i = 0; i < output->count; i++) {
+        loss += output->value[i] * weights->value[i];
+        if (size) *size += fabs(output->value[i] * weights->value[i]);
+    }
+    f64_pool_release(mark);
+    return loss;
+}
+
+/* The difference of the loss along a direction of one leaf, divided by the step. */
+static double slope(const state *s, f64_array **leaves, int which, const double *direction, double step) {
+    f64_array *const leaf = leaves[which], *const moved = f64_copy(leaf);
+    leaves[which] = moved;
+    double losses[2];
+    for (int side = 0; side < 2; side++) {
+        for (size_t i = 0; i < leaf->count; i++)
+            moved->value[i] = leaf->value[i] + (side ? step : -step) * direction[i];
+        losses[side] = loss_of(s, leaves, NULL);
+    }
+    leaves[which] = leaf;
+    return (losses[1] - losses[0]) / (2 * step);
+}
+
+/* Names the element whose gradient is worst: only after a direction has failed. */
+static void blame(const state *s, f64_array **leaves, int which, const float *gradient) {
+    f64_array *const direction = f64_zeros(leaves[which]->rank, leaves[which]->dims);
+    size_t worst_at = 0;
+    double worst = -1, worst_slope = 0;
+    for (size_t i = 0; i < direction->count; i++) {
+        direction->value[i] = 1;
+        const double d = slope(s, leaves, which, direction->value, 1e-5);
+        direction->value[i] = 0;
+        const double wrong = fabs(d - (double)gradient[i]);
+        if (!(wrong > worst) && !isnan(wrong)) continue;
+        worst = isnan(wrong) ? INFINITY : wrong;
+        worst_at = i;
+        worst_slope = d;
+    }
+    char index[200];
+    index_text(direction, worst_at, index, sizeof index);
+    print_error("  worst at (%s): %.9g instead of %.9g\n", index, (double)gradient[worst_at], worst_slope);
+}
+
+static void check_gradient(
+    const state *s, int64_t batch, f64_array **leaves, int which, const float *gradient) {
+    const double step = 1e-5;
+    double size = 0;
+    loss_of(s, leaves, &size);
+    f64_array *const direction = f64_zeros(leaves[which]->rank, leaves[which]->dims);
+    test_random random = test_random_named(s->title, 1000 + (uint64_t)which);
+    for (int round = 0; round < (test_reduced() ? 1 : DIRECTIONS); round++) {
+        double along = 0, squares = 0;
+        for (size_t i = 0; i < direction->count; i++) {
+            direction->value[i] = test_random_between(&random, -1, 1);
+            const double part = direction->value[i] * (double)gradient[i];
+            along += part;
+            squares += part * part;
+        }
+        const double expected = slope(s, leaves, which, direction->value, step);
+        /* The last term is what float64 leaves of two large, nearly equal losses. */
+        const double allowed = 1e-4 * sqrt(squares) + 1e-9 * size;
+        if (fabs(along - expected) <= allowed) continue;
+        print_error("%s: batch %lld: gradient of input %d along direction %d: %.9g instead of %.9g, "
+                    "%.3g of %.3g allowed\n",
+            s->title, (long long)batch, which, round, along, expected, fabs(along - expected), allowed);
+        blame(s, leaves, which, gradient);
+        fail();
+    }
+}
+
+static void check_batch(const state *s, size_t which) {
+    const int64_t batch = batches[which];
+    const result *const r = &s->results[which];
+    f64_array *leaves[OP_CASE_INPUTS] = {NULL};
+    char what[200];
+    for (int i = 0; i < s->input_count; i++) leaves[i] = leaf_values(s, i, batch);
+    f64_track_errors(true);
+    const f64_array *const wanted = reference_value(s, leaves);
+    snprintf(what, sizeof what, "%s: batch %lld", s->title, (long long)batch);
+    assert_int_equal(weft_tensor_rank(s->output), wanted->rank);
+    assert_int_equal(count_at(s->output, batch), wanted->count);
+    op_assert_close(what, weft_tensor_dtype(s->output), r->output, wanted);
+    f64_track_errors(false);
+    for (int i = 0; i < s->input_count; i++)
+        if (s->gradients[i]) check_gradient(s, batch, leaves, i, r->gradients[i]);
+}
+
+static void test_case(void **initial) {
+    const state *const s = *initial;
+    for (size_t i = 0; i < (s->has_batch ? batch_count() : 1); i++) {
+        const f64_mark mark = f64_pool_mark();
+        check_batch(s, i);
+        f64_pool_release(mark);
+    }
+}
+
+/* ---- does a case hold the op that it stands for? ---- */
+
+static bool is_function(const char *op) {
+#define WI_MAP1(...)
+#define WI_MAP2(...)
+#define WI_MAP3(...)
+#define WI_NODE(...)
+#define WI_FUNCTION_ROW(name)                                                                                \
+    if (strcmp(op, #name) == 0) return true;
+#include "ops/op_list.h"
+    return false;
+}
+
+static bool holds(const weft_tensor *tensor, const char *op) {
+    if (strcmp(tensor->op->name, op) == 0) return true;
+    for (int i = 0; i < tensor->input_count; i++)
+        if (holds(tensor->inputs[i], op)) return true;
+    return false;
+}
+
+static void test_op_present(void **initial) {
+    const op_cases *const op = *initial;
+    for (size_t i = 0; i < suite.count; i++) {
+        const state *const s = &suite.states[i];
+        const bool ours = s->c >= op->cases && s->c < op->cases + op->count;
+        if (ours && (is_function(op->op) || holds(s->output, op->op))) return;
+    }
+    print_error("no case of %s holds a node of that op\n", op->op);
+    fail();
+}
+
+/* ---- the suite ---- */
+
+static bool is_small(const op_case *c) {
+    for (int i = 0; i < OP_CASE_INPUTS && c->inputs[i].values != OP_ABSENT; i++) {
+        int64_t list[WEFT_MAX_RANK + 1], dims[WEFT_MAX_RANK], count = 1;
+        leaf_list(&c->inputs[i], list);
+        const int rank = dims_at(list, batches[0], dims);
+        for (int k = 0; k < rank; k++) count *= dims[k];
+        if (count > REDUCED_ELEMENTS) return false;
+    }
+    return true;
+}
+
+static void add_cases(const op_cases *ops) {
+    for (size_t i = 0; i < ops->count; i++) {
+        if (test_reduced() && !is_small(&ops->cases[i])) continue;
+        state *const s = &suite.states[suite.count++];
+        s->c = &ops->cases[i];
+        snprintf(s->title, sizeof s->title, "%s: %s", ops->op ? ops->op : "fusion", s->c->name);
+    }
+}
+
+int op_suite_run(const char *name, const op_cases *ops, size_t count) {
+    size_t total = 0, test_count = 0;
+    for (size_t i = 0; i < count; i++) total += ops[i].count;
+    suite.ops = ops;
+    suite.op_count = count;
+    suite.states = calloc(total, sizeof *suite.states);
+    struct CMUnitTest *const tests = calloc(total + count, sizeof *tests);
+    if (!suite.states || !tests) return 1;
+    for (size_t i = 0; i < count; i++) add_cases(&ops[i]);
+    for (size_t i = 0; i < suite.count; i++)
+        tests[test_count++] =
+            (struct CMUnitTest){suite.states[i].title, test_case, NULL, NULL, &suite.states[i]};
+    for (size_t i = 0; i < count; i++) {
+        union {
+            const op_cases *from;
+            void *to;
+        } const initial = {.from = &ops[i]};
+        if (ops[i].op)
+            tests[test_count++] = (struct CMUnitTest){ops[i].op, test_op_present, NULL, NULL, initial.to};
+    }
+    const int failed = _cmocka_run_group_tests(name, tests, test_count, suite_setup, suite_teardown);
+    free(tests);
+    free(suite.states);
+    return failed;
+}

@@ -1,0 +1,409 @@
+/* float64 arrays with error bounds: see reference.h. */
+#include "support/reference.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the pool ---- */
+
+struct f64_block {
+    struct f64_block *previous;
+    f64_array array;
+    double numbers[];
+};
+
+static struct f64_block *pool;
+static bool tracking = true;
+
+f64_mark f64_pool_mark(void) {
+    return pool;
+}
+
+void f64_pool_release(f64_mark mark) {
+    while (pool != mark) {
+        struct f64_block *const block = pool;
+        pool = block->previous;
+        free(block);
+    }
+}
+
+void f64_track_errors(bool track) {
+    tracking = track;
+}
+
+/* ---- making arrays ---- */
+
+f64_array *f64_zeros(int rank, const int64_t *dims) {
+    assert(rank >= 0 && rank <= WEFT_MAX_RANK);
+    size_t count = 1;
+    for (int i = 0; i < rank; i++) count *= (size_t)dims[i];
+    struct f64_block *const block = calloc(1, sizeof *block + 2 * count * sizeof(double));
+    if (!block) abort();
+    block->previous = pool;
+    pool = block;
+    f64_array *const array = &block->array;
+    array->rank = rank;
+    for (int i = 0; i < rank; i++) array->dims[i] = dims[i];
+    array->count = count;
+    array->value = block->numbers;
+    array->error = block->numbers + count;
+    return array;
+}
+
+f64_array *f64_number(double value) {
+    f64_array *const array = f64_zeros(0, NULL);
+    array->value[0] = value;
+    return array;
+}
+
+f64_array *f64_copy(const f64_array *a) {
+    return f64_reshape(a, a->rank, a->dims);
+}
+
+bool f64_next(int64_t *index, int rank, const int64_t *dims) {
+    for (int axis = rank - 1; axis >= 0; axis--) {
+        if (++index[axis] < dims[axis]) return true;
+        index[axis] = 0;
+    }
+    return false;
+}
+
+double f64_ulp(double value) {
+    const double size = fabs(value);
+    if (!(size >= FLT_MIN)) return ldexp(1, -149);
+    if (size > FLT_MAX) return ldexp(1, 104);
+    return ldexp(1, ilogb(size) - 23);
+}
+
+int f64_list_length(const int64_t *list) {
+    int length = 0;
+    while (length < WEFT_MAX_RANK && list[length] != WEFT_END) length++;
+    return length;
+}
+
+/* Where in `a` the element lies that broadcasting puts at `index` of a shape of this rank. */
+static size_t broadcast_offset(const f64_array *a, int rank, const int64_t *index) {
+    size_t offset = 0;
+    for (int i = 0; i < a->rank; i++) {
+        const int64_t position = a->dims[i] == 1 ? 0 : index[rank - a->rank + i];
+        offset = offset * (size_t)a->dims[i] + (size_t)position;
+    }
+    return offset;
+}
+
+static void broadcast_into(const f64_array *a, int *rank, int64_t *dims) {
+    if (!a) return;
+    while (*rank < a->rank) {
+        memmove(dims + 1, dims, (size_t)*rank * sizeof *dims);
+        dims[0] = 1;
+        ++*rank;
+    }
+    for (int i = 0; i < a->rank; i++) {
+        int64_t *const dim = &dims[*rank - a->rank + i];
+        assert(*dim == 1 || a->dims[i] == 1 || *dim == a->dims[i]);
+        if (a->dims[i] != 1) *dim = a->dims[i];
+    }
+}
+
+/* ---- elementwise ---- */
+
+static double rounding(double value) {
+    return isfinite(value) ? fmax(4 * f64_ulp(value), 1e-6 * fabs(value)) : 0;
+}
+
+/* How far f moves when one of its arguments moves by `error` either way. NaN and infinities move nothing. */
+static double carried(f64_function *f, const double *x, int which, double error, double y) {
+    if (!(error > 0)) return 0;
+    double up[3] = {x[0], x[1], x[2]}, down[3] = {x[0], x[1], x[2]};
+    up[which] += error;
+    down[which] -= error;
+    const double rise = fabs(f(up[0], up[1], up[2]) - y), fall = fabs(f(down[0], down[1], down[2]) - y);
+    return isnan(y) ? 0 : fmax(isnan(rise) ? 0 : rise, isnan(fall) ? 0 : fall);
+}
+
+f64_array *f64_map(f64_function *function, const f64_array *a, const f64_array *b, const f64_array *c) {
+    const f64_array *const inputs[3] = {a, b, c};
+    int rank = 0;
+    int64_t dims[WEFT_MAX_RANK] = {0}, index[WEFT_MAX_RANK] = {0};
+    for (int i = 0; i < 3; i++) broadcast_into(inputs[i], &rank, dims);
+    f64_array *const y = f64_zeros(rank, dims);
+    for (size_t at = 0; at < y->count; at++) {
+        double x[3] = {0}, errors[3] = {0};
+        for (int i = 0; i < 3 && inputs[i]; i++) {
+            const size_t offset = broadcast_offset(inputs[i], rank, index);
+            x[i] = inputs[i]->value[offset];
+            errors[i] = inputs[i]->error[offset];
+        }
+        y->value[at] = function(x[0], x[1], x[2]);
+        if (tracking) {
+            y->error[at] = rounding(y->value[at]);
+            for (int i = 0; i < 3; i++) y->error[at] += carried(function, x, i, errors[i], y->value[at]);
+        }
+        f64_next(index, rank, dims);
+    }
+    return y;
+}
+
+#define ELEMENTWISE(name, formula)                                                                           \
+    static double function_##name(double a, double b, double c) {                                            \
+        (void)a, (void)b, (void)c;                                                                           \
+        return formula;                                                                                      \
+    }
+#define UNARY(name, formula)                                                                                 \
+    ELEMENTWISE(name, formula)                                                                               \
+    f64_array *f64_##name(const f64_array *a) {                                                              \
+        return f64_map(function_##name, a, NULL, NULL);                                                      \
+    }
+#define BINARY(name, formula)                                                                                \
+    ELEMENTWISE(name, formula)                                                                               \
+    f64_array *f64_##name(const f64_array *a, const f64_array *b) {                                          \
+        return f64_map(function_##name, a, b, NULL);                                                         \
+    }
+
+BINARY(add, a + b)
+BINARY(sub, a - b)
+BINARY(mul, a *b)
+BINARY(div, a / b)
+BINARY(maximum, isnan(a) || a > b ? a : b)
+UNARY(exp, exp(a))
+UNARY(log, log(a))
+UNARY(sqrt, sqrt(a))
+UNARY(tanh, tanh(a))
+UNARY(sigmoid, 1 / (1 + exp(-a)))
+UNARY(relu, isnan(a) || a > 0 ? a : 0)
+UNARY(square, a *a)
+
+/* ---- reductions ---- */
+
+typedef struct reduction {
+    f64_array *result; /* with the reduced axes kept */
+    bool reduced[WEFT_MAX_RANK];
+    double length; /* elements that go into one */
+} reduction;
+
+static reduction reduction_begin(const f64_array *a, const int64_t *axes) {
+    reduction r = {.length = 1};
+    const bool all = !axes || axes[0] == WEFT_END;
+    for (int i = 0; i < a->rank; i++) r.reduced[i] = all;
+    for (int i = 0; !all && i < WEFT_MAX_RANK && axes[i] != WEFT_END; i++)
+        r.reduced[axes[i] < 0 ? axes[i] + a->rank : axes[i]] = true;
+    int64_t dims[WEFT_MAX_RANK];
+    for (int i = 0; i < a->rank; i++) {
+        dims[i] = r.reduced[i] ? 1 : a->dims[i];
+        if (r.reduced[i]) r.length *= (double)a->dims[i];
+    }
+    r.result = f64_zeros(a->rank, dims);
+    return r;
+}
+
+static f64_array *reduction_end(const reduction *r, bool keep) {
+    if (keep) return r->result;
+    int64_t dims[WEFT_MAX_RANK];
+    int rank = 0;
+    for (int i = 0; i < r->result->rank; i++)
+        if (!r->reduced[i]) dims[rank++] = r->result->dims[i];
+    return f64_reshape(r->result, rank, dims);
+}
+
+/* Dividing by `divisor` makes a mean of a sum. */
+static f64_array *sum_over(const f64_array *a, const int64_t *axes, bool keep, bool mean) {
+    const reduction r = reduction_begin(a, axes);
+    const double divisor = mean ? r.length : 1, allowed = 1e-6 * log2(r.length);
+    int64_t index[WEFT_MAX_RANK] = {0};
+    for (size_t i = 0; i < a->count; i++, f64_next(index, a->rank, a->dims)) {
+        const size_t at = broadcast_offset(r.result, a->rank, index);
+        r.result->value[at] += a->value[i] / divisor;
+        r.result->error[at] += (a->error[i] + allowed * fabs(a->value[i])) / divisor;
+    }
+    for (size_t i = 0; i < r.result->count; i++) r.result->error[i] += f64_ulp(r.result->value[i]);
+    return reduction_end(&r, keep);
+}
+
+f64_array *f64_sum(const f64_array *a, const int64_t *axes, bool keep) {
+    return sum_over(a, axes, keep, false);
+}
+f64_array *f64_mean(const f64_array *a, const int64_t *axes, bool keep) {
+    return sum_over(a, axes, keep, true);
+}
+
+/* The first maximum (NaN counts as the greatest): its value, or its place among the reduced elements. */
+static f64_array *maximum_over(const f64_array *a, const int64_t *axes, bool keep, bool want_place) {
+    const reduction r = reduction_begin(a, axes);
+    f64_array *const best = f64_copy(r.result), *const seen = f64_copy(r.result);
+    int64_t index[WEFT_MAX_RANK] = {0};
+    for (size_t i = 0; i < a->count; i++, f64_next(index, a->rank, a->dims)) {
+        const size_t at = broadcast_offset(r.result, a->rank, index);
+        const double x = a->value[i];
+        if (seen->value[at] == 0 || x > best->value[at] || (isnan(x) && !isnan(best->value[at]))) {
+            best->value[at] = x;
+            r.result->value[at] = want_place ? seen->value[at] : x;
+        }
+        if (!want_place) r.result->error[at] = fmax(r.result->error[at], a->error[i]);
+        seen->value[at]++;
+    }
+    return reduction_end(&r, keep);
+}
+
+f64_array *f64_max(const f64_array *a, const int64_t *axes, bool keep) {
+    return maximum_over(a, axes, keep, false);
+}
+f64_array *f64_argmax(const f64_array *a, const int64_t *axes, bool keep) {
+    return maximum_over(a, axes, keep, true);
+}
+
+/* ---- products ---- */
+
+/* One element of the product of two matrices at these offsets. */
+static void dot(f64_array *y, size_t at, const f64_array *a, size_t row, const f64_array *b, size_t column) {
+    const size_t k = (size_t)a->dims[a->rank - 1], n = (size_t)b->dims[b->rank - 1];
+    const double allowed = 1e-6 * log2((double)k);
+    double sum = 0, error = 0;
+    for (size_t i = 0; i < k; i++) {
+        const size_t l = row * k + i, r = column + i * n;
+        const double product = a->value[l] * b->value[r];
+        sum += product;
+        error += allowed * fabs(product) + a->error[l] * fabs(b->value[r]) + b->error[r] * fabs(a->value[l]);
+    }
+    y->value[at] = sum;
+    y->error[at] = error + f64_ulp(sum);
+}
+
+f64_array *f64_matmul(const f64_array *a, const f64_array *b) {
+    const int64_t m = a->dims[a->rank - 2], n = b->dims[b->rank - 1], k = a->dims[a->rank - 1];
+    assert(k == b->dims[b->rank - 2]);
+    f64_array left = *a, right = *b; /* the leading dimensions alone */
+    left.rank -= 2;
+    right.rank -= 2;
+    int rank = 0;
+    int64_t dims[WEFT_MAX_RANK] = {0}, index[WEFT_MAX_RANK] = {0};
+    broadcast_into(&left, &rank, dims);
+    broadcast_into(&right, &rank, dims);
+    dims[rank] = m;
+    dims[rank + 1] = n;
+    f64_array *const y = f64_zeros(rank + 2, dims);
+    size_t at = 0;
+    do {
+        const size_t l = broadcast_offset(&left, rank, index), r = broadcast_offset(&right, rank, index);
+        for (size_t i = 0; i < (size_t)m; i++)
+            for (size_t j = 0; j < (size_t)n; j++)
+                dot(y, at++, a, l * (size_t)m + i, b, r * (size_t)(k * n) + j);
+    } while (f64_next(index, rank, dims));
+    return y;
+}
+
+/* ---- softmax ---- */
+
+/* x - max(x): the formulas below subtract it, so that exp cannot overflow. */
+static f64_array *centred(const f64_array *a, int axis) {
+    return f64_sub(a, f64_max(a, (int64_t[]){axis, WEFT_END}, true));
+}
+
+f64_array *f64_softmax(const f64_array *a, int axis) {
+    const f64_array *const powers = f64_exp(centred(a, axis));
+    return f64_div(powers, f64_sum(powers, (int64_t[]){axis, WEFT_END}, true));
+}
+
+f64_array *f64_log_softmax(const f64_array *a, int axis) {
+    const f64_array *const x = centred(a, axis);
+    return f64_sub(x, f64_log(f64_sum(f64_exp(x), (int64_t[]){axis, WEFT_END}, true)));
+}
+
+f64_array *f64_cross_entropy(const f64_array *logits, const f64_array *labels) {
+    const f64_array *const logs = f64_log_softmax(logits, 1);
+    const size_t classes = (size_t)logits->dims[1], rest = labels->count / (size_t)labels->dims[0];
+    f64_array *const losses = f64_copy(labels);
+    for (size_t i = 0; i < labels->count; i++) {
+        const double label = labels->value[i];
+        const bool known = label >= 0 && label < (double)classes;
+        const size_t at = (i / rest * classes + (known ? (size_t)label : 0)) * rest + i % rest;
+        losses->value[i] = known ? -logs->value[at] : NAN;
+        losses->error[i] = logs->error[at];
+    }
+    return f64_mean(losses, NULL, false);
+}
+
+/* ---- movement ---- */
+
+f64_array *f64_reshape(const f64_array *a, int rank, const int64_t *dims) {
+    f64_array *const y = f64_zeros(rank, dims);
+    assert(y->count == a->count);
+    memcpy(y->value, a->value, a->count * sizeof *y->value);
+    memcpy(y->error, a->error, a->count * sizeof *y->error);
+    return y;
+}
+
+f64_array *f64_permute(const f64_array *a, const int *axes) {
+    int64_t dims[WEFT_MAX_RANK], index[WEFT_MAX_RANK] = {0}, from[WEFT_MAX_RANK];
+    for (int i = 0; i < a->rank; i++) dims[i] = a->dims[axes[i]];
+    f64_array *const y = f64_zeros(a->rank, dims);
+    for (size_t at = 0; at < y->count; at++, f64_next(index, a->rank, dims)) {
+        for (int i = 0; i < a->rank; i++) from[axes[i]] = index[i];
+        const size_t offset = broadcast_offset(a, a->rank, from);
+        y->value[at] = a->value[offset];
+        y->error[at] = a->error[offset];
+    }
+    return y;
+}
+
+f64_array *f64_transpose(const f64_array *a) {
+    int axes[WEFT_MAX_RANK];
+    for (int i = 0; i < a->rank; i++) axes[i] = i;
+    axes[a->rank - 2] = a->rank - 1;
+    axes[a->rank - 1] = a->rank - 2;
+    return f64_permute(a, axes);
+}
+
+f64_array *f64_expand(const f64_array *a, int rank, const int64_t *dims) {
+    f64_array *const y = f64_zeros(rank, dims);
+    int64_t index[WEFT_MAX_RANK] = {0};
+    for (size_t at = 0; at < y->count; at++, f64_next(index, rank, dims)) {
+        const size_t offset = broadcast_offset(a, rank, index);
+        y->value[at] = a->value[offset];
+        y->error[at] = a->error[offset];
+    }
+    return y;
+}
+
+/* Copies `part` into `whole` from position `start` of the axis on, or back. */
+static void move_part(f64_array *whole, f64_array *part, int axis, int64_t start, bool back) {
+    int64_t index[WEFT_MAX_RANK] = {0}, shifted[WEFT_MAX_RANK];
+    for (size_t i = 0; i < part->count; i++, f64_next(index, part->rank, part->dims)) {
+        memcpy(shifted, index, sizeof shifted);
+        shifted[axis] += start;
+        const size_t at = broadcast_offset(whole, whole->rank, shifted);
+        double *const to[2] = {
+            back ? part->value + i : whole->value + at, back ? part->error + i : whole->error + at};
+        *to[0] = back ? whole->value[at] : part->value[i];
+        *to[1] = back ? whole->error[at] : part->error[i];
+    }
+}
+
+f64_array *f64_slice(const f64_array *a, int axis, int64_t start, int64_t end) {
+    if (axis < 0) axis += a->rank;
+    const int64_t length = a->dims[axis];
+    if (start < 0) start += length;
+    if (end < 0) end += length;
+    int64_t dims[WEFT_MAX_RANK];
+    memcpy(dims, a->dims, sizeof dims);
+    dims[axis] = end - start;
+    f64_array *const y = f64_zeros(a->rank, dims);
+    move_part(f64_copy(a), y, axis, start, true);
+    return y;
+}
+
+f64_array *f64_concat(const f64_array *const *arrays, size_t count, int axis) {
+    if (axis < 0) axis += arrays[0]->rank;
+    int64_t dims[WEFT_MAX_RANK];
+    memcpy(dims, arrays[0]->dims, sizeof dims);
+    for (size_t i = 1; i < count; i++) dims[axis] += arrays[i]->dims[axis];
+    f64_array *const y = f64_zeros(arrays[0]->rank, dims);
+    int64_t start = 0;
+    for (size_t i = 0; i < count; i++) {
+        move_part(y, f64_copy(arrays[i]), axis, start, false);
+        start += arrays[i]->dims[axis];
+    }
+    return y;
+}

@@ -1,0 +1,83 @@
+/* float64 arrays: what the results of the library are compared with.
+ *
+ * A small NumPy in C, written without looking at the library. Every array knows, beside each value, how far a
+ * correct float32 computation may be away from it: each function adds the error that it is allowed itself and
+ * carries the error of its inputs through. So a chain of any length has a tolerance that nobody had to
+ * choose: elementwise  4 units in the last place, or 1e-6 of the value when that is more sums         1e-6 ·
+ * log2(n) of the sum of absolute values; products of matrices likewise over k Integers and booleans compare
+ * exactly, as their tolerance stays below one.
+ *
+ * Arrays live in one pool: take a mark, compute, go back to the mark. One thread. */
+#ifndef TEST_REFERENCE_H
+#define TEST_REFERENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <weft/graph.h>
+
+typedef struct f64_array {
+    int rank;
+    int64_t dims[WEFT_MAX_RANK];
+    size_t count;
+    double *value; /* row-major */
+    double *error; /* how far a float32 result may be away */
+} f64_array;
+
+/* ---- the pool ---- */
+typedef struct f64_block *f64_mark;
+f64_mark f64_pool_mark(void);
+void f64_pool_release(f64_mark mark); /* frees every array made since */
+/* Finite differences need no errors, and are faster without. */
+void f64_track_errors(bool track);
+
+/* ---- making arrays ---- */
+f64_array *f64_zeros(int rank, const int64_t *dims);
+f64_array *f64_number(double value); /* rank 0 */
+f64_array *f64_copy(const f64_array *a);
+/* Moves on to the next index in row-major order; false after the last. */
+bool f64_next(int64_t *index, int rank, const int64_t *dims);
+/* The spacing of float32 numbers around a value. */
+double f64_ulp(double value);
+/* Dimensions of a list that WEFT_END ends; at most WEFT_MAX_RANK. */
+int f64_list_length(const int64_t *list);
+
+/* ---- elementwise, with broadcasting ---- */
+typedef double f64_function(double a, double b, double c);
+/* NULL for the inputs that the function does not use. */
+f64_array *f64_map(f64_function *function, const f64_array *a, const f64_array *b, const f64_array *c);
+f64_array *f64_add(const f64_array *a, const f64_array *b);
+f64_array *f64_sub(const f64_array *a, const f64_array *b);
+f64_array *f64_mul(const f64_array *a, const f64_array *b);
+f64_array *f64_div(const f64_array *a, const f64_array *b);
+f64_array *f64_maximum(const f64_array *a, const f64_array *b);
+f64_array *f64_exp(const f64_array *a);
+f64_array *f64_log(const f64_array *a);
+f64_array *f64_sqrt(const f64_array *a);
+f64_array *f64_tanh(const f64_array *a);
+f64_array *f64_sigmoid(const f64_array *a);
+f64_array *f64_relu(const f64_array *a);
+f64_array *f64_square(const f64_array *a);
+
+/* ---- reductions: axes end with WEFT_END; NULL or an empty list is all of them ---- */
+f64_array *f64_sum(const f64_array *a, const int64_t *axes, bool keep);
+f64_array *f64_mean(const f64_array *a, const int64_t *axes, bool keep);
+f64_array *f64_max(const f64_array *a, const int64_t *axes, bool keep);
+f64_array *f64_argmax(const f64_array *a, const int64_t *axes, bool keep);
+
+/* ---- products, softmax ---- */
+f64_array *f64_matmul(const f64_array *a, const f64_array *b);
+f64_array *f64_softmax(const f64_array *a, int axis);
+f64_array *f64_log_softmax(const f64_array *a, int axis);
+/* logits (batch, classes, ...), labels (batch, ...). */
+f64_array *f64_cross_entropy(const f64_array *logits, const f64_array *labels);
+
+/* ---- movement ---- */
+f64_array *f64_reshape(const f64_array *a, int rank, const int64_t *dims);
+f64_array *f64_permute(const f64_array *a, const int *axes);
+f64_array *f64_transpose(const f64_array *a);
+f64_array *f64_expand(const f64_array *a, int rank, const int64_t *dims);
+f64_array *f64_slice(const f64_array *a, int axis, int64_t start, int64_t end);
+f64_array *f64_concat(const f64_array *const *arrays, size_t count, int axis);
+
+#endif
