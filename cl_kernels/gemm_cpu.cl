@@ -2,10 +2,10 @@
  *
  *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
  *
- * Work split: one work-item (work-group of size 1, no barriers, no local memory) owns a block of C: `strip` rows
- * and `span` columns. It walks k in blocks of at most WEFT_GEMM_DEPTH. Of each block it packs its part of B into
- * private memory, panels of 32 columns side by side; then it runs down its strip, copies one tile of A to where
- * its rows do not collide in the cache, and multiplies it with every panel:
+ * Work split: one work-item (work-group of size 1, no barriers, no local memory) owns a block of C: `strip`
+ * rows and `span` columns. It walks k in blocks of at most WEFT_GEMM_DEPTH. Of each block it packs its part
+ * of B into private memory, panels of 32 columns side by side; then it runs down its strip, copies one tile
+ * of A to where its rows do not collide in the cache, and multiplies it with every panel:
  *
  *                        panel 0    panel 1
  *                       +----------+----------+--
@@ -18,13 +18,15 @@
  *          | next tile  | next: their sums wait in private memory between blocks of k
  *
  * One launch does it for every shape and every transposition; the sizes and strides are arguments.
- * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in src/plan/gemm.h. */
+ * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in
+ * src/plan/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU
 #define WEFT_GEMM_CPU
 
-/* Tuning: the same numbers stand in src/plan/gemm_cpu.c. 13 x 2 sums, 2 of B and the broadcasts of A fill the 32
- * registers of AVX-512; 13 also divides powers of two with little rest (64 = 5 x 13 - 1, 128 = 10 x 13 - 2). */
+/* Tuning: the same numbers stand in src/plan/gemm_cpu.c. 13 x 2 sums, 2 of B and the broadcasts of A fill the
+ * 32 registers of AVX-512; 13 also divides powers of two with little rest (64 = 5 x 13 - 1, 128 = 10 x 13 -
+ * 2). */
 #ifndef WEFT_GEMM_ROWS
 #define WEFT_GEMM_ROWS 13
 #endif
@@ -46,18 +48,17 @@
 #define WEFT_GEMM_AHEAD 4
 #endif
 
-/* Asks for a line of memory without waiting, where the compiler can; OpenCL's own prefetch() does nothing on the
- * drivers of CPUs. level 3: into the first-level cache, 2: into the second. */
-#define WEFT_GEMM_PREFETCH(address, level)
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_prefetch)
-#undef WEFT_GEMM_PREFETCH
+/* Asks for a line of memory without waiting; OpenCL's own prefetch() does nothing on the drivers of CPUs.
+ * Only compilers that aim straight at a processor take the intrinsic: the way through SPIR-V ends the process
+ * there. level 3: into the first-level cache, 2: into the second. */
+#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
 #define WEFT_GEMM_PREFETCH(address, level) __builtin_prefetch((const void *)(address), 0, level)
-#endif
+#else
+#define WEFT_GEMM_PREFETCH(address, level)
 #endif
 
 #define WEFT_UNROLL4 __attribute__((opencl_unroll_hint(4)))
-#define WEFT_UNROLL __attribute__((opencl_unroll_hint))
+#define WEFT_UNROLL  __attribute__((opencl_unroll_hint))
 
 /* Sixteen floats at any address: one instruction, where vload16 is several on some compilers. */
 typedef float16 weft_gemm_vector __attribute__((aligned(4)));
@@ -141,7 +142,8 @@ void weft_gemm_store(__global float *p, float16 value, int lanes) {
 
 /* B, whose columns are contiguous along k: transposes blocks of 16 x 16 into the panel. A short last block
  * reaches back over rows that are already there. */
-void weft_gemm_pack_transposed(float16 *panel, __global const float *b, int depth, int columns, long b_column) {
+void weft_gemm_pack_transposed(
+    float16 *panel, __global const float *b, int depth, int columns, long b_column) {
     for (int side = 0; side < 2; ++side) {
         const int lanes = min(16, columns - 16 * side);
         if (lanes <= 0) {
@@ -160,9 +162,10 @@ void weft_gemm_pack_transposed(float16 *panel, __global const float *b, int dept
     }
 }
 
-/* B[0..depth)[0..columns) -> panel[p * 32 + j]; columns past the last hold anything finite or not: their sums are
- * never stored. */
-void weft_gemm_pack_b(float16 *panel, __global const float *b, int depth, int columns, long b_row, long b_column) {
+/* B[0..depth)[0..columns) -> panel[p * 32 + j]; columns past the last hold anything finite or not: their sums
+ * are never stored. */
+void weft_gemm_pack_b(
+    float16 *panel, __global const float *b, int depth, int columns, long b_row, long b_column) {
     if (b_column == 1 && columns >= 32) {
         for (int p = 0; p < depth; ++p) {
             panel[2 * p] = WEFT_GEMM_AT(b + p * b_row);
@@ -195,10 +198,13 @@ void weft_gemm_copy_rows(float *tile, __global const float *a, int rows, int dep
     }
 }
 
-/* The same, k-major: tile[p * ROWS + r]. A store spills into the next step's place, which is written after it. */
-void weft_gemm_copy_columns(float *tile, __global const float *a, int rows, int depth, long a_row, long a_column) {
+/* The same, k-major: tile[p * ROWS + r]. A store spills into the next step's place, which is written after
+ * it. */
+void weft_gemm_copy_columns(
+    float *tile, __global const float *a, int rows, int depth, long a_row, long a_column) {
     if (a_row == 1) {
-        for (int p = 0; p < depth; ++p) *(weft_gemm_vector *)(tile + p * WEFT_GEMM_ROWS) = weft_gemm_load(a + p * a_column, rows);
+        for (int p = 0; p < depth; ++p)
+            *(weft_gemm_vector *)(tile + p * WEFT_GEMM_ROWS) = weft_gemm_load(a + p * a_column, rows);
     } else {
         for (int p = 0; p < depth; ++p) {
             for (int r = 0; r < rows; ++r) tile[p * WEFT_GEMM_ROWS + r] = a[r * a_row + p * a_column];
@@ -207,9 +213,11 @@ void weft_gemm_copy_columns(float *tile, __global const float *a, int rows, int 
 }
 
 /* sum[r][0..1] (+)= tile * panel. The strides of the tile are constants at each call.
- * Meanwhile two streams of the next tile of A, at the addresses soon and later, `step` bytes apart, are asked for. */
-__attribute__((always_inline)) inline void weft_gemm_tile(float16 *sum, const float *tile, const float16 *panel, int depth, bool first,
-    const int row_stride, const int depth_stride, size_t soon, size_t later, size_t step) {
+ * Meanwhile two streams of the next tile of A, at the addresses soon and later, `step` bytes apart, are asked
+ * for. */
+__attribute__((always_inline)) inline void weft_gemm_tile(float16 *sum, const float *tile,
+    const float16 *panel, int depth, bool first, const int row_stride, const int depth_stride, size_t soon,
+    size_t later, size_t step) {
     float16 acc[WEFT_GEMM_ROWS][2];
     WEFT_UNROLL for (int r = 0; r < WEFT_GEMM_ROWS; ++r) {
         acc[r][0] = first ? 0.0f : sum[2 * WEFT_GEMM_PANELS * r];
@@ -238,17 +246,18 @@ __attribute__((always_inline)) inline void weft_gemm_tile(float16 *sum, const fl
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix) gemm_##suffix
+#define WEFT_NAME(suffix)        gemm_##suffix
 #define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
 #define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
-    weft_gemm_store(c + (batch) * c_batch + (row) * c_row + (column), acc, lanes)
+    weft_gemm_store(c + (batch)*c_batch + (row)*c_row + (column), acc, lanes)
 #define WEFT_GEMM_ALONE
 #endif
 
 /* Work-item (strip, span, batch). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__global const float *a, long a_offset,
-    __global const float *b, long b_offset, int m, int n, int k, int strip, int span, int most_depth, long a_batch,
-    long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__global const float *a,
+    long a_offset, __global const float *b, long b_offset, int m, int n, int k, int strip, int span,
+    int most_depth, long a_batch, long a_row, long a_column, long b_batch, long b_row,
+    long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(2);
     const int left = (int)get_global_id(1) * span, right = min(n, left + span);
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
@@ -289,9 +298,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
             for (int j = left, i = 0; j < right; j += 32, ++i) {
                 const float16 *panel = panels + i * 2 * WEFT_GEMM_DEPTH;
                 if (a_column == 1)
-                    weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, WEFT_GEMM_PITCH, 1, (size_t)(next + max(0, min(i, ahead)) * a_row), (size_t)(next + max(0, min(min(i + 8, 12), ahead)) * a_row), 4);
+                    weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, WEFT_GEMM_PITCH, 1,
+                        (size_t)(next + max(0, min(i, ahead)) * a_row),
+                        (size_t)(next + max(0, min(min(i + 8, 12), ahead)) * a_row), 4);
                 else
-                    weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, 1, WEFT_GEMM_ROWS, (size_t)next, (size_t)next, 4 * a_column);
+                    weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, 1, WEFT_GEMM_ROWS,
+                        (size_t)next, (size_t)next, 4 * a_column);
             }
             if (!last) continue;
             for (int r = 0; r < rows; ++r) {

@@ -3,8 +3,8 @@
  *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
  *
  * tiled: a work-group of 16 x 16 owns a tile of 64 x 64 elements of C. It walks k in steps of 16: all items
- * together bring a 64 x 16 piece of A and a 16 x 64 piece of B into local memory, then each multiplies its 4 x 4
- * elements, which stand 16 apart so that neighbours read and write neighbouring words:
+ * together bring a 64 x 16 piece of A and a 16 x 64 piece of B into local memory, then each multiplies its 4
+ * x 4 elements, which stand 16 apart so that neighbours read and write neighbouring words:
  *
  *                     B piece (16, 64)
  *                    +----------------+
@@ -17,17 +17,18 @@
  *     |   y|         |   .   .   .   .|
  *     +----+         +----------------+
  *
- * small: the same with tiles of 16 x 16 and one element an item, for products that would leave most of the device
- * idle in tiles of 64 x 64.
+ * small: the same with tiles of 16 x 16 and one element an item, for products that would leave most of the
+ * device idle in tiles of 64 x 64.
  *
- * The pieces are read along whichever axis has stride 1. Elements outside A and B count as zero; nothing outside
- * C is stored. What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in
- * src/plan/gemm.h. */
+ * The pieces are read along whichever axis has stride 1. Elements outside A and B count as zero; nothing
+ * outside C is stored. What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is
+ * told in src/plan/gemm.h. */
 
 #ifndef WEFT_GEMM_GPU
 #define WEFT_GEMM_GPU
 
-/* Tuning: the same numbers stand in src/plan/gemm_gpu.c. The work-group is 16 x 16; a tile is 16 x MICRO wide. */
+/* Tuning: the same numbers stand in src/plan/gemm_gpu.c. The work-group is 16 x 16; a tile is 16 x MICRO
+ * wide. */
 #ifndef WEFT_GEMM_MICRO
 #define WEFT_GEMM_MICRO 4
 #endif
@@ -39,8 +40,8 @@
 #define WEFT_GEMM_ROOM(micro) (WEFT_GEMM_STEP * (WEFT_GEMM_GROUP * (micro) + 1))
 
 /* piece[p][i] = from[i * across + p * down] for i < width, p < STEP; zero where i >= limit or p >= depth. */
-void weft_gemm_fetch(__local float *piece, const int width, __global const float *from, int limit, int depth,
-    long across, long down, int item) {
+__attribute__((always_inline)) inline void weft_gemm_fetch(__local float *piece, const int width,
+    __global const float *from, int limit, int depth, long across, long down, int item) {
     for (int e = item; e < width * WEFT_GEMM_STEP; e += WEFT_GEMM_GROUP * WEFT_GEMM_GROUP) {
         const int i = down == 1 ? e / WEFT_GEMM_STEP : e % width;
         const int p = down == 1 ? e % WEFT_GEMM_STEP : e / width;
@@ -51,10 +52,9 @@ void weft_gemm_fetch(__local float *piece, const int width, __global const float
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix) gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
-    c[(batch) * c_batch + (row) * c_row + (column)] = (acc)
+#define WEFT_NAME(suffix)                          gemm_##suffix
+#define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
+#define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
 #define WEFT_GEMM_ALONE
 #endif
 
@@ -79,12 +79,12 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(tiled)(
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int p = 0; p < WEFT_GEMM_STEP; ++p) {
             float from_a[WEFT_GEMM_MICRO];
-            __attribute__((opencl_unroll_hint)) for (int i = 0; i < WEFT_GEMM_MICRO; ++i)
-                from_a[i] = a_piece[p * (width + 1) + y + WEFT_GEMM_GROUP * i];
+            __attribute__((opencl_unroll_hint)) for (int i = 0; i < WEFT_GEMM_MICRO; ++i) from_a[i] =
+                a_piece[p * (width + 1) + y + WEFT_GEMM_GROUP * i];
             __attribute__((opencl_unroll_hint)) for (int j = 0; j < WEFT_GEMM_MICRO; ++j) {
                 const float from_b = b_piece[p * (width + 1) + x + WEFT_GEMM_GROUP * j];
-                __attribute__((opencl_unroll_hint)) for (int i = 0; i < WEFT_GEMM_MICRO; ++i)
-                    acc[i][j] = fma(from_a[i], from_b, acc[i][j]);
+                __attribute__((opencl_unroll_hint)) for (int i = 0; i < WEFT_GEMM_MICRO; ++i) acc[i][j] =
+                    fma(from_a[i], from_b, acc[i][j]);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);

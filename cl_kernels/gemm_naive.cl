@@ -8,7 +8,8 @@
  *              B   | | | |   k down
  *     A  -k->    [ c c c c ]  one work-item
  *
- * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in src/plan/gemm.h. */
+ * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in
+ * src/plan/gemm.h. */
 
 #ifndef WEFT_GEMM_NAIVE
 #define WEFT_GEMM_NAIVE
@@ -26,13 +27,13 @@ typedef float16 weft_naive_value;
 #endif
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix) gemm_##suffix
+#define WEFT_NAME(suffix)        gemm_##suffix
 #define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
 #define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
     do {                                                                                                     \
         const weft_naive_value weft_sum = (acc);                                                             \
         for (int weft_lane = 0; weft_lane < (lanes); ++weft_lane)                                            \
-            c[(batch) * c_batch + (row) * c_row + (column) + weft_lane] = ((const float *)&weft_sum)[weft_lane];      \
+            c[(batch)*c_batch + (row)*c_row + (column) + weft_lane] = ((const float *)&weft_sum)[weft_lane]; \
     } while (0)
 #define WEFT_GEMM_ALONE
 #endif

@@ -2,7 +2,8 @@
  *
  *     chain[i] = chain[i] * factor + shift      i < WEFT_PEAK_CHAINS, rounds times, all in registers
  *
- * Work split: a work-item of WEFT_LANES lanes owns its chains. Enough chains hide the latency of the operation:
+ * Work split: a work-item of WEFT_LANES lanes owns its chains. Enough chains hide the latency of the
+ * operation:
  *
  *     round 0   c0 c1 c2 ... c19
  *     round 1   c0 c1 c2 ... c19     each waits only for the one above it
@@ -21,10 +22,11 @@ typedef float16 weft_peak_value;
 
 __kernel void peak(__global float *result, int rounds, float factor, float shift) {
     weft_peak_value chain[WEFT_PEAK_CHAINS];
-    for (int i = 0; i < WEFT_PEAK_CHAINS; ++i) chain[i] = (weft_peak_value)((float)i + (float)get_global_id(0));
+    for (int i = 0; i < WEFT_PEAK_CHAINS; ++i)
+        chain[i] = (weft_peak_value)((float)i + (float)get_global_id(0));
     for (int round = 0; round < rounds; ++round) {
-        __attribute__((opencl_unroll_hint)) for (int i = 0; i < WEFT_PEAK_CHAINS; ++i)
-            chain[i] = fma(chain[i], (weft_peak_value)factor, (weft_peak_value)shift);
+        __attribute__((opencl_unroll_hint)) for (int i = 0; i < WEFT_PEAK_CHAINS; ++i) chain[i] =
+            fma(chain[i], (weft_peak_value)factor, (weft_peak_value)shift);
     }
     weft_peak_value sum = 0.0f;
     for (int i = 0; i < WEFT_PEAK_CHAINS; ++i) sum += chain[i];

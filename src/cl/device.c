@@ -25,8 +25,8 @@ static void read_device_text(cl_device_id device, cl_device_info what, char *fie
     copy_text(field, capacity, text);
 }
 
-/* The cpu kernels are for processors whose compiler takes wide vectors as they are. A software rasteriser calls itself
- * a CPU, too, but works through scalars side by side as a GPU does; its native width says so. */
+/* The cpu kernels are for processors whose compiler takes wide vectors as they are. A software rasteriser
+ * calls itself a CPU, too, but works through scalars side by side as a GPU does; its native width says so. */
 static weft_status read_class(weft_device_info *info, cl_device_id device) {
     const char *const forced = wi_environment("WEFT_DEVICE_CLASS");
     cl_uint width = 1;

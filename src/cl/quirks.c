@@ -13,7 +13,7 @@ static const quirk_row quirk_rows[] = {
     {"portable computing language", "", "", WI_QUIRK_POCL_LOOPVEC},
     /* pocl compiles a kernel at its first launch, once for each local size */
     {"portable computing language", "", "", WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST},
-    {"rusticl", "llvmpipe", "", WI_QUIRK_NO_CLBLAST},
+    {"rusticl", "llvmpipe", "", WI_QUIRK_NO_CLBLAST | WI_QUIRK_SCALAR_COMPILER},
     {"oclgrind", "", "", WI_QUIRK_NO_CLBLAST},
     /* CL_DEVICE_MAX_MEM_ALLOC_SIZE is a quarter of the memory, larger buffers work */
     {"nvidia cuda", "", "", WI_QUIRK_QUARTER_ALLOC},
@@ -38,6 +38,7 @@ const char *wi_quirk_text(unsigned quirk) {
     case WI_QUIRK_QUARTER_ALLOC: return "reports a quarter of the memory as the largest allocation";
     case WI_QUIRK_BINARY_LATE: return "program binaries are complete only after the kernels ran";
     case WI_QUIRK_NO_CLBLAST: return "CLBlast takes too long to build here";
+    case WI_QUIRK_SCALAR_COMPILER: return "takes minutes to compile large kernels of wide vectors";
     default: return "unknown quirk";
     }
 }

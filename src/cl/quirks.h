@@ -8,9 +8,10 @@
 enum {
     WI_QUIRK_POCL_LOOPVEC =
         1 << 0, /* barrier kernels miscompile in PoCL's loopvec mode: prefer work-groups of known size */
-    WI_QUIRK_QUARTER_ALLOC = 1 << 1, /* reports a quarter of memory as largest allocation, gives more */
-    WI_QUIRK_BINARY_LATE = 1 << 2,   /* program binary is complete only after the kernels ran */
-    WI_QUIRK_NO_CLBLAST = 1 << 3,    /* CLBlast takes far too long to build here */
+    WI_QUIRK_QUARTER_ALLOC = 1 << 1,   /* reports a quarter of memory as largest allocation, gives more */
+    WI_QUIRK_BINARY_LATE = 1 << 2,     /* program binary is complete only after the kernels ran */
+    WI_QUIRK_NO_CLBLAST = 1 << 3,      /* CLBlast takes far too long to build here */
+    WI_QUIRK_SCALAR_COMPILER = 1 << 4, /* unrolls wide vectors: large kernels of class cpu take minutes */
 };
 
 unsigned wi_quirks_find(const weft_device_info *info);

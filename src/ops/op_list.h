@@ -1,14 +1,15 @@
-/* The one table of ops. It yields the descriptors, gradients and public functions of elementwise ops, the list of
- * names, and what the tests must cover.
+/* The one table of ops. It yields the descriptors, gradients and public functions of elementwise ops, the
+ * list of names, and what the tests must cover.
  *
  * No include guard: define the five macros, then include. Columns of an elementwise row:
  *   name          weft_<name> is the public function
  *   types         NUMERIC f32 or i32 → the same; FLOAT f32 → f32; COMPARE f32 or i32 → bool;
  *                 WHERE bool and two of f32 or i32 → the latter
- *   float, int    the value in OpenCL C over a, b, c, for f32 and for i32 inputs (NULL: not for that dtype). WF and WI
- *                 are the float and int types of common.clh, scalar or vector; comparisons end in WEFT_BOOL
- *   da, db, dc    gradients of the inputs, as expressions over the inputs a, b, c, the result y and its gradient g */
+ *   float, int    the value in OpenCL C over a, b, c, for f32 and for i32 inputs (NULL: not for that dtype).
+ * WF and WI are the float and int types of common.clh, scalar or vector; comparisons end in WEFT_BOOL da, db,
+ * dc    gradients of the inputs, as expressions over the inputs a, b, c, the result y and its gradient g */
 
+/* clang-format off */
 /*      name        types    float                                  int             da, db, dc */
 WI_MAP2(add,        NUMERIC, "a + b",                               "a + b",        g, g)
 WI_MAP2(sub,        NUMERIC, "a - b",                               "a - b",        g, weft_neg(g))
@@ -53,6 +54,8 @@ WI_FUNCTION_ROW(linear_with) /* matmul.c */
 WI_FUNCTION_ROW(mse)         /* softmax.c */
 WI_FUNCTION_ROW(transpose)   /* movement.c */
 WI_FUNCTION_ROW(flatten)
+
+/* clang-format on */
 
 #undef WI_MAP1
 #undef WI_MAP2

@@ -540,7 +540,8 @@ static weft_status emit_loop_kernel(weft_plan *plan, wi_step *step, form f, wi_k
     weft_status status = e.text.failed || whole.failed ? WEFT_ERROR_MEMORY : WEFT_OK;
     if (status == WEFT_OK) status = find_kernel(plan, whole.data, &kernel->name, &added);
     if (status == WEFT_OK && added)
-        wi_text_append(&plan->source, "__kernel __attribute__((reqd_work_group_size(%s, 1, 1))) void %s%s\n",
+        wi_text_append(f == WHOLE ? &plan->source : &plan->parts_source,
+            "__kernel __attribute__((reqd_work_group_size(%s, 1, 1))) void %s%s\n",
             e.cpu ? "1" : "WEFT_GROUP", kernel->name, whole.data);
     wi_text_clear(&e.text);
     wi_text_clear(&whole);
@@ -630,7 +631,9 @@ static weft_status emit_product(weft_plan *plan, wi_step *step) {
 
 weft_status wi_plan_codegen(weft_plan *plan) {
     wi_text_init(&plan->source, plan->context->allocator);
+    wi_text_init(&plan->parts_source, plan->context->allocator);
     WI_TRY(wi_kernel_source_append(&plan->source, "common.clh"));
+    WI_TRY(wi_kernel_source_append(&plan->parts_source, "common.clh"));
     for (size_t i = 0; i < plan->step_count; i++) {
         wi_step *step = plan->steps[i];
         if (step->kind == WI_STEP_PRODUCT)
@@ -638,5 +641,5 @@ weft_status wi_plan_codegen(weft_plan *plan) {
         else
             WI_TRY(emit_loop(plan, step));
     }
-    return plan->source.failed ? WEFT_ERROR_MEMORY : WEFT_OK;
+    return plan->source.failed || plan->parts_source.failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }

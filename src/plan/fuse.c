@@ -389,11 +389,29 @@ static bool reduce_joins(const weft_plan *plan, int index, const weft_tensor *no
     return !input->after_reduction || rows_may_be_read_twice(&probe);
 }
 
+/* A reduction that would begin a step may go into a late one that reduces the same space and comes after all
+ * its inputs (the loss and the count of right answers). -1: there is none. */
+static int sibling_reduction(const weft_plan *plan, const weft_tensor *node, const weft_tensor *x) {
+    enum { LOOK_BACK = 8 };
+    const int count = (int)plan->step_count, first = latest_step(plan, node) + 1;
+    for (int index = first > count - LOOK_BACK ? first : count - LOOK_BACK; index < count; index++) {
+        const wi_step *step = index < 0 ? NULL : plan->steps[index];
+        if (!step || step->kind != WI_STEP_LOOP || step->reduced != node->attributes.axes) continue;
+        if (node->op == &wi_op_argmax && !rows_may_be_read_twice(step))
+            continue; /* it is never cut into parts */
+        if (wi_shape_equal(&step->shape, &x->shape) && has_room(plan, step, node, index)) return index;
+    }
+    return -1;
+}
+
 static weft_status take_reduce(weft_plan *plan, int index) {
     const weft_tensor *node = plan->values[index].node;
     const weft_tensor *x = wi_plan_resolve(plan, node->inputs[0]);
     int step = latest_step(plan, node);
-    if (!reduce_joins(plan, step, node)) WI_TRY(new_step(plan, WI_STEP_LOOP, &x->shape, &step));
+    if (!reduce_joins(plan, step, node)) {
+        step = sibling_reduction(plan, node, x);
+        if (step < 0) WI_TRY(new_step(plan, WI_STEP_LOOP, &x->shape, &step));
+    }
     plan->steps[step]->reduced = node->attributes.axes;
     WI_TRY(read_inputs(plan, node, step));
     add_member(plan, step, index);

@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const wi_gemm_implementation *const wi_gemm_implementations[] = {&wi_gemm_cpu, &wi_gemm_gpu,
+const wi_gemm_implementation *const wi_gemm_implementations[] = {&wi_gemm_cpu_small, &wi_gemm_cpu,
+    &wi_gemm_gpu,
 #ifdef WEFT_WITH_CLBLAST
     &wi_gemm_clblast,
 #endif

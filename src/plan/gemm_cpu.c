@@ -1,5 +1,6 @@
 /* The matrix product on cpu-class devices: one launch, split into equal blocks of C. See
  * cl_kernels/gemm_cpu.cl. */
+#include "cl/quirks.h"
 #include "plan/gemm_list.h"
 
 /* As in the kernel file. */
@@ -11,7 +12,8 @@ typedef struct wi_cut {
 } wi_cut;
 
 static bool accepts(const weft_context *context, const wi_gemm_shape *shape) {
-    return context->caps.device_class == WEFT_CLASS_CPU && wi_gemm_fits_int(shape);
+    return context->caps.device_class == WEFT_CLASS_CPU && wi_gemm_fits_int(shape) &&
+           !(context->caps.quirks & WI_QUIRK_SCALAR_COMPILER);
 }
 
 static int64_t divide_up(int64_t number, int64_t by) {

@@ -110,7 +110,8 @@ static void set_gemm(binder *b, const wi_gemm_argument *argument) {
 
 /* ---- launches ---- */
 
-static weft_status new_launch(weft_plan *plan, const wi_step *step, const char *kernel, binder *b) {
+static weft_status new_launch(
+    weft_plan *plan, const wi_step *step, wi_program *program, const char *kernel, binder *b) {
     WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->launches, &plan->launch_capacity,
         plan->launch_count + 1, sizeof *plan->launches));
     wi_plan_launch *launch = &plan->launches[plan->launch_count++];
@@ -122,13 +123,14 @@ static weft_status new_launch(weft_plan *plan, const wi_step *step, const char *
     if (!kernel) return WEFT_OK;
     launch->launch.name = wi_arena_string(&plan->arena, kernel);
     if (!launch->launch.name) return WEFT_ERROR_MEMORY;
-    return wi_program_kernel(&launch->launch.kernel, plan->context, plan->program, kernel);
+    return wi_program_kernel(&launch->launch.kernel, plan->context, program, kernel);
 }
 
 static weft_status launch_loop(
     weft_plan *plan, const wi_step *step, const wi_kernel_text *kernel, size_t items, size_t parts) {
     binder b;
-    WI_TRY(new_launch(plan, step, kernel->name, &b));
+    wi_program *const program = kernel == &step->whole ? plan->program : plan->parts_program;
+    WI_TRY(new_launch(plan, step, program, kernel->name, &b));
     for (int i = 0; i < kernel->argument_count; i++) set_described(&b, &kernel->arguments[i]);
     const bool cpu = plan->context->caps.device_class == WEFT_CLASS_CPU;
     wi_launch *launch = &b.launch->launch;
@@ -145,7 +147,7 @@ static weft_status launch_gemm(weft_plan *plan, const wi_step *step, const wi_ge
     binder b;
     char name[96];
     snprintf(name, sizeof name, "%s_%s", step->prefix, gemm->suffix);
-    WI_TRY(new_launch(plan, step, name, &b));
+    WI_TRY(new_launch(plan, step, plan->program, name, &b));
     for (int i = 0; i < gemm->argument_count; i++) set_gemm(&b, &gemm->arguments[i]);
     for (int i = 0; gemm->has_epilogue && i < step->whole.argument_count; i++)
         set_described(&b, &step->whole.arguments[i]);
@@ -161,7 +163,7 @@ static weft_status launch_gemm(weft_plan *plan, const wi_step *step, const wi_ge
 static weft_status launch_product(weft_plan *plan, const wi_step *step) {
     if (!step->implementation->file) {
         binder b;
-        return new_launch(plan, step, NULL, &b);
+        return new_launch(plan, step, NULL, NULL, &b);
     }
     for (int i = 0; i < step->gemm_launches.count; i++)
         WI_TRY(launch_gemm(plan, step, &step->gemm_launches.launches[i]));
@@ -177,9 +179,24 @@ static weft_status launch_step(weft_plan *plan, const wi_step *step) {
     return launch_loop(plan, step, &step->finish, step->finish_items, 1);
 }
 
+/* Kernels for parts are rarely needed, and compiling costs: they are built when a step is cut. */
+static weft_status build_programs(weft_plan *plan) {
+    bool whole = false, parts = false;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const wi_step *step = plan->steps[i];
+        const bool cut = step->kind == WI_STEP_LOOP && step->work[4] > 1;
+        parts = parts || cut;
+        whole = whole || (!cut && (step->kind == WI_STEP_LOOP || step->implementation->file));
+    }
+    if (whole) WI_TRY(wi_program_get(&plan->program, plan->context, "plan", plan->source.data, NULL));
+    if (parts)
+        WI_TRY(wi_program_get(
+            &plan->parts_program, plan->context, "plan (parts)", plan->parts_source.data, NULL));
+    return WEFT_OK;
+}
+
 weft_status wi_plan_launches(weft_plan *plan) {
-    const char *source = plan->source.data;
-    if (plan->kernel_count > 0) WI_TRY(wi_program_get(&plan->program, plan->context, "plan", source, NULL));
+    WI_TRY(build_programs(plan));
     for (size_t i = 0; i < plan->step_count; i++) {
         wi_step *step = plan->steps[i];
         step->launch_first = (int)plan->launch_count;

@@ -18,6 +18,7 @@ static void plan_destroy(weft_plan *plan) {
     for (size_t i = 0; plan->chunks && i < plan->chunk_count; i++)
         wi_buffer_release(&plan->chunks[i], context);
     wi_text_clear(&plan->source);
+    wi_text_clear(&plan->parts_source);
     wi_release(allocator, plan->order);
     wi_release(allocator, plan->value_of);
     wi_release(allocator, plan->values);
@@ -66,6 +67,7 @@ static weft_status build(weft_plan *plan, size_t memory_limit) {
     WI_TRY(wi_plan_allocate(plan));
     WI_TRY(wi_plan_launches(plan));
     wi_text_clear(&plan->source);
+    wi_text_clear(&plan->parts_source);
     sum_up(plan);
     return WEFT_OK;
 }

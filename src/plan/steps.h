@@ -5,7 +5,7 @@
  *   loop.c      a step's index space and its operands, with axes merged; assignments done in place
  *   codegen.c   OpenCL C of a step (expressions in expression.c)
  *   schedule.c  how each step's work is cut, scratch memory
- *   memory.c    for how long each memory is in use, and at which offset it lies
+ *   placement.c  for how long each memory is in use, and at which offset it lies
  *   launches.c  kernels with their arguments, scratch, sizes
  *   plan.c      the public calls; run.c: the step loop; describe.c
  *
@@ -201,10 +201,12 @@ struct weft_plan {
     wi_buffer *chunks; /* of the arena */
     size_t *chunk_bytes;
     size_t chunk_count;
-    wi_text source;                            /* of the program; cleared once it is built */
+    wi_text source; /* of the program; cleared once it is built */
+    wi_text
+        parts_source; /* of the kernels that work on parts: a program of its own, built when a step is cut */
     const char **kernel_texts, **kernel_names; /* distinct kernels, to find equal ones */
     size_t kernel_count, kernel_text_capacity, kernel_name_capacity;
-    wi_program *program;
+    wi_program *program, *parts_program;
     wi_plan_launch *launches;
     size_t launch_count, launch_capacity;
     size_t run_count;

@@ -31,6 +31,10 @@ weft_status wi_correct_count(weft_tensor **correct, const weft_allocator *alloca
     if (weft_tensor_dtype(input) != WEFT_I32 || weft_tensor_rank(input) != 1)
         WI_FAIL(WEFT_ERROR_SHAPE,
             "trainer: labels '%s' must be i32 of shape (batch) to count correct answers", labels);
-    *correct = weft_sum(weft_cast(weft_equal(weft_argmax(logits, 1), input), WEFT_I32));
+    /* The class axis stays, so that the comparison can stand in the kernel that computes the loss. */
+    const int64_t classes[] = {1, WEFT_END};
+    weft_tensor *const best = weft_argmax_axes(logits, classes, true);
+    weft_tensor *const right = weft_equal(best, weft_reshape(input, WEFT_BATCH, 1));
+    *correct = weft_sum(weft_cast(right, WEFT_I32));
     return weft_graph_status(weft_tensor_graph(logits));
 }

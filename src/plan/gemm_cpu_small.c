@@ -1,0 +1,46 @@
+/* Small matrix products on cpu-class devices: a kernel that is soon compiled. See
+ * cl_kernels/gemm_cpu_small.cl. */
+#include "cl/quirks.h"
+#include "plan/gemm_list.h"
+
+/* DEPTH as in the kernel file. SMALL: multiply-adds up to which its plain copies cost little beside the
+ * launch. */
+enum { ROWS = 13, COLUMNS = 32, DEPTH = 512, SMALL = 1 << 20, WORTH_AN_ITEM = 1 << 17 };
+
+static int64_t divide_up(int64_t number, int64_t by) {
+    return (number + by - 1) / by;
+}
+
+static bool accepts(const weft_context *context, const wi_gemm_shape *shape) {
+    return context->caps.device_class == WEFT_CLASS_CPU &&
+           !(context->caps.quirks & WI_QUIRK_SCALAR_COMPILER) && wi_gemm_fits_int(shape) &&
+           shape->k <= DEPTH &&
+           (double)shape->batch * (double)shape->m * (double)shape->n * (double)shape->k <= SMALL;
+}
+
+static weft_status prepare(
+    const weft_context *context, const wi_gemm_shape *shape, wi_gemm_launches *launches) {
+    (void)context;
+    const int64_t work = shape->batch * shape->m * shape->n * shape->k;
+    const int64_t panels = divide_up(shape->n, COLUMNS) * shape->batch, tiles = divide_up(shape->m, ROWS);
+    int64_t strips = divide_up(divide_up(work, WORTH_AN_ITEM), panels);
+    if (strips > tiles) strips = tiles;
+    const int64_t strip = divide_up(tiles, strips) * ROWS;
+    *launches = (wi_gemm_launches){.count = 1};
+    wi_gemm_launch *const launch = &launches->launches[0];
+    *launch = (wi_gemm_launch){.suffix = "small",
+        .has_epilogue = true,
+        .dimensions = 3,
+        .global = {(size_t)divide_up(shape->m, strip), (size_t)divide_up(shape->n, COLUMNS),
+            (size_t)shape->batch},
+        .local = {1, 1, 1}};
+    wi_gemm_add(launch, WI_GEMM_A, 0);
+    wi_gemm_add(launch, WI_GEMM_B, 0);
+    const int64_t sizes[] = {shape->m, shape->n, shape->k, strip};
+    for (int i = 0; i < 4; i++) wi_gemm_add(launch, WI_GEMM_INT, sizes[i]);
+    wi_gemm_add_strides(launch, shape);
+    return WEFT_OK;
+}
+
+const wi_gemm_implementation wi_gemm_cpu_small = {
+    .name = "cpu_small", .file = "gemm_cpu_small.cl", .accepts = accepts, .prepare = prepare};
