@@ -22,7 +22,6 @@ static const double fractions[] = {0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 2.999, -
 static const double wholes[] = {0, 1, -1, 2, 3, 127, 128, 200, 255, 256, -300, 2049, 2051, 65504, 65535,
     65536, -70000, 16777217 /* between two f32 numbers, to even below */, 16777219, 33554433, -16777217,
     2147483647, -2147483647};
-static const double beyond_i32[] = {4294967296.0, 1099511627776.0, -1099511627776.0, 9007199254740993.0};
 
 static bool is_float(weft_dtype dtype) {
     return dtype == WEFT_F32 || dtype == WEFT_F16 || dtype == WEFT_BF16;
@@ -33,8 +32,7 @@ static bool fits(double value, weft_dtype from, weft_dtype to) {
     for (int i = 0; i < 2; i++) {
         const double whole = trunc(value);
         if (both[i] == WEFT_U8 && !(whole >= 0 && whole <= 255)) return false;
-        if (both[i] == WEFT_I32 && !(fabs(whole) <= 2147483647)) return false;
-        if (both[i] == WEFT_I64 && !(fabs(whole) <= 9e15)) return false;
+        if ((both[i] == WEFT_I32 || both[i] == WEFT_I64) && !(fabs(whole) <= 2147483647)) return false;
         if (both[i] == WEFT_BOOL && i == 0 && value != 0 && value != 1) return false;
     }
     return true;
@@ -47,8 +45,6 @@ static size_t make_values(weft_dtype from, weft_dtype to, double *values) {
     for (size_t i = 0; is_float(from) && i < sizeof fractions / sizeof *fractions; i++)
         all[count++] = fractions[i];
     for (size_t i = 0; !is_float(from) && i < sizeof wholes / sizeof *wholes; i++) all[count++] = wholes[i];
-    for (size_t i = 0; from == WEFT_I64 && i < sizeof beyond_i32 / sizeof *beyond_i32; i++)
-        all[count++] = beyond_i32[i];
     if (is_float(from) && (is_float(to) || to == WEFT_BOOL)) {
         all[count++] = INFINITY;
         all[count++] = -INFINITY;
