@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INPUTS_COUNT = 5, MAX_VALUES = 40, GRAPHS = 8 };
+enum { INPUTS_COUNT = 5, MAX_VALUES = 30, GRAPHS = 4 };
 
 typedef enum instruction_kind {
     ADD,
