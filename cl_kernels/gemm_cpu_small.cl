@@ -3,28 +3,25 @@
  *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
  *
  * Where a product takes microseconds, gemm_cpu.cl's transposing and prefetching copies only cost compile
- * time. Here a work-item owns `strip` rows of 32 columns. It copies its part of B once, and each tile of A,
- * element by element to where the multiplying loop wants them (k is at most WEFT_SMALL_DEPTH):
+ * time. Here a work-item owns `strip` rows of 16 columns. It copies its part of B once (k is at most
+ * WEFT_SMALL_DEPTH), and then multiplies 4 rows of A at a time with it, reading A where it lies:
  *
- *                     +----------+
- *                k    |  panel   |   [p * 32 + column]
- *                     +----------+
+ *                     +-------+
+ *                k    | panel |
+ *                     +-------+
  *          k
- *      +--------+     +----------+
- *   13 |  tile  |     |   acc    |   each step of k: 2 vectors of B, 13 broadcasts of A, 26 multiply-adds
- *      +--------+     +----------+
- *   [p * 13 + row]
+ *      +--------+     +-------+
+ *    4 |   A    |     |  acc  |   each step of k: a vector of B, 4 broadcasts of A, 4 multiply-adds
+ *      +--------+     +-------+
  *
  * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in
  * src/plan/gemm.h. */
 
-#ifndef WEFT_SMALL_ROWS
-#define WEFT_SMALL_ROWS 13
-#endif
 /* The same number stands in src/plan/gemm_cpu_small.c. */
 #ifndef WEFT_SMALL_DEPTH
 #define WEFT_SMALL_DEPTH 512
 #endif
+#define WEFT_SMALL_LOOP __attribute__((opencl_unroll_hint(1)))
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)        gemm_##suffix
@@ -39,48 +36,41 @@
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(small)(__global const float *a,
     long a_offset, __global const float *b, long b_offset, int m, int n, int k, int strip, long a_batch,
     long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
-    const int batch = (int)get_global_id(2), left = (int)get_global_id(1) * 32, columns = min(32, n - left);
+    const int batch = (int)get_global_id(2), left = (int)get_global_id(1) * 16, columns = min(16, n - left);
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
     a += a_offset + batch * a_batch;
     b += b_offset + batch * b_batch + left * b_column;
-    float16 panel[2 * WEFT_SMALL_DEPTH];
-    float16 sums[2 * WEFT_SMALL_ROWS];
-    float tile[WEFT_SMALL_ROWS * WEFT_SMALL_DEPTH];
-    __attribute__((opencl_unroll_hint(1))) for (int p = 0; p < k; p++) {
-        float *to = (float *)(panel + 2 * p);
-        if (columns < 32) panel[2 * p] = panel[2 * p + 1] = (float16)(0.0f);
-        __attribute__((opencl_unroll_hint(1))) for (int j = 0; j < columns; j++) to[j] =
-            b[p * b_row + j * b_column];
+    float16 panel[WEFT_SMALL_DEPTH];
+    const bool together = b_column == 1 && columns == 16;
+    WEFT_SMALL_LOOP for (int p = 0; p < k; p++) {
+        float *to = (float *)(panel + p);
+        __global const float *from = b + p * b_row;
+        panel[p] = together ? vload16(0, from) : (float16)(0.0f);
+        WEFT_SMALL_LOOP for (int j = together ? columns : 0; j < columns; j++) to[j] = from[j * b_column];
     }
-    for (int row = top; row < bottom; row += WEFT_SMALL_ROWS) {
-        const int rows = min(WEFT_SMALL_ROWS, bottom - row);
-        __attribute__((opencl_unroll_hint(1))) for (int r = 0; r < WEFT_SMALL_ROWS; r++) {
-            __global const float *from =
-                a + (row + min(r, rows - 1)) * a_row; /* rows past the last repeat it */
-            __attribute__((opencl_unroll_hint(1))) for (int p = 0; p < k; p++) tile[p * WEFT_SMALL_ROWS + r] =
-                from[p * a_column];
+    WEFT_SMALL_LOOP for (int row = top; row < bottom; row += 4) {
+        const int rows = min(4, bottom - row); /* rows past the last repeat it */
+        __global const float *a0 = a + row * a_row, *a1 = a0 + min(1, rows - 1) * a_row,
+                             *a2 = a0 + min(2, rows - 1) * a_row, *a3 = a0 + min(3, rows - 1) * a_row;
+        float16 sums[4] = {(float16)(0.0f), (float16)(0.0f), (float16)(0.0f), (float16)(0.0f)};
+        WEFT_SMALL_LOOP for (int p = 0; p < k; p++) {
+            const float16 x = panel[p];
+            const long at = p * a_column;
+            sums[0] = fma((float16)(a0[at]), x, sums[0]);
+            sums[1] = fma((float16)(a1[at]), x, sums[1]);
+            sums[2] = fma((float16)(a2[at]), x, sums[2]);
+            sums[3] = fma((float16)(a3[at]), x, sums[3]);
         }
-        float16 acc[2 * WEFT_SMALL_ROWS];
-        __attribute__((opencl_unroll_hint)) for (int i = 0; i < 2 * WEFT_SMALL_ROWS; i++) acc[i] =
-            (float16)(0.0f);
-        __attribute__((opencl_unroll_hint(1))) for (int p = 0; p < k; p++) {
-            const float16 b0 = panel[2 * p], b1 = panel[2 * p + 1];
-            __attribute__((opencl_unroll_hint)) for (int r = 0; r < WEFT_SMALL_ROWS; r++) {
-                const float16 x = (float16)(tile[p * WEFT_SMALL_ROWS + r]);
-                acc[2 * r] = fma(x, b0, acc[2 * r]);
-                acc[2 * r + 1] = fma(x, b1, acc[2 * r + 1]);
-            }
-        }
-        __attribute__((opencl_unroll_hint)) for (int i = 0; i < 2 * WEFT_SMALL_ROWS; i++) sums[i] = acc[i];
-        const int sides = columns > 16 ? 2 : 1;
-        __attribute__((opencl_unroll_hint(1))) for (int i = 0; i < rows * sides; i++) {
-            const int r = i / sides, side = i % sides;
-            const float16 sum = sums[2 * r + side];
-            WEFT_STORE(sum, batch, row + r, left + 16 * side, min(16, columns - 16 * side));
+        float16 stored[4];
+        for (int r = 0; r < 4; r++) stored[r] = sums[r];
+        WEFT_SMALL_LOOP for (int r = 0; r < rows; r++) {
+            const float16 sum = stored[r];
+            WEFT_STORE(sum, batch, row + r, left, columns);
         }
     }
 }
 
+#undef WEFT_SMALL_LOOP
 #ifdef WEFT_SMALL_ALONE
 #undef WEFT_SMALL_ALONE
 #undef WEFT_NAME

@@ -148,6 +148,10 @@ weft_status wi_capabilities_probe(weft_context *context) {
         apply(&context->caps, (unsigned)known);
         return WEFT_OK;
     }
+    if (context->caps.device_class == WEFT_CLASS_CPU && (context->caps.type & CL_DEVICE_TYPE_CPU)) {
+        apply(&context->caps, FOUND_FLOAT | (reports(context, "cl_khr_fp64") ? FOUND_FP64 : 0u));
+        return WEFT_OK;
+    }
     char error[2048];
     wi_error_save(error, sizeof error);
     /* NVIDIA's driver computes with half without saying so: github.com/CNugteren/CLBlast/issues/570 */

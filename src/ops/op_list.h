@@ -5,9 +5,9 @@
  *   name          weft_<name> is the public function
  *   types         NUMERIC f32 or i32 → the same; FLOAT f32 → f32; COMPARE f32 or i32 → bool;
  *                 WHERE bool and two of f32 or i32 → the latter
- *   float, int    the value in OpenCL C over a, b, c, for f32 and for i32 inputs (NULL: not for that dtype).
- * WF and WI are the float and int types of common.clh, scalar or vector; comparisons end in WEFT_BOOL da, db,
- * dc    gradients of the inputs, as expressions over the inputs a, b, c, the result y and its gradient g */
+ *   float, int    the value in OpenCL C over a, b, c, for f32 and for i32 inputs (NULL: not for that dtype);
+ *                 WF and WI are the float and int types of common.clh, comparisons end in WEFT_BOOL
+ *   da, db, dc    gradients of the inputs, as expressions over a, b, c, the result y and its gradient g */
 
 /* clang-format off */
 /*      name        types    float                                  int             da, db, dc */

@@ -39,6 +39,15 @@ static bool is_argmax(const wi_value *value) {
     return value->node->op == &wi_op_argmax;
 }
 
+/* What the size of the last dimension says for every batch: no whole piece of 16, or no rest. */
+static bool never_whole(const wi_emitter *e) {
+    return e->step->space.dims[e->step->space.rank - 1].general < 16;
+}
+
+static bool never_rest(const wi_emitter *e) {
+    return e->step->space.dims[e->step->space.rank - 1].general % 16 == 0;
+}
+
 static wi_value *member(const wi_emitter *e, int i) {
     return &e->plan->values[e->step->members[i]];
 }
@@ -254,11 +263,15 @@ static void emit_row_elements(wi_emitter *e, int pass) {
         BLOCK_ELEMENTS, BLOCK_ELEMENTS);
     emit_block_begin(e, pass);
     if (e->cpu) {
-        wi_text_append(&e->text, "int j = block;\nfor (; j + 16 <= stop; j += 16) {\n");
-        emit_elements(e, pass, index);
-        wi_text_append(&e->text, "}\nif (j < stop) {\nconst int lanes = stop - j;\n");
+        wi_text_append(&e->text, "int j = block;\n");
+        if (!never_whole(e)) {
+            wi_text_append(&e->text, "for (; j + 16 <= stop; j += 16) {\n");
+            emit_elements(e, pass, index);
+            wi_text_append(&e->text, "}\n");
+        }
+        wi_text_append(&e->text, "if (j < stop) {\nconst int lanes = stop - j;\n(void)lanes;\n");
         e->part = true;
-        emit_elements(e, pass, index);
+        if (!never_rest(e)) emit_elements(e, pass, index);
         e->part = false;
     } else {
         wi_text_append(&e->text, "for (int j = block + (int)get_local_id(0); j < stop; j += WEFT_GROUP) {\n");
@@ -429,9 +442,14 @@ static void emit_body(wi_emitter *e, form f) {
 
 /* Columns on a cpu: pieces of 16, then the rest. */
 static void emit_column_pieces(wi_emitter *e, form f) {
-    wi_text_append(&e->text, "int j = begin;\nfor (; j + 16 <= end; j += 16) {\n");
-    emit_body(e, f);
-    wi_text_append(&e->text, "}\nif (j < end) {\nconst int lanes = end - j;\n");
+    wi_text_append(&e->text, "int j = begin;\n");
+    if (!never_whole(e)) {
+        wi_text_append(&e->text, "for (; j + 16 <= end; j += 16) {\n");
+        emit_body(e, f);
+        wi_text_append(&e->text, "}\n");
+    }
+    if (never_rest(e)) return;
+    wi_text_append(&e->text, "if (j < end) {\nconst int lanes = end - j;\n");
     e->part = true;
     emit_body(e, f);
     e->part = false;
@@ -577,10 +595,17 @@ static void emit_epilogue_body(wi_emitter *e) {
         e->temps);
     wi_emit_remember(e, member(e, 0), e->temps++);
     emit_addresses(e, false);
-    if (e->cpu) wi_text_append(&e->text, "if (lanes == 16) {\n");
-    emit_epilogue_elements(e);
-    if (!e->cpu) return;
-    wi_text_append(&e->text, "} else {\n");
+    if (!e->cpu) {
+        emit_epilogue_elements(e);
+        return;
+    }
+    if (!never_whole(e)) {
+        wi_text_append(&e->text, "if (lanes == 16) {\n");
+        emit_epilogue_elements(e);
+        wi_text_append(&e->text, "}\n");
+    }
+    if (never_rest(e)) return;
+    wi_text_append(&e->text, "if (lanes < 16) {\n");
     e->part = true;
     emit_epilogue_elements(e);
     e->part = false;

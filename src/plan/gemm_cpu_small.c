@@ -5,7 +5,7 @@
 
 /* DEPTH as in the kernel file. SMALL: multiply-adds up to which its plain copies cost little beside the
  * launch. */
-enum { ROWS = 13, COLUMNS = 32, DEPTH = 512, SMALL = 1 << 20, WORTH_AN_ITEM = 1 << 17 };
+enum { ROWS = 4, COLUMNS = 16, DEPTH = 512, SMALL = 1 << 20, WORTH_AN_ITEM = 1 << 17 };
 
 static int64_t divide_up(int64_t number, int64_t by) {
     return (number + by - 1) / by;

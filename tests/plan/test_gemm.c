@@ -254,8 +254,12 @@ static void the_fast_kernel_comes_first_and_can_be_forced(void **state) {
     (void)state;
     unsetenv("WEFT_GEMM");
     assert_ok(wi_gemm_select(&chosen, context, &cases[10].shape));
-    if (!(context->caps.type & CL_DEVICE_TYPE_GPU) && !(context->caps.quirks & WI_QUIRK_SCALAR_COMPILER))
+    if (!(context->caps.type & CL_DEVICE_TYPE_GPU) && !(context->caps.quirks & WI_QUIRK_SCALAR_COMPILER)) {
+        assert_string_equal(chosen->name, is_cpu ? "cpu_small" : "gpu_tiled");
+        const wi_gemm_shape large = {1, 256, 256, 256, 0, 256, 1, 0, 256, 1};
+        assert_ok(wi_gemm_select(&chosen, context, &large));
         assert_string_equal(chosen->name, is_cpu ? "cpu_block" : "gpu_tiled");
+    }
     setenv("WEFT_GEMM", "naive", 1);
     assert_ok(wi_gemm_select(&chosen, context, &cases[10].shape));
     assert_string_equal(chosen->name, "naive");
