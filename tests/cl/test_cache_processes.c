@@ -48,6 +48,22 @@ static void assert_succeeds(pid_t child) {
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* Found out by a child: a process that has OpenCL open must not fork others that open it, too. */
+static bool is_probed(void) {
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        weft_context *context = NULL;
+        const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = ""};
+        if (weft_context_create(&context, &options) != WEFT_OK) _exit(2);
+        _exit(context->caps.device_class != WEFT_CLASS_CPU);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 1;
+}
+
 static void processes_share_a_folder(void **state) {
     char *const folder = scratch_make();
     pid_t children[PROCESSES];
@@ -55,8 +71,8 @@ static void processes_share_a_folder(void **state) {
     for (int i = 0; i < PROCESSES; i++) children[i] = start_child(folder, false);
     for (int i = 0; i < PROCESSES; i++) assert_succeeds(children[i]);
     assert_int_equal(scratch_count(folder, ".tmp", NULL), 0);
-    assert_int_equal(
-        scratch_count(folder, ".weft", NULL), 3); /* the program, the probe's result, the value */
+    /* The program, the value, and where devices are probed, the probe's result. */
+    assert_int_equal(scratch_count(folder, ".weft", NULL), is_probed() ? 3 : 2);
     assert_succeeds(start_child(folder, true));
     scratch_remove(folder);
 }

@@ -164,7 +164,11 @@ static void the_probe_runs_once_for_a_folder(void **state) {
         WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = fresh, .progress = count_progress, .progress_user = &calls};
     (void)state;
     assert_ok(weft_context_create(&context, &options));
-    assert_true(calls >= 2);
+    /* A processor with vectors of its own is taken at its word; its first program is the first plan's. */
+    if (context->caps.device_class == WEFT_CLASS_CPU)
+        assert_int_equal(calls, 0);
+    else
+        assert_true(calls >= 2);
     const wi_capabilities first = context->caps;
     weft_context_release(context);
     calls = 0;
