@@ -263,8 +263,9 @@ static weft_status settle_assignment(weft_plan *plan, const wi_assignment *assig
         storage->alias_offset = (size_t)variable->layout.offset.actual * weft_dtype_size(value->node->dtype);
         return WEFT_OK;
     }
+    const wi_layout layout = variable->layout; /* copying makes values, which moves them */
     int copy;
-    WI_TRY(wi_plan_copy(plan, assignment->value, variable->storage, &variable->layout, &copy));
+    WI_TRY(wi_plan_copy(plan, assignment->value, variable->storage, &layout, &copy));
     return prepare_step(plan, plan->steps[plan->step_count - 1]);
 }
 

@@ -347,7 +347,7 @@ static void test_network(void **state) {
 }
 
 int main(void) {
-    static char names[GRAPHS][24];
+    static char names[GRAPHS][32];
     struct CMUnitTest tests[GRAPHS];
     const size_t count = test_reduced() ? 1 : GRAPHS;
     for (size_t i = 0; i < count; i++) {
