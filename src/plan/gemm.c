@@ -184,9 +184,10 @@ weft_status wi_gemm_select(
         return WEFT_OK;
     }
     *implementation = first_kernel(context, shape);
-#ifdef WEFT_WITH_CLBLAST
-    if (wi_gemm_clblast.accepts(context, shape))
-        *implementation = faster(context, shape, *implementation, &wi_gemm_clblast);
-#endif
+    for (int i = 0; wi_gemm_implementations[i]; i++) { /* a library, where the build has one */
+        const wi_gemm_implementation *const library = wi_gemm_implementations[i];
+        if (!library->file && library->accepts(context, shape))
+            *implementation = faster(context, shape, *implementation, library);
+    }
     return WEFT_OK;
 }
