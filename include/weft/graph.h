@@ -65,7 +65,8 @@ typedef struct weft_initialiser {
 WEFT_API weft_tensor *weft_input_shape(
     weft_graph *graph, const char *name, weft_dtype dtype, int rank, const int64_t *dims);
 
-/* A trainable f32 tensor that lives in the graph from plan to plan.
+/* A trainable f32 tensor that lives in the graph from plan to plan. All parameters are made before the
+ * graph's first plan and before any of them is read or written: later ones are refused (WEFT_ERROR_STATE).
  * weft_parameter(g, "w", weft_glorot_uniform(), 10, 64) */
 #define weft_parameter(...) WEFT_TAKE_PARAMETER_(__VA_ARGS__, WEFT_8_ENDS_)
 WEFT_API weft_tensor *weft_parameter_shape(

@@ -51,7 +51,9 @@ WEFT_API weft_optimizer weft_adam(float rate); /* betas 0.9, 0.999; epsilon 1e-8
 
 /* The update of all the graph's parameters towards a smaller loss: give it to weft_plan_create among the
  * outputs and each run is a training step, updating all parameters in one launch. The learning rate is the
- * scalar "learning_rate" (weft_minimize_rate), which may be set between runs. */
+ * scalar "learning_rate" (weft_minimize_rate), which may be set between runs. updates: room for
+ * WEFT_MAX_UPDATES; errors: WEFT_ERROR_ARGUMENT (a field out of range, too little room), WEFT_ERROR_STATE (no
+ * parameters). */
 WEFT_API weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *optimizer, weft_tensor **updates,
     size_t capacity, size_t *count);
 WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph); /* NULL before weft_minimize */

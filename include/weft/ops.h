@@ -85,7 +85,8 @@ WEFT_API weft_tensor *weft_flatten(weft_tensor *x);   /* (batch, ...) → (batch
 WEFT_API weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims);
 /* Elements start .. end - 1 of one axis; negative start or end count from the end (not on a batch axis). */
 WEFT_API weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_t end);
-/* Puts count tensors one after another along an axis; other dimensions are equal. */
+/* Puts count tensors one after another along an axis; other dimensions are equal. No tensors at all: NULL,
+ * without an error, as there is no graph to keep it. */
 WEFT_API weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis);
 
 /* ---- random: Philox4x32-10 (Salmon et al. 2011), the same numbers on every device ----

@@ -64,9 +64,9 @@ typedef struct weft_epoch {
     size_t epochs; /* in all */
     size_t step;   /* steps done in all */
     size_t steps_per_epoch;
-    size_t step_in_epoch;   /* steps done in this epoch */
-    double loss;            /* mean over the examples of the epoch so far */
-    double accuracy;        /* of training examples so far; NaN without logits */
+    size_t step_in_epoch; /* steps done in this epoch */
+    double loss;          /* mean over the examples of the epoch so far; NaN until the first are read back */
+    double accuracy;      /* of training examples so far; NaN without logits */
     double validation_loss; /* NaN without validation, or before the epoch's end */
     double validation_accuracy;
     double seconds; /* since the run began */
@@ -114,7 +114,8 @@ typedef struct weft_training_info {
     double seconds;             /* of the runs so far */
     double first_step_seconds;  /* from weft_trainer_create's begin to the end of the first step */
     double median_step_seconds; /* of the last run, whole steps, loading included */
-    size_t not_finite_step;     /* the step at which the loss first became NaN or infinite; SIZE_MAX: never */
+    size_t not_finite_step;     /* the step, from 0, at which the loss first became NaN or infinite; SIZE_MAX:
+                                   never */
 } weft_training_info;
 WEFT_API void weft_trainer_get_info(const weft_trainer *trainer, weft_training_info *info);
 

@@ -50,9 +50,6 @@ struct weft_context {
     atomic_int references;
 };
 
-/* For src/graph: a reference that does not count towards the default graph's cycle is the caller's business.
- */
-
 /* "CL_OUT_OF_RESOURCES" for -5. */
 const char *wi_cl_error_name(cl_int error);
 /* WEFT_OK for CL_SUCCESS; else records "what: CL_NAME" and returns the status that fits the code

@@ -111,7 +111,7 @@ static void emit_addresses(wi_emitter *e, bool reduced) {
         }
         for (int d = 0; d < step->space.rank; d++) {
             if (step->space.reduced[d] != reduced || (e->has_j && d == step->space.rank - 1)) continue;
-            if (!wi_operand_varies(step, operand, d)) continue;
+            if (!wi_operand_varies(operand, d)) continue;
             if (wi_size_is(operand->layout.strides[d], 1)) {
                 wi_text_append(&e->text, " + i%d", d);
             } else {

@@ -58,14 +58,13 @@ void wi_emit_parameters(const wi_emitter *e, wi_text *text, bool names_only) {
 
 /* ---- operands ---- */
 
-bool wi_operand_varies(const wi_step *step, const wi_operand *operand, int dimension) {
-    (void)step;
+bool wi_operand_varies(const wi_operand *operand, int dimension) {
     return !wi_size_is(operand->layout.strides[dimension], 0);
 }
 
 bool wi_operand_in_loop(const wi_step *step, const wi_operand *operand) {
     for (int d = 0; d < step->space.rank; d++) {
-        if (step->space.reduced[d] && wi_operand_varies(step, operand, d)) return true;
+        if (step->space.reduced[d] && wi_operand_varies(operand, d)) return true;
     }
     return false;
 }

@@ -35,7 +35,7 @@ void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, float 
 /* "__global float *b0, const long f0, ..." of all arguments met; or their names alone. */
 void wi_emit_parameters(const wi_emitter *e, wi_text *text, bool names_only);
 
-bool wi_operand_varies(const wi_step *step, const wi_operand *operand, int dimension);
+bool wi_operand_varies(const wi_operand *operand, int dimension);
 /* Does the operand's address change inside the loops over the reduced dimensions? */
 bool wi_operand_in_loop(const wi_step *step, const wi_operand *operand);
 int wi_step_operand(const wi_step *step, int value, bool is_output);

@@ -119,9 +119,8 @@ static size_t aligned(size_t bytes) {
 
 /* The lowest offset in a chunk at which the storage meets nothing that is alive with it. */
 static size_t lowest_offset(
-    const weft_plan *plan, wi_storage *const *placed, size_t count, const wi_storage *storage, size_t chunk) {
+    wi_storage *const *placed, size_t count, const wi_storage *storage, size_t chunk) {
     size_t offset = 0;
-    (void)plan;
     for (bool moved = true; moved;) {
         moved = false;
         for (size_t i = 0; i < count; i++) {
@@ -148,7 +147,7 @@ static weft_status place_storage(weft_plan *plan, wi_storage **placed, size_t co
         WI_FAIL(WEFT_ERROR_DEVICE_MEMORY,
             "a tensor of %zu bytes exceeds the device's largest allocation of %zu", storage->bytes, limit);
     for (size_t chunk = 0;; chunk++) {
-        const size_t offset = lowest_offset(plan, placed, count, storage, chunk);
+        const size_t offset = lowest_offset(placed, count, storage, chunk);
         if (offset + storage->bytes > limit) continue;
         storage->block = chunk;
         storage->offset = offset;

@@ -71,8 +71,7 @@ enum {
     WI_MAX_MEMBERS = 64,
     WI_MAX_OPERANDS = 28, /* inputs and outputs of a kernel */
     WI_MAX_INPUTS = 14,   /* of which inputs, before outputs are known */
-    WI_MAX_ARGUMENTS = 160,
-    WI_MAX_STEP_LAUNCHES = 6
+    WI_MAX_ARGUMENTS = 160
 };
 
 typedef enum wi_step_kind {
