@@ -89,6 +89,24 @@ WEFT_API weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_
  * without an error, as there is no graph to keep it. */
 WEFT_API weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis);
 
+/* ---- index: indices are i32 in [0, size of the axis) ----
+ * An index out of range reads as 0 and adds nothing; the next weft_plan_read or weft_plan_wait of the plan
+ * fails with WEFT_ERROR_ARGUMENT and the position of the first one. No gradient flows to indices. */
+/* y[i][j][k] = x[i][index[i][j][k]][k] for axis 1. index has x's rank, and x's size or less in the other
+ * axes; y has index's shape and x's dtype, whichever it is. */
+WEFT_API weft_tensor *weft_gather(weft_tensor *x, int axis, weft_tensor *index);
+/* y[i][j][k] = x[i][index[j]][k] for axis 1: the axis is replaced by index's axes (rank 1 for the same rank;
+ * any other is taken too: an embedding is axis 0 of its weights). Any dtype. */
+WEFT_API weft_tensor *weft_index_select(weft_tensor *x, int axis, weft_tensor *index);
+/* x, and y[i][index[i][j][k]][k] += source[i][j][k] for axis 1; index has source's shape. Summed in the order
+ * of j, so the same on every run. f32 or i32. */
+WEFT_API weft_tensor *weft_scatter_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source);
+/* x, and y[i][index[j]][k] += source[i][j][k] for axis 1; index has rank 1. f32 or i32. */
+WEFT_API weft_tensor *weft_index_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source);
+/* The same into zeros: the axis of the result has `size` elements (WEFT_BATCH times k is a size, too). */
+WEFT_API weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size);
+WEFT_API weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size);
+
 /* ---- random: Philox4x32-10 (Salmon et al. 2011), the same numbers on every device ----
  * They depend on the context's seed, the order of creation and the number of the run, not on device or batch
  * split. */

@@ -8,6 +8,7 @@
 
 #include "cl/buffer.h"
 #include "graph/dtype.h"
+#include "graph/kernel_op.h"
 #include "graph/shape.h"
 
 typedef enum wi_op_kind {
@@ -17,6 +18,7 @@ typedef enum wi_op_kind {
     WI_REDUCE,    /* over the axes of attributes.axes, which stay with size 1 */
     WI_PRODUCT,   /* batched matrix product */
     WI_VIEW,      /* other strides over the same memory */
+    WI_KERNEL,    /* kernels of its own, over inputs in memory: kernel_op.h */
     WI_JOIN,      /* inputs side by side in one memory */
     WI_ASSIGN,    /* a variable gets a value at the end of the step */
     WI_COMPOSITE, /* replaced by ordinary nodes when a plan is made */
@@ -37,6 +39,11 @@ typedef struct wi_op {
      */
     bool (*view)(const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out,
         wi_layout *layout);
+    /* KERNEL: fills the zeroed *plan for this site. contiguous: the inputs that it wants so, a bit each.
+     * fault: what WEFT_FAULT in its kernels means ("an index is out of range"); NULL: they have none. */
+    weft_status (*kernel)(const wi_kernel_site *site, wi_kernel_plan *plan);
+    uint32_t contiguous;
+    const char *fault;
 } wi_op;
 
 /* What a node knows besides its inputs; unused fields are zero. */

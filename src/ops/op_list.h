@@ -44,6 +44,10 @@ WI_NODE(permute)
 WI_NODE(expand)
 WI_NODE(slice)
 WI_NODE(concat)
+WI_NODE(gather)      /* index.c */
+WI_NODE(index_select)
+WI_NODE(scatter_sum)
+WI_NODE(index_sum)
 WI_NODE(uniform)     /* random.c */
 WI_NODE(normal)
 WI_NODE(dropout)
@@ -52,6 +56,8 @@ WI_NODE(dropout)
 WI_FUNCTION_ROW(mean)        /* reduce.c */
 WI_FUNCTION_ROW(linear_with) /* matmul.c */
 WI_FUNCTION_ROW(mse)         /* softmax.c */
+WI_FUNCTION_ROW(scatter_add) /* index.c */
+WI_FUNCTION_ROW(index_add)
 WI_FUNCTION_ROW(transpose)   /* movement.c */
 WI_FUNCTION_ROW(flatten)
 

@@ -517,8 +517,7 @@ static void emitter_begin(wi_emitter *e, weft_plan *plan, wi_step *step, wi_kern
     e->inner_is_reduced = step->space.reduced[step->space.rank - 1];
 }
 
-/* Equal texts are one kernel. *added: it was not there yet, and *name is new. */
-static weft_status find_kernel(weft_plan *plan, const char *text, const char **name, bool *added) {
+weft_status wi_plan_find_kernel(weft_plan *plan, const char *text, const char **name, bool *added) {
     *added = false;
     for (size_t i = 0; i < plan->kernel_count; i++) {
         if (strcmp(plan->kernel_texts[i], text) != 0) continue;
@@ -556,7 +555,7 @@ static weft_status emit_loop_kernel(weft_plan *plan, wi_step *step, form f, wi_k
     wi_text_append(&whole, ") {\n%s}\n", e.text.data ? e.text.data : "");
     bool added = false;
     weft_status status = e.text.failed || whole.failed ? WEFT_ERROR_MEMORY : WEFT_OK;
-    if (status == WEFT_OK) status = find_kernel(plan, whole.data, &kernel->name, &added);
+    if (status == WEFT_OK) status = wi_plan_find_kernel(plan, whole.data, &kernel->name, &added);
     if (status == WEFT_OK && added)
         wi_text_append(f == WHOLE ? &plan->source : &plan->parts_source,
             "__kernel __attribute__((reqd_work_group_size(%s, 1, 1))) void %s%s\n",
@@ -644,7 +643,7 @@ static weft_status emit_product(weft_plan *plan, wi_step *step) {
     wi_text_append(&key, "%s(%s)%s", step->implementation->file, parameters.data, e.text.data);
     bool added = false;
     weft_status status = e.text.failed || key.failed ? WEFT_ERROR_MEMORY : WEFT_OK;
-    if (status == WEFT_OK) status = find_kernel(plan, key.data, &step->prefix, &added);
+    if (status == WEFT_OK) status = wi_plan_find_kernel(plan, key.data, &step->prefix, &added);
     if (status == WEFT_OK && added)
         status = append_template(plan, step, &e, &parameters, &names, e.text.data);
     wi_text_clear(&e.text);
@@ -663,6 +662,8 @@ weft_status wi_plan_codegen(weft_plan *plan) {
         wi_step *step = plan->steps[i];
         if (step->kind == WI_STEP_PRODUCT)
             WI_TRY(emit_product(plan, step));
+        else if (step->kind == WI_STEP_KERNEL)
+            WI_TRY(wi_kernel_step_source(plan, step));
         else
             WI_TRY(emit_loop(plan, step));
     }

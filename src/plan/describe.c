@@ -22,11 +22,13 @@ static void append_ops(const weft_plan *plan, const wi_step *step, wi_text *text
 
 static const char *kind_of(const wi_step *step) {
     if (step->kind == WI_STEP_PRODUCT) return "product";
+    if (step->kind == WI_STEP_KERNEL) return "kernel";
     if (step->only_moves) return "move";
     return step->reduced ? "reduce" : "map";
 }
 
 static const char *implementation_of(const wi_step *step) {
+    if (step->kind == WI_STEP_KERNEL) return step->kernel->file;
     return step->kind == WI_STEP_PRODUCT ? step->implementation->name : "generated";
 }
 

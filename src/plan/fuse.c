@@ -31,7 +31,7 @@ weft_status wi_plan_new_storage(weft_plan *plan, wi_storage_kind kind, size_t by
     return WEFT_OK;
 }
 
-static weft_status new_step(weft_plan *plan, wi_step_kind kind, const wi_shape *shape, int *index) {
+weft_status wi_plan_new_step(weft_plan *plan, wi_step_kind kind, const wi_shape *shape, int *index) {
     WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->steps, &plan->step_capacity,
         plan->step_count + 1, sizeof *plan->steps));
     wi_step *step = wi_arena_take(&plan->arena, sizeof *step);
@@ -39,7 +39,7 @@ static weft_status new_step(weft_plan *plan, wi_step_kind kind, const wi_shape *
     step->kind = kind;
     step->shape = *shape;
     step->extent = wi_extent_of(shape, plan->batch);
-    step->a = step->b = step->scratch = -1;
+    step->a = step->b = step->scratch = step->fault = -1;
     *index = (int)plan->step_count++;
     plan->steps[*index] = step;
     return WEFT_OK;
@@ -49,14 +49,14 @@ static size_t extent_bytes(const wi_extent *extent, weft_dtype dtype) {
     return (size_t)wi_extent_count(extent).actual * weft_dtype_size(dtype);
 }
 
-static void add_member(weft_plan *plan, int step, int value) {
+void wi_plan_add_member(weft_plan *plan, int step, int value) {
     wi_step *s = plan->steps[step];
     s->members[s->member_count++] = value;
     plan->values[value].state = WI_VALUE_MEMBER;
     plan->values[value].step = step;
 }
 
-static int value_index(const weft_plan *plan, weft_tensor *node) {
+int wi_plan_value_index(const weft_plan *plan, weft_tensor *node) {
     return plan->value_of[wi_plan_resolve(plan, node)->id] - 1;
 }
 
@@ -75,7 +75,7 @@ static bool is_uniform(const weft_plan *plan, const weft_tensor *leaf) {
     if (leaf->op == &wi_op_constant || leaf->op == &wi_op_scalar) return true;
     if (leaf->op->kind != WI_MAP) return false;
     for (int i = 0; i < leaf->input_count; i++) {
-        const wi_value *input = &plan->values[value_index(plan, leaf->inputs[i])];
+        const wi_value *input = &plan->values[wi_plan_value_index(plan, leaf->inputs[i])];
         if (input->state != WI_VALUE_LEAF || !is_uniform(plan, input->leaf)) return false;
     }
     return true;
@@ -101,21 +101,21 @@ weft_status wi_plan_copy(weft_plan *plan, int from, int storage, const wi_layout
     weft_tensor *node = plan->values[from].node;
     int step;
     WI_TRY(new_value(plan, node, copy));
-    WI_TRY(new_step(plan, WI_STEP_LOOP, &node->shape, &step));
+    WI_TRY(wi_plan_new_step(plan, WI_STEP_LOOP, &node->shape, &step));
     plan->steps[step]->only_moves = !leaf;
     plan->values[*copy].copy_of = leaf ? -1 : from;
     plan->values[*copy].is_leaf_member = leaf != NULL;
     plan->values[*copy].leaf = leaf;
-    add_member(plan, step, *copy);
+    wi_plan_add_member(plan, step, *copy);
     if (storage < 0) return give_memory(plan, *copy);
     plan->values[*copy].storage = storage;
     plan->values[*copy].layout = *layout;
     return WEFT_OK;
 }
 
-/* Makes *index a value that lies in memory. A leaf is written down by a step of its own and stays a leaf:
+/* A leaf is written down by a step of its own and stays a leaf:
  * steps before that one compute it themselves. */
-static weft_status in_memory(weft_plan *plan, int *index) {
+weft_status wi_plan_in_memory(weft_plan *plan, int *index) {
     if (plan->values[*index].state != WI_VALUE_LEAF) return give_memory(plan, *index);
     int written = plan->values[*index].written;
     if (written < 0) WI_TRY(wi_plan_copy(plan, *index, -1, NULL, &written));
@@ -170,14 +170,14 @@ static weft_status take_leaf(weft_plan *plan, int index) {
 
 static weft_status take_view(weft_plan *plan, int index) {
     const weft_tensor *node = plan->values[index].node;
-    int from = value_index(plan, node->inputs[0]);
+    int from = wi_plan_value_index(plan, node->inputs[0]);
     const wi_value *x = &plan->values[from];
     if (x->state == WI_VALUE_LEAF && is_uniform(plan, x->leaf)) {
         plan->values[index].state = WI_VALUE_LEAF;
         plan->values[index].leaf = x->leaf;
         return WEFT_OK;
     }
-    WI_TRY(in_memory(plan, &from));
+    WI_TRY(wi_plan_in_memory(plan, &from));
     wi_layout layout;
     wi_value *value = &plan->values[index];
     x = &plan->values[from];
@@ -201,7 +201,7 @@ static weft_status take_view(weft_plan *plan, int index) {
 static int latest_step(const weft_plan *plan, const weft_tensor *node) {
     int latest = -1;
     for (int i = 0; i < node->input_count; i++) {
-        const wi_value *input = &plan->values[value_index(plan, node->inputs[i])];
+        const wi_value *input = &plan->values[wi_plan_value_index(plan, node->inputs[i])];
         if (input->state != WI_VALUE_LEAF && input->step > latest) latest = input->step;
     }
     return latest;
@@ -210,7 +210,7 @@ static int latest_step(const weft_plan *plan, const weft_tensor *node) {
 /* Is every input that this step makes still in its registers? */
 static bool inputs_in_registers(const weft_plan *plan, const weft_tensor *node, int step) {
     for (int i = 0; i < node->input_count; i++) {
-        const wi_value *input = &plan->values[value_index(plan, node->inputs[i])];
+        const wi_value *input = &plan->values[wi_plan_value_index(plan, node->inputs[i])];
         if (input->state == WI_VALUE_MEMORY && input->step == step) return false;
     }
     return true;
@@ -241,7 +241,7 @@ static bool rows_may_be_read_twice(const wi_step *step) {
  */
 static bool after_reduction(const weft_plan *plan, const weft_tensor *node, int step) {
     for (int i = 0; i < node->input_count; i++) {
-        const wi_value *input = &plan->values[value_index(plan, node->inputs[i])];
+        const wi_value *input = &plan->values[wi_plan_value_index(plan, node->inputs[i])];
         if (input->state == WI_VALUE_MEMBER && input->step == step &&
             (input->in_row || input->after_reduction))
             return true;
@@ -252,7 +252,7 @@ static bool after_reduction(const weft_plan *plan, const weft_tensor *node, int 
 static int new_inputs(const weft_plan *plan, const weft_tensor *node, int step) {
     int count = 0;
     for (int i = 0; i < node->input_count; i++) {
-        const wi_value *input = &plan->values[value_index(plan, node->inputs[i])];
+        const wi_value *input = &plan->values[wi_plan_value_index(plan, node->inputs[i])];
         const bool member = input->state == WI_VALUE_MEMBER && input->step == step;
         count += !member && !(input->state == WI_VALUE_LEAF && is_uniform(plan, input->leaf));
     }
@@ -268,7 +268,8 @@ static bool product_reads(const weft_plan *plan, const wi_step *step, const wi_v
     const weft_tensor *leaf = input->state == WI_VALUE_LEAF ? input->leaf : NULL;
     if (leaf && is_uniform(plan, leaf)) return true;
     for (int i = 0; leaf && i < leaf->input_count; i++) {
-        if (!product_reads(plan, step, &plan->values[value_index(plan, leaf->inputs[i])])) return false;
+        if (!product_reads(plan, step, &plan->values[wi_plan_value_index(plan, leaf->inputs[i])]))
+            return false;
     }
     wi_layout merged;
     return (leaf && leaf->input_count > 0) ||
@@ -278,7 +279,7 @@ static bool product_reads(const weft_plan *plan, const wi_step *step, const wi_v
 static bool product_takes(const weft_plan *plan, const wi_step *step, const weft_tensor *node, int index) {
     if (!step->implementation->file) return false;
     for (int i = 0; i < node->input_count; i++) {
-        const wi_value *input = &plan->values[value_index(plan, node->inputs[i])];
+        const wi_value *input = &plan->values[wi_plan_value_index(plan, node->inputs[i])];
         const bool member = input->state == WI_VALUE_MEMBER && input->step == index;
         if (!member && !product_reads(plan, step, input)) return false;
     }
@@ -289,6 +290,7 @@ static bool product_takes(const weft_plan *plan, const wi_step *step, const weft
 static bool map_joins(const weft_plan *plan, int index, const weft_tensor *node, bool *in_row) {
     if (index < 0) return false;
     const wi_step *step = plan->steps[index];
+    if (step->kind == WI_STEP_KERNEL) return false;
     if (!inputs_in_registers(plan, node, index) || !has_room(plan, step, node, index)) return false;
     const wi_shape row = row_shape(step);
     *in_row = false;
@@ -304,7 +306,7 @@ static bool map_joins(const weft_plan *plan, int index, const weft_tensor *node,
 static weft_status read_inputs(weft_plan *plan, const weft_tensor *node, int step) {
     plan->steps[step]->input_count += new_inputs(plan, node, step);
     for (int i = 0; i < node->input_count; i++) {
-        const int index = value_index(plan, node->inputs[i]);
+        const int index = wi_plan_value_index(plan, node->inputs[i]);
         const wi_value *input = &plan->values[index];
         if (input->state == WI_VALUE_MEMBER && input->step != step) WI_TRY(give_memory(plan, index));
     }
@@ -322,7 +324,7 @@ static bool is_cheap(const wi_op *op) {
 static bool is_leaf_map(const weft_plan *plan, const weft_tensor *node) {
     bool reads = false;
     for (int i = 0; i < node->input_count; i++) {
-        const wi_value *input = &plan->values[value_index(plan, node->inputs[i])];
+        const wi_value *input = &plan->values[wi_plan_value_index(plan, node->inputs[i])];
         const bool source = input->state == WI_VALUE_MEMORY && input->step < 0;
         if (input->state != WI_VALUE_LEAF && !source) return false;
         reads = reads || source || !is_uniform(plan, input->leaf);
@@ -335,7 +337,7 @@ static bool step_reads(const weft_plan *plan, const wi_step *step, int value) {
     for (int m = 0; m < step->member_count; m++) {
         const weft_tensor *member = plan->values[step->members[m]].node;
         for (int i = 0; i < member->input_count; i++) {
-            if (value_index(plan, member->inputs[i]) == value) return true;
+            if (wi_plan_value_index(plan, member->inputs[i]) == value) return true;
         }
     }
     return false;
@@ -349,7 +351,7 @@ static bool joins_sibling(const weft_plan *plan, const weft_tensor *node) {
     if (!step || step->kind != WI_STEP_LOOP || step->reduced != 0) return false;
     bool in_row = false, shared = false;
     for (int i = 0; i < node->input_count; i++) {
-        const int input = value_index(plan, node->inputs[i]);
+        const int input = wi_plan_value_index(plan, node->inputs[i]);
         const bool memory = plan->values[input].state == WI_VALUE_MEMORY;
         shared = shared || (memory && step_reads(plan, step, input));
     }
@@ -368,11 +370,11 @@ static weft_status take_map(weft_plan *plan, int index) {
     if (!map_joins(plan, step, node, &in_row)) {
         in_row = false;
         step = (int)plan->step_count - 1;
-        if (!joins_sibling(plan, node)) WI_TRY(new_step(plan, WI_STEP_LOOP, &node->shape, &step));
+        if (!joins_sibling(plan, node)) WI_TRY(wi_plan_new_step(plan, WI_STEP_LOOP, &node->shape, &step));
     }
     WI_TRY(read_inputs(plan, node, step));
     plan->values[index].after_reduction = !in_row && after_reduction(plan, node, step);
-    add_member(plan, step, index);
+    wi_plan_add_member(plan, step, index);
     plan->values[index].in_row = in_row;
     return WEFT_OK;
 }
@@ -380,7 +382,7 @@ static weft_status take_map(weft_plan *plan, int index) {
 static bool reduce_joins(const weft_plan *plan, int index, const weft_tensor *node) {
     if (index < 0) return false;
     const wi_step *step = plan->steps[index];
-    const wi_value *input = &plan->values[value_index(plan, node->inputs[0])];
+    const wi_value *input = &plan->values[wi_plan_value_index(plan, node->inputs[0])];
     if (step->kind != WI_STEP_LOOP || input->state != WI_VALUE_MEMBER || input->in_row) return false;
     if (step->reduced && step->reduced != node->attributes.axes) return false;
     if (!has_room(plan, step, node, index)) return false;
@@ -410,11 +412,11 @@ static weft_status take_reduce(weft_plan *plan, int index) {
     int step = latest_step(plan, node);
     if (!reduce_joins(plan, step, node)) {
         step = sibling_reduction(plan, node, x);
-        if (step < 0) WI_TRY(new_step(plan, WI_STEP_LOOP, &x->shape, &step));
+        if (step < 0) WI_TRY(wi_plan_new_step(plan, WI_STEP_LOOP, &x->shape, &step));
     }
     plan->steps[step]->reduced = node->attributes.axes;
     WI_TRY(read_inputs(plan, node, step));
-    add_member(plan, step, index);
+    wi_plan_add_member(plan, step, index);
     plan->values[index].in_row = true;
     return WEFT_OK;
 }
@@ -491,8 +493,8 @@ static weft_status write_stretched(
 static weft_status product_operand(weft_plan *plan, int product, int input, int *index, wi_layout *wide) {
     weft_tensor *result = plan->values[product].node;
     const wi_extent extent = plan->values[product].extent;
-    *index = value_index(plan, result->inputs[input]);
-    WI_TRY(in_memory(plan, index));
+    *index = wi_plan_value_index(plan, result->inputs[input]);
+    WI_TRY(wi_plan_in_memory(plan, index));
     wi_size batch;
     if (!operand_layout(&extent, &plan->values[*index], wide, &batch)) {
         WI_TRY(write_stretched(plan, result, wi_plan_resolve(plan, result->inputs[input]), index));
@@ -510,7 +512,7 @@ static weft_status take_product(weft_plan *plan, int index) {
     int a, b, step;
     WI_TRY(product_operand(plan, index, 0, &a, &layout_a));
     WI_TRY(product_operand(plan, index, 1, &b, &layout_b));
-    WI_TRY(new_step(plan, WI_STEP_PRODUCT, &node->shape, &step));
+    WI_TRY(wi_plan_new_step(plan, WI_STEP_PRODUCT, &node->shape, &step));
     wi_step *s = plan->steps[step];
     s->a = a;
     s->b = b;
@@ -530,7 +532,7 @@ static weft_status take_product(weft_plan *plan, int index) {
     }
     WI_TRY(wi_gemm_select(&s->implementation, plan->context, &s->gemm));
     s->flops = 2.0 * (double)s->gemm.batch * (double)s->gemm.m * (double)s->gemm.n * (double)s->gemm.k;
-    add_member(plan, step, index);
+    wi_plan_add_member(plan, step, index);
     return WEFT_OK;
 }
 
@@ -547,7 +549,7 @@ static bool piece_of_join(
     }
     const int axis = join->attributes.axis;
     for (int k = 0; k < i; k++) {
-        const wi_value *before = &plan->values[value_index(plan, join->inputs[k])];
+        const wi_value *before = &plan->values[wi_plan_value_index(plan, join->inputs[k])];
         *start = wi_size_add(*start, wi_size_mul(before->extent.dims[axis], whole->layout.strides[axis]));
     }
     for (int k = 0; k < axis; k++) {
@@ -570,7 +572,7 @@ static bool may_be_placed(const weft_plan *plan, int index) {
 
 static weft_status join_piece(weft_plan *plan, int whole, int i, int storage) {
     const weft_tensor *join = plan->values[whole].node;
-    const int piece = value_index(plan, join->inputs[i]);
+    const int piece = wi_plan_value_index(plan, join->inputs[i]);
     wi_size start;
     const bool one_piece = piece_of_join(plan, join, i, &plan->values[whole], &start);
     if (plan->values[piece].state == WI_VALUE_MEMBER) WI_TRY(give_memory(plan, piece));
@@ -608,8 +610,8 @@ static weft_status take_join(weft_plan *plan, int index) {
 
 static weft_status take_assign(weft_plan *plan, int index) {
     const weft_tensor *node = plan->values[index].node;
-    const int variable = value_index(plan, node->inputs[0]);
-    int value = value_index(plan, node->inputs[1]);
+    const int variable = wi_plan_value_index(plan, node->inputs[0]);
+    int value = wi_plan_value_index(plan, node->inputs[1]);
     for (size_t i = 0; i < plan->assignment_count; i++) {
         if (plan->values[plan->assignments[i].variable].node == plan->values[variable].node)
             WI_FAIL(WEFT_ERROR_ARGUMENT, "assign: '%s' is assigned twice in one plan",
@@ -631,8 +633,8 @@ static weft_status take_output(weft_plan *plan, size_t output) {
     plan->output_values[output] = -1;
     weft_tensor *node = wi_plan_resolve(plan, plan->outputs[output]);
     if (node->op->kind == WI_ASSIGN) return WEFT_OK;
-    int index = value_index(plan, node);
-    WI_TRY(in_memory(plan, &index));
+    int index = wi_plan_value_index(plan, node);
+    WI_TRY(wi_plan_in_memory(plan, &index));
     const wi_value *value = &plan->values[index];
     const wi_storage *storage = &plan->storages[wi_plan_base_storage(plan, index)];
     if (storage->kind == WI_STORAGE_BLOCK || !wi_layout_is_contiguous(&value->layout, &value->extent))
@@ -652,6 +654,7 @@ static weft_status take_node(weft_plan *plan, weft_tensor *node) {
     case WI_MAP: return take_map(plan, index);
     case WI_REDUCE: return take_reduce(plan, index);
     case WI_PRODUCT: return take_product(plan, index);
+    case WI_KERNEL: return wi_kernel_step_take(plan, index);
     case WI_JOIN: return take_join(plan, index);
     case WI_ASSIGN: return take_assign(plan, index);
     case WI_COMPOSITE:

@@ -195,6 +195,7 @@ static void count_passes(weft_plan *plan, wi_step *step) {
 }
 
 static weft_status prepare_step(weft_plan *plan, wi_step *step) {
+    if (step->kind == WI_STEP_KERNEL) return wi_kernel_step_operands(plan, step);
     for (int i = 0; i < step->member_count; i++) WI_TRY(add_member_operands(plan, step, step->members[i]));
     for (int i = 0; i < step->member_count; i++) {
         if (plan->values[step->members[i]].storage >= 0)
@@ -214,6 +215,17 @@ static bool same_layout(const wi_step *step, const wi_layout *a, const wi_layout
     return true;
 }
 
+static bool reads_storage(const weft_plan *plan, const wi_step *step, int storage) {
+    if (step->kind == WI_STEP_PRODUCT &&
+        (wi_plan_base_storage(plan, step->a) == storage || wi_plan_base_storage(plan, step->b) == storage))
+        return true;
+    for (int i = 0; i < step->operand_count; i++) {
+        const int value = step->operands[i].value;
+        if (value >= 0 && wi_plan_base_storage(plan, value) == storage) return true;
+    }
+    return false;
+}
+
 /* May the step that computes the new value write it over the old one? Each element must be read, if at all,
  * by the work-item that writes it, just before. */
 static bool writes_over(
@@ -224,6 +236,7 @@ static bool writes_over(
             output = &step->operands[i];
     }
     if (!output || (step->reduced && step->passes > 1)) return false;
+    if (step->kind == WI_STEP_KERNEL && reads_storage(plan, step, storage)) return false;
     if (step->kind == WI_STEP_PRODUCT &&
         (wi_plan_base_storage(plan, step->a) == storage || wi_plan_base_storage(plan, step->b) == storage))
         return false;
@@ -237,17 +250,6 @@ static bool writes_over(
             return false;
     }
     return true;
-}
-
-static bool reads_storage(const weft_plan *plan, const wi_step *step, int storage) {
-    if (step->kind == WI_STEP_PRODUCT &&
-        (wi_plan_base_storage(plan, step->a) == storage || wi_plan_base_storage(plan, step->b) == storage))
-        return true;
-    for (int i = 0; i < step->operand_count; i++) {
-        const int value = step->operands[i].value;
-        if (value >= 0 && wi_plan_base_storage(plan, value) == storage) return true;
-    }
-    return false;
 }
 
 /* The new value is computed in the variable's memory where no one needs the old one afterwards; else it is

@@ -98,7 +98,7 @@ static void reuse_input(weft_plan *plan, const wi_step *step, int index, const w
 static void reuse_inputs(weft_plan *plan) {
     for (size_t i = 0; i < plan->step_count; i++) {
         const wi_step *step = plan->steps[i];
-        if (step->passes > 1 || step->reduced ||
+        if (step->kind == WI_STEP_KERNEL || step->passes > 1 || step->reduced ||
             (step->kind == WI_STEP_PRODUCT && !step->implementation->file))
             continue;
         for (int o = 0; o < step->operand_count; o++) {

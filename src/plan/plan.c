@@ -109,6 +109,7 @@ weft_status wi_plan_create_unowned(
     plan->graph = graph;
     plan->context = context;
     plan->references = 1;
+    plan->faults = -1;
     plan->batch = batch;
     plan->inference = options && options->inference;
     plan->output_count = count;
@@ -202,7 +203,8 @@ static weft_status read_output(weft_plan *plan, weft_tensor *output, void *data,
 }
 
 weft_status weft_plan_read(weft_plan *plan, weft_tensor *output, void *data, size_t bytes) {
-    return read_output(plan, output, data, bytes, CL_TRUE);
+    WI_TRY(read_output(plan, output, data, bytes, CL_TRUE));
+    return wi_plan_check_faults(plan);
 }
 
 weft_status weft_plan_read_async(weft_plan *plan, weft_tensor *output, void *data, size_t bytes) {

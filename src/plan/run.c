@@ -65,5 +65,6 @@ weft_status weft_plan_run(weft_plan *plan) {
 
 weft_status weft_plan_wait(weft_plan *plan) {
     if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_wait: plan is NULL");
-    return wi_queue_finish(plan->context);
+    WI_TRY(wi_queue_finish(plan->context));
+    return wi_plan_check_faults(plan);
 }

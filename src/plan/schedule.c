@@ -154,7 +154,7 @@ weft_status wi_plan_schedule(weft_plan *plan) {
         wi_step *step = plan->steps[i];
         if (step->kind == WI_STEP_PRODUCT)
             WI_TRY(schedule_product(plan, step));
-        else
+        else if (step->kind == WI_STEP_LOOP)
             WI_TRY(schedule_loop(plan, step));
         step->bytes_moved = bytes_of(plan, step);
         if (step->scratch_bytes == 0) continue;

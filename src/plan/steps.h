@@ -6,6 +6,7 @@
  *   codegen.c   OpenCL C of a step (expressions in expression.c)
  *   schedule.c  how each step's work is cut, scratch memory
  *   placement.c  for how long each memory is in use, and at which offset it lies
+ *   kernel_step.c  steps of ops with kernels of their own
  *   launches.c  kernels with their arguments, scratch, sizes
  *   plan.c      the public calls; run.c: the step loop; describe.c
  *
@@ -75,8 +76,9 @@ enum {
 };
 
 typedef enum wi_step_kind {
-    WI_STEP_LOOP,   /* maps, and reductions over one set of axes */
-    WI_STEP_PRODUCT /* matrix product with an epilogue of maps */
+    WI_STEP_LOOP,    /* maps, and reductions over one set of axes */
+    WI_STEP_PRODUCT, /* matrix product with an epilogue of maps */
+    WI_STEP_KERNEL   /* an op with kernels of its own */
 } wi_step_kind;
 
 /* Something that a kernel addresses: memory that it reads or writes, or a leaf that depends on the index. */
@@ -148,6 +150,10 @@ typedef struct wi_step {
     int scratch;        /* storage; -1 */
     size_t scratch_bytes;
     wi_gemm_launches gemm_launches;
+    /* KERNEL */
+    int sources[WI_KERNEL_INPUTS]; /* values */
+    int fault;                     /* its slot among the plan's faults; -1: none */
+    wi_kernel_plan *kernel;
     int launch_first, launch_count;
     double flops, bytes_moved;
 } wi_step;
@@ -209,6 +215,8 @@ struct weft_plan {
     wi_plan_launch *launches;
     size_t launch_count, launch_capacity;
     size_t run_count;
+    int faults; /* storage of the fault slots; -1: no step has one */
+    int fault_count;
     weft_plan_info info;
 };
 
@@ -229,6 +237,19 @@ weft_status wi_plan_create_unowned(
 /* A step that copies a value into memory of its own, or into storage (>= 0) with the given layout. */
 weft_status wi_plan_copy(weft_plan *plan, int from, int storage, const wi_layout *layout, int *copy);
 weft_status wi_plan_new_storage(weft_plan *plan, wi_storage_kind kind, size_t bytes, int *index);
+/* Makes *value one that lies in memory. */
+weft_status wi_plan_in_memory(weft_plan *plan, int *value);
+weft_status wi_plan_new_step(weft_plan *plan, wi_step_kind kind, const wi_shape *shape, int *index);
+void wi_plan_add_member(weft_plan *plan, int step, int value);
+int wi_plan_value_index(const weft_plan *plan, weft_tensor *node);
+/* KERNEL steps: fuse.c, loop.c, codegen.c, launches.c hand over to these. */
+weft_status wi_kernel_step_take(weft_plan *plan, int value);
+weft_status wi_kernel_step_operands(weft_plan *plan, wi_step *step);
+weft_status wi_kernel_step_source(weft_plan *plan, wi_step *step);
+/* Fails with the line of the first fault that a run has noted since the last call, and forgets it. */
+weft_status wi_plan_check_faults(weft_plan *plan);
+/* Equal texts are one kernel. *added: it was not there yet, and *name is new. */
+weft_status wi_plan_find_kernel(weft_plan *plan, const char *text, const char **name, bool *added);
 /* The storage that a value's elements lie in, and the one that aliases lead to. */
 int wi_plan_base_storage(const weft_plan *plan, int value);
 int wi_plan_root(const weft_plan *plan, int storage);

@@ -27,6 +27,13 @@
     X(expand, expand_cases)                                                                                  \
     X(slice, slice_cases)                                                                                    \
     X(concat, concat_cases)
+#define INDEX_OPS(X)                                                                                         \
+    X(gather, gather_cases)                                                                                  \
+    X(index_select, index_select_cases)                                                                      \
+    X(scatter_add, scatter_add_cases)                                                                        \
+    X(scatter_sum, scatter_sum_cases)                                                                        \
+    X(index_add, index_add_cases)                                                                            \
+    X(index_sum, index_sum_cases)
 
 /* Ops whose tests are written by hand: a name of the op table and a test function. */
 #define RANDOM_OPS(X)                                                                                        \

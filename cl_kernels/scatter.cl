@@ -1,0 +1,52 @@
+/* scatter.cl: elements of a source added up along one axis at the places that an index names.
+ *
+ *     source (outer, count, inner)   index (outer, count, inner) or (count)   y (outer, size, inner),
+ * contiguous
+ *
+ *     y[o][r][i] = sum of source[o][j][i] over all j with index = r, in the order of j
+ *
+ * index = index[o][j][i] with WEFT_EACH 1, index[j] with WEFT_EACH 0. Work split: an item owns part of y, the
+ * rows r_begin .. r_end - 1 of one o in `width` neighbouring columns, zeroes it, and walks through all of the
+ * index: nothing is shared, so no atomics, and the sum's order is fixed. WEFT_ELEMENT is float or int. */
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix) scatter_##suffix
+#define WEFT_ELEMENT      float
+#define WEFT_EACH         1
+#endif
+
+__kernel void WEFT_NAME(sum)(__global const WEFT_ELEMENT *restrict source, long source_offset,
+    __global const int *restrict index, long index_offset, __global WEFT_ELEMENT *restrict y, long y_offset,
+    __global int *faults, long fault, long items, long count, long size, long inner, long width, long columns,
+    long ranges, long rows_a_range) {
+    const long item = (long)get_global_id(0);
+    if (item >= items) return;
+    /* neighbouring items own neighbouring columns */
+    const long column = item % columns, range = item / columns % ranges, o = item / columns / ranges;
+    const long begin = column * width, end = min(begin + width, inner);
+    const long r_begin = range * rows_a_range, r_end = min(r_begin + rows_a_range, size);
+    source += source_offset + o * count * inner;
+    index += index_offset;
+    y += y_offset + o * size * inner;
+    for (long r = r_begin; r < r_end; r++) {
+        for (long i = begin; i < end; i++) y[r * inner + i] = 0;
+    }
+#if WEFT_EACH
+    index += o * count * inner;
+    for (long j = 0; j < count; j++) {
+        for (long i = begin; i < end; i++) {
+            const int k = index[j * inner + i];
+            if (k >= r_begin && k < r_end) y[k * inner + i] += source[j * inner + i];
+            if (range == 0 && (k < 0 || k >= size)) WEFT_FAULT(faults, fault, (o * count + j) * inner + i);
+        }
+    }
+#else
+    for (long j = 0; j < count; j++) {
+        const int k = index[j];
+        if (k >= r_begin && k < r_end) {
+            for (long i = begin; i < end; i++) y[k * inner + i] += source[j * inner + i];
+        }
+        if (range == 0 && begin == 0 && (k < 0 || k >= size)) WEFT_FAULT(faults, fault, j);
+    }
+#endif
+}

@@ -1,0 +1,270 @@
+/* Elements picked by index, and added up by index: each is the other's gradient. Kernels: gather.cl and
+ * scatter.cl. */
+#include "ops/op_table.h"
+
+static int64_t max64(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+static int64_t min64(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+static int64_t divide_up(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
+
+/* ---- what the kernels are told ---- */
+
+/* A tensor as (outer, along, inner) around the axis, at the actual batch. */
+typedef struct around {
+    int64_t outer, along, inner;
+} around;
+
+static around around_axis(const wi_extent *extent, int axis) {
+    around a = {1, extent->dims[axis].actual, 1};
+    for (int i = 0; i < extent->rank; i++) {
+        if (i < axis) a.outer *= extent->dims[i].actual;
+        if (i > axis) a.inner *= extent->dims[i].actual;
+    }
+    return a;
+}
+
+static const char *element_type(weft_dtype dtype) {
+    switch (weft_dtype_size(dtype)) {
+    case 1: return "uchar";
+    case 2: return "ushort";
+    case 8: return "ulong";
+    default: return "uint";
+    }
+}
+
+static weft_status pick(const wi_kernel_site *site, wi_kernel_plan *plan, bool each) {
+    const bool cpu = site->device_class == WEFT_CLASS_CPU;
+    const int axis = site->node->attributes.axis;
+    const around x = around_axis(&site->inputs[0], axis), y = around_axis(&site->result, axis);
+    const int64_t rows = y.outer * y.along;
+    const int64_t worth = max64(1, min64(site->compute_units * 4, rows * y.inner / 4096));
+    const int64_t rows_an_item = cpu ? divide_up(rows, worth) : 1;
+    plan->file = "gather.cl";
+    wi_kernel_macro_text(plan, "WEFT_ELEMENT", element_type(site->node->dtype));
+    wi_kernel_macro_int(plan, "WEFT_EACH", each);
+    wi_kernel_macro_int(plan, "WEFT_WHOLE_ROWS", cpu);
+    wi_kernel_launch *launch =
+        wi_kernel_launch_1d(plan, "pick", cpu ? divide_up(rows, rows_an_item) : rows * y.inner, cpu ? 1 : 64);
+    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, 1);
+    wi_kernel_result(launch);
+    wi_kernel_faults(launch);
+    const int64_t numbers[] = {rows, y.along, x.along, y.inner, rows_an_item};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_long(launch, numbers[i]);
+    return WEFT_OK;
+}
+
+static weft_status gather_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    return pick(site, plan, true);
+}
+static weft_status index_select_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    return pick(site, plan, false);
+}
+
+/* An item walks through the whole index, so there are only as many ranges of rows as keep the device busy. */
+static weft_status add_up(const wi_kernel_site *site, wi_kernel_plan *plan, bool each) {
+    const bool cpu = site->device_class == WEFT_CLASS_CPU;
+    const int axis = site->node->attributes.axis;
+    const around source = around_axis(&site->inputs[0], axis), y = around_axis(&site->result, axis);
+    const int64_t width = cpu ? min64(y.inner, 256) : 1, columns = divide_up(y.inner, width);
+    const int64_t wanted = cpu ? site->compute_units * 4 : 16384;
+    const int64_t ranges = min64(y.along, max64(1, wanted / max64(1, columns * y.outer)));
+    const int64_t rows_a_range = divide_up(y.along, ranges);
+    const int64_t items = y.outer * columns * divide_up(y.along, rows_a_range);
+    plan->file = "scatter.cl";
+    plan->flops = (double)(source.outer * source.along * source.inner);
+    wi_kernel_macro_text(plan, "WEFT_ELEMENT", site->node->dtype == WEFT_F32 ? "float" : "int");
+    wi_kernel_macro_int(plan, "WEFT_EACH", each);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sum", items, cpu ? 1 : 64);
+    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, 1);
+    wi_kernel_result(launch);
+    wi_kernel_faults(launch);
+    const int64_t numbers[] = {items, source.along, y.along, y.inner, width, columns,
+        divide_up(y.along, rows_a_range), rows_a_range};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_long(launch, numbers[i]);
+    return WEFT_OK;
+}
+
+static weft_status scatter_sum_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    return add_up(site, plan, true);
+}
+static weft_status index_sum_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    return add_up(site, plan, false);
+}
+
+/* ---- gradients ---- */
+
+static void gather_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const int axis = y->attributes.axis;
+    gradients[0] = weft_scatter_sum(g, axis, y->inputs[1], y->inputs[0]->shape.dims[axis]);
+}
+static void index_select_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const int axis = y->attributes.axis;
+    gradients[0] = weft_index_sum(g, axis, y->inputs[1], y->inputs[0]->shape.dims[axis]);
+}
+static void scatter_sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    gradients[0] = weft_gather(g, y->attributes.axis, y->inputs[1]);
+}
+static void index_sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    gradients[0] = weft_index_select(g, y->attributes.axis, y->inputs[1]);
+}
+
+#define KERNEL_OP(op)                                                                                        \
+    const wi_op wi_op_##op = {.name = #op,                                                                   \
+        .kind = WI_KERNEL,                                                                                   \
+        .backward = op##_backward,                                                                           \
+        .kernel = op##_kernel,                                                                               \
+        .contiguous = 3,                                                                                     \
+        .fault = "an index is out of range"};
+KERNEL_OP(gather)
+KERNEL_OP(index_select)
+KERNEL_OP(scatter_sum)
+KERNEL_OP(index_sum)
+
+/* ---- checks ---- */
+
+static weft_tensor *fail_shapes(
+    const char *op, const weft_tensor *x, const weft_tensor *index, const char *rule) {
+    char text_x[WI_SHAPE_TEXT], text_index[WI_SHAPE_TEXT];
+    return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: shape %s and index %s: %s", op,
+        wi_shape_print(&x->shape, text_x), wi_shape_print(&index->shape, text_index), rule);
+}
+
+/* Index i32, an axis of x; the graph, or NULL with the error recorded. */
+static weft_graph *check(const wi_op *op, weft_tensor *x, weft_tensor *index, int axis, int *found) {
+    weft_tensor *inputs[] = {x, index};
+    weft_graph *graph = wi_inputs_graph(op->name, inputs, 2);
+    if (!graph) return NULL;
+    if (index->dtype != WEFT_I32) {
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: indices are i32, not %s; weft_cast converts", op->name,
+            weft_dtype_name(index->dtype));
+        return NULL;
+    }
+    *found = wi_axis_index(x, op->name, axis);
+    return *found < 0 ? NULL : graph;
+}
+
+static weft_graph *check_sum(const wi_op *op, weft_tensor *source, weft_tensor *index, int axis, int64_t size,
+    int *found, wi_shape *shape) {
+    weft_graph *graph = check(op, source, index, axis, found);
+    if (!graph) return NULL;
+    if (source->dtype != WEFT_F32 && source->dtype != WEFT_I32) {
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes f32 or i32, not %s", op->name,
+            weft_dtype_name(source->dtype));
+        return NULL;
+    }
+    *shape = source->shape;
+    shape->dims[*found] = size;
+    if (wi_shape_check(shape, op->name) == WEFT_OK) return graph;
+    wi_graph_fail_recorded(graph, WEFT_ERROR_SHAPE);
+    return NULL;
+}
+
+static weft_tensor *make(
+    const wi_op *op, weft_tensor *x, weft_tensor *index, const wi_shape *shape, int axis) {
+    weft_tensor *inputs[] = {x, index};
+    return wi_node(x->graph, op, inputs, 2, x->dtype, shape, &(wi_attributes){.axis = axis});
+}
+
+/* ---- picking ---- */
+
+weft_tensor *weft_gather(weft_tensor *x, int axis, weft_tensor *index) {
+    int a;
+    if (!check(&wi_op_gather, x, index, axis, &a)) return NULL;
+    if (index->shape.rank != x->shape.rank) return fail_shapes("gather", x, index, "the ranks differ");
+    for (int i = 0; i < x->shape.rank; i++) {
+        const int64_t have = x->shape.dims[i], want = index->shape.dims[i];
+        if (i == a || have == want) continue;
+        if (have < 1 || want < 1 || want > have)
+            return fail_shapes("gather", x, index, "the index is larger along another axis");
+        x = weft_slice(x, i, 0, want);
+    }
+    return x ? make(&wi_op_gather, x, index, &index->shape, a) : NULL;
+}
+
+static bool one_axis(const wi_shape *shape, int64_t *length) {
+    int64_t count;
+    int power;
+    wi_shape_count(shape, &count, &power);
+    *length = power ? -count : count;
+    return power <= 1;
+}
+
+weft_tensor *weft_index_select(weft_tensor *x, int axis, weft_tensor *index) {
+    int a;
+    if (!check(&wi_op_index_select, x, index, axis, &a)) return NULL;
+    int64_t length;
+    if (!one_axis(&index->shape, &length))
+        return fail_shapes("index_select", x, index, "the index has a size of batch^2");
+    const int more = index->shape.rank;
+    if (x->shape.rank - 1 + more > WEFT_MAX_RANK)
+        return fail_shapes("index_select", x, index, "the result has too many axes");
+    wi_shape shape = x->shape, whole = {.rank = x->shape.rank - 1 + more};
+    shape.dims[a] = length;
+    if (wi_shape_check(&shape, "index_select") != WEFT_OK)
+        return wi_graph_fail_recorded(x->graph, WEFT_ERROR_SHAPE);
+    for (int i = 0; i < whole.rank; i++)
+        whole.dims[i] = i < a          ? x->shape.dims[i]
+                        : i < a + more ? index->shape.dims[i - a]
+                                       : x->shape.dims[i - more + 1];
+    weft_tensor *line = weft_reshape_shape(index, 1, &length);
+    weft_tensor *y = line ? make(&wi_op_index_select, x, line, &shape, a) : NULL;
+    return y ? weft_reshape_shape(y, whole.rank, whole.dims) : NULL;
+}
+
+/* ---- adding up ---- */
+
+weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size) {
+    int a;
+    wi_shape shape;
+    if (!check_sum(&wi_op_scatter_sum, source, index, axis, size, &a, &shape)) return NULL;
+    if (!wi_shape_equal(&source->shape, &index->shape))
+        return fail_shapes("scatter_sum", source, index, "they differ");
+    return make(&wi_op_scatter_sum, source, index, &shape, a);
+}
+
+weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size) {
+    int a;
+    wi_shape shape;
+    if (!check_sum(&wi_op_index_sum, source, index, axis, size, &a, &shape)) return NULL;
+    if (index->shape.rank != 1 || index->shape.dims[0] != source->shape.dims[a])
+        return fail_shapes("index_sum", source, index, "the index is not one axis as long as the source's");
+    return make(&wi_op_index_sum, source, index, &shape, a);
+}
+
+static weft_tensor *add_to(const char *op, weft_tensor *x, weft_tensor *sum, weft_tensor *source, int axis) {
+    char text_x[WI_SHAPE_TEXT], text_source[WI_SHAPE_TEXT];
+    if (!sum) return NULL;
+    if (!wi_shape_equal(&x->shape, &sum->shape))
+        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: %s and source %s differ outside axis %d", op,
+            wi_shape_print(&x->shape, text_x), wi_shape_print(&source->shape, text_source), axis);
+    return weft_add(x, sum);
+}
+
+static weft_graph *check_add(
+    const char *op, weft_tensor *x, weft_tensor *index, weft_tensor *source, int axis, int64_t *size) {
+    weft_tensor *inputs[] = {x, index, source};
+    weft_graph *graph = wi_inputs_graph(op, inputs, 3);
+    const int a = graph ? wi_axis_index(x, op, axis) : -1;
+    if (a < 0) return NULL;
+    *size = x->shape.dims[a];
+    return graph;
+}
+
+weft_tensor *weft_scatter_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source) {
+    int64_t size;
+    if (!check_add("scatter_add", x, index, source, axis, &size)) return NULL;
+    return add_to("scatter_add", x, weft_scatter_sum(source, axis, index, size), source, axis);
+}
+
+weft_tensor *weft_index_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source) {
+    int64_t size;
+    if (!check_add("index_add", x, index, source, axis, &size)) return NULL;
+    return add_to("index_add", x, weft_index_sum(source, axis, index, size), source, axis);
+}

@@ -1,0 +1,256 @@
+/* Picking by index and adding up by index; indices that repeat, and indices out of range. */
+#include "support/op_case.h"
+
+#include "ops/covered_ops.h"
+#include <math.h>
+
+#define X(...) F32(-2, 2, __VA_ARGS__)
+
+/* ---- references: everything as (outer, along, inner) ---- */
+
+typedef struct around {
+    size_t outer, along, inner;
+} around;
+
+static around around_axis(const f64_array *x, int axis) {
+    around a = {1, (size_t)x->dims[axis], 1};
+    for (int i = 0; i < x->rank; i++) {
+        if (i < axis) a.outer *= (size_t)x->dims[i];
+        if (i > axis) a.inner *= (size_t)x->dims[i];
+    }
+    return a;
+}
+
+static size_t index_at(const f64_array *index, bool each, size_t o, size_t j, size_t i, const around *y) {
+    return (size_t)index->value[each ? (o * y->along + j) * y->inner + i : j];
+}
+
+static f64_array *picked(const f64_array *x, const f64_array *index, int axis, bool each) {
+    int64_t dims[WEFT_MAX_RANK];
+    for (int i = 0; i < x->rank; i++) dims[i] = x->dims[i];
+    dims[axis] = each ? index->dims[axis] : (int64_t)index->count;
+    f64_array *y = f64_zeros(x->rank, dims);
+    const around from = around_axis(x, axis), to = around_axis(y, axis);
+    for (size_t o = 0; o < to.outer; o++) {
+        for (size_t j = 0; j < to.along; j++) {
+            for (size_t i = 0; i < to.inner; i++) {
+                const size_t source = (o * from.along + index_at(index, each, o, j, i, &to)) * from.inner + i;
+                y->value[(o * to.along + j) * to.inner + i] = x->value[source];
+                y->error[(o * to.along + j) * to.inner + i] = x->error[source];
+            }
+        }
+    }
+    return y;
+}
+
+static f64_array *added(
+    const f64_array *x, const f64_array *index, const f64_array *source, int axis, bool each) {
+    f64_array *y = f64_copy(x);
+    const around from = around_axis(source, axis), to = around_axis(y, axis);
+    for (size_t o = 0; o < from.outer; o++) {
+        for (size_t j = 0; j < from.along; j++) {
+            for (size_t i = 0; i < from.inner; i++) {
+                const size_t at = (o * to.along + index_at(index, each, o, j, i, &from)) * to.inner + i;
+                const double term = source->value[(o * from.along + j) * from.inner + i];
+                y->value[at] += term;
+                y->error[at] += f64_ulp(fabs(term) + fabs(y->value[at]));
+            }
+        }
+    }
+    return y;
+}
+
+/* ---- gather ---- */
+
+static weft_tensor *build_gather(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_gather(inputs[0], c->axis, inputs[1]);
+}
+static f64_array *reference_gather(const op_case *c, const f64_array *const *inputs) {
+    const f64_array *x = inputs[0];
+    const int axis = c->axis < 0 ? c->axis + x->rank : c->axis;
+    for (int i = 0; i < x->rank; i++)
+        if (i != axis) x = f64_slice(x, i, 0, inputs[1]->dims[i]);
+    return picked(x, inputs[1], axis, true);
+}
+
+static const op_case gather_cases[] = {
+    CASE("one axis", gather, INPUTS(X(17), I32(0, 16, 40)), .axis = 0),
+    CASE("a single element", gather, INPUTS(X(1), I32(0, 0, 1)), .axis = 0),
+    CASE("first axis, repeated", gather, INPUTS(X(3, 19), I32(0, 2, 7, 19)), .axis = 0),
+    CASE("last axis", gather, INPUTS(X(5, 19), I32(0, 18, 5, 3)), .axis = -1),
+    CASE("middle axis, batch", gather, INPUTS(X(WEFT_BATCH, 4, 3), I32(0, 3, WEFT_BATCH, 6, 3)), .axis = 1),
+    CASE("smaller index", gather, INPUTS(X(5, 4, 6), I32(0, 3, 2, 7, 3)), .axis = 1),
+    CASE("of a transposed", gather, INPUTS(F32_VIEW(OP_TRANSPOSED, -2, 2, 4, 6), I32(0, 5, 4, 2)), .axis = 1),
+};
+
+/* ---- index_select ---- */
+
+static weft_tensor *build_index_select(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_index_select(inputs[0], c->axis, inputs[1]);
+}
+static f64_array *reference_index_select(const op_case *c, const f64_array *const *inputs) {
+    const f64_array *x = inputs[0], *index = inputs[1];
+    const f64_array *y = picked(x, index, c->axis, false);
+    int64_t dims[WEFT_MAX_RANK];
+    int rank = 0;
+    for (int i = 0; i < c->axis; i++) dims[rank++] = x->dims[i];
+    for (int i = 0; i < index->rank; i++) dims[rank++] = index->dims[i];
+    for (int i = c->axis + 1; i < x->rank; i++) dims[rank++] = x->dims[i];
+    return f64_reshape(y, rank, dims);
+}
+
+static const op_case index_select_cases[] = {
+    CASE("rows", index_select, INPUTS(X(5, 37), I32(0, 4, 9)), .axis = 0),
+    CASE("columns", index_select, INPUTS(X(3, 7), I32(0, 6, 4)), .axis = 1),
+    CASE("embedding of a batch", index_select,
+        INPUTS(F32_PARAMETER(-2, 2, 11, 20), I32(0, 10, WEFT_BATCH, 3)), .axis = 0),
+    CASE("a single index", index_select,
+        INPUTS(X(2, 4, 3), {WEFT_I32, OP_RANDOM, 0, 3, {WEFT_END}, OP_WHOLE}), .axis = 1),
+    CASE("integers", index_select, INPUTS(I32(-9, 9, 6, 2), I32(0, 5, 8)), .axis = 0, .no_gradient = true),
+};
+
+/* ---- scatter and index sums ---- */
+
+static weft_tensor *build_scatter_add(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_scatter_add(inputs[0], c->axis, inputs[1], inputs[2]);
+}
+static f64_array *reference_scatter_add(const op_case *c, const f64_array *const *inputs) {
+    return added(inputs[0], inputs[1], inputs[2], c->axis, true);
+}
+static weft_tensor *build_index_add(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_index_add(inputs[0], c->axis, inputs[1], inputs[2]);
+}
+static f64_array *reference_index_add(const op_case *c, const f64_array *const *inputs) {
+    return added(inputs[0], inputs[1], inputs[2], c->axis, false);
+}
+
+static const op_case scatter_add_cases[] = {
+    CASE("one axis", scatter_add, INPUTS(X(7), I32(0, 6, 50), X(50)), .axis = 0),
+    CASE("all on one", scatter_add, INPUTS(X(3, 5), I32(1, 1, 40, 5), X(40, 5)), .axis = 0),
+    CASE("middle axis, batch", scatter_add,
+        INPUTS(X(WEFT_BATCH, 4, 3), I32(0, 3, WEFT_BATCH, 6, 3), X(WEFT_BATCH, 6, 3)), .axis = 1),
+    CASE("last axis, strided source", scatter_add,
+        INPUTS(X(6, 9), I32(0, 8, 6, 4), F32_VIEW(OP_TRANSPOSED, -2, 2, 6, 4)), .axis = 1),
+    CASE("integers", scatter_add, INPUTS(I32(-9, 9, 4), I32(0, 3, 11), I32(-9, 9, 11)), .axis = 0,
+        .no_gradient = true),
+};
+static const op_case index_add_cases[] = {
+    CASE("rows", index_add, INPUTS(X(5, 37), I32(0, 4, 30), X(30, 37)), .axis = 0),
+    CASE("wide rows", index_add, INPUTS(X(3, 300), I32(0, 2, 4), X(4, 300)), .axis = 0),
+    CASE("columns", index_add, INPUTS(X(3, 7), I32(0, 6, 4), X(3, 4)), .axis = 1),
+};
+#define scatter_sum_cases scatter_add_cases
+#define index_sum_cases   index_add_cases
+
+/* ---- bad input ---- */
+
+typedef struct bad_index {
+    weft_status status;
+    const char *message;
+    weft_tensor *(*build)(weft_tensor *x, weft_tensor *i2, weft_tensor *i1);
+} bad_index;
+
+static weft_tensor *float_index(weft_tensor *x, weft_tensor *i2, weft_tensor *i1) {
+    (void)i2, (void)i1;
+    return weft_gather(x, 0, x);
+}
+static weft_tensor *no_axis(weft_tensor *x, weft_tensor *i2, weft_tensor *i1) {
+    (void)i1;
+    return weft_gather(x, 2, i2);
+}
+static weft_tensor *other_rank(weft_tensor *x, weft_tensor *i2, weft_tensor *i1) {
+    (void)i2;
+    return weft_gather(x, 0, i1);
+}
+static weft_tensor *larger_index(weft_tensor *x, weft_tensor *i2, weft_tensor *i1) {
+    (void)i1;
+    return weft_gather(weft_slice(x, 1, 0, 2), 0, i2);
+}
+static weft_tensor *long_index(weft_tensor *x, weft_tensor *i2, weft_tensor *i1) {
+    (void)i2;
+    return weft_index_add(x, 0, i1, x);
+}
+static weft_tensor *other_source(weft_tensor *x, weft_tensor *i2, weft_tensor *i1) {
+    (void)i1;
+    return weft_scatter_add(weft_slice(x, 1, 0, 2), 0, i2, x);
+}
+static weft_tensor *no_size(weft_tensor *x, weft_tensor *i2, weft_tensor *i1) {
+    (void)i1;
+    return weft_scatter_sum(x, 0, i2, 0);
+}
+static weft_tensor *bool_source(weft_tensor *x, weft_tensor *i2, weft_tensor *i1) {
+    (void)i1;
+    return weft_scatter_sum(weft_less(x, x), 0, i2, 3);
+}
+
+static const bad_index bad_indices[] = {
+    {WEFT_ERROR_DTYPE, "gather: indices are i32, not f32; weft_cast converts", float_index},
+    {WEFT_ERROR_SHAPE, "gather: axis 2 is not one of (4, 3)", no_axis},
+    {WEFT_ERROR_SHAPE, "gather: shape (4, 3) and index (9): the ranks differ", other_rank},
+    {WEFT_ERROR_SHAPE, "gather: shape (4, 2) and index (4, 3): the index is larger along another axis",
+        larger_index},
+    {WEFT_ERROR_SHAPE,
+        "index_sum: shape (4, 3) and index (9): the index is not one axis as long as the source's",
+        long_index},
+    {WEFT_ERROR_SHAPE, "scatter_add: (4, 2) and source (4, 3) differ outside axis 0", other_source},
+    {WEFT_ERROR_SHAPE, "scatter_sum: dimension 0 of (0, 3) is zero", no_size},
+    {WEFT_ERROR_DTYPE, "scatter_sum: takes f32 or i32, not bool", bool_source},
+};
+
+static void test_bad_input(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof bad_indices / sizeof *bad_indices; i++) {
+        weft_graph *graph = test_graph();
+        weft_tensor *x = weft_input_shape(graph, "x", WEFT_F32, 2, (const int64_t[]){4, 3}),
+                    *i2 = weft_input_shape(graph, "i2", WEFT_I32, 2, (const int64_t[]){4, 3}),
+                    *i1 = weft_input_shape(graph, "i1", WEFT_I32, 1, (const int64_t[]){9});
+        assert_null(bad_indices[i].build(x, i2, i1));
+        assert_weft_fails(bad_indices[i].status, weft_graph_status(graph), bad_indices[i].message);
+        weft_graph_release(graph);
+    }
+}
+
+/* An index out of range touches nothing outside, reads as 0, and is told once. */
+static void test_out_of_range(void **state) {
+    (void)state;
+    weft_graph *graph = test_graph();
+    weft_tensor *x = weft_input_shape(graph, "x", WEFT_F32, 2, (const int64_t[]){3, 2}),
+                *index = weft_input_shape(graph, "index", WEFT_I32, 1, (const int64_t[]){4});
+    weft_tensor *y = weft_index_select(x, 0, index);
+    weft_tensor *sum = weft_index_sum(y, 0, index, 3);
+    weft_plan *plan;
+    assert_weft_ok(weft_plan_create(&plan, (weft_tensor *[]){y, sum}, 2, NULL));
+    const float data[6] = {1, 2, 3, 4, 5, 6};
+    float got[8], total[6];
+    assert_weft_ok(weft_plan_write(plan, x, data, sizeof data));
+    assert_weft_ok(weft_plan_write(plan, index, (int32_t[]){2, 3, -1, 0}, 16));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_read(plan, y, got, sizeof got),
+        "index_select: an index is out of range, first at position 1 (row-major) of its index input");
+    const float wanted[8] = {5, 6, 0, 0, 0, 0, 1, 2}, wanted_total[6] = {1, 2, 0, 0, 5, 6};
+    assert_memory_equal(got, wanted, sizeof wanted);
+    assert_weft_ok(weft_plan_read(plan, sum, total, sizeof total)); /* told once, all of them */
+    assert_memory_equal(total, wanted_total, sizeof wanted_total);
+    assert_weft_ok(weft_plan_write(plan, index, (int32_t[]){2, 1, 1, 0}, 16));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_wait(plan));
+    assert_weft_ok(weft_plan_write(plan, index, (int32_t[]){2, 1, 1, 3}, 16));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_wait(plan), "position 3");
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
+int main(void) {
+    static const op_cases ops[] = {INDEX_OPS(COVERED_CASES)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_out_of_range),
+    };
+    const int failed = op_suite_run("index", ops, sizeof ops / sizeof *ops);
+    return test_finish(failed + cmocka_run_group_tests(tests, NULL, NULL));
+}
