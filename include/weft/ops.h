@@ -38,8 +38,7 @@ WEFT_API weft_tensor *weft_less(weft_tensor *a, weft_tensor *b);
 WEFT_API weft_tensor *weft_less_equal(weft_tensor *a, weft_tensor *b);
 
 /* Any dtype to any: to an integer truncates toward zero (out of range: undefined), to f16 and bf16 rounds to
- * nearest even, to bool is a != 0. i64 numbers are converted as i32: beyond its range undefined. The gradient
- * flows between f32, f16 and bf16. */
+ * nearest even, to bool is a != 0. The gradient flows between f32, f16 and bf16. */
 WEFT_API weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype);
 
 /* ---- reductions: weft_sum(x) over all axes, weft_sum(x, 1) over one, weft_sum(x, 0, 2) over several ---- */

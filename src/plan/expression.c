@@ -122,8 +122,12 @@ static int recall(const wi_emitter *e, const void *key) {
     return -1;
 }
 
+static const char *register_type(weft_dtype dtype) {
+    return dtype == WEFT_I64 ? "WL" : wi_dtype_is_float(dtype) ? "WF" : "WI";
+}
+
 static int begin_variable(wi_emitter *e, weft_dtype dtype) {
-    wi_text_append(&e->text, "const %s t%d = ", wi_dtype_is_float(dtype) ? "WF" : "WI", e->temps);
+    wi_text_append(&e->text, "const %s t%d = ", register_type(dtype), e->temps);
     return e->temps++;
 }
 
@@ -176,6 +180,10 @@ void wi_emit_store(wi_emitter *e, int o, int temp) {
 
 static void emit_number(wi_emitter *e, const weft_tensor *leaf) {
     const double value = leaf->attributes.number;
+    if (leaf->dtype == WEFT_I64) {
+        wi_text_append(&e->text, "(WL)(%lldL);\n", (long long)value);
+        return;
+    }
     if (!wi_dtype_is_float(leaf->dtype)) {
         const int32_t integer = value >= 2147483647.0    ? INT32_MAX
                                 : value <= -2147483648.0 ? INT32_MIN
@@ -289,29 +297,22 @@ static void emit_code(wi_emitter *e, const char *code, const int *inputs) {
     wi_text_append(&e->text, ");\n");
 }
 
+/* Conversions of registers; every result is what the narrow dtype holds, stored or not. */
 static void emit_cast(wi_emitter *e, weft_dtype from, weft_dtype to, int x) {
-    const bool was_float = wi_dtype_is_float(from);
+    const bool was_float = wi_dtype_is_float(from), was_long = from == WEFT_I64;
+    const char *as_float = was_float ? "" : "WEFT_TO_WF", *as_int = was_float || was_long ? "WEFT_TO_WI" : "";
     wi_text *text = &e->text;
     switch (to) {
-    case WEFT_F32: wi_text_append(text, was_float ? "t%d;\n" : "WEFT_TO_WF(t%d);\n", x); break;
-    case WEFT_F16:
-        wi_text_append(text, was_float ? "weft_round_f16(t%d);\n" : "weft_round_f16(WEFT_TO_WF(t%d));\n", x);
-        break;
-    case WEFT_BF16:
-        wi_text_append(
-            text, was_float ? "weft_round_bf16(t%d);\n" : "weft_round_bf16(WEFT_TO_WF(t%d));\n", x);
-        break;
+    case WEFT_F32: wi_text_append(text, "%s(t%d);\n", as_float, x); break;
+    case WEFT_F16: wi_text_append(text, "weft_round_f16(%s(t%d));\n", as_float, x); break;
+    case WEFT_BF16: wi_text_append(text, "weft_round_bf16(%s(t%d));\n", as_float, x); break;
     case WEFT_BOOL:
-        if (was_float)
-            wi_text_append(text, "WEFT_BOOL(t%d != (WF)(0.0f));\n", x);
-        else
-            wi_text_append(text, "WEFT_BOOL(t%d != (WI)(0));\n", x);
+        wi_text_append(
+            text, "WEFT_BOOL(%s(t%d != (%s)(0)));\n", was_long ? "WEFT_TO_WI" : "", x, register_type(from));
         break;
-    case WEFT_U8:
-        wi_text_append(text, was_float ? "WEFT_TO_WI(t%d) & (WI)(255);\n" : "t%d & (WI)(255);\n", x);
-        break;
-    case WEFT_I32:
-    case WEFT_I64: wi_text_append(text, was_float ? "WEFT_TO_WI(t%d);\n" : "t%d;\n", x); break;
+    case WEFT_U8: wi_text_append(text, "%s(t%d) & (WI)(255);\n", as_int, x); break;
+    case WEFT_I32: wi_text_append(text, "%s(t%d);\n", as_int, x); break;
+    case WEFT_I64: wi_text_append(text, "%s(t%d);\n", was_long ? "" : "WEFT_TO_WL", x); break;
     }
 }
 

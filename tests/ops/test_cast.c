@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DTYPES = 7, MAX_VALUES = 48 };
+enum { DTYPES = 7, MAX_VALUES = 64 };
 
 /* ---- what is cast: numbers that need rounding, ties, the smallest and the largest; only such as fit the
  * target ---- */
@@ -18,10 +18,10 @@ static const double fractions[] = {0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 2.999, -
     254.9, 255, 1.00048828125 /* halfway between f16 numbers, to even below */,
     1.00146484375 /* to even above */, 1.00390625 /* halfway between bf16 numbers */, 1.01171875, 3.14159265,
     1e-3, -1e-3, 6e-8 /* subnormal in f16 */, 2.98e-8, 1e-5, 2049, 2051, 4098, 65504, 65519,
-    65520 /* infinite in f16 */, -65520, 1e5, 16777216, -123456};
+    65520 /* infinite in f16 */, -65520, 1e5, 16777216, -123456, 3e9 /* beyond i32 */, -5e12};
 static const double wholes[] = {0, 1, -1, 2, 3, 127, 128, 200, 255, 256, -300, 2049, 2051, 65504, 65535,
     65536, -70000, 16777217 /* between two f32 numbers, to even below */, 16777219, 33554433, -16777217,
-    2147483647, -2147483647};
+    2147483647, -2147483647, 2147483648.0 /* beyond i32 */, 4294967301.0, -0x1.0000000001p40, 0x1p53};
 
 static bool is_float(weft_dtype dtype) {
     return dtype == WEFT_F32 || dtype == WEFT_F16 || dtype == WEFT_BF16;
@@ -32,7 +32,8 @@ static bool fits(double value, weft_dtype from, weft_dtype to) {
     for (int i = 0; i < 2; i++) {
         const double whole = trunc(value);
         if (both[i] == WEFT_U8 && !(whole >= 0 && whole <= 255)) return false;
-        if ((both[i] == WEFT_I32 || both[i] == WEFT_I64) && !(fabs(whole) <= 2147483647)) return false;
+        if (both[i] == WEFT_I32 && !(fabs(whole) <= 2147483647)) return false;
+        if (both[i] == WEFT_I64 && !(fabs(whole) <= 0x1p53)) return false;
         if (both[i] == WEFT_BOOL && i == 0 && value != 0 && value != 1) return false;
     }
     return true;
@@ -165,6 +166,27 @@ static void test_chains(void **state) {
     weft_graph_release(graph);
 }
 
+/* ---- movement of i64 keeps all 64 bits ---- */
+
+static void test_moved_i64(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    const int64_t dims[] = {3, 21};
+    int64_t numbers[63], got[126];
+    for (int i = 0; i < 63; i++) numbers[i] = INT64_MIN + i * 0x0123456789abcdLL;
+    weft_tensor *const x = weft_input_shape(graph, "x", WEFT_I64, 2, dims);
+    weft_tensor *const turned = weft_transpose(x);
+    weft_tensor *const y = weft_concat((weft_tensor *[]){turned, turned}, 2, 1);
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_plan_create(&plan, &y, 1, NULL));
+    assert_weft_ok(weft_plan_write(plan, x, numbers, sizeof numbers));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read(plan, y, got, sizeof got));
+    for (int i = 0; i < 126; i++) assert_true(got[i] == numbers[i % 3 * 21 + i / 6]);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 /* ---- every 16-bit pattern survives, and rounds like the tests' own conversion ---- */
 
 static void test_every_half(void **state) {
@@ -206,6 +228,7 @@ static void test_every_half(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         CAST_OPS(COVERED_TEST) cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_moved_i64),
         cmocka_unit_test(test_every_half),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
