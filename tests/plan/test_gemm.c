@@ -272,6 +272,34 @@ static void the_fast_kernel_comes_first_and_can_be_forced(void **state) {
     unsetenv("WEFT_GEMM");
 }
 
+/* CLBlast, where the build has it, through the plan's own choice: one product and a batch, turned and plain.
+ * On a GPU it takes part in every case above. */
+static void a_library_computes_the_same(void **state) {
+    const wi_gemm_shape one = {1, 33, 17, 29, 0, 29, 1, 0, 17, 1},
+                        batch = {3, 8, 20, 12, 8 * 12, 12, 1, 20 * 12, 20, 1};
+    const wi_gemm_implementation *library = NULL;
+    (void)state;
+    for (int i = 0; wi_gemm_implementations[i]; i++) {
+        if (!wi_gemm_implementations[i]->file) library = wi_gemm_implementations[i];
+    }
+    const bool other_class = context->caps.device_class == WEFT_CLASS_CPU;
+    if (!library || other_class || (context->caps.quirks & WI_QUIRK_SCALAR_COMPILER)) {
+        print_message("skipped: %s\n", !library      ? "built without CLBlast"
+                                       : other_class ? "CLBlast belongs to class gpu"
+                                                     : "CLBlast's kernels take minutes to compile here");
+        skip();
+    }
+    setenv("WEFT_GEMM", library->name, 1);
+    const wi_gemm_implementation *chosen = NULL;
+    assert_ok(wi_gemm_select(&chosen, context, &one));
+    assert_ptr_equal(chosen, library);
+    const wi_gemm_shape one_turned = turned(one, true, true);
+    check_product(library, &one, true, "one");
+    check_product(library, &one_turned, true, "one, turned");
+    check_product(library, &batch, true, "batch");
+    unsetenv("WEFT_GEMM");
+}
+
 static void the_naive_one_is_last_and_accepts_everything(void **state) {
     const wi_gemm_shape huge = {1, INT64_C(1) << 40, 1, 1, 0, 1, 1, 0, 1, 1};
     int last = 0;
@@ -318,6 +346,7 @@ int main(void) {
         cmocka_unit_test(every_transposition),
         cmocka_unit_test(strides_of_any_kind),
         cmocka_unit_test(the_fast_kernel_comes_first_and_can_be_forced),
+        cmocka_unit_test(a_library_computes_the_same),
         cmocka_unit_test(the_naive_one_is_last_and_accepts_everything),
         cmocka_unit_test(small_products_are_one_launch),
     };
