@@ -90,6 +90,17 @@ static weft_tensor *build_movement(const char *op, const cJSON *c, weft_tensor *
     return NULL;
 }
 
+static weft_tensor *build_index(const char *op, const cJSON *c, weft_tensor *const *x) {
+    const int axis = number(c, "axis"), size = number(c, "start");
+    if (strcmp(op, "gather") == 0) return weft_gather(x[0], axis, x[1]);
+    if (strcmp(op, "index_select") == 0) return weft_index_select(x[0], axis, x[1]);
+    if (strcmp(op, "scatter_add") == 0) return weft_scatter_add(x[0], axis, x[1], x[2]);
+    if (strcmp(op, "scatter_sum") == 0) return weft_scatter_sum(x[0], axis, x[1], size);
+    if (strcmp(op, "index_add") == 0) return weft_index_add(x[0], axis, x[1], x[2]);
+    if (strcmp(op, "index_sum") == 0) return weft_index_sum(x[0], axis, x[1], size);
+    return NULL;
+}
+
 static weft_tensor *build_other(const char *op, const cJSON *c, weft_tensor *const *x) {
     int64_t axes[WEFT_MAX_RANK + 1];
     (void)whole_list(member(c, "axes"), axes);
@@ -128,6 +139,7 @@ static golden build_case(weft_graph *graph, const cJSON *c) {
     cJSON_ArrayForEach(input, member(c, "inputs")) g.inputs[g.input_count++] = input_like(graph, g.op, input);
     g.output = build_elementwise(g.op, g.inputs);
     if (!g.output) g.output = build_movement(g.op, c, g.inputs, g.input_count);
+    if (!g.output) g.output = build_index(g.op, c, g.inputs);
     if (!g.output) g.output = build_other(g.op, c, g.inputs);
     if (!g.output) fail_msg("%s: %s", g.op, weft_last_error());
     if (!member(c, "weights")) return g;
