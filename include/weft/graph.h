@@ -31,6 +31,7 @@ WEFT_API size_t weft_dtype_size(weft_dtype dtype);      /* bytes an element */
 #define WEFT_END INT64_MIN
 
 /* ---- graphs ---- */
+/* An empty graph, with one reference; it holds one to the context. */
 WEFT_API weft_status weft_graph_create(weft_graph **graph, weft_context *context);
 WEFT_API weft_graph *weft_graph_retain(weft_graph *graph);
 WEFT_API void weft_graph_release(weft_graph *graph); /* NULL is fine */
@@ -103,14 +104,15 @@ WEFT_API weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value);
 WEFT_API weft_tensor *weft_stop_gradient(weft_tensor *x);
 
 /* ---- looking at tensors ---- */
-WEFT_API weft_graph *weft_tensor_graph(const weft_tensor *tensor);
-WEFT_API weft_dtype weft_tensor_dtype(const weft_tensor *tensor);
-WEFT_API int weft_tensor_rank(const weft_tensor *tensor); /* -1 for NULL */
+WEFT_API weft_graph *weft_tensor_graph(const weft_tensor *tensor); /* borrowed; NULL for NULL */
+WEFT_API weft_dtype weft_tensor_dtype(const weft_tensor *tensor);  /* WEFT_F32 for NULL */
+WEFT_API int weft_tensor_rank(const weft_tensor *tensor);          /* -1 for NULL */
 WEFT_API int64_t weft_tensor_dimension(
     const weft_tensor *tensor, int axis);                         /* axis may be negative; 0 if none */
 WEFT_API const char *weft_tensor_name(const weft_tensor *tensor); /* "" when it has none */
 
 /* ---- parameters and states: what lives in the graph ---- */
+/* Borrowed; NULL beyond the count. */
 WEFT_API size_t weft_graph_parameter_count(const weft_graph *graph);
 WEFT_API weft_tensor *weft_graph_parameter(const weft_graph *graph, size_t index); /* in order of creation */
 WEFT_API size_t weft_graph_state_count(const weft_graph *graph);
@@ -122,6 +124,7 @@ WEFT_API weft_status weft_tensor_read(weft_tensor *variable, void *data, size_t 
 WEFT_API weft_status weft_tensor_write(weft_tensor *variable, const void *data, size_t bytes);
 
 /* ---- behind the macros ---- */
+/* Dimensions up to the first WEFT_END. */
 WEFT_API weft_tensor *weft_input_dims(weft_graph *graph, const char *name, weft_dtype dtype, int64_t d0,
     int64_t d1, int64_t d2, int64_t d3, int64_t d4, int64_t d5, int64_t d6);
 WEFT_API weft_tensor *weft_parameter_dims(weft_graph *graph, const char *name, weft_initialiser initialiser,

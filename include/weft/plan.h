@@ -30,7 +30,8 @@ WEFT_API weft_plan *weft_plan_retain(weft_plan *plan);
 WEFT_API void weft_plan_release(weft_plan *plan); /* NULL is fine */
 
 /* Whole tensors, row-major, exact size in bytes. write: copied before it returns; i32 labels of a
- * cross-entropy are checked by the trainer, not here. read: waits for the device. */
+ * cross-entropy are checked by the trainer, not here. read: waits for the device; when an op met an index out
+ * of range in a run since the last read or wait, the data is there and WEFT_ERROR_ARGUMENT names the op. */
 WEFT_API weft_status weft_plan_write(weft_plan *plan, weft_tensor *input, const void *data, size_t bytes);
 WEFT_API weft_status weft_plan_read(weft_plan *plan, weft_tensor *output, void *data, size_t bytes);
 /* The same without waiting: data must stay valid until weft_plan_wait. */
@@ -47,7 +48,7 @@ WEFT_API weft_status weft_plan_memory(
 
 /* Enqueues one step and does not wait. */
 WEFT_API weft_status weft_plan_run(weft_plan *plan);
-/* Waits until everything enqueued is done. */
+/* Waits until everything enqueued is done. An index out of range is told as by weft_plan_read. */
 WEFT_API weft_status weft_plan_wait(weft_plan *plan);
 
 typedef struct weft_plan_info {
@@ -63,6 +64,7 @@ typedef struct weft_plan_info {
     size_t variable_bytes; /* parameters and states of the graph, shared among its plans */
     size_t total_bytes;    /* what this plan allocates itself: arena + io, to the byte */
 } weft_plan_info;
+/* What the plan is made of, all known before its first run. */
 WEFT_API weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info);
 
 typedef enum weft_format { WEFT_FORMAT_TEXT, WEFT_FORMAT_JSON } weft_format;
