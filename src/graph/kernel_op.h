@@ -51,6 +51,7 @@ typedef struct wi_kernel_argument {
 
 typedef struct wi_kernel_launch {
     const char *suffix; /* the kernel is WEFT_NAME(suffix) */
+    bool has_epilogue;  /* of a matrix product: takes the epilogue's parameters after its own */
     cl_uint dimensions;
     size_t global[3], local[3]; /* local[0] == 0: the driver chooses */
     wi_kernel_argument arguments[WI_KERNEL_ARGUMENTS];

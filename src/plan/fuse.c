@@ -39,7 +39,7 @@ weft_status wi_plan_new_step(weft_plan *plan, wi_step_kind kind, const wi_shape 
     step->kind = kind;
     step->shape = *shape;
     step->extent = wi_extent_of(shape, plan->batch);
-    step->a = step->b = step->scratch = step->fault = -1;
+    step->scratch = step->fault = -1;
     *index = (int)plan->step_count++;
     plan->steps[*index] = step;
     return WEFT_OK;
@@ -514,8 +514,8 @@ static weft_status take_product(weft_plan *plan, int index) {
     WI_TRY(product_operand(plan, index, 1, &b, &layout_b));
     WI_TRY(wi_plan_new_step(plan, WI_STEP_PRODUCT, &node->shape, &step));
     wi_step *s = plan->steps[step];
-    s->a = a;
-    s->b = b;
+    s->sources[0] = a;
+    s->sources[1] = b;
     const wi_extent *extent_a = &plan->values[a].extent;
     s->gemm = (wi_gemm_shape){.batch = 1,
         .m = extent.dims[rank - 2].actual,

@@ -18,14 +18,24 @@ const wi_gemm_implementation *const wi_gemm_implementations[] = {&wi_gemm_cpu_sm
 #endif
     &wi_gemm_naive, NULL};
 
-void wi_gemm_add(wi_gemm_launch *launch, wi_gemm_argument_kind kind, int64_t number) {
-    launch->arguments[launch->argument_count++] = (wi_gemm_argument){kind, number};
+wi_kernel_launch *wi_gemm_launch(
+    wi_kernel_plan *plan, const char *suffix, const size_t global[3], const size_t local[3]) {
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, suffix, 1, 1);
+    launch->has_epilogue = true;
+    launch->dimensions = 3;
+    for (int i = 0; i < 3; i++) {
+        launch->global[i] = global[i];
+        launch->local[i] = local[i];
+    }
+    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, 1);
+    return launch;
 }
 
-void wi_gemm_add_strides(wi_gemm_launch *launch, const wi_gemm_shape *shape) {
+void wi_gemm_add_strides(wi_kernel_launch *launch, const wi_gemm_shape *shape) {
     const int64_t strides[] = {
         shape->a_batch, shape->a_row, shape->a_column, shape->b_batch, shape->b_row, shape->b_column};
-    for (int i = 0; i < 6; i++) wi_gemm_add(launch, WI_GEMM_LONG, strides[i]);
+    for (int i = 0; i < 6; i++) wi_kernel_long(launch, strides[i]);
 }
 
 bool wi_gemm_fits_int(const wi_gemm_shape *shape) {

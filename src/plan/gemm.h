@@ -17,7 +17,7 @@
 #ifndef WI_GEMM_H
 #define WI_GEMM_H
 
-#include "cl/context.h"
+#include "graph/kernel_op.h"
 
 typedef struct wi_gemm_shape {
     int64_t batch, m, n, k;
@@ -26,44 +26,14 @@ typedef struct wi_gemm_shape {
     int64_t b_batch, b_row, b_column; /* B[b][p][j] = b[b*b_batch + p*b_row + j*b_column] */
 } wi_gemm_shape;
 
-/* An argument of a launch, in the kernel's order. */
-typedef enum wi_gemm_argument_kind {
-    WI_GEMM_A,       /* two kernel arguments: __global const float *a, long a_offset (elements) */
-    WI_GEMM_B,       /* likewise for B */
-    WI_GEMM_SCRATCH, /* likewise: __global float *scratch, long offset; `number` is added to the offset
-                        (elements) */
-    WI_GEMM_INT,     /* one: int */
-    WI_GEMM_LONG,    /* one: long */
-} wi_gemm_argument_kind;
-
-typedef struct wi_gemm_argument {
-    wi_gemm_argument_kind kind;
-    int64_t number;
-} wi_gemm_argument;
-
-typedef struct wi_gemm_launch {
-    const char *suffix; /* the kernel is WEFT_NAME(suffix) of the template */
-    bool has_epilogue;  /* takes the epilogue's parameters after its own */
-    cl_uint dimensions;
-    size_t global[3], local[3];
-    wi_gemm_argument arguments[24];
-    int argument_count;
-} wi_gemm_launch;
-
-typedef struct wi_gemm_launches {
-    wi_gemm_launch launches[4];
-    int count;
-    size_t scratch_bytes; /* device memory that only these launches use */
-} wi_gemm_launches;
-
 typedef struct wi_gemm_implementation {
     const char *name; /* "cpu_packed" */
     const char
         *file; /* "gemm_cpu.cl"; NULL: no kernel of ours, `run` is used and there is no fused epilogue */
     bool (*accepts)(const weft_context *context, const wi_gemm_shape *shape);
-    /* Fills *launches for this shape; called once when a plan is made. */
-    weft_status (*prepare)(
-        const weft_context *context, const wi_gemm_shape *shape, wi_gemm_launches *launches);
+    /* Fills the zeroed *plan for this shape: input 0 is A, input 1 is B, the result is the epilogue's. Called
+     * once when a plan is made. */
+    weft_status (*prepare)(const weft_context *context, const wi_gemm_shape *shape, wi_kernel_plan *plan);
     /* For library implementations: enqueues C = A·B, C (batch, m, n) contiguous at c_offset (elements). */
     weft_status (*run)(weft_context *context, const wi_gemm_shape *shape, cl_mem a, size_t a_offset, cl_mem b,
         size_t b_offset, cl_mem c, size_t c_offset);

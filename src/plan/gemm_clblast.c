@@ -46,11 +46,10 @@ static bool accepts(const weft_context *context, const wi_gemm_shape *shape) {
     return (is_real || is_forced()) && batches && express_both(shape, &a, &b);
 }
 
-static weft_status prepare(
-    const weft_context *context, const wi_gemm_shape *shape, wi_gemm_launches *launches) {
+static weft_status prepare(const weft_context *context, const wi_gemm_shape *shape, wi_kernel_plan *plan) {
     (void)context;
     (void)shape;
-    *launches = (wi_gemm_launches){.count = 0};
+    (void)plan;
     return WEFT_OK;
 }
 

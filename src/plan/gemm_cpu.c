@@ -53,25 +53,19 @@ static wi_cut best_cut(const wi_gemm_shape *shape, int64_t units) {
     return best;
 }
 
-static weft_status prepare(
-    const weft_context *context, const wi_gemm_shape *shape, wi_gemm_launches *launches) {
+static weft_status prepare(const weft_context *context, const wi_gemm_shape *shape, wi_kernel_plan *plan) {
     wi_gemm_shape view = *shape;
     if (view.n == 1) view.b_column = 1; /* a stride that no element needs may as well be the fast one */
     if (view.k == 1) view.a_column = 1;
     const wi_cut cut = best_cut(&view, context->caps.compute_units > 0 ? context->caps.compute_units : 1);
     const int64_t strip = cut.tiles * ROWS, span = cut.panels * COLUMNS;
-    *launches = (wi_gemm_launches){.count = 1};
-    wi_gemm_launch *const launch = &launches->launches[0];
-    *launch = (wi_gemm_launch){.suffix = "block",
-        .has_epilogue = true,
-        .dimensions = 3,
-        .global = {(size_t)divide_up(view.m, strip), (size_t)divide_up(view.n, span), (size_t)view.batch},
-        .local = {1, 1, 1}};
-    wi_gemm_add(launch, WI_GEMM_A, 0);
-    wi_gemm_add(launch, WI_GEMM_B, 0);
+    const size_t global[] = {(size_t)divide_up(view.m, strip), (size_t)divide_up(view.n, span),
+        (size_t)view.batch},
+                 local[] = {1, 1, 1};
+    wi_kernel_launch *const launch = wi_gemm_launch(plan, "block", global, local);
     const int64_t sizes[] = {
         view.m, view.n, view.k, strip, span, divide_up(view.k, divide_up(view.k, DEPTH))};
-    for (int i = 0; i < 6; i++) wi_gemm_add(launch, WI_GEMM_INT, sizes[i]);
+    for (int i = 0; i < 6; i++) wi_kernel_int(launch, sizes[i]);
     wi_gemm_add_strides(launch, &view);
     return WEFT_OK;
 }

@@ -18,26 +18,19 @@ static bool accepts(const weft_context *context, const wi_gemm_shape *shape) {
            (double)shape->batch * (double)shape->m * (double)shape->n * (double)shape->k <= SMALL;
 }
 
-static weft_status prepare(
-    const weft_context *context, const wi_gemm_shape *shape, wi_gemm_launches *launches) {
+static weft_status prepare(const weft_context *context, const wi_gemm_shape *shape, wi_kernel_plan *plan) {
     (void)context;
     const int64_t work = shape->batch * shape->m * shape->n * shape->k;
     const int64_t panels = divide_up(shape->n, COLUMNS) * shape->batch, tiles = divide_up(shape->m, ROWS);
     int64_t strips = divide_up(divide_up(work, WORTH_AN_ITEM), panels);
     if (strips > tiles) strips = tiles;
     const int64_t strip = divide_up(tiles, strips) * ROWS;
-    *launches = (wi_gemm_launches){.count = 1};
-    wi_gemm_launch *const launch = &launches->launches[0];
-    *launch = (wi_gemm_launch){.suffix = "small",
-        .has_epilogue = true,
-        .dimensions = 3,
-        .global = {(size_t)divide_up(shape->m, strip), (size_t)divide_up(shape->n, COLUMNS),
-            (size_t)shape->batch},
-        .local = {1, 1, 1}};
-    wi_gemm_add(launch, WI_GEMM_A, 0);
-    wi_gemm_add(launch, WI_GEMM_B, 0);
+    const size_t global[] = {(size_t)divide_up(shape->m, strip), (size_t)divide_up(shape->n, COLUMNS),
+        (size_t)shape->batch},
+                 local[] = {1, 1, 1};
+    wi_kernel_launch *const launch = wi_gemm_launch(plan, "small", global, local);
     const int64_t sizes[] = {shape->m, shape->n, shape->k, strip};
-    for (int i = 0; i < 4; i++) wi_gemm_add(launch, WI_GEMM_INT, sizes[i]);
+    for (int i = 0; i < 4; i++) wi_kernel_int(launch, sizes[i]);
     wi_gemm_add_strides(launch, shape);
     return WEFT_OK;
 }

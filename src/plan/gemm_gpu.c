@@ -15,26 +15,20 @@ static size_t round_up(int64_t number, size_t multiple) {
     return ((size_t)number + multiple - 1) / multiple * multiple;
 }
 
-static weft_status prepare(
-    const weft_context *context, const wi_gemm_shape *shape, wi_gemm_launches *launches) {
+static weft_status prepare(const weft_context *context, const wi_gemm_shape *shape, wi_kernel_plan *plan) {
     /* Large tiles read less memory for each multiply-add, but there must be some for every compute unit. */
     const size_t large = GROUP * MICRO;
     const size_t tiles = (round_up(shape->m, large) / large) * (round_up(shape->n, large) / large);
     const bool tiled = shape->m > GROUP && shape->n > GROUP &&
                        tiles * (size_t)shape->batch >= 2 * (size_t)context->caps.compute_units;
     const size_t tile = tiled ? large : GROUP, micro = tiled ? MICRO : 1;
-    *launches = (wi_gemm_launches){.count = 1};
-    wi_gemm_launch *const launch = &launches->launches[0];
-    *launch = (wi_gemm_launch){.suffix = tiled ? "tiled" : "small",
-        .has_epilogue = true,
-        .dimensions = 3,
-        .global = {round_up(shape->n, tile) / micro, round_up(shape->m, tile) / micro, (size_t)shape->batch},
-        .local = {GROUP, GROUP, 1}};
-    wi_gemm_add(launch, WI_GEMM_A, 0);
-    wi_gemm_add(launch, WI_GEMM_B, 0);
-    wi_gemm_add(launch, WI_GEMM_INT, shape->m);
-    wi_gemm_add(launch, WI_GEMM_INT, shape->n);
-    wi_gemm_add(launch, WI_GEMM_INT, shape->k);
+    const size_t global[] = {round_up(shape->n, tile) / micro, round_up(shape->m, tile) / micro,
+        (size_t)shape->batch},
+                 local[] = {GROUP, GROUP, 1};
+    wi_kernel_launch *const launch = wi_gemm_launch(plan, tiled ? "tiled" : "small", global, local);
+    wi_kernel_int(launch, shape->m);
+    wi_kernel_int(launch, shape->n);
+    wi_kernel_int(launch, shape->k);
     wi_gemm_add_strides(launch, shape);
     return WEFT_OK;
 }

@@ -10,10 +10,11 @@ extern const wi_gemm_implementation wi_gemm_gpu;
 extern const wi_gemm_implementation wi_gemm_clblast; /* only in builds with WEFT_WITH_CLBLAST */
 extern const wi_gemm_implementation wi_gemm_naive;
 
-/* Appends an argument to a launch. */
-void wi_gemm_add(wi_gemm_launch *launch, wi_gemm_argument_kind kind, int64_t number);
+/* A launch in two or three dimensions that begins with A and B and has the epilogue. */
+wi_kernel_launch *wi_gemm_launch(
+    wi_kernel_plan *plan, const char *suffix, const size_t global[3], const size_t local[3]);
 /* Appends the six strides, A's then B's, batch, row, column. */
-void wi_gemm_add_strides(wi_gemm_launch *launch, const wi_gemm_shape *shape);
+void wi_gemm_add_strides(wi_kernel_launch *launch, const wi_gemm_shape *shape);
 /* Whether m, n, k and batch may be ints in a kernel, with room for a tile's overhang. */
 bool wi_gemm_fits_int(const wi_gemm_shape *shape);
 

@@ -11,29 +11,32 @@ static weft_status set_pointer(cl_kernel kernel, cl_uint *next, cl_mem memory, i
     return WEFT_OK;
 }
 
-static weft_status set_number(cl_kernel kernel, cl_uint *next, const wi_gemm_argument *argument) {
-    const cl_int small = (cl_int)argument->number;
-    const cl_long large = argument->number;
-    const bool is_int = argument->kind == WI_GEMM_INT;
-    WI_CL(clSetKernelArg(kernel, (*next)++, is_int ? sizeof small : sizeof large,
-              is_int ? (const void *)&small : (const void *)&large),
-        "clSetKernelArg");
-    return WEFT_OK;
-}
-
-weft_status wi_gemm_set_arguments(
-    cl_kernel kernel, const wi_gemm_launch *launch, const wi_gemm_operands *operands, cl_uint *next) {
-    *next = 0;
+/* The template's own arguments; *next becomes the index of the epilogue's first. */
+static weft_status set_arguments(
+    cl_kernel kernel, const wi_kernel_launch *launch, const wi_gemm_operands *at, cl_uint *next) {
     for (int i = 0; i < launch->argument_count; i++) {
-        const wi_gemm_argument *const argument = &launch->arguments[i];
+        const wi_kernel_argument *const argument = &launch->arguments[i];
+        const bool is_a = argument->number == 0;
+        const cl_int small = (cl_int)argument->number;
+        const cl_long large = argument->number;
         switch (argument->kind) {
-        case WI_GEMM_A: WI_TRY(set_pointer(kernel, next, operands->a, operands->a_offset)); break;
-        case WI_GEMM_B: WI_TRY(set_pointer(kernel, next, operands->b, operands->b_offset)); break;
-        case WI_GEMM_SCRATCH:
-            WI_TRY(set_pointer(kernel, next, operands->scratch, operands->scratch_offset + argument->number));
+        case WI_KERNEL_INPUT:
+            WI_TRY(set_pointer(kernel, next, is_a ? at->a : at->b, is_a ? at->a_offset : at->b_offset));
             break;
-        case WI_GEMM_INT:
-        case WI_GEMM_LONG: WI_TRY(set_number(kernel, next, argument)); break;
+        case WI_KERNEL_SCRATCH:
+            WI_TRY(set_pointer(kernel, next, at->scratch, at->scratch_offset + argument->number));
+            break;
+        case WI_KERNEL_INT:
+            WI_CL(clSetKernelArg(kernel, (*next)++, sizeof small, &small), "clSetKernelArg");
+            break;
+        case WI_KERNEL_LONG:
+            WI_CL(clSetKernelArg(kernel, (*next)++, sizeof large, &large), "clSetKernelArg");
+            break;
+        case WI_KERNEL_RESULT:
+        case WI_KERNEL_FLOAT:
+        case WI_KERNEL_FAULTS:
+        case WI_KERNEL_RANDOM:
+            WI_FAIL(WEFT_ERROR_INTERNAL, "a matrix product's kernel takes no such argument");
         }
     }
     return WEFT_OK;
@@ -88,7 +91,7 @@ static weft_status set_plain(cl_kernel kernel, cl_uint first, const wi_gemm_prod
 }
 
 static weft_status make_launch(wi_gemm_product *product, weft_context *context, wi_program *program,
-    const wi_gemm_launch *from, const wi_gemm_epilogue *epilogue) {
+    const wi_kernel_launch *from, const wi_gemm_epilogue *epilogue) {
     wi_launch *const launch = &product->launches[product->count];
     char name[64];
     cl_uint next = 0;
@@ -100,7 +103,7 @@ static weft_status make_launch(wi_gemm_product *product, weft_context *context, 
     }
     WI_TRY(wi_program_kernel(&launch->kernel, context, program, name));
     product->count++;
-    WI_TRY(wi_gemm_set_arguments(launch->kernel, from, &product->operands, &next));
+    WI_TRY(set_arguments(launch->kernel, from, &product->operands, &next));
     if (!from->has_epilogue) return WEFT_OK;
     return epilogue->set ? epilogue->set(launch->kernel, next, epilogue->user)
                          : set_plain(launch->kernel, next, product);
@@ -109,7 +112,7 @@ static weft_status make_launch(wi_gemm_product *product, weft_context *context, 
 weft_status wi_gemm_product_create(wi_gemm_product *product, weft_context *context,
     const wi_gemm_implementation *implementation, const wi_gemm_shape *shape,
     const wi_gemm_operands *operands, const wi_gemm_epilogue *epilogue) {
-    wi_gemm_launches launches;
+    wi_kernel_plan launches = {0};
     wi_program *program = NULL;
     *product = (wi_gemm_product){.implementation = implementation, .shape = *shape, .operands = *operands};
     if (!implementation->file) {

@@ -13,10 +13,6 @@ typedef struct wi_gemm_operands {
     int64_t a_offset, b_offset, c_offset, scratch_offset;
 } wi_gemm_operands;
 
-/* Sets the template's own arguments of a launch; *next is the index of the first argument of the epilogue. */
-weft_status wi_gemm_set_arguments(
-    cl_kernel kernel, const wi_gemm_launch *launch, const wi_gemm_operands *operands, cl_uint *next);
-
 /* What stands in place of the plain epilogue. NULL or zero: C (batch, m, n) contiguous. */
 typedef struct wi_gemm_epilogue {
     const char *parameters; /* of the kernel: ", __global float *c, long c_offset" */

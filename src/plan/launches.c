@@ -99,19 +99,26 @@ static void set_described(binder *b, const wi_argument *argument) {
     }
 }
 
-static void set_gemm(binder *b, const wi_gemm_argument *argument) {
+static void set_kernel(binder *b, const wi_kernel_argument *argument) {
     const wi_step *step = b->step;
     switch (argument->kind) {
-    case WI_GEMM_A:
-    case WI_GEMM_B: {
-        const int value = argument->kind == WI_GEMM_A ? step->a : step->b;
+    case WI_KERNEL_INPUT:
+    case WI_KERNEL_RESULT: {
+        const int value =
+            argument->kind == WI_KERNEL_INPUT ? step->sources[argument->number] : step->members[0];
         set_memory(b, value);
         set_offset(b, value, b->plan->values[value].layout.offset.actual);
         break;
     }
-    case WI_GEMM_SCRATCH: set_scratch(b, argument->number); break;
-    case WI_GEMM_INT: set_int(b, argument->number); break;
-    case WI_GEMM_LONG: set_long(b, argument->number); break;
+    case WI_KERNEL_SCRATCH: set_scratch(b, argument->number); break;
+    case WI_KERNEL_INT: set_int(b, argument->number); break;
+    case WI_KERNEL_LONG: set_long(b, argument->number); break;
+    case WI_KERNEL_FLOAT: set_argument(b, sizeof argument->real, &argument->real); break;
+    case WI_KERNEL_FAULTS: set_faults(b); break;
+    case WI_KERNEL_RANDOM:
+        set_described(b, &(wi_argument){.kind = WI_ARGUMENT_SEED});
+        set_described(b, &(wi_argument){.kind = WI_ARGUMENT_DRAWS});
+        break;
     }
 }
 
@@ -150,67 +157,20 @@ static weft_status launch_loop(
     return b.status;
 }
 
-static void set_sizes(
-    wi_plan_launch *launch, cl_uint dimensions, const size_t global[3], const size_t local[3]) {
-    launch->launch.dimensions = dimensions;
-    for (int i = 0; i < 3; i++) {
-        launch->launch.global[i] = global[i];
-        launch->launch.local[i] = local[i];
-    }
-}
-
-static weft_status launch_gemm(weft_plan *plan, const wi_step *step, const wi_gemm_launch *gemm) {
-    binder b;
-    char name[96];
-    snprintf(name, sizeof name, "%s_%s", step->prefix, gemm->suffix);
-    WI_TRY(new_launch(plan, step, plan->program, name, &b));
-    for (int i = 0; i < gemm->argument_count; i++) set_gemm(&b, &gemm->arguments[i]);
-    for (int i = 0; gemm->has_epilogue && i < step->whole.argument_count; i++)
-        set_described(&b, &step->whole.arguments[i]);
-    set_sizes(b.launch, gemm->dimensions, gemm->global, gemm->local);
-    return b.status;
-}
-
-static weft_status launch_product(weft_plan *plan, const wi_step *step) {
-    if (!step->implementation->file) {
-        binder b;
-        return new_launch(plan, step, NULL, NULL, &b);
-    }
-    for (int i = 0; i < step->gemm_launches.count; i++)
-        WI_TRY(launch_gemm(plan, step, &step->gemm_launches.launches[i]));
-    return WEFT_OK;
-}
-
-static void set_kernel(binder *b, const wi_kernel_argument *argument) {
-    const wi_step *step = b->step;
-    switch (argument->kind) {
-    case WI_KERNEL_INPUT:
-    case WI_KERNEL_RESULT: {
-        const int value =
-            argument->kind == WI_KERNEL_INPUT ? step->sources[argument->number] : step->members[0];
-        set_memory(b, value);
-        set_offset(b, value, b->plan->values[value].layout.offset.actual);
-        break;
-    }
-    case WI_KERNEL_SCRATCH: set_scratch(b, argument->number); break;
-    case WI_KERNEL_INT: set_int(b, argument->number); break;
-    case WI_KERNEL_LONG: set_long(b, argument->number); break;
-    case WI_KERNEL_FLOAT: set_argument(b, sizeof argument->real, &argument->real); break;
-    case WI_KERNEL_FAULTS: set_faults(b); break;
-    case WI_KERNEL_RANDOM:
-        set_described(b, &(wi_argument){.kind = WI_ARGUMENT_SEED});
-        set_described(b, &(wi_argument){.kind = WI_ARGUMENT_DRAWS});
-        break;
-    }
-}
-
 static weft_status launch_kernel(weft_plan *plan, const wi_step *step, const wi_kernel_launch *kernel) {
     binder b;
     char name[96];
     snprintf(name, sizeof name, "%s_%s", step->prefix, kernel->suffix);
     WI_TRY(new_launch(plan, step, plan->program, name, &b));
     for (int i = 0; i < kernel->argument_count; i++) set_kernel(&b, &kernel->arguments[i]);
-    set_sizes(b.launch, kernel->dimensions, kernel->global, kernel->local);
+    for (int i = 0; kernel->has_epilogue && i < step->whole.argument_count; i++)
+        set_described(&b, &step->whole.arguments[i]);
+    wi_launch *launch = &b.launch->launch;
+    launch->dimensions = kernel->dimensions;
+    for (int i = 0; i < 3; i++) {
+        launch->global[i] = kernel->global[i];
+        launch->local[i] = kernel->local[i];
+    }
     return b.status;
 }
 
@@ -220,9 +180,15 @@ static weft_status launch_kernels(weft_plan *plan, const wi_step *step) {
     return WEFT_OK;
 }
 
+/* A product that a library computes has no kernel: run.c calls the library. */
+static weft_status launch_library(weft_plan *plan, const wi_step *step) {
+    binder b;
+    return new_launch(plan, step, NULL, NULL, &b);
+}
+
 static weft_status launch_step(weft_plan *plan, const wi_step *step) {
-    if (step->kind == WI_STEP_PRODUCT) return launch_product(plan, step);
-    if (step->kind == WI_STEP_KERNEL) return launch_kernels(plan, step);
+    if (step->kind == WI_STEP_PRODUCT && !step->implementation->file) return launch_library(plan, step);
+    if (step->kind != WI_STEP_LOOP) return launch_kernels(plan, step);
     if (step->work[4] <= 1) return launch_loop(plan, step, &step->whole, step->items, 1);
     /* On a cpu the parts are items of their own, on a gpu a second dimension. */
     const bool cpu = plan->context->caps.device_class == WEFT_CLASS_CPU;

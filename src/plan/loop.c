@@ -216,8 +216,8 @@ static bool same_layout(const wi_step *step, const wi_layout *a, const wi_layout
 }
 
 static bool reads_storage(const weft_plan *plan, const wi_step *step, int storage) {
-    if (step->kind == WI_STEP_PRODUCT &&
-        (wi_plan_base_storage(plan, step->a) == storage || wi_plan_base_storage(plan, step->b) == storage))
+    if (step->kind == WI_STEP_PRODUCT && (wi_plan_base_storage(plan, step->sources[0]) == storage ||
+                                             wi_plan_base_storage(plan, step->sources[1]) == storage))
         return true;
     for (int i = 0; i < step->operand_count; i++) {
         const int value = step->operands[i].value;
@@ -237,8 +237,8 @@ static bool writes_over(
     }
     if (!output || (step->reduced && step->passes > 1)) return false;
     if (step->kind == WI_STEP_KERNEL && reads_storage(plan, step, storage)) return false;
-    if (step->kind == WI_STEP_PRODUCT &&
-        (wi_plan_base_storage(plan, step->a) == storage || wi_plan_base_storage(plan, step->b) == storage))
+    if (step->kind == WI_STEP_PRODUCT && (wi_plan_base_storage(plan, step->sources[0]) == storage ||
+                                             wi_plan_base_storage(plan, step->sources[1]) == storage))
         return false;
     const wi_size start = plan->values[assignment->variable].layout.offset;
     for (int i = 0; i < step->operand_count; i++) {

@@ -39,8 +39,8 @@ static void find_lives(weft_plan *plan) {
             if (step->operands[o].value >= 0) touch_value(plan, step->operands[o].value, (int)i);
         }
         if (step->kind != WI_STEP_PRODUCT) continue;
-        touch_value(plan, step->a, (int)i);
-        touch_value(plan, step->b, (int)i);
+        touch_value(plan, step->sources[0], (int)i);
+        touch_value(plan, step->sources[1], (int)i);
     }
     for (size_t i = 0; i < plan->output_count; i++) {
         if (plan->output_values[i] >= 0) touch_value(plan, plan->output_values[i], (int)plan->step_count);
@@ -71,8 +71,8 @@ static bool read_once(const weft_plan *plan, const wi_step *step, int storage) {
         reads += value >= 0 && wi_plan_root(plan, wi_plan_base_storage(plan, value)) == storage;
     }
     if (step->kind == WI_STEP_PRODUCT)
-        reads += 2 * (wi_plan_root(plan, wi_plan_base_storage(plan, step->a)) == storage ||
-                         wi_plan_root(plan, wi_plan_base_storage(plan, step->b)) == storage);
+        reads += 2 * (wi_plan_root(plan, wi_plan_base_storage(plan, step->sources[0])) == storage ||
+                         wi_plan_root(plan, wi_plan_base_storage(plan, step->sources[1])) == storage);
     return reads == 1;
 }
 

@@ -28,7 +28,7 @@ static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *lau
 static weft_status run_library(weft_plan *plan, const wi_step *step) {
     size_t offset[3];
     cl_mem memory[3];
-    const int values[3] = {step->a, step->b, step->members[0]};
+    const int values[3] = {step->sources[0], step->sources[1], step->members[0]};
     for (int i = 0; i < 3; i++) {
         const wi_storage *storage = wi_plan_storage(plan, wi_plan_base_storage(plan, values[i]), &offset[i]);
         memory[i] = storage->memory;

@@ -130,8 +130,10 @@ static weft_status schedule_product(weft_plan *plan, wi_step *step) {
     const double results = (double)step->gemm.batch * (double)step->gemm.m * (double)step->gemm.n;
     step->flops += (double)(step->member_count - 1) * results;
     if (!step->implementation->file) return WEFT_OK;
-    WI_TRY(step->implementation->prepare(plan->context, &step->gemm, &step->gemm_launches));
-    step->scratch_bytes = step->gemm_launches.scratch_bytes;
+    step->kernel = wi_arena_take(&plan->arena, sizeof *step->kernel);
+    if (!step->kernel) return WEFT_ERROR_MEMORY;
+    WI_TRY(step->implementation->prepare(plan->context, &step->gemm, step->kernel));
+    step->scratch_bytes = step->kernel->scratch_bytes;
     return WEFT_OK;
 }
 

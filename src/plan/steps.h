@@ -143,16 +143,14 @@ typedef struct wi_step {
     int work[5]; /* the work split, see codegen.c; work[4] is the number of parts, 1: not cut */
     size_t items, finish_items;
     /* PRODUCT */
-    int a, b; /* values */
     wi_gemm_shape gemm;
     const wi_gemm_implementation *implementation;
     const char *prefix; /* of the template's kernels */
     int scratch;        /* storage; -1 */
     size_t scratch_bytes;
-    wi_gemm_launches gemm_launches;
-    /* KERNEL */
-    int sources[WI_KERNEL_INPUTS]; /* values */
-    int fault;                     /* its slot among the plan's faults; -1: none */
+    /* PRODUCT and KERNEL */
+    int sources[WI_KERNEL_INPUTS]; /* values; PRODUCT: A and B */
+    int fault;                     /* KERNEL: its slot among the plan's faults; -1: none */
     wi_kernel_plan *kernel;
     int launch_first, launch_count;
     double flops, bytes_moved;

@@ -311,7 +311,7 @@ static void the_naive_one_is_last_and_accepts_everything(void **state) {
         if (wi_gemm_implementations[i]->file)
             assert_false(wi_gemm_implementations[i]->accepts(context, &huge));
     }
-    wi_gemm_launches launches;
+    wi_kernel_plan launches = {0};
     assert_fails(wi_gemm_naive.prepare(context, &huge, &launches), WEFT_ERROR_UNSUPPORTED, "too large");
 }
 
@@ -320,7 +320,7 @@ static void small_products_are_one_launch(void **state) {
     (void)state;
     for (size_t i = 10; i < 15; i++) {
         const wi_gemm_implementation *chosen = NULL;
-        wi_gemm_launches launches;
+        wi_kernel_plan launches = {0};
         const wi_gemm_shape shape = turned(cases[i].shape, i >= 13, i < 12);
         assert_ok(wi_gemm_select(&chosen, context, &shape));
         if (!chosen->file) continue;
