@@ -108,7 +108,7 @@ static void cross_entropy_backward(weft_tensor *y, weft_tensor *g, weft_tensor *
     const wi_shifted s = wi_shift(y->inputs[0], 1);
     weft_tensor *softmax = weft_div(s.exp, s.sum);
     weft_tensor *slope = weft_sub(times(softmax, target_sum(y)), smooth_targets(y));
-    gradients[0] = weft_mul(unless_ignored(y, g), slope);
+    gradients[0] = unless_ignored(y, weft_mul(g, slope));
 }
 
 const wi_op wi_op_cross_entropy = {.name = "cross_entropy",
@@ -153,7 +153,7 @@ static weft_tensor *nll_lower(weft_tensor *y, bool inference) {
 }
 
 static void nll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    gradients[0] = at_label(y, weft_neg(times(unless_ignored(y, g), weights_beside(y))));
+    gradients[0] = unless_ignored(y, at_label(y, weft_neg(times(g, weights_beside(y)))));
 }
 
 const wi_op wi_op_nll = {.name = "nll", .kind = WI_COMPOSITE, .lower = nll_lower, .backward = nll_backward};

@@ -2,36 +2,42 @@
 #include "ops/loss.h"
 #include <float.h>
 
-static weft_tensor *dot(weft_tensor *a, weft_tensor *b, int axis) {
-    return wi_sum_keep(weft_mul(a, b), 1u << axis);
-}
+/* ---- cosine similarity: attributes axis, number (epsilon, which bounds norms) and number2 (which is added
+ * to their squares); the axis stays with size 1 ---- */
 
-/* ---- cosine similarity: attributes axis and number (epsilon); the axis stays with size 1 ---- */
-
-static weft_tensor *bounded_norm(const weft_tensor *y, int input) {
+static weft_tensor *norm_of(const weft_tensor *y, int input) {
     weft_tensor *x = y->inputs[input];
     weft_tensor *squares = wi_sum_keep(weft_square(x), 1u << y->attributes.axis);
-    return weft_maximum(weft_sqrt(squares), weft_number(x, y->attributes.number));
+    weft_tensor *norm = weft_sqrt(weft_add(squares, weft_number(x, y->attributes.number2)));
+    return y->attributes.number > 0 ? weft_maximum(norm, weft_number(x, y->attributes.number)) : norm;
 }
 
 static weft_tensor *cosine_lower(weft_tensor *y, bool inference) {
     (void)inference;
-    weft_tensor *product = dot(y->inputs[0], y->inputs[1], y->attributes.axis);
-    return weft_div(weft_div(product, bounded_norm(y, 0)), bounded_norm(y, 1));
+    weft_tensor *product = wi_sum_keep(weft_mul(y->inputs[0], y->inputs[1]), 1u << y->attributes.axis);
+    return weft_div(weft_div(product, norm_of(y, 0)), norm_of(y, 1));
 }
 
 /* As PyTorch's, it treats a bounded norm like any other. */
 static void cosine_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    weft_tensor *across = weft_div(weft_div(g, bounded_norm(y, 0)), bounded_norm(y, 1));
+    weft_tensor *across = weft_div(weft_div(g, norm_of(y, 0)), norm_of(y, 1));
     weft_tensor *turn = weft_mul(g, y);
     for (int i = 0; i < 2; i++) {
-        weft_tensor *norm = bounded_norm(y, i), *along = weft_div(weft_div(turn, norm), norm);
+        weft_tensor *norm = norm_of(y, i), *along = weft_div(weft_div(turn, norm), norm);
         gradients[i] = weft_sub(weft_mul(across, y->inputs[1 - i]), weft_mul(along, y->inputs[i]));
     }
 }
 
 const wi_op wi_op_cosine_similarity = {
     .name = "cosine_similarity", .kind = WI_COMPOSITE, .lower = cosine_lower, .backward = cosine_backward};
+
+static weft_tensor *cosine(weft_tensor *a, weft_tensor *b, int axis, double epsilon, double added) {
+    weft_tensor *inputs[] = {a, b};
+    wi_shape shape = a->shape;
+    shape.dims[axis] = 1;
+    const wi_attributes attributes = {.axis = axis, .number = epsilon, .number2 = added};
+    return wi_node(a->graph, &wi_op_cosine_similarity, inputs, 2, WEFT_F32, &shape, &attributes);
+}
 
 weft_tensor *weft_cosine_similarity(weft_tensor *a, weft_tensor *b, int axis, float epsilon) {
     static const char *const op = "cosine_similarity";
@@ -44,17 +50,10 @@ weft_tensor *weft_cosine_similarity(weft_tensor *a, weft_tensor *b, int axis, fl
     for (int i = 0; i < 2; i++) inputs[i] = weft_expand(inputs[i], shape.rank, shape.dims);
     const int index = inputs[0] && inputs[1] ? wi_axis_index(inputs[0], op, axis) : -1;
     if (index < 0) return NULL;
-    const wi_attributes attributes = {.axis = index, .number = epsilon};
-    shape.dims[index] = 1;
-    weft_tensor *y = wi_node(graph, &wi_op_cosine_similarity, inputs, 2, WEFT_F32, &shape, &attributes);
-    return wi_loss_drop_axis(y, index);
+    return wi_loss_drop_axis(cosine(inputs[0], inputs[1], index, epsilon, 0), index);
 }
 
 /* ---- cosine embedding ---- */
-
-static weft_tensor *padded_norm(weft_tensor *x, int axis) {
-    return weft_sqrt(weft_add(wi_sum_keep(weft_square(x), 1u << axis), weft_number(x, 1e-12)));
-}
 
 /* Targets (...) as (..., 1); NULL with the error when they are not as many as the vectors. */
 static weft_tensor *targets_beside(const char *op, weft_tensor *targets, const weft_tensor *vectors) {
@@ -77,11 +76,11 @@ weft_tensor *weft_cosine_embedding_loss(
     const int axis = wi_axis_index(a, op, -1);
     weft_tensor *t = axis < 0 ? NULL : targets_beside(op, targets, a);
     if (!t) return NULL;
-    weft_tensor *cosine = weft_div(weft_div(dot(a, b, axis), padded_norm(a, axis)), padded_norm(b, axis));
-    weft_tensor *zero = weft_number(cosine, 0), *one = weft_number(cosine, 1);
-    weft_tensor *unlike = wi_loss_clamp_zero(weft_sub(cosine, weft_number(cosine, margin)));
+    weft_tensor *alike = cosine(a, b, axis, 0, 1e-12); /* PyTorch's */
+    weft_tensor *zero = weft_number(a, 0), *one = weft_number(a, 1);
+    weft_tensor *unlike = wi_loss_clamp_zero(weft_sub(alike, weft_number(a, margin)));
     weft_tensor *losses = weft_where(weft_equal(t, weft_number(t, -1)), unlike, zero);
-    losses = weft_where(weft_equal(t, one), weft_sub(one, cosine), losses);
+    losses = weft_where(weft_equal(t, one), weft_sub(one, alike), losses);
     return wi_loss_finish(op, losses, axis, options);
 }
 
@@ -91,15 +90,38 @@ weft_tensor *weft_cosine_embedding(weft_tensor *a, weft_tensor *b, weft_tensor *
 
 /* ---- triplets ---- */
 
-/* ‖a - b + 1e-6‖ along the last axis, which stays; the epsilon is PyTorch's. Gradient 0 where it is 0. */
+/* The norm of a difference d along the last axis, which stays with size 1; attribute power: p. A composite,
+ * so that the gradient is 0 where the norm is. */
+
+static weft_tensor *norm_lower(weft_tensor *y, bool inference) {
+    (void)inference;
+    weft_tensor *d = y->inputs[0];
+    const uint32_t last = 1u << (d->shape.rank - 1);
+    return y->attributes.power == 1 ? wi_sum_keep(wi_loss_abs(d), last)
+                                    : weft_sqrt(wi_sum_keep(weft_square(d), last));
+}
+
+static void norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *d = y->inputs[0], *zero = weft_number(d, 0);
+    if (y->attributes.power == 1) {
+        weft_tensor *up = weft_where(weft_less(zero, d), g, zero);
+        gradients[0] = weft_where(weft_less(d, zero), weft_neg(g), up);
+    } else {
+        gradients[0] = weft_mul(weft_where(weft_equal(y, zero), zero, weft_div(g, y)), d);
+    }
+}
+
+static const wi_op norm_op = {
+    .name = "norm", .kind = WI_COMPOSITE, .lower = norm_lower, .backward = norm_backward};
+
+/* ‖a - b + 1e-6‖; the epsilon is PyTorch's. */
 static weft_tensor *distance(weft_tensor *a, weft_tensor *b, int p) {
     weft_tensor *apart = weft_add(weft_sub(a, b), weft_number(a, 1e-6));
     if (!apart) return NULL;
-    const uint32_t last = 1u << (apart->shape.rank - 1);
-    if (p == 1) return wi_sum_keep(wi_loss_abs(apart), last);
-    weft_tensor *squares = wi_sum_keep(weft_square(apart), last), *zero = weft_number(apart, 0);
-    weft_tensor *none = weft_equal(squares, zero);
-    return weft_where(none, zero, weft_sqrt(weft_where(none, weft_number(apart, 1), squares)));
+    wi_shape shape = apart->shape;
+    shape.dims[shape.rank - 1] = 1;
+    const wi_attributes attributes = {.power = p};
+    return wi_node(a->graph, &norm_op, &apart, 1, WEFT_F32, &shape, &attributes);
 }
 
 weft_tensor *weft_triplet_margin_loss(weft_tensor *anchor, weft_tensor *positive, weft_tensor *negative,
