@@ -62,14 +62,9 @@ WEFT_API weft_tensor *weft_matmul(weft_tensor *a, weft_tensor *b);
  * the parameters too. */
 WEFT_API weft_tensor *weft_linear_with(weft_tensor *x, weft_tensor *weight, weft_tensor *bias);
 
-/* ---- softmax and losses ---- */
+/* ---- softmax; losses stand in losses.h ---- */
 WEFT_API weft_tensor *weft_softmax(weft_tensor *x, int axis);     /* exp(x - max) / sum */
 WEFT_API weft_tensor *weft_log_softmax(weft_tensor *x, int axis); /* x - logsumexp(x) */
-/* Mean over all but the class axis of -log softmax(logits)[label]. logits (batch, classes, ...) f32,
- * labels (batch, ...) i32 in [0, classes) → rank 0. A label out of range gives NaN. */
-WEFT_API weft_tensor *weft_cross_entropy(weft_tensor *logits, weft_tensor *labels);
-/* Mean of (a - b)² → rank 0; shapes broadcast. */
-WEFT_API weft_tensor *weft_mse(weft_tensor *a, weft_tensor *b);
 
 /* ---- movement ---- */
 /* weft_reshape(x, WEFT_BATCH, 64): same number of elements, row-major. */

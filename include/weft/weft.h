@@ -6,6 +6,7 @@
 #include <weft/device.h>
 #include <weft/graph.h>
 #include <weft/io.h>
+#include <weft/losses.h>
 #include <weft/nn.h>
 #include <weft/ops.h>
 #include <weft/plan.h>

@@ -38,7 +38,6 @@ WI_NODE(argmax)
 WI_NODE(matmul)      /* matmul.c */
 WI_NODE(softmax)     /* softmax.c */
 WI_NODE(log_softmax)
-WI_NODE(cross_entropy)
 WI_NODE(reshape)     /* movement.c */
 WI_NODE(permute)
 WI_NODE(expand)
@@ -51,15 +50,33 @@ WI_NODE(index_sum)
 WI_NODE(uniform)     /* random.c */
 WI_NODE(normal)
 WI_NODE(dropout)
+WI_NODE(huber)              /* loss_regression.c */
+WI_NODE(gaussian_nll)
+WI_NODE(bce)                /* loss_probability.c */
+WI_NODE(bce_with_logits)
+WI_NODE(cross_entropy)      /* loss_class.c */
+WI_NODE(nll)
+WI_NODE(multi_margin)
+WI_NODE(soft_margin)        /* loss_margin.c */
+WI_NODE(cosine_similarity)  /* loss_vector.c */
 
 /*          name        built from the above, without a descriptor */
 WI_FUNCTION_ROW(mean)        /* reduce.c */
 WI_FUNCTION_ROW(linear_with) /* matmul.c */
-WI_FUNCTION_ROW(mse)         /* softmax.c */
 WI_FUNCTION_ROW(scatter_add) /* index.c */
 WI_FUNCTION_ROW(index_add)
 WI_FUNCTION_ROW(transpose)   /* movement.c */
 WI_FUNCTION_ROW(flatten)
+WI_FUNCTION_ROW(mse)         /* loss_regression.c */
+WI_FUNCTION_ROW(l1)
+WI_FUNCTION_ROW(smooth_l1)
+WI_FUNCTION_ROW(poisson_nll)
+WI_FUNCTION_ROW(kl_div)      /* loss_probability.c */
+WI_FUNCTION_ROW(hinge)       /* loss_margin.c */
+WI_FUNCTION_ROW(hinge_embedding)
+WI_FUNCTION_ROW(margin_ranking)
+WI_FUNCTION_ROW(cosine_embedding) /* loss_vector.c */
+WI_FUNCTION_ROW(triplet_margin)
 
 /* clang-format on */
 

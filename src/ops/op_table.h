@@ -33,6 +33,13 @@ weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t leng
 void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power);
 /* Seen through views: is this one number everywhere? */
 bool wi_is_constant(const weft_tensor *x, double *value, int *power);
+/* The class labels that a loss reads: each must be in 0 .. classes - 1 or the ignored one. */
+typedef struct wi_labels {
+    const weft_tensor *tensor; /* NULL: the node reads none */
+    int64_t classes;
+    int64_t ignored; /* INT64_MIN: none is */
+} wi_labels;
+wi_labels wi_labels_of(const weft_tensor *node);
 /* All parameters' gradients as one vector with the layout of wi_flat_parameters. */
 weft_tensor *wi_flat_gradients(weft_tensor *loss);
 

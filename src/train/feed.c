@@ -39,14 +39,16 @@ static weft_status add_input(wi_feed *feed, weft_tensor *node) {
     return WEFT_OK;
 }
 
-/* Labels must be checked against the smallest number of classes that they are used with. */
-static void note_labels(wi_feed *feed, const weft_tensor *cross_entropy) {
-    const weft_tensor *const labels = cross_entropy->inputs[1];
-    const int64_t classes = cross_entropy->inputs[0]->shape.dims[1];
+/* Labels must be checked against the smallest number of classes that they are used with, and may be what
+ * every loss ignores. */
+static void note_labels(wi_feed *feed, const weft_tensor *loss) {
+    const wi_labels labels = wi_labels_of(loss);
     for (size_t i = 0; i < feed->count; i++) {
         wi_feed_input *const input = &feed->inputs[i];
-        if (input->tensor == labels && (input->classes == 0 || classes < input->classes))
-            input->classes = classes;
+        if (input->tensor != labels.tensor) continue;
+        const bool first = input->classes == 0;
+        if (first || input->ignored != labels.ignored) input->ignored = first ? labels.ignored : INT64_MIN;
+        if (first || labels.classes < input->classes) input->classes = labels.classes;
     }
 }
 
@@ -54,7 +56,7 @@ static weft_status visit_all(walk *w, weft_tensor **losses, size_t *loss_count) 
     while (w->depth) {
         weft_tensor *const node = w->stack[--w->depth];
         if (node->op == &wi_op_input) WI_TRY(add_input(w->feed, node));
-        if (node->op == &wi_op_cross_entropy) losses[(*loss_count)++] = node;
+        if (wi_labels_of(node).tensor) losses[(*loss_count)++] = node;
         for (int i = 0; i < node->input_count; i++) push(w, node->inputs[i]);
     }
     return WEFT_OK;
@@ -143,7 +145,7 @@ weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *datase
         const int32_t *const labels = dataset->columns[input->column].data;
         const size_t each = input->bytes / sizeof *labels;
         for (size_t n = 0; n < each * dataset->examples; n++)
-            if (labels[n] < 0 || labels[n] >= input->classes)
+            if ((labels[n] < 0 || labels[n] >= input->classes) && labels[n] != input->ignored)
                 WI_FAIL(WEFT_ERROR_ARGUMENT,
                     "column '%s': the label of example %zu is %" PRId32 ", not in 0..%" PRId64 " (%" PRId64
                     " classes)",

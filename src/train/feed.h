@@ -8,8 +8,9 @@ typedef struct wi_feed_input {
     weft_tensor *tensor;
     size_t column; /* set by wi_feed_bind */
     size_t bytes;  /* of one example */
-    /* labels of a cross-entropy lie in 0 .. classes - 1; 0: the input is not labels */
+    /* labels of classes lie in 0 .. classes - 1; 0: the input is not labels */
     int64_t classes;
+    int64_t ignored; /* this label may stand there, too; none of i32: there is none */
 } wi_feed_input;
 
 typedef struct wi_feed {

@@ -96,6 +96,79 @@ add("scatter_add", lambda x, i, s: torch.scatter_add(x, 1, i, s), numbers(3, 5),
 add("scatter_sum", lambda s, i: torch.zeros(3, 5).scatter_add(1, i, s), numbers(3, 7), index, axis=1, start=5)
 add("index_add", lambda x, i, s: torch.index_add(x, 0, i, s), numbers(5, 2), whole(5, 9), numbers(9, 2), axis=0)
 add("index_sum", lambda s, i: torch.zeros(5, 2).index_add(0, i, s), numbers(9, 2), whole(5, 9), axis=0, start=5)
+# Losses. options: what the case's function is given besides its inputs; "class_weights" is a list.
+NAMES = {"mean": 0, "sum": 1, "none": 2, "batchmean": 3}
+
+
+def signs(*shape):
+    return whole(2, *shape) * 2 - 1
+
+
+def signed(function):
+    """Takes the signs as integers, so that the file asks for no gradient across their jump."""
+    return lambda *x, **options: function(*x[:-1], x[-1].float(), **options)
+
+
+def add_loss(op, function, *inputs, reduction="mean", class_weights=None, p=0, margin=0.0, **options):
+    """The options of PyTorch's function, in its names; the file has those of test_op_golden.c."""
+    given = dict(options)
+    if class_weights is not None:
+        given["weight"] = torch.tensor(class_weights)
+    if p:
+        given["p"] = p
+    if margin:
+        given["margin"] = margin
+    number = options.get("delta", options.get("beta", options.get("label_smoothing", margin)))
+    flag = any(options.get(name, False) for name in ("full", "log_target", "swap"))
+    add(op, lambda *x: function(*x, reduction=reduction, **given), *inputs, reduction=NAMES[reduction], number=number,
+        flag=flag, p=p, log_input=options.get("log_input", False), ignored=options.get("ignore_index", -100),
+        class_weights=class_weights or [])
+
+
+add_loss("mse", F.mse_loss, numbers(3, 5), numbers(3, 5), reduction="sum")
+add_loss("l1", F.l1_loss, numbers(3, 5), numbers(3, 5))
+add_loss("huber", F.huber_loss, numbers(3, 5), numbers(3, 5), reduction="none", delta=0.75)
+add_loss("smooth_l1", F.smooth_l1_loss, numbers(3, 5), numbers(3, 5), beta=0.75)
+add_loss("bce", F.binary_cross_entropy, numbers(3, 5, low=0.05, high=0.95), numbers(3, 5, low=0.1, high=0.9))
+add_loss("bce_with_logits", F.binary_cross_entropy_with_logits, numbers(3, 5, low=-9, high=9),
+         numbers(3, 5, low=0, high=1))
+for smoothing, class_weights, ignored in [(0.1, None, 1), (0.0, [0.5, 2.0, 1.0, 0.0], -100),
+                                          (0.25, [0.5, 2.0, 1.0, 0.25], 1)]:
+    add_loss("cross_entropy", F.cross_entropy, numbers(6, 4, 2), whole(4, 6, 2), label_smoothing=smoothing,
+             class_weights=class_weights, ignore_index=ignored)
+for reduction in ("sum", "none"):
+    add_loss("cross_entropy", F.cross_entropy, numbers(6, 4), whole(4, 6), reduction=reduction, label_smoothing=0.25,
+             class_weights=[0.5, 2.0, 1.0, 0.25], ignore_index=1)
+add_loss("nll", F.nll_loss, numbers(6, 4, 2), whole(4, 6, 2), class_weights=[0.5, 2.0, 1.0, 0.25], ignore_index=2)
+add_loss("hinge_embedding", signed(F.hinge_embedding_loss), numbers(9, low=0, high=2), signs(9), margin=1.5)
+add_loss("cosine_embedding", signed(F.cosine_embedding_loss), numbers(6, 5), numbers(6, 5), signs(6), margin=0.2)
+add_loss("triplet_margin", F.triplet_margin_loss, numbers(6, 5), numbers(6, 5), numbers(6, 5), margin=1.5, p=2)
+add_loss("cross_entropy", F.cross_entropy, numbers(6, 4, 2), numbers(6, 4, 2, low=0, high=1), label_smoothing=0.25,
+         class_weights=[0.5, 2.0, 1.0, 0.25])
+add_loss("cross_entropy", F.cross_entropy, numbers(4), torch.tensor(2), reduction="none")
+add_loss("triplet_margin", F.triplet_margin_loss, numbers(6, 5), numbers(6, 5), numbers(6, 5), margin=1.5, p=1, swap=True)
+add_loss("multi_margin", F.multi_margin_loss, numbers(6, 4), whole(4, 6), margin=1.0, p=1)
+add_loss("multi_margin", F.multi_margin_loss, numbers(6, 4), whole(4, 6), margin=0.75, p=2, reduction="none",
+         class_weights=[0.5, 2.0, 1.0, 0.25])
+add_loss("margin_ranking", signed(F.margin_ranking_loss), numbers(9), numbers(9), signs(9), margin=0.5)
+add_loss("soft_margin", signed(F.soft_margin_loss), numbers(3, 5), signs(3, 5))
+add_loss("poisson_nll", F.poisson_nll_loss, numbers(3, 5), numbers(3, 5, low=0, high=4), log_input=True, full=True)
+add_loss("poisson_nll", F.poisson_nll_loss, numbers(3, 5, low=0.1), numbers(3, 5, low=0, high=4), log_input=False,
+         reduction="sum")
+add_loss("gaussian_nll", F.gaussian_nll_loss, numbers(3, 5), numbers(3, 5), numbers(3, low=0.2, high=3))
+add_loss("gaussian_nll", F.gaussian_nll_loss, numbers(3, 5), numbers(3, 5), numbers(3, 5, low=0.2, high=3), full=True,
+         reduction="none")
+add_loss("kl_div", F.kl_div, numbers(3, 5, low=-4, high=0), numbers(3, 5, low=0.05, high=1))
+add_loss("kl_div", F.kl_div, numbers(3, 5, low=-4, high=0), numbers(3, 5, low=-4, high=0), reduction="batchmean",
+         log_target=True)
+add("bce_with_logits",
+    lambda x, t: F.binary_cross_entropy_with_logits(x, t, pos_weight=torch.tensor([0.5, 2.0, 3.0])),
+    numbers(4, 3, low=-9, high=9), numbers(4, 3, low=0, high=1), class_weights=[0.5, 2.0, 3.0])
+add("cosine_similarity", lambda x, y: F.cosine_similarity(x, y, 1), numbers(3, 4, 2), numbers(3, 4, 2), axis=1)
+tiny = torch.tensor([[0.0, 0.0, 0.0], [1e-9, 0.0, 0.0], [1.0, 2.0, 3.0]], requires_grad=True)
+add("cosine_similarity", lambda x, y: F.cosine_similarity(x, y, 1), tiny, numbers(3, 3), axis=1)
+# PyTorch has no plain hinge; this is its definition.
+add("hinge", signed(lambda x, t: (1 - t * x).clamp_min(0).mean()), numbers(3, 5), signs(3, 5))
 
 print('{"pytorch": "%s", "cases": [' % torch.__version__)
 print(",\n".join(json.dumps(case) for case in cases))

@@ -98,7 +98,7 @@ static things make_things(void) {
     ROW(mean_dtype, weft_mean(t.labels), DTYPE, "mean", "i32")                                               \
     ROW(matmul_dtype, weft_matmul(t.half, t.half), DTYPE, "matmul", "f16")                                   \
     ROW(softmax_dtype, weft_softmax(t.labels, 0), DTYPE, "softmax", "i32")                                   \
-    ROW(cross_entropy_dtype, weft_cross_entropy(t.x, t.x), DTYPE, "cross_entropy", "f32")                    \
+    ROW(cross_entropy_dtype, weft_cross_entropy(t.x, t.mask), DTYPE, "cross_entropy", "bool")                \
     ROW(dropout_dtype, weft_dropout(t.labels, 0.5f), DTYPE, "dropout", "i32")                                \
     ROW(cast_dtype, weft_cast(t.x, (weft_dtype)77), DTYPE, "cast", "77")                                     \
     ROW(input_dtype, weft_input(t.graph, "bad", (weft_dtype)-1, 3), DTYPE, "bad")                            \

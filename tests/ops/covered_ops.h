@@ -16,9 +16,29 @@
     X(linear_with, linear_cases)
 #define SOFTMAX_OPS(X)                                                                                       \
     X(softmax, softmax_cases)                                                                                \
-    X(log_softmax, log_softmax_cases)                                                                        \
+    X(log_softmax, log_softmax_cases)
+#define LOSS_CLASS_OPS(X)                                                                                    \
     X(cross_entropy, cross_entropy_cases)                                                                    \
-    X(mse, mse_cases)
+    X(nll, nll_cases)                                                                                        \
+    X(multi_margin, multi_margin_cases)
+#define LOSS_REGRESSION_OPS(X)                                                                               \
+    X(mse, mse_cases)                                                                                        \
+    X(l1, l1_cases)                                                                                          \
+    X(huber, huber_cases)                                                                                    \
+    X(smooth_l1, smooth_l1_cases)                                                                            \
+    X(poisson_nll, poisson_nll_cases)                                                                        \
+    X(gaussian_nll, gaussian_nll_cases)                                                                      \
+    X(bce, bce_cases)                                                                                        \
+    X(bce_with_logits, bce_with_logits_cases)                                                                \
+    X(kl_div, kl_div_cases)
+#define LOSS_VECTOR_OPS(X)                                                                                   \
+    X(hinge, hinge_cases)                                                                                    \
+    X(soft_margin, soft_margin_cases)                                                                        \
+    X(hinge_embedding, hinge_embedding_cases)                                                                \
+    X(margin_ranking, margin_ranking_cases)                                                                  \
+    X(cosine_similarity, cosine_similarity_cases)                                                            \
+    X(cosine_embedding, cosine_embedding_cases)                                                              \
+    X(triplet_margin, triplet_margin_cases)
 #define MOVEMENT_OPS(X)                                                                                      \
     X(reshape, reshape_cases)                                                                                \
     X(permute, permute_cases)                                                                                \

@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_INPUTS = 3, MAX_CASES = 128, MAX_ELEMENTS = 512 };
+enum { MAX_INPUTS = 3, MAX_CASES = 512, MAX_ELEMENTS = 512 };
 
 /* ---- the file ---- */
 
 static cJSON *read_golden(void) {
     FILE *const file = fopen(WEFT_SOURCE_DIR "/tests/golden/op_golden.json", "rb");
     assert_non_null(file);
-    enum { CAPACITY = 400000 };
+    enum { CAPACITY = 2000000 };
     char *const text = calloc(CAPACITY, 1);
     assert_non_null(text);
     assert_true(fread(text, 1, CAPACITY, file) < CAPACITY);
@@ -33,6 +33,11 @@ static const cJSON *member(const cJSON *object, const char *name) {
 }
 static int number(const cJSON *object, const char *name) {
     return (int)cJSON_GetNumberValue(member(object, name));
+}
+
+static float real(const cJSON *object, const char *name) {
+    const cJSON *const item = member(object, name);
+    return item ? (float)item->valuedouble : 0;
 }
 
 /* An array of whole numbers; ended by WEFT_END. Returns its length. */
@@ -113,8 +118,65 @@ static weft_tensor *build_other(const char *op, const cJSON *c, weft_tensor *con
     if (strcmp(op, "linear_with") == 0) return weft_linear_with(x[0], x[1], x[2]);
     if (strcmp(op, "softmax") == 0) return weft_softmax(x[0], number(c, "axis"));
     if (strcmp(op, "log_softmax") == 0) return weft_log_softmax(x[0], number(c, "axis"));
-    if (strcmp(op, "cross_entropy") == 0) return weft_cross_entropy(x[0], x[1]);
-    if (strcmp(op, "mse") == 0) return weft_mse(x[0], x[1]);
+    return NULL;
+}
+
+#define IS(name) strcmp(op, name) == 0
+
+/* A list of numbers as a constant; NULL for an empty or missing one. */
+static weft_tensor *constant_list(weft_graph *graph, const cJSON *array) {
+    float values[16];
+    int64_t count = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, array) values[count++] = (float)item->valuedouble;
+    return count ? weft_array(graph, WEFT_F32, values, 1, &count) : NULL;
+}
+
+static weft_tensor *build_class_loss(const char *op, const cJSON *c, weft_tensor *const *x) {
+    const float n = real(c, "number");
+    weft_class_loss_options options = {WEFT_CLASS_LOSS_OPTIONS_INIT};
+    options.class_weights = constant_list(weft_tensor_graph(x[0]), member(c, "class_weights"));
+    if (member(c, "reduction")) options.reduction = (weft_loss_reduction)number(c, "reduction");
+    if (IS("multi_margin")) return weft_multi_margin_loss(x[0], x[1], n, number(c, "p"), &options);
+    options.ignore = weft_tensor_dtype(x[1]) == WEFT_I32;
+    options.ignored_label = member(c, "ignored") ? number(c, "ignored") : -100;
+    if (IS("nll")) return weft_nll_loss(x[0], x[1], &options);
+    options.label_smoothing = n;
+    return IS("cross_entropy") ? weft_cross_entropy_loss(x[0], x[1], &options) : NULL;
+}
+
+static weft_tensor *build_loss(const char *op, const cJSON *c, weft_tensor *const *x) {
+    const float n = real(c, "number");
+    const bool flag = cJSON_IsTrue(member(c, "flag")), log_input = cJSON_IsTrue(member(c, "log_input"));
+    weft_loss_options options = {WEFT_LOSS_OPTIONS_INIT};
+    if (member(c, "reduction")) options.reduction = (weft_loss_reduction)number(c, "reduction");
+    weft_tensor *const list = constant_list(weft_tensor_graph(x[0]), member(c, "class_weights"));
+    if (IS("mse")) return weft_mse_loss(x[0], x[1], &options);
+    if (IS("l1")) return weft_l1_loss(x[0], x[1], &options);
+    if (IS("huber")) return weft_huber_loss(x[0], x[1], n, &options);
+    if (IS("smooth_l1")) return weft_smooth_l1_loss(x[0], x[1], n, &options);
+    if (IS("poisson_nll")) return weft_poisson_nll_loss(x[0], x[1], log_input, flag, &options);
+    if (IS("gaussian_nll")) return weft_gaussian_nll_loss(x[0], x[1], x[2], flag, &options);
+    if (IS("bce")) return weft_bce_loss(x[0], x[1], &options);
+    if (IS("bce_with_logits")) return weft_bce_with_logits_loss(x[0], x[1], list, &options);
+    if (IS("kl_div")) return weft_kl_div_loss(x[0], x[1], flag, &options);
+    if (IS("triplet_margin"))
+        return weft_triplet_margin_loss(x[0], x[1], x[2], n, number(c, "p"), flag, &options);
+    if (IS("cosine_similarity")) return weft_cosine_similarity(x[0], x[1], number(c, "axis"), 1e-8f);
+    return NULL;
+}
+
+/* Losses against 1 and -1, which the file has as i32. */
+static weft_tensor *build_sign_loss(const char *op, const cJSON *c, weft_tensor *const *x, size_t count) {
+    const float n = real(c, "number");
+    weft_loss_options options = {WEFT_LOSS_OPTIONS_INIT};
+    if (member(c, "reduction")) options.reduction = (weft_loss_reduction)number(c, "reduction");
+    weft_tensor *const signs = weft_cast(x[count - 1], WEFT_F32);
+    if (IS("hinge")) return weft_hinge_loss(x[0], signs, &options);
+    if (IS("soft_margin")) return weft_soft_margin_loss(x[0], signs, &options);
+    if (IS("hinge_embedding")) return weft_hinge_embedding_loss(x[0], signs, n, &options);
+    if (IS("margin_ranking")) return weft_margin_ranking_loss(x[0], x[1], signs, n, &options);
+    if (IS("cosine_embedding")) return weft_cosine_embedding_loss(x[0], x[1], signs, n, &options);
     return NULL;
 }
 
@@ -141,6 +203,9 @@ static golden build_case(weft_graph *graph, const cJSON *c) {
     if (!g.output) g.output = build_movement(g.op, c, g.inputs, g.input_count);
     if (!g.output) g.output = build_index(g.op, c, g.inputs);
     if (!g.output) g.output = build_other(g.op, c, g.inputs);
+    if (!g.output) g.output = build_loss(g.op, c, g.inputs);
+    if (!g.output) g.output = build_sign_loss(g.op, c, g.inputs, g.input_count);
+    if (!g.output) g.output = build_class_loss(g.op, c, g.inputs);
     if (!g.output) fail_msg("%s: %s", g.op, weft_last_error());
     if (!member(c, "weights")) return g;
     g.weights = input_like(graph, "weights", member(c, "weights"));

@@ -9,8 +9,19 @@
 #define ROW(op, kind, ...) #op,
 static const char *const covered[] = {
 #include "ops/elementwise_rows.h"
-    REDUCE_OPS(NAME) MATMUL_OPS(NAME) SOFTMAX_OPS(NAME) MOVEMENT_OPS(NAME) INDEX_OPS(NAME) RANDOM_OPS(NAME)
-        CAST_OPS(NAME)};
+    /* clang-format off */
+    REDUCE_OPS(NAME)
+    MATMUL_OPS(NAME)
+    SOFTMAX_OPS(NAME)
+    LOSS_CLASS_OPS(NAME)
+    LOSS_REGRESSION_OPS(NAME)
+    LOSS_VECTOR_OPS(NAME)
+    MOVEMENT_OPS(NAME)
+    INDEX_OPS(NAME)
+    RANDOM_OPS(NAME)
+    CAST_OPS(NAME)
+    /* clang-format on */
+};
 enum { COVERED = sizeof covered / sizeof covered[0] };
 
 static size_t find(const char *const *names, size_t count, const char *name) {

@@ -311,20 +311,6 @@ f64_array *f64_log_softmax(const f64_array *a, int axis) {
     return f64_sub(x, f64_log(f64_sum(f64_exp(x), (int64_t[]){axis, WEFT_END}, true)));
 }
 
-f64_array *f64_cross_entropy(const f64_array *logits, const f64_array *labels) {
-    const f64_array *const logs = f64_log_softmax(logits, 1);
-    const size_t classes = (size_t)logits->dims[1], rest = labels->count / (size_t)labels->dims[0];
-    f64_array *const losses = f64_copy(labels);
-    for (size_t i = 0; i < labels->count; i++) {
-        const double label = labels->value[i];
-        const bool known = label >= 0 && label < (double)classes;
-        const size_t at = (i / rest * classes + (known ? (size_t)label : 0)) * rest + i % rest;
-        losses->value[i] = known ? -logs->value[at] : NAN;
-        losses->error[i] = logs->error[at];
-    }
-    return f64_mean(losses, NULL, false);
-}
-
 /* ---- movement ---- */
 
 f64_array *f64_reshape(const f64_array *a, int rank, const int64_t *dims) {

@@ -69,8 +69,6 @@ f64_array *f64_argmax(const f64_array *a, const int64_t *axes, bool keep);
 f64_array *f64_matmul(const f64_array *a, const f64_array *b);
 f64_array *f64_softmax(const f64_array *a, int axis);
 f64_array *f64_log_softmax(const f64_array *a, int axis);
-/* logits (batch, classes, ...), labels (batch, ...). */
-f64_array *f64_cross_entropy(const f64_array *logits, const f64_array *labels);
 
 /* ---- movement ---- */
 f64_array *f64_reshape(const f64_array *a, int rank, const int64_t *dims);

@@ -387,6 +387,40 @@ static void bad_labels_are_named(void **state) {
     }
 }
 
+/* A label that the loss ignores is no bad one; others are, and so is it for a second loss that does not. */
+static void ignored_labels_are_accepted(void **state) {
+    (void)state;
+    const problem good = make_problem();
+    problem p = good;
+    p.labels[3] = -1;
+    network net = make_network(context);
+    weft_tensor *const plain = net.loss, *const labels = weft_input(net.graph, "ignorable", WEFT_I32);
+    const weft_class_loss_options options = {
+        WEFT_CLASS_LOSS_OPTIONS_INIT, .ignore = true, .ignored_label = -1};
+    net.loss = weft_cross_entropy_loss(net.logits, labels, &options);
+    const weft_column columns[] = {{.name = "x", .dtype = WEFT_F32, .rank = 1, .dims = {2}, .data = p.xs},
+        {.name = "label", .dtype = WEFT_I32, .data = good.labels},
+        {.name = "ignorable", .dtype = WEFT_I32, .data = p.labels}};
+    weft_dataset *set = NULL;
+    assert_ok(weft_dataset_from_memory(&set, context, POINTS, columns, 3));
+    weft_trainer *trainer = make_trainer(&net, (weft_trainer_options){.epochs = 1});
+    assert_ok(weft_trainer_run(trainer, set));
+    weft_trainer_release(trainer);
+    net.loss = weft_add(plain, weft_add(net.loss, weft_nll(net.logits, labels)));
+    trainer = make_trainer(&net, (weft_trainer_options){.epochs = 1});
+    assert_fails(weft_trainer_run(trainer, set), WEFT_ERROR_ARGUMENT, "label of example 3 is -1");
+    weft_trainer_release(trainer);
+    weft_dataset_release(set);
+    p.labels[3] = -2;
+    net.loss = weft_cross_entropy_loss(net.logits, labels, &options);
+    assert_ok(weft_dataset_from_memory(&set, context, POINTS, columns, 3));
+    trainer = make_trainer(&net, (weft_trainer_options){.epochs = 1});
+    assert_fails(weft_trainer_run(trainer, set), WEFT_ERROR_ARGUMENT, "label of example 3 is -2");
+    weft_trainer_release(trainer);
+    weft_dataset_release(set);
+    weft_graph_release(net.graph);
+}
+
 static void columns_that_do_not_fit_are_named(void **state) {
     (void)state;
     const problem p = make_problem();
@@ -576,6 +610,7 @@ int main(void) {
         cmocka_unit_test(nan_is_reported_with_its_step),
         cmocka_unit_test(going_on_reports_the_first_step),
         cmocka_unit_test(bad_labels_are_named),
+        cmocka_unit_test(ignored_labels_are_accepted),
         cmocka_unit_test(columns_that_do_not_fit_are_named),
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(two_runs_are_identical),

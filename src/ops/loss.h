@@ -1,0 +1,48 @@
+/* What all losses share: checks of their inputs and options, reductions, and a few functions. */
+#ifndef WI_LOSS_H
+#define WI_LOSS_H
+
+#include "ops/op_table.h"
+#include <weft/losses.h>
+
+/* ---- checks; a failed one has recorded the error ---- */
+/* The graph of the inputs when all are f32 and the options (NULL: defaults) are good; else NULL. */
+weft_graph *wi_loss_begin(
+    const char *op, weft_tensor *const *inputs, int count, const weft_loss_options *options);
+bool wi_loss_all_f32(const char *op, weft_tensor *const *inputs, int count);
+bool wi_loss_reduction_good(weft_graph *graph, const char *op, weft_loss_reduction reduction);
+bool wi_loss_broadcasts(const char *op, weft_tensor *const *inputs, int count, wi_shape *shape);
+bool wi_loss_same_shape(const char *op, const weft_tensor *a, const weft_tensor *b);
+/* low <= value <= high; NaN is outside. */
+bool wi_loss_number_in(
+    weft_graph *graph, const char *op, const char *name, double value, double low, double high);
+bool wi_loss_finite(weft_graph *graph, const char *op, const char *name, double value);
+
+/* ---- reductions ---- */
+/* kept: an axis of size 1 that goes away at the end, -1: none. */
+weft_tensor *wi_loss_finish(const char *op, weft_tensor *losses, int kept, const weft_loss_options *options);
+/* total: what the mean divides by, one element of the losses' rank; NULL: their number. */
+weft_tensor *wi_loss_reduce(weft_tensor *losses, int kept, weft_loss_reduction reduction, weft_tensor *total);
+/* Without an axis of size 1 (-1: none). */
+weft_tensor *wi_loss_drop_axis(weft_tensor *x, int axis);
+
+/* ---- functions that are no ops of the table yet ---- */
+weft_tensor *wi_loss_abs(weft_tensor *x); /* gradient 0 at 0 */
+weft_tensor *wi_loss_clamp_zero(
+    weft_tensor *x); /* max(x, 0); at 0 the gradient passes, as torch.clamp_min's */
+weft_tensor *wi_loss_clamp(weft_tensor *x, double limit); /* into ±limit */
+weft_tensor *wi_loss_minimum(weft_tensor *a, weft_tensor *b);
+/* log(1 + x) for x >= -1, without loss for small x. Only for the value: its gradient is not that of log1p. */
+weft_tensor *wi_loss_log1p(weft_tensor *x);
+
+/* ---- log(1 + exp(x)) and its slopes for x of any size: one exponential for all of them ---- */
+typedef struct wi_softplus {
+    weft_tensor *of_x, *of_minus_x; /* log(1 + exp(±x)) */
+} wi_softplus;
+typedef struct wi_sigmoids {
+    weft_tensor *of_x, *of_minus_x; /* 1 / (1 + exp(∓x)) */
+} wi_sigmoids;
+wi_softplus wi_loss_softplus(weft_tensor *x);
+wi_sigmoids wi_loss_sigmoids(weft_tensor *x);
+
+#endif
