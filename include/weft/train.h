@@ -56,6 +56,71 @@ WEFT_API weft_status weft_loader_begin(weft_loader *loader, uint64_t epoch);
  * until the prefetch-th next call. */
 WEFT_API weft_status weft_loader_next(weft_loader *loader, size_t *examples, const void **columns);
 
+/* ---- metrics: small values that say what is measured; for a trainer, or alone on arrays of the host ---- */
+typedef enum weft_metric_kind {
+    WEFT_ACCURACY = 1, /* right / all; right: the largest output is the label's (the first of equals) */
+    WEFT_TOP_K,        /* the label is among the k largest outputs / all */
+    WEFT_CONFUSION,    /* matrix[label][answer] of counts; as one number: the accuracy */
+    WEFT_PRECISION,    /* of a class: right answers / answers of that class */
+    WEFT_RECALL,       /* of a class: right answers / labels of that class */
+    WEFT_F1,           /* of a class: 2·right / (answers + labels of that class) */
+    WEFT_MEAN_ABSOLUTE_ERROR, /* mean of |output - target| over all numbers */
+    WEFT_R_SQUARED,           /* 1 - sum (output - target)² / sum (target - mean)²; mean over the columns */
+    WEFT_PERPLEXITY           /* exp(mean of -log softmax(outputs)[label]) */
+} weft_metric_kind;
+
+/* How precision, recall and F1 of classes become one number; a quotient 0 / 0 counts as 0. */
+typedef enum weft_average {
+    WEFT_AVERAGE_MACRO,    /* mean over the classes that were a label or an answer */
+    WEFT_AVERAGE_MICRO,    /* of all counts added up; with one label an example it is the accuracy */
+    WEFT_AVERAGE_WEIGHTED, /* mean weighted by how often a class is a label */
+    WEFT_AVERAGE_BINARY    /* class 1 of two alone */
+} weft_average;
+
+typedef struct weft_metric {
+    weft_metric_kind kind;
+    weft_average average; /* precision, recall, F1 */
+    int64_t k;            /* top-k; at least 1 */
+    /* For a trainer: */
+    weft_tensor *output; /* f32 (batch, ..., width); default: the option `output`, else `logits` */
+    const char *target;  /* the dataset's column; default: the option `labels` */
+    const char *name;    /* in logs and for early stopping; default "accuracy", "top_5", "confusion",
+                            "precision",    "recall", "f1", "mean_absolute_error", "r_squared", "perplexity" */
+} weft_metric;
+
+WEFT_API weft_metric weft_metric_accuracy(void);
+WEFT_API weft_metric weft_metric_top_k(int64_t k);
+WEFT_API weft_metric weft_metric_confusion(void);
+WEFT_API weft_metric weft_metric_precision(weft_average average);
+WEFT_API weft_metric weft_metric_recall(weft_average average);
+WEFT_API weft_metric weft_metric_f1(weft_average average);
+WEFT_API weft_metric weft_metric_mean_absolute_error(void);
+WEFT_API weft_metric weft_metric_r_squared(void);
+WEFT_API weft_metric weft_metric_perplexity(void);
+
+/* The counts and sums of one metric, in float64. context: for its allocator; may be NULL. width: outputs a
+ * row (classes; 1: one logit, answer 1 when it is above 0). Errors: WEFT_ERROR_ARGUMENT. */
+typedef struct weft_metric_state weft_metric_state;
+WEFT_API weft_status weft_metric_create(
+    weft_metric_state **state, weft_context *context, const weft_metric *metric, int64_t width);
+WEFT_API void weft_metric_release(weft_metric_state *state); /* NULL is fine */
+/* Adds rows: outputs (rows, width), labels (rows) in 0..classes-1; rows of label -100 are left out. A label
+ * out of range is an error that names its row, and adds nothing. Not for mean absolute error and R². */
+WEFT_API weft_status weft_metric_update(
+    weft_metric_state *state, size_t rows, const float *outputs, const int32_t *labels);
+/* Adds rows with float targets (rows, width): mean absolute error and R²; others of width 1: class target >
+ * 0.5. */
+WEFT_API weft_status weft_metric_update_values(
+    weft_metric_state *state, size_t rows, const float *outputs, const float *targets);
+/* The metric of all rows since the reset; NaN when there were none (R²: fewer than two). */
+WEFT_API weft_status weft_metric_result(const weft_metric_state *state, double *value);
+/* More than one number: precision, recall, F1 a class, the confusion matrix row by row, R² a column; the
+ * others give their one. Writes up to capacity of them; *count is how many there are. values NULL with 0: to
+ * ask. */
+WEFT_API weft_status weft_metric_values(
+    const weft_metric_state *state, double *values, size_t capacity, size_t *count);
+WEFT_API void weft_metric_reset(weft_metric_state *state); /* NULL is fine */
+
 /* ---- trainer ---- */
 typedef struct weft_trainer weft_trainer;
 

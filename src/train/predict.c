@@ -3,7 +3,7 @@
 #include "graph/nodes.h"
 #include "plan/steps.h"
 #include "train/feed.h"
-#include "train/metrics.h"
+#include "train/correct_count.h"
 
 enum { KEPT_PLANS = 8, MAX_INPUTS = 32 };
 

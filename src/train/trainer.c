@@ -2,7 +2,7 @@
  * not finite does. One thread at a time uses a trainer; weft_trainer_cancel may come from any. */
 #include "base/platform.h"
 #include "graph/nodes.h"
-#include "train/metrics.h"
+#include "train/correct_count.h"
 #include "train/pass.h"
 #include <math.h>
 #include <stdlib.h>
