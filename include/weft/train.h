@@ -134,11 +134,55 @@ typedef struct weft_epoch {
     double accuracy;      /* of training examples so far; NaN without logits */
     double validation_loss; /* NaN without validation, or before the epoch's end */
     double validation_accuracy;
-    double seconds; /* since the run began */
+    double seconds;       /* since the run began */
+    double learning_rate; /* now; NaN when nothing has one */
+    /* In the order of the option `metrics`, after an epoch; else NaN. Borrowed, until the next epoch. */
+    size_t metric_count;
+    const double *training_metrics, *validation_metrics;
+    size_t best_epoch; /* of the value that early stopping watches; SIZE_MAX: none, or not watched */
+    double best;       /* that value then */
 } weft_epoch;
 
 /* Return false to stop training after this step. */
 typedef bool (*weft_progress_callback)(void *user, const weft_epoch *state);
+
+/* A step under way: the plan's inputs hold the batch. */
+typedef struct weft_step {
+    weft_trainer *trainer;
+    weft_plan
+        *plan;    /* of loss and update at this batch size; its outputs are the loss, metrics and updates */
+    size_t step;  /* from 0, over all runs */
+    size_t epoch; /* from 0, of this run */
+    size_t examples; /* of the batch */
+    weft_dataset *dataset;
+    const void *const
+        *columns; /* the batch's data a column, as weft_loader_next gives it; valid for the call */
+    /* The callback's to set when it does not run the plan: the mean loss of the batch. */
+    bool has_loss;
+    float loss;
+} weft_step;
+
+/* Replaces weft_plan_run(step->plan): run it once, more often, after writing further inputs or setting
+ * scalars, or do something else and set step->loss. The loss is read from the plan's last run unless has_loss
+ * is set; a step that does neither is WEFT_ERROR_STATE. Whatever else is returned than WEFT_OK ends the run
+ * with that status. Inputs without a column in the dataset are the callback's to write. */
+typedef weft_status (*weft_step_callback)(void *user, weft_step *step);
+
+/* Watching a value from epoch to epoch: early stopping, and the weights of the best epoch. All begins anew
+ * with each run; NaN is never best. */
+typedef enum weft_mode { WEFT_MODE_AUTO, WEFT_MODE_MIN, WEFT_MODE_MAX } weft_mode;
+typedef struct weft_early_stopping {
+    /* "loss", "accuracy", a metric's name (with `training_metrics`), or one of these after "validation_".
+     * Default "validation_loss"; without validation "loss". */
+    const char *monitor;
+    weft_mode mode;        /* default auto: losses, errors and perplexity down, all else up */
+    size_t patience;       /* stop after so many epochs without an improvement; default 0: never */
+    double minimum_change; /* an improvement is better by more than this; default 0 */
+    bool keep_best;        /* in host memory, for weft_trainer_restore_best */
+    bool restore_best;     /* keeps them, and puts them back at the end of a run, however it ends */
+    const char *
+        best_file; /* the best weights, as weft_weights_save writes them, at each improvement; default none */
+} weft_early_stopping;
 
 typedef enum weft_not_finite { WEFT_NOT_FINITE_STOP, WEFT_NOT_FINITE_CONTINUE } weft_not_finite;
 
@@ -157,7 +201,24 @@ typedef struct weft_trainer_options {
     void *user;
     weft_not_finite
         not_finite; /* what a NaN or infinite loss does; default stop, with WEFT_ERROR_NOT_FINITE */
+    const weft_metric
+        *metrics; /* at most WEFT_MAX_METRICS; copied. Over validation and evaluated examples. */
+    size_t metric_count;
+    bool training_metrics; /* default false; true: over each epoch's training examples, too */
+    weft_tensor *output;   /* what metrics read that name none; default `logits` */
+    weft_early_stopping early_stopping;
+    /* Logs, by whole lines; opened as the first run begins, and closed with the trainer. One line an epoch:
+     * "event" (epoch or step), "epoch" and "step" (from 1), the values that early_stopping.monitor can name,
+     * "learning_rate", "seconds". What is not a finite number is nan, inf or empty in CSV, null in JSON. */
+    const char *csv_log, *json_log; /* paths; default none */
+    bool log_steps;          /* a line a step, too: loss and accuracy of that batch, and the rate it had */
+    bool append_logs;        /* default false: an old file is replaced */
+    weft_step_callback step; /* default: weft_plan_run */
+    weft_tensor *const
+        *updates; /* assignments that train, in place of the optimizer's; at most WEFT_MAX_UPDATES */
+    size_t update_count;
 } weft_trainer_options;
+#define WEFT_MAX_METRICS          16
 #define WEFT_TRAINER_OPTIONS_INIT .struct_size = sizeof(weft_trainer_options)
 
 /* Builds gradient and update nodes for loss and plans the first batch size. Inputs of the graph are fed from
@@ -174,6 +235,14 @@ WEFT_API weft_status weft_trainer_cancel(weft_trainer *trainer); /* from any thr
 WEFT_API weft_status weft_trainer_evaluate(
     weft_trainer *trainer, weft_dataset *dataset, double *loss, double *accuracy);
 
+/* The state of the index-th metric after the last validation or evaluation (training: after the last epoch,
+ * with `training_metrics`), for weft_metric_result and weft_metric_values. Borrowed; NULL when there is none.
+ */
+WEFT_API const weft_metric_state *weft_trainer_metric(
+    const weft_trainer *trainer, size_t index, bool training);
+/* Puts the best epoch's weights (parameters and named states) back. WEFT_ERROR_STATE when none were kept. */
+WEFT_API weft_status weft_trainer_restore_best(weft_trainer *trainer);
+
 typedef struct weft_training_info {
     size_t steps;               /* done in all */
     double seconds;             /* of the runs so far */
@@ -181,6 +250,9 @@ typedef struct weft_training_info {
     double median_step_seconds; /* of the last run, whole steps, loading included */
     size_t not_finite_step;     /* the step, from 0, at which the loss first became NaN or infinite; SIZE_MAX:
                                    never */
+    bool stopped_early;         /* the last run ended because the watched value did not improve */
+    size_t best_epoch;          /* of the last run, from 0; SIZE_MAX: none */
+    double best;                /* the watched value then; NaN: none */
 } weft_training_info;
 WEFT_API void weft_trainer_get_info(const weft_trainer *trainer, weft_training_info *info);
 
