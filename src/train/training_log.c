@@ -1,5 +1,5 @@
-/* Logs of a training (contract in training_log.h). Numbers are written with 9 significant digits and a point,
- * whatever the program's locale is. */
+/* Logs of a training (contract in training_log.h). Numbers are written with 9 significant digits (rates,
+ * which are f32, with 7) and a point, whatever the program's locale is. */
 #include "train/training_log.h"
 #include <math.h>
 #include <string.h>
@@ -90,7 +90,7 @@ static void csv_line(wi_text *line, const wi_log_event *event, const wi_report *
     for (size_t i = 0; i < report->count; i++)
         wi_text_append(
             line, isnan(report->values[i].value) && event->is_step ? "," : ",%.9g", report->values[i].value);
-    wi_text_append(line, ",%.9g,%.3f", event->learning_rate, event->seconds);
+    wi_text_append(line, ",%.7g,%.3f", event->learning_rate, event->seconds);
 }
 
 static void json_name(wi_text *line, const char *name) {
@@ -104,17 +104,20 @@ static void json_name(wi_text *line, const char *name) {
     wi_text_append(line, "\":");
 }
 
-static void json_value(wi_text *line, const char *name, double value) {
+static void json_value(wi_text *line, const char *name, int digits, double value) {
     json_name(line, name);
-    wi_text_append(line, isfinite(value) ? "%.9g" : "null", value);
+    if (isfinite(value))
+        wi_text_append(line, "%.*g", digits, value);
+    else
+        wi_text_append(line, "null");
 }
 
 static void json_line(wi_text *line, const wi_log_event *event, const wi_report *report) {
     wi_text_append(line, "{\"event\":\"%s\",\"epoch\":%zu,\"step\":%zu", event->is_step ? "step" : "epoch",
         event->epoch, event->step);
     for (size_t i = 0; i < report->count; i++)
-        json_value(line, report->values[i].name, report->values[i].value);
-    json_value(line, "learning_rate", event->learning_rate);
+        json_value(line, report->values[i].name, 9, report->values[i].value);
+    json_value(line, "learning_rate", 7, event->learning_rate);
     wi_text_append(line, ",\"seconds\":%.3f}", event->seconds);
 }
 
