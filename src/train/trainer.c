@@ -47,9 +47,8 @@ static weft_status check_updates(const weft_tensor *loss, const weft_trainer_opt
         if (!update) return wi_missing_tensor("weft_trainer_create", "an update");
         if (update->op->kind != WI_ASSIGN || update->graph != weft_tensor_graph(loss))
             WI_FAIL(WEFT_ERROR_ARGUMENT,
-                "weft_trainer_create: update %zu is a %s, expected a weft_assign of the "
-                "loss's graph",
-                i, update->op->name);
+                "weft_trainer_create: update %zu, '%s', is no weft_assign of the loss's graph", i,
+                update->op->name);
     }
     return WEFT_OK;
 }
