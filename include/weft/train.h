@@ -28,6 +28,68 @@ WEFT_API weft_status weft_dataset_from_memory(
  * 0..1, "label" i32. */
 WEFT_API weft_status weft_dataset_open_idx(
     weft_dataset **dataset, weft_context *context, const char *folder, const char *prefix);
+
+/* What becomes of cells without a value: nothing or blanks; in number columns also NA, N/A, NaN, null, None,
+ * ?. */
+typedef enum weft_missing { WEFT_MISSING_ERROR, WEFT_MISSING_SKIP_ROW, WEFT_MISSING_FILL } weft_missing;
+typedef enum weft_csv_kind {
+    WEFT_CSV_NUMBER,  /* f32 */
+    WEFT_CSV_INTEGER, /* i32 */
+    WEFT_CSV_CATEGORY /* text to i32: 0, 1, ... for the sorted texts (whole numbers by value, before others)
+                       */
+} weft_csv_kind;
+
+/* A column of the dataset, made of one or several columns of the table ("fields"). */
+typedef struct weft_csv_column {
+    const char *name; /* of the dataset's column, and so of the graph's input */
+    weft_csv_kind kind;
+    const char *const *fields; /* names of the table's columns, ended by NULL; default: by position */
+    size_t first, count;       /* position of the first, from 0, and how many; default count 1 */
+    int rank; /* and dims: the shape of an example; default: () of one field, (fields) of more */
+    int64_t dims[WEFT_MAX_RANK];
+    /* Category: its texts in the order of their numbers, ended by NULL, where any other is an error; default:
+     * those of the option `like`, else those of the table. */
+    const char *const *categories;
+} weft_csv_column;
+
+typedef struct weft_csv_options {
+    size_t struct_size;
+    /* Default: a column for each of the table, of its name ("column1", ... without a header): numbers where
+     * all cells are, else categories. */
+    const weft_csv_column *columns;
+    size_t column_count;
+    char separator; /* default ',' */
+    bool no_header; /* default false: the first row holds names */
+    bool trim; /* default false: blanks around cells without quotes belong to them (numbers may have some) */
+    weft_missing missing; /* default: an error that names the row and the column */
+    double fill;          /* for WEFT_MISSING_FILL, in number and integer columns; categories still fail */
+    const weft_dataset *like; /* columns of the same name have its categories; default none */
+} weft_csv_options;
+#define WEFT_CSV_OPTIONS_INIT .struct_size = sizeof(weft_csv_options)
+
+/* A CSV table (RFC 4180: quotes, doubled quotes, line breaks within quotes; LF, CR LF or CR; a UTF-8 byte
+ * order mark is skipped; empty lines are left out). Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT with line and
+ * column. */
+WEFT_API weft_status weft_dataset_open_csv(
+    weft_dataset **dataset, weft_context *context, const char *path, const weft_csv_options *options);
+/* How many categories a column has (0: it has none), and the text of one; NULL: none. Borrowed. */
+WEFT_API size_t weft_dataset_category_count(const weft_dataset *dataset, size_t column);
+WEFT_API const char *weft_dataset_category(const weft_dataset *dataset, size_t column, int32_t category);
+
+/* A column of a dataset from a NumPy file of shape (examples, dims...). */
+typedef struct weft_npy_column {
+    const char *name;
+    const char *path;
+    weft_dtype dtype; /* WEFT_F32 (of any numbers), WEFT_I32 or WEFT_U8 (of whole numbers that fit) */
+} weft_npy_column;
+/* One .npy file a column (see weft_load_npy), all of the same number of examples. */
+WEFT_API weft_status weft_dataset_open_npy(
+    weft_dataset **dataset, weft_context *context, const weft_npy_column *columns, size_t count);
+
+/* Two new datasets: `count` examples drawn at random (the seed fixes which), and the others; both in the old
+ * order. */
+WEFT_API weft_status weft_dataset_split(
+    weft_dataset **drawn, weft_dataset **others, const weft_dataset *dataset, size_t count, uint64_t seed);
 WEFT_API weft_dataset *weft_dataset_retain(weft_dataset *dataset);
 WEFT_API void weft_dataset_release(weft_dataset *dataset);      /* NULL is fine */
 WEFT_API size_t weft_dataset_size(const weft_dataset *dataset); /* examples */
