@@ -214,7 +214,8 @@ static void assignments_may_train(void **state) {
 
     weft_tensor *const none = NULL;
     options.updates = &x;
-    assert_fails(weft_trainer_create(&trainer, loss, &options), WEFT_ERROR_ARGUMENT, "update 0, 'input', is no weft_assign");
+    assert_fails(weft_trainer_create(&trainer, loss, &options), WEFT_ERROR_ARGUMENT,
+        "update 0, 'input', is no weft_assign");
     options.updates = &none;
     assert_fails(weft_trainer_create(&trainer, loss, &options), WEFT_ERROR_ARGUMENT, "an update is NULL");
     options.updates = NULL;
