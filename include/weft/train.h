@@ -211,14 +211,12 @@ typedef bool (*weft_progress_callback)(void *user, const weft_epoch *state);
 /* A step under way: the plan's inputs hold the batch. */
 typedef struct weft_step {
     weft_trainer *trainer;
-    weft_plan
-        *plan;    /* of loss and update at this batch size; its outputs are the loss, metrics and updates */
-    size_t step;  /* from 0, over all runs */
-    size_t epoch; /* from 0, of this run */
+    weft_plan *plan; /* of loss, metrics and update at this batch size */
+    size_t step;     /* from 0, over all runs */
+    size_t epoch;    /* from 0, of this run */
     size_t examples; /* of the batch */
     weft_dataset *dataset;
-    const void *const
-        *columns; /* the batch's data a column, as weft_loader_next gives it; valid for the call */
+    const void *const *columns; /* the batch as weft_loader_next gives it; valid for the call */
     /* The callback's to set when it does not run the plan: the mean loss of the batch. */
     bool has_loss;
     float loss;
@@ -242,8 +240,7 @@ typedef struct weft_early_stopping {
     double minimum_change; /* an improvement is better by more than this; default 0 */
     bool keep_best;        /* in host memory, for weft_trainer_restore_best */
     bool restore_best;     /* keeps them, and puts them back at the end of a run, however it ends */
-    const char *
-        best_file; /* the best weights, as weft_weights_save writes them, at each improvement; default none */
+    const char *best_file; /* the best weights are saved here (weft_weights_save); default none */
 } weft_early_stopping;
 
 typedef enum weft_not_finite { WEFT_NOT_FINITE_STOP, WEFT_NOT_FINITE_CONTINUE } weft_not_finite;
@@ -263,11 +260,10 @@ typedef struct weft_trainer_options {
     void *user;
     weft_not_finite
         not_finite; /* what a NaN or infinite loss does; default stop, with WEFT_ERROR_NOT_FINITE */
-    const weft_metric
-        *metrics; /* at most WEFT_MAX_METRICS; copied. Over validation and evaluated examples. */
-    size_t metric_count;
-    bool training_metrics; /* default false; true: over each epoch's training examples, too */
-    weft_tensor *output;   /* what metrics read that name none; default `logits` */
+    const weft_metric *metrics; /* copied; of validation and evaluation */
+    size_t metric_count;        /* at most WEFT_MAX_METRICS */
+    bool training_metrics;      /* default false; true: over each epoch's training examples, too */
+    weft_tensor *output;        /* what metrics read that name none; default `logits` */
     weft_early_stopping early_stopping;
     /* Logs, by whole lines; opened as the first run begins, and closed with the trainer. One line an epoch:
      * "event" (epoch or step), "epoch" and "step" (from 1), the values that early_stopping.monitor can name,
@@ -276,9 +272,8 @@ typedef struct weft_trainer_options {
     bool log_steps;          /* a line a step, too: loss and accuracy of that batch, and the rate it had */
     bool append_logs;        /* default false: an old file is replaced */
     weft_step_callback step; /* default: weft_plan_run */
-    weft_tensor *const
-        *updates; /* assignments that train, in place of the optimizer's; at most WEFT_MAX_UPDATES */
-    size_t update_count;
+    weft_tensor *const *updates; /* assignments that train, in place of the optimizer's */
+    size_t update_count;         /* at most WEFT_MAX_UPDATES */
 } weft_trainer_options;
 #define WEFT_MAX_METRICS          16
 #define WEFT_TRAINER_OPTIONS_INIT .struct_size = sizeof(weft_trainer_options)
