@@ -29,14 +29,13 @@ WEFT_API weft_status weft_dataset_from_memory(
 WEFT_API weft_status weft_dataset_open_idx(
     weft_dataset **dataset, weft_context *context, const char *folder, const char *prefix);
 
-/* What becomes of cells without a value: nothing or blanks; in number columns also NA, N/A, NaN, null, None,
- * ?. */
+/* What becomes of cells without a value: empty or blank ones; in number and integer columns also NA, N/A,
+ * NaN, null, None and ? in any case. */
 typedef enum weft_missing { WEFT_MISSING_ERROR, WEFT_MISSING_SKIP_ROW, WEFT_MISSING_FILL } weft_missing;
 typedef enum weft_csv_kind {
     WEFT_CSV_NUMBER,  /* f32 */
     WEFT_CSV_INTEGER, /* i32 */
-    WEFT_CSV_CATEGORY /* text to i32: 0, 1, ... for the sorted texts (whole numbers by value, before others)
-                       */
+    WEFT_CSV_CATEGORY /* text to i32: 0, 1, ... in sorted order (whole numbers first, by value) */
 } weft_csv_kind;
 
 /* A column of the dataset, made of one or several columns of the table ("fields"). */
@@ -58,9 +57,9 @@ typedef struct weft_csv_options {
      * all cells are, else categories. */
     const weft_csv_column *columns;
     size_t column_count;
-    char separator; /* default ',' */
-    bool no_header; /* default false: the first row holds names */
-    bool trim; /* default false: blanks around cells without quotes belong to them (numbers may have some) */
+    char separator;       /* default ',' */
+    bool no_header;       /* default false: the first row holds names */
+    bool trim;            /* default false; true: blanks around cells go, where they are not in quotes */
     weft_missing missing; /* default: an error that names the row and the column */
     double fill;          /* for WEFT_MISSING_FILL, in number and integer columns; categories still fail */
     const weft_dataset *like; /* columns of the same name have its categories; default none */
@@ -170,8 +169,8 @@ WEFT_API void weft_metric_release(weft_metric_state *state); /* NULL is fine */
  * out of range is an error that names its row, and adds nothing. Not for mean absolute error and R². */
 WEFT_API weft_status weft_metric_update(
     weft_metric_state *state, size_t rows, const float *outputs, const int32_t *labels);
-/* Adds rows with float targets (rows, width): mean absolute error and R²; others of width 1: class target >
- * 0.5. */
+/* Adds rows with float targets (rows, width), for mean absolute error and R²; for the other metrics of width
+ * 1 a target above 0.5 is class 1. */
 WEFT_API weft_status weft_metric_update_values(
     weft_metric_state *state, size_t rows, const float *outputs, const float *targets);
 /* The metric of all rows since the reset; NaN when there were none (R²: fewer than two). */
