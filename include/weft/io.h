@@ -1,4 +1,4 @@
-/* weft/io.h: weights in files. */
+/* weft/io.h: weights and arrays in files. */
 #ifndef WEFT_IO_H
 #define WEFT_IO_H
 
@@ -22,6 +22,28 @@ typedef struct weft_weights_options {
  * graph unless the whole file is good. Errors name the file, the tensor, and both shapes or dtypes. */
 WEFT_API weft_status weft_weights_load(
     weft_graph *graph, const char *path, const weft_weights_options *options);
+
+/* ---- NumPy's .npy arrays: format versions 1.0 to 3.0, either byte order, C and Fortran order ---- */
+typedef struct weft_npy_array {
+    weft_dtype dtype;
+    int rank; /* 0: a number */
+    int64_t dims[WEFT_MAX_RANK];
+    size_t bytes;
+    void *data;            /* row-major */
+    weft_context *context; /* whose allocator the data is from; NULL: malloc */
+} weft_npy_array;
+
+/* Reads and converts. dtype: WEFT_F32 from f2 f4 f8 i1..i8 u1..u8 b1; WEFT_I32, WEFT_I64, WEFT_U8 from
+ * integers and b1 where every number fits; WEFT_F16 from f2; WEFT_BOOL from b1. context may be NULL. Errors:
+ * WEFT_ERROR_FILE; WEFT_ERROR_FORMAT (damaged, or a number that does not fit); WEFT_ERROR_DTYPE;
+ * WEFT_ERROR_UNSUPPORTED (strings, records, complex numbers, more than WEFT_MAX_RANK dimensions). */
+WEFT_API weft_status weft_load_npy(
+    weft_npy_array *array, weft_context *context, const char *path, weft_dtype dtype);
+WEFT_API void weft_npy_array_release(weft_npy_array *array); /* a cleared one and NULL are fine */
+/* Writes version 1.0, C order, whole or not at all; the bytes are NumPy's own for the same array. Any dtype
+ * but WEFT_BF16, which NumPy lacks (WEFT_ERROR_DTYPE). */
+WEFT_API weft_status weft_save_npy(
+    const char *path, weft_dtype dtype, const void *data, int rank, const int64_t *dims);
 
 #ifdef __cplusplus
 }

@@ -159,6 +159,53 @@ weft_status wi_file_write_atomic(const char *path, const void *data, size_t byte
     return status;
 }
 
+struct wi_line_file {
+    const weft_allocator *allocator;
+    char *path;
+    int file;
+};
+
+weft_status wi_line_file_open(
+    wi_line_file **result, const weft_allocator *allocator, const char *path, bool append, bool *empty) {
+    *result = NULL;
+    struct stat state;
+    wi_line_file *const made = wi_allocate(allocator, sizeof *made);
+    if (!made) return WEFT_ERROR_MEMORY;
+    made->allocator = allocator;
+    made->file = -1;
+    weft_status status = WEFT_ERROR_MEMORY;
+    if (!(made->path = wi_copy_string(allocator, path))) goto done;
+    made->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
+    if (made->file < 0 || fstat(made->file, &state) != 0) {
+        status = fail_file("open", path, errno);
+        goto done;
+    }
+    *empty = state.st_size == 0;
+    *result = made;
+    return WEFT_OK;
+done:
+    wi_line_file_close(made);
+    return status;
+}
+
+weft_status wi_line_file_write(wi_line_file *file, const char *line, size_t bytes) {
+    while (bytes) {
+        const ssize_t wrote = write(file->file, line, bytes);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote < 0) return fail_file("write", file->path, errno);
+        line += wrote;
+        bytes -= (size_t)wrote;
+    }
+    return WEFT_OK;
+}
+
+void wi_line_file_close(wi_line_file *file) {
+    if (!file) return;
+    if (file->file >= 0) close(file->file);
+    wi_release(file->allocator, file->path);
+    wi_release(file->allocator, file);
+}
+
 bool wi_file_exists(const char *path) {
     struct stat state;
     return stat(path, &state) == 0;
@@ -188,6 +235,17 @@ double wi_clock_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void wi_locale_enter(wi_locale *locale) {
+    locale->own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    locale->before = locale->own ? uselocale(locale->own) : (locale_t)0;
+}
+
+void wi_locale_leave(wi_locale *locale) {
+    if (!locale->own) return;
+    uselocale(locale->before);
+    freelocale(locale->own);
 }
 
 const char *wi_environment(const char *name) {

@@ -5,6 +5,7 @@
 #define WI_PLATFORM_H
 
 #include "base/memory.h"
+#include <locale.h>
 #include <pthread.h>
 
 /* Reads a whole file. *data is NUL-terminated after *bytes bytes; release it with wi_release. */
@@ -17,11 +18,26 @@ weft_status wi_file_writer_begin(wi_file_writer **writer, const weft_allocator *
 weft_status wi_file_writer_append(wi_file_writer *writer, const void *data, size_t bytes);
 weft_status wi_file_writer_commit(wi_file_writer *writer); /* frees the writer, whatever it returns */
 void wi_file_writer_abandon(wi_file_writer *writer);       /* NULL is fine */
+/* A file of lines that grows, for logs: each write is one call of the system's, so that readers see whole
+ * lines. append: an old file goes on (*empty: it held nothing), else it is replaced. */
+typedef struct wi_line_file wi_line_file;
+weft_status wi_line_file_open(
+    wi_line_file **file, const weft_allocator *allocator, const char *path, bool append, bool *empty);
+weft_status wi_line_file_write(wi_line_file *file, const char *line, size_t bytes);
+void wi_line_file_close(wi_line_file *file); /* NULL is fine */
 bool wi_file_exists(const char *path);
 /* mkdir -p; the folders that are made get mode 0700. */
 weft_status wi_directory_create(const char *path);
 
 double wi_clock_seconds(void); /* monotonic */
+
+/* Between enter and leave, numbers are printed and read with a point on this thread, whatever the program's
+ * locale is. When there is no memory for that the program's locale stays. */
+typedef struct wi_locale {
+    locale_t own, before;
+} wi_locale;
+void wi_locale_enter(wi_locale *locale);
+void wi_locale_leave(wi_locale *locale);
 
 /* NULL when unset or empty. */
 const char *wi_environment(const char *name);

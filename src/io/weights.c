@@ -4,6 +4,7 @@
  * graph and takes all the memory that it needs before the first variable is written. */
 #include "base/platform.h"
 #include "graph/nodes.h"
+#include "io/half_value.h"
 #include "io/safetensors.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -153,27 +154,6 @@ done:
 
 /* ---- loading ---- */
 
-static float f16_value(const unsigned char *bytes) {
-    const uint32_t half = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8;
-    const uint32_t sign = (half & 0x8000u) << 16, exponent = half >> 10 & 31u, fraction = half & 1023u;
-    uint32_t bits = sign | (exponent + 112u) << 23 | fraction << 13;
-    if (exponent == 31u) bits = sign | 0x7f800000u | fraction << 13;
-    float value = 0.0f;
-    if (exponent == 0u) { /* zero and subnormals: fraction · 2^-24 */
-        value = (float)fraction * 5.9604644775390625e-8f;
-        return sign ? -value : value;
-    }
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static float bf16_value(const unsigned char *bytes) {
-    const uint32_t bits = (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 24;
-    float value = 0.0f;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 static float f64_value(const unsigned char *bytes) {
     double value = 0.0;
     memcpy(&value, bytes, sizeof value);
@@ -198,8 +178,8 @@ static void convert_to_f32(float *values, const wi_saved_tensor *saved, const un
     const size_t size = saved->dtype->size;
     for (size_t i = 0; i < saved->elements; i++) {
         const unsigned char *const element = data + i * size;
-        values[i] = saved->dtype->dtype == WEFT_F16    ? f16_value(element)
-                    : saved->dtype->dtype == WEFT_BF16 ? bf16_value(element)
+        values[i] = saved->dtype->dtype == WEFT_F16    ? wi_f16_value(element)
+                    : saved->dtype->dtype == WEFT_BF16 ? wi_bf16_value(element)
                                                        : f64_value(element);
     }
 }

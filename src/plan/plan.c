@@ -56,11 +56,20 @@ static void sum_up(weft_plan *plan) {
     }
 }
 
+/* OpenCL C has a decimal point, whatever the program's locale has. */
+static weft_status generate_code(weft_plan *plan) {
+    wi_locale locale;
+    wi_locale_enter(&locale);
+    const weft_status status = wi_plan_codegen(plan);
+    wi_locale_leave(&locale);
+    return status;
+}
+
 static weft_status build(weft_plan *plan, size_t memory_limit) {
     WI_TRY(wi_plan_order(plan));
     WI_TRY(wi_plan_fuse(plan));
     WI_TRY(wi_plan_loops(plan));
-    WI_TRY(wi_plan_codegen(plan));
+    WI_TRY(generate_code(plan));
     WI_TRY(wi_plan_schedule(plan));
     WI_TRY(wi_plan_place(plan));
     WI_TRY(check_limit(plan, memory_limit));

@@ -50,7 +50,8 @@ static weft_status check_columns(size_t examples, const weft_column *columns, si
 static weft_status copy_columns(weft_dataset *dataset, const weft_column *columns, size_t count) {
     const weft_allocator *const allocator = dataset->context->allocator;
     dataset->columns = wi_arena_take(&dataset->arena, count * sizeof *columns);
-    if (!dataset->columns) return WEFT_ERROR_MEMORY;
+    dataset->categories = wi_arena_take(&dataset->arena, count * sizeof *dataset->categories);
+    if (!dataset->columns || !dataset->categories) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < count; i++) {
         weft_column *const column = &dataset->columns[i];
         *column = columns[i];
@@ -83,6 +84,26 @@ weft_status wi_dataset_create(weft_dataset **dataset, weft_context *context, siz
 void *wi_dataset_data(weft_dataset *dataset, size_t column) {
     return (void *)(uintptr_t)dataset->columns[column]
         .data; /* the dataset's own memory, const to users only */
+}
+
+weft_status wi_dataset_set_categories(
+    weft_dataset *dataset, size_t column, const char *const *texts, size_t count) {
+    wi_categories *const categories = &dataset->categories[column];
+    categories->texts = wi_arena_take(&dataset->arena, count * sizeof *categories->texts);
+    if (!categories->texts) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        if (!(categories->texts[i] = wi_arena_string(&dataset->arena, texts[i]))) return WEFT_ERROR_MEMORY;
+    categories->count = count;
+    return WEFT_OK;
+}
+
+size_t weft_dataset_category_count(const weft_dataset *dataset, size_t column) {
+    return dataset && column < dataset->count ? dataset->categories[column].count : 0;
+}
+
+const char *weft_dataset_category(const weft_dataset *dataset, size_t column, int32_t category) {
+    const size_t count = weft_dataset_category_count(dataset, column);
+    return category >= 0 && (size_t)category < count ? dataset->categories[column].texts[category] : NULL;
 }
 
 weft_status weft_dataset_from_memory(weft_dataset **dataset, weft_context *context, size_t examples,

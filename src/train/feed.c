@@ -126,6 +126,8 @@ weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count
         const char *const name = weft_tensor_name(input->tensor);
         size_t c = 0;
         while (c < count && (!columns[c].name || strcmp(columns[c].name, name) != 0)) c++;
+        input->column = SIZE_MAX;
+        if (c == count && feed->partial) continue;
         if (c == count) {
             char names[256];
             list_names(names, sizeof names, columns, count);
@@ -141,7 +143,7 @@ weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count
 weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *dataset) {
     for (size_t i = 0; i < feed->count; i++) {
         const wi_feed_input *const input = &feed->inputs[i];
-        if (input->classes == 0) continue;
+        if (input->classes == 0 || input->column == SIZE_MAX) continue;
         const int32_t *const labels = dataset->columns[input->column].data;
         const size_t each = input->bytes / sizeof *labels;
         for (size_t n = 0; n < each * dataset->examples; n++)
@@ -157,6 +159,7 @@ weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *datase
 weft_status wi_feed_write(const wi_feed *feed, weft_plan *plan, const void *const *columns, size_t examples) {
     for (size_t i = 0; i < feed->count; i++) {
         const wi_feed_input *const input = &feed->inputs[i];
+        if (input->column == SIZE_MAX) continue;
         WI_TRY(weft_plan_write_async(plan, input->tensor, columns[input->column], examples * input->bytes));
     }
     return WEFT_OK;

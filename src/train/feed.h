@@ -17,6 +17,7 @@ typedef struct wi_feed {
     const weft_allocator *allocator;
     wi_feed_input *inputs;
     size_t count, capacity;
+    bool partial; /* an input without a column is left alone: wi_feed_bind sets its column to SIZE_MAX */
 } wi_feed;
 
 /* The inputs that any of the outputs depends on. A cleared feed afterwards when it fails. */

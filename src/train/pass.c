@@ -4,22 +4,32 @@
 
 enum { RING_BYTES = 64 << 20 }; /* of host memory for batches in flight; at least two batches a side */
 
-weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, weft_tensor *loss,
-    weft_tensor *correct, weft_tensor *const *updates, size_t update_count) {
+static void add_outputs(wi_pass *pass, weft_tensor *const *tensors, size_t count) {
+    for (size_t i = 0; i < count; i++) pass->outputs[pass->output_count++] = tensors[i];
+}
+
+weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const wi_pass_parts *parts) {
     pass->allocator = allocator;
-    pass->inference = update_count == 0;
-    pass->counts = correct != NULL;
-    pass->outputs[pass->output_count++] = loss;
-    if (correct) pass->outputs[pass->output_count++] = correct;
-    for (size_t i = 0; i < update_count; i++) pass->outputs[pass->output_count++] = updates[i];
-    return wi_feed_collect(&pass->feed, allocator, pass->outputs, correct ? 2 : 1);
+    pass->inference = parts->update_count == 0;
+    pass->counts = parts->correct != NULL;
+    pass->rate = weft_minimize_rate(weft_tensor_graph(parts->loss));
+    WI_TRY(wi_measures_init(&pass->measures, &parts->measured));
+    add_outputs(pass, &parts->loss, 1);
+    add_outputs(pass, &parts->correct, pass->counts);
+    add_outputs(pass, pass->measures.tensors, pass->measures.tensor_count);
+    add_outputs(pass, parts->updates, parts->update_count);
+    WI_TRY(wi_feed_collect(&pass->feed, allocator, pass->outputs, pass->output_count));
+    pass->feed.partial = parts->partial;
+    return WEFT_OK;
 }
 
 static void forget_dataset(wi_pass *pass) {
     weft_loader_release(pass->loader);
     weft_dataset_release(pass->dataset);
+    wi_release(pass->allocator, pass->measured);
     pass->loader = NULL;
     pass->dataset = NULL;
+    pass->measured = NULL;
 }
 
 void wi_pass_clear(wi_pass *pass) {
@@ -27,6 +37,7 @@ void wi_pass_clear(wi_pass *pass) {
     weft_plan_release(pass->rest);
     forget_dataset(pass);
     wi_feed_clear(&pass->feed);
+    wi_measures_clear(&pass->measures);
     *pass = (wi_pass){0};
 }
 
@@ -53,7 +64,7 @@ static size_t example_bytes(const weft_dataset *dataset) {
 }
 
 static weft_status make_loader(wi_pass *pass, weft_dataset *dataset) {
-    const size_t batch_bytes = example_bytes(dataset) * pass->batch;
+    const size_t batch_bytes = (example_bytes(dataset) + pass->measures.example_bytes / 2) * pass->batch;
     size_t window = RING_BYTES / 2 / (batch_bytes ? batch_bytes : 1);
     if (window < 2) window = 2;
     if (window > WI_PASS_WINDOW) window = WI_PASS_WINDOW;
@@ -62,7 +73,13 @@ static weft_status make_loader(wi_pass *pass, weft_dataset *dataset) {
     WI_TRY(weft_loader_create(&pass->loader, dataset, &options));
     pass->dataset = weft_dataset_retain(dataset);
     pass->window = window;
-    return WEFT_OK;
+    pass->slot_examples = dataset->examples < pass->batch ? dataset->examples : pass->batch;
+    if (pass->measures.tensor_count == 0) return WEFT_OK;
+    pass->measured =
+        wi_allocate_array(pass->allocator, window * pass->slot_examples, pass->measures.example_bytes);
+    if (pass->measured) return WEFT_OK;
+    forget_dataset(pass);
+    return WEFT_ERROR_MEMORY;
 }
 
 weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset) {
@@ -73,6 +90,7 @@ weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset) {
                 dataset->count, WI_PASS_COLUMNS);
         forget_dataset(pass);
         WI_TRY(wi_feed_bind(&pass->feed, dataset->columns, dataset->count));
+        WI_TRY(wi_measures_bind(&pass->measures, dataset));
         WI_TRY(wi_feed_check_labels(&pass->feed, dataset));
     }
     if (examples >= pass->batch) WI_TRY(wi_pass_plan(pass, pass->batch));
@@ -85,19 +103,67 @@ size_t wi_pass_steps(const wi_pass *pass) {
     return (pass->dataset->examples + pass->batch - 1) / pass->batch;
 }
 
-static weft_status enqueue_step(wi_pass *pass, const void *const *columns, size_t examples) {
-    weft_plan *const plan = examples == pass->batch ? pass->full : pass->rest;
-    wi_record *const record = &pass->records[pass->pending++];
-    *record = (wi_record){.correct = -1, .examples = examples};
-    WI_TRY(wi_feed_write(&pass->feed, plan, columns, examples));
-    WI_TRY(weft_plan_run(plan));
-    WI_TRY(weft_plan_read_async(plan, pass->outputs[0], &record->loss, sizeof record->loss));
-    if (!pass->counts) return WEFT_OK;
-    return weft_plan_read_async(plan, pass->outputs[1], &record->correct, sizeof record->correct);
+/* Where the outputs of the window's step lie. */
+static unsigned char *measured_slot(const wi_pass *pass, size_t step) {
+    return pass->measured + step * pass->slot_examples * pass->measures.example_bytes;
 }
 
+static weft_status read_measured(wi_pass *pass, weft_plan *plan, size_t step, size_t examples) {
+    const wi_measures *const measures = &pass->measures;
+    unsigned char *target = measured_slot(pass, step);
+    for (size_t t = 0; t < measures->tensor_count; t++) {
+        WI_TRY(weft_plan_read_async(plan, measures->tensors[t], target, examples * measures->bytes[t]));
+        target += measures->bytes[t] * pass->slot_examples;
+    }
+    return WEFT_OK;
+}
+
+static weft_status run_plan(wi_pass *pass, weft_plan *plan, const void *const *columns, wi_record *record,
+    const wi_pass_hooks *hooks) {
+    bool has_loss = false;
+    if (!hooks || !hooks->run) {
+        WI_TRY(weft_plan_run(plan));
+    } else {
+        WI_TRY(hooks->run(hooks->user, plan, columns, record->examples, &has_loss, &record->loss));
+    }
+    record->measured = !has_loss;
+    if (pass->rate) WI_TRY(weft_scalar_get(pass->rate, &record->rate));
+    return WEFT_OK;
+}
+
+static weft_status enqueue_step(
+    wi_pass *pass, const void *const *columns, size_t examples, const wi_pass_hooks *hooks) {
+    weft_plan *const plan = examples == pass->batch ? pass->full : pass->rest;
+    const size_t step = pass->pending++;
+    wi_record *const record = &pass->records[step];
+    *record = (wi_record){.correct = -1, .examples = examples, .rate = NAN};
+    WI_TRY(wi_feed_write(&pass->feed, plan, columns, examples));
+    WI_TRY(run_plan(pass, plan, columns, record, hooks));
+    if (!record->measured) return WEFT_OK;
+    WI_TRY(weft_plan_read_async(plan, pass->outputs[0], &record->loss, sizeof record->loss));
+    if (pass->counts)
+        WI_TRY(weft_plan_read_async(plan, pass->outputs[1], &record->correct, sizeof record->correct));
+    for (size_t i = 0; i < pass->measures.count; i++)
+        record->targets[i] = columns[pass->measures.items[i].column];
+    return read_measured(pass, plan, step, examples);
+}
+
+/* Both plans: each tells what its own ops found wrong. */
 static weft_status wait_for_device(wi_pass *pass) {
-    return weft_plan_wait(pass->full ? pass->full : pass->rest);
+    if (pass->full) WI_TRY(weft_plan_wait(pass->full));
+    return pass->rest ? weft_plan_wait(pass->rest) : WEFT_OK;
+}
+
+static weft_status take_record(wi_pass *pass, size_t step) {
+    const wi_record *const record = &pass->records[step];
+    pass->totals.loss += (double)record->loss * (double)record->examples;
+    pass->totals.examples += record->examples;
+    if (!record->measured) return WEFT_OK;
+    pass->totals.correct += pass->counts ? (size_t)record->correct : 0;
+    pass->totals.counted += record->examples;
+    if (pass->measures.count == 0) return WEFT_OK;
+    return wi_measures_add(
+        &pass->measures, measured_slot(pass, step), record->targets, pass->slot_examples, record->examples);
 }
 
 static weft_status finish_window(wi_pass *pass, const wi_pass_hooks *hooks) {
@@ -105,12 +171,7 @@ static weft_status finish_window(wi_pass *pass, const wi_pass_hooks *hooks) {
     pass->pending = 0;
     if (count == 0) return WEFT_OK;
     WI_TRY(wait_for_device(pass));
-    for (size_t i = 0; i < count; i++) {
-        const wi_record *const record = &pass->records[i];
-        pass->totals.loss += (double)record->loss * (double)record->examples;
-        pass->totals.correct += pass->counts ? (size_t)record->correct : 0;
-        pass->totals.examples += record->examples;
-    }
+    for (size_t i = 0; i < count; i++) WI_TRY(take_record(pass, i));
     return hooks ? hooks->after_window(hooks->user, pass->records, count) : WEFT_OK;
 }
 
@@ -121,7 +182,7 @@ static weft_status run_steps(wi_pass *pass, const wi_pass_hooks *hooks) {
         bool finish = false;
         WI_TRY(weft_loader_next(pass->loader, &examples, columns));
         if (examples == 0) break;
-        WI_TRY(enqueue_step(pass, columns, examples));
+        WI_TRY(enqueue_step(pass, columns, examples, hooks));
         if (hooks) WI_TRY(hooks->after_step(hooks->user, &finish, &stop));
         if (finish || pass->pending == pass->window) WI_TRY(finish_window(pass, hooks));
     }
@@ -131,6 +192,7 @@ static weft_status run_steps(wi_pass *pass, const wi_pass_hooks *hooks) {
 weft_status wi_pass_run(wi_pass *pass, uint64_t epoch, const wi_pass_hooks *hooks) {
     pass->totals = (wi_pass_totals){0};
     pass->pending = 0;
+    wi_measures_reset(&pass->measures);
     WI_TRY(weft_loader_begin(pass->loader, epoch));
     const weft_status status = run_steps(pass, hooks);
     if (status != WEFT_OK && pass->pending) { /* the device may still be reading our buffers */
@@ -148,6 +210,6 @@ double wi_pass_loss(const wi_pass *pass) {
 }
 
 double wi_pass_accuracy(const wi_pass *pass) {
-    if (!pass->counts || !pass->totals.examples) return (double)NAN;
-    return (double)pass->totals.correct / (double)pass->totals.examples;
+    if (!pass->counts || !pass->totals.counted) return (double)NAN;
+    return (double)pass->totals.correct / (double)pass->totals.counted;
 }

@@ -1,14 +1,16 @@
 /* Passes over a dataset: the loop that training and evaluation share.
  *
- * A pass owns a feed, a loader and two plans (whole batches, and the smaller last one of an epoch). A step
- * enqueues the inputs, the plan, and the read of its loss and count of correct answers into a record; nothing
- * waits. Once `window` steps are out, the pass waits for the device, looks at the records, and goes on: so
- * the loader's batches, which last `prefetch` = window calls, stay valid while they are copied, and the queue
- * never grows beyond a window. Between wi_pass_prepare and the end of an epoch nothing is allocated. */
+ * A pass owns a feed, a loader, metrics and two plans (whole batches, and the smaller last one of an epoch).
+ * A step enqueues the inputs, the plan, and the reads of its loss, count of correct answers and measured
+ * outputs; nothing waits. Once `window` steps are out, the pass waits for the device, looks at the records,
+ * and goes on: so the loader's batches, which last `prefetch` = window calls, stay valid while they are
+ * copied, and the queue never grows beyond a window. Between wi_pass_prepare and the end of an epoch nothing
+ * is allocated. */
 #ifndef WI_PASS_H
 #define WI_PASS_H
 
 #include "train/feed.h"
+#include "train/measure.h"
 
 enum { WI_PASS_WINDOW = 16, WI_PASS_COLUMNS = 32 };
 
@@ -16,31 +18,49 @@ enum { WI_PASS_WINDOW = 16, WI_PASS_COLUMNS = 32 };
 typedef struct wi_record {
     float loss;
     int32_t correct; /* -1: not counted */
+    bool measured;   /* the plan ran: its outputs were read */
     size_t examples;
+    float rate; /* the learning rate it had; NaN: none */
+    const void *targets[WEFT_MAX_METRICS];
 } wi_record;
 
 typedef struct wi_pass_totals {
     double loss; /* sum over examples */
-    size_t correct, examples;
+    size_t correct, counted, examples;
 } wi_pass_totals;
 
 typedef struct wi_pass wi_pass;
 typedef struct wi_pass_hooks {
     void *user;
+    /* In place of weft_plan_run; may be NULL. has_loss: *loss is the step's, and the plan is not read. */
+    weft_status (*run)(void *user, weft_plan *plan, const void *const *columns, size_t examples,
+        bool *has_loss, float *loss);
     /* After a step was enqueued. finish: its records are wanted now. stop: no further step. */
     weft_status (*after_step)(void *user, bool *finish, bool *stop);
     /* After a window, with its records; totals include them. */
     weft_status (*after_window)(void *user, const wi_record *records, size_t count);
 } wi_pass_hooks;
 
+typedef struct wi_pass_parts {
+    weft_tensor *loss, *correct; /* correct NULL: not counted */
+    weft_tensor *const *updates;
+    size_t update_count;
+    wi_measure_list measured;
+    bool partial; /* inputs may lack a column: a step callback writes them */
+} wi_pass_parts;
+
 struct wi_pass {
     const weft_allocator *allocator;
-    weft_tensor *outputs[2 + WEFT_MAX_UPDATES]; /* loss, correct (or not), updates */
+    weft_tensor *outputs[2 + WEFT_MAX_METRICS + WEFT_MAX_UPDATES]; /* loss, correct, measured, updates */
     size_t output_count;
+    weft_tensor *rate; /* NULL: none */
     bool counts, inference, shuffle;
     size_t batch;
     uint64_t seed;
     wi_feed feed;
+    wi_measures measures;
+    unsigned char *measured; /* outputs read back: room for a window's steps of slot_examples each */
+    size_t slot_examples;
     weft_dataset *dataset; /* the one that was prepared for; retained */
     weft_loader *loader;
     weft_plan *full, *rest;
@@ -50,9 +70,8 @@ struct wi_pass {
     wi_pass_totals totals;
 };
 
-/* correct NULL: not counted. The pass is empty after an error. */
-weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, weft_tensor *loss,
-    weft_tensor *correct, weft_tensor *const *updates, size_t update_count);
+/* Clear it afterwards, whatever this returns. */
+weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const wi_pass_parts *parts);
 void wi_pass_clear(wi_pass *pass);
 /* Plans the first batch size. */
 weft_status wi_pass_plan(wi_pass *pass, size_t examples);

@@ -2,8 +2,8 @@
  * they do not hold the graph themselves, since it holds them. */
 #include "graph/nodes.h"
 #include "plan/steps.h"
+#include "train/correct_count.h"
 #include "train/feed.h"
-#include "train/metrics.h"
 
 enum { KEPT_PLANS = 8, MAX_INPUTS = 32 };
 

@@ -1,9 +1,13 @@
 /* The trainer: epochs of passes over a dataset, validation, callbacks, cancelling, and what a loss that is
- * not finite does. One thread at a time uses a trainer; weft_trainer_cancel may come from any. */
+ * not finite does. What is measured, watched and logged stands in files of its own. One thread at a time uses
+ * a trainer; weft_trainer_cancel may come from any. */
 #include "base/platform.h"
 #include "graph/nodes.h"
-#include "train/metrics.h"
+#include "plan/steps.h"
+#include "train/correct_count.h"
+#include "train/early_stopping.h"
 #include "train/pass.h"
+#include "train/training_log.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,6 +17,13 @@ struct weft_trainer {
     weft_graph *graph;
     weft_context *context;
     weft_trainer_options options;
+    wi_arena arena; /* the options' strings */
+    weft_metric metrics[WEFT_MAX_METRICS];
+    double training_values[WEFT_MAX_METRICS], validation_values[WEFT_MAX_METRICS];
+    const wi_pass *last_measured; /* validation or evaluation; NULL: neither yet */
+    wi_report report, step_report;
+    wi_watch watch;
+    wi_training_log log;
     atomic_int references;
     atomic_bool cancelled;
     wi_pass training, validation, evaluation;
@@ -27,6 +38,21 @@ struct weft_trainer {
     double run_began;
 };
 
+static weft_status check_updates(const weft_tensor *loss, const weft_trainer_options *options) {
+    if (options->update_count > WEFT_MAX_UPDATES || (options->update_count && !options->updates))
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: %zu updates, expected at most %d and not NULL",
+            options->update_count, WEFT_MAX_UPDATES);
+    for (size_t i = 0; i < options->update_count; i++) {
+        const weft_tensor *const update = options->updates[i];
+        if (!update) return wi_missing_tensor("weft_trainer_create", "an update");
+        if (update->op->kind != WI_ASSIGN || update->graph != weft_tensor_graph(loss))
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "weft_trainer_create: update %zu, '%s', is no weft_assign of the loss's graph", i,
+                update->op->name);
+    }
+    return WEFT_OK;
+}
+
 static weft_status check_options(weft_tensor *loss, const weft_trainer_options *options) {
     if (options->struct_size != sizeof *options)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
@@ -38,7 +64,10 @@ static weft_status check_options(weft_tensor *loss, const weft_trainer_options *
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: a batch of %zu", options->batch);
     if (options->logits && weft_tensor_graph(options->logits) != weft_tensor_graph(loss))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: loss and logits are of different graphs");
-    return WEFT_OK;
+    if (options->metric_count > WEFT_MAX_METRICS || (options->metric_count && !options->metrics))
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: %zu metrics, expected at most %d and not NULL",
+            options->metric_count, WEFT_MAX_METRICS);
+    return check_updates(loss, options);
 }
 
 static void init_pass_options(weft_trainer *trainer) {
@@ -50,18 +79,95 @@ static void init_pass_options(weft_trainer *trainer) {
     trainer->training.shuffle = !trainer->options.keep_order;
 }
 
-static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
+static const char *kept_string(weft_trainer *trainer, const char *text, bool *failed) {
+    const char *const copy = text ? wi_arena_string(&trainer->arena, text) : NULL;
+    *failed = *failed || (text && !copy);
+    return copy;
+}
+
+/* The caller's strings may go once the trainer is made. */
+static weft_status keep_strings(weft_trainer *trainer) {
+    weft_trainer_options *const options = &trainer->options;
+    bool failed = false;
+    options->labels = kept_string(trainer, options->labels, &failed);
+    options->csv_log = kept_string(trainer, options->csv_log, &failed);
+    options->json_log = kept_string(trainer, options->json_log, &failed);
+    options->early_stopping.monitor = kept_string(trainer, options->early_stopping.monitor, &failed);
+    options->early_stopping.best_file = kept_string(trainer, options->early_stopping.best_file, &failed);
+    return failed ? WEFT_ERROR_MEMORY : WEFT_OK;
+}
+
+/* Copies the metrics, with what they leave to the options and to their kind. */
+static weft_status keep_metrics(weft_trainer *trainer) {
+    weft_trainer_options *const options = &trainer->options;
+    bool failed = false;
+    for (size_t i = 0; i < options->metric_count; i++) {
+        weft_metric *const metric = &trainer->metrics[i];
+        char name[WI_METRIC_NAME];
+        *metric = options->metrics[i];
+        WI_TRY(wi_metric_check(metric));
+        wi_metric_name(metric, name);
+        metric->name = kept_string(trainer, name, &failed);
+        metric->target = metric->target ? kept_string(trainer, metric->target, &failed) : options->labels;
+        if (failed) return WEFT_ERROR_MEMORY;
+        if (!metric->output) metric->output = options->output ? options->output : options->logits;
+        if (!metric->output)
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "weft_trainer_create: the metric '%s' has no output, and there is no option output nor "
+                "logits",
+                metric->name);
+        if (weft_tensor_graph(metric->output) != trainer->graph)
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "weft_trainer_create: loss and the output of the metric '%s' are of "
+                "different graphs",
+                metric->name);
+    }
+    options->metrics = trainer->metrics;
+    return WEFT_OK;
+}
+
+static weft_status prepare_reports(weft_trainer *trainer) {
+    const weft_trainer_options *const options = &trainer->options;
+    const wi_report_parts parts = {.accuracy = options->logits,
+        .training_metrics = options->training_metrics,
+        .validation = options->validation,
+        .metrics = trainer->metrics,
+        .metric_count = options->metric_count};
+    WI_TRY(wi_report_init(&trainer->report, &parts));
+    trainer->step_report = trainer->report;
+    for (size_t i = 0; i < trainer->step_report.count; i++)
+        trainer->step_report.values[i].value = (double)NAN;
+    wi_training_log_init(&trainer->log, trainer->context->allocator, options);
+    return wi_watch_init(&trainer->watch, trainer->graph, &options->early_stopping, &trainer->report);
+}
+
+static weft_status build_passes(weft_trainer *trainer, wi_pass_parts parts) {
     const weft_allocator *const allocator = trainer->context->allocator;
-    weft_tensor *updates[WEFT_MAX_UPDATES] = {NULL}, *correct = NULL;
-    size_t count = 0;
-    WI_TRY(weft_graph_status(trainer->graph));
-    if (trainer->options.logits)
-        WI_TRY(wi_correct_count(&correct, allocator, loss, trainer->options.logits, trainer->options.labels));
-    WI_TRY(weft_minimize(loss, &trainer->options.optimizer, updates, WEFT_MAX_UPDATES, &count));
-    WI_TRY(wi_pass_init(&trainer->training, allocator, loss, correct, updates, count));
-    WI_TRY(wi_pass_init(&trainer->validation, allocator, loss, correct, NULL, 0));
-    WI_TRY(wi_pass_init(&trainer->evaluation, allocator, loss, correct, NULL, 0));
+    const wi_measure_list measured = {trainer->context, trainer->metrics, trainer->options.metric_count};
+    if (trainer->options.training_metrics) parts.measured = measured;
+    parts.partial = trainer->options.step != NULL;
+    WI_TRY(wi_pass_init(&trainer->training, allocator, &parts));
+    parts = (wi_pass_parts){.loss = parts.loss, .correct = parts.correct, .measured = measured};
+    WI_TRY(wi_pass_init(&trainer->validation, allocator, &parts));
+    WI_TRY(wi_pass_init(&trainer->evaluation, allocator, &parts));
     return wi_pass_plan(&trainer->training, trainer->options.batch);
+}
+
+static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
+    const weft_trainer_options *const options = &trainer->options;
+    const weft_allocator *const allocator = trainer->context->allocator;
+    weft_tensor *updates[WEFT_MAX_UPDATES] = {NULL};
+    wi_pass_parts parts = {.loss = loss, .updates = updates, .update_count = options->update_count};
+    WI_TRY(weft_graph_status(trainer->graph));
+    WI_TRY(keep_strings(trainer));
+    WI_TRY(keep_metrics(trainer));
+    WI_TRY(prepare_reports(trainer));
+    if (options->logits)
+        WI_TRY(wi_correct_count(&parts.correct, allocator, loss, options->logits, options->labels));
+    for (size_t i = 0; i < options->update_count; i++) updates[i] = options->updates[i];
+    if (options->update_count == 0)
+        WI_TRY(weft_minimize(loss, &options->optimizer, updates, WEFT_MAX_UPDATES, &parts.update_count));
+    return build_passes(trainer, parts);
 }
 
 weft_status weft_trainer_create(
@@ -85,12 +191,14 @@ weft_status weft_trainer_create(
     if (!made->options.batch) made->options.batch = 32;
     if (!made->options.labels) made->options.labels = "label";
     made->created = created;
-    made->info.not_finite_step = SIZE_MAX;
+    wi_arena_init(&made->arena, graph->context->allocator);
+    made->info.not_finite_step = made->info.best_epoch = SIZE_MAX;
+    made->info.best = (double)NAN;
     atomic_init(&made->references, 1);
     atomic_init(&made->cancelled, false);
     init_pass_options(made);
     const weft_status status = build(made, loss);
-    made->options.labels = NULL; /* the caller's, not needed any more */
+    made->options.updates = NULL; /* the caller's, not needed any more */
     if (status != WEFT_OK) {
         weft_trainer_release(made);
         return status;
@@ -110,6 +218,9 @@ void weft_trainer_release(weft_trainer *trainer) {
     wi_pass_clear(&trainer->training);
     wi_pass_clear(&trainer->validation);
     wi_pass_clear(&trainer->evaluation);
+    wi_watch_clear(&trainer->watch);
+    wi_training_log_clear(&trainer->log);
+    wi_arena_clear(&trainer->arena);
     weft_dataset_release(trainer->options.validation);
     weft_graph_release(trainer->graph);
     wi_release(context->allocator, trainer->times);
@@ -125,11 +236,42 @@ weft_status weft_trainer_cancel(weft_trainer *trainer) {
 
 /* ---- a run ---- */
 
+static double learning_rate(const weft_trainer *trainer) {
+    const weft_tensor *const rate = weft_minimize_rate(trainer->graph);
+    float value = NAN;
+    return rate && weft_scalar_get(rate, &value) == WEFT_OK ? (double)value : (double)NAN;
+}
+
 static void update_state(weft_trainer *trainer) {
+    trainer->state.learning_rate = learning_rate(trainer);
     trainer->state.step = trainer->steps;
     trainer->state.loss = wi_pass_loss(&trainer->training);
     trainer->state.accuracy = wi_pass_accuracy(&trainer->training);
     trainer->state.seconds = wi_clock_seconds() - trainer->run_began;
+}
+
+/* The caller's own step in place of weft_plan_run. */
+static weft_status run_step(
+    void *user, weft_plan *plan, const void *const *columns, size_t examples, bool *has_loss, float *loss) {
+    weft_trainer *const trainer = user;
+    weft_step step = {.trainer = trainer,
+        .plan = plan,
+        .step = trainer->steps,
+        .epoch = trainer->state.epoch,
+        .examples = examples,
+        .dataset = trainer->training.dataset,
+        .columns = columns};
+    const size_t runs = plan->run_count;
+    wi_error_restore("");
+    const weft_status status = trainer->options.step(trainer->options.user, &step);
+    if (status != WEFT_OK && *weft_last_error() == '\0')
+        WI_FAIL(status, "the step callback gave %s at step %zu", weft_status_name(status), step.step);
+    if (status == WEFT_OK && !step.has_loss && plan->run_count == runs)
+        WI_FAIL(WEFT_ERROR_STATE, "the step callback neither ran the plan nor gave a loss at step %zu",
+            step.step);
+    *has_loss = step.has_loss;
+    *loss = step.loss;
+    return status;
 }
 
 static weft_status after_step(void *user, bool *finish, bool *stop) {
@@ -166,38 +308,81 @@ static void note_time(weft_trainer *trainer, size_t steps) {
     trainer->window_began = now;
 }
 
+static weft_status log_step(weft_trainer *trainer, const wi_record *record, size_t step) {
+    const bool counted = trainer->training.counts && record->measured;
+    const wi_log_event event = {.is_step = true,
+        .epoch = trainer->state.epoch + 1,
+        .step = step + 1,
+        .learning_rate = (double)record->rate,
+        .seconds = wi_clock_seconds() - trainer->run_began};
+    wi_report_set(&trainer->step_report, "loss", (double)record->loss);
+    wi_report_set(&trainer->step_report, "accuracy",
+        counted ? (double)record->correct / (double)record->examples : (double)NAN);
+    return wi_training_log_write(&trainer->log, &event, &trainer->step_report);
+}
+
 static weft_status after_window(void *user, const wi_record *records, size_t count) {
     weft_trainer *const trainer = user;
     note_time(trainer, count);
     for (size_t i = 0; i < count; i++) {
         const size_t step = trainer->examined++;
+        if (trainer->options.log_steps) WI_TRY(log_step(trainer, &records[i], step));
         if (!isfinite(records[i].loss)) WI_TRY(not_finite(trainer, records[i].loss, step));
     }
     return WEFT_OK;
 }
 
-static weft_status validate(weft_trainer *trainer) {
-    trainer->state.validation_loss = trainer->state.validation_accuracy = (double)NAN;
-    if (!trainer->options.validation) return WEFT_OK;
-    WI_TRY(wi_pass_run(&trainer->validation, 0, NULL));
-    trainer->state.validation_loss = wi_pass_loss(&trainer->validation);
-    trainer->state.validation_accuracy = wi_pass_accuracy(&trainer->validation);
+static weft_status read_metrics(const wi_measures *measures, double *values) {
+    for (size_t i = 0; i < measures->count; i++)
+        WI_TRY(weft_metric_result(measures->items[i].state, &values[i]));
     return WEFT_OK;
 }
 
-/* stop: a callback asked for the end. */
+static void forget_metrics(weft_trainer *trainer) {
+    trainer->state.validation_loss = trainer->state.validation_accuracy = (double)NAN;
+    for (size_t i = 0; i < WEFT_MAX_METRICS; i++)
+        trainer->training_values[i] = trainer->validation_values[i] = (double)NAN;
+}
+
+static weft_status validate(weft_trainer *trainer) {
+    if (!trainer->options.validation) return WEFT_OK;
+    trainer->last_measured = &trainer->validation;
+    WI_TRY(wi_pass_run(&trainer->validation, 0, NULL));
+    trainer->state.validation_loss = wi_pass_loss(&trainer->validation);
+    trainer->state.validation_accuracy = wi_pass_accuracy(&trainer->validation);
+    return read_metrics(&trainer->validation.measures, trainer->validation_values);
+}
+
+/* What follows from an epoch's values: the watch, the log, the callback. */
+static weft_status finish_epoch(weft_trainer *trainer, bool *stop) {
+    update_state(trainer);
+    wi_report_fill(&trainer->report, &trainer->state, trainer->metrics);
+    WI_TRY(wi_watch_epoch(&trainer->watch, trainer->state.epoch, &trainer->report, stop));
+    trainer->info.stopped_early = *stop;
+    trainer->state.best = trainer->info.best = trainer->watch.best;
+    trainer->state.best_epoch = trainer->info.best_epoch = trainer->watch.best_epoch;
+    const wi_log_event event = {.epoch = trainer->state.epoch + 1,
+        .step = trainer->steps,
+        .learning_rate = trainer->state.learning_rate,
+        .seconds = trainer->state.seconds};
+    WI_TRY(wi_training_log_write(&trainer->log, &event, &trainer->report));
+    if (trainer->options.on_epoch && !trainer->options.on_epoch(trainer->options.user, &trainer->state))
+        *stop = true;
+    return WEFT_OK;
+}
+
+/* stop: a callback asked for the end, or the patience is over. */
 static weft_status run_epoch(weft_trainer *trainer, bool *stop) {
-    const wi_pass_hooks hooks = {trainer, after_step, after_window};
+    const wi_pass_hooks hooks = {trainer, trainer->options.step ? run_step : NULL, after_step, after_window};
     trainer->window_began = wi_clock_seconds();
     trainer->state.step_in_epoch = 0;
-    trainer->state.validation_loss = trainer->state.validation_accuracy = (double)NAN;
+    forget_metrics(trainer);
     WI_TRY(wi_pass_run(&trainer->training, trainer->epochs++, &hooks));
     *stop = trainer->state.step_in_epoch < trainer->state.steps_per_epoch;
     if (*stop) return WEFT_OK;
+    WI_TRY(read_metrics(&trainer->training.measures, trainer->training_values));
     WI_TRY(validate(trainer));
-    update_state(trainer);
-    if (trainer->options.on_epoch) *stop = !trainer->options.on_epoch(trainer->options.user, &trainer->state);
-    return WEFT_OK;
+    return finish_epoch(trainer, stop);
 }
 
 static int by_value(const void *a, const void *b) {
@@ -226,8 +411,18 @@ static weft_status prepare_run(weft_trainer *trainer, weft_dataset *dataset) {
         WI_TRY(wi_pass_prepare(&trainer->validation, trainer->options.validation));
     trainer->state = (weft_epoch){.epochs = trainer->options.epochs,
         .step = trainer->steps,
-        .steps_per_epoch = wi_pass_steps(&trainer->training)};
-    return prepare_times(trainer);
+        .steps_per_epoch = wi_pass_steps(&trainer->training),
+        .metric_count = trainer->options.metric_count,
+        .training_metrics = trainer->training_values,
+        .validation_metrics = trainer->validation_values,
+        .best_epoch = SIZE_MAX,
+        .best = (double)NAN};
+    trainer->info.stopped_early = false;
+    trainer->info.best_epoch = SIZE_MAX;
+    trainer->info.best = (double)NAN;
+    WI_TRY(prepare_times(trainer));
+    WI_TRY(wi_watch_begin(&trainer->watch));
+    return wi_training_log_open(&trainer->log, &trainer->report);
 }
 
 weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset) {
@@ -241,6 +436,8 @@ weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset) {
         trainer->state.epoch = epoch;
         status = run_epoch(trainer, &stop);
     }
+    const weft_status restored = wi_watch_end(&trainer->watch);
+    if (status == WEFT_OK) status = restored;
     trainer->examined = trainer->steps; /* after an error, some steps were never looked at */
     trainer->info.seconds += wi_clock_seconds() - trainer->run_began;
     if (trainer->time_count) {
@@ -257,14 +454,28 @@ weft_status weft_trainer_evaluate(
     const bool known = trainer->options.validation == dataset; /* its plans are there already */
     wi_pass *const pass = known ? &trainer->validation : &trainer->evaluation;
     WI_TRY(wi_pass_prepare(pass, dataset));
+    trainer->last_measured = pass;
     WI_TRY(wi_pass_run(pass, 0, NULL));
     if (loss) *loss = wi_pass_loss(pass);
     if (accuracy) *accuracy = wi_pass_accuracy(pass);
     return WEFT_OK;
 }
 
+const weft_metric_state *weft_trainer_metric(const weft_trainer *trainer, size_t index, bool training) {
+    if (!trainer) return NULL;
+    const wi_pass *const pass = training ? &trainer->training : trainer->last_measured;
+    return pass && index < pass->measures.count ? pass->measures.items[index].state : NULL;
+}
+
+weft_status weft_trainer_restore_best(weft_trainer *trainer) {
+    if (!trainer) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_restore_best: trainer is NULL");
+    return wi_snapshot_restore(&trainer->watch.snapshot);
+}
+
 void weft_trainer_get_info(const weft_trainer *trainer, weft_training_info *info) {
     if (!info) return;
-    *info = trainer ? trainer->info : (weft_training_info){.not_finite_step = SIZE_MAX};
+    *info = trainer ? trainer->info
+                    : (weft_training_info){
+                          .not_finite_step = SIZE_MAX, .best_epoch = SIZE_MAX, .best = (double)NAN};
     if (trainer) info->steps = trainer->steps;
 }

@@ -2,40 +2,20 @@
  * file changes nothing. */
 #include "base/platform.h"
 #include "support/checks.h"
-#include "support/scratch.h"
+#include "support/fixture.h"
 #include <math.h>
 #include <stdio.h>
 #include <weft/weft.h>
 
-typedef struct fixture {
-    weft_context *context;
-    char *folder;
-} fixture;
-
-static int set_up(void **state) {
-    static fixture it;
-    assert_ok(weft_context_create(&it.context, NULL));
-    it.folder = scratch_make();
-    *state = &it;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    fixture *const it = *state;
-    scratch_remove(it->folder);
-    weft_context_release(it->context);
-    return 0;
-}
-
 enum { WEIGHTS = 6, COUNTS = 3 };
 
 /* "w" (2, 3) f32, "running" (3) f32, "count" (3) i32, and an array without a name. */
-static weft_graph *make_graph(const fixture *it, float first) {
+static weft_graph *make_graph(float first) {
     weft_graph *graph = NULL;
     float w[WEIGHTS];
     const int32_t counts[COUNTS] = {(int32_t)first, -2, 3};
     const float table[4] = {1, 2, 3, 4};
-    assert_ok(weft_graph_create(&graph, it->context));
+    assert_ok(weft_graph_create(&graph, test_context()));
     weft_tensor *const weight = weft_parameter(graph, "w", weft_zeros(), 2, 3);
     const int64_t three = 3, four = 4;
     assert_non_null(weft_state_shape(graph, "running", WEFT_F32, weft_fill(first), 1, &three));
@@ -62,10 +42,10 @@ static void check_graph(weft_graph *graph, float first) {
 }
 
 static void what_is_saved_is_loaded(void **state) {
-    const fixture *const it = *state;
+    (void)state;
     char path[4096];
-    snprintf(path, sizeof path, "%s", scratch_path(it->folder, "round.safetensors"));
-    weft_graph *const one = make_graph(it, 5.0f), *const two = make_graph(it, 9.0f);
+    snprintf(path, sizeof path, "%s", test_path("round.safetensors"));
+    weft_graph *const one = make_graph(5.0f), *const two = make_graph(9.0f);
     assert_ok(weft_weights_save(one, path));
     check_graph(two, 9.0f);
     assert_ok(weft_weights_load(two, path, NULL));
@@ -78,11 +58,11 @@ static void what_is_saved_is_loaded(void **state) {
 }
 
 static void the_file_is_as_the_format_says(void **state) {
-    const fixture *const it = *state;
+    (void)state;
     char path[4096], *bytes = NULL;
     size_t size = 0, length = 0;
-    snprintf(path, sizeof path, "%s", scratch_path(it->folder, "bytes.safetensors"));
-    weft_graph *const graph = make_graph(it, 5.0f);
+    snprintf(path, sizeof path, "%s", test_path("bytes.safetensors"));
+    weft_graph *const graph = make_graph(5.0f);
     assert_ok(weft_weights_save(graph, path));
     assert_ok(wi_file_read(NULL, path, &bytes, &size));
     for (size_t i = 8; i-- > 0;) length = length << 8 | (unsigned char)bytes[i];
@@ -110,11 +90,11 @@ static void write_file(const char *path, const char *header, const void *data, s
 }
 
 static void other_types_are_converted(void **state) {
-    const fixture *const it = *state;
+    (void)state;
     char path[4096];
-    snprintf(path, sizeof path, "%s", scratch_path(it->folder, "types.safetensors"));
+    snprintf(path, sizeof path, "%s", test_path("types.safetensors"));
     weft_graph *graph = NULL;
-    assert_ok(weft_graph_create(&graph, it->context));
+    assert_ok(weft_graph_create(&graph, test_context()));
     const int64_t six = 6, two = 2;
     weft_tensor *const half = weft_parameter_shape(graph, "half", weft_zeros(), 1, &six);
     weft_tensor *const brain = weft_parameter_shape(graph, "brain", weft_zeros(), 1, &two);
@@ -161,7 +141,7 @@ static void other_types_are_converted(void **state) {
 #define COUNT   "\"count\":{\"dtype\":\"I32\",\"shape\":[3],\"data_offsets\":[36,48]}"
 
 static void files_that_do_not_fit_change_nothing(void **state) {
-    const fixture *const it = *state;
+    (void)state;
     static const struct {
         const char *header;
         size_t bytes;
@@ -184,8 +164,8 @@ static void files_that_do_not_fit_change_nothing(void **state) {
     };
     static const unsigned char zeros[64];
     char path[4096];
-    snprintf(path, sizeof path, "%s", scratch_path(it->folder, "misfit.safetensors"));
-    weft_graph *const graph = make_graph(it, 5.0f);
+    snprintf(path, sizeof path, "%s", test_path("misfit.safetensors"));
+    weft_graph *const graph = make_graph(5.0f);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         write_file(path, rows[i].header, zeros, rows[i].bytes);
         assert_fails(weft_weights_load(graph, path, NULL), rows[i].status, rows[i].part);
@@ -212,13 +192,13 @@ static void files_that_do_not_fit_change_nothing(void **state) {
 }
 
 static void optimizer_state_stays_out(void **state) {
-    const fixture *const it = *state;
+    (void)state;
     char path[4096];
-    snprintf(path, sizeof path, "%s", scratch_path(it->folder, "trained.safetensors"));
+    snprintf(path, sizeof path, "%s", test_path("trained.safetensors"));
     weft_graph *graphs[2];
     weft_tensor *losses[2];
     for (int i = 0; i < 2; i++) {
-        assert_ok(weft_graph_create(&graphs[i], it->context));
+        assert_ok(weft_graph_create(&graphs[i], test_context()));
         losses[i] = weft_mean(weft_square(weft_linear(weft_input(graphs[i], "x", WEFT_F32, 3), 2)));
     }
     weft_tensor *updates[WEFT_MAX_UPDATES];
@@ -232,8 +212,8 @@ static void optimizer_state_stays_out(void **state) {
 }
 
 static void misuse_and_bad_paths_are_refused(void **state) {
-    const fixture *const it = *state;
-    weft_graph *const graph = make_graph(it, 5.0f);
+    (void)state;
+    weft_graph *const graph = make_graph(5.0f);
     assert_fails(weft_weights_load(graph, "/no/such/file", NULL), WEFT_ERROR_FILE, "/no/such/file");
     assert_fails(weft_weights_save(graph, "/no/such/folder/file"), WEFT_ERROR_FILE, "/no/such/folder/file");
     assert_status(weft_weights_load(NULL, "x", NULL), WEFT_ERROR_ARGUMENT);
@@ -248,12 +228,12 @@ static void misuse_and_bad_paths_are_refused(void **state) {
     /* Two states of one name could not be told apart in a file. */
     weft_graph *twice = NULL;
     const int64_t one = 1;
-    assert_ok(weft_graph_create(&twice, it->context));
+    assert_ok(weft_graph_create(&twice, test_context()));
     assert_non_null(weft_state_shape(twice, "s", WEFT_F32, weft_zeros(), 1, &one));
     if (weft_state_shape(twice, "s", WEFT_F32, weft_zeros(), 1, &one))
-        assert_fails(weft_weights_save(twice, scratch_path(it->folder, "twice")), WEFT_ERROR_STATE, "'s'");
+        assert_fails(weft_weights_save(twice, test_path("twice")), WEFT_ERROR_STATE, "'s'");
     else
-        assert_fails(weft_weights_save(twice, scratch_path(it->folder, "twice")), WEFT_ERROR_ARGUMENT, "'s'");
+        assert_fails(weft_weights_save(twice, test_path("twice")), WEFT_ERROR_ARGUMENT, "'s'");
     weft_graph_release(twice);
 }
 
@@ -266,5 +246,5 @@ int main(void) {
         cmocka_unit_test(optimizer_state_stays_out),
         cmocka_unit_test(misuse_and_bad_paths_are_refused),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,17 +1,12 @@
 /* Initialisers and layers: what numbers parameters begin with, what they are called, what a layer computes.
  */
 #include "support/checks.h"
+#include "support/fixture.h"
 #include <math.h>
 #include <stdio.h>
 #include <weft/weft.h>
 
 enum { OUT = 200, IN = 300, COUNT = OUT * IN };
-
-static weft_graph *make_graph(void **state) {
-    weft_graph *graph = NULL;
-    assert_ok(weft_graph_create(&graph, *state));
-    return graph;
-}
 
 typedef struct statistics {
     double mean, deviation, low, high;
@@ -33,6 +28,7 @@ static statistics measure(const float *values, size_t count) {
 /* 60,000 numbers: a mean is within 5 standard errors, a deviation within 2 %, and a uniform's ends are nearly
  * reached and never passed. */
 static void initialisers_draw_what_they_say(void **state) {
+    (void)state;
     const double glorot = sqrt(6.0 / (OUT + IN)), he = sqrt(6.0 / IN);
     const struct {
         weft_initialiser initialiser;
@@ -46,7 +42,7 @@ static void initialisers_draw_what_they_say(void **state) {
         {weft_he_normal(), 0.0, sqrt(2.0 / IN), 0.0},
     };
     static float values[sizeof rows / sizeof *rows][COUNT];
-    weft_graph *const graph = make_graph(state);
+    weft_graph *const graph = test_graph();
     weft_tensor *parameters[sizeof rows / sizeof *rows];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char name[8];
@@ -72,7 +68,8 @@ static void initialisers_draw_what_they_say(void **state) {
 }
 
 static void constants_are_constant(void **state) {
-    weft_graph *const graph = make_graph(state);
+    (void)state;
+    weft_graph *const graph = test_graph();
     float values[6];
     weft_tensor *const zeros = weft_parameter(graph, "z", weft_zeros(), 2, 3);
     weft_tensor *const filled = weft_parameter(graph, "f", weft_fill(-2.5f), 6);
@@ -84,7 +81,8 @@ static void constants_are_constant(void **state) {
 }
 
 static void linear_layers_are_named_and_begin_as_pytorchs(void **state) {
-    weft_graph *const graph = make_graph(state);
+    (void)state;
+    weft_graph *const graph = test_graph();
     static float weights[50 * 25], biases[50];
     weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 4, 25);
     weft_tensor *const y = weft_linear(weft_linear(x, 50), 7);
@@ -107,7 +105,8 @@ static void linear_layers_are_named_and_begin_as_pytorchs(void **state) {
 }
 
 static void linear_options_are_used(void **state) {
-    weft_graph *const graph = make_graph(state);
+    (void)state;
+    weft_graph *const graph = test_graph();
     const weft_initialiser two = weft_fill(2.0f), three = weft_fill(3.0f);
     weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 2);
     const weft_linear_options named = {
@@ -129,6 +128,7 @@ static void linear_options_are_used(void **state) {
 }
 
 static void bad_layers_are_refused(void **state) {
+    (void)state;
     const struct {
         int64_t units;
         bool flat; /* x is (batch) */
@@ -142,7 +142,7 @@ static void bad_layers_are_refused(void **state) {
         {3, false, {.struct_size = 3}, WEFT_ERROR_ARGUMENT, "_INIT"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        weft_graph *const graph = make_graph(state);
+        weft_graph *const graph = test_graph();
         weft_tensor *const x =
             rows[i].flat ? weft_input(graph, "x", WEFT_F32) : weft_input(graph, "x", WEFT_F32, 2);
         assert_null(weft_linear_layer(x, rows[i].units, &rows[i].options));
@@ -150,18 +150,6 @@ static void bad_layers_are_refused(void **state) {
         weft_graph_release(graph);
     }
     assert_null(weft_linear(NULL, 3));
-}
-
-static int open_context(void **state) {
-    weft_context *context = NULL;
-    assert_ok(weft_context_create(&context, NULL));
-    *state = context;
-    return 0;
-}
-
-static int close_context(void **state) {
-    weft_context_release(*state);
-    return 0;
 }
 
 int main(void) {
@@ -172,5 +160,5 @@ int main(void) {
         cmocka_unit_test(linear_options_are_used),
         cmocka_unit_test(bad_layers_are_refused),
     };
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

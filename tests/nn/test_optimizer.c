@@ -2,6 +2,7 @@
  * the batch of the sum of (p - x)²/2, so g = p - mean(x). Two parameters of odd sizes lie in the flat buffer.
  */
 #include "support/checks.h"
+#include "support/fixture.h"
 #include <math.h>
 #include <weft/weft.h>
 
@@ -93,26 +94,29 @@ static void follow(weft_context *context, weft_optimizer optimizer, float second
 }
 
 static void sgd_is_its_formula(void **state) {
-    follow(*state, weft_sgd(0.1f), 0.02f);
-    follow(*state, weft_sgd_momentum(0.1f, 0.9f, 0.0f), 0.02f);
-    follow(*state, weft_sgd_momentum(0.1f, 0.0f, 0.3f), 0.02f);
-    follow(*state, weft_sgd_momentum(0.1f, 0.8f, 0.3f), 0.02f);
+    (void)state;
+    follow(test_context(), weft_sgd(0.1f), 0.02f);
+    follow(test_context(), weft_sgd_momentum(0.1f, 0.9f, 0.0f), 0.02f);
+    follow(test_context(), weft_sgd_momentum(0.1f, 0.0f, 0.3f), 0.02f);
+    follow(test_context(), weft_sgd_momentum(0.1f, 0.8f, 0.3f), 0.02f);
 }
 
 static void adam_is_its_formula(void **state) {
+    (void)state;
     weft_optimizer decayed = weft_adam(0.05f);
     decayed.weight_decay = 0.2f;
     weft_optimizer unusual = weft_adam(0.05f);
     unusual.beta1 = 0.5f;
     unusual.beta2 = 0.75f;
     unusual.epsilon = 0.1f;
-    follow(*state, weft_adam(0.05f), 0.01f);
-    follow(*state, decayed, 0.01f);
-    follow(*state, unusual, 0.01f);
+    follow(test_context(), weft_adam(0.05f), 0.01f);
+    follow(test_context(), decayed, 0.01f);
+    follow(test_context(), unusual, 0.01f);
 }
 
 static void the_update_is_one_launch(void **state) {
-    const network net = make_network(*state);
+    (void)state;
+    const network net = make_network(test_context());
     weft_tensor *updates[WEFT_MAX_UPDATES];
     weft_plan *plan = NULL, *gradients = NULL;
     weft_plan_info with, without;
@@ -133,7 +137,8 @@ static void the_update_is_one_launch(void **state) {
 }
 
 static void bad_values_are_refused(void **state) {
-    const network net = make_network(*state);
+    (void)state;
+    const network net = make_network(test_context());
     weft_tensor *updates[WEFT_MAX_UPDATES];
     size_t count = 0;
     weft_optimizer bad[7] = {weft_adam(NAN), weft_sgd(-0.1f), weft_sgd_momentum(0.1f, 1.0f, 0.0f),
@@ -156,22 +161,10 @@ static void bad_values_are_refused(void **state) {
     weft_graph_release(net.graph);
 
     weft_graph *empty = NULL;
-    assert_ok(weft_graph_create(&empty, *state));
+    assert_ok(weft_graph_create(&empty, test_context()));
     weft_tensor *const loss = weft_mean(weft_input(empty, "x", WEFT_F32, 2));
     assert_fails(weft_minimize(loss, &adam, updates, 8, &count), WEFT_ERROR_STATE, "no parameters");
     weft_graph_release(empty);
-}
-
-static int open_context(void **state) {
-    weft_context *context = NULL;
-    assert_ok(weft_context_create(&context, NULL));
-    *state = context;
-    return 0;
-}
-
-static int close_context(void **state) {
-    weft_context_release(*state);
-    return 0;
 }
 
 int main(void) {
@@ -181,5 +174,5 @@ int main(void) {
         cmocka_unit_test(the_update_is_one_launch),
         cmocka_unit_test(bad_values_are_refused),
     };
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,5 +1,6 @@
 /* The context of a test program: see fixture.h. */
 #include "support/fixture.h"
+#include "support/scratch.h"
 
 #include "cl/context.h"
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 
 static weft_context *shared;
+static char *folder;
 
 static void show_warning(void *user, weft_log_level level, const char *line) {
     (void)user;
@@ -26,7 +28,18 @@ weft_context *test_context(void) {
     return shared;
 }
 
+const char *test_folder(void) {
+    if (!folder) folder = scratch_make();
+    return folder;
+}
+
+const char *test_path(const char *name) {
+    return scratch_path(test_folder(), name);
+}
+
 int test_finish(int failed) {
+    scratch_remove(folder);
+    folder = NULL;
     weft_context_release(shared);
     shared = NULL;
     return failed;

@@ -14,7 +14,11 @@
 
 /* The program's context: the device of $WEFT_DEVICE (else the best), opened once. */
 weft_context *test_context(void);
-/* Closes it; what main returns. (An exit handler would come after the drivers' own.) */
+/* The program's own folder, made at the first call, and a path in it (valid until the next call). */
+const char *test_folder(void);
+const char *test_path(const char *name);
+/* Closes the context, deletes the folder; what main returns. (An exit handler would come after the drivers'
+ * own.) */
 int test_finish(int failed);
 /* A context of its own on the same device, for tests that need other options; the caller releases it. */
 weft_context *test_context_open(weft_context_options options);

@@ -1,34 +1,14 @@
 /* Datasets from memory and from IDX files, and every way in which those can be wrong. */
 #include "support/checks.h"
-#include "support/scratch.h"
+#include "support/fixture.h"
 #include <stdio.h>
 #include <weft/train.h>
 #include <zlib.h>
 
-typedef struct fixture {
-    weft_context *context;
-    char *folder;
-} fixture;
-
-static int set_up(void **state) {
-    static fixture it;
-    assert_ok(weft_context_create(&it.context, NULL));
-    it.folder = scratch_make();
-    *state = &it;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    fixture *const it = *state;
-    scratch_remove(it->folder);
-    weft_context_release(it->context);
-    return 0;
-}
-
 /* ---- from memory ---- */
 
 static void memory_is_copied(void **state) {
-    fixture *const it = *state;
+    (void)state;
     float xs[6] = {1, 2, 3, 4, 5, 6};
     unsigned char bytes[3] = {7, 8, 9};
     char name[] = "xs";
@@ -37,7 +17,7 @@ static void memory_is_copied(void **state) {
         {.name = "byte", .dtype = WEFT_U8, .data = bytes},
     };
     weft_dataset *dataset = NULL;
-    assert_ok(weft_dataset_from_memory(&dataset, it->context, 3, columns, 2));
+    assert_ok(weft_dataset_from_memory(&dataset, test_context(), 3, columns, 2));
     memset(xs, 0, sizeof xs);
     memset(bytes, 0, sizeof bytes);
     name[0] = '?';
@@ -57,7 +37,7 @@ static void memory_is_copied(void **state) {
 }
 
 static void bad_columns_are_refused(void **state) {
-    fixture *const it = *state;
+    (void)state;
     static const float x[4];
     const struct {
         weft_column column;
@@ -82,19 +62,19 @@ static void bad_columns_are_refused(void **state) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         weft_dataset *dataset = (weft_dataset *)&dataset;
-        assert_fails(weft_dataset_from_memory(&dataset, it->context, rows[i].examples, &rows[i].column, 1),
+        assert_fails(weft_dataset_from_memory(&dataset, test_context(), rows[i].examples, &rows[i].column, 1),
             rows[i].status, rows[i].part);
         assert_null(dataset);
     }
     const weft_column twice[] = {rows[0].column, rows[0].column};
     weft_dataset *dataset = NULL;
-    assert_fails(weft_dataset_from_memory(&dataset, it->context, 2, twice, 2), WEFT_ERROR_ARGUMENT,
+    assert_fails(weft_dataset_from_memory(&dataset, test_context(), 2, twice, 2), WEFT_ERROR_ARGUMENT,
         "two columns are called 'x'");
     assert_fails(
-        weft_dataset_from_memory(&dataset, it->context, 2, twice, 0), WEFT_ERROR_ARGUMENT, "columns");
-    assert_status(weft_dataset_from_memory(&dataset, it->context, 2, NULL, 1), WEFT_ERROR_ARGUMENT);
+        weft_dataset_from_memory(&dataset, test_context(), 2, twice, 0), WEFT_ERROR_ARGUMENT, "columns");
+    assert_status(weft_dataset_from_memory(&dataset, test_context(), 2, NULL, 1), WEFT_ERROR_ARGUMENT);
     assert_status(weft_dataset_from_memory(&dataset, NULL, 2, twice, 1), WEFT_ERROR_ARGUMENT);
-    assert_status(weft_dataset_from_memory(NULL, it->context, 2, twice, 1), WEFT_ERROR_ARGUMENT);
+    assert_status(weft_dataset_from_memory(NULL, test_context(), 2, twice, 1), WEFT_ERROR_ARGUMENT);
 }
 
 /* ---- IDX ---- */
@@ -107,23 +87,23 @@ static size_t put_header(unsigned char *bytes, uint32_t magic, size_t rank, cons
 }
 
 /* A file of `bytes` bytes of data after its header, the k-th of them k mod 251. */
-static void write_idx(const fixture *it, const char *name, bool gzip, uint32_t magic, size_t rank,
-    const uint32_t *dims, size_t bytes) {
+static void write_idx(
+    const char *name, bool gzip, uint32_t magic, size_t rank, const uint32_t *dims, size_t bytes) {
     unsigned char content[4096];
     const size_t header = put_header(content, magic, rank, dims);
     for (size_t i = 0; i < bytes; i++) content[header + i] = (unsigned char)(i % 251);
-    const gzFile file = gzopen(scratch_path(it->folder, name), gzip ? "wb" : "wbT"); /* T: as it is */
+    const gzFile file = gzopen(test_path(name), gzip ? "wb" : "wbT"); /* T: as it is */
     assert_non_null(file);
     assert_int_equal(gzwrite(file, content, (unsigned)(header + bytes)), header + bytes);
     assert_int_equal(gzclose(file), Z_OK);
 }
 
-static void write_images(const fixture *it, const char *name, bool gzip, uint32_t count) {
-    write_idx(it, name, gzip, 0x803, 3, (const uint32_t[]){count, 3, 2}, (size_t)count * 6);
+static void write_images(const char *name, bool gzip, uint32_t count) {
+    write_idx(name, gzip, 0x803, 3, (const uint32_t[]){count, 3, 2}, (size_t)count * 6);
 }
 
-static void write_labels(const fixture *it, const char *name, bool gzip, uint32_t count) {
-    write_idx(it, name, gzip, 0x801, 1, &count, count);
+static void write_labels(const char *name, bool gzip, uint32_t count) {
+    write_idx(name, gzip, 0x801, 1, &count, count);
 }
 
 static void check_contents(weft_dataset *dataset, size_t examples) {
@@ -145,24 +125,24 @@ static void check_contents(weft_dataset *dataset, size_t examples) {
 }
 
 static void idx_is_read_plain_and_gzipped(void **state) {
-    fixture *const it = *state;
+    (void)state;
     weft_dataset *dataset = NULL;
-    write_images(it, "plain-images-idx3-ubyte", false, 7);
-    write_labels(it, "plain-labels-idx1-ubyte", false, 7);
-    assert_ok(weft_dataset_open_idx(&dataset, it->context, it->folder, "plain"));
+    write_images("plain-images-idx3-ubyte", false, 7);
+    write_labels("plain-labels-idx1-ubyte", false, 7);
+    assert_ok(weft_dataset_open_idx(&dataset, test_context(), test_folder(), "plain"));
     check_contents(dataset, 7);
     weft_dataset_release(dataset);
-    write_images(it, "zipped-images-idx3-ubyte.gz", true, 300);
-    write_labels(it, "zipped-labels-idx1-ubyte.gz", true, 300);
-    assert_ok(weft_dataset_open_idx(&dataset, it->context, it->folder, "zipped"));
+    write_images("zipped-images-idx3-ubyte.gz", true, 300);
+    write_labels("zipped-labels-idx1-ubyte.gz", true, 300);
+    assert_ok(weft_dataset_open_idx(&dataset, test_context(), test_folder(), "zipped"));
     check_contents(dataset, 300);
     weft_dataset_release(dataset);
 }
 
 static void the_digits_are_there(void **state) {
-    fixture *const it = *state;
+    (void)state;
     weft_dataset *dataset = NULL;
-    assert_ok(weft_dataset_open_idx(&dataset, it->context, WEFT_SOURCE_DIR "/data/digits", "train"));
+    assert_ok(weft_dataset_open_idx(&dataset, test_context(), WEFT_SOURCE_DIR "/data/digits", "train"));
     assert_int_equal(weft_dataset_size(dataset), 1438);
     const float *const pixels = weft_dataset_column(dataset, 0)->data;
     float largest = 0.0f;
@@ -172,7 +152,7 @@ static void the_digits_are_there(void **state) {
 }
 
 static void bad_idx_files_are_refused(void **state) {
-    fixture *const it = *state;
+    (void)state;
     const struct {
         const char *prefix;
         uint32_t magic, dims[3];
@@ -194,55 +174,55 @@ static void bad_idx_files_are_refused(void **state) {
             char name[64];
             weft_dataset *dataset = NULL;
             snprintf(name, sizeof name, "%s%d-images-idx3-ubyte", rows[i].prefix, gzip);
-            write_idx(it, name, gzip, rows[i].magic, 3, rows[i].dims, rows[i].bytes);
+            write_idx(name, gzip, rows[i].magic, 3, rows[i].dims, rows[i].bytes);
             snprintf(name, sizeof name, "%s%d-labels-idx1-ubyte", rows[i].prefix, gzip);
-            write_labels(it, name, gzip, 7);
+            write_labels(name, gzip, 7);
             snprintf(name, sizeof name, "%s%d", rows[i].prefix, gzip);
-            assert_fails(weft_dataset_open_idx(&dataset, it->context, it->folder, name), WEFT_ERROR_FORMAT,
-                rows[i].part);
+            assert_fails(weft_dataset_open_idx(&dataset, test_context(), test_folder(), name),
+                WEFT_ERROR_FORMAT, rows[i].part);
             assert_non_null(strstr(weft_last_error(), rows[i].prefix)); /* the file's name */
             assert_null(dataset);
         }
 }
 
-static void write_bytes(const fixture *it, const char *name, const void *bytes, size_t count) {
-    FILE *const file = fopen(scratch_path(it->folder, name), "wb");
+static void write_bytes(const char *name, const void *bytes, size_t count) {
+    FILE *const file = fopen(test_path(name), "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, count, file), count);
     assert_int_equal(fclose(file), 0);
 }
 
 static void missing_and_damaged_files_are_refused(void **state) {
-    fixture *const it = *state;
+    (void)state;
     weft_dataset *dataset = NULL;
     unsigned char zipped[4096];
-    assert_fails(weft_dataset_open_idx(&dataset, it->context, it->folder, "none"), WEFT_ERROR_FILE,
+    assert_fails(weft_dataset_open_idx(&dataset, test_context(), test_folder(), "none"), WEFT_ERROR_FILE,
         "none-images-idx3-ubyte");
-    assert_fails(weft_dataset_open_idx(&dataset, it->context, "/no/such/folder", "train"), WEFT_ERROR_FILE,
+    assert_fails(weft_dataset_open_idx(&dataset, test_context(), "/no/such/folder", "train"), WEFT_ERROR_FILE,
         "/no/such/folder/train-images-idx3-ubyte");
-    write_images(it, "half-images-idx3-ubyte", false, 7);
-    assert_fails(weft_dataset_open_idx(&dataset, it->context, it->folder, "half"), WEFT_ERROR_FILE,
+    write_images("half-images-idx3-ubyte", false, 7);
+    assert_fails(weft_dataset_open_idx(&dataset, test_context(), test_folder(), "half"), WEFT_ERROR_FILE,
         "half-labels-idx1-ubyte");
-    write_bytes(it, "half-labels-idx1-ubyte", "\0\0\010", 3);
-    assert_fails(weft_dataset_open_idx(&dataset, it->context, it->folder, "half"), WEFT_ERROR_FORMAT,
+    write_bytes("half-labels-idx1-ubyte", "\0\0\010", 3);
+    assert_fails(weft_dataset_open_idx(&dataset, test_context(), test_folder(), "half"), WEFT_ERROR_FORMAT,
         "3 bytes, too few for the header of 8");
 
     /* A gzip file that was cut, and one with a wrong checksum. */
-    write_images(it, "whole.gz", true, 300);
-    FILE *const file = fopen(scratch_path(it->folder, "whole.gz"), "rb");
+    write_images("whole.gz", true, 300);
+    FILE *const file = fopen(test_path("whole.gz"), "rb");
     const size_t bytes = fread(zipped, 1, sizeof zipped, file);
     fclose(file);
-    write_bytes(it, "cut-images-idx3-ubyte.gz", zipped, bytes / 2);
-    assert_fails(weft_dataset_open_idx(&dataset, it->context, it->folder, "cut"), WEFT_ERROR_FORMAT,
+    write_bytes("cut-images-idx3-ubyte.gz", zipped, bytes / 2);
+    assert_fails(weft_dataset_open_idx(&dataset, test_context(), test_folder(), "cut"), WEFT_ERROR_FORMAT,
         "cut-images-idx3-ubyte.gz");
     zipped[bytes - 5] ^= 1;
-    write_bytes(it, "sum-images-idx3-ubyte.gz", zipped, bytes);
-    assert_fails(weft_dataset_open_idx(&dataset, it->context, it->folder, "sum"), WEFT_ERROR_FORMAT,
+    write_bytes("sum-images-idx3-ubyte.gz", zipped, bytes);
+    assert_fails(weft_dataset_open_idx(&dataset, test_context(), test_folder(), "sum"), WEFT_ERROR_FORMAT,
         "sum-images-idx3-ubyte.gz");
     assert_null(dataset);
-    assert_status(weft_dataset_open_idx(&dataset, it->context, NULL, "x"), WEFT_ERROR_ARGUMENT);
-    assert_status(weft_dataset_open_idx(&dataset, it->context, it->folder, NULL), WEFT_ERROR_ARGUMENT);
-    assert_status(weft_dataset_open_idx(NULL, it->context, it->folder, "x"), WEFT_ERROR_ARGUMENT);
+    assert_status(weft_dataset_open_idx(&dataset, test_context(), NULL, "x"), WEFT_ERROR_ARGUMENT);
+    assert_status(weft_dataset_open_idx(&dataset, test_context(), test_folder(), NULL), WEFT_ERROR_ARGUMENT);
+    assert_status(weft_dataset_open_idx(NULL, test_context(), test_folder(), "x"), WEFT_ERROR_ARGUMENT);
 }
 
 int main(void) {
@@ -254,5 +234,5 @@ int main(void) {
         cmocka_unit_test(bad_idx_files_are_refused),
         cmocka_unit_test(missing_and_damaged_files_are_refused),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,10 +1,9 @@
 /* The loader: which examples come in which order, and how long a batch stays valid. */
 #include "support/checks.h"
+#include "support/fixture.h"
 #include <weft/train.h>
 
 enum { EXAMPLES = 103, BATCH = 10 };
-
-static weft_context *context;
 
 /* Example i is i in column "number" and (i, 2·i) in column "pair". */
 static weft_dataset *make_dataset(size_t examples) {
@@ -20,7 +19,7 @@ static weft_dataset *make_dataset(size_t examples) {
         {.name = "number", .dtype = WEFT_I32, .data = numbers},
         {.name = "pair", .dtype = WEFT_F32, .rank = 1, .dims = {2}, .data = pairs},
     };
-    assert_ok(weft_dataset_from_memory(&dataset, context, examples, columns, 2));
+    assert_ok(weft_dataset_from_memory(&dataset, test_context(), examples, columns, 2));
     free(numbers);
     free(pairs);
     return dataset;
@@ -229,18 +228,6 @@ static void misuse_is_refused(void **state) {
     weft_dataset_release(dataset);
 }
 
-static int open_context(void **state) {
-    (void)state;
-    assert_ok(weft_context_create(&context, NULL));
-    return 0;
-}
-
-static int close_context(void **state) {
-    (void)state;
-    weft_context_release(context);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_order_without_a_shuffle),
@@ -253,5 +240,5 @@ int main(void) {
         cmocka_unit_test(an_epoch_may_be_abandoned),
         cmocka_unit_test(misuse_is_refused),
     };
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,5 +1,6 @@
 /* weft_predict on batches of several sizes, and its plans that are kept with the graph. */
 #include "support/checks.h"
+#include "support/fixture.h"
 #include "support/scratch.h"
 #include <math.h>
 #include <weft/weft.h>
@@ -42,7 +43,8 @@ static void predict(const network *net, weft_tensor *output, size_t batch, float
 }
 
 static void batches_of_any_size(void **state) {
-    const network net = make_network(*state);
+    (void)state;
+    const network net = make_network(test_context());
     static const size_t sizes[] = {1, 7, 32, 1, 40, 7, 2, 3, 4, 5, 6, 8, 9, 10, 32, 1};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         predict(&net, net.sum, sizes[i], 0.5f + (float)i);
@@ -72,7 +74,8 @@ static void kept_plans_are_used_again(void **state) {
 }
 
 static void misuse_is_refused(void **state) {
-    const network net = make_network(*state);
+    (void)state;
+    const network net = make_network(test_context());
     float a[3] = {0}, b[1] = {0}, got[2];
     const weft_column good_a = {.name = "a", .dtype = WEFT_F32, .rank = 1, .dims = {3}, .data = a};
     const weft_column good_b = {.name = "b", .dtype = WEFT_F32, .data = b};
@@ -102,23 +105,11 @@ static void misuse_is_refused(void **state) {
     weft_graph_release(net.graph);
 }
 
-static int open_context(void **state) {
-    weft_context *context = NULL;
-    assert_ok(weft_context_create(&context, NULL));
-    *state = context;
-    return 0;
-}
-
-static int close_context(void **state) {
-    weft_context_release(*state);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_of_any_size),
         cmocka_unit_test(kept_plans_are_used_again),
         cmocka_unit_test(misuse_is_refused),
     };
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

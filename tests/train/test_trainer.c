@@ -1,78 +1,12 @@
 /* The trainer: it learns, it reports, it stops when told to, it refuses what is wrong, it repeats itself to
  * the bit, and its steps allocate nothing. */
 #include "support/checks.h"
+#include "support/fixture.h"
 #include "support/scratch.h"
+#include "support/two_classes.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <weft/weft.h>
-
-static weft_context *context;
-
-static int open_context(void **state) {
-    (void)state;
-    assert_ok(weft_context_create(&context, NULL));
-    return 0;
-}
-
-static int close_context(void **state) {
-    (void)state;
-    weft_context_release(context);
-    return 0;
-}
-
-/* ---- a small problem: two classes of points in the plane ---- */
-
-enum { POINTS = 100 };
-
-typedef struct problem {
-    float xs[POINTS][2];
-    int32_t labels[POINTS];
-} problem;
-
-static problem make_problem(void) {
-    problem p;
-    for (int i = 0; i < POINTS; i++) {
-        p.labels[i] = i % 2;
-        p.xs[i][0] = (i % 2 ? 1.0f : -1.0f) + (float)(i * 7 % 10) * 0.05f;
-        p.xs[i][1] = (float)(i * 3 % 11) * 0.1f - 0.5f;
-    }
-    return p;
-}
-
-static weft_dataset *make_dataset(weft_context *owner, const problem *p) {
-    weft_dataset *dataset = NULL;
-    const weft_column columns[] = {
-        {.name = "unused", .dtype = WEFT_I32, .data = p->labels},
-        {.name = "x", .dtype = WEFT_F32, .rank = 1, .dims = {2}, .data = p->xs},
-        {.name = "label", .dtype = WEFT_I32, .data = p->labels},
-    };
-    assert_ok(weft_dataset_from_memory(&dataset, owner, POINTS, columns, 3));
-    return dataset;
-}
-
-typedef struct network {
-    weft_graph *graph;
-    weft_tensor *logits, *loss;
-} network;
-
-static network make_network(weft_context *owner) {
-    network net;
-    assert_ok(weft_graph_create(&net.graph, owner));
-    net.logits = weft_linear(weft_tanh(weft_linear(weft_input(net.graph, "x", WEFT_F32, 2), 8)), 2);
-    net.loss = weft_cross_entropy(net.logits, weft_input(net.graph, "label", WEFT_I32));
-    assert_ok(weft_graph_status(net.graph));
-    return net;
-}
-
-static weft_trainer *make_trainer(const network *net, weft_trainer_options options) {
-    weft_trainer *trainer = NULL;
-    options.struct_size = sizeof options;
-    if (!options.optimizer.kind) options.optimizer = weft_sgd_momentum(0.1f, 0.9f, 0.0f);
-    if (!options.batch) options.batch = 8;
-    assert_ok(weft_trainer_create(&trainer, net->loss, &options));
-    return trainer;
-}
 
 /* ---- learning ---- */
 
@@ -88,8 +22,8 @@ static void a_line_is_fitted(void **state) {
     weft_dataset *dataset = NULL;
     weft_trainer *trainer = NULL;
     weft_graph *graph = NULL;
-    assert_ok(weft_dataset_from_memory(&dataset, context, POINTS, columns, 2));
-    assert_ok(weft_graph_create(&graph, context));
+    assert_ok(weft_dataset_from_memory(&dataset, test_context(), POINTS, columns, 2));
+    assert_ok(weft_graph_create(&graph, test_context()));
     weft_tensor *const loss =
         weft_mse(weft_linear(weft_input(graph, "x", WEFT_F32, 1), 1), weft_input(graph, "y", WEFT_F32, 1));
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT,
@@ -127,9 +61,9 @@ static bool on_step(void *user, const weft_epoch *state) {
 static void progress_is_reported(void **state) {
     (void)state;
     const problem p = make_problem();
-    const network net = make_network(context);
+    const network net = make_network(test_context());
     reports it = {0};
-    weft_dataset *const dataset = make_dataset(context, &p);
+    weft_dataset *const dataset = make_dataset(test_context(), &p);
     weft_trainer *const trainer = make_trainer(&net, (weft_trainer_options){.epochs = 5,
                                                          .logits = net.logits,
                                                          .validation = dataset,
@@ -176,10 +110,10 @@ static void progress_is_reported(void **state) {
 static void without_logits_there_is_no_accuracy(void **state) {
     (void)state;
     const problem p = make_problem();
-    const network net = make_network(context);
+    const network net = make_network(test_context());
     reports it = {0};
     double loss = 0.0, accuracy = 0.0;
-    weft_dataset *const dataset = make_dataset(context, &p);
+    weft_dataset *const dataset = make_dataset(test_context(), &p);
     weft_trainer *const trainer =
         make_trainer(&net, (weft_trainer_options){.on_epoch = on_epoch, .user = &it});
     assert_ok(weft_trainer_run(trainer, dataset));
@@ -219,8 +153,8 @@ static void evaluation_is_exact(void **state) {
         {.name = "label", .dtype = WEFT_I32, .data = labels}};
     weft_dataset *dataset = NULL;
     network net;
-    assert_ok(weft_dataset_from_memory(&dataset, context, ROWS, columns, 2));
-    assert_ok(weft_graph_create(&net.graph, context));
+    assert_ok(weft_dataset_from_memory(&dataset, test_context(), ROWS, columns, 2));
+    assert_ok(weft_graph_create(&net.graph, test_context()));
     net.logits =
         weft_add(weft_input(net.graph, "x", WEFT_F32, 3), weft_parameter(net.graph, "p", weft_zeros(), 3));
     net.loss = weft_cross_entropy(net.logits, weft_input(net.graph, "label", WEFT_I32));
@@ -239,8 +173,8 @@ static void evaluation_is_exact(void **state) {
 static void callbacks_stop_the_training(void **state) {
     (void)state;
     const problem p = make_problem();
-    const network net = make_network(context);
-    weft_dataset *const dataset = make_dataset(context, &p);
+    const network net = make_network(test_context());
+    weft_dataset *const dataset = make_dataset(test_context(), &p);
     reports it = {.stop_at_step = 17};
     weft_trainer *trainer = make_trainer(
         &net, (weft_trainer_options){.epochs = 5, .on_step = on_step, .on_epoch = on_epoch, .user = &it});
@@ -281,8 +215,8 @@ static void *cancel(void *argument) {
 static void another_thread_cancels(void **state) {
     (void)state;
     const problem p = make_problem();
-    const network net = make_network(context);
-    weft_dataset *const dataset = make_dataset(context, &p);
+    const network net = make_network(test_context());
+    weft_dataset *const dataset = make_dataset(test_context(), &p);
     canceller it;
     atomic_init(&it.started, false);
     it.trainer = make_trainer(&net,
@@ -313,8 +247,8 @@ static void nan_is_reported_with_its_step(void **state) {
     for (size_t i = 0; i < 3; i++) {
         problem p = make_problem();
         p.xs[rows[i].example][1] = NAN;
-        const network net = make_network(context);
-        weft_dataset *const dataset = make_dataset(context, &p);
+        const network net = make_network(test_context());
+        weft_dataset *const dataset = make_dataset(test_context(), &p);
         weft_training_info info;
         char line[64];
         weft_trainer *trainer = make_trainer(&net, (weft_trainer_options){.epochs = 3, .keep_order = true});
@@ -340,8 +274,8 @@ static void going_on_reports_the_first_step(void **state) {
     (void)state;
     problem p = make_problem();
     p.xs[57][1] = NAN;
-    const network net = make_network(context);
-    weft_dataset *const dataset = make_dataset(context, &p);
+    const network net = make_network(test_context());
+    weft_dataset *const dataset = make_dataset(test_context(), &p);
     weft_training_info info;
     weft_trainer *const trainer = make_trainer(&net,
         (weft_trainer_options){.epochs = 2, .keep_order = true, .not_finite = WEFT_NOT_FINITE_CONTINUE});
@@ -368,9 +302,9 @@ static void bad_labels_are_named(void **state) {
         const problem good = make_problem();
         problem bad = good;
         bad.labels[rows[i].example] = rows[i].label;
-        const network net = make_network(context);
-        weft_dataset *const good_set = make_dataset(context, &good), *const bad_set =
-                                                                         make_dataset(context, &bad);
+        const network net = make_network(test_context());
+        weft_dataset *const good_set = make_dataset(test_context(), &good), *const bad_set = make_dataset(
+                                                                                test_context(), &bad);
         weft_trainer *trainer = make_trainer(&net, (weft_trainer_options){.epochs = 1});
         assert_ok(weft_trainer_run(trainer, good_set));
         assert_fails(weft_trainer_run(trainer, bad_set), WEFT_ERROR_ARGUMENT, rows[i].part);
@@ -424,7 +358,7 @@ static void ignored_labels_are_accepted(void **state) {
 static void columns_that_do_not_fit_are_named(void **state) {
     (void)state;
     const problem p = make_problem();
-    const network net = make_network(context);
+    const network net = make_network(test_context());
     weft_trainer *const trainer = make_trainer(&net, (weft_trainer_options){.epochs = 1});
     const weft_column label = {.name = "label", .dtype = WEFT_I32, .data = p.labels};
     const struct {
@@ -444,7 +378,7 @@ static void columns_that_do_not_fit_are_named(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         weft_dataset *dataset = NULL;
         const weft_column columns[] = {rows[i].x, label};
-        assert_ok(weft_dataset_from_memory(&dataset, context, POINTS / 2, columns, 2));
+        assert_ok(weft_dataset_from_memory(&dataset, test_context(), POINTS / 2, columns, 2));
         assert_fails(weft_trainer_run(trainer, dataset), rows[i].status, rows[i].part);
         weft_dataset_release(dataset);
     }
@@ -454,7 +388,7 @@ static void columns_that_do_not_fit_are_named(void **state) {
 
 static void bad_options_are_refused(void **state) {
     (void)state;
-    const network net = make_network(context), other = make_network(context);
+    const network net = make_network(test_context()), other = make_network(test_context());
     weft_trainer *trainer = NULL;
     weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT};
     assert_status(weft_trainer_create(NULL, net.loss, &options), WEFT_ERROR_ARGUMENT);
@@ -617,5 +551,5 @@ int main(void) {
         cmocka_unit_test(steps_allocate_nothing),
         cmocka_unit_test(a_lack_of_memory_is_an_error),
     };
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

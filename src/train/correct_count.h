@@ -1,6 +1,6 @@
-/* Metrics as nodes of the graph. */
-#ifndef WI_METRICS_H
-#define WI_METRICS_H
+/* The accuracy that every trainer has, as nodes of the graph. */
+#ifndef WI_CORRECT_COUNT_H
+#define WI_CORRECT_COUNT_H
 
 #include "base/memory.h"
 #include <weft/train.h>

@@ -1,5 +1,5 @@
-/* Accuracy on the device: one number to read a step instead of the logits (contract in metrics.h). */
-#include "train/metrics.h"
+/* Accuracy on the device: one number to read a step instead of the logits (contract in correct_count.h). */
+#include "train/correct_count.h"
 #include "train/feed.h"
 
 weft_status wi_missing_tensor(const char *call, const char *what) {

@@ -1,0 +1,252 @@
+/* Reading CSV tables (contract in csv.h).
+ *
+ * A cell without its quotes and with its terminator is never longer than the cell with its separator in the
+ * file, so the writing place never overtakes the reading place and one block of memory is enough. */
+#include "io/csv.h"
+#include "base/platform.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+typedef struct scan {
+    wi_csv *table;
+    const wi_csv_options *options;
+    const char *from, *end; /* what is still to be read; *end is the NUL behind the file */
+    char *to;               /* where the next cell is written */
+    size_t line;            /* of the file, from 1 */
+    size_t row;             /* from 1, the header counted */
+} scan;
+
+static weft_status bad_row(const scan *s, const char *what) {
+    return wi_fail(WEFT_ERROR_FORMAT, "'%s': line %zu: %s", s->table->path, s->line, what);
+}
+
+static bool ends_line(const scan *s) {
+    return s->from == s->end || *s->from == '\n' || *s->from == '\r';
+}
+
+static bool ends_cell(const scan *s) {
+    return ends_line(s) || *s->from == s->options->separator;
+}
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t';
+}
+
+static void skip_line_end(scan *s) {
+    if (s->from == s->end) return;
+    s->from += *s->from == '\r' && s->from + 1 < s->end && s->from[1] == '\n' ? 2 : 1;
+    s->line++;
+}
+
+/* Blanks, unless they separate cells. */
+static void skip_blanks(scan *s) {
+    while (s->options->trim && s->from < s->end && is_blank(*s->from) && *s->from != s->options->separator)
+        s->from++;
+}
+
+static void count_line(scan *s) {
+    const char c = *s->from;
+    s->line += c == '\n' || (c == '\r' && !(s->from + 1 < s->end && s->from[1] == '\n'));
+}
+
+static weft_status quoted_cell(scan *s) {
+    const size_t first_line = s->line;
+    s->from++;
+    for (;;) {
+        if (s->from == s->end) {
+            s->line = first_line;
+            return bad_row(s, "a quote that is never closed");
+        }
+        if (*s->from == '"' && s->from + 1 < s->end && s->from[1] == '"')
+            s->from++;
+        else if (*s->from == '"')
+            break;
+        count_line(s);
+        *s->to++ = *s->from++;
+    }
+    s->from++;
+    skip_blanks(s);
+    return ends_cell(s) ? WEFT_OK : bad_row(s, "something stands between a closing quote and the separator");
+}
+
+static weft_status read_cell(scan *s) {
+    skip_blanks(s);
+    const char *const begin = s->to;
+    if (s->from < s->end && *s->from == '"') {
+        WI_TRY(quoted_cell(s));
+    } else {
+        while (!ends_cell(s)) *s->to++ = *s->from++;
+        while (s->options->trim && s->to > begin && is_blank(s->to[-1])) s->to--;
+    }
+    return WEFT_OK;
+}
+
+/* The separator or line end is passed over before the terminator is written, as that may lie in its place. */
+static weft_status read_row(scan *s, size_t *cells) {
+    *cells = 0;
+    for (bool more = true; more;) {
+        WI_TRY(read_cell(s));
+        more = !ends_line(s);
+        if (more)
+            s->from++;
+        else
+            skip_line_end(s);
+        *s->to++ = '\0';
+        ++*cells;
+    }
+    return WEFT_OK;
+}
+
+static weft_status add_row(scan *s, size_t line, size_t cells) {
+    wi_csv *const table = s->table;
+    if (s->row == 1) table->fields = cells;
+    if (cells != table->fields)
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': line %zu has %zu cells, expected %zu as in the first", table->path,
+            line, cells, table->fields);
+    if (s->row == 1 && s->options->header) {
+        table->first = s->to;
+        return WEFT_OK;
+    }
+    WI_TRY(wi_grow(table->allocator, (void **)&table->lines, &table->line_capacity, table->rows + 1,
+        sizeof *table->lines));
+    table->lines[table->rows++] = line;
+    return WEFT_OK;
+}
+
+static weft_status read_rows(scan *s) {
+    while (s->from < s->end) {
+        if (ends_line(s)) { /* empty */
+            skip_line_end(s);
+            continue;
+        }
+        const size_t line = s->line;
+        size_t cells = 0;
+        s->row++;
+        WI_TRY(read_row(s, &cells));
+        WI_TRY(add_row(s, line, cells));
+    }
+    if (s->table->rows == 0) WI_FAIL(WEFT_ERROR_FORMAT, "'%s': there are no rows of data", s->table->path);
+    return WEFT_OK;
+}
+
+static weft_status take_names(wi_csv *table) {
+    table->names = wi_allocate_array(table->allocator, table->fields, sizeof *table->names);
+    if (!table->names) return WEFT_ERROR_MEMORY;
+    (void)wi_csv_row(table, table->bytes, table->names);
+    return WEFT_OK;
+}
+
+static weft_status check_text(const wi_csv *table, size_t size) {
+    const unsigned char *const bytes = (const unsigned char *)table->bytes;
+    if (size >= 2 && ((bytes[0] == 0xff && bytes[1] == 0xfe) || (bytes[0] == 0xfe && bytes[1] == 0xff)))
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the file is UTF-16, expected UTF-8 or another form of ASCII",
+            table->path);
+    const char *const nul = memchr(table->bytes, '\0', size);
+    if (nul)
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': byte %zu is 0: no text", table->path, (size_t)(nul - table->bytes));
+    return WEFT_OK;
+}
+
+static weft_status read_table(wi_csv *table, const wi_csv_options *options) {
+    size_t size = 0;
+    WI_TRY(wi_file_read(table->allocator, table->path, &table->bytes, &size));
+    WI_TRY(check_text(table, size));
+    const bool mark = size >= 3 && memcmp(table->bytes, "\xef\xbb\xbf", 3) == 0;
+    scan s = {.table = table,
+        .options = options,
+        .from = table->bytes + (mark ? 3 : 0),
+        .end = table->bytes + size,
+        .to = table->bytes,
+        .line = 1};
+    table->first = table->bytes;
+    WI_TRY(read_rows(&s));
+    return options->header ? take_names(table) : WEFT_OK;
+}
+
+weft_status wi_csv_read(
+    wi_csv *table, const weft_allocator *allocator, const char *path, const wi_csv_options *options) {
+    *table = (wi_csv){.allocator = allocator, .path = path};
+    const weft_status status = read_table(table, options);
+    if (status != WEFT_OK) wi_csv_clear(table);
+    return status;
+}
+
+void wi_csv_clear(wi_csv *table) {
+    wi_release(table->allocator, table->bytes);
+    wi_release(table->allocator, table->names);
+    wi_release(table->allocator, table->lines);
+    *table = (wi_csv){0};
+}
+
+const char *wi_csv_row(const wi_csv *table, const char *at, const char **cells) {
+    for (size_t i = 0; i < table->fields; i++) {
+        cells[i] = at;
+        at += strlen(at) + 1;
+    }
+    return at;
+}
+
+size_t wi_csv_field(const wi_csv *table, const char *name) {
+    size_t found = SIZE_MAX;
+    for (size_t i = 0; i < table->fields && table->names; i++) {
+        if (strcmp(table->names[i], name) != 0) continue;
+        if (found != SIZE_MAX) return SIZE_MAX - 1;
+        found = i;
+    }
+    return found;
+}
+
+static size_t skip_digits(const char *text) {
+    return strspn(text, "0123456789");
+}
+
+/* strtod reads more than numbers of tables: hexadecimal ones, NaNs with content. */
+static bool is_decimal(const char *text) {
+    text += *text == '+' || *text == '-';
+    if (strcasecmp(text, "inf") == 0 || strcasecmp(text, "infinity") == 0) return true;
+    size_t digits = skip_digits(text);
+    text += digits;
+    if (*text == '.') {
+        const size_t fraction = skip_digits(++text);
+        digits += fraction;
+        text += fraction;
+    }
+    if (digits == 0) return false;
+    if (*text == 'e' || *text == 'E') {
+        text++;
+        text += *text == '+' || *text == '-';
+        const size_t exponent = skip_digits(text);
+        if (exponent == 0) return false;
+        text += exponent;
+    }
+    return *text == '\0';
+}
+
+/* The cell without blanks around it. False when it is too long for a number that we keep. */
+static bool trimmed(const char *cell, char *text, size_t capacity) {
+    while (is_blank(*cell)) cell++;
+    size_t length = strlen(cell);
+    while (length && is_blank(cell[length - 1])) length--;
+    if (length >= capacity) return false;
+    memcpy(text, cell, length);
+    text[length] = '\0';
+    return true;
+}
+
+bool wi_csv_number(const char *cell, double *value) {
+    char text[512];
+    if (!trimmed(cell, text, sizeof text) || !is_decimal(text)) return false;
+    *value = strtod(text, NULL);
+    return true;
+}
+
+bool wi_csv_is_missing(const char *cell) {
+    static const char *const marks[] = {"", "na", "n/a", "nan", "null", "none", "?"};
+    char text[8];
+    if (!trimmed(cell, text, sizeof text)) return false;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (strcasecmp(text, marks[i]) == 0) return true;
+    return false;
+}

@@ -1,0 +1,247 @@
+/* NumPy arrays to and from files (contract in npy.h and weft/io.h). */
+#include "io/npy.h"
+#include "base/platform.h"
+#include "cl/context.h"
+#include "graph/dtype.h"
+#include "io/half_value.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ALIGNMENT = 64, HEADER = 512 };
+
+/* ---- reading ---- */
+
+/* Where a row-major walk over the elements reads: index[] counts, offset follows in elements of the file. */
+typedef struct walk {
+    int64_t index[WEFT_MAX_RANK];
+    size_t stride[WEFT_MAX_RANK], offset;
+} walk;
+
+static walk begin_walk(const wi_npy *npy) {
+    walk w = {.offset = 0};
+    size_t stride = 1;
+    for (int i = 0; i < npy->rank; i++) {
+        const int axis = npy->fortran ? i : npy->rank - 1 - i;
+        w.stride[axis] = stride;
+        stride *= (size_t)npy->dims[axis];
+    }
+    return w;
+}
+
+static void next_element(walk *w, const wi_npy *npy) {
+    for (int axis = npy->rank; axis-- > 0;) {
+        w->offset += w->stride[axis];
+        if (++w->index[axis] < npy->dims[axis]) return;
+        w->offset -= w->stride[axis] * (size_t)npy->dims[axis];
+        w->index[axis] = 0;
+    }
+}
+
+/* The bits of an element, whatever order its bytes have. */
+static uint64_t element_bits(const wi_npy *npy, size_t offset) {
+    const unsigned char *const bytes = npy->data + offset * npy->size;
+    uint64_t bits = 0;
+    for (size_t i = 0; i < npy->size; i++)
+        bits |= (uint64_t)bytes[i] << 8 * (npy->big_endian ? npy->size - 1 - i : i);
+    return bits;
+}
+
+static int64_t signed_value(uint64_t bits, size_t size) {
+    const uint64_t sign = (uint64_t)1 << (8 * size - 1);
+    return (int64_t)((bits ^ sign) - sign);
+}
+
+static float float_value(uint64_t bits, size_t size) {
+    if (size == 2)
+        return wi_f16_value((const unsigned char[]){(unsigned char)bits, (unsigned char)(bits >> 8)});
+    if (size == 4) {
+        const uint32_t half = (uint32_t)bits;
+        float value = 0.0f;
+        memcpy(&value, &half, sizeof value);
+        return value;
+    }
+    double value = 0.0;
+    memcpy(&value, &bits, sizeof value);
+    return (float)value;
+}
+
+static float as_float(const wi_npy *npy, uint64_t bits) {
+    if (npy->kind == 'f') return float_value(bits, npy->size);
+    if (npy->kind == 'i') return (float)signed_value(bits, npy->size);
+    return npy->kind == 'b' ? (float)(bits != 0) : (float)bits;
+}
+
+/* False when the number does not fit. */
+static bool as_integer(const wi_npy *npy, uint64_t bits, int64_t low, int64_t high, int64_t *value) {
+    *value = npy->kind == 'i' ? signed_value(bits, npy->size) : npy->kind == 'b' ? bits != 0 : (int64_t)bits;
+    if (npy->kind == 'u' && bits > INT64_MAX) return false;
+    return *value >= low && *value <= high;
+}
+
+static bool converts(const wi_npy *npy, weft_dtype dtype) {
+    switch (dtype) {
+    case WEFT_F32: return true;
+    case WEFT_I32:
+    case WEFT_I64:
+    case WEFT_U8: return npy->kind != 'f';
+    case WEFT_F16: return npy->kind == 'f' && npy->size == 2;
+    case WEFT_BOOL: return npy->kind == 'b';
+    case WEFT_BF16: return false;
+    }
+    return false;
+}
+
+static bool write_element(const wi_npy *npy, weft_dtype dtype, uint64_t bits, void *target, size_t i) {
+    int64_t value = 0;
+    bool fits = true;
+    switch (dtype) {
+    case WEFT_F32: ((float *)target)[i] = as_float(npy, bits); break;
+    case WEFT_I32:
+        fits = as_integer(npy, bits, INT32_MIN, INT32_MAX, &value);
+        ((int32_t *)target)[i] = (int32_t)value;
+        break;
+    case WEFT_I64:
+        fits = as_integer(npy, bits, INT64_MIN, INT64_MAX, &value);
+        ((int64_t *)target)[i] = value;
+        break;
+    case WEFT_U8:
+        fits = as_integer(npy, bits, 0, UINT8_MAX, &value);
+        ((uint8_t *)target)[i] = (uint8_t)value;
+        break;
+    case WEFT_F16: ((uint16_t *)target)[i] = (uint16_t)bits; break;
+    case WEFT_BOOL: ((uint8_t *)target)[i] = bits != 0; break;
+    case WEFT_BF16: break;
+    }
+    return fits;
+}
+
+weft_status wi_npy_convert(const wi_npy *npy, weft_dtype dtype, void *target) {
+    if (!converts(npy, dtype))
+        WI_FAIL(WEFT_ERROR_DTYPE, "'%s': an array of %c%zu is not read as %s", npy->path, npy->kind,
+            npy->size, weft_dtype_name(dtype));
+    walk w = begin_walk(npy);
+    for (size_t i = 0; i < npy->elements; i++) {
+        if (!write_element(npy, dtype, element_bits(npy, w.offset), target, i))
+            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': element %zu, in row-major order, does not fit %s", npy->path, i,
+                weft_dtype_name(dtype));
+        next_element(&w, npy);
+    }
+    return WEFT_OK;
+}
+
+static weft_status load(weft_npy_array *array, const wi_npy *npy, weft_dtype dtype) {
+    const weft_allocator *const allocator = array->context ? array->context->allocator : NULL;
+    array->dtype = dtype;
+    array->rank = npy->rank;
+    memcpy(array->dims, npy->dims, sizeof array->dims);
+    array->data = wi_allocate_array(allocator, npy->elements, weft_dtype_size(dtype));
+    if (!array->data) return WEFT_ERROR_MEMORY;
+    array->bytes = npy->elements * weft_dtype_size(dtype);
+    return wi_npy_convert(npy, dtype, array->data);
+}
+
+weft_status weft_load_npy(weft_npy_array *array, weft_context *context, const char *path, weft_dtype dtype) {
+    if (!array) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_load_npy: array is NULL");
+    *array = (weft_npy_array){0};
+    if (!path) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_load_npy: path is NULL");
+    if (!wi_dtype_valid(dtype)) WI_FAIL(WEFT_ERROR_DTYPE, "weft_load_npy: %d is no dtype", (int)dtype);
+    const weft_allocator *const allocator = context ? context->allocator : NULL;
+    char *bytes = NULL;
+    size_t size = 0;
+    wi_npy npy;
+    WI_TRY(wi_file_read(allocator, path, &bytes, &size));
+    array->context = weft_context_retain(context);
+    weft_status status = wi_npy_parse(&npy, path, bytes, size);
+    if (status == WEFT_OK) status = load(array, &npy, dtype);
+    wi_release(allocator, bytes);
+    if (status != WEFT_OK) weft_npy_array_release(array);
+    return status;
+}
+
+void weft_npy_array_release(weft_npy_array *array) {
+    if (!array) return;
+    wi_release(array->context ? array->context->allocator : NULL, array->data);
+    weft_context_release(array->context);
+    *array = (weft_npy_array){0};
+}
+
+/* ---- writing ---- */
+
+static bool is_big_endian(void) {
+    const uint16_t one = 1;
+    unsigned char first = 0;
+    memcpy(&first, &one, 1);
+    return first == 0;
+}
+
+static const char *type_code(weft_dtype dtype) {
+    switch (dtype) {
+    case WEFT_F32: return "f4";
+    case WEFT_I32: return "i4";
+    case WEFT_F16: return "f2";
+    case WEFT_I64: return "i8";
+    case WEFT_U8: return "u1";
+    case WEFT_BOOL: return "b1";
+    case WEFT_BF16: break;
+    }
+    return NULL;
+}
+
+/* "(3, 4)", "(3,)", "()" */
+static void shape_text(char *text, size_t capacity, int rank, const int64_t *dims) {
+    size_t used = (size_t)snprintf(text, capacity, "(");
+    for (int axis = 0; axis < rank; axis++)
+        used += (size_t)snprintf(text + used, capacity - used, axis ? ", %" PRId64 : "%" PRId64, dims[axis]);
+    snprintf(text + used, capacity - used, rank == 1 ? ",)" : ")");
+}
+
+/* Magic, version, length and dictionary, as long as a multiple of 64. */
+static size_t make_header(char header[HEADER], weft_dtype dtype, int rank, const int64_t *dims) {
+    char shape[256];
+    const char order = weft_dtype_size(dtype) == 1 ? '|' : is_big_endian() ? '>' : '<';
+    enum { PREFIX = 10 };
+    shape_text(shape, sizeof shape, rank, dims);
+    size_t length = (size_t)snprintf(header + PREFIX, HEADER - PREFIX,
+        "{'descr': '%c%s', 'fortran_order': False, 'shape': %s, }", order, type_code(dtype), shape);
+    while ((PREFIX + length + 1) % ALIGNMENT) header[PREFIX + length++] = ' ';
+    header[PREFIX + length++] = '\n';
+    memcpy(header, "\x93NUMPY\1\0", 8);
+    header[8] = (char)(length & 255u);
+    header[9] = (char)(length >> 8);
+    return PREFIX + length;
+}
+
+static weft_status check_array(weft_dtype dtype, int rank, const int64_t *dims, size_t *bytes) {
+    if (!wi_dtype_valid(dtype) || !type_code(dtype))
+        WI_FAIL(WEFT_ERROR_DTYPE, "weft_save_npy: NumPy has no %s",
+            wi_dtype_valid(dtype) ? weft_dtype_name(dtype) : "such dtype");
+    if (rank < 0 || rank > WEFT_MAX_RANK || (rank && !dims))
+        WI_FAIL(
+            WEFT_ERROR_SHAPE, "weft_save_npy: rank %d is not in 0..%d, or dims is NULL", rank, WEFT_MAX_RANK);
+    *bytes = weft_dtype_size(dtype);
+    for (int axis = 0; axis < rank; axis++) {
+        if (dims[axis] < 0 || (dims[axis] && *bytes > PTRDIFF_MAX / (size_t)dims[axis]))
+            WI_FAIL(WEFT_ERROR_SHAPE, "weft_save_npy: dimension %d is %" PRId64 ", or the shape overflows",
+                axis, dims[axis]);
+        *bytes *= (size_t)dims[axis];
+    }
+    return WEFT_OK;
+}
+
+weft_status weft_save_npy(
+    const char *path, weft_dtype dtype, const void *data, int rank, const int64_t *dims) {
+    char header[HEADER];
+    size_t bytes = 0;
+    wi_file_writer *writer = NULL;
+    if (!path) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_save_npy: path is NULL");
+    WI_TRY(check_array(dtype, rank, dims, &bytes));
+    if (bytes && !data) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_save_npy: data is NULL");
+    const size_t length = make_header(header, dtype, rank, dims);
+    WI_TRY(wi_file_writer_begin(&writer, NULL, path));
+    weft_status status = wi_file_writer_append(writer, header, length);
+    if (status == WEFT_OK) status = wi_file_writer_append(writer, data, bytes);
+    if (status == WEFT_OK) return wi_file_writer_commit(writer);
+    wi_file_writer_abandon(writer);
+    return status;
+}

@@ -1,0 +1,176 @@
+/* Reading the header of a .npy file (contract in npy.h). The dictionary is what Python's repr writes: strings
+ * in either quotes, True and False, tuples of whole numbers; keys in any order, each once. */
+#include "io/npy.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { MAGIC_BYTES = 6, VERSION_END = 8, KEYS = 3, TEXT = 32 };
+
+typedef struct cursor {
+    const char *at, *end, *path;
+} cursor;
+
+static weft_status bad(const cursor *c, const char *what) {
+    return wi_fail(WEFT_ERROR_FORMAT, "'%s': the header %s", c->path, what);
+}
+
+static void skip_spaces(cursor *c) {
+    while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\n' || *c->at == '\r')) c->at++;
+}
+
+/* Passes over the character if it is next. */
+static bool take(cursor *c, char wanted) {
+    skip_spaces(c);
+    if (c->at == c->end || *c->at != wanted) return false;
+    c->at++;
+    return true;
+}
+
+static bool take_word(cursor *c, const char *word) {
+    const size_t length = strlen(word);
+    skip_spaces(c);
+    if ((size_t)(c->end - c->at) < length || memcmp(c->at, word, length) != 0) return false;
+    c->at += length;
+    return true;
+}
+
+static weft_status take_string(cursor *c, char text[TEXT]) {
+    const char quote = take(c, '\'') ? '\'' : '"';
+    size_t length = 0;
+    if (quote == '"' && !take(c, '"')) return bad(c, "has something else where a string should stand");
+    while (c->at < c->end && *c->at != quote) {
+        if (*c->at == '\\' || length + 1 == TEXT) return bad(c, "has a string that is none of the format's");
+        text[length++] = *c->at++;
+    }
+    if (!take(c, quote)) return bad(c, "has a string without an end");
+    text[length] = '\0';
+    return WEFT_OK;
+}
+
+static weft_status unsupported(const cursor *c, const char *descr) {
+    return wi_fail(WEFT_ERROR_UNSUPPORTED,
+        "'%s': dtype %s; read are f2 f4 f8, i1 i2 i4 i8, u1 u2 u4 u8 and b1", c->path, descr);
+}
+
+static weft_status take_descr(cursor *c, wi_npy *npy) {
+    char text[TEXT], shown[TEXT + 2];
+    skip_spaces(c);
+    if (c->at < c->end && *c->at == '[') return unsupported(c, "of records");
+    WI_TRY(take_string(c, text));
+    snprintf(shown, sizeof shown, "'%s'", text);
+    const char *const sizes = text[0] && text[1] == 'f' ? "248" : text[0] && text[1] == 'b' ? "1" : "1248";
+    if (!*text || !strchr("<>|=", text[0]) || !text[1] || !strchr("fiub", text[1]) || !text[2] ||
+        !strchr(sizes, text[2]) || text[3])
+        return unsupported(c, shown);
+    npy->kind = text[1];
+    npy->size = (size_t)(text[2] - '0');
+    if (text[0] == '=' || (text[0] == '|' && npy->size > 1))
+        return bad(c, "gives a dtype without a byte order");
+    npy->big_endian = text[0] == '>';
+    return WEFT_OK;
+}
+
+static weft_status take_dimension(cursor *c, int64_t *value) {
+    skip_spaces(c);
+    const char *const begin = c->at;
+    *value = 0;
+    for (; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++) {
+        if (*value > (INT64_MAX - 9) / 10) return bad(c, "has a dimension that overflows");
+        *value = 10 * *value + (*c->at - '0');
+    }
+    if (c->at == begin) return bad(c, "has a dimension that is not a whole number of 0 or more");
+    if (c->at < c->end && *c->at == 'L') c->at++; /* Python 2 */
+    return WEFT_OK;
+}
+
+static weft_status take_shape(cursor *c, wi_npy *npy) {
+    if (!take(c, '(')) return bad(c, "has a shape that is not a tuple");
+    for (npy->rank = 0; !take(c, ')');) {
+        int64_t value = 0;
+        WI_TRY(take_dimension(c, &value));
+        if (npy->rank == WEFT_MAX_RANK)
+            WI_FAIL(WEFT_ERROR_UNSUPPORTED, "'%s': more than %d dimensions", c->path, WEFT_MAX_RANK);
+        npy->dims[npy->rank++] = value;
+        if (take(c, ',')) continue;
+        if (npy->rank == 1) return bad(c, "has a shape that is not a tuple");
+        if (!take(c, ')')) return bad(c, "has a shape without an end");
+        return WEFT_OK;
+    }
+    return WEFT_OK;
+}
+
+static weft_status take_entry(cursor *c, wi_npy *npy, bool seen[KEYS]) {
+    static const char *const names[KEYS] = {"descr", "fortran_order", "shape"};
+    char key[TEXT];
+    int which = 0;
+    WI_TRY(take_string(c, key));
+    while (which < KEYS && strcmp(key, names[which]) != 0) which++;
+    if (which == KEYS) return bad(c, "has a key that is none of descr, fortran_order and shape");
+    if (seen[which]) return bad(c, "has a key twice");
+    seen[which] = true;
+    if (!take(c, ':')) return bad(c, "has a key without a value");
+    if (which == 0) return take_descr(c, npy);
+    if (which == 2) return take_shape(c, npy);
+    npy->fortran = take_word(c, "True");
+    return npy->fortran || take_word(c, "False") ? WEFT_OK
+                                                 : bad(c, "has a fortran_order that is not True or False");
+}
+
+static weft_status take_dictionary(cursor *c, wi_npy *npy) {
+    bool seen[KEYS] = {false};
+    if (!take(c, '{')) return bad(c, "is not a dictionary");
+    while (!take(c, '}')) {
+        WI_TRY(take_entry(c, npy, seen));
+        if (take(c, ',')) continue;
+        if (!take(c, '}')) return bad(c, "is a dictionary without an end");
+        break;
+    }
+    if (!seen[0] || !seen[1] || !seen[2]) return bad(c, "lacks descr, fortran_order or shape");
+    skip_spaces(c);
+    return c->at == c->end ? WEFT_OK : bad(c, "goes on after its dictionary");
+}
+
+/* Begin and end of the dictionary. */
+static weft_status find_header(cursor *c, const char *path, const char *bytes, size_t size) {
+    const unsigned char *const b = (const unsigned char *)bytes;
+    if (size < VERSION_END || memcmp(bytes, "\x93NUMPY", MAGIC_BYTES) != 0)
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %zu bytes that do not begin as a .npy file", path, size);
+    if (b[6] < 1 || b[6] > 3 || b[7] != 0)
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "'%s': version %u.%u of the format, read are 1.0 to 3.0", path, b[6],
+            b[7]);
+    const size_t field = b[6] == 1 ? 2 : 4;
+    size_t length = 0;
+    for (size_t i = field; i-- > 0 && size >= VERSION_END + field;) length = length << 8 | b[VERSION_END + i];
+    if (size < VERSION_END + field || length > size - VERSION_END - field)
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the header should take %zu bytes, the file holds %zu", path, length,
+            size);
+    *c = (cursor){bytes + VERSION_END + field, bytes + VERSION_END + field + length, path};
+    return WEFT_OK;
+}
+
+static weft_status check_size(wi_npy *npy, size_t bytes) {
+    bool empty = false;
+    size_t needed = npy->size;
+    npy->elements = 1;
+    for (int axis = 0; axis < npy->rank; axis++) empty = empty || npy->dims[axis] == 0;
+    for (int axis = 0; axis < npy->rank && !empty; axis++) {
+        if ((uint64_t)npy->dims[axis] > PTRDIFF_MAX / needed)
+            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the dimensions overflow", npy->path);
+        needed *= (size_t)npy->dims[axis];
+    }
+    npy->elements = empty ? 0 : needed / npy->size;
+    if (npy->elements * npy->size != bytes)
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the header says %zu bytes of data, the file holds %zu", npy->path,
+            npy->elements * npy->size, bytes);
+    return WEFT_OK;
+}
+
+weft_status wi_npy_parse(wi_npy *npy, const char *path, const char *bytes, size_t size) {
+    cursor c = {0};
+    *npy = (wi_npy){.path = path};
+    WI_TRY(find_header(&c, path, bytes, size));
+    const char *const data = c.end;
+    WI_TRY(take_dictionary(&c, npy));
+    npy->data = (const unsigned char *)data;
+    return check_size(npy, size - (size_t)(data - bytes));
+}

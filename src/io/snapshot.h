@@ -1,0 +1,21 @@
+/* A copy in host memory of all that a file of weights would hold: parameters and named states. */
+#ifndef WI_SNAPSHOT_H
+#define WI_SNAPSHOT_H
+
+#include "base/memory.h"
+#include <weft/graph.h>
+
+typedef struct wi_snapshot {
+    weft_graph *graph; /* borrowed */
+    unsigned char *data;
+    size_t bytes;
+    bool taken;
+} wi_snapshot;
+
+/* Makes room; what the graph gets later is not part of it. Taking and restoring allocate nothing. */
+weft_status wi_snapshot_prepare(wi_snapshot *snapshot, weft_graph *graph);
+void wi_snapshot_clear(wi_snapshot *snapshot);
+weft_status wi_snapshot_take(wi_snapshot *snapshot);
+weft_status wi_snapshot_restore(const wi_snapshot *snapshot); /* WEFT_ERROR_STATE before the first take */
+
+#endif

@@ -1,0 +1,361 @@
+/* Metrics on the host. Every kind is a row of numbers in float64 that rows of outputs are added to, and a
+ * formula over it:
+ *
+ *   accuracy, top-k         right, rows
+ *   perplexity              sum of -log softmax, rows
+ *   precision, recall, F1   right, answers, labels of each class
+ *   confusion               count of [label][answer]
+ *   mean absolute error     sum, numbers
+ *   R²                      rows, then mean, sum of squares about it (Welford 1962), squared error of each
+ * column
+ *
+ * Definitions are those of scikit-learn with zero_division=0: a macro average is over the classes that occur,
+ * and R² of a constant target is 1 when it is met and 0 otherwise. */
+#include "train/metric.h"
+#include "cl/context.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { IGNORED_LABEL = -100 }; /* as in cross-entropy */
+
+struct weft_metric_state {
+    weft_context *context;
+    weft_metric metric;
+    size_t width, classes;
+    double *sums;
+    size_t count; /* of sums */
+};
+
+/* ---- values ---- */
+
+weft_metric weft_metric_accuracy(void) {
+    return (weft_metric){.kind = WEFT_ACCURACY};
+}
+weft_metric weft_metric_top_k(int64_t k) {
+    return (weft_metric){.kind = WEFT_TOP_K, .k = k};
+}
+weft_metric weft_metric_confusion(void) {
+    return (weft_metric){.kind = WEFT_CONFUSION};
+}
+weft_metric weft_metric_precision(weft_average average) {
+    return (weft_metric){.kind = WEFT_PRECISION, .average = average};
+}
+weft_metric weft_metric_recall(weft_average average) {
+    return (weft_metric){.kind = WEFT_RECALL, .average = average};
+}
+weft_metric weft_metric_f1(weft_average average) {
+    return (weft_metric){.kind = WEFT_F1, .average = average};
+}
+weft_metric weft_metric_mean_absolute_error(void) {
+    return (weft_metric){.kind = WEFT_MEAN_ABSOLUTE_ERROR};
+}
+weft_metric weft_metric_r_squared(void) {
+    return (weft_metric){.kind = WEFT_R_SQUARED};
+}
+weft_metric weft_metric_perplexity(void) {
+    return (weft_metric){.kind = WEFT_PERPLEXITY};
+}
+
+bool wi_metric_takes_values(weft_metric_kind kind) {
+    return kind == WEFT_MEAN_ABSOLUTE_ERROR || kind == WEFT_R_SQUARED;
+}
+
+bool wi_metric_goes_down(weft_metric_kind kind) {
+    return kind == WEFT_MEAN_ABSOLUTE_ERROR || kind == WEFT_PERPLEXITY;
+}
+
+static bool is_per_class(weft_metric_kind kind) {
+    return kind == WEFT_PRECISION || kind == WEFT_RECALL || kind == WEFT_F1;
+}
+
+weft_status wi_metric_check(const weft_metric *metric) {
+    if (metric->kind < WEFT_ACCURACY || metric->kind > WEFT_PERPLEXITY)
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "metric: kind %d is none of the kinds that there are", (int)metric->kind);
+    if ((unsigned)metric->average > WEFT_AVERAGE_BINARY)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: average %d is none of the averages that there are",
+            (int)metric->average);
+    if (metric->kind == WEFT_TOP_K && metric->k < 1)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: top-k with k = %" PRId64 ", expected 1 or more", metric->k);
+    if (metric->name && (!*metric->name || strlen(metric->name) >= WI_METRIC_NAME))
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: the name '%.80s' has not 1 to %d bytes", metric->name,
+            WI_METRIC_NAME - 1);
+    return WEFT_OK;
+}
+
+void wi_metric_name(const weft_metric *metric, char name[WI_METRIC_NAME]) {
+    static const char *const names[] = {"", "accuracy", "", "confusion", "precision", "recall", "f1",
+        "mean_absolute_error", "r_squared", "perplexity"};
+    if (metric->name)
+        snprintf(name, WI_METRIC_NAME, "%s", metric->name);
+    else if (metric->kind == WEFT_TOP_K)
+        snprintf(name, WI_METRIC_NAME, "top_%" PRId64, metric->k);
+    else
+        snprintf(name, WI_METRIC_NAME, "%s", names[metric->kind]);
+}
+
+/* ---- states ---- */
+
+static weft_status check_width(const weft_metric *metric, int64_t width) {
+    const int64_t classes = width == 1 ? 2 : width;
+    if (width < 1 || width > INT32_MAX)
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "weft_metric_create: width %" PRId64 ", expected 1 to %d", width, INT32_MAX);
+    if (metric->kind == WEFT_TOP_K && metric->k > classes)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_metric_create: top-k with k = %" PRId64 " of %" PRId64 " classes",
+            metric->k, classes);
+    if (is_per_class(metric->kind) && metric->average == WEFT_AVERAGE_BINARY && classes != 2)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_metric_create: a binary average of %" PRId64 " classes", classes);
+    if (metric->kind == WEFT_PERPLEXITY && width == 1)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_metric_create: perplexity of width 1, expected a logit a class");
+    return WEFT_OK;
+}
+
+static size_t sum_count(const weft_metric_state *state) {
+    if (is_per_class(state->metric.kind)) return 3 * state->classes;
+    if (state->metric.kind == WEFT_R_SQUARED) return 1 + 3 * state->width;
+    return 2;
+}
+
+static weft_status make_sums(weft_metric_state *state) {
+    const weft_allocator *const allocator = state->context ? state->context->allocator : NULL;
+    const bool square = state->metric.kind == WEFT_CONFUSION;
+    state->count = square ? state->classes * state->classes : sum_count(state);
+    state->sums = wi_allocate_array(allocator, state->count, sizeof *state->sums);
+    return state->sums ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
+weft_status weft_metric_create(
+    weft_metric_state **state, weft_context *context, const weft_metric *metric, int64_t width) {
+    if (!state) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_metric_create: state is NULL");
+    *state = NULL;
+    if (!metric) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_metric_create: metric is NULL");
+    WI_TRY(wi_metric_check(metric));
+    WI_TRY(check_width(metric, width));
+    weft_metric_state *const made = wi_allocate(context ? context->allocator : NULL, sizeof *made);
+    if (!made) return WEFT_ERROR_MEMORY;
+    made->context = weft_context_retain(context);
+    made->metric = (weft_metric){.kind = metric->kind, .average = metric->average, .k = metric->k};
+    made->width = (size_t)width;
+    made->classes = width == 1 ? 2 : (size_t)width;
+    const weft_status status = make_sums(made);
+    if (status != WEFT_OK) {
+        weft_metric_release(made);
+        return status;
+    }
+    *state = made;
+    return WEFT_OK;
+}
+
+void weft_metric_release(weft_metric_state *state) {
+    if (!state) return;
+    weft_context *const context = state->context;
+    wi_release(context ? context->allocator : NULL, state->sums);
+    wi_release(context ? context->allocator : NULL, state);
+    weft_context_release(context);
+}
+
+void weft_metric_reset(weft_metric_state *state) {
+    for (size_t i = 0; state && i < state->count; i++) state->sums[i] = 0.0;
+}
+
+/* ---- rows with labels ---- */
+
+/* PyTorch's order: NaN is larger than every number, and the first of equals comes first. */
+static bool comes_before(float a, float b) {
+    return isnan(a) ? !isnan(b) : a > b;
+}
+
+static size_t answer_of(const weft_metric_state *state, const float *row) {
+    size_t best = 0;
+    if (state->width == 1) return row[0] > 0.0f;
+    for (size_t c = 1; c < state->width; c++)
+        if (comes_before(row[c], row[best])) best = c;
+    return best;
+}
+
+static bool in_top_k(const weft_metric_state *state, const float *row, size_t label) {
+    int64_t before = 0;
+    if (state->width == 1) return state->metric.k == 2 || answer_of(state, row) == label;
+    for (size_t c = 0; c < state->width; c++)
+        before += comes_before(row[c], row[label]) || (c < label && !comes_before(row[label], row[c]));
+    return before < state->metric.k;
+}
+
+static double minus_log_softmax(const float *row, size_t width, size_t label) {
+    double largest = (double)row[0], sum = 0.0;
+    for (size_t c = 1; c < width; c++) largest = fmax(largest, (double)row[c]);
+    for (size_t c = 0; c < width; c++) sum += exp((double)row[c] - largest);
+    return log(sum) + largest - (double)row[label];
+}
+
+static void add_labelled(weft_metric_state *state, const float *row, size_t label) {
+    double *const sums = state->sums;
+    const size_t answer = answer_of(state, row);
+    switch (state->metric.kind) {
+    case WEFT_ACCURACY:
+        sums[0] += answer == label;
+        sums[1] += 1.0;
+        break;
+    case WEFT_TOP_K:
+        sums[0] += in_top_k(state, row, label);
+        sums[1] += 1.0;
+        break;
+    case WEFT_PERPLEXITY:
+        sums[0] += minus_log_softmax(row, state->width, label);
+        sums[1] += 1.0;
+        break;
+    case WEFT_CONFUSION: sums[label * state->classes + answer] += 1.0; break;
+    case WEFT_PRECISION:
+    case WEFT_RECALL:
+    case WEFT_F1:
+        sums[3 * label] += answer == label;
+        sums[3 * answer + 1] += 1.0;
+        sums[3 * label + 2] += 1.0;
+        break;
+    case WEFT_MEAN_ABSOLUTE_ERROR:
+    case WEFT_R_SQUARED: break;
+    }
+}
+
+static weft_status check_update(
+    const char *call, const weft_metric_state *state, size_t rows, const void *outputs, const void *targets) {
+    if (!state || (rows && (!outputs || !targets)))
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: state, outputs and targets must not be NULL", call);
+    return WEFT_OK;
+}
+
+weft_status weft_metric_update(
+    weft_metric_state *state, size_t rows, const float *outputs, const int32_t *labels) {
+    WI_TRY(check_update("weft_metric_update", state, rows, outputs, labels));
+    if (wi_metric_takes_values(state->metric.kind))
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_metric_update: mean absolute error and R² have no labels; use weft_metric_update_values");
+    for (size_t i = 0; i < rows; i++)
+        if (labels[i] != IGNORED_LABEL && (labels[i] < 0 || (size_t)labels[i] >= state->classes))
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "weft_metric_update: the label of row %zu is %" PRId32 ", not in 0..%zu", i, labels[i],
+                state->classes - 1);
+    for (size_t i = 0; i < rows; i++)
+        if (labels[i] != IGNORED_LABEL) add_labelled(state, outputs + i * state->width, (size_t)labels[i]);
+    return WEFT_OK;
+}
+
+/* ---- rows with float targets ---- */
+
+static void add_to_r_squared(weft_metric_state *state, const float *row, const float *target) {
+    const double rows = state->sums[0] += 1.0;
+    for (size_t c = 0; c < state->width; c++) {
+        double *const column = state->sums + 1 + 3 * c;
+        const double value = (double)target[c], change = value - column[0], error = (double)row[c] - value;
+        column[0] += change / rows;
+        column[1] += change * (value - column[0]);
+        column[2] += error * error;
+    }
+}
+
+weft_status weft_metric_update_values(
+    weft_metric_state *state, size_t rows, const float *outputs, const float *targets) {
+    WI_TRY(check_update("weft_metric_update_values", state, rows, outputs, targets));
+    if (!wi_metric_takes_values(state->metric.kind) && state->width != 1)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_metric_update_values: a metric of %zu classes counts labels; use weft_metric_update",
+            state->classes);
+    for (size_t i = 0; i < rows; i++) {
+        const float *const row = outputs + i * state->width, *const target = targets + i * state->width;
+        if (state->metric.kind == WEFT_R_SQUARED) {
+            add_to_r_squared(state, row, target);
+        } else if (state->metric.kind == WEFT_MEAN_ABSOLUTE_ERROR) {
+            for (size_t c = 0; c < state->width; c++)
+                state->sums[0] += fabs((double)row[c] - (double)target[c]);
+            state->sums[1] += (double)state->width;
+        } else {
+            add_labelled(state, row, target[0] > 0.5f);
+        }
+    }
+    return WEFT_OK;
+}
+
+/* ---- results ---- */
+
+static double quotient(double a, double b) {
+    return b == 0.0 ? 0.0 : a / b;
+}
+
+/* right, answers, labels of one class, or of all of them added up */
+static double score(weft_metric_kind kind, const double *counts) {
+    if (kind == WEFT_PRECISION) return quotient(counts[0], counts[1]);
+    if (kind == WEFT_RECALL) return quotient(counts[0], counts[2]);
+    return quotient(2.0 * counts[0], counts[1] + counts[2]);
+}
+
+static double class_average(const weft_metric_state *state) {
+    const weft_average average = state->metric.average;
+    double all[3] = {0.0}, sum = 0.0, weights = 0.0;
+    for (size_t c = 0; c < state->classes; c++) {
+        const double *const counts = state->sums + 3 * c;
+        for (size_t i = 0; i < 3; i++) all[i] += counts[i];
+        const double weight = average == WEFT_AVERAGE_WEIGHTED ? counts[2] : counts[1] + counts[2] > 0.0;
+        sum += weight * score(state->metric.kind, counts);
+        weights += weight;
+    }
+    if (all[2] == 0.0) return (double)NAN;
+    if (average == WEFT_AVERAGE_MICRO) return score(state->metric.kind, all);
+    if (average == WEFT_AVERAGE_BINARY) return score(state->metric.kind, state->sums + 3);
+    return sum / weights;
+}
+
+static double confusion_accuracy(const weft_metric_state *state) {
+    double right = 0.0, all = 0.0;
+    for (size_t i = 0; i < state->count; i++) {
+        all += state->sums[i];
+        right += i % (state->classes + 1) == 0 ? state->sums[i] : 0.0;
+    }
+    return right / all;
+}
+
+static double r_squared_of(const weft_metric_state *state, size_t column) {
+    const double *const sums = state->sums + 1 + 3 * column;
+    if (state->sums[0] < 2.0) return (double)NAN;
+    if (sums[1] == 0.0) return sums[2] == 0.0 ? 1.0 : 0.0;
+    return 1.0 - sums[2] / sums[1];
+}
+
+weft_status weft_metric_result(const weft_metric_state *state, double *value) {
+    if (!state || !value)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_metric_result: state and value must not be NULL");
+    switch (state->metric.kind) {
+    case WEFT_ACCURACY:
+    case WEFT_TOP_K:
+    case WEFT_MEAN_ABSOLUTE_ERROR: *value = state->sums[0] / state->sums[1]; break;
+    case WEFT_PERPLEXITY: *value = exp(state->sums[0] / state->sums[1]); break;
+    case WEFT_CONFUSION: *value = confusion_accuracy(state); break;
+    case WEFT_PRECISION:
+    case WEFT_RECALL:
+    case WEFT_F1: *value = class_average(state); break;
+    case WEFT_R_SQUARED:
+        *value = 0.0;
+        for (size_t c = 0; c < state->width; c++) *value += r_squared_of(state, c) / (double)state->width;
+        break;
+    }
+    return WEFT_OK;
+}
+
+weft_status weft_metric_values(
+    const weft_metric_state *state, double *values, size_t capacity, size_t *count) {
+    if (!state || !count || (!values && capacity))
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_metric_values: state, values and count must not be NULL");
+    const weft_metric_kind kind = state->metric.kind;
+    *count = 1;
+    if (kind == WEFT_CONFUSION) *count = state->count;
+    if (kind == WEFT_R_SQUARED) *count = state->width;
+    if (is_per_class(kind)) *count = state->classes;
+    if (*count == 1 && capacity) return weft_metric_result(state, values);
+    for (size_t i = 0; i < *count && i < capacity; i++)
+        values[i] = kind == WEFT_CONFUSION   ? state->sums[i]
+                    : kind == WEFT_R_SQUARED ? r_squared_of(state, i)
+                                             : score(kind, state->sums + 3 * i);
+    return WEFT_OK;
+}

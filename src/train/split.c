@@ -1,0 +1,62 @@
+/* Dividing a dataset in two: which examples are drawn depends on the seed and the numbers alone. */
+#include "train/dataset.h"
+#include <string.h>
+
+/* SplitMix64: G. L. Steele, D. Lea, C. H. Flood, OOPSLA 2014. */
+static uint64_t next_random(uint64_t *state) {
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/* Selection sampling (Knuth, volume 2, 3.4.2, algorithm S): each subset is equally likely, in the old order.
+ */
+static void draw(bool *drawn, size_t examples, size_t count, uint64_t seed) {
+    uint64_t state = seed;
+    for (size_t i = 0; i < examples; i++) {
+        const double uniform = (double)(next_random(&state) >> 11) * 0x1p-53;
+        drawn[i] = (double)(examples - i) * uniform < (double)count;
+        count -= drawn[i];
+    }
+}
+
+/* The examples for which drawn[i] is `wanted`. */
+static weft_status copy_part(
+    weft_dataset **part, const weft_dataset *from, const bool *drawn, bool wanted, size_t count) {
+    WI_TRY(wi_dataset_create(part, from->context, count, from->columns, from->count));
+    for (size_t c = 0; c < from->count; c++) {
+        const size_t bytes = wi_column_bytes(&from->columns[c]);
+        unsigned char *target = wi_dataset_data(*part, c);
+        for (size_t i = 0; i < from->examples; i++) {
+            if (drawn[i] != wanted) continue;
+            memcpy(target, (const unsigned char *)from->columns[c].data + i * bytes, bytes);
+            target += bytes;
+        }
+        if (from->categories[c].count)
+            WI_TRY(wi_dataset_set_categories(*part, c, from->categories[c].texts, from->categories[c].count));
+    }
+    return WEFT_OK;
+}
+
+weft_status weft_dataset_split(
+    weft_dataset **drawn, weft_dataset **others, const weft_dataset *dataset, size_t count, uint64_t seed) {
+    if (!drawn || !others || !dataset)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_split: drawn, others and dataset must not be NULL");
+    *drawn = *others = NULL;
+    if (count == 0 || count >= dataset->examples)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_split: %zu of %zu examples; both parts need at least one",
+            count, dataset->examples);
+    const weft_allocator *const allocator = dataset->context->allocator;
+    bool *const mask = wi_allocate_array(allocator, dataset->examples, sizeof *mask);
+    if (!mask) return WEFT_ERROR_MEMORY;
+    draw(mask, dataset->examples, count, seed);
+    weft_status status = copy_part(drawn, dataset, mask, true, count);
+    if (status == WEFT_OK) status = copy_part(others, dataset, mask, false, dataset->examples - count);
+    wi_release(allocator, mask);
+    if (status == WEFT_OK) return WEFT_OK;
+    weft_dataset_release(*drawn);
+    weft_dataset_release(*others);
+    *drawn = *others = NULL;
+    return status;
+}
