@@ -397,8 +397,6 @@ static int sibling_reduction(const weft_plan *plan, const weft_tensor *node, con
     for (int index = first > count - LOOK_BACK ? first : count - LOOK_BACK; index < count; index++) {
         const wi_step *step = index < 0 ? NULL : plan->steps[index];
         if (!step || step->kind != WI_STEP_LOOP || step->reduced != node->attributes.axes) continue;
-        if (node->op == &wi_op_argmax && !rows_may_be_read_twice(step))
-            continue; /* it is never cut into parts */
         if (wi_shape_equal(&step->shape, &x->shape) && has_room(plan, step, node, index)) return index;
     }
     return -1;

@@ -4,7 +4,7 @@
  * neighbours that every operand walks through as one are merged, so that most maps end as a single dimension.
  * A leaf that depends on the index (a coordinate, random numbers) is an operand too: its "address" is its
  * value. */
-#include "plan/steps.h"
+#include "plan/accumulators.h"
 
 /* ---- operands ---- */
 
@@ -162,10 +162,6 @@ static int member_pass(weft_plan *plan, const wi_value *member) {
     return pass;
 }
 
-static bool is_argmax(const wi_value *member) {
-    return member->copy_of < 0 && !member->is_leaf_member && member->node->op == &wi_op_argmax;
-}
-
 /* Many elements a row and few rows: the reduction is worth cutting into parts that are added up afterwards.
  */
 static bool worth_splitting(const wi_step *step) {
@@ -180,18 +176,14 @@ static bool worth_splitting(const wi_step *step) {
 }
 
 static void count_passes(weft_plan *plan, wi_step *step) {
-    bool argmax = false;
     step->passes = 1;
     for (int i = 0; i < step->member_count; i++) {
         wi_value *member = &plan->values[step->members[i]];
         member->pass = member_pass(plan, member);
-        const bool reduces =
-            member->node->op->kind == WI_REDUCE && member->copy_of < 0 && !member->is_leaf_member;
-        if (reduces || (!member->in_row && member->storage >= 0))
+        if (wi_is_reduction(member) || (!member->in_row && member->storage >= 0))
             step->passes = max_int(step->passes, member->pass + 1);
-        argmax = argmax || is_argmax(member);
     }
-    step->splits = step->reduced && step->passes == 1 && !argmax && worth_splitting(step);
+    step->splits = step->reduced && step->passes == 1 && worth_splitting(step);
 }
 
 static weft_status prepare_step(weft_plan *plan, wi_step *step) {

@@ -1,6 +1,6 @@
 /* How each step's work is cut into work-items, and what scratch memory that takes. Only here do actual sizes
  * decide, and only between kernels that the program has anyway. */
-#include "plan/steps.h"
+#include "plan/accumulators.h"
 #include <math.h>
 
 enum {
@@ -100,12 +100,9 @@ static void schedule_gpu(wi_step *step, const sizes *s) {
 
 /* ---- both ---- */
 
-static int count_reductions(const weft_plan *plan, const wi_step *step) {
+static int count_slots(const weft_plan *plan, const wi_step *step) {
     int count = 0;
-    for (int i = 0; i < step->member_count; i++) {
-        const wi_value *value = &plan->values[step->members[i]];
-        count += value->node->op->kind == WI_REDUCE && value->copy_of < 0 && !value->is_leaf_member;
-    }
+    for (int i = 0; i < step->member_count; i++) count += wi_reduction_slots(&plan->values[step->members[i]]);
     return count;
 }
 
@@ -121,7 +118,7 @@ static weft_status schedule_loop(weft_plan *plan, wi_step *step) {
         schedule_gpu(step, &s);
     if (step->work[4] > 1)
         step->scratch_bytes =
-            (size_t)count_reductions(plan, step) * (size_t)s.kept * (size_t)step->work[4] * sizeof(float);
+            (size_t)count_slots(plan, step) * (size_t)s.kept * (size_t)step->work[4] * sizeof(float);
     step->flops += (double)step->member_count * (double)s.kept * (double)s.reduced;
     return WEFT_OK;
 }
