@@ -70,48 +70,94 @@ static bool next_reduction(const wi_emitter *e, int *m, int pass, reduction *r) 
     return false;
 }
 
+/* ---- pieces ---- */
+
+int wi_reduction_pieces(const weft_plan *plan, const wi_step *step) {
+    enum { MOST = 128, PIECE_BYTES = 64, PRIVATE_BYTES = 24576 };
+    int arrays = 0, pieces = MOST;
+    for (int m = 0; m < step->member_count; m++) {
+        const wi_value *value = &plan->values[step->members[m]];
+        if (!wi_is_reduction(value)) continue;
+        const accumulator *kind = kind_of(value);
+        arrays += 1 + kind->blocks + kind->carries + kind->places;
+    }
+    while (pieces > 1 && pieces * arrays * PIECE_BYTES > PRIVATE_BYTES) pieces /= 2;
+    return pieces;
+}
+
+void wi_emit_pieces_begin(wi_emitter *e) {
+    if (e->wide)
+        wi_text_append(
+            &e->text, "for (int u = 0; u < pieces; u++) {\nconst int j = first + 16 * u;\n(void)j;\n");
+}
+
+void wi_emit_pieces_end(wi_emitter *e) {
+    if (e->wide) wi_text_append(&e->text, "}\n");
+}
+
+/* An accumulator's name: a<m>, or a<m>[u]. */
+typedef struct spelling {
+    char text[16];
+} spelling;
+
+static spelling named(const wi_emitter *e, char letter, int m) {
+    spelling n;
+    snprintf(n.text, sizeof n.text, e->wide ? "%c%d[u]" : "%c%d", letter, m);
+    return n;
+}
+
+static void declare(wi_emitter *e, const char *type, char letter, int m, const char *value) {
+    if (e->wide)
+        wi_text_append(&e->text, "%s %c%d[%d];\nfor (int u = 0; u < pieces; u++) %c%d[u] = %s;\n", type,
+            letter, m, e->wide, letter, m, value);
+    else
+        wi_text_append(&e->text, "%s %c%d = %s;\n", type, letter, m, value);
+}
+
 /* ---- in the loops ---- */
 
 void wi_emit_accumulators(wi_emitter *e, int pass) {
     reduction r;
     for (int m = 0; next_reduction(e, &m, pass, &r); m++) {
-        wi_text_append(&e->text, "%s a%d = %s;\n", r.type, m, r.identity);
-        if (r.kind->carries && r.is_float) wi_text_append(&e->text, "WF e%d = (WF)(0.0f);\n", m);
-        if (r.kind->places) wi_text_append(&e->text, "WI g%d = (WI)(INT_MAX);\n", m);
+        declare(e, r.type, 'a', m, r.identity);
+        if (r.kind->carries && r.is_float) declare(e, "WF", 'e', m, "(WF)(0.0f)");
+        if (r.kind->places) declare(e, "WI", 'g', m, "(WI)(INT_MAX)");
     }
 }
 
 void wi_emit_block_begin(wi_emitter *e, int pass) {
     reduction r;
     for (int m = 0; next_reduction(e, &m, pass, &r); m++) {
-        if (r.kind->blocks) wi_text_append(&e->text, "%s d%d = %s;\n", r.type, m, r.identity);
-    }
-}
-
-void wi_emit_block_end(wi_emitter *e, int pass) {
-    reduction r;
-    for (int m = 0; next_reduction(e, &m, pass, &r); m++) {
-        if (r.kind->blocks)
-            wi_text_append(
-                &e->text, r.is_float ? "weft_add_f(&a%d, &e%d, d%d);\n" : "a%d += d%d;\n", m, m, m);
+        if (r.kind->blocks) declare(e, r.type, 'd', m, r.identity);
     }
 }
 
 /* a<m> takes x; for places, one that stands at `place`. */
 static void emit_take(wi_emitter *e, const reduction *r, int m, const char *x, const char *place) {
     wi_text *text = &e->text;
+    const spelling a = named(e, 'a', m), carry = named(e, 'e', m), g = named(e, 'g', m);
     if (r->kind->places)
-        wi_text_append(text, "weft_%s_%s(&a%d, &g%d, %s, %s);\n", r->kind->name, r->k, m, m, x, place);
+        wi_text_append(
+            text, "weft_%s_%s(&%s, &%s, %s, %s);\n", r->kind->name, r->k, a.text, g.text, x, place);
     else if (r->kind->op == &wi_op_sum && r->is_float)
-        wi_text_append(text, "weft_add_f(&a%d, &e%d, %s);\n", m, m, x);
+        wi_text_append(text, "weft_add_f(&%s, &%s, %s);\n", a.text, carry.text, x);
     else if (r->kind->op == &wi_op_sum)
-        wi_text_append(text, "a%d += %s;\n", m, x);
+        wi_text_append(text, "%s += %s;\n", a.text, x);
     else if (r->kind->op == &wi_op_prod && r->is_float)
-        wi_text_append(text, "weft_times_f(&a%d, &e%d, %s);\n", m, m, x);
+        wi_text_append(text, "weft_times_f(&%s, &%s, %s);\n", a.text, carry.text, x);
     else if (r->kind->op == &wi_op_prod)
-        wi_text_append(text, "a%d *= %s;\n", m, x);
+        wi_text_append(text, "%s *= %s;\n", a.text, x);
     else
-        wi_text_append(text, "a%d = weft_%s_%s(a%d, %s);\n", m, r->kind->name, r->k, m, x);
+        wi_text_append(text, "%s = weft_%s_%s(%s, %s);\n", a.text, r->kind->name, r->k, a.text, x);
+}
+
+void wi_emit_block_end(wi_emitter *e, int pass) {
+    reduction r;
+    wi_emit_pieces_begin(e);
+    for (int m = 0; next_reduction(e, &m, pass, &r); m++) {
+        if (r.kind->blocks) emit_take(e, &r, m, named(e, 'd', m).text, "");
+    }
+    wi_emit_pieces_end(e);
 }
 
 void wi_emit_accumulate(wi_emitter *e, int m, const char *index) {
@@ -119,10 +165,15 @@ void wi_emit_accumulate(wi_emitter *e, int m, const char *index) {
     const bool masks = e->part && e->inner_is_reduced;
     const int temp = wi_emit_input(e, r.value->node->inputs[0]);
     char x[96], place[192];
-    snprintf(x, sizeof x, masks ? "WEFT_MASKED(lanes, t%d, %s)" : "t%d", temp, r.identity);
-    snprintf(place, sizeof place, masks ? "WEFT_MASKED(lanes, %s, (WI)(INT_MAX))" : "%s", index);
+    if (masks) {
+        snprintf(x, sizeof x, "WEFT_MASKED(lanes, t%d, %s)", temp, r.identity);
+        snprintf(place, sizeof place, "WEFT_MASKED(lanes, %s, (WI)(INT_MAX))", index);
+    } else {
+        snprintf(x, sizeof x, "t%d", temp);
+        snprintf(place, sizeof place, "%s", index);
+    }
     if (r.kind->blocks)
-        wi_text_append(&e->text, "d%d += %s;\n", m, x);
+        wi_text_append(&e->text, "%s += %s;\n", named(e, 'd', m).text, x);
     else
         emit_take(e, &r, m, x, place);
 }
@@ -131,22 +182,23 @@ void wi_emit_accumulate(wi_emitter *e, int m, const char *index) {
 
 /* Everything into a<m> and g<m>: errors carried along, then the other lanes or work-items of the row. */
 static void emit_total(wi_emitter *e, const reduction *r, int m) {
-    const char *name = r->kind->name, *k = r->k;
+    const char *op = r->kind->name, *k = r->k;
     const bool product = r->kind->op == &wi_op_prod && r->is_float;
+    const spelling a = named(e, 'a', m), carry = named(e, 'e', m);
     if (product && e->inner_is_reduced && !e->cpu) {
         wi_text_append(&e->text, "a%d = weft_group_prod_f(a%d, e%d, shared_f);\n", m, m, m);
         return;
     }
-    if (product) wi_text_append(&e->text, "a%d = weft_product_f(a%d, e%d);\n", m, m, m);
+    if (product) wi_text_append(&e->text, "%s = weft_product_f(%s, %s);\n", a.text, a.text, carry.text);
     if (!e->inner_is_reduced) return;
     if (r->kind->places && e->cpu)
-        wi_text_append(&e->text, "weft_lanes_%s_%s(&a%d, &g%d);\n", name, k, m, m);
+        wi_text_append(&e->text, "weft_lanes_%s_%s(&a%d, &g%d);\n", op, k, m, m);
     else if (r->kind->places)
-        wi_text_append(&e->text, "weft_group_%s_%s(&a%d, &g%d, shared_%s, shared_i);\n", name, k, m, m, k);
+        wi_text_append(&e->text, "weft_group_%s_%s(&a%d, &g%d, shared_%s, shared_i);\n", op, k, m, m, k);
     else if (e->cpu)
-        wi_text_append(&e->text, "a%d = (%s)(weft_lanes_%s_%s(a%d));\n", m, r->type, name, k, m);
+        wi_text_append(&e->text, "a%d = (%s)(weft_lanes_%s_%s(a%d));\n", m, r->type, op, k, m);
     else
-        wi_text_append(&e->text, "a%d = weft_group_%s_%s(a%d, shared_%s);\n", m, name, k, m, k);
+        wi_text_append(&e->text, "a%d = weft_group_%s_%s(a%d, shared_%s);\n", m, op, k, m, k);
 }
 
 int wi_emit_result(wi_emitter *e, int m) {
@@ -154,9 +206,9 @@ int wi_emit_result(wi_emitter *e, int m) {
     const int temp = e->temps++;
     emit_total(e, &r, m);
     if (r.kind->places)
-        wi_text_append(&e->text, "const WI t%d = weft_place(g%d);\n", temp, m);
+        wi_text_append(&e->text, "const WI t%d = weft_place(%s);\n", temp, named(e, 'g', m).text);
     else
-        wi_text_append(&e->text, "const %s t%d = a%d;\n", r.type, temp, m);
+        wi_text_append(&e->text, "const %s t%d = %s;\n", r.type, temp, named(e, 'a', m).text);
     wi_emit_remember(e, r.value, temp);
     return temp;
 }
@@ -189,16 +241,15 @@ void wi_emit_part_stores(wi_emitter *e) {
     const bool vector = e->cpu && !e->inner_is_reduced;
     int slot = 0;
     reduction r;
+    wi_emit_pieces_begin(e);
     for (int m = 0; next_reduction(e, &m, -1, &r); m++) {
-        char variable[16];
         emit_total(e, &r, m);
         wi_text_append(&e->text, "{\n");
-        snprintf(variable, sizeof variable, "a%d", m);
-        emit_part_store(e, slot++, r.dtype, variable, vector);
-        snprintf(variable, sizeof variable, "g%d", m);
-        if (r.kind->places) emit_part_store(e, slot++, WEFT_I32, variable, vector);
+        emit_part_store(e, slot++, r.dtype, named(e, 'a', m).text, vector);
+        if (r.kind->places) emit_part_store(e, slot++, WEFT_I32, named(e, 'g', m).text, vector);
         wi_text_append(&e->text, "}\n");
     }
+    wi_emit_pieces_end(e);
 }
 
 static void emit_part_load(wi_emitter *e, int slot, weft_dtype dtype, const char *variable, bool vector) {

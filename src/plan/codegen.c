@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK_ELEMENTS = 8192, BLOCK_ROUNDS = 64 };
+enum { BLOCK_ELEMENTS = 4096, BLOCK_ROUNDS = 64 };
 
 typedef enum form { WHOLE, PART, FINISH } form;
 
@@ -98,7 +98,7 @@ static void emit_addresses(wi_emitter *e, bool reduced) {
 
 /* Everything that is the same for a whole row is loaded before the loops. */
 static void emit_row_loads(wi_emitter *e) {
-    if (!e->step->reduced) return;
+    if (!e->step->reduced || e->wide) return;
     for (int o = 0; o < e->step->operand_count; o++) {
         const wi_operand *operand = &e->step->operands[o];
         if (!operand->is_output && operand->value >= 0 && !wi_operand_in_loop(e->step, operand))
@@ -227,7 +227,9 @@ static void emit_pass(wi_emitter *e, int pass) {
         wi_emit_block_begin(e, pass);
         wi_text_append(&e->text, "for (long t = block; t < stop; t++) {\n");
         emit_round_begin(e);
+        wi_emit_pieces_begin(e);
         emit_elements(e, pass, "(WI)((int)t)");
+        wi_emit_pieces_end(e);
         wi_text_append(&e->text, "}\n");
         wi_emit_block_end(e, pass);
         wi_text_append(&e->text, "}\n");
@@ -246,6 +248,7 @@ static void emit_row_store(wi_emitter *e, int m, int temp) {
 
 /* Reductions of this pass are finished, and what is computed from them once a row. */
 static void emit_row_values(wi_emitter *e, int pass) {
+    wi_emit_pieces_begin(e);
     for (int m = 0; m < e->step->member_count; m++) {
         const wi_value *value = member(e, m);
         if (!value->in_row || value->pass != pass) continue;
@@ -253,6 +256,7 @@ static void emit_row_values(wi_emitter *e, int pass) {
             wi_is_reduction(value) ? wi_emit_result(e, m) : wi_emit_member(e, e->step->members[m]);
         if (value->storage >= 0) emit_row_store(e, m, temp);
     }
+    wi_emit_pieces_end(e);
 }
 
 /* ---- bodies ---- */
@@ -280,10 +284,20 @@ static void emit_body(wi_emitter *e, form f) {
     e->memo_count = remembered;
 }
 
-/* Columns on a cpu: pieces of 16, then the rest. */
+/* Columns on a cpu: pieces of 16, then the rest. A reduction in one pass takes several pieces along from row
+ * to row, so that it reads whole runs of memory. */
 static void emit_column_pieces(wi_emitter *e, form f) {
+    const bool wide = e->step->reduced && e->step->passes == 1 && f != FINISH;
+    const int most = wi_reduction_pieces(e->plan, e->step);
     wi_text_append(&e->text, "int j = begin;\n");
-    if (!never_whole(e)) {
+    if (!never_whole(e) && wide) {
+        wi_text_append(&e->text,
+            "while (j + 16 <= end) {\nconst int first = j, pieces = min(%d, (end - j) / 16);\n", most);
+        e->wide = most;
+        emit_body(e, f);
+        e->wide = 0;
+        wi_text_append(&e->text, "j += 16 * pieces;\n}\n");
+    } else if (!never_whole(e)) {
         wi_text_append(&e->text, "for (; j + 16 <= end; j += 16) {\n");
         emit_body(e, f);
         wi_text_append(&e->text, "}\n");

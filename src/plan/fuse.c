@@ -225,15 +225,19 @@ static wi_shape row_shape(const wi_step *step) {
 }
 
 /* Reading all elements of a row again after a reduction keeps one worker on the row: good for many or short
- * rows. */
+ * rows. Where rows are columns of memory, only what lies in a near cache is quick to read again. */
 static bool rows_may_be_read_twice(const wi_step *step) {
     int64_t rows = 1, row = 1;
+    bool columns = false;
     for (int i = 0; i < step->shape.rank; i++) {
-        if (step->reduced >> i & 1)
+        const bool reduced = step->reduced >> i & 1;
+        if (reduced)
             row *= step->extent.dims[i].general;
         else
             rows *= step->extent.dims[i].general;
+        if (step->extent.dims[i].general > 1) columns = !reduced;
     }
+    if (columns && row > 128 && row * rows > 65536) return false;
     return row <= 65536 && (rows >= 16 || row <= 4096);
 }
 

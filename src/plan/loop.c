@@ -121,6 +121,25 @@ static void merge_space(wi_step *step) {
     space->rank = count;
 }
 
+/* Short rows: lanes that are neighbouring rows have more to do than lanes within a row. The innermost kept
+ * dimension becomes the last. */
+static void turn_short_rows(wi_step *step) {
+    enum { SHORT = 32 };
+    wi_space *space = &step->space;
+    const int last = space->rank - 1;
+    if (!space->reduced[last] || space->dims[last].general > SHORT) return;
+    int kept = last;
+    while (kept >= 0 && space->reduced[kept]) kept--;
+    if (kept < 0 || space->dims[kept].general < 16) return;
+    const wi_size dim = space->dims[kept];
+    wi_size strides[WI_MAX_OPERANDS];
+    for (int i = 0; i < step->operand_count; i++) strides[i] = step->operands[i].layout.strides[kept];
+    for (int d = kept; d < last; d++) move_dimension(step, d, d + 1);
+    space->dims[last] = dim;
+    space->reduced[last] = false;
+    for (int i = 0; i < step->operand_count; i++) step->operands[i].layout.strides[last] = strides[i];
+}
+
 static weft_status make_space(wi_step *step) {
     wi_space *space = &step->space;
     if (step->kind == WI_STEP_PRODUCT) {
@@ -137,6 +156,7 @@ static weft_status make_space(wi_step *step) {
         space->reduced[i] = step->reduced >> i & 1;
     }
     merge_space(step);
+    turn_short_rows(step);
     for (int i = 0; i < space->rank; i++) {
         if (space->dims[i].actual > INT32_MAX / 2)
             WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a dimension of %lld elements is more than a kernel counts",

@@ -53,13 +53,16 @@ static void schedule_cpu_rows(wi_step *step, const sizes *s, int64_t wanted) {
     step->items = (size_t)divide_up(s->kept, an_item);
 }
 
-static void schedule_cpu_columns(wi_step *step, const sizes *s, int64_t wanted) {
-    const int64_t rows = s->kept / s->last;
+/* run: columns that are walked along together; cutting them further is worth it only for idle units. */
+static void schedule_cpu_columns(
+    const weft_plan *plan, wi_step *step, const sizes *s, int64_t wanted, int64_t run) {
+    const int64_t rows = s->kept / s->last, units = max64(1, plan->context->caps.compute_units);
+    const int64_t runs = max64(divide_up(s->last, run), divide_up(units, rows));
     int64_t an_item = 1, spans = 1;
     if (rows >= wanted)
         an_item = divide_up(rows, wanted);
     else
-        spans = min64(divide_up(wanted, rows), divide_up(s->last, 16));
+        spans = min64(min64(divide_up(wanted, rows), runs), divide_up(s->last, 16));
     const int64_t span = divide_up(divide_up(s->last, spans), 16) * 16;
     spans = divide_up(s->last, span);
     step->work[1] = (int)an_item;
@@ -70,14 +73,15 @@ static void schedule_cpu_columns(wi_step *step, const sizes *s, int64_t wanted) 
 
 static void schedule_cpu(const weft_plan *plan, wi_step *step, const sizes *s) {
     int64_t wanted = cpu_items_wanted(plan, s);
-    const int64_t pieces = s->rows ? s->kept : s->kept / s->last * divide_up(s->last, 16);
+    const int64_t run = step->reduced && step->passes == 1 ? 16 * wi_reduction_pieces(plan, step) : 16;
+    const int64_t pieces = s->rows ? s->kept : s->kept / s->last * divide_up(s->last, run);
     int64_t parts = 1;
     if (step->splits && pieces < wanted) parts = min64(wanted / pieces, s->reduced / 16);
     if (parts > 1) wanted = pieces;
     if (s->rows)
         schedule_cpu_rows(step, s, wanted);
     else
-        schedule_cpu_columns(step, s, wanted);
+        schedule_cpu_columns(plan, step, s, wanted, run);
     step->work[4] = (int)max64(1, parts);
     step->finish_items = step->items;
     step->items *= (size_t)step->work[4];
