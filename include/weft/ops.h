@@ -42,17 +42,47 @@ WEFT_API weft_tensor *weft_less_equal(weft_tensor *a, weft_tensor *b);
 WEFT_API weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype);
 
 /* ---- reductions: weft_sum(x) over all axes, weft_sum(x, 1) over one, weft_sum(x, 0, 2) over several ---- */
-#define weft_sum(...)    WEFT_TAKE_AXES_(weft_sum_axes, __VA_ARGS__, WEFT_8_ENDS_)
-#define weft_mean(...)   WEFT_TAKE_AXES_(weft_mean_axes, __VA_ARGS__, WEFT_8_ENDS_)
-#define weft_max(...)    WEFT_TAKE_AXES_(weft_max_axes, __VA_ARGS__, WEFT_8_ENDS_)
-#define weft_argmax(...) WEFT_TAKE_AXES_(weft_argmax_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_sum(...)           WEFT_TAKE_AXES_(weft_sum_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_mean(...)          WEFT_TAKE_AXES_(weft_mean_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_max(...)           WEFT_TAKE_AXES_(weft_max_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_argmax(...)        WEFT_TAKE_AXES_(weft_argmax_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_min(...)           WEFT_TAKE_AXES_(weft_min_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_argmin(...)        WEFT_TAKE_AXES_(weft_argmin_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_prod(...)          WEFT_TAKE_AXES_(weft_prod_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_var(...)           WEFT_TAKE_AXES_(weft_var_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_std(...)           WEFT_TAKE_AXES_(weft_std_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_norm(...)          WEFT_TAKE_AXES_(weft_norm_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_logsumexp(...)     WEFT_TAKE_AXES_(weft_logsumexp_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_any(...)           WEFT_TAKE_AXES_(weft_any_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_all(...)           WEFT_TAKE_AXES_(weft_all_axes, __VA_ARGS__, WEFT_8_ENDS_)
+#define weft_count_nonzero(...) WEFT_TAKE_AXES_(weft_count_nonzero_axes, __VA_ARGS__, WEFT_8_ENDS_)
 /* The full forms. axes: list ended by WEFT_END, or NULL for all; keep: reduced axes stay with size 1. */
 WEFT_API weft_tensor *weft_sum_axes(weft_tensor *x, const int64_t *axes, bool keep);  /* f32, i32 */
 WEFT_API weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep); /* f32 */
 /* f32, i32; NaN wins; the gradient is shared evenly among ties, as torch.amax does. */
+WEFT_API weft_tensor *weft_min_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_max_axes(weft_tensor *x, const int64_t *axes, bool keep);
 /* i32: the index of the first maximum in the row-major order of the reduced axes; no gradient. */
 WEFT_API weft_tensor *weft_argmax_axes(weft_tensor *x, const int64_t *axes, bool keep);
+WEFT_API weft_tensor *weft_argmin_axes(weft_tensor *x, const int64_t *axes, bool keep); /* first minimum */
+/* f32, i32 (which wraps around); the gradient is exact with zeros among the factors. */
+WEFT_API weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep);
+/* f32: sum (x - mean)² / max(n - correction, 0), correction >= 0. weft_var and weft_var_axes have 1; so has
+ * std, the square root, whose gradient is 0 where it is 0. */
+WEFT_API weft_tensor *weft_var_axes(weft_tensor *x, const int64_t *axes, bool keep);
+WEFT_API weft_tensor *weft_std_axes(weft_tensor *x, const int64_t *axes, bool keep);
+WEFT_API weft_tensor *weft_var_with(weft_tensor *x, int correction, const int64_t *axes, bool keep);
+WEFT_API weft_tensor *weft_std_with(weft_tensor *x, int correction, const int64_t *axes, bool keep);
+/* f32: order 1 sum |x|, 2 sqrt(sum x²), INFINITY max |x|; weft_norm and weft_norm_axes have 2. Gradients:
+ * sign(x); x / norm, 0 where the norm is 0; sign(x) shared evenly among ties. */
+WEFT_API weft_tensor *weft_norm_axes(weft_tensor *x, const int64_t *axes, bool keep);
+WEFT_API weft_tensor *weft_norm_with(weft_tensor *x, double order, const int64_t *axes, bool keep);
+/* f32: log(sum exp(x)) without overflow; gradient softmax(x), 0 where all are -inf. */
+WEFT_API weft_tensor *weft_logsumexp_axes(weft_tensor *x, const int64_t *axes, bool keep);
+/* Any dtype to bool, or i32: is some, is every element other than 0; how many are. NaN is. No gradient. */
+WEFT_API weft_tensor *weft_any_axes(weft_tensor *x, const int64_t *axes, bool keep);
+WEFT_API weft_tensor *weft_all_axes(weft_tensor *x, const int64_t *axes, bool keep);
+WEFT_API weft_tensor *weft_count_nonzero_axes(weft_tensor *x, const int64_t *axes, bool keep);
 
 /* ---- products ---- */
 /* (..., m, k) · (..., k, n) → (..., m, n), f32; leading dimensions broadcast. Rank 2 or more; transpose with

@@ -35,6 +35,13 @@ WI_NODE(cast)        /* elementwise.c */
 WI_NODE(sum)         /* reduce.c */
 WI_NODE(max)
 WI_NODE(argmax)
+WI_NODE(min)
+WI_NODE(argmin)
+WI_NODE(prod)
+WI_NODE(var)         /* moments.c */
+WI_NODE(std)
+WI_NODE(norm)        /* norms.c */
+WI_NODE(logsumexp)
 WI_NODE(matmul)      /* matmul.c */
 WI_NODE(softmax)     /* softmax.c */
 WI_NODE(log_softmax)
@@ -62,6 +69,9 @@ WI_NODE(cosine_similarity)  /* loss_vector.c */
 
 /*          name        built from the above, without a descriptor */
 WI_FUNCTION_ROW(mean)        /* reduce.c */
+WI_FUNCTION_ROW(any)
+WI_FUNCTION_ROW(all)
+WI_FUNCTION_ROW(count_nonzero)
 WI_FUNCTION_ROW(linear_with) /* matmul.c */
 WI_FUNCTION_ROW(scatter_add) /* index.c */
 WI_FUNCTION_ROW(index_add)

@@ -11,33 +11,15 @@
  *
  * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 parts. */
 #include "cl/kernel_source.h"
-#include "plan/expression.h"
+#include "plan/accumulators.h"
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK_ELEMENTS = 8192, BLOCK_ROUNDS = 64 };
+enum { BLOCK_ELEMENTS = 4096, BLOCK_ROUNDS = 64 };
 
 typedef enum form { WHOLE, PART, FINISH } form;
 
 /* ---- small pieces ---- */
-
-static const char *letter(weft_dtype dtype) {
-    return wi_dtype_is_float(dtype) ? "f" : "i";
-}
-static const char *type_of(weft_dtype dtype) {
-    return wi_dtype_is_float(dtype) ? "WF" : "WI";
-}
-
-static bool is_reduction(const wi_value *value) {
-    return value->copy_of < 0 && !value->is_leaf_member && value->node->op->kind == WI_REDUCE;
-}
-
-static bool is_sum(const wi_value *value) {
-    return value->node->op == &wi_op_sum;
-}
-static bool is_argmax(const wi_value *value) {
-    return value->node->op == &wi_op_argmax;
-}
 
 /* What the size of the last dimension says for every batch: no whole piece of 16, or no rest. */
 static bool never_whole(const wi_emitter *e) {
@@ -50,15 +32,6 @@ static bool never_rest(const wi_emitter *e) {
 
 static wi_value *member(const wi_emitter *e, int i) {
     return &e->plan->values[e->step->members[i]];
-}
-
-static const wi_value *reduced_input(const wi_emitter *e, const wi_value *value) {
-    return wi_plan_value(e->plan, value->node->inputs[0]);
-}
-
-static const char *identity(const wi_value *value, weft_dtype dtype) {
-    if (is_sum(value)) return wi_dtype_is_float(dtype) ? "(WF)(0.0f)" : "(WI)(0)";
-    return wi_dtype_is_float(dtype) ? "(WF)(-INFINITY)" : "(WI)(INT_MIN)";
 }
 
 /* Dimensions that the lanes do not walk along, of one sort. */
@@ -125,7 +98,7 @@ static void emit_addresses(wi_emitter *e, bool reduced) {
 
 /* Everything that is the same for a whole row is loaded before the loops. */
 static void emit_row_loads(wi_emitter *e) {
-    if (!e->step->reduced) return;
+    if (!e->step->reduced || e->wide) return;
     for (int o = 0; o < e->step->operand_count; o++) {
         const wi_operand *operand = &e->step->operands[o];
         if (!operand->is_output && operand->value >= 0 && !wi_operand_in_loop(e->step, operand))
@@ -133,62 +106,7 @@ static void emit_row_loads(wi_emitter *e) {
     }
 }
 
-/* ---- accumulators: a<m> total, e<m> its carry, d<m> the block's sum, g<m> the index of an argmax ---- */
-
-static bool in_pass(const wi_value *value, int pass) {
-    return is_reduction(value) && value->pass == pass;
-}
-
-static void emit_accumulators(wi_emitter *e, int pass) {
-    for (int m = 0; m < e->step->member_count; m++) {
-        const wi_value *value = member(e, m);
-        if (!in_pass(value, pass)) continue;
-        const weft_dtype dtype = reduced_input(e, value)->node->dtype;
-        wi_text_append(&e->text, "%s a%d = %s;\n", type_of(dtype), m, identity(value, dtype));
-        if (is_sum(value) && wi_dtype_is_float(dtype)) wi_text_append(&e->text, "WF e%d = (WF)(0.0f);\n", m);
-        if (is_argmax(value)) wi_text_append(&e->text, "WI g%d = (WI)(INT_MAX);\n", m);
-    }
-}
-
-static void emit_block_begin(wi_emitter *e, int pass) {
-    for (int m = 0; m < e->step->member_count; m++) {
-        const wi_value *value = member(e, m);
-        if (!in_pass(value, pass) || !is_sum(value)) continue;
-        const weft_dtype dtype = value->node->dtype;
-        wi_text_append(&e->text, "%s d%d = %s;\n", type_of(dtype), m, identity(value, dtype));
-    }
-}
-
-static void emit_block_end(wi_emitter *e, int pass) {
-    for (int m = 0; m < e->step->member_count; m++) {
-        const wi_value *value = member(e, m);
-        if (!in_pass(value, pass) || !is_sum(value)) continue;
-        if (wi_dtype_is_float(value->node->dtype))
-            wi_text_append(&e->text, "weft_add_f(&a%d, &e%d, d%d);\n", m, m, m);
-        else
-            wi_text_append(&e->text, "a%d += d%d;\n", m, m);
-    }
-}
-
-static void emit_accumulate(wi_emitter *e, int m, const char *index) {
-    const wi_value *value = member(e, m);
-    const weft_dtype dtype = reduced_input(e, value)->node->dtype;
-    const int x = wi_emit_input(e, value->node->inputs[0]);
-    char masked[96];
-    if (e->part && e->inner_is_reduced)
-        snprintf(masked, sizeof masked, "WEFT_MASKED(lanes, t%d, %s)", x, identity(value, dtype));
-    else
-        snprintf(masked, sizeof masked, "t%d", x);
-    if (is_sum(value))
-        wi_text_append(&e->text, "d%d += %s;\n", m, masked);
-    else if (!is_argmax(value))
-        wi_text_append(&e->text, "a%d = weft_max_%s(a%d, %s);\n", m, letter(dtype), m, masked);
-    else if (e->part && e->inner_is_reduced)
-        wi_text_append(&e->text, "weft_argmax_%s(&a%d, &g%d, %s, WEFT_MASKED(lanes, %s, (WI)(INT_MAX)));\n",
-            letter(dtype), m, m, masked, index);
-    else
-        wi_text_append(&e->text, "weft_argmax_%s(&a%d, &g%d, %s, %s);\n", letter(dtype), m, m, masked, index);
-}
+/* ---- elements ---- */
 
 /* What a pass does with each element: reductions take it, full-size results are stored. All loads come before
  * the first store, as a result may lie where an operand lay. */
@@ -196,7 +114,7 @@ static void emit_elements(wi_emitter *e, int pass, const char *index) {
     const int remembered = e->memo_count;
     for (int m = 0; m < e->step->member_count; m++) {
         const wi_value *value = member(e, m);
-        if (in_pass(value, pass)) emit_accumulate(e, m, index);
+        if (wi_is_reduction(value) && value->pass == pass) wi_emit_accumulate(e, m, index);
     }
     for (int store = 0; store < 2; store++) {
         for (int m = 0; m < e->step->member_count; m++) {
@@ -261,7 +179,7 @@ static void emit_row_elements(wi_emitter *e, int pass) {
         "for (int block = j_begin; block < j_end; block += %d) {\nconst int stop = min(block + %d, "
         "j_end);\n",
         BLOCK_ELEMENTS, BLOCK_ELEMENTS);
-    emit_block_begin(e, pass);
+    wi_emit_block_begin(e, pass);
     if (e->cpu) {
         wi_text_append(&e->text, "int j = block;\n");
         if (!never_whole(e)) {
@@ -278,7 +196,7 @@ static void emit_row_elements(wi_emitter *e, int pass) {
         emit_elements(e, pass, index);
     }
     wi_text_append(&e->text, "}\n");
-    emit_block_end(e, pass);
+    wi_emit_block_end(e, pass);
     wi_text_append(&e->text, "}\n");
 }
 
@@ -290,7 +208,7 @@ static void emit_round_begin(wi_emitter *e) {
 
 /* One pass over all elements that belong to a row (or to 16 columns). */
 static void emit_pass(wi_emitter *e, int pass) {
-    emit_accumulators(e, pass);
+    wi_emit_accumulators(e, pass);
     if (!e->step->reduced) {
         emit_elements(e, pass, "0");
     } else if (e->inner_is_reduced) {
@@ -306,41 +224,20 @@ static void emit_pass(wi_emitter *e, int pass) {
             "for (long block = t_begin; block < t_end; block += %d) {\nconst long stop = min(block + "
             "%dl, t_end);\n",
             BLOCK_ROUNDS, BLOCK_ROUNDS);
-        emit_block_begin(e, pass);
+        wi_emit_block_begin(e, pass);
         wi_text_append(&e->text, "for (long t = block; t < stop; t++) {\n");
         emit_round_begin(e);
+        wi_emit_pieces_begin(e);
         emit_elements(e, pass, "(WI)((int)t)");
+        wi_emit_pieces_end(e);
         wi_text_append(&e->text, "}\n");
-        emit_block_end(e, pass);
+        wi_emit_block_end(e, pass);
         wi_text_append(&e->text, "}\n");
     }
     e->in_loop = false;
 }
 
 /* ---- results of reductions ---- */
-
-static int take_result(wi_emitter *e, int m) {
-    const wi_value *value = member(e, m);
-    const weft_dtype dtype = reduced_input(e, value)->node->dtype;
-    const char *k = letter(dtype);
-    const int temp = e->temps++;
-    wi_text_append(&e->text, "const %s t%d = ", type_of(value->node->dtype), temp);
-    const char *across = e->cpu ? "lanes" : "group";
-    if (!e->inner_is_reduced)
-        wi_text_append(&e->text, "%s%d;\n", is_argmax(value) ? "g" : "a", m);
-    else if (is_argmax(value) && e->cpu)
-        wi_text_append(&e->text, "(WI)weft_lanes_argmax_%s(a%d, g%d);\n", k, m, m);
-    else if (is_argmax(value))
-        wi_text_append(&e->text, "weft_group_argmax_%s(a%d, g%d, shared_%s, shared_index);\n", k, m, m, k);
-    else {
-        wi_text_append(
-            &e->text, "(%s)weft_%s_%s_%s(a%d", type_of(dtype), across, is_sum(value) ? "sum" : "max", k, m);
-        if (!e->cpu) wi_text_append(&e->text, ", shared_%s", k);
-        wi_text_append(&e->text, ");\n");
-    }
-    wi_emit_remember(e, value, temp);
-    return temp;
-}
 
 static void emit_row_store(wi_emitter *e, int m, int temp) {
     const int o = wi_step_operand(e->step, e->step->members[m], true);
@@ -351,68 +248,15 @@ static void emit_row_store(wi_emitter *e, int m, int temp) {
 
 /* Reductions of this pass are finished, and what is computed from them once a row. */
 static void emit_row_values(wi_emitter *e, int pass) {
+    wi_emit_pieces_begin(e);
     for (int m = 0; m < e->step->member_count; m++) {
         const wi_value *value = member(e, m);
         if (!value->in_row || value->pass != pass) continue;
-        const int temp = is_reduction(value) ? take_result(e, m) : wi_emit_member(e, e->step->members[m]);
+        const int temp =
+            wi_is_reduction(value) ? wi_emit_result(e, m) : wi_emit_member(e, e->step->members[m]);
         if (value->storage >= 0) emit_row_store(e, m, temp);
     }
-}
-
-/* ---- parts ---- */
-
-/* Where a part's sum lies: all results of part 0, of part 1, ... */
-static void emit_part_stores(wi_emitter *e) {
-    int slot = 0;
-    const char *cell = e->inner_is_reduced || !e->has_j ? "row" : "row * columns + j";
-    for (int m = 0; m < e->step->member_count; m++) {
-        const wi_value *value = member(e, m);
-        if (!is_reduction(value)) continue;
-        const char *dtype = weft_dtype_name(value->node->dtype);
-        wi_emit_argument(e, WI_ARGUMENT_SCRATCH, slot, 0, 0);
-        wi_text_append(
-            &e->text, "{\n__global WEFT_T_%s *to = (__global WEFT_T_%s *)x%d;\n", dtype, dtype, slot);
-        wi_text_append(&e->text, "const long at = y%d + (long)part * w0 + %s;\n", slot, cell);
-        if (e->inner_is_reduced) {
-            const int temp = take_result(e, m);
-            wi_text_append(&e->text, "%sweft_store_one_%s(t%d, to, at);\n",
-                e->cpu ? "" : "if (get_local_id(0) == 0) ", dtype, temp);
-        } else if (!e->cpu)
-            wi_text_append(&e->text, "weft_store_one_%s(a%d, to, at);\n", dtype, m);
-        else if (e->part)
-            wi_text_append(&e->text, "weft_store_part_%s(a%d, to, at, lanes);\n", dtype, m);
-        else
-            wi_text_append(&e->text, "weft_store_%s(a%d, to, at);\n", dtype, m);
-        wi_text_append(&e->text, "}\n");
-        slot++;
-    }
-}
-
-static void emit_part_sums(wi_emitter *e, bool vector) {
-    int slot = 0;
-    const char *cell = vector ? "row * columns + j" : "row";
-    for (int m = 0; m < e->step->member_count; m++) {
-        const wi_value *value = member(e, m);
-        if (!is_reduction(value)) continue;
-        const weft_dtype dtype = value->node->dtype;
-        const char *name = weft_dtype_name(dtype);
-        const char *load = !vector ? "splat" : e->part ? "load_part" : "load";
-        wi_emit_argument(e, WI_ARGUMENT_SCRATCH, slot, 0, 0);
-        wi_text_append(&e->text, "{\n__global const WEFT_T_%s *from = (__global const WEFT_T_%s *)x%d;\n",
-            name, name, slot);
-        wi_text_append(&e->text,
-            "for (int part = 0; part < w4; part++) {\nconst %s x = weft_%s_%s(from, y%d + "
-            "(long)part * w0 + %s%s);\n",
-            type_of(dtype), load, name, slot, cell, vector && e->part ? ", lanes" : "");
-        if (!is_sum(value))
-            wi_text_append(&e->text, "a%d = weft_max_%s(a%d, x);\n", m, letter(dtype), m);
-        else if (wi_dtype_is_float(dtype))
-            wi_text_append(&e->text, "weft_add_f(&a%d, &e%d, x);\n", m, m);
-        else
-            wi_text_append(&e->text, "a%d += x;\n", m);
-        wi_text_append(&e->text, "}\n}\n");
-        slot++;
-    }
+    wi_emit_pieces_end(e);
 }
 
 /* ---- bodies ---- */
@@ -423,14 +267,14 @@ static void emit_body(wi_emitter *e, form f) {
     emit_row_loads(e);
     if (f == FINISH) {
         const bool rows = e->inner_is_reduced;
-        emit_accumulators(e, 0);
-        emit_part_sums(e, !rows && e->cpu);
+        wi_emit_accumulators(e, 0);
+        wi_emit_part_loads(e, !rows && e->cpu);
         e->inner_is_reduced = false; /* totals are whole already */
         emit_row_values(e, 0);
         e->inner_is_reduced = rows;
     } else if (f == PART) {
         emit_pass(e, 0);
-        emit_part_stores(e);
+        wi_emit_part_stores(e);
     } else {
         for (int pass = 0; pass < e->step->passes; pass++) {
             emit_pass(e, pass);
@@ -440,10 +284,20 @@ static void emit_body(wi_emitter *e, form f) {
     e->memo_count = remembered;
 }
 
-/* Columns on a cpu: pieces of 16, then the rest. */
+/* Columns on a cpu: pieces of 16, then the rest. A reduction in one pass takes several pieces along from row
+ * to row, so that it reads whole runs of memory. */
 static void emit_column_pieces(wi_emitter *e, form f) {
+    const bool wide = e->step->reduced && e->step->passes == 1 && f != FINISH;
+    const int most = wi_reduction_pieces(e->plan, e->step);
     wi_text_append(&e->text, "int j = begin;\n");
-    if (!never_whole(e)) {
+    if (!never_whole(e) && wide) {
+        wi_text_append(&e->text,
+            "while (j + 16 <= end) {\nconst int first = j, pieces = min(%d, (end - j) / 16);\n", most);
+        e->wide = most;
+        emit_body(e, f);
+        e->wide = 0;
+        wi_text_append(&e->text, "j += 16 * pieces;\n}\n");
+    } else if (!never_whole(e)) {
         wi_text_append(&e->text, "for (; j + 16 <= end; j += 16) {\n");
         emit_body(e, f);
         wi_text_append(&e->text, "}\n");
@@ -494,9 +348,9 @@ static void emit_gpu(wi_emitter *e, form f) {
     need_work(e, 0, 0);
     if (f != WHOLE) need_work(e, 4, 4);
     if (group) {
-        wi_text_append(&e->text, "__local float shared_f[WEFT_GROUP];\n__local int shared_i[WEFT_GROUP];\n"
-                                 "__local int shared_index[WEFT_GROUP];\n"
-                                 "(void)shared_f, (void)shared_i, (void)shared_index;\n");
+        wi_text_append(&e->text,
+            "__local float shared_f[2 * WEFT_GROUP];\n__local int shared_i[WEFT_GROUP];\n"
+            "(void)shared_f, (void)shared_i;\n");
         wi_text_append(&e->text, "const int row = (int)get_group_id(0);\n");
     } else {
         wi_text_append(&e->text, "const int row = (int)get_global_id(0);\nif (row >= w0) return;\n");

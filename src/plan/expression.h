@@ -26,6 +26,8 @@ typedef struct wi_emitter {
     bool has_j;   /* addresses move with j */
     bool in_loop; /* inside the loop over reduced dimensions: q<o> are there */
     bool inner_is_reduced;
+    int wide; /* pieces of 16 columns at once, at most: accumulators are arrays over the pieces u; 0: one
+                 piece */
     int temps;
     wi_memo memo[512];
     int memo_count;

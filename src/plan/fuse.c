@@ -225,15 +225,19 @@ static wi_shape row_shape(const wi_step *step) {
 }
 
 /* Reading all elements of a row again after a reduction keeps one worker on the row: good for many or short
- * rows. */
+ * rows. Where rows are columns of memory, only what lies in a near cache is quick to read again. */
 static bool rows_may_be_read_twice(const wi_step *step) {
     int64_t rows = 1, row = 1;
+    bool columns = false;
     for (int i = 0; i < step->shape.rank; i++) {
-        if (step->reduced >> i & 1)
+        const bool reduced = step->reduced >> i & 1;
+        if (reduced)
             row *= step->extent.dims[i].general;
         else
             rows *= step->extent.dims[i].general;
+        if (step->extent.dims[i].general > 1) columns = !reduced;
     }
+    if (columns && row > 128 && row * rows > 65536) return false;
     return row <= 65536 && (rows >= 16 || row <= 4096);
 }
 
@@ -399,8 +403,6 @@ static int sibling_reduction(const weft_plan *plan, const weft_tensor *node, con
     for (int index = first > count - LOOK_BACK ? first : count - LOOK_BACK; index < count; index++) {
         const wi_step *step = index < 0 ? NULL : plan->steps[index];
         if (!step || step->kind != WI_STEP_LOOP || step->reduced != node->attributes.axes) continue;
-        if (node->op == &wi_op_argmax && !rows_may_be_read_twice(step))
-            continue; /* it is never cut into parts */
         if (wi_shape_equal(&step->shape, &x->shape) && has_room(plan, step, node, index)) return index;
     }
     return -1;

@@ -4,7 +4,7 @@
  * neighbours that every operand walks through as one are merged, so that most maps end as a single dimension.
  * A leaf that depends on the index (a coordinate, random numbers) is an operand too: its "address" is its
  * value. */
-#include "plan/steps.h"
+#include "plan/accumulators.h"
 
 /* ---- operands ---- */
 
@@ -121,6 +121,25 @@ static void merge_space(wi_step *step) {
     space->rank = count;
 }
 
+/* Short rows: lanes that are neighbouring rows have more to do than lanes within a row. The innermost kept
+ * dimension becomes the last. */
+static void turn_short_rows(wi_step *step) {
+    enum { SHORT = 32 };
+    wi_space *space = &step->space;
+    const int last = space->rank - 1;
+    if (!space->reduced[last] || space->dims[last].general > SHORT) return;
+    int kept = last;
+    while (kept >= 0 && space->reduced[kept]) kept--;
+    if (kept < 0 || space->dims[kept].general < 16) return;
+    const wi_size dim = space->dims[kept];
+    wi_size strides[WI_MAX_OPERANDS];
+    for (int i = 0; i < step->operand_count; i++) strides[i] = step->operands[i].layout.strides[kept];
+    for (int d = kept; d < last; d++) move_dimension(step, d, d + 1);
+    space->dims[last] = dim;
+    space->reduced[last] = false;
+    for (int i = 0; i < step->operand_count; i++) step->operands[i].layout.strides[last] = strides[i];
+}
+
 static weft_status make_space(wi_step *step) {
     wi_space *space = &step->space;
     if (step->kind == WI_STEP_PRODUCT) {
@@ -137,6 +156,7 @@ static weft_status make_space(wi_step *step) {
         space->reduced[i] = step->reduced >> i & 1;
     }
     merge_space(step);
+    turn_short_rows(step);
     for (int i = 0; i < space->rank; i++) {
         if (space->dims[i].actual > INT32_MAX / 2)
             WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a dimension of %lld elements is more than a kernel counts",
@@ -162,10 +182,6 @@ static int member_pass(weft_plan *plan, const wi_value *member) {
     return pass;
 }
 
-static bool is_argmax(const wi_value *member) {
-    return member->copy_of < 0 && !member->is_leaf_member && member->node->op == &wi_op_argmax;
-}
-
 /* Many elements a row and few rows: the reduction is worth cutting into parts that are added up afterwards.
  */
 static bool worth_splitting(const wi_step *step) {
@@ -180,18 +196,14 @@ static bool worth_splitting(const wi_step *step) {
 }
 
 static void count_passes(weft_plan *plan, wi_step *step) {
-    bool argmax = false;
     step->passes = 1;
     for (int i = 0; i < step->member_count; i++) {
         wi_value *member = &plan->values[step->members[i]];
         member->pass = member_pass(plan, member);
-        const bool reduces =
-            member->node->op->kind == WI_REDUCE && member->copy_of < 0 && !member->is_leaf_member;
-        if (reduces || (!member->in_row && member->storage >= 0))
+        if (wi_is_reduction(member) || (!member->in_row && member->storage >= 0))
             step->passes = max_int(step->passes, member->pass + 1);
-        argmax = argmax || is_argmax(member);
     }
-    step->splits = step->reduced && step->passes == 1 && !argmax && worth_splitting(step);
+    step->splits = step->reduced && step->passes == 1 && worth_splitting(step);
 }
 
 static weft_status prepare_step(weft_plan *plan, wi_step *step) {

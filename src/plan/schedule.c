@@ -1,6 +1,6 @@
 /* How each step's work is cut into work-items, and what scratch memory that takes. Only here do actual sizes
  * decide, and only between kernels that the program has anyway. */
-#include "plan/steps.h"
+#include "plan/accumulators.h"
 #include <math.h>
 
 enum {
@@ -53,13 +53,16 @@ static void schedule_cpu_rows(wi_step *step, const sizes *s, int64_t wanted) {
     step->items = (size_t)divide_up(s->kept, an_item);
 }
 
-static void schedule_cpu_columns(wi_step *step, const sizes *s, int64_t wanted) {
-    const int64_t rows = s->kept / s->last;
+/* run: columns that are walked along together; cutting them further is worth it only for idle units. */
+static void schedule_cpu_columns(
+    const weft_plan *plan, wi_step *step, const sizes *s, int64_t wanted, int64_t run) {
+    const int64_t rows = s->kept / s->last, units = max64(1, plan->context->caps.compute_units);
+    const int64_t runs = max64(divide_up(s->last, run), divide_up(units, rows));
     int64_t an_item = 1, spans = 1;
     if (rows >= wanted)
         an_item = divide_up(rows, wanted);
     else
-        spans = min64(divide_up(wanted, rows), divide_up(s->last, 16));
+        spans = min64(min64(divide_up(wanted, rows), runs), divide_up(s->last, 16));
     const int64_t span = divide_up(divide_up(s->last, spans), 16) * 16;
     spans = divide_up(s->last, span);
     step->work[1] = (int)an_item;
@@ -70,14 +73,15 @@ static void schedule_cpu_columns(wi_step *step, const sizes *s, int64_t wanted) 
 
 static void schedule_cpu(const weft_plan *plan, wi_step *step, const sizes *s) {
     int64_t wanted = cpu_items_wanted(plan, s);
-    const int64_t pieces = s->rows ? s->kept : s->kept / s->last * divide_up(s->last, 16);
+    const int64_t run = step->reduced && step->passes == 1 ? 16 * wi_reduction_pieces(plan, step) : 16;
+    const int64_t pieces = s->rows ? s->kept : s->kept / s->last * divide_up(s->last, run);
     int64_t parts = 1;
     if (step->splits && pieces < wanted) parts = min64(wanted / pieces, s->reduced / 16);
     if (parts > 1) wanted = pieces;
     if (s->rows)
         schedule_cpu_rows(step, s, wanted);
     else
-        schedule_cpu_columns(step, s, wanted);
+        schedule_cpu_columns(plan, step, s, wanted, run);
     step->work[4] = (int)max64(1, parts);
     step->finish_items = step->items;
     step->items *= (size_t)step->work[4];
@@ -100,12 +104,9 @@ static void schedule_gpu(wi_step *step, const sizes *s) {
 
 /* ---- both ---- */
 
-static int count_reductions(const weft_plan *plan, const wi_step *step) {
+static int count_slots(const weft_plan *plan, const wi_step *step) {
     int count = 0;
-    for (int i = 0; i < step->member_count; i++) {
-        const wi_value *value = &plan->values[step->members[i]];
-        count += value->node->op->kind == WI_REDUCE && value->copy_of < 0 && !value->is_leaf_member;
-    }
+    for (int i = 0; i < step->member_count; i++) count += wi_reduction_slots(&plan->values[step->members[i]]);
     return count;
 }
 
@@ -121,7 +122,7 @@ static weft_status schedule_loop(weft_plan *plan, wi_step *step) {
         schedule_gpu(step, &s);
     if (step->work[4] > 1)
         step->scratch_bytes =
-            (size_t)count_reductions(plan, step) * (size_t)s.kept * (size_t)step->work[4] * sizeof(float);
+            (size_t)count_slots(plan, step) * (size_t)s.kept * (size_t)step->work[4] * sizeof(float);
     step->flops += (double)step->member_count * (double)s.kept * (double)s.reduced;
     return WEFT_OK;
 }

@@ -169,6 +169,36 @@ tiny = torch.tensor([[0.0, 0.0, 0.0], [1e-9, 0.0, 0.0], [1.0, 2.0, 3.0]], requir
 add("cosine_similarity", lambda x, y: F.cosine_similarity(x, y, 1), tiny, numbers(3, 3), axis=1)
 # PyTorch has no plain hinge; this is its definition.
 add("hinge", signed(lambda x, t: (1 - t * x).clamp_min(0).mean()), numbers(3, 5), signs(3, 5))
+# Reductions of more kinds. `order` and `correction` are parameters; 0 stands for infinity.
+for op, function in [("min", torch.amin), ("prod", None), ("logsumexp", torch.logsumexp)]:
+    for axes, keep in [([1], True), ([0, 2], False)]:
+        if op == "prod":
+            add(op, lambda x: x.prod(axes[0], keepdim=keep), numbers(3, 4, 5), axes=axes[:1], keep=keep)
+        else:
+            add(op, lambda x: function(x, dim=axes, keepdim=keep), numbers(3, 4, 5), axes=axes, keep=keep)
+add("min", lambda x: torch.amin(x, dim=[1]), ties, axes=[1], keep=False)
+add("prod", lambda x: x.prod(1), torch.tensor([[0.0, 2.0, 3.0], [0.0, 0.0, 3.0], [1.0, 2.0, -3.0]], requires_grad=True),
+    axes=[1], keep=False)
+add("prod", torch.prod, numbers(7), axes=[0], keep=False)
+add("argmin", lambda x: torch.argmin(x, dim=1), numbers(4, 7), axes=[1], keep=False)
+add("argmin", lambda x: torch.argmin(x, dim=1, keepdim=True), ties, axes=[1], keep=True)
+for op, function in [("var", torch.var), ("std", torch.std)]:
+    for correction in [0, 1]:
+        for axes, keep in [([1], True), ([0, 2], False)]:
+            add(op, lambda x: function(x, dim=axes, correction=correction, keepdim=keep), numbers(3, 4, 5), axes=axes,
+                keep=keep, correction=correction)
+add("std", lambda x: torch.std(x, dim=1, correction=0), torch.tensor([[1.0, 1.0], [1.0, 2.0]], requires_grad=True),
+    axes=[1], keep=False, correction=0)
+for order in [1, 2, 0]:
+    norm = lambda x: torch.linalg.vector_norm(x, order or float("inf"), dim=axes, keepdim=keep)
+    for axes, keep in [([1], True), ([0, 2], False)]:
+        add("norm", norm, numbers(3, 4, 5), axes=axes, keep=keep, order=order)
+    axes, keep = [1], False
+    add("norm", norm, torch.tensor([[0.0, 0.0, 0.0], [2.0, -2.0, 0.0], [1.0, 3.0, -3.0]], requires_grad=True),
+        axes=axes, keep=keep, order=order)
+for op, function in [("any", torch.any), ("all", torch.all), ("count_nonzero", lambda x, dim: torch.count_nonzero(x, dim=dim))]:
+    add(op, lambda x: function(x, dim=1), whole(2, 6, 3).bool(), axes=[1], keep=False)
+    add(op, lambda x: function(x, dim=0), whole(2, 2, 5).float(), axes=[0], keep=False)
 
 print('{"pytorch": "%s", "cases": [' % torch.__version__)
 print(",\n".join(json.dumps(case) for case in cases))

@@ -51,6 +51,17 @@ static things make_things(void) {
     ROW(mean_axis, weft_mean(t.x, -4), SHAPE, "mean", "-4", "(batch, 3, 4)")                                 \
     ROW(max_axis, weft_max(t.row, 1), SHAPE, "max", "1", "(5)")                                              \
     ROW(argmax_axis, weft_argmax(t.number, 0), SHAPE, "argmax", "()")                                        \
+    ROW(min_axis, weft_min(t.x, 3), SHAPE, "min", "3", "(batch, 3, 4)")                                      \
+    ROW(argmin_axis, weft_argmin(t.number, 0), SHAPE, "argmin", "()")                                        \
+    ROW(prod_axis, weft_prod(t.x, -4), SHAPE, "prod", "-4", "(batch, 3, 4)")                                 \
+    ROW(var_axis, weft_var(t.row, 1), SHAPE, "var", "1", "(5)")                                              \
+    ROW(std_axis, weft_std(t.row, -2), SHAPE, "std", "-2", "(5)")                                            \
+    ROW(norm_axis, weft_norm(t.row, 1), SHAPE, "norm", "1", "(5)")                                           \
+    ROW(logsumexp_axis, weft_logsumexp(t.row, 1), SHAPE, "logsumexp", "1", "(5)")                            \
+    ROW(any_axis, weft_any(t.mask, 2), SHAPE, "any", "2", "(3, 4)")                                          \
+    ROW(all_axis, weft_all(t.mask, 2), SHAPE, "all", "2", "(3, 4)")                                          \
+    ROW(count_nonzero_axis, weft_count_nonzero(t.mask, 2), SHAPE, "count_nonzero", "2", "(3, 4)")            \
+    ROW(min_of_nothing, weft_min(INPUT(3, 0), 1), SHAPE, "input", "zero")                                    \
     ROW(softmax_axis, weft_softmax(t.x, 3), SHAPE, "softmax", "(batch, 3, 4)")                               \
     ROW(log_softmax_axis, weft_log_softmax(t.number, 0), SHAPE, "log_softmax", "()")                         \
     ROW(cross_entropy_shapes, weft_cross_entropy(t.x, t.labels), SHAPE, "cross_entropy", "(batch, 3, 4)",    \
@@ -96,6 +107,14 @@ static things make_things(void) {
     ROW(less_dtype, weft_less(t.mask, t.mask), DTYPE, "less", "bool")                                        \
     ROW(sum_dtype, weft_sum(t.half), DTYPE, "sum", "f16")                                                    \
     ROW(mean_dtype, weft_mean(t.labels), DTYPE, "mean", "i32")                                               \
+    ROW(min_dtype, weft_min(t.half), DTYPE, "min", "f16")                                                    \
+    ROW(max_dtype, weft_max(t.mask), DTYPE, "max", "bool")                                                   \
+    ROW(argmin_dtype, weft_argmin(t.mask), DTYPE, "argmin", "bool")                                          \
+    ROW(prod_dtype, weft_prod(t.half), DTYPE, "prod", "f16")                                                 \
+    ROW(var_dtype, weft_var(t.labels), DTYPE, "var", "i32")                                                  \
+    ROW(std_dtype, weft_std(t.labels), DTYPE, "std", "i32")                                                  \
+    ROW(norm_dtype, weft_norm(t.labels), DTYPE, "norm", "i32")                                               \
+    ROW(logsumexp_dtype, weft_logsumexp(t.mask), DTYPE, "logsumexp", "bool")                                 \
     ROW(matmul_dtype, weft_matmul(t.half, t.half), DTYPE, "matmul", "f16")                                   \
     ROW(softmax_dtype, weft_softmax(t.labels, 0), DTYPE, "softmax", "i32")                                   \
     ROW(cross_entropy_dtype, weft_cross_entropy(t.x, t.mask), DTYPE, "cross_entropy", "bool")                \
@@ -112,6 +131,10 @@ static things make_things(void) {
     ROW(matmul_null, weft_matmul(NULL, t.x), ARGUMENT, "matmul", "0", "NULL")                                \
     ROW(where_null, weft_where(t.mask, NULL, t.x), ARGUMENT, "where", "NULL")                                \
     ROW(concat_null, weft_concat((weft_tensor *const[]){t.x, NULL}, 2, 0), ARGUMENT, "concat", "NULL")       \
+    ROW(var_correction, weft_var_with(t.x, -1, NULL, false), ARGUMENT, "var", "-1")                          \
+    ROW(std_correction, weft_std_with(t.x, -2, NULL, false), ARGUMENT, "std", "-2")                          \
+    ROW(norm_order, weft_norm_with(t.x, 3, NULL, false), ARGUMENT, "norm", "3", "1, 2 or INFINITY")          \
+    ROW(norm_nan, weft_norm_with(t.x, NAN, NULL, false), ARGUMENT, "norm", "nan")                            \
     ROW(dropout_one, weft_dropout(t.x, 1), ARGUMENT, "dropout", "1")                                         \
     ROW(dropout_nan, weft_dropout(t.x, NAN), ARGUMENT, "dropout")                                            \
     ROW(assign_input, weft_assign(t.x, t.x), ARGUMENT, "assign", "input")                                    \
@@ -160,6 +183,10 @@ static void test_null_flows(void **state) {
     assert_null(weft_add(NULL, NULL));
     assert_null(weft_exp(NULL));
     assert_null(weft_sum(NULL));
+    assert_null(weft_min(NULL));
+    assert_null(weft_var(NULL));
+    assert_null(weft_norm(NULL, 1));
+    assert_null(weft_any(NULL));
     assert_null(weft_reshape(NULL, 3));
     assert_null(weft_number(NULL, 1));
     assert_null(weft_concat(NULL, 2, 0));

@@ -11,6 +11,19 @@
     X(mean, mean_cases)                                                                                      \
     X(max, max_cases)                                                                                        \
     X(argmax, argmax_cases)
+#define REDUCE_KIND_OPS(X)                                                                                   \
+    X(min, min_cases)                                                                                        \
+    X(argmin, argmin_cases)                                                                                  \
+    X(prod, prod_cases)                                                                                      \
+    X(any, any_cases)                                                                                        \
+    X(all, all_cases)                                                                                        \
+    X(count_nonzero, count_nonzero_cases)
+#define MOMENT_OPS(X)                                                                                        \
+    X(var, var_cases)                                                                                        \
+    X(std, std_cases)
+#define NORM_OPS(X)                                                                                          \
+    X(norm, norm_cases)                                                                                      \
+    X(logsumexp, logsumexp_cases)
 #define MATMUL_OPS(X)                                                                                        \
     X(matmul, matmul_cases)                                                                                  \
     X(linear_with, linear_cases)

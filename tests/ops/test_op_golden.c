@@ -106,6 +106,24 @@ static weft_tensor *build_index(const char *op, const cJSON *c, weft_tensor *con
     return NULL;
 }
 
+static weft_tensor *build_reduction(const char *op, const cJSON *c, weft_tensor *const *x) {
+    int64_t axes[WEFT_MAX_RANK + 1];
+    (void)whole_list(member(c, "axes"), axes);
+    const bool keep = cJSON_IsTrue(member(c, "keep"));
+    const int correction = number(c, "correction"), order = number(c, "order");
+    if (strcmp(op, "min") == 0) return weft_min_axes(x[0], axes, keep);
+    if (strcmp(op, "argmin") == 0) return weft_argmin_axes(x[0], axes, keep);
+    if (strcmp(op, "prod") == 0) return weft_prod_axes(x[0], axes, keep);
+    if (strcmp(op, "var") == 0) return weft_var_with(x[0], correction, axes, keep);
+    if (strcmp(op, "std") == 0) return weft_std_with(x[0], correction, axes, keep);
+    if (strcmp(op, "norm") == 0) return weft_norm_with(x[0], order ? order : (double)INFINITY, axes, keep);
+    if (strcmp(op, "logsumexp") == 0) return weft_logsumexp_axes(x[0], axes, keep);
+    if (strcmp(op, "any") == 0) return weft_any_axes(x[0], axes, keep);
+    if (strcmp(op, "all") == 0) return weft_all_axes(x[0], axes, keep);
+    if (strcmp(op, "count_nonzero") == 0) return weft_count_nonzero_axes(x[0], axes, keep);
+    return NULL;
+}
+
 static weft_tensor *build_other(const char *op, const cJSON *c, weft_tensor *const *x) {
     int64_t axes[WEFT_MAX_RANK + 1];
     (void)whole_list(member(c, "axes"), axes);
@@ -202,6 +220,7 @@ static golden build_case(weft_graph *graph, const cJSON *c) {
     g.output = build_elementwise(g.op, g.inputs);
     if (!g.output) g.output = build_movement(g.op, c, g.inputs, g.input_count);
     if (!g.output) g.output = build_index(g.op, c, g.inputs);
+    if (!g.output) g.output = build_reduction(g.op, c, g.inputs);
     if (!g.output) g.output = build_other(g.op, c, g.inputs);
     if (!g.output) g.output = build_loss(g.op, c, g.inputs);
     if (!g.output) g.output = build_sign_loss(g.op, c, g.inputs, g.input_count);

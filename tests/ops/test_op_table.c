@@ -11,6 +11,9 @@ static const char *const covered[] = {
 #include "ops/elementwise_rows.h"
     /* clang-format off */
     REDUCE_OPS(NAME)
+    REDUCE_KIND_OPS(NAME)
+    MOMENT_OPS(NAME)
+    NORM_OPS(NAME)
     MATMUL_OPS(NAME)
     SOFTMAX_OPS(NAME)
     LOSS_CLASS_OPS(NAME)

@@ -327,7 +327,7 @@ static void ignored_labels_are_accepted(void **state) {
     const problem good = make_problem();
     problem p = good;
     p.labels[3] = -1;
-    network net = make_network(context);
+    network net = make_network(test_context());
     weft_tensor *const plain = net.loss, *const labels = weft_input(net.graph, "ignorable", WEFT_I32);
     const weft_class_loss_options options = {
         WEFT_CLASS_LOSS_OPTIONS_INIT, .ignore = true, .ignored_label = -1};
@@ -336,7 +336,7 @@ static void ignored_labels_are_accepted(void **state) {
         {.name = "label", .dtype = WEFT_I32, .data = good.labels},
         {.name = "ignorable", .dtype = WEFT_I32, .data = p.labels}};
     weft_dataset *set = NULL;
-    assert_ok(weft_dataset_from_memory(&set, context, POINTS, columns, 3));
+    assert_ok(weft_dataset_from_memory(&set, test_context(), POINTS, columns, 3));
     weft_trainer *trainer = make_trainer(&net, (weft_trainer_options){.epochs = 1});
     assert_ok(weft_trainer_run(trainer, set));
     weft_trainer_release(trainer);
@@ -347,7 +347,7 @@ static void ignored_labels_are_accepted(void **state) {
     weft_dataset_release(set);
     p.labels[3] = -2;
     net.loss = weft_cross_entropy_loss(net.logits, labels, &options);
-    assert_ok(weft_dataset_from_memory(&set, context, POINTS, columns, 3));
+    assert_ok(weft_dataset_from_memory(&set, test_context(), POINTS, columns, 3));
     trainer = make_trainer(&net, (weft_trainer_options){.epochs = 1});
     assert_fails(weft_trainer_run(trainer, set), WEFT_ERROR_ARGUMENT, "label of example 3 is -2");
     weft_trainer_release(trainer);

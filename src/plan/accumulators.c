@@ -1,0 +1,277 @@
+#include "plan/accumulators.h"
+#include <stdio.h>
+
+/* ---- the kinds ---- */
+
+typedef struct accumulator {
+    const wi_op *op;
+    const char *name;                          /* of its functions: weft_<name>_f, weft_lanes_<name>_i, ... */
+    const char *float_identity, *int_identity; /* of what it keeps in a<m> */
+    bool blocks;                               /* adds elements to d<m> first */
+    bool carries;                              /* floats: e<m> */
+    bool places;                               /* g<m>, which is its result */
+} accumulator;
+
+static const accumulator accumulators[] = {
+    {&wi_op_sum, "sum", "(WF)(0.0f)", "(WI)(0)", true, true, false},
+    {&wi_op_prod, "prod", "(WF)(1.0f)", "(WI)(1)", false, true, false},
+    {&wi_op_max, "max", "(WF)(-INFINITY)", "(WI)(INT_MIN)", false, false, false},
+    {&wi_op_min, "min", "(WF)(INFINITY)", "(WI)(INT_MAX)", false, false, false},
+    {&wi_op_argmax, "argmax", "(WF)(-INFINITY)", "(WI)(INT_MIN)", false, false, true},
+    {&wi_op_argmin, "argmin", "(WF)(INFINITY)", "(WI)(INT_MAX)", false, false, true},
+};
+
+static const accumulator *kind_of(const wi_value *value) {
+    const accumulator *kind = accumulators;
+    while (kind->op != value->node->op) kind++;
+    return kind;
+}
+
+bool wi_is_reduction(const wi_value *value) {
+    return value->copy_of < 0 && !value->is_leaf_member && value->node->op->kind == WI_REDUCE;
+}
+
+int wi_reduction_slots(const wi_value *value) {
+    return wi_is_reduction(value) ? 1 + kind_of(value)->places : 0;
+}
+
+/* ---- small pieces ---- */
+
+/* A reduction of the step, with what its code is made of. */
+typedef struct reduction {
+    const wi_value *value;
+    const accumulator *kind;
+    weft_dtype dtype; /* of what it reduces */
+    bool is_float;
+    const char *k;    /* suffix of functions */
+    const char *type; /* of a<m> */
+    const char *identity;
+} reduction;
+
+static reduction reduction_of(const wi_emitter *e, int m) {
+    const wi_value *value = &e->plan->values[e->step->members[m]];
+    reduction r = {.value = value, .kind = kind_of(value)};
+    r.dtype = wi_plan_value(e->plan, value->node->inputs[0])->node->dtype;
+    r.is_float = wi_dtype_is_float(r.dtype);
+    r.k = r.is_float ? "f" : "i";
+    r.type = r.is_float ? "WF" : "WI";
+    r.identity = r.is_float ? r.kind->float_identity : r.kind->int_identity;
+    return r;
+}
+
+/* The next member from *m on that is a reduction of the pass; -1 as pass: of any. */
+static bool next_reduction(const wi_emitter *e, int *m, int pass, reduction *r) {
+    for (; *m < e->step->member_count; ++*m) {
+        const wi_value *value = &e->plan->values[e->step->members[*m]];
+        if (!wi_is_reduction(value) || (pass >= 0 && value->pass != pass)) continue;
+        *r = reduction_of(e, *m);
+        return true;
+    }
+    return false;
+}
+
+/* ---- pieces ---- */
+
+int wi_reduction_pieces(const weft_plan *plan, const wi_step *step) {
+    enum { MOST = 128, PIECE_BYTES = 64, PRIVATE_BYTES = 24576 };
+    int arrays = 0, pieces = MOST;
+    for (int m = 0; m < step->member_count; m++) {
+        const wi_value *value = &plan->values[step->members[m]];
+        if (!wi_is_reduction(value)) continue;
+        const accumulator *kind = kind_of(value);
+        arrays += 1 + kind->blocks + kind->carries + kind->places;
+    }
+    while (pieces > 1 && pieces * arrays * PIECE_BYTES > PRIVATE_BYTES) pieces /= 2;
+    return pieces;
+}
+
+void wi_emit_pieces_begin(wi_emitter *e) {
+    if (e->wide)
+        wi_text_append(
+            &e->text, "for (int u = 0; u < pieces; u++) {\nconst int j = first + 16 * u;\n(void)j;\n");
+}
+
+void wi_emit_pieces_end(wi_emitter *e) {
+    if (e->wide) wi_text_append(&e->text, "}\n");
+}
+
+/* An accumulator's name: a<m>, or a<m>[u]. */
+typedef struct spelling {
+    char text[16];
+} spelling;
+
+static spelling named(const wi_emitter *e, char letter, int m) {
+    spelling n;
+    snprintf(n.text, sizeof n.text, e->wide ? "%c%d[u]" : "%c%d", letter, m);
+    return n;
+}
+
+static void declare(wi_emitter *e, const char *type, char letter, int m, const char *value) {
+    if (e->wide)
+        wi_text_append(&e->text, "%s %c%d[%d];\nfor (int u = 0; u < pieces; u++) %c%d[u] = %s;\n", type,
+            letter, m, e->wide, letter, m, value);
+    else
+        wi_text_append(&e->text, "%s %c%d = %s;\n", type, letter, m, value);
+}
+
+/* ---- in the loops ---- */
+
+void wi_emit_accumulators(wi_emitter *e, int pass) {
+    reduction r;
+    for (int m = 0; next_reduction(e, &m, pass, &r); m++) {
+        declare(e, r.type, 'a', m, r.identity);
+        if (r.kind->carries && r.is_float) declare(e, "WF", 'e', m, "(WF)(0.0f)");
+        if (r.kind->places) declare(e, "WI", 'g', m, "(WI)(INT_MAX)");
+    }
+}
+
+void wi_emit_block_begin(wi_emitter *e, int pass) {
+    reduction r;
+    for (int m = 0; next_reduction(e, &m, pass, &r); m++) {
+        if (r.kind->blocks) declare(e, r.type, 'd', m, r.identity);
+    }
+}
+
+/* a<m> takes x; for places, one that stands at `place`. */
+static void emit_take(wi_emitter *e, const reduction *r, int m, const char *x, const char *place) {
+    wi_text *text = &e->text;
+    const spelling a = named(e, 'a', m), carry = named(e, 'e', m), g = named(e, 'g', m);
+    if (r->kind->places)
+        wi_text_append(
+            text, "weft_%s_%s(&%s, &%s, %s, %s);\n", r->kind->name, r->k, a.text, g.text, x, place);
+    else if (r->kind->op == &wi_op_sum && r->is_float)
+        wi_text_append(text, "weft_add_f(&%s, &%s, %s);\n", a.text, carry.text, x);
+    else if (r->kind->op == &wi_op_sum)
+        wi_text_append(text, "%s += %s;\n", a.text, x);
+    else if (r->kind->op == &wi_op_prod && r->is_float)
+        wi_text_append(text, "weft_times_f(&%s, &%s, %s);\n", a.text, carry.text, x);
+    else if (r->kind->op == &wi_op_prod)
+        wi_text_append(text, "%s *= %s;\n", a.text, x);
+    else
+        wi_text_append(text, "%s = weft_%s_%s(%s, %s);\n", a.text, r->kind->name, r->k, a.text, x);
+}
+
+void wi_emit_block_end(wi_emitter *e, int pass) {
+    reduction r;
+    wi_emit_pieces_begin(e);
+    for (int m = 0; next_reduction(e, &m, pass, &r); m++) {
+        if (r.kind->blocks) emit_take(e, &r, m, named(e, 'd', m).text, "");
+    }
+    wi_emit_pieces_end(e);
+}
+
+void wi_emit_accumulate(wi_emitter *e, int m, const char *index) {
+    const reduction r = reduction_of(e, m);
+    const bool masks = e->part && e->inner_is_reduced;
+    const int temp = wi_emit_input(e, r.value->node->inputs[0]);
+    char x[96], place[192];
+    if (masks) {
+        snprintf(x, sizeof x, "WEFT_MASKED(lanes, t%d, %s)", temp, r.identity);
+        snprintf(place, sizeof place, "WEFT_MASKED(lanes, %s, (WI)(INT_MAX))", index);
+    } else {
+        snprintf(x, sizeof x, "t%d", temp);
+        snprintf(place, sizeof place, "%s", index);
+    }
+    if (r.kind->blocks)
+        wi_text_append(&e->text, "%s += %s;\n", named(e, 'd', m).text, x);
+    else
+        emit_take(e, &r, m, x, place);
+}
+
+/* ---- results ---- */
+
+/* Everything into a<m> and g<m>: errors carried along, then the other lanes or work-items of the row. */
+static void emit_total(wi_emitter *e, const reduction *r, int m) {
+    const char *op = r->kind->name, *k = r->k;
+    const bool product = r->kind->op == &wi_op_prod && r->is_float;
+    const spelling a = named(e, 'a', m), carry = named(e, 'e', m);
+    if (product && e->inner_is_reduced && !e->cpu) {
+        wi_text_append(&e->text, "a%d = weft_group_prod_f(a%d, e%d, shared_f);\n", m, m, m);
+        return;
+    }
+    if (product) wi_text_append(&e->text, "%s = weft_product_f(%s, %s);\n", a.text, a.text, carry.text);
+    if (!e->inner_is_reduced) return;
+    if (r->kind->places && e->cpu)
+        wi_text_append(&e->text, "weft_lanes_%s_%s(&a%d, &g%d);\n", op, k, m, m);
+    else if (r->kind->places)
+        wi_text_append(&e->text, "weft_group_%s_%s(&a%d, &g%d, shared_%s, shared_i);\n", op, k, m, m, k);
+    else if (e->cpu)
+        wi_text_append(&e->text, "a%d = (%s)(weft_lanes_%s_%s(a%d));\n", m, r->type, op, k, m);
+    else
+        wi_text_append(&e->text, "a%d = weft_group_%s_%s(a%d, shared_%s);\n", m, op, k, m, k);
+}
+
+int wi_emit_result(wi_emitter *e, int m) {
+    const reduction r = reduction_of(e, m);
+    const int temp = e->temps++;
+    emit_total(e, &r, m);
+    if (r.kind->places)
+        wi_text_append(&e->text, "const WI t%d = weft_place(%s);\n", temp, named(e, 'g', m).text);
+    else
+        wi_text_append(&e->text, "const %s t%d = %s;\n", r.type, temp, named(e, 'a', m).text);
+    wi_emit_remember(e, r.value, temp);
+    return temp;
+}
+
+/* ---- parts ---- */
+
+/* Where a part's result lies: all results of part 0, of part 1, ... */
+static void emit_cell(wi_emitter *e, int slot, weft_dtype dtype, bool vector) {
+    const char *name = weft_dtype_name(dtype);
+    wi_emit_argument(e, WI_ARGUMENT_SCRATCH, slot, 0, 0);
+    wi_text_append(&e->text,
+        "__global WEFT_T_%s *m%d = (__global WEFT_T_%s *)x%d;\nconst long at%d = y%d + (long)part * w0 + "
+        "%s;\n",
+        name, slot, name, slot, slot, slot, vector ? "row * columns + j" : "row");
+}
+
+static void emit_part_store(wi_emitter *e, int slot, weft_dtype dtype, const char *variable, bool vector) {
+    const char *name = weft_dtype_name(dtype);
+    emit_cell(e, slot, dtype, vector);
+    if (vector)
+        wi_text_append(&e->text,
+            e->part ? "weft_store_part_%s(%s, m%d, at%d, lanes);\n" : "weft_store_%s(%s, m%d, at%d);\n", name,
+            variable, slot, slot);
+    else
+        wi_text_append(&e->text, "%sweft_store_one_%s(%s, m%d, at%d);\n",
+            e->inner_is_reduced && !e->cpu ? "if (get_local_id(0) == 0) " : "", name, variable, slot, slot);
+}
+
+void wi_emit_part_stores(wi_emitter *e) {
+    const bool vector = e->cpu && !e->inner_is_reduced;
+    int slot = 0;
+    reduction r;
+    wi_emit_pieces_begin(e);
+    for (int m = 0; next_reduction(e, &m, -1, &r); m++) {
+        emit_total(e, &r, m);
+        wi_text_append(&e->text, "{\n");
+        emit_part_store(e, slot++, r.dtype, named(e, 'a', m).text, vector);
+        if (r.kind->places) emit_part_store(e, slot++, WEFT_I32, named(e, 'g', m).text, vector);
+        wi_text_append(&e->text, "}\n");
+    }
+    wi_emit_pieces_end(e);
+}
+
+static void emit_part_load(wi_emitter *e, int slot, weft_dtype dtype, const char *variable, bool vector) {
+    const char *name = weft_dtype_name(dtype), *type = wi_dtype_is_float(dtype) ? "WF" : "WI";
+    emit_cell(e, slot, dtype, vector);
+    wi_text_append(&e->text, "const %s %s = weft_%s_%s(m%d, at%d%s);\n", type, variable,
+        !vector   ? "splat"
+        : e->part ? "load_part"
+                  : "load",
+        name, slot, slot, vector && e->part ? ", lanes" : "");
+}
+
+void wi_emit_part_loads(wi_emitter *e, bool vector) {
+    int slot = 0;
+    reduction r;
+    wi_text_append(&e->text, "for (int part = 0; part < w4; part++) {\n");
+    for (int m = 0; next_reduction(e, &m, -1, &r); m++) {
+        wi_text_append(&e->text, "{\n");
+        emit_part_load(e, slot++, r.dtype, "x", vector);
+        if (r.kind->places) emit_part_load(e, slot++, WEFT_I32, "place", vector);
+        emit_take(e, &r, m, "x", "place");
+        wi_text_append(&e->text, "}\n");
+    }
+    wi_text_append(&e->text, "}\n");
+}

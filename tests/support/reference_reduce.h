@@ -1,0 +1,19 @@
+/* Further reductions in float64, with how far a float32 result may be away: see reference.h. Axes end with
+ * WEFT_END; NULL or an empty list is all of them. */
+#ifndef TEST_REFERENCE_REDUCE_H
+#define TEST_REFERENCE_REDUCE_H
+
+#include "support/reference.h"
+
+f64_array *f64_min(const f64_array *a, const int64_t *axes, bool keep);
+f64_array *f64_argmin(const f64_array *a, const int64_t *axes, bool keep);
+f64_array *f64_prod(const f64_array *a, const int64_t *axes, bool keep);
+f64_array *f64_var(const f64_array *a, double correction, const int64_t *axes, bool keep);
+f64_array *f64_std(const f64_array *a, double correction, const int64_t *axes, bool keep);
+f64_array *f64_norm(const f64_array *a, double order, const int64_t *axes, bool keep);
+f64_array *f64_logsumexp(const f64_array *a, const int64_t *axes, bool keep);
+f64_array *f64_any(const f64_array *a, const int64_t *axes, bool keep);
+f64_array *f64_all(const f64_array *a, const int64_t *axes, bool keep);
+f64_array *f64_count_nonzero(const f64_array *a, const int64_t *axes, bool keep);
+
+#endif
