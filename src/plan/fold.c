@@ -108,7 +108,8 @@ int wi_emit_folded_lanes(wi_emitter *e, int o) {
             ";\nif (%s%sfirst >= 0 && final - first == 15)\nt%d = weft_load_%s(b%d, %s + first);\nelse\n",
             condition, *condition ? " && " : "", temp, weft_dtype_name(operand->dtype), o, base);
     }
-    wi_text_append(&e->text, "{\n%s x[16];\nfor (int lane = 0; lane < 16; lane++) {\nconst int at = %s",
+    wi_text_append(&e->text,
+        "{\n%s x[16];\nWEFT_ROLLED for (int lane = 0; lane < 16; lane++) {\nconst int at = %s",
         is_float ? "float" : "int", e->part ? "lane >= lanes ? -1 : " : "");
     append_index(e, o, last, "j + lane");
     wi_text_append(&e->text, ";\nx[lane] = ");
