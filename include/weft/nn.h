@@ -33,6 +33,10 @@ typedef struct weft_linear_options {
 #define WEFT_LINEAR_OPTIONS_INIT .struct_size = sizeof(weft_linear_options)
 WEFT_API weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const weft_linear_options *options);
 
+/* x1 (..., in1), x2 (..., in2) → (..., units), as weft_bilinear_with has it. Parameters "bilinearN.weight"
+ * (units, in1, in2) and "bilinearN.bias" (units), both U(±1/sqrt(in1)). */
+WEFT_API weft_tensor *weft_bilinear(weft_tensor *x1, weft_tensor *x2, int64_t units);
+
 /* ---- optimizers: values, to be given to a trainer or to weft_minimize ---- */
 typedef enum weft_optimizer_kind { WEFT_SGD = 1, WEFT_ADAM } weft_optimizer_kind;
 

@@ -92,6 +92,18 @@ WEFT_API weft_tensor *weft_matmul(weft_tensor *a, weft_tensor *b);
  * the parameters too. */
 WEFT_API weft_tensor *weft_linear_with(weft_tensor *x, weft_tensor *weight, weft_tensor *bias);
 
+/* Vectors: a (m), b (n) → (m, n); a (k), b (k) → rank 0; a (..., m, k), x (k) → (..., m). */
+WEFT_API weft_tensor *weft_outer(weft_tensor *a, weft_tensor *b); /* a[i]·b[j]; f32, i32 */
+WEFT_API weft_tensor *weft_dot(weft_tensor *a, weft_tensor *b);   /* sum of a[i]·b[i]; f32, i32 */
+WEFT_API weft_tensor *weft_mv(weft_tensor *a, weft_tensor *x);    /* f32 */
+/* y[o] = sum over i, j of x1[i]·weight[o][i][j]·x2[j], + bias[o]: x1 (..., in1), x2 (..., in2), weight
+ * (out, in1, in2), bias (out) or NULL → (..., out). weft_bilinear in nn.h makes the parameters too. */
+WEFT_API weft_tensor *weft_bilinear_with(
+    weft_tensor *x1, weft_tensor *x2, weft_tensor *weight, weft_tensor *bias);
+/* Einstein's sums of one operand (b is NULL: weft_einsum("ii->i", a, NULL)) or two ("bij,bjk->bik"), as
+ * torch.einsum has them: spaces, ellipses, implicit outputs, diagonals, sizes of 1 broadcast. f32. */
+WEFT_API weft_tensor *weft_einsum(const char *equation, weft_tensor *a, weft_tensor *b);
+
 /* ---- softmax; losses stand in losses.h ---- */
 WEFT_API weft_tensor *weft_softmax(weft_tensor *x, int axis);     /* exp(x - max) / sum */
 WEFT_API weft_tensor *weft_log_softmax(weft_tensor *x, int axis); /* x - logsumexp(x) */
@@ -105,13 +117,73 @@ WEFT_API weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t
 WEFT_API weft_tensor *weft_permute_axes(weft_tensor *x, int rank, const int *axes);
 WEFT_API weft_tensor *weft_transpose(weft_tensor *x); /* the last two axes swapped */
 WEFT_API weft_tensor *weft_flatten(weft_tensor *x);   /* (batch, ...) → (batch, the rest) */
-/* Stretches dimensions of 1 to dims, as broadcasting does. */
+/* Stretches dimensions of 1 to dims, as broadcasting does (torch.expand, torch.broadcast_to). */
 WEFT_API weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims);
-/* Elements start .. end - 1 of one axis; negative start or end count from the end (not on a batch axis). */
+/* Axes start to end (inclusive) become one; at most one of them may depend on the batch. */
+WEFT_API weft_tensor *weft_flatten_axes(weft_tensor *x, int start, int end);
+/* weft_squeeze(x, 1) drops axes of size 1, any other size is an error; weft_squeeze(x) drops all of them. */
+#define weft_squeeze(...) WEFT_TAKE_AXES_(weft_squeeze_list_, __VA_ARGS__, WEFT_8_ENDS_)
+WEFT_API weft_tensor *weft_squeeze_axes(
+    weft_tensor *x, const int64_t *axes); /* axes: list ended by WEFT_END */
+WEFT_API weft_tensor *weft_unsqueeze(
+    weft_tensor *x, int axis); /* an axis of size 1 before `axis`; -1: last */
+WEFT_API weft_tensor *weft_swap_axes(
+    weft_tensor *x, int axis1, int axis2);                              /* torch.transpose, torch.swapaxes */
+WEFT_API weft_tensor *weft_move_axis(weft_tensor *x, int from, int to); /* torch.movedim */
+/* Elements start .. end - 1 of one axis; negative start or end count from the end, WEFT_END is the end
+ * itself. Empty or outside: an error. Free. */
 WEFT_API weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_t end);
+/* Every step-th of them, step >= 1: x[start:end:step]. An axis of k times the batch: 0 <= start < step, end =
+ * WEFT_END and step divides k; other parts of a batch axis are an error. Free. */
+WEFT_API weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step);
+/* parts[0 .. count - 1] are an axis cut into equal parts, or into parts of the given sizes (WEFT_BATCH * k on
+ * a batch axis), which must make up the axis. Errors leave every parts[i] NULL. Free. */
+WEFT_API weft_status weft_split(weft_tensor *x, int axis, size_t count, weft_tensor **parts);
+WEFT_API weft_status weft_split_sizes(
+    weft_tensor *x, int axis, const int64_t *sizes, size_t count, weft_tensor **parts);
+/* weft_flip(x, 0, -1): axes read from their ends, the batch too; weft_flip(x): all axes. Free. */
+#define weft_flip(...) WEFT_TAKE_AXES_(weft_flip_list_, __VA_ARGS__, WEFT_8_ENDS_)
+WEFT_API weft_tensor *weft_flip_axes(weft_tensor *x, const int64_t *axes); /* axes: list ended by WEFT_END */
+/* x[..., i, ..., i + offset, ...] of two axes as the last axis, the others in their order; offset < 0 lies
+ * below the main diagonal. A batch axis has only offset 0, with an axis of the same size. Free. */
+WEFT_API weft_tensor *weft_diagonal(weft_tensor *x, int64_t offset, int axis1, int axis2);
 /* Puts count tensors one after another along an axis; other dimensions are equal. No tensors at all: NULL,
  * without an error, as there is no graph to keep it. */
 WEFT_API weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis);
+/* The same along a new axis: count tensors of one shape. */
+WEFT_API weft_tensor *weft_stack(weft_tensor *const *xs, size_t count, int axis);
+
+/* ---- longer axes: computed where they are read, or in one launch however many axes; any dtype ---- */
+typedef enum weft_pad_mode {
+    WEFT_PAD_CONSTANT, /* value */
+    WEFT_PAD_REFLECT,  /* mirrored at the first and last element, at most n - 1 of n: 3 2 | 1 2 3 | 2 1 */
+    WEFT_PAD_EDGE,     /* the first and last element; torch's "replicate" */
+    WEFT_PAD_WRAP      /* the other end, at most n of n; torch's "circular" */
+} weft_pad_mode;
+/* Axis i becomes before[i] + n + after[i] long (one entry an axis, not negative; a batch axis only 0). value
+ * is for WEFT_PAD_CONSTANT, and 0 for dtypes that are only stored. */
+WEFT_API weft_tensor *weft_pad(
+    weft_tensor *x, const int64_t *before, const int64_t *after, weft_pad_mode mode, double value);
+/* Element i goes to (i + shift) mod n: torch.roll; any shift up to 2^31 - 1, any axis, the batch too. */
+WEFT_API weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift);
+/* The whole of x repeats[i] times along axis i: torch.tile, torch.repeat. Shapes are aligned at the right. */
+WEFT_API weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats);
+
+/* ---- chosen by place: maps over coordinates, any axis may be the batch; f32 and i32 ---- */
+/* Of the last two axes: x where column - row <= diagonal, else 0; and x where column - row >= diagonal. */
+WEFT_API weft_tensor *weft_tril(weft_tensor *x, int64_t diagonal);
+WEFT_API weft_tensor *weft_triu(weft_tensor *x, int64_t diagonal);
+/* value where mask (bool, stretched to x) is true, else x; the gradient there is 0. */
+WEFT_API weft_tensor *weft_masked_fill(weft_tensor *x, weft_tensor *mask, double value);
+/* i32 labels (...) → (..., classes) of that dtype: 1 at the label. A label out of range gives a row of zeros.
+ * No gradient. */
+WEFT_API weft_tensor *weft_one_hot(weft_tensor *labels, int64_t classes, weft_dtype dtype);
+/* start, start + step, ... before end; f32 or i32. step may be negative. */
+WEFT_API weft_tensor *weft_arange(weft_graph *graph, weft_dtype dtype, double start, double end, double step);
+WEFT_API weft_tensor *weft_full(
+    weft_graph *graph, weft_dtype dtype, double value, int rank, const int64_t *dims); /* f32, i32, bool */
+WEFT_API weft_tensor *weft_eye(
+    weft_graph *graph, weft_dtype dtype, int64_t rows, int64_t columns); /* row = column */
 
 /* ---- index: indices are i32 in [0, size of the axis) ----
  * An index out of range reads as 0 and adds nothing; the next weft_plan_read or weft_plan_wait of the plan
@@ -161,6 +233,8 @@ extern "C" {
 /* weft_sum(x) gives an empty list: like NULL, all axes. */
 WEFT_API weft_tensor *weft_reshape_list_(weft_tensor *x, const int64_t *dims, bool unused);
 WEFT_API weft_tensor *weft_permute_list_(weft_tensor *x, const int64_t *axes, bool unused);
+WEFT_API weft_tensor *weft_squeeze_list_(weft_tensor *x, const int64_t *axes, bool unused);
+WEFT_API weft_tensor *weft_flip_list_(weft_tensor *x, const int64_t *axes, bool unused);
 
 #ifdef __cplusplus
 }

@@ -44,18 +44,36 @@ typedef struct wi_op {
     weft_status (*kernel)(const wi_kernel_site *site, wi_kernel_plan *plan);
     uint32_t contiguous;
     const char *fault;
+    /* MAP: instead of code, its one input is read at the indices that attributes.fold tells. */
+    bool folds;
 } wi_op;
+
+/* Which element of the input stands at index c of an axis of the result; n is the input's size there. Outside
+ * the input stands attributes.number. */
+typedef enum wi_fold_mode {
+    WI_FOLD_NONE,    /* c */
+    WI_FOLD_CUT,     /* c - before, where that is in 0 .. n - 1 */
+    WI_FOLD_SPREAD,  /* (c - before) / step, where that is whole and in 0 .. n - 1 */
+    WI_FOLD_EDGE,    /* c - before, the nearest in 0 .. n - 1 */
+    WI_FOLD_REFLECT, /* c - before, mirrored at 0 and n - 1 */
+    WI_FOLD_WRAP     /* c - before modulo n */
+} wi_fold_mode;
 
 /* What a node knows besides its inputs; unused fields are zero. */
 typedef struct wi_attributes {
     double number;               /* constant; probability; low or mean */
     double number2;              /* high or deviation */
     int32_t power;               /* constant: times batch^power */
-    int32_t axis;                /* softmax, slice, concat, coordinate */
-    uint32_t axes;               /* reduce: a bit an axis */
+    int32_t axis;                /* softmax, slice, concat, coordinate, diagonal */
+    int32_t axis2;               /* diagonal */
+    uint32_t axes;               /* reduce, flip: a bit an axis */
     uint32_t stream;             /* random: the node's number; scalar: its index */
-    int64_t start;               /* slice */
+    int64_t start;               /* slice; diagonal: its offset */
+    int64_t step;                /* slice, spread */
     int8_t order[WEFT_MAX_RANK]; /* permute */
+    int8_t fold[WEFT_MAX_RANK];  /* folds: the wi_fold_mode of each axis */
+    /* folds: as dimensions are written (negative: multiples of the batch); WRAP: any number. */
+    int64_t before[WEFT_MAX_RANK];
 } wi_attributes;
 
 struct weft_tensor {

@@ -61,6 +61,27 @@ weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const weft_linear_
     return weft_linear_with(x, weight, bias);
 }
 
+weft_tensor *weft_bilinear(weft_tensor *x1, weft_tensor *x2, int64_t units) {
+    weft_tensor *const inputs[] = {x1, x2};
+    weft_graph *const graph = wi_inputs_graph("bilinear", inputs, 2);
+    if (!graph) return NULL;
+    const int64_t in1 = weft_tensor_dimension(x1, -1), in2 = weft_tensor_dimension(x2, -1);
+    if (in1 <= 0 || in2 <= 0)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "weft_bilinear: the last dimensions of x1 and x2 must be numbers of features, not the batch");
+    if (units <= 0)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "weft_bilinear: %" PRId64 " units, expected 1 or more", units);
+    char name[NAME_CAPACITY];
+    default_name(name, graph, "bilinear");
+    const float bound = 1.0f / sqrtf((float)in1);
+    const weft_initialiser uniform = weft_init_uniform(-bound, bound);
+    weft_tensor *const weight =
+        layer_parameter(graph, name, "weight", &uniform, 3, (const int64_t[]){units, in1, in2});
+    weft_tensor *const bias = layer_parameter(graph, name, "bias", &uniform, 1, &units);
+    return bias ? weft_bilinear_with(x1, x2, weight, bias) : NULL;
+}
+
 weft_tensor *weft_linear(weft_tensor *x, int64_t units) {
     return weft_linear_layer(x, units, NULL);
 }

@@ -61,3 +61,52 @@ weft_tensor *weft_linear_with(weft_tensor *x, weft_tensor *weight, weft_tensor *
     result.dims[result.rank - 1] = weight->shape.dims[0];
     return y ? weft_reshape_shape(y, result.rank, result.dims) : NULL;
 }
+
+/* ---- vectors ---- */
+
+weft_tensor *weft_outer(weft_tensor *a, weft_tensor *b) {
+    weft_tensor *inputs[] = {a, b};
+    if (!wi_inputs_graph("outer", inputs, 2)) return NULL;
+    if (a->shape.rank != 1 || b->shape.rank != 1) return fail_shapes("outer", a, b, "each needs rank 1");
+    return weft_mul(weft_unsqueeze(a, 1), weft_unsqueeze(b, 0));
+}
+
+weft_tensor *weft_dot(weft_tensor *a, weft_tensor *b) {
+    weft_tensor *inputs[] = {a, b};
+    if (!wi_inputs_graph("dot", inputs, 2)) return NULL;
+    if (a->shape.rank != 1 || !wi_shape_equal(&a->shape, &b->shape))
+        return fail_shapes("dot", a, b, "needs two vectors of one length");
+    return weft_sum_axes(weft_mul(a, b), NULL, false);
+}
+
+weft_tensor *weft_mv(weft_tensor *a, weft_tensor *x) {
+    weft_tensor *inputs[] = {a, x};
+    if (!wi_inputs_graph("mv", inputs, 2)) return NULL;
+    if (a->shape.rank < 2 || x->shape.rank != 1 || a->shape.dims[a->shape.rank - 1] != x->shape.dims[0])
+        return fail_shapes("mv", a, x, "needs a matrix (..., m, k) and a vector (k)");
+    weft_tensor *y = weft_matmul(a, weft_unsqueeze(x, 1));
+    return y ? weft_squeeze_axes(y, (const int64_t[]){-1, WEFT_END}) : NULL;
+}
+
+/* ---- bilinear ---- */
+
+/* All products x1[i]·x2[j] are one long row for a linear map, whose weight needs no copy for it. */
+weft_tensor *weft_bilinear_with(weft_tensor *x1, weft_tensor *x2, weft_tensor *weight, weft_tensor *bias) {
+    weft_tensor *inputs[] = {x1, x2, weight};
+    weft_graph *graph = wi_inputs_graph("bilinear", inputs, 3);
+    if (!graph) return NULL;
+    const int rank = x1->shape.rank;
+    if (rank < 1 || rank >= WEFT_MAX_RANK || x2->shape.rank != rank)
+        return fail_shapes("bilinear", x1, x2, "needs (..., in1) and (..., in2), of rank 7 at most");
+    for (int i = 0; i < rank - 1; i++) {
+        if (x1->shape.dims[i] != x2->shape.dims[i])
+            return fail_shapes("bilinear", x1, x2, "the leading dimensions differ");
+    }
+    const int64_t in1 = x1->shape.dims[rank - 1], in2 = x2->shape.dims[rank - 1];
+    if (weight->shape.rank != 3 || weight->shape.dims[1] != in1 || weight->shape.dims[2] != in2 || in1 < 0 ||
+        in2 < 0)
+        return fail_shapes("bilinear", x1, weight, "the weight is not (out, in1, in2)");
+    weft_tensor *pairs = weft_mul(weft_unsqueeze(x1, rank), weft_unsqueeze(x2, rank - 1));
+    weft_tensor *flat = weft_reshape_shape(weight, 2, (const int64_t[]){weight->shape.dims[0], in1 * in2});
+    return weft_linear_with(weft_flatten_axes(pairs, rank - 1, rank), flat, bias);
+}

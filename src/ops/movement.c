@@ -1,5 +1,6 @@
-/* Movement: reshape, permute, expand and slice are other strides over the same memory and cost nothing;
- * concat puts its inputs side by side, where the planner lets them be computed in place. */
+/* Movement: reshape, permute and expand are other strides over the same memory and cost nothing; concat puts
+ * its inputs side by side, where the planner lets them be computed in place. What takes a part of an axis is
+ * in slice.c, what makes axes longer in padding.c. */
 #include "ops/op_table.h"
 
 /* ---- reshape ---- */
@@ -98,21 +99,77 @@ weft_tensor *weft_reshape_list_(weft_tensor *x, const int64_t *dims, bool unused
 }
 
 weft_tensor *weft_flatten(weft_tensor *x) {
+    char text[WI_SHAPE_TEXT];
+    if (x && x->shape.rank < 1)
+        return wi_graph_fail(
+            x->graph, WEFT_ERROR_SHAPE, "flatten: %s has no batch axis", wi_shape_print(&x->shape, text));
+    /* (batch) becomes (batch, 1). */
+    return x && x->shape.rank == 1 ? weft_unsqueeze(x, 1) : weft_flatten_axes(x, 1, -1);
+}
+
+weft_tensor *weft_flatten_axes(weft_tensor *x, int start, int end) {
     weft_graph *graph = wi_inputs_graph("flatten", &x, 1);
     if (!graph) return NULL;
+    const int first = wi_axis_index(x, "flatten", start), last = wi_axis_index(x, "flatten", end);
+    if (first < 0 || last < 0) return NULL;
     char text[WI_SHAPE_TEXT];
-    if (x->shape.rank < 1)
-        return wi_graph_fail(
-            graph, WEFT_ERROR_SHAPE, "flatten: %s has no batch axis", wi_shape_print(&x->shape, text));
-    wi_shape rest = {.rank = x->shape.rank - 1};
-    for (int i = 0; i < rest.rank; i++) rest.dims[i] = x->shape.dims[i + 1];
+    if (last < first)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "flatten: axis %d of %s comes before axis %d", last,
+            wi_shape_print(&x->shape, text), first);
+    uint32_t axes = 0;
+    for (int i = first; i <= last; i++) axes |= 1u << i;
     int64_t count;
     int power;
-    wi_shape_count(&rest, &count, &power);
+    wi_axes_count(x, axes, &count, &power);
     if (power > 1)
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "flatten: %s would need a dimension of batch^2",
-            wi_shape_print(&x->shape, text));
-    return weft_reshape_shape(x, 2, (const int64_t[]){x->shape.dims[0], power ? -count : count});
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "flatten: %s would need a dimension of batch^%d",
+            wi_shape_print(&x->shape, text), power);
+    wi_shape shape = {.rank = x->shape.rank - (last - first)};
+    for (int i = 0; i < shape.rank; i++) shape.dims[i] = x->shape.dims[i <= first ? i : i + last - first];
+    shape.dims[first] = power ? -count : count;
+    return weft_reshape_shape(x, shape.rank, shape.dims);
+}
+
+weft_tensor *weft_squeeze_axes(weft_tensor *x, const int64_t *axes) {
+    weft_graph *graph = wi_inputs_graph("squeeze", &x, 1);
+    if (!graph) return NULL;
+    uint32_t dropped = 0;
+    const bool all = !axes || *axes == WEFT_END;
+    char text[WI_SHAPE_TEXT];
+    for (int i = 0; all && i < x->shape.rank; i++) dropped |= (uint32_t)(x->shape.dims[i] == 1) << i;
+    for (; !all && *axes != WEFT_END; axes++) {
+        const int axis = wi_axis_index(x, "squeeze", *axes);
+        if (axis < 0) return NULL;
+        if (x->shape.dims[axis] != 1 || (dropped >> axis & 1))
+            return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "squeeze: axis %d of %s %s", axis,
+                wi_shape_print(&x->shape, text),
+                x->shape.dims[axis] == 1 ? "is given twice" : "is not of size 1");
+        dropped |= 1u << axis;
+    }
+    wi_shape shape = {0};
+    for (int i = 0; i < x->shape.rank; i++) {
+        if (!(dropped >> i & 1)) shape.dims[shape.rank++] = x->shape.dims[i];
+    }
+    return weft_reshape_shape(x, shape.rank, shape.dims);
+}
+
+weft_tensor *weft_squeeze_list_(weft_tensor *x, const int64_t *axes, bool unused) {
+    (void)unused;
+    return weft_squeeze_axes(x, axes);
+}
+
+weft_tensor *weft_unsqueeze(weft_tensor *x, int axis) {
+    weft_graph *graph = wi_inputs_graph("unsqueeze", &x, 1);
+    if (!graph) return NULL;
+    const int rank = x->shape.rank, index = axis < 0 ? axis + rank + 1 : axis;
+    char text[WI_SHAPE_TEXT];
+    if (index < 0 || index > rank || rank == WEFT_MAX_RANK)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "unsqueeze: %s takes no axis %d, rank %d at most",
+            wi_shape_print(&x->shape, text), axis, WEFT_MAX_RANK);
+    wi_shape shape = {.rank = rank + 1};
+    for (int i = 0; i <= rank; i++)
+        shape.dims[i] = i < index ? x->shape.dims[i] : i == index ? 1 : x->shape.dims[i - 1];
+    return weft_reshape_shape(x, shape.rank, shape.dims);
 }
 
 /* ---- permute ---- */
@@ -201,6 +258,29 @@ weft_tensor *weft_transpose(weft_tensor *x) {
     return weft_permute_axes(x, rank, order);
 }
 
+weft_tensor *weft_swap_axes(weft_tensor *x, int axis1, int axis2) {
+    weft_graph *graph = wi_inputs_graph("swap_axes", &x, 1);
+    if (!graph) return NULL;
+    const int first = wi_axis_index(x, "swap_axes", axis1), second = wi_axis_index(x, "swap_axes", axis2);
+    if (first < 0 || second < 0) return NULL;
+    int order[WEFT_MAX_RANK];
+    for (int i = 0; i < x->shape.rank; i++) order[i] = i == first ? second : i == second ? first : i;
+    return weft_permute_axes(x, x->shape.rank, order);
+}
+
+weft_tensor *weft_move_axis(weft_tensor *x, int from, int to) {
+    weft_graph *graph = wi_inputs_graph("move_axis", &x, 1);
+    if (!graph) return NULL;
+    const int source = wi_axis_index(x, "move_axis", from), target = wi_axis_index(x, "move_axis", to);
+    if (source < 0 || target < 0) return NULL;
+    int order[WEFT_MAX_RANK], next = 0;
+    for (int i = 0; i < x->shape.rank; i++) {
+        if (next == source) next++;
+        order[i] = i == target ? source : next++;
+    }
+    return weft_permute_axes(x, x->shape.rank, order);
+}
+
 /* ---- expand ---- */
 
 static bool expand_view(
@@ -237,75 +317,15 @@ weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {
     return wi_node(graph, &wi_op_expand, &x, 1, x->dtype, &shape, NULL);
 }
 
-/* ---- slice ---- */
+/* ---- concat, stack ---- */
 
-static bool slice_view(
-    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
-    (void)out;
-    const int axis = y->attributes.axis;
-    wi_size start = wi_size_of(y->attributes.start);
-    if (y->attributes.start < 0) { /* multiples of the batch, which the axis is made of, too */
-        const int64_t batch = x->dims[axis].actual / -y->inputs[0]->shape.dims[axis];
-        start = (wi_size){-y->attributes.start * WI_GENERAL_BATCH, -y->attributes.start * batch};
-    }
-    *layout = *in;
-    layout->offset = wi_size_add(in->offset, wi_size_mul(start, in->strides[axis]));
-    return true;
-}
-
-static weft_tensor *zeros_like(const weft_tensor *x, int axis, int64_t length) {
-    wi_shape shape = x->shape;
-    shape.dims[axis] = length;
-    return weft_expand(wi_constant_power(x->graph, x->dtype, 0, 0), shape.rank, shape.dims);
-}
-
-static void slice_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const int axis = y->attributes.axis;
-    const int64_t before = y->attributes.start;
-    const int64_t after = y->inputs[0]->shape.dims[axis] - before - y->shape.dims[axis];
-    weft_tensor *parts[3];
-    size_t count = 0;
-    if (before != 0) parts[count++] = zeros_like(g, axis, before);
-    parts[count++] = g;
-    if (after != 0) parts[count++] = zeros_like(g, axis, after);
-    gradients[0] = weft_concat(parts, count, axis);
-}
-
-const wi_op wi_op_slice = {.name = "slice", .kind = WI_VIEW, .view = slice_view, .backward = slice_backward};
-
-weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t length) {
-    if (!x) return NULL;
-    wi_shape shape = x->shape;
-    if (shape.dims[axis] == length) return x;
-    shape.dims[axis] = length;
-    const wi_attributes attributes = {.axis = axis, .start = start};
-    return wi_node(x->graph, &wi_op_slice, &x, 1, x->dtype, &shape, &attributes);
-}
-
-weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_t end) {
-    weft_graph *graph = wi_inputs_graph("slice", &x, 1);
-    if (!graph) return NULL;
-    const int index = wi_axis_index(x, "slice", axis);
-    if (index < 0) return NULL;
-    const int64_t size = x->shape.dims[index];
-    char text[WI_SHAPE_TEXT];
-    if (size < 0)
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "slice: axis %d of %s depends on the batch size", index,
-            wi_shape_print(&x->shape, text));
-    const int64_t from = start < 0 ? start + size : start, to = end < 0 ? end + size : end;
-    if (from < 0 || to > size || from >= to)
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "slice: %lld..%lld of axis %d is empty or outside %s",
-            (long long)start, (long long)end, index, wi_shape_print(&x->shape, text));
-    return wi_slice_dims(x, index, from, to - from);
-}
-
-/* ---- concat ---- */
+enum { WI_MOST_JOINED = 4096 };
 
 static void concat_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     int64_t start = 0;
     for (int i = 0; i < y->input_count; i++) {
         const int64_t length = y->inputs[i]->shape.dims[y->attributes.axis];
-        gradients[i] = wi_slice_dims(g, y->attributes.axis, start, length);
+        gradients[i] = wi_slice_dims(g, y->attributes.axis, start, length, 1);
         start += length;
     }
 }
@@ -321,7 +341,7 @@ static bool joins(const weft_tensor *a, const weft_tensor *b, int axis) {
 }
 
 weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
-    if (!xs || count == 0 || count > 4096) {
+    if (!xs || count == 0 || count > WI_MOST_JOINED) {
         weft_graph *graph = xs && count && xs[0] ? xs[0]->graph : NULL;
         return graph ? wi_graph_fail(
                            graph, WEFT_ERROR_ARGUMENT, "concat: %zu tensors are none or too many", count)
@@ -343,4 +363,23 @@ weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
     if (count == 1) return xs[0];
     const wi_attributes attributes = {.axis = index};
     return wi_node(graph, &wi_op_concat, xs, (int)count, xs[0]->dtype, &shape, &attributes);
+}
+
+weft_tensor *weft_stack(weft_tensor *const *xs, size_t count, int axis) {
+    if (!xs || count == 0) return NULL;
+    if (count > WI_MOST_JOINED) return weft_concat(xs, count, axis); /* which refuses */
+    weft_graph *graph = wi_inputs_graph("stack", xs, (int)count);
+    if (!graph) return NULL;
+    weft_tensor **parts = wi_arena_take(&graph->arena, count * sizeof *parts);
+    if (!parts) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
+    char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
+    for (size_t i = 0; i < count; i++) {
+        if (xs[i]->dtype != xs[0]->dtype || !wi_shape_equal(&xs[i]->shape, &xs[0]->shape))
+            return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "stack: %s %s and %s %s are not alike",
+                weft_dtype_name(xs[0]->dtype), wi_shape_print(&xs[0]->shape, text_a),
+                weft_dtype_name(xs[i]->dtype), wi_shape_print(&xs[i]->shape, text_b));
+        parts[i] = weft_unsqueeze(xs[i], axis);
+        if (!parts[i]) return NULL;
+    }
+    return weft_concat(parts, count, axis);
 }

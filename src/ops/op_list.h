@@ -48,12 +48,17 @@ WI_NODE(log_softmax)
 WI_NODE(reshape)     /* movement.c */
 WI_NODE(permute)
 WI_NODE(expand)
-WI_NODE(slice)
 WI_NODE(concat)
 WI_NODE(gather)      /* index.c */
 WI_NODE(index_select)
 WI_NODE(scatter_sum)
 WI_NODE(index_sum)
+WI_NODE(slice)       /* slice.c */
+WI_NODE(flip)
+WI_NODE(diagonal)
+WI_NODE(pad)         /* padding.c */
+WI_NODE(roll)
+WI_NODE(tile)
 WI_NODE(uniform)     /* random.c */
 WI_NODE(normal)
 WI_NODE(dropout)
@@ -87,6 +92,27 @@ WI_FUNCTION_ROW(hinge_embedding)
 WI_FUNCTION_ROW(margin_ranking)
 WI_FUNCTION_ROW(cosine_embedding) /* loss_vector.c */
 WI_FUNCTION_ROW(triplet_margin)
+WI_FUNCTION_ROW(flatten_axes)
+WI_FUNCTION_ROW(squeeze)
+WI_FUNCTION_ROW(unsqueeze)
+WI_FUNCTION_ROW(swap_axes)
+WI_FUNCTION_ROW(move_axis)
+WI_FUNCTION_ROW(stack)
+WI_FUNCTION_ROW(slice_step)  /* slice.c */
+WI_FUNCTION_ROW(split)
+WI_FUNCTION_ROW(split_sizes)
+WI_FUNCTION_ROW(tril)        /* mask.c */
+WI_FUNCTION_ROW(triu)
+WI_FUNCTION_ROW(masked_fill)
+WI_FUNCTION_ROW(one_hot)
+WI_FUNCTION_ROW(arange)
+WI_FUNCTION_ROW(full)
+WI_FUNCTION_ROW(eye)
+WI_FUNCTION_ROW(outer)       /* matmul.c */
+WI_FUNCTION_ROW(dot)
+WI_FUNCTION_ROW(mv)
+WI_FUNCTION_ROW(bilinear_with)
+WI_FUNCTION_ROW(einsum)      /* einsum.c */
 
 /* clang-format on */
 

@@ -19,6 +19,8 @@ extern const size_t wi_op_count;
 
 extern const wi_op wi_op_flat_gradients; /* JOIN: input i stands at the offset of parameter i */
 extern const wi_op wi_op_assign;
+extern const wi_op wi_op_in_memory; /* VIEW: its input, written down even where it is a number */
+extern const wi_op wi_op_spread;    /* MAP: the input's elements every `step` along an axis, zeros between */
 
 /* Reductions in the form that stays in the graph: reduced axes keep size 1. axes: a bit an axis. */
 weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes);
@@ -28,7 +30,9 @@ int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis);
 /* Sums or stretches g to a shape that broadcasting connects with its own. */
 weft_tensor *wi_sum_to(weft_tensor *g, const wi_shape *shape);
 /* A part of an axis; start and length as dimensions are written (negative: multiples of the batch). */
-weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t length);
+weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t length, int64_t step);
+/* Its gradient: an axis of that length whose elements before, before + step, ... are x, the others zero. */
+weft_tensor *wi_spread_dims(weft_tensor *x, int axis, int64_t before, int64_t step, int64_t length);
 /* The number of elements of the axes (a bit an axis) as coefficient × batch^power. */
 void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power);
 /* Seen through views: is this one number everywhere? */

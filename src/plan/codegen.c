@@ -73,6 +73,7 @@ static void emit_addresses(wi_emitter *e, bool reduced) {
     for (int o = 0; o < step->operand_count; o++) {
         const wi_operand *operand = &step->operands[o];
         if (reduced && !wi_operand_in_loop(step, operand)) continue;
+        if (operand->folds) wi_emit_fold_indices(e, o, reduced);
         if (reduced) {
             wi_text_append(&e->text, "const long q%d = p%d", o, o);
         } else {
@@ -85,11 +86,13 @@ static void emit_addresses(wi_emitter *e, bool reduced) {
         for (int d = 0; d < step->space.rank; d++) {
             if (step->space.reduced[d] != reduced || (e->has_j && d == step->space.rank - 1)) continue;
             if (!wi_operand_varies(operand, d)) continue;
-            if (wi_size_is(operand->layout.strides[d], 1)) {
+            if (operand->folds && operand->folds[d].mode)
+                wi_text_append(&e->text, " + (long)z%d_%d", o, d);
+            else
                 wi_text_append(&e->text, " + i%d", d);
-            } else {
+            if (!wi_size_is(operand->layout.strides[d], 1)) {
                 wi_emit_argument(e, WI_ARGUMENT_STRIDE, o, d, 0);
-                wi_text_append(&e->text, " + i%d * s%d_%d", d, o, d);
+                wi_text_append(&e->text, " * s%d_%d", o, d);
             }
         }
         wi_text_append(&e->text, ";\n");

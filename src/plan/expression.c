@@ -32,6 +32,11 @@ static void emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument
     case WI_ARGUMENT_STRIDE:
         wi_text_append(text, "%ss%d_%d", names_only ? "" : "const long ", a, argument->b);
         break;
+    case WI_ARGUMENT_FOLD:
+        for (int i = 0; i < 3; i++)
+            wi_text_append(text, "%s%s%c%d_%d", i ? ", " : "", names_only ? "" : "const int ", "lhv"[i], a,
+                argument -> b);
+        break;
     case WI_ARGUMENT_DIM: wi_text_append(text, "%sn%d", names_only ? "" : "const int ", a); break;
     case WI_ARGUMENT_WORK: wi_text_append(text, "%sw%d", names_only ? "" : "const int ", a); break;
     case WI_ARGUMENT_FLOAT: wi_text_append(text, "%sc%d", names_only ? "" : "const float ", a); break;
@@ -59,7 +64,8 @@ void wi_emit_parameters(const wi_emitter *e, wi_text *text, bool names_only) {
 /* ---- operands ---- */
 
 bool wi_operand_varies(const wi_operand *operand, int dimension) {
-    return !wi_size_is(operand->layout.strides[dimension], 0);
+    return !wi_size_is(operand->layout.strides[dimension], 0) ||
+           (operand->folds && operand->folds[dimension].mode);
 }
 
 bool wi_operand_in_loop(const wi_step *step, const wi_operand *operand) {
@@ -71,9 +77,17 @@ bool wi_operand_in_loop(const wi_step *step, const wi_operand *operand) {
 
 int wi_step_operand(const wi_step *step, int value, bool is_output) {
     for (int i = 0; i < step->operand_count; i++) {
-        if (step->operands[i].value == value && step->operands[i].is_output == is_output) return i;
+        if (step->operands[i].value == value && step->operands[i].is_output == is_output &&
+            !step->operands[i].fold)
+            return i;
     }
     return -1;
+}
+
+static int fold_operand(const wi_step *step, const weft_tensor *fold) {
+    int o = 0;
+    while (step->operands[o].fold != fold) o++;
+    return o;
 }
 
 static int leaf_operand(const wi_step *step, const weft_tensor *leaf) {
@@ -84,12 +98,13 @@ static int leaf_operand(const wi_step *step, const weft_tensor *leaf) {
 }
 
 /* How neighbours along the last dimension lie. */
-typedef enum lane_step { LANES_SAME, LANES_NEXT, LANES_APART } lane_step;
+typedef enum lane_step { LANES_SAME, LANES_NEXT, LANES_BACK, LANES_APART } lane_step;
 
 static lane_step lanes_of(const wi_emitter *e, const wi_operand *operand) {
     const wi_size stride = operand->layout.strides[e->step->space.rank - 1];
     if (!e->has_j || wi_size_is(stride, 0)) return LANES_SAME;
-    return wi_size_is(stride, 1) ? LANES_NEXT : LANES_APART;
+    if (wi_size_is(stride, 1)) return LANES_NEXT;
+    return wi_size_is(stride, -1) ? LANES_BACK : LANES_APART;
 }
 
 /* The address of the (first) element as an expression. */
@@ -101,6 +116,7 @@ static void address(wi_emitter *e, int o, char text[64]) {
     switch (lanes_of(e, operand)) {
     case LANES_SAME: break;
     case LANES_NEXT: snprintf(text + length, 64 - length, " + j"); break;
+    case LANES_BACK: snprintf(text + length, 64 - length, " - j"); break;
     case LANES_APART:
         wi_emit_argument(e, WI_ARGUMENT_STRIDE, o, last, 0);
         snprintf(text + length, 64 - length, " + j * s%d_%d", o, last);
@@ -122,37 +138,59 @@ static int recall(const wi_emitter *e, const void *key) {
     return -1;
 }
 
-static const char *register_type(weft_dtype dtype) {
+const char *wi_register_type(weft_dtype dtype) {
     return dtype == WEFT_I64 ? "WL" : wi_dtype_is_float(dtype) ? "WF" : "WI";
 }
 
-static int begin_variable(wi_emitter *e, weft_dtype dtype) {
-    wi_text_append(&e->text, "const %s t%d = ", register_type(dtype), e->temps);
+int wi_emit_begin(wi_emitter *e, weft_dtype dtype) {
+    wi_text_append(&e->text, "const %s t%d = ", wi_register_type(dtype), e->temps);
     return e->temps++;
 }
 
 /* ---- memory ---- */
 
+/* What lies at an address, as an expression. */
+static void emit_element(wi_emitter *e, int o, const char *where) {
+    const wi_operand *operand = &e->step->operands[o];
+    const char *dtype = weft_dtype_name(operand->dtype);
+    const int last = e->step->space.rank - 1;
+    const lane_step lanes = lanes_of(e, operand);
+    if (!e->cpu || lanes == LANES_SAME)
+        wi_text_append(&e->text, "weft_splat_%s(b%d, %s)", dtype, o, where);
+    else if (lanes == LANES_APART)
+        wi_text_append(&e->text, "weft_load_strided_%s(b%d, %s, s%d_%d, %s)", dtype, o, where, o, last,
+            e->part ? "lanes" : "16");
+    else if (lanes == LANES_BACK && e->part)
+        wi_text_append(&e->text, "weft_load_strided_%s(b%d, %s, -1, lanes)", dtype, o, where);
+    else if (lanes == LANES_BACK)
+        wi_text_append(&e->text, "(weft_load_%s(b%d, %s - 15)).sfedcba9876543210", dtype, o, where);
+    else if (e->part)
+        wi_text_append(&e->text, "weft_load_part_%s(b%d, %s, lanes)", dtype, o, where);
+    else
+        wi_text_append(&e->text, "weft_load_%s(b%d, %s)", dtype, o, where);
+}
+
 int wi_emit_load(wi_emitter *e, int o) {
     const wi_operand *operand = &e->step->operands[o];
     const int known = recall(e, operand);
     if (known >= 0) return known;
-    char where[64];
-    address(e, o, where);
-    const char *dtype = weft_dtype_name(operand->dtype);
-    const int last = e->step->space.rank - 1;
     wi_emit_argument(e, WI_ARGUMENT_BUFFER, o, 0, 0);
-    const int temp = begin_variable(e, operand->dtype);
-    const lane_step lanes = lanes_of(e, operand);
-    if (!e->cpu || lanes == LANES_SAME)
-        wi_text_append(&e->text, "weft_splat_%s(b%d, %s);\n", dtype, o, where);
-    else if (lanes == LANES_APART)
-        wi_text_append(&e->text, "weft_load_strided_%s(b%d, %s, s%d_%d, %s);\n", dtype, o, where, o, last,
-            e->part ? "lanes" : "16");
-    else if (e->part)
-        wi_text_append(&e->text, "weft_load_part_%s(b%d, %s, lanes);\n", dtype, o, where);
-    else
-        wi_text_append(&e->text, "weft_load_%s(b%d, %s);\n", dtype, o, where);
+    if (wi_folds_lanes(e, operand)) {
+        const int folded = wi_emit_folded_lanes(e, o);
+        wi_emit_remember(e, operand, folded);
+        return folded;
+    }
+    char where[64], condition[16], outside[WI_LITERAL];
+    address(e, o, where);
+    const bool guarded = wi_fold_condition(e, o, condition);
+    const int temp = wi_emit_begin(e, operand->dtype);
+    if (guarded) wi_text_append(&e->text, "%s ? ", condition);
+    emit_element(e, o, where);
+    if (guarded) {
+        wi_number_literal(outside, operand->dtype, operand->fold->attributes.number);
+        wi_text_append(&e->text, " : (%s)(%s)", wi_register_type(operand->dtype), outside);
+    }
+    wi_text_append(&e->text, ";\n");
     wi_emit_remember(e, operand, temp);
     return temp;
 }
@@ -167,6 +205,9 @@ void wi_emit_store(wi_emitter *e, int o, int temp) {
     const lane_step lanes = lanes_of(e, operand);
     if (!e->cpu || lanes == LANES_SAME)
         wi_text_append(&e->text, "weft_store_one_%s(t%d, b%d, %s);\n", dtype, temp, o, where);
+    else if (lanes == LANES_BACK)
+        wi_text_append(&e->text, "weft_store_strided_%s(t%d, b%d, %s, -1, %s);\n", dtype, temp, o, where,
+            e->part ? "lanes" : "16");
     else if (lanes == LANES_APART)
         wi_text_append(&e->text, "weft_store_strided_%s(t%d, b%d, %s, s%d_%d, %s);\n", dtype, temp, o, where,
             o, last, e->part ? "lanes" : "16");
@@ -178,31 +219,32 @@ void wi_emit_store(wi_emitter *e, int o, int temp) {
 
 /* ---- leaves ---- */
 
-static void emit_number(wi_emitter *e, const weft_tensor *leaf) {
-    const double value = leaf->attributes.number;
-    if (leaf->dtype == WEFT_I64) {
-        wi_text_append(&e->text, "(WL)(%lldL);\n", (long long)value);
+void wi_number_literal(char text[WI_LITERAL], weft_dtype dtype, double value) {
+    if (dtype == WEFT_I64) {
+        snprintf(text, WI_LITERAL, "%lldL", (long long)value);
         return;
     }
-    if (!wi_dtype_is_float(leaf->dtype)) {
+    if (!wi_dtype_is_float(dtype)) {
         const int32_t integer = value >= 2147483647.0    ? INT32_MAX
                                 : value <= -2147483648.0 ? INT32_MIN
                                                          : (int32_t)value;
-        wi_text_append(&e->text, "(WI)(%d);\n", leaf->dtype == WEFT_BOOL ? value != 0 : integer);
+        snprintf(text, WI_LITERAL, "%d", dtype == WEFT_BOOL ? value != 0 : integer);
         return;
     }
     if (isnan(value))
-        wi_text_append(&e->text, "(WF)(NAN);\n");
-    else if (isinf(value))
-        wi_text_append(&e->text, "(WF)(%sINFINITY);\n", value < 0 ? "-" : "");
+        snprintf(text, WI_LITERAL, "NAN");
+    else if (isinf((float)value))
+        snprintf(text, WI_LITERAL, "%sINFINITY", value < 0 ? "-" : "");
     else
-        wi_text_append(&e->text, "(WF)(%af);\n", (double)(float)value); /* exact: a hexadecimal float */
+        snprintf(text, WI_LITERAL, "%af", (double)(float)value); /* exact: a hexadecimal float */
 }
 
 static int emit_constant(wi_emitter *e, const weft_tensor *leaf) {
     if (leaf->attributes.power == 0) {
-        const int temp = begin_variable(e, leaf->dtype);
-        emit_number(e, leaf);
+        const int temp = wi_emit_begin(e, leaf->dtype);
+        char literal[WI_LITERAL];
+        wi_number_literal(literal, leaf->dtype, leaf->attributes.number);
+        wi_text_append(&e->text, "(%s)(%s);\n", wi_register_type(leaf->dtype), literal);
         return temp;
     }
     int index = 0;
@@ -210,7 +252,7 @@ static int emit_constant(wi_emitter *e, const weft_tensor *leaf) {
         index += e->kernel->arguments[i].kind == WI_ARGUMENT_FLOAT;
     const double number = leaf->attributes.number * pow((double)e->plan->batch, leaf->attributes.power);
     wi_emit_argument(e, WI_ARGUMENT_FLOAT, index, 0, (float)number);
-    const int temp = begin_variable(e, leaf->dtype);
+    const int temp = wi_emit_begin(e, leaf->dtype);
     wi_text_append(&e->text, "(WF)(c%d);\n", index);
     return temp;
 }
@@ -224,6 +266,7 @@ static void emit_index(wi_emitter *e, int o, const char *where) {
     switch (lanes_of(e, operand)) {
     case LANES_SAME: break;
     case LANES_NEXT: wi_text_append(&e->text, " + WEFT_LANE_INDEX"); break;
+    case LANES_BACK: wi_text_append(&e->text, " - WEFT_LANE_INDEX"); break;
     case LANES_APART: wi_text_append(&e->text, " + WEFT_LANE_INDEX * (WI)((int)s%d_%d)", o, last); break;
     }
 }
@@ -236,7 +279,7 @@ static int emit_random(wi_emitter *e, int o, const weft_tensor *leaf) {
     const bool uniform = leaf->op == &wi_op_uniform;
     const float first = (float)leaf->attributes.number;
     const float second = uniform ? (float)leaf->attributes.number2 - first : (float)leaf->attributes.number2;
-    const int temp = begin_variable(e, WEFT_F32);
+    const int temp = wi_emit_begin(e, WEFT_F32);
     wi_text_append(&e->text, "weft_%s(", leaf->op->name);
     emit_index(e, o, where);
     wi_text_append(&e->text, ", (uint)((ulong)(%s) >> 32), %uu, draws, seed0, seed1, %af, %af);\n", where,
@@ -254,13 +297,13 @@ static int emit_leaf(wi_emitter *e, const weft_tensor *leaf) {
         temp = emit_constant(e, leaf);
     } else if (leaf->op == &wi_op_scalar) {
         wi_emit_argument(e, WI_ARGUMENT_SCALAR, (int)leaf->attributes.stream, 0, 0);
-        temp = begin_variable(e, WEFT_F32);
+        temp = wi_emit_begin(e, WEFT_F32);
         wi_text_append(&e->text, "(WF)(u%u);\n", leaf->attributes.stream);
     } else if (leaf->op == &wi_op_coordinate) {
         char where[64];
         const int o = leaf_operand(e->step, leaf);
         address(e, o, where);
-        temp = begin_variable(e, WEFT_I32);
+        temp = wi_emit_begin(e, WEFT_I32);
         emit_index(e, o, where);
         wi_text_append(&e->text, ";\n");
     } else if (leaf->op->kind == WI_MAP) {
@@ -307,8 +350,8 @@ static void emit_cast(wi_emitter *e, weft_dtype from, weft_dtype to, int x) {
     case WEFT_F16: wi_text_append(text, "weft_round_f16(%s(t%d));\n", as_float, x); break;
     case WEFT_BF16: wi_text_append(text, "weft_round_bf16(%s(t%d));\n", as_float, x); break;
     case WEFT_BOOL:
-        wi_text_append(
-            text, "WEFT_BOOL(%s(t%d != (%s)(0)));\n", was_long ? "WEFT_TO_WI" : "", x, register_type(from));
+        wi_text_append(text, "WEFT_BOOL(%s(t%d != (%s)(0)));\n", was_long ? "WEFT_TO_WI" : "", x,
+            wi_register_type(from));
         break;
     case WEFT_U8: wi_text_append(text, "%s(t%d) & (WI)(255);\n", as_int, x); break;
     case WEFT_I32: wi_text_append(text, "%s(t%d);\n", as_int, x); break;
@@ -317,10 +360,11 @@ static void emit_cast(wi_emitter *e, weft_dtype from, weft_dtype to, int x) {
 }
 
 static int emit_map(wi_emitter *e, const weft_tensor *node) {
+    if (node->op->folds) return wi_emit_load(e, fold_operand(e->step, node));
     int inputs[3] = {0};
     for (int i = 0; i < node->input_count; i++) inputs[i] = wi_emit_input(e, node->inputs[i]);
     const weft_dtype from = node->inputs[node->input_count - 1]->dtype;
-    const int temp = begin_variable(e, node->dtype);
+    const int temp = wi_emit_begin(e, node->dtype);
     if (node->op == &wi_op_cast)
         emit_cast(e, from, node->dtype, inputs[0]);
     else

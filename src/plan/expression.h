@@ -4,8 +4,8 @@
  * noted as they are met, so that a kernel has just those that it uses: b<o> f<o> s<o>_<d>   memory, offset
  * and strides of operand o      n<d>  size of dimension d w<i>                 the work split x<i> y<i>
  * scratch memory and offset c<i> u<i>            constants that depend on the batch; scalars  draws, seed0,
- * seed1 p<o> is an operand's address without, q<o> with the reduced dimensions that are walked through one by
- * one; j walks along the last dimension. */
+ * seed1 l<o>_<d> h<o>_<d> v<o>_<d>   before, size and step of a fold. p<o> is an operand's address without,
+ * q<o> with the reduced dimensions that are walked through one by one; j walks along the last dimension. */
 #ifndef WI_EXPRESSION_H
 #define WI_EXPRESSION_H
 
@@ -46,7 +46,24 @@ int wi_step_operand(const wi_step *step, int value, bool is_output);
 int wi_emit_member(wi_emitter *e, int value);
 int wi_emit_input(wi_emitter *e, weft_tensor *node);
 int wi_emit_load(wi_emitter *e, int operand);
+/* What holds elements of the dtype in a kernel: WF, WI or WL of common.clh. */
+const char *wi_register_type(weft_dtype dtype);
+/* A new variable; the declaration is written up to the value. */
+int wi_emit_begin(wi_emitter *e, weft_dtype dtype);
+/* A constant of the dtype as a scalar literal. */
+enum { WI_LITERAL = 48 };
+void wi_number_literal(char text[WI_LITERAL], weft_dtype dtype, double value);
 void wi_emit_store(wi_emitter *e, int operand, int temp);
 void wi_emit_remember(wi_emitter *e, const void *key, int temp);
+
+/* fold.c */
+/* z<o>_<d>: folded indices of the kept or of the reduced dimensions, and whether they are inside the input:
+ * m<o>, k<o>. */
+void wi_emit_fold_indices(wi_emitter *e, int operand, bool reduced);
+/* The condition under which the operand may be read here; false: always. */
+bool wi_fold_condition(const wi_emitter *e, int operand, char text[16]);
+bool wi_folds_lanes(const wi_emitter *e, const wi_operand *operand);
+/* Lanes that each find their own element. */
+int wi_emit_folded_lanes(wi_emitter *e, int operand);
 
 #endif

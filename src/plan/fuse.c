@@ -163,6 +163,7 @@ static weft_status take_leaf(weft_plan *plan, int index) {
     wi_value *value = &plan->values[index];
     value->state = WI_VALUE_LEAF;
     value->leaf = value->node;
+    value->weight = 1;
     const wi_op *op = value->node->op;
     if (op == &wi_op_uniform || op == &wi_op_normal) plan->draws = true;
     return WEFT_OK;
@@ -172,7 +173,7 @@ static weft_status take_view(weft_plan *plan, int index) {
     const weft_tensor *node = plan->values[index].node;
     int from = wi_plan_value_index(plan, node->inputs[0]);
     const wi_value *x = &plan->values[from];
-    if (x->state == WI_VALUE_LEAF && is_uniform(plan, x->leaf)) {
+    if (x->state == WI_VALUE_LEAF && node->op != &wi_op_in_memory && is_uniform(plan, x->leaf)) {
         plan->values[index].state = WI_VALUE_LEAF;
         plan->values[index].leaf = x->leaf;
         return WEFT_OK;
@@ -253,13 +254,19 @@ static bool after_reduction(const weft_plan *plan, const weft_tensor *node, int 
     return false;
 }
 
+/* Operands that the node brings with it. Every folded axis counts as one more, for its arguments. */
 static int new_inputs(const weft_plan *plan, const weft_tensor *node, int step) {
     int count = 0;
     for (int i = 0; i < node->input_count; i++) {
         const wi_value *input = &plan->values[wi_plan_value_index(plan, node->inputs[i])];
         const bool member = input->state == WI_VALUE_MEMBER && input->step == step;
-        count += !member && !(input->state == WI_VALUE_LEAF && is_uniform(plan, input->leaf));
+        if (input->state != WI_VALUE_LEAF)
+            count += !member;
+        else if (!is_uniform(plan, input->leaf))
+            count += input->weight;
     }
+    for (int axis = 0; node->op->folds && axis < node->shape.rank; axis++)
+        count += node->attributes.fold[axis] != WI_FOLD_NONE;
     return count;
 }
 
@@ -271,6 +278,7 @@ static bool has_room(const weft_plan *plan, const wi_step *step, const weft_tens
 static bool product_reads(const weft_plan *plan, const wi_step *step, const wi_value *input) {
     const weft_tensor *leaf = input->state == WI_VALUE_LEAF ? input->leaf : NULL;
     if (leaf && is_uniform(plan, leaf)) return true;
+    if (leaf && leaf->op->folds) return false;
     for (int i = 0; leaf && i < leaf->input_count; i++) {
         if (!product_reads(plan, step, &plan->values[wi_plan_value_index(plan, leaf->inputs[i])]))
             return false;
@@ -281,7 +289,7 @@ static bool product_reads(const weft_plan *plan, const wi_step *step, const wi_v
 }
 
 static bool product_takes(const weft_plan *plan, const wi_step *step, const weft_tensor *node, int index) {
-    if (!step->implementation->file) return false;
+    if (!step->implementation->file || node->op->folds) return false;
     for (int i = 0; i < node->input_count; i++) {
         const wi_value *input = &plan->values[wi_plan_value_index(plan, node->inputs[i])];
         const bool member = input->state == WI_VALUE_MEMBER && input->step == index;
@@ -323,6 +331,8 @@ static bool is_cheap(const wi_op *op) {
            op != &wi_op_sigmoid && op != &wi_op_div;
 }
 
+enum { MOST_LEAF_OPERANDS = 6 };
+
 /* A map of leaves, and of memory that is there before the first step, need not be stored: it becomes a leaf.
  */
 static bool is_leaf_map(const weft_plan *plan, const weft_tensor *node) {
@@ -333,7 +343,7 @@ static bool is_leaf_map(const weft_plan *plan, const weft_tensor *node) {
         if (input->state != WI_VALUE_LEAF && !source) return false;
         reads = reads || source || !is_uniform(plan, input->leaf);
     }
-    return !reads || is_cheap(node->op);
+    return !reads || (is_cheap(node->op) && new_inputs(plan, node, -1) <= MOST_LEAF_OPERANDS);
 }
 
 /* Does a member of the step read that value, too? */
@@ -367,6 +377,7 @@ static weft_status take_map(weft_plan *plan, int index) {
     if (is_leaf_map(plan, node)) {
         plan->values[index].state = WI_VALUE_LEAF;
         plan->values[index].leaf = node;
+        plan->values[index].weight = new_inputs(plan, node, -1);
         return WEFT_OK;
     }
     int step = latest_step(plan, node);

@@ -81,6 +81,13 @@ static void set_described(binder *b, const wi_argument *argument) {
     case WI_ARGUMENT_BUFFER: set_memory(b, operand->value); break;
     case WI_ARGUMENT_OFFSET: set_offset(b, operand->value, operand->layout.offset.actual); break;
     case WI_ARGUMENT_STRIDE: set_long(b, operand->layout.strides[argument->b].actual); break;
+    case WI_ARGUMENT_FOLD: {
+        const wi_fold *fold = &operand->folds[argument->b];
+        set_int(b, fold->before.actual);
+        set_int(b, fold->size.actual);
+        set_int(b, fold->step);
+        break;
+    }
     case WI_ARGUMENT_DIM: set_int(b, b->step->space.dims[argument->a].actual); break;
     case WI_ARGUMENT_WORK: set_int(b, b->step->work[argument->a]); break;
     case WI_ARGUMENT_FLOAT: set_argument(b, sizeof argument->number, &argument->number); break;

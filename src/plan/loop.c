@@ -11,7 +11,7 @@
 static weft_status add_operand(wi_step *step, wi_operand operand) {
     for (int i = 0; i < step->operand_count; i++) {
         const wi_operand *known = &step->operands[i];
-        if (known->value == operand.value && known->leaf == operand.leaf &&
+        if (known->value == operand.value && known->leaf == operand.leaf && known->fold == operand.fold &&
             known->is_output == operand.is_output)
             return WEFT_OK;
     }
@@ -39,9 +39,33 @@ static weft_status add_memory(weft_plan *plan, wi_step *step, int index, bool is
     return add_operand(step, operand);
 }
 
+/* The memory behind a folding node. Folded axes are never of size 1, so that stretching leaves them alone. */
+static weft_status add_fold(weft_plan *plan, wi_step *step, const weft_tensor *node) {
+    const wi_value *input = wi_plan_value(plan, node->inputs[0]);
+    const wi_extent extent = wi_extent_of(&node->shape, plan->batch);
+    wi_operand operand = {.value = (int)(input - plan->values), .dtype = node->dtype, .fold = node};
+    WI_TRY(stretch(step, &extent, &input->layout, &operand.layout));
+    operand.folds = wi_arena_take(&plan->arena, WEFT_MAX_RANK * sizeof *operand.folds);
+    if (!operand.folds) return WEFT_ERROR_MEMORY;
+    for (int axis = 0; axis < extent.rank; axis++) {
+        wi_fold *fold = &operand.folds[step->extent.rank - extent.rank + axis];
+        const int64_t start = node->attributes.before[axis];
+        fold->mode = (wi_fold_mode)node->attributes.fold[axis];
+        fold->size = input->extent.dims[axis];
+        fold->step = node->attributes.step;
+        fold->before = wi_size_of(start);
+        if (fold->mode == WI_FOLD_WRAP)
+            fold->before.actual = (start % fold->size.actual + fold->size.actual) % fold->size.actual;
+        else if (start < 0)
+            fold->before = (wi_size){-start * WI_GENERAL_BATCH, -start * plan->batch};
+    }
+    return add_operand(step, operand);
+}
+
 /* Leaves behind leaves, down to those with an address of their own. */
 static weft_status add_leaf(weft_plan *plan, wi_step *step, const weft_tensor *leaf) {
     if (leaf->op == &wi_op_constant || leaf->op == &wi_op_scalar) return WEFT_OK;
+    if (leaf->op->folds) return add_fold(plan, step, leaf);
     for (int i = 0; i < leaf->input_count; i++) {
         const wi_value *input = wi_plan_value(plan, leaf->inputs[i]);
         if (input->state == WI_VALUE_LEAF)
@@ -73,6 +97,8 @@ static weft_status add_member_operands(weft_plan *plan, wi_step *step, int index
         WI_TRY(add_memory(plan, step, member->copy_of, false));
     } else if (member->is_leaf_member) {
         WI_TRY(add_leaf(plan, step, member->leaf));
+    } else if (member->node->op->folds) {
+        WI_TRY(add_fold(plan, step, member->node));
     } else if (member->node->op->kind != WI_PRODUCT) {
         for (int i = 0; i < member->node->input_count; i++)
             WI_TRY(add_input(plan, step, member, wi_plan_value(plan, member->node->inputs[i])));
@@ -86,6 +112,8 @@ static bool merges(const wi_step *step, int outer, int inner) {
     if (step->space.reduced[outer] != step->space.reduced[inner]) return false;
     for (int i = 0; i < step->operand_count; i++) {
         const wi_size *strides = step->operands[i].layout.strides;
+        const wi_fold *folds = step->operands[i].folds;
+        if (folds && (folds[outer].mode || folds[inner].mode)) return false;
         if (!wi_size_equal(strides[outer], wi_size_mul(strides[inner], step->space.dims[inner])))
             return false;
     }
@@ -95,8 +123,11 @@ static bool merges(const wi_step *step, int outer, int inner) {
 static void move_dimension(wi_step *step, int to, int from) {
     step->space.dims[to] = step->space.dims[from];
     step->space.reduced[to] = step->space.reduced[from];
-    for (int i = 0; i < step->operand_count; i++)
-        step->operands[i].layout.strides[to] = step->operands[i].layout.strides[from];
+    for (int i = 0; i < step->operand_count; i++) {
+        wi_operand *operand = &step->operands[i];
+        operand->layout.strides[to] = operand->layout.strides[from];
+        if (operand->folds) operand->folds[to] = operand->folds[from];
+    }
 }
 
 static void merge_space(wi_step *step) {
@@ -257,7 +288,7 @@ static bool writes_over(
         const wi_operand *operand = &step->operands[i];
         if (operand->value < 0 || operand->is_output || wi_plan_base_storage(plan, operand->value) != storage)
             continue;
-        if (!wi_size_equal(operand->layout.offset, start) ||
+        if (operand->fold || !wi_size_equal(operand->layout.offset, start) ||
             !same_layout(step, &operand->layout, &output->layout))
             return false;
     }

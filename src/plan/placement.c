@@ -83,7 +83,8 @@ static void reuse_input(weft_plan *plan, const wi_step *step, int index, const w
     if (plan->storages[to].first != index) return;
     for (int i = 0; i < step->operand_count; i++) {
         const wi_operand *input = &step->operands[i];
-        if (input->value < 0 || input->is_output || !fills(plan, input) || !walks_alike(step, input, output))
+        if (input->value < 0 || input->is_output || input->fold || !fills(plan, input) ||
+            !walks_alike(step, input, output))
             continue;
         const int from = wi_plan_base_storage(plan, input->value);
         if (from == to || plan->storages[from].last != index ||

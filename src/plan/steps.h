@@ -3,7 +3,7 @@
  *   order.c     nodes behind the outputs, composites replaced, inputs before users
  *   fuse.c      nodes become values; values are gathered into steps
  *   loop.c      a step's index space and its operands, with axes merged; assignments done in place
- *   codegen.c   OpenCL C of a step (expressions in expression.c)
+ *   codegen.c   OpenCL C of a step (expressions in expression.c, folded reads in fold.c)
  *   schedule.c  how each step's work is cut, scratch memory
  *   placement.c  for how long each memory is in use, and at which offset it lies
  *   kernel_step.c  steps of ops with kernels of their own
@@ -62,6 +62,7 @@ typedef struct wi_value {
     bool is_leaf_member; /* MEMBER: stores `leaf` */
     int storage;         /* -1: none */
     int written;         /* LEAF: the value that has it in memory; -1: none */
+    int weight;          /* LEAF: operands that it takes in a step, at most */
     wi_extent extent;
     wi_layout layout;
 } wi_value;
@@ -81,6 +82,13 @@ typedef enum wi_step_kind {
     WI_STEP_KERNEL   /* an op with kernels of its own */
 } wi_step_kind;
 
+/* Along one dimension of the space; see wi_fold_mode. */
+typedef struct wi_fold {
+    wi_fold_mode mode;
+    wi_size before, size;
+    int64_t step;
+} wi_fold;
+
 /* Something that a kernel addresses: memory that it reads or writes, or a leaf that depends on the index. */
 typedef struct wi_operand {
     int value; /* -1: a leaf */
@@ -88,12 +96,16 @@ typedef struct wi_operand {
     bool is_output;
     weft_dtype dtype;
     wi_layout layout; /* over the merged dimensions of the space */
+    /* Read at folded indices: the node that says so, and how over the dimensions of the space. NULL: not. */
+    const weft_tensor *fold;
+    wi_fold *folds;
 } wi_operand;
 
 typedef enum wi_argument_kind {
     WI_ARGUMENT_BUFFER, /* operand a */
     WI_ARGUMENT_OFFSET, /* operand a: long */
     WI_ARGUMENT_STRIDE, /* operand a, dimension b: long */
+    WI_ARGUMENT_FOLD,   /* operand a, dimension b: before, size, step; each int */
     WI_ARGUMENT_DIM,    /* dimension a: int */
     WI_ARGUMENT_WORK,   /* number a of the work split: int */
     WI_ARGUMENT_FLOAT,  /* number: float */

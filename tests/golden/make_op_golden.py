@@ -199,6 +199,44 @@ for order in [1, 2, 0]:
 for op, function in [("any", torch.any), ("all", torch.all), ("count_nonzero", lambda x, dim: torch.count_nonzero(x, dim=dim))]:
     add(op, lambda x: function(x, dim=1), whole(2, 6, 3).bool(), axes=[1], keep=False)
     add(op, lambda x: function(x, dim=0), whole(2, 2, 5).float(), axes=[0], keep=False)
+# axes; list holds axes, sizes, repeats or pairs of (axis, shift)
+add("flatten_axes", lambda x: x.flatten(1, 2), numbers(2, 3, 2, 2), list=[1, 2])
+add("squeeze", lambda x: x.squeeze(0).squeeze(1), numbers(1, 3, 1, 2), list=[0, 2])
+add("unsqueeze", lambda x: x.unsqueeze(1), numbers(3, 2), axis=1)
+add("swap_axes", lambda x: x.swapaxes(0, 2), numbers(2, 3, 4), list=[0, 2])
+add("move_axis", lambda x: x.movedim(0, 2), numbers(2, 3, 4), list=[0, 2])
+add("stack", lambda x, y: torch.stack([x, y], 1), numbers(3, 2), numbers(3, 2), axis=1)
+add("slice_step", lambda x: x[:, 1:9:3], numbers(2, 10), axis=1, start=1, end=9, list=[3])
+add("split", lambda x: torch.chunk(x, 3, 1)[1], numbers(2, 6), axis=1, list=[3])
+add("split_sizes", lambda x: torch.split(x, [1, 3, 2], 1)[1], numbers(2, 6), axis=1, list=[1, 3, 2])
+add("flip", lambda x: x.flip(0, 2), numbers(2, 3, 4), list=[0, 2])
+add("diagonal", lambda x: x.diagonal(1, 0, 2), numbers(4, 2, 5), start=1, list=[0, 2])
+add("diagonal", lambda x: x.diagonal(-2), numbers(4, 3), start=-2, list=[0, 1])
+for mode, name, value in [("constant", 0, 1.5), ("reflect", 1, 0), ("replicate", 2, 0), ("circular", 3, 0)]:
+    add("pad", lambda x: F.pad(x, (2, 1, 1, 2), mode, value), numbers(1, 2, 3, 4), mode=name, value=value,
+        list=[0, 0, 1, 2, 0, 0, 2, 1])
+add("roll", lambda x: x.roll((2, -1), (1, 0)), numbers(3, 5), list=[1, 2, 0, -1])
+add("tile", lambda x: x.tile(2, 1, 3), numbers(2, 3), list=[2, 1, 3])
+for diagonal in (-1, 0, 2):
+    add("tril", lambda x: x.tril(diagonal), numbers(2, 3, 5), start=diagonal)
+    add("triu", lambda x: x.triu(diagonal), numbers(2, 5, 3), start=diagonal)
+add("masked_fill", lambda x, mask: x.masked_fill(mask, -3), numbers(3, 4), whole(2, 4).bool(), start=-3)
+add("one_hot", lambda labels: F.one_hot(labels, 5), whole(5, 2, 3), start=5)
+add("arange", lambda: torch.arange(-2.0, 9.0, 3.0), start=-2, end=9, list=[3])
+add("full", lambda: torch.full((2, 3), 7.0), start=7, list=[2, 3])
+add("eye", lambda: torch.eye(3, 4), list=[3, 4])
+
+add("outer", torch.outer, numbers(3), numbers(4))
+add("dot", torch.dot, numbers(5), numbers(5))
+add("mv", torch.mv, numbers(3, 4), numbers(4))
+add("bilinear_with", F.bilinear, numbers(3, 2), numbers(3, 4), numbers(5, 2, 4), numbers(5))
+for equation, a, b in [("bij,bjk->bik", (2, 3, 4), (2, 4, 2)), ("zj,ja", (2, 3), (3, 4)), ("bj,jB", (2, 3), (3, 4)),
+                       ("...ij,jk", (2, 2, 3), (3, 2)), ("...ij,jk->ik", (2, 2, 3), (3, 2)),
+                       ("...i,...i->i...", (2, 1, 3), (4, 3)), ("ij,jk->ik", (1, 3), (3, 4)), ("ii,ij", (3, 3), (3, 2)),
+                       ("bqhd,bkhd->bhqk", (2, 3, 2, 2), (2, 2, 2, 2))]:
+    add("einsum", lambda x, y: torch.einsum(equation, x, y), numbers(*a), numbers(*b), equation=equation)
+for equation, shape in [("ii", (4, 4)), ("iij->ji", (3, 3, 2)), ("ba", (2, 3)), ("...ij->...ji", (2, 3, 4))]:
+    add("einsum", lambda x: torch.einsum(equation, x), numbers(*shape), equation=equation)
 
 print('{"pytorch": "%s", "cases": [' % torch.__version__)
 print(",\n".join(json.dumps(case) for case in cases))

@@ -4,6 +4,7 @@
 #include "support/fixture.h"
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <weft/weft.h>
 
 enum { OUT = 200, IN = 300, COUNT = OUT * IN };
@@ -152,12 +153,39 @@ static void bad_layers_are_refused(void **state) {
     assert_null(weft_linear(NULL, 3));
 }
 
+/* The numbers of its product are proved with the op; here the names, the shapes and what they begin with. */
+static void bilinear_makes_its_parameters(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const a = weft_input(graph, "a", WEFT_F32, 4), *const b =
+                                                                    weft_input(graph, "b", WEFT_F32, 9);
+    assert_non_null(weft_bilinear(a, b, 50));
+    weft_tensor *const y = weft_bilinear(a, b, 3);
+    assert_int_equal(weft_tensor_rank(y), 2);
+    assert_int_equal(weft_tensor_dimension(y, 0), WEFT_BATCH);
+    assert_int_equal(weft_tensor_dimension(y, 1), 3);
+    weft_tensor *const weight = weft_graph_find(graph, "bilinear1.weight");
+    const int64_t dims[] = {50, 4, 9};
+    for (int i = 0; i < 3; i++) assert_int_equal(weft_tensor_dimension(weight, i), dims[i]);
+    assert_int_equal(weft_tensor_dimension(weft_graph_find(graph, "bilinear1.bias"), 0), 50);
+    assert_non_null(weft_graph_find(graph, "bilinear2.weight"));
+    static float values[50 * 4 * 9];
+    assert_ok(weft_tensor_read(weight, values, sizeof values));
+    const statistics s = measure(values, 50 * 4 * 9);
+    assert_true(s.low >= -0.5 && s.low < -0.49 && s.high <= 0.5 && s.high > 0.49);
+    assert_null(weft_bilinear(a, b, 0));
+    assert_int_equal(weft_graph_status(graph), WEFT_ERROR_ARGUMENT);
+    assert_non_null(strstr(weft_last_error(), "bilinear"));
+    weft_graph_release(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(initialisers_draw_what_they_say),
         cmocka_unit_test(constants_are_constant),
         cmocka_unit_test(linear_layers_are_named_and_begin_as_pytorchs),
         cmocka_unit_test(linear_options_are_used),
+        cmocka_unit_test(bilinear_makes_its_parameters),
         cmocka_unit_test(bad_layers_are_refused),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));

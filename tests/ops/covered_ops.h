@@ -26,7 +26,11 @@
     X(logsumexp, logsumexp_cases)
 #define MATMUL_OPS(X)                                                                                        \
     X(matmul, matmul_cases)                                                                                  \
-    X(linear_with, linear_cases)
+    X(linear_with, linear_cases)                                                                             \
+    X(outer, outer_cases)                                                                                    \
+    X(dot, dot_cases)                                                                                        \
+    X(mv, mv_cases)                                                                                          \
+    X(bilinear_with, bilinear_cases)
 #define SOFTMAX_OPS(X)                                                                                       \
     X(softmax, softmax_cases)                                                                                \
     X(log_softmax, log_softmax_cases)
@@ -58,8 +62,13 @@
     X(transpose, transpose_cases)                                                                            \
     X(flatten, flatten_cases)                                                                                \
     X(expand, expand_cases)                                                                                  \
-    X(slice, slice_cases)                                                                                    \
-    X(concat, concat_cases)
+    X(concat, concat_cases)                                                                                  \
+    X(flatten_axes, flatten_axes_cases)                                                                      \
+    X(squeeze, squeeze_cases)                                                                                \
+    X(unsqueeze, unsqueeze_cases)                                                                            \
+    X(swap_axes, swap_axes_cases)                                                                            \
+    X(move_axis, move_axis_cases)                                                                            \
+    X(stack, stack_cases)
 #define INDEX_OPS(X)                                                                                         \
     X(gather, gather_cases)                                                                                  \
     X(index_select, index_select_cases)                                                                      \
@@ -67,6 +76,26 @@
     X(scatter_sum, scatter_sum_cases)                                                                        \
     X(index_add, index_add_cases)                                                                            \
     X(index_sum, index_sum_cases)
+#define SLICE_OPS(X)                                                                                         \
+    X(slice, slice_cases)                                                                                    \
+    X(slice_step, slice_step_cases)                                                                          \
+    X(split, split_cases)                                                                                    \
+    X(split_sizes, split_sizes_cases)                                                                        \
+    X(flip, flip_cases)                                                                                      \
+    X(diagonal, diagonal_cases)
+#define PADDING_OPS(X)                                                                                       \
+    X(pad, pad_cases)                                                                                        \
+    X(roll, roll_cases)                                                                                      \
+    X(tile, tile_cases)
+#define MASK_OPS(X)                                                                                          \
+    X(tril, tril_cases)                                                                                      \
+    X(triu, triu_cases)                                                                                      \
+    X(masked_fill, masked_fill_cases)                                                                        \
+    X(one_hot, one_hot_cases)                                                                                \
+    X(arange, arange_cases)                                                                                  \
+    X(full, full_cases)                                                                                      \
+    X(eye, eye_cases)
+#define EINSUM_OPS(X) X(einsum, einsum_cases)
 
 /* Ops whose tests are written by hand: a name of the op table and a test function. */
 #define RANDOM_OPS(X)                                                                                        \

@@ -43,6 +43,12 @@ static const op_case matmul_cases[] = {
     CASE("batched, transposed", matmul, INPUTS(A_T(3, 4, 5), A_T(3, 5, 6))),
     CASE("reversed", matmul, INPUTS(A_R(3, 4, 5), A_R(3, 5, 6))),
     CASE("rank 5", matmul, INPUTS(A(2, 1, 2, 3, 4), A(1, 3, 2, 4, 5))),
+    CASE("both broadcast, crosswise", matmul, INPUTS(A(3, 1, 2, 4, 5), A(1, 4, 1, 5, 6))),
+    CASE("left broadcast, transposed", matmul, INPUTS(A_T(1, 3, 17), A_T(WEFT_BATCH, 17, 5))),
+    CASE("batch in the middle", matmul, INPUTS(A(2, WEFT_BATCH, 3, 4), A(WEFT_BATCH, 4, 5))),
+    CASE("broadcast column", matmul, INPUTS(A(3, 4, 1), A(1, 5))),
+    CASE("reversed, broadcast", matmul, INPUTS(A_R(2, 3, 4, 5), A(3, 5, 6))),
+    CASE("rank 8", matmul, INPUTS(A(2, 1, 1, 2, 1, 1, 3, 4), A(1, 2, 1, 1, 2, 1, 4, 2))),
 };
 
 /* ---- linear: x·weightᵀ + bias ---- */
@@ -65,6 +71,87 @@ static const op_case linear_cases[] = {
     CASE("rank 3", linear, INPUTS(A(WEFT_BATCH, 3, 17), PARAMETER(9, 17), PARAMETER(9))),
     CASE("one unit", linear, INPUTS(A(WEFT_BATCH, 5), PARAMETER(1, 5), PARAMETER(1))),
     CASE("strided input", linear, INPUTS(A_S(6, 16), PARAMETER(33, 16), PARAMETER(33))),
+};
+
+/* ---- vectors ---- */
+
+static weft_tensor *build_outer(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)c, (void)graph;
+    return weft_outer(inputs[0], inputs[1]);
+}
+static f64_array *as_matrix(const f64_array *x, int64_t rows, int64_t columns) {
+    return f64_reshape(x, 2, (const int64_t[]){rows, columns});
+}
+static f64_array *reference_outer(const op_case *c, const f64_array *const *inputs) {
+    (void)c;
+    const int64_t m = inputs[0]->dims[0], n = inputs[1]->dims[0];
+    return f64_mul(as_matrix(inputs[0], m, 1), as_matrix(inputs[1], 1, n));
+}
+static const op_case outer_cases[] = {
+    CASE("1·1", outer, INPUTS(A(1), A(1))),
+    CASE("5·17", outer, INPUTS(A(5), A(17))),
+    CASE("batch", outer, INPUTS(A(WEFT_BATCH), A(3))),
+    CASE("i32", outer, INPUTS(I32(-9, 9, 3), I32(-9, 9, 20)), .no_gradient = true),
+};
+
+static weft_tensor *build_dot(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)c, (void)graph;
+    return weft_dot(inputs[0], inputs[1]);
+}
+static f64_array *reference_dot(const op_case *c, const f64_array *const *inputs) {
+    (void)c;
+    return f64_sum(f64_mul(inputs[0], inputs[1]), NULL, false);
+}
+static const op_case dot_cases[] = {
+    CASE("1", dot, INPUTS(A(1), A(1))),
+    CASE("33", dot, INPUTS(A(33), A(33))),
+    CASE("batch", dot, INPUTS(A(WEFT_BATCH), A(WEFT_BATCH))),
+};
+
+static weft_tensor *build_mv(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)c, (void)graph;
+    return weft_mv(inputs[0], inputs[1]);
+}
+static f64_array *reference_mv(const op_case *c, const f64_array *const *inputs) {
+    (void)c;
+    const f64_array *const y = f64_matmul(inputs[0], as_matrix(inputs[1], inputs[1]->dims[0], 1));
+    return f64_reshape(y, y->rank - 1, y->dims);
+}
+static const op_case mv_cases[] = {
+    CASE("5·17", mv, INPUTS(A(5, 17), A(17))),
+    CASE("transposed", mv, INPUTS(A_T(5, 17), A(17))),
+    CASE("1·1", mv, INPUTS(A(1, 1), A(1))),
+    CASE("batched", mv, INPUTS(A(WEFT_BATCH, 3, 4), A(4))),
+};
+
+/* ---- bilinear: its definition, one output at a time ---- */
+
+static weft_tensor *build_bilinear(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)c, (void)graph;
+    return weft_bilinear_with(inputs[0], inputs[1], inputs[2], inputs[3]);
+}
+static f64_array *reference_bilinear(const op_case *c, const f64_array *const *inputs) {
+    (void)c;
+    const f64_array *const x1 = inputs[0], *const x2 = inputs[1], *const w = inputs[2], *results[16];
+    const int64_t units = w->dims[0], in1 = w->dims[1], in2 = w->dims[2], rows = (int64_t)x1->count / in1;
+    for (int64_t o = 0; o < units; o++) {
+        const f64_array *const slice = as_matrix(f64_slice(w, 0, o, o + 1), in1, in2);
+        const f64_array *const half = f64_matmul(as_matrix(x1, rows, in1), slice);
+        results[o] = f64_sum(f64_mul(half, as_matrix(x2, rows, in2)), (const int64_t[]){1, WEFT_END}, true);
+    }
+    f64_array *y = f64_concat(results, (size_t)units, 1);
+    if (inputs[3]) y = f64_add(y, inputs[3]);
+    int64_t dims[WEFT_MAX_RANK];
+    for (int i = 0; i < x1->rank; i++) dims[i] = i == x1->rank - 1 ? units : x1->dims[i];
+    return f64_reshape(y, x1->rank, dims);
+}
+static const op_case bilinear_cases[] = {
+    CASE("batch, parameters", bilinear,
+        INPUTS(A(WEFT_BATCH, 5), A(WEFT_BATCH, 7), PARAMETER(3, 5, 7), PARAMETER(3))),
+    CASE("without bias", bilinear, INPUTS(A(4, 3), A(4, 6), A(9, 3, 6))),
+    CASE("one unit, one input", bilinear, INPUTS(A(4, 1), A(4, 1), A(1, 1, 1), A(1))),
+    CASE("vectors", bilinear, INPUTS(A(3), A(6), A(9, 3, 6), A(9))),
+    CASE("rank 3, strided", bilinear, INPUTS(A_T(WEFT_BATCH, 2, 5), A_S(WEFT_BATCH, 2, 3), A(4, 5, 3), A(4))),
 };
 
 int main(void) {

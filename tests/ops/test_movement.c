@@ -123,24 +123,8 @@ static const op_case expand_cases[] = {
     CASE("middle", expand, INPUTS(X(2, 1, 5)), LIST(2, 3, 5)),
     CASE("nothing", expand, INPUTS(X(2, 5)), LIST(2, 5)),
     CASE("transposed", expand, INPUTS(X_T(3, 1)), LIST(2, 3, 4)),
-};
-
-static weft_tensor *build_slice(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
-    (void)graph;
-    return weft_slice(inputs[0], c->axis, c->start, c->end);
-}
-static f64_array *reference_slice(const op_case *c, const f64_array *const *inputs) {
-    return f64_slice(inputs[0], c->axis, c->start, c->end);
-}
-static const op_case slice_cases[] = {
-    CASE("middle of 17", slice, INPUTS(X(17)), .axis = 0, .start = 3, .end = 14),
-    CASE("all", slice, INPUTS(X(5)), .axis = 0, .start = 0, .end = 5),
-    CASE("columns", slice, INPUTS(X(WEFT_BATCH, 33)), .axis = 1, .start = 1, .end = 17),
-    CASE("rows", slice, INPUTS(X(9, 5)), .axis = 0, .start = 8, .end = 9),
-    CASE("from the end", slice, INPUTS(X(3, 9)), .axis = -1, .start = -4, .end = -1),
-    CASE("middle axis", slice, INPUTS(X(WEFT_BATCH, 5, 3)), .axis = 1, .start = 2, .end = 4),
-    CASE("of a sliced", slice, INPUTS(F32_VIEW(OP_SLICED, -2, 2, 4, 9)), .axis = 1, .start = 2, .end = 7),
-    CASE("of a transposed", slice, INPUTS(X_T(8, 9)), .axis = 0, .start = 2, .end = 7),
+    CASE("every other axis", expand, INPUTS(X(1, 3, 1, 5, 1)), LIST(2, 3, 4, 5, 6)),
+    CASE("rank 1 to 8", expand, INPUTS(X(1)), LIST(1, 2, 1, 2, 1, 2, 1, 3)),
 };
 
 static weft_tensor *build_concat(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
@@ -163,6 +147,133 @@ static const op_case concat_cases[] = {
     CASE("views", concat, INPUTS(X_T(4, 5), F32_VIEW(OP_SLICED, -2, 2, 4, 3)), .axis = 1),
     CASE("five", concat, INPUTS(X(1), X(2), X(3), X(4), X(5)), .axis = 0),
     CASE("i32", concat, INPUTS(I32(-9, 9, 2, 3), I32(-9, 9, 2, 5)), .axis = -1, .no_gradient = true),
+};
+
+/* ---- axes of size 1, merged and moved axes; the list has the axes ---- */
+
+static weft_tensor *build_flatten_axes(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_flatten_axes(inputs[0], (int)c->list[0], (int)c->list[1]);
+}
+static f64_array *reference_flatten_axes(const op_case *c, const f64_array *const *inputs) {
+    const int first = (int)c->list[0] < 0 ? (int)c->list[0] + inputs[0]->rank : (int)c->list[0];
+    const int last = (int)c->list[1] < 0 ? (int)c->list[1] + inputs[0]->rank : (int)c->list[1];
+    int64_t dims[WEFT_MAX_RANK];
+    int rank = 0;
+    for (int i = 0; i < inputs[0]->rank; i++) {
+        if (i > first && i <= last)
+            dims[rank - 1] *= inputs[0]->dims[i];
+        else
+            dims[rank++] = inputs[0]->dims[i];
+    }
+    return f64_reshape(inputs[0], rank, dims);
+}
+static const op_case flatten_axes_cases[] = {
+    CASE("all of 2·3·5", flatten_axes, INPUTS(X(2, 3, 5)), LIST(0, -1)),
+    CASE("one axis", flatten_axes, INPUTS(X(2, 3)), LIST(1, 1)),
+    CASE("batch and time", flatten_axes, INPUTS(X(WEFT_BATCH, 3, 5)), LIST(0, 1)),
+    CASE("middle of a reversed", flatten_axes, INPUTS(F32_VIEW(OP_REVERSED, -2, 2, 2, 3, 5, 2)), LIST(1, 2)),
+};
+
+static weft_tensor *build_squeeze(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_squeeze_axes(inputs[0], c->list);
+}
+static f64_array *reference_squeeze(const op_case *c, const f64_array *const *inputs) {
+    const f64_array *const x = inputs[0];
+    int64_t dims[WEFT_MAX_RANK];
+    int rank = 0;
+    for (int axis = 0; axis < x->rank; axis++) {
+        bool dropped = c->list[0] == WEFT_END && x->dims[axis] == 1;
+        for (int i = 0; c->list[i] != WEFT_END; i++)
+            dropped |= (c->list[i] < 0 ? c->list[i] + x->rank : c->list[i]) == axis;
+        if (!dropped) dims[rank++] = x->dims[axis];
+    }
+    return f64_reshape(x, rank, dims);
+}
+static const op_case squeeze_cases[] = {
+    CASE("1·1 to a number", squeeze, INPUTS(X(1, 1)), ALL_AXES),
+    CASE("all", squeeze, INPUTS(X(1, 3, 1, 2, 1)), ALL_AXES),
+    CASE("two of three", squeeze, INPUTS(X(1, 3, 1, 2, 1)), LIST(0, -1)),
+    CASE("nothing there", squeeze, INPUTS(X(2, 3)), ALL_AXES),
+    CASE("beside the batch", squeeze, INPUTS(X(3, 1, 5)), LIST(1)),
+};
+
+static weft_tensor *build_unsqueeze(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_unsqueeze(inputs[0], c->axis);
+}
+static f64_array *reference_unsqueeze(const op_case *c, const f64_array *const *inputs) {
+    const f64_array *const x = inputs[0];
+    const int at = c->axis < 0 ? c->axis + x->rank + 1 : c->axis;
+    int64_t dims[WEFT_MAX_RANK];
+    for (int i = 0; i <= x->rank; i++) dims[i] = i == at ? 1 : x->dims[i < at ? i : i - 1];
+    return f64_reshape(x, x->rank + 1, dims);
+}
+static const op_case unsqueeze_cases[] = {
+    CASE("number", unsqueeze, INPUTS(F32_NUMBER(-2, 2)), .axis = 0),
+    CASE("first", unsqueeze, INPUTS(X(2, 3)), .axis = 0),
+    CASE("last", unsqueeze, INPUTS(X(WEFT_BATCH, 3)), .axis = -1),
+    CASE("second", unsqueeze, INPUTS(X_T(WEFT_BATCH, 3, 4)), .axis = 1),
+};
+
+static f64_array *reorder(const f64_array *x, int from, int to, bool swap) {
+    int axes[WEFT_MAX_RANK], next = 0;
+    for (int i = 0; i < x->rank; i++) {
+        next += !swap && next == from;
+        axes[i] = swap ? (i == from ? to : i == to ? from : i) : i == to ? from : next++;
+    }
+    return f64_permute(x, axes);
+}
+static weft_tensor *build_swap_axes(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_swap_axes(inputs[0], (int)c->start, (int)c->end);
+}
+static f64_array *reference_swap_axes(const op_case *c, const f64_array *const *inputs) {
+    const int rank = inputs[0]->rank;
+    return reorder(inputs[0], (int)(c->start + rank) % rank, (int)(c->end + rank) % rank, true);
+}
+static const op_case swap_axes_cases[] = {
+    CASE("outer of three", swap_axes, INPUTS(X(WEFT_BATCH, 3, 5)), .start = 0, .end = -1),
+    CASE("an axis with itself", swap_axes, INPUTS(X(2, 3)), .start = 1, .end = 1),
+    CASE("middle of four", swap_axes, INPUTS(X(2, 3, 4, 5)), .start = 2, .end = 1),
+};
+
+static weft_tensor *build_move_axis(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_move_axis(inputs[0], (int)c->start, (int)c->end);
+}
+static f64_array *reference_move_axis(const op_case *c, const f64_array *const *inputs) {
+    const int rank = inputs[0]->rank;
+    return reorder(inputs[0], (int)(c->start + rank) % rank, (int)(c->end + rank) % rank, false);
+}
+static const op_case move_axis_cases[] = {
+    CASE("channels last", move_axis, INPUTS(X(WEFT_BATCH, 3, 4, 5)), .start = 1, .end = -1),
+    CASE("channels first", move_axis, INPUTS(X(WEFT_BATCH, 3, 4, 5)), .start = -1, .end = 1),
+    CASE("to its place", move_axis, INPUTS(X(2, 3)), .start = 0, .end = 0),
+};
+
+/* ---- stack ---- */
+
+static weft_tensor *build_stack(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    size_t count = 0;
+    while (count < OP_CASE_INPUTS && inputs[count]) count++;
+    return weft_stack(inputs, count, c->axis);
+}
+static f64_array *reference_stack(const op_case *c, const f64_array *const *inputs) {
+    const f64_array *parts[OP_CASE_INPUTS];
+    size_t count = 0;
+    for (; count < OP_CASE_INPUTS && inputs[count]; count++)
+        parts[count] = reference_unsqueeze(c, inputs + count);
+    return f64_concat(parts, count, c->axis);
+}
+static const op_case stack_cases[] = {
+    CASE("numbers", stack, INPUTS(F32_NUMBER(-2, 2), F32_NUMBER(-2, 2)), .axis = 0),
+    CASE("rows", stack, INPUTS(X(17), X(17), X(17)), .axis = 0),
+    CASE("columns", stack, INPUTS(X(3, 5), X_T(3, 5)), .axis = -1),
+    CASE("one", stack, INPUTS(X(3, 5)), .axis = 1),
+    CASE("within the batch", stack, INPUTS(X(WEFT_BATCH, 4), X(WEFT_BATCH, 4)), .axis = 1),
 };
 
 int main(void) {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_INPUTS = 3, MAX_CASES = 512, MAX_ELEMENTS = 512 };
+enum { MAX_INPUTS = 4, MAX_CASES = 512, MAX_ELEMENTS = 512 };
 
 /* ---- the file ---- */
 
@@ -89,6 +89,15 @@ static weft_tensor *build_movement(const char *op, const cJSON *c, weft_tensor *
     if (strcmp(op, "transpose") == 0) return weft_transpose(x[0]);
     if (strcmp(op, "flatten") == 0) return weft_flatten(x[0]);
     if (strcmp(op, "expand") == 0) return weft_expand(x[0], length, list);
+    if (strcmp(op, "flatten_axes") == 0) return weft_flatten_axes(x[0], order[0], order[1]);
+    if (strcmp(op, "squeeze") == 0) return weft_squeeze_axes(x[0], list);
+    if (strcmp(op, "unsqueeze") == 0) return weft_unsqueeze(x[0], axis);
+    if (strcmp(op, "swap_axes") == 0) return weft_swap_axes(x[0], order[0], order[1]);
+    if (strcmp(op, "move_axis") == 0) return weft_move_axis(x[0], order[0], order[1]);
+    if (strcmp(op, "stack") == 0) return weft_stack(x, count, axis);
+    if (strcmp(op, "flip") == 0) return weft_flip_axes(x[0], list);
+    if (strcmp(op, "tile") == 0) return weft_tile(x[0], length, list);
+    if (strcmp(op, "diagonal") == 0) return weft_diagonal(x[0], number(c, "start"), order[0], order[1]);
     if (strcmp(op, "slice") == 0) return weft_slice(x[0], axis, number(c, "start"), number(c, "end"));
     if (strcmp(op, "concat") == 0) return weft_concat(x, count, axis);
     if (strcmp(op, "cast") == 0) return weft_cast(weft_cast(x[0], WEFT_F16), WEFT_F32);
@@ -121,6 +130,55 @@ static weft_tensor *build_reduction(const char *op, const cJSON *c, weft_tensor 
     if (strcmp(op, "any") == 0) return weft_any_axes(x[0], axes, keep);
     if (strcmp(op, "all") == 0) return weft_all_axes(x[0], axes, keep);
     if (strcmp(op, "count_nonzero") == 0) return weft_count_nonzero_axes(x[0], axes, keep);
+    return NULL;
+}
+
+/* The second of the parts. */
+static weft_tensor *build_split(
+    const char *op, const cJSON *c, weft_tensor *x, const int64_t *list, int length) {
+    weft_tensor *parts[WEFT_MAX_RANK];
+    const int axis = number(c, "axis");
+    const weft_status status = strcmp(op, "split") == 0
+                                   ? weft_split(x, axis, (size_t)list[0], parts)
+                                   : weft_split_sizes(x, axis, list, (size_t)length, parts);
+    return status == WEFT_OK ? parts[1] : NULL;
+}
+
+static weft_tensor *build_longer(const char *op, const cJSON *c, weft_tensor *const *x) {
+    int64_t list[WEFT_MAX_RANK + 1];
+    const int length = whole_list(member(c, "list"), list), start = number(c, "start"),
+              axis = number(c, "axis");
+    if (strncmp(op, "split", 5) == 0) return build_split(op, c, x[0], list, length);
+    if (strcmp(op, "slice_step") == 0) return weft_slice_step(x[0], axis, start, number(c, "end"), list[0]);
+    if (strcmp(op, "roll") == 0)
+        return weft_roll(weft_roll(x[0], (int)list[0], list[1]), (int)list[2], list[3]);
+    if (strcmp(op, "pad") == 0)
+        return weft_pad(x[0], list, list + length / 2, (weft_pad_mode)number(c, "mode"),
+            cJSON_GetNumberValue(member(c, "value")));
+    return NULL;
+}
+
+static weft_tensor *build_mask(const char *op, weft_graph *graph, const cJSON *c, weft_tensor *const *x) {
+    int64_t list[WEFT_MAX_RANK + 1];
+    const int length = whole_list(member(c, "list"), list), start = number(c, "start");
+    if (strcmp(op, "tril") == 0) return weft_tril(x[0], start);
+    if (strcmp(op, "triu") == 0) return weft_triu(x[0], start);
+    if (strcmp(op, "masked_fill") == 0) return weft_masked_fill(x[0], x[1], start);
+    if (strcmp(op, "one_hot") == 0) return weft_one_hot(x[0], start, WEFT_I32);
+    if (strcmp(op, "arange") == 0)
+        return weft_arange(graph, WEFT_F32, start, number(c, "end"), (double)list[0]);
+    if (strcmp(op, "full") == 0) return weft_full(graph, WEFT_F32, start, length, list);
+    if (strcmp(op, "eye") == 0) return weft_eye(graph, WEFT_F32, list[0], list[1]);
+    return NULL;
+}
+
+static weft_tensor *build_product(const char *op, const cJSON *c, weft_tensor *const *x) {
+    if (strcmp(op, "outer") == 0) return weft_outer(x[0], x[1]);
+    if (strcmp(op, "dot") == 0) return weft_dot(x[0], x[1]);
+    if (strcmp(op, "mv") == 0) return weft_mv(x[0], x[1]);
+    if (strcmp(op, "bilinear_with") == 0) return weft_bilinear_with(x[0], x[1], x[2], x[3]);
+    if (strcmp(op, "einsum") == 0)
+        return weft_einsum(cJSON_GetStringValue(member(c, "equation")), x[0], x[1]);
     return NULL;
 }
 
@@ -221,6 +279,9 @@ static golden build_case(weft_graph *graph, const cJSON *c) {
     if (!g.output) g.output = build_movement(g.op, c, g.inputs, g.input_count);
     if (!g.output) g.output = build_index(g.op, c, g.inputs);
     if (!g.output) g.output = build_reduction(g.op, c, g.inputs);
+    if (!g.output) g.output = build_longer(g.op, c, g.inputs);
+    if (!g.output) g.output = build_mask(g.op, graph, c, g.inputs);
+    if (!g.output) g.output = build_product(g.op, c, g.inputs);
     if (!g.output) g.output = build_other(g.op, c, g.inputs);
     if (!g.output) g.output = build_loss(g.op, c, g.inputs);
     if (!g.output) g.output = build_sign_loss(g.op, c, g.inputs, g.input_count);

@@ -21,6 +21,10 @@ static const char *const covered[] = {
     LOSS_VECTOR_OPS(NAME)
     MOVEMENT_OPS(NAME)
     INDEX_OPS(NAME)
+    SLICE_OPS(NAME)
+    PADDING_OPS(NAME)
+    MASK_OPS(NAME)
+    EINSUM_OPS(NAME)
     RANDOM_OPS(NAME)
     CAST_OPS(NAME)
     /* clang-format on */

@@ -77,5 +77,10 @@ f64_array *f64_transpose(const f64_array *a);
 f64_array *f64_expand(const f64_array *a, int rank, const int64_t *dims);
 f64_array *f64_slice(const f64_array *a, int axis, int64_t start, int64_t end);
 f64_array *f64_concat(const f64_array *const *arrays, size_t count, int axis);
+/* Any other move: where `place` finds the element of `a` that comes to index `to`; false: `outside` stands
+ * there. */
+typedef bool f64_place(const void *context, const f64_array *a, const int64_t *to, int64_t *from);
+f64_array *f64_pick(
+    const f64_array *a, int rank, const int64_t *dims, f64_place *place, const void *context, double outside);
 
 #endif

@@ -1,0 +1,103 @@
+/* Numbers chosen by place: triangles, masks, one-hot rows, and tensors that are nothing but a function of
+ * their indices. All are maps over coordinates, which fuse with what reads them and need no memory. */
+#include "ops/op_table.h"
+#include <math.h>
+
+/* ---- triangles ---- */
+
+/* Element (row, column) of the last two axes stays where column <= row + diagonal, or where it is greater. */
+static weft_tensor *triangle(const char *op, weft_tensor *x, int64_t diagonal, bool below) {
+    weft_graph *graph = wi_inputs_graph(op, &x, 1);
+    if (!graph) return NULL;
+    char text[WI_SHAPE_TEXT];
+    const int rank = x->shape.rank;
+    if (rank < 2)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_SHAPE, "%s: %s has fewer than two axes", op, wi_shape_print(&x->shape, text));
+    if (x->dtype != WEFT_F32 && x->dtype != WEFT_I32)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_DTYPE, "%s: takes f32 or i32, not %s", op, weft_dtype_name(x->dtype));
+    const int64_t most = INT32_MAX / 2; /* no axis is longer */
+    const int64_t offset = diagonal > most ? most : diagonal < -most ? -most : diagonal;
+    weft_tensor *row = wi_coordinate(graph, &x->shape, rank - 2);
+    weft_tensor *column = wi_coordinate(graph, &x->shape, rank - 1);
+    weft_tensor *is_below = weft_less_equal(column, weft_add(row, weft_number(row, (double)offset)));
+    weft_tensor *zero = weft_number(x, 0);
+    return below ? weft_where(is_below, x, zero) : weft_where(is_below, zero, x);
+}
+
+weft_tensor *weft_tril(weft_tensor *x, int64_t diagonal) {
+    return triangle("tril", x, diagonal, true);
+}
+
+weft_tensor *weft_triu(weft_tensor *x, int64_t diagonal) {
+    return triangle("triu", x, diagonal > INT64_MIN ? diagonal - 1 : diagonal, false);
+}
+
+/* ---- masks ---- */
+
+weft_tensor *weft_masked_fill(weft_tensor *x, weft_tensor *mask, double value) {
+    weft_tensor *inputs[] = {x, mask};
+    weft_graph *graph = wi_inputs_graph("masked_fill", inputs, 2);
+    if (!graph) return NULL;
+    if (mask->dtype != WEFT_BOOL || (x->dtype != WEFT_F32 && x->dtype != WEFT_I32))
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "masked_fill: takes (f32 or i32, bool), not (%s, %s)",
+            weft_dtype_name(x->dtype), weft_dtype_name(mask->dtype));
+    wi_shape both;
+    char text_x[WI_SHAPE_TEXT], text_mask[WI_SHAPE_TEXT];
+    if (!wi_shape_broadcast(&x->shape, &mask->shape, &both) || !wi_shape_equal(&both, &x->shape))
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "masked_fill: a mask %s does not stretch to %s",
+            wi_shape_print(&mask->shape, text_mask), wi_shape_print(&x->shape, text_x));
+    return weft_where(mask, weft_number(x, value), x);
+}
+
+weft_tensor *weft_one_hot(weft_tensor *labels, int64_t classes, weft_dtype dtype) {
+    weft_graph *graph = wi_inputs_graph("one_hot", &labels, 1);
+    if (!graph) return NULL;
+    char text[WI_SHAPE_TEXT];
+    if (labels->dtype != WEFT_I32)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_DTYPE, "one_hot: takes i32 labels, not %s", weft_dtype_name(labels->dtype));
+    if (classes < 1 || classes > INT32_MAX / 2 || labels->shape.rank == WEFT_MAX_RANK)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "one_hot: %lld classes of labels %s; there must be 1 or more, and rank %d at most",
+            (long long)classes, wi_shape_print(&labels->shape, text), WEFT_MAX_RANK - 1);
+    wi_shape shape = labels->shape;
+    shape.dims[shape.rank++] = classes;
+    weft_tensor *place = wi_coordinate(graph, &shape, shape.rank - 1);
+    return weft_cast(weft_equal(place, weft_unsqueeze(labels, -1)), dtype);
+}
+
+/* ---- functions of the index ---- */
+
+static bool is_whole(double value) {
+    return value == floor(value) && fabs(value) <= INT32_MAX;
+}
+
+weft_tensor *weft_arange(weft_graph *graph, weft_dtype dtype, double start, double end, double step) {
+    if (!graph) return NULL;
+    const double count = ceil((end - start) / step);
+    if (dtype != WEFT_F32 && dtype != WEFT_I32)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_DTYPE, "arange: makes f32 or i32, not %s", weft_dtype_name(dtype));
+    if (!(count >= 1 && count <= INT32_MAX / 2))
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "arange: from %g to %g in steps of %g are no elements, or too many", start, end, step);
+    if (dtype == WEFT_I32 && (!is_whole(start) || !is_whole(step) || !is_whole(start + (count - 1) * step)))
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "arange: i32 from %g in steps of %g are not all whole numbers of 32 bits", start, step);
+    const wi_shape shape = {.rank = 1, .dims = {(int64_t)count}};
+    weft_tensor *index = weft_cast(wi_coordinate(graph, &shape, 0), dtype);
+    return weft_add(weft_mul(index, weft_number(index, step)), weft_number(index, start));
+}
+
+weft_tensor *weft_full(weft_graph *graph, weft_dtype dtype, double value, int rank, const int64_t *dims) {
+    weft_tensor *number = weft_constant(graph, dtype, value);
+    return number ? weft_expand(number, rank, dims) : NULL;
+}
+
+weft_tensor *weft_eye(weft_graph *graph, weft_dtype dtype, int64_t rows, int64_t columns) {
+    if (!graph) return NULL;
+    const wi_shape shape = {.rank = 2, .dims = {rows, columns}};
+    return weft_cast(weft_equal(wi_coordinate(graph, &shape, 0), wi_coordinate(graph, &shape, 1)), dtype);
+}

@@ -1,0 +1,275 @@
+/* Longer axes: pad, roll, tile, and zeros between (the gradient of a slice). Each is one node that reads its
+ * input at folded indices (see wi_fold_mode), so that padding any number of axes is a part of one kernel,
+ * with maps and reductions after it. The input must be in memory; nothing is read outside of it. */
+#include "ops/op_table.h"
+#include <string.h>
+
+/* ---- what the nodes share ---- */
+
+static bool same_view(
+    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+    (void)y, (void)x, (void)out;
+    *layout = *in;
+    return true;
+}
+
+static void same_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    (void)y;
+    gradients[0] = g;
+}
+
+const wi_op wi_op_in_memory = {
+    .name = "in memory", .kind = WI_VIEW, .view = same_view, .backward = same_backward};
+
+/* A number everywhere, cut out of another: coordinates tell where. NULL: not to be told so. */
+static weft_tensor *fold_number(weft_tensor *x, const wi_shape *shape, const wi_attributes *attributes) {
+    double value;
+    int power;
+    if (!wi_is_constant(x, &value, &power) || (x->dtype != WEFT_F32 && x->dtype != WEFT_I32)) return NULL;
+    weft_tensor *number = wi_constant_power(x->graph, x->dtype, value, power);
+    weft_tensor *outside = weft_number(x, attributes->number), *y = number;
+    for (int axis = 0; axis < shape->rank; axis++) {
+        const int64_t before = attributes->before[axis], size = x->shape.dims[axis];
+        if (attributes->fold[axis] == WI_FOLD_SPREAD) return NULL;
+        if (attributes->fold[axis] != WI_FOLD_CUT) continue;
+        if (before < 0 || size < 0) return NULL;
+        weft_tensor *at = wi_coordinate(x->graph, shape, axis);
+        y = weft_where(weft_less(at, weft_number(at, (double)before)), outside, y);
+        y = weft_where(weft_less(at, weft_number(at, (double)(before + size))), y, outside);
+    }
+    return weft_expand(y, shape->rank, shape->dims);
+}
+
+static weft_tensor *fold(
+    const wi_op *op, weft_tensor *x, const wi_shape *shape, const wi_attributes *attributes) {
+    weft_tensor *number = fold_number(x, shape, attributes);
+    if (number) return number;
+    weft_tensor *memory = wi_node(x->graph, &wi_op_in_memory, &x, 1, x->dtype, &x->shape, NULL);
+    return memory ? wi_node(x->graph, op, &memory, 1, x->dtype, shape, attributes) : NULL;
+}
+
+static weft_tensor *fail_batch(const weft_tensor *x, const char *op, int axis) {
+    char text[WI_SHAPE_TEXT];
+    return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %d of %s depends on the batch size", op, axis,
+        wi_shape_print(&x->shape, text));
+}
+
+/* ---- zeros between ---- */
+
+static void spread_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const wi_attributes *a = &y->attributes;
+    gradients[0] = wi_slice_dims(g, a->axis, a->before[a->axis], y->inputs[0]->shape.dims[a->axis], a->step);
+}
+
+const wi_op wi_op_spread = {.name = "spread", .kind = WI_MAP, .folds = true, .backward = spread_backward};
+
+weft_tensor *wi_spread_dims(weft_tensor *x, int axis, int64_t before, int64_t step, int64_t length) {
+    if (!x || x->shape.dims[axis] == length) return x;
+    wi_shape shape = x->shape;
+    shape.dims[axis] = length;
+    wi_attributes attributes = {.axis = axis, .step = step};
+    attributes.fold[axis] = step == 1 ? WI_FOLD_CUT : WI_FOLD_SPREAD;
+    attributes.before[axis] = before;
+    return fold(&wi_op_spread, x, &shape, &attributes);
+}
+
+/* ---- pad ---- */
+
+/* The gradients of what an axis was lengthened by, added to where it was taken from. */
+static weft_tensor *unpad_axis(weft_tensor *g, int axis, wi_fold_mode mode, int64_t before, int64_t size) {
+    const int64_t after = g->shape.dims[axis] - size - before;
+    weft_tensor *sum = wi_slice_dims(g, axis, before, size, 1);
+    weft_tensor *left = before ? wi_slice_dims(g, axis, 0, before, 1) : NULL;
+    weft_tensor *right = after ? wi_slice_dims(g, axis, before + size, after, 1) : NULL;
+    const int64_t turned[] = {axis, WEFT_END};
+    int64_t left_at = 0, right_at = 0;
+    switch (mode) {
+    case WI_FOLD_EDGE:
+        left = wi_sum_keep(left, 1u << axis);
+        right = wi_sum_keep(right, 1u << axis);
+        right_at = size - 1;
+        break;
+    case WI_FOLD_REFLECT:
+        left = left ? weft_flip_axes(left, turned) : NULL;
+        right = right ? weft_flip_axes(right, turned) : NULL;
+        left_at = 1;
+        right_at = size - 1 - after;
+        break;
+    case WI_FOLD_WRAP: left_at = size - before; break;
+    case WI_FOLD_NONE:
+    case WI_FOLD_CUT:
+    case WI_FOLD_SPREAD: return sum;
+    }
+    if (left) sum = weft_add(sum, wi_spread_dims(left, axis, left_at, 1, size));
+    if (right) sum = weft_add(sum, wi_spread_dims(right, axis, right_at, 1, size));
+    return sum;
+}
+
+static void pad_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const wi_attributes *a = &y->attributes;
+    for (int axis = 0; g && axis < y->shape.rank; axis++) {
+        if (a->fold[axis])
+            g = unpad_axis(
+                g, axis, (wi_fold_mode)a->fold[axis], a->before[axis], y->inputs[0]->shape.dims[axis]);
+    }
+    gradients[0] = g;
+}
+
+const wi_op wi_op_pad = {.name = "pad", .kind = WI_MAP, .folds = true, .backward = pad_backward};
+
+/* What may stand on either side of an axis. */
+static bool check_pad(weft_tensor *x, int axis, int64_t before, int64_t after, weft_pad_mode mode) {
+    const int64_t size = x->shape.dims[axis], more = before > after ? before : after;
+    const int64_t most = mode == WEFT_PAD_REFLECT ? size - 1 : mode == WEFT_PAD_WRAP ? size : 1 << 30;
+    char text[WI_SHAPE_TEXT];
+    if (before < 0 || after < 0)
+        wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
+            "pad: (%lld, %lld) of axis %d is negative; weft_slice cuts", (long long)before, (long long)after,
+            axis);
+    else if (more > 0 && size < 0)
+        fail_batch(x, "pad", axis);
+    else if (more > 0 && more > most)
+        wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "pad: (%lld, %lld) of axis %d of %s is more than %lld",
+            (long long)before, (long long)after, axis, wi_shape_print(&x->shape, text), (long long)most);
+    return x->graph->status == WEFT_OK;
+}
+
+weft_tensor *weft_pad(
+    weft_tensor *x, const int64_t *before, const int64_t *after, weft_pad_mode mode, double value) {
+    static const int8_t folds[] = {[WEFT_PAD_CONSTANT] = WI_FOLD_CUT,
+        [WEFT_PAD_REFLECT] = WI_FOLD_REFLECT,
+        [WEFT_PAD_EDGE] = WI_FOLD_EDGE,
+        [WEFT_PAD_WRAP] = WI_FOLD_WRAP};
+    weft_graph *graph = wi_inputs_graph("pad", &x, 1);
+    if (!graph) return NULL;
+    if ((unsigned)mode > WEFT_PAD_WRAP)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "pad: %d is no mode", (int)mode);
+    if (x->shape.rank > 0 && (!before || !after))
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "pad: before or after is NULL");
+    const bool computes = x->dtype == WEFT_F32 || x->dtype == WEFT_I32 || x->dtype == WEFT_BOOL;
+    if (mode == WEFT_PAD_CONSTANT && value != 0 && !computes)
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "pad: %s is padded with 0, not %g; weft_cast converts",
+            weft_dtype_name(x->dtype), value);
+    wi_shape shape = x->shape;
+    wi_attributes attributes = {.number = mode == WEFT_PAD_CONSTANT ? value : 0};
+    for (int axis = 0; axis < shape.rank; axis++) {
+        if (!check_pad(x, axis, before[axis], after[axis], mode)) return NULL;
+        if (before[axis] == 0 && after[axis] == 0) continue;
+        attributes.fold[axis] = folds[mode];
+        attributes.before[axis] = before[axis];
+        shape.dims[axis] += before[axis] + after[axis];
+    }
+    return wi_shape_equal(&shape, &x->shape) ? x : fold(&wi_op_pad, x, &shape, &attributes);
+}
+
+/* ---- roll ---- */
+
+static void roll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    for (int axis = 0; axis < y->shape.rank; axis++) g = weft_roll(g, axis, -y->attributes.before[axis]);
+    gradients[0] = g;
+}
+
+const wi_op wi_op_roll = {.name = "roll", .kind = WI_MAP, .folds = true, .backward = roll_backward};
+
+weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift) {
+    weft_graph *graph = wi_inputs_graph("roll", &x, 1);
+    if (!graph) return NULL;
+    const int index = wi_axis_index(x, "roll", axis);
+    if (index < 0) return NULL;
+    if (shift > INT32_MAX || shift < -INT32_MAX)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "roll: a shift of %lld is more than 2^31 - 1", (long long)shift);
+    wi_attributes attributes = {0};
+    const wi_shape shape = x->shape;
+    if (x->op == &wi_op_roll) { /* several axes are one node */
+        attributes = x->attributes;
+        x = x->inputs[0]->inputs[0];
+    }
+    const int64_t size = shape.dims[index], total = attributes.before[index] + shift;
+    attributes.before[index] = size > 0 ? total % size : total;
+    attributes.fold[index] = attributes.before[index] ? WI_FOLD_WRAP : WI_FOLD_NONE;
+    for (int i = 0; i < shape.rank; i++) {
+        if (attributes.fold[i]) return fold(&wi_op_roll, x, &shape, &attributes);
+    }
+    return x;
+}
+
+/* ---- tile ---- */
+
+/* Sums the repeats of all axes at once: each axis becomes two. */
+static weft_tensor *sum_repeats(weft_tensor *g, const wi_shape *shape) {
+    wi_shape split = {0};
+    uint32_t repeats = 0;
+    for (int i = 0; i < shape->rank; i++) {
+        if (g->shape.dims[i] != shape->dims[i]) {
+            repeats |= 1u << split.rank;
+            split.dims[split.rank++] = g->shape.dims[i] / shape->dims[i];
+        }
+        split.dims[split.rank++] = shape->dims[i];
+    }
+    weft_tensor *sum = wi_sum_keep(weft_reshape_shape(g, split.rank, split.dims), repeats);
+    return sum ? weft_reshape_shape(sum, shape->rank, shape->dims) : NULL;
+}
+
+/* One axis of many: those before and after it become one each. */
+static weft_tensor *sum_repeats_of(weft_tensor *g, int axis, int64_t size) {
+    wi_shape shape = g->shape, narrow;
+    shape.dims[axis] = size;
+    weft_tensor *flat = g;
+    int at = axis;
+    if (axis + 2 < g->shape.rank) flat = weft_flatten_axes(flat, axis + 1, -1);
+    if (axis > 1) {
+        flat = weft_flatten_axes(flat, 0, axis - 1);
+        at = 1;
+    }
+    if (!flat) return NULL;
+    narrow = flat->shape;
+    narrow.dims[at] = size;
+    weft_tensor *sum = sum_repeats(flat, &narrow);
+    return sum ? weft_reshape_shape(sum, shape.rank, shape.dims) : NULL;
+}
+
+static void tile_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const wi_shape *shape = &y->inputs[0]->shape;
+    int tiled = 0;
+    for (int i = 0; i < shape->rank; i++) tiled += shape->dims[i] != g->shape.dims[i];
+    if (shape->rank + tiled <= WEFT_MAX_RANK) {
+        gradients[0] = sum_repeats(g, shape);
+        return;
+    }
+    for (int i = 0; g && i < shape->rank; i++) {
+        if (g->shape.dims[i] != shape->dims[i]) g = sum_repeats_of(g, i, shape->dims[i]);
+    }
+    gradients[0] = g;
+}
+
+const wi_op wi_op_tile = {.name = "tile", .kind = WI_MAP, .folds = true, .backward = tile_backward};
+
+weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats) {
+    weft_graph *graph = wi_inputs_graph("tile", &x, 1);
+    if (!graph) return NULL;
+    if (rank < 0 || rank > WEFT_MAX_RANK || (rank > 0 && !repeats))
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "tile: rank %d is not in 0..%d", rank, WEFT_MAX_RANK);
+    const int more = rank - x->shape.rank; /* axes that one of the two lacks at its front */
+    wi_shape shape = {.rank = more > 0 ? rank : x->shape.rank}, stretched;
+    for (int i = 0; i < shape.rank; i++)
+        shape.dims[i] = more > 0 ? (i < more ? 1 : x->shape.dims[i - more]) : x->shape.dims[i];
+    stretched = shape;
+    wi_attributes attributes = {0};
+    for (int i = 0; i < rank; i++) {
+        const int axis = more < 0 ? i - more : i;
+        const int64_t size = shape.dims[axis], most = (INT64_C(1) << 40) / (size < 0 ? -size : size);
+        if (repeats[i] < 1 || repeats[i] > most)
+            return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+                "tile: %lld repeats of axis %d are not in 1..%lld", (long long)repeats[i], axis,
+                (long long)most);
+        shape.dims[axis] = size * repeats[i];
+        if (size == 1)
+            stretched.dims[axis] = repeats[i];
+        else if (repeats[i] > 1)
+            attributes.fold[axis] = WI_FOLD_WRAP;
+    }
+    weft_tensor *wide = weft_expand(x, stretched.rank, stretched.dims);
+    if (!wide || wi_shape_equal(&stretched, &shape)) return wide;
+    return fold(&wi_op_tile, wide, &shape, &attributes);
+}

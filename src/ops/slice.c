@@ -1,0 +1,256 @@
+/* Parts of axes: slice, split, flip and diagonal are other strides over the same memory and cost nothing.
+ * Strides may be negative. Their gradients stand between zeros (padding.c). */
+#include "ops/op_table.h"
+
+/* ---- slice ---- */
+
+static bool slice_view(
+    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+    (void)out;
+    const int axis = y->attributes.axis;
+    wi_size start = wi_size_of(y->attributes.start);
+    if (y->attributes.start < 0) { /* multiples of the batch, which the axis is made of, too */
+        const int64_t batch = x->dims[axis].actual / -y->inputs[0]->shape.dims[axis];
+        start = (wi_size){-y->attributes.start * WI_GENERAL_BATCH, -y->attributes.start * batch};
+    }
+    *layout = *in;
+    layout->offset = wi_size_add(in->offset, wi_size_mul(start, in->strides[axis]));
+    layout->strides[axis] = wi_size_mul(in->strides[axis], wi_size_of(y->attributes.step));
+    return true;
+}
+
+static void slice_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const int axis = y->attributes.axis;
+    const int64_t length = y->inputs[0]->shape.dims[axis];
+    gradients[0] = wi_spread_dims(g, axis, y->attributes.start, y->attributes.step, length);
+}
+
+const wi_op wi_op_slice = {.name = "slice", .kind = WI_VIEW, .view = slice_view, .backward = slice_backward};
+
+weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t length, int64_t step) {
+    if (!x) return NULL;
+    wi_shape shape = x->shape;
+    if (shape.dims[axis] == length) return x;
+    shape.dims[axis] = length;
+    const wi_attributes attributes = {.axis = axis, .start = start, .step = step};
+    return wi_node(x->graph, &wi_op_slice, &x, 1, x->dtype, &shape, &attributes);
+}
+
+/* Every step-th element of an axis of k times the batch is k / step times the batch. */
+static weft_tensor *slice_batch(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
+    const int64_t multiple = -x->shape.dims[axis];
+    char text[WI_SHAPE_TEXT];
+    if (end != WEFT_END || start < 0 || start >= step || multiple % step != 0)
+        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "slice: axis %d of %s depends on the batch size",
+            axis, wi_shape_print(&x->shape, text));
+    return wi_slice_dims(x, axis, start, -(multiple / step), step);
+}
+
+weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step) {
+    weft_graph *graph = wi_inputs_graph("slice", &x, 1);
+    if (!graph) return NULL;
+    const int index = wi_axis_index(x, "slice", axis);
+    if (index < 0) return NULL;
+    const int64_t size = x->shape.dims[index];
+    char text[WI_SHAPE_TEXT];
+    if (step < 1)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "slice: step %lld of axis %d is not 1 or more; weft_flip "
+            "turns an axis round",
+            (long long)step, index);
+    if (size < 0) return slice_batch(x, index, start, end, step);
+    const int64_t from = start < 0 ? start + size : start, to = end == WEFT_END ? size
+                                                                : end < 0       ? end + size
+                                                                                : end;
+    if (from < 0 || to > size || from >= to)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "slice: %lld..%lld of axis %d is empty or outside %s",
+            (long long)start, (long long)(end == WEFT_END ? size : end), index,
+            wi_shape_print(&x->shape, text));
+    return wi_slice_dims(x, index, from, (to - from - 1) / step + 1, step);
+}
+
+weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_t end) {
+    return weft_slice_step(x, axis, start, end, 1);
+}
+
+/* ---- split ---- */
+
+/* Sizes are written as dimensions are, so that multiples of the batch split a batch axis. */
+static weft_status check_sizes(const weft_tensor *x, int axis, const int64_t *sizes, size_t count) {
+    const int64_t size = x->shape.dims[axis];
+    int64_t left = size;
+    char text[WI_SHAPE_TEXT];
+    bool fits = count > 0;
+    for (size_t i = 0; fits && i < count; i++) {
+        fits =
+            sizes[i] != 0 && (sizes[i] < 0) == (size < 0) && (size < 0 ? sizes[i] >= left : sizes[i] <= left);
+        if (fits) left -= sizes[i];
+    }
+    if (fits && left == 0) return WEFT_OK;
+    wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "split: the %zu sizes do not make up axis %d of %s", count,
+        axis, wi_shape_print(&x->shape, text));
+    return weft_graph_status(x->graph);
+}
+
+static weft_status split_begin(weft_tensor *x, int axis, size_t count, weft_tensor **parts, int *index) {
+    for (size_t i = 0; parts && i < count; i++) parts[i] = NULL;
+    if (!x || !parts) WI_FAIL(WEFT_ERROR_ARGUMENT, "split: x or parts is NULL");
+    WI_TRY(weft_graph_status(x->graph));
+    *index = wi_axis_index(x, "split", axis);
+    return weft_graph_status(x->graph);
+}
+
+weft_status weft_split_sizes(
+    weft_tensor *x, int axis, const int64_t *sizes, size_t count, weft_tensor **parts) {
+    int index = 0;
+    WI_TRY(split_begin(x, axis, count, parts, &index));
+    if (!sizes) {
+        wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "split: sizes is NULL");
+        return weft_graph_status(x->graph);
+    }
+    WI_TRY(check_sizes(x, index, sizes, count));
+    int64_t start = 0;
+    for (size_t i = 0; i < count; i++) {
+        parts[i] = wi_slice_dims(x, index, start, sizes[i], 1);
+        start += sizes[i];
+    }
+    return weft_graph_status(x->graph);
+}
+
+weft_status weft_split(weft_tensor *x, int axis, size_t count, weft_tensor **parts) {
+    int index = 0;
+    WI_TRY(split_begin(x, axis, count, parts, &index));
+    const int64_t size = x->shape.dims[index];
+    char text[WI_SHAPE_TEXT];
+    if (count == 0 || count > (size_t)(size < 0 ? -size : size) || size % (int64_t)count != 0) {
+        wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "split: axis %d of %s does not fall into %zu equal parts",
+            index, wi_shape_print(&x->shape, text), count);
+        return weft_graph_status(x->graph);
+    }
+    const int64_t part = size / (int64_t)count;
+    for (size_t i = 0; i < count; i++) parts[i] = wi_slice_dims(x, index, part * (int64_t)i, part, 1);
+    return weft_graph_status(x->graph);
+}
+
+/* ---- flip ---- */
+
+static bool flip_view(
+    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+    (void)out;
+    *layout = *in;
+    for (int i = 0; i < x->rank; i++) {
+        if (!(y->attributes.axes >> i & 1)) continue;
+        const wi_size last = wi_size_add(x->dims[i], wi_size_of(-1));
+        layout->offset = wi_size_add(layout->offset, wi_size_mul(last, in->strides[i]));
+        layout->strides[i] = wi_size_mul(in->strides[i], wi_size_of(-1));
+    }
+    return true;
+}
+
+static weft_tensor *flip(weft_tensor *x, uint32_t axes) {
+    if (x && x->op == &wi_op_flip) {
+        axes ^= x->attributes.axes;
+        x = x->inputs[0];
+    }
+    if (!x || axes == 0) return x;
+    const wi_attributes attributes = {.axes = axes};
+    return wi_node(x->graph, &wi_op_flip, &x, 1, x->dtype, &x->shape, &attributes);
+}
+
+static void flip_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    gradients[0] = flip(g, y->attributes.axes);
+}
+
+const wi_op wi_op_flip = {.name = "flip", .kind = WI_VIEW, .view = flip_view, .backward = flip_backward};
+
+weft_tensor *weft_flip_axes(weft_tensor *x, const int64_t *axes) {
+    weft_graph *graph = wi_inputs_graph("flip", &x, 1);
+    if (!graph) return NULL;
+    uint32_t mask = !axes || *axes == WEFT_END ? (1u << x->shape.rank) - 1 : 0;
+    char text[WI_SHAPE_TEXT];
+    for (; axes && *axes != WEFT_END; axes++) {
+        const int axis = wi_axis_index(x, "flip", *axes);
+        if (axis < 0) return NULL;
+        if (mask >> axis & 1)
+            return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "flip: axis %d of %s is given twice", axis,
+                wi_shape_print(&x->shape, text));
+        mask |= 1u << axis;
+    }
+    return flip(x, mask);
+}
+
+weft_tensor *weft_flip_list_(weft_tensor *x, const int64_t *axes, bool unused) {
+    (void)unused;
+    return weft_flip_axes(x, axes);
+}
+
+/* ---- diagonal ---- */
+
+static bool diagonal_view(
+    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+    const int axis1 = y->attributes.axis, axis2 = y->attributes.axis2;
+    const int64_t offset = y->attributes.start;
+    const wi_size away = wi_size_of(offset < 0 ? -offset : offset);
+    int next = 0;
+    *layout = (wi_layout){
+        .offset = wi_size_add(in->offset, wi_size_mul(away, in->strides[offset < 0 ? axis1 : axis2]))};
+    for (int i = 0; i < x->rank; i++) {
+        if (i != axis1 && i != axis2) layout->strides[next++] = in->strides[i];
+    }
+    layout->strides[out->rank - 1] = wi_size_add(in->strides[axis1], in->strides[axis2]);
+    return true;
+}
+
+/* g (..., length) goes to (..., rows, columns): stretched over the columns, moved to its rows, and kept where
+ * row + offset = column. */
+static void diagonal_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const wi_shape *shape = &y->inputs[0]->shape;
+    const int axis1 = y->attributes.axis, axis2 = y->attributes.axis2, row = shape->rank - 2;
+    const int64_t offset = y->attributes.start;
+    wi_shape wide = g->shape;
+    wide.dims[wide.rank++] = shape->dims[axis2];
+    weft_tensor *at_rows = weft_expand(weft_unsqueeze(g, -1), wide.rank, wide.dims);
+    at_rows = wi_spread_dims(at_rows, row, offset < 0 ? -offset : 0, 1, shape->dims[axis1]);
+    wide.dims[row] = shape->dims[axis1];
+    weft_tensor *rows = wi_coordinate(g->graph, &wide, row),
+                *columns = wi_coordinate(g->graph, &wide, row + 1);
+    weft_tensor *hit = weft_equal(weft_add(rows, weft_number(rows, (double)offset)), columns);
+    weft_tensor *full = weft_where(hit, at_rows, weft_number(g, 0));
+    int order[WEFT_MAX_RANK], next = 0;
+    for (int i = 0; i < shape->rank; i++) order[i] = i == axis1 ? row : i == axis2 ? row + 1 : next++;
+    gradients[0] = weft_permute_axes(full, shape->rank, order);
+}
+
+const wi_op wi_op_diagonal = {
+    .name = "diagonal", .kind = WI_VIEW, .view = diagonal_view, .backward = diagonal_backward};
+
+/* 0: there is none. A batch axis has only a main diagonal with an axis of the same size. */
+static int64_t diagonal_length(int64_t rows, int64_t columns, int64_t offset) {
+    if (rows < 0 || columns < 0) return rows == columns && offset == 0 ? rows : 0;
+    if (offset <= -rows || offset >= columns) return 0;
+    const int64_t down = offset < 0 ? rows + offset : rows, along = offset < 0 ? columns : columns - offset;
+    return down < along ? down : along;
+}
+
+weft_tensor *weft_diagonal(weft_tensor *x, int64_t offset, int axis1, int axis2) {
+    weft_graph *graph = wi_inputs_graph("diagonal", &x, 1);
+    if (!graph) return NULL;
+    const int first = wi_axis_index(x, "diagonal", axis1), second = wi_axis_index(x, "diagonal", axis2);
+    if (first < 0 || second < 0) return NULL;
+    char text[WI_SHAPE_TEXT];
+    if (first == second)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "diagonal: axis %d of %s is given twice", first,
+            wi_shape_print(&x->shape, text));
+    const int64_t length = diagonal_length(x->shape.dims[first], x->shape.dims[second], offset);
+    if (length == 0)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "diagonal: axes %d and %d of %s have no diagonal %lld (a batch axis only 0, with its like)",
+            first, second, wi_shape_print(&x->shape, text), (long long)offset);
+    wi_shape shape = {0};
+    for (int i = 0; i < x->shape.rank; i++) {
+        if (i != first && i != second) shape.dims[shape.rank++] = x->shape.dims[i];
+    }
+    shape.dims[shape.rank++] = length;
+    const wi_attributes attributes = {.axis = first, .axis2 = second, .start = offset};
+    return wi_node(graph, &wi_op_diagonal, &x, 1, x->dtype, &shape, &attributes);
+}
