@@ -54,6 +54,7 @@ typedef struct wi_attributes {
     int32_t axis;                /* softmax, slice, concat, coordinate */
     uint32_t axes;               /* reduce: a bit an axis */
     uint32_t stream;             /* random: the node's number; scalar: its index */
+    uint32_t flags;              /* scans and sorting: as scan.c and sort.c number them */
     int64_t start;               /* slice */
     int8_t order[WEFT_MAX_RANK]; /* permute */
 } wi_attributes;

@@ -48,6 +48,13 @@ WI_NODE(gather)      /* index.c */
 WI_NODE(index_select)
 WI_NODE(scatter_sum)
 WI_NODE(index_sum)
+WI_NODE(cumsum)      /* scan.c */
+WI_NODE(cumprod)
+WI_NODE(linear_scan)
+WI_NODE(argsort)     /* sort.c */
+WI_NODE(sort)
+WI_NODE(topk_indices)
+WI_NODE(topk)
 WI_NODE(uniform)     /* random.c */
 WI_NODE(normal)
 WI_NODE(dropout)
