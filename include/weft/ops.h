@@ -107,9 +107,9 @@ WEFT_API weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tenso
 WEFT_API weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size);
 
 /* ---- scans along one axis, y of x's shape; f32 or i32 (which wraps around) ----
- * f32 sums are as exact as one rounding of a twice as long sum; products keep an exponent of their own, so
- * that only results over- or underflow. NaN goes on to all later elements. Errors: another dtype, no such
- * axis. */
+ * f32 sums and products carry their rounding errors along, products an exponent, too: results are those of
+ * twice the precision, rounded, however long the line. NaN goes on to all later elements. Errors: another
+ * dtype, no such axis. */
 WEFT_API weft_tensor *weft_cumsum(weft_tensor *x, int axis); /* y[j] = x[0] + ... + x[j] */
 WEFT_API weft_tensor *weft_cumprod(weft_tensor *x, int axis); /* y[j] = x[0] · ... · x[j]; x may have zeros */
 /* exclusive: without x[j] itself (the first is 0 or 1); reverse: from the last element to the first. */
