@@ -66,11 +66,14 @@ inline weft_scan_state weft_scan_load(__global const int *p) {
     return s;
 }
 
-/* x = a * 2^e with 0.5 <= |a| < 1, or e = 0 and a = x, where x is 0, infinite or NaN. */
+/* x = a * 2^e with 0.5 <= |a| < 1, or e = 0 and a = x, where x is 0, infinite or NaN. (Not frexp: Oclgrind
+ * cannot follow its pointer.) */
 inline void weft_scan_split(WF x, WF *a, WI *e) {
-    WI exponent;
-    *a = frexp(x, &exponent);
-    *e = select((WI)(0), exponent, (WI)(isfinite(x)));
+    const WI tiny = (WI)(fabs(x) < (WF)(0x1p-100f)), whole = (WI)(isfinite(x) & (x != (WF)(0.0f)));
+    const WI bits = WEFT_AS_WI(select(x, x * (WF)(0x1p100f), tiny));
+    const WI exponent = ((bits >> (WI)(23)) & (WI)(255)) - select((WI)(126), (WI)(226), tiny);
+    *a = select(x, WEFT_AS_WF((bits & (WI)(0x807FFFFF)) | (WI)(0x3F000000)), whole);
+    *e = select((WI)(0), exponent, whole);
 }
 inline WF weft_scan_scale(WF x, WI e) {
     return ldexp(x, clamp(e, (WI)(-400), (WI)(400)));
