@@ -203,6 +203,31 @@ WEFT_API weft_tensor *weft_index_add(weft_tensor *x, int axis, weft_tensor *inde
 WEFT_API weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size);
 WEFT_API weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size);
 
+/* ---- scans along one axis, y of x's shape; f32 or i32 (which wraps around) ----
+ * f32 sums and products carry their rounding errors along, products an exponent, too: results are those of
+ * twice the precision, rounded, however long the line. NaN goes on to all later elements. Errors: another
+ * dtype, no such axis. */
+WEFT_API weft_tensor *weft_cumsum(weft_tensor *x, int axis); /* y[j] = x[0] + ... + x[j] */
+WEFT_API weft_tensor *weft_cumprod(weft_tensor *x, int axis); /* y[j] = x[0] · ... · x[j]; x may have zeros */
+/* exclusive: without x[j] itself (the first is 0 or 1); reverse: from the last element to the first. */
+WEFT_API weft_tensor *weft_cumsum_with(weft_tensor *x, int axis, bool exclusive, bool reverse);
+WEFT_API weft_tensor *weft_cumprod_with(weft_tensor *x, int axis, bool exclusive, bool reverse);
+/* y[j] = a[j] · y[j-1] + b[j], y[-1] = 0 (discounted returns, moving averages, state spaces); a[j] = 0
+ * forgets what was before, even infinity and NaN. f32; shapes broadcast. reverse: y[j] = a[j] · y[j+1] +
+ * b[j]. */
+WEFT_API weft_tensor *weft_linear_scan(weft_tensor *a, weft_tensor *b, int axis, bool reverse);
+
+/* ---- order along one axis; f32 or i32; stable: equal elements keep their order ----
+ * NaN is the greatest (first when descending), -0 and 0 are equal, denormals are not flushed. Values and
+ * indices are two functions of the same arguments, whose sorting is done once. Errors: another dtype, no such
+ * axis, k outside 1 .. size or on an axis that depends on the batch size. */
+WEFT_API weft_tensor *weft_sort(weft_tensor *x, int axis, bool descending);    /* values, in x's shape */
+WEFT_API weft_tensor *weft_argsort(weft_tensor *x, int axis, bool descending); /* i32 indices; no gradient */
+/* The k greatest (or least) elements in order, greatest (least) first: the axis has size k; the first k of a
+ * sort. Small k cost one pass over x. */
+WEFT_API weft_tensor *weft_topk(weft_tensor *x, int64_t k, int axis, bool largest);
+WEFT_API weft_tensor *weft_topk_indices(weft_tensor *x, int64_t k, int axis, bool largest); /* i32 */
+
 /* ---- random: Philox4x32-10 (Salmon et al. 2011), the same numbers on every device ----
  * They depend on the context's seed, the order of creation and the number of the run, not on device or batch
  * split. */

@@ -20,9 +20,15 @@ void wi_kernel_macro_int(wi_kernel_plan *plan, const char *name, int64_t value) 
 
 wi_kernel_launch *wi_kernel_launch_1d(
     wi_kernel_plan *plan, const char *suffix, int64_t items, int64_t group) {
-    const int last = plan->count < WI_KERNEL_LAUNCHES ? plan->count : WI_KERNEL_LAUNCHES - 1;
-    plan->count++;
-    wi_kernel_launch *launch = &plan->launches[last];
+    const int i = plan->count++;
+    wi_kernel_launch *launch = &plan->spare;
+    if (i < WI_KERNEL_LAUNCHES) {
+        plan->launches[i] = wi_arena_take(plan->arena, sizeof *launch);
+        if (plan->launches[i])
+            launch = plan->launches[i];
+        else
+            plan->failed = true;
+    }
     const int64_t unit = group > 0 ? group : 1;
     *launch = (wi_kernel_launch){.suffix = suffix, .dimensions = 1};
     launch->global[0] = (size_t)((items + unit - 1) / unit * unit);
@@ -68,10 +74,11 @@ static bool fits_int(const wi_kernel_argument *argument) {
 }
 
 weft_status wi_kernel_plan_check(const wi_kernel_plan *plan, const char *op) {
+    if (plan->failed) return WEFT_ERROR_MEMORY;
     bool whole = plan->file && plan->count > 0 && plan->count <= WI_KERNEL_LAUNCHES &&
                  plan->macro_count <= WI_KERNEL_MACROS;
     for (int i = 0; whole && i < plan->count; i++) {
-        const wi_kernel_launch *launch = &plan->launches[i];
+        const wi_kernel_launch *launch = plan->launches[i];
         whole = launch->argument_count <= WI_KERNEL_ARGUMENTS && launch->dimensions >= 1 &&
                 launch->dimensions <= 3 && launch->global[0] > 0;
         for (int a = 0; whole && a < launch->argument_count; a++) {

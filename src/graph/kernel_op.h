@@ -18,7 +18,7 @@
 #include "cl/context.h"
 #include "graph/shape.h"
 
-enum { WI_KERNEL_INPUTS = 8, WI_KERNEL_ARGUMENTS = 64, WI_KERNEL_LAUNCHES = 6, WI_KERNEL_MACROS = 8 };
+enum { WI_KERNEL_INPUTS = 8, WI_KERNEL_ARGUMENTS = 64, WI_KERNEL_LAUNCHES = 48, WI_KERNEL_MACROS = 8 };
 
 /* Where the op stands in a plan. */
 typedef struct wi_kernel_site {
@@ -67,13 +67,17 @@ typedef struct wi_kernel_plan {
     const char *file; /* "gather.cl" */
     wi_kernel_macro macros[WI_KERNEL_MACROS];
     int macro_count;
-    wi_kernel_launch launches[WI_KERNEL_LAUNCHES]; /* one after another */
+    wi_kernel_launch *launches[WI_KERNEL_LAUNCHES]; /* one after another; taken from the arena as they come */
     int count;
+    wi_arena *arena;        /* of the plan; the one thing that is set before `kernel` is called */
+    wi_kernel_launch spare; /* written to when there is no memory for another */
+    bool failed;
     size_t scratch_bytes; /* device memory that only these launches use, its content undefined before them */
     double flops;
 } wi_kernel_plan;
 
-/* Filling a wi_kernel_plan. Too many launches or arguments: a defect, told by wi_kernel_plan_check. */
+/* Filling a wi_kernel_plan. Too many launches or arguments (a defect) and missing memory are told
+ * by wi_kernel_plan_check, so that a launch is never NULL; it stays where it is. */
 void wi_kernel_macro_text(wi_kernel_plan *plan, const char *name, const char *value);
 void wi_kernel_macro_int(wi_kernel_plan *plan, const char *name, int64_t value);
 /* A launch over `items` work-items in groups of `group` (0: the driver chooses); items is rounded up to whole

@@ -39,7 +39,7 @@ typedef struct wi_op {
      */
     bool (*view)(const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out,
         wi_layout *layout);
-    /* KERNEL: fills the zeroed *plan for this site. contiguous: the inputs that it wants so, a bit each.
+    /* KERNEL: fills the empty *plan for this site. contiguous: the inputs that it wants so, a bit each.
      * fault: what WEFT_FAULT in its kernels means ("an index is out of range"); NULL: they have none. */
     weft_status (*kernel)(const wi_kernel_site *site, wi_kernel_plan *plan);
     uint32_t contiguous;
@@ -68,6 +68,7 @@ typedef struct wi_attributes {
     int32_t axis2;               /* diagonal */
     uint32_t axes;               /* reduce, flip: a bit an axis */
     uint32_t stream;             /* random: the node's number; scalar: its index */
+    uint32_t flags;              /* scans and sorting: as scan.c and sort.c number them */
     int64_t start;               /* slice; diagonal: its offset */
     int64_t step;                /* slice, spread */
     int8_t order[WEFT_MAX_RANK]; /* permute */

@@ -59,6 +59,13 @@ WI_NODE(diagonal)
 WI_NODE(pad)         /* padding.c */
 WI_NODE(roll)
 WI_NODE(tile)
+WI_NODE(cumsum)      /* scan.c */
+WI_NODE(cumprod)
+WI_NODE(linear_scan)
+WI_NODE(argsort)     /* sort.c */
+WI_NODE(sort)
+WI_NODE(topk_indices)
+WI_NODE(topk)
 WI_NODE(uniform)     /* random.c */
 WI_NODE(normal)
 WI_NODE(dropout)

@@ -109,27 +109,37 @@ static weft_status make_launch(wi_gemm_product *product, weft_context *context, 
                          : set_plain(launch->kernel, next, product);
 }
 
+static weft_status make_launches(wi_gemm_product *product, weft_context *context, const wi_kernel_plan *plan,
+    const wi_gemm_epilogue *epilogue) {
+    wi_program *program = NULL;
+    if (plan->scratch_bytes > 0) {
+        WI_TRY(wi_buffer_create(&product->scratch, context, plan->scratch_bytes));
+        product->operands.scratch = product->scratch.memory;
+        product->operands.scratch_offset = 0;
+    }
+    WI_TRY(build(&program, product, context, epilogue));
+    for (int i = 0; i < plan->count; i++)
+        WI_TRY(make_launch(product, context, program, plan->launches[i], epilogue));
+    return WEFT_OK;
+}
+
 weft_status wi_gemm_product_create(wi_gemm_product *product, weft_context *context,
     const wi_gemm_implementation *implementation, const wi_gemm_shape *shape,
     const wi_gemm_operands *operands, const wi_gemm_epilogue *epilogue) {
-    wi_kernel_plan launches = {0};
-    wi_program *program = NULL;
     *product = (wi_gemm_product){.implementation = implementation, .shape = *shape, .operands = *operands};
     if (!implementation->file) {
         if (epilogue) WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s has no epilogue", implementation->name);
         return WEFT_OK;
     }
-    WI_TRY(implementation->prepare(context, shape, &launches));
-    if (launches.scratch_bytes > 0) {
-        WI_TRY(wi_buffer_create(&product->scratch, context, launches.scratch_bytes));
-        product->operands.scratch = product->scratch.memory;
-        product->operands.scratch_offset = 0;
-    }
-    const wi_gemm_epilogue *const finish = epilogue ? epilogue : &plain_epilogue;
-    WI_TRY(build(&program, product, context, finish));
-    for (int i = 0; i < launches.count; i++)
-        WI_TRY(make_launch(product, context, program, &launches.launches[i], finish));
-    return WEFT_OK;
+    wi_arena arena;
+    wi_arena_init(&arena, context->allocator);
+    wi_kernel_plan plan = {.arena = &arena, .file = implementation->file};
+    weft_status status = implementation->prepare(context, shape, &plan);
+    if (status == WEFT_OK) status = wi_kernel_plan_check(&plan, implementation->name);
+    if (status == WEFT_OK)
+        status = make_launches(product, context, &plan, epilogue ? epilogue : &plain_epilogue);
+    wi_arena_clear(&arena);
+    return status;
 }
 
 weft_status wi_gemm_product_run(const wi_gemm_product *product, weft_context *context) {

@@ -73,8 +73,8 @@ static wi_kernel_site site_of(const weft_plan *plan, const wi_step *step) {
 
 static bool draws(const wi_kernel_plan *kernel) {
     for (int i = 0; i < kernel->count; i++) {
-        for (int a = 0; a < kernel->launches[i].argument_count; a++) {
-            if (kernel->launches[i].arguments[a].kind == WI_KERNEL_RANDOM) return true;
+        for (int a = 0; a < kernel->launches[i]->argument_count; a++) {
+            if (kernel->launches[i]->arguments[a].kind == WI_KERNEL_RANDOM) return true;
         }
     }
     return false;
@@ -94,6 +94,7 @@ weft_status wi_kernel_step_source(weft_plan *plan, wi_step *step) {
     const wi_op *op = plan->values[step->members[0]].node->op;
     step->kernel = wi_arena_take(&plan->arena, sizeof *step->kernel);
     if (!step->kernel) return WEFT_ERROR_MEMORY;
+    step->kernel->arena = &plan->arena;
     const wi_kernel_site site = site_of(plan, step);
     WI_TRY(op->kernel(&site, step->kernel));
     WI_TRY(wi_kernel_plan_check(step->kernel, op->name));

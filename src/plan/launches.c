@@ -183,7 +183,7 @@ static weft_status launch_kernel(weft_plan *plan, const wi_step *step, const wi_
 
 static weft_status launch_kernels(weft_plan *plan, const wi_step *step) {
     for (int i = 0; i < step->kernel->count; i++)
-        WI_TRY(launch_kernel(plan, step, &step->kernel->launches[i]));
+        WI_TRY(launch_kernel(plan, step, step->kernel->launches[i]));
     return WEFT_OK;
 }
 

@@ -133,7 +133,10 @@ static weft_status schedule_product(weft_plan *plan, wi_step *step) {
     if (!step->implementation->file) return WEFT_OK;
     step->kernel = wi_arena_take(&plan->arena, sizeof *step->kernel);
     if (!step->kernel) return WEFT_ERROR_MEMORY;
+    step->kernel->arena = &plan->arena;
+    step->kernel->file = step->implementation->file;
     WI_TRY(step->implementation->prepare(plan->context, &step->gemm, step->kernel));
+    WI_TRY(wi_kernel_plan_check(step->kernel, "matmul"));
     step->scratch_bytes = step->kernel->scratch_bytes;
     return WEFT_OK;
 }

@@ -238,6 +238,28 @@ for equation, a, b in [("bij,bjk->bik", (2, 3, 4), (2, 4, 2)), ("zj,ja", (2, 3),
 for equation, shape in [("ii", (4, 4)), ("iij->ji", (3, 3, 2)), ("ba", (2, 3)), ("...ij->...ji", (2, 3, 4))]:
     add("einsum", lambda x: torch.einsum(equation, x), numbers(*shape), equation=equation)
 
+
+def linear_scan(a, b):
+    rows = [b[0]]
+    for j in range(1, len(b)):
+        rows.append(a[j] * rows[-1] + b[j])
+    return torch.stack(rows)
+
+
+zeros = torch.tensor([[1.0, 0.0, 2.0, 3.0], [0.0, 2.0, 0.0, -1.0], [2.0, -1.5, 0.5, 0.0]], requires_grad=True)
+add("cumsum", lambda x: torch.cumsum(x, 1), numbers(3, 20), axis=1)
+add("cumsum", lambda x: torch.cumsum(x, 0).to(torch.int32), whole(99, 7, 3).int(), axis=0)
+add("cumprod", lambda x: torch.cumprod(x, 0), numbers(9, 3), axis=0)
+add("cumprod", lambda x: torch.cumprod(x, 1), zeros, axis=1)
+add("linear_scan", linear_scan, numbers(9, 2, low=-1, high=1), numbers(9, 2), axis=0)
+for descending in [False, True]:
+    add("argsort", lambda x: torch.sort(x, stable=True, dim=1, descending=descending)[1], whole(4, 3, 17).float(), axis=1,
+        keep=descending)
+    add("sort", lambda x: torch.sort(x, 0, descending=descending)[0], numbers(9, 2), axis=0, keep=descending)
+    add("topk", lambda x: torch.topk(x, 4, 1, largest=descending)[0], numbers(2, 20), axis=1, start=4, keep=descending)
+    add("topk_indices", lambda x: torch.topk(x, 4, 0, largest=descending)[1], numbers(9, 3), axis=0, start=4,
+        keep=descending)
+
 print('{"pytorch": "%s", "cases": [' % torch.__version__)
 print(",\n".join(json.dumps(case) for case in cases))
 print("]}")

@@ -96,6 +96,15 @@
     X(full, full_cases)                                                                                      \
     X(eye, eye_cases)
 #define EINSUM_OPS(X) X(einsum, einsum_cases)
+#define SCAN_OPS(X)                                                                                          \
+    X(cumsum, cumsum_cases)                                                                                  \
+    X(cumprod, cumprod_cases)                                                                                \
+    X(linear_scan, linear_scan_cases)
+#define SORT_OPS(X)                                                                                          \
+    X(argsort, argsort_cases)                                                                                \
+    X(sort, sort_cases)                                                                                      \
+    X(topk_indices, topk_indices_cases)                                                                      \
+    X(topk, topk_cases)
 
 /* Ops whose tests are written by hand: a name of the op table and a test function. */
 #define RANDOM_OPS(X)                                                                                        \

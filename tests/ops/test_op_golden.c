@@ -182,6 +182,19 @@ static weft_tensor *build_product(const char *op, const cJSON *c, weft_tensor *c
     return NULL;
 }
 
+static weft_tensor *build_along(const char *op, const cJSON *c, weft_tensor *const *x) {
+    const int axis = number(c, "axis"), k = number(c, "start");
+    const bool flag = cJSON_IsTrue(member(c, "keep"));
+    if (strcmp(op, "cumsum") == 0) return weft_cumsum(x[0], axis);
+    if (strcmp(op, "cumprod") == 0) return weft_cumprod(x[0], axis);
+    if (strcmp(op, "linear_scan") == 0) return weft_linear_scan(x[0], x[1], axis, false);
+    if (strcmp(op, "argsort") == 0) return weft_argsort(x[0], axis, flag);
+    if (strcmp(op, "sort") == 0) return weft_sort(x[0], axis, flag);
+    if (strcmp(op, "topk_indices") == 0) return weft_topk_indices(x[0], k, axis, flag);
+    if (strcmp(op, "topk") == 0) return weft_topk(x[0], k, axis, flag);
+    return NULL;
+}
+
 static weft_tensor *build_other(const char *op, const cJSON *c, weft_tensor *const *x) {
     int64_t axes[WEFT_MAX_RANK + 1];
     (void)whole_list(member(c, "axes"), axes);
@@ -282,6 +295,7 @@ static golden build_case(weft_graph *graph, const cJSON *c) {
     if (!g.output) g.output = build_longer(g.op, c, g.inputs);
     if (!g.output) g.output = build_mask(g.op, graph, c, g.inputs);
     if (!g.output) g.output = build_product(g.op, c, g.inputs);
+    if (!g.output) g.output = build_along(g.op, c, g.inputs);
     if (!g.output) g.output = build_other(g.op, c, g.inputs);
     if (!g.output) g.output = build_loss(g.op, c, g.inputs);
     if (!g.output) g.output = build_sign_loss(g.op, c, g.inputs, g.input_count);

@@ -25,6 +25,8 @@ static const char *const covered[] = {
     PADDING_OPS(NAME)
     MASK_OPS(NAME)
     EINSUM_OPS(NAME)
+    SCAN_OPS(NAME)
+    SORT_OPS(NAME)
     RANDOM_OPS(NAME)
     CAST_OPS(NAME)
     /* clang-format on */

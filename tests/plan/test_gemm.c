@@ -311,8 +311,11 @@ static void the_naive_one_is_last_and_accepts_everything(void **state) {
         if (wi_gemm_implementations[i]->file)
             assert_false(wi_gemm_implementations[i]->accepts(context, &huge));
     }
-    wi_kernel_plan launches = {0};
+    wi_arena arena;
+    wi_arena_init(&arena, context->allocator);
+    wi_kernel_plan launches = {.arena = &arena};
     assert_fails(wi_gemm_naive.prepare(context, &huge, &launches), WEFT_ERROR_UNSUPPORTED, "too large");
+    wi_arena_clear(&arena);
 }
 
 /* The shapes of a small network's training step are one launch each, without scratch memory. */
@@ -320,13 +323,16 @@ static void small_products_are_one_launch(void **state) {
     (void)state;
     for (size_t i = 10; i < 15; i++) {
         const wi_gemm_implementation *chosen = NULL;
-        wi_kernel_plan launches = {0};
         const wi_gemm_shape shape = turned(cases[i].shape, i >= 13, i < 12);
         assert_ok(wi_gemm_select(&chosen, context, &shape));
         if (!chosen->file) continue;
+        wi_arena arena;
+        wi_arena_init(&arena, context->allocator);
+        wi_kernel_plan launches = {.arena = &arena};
         assert_ok(chosen->prepare(context, &shape, &launches));
         assert_int_equal(launches.count, 1);
         assert_int_equal(launches.scratch_bytes, 0);
+        wi_arena_clear(&arena);
     }
 }
 

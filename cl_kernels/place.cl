@@ -1,0 +1,30 @@
+/* place.cl: elements put at the places along one axis that an index names, each place at most once.
+ *
+ *     source, index (outer, count, inner)   y (outer, size, inner), contiguous
+ *
+ *     y[o][index[o][j][i]][i] = source[o][j][i], zero elsewhere
+ *
+ * Two launches: clear (not needed where count = size), then put. Work split: an item takes `share` elements
+ * of y, or of the source. WEFT_ELEMENT is an unsigned type of the elements' size. */
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix) place_##suffix
+#define WEFT_ELEMENT      uint
+#endif
+
+__kernel void WEFT_NAME(clear)(__global WEFT_ELEMENT *y, long y_offset, long total, long share) {
+    const long begin = (long)get_global_id(0) * share;
+    y += y_offset;
+    for (long at = begin; at < min(begin + share, total); at++) y[at] = 0;
+}
+
+__kernel void WEFT_NAME(put)(__global const WEFT_ELEMENT *source, long source_offset,
+    __global const int *index, long index_offset, __global WEFT_ELEMENT *y, long y_offset, long total,
+    long share, long count, long size, long inner) {
+    const long begin = (long)get_global_id(0) * share;
+    source += source_offset;
+    index += index_offset;
+    y += y_offset;
+    for (long at = begin; at < min(begin + share, total); at++)
+        y[(at / inner / count * size + index[at]) * inner + at % inner] = source[at];
+}
