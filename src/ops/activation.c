@@ -1,7 +1,6 @@
 /* Activations with parameters, built from rows of the table: they fuse with their neighbours like one op. */
 #include "ops/op_table.h"
 #include <math.h>
-#include <stdio.h>
 
 /* Gradients flow through the branch that was taken; the other one is fed a zero, so that an overflow there
  * (exp of a large number) cannot make a NaN of it. */
@@ -28,8 +27,7 @@ static bool bounds_valid(const char *op, weft_tensor *x, double low, double high
         return false;
     }
     if (!isnan(low) && !isnan(high)) return true;
-    wi_graph_fail(
-        x->graph, WEFT_ERROR_ARGUMENT, "%s: a bound is NaN; %s for none", op, "-INFINITY or INFINITY");
+    wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: a bound is NaN; -INFINITY or INFINITY is none", op);
     return false;
 }
 
