@@ -128,8 +128,9 @@ static const pattern patterns2[] = {
     {.name = "column and rows", .dims = {DIMS(5, 1), DIMS(5, 33)}},
     {.name = "both stretch", .dims = {DIMS(4, 1, 5), DIMS(3, 1)}},
     {.name = "batch and one", .dims = {DIMS(WEFT_BATCH, 3), DIMS(1, 3)}},
+    /* 5 and 7: with 5 and 6 the inputs' random streams meet in equal numbers, where remainder jumps. */
     {.name = "whole and transposed",
-        .dims = {DIMS(5, 6), DIMS(5, 6)},
+        .dims = {DIMS(5, 7), DIMS(5, 7)},
         .views = {OP_WHOLE, OP_TRANSPOSED},
         .all = true},
     {.name = "sliced and reversed",
