@@ -1,5 +1,6 @@
 /* The weft command: what devices there are, whether they compute right, how fast they are. */
 #include "bench_gemm.h"
+#include "bench_map.h"
 #include "check.h"
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,8 @@ static const char usage[] =
     "usage: weft devices               list the OpenCL devices of this machine\n"
     "       weft check [--device SEL]  test that a device computes right\n"
     "       weft bench gemm [--json]   measure matrix products\n"
+    "       weft bench map [--json]    measure elementwise ops beside a copy\n"
+    "       weft bench reduce [--json] measure reductions beside a copy\n"
     "       weft --help | --version\n"
     "SEL: gpu, cpu, a part of a name, or platform:device as 'weft devices' shows it;\n"
     "     else $WEFT_DEVICE, else the best device\n";
@@ -55,9 +58,11 @@ static int check(int argc, char **argv) {
 }
 
 static int bench(int argc, char **argv) {
-    if (argc == 0 || strcmp(argv[0], "gemm") != 0)
-        return bad_usage("there is one benchmark: weft bench gemm");
-    return weft_bench_gemm(argc - 1, argv + 1);
+    const char *const what = argc > 0 ? argv[0] : "";
+    if (strcmp(what, "gemm") == 0) return weft_bench_gemm(argc - 1, argv + 1);
+    if (strcmp(what, "map") == 0) return weft_bench_map(argc - 1, argv + 1);
+    if (strcmp(what, "reduce") == 0) return weft_bench_reduce(argc - 1, argv + 1);
+    return bad_usage("the benchmarks are: weft bench gemm, map, reduce");
 }
 
 int main(int argc, char **argv) {

@@ -20,10 +20,23 @@ WEFT_API weft_tensor *weft_div(weft_tensor *a, weft_tensor *b); /* f32 only */
 WEFT_API weft_tensor *weft_neg(weft_tensor *a);
 WEFT_API weft_tensor *weft_maximum(
     weft_tensor *a, weft_tensor *b); /* NaN if either is; a tie halves the gradient */
+WEFT_API weft_tensor *weft_minimum(
+    weft_tensor *a, weft_tensor *b); /* NaN if either is; a tie halves the gradient */
+/* a - b·floor(a / b): the sign of b, as Python and torch.remainder; f32 by 0 is NaN, i32 by 0 is a. */
+WEFT_API weft_tensor *weft_remainder(weft_tensor *a, weft_tensor *b);
+WEFT_API weft_tensor *weft_abs(weft_tensor *a);   /* gradient 0 at 0; of the least i32 it is itself */
+WEFT_API weft_tensor *weft_sign(weft_tensor *a);  /* -1, 0 or 1; 0 for NaN, as torch.sign; gradient 0 */
+WEFT_API weft_tensor *weft_floor(weft_tensor *a); /* gradient 0; i32 stays, as in the three below */
+WEFT_API weft_tensor *weft_ceil(weft_tensor *a);
+WEFT_API weft_tensor *weft_round(weft_tensor *a); /* halves to even */
+WEFT_API weft_tensor *weft_trunc(weft_tensor *a); /* toward zero */
+/* min(max(x, low), high); -INFINITY, INFINITY: no bound; low above high: all high; gradient 1 at the bounds.
+ */
+WEFT_API weft_tensor *weft_clamp(weft_tensor *x, double low, double high);
 WEFT_API weft_tensor *weft_where(
     weft_tensor *condition, weft_tensor *a, weft_tensor *b); /* condition: bool */
 
-/* ---- elementwise: f32 ---- */
+/* ---- elementwise: f32; within 4 units in the last place or 1e-6 of the value ---- */
 WEFT_API weft_tensor *weft_exp(weft_tensor *a);
 WEFT_API weft_tensor *weft_log(weft_tensor *a); /* natural */
 WEFT_API weft_tensor *weft_sqrt(weft_tensor *a);
@@ -31,11 +44,74 @@ WEFT_API weft_tensor *weft_tanh(weft_tensor *a);
 WEFT_API weft_tensor *weft_sigmoid(weft_tensor *a); /* 1 / (1 + exp(-a)) */
 WEFT_API weft_tensor *weft_relu(weft_tensor *a);    /* max(a, 0); NaN stays NaN; gradient 0 at 0 */
 WEFT_API weft_tensor *weft_square(weft_tensor *a);
+WEFT_API weft_tensor *weft_pow(weft_tensor *a, weft_tensor *b); /* a^b; edges as C's pow */
+WEFT_API weft_tensor *weft_rsqrt(weft_tensor *a);               /* 1 / sqrt(a) */
+WEFT_API weft_tensor *weft_reciprocal(weft_tensor *a);          /* 1 / a */
+WEFT_API weft_tensor *weft_exp2(weft_tensor *a);                /* 2^a */
+WEFT_API weft_tensor *weft_expm1(weft_tensor *a);               /* exp(a) - 1, exact for small a */
+WEFT_API weft_tensor *weft_log2(weft_tensor *a);                /* base 2 */
+WEFT_API weft_tensor *weft_log1p(weft_tensor *a);               /* log(1 + a), exact for small a */
+WEFT_API weft_tensor *weft_sin(weft_tensor *a);                 /* any size of argument, as in cos and tan */
+WEFT_API weft_tensor *weft_cos(weft_tensor *a);
+WEFT_API weft_tensor *weft_tan(weft_tensor *a);
+WEFT_API weft_tensor *weft_asin(weft_tensor *a); /* NaN beyond -1 .. 1, as in acos */
+WEFT_API weft_tensor *weft_acos(weft_tensor *a);
+WEFT_API weft_tensor *weft_atan(weft_tensor *a);
+WEFT_API weft_tensor *weft_atan2(weft_tensor *y, weft_tensor *x); /* the angle of the point (x, y); as C's */
+WEFT_API weft_tensor *weft_erf(weft_tensor *a); /* 2/sqrt(π) · integral of exp(-t²), 0 .. a */
+
+/* ---- activations: f32; NaN stays NaN; at -inf as the formula: gelu, silu, mish, hardswish are NaN ---- */
+WEFT_API weft_tensor *weft_gelu(weft_tensor *a);      /* a·(1 + erf(a / sqrt(2))) / 2 */
+WEFT_API weft_tensor *weft_gelu_tanh(weft_tensor *a); /* a·(1 + tanh(sqrt(2/π)·(a + 0.044715·a³))) / 2 */
+WEFT_API weft_tensor *weft_silu(weft_tensor *a);      /* a·sigmoid(a) */
+WEFT_API weft_tensor *weft_mish(weft_tensor *a);      /* a·tanh(softplus(a)) */
+WEFT_API weft_tensor *weft_softplus(weft_tensor *a);  /* log(1 + exp(a)) */
+WEFT_API weft_tensor *weft_softsign(weft_tensor *a);  /* a / (1 + |a|) */
+WEFT_API weft_tensor *weft_selu(weft_tensor *a);      /* 1.0507·elu(a, 1.6733) (Klambauer et al. 2017) */
+WEFT_API weft_tensor *weft_relu6(weft_tensor *a);     /* min(max(a, 0), 6); gradient 0 at 0 and 6 */
+WEFT_API weft_tensor *weft_hardsigmoid(weft_tensor *a); /* relu6(a + 3) / 6; gradient 0 at -3 and 3 */
+WEFT_API weft_tensor *weft_hardswish(weft_tensor *a); /* a·relu6(a + 3) / 6; gradient -1/2 at -3, 3/2 at 3 */
+WEFT_API weft_tensor *weft_elu(weft_tensor *x, double alpha);        /* x > 0 ? x : alpha·(exp(x) - 1) */
+WEFT_API weft_tensor *weft_leaky_relu(weft_tensor *x, double slope); /* x > 0 ? x : slope·x */
+/* x > 0 ? x : weight·x, weight (1), or (C) along axis 1 of x (N, C, ...). */
+WEFT_API weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight);
+/* min(max(x, low), high), low < high; gradient 0 at the bounds, where weft_clamp has 1, as PyTorch's. */
+WEFT_API weft_tensor *weft_hardtanh(weft_tensor *x, double low, double high);
 
 /* ---- comparisons: f32 or i32 to bool; no gradient ---- */
 WEFT_API weft_tensor *weft_equal(weft_tensor *a, weft_tensor *b);
 WEFT_API weft_tensor *weft_less(weft_tensor *a, weft_tensor *b);
 WEFT_API weft_tensor *weft_less_equal(weft_tensor *a, weft_tensor *b);
+
+WEFT_API weft_tensor *weft_not_equal(weft_tensor *a, weft_tensor *b);
+WEFT_API weft_tensor *weft_greater(weft_tensor *a, weft_tensor *b);
+WEFT_API weft_tensor *weft_greater_equal(weft_tensor *a, weft_tensor *b);
+WEFT_API weft_tensor *weft_isnan(weft_tensor *a);
+WEFT_API weft_tensor *weft_isinf(weft_tensor *a); /* of either sign */
+WEFT_API weft_tensor *weft_isfinite(weft_tensor *a);
+
+/* ---- logic: bool to bool (weft_cast makes bool of numbers); no gradient ---- */
+WEFT_API weft_tensor *weft_logical_and(weft_tensor *a, weft_tensor *b);
+WEFT_API weft_tensor *weft_logical_or(weft_tensor *a, weft_tensor *b);
+WEFT_API weft_tensor *weft_logical_xor(weft_tensor *a, weft_tensor *b);
+WEFT_API weft_tensor *weft_logical_not(weft_tensor *a);
+
+/* ---- a number on the right: weft_mul_number(a, 0.5) is weft_mul(a, weft_number(a, 0.5)). On the left:
+ * weft_sub(weft_number(x, 1), x). An i32 takes whole numbers. ---- */
+WEFT_API weft_tensor *weft_add_number(weft_tensor *a, double number);
+WEFT_API weft_tensor *weft_sub_number(weft_tensor *a, double number);
+WEFT_API weft_tensor *weft_mul_number(weft_tensor *a, double number);
+WEFT_API weft_tensor *weft_div_number(weft_tensor *a, double number);
+WEFT_API weft_tensor *weft_pow_number(weft_tensor *a, double number); /* -1, 1, 2, 3 without weft_pow */
+WEFT_API weft_tensor *weft_remainder_number(weft_tensor *a, double number);
+WEFT_API weft_tensor *weft_maximum_number(weft_tensor *a, double number);
+WEFT_API weft_tensor *weft_minimum_number(weft_tensor *a, double number);
+WEFT_API weft_tensor *weft_equal_number(weft_tensor *a, double number);
+WEFT_API weft_tensor *weft_not_equal_number(weft_tensor *a, double number);
+WEFT_API weft_tensor *weft_less_number(weft_tensor *a, double number);
+WEFT_API weft_tensor *weft_less_equal_number(weft_tensor *a, double number);
+WEFT_API weft_tensor *weft_greater_number(weft_tensor *a, double number);
+WEFT_API weft_tensor *weft_greater_equal_number(weft_tensor *a, double number);
 
 /* Any dtype to any: to an integer truncates toward zero (out of range: undefined), to f16 and bf16 rounds to
  * nearest even, to bool is a != 0. The gradient flows between f32, f16 and bf16. */

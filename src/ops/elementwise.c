@@ -2,13 +2,14 @@
 #include "ops/op_table.h"
 #include <string.h>
 
-typedef enum types { NUMERIC, FLOAT, COMPARE, WHERE } types;
+typedef enum types { NUMERIC, FLOAT, COMPARE, WHERE, LOGIC } types;
 
 static const char *const types_text[] = {
     [NUMERIC] = "f32 or i32, all alike",
     [FLOAT] = "f32",
-    [COMPARE] = "f32 or i32, both alike",
+    [COMPARE] = "f32 or i32, all alike",
     [WHERE] = "bool, then f32 or i32, both alike",
+    [LOGIC] = "bool",
 };
 
 /* ---- dtypes and shapes ---- */
@@ -17,7 +18,8 @@ static bool infer_dtype(types rule, weft_tensor *const *inputs, int count, weft_
     const int first = rule == WHERE;
     const weft_dtype dtype = inputs[first]->dtype;
     if (rule == WHERE && inputs[0]->dtype != WEFT_BOOL) return false;
-    if (dtype != WEFT_F32 && (dtype != WEFT_I32 || rule == FLOAT)) return false;
+    if (rule == LOGIC ? dtype != WEFT_BOOL : dtype != WEFT_F32 && (dtype != WEFT_I32 || rule == FLOAT))
+        return false;
     for (int i = first; i < count; i++) {
         if (inputs[i]->dtype != dtype) return false;
     }
@@ -103,6 +105,79 @@ static weft_tensor *share_of_maximum(weft_tensor *g, weft_tensor *mine, weft_ten
     weft_tensor *zero = weft_number(g, 0);
     weft_tensor *half = weft_mul(g, weft_number(g, 0.5));
     return weft_where(weft_less(other, mine), g, weft_where(weft_equal(other, mine), half, zero));
+}
+
+static weft_tensor *pow_base_gradient(weft_tensor *g, weft_tensor *a, weft_tensor *b) {
+    weft_tensor *slope = weft_mul(b, weft_pow(a, weft_sub(b, weft_number(b, 1))));
+    return weft_where(weft_equal(b, weft_number(b, 0)), weft_number(g, 0), weft_mul(g, slope));
+}
+
+/* 0 to the power of something that is not negative does not move. */
+static weft_tensor *pow_exponent_gradient(weft_tensor *g, weft_tensor *a, weft_tensor *b, weft_tensor *y) {
+    weft_tensor *zero = weft_number(g, 0);
+    weft_tensor *still = weft_logical_and(weft_equal(a, zero), weft_less_equal(zero, b));
+    return weft_where(still, zero, weft_mul(g, weft_mul(y, weft_log(a))));
+}
+
+static weft_tensor *sum_of_squares(weft_tensor *a, weft_tensor *b) {
+    return weft_add(weft_square(a), weft_square(b));
+}
+
+/* sqrt(1 - a²), as exact as it can be near 1. */
+static weft_tensor *other_side(weft_tensor *a) {
+    weft_tensor *one = weft_number(a, 1);
+    return weft_sqrt(weft_mul(weft_sub(one, a), weft_add(one, a)));
+}
+
+/* g where low < a < high, else 0. */
+static weft_tensor *between(weft_tensor *a, double low, double high, weft_tensor *g) {
+    weft_tensor *inside =
+        weft_logical_and(weft_less(weft_number(a, low), a), weft_less(a, weft_number(a, high)));
+    return weft_where(inside, g, weft_number(g, 0));
+}
+
+/* Φ(a) + a·φ(a) */
+static weft_tensor *gelu_slope(weft_tensor *a) {
+    weft_tensor *half = weft_number(a, 0.5), *one = weft_number(a, 1);
+    weft_tensor *below =
+        weft_mul(half, weft_add(one, weft_erf(weft_mul(a, weft_number(a, 0.70710678118654752)))));
+    weft_tensor *density =
+        weft_mul(weft_number(a, 0.39894228040143268), weft_exp(weft_neg(weft_mul(half, weft_square(a)))));
+    return weft_add(below, weft_mul(a, density));
+}
+
+/* s + a·s·(1 - s)·2u', with s = sigmoid(2u) and 2u = 2·sqrt(2/π)·(a + 0.044715·a³) */
+static weft_tensor *gelu_tanh_slope(weft_tensor *a) {
+    const double k = 1.5957691216057308, cubic = 0.044715;
+    weft_tensor *square = weft_square(a), *one = weft_number(a, 1);
+    weft_tensor *u2 = weft_mul(a, weft_add(weft_number(a, k), weft_mul(weft_number(a, k * cubic), square)));
+    weft_tensor *u2_slope = weft_add(weft_number(a, k), weft_mul(weft_number(a, 3 * k * cubic), square));
+    weft_tensor *s = weft_sigmoid(u2);
+    return weft_mul(s, weft_add(one, weft_mul(weft_mul(a, u2_slope), weft_sub(one, s))));
+}
+
+static weft_tensor *silu_slope(weft_tensor *a) {
+    weft_tensor *s = weft_sigmoid(a), *one = weft_number(a, 1);
+    return weft_mul(s, weft_add(one, weft_mul(a, weft_sub(one, s))));
+}
+
+static weft_tensor *mish_slope(weft_tensor *a) {
+    weft_tensor *t = weft_tanh(weft_softplus(a));
+    weft_tensor *t_slope = weft_mul(weft_sigmoid(a), weft_sub(weft_number(a, 1), weft_square(t)));
+    return weft_add(t, weft_mul(a, t_slope));
+}
+
+static weft_tensor *selu_slope(weft_tensor *a, weft_tensor *y) {
+    const double scale = 1.0507009873554805, alpha = 1.6732632423543772;
+    return weft_where(
+        weft_less(weft_number(a, 0), a), weft_number(a, scale), weft_add(y, weft_number(y, scale * alpha)));
+}
+
+/* PyTorch's: at -3 it is -1/2, at 3 it is 3/2. */
+static weft_tensor *hardswish_slope(weft_tensor *a) {
+    weft_tensor *inside = weft_add(weft_mul(a, weft_number(a, 1 / 3.0)), weft_number(a, 0.5));
+    weft_tensor *right = weft_where(weft_less_equal(a, weft_number(a, 3)), inside, weft_number(a, 1));
+    return weft_where(weft_less(a, weft_number(a, -3)), weft_number(a, 0), right);
 }
 
 #define GRADIENTS_BEGIN(name)                                                                                \

@@ -510,11 +510,25 @@ static weft_status emit_product(weft_plan *plan, wi_step *step) {
     return status;
 }
 
+/* Does the code of any op call a function of elementwise.clh? */
+static bool calls_functions(const weft_plan *plan) {
+    for (size_t i = 0; i < plan->value_count; i++) {
+        const wi_op *op = plan->values[i].node->op;
+        if (op->float_code && strstr(op->float_code, "weft_")) return true;
+        if (op->int_code && strstr(op->int_code, "weft_")) return true;
+    }
+    return false;
+}
+
+static weft_status begin_source(const weft_plan *plan, wi_text *source) {
+    wi_text_init(source, plan->context->allocator);
+    WI_TRY(wi_kernel_source_append(source, "common.clh"));
+    return calls_functions(plan) ? wi_kernel_source_append(source, "elementwise.clh") : WEFT_OK;
+}
+
 weft_status wi_plan_codegen(weft_plan *plan) {
-    wi_text_init(&plan->source, plan->context->allocator);
-    wi_text_init(&plan->parts_source, plan->context->allocator);
-    WI_TRY(wi_kernel_source_append(&plan->source, "common.clh"));
-    WI_TRY(wi_kernel_source_append(&plan->parts_source, "common.clh"));
+    WI_TRY(begin_source(plan, &plan->source));
+    WI_TRY(begin_source(plan, &plan->parts_source));
     for (size_t i = 0; i < plan->step_count; i++) {
         wi_step *step = plan->steps[i];
         if (step->kind == WI_STEP_PRODUCT)

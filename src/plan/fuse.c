@@ -325,10 +325,10 @@ static weft_status read_inputs(weft_plan *plan, const weft_tensor *node, int ste
     return WEFT_OK;
 }
 
-/* Cheap enough to be computed again wherever it is used. */
+/* Cheap enough to be computed again wherever it is used: no function of elementwise.clh, division or root. */
 static bool is_cheap(const wi_op *op) {
-    return op != &wi_op_exp && op != &wi_op_log && op != &wi_op_sqrt && op != &wi_op_tanh &&
-           op != &wi_op_sigmoid && op != &wi_op_div;
+    return !op->float_code || !(strstr(op->float_code, "weft_") || strchr(op->float_code, '/') ||
+                                  strstr(op->float_code, "sqrt"));
 }
 
 enum { MOST_LEAF_OPERANDS = 6 };

@@ -126,6 +126,33 @@ static things make_things(void) {
     ROW(gradient_dtype, weft_gradient(weft_sum(t.labels), t.weight), DTYPE, "i32")                           \
     ROW(gradient_wrt, weft_gradient(weft_sum(t.x), t.labels), DTYPE, "i32")
 
+#define ELEMENTWISE(ROW)                                                                                     \
+    ROW(pow_shapes, weft_pow(t.x, t.row), SHAPE, "pow", "(batch, 3, 4)", "(5)")                              \
+    ROW(atan2_shapes, weft_atan2(t.row, t.x), SHAPE, "atan2", "(5)", "(batch, 3, 4)")                        \
+    ROW(logical_shapes, weft_logical_and(t.mask, weft_less(t.row, t.row)), SHAPE, "logical_and", "(3, 4)",   \
+        "(5)")                                                                                               \
+    ROW(prelu_shapes, weft_prelu(t.x, t.row), SHAPE, "prelu", "(5)", "(batch, 3, 4)")                        \
+    ROW(prelu_rank, weft_prelu(t.x, t.weight), SHAPE, "prelu", "(4, 5)")                                     \
+    ROW(pow_dtype, weft_pow(t.labels, t.labels), DTYPE, "pow", "i32")                                        \
+    ROW(sin_dtype, weft_sin(t.mask), DTYPE, "sin", "bool")                                                   \
+    ROW(gelu_dtype, weft_gelu(t.half), DTYPE, "gelu", "f16")                                                 \
+    ROW(abs_dtype, weft_abs(t.half), DTYPE, "abs", "f16")                                                    \
+    ROW(remainder_dtype, weft_remainder(t.labels, t.number), DTYPE, "remainder", "i32", "f32")               \
+    ROW(isnan_dtype, weft_isnan(t.mask), DTYPE, "isnan", "bool")                                             \
+    ROW(logical_dtype, weft_logical_or(t.mask, t.x), DTYPE, "logical_or", "bool", "f32")                     \
+    ROW(logical_not_dtype, weft_logical_not(t.x), DTYPE, "logical_not", "f32")                               \
+    ROW(clamp_dtype, weft_clamp(t.half, 0, 1), DTYPE, "clamp", "f16")                                        \
+    ROW(hardtanh_dtype, weft_hardtanh(t.labels, -1, 1), DTYPE, "hardtanh", "i32")                            \
+    ROW(leaky_relu_dtype, weft_leaky_relu(t.labels, 0.1), DTYPE, "leaky_relu", "i32")                        \
+    ROW(elu_dtype, weft_elu(t.mask, 1), DTYPE, "elu", "bool")                                                \
+    ROW(prelu_dtype, weft_prelu(t.x, t.labels), DTYPE, "prelu", "i32")                                       \
+    ROW(pow_number_dtype, weft_pow_number(t.labels, 2), DTYPE, "pow", "i32")                                 \
+    ROW(clamp_bound, weft_clamp(t.x, NAN, 1), ARGUMENT, "clamp", "NaN")                                      \
+    ROW(hardtanh_bounds, weft_hardtanh(t.x, 1, 1), ARGUMENT, "hardtanh", "1")                                \
+    ROW(hardtanh_bound, weft_hardtanh(t.x, -1, NAN), ARGUMENT, "hardtanh", "NaN")                            \
+    ROW(add_number_i32, weft_add_number(t.labels, 0.5), ARGUMENT, "add_number", "0.5", "i32")                \
+    ROW(less_number_i32, weft_less_number(t.labels, INFINITY), ARGUMENT, "less_number", "inf")
+
 #define ARGUMENTS(ROW)                                                                                       \
     ROW(add_null, weft_add(t.x, NULL), ARGUMENT, "add", "1", "NULL")                                         \
     ROW(matmul_null, weft_matmul(NULL, t.x), ARGUMENT, "matmul", "0", "NULL")                                \
@@ -174,6 +201,7 @@ static void check_kept(things t, weft_tensor *bad, weft_status status, const cha
     }
 SHAPES(TEST)
 DTYPES(TEST)
+ELEMENTWISE(TEST)
 ARGUMENTS(TEST)
 
 /* ---- NULL everywhere ---- */
@@ -238,8 +266,8 @@ static void test_tensor_sizes(void **state) {
 #define UNIT_TEST(name, ...) cmocka_unit_test(test_##name),
 
 int main(void) {
-    const struct CMUnitTest tests[] = {SHAPES(UNIT_TEST) DTYPES(UNIT_TEST) ARGUMENTS(UNIT_TEST)
-                                           cmocka_unit_test(test_null_flows),
+    const struct CMUnitTest tests[] = {SHAPES(UNIT_TEST) DTYPES(UNIT_TEST) ELEMENTWISE(UNIT_TEST)
+                                           ARGUMENTS(UNIT_TEST) cmocka_unit_test(test_null_flows),
         cmocka_unit_test(test_two_graphs), cmocka_unit_test(test_tensor_sizes)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -105,6 +105,27 @@
     X(sort, sort_cases)                                                                                      \
     X(topk_indices, topk_indices_cases)                                                                      \
     X(topk, topk_cases)
+#define ACTIVATION_OPS(X)                                                                                    \
+    X(clamp, clamp_cases)                                                                                    \
+    X(hardtanh, hardtanh_cases)                                                                              \
+    X(leaky_relu, leaky_relu_cases)                                                                          \
+    X(prelu, prelu_cases)                                                                                    \
+    X(elu, elu_cases)
+#define NUMBER_FORM_OPS(X)                                                                                   \
+    X(add_number, add_number_cases)                                                                          \
+    X(sub_number, sub_number_cases)                                                                          \
+    X(mul_number, mul_number_cases)                                                                          \
+    X(div_number, div_number_cases)                                                                          \
+    X(pow_number, pow_number_cases)                                                                          \
+    X(remainder_number, remainder_number_cases)                                                              \
+    X(maximum_number, maximum_number_cases)                                                                  \
+    X(minimum_number, minimum_number_cases)                                                                  \
+    X(equal_number, equal_number_cases)                                                                      \
+    X(not_equal_number, not_equal_number_cases)                                                              \
+    X(less_number, less_number_cases)                                                                        \
+    X(less_equal_number, less_equal_number_cases)                                                            \
+    X(greater_number, greater_number_cases)                                                                  \
+    X(greater_equal_number, greater_equal_number_cases)
 
 /* Ops whose tests are written by hand: a name of the op table and a test function. */
 #define RANDOM_OPS(X)                                                                                        \

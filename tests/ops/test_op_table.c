@@ -27,6 +27,8 @@ static const char *const covered[] = {
     EINSUM_OPS(NAME)
     SCAN_OPS(NAME)
     SORT_OPS(NAME)
+    ACTIVATION_OPS(NAME)
+    NUMBER_FORM_OPS(NAME)
     RANDOM_OPS(NAME)
     CAST_OPS(NAME)
     /* clang-format on */

@@ -173,6 +173,22 @@ static void build_gradients(state *s) {
     for (size_t i = 0; i < count; i++) s->gradients[which[i]] = gradients[i];
 }
 
+/* Inputs are older than their users. */
+bool op_depends_on(const weft_tensor *tensor, const weft_tensor *on) {
+    if (tensor == on) return true;
+    for (int i = 0; tensor->id > on->id && i < tensor->input_count; i++)
+        if (op_depends_on(tensor->inputs[i], on)) return true;
+    return false;
+}
+
+/* A gradient that is zero everywhere, as floor's, reads no weights. */
+static void drop_unread_weights(state *s) {
+    bool read = false;
+    for (int i = 0; s->weights && i < s->input_count; i++)
+        read |= s->gradients[i] && op_depends_on(s->gradients[i], s->weights);
+    if (!read) s->weights = NULL;
+}
+
 static void build_state(state *s) {
     weft_tensor *inputs[OP_CASE_INPUTS] = {NULL};
     build_leaves(s);
@@ -182,6 +198,7 @@ static void build_state(state *s) {
     assert_weft_ok(weft_graph_status(suite.graph));
     assert_non_null(s->output);
     build_gradients(s);
+    drop_unread_weights(s);
     suite.outputs[suite.output_count++] = s->output;
     for (int i = 0; i < s->input_count; i++)
         if (s->gradients[i]) suite.outputs[suite.output_count++] = s->gradients[i];

@@ -95,4 +95,7 @@ int op_suite_run(const char *name, const op_cases *ops, size_t count);
  * both values. */
 void op_assert_close(const char *what, weft_dtype dtype, const void *got, const f64_array *wanted);
 
+/* Is it needed to compute the tensor? An input that no output needs is not among a plan's inputs. */
+bool op_depends_on(const weft_tensor *tensor, const weft_tensor *on);
+
 #endif

@@ -1,0 +1,86 @@
+/* Activations with parameters, built from rows of the table: they fuse with their neighbours like one op. */
+#include "ops/op_table.h"
+#include <math.h>
+
+/* Gradients flow through the branch that was taken; the other one is fed a zero, so that an overflow there
+ * (exp of a large number) cannot make a NaN of it. */
+static weft_tensor *only_where(weft_tensor *condition, weft_tensor *x, bool wanted) {
+    weft_tensor *zero = weft_number(x, 0);
+    return wanted ? weft_where(condition, x, zero) : weft_where(condition, zero, x);
+}
+
+static weft_tensor *positive(weft_tensor *x) {
+    return weft_less(weft_number(x, 0), x);
+}
+
+static bool is_f32(const char *op, weft_tensor *x) {
+    if (x->dtype == WEFT_F32) return true;
+    wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes f32, not %s; weft_cast converts", op,
+        weft_dtype_name(x->dtype));
+    return false;
+}
+
+static bool bounds_valid(const char *op, weft_tensor *x, double low, double high) {
+    if (x->dtype != WEFT_F32 && x->dtype != WEFT_I32) {
+        wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes f32 or i32, not %s; weft_cast converts", op,
+            weft_dtype_name(x->dtype));
+        return false;
+    }
+    if (!isnan(low) && !isnan(high)) return true;
+    wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: a bound is NaN; -INFINITY or INFINITY is none", op);
+    return false;
+}
+
+weft_tensor *weft_clamp(weft_tensor *x, double low, double high) {
+    if (!wi_inputs_graph("clamp", &x, 1) || !bounds_valid("clamp", x, low, high)) return NULL;
+    weft_tensor *bottom = weft_number(x, low), *top = weft_number(x, high);
+    weft_tensor *raised = weft_where(weft_less(x, bottom), bottom, x);
+    return weft_where(weft_less(top, raised), top, raised);
+}
+
+weft_tensor *weft_hardtanh(weft_tensor *x, double low, double high) {
+    if (!wi_inputs_graph("hardtanh", &x, 1) || !is_f32("hardtanh", x) ||
+        !bounds_valid("hardtanh", x, low, high))
+        return NULL;
+    if (!(low < high))
+        return wi_graph_fail(
+            x->graph, WEFT_ERROR_ARGUMENT, "hardtanh: low %g is not below high %g", low, high);
+    weft_tensor *bottom = weft_number(x, low), *top = weft_number(x, high);
+    return weft_where(weft_less_equal(x, bottom), bottom, weft_where(weft_less_equal(top, x), top, x));
+}
+
+weft_tensor *weft_leaky_relu(weft_tensor *x, double slope) {
+    if (!wi_inputs_graph("leaky_relu", &x, 1) || !is_f32("leaky_relu", x)) return NULL;
+    return weft_where(positive(x), x, weft_mul(x, weft_number(x, slope)));
+}
+
+weft_tensor *weft_elu(weft_tensor *x, double alpha) {
+    if (!wi_inputs_graph("elu", &x, 1) || !is_f32("elu", x)) return NULL;
+    weft_tensor *up = positive(x), *curve = weft_expm1(only_where(up, x, false));
+    return weft_where(up, x, weft_mul(curve, weft_number(x, alpha)));
+}
+
+/* weight (1) or (C) along axis 1 of x, as a shape that broadcasts with x. */
+static weft_tensor *along_channels(weft_tensor *x, weft_tensor *weight) {
+    int64_t dims[WEFT_MAX_RANK];
+    const int channel_axis = x->shape.rank > 1 ? 1 : 0;
+    for (int i = 0; i < x->shape.rank; i++) dims[i] = 1;
+    if (x->shape.rank > 0) dims[channel_axis] = weight->shape.dims[0];
+    return weft_reshape_shape(weight, x->shape.rank, dims);
+}
+
+weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight) {
+    weft_tensor *inputs[] = {x, weight};
+    if (!wi_inputs_graph("prelu", inputs, 2) || !is_f32("prelu", x) || !is_f32("prelu", weight)) return NULL;
+    const int64_t channels = x->shape.rank > 1 ? x->shape.dims[1] : 1;
+    const bool fits =
+        weight->shape.rank == 1 &&
+        (weight->shape.dims[0] == 1 || (x->shape.rank > 1 && weight->shape.dims[0] == channels));
+    char text_x[WI_SHAPE_TEXT], text_weight[WI_SHAPE_TEXT];
+    if (!fits)
+        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
+            "prelu: the weight %s is neither (1) nor as long as axis 1 of %s",
+            wi_shape_print(&weight->shape, text_weight), wi_shape_print(&x->shape, text_x));
+    weft_tensor *up = positive(x);
+    return weft_where(up, x, weft_mul(only_where(up, x, false), along_channels(x, weight)));
+}

@@ -1,0 +1,43 @@
+/* Binary ops with a number on the right: weft_<op>_number(a, number) is weft_<op>(a, weft_number(a, number)).
+ */
+#include "ops/op_table.h"
+#include <math.h>
+
+/* An i32 takes whole numbers only: 0.5 would silently become 0. */
+static weft_tensor *number_like(const char *op, weft_tensor *a, double number) {
+    if (!wi_inputs_graph(op, &a, 1)) return NULL;
+    if (a->dtype == WEFT_I32 && !(number == floor(number) && fabs(number) <= 2147483648.0))
+        return wi_graph_fail(
+            a->graph, WEFT_ERROR_ARGUMENT, "%s: %g is no i32; weft_cast converts the tensor", op, number);
+    return weft_number(a, number);
+}
+
+#define NUMBER_FORM(op)                                                                                      \
+    weft_tensor *weft_##op##_number(weft_tensor *a, double number) {                                         \
+        weft_tensor *b = number_like(#op "_number", a, number);                                              \
+        return b ? weft_##op(a, b) : NULL;                                                                   \
+    }
+NUMBER_FORM(add)
+NUMBER_FORM(sub)
+NUMBER_FORM(mul)
+NUMBER_FORM(div)
+NUMBER_FORM(remainder)
+NUMBER_FORM(maximum)
+NUMBER_FORM(minimum)
+NUMBER_FORM(equal)
+NUMBER_FORM(not_equal)
+NUMBER_FORM(less)
+NUMBER_FORM(less_equal)
+NUMBER_FORM(greater)
+NUMBER_FORM(greater_equal)
+
+/* The usual powers are exact and cheap. */
+weft_tensor *weft_pow_number(weft_tensor *a, double number) {
+    weft_tensor *exponent = number_like("pow_number", a, number);
+    if (!exponent || a->dtype != WEFT_F32) return weft_pow(a, exponent);
+    if (number == 1) return a;
+    if (number == 2) return weft_square(a);
+    if (number == 3) return weft_mul(weft_square(a), a);
+    if (number == -1) return weft_reciprocal(a);
+    return weft_pow(a, exponent);
+}
