@@ -136,42 +136,22 @@ weft_tensor *wi_loss_finish(const char *op, weft_tensor *losses, int kept, const
     return wi_loss_reduce(losses, kept, options->reduction, NULL);
 }
 
-/* ---- functions that are no ops of the table yet ---- */
-
-weft_tensor *wi_loss_abs(weft_tensor *x) {
-    return weft_maximum(x, weft_neg(x));
-}
+/* ---- gradients of their own ---- */
 
 weft_tensor *wi_loss_clamp_zero(weft_tensor *x) {
     weft_tensor *zero = weft_number(x, 0);
     return weft_where(weft_less(x, zero), zero, x);
 }
 
-weft_tensor *wi_loss_minimum(weft_tensor *a, weft_tensor *b) {
-    return weft_neg(weft_maximum(weft_neg(a), weft_neg(b)));
-}
-
-weft_tensor *wi_loss_clamp(weft_tensor *x, double limit) {
-    return wi_loss_minimum(weft_maximum(x, weft_number(x, -limit)), weft_number(x, limit));
-}
-
-/* The error that rounding 1 + x makes is the same in log(1 + x) and in (1 + x) - 1, relatively, and cancels
- * (HP-15C Advanced Functions Handbook, 1982). */
-weft_tensor *wi_loss_log1p(weft_tensor *x) {
-    weft_tensor *one = weft_number(x, 1), *sum = weft_add(x, one);
-    weft_tensor *corrected = weft_mul(weft_log(sum), weft_div(x, weft_sub(sum, one)));
-    return weft_where(weft_equal(sum, one), x, corrected);
-}
-
 /* ---- softplus and sigmoid ---- */
 
 /* exp(-|x|): between 0 and 1. */
 static weft_tensor *exp_minus_abs(weft_tensor *x) {
-    return weft_exp(weft_neg(wi_loss_abs(x)));
+    return weft_exp(weft_neg(weft_abs(x)));
 }
 
 wi_softplus wi_loss_softplus(weft_tensor *x) {
-    weft_tensor *zero = weft_number(x, 0), *bend = wi_loss_log1p(exp_minus_abs(x));
+    weft_tensor *zero = weft_number(x, 0), *bend = weft_log1p(exp_minus_abs(x));
     return (wi_softplus){.of_x = weft_add(weft_maximum(x, zero), bend),
         .of_minus_x = weft_add(weft_maximum(weft_neg(x), zero), bend)};
 }

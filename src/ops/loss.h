@@ -26,14 +26,9 @@ weft_tensor *wi_loss_reduce(weft_tensor *losses, int kept, weft_loss_reduction r
 /* Without an axis of size 1 (-1: none). */
 weft_tensor *wi_loss_drop_axis(weft_tensor *x, int axis);
 
-/* ---- functions that are no ops of the table yet ---- */
-weft_tensor *wi_loss_abs(weft_tensor *x); /* gradient 0 at 0 */
+/* ---- shared expressions ---- */
 weft_tensor *wi_loss_clamp_zero(
     weft_tensor *x); /* max(x, 0); at 0 the gradient passes, as torch.clamp_min's */
-weft_tensor *wi_loss_clamp(weft_tensor *x, double limit); /* into ±limit */
-weft_tensor *wi_loss_minimum(weft_tensor *a, weft_tensor *b);
-/* log(1 + x) for x >= -1, without loss for small x. Only for the value: its gradient is not that of log1p. */
-weft_tensor *wi_loss_log1p(weft_tensor *x);
 
 /* ---- log(1 + exp(x)) and its slopes for x of any size: one exponential for all of them ---- */
 typedef struct wi_softplus {

@@ -11,7 +11,7 @@ typedef struct logs {
 
 static logs logs_of(weft_tensor *p) {
     weft_tensor *least = weft_number(p, -100);
-    return (logs){weft_maximum(weft_log(p), least), weft_maximum(wi_loss_log1p(weft_neg(p)), least)};
+    return (logs){weft_maximum(weft_log(p), least), weft_maximum(weft_log1p(weft_neg(p)), least)};
 }
 
 static weft_tensor *bce_lower(weft_tensor *y, bool inference) {

@@ -25,7 +25,7 @@ weft_tensor *weft_mse(weft_tensor *a, weft_tensor *b) {
 
 weft_tensor *weft_l1_loss(weft_tensor *a, weft_tensor *b, const weft_loss_options *options) {
     if (!begin_pair("l1", a, b, options)) return NULL;
-    return wi_loss_finish("l1", wi_loss_abs(weft_sub(a, b)), -1, options);
+    return wi_loss_finish("l1", weft_abs(weft_sub(a, b)), -1, options);
 }
 
 weft_tensor *weft_l1(weft_tensor *a, weft_tensor *b) {
@@ -39,7 +39,7 @@ weft_tensor *weft_l1(weft_tensor *a, weft_tensor *b) {
 
 static weft_tensor *huber_lower(weft_tensor *y, bool inference) {
     (void)inference;
-    weft_tensor *d = y->inputs[0], *size = wi_loss_abs(d);
+    weft_tensor *d = y->inputs[0], *size = weft_abs(d);
     const double delta = y->attributes.number, slope = y->attributes.number2;
     weft_tensor *curve = weft_mul(size, weft_mul(size, weft_number(d, slope / (2 * delta))));
     weft_tensor *line = weft_mul(weft_sub(size, weft_number(d, delta / 2)), weft_number(d, slope));
@@ -49,7 +49,7 @@ static weft_tensor *huber_lower(weft_tensor *y, bool inference) {
 static void huber_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const double delta = y->attributes.number, slope = y->attributes.number2;
     weft_tensor *d = y->inputs[0];
-    gradients[0] = weft_mul(g, wi_loss_clamp(weft_mul(d, weft_number(d, slope / delta)), slope));
+    gradients[0] = weft_mul(g, weft_clamp(weft_mul(d, weft_number(d, slope / delta)), -slope, slope));
 }
 
 const wi_op wi_op_huber = {
@@ -79,7 +79,7 @@ weft_tensor *weft_smooth_l1_loss(
     weft_graph *graph = begin_pair("smooth_l1", a, b, options);
     if (!graph || !wi_loss_number_in(graph, "smooth_l1", "beta", beta, 0, FLT_MAX)) return NULL;
     /* below the smallest normal number a slope of 1 is a jump in any case, and 1/beta would overflow */
-    if (beta < FLT_MIN) return wi_loss_finish("smooth_l1", wi_loss_abs(weft_sub(a, b)), -1, options);
+    if (beta < FLT_MIN) return wi_loss_finish("smooth_l1", weft_abs(weft_sub(a, b)), -1, options);
     return wi_loss_finish("smooth_l1", huber(a, b, beta, 1), -1, options);
 }
 

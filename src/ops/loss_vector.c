@@ -97,7 +97,7 @@ static weft_tensor *norm_lower(weft_tensor *y, bool inference) {
     (void)inference;
     weft_tensor *d = y->inputs[0];
     const uint32_t last = 1u << (d->shape.rank - 1);
-    return y->attributes.power == 1 ? wi_sum_keep(wi_loss_abs(d), last)
+    return y->attributes.power == 1 ? wi_sum_keep(weft_abs(d), last)
                                     : weft_sqrt(wi_sum_keep(weft_square(d), last));
 }
 
@@ -136,7 +136,7 @@ weft_tensor *weft_triplet_margin_loss(weft_tensor *anchor, weft_tensor *positive
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: p = %d is neither 1 nor 2", op, p);
     if (shape.rank == 0) return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: () is no vector", op);
     weft_tensor *near = distance(anchor, positive, p), *far = distance(anchor, negative, p);
-    if (swap) far = wi_loss_minimum(far, distance(positive, negative, p));
+    if (swap) far = weft_minimum(far, distance(positive, negative, p));
     weft_tensor *rest = weft_add(weft_sub(near, far), weft_number(anchor, margin));
     return wi_loss_finish(op, wi_loss_clamp_zero(rest), shape.rank - 1, options);
 }

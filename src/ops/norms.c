@@ -4,17 +4,13 @@
 
 /* ---- norm ---- */
 
-static weft_tensor *magnitude(weft_tensor *x) {
-    return weft_maximum(x, weft_neg(x));
-}
-
 static weft_tensor *norm_lower(weft_tensor *y, bool inference) {
     (void)inference;
     weft_tensor *x = y->inputs[0];
     const uint32_t axes = y->attributes.axes;
-    if (y->attributes.number == 1) return wi_sum_keep(magnitude(x), axes);
+    if (y->attributes.number == 1) return wi_sum_keep(weft_abs(x), axes);
     if (y->attributes.number == 2) return weft_sqrt(wi_sum_keep(weft_square(x), axes));
-    return wi_max_keep(magnitude(x), axes);
+    return wi_max_keep(weft_abs(x), axes);
 }
 
 /* g with the sign of x, 0 at 0. */
@@ -30,7 +26,7 @@ static void norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     } else if (y->attributes.number == 2) {
         gradients[0] = weft_mul(x, weft_where(weft_equal(y, zero), zero, weft_div(g, y)));
     } else {
-        weft_tensor *hit = weft_equal(magnitude(x), y);
+        weft_tensor *hit = weft_equal(weft_abs(x), y);
         weft_tensor *ties = wi_sum_keep(weft_cast(hit, WEFT_F32), y->attributes.axes);
         gradients[0] = weft_where(hit, signed_as(x, weft_div(g, ties)), zero);
     }
@@ -65,7 +61,7 @@ static exponentials exponentials_of(const weft_tensor *y) {
     const uint32_t axes = y->attributes.axes;
     exponentials s;
     weft_tensor *most = wi_max_keep(x, axes), *zero = weft_number(most, 0);
-    weft_tensor *infinite = weft_equal(magnitude(most), weft_number(most, (double)INFINITY));
+    weft_tensor *infinite = weft_equal(weft_abs(most), weft_number(most, (double)INFINITY));
     s.top = weft_where(infinite, zero, most);
     s.exp = weft_exp(weft_sub(x, s.top));
     s.sum = wi_sum_keep(s.exp, axes);
