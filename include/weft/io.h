@@ -23,6 +23,12 @@ typedef struct weft_weights_options {
 WEFT_API weft_status weft_weights_load(
     weft_graph *graph, const char *path, const weft_weights_options *options);
 
+/* An initialiser that reads one tensor of a safetensors file, of the parameter's shape, while the parameter
+ * is made: weft_parameter(g, "w", weft_init_from_file("base.safetensors", "encoder.w"), 10, 64). entry NULL:
+ * the parameter's own name. f16, bf16 and f64 are converted. A missing file or tensor, or another shape, is
+ * an error at the parameter that names the file, the tensor and both shapes. */
+WEFT_API weft_initialiser weft_init_from_file(const char *path, const char *entry);
+
 #ifdef __cplusplus
 }
 #endif

@@ -92,6 +92,9 @@ typedef struct weft_trainer_options {
     void *user;
     weft_not_finite
         not_finite; /* what a NaN or infinite loss does; default stop, with WEFT_ERROR_NOT_FINITE */
+    weft_schedule
+        schedule; /* default constant, when callbacks may set weft_minimize_rate. Counts the trainer's
+                     epochs, or updates, over all runs; a plateau takes the validation loss */
 } weft_trainer_options;
 #define WEFT_TRAINER_OPTIONS_INIT .struct_size = sizeof(weft_trainer_options)
 

@@ -33,7 +33,8 @@ weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t leng
 void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power);
 /* Seen through views: is this one number everywhere? */
 bool wi_is_constant(const weft_tensor *x, double *value, int *power);
-/* All parameters' gradients as one vector with the layout of wi_flat_parameters. */
+/* All parameters' gradients with the layout of wi_flat_parameters; frozen ones have zeros, and no gradient is
+ * computed for them. */
 weft_tensor *wi_flat_gradients(weft_tensor *loss);
 
 #endif

@@ -152,7 +152,7 @@ static weft_status take_source(weft_plan *plan, int index) {
         if (variable)
             plan->values[index].layout.offset =
                 wi_size_of((int64_t)(variable->offset / weft_dtype_size(node->dtype)));
-        else if (wi_flat_length(plan->graph) != node->shape.dims[0])
+        else if (wi_flat_rows(plan->graph) != node->shape.dims[0])
             WI_FAIL(WEFT_ERROR_STATE, "parameters were added to the graph after its optimizer was made");
     }
     plan->values[index].storage = storage;
@@ -165,6 +165,10 @@ static weft_status take_leaf(weft_plan *plan, int index) {
     value->leaf = value->node;
     const wi_op *op = value->node->op;
     if (op == &wi_op_uniform || op == &wi_op_normal) plan->draws = true;
+    if (op == &wi_op_scalar) {
+        const wi_scalar *scalar = &plan->graph->scalars[value->node->attributes.stream];
+        if (scalar->rule) plan->clocks |= (uint64_t)1 << scalar->clock;
+    }
     return WEFT_OK;
 }
 
@@ -249,12 +253,25 @@ static bool after_reduction(const weft_plan *plan, const weft_tensor *node, int 
     return false;
 }
 
+/* Does a member of the step read that value, too? */
+static bool step_reads(const weft_plan *plan, const wi_step *step, int value) {
+    for (int m = 0; m < step->member_count; m++) {
+        const weft_tensor *member = plan->values[step->members[m]].node;
+        for (int i = 0; i < member->input_count; i++) {
+            if (value_index(plan, member->inputs[i]) == value) return true;
+        }
+    }
+    return false;
+}
+
 static int new_inputs(const weft_plan *plan, const weft_tensor *node, int step) {
     int count = 0;
     for (int i = 0; i < node->input_count; i++) {
-        const wi_value *input = &plan->values[value_index(plan, node->inputs[i])];
+        const int index = value_index(plan, node->inputs[i]);
+        const wi_value *input = &plan->values[index];
         const bool member = input->state == WI_VALUE_MEMBER && input->step == step;
-        count += !member && !(input->state == WI_VALUE_LEAF && is_uniform(plan, input->leaf));
+        if (member || (input->state == WI_VALUE_LEAF && is_uniform(plan, input->leaf))) continue;
+        count += !step_reads(plan, plan->steps[step], index);
     }
     return count;
 }
@@ -328,17 +345,6 @@ static bool is_leaf_map(const weft_plan *plan, const weft_tensor *node) {
         reads = reads || source || !is_uniform(plan, input->leaf);
     }
     return !reads || is_cheap(node->op);
-}
-
-/* Does a member of the step read that value, too? */
-static bool step_reads(const weft_plan *plan, const wi_step *step, int value) {
-    for (int m = 0; m < step->member_count; m++) {
-        const weft_tensor *member = plan->values[step->members[m]].node;
-        for (int i = 0; i < member->input_count; i++) {
-            if (value_index(plan, member->inputs[i]) == value) return true;
-        }
-    }
-    return false;
 }
 
 /* A map that would begin a step may go into the newest one instead, when that is a map over the same space
@@ -572,6 +578,10 @@ static weft_status join_piece(weft_plan *plan, int whole, int i, int storage) {
     const weft_tensor *join = plan->values[whole].node;
     const int piece = value_index(plan, join->inputs[i]);
     wi_size start;
+    double number;
+    int power;
+    if (join->op == &wi_op_flat_gradients && wi_is_constant(join->inputs[i], &number, &power) && number == 0)
+        return WEFT_OK; /* of a frozen or unused parameter: the memory is zero already */
     const bool one_piece = piece_of_join(plan, join, i, &plan->values[whole], &start);
     if (plan->values[piece].state == WI_VALUE_MEMBER) WI_TRY(give_memory(plan, piece));
     if (one_piece && may_be_placed(plan, piece)) {
@@ -623,7 +633,7 @@ static weft_status take_assign(weft_plan *plan, int index) {
     plan->assignments[plan->assignment_count++] = (wi_assignment){variable, value};
     plan->values[index].state = WI_VALUE_MEMORY;
     plan->values[index].step = plan->values[value].step;
-    plan->assigns = true;
+    plan->trains = plan->trains || node->inputs[0]->op == &wi_op_flat;
     return WEFT_OK;
 }
 

@@ -4,6 +4,7 @@
 #include "graph/nodes.h"
 #include "train/metrics.h"
 #include "train/pass.h"
+#include "train/rate.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,6 +17,7 @@ struct weft_trainer {
     atomic_int references;
     atomic_bool cancelled;
     wi_pass training, validation, evaluation;
+    wi_rate rate;
     uint64_t epochs; /* begun so far, over all runs: the shuffle's number */
     size_t steps;    /* enqueued */
     size_t examined; /* of these, with known loss */
@@ -58,6 +60,7 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     if (trainer->options.logits)
         WI_TRY(wi_correct_count(&correct, allocator, loss, trainer->options.logits, trainer->options.labels));
     WI_TRY(weft_minimize(loss, &trainer->options.optimizer, updates, WEFT_MAX_UPDATES, &count));
+    WI_TRY(wi_rate_init(&trainer->rate, trainer->graph, &trainer->options));
     WI_TRY(wi_pass_init(&trainer->training, allocator, loss, correct, updates, count));
     WI_TRY(wi_pass_init(&trainer->validation, allocator, loss, correct, NULL, 0));
     WI_TRY(wi_pass_init(&trainer->evaluation, allocator, loss, correct, NULL, 0));
@@ -91,6 +94,7 @@ weft_status weft_trainer_create(
     init_pass_options(made);
     const weft_status status = build(made, loss);
     made->options.labels = NULL; /* the caller's, not needed any more */
+    made->options.optimizer.groups = NULL;
     if (status != WEFT_OK) {
         weft_trainer_release(made);
         return status;
@@ -136,6 +140,7 @@ static weft_status after_step(void *user, bool *finish, bool *stop) {
     weft_trainer *const trainer = user;
     trainer->steps++;
     trainer->state.step_in_epoch++;
+    WI_TRY(wi_rate_after_step(&trainer->rate, trainer->steps));
     *finish = trainer->steps == 1; /* the end of the very first step is wanted at once */
     if (atomic_exchange(&trainer->cancelled, false))
         WI_FAIL(WEFT_ERROR_CANCELLED, "training was cancelled after step %zu", trainer->steps);
@@ -182,7 +187,7 @@ static weft_status validate(weft_trainer *trainer) {
     WI_TRY(wi_pass_run(&trainer->validation, 0, NULL));
     trainer->state.validation_loss = wi_pass_loss(&trainer->validation);
     trainer->state.validation_accuracy = wi_pass_accuracy(&trainer->validation);
-    return WEFT_OK;
+    return wi_rate_after_validation(&trainer->rate, trainer->state.validation_loss);
 }
 
 /* stop: a callback asked for the end. */
@@ -191,6 +196,7 @@ static weft_status run_epoch(weft_trainer *trainer, bool *stop) {
     trainer->window_began = wi_clock_seconds();
     trainer->state.step_in_epoch = 0;
     trainer->state.validation_loss = trainer->state.validation_accuracy = (double)NAN;
+    WI_TRY(wi_rate_before_epoch(&trainer->rate, trainer->epochs));
     WI_TRY(wi_pass_run(&trainer->training, trainer->epochs++, &hooks));
     *stop = trainer->state.step_in_epoch < trainer->state.steps_per_epoch;
     if (*stop) return WEFT_OK;

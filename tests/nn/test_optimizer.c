@@ -139,9 +139,9 @@ static void bad_values_are_refused(void **state) {
     weft_optimizer bad[7] = {weft_adam(NAN), weft_sgd(-0.1f), weft_sgd_momentum(0.1f, 1.0f, 0.0f),
         weft_sgd_momentum(0.1f, 0.5f, -1.0f), weft_adam(1e-3f), weft_adam(1e-3f), weft_adam(INFINITY)};
     static const char *const parts[7] = {
-        "rate", "rate", "momentum", "weight_decay", "beta2", "kind 7", "rate"};
+        "rate", "rate", "momentum", "weight_decay", "beta2", "kind 99", "rate"};
     bad[4].beta2 = 1.0f;
-    bad[5].kind = (weft_optimizer_kind)7;
+    bad[5].kind = (weft_optimizer_kind)99;
     for (size_t i = 0; i < 7; i++)
         assert_fails(weft_minimize(net.loss, &bad[i], updates, WEFT_MAX_UPDATES, &count), WEFT_ERROR_ARGUMENT,
             parts[i]);
