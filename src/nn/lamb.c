@@ -10,6 +10,7 @@
  * 2 and 3 cost 2·P·R each, an eighth of P an element: less than the gradients of a batch of P / 48. */
 #include "nn/update_rules.h"
 #include "ops/op_table.h"
+#include <math.h>
 
 static weft_tensor *row_sums(weft_tensor *x) {
     return wi_sum_keep(weft_square(x), 2u); /* (R, 1) */
@@ -62,10 +63,10 @@ weft_tensor *wi_lamb_rule(wi_update *u) {
     weft_tensor *const of_step = row_sums(step), *const of_p = row_sums(u->p);
     if (!of_step || !of_p) return NULL;
     weft_tensor *const sums = parameter_sums(u->graph, of_step, of_p);
-    weft_tensor *const s2 = column(sums, 0), *const p2 = column(sums, 1);
-    weft_tensor *const quotient = weft_div(weft_sqrt(p2), weft_sqrt(s2));
-    weft_tensor *const one = weft_number(quotient, 1), *const zero = weft_number(quotient, 0);
-    weft_tensor *const trust =
-        weft_where(weft_less(zero, s2), weft_where(weft_less(zero, p2), quotient, one), one);
+    weft_tensor *const squared =
+        weft_div(column(sums, 1), column(sums, 0)); /* 0, infinite, NaN: a norm is 0 */
+    weft_tensor *const one = weft_number(squared, 1), *const infinity = weft_number(squared, HUGE_VAL);
+    weft_tensor *const finite = weft_where(weft_less(squared, infinity), weft_sqrt(squared), one);
+    weft_tensor *const trust = weft_where(weft_less(weft_number(squared, 0), squared), finite, one);
     return weft_sub(u->p, weft_mul(weft_mul(step, trust), u->rate));
 }
