@@ -146,7 +146,8 @@ typedef enum weft_schedule_kind {
     WEFT_SCHEDULE_ONE_CYCLE, /* base / divisor up to base in rise·period, down to base / (divisor·end_divisor)
                                 by cosines; period steps in all, then it stays; momentum is not cycled */
     WEFT_SCHEDULE_POLYNOMIAL, /* base·(1 - min(t, period) / period)^power */
-    WEFT_SCHEDULE_PLATEAU /* times factor, down to floor, when a loss has not fallen for patience epochs */
+    WEFT_SCHEDULE_PLATEAU /* times factor, down to floor, when more than patience epochs in a row had no
+                             better loss; steps of 1e-8 or less are not taken */
 } weft_schedule_kind;
 
 #define WEFT_MAX_MILESTONES 16

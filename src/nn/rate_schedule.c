@@ -227,7 +227,8 @@ weft_status weft_plateau_rate(
     }
     if (plateau->bad > schedule->patience) {
         const float lower = plateau->rate * schedule->factor;
-        plateau->rate = lower > schedule->floor ? lower : schedule->floor;
+        const float next = lower > schedule->floor ? lower : schedule->floor;
+        if (plateau->rate - next > 1e-8f) plateau->rate = next; /* as PyTorch: smaller steps are not taken */
         plateau->cooldown = schedule->cooldown;
         plateau->bad = 0;
     }
