@@ -1,6 +1,6 @@
-/* Optimizers whose rate changes, against their formulas in double precision, on a loss whose gradient is known:
- * the mean over the batch of the sum of (p - x)²/2, so g = p - mean(x). Two parameters of odd sizes lie in the
- * flat buffer. And what is no optimizer. test_optimizer_golden.c follows all of them. */
+/* Optimizers whose rate changes, against their formulas in double precision, on a loss whose gradient is
+ * known: the mean over the batch of the sum of (p - x)²/2, so g = p - mean(x). Two parameters of odd sizes
+ * lie in the flat buffer. And what is no optimizer. test_optimizer_golden.c follows all of them. */
 #include "support/checks.h"
 #include <math.h>
 #include <weft/weft.h>
@@ -109,12 +109,27 @@ static void constructors_give_the_defaults(void **state) {
         {.kind = WEFT_SGD, .rate = 1},
         {.kind = WEFT_SGD, .rate = 1, .momentum = 0.5f, .weight_decay = 0.25f},
         {.kind = WEFT_ADAM, .rate = 1, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f},
-        {.kind = WEFT_ADAMW, .rate = 1, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f, .weight_decay = 0.01f},
-        {.kind = WEFT_NADAM, .rate = 1, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f, .momentum_decay = 0.004f},
+        {.kind = WEFT_ADAMW,
+            .rate = 1,
+            .beta1 = 0.9f,
+            .beta2 = 0.999f,
+            .epsilon = 1e-8f,
+            .weight_decay = 0.01f},
+        {.kind = WEFT_NADAM,
+            .rate = 1,
+            .beta1 = 0.9f,
+            .beta2 = 0.999f,
+            .epsilon = 1e-8f,
+            .momentum_decay = 0.004f},
         {.kind = WEFT_RMSPROP, .rate = 1, .rho = 0.99f, .epsilon = 1e-8f},
         {.kind = WEFT_ADAGRAD, .rate = 1, .epsilon = 1e-10f},
         {.kind = WEFT_ADADELTA, .rate = 1, .rho = 0.9f, .epsilon = 1e-6f},
-        {.kind = WEFT_LAMB, .rate = 1, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-6f, .weight_decay = 0.01f},
+        {.kind = WEFT_LAMB,
+            .rate = 1,
+            .beta1 = 0.9f,
+            .beta2 = 0.999f,
+            .epsilon = 1e-6f,
+            .weight_decay = 0.01f},
         {.kind = WEFT_LION, .rate = 1, .beta1 = 0.9f, .beta2 = 0.99f, .weight_decay = 0.01f},
     };
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
@@ -260,7 +275,8 @@ static void bad_calls_are_refused(void **state) {
     assert_status(weft_average_swap(NULL), WEFT_ERROR_ARGUMENT);
     assert_fails(weft_average_swap(net.graph), WEFT_ERROR_STATE, "no average is kept");
     assert_ok(weft_freeze(net.graph, "*", true));
-    assert_fails(weft_minimize(net.loss, &adam, updates, 8, &count), WEFT_ERROR_STATE, "all 2 parameters are frozen");
+    assert_fails(
+        weft_minimize(net.loss, &adam, updates, 8, &count), WEFT_ERROR_STATE, "all 2 parameters are frozen");
     weft_graph_release(net.graph);
 
     weft_graph *empty = NULL;

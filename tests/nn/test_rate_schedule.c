@@ -182,7 +182,8 @@ static void bad_values_are_refused(void **state) {
     };
     float rate = -1;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        assert_fails(weft_schedule_rate(&rows[i].schedule, 0.1f, 0, &rate), WEFT_ERROR_ARGUMENT, rows[i].part);
+        assert_fails(
+            weft_schedule_rate(&rows[i].schedule, 0.1f, 0, &rate), WEFT_ERROR_ARGUMENT, rows[i].part);
     const weft_schedule good = weft_step_schedule(3, 0.5f), plateau = weft_plateau_schedule(0.5f, 3);
     weft_plateau memory = {0};
     assert_fails(weft_schedule_rate(&good, NAN, 0, &rate), WEFT_ERROR_ARGUMENT, "base rate");
