@@ -28,6 +28,7 @@ static bool moves(const wi_rate *rate) {
 }
 
 weft_status wi_rate_before_epoch(const wi_rate *rate, uint64_t epochs) {
+    if (rate->plateau.epochs > 0) return weft_scalar_set(rate->scalar, rate->plateau.rate);
     if (!moves(rate)) return WEFT_OK;
     if (!rate->schedule.per_step) return set(rate, epochs);
     return epochs == 0 ? set(rate, 0) : WEFT_OK;
@@ -38,8 +39,7 @@ weft_status wi_rate_after_step(const wi_rate *rate, uint64_t steps) {
 }
 
 weft_status wi_rate_after_validation(wi_rate *rate, double loss) {
-    float value;
+    float next; /* set before the next epoch */
     if (rate->schedule.kind != WEFT_SCHEDULE_PLATEAU) return WEFT_OK;
-    WI_TRY(weft_plateau_rate(&rate->schedule, &rate->plateau, rate->base, loss, &value));
-    return weft_scalar_set(rate->scalar, value);
+    return weft_plateau_rate(&rate->schedule, &rate->plateau, rate->base, loss, &next);
 }

@@ -1,4 +1,5 @@
-/* A trainer's learning rate: the schedule that moves the graph's rate before epochs or steps. */
+/* A trainer's learning rate: the schedule that moves the graph's rate between epochs or steps, after the
+ * callbacks, which so see the rate that was used. */
 #ifndef WI_RATE_H
 #define WI_RATE_H
 

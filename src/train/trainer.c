@@ -140,7 +140,6 @@ static weft_status after_step(void *user, bool *finish, bool *stop) {
     weft_trainer *const trainer = user;
     trainer->steps++;
     trainer->state.step_in_epoch++;
-    WI_TRY(wi_rate_after_step(&trainer->rate, trainer->steps));
     *finish = trainer->steps == 1; /* the end of the very first step is wanted at once */
     if (atomic_exchange(&trainer->cancelled, false))
         WI_FAIL(WEFT_ERROR_CANCELLED, "training was cancelled after step %zu", trainer->steps);
@@ -148,7 +147,7 @@ static weft_status after_step(void *user, bool *finish, bool *stop) {
         update_state(trainer);
         *stop = !trainer->options.on_step(trainer->options.user, &trainer->state);
     }
-    return WEFT_OK;
+    return wi_rate_after_step(&trainer->rate, trainer->steps);
 }
 
 static weft_status not_finite(weft_trainer *trainer, float loss, size_t step) {

@@ -1,4 +1,5 @@
-/* Initialisers that test_layer.c does not have: LeCun's, truncated normal, orthogonal, custom, from a file. */
+/* Initialisers that test_layer.c does not have: LeCun's, truncated normal, orthogonal, custom, from a file.
+ */
 #include "support/checks.h"
 #include "support/scratch.h"
 #include <math.h>
@@ -67,7 +68,8 @@ static void truncated_normal_has_its_moments(void **state) {
         {5, 0.5f, -1e6f, 1e6f}, {2, 1, 2, 2.5f}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const double mean = (double)rows[i].mean, deviation = (double)rows[i].deviation;
-        const double a = ((double)rows[i].low - mean) / deviation, b = ((double)rows[i].high - mean) / deviation;
+        const double a = ((double)rows[i].low - mean) / deviation,
+                     b = ((double)rows[i].high - mean) / deviation;
         const double whole = a > 0 ? (erfc(a / sqrt(2)) - erfc(b / sqrt(2))) / 2
                                    : (erfc(-b / sqrt(2)) - erfc(-a / sqrt(2))) / 2;
         const double first = (density(a) - density(b)) / whole;
@@ -148,7 +150,8 @@ static void a_function_may_write_the_values(void **state) {
     assert_int_equal(calls, 1);
     for (size_t i = 0; i < 6; i++) assert_true(values[i] == 10 + (float)i);
     weft_graph *graph = make_graph();
-    assert_null(weft_parameter(graph, "p", ((weft_initialiser){.kind = WEFT_INIT_CUSTOM, .fill = refuse}), 3));
+    assert_null(
+        weft_parameter(graph, "p", ((weft_initialiser){.kind = WEFT_INIT_CUSTOM, .fill = refuse}), 3));
     assert_status(weft_graph_status(graph), WEFT_ERROR_CANCELLED);
     weft_graph_release(graph);
     graph = make_graph(); /* a state takes one, too */
