@@ -51,8 +51,10 @@ typedef enum weft_optimizer_kind {
         1, /* v ← momentum·v + (1 - dampening)·g (first: v ← g); p ← p - rate·v (nesterov: g + momentum·v) */
     WEFT_ADAM, /* m ← beta1·m + (1 - beta1)·g; v ← beta2·v + (1 - beta2)·g²; p ← p - rate·m̂ / (√v̂ + epsilon);
                   amsgrad: the largest v so far; Kingma and Ba 2015, Reddi et al. 2018 */
-    WEFT_ADAMW, /* p ← p·(1 - rate·weight_decay), then as Adam; Loshchilov and Hutter 2019 */
-    WEFT_NADAM, /* Adam with Nesterov's momentum, β_t = beta1·(1 - 0.96^(t·momentum_decay) / 2); Dozat 2016 */
+    WEFT_ADAMW,   /* p ← p·(1 - rate·weight_decay), then as Adam; Loshchilov and Hutter 2019 */
+    WEFT_NADAM,   /* β_t = beta1·(1 - 0.96^(t·momentum_decay) / 2), Π their product up to t;
+                     p ← p - rate·(g·(1 - β_t) / (1 - Π) + m·β_{t+1} / (1 - Π·β_{t+1})) / (√v̂ + epsilon);
+                     Dozat 2016 */
     WEFT_RMSPROP, /* v ← rho·v + (1 - rho)·g²; s ← g / (√v + epsilon), centered: √(v - mean(g)²);
                      b ← momentum·b + s; p ← p - rate·b; Hinton 2012, Graves 2013 */
     WEFT_ADAGRAD, /* v ← v + g²; p ← p - rate / (1 + (t - 1)·rate_decay) · g / (√v + epsilon); Duchi et al.
@@ -146,8 +148,8 @@ typedef enum weft_schedule_kind {
     WEFT_SCHEDULE_ONE_CYCLE, /* base / divisor up to base in rise·period, down to base / (divisor·end_divisor)
                                 by cosines; period steps in all, then it stays; momentum is not cycled */
     WEFT_SCHEDULE_POLYNOMIAL, /* base·(1 - min(t, period) / period)^power */
-    WEFT_SCHEDULE_PLATEAU /* times factor, down to floor, when more than patience epochs in a row had no
-                             better loss; steps of 1e-8 or less are not taken */
+    WEFT_SCHEDULE_PLATEAU     /* times factor, down to floor, when more than patience epochs in a row had no
+                                 better loss; steps of 1e-8 or less are not taken */
 } weft_schedule_kind;
 
 #define WEFT_MAX_MILESTONES 16
