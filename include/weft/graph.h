@@ -45,19 +45,30 @@ WEFT_API weft_status weft_graph_status(weft_graph *graph);
 
 /* How a parameter begins. Fans follow PyTorch: of a shape (out, in, k...), fan_in = in·k, fan_out = out·k. */
 typedef enum weft_initialiser_kind {
-    WEFT_INIT_CONSTANT,       /* a */
-    WEFT_INIT_UNIFORM,        /* U(a, b) */
-    WEFT_INIT_NORMAL,         /* N(mean a, standard deviation b) */
-    WEFT_INIT_GLOROT_UNIFORM, /* U(±a·sqrt(6 / (fan_in + fan_out))); Glorot and Bengio 2010 */
-    WEFT_INIT_GLOROT_NORMAL,  /* N(0, a·sqrt(2 / (fan_in + fan_out))) */
-    WEFT_INIT_HE_UNIFORM,     /* U(±a·sqrt(3 / fan_in)); He et al. 2015, a = sqrt(2) for relu */
-    WEFT_INIT_HE_NORMAL       /* N(0, a / sqrt(fan_in)) */
+    WEFT_INIT_CONSTANT,         /* a */
+    WEFT_INIT_UNIFORM,          /* U(a, b) */
+    WEFT_INIT_NORMAL,           /* N(mean a, standard deviation b) */
+    WEFT_INIT_GLOROT_UNIFORM,   /* U(±a·sqrt(6 / (fan_in + fan_out))); Glorot and Bengio 2010 */
+    WEFT_INIT_GLOROT_NORMAL,    /* N(0, a·sqrt(2 / (fan_in + fan_out))) */
+    WEFT_INIT_HE_UNIFORM,       /* U(±a·sqrt(3 / fan_in)); He et al. 2015, a = sqrt(2) for relu */
+    WEFT_INIT_HE_NORMAL,        /* N(0, a / sqrt(fan_in)) */
+    WEFT_INIT_TRUNCATED_NORMAL, /* N(a, b) given that it is in [c, d] */
+    WEFT_INIT_ORTHOGONAL,       /* a · Q, see weft_init_orthogonal */
+    WEFT_INIT_CUSTOM            /* what `fill` writes */
 } weft_initialiser_kind;
 
-typedef struct weft_initialiser {
+/* Values have designated fields or come from the functions of nn.h (weft_he_normal) and io.h
+ * (weft_init_from_file). */
+typedef struct weft_initialiser weft_initialiser;
+struct weft_initialiser {
     weft_initialiser_kind kind;
-    float a, b;
-} weft_initialiser;
+    float a, b, c, d;
+    /* CUSTOM: writes all of a new parameter's or state's values, row-major, while it is made. A status other
+     * than WEFT_OK becomes the graph's error. weft_tensor_dimension and its kin tell the shape. */
+    weft_status (*fill)(const weft_initialiser *self, const weft_tensor *variable, float *values);
+    void *user;               /* for fill */
+    const char *path, *entry; /* of weft_init_from_file */
+};
 
 /* A tensor that the caller fills before each run: shape (batch, dims...).  weft_input(g, "image", WEFT_F32,
  * 1, 8, 8) */

@@ -44,6 +44,11 @@ WEFT_API void weft_npy_array_release(weft_npy_array *array); /* a cleared one an
  * but WEFT_BF16, which NumPy lacks (WEFT_ERROR_DTYPE). */
 WEFT_API weft_status weft_save_npy(
     const char *path, weft_dtype dtype, const void *data, int rank, const int64_t *dims);
+/* An initialiser that reads one tensor of a safetensors file, of the parameter's shape, while the parameter
+ * is made: weft_parameter(g, "w", weft_init_from_file("base.safetensors", "encoder.w"), 10, 64). entry NULL:
+ * the parameter's own name. f16, bf16 and f64 are converted. A missing file or tensor, or another shape, is
+ * an error at the parameter that names the file, the tensor and both shapes. */
+WEFT_API weft_initialiser weft_init_from_file(const char *path, const char *entry);
 
 #ifdef __cplusplus
 }

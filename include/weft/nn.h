@@ -1,4 +1,4 @@
-/* weft/nn.h: initialisers, layers, optimizers. */
+/* weft/nn.h: initialisers, layers, optimizers, learning-rate schedules. */
 #ifndef WEFT_NN_H
 #define WEFT_NN_H
 
@@ -8,15 +8,24 @@
 extern "C" {
 #endif
 
-/* ---- initialisers ---- */
+/* ---- initialisers; the numbers depend on the context's seed and the order of creation. A value out of range
+ * is an error at the parameter. From a file: weft_init_from_file in io.h ---- */
 WEFT_API weft_initialiser weft_zeros(void);
-WEFT_API weft_initialiser weft_fill(float value);
+WEFT_API weft_initialiser weft_fill(float value); /* a constant */
 WEFT_API weft_initialiser weft_init_uniform(float low, float high);
 WEFT_API weft_initialiser weft_init_normal(float mean, float deviation);
 WEFT_API weft_initialiser weft_glorot_uniform(void); /* gain 1 */
 WEFT_API weft_initialiser weft_glorot_normal(void);
 WEFT_API weft_initialiser weft_he_uniform(void); /* gain sqrt(2), for relu */
 WEFT_API weft_initialiser weft_he_normal(void);
+WEFT_API weft_initialiser weft_lecun_uniform(
+    void); /* U(±sqrt(3 / fan_in)); LeCun et al. 1998, for selu, tanh */
+WEFT_API weft_initialiser weft_lecun_normal(void); /* N(0, 1 / sqrt(fan_in)) */
+/* N(mean, deviation) given that it is in [low, high]: as torch.nn.init.trunc_normal_, absolute bounds. */
+WEFT_API weft_initialiser weft_init_truncated_normal(float mean, float deviation, float low, float high);
+/* gain · Q: as (first dimension, all others) its rows, or its columns when there are fewer of them, are
+ * orthonormal; Saxe et al. 2014. Rank 2 or more. Costs rows · columns · min(rows, columns) on the host. */
+WEFT_API weft_initialiser weft_init_orthogonal(float gain);
 
 /* ---- layers: ops that make their own parameters ---- */
 /* x (..., in) → (..., units). Parameters "linearN.weight" (units, in) and "linearN.bias" (units), N = 1, 2,
@@ -37,31 +46,164 @@ WEFT_API weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const wef
  * (units, in1, in2) and "bilinearN.bias" (units), both U(±1/sqrt(in1)). */
 WEFT_API weft_tensor *weft_bilinear(weft_tensor *x1, weft_tensor *x2, int64_t units);
 
-/* ---- optimizers: values, to be given to a trainer or to weft_minimize ---- */
-typedef enum weft_optimizer_kind { WEFT_SGD = 1, WEFT_ADAM } weft_optimizer_kind;
+/* ---- optimizers: values, to be given to a trainer or to weft_minimize ----
+ * Each follows PyTorch's of that name, LAMB and Lion their papers. p: a parameter, g: its gradient after
+ * clipping, t: the number of the update from 1, m̂ = m / (1 - beta1^t), v̂ = v / (1 - beta2^t); states are 0 at
+ * first. "Coupled" decay: g ← g + weight_decay·p before all else. */
+typedef enum weft_optimizer_kind {
+    WEFT_SGD =
+        1, /* v ← momentum·v + (1 - dampening)·g (first: v ← g); p ← p - rate·v (nesterov: g + momentum·v) */
+    WEFT_ADAM, /* m ← beta1·m + (1 - beta1)·g; v ← beta2·v + (1 - beta2)·g²; p ← p - rate·m̂ / (√v̂ + epsilon);
+                  amsgrad: the largest v so far; Kingma and Ba 2015, Reddi et al. 2018 */
+    WEFT_ADAMW,   /* p ← p·(1 - rate·weight_decay), then as Adam; Loshchilov and Hutter 2019 */
+    WEFT_NADAM,   /* β_t = beta1·(1 - 0.96^(t·momentum_decay) / 2), Π their product up to t;
+                     p ← p - rate·(g·(1 - β_t) / (1 - Π) + m·β_{t+1} / (1 - Π·β_{t+1})) / (√v̂ + epsilon);
+                     Dozat 2016 */
+    WEFT_RMSPROP, /* v ← rho·v + (1 - rho)·g²; s ← g / (√v + epsilon), centered: √(v - mean(g)²);
+                     b ← momentum·b + s; p ← p - rate·b; Hinton 2012, Graves 2013 */
+    WEFT_ADAGRAD, /* v ← v + g²; p ← p - rate / (1 + (t - 1)·rate_decay) · g / (√v + epsilon); Duchi et al.
+                     2011 */
+    WEFT_ADADELTA, /* v ← rho·v + (1 - rho)·g²; d = √(u + epsilon) / √(v + epsilon) · g;
+                      u ← rho·u + (1 - rho)·d²; p ← p - rate·d; Zeiler 2012 */
+    WEFT_LAMB, /* s = m̂ / (√v̂ + epsilon) + weight_decay·p; p ← p - rate·|p|/|s|·s, norms of each parameter as
+                  a whole, 1 for the quotient where one is 0; You et al. 2020 */
+    WEFT_LION /* p ← p - rate·(sign(beta1·m + (1 - beta1)·g) + weight_decay·p); m ← beta2·m + (1 - beta2)·g;
+                 Chen et al. 2023 */
+} weft_optimizer_kind;
 
+/* Some parameters with a rate and decay of their own: {"head.*", 10, 0.01f}, {"*.bias", 1, 0}. */
+typedef struct weft_parameter_group {
+    const char *parameters; /* a name; a star stands for any characters */
+    float rate_factor;      /* times the optimizer's rate, wherever a schedule takes it; above 0 */
+    float weight_decay;     /* in place of the optimizer's */
+} weft_parameter_group;
+
+/* Fields that a kind does not use must be 0. */
 typedef struct weft_optimizer {
     weft_optimizer_kind kind;
-    float rate;
-    float momentum;     /* SGD; PyTorch's form: v ← momentum·v + g; p ← p − rate·v */
-    float weight_decay; /* g ← g + weight_decay·p */
-    float beta1, beta2; /* Adam; Kingma and Ba 2015 */
-    float epsilon;
+    float rate;           /* 0 or more */
+    float momentum;       /* SGD, RMSprop: 0 <= momentum < 1 */
+    float weight_decay;   /* 0 or more; coupled, but for AdamW, LAMB and Lion */
+    float beta1, beta2;   /* Adam, AdamW, NAdam, LAMB, Lion: 0 <= beta < 1 */
+    float epsilon;        /* all but SGD and Lion: 0 or more; LAMB, Adadelta: above 0 */
+    float rho;            /* RMSprop (PyTorch's alpha), Adadelta: 0 <= rho < 1 */
+    float dampening;      /* SGD: 0 <= dampening <= 1; 0 with nesterov */
+    float rate_decay;     /* Adagrad: 0 or more */
+    float first_sum;      /* Adagrad: what v begins as; 0 or more */
+    float momentum_decay; /* NAdam: 0 or more */
+    bool nesterov;        /* SGD with momentum */
+    bool centered;        /* RMSprop */
+    bool amsgrad;         /* Adam, AdamW */
+    /* All kinds: */
+    float clip_value; /* each element of the gradient to [-clip_value, clip_value]; 0: no */
+    float clip_norm;  /* then g ← g·min(1, clip_norm / (|g| + 1e-6)), |g| over all parameters; 0: no */
+    uint32_t
+        accumulate; /* an update every so many runs, with the mean of their gradients; 0 and 1: each run */
+    float average_decay; /* keeps a ← average_decay·a + (1 - average_decay)·p, the first a is the first
+                            updated p; weft_average_swap; 0: no */
+    const weft_parameter_group *groups; /* a parameter is in one at most; used during the call only */
+    size_t group_count;
 } weft_optimizer;
 
 WEFT_API weft_optimizer weft_sgd(float rate);
 WEFT_API weft_optimizer weft_sgd_momentum(float rate, float momentum, float weight_decay);
-WEFT_API weft_optimizer weft_adam(float rate); /* betas 0.9, 0.999; epsilon 1e-8 */
+WEFT_API weft_optimizer weft_adam(float rate);                      /* betas 0.9, 0.999; epsilon 1e-8 */
+WEFT_API weft_optimizer weft_adamw(float rate, float weight_decay); /* as Adam; PyTorch's decay is 0.01 */
+WEFT_API weft_optimizer weft_nadam(float rate);   /* as Adam; momentum_decay 0.004; PyTorch's rate is 0.002 */
+WEFT_API weft_optimizer weft_rmsprop(float rate); /* rho 0.99, epsilon 1e-8 */
+WEFT_API weft_optimizer weft_adagrad(float rate); /* epsilon 1e-10 */
+WEFT_API weft_optimizer weft_adadelta(float rate); /* rho 0.9, epsilon 1e-6; PyTorch's rate is 1 */
+WEFT_API weft_optimizer weft_lamb(float rate, float weight_decay); /* betas 0.9, 0.999; epsilon 1e-6 */
+WEFT_API weft_optimizer weft_lion(float rate, float weight_decay); /* betas 0.9, 0.99 */
 
 /* The update of all the graph's parameters towards a smaller loss: give it to weft_plan_create among the
- * outputs and each run is a training step, updating all parameters in one launch. The learning rate is the
- * scalar "learning_rate" (weft_minimize_rate), which may be set between runs. updates: room for
- * WEFT_MAX_UPDATES; errors: WEFT_ERROR_ARGUMENT (a field out of range, too little room), WEFT_ERROR_STATE (no
- * parameters). */
+ * outputs and each run is a training step. Whatever the number of parameters, groups, accumulation and
+ * averages included, it is one launch after the gradients; clip_norm adds the norm's reduction, and LAMB
+ * takes four (a reduction over many elements is two launches). The learning rate is the scalar
+ * "learning_rate" (weft_minimize_rate), which may be set between runs. updates: room for WEFT_MAX_UPDATES;
+ * errors: WEFT_ERROR_ARGUMENT (a field out of range or not of that kind, a group that names no parameter or
+ * one of another group, too little room), WEFT_ERROR_STATE (no parameters, or all frozen). */
 WEFT_API weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *optimizer, weft_tensor **updates,
     size_t capacity, size_t *count);
 WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph); /* NULL before weft_minimize */
 #define WEFT_MAX_UPDATES 8
+
+/* Freezes parameters, or thaws them: a name, a star stands for any characters. Frozen ones get no gradient
+ * (the backward pass does not reach for it), no update and no decay. Heard by the next weft_minimize or
+ * weft_trainer_create; what was made before stays as it is. WEFT_ERROR_ARGUMENT: no parameter of that name.
+ */
+WEFT_API weft_status weft_freeze(weft_graph *graph, const char *parameters, bool frozen);
+
+/* Exchanges the parameters and their average (average_decay): predict, evaluate and save, then exchange them
+ * again; until then a training run is refused. WEFT_ERROR_STATE: no average is kept, or none was taken yet.
+ */
+WEFT_API weft_status weft_average_swap(weft_graph *graph);
+
+/* ---- learning-rate schedules: values, to be given to a trainer or asked for a rate ----
+ * base: the optimizer's rate. t: epochs done, or steps done where per_step is set. As PyTorch's of that name.
+ */
+typedef enum weft_schedule_kind {
+    WEFT_SCHEDULE_CONSTANT,        /* base */
+    WEFT_SCHEDULE_STEP,            /* base·factor^(t / period), a whole quotient */
+    WEFT_SCHEDULE_MULTI_STEP,      /* base·factor^(milestones <= t) */
+    WEFT_SCHEDULE_EXPONENTIAL,     /* base·factor^t */
+    WEFT_SCHEDULE_COSINE,          /* floor + (base - floor)·(1 + cos(π·t / period)) / 2 */
+    WEFT_SCHEDULE_COSINE_RESTARTS, /* the same with t since the last restart; periods grow by period_factor */
+    WEFT_SCHEDULE_ONE_CYCLE, /* base / divisor up to base in rise·period, down to base / (divisor·end_divisor)
+                                by cosines; period steps in all, then it stays; momentum is not cycled */
+    WEFT_SCHEDULE_POLYNOMIAL, /* base·(1 - min(t, period) / period)^power */
+    WEFT_SCHEDULE_PLATEAU     /* times factor, down to floor, when more than patience epochs in a row had no
+                                 better loss; steps of 1e-8 or less are not taken */
+} weft_schedule_kind;
+
+#define WEFT_MAX_MILESTONES 16
+typedef struct weft_schedule {
+    weft_schedule_kind kind;
+    bool per_step;                            /* t counts updates, not epochs; plateau: epochs only */
+    float factor;                             /* above 0; plateau: below 1 */
+    uint64_t period;                          /* 1 or more; one-cycle: 2 or more */
+    uint32_t period_factor;                   /* 1 or more */
+    float floor;                              /* the smallest rate; 0 or more */
+    float power;                              /* 0 or more */
+    float divisor, end_divisor, rise;         /* 1 or more; 1 or more; between 0 and 1 */
+    uint64_t milestones[WEFT_MAX_MILESTONES]; /* ascending */
+    size_t milestone_count;
+    uint64_t patience, cooldown; /* epochs */
+    float threshold;             /* a loss below best·(1 - threshold) is better */
+    /* A linear warm-up in front of any: from base·warmup_start at t = 0 to base at t = warmup, when the
+     * schedule begins with its own t = 0. 0: none. Plateau: not with one. */
+    uint64_t warmup;
+    float warmup_start; /* above 0, at most 1 */
+} weft_schedule;
+
+WEFT_API weft_schedule weft_step_schedule(uint64_t period, float factor);
+/* count up to WEFT_MAX_MILESTONES, copied. */
+WEFT_API weft_schedule weft_multi_step_schedule(const uint64_t *milestones, size_t count, float factor);
+WEFT_API weft_schedule weft_exponential_schedule(float factor);
+WEFT_API weft_schedule weft_cosine_schedule(uint64_t period, float floor);
+WEFT_API weft_schedule weft_cosine_restarts_schedule(uint64_t period, uint32_t period_factor, float floor);
+WEFT_API weft_schedule weft_one_cycle_schedule(
+    uint64_t steps); /* per step; rise 0.3, divisors 25 and 10,000 */
+WEFT_API weft_schedule weft_polynomial_schedule(uint64_t period, float power);
+/* threshold 1e-4, cooldown 0, floor 0; a trainer gives it the validation loss after each epoch. */
+WEFT_API weft_schedule weft_plateau_schedule(float factor, uint64_t patience);
+/* The schedule with a warm-up from start·base over `length` in front. */
+WEFT_API weft_schedule weft_warmup(weft_schedule schedule, uint64_t length, float start);
+
+/* The rate at t; plateau: WEFT_ERROR_ARGUMENT. Errors: a field out of range, a base that is negative or NaN.
+ */
+WEFT_API weft_status weft_schedule_rate(const weft_schedule *schedule, float base, uint64_t t, float *rate);
+/* Plateau: what it remembers; all 0 at first. */
+typedef struct weft_plateau {
+    double best;       /* loss */
+    uint64_t epochs;   /* seen */
+    uint64_t bad;      /* in a row, without a better loss */
+    uint64_t cooldown; /* epochs left in which none is counted as bad */
+    float rate;
+} weft_plateau;
+/* Tells a finished epoch's loss and gets the next epoch's rate; base begins it. NaN is not better. */
+WEFT_API weft_status weft_plateau_rate(
+    const weft_schedule *schedule, weft_plateau *plateau, float base, double loss, float *rate);
 
 #ifdef __cplusplus
 }

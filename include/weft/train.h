@@ -273,6 +273,9 @@ typedef struct weft_trainer_options {
     weft_step_callback step; /* default: weft_plan_run */
     weft_tensor *const *updates; /* assignments that train, in place of the optimizer's */
     size_t update_count;         /* at most WEFT_MAX_UPDATES */
+    weft_schedule
+        schedule; /* default constant, when callbacks may set weft_minimize_rate. Counts the trainer's
+                     epochs, or updates, over all runs; a plateau takes the validation loss */
 } weft_trainer_options;
 #define WEFT_MAX_METRICS          16
 #define WEFT_TRAINER_OPTIONS_INIT .struct_size = sizeof(weft_trainer_options)

@@ -1,5 +1,5 @@
 /* Leaves of a graph: inputs, variables, constants, scalars, coordinates. */
-#include "graph/nodes.h"
+#include "graph/initial.h"
 #include <string.h>
 
 const wi_op wi_op_input = {.name = "input", .kind = WI_SOURCE};
@@ -93,9 +93,10 @@ static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char
     wi_shape_count(shape, &count, &power);
     const size_t bytes = (size_t)count * weft_dtype_size(dtype);
     size_t block = 0, offset = 0;
-    if (trainable) { /* 64 bytes: a cache line, and a float16 */
+    if (trainable) { /* each begins a row: 64 bytes, a cache line, and a float16 */
+        const size_t row = WI_FLAT_ROW * sizeof(float);
         offset = graph->blocks[0].bytes;
-        graph->blocks[0].bytes += (bytes + 63) / 64 * 64;
+        graph->blocks[0].bytes += (bytes + row - 1) / row * row;
     } else if (wi_graph_add_block(graph, bytes, &block) != WEFT_OK) {
         return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
     }
@@ -106,15 +107,19 @@ static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char
     return name_node(tensor, name);
 }
 
-static bool initialiser_valid(weft_initialiser initialiser) {
-    return (unsigned)initialiser.kind <= WEFT_INIT_HE_NORMAL;
+/* Checks the initialiser, and lets a custom one write its values at once: its error belongs to this line. */
+static weft_tensor *set_initialiser(weft_tensor *tensor, weft_initialiser initialiser) {
+    if (!tensor) return NULL;
+    tensor->variable->initialiser = initialiser;
+    const weft_status status = wi_initialise(tensor->variable);
+    return status == WEFT_OK ? tensor : wi_graph_fail_recorded(tensor->graph, status);
 }
 
 weft_tensor *weft_parameter_shape(
     weft_graph *graph, const char *name, weft_initialiser initialiser, int rank, const int64_t *dims) {
     wi_shape shape;
     if (!graph) return NULL;
-    if (!name || !initialiser_valid(initialiser))
+    if (!name || !wi_initialiser_known(initialiser.kind))
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "parameter: the name is NULL or the initialiser unknown");
     if (!read_dims(&shape, rank, dims))
@@ -123,9 +128,7 @@ weft_tensor *weft_parameter_shape(
     if (weft_graph_find(graph, name))
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "parameter '%s': the graph has one of that name", name);
-    weft_tensor *tensor = make_variable(graph, &wi_op_parameter, name, WEFT_F32, &shape, true);
-    if (tensor) tensor->variable->initialiser = initialiser;
-    return tensor;
+    return set_initialiser(make_variable(graph, &wi_op_parameter, name, WEFT_F32, &shape, true), initialiser);
 }
 
 weft_tensor *weft_parameter_dims(weft_graph *graph, const char *name, weft_initialiser initialiser,
@@ -140,7 +143,7 @@ weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dt
     weft_initialiser initialiser, int rank, const int64_t *dims) {
     wi_shape shape;
     if (!graph) return NULL;
-    if (!name || !initialiser_valid(initialiser))
+    if (!name || !wi_initialiser_known(initialiser.kind))
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "state: the name is NULL or the initialiser unknown");
     if (dtype != WEFT_F32 && (dtype != WEFT_I32 || initialiser.kind != WEFT_INIT_CONSTANT))
@@ -149,9 +152,7 @@ weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dt
     if (!read_dims(&shape, rank, dims))
         return wi_graph_fail(
             graph, WEFT_ERROR_SHAPE, "state '%s': rank %d is not in 0..%d", name, rank, WEFT_MAX_RANK);
-    weft_tensor *tensor = make_variable(graph, &wi_op_state, name, dtype, &shape, false);
-    if (tensor) tensor->variable->initialiser = initialiser;
-    return tensor;
+    return set_initialiser(make_variable(graph, &wi_op_state, name, dtype, &shape, false), initialiser);
 }
 
 weft_tensor *weft_array(
@@ -213,8 +214,13 @@ weft_tensor *weft_scalar(weft_graph *graph, const char *name, float value) {
     return name_node(make_scalar(graph, (wi_scalar){.value = value}), name);
 }
 
-weft_tensor *wi_step_scalar(weft_graph *graph, wi_step_rule rule, double base) {
-    return make_scalar(graph, (wi_scalar){.rule = rule, .base = base});
+uint64_t wi_clock_update(const wi_clock *clock) {
+    return clock->runs == 0 ? 1 : (clock->runs - 1) / clock->every + 1;
+}
+
+weft_tensor *wi_step_scalar(
+    weft_graph *graph, size_t clock, double (*rule)(wi_scalar *, const wi_clock *), double a, double b) {
+    return make_scalar(graph, (wi_scalar){.rule = rule, .a = a, .b = b, .clock = clock});
 }
 
 static weft_status check_scalar(const weft_tensor *scalar) {
@@ -239,19 +245,23 @@ weft_status weft_scalar_get(const weft_tensor *scalar, float *value) {
 
 /* ---- all parameters as one vector ---- */
 
-int64_t wi_flat_length(const weft_graph *graph) {
-    return (int64_t)(graph->blocks[0].bytes / sizeof(float));
+int64_t wi_flat_rows(const weft_graph *graph) {
+    return (int64_t)(graph->blocks[0].bytes / (WI_FLAT_ROW * sizeof(float)));
+}
+
+wi_shape wi_flat_shape(const weft_graph *graph) {
+    return (wi_shape){.rank = 2, .dims = {wi_flat_rows(graph), WI_FLAT_ROW}};
 }
 
 weft_tensor *wi_flat_parameters(weft_graph *graph) {
-    if (wi_flat_length(graph) == 0)
+    if (wi_flat_rows(graph) == 0)
         return wi_graph_fail(graph, WEFT_ERROR_STATE, "the graph has no parameters to train");
-    const wi_shape shape = {.rank = 1, .dims = {wi_flat_length(graph)}};
+    const wi_shape shape = wi_flat_shape(graph);
     return wi_node(graph, &wi_op_flat, NULL, 0, WEFT_F32, &shape, NULL);
 }
 
-weft_tensor *wi_flat_state(weft_graph *graph, const char *name) {
-    const int64_t length = wi_flat_length(graph);
-    return weft_state_shape(
-        graph, name, WEFT_F32, (weft_initialiser){.kind = WEFT_INIT_CONSTANT}, 1, &length);
+weft_tensor *wi_flat_state(weft_graph *graph, const char *name, float value) {
+    const wi_shape shape = wi_flat_shape(graph);
+    const weft_initialiser constant = {.kind = WEFT_INIT_CONSTANT, .a = value};
+    return weft_state_shape(graph, name, WEFT_F32, constant, shape.rank, shape.dims);
 }

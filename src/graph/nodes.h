@@ -108,19 +108,26 @@ typedef struct wi_variable {
     void *data; /* initial content given by the caller, until it is on the device; NULL: the initialiser's */
     uint32_t stream; /* of the initialiser's random numbers */
     bool trainable;
+    bool frozen; /* a parameter that the next weft_minimize leaves alone */
 } wi_variable;
 
-/* How the host computes a scalar before each run. t is the number of the training run, from 1. */
-typedef enum wi_step_rule {
-    WI_STEP_CONSTANT,        /* as set by weft_scalar_set */
-    WI_STEP_BIAS_CORRECTION, /* 1 / (1 - base^t) */
-} wi_step_rule;
+/* Counts the runs that train with one optimizer. */
+typedef struct wi_clock {
+    uint64_t runs;  /* so far, the one under way included */
+    uint64_t every; /* runs an update: gradients are accumulated over so many */
+} wi_clock;
 
+/* A number that the host computes before each run. */
 typedef struct wi_scalar {
-    float value;
-    wi_step_rule rule;
-    double base;
+    float value; /* as set by weft_scalar_set; with a rule: unused */
+    double (*rule)(struct wi_scalar *scalar, const wi_clock *clock);
+    double a, b;        /* of the rule */
+    double memory;      /* what a rule keeps from update to update, */
+    uint64_t remembers; /* and of which update that is */
+    size_t clock;
 } wi_scalar;
+
+enum { WI_MAX_CLOCKS = 64 };
 
 typedef struct wi_attachment {
     const char *key;
@@ -143,12 +150,16 @@ struct weft_graph {
     size_t variable_count, variable_capacity;
     wi_scalar *scalars;
     size_t scalar_count, scalar_capacity;
-    uint32_t streams;  /* random nodes made so far */
-    uint32_t layers;   /* for automatic names */
-    bool frozen;       /* block 0 is on the device: no more parameters */
-    uint64_t updates;  /* runs of plans with assignments so far: t of the step rules */
-    uint64_t draws;    /* runs of plans with random numbers so far: a part of their counter */
-    weft_tensor *rate; /* weft_minimize_rate */
+    uint32_t streams;               /* random nodes made so far */
+    uint32_t layers;                /* for automatic names */
+    bool frozen;                    /* block 0 is on the device: no more parameters */
+    wi_clock clocks[WI_MAX_CLOCKS]; /* one a weft_minimize */
+    size_t clock_count;
+    uint64_t draws;       /* runs of plans with random numbers so far: a part of their counter */
+    weft_tensor *rate;    /* weft_minimize_rate */
+    weft_tensor *average; /* of the parameters, kept by an optimizer; NULL: none */
+    size_t average_clock;
+    bool swapped; /* the parameters hold the average, and the average the parameters */
     wi_attachment *attachments;
     weft_status status; /* the first error */
     char error[512];
@@ -173,14 +184,19 @@ extern const wi_op wi_op_input, wi_op_parameter, wi_op_state, wi_op_flat, wi_op_
 weft_tensor *wi_constant_power(weft_graph *graph, weft_dtype dtype, double value, int power);
 /* i32, shape `shape`: the index along an axis. */
 weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis);
+/* The number of the update that the clock's run belongs to, from 1. */
+uint64_t wi_clock_update(const wi_clock *clock);
 /* A rank-0 f32 that the host computes before each run. */
-weft_tensor *wi_step_scalar(weft_graph *graph, wi_step_rule rule, double base);
-/* All parameters, as one f32 vector with the offsets of block 0; gaps are zero. No parameters: an error. */
+weft_tensor *wi_step_scalar(
+    weft_graph *graph, size_t clock, double (*rule)(wi_scalar *, const wi_clock *), double a, double b);
+/* All parameters, as one f32 tensor (rows, WI_FLAT_ROW) over block 0: every parameter begins a row, so what
+ * belongs to a parameter as a whole is one number a row. Gaps are zero. No parameters: an error. */
+enum { WI_FLAT_ROW = 16 };
 weft_tensor *wi_flat_parameters(weft_graph *graph);
-/* A state of the same length, zero at first. */
-weft_tensor *wi_flat_state(weft_graph *graph, const char *name);
-/* Elements of block 0. */
-int64_t wi_flat_length(const weft_graph *graph);
+/* A state of the same shape, `value` at first. */
+weft_tensor *wi_flat_state(weft_graph *graph, const char *name, float value);
+int64_t wi_flat_rows(const weft_graph *graph);
+wi_shape wi_flat_shape(const weft_graph *graph);
 
 /* ---- variables ---- */
 weft_status wi_graph_add_block(weft_graph *graph, size_t bytes, size_t *index);

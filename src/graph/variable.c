@@ -1,6 +1,5 @@
 /* The memory of parameters and states: reserved in blocks, made and filled when first needed. */
-#include "base/philox.h"
-#include "graph/nodes.h"
+#include "graph/initial.h"
 #include <string.h>
 
 weft_status wi_graph_add_block(weft_graph *graph, size_t bytes, size_t *index) {
@@ -19,55 +18,6 @@ size_t wi_graph_variable_bytes(const weft_graph *graph) {
 
 /* ---- initial content ---- */
 
-static void fans(const wi_shape *shape, double *in, double *out) {
-    double inner = 1;
-    for (int i = 2; i < shape->rank; i++) inner *= (double)shape->dims[i];
-    *out = (shape->rank > 0 ? (double)shape->dims[0] : 1) * inner;
-    *in = (shape->rank > 1 ? (double)shape->dims[1] : *out) * inner;
-}
-
-/* Reduces every initialiser to a constant, U(a, b) or N(a, b). */
-static weft_initialiser resolve(weft_initialiser given, const wi_shape *shape) {
-    double in, out;
-    fans(shape, &in, &out);
-    double reach = 0, deviation = 0;
-    switch (given.kind) {
-    case WEFT_INIT_GLOROT_UNIFORM: reach = given.a * sqrt(6 / (in + out)); break;
-    case WEFT_INIT_HE_UNIFORM: reach = given.a * sqrt(3 / in); break;
-    case WEFT_INIT_GLOROT_NORMAL: deviation = given.a * sqrt(2 / (in + out)); break;
-    case WEFT_INIT_HE_NORMAL: deviation = given.a / sqrt(in); break;
-    case WEFT_INIT_CONSTANT:
-    case WEFT_INIT_UNIFORM:
-    case WEFT_INIT_NORMAL: return given;
-    }
-    if (reach > 0) return (weft_initialiser){WEFT_INIT_UNIFORM, (float)-reach, (float)reach};
-    return (weft_initialiser){WEFT_INIT_NORMAL, 0, (float)deviation};
-}
-
-static float random_value(weft_initialiser how, uint64_t seed, uint32_t stream, uint64_t index) {
-    uint32_t words[4] = {(uint32_t)index, (uint32_t)(index >> 32), stream, 0xFFFFFFFFu};
-    wi_philox(words, seed);
-    if (how.kind == WEFT_INIT_NORMAL) return fmaf(wi_normal_of(words[0], words[1]), how.b, how.a);
-    return fmaf(wi_uniform_of(words[0]), how.b - how.a, how.a);
-}
-
-static void fill(const wi_variable *variable, uint64_t seed, char *target) {
-    if (variable->data) {
-        memcpy(target, variable->data, variable->bytes);
-        return;
-    }
-    const weft_initialiser how = resolve(variable->initialiser, &variable->tensor->shape);
-    const size_t count = variable->bytes / sizeof(float);
-    for (size_t i = 0; i < count; i++) {
-        const float value =
-            how.kind == WEFT_INIT_CONSTANT ? how.a : random_value(how, seed, variable->stream, i);
-        if (variable->tensor->dtype == WEFT_I32)
-            ((int32_t *)(void *)target)[i] = (int32_t)value;
-        else
-            ((float *)(void *)target)[i] = value;
-    }
-}
-
 static void forget_data(weft_graph *graph, size_t block) {
     for (size_t i = 0; i < graph->variable_count; i++) {
         wi_variable *variable = graph->variables[i];
@@ -83,11 +33,12 @@ weft_status wi_graph_block_ready(weft_graph *graph, size_t index) {
     if (block->buffer.memory || block->bytes == 0) return WEFT_OK;
     char *content = wi_allocate(context->allocator, block->bytes);
     if (!content) return WEFT_ERROR_MEMORY;
-    for (size_t i = 0; i < graph->variable_count; i++) {
+    weft_status status = WEFT_OK;
+    for (size_t i = 0; i < graph->variable_count && status == WEFT_OK; i++) {
         const wi_variable *variable = graph->variables[i];
-        if (variable->block == index) fill(variable, context->seed, content + variable->offset);
+        if (variable->block == index) status = wi_initial_content(variable, content + variable->offset);
     }
-    weft_status status = wi_buffer_create(&block->buffer, context, block->bytes);
+    if (status == WEFT_OK) status = wi_buffer_create(&block->buffer, context, block->bytes);
     if (status == WEFT_OK) status = wi_buffer_write(context, block->buffer.memory, 0, content, block->bytes);
     wi_release(context->allocator, content);
     if (status != WEFT_OK) {

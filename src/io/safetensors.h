@@ -41,6 +41,10 @@ void wi_safetensors_clear(wi_safetensors *file);
 /* NULL when there is none. */
 wi_saved_tensor *wi_safetensors_find(const wi_safetensors *file, const char *name);
 
+/* F32, F16, BF16 and F64: what an f32 tensor takes. data: of the tensor. */
+bool wi_saved_is_number(const wi_saved_tensor *saved);
+void wi_saved_to_f32(float *values, const wi_saved_tensor *saved, const unsigned char *data);
+
 /* "F32"; every weft_dtype has one. */
 const char *wi_saved_dtype_name(weft_dtype dtype);
 /* "(2, 3)" in a buffer of at least 200 bytes. */

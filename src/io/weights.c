@@ -174,8 +174,16 @@ static bool converts(const wi_saved_dtype *from, weft_dtype to) {
            (from->dtype == WEFT_F16 || from->dtype == WEFT_BF16 || !strcmp(from->name, "F64"));
 }
 
-static void convert_to_f32(float *values, const wi_saved_tensor *saved, const unsigned char *data) {
+bool wi_saved_is_number(const wi_saved_tensor *saved) {
+    return converts(saved->dtype, WEFT_F32);
+}
+
+void wi_saved_to_f32(float *values, const wi_saved_tensor *saved, const unsigned char *data) {
     const size_t size = saved->dtype->size;
+    if (saved->dtype->dtype == WEFT_F32) {
+        memcpy(values, data, saved->elements * size);
+        return;
+    }
     for (size_t i = 0; i < saved->elements; i++) {
         const unsigned char *const element = data + i * size;
         values[i] = saved->dtype->dtype == WEFT_F16    ? wi_f16_value(element)
@@ -238,7 +246,7 @@ static weft_status write_variable(const variable *item, const unsigned char *dat
     if (saved->dtype->dtype == (int)dtype) {
         memcpy(scratch, source, item->bytes); /* the file's data may lie at any address */
     } else if (dtype == WEFT_F32) {
-        convert_to_f32(scratch, saved, source);
+        wi_saved_to_f32(scratch, saved, source);
     } else {
         for (size_t i = 0; i < saved->elements; i++)
             ((int32_t *)scratch)[i] = (int32_t)i64_value(source + 8 * i);

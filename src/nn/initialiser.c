@@ -33,3 +33,20 @@ weft_initialiser weft_he_uniform(void) {
 weft_initialiser weft_he_normal(void) {
     return (weft_initialiser){.kind = WEFT_INIT_HE_NORMAL, .a = sqrtf(2.0f)};
 }
+
+weft_initialiser weft_lecun_uniform(void) {
+    return (weft_initialiser){.kind = WEFT_INIT_HE_UNIFORM, .a = 1.0f};
+}
+
+weft_initialiser weft_lecun_normal(void) {
+    return (weft_initialiser){.kind = WEFT_INIT_HE_NORMAL, .a = 1.0f};
+}
+
+weft_initialiser weft_init_truncated_normal(float mean, float deviation, float low, float high) {
+    return (weft_initialiser){
+        .kind = WEFT_INIT_TRUNCATED_NORMAL, .a = mean, .b = deviation, .c = low, .d = high};
+}
+
+weft_initialiser weft_init_orthogonal(float gain) {
+    return (weft_initialiser){.kind = WEFT_INIT_ORTHOGONAL, .a = gain};
+}

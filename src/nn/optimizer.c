@@ -1,15 +1,83 @@
-/* Optimizers as nodes over the flat buffers: parameters p, gradients g and state each are one tensor (N), so
- * a few elementwise nodes update the whole network and the planner makes one launch of them.
+/* Optimizers: the table of them, their checks, and what is the same for all.
  *
- * SGD with momentum in PyTorch's form: v ← momentum·v + g (v begins at 0, so the first v is g); p ← p −
- * rate·v. Adam: Kingma and Ba 2015, algorithm 1, with the denominator sqrt(v̂) + epsilon; v̂ and m̂ are
- * bias-corrected.
+ * Parameters p, gradients g and each state are one tensor (rows, 16), so a few elementwise nodes update the
+ * whole network and the planner makes one launch of them. Around an optimizer's rule (update_rules.c) stand,
+ * in this order: accumulation, clipping by value, clipping by norm, coupled decay; then frozen rows, the
+ * average, and the choice between old and new on runs that only accumulate.
  *
- * The learning rate is one scalar a graph, shared by all updates that were made for it. */
-#include "graph/nodes.h"
+ * The learning rate is one scalar a graph, shared by all updates that were made for it. Adding an optimizer:
+ * a kind in nn.h, a row here, a rule, a case in tests/golden/make_optimizer_golden.py. */
+#include "nn/fraction.h"
+#include "nn/update_rules.h"
 #include "ops/op_table.h"
-#include <math.h>
-#include <weft/nn.h>
+#include <string.h>
+
+/* ---- fields and rows ---- */
+
+enum {
+    MOMENTUM = 1 << 0,
+    BETAS = 1 << 1,
+    EPSILON = 1 << 2,
+    RHO = 1 << 3,
+    DAMPENING = 1 << 4,
+    RATE_DECAY = 1 << 5,
+    FIRST_SUM = 1 << 6,
+    MOMENTUM_DECAY = 1 << 7,
+    NESTEROV = 1 << 8,
+    CENTERED = 1 << 9,
+    AMSGRAD = 1 << 10,
+    DECOUPLED = 1 << 11, /* the rule itself applies the decay */
+    POSITIVE_EPSILON = 1 << 12,
+    ALWAYS = 1 << 30
+};
+
+typedef struct optimizer_row {
+    const char *name;
+    unsigned uses;
+    size_t states; /* without those that momentum, centered and amsgrad add */
+    weft_tensor *(*rule)(wi_update *);
+} optimizer_row;
+
+static const optimizer_row rows[] = {
+    [WEFT_SGD] = {"SGD", MOMENTUM | DAMPENING | NESTEROV, 0, wi_sgd_rule},
+    [WEFT_ADAM] = {"Adam", BETAS | EPSILON | AMSGRAD, 2, wi_adam_rule},
+    [WEFT_ADAMW] = {"AdamW", BETAS | EPSILON | AMSGRAD | DECOUPLED, 2, wi_adam_rule},
+    [WEFT_NADAM] = {"NAdam", BETAS | EPSILON | MOMENTUM_DECAY, 2, wi_nadam_rule},
+    [WEFT_RMSPROP] = {"RMSprop", MOMENTUM | RHO | EPSILON | CENTERED, 1, wi_rmsprop_rule},
+    [WEFT_ADAGRAD] = {"Adagrad", EPSILON | RATE_DECAY | FIRST_SUM, 1, wi_adagrad_rule},
+    [WEFT_ADADELTA] = {"Adadelta", RHO | EPSILON | POSITIVE_EPSILON, 2, wi_adadelta_rule},
+    [WEFT_LAMB] = {"LAMB", BETAS | EPSILON | POSITIVE_EPSILON | DECOUPLED, 2, wi_lamb_rule},
+    [WEFT_LION] = {"Lion", BETAS | DECOUPLED, 1, wi_lion_rule},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+typedef struct field_row {
+    const char *name;
+    unsigned use;
+    size_t offset;
+    float end; /* values are in [0, end) */
+} field_row;
+
+#define FIELD(name, use, end)                                                                                \
+    { #name, use, offsetof(weft_optimizer, name), end }
+static const field_row fields[] = {
+    FIELD(rate, ALWAYS, INFINITY),
+    FIELD(weight_decay, ALWAYS, INFINITY),
+    FIELD(clip_value, ALWAYS, INFINITY),
+    FIELD(clip_norm, ALWAYS, INFINITY),
+    FIELD(average_decay, ALWAYS, 1),
+    FIELD(momentum, MOMENTUM, 1),
+    FIELD(beta1, BETAS, 1),
+    FIELD(beta2, BETAS, 1),
+    FIELD(epsilon, EPSILON, INFINITY),
+    FIELD(rho, RHO, 1),
+    FIELD(dampening, DAMPENING, 1.0000001f), /* 1 is allowed */
+    FIELD(rate_decay, RATE_DECAY, INFINITY),
+    FIELD(first_sum, FIRST_SUM, INFINITY),
+    FIELD(momentum_decay, MOMENTUM_DECAY, INFINITY),
+};
+
+/* ---- values ---- */
 
 weft_optimizer weft_sgd(float rate) {
     return weft_sgd_momentum(rate, 0.0f, 0.0f);
@@ -20,42 +88,189 @@ weft_optimizer weft_sgd_momentum(float rate, float momentum, float weight_decay)
         .kind = WEFT_SGD, .rate = rate, .momentum = momentum, .weight_decay = weight_decay};
 }
 
+static weft_optimizer of_moments(weft_optimizer_kind kind, float rate) {
+    return (weft_optimizer){.kind = kind, .rate = rate, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f};
+}
+
 weft_optimizer weft_adam(float rate) {
+    return of_moments(WEFT_ADAM, rate);
+}
+
+weft_optimizer weft_adamw(float rate, float weight_decay) {
+    weft_optimizer o = of_moments(WEFT_ADAMW, rate);
+    o.weight_decay = weight_decay;
+    return o;
+}
+
+weft_optimizer weft_nadam(float rate) {
+    weft_optimizer o = of_moments(WEFT_NADAM, rate);
+    o.momentum_decay = 0.004f;
+    return o;
+}
+
+weft_optimizer weft_rmsprop(float rate) {
+    return (weft_optimizer){.kind = WEFT_RMSPROP, .rate = rate, .rho = 0.99f, .epsilon = 1e-8f};
+}
+
+weft_optimizer weft_adagrad(float rate) {
+    return (weft_optimizer){.kind = WEFT_ADAGRAD, .rate = rate, .epsilon = 1e-10f};
+}
+
+weft_optimizer weft_adadelta(float rate) {
+    return (weft_optimizer){.kind = WEFT_ADADELTA, .rate = rate, .rho = 0.9f, .epsilon = 1e-6f};
+}
+
+weft_optimizer weft_lamb(float rate, float weight_decay) {
+    weft_optimizer o = of_moments(WEFT_LAMB, rate);
+    o.weight_decay = weight_decay;
+    o.epsilon = 1e-6f;
+    return o;
+}
+
+weft_optimizer weft_lion(float rate, float weight_decay) {
     return (weft_optimizer){
-        .kind = WEFT_ADAM, .rate = rate, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f};
+        .kind = WEFT_LION, .rate = rate, .beta1 = 0.9f, .beta2 = 0.99f, .weight_decay = weight_decay};
 }
 
-static bool in_range(float value, float low, float end) {
-    return value >= low && value < end;
+/* ---- checks ---- */
+
+static weft_status check_field(
+    const optimizer_row *row, const weft_optimizer *optimizer, const field_row *field) {
+    float value;
+    memcpy(&value, (const char *)optimizer + field->offset, sizeof value);
+    if (!(field->use & (row->uses | ALWAYS))) {
+        if (value == 0) return WEFT_OK;
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: %s is %g, but %s has none: expected 0", field->name,
+            (double)value, row->name);
+    }
+    if (value >= 0 && value < field->end) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: %s is %g, expected at least 0 and below %g", field->name,
+        (double)value, (double)field->end);
 }
 
-static weft_status check_optimizer(const weft_optimizer *optimizer) {
+static weft_status check_flags(const optimizer_row *row, const weft_optimizer *o) {
     const struct {
         const char *name;
-        float value, low, end;
-        bool used;
-    } fields[] = {
-        {"rate", optimizer->rate, 0.0f, INFINITY, true},
-        {"weight_decay", optimizer->weight_decay, 0.0f, INFINITY, true},
-        {"momentum", optimizer->momentum, 0.0f, 1.0f, optimizer->kind == WEFT_SGD},
-        {"beta1", optimizer->beta1, 0.0f, 1.0f, optimizer->kind == WEFT_ADAM},
-        {"beta2", optimizer->beta2, 0.0f, 1.0f, optimizer->kind == WEFT_ADAM},
-        {"epsilon", optimizer->epsilon, 0.0f, INFINITY, optimizer->kind == WEFT_ADAM},
-    };
-    if (optimizer->kind != WEFT_SGD && optimizer->kind != WEFT_ADAM)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: kind %d is neither WEFT_SGD nor WEFT_ADAM",
-            (int)optimizer->kind);
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (fields[i].used && !in_range(fields[i].value, fields[i].low, fields[i].end))
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: %s is %g, expected at least %g and below %g",
-                fields[i].name, (double)fields[i].value, (double)fields[i].low, (double)fields[i].end);
+        bool set;
+        unsigned use;
+    } flags[] = {{"nesterov", o->nesterov, NESTEROV}, {"centered", o->centered, CENTERED},
+        {"amsgrad", o->amsgrad, AMSGRAD}};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (flags[i].set && !(row->uses & flags[i].use))
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: %s is set, but %s has none", flags[i].name, row->name);
+    if (o->nesterov && (!(o->momentum > 0) || o->dampening > 0))
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "optimizer: nesterov needs momentum above 0 and dampening 0; they are %g and %g",
+            (double)o->momentum, (double)o->dampening);
+    if (row->uses & POSITIVE_EPSILON && !(o->epsilon > 0))
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: epsilon is %g, %s needs one above 0", (double)o->epsilon,
+            row->name);
     return WEFT_OK;
 }
 
-static size_t update_count(const weft_optimizer *optimizer) {
-    if (optimizer->kind == WEFT_ADAM) return 3;
-    return optimizer->momentum > 0.0f ? 2 : 1;
+static weft_status check_optimizer(const weft_optimizer *optimizer) {
+    const size_t kind = (size_t)optimizer->kind;
+    if (kind >= ROWS || !rows[kind].rule)
+        WI_FAIL(
+            WEFT_ERROR_ARGUMENT, "optimizer: kind %d is none of WEFT_SGD to WEFT_LION", (int)optimizer->kind);
+    const optimizer_row *const row = &rows[kind];
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        WI_TRY(check_field(row, optimizer, &fields[i]));
+    return check_flags(row, optimizer);
 }
+
+static size_t count_updates(const weft_optimizer *o) {
+    return 1 + rows[o->kind].states + (o->momentum > 0) + o->centered + o->amsgrad + (o->accumulate > 1) +
+           (o->average_decay > 0);
+}
+
+/* ---- the gradient before the rule ---- */
+
+static weft_tensor *limit(weft_tensor *x, double low, double high) {
+    x = weft_maximum(x, weft_number(x, low));
+    return weft_neg(weft_maximum(weft_neg(x), weft_number(x, -high))); /* NaN stays NaN */
+}
+
+static double last_of_every(wi_scalar *scalar, const wi_clock *clock) {
+    (void)scalar;
+    return clock->runs % clock->every == 0;
+}
+
+/* The sum over the runs of an update, kept until the last of them, which takes the mean. */
+static weft_tensor *accumulated(wi_update *u, weft_tensor *g) {
+    const uint32_t every = u->optimizer->accumulate;
+    if (every <= 1) return g;
+    weft_tensor *const last = wi_step_scalar(u->graph, u->clock, last_of_every, 0, 0);
+    u->apply = weft_less(weft_number(last, 0), last);
+    weft_tensor *const sum = wi_update_state(u, 0);
+    g = weft_add(g, sum);
+    wi_update_keep(u, sum, weft_where(u->apply, weft_number(g, 0), g));
+    return wi_scaled(g, 1.0 / every);
+}
+
+/* PyTorch's clip_grad_norm_. The factor goes through memory: the norm is a launch of its own. */
+static weft_tensor *clipped(const weft_optimizer *o, weft_tensor *g) {
+    if (o->clip_value > 0) g = limit(g, -(double)o->clip_value, (double)o->clip_value);
+    if (!(o->clip_norm > 0)) return g;
+    weft_tensor *const norm = weft_sqrt(wi_sum_keep(weft_square(g), 3u));
+    weft_tensor *const factor =
+        weft_div(weft_number(norm, (double)o->clip_norm), weft_add(norm, weft_number(norm, 1e-6)));
+    return weft_mul(g, weft_reshape_shape(limit(factor, 0, 1), 0, NULL));
+}
+
+/* ---- what follows the rule ---- */
+
+static double average_keep(wi_scalar *scalar, const wi_clock *clock) {
+    return wi_clock_update(clock) == 1 ? 0 : scalar->a; /* the first average is the first p */
+}
+
+static double average_take(wi_scalar *scalar, const wi_clock *clock) {
+    return 1 - average_keep(scalar, clock);
+}
+
+static void keep_average(wi_update *u, weft_tensor *p) {
+    if (!(u->optimizer->average_decay > 0)) return;
+    const double decay = wi_fraction(u->optimizer->average_decay);
+    weft_tensor *const average = wi_update_state(u, 0);
+    weft_tensor *const keep = wi_step_scalar(u->graph, u->clock, average_keep, decay, 0);
+    weft_tensor *const take = wi_step_scalar(u->graph, u->clock, average_take, decay, 0);
+    wi_update_keep(u, average, weft_add(weft_mul(p, take), weft_mul(average, keep)));
+    u->graph->average = average;
+    u->graph->average_clock = u->clock;
+}
+
+/* Runs that only accumulate leave everything but the sum (the pair `sum`, if any) as it is. */
+static void make_assignments(const wi_update *u, size_t sum, weft_tensor **updates) {
+    for (size_t i = 0; i < u->count; i++) {
+        weft_tensor *const variable = u->pairs[i].variable, *value = u->pairs[i].value;
+        if (u->apply && i != sum) value = weft_where(u->apply, value, variable);
+        updates[i] = weft_assign(variable, value);
+    }
+}
+
+static weft_status make_updates(wi_update *u, weft_tensor *loss, weft_tensor **updates) {
+    const weft_optimizer *const o = u->optimizer;
+    const optimizer_row *const row = &rows[o->kind];
+    wi_rows by_row = {0};
+    u->p = wi_flat_parameters(u->graph);
+    u->count = 1; /* p comes first: pairs[0] */
+    weft_tensor *const g = accumulated(u, wi_flat_gradients(loss));
+    WI_TRY(wi_groups_rows(u->graph, o, &by_row));
+    u->g = clipped(o, g);
+    u->rate = by_row.factor ? weft_mul(by_row.factor, u->graph->rate) : u->graph->rate;
+    u->decay = by_row.decay;
+    if (u->decay && !(row->uses & DECOUPLED)) u->g = weft_add(u->g, weft_mul(u->p, u->decay));
+    WI_TRY(weft_graph_status(u->graph));
+    weft_tensor *next = row->rule(u);
+    if (by_row.frozen) /* chosen, not multiplied by 0: whatever the rule makes of them */
+        next = weft_where(weft_less(weft_number(by_row.factor, 0), by_row.factor), next, u->p);
+    u->pairs[0] = (wi_pair){u->p, next};
+    keep_average(u, next);
+    make_assignments(u, u->apply ? 1 : 0, updates);
+    return weft_graph_status(u->graph);
+}
+
+/* ---- weft_minimize ---- */
 
 weft_tensor *weft_minimize_rate(weft_graph *graph) {
     return graph ? graph->rate : NULL;
@@ -67,46 +282,20 @@ static weft_status prepare_rate(weft_graph *graph, float value) {
     return weft_graph_status(graph);
 }
 
-/* Without a name: optimizer state is no weight, and stays out of files of weights. */
-static weft_tensor *optimizer_state(weft_tensor *p) {
-    return wi_flat_state(weft_tensor_graph(p), "");
+static weft_status new_clock(weft_graph *graph, uint32_t every, size_t *clock) {
+    if (graph->clock_count == WI_MAX_CLOCKS)
+        WI_FAIL(WEFT_ERROR_STATE, "weft_minimize: the graph has %d optimizers already", WI_MAX_CLOCKS);
+    *clock = graph->clock_count++;
+    graph->clocks[*clock] = (wi_clock){.every = every > 1 ? every : 1};
+    return WEFT_OK;
 }
 
-static weft_tensor *scaled(weft_tensor *x, double factor) {
-    return weft_mul(x, weft_number(x, factor));
-}
-
-/* p ← p − rate·step */
-static weft_tensor *descend(weft_tensor *p, weft_tensor *step) {
-    return weft_assign(p, weft_sub(p, weft_mul(weft_tensor_graph(p)->rate, step)));
-}
-
-static void sgd_updates(
-    weft_tensor **updates, const weft_optimizer *optimizer, weft_tensor *p, weft_tensor *g) {
-    weft_tensor *step = g;
-    if (optimizer->momentum > 0.0f) {
-        weft_tensor *const v = optimizer_state(p);
-        step = weft_add(scaled(v, (double)optimizer->momentum), g);
-        updates[1] = weft_assign(v, step);
-    }
-    updates[0] = descend(p, step);
-}
-
-static void adam_updates(
-    weft_tensor **updates, const weft_optimizer *optimizer, weft_tensor *p, weft_tensor *g) {
-    weft_graph *const graph = weft_tensor_graph(p);
-    const double beta1 = (double)optimizer->beta1, beta2 = (double)optimizer->beta2;
-    weft_tensor *const m = optimizer_state(p);
-    weft_tensor *const v = optimizer_state(p);
-    weft_tensor *const next_m = weft_add(scaled(m, beta1), scaled(g, 1.0 - beta1));
-    weft_tensor *const next_v = weft_add(scaled(v, beta2), scaled(weft_square(g), 1.0 - beta2));
-    weft_tensor *const m_hat = weft_mul(next_m, wi_step_scalar(graph, WI_STEP_BIAS_CORRECTION, beta1));
-    weft_tensor *const v_hat = weft_mul(next_v, wi_step_scalar(graph, WI_STEP_BIAS_CORRECTION, beta2));
-    weft_tensor *const root = weft_sqrt(v_hat);
-    weft_tensor *const denominator = weft_add(root, weft_number(root, (double)optimizer->epsilon));
-    updates[0] = descend(p, weft_div(m_hat, denominator));
-    updates[1] = weft_assign(m, next_m);
-    updates[2] = weft_assign(v, next_v);
+static weft_status check_parameters(const weft_graph *graph) {
+    const size_t count = weft_graph_parameter_count(graph);
+    if (count == 0) WI_FAIL(WEFT_ERROR_STATE, "weft_minimize: the graph has no parameters to train");
+    for (size_t i = 0; i < count; i++)
+        if (!weft_graph_parameter(graph, i)->variable->frozen) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_STATE, "weft_minimize: all %zu parameters are frozen", count);
 }
 
 weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *optimizer, weft_tensor **updates,
@@ -116,21 +305,17 @@ weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *optimizer, we
     weft_graph *const graph = weft_tensor_graph(loss);
     WI_TRY(weft_graph_status(graph));
     WI_TRY(check_optimizer(optimizer));
-    const size_t needed = update_count(optimizer);
+    const size_t needed = count_updates(optimizer);
     if (capacity < needed)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_minimize: %zu updates, room for %zu", needed, capacity);
-    if (weft_graph_parameter_count(graph) == 0)
-        WI_FAIL(WEFT_ERROR_STATE, "weft_minimize: the graph has no parameters to train");
-
+    WI_TRY(check_parameters(graph));
+    WI_TRY(wi_groups_check(graph, optimizer));
+    wi_update u = {.graph = graph, .optimizer = optimizer};
+    WI_TRY(new_clock(graph, optimizer->accumulate, &u.clock));
     WI_TRY(prepare_rate(graph, optimizer->rate));
-    weft_tensor *const p = wi_flat_parameters(graph);
-    weft_tensor *g = wi_flat_gradients(loss);
-    if (!p || !g) return weft_graph_status(graph);
-    if (optimizer->weight_decay > 0.0f) g = weft_add(g, scaled(p, (double)optimizer->weight_decay));
-    if (optimizer->kind == WEFT_ADAM)
-        adam_updates(updates, optimizer, p, g);
-    else
-        sgd_updates(updates, optimizer, p, g);
-    *count = needed;
-    return weft_graph_status(graph);
+    WI_TRY(make_updates(&u, loss, updates));
+    *count = u.count;
+    return u.count == needed
+               ? WEFT_OK
+               : wi_fail(WEFT_ERROR_INTERNAL, "weft_minimize: %zu updates, not %zu", u.count, needed);
 }

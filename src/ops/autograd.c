@@ -173,9 +173,21 @@ weft_tensor *wi_flat_gradients(weft_tensor *loss) {
     weft_tensor **parameters = wi_arena_take(&graph->arena, count * sizeof *parameters);
     weft_tensor **gradients = wi_arena_take(&graph->arena, count * sizeof *gradients);
     if (!parameters || !gradients) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
-    for (size_t i = 0; i < count; i++) parameters[i] = weft_graph_parameter(graph, i);
-    const weft_status status = weft_gradients(loss, parameters, count, gradients);
+    size_t trained = 0;
+    for (size_t i = 0; i < count; i++) {
+        weft_tensor *parameter = weft_graph_parameter(graph, i);
+        if (!parameter->variable->frozen) parameters[trained++] = parameter;
+    }
+    const weft_status status = weft_gradients(loss, parameters, trained, gradients);
     if (status != WEFT_OK) return wi_graph_fail_recorded(graph, status);
-    const wi_shape shape = {.rank = 1, .dims = {wi_flat_length(graph)}};
+    for (size_t i = count; i-- > 0;) { /* spread out from the end, zeros where a parameter is frozen */
+        weft_tensor *parameter = weft_graph_parameter(graph, i);
+        const wi_shape *shape = &parameter->shape;
+        gradients[i] = parameter->variable->frozen
+                           ? weft_expand(weft_number(parameter, 0), shape->rank, shape->dims)
+                           : gradients[--trained];
+        if (!gradients[i]) return NULL;
+    }
+    const wi_shape shape = wi_flat_shape(graph);
     return wi_node(graph, &wi_op_flat_gradients, gradients, (int)count, WEFT_F32, &shape, NULL);
 }

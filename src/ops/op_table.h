@@ -44,7 +44,8 @@ typedef struct wi_labels {
     int64_t ignored; /* INT64_MIN: none is */
 } wi_labels;
 wi_labels wi_labels_of(const weft_tensor *node);
-/* All parameters' gradients as one vector with the layout of wi_flat_parameters. */
+/* All parameters' gradients with the layout of wi_flat_parameters; frozen ones have zeros, and no gradient is
+ * computed for them. */
 weft_tensor *wi_flat_gradients(weft_tensor *loss);
 
 #endif

@@ -152,7 +152,7 @@ static weft_status take_source(weft_plan *plan, int index) {
         if (variable)
             plan->values[index].layout.offset =
                 wi_size_of((int64_t)(variable->offset / weft_dtype_size(node->dtype)));
-        else if (wi_flat_length(plan->graph) != node->shape.dims[0])
+        else if (wi_flat_rows(plan->graph) != node->shape.dims[0])
             WI_FAIL(WEFT_ERROR_STATE, "parameters were added to the graph after its optimizer was made");
     }
     plan->values[index].storage = storage;
@@ -166,6 +166,10 @@ static weft_status take_leaf(weft_plan *plan, int index) {
     value->weight = 1;
     const wi_op *op = value->node->op;
     if (op == &wi_op_uniform || op == &wi_op_normal) plan->draws = true;
+    if (op == &wi_op_scalar) {
+        const wi_scalar *scalar = &plan->graph->scalars[value->node->attributes.stream];
+        if (scalar->rule) plan->clocks |= (uint64_t)1 << scalar->clock;
+    }
     return WEFT_OK;
 }
 
@@ -254,16 +258,28 @@ static bool after_reduction(const weft_plan *plan, const weft_tensor *node, int 
     return false;
 }
 
-/* Operands that the node brings with it. Every folded axis counts as one more, for its arguments. */
+/* Does a member of the step read that value, too? */
+static bool step_reads(const weft_plan *plan, const wi_step *step, int value) {
+    for (int m = 0; m < step->member_count; m++) {
+        const weft_tensor *member = plan->values[step->members[m]].node;
+        for (int i = 0; i < member->input_count; i++) {
+            if (wi_plan_value_index(plan, member->inputs[i]) == value) return true;
+        }
+    }
+    return false;
+}
+
+/* Operands that the node brings with it into the step (-1: into none). Every folded axis counts as one more,
+ * for its arguments. */
 static int new_inputs(const weft_plan *plan, const weft_tensor *node, int step) {
     int count = 0;
     for (int i = 0; i < node->input_count; i++) {
-        const wi_value *input = &plan->values[wi_plan_value_index(plan, node->inputs[i])];
+        const int index = wi_plan_value_index(plan, node->inputs[i]);
+        const wi_value *input = &plan->values[index];
         const bool member = input->state == WI_VALUE_MEMBER && input->step == step;
-        if (input->state != WI_VALUE_LEAF)
-            count += !member;
-        else if (!is_uniform(plan, input->leaf))
-            count += input->weight;
+        const bool leaf = input->state == WI_VALUE_LEAF;
+        if (member || (leaf && is_uniform(plan, input->leaf))) continue;
+        if (step < 0 || !step_reads(plan, plan->steps[step], index)) count += leaf ? input->weight : 1;
     }
     for (int axis = 0; node->op->folds && axis < node->shape.rank; axis++)
         count += node->attributes.fold[axis] != WI_FOLD_NONE;
@@ -344,17 +360,6 @@ static bool is_leaf_map(const weft_plan *plan, const weft_tensor *node) {
         reads = reads || source || !is_uniform(plan, input->leaf);
     }
     return !reads || (is_cheap(node->op) && new_inputs(plan, node, -1) <= MOST_LEAF_OPERANDS);
-}
-
-/* Does a member of the step read that value, too? */
-static bool step_reads(const weft_plan *plan, const wi_step *step, int value) {
-    for (int m = 0; m < step->member_count; m++) {
-        const weft_tensor *member = plan->values[step->members[m]].node;
-        for (int i = 0; i < member->input_count; i++) {
-            if (wi_plan_value_index(plan, member->inputs[i]) == value) return true;
-        }
-    }
-    return false;
 }
 
 /* A map that would begin a step may go into the newest one instead, when that is a map over the same space
@@ -587,6 +592,10 @@ static weft_status join_piece(weft_plan *plan, int whole, int i, int storage) {
     const weft_tensor *join = plan->values[whole].node;
     const int piece = wi_plan_value_index(plan, join->inputs[i]);
     wi_size start;
+    double number;
+    int power;
+    if (join->op == &wi_op_flat_gradients && wi_is_constant(join->inputs[i], &number, &power) && number == 0)
+        return WEFT_OK; /* of a frozen or unused parameter: the memory is zero already */
     const bool one_piece = piece_of_join(plan, join, i, &plan->values[whole], &start);
     if (plan->values[piece].state == WI_VALUE_MEMBER) WI_TRY(give_memory(plan, piece));
     if (one_piece && may_be_placed(plan, piece)) {
@@ -638,7 +647,7 @@ static weft_status take_assign(weft_plan *plan, int index) {
     plan->assignments[plan->assignment_count++] = (wi_assignment){variable, value};
     plan->values[index].state = WI_VALUE_MEMORY;
     plan->values[index].step = plan->values[value].step;
-    plan->assigns = true;
+    plan->trains = plan->trains || node->inputs[0]->op == &wi_op_flat;
     return WEFT_OK;
 }
 

@@ -1,14 +1,9 @@
 /* The step loop: a walk over prepared launches. Nothing is allocated, hashed or printed here. */
 #include "plan/steps.h"
-#include <math.h>
 
-static float scalar_value(const weft_graph *graph, int index) {
-    const wi_scalar *scalar = &graph->scalars[index];
-    switch (scalar->rule) {
-    case WI_STEP_CONSTANT: break;
-    case WI_STEP_BIAS_CORRECTION: return (float)(1 / (1 - pow(scalar->base, (double)graph->updates)));
-    }
-    return scalar->value;
+static float scalar_value(weft_graph *graph, int index) {
+    wi_scalar *scalar = &graph->scalars[index];
+    return scalar->rule ? (float)scalar->rule(scalar, &graph->clocks[scalar->clock]) : scalar->value;
 }
 
 static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *launch) {
@@ -55,7 +50,11 @@ static weft_status save_binaries(weft_plan *plan) {
 
 weft_status weft_plan_run(weft_plan *plan) {
     if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_run: plan is NULL");
-    plan->graph->updates += plan->assigns;
+    if (plan->trains && plan->graph->swapped)
+        WI_FAIL(WEFT_ERROR_STATE,
+            "weft_plan_run: the parameters hold their average; weft_average_swap them back before training");
+    for (size_t i = 0; i < plan->graph->clock_count; i++)
+        plan->graph->clocks[i].runs += plan->clocks >> i & 1;
     plan->graph->draws += plan->draws;
     if (plan->run_count == 1) WI_TRY(save_binaries(plan));
     plan->run_count++;

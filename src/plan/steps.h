@@ -196,7 +196,9 @@ struct weft_plan {
     bool owns_graph; /* holds a reference */
     int references;
     int64_t batch;
-    bool inference, assigns, draws;
+    bool inference, draws;
+    bool trains;     /* assigns to the parameters */
+    uint64_t clocks; /* of the graph that a run moves, a bit each */
     wi_arena arena;
     weft_tensor **order; /* nodes, inputs first */
     size_t order_count, order_capacity;

@@ -7,6 +7,7 @@
 #include "train/correct_count.h"
 #include "train/early_stopping.h"
 #include "train/pass.h"
+#include "train/rate.h"
 #include "train/training_log.h"
 #include <math.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ struct weft_trainer {
     atomic_int references;
     atomic_bool cancelled;
     wi_pass training, validation, evaluation;
+    wi_rate rate;
     uint64_t epochs; /* begun so far, over all runs: the shuffle's number */
     size_t steps;    /* enqueued */
     size_t examined; /* of these, with known loss */
@@ -167,6 +169,7 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     for (size_t i = 0; i < options->update_count; i++) updates[i] = options->updates[i];
     if (options->update_count == 0)
         WI_TRY(weft_minimize(loss, &options->optimizer, updates, WEFT_MAX_UPDATES, &parts.update_count));
+    WI_TRY(wi_rate_init(&trainer->rate, trainer->graph, options));
     return build_passes(trainer, parts);
 }
 
@@ -199,6 +202,7 @@ weft_status weft_trainer_create(
     init_pass_options(made);
     const weft_status status = build(made, loss);
     made->options.updates = NULL; /* the caller's, not needed any more */
+    made->options.optimizer.groups = NULL;
     if (status != WEFT_OK) {
         weft_trainer_release(made);
         return status;
@@ -285,7 +289,7 @@ static weft_status after_step(void *user, bool *finish, bool *stop) {
         update_state(trainer);
         *stop = !trainer->options.on_step(trainer->options.user, &trainer->state);
     }
-    return WEFT_OK;
+    return wi_rate_after_step(&trainer->rate, trainer->steps);
 }
 
 static weft_status not_finite(weft_trainer *trainer, float loss, size_t step) {
@@ -350,7 +354,8 @@ static weft_status validate(weft_trainer *trainer) {
     WI_TRY(wi_pass_run(&trainer->validation, 0, NULL));
     trainer->state.validation_loss = wi_pass_loss(&trainer->validation);
     trainer->state.validation_accuracy = wi_pass_accuracy(&trainer->validation);
-    return read_metrics(&trainer->validation.measures, trainer->validation_values);
+    WI_TRY(read_metrics(&trainer->validation.measures, trainer->validation_values));
+    return wi_rate_after_validation(&trainer->rate, trainer->state.validation_loss);
 }
 
 /* What follows from an epoch's values: the watch, the log, the callback. */
@@ -377,6 +382,7 @@ static weft_status run_epoch(weft_trainer *trainer, bool *stop) {
     trainer->window_began = wi_clock_seconds();
     trainer->state.step_in_epoch = 0;
     forget_metrics(trainer);
+    WI_TRY(wi_rate_before_epoch(&trainer->rate, trainer->epochs));
     WI_TRY(wi_pass_run(&trainer->training, trainer->epochs++, &hooks));
     *stop = trainer->state.step_in_epoch < trainer->state.steps_per_epoch;
     if (*stop) return WEFT_OK;

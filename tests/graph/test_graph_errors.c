@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static const weft_initialiser zeros = {WEFT_INIT_CONSTANT, 0, 0};
+static const weft_initialiser zeros = {.kind = WEFT_INIT_CONSTANT};
 
 /* The tensors that the bad uses below are made of. */
 typedef struct things {
@@ -168,7 +168,7 @@ static things make_things(void) {
     ROW(input_no_name, weft_input(t.graph, NULL, WEFT_F32, 3), ARGUMENT, "name")                             \
     ROW(array_no_data, weft_array(t.graph, WEFT_F32, NULL, 0, NULL), ARGUMENT, "array", "NULL")              \
     ROW(same_name, weft_parameter(t.graph, "weight", zeros, 3), ARGUMENT, "weight")                          \
-    ROW(unknown_initialiser, weft_parameter(t.graph, "p", ((weft_initialiser){99, 0, 0}), 3), ARGUMENT,      \
+    ROW(unknown_initialiser, weft_parameter(t.graph, "p", ((weft_initialiser){.kind = 99}), 3), ARGUMENT,    \
         "initialiser")
 
 /* Later errors and uses of NULL change nothing, and every later call tells of the first. */

@@ -1,6 +1,6 @@
-/* Each optimizer against its formula in double precision, on a loss whose gradient is known: the mean over
- * the batch of the sum of (p - x)²/2, so g = p - mean(x). Two parameters of odd sizes lie in the flat buffer.
- */
+/* Optimizers whose rate changes, against their formulas in double precision, on a loss whose gradient is
+ * known: the mean over the batch of the sum of (p - x)²/2, so g = p - mean(x). Two parameters of odd sizes
+ * lie in the flat buffer. And what is no optimizer. test_optimizer_golden.c follows all of them. */
 #include "support/checks.h"
 #include "support/fixture.h"
 #include <math.h>
@@ -93,25 +93,56 @@ static void follow(weft_context *context, weft_optimizer optimizer, float second
     weft_graph_release(net.graph);
 }
 
-static void sgd_is_its_formula(void **state) {
-    (void)state;
-    follow(test_context(), weft_sgd(0.1f), 0.02f);
-    follow(test_context(), weft_sgd_momentum(0.1f, 0.9f, 0.0f), 0.02f);
-    follow(test_context(), weft_sgd_momentum(0.1f, 0.0f, 0.3f), 0.02f);
-    follow(test_context(), weft_sgd_momentum(0.1f, 0.8f, 0.3f), 0.02f);
-}
-
-static void adam_is_its_formula(void **state) {
+static void the_rate_may_change_between_runs(void **state) {
     (void)state;
     weft_optimizer decayed = weft_adam(0.05f);
     decayed.weight_decay = 0.2f;
-    weft_optimizer unusual = weft_adam(0.05f);
-    unusual.beta1 = 0.5f;
-    unusual.beta2 = 0.75f;
-    unusual.epsilon = 0.1f;
-    follow(test_context(), weft_adam(0.05f), 0.01f);
+    follow(test_context(), weft_sgd_momentum(0.1f, 0.8f, 0.3f), 0.02f);
     follow(test_context(), decayed, 0.01f);
-    follow(test_context(), unusual, 0.01f);
+}
+
+/* PyTorch's defaults, where weft_optimizer has the field; everything else is 0. */
+static void constructors_give_the_defaults(void **state) {
+    (void)state;
+    const weft_optimizer made[] = {weft_sgd(1), weft_sgd_momentum(1, 0.5f, 0.25f), weft_adam(1),
+        weft_adamw(1, 0.01f), weft_nadam(1), weft_rmsprop(1), weft_adagrad(1), weft_adadelta(1),
+        weft_lamb(1, 0.01f), weft_lion(1, 0.01f)};
+    const weft_optimizer wanted[] = {
+        {.kind = WEFT_SGD, .rate = 1},
+        {.kind = WEFT_SGD, .rate = 1, .momentum = 0.5f, .weight_decay = 0.25f},
+        {.kind = WEFT_ADAM, .rate = 1, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f},
+        {.kind = WEFT_ADAMW,
+            .rate = 1,
+            .beta1 = 0.9f,
+            .beta2 = 0.999f,
+            .epsilon = 1e-8f,
+            .weight_decay = 0.01f},
+        {.kind = WEFT_NADAM,
+            .rate = 1,
+            .beta1 = 0.9f,
+            .beta2 = 0.999f,
+            .epsilon = 1e-8f,
+            .momentum_decay = 0.004f},
+        {.kind = WEFT_RMSPROP, .rate = 1, .rho = 0.99f, .epsilon = 1e-8f},
+        {.kind = WEFT_ADAGRAD, .rate = 1, .epsilon = 1e-10f},
+        {.kind = WEFT_ADADELTA, .rate = 1, .rho = 0.9f, .epsilon = 1e-6f},
+        {.kind = WEFT_LAMB,
+            .rate = 1,
+            .beta1 = 0.9f,
+            .beta2 = 0.999f,
+            .epsilon = 1e-6f,
+            .weight_decay = 0.01f},
+        {.kind = WEFT_LION, .rate = 1, .beta1 = 0.9f, .beta2 = 0.99f, .weight_decay = 0.01f},
+    };
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        const weft_optimizer *const a = &made[i], *const b = &wanted[i];
+        assert_true(a->kind == b->kind && a->rate == b->rate && a->momentum == b->momentum &&
+                    a->weight_decay == b->weight_decay && a->beta1 == b->beta1 && a->beta2 == b->beta2 &&
+                    a->epsilon == b->epsilon && a->rho == b->rho && a->momentum_decay == b->momentum_decay);
+        assert_true(a->dampening == 0 && a->rate_decay == 0 && a->first_sum == 0 && a->clip_norm == 0 &&
+                    a->clip_value == 0 && a->accumulate == 0 && a->average_decay == 0 && !a->groups &&
+                    a->group_count == 0 && !a->nesterov && !a->centered && !a->amsgrad);
+    }
 }
 
 static void the_update_is_one_launch(void **state) {
@@ -136,20 +167,106 @@ static void the_update_is_one_launch(void **state) {
     weft_graph_release(net.graph);
 }
 
-static void bad_values_are_refused(void **state) {
+static weft_optimizer with(weft_optimizer optimizer, size_t offset, float value) {
+    memcpy((char *)&optimizer + offset, &value, sizeof value);
+    return optimizer;
+}
+#define WITH(optimizer, field, value) with(optimizer, offsetof(weft_optimizer, field), value)
+
+typedef struct bad_value {
+    weft_optimizer optimizer;
+    const char *part;
+} bad_value;
+
+static void refuse(const network *net, const bad_value *rows, size_t count) {
+    weft_tensor *updates[WEFT_MAX_UPDATES];
+    size_t made = 0;
+    for (size_t i = 0; i < count; i++)
+        assert_fails(weft_minimize(net->loss, &rows[i].optimizer, updates, WEFT_MAX_UPDATES, &made),
+            WEFT_ERROR_ARGUMENT, rows[i].part);
+    assert_null(weft_minimize_rate(net->graph)); /* nothing was made on the way */
+    assert_int_equal(weft_graph_state_count(net->graph), 0);
+}
+
+static void fields_out_of_range_are_refused(void **state) {
+    (void)state;
+    const network net = make_network(test_context());
+    const weft_optimizer adam = weft_adam(1), sgd = weft_sgd(1), grad = weft_adagrad(1);
+    weft_optimizer nesterov = sgd, heavy = weft_sgd_momentum(1, 0.5f, 0), unknown = adam, none = adam;
+    weft_optimizer centered = adam, amsgrad = weft_lion(1, 0), wrong_nesterov = weft_rmsprop(1);
+    nesterov.nesterov = heavy.nesterov = wrong_nesterov.nesterov = true;
+    heavy.dampening = 0.1f;
+    centered.centered = amsgrad.amsgrad = true;
+    unknown.kind = (weft_optimizer_kind)99;
+    none.kind = (weft_optimizer_kind)0;
+    const bad_value rows[] = {
+        {unknown, "kind 99"},
+        {none, "kind 0"},
+        {WITH(sgd, rate, NAN), "rate is nan, expected at least 0"},
+        {WITH(sgd, rate, -0.1f), "rate is -0.1"},
+        {WITH(adam, rate, INFINITY), "rate is inf"},
+        {WITH(sgd, momentum, 1), "momentum is 1, expected at least 0 and below 1"},
+        {WITH(sgd, momentum, NAN), "momentum"},
+        {WITH(sgd, weight_decay, -1), "weight_decay is -1"},
+        {WITH(sgd, dampening, 1.5f), "dampening is 1.5"},
+        {WITH(sgd, clip_norm, -1), "clip_norm is -1"},
+        {WITH(sgd, clip_value, NAN), "clip_value"},
+        {WITH(sgd, average_decay, 1), "average_decay is 1"},
+        {WITH(sgd, beta1, 0.9f), "beta1 is 0.9, but SGD has none: expected 0"},
+        {WITH(sgd, epsilon, NAN), "epsilon is nan, but SGD has none"},
+        {WITH(adam, beta1, 1), "beta1 is 1"},
+        {WITH(adam, beta2, -0.5f), "beta2 is -0.5"},
+        {WITH(adam, epsilon, -1), "epsilon is -1"},
+        {WITH(adam, momentum, 0.9f), "but Adam has none"},
+        {WITH(weft_rmsprop(1), rho, 1), "rho is 1"},
+        {WITH(weft_adadelta(1), epsilon, 0), "epsilon is 0, Adadelta needs one above 0"},
+        {WITH(weft_lamb(1, 0), epsilon, 0), "epsilon is 0, LAMB needs one above 0"},
+        {WITH(weft_nadam(1), momentum_decay, -1), "momentum_decay is -1"},
+        {WITH(grad, rate_decay, NAN), "rate_decay"},
+        {WITH(grad, first_sum, -1), "first_sum is -1"},
+        {nesterov, "nesterov needs momentum above 0"},
+        {heavy, "nesterov needs momentum above 0 and dampening 0"},
+        {wrong_nesterov, "nesterov is set, but RMSprop has none"},
+        {centered, "centered is set, but Adam has none"},
+        {amsgrad, "amsgrad is set, but Lion has none"},
+    };
+    refuse(&net, rows, sizeof rows / sizeof *rows);
+    weft_graph_release(net.graph);
+}
+
+static weft_optimizer grouped(const weft_parameter_group *groups, size_t count) {
+    weft_optimizer sgd = weft_sgd(1);
+    sgd.groups = groups;
+    sgd.group_count = count;
+    return sgd;
+}
+
+static void groups_out_of_range_are_refused(void **state) {
+    (void)state;
+    const network net = make_network(test_context());
+    const weft_parameter_group groups[] = {{"p", 1, 0}, {"*", 1, 0}, {"r", 1, 0}, {NULL, 1, 0}, {"p", 0, 0},
+        {"p", NAN, 0}, {"p", 1, -1}, {"p", INFINITY, 0}, {"p", 1, NAN}, {"", 1, 0}};
+    const bad_value rows[] = {
+        {grouped(groups, 2), "group '*': parameter 'p' is in group 'p' already"},
+        {grouped(groups + 2, 1), "group 'r': the graph has no such parameter"},
+        {grouped(groups + 3, 1), "group 0: parameters must not be NULL"},
+        {grouped(groups + 4, 1), "group 'p': rate_factor is 0, expected above 0 (weft_freeze"},
+        {grouped(groups + 5, 1), "rate_factor is nan"},
+        {grouped(groups + 6, 1), "group 'p': weight_decay is -1"},
+        {grouped(groups + 7, 1), "rate_factor is inf"},
+        {grouped(groups + 8, 1), "weight_decay is nan"},
+        {grouped(groups + 9, 1), "group '': the graph has no such parameter"},
+        {grouped(NULL, 1), "groups is NULL, group_count 1"},
+    };
+    refuse(&net, rows, sizeof rows / sizeof *rows);
+    weft_graph_release(net.graph);
+}
+
+static void bad_calls_are_refused(void **state) {
     (void)state;
     const network net = make_network(test_context());
     weft_tensor *updates[WEFT_MAX_UPDATES];
     size_t count = 0;
-    weft_optimizer bad[7] = {weft_adam(NAN), weft_sgd(-0.1f), weft_sgd_momentum(0.1f, 1.0f, 0.0f),
-        weft_sgd_momentum(0.1f, 0.5f, -1.0f), weft_adam(1e-3f), weft_adam(1e-3f), weft_adam(INFINITY)};
-    static const char *const parts[7] = {
-        "rate", "rate", "momentum", "weight_decay", "beta2", "kind 7", "rate"};
-    bad[4].beta2 = 1.0f;
-    bad[5].kind = (weft_optimizer_kind)7;
-    for (size_t i = 0; i < 7; i++)
-        assert_fails(weft_minimize(net.loss, &bad[i], updates, WEFT_MAX_UPDATES, &count), WEFT_ERROR_ARGUMENT,
-            parts[i]);
     const weft_optimizer adam = weft_adam(1e-3f);
     assert_fails(
         weft_minimize(net.loss, &adam, updates, 2, &count), WEFT_ERROR_ARGUMENT, "3 updates, room for 2");
@@ -158,6 +275,14 @@ static void bad_values_are_refused(void **state) {
     assert_status(weft_minimize(net.loss, &adam, NULL, 8, &count), WEFT_ERROR_ARGUMENT);
     assert_status(weft_minimize(net.loss, &adam, updates, 8, NULL), WEFT_ERROR_ARGUMENT);
     assert_null(weft_minimize_rate(NULL));
+    assert_fails(weft_freeze(net.graph, "r", true), WEFT_ERROR_ARGUMENT, "no parameter 'r'");
+    assert_status(weft_freeze(NULL, "p", true), WEFT_ERROR_ARGUMENT);
+    assert_status(weft_freeze(net.graph, NULL, true), WEFT_ERROR_ARGUMENT);
+    assert_status(weft_average_swap(NULL), WEFT_ERROR_ARGUMENT);
+    assert_fails(weft_average_swap(net.graph), WEFT_ERROR_STATE, "no average is kept");
+    assert_ok(weft_freeze(net.graph, "*", true));
+    assert_fails(
+        weft_minimize(net.loss, &adam, updates, 8, &count), WEFT_ERROR_STATE, "all 2 parameters are frozen");
     weft_graph_release(net.graph);
 
     weft_graph *empty = NULL;
@@ -169,10 +294,12 @@ static void bad_values_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sgd_is_its_formula),
-        cmocka_unit_test(adam_is_its_formula),
+        cmocka_unit_test(the_rate_may_change_between_runs),
+        cmocka_unit_test(constructors_give_the_defaults),
         cmocka_unit_test(the_update_is_one_launch),
-        cmocka_unit_test(bad_values_are_refused),
+        cmocka_unit_test(fields_out_of_range_are_refused),
+        cmocka_unit_test(groups_out_of_range_are_refused),
+        cmocka_unit_test(bad_calls_are_refused),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

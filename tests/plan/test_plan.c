@@ -22,8 +22,10 @@ static net net_in(weft_context *context) {
     net n = {.context = context};
     assert_weft_ok(weft_graph_create(&n.graph, context));
     n.x = weft_input(n.graph, "x", WEFT_F32, IN);
-    n.weight = weft_parameter(n.graph, "weight", ((weft_initialiser){WEFT_INIT_NORMAL, 0, 1}), OUT, IN);
-    n.bias = weft_parameter(n.graph, "bias", ((weft_initialiser){WEFT_INIT_CONSTANT, 0.5f, 0}), OUT);
+    n.weight =
+        weft_parameter(n.graph, "weight", ((weft_initialiser){.kind = WEFT_INIT_NORMAL, .b = 1}), OUT, IN);
+    n.bias =
+        weft_parameter(n.graph, "bias", ((weft_initialiser){.kind = WEFT_INIT_CONSTANT, .a = 0.5f}), OUT);
     n.hidden = weft_linear_with(n.x, n.weight, n.bias);
     n.y = weft_softmax(weft_relu(n.hidden), 1);
     n.loss = weft_mean(weft_square(n.hidden));
@@ -53,8 +55,8 @@ static void compute(weft_plan *plan, const net *n, const float *x, int64_t batch
 /* ---- assignments ---- */
 
 static weft_tensor *number_state(weft_graph *graph, const char *name, float value) {
-    return weft_state_shape(
-        graph, name, WEFT_F32, (weft_initialiser){WEFT_INIT_CONSTANT, value, 0}, 1, (const int64_t[]){4});
+    return weft_state_shape(graph, name, WEFT_F32, (weft_initialiser){.kind = WEFT_INIT_CONSTANT, .a = value},
+        1, (const int64_t[]){4});
 }
 
 static void assert_all(weft_tensor *variable, float value) {
@@ -95,8 +97,8 @@ static void test_assignment_from_neighbours(void **state) {
     (void)state;
     enum { SIDE = 9 };
     weft_graph *const graph = test_graph();
-    weft_tensor *const a =
-        weft_parameter(graph, "a", ((weft_initialiser){WEFT_INIT_UNIFORM, -1, 1}), SIDE, SIDE);
+    weft_tensor *const a = weft_parameter(
+        graph, "a", ((weft_initialiser){.kind = WEFT_INIT_UNIFORM, .a = -1, .b = 1}), SIDE, SIDE);
     weft_tensor *const outputs[] = {weft_assign(a, weft_add(weft_transpose(a), weft_mean(a)))};
     float before[SIDE][SIDE], after[SIDE][SIDE];
     weft_plan *plan = NULL;

@@ -176,7 +176,7 @@ static weft_tensor *input_tensor(weft_graph *graph, int which) {
     const int rank = f64_list_length(inputs[which].dims);
     if (inputs[which].values == OP_PARAMETER)
         return weft_parameter_shape(
-            graph, name, (weft_initialiser){WEFT_INIT_CONSTANT, 0, 0}, rank, inputs[which].dims);
+            graph, name, (weft_initialiser){.kind = WEFT_INIT_CONSTANT}, rank, inputs[which].dims);
     return weft_input_shape(graph, name, WEFT_F32, rank, inputs[which].dims);
 }
 

@@ -36,7 +36,7 @@ static struct suite {
     size_t output_count;
 } suite;
 
-static const weft_initialiser zeros = {WEFT_INIT_CONSTANT, 0, 0};
+static const weft_initialiser zeros = {.kind = WEFT_INIT_CONSTANT};
 static const int64_t batches[MAX_BATCHES] = {3, 1, 17};
 
 static size_t batch_count(void) {

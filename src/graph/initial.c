@@ -1,0 +1,213 @@
+/* Initial content of variables. All random numbers come from Philox with the context's seed, the variable's
+ * stream and the element's index, so they are the same on every device. */
+#include "graph/initial.h"
+#include "base/philox.h"
+#include <string.h>
+
+enum { INITIAL_DRAW = -1 }; /* the counter's last word: no run of a plan has this number */
+
+/* ---- checks ---- */
+
+bool wi_initialiser_known(weft_initialiser_kind kind) {
+    return (unsigned)kind <= WEFT_INIT_CUSTOM;
+}
+
+static weft_status check(const wi_variable *variable) {
+    const weft_initialiser *how = &variable->initialiser;
+    const char *name = weft_tensor_name(variable->tensor);
+    switch (how->kind) {
+    case WEFT_INIT_TRUNCATED_NORMAL:
+        if (!(how->b > 0) || !isfinite(how->a) || !isfinite(how->b) || !isfinite(how->c) ||
+            !isfinite(how->d) || !(how->c < how->d))
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "initialiser of '%s': truncated normal of mean %g, deviation %g in [%g, %g]; the deviation "
+                "must "
+                "be above 0, the bounds finite and in order",
+                name, (double)how->a, (double)how->b, (double)how->c, (double)how->d);
+        return WEFT_OK;
+    case WEFT_INIT_ORTHOGONAL:
+        if (!isfinite(how->a))
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "initialiser of '%s': an orthogonal matrix with gain %g", name,
+                (double)how->a);
+        if (variable->tensor->shape.rank < 2)
+            WI_FAIL(WEFT_ERROR_SHAPE,
+                "initialiser of '%s': an orthogonal matrix needs rank 2 or more, not %d", name,
+                variable->tensor->shape.rank);
+        return WEFT_OK;
+    case WEFT_INIT_CUSTOM:
+        if (!how->fill)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "initialiser of '%s': a custom one without a function", name);
+        return WEFT_OK;
+    default: return WEFT_OK;
+    }
+}
+
+weft_status wi_initialise(wi_variable *variable) {
+    const weft_initialiser *how = &variable->initialiser;
+    const weft_allocator *allocator = variable->tensor->graph->context->allocator;
+    WI_TRY(check(variable));
+    if (how->kind != WEFT_INIT_CUSTOM) return WEFT_OK;
+    variable->data = wi_allocate(allocator, variable->bytes ? variable->bytes : 1);
+    if (!variable->data) return WEFT_ERROR_MEMORY;
+    return how->fill(how, variable->tensor, variable->data);
+}
+
+/* ---- distributions ---- */
+
+static void fans(const wi_shape *shape, double *in, double *out) {
+    double inner = 1;
+    for (int i = 2; i < shape->rank; i++) inner *= (double)shape->dims[i];
+    *out = (shape->rank > 0 ? (double)shape->dims[0] : 1) * inner;
+    *in = (shape->rank > 1 ? (double)shape->dims[1] : *out) * inner;
+}
+
+/* Reduces the initialisers that know their fans to U(a, b) or N(a, b). */
+static weft_initialiser resolve(weft_initialiser given, const wi_shape *shape) {
+    double in, out;
+    fans(shape, &in, &out);
+    double reach = 0, deviation = 0;
+    switch (given.kind) {
+    case WEFT_INIT_GLOROT_UNIFORM: reach = given.a * sqrt(6 / (in + out)); break;
+    case WEFT_INIT_HE_UNIFORM: reach = given.a * sqrt(3 / in); break;
+    case WEFT_INIT_GLOROT_NORMAL: deviation = given.a * sqrt(2 / (in + out)); break;
+    case WEFT_INIT_HE_NORMAL: deviation = given.a / sqrt(in); break;
+    default: return given;
+    }
+    if (reach > 0)
+        return (weft_initialiser){.kind = WEFT_INIT_UNIFORM, .a = (float)-reach, .b = (float)reach};
+    return (weft_initialiser){.kind = WEFT_INIT_NORMAL, .b = (float)deviation};
+}
+
+typedef struct source {
+    uint64_t seed;
+    uint32_t stream;
+} source;
+
+/* Four words for an element; further attempts take further counters. */
+static void draw(const source *from, uint64_t index, uint32_t attempt, uint32_t words[4]) {
+    words[0] = (uint32_t)index;
+    words[1] = (uint32_t)(index >> 32);
+    words[2] = from->stream;
+    words[3] = (uint32_t)INITIAL_DRAW - attempt;
+    wi_philox(words, from->seed);
+}
+
+static float uniform(const source *from, uint64_t index, float low, float high) {
+    uint32_t words[4];
+    draw(from, index, 0, words);
+    return fmaf(wi_uniform_of(words[0]), high - low, low);
+}
+
+static float normal(const source *from, uint64_t index, float mean, float deviation) {
+    uint32_t words[4];
+    draw(from, index, 0, words);
+    return fmaf(wi_normal_of(words[0], words[1]), deviation, mean);
+}
+
+/* Rejection: normal numbers where the bounds leave enough of them (Robert 1995), else uniform ones accepted
+ * in proportion to the density. Of an interval in a tail, only the part matters where the density is above
+ * exp(-25) of its largest. */
+static float truncated(const source *from, uint64_t index, const weft_initialiser *how) {
+    enum { ATTEMPTS = 1 << 16 };
+    const double mean = (double)how->a, deviation = (double)how->b;
+    double low = ((double)how->c - mean) / deviation, high = ((double)how->d - mean) / deviation;
+    const double mode = low > 0 ? low : high < 0 ? high : 0;
+    const bool by_normal = low <= 0 && high >= 0 && high - low > 2;
+    const double reach = sqrt(mode * mode + 50);
+    if (high > reach) high = reach;
+    if (low < -reach) low = -reach;
+    double z = mode;
+    for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
+        uint32_t words[4];
+        draw(from, index, attempt, words);
+        if (by_normal)
+            z = (double)wi_normal_of(words[0], words[1]);
+        else
+            z = low + (high - low) * (double)wi_uniform_of(words[0]);
+        if (z >= low && z <= high &&
+            (by_normal || (double)wi_uniform_of(words[1]) < exp((mode * mode - z * z) / 2)))
+            break;
+        z = mode; /* in case that was the last */
+    }
+    const float value = (float)(mean + z * deviation);
+    return value < how->c ? how->c : value > how->d ? how->d : value;
+}
+
+/* ---- orthogonal matrices ---- */
+
+/* Four sums side by side: one would wait for itself. */
+static double dot(const double *a, const double *b, int64_t count) {
+    double sums[4] = {0};
+    int64_t i = 0;
+    for (; i + 4 <= count; i += 4)
+        for (int k = 0; k < 4; k++) sums[k] += a[i + k] * b[i + k];
+    for (; i < count; i++) sums[0] += a[i] * b[i];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+/* Makes the vectors orthonormal in place: Gram-Schmidt done twice, which is as good as Householder's (Giraud
+ * et al. 2005). It is the QR decomposition with a positive diagonal of R. */
+static void orthonormalise(double *vectors, int64_t count, int64_t length) {
+    for (int64_t j = 0; j < count; j++) {
+        double *const v = vectors + j * length;
+        for (int64_t k = 0; k < 2 * j; k++) {
+            const double *const q = vectors + k % j * length;
+            const double share = dot(q, v, length);
+            for (int64_t i = 0; i < length; i++) v[i] -= share * q[i];
+        }
+        const double norm = sqrt(dot(v, v, length));
+        for (int64_t i = 0; i < length; i++) v[i] /= norm;
+    }
+}
+
+static weft_status orthogonal(const wi_variable *variable, const source *from, float *values) {
+    const weft_allocator *allocator = variable->tensor->graph->context->allocator;
+    const int64_t all = (int64_t)(variable->bytes / sizeof(float));
+    if (all == 0) return WEFT_OK;
+    const int64_t rows = variable->tensor->shape.dims[0], columns = all / rows;
+    const bool wide = rows < columns; /* the rows are orthonormal, else the columns */
+    const int64_t count = wide ? rows : columns, length = wide ? columns : rows;
+    double *vectors = wi_allocate_array(allocator, (size_t)all, sizeof *vectors);
+    if (!vectors) return WEFT_ERROR_MEMORY;
+    for (int64_t i = 0; i < all; i++) {
+        const int64_t row = i / columns, column = i % columns;
+        vectors[wide ? i : column * length + row] = (double)normal(from, (uint64_t)i, 0, 1);
+    }
+    orthonormalise(vectors, count, length);
+    for (int64_t i = 0; i < all; i++) {
+        const int64_t row = i / columns, column = i % columns;
+        values[i] = (float)((double)variable->initialiser.a * vectors[wide ? i : column * length + row]);
+    }
+    wi_release(allocator, vectors);
+    return WEFT_OK;
+}
+
+/* ---- content ---- */
+
+static float value_at(const weft_initialiser *how, const source *from, uint64_t index) {
+    switch (how->kind) {
+    case WEFT_INIT_UNIFORM: return uniform(from, index, how->a, how->b);
+    case WEFT_INIT_NORMAL: return normal(from, index, how->a, how->b);
+    case WEFT_INIT_TRUNCATED_NORMAL: return truncated(from, index, how);
+    default: return how->a;
+    }
+}
+
+weft_status wi_initial_content(const wi_variable *variable, void *content) {
+    if (variable->data) {
+        memcpy(content, variable->data, variable->bytes);
+        return WEFT_OK;
+    }
+    const source from = {variable->tensor->graph->context->seed, variable->stream};
+    const weft_initialiser how = resolve(variable->initialiser, &variable->tensor->shape);
+    if (how.kind == WEFT_INIT_ORTHOGONAL) return orthogonal(variable, &from, content);
+    const size_t count = variable->bytes / sizeof(float);
+    for (size_t i = 0; i < count; i++) {
+        const float value = value_at(&how, &from, i);
+        if (variable->tensor->dtype == WEFT_I32)
+            ((int32_t *)content)[i] = (int32_t)value;
+        else
+            ((float *)content)[i] = value;
+    }
+    return WEFT_OK;
+}

@@ -1,0 +1,67 @@
+/* LAMB (You et al. 2020, algorithm 2, with the identity for φ): Adam's step, decay added, scaled for each
+ * parameter by the quotient of two norms.
+ *
+ * Every parameter begins a row of the flat tensors, so the norms are a segment reduction over rows. The
+ * launches, whatever the number of parameters P and rows R:
+ *   1  moments, step s, and a row's sums of s² and p²          over (R, 16)
+ *   2  their sums for each parameter, rows of others masked    over (P, 2, R)
+ *   3  the sums of its parameter for each row                  over (2, P, R)
+ *   4  p ← p − rate·|p|/|s|·s                                  over (R, 16)
+ * 2 and 3 cost 2·P·R each, an eighth of P an element: less than the gradients of a batch of P / 48. */
+#include "nn/update_rules.h"
+#include "ops/op_table.h"
+#include <math.h>
+
+static weft_tensor *row_sums(weft_tensor *x) {
+    return wi_sum_keep(weft_square(x), 2u); /* (R, 1) */
+}
+
+static weft_tensor *reshape3(weft_tensor *x, int64_t a, int64_t b, int64_t c) {
+    return weft_reshape_shape(x, 3, (const int64_t[]){a, b, c});
+}
+
+/* Does the row (the last axis) belong to the parameter (another axis)? */
+static weft_tensor *belongs(weft_tensor *row_parameters, const wi_shape *space, int axis) {
+    return weft_equal(row_parameters, wi_coordinate(weft_tensor_graph(row_parameters), space, axis));
+}
+
+/* (2, R): the sums of squares of the step and of p over the parameter that the row belongs to. The way back
+ * has its axes turned, so that it is a launch of its own: its sums are of the first in memory. */
+static weft_tensor *parameter_sums(weft_graph *graph, weft_tensor *of_step, weft_tensor *of_p) {
+    const int64_t rows = wi_flat_rows(graph), parameters = (int64_t)weft_graph_parameter_count(graph);
+    const wi_shape there = {.rank = 3, .dims = {parameters, 2, rows}};
+    const wi_shape back = {.rank = 3, .dims = {2, parameters, rows}};
+    weft_tensor *const owner = reshape3(wi_row_parameters(graph), 1, 1, rows);
+    if (!owner) return NULL;
+    weft_tensor *const which = wi_coordinate(graph, &there, 1);
+    weft_tensor *const both = weft_where(
+        weft_equal(which, weft_number(which, 0)), reshape3(of_step, 1, 1, rows), reshape3(of_p, 1, 1, rows));
+    weft_tensor *const own = weft_where(belongs(owner, &there, 0), both, weft_number(both, 0));
+    weft_tensor *const sums = weft_permute(wi_sum_keep(own, 4u), 1, 0, 2);
+    weft_tensor *const mine = weft_where(belongs(owner, &back, 1), sums, weft_number(sums, 0));
+    return weft_reshape_shape(wi_sum_keep(mine, 2u), 2, (const int64_t[]){2, rows});
+}
+
+/* Line i of the sums over all elements of the flat tensors: a view. */
+static weft_tensor *line(weft_tensor *sums, int64_t i) {
+    if (!sums) return NULL;
+    const wi_shape shape = wi_flat_shape(weft_tensor_graph(sums));
+    return weft_expand(weft_transpose(weft_slice(sums, 0, i, i + 1)), shape.rank, shape.dims);
+}
+
+weft_tensor *wi_lamb_rule(wi_update *u) {
+    const weft_optimizer *const o = u->optimizer;
+    const wi_moments next = wi_update_moments(u);
+    weft_tensor *const m = wi_unbiased(u, next.first, o->beta1);
+    weft_tensor *const v = wi_unbiased(u, next.second, o->beta2);
+    weft_tensor *step = weft_div(m, wi_root_plus(v, o->epsilon));
+    if (u->decay) step = weft_add(step, weft_mul(u->p, u->decay));
+    weft_tensor *const of_step = row_sums(step), *const of_p = row_sums(u->p);
+    if (!of_step || !of_p) return NULL;
+    weft_tensor *const sums = parameter_sums(u->graph, of_step, of_p);
+    weft_tensor *const squared = weft_div(line(sums, 1), line(sums, 0)); /* 0, infinite, NaN: a norm is 0 */
+    weft_tensor *const one = weft_number(squared, 1), *const infinity = weft_number(squared, HUGE_VAL);
+    weft_tensor *const finite = weft_where(weft_less(squared, infinity), weft_sqrt(squared), one);
+    weft_tensor *const trust = weft_where(weft_less(weft_number(squared, 0), squared), finite, one);
+    return weft_sub(u->p, weft_mul(weft_mul(step, trust), u->rate));
+}

@@ -1,0 +1,195 @@
+/* The optimizers' formulas (contract in update_rules.h; formulas and sources in nn.h).
+ *
+ * What is written first decides where a plan computes it: each rule begins with the gradient, so that all
+ * else joins that step. */
+#include "nn/update_rules.h"
+#include "nn/fraction.h"
+#include "ops/op_table.h"
+
+/* ---- what they share ---- */
+
+weft_tensor *wi_update_state(wi_update *u, float first) {
+    return wi_flat_state(
+        u->graph, "", first); /* no name: it is no weight, and stays out of files of weights */
+}
+
+void wi_update_keep(wi_update *u, weft_tensor *state, weft_tensor *value) {
+    u->pairs[u->count++] = (wi_pair){state, value};
+}
+
+weft_tensor *wi_scaled(weft_tensor *x, double factor) {
+    return weft_mul(x, weft_number(x, factor));
+}
+
+weft_tensor *wi_blend(weft_tensor *a, weft_tensor *b, double keep) {
+    return weft_add(wi_scaled(a, keep), wi_scaled(b, 1.0 - keep));
+}
+
+weft_tensor *wi_root_plus(weft_tensor *x, float epsilon) {
+    weft_tensor *const root = weft_sqrt(x);
+    return weft_add(root, weft_number(root, (double)epsilon));
+}
+
+static weft_tensor *descend(const wi_update *u, weft_tensor *p, weft_tensor *step) {
+    return weft_sub(p, weft_mul(u->rate, step));
+}
+
+wi_moments wi_update_moments(wi_update *u) {
+    weft_tensor *const m = wi_update_state(u, 0), *const v = wi_update_state(u, 0);
+    const wi_moments next = {wi_blend(m, u->g, wi_fraction(u->optimizer->beta1)),
+        wi_blend(v, weft_square(u->g), wi_fraction(u->optimizer->beta2))};
+    wi_update_keep(u, m, next.first);
+    wi_update_keep(u, v, next.second);
+    return next;
+}
+
+static double bias_correction(wi_scalar *scalar, const wi_clock *clock) {
+    return 1 / (1 - pow(scalar->a, (double)wi_clock_update(clock)));
+}
+
+weft_tensor *wi_unbiased(wi_update *u, weft_tensor *x, float beta) {
+    return weft_mul(x, wi_step_scalar(u->graph, u->clock, bias_correction, wi_fraction(beta), 0));
+}
+
+/* ---- SGD ---- */
+
+/* The first gradient enters the velocity whole, whatever the dampening. */
+static double undamped(wi_scalar *scalar, const wi_clock *clock) {
+    return wi_clock_update(clock) == 1 ? 1 : 1 - scalar->a;
+}
+
+weft_tensor *wi_sgd_rule(wi_update *u) {
+    const weft_optimizer *const o = u->optimizer;
+    if (!(o->momentum > 0)) return descend(u, u->p, u->g);
+    const double momentum = wi_fraction(o->momentum);
+    weft_tensor *const v = wi_update_state(u, 0);
+    weft_tensor *part = u->g;
+    if (o->dampening > 0)
+        part = weft_mul(part, wi_step_scalar(u->graph, u->clock, undamped, wi_fraction(o->dampening), 0));
+    weft_tensor *const next = weft_add(part, wi_scaled(v, momentum));
+    wi_update_keep(u, v, next);
+    return descend(u, u->p, o->nesterov ? weft_add(u->g, wi_scaled(next, momentum)) : next);
+}
+
+/* ---- Adam and its kin ---- */
+
+weft_tensor *wi_adam_rule(wi_update *u) {
+    const weft_optimizer *const o = u->optimizer;
+    const wi_moments next = wi_update_moments(u);
+    weft_tensor *second = next.second;
+    if (o->amsgrad) {
+        weft_tensor *const largest = wi_update_state(u, 0);
+        second = weft_maximum(second, largest);
+        wi_update_keep(u, largest, second);
+    }
+    weft_tensor *const m = wi_unbiased(u, next.first, o->beta1);
+    weft_tensor *const v = wi_unbiased(u, second, o->beta2);
+    weft_tensor *const step = weft_div(m, wi_root_plus(v, o->epsilon));
+    weft_tensor *p = u->p;
+    if (o->kind == WEFT_ADAMW && u->decay) {
+        weft_tensor *const shrink = weft_mul(u->rate, u->decay);
+        p = weft_mul(p, weft_sub(weft_number(shrink, 1), shrink));
+    }
+    return descend(u, p, step);
+}
+
+/* The scheduled momentum, and its product up to t, which is remembered from update to update. */
+static double nadam_momentum(const wi_scalar *scalar, uint64_t t) {
+    return scalar->a * (1 - 0.5 * pow(0.96, (double)t * scalar->b));
+}
+
+static double nadam_product(wi_scalar *scalar, uint64_t t) {
+    if (scalar->remembers == 0) scalar->memory = 1;
+    while (scalar->remembers < t) scalar->memory *= nadam_momentum(scalar, ++scalar->remembers);
+    return scalar->memory;
+}
+
+static double nadam_gradient_part(wi_scalar *scalar, const wi_clock *clock) {
+    const uint64_t t = wi_clock_update(clock);
+    return (1 - nadam_momentum(scalar, t)) / (1 - nadam_product(scalar, t));
+}
+
+static double nadam_moment_part(wi_scalar *scalar, const wi_clock *clock) {
+    const uint64_t t = wi_clock_update(clock);
+    const double next = nadam_momentum(scalar, t + 1);
+    return next / (1 - nadam_product(scalar, t) * next);
+}
+
+weft_tensor *wi_nadam_rule(wi_update *u) {
+    const weft_optimizer *const o = u->optimizer;
+    const double beta = wi_fraction(o->beta1), decay = (double)o->momentum_decay;
+    const wi_moments next = wi_update_moments(u);
+    weft_tensor *const of_g = wi_step_scalar(u->graph, u->clock, nadam_gradient_part, beta, decay);
+    weft_tensor *const of_m = wi_step_scalar(u->graph, u->clock, nadam_moment_part, beta, decay);
+    weft_tensor *const v = wi_unbiased(u, next.second, o->beta2);
+    weft_tensor *const part = weft_add(weft_mul(u->g, of_g), weft_mul(next.first, of_m));
+    return descend(u, u->p, weft_div(part, wi_root_plus(v, o->epsilon)));
+}
+
+/* ---- rates a parameter ---- */
+
+weft_tensor *wi_rmsprop_rule(wi_update *u) {
+    const weft_optimizer *const o = u->optimizer;
+    const double rho = wi_fraction(o->rho);
+    weft_tensor *const v = wi_update_state(u, 0);
+    weft_tensor *const next_v = wi_blend(v, weft_square(u->g), rho);
+    weft_tensor *spread = next_v;
+    wi_update_keep(u, v, next_v);
+    if (o->centered) {
+        weft_tensor *const mean = wi_update_state(u, 0);
+        weft_tensor *const next_mean = wi_blend(mean, u->g, rho);
+        spread = weft_sub(next_v, weft_square(next_mean));
+        spread = weft_maximum(spread, weft_number(spread, 0)); /* rounding may take it below */
+        wi_update_keep(u, mean, next_mean);
+    }
+    weft_tensor *step = weft_div(u->g, wi_root_plus(spread, o->epsilon));
+    if (o->momentum > 0) {
+        weft_tensor *const b = wi_update_state(u, 0);
+        step = weft_add(step, wi_scaled(b, wi_fraction(o->momentum)));
+        wi_update_keep(u, b, step);
+    }
+    return descend(u, u->p, step);
+}
+
+static double falling_rate(wi_scalar *scalar, const wi_clock *clock) {
+    return 1 / (1 + (double)(wi_clock_update(clock) - 1) * scalar->a);
+}
+
+weft_tensor *wi_adagrad_rule(wi_update *u) {
+    const weft_optimizer *const o = u->optimizer;
+    weft_tensor *const v = wi_update_state(u, o->first_sum);
+    weft_tensor *const next = weft_add(weft_square(u->g), v);
+    wi_update_keep(u, v, next);
+    weft_tensor *step = weft_div(u->g, wi_root_plus(next, o->epsilon));
+    if (o->rate_decay > 0)
+        step = weft_mul(step, wi_step_scalar(u->graph, u->clock, falling_rate, (double)o->rate_decay, 0));
+    return descend(u, u->p, step);
+}
+
+weft_tensor *wi_adadelta_rule(wi_update *u) {
+    const double rho = wi_fraction(u->optimizer->rho), epsilon = (double)u->optimizer->epsilon;
+    weft_tensor *const v = wi_update_state(u, 0), *const deltas = wi_update_state(u, 0);
+    weft_tensor *const next_v = wi_blend(v, weft_square(u->g), rho);
+    weft_tensor *const quotient = weft_div(
+        weft_add(deltas, weft_number(deltas, epsilon)), weft_add(next_v, weft_number(next_v, epsilon)));
+    weft_tensor *const step = weft_mul(u->g, weft_sqrt(quotient));
+    wi_update_keep(u, v, next_v);
+    wi_update_keep(u, deltas, wi_blend(deltas, weft_square(step), rho));
+    return descend(u, u->p, step);
+}
+
+/* ---- Lion ---- */
+
+static weft_tensor *sign(weft_tensor *x) {
+    weft_tensor *const zero = weft_number(x, 0), *const one = weft_number(x, 1);
+    return weft_where(weft_less(zero, x), one, weft_where(weft_less(x, zero), weft_number(x, -1), zero));
+}
+
+weft_tensor *wi_lion_rule(wi_update *u) {
+    const weft_optimizer *const o = u->optimizer;
+    weft_tensor *const m = wi_update_state(u, 0);
+    weft_tensor *step = sign(wi_blend(m, u->g, wi_fraction(o->beta1)));
+    if (u->decay) step = weft_add(step, weft_mul(u->p, u->decay));
+    wi_update_keep(u, m, wi_blend(m, u->g, wi_fraction(o->beta2)));
+    return descend(u, u->p, step);
+}

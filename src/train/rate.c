@@ -1,0 +1,48 @@
+#include "train/rate.h"
+#include "base/status.h"
+
+weft_status wi_rate_init(wi_rate *rate, weft_graph *graph, const weft_trainer_options *options) {
+    const uint32_t accumulate = options->optimizer.accumulate;
+    float first;
+    *rate = (wi_rate){.schedule = options->schedule,
+        .base = options->optimizer.rate,
+        .accumulate = accumulate > 1 ? accumulate : 1,
+        .scalar = weft_minimize_rate(graph)};
+    if (!rate->scalar && (rate->schedule.kind != WEFT_SCHEDULE_CONSTANT || rate->schedule.warmup))
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_trainer_create: a schedule moves the rate of weft_minimize, which has not been called");
+    if (rate->schedule.kind != WEFT_SCHEDULE_PLATEAU)
+        return weft_schedule_rate(&rate->schedule, rate->base, 0, &first);
+    if (!options->validation)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: a plateau schedule needs a validation dataset");
+    weft_plateau probe = {0};
+    return weft_plateau_rate(&rate->schedule, &probe, rate->base, 0, &first);
+}
+
+static weft_status set(const wi_rate *rate, uint64_t t) {
+    float value;
+    WI_TRY(weft_schedule_rate(&rate->schedule, rate->base, t, &value));
+    return weft_scalar_set(rate->scalar, value);
+}
+
+static bool moves(const wi_rate *rate) {
+    const bool constant = rate->schedule.kind == WEFT_SCHEDULE_CONSTANT && rate->schedule.warmup == 0;
+    return !constant && rate->schedule.kind != WEFT_SCHEDULE_PLATEAU;
+}
+
+weft_status wi_rate_before_epoch(const wi_rate *rate, uint64_t epochs) {
+    if (rate->plateau.epochs > 0) return weft_scalar_set(rate->scalar, rate->plateau.rate);
+    if (!moves(rate)) return WEFT_OK;
+    if (!rate->schedule.per_step) return set(rate, epochs);
+    return epochs == 0 ? set(rate, 0) : WEFT_OK;
+}
+
+weft_status wi_rate_after_step(const wi_rate *rate, uint64_t steps) {
+    return moves(rate) && rate->schedule.per_step ? set(rate, steps / rate->accumulate) : WEFT_OK;
+}
+
+weft_status wi_rate_after_validation(wi_rate *rate, double loss) {
+    float next; /* set before the next epoch */
+    if (rate->schedule.kind != WEFT_SCHEDULE_PLATEAU) return WEFT_OK;
+    return weft_plateau_rate(&rate->schedule, &rate->plateau, rate->base, loss, &next);
+}
