@@ -1,4 +1,5 @@
 /* The weft command: what devices there are, whether they compute right, how fast they are. */
+#include "bench_attention.h"
 #include "bench_gemm.h"
 #include "check.h"
 #include <stdio.h>
@@ -9,6 +10,7 @@ static const char usage[] =
     "usage: weft devices               list the OpenCL devices of this machine\n"
     "       weft check [--device SEL]  test that a device computes right\n"
     "       weft bench gemm [--json]   measure matrix products\n"
+    "       weft bench attention [--json]   measure attention and its gradients\n"
     "       weft --help | --version\n"
     "SEL: gpu, cpu, a part of a name, or platform:device as 'weft devices' shows it;\n"
     "     else $WEFT_DEVICE, else the best device\n";
@@ -55,9 +57,9 @@ static int check(int argc, char **argv) {
 }
 
 static int bench(int argc, char **argv) {
-    if (argc == 0 || strcmp(argv[0], "gemm") != 0)
-        return bad_usage("there is one benchmark: weft bench gemm");
-    return weft_bench_gemm(argc - 1, argv + 1);
+    if (argc > 0 && strcmp(argv[0], "gemm") == 0) return weft_bench_gemm(argc - 1, argv + 1);
+    if (argc > 0 && strcmp(argv[0], "attention") == 0) return weft_bench_attention(argc - 1, argv + 1);
+    return bad_usage("benchmarks are gemm and attention");
 }
 
 int main(int argc, char **argv) {

@@ -36,6 +36,7 @@ WI_NODE(sum)         /* reduce.c */
 WI_NODE(max)
 WI_NODE(argmax)
 WI_NODE(matmul)      /* matmul.c */
+WI_NODE(attention)   /* attention.c */
 WI_NODE(softmax)     /* softmax.c */
 WI_NODE(log_softmax)
 WI_NODE(cross_entropy)

@@ -14,6 +14,7 @@
 #define MATMUL_OPS(X)                                                                                        \
     X(matmul, matmul_cases)                                                                                  \
     X(linear_with, linear_cases)
+#define ATTENTION_OPS(X) X(attention, attention_cases)
 #define SOFTMAX_OPS(X)                                                                                       \
     X(softmax, softmax_cases)                                                                                \
     X(log_softmax, log_softmax_cases)                                                                        \

@@ -9,8 +9,8 @@
 #define ROW(op, kind, ...) #op,
 static const char *const covered[] = {
 #include "ops/elementwise_rows.h"
-    REDUCE_OPS(NAME) MATMUL_OPS(NAME) SOFTMAX_OPS(NAME) MOVEMENT_OPS(NAME) INDEX_OPS(NAME) RANDOM_OPS(NAME)
-        CAST_OPS(NAME)};
+    REDUCE_OPS(NAME) MATMUL_OPS(NAME) ATTENTION_OPS(NAME) SOFTMAX_OPS(NAME) MOVEMENT_OPS(NAME) INDEX_OPS(NAME)
+        RANDOM_OPS(NAME) CAST_OPS(NAME)};
 enum { COVERED = sizeof covered / sizeof covered[0] };
 
 static size_t find(const char *const *names, size_t count, const char *name) {
