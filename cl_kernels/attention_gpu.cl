@@ -44,28 +44,20 @@ inline void weft_attention_put(__global float *to, int x, int width, float4 v) {
 #define WEFT_NAME(suffix) attention_##suffix
 #define WEFT_D            16
 #define WEFT_DV           16
-#define WEFT_MASK         1
-#define WEFT_CAUSAL       1
 #define WEFT_TILE         16
 #endif
 
-#if WEFT_MASK == 1
 #define WEFT_MASK_PARAMETERS                                                                                 \
-    __global const uchar *restrict mask, long mask_offset, long mask_0, long mask_1, long mask_row,          \
-        long mask_column,
-#define WEFT_WITH_MASK(score, i, j) (mask[(i)*mask_row + (j)*mask_column] ? (score) : -INFINITY)
-#elif WEFT_MASK == 2
-#define WEFT_MASK_PARAMETERS                                                                                 \
-    __global const float *restrict mask, long mask_offset, long mask_0, long mask_1, long mask_row,          \
-        long mask_column,
-#define WEFT_WITH_MASK(score, i, j) ((score) + mask[(i)*mask_row + (j)*mask_column] * WEFT_LOG2E)
-#else
-#define WEFT_MASK_PARAMETERS
-#define WEFT_WITH_MASK(score, i, j) (score)
-#endif
-/* The score of query i and key j as it is, or -inf; neither index is past the last when the mask is read. */
+    int mask_kind, __global const uchar *restrict mask, long mask_offset, long mask_0, long mask_1,          \
+        long mask_row, long mask_column, int causal,
+/* The score of query i and key j as the mask has it. */
 #define WEFT_SCORE(score, i, j)                                                                              \
-    ((i) >= queries || (j) >= keys || (WEFT_CAUSAL && (j) > (i)) ? -INFINITY : WEFT_WITH_MASK(score, i, j))
+    ((i) >= queries || (j) >= keys || (causal && (j) > (i)) ? -INFINITY                                      \
+        : mask_kind == 0                                    ? (score)                                        \
+        : mask_kind == 1                                                                                     \
+            ? (mask[mask_offset + (i)*mask_row + (j)*mask_column] ? (score) : -INFINITY)                     \
+            : (score) +                                                                                      \
+                  ((__global const float *)mask)[mask_offset + (i)*mask_row + (j)*mask_column] * WEFT_LOG2E)
 
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(forward)(
     __global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,
@@ -79,16 +71,14 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(forward)
     q += q_offset + a * q_0 + b * q_1 + at * q_row;
     k += k_offset + a * k_0 + b * k_1;
     v += v_offset + a * v_0 + b * v_1;
-#if WEFT_MASK
-    mask += mask_offset + a * mask_0 + b * mask_1;
-#endif
+    mask_offset += a * mask_0 + b * mask_1;
     float4 own[WEFT_D], sum[WEFT_DV];
     for (int p = 0; p < WEFT_D; p++)
         own[p] = weft_attention_four(q, 4 * p, d_width, q_column) * (scale * WEFT_LOG2E);
     for (int x = 0; x < WEFT_DV; x++) sum[x] = 0.0f;
     float top = -INFINITY, total = 0.0f;
     const int last = (int)(get_group_id(0) + 1) * WEFT_ATTENTION_GROUP;
-    const int end = WEFT_CAUSAL ? min(keys, last) : keys;
+    const int end = causal ? min(keys, last) : keys;
     for (int key = 0; key < end; key += WEFT_TILE) {
         barrier(CLK_LOCAL_MEM_FENCE);
         weft_attention_tile(
@@ -151,9 +141,7 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(backward
     y += y_offset;
     const float log_sum = y[lse + (long)n * queries + at];
     y += a * y_0 + b * y_1 + at * y_row;
-#if WEFT_MASK
-    mask += mask_offset + a * mask_0 + b * mask_1;
-#endif
+    mask_offset += a * mask_0 + b * mask_1;
     float4 own[WEFT_D], slope[WEFT_DV], sum[WEFT_D];
     float inner = 0.0f;
     for (int p = 0; p < WEFT_D; p++) {
@@ -165,7 +153,7 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(backward
         inner += dot(slope[x], weft_attention_four(y, 4 * x, dv_width, 1));
     }
     const int last = (int)(get_group_id(0) + 1) * WEFT_ATTENTION_GROUP;
-    const int end = WEFT_CAUSAL ? min(keys, last) : keys;
+    const int end = causal ? min(keys, last) : keys;
     for (int key = 0; key < end; key += WEFT_TILE) {
         barrier(CLK_LOCAL_MEM_FENCE);
         weft_attention_tile(
@@ -201,9 +189,7 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(backward
     v += v_offset + a * v_0 + b * v_1 + at * v_row;
     lse += y_offset + (long)n * queries;
     y_offset += a * y_0 + b * y_1;
-#if WEFT_MASK
-    mask += mask_offset + a * mask_0 + b * mask_1;
-#endif
+    mask_offset += a * mask_0 + b * mask_1;
     float4 own_k[WEFT_D], own_v[WEFT_DV], sum_k[WEFT_D], sum_v[WEFT_DV];
     for (int p = 0; p < WEFT_D; p++) {
         own_k[p] = weft_attention_four(k, 4 * p, d_width, k_column) * (scale * WEFT_LOG2E);
@@ -213,7 +199,7 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(backward
         own_v[x] = weft_attention_four(v, 4 * x, dv_width, v_column);
         sum_v[x] = 0.0f;
     }
-    const int begin = WEFT_CAUSAL ? (int)get_group_id(0) * WEFT_ATTENTION_GROUP : 0;
+    const int begin = causal ? (int)get_group_id(0) * WEFT_ATTENTION_GROUP : 0;
     for (int query = begin; query < queries; query += WEFT_TILE) {
         barrier(CLK_LOCAL_MEM_FENCE);
         weft_attention_tile(
@@ -250,6 +236,5 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(backward
 }
 
 #undef WEFT_MASK_PARAMETERS
-#undef WEFT_WITH_MASK
 #undef WEFT_SCORE
 #undef WEFT_GRADIENT_PARAMETERS

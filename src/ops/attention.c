@@ -72,23 +72,23 @@ static int64_t cpu_keys(const sizes *s) {
     return max64(s->d, s->dv) <= 128 ? 104 : 52;
 }
 
-/* Rows that come through 16 KiB of local memory together; a multiple of 4. */
-static int64_t gpu_tile(const sizes *s) {
-    return min64(32, 1024 / (divide_up(s->d, 4) + divide_up(s->dv, 4)) / 4 * 4);
+/* A width in fours, of few kinds: a program for each. */
+static int64_t gpu_fours(int64_t width) {
+    const int64_t fours = divide_up(width, 4), unit = fours <= 4 ? 2 : fours <= 16 ? 4 : 16;
+    return divide_up(fours, unit) * unit;
 }
 
-static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, const sizes *s, int mask) {
+/* Rows that come through 16 KiB of local memory together; a multiple of 4. */
+static int64_t gpu_tile(const sizes *s) {
+    return min64(32, 1024 / (gpu_fours(s->d) + gpu_fours(s->dv)) / 4 * 4);
+}
+
+static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, const sizes *s) {
     const bool cpu = site->device_class == WEFT_CLASS_CPU;
-    const bool has_mask = site->node->input_count > mask;
     plan->file = cpu ? "attention_cpu.cl" : "attention_gpu.cl";
-    wi_kernel_macro_int(plan, "WEFT_MASK",
-        !has_mask                                      ? 0
-        : site->node->inputs[mask]->dtype == WEFT_BOOL ? 1
-                                                       : 2);
-    wi_kernel_macro_int(plan, "WEFT_CAUSAL", site->node->attributes.power);
     if (!cpu) {
-        wi_kernel_macro_int(plan, "WEFT_D", divide_up(s->d, 4));
-        wi_kernel_macro_int(plan, "WEFT_DV", divide_up(s->dv, 4));
+        wi_kernel_macro_int(plan, "WEFT_D", gpu_fours(s->d));
+        wi_kernel_macro_int(plan, "WEFT_DV", gpu_fours(s->dv));
         wi_kernel_macro_int(plan, "WEFT_TILE", gpu_tile(s));
         return;
     }
@@ -110,10 +110,13 @@ static void part_strides(
     wi_kernel_long(launch, inside ? s->n1 * width : width);
 }
 
+/* Kind, memory and strides (of anything when there is none), causal. */
 static void mask_input(wi_kernel_launch *launch, const wi_kernel_site *site, int mask) {
-    if (site->node->input_count <= mask) return;
-    wi_kernel_input(launch, mask);
-    strides(launch, site, mask);
+    const bool has_mask = site->node->input_count > mask;
+    wi_kernel_int(launch, !has_mask ? 0 : site->node->inputs[mask]->dtype == WEFT_BOOL ? 1 : 2);
+    wi_kernel_input(launch, has_mask ? mask : QUERY);
+    strides(launch, site, has_mask ? mask : QUERY);
+    wi_kernel_int(launch, site->node->attributes.power);
 }
 
 static void size_arguments(wi_kernel_launch *launch, const sizes *s) {
@@ -138,7 +141,7 @@ static weft_status forward_kernel(const wi_kernel_site *site, wi_kernel_plan *pl
     const sizes s = sizes_of(site);
     const bool cpu = site->device_class == WEFT_CLASS_CPU;
     const int64_t n = s.n0 * s.n1;
-    macros(site, plan, &s, MASK);
+    macros(site, plan, &s);
     plan->flops = 2.0 * (double)(n * s.queries) * (double)(s.keys * (s.d + s.dv));
     wi_kernel_launch *launch = launch_each(
         plan, "forward", cpu ? divide_up(s.queries, LANE_QUERIES) : s.queries, cpu ? 1 : GROUP, &s);
@@ -212,7 +215,7 @@ static void cpu_gradient(const wi_kernel_site *site, wi_kernel_plan *plan, const
 
 static weft_status gradient_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const sizes s = sizes_of(site);
-    macros(site, plan, &s, SLOPE_MASK);
+    macros(site, plan, &s);
     plan->flops = 2.0 * (double)(s.n0 * s.n1 * s.queries) * (double)(s.keys * (3 * s.d + 2 * s.dv));
     if (site->device_class == WEFT_CLASS_CPU) {
         cpu_gradient(site, plan, &s);
