@@ -88,6 +88,23 @@ add("slice", lambda x: x[:, 1:-1], numbers(3, 7), axis=1, start=1, end=-1)
 add("concat", lambda x, y: torch.cat([x, y], 1), numbers(3, 2), numbers(3, 5), axis=1)
 add("cast", lambda x: x.half().float(), numbers(9), list=[])
 
+
+
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if causal:
+        mask = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return torch.softmax(scores, -1) @ v
+
+
+add("attention", attention, numbers(2, 3, 5), numbers(2, 4, 5), numbers(2, 4, 3))
+add("attention", lambda q, k, v: attention(q, k, v, causal=True), numbers(2, 7, 4), numbers(2, 7, 4), numbers(2, 7, 4),
+    causal=True)
+add("attention", attention, numbers(2, 4, 5), numbers(2, 3, 5), numbers(2, 3, 4),
+    torch.tensor([[True, False, True]] * 3 + [[True, True, True]]))
+
 print('{"pytorch": "%s", "cases": [' % torch.__version__)
 print(",\n".join(json.dumps(case) for case in cases))
 print("]}")

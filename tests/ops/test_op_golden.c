@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_INPUTS = 3, MAX_CASES = 128, MAX_ELEMENTS = 512 };
+enum { MAX_INPUTS = 4, MAX_CASES = 128, MAX_ELEMENTS = 512 };
 
 /* ---- the file ---- */
 
@@ -100,6 +100,10 @@ static weft_tensor *build_other(const char *op, const cJSON *c, weft_tensor *con
     if (strcmp(op, "argmax") == 0) return weft_argmax_axes(x[0], axes, keep);
     if (strcmp(op, "matmul") == 0) return weft_matmul(x[0], x[1]);
     if (strcmp(op, "linear_with") == 0) return weft_linear_with(x[0], x[1], x[2]);
+    if (strcmp(op, "attention") == 0)
+        return weft_attention(x[0], x[1], x[2],
+            &(weft_attention_options){
+                WEFT_ATTENTION_OPTIONS_INIT, .mask = x[3], .causal = cJSON_IsTrue(member(c, "causal"))});
     if (strcmp(op, "softmax") == 0) return weft_softmax(x[0], number(c, "axis"));
     if (strcmp(op, "log_softmax") == 0) return weft_log_softmax(x[0], number(c, "axis"));
     if (strcmp(op, "cross_entropy") == 0) return weft_cross_entropy(x[0], x[1]);
