@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ELEMENTS = 512, MAX_PARAMETERS = 8 };
+enum { MAX_ELEMENTS = 512, MAX_PARAMETERS = 8, MAX_CASES = 8 };
 
 static cJSON *read_golden(void) {
     FILE *const file = fopen(WEFT_SOURCE_DIR "/tests/golden/attention_golden.json", "rb");
@@ -72,60 +72,94 @@ static void check_like(weft_plan *plan, const char *what, weft_tensor *tensor, c
             fail_msg("%s: element %zu is %.9g, PyTorch has %.9g", what, i, (double)got[i], (double)wanted[i]);
 }
 
-/* A graph for each, so that parameters are named as in the file. */
-static void check_case(const cJSON *c) {
-    weft_graph *const graph = test_graph();
-    const cJSON *const name = member(c, "name"), *item;
-    weft_tensor *const query = input_like(graph, c, "query", WEFT_F32),
-                       *key = input_like(graph, c, "key", WEFT_F32),
-                       *value = input_like(graph, c, "value", WEFT_F32),
-                       *const keys = input_like(graph, c, "key_mask", WEFT_BOOL),
-                       *const weights = input_like(graph, c, "weights", WEFT_F32);
-    const weft_multi_head_options options = {WEFT_MULTI_HEAD_OPTIONS_INIT, .name = "mha", .key_mask = keys,
+typedef struct golden {
+    const cJSON *json;
+    weft_tensor *query, *key, *value, *keys, *weights, *y;
+    weft_tensor *wrt[MAX_PARAMETERS], *gradients[MAX_PARAMETERS]; /* the query, then the parameters */
+    size_t count;
+} golden;
+
+/* The case's layer is named as the case. */
+static golden build_case(weft_graph *graph, const cJSON *c) {
+    golden g = {.json = c,
+        .query = input_like(graph, c, "query", WEFT_F32),
+        .key = input_like(graph, c, "key", WEFT_F32),
+        .value = input_like(graph, c, "value", WEFT_F32),
+        .keys = input_like(graph, c, "key_mask", WEFT_BOOL),
+        .weights = input_like(graph, c, "weights", WEFT_F32)};
+    const char *const name = cJSON_GetStringValue(member(c, "name"));
+    const size_t before = weft_graph_parameter_count(graph);
+    const weft_multi_head_options options = {WEFT_MULTI_HEAD_OPTIONS_INIT, .name = name, .key_mask = g.keys,
         .causal = cJSON_IsTrue(member(c, "causal")), .no_bias = !cJSON_IsTrue(member(c, "bias"))};
-    weft_tensor *const y = weft_multi_head_attention(query, key ? key : query, value ? value : query,
+    g.y = weft_multi_head_attention(g.query, g.key ? g.key : g.query, g.value ? g.value : g.query,
         (int64_t)cJSON_GetNumberValue(member(c, "heads")), &options);
     assert_weft_ok(weft_graph_status(graph));
-    weft_tensor *wrt[MAX_PARAMETERS] = {query}, *outputs[MAX_PARAMETERS + 1];
-    size_t count = 1;
+    g.wrt[g.count++] = g.query;
+    const cJSON *item;
     cJSON_ArrayForEach(item, member(c, "parameters")) {
         char parameter[64];
-        snprintf(parameter, sizeof parameter, "mha.%s", cJSON_GetStringValue(member(item, "name")));
-        wrt[count] = weft_graph_find(graph, parameter);
-        if (!wrt[count]) fail_msg("%s: no parameter %s", name->valuestring, parameter);
-        for (int i = 0; i < weft_tensor_rank(wrt[count]); i++)
-            assert_int_equal(weft_tensor_dimension(wrt[count], i),
-                cJSON_GetArrayItem(member(item, "dims"), i)->valuedouble);
-        float values[MAX_ELEMENTS];
-        const size_t length = numbers(member(item, "data"), values);
-        assert_weft_ok(weft_tensor_write(wrt[count++], values, length * sizeof *values));
+        snprintf(parameter, sizeof parameter, "%s.%s", name, cJSON_GetStringValue(member(item, "name")));
+        weft_tensor *const found = weft_graph_find(graph, parameter);
+        if (!found) fail_msg("no parameter %s", parameter);
+        for (int i = 0; i < weft_tensor_rank(found); i++)
+            assert_int_equal(
+                weft_tensor_dimension(found, i), cJSON_GetArrayItem(member(item, "dims"), i)->valuedouble);
+        g.wrt[g.count++] = found;
     }
-    assert_int_equal(weft_graph_parameter_count(graph), count - 1);
-    assert_weft_ok(weft_gradients(weft_sum(weft_mul(y, weights)), wrt, count, outputs));
-    outputs[count] = y;
-    weft_plan *plan = NULL;
-    assert_weft_ok(weft_plan_create(
-        &plan, outputs, count + 1, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = 2}));
-    write_input(plan, query, c, "query");
-    write_input(plan, key, c, "key");
-    write_input(plan, value, c, "value");
-    write_input(plan, keys, c, "key_mask");
-    write_input(plan, weights, c, "weights");
-    assert_weft_ok(weft_plan_run(plan));
-    check_like(plan, name->valuestring, y, member(member(c, "output"), "data"));
-    check_like(plan, "gradient of the query", outputs[0], member(member(c, "query_gradient"), "data"));
-    for (size_t i = 1; i < count; i++)
-        check_like(plan, weft_tensor_name(wrt[i]), outputs[i],
-            member(cJSON_GetArrayItem(member(c, "parameters"), (int)i - 1), "gradient"));
-    weft_plan_release(plan);
-    weft_graph_release(graph);
+    assert_int_equal(weft_graph_parameter_count(graph) - before, g.count - 1);
+    assert_weft_ok(weft_gradients(weft_sum(weft_mul(g.y, g.weights)), g.wrt, g.count, g.gradients));
+    return g;
+}
+
+static const cJSON *parameter_of(const golden *g, size_t i) {
+    return cJSON_GetArrayItem(member(g->json, "parameters"), (int)i - 1);
+}
+
+static void write_case(weft_plan *plan, const golden *g) {
+    write_input(plan, g->query, g->json, "query");
+    write_input(plan, g->key, g->json, "key");
+    write_input(plan, g->value, g->json, "value");
+    write_input(plan, g->keys, g->json, "key_mask");
+    write_input(plan, g->weights, g->json, "weights");
+    for (size_t i = 1; i < g->count; i++) {
+        float values[MAX_ELEMENTS];
+        const size_t length = numbers(member(parameter_of(g, i), "data"), values);
+        assert_weft_ok(weft_tensor_write(g->wrt[i], values, length * sizeof *values));
+    }
+}
+
+static void check_case(weft_plan *plan, const golden *g) {
+    const cJSON *const c = g->json;
+    check_like(plan, cJSON_GetStringValue(member(c, "name")), g->y, member(member(c, "output"), "data"));
+    check_like(plan, "gradient of the query", g->gradients[0], member(member(c, "query_gradient"), "data"));
+    for (size_t i = 1; i < g->count; i++)
+        check_like(
+            plan, weft_tensor_name(g->wrt[i]), g->gradients[i], member(parameter_of(g, i), "gradient"));
 }
 
 static void like_pytorch(void **state) {
     (void)state;
     cJSON *const root = read_golden();
+    weft_graph *const graph = test_graph();
+    golden cases[MAX_CASES];
+    weft_tensor *outputs[MAX_CASES * (MAX_PARAMETERS + 1)];
+    size_t count = 0, output_count = 0;
     const cJSON *c;
-    cJSON_ArrayForEach(c, member(root, "cases")) check_case(c);
+    cJSON_ArrayForEach(c, member(root, "cases")) {
+        assert_true(count < MAX_CASES);
+        golden *const g = &cases[count++];
+        *g = build_case(graph, c);
+        outputs[output_count++] = g->y;
+        for (size_t i = 0; i < g->count; i++) outputs[output_count++] = g->gradients[i];
+    }
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_plan_create(
+        &plan, outputs, output_count, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = 2}));
+    for (size_t i = 0; i < count; i++) write_case(plan, &cases[i]);
+    assert_weft_ok(weft_plan_run(plan));
+    for (size_t i = 0; i < count; i++) check_case(plan, &cases[i]);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
     cJSON_Delete(root);
 }
 
