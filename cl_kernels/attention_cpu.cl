@@ -32,10 +32,8 @@
 #define WEFT_UP(n, to)        (((n) + (to)-1) / (to) * (to))
 #define WEFT_ATTENTION_ROWS   13 /* as in gemm_cpu.cl */
 #define WEFT_ATTENTION_UNROLL __attribute__((opencl_unroll_hint))
-/* Loops that cost no time are neither unrolled nor vectorised: both only make the kernel long to compile. */
-#define WEFT_ATTENTION_PLAIN _Pragma("clang loop vectorize(disable) unroll(disable)")
-#define WEFT_ATTENTION_CALL  __attribute__((noinline)) void
-#define WEFT_LOG2E           1.44269504f
+#define WEFT_ATTENTION_CALL   __attribute__((noinline)) void
+#define WEFT_LOG2E            1.44269504f
 
 /* Sixteen floats at any address. */
 typedef float16 weft_attention_vector __attribute__((aligned(4)));
@@ -135,26 +133,24 @@ WEFT_ATTENTION_CALL WEFT_MULTIPLY_COLUMNS(float *c, const float *a, const float 
 WEFT_ATTENTION_CALL WEFT_FETCH(
     float *to, __global const float *from, int rows, int width, long row, long column) {
     const int whole = column == 1 ? width / 16 * 16 : 0, padded = WEFT_UP(width, 32);
-    WEFT_ATTENTION_PLAIN for (int r = 0; r < rows; r++) {
+    for (int r = 0; r < rows; r++) {
         float *line = to + r * WEFT_PITCH;
         __global const float *source = from + r * row;
-        WEFT_ATTENTION_PLAIN for (int x = 0; x < whole; x += 16) * (float16 *)(line + x) =
-            *(__global const weft_attention_vector *)(source + x);
-        WEFT_ATTENTION_PLAIN for (int x = whole; x < padded; x++) line[x] =
-            x < width ? source[x * column] : 0.0f;
+        for (int x = 0; x < whole; x += 16)
+            *(float16 *)(line + x) = *(__global const weft_attention_vector *)(source + x);
+        for (int x = whole; x < padded; x++) line[x] = x < width ? source[x * column] : 0.0f;
     }
     const int rest = WEFT_UP(rows, WEFT_ATTENTION_ROWS);
-    WEFT_ATTENTION_PLAIN for (int r = rows; r < rest; r++)
-            WEFT_ATTENTION_PLAIN for (int x = 0; x < padded; x += 16) *
-        (float16 *)(to + r * WEFT_PITCH + x) = 0.0f;
+    for (int r = rows; r < rest; r++)
+        for (int x = 0; x < padded; x += 16) *(float16 *)(to + r * WEFT_PITCH + x) = 0.0f;
 }
 
 /* The transpose of a block times a factor; zeros beside it to a whole panel. */
 WEFT_ATTENTION_CALL WEFT_TURN(float *to, const float *from, int rows, int width, float factor) {
     const int padded = WEFT_UP(rows, 32);
-    WEFT_ATTENTION_PLAIN for (int r = 0; r < padded; r++) {
-        WEFT_ATTENTION_PLAIN for (int x = 0; x < width; x++) to[x * WEFT_PITCH + r] =
-            r < rows ? from[r * WEFT_PITCH + x] * factor : 0.0f;
+    for (int r = 0; r < padded; r++) {
+        for (int x = 0; x < width; x++)
+            to[x * WEFT_PITCH + r] = r < rows ? from[r * WEFT_PITCH + x] * factor : 0.0f;
     }
 }
 
@@ -162,11 +158,11 @@ WEFT_ATTENTION_CALL WEFT_TURN(float *to, const float *from, int rows, int width,
 WEFT_ATTENTION_CALL WEFT_PUT_BLOCK(
     __global float *to, const float *from, int rows, int width, long row, const float *factors) {
     const int whole = width / 16 * 16;
-    WEFT_ATTENTION_PLAIN for (int r = 0; r < rows; r++) {
+    for (int r = 0; r < rows; r++) {
         const float *line = from + r * WEFT_PITCH;
-        WEFT_ATTENTION_PLAIN for (int x = 0; x < whole; x += 16) *
-            (__global weft_attention_vector *)(to + r * row + x) = *(const float16 *)(line + x) * factors[r];
-        WEFT_ATTENTION_PLAIN for (int x = whole; x < width; x++) to[r * row + x] = line[x] * factors[r];
+        for (int x = 0; x < whole; x += 16)
+            *(__global weft_attention_vector *)(to + r * row + x) = *(const float16 *)(line + x) * factors[r];
+        for (int x = whole; x < width; x++) to[r * row + x] = line[x] * factors[r];
     }
 }
 
@@ -177,23 +173,23 @@ WEFT_ATTENTION_CALL WEFT_APPLY_MASK(float *scores, int nq, int nk, int mask_kind
     __global const float *added = (__global const float *)mask + offset;
     mask += offset;
     if (row == 0) {
-        WEFT_ATTENTION_PLAIN for (int j = 0; j < nk; j++) {
+        for (int j = 0; j < nk; j++) {
             float16 *line = (float16 *)(scores + j * WEFT_PITCH);
             const float number = mask_kind == 2     ? added[j * column] * WEFT_LOG2E
                                  : mask[j * column] ? 0.0f
                                                     : -INFINITY;
-            WEFT_ATTENTION_PLAIN for (int x = 0; x < WEFT_QUERIES / 16; x++) line[x] =
-                number == -INFINITY ? (float16)(-INFINITY) : line[x] + number;
+            for (int x = 0; x < WEFT_QUERIES / 16; x++)
+                line[x] = number == -INFINITY ? (float16)(-INFINITY) : line[x] + number;
         }
     } else if (mask_kind == 1) {
-        WEFT_ATTENTION_PLAIN for (int i = 0; i < nq; i++) {
-            WEFT_ATTENTION_PLAIN for (int j = 0; j < nk; j++) if (!mask[i * row + j * column])
-                scores[j * WEFT_PITCH + i] = -INFINITY;
+        for (int i = 0; i < nq; i++) {
+            for (int j = 0; j < nk; j++)
+                if (!mask[i * row + j * column]) scores[j * WEFT_PITCH + i] = -INFINITY;
         }
     } else {
-        WEFT_ATTENTION_PLAIN for (int i = 0; i < nq; i++) {
-            WEFT_ATTENTION_PLAIN for (int j = 0; j < nk; j++) scores[j * WEFT_PITCH + i] +=
-                added[i * row + j * column] * WEFT_LOG2E;
+        for (int i = 0; i < nq; i++) {
+            for (int j = 0; j < nk; j++)
+                scores[j * WEFT_PITCH + i] += added[i * row + j * column] * WEFT_LOG2E;
         }
     }
 }
@@ -202,16 +198,16 @@ WEFT_ATTENTION_CALL WEFT_APPLY_MASK(float *scores, int nq, int nk, int mask_kind
 WEFT_ATTENTION_CALL WEFT_SCORE_BLOCK(float *scores, const float *q_turned, const float *keys, int nq, int nk,
     int d_width, int mask_kind, __global const uchar *mask, long mask_offset, long mask_row, long mask_column,
     int causal, int query, int key) {
-    WEFT_ATTENTION_PLAIN for (int x = 0; x < nq; x += 32) {
-        WEFT_ATTENTION_PLAIN for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
+    for (int x = 0; x < nq; x += 32) {
+        for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
             WEFT_MULTIPLY_ROWS(scores + j * WEFT_PITCH + x, keys + j * WEFT_PITCH, q_turned + x, d_width, 1);
     }
     if (mask_kind)
         WEFT_APPLY_MASK(scores, nq, nk, mask_kind, mask, mask_offset + query * mask_row + key * mask_column,
             mask_row, mask_column);
-    WEFT_ATTENTION_PLAIN for (int j = max(0, query - key + 1); causal && j < nk; j++) {
+    for (int j = max(0, query - key + 1); causal && j < nk; j++) {
         float16 *line = (float16 *)(scores + j * WEFT_PITCH);
-        WEFT_ATTENTION_PLAIN for (int x = 0; x < WEFT_QUERIES / 16; x++) {
+        for (int x = 0; x < WEFT_QUERIES / 16; x++) {
             const int16 past = (int16)(query + 16 * x) + WEFT_LANE_INDEX - (int16)(key + j);
             line[x] = past < 0 ? (float16)(-INFINITY) : line[x];
         }
@@ -222,14 +218,13 @@ WEFT_ATTENTION_CALL WEFT_SCORE_BLOCK(float *scores, const float *q_turned, const
  * any of these is not 1. */
 int WEFT_WEIGH(float *scores, float *most, float *total, float *rescale, int nq, int nk) {
     int changed = 0;
-    WEFT_ATTENTION_PLAIN for (int x = 0; x < nq; x += 16) {
+    for (int x = 0; x < nq; x += 16) {
         float16 *s = (float16 *)(scores + x);
         const float16 before = *(float16 *)(most + x);
         float16 top = before, sum = 0.0f;
-        WEFT_ATTENTION_PLAIN for (int j = 0; j < nk; j++) top =
-            s[j * WEFT_LINE] > top ? s[j * WEFT_LINE] : top;
+        for (int j = 0; j < nk; j++) top = s[j * WEFT_LINE] > top ? s[j * WEFT_LINE] : top;
         const float16 base = top == -INFINITY ? (float16)(0.0f) : top;
-        WEFT_ATTENTION_PLAIN for (int j = 0; j < nk; j++) {
+        for (int j = 0; j < nk; j++) {
             const float16 p = weft_attention_exp2(s[j * WEFT_LINE] - base);
             s[j * WEFT_LINE] = p;
             sum += p;
@@ -268,31 +263,31 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
     float *most = (float *)state, *total = most + WEFT_QUERIES, *rescale = total + WEFT_QUERIES;
     WEFT_FETCH(sums, q, nq, d_width, q_row, q_column);
     WEFT_TURN(q_turned, sums, nq, d_width, scale * WEFT_LOG2E);
-    WEFT_ATTENTION_PLAIN for (int i = 0; i < WEFT_QUERY_ROWS * WEFT_LINE; i++) sums_room[i] = 0.0f;
-    WEFT_ATTENTION_PLAIN for (int i = 0; i < WEFT_QUERIES; i++) {
+    for (int i = 0; i < WEFT_QUERY_ROWS * WEFT_LINE; i++) sums_room[i] = 0.0f;
+    for (int i = 0; i < WEFT_QUERIES; i++) {
         most[i] = -INFINITY;
         total[i] = 0.0f;
     }
     const int end = causal ? min(keys, query + nq) : keys;
-    WEFT_ATTENTION_PLAIN for (int key = 0; key < end; key += WEFT_KEYS) {
+    for (int key = 0; key < end; key += WEFT_KEYS) {
         const int nk = min(WEFT_KEYS, end - key);
         WEFT_FETCH(keys_block, k + key * k_row, nk, d_width, k_row, k_column);
         WEFT_FETCH(values, v + key * v_row, nk, dv_width, v_row, v_column);
         WEFT_SCORE_BLOCK(scores, q_turned, keys_block, nq, nk, d_width, mask_kind, mask, mask_offset,
             mask_row, mask_column, causal, query, key);
         if (WEFT_WEIGH(scores, most, total, rescale, nq, nk) && key > 0) {
-            WEFT_ATTENTION_PLAIN for (int i = 0; i < nq; i++) {
-                WEFT_ATTENTION_PLAIN for (int x = 0; x < WEFT_UP(dv_width, 16) / 16; x++)
+            for (int i = 0; i < nq; i++) {
+                for (int x = 0; x < WEFT_UP(dv_width, 16) / 16; x++)
                     sums_room[i * WEFT_LINE + x] *= rescale[i];
             }
         }
-        WEFT_ATTENTION_PLAIN for (int x = 0; x < dv_width; x += 32) {
-            WEFT_ATTENTION_PLAIN for (int i = 0; i < nq; i += WEFT_ATTENTION_ROWS)
+        for (int x = 0; x < dv_width; x += 32) {
+            for (int i = 0; i < nq; i += WEFT_ATTENTION_ROWS)
                 WEFT_MULTIPLY_COLUMNS(sums + i * WEFT_PITCH + x, scores + i, values + x, nk);
         }
     }
     y += y_offset;
-    WEFT_ATTENTION_PLAIN for (int i = 0; i < nq; i++) {
+    for (int i = 0; i < nq; i++) {
         rescale[i] = total[i] == 0.0f ? 0.0f : 1.0f / total[i];
         y[lse + (long)n * queries + query + i] = total[i] == 0.0f ? INFINITY : most[i] + log2(total[i]);
     }
@@ -336,30 +331,28 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
     float16 state[2 * WEFT_QUERIES / 16];
     float *log_sums = (float *)state, *inner = log_sums + WEFT_QUERIES,
           ones[WEFT_KEYS > WEFT_QUERIES ? WEFT_KEYS : WEFT_QUERIES];
-    WEFT_ATTENTION_PLAIN for (int i = 0; i < WEFT_KEYS || i < WEFT_QUERIES; i++) ones[i] = 1.0f;
+    for (int i = 0; i < WEFT_KEYS || i < WEFT_QUERIES; i++) ones[i] = 1.0f;
     const int last = min(keys, begin + range);
-    WEFT_ATTENTION_PLAIN for (int query = 0; query < queries; query += WEFT_QUERIES) {
+    for (int query = 0; query < queries; query += WEFT_QUERIES) {
         const int nq = min(WEFT_QUERIES, queries - query);
         WEFT_FETCH(q_block, q + query * q_row, nq, d_width, q_row, q_column);
         WEFT_TURN(q_turned, q_block, nq, d_width, scale * WEFT_LOG2E);
         WEFT_FETCH(dy_block, dy + query * dy_row, nq, dv_width, dy_row, dy_column);
         WEFT_TURN(dy_turned, dy_block, nq, dv_width, 1.0f);
-        WEFT_ATTENTION_PLAIN for (int i = 0; i < WEFT_QUERIES; i++) {
+        for (int i = 0; i < WEFT_QUERIES; i++) {
             log_sums[i] = i < nq ? y[lse + query + i] : INFINITY;
             inner[i] = 0.0f;
             __global const float *line = y + y_offset + (query + i) * y_row;
-            WEFT_ATTENTION_PLAIN for (int x = 0; i < nq && x < dv_width; x++) inner[i] +=
-                line[x] * dy_block[i * WEFT_PITCH + x];
+            for (int x = 0; i < nq && x < dv_width; x++) inner[i] += line[x] * dy_block[i * WEFT_PITCH + x];
         }
-        WEFT_ATTENTION_PLAIN for (int i = 0; i < WEFT_QUERY_ROWS * WEFT_LINE; i++) dq_block_room[i] = 0.0f;
+        for (int i = 0; i < WEFT_QUERY_ROWS * WEFT_LINE; i++) dq_block_room[i] = 0.0f;
         const int end = causal ? min(last, query + nq) : last;
-        WEFT_ATTENTION_PLAIN for (int key = begin; key < last; key += WEFT_KEYS) {
+        for (int key = begin; key < last; key += WEFT_KEYS) {
             const int nk = min(WEFT_KEYS, last - key);
             WEFT_BLOCK(dk_block, WEFT_KEYS);
             WEFT_BLOCK(dv_block, WEFT_KEYS);
             if (query == 0) {
-                WEFT_ATTENTION_PLAIN for (int i = 0; i < WEFT_KEYS * WEFT_LINE; i++) dk_block_room[i] =
-                    dv_block_room[i] = 0.0f;
+                for (int i = 0; i < WEFT_KEYS * WEFT_LINE; i++) dk_block_room[i] = dv_block_room[i] = 0.0f;
             } else if (key < end) {
                 WEFT_FETCH(dk_block, dk + key * dk_row, nk, d_width, dk_row, 1);
                 WEFT_FETCH(dv_block, dv + key * dv_row, nk, dv_width, dv_row, 1);
@@ -369,29 +362,32 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
                 WEFT_FETCH(values, v + key * v_row, nk, dv_width, v_row, v_column);
                 WEFT_SCORE_BLOCK(scores, q_turned, keys_block, nq, nk, d_width, mask_kind, mask, mask_offset,
                     mask_row, mask_column, causal, query, key);
-                WEFT_ATTENTION_PLAIN for (int j = 0; j < nk; j++) {
-                    WEFT_ATTENTION_PLAIN for (int x = 0; x < WEFT_QUERIES / 16; x++)
+                for (int j = 0; j < nk; j++) {
+                    for (int x = 0; x < WEFT_QUERIES / 16; x++)
                         scores_room[j * WEFT_LINE + x] =
                             weft_attention_exp2(scores_room[j * WEFT_LINE + x] - state[x]);
                 }
-                WEFT_ATTENTION_PLAIN for (int x = 0; x < dv_width; x += 32) {
-                    WEFT_ATTENTION_PLAIN for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS) WEFT_MULTIPLY_ROWS(
-                        dv_block + j * WEFT_PITCH + x, scores + j * WEFT_PITCH, dy_block + x, nq, 0);
+                for (int x = 0; x < dv_width; x += 32) {
+                    for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
+                        WEFT_MULTIPLY_ROWS(
+                            dv_block + j * WEFT_PITCH + x, scores + j * WEFT_PITCH, dy_block + x, nq, 0);
                 }
-                WEFT_ATTENTION_PLAIN for (int x = 0; x < nq; x += 32) {
-                    WEFT_ATTENTION_PLAIN for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS) WEFT_MULTIPLY_ROWS(
-                        slopes + j * WEFT_PITCH + x, values + j * WEFT_PITCH, dy_turned + x, dv_width, 1);
+                for (int x = 0; x < nq; x += 32) {
+                    for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
+                        WEFT_MULTIPLY_ROWS(
+                            slopes + j * WEFT_PITCH + x, values + j * WEFT_PITCH, dy_turned + x, dv_width, 1);
                 }
-                WEFT_ATTENTION_PLAIN for (int j = 0; j < nk; j++) {
-                    WEFT_ATTENTION_PLAIN for (int x = 0; x < WEFT_QUERIES / 16; x++) {
+                for (int j = 0; j < nk; j++) {
+                    for (int x = 0; x < WEFT_QUERIES / 16; x++) {
                         const int at = j * WEFT_LINE + x;
                         scores_room[at] *= (slopes_room[at] - state[WEFT_QUERIES / 16 + x]) * scale;
                     }
                 }
-                WEFT_ATTENTION_PLAIN for (int x = 0; x < d_width; x += 32) {
-                    WEFT_ATTENTION_PLAIN for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS) WEFT_MULTIPLY_ROWS(
-                        dk_block + j * WEFT_PITCH + x, scores + j * WEFT_PITCH, q_block + x, nq, 0);
-                    WEFT_ATTENTION_PLAIN for (int i = 0; i < nq; i += WEFT_ATTENTION_ROWS)
+                for (int x = 0; x < d_width; x += 32) {
+                    for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
+                        WEFT_MULTIPLY_ROWS(
+                            dk_block + j * WEFT_PITCH + x, scores + j * WEFT_PITCH, q_block + x, nq, 0);
+                    for (int i = 0; i < nq; i += WEFT_ATTENTION_ROWS)
                         WEFT_MULTIPLY_COLUMNS(dq_block + i * WEFT_PITCH + x, scores + i, keys_block + x, nk);
                 }
             }
@@ -410,9 +406,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sum)(__gl
     const long begin = get_global_id(0) * 16384L, end = min(begin + 16384L, count);
     dq += dq_offset;
     parts += parts_offset;
-    WEFT_ATTENTION_PLAIN for (long i = begin; i < end; i++) {
+    for (long i = begin; i < end; i++) {
         float total = parts[i];
-        WEFT_ATTENTION_PLAIN for (int r = 1; r < ranges; r++) total += parts[r * count + i];
+        for (int r = 1; r < ranges; r++) total += parts[r * count + i];
         dq[i] = total;
     }
 }
