@@ -3,8 +3,7 @@
  * inside its time; products that are shorter than a round are run several times in a row, as in a training
  * step. */
 #include "bench_gemm.h"
-#include "cl/kernel_source.h"
-#include "cl/program.h"
+#include "bench_peak.h"
 #include "plan/gemm_product.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,9 +25,7 @@ static const bench_size usual_sizes[] = {{512, 512, 512, false, false}, {1024, 1
 
 typedef struct bench_state {
     weft_context *context;
-    wi_launch peak;
-    wi_buffer peak_result;
-    double peak_flops; /* of one run */
+    bench_peak peak;
     bool json;
     bench_size sizes[MAX_SIZES];
     int size_count;
@@ -38,54 +35,6 @@ typedef struct bench_figure {
     double seconds, gflops, peak_gflops;
     const char *implementation;
 } bench_figure;
-
-static int compare(const void *left, const void *right) {
-    const double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
-static double median(double *values, size_t count) {
-    qsort(values, count, sizeof *values, compare);
-    return values[count / 2];
-}
-
-static weft_status make_peak(bench_state *bench) {
-    weft_context *const context = bench->context;
-    const bool is_cpu = context->caps.device_class == WEFT_CLASS_CPU;
-    const size_t lanes = is_cpu ? 16 : 1, chains = is_cpu ? 20 : 16;
-    const size_t items = (size_t)context->caps.compute_units * (is_cpu ? 4 : 4096);
-    const cl_int rounds = is_cpu ? 10000 : 2000;
-    const cl_float numbers[] = {0.999f, 0.001f};
-    wi_program *program = NULL;
-    wi_text source;
-    weft_status status;
-    wi_text_init(&source, NULL);
-    WI_TRY_DONE(wi_kernel_source_append(&source, "peak.cl"));
-    WI_TRY_DONE(wi_program_get(
-        &program, context, "peak.cl", source.data, is_cpu ? "-DWEFT_LANES=16" : "-DWEFT_LANES=1"));
-    bench->peak = (wi_launch){
-        .dimensions = 1, .global = {items, 1, 1}, .local = {is_cpu ? 1 : 64, 1, 1}, .name = "peak"};
-    WI_TRY_DONE(wi_program_kernel(&bench->peak.kernel, context, program, "peak"));
-    WI_TRY_DONE(wi_buffer_create(&bench->peak_result, context, items * lanes * sizeof(float)));
-    const cl_mem memory = bench->peak_result.memory;
-    WI_TRY_DONE(wi_cl_check(clSetKernelArg(bench->peak.kernel, 0, sizeof memory, &memory), "clSetKernelArg"));
-    WI_TRY_DONE(wi_cl_check(clSetKernelArg(bench->peak.kernel, 1, sizeof rounds, &rounds), "clSetKernelArg"));
-    for (cl_uint i = 0; i < 2; i++)
-        WI_TRY_DONE(wi_cl_check(
-            clSetKernelArg(bench->peak.kernel, 2 + i, sizeof(cl_float), &numbers[i]), "clSetKernelArg"));
-    bench->peak_flops = 2.0 * (double)items * (double)lanes * (double)chains * (double)rounds;
-done:
-    wi_text_clear(&source);
-    return status;
-}
-
-static weft_status time_peak(double *seconds, bench_state *bench) {
-    const double begin = wi_clock_seconds();
-    WI_TRY(wi_launch_run(&bench->peak, bench->context));
-    WI_TRY(wi_queue_finish(bench->context));
-    *seconds = wi_clock_seconds() - begin;
-    return WEFT_OK;
-}
 
 static weft_status time_product(
     double *seconds, const wi_gemm_product *product, weft_context *context, int repeats) {
@@ -99,18 +48,18 @@ static weft_status time_product(
 static weft_status time_rounds(
     bench_figure *figure, bench_state *bench, const wi_gemm_product *product, double flops) {
     double peaks[ROUNDS], products[ROUNDS], once = 0.0;
-    WI_TRY(time_peak(&peaks[0], bench)); /* both compile at their first run */
+    WI_TRY(bench_peak_time(&peaks[0], &bench->peak, bench->context)); /* both compile at their first run */
     WI_TRY(time_product(&once, product, bench->context, 1));
     WI_TRY(time_product(&once, product, bench->context, 1));
     const double wanted = 0.005 / once;
     const int repeats = wanted > MAX_REPEATS ? MAX_REPEATS : wanted < 1.0 ? 1 : (int)wanted;
     for (int i = 0; i < ROUNDS; i++) {
-        WI_TRY(time_peak(&peaks[i], bench));
+        WI_TRY(bench_peak_time(&peaks[i], &bench->peak, bench->context));
         WI_TRY(time_product(&products[i], product, bench->context, repeats));
     }
-    figure->seconds = median(products, ROUNDS);
+    figure->seconds = bench_median(products, ROUNDS);
     figure->gflops = flops / figure->seconds * 1e-9;
-    figure->peak_gflops = bench->peak_flops / median(peaks, ROUNDS) * 1e-9;
+    figure->peak_gflops = bench->peak.flops / bench_median(peaks, ROUNDS) * 1e-9;
     return WEFT_OK;
 }
 
@@ -167,7 +116,7 @@ static void print_figure(const bench_state *bench, const bench_size *size, const
 }
 
 static weft_status run(bench_state *bench) {
-    WI_TRY(make_peak(bench));
+    WI_TRY(bench_peak_create(&bench->peak, bench->context));
     if (!bench->json)
         printf("%s\n     m      n      k  AB microseconds    GFLOP/s       peak   share  implementation\n",
             weft_context_device(bench->context)->name);
@@ -214,8 +163,7 @@ int weft_bench_gemm(int argc, char **argv) {
     weft_status status = weft_context_create(&bench.context, &options);
     if (status == WEFT_OK) {
         status = run(&bench);
-        wi_launch_clear(&bench.peak);
-        wi_buffer_release(&bench.peak_result, bench.context);
+        bench_peak_clear(&bench.peak, bench.context);
     }
     if (status != WEFT_OK) fprintf(stderr, "%s\n", weft_last_error());
     weft_context_release(bench.context);

@@ -1,4 +1,5 @@
 /* The weft command: what devices there are, whether they compute right, how fast they are. */
+#include "bench_attention.h"
 #include "bench_gemm.h"
 #include "bench_map.h"
 #include "check.h"
@@ -12,6 +13,7 @@ static const char usage[] =
     "       weft bench gemm [--json]   measure matrix products\n"
     "       weft bench map [--json]    measure elementwise ops beside a copy\n"
     "       weft bench reduce [--json] measure reductions beside a copy\n"
+    "       weft bench attention [--json]   measure attention and its gradients\n"
     "       weft --help | --version\n"
     "SEL: gpu, cpu, a part of a name, or platform:device as 'weft devices' shows it;\n"
     "     else $WEFT_DEVICE, else the best device\n";
@@ -62,7 +64,8 @@ static int bench(int argc, char **argv) {
     if (strcmp(what, "gemm") == 0) return weft_bench_gemm(argc - 1, argv + 1);
     if (strcmp(what, "map") == 0) return weft_bench_map(argc - 1, argv + 1);
     if (strcmp(what, "reduce") == 0) return weft_bench_reduce(argc - 1, argv + 1);
-    return bad_usage("the benchmarks are: weft bench gemm, map, reduce");
+    if (strcmp(what, "attention") == 0) return weft_bench_attention(argc - 1, argv + 1);
+    return bad_usage("the benchmarks are: weft bench gemm, map, reduce, attention");
 }
 
 int main(int argc, char **argv) {

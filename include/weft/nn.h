@@ -46,6 +46,24 @@ WEFT_API weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const wef
  * (units, in1, in2) and "bilinearN.bias" (units), both U(±1/sqrt(in1)). */
 WEFT_API weft_tensor *weft_bilinear(weft_tensor *x1, weft_tensor *x2, int64_t units);
 
+/* Multi-head attention (A. Vaswani et al. 2017): query (batch, Lq, E), key (batch, Lk, Ek), value (batch, Lk,
+ * Ev) → (batch, Lq, E), or all without the batch. Each head attends with E / heads columns (weft_attention).
+ * The parameters have the names and shapes of torch.nn.MultiheadAttention: "attentionN.in_proj_weight" (3E,
+ * E), or where Ek or Ev is not E "q_proj_weight" (E, E), "k_proj_weight" (E, Ek), "v_proj_weight" (E, Ev);
+ * "in_proj_bias" (3E), "out_proj.weight" (E, E), "out_proj.bias" (E); they begin as PyTorch's do. */
+typedef struct weft_multi_head_options {
+    size_t struct_size;
+    const char *name;  /* default "attentionN" */
+    weft_tensor *mask; /* default NULL; broadcasts to (batch, heads, Lq, Lk): as in weft_attention */
+    weft_tensor
+        *key_mask; /* default NULL; bool (batch, Lk): true takes part (PyTorch's padding mask negated) */
+    bool causal;   /* default false */
+    bool no_bias;  /* default false */
+} weft_multi_head_options;
+#define WEFT_MULTI_HEAD_OPTIONS_INIT .struct_size = sizeof(weft_multi_head_options)
+WEFT_API weft_tensor *weft_multi_head_attention(weft_tensor *query, weft_tensor *key, weft_tensor *value,
+    int64_t heads, const weft_multi_head_options *options);
+
 /* ---- optimizers: values, to be given to a trainer or to weft_minimize ----
  * Each follows PyTorch's of that name, LAMB and Lion their papers. p: a parameter, g: its gradient after
  * clipping, t: the number of the update from 1, m̂ = m / (1 - beta1^t), v̂ = v / (1 - beta2^t); states are 0 at

@@ -180,6 +180,20 @@ WEFT_API weft_tensor *weft_bilinear_with(
  * torch.einsum has them: spaces, ellipses, implicit outputs, diagonals, sizes of 1 broadcast. f32. */
 WEFT_API weft_tensor *weft_einsum(const char *equation, weft_tensor *a, weft_tensor *b);
 
+/* ---- attention ---- */
+typedef struct weft_attention_options {
+    size_t struct_size;
+    weft_tensor *mask; /* default NULL; broadcasts to (..., Lq, Lk): bool (true takes part) or f32 (added) */
+    bool causal;       /* default false; query i sees keys j <= i, also where Lq and Lk differ (as PyTorch) */
+    float scale;       /* default 0: 1/sqrt(d) */
+} weft_attention_options;
+#define WEFT_ATTENTION_OPTIONS_INIT .struct_size = sizeof(weft_attention_options)
+/* softmax(q·kᵀ·scale + mask)·v: q (..., Lq, d), k (..., Lk, d), v (..., Lk, dv), f32 → (..., Lq, dv); leading
+ * dimensions broadcast. A query that sees no key gives 0, and gradients of 0. The scores are never whole in
+ * memory, forward and backward, for d and dv up to 256 and lengths that are not the batch; else they are. */
+WEFT_API weft_tensor *weft_attention(
+    weft_tensor *q, weft_tensor *k, weft_tensor *v, const weft_attention_options *options);
+
 /* ---- softmax; losses stand in losses.h ---- */
 WEFT_API weft_tensor *weft_softmax(weft_tensor *x, int axis);     /* exp(x - max) / sum */
 WEFT_API weft_tensor *weft_log_softmax(weft_tensor *x, int axis); /* x - logsumexp(x) */

@@ -95,6 +95,7 @@ WI_NODE(std)
 WI_NODE(norm)        /* norms.c */
 WI_NODE(logsumexp)
 WI_NODE(matmul)      /* matmul.c */
+WI_NODE(attention)   /* attention.c */
 WI_NODE(softmax)     /* softmax.c */
 WI_NODE(log_softmax)
 WI_NODE(reshape)     /* movement.c */

@@ -321,6 +321,22 @@ for descending in [False, True]:
     add("topk_indices", lambda x: torch.topk(x, 4, 0, largest=descending)[1], numbers(9, 3), axis=0, start=4,
         keep=descending)
 
+
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if causal:
+        mask = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return torch.softmax(scores, -1) @ v
+
+
+add("attention", attention, numbers(2, 3, 5), numbers(2, 4, 5), numbers(2, 4, 3))
+add("attention", lambda q, k, v: attention(q, k, v, causal=True), numbers(2, 7, 4), numbers(2, 7, 4), numbers(2, 7, 4),
+    causal=True)
+add("attention", attention, numbers(2, 4, 5), numbers(2, 3, 5), numbers(2, 3, 4),
+    torch.tensor([[True, False, True]] * 3 + [[True, True, True]]))
+
 print('{"pytorch": "%s", "cases": [' % torch.__version__)
 print(",\n".join(json.dumps(case) for case in cases))
 print("]}")

@@ -126,6 +126,7 @@
     X(less_equal_number, less_equal_number_cases)                                                            \
     X(greater_number, greater_number_cases)                                                                  \
     X(greater_equal_number, greater_equal_number_cases)
+#define ATTENTION_OPS(X) X(attention, attention_cases)
 
 /* Ops whose tests are written by hand: a name of the op table and a test function. */
 #define RANDOM_OPS(X)                                                                                        \

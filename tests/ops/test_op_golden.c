@@ -225,6 +225,10 @@ static weft_tensor *build_other(const char *op, const cJSON *c, weft_tensor *con
     if (strcmp(op, "argmax") == 0) return weft_argmax_axes(x[0], axes, keep);
     if (strcmp(op, "matmul") == 0) return weft_matmul(x[0], x[1]);
     if (strcmp(op, "linear_with") == 0) return weft_linear_with(x[0], x[1], x[2]);
+    if (strcmp(op, "attention") == 0)
+        return weft_attention(x[0], x[1], x[2],
+            &(weft_attention_options){
+                WEFT_ATTENTION_OPTIONS_INIT, .mask = x[3], .causal = cJSON_IsTrue(member(c, "causal"))});
     if (strcmp(op, "softmax") == 0) return weft_softmax(x[0], number(c, "axis"));
     if (strcmp(op, "log_softmax") == 0) return weft_log_softmax(x[0], number(c, "axis"));
     return NULL;

@@ -29,6 +29,7 @@ static const char *const covered[] = {
     SORT_OPS(NAME)
     ACTIVATION_OPS(NAME)
     NUMBER_FORM_OPS(NAME)
+    ATTENTION_OPS(NAME)
     RANDOM_OPS(NAME)
     CAST_OPS(NAME)
     /* clang-format on */

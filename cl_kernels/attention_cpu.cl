@@ -1,0 +1,427 @@
+/* attention_cpu.cl: scaled dot-product attention and its gradients, for cpu-class devices.
+ *
+ *     q (n, Lq, d)   k (n, Lk, d)   v (n, Lk, dv), any strides      n = n0 x n1: batch and heads
+ *     S = q kT scale + mask      P = softmax(S) by rows      y = P v      lse = log2 of a row's sum of exp(S)
+ *     dP = dy vT      dS = P (dP - rowsum(dy y))      dq = dS k scale      dk = dST q scale      dv = PT dy
+ *
+ * S is never whole in memory (T. Dao et al. 2022; the running maximum of M. Milakov and N. Gimelshein 2018):
+ * a work-item (work-group of size 1, no barriers) holds one block of it in private memory at a time,
+ * transposed, so that the lanes of a vector are queries, and maxima and sums need no work across lanes:
+ *
+ *                   32 queries
+ *                 +-----------+
+ *              d  |    q T    |
+ *                 +-----------+
+ *           d
+ *         +----+  +-----------+
+ *    13   | k  |  |    S T    |   each step of d: 2 vectors of q T, 13 broadcasts of k, 26 multiply-adds into
+ *   keys  |    |  |           |   registers; all other products are alike: multiply_rows, multiply_columns
+ *         +----+  +-----------+
+ *
+ * forward: an item owns WEFT_QUERIES queries of one n and goes through all blocks of WEFT_KEYS keys.
+ * backward: an item owns a range of keys of one n and goes through all queries. dk and dv are its own; with
+ * several ranges each writes a dq of its own, and `sum` adds them up.
+ *
+ * Logarithms and exponentials are to base 2: log2(e) is a part of the scale. WEFT_WIDTH (64, 128, 256) is d
+ * and dv at most. mask_kind is 0 (none), 1 (bool: takes part) or 2 (f32: added). A row in which nothing takes
+ * part has lse = inf, and then P, y and the gradients of it are 0. */
+
+#ifndef WEFT_ATTENTION_CPU
+#define WEFT_ATTENTION_CPU
+
+#define WEFT_UP(n, to)        (((n) + (to)-1) / (to) * (to))
+#define WEFT_ATTENTION_ROWS   13 /* as in gemm_cpu.cl */
+#define WEFT_ATTENTION_UNROLL __attribute__((opencl_unroll_hint))
+#define WEFT_ATTENTION_CALL   __attribute__((noinline)) void
+#define WEFT_LOG2E            1.44269504f
+
+/* Sixteen floats at any address. */
+typedef float16 weft_attention_vector __attribute__((aligned(4)));
+
+/* 2^x for x up to 127, exactly 0 from -127 down, NaN for NaN; error about 1 ulp. */
+inline float16 weft_attention_exp2(float16 x) {
+    const float16 low = -127.0f,
+                  shift = 12582912.0f; /* 1.5 x 2^23: the last bits of the sum are the whole part */
+    x = x < low ? low : x;
+    const float16 whole = x + shift, f = x - (whole - shift);
+    float16 p = fma((float16)(1.5353362e-4f), f, (float16)(1.33988739e-3f));
+    p = fma(p, f, (float16)(9.61843692e-3f));
+    p = fma(p, f, (float16)(5.55033237e-2f));
+    p = fma(p, f, (float16)(2.40226477e-1f));
+    p = fma(p, f, (float16)(6.93147182e-1f));
+    p = fma(p, f, (float16)(1.0f));
+    return as_float16(as_int16(p) + (as_int16(whole) << 23));
+}
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix) attention_##suffix
+#define WEFT_WIDTH        64
+#define WEFT_KEYS         104
+#define WEFT_QUERIES      64
+#endif
+
+/* Every block in private memory has rows of this many floats: an odd number of cache lines. */
+#if WEFT_WIDTH > WEFT_QUERIES
+#define WEFT_PITCH (WEFT_WIDTH + 16)
+#else
+#define WEFT_PITCH (WEFT_QUERIES + 16)
+#endif
+#define WEFT_LINE       (WEFT_PITCH / 16)
+#define WEFT_QUERY_ROWS WEFT_UP(WEFT_QUERIES, WEFT_ATTENTION_ROWS)
+#define WEFT_BLOCK(name, rows)                                                                               \
+    float16 name##_room[(rows)*WEFT_LINE];                                                                   \
+    float *name = (float *)name##_room
+
+/* The functions below depend on the macros above, so that their names do, too. */
+#define WEFT_MULTIPLY_ROWS    WEFT_NAME(multiply_rows)
+#define WEFT_MULTIPLY_COLUMNS WEFT_NAME(multiply_columns)
+#define WEFT_FETCH            WEFT_NAME(fetch)
+#define WEFT_TURN             WEFT_NAME(turn)
+#define WEFT_PUT_BLOCK        WEFT_NAME(put)
+#define WEFT_SCORE_BLOCK      WEFT_NAME(score)
+#define WEFT_WEIGH            WEFT_NAME(weigh)
+#define WEFT_APPLY_MASK       WEFT_NAME(apply_mask)
+
+/* 13 rows of 32 columns of c (+)= a b; a's rows are a pitch apart, its columns side by side. */
+WEFT_ATTENTION_CALL WEFT_MULTIPLY_ROWS(float *c, const float *a, const float *b, int depth, int first) {
+    float16 *to = (float16 *)c;
+    const float16 *from = (const float16 *)b;
+    float16 acc[WEFT_ATTENTION_ROWS][2];
+    WEFT_ATTENTION_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
+        acc[r][0] = first ? (float16)(0.0f) : to[r * WEFT_LINE];
+        acc[r][1] = first ? (float16)(0.0f) : to[r * WEFT_LINE + 1];
+    }
+    for (int p = 0; p < depth; p++) {
+        const float16 b0 = from[p * WEFT_LINE], b1 = from[p * WEFT_LINE + 1];
+        WEFT_ATTENTION_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
+            const float16 x = a[r * WEFT_PITCH + p];
+            acc[r][0] = fma(x, b0, acc[r][0]);
+            acc[r][1] = fma(x, b1, acc[r][1]);
+        }
+    }
+    WEFT_ATTENTION_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
+        to[r * WEFT_LINE] = acc[r][0];
+        to[r * WEFT_LINE + 1] = acc[r][1];
+    }
+}
+
+/* The same with the transpose of a: its rows are side by side, its columns a pitch apart. */
+WEFT_ATTENTION_CALL WEFT_MULTIPLY_COLUMNS(float *c, const float *a, const float *b, int depth) {
+    float16 *to = (float16 *)c;
+    const float16 *from = (const float16 *)b;
+    float16 acc[WEFT_ATTENTION_ROWS][2];
+    WEFT_ATTENTION_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
+        acc[r][0] = to[r * WEFT_LINE];
+        acc[r][1] = to[r * WEFT_LINE + 1];
+    }
+    for (int p = 0; p < depth; p++) {
+        const float16 b0 = from[p * WEFT_LINE], b1 = from[p * WEFT_LINE + 1];
+        WEFT_ATTENTION_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
+            const float16 x = a[p * WEFT_PITCH + r];
+            acc[r][0] = fma(x, b0, acc[r][0]);
+            acc[r][1] = fma(x, b1, acc[r][1]);
+        }
+    }
+    WEFT_ATTENTION_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
+        to[r * WEFT_LINE] = acc[r][0];
+        to[r * WEFT_LINE + 1] = acc[r][1];
+    }
+}
+
+/* Rows of global memory into a block; zeros beside them to a whole panel and below them to a whole tile. */
+WEFT_ATTENTION_CALL WEFT_FETCH(
+    float *to, __global const float *from, int rows, int width, long row, long column) {
+    const int whole = column == 1 ? width / 16 * 16 : 0, padded = WEFT_UP(width, 32);
+    for (int r = 0; r < rows; r++) {
+        float *line = to + r * WEFT_PITCH;
+        __global const float *source = from + r * row;
+        for (int x = 0; x < whole; x += 16)
+            *(float16 *)(line + x) = *(__global const weft_attention_vector *)(source + x);
+        for (int x = whole; x < padded; x++) line[x] = x < width ? source[x * column] : 0.0f;
+    }
+    const int rest = WEFT_UP(rows, WEFT_ATTENTION_ROWS);
+    for (int r = rows; r < rest; r++)
+        for (int x = 0; x < padded; x += 16) *(float16 *)(to + r * WEFT_PITCH + x) = 0.0f;
+}
+
+/* The transpose of a block times a factor; zeros beside it to a whole panel. */
+WEFT_ATTENTION_CALL WEFT_TURN(float *to, const float *from, int rows, int width, float factor) {
+    const int padded = WEFT_UP(rows, 32);
+    for (int r = 0; r < padded; r++) {
+        for (int x = 0; x < width; x++)
+            to[x * WEFT_PITCH + r] = r < rows ? from[r * WEFT_PITCH + x] * factor : 0.0f;
+    }
+}
+
+/* A block back to contiguous rows, each times its factor. */
+WEFT_ATTENTION_CALL WEFT_PUT_BLOCK(
+    __global float *to, const float *from, int rows, int width, long row, const float *factors) {
+    const int whole = width / 16 * 16;
+    for (int r = 0; r < rows; r++) {
+        const float *line = from + r * WEFT_PITCH;
+        for (int x = 0; x < whole; x += 16)
+            *(__global weft_attention_vector *)(to + r * row + x) = *(const float16 *)(line + x) * factors[r];
+        for (int x = whole; x < width; x++) to[r * row + x] = line[x] * factors[r];
+    }
+}
+
+/* mask_kind 1: what does not take part becomes -inf; 2: a number is added. A mask of keys alone is read once.
+ */
+WEFT_ATTENTION_CALL WEFT_APPLY_MASK(float *scores, int nq, int nk, int mask_kind, __global const uchar *mask,
+    long offset, long row, long column) {
+    __global const float *added = (__global const float *)mask + offset;
+    mask += offset;
+    if (row == 0) {
+        for (int j = 0; j < nk; j++) {
+            float16 *line = (float16 *)(scores + j * WEFT_PITCH);
+            const float number = mask_kind == 2     ? added[j * column] * WEFT_LOG2E
+                                 : mask[j * column] ? 0.0f
+                                                    : -INFINITY;
+            for (int x = 0; x < WEFT_QUERIES / 16; x++)
+                line[x] = number == -INFINITY ? (float16)(-INFINITY) : line[x] + number;
+        }
+    } else if (mask_kind == 1) {
+        for (int i = 0; i < nq; i++) {
+            for (int j = 0; j < nk; j++)
+                if (!mask[i * row + j * column]) scores[j * WEFT_PITCH + i] = -INFINITY;
+        }
+    } else {
+        for (int i = 0; i < nq; i++) {
+            for (int j = 0; j < nk; j++)
+                scores[j * WEFT_PITCH + i] += added[i * row + j * column] * WEFT_LOG2E;
+        }
+    }
+}
+
+/* S of a block of queries and keys, transposed; masked ones are -inf. q_turned holds scale and log2(e). */
+WEFT_ATTENTION_CALL WEFT_SCORE_BLOCK(float *scores, const float *q_turned, const float *keys, int nq, int nk,
+    int d_width, int mask_kind, __global const uchar *mask, long mask_offset, long mask_row, long mask_column,
+    int causal, int query, int key) {
+    for (int x = 0; x < nq; x += 32) {
+        for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
+            WEFT_MULTIPLY_ROWS(scores + j * WEFT_PITCH + x, keys + j * WEFT_PITCH, q_turned + x, d_width, 1);
+    }
+    if (mask_kind)
+        WEFT_APPLY_MASK(scores, nq, nk, mask_kind, mask, mask_offset + query * mask_row + key * mask_column,
+            mask_row, mask_column);
+    for (int j = max(0, query - key + 1); causal && j < nk; j++) {
+        float16 *line = (float16 *)(scores + j * WEFT_PITCH);
+        for (int x = 0; x < WEFT_QUERIES / 16; x++) {
+            const int16 past = (int16)(query + 16 * x) + WEFT_LANE_INDEX - (int16)(key + j);
+            line[x] = past < 0 ? (float16)(-INFINITY) : line[x];
+        }
+    }
+}
+
+/* P from S with the running maxima and sums; rescale: what P so far must be multiplied with. Returns whether
+ * any of these is not 1. */
+int WEFT_WEIGH(float *scores, float *most, float *total, float *rescale, int nq, int nk) {
+    int changed = 0;
+    for (int x = 0; x < nq; x += 16) {
+        float16 *s = (float16 *)(scores + x);
+        const float16 before = *(float16 *)(most + x);
+        float16 top = before, sum = 0.0f;
+        for (int j = 0; j < nk; j++) top = s[j * WEFT_LINE] > top ? s[j * WEFT_LINE] : top;
+        const float16 base = top == -INFINITY ? (float16)(0.0f) : top;
+        for (int j = 0; j < nk; j++) {
+            const float16 p = weft_attention_exp2(s[j * WEFT_LINE] - base);
+            s[j * WEFT_LINE] = p;
+            sum += p;
+        }
+        const float16 factor = weft_attention_exp2(before - base);
+        *(float16 *)(rescale + x) = factor;
+        *(float16 *)(most + x) = top;
+        *(float16 *)(total + x) = fma(*(float16 *)(total + x), factor, sum);
+        changed |= any(factor != (float16)(1.0f));
+    }
+    return changed;
+}
+
+/* Work-item (block of queries, n), the last queries first. y: rows of DV; lse behind all of y. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
+    __global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,
+    __global const float *restrict v, long v_offset, __global float *restrict y, long y_offset, int mask_kind,
+    __global const uchar *restrict mask, long mask_offset, long mask_0, long mask_1, long mask_row,
+    long mask_column, int causal, int n1, int queries, int keys, int d_width, int dv_width, long q_0,
+    long q_1, long q_row, long q_column, long k_0, long k_1, long k_row, long k_column, long v_0, long v_1,
+    long v_row, long v_column, long y_0, long y_1, long y_row, long lse, float scale) {
+    const int n = (int)get_global_id(1);
+    const int query = (int)(get_global_size(0) - 1 - get_global_id(0)) * WEFT_QUERIES;
+    const int nq = min(WEFT_QUERIES, queries - query);
+    const long a = n / n1, b = n % n1;
+    q += q_offset + a * q_0 + b * q_1 + query * q_row;
+    k += k_offset + a * k_0 + b * k_1;
+    v += v_offset + a * v_0 + b * v_1;
+    mask_offset += a * mask_0 + b * mask_1;
+    WEFT_BLOCK(q_turned, WEFT_WIDTH);
+    WEFT_BLOCK(keys_block, WEFT_KEYS);
+    WEFT_BLOCK(values, WEFT_KEYS);
+    WEFT_BLOCK(scores, WEFT_KEYS);
+    WEFT_BLOCK(sums, WEFT_QUERY_ROWS);
+    float16 state[4 * WEFT_QUERIES / 16];
+    float *most = (float *)state, *total = most + WEFT_QUERIES, *rescale = total + WEFT_QUERIES;
+    WEFT_FETCH(sums, q, nq, d_width, q_row, q_column);
+    WEFT_TURN(q_turned, sums, nq, d_width, scale * WEFT_LOG2E);
+    for (int i = 0; i < WEFT_QUERY_ROWS * WEFT_LINE; i++) sums_room[i] = 0.0f;
+    for (int i = 0; i < WEFT_QUERIES; i++) {
+        most[i] = -INFINITY;
+        total[i] = 0.0f;
+    }
+    const int end = causal ? min(keys, query + nq) : keys;
+    for (int key = 0; key < end; key += WEFT_KEYS) {
+        const int nk = min(WEFT_KEYS, end - key);
+        WEFT_FETCH(keys_block, k + key * k_row, nk, d_width, k_row, k_column);
+        WEFT_FETCH(values, v + key * v_row, nk, dv_width, v_row, v_column);
+        WEFT_SCORE_BLOCK(scores, q_turned, keys_block, nq, nk, d_width, mask_kind, mask, mask_offset,
+            mask_row, mask_column, causal, query, key);
+        if (WEFT_WEIGH(scores, most, total, rescale, nq, nk) && key > 0) {
+            for (int i = 0; i < nq; i++) {
+                for (int x = 0; x < WEFT_UP(dv_width, 16) / 16; x++)
+                    sums_room[i * WEFT_LINE + x] *= rescale[i];
+            }
+        }
+        for (int x = 0; x < dv_width; x += 32) {
+            for (int i = 0; i < nq; i += WEFT_ATTENTION_ROWS)
+                WEFT_MULTIPLY_COLUMNS(sums + i * WEFT_PITCH + x, scores + i, values + x, nk);
+        }
+    }
+    y += y_offset;
+    for (int i = 0; i < nq; i++) {
+        rescale[i] = total[i] == 0.0f ? 0.0f : 1.0f / total[i];
+        y[lse + (long)n * queries + query + i] = total[i] == 0.0f ? INFINITY : most[i] + log2(total[i]);
+    }
+    WEFT_PUT_BLOCK(y + a * y_0 + b * y_1 + query * y_row, sums, nq, dv_width, y_row, rescale);
+}
+
+/* Work-item (range of keys, n). result: dk and dv at their offsets; dq: the result's own, or one for each
+ * range in scratch. y is the forward result: rows of DV and lse. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)(
+    __global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,
+    __global const float *restrict v, long v_offset, __global const float *restrict y, long y_offset,
+    __global const float *restrict dy, long dy_offset, __global float *result, long result_offset,
+    __global float *dq, long dq_offset, int mask_kind, __global const uchar *restrict mask, long mask_offset,
+    long mask_0, long mask_1, long mask_row, long mask_column, int causal, int n1, int queries, int keys,
+    int d_width, int dv_width, long q_0, long q_1, long q_row, long q_column, long k_0, long k_1, long k_row,
+    long k_column, long v_0, long v_1, long v_row, long v_column, long dy_0, long dy_1, long dy_row,
+    long dy_column, long y_0, long y_1, long y_row, long lse, int range, long dq_range, long dq_0, long dq_1,
+    long dq_row, long dk_at, long dk_0, long dk_1, long dk_row, long dv_at, long dv_0, long dv_1, long dv_row,
+    float scale) {
+    const int n = (int)get_global_id(1), begin = (int)get_global_id(0) * range;
+    const long a = n / n1, b = n % n1;
+    q += q_offset + a * q_0 + b * q_1;
+    k += k_offset + a * k_0 + b * k_1;
+    v += v_offset + a * v_0 + b * v_1;
+    dy += dy_offset + a * dy_0 + b * dy_1;
+    lse += y_offset + (long)n * queries;
+    y_offset += a * y_0 + b * y_1;
+    mask_offset += a * mask_0 + b * mask_1;
+    dq += dq_offset + get_global_id(0) * dq_range + a * dq_0 + b * dq_1;
+    __global float *dk = result + result_offset + dk_at + a * dk_0 + b * dk_1;
+    __global float *dv = result + result_offset + dv_at + a * dv_0 + b * dv_1;
+    WEFT_BLOCK(q_block, WEFT_QUERY_ROWS);
+    WEFT_BLOCK(q_turned, WEFT_WIDTH);
+    WEFT_BLOCK(dy_block, WEFT_QUERY_ROWS);
+    WEFT_BLOCK(dy_turned, WEFT_WIDTH);
+    WEFT_BLOCK(dq_block, WEFT_QUERY_ROWS);
+    WEFT_BLOCK(keys_block, WEFT_KEYS);
+    WEFT_BLOCK(values, WEFT_KEYS);
+    WEFT_BLOCK(scores, WEFT_KEYS);
+    WEFT_BLOCK(slopes, WEFT_KEYS);
+    float16 state[2 * WEFT_QUERIES / 16];
+    float *log_sums = (float *)state, *inner = log_sums + WEFT_QUERIES,
+          ones[WEFT_KEYS > WEFT_QUERIES ? WEFT_KEYS : WEFT_QUERIES];
+    for (int i = 0; i < WEFT_KEYS || i < WEFT_QUERIES; i++) ones[i] = 1.0f;
+    const int last = min(keys, begin + range);
+    for (int query = 0; query < queries; query += WEFT_QUERIES) {
+        const int nq = min(WEFT_QUERIES, queries - query);
+        WEFT_FETCH(q_block, q + query * q_row, nq, d_width, q_row, q_column);
+        WEFT_TURN(q_turned, q_block, nq, d_width, scale * WEFT_LOG2E);
+        WEFT_FETCH(dy_block, dy + query * dy_row, nq, dv_width, dy_row, dy_column);
+        WEFT_TURN(dy_turned, dy_block, nq, dv_width, 1.0f);
+        for (int i = 0; i < WEFT_QUERIES; i++) {
+            log_sums[i] = i < nq ? y[lse + query + i] : INFINITY;
+            inner[i] = 0.0f;
+            __global const float *line = y + y_offset + (query + i) * y_row;
+            for (int x = 0; i < nq && x < dv_width; x++) inner[i] += line[x] * dy_block[i * WEFT_PITCH + x];
+        }
+        for (int i = 0; i < WEFT_QUERY_ROWS * WEFT_LINE; i++) dq_block_room[i] = 0.0f;
+        const int end = causal ? min(last, query + nq) : last;
+        for (int key = begin; key < last; key += WEFT_KEYS) {
+            const int nk = min(WEFT_KEYS, last - key);
+            WEFT_BLOCK(dk_block, WEFT_KEYS);
+            WEFT_BLOCK(dv_block, WEFT_KEYS);
+            if (query == 0) {
+                for (int i = 0; i < WEFT_KEYS * WEFT_LINE; i++) dk_block_room[i] = dv_block_room[i] = 0.0f;
+            } else if (key < end) {
+                WEFT_FETCH(dk_block, dk + key * dk_row, nk, d_width, dk_row, 1);
+                WEFT_FETCH(dv_block, dv + key * dv_row, nk, dv_width, dv_row, 1);
+            }
+            if (key < end) {
+                WEFT_FETCH(keys_block, k + key * k_row, nk, d_width, k_row, k_column);
+                WEFT_FETCH(values, v + key * v_row, nk, dv_width, v_row, v_column);
+                WEFT_SCORE_BLOCK(scores, q_turned, keys_block, nq, nk, d_width, mask_kind, mask, mask_offset,
+                    mask_row, mask_column, causal, query, key);
+                for (int j = 0; j < nk; j++) {
+                    for (int x = 0; x < WEFT_QUERIES / 16; x++)
+                        scores_room[j * WEFT_LINE + x] =
+                            weft_attention_exp2(scores_room[j * WEFT_LINE + x] - state[x]);
+                }
+                for (int x = 0; x < dv_width; x += 32) {
+                    for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
+                        WEFT_MULTIPLY_ROWS(
+                            dv_block + j * WEFT_PITCH + x, scores + j * WEFT_PITCH, dy_block + x, nq, 0);
+                }
+                for (int x = 0; x < nq; x += 32) {
+                    for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
+                        WEFT_MULTIPLY_ROWS(
+                            slopes + j * WEFT_PITCH + x, values + j * WEFT_PITCH, dy_turned + x, dv_width, 1);
+                }
+                for (int j = 0; j < nk; j++) {
+                    for (int x = 0; x < WEFT_QUERIES / 16; x++) {
+                        const int at = j * WEFT_LINE + x;
+                        scores_room[at] *= (slopes_room[at] - state[WEFT_QUERIES / 16 + x]) * scale;
+                    }
+                }
+                for (int x = 0; x < d_width; x += 32) {
+                    for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
+                        WEFT_MULTIPLY_ROWS(
+                            dk_block + j * WEFT_PITCH + x, scores + j * WEFT_PITCH, q_block + x, nq, 0);
+                    for (int i = 0; i < nq; i += WEFT_ATTENTION_ROWS)
+                        WEFT_MULTIPLY_COLUMNS(dq_block + i * WEFT_PITCH + x, scores + i, keys_block + x, nk);
+                }
+            }
+            if (query == 0 || key < end) {
+                WEFT_PUT_BLOCK(dk + key * dk_row, dk_block, nk, d_width, dk_row, ones);
+                WEFT_PUT_BLOCK(dv + key * dv_row, dv_block, nk, dv_width, dv_row, ones);
+            }
+        }
+        WEFT_PUT_BLOCK(dq + query * dq_row, dq_block, nq, d_width, dq_row, ones);
+    }
+}
+
+/* dq from the ranges' parts, in their order. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sum)(__global float *restrict dq,
+    long dq_offset, __global const float *restrict parts, long parts_offset, long count, int ranges) {
+    const long begin = get_global_id(0) * 16384L, end = min(begin + 16384L, count);
+    dq += dq_offset;
+    parts += parts_offset;
+    for (long i = begin; i < end; i++) {
+        float total = parts[i];
+        for (int r = 1; r < ranges; r++) total += parts[r * count + i];
+        dq[i] = total;
+    }
+}
+
+#undef WEFT_PITCH
+#undef WEFT_LINE
+#undef WEFT_QUERY_ROWS
+#undef WEFT_BLOCK
+#undef WEFT_MULTIPLY_ROWS
+#undef WEFT_MULTIPLY_COLUMNS
+#undef WEFT_FETCH
+#undef WEFT_TURN
+#undef WEFT_PUT_BLOCK
+#undef WEFT_SCORE_BLOCK
+#undef WEFT_WEIGH
+#undef WEFT_APPLY_MASK

@@ -1,0 +1,168 @@
+/* Multi-head attention (A. Vaswani et al. 2017) with the parameters of torch.nn.MultiheadAttention. */
+#include "ops/attention.h"
+#include "ops/op_table.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <weft/nn.h>
+
+enum { NAME_CAPACITY = 256 };
+
+typedef struct layer {
+    const weft_multi_head_options *options;
+    char name[NAME_CAPACITY];
+    int64_t heads, width; /* width of the query and of the result */
+    weft_tensor *query, *key, *value;
+} layer;
+
+static weft_tensor *parameter(
+    const layer *l, const char *what, weft_initialiser initialiser, int64_t rows, int64_t columns) {
+    char name[NAME_CAPACITY + 24];
+    snprintf(name, sizeof name, "%s.%s", l->name, what);
+    const int64_t dims[] = {rows, columns};
+    return weft_parameter_shape(weft_tensor_graph(l->query), name, initialiser, columns ? 2 : 1, dims);
+}
+
+/* "attentionN" with the smallest N whose parameters are not in the graph yet. */
+static void name_layer(layer *l) {
+    char taken[NAME_CAPACITY + 24];
+    snprintf(l->name, sizeof l->name, "%s", l->options->name ? l->options->name : "");
+    for (unsigned n = 1; !l->options->name; n++) {
+        snprintf(l->name, sizeof l->name, "attention%u", n);
+        snprintf(taken, sizeof taken, "%s.out_proj.weight", l->name);
+        if (!weft_graph_find(weft_tensor_graph(l->query), taken)) return;
+    }
+}
+
+/* ---- projections ---- */
+
+static weft_tensor *rows_of(weft_tensor *x, int part, int64_t rows) {
+    return x ? weft_slice(x, 0, part * rows, (part + 1) * rows) : NULL;
+}
+
+/* (..., length, width) → (..., heads, length, width / heads): other strides only. */
+static weft_tensor *split_heads(const layer *l, weft_tensor *x) {
+    const int64_t d = l->width / l->heads, length = weft_tensor_dimension(x, -2);
+    if (weft_tensor_rank(x) == 2) return weft_permute(weft_reshape(x, length, l->heads, d), 1, 0, 2);
+    return weft_permute(weft_reshape(x, weft_tensor_dimension(x, 0), length, l->heads, d), 0, 2, 1, 3);
+}
+
+/* Query, key and value times their parts of one matrix; one product where they are one tensor. */
+static void project_together(const layer *l, weft_tensor *bias, weft_tensor **projected) {
+    weft_tensor *weight = parameter(l, "in_proj_weight", weft_glorot_uniform(), 3 * l->width, l->width);
+    if (!l->options->no_bias) bias = parameter(l, "in_proj_bias", weft_zeros(), 3 * l->width, 0);
+    weft_tensor *const inputs[] = {l->query, l->key, l->value};
+    const bool one = l->query == l->key && l->key == l->value;
+    weft_tensor *all = one ? weft_linear_with(l->query, weight, bias) : NULL;
+    for (int i = 0; i < 3; i++)
+        projected[i] =
+            one ? weft_slice(all, -1, i * l->width, (i + 1) * l->width)
+                : weft_linear_with(inputs[i], rows_of(weight, i, l->width), rows_of(bias, i, l->width));
+}
+
+static void project_apart(const layer *l, weft_tensor *bias, weft_tensor **projected) {
+    static const char *const names[] = {"q_proj_weight", "k_proj_weight", "v_proj_weight"};
+    weft_tensor *const inputs[] = {l->query, l->key, l->value};
+    weft_tensor *weights[3];
+    for (int i = 0; i < 3; i++)
+        weights[i] =
+            parameter(l, names[i], weft_glorot_uniform(), l->width, weft_tensor_dimension(inputs[i], -1));
+    if (!l->options->no_bias) bias = parameter(l, "in_proj_bias", weft_zeros(), 3 * l->width, 0);
+    for (int i = 0; i < 3; i++)
+        projected[i] = weft_linear_with(inputs[i], weights[i], rows_of(bias, i, l->width));
+}
+
+/* ---- masks ---- */
+
+/* Both masks as one: a mask of keys alone costs nothing, both together are added up in memory. */
+static weft_tensor *join_masks(const layer *l) {
+    weft_tensor *mask = l->options->mask, *keys = l->options->key_mask;
+    if (!keys) return mask;
+    const int64_t length = weft_tensor_dimension(keys, -1);
+    keys = weft_tensor_rank(l->query) == 2 ? weft_reshape(keys, 1, 1, length)
+                                           : weft_reshape(keys, weft_tensor_dimension(keys, 0), 1, 1, length);
+    if (!mask) return keys;
+    weft_tensor *none = weft_constant(weft_tensor_graph(keys), WEFT_F32, 0),
+                *never = weft_constant(weft_tensor_graph(keys), WEFT_F32, -INFINITY);
+    if (weft_tensor_dtype(mask) == WEFT_BOOL) mask = weft_where(mask, none, never);
+    return weft_where(keys, mask, never);
+}
+
+/* ---- checks ---- */
+
+static weft_tensor *fail_inputs(const layer *l, const char *rule) {
+    char text[3][WI_SHAPE_TEXT];
+    return wi_graph_fail(weft_tensor_graph(l->query), WEFT_ERROR_SHAPE,
+        "weft_multi_head_attention: query %s, key %s, value %s: %s",
+        wi_shape_print(&l->query->shape, text[0]), wi_shape_print(&l->key->shape, text[1]),
+        wi_shape_print(&l->value->shape, text[2]), rule);
+}
+
+static bool check_inputs(const layer *l) {
+    const weft_tensor *const inputs[] = {l->query, l->key, l->value};
+    const int rank = l->query->shape.rank;
+    for (int i = 0; i < 3; i++) {
+        if (inputs[i]->shape.rank != rank || rank < 2 || rank > 3)
+            return fail_inputs(l, "each needs rank 3 (batch, length, width), or each rank 2");
+        if (weft_tensor_dimension(inputs[i], -1) < 1) return fail_inputs(l, "the width is the batch");
+        if (rank == 3 && inputs[i]->shape.dims[0] != l->query->shape.dims[0])
+            return fail_inputs(l, "the batches differ");
+    }
+    if (l->key->shape.dims[rank - 2] != l->value->shape.dims[rank - 2])
+        return fail_inputs(l, "the lengths of key and value differ");
+    return true;
+}
+
+static bool check_key_mask(const layer *l) {
+    const weft_tensor *mask = l->options->key_mask;
+    wi_shape wanted = l->key->shape;
+    char text_m[WI_SHAPE_TEXT], text_w[WI_SHAPE_TEXT];
+    wanted.rank--;
+    if (!mask || (mask->dtype == WEFT_BOOL && wi_shape_equal(&mask->shape, &wanted))) return true;
+    return wi_graph_fail(weft_tensor_graph(l->query), WEFT_ERROR_SHAPE,
+        "weft_multi_head_attention: key_mask %s %s, expected bool %s", weft_dtype_name(mask->dtype),
+        wi_shape_print(&mask->shape, text_m), wi_shape_print(&wanted, text_w));
+}
+
+static bool check(layer *l) {
+    weft_tensor *const inputs[] = {l->query, l->key, l->value, l->options->mask};
+    weft_graph *graph = wi_inputs_graph("weft_multi_head_attention", inputs, l->options->mask ? 4 : 3);
+    if (!graph) return false;
+    if (l->options->struct_size != sizeof *l->options)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_multi_head_attention: options of %zu bytes, expected %zu (use "
+            "WEFT_MULTI_HEAD_OPTIONS_INIT)",
+            l->options->struct_size, sizeof *l->options);
+    if (!check_inputs(l) || !check_key_mask(l)) return false;
+    l->width = weft_tensor_dimension(l->query, -1);
+    if (l->heads >= 1 && l->width % l->heads == 0) return true;
+    return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+        "weft_multi_head_attention: %" PRId64 " heads do not divide a width of %" PRId64, l->heads, l->width);
+}
+
+weft_tensor *weft_multi_head_attention(weft_tensor *query, weft_tensor *key, weft_tensor *value,
+    int64_t heads, const weft_multi_head_options *options) {
+    static const weft_multi_head_options defaults = {WEFT_MULTI_HEAD_OPTIONS_INIT};
+    layer l = {
+        .options = options ? options : &defaults, .heads = heads, .query = query, .key = key, .value = value};
+    if (!check(&l)) return NULL;
+    name_layer(&l);
+    const bool together =
+        weft_tensor_dimension(key, -1) == l.width && weft_tensor_dimension(value, -1) == l.width;
+    weft_tensor *x[4] = {NULL}, *out_bias = NULL;
+    if (together)
+        project_together(&l, NULL, x);
+    else
+        project_apart(&l, NULL, x);
+    const float bound = 1.0f / sqrtf((float)l.width);
+    weft_tensor *out = parameter(&l, "out_proj.weight", weft_init_uniform(-bound, bound), l.width, l.width);
+    if (!l.options->no_bias) out_bias = parameter(&l, "out_proj.bias", weft_zeros(), l.width, 0);
+    if (!x[0] || !x[1] || !x[2] || !out || (!l.options->no_bias && !out_bias)) return NULL;
+    for (int i = 0; i < 3; i++) x[i] = split_heads(&l, x[i]);
+    x[3] = join_masks(&l);
+    const weft_attention_options attention = {WEFT_ATTENTION_OPTIONS_INIT, .causal = l.options->causal};
+    weft_tensor *y = wi_attention(x, &attention, true);
+    const int rank = weft_tensor_rank(query);
+    y = rank == 2 ? weft_permute(y, 1, 0, 2) : weft_permute(y, 0, 2, 1, 3);
+    return weft_linear_with(weft_reshape_shape(y, rank, query->shape.dims), out, out_bias);
+}

@@ -1,0 +1,415 @@
+/* Scaled dot-product attention: softmax(q kT scale + mask) v, in memory linear in the lengths.
+ *
+ * The public function brings its inputs to the rank of the kernels, (n0, n1, length, width), and makes a
+ * composite. A plan replaces it by a part of `attention_forward`, whose one result holds y and, behind it,
+ * the logarithms of the rows' sums; the gradients are parts of `attention_gradient`, which holds dq, dk and
+ * dv. Kernels: attention_cpu.cl and attention_gpu.cl. What they do not take (a width above
+ * WI_ATTENTION_WIDTH, a length that is the batch) is composed of products and a softmax, with the scores in
+ * memory. */
+#include "ops/attention.h"
+#include "ops/op_table.h"
+#include <float.h>
+#include <math.h>
+
+enum { QUERY, KEY, VALUE, MASK, FORWARD = 3, SLOPE, SLOPE_MASK };
+enum { LANE_QUERIES = 64, GROUP = 64 };
+
+static const double log2_e = 1.4426950408889634;
+
+static int64_t min64(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+static int64_t max64(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+static int64_t divide_up(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
+
+/* ---- parts of the packed results ---- */
+
+/* Elements as a dimension is written. */
+static int64_t length_of(const wi_shape *shape) {
+    int64_t count;
+    int power;
+    wi_shape_count(shape, &count, &power);
+    return power ? -count : count;
+}
+
+static wi_shape shape4(const weft_tensor *like, int64_t length, int64_t width) {
+    return (wi_shape){.rank = 4, .dims = {like->shape.dims[0], like->shape.dims[1], length, width}};
+}
+
+/* attributes.axis is the axis of n1 in the packed results: 1 is (n0, n1, length, width), 2 is (n0, length,
+ * n1, width), which a layer of several heads can use without copying. */
+static weft_tensor *part(const weft_tensor *y, weft_tensor *pack, int64_t start, wi_shape shape) {
+    weft_tensor *x = wi_slice_dims(pack, 0, start, length_of(&shape), 1);
+    if (!x || y->attributes.axis == 1) return weft_reshape_shape(x, 4, shape.dims);
+    const int64_t swapped[] = {shape.dims[0], shape.dims[2], shape.dims[1], shape.dims[3]};
+    return weft_permute_axes(weft_reshape_shape(x, 4, swapped), 4, (const int[]){0, 2, 1, 3});
+}
+
+/* ---- the kernels' sizes and arguments ---- */
+
+typedef struct sizes {
+    int64_t n0, n1, queries, keys, d, dv;
+} sizes;
+
+static sizes sizes_of(const wi_kernel_site *site) {
+    const wi_extent *q = &site->inputs[QUERY], *v = &site->inputs[VALUE];
+    return (sizes){q->dims[0].actual, q->dims[1].actual, q->dims[2].actual, v->dims[2].actual,
+        q->dims[3].actual, v->dims[3].actual};
+}
+
+/* One program serves all widths up to it. */
+static int64_t cpu_width(const sizes *s) {
+    const int64_t widest = max64(s->d, s->dv);
+    return widest <= 64 ? 64 : widest <= 128 ? 128 : 256;
+}
+
+/* Keys of a block: 8 or 4 tiles of 13, so that what a core works on stays in its second-level cache. */
+static int64_t cpu_keys(const sizes *s) {
+    return max64(s->d, s->dv) <= 128 ? 104 : 52;
+}
+
+/* A width in fours, of few kinds: a program for each. */
+static int64_t gpu_fours(int64_t width) {
+    const int64_t fours = divide_up(width, 4), unit = fours <= 4 ? 2 : fours <= 16 ? 4 : 16;
+    return divide_up(fours, unit) * unit;
+}
+
+/* Rows that come through 16 KiB of local memory together; a multiple of 4. */
+static int64_t gpu_tile(const sizes *s) {
+    return min64(32, 1024 / (gpu_fours(s->d) + gpu_fours(s->dv)) / 4 * 4);
+}
+
+static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, const sizes *s) {
+    const bool cpu = site->device_class == WEFT_CLASS_CPU;
+    plan->file = cpu ? "attention_cpu.cl" : "attention_gpu.cl";
+    if (!cpu) {
+        wi_kernel_macro_int(plan, "WEFT_D", gpu_fours(s->d));
+        wi_kernel_macro_int(plan, "WEFT_DV", gpu_fours(s->dv));
+        wi_kernel_macro_int(plan, "WEFT_TILE", gpu_tile(s));
+        return;
+    }
+    wi_kernel_macro_int(plan, "WEFT_WIDTH", cpu_width(s));
+    wi_kernel_macro_int(plan, "WEFT_KEYS", cpu_keys(s));
+    wi_kernel_macro_int(plan, "WEFT_QUERIES", LANE_QUERIES);
+}
+
+static void strides(wi_kernel_launch *launch, const wi_kernel_site *site, int input) {
+    for (int i = 0; i < 4; i++) wi_kernel_long(launch, site->layouts[input].strides[i].actual);
+}
+
+/* Of a part of a packed result: n0, n1, row. */
+static void part_strides(
+    wi_kernel_launch *launch, const wi_kernel_site *site, const sizes *s, int64_t length, int64_t width) {
+    const bool inside = site->node->attributes.axis == 2;
+    wi_kernel_long(launch, s->n1 * length * width);
+    wi_kernel_long(launch, inside ? width : length * width);
+    wi_kernel_long(launch, inside ? s->n1 * width : width);
+}
+
+/* Kind, memory and strides (of anything when there is none), causal. */
+static void mask_input(wi_kernel_launch *launch, const wi_kernel_site *site, int mask) {
+    const bool has_mask = site->node->input_count > mask;
+    wi_kernel_int(launch, !has_mask ? 0 : site->node->inputs[mask]->dtype == WEFT_BOOL ? 1 : 2);
+    wi_kernel_input(launch, has_mask ? mask : QUERY);
+    strides(launch, site, has_mask ? mask : QUERY);
+    wi_kernel_int(launch, site->node->attributes.power);
+}
+
+static void size_arguments(wi_kernel_launch *launch, const sizes *s) {
+    wi_kernel_int(launch, s->n1);
+    wi_kernel_int(launch, s->queries);
+    wi_kernel_int(launch, s->keys);
+    wi_kernel_int(launch, s->d);
+    wi_kernel_int(launch, s->dv);
+}
+
+static wi_kernel_launch *launch_each(
+    wi_kernel_plan *plan, const char *suffix, int64_t items, int64_t group, const sizes *s) {
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, suffix, items, group);
+    launch->dimensions = 2;
+    launch->global[1] = (size_t)(s->n0 * s->n1);
+    return launch;
+}
+
+/* ---- forward ---- */
+
+static weft_status forward_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const sizes s = sizes_of(site);
+    const bool cpu = site->device_class == WEFT_CLASS_CPU;
+    const int64_t n = s.n0 * s.n1;
+    macros(site, plan, &s);
+    plan->flops = 2.0 * (double)(n * s.queries) * (double)(s.keys * (s.d + s.dv));
+    wi_kernel_launch *launch = launch_each(
+        plan, "forward", cpu ? divide_up(s.queries, LANE_QUERIES) : s.queries, cpu ? 1 : GROUP, &s);
+    for (int i = QUERY; i <= VALUE; i++) wi_kernel_input(launch, i);
+    wi_kernel_result(launch);
+    mask_input(launch, site, MASK);
+    size_arguments(launch, &s);
+    for (int i = QUERY; i <= VALUE; i++) strides(launch, site, i);
+    part_strides(launch, site, &s, s.queries, s.dv);
+    wi_kernel_long(launch, n * s.queries * s.dv);
+    wi_kernel_float(launch, site->node->attributes.number);
+    return WEFT_OK;
+}
+
+static const wi_op wi_op_attention_forward = {
+    .name = "attention", .kind = WI_KERNEL, .kernel = forward_kernel};
+
+static weft_tensor *forward(const weft_tensor *y) {
+    const wi_shape lse = shape4(y, y->shape.dims[2], 1);
+    const wi_shape shape = {.rank = 1, .dims = {length_of(&y->shape) + length_of(&lse)}};
+    return wi_node(
+        y->graph, &wi_op_attention_forward, y->inputs, y->input_count, WEFT_F32, &shape, &y->attributes);
+}
+
+/* ---- gradients ---- */
+
+/* Ranges of keys that items of a cpu-class device own: enough to keep it busy, as each costs a dq. */
+static int64_t cpu_ranges(const wi_kernel_site *site, const sizes *s) {
+    const int64_t wanted = divide_up(2 * max64(1, site->compute_units), s->n0 * s->n1);
+    return min64(wanted, divide_up(s->keys, cpu_keys(s)));
+}
+
+static void gradient_arguments(
+    wi_kernel_launch *launch, const wi_kernel_site *site, const sizes *s, bool to_scratch, int64_t range) {
+    const int64_t n = s->n0 * s->n1, dq = n * s->queries * s->d, dk = n * s->keys * s->d;
+    for (int i = QUERY; i <= SLOPE; i++) wi_kernel_input(launch, i);
+    wi_kernel_result(launch);
+    if (to_scratch)
+        wi_kernel_scratch(launch, 0);
+    else
+        wi_kernel_result(launch);
+    mask_input(launch, site, SLOPE_MASK);
+    size_arguments(launch, s);
+    for (int i = QUERY; i <= VALUE; i++) strides(launch, site, i);
+    strides(launch, site, SLOPE);
+    part_strides(launch, site, s, s->queries, s->dv);
+    wi_kernel_long(launch, n * s->queries * s->dv);
+    wi_kernel_int(launch, range);
+    wi_kernel_long(launch, dq);
+    part_strides(launch, site, s, s->queries, s->d);
+    wi_kernel_long(launch, dq);
+    part_strides(launch, site, s, s->keys, s->d);
+    wi_kernel_long(launch, dq + dk);
+    part_strides(launch, site, s, s->keys, s->dv);
+    wi_kernel_float(launch, site->node->attributes.number);
+}
+
+static void cpu_gradient(const wi_kernel_site *site, wi_kernel_plan *plan, const sizes *s) {
+    const int64_t wanted = cpu_ranges(site, s), count = s->n0 * s->n1 * s->queries * s->d;
+    const int64_t range = divide_up(divide_up(s->keys, wanted), cpu_keys(s)) * cpu_keys(s);
+    const int64_t ranges = divide_up(s->keys, range);
+    gradient_arguments(launch_each(plan, "backward", ranges, 1, s), site, s, ranges > 1, range);
+    if (ranges == 1) return;
+    plan->scratch_bytes = (size_t)(ranges * count) * sizeof(float);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sum", divide_up(count, 16384), 1);
+    wi_kernel_result(launch);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_long(launch, count);
+    wi_kernel_int(launch, ranges);
+}
+
+static weft_status gradient_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const sizes s = sizes_of(site);
+    macros(site, plan, &s);
+    plan->flops = 2.0 * (double)(s.n0 * s.n1 * s.queries) * (double)(s.keys * (3 * s.d + 2 * s.dv));
+    if (site->device_class == WEFT_CLASS_CPU) {
+        cpu_gradient(site, plan, &s);
+        return WEFT_OK;
+    }
+    gradient_arguments(launch_each(plan, "backward_queries", s.queries, GROUP, &s), site, &s, false, 0);
+    gradient_arguments(launch_each(plan, "backward_keys", s.keys, GROUP, &s), site, &s, false, 0);
+    return WEFT_OK;
+}
+
+/* The forward result is read as it was written. */
+static const wi_op wi_op_attention_gradient = {
+    .name = "attention_gradient", .kind = WI_KERNEL, .kernel = gradient_kernel, .contiguous = 1u << FORWARD};
+
+static weft_tensor *allowed(weft_graph *graph, int64_t queries, int64_t keys) {
+    const wi_shape shape = {.rank = 2, .dims = {queries, keys}};
+    return weft_less_equal(wi_coordinate(graph, &shape, 1), wi_coordinate(graph, &shape, 0));
+}
+
+/* dS itself, which is as large as the mask: ordinary nodes, computed only where a mask is trained. */
+static weft_tensor *mask_gradient(weft_tensor *y, weft_tensor *g, weft_tensor *pack) {
+    weft_tensor *const *x = y->inputs;
+    const wi_shape row = shape4(y, y->shape.dims[2], 1);
+    weft_tensor *lse =
+        weft_reshape_shape(wi_slice_dims(pack, 0, length_of(&y->shape), length_of(&row), 1), 4, row.dims);
+    weft_tensor *s =
+        weft_mul(weft_matmul(x[QUERY], weft_transpose(x[KEY])), weft_number(g, y->attributes.number));
+    weft_tensor *p = weft_exp(weft_sub(weft_add(s, x[MASK]), weft_mul(lse, weft_number(g, 1 / log2_e))));
+    if (y->attributes.power)
+        p = weft_where(
+            allowed(y->graph, x[QUERY]->shape.dims[2], x[KEY]->shape.dims[2]), p, weft_number(g, 0));
+    weft_tensor *slope = weft_matmul(g, weft_transpose(x[VALUE]));
+    return weft_mul(p, weft_sub(slope, wi_sum_keep(weft_mul(g, y), 1u << 3)));
+}
+
+static void attention_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *const *x = y->inputs;
+    weft_tensor *pack = forward(y);
+    weft_tensor *inputs[] = {x[QUERY], x[KEY], x[VALUE], pack, g, y->input_count > MASK ? x[MASK] : NULL};
+    if (!pack || !g) return;
+    int64_t starts[4] = {0};
+    for (int i = QUERY; i <= VALUE; i++) starts[i + 1] = starts[i] + length_of(&x[i]->shape);
+    const wi_shape shape = {.rank = 1, .dims = {starts[3]}};
+    weft_tensor *all = wi_node(
+        y->graph, &wi_op_attention_gradient, inputs, 2 + y->input_count, WEFT_F32, &shape, &y->attributes);
+    for (int i = QUERY; all && i <= VALUE; i++) gradients[i] = part(y, all, starts[i], x[i]->shape);
+    if (y->input_count > MASK && x[MASK]->dtype == WEFT_F32) gradients[MASK] = mask_gradient(y, g, pack);
+}
+
+static weft_tensor *attention_lower(weft_tensor *y, bool inference) {
+    (void)inference;
+    weft_tensor *pack = forward(y);
+    return pack ? part(y, pack, 0, y->shape) : NULL;
+}
+
+const wi_op wi_op_attention = {
+    .name = "attention", .kind = WI_COMPOSITE, .lower = attention_lower, .backward = attention_backward};
+
+/* ---- the same, composed: the scores lie in memory ---- */
+
+static weft_tensor *compose(weft_tensor *const *x, const weft_attention_options *options, double scale) {
+    weft_tensor *q = x[QUERY], *lowest = weft_number(q, -(double)FLT_MAX), *zero = weft_number(q, 0);
+    const int rank = q->shape.rank;
+    weft_tensor *s = weft_mul(weft_matmul(q, weft_transpose(x[KEY])), weft_number(q, scale));
+    if (x[MASK] && x[MASK]->dtype == WEFT_F32) s = weft_add(s, x[MASK]);
+    if (x[MASK] && x[MASK]->dtype == WEFT_BOOL) s = weft_where(x[MASK], s, lowest);
+    if (options->causal)
+        s = weft_where(allowed(q->graph, q->shape.dims[rank - 2], x[KEY]->shape.dims[rank - 2]), s, lowest);
+    if (!x[MASK] && !options->causal) return weft_matmul(weft_softmax(s, -1), x[VALUE]);
+    s = weft_maximum(s, lowest);
+    return weft_matmul(weft_where(weft_less_equal(s, lowest), zero, weft_softmax(s, -1)), x[VALUE]);
+}
+
+/* ---- checks, and bringing everything to one rank ---- */
+
+static weft_tensor *fail_shapes(weft_tensor *const *x, const char *rule) {
+    char text[3][WI_SHAPE_TEXT];
+    return wi_graph_fail(x[QUERY]->graph, WEFT_ERROR_SHAPE, "attention: q %s, k %s, v %s: %s",
+        wi_shape_print(&x[QUERY]->shape, text[0]), wi_shape_print(&x[KEY]->shape, text[1]),
+        wi_shape_print(&x[VALUE]->shape, text[2]), rule);
+}
+
+/* Dimension i from the end, from 1. */
+static int64_t end_dim(const weft_tensor *x, int i) {
+    return x->shape.dims[x->shape.rank - i];
+}
+
+static bool check_shapes(weft_tensor *const *x, wi_shape *lead) {
+    *lead = (wi_shape){.rank = 0};
+    for (int i = QUERY; i <= VALUE; i++) {
+        if (x[i]->shape.rank < 2) return fail_shapes(x, "each needs rank 2 or more");
+    }
+    if (end_dim(x[QUERY], 1) != end_dim(x[KEY], 1)) return fail_shapes(x, "the widths of q and k differ");
+    if (end_dim(x[KEY], 2) != end_dim(x[VALUE], 2)) return fail_shapes(x, "the lengths of k and v differ");
+    for (int i = QUERY; i <= VALUE; i++) {
+        wi_shape next = x[i]->shape, both;
+        next.rank -= 2;
+        if (!wi_shape_broadcast(lead, &next, &both))
+            return fail_shapes(x, "the leading dimensions do not broadcast");
+        *lead = both;
+    }
+    return true;
+}
+
+static bool check_mask(weft_tensor *const *x, const wi_shape *lead) {
+    const weft_tensor *mask = x[MASK];
+    wi_shape scores = *lead, both;
+    scores.dims[scores.rank++] = end_dim(x[QUERY], 2);
+    scores.dims[scores.rank++] = end_dim(x[KEY], 2);
+    char text_m[WI_SHAPE_TEXT], text_s[WI_SHAPE_TEXT];
+    if (mask->dtype != WEFT_BOOL && mask->dtype != WEFT_F32)
+        return wi_graph_fail(mask->graph, WEFT_ERROR_DTYPE, "attention: a mask is bool or f32, not %s",
+            weft_dtype_name(mask->dtype));
+    if (!wi_shape_broadcast(&mask->shape, &scores, &both) || !wi_shape_equal(&both, &scores))
+        return wi_graph_fail(mask->graph, WEFT_ERROR_SHAPE,
+            "attention: mask %s does not broadcast to %s, the shape of q kT",
+            wi_shape_print(&mask->shape, text_m), wi_shape_print(&scores, text_s));
+    return true;
+}
+
+static weft_graph *check(weft_tensor *const *x, const weft_attention_options *options, wi_shape *lead) {
+    weft_graph *graph = wi_inputs_graph("attention", x, x[MASK] ? 4 : 3);
+    if (!graph) return NULL;
+    for (int i = QUERY; i <= VALUE; i++) {
+        if (x[i]->dtype == WEFT_F32) continue;
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "attention: takes f32, not (%s, %s, %s)",
+            weft_dtype_name(x[QUERY]->dtype), weft_dtype_name(x[KEY]->dtype),
+            weft_dtype_name(x[VALUE]->dtype));
+        return NULL;
+    }
+    if (!check_shapes(x, lead) || (x[MASK] && !check_mask(x, lead))) return NULL;
+    if (!(options->scale >= 0) || isinf(options->scale)) {
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "attention: a scale of %g, expected a positive number, or 0 for 1/sqrt(d)",
+            (double)options->scale);
+        return NULL;
+    }
+    return graph;
+}
+
+/* Leading dimensions as two; the last two as they are, or stretched to length and width. */
+static weft_tensor *to_rank4(weft_tensor *x, const wi_shape *lead, int64_t length, int64_t width) {
+    wi_shape whole = *lead, outer = *lead;
+    whole.dims[whole.rank++] = length;
+    whole.dims[whole.rank++] = width;
+    x = weft_expand(x, whole.rank, whole.dims);
+    if (outer.rank > 0) outer.rank--;
+    const int64_t inner = lead->rank > 0 ? lead->dims[lead->rank - 1] : 1;
+    return x ? weft_reshape_shape(x, 4, (const int64_t[]){length_of(&outer), inner, length, width}) : NULL;
+}
+
+/* Do the kernels take it? The batch may stand among the leading dimensions, once. */
+static bool fits(weft_tensor *const *x, const wi_shape *lead) {
+    const int64_t limits[] = {
+        end_dim(x[QUERY], 2), end_dim(x[KEY], 2), end_dim(x[QUERY], 1), end_dim(x[VALUE], 1)};
+    int64_t count;
+    int power;
+    wi_shape_count(lead, &count, &power);
+    for (int i = 0; i < 4; i++) {
+        if (limits[i] < 1 || limits[i] > (i < 2 ? INT32_MAX / 2 : WI_ATTENTION_WIDTH)) return false;
+    }
+    return power <= 1;
+}
+
+weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *options, bool heads_inside) {
+    wi_shape lead;
+    if (!check(x, options, &lead)) return NULL;
+    const int64_t d = end_dim(x[QUERY], 1), dv = end_dim(x[VALUE], 1), queries = end_dim(x[QUERY], 2),
+                  keys = end_dim(x[KEY], 2);
+    if (options->scale == 0 && d < 0) return fail_shapes(x, "a width that is the batch needs a scale");
+    const double scale = options->scale != 0 ? (double)options->scale : 1.0 / sqrt((double)d);
+    if (!fits(x, &lead)) return compose(x, options, scale);
+    weft_tensor *inputs[] = {to_rank4(x[QUERY], &lead, queries, d), to_rank4(x[KEY], &lead, keys, d),
+        to_rank4(x[VALUE], &lead, keys, dv), x[MASK] ? to_rank4(x[MASK], &lead, queries, keys) : NULL};
+    const int count = x[MASK] ? 4 : 3;
+    if (!wi_inputs_graph("attention", inputs, count)) return NULL;
+    const wi_shape shape = shape4(inputs[QUERY], queries, dv);
+    const wi_attributes attributes = {
+        .number = scale, .power = options->causal, .axis = heads_inside ? 2 : 1};
+    weft_tensor *y =
+        wi_node(inputs[QUERY]->graph, &wi_op_attention, inputs, count, WEFT_F32, &shape, &attributes);
+    wi_shape result = lead;
+    result.dims[result.rank++] = queries;
+    result.dims[result.rank++] = dv;
+    return y ? weft_reshape_shape(y, result.rank, result.dims) : NULL;
+}
+
+weft_tensor *weft_attention(
+    weft_tensor *q, weft_tensor *k, weft_tensor *v, const weft_attention_options *options) {
+    static const weft_attention_options defaults = {WEFT_ATTENTION_OPTIONS_INIT};
+    if (!options) options = &defaults;
+    if (q && options->struct_size != sizeof *options)
+        return wi_graph_fail(q->graph, WEFT_ERROR_ARGUMENT,
+            "attention: options of %zu bytes, expected %zu (use WEFT_ATTENTION_OPTIONS_INIT)",
+            options->struct_size, sizeof *options);
+    return wi_attention((weft_tensor *[]){q, k, v, options->mask}, options, false);
+}

@@ -1,0 +1,15 @@
+/* Attention for the layers above. */
+#ifndef WI_ATTENTION_H
+#define WI_ATTENTION_H
+
+#include <weft/ops.h>
+
+/* The widest heads that the kernels take; wider ones are composed of other ops. */
+enum { WI_ATTENTION_WIDTH = 256 };
+
+/* weft_attention of x = {q, k, v, mask or NULL}; options without their mask. heads_inside: the result lies in
+ * memory with its third axis before its second, (batch, length, heads, width), so that heads merge at no
+ * cost. */
+weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *options, bool heads_inside);
+
+#endif

@@ -1,0 +1,319 @@
+/* Attention against its definition in float64: lengths across the kernels' blocks, masks, causal, strided
+ * inputs, shapes that are composed instead, extreme numbers, bad input. */
+#include "support/op_case.h"
+
+#include "ops/covered_ops.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- the definition ---- */
+
+/* case fields: keep: causal; start: the scale is 0.3 */
+static double scale_of(const op_case *c, int64_t d) {
+    return c->start ? (double)0.3f : 1 / sqrt((double)d);
+}
+
+static weft_tensor *build_attention(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_attention(inputs[0], inputs[1], inputs[2],
+        &(weft_attention_options){
+            WEFT_ATTENTION_OPTIONS_INIT, .mask = inputs[3], .causal = c->keep, .scale = c->start ? 0.3f : 0});
+}
+
+/* Stretched to the leading dimensions and its own last two, or to the scores' shape. */
+static f64_array *stretch(const f64_array *x, int rank, const int64_t *lead, int64_t rows, int64_t columns) {
+    int64_t dims[WEFT_MAX_RANK];
+    for (int i = 0; i < rank - 2; i++) dims[i] = lead[i];
+    dims[rank - 2] = rows;
+    dims[rank - 1] = columns;
+    return f64_expand(x, rank, dims);
+}
+
+typedef struct row {
+    const f64_array *k, *v;
+    int64_t keys, d, dv;
+    const double *q, *mask; /* mask: a number to be added for each key */
+    double scale;
+} row;
+
+/* A float32 sum of n terms is wrong by about sqrt(n) roundings, and a logit's error is a relative one of its
+ * weight. */
+static void attend(const row *r, size_t n, double *y, double *error) {
+    double *const s = calloc((size_t)r->keys, sizeof *s);
+    assert_non_null(s);
+    double top = -INFINITY, size = 0, total = 0;
+    for (int64_t j = 0; j < r->keys; j++) {
+        double sum = 0;
+        for (int64_t p = 0; p < r->d; p++) {
+            const double term = r->q[p] * r->k->value[((int64_t)n * r->keys + j) * r->d + p] * r->scale;
+            s[j] += term;
+            sum += fabs(term);
+        }
+        s[j] += r->mask[j];
+        top = fmax(top, s[j]);
+        if (isfinite(r->mask[j])) size = fmax(size, sum + fabs(r->mask[j]));
+    }
+    for (int64_t j = 0; j < r->keys; j++) total += s[j] = top == -INFINITY ? 0 : exp(s[j] - top);
+    const double wrong = 0x1p-24 * (2 * (4 + sqrt((double)r->d)) * size + 16 + sqrt((double)r->keys));
+    for (int64_t x = 0; x < r->dv; x++) {
+        double sum = 0;
+        for (int64_t j = 0; j < r->keys && total > 0; j++) {
+            const double term = s[j] / total * r->v->value[((int64_t)n * r->keys + j) * r->dv + x];
+            y[x] += term;
+            sum += fabs(term);
+        }
+        error[x] = wrong * sum;
+    }
+    free(s);
+}
+
+static f64_array *reference_attention(const op_case *c, const f64_array *const *inputs) {
+    const f64_array *q = inputs[0], *k = inputs[1], *v = inputs[2], *mask = inputs[3];
+    int rank = 0;
+    int64_t dims[WEFT_MAX_RANK] = {0};
+    for (int i = 0; i < 3; i++) rank = inputs[i]->rank > rank ? inputs[i]->rank : rank;
+    for (int i = 0; i < 3; i++) {
+        const int shift = rank - inputs[i]->rank;
+        for (int a = 0; a < inputs[i]->rank - 2; a++)
+            if (inputs[i]->dims[a] > dims[a + shift]) dims[a + shift] = inputs[i]->dims[a];
+    }
+    const int64_t queries = q->dims[q->rank - 2], keys = k->dims[k->rank - 2];
+    row r = {.keys = keys, .d = q->dims[q->rank - 1], .dv = v->dims[v->rank - 1]};
+    r.scale = scale_of(c, r.d);
+    q = stretch(q, rank, dims, queries, r.d);
+    r.k = stretch(k, rank, dims, keys, r.d);
+    r.v = stretch(v, rank, dims, keys, r.dv);
+    if (mask) mask = stretch(mask, rank, dims, queries, keys);
+    dims[rank - 2] = queries;
+    dims[rank - 1] = r.dv;
+    f64_array *const y = f64_zeros(rank, dims);
+    double *const bias = calloc((size_t)keys, sizeof *bias);
+    assert_non_null(bias);
+    for (size_t i = 0; i < y->count / (size_t)r.dv; i++) {
+        for (int64_t j = 0; j < keys; j++) {
+            bias[j] = mask ? mask->value[(int64_t)i * keys + j] : 0;
+            if (mask && c->inputs[3].dtype == WEFT_BOOL) bias[j] = bias[j] != 0 ? 0 : -INFINITY;
+            if (c->keep && j > (int64_t)i % queries) bias[j] = -INFINITY;
+        }
+        r.q = q->value + (int64_t)i * r.d;
+        r.mask = bias;
+        attend(&r, i / (size_t)queries, y->value + (int64_t)i * r.dv, y->error + (int64_t)i * r.dv);
+    }
+    free(bias);
+    return y;
+}
+
+/* ---- cases ---- */
+
+#define X(...) F32(-2, 2, __VA_ARGS__)
+#define BOOL(...)                                                                                            \
+    { WEFT_BOOL, OP_RANDOM, 0, 1, DIMS(__VA_ARGS__), OP_WHOLE }
+
+static const op_case attention_cases[] = {
+    CASE("size 1", attention, INPUTS(X(1, 1), X(1, 1), X(1, 1))),
+    CASE("one query", attention, INPUTS(X(2, 1, 8), X(2, 17, 8), X(2, 17, 8))),
+    CASE("one key", attention, INPUTS(X(5, 8), X(1, 8), X(1, 8))),
+    CASE("odd sizes, batch", attention,
+        INPUTS(X(WEFT_BATCH, 2, 9, 7), X(WEFT_BATCH, 2, 19, 7), X(WEFT_BATCH, 2, 19, 5))),
+    CASE("across blocks", attention, INPUTS(X(2, 130, 8), X(2, 211, 8), X(2, 211, 8))),
+    CASE("wide", attention, INPUTS(X(5, 128), X(70, 128), X(70, 65))),
+    CASE("widest", attention, INPUTS(X(3, 256), X(60, 256), X(60, 256))),
+    CASE("a scale", attention, INPUTS(X(4, 8), X(6, 8), X(6, 8)), .start = 1),
+    CASE("large logits", attention, INPUTS(F32(-15, 15, 5, 8), F32(-15, 15, 9, 8), X(9, 8)), .start = 1),
+    CASE("strided inputs", attention,
+        INPUTS(F32_VIEW(OP_TRANSPOSED, -2, 2, 2, 9, 8), F32_VIEW(OP_SLICED, -2, 2, 2, 11, 8),
+            F32_VIEW(OP_REVERSED, -2, 2, 2, 11, 8))),
+    CASE("broadcast", attention, INPUTS(X(3, 1, 4, 8), X(2, 5, 8), X(5, 8))),
+    CASE("rank 5, batch inside", attention,
+        INPUTS(X(2, WEFT_BATCH, 2, 3, 8), X(2, WEFT_BATCH, 2, 4, 8), X(2, WEFT_BATCH, 2, 4, 8))),
+    CASE("causal", attention, INPUTS(X(3, 17, 8), X(3, 17, 8), X(3, 17, 8)), .keep = true),
+    CASE("causal across blocks", attention, INPUTS(X(140, 8), X(140, 8), X(140, 8)), .keep = true),
+    CASE("causal, more keys", attention, INPUTS(X(5, 8), X(120, 8), X(120, 8)), .keep = true),
+    CASE("causal, more queries", attention, INPUTS(X(70, 8), X(3, 8), X(3, 8)), .keep = true),
+    CASE("mask of every score", attention,
+        INPUTS(X(WEFT_BATCH, 2, 9, 8), X(WEFT_BATCH, 2, 13, 8), X(WEFT_BATCH, 2, 13, 8), BOOL(9, 13))),
+    CASE("mask of keys", attention,
+        INPUTS(X(WEFT_BATCH, 2, 9, 8), X(WEFT_BATCH, 2, 13, 8), X(WEFT_BATCH, 2, 13, 8),
+            BOOL(WEFT_BATCH, 1, 1, 13))),
+    CASE("mask of queries", attention, INPUTS(X(9, 8), X(13, 8), X(13, 8), BOOL(9, 1))),
+    CASE("mask across blocks, causal", attention,
+        INPUTS(X(2, 70, 8), X(2, 110, 8), X(2, 110, 8), BOOL(70, 110)), .keep = true),
+    CASE("trained mask", attention, INPUTS(X(2, 9, 8), X(2, 13, 8), X(2, 13, 8), X(9, 13))),
+    CASE("trained mask of keys, causal", attention, INPUTS(X(2, 9, 8), X(2, 13, 8), X(2, 13, 8), X(2, 1, 13)),
+        .keep = true),
+    CASE("composed: too wide", attention, INPUTS(X(3, 257), X(5, 257), X(5, 4), BOOL(3, 5)), .keep = true),
+    CASE("composed: over the batch", attention, INPUTS(X(WEFT_BATCH, 5), X(WEFT_BATCH, 5), X(WEFT_BATCH, 4))),
+};
+
+/* ---- extreme numbers ---- */
+
+typedef struct small {
+    weft_graph *graph;
+    weft_plan *plan;
+    weft_tensor *q, *k, *v, *mask, *y, *gradients[3];
+} small;
+
+enum { ROWS = 3, KEYS = 4, WIDTH = 2 };
+
+static small small_make(weft_dtype mask) {
+    small s = {.graph = test_graph()};
+    s.q = weft_input_shape(s.graph, "q", WEFT_F32, 2, (const int64_t[]){ROWS, WIDTH});
+    s.k = weft_input_shape(s.graph, "k", WEFT_F32, 2, (const int64_t[]){KEYS, WIDTH});
+    s.v = weft_input_shape(s.graph, "v", WEFT_F32, 2, (const int64_t[]){KEYS, WIDTH});
+    s.mask = weft_input_shape(s.graph, "mask", mask, 2, (const int64_t[]){ROWS, KEYS});
+    s.y = weft_attention(
+        s.q, s.k, s.v, &(weft_attention_options){WEFT_ATTENTION_OPTIONS_INIT, .mask = s.mask, .scale = 1});
+    weft_tensor *const loss = weft_sum(s.y);
+    assert_weft_ok(weft_gradients(loss, (weft_tensor *[]){s.q, s.k, s.v}, 3, s.gradients));
+    weft_tensor *outputs[] = {s.y, s.gradients[0], s.gradients[1], s.gradients[2]};
+    assert_weft_ok(weft_plan_create(&s.plan, outputs, 4, NULL));
+    return s;
+}
+
+static void small_run(const small *s, const float *q, const float *k, const void *mask, float *y) {
+    static const float v[KEYS * WIDTH] = {1, 2, 3, 4, 5, 6, 7, 8};
+    assert_weft_ok(weft_plan_write(s->plan, s->q, q, ROWS * WIDTH * sizeof *q));
+    assert_weft_ok(weft_plan_write(s->plan, s->k, k, KEYS * WIDTH * sizeof *k));
+    assert_weft_ok(weft_plan_write(s->plan, s->v, v, sizeof v));
+    assert_weft_ok(
+        weft_plan_write(s->plan, s->mask, mask, ROWS * KEYS * weft_dtype_size(weft_tensor_dtype(s->mask))));
+    assert_weft_ok(weft_plan_run(s->plan));
+    assert_weft_ok(weft_plan_read(s->plan, s->y, y, ROWS * WIDTH * sizeof *y));
+}
+
+static void small_end(const small *s) {
+    weft_plan_release(s->plan);
+    weft_graph_release(s->graph);
+}
+
+static void assert_numbers(const float *got, const float *wanted, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const bool same =
+            isnan(wanted[i]) ? isnan(got[i]) : fabsf(got[i] - wanted[i]) <= 1e-6f * fabsf(wanted[i]);
+        if (!same) fail_msg("element %zu is %.9g, expected %.9g", i, (double)got[i], (double)wanted[i]);
+    }
+}
+
+/* A row that sees nothing is 0, and so is its share of every gradient. */
+static void test_all_masked(void **state) {
+    (void)state;
+    static const float q[] = {1, 0, 2, 1, -1, 3}, k[] = {0, 0, 0, 0, 0, 0, 0, 0};
+    static const unsigned char flags[] = {0, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1};
+    const float no = -INFINITY, added[] = {no, 0, 0, no, no, no, no, no, 0, 0, 0, 0};
+    static const float wanted[] = {4, 5, 0, 0, 4, 5},
+                       wanted_dv[] = {.25f, .25f, .75f, .75f, .75f, .75f, .25f, .25f};
+    static const void *const masks[] = {flags, NULL};
+    for (int i = 0; i < 2; i++) {
+        const small s = small_make(i ? WEFT_F32 : WEFT_BOOL);
+        float y[ROWS * WIDTH], dq[ROWS * WIDTH], dk[KEYS * WIDTH], dv[KEYS * WIDTH];
+        small_run(&s, q, k, masks[i] ? masks[i] : added, y);
+        assert_numbers(y, wanted, ROWS * WIDTH);
+        assert_weft_ok(weft_plan_read(s.plan, s.gradients[0], dq, sizeof dq));
+        assert_weft_ok(weft_plan_read(s.plan, s.gradients[1], dk, sizeof dk));
+        assert_weft_ok(weft_plan_read(s.plan, s.gradients[2], dv, sizeof dv));
+        for (int x = 0; x < ROWS * WIDTH; x++) assert_true(dq[x] == 0); /* k is 0 */
+        for (int x = 0; x < KEYS * WIDTH; x++) assert_true(isfinite(dk[x]));
+        assert_true(dk[0] != 0);
+        assert_numbers(dv, wanted_dv, KEYS * WIDTH);
+        small_end(&s);
+    }
+}
+
+/* Logits of ±1e4 and of ±1e30 neither overflow nor vanish; NaN and inf stay in their rows, as in PyTorch. */
+static void test_large_numbers(void **state) {
+    (void)state;
+    const small s = small_make(WEFT_BOOL);
+    static const unsigned char all[ROWS * KEYS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const float k[] = {1, 0, 1, 0, -1, 0, 0, 1}, q[] = {1e4f, 0, -1e4f, 0, 0, 1e30f};
+    static const float wanted[] = {2, 3, 5, 6, 7, 8};
+    const float bad[] = {NAN, 0, 1e4f, 0, INFINITY, 1}, wanted_bad[] = {NAN, NAN, 2, 3, NAN, NAN};
+    float y[ROWS * WIDTH], gradient[ROWS * WIDTH];
+    small_run(&s, q, k, all, y);
+    assert_numbers(y, wanted, ROWS * WIDTH);
+    assert_weft_ok(weft_plan_read(s.plan, s.gradients[0], gradient, sizeof gradient));
+    for (int i = 0; i < ROWS * WIDTH; i++) assert_true(isfinite(gradient[i]));
+    small_run(&s, bad, k, all, y);
+    assert_numbers(y, wanted_bad, ROWS * WIDTH);
+    small_end(&s);
+}
+
+/* The scores of 300 x 300 would be 360 kB: what the plan takes is far less than one of them. */
+static void test_memory(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *x[4], *gradients[3];
+    for (int i = 0; i < 4; i++) x[i] = weft_input_shape(graph, "x", WEFT_F32, 2, (const int64_t[]){300, 8});
+    weft_tensor *const y = weft_attention(x[0], x[1], x[2], NULL);
+    assert_weft_ok(weft_gradients(weft_sum(weft_mul(y, x[3])), x, 3, gradients));
+    weft_plan *plan = NULL;
+    weft_plan_info info;
+    assert_weft_ok(weft_plan_create(&plan, gradients, 3, NULL));
+    assert_weft_ok(weft_plan_get_info(plan, &info));
+    assert_true(info.arena_bytes < 300 * 300 * sizeof(float) / 5);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
+/* ---- bad input ---- */
+
+static weft_tensor *build_bad(int which, weft_graph *g) {
+    weft_tensor *x = weft_input(g, "x", WEFT_F32, 5, 6), *y = weft_input(g, "y", WEFT_F32, 5, 7),
+                *z = weft_input(g, "z", WEFT_F32, 4, 6), *f = weft_input(g, "f", WEFT_F32),
+                *i = weft_input(g, "i", WEFT_I32, 5, 6), *m = weft_input(g, "m", WEFT_F32, 5, 4),
+                *o = weft_input_shape(g, "o", WEFT_F32, 3, (const int64_t[]){3, 5, 6});
+    weft_attention_options options = {WEFT_ATTENTION_OPTIONS_INIT};
+    switch (which) {
+    case 0: return weft_attention(f, x, x, NULL);
+    case 1: return weft_attention(x, y, x, NULL);
+    case 2: return weft_attention(x, x, z, NULL);
+    case 3: return weft_attention(x, o, o, NULL);
+    case 4: return weft_attention(x, i, x, NULL);
+    case 5: options.mask = m; break;
+    case 6: options.mask = i; break;
+    case 7: options.scale = -1; break;
+    case 8: options.scale = INFINITY; break;
+    case 9: options.struct_size = 4; break;
+    default: return weft_attention(x, NULL, x, NULL);
+    }
+    return weft_attention(x, x, x, &options);
+}
+
+static void test_bad_input(void **state) {
+    (void)state;
+    static const struct {
+        weft_status status;
+        const char *message;
+    } cases[] = {
+        {WEFT_ERROR_SHAPE,
+            "attention: q (batch), k (batch, 5, 6), v (batch, 5, 6): each needs rank 2 or more"},
+        {WEFT_ERROR_SHAPE, "k (batch, 5, 7), v (batch, 5, 6): the widths of q and k differ"},
+        {WEFT_ERROR_SHAPE, "v (batch, 4, 6): the lengths of k and v differ"},
+        {WEFT_ERROR_SHAPE, "k (3, 5, 6), v (3, 5, 6): the leading dimensions do not broadcast"},
+        {WEFT_ERROR_DTYPE, "attention: takes f32, not (f32, i32, f32)"},
+        {WEFT_ERROR_SHAPE,
+            "attention: mask (batch, 5, 4) does not broadcast to (batch, 5, 5), the shape of q kT"},
+        {WEFT_ERROR_DTYPE, "attention: a mask is bool or f32, not i32"},
+        {WEFT_ERROR_ARGUMENT, "attention: a scale of -1, expected a positive number, or 0 for 1/sqrt(d)"},
+        {WEFT_ERROR_ARGUMENT, "attention: a scale of inf"},
+        {WEFT_ERROR_ARGUMENT, "attention: options of 4 bytes"},
+        {WEFT_ERROR_ARGUMENT, "attention: input 1 is NULL"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        weft_graph *const graph = test_graph();
+        assert_null(build_bad((int)i, graph));
+        assert_weft_fails(cases[i].status, weft_graph_status(graph), cases[i].message);
+        weft_graph_release(graph);
+    }
+}
+
+int main(void) {
+    static const op_cases ops[] = {ATTENTION_OPS(COVERED_CASES)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_masked),
+        cmocka_unit_test(test_large_numbers),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_bad_input),
+    };
+    const int failed = op_suite_run("attention", ops, sizeof ops / sizeof *ops);
+    return test_finish(failed + cmocka_run_group_tests(tests, NULL, NULL));
+}

@@ -1,0 +1,62 @@
+/* See bench_peak.h. */
+#include "bench_peak.h"
+#include "cl/kernel_source.h"
+#include "cl/program.h"
+#include <stdlib.h>
+
+static int compare(const void *left, const void *right) {
+    const double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+double bench_median(double *values, size_t count) {
+    qsort(values, count, sizeof *values, compare);
+    return values[count / 2];
+}
+
+static weft_status set_arguments(const bench_peak *peak, cl_int rounds) {
+    const cl_kernel kernel = peak->launch.kernel;
+    const cl_mem memory = peak->result.memory;
+    const cl_float numbers[] = {0.999f, 0.001f};
+    WI_CL(clSetKernelArg(kernel, 0, sizeof memory, &memory), "clSetKernelArg");
+    WI_CL(clSetKernelArg(kernel, 1, sizeof rounds, &rounds), "clSetKernelArg");
+    for (cl_uint i = 0; i < 2; i++)
+        WI_CL(clSetKernelArg(kernel, 2 + i, sizeof(cl_float), &numbers[i]), "clSetKernelArg");
+    return WEFT_OK;
+}
+
+weft_status bench_peak_create(bench_peak *peak, weft_context *context) {
+    const bool is_cpu = context->caps.device_class == WEFT_CLASS_CPU;
+    const size_t lanes = is_cpu ? 16 : 1, chains = is_cpu ? 20 : 16;
+    const size_t items = (size_t)context->caps.compute_units * (is_cpu ? 4 : 4096);
+    const cl_int rounds = is_cpu ? 10000 : 2000;
+    wi_program *program = NULL;
+    wi_text source;
+    weft_status status;
+    wi_text_init(&source, NULL);
+    WI_TRY_DONE(wi_kernel_source_append(&source, "peak.cl"));
+    WI_TRY_DONE(wi_program_get(
+        &program, context, "peak.cl", source.data, is_cpu ? "-DWEFT_LANES=16" : "-DWEFT_LANES=1"));
+    peak->launch = (wi_launch){
+        .dimensions = 1, .global = {items, 1, 1}, .local = {is_cpu ? 1 : 64, 1, 1}, .name = "peak"};
+    WI_TRY_DONE(wi_program_kernel(&peak->launch.kernel, context, program, "peak"));
+    WI_TRY_DONE(wi_buffer_create(&peak->result, context, items * lanes * sizeof(float)));
+    status = set_arguments(peak, rounds);
+    peak->flops = 2.0 * (double)items * (double)lanes * (double)chains * (double)rounds;
+done:
+    wi_text_clear(&source);
+    return status;
+}
+
+void bench_peak_clear(bench_peak *peak, weft_context *context) {
+    wi_launch_clear(&peak->launch);
+    wi_buffer_release(&peak->result, context);
+}
+
+weft_status bench_peak_time(double *seconds, const bench_peak *peak, weft_context *context) {
+    const double begin = wi_clock_seconds();
+    WI_TRY(wi_launch_run(&peak->launch, context));
+    WI_TRY(wi_queue_finish(context));
+    *seconds = wi_clock_seconds() - begin;
+    return WEFT_OK;
+}

@@ -1,0 +1,21 @@
+/* The device's peak of multiply-adds, measured beside what a benchmark times. */
+#ifndef BENCH_PEAK_H
+#define BENCH_PEAK_H
+
+#include "cl/buffer.h"
+#include "cl/launch.h"
+
+typedef struct bench_peak {
+    wi_launch launch;
+    wi_buffer result;
+    double flops; /* of one run */
+} bench_peak;
+
+weft_status bench_peak_create(bench_peak *peak, weft_context *context);
+void bench_peak_clear(bench_peak *peak, weft_context *context);
+/* One run; the first one compiles. */
+weft_status bench_peak_time(double *seconds, const bench_peak *peak, weft_context *context);
+/* Sorts the values. */
+double bench_median(double *values, size_t count);
+
+#endif
