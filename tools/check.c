@@ -1,6 +1,7 @@
-/* weft check (contract in check.h): each case is an expression over two matrices and the same in double on
- * the host. The sizes are odd on purpose: tails are where kernels go wrong. */
+/* weft check (contract in check.h): first some expressions over two matrices and the same in double on the
+ * host, of odd sizes, as tails are where kernels go wrong; then every op as PyTorch computed it. */
 #include "check.h"
+#include "check_recorded.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,9 +218,9 @@ static void fill(float *values, unsigned seed) {
     }
 }
 
-int weft_check(const char *device) {
+int weft_check(const char *device, bool all) {
     static float a[SIZE], b[SIZE];
-    const size_t count = sizeof cases / sizeof *cases;
+    size_t count = sizeof cases / sizeof *cases;
     size_t passed = 0;
     weft_context *context = NULL;
     const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .device = device};
@@ -233,7 +234,10 @@ int weft_check(const char *device) {
     fill(a, 1);
     fill(b, 2);
     for (size_t i = 0; i < count; i++) passed += check_one(context, &cases[i], a, b);
+    printf("\nevery op%s, with its gradients, beside PyTorch's numbers\n", all ? "" : ", one case each");
+    const weft_status status = weft_check_recorded(context, all, &passed, &count);
+    if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_status_name(status));
     printf("%zu of %zu work\n", passed, count);
     weft_context_release(context);
-    return passed == count ? 0 : 1;
+    return passed == count && status == WEFT_OK ? 0 : 1;
 }

@@ -2,10 +2,11 @@
 #ifndef WEFT_CHECK_H
 #define WEFT_CHECK_H
 
+#include <stdbool.h>
 #include <weft/device.h>
 
-/* Prints one line a case to stdout. Returns 0 when all pass, 1 when one fails or the device cannot be used.
- */
-int weft_check(const char *device);
+/* Prints one line a case to stdout; all: every recorded case instead of one an op. Returns 0 when all pass, 1
+ * when one fails or the device cannot be used. */
+int weft_check(const char *device, bool all);
 
 #endif

@@ -9,7 +9,7 @@
 
 static const char usage[] =
     "usage: weft devices               list the OpenCL devices of this machine\n"
-    "       weft check [--device SEL]  test that a device computes right\n"
+    "       weft check [--device SEL] [--all]  test that a device computes every op right\n"
     "       weft bench gemm [--json]   measure matrix products\n"
     "       weft bench map [--json]    measure elementwise ops beside a copy\n"
     "       weft bench reduce [--json] measure reductions beside a copy\n"
@@ -52,11 +52,16 @@ static int devices(void) {
 
 static int check(int argc, char **argv) {
     const char *device = NULL;
-    for (int i = 0; i < argc; i += 2) {
-        if (strcmp(argv[i], "--device") != 0 || i + 1 == argc) return bad_usage("check takes --device SEL");
-        device = argv[i + 1];
+    bool all = false;
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--all") == 0)
+            all = true;
+        else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
+            device = argv[++i];
+        else
+            return bad_usage("check takes --device SEL and --all");
     }
-    return weft_check(device);
+    return weft_check(device, all);
 }
 
 static int bench(int argc, char **argv) {

@@ -1,0 +1,411 @@
+/* Cases recorded from PyTorch (contract in recorded_ops.h). */
+#include "recorded_ops.h"
+#include "plan/steps.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- the file ---- */
+
+static const cJSON *member(const cJSON *object, const char *name) {
+    return cJSON_GetObjectItemCaseSensitive(object, name);
+}
+static int number(const cJSON *object, const char *name) {
+    return (int)cJSON_GetNumberValue(member(object, name));
+}
+
+static float real(const cJSON *object, const char *name) {
+    const cJSON *const item = member(object, name);
+    return item ? (float)item->valuedouble : 0;
+}
+
+/* An array of whole numbers; ended by WEFT_END. Returns its length. */
+static int whole_list(const cJSON *array, int64_t list[WEFT_MAX_RANK + 1]) {
+    int count = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, array) list[count++] = (int64_t)item->valuedouble;
+    list[count] = WEFT_END;
+    return count;
+}
+
+static weft_dtype dtype_of(const cJSON *array) {
+    const char *const name = cJSON_GetStringValue(member(array, "dtype"));
+    return strcmp(name, "f32") == 0 ? WEFT_F32 : strcmp(name, "i32") == 0 ? WEFT_I32 : WEFT_BOOL;
+}
+
+static size_t count_of(const cJSON *array) {
+    return (size_t)cJSON_GetArraySize(member(array, "data"));
+}
+
+/* ---- from a case to an expression ---- */
+
+static weft_tensor *build_elementwise(const char *op, weft_tensor *const *x) {
+#define WI_MAP1(name, ...)                                                                                   \
+    if (strcmp(op, #name) == 0) return weft_##name(x[0]);
+#define WI_MAP2(name, ...)                                                                                   \
+    if (strcmp(op, #name) == 0) return weft_##name(x[0], x[1]);
+#define WI_MAP3(name, ...)                                                                                   \
+    if (strcmp(op, #name) == 0) return weft_##name(x[0], x[1], x[2]);
+#define WI_NODE(name)
+#define WI_FUNCTION_ROW(name)
+#include "ops/op_list.h"
+    return NULL;
+}
+
+static weft_tensor *build_with_numbers(const char *op, const cJSON *c, weft_tensor *const *x) {
+    const double first = cJSON_GetNumberValue(cJSON_GetArrayItem(member(c, "numbers"), 0));
+    const double second = cJSON_GetNumberValue(cJSON_GetArrayItem(member(c, "numbers"), 1));
+    if (strcmp(op, "prelu") == 0) return weft_prelu(x[0], x[1]);
+    if (strcmp(op, "clamp") == 0) return weft_clamp(x[0], first, second);
+    if (strcmp(op, "hardtanh") == 0) return weft_hardtanh(x[0], first, second);
+    if (strcmp(op, "leaky_relu") == 0) return weft_leaky_relu(x[0], first);
+    if (strcmp(op, "elu") == 0) return weft_elu(x[0], first);
+    if (strcmp(op, "add_number") == 0) return weft_add_number(x[0], first);
+    if (strcmp(op, "sub_number") == 0) return weft_sub_number(x[0], first);
+    if (strcmp(op, "mul_number") == 0) return weft_mul_number(x[0], first);
+    if (strcmp(op, "div_number") == 0) return weft_div_number(x[0], first);
+    if (strcmp(op, "pow_number") == 0) return weft_pow_number(x[0], first);
+    if (strcmp(op, "remainder_number") == 0) return weft_remainder_number(x[0], first);
+    if (strcmp(op, "maximum_number") == 0) return weft_maximum_number(x[0], first);
+    if (strcmp(op, "minimum_number") == 0) return weft_minimum_number(x[0], first);
+    if (strcmp(op, "equal_number") == 0) return weft_equal_number(x[0], first);
+    if (strcmp(op, "not_equal_number") == 0) return weft_not_equal_number(x[0], first);
+    if (strcmp(op, "less_number") == 0) return weft_less_number(x[0], first);
+    if (strcmp(op, "less_equal_number") == 0) return weft_less_equal_number(x[0], first);
+    if (strcmp(op, "greater_number") == 0) return weft_greater_number(x[0], first);
+    if (strcmp(op, "greater_equal_number") == 0) return weft_greater_equal_number(x[0], first);
+    return NULL;
+}
+
+static weft_tensor *build_movement(const char *op, const cJSON *c, weft_tensor *const *x, size_t count) {
+    int64_t list[WEFT_MAX_RANK + 1];
+    const int length = whole_list(member(c, "list"), list), axis = number(c, "axis");
+    int order[WEFT_MAX_RANK];
+    for (int i = 0; i < length; i++) order[i] = (int)list[i];
+    if (strcmp(op, "reshape") == 0) return weft_reshape_shape(x[0], length, list);
+    if (strcmp(op, "permute") == 0) return weft_permute_axes(x[0], length, order);
+    if (strcmp(op, "transpose") == 0) return weft_transpose(x[0]);
+    if (strcmp(op, "flatten") == 0) return weft_flatten(x[0]);
+    if (strcmp(op, "expand") == 0) return weft_expand(x[0], length, list);
+    if (strcmp(op, "flatten_axes") == 0) return weft_flatten_axes(x[0], order[0], order[1]);
+    if (strcmp(op, "squeeze") == 0) return weft_squeeze_axes(x[0], list);
+    if (strcmp(op, "unsqueeze") == 0) return weft_unsqueeze(x[0], axis);
+    if (strcmp(op, "swap_axes") == 0) return weft_swap_axes(x[0], order[0], order[1]);
+    if (strcmp(op, "move_axis") == 0) return weft_move_axis(x[0], order[0], order[1]);
+    if (strcmp(op, "stack") == 0) return weft_stack(x, count, axis);
+    if (strcmp(op, "flip") == 0) return weft_flip_axes(x[0], list);
+    if (strcmp(op, "tile") == 0) return weft_tile(x[0], length, list);
+    if (strcmp(op, "diagonal") == 0) return weft_diagonal(x[0], number(c, "start"), order[0], order[1]);
+    if (strcmp(op, "slice") == 0) return weft_slice(x[0], axis, number(c, "start"), number(c, "end"));
+    if (strcmp(op, "concat") == 0) return weft_concat(x, count, axis);
+    if (strcmp(op, "cast") == 0) return weft_cast(weft_cast(x[0], WEFT_F16), WEFT_F32);
+    return NULL;
+}
+
+static weft_tensor *build_index(const char *op, const cJSON *c, weft_tensor *const *x) {
+    const int axis = number(c, "axis"), size = number(c, "start");
+    if (strcmp(op, "gather") == 0) return weft_gather(x[0], axis, x[1]);
+    if (strcmp(op, "index_select") == 0) return weft_index_select(x[0], axis, x[1]);
+    if (strcmp(op, "scatter_add") == 0) return weft_scatter_add(x[0], axis, x[1], x[2]);
+    if (strcmp(op, "scatter_sum") == 0) return weft_scatter_sum(x[0], axis, x[1], size);
+    if (strcmp(op, "index_add") == 0) return weft_index_add(x[0], axis, x[1], x[2]);
+    if (strcmp(op, "index_sum") == 0) return weft_index_sum(x[0], axis, x[1], size);
+    return NULL;
+}
+
+static weft_tensor *build_reduction(const char *op, const cJSON *c, weft_tensor *const *x) {
+    int64_t axes[WEFT_MAX_RANK + 1];
+    (void)whole_list(member(c, "axes"), axes);
+    const bool keep = cJSON_IsTrue(member(c, "keep"));
+    const int correction = number(c, "correction"), order = number(c, "order");
+    if (strcmp(op, "min") == 0) return weft_min_axes(x[0], axes, keep);
+    if (strcmp(op, "argmin") == 0) return weft_argmin_axes(x[0], axes, keep);
+    if (strcmp(op, "prod") == 0) return weft_prod_axes(x[0], axes, keep);
+    if (strcmp(op, "var") == 0) return weft_var_with(x[0], correction, axes, keep);
+    if (strcmp(op, "std") == 0) return weft_std_with(x[0], correction, axes, keep);
+    if (strcmp(op, "norm") == 0) return weft_norm_with(x[0], order ? order : (double)INFINITY, axes, keep);
+    if (strcmp(op, "logsumexp") == 0) return weft_logsumexp_axes(x[0], axes, keep);
+    if (strcmp(op, "any") == 0) return weft_any_axes(x[0], axes, keep);
+    if (strcmp(op, "all") == 0) return weft_all_axes(x[0], axes, keep);
+    if (strcmp(op, "count_nonzero") == 0) return weft_count_nonzero_axes(x[0], axes, keep);
+    return NULL;
+}
+
+/* The second of the parts. */
+static weft_tensor *build_split(
+    const char *op, const cJSON *c, weft_tensor *x, const int64_t *list, int length) {
+    weft_tensor *parts[WEFT_MAX_RANK];
+    const int axis = number(c, "axis");
+    const weft_status status = strcmp(op, "split") == 0
+                                   ? weft_split(x, axis, (size_t)list[0], parts)
+                                   : weft_split_sizes(x, axis, list, (size_t)length, parts);
+    return status == WEFT_OK ? parts[1] : NULL;
+}
+
+static weft_tensor *build_longer(const char *op, const cJSON *c, weft_tensor *const *x) {
+    int64_t list[WEFT_MAX_RANK + 1];
+    const int length = whole_list(member(c, "list"), list), start = number(c, "start"),
+              axis = number(c, "axis");
+    if (strncmp(op, "split", 5) == 0) return build_split(op, c, x[0], list, length);
+    if (strcmp(op, "slice_step") == 0) return weft_slice_step(x[0], axis, start, number(c, "end"), list[0]);
+    if (strcmp(op, "roll") == 0)
+        return weft_roll(weft_roll(x[0], (int)list[0], list[1]), (int)list[2], list[3]);
+    if (strcmp(op, "pad") == 0)
+        return weft_pad(x[0], list, list + length / 2, (weft_pad_mode)number(c, "mode"),
+            cJSON_GetNumberValue(member(c, "value")));
+    return NULL;
+}
+
+static weft_tensor *build_mask(const char *op, weft_graph *graph, const cJSON *c, weft_tensor *const *x) {
+    int64_t list[WEFT_MAX_RANK + 1];
+    const int length = whole_list(member(c, "list"), list), start = number(c, "start");
+    if (strcmp(op, "tril") == 0) return weft_tril(x[0], start);
+    if (strcmp(op, "triu") == 0) return weft_triu(x[0], start);
+    if (strcmp(op, "masked_fill") == 0) return weft_masked_fill(x[0], x[1], start);
+    if (strcmp(op, "one_hot") == 0) return weft_one_hot(x[0], start, WEFT_I32);
+    if (strcmp(op, "arange") == 0)
+        return weft_arange(graph, WEFT_F32, start, number(c, "end"), (double)list[0]);
+    if (strcmp(op, "full") == 0) return weft_full(graph, WEFT_F32, start, length, list);
+    if (strcmp(op, "eye") == 0) return weft_eye(graph, WEFT_F32, list[0], list[1]);
+    return NULL;
+}
+
+static weft_tensor *build_product(const char *op, const cJSON *c, weft_tensor *const *x) {
+    if (strcmp(op, "outer") == 0) return weft_outer(x[0], x[1]);
+    if (strcmp(op, "dot") == 0) return weft_dot(x[0], x[1]);
+    if (strcmp(op, "mv") == 0) return weft_mv(x[0], x[1]);
+    if (strcmp(op, "bilinear_with") == 0) return weft_bilinear_with(x[0], x[1], x[2], x[3]);
+    if (strcmp(op, "einsum") == 0)
+        return weft_einsum(cJSON_GetStringValue(member(c, "equation")), x[0], x[1]);
+    return NULL;
+}
+
+static weft_tensor *build_along(const char *op, const cJSON *c, weft_tensor *const *x) {
+    const int axis = number(c, "axis"), k = number(c, "start");
+    const bool flag = cJSON_IsTrue(member(c, "keep"));
+    if (strcmp(op, "cumsum") == 0) return weft_cumsum(x[0], axis);
+    if (strcmp(op, "cumprod") == 0) return weft_cumprod(x[0], axis);
+    if (strcmp(op, "linear_scan") == 0) return weft_linear_scan(x[0], x[1], axis, false);
+    if (strcmp(op, "argsort") == 0) return weft_argsort(x[0], axis, flag);
+    if (strcmp(op, "sort") == 0) return weft_sort(x[0], axis, flag);
+    if (strcmp(op, "topk_indices") == 0) return weft_topk_indices(x[0], k, axis, flag);
+    if (strcmp(op, "topk") == 0) return weft_topk(x[0], k, axis, flag);
+    return NULL;
+}
+
+static weft_tensor *build_other(const char *op, const cJSON *c, weft_tensor *const *x) {
+    int64_t axes[WEFT_MAX_RANK + 1];
+    (void)whole_list(member(c, "axes"), axes);
+    const bool keep = cJSON_IsTrue(member(c, "keep"));
+    if (strcmp(op, "sum") == 0) return weft_sum_axes(x[0], axes, keep);
+    if (strcmp(op, "mean") == 0) return weft_mean_axes(x[0], axes, keep);
+    if (strcmp(op, "max") == 0) return weft_max_axes(x[0], axes, keep);
+    if (strcmp(op, "argmax") == 0) return weft_argmax_axes(x[0], axes, keep);
+    if (strcmp(op, "matmul") == 0) return weft_matmul(x[0], x[1]);
+    if (strcmp(op, "linear_with") == 0) return weft_linear_with(x[0], x[1], x[2]);
+    if (strcmp(op, "attention") == 0)
+        return weft_attention(x[0], x[1], x[2],
+            &(weft_attention_options){
+                WEFT_ATTENTION_OPTIONS_INIT, .mask = x[3], .causal = cJSON_IsTrue(member(c, "causal"))});
+    if (strcmp(op, "softmax") == 0) return weft_softmax(x[0], number(c, "axis"));
+    if (strcmp(op, "log_softmax") == 0) return weft_log_softmax(x[0], number(c, "axis"));
+    return NULL;
+}
+
+#define IS(name) strcmp(op, name) == 0
+
+/* A list of numbers as a constant; NULL for an empty or missing one. */
+static weft_tensor *constant_list(weft_graph *graph, const cJSON *array) {
+    float values[16];
+    int64_t count = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, array) values[count++] = (float)item->valuedouble;
+    return count ? weft_array(graph, WEFT_F32, values, 1, &count) : NULL;
+}
+
+static weft_tensor *build_class_loss(const char *op, const cJSON *c, weft_tensor *const *x) {
+    const float n = real(c, "number");
+    weft_class_loss_options options = {WEFT_CLASS_LOSS_OPTIONS_INIT};
+    options.class_weights = constant_list(weft_tensor_graph(x[0]), member(c, "class_weights"));
+    if (member(c, "reduction")) options.reduction = (weft_loss_reduction)number(c, "reduction");
+    if (IS("multi_margin")) return weft_multi_margin_loss(x[0], x[1], n, number(c, "p"), &options);
+    options.ignore = weft_tensor_dtype(x[1]) == WEFT_I32;
+    options.ignored_label = member(c, "ignored") ? number(c, "ignored") : -100;
+    if (IS("nll")) return weft_nll_loss(x[0], x[1], &options);
+    options.label_smoothing = n;
+    return IS("cross_entropy") ? weft_cross_entropy_loss(x[0], x[1], &options) : NULL;
+}
+
+static weft_tensor *build_loss(const char *op, const cJSON *c, weft_tensor *const *x) {
+    const float n = real(c, "number");
+    const bool flag = cJSON_IsTrue(member(c, "flag")), log_input = cJSON_IsTrue(member(c, "log_input"));
+    weft_loss_options options = {WEFT_LOSS_OPTIONS_INIT};
+    if (member(c, "reduction")) options.reduction = (weft_loss_reduction)number(c, "reduction");
+    weft_tensor *const list = constant_list(weft_tensor_graph(x[0]), member(c, "class_weights"));
+    if (IS("mse")) return weft_mse_loss(x[0], x[1], &options);
+    if (IS("l1")) return weft_l1_loss(x[0], x[1], &options);
+    if (IS("huber")) return weft_huber_loss(x[0], x[1], n, &options);
+    if (IS("smooth_l1")) return weft_smooth_l1_loss(x[0], x[1], n, &options);
+    if (IS("poisson_nll")) return weft_poisson_nll_loss(x[0], x[1], log_input, flag, &options);
+    if (IS("gaussian_nll")) return weft_gaussian_nll_loss(x[0], x[1], x[2], flag, &options);
+    if (IS("bce")) return weft_bce_loss(x[0], x[1], &options);
+    if (IS("bce_with_logits")) return weft_bce_with_logits_loss(x[0], x[1], list, &options);
+    if (IS("kl_div")) return weft_kl_div_loss(x[0], x[1], flag, &options);
+    if (IS("triplet_margin"))
+        return weft_triplet_margin_loss(x[0], x[1], x[2], n, number(c, "p"), flag, &options);
+    if (IS("cosine_similarity")) return weft_cosine_similarity(x[0], x[1], number(c, "axis"), 1e-8f);
+    return NULL;
+}
+
+/* Losses against 1 and -1, which the file has as i32. */
+static weft_tensor *build_sign_loss(const char *op, const cJSON *c, weft_tensor *const *x, size_t count) {
+    const float n = real(c, "number");
+    weft_loss_options options = {WEFT_LOSS_OPTIONS_INIT};
+    if (member(c, "reduction")) options.reduction = (weft_loss_reduction)number(c, "reduction");
+    weft_tensor *const signs = weft_cast(x[count - 1], WEFT_F32);
+    if (IS("hinge")) return weft_hinge_loss(x[0], signs, &options);
+    if (IS("soft_margin")) return weft_soft_margin_loss(x[0], signs, &options);
+    if (IS("hinge_embedding")) return weft_hinge_embedding_loss(x[0], signs, n, &options);
+    if (IS("margin_ranking")) return weft_margin_ranking_loss(x[0], x[1], signs, n, &options);
+    if (IS("cosine_embedding")) return weft_cosine_embedding_loss(x[0], x[1], signs, n, &options);
+    return NULL;
+}
+
+/* ---- cases ---- */
+
+static weft_tensor *input_like(
+    recorded_inputs *shared, weft_graph *graph, const char *name, const cJSON *array) {
+    for (size_t i = 0; i < shared->count; i++)
+        if (cJSON_Compare(shared->arrays[i], array, true)) return shared->tensors[i];
+    int64_t dims[WEFT_MAX_RANK + 1];
+    const int rank = whole_list(member(array, "dims"), dims);
+    weft_tensor *const tensor = weft_input_shape(graph, name, dtype_of(array), rank, dims);
+    if (shared->count < RECORDED_SHARED) {
+        shared->arrays[shared->count] = array;
+        shared->tensors[shared->count++] = tensor;
+    }
+    return tensor;
+}
+
+static weft_status build_gradients(recorded_case *r, recorded_inputs *shared, weft_graph *graph) {
+    const cJSON *const weights = member(r->json, "weights");
+    if (!weights) return WEFT_OK;
+    r->weights = input_like(shared, graph, "weights", weights);
+    weft_tensor *wrt[RECORDED_INPUTS];
+    size_t count = 0;
+    for (size_t i = 0; i < r->input_count; i++)
+        if (weft_tensor_dtype(r->inputs[i]) == WEFT_F32) wrt[count++] = r->inputs[i];
+    weft_tensor *const loss = weft_sum(weft_mul(r->output, r->weights));
+    const weft_status status = weft_gradients(loss, wrt, count, r->gradients);
+    r->gradient_count = status == WEFT_OK ? count : 0;
+    return status;
+}
+
+weft_status recorded_build(recorded_case *r, recorded_inputs *shared, weft_graph *graph, const cJSON *json) {
+    *r = (recorded_case){.op = cJSON_GetStringValue(member(json, "op")), .json = json};
+    const cJSON *input;
+    cJSON_ArrayForEach(input, member(json, "inputs")) {
+        if (r->input_count == RECORDED_INPUTS)
+            WI_FAIL(WEFT_ERROR_FORMAT, "%s was recorded with more than %d inputs", r->op, RECORDED_INPUTS);
+        r->inputs[r->input_count++] = input_like(shared, graph, r->op, input);
+    }
+    r->output = build_elementwise(r->op, r->inputs);
+    if (!r->output) r->output = build_with_numbers(r->op, json, r->inputs);
+    if (!r->output) r->output = build_movement(r->op, json, r->inputs, r->input_count);
+    if (!r->output) r->output = build_index(r->op, json, r->inputs);
+    if (!r->output) r->output = build_reduction(r->op, json, r->inputs);
+    if (!r->output) r->output = build_longer(r->op, json, r->inputs);
+    if (!r->output) r->output = build_mask(r->op, graph, json, r->inputs);
+    if (!r->output) r->output = build_product(r->op, json, r->inputs);
+    if (!r->output) r->output = build_along(r->op, json, r->inputs);
+    if (!r->output) r->output = build_other(r->op, json, r->inputs);
+    if (!r->output) r->output = build_loss(r->op, json, r->inputs);
+    if (!r->output) r->output = build_sign_loss(r->op, json, r->inputs, r->input_count);
+    if (!r->output) r->output = build_class_loss(r->op, json, r->inputs);
+    if (!r->output && weft_graph_status(graph) == WEFT_OK)
+        WI_FAIL(WEFT_ERROR_FORMAT, "%s was recorded, but recorded_ops.c cannot build it", r->op);
+    WI_TRY(weft_graph_status(graph));
+    return build_gradients(r, shared, graph);
+}
+
+/* Inputs that nothing reads (the gradient of a step is zero) are no inputs of the plan. */
+static weft_status write_array(weft_plan *plan, weft_tensor *tensor, const cJSON *array) {
+    if (!tensor || !wi_plan_value(plan, tensor)) return WEFT_OK;
+    union {
+        float floats[RECORDED_ELEMENTS];
+        int32_t ints[RECORDED_ELEMENTS];
+        uint8_t bytes[RECORDED_ELEMENTS];
+    } memory;
+    const weft_dtype dtype = dtype_of(array);
+    size_t count = 0;
+    const cJSON *item;
+    if (count_of(array) > RECORDED_ELEMENTS) WI_FAIL(WEFT_ERROR_FORMAT, "a recorded array is too long");
+    cJSON_ArrayForEach(item, member(array, "data")) {
+        if (dtype == WEFT_F32)
+            memory.floats[count++] = (float)item->valuedouble;
+        else if (dtype == WEFT_I32)
+            memory.ints[count++] = (int32_t)item->valuedouble;
+        else
+            memory.bytes[count++] = item->valuedouble != 0;
+    }
+    return weft_plan_write(plan, tensor, &memory, count * weft_dtype_size(dtype));
+}
+
+weft_status recorded_write(const recorded_case *r, weft_plan *plan) {
+    const cJSON *const inputs = member(r->json, "inputs");
+    for (size_t i = 0; i < r->input_count; i++)
+        WI_TRY(write_array(plan, r->inputs[i], cJSON_GetArrayItem(inputs, (int)i)));
+    return write_array(plan, r->weights, member(r->json, "weights"));
+}
+
+static bool same_shape(const weft_tensor *tensor, const cJSON *array) {
+    int64_t dims[WEFT_MAX_RANK + 1];
+    const int rank = whole_list(member(array, "dims"), dims);
+    bool same = rank == weft_tensor_rank(tensor) && weft_tensor_dtype(tensor) == dtype_of(array);
+    for (int i = 0; same && i < rank; i++) same = weft_tensor_dimension(tensor, i) == dims[i];
+    return same;
+}
+
+/* The largest difference, as a share of the array's largest number; integers and bools: of any difference 1.
+ */
+static weft_status compare(weft_plan *plan, weft_tensor *tensor, const cJSON *array, double *error) {
+    union {
+        float floats[RECORDED_ELEMENTS];
+        int32_t ints[RECORDED_ELEMENTS];
+        uint8_t bytes[RECORDED_ELEMENTS];
+    } memory;
+    const weft_dtype dtype = dtype_of(array);
+    double largest = 0, difference = 0;
+    size_t i = 0;
+    const cJSON *item;
+    if (!same_shape(tensor, array) || count_of(array) > RECORDED_ELEMENTS) {
+        *error = (double)INFINITY;
+        return WEFT_OK;
+    }
+    WI_TRY(weft_plan_read(plan, tensor, &memory, count_of(array) * weft_dtype_size(dtype)));
+    cJSON_ArrayForEach(item, member(array, "data")) {
+        const double wanted = item->valuedouble;
+        const double got = dtype == WEFT_F32   ? (double)memory.floats[i]
+                           : dtype == WEFT_I32 ? memory.ints[i]
+                                               : memory.bytes[i];
+        i++;
+        largest = fmax(largest, fabs(wanted));
+        if (!(fabs(got - wanted) <= difference))
+            difference = isnan(got) ? (double)INFINITY : fabs(got - wanted);
+    }
+    if (difference > 0 && dtype != WEFT_F32) difference = largest = 1;
+    *error = difference == 0 ? 0 : difference / largest; /* all zeros wanted: infinite */
+    return WEFT_OK;
+}
+
+weft_status recorded_compare(
+    const recorded_case *r, weft_plan *plan, double *value_error, double *gradient_error) {
+    const cJSON *const gradients = member(r->json, "gradients");
+    *gradient_error = (double)NAN;
+    WI_TRY(compare(plan, r->output, member(r->json, "output"), value_error));
+    for (size_t i = 0; i < r->gradient_count; i++) {
+        double error;
+        WI_TRY(compare(plan, r->gradients[i], cJSON_GetArrayItem(gradients, (int)i), &error));
+        *gradient_error = fmax(*gradient_error, error);
+    }
+    return WEFT_OK;
+}

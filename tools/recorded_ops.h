@@ -1,0 +1,42 @@
+/* Every op with what PyTorch computed for it: tests/golden/op_golden.json (make_op_golden.py writes it).
+ * `weft check` and the suite's test_op_golden.c compare a device with it.
+ *
+ * A case has an op, inputs, parameters, the output, and the gradients of sum(output · weights) with regard to
+ * the f32 inputs. */
+#ifndef RECORDED_OPS_H
+#define RECORDED_OPS_H
+
+#include <cjson/cJSON.h>
+#include <weft/weft.h>
+
+enum { RECORDED_INPUTS = 4, RECORDED_ELEMENTS = 512, RECORDED_SHARED = 1024 };
+
+/* Equal arrays are one input: ops of the same input share a kernel. One for each graph, zeroed. */
+typedef struct recorded_inputs {
+    const cJSON *arrays[RECORDED_SHARED];
+    weft_tensor *tensors[RECORDED_SHARED];
+    size_t count;
+} recorded_inputs;
+
+typedef struct recorded_case {
+    const char *op;
+    const cJSON *json;
+    size_t input_count, gradient_count;
+    weft_tensor *inputs[RECORDED_INPUTS], *weights, *output, *gradients[RECORDED_INPUTS];
+} recorded_case;
+
+/* PyTorch's numbers are float32, too: errors up to this share of an array's largest number are its rounding.
+ */
+#define RECORDED_TOLERANCE 1e-5
+
+/* The nodes of a case; borrows the JSON. */
+weft_status recorded_build(
+    recorded_case *recorded, recorded_inputs *shared, weft_graph *graph, const cJSON *json);
+/* Fills the inputs of a plan that has the output and the gradients among its outputs. */
+weft_status recorded_write(const recorded_case *recorded, weft_plan *plan);
+/* After a run: the largest errors as shares of the largest number of their array; another shape or dtype and
+ * NaN are infinite. gradient_error is NaN when the case has no gradients. */
+weft_status recorded_compare(
+    const recorded_case *recorded, weft_plan *plan, double *value_error, double *gradient_error);
+
+#endif
