@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_INPUTS = 3, MAX_CASES = 512, MAX_ELEMENTS = 512 };
+enum { MAX_INPUTS = 4, MAX_CASES = 512, MAX_ELEMENTS = 512 };
 
 /* ---- the file ---- */
 
@@ -198,6 +198,14 @@ static weft_tensor *build_sign_loss(const char *op, const cJSON *c, weft_tensor 
     return NULL;
 }
 
+static weft_tensor *build_ctc(const char *op, const cJSON *c, weft_tensor *const *x) {
+    if (!IS("ctc")) return NULL;
+    const weft_ctc_loss_options options = {WEFT_CTC_LOSS_OPTIONS_INIT,
+        .reduction = (weft_loss_reduction)number(c, "reduction"), .blank = number(c, "blank"),
+        .zero_infinity = cJSON_IsTrue(member(c, "zero_infinity"))};
+    return weft_ctc_loss(weft_log_softmax(x[0], 2), x[1], x[2], x[3], &options);
+}
+
 /* ---- all cases in one graph and one plan ---- */
 
 typedef struct golden {
@@ -225,6 +233,7 @@ static golden build_case(weft_graph *graph, const cJSON *c) {
     if (!g.output) g.output = build_loss(g.op, c, g.inputs);
     if (!g.output) g.output = build_sign_loss(g.op, c, g.inputs, g.input_count);
     if (!g.output) g.output = build_class_loss(g.op, c, g.inputs);
+    if (!g.output) g.output = build_ctc(g.op, c, g.inputs);
     if (!g.output) fail_msg("%s: %s", g.op, weft_last_error());
     if (!member(c, "weights")) return g;
     g.weights = input_like(graph, "weights", member(c, "weights"));
