@@ -166,8 +166,10 @@ __kernel void WEFT_NAME(walk)(__global const float *log_probs, long log_probs_of
         carry = (sum - total) - y;
         total = sum;
 #if WEFT_LANES == 1
-        shift = weft_group_max_f(top, shared);
-        barrier(WEFT_CTC_ROW_FENCE);
+        shift = weft_group_max_f(top, shared); /* has barriers between the rows, too, if they are local */
+#if !WEFT_LOCAL_ROWS
+        barrier(CLK_GLOBAL_MEM_FENCE);
+#endif
 #else
         shift = weft_lanes_max_f(top);
 #endif
