@@ -3,7 +3,6 @@
 #include "ops/loss_reference.h"
 
 #include "ops/covered_ops.h"
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -358,7 +357,7 @@ static void test_out_of_range(void **state) {
 /* ---- long inputs: rounding must not grow with them ---- */
 
 /* One label in uniform noise: its T (T + 1) / 2 paths are equally likely, and (t + 1) (T - t) of them have it
- * at step t. PyTorch in float32 is 14, 300 and 1500 times these tolerances away. */
+ * at step t. PyTorch in float32 is 140, 300 and 1500 times these tolerances away. */
 static void test_long_input(void **state) {
     (void)state;
     const int steps = test_reduced() ? 40 : LONG;
@@ -373,7 +372,7 @@ static void test_long_input(void **state) {
     assert_weft_ok(weft_plan_read(b.plan, b.losses, &got, sizeof got));
     assert_weft_ok(weft_plan_read(b.plan, b.gradient, slopes, bytes));
     const double all = steps * (steps + 1.0) / 2, wanted = -steps * (double)each - log(all);
-    if (!(fabs((double)got - wanted) <= 1e-6 * wanted)) fail_msg("loss %.9g, not %.9g", (double)got, wanted);
+    if (!(fabs((double)got - wanted) <= 1e-7 * wanted)) fail_msg("loss %.9g, not %.9g", (double)got, wanted);
     for (int t = 0; t < steps; t++) {
         const double share = (t + 1.0) * (steps - t) / all;
         const double label = (double)slopes[t * LONG_CLASSES + 7], blank = (double)slopes[t * LONG_CLASSES];
