@@ -270,6 +270,14 @@ static weft_tensor *build_sign_loss(const char *op, const cJSON *c, weft_tensor 
     return NULL;
 }
 
+static weft_tensor *build_ctc(const char *op, const cJSON *c, weft_tensor *const *x) {
+    if (!IS("ctc")) return NULL;
+    const weft_ctc_loss_options options = {WEFT_CTC_LOSS_OPTIONS_INIT,
+        .reduction = (weft_loss_reduction)number(c, "reduction"), .blank = number(c, "blank"),
+        .zero_infinity = cJSON_IsTrue(member(c, "zero_infinity"))};
+    return weft_ctc_loss(weft_log_softmax(x[0], 2), x[1], x[2], x[3], &options);
+}
+
 /* ---- cases ---- */
 
 static weft_tensor *input_like(
@@ -321,6 +329,7 @@ weft_status recorded_build(recorded_case *r, recorded_inputs *shared, weft_graph
     if (!r->output) r->output = build_loss(r->op, json, r->inputs);
     if (!r->output) r->output = build_sign_loss(r->op, json, r->inputs, r->input_count);
     if (!r->output) r->output = build_class_loss(r->op, json, r->inputs);
+    if (!r->output) r->output = build_ctc(r->op, json, r->inputs);
     if (!r->output && weft_graph_status(graph) == WEFT_OK)
         WI_FAIL(WEFT_ERROR_FORMAT, "%s was recorded, but recorded_ops.c cannot build it", r->op);
     WI_TRY(weft_graph_status(graph));

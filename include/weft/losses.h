@@ -146,6 +146,30 @@ WEFT_API weft_tensor *weft_cosine_embedding_loss(
 WEFT_API weft_tensor *weft_triplet_margin_loss(weft_tensor *anchor, weft_tensor *positive,
     weft_tensor *negative, float margin, int p, bool swap, const weft_loss_options *options);
 
+/* ---- sequences ---- */
+/* Connectionist temporal classification (Graves et al. 2006): -log of the probability of all paths through
+ * the classes that give the labels once repetitions and then blanks are taken out. log_probs f32 (T, N, C),
+ * as weft_log_softmax gives them; targets i32 (N, S), the labels first and then anything; input_lengths i32
+ * (N) in [0, T]; target_lengths i32 (N) in [0, S]; T, C, S fixed, N may be WEFT_BATCH → losses (N), and the
+ * mean of loss / max(target length, 1). Blank 0. Labels that no path of the input's length gives: ∞, gradient
+ * NaN. A length out of range, or a label that is no class or the blank, fails the next read or wait; that
+ * example's loss is NaN, its gradient 0. The gradient is that of log_probs as given; PyTorch's adds
+ * exp(log_probs), which log_softmax takes out again. */
+WEFT_API weft_tensor *weft_ctc(
+    weft_tensor *log_probs, weft_tensor *targets, weft_tensor *input_lengths, weft_tensor *target_lengths);
+
+typedef struct weft_ctc_loss_options {
+    size_t struct_size;
+    weft_loss_reduction
+        reduction;      /* default WEFT_LOSS_MEAN, divided by target lengths first; others are not */
+    int32_t blank;      /* in [0, C); default 0 */
+    bool zero_infinity; /* infinite losses, and their gradients, are 0; default false */
+} weft_ctc_loss_options;
+#define WEFT_CTC_LOSS_OPTIONS_INIT .struct_size = sizeof(weft_ctc_loss_options)
+
+WEFT_API weft_tensor *weft_ctc_loss(weft_tensor *log_probs, weft_tensor *targets, weft_tensor *input_lengths,
+    weft_tensor *target_lengths, const weft_ctc_loss_options *options);
+
 #ifdef __cplusplus
 }
 #endif

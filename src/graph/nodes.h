@@ -39,13 +39,14 @@ typedef struct wi_op {
      */
     bool (*view)(const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out,
         wi_layout *layout);
-    /* KERNEL: fills the empty *plan for this site. contiguous: the inputs that it wants so, a bit each.
-     * fault: what WEFT_FAULT in its kernels means ("an index is out of range"); NULL: they have none. */
-    weft_status (*kernel)(const wi_kernel_site *site, wi_kernel_plan *plan);
-    uint32_t contiguous;
-    const char *fault;
     /* MAP: instead of code, its one input is read at the indices that attributes.fold tells. */
     bool folds;
+    /* KERNEL: fills the empty *plan for this site. contiguous: the inputs that it wants so, a bit each.
+     * fault: what WEFT_FAULT in its kernels means ("an index is out of range"); NULL: they have none.
+     * fault_place: of what the position that it notes is one; NULL: "(row-major) of its index input". */
+    weft_status (*kernel)(const wi_kernel_site *site, wi_kernel_plan *plan);
+    uint32_t contiguous;
+    const char *fault, *fault_place;
 } wi_op;
 
 /* Which element of the input stands at index c of an axis of the result; n is the input's size there. Outside

@@ -131,6 +131,7 @@ WI_NODE(nll)
 WI_NODE(multi_margin)
 WI_NODE(soft_margin)        /* loss_margin.c */
 WI_NODE(cosine_similarity)  /* loss_vector.c */
+WI_NODE(ctc)                /* loss_ctc.c */
 
 /*          name        built from the above, without a descriptor */
 WI_FUNCTION_ROW(mean)        /* reduce.c */

@@ -128,8 +128,9 @@ static weft_status fail_of(weft_plan *plan, const cl_int *slots, int first, int 
         const wi_step *step = plan->steps[i];
         if (step->fault < first || step->fault >= first + count || slots[step->fault - first] == 0) continue;
         const weft_tensor *node = plan->values[step->members[0]].node;
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s, first at position %d (row-major) of its index input",
-            node->op->name, node->op->fault, INT32_MAX - slots[step->fault - first]);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s, first at position %d %s", node->op->name, node->op->fault,
+            INT32_MAX - slots[step->fault - first],
+            node->op->fault_place ? node->op->fault_place : "(row-major) of its index input");
     }
     return WEFT_OK;
 }

@@ -337,6 +337,19 @@ add("attention", lambda q, k, v: attention(q, k, v, causal=True), numbers(2, 7, 
 add("attention", attention, numbers(2, 4, 5), numbers(2, 3, 5), numbers(2, 3, 4),
     torch.tensor([[True, False, True]] * 3 + [[True, True, True]]))
 
+# CTC, through log_softmax: PyTorch's gradient of the log-probabilities themselves takes that for granted.
+def add_ctc(steps, batch, classes, labels, input_lengths, target_lengths, reduction="mean", blank=0, zero_infinity=False):
+    targets = (whole(classes - 1, batch, labels) + 1 + blank) % classes
+    add("ctc", lambda x, *more: F.ctc_loss(x.log_softmax(2), *more, blank=blank, reduction=reduction,
+                                           zero_infinity=zero_infinity),
+        numbers(steps, batch, classes), targets, torch.tensor(input_lengths), torch.tensor(target_lengths),
+        reduction=NAMES[reduction], blank=blank, zero_infinity=zero_infinity)
+
+
+add_ctc(12, 3, 4, 5, [12, 9, 11], [5, 0, 3])
+add_ctc(9, 2, 3, 4, [9, 8], [4, 3], reduction="none", blank=2)
+add_ctc(5, 3, 4, 3, [5, 2, 4], [2, 3, 1], reduction="sum", blank=1, zero_infinity=True)
+
 print('{"pytorch": "%s", "cases": [' % torch.__version__)
 print(",\n".join(json.dumps(case) for case in cases))
 print("]}")

@@ -56,6 +56,7 @@
     X(cosine_similarity, cosine_similarity_cases)                                                            \
     X(cosine_embedding, cosine_embedding_cases)                                                              \
     X(triplet_margin, triplet_margin_cases)
+#define LOSS_CTC_OPS(X) X(ctc, ctc_cases)
 #define MOVEMENT_OPS(X)                                                                                      \
     X(reshape, reshape_cases)                                                                                \
     X(permute, permute_cases)                                                                                \

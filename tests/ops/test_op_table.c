@@ -19,6 +19,7 @@ static const char *const covered[] = {
     LOSS_CLASS_OPS(NAME)
     LOSS_REGRESSION_OPS(NAME)
     LOSS_VECTOR_OPS(NAME)
+    LOSS_CTC_OPS(NAME)
     MOVEMENT_OPS(NAME)
     INDEX_OPS(NAME)
     SLICE_OPS(NAME)

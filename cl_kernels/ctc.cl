@@ -1,0 +1,295 @@
+/* ctc.cl: connectionist temporal classification (Graves et al. 2006).
+ *
+ *     log_probs (steps, batch, classes), any strides   targets (batch, labels)   lengths (batch)
+ *
+ * An example with n labels has 2n + 1 states, a blank before, between and after the labels:
+ *
+ *     state    0  1  2  3  4         a path begins in state 0 or 1, ends in one of the last two, and from
+ * step class    -  a  -  b  -         to step stays, goes on by one, or skips a blank between different
+ * labels
+ *
+ * walk: the probability of all paths that reach a state, from either end of time; the way back is the way
+ * there with time and states reversed. Logarithms, each row relative to the row before: what a row's largest
+ * exceeds that by is added up apart, so that rounding does not grow with the number of steps.
+ *
+ *     loss = -log(sum of the last two states of the last row)
+ *
+ * With WEFT_TABLE 1 an example's result is a table: loss, kind of its gradient (0: nothing, 1: as below, -1:
+ * NaN), and from element 16 on `steps` rows of the way there and `steps` rows of the way back, `width` floats
+ * each, in the order of their walk. A row of the way back leaves out its own log-probability. With WEFT_TABLE
+ * 0 it is the loss alone.
+ *
+ * spread: gradient[t][b][c] = -g[b] · share of the paths that are at step t in a state of class c.
+ *
+ * Work split: on cpu-class devices an item walks through an example, WEFT_LANES states at a time, and spreads
+ * some rows (t, b). On gpu-class devices a group of WEFT_GROUP items walks, rows in local memory if they fit
+ * (WEFT_LOCAL_ROWS), one group a direction; another spreads one row. There the first of equal labels adds all
+ * of them up along the chain of their places, so that each class has one writer: no atomics, one order. */
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix) ctc_##suffix
+#define WEFT_TABLE        1
+#define WEFT_LOCAL_ROWS   0
+#endif
+
+#ifndef WEFT_CTC
+#define WEFT_CTC
+#define WEFT_CTC_HEAD        16 /* elements of a table before its rows */
+#define WEFT_CTC_LEAD        2  /* elements of a row before state 0: there is no way from there */
+#define WEFT_CTC_LOCAL_WIDTH 1024
+
+#if WEFT_LANES == 16
+#define WEFT_CTC_ITEM        0
+#define WEFT_CTC_ITEMS       1
+#define WEFT_CTC_LOAD(p)     vload16(0, p)
+#define WEFT_CTC_STORE(v, p) vstore16(v, 0, p)
+inline WF weft_ctc_pick(__global const float *x, WI classes, long stride) {
+    float value[16];
+    int c[16];
+    vstore16(classes, 0, c);
+    for (int lane = 0; lane < 16; lane++) value[lane] = x[c[lane] * stride];
+    return vload16(0, value);
+}
+/* Elements p[0], p[-1] .. p[-15]. */
+inline WF weft_ctc_load_reversed(__global const float *p) {
+    float x[16];
+    for (int lane = 0; lane < 16; lane++) x[lane] = p[-lane];
+    return vload16(0, x);
+}
+#else
+#define WEFT_CTC_ITEM                     ((int)get_local_id(0))
+#define WEFT_CTC_ITEMS                    WEFT_GROUP
+#define WEFT_CTC_LOAD(p)                  (*(p))
+#define WEFT_CTC_STORE(v, p)              (*(p) = (v))
+#define weft_ctc_pick(x, classes, stride) ((x)[(classes) * (stride)])
+#endif
+
+/* log(exp a + exp b + exp c); NaN stays NaN. */
+#define WEFT_CTC_DEFINE_SUM(F, I, name)                                                                      \
+    inline F name(F a, F b, F c) {                                                                           \
+        const F most = fmax(fmax(a, b), c);                                                                  \
+        const F at = select(most, (F)(0.0f), (I)(most == (F)(-INFINITY)));                                   \
+        return at + log(exp(a - at) + exp(b - at) + exp(c - at));                                            \
+    }
+WEFT_CTC_DEFINE_SUM(float, int, weft_ctc_sum)
+#if WEFT_LANES == 16
+WEFT_CTC_DEFINE_SUM(WF, WI, weft_ctc_sums)
+#else
+#define weft_ctc_sums weft_ctc_sum
+#endif
+#endif
+
+#if WEFT_LANES == 1 && WEFT_LOCAL_ROWS
+#define WEFT_CTC_ROW_SPACE __local
+#define WEFT_CTC_ROW_FENCE CLK_LOCAL_MEM_FENCE
+#else
+#define WEFT_CTC_ROW_SPACE __global
+#define WEFT_CTC_ROW_FENCE CLK_GLOBAL_MEM_FENCE
+#endif
+
+__kernel void WEFT_NAME(walk)(__global const float *log_probs, long log_probs_offset,
+    __global const int *restrict targets, long targets_offset, __global const int *restrict input_lengths,
+    long input_lengths_offset, __global const int *restrict target_lengths, long target_lengths_offset,
+    __global float *restrict result, long result_offset, __global int *restrict codes, long codes_offset,
+    __global float *restrict scratch, long scratch_offset, __global int *faults, long fault, int steps,
+    int classes, int labels, int width, long step_stride, long batch_stride, long class_stride, int blank,
+    int zero_infinity) {
+    const long group = (long)get_group_id(0), example = WEFT_TABLE ? group / 2 : group;
+    const int back = WEFT_TABLE ? (int)(group & 1) : 0, me = WEFT_CTC_ITEM;
+    const int given = (input_lengths + input_lengths_offset)[example];
+    const int count = (target_lengths + target_lengths_offset)[example];
+    log_probs += log_probs_offset + example * batch_stride;
+    targets += targets_offset + example * labels;
+    codes += codes_offset + group * width;
+#if WEFT_LANES == 1
+    __local int flags[WEFT_GROUP];
+    __local float shared[WEFT_GROUP];
+#endif
+#if WEFT_LANES == 1 && WEFT_LOCAL_ROWS
+    __local float rows[2 * (WEFT_CTC_LEAD + WEFT_CTC_LOCAL_WIDTH)];
+#else
+    __global float *rows = scratch + scratch_offset + group * 2 * (WEFT_CTC_LEAD + width);
+#endif
+
+    int bad = given < 0 || given > steps || count < 0 || count > labels;
+    for (int j = me; j < (bad ? 0 : count); j += WEFT_CTC_ITEMS)
+        bad |= targets[j] < 0 || targets[j] >= classes || targets[j] == blank;
+#if WEFT_LANES == 1
+    bad = weft_group_max_i(bad, flags);
+#endif
+    if ((bad != 0) & (me == 0) & (back == 0)) WEFT_FAULT(faults, fault, example);
+    const int length = bad ? 0 : given, states = bad ? 1 : 2 * count + 1;
+
+    /* A state's code is its class c, or ~c where a path may skip the blank before it. */
+    for (int i = me; i < width; i += WEFT_CTC_ITEMS) {
+        int code = blank;
+        if ((i & 1) && i < states) {
+            const int j = i / 2;
+            code = targets[back ? count - 1 - j : j];
+            if (j > 0 && code != targets[back ? count - j : j - 1]) code = ~code;
+        }
+        codes[i] = code;
+    }
+    /* The row before the first: a path comes as if from a blank before. */
+    for (int i = me; i < 2 * (WEFT_CTC_LEAD + width); i += WEFT_CTC_ITEMS)
+        rows[i] = i == 2 * WEFT_CTC_LEAD + width ? 0.0f : -INFINITY;
+#if WEFT_LANES == 1
+    barrier(WEFT_CTC_ROW_FENCE);
+#endif
+
+#if WEFT_TABLE
+    __global float *const head = result + result_offset + example * (WEFT_CTC_HEAD + 2L * steps * width);
+    __global float *const table = head + WEFT_CTC_HEAD + (long)back * steps * width;
+#endif
+    float shift = 0.0f, total = 0.0f, carry = 0.0f;
+    for (int k = 0; k < length; k++) {
+        __global const float *const x = log_probs + (back ? length - 1 - k : k) * step_stride;
+        WEFT_CTC_ROW_SPACE const float *const before =
+            rows + ((k + 1) & 1) * (WEFT_CTC_LEAD + width) + WEFT_CTC_LEAD;
+        WEFT_CTC_ROW_SPACE float *const now = rows + (k & 1) * (WEFT_CTC_LEAD + width) + WEFT_CTC_LEAD;
+        WF top = (WF)(-INFINITY);
+        for (int i = me * WEFT_LANES; i < states; i += WEFT_CTC_ITEMS * WEFT_LANES) {
+            const WI code = WEFT_CTC_LOAD(codes + i), skips = (WI)(code < (WI)(0));
+            const WF skipping = select((WF)(-INFINITY), WEFT_CTC_LOAD(before + i - 2), skips);
+            const WF reached =
+                weft_ctc_sums(WEFT_CTC_LOAD(before + i), WEFT_CTC_LOAD(before + i - 1), skipping) -
+                (WF)(shift);
+            WF value = reached + weft_ctc_pick(x, select(code, ~code, skips), class_stride);
+            value = WEFT_MASKED(states - i, value, (WF)(-INFINITY));
+            WEFT_CTC_STORE(value, now + i);
+#if WEFT_TABLE
+            WEFT_CTC_STORE(back ? reached : value, table + (long)k * width + i);
+#endif
+            top = fmax(top, value);
+        }
+        const float y = shift - carry, sum = total + y;
+        carry = (sum - total) - y;
+        total = sum;
+#if WEFT_LANES == 1
+        shift = weft_group_max_f(top, shared); /* has barriers between the rows, too, if they are local */
+#if !WEFT_LOCAL_ROWS
+        barrier(CLK_GLOBAL_MEM_FENCE);
+#endif
+#else
+        shift = weft_lanes_max_f(top);
+#endif
+        shift = shift == -INFINITY ? 0.0f : shift;
+    }
+
+    if ((me == 0) & (back == 0)) {
+        WEFT_CTC_ROW_SPACE const float *const last =
+            rows + ((length + 1) & 1) * (WEFT_CTC_LEAD + width) + WEFT_CTC_LEAD + states - 1;
+        const float ends = length ? weft_ctc_sum(last[0], last[-1], -INFINITY) : last[0];
+        float loss = bad ? NAN : 0.0f - (total + (ends - carry));
+        const int infinite = loss == INFINITY;
+        if (infinite && zero_infinity) loss = 0.0f;
+#if WEFT_TABLE
+        head[0] = loss;
+        head[1] = bad || (infinite && zero_infinity) ? 0.0f : infinite ? -1.0f : 1.0f;
+#else
+        result[result_offset + example] = loss;
+#endif
+    }
+}
+
+#undef WEFT_CTC_ROW_SPACE
+#undef WEFT_CTC_ROW_FENCE
+
+#if WEFT_TABLE
+#if WEFT_LANES == 1
+/* chain[j]: the next place of label j's class, or INT_MAX; its complement where it is not the first. */
+__kernel void WEFT_NAME(chain)(__global const int *restrict targets, long targets_offset,
+    __global const int *restrict target_lengths, long target_lengths_offset,
+    __global const float *restrict tables, long tables_offset, __global int *restrict chains,
+    long chains_offset, long items, int labels, long table_size) {
+    const long item = (long)get_global_id(0);
+    if (item >= items) return;
+    const long example = item / labels;
+    const int j = (int)(item - example * labels);
+    targets += targets_offset + example * labels;
+    const int count = tables[tables_offset + example * table_size + 1] > 0.0f
+                          ? (target_lengths + target_lengths_offset)[example]
+                          : 0;
+    if (j >= count) return;
+    const int label = targets[j];
+    int next = j + 1, earlier = 0;
+    while (next < count && targets[next] != label) next++;
+    for (int i = 0; i < j; i++) earlier |= targets[i] == label;
+    next = next < count ? next : INT_MAX;
+    (chains + chains_offset)[item] = earlier ? ~next : next;
+}
+#endif
+
+__kernel void WEFT_NAME(spread)(__global const int *restrict targets, long targets_offset,
+    __global const int *restrict input_lengths, long input_lengths_offset,
+    __global const int *restrict target_lengths, long target_lengths_offset,
+    __global const float *restrict tables, long tables_offset, __global const float *restrict g,
+    long g_offset, __global float *gradient, long gradient_offset, __global const int *restrict chains,
+    long chains_offset, long rows, long rows_an_item, long batch, int steps, int classes, int labels,
+    int width, int blank) {
+    targets += targets_offset;
+    const int me = WEFT_CTC_ITEM;
+    const long begin = (long)get_group_id(0) * rows_an_item, end = min(begin + rows_an_item, rows);
+#if WEFT_LANES == 1
+    __local float shared[WEFT_GROUP];
+#endif
+    for (long row = begin; row < end; row++) {
+        const long t = row / batch, example = row - t * batch;
+        __global const float *const head =
+            tables + tables_offset + example * (WEFT_CTC_HEAD + 2L * steps * width);
+        const int length = head[1] != 0.0f ? (input_lengths + input_lengths_offset)[example] : 0;
+        const bool lost = t < length && head[1] < 0.0f;
+        /* the way back of step t, from state 0 on downwards in memory */
+        const int count = t < length && !lost ? (target_lengths + target_lengths_offset)[example] : 0;
+        const int states = t < length && !lost ? 2 * count + 1 : 0;
+        __global const float *const there = head + WEFT_CTC_HEAD + t * width;
+        __global const float *const back =
+            head + WEFT_CTC_HEAD + (steps + (states ? length - 1 - t : 0)) * (long)width + states - 1;
+        __global float *const y = gradient + gradient_offset + row * classes;
+        const float rest = lost ? NAN : 0.0f, slope = -(g + g_offset)[example];
+        for (int c = me; c < classes; c += WEFT_CTC_ITEMS) y[c] = rest;
+#if WEFT_LANES == 16
+        __global const int *const own = targets + example * labels;
+        WF top = (WF)(-INFINITY), sum = (WF)(0.0f);
+        for (int i = 0; i < states; i += 16) {
+            const WF x = vload16(0, there + i) + weft_ctc_load_reversed(back - i);
+            top = fmax(top, WEFT_MASKED(states - i, x, (WF)(-INFINITY)));
+        }
+        const WF peak = (WF)(weft_lanes_max_f(top));
+        for (int i = 0; i < states; i += 16) {
+            const WF x = vload16(0, there + i) + weft_ctc_load_reversed(back - i);
+            sum += WEFT_MASKED(states - i, exp(x - peak), (WF)(0.0f));
+        }
+        const WF share = (WF)(slope / weft_lanes_sum_f(sum));
+        float blanks = 0.0f;
+        for (int i = 0; i < states; i += 16) {
+            float x[16];
+            vstore16(exp(vload16(0, there + i) + weft_ctc_load_reversed(back - i) - peak) * share, 0, x);
+            const int lanes = min(states - i, 16);
+            for (int lane = 0; lane < lanes; lane += 2) blanks += x[lane];
+            for (int lane = 1; lane < lanes; lane += 2) y[own[(i + lane) / 2]] += x[lane];
+        }
+        if (states) y[blank] = blanks;
+#else
+        __global const int *const own = targets + example * labels;
+        __global const int *const chain = chains + chains_offset + example * labels;
+        float top = -INFINITY, sum = 0.0f;
+        for (int i = me; i < states; i += WEFT_GROUP) top = fmax(top, there[i] + back[-i]);
+        const float peak = weft_group_max_f(top, shared);
+        for (int i = me; i < states; i += WEFT_GROUP) sum += exp(there[i] + back[-i] - peak);
+        /* an item has all of its states on blanks or all on labels */
+        const float blanks = weft_group_sum_f(me & 1 ? 0.0f : sum, shared);
+        const float all = blanks + weft_group_sum_f(me & 1 ? sum : 0.0f, shared);
+        barrier(CLK_GLOBAL_MEM_FENCE); /* y[c] = rest was another item's */
+        if (me == 0 && states) y[blank] = slope * (blanks / all);
+        for (int j = me; j < count; j += WEFT_GROUP) {
+            if (chain[j] < 0) continue;
+            float of_class = 0.0f;
+            for (int at = j; at != INT_MAX; at = at == j ? chain[at] : ~chain[at])
+                of_class += exp(there[2 * at + 1] + back[-(2 * at + 1)] - peak);
+            y[own[j]] = slope * (of_class / all);
+        }
+#endif
+    }
+}
+#endif
