@@ -45,6 +45,7 @@ WEFT_API weft_tensor *weft_poisson_nll(weft_tensor *log_rate, weft_tensor *count
  * axis, or with 1 there; a negative one gives NaN. mean and target: one shape. */
 WEFT_API weft_tensor *weft_gaussian_nll(weft_tensor *mean, weft_tensor *target, weft_tensor *variance);
 
+/* The same with options. */
 WEFT_API weft_tensor *weft_mse_loss(weft_tensor *a, weft_tensor *b, const weft_loss_options *options);
 WEFT_API weft_tensor *weft_l1_loss(weft_tensor *a, weft_tensor *b, const weft_loss_options *options);
 WEFT_API weft_tensor *weft_huber_loss(
@@ -69,6 +70,7 @@ WEFT_API weft_tensor *weft_bce_with_logits(weft_tensor *logits, weft_tensor *tar
  * divergence as mathematics has it is WEFT_LOSS_BATCH_MEAN. */
 WEFT_API weft_tensor *weft_kl_div(weft_tensor *log_probabilities, weft_tensor *targets);
 
+/* The same with options. */
 WEFT_API weft_tensor *weft_bce_loss(
     weft_tensor *probabilities, weft_tensor *targets, const weft_loss_options *options);
 /* positive_weight multiplies what positive targets lose, and stretches to the logits; NULL: 1. */
@@ -81,8 +83,7 @@ WEFT_API weft_tensor *weft_kl_div_loss(
 /* ---- classes ----
  * x (batch, classes, ...) or (classes), labels i32: x's shape without the class axis, in [0, classes); losses
  * have the labels' shape. A label out of range gives NaN. */
-/* -log softmax(logits)[label]. Or f32 targets of the logits' shape: -sum over classes of target·log softmax.
- */
+/* -log softmax(logits)[label]. Or f32 targets of the logits' shape: -sum of target·log softmax(logits). */
 WEFT_API weft_tensor *weft_cross_entropy(weft_tensor *logits, weft_tensor *labels);
 WEFT_API weft_tensor *weft_nll(weft_tensor *log_probabilities, weft_tensor *labels); /* -x[label] */
 /* Sum over the other classes j of max(0, margin - x[label] + x[j]), / classes. */
@@ -117,6 +118,7 @@ WEFT_API weft_tensor *weft_hinge_embedding(weft_tensor *distances, weft_tensor *
 WEFT_API weft_tensor *weft_margin_ranking(/* max(0, margin - t·(a - b)) */
     weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin);
 
+/* The same with options. */
 WEFT_API weft_tensor *weft_hinge_loss(
     weft_tensor *scores, weft_tensor *targets, const weft_loss_options *options);
 WEFT_API weft_tensor *weft_soft_margin_loss(
@@ -139,6 +141,7 @@ WEFT_API weft_tensor *weft_cosine_embedding(
 WEFT_API weft_tensor *weft_triplet_margin(
     weft_tensor *anchor, weft_tensor *positive, weft_tensor *negative, float margin);
 
+/* The same with options. */
 WEFT_API weft_tensor *weft_cosine_embedding_loss(
     weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin, const weft_loss_options *options);
 /* The p-norm, p = 1 or 2. swap: the nearer of anchor and positive stands for the anchor of the negative
