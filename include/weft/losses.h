@@ -101,10 +101,11 @@ typedef struct weft_class_loss_options {
 } weft_class_loss_options;
 #define WEFT_CLASS_LOSS_OPTIONS_INIT .struct_size = sizeof(weft_class_loss_options)
 
-/* f32 targets: nothing can be ignored. */
+/* The same with options. f32 targets: nothing can be ignored. */
 WEFT_API weft_tensor *weft_cross_entropy_loss(
     weft_tensor *logits, weft_tensor *labels, const weft_class_loss_options *options);
-WEFT_API weft_tensor *weft_nll_loss(/* no label_smoothing */
+/* No label_smoothing. */
+WEFT_API weft_tensor *weft_nll_loss(
     weft_tensor *log_probabilities, weft_tensor *labels, const weft_class_loss_options *options);
 /* max(...)^p, p = 1 or 2; no label_smoothing, no ignore. */
 WEFT_API weft_tensor *weft_multi_margin_loss(
@@ -115,8 +116,8 @@ WEFT_API weft_tensor *weft_hinge(weft_tensor *scores, weft_tensor *targets);    
 WEFT_API weft_tensor *weft_soft_margin(weft_tensor *scores, weft_tensor *targets); /* log(1 + exp(-t·x)) */
 /* x where t = 1, max(0, margin - x) where t = -1 (the sum of both for any other t). */
 WEFT_API weft_tensor *weft_hinge_embedding(weft_tensor *distances, weft_tensor *targets, float margin);
-WEFT_API weft_tensor *weft_margin_ranking(/* max(0, margin - t·(a - b)) */
-    weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin);
+/* max(0, margin - t·(a - b)) */
+WEFT_API weft_tensor *weft_margin_ranking(weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin);
 
 /* The same with options. */
 WEFT_API weft_tensor *weft_hinge_loss(
