@@ -47,8 +47,7 @@ typedef enum weft_status {
 /* The code's name, for example "WEFT_ERROR_SHAPE"; "unknown status" for a number that is none. */
 WEFT_API const char *weft_status_name(weft_status status);
 
-/* This thread's last error as one line; "" when there was none. Valid until this thread's next failing call.
- */
+/* This thread's last error as one line; "" when there was none. Valid until its next failing call. */
 WEFT_API const char *weft_last_error(void);
 
 /* "0.1.0" */

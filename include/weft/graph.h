@@ -123,9 +123,9 @@ WEFT_API int64_t weft_tensor_dimension(
 WEFT_API const char *weft_tensor_name(const weft_tensor *tensor); /* "" when it has none */
 
 /* ---- parameters and states: what lives in the graph ---- */
-/* Borrowed; NULL beyond the count. */
+/* How many, and each in order of creation; borrowed; NULL beyond the count. */
 WEFT_API size_t weft_graph_parameter_count(const weft_graph *graph);
-WEFT_API weft_tensor *weft_graph_parameter(const weft_graph *graph, size_t index); /* in order of creation */
+WEFT_API weft_tensor *weft_graph_parameter(const weft_graph *graph, size_t index);
 WEFT_API size_t weft_graph_state_count(const weft_graph *graph);
 WEFT_API weft_tensor *weft_graph_state(const weft_graph *graph, size_t index);
 /* The first parameter or state of that name; NULL without an error when there is none. */

@@ -45,6 +45,7 @@ WEFT_API weft_tensor *weft_poisson_nll(weft_tensor *log_rate, weft_tensor *count
  * axis, or with 1 there; a negative one gives NaN. mean and target: one shape. */
 WEFT_API weft_tensor *weft_gaussian_nll(weft_tensor *mean, weft_tensor *target, weft_tensor *variance);
 
+/* The same with options. */
 WEFT_API weft_tensor *weft_mse_loss(weft_tensor *a, weft_tensor *b, const weft_loss_options *options);
 WEFT_API weft_tensor *weft_l1_loss(weft_tensor *a, weft_tensor *b, const weft_loss_options *options);
 WEFT_API weft_tensor *weft_huber_loss(
@@ -69,6 +70,7 @@ WEFT_API weft_tensor *weft_bce_with_logits(weft_tensor *logits, weft_tensor *tar
  * divergence as mathematics has it is WEFT_LOSS_BATCH_MEAN. */
 WEFT_API weft_tensor *weft_kl_div(weft_tensor *log_probabilities, weft_tensor *targets);
 
+/* The same with options. */
 WEFT_API weft_tensor *weft_bce_loss(
     weft_tensor *probabilities, weft_tensor *targets, const weft_loss_options *options);
 /* positive_weight multiplies what positive targets lose, and stretches to the logits; NULL: 1. */
@@ -81,8 +83,7 @@ WEFT_API weft_tensor *weft_kl_div_loss(
 /* ---- classes ----
  * x (batch, classes, ...) or (classes), labels i32: x's shape without the class axis, in [0, classes); losses
  * have the labels' shape. A label out of range gives NaN. */
-/* -log softmax(logits)[label]. Or f32 targets of the logits' shape: -sum over classes of target·log softmax.
- */
+/* -log softmax(logits)[label]. Or f32 targets of the logits' shape: -sum of target·log softmax(logits). */
 WEFT_API weft_tensor *weft_cross_entropy(weft_tensor *logits, weft_tensor *labels);
 WEFT_API weft_tensor *weft_nll(weft_tensor *log_probabilities, weft_tensor *labels); /* -x[label] */
 /* Sum over the other classes j of max(0, margin - x[label] + x[j]), / classes. */
@@ -100,10 +101,11 @@ typedef struct weft_class_loss_options {
 } weft_class_loss_options;
 #define WEFT_CLASS_LOSS_OPTIONS_INIT .struct_size = sizeof(weft_class_loss_options)
 
-/* f32 targets: nothing can be ignored. */
+/* The same with options. f32 targets: nothing can be ignored. */
 WEFT_API weft_tensor *weft_cross_entropy_loss(
     weft_tensor *logits, weft_tensor *labels, const weft_class_loss_options *options);
-WEFT_API weft_tensor *weft_nll_loss(/* no label_smoothing */
+/* No label_smoothing. */
+WEFT_API weft_tensor *weft_nll_loss(
     weft_tensor *log_probabilities, weft_tensor *labels, const weft_class_loss_options *options);
 /* max(...)^p, p = 1 or 2; no label_smoothing, no ignore. */
 WEFT_API weft_tensor *weft_multi_margin_loss(
@@ -114,9 +116,10 @@ WEFT_API weft_tensor *weft_hinge(weft_tensor *scores, weft_tensor *targets);    
 WEFT_API weft_tensor *weft_soft_margin(weft_tensor *scores, weft_tensor *targets); /* log(1 + exp(-t·x)) */
 /* x where t = 1, max(0, margin - x) where t = -1 (the sum of both for any other t). */
 WEFT_API weft_tensor *weft_hinge_embedding(weft_tensor *distances, weft_tensor *targets, float margin);
-WEFT_API weft_tensor *weft_margin_ranking(/* max(0, margin - t·(a - b)) */
-    weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin);
+/* max(0, margin - t·(a - b)) */
+WEFT_API weft_tensor *weft_margin_ranking(weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin);
 
+/* The same with options. */
 WEFT_API weft_tensor *weft_hinge_loss(
     weft_tensor *scores, weft_tensor *targets, const weft_loss_options *options);
 WEFT_API weft_tensor *weft_soft_margin_loss(
@@ -139,6 +142,7 @@ WEFT_API weft_tensor *weft_cosine_embedding(
 WEFT_API weft_tensor *weft_triplet_margin(
     weft_tensor *anchor, weft_tensor *positive, weft_tensor *negative, float margin);
 
+/* The same with options. */
 WEFT_API weft_tensor *weft_cosine_embedding_loss(
     weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin, const weft_loss_options *options);
 /* The p-norm, p = 1 or 2. swap: the nearer of anchor and positive stands for the anchor of the negative
@@ -166,7 +170,7 @@ typedef struct weft_ctc_loss_options {
     bool zero_infinity; /* infinite losses, and their gradients, are 0; default false */
 } weft_ctc_loss_options;
 #define WEFT_CTC_LOSS_OPTIONS_INIT .struct_size = sizeof(weft_ctc_loss_options)
-
+/* The same with options; NULL: the defaults. (N) for WEFT_LOSS_NONE, else rank 0. */
 WEFT_API weft_tensor *weft_ctc_loss(weft_tensor *log_probs, weft_tensor *targets, weft_tensor *input_lengths,
     weft_tensor *target_lengths, const weft_ctc_loss_options *options);
 

@@ -10,14 +10,14 @@ extern "C" {
 
 /* ---- initialisers; the numbers depend on the context's seed and the order of creation. A value out of range
  * is an error at the parameter. From a file: weft_init_from_file in io.h ---- */
-WEFT_API weft_initialiser weft_zeros(void);
-WEFT_API weft_initialiser weft_fill(float value); /* a constant */
-WEFT_API weft_initialiser weft_init_uniform(float low, float high);
-WEFT_API weft_initialiser weft_init_normal(float mean, float deviation);
-WEFT_API weft_initialiser weft_glorot_uniform(void); /* gain 1 */
-WEFT_API weft_initialiser weft_glorot_normal(void);
-WEFT_API weft_initialiser weft_he_uniform(void); /* gain sqrt(2), for relu */
-WEFT_API weft_initialiser weft_he_normal(void);
+WEFT_API weft_initialiser weft_zeros(void);                              /* 0 */
+WEFT_API weft_initialiser weft_fill(float value);                        /* a constant */
+WEFT_API weft_initialiser weft_init_uniform(float low, float high);      /* U(low, high) */
+WEFT_API weft_initialiser weft_init_normal(float mean, float deviation); /* N(mean, deviation) */
+WEFT_API weft_initialiser weft_glorot_uniform(void); /* U(±sqrt(6 / (fan_in + fan_out))) */
+WEFT_API weft_initialiser weft_glorot_normal(void);  /* N(0, sqrt(2 / (fan_in + fan_out))) */
+WEFT_API weft_initialiser weft_he_uniform(void);     /* U(±sqrt(6 / fan_in)), for relu */
+WEFT_API weft_initialiser weft_he_normal(void);      /* N(0, sqrt(2 / fan_in)), for relu */
 WEFT_API weft_initialiser weft_lecun_uniform(
     void); /* U(±sqrt(3 / fan_in)); LeCun et al. 1998, for selu, tanh */
 WEFT_API weft_initialiser weft_lecun_normal(void); /* N(0, 1 / sqrt(fan_in)) */
@@ -40,6 +40,7 @@ typedef struct weft_linear_options {
     bool no_bias;                               /* default false */
 } weft_linear_options;
 #define WEFT_LINEAR_OPTIONS_INIT .struct_size = sizeof(weft_linear_options)
+/* The same with options; NULL: every default. */
 WEFT_API weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const weft_linear_options *options);
 
 /* x1 (..., in1), x2 (..., in2) → (..., units), as weft_bilinear_with has it. Parameters "bilinearN.weight"
@@ -123,8 +124,8 @@ typedef struct weft_optimizer {
     size_t group_count;
 } weft_optimizer;
 
-WEFT_API weft_optimizer weft_sgd(float rate);
-WEFT_API weft_optimizer weft_sgd_momentum(float rate, float momentum, float weight_decay);
+WEFT_API weft_optimizer weft_sgd(float rate); /* no momentum, no decay */
+WEFT_API weft_optimizer weft_sgd_momentum(float rate, float momentum, float weight_decay); /* no dampening */
 WEFT_API weft_optimizer weft_adam(float rate);                      /* betas 0.9, 0.999; epsilon 1e-8 */
 WEFT_API weft_optimizer weft_adamw(float rate, float weight_decay); /* as Adam; PyTorch's decay is 0.01 */
 WEFT_API weft_optimizer weft_nadam(float rate);   /* as Adam; momentum_decay 0.004; PyTorch's rate is 0.002 */
@@ -148,18 +149,15 @@ WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph); /* NULL before weft
 
 /* Freezes parameters, or thaws them: a name, a star stands for any characters. Frozen ones get no gradient
  * (the backward pass does not reach for it), no update and no decay. Heard by the next weft_minimize or
- * weft_trainer_create; what was made before stays as it is. WEFT_ERROR_ARGUMENT: no parameter of that name.
- */
+ * weft_trainer_create; what was made before stays as it is. WEFT_ERROR_ARGUMENT: no such parameter. */
 WEFT_API weft_status weft_freeze(weft_graph *graph, const char *parameters, bool frozen);
 
 /* Exchanges the parameters and their average (average_decay): predict, evaluate and save, then exchange them
- * again; until then a training run is refused. WEFT_ERROR_STATE: no average is kept, or none was taken yet.
- */
+ * again; until then a training run is refused. WEFT_ERROR_STATE: no average is kept, or none taken yet. */
 WEFT_API weft_status weft_average_swap(weft_graph *graph);
 
 /* ---- learning-rate schedules: values, to be given to a trainer or asked for a rate ----
- * base: the optimizer's rate. t: epochs done, or steps done where per_step is set. As PyTorch's of that name.
- */
+ * base: the optimizer's rate. t: epochs done, or steps done where per_step is set. PyTorch's of that name. */
 typedef enum weft_schedule_kind {
     WEFT_SCHEDULE_CONSTANT,        /* base */
     WEFT_SCHEDULE_STEP,            /* base·factor^(t / period), a whole quotient */
@@ -194,22 +192,23 @@ typedef struct weft_schedule {
     float warmup_start; /* above 0, at most 1 */
 } weft_schedule;
 
-WEFT_API weft_schedule weft_step_schedule(uint64_t period, float factor);
-/* count up to WEFT_MAX_MILESTONES, copied. */
+WEFT_API weft_schedule weft_step_schedule(uint64_t period, float factor); /* times factor every period */
+/* Times factor at each milestone; count up to WEFT_MAX_MILESTONES, copied. */
 WEFT_API weft_schedule weft_multi_step_schedule(const uint64_t *milestones, size_t count, float factor);
-WEFT_API weft_schedule weft_exponential_schedule(float factor);
-WEFT_API weft_schedule weft_cosine_schedule(uint64_t period, float floor);
+WEFT_API weft_schedule weft_exponential_schedule(float factor);            /* times factor every time */
+WEFT_API weft_schedule weft_cosine_schedule(uint64_t period, float floor); /* base to floor in a period */
+/* The same again and again, each period period_factor times as long as the one before. */
 WEFT_API weft_schedule weft_cosine_restarts_schedule(uint64_t period, uint32_t period_factor, float floor);
 WEFT_API weft_schedule weft_one_cycle_schedule(
     uint64_t steps); /* per step; rise 0.3, divisors 25 and 10,000 */
-WEFT_API weft_schedule weft_polynomial_schedule(uint64_t period, float power);
-/* threshold 1e-4, cooldown 0, floor 0; a trainer gives it the validation loss after each epoch. */
+WEFT_API weft_schedule weft_polynomial_schedule(uint64_t period, float power); /* base to 0 in a period */
+/* Times factor after more than patience bad epochs; threshold 1e-4, cooldown 0, floor 0; a trainer gives it
+ * the validation loss after each epoch. */
 WEFT_API weft_schedule weft_plateau_schedule(float factor, uint64_t patience);
 /* The schedule with a warm-up from start·base over `length` in front. */
 WEFT_API weft_schedule weft_warmup(weft_schedule schedule, uint64_t length, float start);
 
-/* The rate at t; plateau: WEFT_ERROR_ARGUMENT. Errors: a field out of range, a base that is negative or NaN.
- */
+/* The rate at t; plateau: WEFT_ERROR_ARGUMENT. Errors: a field out of range, a negative or NaN base. */
 WEFT_API weft_status weft_schedule_rate(const weft_schedule *schedule, float base, uint64_t t, float *rate);
 /* Plateau: what it remembers; all 0 at first. */
 typedef struct weft_plateau {

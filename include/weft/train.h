@@ -90,9 +90,9 @@ WEFT_API weft_status weft_dataset_open_npy(
 WEFT_API weft_status weft_dataset_split(
     weft_dataset **drawn, weft_dataset **others, const weft_dataset *dataset, size_t count, uint64_t seed);
 WEFT_API weft_dataset *weft_dataset_retain(weft_dataset *dataset);
-WEFT_API void weft_dataset_release(weft_dataset *dataset);      /* NULL is fine */
-WEFT_API size_t weft_dataset_size(const weft_dataset *dataset); /* examples */
-WEFT_API size_t weft_dataset_column_count(const weft_dataset *dataset);
+WEFT_API void weft_dataset_release(weft_dataset *dataset);                                  /* NULL is fine */
+WEFT_API size_t weft_dataset_size(const weft_dataset *dataset);                             /* examples */
+WEFT_API size_t weft_dataset_column_count(const weft_dataset *dataset);                     /* columns */
 WEFT_API const weft_column *weft_dataset_column(const weft_dataset *dataset, size_t index); /* borrowed */
 
 /* ---- loader: shuffled batches, gathered by a thread ahead of their use ---- */
@@ -108,9 +108,10 @@ typedef struct weft_loader_options {
 } weft_loader_options;
 #define WEFT_LOADER_OPTIONS_INIT .struct_size = sizeof(weft_loader_options)
 
+/* options NULL: every default; the dataset is retained. Errors: WEFT_ERROR_ARGUMENT, WEFT_ERROR_MEMORY. */
 WEFT_API weft_status weft_loader_create(
     weft_loader **loader, weft_dataset *dataset, const weft_loader_options *options);
-WEFT_API void weft_loader_release(weft_loader *loader);
+WEFT_API void weft_loader_release(weft_loader *loader); /* NULL is fine */
 /* Begins an epoch; the first is 0. */
 WEFT_API weft_status weft_loader_begin(weft_loader *loader, uint64_t epoch);
 /* The next batch: examples in it (0: the epoch is over); columns[i] points to the i-th column's data, valid
@@ -146,9 +147,10 @@ typedef struct weft_metric {
     weft_tensor *output; /* f32 (batch, ..., width); default: the option `output`, else `logits` */
     const char *target;  /* the dataset's column; default: the option `labels` */
     const char *name;    /* in logs and for early stopping; default "accuracy", "top_5", "confusion",
-                            "precision",    "recall", "f1", "mean_absolute_error", "r_squared", "perplexity" */
+                            "precision", "recall", "f1", "mean_absolute_error", "r_squared", "perplexity" */
 } weft_metric;
 
+/* Metrics of each kind, all other fields at their defaults. */
 WEFT_API weft_metric weft_metric_accuracy(void);
 WEFT_API weft_metric weft_metric_top_k(int64_t k);
 WEFT_API weft_metric weft_metric_confusion(void);
@@ -295,8 +297,7 @@ WEFT_API weft_status weft_trainer_evaluate(
     weft_trainer *trainer, weft_dataset *dataset, double *loss, double *accuracy);
 
 /* The state of the index-th metric after the last validation or evaluation (training: after the last epoch,
- * with `training_metrics`), for weft_metric_result and weft_metric_values. Borrowed; NULL when there is none.
- */
+ * with `training_metrics`), for weft_metric_result and weft_metric_values. Borrowed; NULL: there is none. */
 WEFT_API const weft_metric_state *weft_trainer_metric(
     const weft_trainer *trainer, size_t index, bool training);
 /* Puts the best epoch's weights (parameters and named states) back. WEFT_ERROR_STATE when none were kept. */
@@ -313,6 +314,7 @@ typedef struct weft_training_info {
     size_t best_epoch;          /* of the last run, from 0; SIZE_MAX: none */
     double best;                /* the watched value then; NaN: none */
 } weft_training_info;
+/* What the runs so far took; trainer NULL: as of one that has not run. */
 WEFT_API void weft_trainer_get_info(const weft_trainer *trainer, weft_training_info *info);
 
 /* Inference on a batch of any size: inputs by name, one output. Plans are kept per batch size.

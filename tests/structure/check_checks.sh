@@ -70,6 +70,47 @@ expect fail "a sample of 101 lines" sh "$here/check_samples.sh" "$tree"
 rm "$tree/samples/one.c"
 expect fail "no samples" sh "$here/check_samples.sh" "$tree"
 
+# documented: a good tree with two ops and their page.
+documented() {
+    fresh
+    mkdir -p "$tree/src/ops" "$tree/docs"
+    cat >"$tree/include/weft/ops.h" <<'END'
+/* ---- ops ---- */
+WEFT_API int weft_add(int a); /* a + 1 */
+/* The sum. */
+#define weft_sum(...) weft_sum_axes(__VA_ARGS__)
+WEFT_API int weft_sum_axes(
+    int a);
+END
+    printf 'WI_MAP2(add,  NUMERIC, "a + b")\nWI_NODE(sum) /* reduce.c */\n' >"$tree/src/ops/op_list.h"
+    printf '| `torch.add` | `weft_add` |\n| `torch.sum` | `weft_sum`, `weft_sum_axes` |\n' >"$tree/docs/ops.md"
+}
+# breaks_documented LINE FILE SCRIPT: a good tree whose FILE is edited by sed's SCRIPT fails, and LINE is told.
+breaks_documented() {
+    documented
+    sed -i "$3" "$tree/$2"
+    expect fail "documented: $1, after $3" sh "$here/check_documented.sh" "$tree"
+    case $output in *"$1"*) return ;; esac
+    echo "expected '$1' after $3, got: $output"
+    bad=1
+}
+documented
+expect pass "a documented tree" sh "$here/check_documented.sh" "$tree"
+breaks_documented 'weft_add has no comment' include/weft/ops.h 's| /\* a + 1 \*/||'
+breaks_documented 'weft_sum_axes has no comment' include/weft/ops.h '/The sum/d'
+breaks_documented 'weft_sum_axes has no comment' include/weft/ops.h 's|/\* The sum. \*/|&\n|'
+breaks_documented 'weft_sum_axes has no comment' include/weft/ops.h 's|The sum.|---- sums ----|'
+breaks_documented 'weft_sum_axes has no comment' include/weft/ops.h 's|The sum.|---- sums\n * ----|'
+breaks_documented 'weft_sum_axes has no comment' include/weft/ops.h '/define/s|$|\nWEFT_API int weft_one(int a); /* 1 */|'
+breaks_documented 'sum: no weft_sum in include/weft' include/weft/ops.h '/define weft_sum/d'
+breaks_documented 'sum: no weft_sum in include/weft' include/weft/ops.h 's|^#define weft_sum(.*|/* weft_sum(x) */|'
+breaks_documented 'add: no `weft_add` in docs/ops.md' docs/ops.md '/weft_add/d'
+breaks_documented 'add: no `weft_add` in docs/ops.md' docs/ops.md 's/`weft_add`/weft_add/'
+breaks_documented 'weft_sum_all is not in include/weft' docs/ops.md 's/`weft_sum_axes`/`weft_sum_all`/'
+breaks_documented 'names no functions' docs/ops.md 's/`//g'
+breaks_documented 'has no ops' src/ops/op_list.h 's/^WI/WEFT/'
+breaks_documented 'declares no functions' include/weft/ops.h '/weft_/d'
+
 # library NAME DEFINITION...: a shared library made of one line.
 library() {
     name=$1
