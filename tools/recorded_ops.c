@@ -211,7 +211,7 @@ static weft_tensor *build_other(const char *op, const cJSON *c, weft_tensor *con
     return NULL;
 }
 
-#define IS(name) strcmp(op, name) == 0
+#define IS(name) (strcmp(op, name) == 0)
 
 /* A list of numbers as a constant; NULL for an empty or missing one. */
 static weft_tensor *constant_list(weft_graph *graph, const cJSON *array) {

@@ -89,7 +89,7 @@ static void truncated_normal_has_its_moments(void **state) {
     draw(weft_init_normal(0, 1), 400, 100, plain);
     size_t same = 0; /* what lies within the bounds is the normal number of the same place */
     for (size_t i = 0; i < COUNT; i++) same += values[i] == plain[i];
-    assert_true(same > COUNT * 0.94 && same < COUNT * 0.97);
+    assert_true((double)same > COUNT * 0.94 && (double)same < COUNT * 0.97);
 }
 
 /* ---- orthogonal ---- */
