@@ -14,6 +14,8 @@ static const quirk_row quirk_rows[] = {
     /* pocl compiles a kernel at its first launch, once for each local size */
     {"portable computing language", "", "", WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST},
     {"rusticl", "llvmpipe", "", WI_QUIRK_NO_CLBLAST | WI_QUIRK_SCALAR_COMPILER},
+    /* Mesa 22.3 compiles OpenCL C without NIR's preservation of signed zeros, infinities and NaN */
+    {"rusticl", "", "", WI_QUIRK_LOOSE_EDGES},
     {"oclgrind", "", "", WI_QUIRK_NO_CLBLAST},
     /* CL_DEVICE_MAX_MEM_ALLOC_SIZE is a quarter of the memory, larger buffers work */
     {"nvidia cuda", "", "", WI_QUIRK_QUARTER_ALLOC},
@@ -39,6 +41,7 @@ const char *wi_quirk_text(unsigned quirk) {
     case WI_QUIRK_BINARY_LATE: return "program binaries are complete only after the kernels ran";
     case WI_QUIRK_NO_CLBLAST: return "CLBlast takes too long to build here";
     case WI_QUIRK_SCALAR_COMPILER: return "takes minutes to compile large kernels of wide vectors";
+    case WI_QUIRK_LOOSE_EDGES: return "loses the sign of zeros and the infinity of a division by zero";
     default: return "unknown quirk";
     }
 }

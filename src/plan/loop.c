@@ -152,13 +152,27 @@ static void merge_space(wi_step *step) {
     space->rank = count;
 }
 
+/* Turned code is longer, and so is its compilation: worth it for many rows, not for a row or a few an
+ * example. */
+static bool has_many_rows(const wi_space *space) {
+    enum { MANY = 4096, MANY_AN_EXAMPLE = 16 };
+    int64_t rows = 1;
+    bool batch = false;
+    for (int i = 0; i < space->rank; i++) {
+        if (space->reduced[i]) continue;
+        rows *= space->dims[i].general;
+        batch = batch || space->dims[i].general % WI_GENERAL_BATCH == 0;
+    }
+    return batch ? rows / WI_GENERAL_BATCH >= MANY_AN_EXAMPLE : rows >= MANY;
+}
+
 /* Short rows: lanes that are neighbouring rows have more to do than lanes within a row. The innermost kept
  * dimension becomes the last. */
 static void turn_short_rows(wi_step *step) {
     enum { SHORT = 32 };
     wi_space *space = &step->space;
     const int last = space->rank - 1;
-    if (!space->reduced[last] || space->dims[last].general > SHORT) return;
+    if (!space->reduced[last] || space->dims[last].general > SHORT || !has_many_rows(space)) return;
     int kept = last;
     while (kept >= 0 && space->reduced[kept]) kept--;
     if (kept < 0 || space->dims[kept].general < 16) return;

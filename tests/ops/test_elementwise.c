@@ -254,9 +254,16 @@ static void apply_exceptions(const row *r, float a, float b, double *value, doub
 static bool as_wanted(float got, double wanted, double error) {
     const float rounded = (float)wanted;
     if (isnan(rounded)) return isnan(got);
-    if (rounded == 0 && got == 0) return !signbit(rounded) == !signbit(got);
+    if (rounded == 0 && got == 0) return test_device_loose() || !signbit(rounded) == !signbit(got);
     if (test_device_flushes()) error += 0x1p-126;
     return got == rounded || (isfinite(got) && isfinite(rounded) && fabs((double)got - wanted) <= error);
+}
+
+/* What a device computes that takes subnormal inputs for zeros. */
+static double of_flushed(const row *r, float a, float b) {
+    const double x = fabsf(a) < 0x1p-126f ? copysign(0.0, (double)a) : (double)a;
+    const double y = fabsf(b) < 0x1p-126f ? copysign(0.0, (double)b) : (double)b;
+    return r->kind == CHOOSE ? r->formula(1, x, y) : r->formula(x, y, 0);
 }
 
 static size_t check_edges(const row *r, weft_plan *plan, weft_tensor *output) {
@@ -275,6 +282,7 @@ static size_t check_edges(const row *r, weft_plan *plan, weft_tensor *output) {
         apply_exceptions(r, a, b, &wanted, &error);
         const float value = gives_bool ? (float)got_bool[i] : got[i];
         if (as_wanted(value, wanted, error)) continue;
+        if (test_device_flushes() && as_wanted(value, of_flushed(r, a, b), error)) continue;
         if (wrong++ < 4)
             print_error(
                 "%s(%.9g, %.9g) is %.9g, not %.9g\n", r->op, (double)a, (double)b, (double)value, wanted);

@@ -18,6 +18,7 @@ ALONG_AXIS(log_softmax)
 #define SHAPES(op)                                                                                           \
     CASE("3", op, INPUTS(F32(-4, 4, 3)), .axis = 0), CASE("1", op, INPUTS(F32(-4, 4, 1)), .axis = 0),        \
         CASE("rows of 10", op, INPUTS(F32(-4, 4, WEFT_BATCH, 10)), .axis = 1),                               \
+        CASE("many short rows", op, INPUTS(F32(-4, 4, WEFT_BATCH, 17, 6)), .axis = 2),                       \
         CASE("rows of 16", op, INPUTS(F32(-4, 4, 2, 16)), .axis = -1),                                       \
         CASE("rows of 257", op, INPUTS(F32(-4, 4, 5, 257)), .axis = -1),                                     \
         CASE("rows of 1", op, INPUTS(F32(-4, 4, 5, 1)), .axis = 1),                                          \

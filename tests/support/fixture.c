@@ -3,6 +3,7 @@
 #include "support/scratch.h"
 
 #include "cl/context.h"
+#include "cl/quirks.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,15 @@ bool test_device_flushes(void) {
     const cl_int error =
         clGetDeviceInfo(test_context()->device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof config, &config, NULL);
     return error != CL_SUCCESS || !(config & CL_FP_DENORM);
+}
+
+bool test_device_loose(void) {
+    static bool told;
+    const bool loose = test_context()->caps.quirks & WI_QUIRK_LOOSE_EDGES;
+    if (loose && !told)
+        print_message("this driver %s: such results are not judged\n", wi_quirk_text(WI_QUIRK_LOOSE_EDGES));
+    told = told || loose;
+    return loose;
 }
 
 void test_assert_status(weft_status got, weft_status wanted, const char *what, const char *file, int line) {

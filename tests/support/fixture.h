@@ -28,6 +28,9 @@ weft_graph *test_graph(void);
 bool test_reduced(void);
 /* Does the device flush float32 numbers below 2^-126 to zero? */
 bool test_device_flushes(void);
+/* Does it lose the sign of zeros, and x / 0 (WI_QUIRK_LOOSE_EDGES)? Such results are not judged there, and a
+ * line says so once. */
+bool test_device_loose(void);
 
 /* Fails the test with the library's error line unless the call returned WEFT_OK. */
 #define assert_weft_ok(call) test_assert_status((call), WEFT_OK, #call, __FILE__, __LINE__)

