@@ -7,6 +7,7 @@
  * WI_ATTENTION_WIDTH, a length that is the batch) is composed of products and a softmax, with the scores in
  * memory. */
 #include "ops/attention.h"
+#include "base/integers.h"
 #include "ops/op_table.h"
 #include <float.h>
 #include <math.h>
@@ -15,16 +16,6 @@ enum { QUERY, KEY, VALUE, MASK, FORWARD = 3, SLOPE, SLOPE_MASK };
 enum { LANE_QUERIES = 64, GROUP = 64 };
 
 static const double log2_e = 1.4426950408889634;
-
-static int64_t min64(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-static int64_t max64(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-static int64_t divide_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
 
 /* ---- parts of the packed results ---- */
 
@@ -63,24 +54,24 @@ static sizes sizes_of(const wi_kernel_site *site) {
 
 /* One program serves all widths up to it. */
 static int64_t cpu_width(const sizes *s) {
-    const int64_t widest = max64(s->d, s->dv);
+    const int64_t widest = wi_max64(s->d, s->dv);
     return widest <= 64 ? 64 : widest <= 128 ? 128 : 256;
 }
 
 /* Keys of a block: 8 or 4 tiles of 13, so that what a core works on stays in its second-level cache. */
 static int64_t cpu_keys(const sizes *s) {
-    return max64(s->d, s->dv) <= 128 ? 104 : 52;
+    return wi_max64(s->d, s->dv) <= 128 ? 104 : 52;
 }
 
 /* A width in fours, of few kinds: a program for each. */
 static int64_t gpu_fours(int64_t width) {
-    const int64_t fours = divide_up(width, 4), unit = fours <= 4 ? 2 : fours <= 16 ? 4 : 16;
-    return divide_up(fours, unit) * unit;
+    const int64_t fours = wi_divide_up(width, 4), unit = fours <= 4 ? 2 : fours <= 16 ? 4 : 16;
+    return wi_divide_up(fours, unit) * unit;
 }
 
 /* Rows that come through 16 KiB of local memory together; a multiple of 4. */
 static int64_t gpu_tile(const sizes *s) {
-    return min64(32, 1024 / (gpu_fours(s->d) + gpu_fours(s->dv)) / 4 * 4);
+    return wi_min64(32, 1024 / (gpu_fours(s->d) + gpu_fours(s->dv)) / 4 * 4);
 }
 
 static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, const sizes *s) {
@@ -144,7 +135,7 @@ static weft_status forward_kernel(const wi_kernel_site *site, wi_kernel_plan *pl
     macros(site, plan, &s);
     plan->flops = 2.0 * (double)(n * s.queries) * (double)(s.keys * (s.d + s.dv));
     wi_kernel_launch *launch = launch_each(
-        plan, "forward", cpu ? divide_up(s.queries, LANE_QUERIES) : s.queries, cpu ? 1 : GROUP, &s);
+        plan, "forward", cpu ? wi_divide_up(s.queries, LANE_QUERIES) : s.queries, cpu ? 1 : GROUP, &s);
     for (int i = QUERY; i <= VALUE; i++) wi_kernel_input(launch, i);
     wi_kernel_result(launch);
     mask_input(launch, site, MASK);
@@ -170,8 +161,8 @@ static weft_tensor *forward(const weft_tensor *y) {
 
 /* Ranges of keys that items of a cpu-class device own: enough to keep it busy, as each costs a dq. */
 static int64_t cpu_ranges(const wi_kernel_site *site, const sizes *s) {
-    const int64_t wanted = divide_up(2 * max64(1, site->compute_units), s->n0 * s->n1);
-    return min64(wanted, divide_up(s->keys, cpu_keys(s)));
+    const int64_t wanted = wi_divide_up(2 * wi_max64(1, site->compute_units), s->n0 * s->n1);
+    return wi_min64(wanted, wi_divide_up(s->keys, cpu_keys(s)));
 }
 
 static void gradient_arguments(
@@ -201,12 +192,12 @@ static void gradient_arguments(
 
 static void cpu_gradient(const wi_kernel_site *site, wi_kernel_plan *plan, const sizes *s) {
     const int64_t wanted = cpu_ranges(site, s), count = s->n0 * s->n1 * s->queries * s->d;
-    const int64_t range = divide_up(divide_up(s->keys, wanted), cpu_keys(s)) * cpu_keys(s);
-    const int64_t ranges = divide_up(s->keys, range);
+    const int64_t range = wi_divide_up(wi_divide_up(s->keys, wanted), cpu_keys(s)) * cpu_keys(s);
+    const int64_t ranges = wi_divide_up(s->keys, range);
     gradient_arguments(launch_each(plan, "backward", ranges, 1, s), site, s, ranges > 1, range);
     if (ranges == 1) return;
     plan->scratch_bytes = (size_t)(ranges * count) * sizeof(float);
-    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sum", divide_up(count, 16384), 1);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sum", wi_divide_up(count, 16384), 1);
     wi_kernel_result(launch);
     wi_kernel_scratch(launch, 0);
     wi_kernel_long(launch, count);

@@ -1,16 +1,7 @@
 /* Elements picked by index, and added up by index: each is the other's gradient. Kernels: gather.cl and
  * scatter.cl. */
+#include "base/integers.h"
 #include "ops/op_table.h"
-
-static int64_t max64(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-static int64_t min64(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-static int64_t divide_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
 
 /* ---- what the kernels are told ---- */
 
@@ -42,14 +33,14 @@ static weft_status pick(const wi_kernel_site *site, wi_kernel_plan *plan, bool e
     const int axis = site->node->attributes.axis;
     const around x = around_axis(&site->inputs[0], axis), y = around_axis(&site->result, axis);
     const int64_t rows = y.outer * y.along;
-    const int64_t worth = max64(1, min64(site->compute_units * 4, rows * y.inner / 4096));
-    const int64_t rows_an_item = cpu ? divide_up(rows, worth) : 1;
+    const int64_t worth = wi_max64(1, wi_min64(site->compute_units * 4, rows * y.inner / 4096));
+    const int64_t rows_an_item = cpu ? wi_divide_up(rows, worth) : 1;
     plan->file = "gather.cl";
     wi_kernel_macro_text(plan, "WEFT_ELEMENT", element_type(site->node->dtype));
     wi_kernel_macro_int(plan, "WEFT_EACH", each);
     wi_kernel_macro_int(plan, "WEFT_WHOLE_ROWS", cpu);
-    wi_kernel_launch *launch =
-        wi_kernel_launch_1d(plan, "pick", cpu ? divide_up(rows, rows_an_item) : rows * y.inner, cpu ? 1 : 64);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(
+        plan, "pick", cpu ? wi_divide_up(rows, rows_an_item) : rows * y.inner, cpu ? 1 : 64);
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
     wi_kernel_result(launch);
@@ -71,11 +62,11 @@ static weft_status add_up(const wi_kernel_site *site, wi_kernel_plan *plan, bool
     const bool cpu = site->device_class == WEFT_CLASS_CPU;
     const int axis = site->node->attributes.axis;
     const around source = around_axis(&site->inputs[0], axis), y = around_axis(&site->result, axis);
-    const int64_t width = cpu ? min64(y.inner, 256) : 1, columns = divide_up(y.inner, width);
+    const int64_t width = cpu ? wi_min64(y.inner, 256) : 1, columns = wi_divide_up(y.inner, width);
     const int64_t wanted = cpu ? site->compute_units * 4 : 16384;
-    const int64_t ranges = min64(y.along, max64(1, wanted / max64(1, columns * y.outer)));
-    const int64_t rows_a_range = divide_up(y.along, ranges);
-    const int64_t items = y.outer * columns * divide_up(y.along, rows_a_range);
+    const int64_t ranges = wi_min64(y.along, wi_max64(1, wanted / wi_max64(1, columns * y.outer)));
+    const int64_t rows_a_range = wi_divide_up(y.along, ranges);
+    const int64_t items = y.outer * columns * wi_divide_up(y.along, rows_a_range);
     plan->file = "scatter.cl";
     plan->flops = (double)(source.outer * source.along * source.inner);
     wi_kernel_macro_text(plan, "WEFT_ELEMENT", site->node->dtype == WEFT_F32 ? "float" : "int");
@@ -86,7 +77,7 @@ static weft_status add_up(const wi_kernel_site *site, wi_kernel_plan *plan, bool
     wi_kernel_result(launch);
     wi_kernel_faults(launch);
     const int64_t numbers[] = {items, source.along, y.along, y.inner, width, columns,
-        divide_up(y.along, rows_a_range), rows_a_range};
+        wi_divide_up(y.along, rows_a_range), rows_a_range};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_long(launch, numbers[i]);
     return WEFT_OK;
 }

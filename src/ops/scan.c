@@ -1,5 +1,6 @@
 /* Running sums, products and linear recurrences along an axis. Kernels: scan.cl. Each one's gradients are
  * scans again, in the other direction, so that they may be differentiated as often as one likes. */
+#include "base/integers.h"
 #include "ops/op_table.h"
 
 /* attributes.flags */
@@ -10,16 +11,6 @@ enum {
     FORM = 3,
     BACKWARDS = 4
 };
-
-static int64_t max64(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-static int64_t min64(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-static int64_t divide_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
 
 /* ---- what the kernels are told ---- */
 
@@ -33,27 +24,27 @@ typedef struct scan_work {
 enum { LANES = 16, GROUP = 64, TILE = 4 * GROUP, STATE_BYTES = 12 };
 
 static void cut(scan_work *w, int64_t parts, int64_t unit) {
-    w->part_length = divide_up(divide_up(w->n, max64(parts, 1)), unit) * unit;
-    w->parts = divide_up(w->n, w->part_length);
+    w->part_length = wi_divide_up(wi_divide_up(w->n, wi_max64(parts, 1)), unit) * unit;
+    w->parts = wi_divide_up(w->n, w->part_length);
 }
 
 /* As few items as keep the cores busy; a line is cut where there are too few of them. */
 static void share_cpu(scan_work *w, int64_t units) {
-    const int64_t width = w->along ? 1 : min64(w->inner, LANES), wanted = units * 4;
-    w->lines = w->along ? w->outer : w->outer * divide_up(w->inner, LANES);
+    const int64_t width = w->along ? 1 : wi_min64(w->inner, LANES), wanted = units * 4;
+    w->lines = w->along ? w->outer : w->outer * wi_divide_up(w->inner, LANES);
     const bool few = w->lines < units * 2;
-    cut(w, few ? min64(wanted / w->lines, w->n * width / 8192) : 1, LANES);
-    const int64_t worth = max64(1, w->lines * w->n * width / 4096);
-    w->lines_an_item = w->parts > 1 ? 1 : divide_up(w->lines, min64(min64(wanted, worth), w->lines));
+    cut(w, few ? wi_min64(wanted / w->lines, w->n * width / 8192) : 1, LANES);
+    const int64_t worth = wi_max64(1, w->lines * w->n * width / 4096);
+    w->lines_an_item = w->parts > 1 ? 1 : wi_divide_up(w->lines, wi_min64(wi_min64(wanted, worth), w->lines));
 }
 
 static void share_gpu(scan_work *w, int64_t units) {
     w->lines = w->along ? w->outer : w->outer * w->inner;
     w->lines_an_item = 1;
     if (w->along)
-        cut(w, min64(units * 16 / w->lines, w->n / (4 * TILE)), TILE);
+        cut(w, wi_min64(units * 16 / w->lines, w->n / (4 * TILE)), TILE);
     else
-        cut(w, min64(min64(units * 512 / w->lines, w->n / 64), 64), 1);
+        cut(w, wi_min64(wi_min64(units * 512 / w->lines, w->n / 64), 64), 1);
 }
 
 static scan_work work_of(const wi_kernel_site *site) {
@@ -78,7 +69,7 @@ static scan_work work_of(const wi_kernel_site *site) {
 static void add_pass(const wi_kernel_site *site, wi_kernel_plan *plan, const scan_work *w, int pass) {
     const bool cpu = site->device_class == WEFT_CLASS_CPU;
     const uint32_t flags = site->node->attributes.flags;
-    const int64_t items = divide_up(w->lines, w->lines_an_item) * w->parts;
+    const int64_t items = wi_divide_up(w->lines, w->lines_an_item) * w->parts;
     wi_kernel_launch *launch = wi_kernel_launch_1d(
         plan, w->along ? "lines" : "columns", !cpu && w->along ? items * GROUP : items, cpu ? 1 : GROUP);
     wi_kernel_input(launch, 0);

@@ -3,19 +3,10 @@
  * The order is one node (argsort, topk_indices), the values a second that picks by it; both functions of the
  * same arguments meet in the first. An order names each place once, so the values' gradient is put, not
  * added: `place`, whose own gradient picks again. */
+#include "base/integers.h"
 #include "ops/op_table.h"
 
 enum { DESCENDING = 1 }; /* attributes.flags */
-
-static int64_t max64(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-static int64_t min64(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-static int64_t divide_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
 
 /* ---- the order: what the kernels are told ---- */
 
@@ -47,8 +38,8 @@ static order_work order_of(const wi_kernel_site *site, wi_kernel_plan *plan) {
     w.tile = GPU_TILE;
     if (w.cpu) { /* a line is cut only where there are too few of them */
         const bool few = w.lines < site->compute_units * 2;
-        const int64_t tiles = few ? min64(divide_up(w.workers, w.lines), w.n / CPU_TILE) : 1;
-        w.tile = divide_up(w.n, max64(tiles, 1));
+        const int64_t tiles = few ? wi_min64(wi_divide_up(w.workers, w.lines), w.n / CPU_TILE) : 1;
+        w.tile = wi_divide_up(w.n, wi_max64(tiles, 1));
     }
     return w;
 }
@@ -62,15 +53,15 @@ static void add_longs(wi_kernel_launch *launch, const int64_t *numbers, size_t c
 
 /* Sorts each tile of lines of n elements and keeps its first `keep`, `kept` elements a line. */
 static void add_tiles(const order_work *w, int64_t n, int64_t keep, int64_t kept, int64_t from, int64_t to) {
-    const int64_t units = w->lines * divide_up(n, w->tile);
+    const int64_t units = w->lines * wi_divide_up(n, w->tile);
     int64_t span = 1, items;
     if (w->cpu) {
-        const int64_t worth = max64(1, w->lines * n / 1024);
-        span = divide_up(units, min64(min64(units, w->workers), worth));
-        items = divide_up(units, span);
+        const int64_t worth = wi_max64(1, w->lines * n / 1024);
+        span = wi_divide_up(units, wi_min64(wi_min64(units, w->workers), worth));
+        items = wi_divide_up(units, span);
     } else {
-        while (span < min64(n, w->tile)) span *= 2;
-        items = divide_up(units, GPU_TILE / span) * GROUP;
+        while (span < wi_min64(n, w->tile)) span *= 2;
+        items = wi_divide_up(units, GPU_TILE / span) * GROUP;
     }
     wi_kernel_launch *launch = wi_kernel_launch_1d(w->plan, "tiles", items, w->cpu ? 1 : GROUP);
     wi_kernel_input(launch, 0);
@@ -83,7 +74,7 @@ static void add_tiles(const order_work *w, int64_t n, int64_t keep, int64_t kept
 static void add_merge(const order_work *w, int64_t run, int64_t kept, int64_t from, int64_t to) {
     const int64_t chunk = w->cpu ? w->tile : GPU_CHUNK;
     wi_kernel_launch *launch =
-        wi_kernel_launch_1d(w->plan, "merge", w->lines * divide_up(kept, chunk), w->cpu ? 1 : GROUP);
+        wi_kernel_launch_1d(w->plan, "merge", w->lines * wi_divide_up(kept, chunk), w->cpu ? 1 : GROUP);
     wi_kernel_result(launch);
     wi_kernel_scratch(launch, 0);
     ADD_LONGS(launch, w->lines, w->n, w->inner, run, kept, chunk, from, to);
@@ -94,9 +85,9 @@ static void add_launches(order_work *w) {
     const bool select = w->k <= (w->cpu ? FEW : GPU_TILE / 2);
     int64_t length = w->n, from = -1, side = 0;
     do {
-        const int64_t tiles = divide_up(length, w->tile), keep = tiles == 1 || select ? w->k : w->tile;
-        const int64_t kept = (tiles - 1) * keep + min64(keep, length - (tiles - 1) * w->tile);
-        if (tiles > 1) w->buffer = max64(w->buffer, w->lines * kept); /* the first is the largest */
+        const int64_t tiles = wi_divide_up(length, w->tile), keep = tiles == 1 || select ? w->k : w->tile;
+        const int64_t kept = (tiles - 1) * keep + wi_min64(keep, length - (tiles - 1) * w->tile);
+        if (tiles > 1) w->buffer = wi_max64(w->buffer, w->lines * kept); /* the first is the largest */
         const int64_t to = tiles == 1 ? -1 : side * w->buffer;
         add_tiles(w, length, keep, kept, from, to);
         if (to < 0) return;
@@ -118,7 +109,7 @@ static weft_status order_kernel(const wi_kernel_site *site, wi_kernel_plan *plan
     plan->file = "sort.cl";
     wi_kernel_macro_int(plan, "WEFT_FLOAT", site->node->inputs[0]->dtype == WEFT_F32);
     add_launches(&w);
-    const int64_t radix = w.cpu ? min64(w.workers, w.lines * divide_up(w.n, w.tile)) * 2 * w.tile : 0;
+    const int64_t radix = w.cpu ? wi_min64(w.workers, w.lines * wi_divide_up(w.n, w.tile)) * 2 * w.tile : 0;
     plan->scratch_bytes = (size_t)(2 * w.buffer + radix + 1) * sizeof(cl_ulong);
     return WEFT_OK;
 }
@@ -172,10 +163,10 @@ static weft_status place_kernel(const wi_kernel_site *site, wi_kernel_plan *plan
     wi_kernel_macro_text(plan, "WEFT_ELEMENT", "uint");
     for (int put = count == size; put < 2; put++) {
         const int64_t total = totals[put];
-        const int64_t items = cpu ? max64(1, min64(site->compute_units * 4, total / 4096)) : total;
-        const int64_t share = divide_up(total, items);
+        const int64_t items = cpu ? wi_max64(1, wi_min64(site->compute_units * 4, total / 4096)) : total;
+        const int64_t share = wi_divide_up(total, items);
         wi_kernel_launch *launch =
-            wi_kernel_launch_1d(plan, put ? "put" : "clear", divide_up(total, share), cpu ? 1 : GROUP);
+            wi_kernel_launch_1d(plan, put ? "put" : "clear", wi_divide_up(total, share), cpu ? 1 : GROUP);
         if (put) wi_kernel_input(launch, 0);
         if (put) wi_kernel_input(launch, 1);
         wi_kernel_result(launch);

@@ -1,5 +1,6 @@
 /* The matrix product on cpu-class devices: one launch, split into equal blocks of C. See
  * cl_kernels/gemm_cpu.cl. */
+#include "base/integers.h"
 #include "cl/quirks.h"
 #include "plan/gemm_list.h"
 
@@ -16,10 +17,6 @@ static bool accepts(const weft_context *context, const wi_gemm_shape *shape) {
            !(context->caps.quirks & WI_QUIRK_SCALAR_COMPILER);
 }
 
-static int64_t divide_up(int64_t number, int64_t by) {
-    return (number + by - 1) / by;
-}
-
 /* Cycles of one work-item, roughly, for each step of k: what was measured on an AVX-512 core. */
 static double item_cost(const wi_gemm_shape *shape, wi_cut cut) {
     const double multiply = (double)(cut.tiles * cut.panels * ROWS);
@@ -32,21 +29,21 @@ static double item_cost(const wi_gemm_shape *shape, wi_cut cut) {
 
 /* More than one work-item wakes other threads, which costs more than a few microseconds of work are worth. */
 static double cost(const wi_gemm_shape *shape, wi_cut cut, int64_t units) {
-    const int64_t strips = divide_up(shape->m, cut.tiles * ROWS),
-                  spans = divide_up(shape->n, cut.panels * COLUMNS);
+    const int64_t strips = wi_divide_up(shape->m, cut.tiles * ROWS),
+                  spans = wi_divide_up(shape->n, cut.panels * COLUMNS);
     const int64_t items = strips * spans * shape->batch;
     const double wake = items > 1 ? 6000.0 : 0.0;
-    return wake + (double)divide_up(items, units) * item_cost(shape, cut);
+    return wake + (double)wi_divide_up(items, units) * item_cost(shape, cut);
 }
 
 /* The cheapest cut: every width, and every height that divides the rows evenly. */
 static wi_cut best_cut(const wi_gemm_shape *shape, int64_t units) {
-    const int64_t tiles = divide_up(shape->m, ROWS), panels = divide_up(shape->n, COLUMNS);
-    const int64_t fewest = divide_up(tiles, STRIP / ROWS);
-    wi_cut best = {divide_up(tiles, fewest), 1};
+    const int64_t tiles = wi_divide_up(shape->m, ROWS), panels = wi_divide_up(shape->n, COLUMNS);
+    const int64_t fewest = wi_divide_up(tiles, STRIP / ROWS);
+    wi_cut best = {wi_divide_up(tiles, fewest), 1};
     for (int64_t wide = 1; wide <= PANELS && wide <= panels; wide++) {
         for (int64_t strips = fewest; strips <= tiles && strips <= fewest + 8 * units; strips++) {
-            const wi_cut next = {divide_up(tiles, strips), wide};
+            const wi_cut next = {wi_divide_up(tiles, strips), wide};
             if (cost(shape, next, units) < cost(shape, best, units)) best = next;
         }
     }
@@ -59,12 +56,12 @@ static weft_status prepare(const weft_context *context, const wi_gemm_shape *sha
     if (view.k == 1) view.a_column = 1;
     const wi_cut cut = best_cut(&view, context->caps.compute_units > 0 ? context->caps.compute_units : 1);
     const int64_t strip = cut.tiles * ROWS, span = cut.panels * COLUMNS;
-    const size_t global[] = {(size_t)divide_up(view.m, strip), (size_t)divide_up(view.n, span),
+    const size_t global[] = {(size_t)wi_divide_up(view.m, strip), (size_t)wi_divide_up(view.n, span),
         (size_t)view.batch},
                  local[] = {1, 1, 1};
     wi_kernel_launch *const launch = wi_gemm_launch(plan, "block", global, local);
     const int64_t sizes[] = {
-        view.m, view.n, view.k, strip, span, divide_up(view.k, divide_up(view.k, DEPTH))};
+        view.m, view.n, view.k, strip, span, wi_divide_up(view.k, wi_divide_up(view.k, DEPTH))};
     for (int i = 0; i < 6; i++) wi_kernel_int(launch, sizes[i]);
     wi_gemm_add_strides(launch, &view);
     return WEFT_OK;

@@ -1,15 +1,12 @@
 /* Small matrix products on cpu-class devices: a kernel that is soon compiled. See
  * cl_kernels/gemm_cpu_small.cl. */
+#include "base/integers.h"
 #include "cl/quirks.h"
 #include "plan/gemm_list.h"
 
 /* DEPTH as in the kernel file. SMALL: multiply-adds up to which its plain copies cost little beside the
  * launch. */
 enum { ROWS = 4, COLUMNS = 16, DEPTH = 512, SMALL = 1 << 20, WORTH_AN_ITEM = 1 << 17 };
-
-static int64_t divide_up(int64_t number, int64_t by) {
-    return (number + by - 1) / by;
-}
 
 static bool accepts(const weft_context *context, const wi_gemm_shape *shape) {
     return context->caps.device_class == WEFT_CLASS_CPU &&
@@ -21,11 +18,12 @@ static bool accepts(const weft_context *context, const wi_gemm_shape *shape) {
 static weft_status prepare(const weft_context *context, const wi_gemm_shape *shape, wi_kernel_plan *plan) {
     (void)context;
     const int64_t work = shape->batch * shape->m * shape->n * shape->k;
-    const int64_t panels = divide_up(shape->n, COLUMNS) * shape->batch, tiles = divide_up(shape->m, ROWS);
-    int64_t strips = divide_up(divide_up(work, WORTH_AN_ITEM), panels);
+    const int64_t panels = wi_divide_up(shape->n, COLUMNS) * shape->batch,
+                  tiles = wi_divide_up(shape->m, ROWS);
+    int64_t strips = wi_divide_up(wi_divide_up(work, WORTH_AN_ITEM), panels);
     if (strips > tiles) strips = tiles;
-    const int64_t strip = divide_up(tiles, strips) * ROWS;
-    const size_t global[] = {(size_t)divide_up(shape->m, strip), (size_t)divide_up(shape->n, COLUMNS),
+    const int64_t strip = wi_divide_up(tiles, strips) * ROWS;
+    const size_t global[] = {(size_t)wi_divide_up(shape->m, strip), (size_t)wi_divide_up(shape->n, COLUMNS),
         (size_t)shape->batch},
                  local[] = {1, 1, 1};
     wi_kernel_launch *const launch = wi_gemm_launch(plan, "small", global, local);

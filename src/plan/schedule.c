@@ -1,5 +1,6 @@
 /* How each step's work is cut into work-items, and what scratch memory that takes. Only here do actual sizes
  * decide, and only between kernels that the program has anyway. */
+#include "base/integers.h"
 #include "plan/accumulators.h"
 #include <math.h>
 
@@ -11,16 +12,6 @@ enum {
     GPU_CELLS_WANTED = 32768,
     MOST_PARTS = 512
 };
-
-static int64_t max64(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-static int64_t min64(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-static int64_t divide_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
 
 typedef struct sizes {
     int64_t kept, reduced, last;
@@ -42,47 +33,47 @@ static sizes sizes_of(const wi_step *step) {
 /* ---- cpu ---- */
 
 static int64_t cpu_items_wanted(const weft_plan *plan, const sizes *s) {
-    const int64_t units = max64(1, plan->context->caps.compute_units);
-    const int64_t worth = max64(1, s->kept * s->reduced / CPU_ITEM_ELEMENTS);
-    return worth < units ? worth : min64(worth / units * units, units * CPU_ITEMS_A_UNIT);
+    const int64_t units = wi_max64(1, plan->context->caps.compute_units);
+    const int64_t worth = wi_max64(1, s->kept * s->reduced / CPU_ITEM_ELEMENTS);
+    return worth < units ? worth : wi_min64(worth / units * units, units * CPU_ITEMS_A_UNIT);
 }
 
 static void schedule_cpu_rows(wi_step *step, const sizes *s, int64_t wanted) {
-    const int64_t an_item = divide_up(s->kept, min64(wanted, s->kept));
+    const int64_t an_item = wi_divide_up(s->kept, wi_min64(wanted, s->kept));
     step->work[1] = (int)an_item;
-    step->items = (size_t)divide_up(s->kept, an_item);
+    step->items = (size_t)wi_divide_up(s->kept, an_item);
 }
 
 /* run: columns that are walked along together; cutting them further is worth it only for idle units. */
 static void schedule_cpu_columns(
     const weft_plan *plan, wi_step *step, const sizes *s, int64_t wanted, int64_t run) {
-    const int64_t rows = s->kept / s->last, units = max64(1, plan->context->caps.compute_units);
-    const int64_t runs = max64(divide_up(s->last, run), divide_up(units, rows));
+    const int64_t rows = s->kept / s->last, units = wi_max64(1, plan->context->caps.compute_units);
+    const int64_t runs = wi_max64(wi_divide_up(s->last, run), wi_divide_up(units, rows));
     int64_t an_item = 1, spans = 1;
     if (rows >= wanted)
-        an_item = divide_up(rows, wanted);
+        an_item = wi_divide_up(rows, wanted);
     else
-        spans = min64(min64(divide_up(wanted, rows), runs), divide_up(s->last, 16));
-    const int64_t span = divide_up(divide_up(s->last, spans), 16) * 16;
-    spans = divide_up(s->last, span);
+        spans = wi_min64(wi_min64(wi_divide_up(wanted, rows), runs), wi_divide_up(s->last, 16));
+    const int64_t span = wi_divide_up(wi_divide_up(s->last, spans), 16) * 16;
+    spans = wi_divide_up(s->last, span);
     step->work[1] = (int)an_item;
     step->work[2] = (int)spans;
     step->work[3] = (int)span;
-    step->items = (size_t)(divide_up(rows, an_item) * spans);
+    step->items = (size_t)(wi_divide_up(rows, an_item) * spans);
 }
 
 static void schedule_cpu(const weft_plan *plan, wi_step *step, const sizes *s) {
     int64_t wanted = cpu_items_wanted(plan, s);
     const int64_t run = step->reduced && step->passes == 1 ? 16 * wi_reduction_pieces(plan, step) : 16;
-    const int64_t pieces = s->rows ? s->kept : s->kept / s->last * divide_up(s->last, run);
+    const int64_t pieces = s->rows ? s->kept : s->kept / s->last * wi_divide_up(s->last, run);
     int64_t parts = 1;
-    if (step->splits && pieces < wanted) parts = min64(wanted / pieces, s->reduced / 16);
+    if (step->splits && pieces < wanted) parts = wi_min64(wanted / pieces, s->reduced / 16);
     if (parts > 1) wanted = pieces;
     if (s->rows)
         schedule_cpu_rows(step, s, wanted);
     else
         schedule_cpu_columns(plan, step, s, wanted, run);
-    step->work[4] = (int)max64(1, parts);
+    step->work[4] = (int)wi_max64(1, parts);
     step->finish_items = step->items;
     step->items *= (size_t)step->work[4];
 }
@@ -92,14 +83,14 @@ static void schedule_cpu(const weft_plan *plan, wi_step *step, const sizes *s) {
 static void schedule_gpu(wi_step *step, const sizes *s) {
     int64_t parts = 1;
     if (step->splits && s->rows)
-        parts = divide_up(s->reduced, GPU_PART_ELEMENTS);
+        parts = wi_divide_up(s->reduced, GPU_PART_ELEMENTS);
     else if (step->splits && s->kept < GPU_CELLS_WANTED)
-        parts = divide_up(s->reduced, GPU_ROUNDS_A_PART);
+        parts = wi_divide_up(s->reduced, GPU_ROUNDS_A_PART);
     const int64_t rows = s->rows ? s->kept * 64 : s->kept;
-    parts = min64(parts, max64(1, min64(MOST_PARTS, GPU_CELLS_WANTED * 8 / max64(rows, 1))));
-    step->work[4] = (int)max64(1, parts);
-    step->items = (size_t)(divide_up(rows, 64) * 64);
-    step->finish_items = (size_t)(divide_up(s->kept, 64) * 64);
+    parts = wi_min64(parts, wi_max64(1, wi_min64(MOST_PARTS, GPU_CELLS_WANTED * 8 / wi_max64(rows, 1))));
+    step->work[4] = (int)wi_max64(1, parts);
+    step->items = (size_t)(wi_divide_up(rows, 64) * 64);
+    step->finish_items = (size_t)(wi_divide_up(s->kept, 64) * 64);
 }
 
 /* ---- both ---- */

@@ -1,6 +1,7 @@
 /* Initialisers that test_layer.c does not have: LeCun's, truncated normal, orthogonal, custom, from a file.
  */
 #include "support/checks.h"
+#include "support/fixture.h"
 #include "support/scratch.h"
 #include <math.h>
 #include <stdio.h>
@@ -8,11 +9,9 @@
 
 enum { COUNT = 40000 };
 
-static weft_context *context;
-
 static weft_graph *make_graph(void) {
     weft_graph *graph = NULL;
-    assert_ok(weft_graph_create(&graph, context));
+    assert_ok(weft_graph_create(&graph, test_context()));
     return graph;
 }
 
@@ -249,18 +248,6 @@ static void bad_values_are_refused(void **state) {
     }
 }
 
-static int open_context(void **state) {
-    (void)state;
-    assert_ok(weft_context_create(&context, NULL));
-    return 0;
-}
-
-static int close_context(void **state) {
-    (void)state;
-    weft_context_release(context);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lecun_has_the_variance_of_one_input),
@@ -270,5 +257,5 @@ int main(void) {
         cmocka_unit_test(parameters_begin_as_a_file_says),
         cmocka_unit_test(bad_values_are_refused),
     };
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

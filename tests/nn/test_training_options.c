@@ -1,14 +1,13 @@
 /* What stands around an optimizer: groups, frozen parameters, accumulation, averages, the number of launches.
  * Loss: the mean of squares, of two elementwise layers. */
 #include "support/checks.h"
+#include "support/fixture.h"
 #include "support/scratch.h"
 #include <math.h>
 #include <stdio.h>
 #include <weft/weft.h>
 
 enum { IN = 19, BATCH = 3, LARGEST = IN };
-
-static weft_context *context;
 
 typedef struct network {
     weft_graph *graph;
@@ -20,7 +19,7 @@ static network make_network(void) {
     static const char *const names[] = {"linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias"};
     network net;
     weft_tensor *p[4];
-    assert_ok(weft_graph_create(&net.graph, context));
+    assert_ok(weft_graph_create(&net.graph, test_context()));
     for (size_t i = 0; i < 4; i++) p[i] = weft_parameter(net.graph, names[i], weft_init_uniform(0.2f, 1), IN);
     net.x = weft_input(net.graph, "x", WEFT_F32, IN);
     weft_tensor *const h = weft_tanh(weft_add(weft_mul(net.x, p[0]), p[1]));
@@ -64,7 +63,7 @@ static bool equal(const float *a, const float *b, size_t count) {
 /* Weights and biases of sizes that leave gaps in the flat tensors. */
 static network make_vectors(int count) {
     network net = {0};
-    assert_ok(weft_graph_create(&net.graph, context));
+    assert_ok(weft_graph_create(&net.graph, test_context()));
     for (int i = 0; i < count; i++) {
         char name[32];
         snprintf(name, sizeof name, "%d.%s", i, i % 2 ? "bias" : "weight");
@@ -233,7 +232,7 @@ enum { AVERAGED = 200003 }; /* two of them: more than a piece of 2^20 bytes */
 
 static network make_squares(void) {
     network net = {0};
-    assert_ok(weft_graph_create(&net.graph, context));
+    assert_ok(weft_graph_create(&net.graph, test_context()));
     weft_tensor *const a = weft_parameter(net.graph, "a", weft_init_normal(0, 1), AVERAGED);
     weft_tensor *const b = weft_parameter(net.graph, "b", weft_init_normal(0, 1), AVERAGED);
     net.loss = weft_sum(weft_square(weft_add(a, weft_mul(b, weft_number(b, 2)))));
@@ -280,18 +279,6 @@ static void the_average_changes_places_with_the_parameters(void **state) {
     weft_graph_release(copy.graph);
 }
 
-static int open_context(void **state) {
-    (void)state;
-    assert_ok(weft_context_create(&context, NULL));
-    return 0;
-}
-
-static int close_context(void **state) {
-    (void)state;
-    weft_context_release(context);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launches_do_not_grow_with_the_parameters),
@@ -301,5 +288,5 @@ int main(void) {
         cmocka_unit_test(each_optimizer_counts_its_own_updates),
         cmocka_unit_test(the_average_changes_places_with_the_parameters),
     };
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

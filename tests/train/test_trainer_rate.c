@@ -1,13 +1,12 @@
 /* The trainer's learning-rate schedule: per epoch, per update, on a plateau, over several runs; and an
  * optimizer with everything allocates nothing in its steps. */
 #include "support/checks.h"
+#include "support/fixture.h"
 #include "support/scratch.h"
 #include <math.h>
 #include <weft/weft.h>
 
 enum { POINTS = 20, BATCH = 8, STEPS = 3 }; /* an epoch: 8, 8 and 4 points */
-
-static weft_context *context;
 
 typedef struct network {
     weft_graph *graph;
@@ -63,8 +62,8 @@ static bool on_epoch(void *user, const weft_epoch *state) {
 
 /* Trains for two runs of `epochs` each. */
 static seen train(weft_optimizer optimizer, weft_schedule schedule, size_t epochs, bool validate) {
-    const network net = make_network(context);
-    weft_dataset *const dataset = make_dataset(context, 1);
+    const network net = make_network(test_context());
+    weft_dataset *const dataset = make_dataset(test_context(), 1);
     seen it = {.graph = net.graph};
     weft_trainer *trainer = NULL;
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = optimizer, .epochs = epochs,
@@ -123,7 +122,7 @@ static void a_plateau_follows_the_validation_loss(void **state) {
 
 static void bad_schedules_are_refused(void **state) {
     (void)state;
-    const network net = make_network(context);
+    const network net = make_network(test_context());
     weft_trainer *trainer = NULL;
     weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .schedule = weft_step_schedule(0, 0.5f)};
     assert_fails(weft_trainer_create(&trainer, net.loss, &options), WEFT_ERROR_ARGUMENT, "period is 0");
@@ -188,18 +187,6 @@ static void steps_allocate_nothing(void **state) {
     assert_int_equal(atomic_load(&it.allocator.live), 0);
 }
 
-static int open_context(void **state) {
-    (void)state;
-    assert_ok(weft_context_create(&context, NULL));
-    return 0;
-}
-
-static int close_context(void **state) {
-    (void)state;
-    weft_context_release(context);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(epochs_and_updates_move_the_rate),
@@ -208,5 +195,5 @@ int main(void) {
         cmocka_unit_test(bad_schedules_are_refused),
         cmocka_unit_test(steps_allocate_nothing),
     };
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
