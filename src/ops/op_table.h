@@ -33,6 +33,10 @@ weft_tensor *wi_sum_to(weft_tensor *g, const wi_shape *shape);
 weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t length, int64_t step);
 /* Its gradient: an axis of that length whose elements before, before + step, ... are x, the others zero. */
 weft_tensor *wi_spread_dims(weft_tensor *x, int axis, int64_t before, int64_t step, int64_t length);
+/* x (N, C, spatial...) of rank 2 or more seen as (N, spatial..., C), and back; NULL gives NULL. Channels-last
+ * is how images lie in memory (channels_last.c). */
+weft_tensor *wi_channels_last(weft_tensor *x);
+weft_tensor *wi_channels_first(weft_tensor *x);
 /* The number of elements of the axes (a bit an axis) as coefficient × batch^power. */
 void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power);
 /* Seen through views: is this one number everywhere? */
