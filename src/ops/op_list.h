@@ -161,6 +161,8 @@ WI_FUNCTION_ROW(move_axis)
 WI_FUNCTION_ROW(stack)
 WI_FUNCTION_ROW(slice_step)  /* slice.c */
 WI_FUNCTION_ROW(split)
+WI_FUNCTION_ROW(conv_with)   /* conv.c */
+WI_FUNCTION_ROW(conv_transpose_with)
 WI_FUNCTION_ROW(split_sizes)
 WI_FUNCTION_ROW(tril)        /* mask.c */
 WI_FUNCTION_ROW(triu)
