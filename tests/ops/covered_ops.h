@@ -128,6 +128,16 @@
     X(greater_number, greater_number_cases)                                                                  \
     X(greater_equal_number, greater_equal_number_cases)
 #define ATTENTION_OPS(X) X(attention, attention_cases)
+#define POOL_OPS(X)                                                                                          \
+    X(max_pool, max_pool_cases)                                                                              \
+    X(avg_pool, avg_pool_cases)                                                                              \
+    X(lp_pool, lp_pool_cases)                                                                                \
+    X(max_pool2d, max_pool2d_cases)                                                                          \
+    X(avg_pool2d, avg_pool2d_cases)                                                                          \
+    X(adaptive_max_pool, adaptive_max_pool_cases)                                                            \
+    X(adaptive_avg_pool, adaptive_avg_pool_cases)                                                            \
+    X(global_max_pool, global_max_pool_cases)                                                                \
+    X(global_avg_pool, global_avg_pool_cases)
 
 /* Ops whose tests are written by hand: a name of the op table and a test function. */
 #define RANDOM_OPS(X)                                                                                        \
