@@ -10,11 +10,17 @@
  *         padding   x                     Maxima: NaN wins, then the first in window order.
  *          . . | a b c d e | . .          The gradient goes to the element that won: the first
  *         [  o=0  ]                       that equals y; of several NaN the last (as PyTorch).
- *             [  o=1  ]                   Gradients gather: an element of dx looks at the windows
- *                 [  o=2  ]               that hold it. No atomics, one order of every sum.
+ *             [  o=1  ]                   No atomics, and one order of every sum.
+ *                 [  o=2  ]
  *
- * Work split: an item takes `share` pixels of the result, WEFT_LANES channels at a time; on gpu-class devices
- * one element, neighbours having neighbouring channels. WEFT_PASS chooses the kernel, -1 all of them. */
+ * Class cpu: an item takes `share` pixels of the result, 16 channels at a time. Where fewer than 16 channels
+ * are left, the other lanes read the next pixels, and what they make of them is overwritten by the next
+ * pixels' own; where memory, or the item's part of it, ends before, channels are taken one by one. Gradients
+ * scatter: an item owns whole images, or 16 channels or more of them, and goes through the windows in order.
+ * Class gpu: an item takes one element, neighbours having neighbouring channels. Gradients gather: an element
+ * of dx looks at the windows that hold it.
+ *
+ * WEFT_PASS chooses the kernel, -1 all of them. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) pool_##suffix
@@ -80,221 +86,360 @@ inline float weft_divisor(weft_taps d, weft_taps h, weft_taps w, int padding_cou
     return max((float)d.count * (float)h.count * (float)w.count, 1.0f);
 }
 
-#if WEFT_LANES == 16
-#define WEFT_ANY(mask) any(mask)
-#else
-#define WEFT_ANY(mask) ((mask) != 0)
-#endif
+/* The pooled image: its axes, and the size of a pixel. */
+typedef struct weft_pooled {
+    weft_window d, h, w;
+    int channels;
+} weft_pooled;
 
-/* The lanes of `hit` (x[e] equals the window's maximum) in which no earlier tap does, and those of `nan` in
- * which no later tap is NaN. Window order is the order of addresses. */
-inline WI weft_wins(__global const float *x, long limit, long image, long e, WF best, WI hit, WI nan,
-    weft_taps d, weft_taps h, weft_taps w, int height, int width, int channels) {
-    for (int i = 0; i < d.count; i++) {
-        for (int j = 0; j < h.count; j++) {
-            const long row = (long)(d.from + i * d.step) * height + h.from + j * h.step;
-            long at = image + (row * width + w.from) * channels;
-            for (int k = 0; k < w.count; k++) {
-                const WF v = weft_load_block(x, at, limit);
-                if (at < e)
-                    hit &= v != best;
-                else if (!WEFT_ANY(nan))
-                    return hit;
-                else if (at > e)
-                    nan &= v == v;
-                at += (long)w.step * channels;
-            }
-        }
-    }
-    return hit | nan;
+/* Taps in memory: elements at + i·d_step + j·h_step + k·w_step for i < d, j < h, k < w. */
+typedef struct weft_walk {
+    long at, d_step, h_step, w_step;
+    int d, h, w;
+} weft_walk;
+
+inline weft_walk weft_walk_of(weft_pooled s, weft_taps d, weft_taps h, weft_taps w, long image) {
+    const long pixel = s.channels, line = pixel * s.w.in, plane = line * s.h.in;
+    weft_walk t;
+    t.at = image + d.from * plane + h.from * line + w.from * pixel;
+    t.d_step = d.step * plane;
+    t.h_step = h.step * line;
+    t.w_step = w.step * pixel;
+    t.d = d.count;
+    t.h = h.count;
+    t.w = w.count;
+    return t;
 }
+
+inline long weft_walk_end(weft_walk t) {
+    return t.at + (t.d - 1) * t.d_step + (t.h - 1) * t.h_step + (t.w - 1) * t.w_step;
+}
+
+#define WEFT_DEFINE_POOL(T, I, LOAD)                                                                         \
+    inline T weft_max_of_##T(__global const float *x, weft_walk t) {                                         \
+        T best = (T)(-INFINITY);                                                                             \
+        for (int i = 0; i < t.d; i++, t.at += t.d_step) {                                                    \
+            long line = t.at;                                                                                \
+            for (int j = 0; j < t.h; j++, line += t.h_step) {                                                \
+                long at = line;                                                                              \
+                WEFT_ROLLED for (int k = 0; k < t.w; k++, at += t.w_step) {                                  \
+                    const T v = LOAD(x, at);                                                                 \
+                    best = select(v, best, (I)((best >= v) | isnan(best)));                                  \
+                }                                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+        return best;                                                                                         \
+    }                                                                                                        \
+    /* A line of taps is summed by itself, which keeps the error of large windows small. */                  \
+    inline T weft_sum_of_##T(__global const float *x, weft_walk t) {                                         \
+        T total = (T)(0.0f);                                                                                 \
+        for (int i = 0; i < t.d; i++, t.at += t.d_step) {                                                    \
+            long line = t.at;                                                                                \
+            for (int j = 0; j < t.h; j++, line += t.h_step) {                                                \
+                long at = line;                                                                              \
+                T part = (T)(0.0f);                                                                          \
+                WEFT_ROLLED for (int k = 0; k < t.w; k++, at += t.w_step) part += LOAD(x, at);               \
+                total += part;                                                                               \
+            }                                                                                                \
+        }                                                                                                    \
+        return total;                                                                                        \
+    }
+#define WEFT_LOAD_ONE(p, i) ((p)[i])
+WEFT_DEFINE_POOL(float, int, WEFT_LOAD_ONE)
+#if WEFT_LANES == 16
+#define WEFT_LOAD_16(p, i) vload16(0, (p) + (i))
+WEFT_DEFINE_POOL(float16, int16, WEFT_LOAD_16)
+#endif
 
 #define WEFT_AXIS_PARAMETERS(a)                                                                              \
     int a##_in, int a##_out, int a##_size, int a##_stride, int a##_padding, int a##_dilation
-#define WEFT_WINDOW_PARAMETERS                                                                               \
+#define WEFT_POOLED_PARAMETERS                                                                               \
     long pixels, int channels, int share, int padding_counts, int divisor, WEFT_AXIS_PARAMETERS(d),          \
         WEFT_AXIS_PARAMETERS(h), WEFT_AXIS_PARAMETERS(w)
-#define WEFT_WINDOWS                                                                                         \
-    const weft_window d = {d_in, d_out, d_size, d_stride, d_padding, d_dilation};                            \
-    const weft_window h = {h_in, h_out, h_size, h_stride, h_padding, h_dilation};                            \
-    const weft_window w = {w_in, w_out, w_size, w_stride, w_padding, w_dilation}
+#define WEFT_POOLED                                                                                          \
+    {                                                                                                        \
+        {d_in, d_out, d_size, d_stride, d_padding, d_dilation},                                              \
+            {h_in, h_out, h_size, h_stride, h_padding, h_dilation},                                          \
+            {w_in, w_out, w_size, w_stride, w_padding, w_dilation}, channels                                 \
+    }
 
-/* Pixels p .. end - 1 of the result, channels c_begin, c_begin + WEFT_LANES, ... before c_end. */
+/* Pixels p .. end - 1 of the result. */
 #if WEFT_LANES == 16
-#define WEFT_SHARE                                                                                           \
+#define WEFT_PIXELS                                                                                          \
     long p = (long)get_global_id(0) * share;                                                                 \
-    const long end = min(p + share, pixels);                                                                 \
-    const int c_begin = 0, c_end = channels
+    const long end = min(p + share, pixels)
+/* result[at + c] = value for all channels c, as a vector where 16 elements of what is read lie before the
+ * ends: inside says so for a last, partial block. value_16 and value_1 use c. */
+#define WEFT_EACH_BLOCK(result, at, inside, value_16, value_1)                                               \
+    WEFT_ROLLED for (int c = 0; c < channels; c += 16) {                                                     \
+        if (c + 16 <= channels || ((at) + c + 16 <= end * channels && (inside)))                             \
+            vstore16(value_16, 0, (result) + (at) + c);                                                      \
+        else                                                                                                 \
+            WEFT_ROLLED for (const int stop = channels; c < stop; c++)(result)[(at) + c] = value_1;          \
+    }
 #else
-#define WEFT_SHARE                                                                                           \
+#define WEFT_PIXELS                                                                                          \
     long p = (long)get_global_id(0) / channels;                                                              \
     const long end = min(p + 1, pixels);                                                                     \
-    const int c_begin = (int)((long)get_global_id(0) % channels), c_end = c_begin + 1
+    const int c = (int)((long)get_global_id(0) - p * channels)
+#define WEFT_EACH_BLOCK(result, at, inside, value_16, value_1) (result)[(at) + c] = value_1
 #endif
+#endif
+
+#if WEFT_PASS == 0 || WEFT_PASS == 2 || WEFT_PASS < 0
+/* VALUE(T) of the walk t, which already begins at channel c. */
+#define WEFT_FORWARD(VALUE)                                                                                  \
+    const weft_pooled s = WEFT_POOLED;                                                                       \
+    WEFT_PIXELS;                                                                                             \
+    x += x_offset;                                                                                           \
+    y += y_offset;                                                                                           \
+    const long image_size = (long)s.d.in * s.h.in * s.w.in * channels, rows = (long)s.d.out * s.h.out;       \
+    const long limit = pixels / (rows * s.w.out) * image_size;                                               \
+    WEFT_ROLLED while (p < end) {                                                                            \
+        const long row = p / s.w.out, n = row / rows;                                                        \
+        const int in_image = (int)(row - n * rows);                                                          \
+        const weft_taps d = weft_taps_of(in_image / s.h.out, s.d),                                           \
+                        h = weft_taps_of(in_image % s.h.out, s.h);                                           \
+        const int first = (int)(p - row * s.w.out), stop = (int)min((long)s.w.out, first + end - p);         \
+        WEFT_ROLLED for (int o = first; o < stop; o++, p++) {                                                \
+            const weft_taps w = weft_taps_of(o, s.w);                                                        \
+            weft_walk t = weft_walk_of(s, d, h, w, n * image_size);                                          \
+            const float by = weft_divisor(d, h, w, padding_counts, divisor);                                 \
+            const long begin = t.at, more = weft_walk_end(t) + 16;                                           \
+            WEFT_EACH_BLOCK(y, p *channels, more + c <= limit, VALUE(float16), VALUE(float));                \
+        }                                                                                                    \
+    }
 #endif
 
 #if WEFT_PASS == 0 || WEFT_PASS < 0
 __kernel void WEFT_NAME(max)(__global const float *restrict x, long x_offset, __global float *restrict y,
-    long y_offset, WEFT_WINDOW_PARAMETERS) {
-    WEFT_WINDOWS;
-    WEFT_SHARE;
-    x += x_offset;
-    y += y_offset;
-    const long image_size = (long)d.in * h.in * w.in * channels, row_of_images = (long)d.out * h.out;
-    const long limit = pixels / (row_of_images * w.out) * image_size;
-    while (p < end) {
-        const long row = p / w.out, n = row / row_of_images;
-        const int in_image = (int)(row - n * row_of_images);
-        const weft_taps td = weft_taps_of(in_image / h.out, d), th = weft_taps_of(in_image % h.out, h);
-        int ow = (int)(p - row * w.out);
-        const int stop = (int)min((long)w.out, ow + end - p);
-        for (; ow < stop; ow++, p++) {
-            const weft_taps tw = weft_taps_of(ow, w);
-            for (int c = c_begin; c < c_end; c += WEFT_LANES) {
-                WF best = (WF)(-INFINITY);
-                for (int i = 0; i < td.count; i++) {
-                    for (int j = 0; j < th.count; j++) {
-                        const long line = (long)(td.from + i * td.step) * h.in + th.from + j * th.step;
-                        long at = n * image_size + (line * w.in + tw.from) * channels + c;
-                        for (int k = 0; k < tw.count; k++) {
-                            const WF v = weft_load_block(x, at, limit);
-                            best = select(v, best, (WI)((best >= v) | isnan(best)));
-                            at += (long)tw.step * channels;
-                        }
-                    }
-                }
-                weft_store_block(best, y, p * channels + c, end * channels);
-            }
-        }
+    long y_offset, WEFT_POOLED_PARAMETERS){
+#define WEFT_MAX_AT(T) (t.at = begin + c, weft_max_of_##T(x, t))
+    WEFT_FORWARD(WEFT_MAX_AT)}
+#endif
+
+#if WEFT_PASS == 2 || WEFT_PASS < 0
+__kernel void WEFT_NAME(mean)(__global const float *restrict x, long x_offset, __global float *restrict y,
+    long y_offset, WEFT_POOLED_PARAMETERS){
+#define WEFT_MEAN_AT(T) (t.at = begin + c, weft_sum_of_##T(x, t) / (T)(by))
+    WEFT_FORWARD(WEFT_MEAN_AT)}
+#endif
+
+#if WEFT_LANES == 16 && (WEFT_PASS == 1 || WEFT_PASS == 3 || WEFT_PASS < 0)
+#ifndef WEFT_POOL_SCATTER
+#define WEFT_POOL_SCATTER
+#define WEFT_STORE_ONE(v, p, i) ((p)[i] = (v))
+#define WEFT_STORE_16(v, p, i)  vstore16(v, 0, (p) + (i))
+#define WEFT_SOME(mask)         ((mask) != 0)
+#define WEFT_DEFINE_SCATTER(T, I, LOAD, STORE, ANY)                                                          \
+    inline void weft_scatter_sum_##T(__global float *dx, weft_walk t, T g) {                                 \
+        WEFT_ROLLED for (int i = 0; i < t.d; i++, t.at += t.d_step) {                                        \
+            long line = t.at;                                                                                \
+            WEFT_ROLLED for (int j = 0; j < t.h; j++, line += t.h_step) {                                    \
+                long at = line;                                                                              \
+                WEFT_ROLLED for (int k = 0; k < t.w; k++, at += t.w_step) STORE(LOAD(dx, at) + g, dx, at);   \
+            }                                                                                                \
+        }                                                                                                    \
+    }                                                                                                        \
+    /* The first tap that equals best gets g; where best is NaN, the last one: there we walk backwards. */   \
+    inline void weft_scatter_max_##T(                                                                        \
+        __global const float *x, __global float *dx, weft_walk t, T best, T g) {                             \
+        const I nan = (I)(best != best);                                                                     \
+        I open = (I)(best == best);                                                                          \
+        WEFT_ROLLED for (int backwards = 0; backwards < 2; backwards++) {                                    \
+            WEFT_ROLLED for (int i = 0; i < t.d; i++, t.at += t.d_step) {                                    \
+                long line = t.at;                                                                            \
+                WEFT_ROLLED for (int j = 0; j < t.h; j++, line += t.h_step) {                                \
+                    long at = line;                                                                          \
+                    WEFT_ROLLED for (int k = 0; k < t.w; k++, at += t.w_step) {                              \
+                        const T v = LOAD(x, at);                                                             \
+                        const I hit = ((I)(v == best) | ((I)(v != v) & nan)) & open;                         \
+                        open &= ~hit;                                                                        \
+                        STORE(LOAD(dx, at) + select((T)(0.0f), g, hit), dx, at);                             \
+                    }                                                                                        \
+                }                                                                                            \
+            }                                                                                                \
+            if (!ANY(nan)) return;                                                                           \
+            open = nan;                                                                                      \
+            t.at -= t.d_step;                                                                                \
+            t.at += (t.h - 1) * t.h_step + (t.w - 1) * t.w_step;                                             \
+            t.d_step = -t.d_step;                                                                            \
+            t.h_step = -t.h_step;                                                                            \
+            t.w_step = -t.w_step;                                                                            \
+        }                                                                                                    \
+    }
+WEFT_DEFINE_SCATTER(float, int, WEFT_LOAD_ONE, WEFT_STORE_ONE, WEFT_SOME)
+    WEFT_DEFINE_SCATTER(float16, int16, WEFT_LOAD_16, WEFT_STORE_16, any)
+
+    /* Zeros for channels c_begin .. c_end - 1 of pixels first .. last - 1. */
+    inline void weft_clear(__global float *dx, long first, long last, int channels, int c_begin, int c_end) {
+    if (c_begin == 0 && c_end == channels) { /* one piece */
+        first *= channels;
+        last *= channels;
+        for (; first + 16 <= last; first += 16) vstore16((float16)(0.0f), 0, dx + first);
+        WEFT_ROLLED for (; first < last; first++) dx[first] = 0.0f;
+        return;
+    }
+    WEFT_ROLLED for (; first < last; first++) {
+        int c = c_begin;
+        for (; c + 16 <= c_end; c += 16) vstore16((float16)(0.0f), 0, dx + first * channels + c);
+        WEFT_ROLLED for (; c < c_end; c++) dx[first * channels + c] = 0.0f;
     }
 }
 #endif
+
+/* Images n .. n_end - 1, channels c_begin .. c_end - 1; blocks of 16 but for the last item's, which has all
+ * that are left. Of 16 or more channels the last block reaches back to the one before, whose lanes then add
+ * 0; of fewer it reaches into the next pixel. SCATTER(T, c) adds `window` o of the walk t, with `keep` the
+ * lanes that count. */
+#define WEFT_BACKWARD(SCATTER)                                                                               \
+    const weft_pooled s = WEFT_POOLED;                                                                       \
+    g += g_offset;                                                                                           \
+    dx += dx_offset;                                                                                         \
+    const int item = (int)get_global_id(0), c_begin = item % groups * blocks * 16;                           \
+    const int c_end = item % groups + 1 == groups ? channels : c_begin + blocks * 16;                        \
+    const long pixels_in = (long)s.d.in * s.h.in * s.w.in, pixels_out = (long)s.d.out * s.h.out * s.w.out;   \
+    const long images = pixels / pixels_in, n_end = min((long)(item / groups + 1) * share, images);          \
+    const long limit = n_end * pixels_in * channels, out_limit = images * pixels_out * channels;             \
+    WEFT_ROLLED for (long n = (long)(item / groups) * share; n < n_end; n++) {                               \
+        long cleared = n * pixels_in, window = n * pixels_out;                                               \
+        WEFT_ROLLED for (int row = 0; row < s.d.out * s.h.out; row++) {                                      \
+            const weft_taps d = weft_taps_of(row / s.h.out, s.d), h = weft_taps_of(row % s.h.out, s.h);      \
+            const long lines =                                                                               \
+                (long)(d.from + (d.count - 1) * d.step) * s.h.in + h.from + (h.count - 1) * h.step + 1;      \
+            const long clear = min(n * pixels_in + lines * s.w.in, (n + 1) * pixels_in);                     \
+            weft_clear(dx, cleared, clear, channels, c_begin, c_end);                                        \
+            cleared = max(clear, cleared);                                                                   \
+            WEFT_ROLLED for (int o = 0; o < s.w.out; o++, window++) {                                        \
+                const weft_taps w = weft_taps_of(o, s.w);                                                    \
+                weft_walk t = weft_walk_of(s, d, h, w, n * pixels_in * channels);                            \
+                const float by = weft_divisor(d, h, w, padding_counts, divisor);                             \
+                const long first = t.at, more = weft_walk_end(t) + 16;                                       \
+                if (channels >= 16 || (more <= limit && window * channels + 16 <= out_limit)) {              \
+                    WEFT_ROLLED for (int at = c_begin; at < c_end; at += 16) {                               \
+                        const int c = max(min(at, channels - 16), 0);                                        \
+                        const int16 keep =                                                                   \
+                            WEFT_LANE_INDEX + (int16)(c) >= (int16)(at)&WEFT_LANE_INDEX < (int16)(c_end);    \
+                        SCATTER(float16, keep, c);                                                           \
+                    }                                                                                        \
+                } else {                                                                                     \
+                    WEFT_ROLLED for (int c = 0; c < channels; c++) {                                         \
+                        SCATTER(float, 1, c);                                                                \
+                    }                                                                                        \
+                }                                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+        weft_clear(dx, cleared, (n + 1) * pixels_in, channels, c_begin, c_end);                              \
+    }
+#define WEFT_LOAD_float   WEFT_LOAD_ONE
+#define WEFT_LOAD_float16 WEFT_LOAD_16
+/* g of the window at channel c. */
+#define WEFT_GIVEN(T, keep, c) select((T)(0.0f), WEFT_LOAD_##T(g, window *channels + (c)), keep)
 
 #if WEFT_PASS == 1 || WEFT_PASS < 0
 __kernel void WEFT_NAME(max_gradient)(__global const float *restrict x, long x_offset,
     __global const float *restrict y, long y_offset, __global const float *restrict g, long g_offset,
-    __global float *restrict dx, long dx_offset, WEFT_WINDOW_PARAMETERS) {
-    WEFT_WINDOWS;
-    WEFT_SHARE;
+    __global float *restrict dx, long dx_offset, WEFT_POOLED_PARAMETERS, int groups, int blocks) {
     x += x_offset;
     y += y_offset;
-    g += g_offset;
-    dx += dx_offset;
-    const long rows_in = (long)d.in * h.in, pixels_in = rows_in * w.in, rows_out = (long)d.out * h.out;
-    const long limit = pixels * channels, limit_out = pixels / pixels_in * rows_out * w.out * channels;
-    while (p < end) {
-        const long row = p / w.in, n = row / rows_in;
-        const int in_image = (int)(row - n * rows_in), id = in_image / h.in, ih = in_image % h.in;
-        const weft_range rd = weft_windows_of(id, d), rh = weft_windows_of(ih, h);
-        int iw = (int)(p - row * w.in);
-        const int stop = (int)min((long)w.in, iw + end - p);
-        for (; iw < stop; iw++, p++) {
-            const weft_range rw = weft_windows_of(iw, w);
-            for (int c = c_begin; c < c_end; c += WEFT_LANES) {
-                const long e = p * channels + c;
-                const WF own = weft_load_block(x, e, limit);
-                WF total = (WF)(0.0f);
-                for (int od = rd.first; od <= rd.last; od++) {
-                    if (!weft_window_holds(od, id, d)) continue;
-                    for (int oh = rh.first; oh <= rh.last; oh++) {
-                        if (!weft_window_holds(oh, ih, h)) continue;
-                        const long line = n * rows_out + (long)od * h.out + oh;
-                        for (int ow = rw.first; ow <= rw.last; ow++) {
-                            if (!weft_window_holds(ow, iw, w)) continue;
-                            const long o = (line * w.out + ow) * channels + c;
-                            const WF best = weft_load_block(y, o, limit_out);
-                            const WI hit = (WI)(own == best), nan = (WI)(isnan(own) & isnan(best));
-                            if (!WEFT_ANY(hit | nan)) continue;
-                            const WI wins = weft_wins(x, limit, n * pixels_in * channels + c, e, best, hit,
-                                nan, weft_taps_of(od, d), weft_taps_of(oh, h), weft_taps_of(ow, w), h.in,
-                                w.in, channels);
-                            total += select((WF)(0.0f), weft_load_block(g, o, limit_out), wins);
-                        }
-                    }
-                }
-                weft_store_block(total, dx, e, end * channels);
-            }
-        }
-    }
-}
-#endif
-
-#if WEFT_PASS == 2 || WEFT_PASS < 0
-/* A row of taps is summed by itself, which keeps the error of large windows small. */
-__kernel void WEFT_NAME(mean)(__global const float *restrict x, long x_offset, __global float *restrict y,
-    long y_offset, WEFT_WINDOW_PARAMETERS) {
-    WEFT_WINDOWS;
-    WEFT_SHARE;
-    x += x_offset;
-    y += y_offset;
-    const long image_size = (long)d.in * h.in * w.in * channels, row_of_images = (long)d.out * h.out;
-    const long limit = pixels / (row_of_images * w.out) * image_size;
-    while (p < end) {
-        const long row = p / w.out, n = row / row_of_images;
-        const int in_image = (int)(row - n * row_of_images);
-        const weft_taps td = weft_taps_of(in_image / h.out, d), th = weft_taps_of(in_image % h.out, h);
-        int ow = (int)(p - row * w.out);
-        const int stop = (int)min((long)w.out, ow + end - p);
-        for (; ow < stop; ow++, p++) {
-            const weft_taps tw = weft_taps_of(ow, w);
-            const WF by = (WF)(weft_divisor(td, th, tw, padding_counts, divisor));
-            for (int c = c_begin; c < c_end; c += WEFT_LANES) {
-                WF total = (WF)(0.0f);
-                for (int i = 0; i < td.count; i++) {
-                    for (int j = 0; j < th.count; j++) {
-                        const long line = (long)(td.from + i * td.step) * h.in + th.from + j * th.step;
-                        long at = n * image_size + (line * w.in + tw.from) * channels + c;
-                        WF part = (WF)(0.0f);
-                        for (int k = 0; k < tw.count; k++) {
-                            part += weft_load_block(x, at, limit);
-                            at += (long)tw.step * channels;
-                        }
-                        total += part;
-                    }
-                }
-                weft_store_block(total / by, y, p * channels + c, end * channels);
-            }
-        }
-    }
+#define WEFT_SCATTER_MAX(T, keep, c)                                                                         \
+    t.at = first + (c);                                                                                      \
+    weft_scatter_max_##T(x, dx, t, WEFT_LOAD_##T(y, window *channels + (c)), WEFT_GIVEN(T, keep, c))
+    WEFT_BACKWARD(WEFT_SCATTER_MAX)
 }
 #endif
 
 #if WEFT_PASS == 3 || WEFT_PASS < 0
 __kernel void WEFT_NAME(mean_gradient)(__global const float *restrict g, long g_offset,
-    __global float *restrict dx, long dx_offset, WEFT_WINDOW_PARAMETERS) {
-    WEFT_WINDOWS;
-    WEFT_SHARE;
-    g += g_offset;
-    dx += dx_offset;
-    const long rows_in = (long)d.in * h.in, pixels_in = rows_in * w.in, rows_out = (long)d.out * h.out;
-    const long limit_out = pixels / pixels_in * rows_out * w.out * channels;
-    while (p < end) {
-        const long row = p / w.in, n = row / rows_in;
-        const int in_image = (int)(row - n * rows_in), id = in_image / h.in, ih = in_image % h.in;
-        const weft_range rd = weft_windows_of(id, d), rh = weft_windows_of(ih, h);
-        int iw = (int)(p - row * w.in);
-        const int stop = (int)min((long)w.in, iw + end - p);
-        for (; iw < stop; iw++, p++) {
-            const weft_range rw = weft_windows_of(iw, w);
-            for (int c = c_begin; c < c_end; c += WEFT_LANES) {
-                WF total = (WF)(0.0f);
-                for (int od = rd.first; od <= rd.last; od++) {
-                    if (!weft_window_holds(od, id, d)) continue;
-                    for (int oh = rh.first; oh <= rh.last; oh++) {
-                        if (!weft_window_holds(oh, ih, h)) continue;
-                        const long line = n * rows_out + (long)od * h.out + oh;
-                        for (int ow = rw.first; ow <= rw.last; ow++) {
-                            if (!weft_window_holds(ow, iw, w)) continue;
-                            const float by = weft_divisor(weft_taps_of(od, d), weft_taps_of(oh, h),
-                                weft_taps_of(ow, w), padding_counts, divisor);
-                            const long o = (line * w.out + ow) * channels + c;
-                            total += weft_load_block(g, o, limit_out) / (WF)(by);
-                        }
-                    }
-                }
-                weft_store_block(total, dx, p * channels + c, end * channels);
+    __global float *restrict dx, long dx_offset, WEFT_POOLED_PARAMETERS, int groups, int blocks) {
+#define WEFT_SCATTER_MEAN(T, keep, c)                                                                        \
+    t.at = first + (c);                                                                                      \
+    weft_scatter_sum_##T(dx, t, WEFT_GIVEN(T, keep, c) / (T)(by))
+    WEFT_BACKWARD(WEFT_SCATTER_MEAN)
+}
+#endif
+#endif
+
+#if WEFT_LANES == 1 && (WEFT_PASS == 1 || WEFT_PASS == 3 || WEFT_PASS < 0)
+#ifndef WEFT_POOL_GATHER
+#define WEFT_POOL_GATHER
+/* Is e, which equals the window's maximum, the first tap that does, or if it is NaN, the last one? Window
+ * order is the order of addresses. */
+inline bool weft_wins(__global const float *x, weft_walk t, long e, float best) {
+    for (int i = 0; i < t.d; i++, t.at += t.d_step) {
+        long line = t.at;
+        for (int j = 0; j < t.h; j++, line += t.h_step) {
+            long at = line;
+            for (int k = 0; k < t.w; k++, at += t.w_step) {
+                const float v = x[at];
+                if (at == e && best == best) return true;
+                if (at < e && v == best) return false;
+                if (at > e && v != v) return false;
             }
         }
     }
+    return true;
 }
 #endif
+
+/* TERM: what element e of dx gets of window o, of d, h, w of image n. */
+#define WEFT_BACKWARD(TERM)                                                                                  \
+    const weft_pooled s = WEFT_POOLED;                                                                       \
+    WEFT_PIXELS;                                                                                             \
+    if (p >= end) return;                                                                                    \
+    g += g_offset;                                                                                           \
+    dx += dx_offset;                                                                                         \
+    const long e = p * channels + c, row = p / s.w.in, n = row / ((long)s.d.in * s.h.in);                    \
+    const long in = n * s.d.in * s.h.in * s.w.in * channels + c;                                             \
+    const int at_w = (int)(p - row * s.w.in), in_image = (int)(row - n * s.d.in * s.h.in);                   \
+    const int at_d = in_image / s.h.in, at_h = in_image % s.h.in;                                            \
+    const weft_range in_d = weft_windows_of(at_d, s.d), in_h = weft_windows_of(at_h, s.h),                   \
+                     in_w = weft_windows_of(at_w, s.w);                                                      \
+    float total = 0.0f;                                                                                      \
+    for (int d = in_d.first; d <= in_d.last; d++) {                                                          \
+        if (!weft_window_holds(d, at_d, s.d)) continue;                                                      \
+        for (int h = in_h.first; h <= in_h.last; h++) {                                                      \
+            if (!weft_window_holds(h, at_h, s.h)) continue;                                                  \
+            for (int w = in_w.first; w <= in_w.last; w++) {                                                  \
+                if (!weft_window_holds(w, at_w, s.w)) continue;                                              \
+                const long o = (((n * s.d.out + d) * s.h.out + h) * s.w.out + w) * channels + c;             \
+                const weft_taps td = weft_taps_of(d, s.d), th = weft_taps_of(h, s.h),                        \
+                                tw = weft_taps_of(w, s.w);                                                   \
+                TERM;                                                                                        \
+            }                                                                                                \
+        }                                                                                                    \
+    }                                                                                                        \
+    dx[e] = total
+
+#if WEFT_PASS == 1 || WEFT_PASS < 0
+__kernel void WEFT_NAME(max_gradient)(__global const float *restrict x, long x_offset,
+    __global const float *restrict y, long y_offset, __global const float *restrict g, long g_offset,
+    __global float *restrict dx, long dx_offset, WEFT_POOLED_PARAMETERS, int groups, int blocks) {
+    x += x_offset;
+    y += y_offset;
+#define WEFT_GATHER_MAX                                                                                      \
+    if ((x[e] == y[o] || (x[e] != x[e] && y[o] != y[o])) &&                                                  \
+        weft_wins(x, weft_walk_of(s, td, th, tw, in), e, y[o]))                                              \
+    total += g[o]
+    WEFT_BACKWARD(WEFT_GATHER_MAX);
+}
+#endif
+
+#if WEFT_PASS == 3 || WEFT_PASS < 0
+__kernel void WEFT_NAME(mean_gradient)(__global const float *restrict g, long g_offset,
+    __global float *restrict dx, long dx_offset, WEFT_POOLED_PARAMETERS, int groups, int blocks) {
+#define WEFT_GATHER_MEAN total += g[o] / weft_divisor(td, th, tw, padding_counts, divisor)
+    WEFT_BACKWARD(WEFT_GATHER_MEAN);
+}
+#endif
+#endif
+
+#undef WEFT_FORWARD
+#undef WEFT_BACKWARD
+#undef WEFT_GIVEN
+#undef WEFT_MAX_AT
+#undef WEFT_MEAN_AT
+#undef WEFT_SCATTER_MAX
+#undef WEFT_SCATTER_MEAN
+#undef WEFT_GATHER_MAX
+#undef WEFT_GATHER_MEAN

@@ -1,5 +1,5 @@
 /* Pooling: the greatest or the mean of windows over images, which lie channels-last. Kernels: pool.cl, where
- * windows are described; their gradients gather. The gradient of max_pool finds the winner again by comparing
+ * windows are described. The gradient of max_pool finds the winner again by comparing
  * x with y, both of which the layers around keep anyway, so that nothing else is remembered. */
 #include "ops/pool.h"
 #include "base/integers.h"
@@ -24,31 +24,47 @@ static int64_t pixels_of(const wi_extent *image) {
     return wi_extent_count(image).actual / image->dims[image->rank - 1].actual;
 }
 
+/* How the result is shared out: pixels of it, or for class cpu's gradients images and groups of `blocks`
+ * times 16 channels. */
+typedef struct pool_work {
+    int64_t items, share, groups, blocks;
+} pool_work;
+
+static pool_work share_out(const wi_kernel_site *site, bool forward, double work) {
+    const wi_extent *result = &site->result;
+    const int64_t pixels = pixels_of(result), channels = result->dims[result->rank - 1].actual;
+    if (site->device_class != WEFT_CLASS_CPU) return (pool_work){pixels * channels, 1, 1, 1};
+    const int64_t most = site->compute_units * 4;
+    const int64_t wanted = work / 8192 < (double)most ? (int64_t)(work / 8192) + 1 : most;
+    const int64_t units = forward ? pixels : result->dims[0].actual;
+    pool_work w = {.share = wi_divide_up(units, wi_min64(units, wanted)), .groups = 1};
+    const int64_t ranges = wi_divide_up(units, w.share), whole = wi_max64(1, channels / 16);
+    w.blocks = forward ? whole : wi_divide_up(whole, wi_min64(whole, wi_divide_up(wanted, ranges)));
+    w.groups = wi_divide_up(whole, w.blocks);
+    w.items = ranges * w.groups;
+    return w;
+}
+
 static weft_status pool_kernel(const wi_kernel_site *site, wi_kernel_plan *plan, int pass) {
     static const char *const suffixes[] = {"max", "max_gradient", "mean", "mean_gradient"};
-    const bool cpu = site->device_class == WEFT_CLASS_CPU;
     const wi_attributes *a = &site->node->attributes;
     const bool forward = pass == PASS_MAX || pass == PASS_MEAN;
-    const wi_extent *first = &site->inputs[0], *x = pass == PASS_MEAN_GRADIENT ? &site->result : first;
+    const wi_extent *x = pass == PASS_MEAN_GRADIENT ? &site->result : &site->inputs[0];
     const wi_extent *y = forward ? &site->result : &site->inputs[pass == PASS_MAX_GRADIENT];
-    const int64_t pixels = pixels_of(&site->result), channels = x->dims[x->rank - 1].actual;
     double taps = 1;
     for (int i = 0; i < 3; i++)
-        taps *= a->window.stride[i] ? a->window.size[i] : (double)axis_of(x, i) / (double)axis_of(y, i);
+        taps *= a->window.stride[i] ? a->window.size[i] : (double)wi_divide_up(axis_of(x, i), axis_of(y, i));
     plan->file = "pool.cl";
-    plan->flops = count(y) * (taps < 1 ? 1 : taps);
-    const double worth = plan->flops / 8192;
-    const int64_t most = site->compute_units * 4;
-    const int64_t items = wi_min64(pixels, worth < (double)most ? (int64_t)worth + 1 : most);
-    const int64_t share = cpu ? wi_divide_up(pixels, items) : 1;
+    plan->flops = count(y) * taps;
+    const pool_work work = share_out(site, forward, plan->flops);
     wi_kernel_macro_int(plan, "WEFT_PASS", pass);
-    wi_kernel_launch *launch = wi_kernel_launch_1d(
-        plan, suffixes[pass], cpu ? wi_divide_up(pixels, share) : pixels * channels, cpu ? 1 : 64);
+    wi_kernel_launch *launch =
+        wi_kernel_launch_1d(plan, suffixes[pass], work.items, site->device_class == WEFT_CLASS_CPU ? 1 : 64);
     for (int i = 0; i < site->node->input_count; i++) wi_kernel_input(launch, i);
     wi_kernel_result(launch);
-    wi_kernel_long(launch, pixels);
-    wi_kernel_int(launch, channels);
-    wi_kernel_int(launch, share);
+    wi_kernel_long(launch, pixels_of(&site->result));
+    wi_kernel_int(launch, x->dims[x->rank - 1].actual);
+    wi_kernel_int(launch, work.share);
     wi_kernel_int(launch, !(a->flags & EXCLUDE_PADDING));
     wi_kernel_int(launch, a->step);
     for (int i = 0; i < 3; i++) {
@@ -56,6 +72,9 @@ static weft_status pool_kernel(const wi_kernel_site *site, wi_kernel_plan *plan,
             a->window.padding[i], a->window.dilation[i]};
         for (int k = 0; k < 6; k++) wi_kernel_int(launch, numbers[k]);
     }
+    if (forward) return WEFT_OK;
+    wi_kernel_int(launch, work.groups);
+    wi_kernel_int(launch, work.blocks);
     return WEFT_OK;
 }
 
