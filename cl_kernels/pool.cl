@@ -144,11 +144,11 @@ inline long weft_walk_end(weft_walk t) {
         }                                                                                                    \
         return total;                                                                                        \
     }
-#define WEFT_LOAD_ONE(p, i) ((p)[i])
-WEFT_DEFINE_POOL(float, int, WEFT_LOAD_ONE)
+#define WEFT_POOL_LOAD_1(p, i) ((p)[i])
+WEFT_DEFINE_POOL(float, int, WEFT_POOL_LOAD_1)
 #if WEFT_LANES == 16
-#define WEFT_LOAD_16(p, i) vload16(0, (p) + (i))
-WEFT_DEFINE_POOL(float16, int16, WEFT_LOAD_16)
+#define WEFT_POOL_LOAD_16(p, i) vload16(0, (p) + (i))
+WEFT_DEFINE_POOL(float16, int16, WEFT_POOL_LOAD_16)
 #endif
 
 #define WEFT_AXIS_PARAMETERS(a)                                                                              \
@@ -165,12 +165,12 @@ WEFT_DEFINE_POOL(float16, int16, WEFT_LOAD_16)
 
 /* Pixels p .. end - 1 of the result. */
 #if WEFT_LANES == 16
-#define WEFT_PIXELS                                                                                          \
+#define WEFT_POOL_PIXELS                                                                                     \
     long p = (long)get_global_id(0) * share;                                                                 \
     const long end = min(p + share, pixels)
 /* result[at + c] = value for all channels c, as a vector where 16 elements of what is read lie before the
  * ends: inside says so for a last, partial block. value_16 and value_1 use c. */
-#define WEFT_EACH_BLOCK(result, at, inside, value_16, value_1)                                               \
+#define WEFT_POOL_EACH(result, at, inside, value_16, value_1)                                                \
     WEFT_ROLLED for (int c = 0; c < channels; c += 16) {                                                     \
         if (c + 16 <= channels || ((at) + c + 16 <= end * channels && (inside)))                             \
             vstore16(value_16, 0, (result) + (at) + c);                                                      \
@@ -178,19 +178,19 @@ WEFT_DEFINE_POOL(float16, int16, WEFT_LOAD_16)
             WEFT_ROLLED for (const int stop = channels; c < stop; c++)(result)[(at) + c] = value_1;          \
     }
 #else
-#define WEFT_PIXELS                                                                                          \
+#define WEFT_POOL_PIXELS                                                                                     \
     long p = (long)get_global_id(0) / channels;                                                              \
     const long end = min(p + 1, pixels);                                                                     \
     const int c = (int)((long)get_global_id(0) - p * channels)
-#define WEFT_EACH_BLOCK(result, at, inside, value_16, value_1) (result)[(at) + c] = value_1
+#define WEFT_POOL_EACH(result, at, inside, value_16, value_1) (result)[(at) + c] = value_1
 #endif
 #endif
 
 #if WEFT_PASS == 0 || WEFT_PASS == 2 || WEFT_PASS < 0
 /* VALUE(T) of the walk t, which already begins at channel c. */
-#define WEFT_FORWARD(VALUE)                                                                                  \
+#define WEFT_POOL_FORWARD(VALUE)                                                                             \
     const weft_pooled s = WEFT_POOLED;                                                                       \
-    WEFT_PIXELS;                                                                                             \
+    WEFT_POOL_PIXELS;                                                                                        \
     x += x_offset;                                                                                           \
     y += y_offset;                                                                                           \
     const long image_size = (long)s.d.in * s.h.in * s.w.in * channels, rows = (long)s.d.out * s.h.out;       \
@@ -206,7 +206,7 @@ WEFT_DEFINE_POOL(float16, int16, WEFT_LOAD_16)
             weft_walk t = weft_walk_of(s, d, h, w, n * image_size);                                          \
             const float by = weft_divisor(d, h, w, padding_counts, divisor);                                 \
             const long begin = t.at, more = weft_walk_end(t) + 16;                                           \
-            WEFT_EACH_BLOCK(y, p *channels, more + c <= limit, VALUE(float16), VALUE(float));                \
+            WEFT_POOL_EACH(y, p *channels, more + c <= limit, VALUE(float16), VALUE(float));                 \
         }                                                                                                    \
     }
 #endif
@@ -215,22 +215,22 @@ WEFT_DEFINE_POOL(float16, int16, WEFT_LOAD_16)
 __kernel void WEFT_NAME(max)(__global const float *restrict x, long x_offset, __global float *restrict y,
     long y_offset, WEFT_POOLED_PARAMETERS){
 #define WEFT_MAX_AT(T) (t.at = begin + c, weft_max_of_##T(x, t))
-    WEFT_FORWARD(WEFT_MAX_AT)}
+    WEFT_POOL_FORWARD(WEFT_MAX_AT)}
 #endif
 
 #if WEFT_PASS == 2 || WEFT_PASS < 0
 __kernel void WEFT_NAME(mean)(__global const float *restrict x, long x_offset, __global float *restrict y,
     long y_offset, WEFT_POOLED_PARAMETERS){
 #define WEFT_MEAN_AT(T) (t.at = begin + c, weft_sum_of_##T(x, t) / (T)(by))
-    WEFT_FORWARD(WEFT_MEAN_AT)}
+    WEFT_POOL_FORWARD(WEFT_MEAN_AT)}
 #endif
 
 #if WEFT_LANES == 16 && (WEFT_PASS == 1 || WEFT_PASS == 3 || WEFT_PASS < 0)
 #ifndef WEFT_POOL_SCATTER
 #define WEFT_POOL_SCATTER
-#define WEFT_STORE_ONE(v, p, i) ((p)[i] = (v))
-#define WEFT_STORE_16(v, p, i)  vstore16(v, 0, (p) + (i))
-#define WEFT_SOME(mask)         ((mask) != 0)
+#define WEFT_POOL_STORE_1(v, p, i)  ((p)[i] = (v))
+#define WEFT_POOL_STORE_16(v, p, i) vstore16(v, 0, (p) + (i))
+#define WEFT_SOME(mask)             ((mask) != 0)
 #define WEFT_DEFINE_SCATTER(T, I, LOAD, STORE, ANY)                                                          \
     inline void weft_scatter_sum_##T(__global float *dx, weft_walk t, T g) {                                 \
         WEFT_ROLLED for (int i = 0; i < t.d; i++, t.at += t.d_step) {                                        \
@@ -268,8 +268,8 @@ __kernel void WEFT_NAME(mean)(__global const float *restrict x, long x_offset, _
             t.w_step = -t.w_step;                                                                            \
         }                                                                                                    \
     }
-WEFT_DEFINE_SCATTER(float, int, WEFT_LOAD_ONE, WEFT_STORE_ONE, WEFT_SOME)
-    WEFT_DEFINE_SCATTER(float16, int16, WEFT_LOAD_16, WEFT_STORE_16, any)
+WEFT_DEFINE_SCATTER(float, int, WEFT_POOL_LOAD_1, WEFT_POOL_STORE_1, WEFT_SOME)
+    WEFT_DEFINE_SCATTER(float16, int16, WEFT_POOL_LOAD_16, WEFT_POOL_STORE_16, any)
 
     /* Zeros for channels c_begin .. c_end - 1 of pixels first .. last - 1. */
     inline void weft_clear(__global float *dx, long first, long last, int channels, int c_begin, int c_end) {
@@ -292,7 +292,7 @@ WEFT_DEFINE_SCATTER(float, int, WEFT_LOAD_ONE, WEFT_STORE_ONE, WEFT_SOME)
  * that are left. Of 16 or more channels the last block reaches back to the one before, whose lanes then add
  * 0; of fewer it reaches into the next pixel. SCATTER(T, c) adds `window` o of the walk t, with `keep` the
  * lanes that count. */
-#define WEFT_BACKWARD(SCATTER)                                                                               \
+#define WEFT_POOL_BACKWARD(SCATTER)                                                                          \
     const weft_pooled s = WEFT_POOLED;                                                                       \
     g += g_offset;                                                                                           \
     dx += dx_offset;                                                                                         \
@@ -331,10 +331,10 @@ WEFT_DEFINE_SCATTER(float, int, WEFT_LOAD_ONE, WEFT_STORE_ONE, WEFT_SOME)
         }                                                                                                    \
         weft_clear(dx, cleared, (n + 1) * pixels_in, channels, c_begin, c_end);                              \
     }
-#define WEFT_LOAD_float   WEFT_LOAD_ONE
-#define WEFT_LOAD_float16 WEFT_LOAD_16
+#define WEFT_POOL_LOAD_float   WEFT_POOL_LOAD_1
+#define WEFT_POOL_LOAD_float16 WEFT_POOL_LOAD_16
 /* g of the window at channel c. */
-#define WEFT_GIVEN(T, keep, c) select((T)(0.0f), WEFT_LOAD_##T(g, window *channels + (c)), keep)
+#define WEFT_GIVEN(T, keep, c) select((T)(0.0f), WEFT_POOL_LOAD_##T(g, window *channels + (c)), keep)
 
 #if WEFT_PASS == 1 || WEFT_PASS < 0
 __kernel void WEFT_NAME(max_gradient)(__global const float *restrict x, long x_offset,
@@ -344,8 +344,8 @@ __kernel void WEFT_NAME(max_gradient)(__global const float *restrict x, long x_o
     y += y_offset;
 #define WEFT_SCATTER_MAX(T, keep, c)                                                                         \
     t.at = first + (c);                                                                                      \
-    weft_scatter_max_##T(x, dx, t, WEFT_LOAD_##T(y, window *channels + (c)), WEFT_GIVEN(T, keep, c))
-    WEFT_BACKWARD(WEFT_SCATTER_MAX)
+    weft_scatter_max_##T(x, dx, t, WEFT_POOL_LOAD_##T(y, window *channels + (c)), WEFT_GIVEN(T, keep, c))
+    WEFT_POOL_BACKWARD(WEFT_SCATTER_MAX)
 }
 #endif
 
@@ -355,7 +355,7 @@ __kernel void WEFT_NAME(mean_gradient)(__global const float *restrict g, long g_
 #define WEFT_SCATTER_MEAN(T, keep, c)                                                                        \
     t.at = first + (c);                                                                                      \
     weft_scatter_sum_##T(dx, t, WEFT_GIVEN(T, keep, c) / (T)(by))
-    WEFT_BACKWARD(WEFT_SCATTER_MEAN)
+    WEFT_POOL_BACKWARD(WEFT_SCATTER_MEAN)
 }
 #endif
 #endif
@@ -383,9 +383,9 @@ inline bool weft_wins(__global const float *x, weft_walk t, long e, float best) 
 #endif
 
 /* TERM: what element e of dx gets of window o, of d, h, w of image n. */
-#define WEFT_BACKWARD(TERM)                                                                                  \
+#define WEFT_POOL_BACKWARD(TERM)                                                                             \
     const weft_pooled s = WEFT_POOLED;                                                                       \
-    WEFT_PIXELS;                                                                                             \
+    WEFT_POOL_PIXELS;                                                                                        \
     if (p >= end) return;                                                                                    \
     g += g_offset;                                                                                           \
     dx += dx_offset;                                                                                         \
@@ -421,7 +421,7 @@ __kernel void WEFT_NAME(max_gradient)(__global const float *restrict x, long x_o
     if ((x[e] == y[o] || (x[e] != x[e] && y[o] != y[o])) &&                                                  \
         weft_wins(x, weft_walk_of(s, td, th, tw, in), e, y[o]))                                              \
     total += g[o]
-    WEFT_BACKWARD(WEFT_GATHER_MAX);
+    WEFT_POOL_BACKWARD(WEFT_GATHER_MAX);
 }
 #endif
 
@@ -429,13 +429,13 @@ __kernel void WEFT_NAME(max_gradient)(__global const float *restrict x, long x_o
 __kernel void WEFT_NAME(mean_gradient)(__global const float *restrict g, long g_offset,
     __global float *restrict dx, long dx_offset, WEFT_POOLED_PARAMETERS, int groups, int blocks) {
 #define WEFT_GATHER_MEAN total += g[o] / weft_divisor(td, th, tw, padding_counts, divisor)
-    WEFT_BACKWARD(WEFT_GATHER_MEAN);
+    WEFT_POOL_BACKWARD(WEFT_GATHER_MEAN);
 }
 #endif
 #endif
 
-#undef WEFT_FORWARD
-#undef WEFT_BACKWARD
+#undef WEFT_POOL_FORWARD
+#undef WEFT_POOL_BACKWARD
 #undef WEFT_GIVEN
 #undef WEFT_MAX_AT
 #undef WEFT_MEAN_AT

@@ -49,6 +49,35 @@ WEFT_API weft_tensor *weft_adaptive_avg_pool(weft_tensor *x, const int64_t *size
 WEFT_API weft_tensor *weft_global_max_pool(weft_tensor *x);
 WEFT_API weft_tensor *weft_global_avg_pool(weft_tensor *x);
 
+/* ---- resampling ---- */
+typedef enum weft_resample_mode {
+    WEFT_RESAMPLE_NEAREST, /* element floor(o·n / size), as PyTorch's "nearest" */
+    WEFT_RESAMPLE_LINEAR   /* between the elements around: linear, bilinear or trilinear */
+} weft_resample_mode;
+typedef struct weft_resample_options {
+    size_t struct_size;
+    weft_resample_mode mode; /* default nearest */
+    int64_t sizes[3];        /* the result's, for each spatial axis; or, where it is 0, */
+    double factors[3];       /* times the input's, rounded down; then o / factor stands for o·n / size */
+    bool align_corners;      /* default false: half a pixel is outside at each end; linear only */
+} weft_resample_options;
+#define WEFT_RESAMPLE_OPTIONS_INIT .struct_size = sizeof(weft_resample_options)
+WEFT_API weft_tensor *weft_resample(weft_tensor *x, const weft_resample_options *options);
+/* Every spatial axis `factor` times as long, factor >= 1. */
+WEFT_API weft_tensor *weft_upsample_nearest(weft_tensor *x, int64_t factor);
+WEFT_API weft_tensor *weft_upsample_linear(weft_tensor *x, int64_t factor, bool align_corners);
+/* (N, C·r·r, H, W) → (N, C, H·r, W·r): y[c][h·r + i][w·r + j] = x[(c·r + i)·r + j][h][w]; and back. */
+WEFT_API weft_tensor *weft_pixel_shuffle(weft_tensor *x, int64_t factor);
+WEFT_API weft_tensor *weft_pixel_unshuffle(weft_tensor *x, int64_t factor);
+
+/* ---- channels ---- */
+/* x / (k + alpha / size · sum x²)^beta, the sum over `size` (1..64) channels: from c - size / 2 on. Those
+ * that are not there count as 0. AlexNet has (x, 5, 1e-4, 0.75, 2). */
+WEFT_API weft_tensor *weft_local_response_norm(
+    weft_tensor *x, int64_t size, double alpha, double beta, double k);
+/* weft_dropout of whole channels: of any f32 (N, C, ...), one number is drawn for each (n, c). 0 <= p < 1. */
+WEFT_API weft_tensor *weft_dropout_channels(weft_tensor *x, float p);
+
 #ifdef __cplusplus
 }
 #endif

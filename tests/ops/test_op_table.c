@@ -32,6 +32,7 @@ static const char *const covered[] = {
     NUMBER_FORM_OPS(NAME)
     ATTENTION_OPS(NAME)
     POOL_OPS(NAME)
+    RESAMPLE_OPS(NAME)
     RANDOM_OPS(NAME)
     CAST_OPS(NAME)
     /* clang-format on */
