@@ -32,6 +32,8 @@ static const char *const covered[] = {
     ACTIVATION_OPS(NAME)
     NUMBER_FORM_OPS(NAME)
     ATTENTION_OPS(NAME)
+    POOL_OPS(NAME)
+    RESAMPLE_OPS(NAME)
     RANDOM_OPS(NAME)
     CAST_OPS(NAME)
     /* clang-format on */
