@@ -104,55 +104,40 @@ NORM(rms_norm, RMS, weft_rms_norm_with(x, (int)c->start, w, epsilon))
 
 static const op_case batch_norm_cases[] = {
     CASE("(N, C), 17 channels", batch_norm, INPUTS(F32(-2, 2, 9, 17), AFFINE(17))),
-    CASE("(N, C, L), plain", batch_norm, INPUTS(F32(-2, 2, WEFT_BATCH, 3, 5))),
-    CASE("images, one channel", batch_norm, INPUTS(F32(-2, 2, WEFT_BATCH, 1, 3, 5), AFFINE(1))),
-    CASE("images, no bias", batch_norm, INPUTS(F32(-2, 2, WEFT_BATCH, 17, 5, 3), F32(-1.5, -0.5, 17))),
-    CASE(
-        "images, channels last", batch_norm, INPUTS(F32_VIEW(OP_TRANSPOSED, -2, 2, 2, 64, 3, 3), AFFINE(64))),
-    CASE("images, reversed", batch_norm, INPUTS(F32_VIEW(OP_REVERSED, -2, 2, 3, 3, 4, 5), AFFINE(3))),
+    CASE("images, one channel, plain", batch_norm, INPUTS(F32(-2, 2, WEFT_BATCH, 1, 3, 5))),
+    CASE("images, channels last, no bias", batch_norm,
+        INPUTS(F32_VIEW(OP_TRANSPOSED, -2, 2, 2, 64, 3, 3), F32(-1.5, -0.5, 64))),
     CASE("1 x 1 images", batch_norm, INPUTS(F32(-2, 2, 5, 3, 1, 1), AFFINE(3))),
     CASE("volumes", batch_norm, INPUTS(F32(-2, 2, WEFT_BATCH, 3, 2, 3, 4), AFFINE(3))),
-    CASE("equal elements", batch_norm, INPUTS(F32_TIES(7, 7, 4, 3, 2, 2), AFFINE(3)), .no_gradient = true),
-    CASE("mean 1e4, deviation 1e-2", batch_norm, INPUTS(F32(9999.99, 10000.01, 4, 17, 9, 9), AFFINE(17)),
+    CASE("equal elements", batch_norm, INPUTS(F32_TIES(7, 7, 4, 3, 1, 1), AFFINE(3)), .no_gradient = true),
+    CASE("mean 1e4, deviation 1e-2", batch_norm, INPUTS(F32(9999.99, 10000.01, 40, 17), AFFINE(17)),
         .no_gradient = true),
 };
 static const op_case instance_norm_cases[] = {
     CASE("(N, C, L), plain", instance_norm, INPUTS(F32(-2, 2, WEFT_BATCH, 17, 5))),
     CASE("images", instance_norm, INPUTS(F32(-2, 2, WEFT_BATCH, 3, 5, 3), AFFINE(3))),
-    CASE("images, 64 channels", instance_norm, INPUTS(F32_VIEW(OP_SLICED, -2, 2, 1, 64, 3, 2), AFFINE(64))),
-    CASE("volumes, one channel", instance_norm, INPUTS(F32(-2, 2, 2, 1, 2, 3, 3), AFFINE(1))),
     CASE("mean 1e4, deviation 1e-2", instance_norm, INPUTS(F32(9999.99, 10000.01, 3, 5, 9, 9), AFFINE(5)),
         .no_gradient = true),
 };
 static const op_case group_norm_cases[] = {
     CASE("(N, C), 2 groups", group_norm, INPUTS(F32(-2, 2, WEFT_BATCH, 6), AFFINE(6)), .start = 2),
-    CASE("(N, C, L), one group", group_norm, INPUTS(F32(-2, 2, WEFT_BATCH, 17, 3)), .start = 1),
-    CASE("images, 3 groups", group_norm, INPUTS(F32(-2, 2, WEFT_BATCH, 6, 3, 5), AFFINE(6)), .start = 3),
     CASE("images, each channel", group_norm, INPUTS(F32(-2, 2, 2, 5, 3, 2), F32(0.5, 1.5, 5)), .start = 5),
     CASE("images, 64 channels, 8 groups", group_norm,
         INPUTS(F32_VIEW(OP_REVERSED, -2, 2, 2, 64, 3, 2), AFFINE(64)), .start = 8),
-    CASE("volumes", group_norm, INPUTS(F32(-2, 2, 2, 4, 2, 3, 2), AFFINE(4)), .start = 2),
     CASE("mean 1e4, deviation 1e-2", group_norm, INPUTS(F32(9999.99, 10000.01, 3, 6, 9, 9), AFFINE(6)),
         .start = 2, .no_gradient = true),
 };
 static const op_case layer_norm_cases[] = {
     CASE("rows", layer_norm, INPUTS(F32(-2, 2, WEFT_BATCH, 17), AFFINE(17)), .start = 1),
-    CASE("rows, plain", layer_norm, INPUTS(F32(-2, 2, WEFT_BATCH, 3, 5)), .start = 1),
-    CASE("a vector", layer_norm, INPUTS(F32(-2, 2, 33), AFFINE(33)), .start = 1),
-    CASE("two axes", layer_norm,
-        INPUTS(F32(-2, 2, WEFT_BATCH, 3, 2, 5), F32(0.5, 1.5, 2, 5), F32(-1, 1, 2, 5)), .start = 2),
+    CASE("two axes, plain", layer_norm, INPUTS(F32(-2, 2, WEFT_BATCH, 3, 2, 5)), .start = 2),
     CASE("one element", layer_norm, INPUTS(F32(-2, 2, 4, 1), AFFINE(1)), .start = 1, .no_gradient = true),
-    CASE("transposed", layer_norm, INPUTS(F32_VIEW(OP_TRANSPOSED, -2, 2, 7, 64), F32(0.5, 1.5, 64)),
-        .start = 1),
     CASE("mean 1e4, deviation 1e-2", layer_norm, INPUTS(F32(9999.99, 10000.01, 7, 100), AFFINE(100)),
         .start = 1, .no_gradient = true),
 };
 static const op_case rms_norm_cases[] = {
     CASE("rows", rms_norm, INPUTS(F32(-2, 2, WEFT_BATCH, 17), F32(0.5, 1.5, 17)), .start = 1),
-    CASE("rows, plain", rms_norm, INPUTS(F32(-2, 2, WEFT_BATCH, 3, 5)), .start = 1),
-    CASE("two axes", rms_norm, INPUTS(F32(-2, 2, WEFT_BATCH, 2, 5), F32(0.5, 1.5, 2, 5)), .start = 2),
-    CASE("reversed, mean 100", rms_norm, INPUTS(F32_VIEW(OP_REVERSED, 99, 101, 7, 64), F32(0.5, 1.5, 64)),
-        .start = 1, .no_gradient = true),
+    CASE(
+        "two axes", rms_norm, INPUTS(F32_VIEW(OP_REVERSED, -2, 2, 3, 2, 5), F32(0.5, 1.5, 2, 5)), .start = 2),
 };
 
 /* ---- gradients at a large mean, where differences of the reference say nothing ---- */
@@ -219,31 +204,28 @@ static void test_gradients_at_a_large_mean(void **state) {
 
 /* ---- what training costs ---- */
 
-/* Images as they lie in memory: (N, H, W, C) seen as (N, C, H, W). */
-static weft_tensor *images(weft_graph *graph, const char *name) {
-    return weft_permute(weft_input(graph, name, WEFT_F32, 16, 16, 64), 0, 3, 1, 2);
-}
-
-/* Batch norm and its gradients read x three times and g twice, and write y and dx: no value of x's size is
- * kept in between. */
+/* Of images that lie channels-last, batch norm reads x for the statistics and for y; with relu's slope
+ * between, its gradients read y, g and x and write the masked g, then read that and x and write dx: ten times
+ * the images' bytes. Inference reads x and writes y. */
 static void test_bytes_moved(void **state) {
     (void)state;
     weft_graph *const graph = test_graph();
-    weft_tensor *const x = images(graph, "x"), *const g = images(graph, "g");
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 16, 16, 64), *const g = weft_input(graph, "g",
+                                                                             WEFT_F32, 16, 16, 64);
     weft_tensor *const weight = weft_parameter(graph, "w", weft_fill(1), 64), *const bias =
                                                                                   weft_parameter(graph, "b",
                                                                                       weft_fill(0), 64);
-    weft_tensor *const y = weft_batch_norm_with(x, weight, bias, NULL, epsilon);
-    weft_tensor *outputs[4] = {weft_permute(y, 0, 2, 3, 1)}, *const wrt[3] = {x, weight, bias};
-    assert_weft_ok(weft_gradients(weft_sum(weft_mul(y, g)), wrt, 3, outputs + 1));
-    outputs[1] = weft_permute(outputs[1], 0, 2, 3, 1);
+    weft_tensor *const y = weft_permute(
+        weft_batch_norm_with(weft_permute(x, 0, 3, 1, 2), weight, bias, NULL, epsilon), 0, 2, 3, 1);
+    weft_tensor *outputs[3], *const wrt[3] = {x, weight, bias};
+    assert_weft_ok(weft_gradients(weft_sum(weft_mul(weft_relu(y), g)), wrt, 3, outputs));
     weft_plan *plan = NULL;
     weft_plan_info info;
     assert_weft_ok(
-        weft_plan_create(&plan, outputs, 4, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = 8}));
+        weft_plan_create(&plan, outputs, 3, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = 8}));
     assert_weft_ok(weft_plan_get_info(plan, &info));
     const double image_bytes = 8.0 * 16 * 16 * 64 * sizeof(float);
-    assert_true(info.bytes_moved < 7.2 * image_bytes);
+    assert_true(info.bytes_moved < 10.1 * image_bytes);
     assert_int_equal(info.steps, 4);
     assert_int_equal(info.conversions, 0);
     weft_plan_release(plan);
