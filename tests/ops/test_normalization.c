@@ -206,7 +206,7 @@ static void test_gradients_at_a_large_mean(void **state) {
 
 /* Of images that lie channels-last, batch norm reads x for the statistics and for y; with relu's slope
  * between, its gradients read y, g and x and write the masked g, then read that and x and write dx: ten times
- * the images' bytes. Inference reads x and writes y. */
+ * the images' bytes. The running statistics take no step of their own. */
 static void test_bytes_moved(void **state) {
     (void)state;
     weft_graph *const graph = test_graph();
@@ -215,8 +215,12 @@ static void test_bytes_moved(void **state) {
     weft_tensor *const weight = weft_parameter(graph, "w", weft_fill(1), 64), *const bias =
                                                                                   weft_parameter(graph, "b",
                                                                                       weft_fill(0), 64);
+    const int64_t channels = 64;
+    const weft_running running = {.mean = weft_state_shape(graph, "m", WEFT_F32, weft_zeros(), 1, &channels),
+        .var = weft_state_shape(graph, "v", WEFT_F32, weft_fill(1), 1, &channels),
+        .momentum = 0.1f};
     weft_tensor *const y = weft_permute(
-        weft_batch_norm_with(weft_permute(x, 0, 3, 1, 2), weight, bias, NULL, epsilon), 0, 2, 3, 1);
+        weft_batch_norm_with(weft_permute(x, 0, 3, 1, 2), weight, bias, &running, epsilon), 0, 2, 3, 1);
     weft_tensor *outputs[3], *const wrt[3] = {x, weight, bias};
     assert_weft_ok(weft_gradients(weft_sum(weft_mul(weft_relu(y), g)), wrt, 3, outputs));
     weft_plan *plan = NULL;
