@@ -13,7 +13,7 @@
  *
  * The order in which expressions name their inputs is the order in which a plan meets them: what a channel
  * has stands before what an element has, so that the latter finds its step. */
-#include "ops/normalization.h"
+#include "ops/normalization_parts.h"
 #include <math.h>
 
 /* ---- what all norms share ---- */
