@@ -10,6 +10,7 @@
 #include <weft/io.h>
 #include <weft/losses.h>
 #include <weft/nn.h>
+#include <weft/normalization.h>
 #include <weft/ops.h>
 #include <weft/plan.h>
 #include <weft/train.h>

@@ -35,6 +35,11 @@ typedef struct wi_op {
     void (*backward)(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
     /* COMPOSITE: ordinary nodes of the same value. */
     weft_tensor *(*lower)(weft_tensor *y, bool inference);
+    /* COMPOSITE, NULL where there is nothing: refuses a plan that computes y at that batch (the line names
+     * the op); and assignment 0, 1, ... (NULL: no more) that every plan for training does which computes y.
+     */
+    weft_status (*check)(const weft_tensor *y, int64_t batch, bool inference);
+    weft_tensor *(*effect)(weft_tensor *y, int number);
     /* VIEW: y's layout over the memory of x; false when strides cannot express it and x must be copied first.
      */
     bool (*view)(const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out,

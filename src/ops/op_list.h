@@ -126,6 +126,11 @@ WI_NODE(local_response_norm) /* local_response.c */
 WI_NODE(uniform)     /* random.c */
 WI_NODE(normal)
 WI_NODE(dropout)
+WI_NODE(batch_norm)  /* normalization.c */
+WI_NODE(instance_norm)
+WI_NODE(group_norm)
+WI_NODE(layer_norm)  /* normalization_rows.c */
+WI_NODE(rms_norm)
 WI_NODE(huber)              /* loss_regression.c */
 WI_NODE(gaussian_nll)
 WI_NODE(bce)                /* loss_probability.c */

@@ -24,6 +24,12 @@
 #define NORM_OPS(X)                                                                                          \
     X(norm, norm_cases)                                                                                      \
     X(logsumexp, logsumexp_cases)
+#define NORMALIZATION_OPS(X)                                                                                 \
+    X(batch_norm, batch_norm_cases)                                                                          \
+    X(instance_norm, instance_norm_cases)                                                                    \
+    X(group_norm, group_norm_cases)                                                                          \
+    X(layer_norm, layer_norm_cases)                                                                          \
+    X(rms_norm, rms_norm_cases)
 #define MATMUL_OPS(X)                                                                                        \
     X(matmul, matmul_cases)                                                                                  \
     X(linear_with, linear_cases)                                                                             \

@@ -14,6 +14,7 @@ static const char *const covered[] = {
     REDUCE_KIND_OPS(NAME)
     MOMENT_OPS(NAME)
     NORM_OPS(NAME)
+    NORMALIZATION_OPS(NAME)
     MATMUL_OPS(NAME)
     CONV_OPS(NAME)
     SOFTMAX_OPS(NAME)
