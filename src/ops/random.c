@@ -59,5 +59,5 @@ weft_tensor *weft_dropout(weft_tensor *x, float p) {
     if (!(p >= 0 && p < 1))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "dropout: p = %g is not in [0, 1)", (double)p);
     const wi_attributes attributes = {.number = p, .stream = graph->streams++};
-    return wi_node(graph, &wi_op_dropout, &x, 1, WEFT_F32, &x->shape, &attributes);
+    return wi_elementwise_node(graph, &wi_op_dropout, &x, 1, WEFT_F32, &x->shape, &attributes);
 }

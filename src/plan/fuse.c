@@ -173,9 +173,27 @@ static weft_status take_leaf(weft_plan *plan, int index) {
     return WEFT_OK;
 }
 
+/* Computed by a loop, and no one has asked for its memory yet: it may lie in any order. */
+static bool may_be_turned(const weft_plan *plan, int index) {
+    const wi_value *value = &plan->values[index];
+    return value->state == WI_VALUE_MEMBER && value->storage < 0 && !value->in_row &&
+           plan->steps[value->step]->kind == WI_STEP_LOOP;
+}
+
+/* Lays the input of a permute so that the permuted view is contiguous. */
+static void turn_for(weft_plan *plan, const weft_tensor *permute, int from, const wi_extent *view) {
+    const wi_layout wanted = wi_layout_contiguous(view);
+    wi_value *value = &plan->values[from];
+    for (int i = 0; i < view->rank; i++)
+        value->layout.strides[permute->attributes.order[i]] = wanted.strides[i];
+    value->turned = true;
+}
+
 static weft_status take_view(weft_plan *plan, int index) {
     const weft_tensor *node = plan->values[index].node;
     int from = wi_plan_value_index(plan, node->inputs[0]);
+    if (node->op == &wi_op_permute && node->attributes.flags == WI_TO_MEMORY && may_be_turned(plan, from))
+        turn_for(plan, node, from, &plan->values[index].extent);
     const wi_value *x = &plan->values[from];
     if (x->state == WI_VALUE_LEAF && node->op != &wi_op_in_memory && is_uniform(plan, x->leaf)) {
         plan->values[index].state = WI_VALUE_LEAF;
@@ -588,6 +606,20 @@ static bool may_be_placed(const weft_plan *plan, int index) {
            wi_size_equal(wi_extent_count(&value->extent), wi_extent_count(&base->extent));
 }
 
+/* A piece that is not one run of the joined memory is written there by the loop that computes it. */
+static weft_status place_apart(weft_plan *plan, int whole, int piece, int storage, wi_size start) {
+    int own;
+    wi_value *value = &plan->values[piece];
+    const weft_dtype dtype = value->node->dtype;
+    WI_TRY(wi_plan_new_storage(plan, WI_STORAGE_ARENA, extent_bytes(&value->extent, dtype), &own));
+    plan->storages[own].alias = storage;
+    value->storage = own;
+    value->layout = plan->values[whole].layout;
+    value->layout.offset = start;
+    if (value->step > plan->values[whole].step) plan->values[whole].step = value->step;
+    return WEFT_OK;
+}
+
 static weft_status join_piece(weft_plan *plan, int whole, int i, int storage) {
     const weft_tensor *join = plan->values[whole].node;
     const int piece = wi_plan_value_index(plan, join->inputs[i]);
@@ -597,6 +629,8 @@ static weft_status join_piece(weft_plan *plan, int whole, int i, int storage) {
     if (join->op == &wi_op_flat_gradients && wi_is_constant(join->inputs[i], &number, &power) && number == 0)
         return WEFT_OK; /* of a frozen or unused parameter: the memory is zero already */
     const bool one_piece = piece_of_join(plan, join, i, &plan->values[whole], &start);
+    if (may_be_turned(plan, piece) && join->op == &wi_op_concat && !one_piece)
+        return place_apart(plan, whole, piece, storage, start);
     if (plan->values[piece].state == WI_VALUE_MEMBER) WI_TRY(give_memory(plan, piece));
     if (one_piece && may_be_placed(plan, piece)) {
         wi_storage *own = &plan->storages[wi_plan_base_storage(plan, piece)];

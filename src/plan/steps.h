@@ -7,6 +7,7 @@
  *   schedule.c  how each step's work is cut, scratch memory
  *   placement.c  for how long each memory is in use, and at which offset it lies
  *   kernel_step.c  steps of ops with kernels of their own
+ *   conversion.c  where images change their order in memory
  *   launches.c  kernels with their arguments, scratch, sizes
  *   plan.c      the public calls; run.c: the step loop; describe.c
  *
@@ -63,6 +64,7 @@ typedef struct wi_value {
     int storage;         /* -1: none */
     int written;         /* LEAF: the value that has it in memory; -1: none */
     int weight;          /* LEAF: operands that it takes in a step, at most */
+    bool turned;         /* MEMBER: lies in memory as its readers want it, not in the order of its axes */
     wi_extent extent;
     wi_layout layout;
 } wi_value;
@@ -142,7 +144,7 @@ typedef struct wi_step {
     int members[WI_MAX_MEMBERS];
     int member_count;
     int input_count; /* distinct values read, at most */
-    bool only_moves; /* a conversion */
+    bool only_moves;
     /* loop.c */
     wi_space space;
     wi_operand operands[WI_MAX_OPERANDS];
@@ -260,6 +262,12 @@ weft_status wi_kernel_step_operands(weft_plan *plan, wi_step *step);
 weft_status wi_kernel_step_source(weft_plan *plan, wi_step *step);
 /* Fails with the line of the first fault that a run has noted since the last call, and forgets it. */
 weft_status wi_plan_check_faults(weft_plan *plan);
+/* Where a step changes the order of images in memory, counted by operand. */
+typedef struct wi_conversions {
+    int to_last;  /* from (N, C, spatial...) to channels-last */
+    int to_first; /* back */
+} wi_conversions;
+wi_conversions wi_step_conversions(const weft_plan *plan, const wi_step *step);
 /* Equal texts are one kernel. *added: it was not there yet, and *name is new. */
 weft_status wi_plan_find_kernel(weft_plan *plan, const char *text, const char **name, bool *added);
 /* The storage that a value's elements lie in, and the one that aliases lead to. */
