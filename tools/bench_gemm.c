@@ -77,7 +77,7 @@ static weft_status fill(wi_buffer *buffer, weft_context *context, int64_t count)
 static weft_status measure(bench_figure *figure, bench_state *bench, const bench_size *size) {
     const int64_t m = size->m, n = size->n, k = size->k;
     const wi_gemm_shape shape = {1, m, n, k, 0, size->a_turned ? 1 : k, size->a_turned ? m : 1, 0,
-        size->b_turned ? 1 : n, size->b_turned ? k : 1};
+        size->b_turned ? 1 : n, size->b_turned ? k : 1, NULL};
     const wi_gemm_implementation *implementation = NULL;
     wi_gemm_product product = {0};
     wi_buffer a = {0}, b = {0}, c = {0};

@@ -2,6 +2,7 @@
 #ifndef WEFT_NN_H
 #define WEFT_NN_H
 
+#include <weft/convolution.h>
 #include <weft/ops.h>
 
 #ifdef __cplusplus
@@ -46,6 +47,27 @@ WEFT_API weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const wef
 /* x1 (..., in1), x2 (..., in2) → (..., units), as weft_bilinear_with has it. Parameters "bilinearN.weight"
  * (units, in1, in2) and "bilinearN.bias" (units), both U(±1/sqrt(in1)). */
 WEFT_API weft_tensor *weft_bilinear(weft_tensor *x1, weft_tensor *x2, int64_t units);
+
+/* Convolution (convolution.h). Parameters "convN.weight" (F, C / groups, K...) and "convN.bias" (F), N = 1,
+ * 2, ... in the graph; both begin as U(±1/sqrt(fan_in)), fan_in = C / groups · K..., as PyTorch's do. */
+WEFT_API weft_tensor *weft_conv1d(weft_tensor *x, int64_t filters, int64_t size); /* stride 1, no padding */
+WEFT_API weft_tensor *weft_conv2d(weft_tensor *x, int64_t filters, int64_t size); /* size × size */
+WEFT_API weft_tensor *weft_conv3d(weft_tensor *x, int64_t filters, int64_t size); /* size × size × size */
+
+typedef struct weft_conv_layer_options {
+    size_t struct_size;
+    weft_conv_options conv; /* its struct_size too: .conv = {WEFT_CONV_OPTIONS_INIT, ...}; 0: the
+                               defaults */
+    bool transposed;        /* default false; weight (C, F / groups, K...), "convtransposeN" */
+    const char *name;       /* default "convN" */
+    const weft_initialiser *weight_initialiser; /* default U(±1/sqrt(fan_in)) */
+    const weft_initialiser *bias_initialiser;   /* default U(±1/sqrt(fan_in)) */
+    bool no_bias;                               /* default false */
+} weft_conv_layer_options;
+#define WEFT_CONV_LAYER_OPTIONS_INIT .struct_size = sizeof(weft_conv_layer_options)
+/* size: the window along each spatial axis of x. */
+WEFT_API weft_tensor *weft_conv_layer(
+    weft_tensor *x, int64_t filters, const int64_t *size, const weft_conv_layer_options *options);
 
 /* Multi-head attention (A. Vaswani et al. 2017): query (batch, Lq, E), key (batch, Lk, Ek), value (batch, Lk,
  * Ev) → (batch, Lq, E), or all without the batch. Each head attends with E / heads columns (weft_attention).

@@ -76,6 +76,8 @@ typedef struct wi_attributes {
     int8_t fold[WEFT_MAX_RANK];  /* folds: the wi_fold_mode of each axis */
     /* folds: as dimensions are written (negative: multiples of the batch); WRAP: any number. */
     int64_t before[WEFT_MAX_RANK];
+    /* convolution, along the spatial axes: zeros before the image stand in `before` */
+    int32_t stride[3], dilation[3], groups;
 } wi_attributes;
 
 struct weft_tensor {

@@ -1,25 +1,26 @@
 /* Layers: ops that make their own parameters and name them. */
-#include "graph/nodes.h"
+#include "nn/layer_parameters.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <weft/nn.h>
 
-enum { NAME_CAPACITY = 256 };
-
-/* "linearN" with the smallest N whose parameters are not in the graph yet. */
-static void default_name(char name[NAME_CAPACITY], weft_graph *graph, const char *layer) {
-    char parameter[NAME_CAPACITY + 8];
+void wi_layer_name(char name[WI_LAYER_NAME], weft_graph *graph, const char *layer, const char *given) {
+    char parameter[WI_LAYER_NAME + 8];
+    if (given) {
+        snprintf(name, WI_LAYER_NAME, "%s", given);
+        return;
+    }
     for (unsigned n = 1;; n++) {
-        snprintf(name, NAME_CAPACITY, "%s%u", layer, n);
+        snprintf(name, WI_LAYER_NAME, "%s%u", layer, n);
         snprintf(parameter, sizeof parameter, "%s.weight", name);
         if (!weft_graph_find(graph, parameter)) return;
     }
 }
 
-static weft_tensor *layer_parameter(weft_graph *graph, const char *layer, const char *what,
+weft_tensor *wi_layer_parameter(weft_graph *graph, const char *layer, const char *what,
     const weft_initialiser *initialiser, int rank, const int64_t *dims) {
-    char name[NAME_CAPACITY + 8];
+    char name[WI_LAYER_NAME + 24];
     snprintf(name, sizeof name, "%s.%s", layer, what);
     return weft_parameter_shape(graph, name, *initialiser, rank, dims);
 }
@@ -42,20 +43,17 @@ weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const weft_linear_
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "weft_linear: %" PRId64 " units, expected 1 or more", units);
 
-    char name[NAME_CAPACITY];
-    if (options->name)
-        snprintf(name, sizeof name, "%s", options->name);
-    else
-        default_name(name, graph, "linear");
+    char name[WI_LAYER_NAME];
+    wi_layer_name(name, graph, "linear", options->name);
     const float bound = 1.0f / sqrtf((float)in);
     const weft_initialiser uniform = weft_init_uniform(-bound, bound);
     const weft_initialiser *const weights = options->weight_initialiser;
     const weft_initialiser *const biases = options->bias_initialiser;
-    weft_tensor *const weight =
-        layer_parameter(graph, name, "weight", weights ? weights : &uniform, 2, (const int64_t[]){units, in});
+    weft_tensor *const weight = wi_layer_parameter(
+        graph, name, "weight", weights ? weights : &uniform, 2, (const int64_t[]){units, in});
     weft_tensor *bias = NULL;
     if (!options->no_bias) {
-        bias = layer_parameter(graph, name, "bias", biases ? biases : &uniform, 1, &units);
+        bias = wi_layer_parameter(graph, name, "bias", biases ? biases : &uniform, 1, &units);
         if (!bias) return NULL;
     }
     return weft_linear_with(x, weight, bias);
@@ -72,13 +70,13 @@ weft_tensor *weft_bilinear(weft_tensor *x1, weft_tensor *x2, int64_t units) {
     if (units <= 0)
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "weft_bilinear: %" PRId64 " units, expected 1 or more", units);
-    char name[NAME_CAPACITY];
-    default_name(name, graph, "bilinear");
+    char name[WI_LAYER_NAME];
+    wi_layer_name(name, graph, "bilinear", NULL);
     const float bound = 1.0f / sqrtf((float)in1);
     const weft_initialiser uniform = weft_init_uniform(-bound, bound);
     weft_tensor *const weight =
-        layer_parameter(graph, name, "weight", &uniform, 3, (const int64_t[]){units, in1, in2});
-    weft_tensor *const bias = layer_parameter(graph, name, "bias", &uniform, 1, &units);
+        wi_layer_parameter(graph, name, "weight", &uniform, 3, (const int64_t[]){units, in1, in2});
+    weft_tensor *const bias = wi_layer_parameter(graph, name, "bias", &uniform, 1, &units);
     return bias ? weft_bilinear_with(x1, x2, weight, bias) : NULL;
 }
 

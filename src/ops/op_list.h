@@ -163,6 +163,8 @@ WI_FUNCTION_ROW(channels_last) /* channels_last.c */
 WI_FUNCTION_ROW(channels_first)
 WI_FUNCTION_ROW(slice_step)  /* slice.c */
 WI_FUNCTION_ROW(split)
+WI_FUNCTION_ROW(conv_with)   /* conv.c */
+WI_FUNCTION_ROW(conv_transpose_with)
 WI_FUNCTION_ROW(split_sizes)
 WI_FUNCTION_ROW(tril)        /* mask.c */
 WI_FUNCTION_ROW(triu)

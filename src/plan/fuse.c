@@ -6,6 +6,7 @@
  * begins a new step. A value gets memory only when something outside its step reads it.
  *
  * All decisions look at general sizes (graph/shape.h), never at the actual batch. */
+#include "plan/conv_product.h"
 #include "plan/steps.h"
 #include <string.h>
 
@@ -572,6 +573,37 @@ static weft_status take_product(weft_plan *plan, int index) {
     return WEFT_OK;
 }
 
+/* A convolution: the product of windows of its image with the weight, for the epilogue (images · outer axes,
+ * last axis, channels). */
+static weft_status take_windows(weft_plan *plan, int index) {
+    const weft_tensor *node = plan->values[index].node;
+    const wi_extent extent = plan->values[index].extent;
+    int image = wi_plan_value_index(plan, node->inputs[0]),
+        weight = wi_plan_value_index(plan, node->inputs[1]), step;
+    wi_windows *windows = wi_arena_take(&plan->arena, sizeof *windows);
+    if (!windows) return WEFT_ERROR_MEMORY;
+    WI_TRY(wi_plan_in_memory(plan, &image));
+    WI_TRY(wi_plan_in_memory(plan, &weight));
+    for (int tries = 0; tries < 2; tries++) {
+        const wi_value *x = &plan->values[image], *w = &plan->values[weight];
+        if (wi_windows_of(windows, node, &x->extent, &x->layout, &w->extent, &w->layout, &extent)) break;
+        WI_TRY(wi_plan_copy(plan, image, -1, NULL, &image));
+    }
+    WI_TRY(wi_plan_new_step(plan, WI_STEP_PRODUCT, &node->shape, &step));
+    wi_step *s = plan->steps[step];
+    s->sources[0] = image;
+    s->sources[1] = weight;
+    s->gemm = (wi_gemm_shape){.batch = windows->images * windows->made[0] * windows->made[1],
+        .m = windows->made[2],
+        .n = windows->filters * windows->groups,
+        .k = windows->channels * windows->taps[0] * windows->taps[1] * windows->taps[2],
+        .windows = windows};
+    WI_TRY(wi_conv_select(&s->implementation, plan->context, &s->gemm));
+    s->flops = windows->flops;
+    wi_plan_add_member(plan, step, index);
+    return WEFT_OK;
+}
+
 /* ---- joins ---- */
 
 /* Where input i begins in the joined memory, in elements; false when it is not one piece of it. */
@@ -709,7 +741,7 @@ static weft_status take_node(weft_plan *plan, weft_tensor *node) {
     case WI_VIEW: return take_view(plan, index);
     case WI_MAP: return take_map(plan, index);
     case WI_REDUCE: return take_reduce(plan, index);
-    case WI_PRODUCT: return take_product(plan, index);
+    case WI_PRODUCT: return node->op == &wi_op_matmul ? take_product(plan, index) : take_windows(plan, index);
     case WI_KERNEL: return wi_kernel_step_take(plan, index);
     case WI_JOIN: return take_join(plan, index);
     case WI_ASSIGN: return take_assign(plan, index);

@@ -127,7 +127,7 @@ static weft_status schedule_product(weft_plan *plan, wi_step *step) {
     step->kernel->arena = &plan->arena;
     step->kernel->file = step->implementation->file;
     WI_TRY(step->implementation->prepare(plan->context, &step->gemm, step->kernel));
-    WI_TRY(wi_kernel_plan_check(step->kernel, "matmul"));
+    WI_TRY(wi_kernel_plan_check(step->kernel, step->implementation->name));
     step->scratch_bytes = step->kernel->scratch_bytes;
     return WEFT_OK;
 }
@@ -140,7 +140,9 @@ static double bytes_of(const weft_plan *plan, const wi_step *step) {
         const wi_value *value = &plan->values[step->operands[i].value];
         bytes += (double)wi_extent_count(&value->extent).actual * (double)weft_dtype_size(value->node->dtype);
     }
-    if (step->kind == WI_STEP_PRODUCT)
+    for (int i = 0; step->kind == WI_STEP_PRODUCT && step->gemm.windows && i < 2; i++)
+        bytes += (double)wi_extent_count(&plan->values[step->sources[i]].extent).actual * 4;
+    if (step->kind == WI_STEP_PRODUCT && !step->gemm.windows)
         bytes += ((double)step->gemm.m + (double)step->gemm.n) * (double)step->gemm.k *
                  (double)step->gemm.batch * 4;
     return bytes;

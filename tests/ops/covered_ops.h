@@ -31,6 +31,9 @@
     X(dot, dot_cases)                                                                                        \
     X(mv, mv_cases)                                                                                          \
     X(bilinear_with, bilinear_cases)
+#define CONV_OPS(X)                                                                                          \
+    X(conv_with, conv_cases)                                                                                 \
+    X(conv_transpose_with, conv_transpose_cases)
 #define SOFTMAX_OPS(X)                                                                                       \
     X(softmax, softmax_cases)                                                                                \
     X(log_softmax, log_softmax_cases)

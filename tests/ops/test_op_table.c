@@ -15,6 +15,7 @@ static const char *const covered[] = {
     MOMENT_OPS(NAME)
     NORM_OPS(NAME)
     MATMUL_OPS(NAME)
+    CONV_OPS(NAME)
     SOFTMAX_OPS(NAME)
     LOSS_CLASS_OPS(NAME)
     LOSS_REGRESSION_OPS(NAME)

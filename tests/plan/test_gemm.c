@@ -24,7 +24,7 @@ typedef struct test_case {
 #define PLAIN(M, N, K)                                                                                       \
     {                                                                                                        \
 #M " " #N " " #K, {                                                                                  \
-            1, M, N, K, 0, K, 1, 0, N, 1                                                                     \
+            1, M, N, K, 0, K, 1, 0, N, 1, NULL                                                               \
         }                                                                                                    \
     }
 
@@ -36,17 +36,17 @@ static const test_case cases[] = {PLAIN(1, 1, 1), PLAIN(1, 1, 40), PLAIN(1, 33, 
 
 /* Strides that are no plain transposition. */
 static const test_case odd_cases[] = {
-    {"batch of 3", {3, 20, 35, 18, 20 * 18, 18, 1, 18 * 35, 35, 1}},
-    {"one B for the batch", {3, 20, 35, 18, 20 * 18, 18, 1, 0, 35, 1}},
-    {"one A for the batch", {2, 9, 33, 21, 0, 21, 1, 21 * 33, 1, 21}},
-    {"batch between the rows", {4, 6, 7, 5, 5, 20, 1, 7, 28, 1}},
-    {"padded rows", {1, 30, 40, 20, 0, 29, 1, 0, 47, 1}},
-    {"every second column", {1, 30, 40, 20, 0, 41, 2, 0, 83, 2}},
-    {"A one row repeated", {1, 30, 40, 20, 0, 0, 1, 0, 40, 1}},
-    {"A one column repeated", {1, 30, 40, 20, 0, 1, 0, 0, 40, 1}},
-    {"B one row repeated", {1, 30, 40, 20, 0, 20, 1, 0, 0, 1}},
-    {"B one column repeated", {1, 30, 40, 20, 0, 20, 1, 0, 1, 0}},
-    {"scalars", {2, 15, 40, 20, 0, 0, 0, 0, 0, 0}},
+    {"batch of 3", {3, 20, 35, 18, 20 * 18, 18, 1, 18 * 35, 35, 1, NULL}},
+    {"one B for the batch", {3, 20, 35, 18, 20 * 18, 18, 1, 0, 35, 1, NULL}},
+    {"one A for the batch", {2, 9, 33, 21, 0, 21, 1, 21 * 33, 1, 21, NULL}},
+    {"batch between the rows", {4, 6, 7, 5, 5, 20, 1, 7, 28, 1, NULL}},
+    {"padded rows", {1, 30, 40, 20, 0, 29, 1, 0, 47, 1, NULL}},
+    {"every second column", {1, 30, 40, 20, 0, 41, 2, 0, 83, 2, NULL}},
+    {"A one row repeated", {1, 30, 40, 20, 0, 0, 1, 0, 40, 1, NULL}},
+    {"A one column repeated", {1, 30, 40, 20, 0, 1, 0, 0, 40, 1, NULL}},
+    {"B one row repeated", {1, 30, 40, 20, 0, 20, 1, 0, 0, 1, NULL}},
+    {"B one column repeated", {1, 30, 40, 20, 0, 20, 1, 0, 1, 0, NULL}},
+    {"scalars", {2, 15, 40, 20, 0, 0, 0, 0, 0, 0, NULL}},
 };
 
 static int64_t extent(const int64_t sizes[3], const int64_t strides[3]) {
@@ -256,7 +256,7 @@ static void the_fast_kernel_comes_first_and_can_be_forced(void **state) {
     assert_ok(wi_gemm_select(&chosen, context, &cases[10].shape));
     if (!(context->caps.type & CL_DEVICE_TYPE_GPU) && !(context->caps.quirks & WI_QUIRK_SCALAR_COMPILER)) {
         assert_string_equal(chosen->name, is_cpu ? "cpu_small" : "gpu_tiled");
-        const wi_gemm_shape large = {1, 256, 256, 256, 0, 256, 1, 0, 256, 1};
+        const wi_gemm_shape large = {1, 256, 256, 256, 0, 256, 1, 0, 256, 1, NULL};
         assert_ok(wi_gemm_select(&chosen, context, &large));
         assert_string_equal(chosen->name, is_cpu ? "cpu_block" : "gpu_tiled");
     }
@@ -275,8 +275,8 @@ static void the_fast_kernel_comes_first_and_can_be_forced(void **state) {
 /* CLBlast, where the build has it, through the plan's own choice: one product and a batch, turned and plain.
  * On a GPU it takes part in every case above. */
 static void a_library_computes_the_same(void **state) {
-    const wi_gemm_shape one = {1, 33, 17, 29, 0, 29, 1, 0, 17, 1},
-                        batch = {3, 8, 20, 12, 8 * 12, 12, 1, 20 * 12, 20, 1};
+    const wi_gemm_shape one = {1, 33, 17, 29, 0, 29, 1, 0, 17, 1, NULL},
+                        batch = {3, 8, 20, 12, 8 * 12, 12, 1, 20 * 12, 20, 1, NULL};
     const wi_gemm_implementation *library = NULL;
     (void)state;
     for (int i = 0; wi_gemm_implementations[i]; i++) {
@@ -301,7 +301,7 @@ static void a_library_computes_the_same(void **state) {
 }
 
 static void the_naive_one_is_last_and_accepts_everything(void **state) {
-    const wi_gemm_shape huge = {1, INT64_C(1) << 40, 1, 1, 0, 1, 1, 0, 1, 1};
+    const wi_gemm_shape huge = {1, INT64_C(1) << 40, 1, 1, 0, 1, 1, 0, 1, 1, NULL};
     int last = 0;
     (void)state;
     while (wi_gemm_implementations[last + 1]) last++;

@@ -1,0 +1,85 @@
+/* Convolution layers: parameters with PyTorch's shapes and first values. */
+#include "nn/layer_parameters.h"
+#include <inttypes.h>
+#include <math.h>
+#include <weft/nn.h>
+
+static const weft_conv_layer_options defaults = {WEFT_CONV_LAYER_OPTIONS_INIT};
+
+/* (F, C / groups, K...), transposed (C, F / groups, K...); false with the error recorded. */
+static bool weight_shape(int64_t dims[WEFT_MAX_RANK], const weft_tensor *x, int64_t filters,
+    const int64_t *size, int64_t groups, bool transposed) {
+    weft_graph *const graph = weft_tensor_graph(x);
+    const int rank = weft_tensor_rank(x);
+    if (rank < 3 || rank > 5)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "weft_conv_layer: x has rank %d, expected (N, C, spatial...) of one to three spatial axes", rank);
+    const int64_t channels = weft_tensor_dimension(x, 1);
+    if (channels <= 0 || filters <= 0 || groups <= 0 || channels % groups || filters % groups)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_conv_layer: %" PRId64 " groups divide neither or one of %" PRId64 " channels and %" PRId64
+            " filters, expected both",
+            groups, channels, filters);
+    dims[0] = transposed ? channels : filters;
+    dims[1] = (transposed ? filters : channels) / groups;
+    for (int i = 2; i < rank; i++) {
+        dims[i] = size ? size[i - 2] : 0;
+        if (dims[i] <= 0)
+            return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+                "weft_conv_layer: a window of %" PRId64 " along spatial axis %d, expected 1 or more", dims[i],
+                i - 2);
+    }
+    return true;
+}
+
+weft_tensor *weft_conv_layer(
+    weft_tensor *x, int64_t filters, const int64_t *size, const weft_conv_layer_options *options) {
+    if (!x) return NULL;
+    if (!options) options = &defaults;
+    weft_graph *const graph = weft_tensor_graph(x);
+    if (options->struct_size != sizeof *options)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_conv_layer: options of %zu bytes, expected %zu (use WEFT_CONV_LAYER_OPTIONS_INIT)",
+            options->struct_size, sizeof *options);
+    weft_conv_options conv = options->conv;
+    if (conv.struct_size == 0) conv.struct_size = sizeof conv;
+    int64_t dims[WEFT_MAX_RANK];
+    if (!weight_shape(dims, x, filters, size, conv.groups ? conv.groups : 1, options->transposed))
+        return NULL;
+    const int rank = weft_tensor_rank(x);
+    double fan_in = (double)dims[1];
+    for (int i = 2; i < rank; i++) fan_in *= (double)dims[i];
+    const float bound = (float)(1.0 / sqrt(fan_in));
+    const weft_initialiser uniform = weft_init_uniform(-bound, bound);
+    char name[WI_LAYER_NAME];
+    wi_layer_name(name, graph, options->transposed ? "convtranspose" : "conv", options->name);
+    weft_tensor *const weight = wi_layer_parameter(graph, name, "weight",
+        options->weight_initialiser ? options->weight_initialiser : &uniform, rank, dims);
+    weft_tensor *bias = NULL;
+    if (!options->no_bias) {
+        bias = wi_layer_parameter(graph, name, "bias",
+            options->bias_initialiser ? options->bias_initialiser : &uniform, 1, &filters);
+        if (!bias) return NULL;
+    }
+    return options->transposed ? weft_conv_transpose_with(x, weight, bias, &conv)
+                               : weft_conv_with(x, weight, bias, &conv);
+}
+
+static weft_tensor *plain(weft_tensor *x, const char *op, int axes, int64_t filters, int64_t size) {
+    if (!x) return NULL;
+    if (weft_tensor_rank(x) != 2 + axes)
+        return wi_graph_fail(weft_tensor_graph(x), WEFT_ERROR_SHAPE,
+            "%s: x has rank %d, expected (N, C, spatial...) of %d spatial ax%s", op, weft_tensor_rank(x),
+            axes, axes == 1 ? "is" : "es");
+    return weft_conv_layer(x, filters, (const int64_t[]){size, size, size}, NULL);
+}
+
+weft_tensor *weft_conv1d(weft_tensor *x, int64_t filters, int64_t size) {
+    return plain(x, "weft_conv1d", 1, filters, size);
+}
+weft_tensor *weft_conv2d(weft_tensor *x, int64_t filters, int64_t size) {
+    return plain(x, "weft_conv2d", 2, filters, size);
+}
+weft_tensor *weft_conv3d(weft_tensor *x, int64_t filters, int64_t size) {
+    return plain(x, "weft_conv3d", 3, filters, size);
+}

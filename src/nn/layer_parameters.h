@@ -1,0 +1,15 @@
+/* What layers share: names, and parameters under them. */
+#ifndef WI_LAYER_PARAMETERS_H
+#define WI_LAYER_PARAMETERS_H
+
+#include "graph/nodes.h"
+
+enum { WI_LAYER_NAME = 256 };
+
+/* The given name, or "layerN" with the smallest N of which the graph has no "layerN.weight" yet. */
+void wi_layer_name(char name[WI_LAYER_NAME], weft_graph *graph, const char *layer, const char *given);
+/* The parameter "name.what". */
+weft_tensor *wi_layer_parameter(weft_graph *graph, const char *name, const char *what,
+    const weft_initialiser *initialiser, int rank, const int64_t *dims);
+
+#endif

@@ -1,0 +1,45 @@
+/* Convolutions as matrix products over windows: C = A · B, where a row of A is the window of the image that
+ * one element of the result looks at, and B is the weight. A is never written down.
+ *
+ *   forward     row (n, o), step of k (tap, c):  A = x[n][o·stride + tap·dilation - before][c], 0 outside
+ *   transposed  row (n, i), step of k (tap, f):  A = y[n][(i + before - tap·dilation) / stride][f] where that
+ * is whole and inside, else 0: what the data gradient is
+ *
+ * The product's space is (images · outer axes, last axis, channels made), for the epilogue as gemm.h has it.
+ */
+#ifndef WI_CONV_PRODUCT_H
+#define WI_CONV_PRODUCT_H
+
+#include "ops/conv.h"
+#include "plan/gemm.h"
+
+typedef struct wi_windows {
+    bool transposed;
+    int64_t images, groups;
+    int64_t channels, filters; /* of a group: read, made */
+    int64_t read[3], made[3], taps[3], stride[3], dilation[3], before[3];
+    int64_t image, step[3];                /* strides of the image read: images, axes; channels have 1 */
+    int64_t w_filter, w_channel, w_tap[3]; /* strides of the weight, by what is made and read */
+    int64_t w_group;
+    double flops;
+} wi_windows;
+
+/* What a conv or conv_data node asks for. False: channels of the image are not side by side in memory. */
+bool wi_windows_of(wi_windows *windows, const weft_tensor *node, const wi_extent *read,
+    const wi_layout *read_layout, const wi_extent *weight, const wi_layout *weight_layout,
+    const wi_extent *made);
+
+/* Best first, the portable one last; ends with NULL. shape->windows is set. */
+extern const wi_gemm_implementation *const wi_conv_implementations[];
+/* $WEFT_CONV forces one by name. */
+weft_status wi_conv_select(
+    const wi_gemm_implementation **implementation, const weft_context *context, const wi_gemm_shape *shape);
+
+/* What every kernel over windows is told, in this order: ints images, channels, filters, read (3), made (3),
+ * taps (3), stride (3), dilation (3), before (3), transposed; longs image, step (3). */
+void wi_conv_add_windows(wi_kernel_launch *launch, const wi_windows *windows);
+/* Ints taps (3), stride (3), dilation (3), before (3), transposed; longs w_group, w_filter, w_channel, w_tap
+ * (3). */
+void wi_conv_add_weight(wi_kernel_launch *launch, const wi_windows *windows);
+
+#endif

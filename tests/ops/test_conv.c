@@ -1,0 +1,189 @@
+/* Convolutions and transposed ones over one to three axes: windows, strides, dilations, paddings and groups
+ * around the tiles of the kernels. Their gradients, which are convolutions themselves, come with every case.
+ */
+#include "support/op_case.h"
+
+#include "ops/covered_ops.h"
+#include <weft/convolution.h>
+
+/* ---- reference: patches, then one product of matrices a group ---- */
+
+typedef struct patches {
+    const weft_conv_options *options;
+    bool transposed;
+    int axes;
+    int64_t channel, before[3]; /* the group's first; zeros before each axis */
+} patches;
+
+static int64_t or_one(int64_t number) {
+    return number ? number : 1;
+}
+
+/* to: (n, o..., c, k...) */
+static bool find_pixel(const void *data, const f64_array *x, const int64_t *to, int64_t *from) {
+    const patches *const p = data;
+    from[0] = to[0];
+    from[1] = p->channel + to[1 + p->axes];
+    for (int i = 0; i < p->axes; i++) {
+        const int64_t stride = or_one(p->options->stride[i]),
+                      reach = to[2 + p->axes + i] * or_one(p->options->dilation[i]);
+        int64_t at = to[1 + i] * stride + reach - p->before[i];
+        if (p->transposed) {
+            at = to[1 + i] + p->before[i] - reach;
+            if (at % stride != 0) return false;
+            at /= stride;
+        }
+        if (at < 0 || at >= x->dims[2 + i]) return false;
+        from[2 + i] = at;
+    }
+    return true;
+}
+
+static f64_array *channels_first(const f64_array *y) {
+    int order[WEFT_MAX_RANK] = {0, y->rank - 1};
+    for (int i = 2; i < y->rank; i++) order[i] = i - 1;
+    return f64_permute(y, order);
+}
+
+/* weight (F, C / groups, K...) of the group as a matrix (C / groups · K..., F). */
+static const f64_array *group_matrix(const f64_array *weight, bool transposed, int64_t first, int64_t count) {
+    const f64_array *w = f64_slice(weight, 0, first, first + count);
+    if (transposed) {
+        int order[WEFT_MAX_RANK] = {1, 0, 2, 3, 4};
+        w = f64_permute(w, order);
+    }
+    const int64_t filters = w->dims[0];
+    return f64_transpose(f64_reshape(w, 2, (const int64_t[]){filters, (int64_t)w->count / filters}));
+}
+
+static f64_array *convolve(const op_case *c, const f64_array *const *inputs, bool transposed) {
+    static const weft_conv_options none = {WEFT_CONV_OPTIONS_INIT};
+    const weft_conv_options *const o = c->row ? c->row : &none;
+    const f64_array *const x = inputs[0], *const weight = inputs[1];
+    const int64_t groups = or_one(o->groups), channels = x->dims[1] / groups;
+    const int64_t first = weight->dims[0] / groups;
+    const f64_array *results[8];
+    patches p = {.options = o, .transposed = transposed, .axes = x->rank - 2};
+    int64_t dims[WEFT_MAX_RANK] = {x->dims[0]};
+    dims[1 + p.axes] = channels;
+    for (int i = 0; i < p.axes; i++) {
+        const int64_t stride = or_one(o->stride[i]), size = x->dims[2 + i];
+        const int64_t reach = or_one(o->dilation[i]) * (weight->dims[2 + i] - 1) + 1;
+        int64_t both = o->padding[i] + (o->mode == WEFT_PADDING_EACH ? o->padding_after[i] : o->padding[i]);
+        p.before[i] = o->padding[i];
+        dims[1 + i] = transposed ? (size - 1) * stride - both + reach + o->output_padding[i]
+                                 : (size + both - reach) / stride + 1;
+        if (o->mode == WEFT_PADDING_SAME) {
+            dims[1 + i] = (size + stride - 1) / stride;
+            both = (dims[1 + i] - 1) * stride + reach - size;
+            p.before[i] = both > 0 ? both / 2 : 0;
+        }
+        dims[2 + p.axes + i] = weight->dims[2 + i];
+    }
+    int64_t made[WEFT_MAX_RANK];
+    for (int i = 0; i <= p.axes; i++) made[i] = dims[i];
+    for (int64_t g = 0; g < groups; g++) {
+        p.channel = g * channels;
+        const f64_array *const columns = f64_pick(x, 2 + 2 * p.axes, dims, find_pixel, &p, 0);
+        const f64_array *const matrix = group_matrix(weight, transposed, g * first, first);
+        const int64_t depth = matrix->dims[0];
+        const f64_array *const y = f64_matmul(
+            f64_reshape(columns, 2, (const int64_t[]){(int64_t)columns->count / depth, depth}), matrix);
+        made[1 + p.axes] = matrix->dims[1];
+        results[g] = f64_reshape(y, 2 + p.axes, made);
+    }
+    f64_array *y = groups == 1 ? f64_copy(results[0]) : f64_concat(results, (size_t)groups, 1 + p.axes);
+    if (inputs[2]) y = f64_add(y, inputs[2]);
+    return channels_first(y);
+}
+
+static weft_tensor *build_conv(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_conv_with(inputs[0], inputs[1], inputs[2], c->row);
+}
+static f64_array *reference_conv(const op_case *c, const f64_array *const *inputs) {
+    return convolve(c, inputs, false);
+}
+static weft_tensor *build_conv_transpose(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_conv_transpose_with(inputs[0], inputs[1], inputs[2], c->row);
+}
+static f64_array *reference_conv_transpose(const op_case *c, const f64_array *const *inputs) {
+    return convolve(c, inputs, true);
+}
+
+/* ---- cases ---- */
+
+#define A(...) F32(-1, 1, __VA_ARGS__)
+#define OPTIONS(...)                                                                                         \
+    .row = &(const weft_conv_options) {                                                                      \
+        WEFT_CONV_OPTIONS_INIT, __VA_ARGS__                                                                  \
+    }
+
+static const op_case conv_cases[] = {
+    CASE("1 of everything", conv, INPUTS(A(1, 1, 1, 1), A(1, 1, 1, 1), A(1))),
+    CASE("3 by 3", conv, INPUTS(A(WEFT_BATCH, 3, 5, 7), A(4, 3, 3, 3), A(4))),
+    CASE("padded", conv, INPUTS(A(WEFT_BATCH, 17, 6, 5), A(33, 17, 3, 3), A(33)), OPTIONS(.padding = {1, 1})),
+    CASE("16 channels", conv, INPUTS(A(2, 16, 7, 9), A(64, 16, 3, 3)), OPTIONS(.padding = {1, 1})),
+    CASE("64 channels", conv, INPUTS(A(WEFT_BATCH, 64, 4, 5), A(17, 64, 3, 3), A(17)),
+        OPTIONS(.padding = {1, 1})),
+    CASE("stride 2", conv, INPUTS(A(WEFT_BATCH, 5, 8, 9), A(6, 5, 3, 3)),
+        OPTIONS(.stride = {2, 2}, .padding = {1, 1})),
+    CASE("first layer", conv, INPUTS(A(2, 3, 19, 17), A(16, 3, 7, 7)),
+        OPTIONS(.stride = {2, 2}, .padding = {3, 3})),
+    CASE("stride 4 of 11", conv, INPUTS(A(1, 3, 27, 23), A(20, 3, 11, 11)), OPTIONS(.stride = {4, 4})),
+    CASE("stride over the window", conv, INPUTS(A(2, 3, 11, 10), A(5, 3, 2, 1)), OPTIONS(.stride = {3, 4})),
+    CASE("1 by 1", conv, INPUTS(A(WEFT_BATCH, 17, 3, 4), A(9, 17, 1, 1), A(9))),
+    CASE("1 by 1, stride 2", conv, INPUTS(A(WEFT_BATCH, 16, 5, 4), A(33, 16, 1, 1)),
+        OPTIONS(.stride = {2, 2})),
+    CASE("dilation 2", conv, INPUTS(A(2, 5, 9, 8), A(3, 5, 3, 2), A(3)),
+        OPTIONS(.dilation = {2, 2}, .padding = {2, 1})),
+    CASE("dilation 2, stride 3", conv, INPUTS(A(2, 3, 13, 12), A(3, 3, 3, 3)),
+        OPTIONS(.dilation = {2, 2}, .stride = {3, 3}, .padding = {2, 2})),
+    CASE("dilation 2, stride 2", conv, INPUTS(A(2, 3, 9, 10), A(3, 3, 3, 3)),
+        OPTIONS(.dilation = {2, 2}, .stride = {2, 2}, .padding = {1, 2})),
+    CASE("uneven padding", conv, INPUTS(A(2, 3, 4, 5), A(3, 3, 3, 3)),
+        OPTIONS(.mode = WEFT_PADDING_EACH, .padding = {0, 2}, .padding_after = {1, 0})),
+    CASE("same", conv, INPUTS(A(2, 3, 7, 6), A(4, 3, 4, 3)),
+        OPTIONS(.mode = WEFT_PADDING_SAME, .stride = {1, 2})),
+    CASE("window larger than the image", conv, INPUTS(A(2, 3, 2, 1), A(4, 3, 5, 3)),
+        OPTIONS(.padding = {2, 1})),
+    CASE("padding over the image", conv, INPUTS(A(1, 2, 1, 1), A(4, 2, 1, 1)), OPTIONS(.padding = {2, 1})),
+    CASE("groups of uneven size", conv, INPUTS(A(2, 6, 5, 4), A(15, 2, 3, 3), A(15)),
+        OPTIONS(.groups = 3, .padding = {1, 1})),
+    CASE("groups of 17 and 33", conv, INPUTS(A(1, 34, 4, 4), A(66, 17, 3, 3)),
+        OPTIONS(.groups = 2, .padding = {1, 1})),
+    CASE("depthwise", conv, INPUTS(A(WEFT_BATCH, 7, 5, 6), A(7, 1, 3, 3), A(7)),
+        OPTIONS(.groups = 7, .padding = {1, 1})),
+    CASE("depthwise, two a channel", conv, INPUTS(A(2, 5, 5, 6), A(10, 1, 3, 3)),
+        OPTIONS(.groups = 5, .stride = {2, 1})),
+    CASE("many positions", conv, INPUTS(A(3, 4, 31, 29), A(5, 4, 3, 3)), OPTIONS(.padding = {1, 1})),
+    CASE("many steps", conv, INPUTS(A(1, 67, 5, 6), A(40, 67, 3, 3)), OPTIONS(.padding = {1, 1})),
+    CASE("one axis", conv, INPUTS(A(WEFT_BATCH, 5, 11), A(3, 5, 4), A(3)),
+        OPTIONS(.stride = {2}, .padding = {2})),
+    CASE("three axes", conv, INPUTS(A(WEFT_BATCH, 3, 4, 5, 3), A(4, 3, 2, 3, 3), A(4)),
+        OPTIONS(.stride = {1, 2, 1}, .padding = {1, 1, 1})),
+    CASE("strided image", conv,
+        INPUTS(F32_VIEW(OP_SLICED, -1, 1, 2, 3, 4, 5), F32_VIEW(OP_REVERSED, -1, 1, 4, 3, 3, 2))),
+};
+
+static const op_case conv_transpose_cases[] = {
+    CASE("1 of everything", conv_transpose, INPUTS(A(1, 1, 1, 1), A(1, 1, 1, 1), A(1))),
+    CASE("stride 2, output padding", conv_transpose, INPUTS(A(WEFT_BATCH, 5, 4, 3), A(5, 17, 3, 3), A(17)),
+        OPTIONS(.stride = {2, 2}, .padding = {1, 1}, .output_padding = {1, 0})),
+    CASE("stride over the window", conv_transpose, INPUTS(A(2, 3, 4, 3), A(3, 4, 2, 1), A(4)),
+        OPTIONS(.stride = {3, 2})),
+    CASE("groups, dilation", conv_transpose, INPUTS(A(2, 6, 4, 4), A(6, 2, 3, 2), A(4)),
+        OPTIONS(.groups = 2, .dilation = {2, 1}, .padding = {1, 0})),
+    CASE("padding each side", conv_transpose, INPUTS(A(2, 3, 4, 4), A(3, 2, 3, 3)),
+        OPTIONS(.mode = WEFT_PADDING_EACH, .padding = {0, 2}, .padding_after = {1, 1}, .stride = {2, 1})),
+    CASE("one axis", conv_transpose, INPUTS(A(WEFT_BATCH, 16, 5), A(16, 8, 4)),
+        OPTIONS(.stride = {2}, .padding = {1})),
+    CASE("three axes", conv_transpose, INPUTS(A(1, 2, 3, 2, 3), A(2, 3, 2, 2, 3)),
+        OPTIONS(.stride = {1, 2, 2})),
+};
+
+int main(void) {
+    static const op_cases ops[] = {CONV_OPS(COVERED_CASES)};
+    return test_finish(op_suite_run("conv", ops, sizeof ops / sizeof ops[0]));
+}
