@@ -104,6 +104,11 @@ weft_tensor *wi_from_memory(const wi_order *order, weft_tensor *x) {
     return x ? wi_permute(x, order->axes, WI_FROM_MEMORY) : NULL;
 }
 
+weft_tensor *wi_in_order_of(const weft_tensor *like, weft_tensor *x) {
+    const wi_order order = wi_order_of(like);
+    return order.rank ? wi_from_memory(&order, wi_to_memory(&order, x)) : x;
+}
+
 weft_tensor *wi_elementwise_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes) {
     const wi_order order = wi_order_for(inputs, count, shape);

@@ -50,6 +50,8 @@ wi_order wi_order_for(weft_tensor *const *inputs, int count, const wi_shape *sha
  */
 weft_tensor *wi_to_memory(const wi_order *order, weft_tensor *x);
 weft_tensor *wi_from_memory(const wi_order *order, weft_tensor *x);
+/* x, of the shape of `like`, so that what is made from it keeps that tensor's order. */
+weft_tensor *wi_in_order_of(const weft_tensor *like, weft_tensor *x);
 wi_shape wi_shape_in_memory(const wi_order *order, const wi_shape *shape);
 uint32_t wi_axes_in_memory(const wi_order *order, uint32_t axes); /* a bit an axis */
 /* A node without backward rules of its own for views: made over what lies in memory, where inputs say so. The
