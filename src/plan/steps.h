@@ -62,7 +62,7 @@ typedef struct wi_value {
     int pass; /* MEMBER: the pass over the space that computes it (in_row: after which it is there) */
     bool is_leaf_member; /* MEMBER: stores `leaf` */
     int storage;         /* -1: none */
-    int written;         /* LEAF: the value that has it in memory; -1: none */
+    int written;         /* the value that has a LEAF in memory, or MEMORY row-major; -1: none */
     int weight;          /* LEAF: operands that it takes in a step, at most */
     bool turned;         /* MEMBER: lies in memory as its readers want it, not in the order of its axes */
     wi_extent extent;
@@ -253,6 +253,8 @@ weft_status wi_plan_copy(weft_plan *plan, int from, int storage, const wi_layout
 weft_status wi_plan_new_storage(weft_plan *plan, wi_storage_kind kind, size_t bytes, int *index);
 /* Makes *value one that lies in memory. */
 weft_status wi_plan_in_memory(weft_plan *plan, int *value);
+/* Makes *value, which lies in memory, one that lies there row-major; copied at most once. */
+weft_status wi_plan_contiguous(weft_plan *plan, int *value);
 weft_status wi_plan_new_step(weft_plan *plan, wi_step_kind kind, const wi_shape *shape, int *index);
 void wi_plan_add_member(weft_plan *plan, int step, int value);
 int wi_plan_value_index(const weft_plan *plan, weft_tensor *node);

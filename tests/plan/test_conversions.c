@@ -147,26 +147,35 @@ static void test_conversion_is_named(void **state) {
     weft_graph_release(graph);
 }
 
-/* The joined parts of an inception block are written where they belong by what computes them. */
+/* The joined parts of an inception block are written where they belong by what computes them: loops, and a
+ * product with its epilogue. */
 static void test_join_copies_nothing(void **state) {
     (void)state;
+    enum { PIXELS = BATCH * H * W, ALL = 3 * C };
     weft_graph *const graph = test_graph();
-    weft_tensor *const x = weft_channels_first(image_input(graph, "x", H, W, C));
-    weft_tensor *const parts[] = {weft_tanh(x), weft_exp(x), weft_sigmoid(x)};
+    weft_tensor *const lying = image_input(graph, "x", H, W, C), *const x = weft_channels_first(lying);
+    weft_tensor *const mixer = weft_input_shape(graph, "m", WEFT_F32, 2, (const int64_t[]){C, C});
+    weft_tensor *const product = wi_channels_first(weft_matmul(lying, mixer));
+    weft_tensor *const parts[] = {weft_tanh(x), weft_exp(x), weft_relu(product)};
     weft_tensor *const joined = weft_channels_last(weft_concat(parts, 3, 1));
     weft_plan *const plan = plan_of(&joined, 1);
     assert_changes(plan, 0, 0);
     assert_int_equal(info_of(plan).conversions, 0);
-    float values[BATCH * H * W * C], got[3 * BATCH * H * W * C];
-    for (int i = 0; i < BATCH * H * W * C; i++) values[i] = (float)(i % 11) / 5 - 1;
-    assert_weft_ok(weft_plan_write(plan, x->inputs[0], values, sizeof values));
+    assert_true(info_of(plan).steps <= 3);
+    float values[PIXELS * C], got[PIXELS * ALL], mix[C * C];
+    for (int i = 0; i < PIXELS * C; i++) values[i] = (float)(i % 11) / 5 - 1;
+    for (int i = 0; i < C * C; i++) mix[i] = (float)i / 4 - 1;
+    assert_weft_ok(weft_plan_write(plan, lying, values, sizeof values));
+    assert_weft_ok(weft_plan_write(plan, mixer, mix, sizeof mix));
     assert_weft_ok(weft_plan_run(plan));
     assert_weft_ok(weft_plan_read(plan, joined, got, sizeof got));
-    for (int i = 0; i < BATCH * H * W * C; i++) {
-        const float *const pixel = got + i / C * 3 * C;
+    for (int i = 0; i < PIXELS * C; i++) {
+        const float *const pixel = got + i / C * ALL, *const from = values + i / C * C;
+        float mixed = 0;
+        for (int k = 0; k < C; k++) mixed += from[k] * mix[k * C + i % C];
         assert_float_equal(pixel[i % C], tanhf(values[i]), 1e-6);
         assert_float_equal(pixel[C + i % C], expf(values[i]), 1e-5);
-        assert_float_equal(pixel[2 * C + i % C], 1 / (1 + expf(-values[i])), 1e-6);
+        assert_float_equal(pixel[2 * C + i % C], mixed > 0 ? mixed : 0, 1e-5);
     }
     weft_plan_release(plan);
     weft_graph_release(graph);
