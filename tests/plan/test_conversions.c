@@ -181,6 +181,26 @@ static void test_join_copies_nothing(void **state) {
     weft_graph_release(graph);
 }
 
+/* Convolutions want rows of pixels in memory: the map before them writes those, and a bare input is copied
+ * once for the convolution and for the gradient of its weight. */
+static void test_convolution_converts_once(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = image_input(graph, "x", C, H, W);
+    weft_tensor *const weight = weft_parameter(graph, "w", weft_fill(0.5f), 4, C, 3, 3);
+    weft_tensor *const images[] = {weft_tanh(x), x};
+    for (int bare = 0; bare < 2; bare++) {
+        weft_tensor *const y = weft_relu(weft_conv_with(images[bare], weight, NULL, NULL));
+        weft_tensor *const loss = weft_mean_axes(weft_square(y), NULL, false);
+        weft_tensor *const outputs[] = {loss, weft_gradient(loss, weight)};
+        weft_plan *const plan = plan_of(outputs, 2);
+        assert_changes(plan, 1, 0);
+        assert_int_equal(info_of(plan).conversions, bare);
+        weft_plan_release(plan);
+    }
+    weft_graph_release(graph);
+}
+
 /* Permutes of users, of whatever order, cost what they did and change no layout of images. */
 static void test_permutes_of_users(void **state) {
     (void)state;
@@ -204,6 +224,7 @@ static void test_permutes_of_users(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_tower_moves_nothing),
         cmocka_unit_test(test_edges), cmocka_unit_test(test_conversion_is_named),
-        cmocka_unit_test(test_join_copies_nothing), cmocka_unit_test(test_permutes_of_users)};
+        cmocka_unit_test(test_join_copies_nothing), cmocka_unit_test(test_convolution_converts_once),
+        cmocka_unit_test(test_permutes_of_users)};
     return test_finish(cmocka_run_group_tests_name("conversions", tests, NULL, NULL));
 }
