@@ -92,6 +92,8 @@ static weft_tensor *build_movement(const char *op, const cJSON *c, weft_tensor *
     if (strcmp(op, "unsqueeze") == 0) return weft_unsqueeze(x[0], axis);
     if (strcmp(op, "swap_axes") == 0) return weft_swap_axes(x[0], order[0], order[1]);
     if (strcmp(op, "move_axis") == 0) return weft_move_axis(x[0], order[0], order[1]);
+    if (strcmp(op, "channels_last") == 0) return weft_channels_last(x[0]);
+    if (strcmp(op, "channels_first") == 0) return weft_channels_first(x[0]);
     if (strcmp(op, "stack") == 0) return weft_stack(x, count, axis);
     if (strcmp(op, "flip") == 0) return weft_flip_axes(x[0], list);
     if (strcmp(op, "tile") == 0) return weft_tile(x[0], length, list);

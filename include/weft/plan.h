@@ -57,6 +57,7 @@ typedef struct weft_plan_info {
     size_t launches;       /* kernels (and library calls) a run */
     size_t kernels;        /* distinct kernels */
     size_t conversions;    /* steps that only move data into another layout */
+    size_t layout_changes; /* operands of any step that change between (N, C, spatial...) and channels-last */
     double flops;          /* floating-point operations a run: 2·m·n·k a product, 1 an elementwise op */
     double bytes_moved;    /* read + written by the launches, caches not counted */
     size_t arena_bytes;    /* intermediates */

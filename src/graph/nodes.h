@@ -80,7 +80,7 @@ typedef struct wi_attributes {
     int32_t axis2;               /* diagonal */
     uint32_t axes;               /* reduce, flip: a bit an axis */
     uint32_t stream;             /* random: the node's number; scalar: its index */
-    uint32_t flags;              /* scans and sorting: as scan.c and sort.c number them */
+    uint32_t flags;              /* scans, sorting, permute: as scan.c, sort.c and op_table.h number them */
     int64_t start;               /* slice; diagonal: its offset */
     int64_t step;                /* slice, spread */
     int8_t order[WEFT_MAX_RANK]; /* permute */

@@ -168,6 +168,8 @@ WI_FUNCTION_ROW(unsqueeze)
 WI_FUNCTION_ROW(swap_axes)
 WI_FUNCTION_ROW(move_axis)
 WI_FUNCTION_ROW(stack)
+WI_FUNCTION_ROW(channels_last) /* channels_last.c */
+WI_FUNCTION_ROW(channels_first)
 WI_FUNCTION_ROW(slice_step)  /* slice.c */
 WI_FUNCTION_ROW(split)
 WI_FUNCTION_ROW(conv_with)   /* conv.c */

@@ -61,7 +61,8 @@ static weft_tensor *drop(const char *op, weft_tensor *x, float p, uint32_t axes)
     if (!(p >= 0 && p < 1))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: p = %g is not in [0, 1)", op, (double)p);
     const wi_attributes attributes = {.number = p, .axes = axes, .stream = graph->streams++};
-    return wi_node(graph, &wi_op_dropout, &x, 1, WEFT_F32, &x->shape, &attributes);
+    return axes ? wi_node(graph, &wi_op_dropout, &x, 1, WEFT_F32, &x->shape, &attributes)
+                : wi_elementwise_node(graph, &wi_op_dropout, &x, 1, WEFT_F32, &x->shape, &attributes);
 }
 
 weft_tensor *weft_dropout(weft_tensor *x, float p) {
@@ -74,5 +75,7 @@ weft_tensor *weft_dropout_channels(weft_tensor *x, float p) {
     if (x->shape.rank < 2)
         return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "dropout_channels: %s is no (N, C, ...)",
             wi_shape_print(&x->shape, text));
-    return drop("dropout_channels", x, p, ~UINT32_C(3));
+    /* In the order of memory, where channels are the last axis. */
+    const uint32_t between = (UINT32_C(1) << (x->shape.rank - 1)) - 2;
+    return wi_channels_first(drop("dropout_channels", wi_channels_last(x), p, between));
 }

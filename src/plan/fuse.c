@@ -125,6 +125,16 @@ weft_status wi_plan_in_memory(weft_plan *plan, int *index) {
     return WEFT_OK;
 }
 
+weft_status wi_plan_contiguous(weft_plan *plan, int *index) {
+    const wi_value *value = &plan->values[*index];
+    if (wi_layout_is_contiguous(&value->layout, &value->extent)) return WEFT_OK;
+    int written = value->written;
+    if (written < 0) WI_TRY(wi_plan_copy(plan, *index, -1, NULL, &written));
+    plan->values[*index].written = written;
+    *index = written;
+    return WEFT_OK;
+}
+
 /* ---- sources, leaves, views ---- */
 
 static weft_status block_storage(weft_plan *plan, size_t block, int *index) {
@@ -174,6 +184,23 @@ static weft_status take_leaf(weft_plan *plan, int index) {
     return WEFT_OK;
 }
 
+/* Computed by a loop, and no one has asked for its memory yet: it may lie in any order. */
+static bool may_be_turned(const weft_plan *plan, int index) {
+    const wi_value *value = &plan->values[index];
+    if (value->state == WI_VALUE_LEAF) return value->written < 0;
+    return value->state == WI_VALUE_MEMBER && value->storage < 0 && !value->in_row &&
+           plan->steps[value->step]->kind == WI_STEP_LOOP;
+}
+
+/* Lays the input of a permute so that the permuted view is contiguous. */
+static void turn_for(weft_plan *plan, const weft_tensor *permute, int from, const wi_extent *view) {
+    const wi_layout wanted = wi_layout_contiguous(view);
+    wi_value *value = &plan->values[from];
+    for (int i = 0; i < view->rank; i++)
+        value->layout.strides[permute->attributes.order[i]] = wanted.strides[i];
+    value->turned = true;
+}
+
 static weft_status take_view(weft_plan *plan, int index) {
     const weft_tensor *node = plan->values[index].node;
     int from = wi_plan_value_index(plan, node->inputs[0]);
@@ -183,12 +210,15 @@ static weft_status take_view(weft_plan *plan, int index) {
         plan->values[index].leaf = x->leaf;
         return WEFT_OK;
     }
+    const bool turns =
+        node->op == &wi_op_permute && node->attributes.flags == WI_TO_MEMORY && may_be_turned(plan, from);
     WI_TRY(wi_plan_in_memory(plan, &from));
+    if (turns) turn_for(plan, node, from, &plan->values[index].extent);
     wi_layout layout;
     wi_value *value = &plan->values[index];
     x = &plan->values[from];
     if (!node->op->view(node, &x->extent, &x->layout, &value->extent, &layout)) {
-        WI_TRY(wi_plan_copy(plan, from, -1, NULL, &from));
+        WI_TRY(wi_plan_contiguous(plan, &from));
         value = &plan->values[index];
         x = &plan->values[from];
         if (!node->op->view(node, &x->extent, &x->layout, &value->extent, &layout))
@@ -592,7 +622,7 @@ static weft_status take_windows(weft_plan *plan, int index) {
     for (int tries = 0; tries < 2; tries++) {
         const wi_value *x = &plan->values[image], *w = &plan->values[weight];
         if (wi_windows_of(windows, node, &x->extent, &x->layout, &w->extent, &w->layout, &extent)) break;
-        WI_TRY(wi_plan_copy(plan, image, -1, NULL, &image));
+        WI_TRY(wi_plan_contiguous(plan, &image));
     }
     WI_TRY(wi_plan_new_step(plan, WI_STEP_PRODUCT, &node->shape, &step));
     wi_step *s = plan->steps[step];
@@ -643,6 +673,32 @@ static bool may_be_placed(const weft_plan *plan, int index) {
            wi_size_equal(wi_extent_count(&value->extent), wi_extent_count(&base->extent));
 }
 
+/* Can what computes it write it to its place among the others? */
+static bool may_be_apart(const weft_plan *plan, int whole, int piece) {
+    const wi_value *value = &plan->values[piece];
+    if (value->state != WI_VALUE_MEMBER || value->storage >= 0) return false;
+    const wi_step *step = plan->steps[value->step];
+    wi_layout merged;
+    return step->kind == WI_STEP_PRODUCT
+               ? step->implementation->file &&
+                     wi_product_layout(step, &value->extent, &plan->values[whole].layout, &merged)
+               : may_be_turned(plan, piece);
+}
+
+/* A piece that is not one run of the joined memory is written there by the step that computes it. */
+static weft_status place_apart(weft_plan *plan, int whole, int piece, int storage, wi_size start) {
+    int own;
+    wi_value *value = &plan->values[piece];
+    const weft_dtype dtype = value->node->dtype;
+    WI_TRY(wi_plan_new_storage(plan, WI_STORAGE_ARENA, extent_bytes(&value->extent, dtype), &own));
+    plan->storages[own].alias = storage;
+    value->storage = own;
+    value->layout = plan->values[whole].layout;
+    value->layout.offset = start;
+    if (value->step > plan->values[whole].step) plan->values[whole].step = value->step;
+    return WEFT_OK;
+}
+
 static weft_status join_piece(weft_plan *plan, int whole, int i, int storage) {
     const weft_tensor *join = plan->values[whole].node;
     const int piece = wi_plan_value_index(plan, join->inputs[i]);
@@ -652,6 +708,8 @@ static weft_status join_piece(weft_plan *plan, int whole, int i, int storage) {
     if (join->op == &wi_op_flat_gradients && wi_is_constant(join->inputs[i], &number, &power) && number == 0)
         return WEFT_OK; /* of a frozen or unused parameter: the memory is zero already */
     const bool one_piece = piece_of_join(plan, join, i, &plan->values[whole], &start);
+    if (join->op == &wi_op_concat && !one_piece && may_be_apart(plan, whole, piece))
+        return place_apart(plan, whole, piece, storage, start);
     if (plan->values[piece].state == WI_VALUE_MEMBER) WI_TRY(give_memory(plan, piece));
     if (one_piece && may_be_placed(plan, piece)) {
         wi_storage *own = &plan->storages[wi_plan_base_storage(plan, piece)];

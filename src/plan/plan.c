@@ -53,6 +53,8 @@ static void sum_up(weft_plan *plan) {
         info->flops += step->flops;
         info->bytes_moved += step->bytes_moved;
         info->conversions += step->only_moves;
+        const wi_conversions changes = wi_step_conversions(plan, step);
+        info->layout_changes += (size_t)(changes.to_last + changes.to_first);
     }
 }
 

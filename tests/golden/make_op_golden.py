@@ -266,6 +266,8 @@ add("squeeze", lambda x: x.squeeze(0).squeeze(1), numbers(1, 3, 1, 2), list=[0, 
 add("unsqueeze", lambda x: x.unsqueeze(1), numbers(3, 2), axis=1)
 add("swap_axes", lambda x: x.swapaxes(0, 2), numbers(2, 3, 4), list=[0, 2])
 add("move_axis", lambda x: x.movedim(0, 2), numbers(2, 3, 4), list=[0, 2])
+add("channels_last", lambda x: x.permute(0, 2, 3, 1), numbers(2, 3, 2, 2))
+add("channels_first", lambda x: x.permute(0, 3, 1, 2), numbers(2, 3, 2, 2))
 add("stack", lambda x, y: torch.stack([x, y], 1), numbers(3, 2), numbers(3, 2), axis=1)
 add("slice_step", lambda x: x[:, 1:9:3], numbers(2, 10), axis=1, start=1, end=9, list=[3])
 add("split", lambda x: torch.chunk(x, 3, 1)[1], numbers(2, 6), axis=1, list=[3])

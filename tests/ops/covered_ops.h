@@ -79,6 +79,9 @@
     X(swap_axes, swap_axes_cases)                                                                            \
     X(move_axis, move_axis_cases)                                                                            \
     X(stack, stack_cases)
+#define CHANNELS_OPS(X)                                                                                      \
+    X(channels_last, channels_last_cases)                                                                    \
+    X(channels_first, channels_first_cases)
 #define INDEX_OPS(X)                                                                                         \
     X(gather, gather_cases)                                                                                  \
     X(index_select, index_select_cases)                                                                      \

@@ -23,6 +23,7 @@ static const char *const covered[] = {
     LOSS_VECTOR_OPS(NAME)
     LOSS_CTC_OPS(NAME)
     MOVEMENT_OPS(NAME)
+    CHANNELS_OPS(NAME)
     INDEX_OPS(NAME)
     SLICE_OPS(NAME)
     PADDING_OPS(NAME)
