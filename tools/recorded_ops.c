@@ -3,6 +3,7 @@
 #include "plan/steps.h"
 #include <math.h>
 #include <string.h>
+#include <weft/normalization.h>
 
 /* ---- the file ---- */
 
@@ -280,6 +281,16 @@ static weft_tensor *build_ctc(const char *op, const cJSON *c, weft_tensor *const
     return weft_ctc_loss(weft_log_softmax(x[0], 2), x[1], x[2], x[3], &options);
 }
 
+static weft_tensor *build_norm(const char *op, const cJSON *c, weft_tensor *const *x, size_t count) {
+    const int of = number(c, "start");
+    weft_tensor *const weight = count > 1 ? x[1] : NULL, *const bias = count > 2 ? x[2] : NULL;
+    if (IS("batch_norm")) return weft_batch_norm_with(x[0], weight, bias, NULL, 1e-5f);
+    if (IS("instance_norm")) return weft_instance_norm_with(x[0], weight, bias, NULL, 1e-5f);
+    if (IS("group_norm")) return weft_group_norm_with(x[0], of, weight, bias, 1e-5f);
+    if (IS("layer_norm")) return weft_layer_norm_with(x[0], of, weight, bias, 1e-5f);
+    return IS("rms_norm") ? weft_rms_norm_with(x[0], of, weight, 1e-5f) : NULL;
+}
+
 /* ---- cases ---- */
 
 static weft_tensor *input_like(
@@ -332,6 +343,7 @@ weft_status recorded_build(recorded_case *r, recorded_inputs *shared, weft_graph
     if (!r->output) r->output = build_sign_loss(r->op, json, r->inputs, r->input_count);
     if (!r->output) r->output = build_class_loss(r->op, json, r->inputs);
     if (!r->output) r->output = build_ctc(r->op, json, r->inputs);
+    if (!r->output) r->output = build_norm(r->op, json, r->inputs, r->input_count);
     if (!r->output && weft_graph_status(graph) == WEFT_OK)
         WI_FAIL(WEFT_ERROR_FORMAT, "%s was recorded, but recorded_ops.c cannot build it", r->op);
     WI_TRY(weft_graph_status(graph));

@@ -1,5 +1,6 @@
 /* The weft command: what devices there are, whether they compute right, how fast they are. */
 #include "bench_attention.h"
+#include "bench_conv.h"
 #include "bench_gemm.h"
 #include "bench_map.h"
 #include "check.h"
@@ -11,6 +12,7 @@ static const char usage[] =
     "usage: weft devices               list the OpenCL devices of this machine\n"
     "       weft check [--device SEL] [--all]  test that a device computes every op right\n"
     "       weft bench gemm [--json]   measure matrix products\n"
+    "       weft bench conv [--json]   measure convolutions and their gradients\n"
     "       weft bench map [--json]    measure elementwise ops beside a copy\n"
     "       weft bench reduce [--json] measure reductions beside a copy\n"
     "       weft bench attention [--json]   measure attention and its gradients\n"
@@ -67,10 +69,11 @@ static int check(int argc, char **argv) {
 static int bench(int argc, char **argv) {
     const char *const what = argc > 0 ? argv[0] : "";
     if (strcmp(what, "gemm") == 0) return weft_bench_gemm(argc - 1, argv + 1);
+    if (strcmp(what, "conv") == 0) return weft_bench_conv(argc - 1, argv + 1);
     if (strcmp(what, "map") == 0) return weft_bench_map(argc - 1, argv + 1);
     if (strcmp(what, "reduce") == 0) return weft_bench_reduce(argc - 1, argv + 1);
     if (strcmp(what, "attention") == 0) return weft_bench_attention(argc - 1, argv + 1);
-    return bad_usage("the benchmarks are: weft bench gemm, map, reduce, attention");
+    return bad_usage("the benchmarks are: weft bench gemm, conv, map, reduce, attention");
 }
 
 int main(int argc, char **argv) {

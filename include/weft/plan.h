@@ -17,7 +17,7 @@ typedef struct weft_plan weft_plan;
 typedef struct weft_plan_options {
     size_t struct_size;
     int64_t batch;       /* default 1 */
-    bool inference;      /* default false: dropout drops */
+    bool inference;      /* default false: dropout drops, norms take and move statistics */
     size_t memory_limit; /* bytes the plan may allocate; 0: only the context's limit holds */
 } weft_plan_options;
 #define WEFT_PLAN_OPTIONS_INIT .struct_size = sizeof(weft_plan_options)

@@ -6,9 +6,11 @@
 #include <weft/convolution.h>
 #include <weft/device.h>
 #include <weft/graph.h>
+#include <weft/images.h>
 #include <weft/io.h>
 #include <weft/losses.h>
 #include <weft/nn.h>
+#include <weft/normalization.h>
 #include <weft/ops.h>
 #include <weft/plan.h>
 #include <weft/train.h>

@@ -17,6 +17,74 @@ static void add_sizes(wi_kernel_launch *launch, const wi_conv *conv) {
     add_ints(launch, conv->before, 3);
 }
 
+/* As in conv_weight_cpu.cl. */
+enum { TILE = 13, COLUMNS = 32, PANELS = 4, POSITIONS = 1024, ROOM = 65536 };
+
+/* How class cpu cuts the work. */
+typedef struct wi_cut {
+    bool joined;               /* a row of taps is one line: few channels that lie side by side */
+    int64_t tiles;             /* of 13 channels, or of 13 of a line's elements */
+    int64_t length;            /* positions of a piece of a row */
+    int64_t all, lines, block; /* pieces: all, of a work-item, at once */
+    int64_t panels, span, shares;
+} wi_cut;
+
+static int64_t pixels_of(const wi_conv *conv, int64_t length) {
+    return conv->taps[0] * conv->taps[1] *
+           ((length - 1) * conv->stride[2] + (conv->taps[2] - 1) * conv->dilation[2] + 1);
+}
+
+/* False: not even one position's window fits. */
+static bool cut_work(wi_cut *cut, const wi_conv *conv, int64_t units) {
+    cut->joined = conv->groups == 1 && conv->dilation[2] == 1 && conv->channels < TILE;
+    const int64_t pitch = cut->joined ? conv->channels : 16;
+    cut->tiles = wi_divide_up(cut->joined ? conv->taps[2] * conv->channels : conv->channels, TILE);
+    int64_t pieces = wi_divide_up(conv->result[2], 256);
+    cut->length = wi_divide_up(conv->result[2], pieces);
+    while (pixels_of(conv, cut->length) * pitch > ROOM && cut->length > 1)
+        cut->length = wi_divide_up(conv->result[2], ++pieces);
+    if (pixels_of(conv, cut->length) * pitch > ROOM) return false;
+    cut->all = conv->images * conv->result[0] * conv->result[1] * wi_divide_up(conv->result[2], cut->length);
+    cut->panels = wi_divide_up(conv->filters, COLUMNS);
+    cut->span = wi_divide_up(cut->panels, wi_divide_up(cut->panels, PANELS));
+    const int64_t others = wi_divide_up(cut->panels, cut->span) * conv->groups;
+    cut->shares = 1;
+    while (others * cut->shares % units != 0 && others * cut->shares < 4 * units && cut->shares < cut->all)
+        cut->shares++;
+    cut->lines = wi_divide_up(cut->all, cut->shares);
+    cut->shares = wi_divide_up(cut->all, cut->lines);
+    cut->block = wi_min64(POSITIONS / cut->length, ROOM / (pixels_of(conv, cut->length) * pitch));
+    return cut->all <= INT32_MAX / 2;
+}
+
+static weft_status tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) {
+    const int64_t rows = conv->taps[0] * conv->taps[1];
+    const int64_t sums =
+        conv->groups * cut->panels * rows * (cut->joined ? 1 : conv->taps[2]) * cut->tiles * TILE * COLUMNS;
+    plan->file = "conv_weight_cpu.cl";
+    plan->scratch_bytes = (size_t)(cut->shares * sums) * sizeof(float);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", cut->shares, 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)wi_divide_up(cut->panels, cut->span);
+    launch->global[2] = (size_t)conv->groups;
+    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, 1);
+    wi_kernel_scratch(launch, 0);
+    add_ints(launch,
+        (const int64_t[]){cut->all, cut->lines, cut->block, cut->length, cut->span, cut->joined, cut->tiles},
+        7);
+    add_sizes(launch, conv);
+    launch = wi_kernel_launch_1d(plan, "finish", cut->tiles, 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)cut->panels;
+    launch->global[2] = (size_t)conv->groups;
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_result(launch);
+    add_ints(launch,
+        (const int64_t[]){cut->shares, cut->joined, conv->channels, conv->filters, rows, conv->taps[2]}, 6);
+    return WEFT_OK;
+}
+
 static weft_status naive(const wi_conv *conv, wi_kernel_plan *plan) {
     const int64_t weights =
         conv->groups * conv->filters * conv->channels * conv->taps[0] * conv->taps[1] * conv->taps[2];
@@ -33,5 +101,8 @@ weft_status wi_conv_weight_kernel(const wi_kernel_site *site, wi_kernel_plan *pl
     const wi_conv conv =
         wi_conv_of(&site->node->attributes, &site->inputs[0], &site->inputs[1], &site->node->shape);
     plan->flops = wi_conv_flops(&conv);
+    wi_cut cut;
+    const int64_t units = site->compute_units > 0 ? site->compute_units : 1;
+    if (site->device_class == WEFT_CLASS_CPU && cut_work(&cut, &conv, units)) return tiled(&conv, &cut, plan);
     return naive(&conv, plan);
 }

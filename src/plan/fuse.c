@@ -393,9 +393,32 @@ static bool is_leaf_map(const weft_plan *plan, const weft_tensor *node) {
     return !reads || (is_cheap(node->op) && new_inputs(plan, node, -1) <= MOST_LEAF_OPERANDS);
 }
 
+/* Do the maps that follow in order, each made of the one before, lead to one that also reads a member of the
+ * step? Then the node is better computed there than in a step of its own. at: the node's place in the order.
+ */
+static bool leads_into(const weft_plan *plan, size_t at, int step) {
+    enum { LOOK_AHEAD = 4 };
+    for (size_t i = at; i + 1 < plan->order_count && i < at + LOOK_AHEAD; i++) {
+        const weft_tensor *next = plan->order[i + 1];
+        bool follows = false, meets = false;
+        if (next->op->kind != WI_MAP || !wi_shape_equal(&next->shape, &plan->steps[step]->shape))
+            return false;
+        for (int k = 0; k < next->input_count; k++) {
+            const weft_tensor *input = wi_plan_resolve(plan, next->inputs[k]);
+            const int index = plan->value_of[input->id] - 1;
+            const wi_value *value = index < 0 ? NULL : &plan->values[index];
+            follows = follows || input == plan->order[i];
+            meets =
+                meets || (value && value->state == WI_VALUE_MEMBER && value->step == step && !value->in_row);
+        }
+        if (!follows || meets) return follows;
+    }
+    return false;
+}
+
 /* A map that would begin a step may go into the newest one instead, when that is a map over the same space
- * and reads some of the same memory (Adam's two moments both begin with the gradients). */
-static bool joins_sibling(const weft_plan *plan, const weft_tensor *node) {
+ * and reads some of the same memory (Adam's two moments both begin with the gradients), or meets it soon. */
+static bool joins_sibling(const weft_plan *plan, const weft_tensor *node, size_t at) {
     const int index = (int)plan->step_count - 1;
     const wi_step *step = index < 0 ? NULL : plan->steps[index];
     if (!step || step->kind != WI_STEP_LOOP || step->reduced != 0) return false;
@@ -405,10 +428,10 @@ static bool joins_sibling(const weft_plan *plan, const weft_tensor *node) {
         const bool memory = plan->values[input].state == WI_VALUE_MEMORY;
         shared = shared || (memory && step_reads(plan, step, input));
     }
-    return shared && map_joins(plan, index, node, &in_row) && !in_row;
+    return (shared || leads_into(plan, at, index)) && map_joins(plan, index, node, &in_row) && !in_row;
 }
 
-static weft_status take_map(weft_plan *plan, int index) {
+static weft_status take_map(weft_plan *plan, int index, size_t at) {
     const weft_tensor *node = plan->values[index].node;
     if (is_leaf_map(plan, node)) {
         plan->values[index].state = WI_VALUE_LEAF;
@@ -421,7 +444,7 @@ static weft_status take_map(weft_plan *plan, int index) {
     if (!map_joins(plan, step, node, &in_row)) {
         in_row = false;
         step = (int)plan->step_count - 1;
-        if (!joins_sibling(plan, node)) WI_TRY(wi_plan_new_step(plan, WI_STEP_LOOP, &node->shape, &step));
+        if (!joins_sibling(plan, node, at)) WI_TRY(wi_plan_new_step(plan, WI_STEP_LOOP, &node->shape, &step));
     }
     WI_TRY(read_inputs(plan, node, step));
     plan->values[index].after_reduction = !in_row && after_reduction(plan, node, step);
@@ -730,8 +753,7 @@ static weft_status take_assign(weft_plan *plan, int index) {
                 weft_tensor_name(plan->values[variable].node));
     }
     if (plan->values[value].state == WI_VALUE_MEMBER) WI_TRY(give_memory(plan, value));
-    if (!may_be_placed(plan, value) || plan->values[value].base != value)
-        WI_TRY(wi_plan_copy(plan, value, -1, NULL, &value));
+    if (!may_be_placed(plan, value)) WI_TRY(wi_plan_copy(plan, value, -1, NULL, &value));
     WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->assignments, &plan->assignment_capacity,
         plan->assignment_count + 1, sizeof *plan->assignments));
     plan->assignments[plan->assignment_count++] = (wi_assignment){variable, value};
@@ -755,7 +777,8 @@ static weft_status take_output(weft_plan *plan, size_t output) {
     return WEFT_OK;
 }
 
-static weft_status take_node(weft_plan *plan, weft_tensor *node) {
+/* at: its place in the order. */
+static weft_status take_node(weft_plan *plan, weft_tensor *node, size_t at) {
     int index;
     WI_TRY(new_value(plan, node, &index));
     plan->value_of[node->id] = index + 1;
@@ -763,7 +786,7 @@ static weft_status take_node(weft_plan *plan, weft_tensor *node) {
     case WI_SOURCE: return take_source(plan, index);
     case WI_LEAF: return take_leaf(plan, index);
     case WI_VIEW: return take_view(plan, index);
-    case WI_MAP: return take_map(plan, index);
+    case WI_MAP: return take_map(plan, index, at);
     case WI_REDUCE: return take_reduce(plan, index);
     case WI_PRODUCT: return node->op == &wi_op_matmul ? take_product(plan, index) : take_windows(plan, index);
     case WI_KERNEL: return wi_kernel_step_take(plan, index);
@@ -776,7 +799,7 @@ static weft_status take_node(weft_plan *plan, weft_tensor *node) {
 }
 
 weft_status wi_plan_fuse(weft_plan *plan) {
-    for (size_t i = 0; i < plan->order_count; i++) WI_TRY(take_node(plan, plan->order[i]));
+    for (size_t i = 0; i < plan->order_count; i++) WI_TRY(take_node(plan, plan->order[i], i));
     for (size_t i = 0; i < plan->output_count; i++) WI_TRY(take_output(plan, i));
     return WEFT_OK;
 }

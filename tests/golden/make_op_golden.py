@@ -352,6 +352,22 @@ add_ctc(12, 3, 4, 5, [12, 9, 11], [5, 0, 3])
 add_ctc(9, 2, 3, 4, [9, 8], [4, 3], reduction="none", blank=2)
 add_ctc(5, 3, 4, 3, [5, 2, 4], [2, 3, 1], reduction="sum", blank=1, zero_infinity=True)
 
+
+def rms_norm(x, weight):
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-5) * weight
+
+
+add("batch_norm", lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), numbers(2, 3, 4, 5), numbers(3),
+    numbers(3))
+add("batch_norm", lambda x: F.batch_norm(x, None, None, training=True), numbers(7, 3))
+add("instance_norm", lambda x, w, b: F.instance_norm(x, weight=w, bias=b), numbers(2, 3, 4, 5), numbers(3), numbers(3))
+for shape, groups in [((2, 6, 3, 2), 3), ((3, 6), 2)]:
+    add("group_norm", lambda x, w, b: F.group_norm(x, groups, w, b), numbers(*shape), numbers(6), numbers(6),
+        start=groups)
+add("layer_norm", lambda x, w, b: F.layer_norm(x, (5,), w, b), numbers(3, 5), numbers(5), numbers(5), start=1)
+add("layer_norm", lambda x, w, b: F.layer_norm(x, (2, 5), w, b), numbers(3, 2, 5), numbers(2, 5), numbers(2, 5), start=2)
+add("rms_norm", rms_norm, numbers(3, 5), numbers(5), start=1)
+
 print('{"pytorch": "%s", "cases": [' % torch.__version__)
 print(",\n".join(json.dumps(case) for case in cases))
 print("]}")

@@ -14,6 +14,7 @@ static const char *const covered[] = {
     REDUCE_KIND_OPS(NAME)
     MOMENT_OPS(NAME)
     NORM_OPS(NAME)
+    NORMALIZATION_OPS(NAME)
     MATMUL_OPS(NAME)
     CONV_OPS(NAME)
     SOFTMAX_OPS(NAME)
@@ -33,6 +34,8 @@ static const char *const covered[] = {
     ACTIVATION_OPS(NAME)
     NUMBER_FORM_OPS(NAME)
     ATTENTION_OPS(NAME)
+    POOL_OPS(NAME)
+    RESAMPLE_OPS(NAME)
     RANDOM_OPS(NAME)
     CAST_OPS(NAME)
     /* clang-format on */

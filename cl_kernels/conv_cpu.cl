@@ -1,0 +1,298 @@
+/* conv_cpu.cl: convolution and its data gradient for devices whose work-item is a core with wide vectors.
+ *
+ *     x: images, channels side by side        w: any strides        result: whatever WEFT_STORE makes of an
+ * element
+ *
+ * A matrix product over windows: row = position of the result, column = channel made, step of k = (tap,
+ * channel read).
+ *
+ * pack: writes the weight as panels of 32 columns, panel[k * 32 + column], once a run; columns past the last
+ * are zero.
+ *
+ * windows: a work-item (no barriers, no local memory) owns `strip` rows and `span` columns of a group. It
+ * walks k in blocks of at most WEFT_CONV_DEPTH: for 13 rows at a time it copies the windows' elements of the
+ * block side by side, zeros for what is outside the image, and multiplies that tile with every panel:
+ *
+ *          image, a row of pixels                panel 0    panel 1
+ *        . . t t t . . .                        +----------+----------+--
+ *             \ \ \                      depth  | b0   b1  |          |
+ *              copy                             +----------+----------+--
+ *               depth                           +----------+----------+--
+ *          +-----------+                        |acc   acc |          |   each step of k: 2 vector loads, and
+ * for each rows | tile      |  private memory        +----------+----------+-- row one broadcast and 2
+ * multiply-adds
+ *          +-----------+
+ *
+ * Where taps lie side by side in the image (no dilation, one group), a row of taps is copied as one line: a
+ * first layer of three channels needs nothing else. The data gradient of stride s is s (s², s³) products,
+ * "phases": positions with the same remainder meet the same taps, and no multiplication with a stuffed zero
+ * is done. Taps are packed phase after phase, so that each has its steps of k side by side.
+ *
+ * What the arguments mean is told in src/plan/conv_product.h; what stands before an inclusion (WEFT_NAME,
+ * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/plan/gemm.h. */
+
+#ifndef WEFT_CONV_CPU
+#define WEFT_CONV_CPU
+
+/* Tuning: the same numbers stand in src/plan/conv_cpu.c; why 13 x 2 is told in gemm_cpu.cl. */
+#ifndef WEFT_CONV_ROWS
+#define WEFT_CONV_ROWS 13
+#endif
+#ifndef WEFT_CONV_DEPTH
+#define WEFT_CONV_DEPTH 256
+#endif
+#ifndef WEFT_CONV_STRIP
+#define WEFT_CONV_STRIP 520
+#endif
+#ifndef WEFT_CONV_PANELS
+#define WEFT_CONV_PANELS 8
+#endif
+/* Rows a line apart modulo the cache's way; a vector of room past the end. */
+#define WEFT_CONV_PITCH (WEFT_CONV_DEPTH + 16)
+
+#define WEFT_CONV_UNROLL __attribute__((opencl_unroll_hint))
+
+/* As in gemm_cpu.cl. */
+#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
+#define WEFT_CONV_PREFETCH(address) __builtin_prefetch((const void *)(size_t)(address), 0, 3)
+#else
+#define WEFT_CONV_PREFETCH(address)
+#endif
+
+/* Sixteen floats at any address. */
+typedef float16 weft_conv_vector __attribute__((aligned(4)));
+
+/* The taps of one axis that positions of a phase meet: `count` of them, index = position in the phase *
+ * stride (of a transposed one: 1) + base + number of the tap * step; `order` taps of other phases are packed
+ * before them. */
+typedef struct weft_conv_axis {
+    int count, order, base, step;
+} weft_conv_axis;
+
+int weft_conv_modulo(int a, int n) {
+    const int rest = a % n;
+    return rest < 0 ? rest + n : rest;
+}
+
+weft_conv_axis weft_conv_taps(int phase, int taps, int stride, int dilation, int before, int transposed) {
+    weft_conv_axis axis = {taps, 0, -before, dilation};
+    if (!transposed) return axis;
+    axis.count = axis.base = axis.step = 0;
+    for (int tap = 0; tap < taps; ++tap) {
+        const int own = weft_conv_modulo(tap * dilation - before, stride);
+        if (own < phase) ++axis.order;
+        if (own != phase) continue;
+        const int at = (phase + before - tap * dilation) / stride; /* without a rest */
+        if (axis.count == 0) axis.base = at;
+        if (axis.count == 1) axis.step = at - axis.base;
+        ++axis.count;
+    }
+    return axis;
+}
+
+/* Where a tap stands among those of its phase. */
+int weft_conv_number(int tap, int phase, int stride, int dilation, int before, int transposed) {
+    if (!transposed) return tap;
+    int number = 0;
+    for (int other = 0; other < tap; ++other)
+        number += weft_conv_modulo(other * dilation - before, stride) == phase;
+    return number;
+}
+
+/* to[0..count) = from[low..high) at their places, zeros around them. May write a vector's rest past the end;
+ * reads nothing outside of the `left` elements at `from`. */
+__attribute__((always_inline)) inline void weft_conv_copy(
+    float *to, __global const float *from, int count, int low, int high, long left) {
+    if (low <= 0 && high >= count) {
+        int i = 0;
+        for (; i + 16 <= count; i += 16)
+            *(weft_conv_vector *)(to + i) = *(__global const weft_conv_vector *)(from + i);
+        if (i < count && i + 16 <= left) {
+            *(weft_conv_vector *)(to + i) = *(__global const weft_conv_vector *)(from + i);
+            i = count;
+        }
+        for (; i < count; ++i) to[i] = from[i];
+    } else if (high <= 0 || low >= count) {
+        for (int i = 0; i < count; i += 16) *(weft_conv_vector *)(to + i) = 0.0f;
+    } else {
+        for (int i = 0; i < count; ++i) to[i] = i >= low && i < high ? from[i] : 0.0f;
+    }
+}
+
+/* sum[r][0..1] (+)= tile * panel. */
+__attribute__((always_inline)) inline void weft_conv_multiply(
+    float16 *sum, const float *tile, __global const weft_conv_vector *panel, int depth, bool first) {
+    float16 acc[WEFT_CONV_ROWS][2];
+    WEFT_CONV_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
+        acc[r][0] = first ? 0.0f : sum[2 * WEFT_CONV_PANELS * r];
+        acc[r][1] = first ? 0.0f : sum[2 * WEFT_CONV_PANELS * r + 1];
+    }
+    for (int p = 0; p < depth; ++p) {
+        WEFT_CONV_PREFETCH(panel + 2 * (p + 4));
+        WEFT_CONV_PREFETCH(panel + 2 * (p + 4) + 1);
+        const float16 b0 = panel[2 * p], b1 = panel[2 * p + 1];
+        WEFT_CONV_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
+            const float16 x = tile[r * WEFT_CONV_PITCH + p];
+            acc[r][0] = fma(x, b0, acc[r][0]);
+            acc[r][1] = fma(x, b1, acc[r][1]);
+        }
+    }
+    WEFT_CONV_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
+        sum[2 * WEFT_CONV_PANELS * r] = acc[r][0];
+        sum[2 * WEFT_CONV_PANELS * r + 1] = acc[r][1];
+    }
+}
+
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)        conv_##suffix
+#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
+#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
+    for (int weft_lane = 0; weft_lane < (lanes); ++weft_lane)                                                \
+    c[(batch)*c_batch + (row)*c_row + (column) + weft_lane] = ((const float *)&(acc))[weft_lane]
+#define WEFT_CONV_ALONE
+#endif
+
+/* Work-item (panel, sixteen channels read, group). */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__global const float *w,
+    long w_offset, __global float *panels, long panels_offset, int channels, int filters, int taps0,
+    int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,
+    int before0, int before1, int before2, int transposed, long w_group, long w_filter, long w_channel,
+    long w0, long w1, long w2) {
+    const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * 16,
+              group = (int)get_global_id(2);
+    const int columns = min(32, filters - 32 * panel), last = min(channels, first + 16);
+    const long k = (long)taps0 * taps1 * taps2 * channels;
+    w += w_offset + group * w_group + 32 * panel * w_filter;
+    panels += panels_offset + ((long)group * get_global_size(0) + panel) * k * 32;
+    for (int t0 = 0; t0 < taps0; ++t0) {
+        const int phase0 = transposed ? weft_conv_modulo(t0 * dilation0 - before0, stride0) : 0;
+        const weft_conv_axis a0 = weft_conv_taps(phase0, taps0, stride0, dilation0, before0, transposed);
+        const int n0 = weft_conv_number(t0, phase0, stride0, dilation0, before0, transposed);
+        for (int t1 = 0; t1 < taps1; ++t1) {
+            const int phase1 = transposed ? weft_conv_modulo(t1 * dilation1 - before1, stride1) : 0;
+            const weft_conv_axis a1 = weft_conv_taps(phase1, taps1, stride1, dilation1, before1, transposed);
+            const int n1 = weft_conv_number(t1, phase1, stride1, dilation1, before1, transposed);
+            for (int t2 = 0; t2 < taps2; ++t2) {
+                const int phase2 = transposed ? weft_conv_modulo(t2 * dilation2 - before2, stride2) : 0;
+                const weft_conv_axis a2 =
+                    weft_conv_taps(phase2, taps2, stride2, dilation2, before2, transposed);
+                const int n2 = weft_conv_number(t2, phase2, stride2, dilation2, before2, transposed);
+                const int before =
+                    a0.order * taps1 * taps2 + a0.count * (a1.order * taps2 + a1.count * a2.order);
+                const long place = before + (n0 * a1.count + n1) * a2.count + n2;
+                __global const float *from = w + t0 * w0 + t1 * w1 + t2 * w2;
+                for (int c = first; c < last; ++c) {
+                    __global float *to = panels + (place * channels + c) * 32;
+                    for (int j = 0; j < columns; ++j) to[j] = from[c * w_channel + j * w_filter];
+                    for (int j = columns; j < 32; ++j) to[j] = 0.0f;
+                }
+            }
+        }
+    }
+}
+
+/* Work-item (phase and strip, span, group). */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(__global const float *x,
+    long x_offset, __global const float *panels, long panels_offset, long x_elements, int strips, int strip,
+    int span, int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1,
+    int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
+    int dilation1, int dilation2, int before0, int before1, int before2, int transposed, long x_image,
+    long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
+    const int group = (int)get_global_id(2), phase = (int)get_global_id(0) / strips;
+    const int left = (int)get_global_id(1) * span, right = min(filters, left + span);
+    const int phases1 = transposed ? stride1 : 1, phases2 = transposed ? stride2 : 1;
+    const int phase2 = phase % phases2, phase1 = phase / phases2 % phases1,
+              phase0 = phase / phases2 / phases1;
+    const weft_conv_axis a0 = weft_conv_taps(phase0, taps0, stride0, dilation0, before0, transposed);
+    const weft_conv_axis a1 = weft_conv_taps(phase1, taps1, stride1, dilation1, before1, transposed);
+    const weft_conv_axis a2 = weft_conv_taps(phase2, taps2, stride2, dilation2, before2, transposed);
+    /* Positions of the phase along each axis, and how far one is from the next in the result and in the
+     * image. */
+    const int out0 = transposed ? stride0 : 1, out1 = transposed ? stride1 : 1,
+              out2 = transposed ? stride2 : 1;
+    const int in0 = transposed ? 1 : stride0, in1 = transposed ? 1 : stride1, in2 = transposed ? 1 : stride2;
+    const int size0 = (made0 - phase0 + out0 - 1) / out0, size1 = (made1 - phase1 + out1 - 1) / out1,
+              size2 = (made2 - phase2 + out2 - 1) / out2;
+    const int top = (int)get_global_id(0) % strips * strip,
+              bottom = min(images * size0 * size1 * size2, top + strip);
+    if (top >= bottom) return;
+    /* A line is what is copied at once: a row of taps where they lie side by side, else a tap. */
+    const bool joined = !transposed && dilation2 == 1 && x2 == channels;
+    const int line = joined ? taps2 * channels : channels, across = joined ? 1 : a2.count;
+    const int k = a0.count * a1.count * a2.count * channels;
+    const int blocks = max(1, (k + WEFT_CONV_DEPTH - 1) / WEFT_CONV_DEPTH);
+    const int most = min(WEFT_CONV_DEPTH, ((k + blocks - 1) / blocks + 15) / 16 * 16);
+    const long all = (long)taps0 * taps1 * taps2 * channels * 32;
+    const int before = a0.order * taps1 * taps2 + a0.count * (a1.order * taps2 + a1.count * a2.order);
+    const int panels_a_group = (filters + 31) / 32;
+    x += x_offset;
+    panels += panels_offset + ((long)group * panels_a_group + left / 32) * all + (long)before * channels * 32;
+    float16 sums[WEFT_CONV_STRIP * 2 * WEFT_CONV_PANELS];
+    float16 tile_room[WEFT_CONV_ROWS * WEFT_CONV_PITCH / 16];
+    float *tile = (float *)tile_room;
+    int start = 0;
+    do {
+        const int depth = min(most, k - start);
+        const bool last = start + depth == k;
+        int q2 = top % size2, q1 = top / size2 % size1, q0 = top / size2 / size1 % size0,
+            image = top / size2 / size1 / size0;
+        for (int row = top; row < bottom; row += WEFT_CONV_ROWS) {
+            const int rows = min(WEFT_CONV_ROWS, bottom - row);
+            int places[WEFT_CONV_ROWS][2]; /* of the result, for the epilogue */
+            for (int r = 0; r < rows; ++r) {
+                const long base = image * x_image + (long)group * channels;
+                const int i0 = q0 * in0 + a0.base, i1 = q1 * in1 + a1.base, i2 = q2 * in2 + a2.base;
+                float *to = tile + r * WEFT_CONV_PITCH;
+                int number = start / line, at = start % line, n2 = number % across,
+                    n1 = number / across % a1.count, n0 = number / across / a1.count;
+                for (int done = 0; done < depth;) {
+                    const int count = min(line - at, depth - done);
+                    const int p0 = i0 + n0 * a0.step, p1 = i1 + n1 * a1.step, p2 = i2 + n2 * a2.step;
+                    int low = 0, high = 0;
+                    if (p0 >= 0 && p0 < read0 && p1 >= 0 && p1 < read1) {
+                        low = joined ? max(0, -p2) * channels : 0;
+                        high = joined ? min(taps2, read2 - p2) * channels : p2 >= 0 && p2 < read2 ? line : 0;
+                    }
+                    const long from = base + p0 * x0 + p1 * x1 + p2 * x2 + at;
+                    weft_conv_copy(to + done, x + from, count, low - at, high - at, x_elements - from);
+                    done += count;
+                    at = 0;
+                    if (++n2 < across) continue;
+                    n2 = 0;
+                    if (++n1 < a1.count) continue;
+                    n1 = 0;
+                    ++n0;
+                }
+                places[r][0] = (image * made0 + q0 * out0 + phase0) * made1 + q1 * out1 + phase1;
+                places[r][1] = q2 * out2 + phase2;
+                if (++q2 < size2) continue;
+                q2 = 0;
+                if (++q1 < size1) continue;
+                q1 = 0;
+                if (++q0 < size0) continue;
+                q0 = 0;
+                ++image;
+            }
+            float16 *sum = sums + (most < k ? row - top : 0) * 2 * WEFT_CONV_PANELS;
+            for (int j = left, i = 0; j < right; j += 32, ++i)
+                weft_conv_multiply(sum + 2 * i, tile,
+                    (__global const weft_conv_vector *)(panels + i * all + start * 32), depth, start == 0);
+            if (!last) continue;
+            for (int r = 0; r < rows; ++r) {
+                for (int j = left, i = 0; j < right; j += 16, ++i)
+                    WEFT_STORE(sum[2 * WEFT_CONV_PANELS * r + i], places[r][0], places[r][1],
+                        group * filters + j, min(16, right - j));
+            }
+        }
+        start += depth;
+    } while (start < k);
+}
+
+#ifdef WEFT_CONV_ALONE
+#undef WEFT_CONV_ALONE
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
+#endif

@@ -1,0 +1,223 @@
+/* conv_weight_cpu.cl: the weight's gradient of a convolution for devices whose work-item is a core with wide
+ * vectors.
+ *
+ *     x (images, image..., groups * channels)   y (images, result..., groups * filters)
+ *     -> w (groups * filters, channels, taps...): w[f][c][k] = sum over images, o of
+ *        x[.][o * stride + k * dilation - before][c] * y[.][o][f]; all contiguous
+ *
+ * sums: a product of matrices for every tap, 13 channels x 32 filters of it in registers, positions o summed
+ * up. A work-item (no barriers, no local memory) owns some panels of 32 filters and a share of the lines of
+ * positions; it takes them in blocks. Of a block it copies y into panels, and of 13 channels at a time the
+ * pixels that its windows look at, zeros outside the image; there a tap is only another place to begin:
+ *
+ *        x, 13 of 16 floats a pixel           y, 32 floats a position
+ *      +--+--+--+--+--+--+--                 +----------+
+ *      |  |t2|t2|t2|  |  |      times        |          |    each position: 2 vector loads, 13 broadcasts, 26
+ *      +--+--+--+--+--+--+--                 +----------+    multiply-adds, all in registers
+ *          p, p + stride, ...                   p
+ *
+ * Few channels (a first layer): `joined`, the pixels are copied whole, and the 13 are neighbours among taps2
+ * * channels. Sums lie in scratch memory, [share][group][panel][tap][tile][13][32].
+ *
+ * finish: adds the shares up, in their order, and turns the sums into w. */
+
+#ifndef WEFT_CONV_WEIGHT_CPU
+#define WEFT_CONV_WEIGHT_CPU
+
+/* Tuning: the same numbers stand in src/ops/conv_weight.c. */
+#define WEFT_CONV_WEIGHT_TILE      13
+#define WEFT_CONV_WEIGHT_PANELS    4
+#define WEFT_CONV_WEIGHT_POSITIONS 1024
+#define WEFT_CONV_WEIGHT_ROOM      65536 /* floats of x in a block */
+
+#define WEFT_CONV_WEIGHT_UNROLL __attribute__((opencl_unroll_hint))
+
+typedef float16 weft_conv_weight_vector __attribute__((aligned(4)));
+
+/* The 13 x 32 sums of one tap over a block of lines. */
+__attribute__((always_inline)) inline void weft_conv_weight_multiply(__global weft_conv_weight_vector *sum,
+    bool first, const float *x, const float16 *y, int lines, int length, int x_line, int x_step) {
+    float16 acc[WEFT_CONV_WEIGHT_TILE][2];
+    WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < WEFT_CONV_WEIGHT_TILE; ++r) {
+        acc[r][0] = first ? 0.0f : sum[2 * r];
+        acc[r][1] = first ? 0.0f : sum[2 * r + 1];
+    }
+    for (int line = 0; line < lines; ++line) {
+        const float *pixel = x + line * x_line;
+        for (int p = 0; p < length; ++p) {
+            const float16 y0 = y[0], y1 = y[1];
+            WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < WEFT_CONV_WEIGHT_TILE; ++r) {
+                const float16 a = pixel[r];
+                acc[r][0] = fma(a, y0, acc[r][0]);
+                acc[r][1] = fma(a, y1, acc[r][1]);
+            }
+            pixel += x_step;
+            y += 2;
+        }
+    }
+    WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < WEFT_CONV_WEIGHT_TILE; ++r) {
+        sum[2 * r] = acc[r][0];
+        sum[2 * r + 1] = acc[r][1];
+    }
+}
+
+/* A line of positions: `at` of its axis onwards, in one image. */
+typedef struct weft_conv_line {
+    int image, o0, o1, o2;
+} weft_conv_line;
+
+weft_conv_line weft_conv_line_at(int number, int result0, int result1, int pieces, int length) {
+    weft_conv_line line;
+    line.o2 = number % pieces * length;
+    number /= pieces;
+    line.o1 = number % result1;
+    number /= result1;
+    line.o0 = number % result0;
+    line.image = number / result0;
+    return line;
+}
+
+/* panel[p][0..32) = y of position p, zeros past the row's end and past the last filter. */
+void weft_conv_weight_pack_y(
+    float16 *panel, __global const float *y, int count, int length, int columns, long step) {
+    for (int p = 0; p < length; ++p) {
+        __global const float *from = y + p * step;
+        float16 low = 0.0f, high = 0.0f;
+        if (p < count && columns == 32) {
+            low = *(__global const weft_conv_weight_vector *)from;
+            high = *(__global const weft_conv_weight_vector *)(from + 16);
+        } else if (p < count) {
+            float16 both[2] = {0.0f, 0.0f};
+            for (int j = 0; j < columns; ++j) ((float *)both)[j] = from[j];
+            low = both[0];
+            high = both[1];
+        }
+        panel[2 * p] = low;
+        panel[2 * p + 1] = high;
+    }
+}
+
+/* pixels[i * pitch + c] for i < width: pixel first + i of a row of the image, zeros outside it. `whole`: a
+ * vector may be read (and `pitch` floats are 16); else `count` channels one by one. */
+void weft_conv_weight_pack_x(float *pixels, __global const float *row, bool inside, int first, int width,
+    int size, int count, int pitch, long step, bool whole) {
+    for (int i = 0; i < width; ++i) {
+        const int at = first + i;
+        float *to = pixels + i * pitch;
+        const bool there = inside && at >= 0 && at < size;
+        __global const float *from = row + at * step;
+        if (whole)
+            *(weft_conv_weight_vector *)to =
+                there ? *(__global const weft_conv_weight_vector *)from : (float16)0.0f;
+        else
+            for (int c = 0; c < count; ++c) to[c] = there ? from[c] : 0.0f;
+    }
+}
+
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix) conv_weight_##suffix
+#define WEFT_CONV_WEIGHT_ALONE
+#endif
+
+/* Work-item (share, span of panels, group). A share has `lines` lines of the `all_lines`, each of at most
+ * `length` positions; `block` of them at once. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
+    long x_offset, __global const float *y, long y_offset, __global float *sums, long sums_offset,
+    int all_lines, int lines, int block, int length, int span, int joined, int tiles, int images,
+    int channels, int filters, int groups, int image0, int image1, int image2, int result0, int result1,
+    int result2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
+    int dilation1, int dilation2, int before0, int before1, int before2) {
+    const int share = (int)get_global_id(0), group = (int)get_global_id(2);
+    const int panels = (filters + 31) / 32, left = (int)get_global_id(1) * span,
+              right = min(panels, left + span);
+    const int end = min(all_lines, (share + 1) * lines), pieces = (result2 + length - 1) / length;
+    const int rows = taps0 * taps1, across = joined ? 1 : taps2,
+              elements = joined ? taps2 * channels : channels;
+    const int pitch = joined ? channels : 16, width = (length - 1) * stride2 + (taps2 - 1) * dilation2 + 1;
+    const int x_row = width * pitch, x_line = rows * x_row;
+    const long x_step = (long)groups * channels, y_step = (long)groups * filters;
+    const long panel_sums = (long)rows * across * tiles * WEFT_CONV_WEIGHT_TILE * 32;
+    x += x_offset + (long)group * channels;
+    y += y_offset + (long)group * filters;
+    sums += sums_offset + (((long)share * groups + group) * panels + left) * panel_sums;
+    float16 y_room[WEFT_CONV_WEIGHT_PANELS * WEFT_CONV_WEIGHT_POSITIONS * 2];
+    float16 x_room[WEFT_CONV_WEIGHT_ROOM / 16 + 1];
+    float *pixels = (float *)x_room;
+    for (int start = share * lines; start < end; start += block) {
+        const bool first = start == share * lines;
+        const int count = min(block, end - start);
+        for (int i = 0; i < count; ++i) {
+            const weft_conv_line at = weft_conv_line_at(start + i, result0, result1, pieces, length);
+            const long from = (((long)at.image * result0 + at.o0) * result1 + at.o1) * result2 + at.o2;
+            for (int panel = left; panel < right; ++panel)
+                weft_conv_weight_pack_y(
+                    y_room + ((panel - left) * WEFT_CONV_WEIGHT_POSITIONS + i * length) * 2,
+                    y + from * y_step + 32 * panel, min(length, result2 - at.o2), length,
+                    min(32, filters - 32 * panel), y_step);
+        }
+        for (int tile = 0; tile < tiles; ++tile) {
+            const int channel = tile * WEFT_CONV_WEIGHT_TILE;
+            for (int i = 0; i < count && (!joined || tile == 0); ++i) {
+                const weft_conv_line at = weft_conv_line_at(start + i, result0, result1, pieces, length);
+                for (int t0 = 0; t0 < taps0; ++t0) {
+                    const int i0 = at.o0 * stride0 + t0 * dilation0 - before0;
+                    for (int t1 = 0; t1 < taps1; ++t1) {
+                        const int i1 = at.o1 * stride1 + t1 * dilation1 - before1;
+                        const bool inside = i0 >= 0 && i0 < image0 && i1 >= 0 && i1 < image1;
+                        const long row = (((long)at.image * image0 + i0) * image1 + i1) * image2;
+                        weft_conv_weight_pack_x(pixels + i * x_line + (t0 * taps1 + t1) * x_row,
+                            x + row * x_step + (joined ? 0 : channel), inside, at.o2 * stride2 - before2,
+                            width, image2, joined ? channels : min(16, channels - channel), pitch, x_step,
+                            !joined && channel + 16 <= channels);
+                    }
+                }
+            }
+            for (int row = 0; row < rows; ++row) {
+                for (int t2 = 0; t2 < across; ++t2) {
+                    const float *from = pixels + row * x_row + (joined ? channel : t2 * dilation2 * pitch);
+                    const long place = ((row * across + t2) * tiles + tile) * (WEFT_CONV_WEIGHT_TILE * 32);
+                    for (int panel = left; panel < right; ++panel)
+                        weft_conv_weight_multiply(
+                            (__global weft_conv_weight_vector *)(sums + (panel - left) * panel_sums + place),
+                            first, from, y_room + (panel - left) * WEFT_CONV_WEIGHT_POSITIONS * 2, count,
+                            length, x_line, stride2 * pitch);
+                }
+            }
+        }
+    }
+}
+
+/* Work-item (tile, panel, group). */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(finish)(__global const float *sums,
+    long sums_offset, __global float *w, long w_offset, int shares, int joined, int channels, int filters,
+    int rows, int taps2) {
+    const int tile = (int)get_global_id(0), tiles = (int)get_global_size(0), panel = (int)get_global_id(1),
+              panels = (int)get_global_size(1), group = (int)get_global_id(2),
+              groups = (int)get_global_size(2);
+    const int across = joined ? 1 : taps2, elements = joined ? taps2 * channels : channels;
+    const int size = WEFT_CONV_WEIGHT_TILE * 32, taps = rows * taps2, columns = min(32, filters - 32 * panel);
+    const int count = min(WEFT_CONV_WEIGHT_TILE, elements - tile * WEFT_CONV_WEIGHT_TILE);
+    const long panel_sums = (long)rows * across * tiles * size, share_sums = panel_sums * panels * groups;
+    sums += sums_offset + ((long)group * panels + panel) * panel_sums + (long)tile * size;
+    w += w_offset + ((long)group * filters + 32 * panel) * channels * taps;
+    for (int j = 0; j < columns; ++j) {
+        for (int e = 0; e < count; ++e) {
+            const int element = tile * WEFT_CONV_WEIGHT_TILE + e,
+                      channel = joined ? element % channels : element;
+            const int first = joined ? element / channels : 0;
+            for (int tap = 0; tap < rows * across; ++tap) {
+                __global const float *from = sums + (long)tap * tiles * size + e * 32 + j;
+                float sum = from[0];
+                for (int share = 1; share < shares; ++share) sum += from[share * share_sums];
+                w[((long)j * channels + channel) * taps + (joined ? tap * taps2 + first : tap)] = sum;
+            }
+        }
+    }
+}
+
+#ifdef WEFT_CONV_WEIGHT_ALONE
+#undef WEFT_CONV_WEIGHT_ALONE
+#undef WEFT_NAME
+#endif

@@ -1,0 +1,86 @@
+/* Convolution on cpu-class devices: the weight packed, then one launch over strips of the result. See
+ * cl_kernels/conv_cpu.cl. */
+#include "base/integers.h"
+#include "cl/quirks.h"
+#include "plan/conv_product.h"
+#include "plan/gemm_list.h"
+
+/* As in the kernel file. SMALL: multiply-adds that are not worth waking another core. */
+enum { ROWS = 13, COLUMNS = 32, STRIP = 520, PANELS = 8, SMALL = 1 << 18 };
+
+static int64_t phases_of(const wi_windows *w) {
+    return w->transposed ? w->stride[0] * w->stride[1] * w->stride[2] : 1;
+}
+
+/* Positions of the largest phase. */
+static int64_t positions_of(const wi_windows *w) {
+    int64_t count = w->images;
+    for (int i = 0; i < 3; i++) count *= w->transposed ? wi_divide_up(w->made[i], w->stride[i]) : w->made[i];
+    return count;
+}
+
+static int64_t steps_of(const wi_windows *w) {
+    return w->taps[0] * w->taps[1] * w->taps[2] * w->channels;
+}
+
+static bool accepts(const weft_context *context, const wi_gemm_shape *shape) {
+    const wi_windows *const w = shape->windows;
+    const double most = INT32_MAX - 4096;
+    const double positions = (double)w->images * (double)w->made[0] * (double)w->made[1] * (double)w->made[2];
+    const double steps = (double)w->taps[0] * (double)w->taps[1] * (double)w->taps[2] * (double)w->channels;
+    return context->caps.device_class == WEFT_CLASS_CPU &&
+           !(context->caps.quirks & WI_QUIRK_SCALAR_COMPILER) && positions <= most && steps * 32 <= most &&
+           (double)w->filters * (double)w->groups <= most && (double)phases_of(w) * positions <= most;
+}
+
+static void add_pack(wi_kernel_plan *plan, const wi_windows *w, int64_t panels) {
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", panels, 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)wi_divide_up(w->channels, 16);
+    launch->global[2] = (size_t)w->groups;
+    wi_kernel_input(launch, 1);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_int(launch, w->channels);
+    wi_kernel_int(launch, w->filters);
+    wi_conv_add_weight(launch, w);
+}
+
+/* Elements from the first of the image read to its last, both included. */
+static int64_t read_elements(const wi_windows *w) {
+    int64_t last = (w->images - 1) * w->image + w->groups * w->channels - 1;
+    for (int i = 0; i < 3; i++) last += (w->read[i] - 1) * w->step[i];
+    return last + 1;
+}
+
+static weft_status prepare(const weft_context *context, const wi_gemm_shape *shape, wi_kernel_plan *plan) {
+    const wi_windows *const w = shape->windows;
+    const int64_t units = context->caps.compute_units > 0 ? (int64_t)context->caps.compute_units : 1;
+    const int64_t panels = wi_divide_up(w->filters, COLUMNS), steps = steps_of(w), phases = phases_of(w);
+    const int64_t spans = wi_divide_up(panels, PANELS), span = wi_divide_up(panels, spans) * COLUMNS;
+    const int64_t tiles = wi_divide_up(positions_of(w), ROWS), others = spans * w->groups * phases;
+    /* As few strips as fit, but enough for every core, and as many for each. */
+    int64_t strips = wi_divide_up(tiles, STRIP / ROWS);
+    if (w->flops / 2 > SMALL) {
+        while (strips < tiles && (strips * others < 2 * units || strips * others % units != 0)) strips++;
+    }
+    const int64_t strip = wi_divide_up(tiles, strips) * ROWS;
+    strips = wi_divide_up(tiles * ROWS, strip);
+    plan->scratch_bytes = (size_t)(w->groups * panels * steps * COLUMNS) * sizeof(float);
+    add_pack(plan, w, panels);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "windows", phases * strips, 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)spans;
+    launch->global[2] = (size_t)w->groups;
+    launch->has_epilogue = true;
+    wi_kernel_input(launch, 0);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_long(launch, read_elements(w));
+    wi_kernel_int(launch, strips);
+    wi_kernel_int(launch, strip);
+    wi_kernel_int(launch, span);
+    wi_conv_add_windows(launch, w);
+    return WEFT_OK;
+}
+
+const wi_gemm_implementation wi_conv_cpu = {
+    .name = "conv_cpu", .file = "conv_cpu.cl", .accepts = accepts, .prepare = prepare};
