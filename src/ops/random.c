@@ -60,9 +60,10 @@ static weft_tensor *drop(const char *op, weft_tensor *x, float p, uint32_t axes)
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes f32, not %s", op, weft_dtype_name(x->dtype));
     if (!(p >= 0 && p < 1))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: p = %g is not in [0, 1)", op, (double)p);
+    const wi_order order = wi_order_of(x);
+    if (order.rank) axes = wi_axes_in_memory(&order, axes);
     const wi_attributes attributes = {.number = p, .axes = axes, .stream = graph->streams++};
-    return axes ? wi_node(graph, &wi_op_dropout, &x, 1, WEFT_F32, &x->shape, &attributes)
-                : wi_elementwise_node(graph, &wi_op_dropout, &x, 1, WEFT_F32, &x->shape, &attributes);
+    return wi_elementwise_node(graph, &wi_op_dropout, &x, 1, WEFT_F32, &x->shape, &attributes);
 }
 
 weft_tensor *weft_dropout(weft_tensor *x, float p) {
@@ -75,7 +76,5 @@ weft_tensor *weft_dropout_channels(weft_tensor *x, float p) {
     if (x->shape.rank < 2)
         return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "dropout_channels: %s is no (N, C, ...)",
             wi_shape_print(&x->shape, text));
-    /* In the order of memory, where channels are the last axis. */
-    const uint32_t between = (UINT32_C(1) << (x->shape.rank - 1)) - 2;
-    return wi_channels_first(drop("dropout_channels", wi_channels_last(x), p, between));
+    return drop("dropout_channels", x, p, ~UINT32_C(3));
 }
