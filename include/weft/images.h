@@ -62,6 +62,7 @@ typedef struct weft_resample_options {
     bool align_corners;      /* default false: half a pixel is outside at each end; linear only */
 } weft_resample_options;
 #define WEFT_RESAMPLE_OPTIONS_INIT .struct_size = sizeof(weft_resample_options)
+/* (N, C, ...) at another size. */
 WEFT_API weft_tensor *weft_resample(weft_tensor *x, const weft_resample_options *options);
 /* Every spatial axis `factor` times as long, factor >= 1. */
 WEFT_API weft_tensor *weft_upsample_nearest(weft_tensor *x, int64_t factor);

@@ -74,5 +74,5 @@ weft_tensor *weft_lp_pool(weft_tensor *x, double p, const weft_pool_options *opt
     weft_tensor *powers = p == 2 ? weft_square(x) : weft_pow_number(x, p);
     weft_tensor *mean = weft_avg_pool(powers, options);
     weft_tensor *sum = mean ? weft_mul_number(mean, size) : NULL;
-    return sum && p != 1 ? root(sum, p) : sum;
+    return sum ? root(sum, p) : NULL;
 }
