@@ -53,12 +53,11 @@ def case(name, kind, layer, shape, **options):
 
 cases = [
     case("rows", "batch", nn.BatchNorm1d(3), (5, 3)),
-    case("images", "batch", nn.BatchNorm2d(3, momentum=0.25, eps=1e-3), (2, 3, 3, 2), momentum=0.25, epsilon=1e-3),
+    case("images", "batch", nn.BatchNorm2d(3, momentum=0.25, eps=1e-3, affine=False), (2, 3, 3, 2), momentum=0.25, epsilon=1e-3,
+         no_affine=True),
     case("cumulative", "batch", nn.BatchNorm2d(3, momentum=None), (2, 3, 3, 2), cumulative=True),
-    case("plain", "batch", nn.BatchNorm2d(3, affine=False), (2, 3, 3, 2), no_affine=True),
     case("forgetful", "batch", nn.BatchNorm2d(3, track_running_stats=False), (2, 3, 3, 2), no_running=True),
     case("examples", "instance", nn.InstanceNorm2d(3, affine=True, track_running_stats=True), (2, 3, 3, 2),
          affine=True, running=True),
-    case("bare", "instance", nn.InstanceNorm2d(3), (2, 3, 3, 2)),
 ]
 print(json.dumps({"cases": cases}))
