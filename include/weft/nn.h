@@ -65,6 +65,25 @@ typedef struct weft_multi_head_options {
 WEFT_API weft_tensor *weft_multi_head_attention(weft_tensor *query, weft_tensor *key, weft_tensor *value,
     int64_t heads, const weft_multi_head_options *options);
 
+/* tokens i32 (...) → (..., width): rows of the parameter "embeddingN.weight" (vocabulary, width), which
+ * begins as N(0, 1), as PyTorch's does. The parameter may serve a second time: weft_linear_with(h, weight,
+ * bias) with weight = weft_graph_find(g, "embedding1.weight") ties the output layer to it, and both gradients
+ * add up. */
+WEFT_API weft_tensor *weft_embedding(weft_tensor *tokens, int64_t vocabulary, int64_t width);
+
+typedef struct weft_embedding_options {
+    size_t struct_size;
+    const char *name;                    /* default "embeddingN" */
+    const weft_initialiser *initialiser; /* default N(0, 1) */
+    bool padded;                         /* default false */
+    int64_t padding; /* with padded: this token's row begins as zeros (a custom initialiser's stays as it is)
+                        and gets no gradient; negative: from the end */
+} weft_embedding_options;
+#define WEFT_EMBEDDING_OPTIONS_INIT .struct_size = sizeof(weft_embedding_options)
+/* The same with options; NULL: every default. */
+WEFT_API weft_tensor *weft_embedding_layer(
+    weft_tensor *tokens, int64_t vocabulary, int64_t width, const weft_embedding_options *options);
+
 /* ---- optimizers: values, to be given to a trainer or to weft_minimize ----
  * Each follows PyTorch's of that name, LAMB and Lion their papers. p: a parameter, g: its gradient after
  * clipping, t: the number of the update from 1, m̂ = m / (1 - beta1^t), v̂ = v / (1 - beta2^t); states are 0 at

@@ -350,6 +350,10 @@ add_ctc(12, 3, 4, 5, [12, 9, 11], [5, 0, 3])
 add_ctc(9, 2, 3, 4, [9, 8], [4, 3], reduction="none", blank=2)
 add_ctc(5, 3, 4, 3, [5, 2, 4], [2, 3, 1], reduction="sum", blank=1, zero_infinity=True)
 
+# Embedding: repeated tokens, and a padding index among them.
+add("embedding", lambda t, i: F.embedding(i, t), numbers(7, 5), whole(7, 3, 6))
+add("embedding", lambda t, i: F.embedding(i, t, padding_idx=2), numbers(4, 20), whole(4, 2, 9), padding=2)
+
 print('{"pytorch": "%s", "cases": [' % torch.__version__)
 print(",\n".join(json.dumps(case) for case in cases))
 print("]}")

@@ -22,6 +22,7 @@ static const char *const covered[] = {
     LOSS_CTC_OPS(NAME)
     MOVEMENT_OPS(NAME)
     INDEX_OPS(NAME)
+    EMBEDDING_OPS(NAME)
     SLICE_OPS(NAME)
     PADDING_OPS(NAME)
     MASK_OPS(NAME)
