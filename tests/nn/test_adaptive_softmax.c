@@ -30,25 +30,29 @@ static void assert_near(
             fail_msg("%s %s[%zu] is %g, PyTorch's %g", what, name, i, (double)got[i], (double)wanted[i]);
 }
 
+/* A case of the file in a graph that may hold others. */
 typedef struct net {
+    const cJSON *c;
     weft_graph *graph;
+    char prefix[32]; /* of its parameters */
     weft_tensor *x, *labels, *loss, *log_prob, *gradients[MAX_PARAMETERS + 1], *wrt[MAX_PARAMETERS + 1];
     size_t count; /* of wrt: x, then the parameters */
-    weft_plan *plan;
 } net;
 
-static net build(const cJSON *c, const float *capacities) {
-    net n = {.graph = test_graph()};
+static net build(weft_graph *graph, int number, const cJSON *c, const float *capacities) {
+    net n = {.c = c, .graph = graph};
     int64_t cutoffs[WEFT_MAX_CLUSTERS];
     size_t count = 0;
+    const size_t before = weft_graph_parameter_count(graph);
     const cJSON *item;
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(c, "cutoffs")) cutoffs[count++] =
         (int64_t)item->valuedouble;
     const int64_t width = (int64_t)golden_number(c, "width", 0), rows = (int64_t)golden_number(c, "rows", 0);
-    n.x = weft_input_shape(n.graph, "x", WEFT_F32, 2, (const int64_t[]){rows, width});
-    n.labels = weft_input_shape(n.graph, "labels", WEFT_I32, 1, &rows);
+    snprintf(n.prefix, sizeof n.prefix, "adaptive_softmax%d.", number);
+    n.x = weft_input_shape(graph, "x", WEFT_F32, 2, (const int64_t[]){rows, width});
+    n.labels = weft_input_shape(graph, "labels", WEFT_I32, 1, &rows);
     weft_adaptive_softmax *softmax =
-        weft_adaptive_softmax_layer(n.graph, width, (int64_t)golden_number(c, "classes", 0), cutoffs, count,
+        weft_adaptive_softmax_layer(graph, width, (int64_t)golden_number(c, "classes", 0), cutoffs, count,
             &(weft_adaptive_softmax_options){WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT,
                 .divisor = (float)golden_number(c, "divisor", 0),
                 .head_bias = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(c, "bias")),
@@ -56,27 +60,32 @@ static net build(const cJSON *c, const float *capacities) {
     n.loss = weft_adaptive_softmax_loss(softmax, n.x, n.labels);
     n.log_prob = weft_adaptive_softmax_log_prob(softmax, n.x);
     n.wrt[n.count++] = n.x;
-    for (size_t i = 0; i < weft_graph_parameter_count(n.graph); i++)
-        n.wrt[n.count++] = weft_graph_parameter(n.graph, i);
+    for (size_t i = before; i < weft_graph_parameter_count(graph); i++)
+        n.wrt[n.count++] = weft_graph_parameter(graph, i);
     assert_weft_ok(weft_gradients(n.loss, n.wrt, n.count, n.gradients));
     return n;
 }
 
-static void plan_and_write(net *n, const cJSON *c) {
+static size_t add_outputs(const net *n, weft_tensor **outputs) {
+    outputs[0] = n->loss;
+    outputs[1] = n->log_prob;
+    for (size_t i = 0; i < n->count; i++) outputs[2 + i] = n->gradients[i];
+    return n->count + 2;
+}
+
+static void write_case(const net *n, weft_plan *plan) {
     static float numbers[MAX_NUMBERS];
     static int32_t labels[MAX_NUMBERS];
-    weft_tensor *outputs[MAX_PARAMETERS + 3] = {n->loss, n->log_prob};
-    for (size_t i = 0; i < n->count; i++) outputs[2 + i] = n->gradients[i];
-    assert_weft_ok(weft_plan_create(&n->plan, outputs, n->count + 2, NULL));
-    size_t count = read_numbers(c, "labels", numbers);
+    size_t count = read_numbers(n->c, "labels", numbers);
     for (size_t i = 0; i < count; i++) labels[i] = (int32_t)numbers[i];
-    assert_weft_ok(weft_plan_write(n->plan, n->labels, labels, count * sizeof *labels));
-    count = read_numbers(c, "x", numbers);
-    assert_weft_ok(weft_plan_write(n->plan, n->x, numbers, count * sizeof *numbers));
+    assert_weft_ok(weft_plan_write(plan, n->labels, labels, count * sizeof *labels));
+    count = read_numbers(n->c, "x", numbers);
+    assert_weft_ok(weft_plan_write(plan, n->x, numbers, count * sizeof *numbers));
     const cJSON *p;
-    cJSON_ArrayForEach(p, cJSON_GetObjectItemCaseSensitive(c, "parameters")) {
-        char name[64] = "adaptive_softmax1.";
-        strcat(name, cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(p, "name")));
+    cJSON_ArrayForEach(p, cJSON_GetObjectItemCaseSensitive(n->c, "parameters")) {
+        char name[96];
+        snprintf(name, sizeof name, "%s%s", n->prefix,
+            cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(p, "name")));
         count = read_numbers(p, "data", numbers);
         weft_tensor *const parameter = weft_graph_find(n->graph, name);
         assert_non_null(parameter);
@@ -84,30 +93,21 @@ static void plan_and_write(net *n, const cJSON *c) {
     }
 }
 
-static void close_net(net *n) {
-    weft_plan_release(n->plan);
-    weft_graph_release(n->graph);
-}
-
-static void check_case(const cJSON *c, const float *capacities) {
-    net n = build(c, capacities);
-    const cJSON *const parameters = cJSON_GetObjectItemCaseSensitive(c, "parameters"), *p;
-    assert_int_equal(n.count, 1 + cJSON_GetArraySize(parameters));
-    plan_and_write(&n, c);
-    assert_weft_ok(weft_plan_run(n.plan));
+static void check_case(const net *n, weft_plan *plan) {
+    const cJSON *const parameters = cJSON_GetObjectItemCaseSensitive(n->c, "parameters"), *p;
+    assert_int_equal(n->count, 1 + cJSON_GetArraySize(parameters));
     float loss;
-    const double wanted = golden_number(c, "loss", 0);
-    assert_weft_ok(weft_plan_read(n.plan, n.loss, &loss, sizeof loss));
+    const double wanted = golden_number(n->c, "loss", 0);
+    assert_weft_ok(weft_plan_read(plan, n->loss, &loss, sizeof loss));
     assert_true(fabs((double)loss - wanted) <= 1e-6 * wanted);
-    assert_near("the layer's", n.plan, n.log_prob, c, "log_prob");
-    assert_near("the layer's", n.plan, n.gradients[0], c, "x_gradient");
+    assert_near(n->prefix, plan, n->log_prob, n->c, "log_prob");
+    assert_near(n->prefix, plan, n->gradients[0], n->c, "x_gradient");
     cJSON_ArrayForEach(p, parameters) {
         const char *const own = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(p, "name"));
         size_t i = 1;
-        while (strcmp(weft_tensor_name(n.wrt[i]) + strlen("adaptive_softmax1."), own) != 0) i++;
-        assert_near(own, n.plan, n.gradients[i], p, "gradient");
+        while (strcmp(weft_tensor_name(n->wrt[i]) + strlen(n->prefix), own) != 0) i++;
+        assert_near(own, plan, n->gradients[i], p, "gradient");
     }
-    close_net(&n);
 }
 
 /* The part of all rows that a tail's labels are, and half a row more. */
@@ -126,18 +126,34 @@ static void tight_capacities(const cJSON *c, float *capacities, double slack) {
     }
 }
 
+/* Each case with all rows and with just enough; all in one plan. */
 static void test_like_pytorch(void **state) {
     (void)state;
+    enum { CASES = 3 };
+    static net nets[2 * CASES];
+    weft_tensor *outputs[2 * CASES * (MAX_PARAMETERS + 3)];
     cJSON *const root = golden_file("adaptive_golden.json");
+    weft_graph *const graph = test_graph();
     const cJSON *c;
-    int seen = 0;
+    int count = 0;
+    size_t output_count = 0;
     cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "cases")) {
         float capacities[WEFT_MAX_CLUSTERS];
-        if (test_reduced() && seen++) break;
-        check_case(c, NULL);
+        if (test_reduced() && count) break;
         tight_capacities(c, capacities, 0);
-        check_case(c, capacities);
+        for (int tight = 0; tight < 2; tight++, count++) {
+            assert_true(count < 2 * CASES);
+            nets[count] = build(graph, count + 1, c, tight ? capacities : NULL);
+            output_count += add_outputs(&nets[count], outputs + output_count);
+        }
     }
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_plan_create(&plan, outputs, output_count, NULL));
+    for (int i = 0; i < count; i++) write_case(&nets[i], plan);
+    assert_weft_ok(weft_plan_run(plan));
+    for (int i = 0; i < count; i++) check_case(&nets[i], plan);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
     cJSON_Delete(root);
 }
 
@@ -145,15 +161,19 @@ static void test_like_pytorch(void **state) {
 static void test_more_than_capacity(void **state) {
     (void)state;
     cJSON *const root = golden_file("adaptive_golden.json");
-    const cJSON *const c = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(root, "cases"), 0);
+    const cJSON *const c = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(root, "cases"), 1);
     float capacities[WEFT_MAX_CLUSTERS], loss;
     tight_capacities(c, capacities, -1);
-    net n = build(c, capacities);
-    plan_and_write(&n, c);
-    assert_weft_ok(weft_plan_run(n.plan));
-    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_read(n.plan, n.loss, &loss, sizeof loss),
+    weft_graph *const graph = test_graph();
+    net n = build(graph, 1, c, capacities);
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_plan_create(&plan, &n.loss, 1, NULL));
+    write_case(&n, plan);
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_read(plan, n.loss, &loss, sizeof loss),
         "adaptive_softmax: a cluster has more labels than its capacity, first at position", "of the labels");
-    close_net(&n);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
     cJSON_Delete(root);
 }
 
