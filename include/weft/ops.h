@@ -328,6 +328,12 @@ WEFT_API weft_tensor *weft_index_add(weft_tensor *x, int axis, weft_tensor *inde
 /* The two into zeros: the axis of the result has `size` elements (WEFT_BATCH times k is a size, too). */
 WEFT_API weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size);
 WEFT_API weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size);
+/* Rows of a table (vocabulary, width), f32, picked by tokens i32 (...): (..., width). A token outside the
+ * vocabulary gives a row of zeros and no gradient, and fails the next read or wait. The layer with a table of
+ * its own is weft_embedding in nn.h. */
+WEFT_API weft_tensor *weft_embedding_with(weft_tensor *table, weft_tensor *tokens);
+/* The same, but the row `padding` (negative: from the end) gets no gradient. */
+WEFT_API weft_tensor *weft_embedding_padded_with(weft_tensor *table, weft_tensor *tokens, int64_t padding);
 
 /* ---- random: Philox4x32-10 (Salmon et al. 2011), the same numbers on every device ----
  * They depend on the context's seed, the order of creation and the number of the run, not on device or batch

@@ -275,11 +275,15 @@ typedef struct weft_trainer_options {
     weft_step_callback step; /* default: weft_plan_run */
     weft_tensor *const *updates; /* assignments that train, in place of the optimizer's */
     size_t update_count;         /* at most WEFT_MAX_UPDATES */
+    weft_tensor *const *carries; /* assignments done in every step besides, those of validation and
+                                    evaluation included: state carried to the next batch (text.h) */
+    size_t carry_count;          /* at most WEFT_MAX_CARRIES */
     weft_schedule
         schedule; /* default constant, when callbacks may set weft_minimize_rate. Counts the trainer's
                      epochs, or updates, over all runs; a plateau takes the validation loss */
 } weft_trainer_options;
 #define WEFT_MAX_METRICS          16
+#define WEFT_MAX_CARRIES          16
 #define WEFT_TRAINER_OPTIONS_INIT .struct_size = sizeof(weft_trainer_options)
 
 /* Builds gradient and update nodes for loss and plans the first batch size. Inputs of the graph are fed from

@@ -13,6 +13,7 @@
 #include <weft/normalization.h>
 #include <weft/ops.h>
 #include <weft/plan.h>
+#include <weft/text.h>
 #include <weft/train.h>
 
 #endif

@@ -121,7 +121,8 @@ typedef struct wi_variable {
     size_t bytes;
     weft_initialiser initialiser;
     void *data; /* initial content given by the caller, until it is on the device; NULL: the initialiser's */
-    uint32_t stream; /* of the initialiser's random numbers */
+    uint32_t stream;              /* of the initialiser's random numbers */
+    size_t zero_from, zero_bytes; /* of what the initialiser computes, this part is zeros */
     bool trainable;
     bool frozen; /* a parameter that the next weft_minimize leaves alone */
 } wi_variable;

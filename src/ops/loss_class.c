@@ -199,7 +199,9 @@ const wi_op wi_op_multi_margin = {.name = "multi_margin",
 wi_labels wi_labels_of(const weft_tensor *node) {
     if (node->op != &wi_op_cross_entropy && node->op != &wi_op_nll && node->op != &wi_op_multi_margin)
         return (wi_labels){0};
-    return (wi_labels){node->inputs[1], node->inputs[0]->shape.dims[1], node->attributes.start};
+    const weft_tensor *labels = node->inputs[1];
+    while (labels->op == &wi_op_reshape) labels = labels->inputs[0];
+    return (wi_labels){labels, node->inputs[0]->shape.dims[1], node->attributes.start};
 }
 
 /* ---- checks ---- */

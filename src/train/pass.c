@@ -84,6 +84,8 @@ static weft_status make_loader(wi_pass *pass, weft_dataset *dataset) {
 
 weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset) {
     const size_t examples = dataset->examples;
+    if (examples >= pass->batch) WI_TRY(wi_feed_check_batch(&pass->feed, pass->batch));
+    if (examples % pass->batch) WI_TRY(wi_feed_check_batch(&pass->feed, examples % pass->batch));
     if (pass->dataset != dataset) {
         if (dataset->count > WI_PASS_COLUMNS)
             WI_FAIL(WEFT_ERROR_ARGUMENT, "a dataset of %zu columns; a trainer takes at most %d",

@@ -423,6 +423,9 @@ add("pixel_unshuffle", lambda x: F.pixel_unshuffle(x, 2), numbers(2, 3, 4, 6), s
 for size, alpha, beta, k in [(5, 0.5, 0.75, 2.0), (4, 1.0, 1.25, 1.0)]:
     add("local_response_norm", lambda x: F.local_response_norm(x, size, alpha, beta, k), numbers(2, 9, 3, 2), start=size,
         numbers=[alpha, beta, k])
+# Embedding: repeated tokens, and a padding index among them.
+add("embedding", lambda t, i: F.embedding(i, t), numbers(7, 5), whole(7, 3, 6))
+add("embedding", lambda t, i: F.embedding(i, t, padding_idx=2), numbers(4, 20), whole(4, 2, 9), padding=2)
 
 print('{"pytorch": "%s", "cases": [' % torch.__version__)
 print(",\n".join(json.dumps(case) for case in cases))

@@ -89,6 +89,7 @@
     X(scatter_sum, scatter_sum_cases)                                                                        \
     X(index_add, index_add_cases)                                                                            \
     X(index_sum, index_sum_cases)
+#define EMBEDDING_OPS(X) X(embedding, embedding_cases)
 #define SLICE_OPS(X)                                                                                         \
     X(slice, slice_cases)                                                                                    \
     X(slice_step, slice_step_cases)                                                                          \
