@@ -237,6 +237,11 @@ double wi_clock_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+size_t wi_processor_count(void) {
+    const long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 1 ? (size_t)count : 1;
+}
+
 void wi_locale_enter(wi_locale *locale) {
     locale->own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     locale->before = locale->own ? uselocale(locale->own) : (locale_t)0;

@@ -29,7 +29,8 @@ bool wi_file_exists(const char *path);
 /* mkdir -p; the folders that are made get mode 0700. */
 weft_status wi_directory_create(const char *path);
 
-double wi_clock_seconds(void); /* monotonic */
+double wi_clock_seconds(void);   /* monotonic */
+size_t wi_processor_count(void); /* that are online; at least 1 */
 
 /* Between enter and leave, numbers are printed and read with a point on this thread, whatever the program's
  * locale is. When there is no memory for that the program's locale stays. */
