@@ -5,6 +5,7 @@
 #include <weft/base.h>
 #include <weft/device.h>
 #include <weft/graph.h>
+#include <weft/images.h>
 #include <weft/io.h>
 #include <weft/losses.h>
 #include <weft/nn.h>

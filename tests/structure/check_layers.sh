@@ -1,7 +1,7 @@
 #!/bin/sh
 # A file includes only its own layer and those below. Usage: check_layers.sh ROOT
 #
-# A folder of src/ is a layer; a public header belongs to the layer of its name (device.h: cl; losses.h: ops; weft.h
+# A folder of src/ is a layer; a public header belongs to the layer of its name (device.h: cl; losses.h: ops; images.h: train; weft.h
 # stands above all). tools/ may include everything, samples/ the public headers only.
 set -eu
 cd "$1"
@@ -15,6 +15,7 @@ function layer_of_header(name) {
     sub(/\.h$/, "", name)
     if (name == "weft") return "weft"
     if (name == "losses") return "ops"
+    if (name == "images") return "train"
     return name == "device" ? "cl" : name
 }
 function rank_of(layer) {
