@@ -257,6 +257,7 @@ static void transforms_follow_the_reference(void **state) {
         {"shorter side", 12, 14, 1, {weft_transform_resize_shorter(12)}},
         {"validation", 11, 11, 2, {weft_transform_resize_shorter(14), weft_transform_centre_crop(11, 11)}},
         {"centre, odd differences", 16, 16, 1, {weft_transform_centre_crop(16, 16)}},
+        {"centre, odd differences the other way", 14, 18, 1, {weft_transform_centre_crop(14, 18)}},
         {"centre, larger", 24, 30, 1, {weft_transform_centre_crop(24, 30)}},
         {"centre, one side larger", 28, 10, 1, {weft_transform_centre_crop(28, 10)}},
         {"Inception", 8, 8, 2, {weft_transform_random_resized_crop(8, 8), weft_transform_random_flip(0.5)}},

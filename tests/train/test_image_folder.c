@@ -226,6 +226,29 @@ static void one_unreadable_file_is_named(void **state) {
     assert_null(dataset);
 }
 
+static void a_trainer_names_it_too(void **state) {
+    (void)state;
+    weft_dataset *dataset = NULL;
+    weft_trainer *trainer = NULL;
+    fresh("trained");
+    folder("a");
+    folder("b");
+    make_bad_files();
+    assert_ok(open_with(&dataset, (weft_image_options){0}));
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "image", WEFT_F32, 3, SIDE, SIDE);
+    weft_tensor *const loss =
+        weft_cross_entropy(weft_linear(weft_flatten(x), 2), weft_input(graph, "label", WEFT_I32));
+    const weft_trainer_options options = {
+        WEFT_TRAINER_OPTIONS_INIT, .batch = 1, .keep_order = true, .loader_threads = 3};
+    assert_ok(weft_trainer_create(&trainer, loss, &options));
+    for (int run = 0; run < 2; run++)
+        assert_fails(weft_trainer_run(trainer, dataset), WEFT_ERROR_FORMAT, "a/2.png");
+    weft_trainer_release(trainer);
+    weft_graph_release(graph);
+    weft_dataset_release(dataset);
+}
+
 static void unreadable_files_are_left_out_when_asked(void **state) {
     (void)state;
     static const char *const bad[] = {
@@ -426,6 +449,7 @@ int main(void) {
         cmocka_unit_test(folders_may_be_links),
         cmocka_unit_test(sizes_must_agree),
         cmocka_unit_test(one_unreadable_file_is_named),
+        cmocka_unit_test(a_trainer_names_it_too),
         cmocka_unit_test(unreadable_files_are_left_out_when_asked),
         cmocka_unit_test(wrong_folders_are_refused),
         cmocka_unit_test(folders_without_permission_are_refused),
