@@ -6,6 +6,7 @@
 #include <weft/convolution.h>
 #include <weft/device.h>
 #include <weft/graph.h>
+#include <weft/image_data.h>
 #include <weft/images.h>
 #include <weft/io.h>
 #include <weft/losses.h>

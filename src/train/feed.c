@@ -159,7 +159,7 @@ weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *datase
         if (input->classes == 0 || input->column == SIZE_MAX) continue;
         const int32_t *const labels = dataset->columns[input->column].data;
         const size_t each = input->bytes / sizeof *labels;
-        for (size_t n = 0; n < each * dataset->examples; n++)
+        for (size_t n = 0; labels && n < each * dataset->examples; n++)
             if ((labels[n] < 0 || labels[n] >= input->classes) && labels[n] != input->ignored)
                 WI_FAIL(WEFT_ERROR_ARGUMENT,
                     "column '%s': the label of example %zu is %" PRId32 ", not in 0..%" PRId64 " (%" PRId64

@@ -69,7 +69,7 @@ static weft_status make_loader(wi_pass *pass, weft_dataset *dataset) {
     if (window < 2) window = 2;
     if (window > WI_PASS_WINDOW) window = WI_PASS_WINDOW;
     const weft_loader_options options = {WEFT_LOADER_OPTIONS_INIT, .batch = pass->batch,
-        .shuffle = pass->shuffle, .seed = pass->seed, .prefetch = window};
+        .shuffle = pass->shuffle, .seed = pass->seed, .prefetch = window, .threads = pass->threads};
     WI_TRY(weft_loader_create(&pass->loader, dataset, &options));
     pass->dataset = weft_dataset_retain(dataset);
     pass->window = window;

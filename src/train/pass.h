@@ -56,7 +56,7 @@ struct wi_pass {
     size_t output_count;
     weft_tensor *rate; /* NULL: none */
     bool counts, inference, shuffle;
-    size_t batch;
+    size_t batch, threads; /* of the loader; 0: its default */
     uint64_t seed;
     wi_feed feed;
     wi_measures measures;

@@ -81,6 +81,7 @@ static void init_pass_options(weft_trainer *trainer) {
     for (size_t i = 0; i < 3; i++) {
         passes[i]->batch = trainer->options.batch;
         passes[i]->seed = trainer->options.seed;
+        passes[i]->threads = trainer->options.loader_threads;
     }
     trainer->training.shuffle = !trainer->options.keep_order;
 }
