@@ -69,12 +69,13 @@ typedef struct weft_conv_axis {
     int count, order, base, step;
 } weft_conv_axis;
 
-int weft_conv_modulo(int a, int n) {
+static int weft_conv_modulo(int a, int n) {
     const int rest = a % n;
     return rest < 0 ? rest + n : rest;
 }
 
-weft_conv_axis weft_conv_taps(int phase, int taps, int stride, int dilation, int before, int transposed) {
+static weft_conv_axis weft_conv_taps(
+    int phase, int taps, int stride, int dilation, int before, int transposed) {
     weft_conv_axis axis = {taps, 0, -before, dilation};
     if (!transposed) return axis;
     axis.count = axis.base = axis.step = 0;
@@ -91,7 +92,7 @@ weft_conv_axis weft_conv_taps(int phase, int taps, int stride, int dilation, int
 }
 
 /* Where a tap stands among those of its phase. */
-int weft_conv_number(int tap, int phase, int stride, int dilation, int before, int transposed) {
+static int weft_conv_number(int tap, int phase, int stride, int dilation, int before, int transposed) {
     if (!transposed) return tap;
     int number = 0;
     for (int other = 0; other < tap; ++other)
@@ -101,7 +102,7 @@ int weft_conv_number(int tap, int phase, int stride, int dilation, int before, i
 
 /* to[0..count) = from[low..high) at their places, zeros around them. May write a vector's rest past the end;
  * reads nothing outside of the `left` elements at `from`. */
-__attribute__((always_inline)) inline void weft_conv_copy(
+__attribute__((always_inline)) static inline void weft_conv_copy(
     float *to, __global const float *from, int count, int low, int high, long left) {
     if (low <= 0 && high >= count) {
         int i = 0;
@@ -120,7 +121,7 @@ __attribute__((always_inline)) inline void weft_conv_copy(
 }
 
 /* sum[r][0..1] (+)= tile * panel. */
-__attribute__((always_inline)) inline void weft_conv_multiply(
+__attribute__((always_inline)) static inline void weft_conv_multiply(
     float16 *sum, const float *tile, __global const weft_conv_vector *panel, int depth, bool first) {
     float16 acc[WEFT_CONV_ROWS][2];
     WEFT_CONV_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {

@@ -35,8 +35,9 @@
 typedef float16 weft_conv_weight_vector __attribute__((aligned(4)));
 
 /* The 13 x 32 sums of one tap over a block of lines. */
-__attribute__((always_inline)) inline void weft_conv_weight_multiply(__global weft_conv_weight_vector *sum,
-    bool first, const float *x, const float16 *y, int lines, int length, int x_line, int x_step) {
+__attribute__((always_inline)) static inline void weft_conv_weight_multiply(
+    __global weft_conv_weight_vector *sum, bool first, const float *x, const float16 *y, int lines,
+    int length, int x_line, int x_step) {
     float16 acc[WEFT_CONV_WEIGHT_TILE][2];
     WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < WEFT_CONV_WEIGHT_TILE; ++r) {
         acc[r][0] = first ? 0.0f : sum[2 * r];
@@ -66,7 +67,7 @@ typedef struct weft_conv_line {
     int image, o0, o1, o2;
 } weft_conv_line;
 
-weft_conv_line weft_conv_line_at(int number, int result0, int result1, int pieces, int length) {
+static weft_conv_line weft_conv_line_at(int number, int result0, int result1, int pieces, int length) {
     weft_conv_line line;
     line.o2 = number % pieces * length;
     number /= pieces;
@@ -78,7 +79,7 @@ weft_conv_line weft_conv_line_at(int number, int result0, int result1, int piece
 }
 
 /* panel[p][0..32) = y of position p, zeros past the row's end and past the last filter. */
-void weft_conv_weight_pack_y(
+static void weft_conv_weight_pack_y(
     float16 *panel, __global const float *y, int count, int length, int columns, long step) {
     for (int p = 0; p < length; ++p) {
         __global const float *from = y + p * step;
@@ -99,8 +100,8 @@ void weft_conv_weight_pack_y(
 
 /* pixels[i * pitch + c] for i < width: pixel first + i of a row of the image, zeros outside it. `whole`: a
  * vector may be read (and `pitch` floats are 16); else `count` channels one by one. */
-void weft_conv_weight_pack_x(float *pixels, __global const float *row, bool inside, int first, int width,
-    int size, int count, int pitch, long step, bool whole) {
+static void weft_conv_weight_pack_x(float *pixels, __global const float *row, bool inside, int first,
+    int width, int size, int count, int pitch, long step, bool whole) {
     for (int i = 0; i < width; ++i) {
         const int at = first + i;
         float *to = pixels + i * pitch;

@@ -43,7 +43,7 @@ typedef struct weft_range {
     int first, last;
 } weft_range;
 
-inline weft_taps weft_taps_of(int o, weft_window a) {
+static inline weft_taps weft_taps_of(int o, weft_window a) {
     weft_taps t;
     t.step = a.dilation;
     if (a.stride == 0) {
@@ -62,7 +62,7 @@ inline weft_taps weft_taps_of(int o, weft_window a) {
 }
 
 /* The windows that may hold element i; with dilation not all of them do. */
-inline weft_range weft_windows_of(int i, weft_window a) {
+static inline weft_range weft_windows_of(int i, weft_window a) {
     weft_range r;
     if (a.stride == 0) {
         r.first = (int)((long)i * a.out / a.in);
@@ -75,12 +75,12 @@ inline weft_range weft_windows_of(int i, weft_window a) {
     return r;
 }
 
-inline bool weft_window_holds(int o, int i, weft_window a) {
+static inline bool weft_window_holds(int o, int i, weft_window a) {
     return a.dilation == 1 || (i + a.padding - o * a.stride) % a.dilation == 0;
 }
 
 /* What the sum of a window's taps is divided by. */
-inline float weft_divisor(weft_taps d, weft_taps h, weft_taps w, int padding_counts, int divisor) {
+static inline float weft_divisor(weft_taps d, weft_taps h, weft_taps w, int padding_counts, int divisor) {
     if (divisor > 0) return (float)divisor;
     if (padding_counts) return (float)d.counted * (float)h.counted * (float)w.counted;
     return max((float)d.count * (float)h.count * (float)w.count, 1.0f);
@@ -98,7 +98,7 @@ typedef struct weft_walk {
     int d, h, w;
 } weft_walk;
 
-inline weft_walk weft_walk_of(weft_pooled s, weft_taps d, weft_taps h, weft_taps w, long image) {
+static inline weft_walk weft_walk_of(weft_pooled s, weft_taps d, weft_taps h, weft_taps w, long image) {
     const long pixel = s.channels, line = pixel * s.w.in, plane = line * s.h.in;
     weft_walk t;
     t.at = image + d.from * plane + h.from * line + w.from * pixel;
@@ -111,7 +111,7 @@ inline weft_walk weft_walk_of(weft_pooled s, weft_taps d, weft_taps h, weft_taps
     return t;
 }
 
-inline long weft_walk_end(weft_walk t) {
+static inline long weft_walk_end(weft_walk t) {
     return t.at + (t.d - 1) * t.d_step + (t.h - 1) * t.h_step + (t.w - 1) * t.w_step;
 }
 
@@ -365,7 +365,7 @@ __kernel void WEFT_NAME(mean_gradient)(__global const float *restrict g, long g_
 #define WEFT_POOL_GATHER
 /* Is e, which equals the window's maximum, the first tap that does, or if it is NaN, the last one? Window
  * order is the order of addresses. */
-inline bool weft_wins(__global const float *x, weft_walk t, long e, float best) {
+static inline bool weft_wins(__global const float *x, weft_walk t, long e, float best) {
     for (int i = 0; i < t.d; i++, t.at += t.d_step) {
         long line = t.at;
         for (int j = 0; j < t.h; j++, line += t.h_step) {

@@ -35,7 +35,7 @@ typedef struct weft_between {
 } weft_between;
 
 /* Exactly as PyTorch rounds: fma and a single product leave nothing to contract. */
-inline weft_between weft_between_of(int o, weft_resized a, int mode) {
+static inline weft_between weft_between_of(int o, weft_resized a, int mode) {
     weft_between p = {0, 0, 0.0f};
     const float x = mode == 1 ? max(fma(a.scale, (float)o + 0.5f, -0.5f), 0.0f) : a.scale * (float)o;
     p.from = min((int)x, a.in - 1);
@@ -45,7 +45,7 @@ inline weft_between weft_between_of(int o, weft_resized a, int mode) {
     return p;
 }
 
-inline float weft_weight(weft_between p, int i) {
+static inline float weft_weight(weft_between p, int i) {
     return p.more == 0 ? 1.0f : p.from == i ? 1.0f - p.part : p.part;
 }
 
@@ -54,7 +54,7 @@ typedef struct weft_users {
     int first, last;
 } weft_users;
 
-inline weft_users weft_users_of(int i, weft_resized a, int mode) {
+static inline weft_users weft_users_of(int i, weft_resized a, int mode) {
     weft_users u;
     u.first = a.scale > 0.0f ? clamp((int)((float)i / a.scale), 0, a.out - 1) : 0;
     WEFT_ROLLED while (u.first > 0) {
@@ -77,7 +77,7 @@ typedef struct weft_steps {
     long plane, line, pixel;
 } weft_steps;
 
-inline weft_steps weft_steps_of(weft_resized h, weft_resized w, int channels, bool of_result) {
+static inline weft_steps weft_steps_of(weft_resized h, weft_resized w, int channels, bool of_result) {
     weft_steps s;
     s.pixel = channels;
     s.line = s.pixel * (of_result ? w.out : w.in);

@@ -19,6 +19,7 @@ typedef struct weft_plan_options {
     int64_t batch;       /* default 1 */
     bool inference;      /* default false: dropout drops, norms take and move statistics */
     size_t memory_limit; /* bytes the plan may allocate; 0: only the context's limit holds */
+    bool compile_late;   /* default false; true: kernels are compiled by the first run, not now */
 } weft_plan_options;
 #define WEFT_PLAN_OPTIONS_INIT .struct_size = sizeof(weft_plan_options)
 

@@ -166,7 +166,7 @@ typedef struct wi_step {
     int sources[WI_KERNEL_INPUTS]; /* values; PRODUCT: A and B */
     int fault;                     /* KERNEL: its slot among the plan's faults; -1: none */
     wi_kernel_plan *kernel;
-    int launch_first, launch_count;
+    int launch_count;
     double flops, bytes_moved;
 } wi_step;
 
@@ -228,6 +228,7 @@ struct weft_plan {
     wi_program *program, *parts_program;
     wi_plan_launch *launches;
     size_t launch_count, launch_capacity;
+    bool compiled; /* the launches are there */
     size_t run_count;
     int faults; /* storage of the fault slots; -1: no step has one */
     int fault_count;
@@ -242,7 +243,10 @@ weft_status wi_plan_codegen(weft_plan *plan);  /* source and argument lists */
 weft_status wi_plan_schedule(weft_plan *plan); /* work splits and scratch memory */
 weft_status wi_plan_place(weft_plan *plan);    /* liveness and offsets: exact bytes, nothing allocated */
 weft_status wi_plan_allocate(weft_plan *plan);
+void wi_plan_count_launches(weft_plan *plan);
 weft_status wi_plan_launches(weft_plan *plan);
+/* wi_plan_launches, once; after an error it may be tried again. */
+weft_status wi_plan_compile(weft_plan *plan);
 
 /* ---- shared ---- */
 /* weft_plan_create without a reference to the graph: for plans that the graph itself keeps. */

@@ -46,8 +46,9 @@ static weft_status plan_for(wi_pass *pass, weft_plan **plan, size_t *planned, si
     if (*plan && *planned == examples) return WEFT_OK;
     weft_plan_release(*plan);
     *plan = NULL;
-    const weft_plan_options options = {
-        WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)examples, .inference = pass->inference};
+    /* Training begins before what is only needed at the end of an epoch is compiled. */
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)examples,
+        .inference = pass->inference, .compile_late = pass->inference};
     WI_TRY(weft_plan_create(plan, pass->outputs, pass->output_count, &options));
     *planned = examples;
     return WEFT_OK;
