@@ -403,7 +403,7 @@ NETWORKS = [
     ("resnet18", (3, 64, 64), 20, lambda: ResNet(BasicBlock, (2, 2, 2, 2), 20)),
     ("resnet50", (3, 64, 64), 20, lambda: ResNet(Bottleneck, (3, 4, 6, 3), 20)),
     ("mobilenet_v2", (3, 64, 64), 20, lambda: MobileNetV2(20)),
-    ("googlenet", (3, 128, 128), 20, lambda: GoogLeNet(20)),
+    ("googlenet", (3, 80, 80), 20, lambda: GoogLeNet(20)),
     ("inception_v3", (3, 171, 171), 20, lambda: InceptionV3(20)),
     ("vgg11", (3, 32, 32), 20, lambda: Vgg((1, 1, 2, 2, 2), 20)),
     ("vgg16", (3, 32, 32), 20, lambda: Vgg((2, 2, 3, 3, 3), 20)),
@@ -448,7 +448,7 @@ def curve(name, shape, classes, make, dtype):
 def check_conditioned(name, exact, rounded, largest):
     for what in exact:
         error = abs(rounded[what] - exact[what]) / max(abs(exact[what]), 1e-4 * largest)
-        if error > 3e-4:
+        if error > 5e-4:
             print(f"{name}: {what} is {exact[what]} in float64 and {rounded[what]} in float32", file=sys.stderr)
             check_conditioned.bad = True
 
