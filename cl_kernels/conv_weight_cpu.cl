@@ -29,7 +29,7 @@
 /* Tuning: the same numbers stand in src/ops/conv_weight.c. */
 #define WEFT_CONV_WEIGHT_TILE      13
 #define WEFT_CONV_WEIGHT_PANELS    4
-#define WEFT_CONV_WEIGHT_POSITIONS 1024
+#define WEFT_CONV_WEIGHT_POSITIONS 512
 #define WEFT_CONV_WEIGHT_ROOM      65536 /* floats of x in a block */
 
 #define WEFT_CONV_WEIGHT_UNROLL __attribute__((opencl_unroll_hint))
@@ -81,40 +81,47 @@ static weft_conv_line weft_conv_line_at(int number, int result0, int result1, in
 }
 
 /* panel[p][0..32) = y of position p, zeros past the row's end and past the last filter. */
-static void weft_conv_weight_pack_y(
+static inline void weft_conv_weight_pack_y(
     float16 *panel, __global const float *y, int count, int length, int columns, long step) {
-    for (int p = 0; p < length; ++p) {
-        __global const float *from = y + p * step;
-        float16 low = 0.0f, high = 0.0f;
-        if (p < count && columns == 32) {
-            low = *(__global const weft_conv_weight_vector *)from;
-            high = *(__global const weft_conv_weight_vector *)(from + 16);
-        } else if (p < count) {
-            float16 both[2] = {0.0f, 0.0f};
-            for (int j = 0; j < columns; ++j) ((float *)both)[j] = from[j];
-            low = both[0];
-            high = both[1];
+    if (columns == 32) {
+        for (int p = 0; p < count; ++p, y += step) {
+            panel[2 * p] = *(__global const weft_conv_weight_vector *)y;
+            panel[2 * p + 1] = *(__global const weft_conv_weight_vector *)(y + 16);
         }
-        panel[2 * p] = low;
-        panel[2 * p + 1] = high;
+    } else {
+        float *to = (float *)panel;
+        for (int p = 0; p < count; ++p, y += step) {
+            for (int j = 0; j < 32; ++j) to[32 * p + j] = j < columns ? y[j] : 0.0f;
+        }
     }
+    for (int p = count; p < length; ++p) panel[2 * p] = panel[2 * p + 1] = 0.0f;
 }
 
 /* pixels[i * pitch + c] for i < width: pixel first + i * hop of a row of the image, zeros outside it. A pitch
  * of 16 takes a vector, of which only `count` channels matter, where x does not end before. */
 static inline void weft_conv_weight_pack_x(float *pixels, __global const float *row,
-    __global const float *end, bool inside, int first, int hop, int width, int size, int count, int pitch,
+    __global const float *x_end, bool inside, int first, int hop, int width, int size, int count, int pitch,
     long step) {
-    for (int i = 0; i < width; ++i) {
-        const int at = first + i * hop;
-        float *to = pixels + i * pitch;
-        const bool there = inside && at >= 0 && at < size;
-        __global const float *from = row + at * step;
-        if (pitch == 16 && (!there || end - from >= 16))
-            *(weft_conv_weight_vector *)to =
-                there ? *(__global const weft_conv_weight_vector *)from : (float16)0.0f;
-        else
-            for (int c = 0; c < count; ++c) to[c] = there ? from[c] : 0.0f;
+    /* Pixels before and up to these are in the image, and up to `whole` as vectors. */
+    const int low = inside ? min(width, first >= 0 ? 0 : (-first + hop - 1) / hop) : width;
+    const int high = inside ? max(low, min(width, first < size ? (size - first + hop - 1) / hop : 0)) : width;
+    int whole = low;
+    if (pitch == 16 && high > low) {
+        __global const float *last = row + (long)(first + (high - 1) * hop) * step;
+        whole = x_end - last >= 16 ? high : high - 1;
+    }
+    for (int i = 0; i < low; ++i) {
+        for (int c = 0; c < count; ++c) pixels[i * pitch + c] = 0.0f;
+    }
+    __global const float *from = row + (long)(first + low * hop) * step;
+    const long next = hop * step;
+    for (int i = low; i < whole; ++i, from += next)
+        *(weft_conv_weight_vector *)(pixels + i * 16) = *(__global const weft_conv_weight_vector *)from;
+    for (int i = whole; i < high; ++i, from += next) {
+        for (int c = 0; c < count; ++c) pixels[i * pitch + c] = from[c];
+    }
+    for (int i = high; i < width; ++i) {
+        for (int c = 0; c < count; ++c) pixels[i * pitch + c] = 0.0f;
     }
 }
 

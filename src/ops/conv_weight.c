@@ -18,7 +18,7 @@ static void add_sizes(wi_kernel_launch *launch, const wi_conv *conv) {
 }
 
 /* As in conv_weight_cpu.cl. */
-enum { TILE = 13, COLUMNS = 32, PANELS = 4, POSITIONS = 1024, ROOM = 65536, SHORT = 16 };
+enum { TILE = 13, COLUMNS = 32, PANELS = 4, POSITIONS = 512, ROOM = 65536, SHORT = 16 };
 
 /* How class cpu cuts the work. */
 typedef struct wi_cut {
