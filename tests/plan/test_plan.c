@@ -254,7 +254,8 @@ static void test_limit_of_a_plan(void **state) {
 static void test_late_compilation(void **state) {
     (void)state;
     const net n = net_in(test_context());
-    weft_tensor *const y = weft_mul(n.y, weft_constant(n.graph, WEFT_F32, 3)); /* a kernel that no other test has */
+    /* A kernel that no other test has. */
+    weft_tensor *const y = weft_mul(n.y, weft_constant(n.graph, WEFT_F32, 3));
     assert_weft_ok(weft_graph_status(n.graph));
     const wi_program_stats *const stats = wi_programs_stats(n.context);
     const size_t before = stats->built + stats->loaded;
