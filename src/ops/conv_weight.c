@@ -8,7 +8,7 @@ static void add_ints(wi_kernel_launch *launch, const int64_t *numbers, int count
     for (int i = 0; i < count; i++) wi_kernel_int(launch, numbers[i]);
 }
 
-static void add_sizes(wi_kernel_launch *launch, const wi_conv *conv) {
+void wi_conv_weight_add_sizes(wi_kernel_launch *launch, const wi_conv *conv) {
     add_ints(launch, (const int64_t[]){conv->images, conv->channels, conv->filters, conv->groups}, 4);
     add_ints(launch, conv->image, 3);
     add_ints(launch, conv->result, 3);
@@ -75,7 +75,7 @@ static weft_status tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan 
     add_ints(launch,
         (const int64_t[]){cut->all, cut->lines, cut->block, cut->length, cut->span, cut->joined, cut->tiles},
         7);
-    add_sizes(launch, conv);
+    wi_conv_weight_add_sizes(launch, conv);
     launch = wi_kernel_launch_1d(plan, "finish", cut->tiles, 1);
     launch->dimensions = 3;
     launch->global[1] = (size_t)cut->panels;
@@ -130,7 +130,7 @@ static weft_status on_gpu(const wi_conv *conv, int64_t units, wi_kernel_plan *pl
     else
         wi_kernel_result(launch);
     add_ints(launch, (const int64_t[]){positions, length}, 2);
-    add_sizes(launch, conv);
+    wi_conv_weight_add_sizes(launch, conv);
     if (shares == 1) return WEFT_OK;
     plan->scratch_bytes = (size_t)(shares * weights) * sizeof(float);
     launch = wi_kernel_launch_1d(plan, "finish", weights, FINISHED);
@@ -148,7 +148,7 @@ static weft_status naive(const wi_conv *conv, wi_kernel_plan *plan) {
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
     wi_kernel_result(launch);
-    add_sizes(launch, conv);
+    wi_conv_weight_add_sizes(launch, conv);
     return WEFT_OK;
 }
 
@@ -158,6 +158,7 @@ weft_status wi_conv_weight_kernel(const wi_kernel_site *site, wi_kernel_plan *pl
     plan->flops = wi_conv_flops(&conv);
     wi_cut cut;
     const int64_t units = site->compute_units > 0 ? site->compute_units : 1;
+    if (wi_conv_weight_is_depthwise(&conv)) return wi_conv_weight_depthwise(site, &conv, plan);
     if (site->device_class == WEFT_CLASS_CPU && cut_work(&cut, &conv, units)) return tiled(&conv, &cut, plan);
     if (fits_gpu(site, &conv)) return on_gpu(&conv, units, plan);
     return naive(&conv, plan);
