@@ -280,6 +280,24 @@ static weft_tensor *build_image(const char *op, const cJSON *c, weft_tensor *con
 
 #define IS(name) (strcmp(op, name) == 0)
 
+static void read_axes(int64_t to[3], const cJSON *array) {
+    int64_t list[WEFT_MAX_RANK + 1];
+    const int count = whole_list(array, list);
+    for (int i = 0; i < count && i < 3; i++) to[i] = list[i];
+}
+
+static weft_tensor *build_conv(const char *op, const cJSON *c, weft_tensor *const *x) {
+    weft_conv_options options = {WEFT_CONV_OPTIONS_INIT};
+    read_axes(options.stride, member(c, "stride"));
+    read_axes(options.dilation, member(c, "dilation"));
+    read_axes(options.padding, member(c, "padding"));
+    read_axes(options.output_padding, member(c, "output_padding"));
+    options.groups = number(c, "groups");
+    if (IS("conv_with")) return weft_conv_with(x[0], x[1], x[2], &options);
+    if (IS("conv_transpose_with")) return weft_conv_transpose_with(x[0], x[1], x[2], &options);
+    return NULL;
+}
+
 /* A list of numbers as a constant; NULL for an empty or missing one. */
 static weft_tensor *constant_list(weft_graph *graph, const cJSON *array) {
     float values[16];
@@ -409,6 +427,7 @@ weft_status recorded_build(recorded_case *r, recorded_inputs *shared, weft_graph
     if (!r->output) r->output = build_class_loss(r->op, json, r->inputs);
     if (!r->output) r->output = build_ctc(r->op, json, r->inputs);
     if (!r->output) r->output = build_norm(r->op, json, r->inputs, r->input_count);
+    if (!r->output) r->output = build_conv(r->op, json, r->inputs);
     if (!r->output && weft_graph_status(graph) == WEFT_OK)
         WI_FAIL(WEFT_ERROR_FORMAT, "%s was recorded, but recorded_ops.c cannot build it", r->op);
     WI_TRY(weft_graph_status(graph));

@@ -59,6 +59,8 @@ static wi_kernel_site site_of(const weft_plan *plan, const wi_step *step) {
     wi_kernel_site site = {.node = result->node,
         .device_class = plan->context->caps.device_class,
         .compute_units = (int)plan->context->caps.compute_units,
+        .max_work_group = plan->context->caps.max_work_group_size,
+        .local_memory = (size_t)plan->context->caps.local_memory,
         .inference = plan->inference,
         .result = result->extent};
     for (int i = 0; i < result->node->input_count; i++) {
