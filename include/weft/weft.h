@@ -10,6 +10,7 @@
 #include <weft/nn.h>
 #include <weft/ops.h>
 #include <weft/plan.h>
+#include <weft/recurrent.h>
 #include <weft/train.h>
 
 #endif

@@ -93,6 +93,7 @@ static void set_described(binder *b, const wi_argument *argument) {
     case WI_ARGUMENT_FLOAT: set_argument(b, sizeof argument->number, &argument->number); break;
     case WI_ARGUMENT_SCALAR:
     case WI_ARGUMENT_DRAWS:
+    case WI_ARGUMENT_TURN:
         note(b, false, (wi_bound_argument){.kind = argument->kind, .which = argument->a});
         set_argument(b, sizeof zero, &zero);
         break;
@@ -126,6 +127,7 @@ static void set_kernel(binder *b, const wi_kernel_argument *argument) {
         set_described(b, &(wi_argument){.kind = WI_ARGUMENT_SEED});
         set_described(b, &(wi_argument){.kind = WI_ARGUMENT_DRAWS});
         break;
+    case WI_KERNEL_TURN: set_described(b, &(wi_argument){.kind = WI_ARGUMENT_TURN}); break;
     }
 }
 
@@ -178,7 +180,21 @@ static weft_status launch_kernel(weft_plan *plan, const wi_step *step, const wi_
         launch->global[i] = kernel->global[i];
         launch->local[i] = kernel->local[i];
     }
+    b.launch->turns = kernel->turns;
+    b.launch->together = kernel->together;
     return b.status;
+}
+
+/* How often something is launched, repetitions included. */
+static int64_t launches_from(const weft_plan *plan, size_t first) {
+    int64_t count = 0;
+    for (size_t i = first; i < plan->launch_count;) {
+        const wi_plan_launch *launch = &plan->launches[i];
+        const bool repeats = launch->turns > 0;
+        count += repeats ? launch->turns * launch->together : 1;
+        i += repeats ? (size_t)launch->together : 1;
+    }
+    return count;
 }
 
 static weft_status launch_kernels(weft_plan *plan, const wi_step *step) {
@@ -226,7 +242,7 @@ weft_status wi_plan_launches(weft_plan *plan) {
         wi_step *step = plan->steps[i];
         step->launch_first = (int)plan->launch_count;
         WI_TRY(launch_step(plan, step));
-        step->launch_count = (int)plan->launch_count - step->launch_first;
+        step->launch_count = (int)launches_from(plan, (size_t)step->launch_first);
     }
     return WEFT_OK;
 }

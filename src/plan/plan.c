@@ -46,10 +46,10 @@ static void sum_up(weft_plan *plan) {
     weft_plan_info *info = &plan->info;
     info->batch = plan->batch;
     info->steps = plan->step_count;
-    info->launches = plan->launch_count;
     info->kernels = plan->kernel_count;
     for (size_t i = 0; i < plan->step_count; i++) {
         const wi_step *step = plan->steps[i];
+        info->launches += (size_t)step->launch_count;
         info->flops += step->flops;
         info->bytes_moved += step->bytes_moved;
         info->conversions += step->only_moves;
