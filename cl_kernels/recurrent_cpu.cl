@@ -2,7 +2,8 @@
  * stands after elementwise.clh and recurrent.clh.
  *
  *     x (T, N, G·H) the products of the inputs of all steps, with the biases     G gates: 4, 3 or 1
- *     w (G·H, P) recurrent weights, packed by `prepare`     H units, P the width of h (H, or the projection's)
+ *     w (G·H, P) recurrent weights, packed by `prepare`     H units, P the width of h (H, or the
+ * projection's)
  *
  * Work split: a work-item owns some rows of the batch, and walks through `steps` steps of time with them; or,
  * where the batch is small and the weights are large, some units of all rows for one step a launch, so that
@@ -19,10 +20,10 @@
  *          +--------+   +----------+----------+--
  *
  * The result is one buffer. y: the states of h, (T + 1, N, P), in order of time, the initial one at the end
- * where time runs; c (LSTM): (T + 1, N, H) against the scan's order, so that the last state comes first; then,
- * kept for the gradient, the gates (T, N, saved·H) and what a second product reads, (T, N, H): o·tanh(c)
- * before a projection, r·h before the last gate. Where nothing is kept their steps share one place (stride 0).
- * In steps beyond a row's length the state stays as it is, and gates are 0.
+ * where time runs; c (LSTM): (T + 1, N, H) against the scan's order, so that the last state comes first;
+ * then, kept for the gradient, the gates (T, N, saved·H) and what a second product reads, (T, N, H):
+ * o·tanh(c) before a projection, r·h before the last gate. Where nothing is kept their steps share one place
+ * (stride 0). In steps beyond a row's length the state stays as it is, and gates are 0.
  *
  * The gradient walks back: dh of 32 units x 13 rows is the product of the gates' gradients of the step after
  * it with packed w, plus the given gradient; then the gates' gradients of these units. What reaches the state
@@ -49,20 +50,23 @@
 typedef float16 weft_r_vector __attribute__((aligned(4)));
 #define WEFT_R_AT(p) (*(__global const weft_r_vector *)(p))
 
+/* The first `lanes` elements, `stride` apart, zeros after them. Drivers copy functions to where they are
+ * called, so the loops, which only the last block of a width takes, stay short. */
+float16 weft_r_load_strided(__global const float *p, long stride, int lanes) {
+    if (stride == 1 && lanes >= 16) return WEFT_R_AT(p);
+    float16 room = 0.0f;
+    WEFT_ROLLED for (int i = 0; i < min(lanes, 16); ++i)((float *)&room)[i] = p[i * stride];
+    return room;
+}
 float16 weft_r_load(__global const float *p, int lanes) {
-    if (lanes >= 16) return WEFT_R_AT(p);
-    return weft_load_part_f32(p, 0, lanes);
+    return weft_r_load_strided(p, 1, lanes);
 }
 void weft_r_store(__global float *p, float16 value, int lanes) {
-    if (lanes >= 16)
+    if (lanes >= 16) {
         *(__global weft_r_vector *)p = value;
-    else
-        weft_store_part_f32(value, p, 0, lanes);
-}
-float16 weft_r_load_strided(__global const float *p, long stride, int lanes) {
-    if (stride == 1) return weft_r_load(p, lanes);
-    if (stride == 0) return (float16)(p[0]);
-    return weft_load_strided_f32(p, 0, stride, lanes);
+        return;
+    }
+    WEFT_ROLLED for (int i = 0; i < lanes; ++i) p[i] = ((const float *)&value)[i];
 }
 
 /* sum[r][0..1] (+)= tile * panel, for the first ROWS rows. */
@@ -117,8 +121,8 @@ void weft_r_product(float16 *sums, float *tile, __global const float *a, long a_
     }
 }
 
-/* to (depth, 32) = from, whose rows are the panel's columns (`across` floats apart), or its rows (transposed ==
- * false); columns past the last are 0. */
+/* to (depth, 32) = from, whose rows are the panel's columns (`across` floats apart), or its rows (transposed
+ * == false); columns past the last are 0. */
 void weft_r_pack(
     __global float *to, __global const float *from, int depth, int columns, long across, bool transposed) {
     for (int p = 0; p < depth; ++p) {
@@ -147,8 +151,9 @@ inline bool weft_r_valid(__global const int *lengths, bool has_lengths, int n, i
 #define WEFT_R_ALONE
 #endif
 
-/* WEFT_CELL: 0 LSTM, 1 GRU, 2 GRU that resets h before its product, 3 RNN with tanh, 4 with relu. WEFT_PROJECT:
- * an LSTM's h is projected. WEFT_KEEP: the gradient is wanted. WEFT_BACK: 0 forward, 1 the gradient, 2 both. */
+/* WEFT_CELL: 0 LSTM, 1 GRU, 2 GRU that resets h before its product, 3 RNN with tanh, 4 with relu.
+ * WEFT_PROJECT: an LSTM's h is projected. WEFT_KEEP: the gradient is wanted. WEFT_BACK: 0 forward, 1 the
+ * gradient, 2 both. */
 #if WEFT_CELL == 0
 #define WEFT_GATES 4
 #define WEFT_FIRST 4 /* gates of the first product */
@@ -254,8 +259,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
             for (int row = top; row < bottom; row += WEFT_R_ROWS) {
                 const int count = min(WEFT_R_ROWS, bottom - row);
                 weft_r_product(sums, tile, before + row * (long)width, width, count, width,
-                    packed + (u / 32) * (long)(WEFT_GATES * 32) * width, 32 * (long)width,
-                    WEFT_FIRST * span);
+                    packed + (u / 32) * (long)(WEFT_GATES * 32) * width, 32 * (long)width, WEFT_FIRST * span);
                 WEFT_ROLLED for (int r = 0; r < count; ++r) {
                     const int n = row + r;
                     const bool valid = weft_r_valid(lengths, has_lengths, n, t, total, left);
@@ -288,7 +292,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
                         weft_r_store(saved + 3 * (long)units + j, o, lanes);
 #endif
 #elif WEFT_CELL == 1
-                        float16 rs = 0.0f, z = 0.0f, nn = 0.0f, hn = 0.0f, h = weft_r_load(before + at, lanes);
+                        float16 rs = 0.0f, z = 0.0f, nn = 0.0f, hn = 0.0f,
+                                h = weft_r_load(before + at, lanes);
                         if (valid) {
                             rs = WEFT_SUM(0, b, r, v) + weft_r_load(at_x + j, lanes);
                             z = WEFT_SUM(1, b, r, v) + weft_r_load(at_x + units + j, lanes);
@@ -381,8 +386,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
 #if WEFT_BACK != 0
 /* Work-item (rows, blocks of 32). Turn i belongs to step total - 1 - i of the scan; the one after the last is
  * dh0. d: the gradients of x (T, N, G·H) at 0, of what is added to the recurrent products (T, N, G·H) at
- * sums_at (the same but for a GRU), of h as a projection gives it (T, N, P) at out_at, dh0 and dc0. given: 1 dy,
- * 2 dh of the last state, 4 its dc. */
+ * sums_at (the same but for a GRU), of h as a projection gives it (T, N, P) at out_at, dh0 and dc0. given: 1
+ * dy, 2 dh of the last state, 4 its dc. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__global const float *y,
     long y_offset, int given, __global const float *dy, long dy_offset, __global const float *dh_last,
     long dh_last_offset, __global const float *dc_last, long dc_last_offset, int has_lengths,

@@ -1,11 +1,11 @@
 /* recurrent_gpu.cl: LSTM, GRU and RNN over time for devices with many work-items and local memory. It stands
  * after elementwise.clh and recurrent.clh.
  *
- * Formulas, layouts of the results and arguments are those of recurrent_cpu.cl, which tells them. Here a launch
- * is one step of time (`turn`), or one of its two products where there are two: `phases`. A work-group of 16 x
- * 16 owns 16 units of 32 rows, with all gates: it brings pieces of 16 along the depth of h and of the weights,
- * gate by gate, into local memory, and each item multiplies its 2 rows of 1 unit; then, in registers, gates, c
- * and h:
+ * Formulas, layouts of the results and arguments are those of recurrent_cpu.cl, which tells them. Here a
+ * launch is one step of time (`turn`), or one of its two products where there are two: `phases`. A work-group
+ * of 16 x 16 owns 16 units of 32 rows, with all gates: it brings pieces of 16 along the depth of h and of the
+ * weights, gate by gate, into local memory, and each item multiplies its 2 rows of 1 unit; then, in
+ * registers, gates, c and h:
  *
  *                          gate 0        gate 1      ...
  *                       +------------+------------+--
@@ -15,8 +15,8 @@
  *     h    | 32 |       | item (x, y): unit x of rows y and y + 16, a sum for each gate
  *          +----+       +------------+------------+--
  *
- * The gradient of a step: the product of the gates' gradients of the step after it with the weights, for 16 units
- * of 32 rows, plus the given gradient; then these units' gates. */
+ * The gradient of a step: the product of the gates' gradients of the step after it with the weights, for 16
+ * units of 32 rows, plus the given gradient; then these units' gates. */
 
 #ifndef WEFT_RECURRENT_GPU
 #define WEFT_RECURRENT_GPU
@@ -28,13 +28,15 @@
 #define WEFT_R_A_ROOM (WEFT_R_STEP * (WEFT_R_ROWS + 1))
 #define WEFT_R_B_ROOM (WEFT_R_STEP * (WEFT_R_GROUP + 1))
 #define WEFT_R_UNROLL __attribute__((opencl_unroll_hint))
+/* Of row i: chosen, so that the sums stay in registers while the cells' code stands there once. */
+#define WEFT_R_SUM(gate) (i ? acc[(gate)*WEFT_R_LINES + 1] : acc[(gate)*WEFT_R_LINES])
 
 /* acc[gate][line] = a (rows, depth) * b (depth, columns) of each gate; b's element k, column of a gate is at
- * gate * b_gate + k * b_k + column * b_column, and rows and columns past the last count as zero. All items of the
- * group come here. */
+ * gate * b_gate + k * b_k + column * b_column, and rows and columns past the last count as zero. All items of
+ * the group come here. */
 __attribute__((always_inline)) inline void weft_r_product(float *acc, const int gates, __local float *a_piece,
-    __local float *b_piece, __global const float *a, long a_row, int rows, __global const float *b, long b_gate,
-    long b_k, long b_column, int columns, int depth) {
+    __local float *b_piece, __global const float *a, long a_row, int rows, __global const float *b,
+    long b_gate, long b_k, long b_column, int columns, int depth) {
     const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_R_GROUP + x;
     for (int start = 0; start < depth; start += WEFT_R_STEP) {
         WEFT_R_UNROLL for (int i = 0; i < WEFT_R_LINES; ++i) {
@@ -44,10 +46,11 @@ __attribute__((always_inline)) inline void weft_r_product(float *acc, const int 
         }
         const int p = b_k == 1 ? item % WEFT_R_STEP : item / WEFT_R_STEP;
         const int c = b_k == 1 ? item / WEFT_R_STEP : item % WEFT_R_STEP;
-        WEFT_R_UNROLL for (int g = 0; g < gates; ++g) b_piece[g * WEFT_R_B_ROOM + p * (WEFT_R_GROUP + 1) + c] =
-            c < columns && start + p < depth ? b[g * b_gate + (start + p) * b_k + c * b_column] : 0.0f;
+        WEFT_R_UNROLL for (int g = 0; g < gates; ++g)
+            b_piece[g * WEFT_R_B_ROOM + p * (WEFT_R_GROUP + 1) + c] =
+                c < columns && start + p < depth ? b[g * b_gate + (start + p) * b_k + c * b_column] : 0.0f;
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int k = 0; k < WEFT_R_STEP; ++k) {
+        WEFT_ROLLED for (int k = 0; k < WEFT_R_STEP; ++k) {
             float from_a[WEFT_R_LINES];
             WEFT_R_UNROLL for (int i = 0; i < WEFT_R_LINES; ++i) from_a[i] =
                 a_piece[k * (WEFT_R_ROWS + 1) + y + i * WEFT_R_GROUP];
@@ -142,7 +145,7 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(forward
     if (phases & 1) {
         weft_r_product(acc, WEFT_FIRST, a_piece, b_piece, before + top * (long)width, width, batch - top,
             w + corner * (long)width, units * (long)width, 1, width, units - corner, width);
-        for (int i = 0; i < WEFT_R_LINES; ++i) {
+        WEFT_ROLLED for (int i = 0; i < WEFT_R_LINES; ++i) {
             const int n = top + (int)get_local_id(1) + i * WEFT_R_GROUP;
             if (n >= batch || j >= units) continue;
             const bool valid = weft_r_valid(lengths, has_lengths, n, t, total, left);
@@ -153,10 +156,10 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(forward
             float c = y[c_at + (total - s) * c_step + at], h = 0.0f;
             float gi = 0.0f, gf = 0.0f, gg = 0.0f, go = 0.0f;
             if (valid) {
-                gi = acc[i] + at_x[0];
-                gf = acc[WEFT_R_LINES + i] + at_x[units];
-                gg = acc[2 * WEFT_R_LINES + i] + at_x[2 * (long)units];
-                go = acc[3 * WEFT_R_LINES + i] + at_x[3 * (long)units];
+                gi = WEFT_R_SUM(0) + at_x[0];
+                gf = WEFT_R_SUM(1) + at_x[units];
+                gg = WEFT_R_SUM(2) + at_x[2 * (long)units];
+                go = WEFT_R_SUM(3) + at_x[3 * (long)units];
                 weft_lstm_cell(&gi, &gf, &gg, &go, &c, &h);
 #if !WEFT_PROJECT
             } else {
@@ -174,9 +177,9 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(forward
 #elif WEFT_CELL == 1
             float r = 0.0f, z = 0.0f, nn = 0.0f, hn = 0.0f, h = before[at];
             if (valid) {
-                r = acc[i] + at_x[0];
-                z = acc[WEFT_R_LINES + i] + at_x[units];
-                hn = acc[2 * WEFT_R_LINES + i] + (has_bias ? bias[j] : 0.0f);
+                r = WEFT_R_SUM(0) + at_x[0];
+                z = WEFT_R_SUM(1) + at_x[units];
+                hn = WEFT_R_SUM(2) + (has_bias ? bias[j] : 0.0f);
                 weft_gru_gates(&r, &z);
                 nn = weft_tanh(fma(r, hn, at_x[2 * (long)units]));
                 h = weft_gru_mix(nn, z, h);
@@ -191,8 +194,8 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(forward
 #elif WEFT_CELL == 2
             float r = 0.0f, z = 0.0f;
             if (valid) {
-                r = acc[i] + at_x[0];
-                z = acc[WEFT_R_LINES + i] + at_x[units];
+                r = WEFT_R_SUM(0) + at_x[0];
+                z = WEFT_R_SUM(1) + at_x[units];
                 weft_gru_gates(&r, &z);
             }
             saved[0] = r;
@@ -201,7 +204,7 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(forward
 #else
             float h = before[at];
             if (valid) {
-                h = acc[i] + at_x[0];
+                h = WEFT_R_SUM(0) + at_x[0];
 #if WEFT_CELL == 3
                 h = weft_tanh(h);
 #else
@@ -221,18 +224,18 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(forward
         weft_r_product(acc, 1, a_piece, b_piece, more + top * (long)units, units, batch - top,
             w + (2 * (long)units + corner) * units, 0, 1, units, units - corner, units);
 #endif
-        for (int i = 0; i < WEFT_R_LINES; ++i) {
+        WEFT_ROLLED for (int i = 0; i < WEFT_R_LINES; ++i) {
             const int n = top + (int)get_local_id(1) + i * WEFT_R_GROUP;
             if (n >= batch || j >= width) continue;
             const bool valid = weft_r_valid(lengths, has_lengths, n, t, total, left);
             const long at = n * (long)width + j;
 #if WEFT_PROJECT
-            after[at] = valid ? acc[i] : before[at];
+            after[at] = valid ? WEFT_R_SUM(0) : before[at];
 #else
             float h = before[at], nn = 0.0f;
             __global float *saved = gates + n * (long)(3 * units) + j;
             if (valid) {
-                nn = weft_tanh(acc[i] + x[n * line + 2 * (long)units + j]);
+                nn = weft_tanh(WEFT_R_SUM(0) + x[n * line + 2 * (long)units + j]);
                 h = weft_gru_mix(nn, saved[units], h);
             }
             after[at] = h;
@@ -245,7 +248,8 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(forward
 #endif
 
 #if WEFT_BACK != 0
-/* Work-group (columns, rows). Turn i belongs to step total - 1 - i of the scan; the one after the last is dh0. */
+/* Work-group (columns, rows). Turn i belongs to step total - 1 - i of the scan; the one after the last is
+ * dh0. */
 __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(back)(__global const float *y,
     long y_offset, int given, __global const float *dy, long dy_offset, __global const float *dh_last,
     long dh_last_offset, __global const float *dc_last, long dc_last_offset, int has_lengths,
@@ -285,11 +289,11 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(back)(_
         if (!newest)
             weft_r_product(acc, 1, a_piece, b_piece, d + sums_at + next * (batch * line) + top * line, line,
                 batch - top, w + corner, 0, width, 1, width - corner, WEFT_FIRST * units);
-        for (int i = 0; i < WEFT_R_LINES; ++i) {
+        WEFT_ROLLED for (int i = 0; i < WEFT_R_LINES; ++i) {
             const int n = top + (int)get_local_id(1) + i * WEFT_R_GROUP;
             if (n >= batch || j >= width) continue;
             const long at = n * (long)width + j, wide = n * line + j;
-            float dh = acc[i];
+            float dh = WEFT_R_SUM(0);
             if (newest ? (given & 2) != 0 : keeps) dh += (newest ? dh_last : keep)[at];
             if (s < 0) {
                 keep[at] = dh;
@@ -356,7 +360,7 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(back)(_
         weft_r_product(acc, 1, a_piece, b_piece, dx + top * line + 2 * (long)units, line, batch - top,
             w + 2 * (long)units * units + corner, 0, units, 1, units - corner, units);
 #endif
-        for (int i = 0; i < WEFT_R_LINES; ++i) {
+        WEFT_ROLLED for (int i = 0; i < WEFT_R_LINES; ++i) {
             const int n = top + (int)get_local_id(1) + i * WEFT_R_GROUP;
             if (n >= batch || j >= units) continue;
             const bool valid = weft_r_valid(lengths, has_lengths, n, t, total, left);
@@ -367,7 +371,7 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(back)(_
             float di = 0.0f, df = 0.0f, dg = 0.0f, d_o = 0.0f;
             if (valid)
                 weft_lstm_back(saved[0], saved[units], saved[2 * (long)units], saved[3 * (long)units],
-                    c_after[at], c_before[at], acc[i], &dc, &di, &df, &dg, &d_o);
+                    c_after[at], c_before[at], WEFT_R_SUM(0), &dc, &di, &df, &dg, &d_o);
             dc_room[at] = dc;
             dx[wide] = di;
             dx[wide + units] = df;
@@ -375,8 +379,8 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(back)(_
             dx[wide + 3 * (long)units] = d_o;
 #else
             const float r = saved[0];
-            dx[wide] = valid ? acc[i] * before[at] * (r * (1.0f - r)) : 0.0f;
-            if (valid) keep[at] = fma(acc[i], r, keep[at]);
+            dx[wide] = valid ? WEFT_R_SUM(0) * before[at] * (r * (1.0f - r)) : 0.0f;
+            if (valid) keep[at] = fma(WEFT_R_SUM(0), r, keep[at]);
 #endif
         }
     }

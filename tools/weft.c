@@ -1,6 +1,7 @@
 /* The weft command: what devices there are, whether they compute right, how fast they are. */
 #include "bench_attention.h"
 #include "bench_gemm.h"
+#include "bench_lstm.h"
 #include "bench_map.h"
 #include "check.h"
 #include <stdio.h>
@@ -14,6 +15,7 @@ static const char usage[] =
     "       weft bench map [--json]    measure elementwise ops beside a copy\n"
     "       weft bench reduce [--json] measure reductions beside a copy\n"
     "       weft bench attention [--json]   measure attention and its gradients\n"
+    "       weft bench lstm [--json]        measure an LSTM layer and its gradients\n"
     "       weft --help | --version\n"
     "SEL: gpu, cpu, a part of a name, or platform:device as 'weft devices' shows it;\n"
     "     else $WEFT_DEVICE, else the best device\n";
@@ -70,7 +72,8 @@ static int bench(int argc, char **argv) {
     if (strcmp(what, "map") == 0) return weft_bench_map(argc - 1, argv + 1);
     if (strcmp(what, "reduce") == 0) return weft_bench_reduce(argc - 1, argv + 1);
     if (strcmp(what, "attention") == 0) return weft_bench_attention(argc - 1, argv + 1);
-    return bad_usage("the benchmarks are: weft bench gemm, map, reduce, attention");
+    if (strcmp(what, "lstm") == 0) return weft_bench_lstm(argc - 1, argv + 1);
+    return bad_usage("the benchmarks are: weft bench gemm, map, reduce, attention, lstm");
 }
 
 int main(int argc, char **argv) {

@@ -1,13 +1,12 @@
 /* weft/recurrent.h: recurrent networks: cells, sequences, layers.
  *
- * Gates, weights and their names are those of torch.nn.LSTM, GRU and RNN, so that weights move over unchanged:
- *   LSTM  i, f, o = sigmoid, g = tanh of W_ih x + b_ih + W_hh h + b_hh (gates in the order i, f, g, o);
- *         c' = f·c + i·g, h' = o·tanh(c'), with a projection h' = W_hr (o·tanh(c'))
- *   GRU   r, z = sigmoid (order r, z, n), n = tanh(W_in x + b_in + r·(W_hn h + b_hn)),
- *         with reset_first n = tanh(W_in x + b_in + W_hn (r·h) + b_hn); h' = (1 - z)·n + z·h
- *   RNN   h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu
- * N: batch, T: steps (a fixed number), I: input width, H: hidden width, P: the width of h, which is H without a
- * projection. All f32. */
+ * Gates, weights and their names are those of torch.nn.LSTM, GRU and RNN, so that weights move over
+ * unchanged: LSTM  i, f, o = sigmoid, g = tanh of W_ih x + b_ih + W_hh h + b_hh (gates in the order i, f, g,
+ * o); c' = f·c + i·g, h' = o·tanh(c'), with a projection h' = W_hr (o·tanh(c')) GRU   r, z = sigmoid (order
+ * r, z, n), n = tanh(W_in x + b_in + r·(W_hn h + b_hn)), with reset_first n = tanh(W_in x + b_in + W_hn (r·h)
+ * + b_hn); h' = (1 - z)·n + z·h RNN   h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu N: batch, T: steps (a
+ * fixed number), I: input width, H: hidden width, P: the width of h, which is H without a projection. All
+ * f32. */
 #ifndef WEFT_RECURRENT_H
 #define WEFT_RECURRENT_H
 
@@ -17,8 +16,8 @@
 extern "C" {
 #endif
 
-/* y: h of every step, or NULL of a cell; h, c: the states after the last step; c is NULL but for an LSTM. All are
- * NULL after an error. */
+/* y: h of every step, or NULL of a cell; h, c: the states after the last step; c is NULL but for an LSTM. All
+ * are NULL after an error. */
 typedef struct weft_recurrent {
     weft_tensor *y, *h, *c;
 } weft_recurrent;
@@ -45,9 +44,9 @@ typedef struct weft_sequence_options {
     size_t struct_size;
     weft_tensor *h0; /* default NULL: 0; (N, P) */
     weft_tensor *c0; /* default NULL: 0; LSTM: (N, H) */
-    /* default NULL: all T; i32 (N), each 0 to T: a row's valid steps are its first ones (left_padded: its last
-     * ones). Elsewhere y is 0, the states stay as they are and no gradient flows; a length of 0 leaves the states
-     * at h0, c0. Others are told by the next weft_plan_read or weft_plan_wait. */
+    /* default NULL: all T; i32 (N), each 0 to T: a row's valid steps are its first ones (left_padded: its
+     * last ones). Elsewhere y is 0, the states stay as they are and no gradient flows; a length of 0 leaves
+     * the states at h0, c0. Others are told by the next weft_plan_read or weft_plan_wait. */
     weft_tensor *lengths;
     bool left_padded; /* default false */
     bool reverse;     /* default false; from the last valid step to the first */
@@ -56,8 +55,8 @@ typedef struct weft_sequence_options {
     bool reset_first; /* GRU; default false: as torch.nn.GRU */
 } weft_sequence_options;
 #define WEFT_SEQUENCE_OPTIONS_INIT .struct_size = sizeof(weft_sequence_options)
-/* → y (N, T, P), h (N, P), c (N, H). options NULL: every default. One matrix product for the inputs of all steps,
- * then one scan; backward one scan, and one product a weight over all steps. */
+/* → y (N, T, P), h (N, P), c (N, H). options NULL: every default. One matrix product for the inputs of all
+ * steps, then one scan; backward one scan, and one product a weight over all steps. */
 WEFT_API weft_recurrent weft_lstm_with(
     weft_tensor *x, const weft_recurrent_weights *weights, const weft_sequence_options *options);
 WEFT_API weft_recurrent weft_gru_with(
@@ -71,14 +70,14 @@ WEFT_API weft_recurrent weft_rnn_with(
  * U(±1/sqrt(H)). D directions: 1, bidirectional 2. */
 typedef struct weft_recurrent_options {
     size_t struct_size;
-    const char *name;    /* default "lstmN", "gruN", "rnnN" */
-    int64_t layers;      /* default 0: 1; each further one reads the one before */
-    bool bidirectional;  /* default false; the directions' y side by side */
-    bool no_bias;        /* default false */
-    float dropout;       /* default 0; of what each layer but the first reads: 0 <= dropout < 1 */
-    int64_t projection;  /* LSTM; default 0: none; P, less than H */
-    weft_tensor *h0;     /* default NULL: 0; (layers·D, N, P), a layer's directions together */
-    weft_tensor *c0;     /* default NULL: 0; LSTM: (layers·D, N, H) */
+    const char *name;     /* default "lstmN", "gruN", "rnnN" */
+    int64_t layers;       /* default 0: 1; each further one reads the one before */
+    bool bidirectional;   /* default false; the directions' y side by side */
+    bool no_bias;         /* default false */
+    float dropout;        /* default 0; of what each layer but the first reads: 0 <= dropout < 1 */
+    int64_t projection;   /* LSTM; default 0: none; P, less than H */
+    weft_tensor *h0;      /* default NULL: 0; (layers·D, N, P), a layer's directions together */
+    weft_tensor *c0;      /* default NULL: 0; LSTM: (layers·D, N, H) */
     weft_tensor *lengths; /* as in weft_sequence_options, as those below */
     bool left_padded;
     bool time_major;

@@ -21,7 +21,13 @@
 #include "cl/context.h"
 #include "graph/shape.h"
 
-enum { WI_KERNEL_INPUTS = 8, WI_KERNEL_ARGUMENTS = 64, WI_KERNEL_LAUNCHES = 48, WI_KERNEL_MACROS = 8, WI_KERNEL_HEADERS = 2 };
+enum {
+    WI_KERNEL_INPUTS = 8,
+    WI_KERNEL_ARGUMENTS = 64,
+    WI_KERNEL_LAUNCHES = 48,
+    WI_KERNEL_MACROS = 8,
+    WI_KERNEL_HEADERS = 2
+};
 
 /* Where the op stands in a plan. */
 typedef struct wi_kernel_site {

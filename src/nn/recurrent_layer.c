@@ -26,7 +26,8 @@ static const weft_recurrent nothing = {NULL, NULL, NULL};
 /* ---- checks ---- */
 
 static bool fail(const layer *l, const char *what, double value, const char *rule) {
-    wi_graph_fail(l->graph, WEFT_ERROR_ARGUMENT, "weft_%s: %s of %g, expected %s", l->kind, what, value, rule);
+    wi_graph_fail(
+        l->graph, WEFT_ERROR_ARGUMENT, "weft_%s: %s of %g, expected %s", l->kind, what, value, rule);
     return false;
 }
 
@@ -44,7 +45,8 @@ static bool check_numbers(const layer *l) {
     return true;
 }
 
-static bool check_state(const layer *l, const char *what, const weft_tensor *x, int64_t batch, int64_t width) {
+static bool check_state(
+    const layer *l, const char *what, const weft_tensor *x, int64_t batch, int64_t width) {
     const wi_shape wanted = {.rank = 3, .dims = {l->count * l->directions, batch, width}};
     char text[2][WI_SHAPE_TEXT];
     if (!x || (x->dtype == WEFT_F32 && wi_shape_equal(&x->shape, &wanted))) return true;
@@ -146,8 +148,7 @@ static weft_recurrent run_layers(const layer *l, weft_tensor *x) {
         }
         x = l->directions == 2 ? weft_concat(y, 2, 2) : y[0];
     }
-    return (weft_recurrent){
-        .y = x, .h = weft_stack(h, count, 0), .c = c[0] ? weft_stack(c, count, 0) : NULL};
+    return (weft_recurrent){.y = x, .h = weft_stack(h, count, 0), .c = c[0] ? weft_stack(c, count, 0) : NULL};
 }
 
 static weft_recurrent recurrent(layer l, weft_tensor *x, const weft_recurrent_options *options) {

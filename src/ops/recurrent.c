@@ -17,7 +17,8 @@ typedef struct call {
 
 /* ---- checks ---- */
 
-static bool fail(const call *c, weft_status status, const char *what, const weft_tensor *x, const char *rule) {
+static bool fail(
+    const call *c, weft_status status, const char *what, const weft_tensor *x, const char *rule) {
     char text[WI_SHAPE_TEXT];
     wi_graph_fail(x->graph, status, "%s: %s is %s %s, expected %s", c->op, what, weft_dtype_name(x->dtype),
         wi_shape_print(&x->shape, text), rule);
@@ -75,7 +76,8 @@ static bool begin(call *c, const weft_recurrent_weights *weights, weft_tensor *c
         if (further[i]) inputs[next++] = further[i];
     if (!wi_inputs_graph(c->op, inputs, next)) return false;
     if (c->w.weight_hr && c->cell != WI_CELL_LSTM) {
-        wi_graph_fail(c->x->graph, WEFT_ERROR_ARGUMENT, "%s: weight_hr: only an LSTM has a projection", c->op);
+        wi_graph_fail(
+            c->x->graph, WEFT_ERROR_ARGUMENT, "%s: weight_hr: only an LSTM has a projection", c->op);
         return false;
     }
     c->gates = wi_cell_gates(c->cell);
@@ -88,7 +90,8 @@ static weft_tensor *sum_of(weft_tensor *a, weft_tensor *b) {
     return a && b ? weft_add(a, b) : a ? a : b;
 }
 
-/* What is added to the inputs' products: both biases, but for a GRU's last one of W_hh, which r multiplies. */
+/* What is added to the inputs' products: both biases, but for a GRU's last one of W_hh, which r multiplies.
+ */
 static weft_tensor *input_bias(const call *c) {
     weft_tensor *hidden = c->w.bias_hh;
     if (hidden && c->cell == WI_CELL_GRU)
@@ -156,9 +159,16 @@ static weft_recurrent sequence(
     weft_tensor *const further[] = {o->h0, o->c0, o->lengths};
     if (!begin(&c, weights, further, 3) || !check_options(&c, o) || !check_sequence(&c, o)) return nothing;
     weft_tensor *x = o->time_major ? c.x : weft_permute_axes(c.x, 3, (const int[]){1, 0, 2});
-    const wi_scan scan = {.cell = c.cell, .x = weft_linear_with(x, c.w.weight_ih, input_bias(&c)),
-        .w = c.w.weight_hh, .h0 = o->h0, .c0 = o->c0, .lengths = o->lengths, .bias = last_bias(&c),
-        .wr = c.w.weight_hr, .reverse = o->reverse, .left = o->left_padded};
+    const wi_scan scan = {.cell = c.cell,
+        .x = weft_linear_with(x, c.w.weight_ih, input_bias(&c)),
+        .w = c.w.weight_hh,
+        .h0 = o->h0,
+        .c0 = o->c0,
+        .lengths = o->lengths,
+        .bias = last_bias(&c),
+        .wr = c.w.weight_hr,
+        .reverse = o->reverse,
+        .left = o->left_padded};
     if (!scan.x) return nothing;
     weft_recurrent result = wi_recurrent_scan(&scan);
     result.y = masked(result.y, o);
@@ -236,8 +246,8 @@ weft_recurrent weft_rnn_cell(
     weft_tensor *x, weft_tensor *h, const weft_recurrent_weights *weights, bool relu) {
     call s = {.op = "rnn_cell", .cell = relu ? WI_CELL_RNN_RELU : WI_CELL_RNN_TANH, .x = x};
     if (!begin_cell(&s, h, NULL, weights)) return nothing;
-    weft_tensor *sums =
-        weft_add(weft_linear_with(x, s.w.weight_ih, input_bias(&s)), weft_linear_with(h, s.w.weight_hh, NULL));
+    weft_tensor *sums = weft_add(
+        weft_linear_with(x, s.w.weight_ih, input_bias(&s)), weft_linear_with(h, s.w.weight_hh, NULL));
     weft_recurrent next = {.h = relu ? weft_relu(sums) : weft_tanh(sums)};
     return next.h ? next : nothing;
 }

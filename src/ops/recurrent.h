@@ -1,5 +1,5 @@
-/* Recurrent scans: one layer in one direction, over the products of all its inputs. recurrent_scan.c makes the
- * nodes, recurrent_launch.c their launches. */
+/* Recurrent scans: one layer in one direction, over the products of all its inputs. recurrent_scan.c makes
+ * the nodes, recurrent_launch.c their launches. */
 #ifndef WI_RECURRENT_H
 #define WI_RECURRENT_H
 
@@ -69,7 +69,8 @@ typedef struct wi_scan_parts {
     int64_t h, c, gates, more;       /* forward, in this order */
     int64_t dx, sums, out, dh0, dc0; /* gradient, in this order */
 } wi_scan_parts;
-wi_scan_parts wi_scan_parts_of(wi_cell cell, int64_t steps, int64_t units, int64_t width, bool projects, bool kept);
+wi_scan_parts wi_scan_parts_of(
+    wi_cell cell, int64_t steps, int64_t units, int64_t width, bool projects, bool kept);
 
 weft_status wi_recurrent_forward_kernel(const wi_kernel_site *site, wi_kernel_plan *plan);
 weft_status wi_recurrent_back_kernel(const wi_kernel_site *site, wi_kernel_plan *plan);

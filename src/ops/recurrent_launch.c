@@ -1,7 +1,8 @@
 /* The launches of recurrent scans (nodes: recurrent_scan.c). The kernels of both classes take the same
- * arguments. On cpu-class devices the weights are packed first, and a work-item goes through the whole time with
- * its rows, unless the rows are few and the weights large: then every step is a launch that shares out the units
- * to the cores. On gpu-class devices every step is a launch, or two where a step has two products. */
+ * arguments. On cpu-class devices the weights are packed first, and a work-item goes through the whole time
+ * with its rows, unless the rows are few and the weights large: then every step is a launch that shares out
+ * the units to the cores. On gpu-class devices every step is a launch, or two where a step has two products.
+ */
 #include "base/integers.h"
 #include "ops/recurrent.h"
 
@@ -28,18 +29,22 @@ typedef struct scan {
 static scan scan_of(const wi_kernel_site *site, bool back) {
     const weft_tensor *node = site->node;
     const wi_attributes *attributes = &node->attributes;
-    scan s = {.site = site, .node = node, .cell = (wi_cell)attributes->power, .back = back,
-        .cpu = site->device_class == WEFT_CLASS_CPU, .kept = attributes->step == 0};
+    scan s = {.site = site,
+        .node = node,
+        .cell = (wi_cell)attributes->power,
+        .back = back,
+        .cpu = site->device_class == WEFT_CLASS_CPU,
+        .kept = attributes->step == 0};
     s.w = wi_scan_index(node, back ? WI_BACK_W : WI_SCAN_W);
     s.wr = wi_scan_index(node, back ? WI_BACK_WR : WI_SCAN_WR);
     s.lengths = wi_scan_index(node, back ? WI_BACK_LENGTHS : WI_SCAN_LENGTHS);
     s.projects = s.wr >= 0;
     s.second = s.projects || s.cell == WI_CELL_GRU_RESET_FIRST;
     s.gates = wi_cell_gates(s.cell);
-    s.a = wi_scan_parts_of(s.cell, attributes->before[0], attributes->start,
-        site->inputs[s.w].dims[1].actual, s.projects, s.kept);
-    const int64_t row = back ? s.a.dx + s.a.sums + s.a.out + s.a.dh0 + s.a.dc0
-                             : s.a.h + s.a.c + s.a.gates + s.a.more;
+    s.a = wi_scan_parts_of(s.cell, attributes->before[0], attributes->start, site->inputs[s.w].dims[1].actual,
+        s.projects, s.kept);
+    const int64_t row =
+        back ? s.a.dx + s.a.sums + s.a.out + s.a.dh0 + s.a.dc0 : s.a.h + s.a.c + s.a.gates + s.a.more;
     s.batch = site->result.dims[0].actual / row;
     return s;
 }
@@ -76,11 +81,10 @@ static void add_longs(wi_kernel_launch *launch, const int64_t *numbers, size_t c
 }
 
 #define INTS(launch, ...)                                                                                    \
-    add_ints(launch, (const int64_t[]){__VA_ARGS__},                                                         \
-        sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+    add_ints(launch, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 #define LONGS(launch, ...)                                                                                   \
-    add_longs(launch, (const int64_t[]){__VA_ARGS__},                                                        \
-        sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+    add_longs(                                                                                               \
+        launch, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 
 /* An input, or anything of the same type where there is none. */
 static void optional_input(const scan *s, wi_kernel_launch *launch, int index) {
@@ -120,10 +124,9 @@ static void prepare(scan *s, wi_kernel_plan *plan) {
     if (s->back && !s->cpu) return;
     const int64_t rows = s->cpu ? wi_divide_up(s->batch, wi_max64(1, s->site->compute_units)) : 1;
     const int64_t slices = s->back ? 0 : wi_divide_up(s->batch, rows);
-    const int64_t items = s->cpu ? s->panels + s->panels_r + slices
-                                 : s->batch * wi_max64(s->a.units, s->a.width);
-    wi_kernel_launch *launch =
-        wi_kernel_launch_1d(plan, "prepare", items, s->cpu ? 1 : PREPARE_GROUP);
+    const int64_t items =
+        s->cpu ? s->panels + s->panels_r + slices : s->batch * wi_max64(s->a.units, s->a.width);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "prepare", items, s->cpu ? 1 : PREPARE_GROUP);
     const int h0 = s->back ? -1 : wi_scan_index(s->node, WI_SCAN_H0),
               c0 = s->back ? -1 : wi_scan_index(s->node, WI_SCAN_C0);
     wi_kernel_input(launch, s->w);
@@ -144,8 +147,8 @@ static void prepare(scan *s, wi_kernel_plan *plan) {
     const wi_scan_parts *a = &s->a;
     INTS(launch, s->panels, s->panels_r, a->steps, s->batch, a->units, a->width, rows, !s->back);
     const int64_t c_first = s->kept ? a->steps * a->units : 0;
-    LONGS(launch, s->batch * (s->node->attributes.axis ? a->steps * a->width : 0),
-        s->batch * (a->h + c_first));
+    LONGS(
+        launch, s->batch * (s->node->attributes.axis ? a->steps * a->width : 0), s->batch * (a->h + c_first));
 }
 
 static wi_kernel_launch *launch_phase(const scan *s, wi_kernel_plan *plan, const char *suffix, int phase) {

@@ -2,11 +2,11 @@
  *
  * The composite lstm, gru or rnn is one flat tensor: the states of h in order of time, (T + 1, N, P), the
  * initial one at the end where time begins, and for an LSTM the last c, (N, H). Its users see slices. A plan
- * replaces it by a part of recurrent_forward, whose result goes on with what the gradient needs (all c, gates),
- * or, for inference, with one step of it. The gradient is one node over that result, dy and the gradients of the
- * last states, which are found by looking through the slices' gradients; behind it stand slices and products
- * over all steps. Attributes: power, the cell; flags, which inputs there are; axis, reverse; axis2, padded on
- * the left; start, units; before[0], steps; step, 1: nothing is kept. */
+ * replaces it by a part of the node recurrent, whose result goes on with what the gradient needs (all c,
+ * gates), or, for inference, with one step of it. The gradient is one node over that result, dy and the
+ * gradients of the last states, which are found by looking through the slices' gradients; behind it stand
+ * slices and products over all steps. Attributes: power, the cell; flags, which inputs there are; axis,
+ * reverse; axis2, padded on the left; start, units; before[0], steps; step, 1: nothing is kept. */
 #include "base/integers.h"
 #include "ops/op_table.h"
 #include "ops/recurrent.h"
@@ -53,7 +53,8 @@ static int64_t batch_of(const weft_tensor *y) {
 }
 
 /* `elements` a row from `start`, all rows, as (first, N, last); first 0: as (N, last). */
-static weft_tensor *part(const weft_tensor *y, weft_tensor *flat, int64_t start, int64_t first, int64_t last) {
+static weft_tensor *part(
+    const weft_tensor *y, weft_tensor *flat, int64_t start, int64_t first, int64_t last) {
     const int64_t n = batch_of(y), lines = wi_max64(first, 1);
     weft_tensor *x = wi_slice_dims(flat, 0, n * start, n * lines * last, 1);
     if (first == 0) return weft_reshape_shape(x, 2, (const int64_t[]){n, last});
@@ -61,7 +62,8 @@ static weft_tensor *part(const weft_tensor *y, weft_tensor *flat, int64_t start,
 }
 
 /* (T·N, columns) of a part, for products over all steps. */
-static weft_tensor *rows(const weft_tensor *y, weft_tensor *flat, int64_t start, int64_t steps, int64_t columns) {
+static weft_tensor *rows(
+    const weft_tensor *y, weft_tensor *flat, int64_t start, int64_t steps, int64_t columns) {
     const int64_t n = batch_of(y);
     weft_tensor *x = wi_slice_dims(flat, 0, n * start, n * steps * columns, 1);
     return weft_reshape_shape(x, 2, (const int64_t[]){n * steps, columns});
@@ -77,7 +79,7 @@ static int64_t last_start(const weft_tensor *y, const wi_scan_parts *a) {
 
 /* ---- forward ---- */
 
-static const wi_op recurrent_forward = {.name = "recurrent_forward",
+static const wi_op recurrent_forward = {.name = "recurrent",
     .kind = WI_KERNEL,
     .kernel = wi_recurrent_forward_kernel,
     .contiguous = ~0u,
@@ -110,8 +112,7 @@ static void add_to(weft_tensor **sum, weft_tensor *term) {
 
 /* What was written down in memory for a spread, before it was made flat, where it has that shape. */
 static weft_tensor *unflatten(weft_tensor *x, int rank, const int64_t *dims) {
-    const wi_shape wanted = {.rank = rank,
-        .dims = {dims[0], rank > 1 ? dims[1] : 0, rank > 2 ? dims[2] : 0}};
+    const wi_shape wanted = {.rank = rank, .dims = {dims[0], rank > 1 ? dims[1] : 0, rank > 2 ? dims[2] : 0}};
     for (const weft_tensor *at = x; at->op == &wi_op_in_memory || at->op == &wi_op_reshape;) {
         at = at->inputs[0];
         if (wi_shape_equal(&at->shape, &wanted)) return (weft_tensor *)at;
@@ -148,7 +149,7 @@ static void collect(const weft_tensor *y, weft_tensor *g, const wi_scan_parts *a
     if (a->c > 0) add_to(&found->c, part(y, g, a->h, 0, a->units));
 }
 
-static const wi_op recurrent_back = {.name = "recurrent_back",
+static const wi_op recurrent_back = {.name = "recurrent_gradient",
     .kind = WI_KERNEL,
     .kernel = wi_recurrent_back_kernel,
     .contiguous = ~(1u << WI_BACK_DY)};
@@ -167,8 +168,7 @@ static weft_tensor *back(const weft_tensor *y, weft_tensor *pack, const slopes *
         attributes.flags |= 1u << i;
         inputs[count++] = wanted[i];
     }
-    const wi_shape shape = {
-        .rank = 1, .dims = {batch_of(y) * (a->dx + a->sums + a->out + a->dh0 + a->dc0)}};
+    const wi_shape shape = {.rank = 1, .dims = {batch_of(y) * (a->dx + a->sums + a->out + a->dh0 + a->dc0)}};
     return wi_node(y->graph, &recurrent_back, inputs, count, WEFT_F32, &shape, &attributes);
 }
 
@@ -180,8 +180,7 @@ static weft_tensor *weight_gradient(
     weft_tensor *before = rows(y, pack, y->attributes.axis ? a->width : 0, a->steps, a->width);
     if (y->attributes.power != WI_CELL_GRU_RESET_FIRST) return weft_matmul(weft_transpose(ds), before);
     weft_tensor *reset = rows(y, pack, a->h + a->c + a->gates, a->steps, a->units);
-    weft_tensor *const both[] = {
-        weft_matmul(weft_transpose(weft_slice(ds, 1, 0, 2 * a->units)), before),
+    weft_tensor *const both[] = {weft_matmul(weft_transpose(weft_slice(ds, 1, 0, 2 * a->units)), before),
         weft_matmul(weft_transpose(weft_slice(ds, 1, 2 * a->units, line)), reset)};
     return weft_concat(both, 2, 0);
 }
@@ -215,8 +214,7 @@ static void recurrent_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
 const wi_op wi_op_lstm = COMPOSITE("lstm"), wi_op_gru = COMPOSITE("gru"), wi_op_rnn = COMPOSITE("rnn");
 
 weft_recurrent wi_recurrent_scan(const wi_scan *scan) {
-    weft_tensor *const wanted[] = {
-        scan->x, scan->w, scan->h0, scan->c0, scan->bias, scan->wr, scan->lengths};
+    weft_tensor *const wanted[] = {scan->x, scan->w, scan->h0, scan->c0, scan->bias, scan->wr, scan->lengths};
     weft_tensor *inputs[WI_KERNEL_INPUTS];
     wi_attributes attributes = {.power = (int32_t)scan->cell, .axis = scan->reverse, .axis2 = scan->left};
     int count = 0;
@@ -232,8 +230,8 @@ weft_recurrent wi_recurrent_scan(const wi_scan *scan) {
     if (!graph) return (weft_recurrent){NULL, NULL, NULL};
     attributes.start = scan->x->shape.dims[2] / wi_cell_gates(scan->cell);
     attributes.before[0] = scan->x->shape.dims[0];
-    const wi_scan_parts a = wi_scan_parts_of(scan->cell, scan->x->shape.dims[0], attributes.start,
-        scan->w->shape.dims[1], scan->wr != NULL, true);
+    const wi_scan_parts a = wi_scan_parts_of(
+        scan->cell, scan->x->shape.dims[0], attributes.start, scan->w->shape.dims[1], scan->wr != NULL, true);
     const int64_t last_c = scan->cell == WI_CELL_LSTM ? a.units : 0;
     const wi_shape shape = {.rank = 1, .dims = {scan->x->shape.dims[1] * (a.h + last_c)}};
     weft_tensor *y = wi_node(graph, op, inputs, count, WEFT_F32, &shape, &attributes);

@@ -31,6 +31,7 @@ static const char *const covered[] = {
     ACTIVATION_OPS(NAME)
     NUMBER_FORM_OPS(NAME)
     ATTENTION_OPS(NAME)
+    RECURRENT_OPS(NAME)
     RANDOM_OPS(NAME)
     CAST_OPS(NAME)
     /* clang-format on */

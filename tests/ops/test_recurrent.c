@@ -1,5 +1,5 @@
-/* LSTM, GRU and RNN over time against float64, step by step: options, lengths, states, sizes across the kernels'
- * tiles; single steps; bad input. */
+/* LSTM, GRU and RNN over time against float64, step by step: options, lengths, states, sizes across the
+ * kernels' tiles; single steps; bad input. */
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
@@ -17,7 +17,7 @@ enum {
     LEFT = 32,
     REVERSE = 64,
     TIME_MAJOR = 128,
-    VARIANT = 256, /* RNN: relu; GRU: reset_first */
+    VARIANT = 256,  /* RNN: relu; GRU: reset_first */
     ONLY_LAST = 512 /* the result is the last states alone */
 };
 typedef enum cell { LSTM, GRU, RNN } cell;
@@ -60,8 +60,11 @@ static weft_tensor *side_by_side(const op_case *c, weft_recurrent r) {
 static weft_tensor *build_sequence(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
     const given g = inputs_of(c);
-    const weft_recurrent_weights w = {.weight_ih = inputs[g.w_ih], .weight_hh = inputs[g.w_hh],
-        .bias_ih = pick(inputs, g.b_ih), .bias_hh = pick(inputs, g.b_hh), .weight_hr = pick(inputs, g.w_hr)};
+    const weft_recurrent_weights w = {.weight_ih = inputs[g.w_ih],
+        .weight_hh = inputs[g.w_hh],
+        .bias_ih = pick(inputs, g.b_ih),
+        .bias_hh = pick(inputs, g.b_hh),
+        .weight_hr = pick(inputs, g.w_hr)};
     weft_sequence_options o = {WEFT_SEQUENCE_OPTIONS_INIT, .h0 = pick(inputs, g.h0), .c0 = pick(inputs, g.c0),
         .lengths = pick(inputs, g.lengths), .left_padded = (c->start & LEFT) != 0,
         .reverse = (c->start & REVERSE) != 0, .time_major = (c->start & TIME_MAJOR) != 0};
@@ -75,8 +78,11 @@ static weft_tensor *build_sequence(const op_case *c, weft_graph *graph, weft_ten
 static weft_tensor *build_cell(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
     (void)graph;
     const given g = inputs_of(c);
-    const weft_recurrent_weights w = {.weight_ih = inputs[g.w_ih], .weight_hh = inputs[g.w_hh],
-        .bias_ih = pick(inputs, g.b_ih), .bias_hh = pick(inputs, g.b_hh), .weight_hr = pick(inputs, g.w_hr)};
+    const weft_recurrent_weights w = {.weight_ih = inputs[g.w_ih],
+        .weight_hh = inputs[g.w_hh],
+        .bias_ih = pick(inputs, g.b_ih),
+        .bias_hh = pick(inputs, g.b_hh),
+        .weight_hr = pick(inputs, g.w_hr)};
     const bool variant = c->start & VARIANT;
     return side_by_side(c, c->axis == LSTM  ? weft_lstm_cell(inputs[0], inputs[g.h0], inputs[g.c0], &w)
                            : c->axis == GRU ? weft_gru_cell(inputs[0], inputs[g.h0], &w, variant)
@@ -161,8 +167,13 @@ static f64_array *reference_sequence(const op_case *c, const f64_array *const *i
     const given g = inputs_of(c);
     enum { MOST = 64 };
     array ys[MOST], parts[3], lengths = input_at(inputs, g.lengths);
-    network n = {.c = c, .w_ih = inputs[g.w_ih], .w_hh = inputs[g.w_hh], .b_ih = input_at(inputs, g.b_ih),
-        .b_hh = input_at(inputs, g.b_hh), .w_hr = input_at(inputs, g.w_hr), .one = f64_number(1)};
+    network n = {.c = c,
+        .w_ih = inputs[g.w_ih],
+        .w_hh = inputs[g.w_hh],
+        .b_ih = input_at(inputs, g.b_ih),
+        .b_hh = input_at(inputs, g.b_hh),
+        .w_hr = input_at(inputs, g.w_hr),
+        .one = f64_number(1)};
     n.units = n.w_ih->dims[0] / (c->axis == LSTM ? 4 : c->axis == GRU ? 3 : 1);
     array x = inputs[0];
     if (c->start & TIME_MAJOR) x = f64_permute(x, (const int[]){1, 0, 2});
@@ -188,8 +199,13 @@ static f64_array *reference_sequence(const op_case *c, const f64_array *const *i
 
 static f64_array *reference_cell(const op_case *c, const f64_array *const *inputs) {
     const given g = inputs_of(c);
-    network n = {.c = c, .w_ih = inputs[g.w_ih], .w_hh = inputs[g.w_hh], .b_ih = input_at(inputs, g.b_ih),
-        .b_hh = input_at(inputs, g.b_hh), .w_hr = input_at(inputs, g.w_hr), .one = f64_number(1)};
+    network n = {.c = c,
+        .w_ih = inputs[g.w_ih],
+        .w_hh = inputs[g.w_hh],
+        .b_ih = input_at(inputs, g.b_ih),
+        .b_hh = input_at(inputs, g.b_hh),
+        .w_hr = input_at(inputs, g.w_hr),
+        .one = f64_number(1)};
     n.units = n.w_ih->dims[0] / (c->axis == LSTM ? 4 : c->axis == GRU ? 3 : 1);
     array h = inputs[g.h0], state = input_at(inputs, g.c0);
     step_any(&n, inputs[0], &h, &state);
@@ -211,8 +227,8 @@ static const op_case lstm_cases[] = {
         .axis = LSTM, .start = BIASED | H0 | C0 | REVERSE),
     CASE("h0 alone, last states alone", sequence, INPUTS(X(3, 2, 5), W(28, 5), W(28, 7), X(3, 7)),
         .axis = LSTM, .start = H0 | ONLY_LAST),
-    CASE("across tiles of rows and units", sequence, INPUTS(X(31, 3, 4), W(156, 4), W(156, 39)),
-        .axis = LSTM),
+    CASE(
+        "across tiles of rows and units", sequence, INPUTS(X(31, 3, 4), W(156, 4), W(156, 39)), .axis = LSTM),
     CASE("time-major, wide", sequence, INPUTS(X(2, 3, 3), F32(-0.1, 0.1, 1040, 3), F32(-0.1, 0.1, 1040, 260)),
         .axis = LSTM, .start = TIME_MAJOR),
     CASE("many steps", sequence, INPUTS(X(1, 35, 2), W(16, 2), W(16, 4)), .axis = LSTM),
