@@ -291,7 +291,7 @@ static weft_tensor *build_recurrent(const char *op, weft_tensor *const *x) {
     if (IS("rnn_cell")) r = weft_rnn_cell(x[0], x[5], &w, false);
     weft_tensor *parts[3];
     size_t count = 0;
-    if (r.y) parts[count++] = weft_flatten_axes(r.y, 1, 3);
+    if (r.y) parts[count++] = weft_flatten_axes(r.y, 1, 2);
     if (r.h) parts[count++] = r.h;
     if (r.c) parts[count++] = r.c;
     return count > 0 ? weft_concat(parts, count, 1) : NULL;
