@@ -3,7 +3,7 @@
  * H² a step and row for the recurrence, as many for the inputs, twice both for the gradients. */
 #include "bench_lstm.h"
 #include "bench_peak.h"
-#include "ops/recurrent.h"
+#include "ops/recurrent_scan.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

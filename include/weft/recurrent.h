@@ -32,10 +32,13 @@ typedef struct weft_recurrent_weights {
 } weft_recurrent_weights;
 
 /* ---- one step, for those who drive time themselves: x (N, I), h (N, P), c (N, H); made of other ops ---- */
+/* → h, c; no dropout, no lengths. Errors: WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE, as of all below. */
 WEFT_API weft_recurrent weft_lstm_cell(
     weft_tensor *x, weft_tensor *h, weft_tensor *c, const weft_recurrent_weights *weights);
+/* → h */
 WEFT_API weft_recurrent weft_gru_cell(
     weft_tensor *x, weft_tensor *h, const weft_recurrent_weights *weights, bool reset_first);
+/* → h; relu false: tanh */
 WEFT_API weft_recurrent weft_rnn_cell(
     weft_tensor *x, weft_tensor *h, const weft_recurrent_weights *weights, bool relu);
 

@@ -1,6 +1,6 @@
 /* Recurrent cells and sequences: checks, and the products around the scan (recurrent_scan.c). */
-#include "ops/recurrent.h"
 #include "ops/op_table.h"
+#include "ops/recurrent_scan.h"
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
  * the units to the cores. On gpu-class devices every step is a launch, or two where a step has two products.
  */
 #include "base/integers.h"
-#include "ops/recurrent.h"
+#include "ops/recurrent_scan.h"
 
 enum { PANEL = 32, ROWS = 13, FEW = 4 };                /* as in recurrent_cpu.cl */
 enum { GROUP = 16, GPU_ROWS = 32, PREPARE_GROUP = 64 }; /* as in recurrent_gpu.cl */

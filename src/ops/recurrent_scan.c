@@ -7,9 +7,9 @@
  * gradients of the last states, which are found by looking through the slices' gradients; behind it stand
  * slices and products over all steps. Attributes: power, the cell; flags, which inputs there are; axis,
  * reverse; axis2, padded on the left; start, units; before[0], steps; step, 1: nothing is kept. */
+#include "ops/recurrent_scan.h"
 #include "base/integers.h"
 #include "ops/op_table.h"
-#include "ops/recurrent.h"
 
 int wi_scan_index(const weft_tensor *node, int input) {
     int index = 0;

@@ -1,7 +1,7 @@
 /* Recurrent scans: one layer in one direction, over the products of all its inputs. recurrent_scan.c makes
  * the nodes, recurrent_launch.c their launches. */
-#ifndef WI_RECURRENT_H
-#define WI_RECURRENT_H
+#ifndef WI_RECURRENT_SCAN_H
+#define WI_RECURRENT_SCAN_H
 
 #include "graph/nodes.h"
 #include <weft/recurrent.h>
