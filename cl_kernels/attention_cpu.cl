@@ -39,7 +39,7 @@
 typedef float16 weft_attention_vector __attribute__((aligned(4)));
 
 /* 2^x for x up to 127, exactly 0 from -127 down, NaN for NaN; error about 1 ulp. */
-inline float16 weft_attention_exp2(float16 x) {
+static inline float16 weft_attention_exp2(float16 x) {
     const float16 low = -127.0f,
                   shift = 12582912.0f; /* 1.5 x 2^23: the last bits of the sum are the whole part */
     x = x < low ? low : x;

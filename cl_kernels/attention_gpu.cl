@@ -19,20 +19,20 @@
 #define WEFT_LOG2E           1.44269504f
 
 /* Rows first .. first + rows - 1 of global memory as fours; zeros past the last row and past the width. */
-inline void weft_attention_tile(__local float *to, __global const float *from, int first, int count, int rows,
-    int fours, int width, long row, long column) {
+static inline void weft_attention_tile(__local float *to, __global const float *from, int first, int count,
+    int rows, int fours, int width, long row, long column) {
     for (int i = (int)get_local_id(0); i < rows * fours * 4; i += WEFT_ATTENTION_GROUP) {
         const int r = i / (fours * 4), x = i - r * fours * 4;
         to[i] = first + r < count && x < width ? from[(first + r) * row + x * column] : 0.0f;
     }
 }
 
-inline float4 weft_attention_four(__global const float *from, int x, int width, long column) {
+static inline float4 weft_attention_four(__global const float *from, int x, int width, long column) {
     return (float4)(x < width ? from[x * column] : 0.0f, x + 1 < width ? from[(x + 1) * column] : 0.0f,
         x + 2 < width ? from[(x + 2) * column] : 0.0f, x + 3 < width ? from[(x + 3) * column] : 0.0f);
 }
 
-inline void weft_attention_put(__global float *to, int x, int width, float4 v) {
+static inline void weft_attention_put(__global float *to, int x, int width, float4 v) {
     if (x < width) to[x] = v.x;
     if (x + 1 < width) to[x + 1] = v.y;
     if (x + 2 < width) to[x + 2] = v.z;

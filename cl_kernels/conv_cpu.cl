@@ -69,12 +69,13 @@ typedef struct weft_conv_axis {
     int count, order, base, step;
 } weft_conv_axis;
 
-int weft_conv_modulo(int a, int n) {
+static int weft_conv_modulo(int a, int n) {
     const int rest = a % n;
     return rest < 0 ? rest + n : rest;
 }
 
-weft_conv_axis weft_conv_taps(int phase, int taps, int stride, int dilation, int before, int transposed) {
+static weft_conv_axis weft_conv_taps(
+    int phase, int taps, int stride, int dilation, int before, int transposed) {
     weft_conv_axis axis = {taps, 0, -before, dilation};
     if (!transposed) return axis;
     axis.count = axis.base = axis.step = 0;
@@ -91,7 +92,7 @@ weft_conv_axis weft_conv_taps(int phase, int taps, int stride, int dilation, int
 }
 
 /* Where a tap stands among those of its phase. */
-int weft_conv_number(int tap, int phase, int stride, int dilation, int before, int transposed) {
+static int weft_conv_number(int tap, int phase, int stride, int dilation, int before, int transposed) {
     if (!transposed) return tap;
     int number = 0;
     for (int other = 0; other < tap; ++other)
@@ -101,7 +102,7 @@ int weft_conv_number(int tap, int phase, int stride, int dilation, int before, i
 
 /* to[0..count) = from[low..high) at their places, zeros around them. May write a vector's rest past the end;
  * reads nothing outside of the `left` elements at `from`. */
-__attribute__((always_inline)) inline void weft_conv_copy(
+__attribute__((always_inline)) static inline void weft_conv_copy(
     float *to, __global const float *from, int count, int low, int high, long left) {
     if (low <= 0 && high >= count) {
         int i = 0;
@@ -120,7 +121,7 @@ __attribute__((always_inline)) inline void weft_conv_copy(
 }
 
 /* sum[r][0..1] (+)= tile * panel. */
-__attribute__((always_inline)) inline void weft_conv_multiply(
+__attribute__((always_inline)) static inline void weft_conv_multiply(
     float16 *sum, const float *tile, __global const weft_conv_vector *panel, int depth, bool first) {
     float16 acc[WEFT_CONV_ROWS][2];
     WEFT_CONV_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
@@ -195,11 +196,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__g
 
 /* Work-item (phase and strip, span, group). */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(__global const float *x,
-    long x_offset, __global const float *panels, long panels_offset, long x_elements, int strips, int strip,
-    int span, int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1,
-    int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
-    int dilation1, int dilation2, int before0, int before1, int before2, int transposed, long x_image,
-    long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
+    long x_offset, __global const float *panels, long panels_offset, long x_elements, int straight,
+    int strips, int strip, int span, int images, int channels, int filters, int read0, int read1, int read2,
+    int made0, int made1, int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2,
+    int dilation0, int dilation1, int dilation2, int before0, int before1, int before2, int transposed,
+    long x_image, long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
     const int group = (int)get_global_id(2), phase = (int)get_global_id(0) / strips;
     const int left = (int)get_global_id(1) * span, right = min(filters, left + span);
     const int phases1 = transposed ? stride1 : 1, phases2 = transposed ? stride2 : 1;
@@ -247,7 +248,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
                 float *to = tile + r * WEFT_CONV_PITCH;
                 int number = start / line, at = start % line, n2 = number % across,
                     n1 = number / across % a1.count, n0 = number / across / a1.count;
-                for (int done = 0; done < depth;) {
+                if (straight) { /* one tap: the channels of the position, and soon those of the next tile's */
+                    const long from = (row + r) * x2 + (long)group * channels + start;
+                    for (int c = 0; c < depth; c += 16)
+                        WEFT_CONV_PREFETCH(x + from + WEFT_CONV_ROWS * x2 + c);
+                    weft_conv_copy(to, x + from, depth, 0, depth, x_elements - from);
+                }
+                for (int done = straight ? depth : 0; done < depth;) {
                     const int count = min(line - at, depth - done);
                     const int p0 = i0 + n0 * a0.step, p1 = i1 + n1 * a1.step, p2 = i2 + n2 * a2.step;
                     int low = 0, high = 0;

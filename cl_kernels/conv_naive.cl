@@ -30,7 +30,7 @@ typedef float16 weft_conv_value;
 #endif
 
 /* The image's index along an axis that the tap meets from position `at` of the result; -1: none. */
-int weft_conv_index(int at, int tap, int size, int stride, int dilation, int before, int transposed) {
+static int weft_conv_index(int at, int tap, int size, int stride, int dilation, int before, int transposed) {
     int index;
     if (transposed) {
         const int reach = at + before - tap * dilation;

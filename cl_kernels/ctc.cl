@@ -43,7 +43,7 @@
 #define WEFT_CTC_ITEMS       1
 #define WEFT_CTC_LOAD(p)     vload16(0, p)
 #define WEFT_CTC_STORE(v, p) vstore16(v, 0, p)
-inline WF weft_ctc_pick(__global const float *x, WI classes, long stride) {
+static inline WF weft_ctc_pick(__global const float *x, WI classes, long stride) {
     float value[16];
     int c[16];
     vstore16(classes, 0, c);
@@ -51,7 +51,7 @@ inline WF weft_ctc_pick(__global const float *x, WI classes, long stride) {
     return vload16(0, value);
 }
 /* Elements p[0], p[-1] .. p[-15]. */
-inline WF weft_ctc_load_reversed(__global const float *p) {
+static inline WF weft_ctc_load_reversed(__global const float *p) {
     float x[16];
     for (int lane = 0; lane < 16; lane++) x[lane] = p[-lane];
     return vload16(0, x);
@@ -66,7 +66,7 @@ inline WF weft_ctc_load_reversed(__global const float *p) {
 
 /* log(exp a + exp b + exp c); NaN stays NaN. */
 #define WEFT_CTC_DEFINE_SUM(F, I, name)                                                                      \
-    inline F name(F a, F b, F c) {                                                                           \
+    static inline F name(F a, F b, F c) {                                                                    \
         const F most = fmax(fmax(a, b), c);                                                                  \
         const F at = select(most, (F)(0.0f), (I)(most == (F)(-INFINITY)));                                   \
         return at + log(exp(a - at) + exp(b - at) + exp(c - at));                                            \

@@ -65,7 +65,7 @@ typedef float16 weft_gemm_vector __attribute__((aligned(4)));
 #define WEFT_GEMM_AT(p) (*(__global const weft_gemm_vector *)(p))
 
 /* The first `lanes` (1 to 16) elements at p, zeros after them; reads nothing past them. */
-float16 weft_gemm_load(__global const float *p, int lanes) {
+static float16 weft_gemm_load(__global const float *p, int lanes) {
     if (lanes >= 16) return WEFT_GEMM_AT(p);
     float16 value = 0.0f;
     int at = 0;
@@ -100,7 +100,7 @@ float16 weft_gemm_load(__global const float *p, int lanes) {
     return value;
 }
 
-void weft_gemm_store(__global float *p, float16 value, int lanes) {
+static void weft_gemm_store(__global float *p, float16 value, int lanes) {
     if (lanes >= 16) {
         *(__global weft_gemm_vector *)p = value;
         return;
@@ -142,7 +142,7 @@ void weft_gemm_store(__global float *p, float16 value, int lanes) {
 
 /* B, whose columns are contiguous along k: transposes blocks of 16 x 16 into the panel. A short last block
  * reaches back over rows that are already there. */
-void weft_gemm_pack_transposed(
+static void weft_gemm_pack_transposed(
     float16 *panel, __global const float *b, int depth, int columns, long b_column) {
     for (int side = 0; side < 2; ++side) {
         const int lanes = min(16, columns - 16 * side);
@@ -164,7 +164,7 @@ void weft_gemm_pack_transposed(
 
 /* B[0..depth)[0..columns) -> panel[p * 32 + j]; columns past the last hold anything finite or not: their sums
  * are never stored. */
-void weft_gemm_pack_b(
+static void weft_gemm_pack_b(
     float16 *panel, __global const float *b, int depth, int columns, long b_row, long b_column) {
     if (b_column == 1 && columns >= 32) {
         for (int p = 0; p < depth; ++p) {
@@ -188,7 +188,7 @@ void weft_gemm_pack_b(
 }
 
 /* A[0..rows)[0..depth) -> tile[r * PITCH + p]. */
-void weft_gemm_copy_rows(float *tile, __global const float *a, int rows, int depth, long a_row) {
+static void weft_gemm_copy_rows(float *tile, __global const float *a, int rows, int depth, long a_row) {
     for (int r = 0; r < rows; ++r) {
         float16 *to = (float16 *)(tile + r * WEFT_GEMM_PITCH);
         __global const float *from = a + r * a_row;
@@ -198,13 +198,17 @@ void weft_gemm_copy_rows(float *tile, __global const float *a, int rows, int dep
     }
 }
 
-/* The same, k-major: tile[p * ROWS + r]. A store spills into the next step's place, which is written after
- * it. */
-void weft_gemm_copy_columns(
-    float *tile, __global const float *a, int rows, int depth, long a_row, long a_column) {
-    if (a_row == 1) {
-        for (int p = 0; p < depth; ++p)
-            *(weft_gemm_vector *)(tile + p * WEFT_GEMM_ROWS) = weft_gemm_load(a + p * a_column, rows);
+/* The same, k-major: tile[p * ROWS + r]; `beside` elements stand in a row of memory from the tile's first. A
+ * store spills into the next step's place, which is written after it. */
+static void weft_gemm_copy_columns(
+    float *tile, __global const float *a, int rows, int beside, int depth, long a_row, long a_column) {
+    if (a_row == 1 && (beside >= 16 || a_column >= 16)) {
+        /* Whole vectors, of which the rest is no one's: but the last one may end where the memory does. */
+        const int whole = beside >= 16 ? depth : depth - 1;
+        for (int p = 0; p < whole; ++p)
+            *(weft_gemm_vector *)(tile + p * WEFT_GEMM_ROWS) = WEFT_GEMM_AT(a + p * a_column);
+        if (whole < depth)
+            *(weft_gemm_vector *)(tile + whole * WEFT_GEMM_ROWS) = weft_gemm_load(a + whole * a_column, rows);
     } else {
         for (int p = 0; p < depth; ++p) {
             for (int r = 0; r < rows; ++r) tile[p * WEFT_GEMM_ROWS + r] = a[r * a_row + p * a_column];
@@ -215,7 +219,7 @@ void weft_gemm_copy_columns(
 /* sum[r][0..1] (+)= tile * panel. The strides of the tile are constants at each call.
  * Meanwhile two streams of the next tile of A, at the addresses soon and later, `step` bytes apart, are asked
  * for. */
-__attribute__((always_inline)) inline void weft_gemm_tile(float16 *sum, const float *tile,
+__attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, const float *tile,
     const float16 *panel, int depth, bool first, const int row_stride, const int depth_stride, size_t soon,
     size_t later, size_t step) {
     float16 acc[WEFT_GEMM_ROWS][2];
@@ -291,7 +295,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
             if (a_column == 1)
                 weft_gemm_copy_rows(tile, from, rows, depth, a_row);
             else
-                weft_gemm_copy_columns(tile, from, rows, depth, a_row, a_column);
+                weft_gemm_copy_columns(tile, from, rows, m - row, depth, a_row, a_column);
             const int ahead = bottom - row - WEFT_GEMM_ROWS - 1;
             __global const float *next = ahead >= 0 ? from + WEFT_GEMM_ROWS * a_row : from;
             float16 *sum = sums + (most_depth < k ? row - top : 0) * 2 * WEFT_GEMM_PANELS;

@@ -40,7 +40,7 @@
 #define WEFT_GEMM_ROOM(micro) (WEFT_GEMM_STEP * (WEFT_GEMM_GROUP * (micro) + 1))
 
 /* piece[p][i] = from[i * across + p * down] for i < width, p < STEP; zero where i >= limit or p >= depth. */
-__attribute__((always_inline)) inline void weft_gemm_fetch(__local float *piece, const int width,
+__attribute__((always_inline)) static inline void weft_gemm_fetch(__local float *piece, const int width,
     __global const float *from, int limit, int depth, long across, long down, int item) {
     for (int e = item; e < width * WEFT_GEMM_STEP; e += WEFT_GEMM_GROUP * WEFT_GEMM_GROUP) {
         const int i = down == 1 ? e / WEFT_GEMM_STEP : e % width;

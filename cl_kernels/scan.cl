@@ -41,7 +41,7 @@ typedef struct weft_scan_state {
 
 #define WEFT_SCAN_STORED (3 * WEFT_LANES) /* ints of a state in memory */
 
-inline void weft_scan_store(weft_scan_state s, __global int *p) {
+static inline void weft_scan_store(weft_scan_state s, __global int *p) {
 #if WEFT_LANES == 16
     vstore16(as_int16(s.a), 0, p);
     vstore16(s.e, 0, p + 16);
@@ -52,7 +52,7 @@ inline void weft_scan_store(weft_scan_state s, __global int *p) {
     p[2] = as_int(s.b);
 #endif
 }
-inline weft_scan_state weft_scan_load(__global const int *p) {
+static inline weft_scan_state weft_scan_load(__global const int *p) {
     weft_scan_state s;
 #if WEFT_LANES == 16
     s.a = as_float16(vload16(0, p));
@@ -68,14 +68,14 @@ inline weft_scan_state weft_scan_load(__global const int *p) {
 
 /* x = a * 2^e with 0.5 <= |a| < 1, or e = 0 and a = x, where x is 0, infinite or NaN. (Not frexp: Oclgrind
  * cannot follow its pointer.) */
-inline void weft_scan_split(WF x, WF *a, WI *e) {
+static inline void weft_scan_split(WF x, WF *a, WI *e) {
     const WI tiny = (WI)(fabs(x) < (WF)(0x1p-100f)), whole = (WI)(isfinite(x) & (x != (WF)(0.0f)));
     const WI bits = WEFT_AS_WI(select(x, x * (WF)(0x1p100f), tiny));
     const WI exponent = ((bits >> (WI)(23)) & (WI)(255)) - select((WI)(126), (WI)(226), tiny);
     *a = select(x, WEFT_AS_WF((bits & (WI)(0x807FFFFF)) | (WI)(0x3F000000)), whole);
     *e = select((WI)(0), exponent, whole);
 }
-inline WF weft_scan_scale(WF x, WI e) {
+static inline WF weft_scan_scale(WF x, WI e) {
     return ldexp(x, clamp(e, (WI)(-400), (WI)(400)));
 }
 
@@ -84,28 +84,28 @@ inline WF weft_scan_scale(WF x, WI e) {
     ((lanes) == 16 ? weft_load_f32(p, at) : weft_load_part_f32(p, at, (int)(lanes)))
 #define WEFT_SCAN_LOAD_int(p, at, lanes)                                                                     \
     ((lanes) == 16 ? weft_load_i32(p, at) : weft_load_part_i32(p, at, (int)(lanes)))
-inline void weft_scan_put_float(float16 v, __global float *p, long at, int lanes) {
+static inline void weft_scan_put_float(float16 v, __global float *p, long at, int lanes) {
     if (lanes == 16)
         vstore16(v, 0, p + at);
     else
         weft_store_part_f32(v, p, at, lanes);
 }
-inline void weft_scan_put_int(int16 v, __global int *p, long at, int lanes) {
+static inline void weft_scan_put_int(int16 v, __global int *p, long at, int lanes) {
     if (lanes == 16)
         vstore16(v, 0, p + at);
     else
         weft_store_part_i32(v, p, at, lanes);
 }
 /* `lanes` elements at, at + 1, ... or at, at - 1, ... */
-inline float16 weft_scan_take_float(__global const float *p, long at, int lanes, int backwards) {
+static inline float16 weft_scan_take_float(__global const float *p, long at, int lanes, int backwards) {
     if (lanes < 16) return weft_load_strided_f32(p, at, backwards ? -1 : 1, lanes);
     return backwards ? vload16(0, p + at - 15).sfedcba9876543210 : vload16(0, p + at);
 }
-inline int16 weft_scan_take_int(__global const int *p, long at, int lanes, int backwards) {
+static inline int16 weft_scan_take_int(__global const int *p, long at, int lanes, int backwards) {
     if (lanes < 16) return weft_load_strided_i32(p, at, backwards ? -1 : 1, lanes);
     return backwards ? vload16(0, p + at - 15).sfedcba9876543210 : vload16(0, p + at);
 }
-inline void weft_scan_give_float(float16 v, __global float *p, long at, int lanes, int backwards) {
+static inline void weft_scan_give_float(float16 v, __global float *p, long at, int lanes, int backwards) {
     if (lanes < 16)
         weft_store_strided_f32(v, p, at, backwards ? -1 : 1, lanes);
     else if (backwards)
@@ -113,7 +113,7 @@ inline void weft_scan_give_float(float16 v, __global float *p, long at, int lane
     else
         vstore16(v, 0, p + at);
 }
-inline void weft_scan_give_int(int16 v, __global int *p, long at, int lanes, int backwards) {
+static inline void weft_scan_give_int(int16 v, __global int *p, long at, int lanes, int backwards) {
     if (lanes < 16)
         weft_store_strided_i32(v, p, at, backwards ? -1 : 1, lanes);
     else if (backwards)
@@ -156,7 +156,7 @@ inline void weft_scan_give_int(int16 v, __global int *p, long at, int lanes, int
 
 /* ---- states ---- */
 
-inline weft_scan_state WEFT_NAME(nothing)(void) {
+static inline weft_scan_state WEFT_NAME(nothing)(void) {
     weft_scan_state s;
     s.a = (WF)(WEFT_KIND == 0 ? 0.0f : 0.5f);
     s.e = (WI)(WEFT_KIND == 0 ? 0 : 1);
@@ -164,7 +164,7 @@ inline weft_scan_state WEFT_NAME(nothing)(void) {
     return s;
 }
 
-inline weft_scan_state WEFT_NAME(element)(WEFT_V x, WEFT_V b, int form) {
+static inline weft_scan_state WEFT_NAME(element)(WEFT_V x, WEFT_V b, int form) {
     weft_scan_state s = WEFT_NAME(nothing)();
 #if !WEFT_FLOAT
     s.e = x;
@@ -179,7 +179,7 @@ inline weft_scan_state WEFT_NAME(element)(WEFT_V x, WEFT_V b, int form) {
     return s;
 }
 
-inline weft_scan_state WEFT_NAME(combine)(weft_scan_state first, weft_scan_state second) {
+static inline weft_scan_state WEFT_NAME(combine)(weft_scan_state first, weft_scan_state second) {
     weft_scan_state s = first;
 #if !WEFT_FLOAT
     s.e = WEFT_KIND == 0 ? first.e + second.e : first.e * second.e;
@@ -204,7 +204,7 @@ inline weft_scan_state WEFT_NAME(combine)(weft_scan_state first, weft_scan_state
     return s;
 }
 
-inline WEFT_V WEFT_NAME(value)(weft_scan_state s) {
+static inline WEFT_V WEFT_NAME(value)(weft_scan_state s) {
 #if !WEFT_FLOAT
     return s.e;
 #elif WEFT_KIND == 0
@@ -217,7 +217,7 @@ inline WEFT_V WEFT_NAME(value)(weft_scan_state s) {
 }
 
 /* What stands in y for an element with these states before and after it. */
-inline WEFT_V WEFT_NAME(result)(weft_scan_state before, weft_scan_state after, WEFT_V b, int form) {
+static inline WEFT_V WEFT_NAME(result)(weft_scan_state before, weft_scan_state after, WEFT_V b, int form) {
     if (form == 0) return WEFT_NAME(value)(after);
     return form == 1 ? WEFT_NAME(value)(before) : WEFT_NAME(value)(before) + b;
 }
@@ -263,7 +263,7 @@ __kernel void WEFT_NAME(columns)(__global const WEFT_S *x, long x_offset, __glob
 #if WEFT_LANES == 16
 
 /* Each lane's state with those of all lanes before it. */
-inline weft_scan_state WEFT_NAME(across)(weft_scan_state s) {
+static inline weft_scan_state WEFT_NAME(across)(weft_scan_state s) {
     const weft_scan_state nothing = WEFT_NAME(nothing)();
     s = WEFT_NAME(combine)(WEFT_SCAN_SHIFT(s, nothing, 1, s00123456789abcde), s);
     s = WEFT_NAME(combine)(WEFT_SCAN_SHIFT(s, nothing, 2, s000123456789abcd), s);
@@ -271,7 +271,7 @@ inline weft_scan_state WEFT_NAME(across)(weft_scan_state s) {
     return WEFT_NAME(combine)(WEFT_SCAN_SHIFT(s, nothing, 8, s0000000001234567), s);
 }
 
-inline weft_scan_state WEFT_NAME(last)(weft_scan_state s) {
+static inline weft_scan_state WEFT_NAME(last)(weft_scan_state s) {
     return (weft_scan_state){(float16)(s.a.sf), (int16)(s.e.sf), (float16)(s.b.sf)};
 }
 
@@ -321,7 +321,7 @@ __kernel void WEFT_NAME(lines)(__global const WEFT_S *x, long x_offset, __global
 #else
 
 /* What stands before this item's state in the group; *total: of the whole group. */
-inline weft_scan_state WEFT_NAME(across)(
+static inline weft_scan_state WEFT_NAME(across)(
     weft_scan_state own, weft_scan_state *total, __local float *a, __local int *e, __local float *b) {
     const int me = (int)get_local_id(0);
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -7,18 +7,20 @@
  *
  * index = index[o][j][i] with WEFT_EACH 1, index[j] with WEFT_EACH 0. Work split: an item owns part of y, the
  * rows r_begin .. r_end - 1 of one o in `width` neighbouring columns, zeroes it, and walks through all of the
- * index: nothing is shared, so no atomics, and the sum's order is fixed. WEFT_ELEMENT is float or int. */
+ * index: nothing is shared, so no atomics, and the sum's order is fixed. WEFT_ELEMENT is float or int;
+ * with WEFT_SKIPS the index `skipped` is left out. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) scatter_##suffix
 #define WEFT_ELEMENT      float
 #define WEFT_EACH         1
+#define WEFT_SKIPS        0
 #endif
 
 __kernel void WEFT_NAME(sum)(__global const WEFT_ELEMENT *restrict source, long source_offset,
     __global const int *restrict index, long index_offset, __global WEFT_ELEMENT *restrict y, long y_offset,
     __global int *faults, long fault, long items, long count, long size, long inner, long width, long columns,
-    long ranges, long rows_a_range) {
+    long ranges, long rows_a_range, long skipped) {
     const long item = (long)get_global_id(0);
     if (item >= items) return;
     /* neighbouring items own neighbouring columns */
@@ -43,6 +45,9 @@ __kernel void WEFT_NAME(sum)(__global const WEFT_ELEMENT *restrict source, long 
 #else
     for (long j = 0; j < count; j++) {
         const int k = index[j];
+#if WEFT_SKIPS
+        if (k == skipped) continue;
+#endif
         if (k >= r_begin && k < r_end) {
             for (long i = begin; i < end; i++) y[k * inner + i] += source[j * inner + i];
         }

@@ -28,11 +28,11 @@
 #define WEFT_SORT_TILE 1024
 #define WEFT_SORT_FEW  64
 
-inline long weft_sort_place(long line, long j, long n, long inner) {
+static inline long weft_sort_place(long line, long j, long n, long inner) {
     return (line / inner * n + j) * inner + line % inner;
 }
-inline void weft_sort_put(__global int *y, __global ulong *scratch, long to, long line, long rank, long kept,
-    long inner, ulong element) {
+static inline void weft_sort_put(__global int *y, __global ulong *scratch, long to, long line, long rank,
+    long kept, long inner, ulong element) {
     if (to < 0)
         y[weft_sort_place(line, rank, kept, inner)] = (int)(uint)element;
     else
@@ -40,8 +40,8 @@ inline void weft_sort_put(__global int *y, __global ulong *scratch, long to, lon
 }
 #endif
 
-inline ulong WEFT_NAME(take)(__global const uint *x, __global const ulong *scratch, long from, long line,
-    long j, long n, long inner, uint flip) {
+static inline ulong WEFT_NAME(take)(__global const uint *x, __global const ulong *scratch, long from,
+    long line, long j, long n, long inner, uint flip) {
     if (from >= 0) return scratch[from + line * n + j];
     const uint bits = x[weft_sort_place(line, j, n, inner)];
 #if WEFT_FLOAT
@@ -58,7 +58,7 @@ inline ulong WEFT_NAME(take)(__global const uint *x, __global const ulong *scrat
 #if WEFT_LANES == 16
 
 /* From a to b in the order of the keys; the result is in the returned one of both. */
-inline __global ulong *WEFT_NAME(radix)(
+static inline __global ulong *WEFT_NAME(radix)(
     __global ulong *a, __global ulong *b, long count, __private uint counts[4][256]) {
     for (int digit = 0; digit < 4; digit++) {
         const int shift = 32 + 8 * digit;

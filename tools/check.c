@@ -161,25 +161,29 @@ static const check_case cases[] = {
     {"gradient of matmul", build_gradient, host_gradient, SIZE, 1e-5},
 };
 
-/* A case on the device: results as float. */
-static weft_status run_case(
-    weft_context *context, const check_case *c, const float *a, const float *b, float *got) {
+enum { CASES = sizeof cases / sizeof *cases };
+
+/* Cases on the device, in one plan, as a program costs as much to compile as several kernels; results as
+ * float, MOST a case. */
+static weft_status run_cases(
+    weft_context *context, const check_case *c, size_t count, const float *a, const float *b, float *got) {
     const int64_t dims[] = {ROWS, COLUMNS};
     weft_graph *graph = NULL;
     weft_plan *plan = NULL;
+    weft_tensor *outputs[CASES + 1];
     weft_status status = weft_graph_create(&graph, context);
     if (status != WEFT_OK) return status;
     weft_tensor *const left = weft_input_shape(graph, "a", WEFT_F32, 2, dims);
     weft_tensor *const right = weft_input_shape(graph, "b", WEFT_F32, 2, dims);
-    weft_tensor *outputs[2] = {c->build(left, right)};
+    for (size_t i = 0; i < count; i++) outputs[i] = c[i].build(left, right);
+    outputs[count] = weft_add(left, right); /* makes both inputs part of every plan */
     if ((status = weft_graph_status(graph)) != WEFT_OK) goto done;
-    /* The second output makes both inputs part of every plan. */
-    outputs[1] = weft_add(left, right);
-    if ((status = weft_plan_create(&plan, outputs, 2, NULL)) != WEFT_OK) goto done;
+    if ((status = weft_plan_create(&plan, outputs, count + 1, NULL)) != WEFT_OK) goto done;
     if ((status = weft_plan_write(plan, left, a, SIZE * sizeof *a)) != WEFT_OK) goto done;
     if ((status = weft_plan_write(plan, right, b, SIZE * sizeof *b)) != WEFT_OK) goto done;
     if ((status = weft_plan_run(plan)) != WEFT_OK) goto done;
-    status = weft_plan_read(plan, outputs[0], got, c->count * sizeof *got);
+    for (size_t i = 0; i < count && status == WEFT_OK; i++)
+        status = weft_plan_read(plan, outputs[i], got + i * MOST, c[i].count * sizeof *got);
 done:
     weft_plan_release(plan);
     weft_graph_release(graph);
@@ -196,19 +200,28 @@ static double largest_error(const float *got, const double *expected, size_t cou
     return largest;
 }
 
-static bool check_one(weft_context *context, const check_case *c, const float *a, const float *b) {
-    static float got[MOST];
+static bool compare_case(const check_case *c, const float *a, const float *b, const float *got) {
     static double expected[MOST];
     c->reference(a, b, expected);
-    if (run_case(context, c, a, b, got) != WEFT_OK) {
-        printf("%-20s FAILED   %s\n", c->name, weft_last_error());
-        return false;
-    }
     const double error = largest_error(got, expected, c->count);
     const bool good = error <= c->tolerance;
     printf("%-20s %s   largest error %.1e, allowed %.0e\n", c->name, good ? "ok    " : "FAILED", error,
         c->tolerance);
     return good;
+}
+
+/* All in one plan; when that fails as a whole, one by one. Returns how many are right. */
+static size_t check_cases(weft_context *context, const float *a, const float *b) {
+    static float got[CASES * MOST];
+    const bool together = run_cases(context, cases, CASES, a, b, got) == WEFT_OK;
+    size_t passed = 0;
+    for (size_t i = 0; i < CASES; i++) {
+        if (together || run_cases(context, &cases[i], 1, a, b, got + i * MOST) == WEFT_OK)
+            passed += compare_case(&cases[i], a, b, got + i * MOST);
+        else
+            printf("%-20s FAILED   %s\n", cases[i].name, weft_last_error());
+    }
+    return passed;
 }
 
 static void fill(float *values, unsigned seed) {
@@ -220,8 +233,7 @@ static void fill(float *values, unsigned seed) {
 
 int weft_check(const char *device, bool all) {
     static float a[SIZE], b[SIZE];
-    size_t count = sizeof cases / sizeof *cases;
-    size_t passed = 0;
+    size_t count = CASES, passed;
     weft_context *context = NULL;
     const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .device = device};
     if (weft_context_create(&context, &options) != WEFT_OK) {
@@ -233,7 +245,7 @@ int weft_check(const char *device, bool all) {
         info->driver, info->device_class == WEFT_CLASS_GPU ? "gpu" : "cpu");
     fill(a, 1);
     fill(b, 2);
-    for (size_t i = 0; i < count; i++) passed += check_one(context, &cases[i], a, b);
+    passed = check_cases(context, a, b);
     printf("\nevery op%s, with its gradients, beside PyTorch's numbers\n", all ? "" : ", one case each");
     const weft_status status = weft_check_recorded(context, all, &passed, &count);
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_status_name(status));

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUP = 16 };
+enum { GROUP = 64 };
 
 extern const char weft_recorded_json[];
 

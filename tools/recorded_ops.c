@@ -2,7 +2,9 @@
 #include "recorded_ops.h"
 #include "plan/steps.h"
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
+#include <weft/normalization.h>
 
 /* ---- the file ---- */
 
@@ -91,6 +93,8 @@ static weft_tensor *build_movement(const char *op, const cJSON *c, weft_tensor *
     if (strcmp(op, "unsqueeze") == 0) return weft_unsqueeze(x[0], axis);
     if (strcmp(op, "swap_axes") == 0) return weft_swap_axes(x[0], order[0], order[1]);
     if (strcmp(op, "move_axis") == 0) return weft_move_axis(x[0], order[0], order[1]);
+    if (strcmp(op, "channels_last") == 0) return weft_channels_last(x[0]);
+    if (strcmp(op, "channels_first") == 0) return weft_channels_first(x[0]);
     if (strcmp(op, "stack") == 0) return weft_stack(x, count, axis);
     if (strcmp(op, "flip") == 0) return weft_flip_axes(x[0], list);
     if (strcmp(op, "tile") == 0) return weft_tile(x[0], length, list);
@@ -109,6 +113,9 @@ static weft_tensor *build_index(const char *op, const cJSON *c, weft_tensor *con
     if (strcmp(op, "scatter_sum") == 0) return weft_scatter_sum(x[0], axis, x[1], size);
     if (strcmp(op, "index_add") == 0) return weft_index_add(x[0], axis, x[1], x[2]);
     if (strcmp(op, "index_sum") == 0) return weft_index_sum(x[0], axis, x[1], size);
+    if (strcmp(op, "embedding") == 0)
+        return member(c, "padding") ? weft_embedding_padded_with(x[0], x[1], number(c, "padding"))
+                                    : weft_embedding_with(x[0], x[1]);
     return NULL;
 }
 
@@ -211,6 +218,66 @@ static weft_tensor *build_other(const char *op, const cJSON *c, weft_tensor *con
     return NULL;
 }
 
+static void real_list(const cJSON *array, double *list) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, array) *list++ = item->valuedouble;
+}
+
+static weft_tensor *build_pool(const char *op, const cJSON *c, weft_tensor *const *x) {
+    int64_t sizes[WEFT_MAX_RANK + 1];
+    const struct {
+        const char *name;
+        size_t field;
+    } fields[] = {{"window", offsetof(weft_pool_options, window)},
+        {"stride", offsetof(weft_pool_options, stride)}, {"padding", offsetof(weft_pool_options, padding)},
+        {"dilation", offsetof(weft_pool_options, dilation)}};
+    weft_pool_options o = {WEFT_POOL_OPTIONS_INIT, .ceil_mode = cJSON_IsTrue(member(c, "ceil")),
+        .exclude_padding = cJSON_IsTrue(member(c, "exclude")),
+        .divisor = member(c, "divisor") ? number(c, "divisor") : 0};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        const int count = whole_list(member(c, fields[i].name), sizes);
+        memcpy((char *)&o + fields[i].field, sizes, (size_t)(count < 3 ? count : 3) * sizeof *sizes);
+    }
+    (void)whole_list(member(c, "sizes"), sizes);
+    if (strcmp(op, "max_pool") == 0) return weft_max_pool(x[0], &o);
+    if (strcmp(op, "avg_pool") == 0) return weft_avg_pool(x[0], &o);
+    if (strcmp(op, "lp_pool") == 0) return weft_lp_pool(x[0], cJSON_GetNumberValue(member(c, "p")), &o);
+    if (strcmp(op, "adaptive_max_pool") == 0) return weft_adaptive_max_pool(x[0], sizes);
+    if (strcmp(op, "adaptive_avg_pool") == 0) return weft_adaptive_avg_pool(x[0], sizes);
+    if (strcmp(op, "global_max_pool") == 0) return weft_global_max_pool(x[0]);
+    if (strcmp(op, "global_avg_pool") == 0) return weft_global_avg_pool(x[0]);
+    return NULL;
+}
+
+static weft_tensor *build_resample(const cJSON *c, weft_tensor *x) {
+    weft_resample_options o = {WEFT_RESAMPLE_OPTIONS_INIT,
+        .mode = cJSON_IsTrue(member(c, "linear")) ? WEFT_RESAMPLE_LINEAR : WEFT_RESAMPLE_NEAREST,
+        .align_corners = cJSON_IsTrue(member(c, "corners"))};
+    int64_t sizes[WEFT_MAX_RANK + 1];
+    const int count = whole_list(member(c, "sizes"), sizes);
+    for (int i = 0; i < count && i < 3; i++) o.sizes[i] = sizes[i];
+    real_list(member(c, "factors"), o.factors);
+    return weft_resample(x, &o);
+}
+
+static weft_tensor *build_image(const char *op, const cJSON *c, weft_tensor *const *x) {
+    const int start = number(c, "start");
+    if (strcmp(op, "resample") == 0) return build_resample(c, x[0]);
+    if (strcmp(op, "max_pool2d") == 0) return weft_max_pool2d(x[0], start);
+    if (strcmp(op, "avg_pool2d") == 0) return weft_avg_pool2d(x[0], start);
+    if (strcmp(op, "upsample_nearest") == 0) return weft_upsample_nearest(x[0], start);
+    if (strcmp(op, "upsample_linear") == 0)
+        return weft_upsample_linear(x[0], start, cJSON_IsTrue(member(c, "corners")));
+    if (strcmp(op, "pixel_shuffle") == 0) return weft_pixel_shuffle(x[0], start);
+    if (strcmp(op, "pixel_unshuffle") == 0) return weft_pixel_unshuffle(x[0], start);
+    if (strcmp(op, "local_response_norm") == 0) {
+        double n[3] = {0};
+        real_list(member(c, "numbers"), n);
+        return weft_local_response_norm(x[0], start, n[0], n[1], n[2]);
+    }
+    return build_pool(op, c, x);
+}
+
 #define IS(name) (strcmp(op, name) == 0)
 
 static void read_axes(int64_t to[3], const cJSON *array) {
@@ -296,6 +363,16 @@ static weft_tensor *build_ctc(const char *op, const cJSON *c, weft_tensor *const
     return weft_ctc_loss(weft_log_softmax(x[0], 2), x[1], x[2], x[3], &options);
 }
 
+static weft_tensor *build_norm(const char *op, const cJSON *c, weft_tensor *const *x, size_t count) {
+    const int of = number(c, "start");
+    weft_tensor *const weight = count > 1 ? x[1] : NULL, *const bias = count > 2 ? x[2] : NULL;
+    if (IS("batch_norm")) return weft_batch_norm_with(x[0], weight, bias, NULL, 1e-5f);
+    if (IS("instance_norm")) return weft_instance_norm_with(x[0], weight, bias, NULL, 1e-5f);
+    if (IS("group_norm")) return weft_group_norm_with(x[0], of, weight, bias, 1e-5f);
+    if (IS("layer_norm")) return weft_layer_norm_with(x[0], of, weight, bias, 1e-5f);
+    return IS("rms_norm") ? weft_rms_norm_with(x[0], of, weight, 1e-5f) : NULL;
+}
+
 /* ---- cases ---- */
 
 static weft_tensor *input_like(
@@ -344,10 +421,12 @@ weft_status recorded_build(recorded_case *r, recorded_inputs *shared, weft_graph
     if (!r->output) r->output = build_product(r->op, json, r->inputs);
     if (!r->output) r->output = build_along(r->op, json, r->inputs);
     if (!r->output) r->output = build_other(r->op, json, r->inputs);
+    if (!r->output) r->output = build_image(r->op, json, r->inputs);
     if (!r->output) r->output = build_loss(r->op, json, r->inputs);
     if (!r->output) r->output = build_sign_loss(r->op, json, r->inputs, r->input_count);
     if (!r->output) r->output = build_class_loss(r->op, json, r->inputs);
     if (!r->output) r->output = build_ctc(r->op, json, r->inputs);
+    if (!r->output) r->output = build_norm(r->op, json, r->inputs, r->input_count);
     if (!r->output) r->output = build_conv(r->op, json, r->inputs);
     if (!r->output && weft_graph_status(graph) == WEFT_OK)
         WI_FAIL(WEFT_ERROR_FORMAT, "%s was recorded, but recorded_ops.c cannot build it", r->op);

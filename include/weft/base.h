@@ -53,7 +53,7 @@ WEFT_API const char *weft_last_error(void);
 /* "0.1.0" */
 WEFT_API const char *weft_version(void);
 
-/* What the library was built with, for example "clblast=yes". */
+/* What the library was built with, for example "clblast=yes png=yes jpeg=no". */
 WEFT_API const char *weft_build_options(void);
 
 /* Host memory hooks. All three functions or none; they may be called from several threads at once. */

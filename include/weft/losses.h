@@ -151,6 +151,14 @@ WEFT_API weft_tensor *weft_triplet_margin_loss(weft_tensor *anchor, weft_tensor 
     weft_tensor *negative, float margin, int p, bool swap, const weft_loss_options *options);
 
 /* ---- sequences ---- */
+/* Cross-entropy of logits (..., classes) and labels i32 (...): the mean over the labels that count. The label
+ * -100 does not, as in PyTorch. mask: bool that stretches to the labels, true where they count; or i32
+ * lengths (N) for labels (N, T), in [0, T], any other gives NaN; or NULL. */
+WEFT_API weft_tensor *weft_sequence_cross_entropy(
+    weft_tensor *logits, weft_tensor *labels, weft_tensor *mask);
+/* The same with options; with `ignore` the ignored label is its ignored_label instead. */
+WEFT_API weft_tensor *weft_sequence_cross_entropy_loss(
+    weft_tensor *logits, weft_tensor *labels, weft_tensor *mask, const weft_class_loss_options *options);
 /* Connectionist temporal classification (Graves et al. 2006): -log of the probability of all paths through
  * the classes that give the labels once repetitions and then blanks are taken out. log_probs f32 (T, N, C),
  * as weft_log_softmax gives them; targets i32 (N, S), the labels first and then anything; input_lengths i32

@@ -87,6 +87,53 @@ typedef struct weft_multi_head_options {
 WEFT_API weft_tensor *weft_multi_head_attention(weft_tensor *query, weft_tensor *key, weft_tensor *value,
     int64_t heads, const weft_multi_head_options *options);
 
+/* tokens i32 (...) → (..., width): rows of the parameter "embeddingN.weight" (vocabulary, width), which
+ * begins as N(0, 1), as PyTorch's does. The parameter may serve a second time: weft_linear_with(h, weight,
+ * bias) with weight = weft_graph_find(g, "embedding1.weight") ties the output layer to it, and both gradients
+ * add up. */
+WEFT_API weft_tensor *weft_embedding(weft_tensor *tokens, int64_t vocabulary, int64_t width);
+
+typedef struct weft_embedding_options {
+    size_t struct_size;
+    const char *name;                    /* default "embeddingN" */
+    const weft_initialiser *initialiser; /* default N(0, 1) */
+    bool padded;                         /* default false */
+    int64_t padding; /* with padded: this token's row begins as zeros (a custom initialiser's stays as it is)
+                        and gets no gradient; negative: from the end */
+} weft_embedding_options;
+#define WEFT_EMBEDDING_OPTIONS_INIT .struct_size = sizeof(weft_embedding_options)
+/* The same with options; NULL: every default. */
+WEFT_API weft_tensor *weft_embedding_layer(
+    weft_tensor *tokens, int64_t vocabulary, int64_t width, const weft_embedding_options *options);
+
+/* Adaptive softmax (Grave et al. 2017) for many classes of falling frequency, as torch.nn.
+ * AdaptiveLogSoftmaxWithLoss: classes below the first cutoff have logits of their own in the head, those from
+ * cutoff i on share one there and are told apart by tail i, from x narrowed to width / divisor^(i + 1).
+ * Parameters, all U(±1/sqrt(in)): "adaptive_softmaxN.head.weight" (cutoffs[0] + count, width), "head.bias",
+ * "tail.I.0.weight" (narrow, width), "tail.I.1.weight" (classes of tail I, narrow). The layer is the graph's;
+ * NULL after an error. */
+typedef struct weft_adaptive_softmax weft_adaptive_softmax;
+#define WEFT_MAX_CLUSTERS 16
+typedef struct weft_adaptive_softmax_options {
+    size_t struct_size;
+    const char *name; /* default "adaptive_softmaxN" */
+    float divisor;    /* 1 or more; default 4 */
+    bool head_bias;   /* default false */
+    /* Of each tail, the part of all rows whose labels may fall into it, in (0, 1]: it is computed for so many
+     * rows alone, and more fail the next read or wait. Default NULL: 1, all rows. */
+    const float *capacities;
+} weft_adaptive_softmax_options;
+#define WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT .struct_size = sizeof(weft_adaptive_softmax_options)
+/* cutoffs: `count` of them, rising, below classes; options NULL: every default. */
+WEFT_API weft_adaptive_softmax *weft_adaptive_softmax_layer(weft_graph *graph, int64_t width, int64_t classes,
+    const int64_t *cutoffs, size_t count, const weft_adaptive_softmax_options *options);
+/* x (..., width), labels i32 (...) → the mean of -log p(label) over the labels that are not -100; any other
+ * that is no class gives NaN. */
+WEFT_API weft_tensor *weft_adaptive_softmax_loss(
+    weft_adaptive_softmax *softmax, weft_tensor *x, weft_tensor *labels);
+/* x (..., width) → log p of all classes (..., classes). */
+WEFT_API weft_tensor *weft_adaptive_softmax_log_prob(weft_adaptive_softmax *softmax, weft_tensor *x);
+
 /* ---- optimizers: values, to be given to a trainer or to weft_minimize ----
  * Each follows PyTorch's of that name, LAMB and Lion their papers. p: a parameter, g: its gradient after
  * clipping, t: the number of the update from 1, m̂ = m / (1 - beta1^t), v̂ = v / (1 - beta2^t); states are 0 at

@@ -235,8 +235,13 @@ WEFT_API weft_tensor *weft_log_softmax(weft_tensor *x, int axis); /* x - logsume
 /* The full forms: rank dims; an order of all axes. */
 WEFT_API weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims);
 WEFT_API weft_tensor *weft_permute_axes(weft_tensor *x, int rank, const int *axes);
-WEFT_API weft_tensor *weft_transpose(weft_tensor *x); /* the last two axes swapped */
-WEFT_API weft_tensor *weft_flatten(weft_tensor *x);   /* (n, ...) → (n, the rest); (n) → (n, 1) */
+/* Images are (N, C, spatial...) and lie channels-last in memory, so reading weft_channels_last(x) of what ops
+ * of images made needs no conversion, as (N, spatial..., C) data needs none through weft_channels_first. What
+ * is computed from the latter's result keeps the order of x in memory, and its gradient is that of x. */
+WEFT_API weft_tensor *weft_channels_last(weft_tensor *x);  /* (N, C, spatial...) → (N, spatial..., C) */
+WEFT_API weft_tensor *weft_channels_first(weft_tensor *x); /* (N, spatial..., C) → (N, C, spatial...) */
+WEFT_API weft_tensor *weft_transpose(weft_tensor *x);      /* the last two axes swapped */
+WEFT_API weft_tensor *weft_flatten(weft_tensor *x);        /* (n, ...) → (n, the rest); (n) → (n, 1) */
 /* Stretches dimensions of 1 to dims, as broadcasting does (torch.expand, torch.broadcast_to). */
 WEFT_API weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims);
 /* Axes start to end (inclusive) become one; at most one of them may depend on the batch. */
@@ -323,6 +328,12 @@ WEFT_API weft_tensor *weft_index_add(weft_tensor *x, int axis, weft_tensor *inde
 /* The two into zeros: the axis of the result has `size` elements (WEFT_BATCH times k is a size, too). */
 WEFT_API weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size);
 WEFT_API weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size);
+/* Rows of a table (vocabulary, width), f32, picked by tokens i32 (...): (..., width). A token outside the
+ * vocabulary gives a row of zeros and no gradient, and fails the next read or wait. The layer with a table of
+ * its own is weft_embedding in nn.h. */
+WEFT_API weft_tensor *weft_embedding_with(weft_tensor *table, weft_tensor *tokens);
+/* The same, but the row `padding` (negative: from the end) gets no gradient. */
+WEFT_API weft_tensor *weft_embedding_padded_with(weft_tensor *table, weft_tensor *tokens, int64_t padding);
 
 /* ---- random: Philox4x32-10 (Salmon et al. 2011), the same numbers on every device ----
  * They depend on the context's seed, the order of creation and the number of the run, not on device or batch

@@ -17,8 +17,9 @@ typedef struct weft_plan weft_plan;
 typedef struct weft_plan_options {
     size_t struct_size;
     int64_t batch;       /* default 1 */
-    bool inference;      /* default false: dropout drops */
+    bool inference;      /* default false: dropout drops, norms take and move statistics */
     size_t memory_limit; /* bytes the plan may allocate; 0: only the context's limit holds */
+    bool compile_late;   /* default false; true: kernels are compiled by the first run, not now */
 } weft_plan_options;
 #define WEFT_PLAN_OPTIONS_INIT .struct_size = sizeof(weft_plan_options)
 
@@ -57,6 +58,7 @@ typedef struct weft_plan_info {
     size_t launches;       /* kernels (and library calls) a run */
     size_t kernels;        /* distinct kernels */
     size_t conversions;    /* steps that only move data into another layout */
+    size_t layout_changes; /* operands of any step that change between (N, C, spatial...) and channels-last */
     double flops;          /* floating-point operations a run: 2·m·n·k a product, 1 an elementwise op */
     double bytes_moved;    /* read + written by the launches, caches not counted */
     size_t arena_bytes;    /* intermediates */

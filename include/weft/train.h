@@ -17,7 +17,7 @@ typedef struct weft_column {
     weft_dtype dtype; /* WEFT_F32, WEFT_I32 or WEFT_U8 */
     int rank;         /* of one example; 0: a number */
     int64_t dims[WEFT_MAX_RANK];
-    const void *data; /* examples × dims, row-major */
+    const void *data; /* examples × dims, row-major; of a dataset of images NULL: made as they are loaded */
 } weft_column;
 
 /* From memory: examples of count columns; copies the data. */
@@ -95,7 +95,7 @@ WEFT_API size_t weft_dataset_size(const weft_dataset *dataset);                 
 WEFT_API size_t weft_dataset_column_count(const weft_dataset *dataset);                     /* columns */
 WEFT_API const weft_column *weft_dataset_column(const weft_dataset *dataset, size_t index); /* borrowed */
 
-/* ---- loader: shuffled batches, gathered by a thread ahead of their use ---- */
+/* ---- loader: shuffled batches, made by threads ahead of their use ---- */
 typedef struct weft_loader weft_loader;
 
 typedef struct weft_loader_options {
@@ -103,8 +103,10 @@ typedef struct weft_loader_options {
     size_t batch;    /* default 32 */
     bool shuffle;    /* default false */
     bool drop_last;  /* default false: the last batch of an epoch may be smaller */
-    uint64_t seed;   /* of the shuffle; with the epoch's number it fixes the order */
-    size_t prefetch; /* batches gathered ahead; default 2 */
+    uint64_t seed;   /* of shuffle and augmentation; with the epoch's number it fixes every batch */
+    size_t prefetch; /* batches made ahead; default 2 */
+    size_t threads;  /* that make them; default 1, and for images one a processor, at most 8. A batch
+                        holds the same whatever their number */
 } weft_loader_options;
 #define WEFT_LOADER_OPTIONS_INIT .struct_size = sizeof(weft_loader_options)
 
@@ -115,7 +117,8 @@ WEFT_API void weft_loader_release(weft_loader *loader); /* NULL is fine */
 /* Begins an epoch; the first is 0. */
 WEFT_API weft_status weft_loader_begin(weft_loader *loader, uint64_t epoch);
 /* The next batch: examples in it (0: the epoch is over); columns[i] points to the i-th column's data, valid
- * until the prefetch-th next call. */
+ * until the prefetch-th next call. An image that cannot be read is an error that names its file, and stays
+ * one until weft_loader_begin. */
 WEFT_API weft_status weft_loader_next(weft_loader *loader, size_t *examples, const void **columns);
 
 /* ---- metrics: small values that say what is measured; for a trainer, or alone on arrays of the host ---- */
@@ -251,7 +254,8 @@ typedef struct weft_trainer_options {
     weft_optimizer optimizer; /* default weft_adam(1e-3f) */
     size_t epochs;            /* default 1 */
     size_t batch;             /* default 32 */
-    uint64_t seed;            /* of the shuffle; default 0 */
+    uint64_t seed;            /* of the shuffle, and of images' augmentation; default 0 */
+    size_t loader_threads;    /* as weft_loader_options.threads; default as there */
     bool keep_order;          /* default false: shuffled */
     weft_tensor *logits;      /* (batch, classes): accuracy is counted against `labels`; default none */
     const char *labels;       /* name of the label column; default "label" */
@@ -275,11 +279,15 @@ typedef struct weft_trainer_options {
     weft_step_callback step; /* default: weft_plan_run */
     weft_tensor *const *updates; /* assignments that train, in place of the optimizer's */
     size_t update_count;         /* at most WEFT_MAX_UPDATES */
+    weft_tensor *const *carries; /* assignments done in every step besides, those of validation and
+                                    evaluation included: state carried to the next batch (text.h) */
+    size_t carry_count;          /* at most WEFT_MAX_CARRIES */
     weft_schedule
         schedule; /* default constant, when callbacks may set weft_minimize_rate. Counts the trainer's
                      epochs, or updates, over all runs; a plateau takes the validation loss */
 } weft_trainer_options;
 #define WEFT_MAX_METRICS          16
+#define WEFT_MAX_CARRIES          16
 #define WEFT_TRAINER_OPTIONS_INIT .struct_size = sizeof(weft_trainer_options)
 
 /* Builds gradient and update nodes for loss and plans the first batch size. Inputs of the graph are fed from

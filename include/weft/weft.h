@@ -6,11 +6,15 @@
 #include <weft/convolution.h>
 #include <weft/device.h>
 #include <weft/graph.h>
+#include <weft/image_data.h>
+#include <weft/images.h>
 #include <weft/io.h>
 #include <weft/losses.h>
 #include <weft/nn.h>
+#include <weft/normalization.h>
 #include <weft/ops.h>
 #include <weft/plan.h>
+#include <weft/text.h>
 #include <weft/train.h>
 
 #endif

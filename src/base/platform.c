@@ -1,6 +1,7 @@
 /* Files, clock, threads and environment through POSIX 2008 (contract in platform.h). */
 #include "base/platform.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -216,6 +217,56 @@ static bool is_directory(const char *path) {
     return stat(path, &state) == 0 && S_ISDIR(state.st_mode);
 }
 
+weft_status wi_path_look(wi_path_info *info, const char *path, bool *missing) {
+    struct stat state;
+    const bool failed = stat(path, &state) != 0;
+    if (missing) *missing = failed && errno == ENOENT;
+    if (failed) return fail_file("open", path, errno);
+    *info = (wi_path_info){.kind = S_ISREG(state.st_mode)   ? WI_PATH_FILE
+                                   : S_ISDIR(state.st_mode) ? WI_PATH_FOLDER
+                                                            : WI_PATH_OTHER,
+        .bytes = state.st_size > 0 ? (uint64_t)state.st_size : 0,
+        .device = (uint64_t)state.st_dev,
+        .number = (uint64_t)state.st_ino};
+    return WEFT_OK;
+}
+
+static int compare_names(const void *one, const void *other) {
+    return strcmp(*(const char *const *)one, *(const char *const *)other);
+}
+
+static weft_status read_names(
+    DIR *folder, const char ***names, size_t *count, wi_arena *arena, const char *path) {
+    size_t capacity = 0;
+    for (;;) {
+        errno = 0;
+        const struct dirent *const entry = readdir(folder);
+        if (!entry && errno) return fail_file("read the folder", path, errno);
+        if (!entry) return WEFT_OK;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        WI_TRY(wi_grow(arena->allocator, (void **)names, &capacity, *count + 1, sizeof **names));
+        if (!((*names)[*count] = wi_arena_string(arena, entry->d_name))) return WEFT_ERROR_MEMORY;
+        ++*count;
+    }
+}
+
+weft_status wi_directory_list(const char ***names, size_t *count, wi_arena *arena, const char *path) {
+    *names = NULL;
+    *count = 0;
+    DIR *const folder = opendir(path);
+    if (!folder) return fail_file("read the folder", path, errno);
+    const weft_status status = read_names(folder, names, count, arena, path);
+    closedir(folder);
+    if (status != WEFT_OK) {
+        wi_release(arena->allocator, (void *)*names);
+        *names = NULL;
+        *count = 0;
+        return status;
+    }
+    if (*count) qsort((void *)*names, *count, sizeof **names, compare_names);
+    return WEFT_OK;
+}
+
 weft_status wi_directory_create(const char *path) {
     char part[PATH_MAX];
     const size_t length = strlen(path);
@@ -235,6 +286,11 @@ double wi_clock_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+size_t wi_processor_count(void) {
+    const long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 1 ? (size_t)count : 1;
 }
 
 void wi_locale_enter(wi_locale *locale) {

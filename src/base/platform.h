@@ -26,10 +26,22 @@ weft_status wi_line_file_open(
 weft_status wi_line_file_write(wi_line_file *file, const char *line, size_t bytes);
 void wi_line_file_close(wi_line_file *file); /* NULL is fine */
 bool wi_file_exists(const char *path);
+/* What a path leads to, links followed. device and number are the same for two paths of one folder. */
+typedef enum wi_path_kind { WI_PATH_FILE, WI_PATH_FOLDER, WI_PATH_OTHER } wi_path_kind;
+typedef struct wi_path_info {
+    wi_path_kind kind;
+    uint64_t bytes, device, number;
+} wi_path_info;
+/* *missing (may be NULL): it failed because nothing is there. */
+weft_status wi_path_look(wi_path_info *info, const char *path, bool *missing);
+/* The names in a folder but . and .., sorted by their bytes, in the arena; *names is released by the caller.
+ */
+weft_status wi_directory_list(const char ***names, size_t *count, wi_arena *arena, const char *path);
 /* mkdir -p; the folders that are made get mode 0700. */
 weft_status wi_directory_create(const char *path);
 
-double wi_clock_seconds(void); /* monotonic */
+double wi_clock_seconds(void);   /* monotonic */
+size_t wi_processor_count(void); /* that are online; at least 1 */
 
 /* Between enter and leave, numbers are printed and read with a point on this thread, whatever the program's
  * locale is. When there is no memory for that the program's locale stays. */

@@ -50,12 +50,24 @@ const char *weft_version(void) {
     return VERSION_TEXT(WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH);
 }
 
-const char *weft_build_options(void) {
 #ifdef WEFT_WITH_CLBLAST
-    return "clblast=yes";
+#define WITH_CLBLAST "yes"
 #else
-    return "clblast=no";
+#define WITH_CLBLAST "no"
 #endif
+#ifdef WEFT_WITH_PNG
+#define WITH_PNG "yes"
+#else
+#define WITH_PNG "no"
+#endif
+#ifdef WEFT_WITH_JPEG
+#define WITH_JPEG "yes"
+#else
+#define WITH_JPEG "no"
+#endif
+
+const char *weft_build_options(void) {
+    return "clblast=" WITH_CLBLAST " png=" WITH_PNG " jpeg=" WITH_JPEG;
 }
 
 /* One line, whatever a driver put into its message. Trailing white space goes. */

@@ -193,11 +193,7 @@ static float value_at(const weft_initialiser *how, const source *from, uint64_t 
     }
 }
 
-weft_status wi_initial_content(const wi_variable *variable, void *content) {
-    if (variable->data) {
-        memcpy(content, variable->data, variable->bytes);
-        return WEFT_OK;
-    }
+static weft_status computed_content(const wi_variable *variable, void *content) {
     const source from = {variable->tensor->graph->context->seed, variable->stream};
     const weft_initialiser how = resolve(variable->initialiser, &variable->tensor->shape);
     if (how.kind == WEFT_INIT_ORTHOGONAL) return orthogonal(variable, &from, content);
@@ -209,5 +205,15 @@ weft_status wi_initial_content(const wi_variable *variable, void *content) {
         else
             ((float *)content)[i] = value;
     }
+    return WEFT_OK;
+}
+
+weft_status wi_initial_content(const wi_variable *variable, void *content) {
+    if (variable->data) {
+        memcpy(content, variable->data, variable->bytes);
+        return WEFT_OK;
+    }
+    WI_TRY(computed_content(variable, content));
+    if (variable->zero_bytes) memset((char *)content + variable->zero_from, 0, variable->zero_bytes);
     return WEFT_OK;
 }

@@ -35,6 +35,11 @@ typedef struct wi_op {
     void (*backward)(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
     /* COMPOSITE: ordinary nodes of the same value. */
     weft_tensor *(*lower)(weft_tensor *y, bool inference);
+    /* COMPOSITE, NULL where there is nothing: refuses a plan that computes y at that batch (the line names
+     * the op); and assignment 0, 1, ... (NULL: no more) that every plan for training does which computes y.
+     */
+    weft_status (*check)(const weft_tensor *y, int64_t batch, bool inference);
+    weft_tensor *(*effect)(weft_tensor *y, int number);
     /* VIEW: y's layout over the memory of x; false when strides cannot express it and x must be copied first.
      */
     bool (*view)(const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out,
@@ -60,6 +65,12 @@ typedef enum wi_fold_mode {
     WI_FOLD_WRAP     /* c - before modulo n */
 } wi_fold_mode;
 
+/* Windows over the spatial axes of an image, as depth, height and width: a rank that has fewer lacks the
+ * first ones, whose entries are as of an axis of 1. */
+typedef struct wi_window {
+    int32_t size[3], stride[3], padding[3], dilation[3];
+} wi_window;
+
 /* What a node knows besides its inputs; unused fields are zero. */
 typedef struct wi_attributes {
     double number;               /* constant; probability; low or mean */
@@ -69,15 +80,16 @@ typedef struct wi_attributes {
     int32_t axis2;               /* diagonal */
     uint32_t axes;               /* reduce, flip: a bit an axis */
     uint32_t stream;             /* random: the node's number; scalar: its index */
-    uint32_t flags;              /* scans and sorting: as scan.c and sort.c number them */
+    uint32_t flags;              /* scans, sorting, permute: as scan.c, sort.c and op_table.h number them */
     int64_t start;               /* slice; diagonal: its offset */
     int64_t step;                /* slice, spread */
     int8_t order[WEFT_MAX_RANK]; /* permute */
     int8_t fold[WEFT_MAX_RANK];  /* folds: the wi_fold_mode of each axis */
     /* folds: as dimensions are written (negative: multiples of the batch); WRAP: any number. */
     int64_t before[WEFT_MAX_RANK];
-    /* convolution, along the spatial axes: zeros before the image stand in `before` */
-    int32_t stride[3], dilation[3], groups;
+    wi_window window; /* pooling: a stride of 0 means adaptive windows; convolution */
+    int32_t groups;   /* convolution */
+    float scale[4];   /* resampling: input elements an element of the result; the last is unused */
 } wi_attributes;
 
 struct weft_tensor {
@@ -109,7 +121,8 @@ typedef struct wi_variable {
     size_t bytes;
     weft_initialiser initialiser;
     void *data; /* initial content given by the caller, until it is on the device; NULL: the initialiser's */
-    uint32_t stream; /* of the initialiser's random numbers */
+    uint32_t stream;              /* of the initialiser's random numbers */
+    size_t zero_from, zero_bytes; /* of what the initialiser computes, this part is zeros */
     bool trainable;
     bool frozen; /* a parameter that the next weft_minimize leaves alone */
 } wi_variable;

@@ -4,19 +4,35 @@
 #include "ops/op_table.h"
 
 /* The axis of channels moved from one place to another, the others in their order. */
-static weft_tensor *move_channels(weft_tensor *x, int from, int to) {
-    if (!x) return NULL;
-    int order[WEFT_MAX_RANK], next = 0;
+static weft_tensor *move_channels(weft_tensor *x, int from, int to, uint32_t flags) {
+    int8_t order[WEFT_MAX_RANK];
+    int next = 0;
     for (int i = 0; i < x->shape.rank; i++) {
         if (next == from) next++;
-        order[i] = i == to ? from : next++;
+        order[i] = (int8_t)(i == to ? from : next++);
     }
-    return weft_permute_axes(x, x->shape.rank, order);
+    return wi_permute(x, order, flags);
 }
 
 weft_tensor *wi_channels_last(weft_tensor *x) {
-    return x ? move_channels(x, 1, x->shape.rank - 1) : NULL;
+    return x ? move_channels(x, 1, x->shape.rank - 1, WI_TO_MEMORY) : NULL;
 }
 weft_tensor *wi_channels_first(weft_tensor *x) {
-    return x ? move_channels(x, x->shape.rank - 1, 1) : NULL;
+    return x ? move_channels(x, x->shape.rank - 1, 1, WI_FROM_MEMORY) : NULL;
+}
+
+static weft_graph *check(const char *op, weft_tensor *x) {
+    weft_graph *graph = wi_inputs_graph(op, &x, 1);
+    char text[WI_SHAPE_TEXT];
+    if (!graph || x->shape.rank >= 2) return graph;
+    wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: %s has no axis of channels, rank 2 or more is needed", op,
+        wi_shape_print(&x->shape, text));
+    return NULL;
+}
+
+weft_tensor *weft_channels_last(weft_tensor *x) {
+    return check("channels_last", x) ? wi_channels_last(x) : NULL;
+}
+weft_tensor *weft_channels_first(weft_tensor *x) {
+    return check("channels_first", x) ? wi_channels_first(x) : NULL;
 }

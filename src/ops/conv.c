@@ -17,17 +17,16 @@ wi_conv wi_conv_of(
         .channels = weight->dims[1],
         .filters = weight->dims[0] / attributes->groups,
         .image = {1, 1, 1},
-        .result = {1, 1, 1},
-        .taps = {1, 1, 1},
-        .stride = {1, 1, 1},
-        .dilation = {1, 1, 1}};
+        .result = {1, 1, 1}};
+    for (int i = 0; i < 3; i++) {
+        conv.taps[i] = attributes->window.size[i];
+        conv.stride[i] = attributes->window.stride[i];
+        conv.dilation[i] = attributes->window.dilation[i];
+        conv.before[i] = attributes->window.padding[i];
+    }
     for (int i = 0; i < axes; i++) {
         conv.image[first + i] = x->dims[1 + i].actual;
         conv.result[first + i] = y->dims[1 + i].actual;
-        conv.taps[first + i] = weight->dims[2 + i];
-        conv.stride[first + i] = attributes->stride[i];
-        conv.dilation[first + i] = attributes->dilation[i];
-        conv.before[first + i] = attributes->before[i];
     }
     return conv;
 }
@@ -150,14 +149,17 @@ static void pad_same(weft_conv_options *options, int axis, int64_t image, int64_
     options->padding_after[axis] = missing > 0 ? missing - missing / 2 : 0;
 }
 
-static wi_attributes window_of(const weft_conv_options *options, int axes) {
-    wi_attributes window = {.groups = (int32_t)options->groups};
-    for (int i = 0; i < axes; i++) {
-        window.stride[i] = (int32_t)options->stride[i];
-        window.dilation[i] = (int32_t)options->dilation[i];
-        window.before[i] = options->padding[i];
+static wi_attributes window_of(const weft_conv_options *options, const weft_tensor *weight, int axes) {
+    wi_attributes attributes = {.groups = (int32_t)options->groups};
+    for (int i = 0; i < 3; i++) {
+        const int axis = i - (3 - axes);
+        const bool there = axis >= 0;
+        attributes.window.size[i] = there ? (int32_t)weight->shape.dims[2 + axis] : 1;
+        attributes.window.stride[i] = there ? (int32_t)options->stride[axis] : 1;
+        attributes.window.dilation[i] = there ? (int32_t)options->dilation[axis] : 1;
+        attributes.window.padding[i] = there ? (int32_t)options->padding[axis] : 0;
     }
-    return window;
+    return attributes;
 }
 
 /* ---- checks ---- */
@@ -206,21 +208,6 @@ static weft_tensor *finish(weft_tensor *node, weft_tensor *bias) {
 
 /* ---- public ---- */
 
-/* Windows of one element that stand side by side: a matrix product. */
-static bool is_pointwise(const wi_attributes *window, const wi_shape *weight) {
-    if (window->groups != 1) return false;
-    for (int i = 0; i < weight->rank - 2; i++) {
-        if (weight->dims[2 + i] != 1 || window->stride[i] != 1 || window->before[i] != 0) return false;
-    }
-    return true;
-}
-
-static weft_tensor *pointwise(weft_tensor *x, weft_tensor *weight, weft_tensor *bias) {
-    weft_tensor *matrix =
-        weft_reshape_shape(weight, 2, (const int64_t[]){weight->shape.dims[0], weight->shape.dims[1]});
-    return wi_channels_first(weft_linear_with(wi_channels_last(x), matrix, bias));
-}
-
 weft_tensor *weft_conv_with(
     weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_conv_options *given) {
     weft_tensor *inputs[] = {x, weight, bias};
@@ -235,7 +222,6 @@ weft_tensor *weft_conv_with(
     wi_shape result = {.rank = x->shape.rank};
     result.dims[0] = x->shape.dims[0];
     result.dims[result.rank - 1] = weight->shape.dims[0];
-    bool whole = true;
     for (int i = 0; i < axes; i++) {
         const int64_t image = x->shape.dims[2 + i],
                       reach = options.dilation[i] * (weight->shape.dims[2 + i] - 1) + 1;
@@ -249,11 +235,9 @@ weft_tensor *weft_conv_with(
             return fail_shapes("conv", x, weight, rule);
         }
         result.dims[1 + i] = room / options.stride[i] + 1;
-        whole = whole && options.padding_after[i] == 0;
     }
-    const wi_attributes window = window_of(&options, axes);
-    if (whole && is_pointwise(&window, &weight->shape)) return pointwise(x, weight, bias);
-    return finish(conv_node(wi_channels_last(x), weight, &window, &result), bias);
+    const wi_attributes attributes = window_of(&options, weight, axes);
+    return finish(conv_node(wi_channels_last(x), weight, &attributes, &result), bias);
 }
 
 weft_tensor *weft_conv_transpose_with(
@@ -283,6 +267,6 @@ weft_tensor *weft_conv_transpose_with(
         }
         result.dims[1 + i] = size;
     }
-    const wi_attributes window = window_of(&options, axes);
-    return finish(data_node(wi_channels_last(x), weight, &window, &result), bias);
+    const wi_attributes attributes = window_of(&options, weight, axes);
+    return finish(data_node(wi_channels_last(x), weight, &attributes, &result), bias);
 }

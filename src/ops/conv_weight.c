@@ -20,10 +20,11 @@ void wi_conv_weight_add_sizes(wi_kernel_launch *launch, const wi_conv *conv) {
 
 /* ---- class cpu: as in conv_weight_cpu.cl ---- */
 
-enum { TILE = 13, COLUMNS = 32, PANELS = 4, POSITIONS = 1024, ROOM = 65536 };
+enum { TILE = 13, COLUMNS = 32, PANELS = 4, POSITIONS = 512, ROOM = 65536, SHORT = 16 };
 
 /* How class cpu cuts the work. */
 typedef struct wi_cut {
+    bool flat;                 /* every tap has pixels of its own: short lines */
     bool joined;               /* a row of taps is one line: few channels that lie side by side */
     int64_t tiles;             /* of 13 channels, or of 13 of a line's elements */
     int64_t length;            /* positions of a piece of a row */
@@ -31,21 +32,24 @@ typedef struct wi_cut {
     int64_t panels, span, shares;
 } wi_cut;
 
-static int64_t pixels_of(const wi_conv *conv, int64_t length) {
-    return conv->taps[0] * conv->taps[1] *
-           ((length - 1) * conv->stride[2] + (conv->taps[2] - 1) * conv->dilation[2] + 1);
+/* Pixels that a line of so many positions looks at, as the kernel copies them. */
+static int64_t pixels_of(const wi_conv *conv, bool flat, int64_t length) {
+    const int64_t rows = conv->taps[0] * conv->taps[1];
+    return rows * (flat ? conv->taps[2] * length
+                        : (length - 1) * conv->stride[2] + (conv->taps[2] - 1) * conv->dilation[2] + 1);
 }
 
 /* False: not even one position's window fits. */
 static bool cut_work(wi_cut *cut, const wi_conv *conv, int64_t units) {
     cut->joined = conv->groups == 1 && conv->dilation[2] == 1 && conv->channels < TILE;
+    cut->flat = !cut->joined && conv->result[2] <= SHORT;
     const int64_t pitch = cut->joined ? conv->channels : 16;
     cut->tiles = wi_divide_up(cut->joined ? conv->taps[2] * conv->channels : conv->channels, TILE);
     int64_t pieces = wi_divide_up(conv->result[2], 256);
     cut->length = wi_divide_up(conv->result[2], pieces);
-    while (pixels_of(conv, cut->length) * pitch > ROOM && cut->length > 1)
+    while (pixels_of(conv, cut->flat, cut->length) * pitch > ROOM && cut->length > 1)
         cut->length = wi_divide_up(conv->result[2], ++pieces);
-    if (pixels_of(conv, cut->length) * pitch > ROOM) return false;
+    if (pixels_of(conv, cut->flat, cut->length) * pitch > ROOM) return false;
     cut->all = conv->images * conv->result[0] * conv->result[1] * wi_divide_up(conv->result[2], cut->length);
     cut->panels = wi_divide_up(conv->filters, COLUMNS);
     cut->span = wi_divide_up(cut->panels, wi_divide_up(cut->panels, PANELS));
@@ -55,7 +59,7 @@ static bool cut_work(wi_cut *cut, const wi_conv *conv, int64_t units) {
         cut->shares++;
     cut->lines = wi_divide_up(cut->all, cut->shares);
     cut->shares = wi_divide_up(cut->all, cut->lines);
-    cut->block = wi_min64(POSITIONS / cut->length, ROOM / (pixels_of(conv, cut->length) * pitch));
+    cut->block = wi_min64(POSITIONS / cut->length, ROOM / (pixels_of(conv, cut->flat, cut->length) * pitch));
     return cut->all <= INT32_MAX / 2;
 }
 
@@ -73,8 +77,9 @@ static weft_status tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan 
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
     add_ints(launch,
-        (const int64_t[]){cut->all, cut->lines, cut->block, cut->length, cut->span, cut->joined, cut->tiles},
-        7);
+        (const int64_t[]){
+            cut->all, cut->lines, cut->block, cut->length, cut->span, cut->joined, cut->flat, cut->tiles},
+        8);
     wi_conv_weight_add_sizes(launch, conv);
     launch = wi_kernel_launch_1d(plan, "finish", cut->tiles, 1);
     launch->dimensions = 3;

@@ -95,7 +95,12 @@ static weft_tensor *map(const wi_op *op, types rule, weft_tensor *const *inputs,
             return fail_shape(op, &before, inputs[i]);
     }
     weft_tensor *simple = simplify(op, inputs, &shape);
-    return simple ? simple : wi_node(graph, op, inputs, count, dtype, &shape, NULL);
+    if (simple) return simple;
+    const wi_order order = wi_order_for(inputs, count, &shape);
+    if (order.rank == 0) return wi_node(graph, op, inputs, count, dtype, &shape, NULL);
+    weft_tensor *lying[3] = {0};
+    for (int i = 0; i < count; i++) lying[i] = wi_to_memory(&order, inputs[i]);
+    return wi_from_memory(&order, map(op, rule, lying, count));
 }
 
 /* ---- the rows ---- */
@@ -240,5 +245,5 @@ weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype) {
     if (!wi_dtype_valid(dtype))
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "cast: %d is no dtype", (int)dtype);
     if (a->dtype == dtype) return a;
-    return wi_node(graph, &wi_op_cast, &a, 1, dtype, &a->shape, NULL);
+    return wi_elementwise_node(graph, &wi_op_cast, &a, 1, dtype, &a->shape, NULL);
 }

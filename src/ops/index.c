@@ -1,7 +1,12 @@
-/* Elements picked by index, and added up by index: each is the other's gradient. Kernels: gather.cl and
- * scatter.cl. */
+/* Elements picked by index, and added up by index: each is the other's gradient. Kernels: gather.cl,
+ * scatter.cl and segments.cl. */
+#include "ops/index.h"
 #include "base/integers.h"
-#include "ops/op_table.h"
+
+/* attributes.flags of index_sum: attributes.start is an index to leave out. */
+enum { SKIPS = 1 };
+/* Rows of fewer elements are not worth a list; an index of fewer is not worth being sorted. */
+enum { WIDE_ROW = 16, SHORT_INDEX = 256, GROUP = 64 };
 
 /* ---- what the kernels are told ---- */
 
@@ -28,6 +33,25 @@ static const char *element_type(weft_dtype dtype) {
     }
 }
 
+static void add_longs(wi_kernel_launch *launch, const int64_t *numbers, size_t count) {
+    for (size_t i = 0; i < count; i++) wi_kernel_long(launch, numbers[i]);
+}
+#define ADD_LONGS(launch, ...)                                                                               \
+    add_longs(                                                                                               \
+        launch, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+
+/* Groups of neighbouring items for the elements of a row, gpu: as many as the row has use for. */
+static wi_kernel_launch *launch_rows(wi_kernel_plan *plan, const char *suffix, int64_t rows, int64_t inner) {
+    size_t lanes = 1;
+    while ((int64_t)lanes < inner && lanes < GROUP) lanes *= 2;
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, suffix, (int64_t)lanes, (int64_t)lanes);
+    const size_t beside = GROUP / lanes;
+    launch->dimensions = 2;
+    launch->local[1] = beside;
+    launch->global[1] = ((size_t)rows + beside - 1) / beside * beside;
+    return launch;
+}
+
 static weft_status pick(const wi_kernel_site *site, wi_kernel_plan *plan, bool each) {
     const bool cpu = site->device_class == WEFT_CLASS_CPU;
     const int axis = site->node->attributes.axis;
@@ -35,26 +59,31 @@ static weft_status pick(const wi_kernel_site *site, wi_kernel_plan *plan, bool e
     const int64_t rows = y.outer * y.along;
     const int64_t worth = wi_max64(1, wi_min64(site->compute_units * 4, rows * y.inner / 4096));
     const int64_t rows_an_item = cpu ? wi_divide_up(rows, worth) : 1;
+    const char *suffix = each ? "pick" : "rows";
     plan->file = "gather.cl";
     wi_kernel_macro_text(plan, "WEFT_ELEMENT", element_type(site->node->dtype));
     wi_kernel_macro_int(plan, "WEFT_EACH", each);
     wi_kernel_macro_int(plan, "WEFT_WHOLE_ROWS", cpu);
-    wi_kernel_launch *launch = wi_kernel_launch_1d(
-        plan, "pick", cpu ? wi_divide_up(rows, rows_an_item) : rows * y.inner, cpu ? 1 : 64);
+    wi_kernel_launch *launch = cpu    ? wi_kernel_launch_1d(plan, suffix, wi_divide_up(rows, rows_an_item), 1)
+                               : each ? wi_kernel_launch_1d(plan, suffix, rows * y.inner, GROUP)
+                                      : launch_rows(plan, suffix, rows, y.inner);
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
     wi_kernel_result(launch);
     wi_kernel_faults(launch);
-    const int64_t numbers[] = {rows, y.along, x.along, y.inner, rows_an_item};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_long(launch, numbers[i]);
+    ADD_LONGS(launch, rows, y.along, x.along, y.inner, rows_an_item);
     return WEFT_OK;
 }
 
 static weft_status gather_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return pick(site, plan, true);
 }
-static weft_status index_select_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+weft_status wi_index_select_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return pick(site, plan, false);
+}
+
+static bool skips(const weft_tensor *node) {
+    return node->attributes.flags & SKIPS;
 }
 
 /* An item walks through the whole index, so there are only as many ranges of rows as keep the device busy. */
@@ -71,22 +100,86 @@ static weft_status add_up(const wi_kernel_site *site, wi_kernel_plan *plan, bool
     plan->flops = (double)(source.outer * source.along * source.inner);
     wi_kernel_macro_text(plan, "WEFT_ELEMENT", site->node->dtype == WEFT_F32 ? "float" : "int");
     wi_kernel_macro_int(plan, "WEFT_EACH", each);
+    wi_kernel_macro_int(plan, "WEFT_SKIPS", skips(site->node));
     wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sum", items, cpu ? 1 : 64);
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
     wi_kernel_result(launch);
     wi_kernel_faults(launch);
-    const int64_t numbers[] = {items, source.along, y.along, y.inner, width, columns,
-        wi_divide_up(y.along, rows_a_range), rows_a_range};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_long(launch, numbers[i]);
+    ADD_LONGS(launch, items, source.along, y.along, y.inner, width, columns,
+        wi_divide_up(y.along, rows_a_range), rows_a_range, site->node->attributes.start);
     return WEFT_OK;
 }
 
 static weft_status scatter_sum_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return add_up(site, plan, true);
 }
+
+/* Rows of the first axis that are long enough for kernels that write each once. */
+static bool is_wide(const weft_tensor *node) {
+    int64_t inner = 1;
+    for (int i = 1; i < node->shape.rank; i++) {
+        if (node->shape.dims[i] < 0) return true;
+        inner *= node->shape.dims[i];
+    }
+    return inner >= WIDE_ROW;
+}
+
+static void begin_segments(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const bool real = site->node->dtype == WEFT_F32;
+    plan->file = "segments.cl";
+    wi_kernel_macro_text(plan, "WEFT_ELEMENT", real ? "float" : "int");
+    wi_kernel_macro_text(plan, "WEFT_ELEMENTS", real ? "float16" : "int16");
+    wi_kernel_macro_int(plan, "WEFT_SKIPS", skips(site->node));
+}
+
+/* An item owns rows of the result, and walks through the index once. */
+static weft_status add_lists(const wi_kernel_site *site, wi_kernel_plan *plan, around source, around y) {
+    const int64_t rows_an_item = wi_divide_up(y.along, wi_min64(site->compute_units * 4, y.along));
+    begin_segments(site, plan);
+    plan->flops = (double)(source.along * source.inner);
+    plan->scratch_bytes = (size_t)(y.along + source.along) * sizeof(cl_int);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "lists", wi_divide_up(y.along, rows_an_item), 1);
+    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, 1);
+    wi_kernel_result(launch);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_scratch(launch, y.along);
+    wi_kernel_faults(launch);
+    ADD_LONGS(launch, source.along, y.along, y.inner, rows_an_item, site->node->attributes.start);
+    return WEFT_OK;
+}
+
+/* The index comes with its order. */
+static weft_status add_segments(const wi_kernel_site *site, wi_kernel_plan *plan, around source, around y) {
+    const int64_t skipped = site->node->attributes.start;
+    begin_segments(site, plan);
+    plan->flops = (double)(source.along * source.inner);
+    plan->scratch_bytes = (size_t)(y.along + 1) * sizeof(cl_int);
+    wi_kernel_launch *starts =
+        wi_kernel_launch_1d(plan, "starts", wi_max64(y.along + 1, source.along), GROUP);
+    wi_kernel_input(starts, 1);
+    wi_kernel_input(starts, 2);
+    wi_kernel_scratch(starts, 0);
+    wi_kernel_faults(starts);
+    ADD_LONGS(starts, source.along, y.along, skipped);
+    wi_kernel_launch *segments = launch_rows(plan, "segments", y.along, y.inner);
+    wi_kernel_input(segments, 0);
+    wi_kernel_input(segments, 2);
+    wi_kernel_scratch(segments, 0);
+    wi_kernel_result(segments);
+    ADD_LONGS(segments, y.along, y.inner, skipped);
+    return WEFT_OK;
+}
+
+/* Structure depends on sizes that are not the batch's: the axis around, never the length of the index. */
 static weft_status index_sum_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    return add_up(site, plan, false);
+    const weft_tensor *node = site->node;
+    const int axis = node->attributes.axis;
+    const around source = around_axis(&site->inputs[0], axis), y = around_axis(&site->result, axis);
+    if (node->input_count == 3) return add_segments(site, plan, source, y);
+    const bool lists = site->device_class == WEFT_CLASS_CPU && axis == 0 && is_wide(node);
+    return lists ? add_lists(site, plan, source, y) : add_up(site, plan, false);
 }
 
 /* ---- gradients ---- */
@@ -102,16 +195,32 @@ static void index_select_backward(weft_tensor *y, weft_tensor *g, weft_tensor **
 static void scatter_sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     gradients[0] = weft_gather(g, y->attributes.axis, y->inputs[1]);
 }
-static void index_sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    gradients[0] = weft_index_select(g, y->attributes.axis, y->inputs[1]);
+/* The index as (count, 1, ...): beside the rows of a tensor whose first axis it names. */
+static weft_tensor *beside_rows(weft_tensor *index, int rank) {
+    int64_t dims[WEFT_MAX_RANK] = {index->shape.dims[0]};
+    for (int i = 1; i < rank; i++) dims[i] = 1;
+    return weft_reshape_shape(index, rank, dims);
 }
 
+static void index_sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *index = y->inputs[1];
+    if (!skips(y)) {
+        gradients[0] = weft_index_select(g, y->attributes.axis, index);
+        return;
+    }
+    weft_tensor *left_out = weft_equal(index, weft_number(index, (double)y->attributes.start));
+    weft_tensor *rows = weft_index_select(g, 0, weft_where(left_out, weft_number(index, 0), index));
+    gradients[0] =
+        rows ? weft_where(beside_rows(left_out, rows->shape.rank), weft_number(rows, 0), rows) : NULL;
+}
+
+#define index_select_kernel wi_index_select_kernel
 #define KERNEL_OP(op)                                                                                        \
     const wi_op wi_op_##op = {.name = #op,                                                                   \
         .kind = WI_KERNEL,                                                                                   \
         .backward = op##_backward,                                                                           \
         .kernel = op##_kernel,                                                                               \
-        .contiguous = 3,                                                                                     \
+        .contiguous = 7,                                                                                     \
         .fault = "an index is out of range"};
 KERNEL_OP(gather)
 KERNEL_OP(index_select)
@@ -220,13 +329,32 @@ weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index,
     return make(&wi_op_scatter_sum, source, index, &shape, a);
 }
 
+/* On gpu-class devices a long index is sorted first; the order is shared by all sums of one index. */
+static weft_tensor *sum_node(
+    weft_tensor *source, weft_tensor *index, const wi_shape *shape, wi_attributes attributes) {
+    weft_tensor *inputs[] = {source, index, NULL};
+    const int64_t count = index->shape.dims[0];
+    const bool gpu = source->graph->context->caps.device_class == WEFT_CLASS_GPU;
+    const bool sorted = gpu && attributes.axis == 0 && (count < 0 || count > SHORT_INDEX);
+    if (sorted && !(inputs[2] = weft_argsort(index, 0, false))) return NULL;
+    return wi_node(
+        source->graph, &wi_op_index_sum, inputs, sorted ? 3 : 2, source->dtype, shape, &attributes);
+}
+
 weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size) {
     int a;
     wi_shape shape;
     if (!check_sum(&wi_op_index_sum, source, index, axis, size, &a, &shape)) return NULL;
     if (index->shape.rank != 1 || index->shape.dims[0] != source->shape.dims[a])
         return fail_shapes("index_sum", source, index, "the index is not one axis as long as the source's");
-    return make(&wi_op_index_sum, source, index, &shape, a);
+    return sum_node(source, index, &shape, (wi_attributes){.axis = a});
+}
+
+weft_tensor *wi_index_sum_skipping(weft_tensor *source, weft_tensor *index, int64_t size, int64_t skipped) {
+    int a;
+    wi_shape shape;
+    if (!check_sum(&wi_op_index_sum, source, index, 0, size, &a, &shape)) return NULL;
+    return sum_node(source, index, &shape, (wi_attributes){.flags = SKIPS, .start = skipped});
 }
 
 static weft_tensor *add_to(const char *op, weft_tensor *x, weft_tensor *sum, weft_tensor *source, int axis) {

@@ -19,7 +19,8 @@ static weft_tensor *labels_beside(const weft_tensor *y) {
 }
 
 static weft_tensor *is_label(const weft_tensor *y) {
-    return weft_equal(wi_coordinate(y->graph, &y->inputs[0]->shape, 1), labels_beside(y));
+    weft_tensor *hit = weft_equal(wi_coordinate(y->graph, &y->inputs[0]->shape, 1), labels_beside(y));
+    return wi_in_order_of(y->inputs[0], hit);
 }
 
 /* NULL: there are none. */
@@ -198,7 +199,9 @@ const wi_op wi_op_multi_margin = {.name = "multi_margin",
 wi_labels wi_labels_of(const weft_tensor *node) {
     if (node->op != &wi_op_cross_entropy && node->op != &wi_op_nll && node->op != &wi_op_multi_margin)
         return (wi_labels){0};
-    return (wi_labels){node->inputs[1], node->inputs[0]->shape.dims[1], node->attributes.start};
+    const weft_tensor *labels = node->inputs[1];
+    while (labels->op == &wi_op_reshape) labels = labels->inputs[0];
+    return (wi_labels){labels, node->inputs[0]->shape.dims[1], node->attributes.start};
 }
 
 /* ---- checks ---- */

@@ -2,6 +2,7 @@
  * its inputs side by side, where the planner lets them be computed in place. What takes a part of an axis is
  * in slice.c, what makes axes longer in padding.c. */
 #include "ops/op_table.h"
+#include <string.h>
 
 /* ---- reshape ---- */
 
@@ -68,6 +69,59 @@ static void reshape_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
 const wi_op wi_op_reshape = {
     .name = "reshape", .kind = WI_VIEW, .view = reshape_view, .backward = reshape_backward};
 
+/* ---- reshape of a view that keeps an order of memory ---- */
+
+/* Where in memory the run lies: *first is the memory axis of its first axis; false when its axes do not lie
+ * one after the other. */
+static bool run_in_memory(const run *r, const wi_extent *x, const wi_order *order, int *first) {
+    int at[WEFT_MAX_RANK]; /* the tensor's axis of each axis of memory */
+    for (int i = 0; i < order->rank; i++) at[order->axes[i]] = i;
+    int last = -1;
+    for (int k = r->i; k < r->i_end; k++) {
+        if (wi_size_is(x->dims[k], 1)) continue;
+        const int here = order->axes[k];
+        if (last < 0) *first = here;
+        if (last >= here) return false;
+        for (int m = last + 1; last >= 0 && m < here; m++) {
+            if (!wi_size_is(x->dims[at[m]], 1)) return false;
+        }
+        last = here;
+    }
+    return last >= 0;
+}
+
+/* x is a view of memory in another order. When each group of axes that the reshape merges or splits lies
+ * there side by side, the memory is reshaped instead, and the result is a view that keeps its order, too: (N,
+ * C, H, W) over (N, H, W, C) to (N, C, HW) over (N, HW, C). NULL: not so. */
+static weft_tensor *reshape_in_order(weft_tensor *x, const wi_shape *shape) {
+    const wi_order order = wi_order_of(x);
+    if (order.rank == 0) return NULL;
+    weft_tensor *memory = x->inputs[0];
+    if (!wi_order_moves(&memory->shape, order.axes))
+        return weft_reshape_shape(memory, shape->rank, shape->dims);
+    const wi_extent from = wi_extent_of(&x->shape, 1), to = wi_extent_of(shape, 1);
+    int begins[WEFT_MAX_RANK], ends[WEFT_MAX_RANK]; /* the result's axes at each axis of memory */
+    for (int i = 0; i < order.rank; i++) begins[i] = ends[i] = 0;
+    int next = 0, first = 0;
+    run r = {0};
+    while (next_run(&r, &from, &to)) {
+        if (!run_in_memory(&r, &from, &order, &first)) return NULL;
+        begins[first] = next; /* axes of size 1 go with those that they stand before */
+        ends[first] = next = r.j_end;
+    }
+    ends[first] = shape->rank;
+    wi_shape lying = {.rank = shape->rank};
+    int8_t axes[WEFT_MAX_RANK];
+    int place = 0;
+    for (int i = 0; i < order.rank; i++) {
+        for (int j = begins[i]; j < ends[i]; j++) {
+            lying.dims[place] = shape->dims[j];
+            axes[j] = (int8_t)place++;
+        }
+    }
+    return wi_permute(weft_reshape_shape(memory, lying.rank, lying.dims), axes, WI_FROM_MEMORY);
+}
+
 weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
     weft_graph *graph = wi_inputs_graph("reshape", &x, 1);
     if (!graph) return NULL;
@@ -88,7 +142,8 @@ weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
             wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
     while (x->op == &wi_op_reshape) x = x->inputs[0];
     if (wi_shape_equal(&shape, &x->shape)) return x;
-    return wi_node(graph, &wi_op_reshape, &x, 1, x->dtype, &shape, NULL);
+    weft_tensor *in_order = reshape_in_order(x, &shape);
+    return in_order ? in_order : wi_node(graph, &wi_op_reshape, &x, 1, x->dtype, &shape, NULL);
 }
 
 weft_tensor *weft_reshape_list_(weft_tensor *x, const int64_t *dims, bool unused) {
@@ -183,9 +238,10 @@ static bool permute_view(
 }
 
 static void permute_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    int inverse[WEFT_MAX_RANK];
-    for (int i = 0; i < y->shape.rank; i++) inverse[y->attributes.order[i]] = i;
-    gradients[0] = weft_permute_axes(g, y->shape.rank, inverse);
+    static const uint32_t back[] = {0, WI_TO_MEMORY, WI_FROM_MEMORY};
+    int8_t inverse[WEFT_MAX_RANK];
+    for (int i = 0; i < y->shape.rank; i++) inverse[y->attributes.order[i]] = (int8_t)i;
+    gradients[0] = wi_permute(g, inverse, back[y->attributes.flags]);
 }
 
 const wi_op wi_op_permute = {
@@ -211,16 +267,23 @@ static bool swaps_last_two(const wi_attributes *attributes, int rank) {
     return rank >= 2;
 }
 
-weft_tensor *weft_permute_axes(weft_tensor *x, int rank, const int *axes) {
-    weft_graph *graph = wi_inputs_graph("permute", &x, 1);
-    if (!graph) return NULL;
-    wi_attributes attributes = {0};
-    char text[WI_SHAPE_TEXT];
-    if (!read_order(x, rank, axes, &attributes))
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "permute: the %d axes given are no order of those of %s", rank, wi_shape_print(&x->shape, text));
+bool wi_order_moves(const wi_shape *shape, const int8_t *order) {
+    int last = -1;
+    for (int i = 0; i < shape->rank; i++) {
+        if (shape->dims[order[i]] == 1) continue;
+        if (order[i] < last) return true;
+        last = order[i];
+    }
+    return false;
+}
+
+weft_tensor *wi_permute(weft_tensor *x, const int8_t *order, uint32_t flags) {
+    if (!x) return NULL;
+    const int rank = x->shape.rank;
+    wi_attributes attributes = {.flags = flags};
+    memcpy(attributes.order, order, (size_t)rank);
     /* (A·B)ᵀ = Bᵀ·Aᵀ: the product is stored as it is wanted. */
-    if (x->op == &wi_op_matmul && swaps_last_two(&attributes, rank))
+    if (x->op == &wi_op_matmul && flags != WI_FROM_MEMORY && swaps_last_two(&attributes, rank))
         return weft_matmul(weft_transpose(x->inputs[1]), weft_transpose(x->inputs[0]));
     if (x->op == &wi_op_permute) {
         for (int i = 0; i < rank; i++) attributes.order[i] = x->attributes.order[attributes.order[i]];
@@ -232,7 +295,21 @@ weft_tensor *weft_permute_axes(weft_tensor *x, int rank, const int *axes) {
         shape.dims[i] = x->shape.dims[attributes.order[i]];
         identity = identity && attributes.order[i] == i;
     }
-    return identity ? x : wi_node(graph, &wi_op_permute, &x, 1, x->dtype, &shape, &attributes);
+    if (identity) return x;
+    if (flags == WI_TO_MEMORY && !wi_order_moves(&x->shape, attributes.order))
+        return weft_reshape_shape(x, rank, shape.dims);
+    return wi_node(x->graph, &wi_op_permute, &x, 1, x->dtype, &shape, &attributes);
+}
+
+weft_tensor *weft_permute_axes(weft_tensor *x, int rank, const int *axes) {
+    weft_graph *graph = wi_inputs_graph("permute", &x, 1);
+    if (!graph) return NULL;
+    wi_attributes attributes = {0};
+    char text[WI_SHAPE_TEXT];
+    if (!read_order(x, rank, axes, &attributes))
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "permute: the %d axes given are no order of those of %s", rank, wi_shape_print(&x->shape, text));
+    return wi_permute(x, attributes.order, 0);
 }
 
 weft_tensor *weft_permute_list_(weft_tensor *x, const int64_t *axes, bool unused) {
@@ -313,6 +390,11 @@ weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "expand: %s does not stretch to %s",
             wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
     if (wi_shape_equal(&x->shape, &shape)) return x;
+    const wi_order order = wi_order_of(x);
+    if (order.rank == rank && order.rank > 0) {
+        const wi_shape lying = wi_shape_in_memory(&order, &shape);
+        return wi_from_memory(&order, weft_expand(x->inputs[0], rank, lying.dims));
+    }
     if (x->op == &wi_op_expand) x = x->inputs[0];
     return wi_node(graph, &wi_op_expand, &x, 1, x->dtype, &shape, NULL);
 }
@@ -340,6 +422,14 @@ static bool joins(const weft_tensor *a, const weft_tensor *b, int axis) {
     return wi_shape_equal(&a->shape, &shape);
 }
 
+/* All lie, or are seen, in the order of the first that has one. */
+static weft_tensor *concat_in_order(const wi_order *order, weft_tensor *const *xs, size_t count, int axis) {
+    weft_tensor **lying = wi_arena_take(&xs[0]->graph->arena, count * sizeof *lying);
+    if (!lying) return wi_graph_fail_recorded(xs[0]->graph, WEFT_ERROR_MEMORY);
+    for (size_t i = 0; i < count; i++) lying[i] = wi_to_memory(order, xs[i]);
+    return wi_from_memory(order, weft_concat(lying, count, order->axes[axis]));
+}
+
 weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
     if (!xs || count == 0 || count > WI_MOST_JOINED) {
         weft_graph *graph = xs && count && xs[0] ? xs[0]->graph : NULL;
@@ -361,6 +451,10 @@ weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
         shape.dims[index] += xs[i]->shape.dims[index];
     }
     if (count == 1) return xs[0];
+    for (size_t i = 0; i < count; i++) {
+        const wi_order order = wi_order_of(xs[i]);
+        if (order.rank) return concat_in_order(&order, xs, count, index);
+    }
     const wi_attributes attributes = {.axis = index};
     return wi_node(graph, &wi_op_concat, xs, (int)count, xs[0]->dtype, &shape, &attributes);
 }

@@ -106,6 +106,7 @@ WI_NODE(gather)      /* index.c */
 WI_NODE(index_select)
 WI_NODE(scatter_sum)
 WI_NODE(index_sum)
+WI_NODE(embedding)   /* embedding.c */
 WI_NODE(slice)       /* slice.c */
 WI_NODE(flip)
 WI_NODE(diagonal)
@@ -119,9 +120,18 @@ WI_NODE(argsort)     /* sort.c */
 WI_NODE(sort)
 WI_NODE(topk_indices)
 WI_NODE(topk)
+WI_NODE(max_pool)    /* pool.c */
+WI_NODE(avg_pool)
+WI_NODE(resample)    /* resample.c */
+WI_NODE(local_response_norm) /* local_response.c */
 WI_NODE(uniform)     /* random.c */
 WI_NODE(normal)
 WI_NODE(dropout)
+WI_NODE(batch_norm)  /* normalization.c */
+WI_NODE(instance_norm)
+WI_NODE(group_norm)
+WI_NODE(layer_norm)  /* normalization_rows.c */
+WI_NODE(rms_norm)
 WI_NODE(huber)              /* loss_regression.c */
 WI_NODE(gaussian_nll)
 WI_NODE(bce)                /* loss_probability.c */
@@ -159,6 +169,8 @@ WI_FUNCTION_ROW(unsqueeze)
 WI_FUNCTION_ROW(swap_axes)
 WI_FUNCTION_ROW(move_axis)
 WI_FUNCTION_ROW(stack)
+WI_FUNCTION_ROW(channels_last) /* channels_last.c */
+WI_FUNCTION_ROW(channels_first)
 WI_FUNCTION_ROW(slice_step)  /* slice.c */
 WI_FUNCTION_ROW(split)
 WI_FUNCTION_ROW(conv_with)   /* conv.c */
@@ -181,6 +193,18 @@ WI_FUNCTION_ROW(hardtanh)
 WI_FUNCTION_ROW(leaky_relu)
 WI_FUNCTION_ROW(prelu)
 WI_FUNCTION_ROW(elu)
+WI_FUNCTION_ROW(max_pool2d)  /* pool_forms.c */
+WI_FUNCTION_ROW(avg_pool2d)
+WI_FUNCTION_ROW(lp_pool)
+WI_FUNCTION_ROW(adaptive_max_pool)
+WI_FUNCTION_ROW(adaptive_avg_pool)
+WI_FUNCTION_ROW(global_max_pool)
+WI_FUNCTION_ROW(global_avg_pool)
+WI_FUNCTION_ROW(upsample_nearest) /* resample.c */
+WI_FUNCTION_ROW(upsample_linear)
+WI_FUNCTION_ROW(pixel_shuffle)    /* pixel_shuffle.c */
+WI_FUNCTION_ROW(pixel_unshuffle)
+WI_FUNCTION_ROW(dropout_channels) /* random.c */
 WI_FUNCTION_ROW(add_number)  /* number_forms.c */
 WI_FUNCTION_ROW(sub_number)
 WI_FUNCTION_ROW(mul_number)

@@ -40,10 +40,26 @@ static weft_tensor *fold_number(weft_tensor *x, const wi_shape *shape, const wi_
     return weft_expand(y, shape->rank, shape->dims);
 }
 
+static wi_attributes fold_in_memory(const wi_order *order, const wi_attributes *attributes) {
+    wi_attributes turned = *attributes;
+    for (int i = 0; i < order->rank; i++) {
+        turned.fold[order->axes[i]] = attributes->fold[i];
+        turned.before[order->axes[i]] = attributes->before[i];
+    }
+    turned.axis = order->axes[attributes->axis]; /* of a spread */
+    return turned;
+}
+
 static weft_tensor *fold(
     const wi_op *op, weft_tensor *x, const wi_shape *shape, const wi_attributes *attributes) {
     weft_tensor *number = fold_number(x, shape, attributes);
     if (number) return number;
+    const wi_order order = wi_order_of(x);
+    if (order.rank) {
+        const wi_shape lying = wi_shape_in_memory(&order, shape);
+        const wi_attributes turned = fold_in_memory(&order, attributes);
+        return wi_from_memory(&order, fold(op, x->inputs[0], &lying, &turned));
+    }
     weft_tensor *memory = wi_node(x->graph, &wi_op_in_memory, &x, 1, x->dtype, &x->shape, NULL);
     return memory ? wi_node(x->graph, op, &memory, 1, x->dtype, shape, attributes) : NULL;
 }
@@ -179,6 +195,8 @@ weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift) {
     if (shift > INT32_MAX || shift < -INT32_MAX)
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "roll: a shift of %lld is more than 2^31 - 1", (long long)shift);
+    const wi_order order = wi_order_of(x);
+    if (order.rank) return wi_from_memory(&order, weft_roll(x->inputs[0], order.axes[index], shift));
     wi_attributes attributes = {0};
     const wi_shape shape = x->shape;
     if (x->op == &wi_op_roll) { /* several axes are one node */

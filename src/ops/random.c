@@ -2,6 +2,7 @@
  * and the element's row-major index, so that they may be computed wherever they are used, and again in the
  * backward pass. */
 #include "ops/op_table.h"
+#include <weft/images.h>
 
 const wi_op wi_op_uniform = {.name = "uniform", .kind = WI_LEAF};
 const wi_op wi_op_normal = {.name = "normal", .kind = WI_LEAF};
@@ -31,13 +32,16 @@ weft_tensor *weft_normal(weft_graph *graph, float mean, float deviation, int ran
     return draw_dims(graph, &wi_op_normal, mean, deviation, rank, dims);
 }
 
-/* ---- dropout ---- */
+/* ---- dropout; attributes.axes: those along which one number is drawn for all ---- */
 
 static weft_tensor *dropout_lower(weft_tensor *y, bool inference) {
     weft_tensor *x = y->inputs[0];
     const double p = y->attributes.number;
     if (inference) return x;
-    weft_tensor *chance = draw(y->graph, &wi_op_uniform, 0, 1, &x->shape, y->attributes.stream);
+    wi_shape shape = x->shape;
+    for (int i = 0; i < shape.rank; i++)
+        if (y->attributes.axes >> i & 1) shape.dims[i] = 1;
+    weft_tensor *chance = draw(y->graph, &wi_op_uniform, 0, 1, &shape, y->attributes.stream);
     weft_tensor *scaled = weft_mul(x, weft_number(x, 1 / (1 - p)));
     return weft_where(weft_less(chance, weft_number(chance, p)), weft_number(x, 0), scaled);
 }
@@ -50,14 +54,27 @@ static void dropout_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
 const wi_op wi_op_dropout = {
     .name = "dropout", .kind = WI_COMPOSITE, .lower = dropout_lower, .backward = dropout_backward};
 
-weft_tensor *weft_dropout(weft_tensor *x, float p) {
-    weft_graph *graph = wi_inputs_graph("dropout", &x, 1);
-    if (!graph) return NULL;
+static weft_tensor *drop(const char *op, weft_tensor *x, float p, uint32_t axes) {
+    weft_graph *graph = x->graph;
     if (x->dtype != WEFT_F32)
-        return wi_graph_fail(
-            graph, WEFT_ERROR_DTYPE, "dropout: takes f32, not %s", weft_dtype_name(x->dtype));
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes f32, not %s", op, weft_dtype_name(x->dtype));
     if (!(p >= 0 && p < 1))
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "dropout: p = %g is not in [0, 1)", (double)p);
-    const wi_attributes attributes = {.number = p, .stream = graph->streams++};
-    return wi_node(graph, &wi_op_dropout, &x, 1, WEFT_F32, &x->shape, &attributes);
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: p = %g is not in [0, 1)", op, (double)p);
+    const wi_order order = wi_order_of(x);
+    if (order.rank) axes = wi_axes_in_memory(&order, axes);
+    const wi_attributes attributes = {.number = p, .axes = axes, .stream = graph->streams++};
+    return wi_elementwise_node(graph, &wi_op_dropout, &x, 1, WEFT_F32, &x->shape, &attributes);
+}
+
+weft_tensor *weft_dropout(weft_tensor *x, float p) {
+    return wi_inputs_graph("dropout", &x, 1) ? drop("dropout", x, p, 0) : NULL;
+}
+
+weft_tensor *weft_dropout_channels(weft_tensor *x, float p) {
+    char text[WI_SHAPE_TEXT];
+    if (!wi_inputs_graph("dropout_channels", &x, 1)) return NULL;
+    if (x->shape.rank < 2)
+        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "dropout_channels: %s is no (N, C, ...)",
+            wi_shape_print(&x->shape, text));
+    return drop("dropout_channels", x, p, ~UINT32_C(3));
 }

@@ -62,10 +62,24 @@ static bool gives_place(const wi_op *op) {
     return op == &wi_op_argmax || op == &wi_op_argmin;
 }
 
+/* Do the axes follow each other in memory as they do in the tensor? Then a place counts the same elements. */
+static bool keeps_sequence(const wi_order *order, uint32_t axes) {
+    int last = -1;
+    for (int i = 0; i < order->rank; i++) {
+        if (!(axes >> i & 1)) continue;
+        if (order->axes[i] < last) return false;
+        last = order->axes[i];
+    }
+    return true;
+}
+
 static weft_tensor *reduce_keep(const wi_op *op, weft_tensor *x, uint32_t axes, weft_dtype dtype) {
     const wi_shape shape = wi_kept_shape(&x->shape, axes);
     const wi_attributes attributes = {.axes = real_axes(x, axes)};
     if (attributes.axes == 0 && !gives_place(op)) return x;
+    const wi_order order = wi_order_of(x);
+    if (order.rank && (!gives_place(op) || keeps_sequence(&order, attributes.axes)))
+        return wi_from_memory(&order, reduce_keep(op, x->inputs[0], wi_axes_in_memory(&order, axes), dtype));
     return wi_node(x->graph, op, &x, 1, dtype, &shape, &attributes);
 }
 
@@ -101,10 +115,18 @@ static weft_tensor *reduce(const wi_op *op, weft_tensor *x, const int64_t *axes,
     return keep ? y : wi_drop_axes(y, mask);
 }
 
-weft_tensor *wi_reduce_composite(const wi_op *op, weft_tensor *x, uint32_t axes, double number, bool keep) {
+static weft_tensor *reduce_composite(const wi_op *op, weft_tensor *x, uint32_t axes, double number) {
+    const wi_order order = wi_order_of(x);
+    if (order.rank)
+        return wi_from_memory(
+            &order, reduce_composite(op, x->inputs[0], wi_axes_in_memory(&order, axes), number));
     const wi_shape shape = wi_kept_shape(&x->shape, axes);
     const wi_attributes attributes = {.axes = axes, .number = number};
-    weft_tensor *y = wi_node(x->graph, op, &x, 1, WEFT_F32, &shape, &attributes);
+    return wi_node(x->graph, op, &x, 1, WEFT_F32, &shape, &attributes);
+}
+
+weft_tensor *wi_reduce_composite(const wi_op *op, weft_tensor *x, uint32_t axes, double number, bool keep) {
+    weft_tensor *y = reduce_composite(op, x, axes, number);
     return keep ? y : wi_drop_axes(y, axes);
 }
 

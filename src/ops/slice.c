@@ -31,6 +31,9 @@ weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t leng
     if (!x) return NULL;
     wi_shape shape = x->shape;
     if (shape.dims[axis] == length) return x;
+    const wi_order order = wi_order_of(x);
+    if (order.rank)
+        return wi_from_memory(&order, wi_slice_dims(x->inputs[0], order.axes[axis], start, length, step));
     shape.dims[axis] = length;
     const wi_attributes attributes = {.axis = axis, .start = start, .step = step};
     return wi_node(x->graph, &wi_op_slice, &x, 1, x->dtype, &shape, &attributes);
@@ -148,6 +151,8 @@ static bool flip_view(
 }
 
 static weft_tensor *flip(weft_tensor *x, uint32_t axes) {
+    const wi_order order = x ? wi_order_of(x) : (wi_order){0};
+    if (order.rank) return wi_from_memory(&order, flip(x->inputs[0], wi_axes_in_memory(&order, axes)));
     if (x && x->op == &wi_op_flip) {
         axes ^= x->attributes.axes;
         x = x->inputs[0];

@@ -474,8 +474,8 @@ static weft_status append_template(weft_plan *plan, wi_step *step, const wi_emit
     wi_text *source = &plan->source;
     const bool any = parameters->length > 0;
     wi_text_append(source,
-        "inline void %s_store(WF acc, int batch, int row, int column, int lanes%s%s) {\n%s}\n", step->prefix,
-        any ? ", " : "", any ? parameters->data : "", body);
+        "static inline void %s_store(WF acc, int batch, int row, int column, int lanes%s%s) {\n%s}\n",
+        step->prefix, any ? ", " : "", any ? parameters->data : "", body);
     wi_text_append(source, "#define WEFT_NAME(suffix) %s_##suffix\n#define WEFT_EPILOGUE_PARAMETERS %s%s\n",
         step->prefix, any ? ", " : "", any ? parameters->data : "");
     wi_text_append(source,

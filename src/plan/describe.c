@@ -20,10 +20,11 @@ static void append_ops(const weft_plan *plan, const wi_step *step, wi_text *text
     }
 }
 
-static const char *kind_of(const wi_step *step) {
+static const char *kind_of(const weft_plan *plan, const wi_step *step) {
     if (step->kind == WI_STEP_PRODUCT) return "product";
     if (step->kind == WI_STEP_KERNEL) return "kernel";
-    if (step->only_moves) return "move";
+    const wi_conversions changes = wi_step_conversions(plan, step);
+    if (step->only_moves) return changes.to_last + changes.to_first ? "convert" : "move";
     return step->reduced ? "reduce" : "map";
 }
 
@@ -37,18 +38,23 @@ static const char *implementation_of(const wi_step *step) {
 static void describe_step(const weft_plan *plan, size_t index, wi_text *text) {
     const wi_step *step = plan->steps[index];
     char shape[WI_SHAPE_TEXT];
-    wi_text_append(text, "%4zu  %-8s%-14s%2d launch%s  %10.0f flop %10.0f byte  %s  ", index, kind_of(step),
-        implementation_of(step), step->launch_count, step->launch_count == 1 ? "  " : "es", step->flops,
-        step->bytes_moved, wi_shape_print(&step->shape, shape));
+    wi_text_append(text, "%4zu  %-8s%-14s%2d launch%s  %10.0f flop %10.0f byte  %s  ", index,
+        kind_of(plan, step), implementation_of(step), step->launch_count,
+        step->launch_count == 1 ? "  " : "es", step->flops, step->bytes_moved,
+        wi_shape_print(&step->shape, shape));
     append_ops(plan, step, text);
+    const wi_conversions changes = wi_step_conversions(plan, step);
+    if (changes.to_last) wi_text_append(text, "  [%d (N, C, ...) -> channels-last]", changes.to_last);
+    if (changes.to_first) wi_text_append(text, "  [%d channels-last -> (N, C, ...)]", changes.to_first);
     wi_text_append(text, "\n");
 }
 
 static void describe_text(const weft_plan *plan, wi_text *text) {
     const weft_plan_info *info = &plan->info;
     wi_text_append(text, "plan for batch %lld on %s\n", (long long)info->batch, plan->context->info.name);
-    wi_text_append(text, "  %zu steps, %zu launches, %zu kernels, %zu conversions\n", info->steps,
-        info->launches, info->kernels, info->conversions);
+    wi_text_append(text,
+        "  %zu steps, %zu launches, %zu kernels, %zu conversions, %zu layout changes of images\n",
+        info->steps, info->launches, info->kernels, info->conversions, info->layout_changes);
     wi_text_append(
         text, "  %.0f floating-point operations, %.0f bytes moved\n", info->flops, info->bytes_moved);
     wi_text_append(text,
@@ -73,11 +79,14 @@ static bool add_step(const weft_plan *plan, const wi_step *step, cJSON *steps) {
     wi_text ops;
     wi_text_init(&ops, plan->context->allocator);
     append_ops(plan, step, &ops);
-    const bool added = !ops.failed && cJSON_AddStringToObject(object, "kind", kind_of(step)) &&
+    const wi_conversions changes = wi_step_conversions(plan, step);
+    const bool added = !ops.failed && cJSON_AddStringToObject(object, "kind", kind_of(plan, step)) &&
                        cJSON_AddStringToObject(object, "implementation", implementation_of(step)) &&
                        cJSON_AddStringToObject(object, "ops", ops.data) &&
                        cJSON_AddStringToObject(object, "shape", wi_shape_print(&step->shape, shape)) &&
                        add_number(object, "launches", step->launch_count) &&
+                       add_number(object, "to_channels_last", changes.to_last) &&
+                       add_number(object, "to_channels_first", changes.to_first) &&
                        add_number(object, "flops", step->flops) &&
                        add_number(object, "bytes_moved", step->bytes_moved);
     wi_text_clear(&ops);
@@ -91,6 +100,7 @@ static bool fill_json(const weft_plan *plan, cJSON *root) {
                  add_number(root, "launches", (double)info->launches) &&
                  add_number(root, "kernels", (double)info->kernels) &&
                  add_number(root, "conversions", (double)info->conversions) &&
+                 add_number(root, "layout_changes", (double)info->layout_changes) &&
                  add_number(root, "flops", info->flops) &&
                  add_number(root, "bytes_moved", info->bytes_moved) &&
                  add_number(root, "arena_bytes", (double)info->arena_bytes) &&

@@ -125,6 +125,16 @@ weft_status wi_plan_in_memory(weft_plan *plan, int *index) {
     return WEFT_OK;
 }
 
+weft_status wi_plan_contiguous(weft_plan *plan, int *index) {
+    const wi_value *value = &plan->values[*index];
+    if (wi_layout_is_contiguous(&value->layout, &value->extent)) return WEFT_OK;
+    int written = value->written;
+    if (written < 0) WI_TRY(wi_plan_copy(plan, *index, -1, NULL, &written));
+    plan->values[*index].written = written;
+    *index = written;
+    return WEFT_OK;
+}
+
 /* ---- sources, leaves, views ---- */
 
 static weft_status block_storage(weft_plan *plan, size_t block, int *index) {
@@ -174,6 +184,23 @@ static weft_status take_leaf(weft_plan *plan, int index) {
     return WEFT_OK;
 }
 
+/* Computed by a loop, and no one has asked for its memory yet: it may lie in any order. */
+static bool may_be_turned(const weft_plan *plan, int index) {
+    const wi_value *value = &plan->values[index];
+    if (value->state == WI_VALUE_LEAF) return value->written < 0;
+    return value->state == WI_VALUE_MEMBER && value->storage < 0 && !value->in_row &&
+           plan->steps[value->step]->kind == WI_STEP_LOOP;
+}
+
+/* Lays the input of a permute so that the permuted view is contiguous. */
+static void turn_for(weft_plan *plan, const weft_tensor *permute, int from, const wi_extent *view) {
+    const wi_layout wanted = wi_layout_contiguous(view);
+    wi_value *value = &plan->values[from];
+    for (int i = 0; i < view->rank; i++)
+        value->layout.strides[permute->attributes.order[i]] = wanted.strides[i];
+    value->turned = true;
+}
+
 static weft_status take_view(weft_plan *plan, int index) {
     const weft_tensor *node = plan->values[index].node;
     int from = wi_plan_value_index(plan, node->inputs[0]);
@@ -183,12 +210,15 @@ static weft_status take_view(weft_plan *plan, int index) {
         plan->values[index].leaf = x->leaf;
         return WEFT_OK;
     }
+    const bool turns =
+        node->op == &wi_op_permute && node->attributes.flags == WI_TO_MEMORY && may_be_turned(plan, from);
     WI_TRY(wi_plan_in_memory(plan, &from));
+    if (turns) turn_for(plan, node, from, &plan->values[index].extent);
     wi_layout layout;
     wi_value *value = &plan->values[index];
     x = &plan->values[from];
     if (!node->op->view(node, &x->extent, &x->layout, &value->extent, &layout)) {
-        WI_TRY(wi_plan_copy(plan, from, -1, NULL, &from));
+        WI_TRY(wi_plan_contiguous(plan, &from));
         value = &plan->values[index];
         x = &plan->values[from];
         if (!node->op->view(node, &x->extent, &x->layout, &value->extent, &layout))
@@ -363,9 +393,32 @@ static bool is_leaf_map(const weft_plan *plan, const weft_tensor *node) {
     return !reads || (is_cheap(node->op) && new_inputs(plan, node, -1) <= MOST_LEAF_OPERANDS);
 }
 
+/* Do the maps that follow in order, each made of the one before, lead to one that also reads a member of the
+ * step? Then the node is better computed there than in a step of its own. at: the node's place in the order.
+ */
+static bool leads_into(const weft_plan *plan, size_t at, int step) {
+    enum { LOOK_AHEAD = 4 };
+    for (size_t i = at; i + 1 < plan->order_count && i < at + LOOK_AHEAD; i++) {
+        const weft_tensor *next = plan->order[i + 1];
+        bool follows = false, meets = false;
+        if (next->op->kind != WI_MAP || !wi_shape_equal(&next->shape, &plan->steps[step]->shape))
+            return false;
+        for (int k = 0; k < next->input_count; k++) {
+            const weft_tensor *input = wi_plan_resolve(plan, next->inputs[k]);
+            const int index = plan->value_of[input->id] - 1;
+            const wi_value *value = index < 0 ? NULL : &plan->values[index];
+            follows = follows || input == plan->order[i];
+            meets =
+                meets || (value && value->state == WI_VALUE_MEMBER && value->step == step && !value->in_row);
+        }
+        if (!follows || meets) return follows;
+    }
+    return false;
+}
+
 /* A map that would begin a step may go into the newest one instead, when that is a map over the same space
- * and reads some of the same memory (Adam's two moments both begin with the gradients). */
-static bool joins_sibling(const weft_plan *plan, const weft_tensor *node) {
+ * and reads some of the same memory (Adam's two moments both begin with the gradients), or meets it soon. */
+static bool joins_sibling(const weft_plan *plan, const weft_tensor *node, size_t at) {
     const int index = (int)plan->step_count - 1;
     const wi_step *step = index < 0 ? NULL : plan->steps[index];
     if (!step || step->kind != WI_STEP_LOOP || step->reduced != 0) return false;
@@ -375,10 +428,10 @@ static bool joins_sibling(const weft_plan *plan, const weft_tensor *node) {
         const bool memory = plan->values[input].state == WI_VALUE_MEMORY;
         shared = shared || (memory && step_reads(plan, step, input));
     }
-    return shared && map_joins(plan, index, node, &in_row) && !in_row;
+    return (shared || leads_into(plan, at, index)) && map_joins(plan, index, node, &in_row) && !in_row;
 }
 
-static weft_status take_map(weft_plan *plan, int index) {
+static weft_status take_map(weft_plan *plan, int index, size_t at) {
     const weft_tensor *node = plan->values[index].node;
     if (is_leaf_map(plan, node)) {
         plan->values[index].state = WI_VALUE_LEAF;
@@ -391,7 +444,7 @@ static weft_status take_map(weft_plan *plan, int index) {
     if (!map_joins(plan, step, node, &in_row)) {
         in_row = false;
         step = (int)plan->step_count - 1;
-        if (!joins_sibling(plan, node)) WI_TRY(wi_plan_new_step(plan, WI_STEP_LOOP, &node->shape, &step));
+        if (!joins_sibling(plan, node, at)) WI_TRY(wi_plan_new_step(plan, WI_STEP_LOOP, &node->shape, &step));
     }
     WI_TRY(read_inputs(plan, node, step));
     plan->values[index].after_reduction = !in_row && after_reduction(plan, node, step);
@@ -569,7 +622,7 @@ static weft_status take_windows(weft_plan *plan, int index) {
     for (int tries = 0; tries < 2; tries++) {
         const wi_value *x = &plan->values[image], *w = &plan->values[weight];
         if (wi_windows_of(windows, node, &x->extent, &x->layout, &w->extent, &w->layout, &extent)) break;
-        WI_TRY(wi_plan_copy(plan, image, -1, NULL, &image));
+        WI_TRY(wi_plan_contiguous(plan, &image));
     }
     WI_TRY(wi_plan_new_step(plan, WI_STEP_PRODUCT, &node->shape, &step));
     wi_step *s = plan->steps[step];
@@ -620,6 +673,32 @@ static bool may_be_placed(const weft_plan *plan, int index) {
            wi_size_equal(wi_extent_count(&value->extent), wi_extent_count(&base->extent));
 }
 
+/* Can what computes it write it to its place among the others? */
+static bool may_be_apart(const weft_plan *plan, int whole, int piece) {
+    const wi_value *value = &plan->values[piece];
+    if (value->state != WI_VALUE_MEMBER || value->storage >= 0) return false;
+    const wi_step *step = plan->steps[value->step];
+    wi_layout merged;
+    return step->kind == WI_STEP_PRODUCT
+               ? step->implementation->file &&
+                     wi_product_layout(step, &value->extent, &plan->values[whole].layout, &merged)
+               : may_be_turned(plan, piece);
+}
+
+/* A piece that is not one run of the joined memory is written there by the step that computes it. */
+static weft_status place_apart(weft_plan *plan, int whole, int piece, int storage, wi_size start) {
+    int own;
+    wi_value *value = &plan->values[piece];
+    const weft_dtype dtype = value->node->dtype;
+    WI_TRY(wi_plan_new_storage(plan, WI_STORAGE_ARENA, extent_bytes(&value->extent, dtype), &own));
+    plan->storages[own].alias = storage;
+    value->storage = own;
+    value->layout = plan->values[whole].layout;
+    value->layout.offset = start;
+    if (value->step > plan->values[whole].step) plan->values[whole].step = value->step;
+    return WEFT_OK;
+}
+
 static weft_status join_piece(weft_plan *plan, int whole, int i, int storage) {
     const weft_tensor *join = plan->values[whole].node;
     const int piece = wi_plan_value_index(plan, join->inputs[i]);
@@ -629,6 +708,8 @@ static weft_status join_piece(weft_plan *plan, int whole, int i, int storage) {
     if (join->op == &wi_op_flat_gradients && wi_is_constant(join->inputs[i], &number, &power) && number == 0)
         return WEFT_OK; /* of a frozen or unused parameter: the memory is zero already */
     const bool one_piece = piece_of_join(plan, join, i, &plan->values[whole], &start);
+    if (join->op == &wi_op_concat && !one_piece && may_be_apart(plan, whole, piece))
+        return place_apart(plan, whole, piece, storage, start);
     if (plan->values[piece].state == WI_VALUE_MEMBER) WI_TRY(give_memory(plan, piece));
     if (one_piece && may_be_placed(plan, piece)) {
         wi_storage *own = &plan->storages[wi_plan_base_storage(plan, piece)];
@@ -672,8 +753,7 @@ static weft_status take_assign(weft_plan *plan, int index) {
                 weft_tensor_name(plan->values[variable].node));
     }
     if (plan->values[value].state == WI_VALUE_MEMBER) WI_TRY(give_memory(plan, value));
-    if (!may_be_placed(plan, value) || plan->values[value].base != value)
-        WI_TRY(wi_plan_copy(plan, value, -1, NULL, &value));
+    if (!may_be_placed(plan, value)) WI_TRY(wi_plan_copy(plan, value, -1, NULL, &value));
     WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->assignments, &plan->assignment_capacity,
         plan->assignment_count + 1, sizeof *plan->assignments));
     plan->assignments[plan->assignment_count++] = (wi_assignment){variable, value};
@@ -697,7 +777,8 @@ static weft_status take_output(weft_plan *plan, size_t output) {
     return WEFT_OK;
 }
 
-static weft_status take_node(weft_plan *plan, weft_tensor *node) {
+/* at: its place in the order. */
+static weft_status take_node(weft_plan *plan, weft_tensor *node, size_t at) {
     int index;
     WI_TRY(new_value(plan, node, &index));
     plan->value_of[node->id] = index + 1;
@@ -705,7 +786,7 @@ static weft_status take_node(weft_plan *plan, weft_tensor *node) {
     case WI_SOURCE: return take_source(plan, index);
     case WI_LEAF: return take_leaf(plan, index);
     case WI_VIEW: return take_view(plan, index);
-    case WI_MAP: return take_map(plan, index);
+    case WI_MAP: return take_map(plan, index, at);
     case WI_REDUCE: return take_reduce(plan, index);
     case WI_PRODUCT: return node->op == &wi_op_matmul ? take_product(plan, index) : take_windows(plan, index);
     case WI_KERNEL: return wi_kernel_step_take(plan, index);
@@ -718,7 +799,7 @@ static weft_status take_node(weft_plan *plan, weft_tensor *node) {
 }
 
 weft_status wi_plan_fuse(weft_plan *plan) {
-    for (size_t i = 0; i < plan->order_count; i++) WI_TRY(take_node(plan, plan->order[i]));
+    for (size_t i = 0; i < plan->order_count; i++) WI_TRY(take_node(plan, plan->order[i], i));
     for (size_t i = 0; i < plan->output_count; i++) WI_TRY(take_output(plan, i));
     return WEFT_OK;
 }

@@ -8,10 +8,7 @@
 static weft_status take_source(weft_plan *plan, const weft_tensor *node, int input, int *value) {
     *value = wi_plan_value_index(plan, node->inputs[input]);
     WI_TRY(wi_plan_in_memory(plan, value));
-    const wi_value *source = &plan->values[*value];
-    if (!(node->op->contiguous >> input & 1) || wi_layout_is_contiguous(&source->layout, &source->extent))
-        return WEFT_OK;
-    return wi_plan_copy(plan, *value, -1, NULL, value);
+    return node->op->contiguous >> input & 1 ? wi_plan_contiguous(plan, value) : WEFT_OK;
 }
 
 static weft_status take_fault(weft_plan *plan, wi_step *step) {

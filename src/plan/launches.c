@@ -203,6 +203,17 @@ static weft_status launch_step(weft_plan *plan, const wi_step *step) {
     return launch_loop(plan, step, &step->finish, step->finish_items, 1);
 }
 
+void wi_plan_count_launches(weft_plan *plan) {
+    for (size_t i = 0; i < plan->step_count; i++) {
+        wi_step *step = plan->steps[i];
+        const bool library = step->kind == WI_STEP_PRODUCT && !step->implementation->file;
+        if (step->kind == WI_STEP_LOOP)
+            step->launch_count = step->work[4] > 1 ? 2 : 1;
+        else
+            step->launch_count = library ? 1 : step->kernel->count;
+    }
+}
+
 /* Kernels for parts are rarely needed, and compiling costs: they are built when a step is cut. */
 static weft_status build_programs(weft_plan *plan) {
     bool whole = false, parts = false;
@@ -222,11 +233,6 @@ static weft_status build_programs(weft_plan *plan) {
 
 weft_status wi_plan_launches(weft_plan *plan) {
     WI_TRY(build_programs(plan));
-    for (size_t i = 0; i < plan->step_count; i++) {
-        wi_step *step = plan->steps[i];
-        step->launch_first = (int)plan->launch_count;
-        WI_TRY(launch_step(plan, step));
-        step->launch_count = (int)plan->launch_count - step->launch_first;
-    }
+    for (size_t i = 0; i < plan->step_count; i++) WI_TRY(launch_step(plan, plan->steps[i]));
     return WEFT_OK;
 }

@@ -289,7 +289,7 @@ static bool writes_over(
     const weft_plan *plan, const wi_step *step, const wi_assignment *assignment, int storage) {
     const wi_operand *output = NULL;
     for (int i = 0; i < step->operand_count; i++) {
-        if (step->operands[i].is_output && step->operands[i].value == assignment->value)
+        if (step->operands[i].is_output && step->operands[i].value == plan->values[assignment->value].base)
             output = &step->operands[i];
     }
     if (!output || (step->reduced && step->passes > 1)) return false;
@@ -313,11 +313,13 @@ static bool writes_over(
  * copied there after the last step. */
 static weft_status settle_assignment(weft_plan *plan, const wi_assignment *assignment, size_t step_count) {
     const wi_value *variable = &plan->values[assignment->variable], *value = &plan->values[assignment->value];
-    bool in_place = writes_over(plan, plan->steps[value->step], assignment, variable->storage);
+    const int own = wi_plan_base_storage(plan, assignment->value);
+    bool in_place = plan->storages[own].alias < 0 &&
+                    writes_over(plan, plan->steps[value->step], assignment, variable->storage);
     for (size_t i = (size_t)value->step + 1; in_place && i < step_count; i++)
         in_place = !reads_storage(plan, plan->steps[i], variable->storage);
     if (in_place) {
-        wi_storage *storage = &plan->storages[value->storage];
+        wi_storage *storage = &plan->storages[own];
         storage->alias = variable->storage;
         storage->alias_offset = (size_t)variable->layout.offset.actual * weft_dtype_size(value->node->dtype);
         return WEFT_OK;

@@ -46,13 +46,15 @@ static void sum_up(weft_plan *plan) {
     weft_plan_info *info = &plan->info;
     info->batch = plan->batch;
     info->steps = plan->step_count;
-    info->launches = plan->launch_count;
     info->kernels = plan->kernel_count;
     for (size_t i = 0; i < plan->step_count; i++) {
         const wi_step *step = plan->steps[i];
+        info->launches += (size_t)step->launch_count;
         info->flops += step->flops;
         info->bytes_moved += step->bytes_moved;
         info->conversions += step->only_moves;
+        const wi_conversions changes = wi_step_conversions(plan, step);
+        info->layout_changes += (size_t)(changes.to_last + changes.to_first);
     }
 }
 
@@ -65,20 +67,32 @@ static weft_status generate_code(weft_plan *plan) {
     return status;
 }
 
-static weft_status build(weft_plan *plan, size_t memory_limit) {
+weft_status wi_plan_compile(weft_plan *plan) {
+    if (plan->compiled) return WEFT_OK;
+    const weft_status status = wi_plan_launches(plan);
+    if (status != WEFT_OK) {
+        for (size_t i = 0; i < plan->launch_count; i++) wi_launch_clear(&plan->launches[i].launch);
+        plan->launch_count = 0;
+        return status;
+    }
+    wi_text_clear(&plan->source);
+    wi_text_clear(&plan->parts_source);
+    plan->compiled = true;
+    return WEFT_OK;
+}
+
+static weft_status build(weft_plan *plan, const weft_plan_options *options) {
     WI_TRY(wi_plan_order(plan));
     WI_TRY(wi_plan_fuse(plan));
     WI_TRY(wi_plan_loops(plan));
     WI_TRY(generate_code(plan));
     WI_TRY(wi_plan_schedule(plan));
     WI_TRY(wi_plan_place(plan));
-    WI_TRY(check_limit(plan, memory_limit));
+    WI_TRY(check_limit(plan, options ? options->memory_limit : 0));
     WI_TRY(wi_plan_allocate(plan));
-    WI_TRY(wi_plan_launches(plan));
-    wi_text_clear(&plan->source);
-    wi_text_clear(&plan->parts_source);
+    wi_plan_count_launches(plan);
     sum_up(plan);
-    return WEFT_OK;
+    return options && options->compile_late ? WEFT_OK : wi_plan_compile(plan);
 }
 
 static weft_status check_outputs(weft_tensor *const *outputs, size_t count) {
@@ -127,7 +141,7 @@ weft_status wi_plan_create_unowned(
     weft_status status = plan->outputs && plan->output_values ? WEFT_OK : WEFT_ERROR_MEMORY;
     if (status == WEFT_OK) {
         memcpy(plan->outputs, outputs, count * sizeof *outputs);
-        status = build(plan, options ? options->memory_limit : 0);
+        status = build(plan, options);
     }
     if (status != WEFT_OK)
         plan_destroy(plan);

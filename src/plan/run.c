@@ -50,6 +50,7 @@ static weft_status save_binaries(weft_plan *plan) {
 
 weft_status weft_plan_run(weft_plan *plan) {
     if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_run: plan is NULL");
+    WI_TRY(wi_plan_compile(plan));
     if (plan->trains && plan->graph->swapped)
         WI_FAIL(WEFT_ERROR_STATE,
             "weft_plan_run: the parameters hold their average; weft_average_swap them back before training");

@@ -7,6 +7,7 @@
  *   schedule.c  how each step's work is cut, scratch memory
  *   placement.c  for how long each memory is in use, and at which offset it lies
  *   kernel_step.c  steps of ops with kernels of their own
+ *   conversion.c  where images change their order in memory
  *   launches.c  kernels with their arguments, scratch, sizes
  *   plan.c      the public calls; run.c: the step loop; describe.c
  *
@@ -61,8 +62,9 @@ typedef struct wi_value {
     int pass; /* MEMBER: the pass over the space that computes it (in_row: after which it is there) */
     bool is_leaf_member; /* MEMBER: stores `leaf` */
     int storage;         /* -1: none */
-    int written;         /* LEAF: the value that has it in memory; -1: none */
+    int written;         /* the value that has a LEAF in memory, or MEMORY row-major; -1: none */
     int weight;          /* LEAF: operands that it takes in a step, at most */
+    bool turned;         /* MEMBER: lies in memory as its readers want it, not in the order of its axes */
     wi_extent extent;
     wi_layout layout;
 } wi_value;
@@ -142,7 +144,7 @@ typedef struct wi_step {
     int members[WI_MAX_MEMBERS];
     int member_count;
     int input_count; /* distinct values read, at most */
-    bool only_moves; /* a conversion */
+    bool only_moves;
     /* loop.c */
     wi_space space;
     wi_operand operands[WI_MAX_OPERANDS];
@@ -164,7 +166,7 @@ typedef struct wi_step {
     int sources[WI_KERNEL_INPUTS]; /* values; PRODUCT: A and B */
     int fault;                     /* KERNEL: its slot among the plan's faults; -1: none */
     wi_kernel_plan *kernel;
-    int launch_first, launch_count;
+    int launch_count;
     double flops, bytes_moved;
 } wi_step;
 
@@ -226,6 +228,7 @@ struct weft_plan {
     wi_program *program, *parts_program;
     wi_plan_launch *launches;
     size_t launch_count, launch_capacity;
+    bool compiled; /* the launches are there */
     size_t run_count;
     int faults; /* storage of the fault slots; -1: no step has one */
     int fault_count;
@@ -240,7 +243,10 @@ weft_status wi_plan_codegen(weft_plan *plan);  /* source and argument lists */
 weft_status wi_plan_schedule(weft_plan *plan); /* work splits and scratch memory */
 weft_status wi_plan_place(weft_plan *plan);    /* liveness and offsets: exact bytes, nothing allocated */
 weft_status wi_plan_allocate(weft_plan *plan);
+void wi_plan_count_launches(weft_plan *plan);
 weft_status wi_plan_launches(weft_plan *plan);
+/* wi_plan_launches, once; after an error it may be tried again. */
+weft_status wi_plan_compile(weft_plan *plan);
 
 /* ---- shared ---- */
 /* weft_plan_create without a reference to the graph: for plans that the graph itself keeps. */
@@ -251,6 +257,8 @@ weft_status wi_plan_copy(weft_plan *plan, int from, int storage, const wi_layout
 weft_status wi_plan_new_storage(weft_plan *plan, wi_storage_kind kind, size_t bytes, int *index);
 /* Makes *value one that lies in memory. */
 weft_status wi_plan_in_memory(weft_plan *plan, int *value);
+/* Makes *value, which lies in memory, one that lies there row-major; copied at most once. */
+weft_status wi_plan_contiguous(weft_plan *plan, int *value);
 weft_status wi_plan_new_step(weft_plan *plan, wi_step_kind kind, const wi_shape *shape, int *index);
 void wi_plan_add_member(weft_plan *plan, int step, int value);
 int wi_plan_value_index(const weft_plan *plan, weft_tensor *node);
@@ -260,6 +268,12 @@ weft_status wi_kernel_step_operands(weft_plan *plan, wi_step *step);
 weft_status wi_kernel_step_source(weft_plan *plan, wi_step *step);
 /* Fails with the line of the first fault that a run has noted since the last call, and forgets it. */
 weft_status wi_plan_check_faults(weft_plan *plan);
+/* Where a step changes the order of images in memory, counted by operand. */
+typedef struct wi_conversions {
+    int to_last;  /* from (N, C, spatial...) to channels-last */
+    int to_first; /* back */
+} wi_conversions;
+wi_conversions wi_step_conversions(const weft_plan *plan, const wi_step *step);
 /* Equal texts are one kernel. *added: it was not there yet, and *name is new. */
 weft_status wi_plan_find_kernel(weft_plan *plan, const char *text, const char **name, bool *added);
 /* The storage that a value's elements lie in, and the one that aliases lead to. */

@@ -4,6 +4,29 @@
 #include <inttypes.h>
 #include <string.h>
 
+void *wi_workspace_take(wi_workspace *workspace, size_t block, size_t bytes) {
+    if (bytes <= workspace->capacities[block] && workspace->blocks[block]) return workspace->blocks[block];
+    wi_release(workspace->allocator, workspace->blocks[block]); /* nothing of it is wanted */
+    workspace->blocks[block] = NULL;
+    workspace->blocks[block] = wi_reallocate(workspace->allocator, NULL, bytes ? bytes : 1);
+    workspace->capacities[block] = workspace->blocks[block] ? bytes : 0;
+    return workspace->blocks[block];
+}
+
+void wi_workspace_clear(wi_workspace *workspace) {
+    for (size_t i = 0; i < WI_WORKSPACE_BLOCKS; i++) wi_release(workspace->allocator, workspace->blocks[i]);
+    *workspace = (wi_workspace){.allocator = workspace->allocator};
+}
+
+wi_source *wi_source_retain(wi_source *source) {
+    if (source) atomic_fetch_add(&source->references, 1);
+    return source;
+}
+
+void wi_source_release(wi_source *source) {
+    if (source && atomic_fetch_sub(&source->references, 1) == 1) source->destroy(source);
+}
+
 size_t wi_column_bytes(const weft_column *column) {
     size_t bytes = weft_dtype_size(column->dtype);
     for (int axis = 0; axis < column->rank; axis++) bytes *= (size_t)column->dims[axis];
@@ -56,19 +79,23 @@ static weft_status copy_columns(weft_dataset *dataset, const weft_column *column
         weft_column *const column = &dataset->columns[i];
         *column = columns[i];
         column->name = wi_arena_string(&dataset->arena, columns[i].name);
-        column->data = wi_allocate_array(allocator, dataset->examples, wi_column_bytes(column));
+        column->data = NULL;
         dataset->count = i + 1;
-        if (!column->name || !column->data) return WEFT_ERROR_MEMORY;
+        if (!column->name) return WEFT_ERROR_MEMORY;
+        if (i == 0 && dataset->source) continue;
+        column->data = wi_allocate_array(allocator, dataset->examples, wi_column_bytes(column));
+        if (!column->data) return WEFT_ERROR_MEMORY;
     }
     return WEFT_OK;
 }
 
-weft_status wi_dataset_create(weft_dataset **dataset, weft_context *context, size_t examples,
-    const weft_column *columns, size_t count) {
+weft_status wi_dataset_create_made(weft_dataset **dataset, weft_context *context, wi_source *source,
+    size_t examples, const weft_column *columns, size_t count) {
     WI_TRY(check_columns(examples, columns, count));
     weft_dataset *const made = wi_allocate(context->allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
     made->context = weft_context_retain(context);
+    made->source = wi_source_retain(source);
     made->examples = examples;
     atomic_init(&made->references, 1);
     wi_arena_init(&made->arena, context->allocator);
@@ -79,6 +106,11 @@ weft_status wi_dataset_create(weft_dataset **dataset, weft_context *context, siz
     }
     *dataset = made;
     return WEFT_OK;
+}
+
+weft_status wi_dataset_create(weft_dataset **dataset, weft_context *context, size_t examples,
+    const weft_column *columns, size_t count) {
+    return wi_dataset_create_made(dataset, context, NULL, examples, columns, count);
 }
 
 void *wi_dataset_data(weft_dataset *dataset, size_t column) {
@@ -131,6 +163,8 @@ void weft_dataset_release(weft_dataset *dataset) {
     if (!dataset || atomic_fetch_sub(&dataset->references, 1) != 1) return;
     weft_context *const context = dataset->context;
     for (size_t i = 0; i < dataset->count; i++) wi_release(context->allocator, wi_dataset_data(dataset, i));
+    wi_source_release(dataset->source);
+    wi_release(context->allocator, dataset->origins);
     wi_arena_clear(&dataset->arena);
     wi_release(context->allocator, dataset);
     weft_context_release(context);

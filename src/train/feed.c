@@ -22,7 +22,7 @@ static void push(walk *w, weft_tensor *node) {
 
 static weft_status add_input(wi_feed *feed, weft_tensor *node) {
     const wi_shape *const shape = &node->shape;
-    bool good = shape->rank >= 1 && shape->dims[0] == WEFT_BATCH;
+    bool good = shape->rank >= 1 && (shape->dims[0] == WEFT_BATCH || shape->dims[0] > 0);
     wi_feed_input input = {.tensor = node, .bytes = weft_dtype_size(node->dtype)};
     for (int axis = 1; axis < shape->rank && good; axis++) {
         good = shape->dims[axis] > 0;
@@ -32,6 +32,12 @@ static weft_status add_input(wi_feed *feed, weft_tensor *node) {
         char text[WI_SHAPE_TEXT];
         WI_FAIL(WEFT_ERROR_SHAPE, "input '%s' of shape %s cannot be fed with examples: expected (batch, ...)",
             weft_tensor_name(node), wi_shape_print(shape, text));
+    }
+    if (shape->dims[0] > 0) {
+        if (feed->fixed && feed->fixed != shape->dims[0])
+            WI_FAIL(WEFT_ERROR_SHAPE, "input '%s' takes %" PRId64 " examples a step, another input %" PRId64,
+                weft_tensor_name(node), shape->dims[0], feed->fixed);
+        feed->fixed = shape->dims[0];
     }
     WI_TRY(wi_grow(
         feed->allocator, (void **)&feed->inputs, &feed->capacity, feed->count + 1, sizeof *feed->inputs));
@@ -98,7 +104,7 @@ static weft_status check_fit(const weft_tensor *input, const weft_column *column
     if (column->dtype != input->dtype)
         WI_FAIL(WEFT_ERROR_DTYPE, "input '%s' is %s, its column %s", column->name,
             weft_dtype_name(input->dtype), weft_dtype_name(column->dtype));
-    wi_shape shape = {.rank = column->rank + 1, .dims = {WEFT_BATCH}};
+    wi_shape shape = {.rank = column->rank + 1, .dims = {input->shape.dims[0]}};
     if (column->rank >= 0 && column->rank < WEFT_MAX_RANK)
         for (int axis = 0; axis < column->rank; axis++) shape.dims[axis + 1] = column->dims[axis];
     if (!wi_shape_equal(&shape, &input->shape)) {
@@ -140,13 +146,20 @@ weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count
     return WEFT_OK;
 }
 
+weft_status wi_feed_check_batch(const wi_feed *feed, size_t examples) {
+    if (feed->fixed == 0 || (uint64_t)feed->fixed == examples) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_SHAPE,
+        "a batch of %zu examples, but the network's inputs are fixed to %" PRId64 " (streams of a text)",
+        examples, feed->fixed);
+}
+
 weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *dataset) {
     for (size_t i = 0; i < feed->count; i++) {
         const wi_feed_input *const input = &feed->inputs[i];
         if (input->classes == 0 || input->column == SIZE_MAX) continue;
         const int32_t *const labels = dataset->columns[input->column].data;
         const size_t each = input->bytes / sizeof *labels;
-        for (size_t n = 0; n < each * dataset->examples; n++)
+        for (size_t n = 0; labels && n < each * dataset->examples; n++)
             if ((labels[n] < 0 || labels[n] >= input->classes) && labels[n] != input->ignored)
                 WI_FAIL(WEFT_ERROR_ARGUMENT,
                     "column '%s': the label of example %zu is %" PRId32 ", not in 0..%" PRId64 " (%" PRId64

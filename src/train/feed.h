@@ -17,7 +17,8 @@ typedef struct wi_feed {
     const weft_allocator *allocator;
     wi_feed_input *inputs;
     size_t count, capacity;
-    bool partial; /* an input without a column is left alone: wi_feed_bind sets its column to SIZE_MAX */
+    int64_t fixed; /* inputs have this in place of the batch; 0: none has */
+    bool partial;  /* an input without a column is left alone: wi_feed_bind sets its column to SIZE_MAX */
 } wi_feed;
 
 /* The inputs that any of the outputs depends on. A cleared feed afterwards when it fails. */
@@ -29,6 +30,8 @@ wi_feed_input *wi_feed_find(const wi_feed *feed, const char *name);
 
 /* Finds each input's column by name, and checks dtype and shape. Columns that feed nothing are fine. */
 weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count);
+/* A batch of that many examples can be fed; else WEFT_ERROR_SHAPE. */
+weft_status wi_feed_check_batch(const wi_feed *feed, size_t examples);
 /* Every label of the dataset lies in its range, or an error that names the first that does not. */
 weft_status wi_feed_check_labels(const wi_feed *feed, const weft_dataset *dataset);
 /* Enqueues the copies of all inputs; columns[i] holds `examples` examples and stays valid until

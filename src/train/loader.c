@@ -1,31 +1,63 @@
-/* Batches in a seeded order, gathered ahead by a thread.
+/* Batches in a seeded order, made by threads ahead of their use.
  *
  * A ring of 2 × prefetch batches is allocated once: prefetch of them may be in the caller's hands (a batch is
- * his until the prefetch-th next call), the others are filled meanwhile. `made` and `taken` count batches
- * over the loader's whole life; batch b lies in slot b mod slots, so an epoch's begin disturbs nothing that
- * the caller still holds. The thread works while made < end and made < taken + prefetch.
+ * his until the prefetch-th next call), the others are filled meanwhile. `cursor`, `made` and `taken` count
+ * batches over the loader's whole life; batch b lies in slot b mod slots, so an epoch's begin disturbs
+ * nothing that the caller still holds. A thread takes a few examples at a time, always the next ones: cursor
+ * is the batch they are of, and moves while cursor < end and cursor < taken + prefetch. So all threads finish
+ * one batch together before they make the next. made counts the whole batches, in order.
  *
- * The order depends on the seed and the epoch's number alone. Shuffle: Fisher and Yates, with SplitMix64
- * (Steele, Lea and Flood 2014) and Lemire's unbiased bounding (2019). */
+ * What a batch holds depends on the seed, the epoch's number and the example alone, not on the threads. An
+ * example that cannot be made fails its batch: of several, the first one in the batch's order is told.
+ *
+ * Shuffle: Fisher and Yates, with SplitMix64 (Steele, Lea and Flood 2014) and Lemire's unbiased bounding
+ * (2019). */
 #include "train/dataset.h"
 #include <string.h>
+
+enum { MAX_THREADS = 256, DEFAULT_THREADS = 8, ERROR_LINE = 2048, PIECES = 4 /* of a batch, a thread */ };
+
+typedef struct worker {
+    weft_loader *loader;
+    wi_thread thread;
+    wi_workspace workspace;
+} worker;
+
+/* The examples begin .. end - 1 of a batch. */
+typedef struct piece {
+    uint64_t batch, batch_in_epoch;
+    size_t begin, end;
+} piece;
+
+/* The first example that could not be made. */
+typedef struct failure {
+    weft_status status; /* WEFT_OK: none so far */
+    uint64_t batch;
+    size_t position; /* in the batch */
+    char line[ERROR_LINE];
+} failure;
 
 struct weft_loader {
     weft_dataset *dataset;
     const weft_allocator *allocator;
     size_t batch, prefetch, slots, batches; /* batches an epoch */
     bool shuffle;
-    uint64_t seed;
+    uint64_t seed, epoch;
     size_t *order;
     size_t *offsets; /* of each column in a slot */
     size_t slot_bytes;
     unsigned char *storage; /* all slots */
-    wi_thread thread;
+    worker *workers;
+    size_t threads, piece; /* examples that a thread takes at a time */
     wi_mutex mutex;
-    wi_condition work, ready; /* there may be work for the thread; it has finished a batch or gone idle */
+    wi_condition work, ready; /* there may be work for the threads; a batch was finished, or one went idle */
     /* under the mutex: */
-    uint64_t first, made, taken, end; /* the epoch's first batch; see above */
-    bool begun, busy, quit;
+    uint64_t first, cursor, made, taken, end; /* the epoch's first batch; see above */
+    size_t position;                          /* the next example in the batch `cursor` */
+    size_t *left;                             /* examples of each slot's batch that are not made yet */
+    size_t busy;                              /* threads at work */
+    failure failure;
+    bool begun, quit;
 };
 
 static uint64_t next_random(uint64_t *state) {
@@ -67,38 +99,100 @@ static unsigned char *slot_column(const weft_loader *loader, uint64_t batch, siz
     return loader->storage + (size_t)(batch % loader->slots) * loader->slot_bytes + loader->offsets[column];
 }
 
-static void gather(const weft_loader *loader, uint64_t batch, uint64_t batch_in_epoch) {
-    const size_t examples = batch_examples(loader, batch_in_epoch);
-    const size_t *const order = loader->order + (size_t)batch_in_epoch * loader->batch;
-    for (size_t c = 0; c < loader->dataset->count; c++) {
-        const weft_column *const column = &loader->dataset->columns[c];
-        const size_t bytes = wi_column_bytes(column);
-        unsigned char *const target = slot_column(loader, batch, c);
-        for (size_t i = 0; i < examples; i++)
-            memcpy(target + i * bytes, (const unsigned char *)column->data + order[i] * bytes, bytes);
+static void gather(const weft_loader *loader, const piece *p, size_t c) {
+    const size_t *const order = loader->order + (size_t)p->batch_in_epoch * loader->batch;
+    const weft_column *const column = &loader->dataset->columns[c];
+    const size_t bytes = wi_column_bytes(column);
+    unsigned char *const target = slot_column(loader, p->batch, c);
+    for (size_t i = p->begin; i < p->end; i++)
+        memcpy(target + i * bytes, (const unsigned char *)column->data + order[i] * bytes, bytes);
+}
+
+/* Column 0 of a dataset with a source. *failed: the position of the example that could not be made. */
+static weft_status make_examples(worker *self, const piece *p, size_t *failed) {
+    const weft_loader *const loader = self->loader;
+    const weft_dataset *const dataset = loader->dataset;
+    const size_t *const order = loader->order + (size_t)p->batch_in_epoch * loader->batch;
+    const size_t bytes = wi_column_bytes(&dataset->columns[0]);
+    unsigned char *const target = slot_column(loader, p->batch, 0);
+    for (size_t i = p->begin; i < p->end; i++) {
+        const wi_example example = {.index = dataset->origins ? dataset->origins[order[i]] : order[i],
+            .seed = loader->seed,
+            .epoch = loader->epoch};
+        *failed = i;
+        WI_TRY(dataset->source->make(dataset->source, &example, &self->workspace, target + i * bytes));
     }
+    return WEFT_OK;
+}
+
+static weft_status fill(worker *self, const piece *p, size_t *failed) {
+    const weft_dataset *const dataset = self->loader->dataset;
+    for (size_t c = dataset->source ? 1 : 0; c < dataset->count; c++) gather(self->loader, p, c);
+    return dataset->source ? make_examples(self, p, failed) : WEFT_OK;
+}
+
+/* ---- under the mutex ---- */
+
+static bool has_work(const weft_loader *loader) {
+    return loader->cursor < loader->end && loader->cursor < loader->taken + loader->prefetch;
+}
+
+static piece take_piece(weft_loader *loader) {
+    const uint64_t batch_in_epoch = loader->cursor - loader->first;
+    const size_t examples = batch_examples(loader, batch_in_epoch), left = examples - loader->position;
+    piece p = {.batch = loader->cursor, .batch_in_epoch = batch_in_epoch, .begin = loader->position};
+    p.end = p.begin + (left < loader->piece ? left : loader->piece);
+    if (p.begin == 0) loader->left[p.batch % loader->slots] = examples;
+    loader->position = p.end;
+    if (p.end == examples) {
+        loader->cursor++;
+        loader->position = 0;
+    }
+    return p;
+}
+
+static void note_failure(weft_loader *loader, const piece *p, weft_status status, size_t position) {
+    failure *const known = &loader->failure;
+    if (known->status != WEFT_OK &&
+        (known->batch < p->batch || (known->batch == p->batch && known->position < position)))
+        return;
+    known->status = status;
+    known->batch = p->batch;
+    known->position = position;
+    wi_error_save(known->line, sizeof known->line);
+}
+
+/* Batches are whole in any order, and counted in theirs. */
+static void give_back(weft_loader *loader, const piece *p) {
+    loader->left[p->batch % loader->slots] -= p->end - p->begin;
+    while (loader->made < loader->cursor && loader->left[loader->made % loader->slots] == 0) loader->made++;
+    loader->busy--;
+    pthread_cond_broadcast(&loader->ready);
 }
 
 static void *work(void *argument) {
-    weft_loader *const loader = argument;
+    worker *const self = argument;
+    weft_loader *const loader = self->loader;
     pthread_mutex_lock(&loader->mutex);
     while (!loader->quit) {
-        if (loader->made >= loader->end || loader->made >= loader->taken + loader->prefetch) {
+        if (!has_work(loader)) {
             pthread_cond_wait(&loader->work, &loader->mutex);
             continue;
         }
-        const uint64_t batch = loader->made, batch_in_epoch = batch - loader->first;
-        loader->busy = true;
+        const piece p = take_piece(loader);
+        loader->busy++;
         pthread_mutex_unlock(&loader->mutex);
-        gather(loader, batch, batch_in_epoch);
+        size_t failed = 0;
+        const weft_status status = fill(self, &p, &failed);
         pthread_mutex_lock(&loader->mutex);
-        loader->busy = false;
-        loader->made = batch + 1;
-        pthread_cond_signal(&loader->ready);
+        if (status != WEFT_OK) note_failure(loader, &p, status, failed);
+        give_back(loader, &p);
     }
     pthread_mutex_unlock(&loader->mutex);
     return NULL;
 }
+
+/* ---- making one ---- */
 
 static weft_status check_options(const weft_dataset *dataset, const weft_loader_options *options) {
     if (options->struct_size != sizeof *options)
@@ -110,6 +204,8 @@ static weft_status check_options(const weft_dataset *dataset, const weft_loader_
     if (options->drop_last && options->batch > dataset->examples)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "loader: a batch of %zu with drop_last, but only %zu examples",
             options->batch, dataset->examples);
+    if (options->threads > MAX_THREADS)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "loader: %zu threads, at most %d", options->threads, MAX_THREADS);
     return WEFT_OK;
 }
 
@@ -123,13 +219,49 @@ static weft_status allocate_ring(weft_loader *loader) {
     const size_t largest = dataset->examples < loader->batch ? dataset->examples : loader->batch;
     loader->order = wi_allocate_array(loader->allocator, dataset->examples, sizeof *loader->order);
     loader->offsets = wi_allocate_array(loader->allocator, dataset->count, sizeof *loader->offsets);
-    if (!loader->order || !loader->offsets) return WEFT_ERROR_MEMORY;
+    loader->left = wi_allocate_array(loader->allocator, loader->slots, sizeof *loader->left);
+    if (!loader->order || !loader->offsets || !loader->left) return WEFT_ERROR_MEMORY;
     for (size_t c = 0; c < dataset->count; c++) {
         loader->offsets[c] = loader->slot_bytes;
         loader->slot_bytes += padded(largest * wi_column_bytes(&dataset->columns[c]));
     }
     loader->storage = wi_allocate_array(loader->allocator, loader->slots, loader->slot_bytes);
     return loader->storage ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
+/* Copying needs one thread; making examples all that there are. Pieces of a batch for each, so that none
+ * waits long for the last. */
+static void choose_threads(weft_loader *loader, size_t wanted) {
+    const size_t processors = wi_processor_count();
+    loader->threads = wanted;
+    if (!wanted && loader->dataset->source)
+        loader->threads = processors < DEFAULT_THREADS ? processors : DEFAULT_THREADS;
+    if (!loader->threads) loader->threads = 1;
+    loader->piece = loader->threads == 1 ? loader->batch : loader->batch / (PIECES * loader->threads);
+    if (loader->piece == 0) loader->piece = 1;
+}
+
+static weft_status start_threads(weft_loader *loader) {
+    loader->workers = wi_allocate_array(loader->allocator, loader->threads, sizeof *loader->workers);
+    if (!loader->workers) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < loader->threads; i++) {
+        loader->workers[i].loader = loader;
+        loader->workers[i].workspace.allocator = loader->allocator;
+        WI_TRY(wi_thread_start(&loader->workers[i].thread, work, &loader->workers[i]));
+    }
+    return WEFT_OK;
+}
+
+static void stop_threads(weft_loader *loader) {
+    pthread_mutex_lock(&loader->mutex);
+    loader->quit = true;
+    pthread_cond_broadcast(&loader->work);
+    pthread_mutex_unlock(&loader->mutex);
+    for (size_t i = 0; loader->workers && i < loader->threads; i++) {
+        wi_thread_join(&loader->workers[i].thread);
+        wi_workspace_clear(&loader->workers[i].workspace);
+    }
+    wi_release(loader->allocator, loader->workers);
 }
 
 weft_status weft_loader_create(
@@ -149,6 +281,7 @@ weft_status weft_loader_create(
     made->prefetch = options->prefetch ? options->prefetch : 2;
     made->shuffle = options->shuffle;
     made->seed = options->seed;
+    choose_threads(made, options->threads);
     made->batches = dataset->examples / made->batch;
     if (!options->drop_last && dataset->examples % made->batch) made->batches++;
     pthread_mutex_init(&made->mutex, NULL);
@@ -159,7 +292,7 @@ weft_status weft_loader_create(
         status = wi_fail(WEFT_ERROR_ARGUMENT, "loader: a prefetch of %zu batches", made->prefetch);
     made->slots = 2 * made->prefetch;
     if (status == WEFT_OK) status = allocate_ring(made);
-    if (status == WEFT_OK) status = wi_thread_start(&made->thread, work, made);
+    if (status == WEFT_OK) status = start_threads(made);
     if (status != WEFT_OK) {
         weft_loader_release(made);
         return status;
@@ -170,11 +303,7 @@ weft_status weft_loader_create(
 
 void weft_loader_release(weft_loader *loader) {
     if (!loader) return;
-    pthread_mutex_lock(&loader->mutex);
-    loader->quit = true;
-    pthread_cond_signal(&loader->work);
-    pthread_mutex_unlock(&loader->mutex);
-    wi_thread_join(&loader->thread);
+    stop_threads(loader);
     pthread_cond_destroy(&loader->ready);
     pthread_cond_destroy(&loader->work);
     pthread_mutex_destroy(&loader->mutex);
@@ -182,6 +311,7 @@ void weft_loader_release(weft_loader *loader) {
     const weft_allocator *const allocator = loader->allocator;
     wi_release(allocator, loader->order);
     wi_release(allocator, loader->offsets);
+    wi_release(allocator, loader->left);
     wi_release(allocator, loader->storage);
     wi_release(allocator, loader);
     weft_dataset_release(dataset);
@@ -190,13 +320,16 @@ void weft_loader_release(weft_loader *loader) {
 weft_status weft_loader_begin(weft_loader *loader, uint64_t epoch) {
     if (!loader) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_loader_begin: loader is NULL");
     pthread_mutex_lock(&loader->mutex);
-    loader->end = loader->made; /* no new batch of the old epoch */
+    loader->end = 0; /* nothing more of the old epoch */
     while (loader->busy) pthread_cond_wait(&loader->ready, &loader->mutex);
-    make_order(loader, epoch); /* the thread is idle: the order is ours */
-    loader->first = loader->made = loader->taken;
+    make_order(loader, epoch); /* the threads are idle: the order is ours */
+    loader->epoch = epoch;
+    loader->first = loader->cursor = loader->made = loader->taken;
+    loader->position = 0;
     loader->end = loader->first + loader->batches;
+    loader->failure.status = WEFT_OK;
     loader->begun = true;
-    pthread_cond_signal(&loader->work);
+    pthread_cond_broadcast(&loader->work);
     pthread_mutex_unlock(&loader->mutex);
     return WEFT_OK;
 }
@@ -206,15 +339,20 @@ weft_status weft_loader_next(weft_loader *loader, size_t *examples, const void *
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_loader_next: loader, examples and columns must not be NULL");
     if (!loader->begun) WI_FAIL(WEFT_ERROR_STATE, "weft_loader_next: weft_loader_begin was not called");
     *examples = 0;
+    weft_status status = WEFT_OK;
     pthread_mutex_lock(&loader->mutex);
     const uint64_t batch = loader->taken;
     if (batch < loader->end) {
         while (loader->made <= batch) pthread_cond_wait(&loader->ready, &loader->mutex);
-        loader->taken = batch + 1;
-        *examples = batch_examples(loader, batch - loader->first);
-        for (size_t c = 0; c < loader->dataset->count; c++) columns[c] = slot_column(loader, batch, c);
-        pthread_cond_signal(&loader->work);
+        if (loader->failure.batch == batch) status = loader->failure.status;
+        if (status == WEFT_OK) {
+            loader->taken = batch + 1;
+            *examples = batch_examples(loader, batch - loader->first);
+            for (size_t c = 0; c < loader->dataset->count; c++) columns[c] = slot_column(loader, batch, c);
+            pthread_cond_broadcast(&loader->work);
+        }
     }
+    if (status != WEFT_OK) wi_error_restore(loader->failure.line);
     pthread_mutex_unlock(&loader->mutex);
-    return WEFT_OK;
+    return status;
 }

@@ -46,8 +46,9 @@ static weft_status plan_for(wi_pass *pass, weft_plan **plan, size_t *planned, si
     if (*plan && *planned == examples) return WEFT_OK;
     weft_plan_release(*plan);
     *plan = NULL;
-    const weft_plan_options options = {
-        WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)examples, .inference = pass->inference};
+    /* Training begins before what is only needed at the end of an epoch is compiled. */
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)examples,
+        .inference = pass->inference, .compile_late = pass->inference};
     WI_TRY(weft_plan_create(plan, pass->outputs, pass->output_count, &options));
     *planned = examples;
     return WEFT_OK;
@@ -69,7 +70,7 @@ static weft_status make_loader(wi_pass *pass, weft_dataset *dataset) {
     if (window < 2) window = 2;
     if (window > WI_PASS_WINDOW) window = WI_PASS_WINDOW;
     const weft_loader_options options = {WEFT_LOADER_OPTIONS_INIT, .batch = pass->batch,
-        .shuffle = pass->shuffle, .seed = pass->seed, .prefetch = window};
+        .shuffle = pass->shuffle, .seed = pass->seed, .prefetch = window, .threads = pass->threads};
     WI_TRY(weft_loader_create(&pass->loader, dataset, &options));
     pass->dataset = weft_dataset_retain(dataset);
     pass->window = window;
@@ -84,6 +85,8 @@ static weft_status make_loader(wi_pass *pass, weft_dataset *dataset) {
 
 weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset) {
     const size_t examples = dataset->examples;
+    if (examples >= pass->batch) WI_TRY(wi_feed_check_batch(&pass->feed, pass->batch));
+    if (examples % pass->batch) WI_TRY(wi_feed_check_batch(&pass->feed, examples % pass->batch));
     if (pass->dataset != dataset) {
         if (dataset->count > WI_PASS_COLUMNS)
             WI_FAIL(WEFT_ERROR_ARGUMENT, "a dataset of %zu columns; a trainer takes at most %d",

@@ -51,11 +51,12 @@ typedef struct wi_pass_parts {
 
 struct wi_pass {
     const weft_allocator *allocator;
-    weft_tensor *outputs[2 + WEFT_MAX_METRICS + WEFT_MAX_UPDATES]; /* loss, correct, measured, updates */
+    weft_tensor *outputs[2 + WEFT_MAX_METRICS + WEFT_MAX_UPDATES +
+                         WEFT_MAX_CARRIES]; /* loss, correct, measured, updates */
     size_t output_count;
     weft_tensor *rate; /* NULL: none */
     bool counts, inference, shuffle;
-    size_t batch;
+    size_t batch, threads; /* of the loader; 0: its default */
     uint64_t seed;
     wi_feed feed;
     wi_measures measures;

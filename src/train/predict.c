@@ -91,6 +91,7 @@ weft_status weft_predict(
     weft_plan *plan = NULL;
     wi_feed feed = {0};
     weft_status status = wi_feed_collect(&feed, graph->context->allocator, &output, 1);
+    if (status == WEFT_OK) status = wi_feed_check_batch(&feed, batch);
     if (status == WEFT_OK) status = bind_inputs(&feed, inputs, count, columns);
     if (status == WEFT_OK) status = get_cache(&cache, graph);
     if (status == WEFT_OK) status = get_plan(&plan, cache, output, batch);

@@ -21,14 +21,25 @@ static void draw(bool *drawn, size_t examples, size_t count, uint64_t seed) {
     }
 }
 
+/* A part of what a source makes is its examples' numbers there. */
+static weft_status copy_origins(
+    weft_dataset *part, const weft_dataset *from, const bool *drawn, bool wanted, size_t count) {
+    part->origins = wi_allocate_array(part->context->allocator, count, sizeof *part->origins);
+    if (!part->origins) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0, used = 0; i < from->examples; i++)
+        if (drawn[i] == wanted) part->origins[used++] = from->origins ? from->origins[i] : i;
+    return WEFT_OK;
+}
+
 /* The examples for which drawn[i] is `wanted`. */
 static weft_status copy_part(
     weft_dataset **part, const weft_dataset *from, const bool *drawn, bool wanted, size_t count) {
-    WI_TRY(wi_dataset_create(part, from->context, count, from->columns, from->count));
+    WI_TRY(wi_dataset_create_made(part, from->context, from->source, count, from->columns, from->count));
+    if (from->source) WI_TRY(copy_origins(*part, from, drawn, wanted, count));
     for (size_t c = 0; c < from->count; c++) {
         const size_t bytes = wi_column_bytes(&from->columns[c]);
         unsigned char *target = wi_dataset_data(*part, c);
-        for (size_t i = 0; i < from->examples; i++) {
+        for (size_t i = 0; target && i < from->examples; i++) {
             if (drawn[i] != wanted) continue;
             memcpy(target, (const unsigned char *)from->columns[c].data + i * bytes, bytes);
             target += bytes;

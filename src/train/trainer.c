@@ -40,17 +40,20 @@ struct weft_trainer {
     double run_began;
 };
 
-static weft_status check_updates(const weft_tensor *loss, const weft_trainer_options *options) {
-    if (options->update_count > WEFT_MAX_UPDATES || (options->update_count && !options->updates))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: %zu updates, expected at most %d and not NULL",
-            options->update_count, WEFT_MAX_UPDATES);
-    for (size_t i = 0; i < options->update_count; i++) {
-        const weft_tensor *const update = options->updates[i];
-        if (!update) return wi_missing_tensor("weft_trainer_create", "an update");
-        if (update->op->kind != WI_ASSIGN || update->graph != weft_tensor_graph(loss))
+/* what: "update" or "carry". */
+static weft_status check_assignments(
+    const weft_tensor *loss, const char *what, weft_tensor *const *assignments, size_t count, size_t most) {
+    if (count > most || (count && !assignments))
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: %zu %ss, expected at most %zu and not NULL", count,
+            what, most);
+    for (size_t i = 0; i < count; i++) {
+        const weft_tensor *const assignment = assignments[i];
+        if (!assignment)
+            return wi_missing_tensor("weft_trainer_create", *what == 'u' ? "an update" : "a carry");
+        if (assignment->op->kind != WI_ASSIGN || assignment->graph != weft_tensor_graph(loss))
             WI_FAIL(WEFT_ERROR_ARGUMENT,
-                "weft_trainer_create: update %zu, '%s', is no weft_assign of the loss's graph", i,
-                update->op->name);
+                "weft_trainer_create: %s %zu, '%s', is no weft_assign of the loss's graph", what, i,
+                assignment->op->name);
     }
     return WEFT_OK;
 }
@@ -69,7 +72,8 @@ static weft_status check_options(weft_tensor *loss, const weft_trainer_options *
     if (options->metric_count > WEFT_MAX_METRICS || (options->metric_count && !options->metrics))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: %zu metrics, expected at most %d and not NULL",
             options->metric_count, WEFT_MAX_METRICS);
-    return check_updates(loss, options);
+    WI_TRY(check_assignments(loss, "update", options->updates, options->update_count, WEFT_MAX_UPDATES));
+    return check_assignments(loss, "carry", options->carries, options->carry_count, WEFT_MAX_CARRIES);
 }
 
 static void init_pass_options(weft_trainer *trainer) {
@@ -77,6 +81,7 @@ static void init_pass_options(weft_trainer *trainer) {
     for (size_t i = 0; i < 3; i++) {
         passes[i]->batch = trainer->options.batch;
         passes[i]->seed = trainer->options.seed;
+        passes[i]->threads = trainer->options.loader_threads;
     }
     trainer->training.shuffle = !trainer->options.keep_order;
 }
@@ -149,7 +154,11 @@ static weft_status build_passes(weft_trainer *trainer, wi_pass_parts parts) {
     if (trainer->options.training_metrics) parts.measured = measured;
     parts.partial = trainer->options.step != NULL;
     WI_TRY(wi_pass_init(&trainer->training, allocator, &parts));
-    parts = (wi_pass_parts){.loss = parts.loss, .correct = parts.correct, .measured = measured};
+    parts = (wi_pass_parts){.loss = parts.loss,
+        .correct = parts.correct,
+        .measured = measured,
+        .updates = trainer->options.carries,
+        .update_count = trainer->options.carry_count};
     WI_TRY(wi_pass_init(&trainer->validation, allocator, &parts));
     WI_TRY(wi_pass_init(&trainer->evaluation, allocator, &parts));
     return wi_pass_plan(&trainer->training, trainer->options.batch);
@@ -158,7 +167,7 @@ static weft_status build_passes(weft_trainer *trainer, wi_pass_parts parts) {
 static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     const weft_trainer_options *const options = &trainer->options;
     const weft_allocator *const allocator = trainer->context->allocator;
-    weft_tensor *updates[WEFT_MAX_UPDATES] = {NULL};
+    weft_tensor *updates[WEFT_MAX_UPDATES + WEFT_MAX_CARRIES] = {NULL};
     wi_pass_parts parts = {.loss = loss, .updates = updates, .update_count = options->update_count};
     WI_TRY(weft_graph_status(trainer->graph));
     WI_TRY(keep_strings(trainer));
@@ -169,6 +178,7 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     for (size_t i = 0; i < options->update_count; i++) updates[i] = options->updates[i];
     if (options->update_count == 0)
         WI_TRY(weft_minimize(loss, &options->optimizer, updates, WEFT_MAX_UPDATES, &parts.update_count));
+    for (size_t i = 0; i < options->carry_count; i++) updates[parts.update_count++] = options->carries[i];
     WI_TRY(wi_rate_init(&trainer->rate, trainer->graph, options));
     return build_passes(trainer, parts);
 }
@@ -201,7 +211,7 @@ weft_status weft_trainer_create(
     atomic_init(&made->cancelled, false);
     init_pass_options(made);
     const weft_status status = build(made, loss);
-    made->options.updates = NULL; /* the caller's, not needed any more */
+    made->options.updates = made->options.carries = NULL; /* the caller's, not needed any more */
     made->options.optimizer.groups = NULL;
     if (status != WEFT_OK) {
         weft_trainer_release(made);

@@ -24,7 +24,13 @@ static void the_version_is_the_header_s(void **state) {
     (void)state;
     snprintf(version, sizeof version, "%d.%d.%d", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH);
     assert_string_equal(weft_version(), version);
-    assert_non_null(strstr(weft_build_options(), "clblast="));
+    const char *const options[] = {"clblast=", " png=", " jpeg="};
+    for (size_t i = 0; i < 3; i++) {
+        const char *const found = strstr(weft_build_options(), options[i]);
+        assert_non_null(found);
+        const char *const value = found + strlen(options[i]);
+        assert_true(strncmp(value, "yes", 3) == 0 || strncmp(value, "no", 2) == 0);
+    }
 }
 
 static void an_error_is_one_line(void **state) {

@@ -266,6 +266,8 @@ add("squeeze", lambda x: x.squeeze(0).squeeze(1), numbers(1, 3, 1, 2), list=[0, 
 add("unsqueeze", lambda x: x.unsqueeze(1), numbers(3, 2), axis=1)
 add("swap_axes", lambda x: x.swapaxes(0, 2), numbers(2, 3, 4), list=[0, 2])
 add("move_axis", lambda x: x.movedim(0, 2), numbers(2, 3, 4), list=[0, 2])
+add("channels_last", lambda x: x.permute(0, 2, 3, 1), numbers(2, 3, 2, 2))
+add("channels_first", lambda x: x.permute(0, 3, 1, 2), numbers(2, 3, 2, 2))
 add("stack", lambda x, y: torch.stack([x, y], 1), numbers(3, 2), numbers(3, 2), axis=1)
 add("slice_step", lambda x: x[:, 1:9:3], numbers(2, 10), axis=1, start=1, end=9, list=[3])
 add("split", lambda x: torch.chunk(x, 3, 1)[1], numbers(2, 6), axis=1, list=[3])
@@ -350,6 +352,80 @@ add_ctc(12, 3, 4, 5, [12, 9, 11], [5, 0, 3])
 add_ctc(9, 2, 3, 4, [9, 8], [4, 3], reduction="none", blank=2)
 add_ctc(5, 3, 4, 3, [5, 2, 4], [2, 3, 1], reduction="sum", blank=1, zero_infinity=True)
 
+
+def rms_norm(x, weight):
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-5) * weight
+
+
+add("batch_norm", lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), numbers(2, 3, 4, 5), numbers(3),
+    numbers(3))
+add("batch_norm", lambda x: F.batch_norm(x, None, None, training=True), numbers(7, 3))
+add("instance_norm", lambda x, w, b: F.instance_norm(x, weight=w, bias=b), numbers(2, 3, 4, 5), numbers(3), numbers(3))
+for shape, groups in [((2, 6, 3, 2), 3), ((3, 6), 2)]:
+    add("group_norm", lambda x, w, b: F.group_norm(x, groups, w, b), numbers(*shape), numbers(6), numbers(6),
+        start=groups)
+add("layer_norm", lambda x, w, b: F.layer_norm(x, (5,), w, b), numbers(3, 5), numbers(5), numbers(5), start=1)
+add("layer_norm", lambda x, w, b: F.layer_norm(x, (2, 5), w, b), numbers(3, 2, 5), numbers(2, 5), numbers(2, 5), start=2)
+add("rms_norm", rms_norm, numbers(3, 5), numbers(5), start=1)
+# Images: window, stride, padding, dilation and sizes have one entry a spatial axis. Whole numbers have ties.
+def add_pool(op, function, x, kernel_size, stride=None, padding=None, dilation=None, **options):
+    given = dict(options)
+    for name, value in (("stride", stride), ("padding", padding), ("dilation", dilation)):
+        if value is not None:
+            given[name] = value
+    add(op, lambda x: function(x, kernel_size=kernel_size, **given), x, window=list(kernel_size), stride=list(stride or []),
+        padding=list(padding or []), dilation=list(dilation or []), ceil=options.get("ceil_mode", False),
+        exclude=not options.get("count_include_pad", True), divisor=options.get("divisor_override") or 0)
+
+
+pixel_ties = whole(3, 2, 3, 5, 6).float().requires_grad_(True)
+add_pool("max_pool", F.max_pool2d, numbers(2, 3, 5, 6), (3, 3), (2, 2), (1, 1))
+add_pool("max_pool", F.max_pool2d, pixel_ties, (3, 3), (1, 2), (1, 1))
+add_pool("max_pool", F.max_pool2d, pixel_ties, (2, 2), (2, 3), (1, 1), (2, 1), ceil_mode=True)
+add_pool("max_pool", F.max_pool1d, numbers(2, 3, 9), (4,), (3,), (2,), ceil_mode=True)
+add_pool("max_pool", F.max_pool3d, numbers(1, 3, 4, 4, 5), (2, 3, 2), (2, 1, 2), (1, 0, 1))
+add_pool("avg_pool", F.avg_pool2d, numbers(2, 3, 5, 6), (3, 3), (2, 2), (1, 1))
+add_pool("avg_pool", F.avg_pool2d, numbers(2, 3, 6, 5), (3, 2), (2, 2), (1, 1), ceil_mode=True, count_include_pad=False)
+add_pool("avg_pool", F.avg_pool2d, numbers(2, 3, 6, 8), (4, 3), (3, 2), (1, 1), ceil_mode=True)
+add_pool("avg_pool", F.avg_pool2d, numbers(2, 3, 4, 5), (2, 2), (1, 2), divisor_override=3)
+add_pool("avg_pool", F.avg_pool1d, numbers(2, 3, 9), (4,), (3,), (2,), count_include_pad=False)
+add_pool("avg_pool", F.avg_pool3d, numbers(1, 3, 4, 4, 5), (2, 3, 2), (2, 1, 2), (1, 0, 1), ceil_mode=True)
+add("max_pool2d", lambda x: F.max_pool2d(x, 2), numbers(2, 3, 4, 5), start=2)
+add("avg_pool2d", lambda x: F.avg_pool2d(x, 2), numbers(2, 3, 4, 5), start=2)
+with_zeros = F.relu(numbers(2, 3, 5, 6) - 1).detach().requires_grad_(True)
+for p, ceil_mode in [(1, False), (2, True), (2.5, True)]:
+    add("lp_pool", lambda x: F.lp_pool2d(x, p, (3, 2), (2, 2), ceil_mode), with_zeros, window=[3, 2], stride=[2, 2],
+        padding=[], dilation=[], ceil=ceil_mode, p=p)
+for op, two, three in [("adaptive_max_pool", F.adaptive_max_pool2d, F.adaptive_max_pool3d),
+                       ("adaptive_avg_pool", F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)]:
+    add(op, lambda x: two(x, (3, 4)), numbers(2, 3, 7, 5), sizes=[3, 4])
+    add(op, lambda x: two(x, (5, 2)), pixel_ties, sizes=[5, 2])
+    add(op, lambda x: three(x, (2, 4, 3)), numbers(1, 2, 3, 4, 5), sizes=[2, 4, 3])
+add("global_max_pool", lambda x: F.adaptive_max_pool2d(x, 1), pixel_ties)
+add("global_avg_pool", lambda x: F.adaptive_avg_pool2d(x, 1), numbers(2, 3, 4, 5))
+for mode, shape, size, corners in [("nearest", (2, 3, 3, 5), (7, 3), None), ("nearest", (2, 3, 7), (11,), None),
+                                   ("nearest", (1, 2, 2, 3, 4), (3, 5, 2), None),
+                                   ("bilinear", (2, 3, 3, 5), (7, 3), False), ("bilinear", (2, 3, 3, 5), (7, 3), True),
+                                   ("linear", (2, 3, 7), (11,), False), ("linear", (2, 3, 7), (4,), True),
+                                   ("trilinear", (1, 2, 2, 3, 4), (3, 5, 2), False),
+                                   ("trilinear", (1, 2, 2, 3, 4), (3, 5, 2), True)]:
+    add("resample", lambda x: F.interpolate(x, size, mode=mode, align_corners=corners), numbers(*shape), sizes=list(size),
+        factors=[], linear=mode != "nearest", corners=bool(corners))
+for mode, factors, corners in [("nearest", (2.3, 0.7), None), ("bilinear", (2.3, 0.7), False), ("bilinear", (1.7, 2), True)]:
+    add("resample", lambda x: F.interpolate(x, scale_factor=factors, mode=mode, align_corners=corners),
+        numbers(2, 3, 4, 5), sizes=[], factors=list(factors), linear=mode != "nearest", corners=bool(corners))
+add("upsample_nearest", lambda x: F.interpolate(x, scale_factor=2), numbers(2, 3, 3, 4), start=2)
+for corners in (False, True):
+    add("upsample_linear", lambda x: F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=corners),
+        numbers(2, 3, 3, 4), start=2, corners=corners)
+add("pixel_shuffle", lambda x: F.pixel_shuffle(x, 2), numbers(2, 8, 2, 3), start=2)
+add("pixel_unshuffle", lambda x: F.pixel_unshuffle(x, 2), numbers(2, 3, 4, 6), start=2)
+for size, alpha, beta, k in [(5, 0.5, 0.75, 2.0), (4, 1.0, 1.25, 1.0)]:
+    add("local_response_norm", lambda x: F.local_response_norm(x, size, alpha, beta, k), numbers(2, 9, 3, 2), start=size,
+        numbers=[alpha, beta, k])
+# Embedding: repeated tokens, and a padding index among them.
+add("embedding", lambda t, i: F.embedding(i, t), numbers(7, 5), whole(7, 3, 6))
+add("embedding", lambda t, i: F.embedding(i, t, padding_idx=2), numbers(4, 20), whole(4, 2, 9), padding=2)
 # Convolutions: 1 to 3 axes; options are lists of a number an axis.
 def add_conv(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1, output_padding=None):
     axes = len(x) - 2

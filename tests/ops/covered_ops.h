@@ -24,6 +24,12 @@
 #define NORM_OPS(X)                                                                                          \
     X(norm, norm_cases)                                                                                      \
     X(logsumexp, logsumexp_cases)
+#define NORMALIZATION_OPS(X)                                                                                 \
+    X(batch_norm, batch_norm_cases)                                                                          \
+    X(instance_norm, instance_norm_cases)                                                                    \
+    X(group_norm, group_norm_cases)                                                                          \
+    X(layer_norm, layer_norm_cases)                                                                          \
+    X(rms_norm, rms_norm_cases)
 #define MATMUL_OPS(X)                                                                                        \
     X(matmul, matmul_cases)                                                                                  \
     X(linear_with, linear_cases)                                                                             \
@@ -73,6 +79,9 @@
     X(swap_axes, swap_axes_cases)                                                                            \
     X(move_axis, move_axis_cases)                                                                            \
     X(stack, stack_cases)
+#define CHANNELS_OPS(X)                                                                                      \
+    X(channels_last, channels_last_cases)                                                                    \
+    X(channels_first, channels_first_cases)
 #define INDEX_OPS(X)                                                                                         \
     X(gather, gather_cases)                                                                                  \
     X(index_select, index_select_cases)                                                                      \
@@ -80,6 +89,7 @@
     X(scatter_sum, scatter_sum_cases)                                                                        \
     X(index_add, index_add_cases)                                                                            \
     X(index_sum, index_sum_cases)
+#define EMBEDDING_OPS(X) X(embedding, embedding_cases)
 #define SLICE_OPS(X)                                                                                         \
     X(slice, slice_cases)                                                                                    \
     X(slice_step, slice_step_cases)                                                                          \
@@ -131,12 +141,30 @@
     X(greater_number, greater_number_cases)                                                                  \
     X(greater_equal_number, greater_equal_number_cases)
 #define ATTENTION_OPS(X) X(attention, attention_cases)
+#define POOL_OPS(X)                                                                                          \
+    X(max_pool, max_pool_cases)                                                                              \
+    X(avg_pool, avg_pool_cases)                                                                              \
+    X(lp_pool, lp_pool_cases)                                                                                \
+    X(max_pool2d, max_pool2d_cases)                                                                          \
+    X(avg_pool2d, avg_pool2d_cases)                                                                          \
+    X(adaptive_max_pool, adaptive_max_pool_cases)                                                            \
+    X(adaptive_avg_pool, adaptive_avg_pool_cases)                                                            \
+    X(global_max_pool, global_max_pool_cases)                                                                \
+    X(global_avg_pool, global_avg_pool_cases)
+#define RESAMPLE_OPS(X)                                                                                      \
+    X(resample, resample_cases)                                                                              \
+    X(upsample_nearest, upsample_nearest_cases)                                                              \
+    X(upsample_linear, upsample_linear_cases)                                                                \
+    X(pixel_shuffle, pixel_shuffle_cases)                                                                    \
+    X(pixel_unshuffle, pixel_unshuffle_cases)                                                                \
+    X(local_response_norm, local_response_norm_cases)
 
 /* Ops whose tests are written by hand: a name of the op table and a test function. */
 #define RANDOM_OPS(X)                                                                                        \
     X(uniform, test_uniform)                                                                                 \
     X(normal, test_normal)                                                                                   \
-    X(dropout, test_dropout)
+    X(dropout, test_dropout)                                                                                 \
+    X(dropout_channels, test_dropout_channels)
 #define CAST_OPS(X) X(cast, test_all_pairs)
 
 /* How a family's file turns its list into the table for op_suite_run, or into cmocka tests. */

@@ -142,6 +142,14 @@ static const op_case index_add_cases[] = {
     CASE("rows", index_add, INPUTS(X(5, 37), I32(0, 4, 30), X(30, 37)), .axis = 0),
     CASE("wide rows", index_add, INPUTS(X(3, 300), I32(0, 2, 4), X(4, 300)), .axis = 0),
     CASE("columns", index_add, INPUTS(X(3, 7), I32(0, 6, 4), X(3, 4)), .axis = 1),
+    /* long enough to be sorted where sorting pays; most rows get nothing, others many */
+    CASE("long index", index_add, INPUTS(X(700, 3), I32(100, 140, 300), X(300, 3)), .axis = 0),
+    CASE("long index, wide rows", index_add, INPUTS(X(40, 85), I32(0, 39, 300), X(300, 85)), .axis = 0),
+    CASE("all on one, wide rows", index_add, INPUTS(X(5, 2, 40), I32(3, 3, 290), X(290, 2, 40)), .axis = 0),
+    CASE("index of the batch", index_add, INPUTS(X(6, 17), I32(0, 5, WEFT_BATCH), X(WEFT_BATCH, 17)),
+        .axis = 0),
+    CASE("long index, integers", index_add, INPUTS(I32(-9, 9, 11, 20), I32(0, 10, 270), I32(-9, 9, 270, 20)),
+        .axis = 0, .no_gradient = true),
 };
 #define scatter_sum_cases scatter_add_cases
 #define index_sum_cases   index_add_cases
@@ -245,11 +253,41 @@ static void test_out_of_range(void **state) {
     weft_graph_release(graph);
 }
 
+/* The same with an index that is long enough for the kernels of embeddings. */
+static void test_out_of_range_of_many(void **state) {
+    (void)state;
+    enum { COUNT = 300, SIZE = 4, WIDTH = 20 };
+    weft_graph *graph = test_graph();
+    weft_tensor *x = weft_input_shape(graph, "x", WEFT_F32, 2, (const int64_t[]){COUNT, WIDTH}),
+                *index = weft_input_shape(graph, "index", WEFT_I32, 1, (const int64_t[]){COUNT});
+    weft_tensor *sum = weft_index_sum(x, 0, index, SIZE);
+    weft_plan *plan;
+    assert_weft_ok(weft_plan_create(&plan, &sum, 1, NULL));
+    static float data[COUNT * WIDTH], got[SIZE * WIDTH];
+    static int32_t places[COUNT];
+    for (int i = 0; i < COUNT * WIDTH; i++) data[i] = 1;
+    for (int j = 0; j < COUNT; j++) places[j] = j % SIZE;
+    places[7] = SIZE;
+    places[8] = -1;
+    places[9] = INT32_MIN;
+    places[10] = INT32_MAX;
+    assert_weft_ok(weft_plan_write(plan, x, data, sizeof data));
+    assert_weft_ok(weft_plan_write(plan, index, places, sizeof places));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_read(plan, sum, got, sizeof got),
+        "index_sum: an index is out of range, first at position 7 (row-major) of its index input");
+    for (int r = 0; r < SIZE; r++)
+        for (int i = 0; i < WIDTH; i++) assert_true(got[r * WIDTH + i] == 74.0f);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 int main(void) {
     static const op_cases ops[] = {INDEX_OPS(COVERED_CASES)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_out_of_range),
+        cmocka_unit_test(test_out_of_range_of_many),
     };
     const int failed = op_suite_run("index", ops, sizeof ops / sizeof *ops);
     return test_finish(failed + cmocka_run_group_tests(tests, NULL, NULL));

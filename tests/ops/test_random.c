@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/images.h>
 
 /* ---- the generator, written down again from the paper (Salmon et al. 2011) ---- */
 
@@ -216,6 +217,58 @@ static void test_dropout(void **state) {
     draw_end(&d);
 }
 
+/* One number for each (n, c), in the order of these. */
+static void test_dropout_channels(void **state) {
+    (void)state;
+    enum { IMAGES = 5, CHANNELS = 7, PIXELS = 6, COUNT = IMAGES * CHANNELS * PIXELS };
+    const float p = 0.4f;
+    draw d = draw_begin(SEED);
+    weft_tensor *const x =
+        weft_input_shape(d.graph, "x", WEFT_F32, 4, (const int64_t[]){IMAGES, CHANNELS, 2, 3});
+    weft_tensor *const g =
+        weft_input_shape(d.graph, "g", WEFT_F32, 4, (const int64_t[]){IMAGES, CHANNELS, 2, 3});
+    d.outputs[0] = weft_dropout_channels(x, p);
+    d.outputs[1] = weft_gradient(weft_sum(weft_mul(d.outputs[0], g)), x);
+    float values[COUNT], slopes[COUNT], got[COUNT], back[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        values[i] = (float)(i + 1);
+        slopes[i] = (float)(2 * i + 1);
+    }
+    for (int inference = 0; inference < 2; inference++) {
+        draw_plan(&d, 2, inference);
+        assert_weft_ok(weft_plan_write(d.plan, x, values, sizeof values));
+        assert_weft_ok(weft_plan_write(d.plan, g, slopes, sizeof slopes));
+        assert_weft_ok(weft_plan_run(d.plan));
+        assert_weft_ok(weft_plan_read(d.plan, d.outputs[0], got, sizeof got));
+        assert_weft_ok(weft_plan_read(d.plan, d.outputs[1], back, sizeof back));
+        for (int i = 0; i < COUNT; i++) {
+            uint32_t words[4];
+            host_words((uint64_t)(i / PIXELS), 0, 1, words);
+            const bool dropped = !inference && (float)(words[0] >> 8) * 0x1p-24f < p;
+            const float scale = dropped ? 0 : inference ? 1 : 1 / (1 - p);
+            assert_true(fabsf(got[i] - values[i] * scale) <= 2.5e-7f * values[i] * scale);
+            assert_true(fabsf(back[i] - slopes[i] * scale) <= 2.5e-7f * slopes[i] * scale);
+        }
+        if (!inference) weft_plan_release(d.plan);
+    }
+    draw_end(&d);
+}
+
+static void test_bad_channels(void **state) {
+    (void)state;
+    weft_graph *graph = test_graph();
+    weft_tensor *flat = weft_input_shape(graph, "x", WEFT_F32, 1, (const int64_t[]){5});
+    assert_null(weft_dropout_channels(flat, 0.5f));
+    assert_weft_fails(WEFT_ERROR_SHAPE, weft_graph_status(graph), "dropout_channels: (5) is no (N, C, ...)");
+    weft_graph_release(graph);
+    graph = test_graph();
+    weft_tensor *x = weft_input_shape(graph, "x", WEFT_F32, 2, (const int64_t[]){5, 2});
+    assert_null(weft_dropout_channels(x, 1));
+    assert_weft_fails(
+        WEFT_ERROR_ARGUMENT, weft_graph_status(graph), "dropout_channels: p = 1 is not in [0, 1)");
+    weft_graph_release(graph);
+}
+
 /* ---- runs and seeds ---- */
 
 static void test_runs_and_seeds(void **state) {
@@ -259,7 +312,8 @@ static void test_batch_split(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_answers),
-        RANDOM_OPS(COVERED_TEST) cmocka_unit_test(test_runs_and_seeds),
+        RANDOM_OPS(COVERED_TEST) cmocka_unit_test(test_bad_channels),
+        cmocka_unit_test(test_runs_and_seeds),
         cmocka_unit_test(test_batch_split),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));

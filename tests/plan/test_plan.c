@@ -250,6 +250,41 @@ static void test_limit_of_a_plan(void **state) {
     weft_graph_release(n.graph);
 }
 
+/* A plan compiled late has the figures and results of another, and builds nothing before its first run. */
+static void test_late_compilation(void **state) {
+    (void)state;
+    const net n = net_in(test_context());
+    /* A kernel that no other test has. */
+    weft_tensor *const y = weft_mul(n.y, weft_constant(n.graph, WEFT_F32, 3));
+    assert_weft_ok(weft_graph_status(n.graph));
+    const wi_program_stats *const stats = wi_programs_stats(n.context);
+    const size_t before = stats->built + stats->loaded;
+    weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = 2, .compile_late = true};
+    weft_plan *late = NULL;
+    assert_weft_ok(weft_plan_create(&late, (weft_tensor *const *)&y, 1, &options));
+    assert_int_equal(stats->built + stats->loaded, before);
+    weft_plan *const usual = plan_of(y, 2);
+    const size_t after = stats->built + stats->loaded;
+    assert_true(after > before);
+    weft_plan_info late_info, usual_info;
+    assert_weft_ok(weft_plan_get_info(late, &late_info));
+    assert_weft_ok(weft_plan_get_info(usual, &usual_info));
+    assert_memory_equal(&late_info, &usual_info, sizeof late_info);
+    float x[2 * IN], results[2][2 * OUT];
+    fill(x, 2 * IN, 11);
+    for (int i = 0; i < 2; i++) {
+        weft_plan *const plan = i ? usual : late;
+        assert_weft_ok(weft_plan_write(plan, n.x, x, sizeof x));
+        assert_weft_ok(weft_plan_run(plan));
+        assert_weft_ok(weft_plan_read(plan, y, results[i], sizeof results[i]));
+    }
+    assert_memory_equal(results[0], results[1], sizeof results[0]);
+    assert_int_equal(stats->built + stats->loaded, after);
+    weft_plan_release(late);
+    weft_plan_release(usual);
+    weft_graph_release(n.graph);
+}
+
 static void test_limit_of_the_context(void **state) {
     (void)state;
     weft_context *const context =
@@ -577,6 +612,7 @@ int main(void) {
         cmocka_unit_test(test_shared_parameters),
         cmocka_unit_test(test_wrong_calls),
         cmocka_unit_test(test_huge_batch),
+        cmocka_unit_test(test_late_compilation),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,0 +1,198 @@
+/* resample.cl: images at another size, by the nearest element or linearly along each axis.
+ *
+ *     x, dx (N, D, H, W, C)   y, g (N, OD, OH, OW, C)   all contiguous: channels last
+ *
+ *     y[n][o][c] = sum over the one or two elements i of each axis of weight(o, i) · x[n][i][c]
+ *
+ * Element o of an axis lies at o·scale (nearest: that element; aligned corners: between it and the next) or
+ * at (o + 1/2)·scale - 1/2, not below 0. The gradient gathers: element i of dx goes through the o that weigh
+ * it, which are side by side, as places grow with o. No atomics, and one order of every sum.
+ *
+ *     o    0     1     2     3     4           weight(1, 0) = 1 - f, weight(1, 1) = f
+ *     i    0       1       2       3           f the distance of o = 1 from i = 0
+ *
+ * Work split: class cpu, an item takes `share` pixels of the result, 16 channels at a time (where fewer are
+ * left, they are taken one by one); class gpu, one element, neighbours having neighbouring channels.
+ * WEFT_PASS chooses the kernel, -1 both. */
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix) resample_##suffix
+#define WEFT_PASS         (-1)
+#endif
+
+#ifndef WEFT_RESAMPLE_CL
+#define WEFT_RESAMPLE_CL
+/* mode 0: nearest; 1: linear; 2: linear with aligned corners. */
+typedef struct weft_resized {
+    int in, out;
+    float scale;
+} weft_resized;
+
+/* Elements from and from + more (0 or 1) with the weights 1 - part and part. */
+typedef struct weft_between {
+    int from, more;
+    float part;
+} weft_between;
+
+/* Exactly as PyTorch rounds: fma and a single product leave nothing to contract. */
+static inline weft_between weft_between_of(int o, weft_resized a, int mode) {
+    weft_between p = {0, 0, 0.0f};
+    const float x = mode == 1 ? max(fma(a.scale, (float)o + 0.5f, -0.5f), 0.0f) : a.scale * (float)o;
+    p.from = min((int)x, a.in - 1);
+    if (mode == 0) return p;
+    p.more = p.from < a.in - 1;
+    p.part = clamp(x - (float)p.from, 0.0f, 1.0f);
+    return p;
+}
+
+static inline float weft_weight(weft_between p, int i) {
+    return p.more == 0 ? 1.0f : p.from == i ? 1.0f - p.part : p.part;
+}
+
+/* The first and the last element of the result that weigh element i; none: last < first. */
+typedef struct weft_users {
+    int first, last;
+} weft_users;
+
+static inline weft_users weft_users_of(int i, weft_resized a, int mode) {
+    weft_users u;
+    u.first = a.scale > 0.0f ? clamp((int)((float)i / a.scale), 0, a.out - 1) : 0;
+    WEFT_ROLLED while (u.first > 0) {
+        const weft_between p = weft_between_of(u.first - 1, a, mode);
+        if (p.from + p.more < i) break;
+        u.first--;
+    }
+    WEFT_ROLLED while (u.first < a.out) {
+        const weft_between p = weft_between_of(u.first, a, mode);
+        if (p.from + p.more >= i) break;
+        u.first++;
+    }
+    u.last = u.first - 1;
+    WEFT_ROLLED while (u.last + 1 < a.out && weft_between_of(u.last + 1, a, mode).from <= i) u.last++;
+    return u;
+}
+
+/* Memory of an image of that size: elements from plane to plane, line to line, pixel to pixel. */
+typedef struct weft_steps {
+    long plane, line, pixel;
+} weft_steps;
+
+static inline weft_steps weft_steps_of(weft_resized h, weft_resized w, int channels, bool of_result) {
+    weft_steps s;
+    s.pixel = channels;
+    s.line = s.pixel * (of_result ? w.out : w.in);
+    s.plane = s.line * (of_result ? h.out : h.in);
+    return s;
+}
+
+#define WEFT_DEFINE_RESAMPLE(T, LOAD)                                                                        \
+    /* x: at the first element of all axes. */                                                               \
+    inline T weft_mix_##T(                                                                                   \
+        __global const float *x, long at, weft_steps s, weft_between d, weft_between h, weft_between w) {    \
+        T total = (T)(0.0f);                                                                                 \
+        WEFT_ROLLED for (int i = 0; i <= d.more; i++) {                                                      \
+            WEFT_ROLLED for (int j = 0; j <= h.more; j++) {                                                  \
+                const long line = at + i * s.plane + j * s.line;                                             \
+                T v = LOAD(x, line);                                                                         \
+                if (w.more) v = v * (1.0f - w.part) + LOAD(x, line + s.pixel) * w.part;                      \
+                total += v * (weft_weight(d, d.from + i) * weft_weight(h, h.from + j));                      \
+            }                                                                                                \
+        }                                                                                                    \
+        return total;                                                                                        \
+    }                                                                                                        \
+    /* g: at element 0 of all axes; i, j, k: what the gradient is of. */                                     \
+    inline T weft_gather_##T(__global const float *g, long at, weft_steps s, weft_users in_d,                \
+        weft_users in_h, weft_users in_w, weft_resized d, weft_resized h, weft_resized w, int i, int j,      \
+        int k, int mode) {                                                                                   \
+        T total = (T)(0.0f);                                                                                 \
+        WEFT_ROLLED for (int a = in_d.first; a <= in_d.last; a++) {                                          \
+            WEFT_ROLLED for (int b = in_h.first; b <= in_h.last; b++) {                                      \
+                const long line = at + a * s.plane + b * s.line;                                             \
+                T part = (T)(0.0f);                                                                          \
+                WEFT_ROLLED for (int c = in_w.first; c <= in_w.last; c++) part +=                            \
+                    LOAD(g, line + c * s.pixel) * weft_weight(weft_between_of(c, w, mode), k);               \
+                total += part * (weft_weight(weft_between_of(a, d, mode), i) *                               \
+                                    weft_weight(weft_between_of(b, h, mode), j));                            \
+            }                                                                                                \
+        }                                                                                                    \
+        return total;                                                                                        \
+    }
+#define WEFT_RESAMPLE_LOAD_1(p, i) ((p)[i])
+WEFT_DEFINE_RESAMPLE(float, WEFT_RESAMPLE_LOAD_1)
+#if WEFT_LANES == 16
+#define WEFT_RESAMPLE_LOAD_16(p, i) vload16(0, (p) + (i))
+WEFT_DEFINE_RESAMPLE(float16, WEFT_RESAMPLE_LOAD_16)
+#endif
+
+#define WEFT_RESAMPLE_PARAMETERS                                                                             \
+    long pixels, int channels, int share, int mode, int d_in, int d_out, float d_scale, int h_in, int h_out, \
+        float h_scale, int w_in, int w_out, float w_scale
+#define WEFT_RESIZED                                                                                         \
+    const weft_resized d = {d_in, d_out, d_scale}, h = {h_in, h_out, h_scale}, w = {w_in, w_out, w_scale}
+/* Pixels p .. end - 1 of the result. result[at + c] = VALUE(T) for all channels c. */
+#if WEFT_LANES == 16
+#define WEFT_RESAMPLE_PIXELS                                                                                 \
+    long p = (long)get_global_id(0) * share;                                                                 \
+    const long end = min(p + share, pixels)
+#define WEFT_RESAMPLE_EACH(result, at, VALUE)                                                                \
+    int c = 0;                                                                                               \
+    WEFT_ROLLED for (; c + 16 <= channels; c += 16) vstore16(VALUE(float16), 0, (result) + (at) + c);        \
+    WEFT_ROLLED for (; c < channels; c++)(result)[(at) + c] = VALUE(float)
+#else
+#define WEFT_RESAMPLE_PIXELS                                                                                 \
+    long p = (long)get_global_id(0) / channels;                                                              \
+    const long end = min(p + 1, pixels);                                                                     \
+    const int c = (int)((long)get_global_id(0) - p * channels)
+#define WEFT_RESAMPLE_EACH(result, at, VALUE) (result)[(at) + c] = VALUE(float)
+#endif
+#endif
+
+#if WEFT_PASS == 0 || WEFT_PASS < 0
+__kernel void WEFT_NAME(mix)(__global const float *restrict x, long x_offset, __global float *restrict y,
+    long y_offset, WEFT_RESAMPLE_PARAMETERS) {
+    WEFT_RESIZED;
+    WEFT_RESAMPLE_PIXELS;
+    const weft_steps s = weft_steps_of(h, w, channels, false);
+    x += x_offset;
+    y += y_offset;
+    WEFT_ROLLED while (p < end) {
+        const long row = p / w.out, n = row / ((long)d.out * h.out);
+        const int in_image = (int)(row - n * d.out * h.out);
+        const weft_between at_d = weft_between_of(in_image / h.out, d, mode),
+                           at_h = weft_between_of(in_image % h.out, h, mode);
+        const int first = (int)(p - row * w.out), stop = (int)min((long)w.out, first + end - p);
+        WEFT_ROLLED for (int o = first; o < stop; o++, p++) {
+            const weft_between at_w = weft_between_of(o, w, mode);
+            const long at = (n * d.in + at_d.from) * s.plane + at_h.from * s.line + at_w.from * s.pixel;
+#define WEFT_MIX_AT(T) weft_mix_##T(x, at + c, s, at_d, at_h, at_w)
+            WEFT_RESAMPLE_EACH(y, p * channels, WEFT_MIX_AT);
+        }
+    }
+}
+#endif
+
+#if WEFT_PASS == 1 || WEFT_PASS < 0
+__kernel void WEFT_NAME(gather)(__global const float *restrict g, long g_offset, __global float *restrict dx,
+    long dx_offset, WEFT_RESAMPLE_PARAMETERS) {
+    WEFT_RESIZED;
+    WEFT_RESAMPLE_PIXELS;
+    const weft_steps s = weft_steps_of(h, w, channels, true);
+    g += g_offset;
+    dx += dx_offset;
+    WEFT_ROLLED while (p < end) {
+        const long row = p / w.in, n = row / ((long)d.in * h.in);
+        const int in_image = (int)(row - n * d.in * h.in), i = in_image / h.in, j = in_image % h.in;
+        const weft_users in_d = weft_users_of(i, d, mode), in_h = weft_users_of(j, h, mode);
+        const int first = (int)(p - row * w.in), stop = (int)min((long)w.in, first + end - p);
+        WEFT_ROLLED for (int k = first; k < stop; k++, p++) {
+            const weft_users in_w = weft_users_of(k, w, mode);
+            const long at = n * d.out * s.plane;
+#define WEFT_GATHER_AT(T) weft_gather_##T(g, at + c, s, in_d, in_h, in_w, d, h, w, i, j, k, mode)
+            WEFT_RESAMPLE_EACH(dx, p * channels, WEFT_GATHER_AT);
+        }
+    }
+}
+#endif
+
+#undef WEFT_MIX_AT
+#undef WEFT_GATHER_AT

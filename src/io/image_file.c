@@ -1,0 +1,109 @@
+/* Pictures and their files (contract in image_file.h). */
+#include "io/image_file.h"
+#include "base/platform.h"
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+/* A file may hold this much for each pixel that is allowed, and this much besides: more is no image. */
+enum { FILE_BYTES_PER_PIXEL = 8, FILE_BYTES_BESIDES = 16 << 20 };
+
+void wi_picture_clear(wi_picture *picture) {
+    wi_release(picture->allocator, picture->pixels);
+    *picture = (wi_picture){.allocator = picture->allocator};
+}
+
+weft_status wi_picture_resize(
+    wi_picture *picture, const char *name, uint64_t height, uint64_t width, uint64_t max_pixels) {
+    if (height == 0 || width == 0)
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': an image of %" PRIu64 " x %" PRIu64 " pixels", name, width, height);
+    if (width > max_pixels / height || height * width > SIZE_MAX / 3)
+        WI_FAIL(WEFT_ERROR_FORMAT,
+            "'%s': an image of %" PRIu64 " x %" PRIu64 " pixels, at most %" PRIu64
+            " in all are allowed (option max_pixels)",
+            name, width, height, max_pixels);
+    const size_t bytes = (size_t)(height * width) * 3;
+    if (bytes > picture->capacity) {
+        wi_picture_clear(picture);
+        picture->pixels = wi_reallocate(picture->allocator, NULL, bytes);
+        if (!picture->pixels) return WEFT_ERROR_MEMORY;
+        picture->capacity = bytes;
+    }
+    picture->height = (int64_t)height;
+    picture->width = (int64_t)width;
+    return WEFT_OK;
+}
+
+/* Only the name of the option that was off, where it was. */
+static weft_status without(const char *name, const char *kind, const char *option) {
+    return wi_fail(WEFT_ERROR_UNSUPPORTED,
+        "'%s' is a %s image, and this library was built without it (CMake option %s)", name, kind, option);
+}
+
+#ifndef WEFT_WITH_PNG
+weft_status wi_picture_decode_png(
+    wi_picture *picture, const char *name, const unsigned char *data, size_t bytes, uint64_t max_pixels) {
+    (void)picture, (void)data, (void)bytes, (void)max_pixels;
+    return without(name, "PNG", "WEFT_WITH_PNG");
+}
+static const bool has_png = false;
+#else
+static const bool has_png = true;
+#endif
+
+#ifndef WEFT_WITH_JPEG
+weft_status wi_picture_decode_jpeg(
+    wi_picture *picture, const char *name, const unsigned char *data, size_t bytes, uint64_t max_pixels) {
+    (void)picture, (void)data, (void)bytes, (void)max_pixels;
+    return without(name, "JPEG", "WEFT_WITH_JPEG");
+}
+static const bool has_jpeg = false;
+#else
+static const bool has_jpeg = true;
+#endif
+
+weft_status wi_picture_decode(
+    wi_picture *picture, const char *name, const void *data, size_t bytes, uint64_t max_pixels) {
+    static const unsigned char png[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+    static const unsigned char jpeg[] = {0xff, 0xd8, 0xff};
+    if (bytes >= sizeof png && memcmp(data, png, sizeof png) == 0)
+        return wi_picture_decode_png(picture, name, data, bytes, max_pixels);
+    if (bytes >= sizeof jpeg && memcmp(data, jpeg, sizeof jpeg) == 0)
+        return wi_picture_decode_jpeg(picture, name, data, bytes, max_pixels);
+    if (bytes == 0) WI_FAIL(WEFT_ERROR_FORMAT, "'%s': empty, expected a PNG or JPEG image", name);
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %zu bytes that are neither a PNG nor a JPEG image", name, bytes);
+}
+
+/* So that neither a pipe nor a file of any length is read. */
+static weft_status check_file(const char *path, uint64_t max_pixels) {
+    wi_path_info info;
+    WI_TRY(wi_path_look(&info, path, NULL));
+    if (info.kind != WI_PATH_FILE) WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': not a file", path);
+    if (info.bytes > FILE_BYTES_BESIDES &&
+        (info.bytes - FILE_BYTES_BESIDES) / FILE_BYTES_PER_PIXEL > max_pixels)
+        WI_FAIL(WEFT_ERROR_FORMAT,
+            "'%s': %" PRIu64 " bytes, too many for an image of at most %" PRIu64
+            " pixels (option max_pixels)",
+            path, info.bytes, max_pixels);
+    return WEFT_OK;
+}
+
+weft_status wi_picture_read(wi_picture *picture, const char *path, uint64_t max_pixels) {
+    char *data = NULL;
+    size_t bytes = 0;
+    WI_TRY(check_file(path, max_pixels));
+    WI_TRY(wi_file_read(picture->allocator, path, &data, &bytes));
+    const weft_status status = wi_picture_decode(picture, path, data, bytes, max_pixels);
+    wi_release(picture->allocator, data);
+    return status;
+}
+
+bool wi_is_image_name(const char *name, weft_status *status) {
+    const char *const dot = strrchr(name, '.');
+    const bool png = dot && strcasecmp(dot, ".png") == 0;
+    const bool jpeg = dot && (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0);
+    *status = WEFT_OK;
+    if (png && !has_png) *status = without(name, "PNG", "WEFT_WITH_PNG");
+    if (jpeg && !has_jpeg) *status = without(name, "JPEG", "WEFT_WITH_JPEG");
+    return png || jpeg;
+}

@@ -1,0 +1,257 @@
+/* Adaptive softmax (E. Grave, A. Joulin, M. Cissé, D. Grangier, H. Jégou, "Efficient softmax approximation
+ * for GPUs", ICML 2017), as torch.nn.AdaptiveLogSoftmaxWithLoss has it.
+ *
+ *     class         0 .. cutoff 0        .. cutoff 1          .. classes
+ *     head          a logit each         a logit for all      a logit for all
+ *     tail 0                             width / d → a logit each
+ *     tail 1                                                  width / d² → a logit each
+ *
+ * log p(class) = head, and for a class of tail i: head of the tail + log softmax within it.
+ *
+ * Sizes of a plan are fixed, the number of labels in a cluster is not. So a tail is computed for `capacity`
+ * of the rows: those with a label in it, which wi_chosen_rows gathers, and as many others as there is room
+ * for, which lose 0. With capacity 1 it is computed for all rows, and nothing is gathered. */
+#include "graph/nodes.h"
+#include "ops/index.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <weft/losses.h>
+#include <weft/nn.h>
+
+enum { NAME_CAPACITY = 256, IGNORED = -100 };
+
+typedef struct tail {
+    weft_tensor *narrow, *weight; /* (width / d^i, width), (classes of it, width / d^i) */
+    int64_t begin, end;
+    float capacity;
+} tail;
+
+struct weft_adaptive_softmax {
+    weft_graph *graph;
+    int64_t width, classes;
+    weft_tensor *head_weight, *head_bias; /* bias NULL: none */
+    tail tails[WEFT_MAX_CLUSTERS];
+    int count;
+};
+
+/* ---- parameters ---- */
+
+static bool check(weft_graph *graph, int64_t width, int64_t classes, const int64_t *cutoffs, size_t count,
+    const weft_adaptive_softmax_options *options) {
+    if (options->struct_size != sizeof *options) {
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_adaptive_softmax: options of %zu bytes, expected %zu (use "
+            "WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT)",
+            options->struct_size, sizeof *options);
+        return false;
+    }
+    bool good = width >= 1 && classes >= 2 && cutoffs && count >= 1 && count <= WEFT_MAX_CLUSTERS;
+    for (size_t i = 0; good && i < count; i++)
+        good = cutoffs[i] > (i ? cutoffs[i - 1] : 0) && cutoffs[i] < classes;
+    if (!good) {
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_adaptive_softmax: expected 1 to %d cutoffs that rise from 1 or more to below the %" PRId64
+            " classes, and a width of 1 or more",
+            WEFT_MAX_CLUSTERS, classes);
+        return false;
+    }
+    const float divisor = options->divisor;
+    if (!(divisor >= 0) || (divisor > 0 && divisor < 1) || isinf(divisor)) {
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "weft_adaptive_softmax: divisor is %g, expected 1 or more",
+            (double)divisor);
+        return false;
+    }
+    for (size_t i = 0; options->capacities && i < count; i++) {
+        if (options->capacities[i] > 0 && options->capacities[i] <= 1) continue;
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_adaptive_softmax: capacity %zu is %g, expected above 0, at most 1", i,
+            (double)options->capacities[i]);
+        return false;
+    }
+    return true;
+}
+
+/* "adaptive_softmaxN" with the smallest N that is not in the graph yet. */
+static void name_layer(char name[NAME_CAPACITY], weft_graph *graph, const char *given) {
+    char taken[NAME_CAPACITY + 16];
+    snprintf(name, NAME_CAPACITY, "%s", given ? given : "");
+    for (unsigned n = 1; !given; n++) {
+        snprintf(name, NAME_CAPACITY, "adaptive_softmax%u", n);
+        snprintf(taken, sizeof taken, "%s.head.weight", name);
+        if (!weft_graph_find(graph, taken)) return;
+    }
+}
+
+/* U(±1/sqrt(in)), as PyTorch's linear layers begin; rows of `in` numbers, or a bias where rank is 1. */
+static weft_tensor *parameter(
+    weft_graph *graph, const char *layer, const char *what, int rank, int64_t rows, int64_t in) {
+    char name[NAME_CAPACITY + 32];
+    const float bound = 1.0f / sqrtf((float)in);
+    snprintf(name, sizeof name, "%s.%s", layer, what);
+    return weft_parameter_shape(
+        graph, name, weft_init_uniform(-bound, bound), rank, (const int64_t[]){rows, in});
+}
+
+static bool make_parameters(weft_adaptive_softmax *a, const weft_adaptive_softmax_options *options) {
+    char name[NAME_CAPACITY], what[32];
+    const double divisor = options->divisor > 0 ? (double)options->divisor : 4;
+    const int64_t head = a->tails[0].begin + a->count;
+    name_layer(name, a->graph, options->name);
+    a->head_weight = parameter(a->graph, name, "head.weight", 2, head, a->width);
+    if (options->head_bias) a->head_bias = parameter(a->graph, name, "head.bias", 1, head, a->width);
+    for (int i = 0; i < a->count; i++) {
+        tail *const t = &a->tails[i];
+        const int64_t narrow = (int64_t)((double)a->width / pow(divisor, i + 1));
+        if (narrow < 1) {
+            wi_graph_fail(a->graph, WEFT_ERROR_ARGUMENT,
+                "weft_adaptive_softmax: tail %d of width %" PRId64 " / %g^%d has no columns left", i,
+                a->width, divisor, i + 1);
+            return false;
+        }
+        snprintf(what, sizeof what, "tail.%d.0.weight", i);
+        t->narrow = parameter(a->graph, name, what, 2, narrow, a->width);
+        snprintf(what, sizeof what, "tail.%d.1.weight", i);
+        t->weight = parameter(a->graph, name, what, 2, t->end - t->begin, narrow);
+    }
+    return weft_graph_status(a->graph) == WEFT_OK;
+}
+
+weft_adaptive_softmax *weft_adaptive_softmax_layer(weft_graph *graph, int64_t width, int64_t classes,
+    const int64_t *cutoffs, size_t count, const weft_adaptive_softmax_options *options) {
+    static const weft_adaptive_softmax_options defaults = {WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT};
+    if (!options) options = &defaults;
+    if (!graph || !check(graph, width, classes, cutoffs, count, options)) return NULL;
+    weft_adaptive_softmax *const a = wi_arena_take(&graph->arena, sizeof *a);
+    if (!a) {
+        wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
+        return NULL;
+    }
+    *a = (weft_adaptive_softmax){.graph = graph, .width = width, .classes = classes, .count = (int)count};
+    for (size_t i = 0; i < count; i++)
+        a->tails[i] = (tail){.begin = cutoffs[i],
+            .end = i + 1 < count ? cutoffs[i + 1] : classes,
+            .capacity = options->capacities ? options->capacities[i] : 1};
+    return make_parameters(a, options) ? a : NULL;
+}
+
+/* ---- shared by training and inference ---- */
+
+static weft_tensor *head_of(const weft_adaptive_softmax *a, weft_tensor *rows) {
+    return weft_linear_with(rows, a->head_weight, a->head_bias);
+}
+static weft_tensor *tail_of(const tail *t, weft_tensor *rows) {
+    return weft_linear_with(weft_linear_with(rows, t->narrow, NULL), t->weight, NULL);
+}
+
+/* x (..., width) as (rows, width); NULL with the error recorded. */
+static weft_tensor *as_rows(const weft_adaptive_softmax *a, weft_tensor *x, int64_t *rows) {
+    char text[WI_SHAPE_TEXT];
+    weft_graph *graph = wi_inputs_graph("weft_adaptive_softmax", &x, 1);
+    if (!graph) return NULL;
+    wi_shape shape = x->shape;
+    int64_t count;
+    int power;
+    if (graph != a->graph || x->dtype != WEFT_F32 || shape.rank < 1 || shape.dims[shape.rank - 1] != a->width)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "weft_adaptive_softmax: x is %s %s, expected f32 (..., %" PRId64 ") of the layer's graph",
+            weft_dtype_name(x->dtype), wi_shape_print(&shape, text), a->width);
+    shape.rank--;
+    wi_shape_count(&shape, &count, &power);
+    if (power > 1)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_SHAPE, "weft_adaptive_softmax: the batch stands in more than one axis of x");
+    *rows = power ? -count : count;
+    return weft_reshape_shape(x, 2, (const int64_t[]){*rows, a->width});
+}
+
+/* ---- the loss ---- */
+
+static weft_tensor *number(weft_tensor *labels, int64_t value) {
+    return weft_number(labels, (double)value);
+}
+static weft_tensor *at_least(weft_tensor *labels, int64_t value) {
+    return weft_less_equal(number(labels, value), labels);
+}
+
+/* A label of a tail becomes the head's class of that tail; one beyond all classes stays none of the head's.
+ */
+static weft_tensor *head_labels(const weft_adaptive_softmax *a, weft_tensor *labels) {
+    const int64_t own = a->tails[0].begin;
+    weft_tensor *result = labels;
+    for (int i = 0; i < a->count; i++)
+        result = weft_where(at_least(labels, a->tails[i].begin), number(labels, own + i), result);
+    return weft_where(at_least(labels, a->classes), number(labels, own + a->count), result);
+}
+
+static weft_tensor *summed_losses(weft_tensor *logits, weft_tensor *labels) {
+    const weft_class_loss_options options = {
+        WEFT_CLASS_LOSS_OPTIONS_INIT, .reduction = WEFT_LOSS_SUM, .ignore = true, .ignored_label = IGNORED};
+    return weft_cross_entropy_loss(logits, labels, &options);
+}
+
+/* How many of the rows a tail is computed for; a multiple of the batch where they are one. */
+static int64_t room(const tail *t, int64_t rows) {
+    const int64_t many = rows < 0 ? -rows : rows;
+    /* 7 of 18 rows as a float are a little more than 7 */
+    int64_t most = (int64_t)ceil((double)t->capacity * (double)many * (1 - 1e-6));
+    if (most > many) most = many;
+    return rows < 0 ? -most : most;
+}
+
+static weft_tensor *tail_loss(const tail *t, weft_tensor *x, weft_tensor *labels, int64_t rows) {
+    weft_tensor *inside =
+        weft_logical_and(at_least(labels, t->begin), weft_less(labels, number(labels, t->end)));
+    weft_tensor *own =
+        weft_where(inside, weft_sub(labels, number(labels, t->begin)), number(labels, IGNORED));
+    const int64_t most = room(t, rows);
+    if (most != rows) {
+        weft_tensor *chosen = wi_chosen_rows(weft_cast(inside, WEFT_I32), most);
+        x = weft_index_select(x, 0, chosen);
+        own = weft_index_select(own, 0, chosen);
+    }
+    return summed_losses(tail_of(t, x), own);
+}
+
+weft_tensor *weft_adaptive_softmax_loss(weft_adaptive_softmax *softmax, weft_tensor *x, weft_tensor *labels) {
+    weft_tensor *inputs[] = {x, labels};
+    if (!softmax || !wi_inputs_graph("weft_adaptive_softmax", inputs, 2)) return NULL;
+    int64_t rows;
+    wi_shape wanted = x->shape;
+    weft_tensor *flat = as_rows(softmax, x, &rows);
+    wanted.rank--;
+    if (!flat) return NULL;
+    if (labels->dtype != WEFT_I32 || !wi_shape_equal(&labels->shape, &wanted)) {
+        char text[WI_SHAPE_TEXT], text_x[WI_SHAPE_TEXT];
+        return wi_graph_fail(softmax->graph, WEFT_ERROR_SHAPE,
+            "weft_adaptive_softmax: labels are %s %s, expected i32 of the shape of x %s without its last "
+            "axis",
+            weft_dtype_name(labels->dtype), wi_shape_print(&labels->shape, text),
+            wi_shape_print(&x->shape, text_x));
+    }
+    labels = weft_reshape_shape(labels, 1, &rows);
+    weft_tensor *total = summed_losses(head_of(softmax, flat), head_labels(softmax, labels));
+    for (int i = 0; i < softmax->count; i++)
+        total = weft_add(total, tail_loss(&softmax->tails[i], flat, labels, rows));
+    weft_tensor *counts = weft_cast(weft_not_equal(labels, number(labels, IGNORED)), WEFT_F32);
+    return weft_div(total, weft_sum(counts));
+}
+
+/* ---- log-probabilities of all classes ---- */
+
+weft_tensor *weft_adaptive_softmax_log_prob(weft_adaptive_softmax *softmax, weft_tensor *x) {
+    int64_t rows;
+    weft_tensor *flat = softmax && x ? as_rows(softmax, x, &rows) : NULL;
+    if (!flat) return NULL;
+    const int64_t own = softmax->tails[0].begin;
+    weft_tensor *head = weft_log_softmax(head_of(softmax, flat), 1), *parts[WEFT_MAX_CLUSTERS + 1];
+    parts[0] = weft_slice(head, 1, 0, own);
+    for (int i = 0; i < softmax->count; i++) {
+        weft_tensor *within = weft_log_softmax(tail_of(&softmax->tails[i], flat), 1);
+        parts[i + 1] = weft_add(within, weft_slice(head, 1, own + i, own + i + 1));
+    }
+    weft_tensor *all = weft_concat(parts, (size_t)softmax->count + 1, 1);
+    wi_shape shape = x->shape;
+    shape.dims[shape.rank - 1] = softmax->classes;
+    return all ? weft_reshape_shape(all, shape.rank, shape.dims) : NULL;
+}

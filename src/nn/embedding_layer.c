@@ -1,0 +1,61 @@
+/* The embedding layer: a table of its own, and rows picked from it. */
+#include "graph/nodes.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <weft/nn.h>
+
+enum { NAME_CAPACITY = 256 };
+
+static bool check(
+    weft_graph *graph, int64_t vocabulary, int64_t width, const weft_embedding_options *options) {
+    if (options->struct_size != sizeof *options) {
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_embedding_layer: options of %zu bytes, expected %zu (use WEFT_EMBEDDING_OPTIONS_INIT)",
+            options->struct_size, sizeof *options);
+        return false;
+    }
+    if (vocabulary < 1 || width < 1) {
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_embedding: %" PRId64 " tokens of width %" PRId64 ", expected 1 or more of both", vocabulary,
+            width);
+        return false;
+    }
+    if (!options->padded || (options->padding >= -vocabulary && options->padding < vocabulary)) return true;
+    wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+        "weft_embedding: padding index %" PRId64 " is not in %" PRId64 "..%" PRId64, options->padding,
+        -vocabulary, vocabulary - 1);
+    return false;
+}
+
+/* "embeddingN.weight" with the smallest N that is not in the graph yet. */
+static void name_table(char name[NAME_CAPACITY + 8], weft_graph *graph, const char *given) {
+    if (given) {
+        snprintf(name, NAME_CAPACITY + 8, "%.*s.weight", NAME_CAPACITY, given);
+        return;
+    }
+    unsigned n = 1;
+    do snprintf(name, NAME_CAPACITY + 8, "embedding%u.weight", n++);
+    while (weft_graph_find(graph, name));
+}
+
+weft_tensor *weft_embedding_layer(
+    weft_tensor *tokens, int64_t vocabulary, int64_t width, const weft_embedding_options *options) {
+    static const weft_embedding_options defaults = {WEFT_EMBEDDING_OPTIONS_INIT};
+    weft_graph *graph = wi_inputs_graph("embedding", &tokens, 1);
+    if (!options) options = &defaults;
+    if (!graph || !check(graph, vocabulary, width, options)) return NULL;
+    char name[NAME_CAPACITY + 8];
+    name_table(name, graph, options->name);
+    const weft_initialiser normal = weft_init_normal(0, 1);
+    weft_tensor *table = weft_parameter_shape(graph, name,
+        options->initialiser ? *options->initialiser : normal, 2, (int64_t[]){vocabulary, width});
+    if (!table || !options->padded) return weft_embedding_with(table, tokens);
+    const int64_t row = options->padding < 0 ? options->padding + vocabulary : options->padding;
+    table->variable->zero_bytes = (size_t)width * sizeof(float);
+    table->variable->zero_from = (size_t)row * table->variable->zero_bytes;
+    return weft_embedding_padded_with(table, tokens, row);
+}
+
+weft_tensor *weft_embedding(weft_tensor *tokens, int64_t vocabulary, int64_t width) {
+    return weft_embedding_layer(tokens, vocabulary, width, NULL);
+}

@@ -1,0 +1,235 @@
+/* Layers of norms: their parameters, running statistics and names. */
+#include "graph/nodes.h"
+#include <stdio.h>
+#include <weft/nn.h>
+#include <weft/normalization.h>
+
+enum { NAME_CAPACITY = 256 };
+
+typedef struct norm_layer {
+    weft_graph *graph;
+    const char *call;         /* of the public function, for error lines */
+    char name[NAME_CAPACITY]; /* of the layer */
+    weft_tensor *weight, *bias;
+    weft_running running;
+    bool failed;
+} norm_layer;
+
+static void full_name(char text[NAME_CAPACITY + 32], const norm_layer *layer, const char *what) {
+    snprintf(text, NAME_CAPACITY + 32, "%s.%s", layer->name, what);
+}
+
+static bool is_taken(const norm_layer *layer, const char *what) {
+    char text[NAME_CAPACITY + 32];
+    full_name(text, layer, what);
+    return weft_graph_find(layer->graph, text) != NULL;
+}
+
+/* The given name, or "<kind>N" with the smallest N that the graph has not. */
+static void name_layer(norm_layer *layer, const char *given, const char *kind) {
+    if (given) {
+        snprintf(layer->name, NAME_CAPACITY, "%s", given);
+        return;
+    }
+    unsigned n = 1;
+    do {
+        snprintf(layer->name, NAME_CAPACITY, "%s%u", kind, n++);
+    } while (is_taken(layer, "weight") || is_taken(layer, "running_mean"));
+}
+
+static weft_tensor *parameter(
+    norm_layer *layer, const char *what, float value, int rank, const int64_t *dims) {
+    char text[NAME_CAPACITY + 32];
+    full_name(text, layer, what);
+    weft_tensor *const made = weft_parameter_shape(layer->graph, text, weft_fill(value), rank, dims);
+    layer->failed = layer->failed || !made;
+    return made;
+}
+
+static weft_tensor *state(
+    norm_layer *layer, const char *what, weft_dtype dtype, float value, int rank, const int64_t *dims) {
+    char text[NAME_CAPACITY + 32];
+    full_name(text, layer, what);
+    weft_tensor *const made = weft_state_shape(layer->graph, text, dtype, weft_fill(value), rank, dims);
+    layer->failed = layer->failed || !made;
+    return made;
+}
+
+static void make_affine(norm_layer *layer, bool bias, int rank, const int64_t *dims) {
+    layer->weight = parameter(layer, "weight", 1, rank, dims);
+    if (bias) layer->bias = parameter(layer, "bias", 0, rank, dims);
+}
+
+static void make_running(norm_layer *layer, const int64_t *channels, float momentum, bool cumulative) {
+    layer->running = (weft_running){.mean = state(layer, "running_mean", WEFT_F32, 0, 1, channels),
+        .var = state(layer, "running_var", WEFT_F32, 1, 1, channels),
+        .momentum = momentum != 0 ? momentum : 0.1f};
+    if (cumulative) layer->running.batches = state(layer, "num_batches_tracked", WEFT_I32, 0, 0, NULL);
+}
+
+static float epsilon_of(float given, float otherwise) {
+    return given != 0 ? given : otherwise;
+}
+
+/* x is there, the options are of this version; false with the error recorded. */
+static bool begin(norm_layer *layer, const char *call, weft_tensor *x, size_t size, size_t expected) {
+    if (!x) return false;
+    *layer = (norm_layer){.graph = weft_tensor_graph(x), .call = call};
+    if (weft_graph_status(layer->graph) != WEFT_OK) return false;
+    if (size == expected) return true;
+    wi_graph_fail(layer->graph, WEFT_ERROR_ARGUMENT,
+        "%s: options of %zu bytes, expected %zu (use the _INIT macro)", call, size, expected);
+    return false;
+}
+
+/* Axis 1 has to be a number before parameters of its size are made. */
+static bool has_channels(const norm_layer *layer, const weft_tensor *x) {
+    if (weft_tensor_rank(x) >= 2 && weft_tensor_dimension(x, 1) > 0) return true;
+    wi_graph_fail(layer->graph, WEFT_ERROR_SHAPE,
+        "%s: axis 1 must be a number of channels, not the batch (rank %d)", layer->call, weft_tensor_rank(x));
+    return false;
+}
+
+/* A zero stands for the default, so that what is out of range is told here, before parameters are made. */
+static bool check_momentum(const norm_layer *layer, float momentum, bool given_elsewise) {
+    if (momentum >= 0 && momentum <= 1 && !(momentum != 0 && given_elsewise)) return true;
+    if (momentum >= 0 && momentum <= 1)
+        wi_graph_fail(layer->graph, WEFT_ERROR_ARGUMENT,
+            "%s: momentum %g and a cumulative mean, or no running statistics to move", layer->call,
+            (double)momentum);
+    else
+        wi_graph_fail(layer->graph, WEFT_ERROR_ARGUMENT, "%s: momentum %g is not in 0..1", layer->call,
+            (double)momentum);
+    return false;
+}
+
+/* ---- batch and instance norm ---- */
+
+weft_tensor *weft_batch_norm_layer(weft_tensor *x, const weft_batch_norm_options *options) {
+    static const weft_batch_norm_options defaults = {WEFT_BATCH_NORM_OPTIONS_INIT};
+    norm_layer layer;
+    if (!options) options = &defaults;
+    if (!begin(&layer, "weft_batch_norm", x, options->struct_size, sizeof *options) ||
+        !has_channels(&layer, x) ||
+        !check_momentum(&layer, options->momentum, options->cumulative || options->no_running))
+        return NULL;
+    if (options->no_running && (options->cumulative || options->fixed))
+        return wi_graph_fail(layer.graph, WEFT_ERROR_ARGUMENT,
+            "weft_batch_norm: cumulative or fixed, but there are no running statistics");
+    const int64_t channels = weft_tensor_dimension(x, 1);
+    name_layer(&layer, options->name, "batchnorm");
+    if (!options->no_affine) make_affine(&layer, true, 1, &channels);
+    if (!options->no_running) make_running(&layer, &channels, options->momentum, options->cumulative);
+    layer.running.fixed = options->fixed;
+    return layer.failed
+               ? NULL
+               : weft_batch_norm_with(x, layer.weight, layer.bias,
+                     options->no_running ? NULL : &layer.running, epsilon_of(options->epsilon, 1e-5f));
+}
+
+weft_tensor *weft_instance_norm_layer(weft_tensor *x, const weft_instance_norm_options *options) {
+    static const weft_instance_norm_options defaults = {WEFT_INSTANCE_NORM_OPTIONS_INIT};
+    norm_layer layer;
+    if (!options) options = &defaults;
+    if (!begin(&layer, "weft_instance_norm", x, options->struct_size, sizeof *options) ||
+        !has_channels(&layer, x) ||
+        !check_momentum(&layer, options->momentum, options->cumulative || !options->running))
+        return NULL;
+    if (options->cumulative && !options->running)
+        return wi_graph_fail(layer.graph, WEFT_ERROR_ARGUMENT,
+            "weft_instance_norm: cumulative, but there are no running statistics");
+    const int64_t channels = weft_tensor_dimension(x, 1);
+    name_layer(&layer, options->name, "instancenorm");
+    if (options->affine) make_affine(&layer, true, 1, &channels);
+    if (options->running) make_running(&layer, &channels, options->momentum, options->cumulative);
+    return layer.failed ? NULL
+                        : weft_instance_norm_with(x, layer.weight, layer.bias,
+                              options->running ? &layer.running : NULL, epsilon_of(options->epsilon, 1e-5f));
+}
+
+weft_tensor *weft_batch_norm(weft_tensor *x) {
+    return weft_batch_norm_layer(x, NULL);
+}
+
+weft_tensor *weft_instance_norm(weft_tensor *x) {
+    return weft_instance_norm_layer(x, NULL);
+}
+
+/* ---- group, layer and RMS norm ---- */
+
+static const weft_norm_options norm_defaults = {WEFT_NORM_OPTIONS_INIT};
+
+weft_tensor *weft_group_norm_layer(weft_tensor *x, int64_t groups, const weft_norm_options *options) {
+    norm_layer layer;
+    if (!options) options = &norm_defaults;
+    if (!begin(&layer, "weft_group_norm", x, options->struct_size, sizeof *options) ||
+        !has_channels(&layer, x))
+        return NULL;
+    if (options->axes)
+        return wi_graph_fail(
+            layer.graph, WEFT_ERROR_ARGUMENT, "weft_group_norm: axes is %d, expected 0", options->axes);
+    const int64_t channels = weft_tensor_dimension(x, 1);
+    name_layer(&layer, options->name, "groupnorm");
+    if (!options->no_affine) make_affine(&layer, !options->no_bias, 1, &channels);
+    return layer.failed ? NULL
+                        : weft_group_norm_with(
+                              x, groups, layer.weight, layer.bias, epsilon_of(options->epsilon, 1e-5f));
+}
+
+/* The last axes of x; 0 with the error recorded when they are no numbers or not there. */
+static int last_axes(
+    const norm_layer *layer, const weft_tensor *x, const weft_norm_options *options, int64_t *dims) {
+    const int rank = weft_tensor_rank(x), count = options->axes ? options->axes : 1;
+    bool good = count >= 1 && count <= rank;
+    for (int i = 0; good && i < count; i++) {
+        dims[i] = weft_tensor_dimension(x, rank - count + i);
+        good = dims[i] > 0;
+    }
+    if (good) return count;
+    wi_graph_fail(layer->graph, WEFT_ERROR_SHAPE,
+        "%s: over the last %d axes, which must be there and not hold the batch (rank %d)", layer->call, count,
+        rank);
+    return 0;
+}
+
+weft_tensor *weft_layer_norm_layer(weft_tensor *x, const weft_norm_options *options) {
+    norm_layer layer;
+    int64_t dims[WEFT_MAX_RANK];
+    if (!options) options = &norm_defaults;
+    if (!begin(&layer, "weft_layer_norm", x, options->struct_size, sizeof *options)) return NULL;
+    const int axes = last_axes(&layer, x, options, dims);
+    if (!axes) return NULL;
+    name_layer(&layer, options->name, "layernorm");
+    if (!options->no_affine) make_affine(&layer, !options->no_bias, axes, dims);
+    return layer.failed
+               ? NULL
+               : weft_layer_norm_with(x, axes, layer.weight, layer.bias, epsilon_of(options->epsilon, 1e-5f));
+}
+
+weft_tensor *weft_rms_norm_layer(weft_tensor *x, const weft_norm_options *options) {
+    norm_layer layer;
+    int64_t dims[WEFT_MAX_RANK];
+    if (!options) options = &norm_defaults;
+    if (!begin(&layer, "weft_rms_norm", x, options->struct_size, sizeof *options)) return NULL;
+    if (options->no_bias)
+        return wi_graph_fail(
+            layer.graph, WEFT_ERROR_ARGUMENT, "weft_rms_norm: no_bias is set, but there is no bias");
+    const int axes = last_axes(&layer, x, options, dims);
+    if (!axes) return NULL;
+    name_layer(&layer, options->name, "rmsnorm");
+    if (!options->no_affine) make_affine(&layer, false, axes, dims);
+    return layer.failed ? NULL
+                        : weft_rms_norm_with(x, axes, layer.weight, epsilon_of(options->epsilon, 0x1p-23f));
+}
+
+weft_tensor *weft_group_norm(weft_tensor *x, int64_t groups) {
+    return weft_group_norm_layer(x, groups, NULL);
+}
+
+weft_tensor *weft_layer_norm(weft_tensor *x) {
+    return weft_layer_norm_layer(x, NULL);
+}
+
+weft_tensor *weft_rms_norm(weft_tensor *x) {
+    return weft_rms_norm_layer(x, NULL);
+}

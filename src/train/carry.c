@@ -1,0 +1,55 @@
+/* State that a step leaves for the next one (contract in weft/text.h). */
+#include "graph/nodes.h"
+#include <inttypes.h>
+#include <weft/text.h>
+
+weft_tensor *weft_carried_state(weft_graph *graph, int rank, const int64_t *dims) {
+    static const float zero = 0;
+    if (!graph) return NULL;
+    size_t count = 1;
+    for (int i = 0; i < rank && i < WEFT_MAX_RANK && dims; i++) {
+        if (dims[i] < 1 || (uint64_t)dims[i] > SIZE_MAX / sizeof zero / count) /* refused below */
+            return weft_array(graph, WEFT_F32, &zero, rank, dims);
+        count *= (size_t)dims[i];
+    }
+    const weft_allocator *const allocator = graph->context->allocator;
+    float *const zeros = wi_allocate_array(allocator, count, sizeof zero);
+    if (!zeros) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
+    weft_tensor *state = weft_array(graph, WEFT_F32, zeros, rank, dims);
+    wi_release(allocator, zeros);
+    return state;
+}
+
+weft_tensor *weft_carry_start(weft_tensor *state, weft_tensor *carry, int axis) {
+    char text[WI_SHAPE_TEXT], text_carry[WI_SHAPE_TEXT];
+    weft_tensor *inputs[] = {state, carry};
+    weft_graph *graph = wi_inputs_graph("weft_carry_start", inputs, carry ? 2 : 1);
+    if (!graph || !carry) return state;
+    const int rank = state->shape.rank, a = axis < 0 ? axis + rank : axis;
+    if (carry->dtype != WEFT_F32)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_DTYPE, "weft_carry_start: carry is %s, not f32", weft_dtype_name(carry->dtype));
+    if (a < 0 || a >= rank || carry->shape.rank != 1 || carry->shape.dims[0] != state->shape.dims[a])
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "weft_carry_start: carry %s is not one number for each place on axis %d of the state %s",
+            wi_shape_print(&carry->shape, text_carry), axis, wi_shape_print(&state->shape, text));
+    int64_t dims[WEFT_MAX_RANK];
+    for (int i = 0; i < rank; i++) dims[i] = i == a ? carry->shape.dims[0] : 1;
+    weft_tensor *beside = weft_reshape_shape(carry, rank, dims);
+    /* chosen, not multiplied: what is dropped may be NaN */
+    return weft_where(weft_equal(beside, weft_number(beside, 0)), weft_number(state, 0), state);
+}
+
+weft_status weft_carry_reset(weft_tensor *state) {
+    if (!state) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_carry_reset: state is NULL");
+    WI_TRY(weft_graph_status(state->graph));
+    if (!state->variable || state->variable->trainable)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_carry_reset: a %s is no state", state->op->name);
+    const weft_allocator *const allocator = state->graph->context->allocator;
+    const size_t bytes = state->variable->bytes;
+    void *const zeros = wi_allocate(allocator, bytes);
+    if (!zeros) return WEFT_ERROR_MEMORY;
+    const weft_status status = weft_tensor_write(state, zeros, bytes);
+    wi_release(allocator, zeros);
+    return status;
+}

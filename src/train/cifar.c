@@ -1,0 +1,191 @@
+/* CIFAR's binary files as a dataset (contract in weft/image_data.h).
+ *
+ * A file is a row of records: one label byte (CIFAR-100: a coarse and a fine one), then 3 × 32 × 32 bytes,
+ * channel by channel. Source: A. Krizhevsky, "Learning Multiple Layers of Features from Tiny Images", 2009,
+ * and cs.toronto.edu/~kriz/cifar.html. The files have fixed lengths, which are checked before anything is
+ * read. */
+#include "base/platform.h"
+#include "train/image_source.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PATH_CAPACITY = 4096, CHANNELS = 3, SIDE = 32, PIXELS = CHANNELS * SIDE * SIDE, MAX_FILES = 5 };
+
+typedef struct label_kind {
+    const char *column;
+    const char *names; /* the file that has the classes' names, one a line */
+    int32_t classes;
+} label_kind;
+
+typedef struct cifar_kind {
+    const char *files[MAX_FILES + 1];
+    size_t records; /* in each file */
+    size_t label_count;
+    label_kind labels[2]; /* in the order of the record's bytes */
+} cifar_kind;
+
+#define LABELS_10                                                                                            \
+    1, {                                                                                                     \
+        { "label", "batches.meta.txt", 10 }                                                                  \
+    }
+#define LABELS_100                                                                                           \
+    2, {                                                                                                     \
+        {"coarse_label", "coarse_label_names.txt", 20}, {                                                    \
+            "label", "fine_label_names.txt", 100                                                             \
+        }                                                                                                    \
+    }
+
+static const cifar_kind kinds[] = {
+    [WEFT_CIFAR_10_TRAIN] = {{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
+                                 "data_batch_5.bin"},
+        10000, LABELS_10},
+    [WEFT_CIFAR_10_TEST] = {{"test_batch.bin"}, 10000, LABELS_10},
+    [WEFT_CIFAR_100_TRAIN] = {{"train.bin"}, 50000, LABELS_100},
+    [WEFT_CIFAR_100_TEST] = {{"test.bin"}, 10000, LABELS_100},
+};
+
+/* The columns' order: the label that most want comes first. */
+static size_t column_of(const cifar_kind *kind, size_t label) {
+    return kind->label_count - label;
+}
+
+static weft_status join(char path[PATH_CAPACITY], const char *folder, const char *name) {
+    const int length = snprintf(path, PATH_CAPACITY, "%s/%s", folder, name);
+    if (length < 0 || length >= PATH_CAPACITY)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "the path of the folder is too long: '%.100s...'", folder);
+    return WEFT_OK;
+}
+
+static weft_status check_lengths(const cifar_kind *kind, const char *folder) {
+    const uint64_t expected = (uint64_t)kind->records * (kind->label_count + PIXELS);
+    for (size_t i = 0; kind->files[i]; i++) {
+        char path[PATH_CAPACITY];
+        wi_path_info info;
+        WI_TRY(join(path, folder, kind->files[i]));
+        WI_TRY(wi_path_look(&info, path, NULL));
+        if (info.kind != WI_PATH_FILE) WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': not a file", path);
+        if (info.bytes != expected)
+            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %" PRIu64 " bytes, expected %" PRIu64 " (%zu records of %zu)",
+                path, info.bytes, expected, kind->records, kind->label_count + PIXELS);
+    }
+    return WEFT_OK;
+}
+
+static weft_status take_labels(const cifar_kind *kind, const unsigned char *bytes, weft_dataset *dataset,
+    size_t example, const char *path, size_t record) {
+    for (size_t i = 0; i < kind->label_count; i++) {
+        if (bytes[i] >= kind->labels[i].classes)
+            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the %s of record %zu is %d, not in 0..%" PRId32, path,
+                kind->labels[i].column, record, bytes[i], kind->labels[i].classes - 1);
+        ((int32_t *)wi_dataset_data(dataset, column_of(kind, i)))[example] = bytes[i];
+    }
+    return WEFT_OK;
+}
+
+static weft_status read_records(const cifar_kind *kind, FILE *file, const char *path, size_t first,
+    wi_image_store *store, weft_dataset *dataset) {
+    unsigned char record[2 + PIXELS];
+    const size_t bytes = kind->label_count + PIXELS;
+    for (size_t i = 0; i < kind->records; i++) {
+        if (fread(record, 1, bytes, file) != bytes) {
+            if (ferror(file)) WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': error %d", path, errno);
+            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': it ended at record %zu, while it was read", path, i);
+        }
+        WI_TRY(take_labels(kind, record, dataset, first + i, path, i));
+        memcpy(store->pixels + (first + i) * PIXELS, record + kind->label_count, PIXELS);
+    }
+    return WEFT_OK;
+}
+
+static weft_status read_files(
+    const cifar_kind *kind, const char *folder, wi_image_store *store, weft_dataset *dataset) {
+    for (size_t i = 0; kind->files[i]; i++) {
+        char path[PATH_CAPACITY];
+        WI_TRY(join(path, folder, kind->files[i]));
+        FILE *const file = fopen(path, "rb");
+        if (!file) WI_FAIL(WEFT_ERROR_FILE, "cannot open '%s': error %d", path, errno);
+        const weft_status status = read_records(kind, file, path, i * kind->records, store, dataset);
+        fclose(file);
+        WI_TRY(status);
+    }
+    return WEFT_OK;
+}
+
+/* Cuts the text into its lines that are not empty; at most `capacity` are kept, all are counted. */
+static size_t split_lines(char *text, const char **lines, size_t capacity) {
+    size_t count = 0;
+    for (char *line = text; *line;) {
+        char *const end = line + strcspn(line, "\r\n");
+        const bool last = *end == '\0';
+        *end = '\0';
+        if (end > line && count++ < capacity) lines[count - 1] = line;
+        line = last ? end : end + 1;
+    }
+    return count;
+}
+
+static weft_status read_names(
+    const label_kind *label, const char *folder, weft_dataset *dataset, size_t column) {
+    char path[PATH_CAPACITY];
+    const char *lines[100];
+    char *text = NULL;
+    size_t bytes = 0;
+    WI_TRY(join(path, folder, label->names));
+    if (!wi_file_exists(path)) return WEFT_OK;
+    const weft_allocator *const allocator = dataset->context->allocator;
+    WI_TRY(wi_file_read(allocator, path, &text, &bytes));
+    const size_t count = split_lines(text, lines, 100);
+    weft_status status = WEFT_OK;
+    if (count == (size_t)label->classes)
+        status = wi_dataset_set_categories(dataset, column, lines, count);
+    else
+        status = wi_fail(
+            WEFT_ERROR_FORMAT, "'%s': %zu names of classes, expected %" PRId32, path, count, label->classes);
+    wi_release(allocator, text);
+    return status;
+}
+
+static weft_status fill(
+    const cifar_kind *kind, const char *folder, wi_image_store *store, weft_dataset *dataset) {
+    WI_TRY(read_files(kind, folder, store, dataset));
+    for (size_t i = 0; i < kind->label_count; i++)
+        WI_TRY(read_names(&kind->labels[i], folder, dataset, column_of(kind, i)));
+    return WEFT_OK;
+}
+
+static weft_status make_store(const cifar_kind *kind, wi_image_store *store) {
+    size_t files = 0;
+    while (kind->files[files]) files++;
+    store->count = files * kind->records;
+    store->channels = CHANNELS;
+    store->height = store->width = SIDE;
+    store->pixels = wi_allocate_array(store->allocator, store->count, PIXELS);
+    return store->pixels ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
+weft_status weft_dataset_open_cifar(weft_dataset **dataset, weft_context *context, const char *folder,
+    weft_cifar which, const weft_image_options *options) {
+    if (!dataset) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_cifar: dataset is NULL");
+    *dataset = NULL;
+    if (!context || !folder)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_cifar: context and folder must not be NULL");
+    if (which < WEFT_CIFAR_10_TRAIN || which > WEFT_CIFAR_100_TEST)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_cifar: which is %d, no weft_cifar", (int)which);
+    const cifar_kind *const kind = &kinds[which];
+    const char *columns[2] = {NULL};
+    for (size_t i = 0; i < kind->label_count; i++) columns[column_of(kind, i) - 1] = kind->labels[i].column;
+    WI_TRY(check_lengths(kind, folder));
+    wi_image_store *store = NULL;
+    WI_TRY(wi_image_store_create(&store, context->allocator));
+    weft_status status = make_store(kind, store);
+    if (status == WEFT_OK)
+        status = wi_image_dataset_create(dataset, context, store, options, columns, kind->label_count);
+    if (status == WEFT_OK) status = fill(kind, folder, store, *dataset);
+    wi_image_store_release(store);
+    if (status == WEFT_OK) return WEFT_OK;
+    weft_dataset_release(*dataset);
+    *dataset = NULL;
+    return status;
+}

@@ -1,0 +1,261 @@
+/* Folders of images as a dataset (contract in weft/image_data.h).
+ *
+ * First all names are gathered, class by class; then, if asked, threads decode every file once to find those
+ * that cannot be. Links are followed; a folder that is reached from within itself is an error, so the walk
+ * ends. */
+#include "base/platform.h"
+#include "io/image_file.h"
+#include "train/image_source.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_CHECKERS = 8, ERROR_LINE = 2048 };
+
+#define IN_A_CIRCLE "'%s' leads to a folder that holds it: links in a circle"
+
+typedef struct listing {
+    wi_image_store *store;
+    const weft_allocator *allocator;
+    const wi_log *log;
+    bool skip;
+    size_t skipped;
+} listing;
+
+/* A folder and those above it. */
+typedef struct level {
+    const struct level *above;
+    uint64_t device, number;
+} level;
+
+static const char *join(wi_arena *arena, const char *folder, const char *name) {
+    const size_t before = strlen(folder), bytes = before + strlen(name) + 2;
+    char *const path = wi_arena_take(arena, bytes);
+    if (!path) return NULL;
+    memcpy(path, folder, before);
+    path[before] = '/';
+    memcpy(path + before + 1, name, bytes - before - 1);
+    return path;
+}
+
+/* What cannot be read: the error itself, or a line in the log if such are to be left out. */
+static weft_status leave_out(listing *l, weft_status status) {
+    const bool unreadable = status == WEFT_ERROR_FILE || status == WEFT_ERROR_FORMAT;
+    if (!l->skip || !unreadable) return status;
+    l->skipped++;
+    wi_log_line(l->log, WEFT_LOG_WARNING, "left out: %s", weft_last_error());
+    return WEFT_OK;
+}
+
+static weft_status add_file(listing *l, const char *directory, const char *name, int32_t label) {
+    wi_image_store *const store = l->store;
+    WI_TRY(wi_grow(
+        l->allocator, (void **)&store->files, &store->capacity, store->count + 1, sizeof *store->files));
+    const char *const copy = wi_arena_string(&store->arena, name);
+    if (!copy) return WEFT_ERROR_MEMORY;
+    store->files[store->count++] = (wi_image_file){directory, copy, label};
+    return WEFT_OK;
+}
+
+static weft_status walk(listing *l, const char *path, const level *here, int32_t label);
+
+/* One entry of a folder of a class: `path` is folder/name. */
+static weft_status add_entry(
+    listing *l, const char *folder, const char *name, const char *path, const level *here, int32_t label) {
+    weft_status readable = WEFT_OK;
+    wi_path_info info;
+    bool missing = false;
+    const bool image = wi_is_image_name(name, &readable);
+    const weft_status status = wi_path_look(&info, path, &missing);
+    if (status != WEFT_OK) return missing && !image ? WEFT_OK : leave_out(l, status); /* a dangling link */
+    if (info.kind == WI_PATH_FOLDER) {
+        for (const level *up = here; up; up = up->above)
+            if (up->device == info.device && up->number == info.number)
+                return leave_out(l, wi_fail(WEFT_ERROR_FILE, IN_A_CIRCLE, path));
+        return walk(l, path, &(level){here, info.device, info.number}, label);
+    }
+    if (!image) return WEFT_OK;
+    if (info.kind != WI_PATH_FILE)
+        return leave_out(l, wi_fail(WEFT_ERROR_FILE, "cannot read '%s': not a file", path));
+    if (readable != WEFT_OK) return wi_is_image_name(path, &readable) ? readable : WEFT_OK;
+    return add_file(l, folder, name, label);
+}
+
+static weft_status walk(listing *l, const char *path, const level *here, int32_t label) {
+    const char **names = NULL;
+    size_t count = 0;
+    wi_arena arena;
+    wi_arena_init(&arena, l->allocator);
+    const char *const folder = wi_arena_string(&l->store->arena, path); /* files refer to it */
+    weft_status status = folder ? wi_directory_list(&names, &count, &arena, folder) : WEFT_ERROR_MEMORY;
+    if (status != WEFT_OK) status = leave_out(l, status);
+    for (size_t i = 0; i < count && status == WEFT_OK; i++) {
+        const char *const entry = join(&arena, folder, names[i]);
+        status = entry ? add_entry(l, folder, names[i], entry, here, label) : WEFT_ERROR_MEMORY;
+    }
+    wi_release(l->allocator, (void *)names);
+    wi_arena_clear(&arena);
+    return status;
+}
+
+/* By folder, then by name. */
+static int compare_files(const void *one, const void *other) {
+    const wi_image_file *const a = one, *const b = other;
+    const int order = a->directory == b->directory ? 0 : strcmp(a->directory, b->directory);
+    return order ? order : strcmp(a->name, b->name);
+}
+
+static weft_status add_class(
+    listing *l, const char *path, const level *root, const wi_path_info *info, int32_t label) {
+    wi_image_store *const store = l->store;
+    const size_t before = store->count, skipped = l->skipped;
+    WI_TRY(walk(l, path, &(level){root, info->device, info->number}, label));
+    if (store->count == before && l->skipped == skipped)
+        WI_FAIL(WEFT_ERROR_FILE, "the class '%s' has no images (.png, .jpg, .jpeg)", path);
+    if (store->count > before)
+        qsort(store->files + before, store->count - before, sizeof *store->files, compare_files);
+    return WEFT_OK;
+}
+
+/* The folders within, in the order of their names; classes[i] is the name of label i. */
+static weft_status add_classes(listing *l, const char *folder, const char *const *names, size_t count,
+    const char **classes, size_t *made) {
+    wi_path_info root;
+    WI_TRY(wi_path_look(&root, folder, NULL));
+    for (size_t i = 0; i < count; i++) {
+        wi_path_info info;
+        if (names[i][0] == '.') continue;
+        const char *const path = join(&l->store->arena, folder, names[i]);
+        if (!path) return WEFT_ERROR_MEMORY;
+        bool missing = false;
+        const weft_status status = wi_path_look(&info, path, &missing);
+        if (status != WEFT_OK && !missing) WI_TRY(leave_out(l, status));
+        if (status != WEFT_OK || info.kind != WI_PATH_FOLDER) continue;
+        if (info.device == root.device && info.number == root.number)
+            WI_FAIL(WEFT_ERROR_FILE, IN_A_CIRCLE, path);
+        classes[*made] = names[i];
+        WI_TRY(add_class(l, path, &(level){NULL, root.device, root.number}, &info, (int32_t)(*made)++));
+    }
+    if (*made == 0) WI_FAIL(WEFT_ERROR_FILE, "'%s' has no folders of classes with images", folder);
+    return WEFT_OK;
+}
+
+/* ---- decoding every file once ---- */
+
+typedef struct check {
+    const wi_image_store *store;
+    const weft_allocator *allocator;
+    uint64_t max_pixels;
+    atomic_size_t next;
+    weft_status *results;
+    char **lines; /* of those that failed */
+} check;
+
+static void *check_files(void *argument) {
+    check *const c = argument;
+    wi_workspace workspace = {.allocator = c->allocator};
+    for (size_t i; (i = atomic_fetch_add(&c->next, 1)) < c->store->count;) {
+        int64_t height = 0, width = 0;
+        c->results[i] = wi_image_store_read(c->store, i, c->max_pixels, &workspace, &height, &width);
+        if (c->results[i] == WEFT_OK) continue;
+        c->lines[i] = wi_copy_string(c->allocator, weft_last_error());
+        if (!c->lines[i]) c->results[i] = WEFT_ERROR_MEMORY;
+    }
+    wi_workspace_clear(&workspace);
+    return NULL;
+}
+
+/* Threads that do not start are no loss: this one works, too. */
+static void run_checkers(check *c) {
+    wi_thread threads[MAX_CHECKERS - 1] = {{0}};
+    for (size_t i = 0; i + 1 < wi_processor_count() && i < MAX_CHECKERS - 1; i++)
+        (void)wi_thread_start(&threads[i], check_files, c);
+    check_files(c);
+    for (size_t i = 0; i < MAX_CHECKERS - 1; i++) wi_thread_join(&threads[i]);
+}
+
+static weft_status drop_failed(listing *l, const check *c) {
+    wi_image_store *const store = l->store;
+    const size_t count = store->count;
+    store->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (c->results[i] == WEFT_OK) {
+            store->files[store->count++] = store->files[i];
+            continue;
+        }
+        if (c->lines[i]) wi_error_restore(c->lines[i]);
+        WI_TRY(leave_out(l, c->results[i]));
+    }
+    return WEFT_OK;
+}
+
+static weft_status drop_unreadable(listing *l, uint64_t max_pixels) {
+    const size_t count = l->store->count;
+    check c = {.store = l->store, .allocator = l->allocator, .max_pixels = max_pixels};
+    weft_status status = WEFT_ERROR_MEMORY;
+    atomic_init(&c.next, 0);
+    c.results = wi_allocate_array(l->allocator, count, sizeof *c.results);
+    c.lines = wi_allocate_array(l->allocator, count, sizeof *c.lines);
+    if (c.results && c.lines) {
+        run_checkers(&c);
+        status = drop_failed(l, &c);
+    }
+    for (size_t i = 0; c.lines && i < count; i++) wi_release(l->allocator, c.lines[i]);
+    wi_release(l->allocator, (void *)c.lines);
+    wi_release(l->allocator, c.results);
+    return status;
+}
+
+/* ---- the dataset ---- */
+
+static weft_status make_dataset(weft_dataset **dataset, weft_context *context, listing *l,
+    const weft_image_options *options, const char *const *classes, size_t class_count) {
+    static const char *const label[] = {"label"};
+    WI_TRY(wi_image_dataset_create(dataset, context, l->store, options, label, 1));
+    int32_t *const labels = wi_dataset_data(*dataset, 1);
+    for (size_t i = 0; i < l->store->count; i++) labels[i] = l->store->files[i].label;
+    (*dataset)->skipped = l->skipped;
+    const weft_status status = wi_dataset_set_categories(*dataset, 1, classes, class_count);
+    if (status == WEFT_OK) return WEFT_OK;
+    weft_dataset_release(*dataset);
+    *dataset = NULL;
+    return status;
+}
+
+static weft_status open_listed(weft_dataset **dataset, weft_context *context, const char *folder,
+    const weft_image_options *options, listing *l, const char *const *names, size_t count) {
+    size_t class_count = 0;
+    wi_image_pipeline pipeline;
+    WI_TRY(wi_pipeline_init(&pipeline, options, 3)); /* wrong options come before hours of reading */
+    const char **const classes = wi_allocate_array(l->allocator, count ? count : 1, sizeof *classes);
+    if (!classes) return WEFT_ERROR_MEMORY;
+    weft_status status = add_classes(l, folder, names, count, classes, &class_count);
+    if (status == WEFT_OK && l->skip && l->store->count) status = drop_unreadable(l, pipeline.max_pixels);
+    if (status == WEFT_OK && l->store->count == 0)
+        status =
+            wi_fail(WEFT_ERROR_FILE, "'%s': no image can be read, %zu were left out", folder, l->skipped);
+    if (status == WEFT_OK) status = make_dataset(dataset, context, l, options, classes, class_count);
+    wi_release(l->allocator, (void *)classes);
+    return status;
+}
+
+weft_status weft_dataset_open_image_folder(
+    weft_dataset **dataset, weft_context *context, const char *folder, const weft_image_options *options) {
+    if (!dataset) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_image_folder: dataset is NULL");
+    *dataset = NULL;
+    if (!context || !folder)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_image_folder: context and folder must not be NULL");
+    listing l = {
+        .allocator = context->allocator, .log = &context->log, .skip = options && options->skip_unreadable};
+    const char **names = NULL;
+    size_t count = 0;
+    wi_arena arena;
+    wi_arena_init(&arena, context->allocator);
+    weft_status status = wi_image_store_create(&l.store, context->allocator);
+    if (status == WEFT_OK) status = wi_directory_list(&names, &count, &arena, folder);
+    if (status == WEFT_OK) status = open_listed(dataset, context, folder, options, &l, names, count);
+    wi_image_store_release(l.store);
+    wi_release(context->allocator, (void *)names);
+    wi_arena_clear(&arena);
+    return status;
+}

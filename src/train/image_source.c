@@ -1,0 +1,292 @@
+/* Datasets of images (contract in image_source.h and weft/image_data.h). */
+#include "train/image_source.h"
+#include "io/image_file.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <weft/ops.h>
+
+enum { PATH_CAPACITY = 4096, MAX_LABELS = 2 };
+
+typedef struct image_source {
+    wi_source base; /* first: the loader knows only this */
+    wi_image_store *store;
+    wi_image_pipeline pipeline;
+} image_source;
+
+/* ---- the store ---- */
+
+weft_status wi_image_store_create(wi_image_store **store, const weft_allocator *allocator) {
+    wi_image_store *const made = wi_allocate(allocator, sizeof *made);
+    if (!made) return WEFT_ERROR_MEMORY;
+    atomic_init(&made->references, 1);
+    made->allocator = allocator;
+    made->channels = 3;
+    wi_arena_init(&made->arena, allocator);
+    *store = made;
+    return WEFT_OK;
+}
+
+static wi_image_store *retain_store(wi_image_store *store) {
+    atomic_fetch_add(&store->references, 1);
+    return store;
+}
+
+void wi_image_store_release(wi_image_store *store) {
+    if (!store || atomic_fetch_sub(&store->references, 1) != 1) return;
+    wi_release(store->allocator, store->pixels);
+    wi_release(store->allocator, store->files);
+    wi_arena_clear(&store->arena);
+    wi_release(store->allocator, store);
+}
+
+/* What an image is called in errors. */
+static void name_of(const wi_image_store *store, size_t index, char name[PATH_CAPACITY]) {
+    if (store->files)
+        snprintf(name, PATH_CAPACITY, "%s/%s", store->files[index].directory, store->files[index].name);
+    else
+        snprintf(name, PATH_CAPACITY, "image %zu", index);
+}
+
+/* The picture lives in the workspace's block, so that its memory serves one image after the other. */
+static weft_status read_picture(
+    const char *path, uint64_t max_pixels, wi_workspace *workspace, int64_t *height, int64_t *width) {
+    wi_picture picture = {.allocator = workspace->allocator,
+        .pixels = workspace->blocks[WI_BLOCK_PICTURE],
+        .capacity = workspace->capacities[WI_BLOCK_PICTURE]};
+    const weft_status status = wi_picture_read(&picture, path, max_pixels);
+    workspace->blocks[WI_BLOCK_PICTURE] = picture.pixels;
+    workspace->capacities[WI_BLOCK_PICTURE] = picture.capacity;
+    *height = picture.height;
+    *width = picture.width;
+    return status;
+}
+
+weft_status wi_image_store_read(const wi_image_store *store, size_t index, uint64_t max_pixels,
+    wi_workspace *workspace, int64_t *height, int64_t *width) {
+    char path[PATH_CAPACITY];
+    name_of(store, index, path);
+    return read_picture(path, max_pixels, workspace, height, width);
+}
+
+/* ---- the source ---- */
+
+static weft_status make_example(
+    const wi_source *base, const wi_example *example, wi_workspace *workspace, void *target) {
+    const image_source *const source = (const image_source *)(const void *)base;
+    const wi_image_store *const store = source->store;
+    int64_t height = store->height, width = store->width;
+    const unsigned char *pixels = NULL;
+    char name[PATH_CAPACITY];
+    name_of(store, example->index, name);
+    if (store->files) {
+        WI_TRY(read_picture(name, source->pipeline.max_pixels, workspace, &height, &width));
+        pixels = workspace->blocks[WI_BLOCK_PICTURE];
+    } else {
+        pixels = store->pixels + example->index * (size_t)(store->channels * height * width);
+    }
+    const bool interleaved = store->files || store->interleaved;
+    const wi_image_view view = wi_view_of(pixels, store->channels, height, width, interleaved);
+    return wi_pipeline_run(&source->pipeline, view, store->channels, name, example, workspace, target);
+}
+
+static void destroy_source(wi_source *base) {
+    image_source *const source = (image_source *)(void *)base;
+    const weft_allocator *const allocator = source->store->allocator;
+    wi_image_store_release(source->store);
+    wi_release(allocator, source);
+}
+
+/* The size of the results, where the transforms do not say it: what becomes of the first image. */
+static weft_status find_size(image_source *source) {
+    const wi_image_store *const store = source->store;
+    int64_t height = 0, width = 0;
+    bool any = false;
+    wi_pipeline_size(&source->pipeline, &height, &width, &any);
+    if (!any) {
+        height = store->height;
+        width = store->width;
+        if (store->files) {
+            wi_workspace workspace = {.allocator = store->allocator};
+            const weft_status status =
+                wi_image_store_read(store, 0, source->pipeline.max_pixels, &workspace, &height, &width);
+            wi_workspace_clear(&workspace);
+            WI_TRY(status);
+        }
+        wi_pipeline_size(&source->pipeline, &height, &width, &any);
+    }
+    source->pipeline.height = height;
+    source->pipeline.width = width;
+    return WEFT_OK;
+}
+
+static weft_status make_source(
+    image_source **source, wi_image_store *store, const weft_image_options *options) {
+    image_source *const made = wi_allocate(store->allocator, sizeof *made);
+    if (!made) return WEFT_ERROR_MEMORY;
+    atomic_init(&made->base.references, 1);
+    made->base.make = make_example;
+    made->base.destroy = destroy_source;
+    made->store = retain_store(store);
+    weft_status status = wi_pipeline_init(&made->pipeline, options, store->channels);
+    if (status == WEFT_OK) status = find_size(made);
+    if (status != WEFT_OK) {
+        wi_source_release(&made->base);
+        return status;
+    }
+    *source = made;
+    return WEFT_OK;
+}
+
+/* ---- datasets ---- */
+
+weft_status wi_image_dataset_create(weft_dataset **dataset, weft_context *context, wi_image_store *store,
+    const weft_image_options *options, const char *const *labels, size_t label_count) {
+    image_source *source = NULL;
+    WI_TRY(make_source(&source, store, options));
+    weft_column columns[1 + MAX_LABELS] = {wi_pipeline_column(&source->pipeline)};
+    for (size_t i = 0; i < label_count; i++)
+        columns[1 + i] = (weft_column){.name = labels[i], .dtype = WEFT_I32};
+    const weft_status status =
+        wi_dataset_create_made(dataset, context, &source->base, store->count, columns, 1 + label_count);
+    wi_source_release(&source->base); /* the dataset has its own reference */
+    return status;
+}
+
+static weft_status check_block(const weft_image_block *images) {
+    const int64_t c = images->channels, h = images->height, w = images->width;
+    if (c < 1 || c > WEFT_MAX_IMAGE_CHANNELS || h < 1 || w < 1)
+        WI_FAIL(WEFT_ERROR_SHAPE,
+            "weft_dataset_from_images: %" PRId64 " channels of %" PRId64 " x %" PRId64
+            " pixels; expected 1 to %d, and sides of 1 or more",
+            c, h, w, WEFT_MAX_IMAGE_CHANNELS);
+    if (h > INT32_MAX || w > INT32_MAX || images->examples > PTRDIFF_MAX / (size_t)(h * w) / (size_t)c)
+        WI_FAIL(WEFT_ERROR_SHAPE,
+            "weft_dataset_from_images: %zu images of %" PRId64 " x %" PRId64 " x %" PRId64 " bytes overflow",
+            images->examples, c, h, w);
+    if (images->layout != WEFT_CHANNELS_FIRST && images->layout != WEFT_CHANNELS_LAST)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_from_images: a layout of %d", (int)images->layout);
+    if (images->examples == 0 || !images->pixels)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_from_images: %zu images, pixels %s; expected some",
+            images->examples, images->pixels ? "given" : "NULL");
+    return WEFT_OK;
+}
+
+static weft_status copy_block(wi_image_store *store, const weft_image_block *images) {
+    const size_t bytes = (size_t)(images->channels * images->height * images->width);
+    store->pixels = wi_allocate_array(store->allocator, images->examples, bytes);
+    if (!store->pixels) return WEFT_ERROR_MEMORY;
+    memcpy(store->pixels, images->pixels, images->examples * bytes);
+    store->count = images->examples;
+    store->channels = images->channels;
+    store->height = images->height;
+    store->width = images->width;
+    store->interleaved = images->layout == WEFT_CHANNELS_LAST;
+    return WEFT_OK;
+}
+
+weft_status weft_dataset_from_images(weft_dataset **dataset, weft_context *context,
+    const weft_image_block *images, const weft_image_options *options) {
+    static const char *const label[] = {"label"};
+    if (!dataset) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_from_images: dataset is NULL");
+    *dataset = NULL;
+    if (!context || !images)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_from_images: context and images must not be NULL");
+    WI_TRY(check_block(images));
+    wi_image_store *store = NULL;
+    WI_TRY(wi_image_store_create(&store, context->allocator));
+    weft_status status = copy_block(store, images);
+    if (status == WEFT_OK)
+        status = wi_image_dataset_create(dataset, context, store, options, label, images->labels ? 1 : 0);
+    wi_image_store_release(store);
+    if (status == WEFT_OK && images->labels)
+        memcpy(wi_dataset_data(*dataset, 1), images->labels, images->examples * sizeof *images->labels);
+    return status;
+}
+
+/* The columns but the first, and what belongs to the examples. */
+static weft_status copy_rest(weft_dataset *dataset, const weft_dataset *from) {
+    dataset->skipped = from->skipped;
+    if (from->origins) {
+        const size_t bytes = from->examples * sizeof *from->origins;
+        dataset->origins = wi_allocate(from->context->allocator, bytes);
+        if (!dataset->origins) return WEFT_ERROR_MEMORY;
+        memcpy(dataset->origins, from->origins, bytes);
+    }
+    for (size_t c = 1; c < from->count; c++) {
+        const wi_categories *const categories = &from->categories[c];
+        memcpy(wi_dataset_data(dataset, c), from->columns[c].data,
+            from->examples * wi_column_bytes(&from->columns[c]));
+        if (categories->count)
+            WI_TRY(wi_dataset_set_categories(dataset, c, categories->texts, categories->count));
+    }
+    return WEFT_OK;
+}
+
+static weft_status create_like(weft_dataset **dataset, const weft_dataset *from, image_source *source) {
+    weft_column columns[1 + MAX_LABELS] = {wi_pipeline_column(&source->pipeline)};
+    for (size_t c = 1; c < from->count; c++) columns[c] = from->columns[c];
+    WI_TRY(
+        wi_dataset_create_made(dataset, from->context, &source->base, from->examples, columns, from->count));
+    const weft_status status = copy_rest(*dataset, from);
+    if (status == WEFT_OK) return WEFT_OK;
+    weft_dataset_release(*dataset);
+    *dataset = NULL;
+    return status;
+}
+
+weft_status weft_dataset_with_image_options(
+    weft_dataset **dataset, const weft_dataset *images, const weft_image_options *options) {
+    if (!dataset || !images)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_with_image_options: dataset and images must not be NULL");
+    *dataset = NULL;
+    if (!images->source || images->source->make != make_example)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_with_image_options: this dataset is none of images");
+    image_source *source = NULL;
+    WI_TRY(make_source(&source, ((image_source *)(void *)images->source)->store, options));
+    const weft_status status = create_like(dataset, images, source);
+    wi_source_release(&source->base);
+    return status;
+}
+
+size_t weft_dataset_skipped(const weft_dataset *dataset) {
+    return dataset ? dataset->skipped : 0;
+}
+
+/* ---- one image ---- */
+
+static weft_status load(
+    wi_image_pipeline *pipeline, const char *path, wi_workspace *workspace, void *data, size_t bytes) {
+    int64_t height = 0, width = 0;
+    bool any = false;
+    WI_TRY(read_picture(path, pipeline->max_pixels, workspace, &height, &width));
+    const wi_image_view view = wi_view_of(workspace->blocks[WI_BLOCK_PICTURE], 3, height, width, true);
+    wi_pipeline_size(pipeline, &height, &width, &any);
+    pipeline->height = height;
+    pipeline->width = width;
+    if (wi_pipeline_bytes(pipeline) != bytes)
+        WI_FAIL(WEFT_ERROR_SHAPE,
+            "weft_load_image: '%s' becomes %" PRId64 " channels of %" PRId64 " x %" PRId64
+            " pixels, %zu bytes; there is room for %zu",
+            path, pipeline->channels, height, width, wi_pipeline_bytes(pipeline), bytes);
+    return wi_pipeline_run(pipeline, view, 3, path, &(wi_example){0}, workspace, data);
+}
+
+weft_status weft_load_image(
+    weft_context *context, const char *path, const weft_image_options *options, void *data, size_t bytes) {
+    if (!context || !path || !data)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_load_image: context, path and data must not be NULL");
+    wi_workspace workspace = {.allocator = context->allocator};
+    wi_image_pipeline *const pipeline = wi_allocate(context->allocator, sizeof *pipeline);
+    if (!pipeline) return WEFT_ERROR_MEMORY;
+    weft_status status = wi_pipeline_init(pipeline, options, 3);
+    if (status == WEFT_OK) status = load(pipeline, path, &workspace, data, bytes);
+    wi_workspace_clear(&workspace);
+    wi_release(context->allocator, pipeline);
+    return status;
+}
+
+weft_tensor *weft_image_input(
+    weft_graph *graph, const char *name, int64_t channels, int64_t height, int64_t width) {
+    return weft_permute(weft_input(graph, name, WEFT_F32, height, width, channels), 0, 3, 1, 2);
+}

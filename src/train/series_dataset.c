@@ -1,0 +1,151 @@
+/* A series of numbers as windows (contract in weft/text.h): a CSV table read as one column, cut by time. */
+#include "base/platform.h"
+#include "io/csv.h"
+#include "train/dataset.h"
+#include <math.h>
+#include <string.h>
+#include <weft/text.h>
+
+typedef struct series {
+    const float *rows; /* (count, fields) */
+    size_t count, fields, window, horizon, stride;
+    size_t split; /* rows before it are for training */
+    weft_series_scale scale;
+} series;
+
+/* ---- the table ---- */
+
+static weft_status last_field(
+    weft_context *context, const char *path, const weft_series_options *options, size_t *field) {
+    const wi_csv_options form = {
+        .separator = options->separator ? options->separator : ',', .header = !options->no_header};
+    wi_csv table;
+    WI_TRY(wi_csv_read(&table, context->allocator, path, &form));
+    *field = table.fields - 1;
+    wi_csv_clear(&table);
+    return WEFT_OK;
+}
+
+static weft_status read_table(
+    weft_dataset **table, weft_context *context, const char *path, const weft_series_options *options) {
+    size_t field = 0;
+    if (!options->fields) WI_TRY(last_field(context, path, options, &field));
+    const weft_csv_column column = {.name = "series", .fields = options->fields, .first = field};
+    const weft_csv_options csv = {WEFT_CSV_OPTIONS_INIT, .columns = &column, .column_count = 1,
+        .separator = options->separator, .no_header = options->no_header};
+    return weft_dataset_open_csv(table, context, path, &csv);
+}
+
+/* ---- the numbers ---- */
+
+static weft_status measure(series *s, const char *path, bool keep) {
+    s->scale.count = s->fields;
+    for (size_t f = 0; f < s->fields; f++) {
+        double sum = 0, squares = 0;
+        for (size_t r = 0; r < s->count; r++)
+            if (!isfinite(s->rows[r * s->fields + f]))
+                WI_FAIL(WEFT_ERROR_FORMAT, "'%s': row %zu of the data: a number is not finite", path, r + 1);
+        for (size_t r = 0; r < s->split; r++) sum += (double)s->rows[r * s->fields + f];
+        const double mean = sum / (double)s->split;
+        for (size_t r = 0; r < s->split; r++) {
+            const double d = (double)s->rows[r * s->fields + f] - mean;
+            squares += d * d;
+        }
+        const double deviation = sqrt(squares / (double)s->split);
+        s->scale.mean[f] = keep ? 0 : mean;
+        s->scale.deviation[f] = keep || deviation == 0 ? 1 : deviation;
+    }
+    return WEFT_OK;
+}
+
+static void copy_rows(const series *s, float *to, size_t first, size_t rows) {
+    for (size_t r = 0; r < rows; r++)
+        for (size_t f = 0; f < s->fields; f++)
+            *to++ = (float)(((double)s->rows[(first + r) * s->fields + f] - s->scale.mean[f]) /
+                            s->scale.deviation[f]);
+}
+
+/* Windows that begin at `first` and every stride after it, whose targets end before `end`. */
+static size_t window_count(const series *s, size_t first, size_t end) {
+    const size_t whole = s->window + s->horizon;
+    return end < first + whole ? 0 : (end - first - whole) / s->stride + 1;
+}
+
+static weft_status make_windows(
+    weft_dataset **dataset, weft_context *context, const series *s, size_t first, size_t count) {
+    const weft_column columns[] = {
+        {.name = "window", .dtype = WEFT_F32, .rank = 2, .dims = {(int64_t)s->window, (int64_t)s->fields}},
+        {.name = "target", .dtype = WEFT_F32, .rank = 2, .dims = {(int64_t)s->horizon, (int64_t)s->fields}}};
+    WI_TRY(wi_dataset_create(dataset, context, count, columns, 2));
+    float *windows = wi_dataset_data(*dataset, 0), *targets = wi_dataset_data(*dataset, 1);
+    for (size_t w = 0; w < count; w++) {
+        const size_t at = first + w * s->stride;
+        copy_rows(s, windows + w * s->window * s->fields, at, s->window);
+        copy_rows(s, targets + w * s->horizon * s->fields, at + s->window, s->horizon);
+    }
+    return WEFT_OK;
+}
+
+/* ---- both parts ---- */
+
+static weft_status make_parts(weft_dataset **training, weft_dataset **validation, weft_context *context,
+    const char *path, const series *s) {
+    const size_t first = s->split > s->window ? s->split - s->window : 0;
+    const size_t train = window_count(s, 0, s->split), rest = window_count(s, first, s->count);
+    if (train == 0)
+        WI_FAIL(WEFT_ERROR_FORMAT,
+            "'%s': %zu rows to train on are too few for a window of %zu and %zu to forecast", path, s->split,
+            s->window, s->horizon);
+    if (s->split < s->count && rest == 0)
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %zu rows to validate with are too few for %zu to forecast", path,
+            s->count - s->split, s->horizon);
+    WI_TRY(make_windows(training, context, s, 0, train));
+    if (!validation || s->split == s->count) return WEFT_OK;
+    const weft_status status = make_windows(validation, context, s, first, rest);
+    if (status == WEFT_OK) return WEFT_OK;
+    weft_dataset_release(*training);
+    *training = NULL;
+    return status;
+}
+
+static weft_status check_options(const weft_series_options *options) {
+    if (options->struct_size != sizeof *options)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_dataset_open_series: options of %zu bytes, expected %zu (use WEFT_SERIES_OPTIONS_INIT)",
+            options->struct_size, sizeof *options);
+    if (!(options->validation >= 0 && options->validation < 1))
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_dataset_open_series: validation is %g, expected 0 or more, below 1", options->validation);
+    if (options->window > INT32_MAX || options->horizon > INT32_MAX || options->stride > INT32_MAX)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_series: window, horizon or stride is above %d",
+            INT32_MAX);
+    return WEFT_OK;
+}
+
+weft_status weft_dataset_open_series(weft_dataset **training, weft_dataset **validation,
+    weft_series_scale *scale, weft_context *context, const char *path, const weft_series_options *options) {
+    static const weft_series_options defaults = {WEFT_SERIES_OPTIONS_INIT};
+    weft_dataset *table = NULL;
+    if (training) *training = NULL;
+    if (validation) *validation = NULL;
+    if (!training || !context || !path)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_series: training, context and path must not be NULL");
+    if (!options) options = &defaults;
+    WI_TRY(check_options(options));
+    WI_TRY(read_table(&table, context, path, options));
+    series s = {.rows = table->columns[0].data, .count = table->examples, .fields = 1};
+    if (table->columns[0].rank) s.fields = (size_t)table->columns[0].dims[0];
+    s.window = options->window ? options->window : 12;
+    s.horizon = options->horizon ? options->horizon : 1;
+    s.stride = options->stride ? options->stride : 1;
+    s.split = s.count - (size_t)((double)s.count * options->validation);
+    weft_status status = WEFT_OK;
+    if (s.fields > WEFT_MAX_SERIES)
+        status = wi_fail(WEFT_ERROR_ARGUMENT, "weft_dataset_open_series: %zu fields, at most %d", s.fields,
+            WEFT_MAX_SERIES);
+    if (status == WEFT_OK) status = measure(&s, path, options->keep_scale);
+    if (status == WEFT_OK) status = make_parts(training, validation, context, path, &s);
+    if (status == WEFT_OK && scale) *scale = s.scale;
+    weft_dataset_release(table);
+    return status;
+}

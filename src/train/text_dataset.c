@@ -1,0 +1,81 @@
+/* Text as streams of tokens beside each other (contract in weft/text.h). Example window · streams + stream is
+ * the window of that stream, so that batches of `streams` examples in order are windows in order. */
+#include "base/platform.h"
+#include "train/dataset.h"
+#include "train/vocabulary.h"
+#include <stdio.h>
+#include <string.h>
+
+static weft_status check_options(const char *call, const weft_text_options *options) {
+    if (options->struct_size != sizeof *options)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: options of %zu bytes, expected %zu (use WEFT_TEXT_OPTIONS_INIT)",
+            call, options->struct_size, sizeof *options);
+    if (options->streams > INT32_MAX || options->steps > INT32_MAX)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %zu streams of %zu steps, expected at most %d of each", call,
+            options->streams, options->steps, INT32_MAX);
+    return WEFT_OK;
+}
+
+static void fill(weft_dataset *dataset, const int32_t *tokens, size_t windows, size_t streams, size_t steps) {
+    int32_t *seen = wi_dataset_data(dataset, 0), *next = wi_dataset_data(dataset, 1);
+    float *carry = wi_dataset_data(dataset, 2);
+    for (size_t w = 0; w < windows; w++) {
+        for (size_t s = 0; s < streams; s++) {
+            const int32_t *const from = tokens + s * windows * steps + w * steps;
+            memcpy(seen, from, steps * sizeof *seen);
+            memcpy(next, from + 1, steps * sizeof *next);
+            *carry++ = w ? 1.0f : 0.0f;
+            seen += steps;
+            next += steps;
+        }
+    }
+}
+
+static weft_status build(weft_dataset **dataset, weft_context *context, const char *name,
+    const int32_t *tokens, size_t count, const weft_text_options *options) {
+    const size_t streams = options->streams ? options->streams : 32,
+                 steps = options->steps ? options->steps : 32;
+    const size_t windows = count ? (count - 1) / steps / streams : 0;
+    if (windows == 0)
+        WI_FAIL(WEFT_ERROR_FORMAT, "%s: %zu tokens are too few for %zu streams of %zu steps, which need %zu",
+            name, count, streams, steps, streams * steps + 1);
+    const weft_column columns[] = {{.name = "tokens", .dtype = WEFT_I32, .rank = 1, .dims = {(int64_t)steps}},
+        {.name = "next", .dtype = WEFT_I32, .rank = 1, .dims = {(int64_t)steps}},
+        {.name = "carry", .dtype = WEFT_F32}};
+    WI_TRY(wi_dataset_create(dataset, context, windows * streams, columns, 3));
+    fill(*dataset, tokens, windows, streams, steps);
+    return WEFT_OK;
+}
+
+static const weft_text_options defaults = {WEFT_TEXT_OPTIONS_INIT};
+
+weft_status weft_dataset_from_tokens(weft_dataset **dataset, weft_context *context, const int32_t *tokens,
+    size_t count, const weft_text_options *options) {
+    if (!dataset) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_from_tokens: dataset is NULL");
+    *dataset = NULL;
+    if (!context || !tokens)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_from_tokens: context and tokens must not be NULL");
+    if (!options) options = &defaults;
+    WI_TRY(check_options("weft_dataset_from_tokens", options));
+    return build(dataset, context, "weft_dataset_from_tokens", tokens, count, options);
+}
+
+weft_status weft_dataset_open_text(weft_dataset **dataset, weft_context *context, const char *path,
+    const weft_vocabulary *vocabulary, const weft_text_options *options) {
+    if (!dataset) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_text: dataset is NULL");
+    *dataset = NULL;
+    if (!context || !path || !vocabulary)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_text: context, path and vocabulary must not be NULL");
+    if (!options) options = &defaults;
+    WI_TRY(check_options("weft_dataset_open_text", options));
+    char *text = NULL, name[512];
+    int32_t *tokens = NULL;
+    size_t bytes = 0, count = 0;
+    snprintf(name, sizeof name, "'%.480s'", path);
+    WI_TRY(wi_file_read(context->allocator, path, &text, &bytes));
+    weft_status status = wi_encode_all(vocabulary, name, text, bytes, &tokens, &count);
+    wi_release(context->allocator, text);
+    if (status == WEFT_OK) status = build(dataset, context, name, tokens, count, options);
+    wi_release(vocabulary->context->allocator, tokens);
+    return status;
+}

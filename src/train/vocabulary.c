@@ -1,0 +1,326 @@
+/* Vocabularies: tokens and their numbers (contract in weft/text.h). */
+#include "train/vocabulary.h"
+#include "base/platform.h"
+#include "graph/nodes.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* ---- the table ---- */
+
+wi_token wi_unknown_token(weft_text_level level) {
+    const char *const text = level == WEFT_TEXT_WORDS ? "<unk>" : "\xEF\xBF\xBD";
+    return (wi_token){text, strlen(text)};
+}
+
+weft_status wi_vocabulary_create(weft_vocabulary **vocabulary, weft_context *context, weft_text_level level) {
+    weft_vocabulary *const made = wi_allocate(context->allocator, sizeof *made);
+    if (!made) return WEFT_ERROR_MEMORY;
+    made->context = weft_context_retain(context);
+    made->level = level;
+    made->unknown = -1;
+    atomic_init(&made->references, 1);
+    wi_arena_init(&made->arena, context->allocator);
+    *vocabulary = made;
+    return WEFT_OK;
+}
+
+/* Where the token is, or the free slot where it belongs. */
+static size_t slot_of(const weft_vocabulary *v, const char *text, size_t bytes) {
+    size_t at = (size_t)XXH3_64bits(text, bytes) & (v->slot_count - 1);
+    for (; v->slots[at]; at = (at + 1) & (v->slot_count - 1)) {
+        const wi_token *const token = &v->tokens[v->slots[at] - 1];
+        if (token->bytes == bytes && memcmp(token->text, text, bytes) == 0) break;
+    }
+    return at;
+}
+
+weft_status wi_vocabulary_fill(weft_vocabulary *v, const wi_token *tokens, size_t count) {
+    if (count == 0 || count >= INT32_MAX / 4)
+        WI_FAIL(WEFT_ERROR_FORMAT, "vocabulary: %zu tokens, expected 1 to %d", count, INT32_MAX / 4);
+    v->slot_count = 16;
+    while (v->slot_count < 2 * count) v->slot_count *= 2;
+    v->tokens = wi_allocate_array(v->context->allocator, count, sizeof *v->tokens);
+    v->slots = wi_allocate_array(v->context->allocator, v->slot_count, sizeof *v->slots);
+    if (!v->tokens || !v->slots) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        const size_t slot = slot_of(v, tokens[i].text, tokens[i].bytes);
+        if (v->slots[slot])
+            WI_FAIL(WEFT_ERROR_FORMAT, "vocabulary: tokens %d and %zu are both '%.60s'", v->slots[slot] - 1,
+                i, tokens[i].text);
+        char *const text = wi_arena_take(&v->arena, tokens[i].bytes + 1);
+        if (!text) return WEFT_ERROR_MEMORY;
+        memcpy(text, tokens[i].text, tokens[i].bytes);
+        v->tokens[v->count++] = (wi_token){text, tokens[i].bytes};
+        v->slots[slot] = (int32_t)v->count;
+    }
+    return WEFT_OK;
+}
+
+weft_vocabulary *weft_vocabulary_retain(weft_vocabulary *vocabulary) {
+    if (vocabulary) atomic_fetch_add(&vocabulary->references, 1);
+    return vocabulary;
+}
+
+void weft_vocabulary_release(weft_vocabulary *vocabulary) {
+    if (!vocabulary || atomic_fetch_sub(&vocabulary->references, 1) != 1) return;
+    weft_context *const context = vocabulary->context;
+    wi_arena_clear(&vocabulary->arena);
+    wi_release(context->allocator, vocabulary->tokens);
+    wi_release(context->allocator, vocabulary->slots);
+    wi_release(context->allocator, vocabulary);
+    weft_context_release(context);
+}
+
+/* ---- counting ---- */
+
+typedef struct counted {
+    wi_token token;
+    size_t count;
+} counted;
+
+/* Tokens of a text and how often each occurs; `slots` as in weft_vocabulary. */
+typedef struct census {
+    const weft_allocator *allocator;
+    counted *items;
+    size_t count, capacity;
+    uint32_t *slots;
+    size_t slot_count;
+} census;
+
+static size_t census_slot(const census *c, wi_token token) {
+    size_t at = (size_t)XXH3_64bits(token.text, token.bytes) & (c->slot_count - 1);
+    for (; c->slots[at]; at = (at + 1) & (c->slot_count - 1)) {
+        const wi_token have = c->items[c->slots[at] - 1].token;
+        if (have.bytes == token.bytes && memcmp(have.text, token.text, token.bytes) == 0) break;
+    }
+    return at;
+}
+
+static weft_status census_grow(census *c) {
+    const size_t wanted = c->slot_count ? 2 * c->slot_count : 1024;
+    uint32_t *const slots = wi_allocate_array(c->allocator, wanted, sizeof *slots);
+    if (!slots) return WEFT_ERROR_MEMORY;
+    wi_release(c->allocator, c->slots);
+    c->slots = slots;
+    c->slot_count = wanted;
+    for (size_t i = 0; i < c->count; i++) c->slots[census_slot(c, c->items[i].token)] = (uint32_t)i + 1;
+    return WEFT_OK;
+}
+
+static weft_status census_add(census *c, wi_token token, size_t count) {
+    if (2 * (c->count + 1) > c->slot_count) WI_TRY(census_grow(c));
+    const size_t slot = census_slot(c, token);
+    if (c->slots[slot]) {
+        c->items[c->slots[slot] - 1].count += count;
+        return WEFT_OK;
+    }
+    if (c->count >= INT32_MAX / 4) WI_FAIL(WEFT_ERROR_FORMAT, "vocabulary: too many different tokens");
+    WI_TRY(wi_grow(c->allocator, (void **)&c->items, &c->capacity, c->count + 1, sizeof *c->items));
+    c->items[c->count++] = (counted){token, count};
+    c->slots[slot] = (uint32_t)c->count;
+    return WEFT_OK;
+}
+
+static int by_count(const void *a, const void *b) {
+    const counted *const x = a, *const y = b;
+    if (x->count != y->count) return x->count > y->count ? -1 : 1;
+    const size_t shorter = x->token.bytes < y->token.bytes ? x->token.bytes : y->token.bytes;
+    const int order = memcmp(x->token.text, y->token.text, shorter);
+    return order ? order : (x->token.bytes > y->token.bytes) - (x->token.bytes < y->token.bytes);
+}
+
+static bool is_unknown(weft_text_level level, wi_token token) {
+    const wi_token unknown = wi_unknown_token(level);
+    return token.bytes == unknown.bytes && memcmp(token.text, unknown.text, token.bytes) == 0;
+}
+
+/* Sorted; without the rare ones and those beyond the limit, whose counts go to the unknown token. */
+static weft_status choose(census *c, const weft_vocabulary_options *options) {
+    size_t rare = 0, kept = 0, known = 0;
+    bool has_unknown = false;
+    const size_t least = options->minimum_count ? options->minimum_count : 1;
+    const size_t most = options->maximum_size ? options->maximum_size : SIZE_MAX;
+    qsort(c->items, c->count, sizeof *c->items, by_count);
+    for (size_t i = 0; i < c->count; i++) known += c->items[i].count >= least;
+    for (size_t i = 0; i < c->count; i++)
+        has_unknown = has_unknown || is_unknown(options->level, c->items[i].token);
+    const bool wanted = has_unknown || options->unknown || known < c->count || known > most;
+    const size_t room = wanted && most != SIZE_MAX ? most - 1 : most; /* besides the unknown token */
+    for (size_t i = 0, taken = 0; i < c->count; i++) {
+        const counted item = c->items[i];
+        const bool unknown = is_unknown(options->level, item.token);
+        if (!unknown && (item.count < least || taken >= room)) {
+            rare += item.count;
+            continue;
+        }
+        taken += !unknown;
+        c->items[kept++] = item;
+    }
+    c->count = kept;
+    if (!wanted) return WEFT_OK;
+    for (size_t i = 0; i < c->slot_count; i++) c->slots[i] = 0;
+    for (size_t i = 0; i < c->count; i++) c->slots[census_slot(c, c->items[i].token)] = (uint32_t)i + 1;
+    WI_TRY(census_add(c, wi_unknown_token(options->level), rare));
+    qsort(c->items, c->count, sizeof *c->items, by_count);
+    return WEFT_OK;
+}
+
+static weft_status take_census(weft_vocabulary *v, const census *c) {
+    wi_token *const tokens = wi_allocate_array(c->allocator, c->count, sizeof *tokens);
+    if (!tokens) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < c->count; i++) tokens[i] = c->items[i].token;
+    const weft_status status = wi_vocabulary_fill(v, tokens, c->count);
+    wi_release(c->allocator, tokens);
+    const wi_token unknown = wi_unknown_token(v->level);
+    if (status == WEFT_OK) v->unknown = weft_vocabulary_find(v, unknown.text, unknown.bytes);
+    return status;
+}
+
+static weft_status count_tokens(
+    census *c, const weft_vocabulary_options *options, const char *name, const char *text, size_t bytes) {
+    wi_text_walk walk = wi_text_walk_begin(options->level, name, text, bytes);
+    wi_token token;
+    WI_TRY(wi_text_check(options->level, name, text, bytes));
+    while (wi_text_next(&walk, &token)) WI_TRY(census_add(c, token, 1));
+    return choose(c, options);
+}
+
+static weft_status check_options(const weft_vocabulary_options *options) {
+    if (options->struct_size != sizeof *options)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "vocabulary: options of %zu bytes, expected %zu (use WEFT_VOCABULARY_OPTIONS_INIT)",
+            options->struct_size, sizeof *options);
+    if ((unsigned)options->level > WEFT_TEXT_WORDS)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "vocabulary: level is %d", (int)options->level);
+    if (options->maximum_size == 1)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "vocabulary: a maximum_size of 1 leaves the unknown token alone");
+    return WEFT_OK;
+}
+
+static weft_status build(weft_vocabulary **vocabulary, weft_context *context, const char *name,
+    const char *text, size_t bytes, const weft_vocabulary_options *options) {
+    census c = {.allocator = context->allocator};
+    weft_status status = check_options(options);
+    if (status == WEFT_OK) status = count_tokens(&c, options, name, text, bytes);
+    if (status == WEFT_OK) status = wi_vocabulary_create(vocabulary, context, options->level);
+    if (status == WEFT_OK) status = take_census(*vocabulary, &c);
+    wi_release(c.allocator, c.items);
+    wi_release(c.allocator, c.slots);
+    if (status == WEFT_OK) return WEFT_OK;
+    weft_vocabulary_release(*vocabulary);
+    *vocabulary = NULL;
+    return status;
+}
+
+static const weft_vocabulary_options defaults = {WEFT_VOCABULARY_OPTIONS_INIT};
+
+weft_status weft_vocabulary_from_text(weft_vocabulary **vocabulary, weft_context *context, const char *text,
+    size_t bytes, const weft_vocabulary_options *options) {
+    if (!vocabulary) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_vocabulary_from_text: vocabulary is NULL");
+    *vocabulary = NULL;
+    if (!context || !text)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_vocabulary_from_text: context and text must not be NULL");
+    return build(vocabulary, context, "vocabulary", text, bytes, options ? options : &defaults);
+}
+
+weft_status weft_vocabulary_from_file(weft_vocabulary **vocabulary, weft_context *context, const char *path,
+    const weft_vocabulary_options *options) {
+    if (!vocabulary) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_vocabulary_from_file: vocabulary is NULL");
+    *vocabulary = NULL;
+    if (!context || !path)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_vocabulary_from_file: context and path must not be NULL");
+    char *text = NULL;
+    size_t bytes = 0;
+    WI_TRY(wi_file_read(context->allocator, path, &text, &bytes));
+    char name[512];
+    snprintf(name, sizeof name, "'%.480s'", path);
+    const weft_status status = build(vocabulary, context, name, text, bytes, options ? options : &defaults);
+    wi_release(context->allocator, text);
+    return status;
+}
+
+/* ---- looking things up ---- */
+
+size_t weft_vocabulary_size(const weft_vocabulary *vocabulary) {
+    return vocabulary ? vocabulary->count : 0;
+}
+weft_text_level weft_vocabulary_level(const weft_vocabulary *vocabulary) {
+    return vocabulary ? vocabulary->level : WEFT_TEXT_CHARACTERS;
+}
+int32_t weft_vocabulary_unknown(const weft_vocabulary *vocabulary) {
+    return vocabulary ? vocabulary->unknown : -1;
+}
+
+const char *weft_vocabulary_token(const weft_vocabulary *vocabulary, int32_t token, size_t *bytes) {
+    if (!vocabulary || token < 0 || (size_t)token >= vocabulary->count) return NULL;
+    if (bytes) *bytes = vocabulary->tokens[token].bytes;
+    return vocabulary->tokens[token].text;
+}
+
+int32_t weft_vocabulary_find(const weft_vocabulary *vocabulary, const char *token, size_t bytes) {
+    if (!vocabulary || !token) return -1;
+    return vocabulary->slots[slot_of(vocabulary, token, bytes)] - 1;
+}
+
+weft_status weft_vocabulary_check(const weft_vocabulary *vocabulary, const weft_tensor *table) {
+    if (!vocabulary || !table)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_vocabulary_check: vocabulary and table must not be NULL");
+    const int64_t rows = weft_tensor_dimension(table, 0);
+    if (rows == (int64_t)vocabulary->count) return WEFT_OK;
+    char text[WI_SHAPE_TEXT];
+    WI_FAIL(WEFT_ERROR_SHAPE,
+        "a vocabulary of %zu tokens does not fit '%s' of shape %s: it is another model's", vocabulary->count,
+        weft_tensor_name(table), wi_shape_print(&table->shape, text));
+}
+
+/* ---- text to numbers and back ---- */
+
+weft_status weft_vocabulary_encode(const weft_vocabulary *vocabulary, const char *text, size_t bytes,
+    int32_t *tokens, size_t capacity, size_t *count) {
+    if (!vocabulary || !text || !count || (capacity && !tokens))
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_vocabulary_encode: vocabulary, text, tokens and count must not be NULL");
+    int32_t *all = NULL;
+    *count = 0;
+    WI_TRY(wi_encode_all(vocabulary, "weft_vocabulary_encode", text, bytes, &all, count));
+    const size_t fits = *count < capacity ? *count : capacity;
+    if (fits) memcpy(tokens, all, fits * sizeof *tokens);
+    wi_release(vocabulary->context->allocator, all);
+    return WEFT_OK;
+}
+
+typedef struct output {
+    char *buffer;
+    size_t capacity, length;
+} output;
+
+static void put(output *out, const char *text, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++, out->length++)
+        if (out->length + 1 < out->capacity) out->buffer[out->length] = text[i];
+}
+
+weft_status weft_vocabulary_decode(const weft_vocabulary *vocabulary, const int32_t *tokens, size_t count,
+    char *buffer, size_t capacity, size_t *length) {
+    if (!vocabulary || (count && !tokens) || !length || (capacity && !buffer))
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_vocabulary_decode: vocabulary, tokens, buffer and length must not be NULL");
+    const bool words = vocabulary->level == WEFT_TEXT_WORDS;
+    output out = {buffer, capacity, 0};
+    bool line_begins = true;
+    for (size_t i = 0; i < count; i++) {
+        size_t bytes = 0;
+        const char *const text = weft_vocabulary_token(vocabulary, tokens[i], &bytes);
+        if (!text)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_vocabulary_decode: token %zu is %d, not in 0..%zu", i,
+                (int)tokens[i], vocabulary->count - 1);
+        const bool ends = words && strcmp(text, WI_END_OF_LINE) == 0;
+        if (words && !ends && !line_begins) put(&out, " ", 1);
+        put(&out, ends ? "\n" : text, ends ? 1 : bytes);
+        line_begins = ends;
+    }
+    if (capacity) buffer[out.length < capacity ? out.length : capacity - 1] = '\0';
+    *length = out.length;
+    return WEFT_OK;
+}

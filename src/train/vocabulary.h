@@ -1,0 +1,57 @@
+/* The inside of a vocabulary, and texts cut into tokens. */
+#ifndef WI_VOCABULARY_H
+#define WI_VOCABULARY_H
+
+#include "cl/context.h"
+#include <stdatomic.h>
+#include <weft/text.h>
+
+#define WI_END_OF_LINE "<eos>"
+
+typedef struct wi_token {
+    const char *text; /* NUL-terminated */
+    size_t bytes;
+} wi_token;
+
+struct weft_vocabulary {
+    weft_context *context;
+    atomic_int references;
+    wi_arena arena; /* texts */
+    weft_text_level level;
+    int32_t unknown; /* -1: none */
+    wi_token *tokens;
+    size_t count;
+    int32_t *slots; /* open addressing: a token's number + 1, 0 is free */
+    size_t slot_count;
+};
+
+/* An empty one with one reference. */
+weft_status wi_vocabulary_create(weft_vocabulary **vocabulary, weft_context *context, weft_text_level level);
+/* Takes count tokens, copied, in the order of their numbers. A token twice is WEFT_ERROR_FORMAT. */
+weft_status wi_vocabulary_fill(weft_vocabulary *vocabulary, const wi_token *tokens, size_t count);
+/* The token of the level that stands for unknown ones. */
+wi_token wi_unknown_token(weft_text_level level);
+
+/* A walk over a text, token by token. */
+typedef struct wi_text_walk {
+    weft_text_level level;
+    const char *name; /* of the text, for errors */
+    const char *text;
+    size_t bytes, at;  /* at: behind the last token */
+    size_t line;       /* of the last token, from 1 */
+    size_t begin;      /* where it begins */
+    bool line_is_open; /* words: the line at hand has not ended */
+} wi_text_walk;
+
+wi_text_walk wi_text_walk_begin(weft_text_level level, const char *name, const char *text, size_t bytes);
+/* false: there is no further token. */
+bool wi_text_next(wi_text_walk *walk, wi_token *token);
+/* WEFT_ERROR_FORMAT for an empty text, and for words that are not UTF-8, with byte and line. */
+weft_status wi_text_check(weft_text_level level, const char *name, const char *text, size_t bytes);
+/* Bytes of the UTF-8 character at text (1 to 4); 0: none begins there. */
+size_t wi_utf8_length(const char *text, size_t bytes);
+/* All tokens as numbers, in memory of the vocabulary's allocator. */
+weft_status wi_encode_all(const weft_vocabulary *vocabulary, const char *name, const char *text, size_t bytes,
+    int32_t **tokens, size_t *count);
+
+#endif

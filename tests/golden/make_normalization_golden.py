@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Writes normalization_golden.json: norms with running statistics as PyTorch has them, over several steps.
+
+Each case is a layer: its inputs of each step, the parameters, then for each step the output, the gradients of
+sum(output * weights) with regard to x and the parameters, and the states after it; last the output in eval mode of the
+first step's input. Made with PyTorch 1.13 of Debian 12:
+    /usr/bin/python3 tests/golden/make_normalization_golden.py > tests/golden/normalization_golden.json
+"""
+import json
+
+import torch
+from torch import nn
+
+generator = torch.Generator().manual_seed(5)
+STEPS = 3
+
+
+def numbers(*shape, low=-2.0, high=2.0):
+    return torch.rand(shape, generator=generator) * (high - low) + low
+
+
+def flat(tensor):
+    return [float(f"{x:.9g}") for x in tensor.detach().reshape(-1).tolist()]
+
+
+def states(layer):
+    return {name: flat(value) for name, value in layer.named_buffers()
+            if name != "num_batches_tracked" or layer.momentum is None}
+
+
+def case(name, kind, layer, shape, **options):
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.copy_(numbers(*parameter.shape, low=0.5, high=1.5))
+    record = {"name": name, "kind": kind, "dims": list(shape), **options,
+              "parameters": {n: flat(p) for n, p in layer.named_parameters()}, "steps": []}
+    xs = [numbers(*shape, low=-2.0 + step, high=2.0 + step) for step in range(STEPS)]
+    for x in xs:
+        x.requires_grad_(True)
+        weights = numbers(*shape)
+        y = layer(x)
+        wrt = [x, *layer.parameters()]
+        gradients = torch.autograd.grad((y * weights).sum(), wrt)
+        record["steps"].append({"x": flat(x), "weights": flat(weights), "output": flat(y),
+                                "gradients": [flat(g) for g in gradients], "states": states(layer)})
+    layer.eval()
+    x = xs[0]
+    y = layer(x)
+    gradients = torch.autograd.grad((y * weights).sum(), [x, *layer.parameters()])
+    record["eval"] = {"weights": flat(weights), "output": flat(y), "gradients": [flat(g) for g in gradients]}
+    return record
+
+
+cases = [
+    case("rows", "batch", nn.BatchNorm1d(3), (5, 3)),
+    case("images", "batch", nn.BatchNorm2d(3, momentum=0.25, eps=1e-3, affine=False), (2, 3, 3, 2), momentum=0.25, epsilon=1e-3,
+         no_affine=True),
+    case("cumulative", "batch", nn.BatchNorm2d(3, momentum=None), (2, 3, 3, 2), cumulative=True),
+    case("forgetful", "batch", nn.BatchNorm2d(3, track_running_stats=False), (2, 3, 3, 2), no_running=True),
+    case("examples", "instance", nn.InstanceNorm2d(3, affine=True, track_running_stats=True), (2, 3, 3, 2),
+         affine=True, running=True),
+]
+print(json.dumps({"cases": cases}))

@@ -1,0 +1,477 @@
+/* Layers of norms: running statistics over several steps beside PyTorch's
+ * (tests/golden/normalization_golden.json), what they are in training, validation, files and best weights,
+ * and bad input. */
+#include "support/fixture.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ELEMENTS = 64, MAX_CASES = 8, MAX_WRT = 3 };
+
+/* ---- beside PyTorch ---- */
+
+static cJSON *read_golden(void) {
+    FILE *const file = fopen(WEFT_SOURCE_DIR "/tests/golden/normalization_golden.json", "rb");
+    assert_non_null(file);
+    enum { CAPACITY = 200000 };
+    char *const text = calloc(CAPACITY, 1);
+    assert_non_null(text);
+    assert_true(fread(text, 1, CAPACITY, file) < CAPACITY);
+    fclose(file);
+    cJSON *const root = cJSON_Parse(text);
+    free(text);
+    assert_non_null(root);
+    return root;
+}
+
+static const cJSON *member(const cJSON *object, const char *name) {
+    return cJSON_GetObjectItemCaseSensitive(object, name);
+}
+
+static bool flag(const cJSON *object, const char *name) {
+    return cJSON_IsTrue(member(object, name));
+}
+
+static float real(const cJSON *object, const char *name) {
+    return member(object, name) ? (float)cJSON_GetNumberValue(member(object, name)) : 0;
+}
+
+static size_t numbers(const cJSON *list, float *values) {
+    size_t count = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list) {
+        assert_true(count < MAX_ELEMENTS);
+        values[count++] = (float)item->valuedouble;
+    }
+    return count;
+}
+
+typedef struct golden {
+    const cJSON *json;
+    const char *name;
+    weft_tensor *x, *weights, *y, *wrt[MAX_WRT], *gradients[MAX_WRT];
+    size_t count; /* of wrt: x, weight, bias */
+} golden;
+
+static weft_tensor *layer_of(const cJSON *c, weft_tensor *x) {
+    const char *const name = cJSON_GetStringValue(member(c, "name"));
+    if (strcmp(cJSON_GetStringValue(member(c, "kind")), "batch") == 0)
+        return weft_batch_norm_layer(
+            x, &(weft_batch_norm_options){WEFT_BATCH_NORM_OPTIONS_INIT, .name = name,
+                   .momentum = real(c, "momentum"), .epsilon = real(c, "epsilon"),
+                   .cumulative = flag(c, "cumulative"), .no_affine = flag(c, "no_affine"),
+                   .no_running = flag(c, "no_running")});
+    return weft_instance_norm_layer(
+        x, &(weft_instance_norm_options){WEFT_INSTANCE_NORM_OPTIONS_INIT, .name = name,
+               .affine = flag(c, "affine"), .running = flag(c, "running")});
+}
+
+static weft_tensor *variable_of(weft_graph *graph, const char *layer, const char *what) {
+    char name[64];
+    snprintf(name, sizeof name, "%s.%s", layer, what);
+    weft_tensor *const found = weft_graph_find(graph, name);
+    if (!found) fail_msg("the graph has no %s", name);
+    return found;
+}
+
+static golden build_case(weft_graph *graph, const cJSON *c) {
+    golden g = {.json = c, .name = cJSON_GetStringValue(member(c, "name"))};
+    int64_t dims[WEFT_MAX_RANK];
+    int rank = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, member(c, "dims")) dims[rank++] = (int64_t)item->valuedouble;
+    g.x = weft_input_shape(graph, "x", WEFT_F32, rank, dims);
+    g.weights = weft_input_shape(graph, "weights", WEFT_F32, rank, dims);
+    g.y = layer_of(c, g.x);
+    g.wrt[g.count++] = g.x;
+    cJSON_ArrayForEach(item, member(c, "parameters")) {
+        g.wrt[g.count++] = variable_of(graph, g.name, item->string);
+    }
+    assert_weft_ok(weft_gradients(weft_sum(weft_mul(g.y, g.weights)), g.wrt, g.count, g.gradients));
+    return g;
+}
+
+/* Once every layer of the graph is made. */
+static void write_parameters(weft_graph *graph, const golden *g) {
+    float values[MAX_ELEMENTS];
+    const cJSON *item;
+    cJSON_ArrayForEach(item, member(g->json, "parameters")) {
+        const size_t count = numbers(item, values);
+        assert_weft_ok(
+            weft_tensor_write(variable_of(graph, g->name, item->string), values, count * sizeof *values));
+    }
+}
+
+static void compare(const char *layer, const char *what, const float *got, const cJSON *list) {
+    float wanted[MAX_ELEMENTS];
+    const size_t count = numbers(list, wanted);
+    double largest = 0;
+    for (size_t i = 0; i < count; i++) largest = fmax(largest, fabs((double)wanted[i]));
+    for (size_t i = 0; i < count; i++)
+        if (!(fabs((double)got[i] - (double)wanted[i]) <= 1e-5 * largest))
+            fail_msg("%s, %s: element %zu is %.9g, PyTorch has %.9g", layer, what, i, (double)got[i],
+                (double)wanted[i]);
+}
+
+static void compare_output(
+    weft_plan *plan, const golden *g, const char *what, weft_tensor *tensor, const cJSON *list) {
+    float got[MAX_ELEMENTS];
+    assert_weft_ok(weft_plan_read(plan, tensor, got, (size_t)cJSON_GetArraySize(list) * sizeof *got));
+    compare(g->name, what, got, list);
+}
+
+static void compare_results(weft_plan *plan, const golden *g, const cJSON *record) {
+    static const char *const names[MAX_WRT] = {"gradient of x", "gradient of weight", "gradient of bias"};
+    compare_output(plan, g, "output", g->y, member(record, "output"));
+    for (size_t i = 0; i < g->count; i++)
+        compare_output(
+            plan, g, names[i], g->gradients[i], cJSON_GetArrayItem(member(record, "gradients"), (int)i));
+}
+
+static void compare_states(weft_graph *graph, const golden *g, const cJSON *states) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, states) {
+        weft_tensor *const tensor = variable_of(graph, g->name, item->string);
+        float got[MAX_ELEMENTS];
+        int32_t whole = 0;
+        const size_t bytes = (size_t)cJSON_GetArraySize(item) * sizeof *got;
+        const bool is_whole = weft_tensor_dtype(tensor) == WEFT_I32;
+        assert_weft_ok(weft_tensor_read(tensor, is_whole ? (void *)&whole : got, bytes));
+        if (is_whole) got[0] = (float)whole;
+        compare(g->name, item->string, got, item);
+    }
+}
+
+static void write_list(weft_plan *plan, weft_tensor *tensor, const cJSON *list) {
+    float values[MAX_ELEMENTS];
+    const size_t count = numbers(list, values);
+    assert_weft_ok(weft_plan_write(plan, tensor, values, count * sizeof *values));
+}
+
+static const cJSON *step_of(const golden *g, int step) {
+    return cJSON_GetArrayItem(member(g->json, "steps"), step);
+}
+
+/* The running statistics are nowhere asked for: every run of the training plan moves them. */
+static void like_pytorch(void **state) {
+    (void)state;
+    cJSON *const root = read_golden();
+    weft_graph *const graph = test_graph();
+    golden cases[MAX_CASES];
+    weft_tensor *outputs[MAX_CASES * (1 + MAX_WRT)];
+    size_t count = 0, output_count = 0;
+    const cJSON *c;
+    cJSON_ArrayForEach(c, member(root, "cases")) {
+        assert_true(count < MAX_CASES);
+        if (test_reduced() && count > 1) break;
+        golden *const g = &cases[count++];
+        *g = build_case(graph, c);
+        outputs[output_count++] = g->y;
+        for (size_t i = 0; i < g->count; i++) outputs[output_count++] = g->gradients[i];
+    }
+    for (size_t i = 0; i < count; i++) write_parameters(graph, &cases[i]);
+    weft_plan *training = NULL, *inference = NULL;
+    assert_weft_ok(weft_plan_create(&training, outputs, output_count, NULL));
+    assert_weft_ok(weft_plan_create(
+        &inference, outputs, output_count, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .inference = true}));
+    for (int step = 0; step < 3; step++) {
+        for (size_t i = 0; i < count; i++) {
+            write_list(training, cases[i].x, member(step_of(&cases[i], step), "x"));
+            write_list(training, cases[i].weights, member(step_of(&cases[i], step), "weights"));
+        }
+        assert_weft_ok(weft_plan_run(training));
+        for (size_t i = 0; i < count; i++) {
+            compare_results(training, &cases[i], step_of(&cases[i], step));
+            compare_states(graph, &cases[i], member(step_of(&cases[i], step), "states"));
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        write_list(inference, cases[i].x, member(step_of(&cases[i], 0), "x"));
+        write_list(inference, cases[i].weights, member(member(cases[i].json, "eval"), "weights"));
+    }
+    assert_weft_ok(weft_plan_run(inference));
+    for (size_t i = 0; i < count; i++) {
+        compare_results(inference, &cases[i], member(cases[i].json, "eval"));
+        compare_states(graph, &cases[i], member(step_of(&cases[i], 2), "states"));
+    }
+    weft_plan_release(training);
+    weft_plan_release(inference);
+    weft_graph_release(graph);
+    cJSON_Delete(root);
+}
+
+/* ---- in training, files, best weights ---- */
+
+enum { EXAMPLES = 8, CHANNELS = 3, SPACE = 4 };
+
+typedef struct course {
+    weft_graph *graph;
+    weft_tensor *x, *y, *loss;
+    weft_dataset *data;
+    float values[EXAMPLES * CHANNELS * SPACE];
+    float noted; /* a running mean */
+} course;
+
+/* loss = mean((norm(x) - 1)²); examples around 3. */
+static course make_course(const weft_batch_norm_options *options) {
+    course it = {.graph = test_graph()};
+    test_random random = test_random_named("course", 0);
+    for (int i = 0; i < EXAMPLES * CHANNELS * SPACE; i++)
+        it.values[i] = (float)test_random_between(&random, 2, 4);
+    const weft_column column = {
+        .name = "x", .dtype = WEFT_F32, .rank = 2, .dims = {CHANNELS, SPACE}, .data = it.values};
+    assert_weft_ok(weft_dataset_from_memory(&it.data, test_context(), EXAMPLES, &column, 1));
+    it.x = weft_input(it.graph, "x", WEFT_F32, CHANNELS, SPACE);
+    it.y = weft_batch_norm_layer(it.x, options);
+    it.loss = weft_mean(weft_square(weft_sub_number(it.y, 1)));
+    assert_weft_ok(weft_graph_status(it.graph));
+    return it;
+}
+
+static void end_course(course *it) {
+    weft_dataset_release(it->data);
+    weft_graph_release(it->graph);
+}
+
+typedef struct running {
+    float mean[CHANNELS], var[CHANNELS];
+} running;
+
+static running running_of(weft_graph *graph) {
+    running r;
+    assert_weft_ok(weft_tensor_read(variable_of(graph, "batchnorm1", "running_mean"), r.mean, sizeof r.mean));
+    assert_weft_ok(weft_tensor_read(variable_of(graph, "batchnorm1", "running_var"), r.var, sizeof r.var));
+    return r;
+}
+
+static void predict(course *it, float *y, size_t batch) {
+    const weft_column column = {
+        .name = "x", .dtype = WEFT_F32, .rank = 2, .dims = {CHANNELS, SPACE}, .data = it->values};
+    assert_weft_ok(weft_predict(it->y, batch, &column, 1, y, batch * CHANNELS * SPACE * sizeof(float)));
+}
+
+/* A trainer moves the statistics in every step, not in validation; what it predicts follows from them. */
+static void trainer_moves_them(void **state) {
+    (void)state;
+    course it = make_course(NULL);
+    weft_trainer *trainer = NULL;
+    const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .epochs = 3, .batch = EXAMPLES,
+        .optimizer = weft_sgd(0.1f), .validation = it.data};
+    assert_weft_ok(weft_trainer_create(&trainer, it.loss, &options));
+    assert_weft_ok(weft_trainer_run(trainer, it.data));
+    const running after = running_of(it.graph);
+    for (int c = 0; c < CHANNELS; c++) {
+        double mean = 0;
+        for (int n = 0; n < EXAMPLES; n++)
+            for (int k = 0; k < SPACE; k++)
+                mean += (double)it.values[(n * CHANNELS + c) * SPACE + k] / (EXAMPLES * SPACE);
+        assert_true(fabs((double)after.mean[c] - mean * (1 - 0.9 * 0.9 * 0.9)) < 1e-5);
+    }
+    double loss;
+    assert_weft_ok(weft_trainer_evaluate(trainer, it.data, &loss, NULL));
+    float one[CHANNELS * SPACE], weight[CHANNELS], bias[CHANNELS];
+    predict(&it, one, 1); /* one example is enough in inference */
+    assert_weft_ok(weft_tensor_read(variable_of(it.graph, "batchnorm1", "weight"), weight, sizeof weight));
+    assert_weft_ok(weft_tensor_read(variable_of(it.graph, "batchnorm1", "bias"), bias, sizeof bias));
+    for (int i = 0; i < CHANNELS * SPACE; i++) {
+        const int c = i / SPACE;
+        const double near = (double)it.values[i] - (double)after.mean[c];
+        const double wanted = near / sqrt((double)after.var[c] + 1e-5) * (double)weight[c] + (double)bias[c];
+        assert_true(fabs((double)one[i] - wanted) < 1e-5 * fmax(1, fabs(wanted)));
+    }
+    const running still = running_of(it.graph);
+    assert_memory_equal(&after, &still, sizeof after);
+    weft_trainer_release(trainer);
+    end_course(&it);
+}
+
+static bool note_running(void *user, const weft_epoch *epoch) {
+    course *const it = user;
+    if (epoch->epoch == 0) it->noted = running_of(it->graph).mean[0];
+    return true;
+}
+
+/* A rate of 1e6 makes every later epoch worse, so that the first one is the best. */
+static void best_weights_have_them(void **state) {
+    (void)state;
+    course it = make_course(NULL);
+    weft_trainer *trainer = NULL;
+    const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .epochs = 3, .batch = EXAMPLES,
+        .optimizer = weft_sgd(1e6f), .on_epoch = note_running, .user = &it,
+        .not_finite = WEFT_NOT_FINITE_CONTINUE,
+        .early_stopping = {.monitor = "loss", .restore_best = true, .patience = 9}};
+    assert_weft_ok(weft_trainer_create(&trainer, it.loss, &options));
+    assert_weft_ok(weft_trainer_run(trainer, it.data));
+    assert_true(running_of(it.graph).mean[0] == it.noted);
+    weft_trainer_release(trainer);
+    end_course(&it);
+}
+
+static void files_have_them(void **state) {
+    (void)state;
+    const running wanted = {{1, 2, 3}, {4, 5, 6}}, other = {{0}, {0}};
+    course it = make_course(NULL);
+    const char *const path = test_path("norm.safetensors");
+    weft_tensor *const mean = variable_of(it.graph, "batchnorm1", "running_mean"), *const var = variable_of(
+                                                                                       it.graph, "batchnorm1",
+                                                                                       "running_var");
+    assert_weft_ok(weft_tensor_write(mean, wanted.mean, sizeof wanted.mean));
+    assert_weft_ok(weft_tensor_write(var, wanted.var, sizeof wanted.var));
+    assert_weft_ok(weft_weights_save(it.graph, path));
+    assert_weft_ok(weft_tensor_write(mean, other.mean, sizeof other.mean));
+    assert_weft_ok(weft_tensor_write(var, other.var, sizeof other.var));
+    assert_weft_ok(weft_weights_load(it.graph, path, NULL));
+    const running got = running_of(it.graph);
+    assert_memory_equal(&got, &wanted, sizeof got);
+    end_course(&it);
+}
+
+/* Fixed statistics: training is as inference, and nothing moves. */
+static void fixed_stay(void **state) {
+    (void)state;
+    course it = make_course(&(weft_batch_norm_options){WEFT_BATCH_NORM_OPTIONS_INIT, .fixed = true});
+    const running before = {{2, 3, 4}, {1, 4, 9}};
+    assert_weft_ok(weft_tensor_write(
+        variable_of(it.graph, "batchnorm1", "running_mean"), before.mean, sizeof before.mean));
+    assert_weft_ok(
+        weft_tensor_write(variable_of(it.graph, "batchnorm1", "running_var"), before.var, sizeof before.var));
+    weft_plan *plan = NULL;
+    float trained[EXAMPLES * CHANNELS * SPACE], predicted[EXAMPLES * CHANNELS * SPACE];
+    assert_weft_ok(
+        weft_plan_create(&plan, &it.y, 1, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = EXAMPLES}));
+    assert_weft_ok(weft_plan_write(plan, it.x, it.values, sizeof it.values));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read(plan, it.y, trained, sizeof trained));
+    predict(&it, predicted, EXAMPLES);
+    assert_memory_equal(trained, predicted, sizeof trained);
+    assert_true(fabs((double)trained[SPACE] - ((double)it.values[SPACE] - 3) / sqrt(4 + 1e-5)) < 1e-5);
+    const running after = running_of(it.graph);
+    assert_memory_equal(&before, &after, sizeof after);
+    weft_plan_release(plan);
+    end_course(&it);
+}
+
+/* ---- names, and what all layers begin as ---- */
+
+static void names(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *x = weft_input(graph, "x", WEFT_F32, 6, 5);
+    const weft_batch_norm_options plain = {WEFT_BATCH_NORM_OPTIONS_INIT, .no_affine = true};
+    x = weft_batch_norm_layer(weft_batch_norm(x), &plain);
+    x = weft_batch_norm(x);
+    x = weft_rms_norm(weft_layer_norm(weft_group_norm(x, 3)));
+    x = weft_layer_norm_layer(x, &(weft_norm_options){WEFT_NORM_OPTIONS_INIT, .axes = 2, .no_bias = true});
+    x = weft_instance_norm(x);
+    assert_weft_ok(weft_graph_status(graph));
+    static const char *const wanted[] = {"batchnorm1.weight", "batchnorm1.bias", "batchnorm3.weight",
+        "batchnorm3.bias", "groupnorm1.weight", "groupnorm1.bias", "layernorm1.weight", "layernorm1.bias",
+        "rmsnorm1.weight", "layernorm2.weight"};
+    assert_int_equal(weft_graph_parameter_count(graph), sizeof wanted / sizeof *wanted);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        assert_string_equal(weft_tensor_name(weft_graph_parameter(graph, i)), wanted[i]);
+    assert_int_equal(weft_graph_state_count(graph), 6);
+    assert_string_equal(weft_tensor_name(weft_graph_state(graph, 3)), "batchnorm2.running_var");
+    assert_int_equal(weft_tensor_rank(weft_graph_find(graph, "layernorm2.weight")), 2);
+    float values[6];
+    for (int i = 0; i < 2; i++) {
+        assert_weft_ok(weft_tensor_read(weft_graph_parameter(graph, (size_t)i), values, sizeof values));
+        for (int k = 0; k < 6; k++) assert_true(values[k] == (i ? 0 : 1));
+        assert_weft_ok(weft_tensor_read(weft_graph_state(graph, (size_t)i), values, sizeof values));
+        for (int k = 0; k < 6; k++) assert_true(values[k] == (i ? 1 : 0));
+    }
+    weft_graph_release(graph);
+}
+
+/* ---- bad input ---- */
+
+static void one_value_a_channel(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const y = weft_batch_norm(weft_input(graph, "x", WEFT_F32, 3, 1, 1));
+    weft_plan *plan = NULL;
+    assert_weft_fails(WEFT_ERROR_SHAPE, weft_plan_create(&plan, &y, 1, NULL), "batch_norm",
+        "one value a channel", "in training");
+    assert_weft_ok(
+        weft_plan_create(&plan, &y, 1, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .inference = true}));
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
+static void shared_statistics(void **state) {
+    (void)state;
+    const int64_t six = 6;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 6, 5);
+    const weft_running shared = {.mean = weft_state_shape(graph, "m", WEFT_F32, weft_zeros(), 1, &six),
+        .var = weft_state_shape(graph, "v", WEFT_F32, weft_fill(1), 1, &six),
+        .momentum = 0.1f};
+    weft_tensor *y = weft_batch_norm_with(x, NULL, NULL, &shared, 1e-5f);
+    y = weft_batch_norm_with(weft_relu(y), NULL, NULL, &shared, 1e-5f);
+    weft_plan *plan = NULL;
+    assert_weft_fails(
+        WEFT_ERROR_ARGUMENT, weft_plan_create(&plan, &y, 1, NULL), "'m' is assigned twice in one plan");
+    weft_graph_release(graph);
+}
+
+static void no_second_gradient(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 6, 5);
+    weft_tensor *const slope = weft_gradient(weft_sum(weft_square(weft_batch_norm(x))), x);
+    assert_null(weft_gradient(weft_sum(weft_square(slope)), x));
+    assert_weft_fails(WEFT_ERROR_UNSUPPORTED, weft_graph_status(graph), "running statistics", "no gradient");
+    weft_graph_release(graph);
+}
+
+#define BATCH(...)                                                                                           \
+    weft_batch_norm_layer(x, &(weft_batch_norm_options){WEFT_BATCH_NORM_OPTIONS_INIT, __VA_ARGS__})
+#define INSTANCE(...)                                                                                        \
+    weft_instance_norm_layer(x, &(weft_instance_norm_options){WEFT_INSTANCE_NORM_OPTIONS_INIT, __VA_ARGS__})
+#define NORM(...)                                                                                            \
+    &(weft_norm_options) {                                                                                   \
+        WEFT_NORM_OPTIONS_INIT, __VA_ARGS__                                                                  \
+    }
+/* ROW(name, expression over x (batch, 6, 5), status, texts of the line...): each is a test. */
+#define BAD(ROW)                                                                                             \
+    ROW(batch_size, weft_batch_norm_layer(x, &(weft_batch_norm_options){.struct_size = 1}), ARGUMENT,        \
+        "weft_batch_norm", "1 bytes")                                                                        \
+    ROW(instance_size, weft_instance_norm_layer(x, &(weft_instance_norm_options){.struct_size = 1}),         \
+        ARGUMENT, "weft_instance_norm", "1 bytes")                                                           \
+    ROW(layer_size, weft_layer_norm_layer(x, &(weft_norm_options){.struct_size = 1}), ARGUMENT,              \
+        "weft_layer_norm", "1 bytes")                                                                        \
+    ROW(momentum, BATCH(.momentum = 2), ARGUMENT, "weft_batch_norm", "momentum 2")                           \
+    ROW(two_momenta, BATCH(.momentum = 0.5f, .cumulative = true), ARGUMENT, "momentum 0.5", "cumulative")    \
+    ROW(idle_momentum, INSTANCE(.momentum = 0.5f), ARGUMENT, "weft_instance_norm", "no running")             \
+    ROW(idle_count, INSTANCE(.cumulative = true), ARGUMENT, "weft_instance_norm", "no running")              \
+    ROW(idle_fixed, BATCH(.no_running = true, .fixed = true), ARGUMENT, "weft_batch_norm", "no running")     \
+    ROW(epsilon, BATCH(.epsilon = -1), ARGUMENT, "batch_norm", "epsilon -1")                                 \
+    ROW(channels, weft_batch_norm(weft_permute(x, 1, 0, 2)), SHAPE, "weft_batch_norm", "channels")           \
+    ROW(groups, weft_group_norm(x, 5), ARGUMENT, "group_norm", "5 groups", "6 channels")                     \
+    ROW(group_axes, weft_group_norm_layer(x, 2, NORM(.axes = 1)), ARGUMENT, "weft_group_norm", "axes")       \
+    ROW(axes, weft_layer_norm_layer(x, NORM(.axes = 4)), SHAPE, "weft_layer_norm", "last 4 axes")            \
+    ROW(batch_axis, weft_rms_norm_layer(x, NORM(.axes = 3)), SHAPE, "weft_rms_norm", "batch")                \
+    ROW(rms_bias, weft_rms_norm_layer(x, NORM(.no_bias = true)), ARGUMENT, "weft_rms_norm", "no_bias")
+
+#define BAD_TEST(name, expression, status, ...)                                                              \
+    static void bad_##name(void **state) {                                                                   \
+        (void)state;                                                                                         \
+        weft_graph *const graph = test_graph();                                                              \
+        weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 6, 5);                                       \
+        assert_null(expression);                                                                             \
+        assert_weft_fails(WEFT_ERROR_##status, weft_graph_status(graph), __VA_ARGS__);                       \
+        weft_graph_release(graph);                                                                           \
+    }
+BAD(BAD_TEST)
+#define BAD_ENTRY(name, ...) cmocka_unit_test(bad_##name),
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(like_pytorch), cmocka_unit_test(trainer_moves_them),
+        cmocka_unit_test(best_weights_have_them), cmocka_unit_test(files_have_them),
+        cmocka_unit_test(fixed_stay), cmocka_unit_test(names), cmocka_unit_test(one_value_a_channel),
+        cmocka_unit_test(shared_statistics), cmocka_unit_test(no_second_gradient), BAD(BAD_ENTRY)};
+    return test_finish(cmocka_run_group_tests_name("layers of norms", tests, NULL, NULL));
+}

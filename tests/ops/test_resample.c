@@ -1,0 +1,314 @@
+/* Resampling, pixel shuffles, local response normalisation, and the shortcut of CIFAR ResNets. */
+#include "support/op_case.h"
+
+#include "ops/covered_ops.h"
+#include <math.h>
+#include <weft/images.h>
+
+#define X(...) F32(-2, 2, __VA_ARGS__)
+
+/* ---- resampling ---- */
+
+#define RESAMPLE(...)                                                                                        \
+    .row = &(const weft_resample_options) {                                                                  \
+        WEFT_RESAMPLE_OPTIONS_INIT, __VA_ARGS__                                                              \
+    }
+
+/* What element o of an axis is: (1 - part) · element from + part · the next one. */
+typedef struct mix {
+    int64_t from;
+    double part;
+} mix;
+
+static mix mix_at(const weft_resample_options *options, int axis, int64_t n, int64_t size, int64_t o) {
+    const double factor = options->factors[axis];
+    const double step = factor > 0 ? 1 / factor : (double)n / (double)size;
+    double at = (double)o * step;
+    if (options->mode == WEFT_RESAMPLE_LINEAR)
+        at = options->align_corners ? (size > 1 ? (double)(o * (n - 1)) / (double)(size - 1) : 0)
+                                    : fmax(at + step / 2 - 0.5, 0);
+    else
+        at = floor(factor > 0 ? at : (double)(o * n / size));
+    mix m = {(int64_t)at, at - floor(at)};
+    if (m.from >= n - 1) m = (mix){n - 1, 0};
+    return m;
+}
+
+static f64_array *resampled(const weft_resample_options *options, const f64_array *x) {
+    int64_t dims[WEFT_MAX_RANK] = {x->dims[0], x->dims[1]}, index[WEFT_MAX_RANK] = {0};
+    const int spatial = x->rank - 2;
+    for (int i = 0; i < spatial; i++)
+        dims[2 + i] = options->sizes[i] ? options->sizes[i]
+                                        : (int64_t)floor((double)x->dims[2 + i] * options->factors[i]);
+    f64_array *const y = f64_zeros(x->rank, dims);
+    size_t at = 0;
+    do {
+        for (int corner = 0; corner < 1 << spatial; corner++) {
+            int64_t from = index[0] * x->dims[1] + index[1];
+            double weight = 1;
+            for (int i = 0; i < spatial; i++) {
+                const mix m = mix_at(options, i, x->dims[2 + i], dims[2 + i], index[2 + i]);
+                const bool next = corner >> i & 1;
+                weight *= next ? m.part : 1 - m.part;
+                from = from * x->dims[2 + i] + m.from + (next && m.part > 0);
+            }
+            y->value[at] += weight * x->value[from];
+            /* places are float32 numbers, of up to 64 in these cases */
+            y->error[at] += weight * x->error[from] + 1e-5 * fabs(x->value[from]) * (weight < 1);
+        }
+        at++;
+    } while (f64_next(index, x->rank, dims));
+    return y;
+}
+
+static weft_tensor *build_resample(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_resample(inputs[0], c->row);
+}
+static f64_array *reference_resample(const op_case *c, const f64_array *const *inputs) {
+    return resampled(c->row, inputs[0]);
+}
+
+#define LINEAR .mode = WEFT_RESAMPLE_LINEAR
+static const op_case resample_cases[] = {
+    CASE("nearest, larger, batch", resample, INPUTS(X(WEFT_BATCH, 17, 3, 5)), RESAMPLE(.sizes = {7, 8})),
+    CASE("nearest, smaller", resample, INPUTS(X(2, 64, 7, 5)), RESAMPLE(.sizes = {3, 2})),
+    CASE("nearest, factors", resample, INPUTS(X(1, 3, 4, 4)), RESAMPLE(.factors = {2.5, 0.75})),
+    CASE("nearest, a signal", resample, INPUTS(X(2, 3, 9)), RESAMPLE(.sizes = {4})),
+    CASE("nearest, a volume", resample, INPUTS(X(2, 3, 2, 3, 5)), RESAMPLE(.sizes = {5, 2, 7})),
+    CASE("nearest, an image of 1 x 1", resample, INPUTS(X(2, 17, 1, 1)), RESAMPLE(.sizes = {3, 4})),
+    CASE("linear, larger, batch", resample, INPUTS(X(WEFT_BATCH, 17, 3, 5)),
+        RESAMPLE(LINEAR, .sizes = {7, 8})),
+    CASE("linear, smaller", resample, INPUTS(X(2, 64, 7, 9)), RESAMPLE(LINEAR, .sizes = {3, 2})),
+    CASE("linear, factors", resample, INPUTS(X(1, 3, 4, 4)), RESAMPLE(LINEAR, .factors = {2.3, 0.6})),
+    CASE("linear, a factor and a size", resample, INPUTS(X(1, 3, 5, 6)),
+        RESAMPLE(LINEAR, .sizes = {9}, .factors = {0, 1.7})),
+    CASE("linear, the same size", resample, INPUTS(X(1, 3, 5, 6)), RESAMPLE(LINEAR, .sizes = {5, 6})),
+    CASE("linear, a signal", resample, INPUTS(X(2, 3, 9)), RESAMPLE(LINEAR, .sizes = {23})),
+    CASE("linear, a volume", resample, INPUTS(X(2, 16, 2, 3, 5)), RESAMPLE(LINEAR, .sizes = {5, 2, 7})),
+    CASE("linear, an image of 1 x 1", resample, INPUTS(X(2, 17, 1, 1)), RESAMPLE(LINEAR, .sizes = {3, 4})),
+    CASE("linear, to 1 x 1", resample, INPUTS(X(2, 3, 4, 5)), RESAMPLE(LINEAR, .sizes = {1, 1})),
+    CASE("corners, larger", resample, INPUTS(X(2, 17, 3, 5)),
+        RESAMPLE(LINEAR, .sizes = {7, 8}, .align_corners = true)),
+    CASE("corners, smaller", resample, INPUTS(X(1, 64, 7, 9)),
+        RESAMPLE(LINEAR, .sizes = {3, 4}, .align_corners = true)),
+    CASE("corners, a volume", resample, INPUTS(X(2, 3, 2, 3, 4)),
+        RESAMPLE(LINEAR, .factors = {2, 1.5, 0.5}, .align_corners = true)),
+    CASE("corners, to 1 x 1", resample, INPUTS(X(2, 3, 4, 5)),
+        RESAMPLE(LINEAR, .sizes = {1, 1}, .align_corners = true)),
+    CASE("of a permuted", resample, INPUTS(F32_VIEW(OP_REVERSED, -2, 2, 2, 3, 4, 5)),
+        RESAMPLE(LINEAR, .sizes = {6, 3})),
+};
+
+static weft_tensor *build_upsample_nearest(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_upsample_nearest(inputs[0], c->start);
+}
+static f64_array *reference_upsample_nearest(const op_case *c, const f64_array *const *inputs) {
+    const double f = (double)c->start;
+    return resampled(&(const weft_resample_options){.factors = {f, f, f}}, inputs[0]);
+}
+static weft_tensor *build_upsample_linear(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return weft_upsample_linear(inputs[0], c->start, c->keep);
+}
+static f64_array *reference_upsample_linear(const op_case *c, const f64_array *const *inputs) {
+    const double f = (double)c->start;
+    return resampled(
+        &(const weft_resample_options){LINEAR, .factors = {f, f, f}, .align_corners = c->keep}, inputs[0]);
+}
+static const op_case upsample_nearest_cases[] = {
+    CASE("twice", upsample_nearest, INPUTS(X(2, 17, 3, 4)), .start = 2)};
+static const op_case upsample_linear_cases[] = {
+    CASE("twice", upsample_linear, INPUTS(X(1, 64, 3, 4)), .start = 2),
+    CASE("three times, corners", upsample_linear, INPUTS(X(1, 3, 4, 4)), .start = 3, .keep = true)};
+
+/* ---- pixel shuffles ---- */
+
+typedef struct shuffle {
+    int64_t r;
+    bool back;
+} shuffle;
+
+static bool shuffled_place(const void *context, const f64_array *a, const int64_t *to, int64_t *from) {
+    (void)a;
+    const shuffle *const s = context;
+    from[0] = to[0];
+    if (s->back) {
+        const int64_t i = to[1] / s->r % s->r, j = to[1] % s->r;
+        from[1] = to[1] / (s->r * s->r);
+        from[2] = to[2] * s->r + i;
+        from[3] = to[3] * s->r + j;
+    } else {
+        from[1] = (to[1] * s->r + to[2] % s->r) * s->r + to[3] % s->r;
+        from[2] = to[2] / s->r;
+        from[3] = to[3] / s->r;
+    }
+    return true;
+}
+static weft_tensor *build_shuffle(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    return c->keep ? weft_pixel_unshuffle(inputs[0], c->start) : weft_pixel_shuffle(inputs[0], c->start);
+}
+static f64_array *reference_shuffle(const op_case *c, const f64_array *const *inputs) {
+    const shuffle s = {c->start, c->keep};
+    const int64_t *const d = inputs[0]->dims, r = c->start;
+    const int64_t dims[] = {d[0], c->keep ? d[1] * r * r : d[1] / (r * r), c->keep ? d[2] / r : d[2] * r,
+        c->keep ? d[3] / r : d[3] * r};
+    return f64_pick(inputs[0], 4, dims, shuffled_place, &s, 0);
+}
+static const op_case pixel_shuffle_cases[] = {
+    CASE("2 x 2, batch", shuffle, INPUTS(X(WEFT_BATCH, 12, 3, 5)), .start = 2),
+    CASE("3 x 3", shuffle, INPUTS(X(2, 9, 1, 2)), .start = 3)};
+static const op_case pixel_unshuffle_cases[] = {
+    CASE("2 x 2, batch", shuffle, INPUTS(X(WEFT_BATCH, 3, 4, 6)), .start = 2, .keep = true),
+    CASE("3 x 3", shuffle, INPUTS(X(2, 5, 3, 6)), .start = 3, .keep = true)};
+
+/* ---- local response normalisation ---- */
+
+typedef struct response {
+    int64_t size;
+    double alpha, beta, k;
+} response;
+#define RESPONSE(...)                                                                                        \
+    .row = &(const response) {                                                                               \
+        __VA_ARGS__                                                                                          \
+    }
+
+static weft_tensor *build_local_response_norm(
+    const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    const response *const r = c->row;
+    return weft_local_response_norm(inputs[0], r->size, r->alpha, r->beta, r->k);
+}
+static f64_array *reference_local_response_norm(const op_case *c, const f64_array *const *inputs) {
+    const response *const r = c->row;
+    const f64_array *const x = inputs[0];
+    f64_array *const y = f64_copy(x);
+    const int64_t channels = x->dims[1], inner = (int64_t)x->count / (x->dims[0] * channels);
+    for (int64_t at = 0; at < (int64_t)x->count; at++) {
+        const int64_t channel = at / inner % channels, first = channel - r->size / 2;
+        double sum = 0;
+        for (int64_t j = first < 0 ? 0 : first; j < first + r->size && j < channels; j++)
+            sum += pow(x->value[at + (j - channel) * inner], 2);
+        y->value[at] = x->value[at] * pow(r->k + r->alpha / (double)r->size * sum, -r->beta);
+        y->error[at] = 4e-6 * fabs(y->value[at]);
+    }
+    return y;
+}
+static const op_case local_response_norm_cases[] = {
+    CASE("AlexNet's, batch", local_response_norm, INPUTS(X(WEFT_BATCH, 17, 3, 4)), RESPONSE(5, 0.5, 0.75, 2)),
+    CASE("64 channels", local_response_norm, INPUTS(X(2, 64, 3, 2)), RESPONSE(4, 1, 0.75, 1)),
+    CASE("another power", local_response_norm, INPUTS(X(2, 3, 2, 4)), RESPONSE(3, 2, 1.3, 1.5)),
+    CASE("a window longer than the channels", local_response_norm, INPUTS(X(2, 3, 5)),
+        RESPONSE(17, 3, 0.5, 1)),
+    CASE("one channel, a volume", local_response_norm, INPUTS(X(1, 1, 2, 3, 4)), RESPONSE(2, 2, 1, 1)),
+};
+
+/* ---- the shortcut of CIFAR ResNets: every other pixel, and zeros as further channels ---- */
+
+static weft_tensor *build_shortcut(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)c, (void)graph;
+    const int64_t sides[] = {0, 3, 0, 0};
+    weft_tensor *const even = weft_slice_step(inputs[0], 2, 0, WEFT_END, 2);
+    return weft_relu(weft_add(
+        weft_pad(weft_slice_step(even, 3, 0, WEFT_END, 2), sides, sides, WEFT_PAD_CONSTANT, 0), inputs[1]));
+}
+static bool shortcut_place(const void *context, const f64_array *a, const int64_t *to, int64_t *from) {
+    (void)context;
+    from[0] = to[0];
+    from[1] = to[1] - 3;
+    from[2] = 2 * to[2];
+    from[3] = 2 * to[3];
+    return from[1] >= 0 && from[1] < a->dims[1];
+}
+static f64_array *reference_shortcut(const op_case *c, const f64_array *const *inputs) {
+    (void)c;
+    return f64_relu(f64_add(f64_pick(inputs[0], 4, inputs[1]->dims, shortcut_place, NULL, 0), inputs[1]));
+}
+static const op_case shortcut_cases[] = {
+    CASE("shortcut", shortcut, INPUTS(X(WEFT_BATCH, 6, 5, 4), X(WEFT_BATCH, 12, 3, 2)))};
+
+/* ---- bad input ---- */
+
+typedef struct bad_resample {
+    weft_status status;
+    const char *message;
+    weft_tensor *(*build)(weft_tensor *x, weft_tensor *flat);
+} bad_resample;
+
+#define BAD(name, expression)                                                                                \
+    static weft_tensor *name(weft_tensor *x, weft_tensor *flat) {                                            \
+        (void)x, (void)flat;                                                                                 \
+        return expression;                                                                                   \
+    }
+#define OPTIONS(...) (&(const weft_resample_options){WEFT_RESAMPLE_OPTIONS_INIT, __VA_ARGS__})
+BAD(no_options, weft_resample(x, NULL))
+BAD(old_options, weft_resample(x, &(const weft_resample_options){.sizes = {2, 2}}))
+BAD(no_size, weft_resample(x, OPTIONS(.sizes = {2})))
+BAD(size_and_factor, weft_resample(x, OPTIONS(.sizes = {2, 3}, .factors = {2})))
+BAD(negative_size, weft_resample(x, OPTIONS(.sizes = {2, -3})))
+BAD(small_factor, weft_resample(x, OPTIONS(.factors = {0.2, 1})))
+BAD(nan_factor, weft_resample(x, OPTIONS(.factors = {1, NAN})))
+BAD(bad_mode, weft_resample(x, OPTIONS(.sizes = {2, 3}, .mode = (weft_resample_mode)7)))
+BAD(nearest_corners, weft_resample(x, OPTIONS(.sizes = {2, 3}, .align_corners = true)))
+BAD(no_image, weft_upsample_nearest(flat, 2))
+BAD(negative_factor, weft_upsample_linear(x, -2, false))
+BAD(integers, weft_upsample_linear(weft_cast(x, WEFT_I32), 2, true))
+BAD(odd_channels, weft_pixel_shuffle(x, 2))
+BAD(odd_sides, weft_pixel_unshuffle(x, 4))
+BAD(no_factor, weft_pixel_shuffle(x, 0))
+BAD(no_picture, weft_pixel_unshuffle(weft_flatten_axes(x, 2, 3), 2))
+BAD(no_window, weft_local_response_norm(x, 0, 1, 1, 1))
+BAD(long_window, weft_local_response_norm(x, 65, 1, 1, 1))
+BAD(infinite_alpha, weft_local_response_norm(x, 5, INFINITY, 1, 1))
+BAD(batch_channels, weft_local_response_norm(weft_swap_axes(x, 0, 1), 5, 1, 1, 1))
+BAD(flat_response, weft_local_response_norm(flat, 5, 1, 1, 1))
+
+static const bad_resample bad_resamples[] = {
+    {WEFT_ERROR_ARGUMENT, "resample: options is NULL, expected sizes", no_options},
+    {WEFT_ERROR_ARGUMENT, "resample: options of 0 bytes, expected ", old_options},
+    {WEFT_ERROR_ARGUMENT, "resample: sizes[1] = 0 and factors[1] = 0, expected one of them", no_size},
+    {WEFT_ERROR_ARGUMENT, "resample: sizes[0] = 2 and factors[0] = 2, expected one of them", size_and_factor},
+    {WEFT_ERROR_ARGUMENT, "resample: sizes[1] = -3 is not in 1..2^30", negative_size},
+    {WEFT_ERROR_ARGUMENT, "resample: factors[0] = 0.2 makes an axis of 4 no size in 1..2^30", small_factor},
+    {WEFT_ERROR_ARGUMENT, "resample: factors[1] = nan makes an axis of 6 no size in 1..2^30", nan_factor},
+    {WEFT_ERROR_ARGUMENT, "resample: 7 is no mode", bad_mode},
+    {WEFT_ERROR_ARGUMENT, "resample: align_corners is for WEFT_RESAMPLE_LINEAR", nearest_corners},
+    {WEFT_ERROR_SHAPE, "resample: (batch, 5) is no (N, C, L), (N, C, H, W) or (N, C, D, H, W)", no_image},
+    {WEFT_ERROR_ARGUMENT, "resample: factors[0] = -2 makes an axis of 4 no size", negative_factor},
+    {WEFT_ERROR_DTYPE, "resample: takes f32, not i32", integers},
+    {WEFT_ERROR_SHAPE, "pixel_shuffle: the channels of (batch, 3, 4, 6) are no multiple of 2 squared",
+        odd_channels},
+    {WEFT_ERROR_SHAPE, "pixel_unshuffle: height and width of (batch, 3, 4, 6) are no multiples of 4",
+        odd_sides},
+    {WEFT_ERROR_ARGUMENT, "pixel_shuffle: a factor of 0 is not in 1..32767", no_factor},
+    {WEFT_ERROR_SHAPE, "pixel_unshuffle: (batch, 3, 24) is no (N, C, H, W)", no_picture},
+    {WEFT_ERROR_ARGUMENT, "local_response_norm: a window of 0 channels is not in 1..64", no_window},
+    {WEFT_ERROR_ARGUMENT, "local_response_norm: a window of 65 channels is not in 1..64", long_window},
+    {WEFT_ERROR_ARGUMENT, "local_response_norm: alpha = inf, beta = 1 and k = 1 are not all finite",
+        infinite_alpha},
+    {WEFT_ERROR_SHAPE, "local_response_norm: the channels of (3, batch, 4, 6) depend on the batch size",
+        batch_channels},
+    {WEFT_ERROR_SHAPE, "local_response_norm: (batch, 5) is no (N, C, L)", flat_response},
+};
+
+static void test_bad_input(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof bad_resamples / sizeof *bad_resamples; i++) {
+        weft_graph *const graph = test_graph();
+        const int64_t dims[] = {WEFT_BATCH, 3, 4, 6}, flat_dims[] = {WEFT_BATCH, 5};
+        weft_tensor *const x = weft_input_shape(graph, "x", WEFT_F32, 4, dims);
+        weft_tensor *const flat = weft_input_shape(graph, "f", WEFT_F32, 2, flat_dims);
+        assert_null(bad_resamples[i].build(x, flat));
+        assert_weft_fails(bad_resamples[i].status, weft_graph_status(graph), bad_resamples[i].message);
+        weft_graph_release(graph);
+    }
+}
+
+int main(void) {
+    static const op_cases ops[] = {RESAMPLE_OPS(COVERED_CASES){NULL, shortcut_cases, 1}};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bad_input)};
+    const int failed = op_suite_run("resample", ops, sizeof ops / sizeof *ops);
+    return test_finish(failed + cmocka_run_group_tests(tests, NULL, NULL));
+}

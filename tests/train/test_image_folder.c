@@ -1,0 +1,464 @@
+/* Folders of images: their order and classes, and every way in which folders and files can be wrong. */
+#include "support/checks.h"
+#include "support/fixture.h"
+#include "support/image_bytes.h"
+#include "support/scratch.h"
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#if defined(WEFT_WITH_PNG) && defined(WEFT_WITH_JPEG)
+#include <png.h>
+
+enum { SIDE = 6, IMAGE = 3 * SIDE * SIDE };
+
+static char root[4096];
+
+static const char *path_in(const char *name) {
+    static char path[8192];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    return path;
+}
+
+/* An empty folder for the next test. */
+static void fresh(const char *name) {
+    snprintf(root, sizeof root, "%s", test_path(name));
+    assert_int_equal(mkdir(root, 0700), 0);
+}
+
+static void folder(const char *name) {
+    assert_int_equal(mkdir(path_in(name), 0700), 0);
+}
+
+/* An image whose red is this value everywhere, its green and blue follow. */
+static void put_image(const char *name, size_t height, size_t width, unsigned value) {
+    unsigned char *const pixels = malloc(3 * height * width);
+    for (size_t i = 0; i < height * width; i++)
+        for (size_t c = 0; c < 3; c++) pixels[3 * i + c] = (unsigned char)(value + 20 * c);
+    const bool jpeg = strstr(name, ".j") || strstr(name, ".J");
+    const image_bytes file =
+        jpeg ? image_bytes_jpeg(height, width, IMAGE_JPEG_RGB, pixels)
+             : image_bytes_png(height, width, PNG_COLOR_TYPE_RGB, 8, false, false, pixels);
+    image_bytes_save(path_in(name), file.data, file.size);
+    free(file.data);
+    free(pixels);
+}
+
+static void put(const char *name, unsigned value) {
+    put_image(name, SIDE, SIDE, value);
+}
+
+static void put_text(const char *name) {
+    image_bytes_save(path_in(name), "no image", 8);
+}
+
+static weft_status open_with(weft_dataset **dataset, weft_image_options options) {
+    options.struct_size = sizeof options;
+    return weft_dataset_open_image_folder(dataset, test_context(), root, &options);
+}
+
+/* The red of each example, rounded, in order; returns how many there are. */
+static size_t reds_of(weft_dataset *dataset, int *reds, int32_t *labels) {
+    weft_loader *loader = NULL;
+    size_t examples = 0, count = 0;
+    const void *columns[2];
+    const int64_t *const dims = weft_dataset_column(dataset, 0)->dims;
+    const weft_loader_options options = {WEFT_LOADER_OPTIONS_INIT, .batch = 3, .threads = 2};
+    assert_ok(weft_loader_create(&loader, dataset, &options));
+    assert_ok(weft_loader_begin(loader, 0));
+    while (assert_ok(weft_loader_next(loader, &examples, columns)), examples) {
+        for (size_t i = 0; i < examples; i++, count++) {
+            const float red = ((const float *)columns[0])[i * (size_t)(dims[0] * dims[1] * dims[2])];
+            reds[count] = (int)(red * 255 + 0.5f);
+            labels[count] = ((const int32_t *)columns[1])[i];
+        }
+    }
+    weft_loader_release(loader);
+    return count;
+}
+
+/* As torchvision's ImageFolder lists them: classes sorted, within a class by folder, then by name. */
+static void order_and_classes(void **state) {
+    (void)state;
+    static const char *const folders[] = {
+        "dog", "Cat", "cat10", "cat2", "dog/b", "dog/a", "dog/a-x", "dog/a/z", ".hidden", "cat2/empty"};
+    static const struct {
+        const char *name;
+        int value;
+        int32_t label;
+    } files[] = {{"Cat/only.png", 10, 0}, {"cat10/x.PNG", 20, 1}, {"cat2/1.jpeg", 30, 2},
+        {"cat2/10.png", 40, 2}, {"cat2/2.JPG", 50, 2}, {"dog/w.png", 60, 3}, {"dog/x.png", 70, 3},
+        {"dog/a/1.png", 80, 3}, {"dog/a-x/1.png", 90, 3}, {"dog/a/z/1.png", 100, 3}, {"dog/b/0.png", 110, 3}};
+    enum { COUNT = sizeof files / sizeof *files };
+    int reds[COUNT + 1];
+    int32_t labels[COUNT + 1];
+    weft_dataset *dataset = NULL;
+    fresh("order");
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) folder(folders[i]);
+    for (size_t i = COUNT; i-- > 0;) put(files[i].name, (unsigned)files[i].value);
+    put_text("dog/notes.txt");
+    put_text("dog/png");
+    put_text("dog/x.gif");
+    put_text("readme.png"); /* beside the classes: in none of them */
+    put(".hidden/a.png", 200);
+    assert_int_equal(symlink("nowhere", path_in("dog/dangling")), 0);
+    assert_int_equal(symlink("nowhere", path_in("gone")), 0);
+    assert_ok(open_with(&dataset, (weft_image_options){0}));
+    assert_int_equal(weft_dataset_size(dataset), COUNT);
+    assert_int_equal(weft_dataset_skipped(dataset), 0);
+    assert_int_equal(weft_dataset_category_count(dataset, 1), 4);
+    assert_string_equal(weft_dataset_category(dataset, 1, 0), "Cat");
+    assert_string_equal(weft_dataset_category(dataset, 1, 1), "cat10");
+    assert_string_equal(weft_dataset_category(dataset, 1, 2), "cat2");
+    assert_string_equal(weft_dataset_category(dataset, 1, 3), "dog");
+    assert_int_equal(reds_of(dataset, reds, labels), COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_in_range(reds[i] + 3 - files[i].value, 0, 6); /* JPEG */
+        assert_int_equal(labels[i], files[i].label);
+    }
+    weft_dataset_release(dataset);
+}
+
+static void folders_may_be_links(void **state) {
+    (void)state;
+    int reds[4];
+    int32_t labels[4];
+    weft_dataset *dataset = NULL;
+    fresh("links");
+    folder("a");
+    put("a/1.png", 10);
+    assert_int_equal(symlink("a", path_in("b")), 0);
+    assert_int_equal(symlink("1.png", path_in("a/2.png")), 0);
+    assert_ok(open_with(&dataset, (weft_image_options){0}));
+    assert_int_equal(reds_of(dataset, reds, labels), 4);
+    assert_int_equal(labels[3], 1);
+    weft_dataset_release(dataset);
+}
+
+/* Sizes: of the first image without transforms; an image that becomes another is named. */
+static void sizes_must_agree(void **state) {
+    (void)state;
+    const weft_transform resize = weft_transform_resize(4, 5), shorter = weft_transform_resize_shorter(6);
+    int reds[4];
+    int32_t labels[4];
+    weft_dataset *dataset = NULL;
+    weft_loader *loader = NULL;
+    size_t examples = 0;
+    const void *columns[2];
+    fresh("sizes");
+    folder("a");
+    put_image("a/1.png", 7, 9, 10);
+    put_image("a/2.png", 7, 9, 20);
+    put_image("a/3.png", 9, 7, 30);
+    assert_ok(open_with(&dataset, (weft_image_options){0}));
+    assert_int_equal(weft_dataset_column(dataset, 0)->dims[1], 7);
+    assert_int_equal(weft_dataset_column(dataset, 0)->dims[2], 9);
+    assert_ok(weft_loader_create(&loader, dataset, NULL));
+    assert_ok(weft_loader_begin(loader, 0));
+    assert_fails(weft_loader_next(loader, &examples, columns), WEFT_ERROR_SHAPE,
+        "a/3.png' becomes 9 x 7 pixels, the dataset's images are 7 x 9");
+    weft_loader_release(loader);
+    weft_dataset_release(dataset);
+    assert_ok(open_with(&dataset, (weft_image_options){.transforms = &shorter, .transform_count = 1}));
+    assert_int_equal(weft_dataset_column(dataset, 0)->dims[2], 7); /* floor(6 · 9 / 7) */
+    weft_dataset_release(dataset);
+    assert_ok(open_with(&dataset, (weft_image_options){.transforms = &resize, .transform_count = 1}));
+    assert_int_equal(weft_dataset_column(dataset, 0)->dims[1], 4);
+    assert_int_equal(reds_of(dataset, reds, labels), 3);
+    assert_int_equal(reds[2], 30);
+    weft_dataset_release(dataset);
+}
+
+/* Truncated, of other content, empty, a pipe, a folder's name, a dangling link: each is an error that names
+ * it. */
+static void make_bad_files(void) {
+    put("a/1.png", 10);
+    put("a/5.jpg", 50);
+    put("b/1.png", 60);
+    put("a/2.png", 20);
+    assert_int_equal(truncate(path_in("a/2.png"), 60), 0);
+    put("a/3.jpg", 30);
+    struct stat state;
+    assert_int_equal(stat(path_in("a/3.jpg"), &state), 0);
+    assert_int_equal(truncate(path_in("a/3.jpg"), state.st_size - 2), 0);
+    put_text("a/4.png");
+    image_bytes_save(path_in("b/0.jpeg"), "", 0);
+}
+
+static void one_unreadable_file_is_named(void **state) {
+    (void)state;
+    static const char *const bad[] = {"a/2.png", "a/3.jpg", "a/4.png", "b/0.jpeg"};
+    weft_dataset *dataset = NULL;
+    weft_loader *loader = NULL;
+    size_t examples = 0;
+    const void *columns[2];
+    fresh("bad");
+    folder("a");
+    folder("b");
+    make_bad_files();
+    assert_ok(open_with(&dataset, (weft_image_options){0})); /* the first is good, and says the size */
+    assert_int_equal(weft_dataset_size(dataset), 7);
+    for (size_t threads = 1; threads <= 4; threads *= 2) {
+        const weft_loader_options options = {WEFT_LOADER_OPTIONS_INIT, .batch = 7, .threads = threads};
+        assert_ok(weft_loader_create(&loader, dataset, &options));
+        for (uint64_t epoch = 0; epoch < 20; epoch++) { /* always the first in the batch's order */
+            assert_ok(weft_loader_begin(loader, epoch));
+            assert_fails(weft_loader_next(loader, &examples, columns), WEFT_ERROR_FORMAT, bad[0]);
+        }
+        weft_loader_release(loader);
+    }
+    /* the good ones before it come */
+    const weft_loader_options single = {WEFT_LOADER_OPTIONS_INIT, .batch = 1, .threads = 4, .prefetch = 8};
+    assert_ok(weft_loader_create(&loader, dataset, &single));
+    assert_ok(weft_loader_begin(loader, 0));
+    assert_ok(weft_loader_next(loader, &examples, columns));
+    assert_int_equal(examples, 1);
+    assert_fails(weft_loader_next(loader, &examples, columns), WEFT_ERROR_FORMAT, "broken PNG");
+    weft_loader_release(loader);
+    weft_dataset_release(dataset);
+    for (size_t i = 0; i < 4; i++) { /* alone, each is named */
+        float image[IMAGE];
+        assert_fails(weft_load_image(test_context(), path_in(bad[i]), NULL, image, sizeof image),
+            WEFT_ERROR_FORMAT, bad[i]);
+    }
+    unlink(path_in("a/1.png")); /* now the first one is broken */
+    assert_fails(open_with(&dataset, (weft_image_options){0}), WEFT_ERROR_FORMAT, "a/2.png");
+    assert_null(dataset);
+}
+
+static void a_trainer_names_it_too(void **state) {
+    (void)state;
+    weft_dataset *dataset = NULL;
+    weft_trainer *trainer = NULL;
+    fresh("trained");
+    folder("a");
+    folder("b");
+    make_bad_files();
+    assert_ok(open_with(&dataset, (weft_image_options){0}));
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "image", WEFT_F32, 3, SIDE, SIDE);
+    weft_tensor *const w = weft_parameter(graph, "w", weft_zeros(), 3, SIDE, SIDE);
+    weft_tensor *const loss = weft_mean(weft_mul(x, w));
+    const weft_trainer_options options = {
+        WEFT_TRAINER_OPTIONS_INIT, .batch = 1, .keep_order = true, .loader_threads = 3};
+    assert_ok(weft_trainer_create(&trainer, loss, &options));
+    for (int run = 0; run < 2; run++)
+        assert_fails(weft_trainer_run(trainer, dataset), WEFT_ERROR_FORMAT, "a/2.png");
+    weft_trainer_release(trainer);
+    weft_graph_release(graph);
+    weft_dataset_release(dataset);
+}
+
+static void unreadable_files_are_left_out_when_asked(void **state) {
+    (void)state;
+    static const char *const bad[] = {
+        "a/2.png", "a/3.jpg", "a/4.png", "b/0.jpeg", "b/gone.png", "b/pipe.png", "b/above", "c/x.png"};
+    static scratch_log log;
+    int reds[3];
+    int32_t labels[3];
+    weft_dataset *dataset = NULL;
+    fresh("skip");
+    folder("a");
+    folder("b");
+    folder("c"); /* nothing in it can be read: the class stays */
+    make_bad_files();
+    put_text("c/x.png");
+    assert_int_equal(symlink("nowhere", path_in("b/gone.png")), 0);
+    assert_int_equal(mkfifo(path_in("b/pipe.png"), 0600), 0);
+    assert_int_equal(symlink("..", path_in("b/above")), 0);
+    weft_context *const context = test_context_open(
+        (weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .log = scratch_log_line, .log_user = &log});
+    const weft_image_options options = {WEFT_IMAGE_OPTIONS_INIT, .skip_unreadable = true};
+    assert_ok(weft_dataset_open_image_folder(&dataset, context, root, &options));
+    assert_int_equal(weft_dataset_size(dataset), 3);
+    assert_int_equal(weft_dataset_skipped(dataset), 8);
+    assert_int_equal(weft_dataset_category_count(dataset, 1), 3);
+    assert_int_equal(reds_of(dataset, reds, labels), 3);
+    assert_int_equal(labels[1], 0);
+    assert_int_equal(labels[2], 1);
+    assert_int_equal(log.warnings, 8);
+    for (size_t i = 0; i < 8; i++) assert_non_null(strstr(log.text, bad[i]));
+    weft_dataset_release(dataset);
+    unlink(path_in("a/1.png"));
+    unlink(path_in("a/5.jpg"));
+    unlink(path_in("b/1.png"));
+    assert_fails(weft_dataset_open_image_folder(&dataset, context, root, &options), WEFT_ERROR_FILE,
+        "no image can be read, 8 were left out");
+    weft_context_release(context);
+}
+
+static void refused(const char *part) {
+    weft_dataset *dataset = (weft_dataset *)&dataset;
+    assert_fails(open_with(&dataset, (weft_image_options){0}), WEFT_ERROR_FILE, part);
+    assert_null(dataset);
+}
+
+static void wrong_folders_are_refused(void **state) {
+    (void)state;
+    fresh("wrong");
+    refused("has no folders of classes");
+    put("image.png", 10);
+    refused("has no folders of classes");
+    folder("a");
+    refused("/a' has no images");
+    folder("a/b");
+    put_text("a/b/notes.txt");
+    refused("/a' has no images");
+    put("a/b/1.png", 10);
+    assert_int_equal(symlink("..", path_in("a/b/up")), 0);
+    refused("a/b/up' leads to a folder that holds it");
+    unlink(path_in("a/b/up"));
+    assert_int_equal(symlink("../..", path_in("a/b/up")), 0);
+    refused("a/b/up' leads to a folder that holds it");
+    unlink(path_in("a/b/up"));
+    assert_int_equal(symlink(".", path_in("self")), 0);
+    refused("self' leads to a folder that holds it");
+    unlink(path_in("self"));
+    assert_int_equal(symlink("loop", path_in("loop")), 0);
+    refused("loop'");
+    unlink(path_in("loop"));
+    assert_int_equal(symlink("loop.png", path_in("a/loop.png")), 0);
+    refused("a/loop.png'");
+    unlink(path_in("a/loop.png"));
+    assert_int_equal(symlink("nowhere", path_in("a/gone.jpg")), 0);
+    refused("a/gone.jpg'");
+    unlink(path_in("a/gone.jpg"));
+    assert_int_equal(mkfifo(path_in("a/pipe.png"), 0600), 0);
+    refused("a/pipe.png': not a file");
+    snprintf(root, sizeof root, "%s", test_path("nowhere at all"));
+    refused("nowhere at all'");
+}
+
+/* Root may read everything: it becomes another user meanwhile. */
+static void folders_without_permission_are_refused(void **state) {
+    (void)state;
+    fresh("locked");
+    folder("a");
+    folder("b");
+    put("a/1.png", 10);
+    put("b/1.png", 10);
+    assert_int_equal(chmod(test_folder(), 0755), 0);
+    assert_int_equal(chmod(root, 0755), 0);
+    assert_int_equal(chmod(path_in("a"), 0755), 0);
+    assert_int_equal(chmod(path_in("a/1.png"), 0644), 0);
+    assert_int_equal(chmod(path_in("b"), 0), 0);
+    const bool is_root = geteuid() == 0;
+    if (is_root) assert_int_equal(seteuid(65534), 0);
+    weft_dataset *dataset = NULL;
+    const weft_status status = open_with(&dataset, (weft_image_options){0});
+    char line[512];
+    snprintf(line, sizeof line, "%s", weft_last_error());
+    size_t left = 0;
+    const weft_status skipping = open_with(&dataset, (weft_image_options){.skip_unreadable = true});
+    if (skipping == WEFT_OK) left = weft_dataset_skipped(dataset);
+    weft_dataset_release(dataset);
+    if (is_root) assert_int_equal(seteuid(0), 0);
+    assert_int_equal(status, WEFT_ERROR_FILE);
+    assert_non_null(strstr(line, "cannot read the folder"));
+    assert_non_null(strstr(line, "/b'"));
+    assert_int_equal(skipping, WEFT_OK);
+    assert_int_equal(left, 1);
+}
+
+static void large_images_are_refused(void **state) {
+    (void)state;
+    weft_dataset *dataset = NULL;
+    fresh("large");
+    folder("a");
+    put("a/1.png", 10);
+    put_image("a/2.png", 50, 40, 10);
+    assert_ok(open_with(&dataset, (weft_image_options){.max_pixels = 1999, .skip_unreadable = true}));
+    assert_int_equal(weft_dataset_skipped(dataset), 1);
+    weft_dataset_release(dataset);
+    put_image("a/0.png", 50, 40, 10);
+    assert_fails(open_with(&dataset, (weft_image_options){.max_pixels = 1999}), WEFT_ERROR_FORMAT,
+        "a/0.png': an image of 40 x 50 pixels, at most 1999 in all are allowed (option max_pixels)");
+}
+
+static void one_image(void **state) {
+    (void)state;
+    const weft_transform crop = weft_transform_centre_crop(2, 3);
+    const weft_image_options options = {
+        WEFT_IMAGE_OPTIONS_INIT, .transforms = &crop, .transform_count = 1, .layout = WEFT_CHANNELS_LAST};
+    float image[18];
+    fresh("one");
+    put("x.png", 51);
+    assert_ok(weft_load_image(test_context(), path_in("x.png"), &options, image, sizeof image));
+    for (int i = 0; i < 18; i++) assert_true(image[i] == (float)(51 + 20 * (i % 3)) / 255.0f);
+    assert_fails(weft_load_image(test_context(), path_in("x.png"), &options, image, 71), WEFT_ERROR_SHAPE,
+        "becomes 3 channels of 2 x 3 pixels, 72 bytes; there is room for 71");
+    assert_status(weft_load_image(test_context(), NULL, NULL, image, 72), WEFT_ERROR_ARGUMENT);
+    assert_status(weft_load_image(NULL, "x", NULL, image, 72), WEFT_ERROR_ARGUMENT);
+    assert_status(weft_load_image(test_context(), "x", NULL, NULL, 72), WEFT_ERROR_ARGUMENT);
+    weft_dataset *dataset = NULL;
+    assert_status(weft_dataset_open_image_folder(&dataset, NULL, root, NULL), WEFT_ERROR_ARGUMENT);
+    assert_status(weft_dataset_open_image_folder(&dataset, test_context(), NULL, NULL), WEFT_ERROR_ARGUMENT);
+    assert_status(weft_dataset_open_image_folder(NULL, test_context(), root, NULL), WEFT_ERROR_ARGUMENT);
+}
+
+/* Wherever memory ends, the error says so and nothing is lost. */
+static void memory_may_end_anywhere(void **state) {
+    (void)state;
+    scratch_allocator allocator;
+    weft_image_options options = {WEFT_IMAGE_OPTIONS_INIT, .skip_unreadable = true};
+    fresh("memory");
+    folder("a");
+    folder("b");
+    put("a/1.png", 10);
+    put("b/1.jpg", 10);
+    put_text("b/2.jpg");
+    static scratch_log log;
+    scratch_allocator_init(&allocator, -1);
+    weft_context *const context = test_context_open((weft_context_options){
+        WEFT_CONTEXT_OPTIONS_INIT, .allocator = &allocator.hooks, .log = scratch_log_line, .log_user = &log});
+    const long live = allocator.live;
+    weft_status status = WEFT_ERROR_MEMORY;
+    for (long after = 0; status != WEFT_OK; after++) {
+        weft_dataset *dataset = NULL;
+        allocator.fail_after = allocator.made + after;
+        status = weft_dataset_open_image_folder(&dataset, context, root, &options);
+        allocator.fail_after = -1;
+        assert_true(after < 1000);
+        assert_true(status == WEFT_OK || status == WEFT_ERROR_MEMORY);
+        assert_true((status == WEFT_OK) == (dataset != NULL));
+        weft_dataset_release(dataset);
+        assert_int_equal(allocator.live, live);
+    }
+    weft_context_release(context);
+}
+#else
+static void the_missing_option_is_named(void **state) {
+    (void)state;
+    weft_dataset *dataset = NULL;
+    const bool has_png = strstr(weft_build_options(), "png=yes");
+    char path[4096];
+    snprintf(path, sizeof path, "%s", test_path("root"));
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s", test_path("root/a"));
+    assert_int_equal(mkdir(path, 0700), 0);
+    image_bytes_save(test_path(has_png ? "root/a/1.jpg" : "root/a/1.png"), "", 0);
+    assert_fails(weft_dataset_open_image_folder(&dataset, test_context(), test_path("root"), NULL),
+        WEFT_ERROR_UNSUPPORTED, has_png ? "WEFT_WITH_JPEG" : "WEFT_WITH_PNG");
+}
+#endif
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#if defined(WEFT_WITH_PNG) && defined(WEFT_WITH_JPEG)
+        cmocka_unit_test(order_and_classes),
+        cmocka_unit_test(folders_may_be_links),
+        cmocka_unit_test(sizes_must_agree),
+        cmocka_unit_test(one_unreadable_file_is_named),
+        cmocka_unit_test(a_trainer_names_it_too),
+        cmocka_unit_test(unreadable_files_are_left_out_when_asked),
+        cmocka_unit_test(wrong_folders_are_refused),
+        cmocka_unit_test(folders_without_permission_are_refused),
+        cmocka_unit_test(large_images_are_refused),
+        cmocka_unit_test(one_image),
+        cmocka_unit_test(memory_may_end_anywhere),
+#else
+        cmocka_unit_test(the_missing_option_is_named),
+#endif
+    };
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
+}
