@@ -75,8 +75,8 @@ static int bench(int argc, char **argv) {
     if (strcmp(what, "map") == 0) return weft_bench_map(argc - 1, argv + 1);
     if (strcmp(what, "reduce") == 0) return weft_bench_reduce(argc - 1, argv + 1);
     if (strcmp(what, "attention") == 0) return weft_bench_attention(argc - 1, argv + 1);
-    return bad_usage("the benchmarks are: weft bench gemm, conv, map, reduce, attention, images");
     if (strcmp(what, "images") == 0) return weft_bench_images(argc - 1, argv + 1);
+    return bad_usage("the benchmarks are: weft bench gemm, conv, map, reduce, attention, images");
 }
 
 int main(int argc, char **argv) {
