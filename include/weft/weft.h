@@ -15,8 +15,8 @@
 #include <weft/normalization.h>
 #include <weft/ops.h>
 #include <weft/plan.h>
-#include <weft/text.h>
 #include <weft/recurrent.h>
+#include <weft/text.h>
 #include <weft/train.h>
 
 #endif
