@@ -2,7 +2,7 @@
 # A file includes only its own layer and those below. Usage: check_layers.sh ROOT
 #
 # A folder of src/ is a layer; a public header belongs to the layer of its name (device.h: cl; losses.h,
-# images.h, convolution.h, normalization.h, recurrent.h: ops; text.h, image_data.h: train; weft.h stands above all).
+# images.h, convolution.h, normalization.h, recurrent.h: ops; models.h: nn; text.h, image_data.h: train; weft.h stands above all).
 # tools/ may include everything, samples/ the public headers only, programs/ those and their own.
 set -eu
 cd "$1"
@@ -16,6 +16,7 @@ function layer_of_header(name) {
     sub(/\.h$/, "", name)
     if (name == "weft") return "weft"
     if (name ~ /^(losses|images|convolution|normalization|recurrent)$/) return "ops"
+    if (name == "models") return "nn"
     if (name ~ /^(text|image_data)$/) return "train"
     return name == "device" ? "cl" : name
 }
