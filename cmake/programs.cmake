@@ -15,14 +15,11 @@ endforeach()
 # programs/train_cifar.c becomes bin/train_cifar; what the programs share is linked into each. They see the public
 # headers and each other's, as a user's would.
 set(programs train_cifar classify)
-if(EXISTS ${PROJECT_SOURCE_DIR}/include/weft/models.h)
-  foreach(name IN LISTS programs)
-    add_executable(
-      ${name} programs/${name}.c programs/command_line.c programs/image_network.c programs/json_text.c)
-    target_link_libraries(${name} PRIVATE weft_static m)
-    target_compile_definitions(${name} PRIVATE WEFT_SOURCE_DATA_DIR="${PROJECT_SOURCE_DIR}/data")
-  endforeach()
-endif()
+foreach(name IN LISTS programs)
+  add_executable(${name} programs/${name}.c programs/command_line.c programs/image_network.c programs/json_text.c)
+  target_link_libraries(${name} PRIVATE weft_static m)
+  target_compile_definitions(${name} PRIVATE WEFT_SOURCE_DATA_DIR="${PROJECT_SOURCE_DIR}/data")
+endforeach()
 
 # What PyTorch computed for every op travels inside the command, for `weft check`.
 set(recorded_json ${PROJECT_SOURCE_DIR}/tests/golden/op_golden.json)
