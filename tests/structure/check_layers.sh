@@ -3,7 +3,7 @@
 #
 # A folder of src/ is a layer; a public header belongs to the layer of its name (device.h: cl; losses.h,
 # images.h, convolution.h, normalization.h, recurrent.h: ops; models.h: nn; text.h, image_data.h: train; weft.h
-# stands above all). tools/ may include everything, samples/ the public headers only, programs/ those and their own.
+# stands above all). tools/ may include everything, samples/ and programs/ the public headers and their own.
 set -eu
 cd "$1"
 
@@ -42,7 +42,7 @@ FNR == 1 {
     sub(/^[<"]/, "", target)
     sub(/[>"].*$/, "", target)
     if (own == "samples") {
-        if (quoted) complain("a sample includes public headers only, not \"" target "\"")
+        if (quoted && target ~ /\//) complain("a sample includes public headers only, not \"" target "\"")
         next
     }
     if (own == "programs") {
