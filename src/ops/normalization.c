@@ -1,4 +1,5 @@
-/* Batch, instance and group norm: composites over images as they lie in memory, rows of C channels.
+/* Batch, instance and group norm: composites over images as they lie in memory, (N, spatial..., C), whose
+ * result is seen as (N, C, spatial...).
  *
  * Training takes two launches: one reads x and gives each channel's sums, one maps x to y. To be exact for a
  * large mean and a small variance, sums are taken of x - s, s being the channel's first element (T. Chan, G.
@@ -180,8 +181,6 @@ static void combine_group(channels *c, weft_tensor *drift, weft_tensor *variance
 
 static channels channels_of(const weft_tensor *y, bool statistics) {
     channels c = {.x = y->inputs[0], .groups = y->attributes.axis};
-    if (c.x->shape.rank > 2) c.x = wi_channels_last(c.x);
-    if (!c.x) return c;
     const uint32_t all = (1u << (c.x->shape.rank - 1)) - 1;
     c.axes = y->attributes.axis2 ? all & ~1u : all;
     int64_t count;
@@ -244,12 +243,8 @@ static weft_tensor *batch_lower(const weft_tensor *y) {
     return weft_add(to_rows(&c, b), weft_mul(to_rows(&c, a), near_of(&c, FORWARD)));
 }
 
-static weft_tensor *as_images(weft_tensor *y) {
-    return y && y->shape.rank > 2 ? wi_channels_first(y) : y;
-}
-
 static weft_tensor *channel_norm_lower(weft_tensor *y, bool inference) {
-    return as_images(uses_running(y, inference) ? running_lower(y) : batch_lower(y));
+    return uses_running(y, inference) ? running_lower(y) : batch_lower(y);
 }
 
 /* ---- running statistics ---- */
@@ -296,14 +291,14 @@ static weft_status channel_norm_check(const weft_tensor *y, int64_t batch, bool 
     if (uses_running(y, inference) || y->attributes.axis) return WEFT_OK;
     int64_t values = 1;
     const wi_extent extent = wi_extent_of(&y->shape, batch);
-    for (int i = 0; i < extent.rank; i++) {
-        if (i != 1 && !(i == 0 && y->attributes.axis2)) values *= extent.dims[i].actual;
-    }
+    for (int i = y->attributes.axis2 ? 1 : 0; i < extent.rank - 1; i++) values *= extent.dims[i].actual;
     if (values > 1) return WEFT_OK;
     char text[WI_SHAPE_TEXT];
+    wi_shape shape = y->shape; /* (N, C, spatial...) */
+    for (int i = 1; i < shape.rank; i++) shape.dims[i] = y->shape.dims[i == 1 ? shape.rank - 1 : i - 1];
     WI_FAIL(WEFT_ERROR_SHAPE,
         "%s: %s at batch %lld has one value a channel, whose variance says nothing; more are needed%s",
-        y->op->name, wi_shape_print(&y->shape, text), (long long)batch,
+        y->op->name, wi_shape_print(&shape, text), (long long)batch,
         y->attributes.flags & WI_NORM_RUNNING ? " in training" : "");
 }
 
@@ -320,10 +315,9 @@ static weft_tensor *weight_gradient(const channels *c, weft_tensor *small) {
 
 static weft_tensor *running_gradient(
     const weft_tensor *y, const wi_norm_inputs *in, weft_tensor *g, int which) {
-    channels c = channels_of(y, false);
-    if (c.x && c.x->shape.rank > 2) g = wi_channels_last(g);
+    const channels c = channels_of(y, false);
     weft_tensor *root = running_root(&c, y, in->var);
-    if (which == OF_X) return as_images(weft_mul(scaled(root, small_weight(&c, in->weight)), g));
+    if (which == OF_X) return weft_mul(scaled(root, small_weight(&c, in->weight)), g);
     if (which == OF_BIAS) return weight_gradient(&c, wi_sum_keep(g, c.axes));
     weft_tensor *near = weft_sub(c.x, small_weight(&c, in->mean));
     weft_tensor *sum = weft_mul(wi_sum_keep(weft_mul(near, g), c.axes), root);
@@ -333,7 +327,6 @@ static weft_tensor *running_gradient(
 static weft_tensor *batch_gradient(
     const weft_tensor *y, const wi_norm_inputs *in, weft_tensor *g, int which) {
     const channels c = channels_of(y, true);
-    if (c.x && c.x->shape.rank > 2) g = wi_channels_last(g);
     weft_tensor *product = wi_sum_keep(weft_mul(near_of(&c, BACKWARD_SUMS), g), c.axes);
     weft_tensor *product_sum = to_small(&c, product), *sum = to_small(&c, wi_sum_keep(g, c.axes));
     weft_tensor *hat = weft_mul(weft_add(product_sum, weft_mul(c.offset, sum)), c.root); /* sum(g·x̂) */
@@ -346,7 +339,7 @@ static weft_tensor *batch_gradient(
     weft_tensor *rest = weft_sub(weft_mul(c.offset, k), weft_mul(c.root, mean));
     weft_tensor *a = to_rows(&c, scaled(c.root, weight));
     weft_tensor *straight = weft_add(to_rows(&c, rest), weft_mul(to_rows(&c, k), near_of(&c, BACKWARD_MAP)));
-    return as_images(weft_add(straight, weft_mul(a, wi_again(g, BACKWARD_MAP))));
+    return weft_add(straight, weft_mul(a, wi_again(g, BACKWARD_MAP)));
 }
 
 static weft_tensor *gradient_of(
@@ -440,6 +433,15 @@ static bool check_running(
     return false;
 }
 
+/* The node over x as it lies in memory, seen as an image again. */
+static weft_tensor *image_norm(const wi_op *op, wi_norm_inputs inputs, wi_attributes attributes) {
+    const bool is_image = inputs.x->shape.rank > 2;
+    if (is_image) inputs.x = wi_channels_last(inputs.x);
+    if (!inputs.x) return NULL;
+    weft_tensor *y = wi_norm_node(op, &inputs, attributes);
+    return y && is_image ? wi_channels_first(y) : y;
+}
+
 static weft_tensor *running_norm(const wi_op *op, weft_tensor *x, weft_tensor *weight, weft_tensor *bias,
     const weft_running *running, float epsilon, bool examples) {
     if (!check_images(op, x, examples ? 3 : 2)) return NULL;
@@ -456,7 +458,7 @@ static weft_tensor *running_norm(const wi_op *op, weft_tensor *x, weft_tensor *w
         attributes.number2 = running->batches ? 0 : (double)running->momentum;
         attributes.flags = running->fixed ? WI_NORM_FIXED : 0;
     }
-    return wi_norm_node(op, &inputs, attributes);
+    return image_norm(op, inputs, attributes);
 }
 
 weft_tensor *weft_batch_norm_with(
@@ -485,6 +487,6 @@ weft_tensor *weft_group_norm_with(
     const wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
     if (!wi_norm_check(op, &inputs, &shape, epsilon)) return NULL;
     const wi_attributes attributes = {.number = (double)epsilon, .axis = (int32_t)groups, .axis2 = 1};
-    weft_tensor *y = wi_norm_node(op, &inputs, attributes);
+    weft_tensor *y = image_norm(op, inputs, attributes);
     return flat ? weft_flatten(y) : y;
 }
