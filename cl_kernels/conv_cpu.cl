@@ -196,11 +196,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__g
 
 /* Work-item (phase and strip, span, group). */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(__global const float *x,
-    long x_offset, __global const float *panels, long panels_offset, long x_elements, int strips, int strip,
-    int span, int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1,
-    int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
-    int dilation1, int dilation2, int before0, int before1, int before2, int transposed, long x_image,
-    long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
+    long x_offset, __global const float *panels, long panels_offset, long x_elements, int straight,
+    int strips, int strip, int span, int images, int channels, int filters, int read0, int read1, int read2,
+    int made0, int made1, int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2,
+    int dilation0, int dilation1, int dilation2, int before0, int before1, int before2, int transposed,
+    long x_image, long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
     const int group = (int)get_global_id(2), phase = (int)get_global_id(0) / strips;
     const int left = (int)get_global_id(1) * span, right = min(filters, left + span);
     const int phases1 = transposed ? stride1 : 1, phases2 = transposed ? stride2 : 1;
@@ -249,7 +249,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
                 float *to = tile + r * WEFT_CONV_PITCH;
                 int number = start / line, at = start % line, n2 = number % across,
                     n1 = number / across % down, n0 = number / across / down;
-                for (int done = 0; done < depth;) {
+                if (straight) { /* one tap: the channels of the position, and soon those of the next tile's */
+                    const long from = (row + r) * x2 + (long)group * channels + start;
+                    for (int c = 0; c < depth; c += 16)
+                        WEFT_CONV_PREFETCH(x + from + WEFT_CONV_ROWS * x2 + c);
+                    weft_conv_copy(to, x + from, depth, 0, depth, x_elements - from);
+                }
+                for (int done = straight ? depth : 0; done < depth;) {
                     const int count = min(line - at, depth - done);
                     const int p0 = i0 + n0 * a0.step, p1 = i1 + n1 * a1.step, p2 = i2 + n2 * a2.step;
                     int low = 0, high = 0;

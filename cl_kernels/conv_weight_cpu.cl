@@ -16,7 +16,9 @@
  *      +--+--+--+--+--+--+--                 +----------+    multiply-adds, all in registers
  *          p, p + stride, ...                   p
  *
- * Few channels (a first layer): `joined`, the pixels are copied whole, and the 13 are neighbours among taps2
+ * Short lines: `flat`, every tap has its pixels copied in the order of the positions, so that a block is one
+ * line. Few channels (a first layer): `joined`, the pixels are copied whole, and the 13 are neighbours among
+ * taps2
  * * channels. Sums lie in scratch memory, [share][group][panel][tap][tile][13][32].
  *
  * finish: adds the shares up, in their order, and turns the sums into w. */
@@ -27,7 +29,7 @@
 /* Tuning: the same numbers stand in src/ops/conv_weight.c. */
 #define WEFT_CONV_WEIGHT_TILE      13
 #define WEFT_CONV_WEIGHT_PANELS    4
-#define WEFT_CONV_WEIGHT_POSITIONS 1024
+#define WEFT_CONV_WEIGHT_POSITIONS 512
 #define WEFT_CONV_WEIGHT_ROOM      65536 /* floats of x in a block */
 
 #define WEFT_CONV_WEIGHT_UNROLL __attribute__((opencl_unroll_hint))
@@ -79,39 +81,47 @@ static weft_conv_line weft_conv_line_at(int number, int result0, int result1, in
 }
 
 /* panel[p][0..32) = y of position p, zeros past the row's end and past the last filter. */
-static void weft_conv_weight_pack_y(
+static inline void weft_conv_weight_pack_y(
     float16 *panel, __global const float *y, int count, int length, int columns, long step) {
-    for (int p = 0; p < length; ++p) {
-        __global const float *from = y + p * step;
-        float16 low = 0.0f, high = 0.0f;
-        if (p < count && columns == 32) {
-            low = *(__global const weft_conv_weight_vector *)from;
-            high = *(__global const weft_conv_weight_vector *)(from + 16);
-        } else if (p < count) {
-            float16 both[2] = {0.0f, 0.0f};
-            for (int j = 0; j < columns; ++j) ((float *)both)[j] = from[j];
-            low = both[0];
-            high = both[1];
+    if (columns == 32) {
+        for (int p = 0; p < count; ++p, y += step) {
+            panel[2 * p] = *(__global const weft_conv_weight_vector *)y;
+            panel[2 * p + 1] = *(__global const weft_conv_weight_vector *)(y + 16);
         }
-        panel[2 * p] = low;
-        panel[2 * p + 1] = high;
+    } else {
+        float *to = (float *)panel;
+        for (int p = 0; p < count; ++p, y += step) {
+            for (int j = 0; j < 32; ++j) to[32 * p + j] = j < columns ? y[j] : 0.0f;
+        }
     }
+    for (int p = count; p < length; ++p) panel[2 * p] = panel[2 * p + 1] = 0.0f;
 }
 
-/* pixels[i * pitch + c] for i < width: pixel first + i of a row of the image, zeros outside it. `whole`: a
- * vector may be read (and `pitch` floats are 16); else `count` channels one by one. */
-static void weft_conv_weight_pack_x(float *pixels, __global const float *row, bool inside, int first,
-    int width, int size, int count, int pitch, long step, bool whole) {
-    for (int i = 0; i < width; ++i) {
-        const int at = first + i;
-        float *to = pixels + i * pitch;
-        const bool there = inside && at >= 0 && at < size;
-        __global const float *from = row + at * step;
-        if (whole)
-            *(weft_conv_weight_vector *)to =
-                there ? *(__global const weft_conv_weight_vector *)from : (float16)0.0f;
-        else
-            for (int c = 0; c < count; ++c) to[c] = there ? from[c] : 0.0f;
+/* pixels[i * pitch + c] for i < width: pixel first + i * hop of a row of the image, zeros outside it. A pitch
+ * of 16 takes a vector, of which only `count` channels matter, where x does not end before. */
+static inline void weft_conv_weight_pack_x(float *pixels, __global const float *row,
+    __global const float *x_end, bool inside, int first, int hop, int width, int size, int count, int pitch,
+    long step) {
+    /* Pixels before and up to these are in the image, and up to `whole` as vectors. */
+    const int low = inside ? min(width, first >= 0 ? 0 : (-first + hop - 1) / hop) : width;
+    const int high = inside ? max(low, min(width, first < size ? (size - first + hop - 1) / hop : 0)) : width;
+    int whole = low;
+    if (pitch == 16 && high > low) {
+        __global const float *last = row + (long)(first + (high - 1) * hop) * step;
+        whole = x_end - last >= 16 ? high : high - 1;
+    }
+    for (int i = 0; i < low; ++i) {
+        for (int c = 0; c < count; ++c) pixels[i * pitch + c] = 0.0f;
+    }
+    __global const float *from = row + (long)(first + low * hop) * step;
+    const long next = hop * step;
+    for (int i = low; i < whole; ++i, from += next)
+        *(weft_conv_weight_vector *)(pixels + i * 16) = *(__global const weft_conv_weight_vector *)from;
+    for (int i = whole; i < high; ++i, from += next) {
+        for (int c = 0; c < count; ++c) pixels[i * pitch + c] = from[c];
+    }
+    for (int i = high; i < width; ++i) {
+        for (int c = 0; c < count; ++c) pixels[i * pitch + c] = 0.0f;
     }
 }
 
@@ -126,7 +136,7 @@ static void weft_conv_weight_pack_x(float *pixels, __global const float *row, bo
  * `length` positions; `block` of them at once. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
     long x_offset, __global const float *y, long y_offset, __global float *sums, long sums_offset,
-    int all_lines, int lines, int block, int length, int span, int joined, int tiles, int images,
+    int all_lines, int lines, int block, int length, int span, int joined, int flat, int tiles, int images,
     int channels, int filters, int groups, int image0, int image1, int image2, int result0, int result1,
     int result2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
     int dilation1, int dilation2, int before0, int before1, int before2) {
@@ -137,9 +147,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
     const int rows = taps0 * taps1, across = joined ? 1 : taps2,
               elements = joined ? taps2 * channels : channels;
     const int pitch = joined ? channels : 16, width = (length - 1) * stride2 + (taps2 - 1) * dilation2 + 1;
-    const int x_row = width * pitch, x_line = rows * x_row;
+    /* From a row of taps to the next, from a line to the next; flat: from a tap to the next, one line. */
+    const int x_row = flat ? block * length * pitch : width * pitch,
+              x_line = flat ? length * pitch : rows * x_row;
     const long x_step = (long)groups * channels, y_step = (long)groups * filters;
     const long panel_sums = (long)rows * across * tiles * WEFT_CONV_WEIGHT_TILE * 32;
+    __global const float *x_end = x + x_offset + (long)images * image0 * image1 * image2 * x_step;
     x += x_offset + (long)group * channels;
     y += y_offset + (long)group * filters;
     sums += sums_offset + (((long)share * groups + group) * panels + left) * panel_sums;
@@ -168,22 +181,29 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
                         const int i1 = at.o1 * stride1 + t1 * dilation1 - before1;
                         const bool inside = i0 >= 0 && i0 < image0 && i1 >= 0 && i1 < image1;
                         const long row = (((long)at.image * image0 + i0) * image1 + i1) * image2;
-                        weft_conv_weight_pack_x(pixels + i * x_line + (t0 * taps1 + t1) * x_row,
-                            x + row * x_step + (joined ? 0 : channel), inside, at.o2 * stride2 - before2,
-                            width, image2, joined ? channels : min(16, channels - channel), pitch, x_step,
-                            !joined && channel + 16 <= channels);
+                        for (int t2 = 0; t2 < (flat ? taps2 : 1); ++t2)
+                            weft_conv_weight_pack_x(
+                                pixels + i * x_line +
+                                    (flat ? (t0 * taps1 + t1) * taps2 + t2 : t0 * taps1 + t1) * x_row,
+                                x + row * x_step + (joined ? 0 : channel), x_end, inside,
+                                at.o2 * stride2 - before2 + t2 * dilation2, flat ? stride2 : 1,
+                                flat ? length : width, image2,
+                                joined ? channels : min(16, channels - channel), pitch, x_step);
                     }
                 }
             }
             for (int row = 0; row < rows; ++row) {
                 for (int t2 = 0; t2 < across; ++t2) {
-                    const float *from = pixels + row * x_row + (joined ? channel : t2 * dilation2 * pitch);
+                    const float *from = flat     ? pixels + (row * across + t2) * x_row
+                                        : joined ? pixels + row * x_row + channel
+                                                 : pixels + row * x_row + t2 * dilation2 * pitch;
                     const long place = ((row * across + t2) * tiles + tile) * (WEFT_CONV_WEIGHT_TILE * 32);
                     for (int panel = left; panel < right; ++panel)
                         weft_conv_weight_multiply(
                             (__global weft_conv_weight_vector *)(sums + (panel - left) * panel_sums + place),
-                            first, from, y_room + (panel - left) * WEFT_CONV_WEIGHT_POSITIONS * 2, count,
-                            length, x_line, stride2 * pitch);
+                            first, from, y_room + (panel - left) * WEFT_CONV_WEIGHT_POSITIONS * 2,
+                            flat ? 1 : count, flat ? count * length : length, x_line,
+                            flat ? pitch : stride2 * pitch);
                 }
             }
         }

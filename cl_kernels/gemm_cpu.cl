@@ -198,13 +198,17 @@ static void weft_gemm_copy_rows(float *tile, __global const float *a, int rows, 
     }
 }
 
-/* The same, k-major: tile[p * ROWS + r]. A store spills into the next step's place, which is written after
- * it. */
+/* The same, k-major: tile[p * ROWS + r]; `beside` elements stand in a row of memory from the tile's first. A
+ * store spills into the next step's place, which is written after it. */
 static void weft_gemm_copy_columns(
-    float *tile, __global const float *a, int rows, int depth, long a_row, long a_column) {
-    if (a_row == 1) {
-        for (int p = 0; p < depth; ++p)
-            *(weft_gemm_vector *)(tile + p * WEFT_GEMM_ROWS) = weft_gemm_load(a + p * a_column, rows);
+    float *tile, __global const float *a, int rows, int beside, int depth, long a_row, long a_column) {
+    if (a_row == 1 && (beside >= 16 || a_column >= 16)) {
+        /* Whole vectors, of which the rest is no one's: but the last one may end where the memory does. */
+        const int whole = beside >= 16 ? depth : depth - 1;
+        for (int p = 0; p < whole; ++p)
+            *(weft_gemm_vector *)(tile + p * WEFT_GEMM_ROWS) = WEFT_GEMM_AT(a + p * a_column);
+        if (whole < depth)
+            *(weft_gemm_vector *)(tile + whole * WEFT_GEMM_ROWS) = weft_gemm_load(a + whole * a_column, rows);
     } else {
         for (int p = 0; p < depth; ++p) {
             for (int r = 0; r < rows; ++r) tile[p * WEFT_GEMM_ROWS + r] = a[r * a_row + p * a_column];
@@ -291,7 +295,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
             if (a_column == 1)
                 weft_gemm_copy_rows(tile, from, rows, depth, a_row);
             else
-                weft_gemm_copy_columns(tile, from, rows, depth, a_row, a_column);
+                weft_gemm_copy_columns(tile, from, rows, m - row, depth, a_row, a_column);
             const int ahead = bottom - row - WEFT_GEMM_ROWS - 1;
             __global const float *next = ahead >= 0 ? from + WEFT_GEMM_ROWS * a_row : from;
             float16 *sum = sums + (most_depth < k ? row - top : 0) * 2 * WEFT_GEMM_PANELS;

@@ -15,12 +15,13 @@ static const char *const pass_names[PASSES] = {"forward", "data", "weight"};
 
 /* Square images and windows, padded so that stride 1 keeps the size. */
 typedef struct bench_size {
-    int64_t batch, size, channels, filters, window, stride;
+    int64_t batch, size, channels, filters, window, stride, groups;
 } bench_size;
 
-static const bench_size usual_sizes[] = {{16, 56, 64, 64, 3, 1}, {16, 28, 128, 128, 3, 1},
-    {16, 14, 256, 256, 3, 1}, {16, 7, 512, 512, 3, 1}, {16, 56, 64, 64, 1, 1}, {16, 28, 128, 128, 1, 1},
-    {16, 14, 256, 256, 1, 1}, {16, 7, 512, 512, 1, 1}};
+static const bench_size usual_sizes[] = {{16, 56, 64, 64, 3, 1, 1}, {16, 28, 128, 128, 3, 1, 1},
+    {16, 14, 256, 256, 3, 1, 1}, {16, 7, 512, 512, 3, 1, 1}, {16, 56, 64, 64, 1, 1, 1},
+    {16, 28, 128, 128, 1, 1, 1}, {16, 14, 256, 256, 1, 1, 1}, {16, 7, 512, 512, 1, 1, 1},
+    {16, 56, 144, 144, 3, 1, 144}, {16, 56, 144, 144, 3, 2, 144}, {16, 14, 576, 576, 3, 1, 576}};
 
 typedef struct bench_state {
     weft_context *context;
@@ -76,10 +77,10 @@ static weft_status build(
     bench_net *net, weft_graph *graph, const bench_size *size, int64_t result, int pass) {
     net->x = weft_input(graph, "x", WEFT_F32, size->size, size->size, size->channels);
     net->weight = weft_input_shape(graph, "weight", WEFT_F32, 4,
-        (const int64_t[]){size->filters, size->channels, size->window, size->window});
+        (const int64_t[]){size->filters, size->channels / size->groups, size->window, size->window});
     net->slope = weft_input(graph, "slope", WEFT_F32, result, result, size->filters);
-    const weft_conv_options options = {
-        WEFT_CONV_OPTIONS_INIT, .stride = WEFT_ALL(size->stride), .padding = WEFT_ALL(size->window / 2)};
+    const weft_conv_options options = {WEFT_CONV_OPTIONS_INIT, .stride = WEFT_ALL(size->stride),
+        .padding = WEFT_ALL(size->window / 2), .groups = size->groups};
     weft_tensor *const y = weft_conv_with(wi_channels_first(net->x), net->weight, NULL, &options);
     net->output = wi_channels_last(y);
     if (pass == 0) return weft_graph_status(graph);
@@ -102,9 +103,11 @@ static void print_figure(
     const bench_state *bench, const bench_size *size, int pass, const bench_figure *figure) {
     const double share = figure->gflops / figure->peak_gflops;
     char shape[96];
-    snprintf(shape, sizeof shape, "%lldx%lldx%lldx%lldx%lldx%lld", (long long)size->batch,
+    const int length = snprintf(shape, sizeof shape, "%lldx%lldx%lldx%lldx%lldx%lld", (long long)size->batch,
         (long long)size->size, (long long)size->channels, (long long)size->filters, (long long)size->window,
         (long long)size->stride);
+    if (size->groups > 1)
+        snprintf(shape + length, sizeof shape - (size_t)length, "x%lld", (long long)size->groups);
     if (bench->json)
         printf("{\"shape\": \"%s\", \"pass\": \"%s\", \"microseconds\": %.2f, \"gflops\": %.2f, "
                "\"peak_gflops\": %.2f,"
@@ -122,8 +125,10 @@ static weft_status measure(bench_figure *figure, bench_state *bench, const bench
     const int64_t result = (size->size + 2 * (size->window / 2) - size->window) / size->stride + 1;
     const size_t images = (size_t)(size->batch * size->size * size->size * size->channels);
     const size_t results = (size_t)(size->batch * result * result * size->filters);
-    const size_t weights = (size_t)(size->filters * size->channels * size->window * size->window);
-    const double flops = 2.0 * (double)results * (double)(size->channels * size->window * size->window);
+    const size_t weights =
+        (size_t)(size->filters * (size->channels / size->groups) * size->window * size->window);
+    const double flops =
+        2.0 * (double)results * (double)(size->channels / size->groups * size->window * size->window);
     bench_net net;
     weft_graph *graph = NULL;
     weft_plan *plan = NULL;
@@ -148,7 +153,7 @@ static weft_status run(bench_state *bench) {
     WI_TRY(bench_peak_create(&bench->peak, bench->context));
     if (!bench->json)
         printf("%s\n%-24s pass     microseconds    GFLOP/s       peak   share  implementation\n",
-            weft_context_device(bench->context)->name, "batch x size x C x F x window x stride");
+            weft_context_device(bench->context)->name, "batch x size x C x F x window x stride [x groups]");
     for (int i = 0; i < PASSES * bench->size_count; i++) {
         bench_figure figure = {0};
         WI_TRY(measure(&figure, bench, &bench->sizes[i / PASSES], i % PASSES));
@@ -157,16 +162,17 @@ static weft_status run(bench_state *bench) {
 }
 
 static bool parse_size(bench_state *bench, const char *text) {
-    long long n[6];
+    long long n[7];
     char rest;
-    if (bench->size_count == MAX_SIZES ||
-        sscanf(text, "%lldx%lldx%lldx%lldx%lldx%lld%c", &n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &rest) != 6)
-        return false;
-    for (int i = 0; i < 6; i++) {
+    const int count = sscanf(
+        text, "%lldx%lldx%lldx%lldx%lldx%lldx%lld%c", &n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &n[6], &rest);
+    if (bench->size_count == MAX_SIZES || count < 6 || count > 7) return false;
+    for (int i = 0; i < count; i++) {
         if (n[i] < 1 || n[i] > 1 << 16) return false;
     }
-    if (n[4] > n[1]) return false;
-    bench->sizes[bench->size_count++] = (bench_size){n[0], n[1], n[2], n[3], n[4], n[5]};
+    if (n[4] > n[1] || (count == 7 && (n[2] % n[6] || n[3] % n[6]))) return false;
+    bench->sizes[bench->size_count++] =
+        (bench_size){n[0], n[1], n[2], n[3], n[4], n[5], count == 7 ? n[6] : 1};
     return true;
 }
 
@@ -190,7 +196,7 @@ int weft_bench_conv(int argc, char **argv) {
     weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT};
     if (!parse(&bench, &options, argc, argv)) {
         fprintf(stderr, "usage: weft bench conv [--json] [--device SELECTOR]"
-                        " [BATCHxSIZExCHANNELSxFILTERSxWINDOWxSTRIDE ...]\n");
+                        " [BATCHxSIZExCHANNELSxFILTERSxWINDOWxSTRIDE[xGROUPS] ...]\n");
         return 2;
     }
     weft_status status = weft_context_create(&bench.context, &options);

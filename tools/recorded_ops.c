@@ -280,6 +280,24 @@ static weft_tensor *build_image(const char *op, const cJSON *c, weft_tensor *con
 
 #define IS(name) (strcmp(op, name) == 0)
 
+static void read_axes(int64_t to[3], const cJSON *array) {
+    int64_t list[WEFT_MAX_RANK + 1];
+    const int count = whole_list(array, list);
+    for (int i = 0; i < count && i < 3; i++) to[i] = list[i];
+}
+
+static weft_tensor *build_conv(const char *op, const cJSON *c, weft_tensor *const *x) {
+    weft_conv_options options = {WEFT_CONV_OPTIONS_INIT};
+    read_axes(options.stride, member(c, "stride"));
+    read_axes(options.dilation, member(c, "dilation"));
+    read_axes(options.padding, member(c, "padding"));
+    read_axes(options.output_padding, member(c, "output_padding"));
+    options.groups = number(c, "groups");
+    if (IS("conv_with")) return weft_conv_with(x[0], x[1], x[2], &options);
+    if (IS("conv_transpose_with")) return weft_conv_transpose_with(x[0], x[1], x[2], &options);
+    return NULL;
+}
+
 /* A list of numbers as a constant; NULL for an empty or missing one. */
 static weft_tensor *constant_list(weft_graph *graph, const cJSON *array) {
     float values[16];
@@ -355,6 +373,25 @@ static weft_tensor *build_norm(const char *op, const cJSON *c, weft_tensor *cons
     return IS("rms_norm") ? weft_rms_norm_with(x[0], of, weight, 1e-5f) : NULL;
 }
 
+/* y (of a sequence), h and c (of an LSTM) side by side. */
+static weft_tensor *build_recurrent(const char *op, weft_tensor *const *x) {
+    const weft_recurrent_weights w = {x[1], x[2], x[3], x[4], NULL};
+    const weft_sequence_options o = {WEFT_SEQUENCE_OPTIONS_INIT, .h0 = x[5], .c0 = x[6]};
+    weft_recurrent r = {NULL, NULL, NULL};
+    if (IS("lstm")) r = weft_lstm_with(x[0], &w, &o);
+    if (IS("gru")) r = weft_gru_with(x[0], &w, &o);
+    if (IS("rnn")) r = weft_rnn_with(x[0], &w, &o);
+    if (IS("lstm_cell")) r = weft_lstm_cell(x[0], x[5], x[6], &w);
+    if (IS("gru_cell")) r = weft_gru_cell(x[0], x[5], &w, false);
+    if (IS("rnn_cell")) r = weft_rnn_cell(x[0], x[5], &w, false);
+    weft_tensor *parts[3];
+    size_t count = 0;
+    if (r.y) parts[count++] = weft_flatten_axes(r.y, 1, 2);
+    if (r.h) parts[count++] = r.h;
+    if (r.c) parts[count++] = r.c;
+    return count > 0 ? weft_concat(parts, count, 1) : NULL;
+}
+
 /* ---- cases ---- */
 
 static weft_tensor *input_like(
@@ -409,6 +446,8 @@ weft_status recorded_build(recorded_case *r, recorded_inputs *shared, weft_graph
     if (!r->output) r->output = build_class_loss(r->op, json, r->inputs);
     if (!r->output) r->output = build_ctc(r->op, json, r->inputs);
     if (!r->output) r->output = build_norm(r->op, json, r->inputs, r->input_count);
+    if (!r->output) r->output = build_conv(r->op, json, r->inputs);
+    if (!r->output) r->output = build_recurrent(r->op, r->inputs);
     if (!r->output && weft_graph_status(graph) == WEFT_OK)
         WI_FAIL(WEFT_ERROR_FORMAT, "%s was recorded, but recorded_ops.c cannot build it", r->op);
     WI_TRY(weft_graph_status(graph));

@@ -4,11 +4,10 @@
  * grey. H and W may be other than the sizes stated, down to what every window of the network still fits into;
  * flattened maps make the first linear layer as wide as they are. Parameters and running statistics have the
  * names and shapes of torchvision's model of that name ("layer1.0.conv1.weight"), so that its weights load as
- * they are (weft_weights_load); where a line says "sequential", those of an nn.Sequential of the layers named, with
- * their activations, poolings and dropouts counted ("0.weight"). Parameters of each begin as the line says:
- *   uniform    U(±1/sqrt(fan_in)), weights and biases, PyTorch's default
- *   He         convolutions N(0, sqrt(2 / fan_out)), fan_out = filters · window; K. He et al. 2015
- *   normal     linear weights N(0, 0.01)
+ * they are (weft_weights_load); where a line says "sequential", those of an nn.Sequential of the layers
+ * named, with their activations, poolings and dropouts counted ("0.weight"). Parameters of each begin as the
+ * line says: uniform    U(±1/sqrt(fan_in)), weights and biases, PyTorch's default He         convolutions
+ * N(0, sqrt(2 / fan_out)), fan_out = filters · window; K. He et al. 2015 normal     linear weights N(0, 0.01)
  *   truncated  N(0, deviation) given that it is in [-2, 2]
  * and biases that go with He and normal with 0, norms with 1 and 0.
  *

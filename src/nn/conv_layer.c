@@ -15,10 +15,16 @@ static bool weight_shape(int64_t dims[WEFT_MAX_RANK], const weft_tensor *x, int6
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "weft_conv_layer: x has rank %d, expected (N, C, spatial...) of one to three spatial axes", rank);
     const int64_t channels = weft_tensor_dimension(x, 1);
-    if (channels <= 0 || filters <= 0 || groups <= 0 || channels % groups || filters % groups)
+    if (channels <= 0)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "weft_conv_layer: axis 1 of x, the channels, must be a number, not the batch");
+    if (filters <= 0)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "weft_conv_layer: %" PRId64 " filters, expected 1 or more", filters);
+    if (groups <= 0 || channels % groups || filters % groups)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_conv_layer: %" PRId64 " groups divide neither or one of %" PRId64 " channels and %" PRId64
-            " filters, expected both",
+            "weft_conv_layer: %" PRId64 " groups do not divide both %" PRId64 " channels and %" PRId64
+            " filters",
             groups, channels, filters);
     dims[0] = transposed ? channels : filters;
     dims[1] = (transposed ? filters : channels) / groups;

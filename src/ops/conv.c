@@ -208,21 +208,6 @@ static weft_tensor *finish(weft_tensor *node, weft_tensor *bias) {
 
 /* ---- public ---- */
 
-/* Windows of one element that stand side by side: a matrix product. */
-static bool is_pointwise(const wi_attributes *attributes) {
-    const wi_window *const window = &attributes->window;
-    for (int i = 0; i < 3; i++) {
-        if (window->size[i] != 1 || window->stride[i] != 1 || window->padding[i] != 0) return false;
-    }
-    return attributes->groups == 1;
-}
-
-static weft_tensor *pointwise(weft_tensor *x, weft_tensor *weight, weft_tensor *bias) {
-    weft_tensor *matrix =
-        weft_reshape_shape(weight, 2, (const int64_t[]){weight->shape.dims[0], weight->shape.dims[1]});
-    return wi_channels_first(weft_linear_with(wi_channels_last(x), matrix, bias));
-}
-
 weft_tensor *weft_conv_with(
     weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_conv_options *given) {
     weft_tensor *inputs[] = {x, weight, bias};
@@ -237,7 +222,6 @@ weft_tensor *weft_conv_with(
     wi_shape result = {.rank = x->shape.rank};
     result.dims[0] = x->shape.dims[0];
     result.dims[result.rank - 1] = weight->shape.dims[0];
-    bool whole = true;
     for (int i = 0; i < axes; i++) {
         const int64_t image = x->shape.dims[2 + i],
                       reach = options.dilation[i] * (weight->shape.dims[2 + i] - 1) + 1;
@@ -251,10 +235,8 @@ weft_tensor *weft_conv_with(
             return fail_shapes("conv", x, weight, rule);
         }
         result.dims[1 + i] = room / options.stride[i] + 1;
-        whole = whole && options.padding_after[i] == 0;
     }
     const wi_attributes attributes = window_of(&options, weight, axes);
-    if (whole && is_pointwise(&attributes)) return pointwise(x, weight, bias);
     return finish(conv_node(wi_channels_last(x), weight, &attributes, &result), bias);
 }
 

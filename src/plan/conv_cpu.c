@@ -52,6 +52,17 @@ static int64_t read_elements(const wi_windows *w) {
     return last + 1;
 }
 
+/* Windows of one element, which lie side by side as the results do. */
+static bool is_straight(const wi_windows *w) {
+    for (int i = 0; i < 3; i++) {
+        if (w->taps[i] != 1 || w->stride[i] != 1 || w->before[i] != 0 || w->read[i] != w->made[i])
+            return false;
+    }
+    return w->step[1] == w->step[2] * w->read[2] &&
+           (w->read[0] == 1 || w->step[0] == w->step[1] * w->read[1]) &&
+           w->image == w->step[2] * w->read[2] * w->read[1] * w->read[0];
+}
+
 static weft_status prepare(const weft_context *context, const wi_gemm_shape *shape, wi_kernel_plan *plan) {
     const wi_windows *const w = shape->windows;
     const int64_t units = context->caps.compute_units > 0 ? (int64_t)context->caps.compute_units : 1;
@@ -75,6 +86,7 @@ static weft_status prepare(const weft_context *context, const wi_gemm_shape *sha
     wi_kernel_input(launch, 0);
     wi_kernel_scratch(launch, 0);
     wi_kernel_long(launch, read_elements(w));
+    wi_kernel_int(launch, is_straight(w));
     wi_kernel_int(launch, strips);
     wi_kernel_int(launch, strip);
     wi_kernel_int(launch, span);

@@ -24,7 +24,7 @@ typedef struct wi_gemm_shape {
     int64_t a_batch, a_row,
         a_column; /* strides in elements: A[b][i][p] = a[b*a_batch + i*a_row + p*a_column] */
     int64_t b_batch, b_row, b_column; /* B[b][p][j] = b[b*b_batch + p*b_row + j*b_column] */
-    const struct wi_windows *windows; /* a convolution (conv_product.h): A is not a matrix in memory; else NULL */
+    const struct wi_windows *windows; /* a convolution (conv_product.h): A is not in memory; else NULL */
 } wi_gemm_shape;
 
 typedef struct wi_gemm_implementation {

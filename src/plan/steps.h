@@ -64,6 +64,7 @@ typedef struct wi_value {
     int storage;         /* -1: none */
     int written;         /* the value that has a LEAF in memory, or MEMORY row-major; -1: none */
     int weight;          /* LEAF: operands that it takes in a step, at most */
+    int outside;         /* readers that are not members of its step, or not yet; a plan's output is one */
     bool turned;         /* MEMBER: lies in memory as its readers want it, not in the order of its axes */
     wi_extent extent;
     wi_layout layout;
@@ -113,6 +114,7 @@ typedef enum wi_argument_kind {
     WI_ARGUMENT_FLOAT,  /* number: float */
     WI_ARGUMENT_SCALAR, /* the graph's scalar a, set before each run: float */
     WI_ARGUMENT_DRAWS,  /* the number of the run, set before each: uint */
+    WI_ARGUMENT_TURN,   /* the number of the repetition, set before each: int */
     WI_ARGUMENT_SEED,   /* two: uint, uint */
     WI_ARGUMENT_SCRATCH /* partial results: __global float *, long offset + number a */
 } wi_argument_kind;
@@ -176,7 +178,7 @@ typedef struct wi_assignment {
 
 /* An argument that changes: set before the run, or when an input is bound to other memory. */
 typedef struct wi_bound_argument {
-    wi_argument_kind kind; /* SCALAR, DRAWS; BUFFER and OFFSET of an input's storage */
+    wi_argument_kind kind; /* SCALAR, DRAWS, TURN; BUFFER and OFFSET of an input's storage */
     int index;             /* of the kernel's argument */
     int which;             /* scalar or storage */
     int64_t elements;      /* OFFSET: to be added, in elements of `size` bytes */
@@ -186,8 +188,10 @@ typedef struct wi_bound_argument {
 typedef struct wi_plan_launch {
     wi_launch launch;
     const wi_step *step;
-    wi_bound_argument *changing; /* SCALAR and DRAWS */
+    wi_bound_argument *changing; /* SCALAR, DRAWS and TURN */
     int changing_count;
+    int64_t turns; /* at the first of `together` launches that are repeated so often; 0: once */
+    int together;
     wi_bound_argument *bound; /* arguments that lie in inputs */
     int bound_count;
 } wi_plan_launch;
@@ -206,6 +210,7 @@ struct weft_plan {
     size_t order_count, order_capacity;
     int *value_of; /* by node id: a value's index + 1 */
     size_t value_of_capacity;
+    int *readers; /* by node id: inputs of other nodes, and outputs of the plan, that it is */
     wi_value *values;
     size_t value_count, value_capacity;
     wi_storage *storages;

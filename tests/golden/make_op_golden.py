@@ -426,6 +426,64 @@ for size, alpha, beta, k in [(5, 0.5, 0.75, 2.0), (4, 1.0, 1.25, 1.0)]:
 # Embedding: repeated tokens, and a padding index among them.
 add("embedding", lambda t, i: F.embedding(i, t), numbers(7, 5), whole(7, 3, 6))
 add("embedding", lambda t, i: F.embedding(i, t, padding_idx=2), numbers(4, 20), whole(4, 2, 9), padding=2)
+# Convolutions: 1 to 3 axes; options are lists of a number an axis.
+def add_conv(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1, output_padding=None):
+    axes = len(x) - 2
+    as_list = lambda n: list(n) if isinstance(n, tuple) else [n] * axes
+    stride, padding, dilation = as_list(stride), as_list(padding), as_list(dilation)
+    inputs = [numbers(*x), numbers(*weight)] + ([numbers(bias)] if bias else [])
+    bias_of = lambda more: more[0] if more else None
+    if output_padding is None:
+        function = [F.conv1d, F.conv2d, F.conv3d][axes - 1]
+        add("conv_with", lambda x, w, *more: function(x, w, bias_of(more), stride, padding, dilation, groups), *inputs,
+            stride=stride, padding=padding, dilation=dilation, groups=groups)
+        return
+    output_padding = as_list(output_padding)
+    function = [F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d][axes - 1]
+    add("conv_transpose_with",
+        lambda x, w, *more: function(x, w, bias_of(more), stride, padding, output_padding, groups, dilation), *inputs,
+        stride=stride, padding=padding, dilation=dilation, groups=groups, output_padding=output_padding)
+
+
+add_conv((2, 3, 9), (4, 3, 3), bias=4, stride=2, padding=1)
+add_conv((2, 3, 6, 5), (4, 3, 3, 2), bias=4, padding=(1, 0))
+add_conv((2, 4, 7, 6), (6, 2, 3, 3), stride=(2, 1), padding=(1, 2), dilation=(1, 2), groups=2)
+add_conv((1, 3, 5, 5), (3, 1, 3, 3), bias=3, padding=1, groups=3)
+add_conv((2, 5, 3, 4), (2, 5, 1, 1), bias=2)
+add_conv((1, 2, 4, 3, 5), (3, 2, 2, 3, 2), bias=3, stride=(2, 1, 1), padding=(0, 1, 0), dilation=(1, 1, 2))
+add_conv((2, 3, 5), (3, 2, 4), bias=2, stride=2, padding=1, output_padding=1)
+add_conv((2, 3, 3, 4), (3, 2, 3, 3), bias=2, stride=2, padding=1, output_padding=(1, 0))
+add_conv((1, 4, 4, 3), (4, 3, 2, 3), stride=(3, 2), dilation=(1, 2), padding=(0, 1), groups=2, output_padding=0)
+add_conv((1, 2, 2, 3, 2), (2, 2, 2, 2, 3), bias=2, stride=(1, 2, 2), padding=(0, 1, 0), output_padding=(0, 1, 1))
+# Recurrent: y, the last h and the last c side by side.
+def side_by_side(*parts):
+    return torch.cat([part.transpose(0, 1).flatten(1) if i and part.dim() == 3 else part.flatten(1)
+                      for i, part in enumerate(parts)], 1)
+
+
+def add_recurrent(gates, sequence, cell, batch=3, steps=4, inputs=5, units=6):
+    weights = [numbers(*shape, low=-0.8, high=0.8)
+               for shape in ((gates * units, inputs), (gates * units, units), (gates * units,), (gates * units,))]
+    states = [numbers(batch, units, low=-1, high=1) for _ in range(2 if gates == 4 else 1)]
+
+    def given(h):
+        return h if len(h) == 2 else h[0]
+
+    def run(x, *rest):
+        first = [s.unsqueeze(0) for s in rest[4:]]
+        return side_by_side(*getattr(torch, sequence)(x, given(first), rest[:4], True, 1, 0.0, False, False, True))
+
+    def step(x, *rest):
+        result = getattr(torch, cell)(x, given(rest[4:]), *rest[:4])
+        return torch.cat(result, 1) if gates == 4 else result
+
+    add(sequence.split("_")[0], run, numbers(batch, steps, inputs), *weights, *states)
+    add(sequence.split("_")[0] + "_cell", step, numbers(batch, inputs), *weights, *states)
+
+
+add_recurrent(4, "lstm", "lstm_cell")
+add_recurrent(3, "gru", "gru_cell")
+add_recurrent(1, "rnn_tanh", "rnn_tanh_cell")
 
 print('{"pytorch": "%s", "cases": [' % torch.__version__)
 print(",\n".join(json.dumps(case) for case in cases))

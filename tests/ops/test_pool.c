@@ -147,7 +147,7 @@ static f64_array *pooled(const pool_row *row, const f64_array *x,
         (void)graph;                                                                                         \
         const pool_row *const row = c->row;                                                                  \
         (void)row;                                                                                           \
-        return weft_##function(inputs[0], ##__VA_ARGS__);                                                    \
+        return weft_##function(inputs[0], __VA_ARGS__);                                                      \
     }
 #define REFERENCE(function, judge, used)                                                                     \
     static f64_array *reference_##function(const op_case *c, const f64_array *const *inputs) {               \
@@ -204,7 +204,7 @@ static f64_array *reference_lp_pool(const op_case *c, const f64_array *const *in
         CASE("a small image", op, INPUTS(X(1, 1, 4, 5)), POOL(.window = {2, 3}, .stride = {1, 2})),          \
         CASE("overlapping, padded", op, INPUTS(X(2, 17, 9, 7)),                                              \
             POOL(.window = {3, 3}, .stride = {2, 2}, .padding = {1, 1})),                                    \
-        CASE("at every place", op, INPUTS(X(1, 64, 4, 3)),                                                      \
+        CASE("at every place", op, INPUTS(X(1, 64, 4, 3)),                                                   \
             POOL(.window = {3, 3}, .stride = {1, 1}, .padding = {1, 1})),                                    \
         CASE("ceil", op, INPUTS(X(1, 64, 7, 6)),                                                             \
             POOL(.window = {3, 3}, .stride = {2, 2}, .ceil_mode = true)),                                    \

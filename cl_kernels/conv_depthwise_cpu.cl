@@ -1,0 +1,199 @@
+/* conv_depthwise_cpu.cl: convolution and its data gradient with one channel a group, for devices whose
+ * work-item is a core with wide vectors.
+ *
+ *     x: images, channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
+ *
+ * pack: writes the weight as panels of 16 channels, panel[tap * 16 + lane], once a run; lanes past the last
+ * channel are zero.
+ *
+ * rows: a work-item (no barriers, no local memory) owns a strip of tiles; a tile is 7 neighbouring positions
+ * of a row of the result. For 16 channels after the other, the tile is summed in 7 vectors:
+ *
+ *     pixels of a row, 16 channels each    p0 p1 p2 p3 p4 p5 p6 p7 p8     9 loads
+ *     tap 0 of position 0 .. 6             *  *  *  *  *  *  *
+ *     tap 1                                   *  *  *  *  *  *  *         21 multiply-adds
+ *     tap 2                                      *  *  *  *  *  *  *
+ *
+ * Three taps side by side with stride 1 or 2 are done so, each pixel loaded once; other windows load a pixel
+ * for each multiply-add. A tile goes through all channels before the next one, so that memory is read in its
+ * order; the weight stays in the cache. The data gradient of stride s walks the positions of a row that have
+ * the same remainder together: they meet the same taps, and no multiplication with a stuffed zero is done.
+ *
+ * What the arguments mean is told in src/plan/conv_product.h; what stands before an inclusion (WEFT_NAME,
+ * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/plan/gemm.h. */
+
+#ifndef WEFT_DEPTHWISE_CPU
+#define WEFT_DEPTHWISE_CPU
+
+/* Tuning: the same number stands in src/plan/conv_depthwise_cpu.c. Seven divides the rows of the usual
+ * networks: 112, 56, 28, 14, 7. */
+#define WEFT_DEPTHWISE_TILE 7
+
+#define WEFT_DEPTHWISE_UNROLL __attribute__((opencl_unroll_hint))
+
+/* Sixteen floats at any address. */
+typedef float16 weft_depthwise_vector __attribute__((aligned(4)));
+
+/* The taps along an axis that positions of a phase meet: `count` of them from `tap`, each `every` after the
+ * one before; index = position in the phase * stride (of a transposed one: 1) + base + number * step, with a
+ * step of 0 or more. */
+typedef struct weft_depthwise_axis {
+    int count, tap, every, base, step;
+} weft_depthwise_axis;
+
+weft_depthwise_axis weft_depthwise_taps(
+    int phase, int taps, int stride, int dilation, int before, int transposed) {
+    weft_depthwise_axis axis = {taps, 0, 1, -before, dilation};
+    if (!transposed) return axis;
+    axis.count = axis.base = axis.step = 0;
+    for (int tap = taps - 1; tap >= 0; --tap) { /* the last tap has the lowest index */
+        const int reach = phase + before - tap * dilation;
+        if (reach % stride != 0) continue;
+        if (axis.count == 0) {
+            axis.tap = tap;
+            axis.base = reach / stride;
+        } else if (axis.count == 1) {
+            axis.every = tap - axis.tap;
+            axis.step = reach / stride - axis.base;
+        }
+        ++axis.count;
+    }
+    return axis;
+}
+
+/* The first of 16 floats at `from`, of which `left` may be read. */
+float16 weft_depthwise_load(__global const float *from, long left) {
+    if (left >= 16) return *(__global const weft_depthwise_vector *)from;
+    float16 value = 0.0f;
+    for (int i = 0; i < left; ++i) ((float *)&value)[i] = from[i];
+    return value;
+}
+
+/* sum[r] += three taps of one row of its window; pixels are `across` from position to position. */
+__attribute__((always_inline)) inline void weft_depthwise_three(float16 *sum, const int across,
+    __global const float *from, long pixel, int index, int read, bool whole, long left,
+    __global const float16 *weight) {
+    const int count = (WEFT_DEPTHWISE_TILE - 1) * across + 3;
+    float16 line[(WEFT_DEPTHWISE_TILE - 1) * 2 + 3];
+    if (whole) {
+        WEFT_DEPTHWISE_UNROLL for (int i = 0; i < count; ++i) line[i] =
+            *(__global const weft_depthwise_vector *)(from + i * pixel);
+    } else {
+        float16 room[(WEFT_DEPTHWISE_TILE - 1) * 2 + 3];
+        for (int i = 0; i < count; ++i)
+            room[i] = index + i >= 0 && index + i < read
+                          ? weft_depthwise_load(from + i * pixel, left - i * pixel)
+                          : (float16)(0.0f);
+        WEFT_DEPTHWISE_UNROLL for (int i = 0; i < count; ++i) line[i] = room[i];
+    }
+    WEFT_DEPTHWISE_UNROLL for (int tap = 0; tap < 3; ++tap) {
+        const float16 w = weight[tap];
+        WEFT_DEPTHWISE_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_TILE; ++r) sum[r] =
+            fma(line[r * across + tap], w, sum[r]);
+    }
+}
+
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)        conv_##suffix
+#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
+#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
+    for (int weft_lane = 0; weft_lane < (lanes); ++weft_lane)                                                \
+    c[(batch)*c_batch + (row)*c_row + (column) + weft_lane] = ((const float *)&(acc))[weft_lane]
+#define WEFT_CONV_ALONE
+#endif
+
+/* Work-item: 16 channels. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__global const float *w,
+    long w_offset, __global float *panels, long panels_offset, int groups, int taps0, int taps1, int taps2,
+    long w_group, long w0, long w1, long w2) {
+    const int first = (int)get_global_id(0) * 16, lanes = min(16, groups - first);
+    w += w_offset + first * w_group;
+    panels += panels_offset + (long)first * taps0 * taps1 * taps2;
+    for (int t0 = 0; t0 < taps0; ++t0) {
+        for (int t1 = 0; t1 < taps1; ++t1) {
+            for (int t2 = 0; t2 < taps2; ++t2) {
+                __global const float *from = w + t0 * w0 + t1 * w1 + t2 * w2;
+                for (int lane = 0; lane < 16; ++lane)
+                    panels[lane] = lane < lanes ? from[lane * w_group] : 0.0f;
+                panels += 16;
+            }
+        }
+    }
+}
+
+/* Work-item: `strip` tiles of `tiles`; a row of the result has `pieces` of them for each phase. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__global const float *x,
+    long x_offset, __global const float *panels, long panels_offset, long x_elements, int tiles, int strip,
+    int pieces, int groups, int images, int channels, int filters, int read0, int read1, int read2, int made0,
+    int made1, int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2,
+    int dilation0, int dilation1, int dilation2, int before0, int before1, int before2, int transposed,
+    long x_image, long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
+    const int begin = (int)get_global_id(0) * strip, end = min(tiles, begin + strip);
+    const int phases = transposed ? stride2 : 1, in0 = transposed ? 1 : stride0,
+              in1 = transposed ? 1 : stride1, in2 = transposed ? 1 : stride2;
+    const int out0 = transposed ? stride0 : 1, out1 = transposed ? stride1 : 1;
+    x += x_offset;
+    panels += panels_offset;
+    for (int tile = begin; tile < end; ++tile) {
+        const int phase = tile / pieces % phases, line = tile / pieces / phases;
+        const int at1 = line % made1, at0 = line / made1 % made0, image = line / made1 / made0;
+        const int first = tile % pieces * WEFT_DEPTHWISE_TILE,
+                  rows = min(WEFT_DEPTHWISE_TILE, (made2 - phase + phases - 1) / phases - first);
+        const weft_depthwise_axis a0 =
+            weft_depthwise_taps(at0 % out0, taps0, stride0, dilation0, before0, transposed);
+        const weft_depthwise_axis a1 =
+            weft_depthwise_taps(at1 % out1, taps1, stride1, dilation1, before1, transposed);
+        const weft_depthwise_axis a2 =
+            weft_depthwise_taps(phase, taps2, stride2, dilation2, before2, transposed);
+        const int i0 = at0 / out0 * in0 + a0.base, i1 = at1 / out1 * in1 + a1.base,
+                  i2 = first * in2 + a2.base;
+        const bool three = a2.count == 3 && a2.every == 1 && a2.step == 1 && in2 <= 2;
+        const int last = i2 + (WEFT_DEPTHWISE_TILE - 1) * in2 + (a2.count - 1) * a2.step;
+        for (int channel = 0; channel < groups && rows > 0; channel += 16) {
+            float16 sum[WEFT_DEPTHWISE_TILE];
+            WEFT_DEPTHWISE_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_TILE; ++r) sum[r] = 0.0f;
+            for (int n0 = 0; n0 < a0.count; ++n0) {
+                const int p0 = i0 + n0 * a0.step;
+                if (p0 < 0 || p0 >= read0) continue;
+                for (int n1 = 0; n1 < a1.count; ++n1) {
+                    const int p1 = i1 + n1 * a1.step;
+                    if (p1 < 0 || p1 >= read1) continue;
+                    const long from = image * x_image + p0 * x0 + p1 * x1 + i2 * x2 + channel;
+                    const int row = (a0.tap + n0 * a0.every) * taps1 + a1.tap + n1 * a1.every;
+                    __global const float16 *weight =
+                        (__global const float16 *)panels + ((long)channel / 16 * taps0 * taps1 + row) * taps2;
+                    const bool whole = i2 >= 0 && last < read2 && from + (last - i2) * x2 + 16 <= x_elements;
+                    if (three && in2 == 1) {
+                        weft_depthwise_three(
+                            sum, 1, x + from, x2, i2, read2, whole, x_elements - from, weight);
+                    } else if (three) {
+                        weft_depthwise_three(
+                            sum, 2, x + from, x2, i2, read2, whole, x_elements - from, weight);
+                    } else {
+                        for (int n2 = 0; n2 < a2.count; ++n2) {
+                            const float16 w = weight[a2.tap + n2 * a2.every];
+                            const int reach = n2 * a2.step;
+                            WEFT_DEPTHWISE_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_TILE; ++r) {
+                                const int index = i2 + reach + r * in2;
+                                const long at = from + (reach + r * in2) * x2;
+                                if (index >= 0 && index < read2)
+                                    sum[r] = fma(weft_depthwise_load(x + at, x_elements - at), w, sum[r]);
+                            }
+                        }
+                    }
+                }
+            }
+            for (int r = 0; r < rows; ++r)
+                WEFT_STORE(sum[r], line, (first + r) * phases + phase, channel, min(16, groups - channel));
+        }
+    }
+}
+
+#ifdef WEFT_CONV_ALONE
+#undef WEFT_CONV_ALONE
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
+#endif

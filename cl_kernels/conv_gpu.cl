@@ -1,0 +1,279 @@
+/* conv_gpu.cl: convolution and its data gradient for devices with many work-items and local memory.
+ *
+ *     x: images, channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
+ *
+ * A matrix product over windows: row = position of the result, column = channel made, step of k = (tap,
+ * channel read). A is never written down: as gemm_gpu.cl, but for where a piece of A comes from.
+ *
+ * pack: writes the weight as panels[k][column], once a run, so that neighbouring items read neighbouring
+ * words.
+ *
+ * tiled: a work-group of 16 x 16 owns 64 positions and 64 channels made. It walks k in steps of 16. Item (x,
+ * y) brings step x of k for rows y, y + 16, y + 32, y + 48: where those windows begin is computed once, the
+ * tap and channel of its k move on by 16. Neighbouring items read neighbouring channels:
+ *
+ *       image                         piece of A (64 rows, 16 steps)
+ *     . . . . . .       tap (t)         x ->  channels c .. c + 15 of one pixel
+ *     . w w w . .   ------------>    y  [ row y:      pixel t of its window ]
+ *     . w t w . .                       [ row y + 16: pixel t of its window ]
+ *
+ * small: the same with tiles of 16 x 16 and one element an item, for few channels or few tiles.
+ *
+ * The data gradient of stride s is s (s², s³) products, "phases": positions with the same remainder meet the
+ * same taps, and no multiplication with a stuffed zero is done. Taps are packed phase after phase.
+ *
+ * What the arguments mean is told in src/plan/conv_product.h; what stands before an inclusion (WEFT_NAME,
+ * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/plan/gemm.h. */
+
+#ifndef WEFT_CONV_GPU
+#define WEFT_CONV_GPU
+
+/* Tuning: the same numbers stand in src/plan/conv_gpu.c. The work-group is 16 x 16. */
+#define WEFT_CONV_GPU_MICRO 4
+#define WEFT_CONV_GPU_STEP  16
+#define WEFT_CONV_GPU_GROUP 16
+/* One word more than the tile, so that columns of a piece lie in different banks. */
+#define WEFT_CONV_GPU_ROOM(micro) (WEFT_CONV_GPU_STEP * (WEFT_CONV_GPU_GROUP * (micro) + 1))
+
+/* The taps that positions of a phase meet: `count` of them along each axis, index = position in the phase *
+ * stride (of a transposed one: 1) + base + number of the tap * step; `order` taps of other phases are packed
+ * before them. */
+typedef struct weft_conv_gpu_axis {
+    int count, order, base, step;
+} weft_conv_gpu_axis;
+
+int weft_conv_gpu_modulo(int a, int n) {
+    const int rest = a % n;
+    return rest < 0 ? rest + n : rest;
+}
+
+weft_conv_gpu_axis weft_conv_gpu_taps(
+    int phase, int taps, int stride, int dilation, int before, int transposed) {
+    weft_conv_gpu_axis axis = {taps, 0, -before, dilation};
+    if (!transposed) return axis;
+    axis.count = axis.base = axis.step = 0;
+    for (int tap = 0; tap < taps; ++tap) {
+        const int own = weft_conv_gpu_modulo(tap * dilation - before, stride);
+        if (own < phase) ++axis.order;
+        if (own != phase) continue;
+        const int at = (phase + before - tap * dilation) / stride; /* without a rest */
+        if (axis.count == 0) axis.base = at;
+        if (axis.count == 1) axis.step = at - axis.base;
+        ++axis.count;
+    }
+    return axis;
+}
+
+/* The phase of a tap, and where it stands among those of its phase. */
+int2 weft_conv_gpu_number(int tap, int stride, int dilation, int before, int transposed) {
+    if (!transposed) return (int2)(0, tap);
+    const int phase = weft_conv_gpu_modulo(tap * dilation - before, stride);
+    int number = 0;
+    for (int other = 0; other < tap; ++other)
+        number += weft_conv_gpu_modulo(other * dilation - before, stride) == phase;
+    return (int2)(phase, number);
+}
+
+/* What the items of a launch share: axes 0 to 2 are x, y, z. */
+typedef struct weft_conv_gpu_problem {
+    int images, channels, filters, group, row_tiles, transposed;
+    int3 read, made, taps, stride, dilation, before;
+    long x_image, x0, x1, x2;
+} weft_conv_gpu_problem;
+
+/* A phase of it: `rows` positions, size along each axis; `first` taps are packed before its own. */
+typedef struct weft_conv_gpu_phase {
+    int3 phase, out, in, size, count, base, step;
+    int rows, first;
+} weft_conv_gpu_phase;
+
+weft_conv_gpu_phase weft_conv_gpu_phase_of(const weft_conv_gpu_problem *w, int number) {
+    weft_conv_gpu_phase p;
+    const int3 one = (int3)(1, 1, 1);
+    p.out = w->transposed ? w->stride : one;
+    p.in = w->transposed ? one : w->stride;
+    p.phase = (int3)(number / p.out.z / p.out.y, number / p.out.z % p.out.y, number % p.out.z);
+    p.size = (w->made - p.phase + p.out - 1) / p.out;
+    const weft_conv_gpu_axis a0 =
+        weft_conv_gpu_taps(p.phase.x, w->taps.x, w->stride.x, w->dilation.x, w->before.x, w->transposed);
+    const weft_conv_gpu_axis a1 =
+        weft_conv_gpu_taps(p.phase.y, w->taps.y, w->stride.y, w->dilation.y, w->before.y, w->transposed);
+    const weft_conv_gpu_axis a2 =
+        weft_conv_gpu_taps(p.phase.z, w->taps.z, w->stride.z, w->dilation.z, w->before.z, w->transposed);
+    p.count = (int3)(a0.count, a1.count, a2.count);
+    p.base = (int3)(a0.base, a1.base, a2.base);
+    p.step = (int3)(a0.step, a1.step, a2.step);
+    p.first = a0.order * w->taps.y * w->taps.z + a0.count * (a1.order * w->taps.z + a1.count * a2.order);
+    p.rows = w->images * p.size.x * p.size.y * p.size.z;
+    p.size = max(p.size, one); /* they divide, in a phase without positions too */
+    return p;
+}
+
+/* The place of a row in its phase: axes, and the image. */
+int4 weft_conv_gpu_position(const weft_conv_gpu_phase *p, int row) {
+    const int line = row / p->size.z, plane = line / p->size.y;
+    return (int4)(plane % p->size.x, line % p->size.y, row % p->size.z, plane / p->size.x);
+}
+
+/* acc = rows top .. of the windows · columns left .. of the weight. */
+__attribute__((always_inline)) inline void weft_conv_gpu_multiply(
+    float acc[WEFT_CONV_GPU_MICRO][WEFT_CONV_GPU_MICRO], const int micro, __local float *a_piece,
+    __local float *b_piece, __global const float *x, __global const float *panels,
+    const weft_conv_gpu_problem *w, const weft_conv_gpu_phase *p, int top, int left) {
+    const int lx = (int)get_local_id(0), ly = (int)get_local_id(1), item = ly * WEFT_CONV_GPU_GROUP + lx;
+    const int width = WEFT_CONV_GPU_GROUP * micro;
+    const int k = top < p->rows ? p->count.x * p->count.y * p->count.z * w->channels : 0;
+    /* Where the windows of this item's rows begin; a row past the last meets nothing. */
+    long from[WEFT_CONV_GPU_MICRO];
+    int3 at[WEFT_CONV_GPU_MICRO];
+    int limit[WEFT_CONV_GPU_MICRO];
+    __attribute__((opencl_unroll_hint)) for (int i = 0; i < micro; ++i) {
+        const int row = top + ly + WEFT_CONV_GPU_GROUP * i;
+        const int4 place = weft_conv_gpu_position(p, row);
+        limit[i] = row < p->rows ? w->read.x : 0;
+        at[i] = place.xyz * p->in + p->base;
+        from[i] = place.w * w->x_image + at[i].x * w->x0 + at[i].y * w->x1 + at[i].z * w->x2 +
+                  (long)w->group * w->channels;
+        __attribute__((opencl_unroll_hint)) for (int j = 0; j < micro; ++j) acc[i][j] = 0.0f;
+    }
+    panels += (long)p->first * w->channels * w->filters + left;
+    int3 tap = (int3)(0, 0, 0);
+    int channel = lx;
+    for (int start = 0; start < k; start += WEFT_CONV_GPU_STEP) {
+        while (channel >= w->channels) {
+            channel -= w->channels;
+            if (++tap.z < p->count.z) continue;
+            tap.z = 0;
+            if (++tap.y < p->count.y) continue;
+            tap.y = 0;
+            ++tap.x;
+        }
+        const int3 reach = tap * p->step;
+        const long further = reach.x * w->x0 + reach.y * w->x1 + reach.z * w->x2 + channel;
+        const bool some = start + lx < k;
+        __attribute__((opencl_unroll_hint)) for (int i = 0; i < micro; ++i) {
+            const int3 index = at[i] + reach;
+            const bool inside = some && index.x >= 0 && index.x < limit[i] && index.y >= 0 &&
+                                index.y < w->read.y && index.z >= 0 && index.z < w->read.z;
+            a_piece[lx * (width + 1) + ly + WEFT_CONV_GPU_GROUP * i] = inside ? x[from[i] + further] : 0.0f;
+        }
+        channel += WEFT_CONV_GPU_STEP;
+        __attribute__((opencl_unroll_hint)) for (int i = 0; i < micro; ++i) {
+            const int e = item + WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_GROUP * i;
+            const int step = e / width, column = e % width;
+            b_piece[step * (width + 1) + column] = start + step < k && left + column < w->filters
+                                                       ? panels[(long)(start + step) * w->filters + column]
+                                                       : 0.0f;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int step = 0; step < WEFT_CONV_GPU_STEP; ++step) {
+            float from_a[WEFT_CONV_GPU_MICRO];
+            __attribute__((opencl_unroll_hint)) for (int i = 0; i < micro; ++i) from_a[i] =
+                a_piece[step * (width + 1) + ly + WEFT_CONV_GPU_GROUP * i];
+            __attribute__((opencl_unroll_hint)) for (int j = 0; j < micro; ++j) {
+                const float from_b = b_piece[step * (width + 1) + lx + WEFT_CONV_GPU_GROUP * j];
+                __attribute__((opencl_unroll_hint)) for (int i = 0; i < micro; ++i) acc[i][j] =
+                    fma(from_a[i], from_b, acc[i][j]);
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+#define WEFT_CONV_GPU_PARAMETERS                                                                             \
+    __global const float *x, long x_offset, __global const float *panels, long panels_offset, int row_tiles, \
+        int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1,        \
+        int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,    \
+        int dilation1, int dilation2, int before0, int before1, int before2, int transposed, long x_image,   \
+        long x0, long x1, long x2
+#define WEFT_CONV_GPU_PROBLEM                                                                                \
+    {                                                                                                        \
+        images, channels, filters, (int)get_group_id(2), row_tiles, transposed, (int3)(read0, read1, read2), \
+            (int3)(made0, made1, made2), (int3)(taps0, taps1, taps2), (int3)(stride0, stride1, stride2),     \
+            (int3)(dilation0, dilation1, dilation2), (int3)(before0, before1, before2), x_image, x0, x1, x2  \
+    }
+
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)                          conv_##suffix
+#define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
+#define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
+#define WEFT_CONV_ALONE
+#endif
+
+/* Work-item: an element of the panels, (group, tap, channel, column). */
+__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(pack)(__global const float *w,
+    long w_offset, __global float *panels, long panels_offset, int elements, int channels, int filters,
+    int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1,
+    int dilation2, int before0, int before1, int before2, int transposed, long w_group, long w_filter,
+    long w_channel, long w0, long w1, long w2) {
+    const int element = (int)get_global_id(0);
+    if (element >= elements) return;
+    const int column = element % filters, channel = element / filters % channels;
+    const int all = element / filters / channels, t2 = all % taps2, t1 = all / taps2 % taps1,
+              t0 = all / taps2 / taps1 % taps0, group = all / taps2 / taps1 / taps0;
+    const int2 n0 = weft_conv_gpu_number(t0, stride0, dilation0, before0, transposed);
+    const int2 n1 = weft_conv_gpu_number(t1, stride1, dilation1, before1, transposed);
+    const int2 n2 = weft_conv_gpu_number(t2, stride2, dilation2, before2, transposed);
+    const weft_conv_gpu_axis a0 = weft_conv_gpu_taps(n0.x, taps0, stride0, dilation0, before0, transposed);
+    const weft_conv_gpu_axis a1 = weft_conv_gpu_taps(n1.x, taps1, stride1, dilation1, before1, transposed);
+    const weft_conv_gpu_axis a2 = weft_conv_gpu_taps(n2.x, taps2, stride2, dilation2, before2, transposed);
+    const int first = a0.order * taps1 * taps2 + a0.count * (a1.order * taps2 + a1.count * a2.order);
+    const int place = group * taps0 * taps1 * taps2 + first + (n0.y * a1.count + n1.y) * a2.count + n2.y;
+    panels[panels_offset + ((long)place * channels + channel) * filters + column] =
+        w[w_offset + group * w_group + column * w_filter + channel * w_channel + t0 * w0 + t1 * w1 + t2 * w2];
+}
+
+/* Work-group (columns, phase and rows, group). */
+__kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(tiled)(
+    WEFT_CONV_GPU_PARAMETERS WEFT_EPILOGUE_PARAMETERS) {
+    __local float a_piece[WEFT_CONV_GPU_ROOM(WEFT_CONV_GPU_MICRO)],
+        b_piece[WEFT_CONV_GPU_ROOM(WEFT_CONV_GPU_MICRO)];
+    const int width = WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_MICRO;
+    const weft_conv_gpu_problem w = WEFT_CONV_GPU_PROBLEM;
+    const weft_conv_gpu_phase p = weft_conv_gpu_phase_of(&w, (int)get_group_id(1) / row_tiles);
+    const int top = (int)get_group_id(1) % row_tiles * width, left = (int)get_group_id(0) * width;
+    float acc[WEFT_CONV_GPU_MICRO][WEFT_CONV_GPU_MICRO];
+    weft_conv_gpu_multiply(acc, WEFT_CONV_GPU_MICRO, a_piece, b_piece, x + x_offset,
+        panels + panels_offset + (long)w.group * taps0 * taps1 * taps2 * channels * filters, &w, &p, top,
+        left);
+    __attribute__((opencl_unroll_hint)) for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) {
+        const int row = top + (int)get_local_id(1) + WEFT_CONV_GPU_GROUP * i;
+        const int4 at = weft_conv_gpu_position(&p, row);
+        const int line = (at.w * made0 + at.x * p.out.x + p.phase.x) * made1 + at.y * p.out.y + p.phase.y;
+        const int along = at.z * p.out.z + p.phase.z;
+        __attribute__((opencl_unroll_hint)) for (int j = 0; j < WEFT_CONV_GPU_MICRO; ++j) {
+            const int column = left + (int)get_local_id(0) + WEFT_CONV_GPU_GROUP * j;
+            if (row < p.rows && column < filters)
+                WEFT_STORE(acc[i][j], line, along, w.group * filters + column, 1);
+        }
+    }
+}
+
+/* Work-group (columns, phase and rows, group). */
+__kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(small)(
+    WEFT_CONV_GPU_PARAMETERS WEFT_EPILOGUE_PARAMETERS) {
+    __local float a_piece[WEFT_CONV_GPU_ROOM(1)], b_piece[WEFT_CONV_GPU_ROOM(1)];
+    const weft_conv_gpu_problem w = WEFT_CONV_GPU_PROBLEM;
+    const weft_conv_gpu_phase p = weft_conv_gpu_phase_of(&w, (int)get_group_id(1) / row_tiles);
+    const int top = (int)get_group_id(1) % row_tiles * WEFT_CONV_GPU_GROUP,
+              left = (int)get_group_id(0) * WEFT_CONV_GPU_GROUP;
+    float acc[WEFT_CONV_GPU_MICRO][WEFT_CONV_GPU_MICRO];
+    weft_conv_gpu_multiply(acc, 1, a_piece, b_piece, x + x_offset,
+        panels + panels_offset + (long)w.group * taps0 * taps1 * taps2 * channels * filters, &w, &p, top,
+        left);
+    const int row = top + (int)get_local_id(1), column = left + (int)get_local_id(0);
+    const int4 at = weft_conv_gpu_position(&p, row);
+    if (row < p.rows && column < filters)
+        WEFT_STORE(acc[0][0],
+            (at.w * made0 + at.x * p.out.x + p.phase.x) * made1 + at.y * p.out.y + p.phase.y,
+            at.z * p.out.z + p.phase.z, w.group * filters + column, 1);
+}
+
+#ifdef WEFT_CONV_ALONE
+#undef WEFT_CONV_ALONE
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
+#endif

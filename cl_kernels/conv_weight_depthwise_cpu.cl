@@ -1,0 +1,144 @@
+/* conv_weight_depthwise_cpu.cl: the weight's gradient of a convolution with one channel a group, for devices
+ * whose work-item is a core with wide vectors.
+ *
+ *     x (images, image..., channels)   y (images, result..., channels)
+ *     -> w (channels, 1, taps...): w[c][k] = sum over images, o of
+ *        x[.][o * stride + k * dilation - before][c] * y[.][o][c]
+ *
+ * sums: a work-item (no barriers, no local memory) owns a share of the tiles; a tile is 7 neighbouring
+ * positions of a row of y. For 16 channels after the other, each row of taps is summed in vectors and added
+ * to the share's sums[16 channels][tap][lane]:
+ *
+ *     y, 16 channels each                  y0 y1 y2 y3 y4 y5 y6           7 loads a tile
+ *     pixels of a row of x                 p0 p1 p2 p3 p4 p5 p6 p7 p8     9 loads a row of taps
+ *     tap 0                                *  *  *  *  *  *  *
+ *     tap 1                                   *  *  *  *  *  *  *
+ *     tap 2                                      *  *  *  *  *  *  *
+ *
+ * Three taps side by side with stride 1 or 2 are done so, where the tile and its window are whole; other
+ * tiles load a pixel for each multiply-add. finish: adds the shares in their order. */
+
+#ifndef WEFT_WEIGHT_DEPTHWISE_CPU
+#define WEFT_WEIGHT_DEPTHWISE_CPU
+
+/* Tuning: the same number stands in src/ops/conv_weight_depthwise.c. */
+#define WEFT_WEIGHT_DEPTHWISE_TILE 7
+
+#define WEFT_WEIGHT_DEPTHWISE_UNROLL __attribute__((opencl_unroll_hint))
+
+/* Sixteen floats at any address. */
+typedef float16 weft_weight_depthwise_vector __attribute__((aligned(4)));
+
+/* The first of 16 floats at `from`, of which `left` may be read. */
+float16 weft_weight_depthwise_load(__global const float *from, long left) {
+    if (left >= 16) return *(__global const weft_weight_depthwise_vector *)from;
+    float16 value = 0.0f;
+    for (int i = 0; i < left; ++i) ((float *)&value)[i] = from[i];
+    return value;
+}
+
+/* sums[tap] += the tile's, for three taps; everything that they meet is inside. */
+__attribute__((always_inline)) inline void weft_weight_depthwise_three(
+    __global float16 *sums, const float16 *slope, const int across, __global const float *from, long pixel) {
+    const int count = (WEFT_WEIGHT_DEPTHWISE_TILE - 1) * across + 3;
+    float16 line[(WEFT_WEIGHT_DEPTHWISE_TILE - 1) * 2 + 3];
+    WEFT_WEIGHT_DEPTHWISE_UNROLL for (int i = 0; i < count; ++i) line[i] =
+        *(__global const weft_weight_depthwise_vector *)(from + i * pixel);
+    WEFT_WEIGHT_DEPTHWISE_UNROLL for (int tap = 0; tap < 3; ++tap) {
+        float16 sum = line[tap] * slope[0];
+        WEFT_WEIGHT_DEPTHWISE_UNROLL for (int r = 1; r < WEFT_WEIGHT_DEPTHWISE_TILE; ++r) sum =
+            fma(line[r * across + tap], slope[r], sum);
+        sums[tap] += sum;
+    }
+}
+
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix) conv_weight_##suffix
+#define WEFT_CONV_WEIGHT_ALONE
+#endif
+
+/* Work-item: a share. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
+    long x_offset, __global const float *y, long y_offset, __global float *sums, long sums_offset, int tiles,
+    int share, int pieces, int images, int channels, int filters, int groups, int image0, int image1,
+    int image2, int result0, int result1, int result2, int taps0, int taps1, int taps2, int stride0,
+    int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0, int before1,
+    int before2) {
+    const int begin = (int)get_global_id(0) * share, end = min(tiles, begin + share);
+    const int blocks = (groups + 15) / 16, taps = taps0 * taps1 * taps2;
+    const long x_elements = (long)images * image0 * image1 * image2 * groups,
+               y_elements = (long)images * result0 * result1 * result2 * groups;
+    const bool three = taps2 == 3 && dilation2 == 1 && stride2 <= 2;
+    x += x_offset;
+    y += y_offset;
+    __global float16 *all = (__global float16 *)(sums + sums_offset) + (long)get_global_id(0) * blocks * taps;
+    for (int i = 0; i < blocks * taps; ++i) all[i] = 0.0f;
+    for (int tile = begin; tile < end; ++tile) {
+        const int line = tile / pieces, o2 = tile % pieces * WEFT_WEIGHT_DEPTHWISE_TILE;
+        const int o1 = line % result1, o0 = line / result1 % result0, image = line / result1 / result0;
+        const int rows = min(WEFT_WEIGHT_DEPTHWISE_TILE, result2 - o2);
+        const int i2 = o2 * stride2 - before2,
+                  last = i2 + (WEFT_WEIGHT_DEPTHWISE_TILE - 1) * stride2 + (taps2 - 1) * dilation2;
+        for (int block = 0; block < blocks; ++block) {
+            float16 slope[WEFT_WEIGHT_DEPTHWISE_TILE];
+            const long to = ((long)line * result2 + o2) * groups + 16 * block;
+            WEFT_WEIGHT_DEPTHWISE_UNROLL for (int r = 0; r < WEFT_WEIGHT_DEPTHWISE_TILE; ++r) {
+                const long at = to + (long)r * groups;
+                slope[r] = r < rows ? weft_weight_depthwise_load(y + at, y_elements - at) : (float16)(0.0f);
+            }
+            for (int t0 = 0; t0 < taps0; ++t0) {
+                const int i0 = o0 * stride0 + t0 * dilation0 - before0;
+                if (i0 < 0 || i0 >= image0) continue;
+                for (int t1 = 0; t1 < taps1; ++t1) {
+                    const int i1 = o1 * stride1 + t1 * dilation1 - before1;
+                    if (i1 < 0 || i1 >= image1) continue;
+                    const long row = (((long)image * image0 + i0) * image1 + i1) * image2;
+                    const long from = (row + i2) * groups + 16 * block;
+                    __global float16 *to_taps = all + (long)block * taps + (t0 * taps1 + t1) * taps2;
+                    const bool whole = rows == WEFT_WEIGHT_DEPTHWISE_TILE && i2 >= 0 && last < image2 &&
+                                       (row + last) * groups + 16 * block + 16 <= x_elements;
+                    if (whole && three && stride2 == 1) {
+                        weft_weight_depthwise_three(to_taps, slope, 1, x + from, groups);
+                    } else if (whole && three) {
+                        weft_weight_depthwise_three(to_taps, slope, 2, x + from, groups);
+                    } else {
+                        for (int t2 = 0; t2 < taps2; ++t2) {
+                            float16 sum = 0.0f;
+                            for (int r = 0; r < rows; ++r) {
+                                const int reach = r * stride2 + t2 * dilation2;
+                                const long at = from + (long)reach * groups;
+                                if (i2 + reach >= 0 && i2 + reach < image2)
+                                    sum = fma(
+                                        weft_weight_depthwise_load(x + at, x_elements - at), slope[r], sum);
+                            }
+                            to_taps[t2] += sum;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* Work-item: 16 channels. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(finish)(__global const float *sums,
+    long sums_offset, __global float *w, long w_offset, int shares, int groups, int taps) {
+    const int block = (int)get_global_id(0), lanes = min(16, groups - 16 * block);
+    const long all = (long)get_global_size(0) * taps * 16;
+    sums += sums_offset + (long)block * taps * 16;
+    w += w_offset + 16L * block * taps;
+    for (int tap = 0; tap < taps; ++tap) {
+        for (int lane = 0; lane < lanes; ++lane) {
+            float sum = 0.0f;
+            for (int share = 0; share < shares; ++share) sum += sums[share * all + tap * 16 + lane];
+            w[lane * taps + tap] = sum;
+        }
+    }
+}
+
+#ifdef WEFT_CONV_WEIGHT_ALONE
+#undef WEFT_CONV_WEIGHT_ALONE
+#undef WEFT_NAME
+#endif
