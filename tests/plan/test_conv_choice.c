@@ -13,25 +13,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 1 << 17, PASSES = 3 };
+enum { MOST = 1 << 17, PASSES = 2 };
 
 typedef struct test_case {
     const char *what;
     int64_t images, channels, height, width, filters, taps, stride, dilation, padding, groups;
 } test_case;
 
+/* Channels and filters are 16 or more, so that few forms of the epilogue are compiled. */
 static const test_case cases[] = {
-    {"one of everything", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
     {"tiles of 64 to the edge", 1, 16, 8, 8, 64, 3, 1, 1, 1, 1},
     {"over a tile", 2, 17, 9, 8, 65, 3, 1, 1, 1, 1},
     {"stride 2", 2, 19, 11, 13, 33, 3, 2, 1, 1, 1},
-    {"stride 3, dilation 2", 1, 5, 17, 16, 20, 3, 3, 2, 2, 1},
-    {"stride 2, dilation 2", 1, 5, 14, 15, 20, 3, 2, 2, 1, 1},
+    {"stride 3, dilation 2", 1, 21, 17, 16, 20, 3, 3, 2, 2, 1},
+    {"stride 2, dilation 2", 1, 21, 14, 15, 20, 3, 2, 2, 1, 1},
     {"stride over the window", 2, 20, 9, 7, 17, 1, 3, 1, 0, 1},
     {"groups", 2, 34, 7, 6, 36, 3, 1, 1, 1, 2},
-    {"groups of one filter", 1, 36, 5, 6, 18, 3, 1, 1, 1, 18},
-    {"one channel, two filters", 2, 9, 7, 8, 18, 3, 2, 1, 1, 9},
-    {"depthwise of 1", 2, 1, 9, 15, 1, 3, 1, 1, 1, 1},
+    {"groups of two channels", 1, 36, 5, 6, 18, 3, 1, 1, 1, 18},
+    {"groups of four, 32 in all", 1, 32, 5, 6, 32, 3, 1, 1, 1, 8},
+    {"one channel, two filters", 2, 18, 7, 8, 36, 3, 2, 1, 1, 18},
     {"depthwise of 16", 1, 16, 8, 7, 16, 3, 1, 1, 1, 16},
     {"depthwise of 17, stride 2", 2, 17, 15, 29, 17, 3, 2, 1, 1, 17},
     {"depthwise of 33", 2, 33, 6, 23, 33, 3, 1, 1, 1, 33},
@@ -44,7 +44,7 @@ static const test_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-/* Of all cases: the result, and the gradients with regard to the image and the weight; images in the order
+/* Of all cases: the result, and the gradient with regard to the image; images in the order
  * that they have in memory, so that little else is compiled. */
 typedef struct net {
     weft_graph *graph;
@@ -69,7 +69,7 @@ static net make_net(void) {
             (const int64_t[]){weft_tensor_dimension(y, 0), weft_tensor_dimension(y, 1),
                 weft_tensor_dimension(y, 2), weft_tensor_dimension(y, 3)});
         n.outputs[PASSES * i] = y;
-        assert_weft_ok(weft_gradients(weft_sum(weft_mul(y, in[2])), in, 2, &n.outputs[PASSES * i + 1]));
+        assert_weft_ok(weft_gradients(weft_sum(weft_mul(y, in[2])), in, 1, &n.outputs[PASSES * i + 1]));
     }
     return n;
 }
@@ -132,7 +132,7 @@ static float *compute(const net *n, const char *forced, int *how_many) {
 }
 
 static void compare(const net *n, const char *name, const float *got, const float *wanted) {
-    static const char *const passes[] = {"forward", "data", "weight"};
+    static const char *const passes[] = {"forward", "data"};
     size_t at = 0;
     for (size_t i = 0; i < CASES * PASSES; i++) {
         const size_t count = count_of(n->outputs[i]);
