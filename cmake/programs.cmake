@@ -1,4 +1,4 @@
-# The weft command and the samples, in bin/. samples/05_train_digits.c becomes bin/train_digits.
+# The weft command, the samples and the programs, in bin/. samples/05_train_digits.c becomes bin/train_digits.
 # The samples see the public headers only; the command may use what is inside the library.
 
 file(GLOB sample_files CONFIGURE_DEPENDS samples/*.c)
@@ -10,6 +10,15 @@ foreach(file IN LISTS sample_files)
   target_link_libraries(${name} PRIVATE weft_static m)
   target_compile_definitions(${name} PRIVATE WEFT_SOURCE_DATA_DIR="${PROJECT_SOURCE_DIR}/data")
   list(APPEND samples ${name})
+endforeach()
+
+# programs/train_cifar.c becomes bin/train_cifar; what the programs share is linked into each. They see the public
+# headers and each other's, as a user's would.
+set(programs train_cifar classify)
+foreach(name IN LISTS programs)
+  add_executable(${name} programs/${name}.c programs/command_line.c programs/image_network.c programs/json_text.c)
+  target_link_libraries(${name} PRIVATE weft_static m)
+  target_compile_definitions(${name} PRIVATE WEFT_SOURCE_DATA_DIR="${PROJECT_SOURCE_DIR}/data")
 endforeach()
 
 # What PyTorch computed for every op travels inside the command, for `weft check`.
@@ -33,7 +42,7 @@ endif()
 if("train_digits" IN_LIST samples)
   add_custom_target(
     run_demo
-    COMMAND train_digits --data ${PROJECT_SOURCE_DIR}/data/digits --epochs 20
+    COMMAND train_digits --model cnn --data ${PROJECT_SOURCE_DIR}/data/digits --epochs 20
     USES_TERMINAL VERBATIM
-    COMMENT "Training a network on real handwritten digits")
+    COMMENT "Training a convolutional network on real handwritten digits")
 endif()

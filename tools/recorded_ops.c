@@ -373,6 +373,25 @@ static weft_tensor *build_norm(const char *op, const cJSON *c, weft_tensor *cons
     return IS("rms_norm") ? weft_rms_norm_with(x[0], of, weight, 1e-5f) : NULL;
 }
 
+/* y (of a sequence), h and c (of an LSTM) side by side. */
+static weft_tensor *build_recurrent(const char *op, weft_tensor *const *x) {
+    const weft_recurrent_weights w = {x[1], x[2], x[3], x[4], NULL};
+    const weft_sequence_options o = {WEFT_SEQUENCE_OPTIONS_INIT, .h0 = x[5], .c0 = x[6]};
+    weft_recurrent r = {NULL, NULL, NULL};
+    if (IS("lstm")) r = weft_lstm_with(x[0], &w, &o);
+    if (IS("gru")) r = weft_gru_with(x[0], &w, &o);
+    if (IS("rnn")) r = weft_rnn_with(x[0], &w, &o);
+    if (IS("lstm_cell")) r = weft_lstm_cell(x[0], x[5], x[6], &w);
+    if (IS("gru_cell")) r = weft_gru_cell(x[0], x[5], &w, false);
+    if (IS("rnn_cell")) r = weft_rnn_cell(x[0], x[5], &w, false);
+    weft_tensor *parts[3];
+    size_t count = 0;
+    if (r.y) parts[count++] = weft_flatten_axes(r.y, 1, 2);
+    if (r.h) parts[count++] = r.h;
+    if (r.c) parts[count++] = r.c;
+    return count > 0 ? weft_concat(parts, count, 1) : NULL;
+}
+
 /* ---- cases ---- */
 
 static weft_tensor *input_like(
@@ -428,6 +447,7 @@ weft_status recorded_build(recorded_case *r, recorded_inputs *shared, weft_graph
     if (!r->output) r->output = build_ctc(r->op, json, r->inputs);
     if (!r->output) r->output = build_norm(r->op, json, r->inputs, r->input_count);
     if (!r->output) r->output = build_conv(r->op, json, r->inputs);
+    if (!r->output) r->output = build_recurrent(r->op, r->inputs);
     if (!r->output && weft_graph_status(graph) == WEFT_OK)
         WI_FAIL(WEFT_ERROR_FORMAT, "%s was recorded, but recorded_ops.c cannot build it", r->op);
     WI_TRY(weft_graph_status(graph));

@@ -9,7 +9,7 @@
 #include <cjson/cJSON.h>
 #include <weft/weft.h>
 
-enum { RECORDED_INPUTS = 4, RECORDED_ELEMENTS = 512, RECORDED_SHARED = 1024 };
+enum { RECORDED_INPUTS = 7, RECORDED_ELEMENTS = 512, RECORDED_SHARED = 1024 };
 
 /* Equal arrays are one input: ops of the same input share a kernel. One for each graph, zeroed. */
 typedef struct recorded_inputs {

@@ -3,6 +3,7 @@
 #include "bench_conv.h"
 #include "bench_gemm.h"
 #include "bench_images.h"
+#include "bench_lstm.h"
 #include "bench_map.h"
 #include "check.h"
 #include <stdio.h>
@@ -18,6 +19,7 @@ static const char usage[] =
     "       weft bench reduce [--json] measure reductions beside a copy\n"
     "       weft bench attention [--json]   measure attention and its gradients\n"
     "       weft bench images [--json] [--folder DIR]   measure loading and augmentation\n"
+    "       weft bench lstm [--json]        measure an LSTM layer and its gradients\n"
     "       weft --help | --version\n"
     "SEL: gpu, cpu, a part of a name, or platform:device as 'weft devices' shows it;\n"
     "     else $WEFT_DEVICE, else the best device\n";
@@ -75,8 +77,9 @@ static int bench(int argc, char **argv) {
     if (strcmp(what, "map") == 0) return weft_bench_map(argc - 1, argv + 1);
     if (strcmp(what, "reduce") == 0) return weft_bench_reduce(argc - 1, argv + 1);
     if (strcmp(what, "attention") == 0) return weft_bench_attention(argc - 1, argv + 1);
-    return bad_usage("the benchmarks are: weft bench gemm, conv, map, reduce, attention, images");
     if (strcmp(what, "images") == 0) return weft_bench_images(argc - 1, argv + 1);
+    if (strcmp(what, "lstm") == 0) return weft_bench_lstm(argc - 1, argv + 1);
+    return bad_usage("the benchmarks are: weft bench gemm, conv, map, reduce, attention, images, lstm");
 }
 
 int main(int argc, char **argv) {

@@ -10,10 +10,12 @@
 #include <weft/images.h>
 #include <weft/io.h>
 #include <weft/losses.h>
+#include <weft/models.h>
 #include <weft/nn.h>
 #include <weft/normalization.h>
 #include <weft/ops.h>
 #include <weft/plan.h>
+#include <weft/recurrent.h>
 #include <weft/text.h>
 #include <weft/train.h>
 

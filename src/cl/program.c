@@ -6,6 +6,7 @@
 
 #include "cl/disk_cache.h"
 #include "cl/program_cache.h"
+#include "cl/quirks.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -293,4 +294,10 @@ void wi_programs_save(weft_context *context) {
         if (program->program && program->kernels_made && !program->on_disk) save(context, program);
     }
     wi_error_restore(error);
+}
+
+void wi_programs_save_last(weft_context *context) {
+    const char *const kept = wi_environment("POCL_KERNEL_CACHE");
+    const bool keeps = (context->caps.quirks & WI_QUIRK_OWN_CACHE) && !(kept && strcmp(kept, "0") == 0);
+    if (!keeps) wi_programs_save(context);
 }

@@ -11,8 +11,9 @@ typedef struct quirk_row {
 static const quirk_row quirk_rows[] = {
     /* github.com/JuliaGPU/OpenCL.jl/issues/460, github.com/pocl/pocl/issues/1167 */
     {"portable computing language", "", "", WI_QUIRK_POCL_LOOPVEC},
-    /* pocl compiles a kernel at its first launch, once for each local size */
-    {"portable computing language", "", "", WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST},
+    /* pocl compiles a kernel at its first launch, once for each local size, and once more for any size when
+       its binary is asked for; $POCL_CACHE_DIR keeps them */
+    {"portable computing language", "", "", WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE},
     {"rusticl", "llvmpipe", "", WI_QUIRK_NO_CLBLAST | WI_QUIRK_SCALAR_COMPILER},
     /* Mesa 22.3 compiles OpenCL C without NIR's preservation of signed zeros, infinities and NaN */
     {"rusticl", "", "", WI_QUIRK_LOOSE_EDGES},
@@ -42,6 +43,7 @@ const char *wi_quirk_text(unsigned quirk) {
     case WI_QUIRK_NO_CLBLAST: return "CLBlast takes too long to build here";
     case WI_QUIRK_SCALAR_COMPILER: return "takes minutes to compile large kernels of wide vectors";
     case WI_QUIRK_LOOSE_EDGES: return "loses the sign of zeros and the infinity of a division by zero";
+    case WI_QUIRK_OWN_CACHE: return "keeps compiled kernels itself, and compiles each anew for its binary";
     default: return "unknown quirk";
     }
 }

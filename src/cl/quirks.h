@@ -13,6 +13,7 @@ enum {
     WI_QUIRK_NO_CLBLAST = 1 << 3,      /* CLBlast takes far too long to build here */
     WI_QUIRK_LOOSE_EDGES = 1 << 5,     /* its compiler loses the sign of zeros, and x / 0 */
     WI_QUIRK_SCALAR_COMPILER = 1 << 4, /* unrolls wide vectors: large kernels of class cpu take minutes */
+    WI_QUIRK_OWN_CACHE = 1 << 6, /* keeps compiled kernels on disk, and compiles each anew for a binary */
 };
 
 unsigned wi_quirks_find(const weft_device_info *info);

@@ -68,6 +68,16 @@ void wi_kernel_random(wi_kernel_launch *launch) {
     add(launch, (wi_kernel_argument){.kind = WI_KERNEL_RANDOM});
 }
 
+void wi_kernel_turn(wi_kernel_launch *launch) {
+    add(launch, (wi_kernel_argument){.kind = WI_KERNEL_TURN});
+}
+
+void wi_kernel_repeat(wi_kernel_plan *plan, int first, int64_t turns) {
+    if (plan->failed || plan->count > WI_KERNEL_LAUNCHES || first >= plan->count) return;
+    plan->launches[first]->turns = turns;
+    plan->launches[first]->together = plan->count - first;
+}
+
 static bool fits_int(const wi_kernel_argument *argument) {
     return argument->kind != WI_KERNEL_INT ||
            (argument->number >= INT32_MIN && argument->number <= INT32_MAX);

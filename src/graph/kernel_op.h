@@ -9,6 +9,9 @@
  * given macros are defined before an inclusion and undefined after it; without them the file compiles by
  * itself.
  *
+ * Launches that a sequence needs once a step are written down once and repeated (wi_kernel_repeat), with the
+ * number of the repetition as an argument; how often may depend on the batch and on everything else.
+ *
  * Macros must not depend on the batch size (use the general sizes or the node's shape for decisions about
  * structure), so that all batch sizes share one program; arguments and sizes of launches are of the actual
  * batch. */
@@ -18,7 +21,13 @@
 #include "cl/context.h"
 #include "graph/shape.h"
 
-enum { WI_KERNEL_INPUTS = 8, WI_KERNEL_ARGUMENTS = 64, WI_KERNEL_LAUNCHES = 48, WI_KERNEL_MACROS = 8 };
+enum {
+    WI_KERNEL_INPUTS = 8,
+    WI_KERNEL_ARGUMENTS = 64,
+    WI_KERNEL_LAUNCHES = 48,
+    WI_KERNEL_MACROS = 8,
+    WI_KERNEL_HEADERS = 2
+};
 
 /* Where the op stands in a plan. */
 typedef struct wi_kernel_site {
@@ -41,7 +50,8 @@ typedef enum wi_kernel_argument_kind {
     WI_KERNEL_LONG,    /* long */
     WI_KERNEL_FLOAT,   /* float */
     WI_KERNEL_FAULTS,  /* two: __global int *, long: for WEFT_FAULT of common.clh */
-    WI_KERNEL_RANDOM   /* three uints: the seed's halves, the number of the run */
+    WI_KERNEL_RANDOM,  /* three uints: the seed's halves, the number of the run */
+    WI_KERNEL_TURN     /* int: the number of the repetition, from 0 */
 } wi_kernel_argument_kind;
 
 typedef struct wi_kernel_argument {
@@ -57,6 +67,8 @@ typedef struct wi_kernel_launch {
     size_t global[3], local[3]; /* local[0] == 0: the driver chooses */
     wi_kernel_argument arguments[WI_KERNEL_ARGUMENTS];
     int argument_count;
+    int64_t turns; /* at the first of `together` launches that are repeated so often; 0: once */
+    int together;
 } wi_kernel_launch;
 
 typedef struct wi_kernel_macro {
@@ -66,6 +78,8 @@ typedef struct wi_kernel_macro {
 
 typedef struct wi_kernel_plan {
     const char *file; /* "gather.cl" */
+    /* Files that stand before it, each with an include guard of its own. */
+    const char *headers[WI_KERNEL_HEADERS];
     wi_kernel_macro macros[WI_KERNEL_MACROS];
     int macro_count;
     wi_kernel_launch *launches[WI_KERNEL_LAUNCHES]; /* one after another; taken from the arena as they come */
@@ -92,6 +106,9 @@ void wi_kernel_long(wi_kernel_launch *launch, int64_t number);
 void wi_kernel_float(wi_kernel_launch *launch, double number);
 void wi_kernel_faults(wi_kernel_launch *launch);
 void wi_kernel_random(wi_kernel_launch *launch);
+void wi_kernel_turn(wi_kernel_launch *launch);
+/* The launches from `first` (an index into plan->launches) to the last so far run `turns` times, together. */
+void wi_kernel_repeat(wi_kernel_plan *plan, int first, int64_t turns);
 /* The file is named, everything fitted, and sizes are positive; `op` begins the line. */
 weft_status wi_kernel_plan_check(const wi_kernel_plan *plan, const char *op);
 

@@ -142,6 +142,9 @@ WI_NODE(multi_margin)
 WI_NODE(soft_margin)        /* loss_margin.c */
 WI_NODE(cosine_similarity)  /* loss_vector.c */
 WI_NODE(ctc)                /* loss_ctc.c */
+WI_NODE(lstm)               /* recurrent_scan.c */
+WI_NODE(gru)
+WI_NODE(rnn)
 
 /*          name        built from the above, without a descriptor */
 WI_FUNCTION_ROW(mean)        /* reduce.c */
@@ -187,6 +190,9 @@ WI_FUNCTION_ROW(outer)       /* matmul.c */
 WI_FUNCTION_ROW(dot)
 WI_FUNCTION_ROW(mv)
 WI_FUNCTION_ROW(bilinear_with)
+WI_FUNCTION_ROW(lstm_cell)   /* recurrent.c */
+WI_FUNCTION_ROW(gru_cell)
+WI_FUNCTION_ROW(rnn_cell)
 WI_FUNCTION_ROW(einsum)      /* einsum.c */
 WI_FUNCTION_ROW(clamp)       /* activation.c */
 WI_FUNCTION_ROW(hardtanh)

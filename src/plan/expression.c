@@ -42,6 +42,7 @@ static void emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument
     case WI_ARGUMENT_FLOAT: wi_text_append(text, "%sc%d", names_only ? "" : "const float ", a); break;
     case WI_ARGUMENT_SCALAR: wi_text_append(text, "%su%d", names_only ? "" : "const float ", a); break;
     case WI_ARGUMENT_DRAWS: wi_text_append(text, "%sdraws", names_only ? "" : "const uint "); break;
+    case WI_ARGUMENT_TURN: break; /* of ops with kernels of their own */
     case WI_ARGUMENT_SEED:
         wi_text_append(text, names_only ? "seed0, seed1" : "const uint seed0, const uint seed1");
         break;

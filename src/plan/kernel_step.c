@@ -81,6 +81,8 @@ static bool draws(const wi_kernel_plan *kernel) {
 
 static weft_status append_template(weft_plan *plan, const wi_step *step, const char *macros) {
     wi_text *source = &plan->source;
+    for (int i = 0; i < WI_KERNEL_HEADERS && step->kernel->headers[i]; i++)
+        WI_TRY(wi_kernel_source_append(source, step->kernel->headers[i]));
     wi_text_append(source, "%s#define WEFT_NAME(suffix) %s_##suffix\n", macros, step->prefix);
     WI_TRY(wi_kernel_source_append(source, step->kernel->file));
     wi_text_append(source, "\n#undef WEFT_NAME\n");

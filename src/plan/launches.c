@@ -93,6 +93,7 @@ static void set_described(binder *b, const wi_argument *argument) {
     case WI_ARGUMENT_FLOAT: set_argument(b, sizeof argument->number, &argument->number); break;
     case WI_ARGUMENT_SCALAR:
     case WI_ARGUMENT_DRAWS:
+    case WI_ARGUMENT_TURN:
         note(b, false, (wi_bound_argument){.kind = argument->kind, .which = argument->a});
         set_argument(b, sizeof zero, &zero);
         break;
@@ -126,6 +127,7 @@ static void set_kernel(binder *b, const wi_kernel_argument *argument) {
         set_described(b, &(wi_argument){.kind = WI_ARGUMENT_SEED});
         set_described(b, &(wi_argument){.kind = WI_ARGUMENT_DRAWS});
         break;
+    case WI_KERNEL_TURN: set_described(b, &(wi_argument){.kind = WI_ARGUMENT_TURN}); break;
     }
 }
 
@@ -178,6 +180,8 @@ static weft_status launch_kernel(weft_plan *plan, const wi_step *step, const wi_
         launch->global[i] = kernel->global[i];
         launch->local[i] = kernel->local[i];
     }
+    b.launch->turns = kernel->turns;
+    b.launch->together = kernel->together;
     return b.status;
 }
 
@@ -203,6 +207,18 @@ static weft_status launch_step(weft_plan *plan, const wi_step *step) {
     return launch_loop(plan, step, &step->finish, step->finish_items, 1);
 }
 
+/* Repetitions included. */
+static int count_launches(const wi_kernel_plan *kernel) {
+    int count = 0;
+    for (int i = 0; i < kernel->count;) {
+        const wi_kernel_launch *const launch = kernel->launches[i];
+        const bool repeats = launch->turns > 0;
+        count += repeats ? (int)launch->turns * launch->together : 1;
+        i += repeats ? launch->together : 1;
+    }
+    return count;
+}
+
 void wi_plan_count_launches(weft_plan *plan) {
     for (size_t i = 0; i < plan->step_count; i++) {
         wi_step *step = plan->steps[i];
@@ -210,7 +226,7 @@ void wi_plan_count_launches(weft_plan *plan) {
         if (step->kind == WI_STEP_LOOP)
             step->launch_count = step->work[4] > 1 ? 2 : 1;
         else
-            step->launch_count = library ? 1 : step->kernel->count;
+            step->launch_count = library ? 1 : count_launches(step->kernel);
     }
 }
 

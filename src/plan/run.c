@@ -6,14 +6,15 @@ static float scalar_value(weft_graph *graph, int index) {
     return scalar->rule ? (float)scalar->rule(scalar, &graph->clocks[scalar->clock]) : scalar->value;
 }
 
-static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *launch) {
+static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *launch, int64_t turn) {
     for (int i = 0; i < launch->changing_count; i++) {
         const wi_bound_argument *argument = &launch->changing[i];
         const float number =
             argument->kind == WI_ARGUMENT_SCALAR ? scalar_value(plan->graph, argument->which) : 0;
-        const cl_uint draws = (cl_uint)plan->graph->draws;
+        const cl_uint whole =
+            argument->kind == WI_ARGUMENT_TURN ? (cl_uint)turn : (cl_uint)plan->graph->draws;
         const void *value =
-            argument->kind == WI_ARGUMENT_SCALAR ? (const void *)&number : (const void *)&draws;
+            argument->kind == WI_ARGUMENT_SCALAR ? (const void *)&number : (const void *)&whole;
         WI_CL(clSetKernelArg(launch->launch.kernel, (cl_uint)argument->index, 4, value), "clSetKernelArg");
     }
     return WEFT_OK;
@@ -33,10 +34,18 @@ static weft_status run_library(weft_plan *plan, const wi_step *step) {
         plan->context, &step->gemm, memory[0], offset[0], memory[1], offset[1], memory[2], offset[2]);
 }
 
-static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch) {
+static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch, int64_t turn) {
     if (!launch->launch.kernel) return run_library(plan, launch->step);
-    if (launch->changing_count > 0) WI_TRY(set_changing(plan, launch));
+    if (launch->changing_count > 0) WI_TRY(set_changing(plan, launch, turn));
     return wi_launch_run(&launch->launch, plan->context);
+}
+
+/* A launch, or those that are repeated together with it. */
+static weft_status run_turns(weft_plan *plan, const wi_plan_launch *launch) {
+    if (launch->turns <= 0) return run_launch(plan, launch, 0);
+    for (int64_t turn = 0; turn < launch->turns; turn++)
+        for (int i = 0; i < launch->together; i++) WI_TRY(run_launch(plan, launch + i, turn));
+    return WEFT_OK;
 }
 
 /* Some drivers compile at the first launch, so binaries are complete once the first run is over; fetching
@@ -59,7 +68,11 @@ weft_status weft_plan_run(weft_plan *plan) {
     plan->graph->draws += plan->draws;
     if (plan->run_count == 1) WI_TRY(save_binaries(plan));
     plan->run_count++;
-    for (size_t i = 0; i < plan->launch_count; i++) WI_TRY(run_launch(plan, &plan->launches[i]));
+    for (size_t i = 0; i < plan->launch_count;) {
+        const wi_plan_launch *launch = &plan->launches[i];
+        WI_TRY(run_turns(plan, launch));
+        i += launch->turns > 0 ? (size_t)launch->together : 1;
+    }
     return wi_queue_flush(plan->context);
 }
 

@@ -113,6 +113,7 @@ typedef enum wi_argument_kind {
     WI_ARGUMENT_FLOAT,  /* number: float */
     WI_ARGUMENT_SCALAR, /* the graph's scalar a, set before each run: float */
     WI_ARGUMENT_DRAWS,  /* the number of the run, set before each: uint */
+    WI_ARGUMENT_TURN,   /* the number of the repetition, set before each: int */
     WI_ARGUMENT_SEED,   /* two: uint, uint */
     WI_ARGUMENT_SCRATCH /* partial results: __global float *, long offset + number a */
 } wi_argument_kind;
@@ -176,7 +177,7 @@ typedef struct wi_assignment {
 
 /* An argument that changes: set before the run, or when an input is bound to other memory. */
 typedef struct wi_bound_argument {
-    wi_argument_kind kind; /* SCALAR, DRAWS; BUFFER and OFFSET of an input's storage */
+    wi_argument_kind kind; /* SCALAR, DRAWS, TURN; BUFFER and OFFSET of an input's storage */
     int index;             /* of the kernel's argument */
     int which;             /* scalar or storage */
     int64_t elements;      /* OFFSET: to be added, in elements of `size` bytes */
@@ -186,8 +187,10 @@ typedef struct wi_bound_argument {
 typedef struct wi_plan_launch {
     wi_launch launch;
     const wi_step *step;
-    wi_bound_argument *changing; /* SCALAR and DRAWS */
+    wi_bound_argument *changing; /* SCALAR, DRAWS and TURN */
     int changing_count;
+    int64_t turns; /* at the first of `together` launches that are repeated so often; 0: once */
+    int together;
     wi_bound_argument *bound; /* arguments that lie in inputs */
     int bound_count;
 } wi_plan_launch;

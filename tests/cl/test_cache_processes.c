@@ -17,6 +17,7 @@ static weft_status open_and_use(const char *folder, size_t *built) {
     const weft_status status = small_program_use(context, NULL);
     wi_tuning_set(context, "shared", 0.25);
     *built = wi_programs_stats(context)->built;
+    wi_programs_save(context);
     weft_context_release(context);
     return status;
 }

@@ -309,6 +309,7 @@ static void one_of_several_devices_is_used(void **state) {
                               .cl_context = both, .cl_device = parts[1]}));
             assert_ok(small_program_use(context, NULL));
             assert_int_equal(wi_programs_stats(context)->loaded, loaded);
+            wi_programs_save(context);
             weft_context_release(context);
         }
         clReleaseContext(both);

@@ -455,6 +455,35 @@ add_conv((2, 3, 5), (3, 2, 4), bias=2, stride=2, padding=1, output_padding=1)
 add_conv((2, 3, 3, 4), (3, 2, 3, 3), bias=2, stride=2, padding=1, output_padding=(1, 0))
 add_conv((1, 4, 4, 3), (4, 3, 2, 3), stride=(3, 2), dilation=(1, 2), padding=(0, 1), groups=2, output_padding=0)
 add_conv((1, 2, 2, 3, 2), (2, 2, 2, 2, 3), bias=2, stride=(1, 2, 2), padding=(0, 1, 0), output_padding=(0, 1, 1))
+# Recurrent: y, the last h and the last c side by side.
+def side_by_side(*parts):
+    return torch.cat([part.transpose(0, 1).flatten(1) if i and part.dim() == 3 else part.flatten(1)
+                      for i, part in enumerate(parts)], 1)
+
+
+def add_recurrent(gates, sequence, cell, batch=3, steps=4, inputs=5, units=6):
+    weights = [numbers(*shape, low=-0.8, high=0.8)
+               for shape in ((gates * units, inputs), (gates * units, units), (gates * units,), (gates * units,))]
+    states = [numbers(batch, units, low=-1, high=1) for _ in range(2 if gates == 4 else 1)]
+
+    def given(h):
+        return h if len(h) == 2 else h[0]
+
+    def run(x, *rest):
+        first = [s.unsqueeze(0) for s in rest[4:]]
+        return side_by_side(*getattr(torch, sequence)(x, given(first), rest[:4], True, 1, 0.0, False, False, True))
+
+    def step(x, *rest):
+        result = getattr(torch, cell)(x, given(rest[4:]), *rest[:4])
+        return torch.cat(result, 1) if gates == 4 else result
+
+    add(sequence.split("_")[0], run, numbers(batch, steps, inputs), *weights, *states)
+    add(sequence.split("_")[0] + "_cell", step, numbers(batch, inputs), *weights, *states)
+
+
+add_recurrent(4, "lstm", "lstm_cell")
+add_recurrent(3, "gru", "gru_cell")
+add_recurrent(1, "rnn_tanh", "rnn_tanh_cell")
 
 print('{"pytorch": "%s", "cases": [' % torch.__version__)
 print(",\n".join(json.dumps(case) for case in cases))

@@ -140,6 +140,13 @@
     X(less_equal_number, less_equal_number_cases)                                                            \
     X(greater_number, greater_number_cases)                                                                  \
     X(greater_equal_number, greater_equal_number_cases)
+#define RECURRENT_OPS(X)                                                                                     \
+    X(lstm, lstm_cases)                                                                                      \
+    X(gru, gru_cases)                                                                                        \
+    X(rnn, rnn_cases)                                                                                        \
+    X(lstm_cell, lstm_cell_cases)                                                                            \
+    X(gru_cell, gru_cell_cases)                                                                              \
+    X(rnn_cell, rnn_cell_cases)
 #define ATTENTION_OPS(X) X(attention, attention_cases)
 #define POOL_OPS(X)                                                                                          \
     X(max_pool, max_pool_cases)                                                                              \

@@ -37,6 +37,7 @@ static const char *const covered[] = {
     ATTENTION_OPS(NAME)
     POOL_OPS(NAME)
     RESAMPLE_OPS(NAME)
+    RECURRENT_OPS(NAME)
     RANDOM_OPS(NAME)
     CAST_OPS(NAME)
     /* clang-format on */

@@ -147,7 +147,7 @@ static f64_array *pooled(const pool_row *row, const f64_array *x,
         (void)graph;                                                                                         \
         const pool_row *const row = c->row;                                                                  \
         (void)row;                                                                                           \
-        return weft_##function(inputs[0], __VA_ARGS__);                                                    \
+        return weft_##function(inputs[0], __VA_ARGS__);                                                      \
     }
 #define REFERENCE(function, judge, used)                                                                     \
     static f64_array *reference_##function(const op_case *c, const f64_array *const *inputs) {               \

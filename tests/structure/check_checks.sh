@@ -21,12 +21,13 @@ expect() {
 
 fresh() {
     rm -rf "${tree:?}"/*
-    mkdir -p "$tree/include/weft" "$tree/src/base" "$tree/src/cl" "$tree/samples"
+    mkdir -p "$tree/include/weft" "$tree/src/base" "$tree/src/cl" "$tree/samples" "$tree/programs"
     echo '#include <stddef.h>' >"$tree/include/weft/base.h"
     echo '#include <weft/base.h>' >"$tree/include/weft/device.h"
     echo '#include <weft/device.h>' >"$tree/include/weft/weft.h"
     printf '#include "base/log.h"\n#include <weft/device.h>\n#include "cl/launch.h"\n' >"$tree/src/cl/launch.c"
     echo '#include <weft/weft.h>' >"$tree/samples/one.c"
+    printf '#include "parts.h"\n#include <weft/weft.h>\n' >"$tree/programs/long.c"
 }
 
 # breaks CHECK FILE LINE: adding LINE to FILE of a good tree makes the check of the layers fail.
@@ -46,6 +47,7 @@ breaks_layers include/weft/base.h '#include <weft/device.h>'
 breaks_layers include/weft/base.h '#include "base/log.h"'
 breaks_layers include/weft/stray.h '#include <stddef.h>'
 breaks_layers samples/one.c '#include "cl/launch.h"'
+breaks_layers programs/long.c '#include "cl/launch.h"'
 rm -rf "${tree:?}"/*
 expect fail "layers of an empty tree" sh "$here/check_layers.sh" "$tree"
 

@@ -2,13 +2,12 @@
 # A file includes only its own layer and those below. Usage: check_layers.sh ROOT
 #
 # A folder of src/ is a layer; a public header belongs to the layer of its name (device.h: cl; losses.h,
-# images.h, convolution.h, normalization.h, recurrent.h: ops; text.h, image_data.h: train; weft.h stands above all).
-# tools/ may include everything,
-# samples/ the public headers only.
+# images.h, convolution.h, normalization.h, recurrent.h: ops; models.h: nn; text.h, image_data.h: train; weft.h
+# stands above all). tools/ may include everything, samples/ and programs/ the public headers and their own.
 set -eu
 cd "$1"
 
-find include src samples -name '*.[ch]' 2>/dev/null | LC_ALL=C sort | xargs awk '
+find include src samples programs -name '*.[ch]' 2>/dev/null | LC_ALL=C sort | xargs awk '
 BEGIN {
     count = split("base cl graph ops plan nn io train dist", order, " ")
     for (i = 1; i <= count; i++) rank[order[i]] = i
@@ -17,6 +16,7 @@ function layer_of_header(name) {
     sub(/\.h$/, "", name)
     if (name == "weft") return "weft"
     if (name ~ /^(losses|images|convolution|normalization|recurrent)$/) return "ops"
+    if (name == "models") return "nn"
     if (name ~ /^(text|image_data)$/) return "train"
     return name == "device" ? "cl" : name
 }
@@ -32,8 +32,8 @@ function complain(text) {
 FNR == 1 {
     files++
     split(FILENAME, part, "/")
-    own = part[1] == "src" ? part[2] : part[1] == "include" ? layer_of_header(part[3]) : "samples"
-    if (own != "samples" && !rank_of(own)) complain("\"" own "\" is no layer: " FILENAME)
+    own = part[1] == "src" ? part[2] : part[1] == "include" ? layer_of_header(part[3]) : part[1]
+    if (own != "samples" && own != "programs" && !rank_of(own)) complain("\"" own "\" is no layer: " FILENAME)
 }
 /^[ \t]*#[ \t]*include[ \t]*[<"]/ {
     target = $0
@@ -42,7 +42,11 @@ FNR == 1 {
     sub(/^[<"]/, "", target)
     sub(/[>"].*$/, "", target)
     if (own == "samples") {
-        if (quoted) complain("a sample includes public headers only, not \"" target "\"")
+        if (quoted && target ~ /\//) complain("a sample includes public headers only, not \"" target "\"")
+        next
+    }
+    if (own == "programs") {
+        if (quoted && target ~ /\//) complain("a program includes public headers and its own only, not \"" target "\"")
         next
     }
     slash = index(target, "/")

@@ -51,7 +51,7 @@ typedef struct op_input {
 #define I32(lowest, highest, ...)                                                                            \
     { WEFT_I32, OP_RANDOM, lowest, highest, DIMS(__VA_ARGS__), OP_WHOLE }
 
-#define OP_CASE_INPUTS 6
+#define OP_CASE_INPUTS 9
 
 typedef struct op_case op_case;
 typedef weft_tensor *op_build(const op_case *c, weft_graph *graph, weft_tensor *const *inputs);

@@ -1,0 +1,181 @@
+/* Tells what is in an image: the most probable classes of a trained network. The weights are a file of
+ * train_cifar, or any of a network of weft/models.h, as torchvision has them. */
+#include "command_line.h"
+#include "image_network.h"
+#include "json_text.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LARGE = 64, LARGEST = 4096, PATH_ROOM = 4096 };
+enum { WEIGHTS, MODEL, NAMES, CLASSES, TOP, SIZE, GREY, DEVICE, JSON, OPTIONS };
+
+static const char program[] = "classify";
+static option options[OPTIONS] = {
+    [WEIGHTS] = {"--weights", OPTION_TEXT, "FILE", "a safetensors file; needed", NULL},
+    [MODEL] = {"--model", OPTION_TEXT, "NAME", "alexnet, or a network of weft/models.h", "resnet20"},
+    [NAMES] = {"--names", OPTION_TEXT, "FILE", "a class's name a line; default the weights' .names", NULL},
+    [CLASSES] = {"--classes", OPTION_COUNT, "N", "how many; default as there are names, else 10", NULL},
+    [TOP] = {"--top", OPTION_COUNT, "N", "how many are told", "5"},
+    [SIZE] = {"--size", OPTION_COUNT, "N", "side of the network's input; default as the model has it", NULL},
+    [GREY] = {"--grey", OPTION_FLAG, NULL, "the network takes one channel", NULL},
+    [DEVICE] = {"--device", OPTION_TEXT, "SEL", "gpu, cpu, a part of a name, platform:device", NULL},
+    [JSON] = {"--json", OPTION_FLAG, NULL, "a JSON object", NULL},
+};
+
+/* What was asked for, checked. */
+typedef struct request {
+    const char *image, *model;
+    class_names names; /* none: classes are told by their numbers */
+    size_t classes, top;
+    int64_t channels;
+    image_format format;
+    bool weights_differ; /* from what the network has */
+} request;
+
+/* The file that was asked for must be there; the one beside the weights may be. */
+static bool read_names(class_names *names) {
+    char beside[PATH_ROOM];
+    if (options[NAMES].text) return class_names_read(names, program, options[NAMES].text);
+    if (!class_names_path(beside, sizeof beside, program, options[WEIGHTS].text)) return false;
+    return access(beside, F_OK) != 0 || class_names_read(names, program, beside);
+}
+
+static bool count_classes(request *r) {
+    const size_t asked = option_count_of(&options[CLASSES]), named = r->names.count;
+    r->classes = asked ? asked : named ? named : 10;
+    r->top = option_count_of(&options[TOP]);
+    if (r->top > r->classes) r->top = r->classes;
+    if (!named || named == r->classes) return true;
+    fprintf(stderr, "%s: --classes is %zu, but there are names of %zu\n", program, asked, named);
+    return false;
+}
+
+static bool make_request(request *r, const char *image) {
+    const char *const model = options[MODEL].text;
+    r->image = image;
+    r->model = strcmp(model, "alexnet") == 0 ? "alexnet_r" : model;
+    if (!options[WEIGHTS].text)
+        return fprintf(stderr, "%s: --weights is missing; see %s --help\n", program, program), false;
+    if (!image_network_known(program, r->model) || !read_names(&r->names) || !count_classes(r)) return false;
+    r->channels = options[GREY].text ? 1 : 3;
+    r->format = image_format_of(r->model);
+    if (options[SIZE].text) r->format.side = (int64_t)option_count_of(&options[SIZE]);
+    if (r->format.side <= LARGEST) return true;
+    return fprintf(stderr, "%s: --size is %s, at most %d\n", program, options[SIZE].text, LARGEST), false;
+}
+
+/* The middle of the image. A large network sees 7/8 of the shorter side, as it was trained; a small one all.
+ */
+static weft_status load_image(const request *r, weft_context *context, float *pixels, size_t bytes) {
+    const int64_t side = r->format.side, shorter = side > LARGE ? (side * 8 + 3) / 7 : side;
+    const weft_transform middle[] = {
+        weft_transform_resize_shorter(shorter), weft_transform_centre_crop(side, side)};
+    weft_image_options how = {WEFT_IMAGE_OPTIONS_INIT, .transforms = middle, .transform_count = 2,
+        .layout = WEFT_CHANNELS_LAST, .channels = (int)r->channels};
+    memcpy(how.mean, r->format.mean, sizeof how.mean);
+    memcpy(how.deviation, r->format.deviation, sizeof how.deviation);
+    return weft_load_image(context, r->image, &how, pixels, bytes);
+}
+
+/* Weights of torchvision hold more than inference takes: counts of batches, auxiliary classifiers. */
+static weft_status load_weights(request *r, weft_graph *graph) {
+    const weft_weights_options some = {WEFT_WEIGHTS_OPTIONS_INIT, .allow_extra = true};
+    const weft_status status = weft_weights_load(graph, options[WEIGHTS].text, &some);
+    r->weights_differ = status == WEFT_ERROR_FORMAT || status == WEFT_ERROR_SHAPE;
+    return status;
+}
+
+static weft_status run_network(request *r, weft_context *context, float *pixels, float *shares) {
+    const int64_t side = r->format.side;
+    const size_t bytes = (size_t)(side * side * r->channels) * sizeof *pixels;
+    const weft_column image = {.name = "image", .rank = 3, .dims = {side, side, r->channels}, .data = pixels};
+    weft_graph *const graph = weft_context_graph(context);
+    weft_tensor *const x = weft_image_input(graph, "image", r->channels, side, side);
+    weft_tensor *const probabilities = weft_softmax(weft_model(x, r->model, (int64_t)r->classes, NULL), -1);
+    weft_status status = weft_graph_status(graph);
+    if (!status) status = load_image(r, context, pixels, bytes);
+    if (!status) status = load_weights(r, graph);
+    if (status) return status;
+    return weft_predict(probabilities, 1, &image, 1, shares, r->classes * sizeof *shares);
+}
+
+static size_t largest(const float *shares, size_t count) {
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        if (shares[i] > shares[best]) best = i;
+    return best;
+}
+
+/* NULL: classes have numbers alone. */
+static const char *name_of(const request *r, size_t class) {
+    return r->names.count ? r->names.names[class] : NULL;
+}
+
+static void show_text(const request *r, size_t class, float share) {
+    const char *const name = name_of(r, class);
+    printf("%6.2f %%  ", 100 * (double)share);
+    if (name)
+        printf("%s\n", name);
+    else
+        printf("class %zu\n", class);
+}
+
+static void show_json(const request *r, size_t class, float share) {
+    printf("{\"class\": %zu, \"name\": ", class);
+    if (name_of(r, class))
+        json_text_print(name_of(r, class));
+    else
+        printf("null");
+    printf(", \"probability\": %.6f}", (double)share);
+}
+
+/* The classes from the most probable on; those that are told are struck out. */
+static void show_classes(const request *r, float *shares) {
+    const bool json = options[JSON].text != NULL;
+    if (json) {
+        printf("{\"image\": ");
+        json_text_print(r->image);
+        printf(", \"model\": \"%s\", \"top\": [", r->model);
+    }
+    for (size_t i = 0; i < r->top; i++) {
+        const size_t class = largest(shares, r->classes);
+        if (json && i) printf(", ");
+        (json ? show_json : show_text)(r, class, shares[class]);
+        shares[class] = -1;
+    }
+    if (json) printf("]}\n");
+}
+
+static weft_status classify(request *r) {
+    const weft_context_options opened = {WEFT_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text};
+    const size_t numbers = (size_t)(r->format.side * r->format.side * r->channels);
+    float *const pixels = malloc(numbers * sizeof *pixels), *const shares =
+                                                                malloc(r->classes * sizeof *shares);
+    weft_context *context = NULL;
+    weft_status status = weft_context_create(&context, &opened);
+    if (!status && (!pixels || !shares)) status = WEFT_ERROR_MEMORY;
+    if (!status) status = run_network(r, context, pixels, shares);
+    if (!status) show_classes(r, shares);
+    if (status) fprintf(stderr, "%s: %s", program, *weft_last_error() ? weft_last_error() : "out of memory");
+    if (r->weights_differ)
+        fprintf(stderr, "; are these weights of %s for %zu classes?", r->model, r->classes);
+    if (status) fprintf(stderr, "\n");
+    weft_context_release(context);
+    free(pixels);
+    free(shares);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    command_line line = {program, "--weights FILE [OPTION]... IMAGE", "Tells what is in a PNG or JPEG image.",
+        options, OPTIONS, "IMAGE", NULL};
+    request r = {0};
+    int end = 0;
+    if (!command_line_read(&line, argc, argv, &end)) return end;
+    const bool good = make_request(&r, line.operand);
+    const int result = good ? classify(&r) != WEFT_OK : 2;
+    class_names_release(&r.names);
+    return result;
+}

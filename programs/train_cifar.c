@@ -1,0 +1,243 @@
+/* Trains a network on CIFAR-10 or CIFAR-100 where the user has its files, else on the digits that come with
+ * Weft, enlarged to 32 x 32 and coloured grey. The weights and the classes' names are saved after each epoch,
+ * for `classify`. */
+#include "command_line.h"
+#include "image_network.h"
+#include "json_text.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef WEFT_SOURCE_DATA_DIR
+#define WEFT_SOURCE_DATA_DIR "data"
+#endif
+
+enum { SIDE = 32, PADDING = 4, PATH_ROOM = 4096 };
+enum { DATA, MODEL, EPOCHS, BATCH, RATE, SEED, FROM, SAVE, DEVICE, JSON, OPTIONS };
+
+static const char program[] = "train_cifar";
+static option options[OPTIONS] = {
+    [DATA] = {"--data", OPTION_TEXT, "DIR", "the folder of CIFAR's binary files; without it, the digits",
+        NULL},
+    [MODEL] = {"--model", OPTION_TEXT, "NAME", "alexnet, resnet20 or resnet56", "resnet20"},
+    [EPOCHS] = {"--epochs", OPTION_COUNT, "N", "passes over the training images", "20"},
+    [BATCH] = {"--batch", OPTION_COUNT, "N", "images a step", "128"},
+    [RATE] = {"--rate", OPTION_RATE, "R",
+        "the first learning rate, which falls to 0 by a cosine; default 0.1, alexnet 0.01", NULL},
+    [SEED] = {"--seed", OPTION_SEED, "S", "of first weights, order and augmentation", "0"},
+    [FROM] = {"--from", OPTION_TEXT, "FILE", "weights to begin with, as saved before", NULL},
+    [SAVE] = {"--save", OPTION_TEXT, "FILE", "where the weights go; default NAME.safetensors", NULL},
+    [DEVICE] = {"--device", OPTION_TEXT, "SEL", "gpu, cpu, a part of a name, platform:device", NULL},
+    [JSON] = {"--json", OPTION_FLAG, NULL, "the result as a JSON object on the last line", NULL},
+};
+
+/* What there is to learn. */
+typedef struct pictures {
+    const char *name;
+    weft_dataset *training, *test;
+    size_t classes;
+} pictures;
+
+/* A run under way. */
+typedef struct run {
+    weft_context *context;
+    weft_graph *graph;
+    weft_trainer *trainer;
+    pictures pictures;
+    const char *weights;
+    char default_weights[64], names[PATH_ROOM];
+    weft_status saved;
+    bool said; /* what went wrong stands on stderr already */
+} run;
+
+static weft_image_options image_options(const weft_transform *transforms, size_t count) {
+    const image_format format = image_format_of("resnet20");
+    weft_image_options made = {WEFT_IMAGE_OPTIONS_INIT, .transforms = transforms, .transform_count = count,
+        .layout = WEFT_CHANNELS_LAST, .channels = 3};
+    memcpy(made.mean, format.mean, sizeof made.mean);
+    memcpy(made.deviation, format.deviation, sizeof made.deviation);
+    return made;
+}
+
+static bool has_file(const char *folder, const char *name) {
+    char path[PATH_ROOM];
+    const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
+    return length > 0 && (size_t)length < sizeof path && access(path, R_OK) == 0;
+}
+
+static weft_status open_cifar(run *r, const char *folder) {
+    const weft_transform moves[] = {
+        weft_transform_random_crop(SIDE, SIDE, PADDING), weft_transform_random_flip(0.5)};
+    const weft_image_options moved = image_options(moves, 2), still = image_options(NULL, 0);
+    const bool ten = has_file(folder, "data_batch_1.bin"), hundred = !ten && has_file(folder, "train.bin");
+    if (!ten && !hundred) {
+        fprintf(stderr,
+            "%s: '%s' has neither data_batch_1.bin (CIFAR-10) nor train.bin (CIFAR-100); unpack the binary "
+            "version from https://www.cs.toronto.edu/~kriz/cifar.html there\n",
+            program, folder);
+        r->said = true;
+        return WEFT_ERROR_FILE;
+    }
+    r->pictures.name = ten ? "CIFAR-10" : "CIFAR-100";
+    r->pictures.classes = ten ? 10 : 100;
+    const weft_status status = weft_dataset_open_cifar(
+        &r->pictures.training, r->context, folder, ten ? WEFT_CIFAR_10_TRAIN : WEFT_CIFAR_100_TRAIN, &moved);
+    if (status) return status;
+    return weft_dataset_open_cifar(
+        &r->pictures.test, r->context, folder, ten ? WEFT_CIFAR_10_TEST : WEFT_CIFAR_100_TEST, &still);
+}
+
+/* The digits of one prefix as a dataset of images. */
+static weft_status open_digits(
+    weft_dataset **dataset, weft_context *context, const char *prefix, const weft_image_options *how) {
+    weft_dataset *digits = NULL;
+    weft_status status = weft_dataset_open_idx(&digits, context, WEFT_SOURCE_DATA_DIR "/digits", prefix);
+    if (status) return status;
+    const weft_column *const image = weft_dataset_column(digits, 0), *const label =
+                                                                         weft_dataset_column(digits, 1);
+    const size_t examples = weft_dataset_size(digits);
+    const size_t pixels = examples * (size_t)(image->dims[1] * image->dims[2]);
+    unsigned char *const bytes = malloc(pixels);
+    for (size_t i = 0; bytes && i < pixels; i++)
+        bytes[i] = (unsigned char)(255.0f * ((const float *)image->data)[i] + 0.5f);
+    const weft_image_block block = {.examples = examples,
+        .channels = 1,
+        .height = image->dims[1],
+        .width = image->dims[2],
+        .pixels = bytes,
+        .labels = label->data};
+    status = bytes ? weft_dataset_from_images(dataset, context, &block, how) : WEFT_ERROR_MEMORY;
+    free(bytes);
+    weft_dataset_release(digits);
+    return status;
+}
+
+/* A mirrored digit is another digit, or none: they are moved only. */
+static weft_status open_all_digits(run *r) {
+    const weft_transform moves[] = {
+        weft_transform_resize(SIDE, SIDE), weft_transform_random_crop(SIDE, SIDE, PADDING)};
+    const weft_image_options moved = image_options(moves, 2), still = image_options(moves, 1);
+    r->pictures.name = "digits";
+    r->pictures.classes = 10;
+    const weft_status status = open_digits(&r->pictures.training, r->context, "train", &moved);
+    return status ? status : open_digits(&r->pictures.test, r->context, "t10k", &still);
+}
+
+static bool draw_bar(void *user, const weft_epoch *e) {
+    (void)user;
+    printf("epoch %3zu/%zu [%-24.*s] loss %.4f  %.0f s\033[K\r", e->epoch + 1, e->epochs,
+        (int)(24 * e->step_in_epoch / e->steps_per_epoch), "########################", e->loss, e->seconds);
+    return true;
+}
+
+/* Tells the epoch, and saves the weights: a run that is interrupted leaves those of the last epoch. */
+static bool finish_epoch(void *user, const weft_epoch *e) {
+    run *const r = user;
+    printf("epoch %3zu/%zu  loss %.4f  training %.2f %%  test %.2f %%  rate %.4f  %.1f s\n", e->epoch + 1,
+        e->epochs, e->loss, 100 * e->accuracy, 100 * e->validation_accuracy, e->learning_rate, e->seconds);
+    r->saved = weft_weights_save(r->graph, r->weights);
+    return r->saved == WEFT_OK;
+}
+
+static const char *model_name(void) {
+    return strcmp(options[MODEL].text, "alexnet") == 0 ? "alexnet_r" : options[MODEL].text;
+}
+
+static weft_status make_trainer(run *r) {
+    const bool alexnet = strcmp(options[MODEL].text, "alexnet") == 0;
+    const size_t batch = option_count_of(&options[BATCH]), epochs = option_count_of(&options[EPOCHS]);
+    const size_t steps = epochs * ((weft_dataset_size(r->pictures.training) + batch - 1) / batch);
+    const float rate = options[RATE].text ? strtof(options[RATE].text, NULL) : alexnet ? 0.01f : 0.1f;
+    weft_schedule schedule = weft_cosine_schedule(steps, 0);
+    schedule.per_step = true;
+
+    r->graph = weft_context_graph(r->context);
+    weft_tensor *const image = weft_image_input(r->graph, "image", 3, SIDE, SIDE);
+    weft_tensor *const logits = weft_model(image, model_name(), (int64_t)r->pictures.classes, NULL);
+    weft_tensor *const loss = weft_cross_entropy(logits, weft_input(r->graph, "label", WEFT_I32));
+    const weft_trainer_options training = {WEFT_TRAINER_OPTIONS_INIT,
+        .optimizer = weft_sgd_momentum(rate, 0.9f, 1e-4f), .schedule = schedule, .epochs = epochs,
+        .batch = batch, .seed = option_count_of(&options[SEED]), .logits = logits,
+        .validation = r->pictures.test, .user = r, .on_epoch = finish_epoch,
+        .on_step = isatty(STDOUT_FILENO) ? draw_bar : NULL};
+    const weft_status status = weft_graph_status(r->graph);
+    if (status) return status;
+    if (options[FROM].text) {
+        const weft_status loaded = weft_weights_load(r->graph, options[FROM].text, NULL);
+        if (loaded) return loaded;
+    }
+    return weft_trainer_create(&r->trainer, loss, &training);
+}
+
+static void show_result(const run *r, double accuracy) {
+    weft_training_info info;
+    weft_trainer_get_info(r->trainer, &info);
+    const char *const device = weft_context_device(r->context)->name;
+    if (!options[JSON].text) {
+        printf("%s, %s on %s: %zu steps in %.1f s, %.2f ms a step, test accuracy %.4f\n", device,
+            options[MODEL].text, r->pictures.name, info.steps, info.seconds, 1e3 * info.median_step_seconds,
+            accuracy);
+        printf("the weights are in '%s', the classes' names in '%s'\n", r->weights, r->names);
+        return;
+    }
+    printf("{\"device\": ");
+    json_text_print(device);
+    printf(", \"model\": \"%s\", \"data\": \"%s\", \"epochs\": %s, \"batch\": %s, \"steps\": %zu, ",
+        options[MODEL].text, r->pictures.name, options[EPOCHS].text, options[BATCH].text, info.steps);
+    printf("\"seconds\": %.4f, \"first_step_seconds\": %.4f, \"step_ms\": %.4f, \"test_accuracy\": %.5f, ",
+        info.seconds, info.first_step_seconds, 1e3 * info.median_step_seconds, accuracy);
+    printf("\"weights\": ");
+    json_text_print(r->weights);
+    printf("}\n");
+}
+
+static weft_status train(run *r) {
+    const weft_context_options opened = {
+        WEFT_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text, .seed = option_count_of(&options[SEED])};
+    const char *const folder = options[DATA].text;
+    double accuracy = 0;
+    weft_status status = weft_context_create(&r->context, &opened);
+    if (!status) status = folder ? open_cifar(r, folder) : open_all_digits(r);
+    if (!status) status = make_trainer(r);
+    if (status) return status;
+    printf("%s: %zu images for training, %zu for the test\n", r->pictures.name,
+        weft_dataset_size(r->pictures.training), weft_dataset_size(r->pictures.test));
+    r->said = !class_names_write(r->pictures.training, 1, r->pictures.classes, program, r->names);
+    if (r->said) return WEFT_ERROR_FILE;
+    status = weft_trainer_run(r->trainer, r->pictures.training);
+    if (r->saved) status = r->saved;
+    if (!status) status = weft_trainer_evaluate(r->trainer, r->pictures.test, NULL, &accuracy);
+    if (!status) show_result(r, accuracy);
+    return status;
+}
+
+static bool check_model(void) {
+    const char *const known[] = {"alexnet", "resnet20", "resnet56"};
+    for (size_t i = 0; i < 3; i++)
+        if (strcmp(options[MODEL].text, known[i]) == 0) return true;
+    fprintf(stderr, "%s: no model '%s'; there are alexnet, resnet20 and resnet56\n", program,
+        options[MODEL].text);
+    return false;
+}
+
+int main(int argc, char **argv) {
+    command_line line = {
+        program, "[OPTION]...", "Trains a network on CIFAR-10 or CIFAR-100.", options, OPTIONS, NULL, NULL};
+    run r = {0};
+    int end = 0;
+    if (!command_line_read(&line, argc, argv, &end)) return end;
+    if (!check_model()) return 2;
+    setvbuf(stdout, NULL, _IONBF, 0);
+    (void)snprintf(r.default_weights, sizeof r.default_weights, "%s.safetensors", options[MODEL].text);
+    r.weights = options[SAVE].text ? options[SAVE].text : r.default_weights;
+    if (!class_names_path(r.names, sizeof r.names, program, r.weights)) return 2;
+
+    const weft_status status = train(&r);
+    if (status && !r.said) fprintf(stderr, "%s: %s\n", program, weft_last_error());
+    weft_trainer_release(r.trainer);
+    weft_dataset_release(r.pictures.test);
+    weft_dataset_release(r.pictures.training);
+    weft_context_release(r.context);
+    return status != WEFT_OK;
+}

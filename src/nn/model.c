@@ -1,0 +1,95 @@
+/* The table of networks, and the checks of what their builders are given. */
+#include "nn/model.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <weft/models.h>
+
+/* In the order of models.h. */
+static const wi_model_row rows[] = {
+    {"lenet5", wi_model_lenet5, WI_FIRST_UNIFORM, WI_FIRST_UNIFORM, 0, 0},
+    {"alexnet_s", wi_model_alexnet_s, WI_FIRST_UNIFORM, WI_FIRST_UNIFORM, 0, 0},
+    {"alexnet_r", wi_model_alexnet_r, WI_FIRST_UNIFORM, WI_FIRST_UNIFORM, 0, 0},
+    {"vgg11", wi_model_vgg11, WI_FIRST_HE, WI_FIRST_NORMAL, 0, 0},
+    {"vgg16", wi_model_vgg16, WI_FIRST_HE, WI_FIRST_NORMAL, 0, 0},
+    {"googlenet", wi_model_googlenet, WI_FIRST_TRUNCATED, WI_FIRST_TRUNCATED, 0.01f, 1e-3f},
+    {"inception_v3", wi_model_inception_v3, WI_FIRST_TRUNCATED, WI_FIRST_TRUNCATED, 0.1f, 1e-3f},
+    {"resnet18", wi_model_resnet18, WI_FIRST_HE, WI_FIRST_UNIFORM, 0, 0},
+    {"resnet50", wi_model_resnet50, WI_FIRST_HE, WI_FIRST_UNIFORM, 0, 0},
+    {"resnet20", wi_model_resnet20, WI_FIRST_HE, WI_FIRST_UNIFORM, 0, 0},
+    {"resnet56", wi_model_resnet56, WI_FIRST_HE, WI_FIRST_UNIFORM, 0, 0},
+    {"mobilenet_v2", wi_model_mobilenet_v2, WI_FIRST_HE, WI_FIRST_NORMAL, 0, 0},
+};
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+const char *weft_model_name(size_t index) {
+    return index < ROWS ? rows[index].name : NULL;
+}
+
+static const wi_model_row *row_of(const char *name) {
+    for (size_t i = 0; name && i < ROWS; i++)
+        if (strcmp(rows[i].name, name) == 0) return &rows[i];
+    return NULL;
+}
+
+/* f32 (N, C, H, W) with numbers for C, H and W. */
+static bool check_image(const wi_model *model, const weft_tensor *x) {
+    char text[WI_SHAPE_TEXT];
+    const wi_shape *const shape = &x->shape;
+    if (x->dtype != WEFT_F32) {
+        wi_graph_fail(model->graph, WEFT_ERROR_DTYPE, "weft_%s: x is %s, expected f32", model->row->name,
+            weft_dtype_name(x->dtype));
+        return false;
+    }
+    if (shape->rank == 4 && shape->dims[1] > 0 && shape->dims[2] > 0 && shape->dims[3] > 0) return true;
+    wi_graph_fail(model->graph, WEFT_ERROR_SHAPE,
+        "weft_%s: x is %s, expected (N, C, H, W) of which only N may be the batch", model->row->name,
+        wi_shape_print(shape, text));
+    return false;
+}
+
+weft_tensor *weft_model(
+    weft_tensor *x, const char *name, int64_t classes, const weft_model_options *options) {
+    static const weft_model_options defaults = {WEFT_MODEL_OPTIONS_INIT};
+    weft_graph *const graph = wi_inputs_graph("weft_model", &x, 1);
+    if (!graph) return NULL;
+    if (!options) options = &defaults;
+    wi_model model = {.row = row_of(name), .graph = graph, .classes = classes};
+    if (!model.row)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_model: no network is named '%s', expected one of weft_model_name", name ? name : "");
+    if (options->struct_size != sizeof *options)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_model: options of %zu bytes, expected %zu (use WEFT_MODEL_OPTIONS_INIT)",
+            options->struct_size, sizeof *options);
+    if (classes < 1)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "weft_%s: %" PRId64 " classes, expected 1 or more", name, classes);
+    const char *const prefix = options->prefix ? options->prefix : "";
+    if (strlen(prefix) > WI_MODEL_SCOPE / 2)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_%s: a prefix of %zu characters, expected %d at most", name, strlen(prefix),
+            WI_MODEL_SCOPE / 2);
+    if (!check_image(&model, x)) return NULL;
+    model.no_dropout = options->no_dropout;
+    snprintf(model.scope, sizeof model.scope, "%s", prefix);
+    return model.row->build(&model, x);
+}
+
+#define WI_MODEL_FUNCTION(name)                                                                              \
+    weft_tensor *weft_##name(weft_tensor *x, int64_t classes, const char *prefix) {                          \
+        return weft_model(                                                                                   \
+            x, #name, classes, &(weft_model_options){WEFT_MODEL_OPTIONS_INIT, .prefix = prefix});            \
+    }
+WI_MODEL_FUNCTION(lenet5)
+WI_MODEL_FUNCTION(alexnet_s)
+WI_MODEL_FUNCTION(alexnet_r)
+WI_MODEL_FUNCTION(vgg11)
+WI_MODEL_FUNCTION(vgg16)
+WI_MODEL_FUNCTION(googlenet)
+WI_MODEL_FUNCTION(inception_v3)
+WI_MODEL_FUNCTION(resnet18)
+WI_MODEL_FUNCTION(resnet50)
+WI_MODEL_FUNCTION(resnet20)
+WI_MODEL_FUNCTION(resnet56)
+WI_MODEL_FUNCTION(mobilenet_v2)

@@ -1,0 +1,155 @@
+/* The layers of networks: named, begun as the network's row says, and refused with their name. */
+#include "nn/model.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <weft/images.h>
+#include <weft/nn.h>
+#include <weft/normalization.h>
+
+enum { FULL_NAME = WI_MODEL_SCOPE + 32 };
+
+wi_model wi_model_in(const wi_model *model, const char *format, ...) {
+    wi_model part = *model;
+    char name[48];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    snprintf(
+        part.scope, sizeof part.scope, "%.*s%s.", WI_MODEL_SCOPE - (int)sizeof name - 2, model->scope, name);
+    return part;
+}
+
+wi_layer_number wi_numbered(int number) {
+    wi_layer_number name;
+    snprintf(name.text, sizeof name.text, "%d", number);
+    return name;
+}
+
+wi_model_window wi_square(int64_t size, int64_t stride, int64_t padding) {
+    return (wi_model_window){.size = {size, size}, .stride = stride, .padding = {padding, padding}};
+}
+
+/* ---- names and checks ---- */
+
+static void full_name(char text[FULL_NAME], const wi_model *model, const char *name) {
+    snprintf(text, FULL_NAME, "%s%s", model->scope, name);
+}
+
+/* No parameter of that name is there yet. */
+static bool is_new(const wi_model *model, const char *layer) {
+    char weight[FULL_NAME + 8];
+    snprintf(weight, sizeof weight, "%s.weight", layer);
+    if (!weft_graph_find(model->graph, weight)) return true;
+    wi_graph_fail(model->graph, WEFT_ERROR_ARGUMENT,
+        "weft_%s: the graph has a parameter '%s' already, expected another prefix", model->row->name, weight);
+    return false;
+}
+
+static bool fits(const wi_model *model, const weft_tensor *x, const char *name, const wi_model_window *w) {
+    char text[WI_SHAPE_TEXT], layer[FULL_NAME];
+    if (x->shape.dims[2] + 2 * w->padding[0] >= w->size[0] &&
+        x->shape.dims[3] + 2 * w->padding[1] >= w->size[1])
+        return true;
+    full_name(layer, model, name);
+    wi_graph_fail(model->graph, WEFT_ERROR_SHAPE,
+        "weft_%s: the image is too small: layer %s has a window of %" PRId64 " x %" PRId64 " and gets %s",
+        model->row->name, layer, w->size[0], w->size[1], wi_shape_print(&x->shape, text));
+    return false;
+}
+
+/* ---- layers with parameters ---- */
+
+static weft_initialiser first_weight(
+    const wi_model *model, wi_first_values values, double fan_in, double fan_out) {
+    const float bound = (float)(1 / sqrt(fan_in));
+    switch (values) {
+    case WI_FIRST_HE: return weft_init_normal(0, (float)sqrt(2 / fan_out));
+    case WI_FIRST_NORMAL: return weft_init_normal(0, 0.01f);
+    case WI_FIRST_TRUNCATED: return weft_init_truncated_normal(0, model->row->deviation, -2, 2);
+    case WI_FIRST_UNIFORM: break;
+    }
+    return weft_init_uniform(-bound, bound);
+}
+
+/* NULL: the layer's default, U(±1/sqrt(fan_in)). */
+static const weft_initialiser *first_bias(wi_first_values values, weft_initialiser *zero) {
+    *zero = weft_zeros();
+    return values == WI_FIRST_HE || values == WI_FIRST_NORMAL ? zero : NULL;
+}
+
+static weft_tensor *convolution(const wi_model *model, weft_tensor *x, const char *name, int64_t filters,
+    const wi_model_window *w, bool bias) {
+    char layer[FULL_NAME];
+    full_name(layer, model, name);
+    if (!x || !fits(model, x, name, w) || !is_new(model, layer)) return NULL;
+    const int64_t groups = w->groups ? w->groups : 1;
+    const double taps = (double)(w->size[0] * w->size[1]);
+    const wi_first_values values = model->row->convolutions;
+    const weft_initialiser weight =
+        first_weight(model, values, taps * (double)(x->shape.dims[1] / groups), taps * (double)filters);
+    weft_initialiser zero;
+    return weft_conv_layer(x, filters, w->size,
+        &(weft_conv_layer_options){WEFT_CONV_LAYER_OPTIONS_INIT,
+            .conv = {WEFT_CONV_OPTIONS_INIT, .stride = {w->stride, w->stride},
+                .padding = {w->padding[0], w->padding[1]}, .groups = groups},
+            .name = layer, .weight_initialiser = &weight, .bias_initialiser = first_bias(values, &zero),
+            .no_bias = !bias});
+}
+
+weft_tensor *wi_model_conv(
+    const wi_model *model, weft_tensor *x, const char *name, int64_t filters, wi_model_window window) {
+    return convolution(model, x, name, filters, &window, true);
+}
+
+weft_tensor *wi_model_conv_norm(const wi_model *model, weft_tensor *x, const char *conv, const char *norm,
+    int64_t filters, wi_model_window window) {
+    char layer[FULL_NAME];
+    full_name(layer, model, norm);
+    return weft_batch_norm_layer(convolution(model, x, conv, filters, &window, false),
+        &(weft_batch_norm_options){
+            WEFT_BATCH_NORM_OPTIONS_INIT, .name = layer, .epsilon = model->row->epsilon});
+}
+
+weft_tensor *wi_model_linear(const wi_model *model, weft_tensor *x, const char *name, int64_t units) {
+    char layer[FULL_NAME];
+    full_name(layer, model, name);
+    if (!x || !is_new(model, layer)) return NULL;
+    const wi_first_values values = model->row->linears;
+    const weft_initialiser weight =
+        first_weight(model, values, (double)weft_tensor_dimension(x, -1), (double)units);
+    weft_initialiser zero;
+    return weft_linear_layer(x, units,
+        &(weft_linear_options){WEFT_LINEAR_OPTIONS_INIT, .name = layer, .weight_initialiser = &weight,
+            .bias_initialiser = first_bias(values, &zero)});
+}
+
+/* ---- layers without ---- */
+
+static weft_pool_options pooling(const wi_model_window *w) {
+    return (weft_pool_options){WEFT_POOL_OPTIONS_INIT, .window = {w->size[0], w->size[1]},
+        .stride = {w->stride, w->stride}, .padding = {w->padding[0], w->padding[1]},
+        .ceil_mode = w->ceil_mode};
+}
+
+weft_tensor *wi_model_max_pool(
+    const wi_model *model, weft_tensor *x, const char *name, wi_model_window window) {
+    const weft_pool_options options = pooling(&window);
+    return x && fits(model, x, name, &window) ? weft_max_pool(x, &options) : NULL;
+}
+
+weft_tensor *wi_model_avg_pool(
+    const wi_model *model, weft_tensor *x, const char *name, wi_model_window window) {
+    const weft_pool_options options = pooling(&window);
+    return x && fits(model, x, name, &window) ? weft_avg_pool(x, &options) : NULL;
+}
+
+weft_tensor *wi_model_dropout(const wi_model *model, weft_tensor *x, float p) {
+    return model->no_dropout ? x : weft_dropout(x, p);
+}
+
+weft_tensor *wi_model_pool_all(weft_tensor *x) {
+    return weft_flatten(weft_global_avg_pool(x));
+}

@@ -1,0 +1,67 @@
+#!/bin/sh
+# train_cifar and classify: one trains a little and saves, the other tells what is in an image by what was saved; and
+# what they do with a wrong command line or file. Usage: check_image_programs.sh TRAIN_CIFAR CLASSIFY WORK_DIR
+set -u
+train=$1 classify=$2 work=$3
+. "$(dirname "$0")/refusals.sh"
+rm -rf "$work"
+mkdir -p "$work/empty"
+
+fail() {
+    echo "$1"
+    bad=1
+}
+
+program=$train
+weights=$work/small.safetensors
+helps "--model NAME"
+refused 2 "no model 'vgg11'; there are alexnet, resnet20 and resnet56" --model vgg11
+refused 2 "--epochs is '0', but must be a whole number from 1" --epochs 0
+refused 2 "--rate is 'fast', but must be a number above 0" --rate fast
+refused 2 "--batch lacks its value" --batch
+refused 2 "--colour is no option" --colour
+refused 2 "here is not expected" here
+refused 1 "neither data_batch_1.bin (CIFAR-10) nor train.bin (CIFAR-100)" --data "$work/empty" --save "$weights"
+: >"$work/empty/data_batch_1.bin"
+refused 1 "data_batch_1.bin" --data "$work/empty" --save "$weights"
+
+result=$("$train" --model alexnet --epochs 1 --batch 359 --json --save "$weights" | tail -n 1)
+case $result in *'"model": "alexnet", "data": "digits", "epochs": 1, "batch": 359, "steps": 5,'*) ;; *) fail "train_cifar: $result" ;; esac
+[ -s "$weights" ] || fail "train_cifar left no weights"
+[ "$(tr '\n' ' ' <"$work/small.names")" = "0 1 2 3 4 5 6 7 8 9 " ] || fail "train_cifar left other names"
+
+# A digit of the test set, 8 x 8.
+image=$work/digit.png
+base64 -d >"$image" <<'PNG'
+iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAAAAADhZOFXAAAAO0lEQVR42mNgYGAQWM8AAQUNEFrgfIKCAljgPUM/SCzg/3yG/wlAhsP7/+f/
+C4AVGbyfD1Gt8N+BgQEA87wQE4IdOPoAAAAASUVORK5CYII=
+PNG
+program=$classify
+helps "--weights FILE"
+refused 2 "--weights is missing" "$image"
+refused 2 "IMAGE is missing" --weights "$weights"
+refused 2 "no model 'resnet21'; there are lenet5" --weights "$weights" --model resnet21 "$image"
+refused 2 "--classes is 7, but there are names of 10" --weights "$weights" --classes 7 "$image"
+refused 2 "--size is 5000, at most 4096" --weights "$weights" --size 5000 "$image"
+refused 2 "cannot read '$work/none'" --weights "$weights" --names "$work/none" "$image"
+refused 1 "none.png" --weights "$weights" --model alexnet "$work/none.png"
+refused 1 "none.safetensors" --weights "$work/none.safetensors" --model alexnet "$image"
+refused 1 "; are these weights of lenet5 for 10 classes?" --weights "$weights" --model lenet5 "$image"
+
+# Five lines, from the most probable on; of all ten the probabilities add up to 1.
+told=$("$classify" --weights "$weights" --model alexnet "$image") || fail "classify failed"
+printf '%s\n' "$told" | awk '
+    $2 != "%" || $3 !~ /^[0-9]$/ || (NR > 1 && $1 > before) { wrong = 1 }
+    { before = $1 }
+    END { exit wrong || NR != 5 }' || fail "classify told: $told"
+told=$("$classify" --weights "$weights" --model alexnet --top 99 --json "$image") || fail "classify --json failed"
+printf '%s\n' "$told" | tr '{' '\n' | awk -F'"probability": ' '
+    NF == 2 { sum += $2; rows++ }
+    END { exit !(rows == 10 && sum > 0.9999 && sum < 1.0001) }' || fail "classify --json told: $told"
+
+# Names with what JSON must escape, and another file of names.
+printf 'a "zero"\r\n1\n2\n3\n4\n5\n6\n7\n8\n9\\\n\n' >"$work/other.names"
+told=$("$classify" --weights "$weights" --model alexnet --names "$work/other.names" --top 10 --json "$image")
+case $told in *'"class": 0, "name": "a \"zero\""'*) ;; *) fail "classify --names told: $told" ;; esac
+case $told in *'"class": 9, "name": "9\\"'*) ;; *) fail "classify --names told: $told" ;; esac
+exit $bad

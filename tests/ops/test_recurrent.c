@@ -1,0 +1,303 @@
+/* LSTM, GRU and RNN over time against float64, step by step: options, lengths, states, sizes across the
+ * kernels' tiles; single steps; bad input. */
+#include "support/op_case.h"
+
+#include "ops/covered_ops.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- the cases' shape: start holds flags; inputs stand in this order, those that there are ---- */
+
+enum {
+    BIASED = 1,
+    H0 = 2,
+    C0 = 4,
+    PROJECTED = 8,
+    LENGTHS = 16,
+    LEFT = 32,
+    REVERSE = 64,
+    TIME_MAJOR = 128,
+    VARIANT = 256,  /* RNN: relu; GRU: reset_first */
+    ONLY_LAST = 512 /* the result is the last states alone */
+};
+typedef enum cell { LSTM, GRU, RNN } cell;
+
+typedef struct given {
+    int x, w_ih, w_hh, b_ih, b_hh, h0, c0, w_hr, lengths; /* -1: not there */
+} given;
+
+static given inputs_of(const op_case *c) {
+    int next = 3;
+    given g = {.x = 0, .w_ih = 1, .w_hh = 2};
+    g.b_ih = c->start & BIASED ? next++ : -1;
+    g.b_hh = c->start & BIASED ? next++ : -1;
+    g.h0 = c->start & H0 ? next++ : -1;
+    g.c0 = c->start & C0 ? next++ : -1;
+    g.w_hr = c->start & PROJECTED ? next++ : -1;
+    g.lengths = c->start & LENGTHS ? next++ : -1;
+    return g;
+}
+
+static weft_tensor *pick(weft_tensor *const *inputs, int index) {
+    return index < 0 ? NULL : inputs[index];
+}
+
+/* y, h and c side by side: (N, T·P + P + H). */
+static weft_tensor *side_by_side(const op_case *c, weft_recurrent r) {
+    weft_tensor *parts[3];
+    size_t count = 0;
+    if (!r.h) return NULL;
+    if (r.y && !(c->start & ONLY_LAST)) {
+        weft_tensor *const y = c->start & TIME_MAJOR ? weft_permute(r.y, 1, 0, 2) : r.y;
+        parts[count++] = weft_reshape(
+            y, weft_tensor_dimension(y, 0), weft_tensor_dimension(y, 1) * weft_tensor_dimension(y, 2));
+    }
+    parts[count++] = r.h;
+    if (r.c) parts[count++] = r.c;
+    return count == 1 ? parts[0] : weft_concat(parts, count, 1);
+}
+
+static weft_tensor *build_sequence(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    const given g = inputs_of(c);
+    const weft_recurrent_weights w = {.weight_ih = inputs[g.w_ih],
+        .weight_hh = inputs[g.w_hh],
+        .bias_ih = pick(inputs, g.b_ih),
+        .bias_hh = pick(inputs, g.b_hh),
+        .weight_hr = pick(inputs, g.w_hr)};
+    weft_sequence_options o = {WEFT_SEQUENCE_OPTIONS_INIT, .h0 = pick(inputs, g.h0), .c0 = pick(inputs, g.c0),
+        .lengths = pick(inputs, g.lengths), .left_padded = (c->start & LEFT) != 0,
+        .reverse = (c->start & REVERSE) != 0, .time_major = (c->start & TIME_MAJOR) != 0};
+    o.relu = c->axis == RNN && (c->start & VARIANT);
+    o.reset_first = c->axis == GRU && (c->start & VARIANT);
+    return side_by_side(c, c->axis == LSTM  ? weft_lstm_with(inputs[0], &w, &o)
+                           : c->axis == GRU ? weft_gru_with(inputs[0], &w, &o)
+                                            : weft_rnn_with(inputs[0], &w, &o));
+}
+
+static weft_tensor *build_cell(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    (void)graph;
+    const given g = inputs_of(c);
+    const weft_recurrent_weights w = {.weight_ih = inputs[g.w_ih],
+        .weight_hh = inputs[g.w_hh],
+        .bias_ih = pick(inputs, g.b_ih),
+        .bias_hh = pick(inputs, g.b_hh),
+        .weight_hr = pick(inputs, g.w_hr)};
+    const bool variant = c->start & VARIANT;
+    return side_by_side(c, c->axis == LSTM  ? weft_lstm_cell(inputs[0], inputs[g.h0], inputs[g.c0], &w)
+                           : c->axis == GRU ? weft_gru_cell(inputs[0], inputs[g.h0], &w, variant)
+                                            : weft_rnn_cell(inputs[0], inputs[g.h0], &w, variant));
+}
+
+/* ---- the definition ---- */
+
+typedef const f64_array *array;
+
+typedef struct network {
+    const op_case *c;
+    array w_ih, w_hh, b_ih, b_hh, w_hr, one;
+    int64_t units;
+} network;
+
+static array gate(const network *n, array sums, int which) {
+    return f64_slice(sums, 1, which * n->units, (which + 1) * n->units);
+}
+static array linear(array x, array w, array b) {
+    array y = f64_matmul(x, f64_transpose(w));
+    return b ? f64_add(y, b) : y;
+}
+static array rows_of(array w, int64_t from, int64_t to) {
+    return w ? f64_slice(w, 0, from, to) : NULL;
+}
+
+static void step_lstm(const network *n, array x, array *h, array *c) {
+    array sums = f64_add(linear(x, n->w_ih, n->b_ih), linear(*h, n->w_hh, n->b_hh));
+    array i = f64_sigmoid(gate(n, sums, 0)), f = f64_sigmoid(gate(n, sums, 1)),
+          g = f64_tanh(gate(n, sums, 2)), o = f64_sigmoid(gate(n, sums, 3));
+    *c = f64_add(f64_mul(f, *c), f64_mul(i, g));
+    *h = f64_mul(o, f64_tanh(*c));
+    if (n->w_hr) *h = linear(*h, n->w_hr, NULL);
+}
+
+static void step_gru(const network *n, array x, array *h) {
+    const int64_t u = n->units;
+    array from_x = linear(x, n->w_ih, n->b_ih);
+    array from_h = linear(*h, rows_of(n->w_hh, 0, 2 * u), rows_of(n->b_hh, 0, 2 * u));
+    array r = f64_sigmoid(f64_add(gate(n, from_x, 0), gate(n, from_h, 0))),
+          z = f64_sigmoid(f64_add(gate(n, from_x, 1), gate(n, from_h, 1)));
+    array w = rows_of(n->w_hh, 2 * u, 3 * u), b = rows_of(n->b_hh, 2 * u, 3 * u);
+    array last = n->c->start & VARIANT ? linear(f64_mul(r, *h), w, b) : f64_mul(r, linear(*h, w, b));
+    array next = f64_tanh(f64_add(gate(n, from_x, 2), last));
+    *h = f64_add(f64_mul(f64_sub(n->one, z), next), f64_mul(z, *h));
+}
+
+static void step_rnn(const network *n, array x, array *h) {
+    array sums = f64_add(linear(x, n->w_ih, n->b_ih), linear(*h, n->w_hh, n->b_hh));
+    *h = n->c->start & VARIANT ? f64_relu(sums) : f64_tanh(sums);
+}
+
+static void step_any(const network *n, array x, array *h, array *c) {
+    if (n->c->axis == LSTM)
+        step_lstm(n, x, h, c);
+    else if (n->c->axis == GRU)
+        step_gru(n, x, h);
+    else
+        step_rnn(n, x, h);
+}
+
+/* (N, 1): 1 where step t of the row is valid. */
+static array mask_of(const op_case *c, array lengths, int64_t n, int64_t t, int64_t steps) {
+    f64_array *m = f64_zeros(2, (const int64_t[]){n, 1});
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t length = lengths ? (int64_t)lengths->value[i] : steps;
+        m->value[i] = c->start & LEFT ? t >= steps - length : t < length;
+    }
+    return m;
+}
+
+static array choose(const network *n, array m, array yes, array no) {
+    return f64_add(f64_mul(m, yes), f64_mul(f64_sub(n->one, m), no));
+}
+
+static array input_at(const f64_array *const *inputs, int index) {
+    return index < 0 ? NULL : inputs[index];
+}
+
+static f64_array *reference_sequence(const op_case *c, const f64_array *const *inputs) {
+    const given g = inputs_of(c);
+    enum { MOST = 64 };
+    array ys[MOST], parts[3], lengths = input_at(inputs, g.lengths);
+    network n = {.c = c,
+        .w_ih = inputs[g.w_ih],
+        .w_hh = inputs[g.w_hh],
+        .b_ih = input_at(inputs, g.b_ih),
+        .b_hh = input_at(inputs, g.b_hh),
+        .w_hr = input_at(inputs, g.w_hr),
+        .one = f64_number(1)};
+    n.units = n.w_ih->dims[0] / (c->axis == LSTM ? 4 : c->axis == GRU ? 3 : 1);
+    array x = inputs[0];
+    if (c->start & TIME_MAJOR) x = f64_permute(x, (const int[]){1, 0, 2});
+    const int64_t batch = x->dims[0], steps = x->dims[1], width = n.w_hh->dims[1];
+    array h = input_at(inputs, g.h0), state = input_at(inputs, g.c0);
+    if (!h) h = f64_zeros(2, (const int64_t[]){batch, width});
+    if (!state) state = f64_zeros(2, (const int64_t[]){batch, n.units});
+    for (int64_t s = 0; s < steps; s++) {
+        const int64_t t = c->start & REVERSE ? steps - 1 - s : s;
+        array next_h = h, next_c = state, m = mask_of(c, lengths, batch, t, steps);
+        array at = f64_reshape(f64_slice(x, 1, t, t + 1), 2, (const int64_t[]){batch, x->dims[2]});
+        step_any(&n, at, &next_h, &next_c);
+        h = lengths ? choose(&n, m, next_h, h) : next_h;
+        state = lengths ? choose(&n, m, next_c, state) : next_c;
+        ys[t] = lengths ? f64_mul(m, h) : h;
+    }
+    size_t count = 0;
+    if (!(c->start & ONLY_LAST)) parts[count++] = f64_concat(ys, (size_t)steps, 1);
+    parts[count++] = h;
+    if (c->axis == LSTM) parts[count++] = state;
+    return f64_concat(parts, count, 1);
+}
+
+static f64_array *reference_cell(const op_case *c, const f64_array *const *inputs) {
+    const given g = inputs_of(c);
+    network n = {.c = c,
+        .w_ih = inputs[g.w_ih],
+        .w_hh = inputs[g.w_hh],
+        .b_ih = input_at(inputs, g.b_ih),
+        .b_hh = input_at(inputs, g.b_hh),
+        .w_hr = input_at(inputs, g.w_hr),
+        .one = f64_number(1)};
+    n.units = n.w_ih->dims[0] / (c->axis == LSTM ? 4 : c->axis == GRU ? 3 : 1);
+    array h = inputs[g.h0], state = input_at(inputs, g.c0);
+    step_any(&n, inputs[0], &h, &state);
+    return f64_concat((const f64_array *const[]){h, state}, c->axis == LSTM ? 2 : 1, 1);
+}
+
+/* ---- cases ---- */
+
+#define X(...) F32(-1.5, 1.5, __VA_ARGS__)
+#define W(...) F32(-0.6, 0.6, __VA_ARGS__)
+#define B      WEFT_BATCH
+
+static const op_case lstm_cases[] = {
+    CASE("size 1", sequence, INPUTS(X(1, 1, 1), W(4, 1), W(4, 1)), .axis = LSTM),
+    CASE("all inputs, batch", sequence,
+        INPUTS(X(B, 3, 5), W(28, 5), W(28, 7), W(28), W(28), X(B, 7), X(B, 7)), .axis = LSTM,
+        .start = BIASED | H0 | C0),
+    CASE("reverse", sequence, INPUTS(X(3, 2, 5), W(28, 5), W(28, 7), W(28), W(28), X(3, 7), X(3, 7)),
+        .axis = LSTM, .start = BIASED | H0 | C0 | REVERSE),
+    CASE("h0 alone, last states alone", sequence, INPUTS(X(3, 2, 5), W(28, 5), W(28, 7), X(3, 7)),
+        .axis = LSTM, .start = H0 | ONLY_LAST),
+    CASE(
+        "across tiles of rows and units", sequence, INPUTS(X(31, 3, 4), W(156, 4), W(156, 39)), .axis = LSTM),
+    CASE("time-major, wide", sequence, INPUTS(X(2, 3, 3), F32(-0.1, 0.1, 1040, 3), F32(-0.1, 0.1, 1040, 260)),
+        .axis = LSTM, .start = TIME_MAJOR),
+    CASE("many steps", sequence, INPUTS(X(1, 35, 2), W(16, 2), W(16, 4)), .axis = LSTM),
+    CASE("projection", sequence,
+        INPUTS(X(B, 3, 5), W(28, 5), W(28, 3), W(28), W(28), X(B, 3), X(B, 7), W(3, 7)), .axis = LSTM,
+        .start = BIASED | H0 | C0 | PROJECTED),
+    CASE("projection, lengths, reverse", sequence,
+        INPUTS(X(5, 4, 5), W(28, 5), W(28, 3), X(5, 3), X(5, 7), W(3, 7), I32(0, 4, 5)), .axis = LSTM,
+        .start = H0 | C0 | PROJECTED | LENGTHS | REVERSE),
+    CASE("lengths", sequence, INPUTS(X(B, 4, 3), W(28, 3), W(28, 7), X(B, 7), X(B, 7), I32(0, 4, B)),
+        .axis = LSTM, .start = H0 | C0 | LENGTHS),
+    CASE("lengths, reverse", sequence, INPUTS(X(6, 4, 3), W(28, 3), W(28, 7), X(6, 7), X(6, 7), I32(0, 4, 6)),
+        .axis = LSTM, .start = H0 | C0 | LENGTHS | REVERSE),
+    CASE("lengths, left", sequence, INPUTS(X(6, 4, 3), W(28, 3), W(28, 7), X(6, 7), X(6, 7), I32(0, 4, 6)),
+        .axis = LSTM, .start = H0 | C0 | LENGTHS | LEFT),
+    CASE("lengths, left, reverse", sequence,
+        INPUTS(X(6, 4, 3), W(28, 3), W(28, 7), X(6, 7), X(6, 7), I32(0, 4, 6)), .axis = LSTM,
+        .start = H0 | C0 | LENGTHS | LEFT | REVERSE),
+};
+
+static const op_case gru_cases[] = {
+    CASE("size 1", sequence, INPUTS(X(1, 1, 1), W(3, 1), W(3, 1)), .axis = GRU),
+    CASE("all inputs, batch", sequence, INPUTS(X(B, 3, 5), W(21, 5), W(21, 7), W(21), W(21), X(B, 7)),
+        .axis = GRU, .start = BIASED | H0),
+    CASE("lengths, reverse", sequence,
+        INPUTS(X(6, 4, 5), W(21, 5), W(21, 7), W(21), W(21), X(6, 7), I32(0, 4, 6)), .axis = GRU,
+        .start = BIASED | H0 | LENGTHS | REVERSE),
+    CASE("across tiles", sequence, INPUTS(X(31, 3, 4), W(117, 4), W(117, 39)), .axis = GRU),
+    CASE("reset first, batch", sequence, INPUTS(X(B, 3, 5), W(21, 5), W(21, 7), W(21), W(21), X(B, 7)),
+        .axis = GRU, .start = BIASED | H0 | VARIANT),
+    CASE("reset first, lengths", sequence,
+        INPUTS(X(6, 4, 5), W(21, 5), W(21, 7), W(21), W(21), X(6, 7), I32(0, 4, 6)), .axis = GRU,
+        .start = BIASED | H0 | LENGTHS | VARIANT),
+    CASE("reset first, across tiles", sequence, INPUTS(X(31, 3, 4), W(117, 4), W(117, 39)), .axis = GRU,
+        .start = VARIANT),
+};
+
+static const op_case rnn_cases[] = {
+    CASE("size 1", sequence, INPUTS(X(1, 1, 1), W(1, 1), W(1, 1)), .axis = RNN),
+    CASE("all inputs, batch", sequence, INPUTS(X(B, 3, 5), W(7, 5), W(7, 7), W(7), W(7), X(B, 7)),
+        .axis = RNN, .start = BIASED | H0),
+    CASE("lengths, left", sequence, INPUTS(X(6, 4, 5), W(7, 5), W(7, 7), W(7), W(7), X(6, 7), I32(0, 4, 6)),
+        .axis = RNN, .start = BIASED | H0 | LENGTHS | LEFT),
+    CASE("across tiles", sequence, INPUTS(X(31, 3, 4), W(170, 4), F32(-0.1, 0.1, 170, 170)), .axis = RNN),
+    CASE("relu", sequence, INPUTS(X(B, 3, 5), W(7, 5), W(7, 7), W(7), W(7), X(B, 7)), .axis = RNN,
+        .start = BIASED | H0 | VARIANT),
+};
+
+static const op_case lstm_cell_cases[] = {
+    CASE("plain", cell, INPUTS(X(B, 5), W(28, 5), W(28, 7), W(28), W(28), X(B, 7), X(B, 7)), .axis = LSTM,
+        .start = BIASED | H0 | C0),
+    CASE("projection, no bias", cell, INPUTS(X(3, 5), W(28, 5), W(28, 3), X(3, 3), X(3, 7), W(3, 7)),
+        .axis = LSTM, .start = H0 | C0 | PROJECTED),
+};
+static const op_case gru_cell_cases[] = {
+    CASE("plain", cell, INPUTS(X(B, 5), W(21, 5), W(21, 7), W(21), W(21), X(B, 7)), .axis = GRU,
+        .start = BIASED | H0),
+    CASE("reset first", cell, INPUTS(X(3, 5), W(21, 5), W(21, 7), W(21), W(21), X(3, 7)), .axis = GRU,
+        .start = BIASED | H0 | VARIANT),
+};
+static const op_case rnn_cell_cases[] = {
+    CASE("tanh", cell, INPUTS(X(B, 5), W(7, 5), W(7, 7), W(7), W(7), X(B, 7)), .axis = RNN,
+        .start = BIASED | H0),
+    CASE("relu, no bias", cell, INPUTS(X(3, 5), W(7, 5), W(7, 7), X(3, 7)), .axis = RNN,
+        .start = H0 | VARIANT),
+};
+
+int main(void) {
+    static const op_cases ops[] = {RECURRENT_OPS(COVERED_CASES)};
+    const int failed = op_suite_run("recurrent", ops, sizeof ops / sizeof *ops);
+    return test_finish(failed);
+}
