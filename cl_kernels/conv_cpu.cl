@@ -221,7 +221,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
     if (top >= bottom) return;
     /* A line is what is copied at once: a row of taps where they lie side by side, else a tap. */
     const bool joined = !transposed && dilation2 == 1 && x2 == channels;
-    const int line = joined ? taps2 * channels : channels, across = joined ? 1 : a2.count;
+    const int line = joined ? taps2 * channels : channels, across = joined ? 1 : max(1, a2.count);
+    const int along = max(1, a1.count); /* both divide, in a phase that meets no taps too */
     const int k = a0.count * a1.count * a2.count * channels;
     const int blocks = max(1, (k + WEFT_CONV_DEPTH - 1) / WEFT_CONV_DEPTH);
     const int most = min(WEFT_CONV_DEPTH, ((k + blocks - 1) / blocks + 15) / 16 * 16);
@@ -247,7 +248,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
                 const int i0 = q0 * in0 + a0.base, i1 = q1 * in1 + a1.base, i2 = q2 * in2 + a2.base;
                 float *to = tile + r * WEFT_CONV_PITCH;
                 int number = start / line, at = start % line, n2 = number % across,
-                    n1 = number / across % a1.count, n0 = number / across / a1.count;
+                    n1 = number / across % along, n0 = number / across / along;
                 if (straight) { /* one tap: the channels of the position, and soon those of the next tile's */
                     const long from = (row + r) * x2 + (long)group * channels + start;
                     for (int c = 0; c < depth; c += 16)
