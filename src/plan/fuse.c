@@ -21,6 +21,7 @@ static weft_status new_value(weft_plan *plan, weft_tensor *node, int *index) {
         (wi_value){.node = node, .copy_of = -1, .base = *index, .step = -1, .storage = -1, .written = -1};
     value->extent = wi_extent_of(&node->shape, plan->batch);
     value->layout = wi_layout_contiguous(&value->extent);
+    value->outside = node->id < plan->value_of_capacity ? plan->readers[node->id] : 0;
     return WEFT_OK;
 }
 
@@ -317,9 +318,28 @@ static int new_inputs(const weft_plan *plan, const weft_tensor *node, int step) 
     return count;
 }
 
+static int times_read(const weft_plan *plan, const weft_tensor *node, int value) {
+    int count = 0;
+    for (int i = 0; i < node->input_count; i++) count += wi_plan_value_index(plan, node->inputs[i]) == value;
+    return count;
+}
+
+/* Members that others may still ask to be written down, once the node has joined. */
+static int possible_outputs(const weft_plan *plan, const wi_step *step, const weft_tensor *node) {
+    int count = 1;
+    for (int m = 0; m < step->member_count; m++) {
+        const int outside = plan->values[step->members[m]].outside;
+        count += outside > 0 && outside > times_read(plan, node, step->members[m]);
+    }
+    return count;
+}
+
+/* Inputs and outputs stay within WI_MAX_OPERANDS whatever follows: what reads a member later is outside
+ * already. */
 static bool has_room(const weft_plan *plan, const wi_step *step, const weft_tensor *node, int index) {
-    return step->member_count < WI_MAX_MEMBERS - 2 &&
-           step->input_count + new_inputs(plan, node, index) <= WI_MAX_INPUTS;
+    const int inputs = step->input_count + new_inputs(plan, node, index);
+    return step->member_count < WI_MAX_MEMBERS - 2 && inputs <= WI_MAX_INPUTS &&
+           inputs + possible_outputs(plan, step, node) <= WI_MAX_OPERANDS;
 }
 
 static bool product_reads(const weft_plan *plan, const wi_step *step, const wi_value *input) {
@@ -368,6 +388,7 @@ static weft_status read_inputs(weft_plan *plan, const weft_tensor *node, int ste
         const int index = wi_plan_value_index(plan, node->inputs[i]);
         const wi_value *input = &plan->values[index];
         if (input->state == WI_VALUE_MEMBER && input->step != step) WI_TRY(give_memory(plan, index));
+        if (input->state == WI_VALUE_MEMBER && input->step == step) plan->values[index].outside--;
     }
     return WEFT_OK;
 }
@@ -798,7 +819,22 @@ static weft_status take_node(weft_plan *plan, weft_tensor *node, size_t at) {
     WI_FAIL(WEFT_ERROR_INTERNAL, "%s: a plan cannot hold this node", node->op->name);
 }
 
+/* Nodes that nothing reads, and readers of a composite that is replaced, may count too: more is on the safe
+ * side. */
+static weft_status count_readers(weft_plan *plan) {
+    plan->readers = wi_arena_take(&plan->arena, plan->value_of_capacity * sizeof *plan->readers);
+    if (!plan->readers) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < plan->order_count; i++) {
+        for (int k = 0; k < plan->order[i]->input_count; k++)
+            plan->readers[wi_plan_resolve(plan, plan->order[i]->inputs[k])->id]++;
+    }
+    for (size_t i = 0; i < plan->output_count; i++)
+        plan->readers[wi_plan_resolve(plan, plan->outputs[i])->id]++;
+    return WEFT_OK;
+}
+
 weft_status wi_plan_fuse(weft_plan *plan) {
+    WI_TRY(count_readers(plan));
     for (size_t i = 0; i < plan->order_count; i++) WI_TRY(take_node(plan, plan->order[i], i));
     for (size_t i = 0; i < plan->output_count; i++) WI_TRY(take_output(plan, i));
     return WEFT_OK;

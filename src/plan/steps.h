@@ -64,6 +64,7 @@ typedef struct wi_value {
     int storage;         /* -1: none */
     int written;         /* the value that has a LEAF in memory, or MEMORY row-major; -1: none */
     int weight;          /* LEAF: operands that it takes in a step, at most */
+    int outside;         /* readers that are not members of its step, or not yet; a plan's output is one */
     bool turned;         /* MEMBER: lies in memory as its readers want it, not in the order of its axes */
     wi_extent extent;
     wi_layout layout;
@@ -209,6 +210,7 @@ struct weft_plan {
     size_t order_count, order_capacity;
     int *value_of; /* by node id: a value's index + 1 */
     size_t value_of_capacity;
+    int *readers; /* by node id: inputs of other nodes, and outputs of the plan, that it is */
     wi_value *values;
     size_t value_count, value_capacity;
     wi_storage *storages;

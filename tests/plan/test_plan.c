@@ -250,6 +250,37 @@ static void test_limit_of_a_plan(void **state) {
     weft_graph_release(n.graph);
 }
 
+/* More results of one space than a kernel can write: each read by the caller, and by those after it. */
+static void test_many_results(void **state) {
+    (void)state;
+    enum { MANY = 70, SIZE = 5 };
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, SIZE);
+    weft_tensor *outputs[2 * MANY];
+    const float values[SIZE] = {-2, -0.5f, 0, 1, 3};
+    float got[SIZE];
+    weft_tensor *last = weft_square(x);
+    for (int i = 0; i < MANY; i++) {
+        outputs[i] = weft_mul(weft_square(x), weft_constant(graph, WEFT_F32, i + 2));
+        outputs[MANY + i] = last = weft_add(last, outputs[i]);
+    }
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_plan_create(&plan, outputs, 2 * MANY, NULL));
+    assert_weft_ok(weft_plan_write(plan, x, values, sizeof values));
+    assert_weft_ok(weft_plan_run(plan));
+    int64_t sum = 1;
+    for (int i = 0; i < MANY; i++) {
+        sum += i + 2;
+        for (int which = 0; which < 2; which++) {
+            assert_weft_ok(weft_plan_read(plan, outputs[which * MANY + i], got, sizeof got));
+            for (int k = 0; k < SIZE; k++)
+                assert_float_equal(got[k], values[k] * values[k] * (float)(which ? sum : i + 2), 0);
+        }
+    }
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 /* A plan compiled late has the figures and results of another, and builds nothing before its first run. */
 static void test_late_compilation(void **state) {
     (void)state;
@@ -612,6 +643,7 @@ int main(void) {
         cmocka_unit_test(test_shared_parameters),
         cmocka_unit_test(test_wrong_calls),
         cmocka_unit_test(test_huge_batch),
+        cmocka_unit_test(test_many_results),
         cmocka_unit_test(test_late_compilation),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
