@@ -43,7 +43,7 @@ typedef struct weft_depthwise_axis {
     int count, tap, every, base, step;
 } weft_depthwise_axis;
 
-weft_depthwise_axis weft_depthwise_taps(
+static weft_depthwise_axis weft_depthwise_taps(
     int phase, int taps, int stride, int dilation, int before, int transposed) {
     weft_depthwise_axis axis = {taps, 0, 1, -before, dilation};
     if (!transposed) return axis;
@@ -64,7 +64,7 @@ weft_depthwise_axis weft_depthwise_taps(
 }
 
 /* The first of 16 floats at `from`, of which `left` may be read. */
-float16 weft_depthwise_load(__global const float *from, long left) {
+static float16 weft_depthwise_load(__global const float *from, long left) {
     if (left >= 16) return *(__global const weft_depthwise_vector *)from;
     float16 value = 0.0f;
     __attribute__((opencl_unroll_hint(1))) for (int i = 0; i < left; ++i)((float *)&value)[i] = from[i];
@@ -72,7 +72,7 @@ float16 weft_depthwise_load(__global const float *from, long left) {
 }
 
 /* room[i] = pixel `index` + i * apart of a row, zero where that is outside of it; `from` is pixel `index`. */
-void weft_depthwise_fetch(float16 *room, __global const float *from, int count, int apart, long pixel,
+static void weft_depthwise_fetch(float16 *room, __global const float *from, int count, int apart, long pixel,
     int index, int read, long left) {
     for (int i = 0; i < count; ++i) {
         const int at = i * apart;
@@ -84,8 +84,9 @@ void weft_depthwise_fetch(float16 *room, __global const float *from, int count, 
 
 /* sum[r] += `taps` taps side by side of one row of its window. Its pixels lie `pixel` apart from `from` on,
  * or in `room`; a position is `across` of them after the one before. */
-__attribute__((always_inline)) inline void weft_depthwise_sum(float16 *sum, const int taps, const int across,
-    __global const float *from, long pixel, const float16 *room, bool whole, __global const float16 *weight) {
+__attribute__((always_inline)) static inline void weft_depthwise_sum(float16 *sum, const int taps,
+    const int across, __global const float *from, long pixel, const float16 *room, bool whole,
+    __global const float16 *weight) {
     const int count = (WEFT_DEPTHWISE_TILE - 1) * across + taps;
     float16 line[WEFT_DEPTHWISE_LINE];
     if (whole) {

@@ -30,7 +30,7 @@
 typedef float16 weft_weight_depthwise_vector __attribute__((aligned(4)));
 
 /* The first of 16 floats at `from`, of which `left` may be read. */
-float16 weft_weight_depthwise_load(__global const float *from, long left) {
+static float16 weft_weight_depthwise_load(__global const float *from, long left) {
     if (left >= 16) return *(__global const weft_weight_depthwise_vector *)from;
     float16 value = 0.0f;
     __attribute__((opencl_unroll_hint(1))) for (int i = 0; i < left; ++i)((float *)&value)[i] = from[i];
@@ -38,7 +38,7 @@ float16 weft_weight_depthwise_load(__global const float *from, long left) {
 }
 
 /* sums[tap] += the tile's, for three taps; everything that they meet is inside. */
-__attribute__((always_inline)) inline void weft_weight_depthwise_three(
+__attribute__((always_inline)) static inline void weft_weight_depthwise_three(
     __global float16 *sums, const float16 *slope, const int across, __global const float *from, long pixel) {
     const int count = (WEFT_WEIGHT_DEPTHWISE_TILE - 1) * across + 3;
     float16 line[(WEFT_WEIGHT_DEPTHWISE_TILE - 1) * 2 + 3];
