@@ -28,6 +28,8 @@
 /* Tuning: the same number stands in src/plan/conv_depthwise_cpu.c. Seven divides the rows of the usual
  * networks: 112, 56, 28, 14, 7. */
 #define WEFT_DEPTHWISE_TILE 7
+/* Pixels of a row that a tile meets, at most: three taps, stride 2. */
+#define WEFT_DEPTHWISE_LINE ((WEFT_DEPTHWISE_TILE - 1) * 2 + 3)
 
 #define WEFT_DEPTHWISE_UNROLL __attribute__((opencl_unroll_hint))
 
@@ -41,7 +43,7 @@ typedef struct weft_depthwise_axis {
     int count, tap, every, base, step;
 } weft_depthwise_axis;
 
-weft_depthwise_axis weft_depthwise_taps(
+static weft_depthwise_axis weft_depthwise_taps(
     int phase, int taps, int stride, int dilation, int before, int transposed) {
     weft_depthwise_axis axis = {taps, 0, 1, -before, dilation};
     if (!transposed) return axis;
@@ -62,31 +64,38 @@ weft_depthwise_axis weft_depthwise_taps(
 }
 
 /* The first of 16 floats at `from`, of which `left` may be read. */
-float16 weft_depthwise_load(__global const float *from, long left) {
+static float16 weft_depthwise_load(__global const float *from, long left) {
     if (left >= 16) return *(__global const weft_depthwise_vector *)from;
     float16 value = 0.0f;
-    for (int i = 0; i < left; ++i) ((float *)&value)[i] = from[i];
+    __attribute__((opencl_unroll_hint(1))) for (int i = 0; i < left; ++i)((float *)&value)[i] = from[i];
     return value;
 }
 
-/* sum[r] += three taps of one row of its window; pixels are `across` from position to position. */
-__attribute__((always_inline)) inline void weft_depthwise_three(float16 *sum, const int across,
-    __global const float *from, long pixel, int index, int read, bool whole, long left,
+/* room[i] = pixel `index` + i * apart of a row, zero where that is outside of it; `from` is pixel `index`. */
+static void weft_depthwise_fetch(float16 *room, __global const float *from, int count, int apart, long pixel,
+    int index, int read, long left) {
+    for (int i = 0; i < count; ++i) {
+        const int at = i * apart;
+        room[i] = index + at >= 0 && index + at < read
+                      ? weft_depthwise_load(from + at * pixel, left - at * pixel)
+                      : (float16)(0.0f);
+    }
+}
+
+/* sum[r] += `taps` taps side by side of one row of its window. Its pixels lie `pixel` apart from `from` on,
+ * or in `room`; a position is `across` of them after the one before. */
+__attribute__((always_inline)) static inline void weft_depthwise_sum(float16 *sum, const int taps,
+    const int across, __global const float *from, long pixel, const float16 *room, bool whole,
     __global const float16 *weight) {
-    const int count = (WEFT_DEPTHWISE_TILE - 1) * across + 3;
-    float16 line[(WEFT_DEPTHWISE_TILE - 1) * 2 + 3];
+    const int count = (WEFT_DEPTHWISE_TILE - 1) * across + taps;
+    float16 line[WEFT_DEPTHWISE_LINE];
     if (whole) {
         WEFT_DEPTHWISE_UNROLL for (int i = 0; i < count; ++i) line[i] =
             *(__global const weft_depthwise_vector *)(from + i * pixel);
     } else {
-        float16 room[(WEFT_DEPTHWISE_TILE - 1) * 2 + 3];
-        for (int i = 0; i < count; ++i)
-            room[i] = index + i >= 0 && index + i < read
-                          ? weft_depthwise_load(from + i * pixel, left - i * pixel)
-                          : (float16)(0.0f);
         WEFT_DEPTHWISE_UNROLL for (int i = 0; i < count; ++i) line[i] = room[i];
     }
-    WEFT_DEPTHWISE_UNROLL for (int tap = 0; tap < 3; ++tap) {
+    WEFT_DEPTHWISE_UNROLL for (int tap = 0; tap < taps; ++tap) {
         const float16 w = weight[tap];
         WEFT_DEPTHWISE_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_TILE; ++r) sum[r] =
             fma(line[r * across + tap], w, sum[r]);
@@ -150,6 +159,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__g
         const int i0 = at0 / out0 * in0 + a0.base, i1 = at1 / out1 * in1 + a1.base,
                   i2 = first * in2 + a2.base;
         const bool three = a2.count == 3 && a2.every == 1 && a2.step == 1 && in2 <= 2;
+        /* What is done at once: three taps, or one. */
+        const int steps = three ? 1 : a2.count, apart = three ? 1 : in2,
+                  count = three ? (WEFT_DEPTHWISE_TILE - 1) * in2 + 3 : WEFT_DEPTHWISE_TILE;
         const int last = i2 + (WEFT_DEPTHWISE_TILE - 1) * in2 + (a2.count - 1) * a2.step;
         for (int channel = 0; channel < groups && rows > 0; channel += 16) {
             float16 sum[WEFT_DEPTHWISE_TILE];
@@ -165,23 +177,20 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__g
                     __global const float16 *weight =
                         (__global const float16 *)panels + ((long)channel / 16 * taps0 * taps1 + row) * taps2;
                     const bool whole = i2 >= 0 && last < read2 && from + (last - i2) * x2 + 16 <= x_elements;
-                    if (three && in2 == 1) {
-                        weft_depthwise_three(
-                            sum, 1, x + from, x2, i2, read2, whole, x_elements - from, weight);
-                    } else if (three) {
-                        weft_depthwise_three(
-                            sum, 2, x + from, x2, i2, read2, whole, x_elements - from, weight);
-                    } else {
-                        for (int n2 = 0; n2 < a2.count; ++n2) {
-                            const float16 w = weight[a2.tap + n2 * a2.every];
-                            const int reach = n2 * a2.step;
-                            WEFT_DEPTHWISE_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_TILE; ++r) {
-                                const int index = i2 + reach + r * in2;
-                                const long at = from + (reach + r * in2) * x2;
-                                if (index >= 0 && index < read2)
-                                    sum[r] = fma(weft_depthwise_load(x + at, x_elements - at), w, sum[r]);
-                            }
-                        }
+                    for (int n2 = 0; n2 < steps; ++n2) {
+                        const int reach = n2 * a2.step;
+                        __global const float *line = x + from + reach * x2;
+                        float16 room[WEFT_DEPTHWISE_LINE];
+                        if (!whole)
+                            weft_depthwise_fetch(room, line, count, apart, x2, i2 + reach, read2,
+                                x_elements - from - reach * x2);
+                        if (three && in2 == 1)
+                            weft_depthwise_sum(sum, 3, 1, line, x2, room, whole, weight);
+                        else if (three)
+                            weft_depthwise_sum(sum, 3, 2, line, x2, room, whole, weight);
+                        else
+                            weft_depthwise_sum(
+                                sum, 1, 1, line, in2 * x2, room, whole, weight + a2.tap + n2 * a2.every);
                     }
                 }
             }

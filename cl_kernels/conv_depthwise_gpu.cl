@@ -23,7 +23,7 @@ typedef struct weft_depthwise_axis {
     int tap, every, index, step;
 } weft_depthwise_axis;
 
-weft_depthwise_axis weft_depthwise_taps(
+static weft_depthwise_axis weft_depthwise_taps(
     int at, int taps, int stride, int dilation, int before, int every, int transposed) {
     weft_depthwise_axis axis = {0, 1, at * stride - before, dilation};
     if (!transposed) return axis;

@@ -42,12 +42,12 @@ typedef struct weft_conv_gpu_axis {
     int count, order, base, step;
 } weft_conv_gpu_axis;
 
-int weft_conv_gpu_modulo(int a, int n) {
+static int weft_conv_gpu_modulo(int a, int n) {
     const int rest = a % n;
     return rest < 0 ? rest + n : rest;
 }
 
-weft_conv_gpu_axis weft_conv_gpu_taps(
+static weft_conv_gpu_axis weft_conv_gpu_taps(
     int phase, int taps, int stride, int dilation, int before, int transposed) {
     weft_conv_gpu_axis axis = {taps, 0, -before, dilation};
     if (!transposed) return axis;
@@ -65,7 +65,7 @@ weft_conv_gpu_axis weft_conv_gpu_taps(
 }
 
 /* The phase of a tap, and where it stands among those of its phase. */
-int2 weft_conv_gpu_number(int tap, int stride, int dilation, int before, int transposed) {
+static int2 weft_conv_gpu_number(int tap, int stride, int dilation, int before, int transposed) {
     if (!transposed) return (int2)(0, tap);
     const int phase = weft_conv_gpu_modulo(tap * dilation - before, stride);
     int number = 0;
@@ -87,7 +87,7 @@ typedef struct weft_conv_gpu_phase {
     int rows, first;
 } weft_conv_gpu_phase;
 
-weft_conv_gpu_phase weft_conv_gpu_phase_of(const weft_conv_gpu_problem *w, int number) {
+static weft_conv_gpu_phase weft_conv_gpu_phase_of(const weft_conv_gpu_problem *w, int number) {
     weft_conv_gpu_phase p;
     const int3 one = (int3)(1, 1, 1);
     p.out = w->transposed ? w->stride : one;
@@ -110,13 +110,13 @@ weft_conv_gpu_phase weft_conv_gpu_phase_of(const weft_conv_gpu_problem *w, int n
 }
 
 /* The place of a row in its phase: axes, and the image. */
-int4 weft_conv_gpu_position(const weft_conv_gpu_phase *p, int row) {
+static int4 weft_conv_gpu_position(const weft_conv_gpu_phase *p, int row) {
     const int line = row / p->size.z, plane = line / p->size.y;
     return (int4)(plane % p->size.x, line % p->size.y, row % p->size.z, plane / p->size.x);
 }
 
 /* acc = rows top .. of the windows · columns left .. of the weight. */
-__attribute__((always_inline)) inline void weft_conv_gpu_multiply(
+__attribute__((always_inline)) static inline void weft_conv_gpu_multiply(
     float acc[WEFT_CONV_GPU_MICRO][WEFT_CONV_GPU_MICRO], const int micro, __local float *a_piece,
     __local float *b_piece, __global const float *x, __global const float *panels,
     const weft_conv_gpu_problem *w, const weft_conv_gpu_phase *p, int top, int left) {

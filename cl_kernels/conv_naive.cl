@@ -4,9 +4,9 @@
  *     x: images, channels side by side        w: any strides        result: whatever WEFT_STORE makes of an
  * element
  *
- * Work split: work-item (f, row, group) makes WEFT_LANES neighbouring channels of one element of the result
- * (one on gpu-class devices, sixteen on cpu-class devices). It walks the taps of its window; a tap outside
- * the image counts as zero.
+ * Work split: a work-item makes WEFT_LANES neighbouring channels of one element of the result (one on
+ * gpu-class devices, sixteen on cpu-class devices), neighbours those beside or of the next group. It walks
+ * the taps of its window; a tap outside the image counts as zero.
  *
  *          image          result
  *        . . . . .        . . .
@@ -57,15 +57,18 @@ static int weft_conv_index(int at, int tap, int size, int stride, int dilation, 
 #endif
 
 __kernel void WEFT_NAME(naive)(__global const float *x, long x_offset, __global const float *w, long w_offset,
-    int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1, int made2,
-    int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1,
-    int dilation2, int before0, int before1, int before2, int transposed, long x_image, long x0, long x1,
-    long x2, long w_group, long w_filter, long w_channel, long w0, long w1,
+    int groups, int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1,
+    int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
+    int dilation1, int dilation2, int before0, int before1, int before2, int transposed, long x_image,
+    long x0, long x1, long x2, long w_group, long w_filter, long w_channel, long w0, long w1,
     long w2 WEFT_EPILOGUE_PARAMETERS) {
-    const int first = (int)get_global_id(0) * WEFT_LANES, lanes = min(WEFT_LANES, filters - first);
-    const int line = (int)get_global_id(1) / made2, at2 = (int)get_global_id(1) % made2;
+    const int blocks = (filters + WEFT_LANES - 1) / WEFT_LANES;
+    const long item = (long)get_global_id(0), rows = (long)images * made0 * made1 * made2;
+    if (item >= rows * groups * blocks) return;
+    const int first = (int)(item % blocks) * WEFT_LANES, lanes = min(WEFT_LANES, filters - first);
+    const int group = (int)(item / blocks % groups), row = (int)(item / blocks / groups);
+    const int line = row / made2, at2 = row % made2;
     const int at1 = line % made1, at0 = line / made1 % made0, image = line / made1 / made0;
-    const int group = (int)get_global_id(2);
     x += x_offset + image * x_image + (long)group * channels;
     w += w_offset + group * w_group + first * w_filter;
     weft_conv_value acc = 0.0f;

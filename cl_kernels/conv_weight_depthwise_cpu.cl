@@ -30,15 +30,15 @@
 typedef float16 weft_weight_depthwise_vector __attribute__((aligned(4)));
 
 /* The first of 16 floats at `from`, of which `left` may be read. */
-float16 weft_weight_depthwise_load(__global const float *from, long left) {
+static float16 weft_weight_depthwise_load(__global const float *from, long left) {
     if (left >= 16) return *(__global const weft_weight_depthwise_vector *)from;
     float16 value = 0.0f;
-    for (int i = 0; i < left; ++i) ((float *)&value)[i] = from[i];
+    __attribute__((opencl_unroll_hint(1))) for (int i = 0; i < left; ++i)((float *)&value)[i] = from[i];
     return value;
 }
 
 /* sums[tap] += the tile's, for three taps; everything that they meet is inside. */
-__attribute__((always_inline)) inline void weft_weight_depthwise_three(
+__attribute__((always_inline)) static inline void weft_weight_depthwise_three(
     __global float16 *sums, const float16 *slope, const int across, __global const float *from, long pixel) {
     const int count = (WEFT_WEIGHT_DEPTHWISE_TILE - 1) * across + 3;
     float16 line[(WEFT_WEIGHT_DEPTHWISE_TILE - 1) * 2 + 3];
@@ -84,7 +84,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
         for (int block = 0; block < blocks; ++block) {
             float16 slope[WEFT_WEIGHT_DEPTHWISE_TILE];
             const long to = ((long)line * result2 + o2) * groups + 16 * block;
-            WEFT_WEIGHT_DEPTHWISE_UNROLL for (int r = 0; r < WEFT_WEIGHT_DEPTHWISE_TILE; ++r) {
+            for (int r = 0; r < WEFT_WEIGHT_DEPTHWISE_TILE; ++r) {
                 const long at = to + (long)r * groups;
                 slope[r] = r < rows ? weft_weight_depthwise_load(y + at, y_elements - at) : (float16)(0.0f);
             }

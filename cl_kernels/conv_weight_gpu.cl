@@ -36,9 +36,9 @@ typedef struct weft_conv_weight_problem {
     int3 image, result, taps, stride, dilation, before;
 } weft_conv_weight_problem;
 
-__attribute__((always_inline)) inline void weft_conv_weight_tile(const int micro, __local float *x_piece,
-    __local float *y_piece, __global const float *x, __global const float *y, __global float *sums,
-    const weft_conv_weight_problem *w, int top, int left) {
+__attribute__((always_inline)) static inline void weft_conv_weight_tile(const int micro,
+    __local float *x_piece, __local float *y_piece, __global const float *x, __global const float *y,
+    __global float *sums, const weft_conv_weight_problem *w, int top, int left) {
     const int lx = (int)get_local_id(0), ly = (int)get_local_id(1), width = 16 * micro;
     const int taps = w->taps.x * w->taps.y * w->taps.z, columns = taps * w->channels;
     const long x_step = (long)w->groups * w->channels, y_step = (long)w->groups * w->filters;

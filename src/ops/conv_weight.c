@@ -147,9 +147,11 @@ static weft_status on_gpu(const wi_conv *conv, int64_t units, wi_kernel_plan *pl
 
 /* ---- all ---- */
 
-static weft_status naive(const wi_conv *conv, wi_kernel_plan *plan) {
+static weft_status naive(const wi_kernel_site *site, const wi_conv *conv, wi_kernel_plan *plan) {
+    const int64_t group =
+        site->device_class == WEFT_CLASS_CPU ? 1 : wi_min64(FINISHED, (int64_t)site->max_work_group);
     plan->file = "conv_weight_naive.cl";
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "naive", weights_of(conv), 0);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "naive", weights_of(conv), group);
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
     wi_kernel_result(launch);
@@ -166,5 +168,5 @@ weft_status wi_conv_weight_kernel(const wi_kernel_site *site, wi_kernel_plan *pl
     if (wi_conv_weight_is_depthwise(&conv)) return wi_conv_weight_depthwise(site, &conv, plan);
     if (site->device_class == WEFT_CLASS_CPU && cut_work(&cut, &conv, units)) return tiled(&conv, &cut, plan);
     if (fits_gpu(site, &conv)) return on_gpu(&conv, units, plan);
-    return naive(&conv, plan);
+    return naive(site, &conv, plan);
 }

@@ -12,6 +12,7 @@
  * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 parts. */
 #include "cl/kernel_source.h"
 #include "plan/accumulators.h"
+#include "plan/conv_product.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -443,6 +444,12 @@ static void emit_epilogue_elements(wi_emitter *e) {
     e->memo_count = remembered;
 }
 
+/* Each group of a convolution is stored by itself: its last lanes may be fewer, whatever all groups have. */
+static bool ends_in_groups(const wi_emitter *e) {
+    const wi_windows *const windows = e->step->gemm.windows;
+    return windows && windows->groups > 1 && windows->filters % 16 != 0;
+}
+
 static void emit_epilogue_body(wi_emitter *e) {
     e->has_j = true;
     wi_text_append(&e->text,
@@ -460,7 +467,7 @@ static void emit_epilogue_body(wi_emitter *e) {
         emit_epilogue_elements(e);
         wi_text_append(&e->text, "}\n");
     }
-    if (never_rest(e)) return;
+    if (never_rest(e) && !ends_in_groups(e)) return;
     wi_text_append(&e->text, "if (lanes < 16) {\n");
     e->part = true;
     emit_epilogue_elements(e);

@@ -62,7 +62,8 @@ static f64_array *convolve(const op_case *c, const f64_array *const *inputs, boo
     const f64_array *const x = inputs[0], *const weight = inputs[1];
     const int64_t groups = or_one(o->groups), channels = x->dims[1] / groups;
     const int64_t first = weight->dims[0] / groups;
-    const f64_array *results[8];
+    const f64_array *results[64];
+    assert_true(groups <= (int64_t)(sizeof results / sizeof *results));
     patches p = {.options = o, .transposed = transposed, .axes = x->rank - 2};
     int64_t dims[WEFT_MAX_RANK] = {x->dims[0]};
     dims[1 + p.axes] = channels;
@@ -155,6 +156,17 @@ static const op_case conv_cases[] = {
         OPTIONS(.groups = 2, .padding = {1, 1})),
     CASE("depthwise", conv, INPUTS(A(WEFT_BATCH, 7, 5, 6), A(7, 1, 3, 3), A(7)),
         OPTIONS(.groups = 7, .padding = {1, 1})),
+    CASE("groups of 4 filters, 16 in all", conv, INPUTS(A(1, 8, 4, 5), A(16, 2, 3, 3), A(16)),
+        OPTIONS(.groups = 4, .padding = {1, 1})),
+    CASE("one channel", conv, INPUTS(A(2, 1, 6, 16), A(1, 1, 3, 3)), OPTIONS(.padding = {1, 1})),
+    CASE("depthwise of 16", conv, INPUTS(A(1, 16, 5, 9), A(16, 1, 3, 3), A(16)),
+        OPTIONS(.groups = 16, .padding = {1, 1})),
+    CASE("depthwise of 33, stride 2", conv, INPUTS(A(WEFT_BATCH, 33, 6, 17), A(33, 1, 3, 3)),
+        OPTIONS(.groups = 33, .stride = {2, 2}, .padding = {1, 1})),
+    CASE("depthwise of 17, dilation 2", conv, INPUTS(A(1, 17, 7, 12), A(17, 1, 3, 3)),
+        OPTIONS(.groups = 17, .dilation = {2, 2}, .padding = {2, 2})),
+    CASE("depthwise of 5, three axes", conv, INPUTS(A(1, 5, 3, 4, 5), A(5, 1, 2, 3, 2)),
+        OPTIONS(.groups = 5, .stride = {1, 2, 3}, .padding = {1, 1, 1})),
     CASE("depthwise, two a channel", conv, INPUTS(A(2, 5, 5, 6), A(10, 1, 3, 3)),
         OPTIONS(.groups = 5, .stride = {2, 1})),
     CASE("many positions", conv, INPUTS(A(3, 4, 31, 29), A(5, 4, 3, 3)), OPTIONS(.padding = {1, 1})),

@@ -7,30 +7,31 @@
 
 #include "cl/context.h"
 #include "cl/quirks.h"
+#include "ops/op_table.h"
 #include "plan/conv_product.h"
 #include "plan/steps.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 1 << 17, PASSES = 3 };
+enum { MOST = 1 << 17, PASSES = 2 };
 
 typedef struct test_case {
     const char *what;
     int64_t images, channels, height, width, filters, taps, stride, dilation, padding, groups;
 } test_case;
 
+/* Channels and filters are 16 or more, so that few forms of the epilogue are compiled. */
 static const test_case cases[] = {
-    {"one of everything", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
     {"tiles of 64 to the edge", 1, 16, 8, 8, 64, 3, 1, 1, 1, 1},
     {"over a tile", 2, 17, 9, 8, 65, 3, 1, 1, 1, 1},
     {"stride 2", 2, 19, 11, 13, 33, 3, 2, 1, 1, 1},
-    {"stride 3, dilation 2", 1, 5, 17, 16, 20, 3, 3, 2, 2, 1},
-    {"stride 2, dilation 2", 1, 5, 14, 15, 20, 3, 2, 2, 1, 1},
+    {"stride 3, dilation 2", 1, 21, 17, 16, 20, 3, 3, 2, 2, 1},
+    {"stride 2, dilation 2", 1, 21, 14, 15, 20, 3, 2, 2, 1, 1},
     {"stride over the window", 2, 20, 9, 7, 17, 1, 3, 1, 0, 1},
     {"groups", 2, 34, 7, 6, 36, 3, 1, 1, 1, 2},
-    {"groups of one filter", 1, 36, 5, 6, 18, 3, 1, 1, 1, 18},
-    {"one channel, two filters", 2, 9, 7, 8, 18, 3, 2, 1, 1, 9},
-    {"depthwise of 1", 2, 1, 9, 15, 1, 3, 1, 1, 1, 1},
+    {"groups of two channels", 1, 36, 5, 6, 18, 3, 1, 1, 1, 18},
+    {"groups of four, 32 in all", 1, 32, 5, 6, 32, 3, 1, 1, 1, 8},
+    {"one channel, two filters", 2, 18, 7, 8, 36, 3, 2, 1, 1, 18},
     {"depthwise of 16", 1, 16, 8, 7, 16, 3, 1, 1, 1, 16},
     {"depthwise of 17, stride 2", 2, 17, 15, 29, 17, 3, 2, 1, 1, 17},
     {"depthwise of 33", 2, 33, 6, 23, 33, 3, 1, 1, 1, 33},
@@ -43,7 +44,8 @@ static const test_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-/* Of all cases: the result, and the gradients with regard to the image and the weight. */
+/* Of all cases: the result, and the gradient with regard to the image; images in the order
+ * that they have in memory, so that little else is compiled. */
 typedef struct net {
     weft_graph *graph;
     weft_tensor *inputs[CASES][3], *outputs[CASES * PASSES]; /* inputs: image, weight, slope of the result */
@@ -55,18 +57,19 @@ static net make_net(void) {
         const test_case *const c = &cases[i];
         weft_tensor **const in = n.inputs[i];
         in[0] = weft_input_shape(
-            n.graph, "x", WEFT_F32, 4, (const int64_t[]){c->images, c->channels, c->height, c->width});
+            n.graph, "x", WEFT_F32, 4, (const int64_t[]){c->images, c->height, c->width, c->channels});
         in[1] = weft_input_shape(n.graph, "w", WEFT_F32, 4,
             (const int64_t[]){c->filters, c->channels / c->groups, c->taps, c->taps});
         const weft_conv_options options = {WEFT_CONV_OPTIONS_INIT, .stride = WEFT_ALL(c->stride),
             .dilation = WEFT_ALL(c->dilation), .padding = WEFT_ALL(c->padding), .groups = c->groups};
-        weft_tensor *const y = weft_conv_with(in[0], in[1], NULL, &options);
+        weft_tensor *const y =
+            wi_channels_last(weft_conv_with(wi_channels_first(in[0]), in[1], NULL, &options));
         assert_weft_ok(weft_graph_status(n.graph));
         in[2] = weft_input_shape(n.graph, "slope", WEFT_F32, 4,
             (const int64_t[]){weft_tensor_dimension(y, 0), weft_tensor_dimension(y, 1),
                 weft_tensor_dimension(y, 2), weft_tensor_dimension(y, 3)});
         n.outputs[PASSES * i] = y;
-        assert_weft_ok(weft_gradients(weft_sum(weft_mul(y, in[2])), in, 2, &n.outputs[PASSES * i + 1]));
+        assert_weft_ok(weft_gradients(weft_sum(weft_mul(y, in[2])), in, 1, &n.outputs[PASSES * i + 1]));
     }
     return n;
 }
@@ -89,37 +92,47 @@ static void write_inputs(const net *n, weft_plan *plan) {
     }
 }
 
-/* All results of one implementation, or of the plan's own choice (NULL): new memory. how_many: its steps. */
-static float *compute(const net *n, const char *forced, int *how_many) {
-    weft_plan *plan = NULL;
-    if (forced) assert_int_equal(setenv("WEFT_CONV", forced, 1), 0);
-    assert_weft_ok(weft_plan_create(&plan, n->outputs, CASES * PASSES, NULL));
-    unsetenv("WEFT_CONV");
-    *how_many = 0;
+/* Steps that this implementation computes. */
+static int steps_of(const weft_plan *plan, const char *name) {
+    int count = 0;
     for (size_t i = 0; i < plan->step_count; i++) {
         const wi_step *const step = plan->steps[i];
-        if (step->kind == WI_STEP_PRODUCT && step->gemm.windows && forced)
-            *how_many += strcmp(step->implementation->name, forced) == 0;
+        if (step->kind == WI_STEP_PRODUCT && step->gemm.windows)
+            count += strcmp(step->implementation->name, name) == 0;
     }
-    write_inputs(n, plan);
+    return count;
+}
+
+/* All results with this implementation where it accepts a shape: new memory; NULL where it accepts none. */
+static float *compute(const net *n, const char *forced, int *how_many) {
+    weft_plan *plan = NULL;
+    assert_int_equal(setenv("WEFT_CONV", forced, 1), 0);
+    assert_weft_ok(weft_plan_create(&plan, n->outputs, CASES * PASSES, NULL));
+    unsetenv("WEFT_CONV");
+    *how_many = steps_of(plan, forced);
+    float *values = NULL, *again = NULL;
     size_t total = 0, at = 0;
     for (size_t i = 0; i < CASES * PASSES; i++) total += count_of(n->outputs[i]);
-    float *const values = calloc(total, sizeof *values), *const again = calloc(total, sizeof *again);
-    assert_true(values && again);
-    for (int run = 0; run < 2; run++) {
+    if (*how_many > 0) {
+        write_inputs(n, plan);
+        values = calloc(total, sizeof *values);
+        again = calloc(total, sizeof *again);
+        assert_true(values && again);
+    }
+    for (int run = 0; run < 2 && values; run++) {
         assert_weft_ok(weft_plan_run(plan));
         for (size_t i = at = 0; i < CASES * PASSES; at += count_of(n->outputs[i]), i++)
             assert_weft_ok(weft_plan_read(
                 plan, n->outputs[i], (run ? again : values) + at, count_of(n->outputs[i]) * sizeof *values));
     }
-    assert_memory_equal(values, again, total * sizeof *values);
+    if (values) assert_memory_equal(values, again, total * sizeof *values);
     free(again);
     weft_plan_release(plan);
     return values;
 }
 
 static void compare(const net *n, const char *name, const float *got, const float *wanted) {
-    static const char *const passes[] = {"forward", "data", "weight"};
+    static const char *const passes[] = {"forward", "data"};
     size_t at = 0;
     for (size_t i = 0; i < CASES * PASSES; i++) {
         const size_t count = count_of(n->outputs[i]);
@@ -141,7 +154,7 @@ static void every_implementation_computes_the_same(void **state) {
     for (int i = 0; wi_conv_implementations[i]; i++) {
         const char *const name = wi_conv_implementations[i]->name;
         float *const got = compute(&n, name, &count);
-        compare(&n, name, got, wanted);
+        if (got) compare(&n, name, got, wanted);
         free(got);
         print_message("%s: %d of %d products\n", name, count, 2 * CASES);
         taken = taken || (count > 0 && strcmp(name, "conv_naive") != 0);
