@@ -248,7 +248,7 @@ void weft_context_release(weft_context *context) {
     if (!context || atomic_fetch_sub(&context->references, 1) != 1) return;
     if (context->graph && context->graph_release) context->graph_release(context->graph);
     clFinish(context->queue);
-    wi_programs_save_last(context);
+    wi_programs_keep(context);
     close_device(context);
     free_context(context);
 }

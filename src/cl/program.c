@@ -296,7 +296,7 @@ void wi_programs_save(weft_context *context) {
     wi_error_restore(error);
 }
 
-void wi_programs_save_last(weft_context *context) {
+void wi_programs_keep(weft_context *context) {
     const char *const kept = wi_environment("POCL_KERNEL_CACHE");
     const bool keeps = (context->caps.quirks & WI_QUIRK_OWN_CACHE) && !(kept && strcmp(kept, "0") == 0);
     if (!keeps) wi_programs_save(context);

@@ -26,9 +26,9 @@ weft_status wi_program_kernel(
 /* To be called once the program's kernels ran: some drivers compile as late as that. Saves the binaries that
  * are not on disk yet. */
 void wi_programs_save(weft_context *context);
-/* The same at the context's end, for programs that ran once; not where the driver keeps compiled kernels
- * itself and would compile each anew for a binary (WI_QUIRK_OWN_CACHE). */
-void wi_programs_save_last(weft_context *context);
+/* The same, but not where the driver keeps compiled kernels itself and would compile each anew for a binary
+ * (WI_QUIRK_OWN_CACHE). */
+void wi_programs_keep(weft_context *context);
 const wi_program_stats *wi_programs_stats(const weft_context *context);
 
 /* Small named values that are measured once on a device and kept beside the programs (the tuning database).

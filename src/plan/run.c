@@ -51,9 +51,9 @@ static weft_status run_turns(weft_plan *plan, const wi_plan_launch *launch) {
 /* Some drivers compile at the first launch, so binaries are complete once the first run is over; fetching
  * them may take a second, so it waits for the second run. A plan that runs once leaves it to the context's
  * end. */
-static weft_status save_binaries(weft_plan *plan) {
+static weft_status keep_binaries(weft_plan *plan) {
     WI_TRY(wi_queue_finish(plan->context));
-    wi_programs_save(plan->context);
+    wi_programs_keep(plan->context);
     return WEFT_OK;
 }
 
@@ -66,7 +66,7 @@ weft_status weft_plan_run(weft_plan *plan) {
     for (size_t i = 0; i < plan->graph->clock_count; i++)
         plan->graph->clocks[i].runs += plan->clocks >> i & 1;
     plan->graph->draws += plan->draws;
-    if (plan->run_count == 1) WI_TRY(save_binaries(plan));
+    if (plan->run_count == 1) WI_TRY(keep_binaries(plan));
     plan->run_count++;
     for (size_t i = 0; i < plan->launch_count;) {
         const wi_plan_launch *launch = &plan->launches[i];
