@@ -166,11 +166,11 @@ static void check_curve(const cJSON *item, const cJSON *curve) {
 /* $WEFT_TEST_MODEL names one, for work on it. */
 static bool is_chosen(const cJSON *item) {
     const char *const only = getenv("WEFT_TEST_MODEL");
-    const char *const class = getenv("WEFT_DEVICE_CLASS");
+    const weft_device_info *const device = weft_context_device(context);
     const char *const name = cJSON_GetStringValue(member(item, "name"));
     const double side = cJSON_GetArrayItem(member(item, "image"), 1)->valuedouble;
     if (only && strcmp(only, name) != 0) return false;
-    const bool emulated = class && strcmp(class, "gpu") == 0 && weft_context_device(context)->is_cpu;
+    const bool emulated = device->is_cpu && device->device_class == WEFT_CLASS_GPU;
     const bool is_large = side > 32 || strncmp(name, "vgg", 3) == 0 || strcmp(name, "resnet56") == 0;
     if (!is_large || (!emulated && !getenv("WEFT_TEST_REDUCED"))) return true;
     print_message("%s is left out: too slow by the kernels of class gpu on a CPU, or an interpreter\n", name);
