@@ -58,8 +58,9 @@ static void describe_text(const weft_plan *plan, wi_text *text) {
     wi_text_append(
         text, "  %.0f floating-point operations, %.0f bytes moved\n", info->flops, info->bytes_moved);
     wi_text_append(text,
-        "  %zu bytes: %zu intermediates, %zu inputs; and %zu of the graph's parameters and states\n",
-        info->total_bytes, info->arena_bytes, info->io_bytes, info->variable_bytes);
+        "  %zu bytes: %zu intermediates (no arena has less than %zu), %zu inputs; and %zu of the graph's "
+        "parameters and states\n",
+        info->total_bytes, info->arena_bytes, info->arena_lower_bound, info->io_bytes, info->variable_bytes);
     for (size_t i = 0; i < plan->step_count; i++) describe_step(plan, i, text);
 }
 
@@ -104,6 +105,7 @@ static bool fill_json(const weft_plan *plan, cJSON *root) {
                  add_number(root, "flops", info->flops) &&
                  add_number(root, "bytes_moved", info->bytes_moved) &&
                  add_number(root, "arena_bytes", (double)info->arena_bytes) &&
+                 add_number(root, "arena_lower_bound", (double)info->arena_lower_bound) &&
                  add_number(root, "io_bytes", (double)info->io_bytes) &&
                  add_number(root, "variable_bytes", (double)info->variable_bytes) &&
                  add_number(root, "total_bytes", (double)info->total_bytes);
