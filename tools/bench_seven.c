@@ -15,9 +15,9 @@
 enum { MAX_ROUNDS = 10000, MAX_PAIRS = 100, FEWEST_PAIRS = 5, MAX_NETWORKS = 32, COPY_BYTES = 1 << 26 };
 
 typedef struct bench_options {
-    bool asked[MAX_NETWORKS], any, all, inference, json;
+    bool asked[MAX_NETWORKS], any, all, inference, json, profile;
     int64_t batch, steps, pairs;
-    const char *compare;
+    const char *compare, *trace;
     const char *device;
 } bench_options;
 
@@ -35,6 +35,7 @@ typedef struct bench_figure {
     double ours[MAX_PAIRS], theirs[MAX_PAIRS]; /* milliseconds */
     size_t pairs;
     weft_plan_info info;
+    weft_profile *profile; /* NULL: not asked for */
 } bench_figure;
 
 /* ---- measuring ---- */
@@ -106,6 +107,10 @@ static weft_status measure(bench_figure *figure, const bench_state *bench, const
     bench_times times = {.steps = values, .peaks = values + rounds, .copies = values + 2 * rounds};
     weft_status status = weft_plan_get_info(model->plan, &figure->info);
     if (status == WEFT_OK) status = time_all(figure, &times, bench, model);
+    if (status == WEFT_OK && (bench->options.profile || bench->options.trace))
+        status = weft_profile_run(&figure->profile, model->plan);
+    if (status == WEFT_OK && bench->options.trace)
+        status = weft_profile_trace(figure->profile, bench->options.trace);
     wi_release(NULL, values);
     return status;
 }
@@ -133,13 +138,23 @@ static const char *mode_of(const bench_model *model) {
     return model->inference ? "inference" : "training";
 }
 
+/* The caller releases it. */
+static weft_status profile_text(char **text, const bench_figure *f, weft_format format) {
+    const weft_roofline roofline = {f->peak, f->bandwidth};
+    size_t length;
+    WI_TRY(weft_profile_describe(f->profile, format, &roofline, NULL, 0, &length));
+    *text = wi_allocate(NULL, length + 1);
+    if (!*text) return WEFT_ERROR_MEMORY;
+    return weft_profile_describe(f->profile, format, &roofline, *text, length + 1, NULL);
+}
+
 static void print_heading(const bench_state *bench) {
     printf("%s\n%-13s%-10s%6s%11s%11s%11s%9s%9s%7s%7s%8s%10s%10s\n",
         weft_context_device(bench->context)->name, "network", "mode", "batch", "median ms", "min ms",
         "first ms", "plan ms", "GFLOP/s", "share", "GB/s", "roofln", "MiB", "launches");
 }
 
-static void print_figure(const bench_state *bench, const bench_model *model, const bench_figure *f) {
+static weft_status print_figure(const bench_state *bench, const bench_model *model, const bench_figure *f) {
     printf("%-13s%-10s%6lld%11.2f%11.2f%11.0f%9.0f%9.1f%6.0f%%%7.1f%7.0f%%%10.1f%10zu\n",
         model->network->name, mode_of(model), (long long)model->batch, 1e3 * f->median, 1e3 * f->least,
         1e3 * f->first, 1e3 * model->plan_seconds, f->info.flops / f->median * 1e-9,
@@ -147,7 +162,12 @@ static void print_figure(const bench_state *bench, const bench_model *model, con
         peak_bytes(&f->info) / (1 << 20), f->info.launches);
     printf("  beside it: peak %.1f GFLOP/s, copy %.1f GB/s\n", f->peak * 1e-9, f->bandwidth * 1e-9);
     if (f->pairs > 0) printf("  median ratio of %zu pairs: %.3f\n", f->pairs, median_ratio(f));
-    (void)bench;
+    if (!bench->options.profile) return WEFT_OK;
+    char *text = NULL;
+    const weft_status status = profile_text(&text, f, WEFT_FORMAT_TEXT);
+    if (status == WEFT_OK) fputs(text, stdout);
+    wi_release(NULL, text);
+    return status;
 }
 
 static bool add_numbers(cJSON *object, const bench_model *model, const bench_figure *f) {
@@ -171,18 +191,31 @@ static bool add_numbers(cJSON *object, const bench_model *model, const bench_fig
            cJSON_AddNumberToObject(object, "ratio", median_ratio(f));
 }
 
+static weft_status add_profile(cJSON *object, const bench_figure *f) {
+    char *text = NULL;
+    const weft_status status = profile_text(&text, f, WEFT_FORMAT_JSON);
+    cJSON *const profile = status == WEFT_OK ? cJSON_Parse(text) : NULL;
+    wi_release(NULL, text);
+    if (status != WEFT_OK) return status;
+    if (profile && cJSON_AddItemToObject(object, "profile", profile)) return WEFT_OK;
+    cJSON_Delete(profile);
+    WI_FAIL(WEFT_ERROR_MEMORY, "no memory to print a profile");
+}
+
 static weft_status print_json(const bench_state *bench, const bench_model *model, const bench_figure *f) {
     cJSON *const object = cJSON_CreateObject();
     const bool filled = object && cJSON_AddStringToObject(object, "net", model->network->name) &&
                         cJSON_AddStringToObject(object, "mode", mode_of(model)) &&
                         add_numbers(object, model, f) &&
                         cJSON_AddStringToObject(object, "device", weft_context_device(bench->context)->name);
-    char *const text = filled ? cJSON_PrintUnformatted(object) : NULL;
+    weft_status status = filled ? WEFT_OK : WEFT_ERROR_MEMORY;
+    if (filled && bench->options.profile) status = add_profile(object, f);
+    char *const text = status == WEFT_OK ? cJSON_PrintUnformatted(object) : NULL;
     if (text) printf("%s\n", text);
     cJSON_free(text);
     cJSON_Delete(object);
-    if (!text) WI_FAIL(WEFT_ERROR_MEMORY, "no memory to print a figure");
-    return WEFT_OK;
+    if (status == WEFT_OK && !text) WI_FAIL(WEFT_ERROR_MEMORY, "no memory to print a figure");
+    return status;
 }
 
 /* ---- what is asked for ---- */
@@ -195,7 +228,8 @@ static weft_status run_model(const bench_state *bench, const bench_network *netw
     if (status == WEFT_OK && bench->options.json)
         status = print_json(bench, &model, &figure);
     else if (status == WEFT_OK)
-        print_figure(bench, &model, &figure);
+        status = print_figure(bench, &model, &figure);
+    weft_profile_release(figure.profile);
     bench_model_clear(&model);
     return status;
 }
@@ -236,6 +270,8 @@ static const char help[] =
     "                    our time to its; {net} in it stands for the network's name\n"
     "  --pairs N         of --compare: 5 (as without it) or more\n"
     "  --device SEL      as of weft check\n"
+    "  --profile         where the time goes: a row a step of the plan\n"
+    "  --trace FILE      of one network: its run for ui.perfetto.dev or chrome://tracing\n"
     "  --json            an object a line\n";
 
 static bool read_whole(int64_t *number, const char *text, int64_t least, int64_t most) {
@@ -257,12 +293,14 @@ static bool take_value(bench_options *options, const char *name, const char *val
     if (strcmp(name, "--steps") == 0) return read_whole(&options->steps, value, 1, MAX_ROUNDS);
     if (strcmp(name, "--pairs") == 0) return read_whole(&options->pairs, value, FEWEST_PAIRS, MAX_PAIRS);
     if (strcmp(name, "--compare") == 0) return *(options->compare = value) != '\0';
+    if (strcmp(name, "--trace") == 0) return *(options->trace = value) != '\0';
     options->device = value;
     return true;
 }
 
 static bool takes_value(const char *name) {
-    static const char *const names[] = {"--only", "--batch", "--steps", "--pairs", "--compare", "--device"};
+    static const char *const names[] = {
+        "--only", "--batch", "--steps", "--pairs", "--compare", "--trace", "--device"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0) return true;
     return false;
@@ -272,9 +310,17 @@ static bool take_flag(bench_options *options, const char *name) {
     bool *const flag = strcmp(name, "--all") == 0         ? &options->all
                        : strcmp(name, "--inference") == 0 ? &options->inference
                        : strcmp(name, "--json") == 0      ? &options->json
+                       : strcmp(name, "--profile") == 0   ? &options->profile
                                                           : NULL;
     if (flag) *flag = true;
     return flag != NULL;
+}
+
+/* A trace is a file of its own: one network at one batch size. */
+static bool can_trace(const bench_options *options) {
+    size_t count = 0;
+    for (size_t i = 0; i < bench_network_count; i++) count += options->asked[i];
+    return !options->trace || (count == 1 && !(options->inference && options->batch == 0));
 }
 
 static bool parse(bench_options *options, int argc, char **argv) {
@@ -286,7 +332,9 @@ static bool parse(bench_options *options, int argc, char **argv) {
             return fprintf(stderr, "weft: %s cannot be '%s'\n", argv[i], argv[i + 1]), false;
         i++;
     }
-    return true;
+    if (can_trace(options)) return true;
+    fprintf(stderr, "weft: --trace takes one network (--only), and with --inference one --batch\n");
+    return false;
 }
 
 int weft_bench_seven(int argc, char **argv) {
