@@ -7,12 +7,20 @@
 #include "bench_peak.h"
 #include "bench_peer.h"
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <weft/weft.h>
 
-enum { MAX_ROUNDS = 10000, MAX_PAIRS = 100, FEWEST_PAIRS = 5, MAX_NETWORKS = 32, COPY_BYTES = 1 << 26 };
+enum {
+    MAX_ROUNDS = 10000,
+    MAX_PAIRS = 100,
+    FEWEST_PAIRS = 5,
+    MAX_NETWORKS = 32,
+    PROFILES = 3,
+    COPY_BYTES = 1 << 26
+};
 
 typedef struct bench_options {
     bool asked[MAX_NETWORKS], any, all, inference, json, profile;
@@ -99,6 +107,23 @@ static weft_status time_all(
     return WEFT_OK;
 }
 
+/* The quickest of a few runs: the one that the machine disturbed least. */
+static weft_status profile_best(weft_profile **best, weft_plan *plan) {
+    double least = HUGE_VAL;
+    for (int i = 0; i < PROFILES; i++) {
+        weft_profile *profile;
+        weft_profile_info info = {.wall_seconds = HUGE_VAL};
+        WI_TRY(weft_profile_run(&profile, plan));
+        (void)weft_profile_get_info(profile, &info);
+        const bool better = info.wall_seconds < least;
+        weft_profile_release(better ? *best : profile);
+        if (!better) continue;
+        *best = profile;
+        least = info.wall_seconds;
+    }
+    return WEFT_OK;
+}
+
 static weft_status measure(bench_figure *figure, const bench_state *bench, const bench_model *model) {
     const size_t rounds =
         (size_t)bench->options.steps * (bench->options.compare ? (size_t)bench->options.pairs : 1);
@@ -108,7 +133,7 @@ static weft_status measure(bench_figure *figure, const bench_state *bench, const
     weft_status status = weft_plan_get_info(model->plan, &figure->info);
     if (status == WEFT_OK) status = time_all(figure, &times, bench, model);
     if (status == WEFT_OK && (bench->options.profile || bench->options.trace))
-        status = weft_profile_run(&figure->profile, model->plan);
+        status = profile_best(&figure->profile, model->plan);
     if (status == WEFT_OK && bench->options.trace)
         status = weft_profile_trace(figure->profile, bench->options.trace);
     wi_release(NULL, values);
@@ -270,8 +295,9 @@ static const char help[] =
     "                    our time to its; {net} in it stands for the network's name\n"
     "  --pairs N         of --compare: 5 (as without it) or more\n"
     "  --device SEL      as of weft check\n"
-    "  --profile         where the time goes: a row a step of the plan\n"
-    "  --trace FILE      of one network: its run for ui.perfetto.dev or chrome://tracing\n"
+    "  --profile         where the time goes: a row a step of the plan, of the\n"
+    "                    quickest of three runs\n"
+    "  --trace FILE      of one network: that run for ui.perfetto.dev or chrome://tracing\n"
     "  --json            an object a line\n";
 
 static bool read_whole(int64_t *number, const char *text, int64_t least, int64_t most) {
