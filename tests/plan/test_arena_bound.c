@@ -8,7 +8,7 @@
 static void test_networks(void **state) {
     (void)state;
     static const char *const names[] = {
-        "AlexNet-R", "ResNet-56", "LSTM", "MobileNet-v2", "GoogLeNet", "ResNet-50", "digits-CNN"};
+        "FCN-R", "AlexNet-R", "ResNet-56", "LSTM", "MobileNet-v2", "GoogLeNet", "ResNet-50", "digits-CNN"};
     const size_t count = sizeof names / sizeof *names;
     for (size_t i = 0; i < count; i++) {
         bench_model model;
@@ -17,7 +17,8 @@ static void test_networks(void **state) {
         assert_non_null(network);
         assert_weft_ok(bench_model_create(&model, test_context(), network, 0, false));
         assert_weft_ok(weft_plan_get_info(model.plan, &info));
-        print_message("%s: %zu bytes, %.3f of the lower bound\n", names[i], info.arena_bytes,
+        print_message("%s: %zu bytes, of which %zu intermediates, %.3f of the lower bound\n", names[i],
+            info.total_bytes + info.variable_bytes, info.arena_bytes,
             (double)info.arena_bytes / (double)info.arena_lower_bound);
         assert_true(info.arena_lower_bound > 0 && info.arena_lower_bound <= info.arena_bytes);
         if (10 * info.arena_bytes > 11 * info.arena_lower_bound)
