@@ -3,6 +3,7 @@
  * machine does meets both. What is shorter than a round's time is run several times in a row. */
 #include "bench_map.h"
 #include "bench_copy.h"
+#include "bench_measure.h"
 #include "bench_peak.h"
 #include "ops/op_table.h"
 #include <stdio.h>
@@ -213,11 +214,8 @@ static bool is_row(const bench_row *rows, size_t count, const char *op) {
 static bool parse(
     bench *b, weft_context_options *options, const bench_row *rows, size_t count, int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) {
-            b->json = true;
-        } else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc) {
-            options->device = argv[++i];
-        } else if (strcmp(argv[i], "--elements") == 0 && i + 1 < argc) {
+        if (bench_take_option(argc, argv, &i, &b->json, options)) continue;
+        if (strcmp(argv[i], "--elements") == 0 && i + 1 < argc) {
             char *end;
             b->elements = strtoll(argv[++i], &end, 10);
             if (*end || b->elements < COLUMNS || b->elements > LARGEST || b->elements % COLUMNS) return false;

@@ -3,6 +3,7 @@
  */
 #include "bench_seven.h"
 #include "bench_copy.h"
+#include "bench_measure.h"
 #include "bench_networks.h"
 #include "bench_peak.h"
 #include "bench_peer.h"
@@ -54,19 +55,11 @@ typedef struct bench_times {
     size_t count;
 } bench_times;
 
-static weft_status time_step(double *seconds, weft_plan *plan) {
-    const double begin = wi_clock_seconds();
-    WI_TRY(weft_plan_run(plan));
-    WI_TRY(weft_plan_wait(plan));
-    *seconds = wi_clock_seconds() - begin;
-    return WEFT_OK;
-}
-
 static weft_status time_round(bench_times *times, const bench_state *bench, weft_plan *plan) {
     const size_t i = times->count++;
     WI_TRY(bench_peak_time(&times->peaks[i], &bench->peak, bench->context));
     WI_TRY(bench_copy_time(&times->copies[i], &bench->copy, bench->context));
-    return time_step(&times->steps[i], plan);
+    return bench_time_plan(&times->steps[i], plan, 1);
 }
 
 /* Our steps and the peer's command in turn; a step warms the caches that the peer has used. */
@@ -76,7 +69,7 @@ static weft_status time_pairs(
     for (size_t pair = 0; pair < (size_t)options->pairs; pair++) {
         const size_t first = times->count;
         double unused, sorted[MAX_ROUNDS];
-        WI_TRY(time_step(&unused, model->plan));
+        WI_TRY(bench_time_plan(&unused, model->plan, 1));
         for (int64_t i = 0; i < options->steps; i++) WI_TRY(time_round(times, bench, model->plan));
         memcpy(sorted, times->steps + first, (size_t)options->steps * sizeof *sorted);
         figure->ours[pair] = 1e3 * bench_median(sorted, (size_t)options->steps);
@@ -94,8 +87,8 @@ static weft_status time_all(
     double unused;
     WI_TRY(bench_peak_time(&unused, &bench->peak, bench->context)); /* both compile at their first run */
     WI_TRY(bench_copy_time(&unused, &bench->copy, bench->context));
-    WI_TRY(time_step(&figure->first, model->plan));
-    WI_TRY(time_step(&unused, model->plan));
+    WI_TRY(bench_time_plan(&figure->first, model->plan, 1));
+    WI_TRY(bench_time_plan(&unused, model->plan, 1));
     if (bench->options.compare)
         WI_TRY(time_pairs(figure, times, bench, model));
     else
