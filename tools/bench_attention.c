@@ -4,6 +4,7 @@
  * definition, 4 L² d forward and twice that backward for each head (half with --causal), not those computed
  * again. */
 #include "bench_attention.h"
+#include "bench_measure.h"
 #include "bench_peak.h"
 #include "graph/nodes.h"
 #include <stdio.h>
@@ -33,34 +34,13 @@ typedef struct bench_figure {
     size_t arena_bytes;
 } bench_figure;
 
-static weft_status fill(weft_plan *plan, weft_tensor *leaf, size_t count) {
-    float *const values = wi_allocate_array(NULL, count, sizeof *values);
-    if (!values) return WEFT_ERROR_MEMORY;
-    uint32_t bits = 12345;
-    for (size_t i = 0; i < count; i++) {
-        bits = bits * 1664525u + 1013904223u;
-        values[i] = (float)(bits >> 8) * 0x1p-23f - 1.0f;
-    }
-    const weft_status status = weft_plan_write(plan, leaf, values, count * sizeof *values);
-    wi_release(NULL, values);
-    return status;
-}
-
-static weft_status time_plan(double *seconds, weft_plan *plan) {
-    const double begin = wi_clock_seconds();
-    WI_TRY(weft_plan_run(plan));
-    WI_TRY(weft_plan_wait(plan));
-    *seconds = wi_clock_seconds() - begin;
-    return WEFT_OK;
-}
-
 static weft_status time_rounds(bench_figure *figure, bench_state *bench, weft_plan *plan, double flops) {
     double peaks[ROUNDS], times[ROUNDS];
     WI_TRY(bench_peak_time(&peaks[0], &bench->peak, bench->context)); /* both compile at their first run */
-    for (int i = 0; i < 2; i++) WI_TRY(time_plan(&times[0], plan));
+    for (int i = 0; i < 2; i++) WI_TRY(bench_time_plan(&times[0], plan, 1));
     for (int i = 0; i < ROUNDS; i++) {
         WI_TRY(bench_peak_time(&peaks[i], &bench->peak, bench->context));
-        WI_TRY(time_plan(&times[i], plan));
+        WI_TRY(bench_time_plan(&times[i], plan, 1));
     }
     figure->seconds = bench_median(times, ROUNDS);
     figure->gflops = flops / figure->seconds * 1e-9;
@@ -95,7 +75,8 @@ static weft_status measure(bench_figure *figure, bench_state *bench, const bench
         &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = size->batch, .inference = !training}));
     WI_TRY_DONE(weft_plan_get_info(plan, &info));
     for (int i = 0; i < (training ? LEAVES : 3); i++)
-        WI_TRY_DONE(fill(plan, leaves[i], (size_t)(size->batch * size->heads * size->length * size->width)));
+        WI_TRY_DONE(
+            bench_fill(plan, leaves[i], (size_t)(size->batch * size->heads * size->length * size->width)));
     const double scores = (double)(size->batch * size->heads * size->length * size->length);
     const double flops = scores * (double)size->width * (training ? 12.0 : 4.0) * (bench->causal ? 0.5 : 1.0);
     status = time_rounds(figure, bench, plan, flops);
@@ -152,12 +133,9 @@ static bool parse_size(bench_state *bench, const char *text) {
 
 static bool parse(bench_state *bench, weft_context_options *options, int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0)
-            bench->json = true;
-        else if (strcmp(argv[i], "--causal") == 0)
+        if (bench_take_option(argc, argv, &i, &bench->json, options)) continue;
+        if (strcmp(argv[i], "--causal") == 0)
             bench->causal = true;
-        else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
-            options->device = argv[++i];
         else if (!parse_size(bench, argv[i]))
             return false;
     }

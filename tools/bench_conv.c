@@ -3,6 +3,7 @@
  * of a network; packing the weight is inside the time. Multiply-adds with zeros of the padding count, as
  * usual. */
 #include "bench_conv.h"
+#include "bench_measure.h"
 #include "bench_peak.h"
 #include "plan/steps.h"
 #include <stdio.h>
@@ -36,31 +37,14 @@ typedef struct bench_figure {
     const char *implementation;
 } bench_figure;
 
-static weft_status fill(weft_plan *plan, weft_tensor *input, size_t count) {
-    float *const values = wi_allocate_array(NULL, count, sizeof *values);
-    if (!values) return WEFT_ERROR_MEMORY;
-    for (size_t i = 0; i < count; i++) values[i] = (float)(i % 19) / 19.0f - 0.5f;
-    const weft_status status = weft_plan_write(plan, input, values, count * sizeof *values);
-    wi_release(NULL, values);
-    return status;
-}
-
-static weft_status time_plan(double *seconds, weft_plan *plan, int repeats) {
-    const double begin = wi_clock_seconds();
-    for (int i = 0; i < repeats; i++) WI_TRY(weft_plan_run(plan));
-    WI_TRY(weft_plan_wait(plan));
-    *seconds = (wi_clock_seconds() - begin) / repeats;
-    return WEFT_OK;
-}
-
 static weft_status time_rounds(bench_figure *figure, bench_state *bench, weft_plan *plan, double flops) {
     double peaks[ROUNDS], times[ROUNDS], once = 0.0;
     WI_TRY(bench_peak_time(&peaks[0], &bench->peak, bench->context)); /* both compile at their first run */
-    for (int i = 0; i < 2; i++) WI_TRY(time_plan(&once, plan, 1));
+    for (int i = 0; i < 2; i++) WI_TRY(bench_time_plan(&once, plan, 1));
     const int repeats = once < 0.005 ? (int)(0.005 / once) + 1 : 1;
     for (int i = 0; i < ROUNDS; i++) {
         WI_TRY(bench_peak_time(&peaks[i], &bench->peak, bench->context));
-        WI_TRY(time_plan(&times[i], plan, repeats));
+        WI_TRY(bench_time_plan(&times[i], plan, repeats));
     }
     figure->seconds = bench_median(times, ROUNDS);
     figure->gflops = flops / figure->seconds * 1e-9;
@@ -137,9 +121,9 @@ static weft_status measure(bench_figure *figure, bench_state *bench, const bench
     WI_TRY_DONE(build(&net, graph, size, result, pass));
     WI_TRY_DONE(weft_plan_create(
         &plan, &net.output, 1, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = size->batch}));
-    if (pass != 1) WI_TRY_DONE(fill(plan, net.x, images));
-    if (pass != 2) WI_TRY_DONE(fill(plan, net.weight, weights));
-    if (pass != 0) WI_TRY_DONE(fill(plan, net.slope, results));
+    if (pass != 1) WI_TRY_DONE(bench_fill(plan, net.x, images));
+    if (pass != 2) WI_TRY_DONE(bench_fill(plan, net.weight, weights));
+    if (pass != 0) WI_TRY_DONE(bench_fill(plan, net.slope, results));
     status = time_rounds(figure, bench, plan, flops);
     figure->implementation = implementation_of(plan);
 done:
@@ -178,12 +162,8 @@ static bool parse_size(bench_state *bench, const char *text) {
 
 static bool parse(bench_state *bench, weft_context_options *options, int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0)
-            bench->json = true;
-        else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
-            options->device = argv[++i];
-        else if (!parse_size(bench, argv[i]))
-            return false;
+        if (bench_take_option(argc, argv, &i, &bench->json, options)) continue;
+        if (!parse_size(bench, argv[i])) return false;
     }
     if (bench->size_count > 0) return true;
     bench->size_count = (int)(sizeof usual_sizes / sizeof *usual_sizes);

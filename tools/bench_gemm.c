@@ -3,6 +3,7 @@
  * inside its time; products that are shorter than a round are run several times in a row, as in a training
  * step. */
 #include "bench_gemm.h"
+#include "bench_measure.h"
 #include "bench_peak.h"
 #include "plan/gemm_product.h"
 #include <stdio.h>
@@ -140,12 +141,8 @@ static bool parse_size(bench_state *bench, const char *text) {
 
 static bool parse(bench_state *bench, weft_context_options *options, int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0)
-            bench->json = true;
-        else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
-            options->device = argv[++i];
-        else if (!parse_size(bench, argv[i]))
-            return false;
+        if (bench_take_option(argc, argv, &i, &bench->json, options)) continue;
+        if (!parse_size(bench, argv[i])) return false;
     }
     if (bench->size_count > 0) return true;
     bench->size_count = (int)(sizeof usual_sizes / sizeof *usual_sizes);

@@ -2,6 +2,7 @@
  * that a change of the processor's clock meets both. Floating-point operations are those of the products: 8
  * H² a step and row for the recurrence, as many for the inputs, twice both for the gradients. */
 #include "bench_lstm.h"
+#include "bench_measure.h"
 #include "bench_peak.h"
 #include "ops/recurrent_scan.h"
 #include <stdio.h>
@@ -34,34 +35,13 @@ typedef struct bench_figure {
     weft_plan_info info;
 } bench_figure;
 
-static weft_status fill(weft_plan *plan, weft_tensor *leaf, int64_t count) {
-    float *const values = wi_allocate_array(NULL, (size_t)count, sizeof *values);
-    if (!values) return WEFT_ERROR_MEMORY;
-    uint32_t bits = 12345;
-    for (int64_t i = 0; i < count; i++) {
-        bits = bits * 1664525u + 1013904223u;
-        values[i] = (float)(bits >> 8) * 0x1p-23f - 1.0f;
-    }
-    const weft_status status = weft_plan_write(plan, leaf, values, (size_t)count * sizeof *values);
-    wi_release(NULL, values);
-    return status;
-}
-
-static weft_status time_plan(double *seconds, weft_plan *plan) {
-    const double begin = wi_clock_seconds();
-    WI_TRY(weft_plan_run(plan));
-    WI_TRY(weft_plan_wait(plan));
-    *seconds = wi_clock_seconds() - begin;
-    return WEFT_OK;
-}
-
 static weft_status time_rounds(bench_figure *figure, bench_state *bench, weft_plan *plan, double flops) {
     double peaks[ROUNDS], times[ROUNDS];
     WI_TRY(bench_peak_time(&peaks[0], &bench->peak, bench->context)); /* both compile at their first run */
-    for (int i = 0; i < 2; i++) WI_TRY(time_plan(&times[0], plan));
+    for (int i = 0; i < 2; i++) WI_TRY(bench_time_plan(&times[0], plan, 1));
     for (int i = 0; i < ROUNDS; i++) {
         WI_TRY(bench_peak_time(&peaks[i], &bench->peak, bench->context));
-        WI_TRY(time_plan(&times[i], plan));
+        WI_TRY(bench_time_plan(&times[i], plan, 1));
     }
     figure->seconds = bench_median(times, ROUNDS);
     figure->gflops = flops / figure->seconds * 1e-9;
@@ -108,8 +88,8 @@ static weft_status measure(
         &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = size->batch, .inference = pass != TRAINING}));
     WI_TRY_DONE(weft_plan_get_info(plan, &figure->info));
     const int64_t rows = size->steps * size->batch;
-    WI_TRY_DONE(fill(plan, leaves[0], rows * size->hidden * (pass == SCAN ? 4 : 1)));
-    if (pass == TRAINING) WI_TRY_DONE(fill(plan, leaves[1], rows * size->hidden));
+    WI_TRY_DONE(bench_fill(plan, leaves[0], (size_t)(rows * size->hidden * (pass == SCAN ? 4 : 1))));
+    if (pass == TRAINING) WI_TRY_DONE(bench_fill(plan, leaves[1], (size_t)(rows * size->hidden)));
     const double one = 8.0 * (double)rows * (double)(size->hidden * size->hidden);
     status = time_rounds(figure, bench, plan, one * (pass == SCAN ? 1 : pass == FORWARD ? 2 : 6));
 done:
@@ -165,12 +145,8 @@ static bool parse_size(bench_state *bench, const char *text) {
 
 static bool parse(bench_state *bench, weft_context_options *options, int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0)
-            bench->json = true;
-        else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
-            options->device = argv[++i];
-        else if (!parse_size(bench, argv[i]))
-            return false;
+        if (bench_take_option(argc, argv, &i, &bench->json, options)) continue;
+        if (!parse_size(bench, argv[i])) return false;
     }
     if (bench->size_count > 0) return true;
     bench->size_count = (int)(sizeof usual_sizes / sizeof *usual_sizes);

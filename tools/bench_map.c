@@ -2,9 +2,9 @@
  * several rounds; a round times the op and then a copy that moves as many bytes, so that whatever else the
  * machine does meets both. What is shorter than a round's time is run several times in a row. */
 #include "bench_map.h"
-#include "cl/kernel_source.h"
-#include "cl/launch.h"
-#include "cl/program.h"
+#include "bench_copy.h"
+#include "bench_measure.h"
+#include "bench_peak.h"
 #include "ops/op_table.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,85 +79,22 @@ static const bench_row reductions[] = {REDUCE_ROW(sum) REDUCE_ROW(sum_rows) REDU
         REDUCE_ROW(mean_rows) REDUCE_ROW(max_rows) REDUCE_ROW(max_columns) REDUCE_ROW(argmax_rows)
             REDUCE_ROW(sum_of_logs) REDUCE_ROW(sum_of_products) REDUCE_ROW(softmax_rows)};
 
-/* ---- the copy ---- */
-
 typedef struct bench {
     weft_context *context;
     bool json;
     int64_t elements; /* 0: the two usual lengths */
     const char *names[MAX_NAMES];
     int name_count;
-    wi_launch copy;
-    wi_buffer from, to;
+    bench_copy copy;
 } bench;
 
-/* Memory that was never written is one page of zeros many times over on a CPU: a copy would read its cache.
- */
-static weft_status touch(const bench *b, const wi_buffer *buffer, size_t bytes) {
-    const cl_float one = 1.0f;
-    return wi_cl_check(
-        clEnqueueFillBuffer(b->context->queue, buffer->memory, &one, sizeof one, 0, bytes, 0, NULL, NULL),
-        "clEnqueueFillBuffer");
-}
-
-static weft_status make_copy(bench *b, int64_t longest) {
-    wi_program *program = NULL;
-    wi_text source;
-    weft_status status;
-    wi_text_init(&source, NULL);
-    WI_TRY_DONE(wi_kernel_source_append(&source, "common.clh"));
-    WI_TRY_DONE(wi_kernel_source_append(&source, "copy.cl"));
-    WI_TRY_DONE(wi_program_get(&program, b->context, "copy.cl", source.data, NULL));
-    WI_TRY_DONE(wi_program_kernel(&b->copy.kernel, b->context, program, "copy"));
-    WI_TRY_DONE(wi_buffer_create(&b->from, b->context, (size_t)longest * 2 * sizeof(float)));
-    WI_TRY_DONE(wi_buffer_create(&b->to, b->context, (size_t)longest * 2 * sizeof(float)));
-    WI_TRY_DONE(touch(b, &b->from, (size_t)longest * 2 * sizeof(float)));
-    WI_TRY_DONE(touch(b, &b->to, (size_t)longest * 2 * sizeof(float)));
-    const cl_mem memory[] = {b->from.memory, b->to.memory};
-    for (cl_uint i = 0; i < 2; i++)
-        WI_TRY_DONE(
-            wi_cl_check(clSetKernelArg(b->copy.kernel, i, sizeof memory[i], &memory[i]), "clSetKernelArg"));
-done:
-    wi_text_clear(&source);
-    return status;
-}
-
-/* The copy reads and writes about as many bytes as the op does; *bytes tells how many. */
-static weft_status size_copy(bench *b, double wanted, double *bytes) {
-    const bool cpu = b->context->caps.device_class == WEFT_CLASS_CPU;
-    const double values = wanted / (cpu ? 128 : 8);
-    const size_t most = cpu ? (size_t)b->context->caps.compute_units * 8 : 1 << 16, group = cpu ? 1 : 64;
-    size_t items = values / 64 < (double)most ? (size_t)(values / 64) : most;
-    items = items < group ? group : items / group * group;
-    const cl_int share = (cl_int)(values / (double)items) > 1 ? (cl_int)(values / (double)items) : 1;
-    const cl_int count = (cl_int)items;
-    *bytes = (double)items * (double)share * (cpu ? 128 : 8);
-    b->copy.dimensions = 1;
-    b->copy.name = "copy";
-    for (int i = 0; i < 3; i++) b->copy.global[i] = b->copy.local[i] = 1;
-    b->copy.global[0] = items;
-    b->copy.local[0] = group;
-    WI_TRY(wi_cl_check(clSetKernelArg(b->copy.kernel, 2, sizeof share, &share), "clSetKernelArg"));
-    return wi_cl_check(clSetKernelArg(b->copy.kernel, 3, sizeof count, &count), "clSetKernelArg");
-}
-
 /* ---- measuring ---- */
-
-static int compare(const void *left, const void *right) {
-    const double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
-static double median(double *values) {
-    qsort(values, ROUNDS, sizeof *values, compare);
-    return values[ROUNDS / 2];
-}
 
 /* plan NULL: the copy. */
 static weft_status time_runs(double *seconds, bench *b, weft_plan *plan, int repeats) {
     const double begin = wi_clock_seconds();
     for (int i = 0; i < repeats; i++)
-        WI_TRY(plan ? weft_plan_run(plan) : wi_launch_run(&b->copy, b->context));
+        WI_TRY(plan ? weft_plan_run(plan) : wi_launch_run(&b->copy.launch, b->context));
     WI_TRY(wi_queue_finish(b->context));
     *seconds = (wi_clock_seconds() - begin) / repeats;
     return WEFT_OK;
@@ -171,7 +108,7 @@ static weft_status time_rounds(figure *f, bench *b, weft_plan *plan) {
     weft_plan_info info;
     double ops[ROUNDS], copies[ROUNDS], copied, once = 0;
     WI_TRY(weft_plan_get_info(plan, &info));
-    WI_TRY(size_copy(b, info.bytes_moved, &copied));
+    WI_TRY(bench_copy_size(&b->copy, b->context, info.bytes_moved, &copied));
     for (int i = 0; i < 3; i++) { /* both compile at their first run */
         WI_TRY(time_runs(&once, b, NULL, 1));
         WI_TRY(time_runs(&once, b, plan, 1));
@@ -182,10 +119,10 @@ static weft_status time_rounds(figure *f, bench *b, weft_plan *plan) {
         WI_TRY(time_runs(&copies[i], b, NULL, repeats));
         WI_TRY(time_runs(&ops[i], b, plan, repeats));
     }
-    f->seconds = median(ops);
+    f->seconds = bench_median(ops, ROUNDS);
     f->bytes = info.bytes_moved;
     f->gbytes = f->bytes / f->seconds * 1e-9;
-    f->copy_gbytes = copied / median(copies) * 1e-9;
+    f->copy_gbytes = copied / bench_median(copies, ROUNDS) * 1e-9;
     return WEFT_OK;
 }
 
@@ -252,7 +189,7 @@ static bool is_asked(const bench *b, const char *op) {
 static weft_status run(bench *b, const bench_row *rows, size_t count) {
     const int64_t usual[] = {1 << 24, 1 << 17};
     const int64_t longest = b->elements ? b->elements : usual[0];
-    WI_TRY(make_copy(b, longest));
+    WI_TRY(bench_copy_create(&b->copy, b->context, (size_t)longest * 2 * sizeof(float)));
     if (!b->json)
         printf("%s\n%-16s %10s %12s %12s %8s %8s %8s\n", weft_context_device(b->context)->name, "op",
             "elements", "microseconds", "bytes", "GB/s", "copy", "share");
@@ -277,11 +214,8 @@ static bool is_row(const bench_row *rows, size_t count, const char *op) {
 static bool parse(
     bench *b, weft_context_options *options, const bench_row *rows, size_t count, int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) {
-            b->json = true;
-        } else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc) {
-            options->device = argv[++i];
-        } else if (strcmp(argv[i], "--elements") == 0 && i + 1 < argc) {
+        if (bench_take_option(argc, argv, &i, &b->json, options)) continue;
+        if (strcmp(argv[i], "--elements") == 0 && i + 1 < argc) {
             char *end;
             b->elements = strtoll(argv[++i], &end, 10);
             if (*end || b->elements < COLUMNS || b->elements > LARGEST || b->elements % COLUMNS) return false;
@@ -306,9 +240,7 @@ static int bench_rows(const char *what, const bench_row *rows, size_t count, int
     weft_status status = weft_context_create(&b.context, &options);
     if (status == WEFT_OK) {
         status = run(&b, rows, count);
-        wi_launch_clear(&b.copy);
-        wi_buffer_release(&b.from, b.context);
-        wi_buffer_release(&b.to, b.context);
+        bench_copy_clear(&b.copy, b.context);
     }
     if (status != WEFT_OK) fprintf(stderr, "%s\n", weft_last_error());
     weft_context_release(b.context);

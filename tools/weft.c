@@ -5,6 +5,7 @@
 #include "bench_images.h"
 #include "bench_lstm.h"
 #include "bench_map.h"
+#include "bench_seven.h"
 #include "check.h"
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 static const char usage[] =
     "usage: weft devices               list the OpenCL devices of this machine\n"
     "       weft check [--device SEL] [--all]  test that a device computes every op right\n"
+    "       weft bench seven [--help]  measure training steps of whole networks\n"
     "       weft bench gemm [--json]   measure matrix products\n"
     "       weft bench conv [--json]   measure convolutions and their gradients\n"
     "       weft bench map [--json]    measure elementwise ops beside a copy\n"
@@ -72,6 +74,7 @@ static int check(int argc, char **argv) {
 
 static int bench(int argc, char **argv) {
     const char *const what = argc > 0 ? argv[0] : "";
+    if (strcmp(what, "seven") == 0) return weft_bench_seven(argc - 1, argv + 1);
     if (strcmp(what, "gemm") == 0) return weft_bench_gemm(argc - 1, argv + 1);
     if (strcmp(what, "conv") == 0) return weft_bench_conv(argc - 1, argv + 1);
     if (strcmp(what, "map") == 0) return weft_bench_map(argc - 1, argv + 1);
@@ -79,7 +82,8 @@ static int bench(int argc, char **argv) {
     if (strcmp(what, "attention") == 0) return weft_bench_attention(argc - 1, argv + 1);
     if (strcmp(what, "images") == 0) return weft_bench_images(argc - 1, argv + 1);
     if (strcmp(what, "lstm") == 0) return weft_bench_lstm(argc - 1, argv + 1);
-    return bad_usage("the benchmarks are: weft bench gemm, conv, map, reduce, attention, images, lstm");
+    return bad_usage(
+        "the benchmarks are: weft bench seven, gemm, conv, map, reduce, attention, images, lstm");
 }
 
 int main(int argc, char **argv) {

@@ -62,9 +62,10 @@ typedef struct weft_plan_info {
     double flops;          /* floating-point operations a run: 2·m·n·k a product, 1 an elementwise op */
     double bytes_moved;    /* read + written by the launches, caches not counted */
     size_t arena_bytes;    /* intermediates */
-    size_t io_bytes;       /* inputs */
-    size_t variable_bytes; /* parameters and states of the graph, shared among its plans */
-    size_t total_bytes;    /* what this plan allocates itself: arena + io, to the byte */
+    size_t arena_lower_bound; /* the most bytes of intermediates that one step needs: no arena is smaller */
+    size_t io_bytes;          /* inputs */
+    size_t variable_bytes;    /* parameters and states of the graph, shared among its plans */
+    size_t total_bytes;       /* what this plan allocates itself: arena + io, to the byte */
 } weft_plan_info;
 /* What the plan is made of, all known before its first run. */
 WEFT_API weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info);

@@ -15,6 +15,7 @@
 #include <weft/normalization.h>
 #include <weft/ops.h>
 #include <weft/plan.h>
+#include <weft/profile.h>
 #include <weft/recurrent.h>
 #include <weft/text.h>
 #include <weft/train.h>

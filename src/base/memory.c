@@ -164,6 +164,15 @@ void wi_text_append_bytes(wi_text *text, const char *bytes, size_t length) {
     text->data[text->length] = '\0';
 }
 
+weft_status wi_text_deliver(const wi_text *text, char *buffer, size_t capacity, size_t *length) {
+    if (text->failed) return WEFT_ERROR_MEMORY;
+    if (length) *length = text->length;
+    const size_t copied = text->length < capacity ? text->length : capacity ? capacity - 1 : 0;
+    if (copied) memcpy(buffer, text->data, copied);
+    if (capacity) buffer[copied] = '\0';
+    return WEFT_OK;
+}
+
 void wi_text_clear(wi_text *text) {
     wi_release(text->allocator, text->data);
     wi_text_init(text, text->allocator);

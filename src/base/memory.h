@@ -39,6 +39,9 @@ void wi_text_init(wi_text *text, const weft_allocator *allocator);
 void wi_text_append(wi_text *text, const char *format, ...) WI_PRINTF(2, 3);
 void wi_text_append_bytes(wi_text *text, const char *bytes, size_t length);
 void wi_text_clear(wi_text *text);
+/* Into a caller's buffer, NUL-terminated and cut at its capacity; *length (may be NULL) gets the whole
+ * length. */
+weft_status wi_text_deliver(const wi_text *text, char *buffer, size_t capacity, size_t *length);
 
 /* Grows *items (of item_size bytes) so that it holds at least count; doubles. */
 weft_status wi_grow(

@@ -11,11 +11,15 @@ static weft_status fail_launch(const wi_launch *launch, cl_int error) {
     return wi_cl_check(error, what);
 }
 
-weft_status wi_launch_run(const wi_launch *launch, weft_context *context) {
+weft_status wi_launch_run_event(const wi_launch *launch, weft_context *context, cl_event *event) {
     const size_t *const local = launch->local[0] > 0 ? launch->local : NULL;
     const cl_int error = clEnqueueNDRangeKernel(
-        context->queue, launch->kernel, launch->dimensions, NULL, launch->global, local, 0, NULL, NULL);
+        context->queue, launch->kernel, launch->dimensions, NULL, launch->global, local, 0, NULL, event);
     return error == CL_SUCCESS ? WEFT_OK : fail_launch(launch, error);
+}
+
+weft_status wi_launch_run(const wi_launch *launch, weft_context *context) {
+    return wi_launch_run_event(launch, context, NULL);
 }
 
 void wi_launch_clear(wi_launch *launch) {

@@ -14,6 +14,8 @@ typedef struct wi_launch {
 
 /* Enqueues without waiting. */
 weft_status wi_launch_run(const wi_launch *launch, weft_context *context);
+/* The same; event NULL: none is made. */
+weft_status wi_launch_run_event(const wi_launch *launch, weft_context *context, cl_event *event);
 void wi_launch_clear(wi_launch *launch);
 weft_status wi_queue_finish(weft_context *context);
 weft_status wi_queue_flush(weft_context *context);

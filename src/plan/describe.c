@@ -1,7 +1,6 @@
 /* What a plan does, as text and as JSON. */
 #include "plan/steps.h"
 #include <cjson/cJSON.h>
-#include <string.h>
 
 weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info) {
     if (!plan || !info) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_get_info: plan or info is NULL");
@@ -9,8 +8,7 @@ weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info) {
     return WEFT_OK;
 }
 
-/* "matmul+add+relu": the ops of a step in their order. */
-static void append_ops(const weft_plan *plan, const wi_step *step, wi_text *text) {
+void wi_step_append_ops(const weft_plan *plan, const wi_step *step, wi_text *text) {
     for (int i = 0; i < step->member_count; i++) {
         const wi_value *value = &plan->values[step->members[i]];
         const char *name = value->copy_of >= 0     ? "copy"
@@ -20,7 +18,7 @@ static void append_ops(const weft_plan *plan, const wi_step *step, wi_text *text
     }
 }
 
-static const char *kind_of(const weft_plan *plan, const wi_step *step) {
+const char *wi_step_kind_name(const weft_plan *plan, const wi_step *step) {
     if (step->kind == WI_STEP_PRODUCT) return "product";
     if (step->kind == WI_STEP_KERNEL) return "kernel";
     const wi_conversions changes = wi_step_conversions(plan, step);
@@ -28,7 +26,7 @@ static const char *kind_of(const weft_plan *plan, const wi_step *step) {
     return step->reduced ? "reduce" : "map";
 }
 
-static const char *implementation_of(const wi_step *step) {
+const char *wi_step_implementation_name(const wi_step *step) {
     if (step->kind == WI_STEP_KERNEL) return step->kernel->file;
     return step->kind == WI_STEP_PRODUCT ? step->implementation->name : "generated";
 }
@@ -39,10 +37,10 @@ static void describe_step(const weft_plan *plan, size_t index, wi_text *text) {
     const wi_step *step = plan->steps[index];
     char shape[WI_SHAPE_TEXT];
     wi_text_append(text, "%4zu  %-8s%-14s%2d launch%s  %10.0f flop %10.0f byte  %s  ", index,
-        kind_of(plan, step), implementation_of(step), step->launch_count,
+        wi_step_kind_name(plan, step), wi_step_implementation_name(step), step->launch_count,
         step->launch_count == 1 ? "  " : "es", step->flops, step->bytes_moved,
         wi_shape_print(&step->shape, shape));
-    append_ops(plan, step, text);
+    wi_step_append_ops(plan, step, text);
     const wi_conversions changes = wi_step_conversions(plan, step);
     if (changes.to_last) wi_text_append(text, "  [%d (N, C, ...) -> channels-last]", changes.to_last);
     if (changes.to_first) wi_text_append(text, "  [%d channels-last -> (N, C, ...)]", changes.to_first);
@@ -58,8 +56,9 @@ static void describe_text(const weft_plan *plan, wi_text *text) {
     wi_text_append(
         text, "  %.0f floating-point operations, %.0f bytes moved\n", info->flops, info->bytes_moved);
     wi_text_append(text,
-        "  %zu bytes: %zu intermediates, %zu inputs; and %zu of the graph's parameters and states\n",
-        info->total_bytes, info->arena_bytes, info->io_bytes, info->variable_bytes);
+        "  %zu bytes: %zu intermediates (no arena has less than %zu), %zu inputs; and %zu of the graph's "
+        "parameters and states\n",
+        info->total_bytes, info->arena_bytes, info->arena_lower_bound, info->io_bytes, info->variable_bytes);
     for (size_t i = 0; i < plan->step_count; i++) describe_step(plan, i, text);
 }
 
@@ -78,17 +77,17 @@ static bool add_step(const weft_plan *plan, const wi_step *step, cJSON *steps) {
     char shape[WI_SHAPE_TEXT];
     wi_text ops;
     wi_text_init(&ops, plan->context->allocator);
-    append_ops(plan, step, &ops);
+    wi_step_append_ops(plan, step, &ops);
     const wi_conversions changes = wi_step_conversions(plan, step);
-    const bool added = !ops.failed && cJSON_AddStringToObject(object, "kind", kind_of(plan, step)) &&
-                       cJSON_AddStringToObject(object, "implementation", implementation_of(step)) &&
-                       cJSON_AddStringToObject(object, "ops", ops.data) &&
-                       cJSON_AddStringToObject(object, "shape", wi_shape_print(&step->shape, shape)) &&
-                       add_number(object, "launches", step->launch_count) &&
-                       add_number(object, "to_channels_last", changes.to_last) &&
-                       add_number(object, "to_channels_first", changes.to_first) &&
-                       add_number(object, "flops", step->flops) &&
-                       add_number(object, "bytes_moved", step->bytes_moved);
+    const bool added =
+        !ops.failed && cJSON_AddStringToObject(object, "kind", wi_step_kind_name(plan, step)) &&
+        cJSON_AddStringToObject(object, "implementation", wi_step_implementation_name(step)) &&
+        cJSON_AddStringToObject(object, "ops", ops.data) &&
+        cJSON_AddStringToObject(object, "shape", wi_shape_print(&step->shape, shape)) &&
+        add_number(object, "launches", step->launch_count) &&
+        add_number(object, "to_channels_last", changes.to_last) &&
+        add_number(object, "to_channels_first", changes.to_first) &&
+        add_number(object, "flops", step->flops) && add_number(object, "bytes_moved", step->bytes_moved);
     wi_text_clear(&ops);
     return added;
 }
@@ -104,6 +103,7 @@ static bool fill_json(const weft_plan *plan, cJSON *root) {
                  add_number(root, "flops", info->flops) &&
                  add_number(root, "bytes_moved", info->bytes_moved) &&
                  add_number(root, "arena_bytes", (double)info->arena_bytes) &&
+                 add_number(root, "arena_lower_bound", (double)info->arena_lower_bound) &&
                  add_number(root, "io_bytes", (double)info->io_bytes) &&
                  add_number(root, "variable_bytes", (double)info->variable_bytes) &&
                  add_number(root, "total_bytes", (double)info->total_bytes);
@@ -136,13 +136,7 @@ weft_status weft_plan_describe(
         status = describe_json(plan, &text);
     else
         describe_text(plan, &text);
-    if (status == WEFT_OK && text.failed) status = WEFT_ERROR_MEMORY;
-    if (status == WEFT_OK) {
-        if (length) *length = text.length;
-        const size_t copied = text.length < capacity ? text.length : capacity ? capacity - 1 : 0;
-        if (copied) memcpy(buffer, text.data, copied);
-        if (capacity) buffer[copied] = '\0';
-    }
+    if (status == WEFT_OK) status = wi_text_deliver(&text, buffer, capacity, length);
     wi_text_clear(&text);
     return status;
 }

@@ -35,9 +35,10 @@ typedef struct wi_gemm_implementation {
     /* Fills the zeroed *plan (arena and file are set) for this shape: input 0 is A, input 1 is B, the result
      * is the epilogue's. Called once when a plan is made. */
     weft_status (*prepare)(const weft_context *context, const wi_gemm_shape *shape, wi_kernel_plan *plan);
-    /* For library implementations: enqueues C = A·B, C (batch, m, n) contiguous at c_offset (elements). */
+    /* For library implementations: enqueues C = A·B, C (batch, m, n) contiguous at c_offset (elements).
+     * event: that of the last kernel; NULL: none is made. */
     weft_status (*run)(weft_context *context, const wi_gemm_shape *shape, cl_mem a, size_t a_offset, cl_mem b,
-        size_t b_offset, cl_mem c, size_t c_offset);
+        size_t b_offset, cl_mem c, size_t c_offset, cl_event *event);
 } wi_gemm_implementation;
 
 /* Best first, the portable one last; ends with NULL. */

@@ -54,7 +54,7 @@ static weft_status prepare(const weft_context *context, const wi_gemm_shape *sha
 }
 
 static weft_status run(weft_context *context, const wi_gemm_shape *shape, cl_mem a, size_t a_offset, cl_mem b,
-    size_t b_offset, cl_mem c, size_t c_offset) {
+    size_t b_offset, cl_mem c, size_t c_offset, cl_event *event) {
     blas_matrix from_a, from_b;
     const size_t m = (size_t)shape->m, n = (size_t)shape->n, k = (size_t)shape->k;
     if (!express_both(shape, &from_a, &from_b))
@@ -62,11 +62,11 @@ static weft_status run(weft_context *context, const wi_gemm_shape *shape, cl_mem
     const CLBlastStatusCode code =
         shape->batch == 1 ? CLBlastSgemm(CLBlastLayoutRowMajor, from_a.transpose, from_b.transpose, m, n, k,
                                 1.0f, a, a_offset, from_a.leading, b, b_offset, from_b.leading, 0.0f, c,
-                                c_offset, n, &context->queue, NULL)
+                                c_offset, n, &context->queue, event)
                           : CLBlastSgemmStridedBatched(CLBlastLayoutRowMajor, from_a.transpose,
                                 from_b.transpose, m, n, k, 1.0f, a, a_offset, from_a.leading,
                                 (size_t)shape->a_batch, b, b_offset, from_b.leading, (size_t)shape->b_batch,
-                                0.0f, c, c_offset, n, m * n, (size_t)shape->batch, &context->queue, NULL);
+                                0.0f, c, c_offset, n, m * n, (size_t)shape->batch, &context->queue, event);
     if (code != CLBlastSuccess)
         WI_FAIL(WEFT_ERROR_OPENCL, "CLBlast failed with code %d on a (%zu, %zu) by (%zu, %zu) product",
             (int)code, m, k, k, n);

@@ -146,7 +146,7 @@ weft_status wi_gemm_product_run(const wi_gemm_product *product, weft_context *co
     const wi_gemm_operands *const at = &product->operands;
     if (!product->implementation->file)
         return product->implementation->run(context, &product->shape, at->a, (size_t)at->a_offset, at->b,
-            (size_t)at->b_offset, at->c, (size_t)at->c_offset);
+            (size_t)at->b_offset, at->c, (size_t)at->c_offset, NULL);
     for (int i = 0; i < product->count; i++) WI_TRY(wi_launch_run(&product->launches[i], context));
     return WEFT_OK;
 }

@@ -173,6 +173,21 @@ static weft_status place_arena(weft_plan *plan) {
     return WEFT_OK;
 }
 
+/* The largest sum of what is alive at one time: before a step, or (outputs) after the last. */
+static size_t lower_bound(const weft_plan *plan) {
+    size_t most = 0;
+    for (int step = 0; step <= (int)plan->step_count; step++) {
+        size_t bytes = 0;
+        for (size_t i = 0; i < plan->storage_count; i++) {
+            const wi_storage *storage = &plan->storages[i];
+            if (storage->kind != WI_STORAGE_ARENA || storage->alias >= 0) continue;
+            if (storage->keep || (storage->first <= step && step <= storage->last)) bytes += storage->bytes;
+        }
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
 weft_status wi_plan_place(weft_plan *plan) {
     find_lives(plan);
     reuse_inputs(plan);
@@ -182,6 +197,7 @@ weft_status wi_plan_place(weft_plan *plan) {
     for (size_t i = 0; i < plan->storage_count; i++) {
         if (plan->storages[i].kind == WI_STORAGE_INPUT) info->io_bytes += plan->storages[i].bytes;
     }
+    info->arena_lower_bound = lower_bound(plan);
     info->variable_bytes = wi_graph_variable_bytes(plan->graph);
     info->total_bytes = info->arena_bytes + info->io_bytes;
     return WEFT_OK;

@@ -1,5 +1,5 @@
 /* The step loop: a walk over prepared launches. Nothing is allocated, hashed or printed here. */
-#include "plan/steps.h"
+#include "plan/profiler.h"
 
 static float scalar_value(weft_graph *graph, int index) {
     wi_scalar *scalar = &graph->scalars[index];
@@ -21,7 +21,7 @@ static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *lau
 }
 
 /* A product that a library computes. */
-static weft_status run_library(weft_plan *plan, const wi_step *step) {
+static weft_status run_library(weft_plan *plan, const wi_step *step, cl_event *event) {
     size_t offset[3];
     cl_mem memory[3];
     const int values[3] = {step->sources[0], step->sources[1], step->members[0]};
@@ -31,13 +31,20 @@ static weft_status run_library(weft_plan *plan, const wi_step *step) {
         offset[i] = offset[i] / sizeof(float) + (size_t)plan->values[values[i]].layout.offset.actual;
     }
     return step->implementation->run(
-        plan->context, &step->gemm, memory[0], offset[0], memory[1], offset[1], memory[2], offset[2]);
+        plan->context, &step->gemm, memory[0], offset[0], memory[1], offset[1], memory[2], offset[2], event);
+}
+
+static weft_status enqueue(weft_plan *plan, const wi_plan_launch *launch, int64_t turn, cl_event *event) {
+    if (!launch->launch.kernel) return run_library(plan, launch->step, event);
+    if (launch->changing_count > 0) WI_TRY(set_changing(plan, launch, turn));
+    return wi_launch_run_event(&launch->launch, plan->context, event);
 }
 
 static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch, int64_t turn) {
-    if (!launch->launch.kernel) return run_library(plan, launch->step);
-    if (launch->changing_count > 0) WI_TRY(set_changing(plan, launch, turn));
-    return wi_launch_run(&launch->launch, plan->context);
+    wi_profiled *const noted = plan->profiler ? wi_profiler_next(plan->profiler, launch) : NULL;
+    WI_TRY(enqueue(plan, launch, turn, noted ? &noted->event : NULL));
+    if (noted) noted->end = wi_clock_seconds();
+    return WEFT_OK;
 }
 
 /* A launch, or those that are repeated together with it. */
@@ -57,8 +64,7 @@ static weft_status keep_binaries(weft_plan *plan) {
     return WEFT_OK;
 }
 
-weft_status weft_plan_run(weft_plan *plan) {
-    if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_run: plan is NULL");
+weft_status wi_plan_begin_run(weft_plan *plan) {
     WI_TRY(wi_plan_compile(plan));
     if (plan->trains && plan->graph->swapped)
         WI_FAIL(WEFT_ERROR_STATE,
@@ -68,12 +74,22 @@ weft_status weft_plan_run(weft_plan *plan) {
     plan->graph->draws += plan->draws;
     if (plan->run_count == 1) WI_TRY(keep_binaries(plan));
     plan->run_count++;
+    return WEFT_OK;
+}
+
+weft_status wi_plan_walk(weft_plan *plan) {
     for (size_t i = 0; i < plan->launch_count;) {
         const wi_plan_launch *launch = &plan->launches[i];
         WI_TRY(run_turns(plan, launch));
         i += launch->turns > 0 ? (size_t)launch->together : 1;
     }
     return wi_queue_flush(plan->context);
+}
+
+weft_status weft_plan_run(weft_plan *plan) {
+    if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_run: plan is NULL");
+    WI_TRY(wi_plan_begin_run(plan));
+    return wi_plan_walk(plan);
 }
 
 weft_status weft_plan_wait(weft_plan *plan) {

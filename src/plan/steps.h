@@ -10,6 +10,7 @@
  *   conversion.c  where images change their order in memory
  *   launches.c  kernels with their arguments, scratch, sizes
  *   plan.c      the public calls; run.c: the step loop; describe.c
+ *   profile.c   a run with the device's times (as text and trace in profile_text.c)
  *
  * Everything here belongs to one plan and lives in its arena until the plan is released. */
 #ifndef WI_STEPS_H
@@ -233,7 +234,8 @@ struct weft_plan {
     wi_program *program, *parts_program;
     wi_plan_launch *launches;
     size_t launch_count, launch_capacity;
-    bool compiled; /* the launches are there */
+    bool compiled;                /* the launches are there */
+    struct wi_profiler *profiler; /* notes what is enqueued; NULL: nobody asks */
     size_t run_count;
     int faults; /* storage of the fault slots; -1: no step has one */
     int fault_count;
@@ -252,6 +254,18 @@ void wi_plan_count_launches(weft_plan *plan);
 weft_status wi_plan_launches(weft_plan *plan);
 /* wi_plan_launches, once; after an error it may be tried again. */
 weft_status wi_plan_compile(weft_plan *plan);
+
+/* ---- running: weft_plan_run is both ---- */
+/* Compiles what is not yet, refuses what may not run, moves the graph's clocks. */
+weft_status wi_plan_begin_run(weft_plan *plan);
+/* Enqueues every launch. */
+weft_status wi_plan_walk(weft_plan *plan);
+
+/* ---- describing ---- */
+/* "matmul+add+relu": the ops of a step in their order. */
+void wi_step_append_ops(const weft_plan *plan, const wi_step *step, wi_text *text);
+const char *wi_step_kind_name(const weft_plan *plan, const wi_step *step); /* "product" */
+const char *wi_step_implementation_name(const wi_step *step);
 
 /* ---- shared ---- */
 /* weft_plan_create without a reference to the graph: for plans that the graph itself keeps. */

@@ -492,6 +492,7 @@ static void test_description(void **state) {
     } numbers[] = {{"batch", 6}, {"launches", (double)info.launches}, {"kernels", (double)info.kernels},
         {"conversions", (double)info.conversions}, {"flops", info.flops}, {"bytes_moved", info.bytes_moved},
         {"arena_bytes", (double)info.arena_bytes}, {"io_bytes", (double)info.io_bytes},
+        {"arena_lower_bound", (double)info.arena_lower_bound},
         {"variable_bytes", (double)info.variable_bytes}, {"total_bytes", (double)info.total_bytes}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         const cJSON *const number = cJSON_GetObjectItemCaseSensitive(root, numbers[i].name);

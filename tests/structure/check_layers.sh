@@ -2,8 +2,8 @@
 # A file includes only its own layer and those below. Usage: check_layers.sh ROOT
 #
 # A folder of src/ is a layer; a public header belongs to the layer of its name (device.h: cl; losses.h,
-# images.h, convolution.h, normalization.h, recurrent.h: ops; models.h: nn; text.h, image_data.h: train; weft.h
-# stands above all). tools/ may include everything, samples/ and programs/ the public headers and their own.
+# images.h, convolution.h, normalization.h, recurrent.h: ops; profile.h: plan; models.h: nn; text.h, image_data.h: train;
+# weft.h stands above all). tools/ may include everything, samples/ and programs/ the public headers and their own.
 set -eu
 cd "$1"
 
@@ -17,6 +17,7 @@ function layer_of_header(name) {
     if (name == "weft") return "weft"
     if (name ~ /^(losses|images|convolution|normalization|recurrent)$/) return "ops"
     if (name == "models") return "nn"
+    if (name == "profile") return "plan"
     if (name ~ /^(text|image_data)$/) return "train"
     return name == "device" ? "cl" : name
 }

@@ -1,0 +1,56 @@
+/* How near the arena comes to its lower bound, on networks that people train: planned at their usual batch,
+ * neither compiled nor run. */
+#include "support/fixture.h"
+
+#include "bench_networks.h"
+#include <stdlib.h>
+
+static void test_networks(void **state) {
+    (void)state;
+    static const char *const names[] = {
+        "FCN-R", "AlexNet-R", "ResNet-56", "LSTM", "MobileNet-v2", "GoogLeNet", "ResNet-50", "digits-CNN"};
+    const size_t count = sizeof names / sizeof *names;
+    for (size_t i = 0; i < count; i++) {
+        bench_model model;
+        weft_plan_info info;
+        const bench_network *const network = bench_network_find(names[i]);
+        assert_non_null(network);
+        assert_weft_ok(bench_model_create(&model, test_context(), network, 0, false));
+        assert_weft_ok(weft_plan_get_info(model.plan, &info));
+        print_message("%s: %zu bytes, of which %zu intermediates, %.3f of the lower bound\n", names[i],
+            info.total_bytes + info.variable_bytes, info.arena_bytes,
+            (double)info.arena_bytes / (double)info.arena_lower_bound);
+        assert_true(info.arena_lower_bound > 0 && info.arena_lower_bound <= info.arena_bytes);
+        if (10 * info.arena_bytes > 11 * info.arena_lower_bound)
+            fail_msg("%s: an arena of %zu bytes is more than 1.1 times %zu", names[i], info.arena_bytes,
+                info.arena_lower_bound);
+        bench_model_clear(&model);
+    }
+}
+
+/* Three products in a row by the kernel that takes no scratch: what is alive at a time is known by hand. */
+static void test_lower_bound(void **state) {
+    (void)state;
+    enum { ROWS = 64, COLUMNS = 96 };
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, COLUMNS);
+    weft_tensor *const a = weft_matmul(x, weft_permute(x, 1, 0)), *const b = weft_matmul(a, x);
+    weft_tensor *const outputs[] = {weft_matmul(weft_permute(b, 1, 0), x)};
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = ROWS, .compile_late = true};
+    weft_plan *plan = NULL;
+    weft_plan_info info;
+    setenv("WEFT_GEMM", "naive", 1);
+    assert_weft_ok(weft_plan_create(&plan, outputs, 1, &options));
+    unsetenv("WEFT_GEMM");
+    assert_weft_ok(weft_plan_get_info(plan, &info));
+    /* a; a and b; b and the output, the most; the output. */
+    assert_int_equal(info.arena_lower_bound, (ROWS * COLUMNS + COLUMNS * COLUMNS) * sizeof(float));
+    assert_int_equal(info.arena_bytes, info.arena_lower_bound);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lower_bound), cmocka_unit_test(test_networks)};
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
+}

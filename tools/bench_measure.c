@@ -1,0 +1,32 @@
+/* See bench_measure.h. */
+#include "bench_measure.h"
+#include "base/platform.h"
+#include <string.h>
+
+weft_status bench_fill(weft_plan *plan, weft_tensor *input, size_t count) {
+    float *const values = wi_allocate_array(NULL, count, sizeof *values);
+    if (!values) return WEFT_ERROR_MEMORY;
+    uint32_t bits = 12345;
+    for (size_t i = 0; i < count; i++) {
+        bits = bits * 1664525u + 1013904223u;
+        values[i] = (float)(bits >> 8) * 0x1p-23f - 1.0f;
+    }
+    const weft_status status = weft_plan_write(plan, input, values, count * sizeof *values);
+    wi_release(NULL, values);
+    return status;
+}
+
+weft_status bench_time_plan(double *seconds, weft_plan *plan, int repeats) {
+    const double begin = wi_clock_seconds();
+    for (int i = 0; i < repeats; i++) WI_TRY(weft_plan_run(plan));
+    WI_TRY(weft_plan_wait(plan));
+    *seconds = (wi_clock_seconds() - begin) / repeats;
+    return WEFT_OK;
+}
+
+bool bench_take_option(int argc, char **argv, int *i, bool *json, weft_context_options *options) {
+    if (strcmp(argv[*i], "--json") == 0) return *json = true;
+    if (strcmp(argv[*i], "--device") != 0 || *i + 1 >= argc) return false;
+    options->device = argv[++*i];
+    return true;
+}
