@@ -19,8 +19,8 @@
 #define WEFT_LOG2E           1.44269504f
 
 /* Rows first .. first + rows - 1 of global memory as fours; zeros past the last row and past the width. */
-static inline void weft_attention_tile(__local float *to, __global const float *from, int first, int count,
-    int rows, int fours, int width, long row, long column) {
+__attribute__((always_inline)) static inline void weft_attention_tile(__local float *to,
+    __global const float *from, int first, int count, int rows, int fours, int width, long row, long column) {
     for (int i = (int)get_local_id(0); i < rows * fours * 4; i += WEFT_ATTENTION_GROUP) {
         const int r = i / (fours * 4), x = i - r * fours * 4;
         to[i] = first + r < count && x < width ? from[(first + r) * row + x * column] : 0.0f;

@@ -321,7 +321,7 @@ __kernel void WEFT_NAME(lines)(__global const WEFT_S *x, long x_offset, __global
 #else
 
 /* What stands before this item's state in the group; *total: of the whole group. */
-static inline weft_scan_state WEFT_NAME(across)(
+__attribute__((always_inline)) static inline weft_scan_state WEFT_NAME(across)(
     weft_scan_state own, weft_scan_state *total, __local float *a, __local int *e, __local float *b) {
     const int me = (int)get_local_id(0);
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -32,7 +32,7 @@ static void write_inputs(const net *n) {
 }
 
 static net net_in(weft_context *context) {
-    net n = {NULL};
+    net n = {0};
     weft_tensor *outputs[1 + WEFT_MAX_UPDATES];
     size_t count;
     assert_weft_ok(weft_graph_create(&n.graph, context));

@@ -65,6 +65,20 @@ expect pass "unique names" sh "$here/check_names.sh" "$tree"
 touch "$tree/src/base/launch.c"
 expect fail "a name twice" sh "$here/check_names.sh" "$tree"
 
+mkdir "$tree/cl_kernels"
+expect fail "no kernels" sh "$here/check_local.sh" "$tree"
+cat >"$tree/cl_kernels/sum.cl" <<'END'
+__attribute__((always_inline)) static inline float all_of(
+    float v, __local float *shared) {
+}
+static inline float one_of(float v) { return v; }
+__kernel void sum(__local float *shared) {
+}
+END
+expect pass "local memory inlined" sh "$here/check_local.sh" "$tree"
+printf 'static inline float all_of(\n    float v, __local float *shared) {\n}\n' >>"$tree/cl_kernels/sum.cl"
+expect fail "local memory not inlined" sh "$here/check_local.sh" "$tree"
+
 fresh
 expect pass "a short sample" sh "$here/check_samples.sh" "$tree"
 yes '/* one more line */' | head -n 100 >>"$tree/samples/one.c"

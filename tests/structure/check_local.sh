@@ -1,0 +1,20 @@
+#!/bin/sh
+# A function of the kernels that takes a pointer to local memory is always inlined (common.clh says why).
+# Usage: check_local.sh ROOT
+set -eu
+cd "$1"
+set -- cl_kernels/*.cl*
+[ -f "$1" ] || { echo "no kernels"; exit 1; }
+awk '
+FNR == 1 { head = "" }
+/inline/ && head == "" && !/^ *(\/\*|\*)/ { head = " "; line = FNR }
+head != "" {
+    head = head $0
+    if (!/[{;]/) next
+    if (head ~ /\{/ && head ~ /__local [a-zA-Z0-9_]+ *\*/ && head !~ /always_inline/) {
+        print FILENAME ":" line ": takes local memory and is not always_inline"
+        bad = 1
+    }
+    head = ""
+}
+END { exit bad }' "$@"
