@@ -67,7 +67,8 @@ __kernel void WEFT_NAME(rows)(__global const WEFT_ELEMENT *restrict x, long x_of
         const long o = row / count;
         const int k = index[row - o * count];
         const bool good = k >= 0 && k < size;
-        if (!good && first == 0) WEFT_FAULT(faults, fault, row - o * count);
+        if (!good)
+            if (first == 0) WEFT_FAULT(faults, fault, row - o * count);
         __global const WEFT_ELEMENT *const from = x + (o * size + (good ? k : 0)) * inner;
         __global WEFT_ELEMENT *const to = y + row * inner;
         long i = first;

@@ -51,27 +51,35 @@ typedef float16 weft_r_vector __attribute__((aligned(4)));
 #define WEFT_R_AT(p) (*(__global const weft_r_vector *)(p))
 
 /* The first `lanes` elements, `stride` apart, zeros after them. Drivers copy functions to where they are
- * called, so the loops, which only the last block of a width takes, stay short. */
-float16 weft_r_load_strided(__global const float *p, long stride, int lanes) {
+ * called, and the loop that only the last block of a width takes costs more of their time than all
+ * arithmetic: so the loops stay short, and kernels read and write by lists of places. */
+static inline float16 weft_r_load_strided(__global const float *p, long stride, int lanes) {
     if (stride == 1 && lanes >= 16) return WEFT_R_AT(p);
     float16 room = 0.0f;
     WEFT_ROLLED for (int i = 0; i < min(lanes, 16); ++i)((float *)&room)[i] = p[i * stride];
     return room;
 }
-float16 weft_r_load(__global const float *p, int lanes) {
+static inline float16 weft_r_load(__global const float *p, int lanes) {
     return weft_r_load_strided(p, 1, lanes);
 }
-void weft_r_store(__global float *p, float16 value, int lanes) {
+static inline void weft_r_store(__global float *p, float16 value, int lanes) {
     if (lanes >= 16) {
         *(__global weft_r_vector *)p = value;
         return;
     }
     WEFT_ROLLED for (int i = 0; i < lanes; ++i) p[i] = ((const float *)&value)[i];
 }
+/* values[i] = from[i], zeros where there is no such place. */
+static inline void weft_r_read(float16 *values, __global const float *const *from, int count, int lanes) {
+    WEFT_ROLLED for (int i = 0; i < count; ++i) values[i] = weft_r_load(from[i], from[i] ? lanes : 0);
+}
+static inline void weft_r_write(__global float *const *to, const float16 *values, int count, int lanes) {
+    WEFT_ROLLED for (int i = 0; i < count; ++i) weft_r_store(to[i], values[i], lanes);
+}
 
 /* sum[r][0..1] (+)= tile * panel, for the first ROWS rows. */
 #define WEFT_R_DEFINE_TILE(ROWS)                                                                             \
-    void weft_r_tile_##ROWS(                                                                                 \
+    static inline void weft_r_tile_##ROWS(                                                                   \
         float16 *sum, const float *tile, __global const float *panel, int depth, bool first) {               \
         float16 acc[ROWS][2];                                                                                \
         WEFT_R_UNROLL for (int r = 0; r < ROWS; ++r) {                                                       \
@@ -98,15 +106,14 @@ WEFT_R_DEFINE_TILE(4)
 WEFT_R_DEFINE_TILE(1)
 
 /* sums[panel][row][2] = a (rows, depth) * panels (depth, 32), `stride` floats from panel to panel. */
-void weft_r_product(float16 *sums, float *tile, __global const float *a, long a_row, int rows, int depth,
-    __global const float *panels, long stride, int count) {
+static inline void weft_r_product(float16 *sums, float *tile, __global const float *a, long a_row, int rows,
+    int depth, __global const float *panels, long stride, int count) {
     for (int start = 0; start < depth; start += WEFT_R_DEPTH) {
-        const int part = min(WEFT_R_DEPTH, depth - start), whole = part / 16;
-        for (int r = 0; r < rows; ++r) {
+        const int part = min(WEFT_R_DEPTH, depth - start);
+        WEFT_ROLLED for (int r = 0; r < rows; ++r) {
             float16 *to = (float16 *)(tile + r * WEFT_R_PITCH);
             __global const float *from = a + r * a_row + start;
-            for (int v = 0; v < whole; ++v) to[v] = WEFT_R_AT(from + 16 * v);
-            for (int p = 16 * whole; p < part; ++p) tile[r * WEFT_R_PITCH + p] = from[p];
+            WEFT_ROLLED for (int p = 0; p < part; p += 16) to[p / 16] = weft_r_load(from + p, part - p);
         }
         for (int j = 0; j < count; ++j) {
             float16 *sum = sums + j * 2 * WEFT_R_ROWS;
@@ -121,21 +128,35 @@ void weft_r_product(float16 *sums, float *tile, __global const float *a, long a_
     }
 }
 
-/* to (depth, 32) = from, whose rows are the panel's columns (`across` floats apart), or its rows (transposed
- * == false); columns past the last are 0. */
-void weft_r_pack(
-    __global float *to, __global const float *from, int depth, int columns, long across, bool transposed) {
-    for (int p = 0; p < depth; ++p) {
-        for (int side = 0; side < 32; side += 16) {
-            const int lanes = min(16, columns - side);
-            __global const float *at = transposed ? from + side * across + p : from + p * across + side;
-            weft_r_store(to + p * 32 + side,
-                lanes <= 0 ? (float16)(0.0f) : weft_r_load_strided(at, transposed ? across : 1, lanes), 16);
+/* to (depth, 32) = from, whose rows are the panel's columns (turned), or its rows; `across` floats from row
+ * to row; columns past the last are 0. In blocks of 16 x 16, which four perfect shuffles of their rows turn.
+ */
+static inline void weft_r_pack(
+    __global float *to, __global const float *from, int depth, int columns, long across, bool turned) {
+    float16 block[16], next[16];
+    for (int i = 0; i < 2 * ((depth + 15) / 16); ++i) {
+        const int p = i / 2 * 16, side = i % 2 * 16, rows = min(16, depth - p), left = columns - side;
+        __global const float *corner = from + (turned ? side * across + p : p * across + side);
+        WEFT_ROLLED for (int k = 0; k < 16; ++k) {
+            const bool inside = k < (turned ? left : rows);
+            block[k] = weft_r_load(corner + k * across, inside ? (turned ? rows : left) : 0);
         }
+        WEFT_ROLLED for (int stage = 0; stage < 4 && turned; ++stage) {
+            WEFT_ROLLED for (int k = 0; k < 8; ++k) {
+                next[2 * k].even = block[k].lo;
+                next[2 * k].odd = block[k + 8].lo;
+                next[2 * k + 1].even = block[k].hi;
+                next[2 * k + 1].odd = block[k + 8].hi;
+            }
+            WEFT_ROLLED for (int k = 0; k < 16; ++k) block[k] = next[k];
+        }
+        WEFT_ROLLED for (int k = 0; k < rows; ++k) * (__global weft_r_vector *)(to + (p + k) * 32 + side) =
+            block[k];
     }
 }
 
-inline bool weft_r_valid(__global const int *lengths, bool has_lengths, int n, int t, int total, bool left) {
+static inline bool weft_r_valid(
+    __global const int *lengths, bool has_lengths, int n, int t, int total, bool left) {
     if (!has_lengths) return true;
     return left ? t >= total - lengths[n] : t < lengths[n];
 }
@@ -150,6 +171,20 @@ inline bool weft_r_valid(__global const int *lengths, bool has_lengths, int n, i
 #define WEFT_BACK         2
 #define WEFT_R_ALONE
 #endif
+
+/* d_in: the gradients before the gates i, f, g, o, and dc of the state before, from dh, as stands at row n.
+ */
+#define WEFT_LSTM_BACK(dh)                                                                                   \
+    __global const float *at_gates = gates + n * (long)(4 * units) + j;                                      \
+    __global const float *const from[] = {at_gates, at_gates + units, at_gates + 2 * (long)units,            \
+        at_gates + 3 * (long)units, c_after + at, c_before + at,                                             \
+        newest ? (given & 4 ? dc_last + at : 0) : dc_room + at};                                             \
+    float16 in[7], d_in[6] = {0.0f, 0.0f, 0.0f, 0.0f};                                                       \
+    weft_r_read(in, from, 7, lanes);                                                                         \
+    d_in[4] = in[6];                                                                                         \
+    if (valid)                                                                                               \
+    weft_lstm_back(                                                                                          \
+        in[0], in[1], in[2], in[3], in[4], in[5], dh, &d_in[4], &d_in[0], &d_in[1], &d_in[2], &d_in[3])
 
 /* WEFT_CELL: 0 LSTM, 1 GRU, 2 GRU that resets h before its product, 3 RNN with tanh, 4 with relu.
  * WEFT_PROJECT: an LSTM's h is projected. WEFT_KEEP: the gradient is wanted. WEFT_BACK: 0 forward, 1 the
@@ -214,12 +249,16 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(prepare)(
         const int length = lengths[lengths_offset + n];
         if (length < 0 || length > total) WEFT_FAULT(faults, faults_offset, n);
     }
-    for (long i = top * (long)width; i < bottom * (long)width; ++i)
-        y[h_at + i] = has_first & 1 ? h0[h0_offset + i] : 0.0f;
-#if WEFT_CELL == 0
-    for (long i = top * (long)units; i < bottom * (long)units; ++i)
-        y[c_at + i] = has_first & 2 ? c0[c0_offset + i] : 0.0f;
-#endif
+    WEFT_ROLLED for (int which = 0; which < (WEFT_CELL == 0 ? 2 : 1); ++which) {
+        const long row = which ? units : width, end = (bottom - top) * row;
+        const bool has = has_first >> which & 1;
+        __global const float *from = which ? c0 + c0_offset : h0 + h0_offset;
+        __global float *to = y + (which ? c_at : h_at) + top * row;
+        WEFT_ROLLED for (long i = 0; i < end; i += 16) {
+            const int lanes = (int)min(16l, end - i);
+            weft_r_store(to + i, weft_r_load(from + top * row + i, has ? lanes : 0), lanes);
+        }
+    }
 }
 
 #if WEFT_BACK != 1
@@ -270,60 +309,60 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
                         if (lanes <= 0) break;
                         const long at = n * (long)units + j;
 #if WEFT_CELL == 0
-                        float16 c = weft_r_load(c_before + at, lanes), h = 0.0f;
-                        float16 i = 0.0f, f = 0.0f, g = 0.0f, o = 0.0f;
+                        __global const float *const from[] = {at_x + j, at_x + units + j,
+                            at_x + 2 * (long)units + j, at_x + 3 * (long)units + j, c_before + at,
+                            WEFT_PROJECT ? 0 : before + at};
+                        __global float *const to[] = {saved + j, saved + units + j,
+                            saved + 2 * (long)units + j, saved + 3 * (long)units + j, c_after + at,
+                            (WEFT_PROJECT ? more : after) + at};
+                        float16 a[6]; /* i, f, g, o, c, h */
+                        weft_r_read(a, from, 6, lanes);
                         if (valid) {
-                            i = WEFT_SUM(0, b, r, v) + weft_r_load(at_x + j, lanes);
-                            f = WEFT_SUM(1, b, r, v) + weft_r_load(at_x + units + j, lanes);
-                            g = WEFT_SUM(2, b, r, v) + weft_r_load(at_x + 2 * (long)units + j, lanes);
-                            o = WEFT_SUM(3, b, r, v) + weft_r_load(at_x + 3 * (long)units + j, lanes);
-                            weft_lstm_cell(&i, &f, &g, &o, &c, &h);
-#if !WEFT_PROJECT
+                            WEFT_ROLLED for (int gate = 0; gate < 4; ++gate) a[gate] +=
+                                WEFT_SUM(gate, b, r, v);
+                            weft_lstm_cell(&a[0], &a[1], &a[2], &a[3], &a[4], &a[5]);
                         } else {
-                            h = weft_r_load(before + at, lanes);
-#endif
+                            WEFT_ROLLED for (int gate = 0; gate < 4; ++gate) a[gate] = 0.0f;
                         }
-                        weft_r_store(c_after + at, c, lanes);
-                        weft_r_store((WEFT_PROJECT ? more : after) + at, h, lanes);
-#if WEFT_KEEP
-                        weft_r_store(saved + j, i, lanes);
-                        weft_r_store(saved + units + j, f, lanes);
-                        weft_r_store(saved + 2 * (long)units + j, g, lanes);
-                        weft_r_store(saved + 3 * (long)units + j, o, lanes);
-#endif
+                        const int unkept = WEFT_KEEP ? 0 : 4;
+                        weft_r_write(to + unkept, a + unkept, 6 - unkept, lanes);
 #elif WEFT_CELL == 1
-                        float16 rs = 0.0f, z = 0.0f, nn = 0.0f, hn = 0.0f,
-                                h = weft_r_load(before + at, lanes);
+                        __global const float *const from[] = {at_x + j, at_x + units + j,
+                            at_x + 2 * (long)units + j, has_bias ? bias + j : 0, before + at};
+                        __global float *const to[] = {saved + j, saved + units + j,
+                            saved + 2 * (long)units + j, saved + 3 * (long)units + j, after + at};
+                        float16 a[5]; /* r, z, n, hn, h */
+                        weft_r_read(a, from, 5, lanes);
                         if (valid) {
-                            rs = WEFT_SUM(0, b, r, v) + weft_r_load(at_x + j, lanes);
-                            z = WEFT_SUM(1, b, r, v) + weft_r_load(at_x + units + j, lanes);
-                            hn = WEFT_SUM(2, b, r, v);
-                            if (has_bias) hn += weft_r_load(bias + j, lanes);
-                            weft_gru_gates(&rs, &z);
-                            nn = weft_tanh(fma(rs, hn, weft_r_load(at_x + 2 * (long)units + j, lanes)));
-                            h = weft_gru_mix(nn, z, h);
+                            a[0] += WEFT_SUM(0, b, r, v);
+                            a[1] += WEFT_SUM(1, b, r, v);
+                            a[3] += WEFT_SUM(2, b, r, v);
+                            weft_gru_gates(&a[0], &a[1]);
+                            a[2] = weft_tanh(fma(a[0], a[3], a[2]));
+                            a[4] = weft_gru_mix(a[2], a[1], a[4]);
+                        } else {
+                            WEFT_ROLLED for (int gate = 0; gate < 4; ++gate) a[gate] = 0.0f;
                         }
-                        weft_r_store(after + at, h, lanes);
-#if WEFT_KEEP
-                        weft_r_store(saved + j, rs, lanes);
-                        weft_r_store(saved + units + j, z, lanes);
-                        weft_r_store(saved + 2 * (long)units + j, nn, lanes);
-                        weft_r_store(saved + 3 * (long)units + j, hn, lanes);
-#endif
+                        const int unkept = WEFT_KEEP ? 0 : 4;
+                        weft_r_write(to + unkept, a + unkept, 5 - unkept, lanes);
 #elif WEFT_CELL == 2
-                        float16 rs = 0.0f, z = 0.0f;
+                        __global const float *const from[] = {at_x + j, at_x + units + j, before + at};
+                        __global float *const to[] = {saved + j, saved + units + j, more + at};
+                        float16 a[3]; /* r, z, r·h */
+                        weft_r_read(a, from, 3, lanes);
                         if (valid) {
-                            rs = WEFT_SUM(0, b, r, v) + weft_r_load(at_x + j, lanes);
-                            z = WEFT_SUM(1, b, r, v) + weft_r_load(at_x + units + j, lanes);
-                            weft_gru_gates(&rs, &z);
+                            a[0] += WEFT_SUM(0, b, r, v);
+                            a[1] += WEFT_SUM(1, b, r, v);
+                            weft_gru_gates(&a[0], &a[1]);
+                            a[2] *= a[0];
+                        } else {
+                            WEFT_ROLLED for (int gate = 0; gate < 3; ++gate) a[gate] = 0.0f;
                         }
-                        weft_r_store(saved + j, rs, lanes);
-                        weft_r_store(saved + units + j, z, lanes);
-                        weft_r_store(more + at, valid ? rs * weft_r_load(before + at, lanes) : 0.0f, lanes);
+                        weft_r_write(to, a, 3, lanes);
 #else
-                        float16 h = weft_r_load(before + at, lanes);
+                        float16 h = weft_r_load(valid ? at_x + j : before + at, lanes);
                         if (valid) {
-                            h = WEFT_SUM(0, b, r, v) + weft_r_load(at_x + j, lanes);
+                            h += WEFT_SUM(0, b, r, v);
 #if WEFT_CELL == 3
                             h = weft_tanh(h);
 #else
@@ -365,14 +404,19 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
                         const int lanes = units - j;
                         const long at = n * (long)units + j;
                         if (lanes <= 0) break;
-                        float16 h = weft_r_load(before + at, lanes);
-                        __global float *saved = gates + n * (long)(3 * units);
+                        __global float *saved = gates + n * (long)(3 * units) + j;
+                        __global const float *const from[] = {
+                            xs + n * line + 2 * (long)units + j, before + at, saved + units};
+                        __global float *const to[] = {saved + 2 * (long)units, after + at};
+                        float16 a[3]; /* n, h, z */
+                        weft_r_read(a, from, 3, lanes);
                         if (valid) {
-                            sum = weft_tanh(sum + weft_r_load(xs + n * line + 2 * (long)units + j, lanes));
-                            h = weft_gru_mix(sum, weft_r_load(saved + units + j, lanes), h);
+                            a[0] = weft_tanh(sum + a[0]);
+                            a[1] = weft_gru_mix(a[0], a[2], a[1]);
+                        } else {
+                            a[0] = 0.0f;
                         }
-                        weft_r_store(after + at, h, lanes);
-                        weft_r_store(saved + 2 * (long)units + j, valid ? sum : 0.0f, lanes);
+                        weft_r_write(to, a, 2, lanes);
 #endif
                     }
                 }
@@ -444,8 +488,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
                         if (lanes <= 0) break;
                         const long at = n * (long)width + j, wide = n * line + j;
                         float16 dh = sums[(q / 2 * WEFT_R_ROWS + r) * 2 + q % 2];
-                        if (newest ? (given & 2) != 0 : keeps)
-                            dh += weft_r_load((newest ? dh_last : keep) + at, lanes);
+                        __global const float *kept = newest  ? (given & 2 ? dh_last + at : 0)
+                                                     : keeps ? keep + at
+                                                             : 0;
+                        if (kept) dh += weft_r_load(kept, lanes);
                         if (s < 0) {
                             weft_r_store(keep + at, dh, lanes);
                             continue;
@@ -454,57 +500,47 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
                             dh += weft_r_load_strided(dy + t * dy_t + n * dy_n + j * dy_p, dy_p, lanes);
                         const bool valid = weft_r_valid(lengths, has_lengths, n, t, total, left);
 #if WEFT_PROJECT
-                        if (keeps) weft_r_store(keep + at, valid ? (float16)(0.0f) : dh, lanes);
-                        weft_r_store(out + at, valid ? dh : (float16)(0.0f), lanes);
+                        __global float *const to[] = {out + at, keep + at};
+                        const float16 a[] = {valid ? dh : (float16)(0.0f), valid ? (float16)(0.0f) : dh};
+                        weft_r_write(to, a, keeps ? 2 : 1, lanes);
 #elif WEFT_CELL == 0
-                        float16 dc = newest ? (float16)(0.0f) : weft_r_load(dc_room + at, lanes);
-                        if (newest && (given & 4)) dc = weft_r_load(dc_last + at, lanes);
-                        float16 di = 0.0f, df = 0.0f, dg = 0.0f, d_o = 0.0f;
-                        if (valid) {
-                            __global const float *saved = gates + n * (long)(4 * units) + j;
-                            weft_lstm_back(weft_r_load(saved, lanes), weft_r_load(saved + units, lanes),
-                                weft_r_load(saved + 2 * (long)units, lanes),
-                                weft_r_load(saved + 3 * (long)units, lanes), weft_r_load(c_after + at, lanes),
-                                weft_r_load(c_before + at, lanes), dh, &dc, &di, &df, &dg, &d_o);
-                        }
-                        if (keeps) weft_r_store(keep + at, valid ? (float16)(0.0f) : dh, lanes);
-                        weft_r_store(dc_room + at, dc, lanes);
-                        weft_r_store(dx + wide, di, lanes);
-                        weft_r_store(dx + wide + units, df, lanes);
-                        weft_r_store(dx + wide + 2 * (long)units, dg, lanes);
-                        weft_r_store(dx + wide + 3 * (long)units, d_o, lanes);
+                        WEFT_LSTM_BACK(dh);
+                        __global float *const to[] = {dx + wide, dx + wide + units,
+                            dx + wide + 2 * (long)units, dx + wide + 3 * (long)units, dc_room + at,
+                            keep + at};
+                        d_in[5] = valid ? (float16)(0.0f) : dh;
+                        weft_r_write(to, d_in, keeps ? 6 : 5, lanes);
 #elif WEFT_CELL == 1 || WEFT_CELL == 2
                         __global const float *saved = gates + n * (long)(WEFT_SAVED * units) + j;
-                        float16 dr = 0.0f, dz = 0.0f, dn = 0.0f, dhn = 0.0f;
+                        __global const float *const from[] = {saved + units, saved + 2 * (long)units,
+                            before + at, saved, saved + 3 * (long)units};
+                        __global float *const to[] = {keep + at, dx + wide + units,
+                            dx + wide + 2 * (long)units, dx + wide, ds + wide, ds + wide + units,
+                            ds + wide + 2 * (long)units};
+                        float16 in[5], a[7]; /* z, n, h before, r, hn */
+                        weft_r_read(in, from, WEFT_CELL == 1 ? 5 : 3, lanes);
+                        WEFT_ROLLED for (int i = 1; i < 7; ++i) a[i] = 0.0f;
                         if (valid) {
-                            const float16 z = weft_r_load(saved + units, lanes),
-                                          nn = weft_r_load(saved + 2 * (long)units, lanes);
-                            weft_gru_back(z, nn, weft_r_load(before + at, lanes), dh, &dz, &dn);
-                            dh *= z;
+                            weft_gru_back(in[0], in[1], in[2], dh, &a[1], &a[2]);
+                            dh *= in[0];
 #if WEFT_CELL == 1
-                            const float16 rs = weft_r_load(saved, lanes);
-                            dhn = dn * rs;
-                            dr = dn * weft_r_load(saved + 3 * (long)units, lanes) * (rs * (1.0f - rs));
+                            a[3] = a[4] = a[2] * in[4] * (in[3] * (1.0f - in[3]));
+                            a[5] = a[1];
+                            a[6] = a[2] * in[3];
 #endif
                         }
-                        weft_r_store(keep + at, dh, lanes);
-                        weft_r_store(dx + wide + units, dz, lanes);
-                        weft_r_store(dx + wide + 2 * (long)units, dn, lanes);
-#if WEFT_CELL == 1
-                        weft_r_store(dx + wide, dr, lanes);
-                        weft_r_store(ds + wide, dr, lanes);
-                        weft_r_store(ds + wide + units, dz, lanes);
-                        weft_r_store(ds + wide + 2 * (long)units, dhn, lanes);
-#endif
+                        a[0] = dh;
+                        weft_r_write(to, a, WEFT_CELL == 1 ? 7 : 3, lanes);
 #else
-                        if (keeps) weft_r_store(keep + at, valid ? (float16)(0.0f) : dh, lanes);
+                        __global float *const to[] = {dx + wide, keep + at};
                         const float16 h = weft_r_load(after + at, lanes);
+                        float16 a[] = {0.0f, valid ? (float16)(0.0f) : dh};
 #if WEFT_CELL == 3
-                        dh *= 1.0f - h * h;
+                        if (valid) a[0] = dh * (1.0f - h * h);
 #else
-                        dh = select((float16)(0.0f), dh, h > 0.0f);
+                        if (valid) a[0] = select((float16)(0.0f), dh, h > 0.0f);
 #endif
-                        weft_r_store(dx + wide, valid ? dh : (float16)(0.0f), lanes);
+                        weft_r_write(to, a, keeps ? 2 : 1, lanes);
 #endif
                     }
                 }
@@ -533,25 +569,19 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
                         const float16 sum = sums[(q / 2 * WEFT_R_ROWS + r) * 2 + q % 2];
                         __global const float *saved = saved_row + j;
 #if WEFT_PROJECT
-                        float16 dc = newest ? (float16)(0.0f) : weft_r_load(dc_room + at, lanes);
-                        if (newest && (given & 4)) dc = weft_r_load(dc_last + at, lanes);
-                        float16 di = 0.0f, df = 0.0f, dg = 0.0f, d_o = 0.0f;
-                        if (valid)
-                            weft_lstm_back(weft_r_load(saved, lanes), weft_r_load(saved + units, lanes),
-                                weft_r_load(saved + 2 * (long)units, lanes),
-                                weft_r_load(saved + 3 * (long)units, lanes), weft_r_load(c_after + at, lanes),
-                                weft_r_load(c_before + at, lanes), sum, &dc, &di, &df, &dg, &d_o);
-                        weft_r_store(dc_room + at, dc, lanes);
-                        weft_r_store(dx + wide, di, lanes);
-                        weft_r_store(dx + wide + units, df, lanes);
-                        weft_r_store(dx + wide + 2 * (long)units, dg, lanes);
-                        weft_r_store(dx + wide + 3 * (long)units, d_o, lanes);
+                        WEFT_LSTM_BACK(sum);
+                        __global float *const to[] = {dx + wide, dx + wide + units,
+                            dx + wide + 2 * (long)units, dx + wide + 3 * (long)units, dc_room + at};
+                        weft_r_write(to, d_in, 5, lanes);
 #else
-                        const float16 rs = weft_r_load(saved, lanes);
-                        const float16 dr = sum * weft_r_load(before + at, lanes) * (rs * (1.0f - rs));
-                        weft_r_store(dx + wide, valid ? dr : (float16)(0.0f), lanes);
-                        if (valid)
-                            weft_r_store(keep + at, fma(sum, rs, weft_r_load(keep + at, lanes)), lanes);
+                        __global const float *const from[] = {saved, before + at, keep + at};
+                        __global float *const to[] = {dx + wide, keep + at};
+                        float16 a[3]; /* r, h before, keep */
+                        weft_r_read(a, from, 3, lanes);
+                        const float16 rs = a[0];
+                        a[0] = valid ? sum * a[1] * (rs * (1.0f - rs)) : (float16)(0.0f);
+                        a[1] = fma(sum, rs, a[2]);
+                        weft_r_write(to, a, valid ? 2 : 1, lanes);
 #endif
                     }
                 }
@@ -567,6 +597,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
 #undef WEFT_SAVED
 #undef WEFT_SPAN
 #undef WEFT_SUM
+#undef WEFT_LSTM_BACK
 #ifdef WEFT_R_ALONE
 #undef WEFT_R_ALONE
 #undef WEFT_NAME

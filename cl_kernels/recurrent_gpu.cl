@@ -34,9 +34,9 @@
 /* acc[gate][line] = a (rows, depth) * b (depth, columns) of each gate; b's element k, column of a gate is at
  * gate * b_gate + k * b_k + column * b_column, and rows and columns past the last count as zero. All items of
  * the group come here. */
-__attribute__((always_inline)) inline void weft_r_product(float *acc, const int gates, __local float *a_piece,
-    __local float *b_piece, __global const float *a, long a_row, int rows, __global const float *b,
-    long b_gate, long b_k, long b_column, int columns, int depth) {
+__attribute__((always_inline)) static inline void weft_r_product(float *acc, const int gates,
+    __local float *a_piece, __local float *b_piece, __global const float *a, long a_row, int rows,
+    __global const float *b, long b_gate, long b_k, long b_column, int columns, int depth) {
     const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_R_GROUP + x;
     for (int start = 0; start < depth; start += WEFT_R_STEP) {
         WEFT_R_UNROLL for (int i = 0; i < WEFT_R_LINES; ++i) {
@@ -64,7 +64,8 @@ __attribute__((always_inline)) inline void weft_r_product(float *acc, const int 
     }
 }
 
-inline bool weft_r_valid(__global const int *lengths, bool has_lengths, int n, int t, int total, bool left) {
+static inline bool weft_r_valid(
+    __global const int *lengths, bool has_lengths, int n, int t, int total, bool left) {
     if (!has_lengths) return true;
     return left ? t >= total - lengths[n] : t < lengths[n];
 }
