@@ -28,6 +28,10 @@
  * "phases": positions with the same remainder meet the same taps, and no multiplication with a stuffed zero
  * is done. Taps are packed phase after phase, so that each has its steps of k side by side.
  *
+ * Macros of what is known before leave out what a convolution has no use for: AXES (2: the first of three is
+ * none), TRANSPOSED, PHASES (transposed with a stride), STRAIGHT, JOINED; without them the kernel looks at
+ * its arguments.
+ *
  * What the arguments mean is told in src/plan/conv_product.h; what stands before an inclusion (WEFT_NAME,
  * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/plan/gemm.h. */
 
@@ -51,6 +55,7 @@
 #define WEFT_CONV_PITCH (WEFT_CONV_DEPTH + 16)
 
 #define WEFT_CONV_UNROLL __attribute__((opencl_unroll_hint))
+#define WEFT_CONV_ROLL   __attribute__((opencl_unroll_hint(1)))
 
 /* As in gemm_cpu.cl. */
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
@@ -69,15 +74,15 @@ typedef struct weft_conv_axis {
     int count, order, base, step;
 } weft_conv_axis;
 
-static int weft_conv_modulo(int a, int n) {
+static inline int weft_conv_modulo(int a, int n) {
     const int rest = a % n;
     return rest < 0 ? rest + n : rest;
 }
 
-static weft_conv_axis weft_conv_taps(
-    int phase, int taps, int stride, int dilation, int before, int transposed) {
-    weft_conv_axis axis = {taps, 0, -before, dilation};
-    if (!transposed) return axis;
+static inline weft_conv_axis weft_conv_taps(
+    int phase, int taps, int stride, int dilation, int before, const bool transposed, const bool phases) {
+    weft_conv_axis axis = {taps, 0, transposed ? before : -before, transposed ? -dilation : dilation};
+    if (!phases) return axis;
     axis.count = axis.base = axis.step = 0;
     for (int tap = 0; tap < taps; ++tap) {
         const int own = weft_conv_modulo(tap * dilation - before, stride);
@@ -92,8 +97,9 @@ static weft_conv_axis weft_conv_taps(
 }
 
 /* Where a tap stands among those of its phase. */
-static int weft_conv_number(int tap, int phase, int stride, int dilation, int before, int transposed) {
-    if (!transposed) return tap;
+static inline int weft_conv_number(
+    int tap, int phase, int stride, int dilation, int before, const bool phases) {
+    if (!phases) return tap;
     int number = 0;
     for (int other = 0; other < tap; ++other)
         number += weft_conv_modulo(other * dilation - before, stride) == phase;
@@ -146,6 +152,14 @@ __attribute__((always_inline)) static inline void weft_conv_multiply(
 
 #endif
 
+#ifndef WEFT_CONV_AXES
+#define WEFT_CONV_AXES       3
+#define WEFT_CONV_TRANSPOSED (transposed != 0)
+#define WEFT_CONV_PHASES     (transposed != 0)
+#define WEFT_CONV_STRAIGHT   (straight != 0)
+#define WEFT_CONV_JOINED     (!transposed && dilation2 == 1 && x2 == channels)
+#define WEFT_CONV_ANY_SHAPE
+#endif
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)        conv_##suffix
 #define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
@@ -161,6 +175,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__g
     int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,
     int before0, int before1, int before2, int transposed, long w_group, long w_filter, long w_channel,
     long w0, long w1, long w2) {
+    if (WEFT_CONV_AXES < 3) taps0 = stride0 = dilation0 = 1, before0 = 0;
     const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * 16,
               group = (int)get_global_id(2);
     const int columns = min(32, filters - 32 * panel), last = min(channels, first + 16);
@@ -168,26 +183,29 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__g
     w += w_offset + group * w_group + 32 * panel * w_filter;
     panels += panels_offset + ((long)group * get_global_size(0) + panel) * k * 32;
     for (int t0 = 0; t0 < taps0; ++t0) {
-        const int phase0 = transposed ? weft_conv_modulo(t0 * dilation0 - before0, stride0) : 0;
-        const weft_conv_axis a0 = weft_conv_taps(phase0, taps0, stride0, dilation0, before0, transposed);
-        const int n0 = weft_conv_number(t0, phase0, stride0, dilation0, before0, transposed);
+        const int phase0 = WEFT_CONV_PHASES ? weft_conv_modulo(t0 * dilation0 - before0, stride0) : 0;
+        const weft_conv_axis a0 = weft_conv_taps(
+            phase0, taps0, stride0, dilation0, before0, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
+        const int n0 = weft_conv_number(t0, phase0, stride0, dilation0, before0, WEFT_CONV_PHASES);
         for (int t1 = 0; t1 < taps1; ++t1) {
-            const int phase1 = transposed ? weft_conv_modulo(t1 * dilation1 - before1, stride1) : 0;
-            const weft_conv_axis a1 = weft_conv_taps(phase1, taps1, stride1, dilation1, before1, transposed);
-            const int n1 = weft_conv_number(t1, phase1, stride1, dilation1, before1, transposed);
+            const int phase1 = WEFT_CONV_PHASES ? weft_conv_modulo(t1 * dilation1 - before1, stride1) : 0;
+            const weft_conv_axis a1 = weft_conv_taps(
+                phase1, taps1, stride1, dilation1, before1, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
+            const int n1 = weft_conv_number(t1, phase1, stride1, dilation1, before1, WEFT_CONV_PHASES);
             for (int t2 = 0; t2 < taps2; ++t2) {
-                const int phase2 = transposed ? weft_conv_modulo(t2 * dilation2 - before2, stride2) : 0;
-                const weft_conv_axis a2 =
-                    weft_conv_taps(phase2, taps2, stride2, dilation2, before2, transposed);
-                const int n2 = weft_conv_number(t2, phase2, stride2, dilation2, before2, transposed);
+                const int phase2 = WEFT_CONV_PHASES ? weft_conv_modulo(t2 * dilation2 - before2, stride2) : 0;
+                const weft_conv_axis a2 = weft_conv_taps(
+                    phase2, taps2, stride2, dilation2, before2, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
+                const int n2 = weft_conv_number(t2, phase2, stride2, dilation2, before2, WEFT_CONV_PHASES);
                 const int before =
                     a0.order * taps1 * taps2 + a0.count * (a1.order * taps2 + a1.count * a2.order);
                 const long place = before + (n0 * a1.count + n1) * a2.count + n2;
                 __global const float *from = w + t0 * w0 + t1 * w1 + t2 * w2;
                 for (int c = first; c < last; ++c) {
                     __global float *to = panels + (place * channels + c) * 32;
-                    for (int j = 0; j < columns; ++j) to[j] = from[c * w_channel + j * w_filter];
-                    for (int j = columns; j < 32; ++j) to[j] = 0.0f;
+                    WEFT_CONV_ROLL for (int j = 0; j < columns; j++) to[j] =
+                        from[c * w_channel + j * w_filter];
+                    WEFT_CONV_ROLL for (int j = columns; j < 32; j++) to[j] = 0.0f;
                 }
             }
         }
@@ -201,26 +219,32 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
     int made0, int made1, int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2,
     int dilation0, int dilation1, int dilation2, int before0, int before1, int before2, int transposed,
     long x_image, long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
+    if (WEFT_CONV_AXES < 3) read0 = made0 = taps0 = stride0 = dilation0 = 1, before0 = 0;
     const int group = (int)get_global_id(2), phase = (int)get_global_id(0) / strips;
     const int left = (int)get_global_id(1) * span, right = min(filters, left + span);
-    const int phases1 = transposed ? stride1 : 1, phases2 = transposed ? stride2 : 1;
-    const int phase2 = phase % phases2, phase1 = phase / phases2 % phases1,
-              phase0 = phase / phases2 / phases1;
-    const weft_conv_axis a0 = weft_conv_taps(phase0, taps0, stride0, dilation0, before0, transposed);
-    const weft_conv_axis a1 = weft_conv_taps(phase1, taps1, stride1, dilation1, before1, transposed);
-    const weft_conv_axis a2 = weft_conv_taps(phase2, taps2, stride2, dilation2, before2, transposed);
+    const int phases1 = WEFT_CONV_PHASES ? stride1 : 1, phases2 = WEFT_CONV_PHASES ? stride2 : 1;
+    const int phase2 = WEFT_CONV_PHASES ? phase % phases2 : 0,
+              phase1 = WEFT_CONV_PHASES ? phase / phases2 % phases1 : 0,
+              phase0 = WEFT_CONV_PHASES ? phase / phases2 / phases1 : 0;
+    const weft_conv_axis a0 =
+        weft_conv_taps(phase0, taps0, stride0, dilation0, before0, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
+    const weft_conv_axis a1 =
+        weft_conv_taps(phase1, taps1, stride1, dilation1, before1, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
+    const weft_conv_axis a2 =
+        weft_conv_taps(phase2, taps2, stride2, dilation2, before2, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
     /* Positions of the phase along each axis, and how far one is from the next in the result and in the
      * image. */
-    const int out0 = transposed ? stride0 : 1, out1 = transposed ? stride1 : 1,
-              out2 = transposed ? stride2 : 1;
-    const int in0 = transposed ? 1 : stride0, in1 = transposed ? 1 : stride1, in2 = transposed ? 1 : stride2;
+    const int out0 = WEFT_CONV_PHASES ? stride0 : 1, out1 = WEFT_CONV_PHASES ? stride1 : 1,
+              out2 = WEFT_CONV_PHASES ? stride2 : 1;
+    const int in0 = WEFT_CONV_TRANSPOSED ? 1 : stride0, in1 = WEFT_CONV_TRANSPOSED ? 1 : stride1,
+              in2 = WEFT_CONV_TRANSPOSED ? 1 : stride2;
     const int size0 = (made0 - phase0 + out0 - 1) / out0, size1 = (made1 - phase1 + out1 - 1) / out1,
               size2 = (made2 - phase2 + out2 - 1) / out2;
     const int top = (int)get_global_id(0) % strips * strip,
               bottom = min(images * size0 * size1 * size2, top + strip);
     if (top >= bottom) return;
     /* A line is what is copied at once: a row of taps where they lie side by side, else a tap. */
-    const bool joined = !transposed && dilation2 == 1 && x2 == channels;
+    const bool joined = WEFT_CONV_JOINED;
     const int line = joined ? taps2 * channels : channels;
     const int across = joined ? 1 : max(1, a2.count), down = max(1, a1.count); /* a phase may have no tap */
     const int k = a0.count * a1.count * a2.count * channels;
@@ -249,13 +273,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
                 float *to = tile + r * WEFT_CONV_PITCH;
                 int number = start / line, at = start % line, n2 = number % across,
                     n1 = number / across % down, n0 = number / across / down;
-                if (straight) { /* one tap: the channels of the position, and soon those of the next tile's */
+                if (WEFT_CONV_STRAIGHT) { /* one tap: the channels of the position, and soon those of the next
+                                             tile's */
                     const long from = (row + r) * x2 + (long)group * channels + start;
                     for (int c = 0; c < depth; c += 16)
                         WEFT_CONV_PREFETCH(x + from + WEFT_CONV_ROWS * x2 + c);
                     weft_conv_copy(to, x + from, depth, 0, depth, x_elements - from);
                 }
-                for (int done = straight ? depth : 0; done < depth;) {
+                for (int done = WEFT_CONV_STRAIGHT ? depth : 0; done < depth;) {
                     const int count = min(line - at, depth - done);
                     const int p0 = i0 + n0 * a0.step, p1 = i1 + n1 * a1.step, p2 = i2 + n2 * a2.step;
                     int low = 0, high = 0;
@@ -298,6 +323,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
     } while (start < k);
 }
 
+#ifdef WEFT_CONV_ANY_SHAPE
+#undef WEFT_CONV_ANY_SHAPE
+#undef WEFT_CONV_AXES
+#undef WEFT_CONV_TRANSPOSED
+#undef WEFT_CONV_PHASES
+#undef WEFT_CONV_STRAIGHT
+#undef WEFT_CONV_JOINED
+#endif
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE
 #undef WEFT_NAME

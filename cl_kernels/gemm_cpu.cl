@@ -17,9 +17,10 @@
  *          +--------+   +----------+----------+--   broadcast of A and 2 multiply-adds, all in registers
  *          | next tile  | next: their sums wait in private memory between blocks of k
  *
- * One launch does it for every shape and every transposition; the sizes and strides are arguments.
- * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in
- * src/plan/gemm.h. */
+ * One launch does it for every shape and every transposition; the sizes and strides are arguments. Which of A
+ * and B have their rows (A_ROWS, B_ROWS) or columns (B_COLUMNS) contiguous may be known before: macros of 0
+ * or 1, without which the kernel looks at the strides. What stands before an inclusion (WEFT_NAME,
+ * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in src/plan/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU
 #define WEFT_GEMM_CPU
@@ -65,7 +66,7 @@ typedef float16 weft_gemm_vector __attribute__((aligned(4)));
 #define WEFT_GEMM_AT(p) (*(__global const weft_gemm_vector *)(p))
 
 /* The first `lanes` (1 to 16) elements at p, zeros after them; reads nothing past them. */
-static float16 weft_gemm_load(__global const float *p, int lanes) {
+static inline float16 weft_gemm_load(__global const float *p, int lanes) {
     if (lanes >= 16) return WEFT_GEMM_AT(p);
     float16 value = 0.0f;
     int at = 0;
@@ -100,7 +101,7 @@ static float16 weft_gemm_load(__global const float *p, int lanes) {
     return value;
 }
 
-static void weft_gemm_store(__global float *p, float16 value, int lanes) {
+static inline void weft_gemm_store(__global float *p, float16 value, int lanes) {
     if (lanes >= 16) {
         *(__global weft_gemm_vector *)p = value;
         return;
@@ -142,7 +143,7 @@ static void weft_gemm_store(__global float *p, float16 value, int lanes) {
 
 /* B, whose columns are contiguous along k: transposes blocks of 16 x 16 into the panel. A short last block
  * reaches back over rows that are already there. */
-static void weft_gemm_pack_transposed(
+static inline void weft_gemm_pack_transposed(
     float16 *panel, __global const float *b, int depth, int columns, long b_column) {
     for (int side = 0; side < 2; ++side) {
         const int lanes = min(16, columns - 16 * side);
@@ -163,20 +164,20 @@ static void weft_gemm_pack_transposed(
 }
 
 /* B[0..depth)[0..columns) -> panel[p * 32 + j]; columns past the last hold anything finite or not: their sums
- * are never stored. */
-static void weft_gemm_pack_b(
-    float16 *panel, __global const float *b, int depth, int columns, long b_row, long b_column) {
-    if (b_column == 1 && columns >= 32) {
+ * are never stored. in_rows: b_column is 1; in_columns: b_row is 1; constants at each call. */
+__attribute__((always_inline)) static inline void weft_gemm_pack_b(float16 *panel, __global const float *b,
+    int depth, int columns, long b_row, long b_column, const bool in_rows, const bool in_columns) {
+    if (in_rows && columns >= 32) {
         for (int p = 0; p < depth; ++p) {
             panel[2 * p] = WEFT_GEMM_AT(b + p * b_row);
             panel[2 * p + 1] = WEFT_GEMM_AT(b + p * b_row + 16);
         }
-    } else if (b_column == 1) {
+    } else if (in_rows) {
         for (int p = 0; p < depth; ++p) {
             panel[2 * p] = weft_gemm_load(b + p * b_row, min(columns, 16));
             panel[2 * p + 1] = columns > 16 ? weft_gemm_load(b + p * b_row + 16, columns - 16) : 0.0f;
         }
-    } else if (b_row == 1) {
+    } else if (in_columns) {
         weft_gemm_pack_transposed(panel, b, depth, columns, b_column);
     } else {
         float *element = (float *)panel;
@@ -188,7 +189,8 @@ static void weft_gemm_pack_b(
 }
 
 /* A[0..rows)[0..depth) -> tile[r * PITCH + p]. */
-static void weft_gemm_copy_rows(float *tile, __global const float *a, int rows, int depth, long a_row) {
+static inline void weft_gemm_copy_rows(
+    float *tile, __global const float *a, int rows, int depth, long a_row) {
     for (int r = 0; r < rows; ++r) {
         float16 *to = (float16 *)(tile + r * WEFT_GEMM_PITCH);
         __global const float *from = a + r * a_row;
@@ -200,7 +202,7 @@ static void weft_gemm_copy_rows(float *tile, __global const float *a, int rows, 
 
 /* The same, k-major: tile[p * ROWS + r]; `beside` elements stand in a row of memory from the tile's first. A
  * store spills into the next step's place, which is written after it. */
-static void weft_gemm_copy_columns(
+static inline void weft_gemm_copy_columns(
     float *tile, __global const float *a, int rows, int beside, int depth, long a_row, long a_column) {
     if (a_row == 1 && (beside >= 16 || a_column >= 16)) {
         /* Whole vectors, of which the rest is no one's: but the last one may end where the memory does. */
@@ -249,6 +251,12 @@ __attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, c
 
 #endif
 
+#ifndef WEFT_GEMM_A_ROWS
+#define WEFT_GEMM_A_ROWS    (a_column == 1)
+#define WEFT_GEMM_B_ROWS    (b_column == 1)
+#define WEFT_GEMM_B_COLUMNS (b_row == 1)
+#define WEFT_GEMM_ANY_LAYOUT
+#endif
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)        gemm_##suffix
 #define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
@@ -275,7 +283,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
         const int depth = min(most_depth, k - start);
         const bool last = start + depth == k;
         int packed = 0;
-        if (b_column == 1) {
+        if (WEFT_GEMM_B_ROWS) {
             packed = (right - left) / 32;
             for (int p = 0; p < depth; ++p) {
                 __global const float *bb = b + (start + p) * b_row + left;
@@ -288,11 +296,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
         }
         for (int j = left + 32 * packed, i = packed; j < right; j += 32, ++i)
             weft_gemm_pack_b(panels + i * 2 * WEFT_GEMM_DEPTH, b + start * b_row + j * b_column, depth,
-                min(32, right - j), b_row, b_column);
+                min(32, right - j), b_row, b_column, WEFT_GEMM_B_ROWS, WEFT_GEMM_B_COLUMNS);
         for (int row = top; row < bottom; row += WEFT_GEMM_ROWS) {
             const int rows = min(WEFT_GEMM_ROWS, bottom - row);
             __global const float *from = a + row * a_row + start * a_column;
-            if (a_column == 1)
+            if (WEFT_GEMM_A_ROWS)
                 weft_gemm_copy_rows(tile, from, rows, depth, a_row);
             else
                 weft_gemm_copy_columns(tile, from, rows, m - row, depth, a_row, a_column);
@@ -301,7 +309,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
             float16 *sum = sums + (most_depth < k ? row - top : 0) * 2 * WEFT_GEMM_PANELS;
             for (int j = left, i = 0; j < right; j += 32, ++i) {
                 const float16 *panel = panels + i * 2 * WEFT_GEMM_DEPTH;
-                if (a_column == 1)
+                if (WEFT_GEMM_A_ROWS)
                     weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, WEFT_GEMM_PITCH, 1,
                         (size_t)(next + max(0, min(i, ahead)) * a_row),
                         (size_t)(next + max(0, min(min(i + 8, 12), ahead)) * a_row), 4);
@@ -318,6 +326,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
     }
 }
 
+#ifdef WEFT_GEMM_ANY_LAYOUT
+#undef WEFT_GEMM_ANY_LAYOUT
+#undef WEFT_GEMM_A_ROWS
+#undef WEFT_GEMM_B_ROWS
+#undef WEFT_GEMM_B_COLUMNS
+#endif
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE
 #undef WEFT_NAME

@@ -18,6 +18,15 @@ void wi_kernel_macro_int(wi_kernel_plan *plan, const char *name, int64_t value) 
     wi_kernel_macro_text(plan, name, text);
 }
 
+void wi_kernel_macros_define(const wi_kernel_plan *plan, wi_text *source) {
+    for (int i = 0; i < plan->macro_count; i++)
+        wi_text_append(source, "#define %s %s\n", plan->macros[i].name, plan->macros[i].value);
+}
+
+void wi_kernel_macros_undefine(const wi_kernel_plan *plan, wi_text *source) {
+    for (int i = 0; i < plan->macro_count; i++) wi_text_append(source, "#undef %s\n", plan->macros[i].name);
+}
+
 wi_kernel_launch *wi_kernel_launch_1d(
     wi_kernel_plan *plan, const char *suffix, int64_t items, int64_t group) {
     const int i = plan->count++;

@@ -475,7 +475,7 @@ static void emit_epilogue_body(wi_emitter *e) {
     wi_text_append(&e->text, "}\n");
 }
 
-/* The template once more in the program, with this epilogue. */
+/* The template once more in the program, with this epilogue and its macros. */
 static weft_status append_template(weft_plan *plan, wi_step *step, const wi_emitter *e,
     const wi_text *parameters, const wi_text *names, const char *body) {
     wi_text *source = &plan->source;
@@ -488,13 +488,26 @@ static weft_status append_template(weft_plan *plan, wi_step *step, const wi_emit
     wi_text_append(source,
         "#define WEFT_STORE(acc, batch, row, column, lanes) %s_store(acc, batch, row, column, lanes%s%s)\n",
         step->prefix, any ? ", " : "", any ? names->data : "");
+    wi_kernel_macros_define(step->kernel, source);
     WI_TRY(wi_kernel_source_append(source, step->implementation->file));
     wi_text_append(source, "\n#undef WEFT_NAME\n#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n");
+    wi_kernel_macros_undefine(step->kernel, source);
     return e->text.failed || source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
+}
+
+/* What the implementation launches, and with which macros its template is compiled. */
+static weft_status prepare_product(weft_plan *plan, wi_step *step) {
+    step->kernel = wi_arena_take(&plan->arena, sizeof *step->kernel);
+    if (!step->kernel) return WEFT_ERROR_MEMORY;
+    step->kernel->arena = &plan->arena;
+    step->kernel->file = step->implementation->file;
+    WI_TRY(step->implementation->prepare(plan->context, &step->gemm, step->kernel));
+    return wi_kernel_plan_check(step->kernel, step->implementation->name);
 }
 
 static weft_status emit_product(weft_plan *plan, wi_step *step) {
     if (!step->implementation->file) return WEFT_OK;
+    WI_TRY(prepare_product(plan, step));
     wi_emitter e;
     emitter_begin(&e, plan, step, &step->whole);
     emit_epilogue_body(&e);
@@ -505,6 +518,7 @@ static weft_status emit_product(weft_plan *plan, wi_step *step) {
     wi_emit_parameters(&e, &parameters, false);
     wi_emit_parameters(&e, &names, true);
     wi_text_append(&key, "%s(%s)%s", step->implementation->file, parameters.data, e.text.data);
+    wi_kernel_macros_define(step->kernel, &key);
     bool added = false;
     weft_status status = e.text.failed || key.failed ? WEFT_ERROR_MEMORY : WEFT_OK;
     if (status == WEFT_OK) status = wi_plan_find_kernel(plan, key.data, &step->prefix, &added);

@@ -63,6 +63,17 @@ static bool is_straight(const wi_windows *w) {
            w->image == w->step[2] * w->read[2] * w->read[1] * w->read[0];
 }
 
+/* What is known before: the code for all else takes most of the time to compile. */
+static void add_macros(wi_kernel_plan *plan, const wi_windows *w) {
+    const bool has_first = w->read[0] > 1 || w->made[0] > 1 || w->taps[0] > 1 || w->before[0] != 0;
+    wi_kernel_macro_int(plan, "WEFT_CONV_AXES", has_first ? 3 : 2);
+    wi_kernel_macro_int(plan, "WEFT_CONV_TRANSPOSED", w->transposed);
+    wi_kernel_macro_int(plan, "WEFT_CONV_PHASES", phases_of(w) > 1);
+    wi_kernel_macro_int(plan, "WEFT_CONV_STRAIGHT", is_straight(w));
+    wi_kernel_macro_int(
+        plan, "WEFT_CONV_JOINED", !w->transposed && w->dilation[2] == 1 && w->step[2] == w->channels);
+}
+
 static weft_status prepare(const weft_context *context, const wi_gemm_shape *shape, wi_kernel_plan *plan) {
     const wi_windows *const w = shape->windows;
     const int64_t units = context->caps.compute_units > 0 ? (int64_t)context->caps.compute_units : 1;
@@ -76,6 +87,7 @@ static weft_status prepare(const weft_context *context, const wi_gemm_shape *sha
     }
     const int64_t strip = wi_divide_up(tiles, strips) * ROWS;
     strips = wi_divide_up(tiles * ROWS, strip);
+    add_macros(plan, w);
     plan->scratch_bytes = (size_t)(w->groups * panels * steps * COLUMNS) * sizeof(float);
     add_pack(plan, w, panels);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "windows", phases * strips, 1);

@@ -11,6 +11,8 @@
  * beginning with a comma WEFT_STORE(acc, batch, row, column, lanes) a statement that finishes and stores.
  * cpu: acc is a float16 of which lanes (1 to 16) are valid, for the columns column .. column + lanes - 1;
  * gpu: acc is a float and lanes is 1. batch, row, column, lanes are int. and undefines them afterwards.
+ * and the macros that `prepare` gives, by which a template leaves out what this product has no use for. They
+ * do not depend on the batch size.
  * Without the definitions the file compiles by itself with a plain store (parameters __global float *c, long
  * c_batch, long c_row; column stride 1).
  */

@@ -53,7 +53,6 @@ static wi_cut best_cut(const wi_gemm_shape *shape, int64_t units) {
 static weft_status prepare(const weft_context *context, const wi_gemm_shape *shape, wi_kernel_plan *plan) {
     wi_gemm_shape view = *shape;
     if (view.n == 1) view.b_column = 1; /* a stride that no element needs may as well be the fast one */
-    if (view.k == 1) view.a_column = 1;
     const wi_cut cut = best_cut(&view, context->caps.compute_units > 0 ? context->caps.compute_units : 1);
     const int64_t strip = cut.tiles * ROWS, span = cut.panels * COLUMNS;
     const size_t global[] = {(size_t)wi_divide_up(view.m, strip), (size_t)wi_divide_up(view.n, span),
@@ -64,6 +63,10 @@ static weft_status prepare(const weft_context *context, const wi_gemm_shape *sha
         view.m, view.n, view.k, strip, span, wi_divide_up(view.k, wi_divide_up(view.k, DEPTH))};
     for (int i = 0; i < 6; i++) wi_kernel_int(launch, sizes[i]);
     wi_gemm_add_strides(launch, &view);
+    /* Half of the code each: what a product does not need takes most of the time to compile. */
+    wi_kernel_macro_int(plan, "WEFT_GEMM_A_ROWS", view.a_column == 1);
+    wi_kernel_macro_int(plan, "WEFT_GEMM_B_ROWS", view.b_column == 1);
+    wi_kernel_macro_int(plan, "WEFT_GEMM_B_COLUMNS", view.b_column != 1 && view.b_row == 1);
     return WEFT_OK;
 }
 

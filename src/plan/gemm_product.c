@@ -61,7 +61,7 @@ static const char store_lanes[] =
     "#endif\n";
 
 static weft_status build(wi_program **program, const wi_gemm_product *product, weft_context *context,
-    const wi_gemm_epilogue *epilogue) {
+    const wi_kernel_plan *plan, const wi_gemm_epilogue *epilogue) {
     const char *const file = product->implementation->file;
     const bool is_cpu = context->caps.device_class == WEFT_CLASS_CPU;
     wi_text source;
@@ -71,6 +71,7 @@ static weft_status build(wi_program **program, const wi_gemm_product *product, w
     wi_text_append(&source, "\n%s#define WEFT_NAME(suffix) gemm_##suffix\n", store_lanes);
     wi_text_append(&source, "#define WEFT_EPILOGUE_PARAMETERS %s\n", epilogue->parameters);
     wi_text_append(&source, "#define WEFT_STORE(acc, batch, row, column, lanes) %s\n", epilogue->store);
+    wi_kernel_macros_define(plan, &source);
     WI_TRY_DONE(wi_kernel_source_append(&source, file));
     if (source.failed) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "no memory for the source of %s", file);
     status =
@@ -117,7 +118,7 @@ static weft_status make_launches(wi_gemm_product *product, weft_context *context
         product->operands.scratch = product->scratch.memory;
         product->operands.scratch_offset = 0;
     }
-    WI_TRY(build(&program, product, context, epilogue));
+    WI_TRY(build(&program, product, context, plan, epilogue));
     for (int i = 0; i < plan->count; i++)
         WI_TRY(make_launch(product, context, program, plan->launches[i], epilogue));
     return WEFT_OK;

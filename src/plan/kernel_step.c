@@ -79,15 +79,15 @@ static bool draws(const wi_kernel_plan *kernel) {
     return false;
 }
 
-static weft_status append_template(weft_plan *plan, const wi_step *step, const char *macros) {
+static weft_status append_template(weft_plan *plan, const wi_step *step) {
     wi_text *source = &plan->source;
     for (int i = 0; i < WI_KERNEL_HEADERS && step->kernel->headers[i]; i++)
         WI_TRY(wi_kernel_source_append(source, step->kernel->headers[i]));
-    wi_text_append(source, "%s#define WEFT_NAME(suffix) %s_##suffix\n", macros, step->prefix);
+    wi_kernel_macros_define(step->kernel, source);
+    wi_text_append(source, "#define WEFT_NAME(suffix) %s_##suffix\n", step->prefix);
     WI_TRY(wi_kernel_source_append(source, step->kernel->file));
     wi_text_append(source, "\n#undef WEFT_NAME\n");
-    for (int i = 0; i < step->kernel->macro_count; i++)
-        wi_text_append(source, "#undef %s\n", step->kernel->macros[i].name);
+    wi_kernel_macros_undefine(step->kernel, source);
     return source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 
@@ -103,18 +103,14 @@ weft_status wi_kernel_step_source(weft_plan *plan, wi_step *step) {
     step->flops = step->kernel->flops;
     plan->draws = plan->draws || draws(step->kernel);
 
-    wi_text macros, key;
-    wi_text_init(&macros, plan->context->allocator);
+    wi_text key;
     wi_text_init(&key, plan->context->allocator);
-    for (int i = 0; i < step->kernel->macro_count; i++)
-        wi_text_append(
-            &macros, "#define %s %s\n", step->kernel->macros[i].name, step->kernel->macros[i].value);
-    wi_text_append(&key, "%s\n%s", step->kernel->file, macros.data ? macros.data : "");
+    wi_text_append(&key, "%s\n", step->kernel->file);
+    wi_kernel_macros_define(step->kernel, &key);
     bool added = false;
-    weft_status status = macros.failed || key.failed ? WEFT_ERROR_MEMORY : WEFT_OK;
+    weft_status status = key.failed ? WEFT_ERROR_MEMORY : WEFT_OK;
     if (status == WEFT_OK) status = wi_plan_find_kernel(plan, key.data, &step->prefix, &added);
-    if (status == WEFT_OK && added) status = append_template(plan, step, macros.data ? macros.data : "");
-    wi_text_clear(&macros);
+    if (status == WEFT_OK && added) status = append_template(plan, step);
     wi_text_clear(&key);
     return status;
 }

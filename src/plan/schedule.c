@@ -118,18 +118,10 @@ static weft_status schedule_loop(weft_plan *plan, wi_step *step) {
     return WEFT_OK;
 }
 
-static weft_status schedule_product(weft_plan *plan, wi_step *step) {
+static void schedule_product(wi_step *step) {
     const double results = (double)step->gemm.batch * (double)step->gemm.m * (double)step->gemm.n;
     step->flops += (double)(step->member_count - 1) * results;
-    if (!step->implementation->file) return WEFT_OK;
-    step->kernel = wi_arena_take(&plan->arena, sizeof *step->kernel);
-    if (!step->kernel) return WEFT_ERROR_MEMORY;
-    step->kernel->arena = &plan->arena;
-    step->kernel->file = step->implementation->file;
-    WI_TRY(step->implementation->prepare(plan->context, &step->gemm, step->kernel));
-    WI_TRY(wi_kernel_plan_check(step->kernel, step->implementation->name));
-    step->scratch_bytes = step->kernel->scratch_bytes;
-    return WEFT_OK;
+    if (step->kernel) step->scratch_bytes = step->kernel->scratch_bytes;
 }
 
 /* What the step reads and writes, each operand once: stretched ones in their own size. */
@@ -152,7 +144,7 @@ weft_status wi_plan_schedule(weft_plan *plan) {
     for (size_t i = 0; i < plan->step_count; i++) {
         wi_step *step = plan->steps[i];
         if (step->kind == WI_STEP_PRODUCT)
-            WI_TRY(schedule_product(plan, step));
+            schedule_product(step);
         else if (step->kind == WI_STEP_LOOP)
             WI_TRY(schedule_loop(plan, step));
         step->bytes_moved = bytes_of(plan, step);
