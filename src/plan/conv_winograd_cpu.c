@@ -76,7 +76,7 @@ static bool accepts(const weft_context *context, const wi_gemm_shape *shape) {
 }
 
 /* Times in multiply-adds of the products, as measured: transforming costs by what lies between the steps. At
- * least a quarter should be won, as errors are larger than those of a direct convolution. */
+ * least a fifth should be won, as errors are larger than those of a direct convolution. */
 static bool pays(const weft_context *context, const wi_gemm_shape *shape) {
     const wi_windows *const w = shape->windows;
     const wi_winograd cut = winograd_of(context, w);
