@@ -45,13 +45,6 @@ static void add_pack(wi_kernel_plan *plan, const wi_windows *w, int64_t panels) 
     wi_conv_add_weight(launch, w);
 }
 
-/* Elements from the first of the image read to its last, both included. */
-static int64_t read_elements(const wi_windows *w) {
-    int64_t last = (w->images - 1) * w->image + w->groups * w->channels - 1;
-    for (int i = 0; i < 3; i++) last += (w->read[i] - 1) * w->step[i];
-    return last + 1;
-}
-
 /* Windows of one element, which lie side by side as the results do. */
 static bool is_straight(const wi_windows *w) {
     for (int i = 0; i < 3; i++) {
@@ -97,7 +90,7 @@ static weft_status prepare(const weft_context *context, const wi_gemm_shape *sha
     launch->has_epilogue = true;
     wi_kernel_input(launch, 0);
     wi_kernel_scratch(launch, 0);
-    wi_kernel_long(launch, read_elements(w));
+    wi_kernel_long(launch, wi_conv_read_elements(w));
     wi_kernel_int(launch, is_straight(w));
     wi_kernel_int(launch, strips);
     wi_kernel_int(launch, strip);

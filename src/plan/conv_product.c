@@ -4,11 +4,11 @@
 #include "plan/gemm_list.h"
 #include <string.h>
 
-extern const wi_gemm_implementation wi_conv_depthwise_cpu, wi_conv_depthwise_gpu, wi_conv_cpu, wi_conv_gpu,
-    wi_conv_naive;
+extern const wi_gemm_implementation wi_conv_depthwise_cpu, wi_conv_depthwise_gpu, wi_conv_winograd_cpu,
+    wi_conv_cpu, wi_conv_gpu, wi_conv_naive;
 
-const wi_gemm_implementation *const wi_conv_implementations[] = {
-    &wi_conv_depthwise_cpu, &wi_conv_depthwise_gpu, &wi_conv_cpu, &wi_conv_gpu, &wi_conv_naive, NULL};
+const wi_gemm_implementation *const wi_conv_implementations[] = {&wi_conv_depthwise_cpu,
+    &wi_conv_depthwise_gpu, &wi_conv_winograd_cpu, &wi_conv_cpu, &wi_conv_gpu, &wi_conv_naive, NULL};
 
 bool wi_windows_of(wi_windows *windows, const weft_tensor *node, const wi_extent *read,
     const wi_layout *read_layout, const wi_extent *weight, const wi_layout *weight_layout,
@@ -74,6 +74,12 @@ void wi_conv_add_weight(wi_kernel_launch *launch, const wi_windows *windows) {
     for (int i = 0; i < 3; i++) wi_kernel_long(launch, windows->w_tap[i]);
 }
 
+int64_t wi_conv_read_elements(const wi_windows *w) {
+    int64_t last = (w->images - 1) * w->image + w->groups * w->channels - 1;
+    for (int i = 0; i < 3; i++) last += (w->read[i] - 1) * w->step[i];
+    return last + 1;
+}
+
 weft_status wi_conv_select(
     const wi_gemm_implementation **implementation, const weft_context *context, const wi_gemm_shape *shape) {
     const char *const forced = wi_environment("WEFT_CONV");
@@ -84,7 +90,8 @@ weft_status wi_conv_select(
             *implementation = next;
             return WEFT_OK;
         }
-        if (!*implementation && next->accepts(context, shape)) *implementation = next;
+        if (!*implementation && next->accepts(context, shape) && (!next->pays || next->pays(context, shape)))
+            *implementation = next;
     }
     return WEFT_OK;
 }

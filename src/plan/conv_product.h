@@ -35,6 +35,9 @@ extern const wi_gemm_implementation *const wi_conv_implementations[];
 weft_status wi_conv_select(
     const wi_gemm_implementation **implementation, const weft_context *context, const wi_gemm_shape *shape);
 
+/* Elements from the first of the image read to its last, both included. */
+int64_t wi_conv_read_elements(const wi_windows *windows);
+
 /* What every kernel over windows is told, in this order: ints images, channels, filters, read (3), made (3),
  * taps (3), stride (3), dilation (3), before (3), transposed; longs image, step (3). */
 void wi_conv_add_windows(wi_kernel_launch *launch, const wi_windows *windows);

@@ -34,6 +34,8 @@ typedef struct wi_gemm_implementation {
     const char
         *file; /* "gemm_cpu.cl"; NULL: no kernel of ours, `run` is used and there is no fused epilogue */
     bool (*accepts)(const weft_context *context, const wi_gemm_shape *shape);
+    /* Of what it accepts, what it is chosen for when nobody forces it; NULL: all. */
+    bool (*pays)(const weft_context *context, const wi_gemm_shape *shape);
     /* Fills the zeroed *plan (arena and file are set) for this shape: input 0 is A, input 1 is B, the result
      * is the epilogue's. Called once when a plan is made. */
     weft_status (*prepare)(const weft_context *context, const wi_gemm_shape *shape, wi_kernel_plan *plan);

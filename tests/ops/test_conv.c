@@ -154,6 +154,10 @@ static const op_case conv_cases[] = {
         OPTIONS(.groups = 3, .padding = {1, 1})),
     CASE("groups of 17 and 33", conv, INPUTS(A(1, 34, 4, 4), A(66, 17, 3, 3)),
         OPTIONS(.groups = 2, .padding = {1, 1})),
+    CASE("3 by 3 of a pixel", conv, INPUTS(A(WEFT_BATCH, 16, 1, 1), A(16, 16, 3, 3)),
+        OPTIONS(.padding = {1, 1})),
+    CASE(
+        "padding over the window", conv, INPUTS(A(1, 17, 6, 4), A(16, 17, 3, 3)), OPTIONS(.padding = {3, 4})),
     CASE("depthwise", conv, INPUTS(A(WEFT_BATCH, 7, 5, 6), A(7, 1, 3, 3), A(7)),
         OPTIONS(.groups = 7, .padding = {1, 1})),
     CASE("groups of 4 filters, 16 in all", conv, INPUTS(A(1, 8, 4, 5), A(16, 2, 3, 3), A(16)),
@@ -185,6 +189,8 @@ static const op_case conv_transpose_cases[] = {
         OPTIONS(.stride = {2, 2}, .padding = {1, 1}, .output_padding = {1, 0})),
     CASE("stride over the window", conv_transpose, INPUTS(A(2, 3, 4, 3), A(3, 4, 2, 1), A(4)),
         OPTIONS(.stride = {3, 2})),
+    CASE(
+        "3 by 3", conv_transpose, INPUTS(A(2, 17, 5, 6), A(17, 16, 3, 3), A(16)), OPTIONS(.padding = {1, 0})),
     CASE("groups, dilation", conv_transpose, INPUTS(A(2, 6, 4, 4), A(6, 2, 3, 2), A(4)),
         OPTIONS(.groups = 2, .dilation = {2, 1}, .padding = {1, 0})),
     CASE("padding each side", conv_transpose, INPUTS(A(2, 3, 4, 4), A(3, 2, 3, 3)),

@@ -1,0 +1,289 @@
+/* conv_winograd_cpu.cl: 3 x 3 convolution of stride 1, and its data gradient, with a quarter of the
+ * multiplications, for devices whose work-item is a core with wide vectors.
+ *
+ *     y = Aᵀ · ((G · g · Gᵀ) ∘ (Bᵀ · d · B)) · A        d: 6 x 6 pixels, g: 3 x 3 taps, y: 4 x 4 results
+ *
+ * Winograd's F(4 x 4, 3 x 3) over the points 0, ±5/8, ±3/2 and infinity: between the transforms there are 36
+ * matrix products over the channels, one a point, tiles of pixels for rows. With the usual points (0, ±1, ±2)
+ * rounding errors are twice as large in the mean and three times at most; 5/8 and 3/2 have exact squares.
+ *
+ * weights: G · g · Gᵀ once a run, as panels of 32 columns, panel[point][channel][column]; columns past the
+ * last are zero. For the data gradient, taps are read from the last to the first.
+ *
+ * tiles: a work-item (no barriers, no local memory) owns a strip of tiles and a span of columns of a group,
+ * and walks over its strip in blocks:
+ *
+ *      image              pixels [point][tile][channel]     products [point][tile][column]       result
+ *    +-------+  Bᵀ d B    +--+--+--+--              x panels +--+--+--+--            Aᵀ m A     +-----+
+ *    | 6 x 6 |  ------->  |0 |1 |2 | ... 35       ------->   |0 |1 |2 | ... 35      ------->    |4 x 4|
+ *    +-------+            +--+--+--+--                       +--+--+--+--                       +-----+
+ *
+ * Both rooms are global memory of the work-item, small enough to stay in its cache. In the products a tile of
+ * 13 x 32 stands in registers, as in conv_cpu.cl.
+ *
+ * What the arguments mean is told in src/plan/conv_winograd_cpu.c and conv_product.h; what stands before an
+ * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/plan/gemm.h. */
+
+#ifndef WEFT_WINOGRAD_CPU
+#define WEFT_WINOGRAD_CPU
+
+/* The same numbers stand in src/plan/conv_winograd_cpu.c. */
+#define WEFT_WINOGRAD_ROWS   13
+#define WEFT_WINOGRAD_POINTS 36
+/* The points and their products: a², b², a² + b², a² b². */
+#define WEFT_WINOGRAD_A    0.625f
+#define WEFT_WINOGRAD_B    1.5f
+#define WEFT_WINOGRAD_AA   0.390625f
+#define WEFT_WINOGRAD_BB   2.25f
+#define WEFT_WINOGRAD_SUM  2.640625f
+#define WEFT_WINOGRAD_AABB 0.87890625f
+/* One over the products of differences of points. */
+#define WEFT_WINOGRAD_OVER_0 (1.0f / 0.87890625f)
+#define WEFT_WINOGRAD_OVER_A (1.0f / (2.0f * 0.390625f * (0.390625f - 2.25f)))
+#define WEFT_WINOGRAD_OVER_B (1.0f / (2.0f * 2.25f * (2.25f - 0.390625f)))
+
+#define WEFT_WINOGRAD_UNROLL __attribute__((opencl_unroll_hint))
+
+/* As in gemm_cpu.cl. */
+#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
+#define WEFT_WINOGRAD_PREFETCH(address) __builtin_prefetch((const void *)(size_t)(address), 0, 3)
+#else
+#define WEFT_WINOGRAD_PREFETCH(address)
+#endif
+
+/* Sixteen floats at any address. */
+typedef float16 weft_winograd_vector __attribute__((aligned(4)));
+
+/* From a point to the next in a panel: an odd number of lines, so that the points share no set of a cache. */
+__attribute__((always_inline)) static inline int weft_winograd_panel_point(int channels) {
+    return channels * 32 + 16;
+}
+
+/* G: three taps become six. */
+__attribute__((always_inline)) static inline void weft_winograd_taps(
+    float16 g0, float16 g1, float16 g2, float16 *to, int step) {
+    const float16 even_a = fma(g2, WEFT_WINOGRAD_AA, g0), even_b = fma(g2, WEFT_WINOGRAD_BB, g0);
+    to[0] = g0 * WEFT_WINOGRAD_OVER_0;
+    to[step] = fma(g1, WEFT_WINOGRAD_A, even_a) * WEFT_WINOGRAD_OVER_A;
+    to[2 * step] = fma(g1, -WEFT_WINOGRAD_A, even_a) * WEFT_WINOGRAD_OVER_A;
+    to[3 * step] = fma(g1, WEFT_WINOGRAD_B, even_b) * WEFT_WINOGRAD_OVER_B;
+    to[4 * step] = fma(g1, -WEFT_WINOGRAD_B, even_b) * WEFT_WINOGRAD_OVER_B;
+    to[5 * step] = g2;
+}
+
+/* Bᵀ: six pixels, `step` apart, in place. */
+__attribute__((always_inline)) static inline void weft_winograd_pixels(float16 *d, int step) {
+    const float16 d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step], d4 = d[4 * step],
+                  d5 = d[5 * step];
+    const float16 even_a = fma(d2, -WEFT_WINOGRAD_BB, d4), odd_a = fma(d1, -WEFT_WINOGRAD_BB, d3);
+    const float16 even_b = fma(d2, -WEFT_WINOGRAD_AA, d4), odd_b = fma(d1, -WEFT_WINOGRAD_AA, d3);
+    d[0] = fma(d0, WEFT_WINOGRAD_AABB, fma(d2, -WEFT_WINOGRAD_SUM, d4));
+    d[step] = fma(odd_a, WEFT_WINOGRAD_A, even_a);
+    d[2 * step] = fma(odd_a, -WEFT_WINOGRAD_A, even_a);
+    d[3 * step] = fma(odd_b, WEFT_WINOGRAD_B, even_b);
+    d[4 * step] = fma(odd_b, -WEFT_WINOGRAD_B, even_b);
+    d[5 * step] = fma(d1, WEFT_WINOGRAD_AABB, fma(d3, -WEFT_WINOGRAD_SUM, d5));
+}
+
+/* Aᵀ: six products become four results. */
+__attribute__((always_inline)) static inline void weft_winograd_results(
+    const float16 *m, int step, float16 *y, int y_step) {
+    const float16 sum_a = m[step] + m[2 * step], difference_a = m[step] - m[2 * step];
+    const float16 sum_b = m[3 * step] + m[4 * step], difference_b = m[3 * step] - m[4 * step];
+    y[0] = m[0] + (sum_a + sum_b);
+    y[y_step] = fma(difference_a, WEFT_WINOGRAD_A, difference_b * WEFT_WINOGRAD_B);
+    y[2 * y_step] = fma(sum_a, WEFT_WINOGRAD_AA, sum_b * WEFT_WINOGRAD_BB);
+    y[3 * y_step] = fma(difference_a, WEFT_WINOGRAD_A * WEFT_WINOGRAD_AA,
+        fma(difference_b, WEFT_WINOGRAD_B * WEFT_WINOGRAD_BB, m[5 * step]));
+}
+
+/* At most sixteen channels of a pixel; those past the last may be any numbers. */
+__attribute__((always_inline)) static inline float16 weft_winograd_load(
+    __global const float *from, int count, long left) {
+    if (left >= 16) return *(__global const weft_winograd_vector *)from;
+    float16 value = 0.0f;
+    for (int i = 0; i < count; ++i) ((float *)&value)[i] = from[i];
+    return value;
+}
+
+/* products = pixels * panel, 13 rows and `vectors` of 16 columns. */
+__attribute__((always_inline)) static inline void weft_winograd_multiply(__global float *products,
+    int product_pitch, __global const float *pixels, int pitch, __global const float16 *panel, int depth,
+    const int vectors) {
+    float16 acc[WEFT_WINOGRAD_ROWS][2];
+    WEFT_WINOGRAD_UNROLL for (int r = 0; r < WEFT_WINOGRAD_ROWS; ++r) acc[r][0] = acc[r][1] = 0.0f;
+    for (int k = 0; k < depth; ++k) {
+        WEFT_WINOGRAD_PREFETCH(panel + 2 * (k + 6));
+        if (vectors > 1) WEFT_WINOGRAD_PREFETCH(panel + 2 * (k + 6) + 1);
+        const float16 b0 = panel[2 * k], b1 = vectors > 1 ? panel[2 * k + 1] : 0.0f;
+        WEFT_WINOGRAD_UNROLL for (int r = 0; r < WEFT_WINOGRAD_ROWS; ++r) {
+            const float16 x = pixels[r * pitch + k];
+            acc[r][0] = fma(x, b0, acc[r][0]);
+            if (vectors > 1) acc[r][1] = fma(x, b1, acc[r][1]);
+        }
+    }
+    WEFT_WINOGRAD_UNROLL for (int r = 0; r < WEFT_WINOGRAD_ROWS; ++r) {
+        *(__global float16 *)(products + r * product_pitch) = acc[r][0];
+        if (vectors > 1) *(__global float16 *)(products + r * product_pitch + 16) = acc[r][1];
+    }
+}
+
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)        conv_winograd_##suffix
+#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
+#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
+    for (int weft_lane = 0; weft_lane < (lanes); ++weft_lane)                                                \
+    c[(batch)*c_batch + (row)*c_row + (column) + weft_lane] = ((const float *)&(acc))[weft_lane]
+#define WEFT_CONV_ALONE
+#endif
+
+/* Work-item (panel, sixteen channels read, group). */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(__global const float *w,
+    long w_offset, __global float *panels, long panels_offset, int channels, int filters, int reversed,
+    long w_group, long w_filter, long w_channel, long w1, long w2) {
+    const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * 16,
+              group = (int)get_global_id(2);
+    const int last = min(channels, first + 16), columns = min(32, filters - 32 * panel);
+    const int point = weft_winograd_panel_point(channels);
+    w += w_offset + group * w_group + 32 * panel * w_filter;
+    panels += panels_offset + ((long)group * get_global_size(0) + panel) * WEFT_WINOGRAD_POINTS * point;
+    if (reversed) {
+        w += 2 * w1 + 2 * w2;
+        w1 = -w1;
+        w2 = -w2;
+    }
+    float16 taps[16 * 9 * 2]; /* [channel][tap][column]: first all of one filter, which lie side by side */
+    for (int i = 0; i < 16 * 9 * 2; ++i) taps[i] = 0.0f;
+    for (int j = 0; j < columns; ++j) {
+        for (int c = first; c < last; ++c) {
+            __global const float *from = w + j * w_filter + c * w_channel;
+            float *to = (float *)taps + (c - first) * 9 * 32 + j;
+            WEFT_WINOGRAD_UNROLL for (int tap = 0; tap < 9; ++tap) {
+                to[32 * tap] = from[tap / 3 * w1 + tap % 3 * w2];
+            }
+        }
+    }
+    float16 all[33 * WEFT_WINOGRAD_POINTS]; /* [point][channel], to be written line after line */
+    for (int c = 0; c < last - first; ++c) {
+        for (int i = 0; i < 2; ++i) {
+            const float16 *g = taps + 18 * c + i;
+            float16 *to = all + 2 * c + i;
+            float16 across[18];
+            WEFT_WINOGRAD_UNROLL for (int row = 0; row < 3; ++row)
+                weft_winograd_taps(g[6 * row], g[6 * row + 2], g[6 * row + 4], across + 6 * row, 1);
+            WEFT_WINOGRAD_UNROLL for (int column = 0; column < 6; ++column) {
+                weft_winograd_taps(
+                    across[column], across[6 + column], across[12 + column], to + 33 * column, 6 * 33);
+            }
+        }
+    }
+    for (int n = 0; n < WEFT_WINOGRAD_POINTS; ++n) {
+        __global float16 *to = (__global float16 *)(panels + (long)n * point + first * 32);
+        for (int i = 0; i < 2 * (last - first); ++i) to[i] = all[33 * n + i];
+    }
+}
+
+/* Work-item (strip, span, group). */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__global const float *x,
+    long x_offset, __global const float *panels, long panels_offset, __global float *rooms, long rooms_offset,
+    long room, long x_elements, int strip, int block, int span, int together, int images, int channels,
+    int filters, int read1, int read2, int made1, int made2, int before1, int before2, long x_image, long x1,
+    long x2 WEFT_EPILOGUE_PARAMETERS) {
+    const int group = (int)get_global_id(2);
+    const int left = (int)get_global_id(1) * span, right = min(filters, left + span);
+    const int tiles1 = (made1 + 3) / 4, tiles2 = (made2 + 3) / 4;
+    const int top = (int)get_global_id(0) * strip, bottom = min(images * tiles1 * tiles2, top + strip);
+    const int pitch = (channels + 15) / 16 * 16 + 16, product_pitch = 32 * together;
+    const int point = block * pitch + 16, product_point = block * product_pitch + 16;
+    const int panel_point = weft_winograd_panel_point(channels);
+    const long panel = (long)WEFT_WINOGRAD_POINTS * panel_point;
+    const int panels_a_group = (filters + 31) / 32;
+    __global float *pixels =
+        rooms + rooms_offset +
+        room * ((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) +
+                   get_global_id(0));
+    __global float *products = pixels + (long)WEFT_WINOGRAD_POINTS * point;
+    x += x_offset;
+    panels += panels_offset + group * panels_a_group * panel;
+    for (int start = top; start < bottom; start += block) {
+        const int tiles = min(block, bottom - start);
+        const int rows = (tiles + WEFT_WINOGRAD_ROWS - 1) / WEFT_WINOGRAD_ROWS * WEFT_WINOGRAD_ROWS;
+        for (int tile = 0; tile < rows; ++tile) {
+            const int at = start + tile;
+            const int image = at / (tiles1 * tiles2), from1 = at / tiles2 % tiles1 * 4 - before1,
+                      from2 = at % tiles2 * 4 - before2;
+            const long base = image * x_image + (long)group * channels + from1 * x1 + from2 * x2;
+            for (int c = 0; c < channels; c += 16) {
+                float16 d[WEFT_WINOGRAD_POINTS];
+                WEFT_WINOGRAD_UNROLL for (int i = 0; i < 6; ++i) {
+                    const bool inside = tile < tiles && from1 + i >= 0 && from1 + i < read1;
+                    WEFT_WINOGRAD_UNROLL for (int j = 0; j < 6; ++j) {
+                        const long from = base + i * x1 + j * x2 + c;
+                        if (inside && from2 + j >= 0 && from2 + j < read2)
+                            d[6 * i + j] =
+                                weft_winograd_load(x + from, min(16, channels - c), x_elements - from);
+                        else
+                            d[6 * i + j] = 0.0f;
+                    }
+                    weft_winograd_pixels(d + 6 * i, 1);
+                }
+                WEFT_WINOGRAD_UNROLL for (int j = 0; j < 6; ++j) weft_winograd_pixels(d + j, 6);
+                __global float *to = pixels + tile * pitch + c;
+                WEFT_WINOGRAD_UNROLL for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) {
+                    *(__global float16 *)(to + (long)i * point) = d[i];
+                }
+            }
+        }
+        for (int column = left; column < right; column += product_pitch) {
+            const int end = min(right, column + product_pitch);
+            for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) {
+                __global const float *by = panels + column / 32 * panel + (long)i * panel_point;
+                for (int row = 0; row < rows; row += WEFT_WINOGRAD_ROWS) {
+                    __global const float *from = pixels + (long)i * point + row * pitch;
+                    __global float *to = products + (long)i * product_point + row * product_pitch;
+                    for (int j = column, n = 0; j < end; j += 32, ++n) {
+                        if (end - j > 16)
+                            weft_winograd_multiply(to + 32 * n, product_pitch, from, pitch,
+                                (__global const float16 *)(by + n * panel), channels, 2);
+                        else
+                            weft_winograd_multiply(to + 32 * n, product_pitch, from, pitch,
+                                (__global const float16 *)(by + n * panel), channels, 1);
+                    }
+                }
+            }
+            for (int tile = 0; tile < tiles; ++tile) {
+                const int at = start + tile;
+                const int image = at / (tiles1 * tiles2), to1 = at / tiles2 % tiles1 * 4,
+                          to2 = at % tiles2 * 4;
+                const int height = min(4, made1 - to1), width = min(4, made2 - to2);
+                for (int j = column; j < end; j += 16) {
+                    __global const float *from = products + tile * product_pitch + j - column;
+                    float16 down[24], y[16];
+                    WEFT_WINOGRAD_UNROLL for (int k = 0; k < 6; ++k) {
+                        float16 m[6];
+                        WEFT_WINOGRAD_UNROLL for (int i = 0; i < 6; ++i) {
+                            m[i] = *(__global const float16 *)(from + (long)(6 * i + k) * product_point);
+                        }
+                        weft_winograd_results(m, 1, down + k, 6);
+                    }
+                    WEFT_WINOGRAD_UNROLL for (int i = 0; i < 4; ++i)
+                        weft_winograd_results(down + 6 * i, 1, y + 4 * i, 1);
+                    for (int i = 0; i < height; ++i) {
+                        for (int k = 0; k < width; ++k)
+                            WEFT_STORE(y[4 * i + k], image * made1 + to1 + i, to2 + k, group * filters + j,
+                                min(16, right - j));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#ifdef WEFT_CONV_ALONE
+#undef WEFT_CONV_ALONE
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
+#endif
