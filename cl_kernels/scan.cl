@@ -320,14 +320,15 @@ __kernel void WEFT_NAME(lines)(__global const WEFT_S *x, long x_offset, __global
 
 #else
 
-/* What stands before this item's state in the group; *total: of the whole group. */
-__attribute__((always_inline)) static inline weft_scan_state WEFT_NAME(across)(
-    weft_scan_state own, weft_scan_state *total, __local float *a, __local int *e, __local float *b) {
+/* *state: this item's own, then what stands before it in the group; *total: of the whole group. (Oclgrind
+ * cannot run what clang makes of a structure that such a function returns.) */
+__attribute__((always_inline)) static inline void WEFT_NAME(across)(
+    weft_scan_state *state, weft_scan_state *total, __local float *a, __local int *e, __local float *b) {
     const int me = (int)get_local_id(0);
     barrier(CLK_LOCAL_MEM_FENCE);
-    a[me] = own.a;
-    e[me] = own.e;
-    b[me] = own.b;
+    a[me] = state->a;
+    e[me] = state->e;
+    b[me] = state->b;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (me < WEFT_GROUP / 8) { /* runs of eight */
         weft_scan_state s = WEFT_NAME(nothing)();
@@ -346,7 +347,8 @@ __attribute__((always_inline)) static inline weft_scan_state WEFT_NAME(across)(
         s = WEFT_NAME(combine)(s, (weft_scan_state){a[i], e[i], b[i]});
     }
     *total = s;
-    return me % 8 ? WEFT_NAME(combine)(before, (weft_scan_state){a[me - 1], e[me - 1], b[me - 1]}) : before;
+    if (me % 8) before = WEFT_NAME(combine)(before, (weft_scan_state){a[me - 1], e[me - 1], b[me - 1]});
+    *state = before;
 }
 
 __kernel __attribute__((reqd_work_group_size(WEFT_GROUP, 1, 1))) void WEFT_NAME(lines)(
@@ -369,7 +371,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GROUP, 1, 1))) void WEFT_NAME(
         for (long before = me * share; before < min((me + 1) * share, part); before++)
             carry = WEFT_NAME(combine)(
                 carry, weft_scan_load(totals + (before * outer + line) * WEFT_SCAN_STORED));
-        WEFT_NAME(across)(carry, &total, group_a, group_e, group_b);
+        WEFT_NAME(across)(&carry, &total, group_a, group_e, group_b);
         carry = total;
     }
     for (long tile = 0; tile < count; tile += WEFT_GROUP * WEFT_SCAN_TILE) {
@@ -378,7 +380,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GROUP, 1, 1))) void WEFT_NAME(
         for (long j = begin; j < end; j++)
             s = WEFT_NAME(combine)(
                 s, WEFT_NAME(element)(x[j * step], WEFT_KIND == 2 ? b[j * step] : (WEFT_S)0, form));
-        s = WEFT_NAME(combine)(carry, WEFT_NAME(across)(s, &total, group_a, group_e, group_b));
+        WEFT_NAME(across)(&s, &total, group_a, group_e, group_b);
+        s = WEFT_NAME(combine)(carry, s);
         for (long j = begin; j < end && pass == 1; j++) {
             const WEFT_S b_j = WEFT_KIND == 2 ? b[j * step] : (WEFT_S)0;
             const weft_scan_state after = WEFT_NAME(combine)(s, WEFT_NAME(element)(x[j * step], b_j, form));
