@@ -11,7 +11,7 @@
  * Sizes of a plan are fixed, the number of labels in a cluster is not. So a tail is computed for `capacity`
  * of the rows: those with a label in it, which wi_chosen_rows gathers, and as many others as there is room
  * for, which lose 0. With capacity 1 it is computed for all rows, and nothing is gathered. */
-#include "graph/nodes.h"
+#include "nn/layer_parameters.h"
 #include "ops/index.h"
 #include <inttypes.h>
 #include <math.h>
@@ -19,7 +19,7 @@
 #include <weft/losses.h>
 #include <weft/nn.h>
 
-enum { NAME_CAPACITY = 256, IGNORED = -100 };
+enum { IGNORED = -100 };
 
 typedef struct tail {
     weft_tensor *narrow, *weight; /* (width / d^i, width), (classes of it, width / d^i) */
@@ -72,32 +72,19 @@ static bool check(weft_graph *graph, int64_t width, int64_t classes, const int64
     return true;
 }
 
-/* "adaptive_softmaxN" with the smallest N that is not in the graph yet. */
-static void name_layer(char name[NAME_CAPACITY], weft_graph *graph, const char *given) {
-    char taken[NAME_CAPACITY + 16];
-    snprintf(name, NAME_CAPACITY, "%s", given ? given : "");
-    for (unsigned n = 1; !given; n++) {
-        snprintf(name, NAME_CAPACITY, "adaptive_softmax%u", n);
-        snprintf(taken, sizeof taken, "%s.head.weight", name);
-        if (!weft_graph_find(graph, taken)) return;
-    }
-}
-
 /* U(±1/sqrt(in)), as PyTorch's linear layers begin; rows of `in` numbers, or a bias where rank is 1. */
 static weft_tensor *parameter(
     weft_graph *graph, const char *layer, const char *what, int rank, int64_t rows, int64_t in) {
-    char name[NAME_CAPACITY + 32];
     const float bound = 1.0f / sqrtf((float)in);
-    snprintf(name, sizeof name, "%s.%s", layer, what);
-    return weft_parameter_shape(
-        graph, name, weft_init_uniform(-bound, bound), rank, (const int64_t[]){rows, in});
+    const weft_initialiser uniform = weft_init_uniform(-bound, bound);
+    return wi_layer_parameter(graph, layer, what, &uniform, rank, (const int64_t[]){rows, in});
 }
 
 static bool make_parameters(weft_adaptive_softmax *a, const weft_adaptive_softmax_options *options) {
-    char name[NAME_CAPACITY], what[32];
+    char name[WI_LAYER_NAME], what[32];
     const double divisor = options->divisor > 0 ? (double)options->divisor : 4;
     const int64_t head = a->tails[0].begin + a->count;
-    name_layer(name, a->graph, options->name);
+    wi_layer_name(name, a->graph, "adaptive_softmax", options->name);
     a->head_weight = parameter(a->graph, name, "head.weight", 2, head, a->width);
     if (options->head_bias) a->head_bias = parameter(a->graph, name, "head.bias", 1, head, a->width);
     for (int i = 0; i < a->count; i++) {

@@ -1,4 +1,5 @@
 /* Multi-head attention (A. Vaswani et al. 2017) with the parameters of torch.nn.MultiheadAttention. */
+#include "nn/layer_parameters.h"
 #include "ops/attention.h"
 #include "ops/op_table.h"
 #include <inttypes.h>
@@ -6,32 +7,18 @@
 #include <stdio.h>
 #include <weft/nn.h>
 
-enum { NAME_CAPACITY = 256 };
-
 typedef struct layer {
     const weft_multi_head_options *options;
-    char name[NAME_CAPACITY];
+    char name[WI_LAYER_NAME];
     int64_t heads, width; /* width of the query and of the result */
     weft_tensor *query, *key, *value;
 } layer;
 
 static weft_tensor *parameter(
     const layer *l, const char *what, weft_initialiser initialiser, int64_t rows, int64_t columns) {
-    char name[NAME_CAPACITY + 24];
-    snprintf(name, sizeof name, "%s.%s", l->name, what);
     const int64_t dims[] = {rows, columns};
-    return weft_parameter_shape(weft_tensor_graph(l->query), name, initialiser, columns ? 2 : 1, dims);
-}
-
-/* "attentionN" with the smallest N whose parameters are not in the graph yet. */
-static void name_layer(layer *l) {
-    char taken[NAME_CAPACITY + 24];
-    snprintf(l->name, sizeof l->name, "%s", l->options->name ? l->options->name : "");
-    for (unsigned n = 1; !l->options->name; n++) {
-        snprintf(l->name, sizeof l->name, "attention%u", n);
-        snprintf(taken, sizeof taken, "%s.out_proj.weight", l->name);
-        if (!weft_graph_find(weft_tensor_graph(l->query), taken)) return;
-    }
+    return wi_layer_parameter(
+        weft_tensor_graph(l->query), l->name, what, &initialiser, columns ? 2 : 1, dims);
 }
 
 /* ---- projections ---- */
@@ -146,7 +133,7 @@ weft_tensor *weft_multi_head_attention(weft_tensor *query, weft_tensor *key, wef
     layer l = {
         .options = options ? options : &defaults, .heads = heads, .query = query, .key = key, .value = value};
     if (!check(&l)) return NULL;
-    name_layer(&l);
+    wi_layer_name(l.name, weft_tensor_graph(l.query), "attention", l.options->name);
     const bool together =
         weft_tensor_dimension(key, -1) == l.width && weft_tensor_dimension(value, -1) == l.width;
     weft_tensor *x[4] = {NULL}, *out_bias = NULL;

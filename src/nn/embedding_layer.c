@@ -1,10 +1,7 @@
 /* The embedding layer: a table of its own, and rows picked from it. */
-#include "graph/nodes.h"
+#include "nn/layer_parameters.h"
 #include <inttypes.h>
-#include <stdio.h>
 #include <weft/nn.h>
-
-enum { NAME_CAPACITY = 256 };
 
 static bool check(
     weft_graph *graph, int64_t vocabulary, int64_t width, const weft_embedding_options *options) {
@@ -27,28 +24,17 @@ static bool check(
     return false;
 }
 
-/* "embeddingN.weight" with the smallest N that is not in the graph yet. */
-static void name_table(char name[NAME_CAPACITY + 8], weft_graph *graph, const char *given) {
-    if (given) {
-        snprintf(name, NAME_CAPACITY + 8, "%.*s.weight", NAME_CAPACITY, given);
-        return;
-    }
-    unsigned n = 1;
-    do snprintf(name, NAME_CAPACITY + 8, "embedding%u.weight", n++);
-    while (weft_graph_find(graph, name));
-}
-
 weft_tensor *weft_embedding_layer(
     weft_tensor *tokens, int64_t vocabulary, int64_t width, const weft_embedding_options *options) {
     static const weft_embedding_options defaults = {WEFT_EMBEDDING_OPTIONS_INIT};
     weft_graph *graph = wi_inputs_graph("embedding", &tokens, 1);
     if (!options) options = &defaults;
     if (!graph || !check(graph, vocabulary, width, options)) return NULL;
-    char name[NAME_CAPACITY + 8];
-    name_table(name, graph, options->name);
+    char name[WI_LAYER_NAME];
+    wi_layer_name(name, graph, "embedding", options->name);
     const weft_initialiser normal = weft_init_normal(0, 1);
-    weft_tensor *table = weft_parameter_shape(graph, name,
-        options->initialiser ? *options->initialiser : normal, 2, (int64_t[]){vocabulary, width});
+    weft_tensor *table = wi_layer_parameter(graph, name, "weight",
+        options->initialiser ? options->initialiser : &normal, 2, (int64_t[]){vocabulary, width});
     if (!table || !options->padded) return weft_embedding_with(table, tokens);
     const int64_t row = options->padding < 0 ? options->padding + vocabulary : options->padding;
     table->variable->zero_bytes = (size_t)width * sizeof(float);

@@ -3,24 +3,31 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <weft/nn.h>
 
+static bool is_taken(const weft_graph *graph, const char *layer) {
+    const size_t length = strlen(layer);
+    for (size_t i = 0; i < graph->variable_count; i++) {
+        const char *const name = graph->variables[i]->tensor->name;
+        if (name && strncmp(name, layer, length) == 0 && name[length] == '.') return true;
+    }
+    return false;
+}
+
 void wi_layer_name(char name[WI_LAYER_NAME], weft_graph *graph, const char *layer, const char *given) {
-    char parameter[WI_LAYER_NAME + 8];
     if (given) {
         snprintf(name, WI_LAYER_NAME, "%s", given);
         return;
     }
-    for (unsigned n = 1;; n++) {
-        snprintf(name, WI_LAYER_NAME, "%s%u", layer, n);
-        snprintf(parameter, sizeof parameter, "%s.weight", name);
-        if (!weft_graph_find(graph, parameter)) return;
-    }
+    unsigned n = 1;
+    do snprintf(name, WI_LAYER_NAME, "%s%u", layer, n++);
+    while (is_taken(graph, name));
 }
 
 weft_tensor *wi_layer_parameter(weft_graph *graph, const char *layer, const char *what,
     const weft_initialiser *initialiser, int rank, const int64_t *dims) {
-    char name[WI_LAYER_NAME + 24];
+    char name[WI_LAYER_NAME + 48];
     snprintf(name, sizeof name, "%s.%s", layer, what);
     return weft_parameter_shape(graph, name, *initialiser, rank, dims);
 }

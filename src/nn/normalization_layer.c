@@ -1,55 +1,30 @@
 /* Layers of norms: their parameters, running statistics and names. */
-#include "graph/nodes.h"
+#include "nn/layer_parameters.h"
 #include <stdio.h>
 #include <weft/nn.h>
 #include <weft/normalization.h>
 
-enum { NAME_CAPACITY = 256 };
-
 typedef struct norm_layer {
     weft_graph *graph;
     const char *call;         /* of the public function, for error lines */
-    char name[NAME_CAPACITY]; /* of the layer */
+    char name[WI_LAYER_NAME]; /* of the layer */
     weft_tensor *weight, *bias;
     weft_running running;
     bool failed;
 } norm_layer;
 
-static void full_name(char text[NAME_CAPACITY + 32], const norm_layer *layer, const char *what) {
-    snprintf(text, NAME_CAPACITY + 32, "%s.%s", layer->name, what);
-}
-
-static bool is_taken(const norm_layer *layer, const char *what) {
-    char text[NAME_CAPACITY + 32];
-    full_name(text, layer, what);
-    return weft_graph_find(layer->graph, text) != NULL;
-}
-
-/* The given name, or "<kind>N" with the smallest N that the graph has not. */
-static void name_layer(norm_layer *layer, const char *given, const char *kind) {
-    if (given) {
-        snprintf(layer->name, NAME_CAPACITY, "%s", given);
-        return;
-    }
-    unsigned n = 1;
-    do {
-        snprintf(layer->name, NAME_CAPACITY, "%s%u", kind, n++);
-    } while (is_taken(layer, "weight") || is_taken(layer, "running_mean"));
-}
-
 static weft_tensor *parameter(
     norm_layer *layer, const char *what, float value, int rank, const int64_t *dims) {
-    char text[NAME_CAPACITY + 32];
-    full_name(text, layer, what);
-    weft_tensor *const made = weft_parameter_shape(layer->graph, text, weft_fill(value), rank, dims);
+    const weft_initialiser fill = weft_fill(value);
+    weft_tensor *const made = wi_layer_parameter(layer->graph, layer->name, what, &fill, rank, dims);
     layer->failed = layer->failed || !made;
     return made;
 }
 
 static weft_tensor *state(
     norm_layer *layer, const char *what, weft_dtype dtype, float value, int rank, const int64_t *dims) {
-    char text[NAME_CAPACITY + 32];
-    full_name(text, layer, what);
+    char text[WI_LAYER_NAME + 32];
+    snprintf(text, sizeof text, "%s.%s", layer->name, what);
     weft_tensor *const made = weft_state_shape(layer->graph, text, dtype, weft_fill(value), rank, dims);
     layer->failed = layer->failed || !made;
     return made;
@@ -117,7 +92,7 @@ weft_tensor *weft_batch_norm_layer(weft_tensor *x, const weft_batch_norm_options
         return wi_graph_fail(layer.graph, WEFT_ERROR_ARGUMENT,
             "weft_batch_norm: cumulative or fixed, but there are no running statistics");
     const int64_t channels = weft_tensor_dimension(x, 1);
-    name_layer(&layer, options->name, "batchnorm");
+    wi_layer_name(layer.name, layer.graph, "batchnorm", options->name);
     if (!options->no_affine) make_affine(&layer, true, 1, &channels);
     if (!options->no_running) make_running(&layer, &channels, options->momentum, options->cumulative);
     layer.running.fixed = options->fixed;
@@ -139,7 +114,7 @@ weft_tensor *weft_instance_norm_layer(weft_tensor *x, const weft_instance_norm_o
         return wi_graph_fail(layer.graph, WEFT_ERROR_ARGUMENT,
             "weft_instance_norm: cumulative, but there are no running statistics");
     const int64_t channels = weft_tensor_dimension(x, 1);
-    name_layer(&layer, options->name, "instancenorm");
+    wi_layer_name(layer.name, layer.graph, "instancenorm", options->name);
     if (options->affine) make_affine(&layer, true, 1, &channels);
     if (options->running) make_running(&layer, &channels, options->momentum, options->cumulative);
     return layer.failed ? NULL
@@ -169,7 +144,7 @@ weft_tensor *weft_group_norm_layer(weft_tensor *x, int64_t groups, const weft_no
         return wi_graph_fail(
             layer.graph, WEFT_ERROR_ARGUMENT, "weft_group_norm: axes is %d, expected 0", options->axes);
     const int64_t channels = weft_tensor_dimension(x, 1);
-    name_layer(&layer, options->name, "groupnorm");
+    wi_layer_name(layer.name, layer.graph, "groupnorm", options->name);
     if (!options->no_affine) make_affine(&layer, !options->no_bias, 1, &channels);
     return layer.failed ? NULL
                         : weft_group_norm_with(
@@ -199,7 +174,7 @@ weft_tensor *weft_layer_norm_layer(weft_tensor *x, const weft_norm_options *opti
     if (!begin(&layer, "weft_layer_norm", x, options->struct_size, sizeof *options)) return NULL;
     const int axes = last_axes(&layer, x, options, dims);
     if (!axes) return NULL;
-    name_layer(&layer, options->name, "layernorm");
+    wi_layer_name(layer.name, layer.graph, "layernorm", options->name);
     if (!options->no_affine) make_affine(&layer, !options->no_bias, axes, dims);
     return layer.failed
                ? NULL
@@ -216,7 +191,7 @@ weft_tensor *weft_rms_norm_layer(weft_tensor *x, const weft_norm_options *option
             layer.graph, WEFT_ERROR_ARGUMENT, "weft_rms_norm: no_bias is set, but there is no bias");
     const int axes = last_axes(&layer, x, options, dims);
     if (!axes) return NULL;
-    name_layer(&layer, options->name, "rmsnorm");
+    wi_layer_name(layer.name, layer.graph, "rmsnorm", options->name);
     if (!options->no_affine) make_affine(&layer, false, axes, dims);
     return layer.failed ? NULL
                         : weft_rms_norm_with(x, axes, layer.weight, epsilon_of(options->epsilon, 0x1p-23f));

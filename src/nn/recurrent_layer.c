@@ -1,12 +1,12 @@
 /* LSTM, GRU and RNN layers with the parameters of torch.nn.LSTM, GRU and RNN. */
-#include "graph/nodes.h"
+#include "nn/layer_parameters.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <weft/nn.h>
 #include <weft/recurrent.h>
 
-enum { NAME_CAPACITY = 256, MOST_LAYERS = 64 };
+enum { MOST_LAYERS = 64 };
 
 typedef weft_recurrent sequence_function(
     weft_tensor *x, const weft_recurrent_weights *weights, const weft_sequence_options *options);
@@ -17,7 +17,7 @@ typedef struct layer {
     const weft_recurrent_options *options;
     weft_graph *graph;
     weft_initialiser initialiser;
-    char name[NAME_CAPACITY];
+    char name[WI_LAYER_NAME];
     int64_t hidden, gates, count, directions, width; /* layers; width of h */
 } layer;
 
@@ -83,23 +83,12 @@ static bool check(layer *l, weft_tensor *x) {
 
 /* ---- parameters ---- */
 
-/* "lstmN" with the smallest N whose parameters are not in the graph yet. */
-static void name_layer(layer *l) {
-    char taken[NAME_CAPACITY + 24];
-    snprintf(l->name, sizeof l->name, "%s", l->options->name ? l->options->name : "");
-    for (unsigned n = 1; !l->options->name; n++) {
-        snprintf(l->name, sizeof l->name, "%s%u", l->kind, n);
-        snprintf(taken, sizeof taken, "%s.weight_ih_l0", l->name);
-        if (!weft_graph_find(l->graph, taken)) return;
-    }
-}
-
 static weft_tensor *parameter(
     const layer *l, const char *what, int64_t index, bool reverse, int64_t rows, int64_t columns) {
-    char name[NAME_CAPACITY + 48];
-    snprintf(name, sizeof name, "%s.%s_l%" PRId64 "%s", l->name, what, index, reverse ? "_reverse" : "");
-    return weft_parameter_shape(
-        l->graph, name, l->initialiser, columns ? 2 : 1, (const int64_t[]){rows, columns});
+    char full[48];
+    snprintf(full, sizeof full, "%s_l%" PRId64 "%s", what, index, reverse ? "_reverse" : "");
+    return wi_layer_parameter(
+        l->graph, l->name, full, &l->initialiser, columns ? 2 : 1, (const int64_t[]){rows, columns});
 }
 
 static bool make_weights(
@@ -157,7 +146,7 @@ static weft_recurrent recurrent(layer l, weft_tensor *x, const weft_recurrent_op
     l.options = options ? options : &defaults;
     l.graph = weft_tensor_graph(x);
     if (!check(&l, x)) return nothing;
-    name_layer(&l);
+    wi_layer_name(l.name, l.graph, l.kind, l.options->name);
     const float bound = 1.0f / sqrtf((float)l.hidden);
     l.initialiser = l.options->initialiser ? *l.options->initialiser : weft_init_uniform(-bound, bound);
     const bool time_major = l.options->time_major;

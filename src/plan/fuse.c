@@ -10,132 +10,6 @@
 #include "plan/steps.h"
 #include <string.h>
 
-/* ---- values, storages and steps ---- */
-
-static weft_status new_value(weft_plan *plan, weft_tensor *node, int *index) {
-    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->values, &plan->value_capacity,
-        plan->value_count + 1, sizeof *plan->values));
-    *index = (int)plan->value_count++;
-    wi_value *value = &plan->values[*index];
-    *value =
-        (wi_value){.node = node, .copy_of = -1, .base = *index, .step = -1, .storage = -1, .written = -1};
-    value->extent = wi_extent_of(&node->shape, plan->batch);
-    value->layout = wi_layout_contiguous(&value->extent);
-    value->outside = node->id < plan->value_of_capacity ? plan->readers[node->id] : 0;
-    return WEFT_OK;
-}
-
-weft_status wi_plan_new_storage(weft_plan *plan, wi_storage_kind kind, size_t bytes, int *index) {
-    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->storages, &plan->storage_capacity,
-        plan->storage_count + 1, sizeof *plan->storages));
-    *index = (int)plan->storage_count++;
-    plan->storages[*index] = (wi_storage){.kind = kind, .bytes = bytes, .first = -1, .last = -1, .alias = -1};
-    return WEFT_OK;
-}
-
-weft_status wi_plan_new_step(weft_plan *plan, wi_step_kind kind, const wi_shape *shape, int *index) {
-    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->steps, &plan->step_capacity,
-        plan->step_count + 1, sizeof *plan->steps));
-    wi_step *step = wi_arena_take(&plan->arena, sizeof *step);
-    if (!step) return WEFT_ERROR_MEMORY;
-    step->kind = kind;
-    step->shape = *shape;
-    step->extent = wi_extent_of(shape, plan->batch);
-    step->scratch = step->fault = -1;
-    *index = (int)plan->step_count++;
-    plan->steps[*index] = step;
-    return WEFT_OK;
-}
-
-static size_t extent_bytes(const wi_extent *extent, weft_dtype dtype) {
-    return (size_t)wi_extent_count(extent).actual * weft_dtype_size(dtype);
-}
-
-void wi_plan_add_member(weft_plan *plan, int step, int value) {
-    wi_step *s = plan->steps[step];
-    s->members[s->member_count++] = value;
-    plan->values[value].state = WI_VALUE_MEMBER;
-    plan->values[value].step = step;
-}
-
-int wi_plan_value_index(const weft_plan *plan, weft_tensor *node) {
-    return plan->value_of[wi_plan_resolve(plan, node)->id] - 1;
-}
-
-wi_value *wi_plan_value(weft_plan *plan, weft_tensor *node) {
-    weft_tensor *resolved = wi_plan_resolve(plan, node);
-    if (!resolved || resolved->id >= plan->value_of_capacity || plan->value_of[resolved->id] == 0)
-        return NULL;
-    return &plan->values[plan->value_of[resolved->id] - 1];
-}
-
-/* ---- giving values memory ---- */
-
-/* Leaves that are the same everywhere can stand in any kernel; the others depend on the index in their own
- * shape. */
-static bool is_uniform(const weft_plan *plan, const weft_tensor *leaf) {
-    if (leaf->op == &wi_op_constant || leaf->op == &wi_op_scalar) return true;
-    if (leaf->op->kind != WI_MAP) return false;
-    for (int i = 0; i < leaf->input_count; i++) {
-        const wi_value *input = &plan->values[wi_plan_value_index(plan, leaf->inputs[i])];
-        if (input->state != WI_VALUE_LEAF || !is_uniform(plan, input->leaf)) return false;
-    }
-    return true;
-}
-
-static weft_status give_memory(weft_plan *plan, int index) {
-    wi_value *value = &plan->values[index];
-    if (value->state == WI_VALUE_MEMORY || value->storage >= 0) return WEFT_OK;
-    int storage;
-    WI_TRY(wi_plan_new_storage(
-        plan, WI_STORAGE_ARENA, extent_bytes(&value->extent, value->node->dtype), &storage));
-    plan->values[index].storage = storage;
-    return WEFT_OK;
-}
-
-int wi_plan_base_storage(const weft_plan *plan, int index) {
-    return plan->values[plan->values[index].base].storage;
-}
-
-weft_status wi_plan_copy(weft_plan *plan, int from, int storage, const wi_layout *layout, int *copy) {
-    const weft_tensor *leaf = plan->values[from].state == WI_VALUE_LEAF ? plan->values[from].leaf : NULL;
-    if (!leaf) WI_TRY(give_memory(plan, from));
-    weft_tensor *node = plan->values[from].node;
-    int step;
-    WI_TRY(new_value(plan, node, copy));
-    WI_TRY(wi_plan_new_step(plan, WI_STEP_LOOP, &node->shape, &step));
-    plan->steps[step]->only_moves = !leaf;
-    plan->values[*copy].copy_of = leaf ? -1 : from;
-    plan->values[*copy].is_leaf_member = leaf != NULL;
-    plan->values[*copy].leaf = leaf;
-    wi_plan_add_member(plan, step, *copy);
-    if (storage < 0) return give_memory(plan, *copy);
-    plan->values[*copy].storage = storage;
-    plan->values[*copy].layout = *layout;
-    return WEFT_OK;
-}
-
-/* A leaf is written down by a step of its own and stays a leaf:
- * steps before that one compute it themselves. */
-weft_status wi_plan_in_memory(weft_plan *plan, int *index) {
-    if (plan->values[*index].state != WI_VALUE_LEAF) return give_memory(plan, *index);
-    int written = plan->values[*index].written;
-    if (written < 0) WI_TRY(wi_plan_copy(plan, *index, -1, NULL, &written));
-    plan->values[*index].written = written;
-    *index = written;
-    return WEFT_OK;
-}
-
-weft_status wi_plan_contiguous(weft_plan *plan, int *index) {
-    const wi_value *value = &plan->values[*index];
-    if (wi_layout_is_contiguous(&value->layout, &value->extent)) return WEFT_OK;
-    int written = value->written;
-    if (written < 0) WI_TRY(wi_plan_copy(plan, *index, -1, NULL, &written));
-    plan->values[*index].written = written;
-    *index = written;
-    return WEFT_OK;
-}
-
 /* ---- sources, leaves, views ---- */
 
 static weft_status block_storage(weft_plan *plan, size_t block, int *index) {
@@ -156,8 +30,8 @@ static weft_status take_source(weft_plan *plan, int index) {
     value->state = WI_VALUE_MEMORY;
     int storage;
     if (node->op == &wi_op_input) {
-        WI_TRY(
-            wi_plan_new_storage(plan, WI_STORAGE_INPUT, extent_bytes(&value->extent, node->dtype), &storage));
+        WI_TRY(wi_plan_new_storage(
+            plan, WI_STORAGE_INPUT, wi_plan_extent_bytes(&value->extent, node->dtype), &storage));
     } else {
         const wi_variable *variable = node->variable;
         WI_TRY(block_storage(plan, variable ? variable->block : 0, &storage));
@@ -206,7 +80,7 @@ static weft_status take_view(weft_plan *plan, int index) {
     const weft_tensor *node = plan->values[index].node;
     int from = wi_plan_value_index(plan, node->inputs[0]);
     const wi_value *x = &plan->values[from];
-    if (x->state == WI_VALUE_LEAF && node->op != &wi_op_in_memory && is_uniform(plan, x->leaf)) {
+    if (x->state == WI_VALUE_LEAF && node->op != &wi_op_in_memory && wi_plan_is_uniform(plan, x->leaf)) {
         plan->values[index].state = WI_VALUE_LEAF;
         plan->values[index].leaf = x->leaf;
         return WEFT_OK;
@@ -310,7 +184,7 @@ static int new_inputs(const weft_plan *plan, const weft_tensor *node, int step) 
         const wi_value *input = &plan->values[index];
         const bool member = input->state == WI_VALUE_MEMBER && input->step == step;
         const bool leaf = input->state == WI_VALUE_LEAF;
-        if (member || (leaf && is_uniform(plan, input->leaf))) continue;
+        if (member || (leaf && wi_plan_is_uniform(plan, input->leaf))) continue;
         if (step < 0 || !step_reads(plan, plan->steps[step], index)) count += leaf ? input->weight : 1;
     }
     for (int axis = 0; node->op->folds && axis < node->shape.rank; axis++)
@@ -344,7 +218,7 @@ static bool has_room(const weft_plan *plan, const wi_step *step, const weft_tens
 
 static bool product_reads(const weft_plan *plan, const wi_step *step, const wi_value *input) {
     const weft_tensor *leaf = input->state == WI_VALUE_LEAF ? input->leaf : NULL;
-    if (leaf && is_uniform(plan, leaf)) return true;
+    if (leaf && wi_plan_is_uniform(plan, leaf)) return true;
     if (leaf && leaf->op->folds) return false;
     for (int i = 0; leaf && i < leaf->input_count; i++) {
         if (!product_reads(plan, step, &plan->values[wi_plan_value_index(plan, leaf->inputs[i])]))
@@ -387,7 +261,7 @@ static weft_status read_inputs(weft_plan *plan, const weft_tensor *node, int ste
     for (int i = 0; i < node->input_count; i++) {
         const int index = wi_plan_value_index(plan, node->inputs[i]);
         const wi_value *input = &plan->values[index];
-        if (input->state == WI_VALUE_MEMBER && input->step != step) WI_TRY(give_memory(plan, index));
+        if (input->state == WI_VALUE_MEMBER && input->step != step) WI_TRY(wi_plan_give_memory(plan, index));
         if (input->state == WI_VALUE_MEMBER && input->step == step) plan->values[index].outside--;
     }
     return WEFT_OK;
@@ -409,7 +283,7 @@ static bool is_leaf_map(const weft_plan *plan, const weft_tensor *node) {
         const wi_value *input = &plan->values[wi_plan_value_index(plan, node->inputs[i])];
         const bool source = input->state == WI_VALUE_MEMORY && input->step < 0;
         if (input->state != WI_VALUE_LEAF && !source) return false;
-        reads = reads || source || !is_uniform(plan, input->leaf);
+        reads = reads || source || !wi_plan_is_uniform(plan, input->leaf);
     }
     return !reads || (is_cheap(node->op) && new_inputs(plan, node, -1) <= MOST_LEAF_OPERANDS);
 }
@@ -571,7 +445,7 @@ static weft_status write_stretched(
     if (!stretched) return weft_graph_status(plan->graph);
     const int from = *index;
     int view;
-    WI_TRY(new_value(plan, stretched, &view));
+    WI_TRY(wi_plan_new_value(plan, stretched, &view));
     const wi_value *x = &plan->values[from];
     wi_value *value = &plan->values[view];
     value->state = WI_VALUE_MEMORY;
@@ -711,7 +585,7 @@ static weft_status place_apart(weft_plan *plan, int whole, int piece, int storag
     int own;
     wi_value *value = &plan->values[piece];
     const weft_dtype dtype = value->node->dtype;
-    WI_TRY(wi_plan_new_storage(plan, WI_STORAGE_ARENA, extent_bytes(&value->extent, dtype), &own));
+    WI_TRY(wi_plan_new_storage(plan, WI_STORAGE_ARENA, wi_plan_extent_bytes(&value->extent, dtype), &own));
     plan->storages[own].alias = storage;
     value->storage = own;
     value->layout = plan->values[whole].layout;
@@ -731,7 +605,7 @@ static weft_status join_piece(weft_plan *plan, int whole, int i, int storage) {
     const bool one_piece = piece_of_join(plan, join, i, &plan->values[whole], &start);
     if (join->op == &wi_op_concat && !one_piece && may_be_apart(plan, whole, piece))
         return place_apart(plan, whole, piece, storage, start);
-    if (plan->values[piece].state == WI_VALUE_MEMBER) WI_TRY(give_memory(plan, piece));
+    if (plan->values[piece].state == WI_VALUE_MEMBER) WI_TRY(wi_plan_give_memory(plan, piece));
     if (one_piece && may_be_placed(plan, piece)) {
         wi_storage *own = &plan->storages[wi_plan_base_storage(plan, piece)];
         own->alias = storage;
@@ -754,7 +628,7 @@ static weft_status take_join(weft_plan *plan, int index) {
     const weft_tensor *node = plan->values[index].node;
     int storage;
     WI_TRY(wi_plan_new_storage(
-        plan, WI_STORAGE_ARENA, extent_bytes(&plan->values[index].extent, node->dtype), &storage));
+        plan, WI_STORAGE_ARENA, wi_plan_extent_bytes(&plan->values[index].extent, node->dtype), &storage));
     plan->storages[storage].keep = node->op == &wi_op_flat_gradients; /* gaps between the pieces stay zero */
     plan->values[index].state = WI_VALUE_MEMORY;
     plan->values[index].storage = storage;
@@ -773,7 +647,7 @@ static weft_status take_assign(weft_plan *plan, int index) {
             WI_FAIL(WEFT_ERROR_ARGUMENT, "assign: '%s' is assigned twice in one plan",
                 weft_tensor_name(plan->values[variable].node));
     }
-    if (plan->values[value].state == WI_VALUE_MEMBER) WI_TRY(give_memory(plan, value));
+    if (plan->values[value].state == WI_VALUE_MEMBER) WI_TRY(wi_plan_give_memory(plan, value));
     if (!may_be_placed(plan, value)) WI_TRY(wi_plan_copy(plan, value, -1, NULL, &value));
     WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->assignments, &plan->assignment_capacity,
         plan->assignment_count + 1, sizeof *plan->assignments));
@@ -801,7 +675,7 @@ static weft_status take_output(weft_plan *plan, size_t output) {
 /* at: its place in the order. */
 static weft_status take_node(weft_plan *plan, weft_tensor *node, size_t at) {
     int index;
-    WI_TRY(new_value(plan, node, &index));
+    WI_TRY(wi_plan_new_value(plan, node, &index));
     plan->value_of[node->id] = index + 1;
     switch (node->op->kind) {
     case WI_SOURCE: return take_source(plan, index);

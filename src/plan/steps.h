@@ -2,6 +2,7 @@
  *
  *   order.c     nodes behind the outputs, composites replaced, inputs before users
  *   fuse.c      nodes become values; values are gathered into steps
+ *   values.c    values, storages and steps, and the memory that values get
  *   loop.c      a step's index space and its operands, with axes merged; assignments done in place
  *   codegen.c   OpenCL C of a step (expressions in expression.c, folded reads in fold.c)
  *   schedule.c  how each step's work is cut, scratch memory
@@ -271,6 +272,13 @@ const char *wi_step_implementation_name(const wi_step *step);
 /* weft_plan_create without a reference to the graph: for plans that the graph itself keeps. */
 weft_status wi_plan_create_unowned(
     weft_plan **plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options);
+weft_status wi_plan_new_value(weft_plan *plan, weft_tensor *node, int *index);
+size_t wi_plan_extent_bytes(const wi_extent *extent, weft_dtype dtype);
+/* Is the leaf the same everywhere? Such leaves can stand in any kernel; others depend on the index in their
+ * own shape. */
+bool wi_plan_is_uniform(const weft_plan *plan, const weft_tensor *leaf);
+/* Storage in the arena, unless the value lies in memory already. */
+weft_status wi_plan_give_memory(weft_plan *plan, int value);
 /* A step that copies a value into memory of its own, or into storage (>= 0) with the given layout. */
 weft_status wi_plan_copy(weft_plan *plan, int from, int storage, const wi_layout *layout, int *copy);
 weft_status wi_plan_new_storage(weft_plan *plan, wi_storage_kind kind, size_t bytes, int *index);
