@@ -1,0 +1,103 @@
+/* See bench_sizes.h. */
+#include "bench_sizes.h"
+#include "bench_measure.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 11, MOST_SIZES = 32, MOST_REPEATS = 200 };
+
+typedef struct size_list {
+    int64_t n[MOST_SIZES][BENCH_NUMBERS];
+    int count;
+} size_list;
+
+weft_status bench_rounds(
+    bench_figure *figure, const bench_state *bench, bench_time *time, void *work, double flops) {
+    double peaks[ROUNDS], times[ROUNDS], once = 0.0;
+    WI_TRY(bench_peak_time(&peaks[0], &bench->peak, bench->context)); /* both compile at their first run */
+    for (int i = 0; i < 2; i++) WI_TRY(time(&once, work, bench->context, 1));
+    const double wanted = 0.005 / once;
+    const int repeats = wanted > MOST_REPEATS ? MOST_REPEATS : wanted < 1.0 ? 1 : (int)wanted;
+    for (int i = 0; i < ROUNDS; i++) {
+        WI_TRY(bench_peak_time(&peaks[i], &bench->peak, bench->context));
+        WI_TRY(time(&times[i], work, bench->context, repeats));
+    }
+    figure->seconds = bench_median(times, ROUNDS);
+    figure->gflops = flops / figure->seconds * 1e-9;
+    figure->peak_gflops = bench->peak.flops / bench_median(peaks, ROUNDS) * 1e-9;
+    figure->share = figure->gflops / figure->peak_gflops;
+    return WEFT_OK;
+}
+
+static weft_status time_plan(double *seconds, void *work, weft_context *context, int repeats) {
+    (void)context;
+    return bench_time_plan(seconds, work, repeats);
+}
+
+weft_status bench_plan_rounds(bench_figure *figure, const bench_state *bench, weft_plan *plan, double flops) {
+    return bench_rounds(figure, bench, time_plan, plan, flops);
+}
+
+/* "16x56x64": whole numbers from 1 to 2^20. */
+static bool parse_size(const bench_op *op, size_list *sizes, const char *text) {
+    if (sizes->count == MOST_SIZES) return false;
+    int64_t *const n = sizes->n[sizes->count];
+    int count = 0;
+    for (const char *at = text;; at++) {
+        char *end;
+        if (count == op->most || *at < '1' || *at > '9') return false;
+        n[count] = strtoll(at, &end, 10);
+        if (n[count++] > 1 << 20) return false;
+        at = end;
+        if (*at == '\0') break;
+        if (*at != 'x') return false;
+    }
+    if (count < op->least || !op->fits(n)) return false;
+    sizes->count++;
+    return true;
+}
+
+static bool parse(const bench_op *op, bench_state *bench, size_list *sizes, weft_context_options *options,
+    int argc, char **argv) {
+    for (int i = 0; i < argc; i++) {
+        if (bench_take_option(argc, argv, &i, &bench->json, options)) continue;
+        if (op->flag && strcmp(argv[i], op->flag) == 0)
+            bench->flag = true;
+        else if (!parse_size(op, sizes, argv[i]))
+            return false;
+    }
+    if (sizes->count > 0) return true;
+    sizes->count = op->usual_count;
+    memcpy(sizes->n, op->usual, (size_t)op->usual_count * sizeof *op->usual);
+    return true;
+}
+
+static weft_status run(const bench_op *op, bench_state *bench, const size_list *sizes) {
+    WI_TRY(bench_peak_create(&bench->peak, bench->context));
+    if (!bench->json) printf("%s\n%s\n", weft_context_device(bench->context)->name, op->header);
+    for (int i = 0; i < op->passes * sizes->count; i++) {
+        WI_TRY(op->measure(bench, sizes->n[i / op->passes], i % op->passes));
+        fflush(stdout);
+    }
+    return WEFT_OK;
+}
+
+int bench_sizes(const bench_op *op, int argc, char **argv) {
+    bench_state bench = {0};
+    size_list sizes = {0};
+    weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT};
+    if (!parse(op, &bench, &sizes, &options, argc, argv)) {
+        fprintf(stderr, "usage: weft bench %s [--json]%s%s%s [--device SELECTOR] [%s ...]\n", op->name,
+            op->flag ? " [" : "", op->flag ? op->flag : "", op->flag ? "]" : "", op->numbers);
+        return 2;
+    }
+    weft_status status = weft_context_create(&bench.context, &options);
+    if (status == WEFT_OK) {
+        status = run(op, &bench, &sizes);
+        bench_peak_clear(&bench.peak, bench.context);
+    }
+    if (status != WEFT_OK) fprintf(stderr, "%s\n", weft_last_error());
+    weft_context_release(bench.context);
+    return status != WEFT_OK;
+}
