@@ -8,6 +8,7 @@
 #include "cl/capabilities.h"
 #include "cl/device_list.h"
 #include "cl/disk_cache.h"
+#include "cl/launch.h"
 #include "cl/program.h"
 #include "cl/program_cache.h"
 #include "cl/tuning.h"
@@ -247,7 +248,7 @@ weft_context *weft_context_retain(weft_context *context) {
 void weft_context_release(weft_context *context) {
     if (!context || atomic_fetch_sub(&context->references, 1) != 1) return;
     if (context->graph && context->graph_release) context->graph_release(context->graph);
-    clFinish(context->queue);
+    (void)wi_queue_finish(context);
     wi_programs_keep(context);
     close_device(context);
     free_context(context);

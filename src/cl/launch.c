@@ -1,5 +1,6 @@
 /* Enqueueing prepared launches (contract in launch.h). Nothing here allocates. */
 #include "cl/launch.h"
+#include "cl/quirks.h"
 
 #include <stdio.h>
 
@@ -28,6 +29,13 @@ void wi_launch_clear(wi_launch *launch) {
 }
 
 weft_status wi_queue_finish(weft_context *context) {
+    if (context->caps.quirks & WI_QUIRK_EARLY_FINISH) {
+        cl_event last = NULL;
+        WI_CL(clEnqueueMarkerWithWaitList(context->queue, 0, NULL, &last), "marking the end of the queue");
+        const cl_int error = clWaitForEvents(1, &last);
+        clReleaseEvent(last);
+        WI_CL(error, "waiting for the end of the queue");
+    }
     return wi_cl_check(clFinish(context->queue), "waiting for the device");
 }
 

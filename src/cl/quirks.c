@@ -15,8 +15,9 @@ static const quirk_row quirk_rows[] = {
        its binary is asked for; $POCL_CACHE_DIR keeps them */
     {"portable computing language", "", "", WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE},
     {"rusticl", "llvmpipe", "", WI_QUIRK_NO_CLBLAST | WI_QUIRK_SCALAR_COMPILER},
-    /* Mesa 22.3 compiles OpenCL C without NIR's preservation of signed zeros, infinities and NaN */
-    {"rusticl", "", "", WI_QUIRK_LOOSE_EDGES},
+    /* Mesa 22.3 compiles OpenCL C without NIR's preservation of signed zeros, infinities and NaN; its
+       clFinish waits for what it flushes itself, an event for what was flushed before, too */
+    {"rusticl", "", "", WI_QUIRK_LOOSE_EDGES | WI_QUIRK_EARLY_FINISH},
     {"oclgrind", "", "", WI_QUIRK_NO_CLBLAST},
     /* CL_DEVICE_MAX_MEM_ALLOC_SIZE is a quarter of the memory, larger buffers work */
     {"nvidia cuda", "", "", WI_QUIRK_QUARTER_ALLOC},
@@ -44,6 +45,7 @@ const char *wi_quirk_text(unsigned quirk) {
     case WI_QUIRK_SCALAR_COMPILER: return "takes minutes to compile large kernels of wide vectors";
     case WI_QUIRK_LOOSE_EDGES: return "loses the sign of zeros and the infinity of a division by zero";
     case WI_QUIRK_OWN_CACHE: return "keeps compiled kernels itself, and compiles each anew for its binary";
+    case WI_QUIRK_EARLY_FINISH: return "returns from clFinish before what was flushed is done";
     default: return "unknown quirk";
     }
 }

@@ -11,9 +11,10 @@ enum {
     WI_QUIRK_QUARTER_ALLOC = 1 << 1,   /* reports a quarter of memory as largest allocation, gives more */
     WI_QUIRK_BINARY_LATE = 1 << 2,     /* program binary is complete only after the kernels ran */
     WI_QUIRK_NO_CLBLAST = 1 << 3,      /* CLBlast takes far too long to build here */
-    WI_QUIRK_LOOSE_EDGES = 1 << 5,     /* its compiler loses the sign of zeros, and x / 0 */
     WI_QUIRK_SCALAR_COMPILER = 1 << 4, /* unrolls wide vectors: large kernels of class cpu take minutes */
-    WI_QUIRK_OWN_CACHE = 1 << 6, /* keeps compiled kernels on disk, and compiles each anew for a binary */
+    WI_QUIRK_LOOSE_EDGES = 1 << 5,     /* its compiler loses the sign of zeros, and x / 0 */
+    WI_QUIRK_OWN_CACHE = 1 << 6,    /* keeps compiled kernels on disk, and compiles each anew for a binary */
+    WI_QUIRK_EARLY_FINISH = 1 << 7, /* clFinish returns before what was flushed is done */
 };
 
 unsigned wi_quirks_find(const weft_device_info *info);

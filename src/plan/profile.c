@@ -12,20 +12,12 @@ wi_profiled *wi_profiler_next(wi_profiler *profiler, const wi_plan_launch *launc
     return noted;
 }
 
-/* Rusticl 22.3 returns from clFinish before what was flushed is done; waiting for an event holds there too.
- */
-static weft_status wait_for_all(const weft_plan *plan, const wi_profiler *profiler) {
-    const cl_event *const last = profiler->count > 0 ? &profiler->launches[profiler->count - 1].event : NULL;
-    if (last && *last) WI_CL(clWaitForEvents(1, last), "waiting for the last launch");
-    return wi_queue_finish(plan->context);
-}
-
 static weft_status run_once(weft_profile *profile, weft_plan *plan) {
     WI_TRY(wi_plan_begin_run(plan));
     WI_TRY(wi_queue_finish(plan->context)); /* of binaries that were fetched */
     profile->began = wi_clock_seconds();
     const weft_status status = wi_plan_walk(plan);
-    const weft_status finished = wait_for_all(plan, plan->profiler); /* after an error too */
+    const weft_status finished = wi_queue_finish(plan->context); /* after an error too */
     profile->info.wall_seconds = wi_clock_seconds() - profile->began;
     return status == WEFT_OK ? finished : status;
 }

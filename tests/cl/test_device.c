@@ -158,7 +158,7 @@ static void quirks_follow_the_names(void **state) {
         WI_QUIRK_POCL_LOOPVEC | WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE);
     assert_int_equal(wi_quirks_find(&nvidia), WI_QUIRK_QUARTER_ALLOC);
     assert_int_equal(wi_quirks_find(&other), 0);
-    for (unsigned bit = 1; bit <= WI_QUIRK_OWN_CACHE; bit <<= 1)
+    for (unsigned bit = 1; bit <= WI_QUIRK_EARLY_FINISH; bit <<= 1)
         assert_string_not_equal(wi_quirk_text(bit), wi_quirk_text(0));
 }
 
