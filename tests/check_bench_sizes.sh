@@ -1,0 +1,40 @@
+#!/bin/sh
+# `weft bench gemm|conv|lstm|attention|map|reduce` measure what is asked for, and refuse what is no size.
+# Usage: check_bench_sizes.sh WEFT
+set -u
+weft=$1
+bad=0
+
+# rows NUMBER FIELD WHAT ARGUMENT...: as many objects, each with the field, and finite figures above zero.
+rows() {
+    number=$1 field=$2
+    shift 2
+    got=$("$weft" bench "$@" --json) || { echo "$*: failed"; bad=1; return; }
+    [ "$(echo "$got" | grep -c "^{.*$field.*}\$")" -eq "$number" ] && [ "$(echo "$got" | wc -l)" -eq "$number" ] &&
+        ! echo "$got" | grep -Eq 'seconds": 0\.0*,|inf|nan' && return
+    echo "$*: expected $number rows with $field: $got"
+    bad=1
+}
+# refused ARGUMENT...: exit status 2 and how it is used.
+refused() {
+    got=$("$weft" bench "$@" 2>&1)
+    [ $? -eq 2 ] && echo "$got" | grep -qF "usage: weft bench $1 [--json]" && return
+    echo "$*: expected its usage: $got"
+    bad=1
+}
+
+rows 2 '"share": ' gemm 40x24x16 8x8x8
+rows 3 '"shape": "2x8x16x16x3x1"' conv 2x8x16x16x3x1
+rows 3 '"shape": "2x8x16x16x3x1x16"' conv 2x8x16x16x3x1x16
+rows 3 '"launches": ' lstm 16x2x3
+rows 2 '"causal": true' attention --causal 1x1x16x16
+rows 2 '"causal": false' attention 1x1x16x16
+rows 1 '"op": "exp"' map --elements 65536 exp
+rows 1 '"op": ' reduce --elements 65536 sum_rows
+for size in 1x2 1x2x3x4 0x1x1 -1x1x1 1x1x1x 1x1xa x1x1x1 1048577x1x1 ''; do refused gemm "$size"; done
+for size in 1x2x3x4x3 1x2x4x4x3x1 1x8x4x4x3x1x3 1x8x4x4x3x1x1x1 65537x8x4x4x3x1; do refused conv "$size"; done
+refused lstm 8193x1x1
+refused attention 1x1x1x4097
+refused gemm --causal
+refused gemm 1x1x1 --device
+exit $bad
