@@ -78,11 +78,6 @@ done:
     return status;
 }
 
-static bool fits(int64_t *n) {
-    (void)n;
-    return true;
-}
-
 static const bench_op op = {.name = "gemm",
     .numbers = "MxNxK",
     .header = "     m      n      k  AB microseconds    GFLOP/s       peak   share  implementation",
@@ -91,7 +86,6 @@ static const bench_op op = {.name = "gemm",
     .passes = 1,
     .least = 3,
     .most = 3,
-    .fits = fits,
     .measure = measure};
 
 int weft_bench_gemm(int argc, char **argv) {

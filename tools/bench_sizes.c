@@ -53,7 +53,7 @@ static bool parse_size(const bench_op *op, size_list *sizes, const char *text) {
         if (*at == '\0') break;
         if (*at != 'x') return false;
     }
-    if (count < op->least || !op->fits(n)) return false;
+    if (count < op->least || (op->fits && !op->fits(n))) return false;
     sizes->count++;
     return true;
 }

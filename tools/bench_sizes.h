@@ -20,8 +20,8 @@ typedef struct bench_op {
     const char *header;         /* of the table */
     const int64_t (*usual)[BENCH_NUMBERS];
     int usual_count, passes;
-    int least, most; /* numbers that a size is given with; the others are 0 */
-    bool (*fits)(int64_t *n);
+    int least, most;          /* numbers that a size is given with; the others are 0 */
+    bool (*fits)(int64_t *n); /* NULL: any */
     weft_status (*measure)(bench_state *bench, const int64_t *n, int pass); /* and prints its row */
 } bench_op;
 

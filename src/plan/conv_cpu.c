@@ -33,18 +33,6 @@ static bool accepts(const weft_context *context, const wi_gemm_shape *shape) {
            (double)w->filters * (double)w->groups <= most && (double)phases_of(w) * positions <= most;
 }
 
-static void add_pack(wi_kernel_plan *plan, const wi_windows *w, int64_t panels) {
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", panels, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)wi_divide_up(w->channels, 16);
-    launch->global[2] = (size_t)w->groups;
-    wi_kernel_input(launch, 1);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_int(launch, w->channels);
-    wi_kernel_int(launch, w->filters);
-    wi_conv_add_weight(launch, w);
-}
-
 /* Windows of one element, which lie side by side as the results do. */
 static bool is_straight(const wi_windows *w) {
     for (int i = 0; i < 3; i++) {
@@ -82,7 +70,7 @@ static weft_status prepare(const weft_context *context, const wi_gemm_shape *sha
     strips = wi_divide_up(tiles * ROWS, strip);
     add_macros(plan, w);
     plan->scratch_bytes = (size_t)(w->groups * panels * steps * COLUMNS) * sizeof(float);
-    add_pack(plan, w, panels);
+    wi_conv_add_weight(wi_conv_panels_launch(plan, "pack", w, panels), w);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "windows", phases * strips, 1);
     launch->dimensions = 3;
     launch->global[1] = (size_t)spans;

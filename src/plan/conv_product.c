@@ -1,5 +1,6 @@
 /* See conv_product.h. */
 #include "plan/conv_product.h"
+#include "base/integers.h"
 #include "base/platform.h"
 #include "plan/gemm_list.h"
 #include <string.h>
@@ -72,6 +73,19 @@ void wi_conv_add_weight(wi_kernel_launch *launch, const wi_windows *windows) {
     wi_kernel_long(launch, windows->w_filter);
     wi_kernel_long(launch, windows->w_channel);
     for (int i = 0; i < 3; i++) wi_kernel_long(launch, windows->w_tap[i]);
+}
+
+wi_kernel_launch *wi_conv_panels_launch(
+    wi_kernel_plan *plan, const char *kernel, const wi_windows *windows, int64_t panels) {
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, kernel, panels, 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)wi_divide_up(windows->channels, 16);
+    launch->global[2] = (size_t)windows->groups;
+    wi_kernel_input(launch, 1);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_int(launch, windows->channels);
+    wi_kernel_int(launch, windows->filters);
+    return launch;
 }
 
 int64_t wi_conv_read_elements(const wi_windows *w) {

@@ -44,5 +44,9 @@ void wi_conv_add_windows(wi_kernel_launch *launch, const wi_windows *windows);
 /* Ints taps (3), stride (3), dilation (3), before (3), transposed; longs w_group, w_filter, w_channel, w_tap
  * (3). */
 void wi_conv_add_weight(wi_kernel_launch *launch, const wi_windows *windows);
+/* A launch that lays the weight out in panels of filters for class cpu, the first of a product's scratch: a
+ * work-item (panel, sixteen channels read, group); told ints channels and filters. */
+wi_kernel_launch *wi_conv_panels_launch(
+    wi_kernel_plan *plan, const char *kernel, const wi_windows *windows, int64_t panels);
 
 #endif

@@ -15,14 +15,6 @@ typedef struct wi_winograd {
     int64_t weights, room;   /* elements */
 } wi_winograd;
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 static int64_t tiles_of(const wi_windows *w) {
     return w->images * wi_divide_up(w->made[1], TILE) * wi_divide_up(w->made[2], TILE);
 }
@@ -37,16 +29,16 @@ static wi_winograd winograd_of(const weft_context *context, const wi_windows *w)
     wi_winograd cut = {.panels = wi_divide_up(w->filters, COLUMNS), .tiles = tiles_of(w)};
     cut.weights = w->groups * cut.panels * POINTS * (w->channels * COLUMNS + 16);
     const bool large = cut.weights > 1 << 20;
-    const int64_t units = most(1, (int64_t)context->caps.compute_units / w->groups);
-    cut.strips = most(1, least(units, cut.tiles / (large ? 5 * ROWS : ROWS)));
+    const int64_t units = wi_max64(1, (int64_t)context->caps.compute_units / w->groups);
+    cut.strips = wi_max64(1, wi_min64(units, cut.tiles / (large ? 5 * ROWS : ROWS)));
     while (units % cut.strips != 0) cut.strips--;
     cut.strip = wi_divide_up(cut.tiles, cut.strips);
     cut.strips = wi_divide_up(cut.tiles, cut.strip);
-    cut.span = wi_divide_up(cut.panels, least(cut.panels, units / cut.strips));
+    cut.span = wi_divide_up(cut.panels, wi_min64(cut.panels, units / cut.strips));
     cut.spans = wi_divide_up(cut.panels, cut.span);
-    cut.together = least(cut.span, large ? 8 : 2);
+    cut.together = wi_min64(cut.span, large ? 8 : 2);
     const int64_t tile = POINTS * (pitch_of(w) + cut.together * COLUMNS); /* elements */
-    const int64_t fits = most(1, (large ? 5 << 19 : 100 << 10) / tile / ROWS);
+    const int64_t fits = wi_max64(1, (large ? 5 << 19 : 100 << 10) / tile / ROWS);
     cut.block = wi_divide_up(wi_divide_up(cut.strip, wi_divide_up(cut.strip, fits * ROWS)), ROWS) * ROWS;
     cut.room = POINTS * (cut.block * (pitch_of(w) + cut.together * COLUMNS) + 2 * 16);
     return cut;
@@ -92,14 +84,7 @@ static bool pays(const weft_context *context, const wi_gemm_shape *shape) {
 }
 
 static void add_weights(wi_kernel_plan *plan, const wi_windows *w, int64_t panels) {
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "weights", panels, 1);
-    launch->dimensions = 3;
-    launch->global[1] = (size_t)wi_divide_up(w->channels, 16);
-    launch->global[2] = (size_t)w->groups;
-    wi_kernel_input(launch, 1);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_int(launch, w->channels);
-    wi_kernel_int(launch, w->filters);
+    wi_kernel_launch *const launch = wi_conv_panels_launch(plan, "weights", w, panels);
     wi_kernel_int(launch, w->transposed);
     wi_kernel_long(launch, w->w_group);
     wi_kernel_long(launch, w->w_filter);
