@@ -24,6 +24,7 @@ refused() {
 }
 
 rows 2 '"share": ' gemm 40x24x16 8x8x8
+rows 1 '"a_transposed": false, "b_transposed": true' gemm 40x24x16:NT
 rows 3 '"shape": "2x8x16x16x3x1"' conv 2x8x16x16x3x1
 rows 3 '"shape": "2x8x16x16x3x1x16"' conv 2x8x16x16x3x1x16
 rows 3 '"launches": ' lstm 16x2x3
@@ -31,8 +32,8 @@ rows 2 '"causal": true' attention --causal 1x1x16x16
 rows 2 '"causal": false' attention 1x1x16x16
 rows 1 '"op": "exp"' map --elements 65536 exp
 rows 1 '"op": ' reduce --elements 65536 sum_rows
-for size in 1x2 1x2x3x4 0x1x1 -1x1x1 1x1x1x 1x1xa x1x1x1 1048577x1x1 ''; do refused gemm "$size"; done
-for size in 1x2x3x4x3 1x2x4x4x3x1 1x8x4x4x3x1x3 1x8x4x4x3x1x1x1 65537x8x4x4x3x1; do refused conv "$size"; done
+for size in 1x2 1x2x3x4 0x1x1 -1x1x1 1x1x1x 1x1xa x1x1x1 1048577x1x1 1x1x1: 1x1x1:N 1x1x1:NNN 1x1x1:nt ''; do refused gemm "$size"; done
+for size in 1x2x3x4x3 1x2x4x4x3x1 1x8x4x4x3x1x3 1x8x4x4x3x1x1x1 65537x8x4x4x3x1 2x8x16x16x3x1:NN; do refused conv "$size"; done
 refused lstm 8193x1x1
 refused attention 1x1x1x4097
 refused gemm --causal

@@ -3,6 +3,7 @@
 #include "bench_sizes.h"
 #include "plan/gemm_product.h"
 #include <stdio.h>
+#include <string.h>
 
 typedef struct product_size {
     int64_t m, n, k;
@@ -78,14 +79,23 @@ done:
     return status;
 }
 
+/* "NT": B lies transposed. */
+static bool parse_layout(int64_t *numbers, const char *text) {
+    if (strlen(text) != 2 || strspn(text, "NT") != 2) return false;
+    numbers[3] = text[1] == 'T';
+    numbers[4] = text[0] == 'T';
+    return true;
+}
+
 static const bench_op op = {.name = "gemm",
-    .numbers = "MxNxK",
+    .numbers = "MxNxK[:NN|:NT|:TN|:TT]",
     .header = "     m      n      k  AB microseconds    GFLOP/s       peak   share  implementation",
     .usual = usual_sizes,
     .usual_count = sizeof usual_sizes / sizeof *usual_sizes,
     .passes = 1,
     .least = 3,
     .most = 3,
+    .suffix = parse_layout,
     .measure = measure};
 
 int weft_bench_gemm(int argc, char **argv) {

@@ -14,19 +14,21 @@ typedef struct size_list {
 
 weft_status bench_rounds(
     bench_figure *figure, const bench_state *bench, bench_time *time, void *work, double flops) {
-    double peaks[ROUNDS], times[ROUNDS], once = 0.0;
+    double peaks[ROUNDS + 1], times[ROUNDS], shares[ROUNDS], once = 0.0;
     WI_TRY(bench_peak_time(&peaks[0], &bench->peak, bench->context)); /* both compile at their first run */
     for (int i = 0; i < 2; i++) WI_TRY(time(&once, work, bench->context, 1));
     const double wanted = 0.005 / once;
     const int repeats = wanted > MOST_REPEATS ? MOST_REPEATS : wanted < 1.0 ? 1 : (int)wanted;
+    WI_TRY(bench_peak_time(&peaks[0], &bench->peak, bench->context));
     for (int i = 0; i < ROUNDS; i++) {
-        WI_TRY(bench_peak_time(&peaks[i], &bench->peak, bench->context));
         WI_TRY(time(&times[i], work, bench->context, repeats));
+        WI_TRY(bench_peak_time(&peaks[i + 1], &bench->peak, bench->context));
+        shares[i] = flops / times[i] * (peaks[i] + peaks[i + 1]) / 2.0 / bench->peak.flops;
     }
     figure->seconds = bench_median(times, ROUNDS);
     figure->gflops = flops / figure->seconds * 1e-9;
-    figure->peak_gflops = bench->peak.flops / bench_median(peaks, ROUNDS) * 1e-9;
-    figure->share = figure->gflops / figure->peak_gflops;
+    figure->peak_gflops = bench->peak.flops / bench_median(peaks, ROUNDS + 1) * 1e-9;
+    figure->share = bench_median(shares, ROUNDS);
     return WEFT_OK;
 }
 
@@ -39,20 +41,21 @@ weft_status bench_plan_rounds(bench_figure *figure, const bench_state *bench, we
     return bench_rounds(figure, bench, time_plan, plan, flops);
 }
 
-/* "16x56x64": whole numbers from 1 to 2^20. */
+/* "16x56x64": whole numbers from 1 to 2^20, and what the op lets stand behind a colon. */
 static bool parse_size(const bench_op *op, size_list *sizes, const char *text) {
     if (sizes->count == MOST_SIZES) return false;
     int64_t *const n = sizes->n[sizes->count];
     int count = 0;
-    for (const char *at = text;; at++) {
+    const char *at = text;
+    for (;; at++) {
         char *end;
         if (count == op->most || *at < '1' || *at > '9') return false;
         n[count] = strtoll(at, &end, 10);
         if (n[count++] > 1 << 20) return false;
         at = end;
-        if (*at == '\0') break;
-        if (*at != 'x') return false;
+        if (*at != 'x') break;
     }
+    if (*at == ':' ? !op->suffix || !op->suffix(n, at + 1) : *at != '\0') return false;
     if (count < op->least || (op->fits && !op->fits(n))) return false;
     sizes->count++;
     return true;

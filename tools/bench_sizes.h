@@ -20,16 +20,18 @@ typedef struct bench_op {
     const char *header;         /* of the table */
     const int64_t (*usual)[BENCH_NUMBERS];
     int usual_count, passes;
-    int least, most;          /* numbers that a size is given with; the others are 0 */
-    bool (*fits)(int64_t *n); /* NULL: any */
+    int least, most;                              /* numbers that a size is given with; the others are 0 */
+    bool (*fits)(int64_t *n);                     /* NULL: any */
+    bool (*suffix)(int64_t *n, const char *text); /* what follows a size's colon; NULL: nothing may */
     weft_status (*measure)(bench_state *bench, const int64_t *n, int pass); /* and prints its row */
 } bench_op;
 
 /* weft bench NAME: its exit status. */
 int bench_sizes(const bench_op *op, int argc, char **argv);
 
-/* The median of several rounds; a round times the peak and then the work, some runs of it if they are short,
- * so that a change of the processor's clock meets both. */
+/* The median of several rounds; a round times the peak, the work (some runs of it if they are short) and the
+ * peak again. share is the median of the rounds' own shares, so that a change of the processor's clock meets
+ * both sides of it. */
 typedef struct bench_figure {
     double seconds, gflops, peak_gflops, share;
 } bench_figure;
