@@ -44,9 +44,13 @@
 /* Room for a tile of A in either layout: rows a line apart modulo the cache's way, or k-major. */
 #define WEFT_GEMM_PITCH (WEFT_GEMM_DEPTH + 16)
 
-/* How many steps of k before its use a row of the B panel is asked for. */
+/* How many steps of k before its use a row of the B panel is asked for, and how many before it is packed:
+ * rows of B often lie a page apart, where no processor's own prefetcher follows. */
 #ifndef WEFT_GEMM_AHEAD
 #define WEFT_GEMM_AHEAD 4
+#endif
+#ifndef WEFT_GEMM_PACK_AHEAD
+#define WEFT_GEMM_PACK_AHEAD 12
 #endif
 
 /* Asks for a line of memory without waiting; OpenCL's own prefetch() does nothing on the drivers of CPUs.
@@ -155,8 +159,11 @@ static inline void weft_gemm_pack_transposed(
         for (int block = 0; block < depth; block += 16) {
             const int p = max(0, min(block, depth - 16));
             float16 v[16], t[16];
-            for (int i = 0; i < 16; ++i)
-                v[i] = weft_gemm_load(b + min(16 * side + i, columns - 1) * b_column + p, available);
+            for (int i = 0; i < 16; ++i) {
+                __global const float *from = b + min(16 * side + i, columns - 1) * b_column + p;
+                WEFT_GEMM_PREFETCH((size_t)(from + 48), 2);
+                v[i] = weft_gemm_load(from, available);
+            }
             WEFT_GEMM_TRANSPOSE(v, t)
             for (int i = 0; i < available; ++i) panel[2 * (p + i) + side] = v[i];
         }
@@ -288,7 +295,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
             for (int p = 0; p < depth; ++p) {
                 __global const float *bb = b + (start + p) * b_row + left;
                 float16 *to = panels + 2 * p;
+                const size_t soon = (size_t)(bb + WEFT_GEMM_PACK_AHEAD * b_row);
                 WEFT_UNROLL4 for (int i = 0; i < packed; ++i) {
+                    WEFT_GEMM_PREFETCH(soon + 128 * i, 2);
+                    WEFT_GEMM_PREFETCH(soon + 128 * i + 64, 2);
                     to[i * 2 * WEFT_GEMM_DEPTH] = WEFT_GEMM_AT(bb + 32 * i);
                     to[i * 2 * WEFT_GEMM_DEPTH + 1] = WEFT_GEMM_AT(bb + 32 * i + 16);
                 }
@@ -306,6 +316,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
                 weft_gemm_copy_columns(tile, from, rows, m - row, depth, a_row, a_column);
             const int ahead = bottom - row - WEFT_GEMM_ROWS - 1;
             __global const float *next = ahead >= 0 ? from + WEFT_GEMM_ROWS * a_row : from;
+            const size_t none = (size_t)tile;
             float16 *sum = sums + (most_depth < k ? row - top : 0) * 2 * WEFT_GEMM_PANELS;
             for (int j = left, i = 0; j < right; j += 32, ++i) {
                 const float16 *panel = panels + i * 2 * WEFT_GEMM_DEPTH;
@@ -313,14 +324,17 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
                     weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, WEFT_GEMM_PITCH, 1,
                         (size_t)(next + max(0, min(i, ahead)) * a_row),
                         (size_t)(next + max(0, min(min(i + 8, 12), ahead)) * a_row), 4);
-                else
+                else /* once: each step of k is a page of its own */
                     weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, 1, WEFT_GEMM_ROWS,
-                        (size_t)next, (size_t)next, 4 * a_column);
-            }
-            if (!last) continue;
-            for (int r = 0; r < rows; ++r) {
-                for (int j = left, i = 0; j < right; j += 16, ++i)
-                    WEFT_STORE(sum[2 * WEFT_GEMM_PANELS * r + i], batch, row + r, j, min(16, right - j));
+                        i == 0 ? (size_t)next : none, i == 0 ? (size_t)(next + WEFT_GEMM_ROWS - 1) : none,
+                        i == 0 ? 4 * a_column : 0);
+                if (!last) continue;
+                /* Now, not after the last panel: the next one's multiplications hide the wait for memory. */
+                for (int r = 0; r < rows; ++r) {
+                    const float16 *row_sum = sum + 2 * WEFT_GEMM_PANELS * r + 2 * i;
+                    for (int at = j, side = 0; side < 2 && at < right; at += 16, ++side)
+                        WEFT_STORE(row_sum[side], batch, row + r, at, min(16, right - at));
+                }
             }
         }
     }
