@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const wi_gemm_implementation *const wi_gemm_implementations[] = {&wi_gemm_cpu_small, &wi_gemm_cpu,
-    &wi_gemm_gpu,
+const wi_gemm_implementation *const wi_gemm_implementations[] = {&wi_gemm_cpu_small, &wi_gemm_cpu_thin,
+    &wi_gemm_cpu, &wi_gemm_gpu,
 #ifdef WEFT_WITH_CLBLAST
     &wi_gemm_clblast,
 #endif
@@ -47,9 +47,11 @@ bool wi_gemm_fits_int(const wi_gemm_shape *shape) {
 static const double never = 1e30;
 
 static const wi_gemm_implementation *first_kernel(const weft_context *context, const wi_gemm_shape *shape) {
-    int i = 0;
-    while (!wi_gemm_implementations[i]->file || !wi_gemm_implementations[i]->accepts(context, shape)) i++;
-    return wi_gemm_implementations[i]; /* the last one accepts everything */
+    for (int i = 0;; i++) { /* the last one accepts everything */
+        const wi_gemm_implementation *const next = wi_gemm_implementations[i];
+        if (next->file && next->accepts(context, shape) && (!next->pays || next->pays(context, shape)))
+            return next;
+    }
 }
 
 /* The highest element of A or B that the product reads, plus one; 0 when a stride is negative. */

@@ -5,6 +5,7 @@
 #include "plan/gemm.h"
 
 extern const wi_gemm_implementation wi_gemm_cpu_small;
+extern const wi_gemm_implementation wi_gemm_cpu_thin;
 extern const wi_gemm_implementation wi_gemm_cpu;
 extern const wi_gemm_implementation wi_gemm_gpu;
 extern const wi_gemm_implementation wi_gemm_clblast; /* only in builds with WEFT_WITH_CLBLAST */

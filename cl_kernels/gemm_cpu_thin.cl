@@ -1,0 +1,249 @@
+/* gemm_cpu_thin.cl: C[b] = A[b] * B[b] where A has few rows, for devices whose work-item is a core with wide
+ * vectors: a layer of weights, read once, for a small batch.
+ *
+ *     A (m, k) any strides, m at most WEFT_THIN_MOST        B (k, n) rows or columns contiguous
+ *     C: whatever WEFT_STORE makes of an element
+ *
+ * What gemm_cpu.cl does for speed, packing B, costs more here than the multiplications. So B is read where it
+ * lies, once, at the speed of memory. A work-item owns `span` columns and all rows. It walks k in blocks of
+ * at most WEFT_THIN_DEPTH, of which it copies A's part; 4 rows of that at a time meet
+ *
+ *     columns of B contiguous: 6 of them. A sum is a vector of 16 sums over every 16th step of k:
+ *
+ *                     k                             k
+ *         +----------------------+      +----------------------+
+ *         |        4 rows        |      |      6 columns       |      10 loads for 24 multiply-adds of 16
+ *         +----------------------+      +----------------------+
+ *
+ *     rows of B contiguous: 96 columns, WEFT_THIN_PART steps of k, each of 6 loads and 4 broadcasts for 24
+ *     multiply-adds of 16. Few steps, since each is a page of its own.
+ *
+ * 24 sums fill the registers, and wait in private memory between blocks. While the first rows are at it, what
+ * B has for the next six columns, or the next 96, is asked for. Which of B's is contiguous may be known
+ * before: WEFT_THIN_ROWS (0 or 1), without which the kernel looks at the stride. What stands before an
+ * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in src/plan/gemm.h. */
+
+#ifndef WEFT_GEMM_CPU_THIN
+#define WEFT_GEMM_CPU_THIN
+
+/* The same numbers stand in src/plan/gemm_cpu_thin.c. */
+#define WEFT_THIN_MOST  64  /* rows of A */
+#define WEFT_THIN_SUMS  16  /* sixes of columns, or panels of 96, of a work-item */
+#define WEFT_THIN_DEPTH 512 /* steps of k between copies of A */
+#define WEFT_THIN_PART  16  /* steps of k between loads of the sums, where rows of B are contiguous */
+
+#define WEFT_THIN_PITCH  (WEFT_THIN_DEPTH + 16) /* rows of the copy, which do not collide in the cache */
+#define WEFT_THIN_GROUPS (WEFT_THIN_MOST / 4)
+
+#define WEFT_UNROLL __attribute__((opencl_unroll_hint))
+#define WEFT_ROLL   __attribute__((opencl_unroll_hint(1)))
+
+/* Asks for a line of memory, as in gemm_cpu.cl. */
+#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
+#define WEFT_THIN_PREFETCH(address) __builtin_prefetch((const void *)(address), 0, 2)
+#else
+#define WEFT_THIN_PREFETCH(address)
+#endif
+
+/* Sixteen floats at any address: one instruction. */
+typedef float16 weft_thin_vector __attribute__((aligned(4)));
+#define WEFT_THIN_AT(p) (*(__global const weft_thin_vector *)(p))
+
+/* The first `lanes` elements at p, zeros after them; reads nothing past them. */
+static inline float16 weft_thin_load(__global const float *p, int lanes) {
+    float16 value = 0.0f;
+    float *element = (float *)&value;
+    WEFT_ROLL for (int i = 0; i < lanes; ++i) element[i] = p[i];
+    return value;
+}
+
+/* A[0..m)[0..depth) -> x[r * PITCH + p], with zeros after the last step; rows past the last repeat it. */
+static inline void weft_thin_copy(
+    float *x, __global const float *a, int m, int rows, int depth, long a_row, long a_column) {
+    const int whole = a_column == 1 ? depth / 16 * 16 : 0, room = (depth + 15) / 16 * 16;
+    WEFT_ROLL for (int r = 0; r < rows; ++r) {
+        float *to = x + r * WEFT_THIN_PITCH;
+        __global const float *from = a + min(r, m - 1) * a_row;
+        WEFT_ROLL for (int p = 0; p < whole; p += 16) * (float16 *)(to + p) = WEFT_THIN_AT(from + p);
+        WEFT_ROLL for (int p = whole; p < depth; ++p) to[p] = from[p * a_column];
+        WEFT_ROLL for (int p = depth; p < room; ++p) to[p] = 0.0f;
+    }
+}
+
+/* Three streams of memory asked for during a product, `stride` bytes apart from step to step. */
+typedef struct weft_thin_ahead {
+    size_t one, two, three, stride;
+} weft_thin_ahead;
+
+#define WEFT_THIN_BEGIN                                                                                      \
+    float16 acc[4][6];                                                                                       \
+    WEFT_UNROLL for (int r = 0; r < 4; ++r) {                                                                \
+        WEFT_UNROLL for (int c = 0; c < 6; ++c) acc[r][c] = first ? 0.0f : sum[r * 6 + c];                   \
+    }
+#define WEFT_THIN_ASK                                                                                        \
+    WEFT_THIN_PREFETCH(ahead.one);                                                                           \
+    WEFT_THIN_PREFETCH(ahead.two);                                                                           \
+    WEFT_THIN_PREFETCH(ahead.three);                                                                         \
+    ahead.one += ahead.stride;                                                                               \
+    ahead.two += ahead.stride;                                                                               \
+    ahead.three += ahead.stride;
+#define WEFT_THIN_STEP(A)                                                                                    \
+    WEFT_UNROLL for (int r = 0; r < 4; ++r) {                                                                \
+        const float16 x_r = A;                                                                               \
+        acc[r][0] = fma(x_r, v0, acc[r][0]);                                                                 \
+        acc[r][1] = fma(x_r, v1, acc[r][1]);                                                                 \
+        acc[r][2] = fma(x_r, v2, acc[r][2]);                                                                 \
+        acc[r][3] = fma(x_r, v3, acc[r][3]);                                                                 \
+        acc[r][4] = fma(x_r, v4, acc[r][4]);                                                                 \
+        acc[r][5] = fma(x_r, v5, acc[r][5]);                                                                 \
+    }
+#define WEFT_THIN_END                                                                                        \
+    WEFT_UNROLL for (int r = 0; r < 4; ++r) {                                                                \
+        WEFT_UNROLL for (int c = 0; c < 6; ++c) sum[r * 6 + c] = acc[r][c];                                  \
+    }
+
+/* sum[r * 6 + c] (+)= x[r][0..depth) * b[c][0..depth), lane by lane. */
+static inline void weft_thin_columns(float16 *sum, const float *x, __global const float *const *b, int depth,
+    bool first, weft_thin_ahead ahead) {
+    __global const float *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3], *b4 = b[4], *b5 = b[5];
+    const int whole = depth / 16 * 16;
+    WEFT_THIN_BEGIN
+    for (int p = 0; p < whole; p += 16) {
+        const float16 v0 = WEFT_THIN_AT(b0 + p), v1 = WEFT_THIN_AT(b1 + p), v2 = WEFT_THIN_AT(b2 + p),
+                      v3 = WEFT_THIN_AT(b3 + p), v4 = WEFT_THIN_AT(b4 + p), v5 = WEFT_THIN_AT(b5 + p);
+        WEFT_THIN_ASK
+        WEFT_THIN_STEP(*(const float16 *)(x + r * WEFT_THIN_PITCH + p))
+    }
+    WEFT_THIN_END
+    if (whole == depth) return;
+    WEFT_ROLL for (int c = 0; c < 6; ++c) {
+        const float16 v = weft_thin_load(b[c] + whole, depth - whole);
+        WEFT_ROLL for (int r = 0; r < 4; ++r) {
+            const float16 a = *(const float16 *)(x + r * WEFT_THIN_PITCH + whole);
+            sum[r * 6 + c] = fma(a, v, sum[r * 6 + c]);
+        }
+    }
+}
+
+/* sum[r * 6 + c] (+)= x[r][0..depth) * b[0..depth)[16 c .. 16 c + 16). */
+static inline void weft_thin_rows(float16 *sum, const float *x, __global const float *b, long b_row,
+    int depth, bool first, weft_thin_ahead ahead) {
+    WEFT_THIN_BEGIN
+    for (int p = 0; p < depth; ++p) {
+        const float16 v0 = WEFT_THIN_AT(b), v1 = WEFT_THIN_AT(b + 16), v2 = WEFT_THIN_AT(b + 32),
+                      v3 = WEFT_THIN_AT(b + 48), v4 = WEFT_THIN_AT(b + 64), v5 = WEFT_THIN_AT(b + 80);
+        b += b_row;
+        WEFT_THIN_ASK
+        WEFT_THIN_STEP(x[r * WEFT_THIN_PITCH + p])
+    }
+    WEFT_THIN_END
+}
+
+/* What group `group` of `groups` asks for: its part of six streams, `apart` bytes from each other. The groups
+ * share the six, at most three each and one where there are six groups. */
+static inline weft_thin_ahead weft_thin_share(
+    int group, int groups, size_t next, long apart, long stride, size_t nothing) {
+    const int turns = groups >= 6 ? 6 : groups >= 3 ? 3 : groups, each = min(3, 6 / turns);
+    const weft_thin_ahead none = {nothing, nothing, nothing, 0};
+    if (group >= turns) return none;
+    const size_t one = next + each * group * apart, two = one + (each > 1 ? apart : 0);
+    const weft_thin_ahead ahead = {one, two, each > 2 ? two + apart : two, (size_t)stride};
+    return ahead;
+}
+
+static inline float weft_thin_total(float16 v) {
+    const float8 eight = v.lo + v.hi;
+    const float4 four = eight.lo + eight.hi;
+    const float2 two = four.lo + four.hi;
+    return two.x + two.y;
+}
+
+#endif
+
+#ifndef WEFT_THIN_ROWS
+#define WEFT_THIN_ROWS (b_column == 1)
+#define WEFT_THIN_ANY_LAYOUT
+#endif
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)        gemm_##suffix
+#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
+#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
+    for (int weft_lane = 0; weft_lane < (lanes); weft_lane++)                                                \
+    c[(batch)*c_batch + (row)*c_row + (column) + weft_lane] = ((const float *)&(acc))[weft_lane]
+#define WEFT_THIN_ALONE
+#endif
+
+/* Work-item (span, batch). span: a multiple of 96. Where rows of B are contiguous n is at least 96: the last
+ * panel reaches back over columns of the one before. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(__global const float *a,
+    long a_offset, __global const float *b, long b_offset, int m, int n, int k, int span, long a_batch,
+    long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+    const int batch = (int)get_global_id(1);
+    const int left = (int)get_global_id(0) * span, right = min(n, left + span);
+    const int groups = (m + 3) / 4, wide = WEFT_THIN_ROWS ? 96 : 6;
+    a += a_offset + batch * a_batch;
+    b += b_offset + batch * b_batch;
+    float16 x_room[WEFT_THIN_MOST * WEFT_THIN_PITCH / 16];
+    float16 sums[WEFT_THIN_SUMS * WEFT_THIN_GROUPS * 24 + 3]; /* and what a shifted read goes past */
+    float *x = (float *)x_room;
+    for (int start = 0; start < k; start += WEFT_THIN_DEPTH) {
+        const int depth = min(WEFT_THIN_DEPTH, k - start);
+        weft_thin_copy(x, a + start * a_column, m, 4 * groups, depth, a_row, a_column);
+        const int part = WEFT_THIN_ROWS ? WEFT_THIN_PART : WEFT_THIN_DEPTH;
+        for (int at = 0; at < depth; at += part) {
+            const int steps = min(part, depth - at);
+            __global const float *from = b + (start + at) * b_row;
+            for (int j = left, i = 0; j < right; j += wide, ++i) {
+                for (int group = 0; group < groups; ++group) {
+                    float16 *sum = sums + (i * WEFT_THIN_GROUPS + group) * 24;
+                    const float *rows = x + group * 4 * WEFT_THIN_PITCH + at;
+                    const bool first = start + at == 0;
+                    if (WEFT_THIN_ROWS) {
+                        __global const float *panel = from + min(j, n - 96);
+                        __global const float *next =
+                            j + 96 < right ? panel + 96 : from + steps * b_row + left;
+                        weft_thin_rows(sum, rows, panel, b_row, steps, first,
+                            weft_thin_share(group, groups, (size_t)next, 64, 4 * b_row, (size_t)rows));
+                    } else {
+                        __global const float *columns[6];
+                        for (int c = 0; c < 6; ++c) columns[c] = from + min(j + c, n - 1) * b_column;
+                        __global const float *next =
+                            j + 6 < right ? columns[0] + 6 * b_column : from + steps + left * b_column;
+                        weft_thin_columns(sum, rows, columns, steps, first,
+                            weft_thin_share(group, groups, (size_t)next, 4 * b_column, 64, (size_t)rows));
+                    }
+                }
+            }
+        }
+    }
+    WEFT_ROLL for (int row = 0; row < m; ++row) {
+        const int group = row / 4 * 24 + row % 4 * 6;
+        WEFT_ROLL for (int j = left; j < right; j += 16) {
+            float16 total;
+            if (WEFT_THIN_ROWS) {
+                const int panel = (j - left) / 96, over = max(0, left + panel * 96 - (n - 96));
+                const float *sum = (const float *)(sums + panel * WEFT_THIN_GROUPS * 24 + group);
+                total = *(const weft_thin_vector *)(sum + over + (j - left) % 96);
+            } else {
+                float *element = (float *)&total;
+                WEFT_ROLL for (int lane = 0; lane < 16; ++lane) {
+                    const int column = min(j - left + lane, right - left - 1);
+                    element[lane] =
+                        weft_thin_total(sums[column / 6 * WEFT_THIN_GROUPS * 24 + group + column % 6]);
+                }
+            }
+            WEFT_STORE(total, batch, row, j, min(16, right - j));
+        }
+    }
+}
+
+#ifdef WEFT_THIN_ANY_LAYOUT
+#undef WEFT_THIN_ANY_LAYOUT
+#undef WEFT_THIN_ROWS
+#endif
+#ifdef WEFT_THIN_ALONE
+#undef WEFT_THIN_ALONE
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
+#endif
