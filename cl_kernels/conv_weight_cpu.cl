@@ -5,10 +5,11 @@
  *     -> w (groups * filters, channels, taps...): w[f][c][k] = sum over images, o of
  *        x[.][o * stride + k * dilation - before][c] * y[.][o][f]; all contiguous
  *
- * sums: a product of matrices for every tap, 13 channels x 32 filters of it in registers, positions o summed
- * up. A work-item (no barriers, no local memory) owns some panels of 32 filters and a share of the lines of
- * positions; it takes them in blocks. Of a block it copies y into panels, and of 13 channels at a time the
- * pixels that its windows look at, zeros outside the image; there a tap is only another place to begin:
+ * sums: a product of matrices for every tap, TILE (13) channels x 32 filters of it in registers, positions o
+ * summed up. A work-item (no barriers, no local memory) owns some panels of 32 filters and a share of the
+ * lines of positions; it takes them in blocks. Of a block it copies y into panels, and of TILE channels at a
+ * time the pixels that its windows look at, zeros outside the image; there a tap is only another place to
+ * begin:
  *
  *        x, 13 of 16 floats a pixel           y, 32 floats a position
  *      +--+--+--+--+--+--+--                 +----------+
@@ -17,9 +18,11 @@
  *          p, p + stride, ...                   p
  *
  * Short lines: `flat`, every tap has its pixels copied in the order of the positions, so that a block is one
- * line. Few channels (a first layer): `joined`, the pixels are copied whole, and the 13 are neighbours among
- * taps2
- * * channels. Sums lie in scratch memory, [share][group][panel][tap][tile][13][32].
+ * line. Few channels: `joined`, the pixels are copied whole, and a tile is of neighbours among the taps2 *
+ * channels of a row of taps. Sums lie in scratch memory, [share][group][panel][tap][tile][TILE][32].
+ *
+ * TILE is as many as share the channels evenly; at most 16 filters are one vector (VECTORS), and up to 24
+ * rows of it.
  *
  * finish: adds the shares up, in their order, and turns the sums into w. */
 
@@ -27,7 +30,6 @@
 #define WEFT_CONV_WEIGHT_CPU
 
 /* Tuning: the same numbers stand in src/ops/conv_weight.c. */
-#define WEFT_CONV_WEIGHT_TILE      13
 #define WEFT_CONV_WEIGHT_PANELS    4
 #define WEFT_CONV_WEIGHT_POSITIONS 512
 #define WEFT_CONV_WEIGHT_ROOM      65536 /* floats of x in a block */
@@ -35,34 +37,6 @@
 #define WEFT_CONV_WEIGHT_UNROLL __attribute__((opencl_unroll_hint))
 
 typedef float16 weft_conv_weight_vector __attribute__((aligned(4)));
-
-/* The 13 x 32 sums of one tap over a block of lines. */
-__attribute__((always_inline)) static inline void weft_conv_weight_multiply(
-    __global weft_conv_weight_vector *sum, bool first, const float *x, const float16 *y, int lines,
-    int length, int x_line, int x_step) {
-    float16 acc[WEFT_CONV_WEIGHT_TILE][2];
-    WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < WEFT_CONV_WEIGHT_TILE; ++r) {
-        acc[r][0] = first ? 0.0f : sum[2 * r];
-        acc[r][1] = first ? 0.0f : sum[2 * r + 1];
-    }
-    for (int line = 0; line < lines; ++line) {
-        const float *pixel = x + line * x_line;
-        for (int p = 0; p < length; ++p) {
-            const float16 y0 = y[0], y1 = y[1];
-            WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < WEFT_CONV_WEIGHT_TILE; ++r) {
-                const float16 a = pixel[r];
-                acc[r][0] = fma(a, y0, acc[r][0]);
-                acc[r][1] = fma(a, y1, acc[r][1]);
-            }
-            pixel += x_step;
-            y += 2;
-        }
-    }
-    WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < WEFT_CONV_WEIGHT_TILE; ++r) {
-        sum[2 * r] = acc[r][0];
-        sum[2 * r + 1] = acc[r][1];
-    }
-}
 
 /* A line of positions: `at` of its axis onwards, in one image. */
 typedef struct weft_conv_line {
@@ -78,23 +52,6 @@ static weft_conv_line weft_conv_line_at(int number, int result0, int result1, in
     line.o0 = number % result0;
     line.image = number / result0;
     return line;
-}
-
-/* panel[p][0..32) = y of position p, zeros past the row's end and past the last filter. */
-static inline void weft_conv_weight_pack_y(
-    float16 *panel, __global const float *y, int count, int length, int columns, long step) {
-    if (columns == 32) {
-        for (int p = 0; p < count; ++p, y += step) {
-            panel[2 * p] = *(__global const weft_conv_weight_vector *)y;
-            panel[2 * p + 1] = *(__global const weft_conv_weight_vector *)(y + 16);
-        }
-    } else {
-        float *to = (float *)panel;
-        for (int p = 0; p < count; ++p, y += step) {
-            for (int j = 0; j < 32; ++j) to[32 * p + j] = j < columns ? y[j] : 0.0f;
-        }
-    }
-    for (int p = count; p < length; ++p) panel[2 * p] = panel[2 * p + 1] = 0.0f;
 }
 
 /* pixels[i * pitch + c] for i < width: pixel first + i * hop of a row of the image, zeros outside it. A pitch
@@ -131,6 +88,57 @@ static inline void weft_conv_weight_pack_x(float *pixels, __global const float *
 #define WEFT_NAME(suffix) conv_weight_##suffix
 #define WEFT_CONV_WEIGHT_ALONE
 #endif
+#ifndef WEFT_CONV_WEIGHT_TILE
+#define WEFT_CONV_WEIGHT_TILE    13
+#define WEFT_CONV_WEIGHT_VECTORS 2 /* of 16 filters in a panel */
+#define WEFT_CONV_WEIGHT_ANY_TILE
+#endif
+
+/* The sums of one tap over a block of lines. */
+__attribute__((always_inline)) static inline void WEFT_NAME(multiply)(__global weft_conv_weight_vector *sum,
+    bool first, const float *x, const float16 *y, int lines, int length, int x_line, int x_step) {
+    float16 acc[WEFT_CONV_WEIGHT_TILE][WEFT_CONV_WEIGHT_VECTORS];
+    WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < WEFT_CONV_WEIGHT_TILE; ++r) {
+        WEFT_CONV_WEIGHT_UNROLL for (int v = 0; v < WEFT_CONV_WEIGHT_VECTORS; ++v) acc[r][v] =
+            first ? 0.0f : sum[WEFT_CONV_WEIGHT_VECTORS * r + v];
+    }
+    for (int line = 0; line < lines; ++line) {
+        const float *pixel = x + line * x_line;
+        for (int p = 0; p < length; ++p) {
+            const float16 y0 = y[0], y1 = y[WEFT_CONV_WEIGHT_VECTORS - 1];
+            WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < WEFT_CONV_WEIGHT_TILE; ++r) {
+                const float16 a = pixel[r];
+                acc[r][0] = fma(a, y0, acc[r][0]);
+                if (WEFT_CONV_WEIGHT_VECTORS == 2)
+                    acc[r][WEFT_CONV_WEIGHT_VECTORS - 1] = fma(a, y1, acc[r][WEFT_CONV_WEIGHT_VECTORS - 1]);
+            }
+            pixel += x_step;
+            y += WEFT_CONV_WEIGHT_VECTORS;
+        }
+    }
+    WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < WEFT_CONV_WEIGHT_TILE; ++r) {
+        WEFT_CONV_WEIGHT_UNROLL for (int v = 0; v < WEFT_CONV_WEIGHT_VECTORS; ++v)
+            sum[WEFT_CONV_WEIGHT_VECTORS * r + v] = acc[r][v];
+    }
+}
+
+/* panel[p] = y of position p, zeros past the row's end and past the last filter. */
+static inline void WEFT_NAME(pack_y)(
+    float16 *panel, __global const float *y, int count, int length, int columns, long step) {
+    const int vectors = WEFT_CONV_WEIGHT_VECTORS;
+    if (columns == 16 * vectors) {
+        for (int p = 0; p < count; ++p, y += step) {
+            panel[vectors * p] = *(__global const weft_conv_weight_vector *)y;
+            if (vectors == 2) panel[vectors * p + 1] = *(__global const weft_conv_weight_vector *)(y + 16);
+        }
+    } else {
+        float *to = (float *)panel;
+        for (int p = 0; p < count; ++p, y += step) {
+            for (int j = 0; j < 16 * vectors; ++j) to[16 * vectors * p + j] = j < columns ? y[j] : 0.0f;
+        }
+    }
+    for (int p = vectors * count; p < vectors * length; ++p) panel[p] = 0.0f;
+}
 
 /* Work-item (share, span of panels, group). A share has `lines` lines of the `all_lines`, each of at most
  * `length` positions; `block` of them at once. */
@@ -141,8 +149,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
     int result2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
     int dilation1, int dilation2, int before0, int before1, int before2) {
     const int share = (int)get_global_id(0), group = (int)get_global_id(2);
-    const int panels = (filters + 31) / 32, left = (int)get_global_id(1) * span,
-              right = min(panels, left + span);
+    const int wide = 16 * WEFT_CONV_WEIGHT_VECTORS, panels = (filters + wide - 1) / wide,
+              left = (int)get_global_id(1) * span, right = min(panels, left + span);
     const int end = min(all_lines, (share + 1) * lines), pieces = (result2 + length - 1) / length;
     const int rows = taps0 * taps1, across = joined ? 1 : taps2,
               elements = joined ? taps2 * channels : channels;
@@ -151,12 +159,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
     const int x_row = flat ? block * length * pitch : width * pitch,
               x_line = flat ? length * pitch : rows * x_row;
     const long x_step = (long)groups * channels, y_step = (long)groups * filters;
-    const long panel_sums = (long)rows * across * tiles * WEFT_CONV_WEIGHT_TILE * 32;
+    const long panel_sums = (long)rows * across * tiles * WEFT_CONV_WEIGHT_TILE * wide;
     __global const float *x_end = x + x_offset + (long)images * image0 * image1 * image2 * x_step;
     x += x_offset + (long)group * channels;
     y += y_offset + (long)group * filters;
     sums += sums_offset + (((long)share * groups + group) * panels + left) * panel_sums;
-    float16 y_room[WEFT_CONV_WEIGHT_PANELS * WEFT_CONV_WEIGHT_POSITIONS * 2];
+    float16 y_room[WEFT_CONV_WEIGHT_PANELS * WEFT_CONV_WEIGHT_POSITIONS * WEFT_CONV_WEIGHT_VECTORS];
     float16 x_room[WEFT_CONV_WEIGHT_ROOM / 16 + 1];
     float *pixels = (float *)x_room;
     for (int start = share * lines; start < end; start += block) {
@@ -166,10 +174,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
             const weft_conv_line at = weft_conv_line_at(start + i, result0, result1, pieces, length);
             const long from = (((long)at.image * result0 + at.o0) * result1 + at.o1) * result2 + at.o2;
             for (int panel = left; panel < right; ++panel)
-                weft_conv_weight_pack_y(
-                    y_room + ((panel - left) * WEFT_CONV_WEIGHT_POSITIONS + i * length) * 2,
-                    y + from * y_step + 32 * panel, min(length, result2 - at.o2), length,
-                    min(32, filters - 32 * panel), y_step);
+                WEFT_NAME(pack_y)
+                (y_room +
+                        ((panel - left) * WEFT_CONV_WEIGHT_POSITIONS + i * length) * WEFT_CONV_WEIGHT_VECTORS,
+                    y + from * y_step + wide * panel, min(length, result2 - at.o2), length,
+                    min(wide, filters - wide * panel), y_step);
         }
         for (int tile = 0; tile < tiles; ++tile) {
             const int channel = tile * WEFT_CONV_WEIGHT_TILE;
@@ -197,11 +206,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
                     const float *from = flat     ? pixels + (row * across + t2) * x_row
                                         : joined ? pixels + row * x_row + channel
                                                  : pixels + row * x_row + t2 * dilation2 * pitch;
-                    const long place = ((row * across + t2) * tiles + tile) * (WEFT_CONV_WEIGHT_TILE * 32);
+                    const long place = ((row * across + t2) * tiles + tile) * (WEFT_CONV_WEIGHT_TILE * wide);
                     for (int panel = left; panel < right; ++panel)
-                        weft_conv_weight_multiply(
-                            (__global weft_conv_weight_vector *)(sums + (panel - left) * panel_sums + place),
-                            first, from, y_room + (panel - left) * WEFT_CONV_WEIGHT_POSITIONS * 2,
+                        WEFT_NAME(multiply)
+                        ((__global weft_conv_weight_vector *)(sums + (panel - left) * panel_sums + place),
+                            first, from,
+                            y_room + (panel - left) * WEFT_CONV_WEIGHT_POSITIONS * WEFT_CONV_WEIGHT_VECTORS,
                             flat ? 1 : count, flat ? count * length : length, x_line,
                             flat ? pitch : stride2 * pitch);
                 }
@@ -218,18 +228,19 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(finish)(_
               panels = (int)get_global_size(1), group = (int)get_global_id(2),
               groups = (int)get_global_size(2);
     const int across = joined ? 1 : taps2, elements = joined ? taps2 * channels : channels;
-    const int size = WEFT_CONV_WEIGHT_TILE * 32, taps = rows * taps2, columns = min(32, filters - 32 * panel);
+    const int wide = 16 * WEFT_CONV_WEIGHT_VECTORS, size = WEFT_CONV_WEIGHT_TILE * wide, taps = rows * taps2,
+              columns = min(wide, filters - wide * panel);
     const int count = min(WEFT_CONV_WEIGHT_TILE, elements - tile * WEFT_CONV_WEIGHT_TILE);
     const long panel_sums = (long)rows * across * tiles * size, share_sums = panel_sums * panels * groups;
     sums += sums_offset + ((long)group * panels + panel) * panel_sums + (long)tile * size;
-    w += w_offset + ((long)group * filters + 32 * panel) * channels * taps;
+    w += w_offset + ((long)group * filters + wide * panel) * channels * taps;
     for (int j = 0; j < columns; ++j) {
         for (int e = 0; e < count; ++e) {
             const int element = tile * WEFT_CONV_WEIGHT_TILE + e,
                       channel = joined ? element % channels : element;
             const int first = joined ? element / channels : 0;
             for (int tap = 0; tap < rows * across; ++tap) {
-                __global const float *from = sums + (long)tap * tiles * size + e * 32 + j;
+                __global const float *from = sums + (long)tap * tiles * size + e * wide + j;
                 float sum = from[0];
                 for (int share = 1; share < shares; ++share) sum += from[share * share_sums];
                 w[((long)j * channels + channel) * taps + (joined ? tap * taps2 + first : tap)] = sum;
@@ -238,6 +249,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(finish)(_
     }
 }
 
+#ifdef WEFT_CONV_WEIGHT_ANY_TILE
+#undef WEFT_CONV_WEIGHT_ANY_TILE
+#undef WEFT_CONV_WEIGHT_TILE
+#undef WEFT_CONV_WEIGHT_VECTORS
+#endif
 #ifdef WEFT_CONV_WEIGHT_ALONE
 #undef WEFT_CONV_WEIGHT_ALONE
 #undef WEFT_NAME

@@ -20,13 +20,18 @@ void wi_conv_weight_add_sizes(wi_kernel_launch *launch, const wi_conv *conv) {
 
 /* ---- class cpu: as in conv_weight_cpu.cl ---- */
 
-enum { TILE = 13, COLUMNS = 32, PANELS = 4, POSITIONS = 512, ROOM = 65536, SHORT = 16 };
+enum { VECTOR = 16, PANELS = 4, POSITIONS = 512, ROOM = 65536, SHORT = 16, FEW = 12 };
+
+/* Rows of a tile that leave registers for what they meet: two vectors of filters, or one. A pixel that is
+ * copied by itself has room for 16. */
+enum { ROWS_OF_TWO = 13, ROWS_OF_ONE = 24, ROWS_OF_A_PIXEL = 16 };
 
 /* How class cpu cuts the work. */
 typedef struct wi_cut {
     bool flat;                 /* every tap has pixels of its own: short lines */
     bool joined;               /* a row of taps is one line: few channels that lie side by side */
-    int64_t tiles;             /* of 13 channels, or of 13 of a line's elements */
+    int64_t vectors;           /* of 16 filters in a panel */
+    int64_t tiles, tile;       /* how many, and of how many channels, or of a line's elements */
     int64_t length;            /* positions of a piece of a row */
     int64_t all, lines, block; /* pieces: all, of a work-item, at once */
     int64_t panels, span, shares;
@@ -41,17 +46,24 @@ static int64_t pixels_of(const wi_conv *conv, bool flat, int64_t length) {
 
 /* False: not even one position's window fits. */
 static bool cut_work(wi_cut *cut, const wi_conv *conv, int64_t units) {
-    cut->joined = conv->groups == 1 && conv->dilation[2] == 1 && conv->channels < TILE;
-    cut->flat = !cut->joined && conv->result[2] <= SHORT;
-    const int64_t pitch = cut->joined ? conv->channels : 16;
-    cut->tiles = wi_divide_up(cut->joined ? conv->taps[2] * conv->channels : conv->channels, TILE);
+    const bool is_short = conv->result[2] <= SHORT;
+    cut->joined = conv->groups == 1 && conv->dilation[2] == 1 &&
+                  (conv->channels <= FEW || (conv->channels == VECTOR && !is_short));
+    cut->flat = !cut->joined && is_short;
+    const int64_t pitch = cut->joined ? conv->channels : VECTOR;
+    const int64_t rows = cut->joined ? conv->taps[2] * conv->channels : conv->channels;
+    cut->vectors = conv->filters <= VECTOR ? 1 : 2;
+    cut->tiles = wi_divide_up(rows, cut->vectors == 2 ? ROWS_OF_TWO
+                                    : cut->joined     ? ROWS_OF_ONE
+                                                      : ROWS_OF_A_PIXEL);
+    cut->tile = wi_divide_up(rows, cut->tiles);
     int64_t pieces = wi_divide_up(conv->result[2], 256);
     cut->length = wi_divide_up(conv->result[2], pieces);
     while (pixels_of(conv, cut->flat, cut->length) * pitch > ROOM && cut->length > 1)
         cut->length = wi_divide_up(conv->result[2], ++pieces);
     if (pixels_of(conv, cut->flat, cut->length) * pitch > ROOM) return false;
     cut->all = conv->images * conv->result[0] * conv->result[1] * wi_divide_up(conv->result[2], cut->length);
-    cut->panels = wi_divide_up(conv->filters, COLUMNS);
+    cut->panels = wi_divide_up(conv->filters, cut->vectors * VECTOR);
     cut->span = wi_divide_up(cut->panels, wi_divide_up(cut->panels, PANELS));
     const int64_t others = wi_divide_up(cut->panels, cut->span) * conv->groups;
     cut->shares = 1;
@@ -65,9 +77,11 @@ static bool cut_work(wi_cut *cut, const wi_conv *conv, int64_t units) {
 
 static weft_status tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) {
     const int64_t rows = conv->taps[0] * conv->taps[1];
-    const int64_t sums =
-        conv->groups * cut->panels * rows * (cut->joined ? 1 : conv->taps[2]) * cut->tiles * TILE * COLUMNS;
+    const int64_t sums = conv->groups * cut->panels * rows * (cut->joined ? 1 : conv->taps[2]) * cut->tiles *
+                         cut->tile * cut->vectors * VECTOR;
     plan->file = "conv_weight_cpu.cl";
+    wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_TILE", cut->tile);
+    wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_VECTORS", cut->vectors);
     plan->scratch_bytes = (size_t)(cut->shares * sums) * sizeof(float);
     wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", cut->shares, 1);
     launch->dimensions = 3;
