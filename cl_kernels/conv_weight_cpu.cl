@@ -17,8 +17,7 @@
  *      +--+--+--+--+--+--+--                 +----------+    multiply-adds, all in registers
  *          p, p + stride, ...                   p
  *
- * Short lines: `flat`, every tap has its pixels copied in the order of the positions, so that a block is one
- * line. Few channels: `joined`, the pixels are copied whole, and a tile is of neighbours among the taps2 *
+ * Few channels: `joined`, the pixels are copied whole, and a tile is of neighbours among the taps2 *
  * channels of a row of taps. Sums lie in scratch memory, [share][group][panel][tap][tile][TILE][32].
  *
  * TILE is as many as share the channels evenly; at most 16 filters are one vector (VECTORS), and up to 24
@@ -33,10 +32,38 @@
 #define WEFT_CONV_WEIGHT_PANELS    4
 #define WEFT_CONV_WEIGHT_POSITIONS 512
 #define WEFT_CONV_WEIGHT_ROOM      65536 /* floats of x in a block */
+#define WEFT_CONV_WEIGHT_MOST      24    /* rows of a tile */
 
 #define WEFT_CONV_WEIGHT_UNROLL __attribute__((opencl_unroll_hint))
 
 typedef float16 weft_conv_weight_vector __attribute__((aligned(4)));
+
+/* The sums of one tap over a block of lines. tile and vectors are constants at the call. */
+__attribute__((always_inline)) static inline void weft_conv_weight_multiply(
+    __global weft_conv_weight_vector *sum, bool first, const float *x, const float16 *y, int lines,
+    int length, int x_line, int x_step, const int tile, const int vectors) {
+    float16 acc[WEFT_CONV_WEIGHT_MOST][2];
+    WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < tile; ++r) {
+        WEFT_CONV_WEIGHT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] =
+            first ? 0.0f : sum[vectors * r + v];
+    }
+    for (int line = 0; line < lines; ++line) {
+        const float *pixel = x + line * x_line;
+        for (int p = 0; p < length; ++p) {
+            const float16 y0 = y[0], y1 = y[vectors - 1];
+            WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < tile; ++r) {
+                const float16 a = pixel[r];
+                acc[r][0] = fma(a, y0, acc[r][0]);
+                if (vectors == 2) acc[r][vectors - 1] = fma(a, y1, acc[r][vectors - 1]);
+            }
+            pixel += x_step;
+            y += vectors;
+        }
+    }
+    WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < tile; ++r) {
+        WEFT_CONV_WEIGHT_UNROLL for (int v = 0; v < vectors; ++v) sum[vectors * r + v] = acc[r][v];
+    }
+}
 
 /* A line of positions: `at` of its axis onwards, in one image. */
 typedef struct weft_conv_line {
@@ -54,27 +81,43 @@ static weft_conv_line weft_conv_line_at(int number, int result0, int result1, in
     return line;
 }
 
-/* pixels[i * pitch + c] for i < width: pixel first + i * hop of a row of the image, zeros outside it. A pitch
- * of 16 takes a vector, of which only `count` channels matter, where x does not end before. */
+/* panel[p] = y of position p, zeros past the row's end and past the last filter. */
+static inline void weft_conv_weight_pack_y(float16 *panel, __global const float *y, int count, int length,
+    int columns, long step, const int vectors) {
+    if (columns == 16 * vectors) {
+        for (int p = 0; p < count; ++p, y += step) {
+            panel[vectors * p] = *(__global const weft_conv_weight_vector *)y;
+            if (vectors == 2) panel[vectors * p + 1] = *(__global const weft_conv_weight_vector *)(y + 16);
+        }
+    } else {
+        float *to = (float *)panel;
+        for (int p = 0; p < count; ++p, y += step) {
+            for (int j = 0; j < 16 * vectors; ++j) to[16 * vectors * p + j] = j < columns ? y[j] : 0.0f;
+        }
+    }
+    for (int p = vectors * count; p < vectors * length; ++p) panel[p] = 0.0f;
+}
+
+/* pixels[i * pitch + c] for i < width: pixel first + i of a row of the image, zeros outside it. A pitch of 16
+ * takes a vector, of which only `count` channels matter, where x does not end before. */
 static inline void weft_conv_weight_pack_x(float *pixels, __global const float *row,
-    __global const float *x_end, bool inside, int first, int hop, int width, int size, int count, int pitch,
+    __global const float *x_end, bool inside, int first, int width, int size, int count, int pitch,
     long step) {
     /* Pixels before and up to these are in the image, and up to `whole` as vectors. */
-    const int low = inside ? min(width, first >= 0 ? 0 : (-first + hop - 1) / hop) : width;
-    const int high = inside ? max(low, min(width, first < size ? (size - first + hop - 1) / hop : 0)) : width;
+    const int low = inside ? min(width, max(0, -first)) : width;
+    const int high = inside ? max(low, min(width, size - first)) : width;
     int whole = low;
     if (pitch == 16 && high > low) {
-        __global const float *last = row + (long)(first + (high - 1) * hop) * step;
+        __global const float *last = row + (long)(first + high - 1) * step;
         whole = x_end - last >= 16 ? high : high - 1;
     }
     for (int i = 0; i < low; ++i) {
         for (int c = 0; c < count; ++c) pixels[i * pitch + c] = 0.0f;
     }
-    __global const float *from = row + (long)(first + low * hop) * step;
-    const long next = hop * step;
-    for (int i = low; i < whole; ++i, from += next)
+    __global const float *from = row + (long)(first + low) * step;
+    for (int i = low; i < whole; ++i, from += step)
         *(weft_conv_weight_vector *)(pixels + i * 16) = *(__global const weft_conv_weight_vector *)from;
-    for (int i = whole; i < high; ++i, from += next) {
+    for (int i = whole; i < high; ++i, from += step) {
         for (int c = 0; c < count; ++c) pixels[i * pitch + c] = from[c];
     }
     for (int i = high; i < width; ++i) {
@@ -94,57 +137,11 @@ static inline void weft_conv_weight_pack_x(float *pixels, __global const float *
 #define WEFT_CONV_WEIGHT_ANY_TILE
 #endif
 
-/* The sums of one tap over a block of lines. */
-__attribute__((always_inline)) static inline void WEFT_NAME(multiply)(__global weft_conv_weight_vector *sum,
-    bool first, const float *x, const float16 *y, int lines, int length, int x_line, int x_step) {
-    float16 acc[WEFT_CONV_WEIGHT_TILE][WEFT_CONV_WEIGHT_VECTORS];
-    WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < WEFT_CONV_WEIGHT_TILE; ++r) {
-        WEFT_CONV_WEIGHT_UNROLL for (int v = 0; v < WEFT_CONV_WEIGHT_VECTORS; ++v) acc[r][v] =
-            first ? 0.0f : sum[WEFT_CONV_WEIGHT_VECTORS * r + v];
-    }
-    for (int line = 0; line < lines; ++line) {
-        const float *pixel = x + line * x_line;
-        for (int p = 0; p < length; ++p) {
-            const float16 y0 = y[0], y1 = y[WEFT_CONV_WEIGHT_VECTORS - 1];
-            WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < WEFT_CONV_WEIGHT_TILE; ++r) {
-                const float16 a = pixel[r];
-                acc[r][0] = fma(a, y0, acc[r][0]);
-                if (WEFT_CONV_WEIGHT_VECTORS == 2)
-                    acc[r][WEFT_CONV_WEIGHT_VECTORS - 1] = fma(a, y1, acc[r][WEFT_CONV_WEIGHT_VECTORS - 1]);
-            }
-            pixel += x_step;
-            y += WEFT_CONV_WEIGHT_VECTORS;
-        }
-    }
-    WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < WEFT_CONV_WEIGHT_TILE; ++r) {
-        WEFT_CONV_WEIGHT_UNROLL for (int v = 0; v < WEFT_CONV_WEIGHT_VECTORS; ++v)
-            sum[WEFT_CONV_WEIGHT_VECTORS * r + v] = acc[r][v];
-    }
-}
-
-/* panel[p] = y of position p, zeros past the row's end and past the last filter. */
-static inline void WEFT_NAME(pack_y)(
-    float16 *panel, __global const float *y, int count, int length, int columns, long step) {
-    const int vectors = WEFT_CONV_WEIGHT_VECTORS;
-    if (columns == 16 * vectors) {
-        for (int p = 0; p < count; ++p, y += step) {
-            panel[vectors * p] = *(__global const weft_conv_weight_vector *)y;
-            if (vectors == 2) panel[vectors * p + 1] = *(__global const weft_conv_weight_vector *)(y + 16);
-        }
-    } else {
-        float *to = (float *)panel;
-        for (int p = 0; p < count; ++p, y += step) {
-            for (int j = 0; j < 16 * vectors; ++j) to[16 * vectors * p + j] = j < columns ? y[j] : 0.0f;
-        }
-    }
-    for (int p = vectors * count; p < vectors * length; ++p) panel[p] = 0.0f;
-}
-
 /* Work-item (share, span of panels, group). A share has `lines` lines of the `all_lines`, each of at most
  * `length` positions; `block` of them at once. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
     long x_offset, __global const float *y, long y_offset, __global float *sums, long sums_offset,
-    int all_lines, int lines, int block, int length, int span, int joined, int flat, int tiles, int images,
+    int all_lines, int lines, int block, int length, int span, int joined, int tiles, int images,
     int channels, int filters, int groups, int image0, int image1, int image2, int result0, int result1,
     int result2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
     int dilation1, int dilation2, int before0, int before1, int before2) {
@@ -155,9 +152,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
     const int rows = taps0 * taps1, across = joined ? 1 : taps2,
               elements = joined ? taps2 * channels : channels;
     const int pitch = joined ? channels : 16, width = (length - 1) * stride2 + (taps2 - 1) * dilation2 + 1;
-    /* From a row of taps to the next, from a line to the next; flat: from a tap to the next, one line. */
-    const int x_row = flat ? block * length * pitch : width * pitch,
-              x_line = flat ? length * pitch : rows * x_row;
+    const int x_row = width * pitch, x_line = rows * x_row; /* of taps; of positions */
     const long x_step = (long)groups * channels, y_step = (long)groups * filters;
     const long panel_sums = (long)rows * across * tiles * WEFT_CONV_WEIGHT_TILE * wide;
     __global const float *x_end = x + x_offset + (long)images * image0 * image1 * image2 * x_step;
@@ -174,11 +169,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
             const weft_conv_line at = weft_conv_line_at(start + i, result0, result1, pieces, length);
             const long from = (((long)at.image * result0 + at.o0) * result1 + at.o1) * result2 + at.o2;
             for (int panel = left; panel < right; ++panel)
-                WEFT_NAME(pack_y)
-                (y_room +
-                        ((panel - left) * WEFT_CONV_WEIGHT_POSITIONS + i * length) * WEFT_CONV_WEIGHT_VECTORS,
+                weft_conv_weight_pack_y(y_room + ((panel - left) * WEFT_CONV_WEIGHT_POSITIONS + i * length) *
+                                                     WEFT_CONV_WEIGHT_VECTORS,
                     y + from * y_step + wide * panel, min(length, result2 - at.o2), length,
-                    min(wide, filters - wide * panel), y_step);
+                    min(wide, filters - wide * panel), y_step, WEFT_CONV_WEIGHT_VECTORS);
         }
         for (int tile = 0; tile < tiles; ++tile) {
             const int channel = tile * WEFT_CONV_WEIGHT_TILE;
@@ -190,30 +184,24 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
                         const int i1 = at.o1 * stride1 + t1 * dilation1 - before1;
                         const bool inside = i0 >= 0 && i0 < image0 && i1 >= 0 && i1 < image1;
                         const long row = (((long)at.image * image0 + i0) * image1 + i1) * image2;
-                        for (int t2 = 0; t2 < (flat ? taps2 : 1); ++t2)
-                            weft_conv_weight_pack_x(
-                                pixels + i * x_line +
-                                    (flat ? (t0 * taps1 + t1) * taps2 + t2 : t0 * taps1 + t1) * x_row,
-                                x + row * x_step + (joined ? 0 : channel), x_end, inside,
-                                at.o2 * stride2 - before2 + t2 * dilation2, flat ? stride2 : 1,
-                                flat ? length : width, image2,
-                                joined ? channels : min(16, channels - channel), pitch, x_step);
+                        weft_conv_weight_pack_x(pixels + i * x_line + (t0 * taps1 + t1) * x_row,
+                            x + row * x_step + (joined ? 0 : channel), x_end, inside,
+                            at.o2 * stride2 - before2, width, image2,
+                            joined ? channels : min(16, channels - channel), pitch, x_step);
                     }
                 }
             }
             for (int row = 0; row < rows; ++row) {
                 for (int t2 = 0; t2 < across; ++t2) {
-                    const float *from = flat     ? pixels + (row * across + t2) * x_row
-                                        : joined ? pixels + row * x_row + channel
-                                                 : pixels + row * x_row + t2 * dilation2 * pitch;
+                    const float *from = pixels + row * x_row + (joined ? channel : t2 * dilation2 * pitch);
                     const long place = ((row * across + t2) * tiles + tile) * (WEFT_CONV_WEIGHT_TILE * wide);
                     for (int panel = left; panel < right; ++panel)
-                        WEFT_NAME(multiply)
-                        ((__global weft_conv_weight_vector *)(sums + (panel - left) * panel_sums + place),
+                        weft_conv_weight_multiply(
+                            (__global weft_conv_weight_vector *)(sums + (panel - left) * panel_sums + place),
                             first, from,
                             y_room + (panel - left) * WEFT_CONV_WEIGHT_POSITIONS * WEFT_CONV_WEIGHT_VECTORS,
-                            flat ? 1 : count, flat ? count * length : length, x_line,
-                            flat ? pitch : stride2 * pitch);
+                            count, length, x_line, stride2 * pitch, WEFT_CONV_WEIGHT_TILE,
+                            WEFT_CONV_WEIGHT_VECTORS);
                 }
             }
         }

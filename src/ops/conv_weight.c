@@ -20,7 +20,7 @@ void wi_conv_weight_add_sizes(wi_kernel_launch *launch, const wi_conv *conv) {
 
 /* ---- class cpu: as in conv_weight_cpu.cl ---- */
 
-enum { VECTOR = 16, PANELS = 4, POSITIONS = 512, ROOM = 65536, SHORT = 16, FEW = 12 };
+enum { VECTOR = 16, PANELS = 4, POSITIONS = 512, ROOM = 65536, FEW = 12 };
 
 /* Rows of a tile that leave registers for what they meet: two vectors of filters, or one. A pixel that is
  * copied by itself has room for 16. */
@@ -28,7 +28,6 @@ enum { ROWS_OF_TWO = 13, ROWS_OF_ONE = 24, ROWS_OF_A_PIXEL = 16 };
 
 /* How class cpu cuts the work. */
 typedef struct wi_cut {
-    bool flat;                 /* every tap has pixels of its own: short lines */
     bool joined;               /* a row of taps is one line: few channels that lie side by side */
     int64_t vectors;           /* of 16 filters in a panel */
     int64_t tiles, tile;       /* how many, and of how many channels, or of a line's elements */
@@ -38,18 +37,15 @@ typedef struct wi_cut {
 } wi_cut;
 
 /* Pixels that a line of so many positions looks at, as the kernel copies them. */
-static int64_t pixels_of(const wi_conv *conv, bool flat, int64_t length) {
-    const int64_t rows = conv->taps[0] * conv->taps[1];
-    return rows * (flat ? conv->taps[2] * length
-                        : (length - 1) * conv->stride[2] + (conv->taps[2] - 1) * conv->dilation[2] + 1);
+static int64_t pixels_of(const wi_conv *conv, int64_t length) {
+    return conv->taps[0] * conv->taps[1] *
+           ((length - 1) * conv->stride[2] + (conv->taps[2] - 1) * conv->dilation[2] + 1);
 }
 
 /* False: not even one position's window fits. */
 static bool cut_work(wi_cut *cut, const wi_conv *conv, int64_t units) {
-    const bool is_short = conv->result[2] <= SHORT;
-    cut->joined = conv->groups == 1 && conv->dilation[2] == 1 &&
-                  (conv->channels <= FEW || (conv->channels == VECTOR && !is_short));
-    cut->flat = !cut->joined && is_short;
+    cut->joined =
+        conv->groups == 1 && conv->dilation[2] == 1 && (conv->channels <= FEW || conv->channels == VECTOR);
     const int64_t pitch = cut->joined ? conv->channels : VECTOR;
     const int64_t rows = cut->joined ? conv->taps[2] * conv->channels : conv->channels;
     cut->vectors = conv->filters <= VECTOR ? 1 : 2;
@@ -59,9 +55,9 @@ static bool cut_work(wi_cut *cut, const wi_conv *conv, int64_t units) {
     cut->tile = wi_divide_up(rows, cut->tiles);
     int64_t pieces = wi_divide_up(conv->result[2], 256);
     cut->length = wi_divide_up(conv->result[2], pieces);
-    while (pixels_of(conv, cut->flat, cut->length) * pitch > ROOM && cut->length > 1)
+    while (pixels_of(conv, cut->length) * pitch > ROOM && cut->length > 1)
         cut->length = wi_divide_up(conv->result[2], ++pieces);
-    if (pixels_of(conv, cut->flat, cut->length) * pitch > ROOM) return false;
+    if (pixels_of(conv, cut->length) * pitch > ROOM) return false;
     cut->all = conv->images * conv->result[0] * conv->result[1] * wi_divide_up(conv->result[2], cut->length);
     cut->panels = wi_divide_up(conv->filters, cut->vectors * VECTOR);
     cut->span = wi_divide_up(cut->panels, wi_divide_up(cut->panels, PANELS));
@@ -71,8 +67,19 @@ static bool cut_work(wi_cut *cut, const wi_conv *conv, int64_t units) {
         cut->shares++;
     cut->lines = wi_divide_up(cut->all, cut->shares);
     cut->shares = wi_divide_up(cut->all, cut->lines);
-    cut->block = wi_min64(POSITIONS / cut->length, ROOM / (pixels_of(conv, cut->flat, cut->length) * pitch));
+    cut->block = wi_min64(POSITIONS / cut->length, ROOM / (pixels_of(conv, cut->length) * pitch));
     return cut->all <= INT32_MAX / 2;
+}
+
+/* Windows of one pixel each: all positions are one line, whatever the shape of the images. */
+static wi_conv straightened(wi_conv conv) {
+    for (int i = 0; i < 3; i++)
+        if (conv.taps[i] != 1 || conv.stride[i] != 1 || conv.before[i] != 0) return conv;
+    const int64_t positions = conv.images * conv.image[0] * conv.image[1] * conv.image[2];
+    if (positions > INT32_MAX / 2) return conv;
+    conv.images = conv.image[0] = conv.image[1] = conv.result[0] = conv.result[1] = 1;
+    conv.image[2] = conv.result[2] = positions;
+    return conv;
 }
 
 static weft_status tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) {
@@ -91,9 +98,8 @@ static weft_status tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan 
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
     add_ints(launch,
-        (const int64_t[]){
-            cut->all, cut->lines, cut->block, cut->length, cut->span, cut->joined, cut->flat, cut->tiles},
-        8);
+        (const int64_t[]){cut->all, cut->lines, cut->block, cut->length, cut->span, cut->joined, cut->tiles},
+        7);
     wi_conv_weight_add_sizes(launch, conv);
     launch = wi_kernel_launch_1d(plan, "finish", cut->tiles, 1);
     launch->dimensions = 3;
@@ -180,7 +186,10 @@ weft_status wi_conv_weight_kernel(const wi_kernel_site *site, wi_kernel_plan *pl
     wi_cut cut;
     const int64_t units = site->compute_units > 0 ? site->compute_units : 1;
     if (wi_conv_weight_is_depthwise(&conv)) return wi_conv_weight_depthwise(site, &conv, plan);
-    if (site->device_class == WEFT_CLASS_CPU && cut_work(&cut, &conv, units)) return tiled(&conv, &cut, plan);
+    if (site->device_class == WEFT_CLASS_CPU) {
+        const wi_conv straight = straightened(conv);
+        if (cut_work(&cut, &straight, units)) return tiled(&straight, &cut, plan);
+    }
     if (fits_gpu(site, &conv)) return on_gpu(&conv, units, plan);
     return naive(site, &conv, plan);
 }
