@@ -36,6 +36,14 @@
 
 #define WEFT_CONV_WEIGHT_UNROLL __attribute__((opencl_unroll_hint))
 
+/* Asks for a line of memory, as in gemm_cpu.cl: a pixel of many channels is a page from the next. */
+#define WEFT_CONV_WEIGHT_AHEAD 12
+#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
+#define WEFT_CONV_WEIGHT_PREFETCH(address) __builtin_prefetch((const void *)(size_t)(address), 0, 2)
+#else
+#define WEFT_CONV_WEIGHT_PREFETCH(address)
+#endif
+
 typedef float16 weft_conv_weight_vector __attribute__((aligned(4)));
 
 /* The sums of one tap over a block of lines. tile and vectors are constants at the call. */
@@ -86,6 +94,8 @@ static inline void weft_conv_weight_pack_y(float16 *panel, __global const float 
     int columns, long step, const int vectors) {
     if (columns == 16 * vectors) {
         for (int p = 0; p < count; ++p, y += step) {
+            WEFT_CONV_WEIGHT_PREFETCH(y + WEFT_CONV_WEIGHT_AHEAD * step);
+            WEFT_CONV_WEIGHT_PREFETCH(y + WEFT_CONV_WEIGHT_AHEAD * step + 16);
             panel[vectors * p] = *(__global const weft_conv_weight_vector *)y;
             if (vectors == 2) panel[vectors * p + 1] = *(__global const weft_conv_weight_vector *)(y + 16);
         }
@@ -115,8 +125,11 @@ static inline void weft_conv_weight_pack_x(float *pixels, __global const float *
         for (int c = 0; c < count; ++c) pixels[i * pitch + c] = 0.0f;
     }
     __global const float *from = row + (long)(first + low) * step;
-    for (int i = low; i < whole; ++i, from += step)
+    for (int i = low; i < whole; ++i, from += step) {
+        WEFT_CONV_WEIGHT_PREFETCH(from + WEFT_CONV_WEIGHT_AHEAD * step);
+        WEFT_CONV_WEIGHT_PREFETCH(from + WEFT_CONV_WEIGHT_AHEAD * step + 15);
         *(weft_conv_weight_vector *)(pixels + i * 16) = *(__global const weft_conv_weight_vector *)from;
+    }
     for (int i = whole; i < high; ++i, from += step) {
         for (int c = 0; c < count; ++c) pixels[i * pitch + c] = from[c];
     }
