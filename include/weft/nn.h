@@ -207,10 +207,11 @@ WEFT_API weft_optimizer weft_lion(float rate, float weight_decay); /* betas 0.9,
 /* The update of all the graph's parameters towards a smaller loss: give it to weft_plan_create among the
  * outputs and each run is a training step. Whatever the number of parameters, groups, accumulation and
  * averages included, it is one launch after the gradients; clip_norm adds the norm's reduction, and LAMB
- * takes four (a reduction over many elements is two launches). The learning rate is the scalar
- * "learning_rate" (weft_minimize_rate), which may be set between runs. updates: room for WEFT_MAX_UPDATES;
- * errors: WEFT_ERROR_ARGUMENT (a field out of range or not of that kind, a group that names no parameter or
- * one of another group, too little room), WEFT_ERROR_STATE (no parameters, or all frozen). */
+ * takes four (a reduction over many elements is two launches). Matrices of 2^20 elements or more are updated
+ * by the products that compute their gradients, where nothing needs all gradients first. The learning rate is
+ * the scalar "learning_rate" (weft_minimize_rate), which may be set between runs. updates: room for
+ * WEFT_MAX_UPDATES; errors: WEFT_ERROR_ARGUMENT (a field out of range or not of that kind, a group that names
+ * no parameter or one of another group, too little room), WEFT_ERROR_STATE (no parameters, or all frozen). */
 WEFT_API weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *optimizer, weft_tensor **updates,
     size_t capacity, size_t *count);
 WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph); /* NULL before weft_minimize */

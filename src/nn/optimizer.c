@@ -248,24 +248,105 @@ static void make_assignments(const wi_update *u, size_t sum, weft_tensor **updat
     }
 }
 
-static weft_status make_updates(wi_update *u, weft_tensor *loss, weft_tensor **updates) {
-    const weft_optimizer *const o = u->optimizer;
-    const optimizer_row *const row = &rows[o->kind];
-    wi_rows by_row = {0};
-    u->p = wi_flat_parameters(u->graph);
-    u->count = 1; /* p comes first: pairs[0] */
-    weft_tensor *const g = accumulated(u, wi_flat_gradients(loss));
-    WI_TRY(wi_groups_rows(u->graph, o, &by_row));
-    u->g = clipped(o, g);
-    u->rate = by_row.factor ? weft_mul(by_row.factor, u->graph->rate) : u->graph->rate;
-    u->decay = by_row.decay;
+/* The rule for what u->p, u->g and its states are, in u->pairs. */
+static weft_status apply_rule(wi_update *u, const wi_rows *by_row) {
+    const optimizer_row *const row = &rows[u->optimizer->kind];
     if (u->decay && !(row->uses & DECOUPLED)) u->g = weft_add(u->g, weft_mul(u->p, u->decay));
     WI_TRY(weft_graph_status(u->graph));
     weft_tensor *next = row->rule(u);
-    if (by_row.frozen) /* chosen, not multiplied by 0: whatever the rule makes of them */
-        next = weft_where(weft_less(weft_number(by_row.factor, 0), by_row.factor), next, u->p);
+    if (by_row->frozen) /* chosen, not multiplied by 0: whatever the rule makes of them */
+        next = weft_where(weft_less(weft_number(by_row->factor, 0), by_row->factor), next, u->p);
     u->pairs[0] = (wi_pair){u->p, next};
-    keep_average(u, next);
+    return weft_graph_status(u->graph);
+}
+
+/* ---- large parameters ---- */
+
+/* A matrix whose gradient is one product, of so many elements that writing the gradient down and reading it
+ * again would take longer than the update: it is updated where its gradient is computed. */
+enum { LARGE = 1 << 20 };
+
+static bool is_large(const weft_tensor *parameter, const weft_tensor *gradient) {
+    int64_t elements;
+    int power;
+    wi_shape_count(&parameter->shape, &elements, &power);
+    return parameter->shape.rank == 2 && elements >= LARGE && elements % WI_FLAT_ROW == 0 &&
+           gradient->op == &wi_op_matmul;
+}
+
+/* Does an element's update need nothing but what belongs to that element? */
+static bool is_elementwise(const wi_update *u, const wi_rows *by_row) {
+    const weft_optimizer *const o = u->optimizer;
+    return o->kind != WEFT_LAMB && o->accumulate <= 1 && !(o->clip_norm > 0) && !(o->average_decay > 0) &&
+           !by_row->factor && (!by_row->decay || by_row->decay->shape.rank == 0);
+}
+
+static int64_t row_of(const weft_tensor *parameter) {
+    return (int64_t)(parameter->variable->offset / (WI_FLAT_ROW * sizeof(float)));
+}
+
+/* The next parameters that are updated together: a large one, or all up to the next large one. */
+static size_t run_length(weft_graph *graph, weft_tensor *const *gradients, size_t first) {
+    const size_t count = weft_graph_parameter_count(graph);
+    size_t end = first;
+    while (end < count && !is_large(weft_graph_parameter(graph, end), gradients[end])) end++;
+    return end > first ? end - first : 1;
+}
+
+/* Sets p, g and part of the update to the run's. */
+static void take_run(wi_update *u, weft_tensor *const *gradients, size_t first, size_t length) {
+    const size_t end = first + length, count = weft_graph_parameter_count(u->graph);
+    weft_tensor *const parameter = weft_graph_parameter(u->graph, first);
+    u->first_row = row_of(parameter);
+    const int64_t height =
+        (end < count ? row_of(weft_graph_parameter(u->graph, end)) : wi_flat_rows(u->graph)) - u->first_row;
+    const bool large = is_large(parameter, gradients[first]);
+    u->part = large ? parameter->shape : (wi_shape){.rank = 2, .dims = {height, WI_FLAT_ROW}};
+    u->p = wi_update_part(u, wi_flat_parameters(u->graph));
+    u->g = large ? gradients[first] : wi_flat_gradients(u->graph, gradients, first, length, height);
+    if (u->optimizer->clip_value > 0)
+        u->g = limit(u->g, -(double)u->optimizer->clip_value, (double)u->optimizer->clip_value);
+    u->count = 1;
+    u->asked = 0;
+}
+
+/* One assignment a flat tensor, each of as many parts as there are runs. */
+static weft_status update_in_parts(
+    wi_update *u, const wi_rows *by_row, weft_tensor *const *gradients, weft_tensor **updates) {
+    const size_t count = weft_graph_parameter_count(u->graph);
+    weft_tensor **const parts = wi_arena_take(&u->graph->arena, WEFT_MAX_UPDATES * count * sizeof *parts);
+    if (!parts) return WEFT_ERROR_MEMORY;
+    size_t runs = 0;
+    for (size_t first = 0, length; first < count; first += length, runs++) {
+        length = run_length(u->graph, gradients, first);
+        take_run(u, gradients, first, length);
+        WI_TRY(apply_rule(u, by_row));
+        for (size_t i = 0; i < u->count; i++)
+            parts[i * count + runs] = wi_assign_part(u->pairs[i].variable, u->pairs[i].value);
+    }
+    for (size_t i = 0; i < u->count; i++)
+        updates[i] = wi_assign_parts(wi_flat_parameters(u->graph), parts + i * count, runs);
+    return weft_graph_status(u->graph);
+}
+
+static weft_status make_updates(wi_update *u, weft_tensor *loss, weft_tensor **updates) {
+    const size_t count = weft_graph_parameter_count(u->graph);
+    wi_rows by_row = {0};
+    weft_tensor **const gradients = wi_parameter_gradients(loss);
+    if (!gradients) return weft_graph_status(u->graph);
+    WI_TRY(wi_groups_rows(u->graph, u->optimizer, &by_row));
+    u->rate = by_row.factor ? weft_mul(by_row.factor, u->graph->rate) : u->graph->rate;
+    u->decay = by_row.decay;
+    bool large = false;
+    for (size_t i = 0; i < count; i++)
+        large = large || is_large(weft_graph_parameter(u->graph, i), gradients[i]);
+    if (large && is_elementwise(u, &by_row)) return update_in_parts(u, &by_row, gradients, updates);
+    u->p = wi_flat_parameters(u->graph);
+    u->count = 1; /* p comes first: pairs[0] */
+    u->g = clipped(u->optimizer,
+        accumulated(u, wi_flat_gradients(u->graph, gradients, 0, count, wi_flat_rows(u->graph))));
+    WI_TRY(apply_rule(u, &by_row));
+    keep_average(u, u->pairs[0].value);
     make_assignments(u, u->apply ? 1 : 0, updates);
     return weft_graph_status(u->graph);
 }

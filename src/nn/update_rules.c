@@ -8,9 +8,19 @@
 
 /* ---- what they share ---- */
 
+weft_tensor *wi_update_part(const wi_update *u, weft_tensor *flat) {
+    if (u->part.rank == 0 || !flat) return flat;
+    int64_t elements;
+    int power;
+    wi_shape_count(&u->part, &elements, &power);
+    return weft_reshape_shape(
+        wi_slice_dims(flat, 0, u->first_row, elements / WI_FLAT_ROW, 1), u->part.rank, u->part.dims);
+}
+
 weft_tensor *wi_update_state(wi_update *u, float first) {
-    return wi_flat_state(
-        u->graph, "", first); /* no name: it is no weight, and stays out of files of weights */
+    if (u->asked == u->state_count) /* no name: it is no weight, and stays out of files of weights */
+        u->states[u->state_count++] = wi_flat_state(u->graph, "", first);
+    return wi_update_part(u, u->states[u->asked++]);
 }
 
 void wi_update_keep(wi_update *u, weft_tensor *state, weft_tensor *value) {

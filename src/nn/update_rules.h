@@ -20,7 +20,15 @@ typedef struct wi_update {
     weft_tensor *apply; /* bool, rank 0: this run updates; NULL: each does */
     wi_pair pairs[WEFT_MAX_UPDATES];
     size_t count;
+    /* The part of the flat tensors that p, g and the states are views of; rank 0: they are whole. */
+    int64_t first_row;
+    wi_shape part;
+    weft_tensor *states[WEFT_MAX_UPDATES]; /* whole, in the order in which the rule asks for them */
+    size_t state_count, asked;
 } wi_update;
+
+/* The update's part of a flat tensor. */
+weft_tensor *wi_update_part(const wi_update *u, weft_tensor *flat);
 
 /* A state of the shape of p, and its next value. */
 weft_tensor *wi_update_state(wi_update *u, float first);

@@ -155,6 +155,21 @@ weft_tensor *weft_stop_gradient(weft_tensor *x) {
     return graph ? wi_elementwise_node(graph, &wi_op_stop_gradient, &x, 1, x->dtype, &x->shape, NULL) : NULL;
 }
 
+const wi_op wi_op_assign_parts = {.name = "assign parts", .kind = WI_ASSIGN};
+
+weft_tensor *wi_assign_part(weft_tensor *part, weft_tensor *value) {
+    weft_tensor *inputs[] = {part, value};
+    weft_graph *graph = wi_inputs_graph("assign", inputs, 2);
+    return graph ? wi_node(graph, &wi_op_assign, inputs, 2, value->dtype, &value->shape, NULL) : NULL;
+}
+
+weft_tensor *wi_assign_parts(weft_tensor *variable, weft_tensor *const *parts, size_t count) {
+    weft_graph *graph = wi_inputs_graph("assign", parts, (int)count);
+    return graph ? wi_node(
+                       graph, &wi_op_assign_parts, parts, (int)count, variable->dtype, &variable->shape, NULL)
+                 : NULL;
+}
+
 weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
     weft_tensor *inputs[] = {variable, value};
     weft_graph *graph = wi_inputs_graph("assign", inputs, 2);
@@ -175,21 +190,30 @@ weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
 
 const wi_op wi_op_flat_gradients = {.name = "flat gradients", .kind = WI_JOIN};
 
-weft_tensor *wi_flat_gradients(weft_tensor *loss) {
+weft_tensor **wi_parameter_gradients(weft_tensor *loss) {
     if (!loss) return NULL;
     weft_graph *graph = loss->graph;
     const size_t count = weft_graph_parameter_count(graph);
-    if (count == 0) return wi_graph_fail(graph, WEFT_ERROR_STATE, "the graph has no parameters to train");
+    if (count == 0) {
+        wi_graph_fail(graph, WEFT_ERROR_STATE, "the graph has no parameters to train");
+        return NULL;
+    }
     weft_tensor **parameters = wi_arena_take(&graph->arena, count * sizeof *parameters);
     weft_tensor **gradients = wi_arena_take(&graph->arena, count * sizeof *gradients);
-    if (!parameters || !gradients) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
+    if (!parameters || !gradients) {
+        wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
+        return NULL;
+    }
     size_t trained = 0;
     for (size_t i = 0; i < count; i++) {
         weft_tensor *parameter = weft_graph_parameter(graph, i);
         if (!parameter->variable->frozen) parameters[trained++] = parameter;
     }
     const weft_status status = weft_gradients(loss, parameters, trained, gradients);
-    if (status != WEFT_OK) return wi_graph_fail_recorded(graph, status);
+    if (status != WEFT_OK) {
+        wi_graph_fail_recorded(graph, status);
+        return NULL;
+    }
     for (size_t i = count; i-- > 0;) { /* spread out from the end, zeros where a parameter is frozen */
         weft_tensor *parameter = weft_graph_parameter(graph, i);
         const wi_shape *shape = &parameter->shape;
@@ -198,6 +222,14 @@ weft_tensor *wi_flat_gradients(weft_tensor *loss) {
                            : gradients[--trained];
         if (!gradients[i]) return NULL;
     }
-    const wi_shape shape = wi_flat_shape(graph);
-    return wi_node(graph, &wi_op_flat_gradients, gradients, (int)count, WEFT_F32, &shape, NULL);
+    return gradients;
+}
+
+weft_tensor *wi_flat_gradients(
+    weft_graph *graph, weft_tensor *const *gradients, size_t first, size_t count, int64_t rows) {
+    const wi_shape shape = {.rank = 2, .dims = {rows, WI_FLAT_ROW}};
+    const wi_attributes attributes = {.start = (int64_t)first};
+    if (!gradients || !wi_inputs_graph("flat gradients", gradients + first, (int)count)) return NULL;
+    return wi_node(
+        graph, &wi_op_flat_gradients, gradients + first, (int)count, WEFT_F32, &shape, &attributes);
 }

@@ -17,10 +17,11 @@ extern const size_t wi_op_count;
 #define WI_FUNCTION_ROW(name)
 #include "ops/op_list.h"
 
-extern const wi_op wi_op_flat_gradients; /* JOIN: input i stands at the offset of parameter i */
+extern const wi_op wi_op_flat_gradients; /* JOIN: input i stands where parameter start + i does */
 extern const wi_op wi_op_assign;
-extern const wi_op wi_op_in_memory; /* VIEW: its input, written down even where it is a number */
-extern const wi_op wi_op_spread;    /* MAP: the input's elements every `step` along an axis, zeros between */
+extern const wi_op wi_op_assign_parts; /* ASSIGN: all its inputs, which assign to views of one variable */
+extern const wi_op wi_op_in_memory;    /* VIEW: its input, written down even where it is a number */
+extern const wi_op wi_op_spread; /* MAP: the input's elements every `step` along an axis, zeros between */
 
 /* Reductions in the form that stays in the graph: reduced axes keep size 1. axes: a bit an axis. */
 weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes);
@@ -78,8 +79,14 @@ typedef struct wi_labels {
     int64_t ignored; /* INT64_MIN: none is */
 } wi_labels;
 wi_labels wi_labels_of(const weft_tensor *node);
-/* All parameters' gradients with the layout of wi_flat_parameters; frozen ones have zeros, and no gradient is
- * computed for them. */
-weft_tensor *wi_flat_gradients(weft_tensor *loss);
+/* The gradient of each parameter; frozen ones have zeros, and none is computed for them. NULL: an error. */
+weft_tensor **wi_parameter_gradients(weft_tensor *loss);
+/* Those of `count` parameters from `first` on with the layout of wi_flat_parameters, `rows` of it. */
+weft_tensor *wi_flat_gradients(
+    weft_graph *graph, weft_tensor *const *gradients, size_t first, size_t count, int64_t rows);
+/* weft_assign to a view of a variable; no two such views of one plan may overlap. */
+weft_tensor *wi_assign_part(weft_tensor *part, weft_tensor *value);
+/* All of them as one assignment to the variable. */
+weft_tensor *wi_assign_parts(weft_tensor *variable, weft_tensor *const *parts, size_t count);
 
 #endif

@@ -541,8 +541,10 @@ static bool piece_of_join(
     const weft_plan *plan, const weft_tensor *join, int i, const wi_value *whole, wi_size *start) {
     *start = wi_size_of(0);
     if (join->op == &wi_op_flat_gradients) {
-        const weft_tensor *parameter = weft_graph_parameter(plan->graph, (size_t)i);
-        *start = wi_size_of((int64_t)(parameter->variable->offset / sizeof(float)));
+        const size_t first = (size_t)join->attributes.start;
+        const wi_variable *from = weft_graph_parameter(plan->graph, first)->variable;
+        const wi_variable *own = weft_graph_parameter(plan->graph, first + (size_t)i)->variable;
+        *start = wi_size_of((int64_t)((own->offset - from->offset) / sizeof(float)));
         return true;
     }
     const int axis = join->attributes.axis;
@@ -640,6 +642,8 @@ static weft_status take_join(weft_plan *plan, int index) {
 
 static weft_status take_assign(weft_plan *plan, int index) {
     const weft_tensor *node = plan->values[index].node;
+    plan->values[index].state = WI_VALUE_MEMORY;
+    if (node->op == &wi_op_assign_parts) return WEFT_OK; /* its inputs have been taken */
     const int variable = wi_plan_value_index(plan, node->inputs[0]);
     int value = wi_plan_value_index(plan, node->inputs[1]);
     for (size_t i = 0; i < plan->assignment_count; i++) {
@@ -652,9 +656,8 @@ static weft_status take_assign(weft_plan *plan, int index) {
     WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->assignments, &plan->assignment_capacity,
         plan->assignment_count + 1, sizeof *plan->assignments));
     plan->assignments[plan->assignment_count++] = (wi_assignment){variable, value};
-    plan->values[index].state = WI_VALUE_MEMORY;
     plan->values[index].step = plan->values[value].step;
-    plan->trains = plan->trains || node->inputs[0]->op == &wi_op_flat;
+    plan->trains = plan->trains || plan->values[plan->values[variable].base].node->op == &wi_op_flat;
     return WEFT_OK;
 }
 

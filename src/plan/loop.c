@@ -283,6 +283,40 @@ static bool reads_storage(const weft_plan *plan, const wi_step *step, int storag
     return false;
 }
 
+/* Elements of its storage between which all of a value's lie. */
+static void span_of(const wi_value *value, int64_t *first, int64_t *end) {
+    *first = value->layout.offset.general;
+    *end = *first + 1;
+    for (int i = 0; i < value->extent.rank; i++) {
+        const int64_t reach = (value->extent.dims[i].general - 1) * value->layout.strides[i].general;
+        if (reach < 0)
+            *first += reach;
+        else
+            *end += reach;
+    }
+}
+
+static bool value_overlaps(const weft_plan *plan, int index, int storage, int64_t first, int64_t end) {
+    if (index < 0 || wi_plan_base_storage(plan, index) != storage) return false;
+    int64_t from, to;
+    span_of(&plan->values[index], &from, &to);
+    return from < end && first < to;
+}
+
+/* Does the step read any of the variable, whose storage may hold others? */
+static bool reads_variable(const weft_plan *plan, const wi_step *step, int variable) {
+    const int storage = wi_plan_base_storage(plan, variable);
+    int64_t first, end;
+    span_of(&plan->values[variable], &first, &end);
+    if (step->kind == WI_STEP_PRODUCT && (value_overlaps(plan, step->sources[0], storage, first, end) ||
+                                             value_overlaps(plan, step->sources[1], storage, first, end)))
+        return true;
+    for (int i = 0; i < step->operand_count; i++) {
+        if (value_overlaps(plan, step->operands[i].value, storage, first, end)) return true;
+    }
+    return false;
+}
+
 /* May the step that computes the new value write it over the old one? Each element must be read, if at all,
  * by the work-item that writes it, just before. */
 static bool writes_over(
@@ -313,20 +347,21 @@ static bool writes_over(
  * copied there after the last step. */
 static weft_status settle_assignment(weft_plan *plan, const wi_assignment *assignment, size_t step_count) {
     const wi_value *variable = &plan->values[assignment->variable], *value = &plan->values[assignment->value];
-    const int own = wi_plan_base_storage(plan, assignment->value);
-    bool in_place = plan->storages[own].alias < 0 &&
-                    writes_over(plan, plan->steps[value->step], assignment, variable->storage);
+    const int own = wi_plan_base_storage(plan, assignment->value),
+              over = wi_plan_base_storage(plan, assignment->variable);
+    bool in_place =
+        plan->storages[own].alias < 0 && writes_over(plan, plan->steps[value->step], assignment, over);
     for (size_t i = (size_t)value->step + 1; in_place && i < step_count; i++)
-        in_place = !reads_storage(plan, plan->steps[i], variable->storage);
+        in_place = !reads_variable(plan, plan->steps[i], assignment->variable);
     if (in_place) {
         wi_storage *storage = &plan->storages[own];
-        storage->alias = variable->storage;
+        storage->alias = over;
         storage->alias_offset = (size_t)variable->layout.offset.actual * weft_dtype_size(value->node->dtype);
         return WEFT_OK;
     }
     const wi_layout layout = variable->layout; /* copying makes values, which moves them */
     int copy;
-    WI_TRY(wi_plan_copy(plan, assignment->value, variable->storage, &layout, &copy));
+    WI_TRY(wi_plan_copy(plan, assignment->value, over, &layout, &copy));
     return prepare_step(plan, plan->steps[plan->step_count - 1]);
 }
 
