@@ -227,27 +227,34 @@ static inline void weft_gemm_copy_columns(
 
 /* sum[r][0..1] (+)= tile * panel. The strides of the tile are constants at each call.
  * Meanwhile two streams of the next tile of A, at the addresses soon and later, `step` bytes apart, are asked
- * for. */
+ * for; before them, where has_own (a constant, too), two lines a row of what the epilogue will read, from
+ * `own` on, rows own_step bytes apart. */
 __attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, const float *tile,
     const float16 *panel, int depth, bool first, const int row_stride, const int depth_stride, size_t soon,
-    size_t later, size_t step) {
+    size_t later, size_t step, const bool has_own, size_t own, size_t own_step) {
     float16 acc[WEFT_GEMM_ROWS][2];
     WEFT_UNROLL for (int r = 0; r < WEFT_GEMM_ROWS; ++r) {
         acc[r][0] = first ? 0.0f : sum[2 * WEFT_GEMM_PANELS * r];
         acc[r][1] = first ? 0.0f : sum[2 * WEFT_GEMM_PANELS * r + 1];
     }
-    for (int p = 0; p < depth; ++p) {
-        WEFT_GEMM_PREFETCH(panel + 2 * (p + WEFT_GEMM_AHEAD), 3);
-        WEFT_GEMM_PREFETCH(panel + 2 * (p + WEFT_GEMM_AHEAD) + 1, 3);
-        WEFT_GEMM_PREFETCH(soon, 2);
-        WEFT_GEMM_PREFETCH(later, 2);
-        soon += step;
-        later += step;
-        const float16 b0 = panel[2 * p], b1 = panel[2 * p + 1];
-        WEFT_UNROLL for (int r = 0; r < WEFT_GEMM_ROWS; ++r) {
-            const float16 x = tile[r * row_stride + p * depth_stride];
-            acc[r][0] = fma(x, b0, acc[r][0]);
-            acc[r][1] = fma(x, b1, acc[r][1]);
+    const int head = has_own ? min(WEFT_GEMM_ROWS, depth) : depth;
+    for (int part = 0, end = head; part < depth; part = end, end = depth) {
+        const bool owned = has_own && part == 0;
+        size_t one = owned ? own : soon + part * step, other = owned ? own + 64 : later + part * step;
+        const size_t apart = owned ? own_step : step;
+        for (int p = part; p < end; ++p) {
+            WEFT_GEMM_PREFETCH(panel + 2 * (p + WEFT_GEMM_AHEAD), 3);
+            WEFT_GEMM_PREFETCH(panel + 2 * (p + WEFT_GEMM_AHEAD) + 1, 3);
+            WEFT_GEMM_PREFETCH(one, 2);
+            WEFT_GEMM_PREFETCH(other, 2);
+            one += apart;
+            other += apart;
+            const float16 b0 = panel[2 * p], b1 = panel[2 * p + 1];
+            WEFT_UNROLL for (int r = 0; r < WEFT_GEMM_ROWS; ++r) {
+                const float16 x = tile[r * row_stride + p * depth_stride];
+                acc[r][0] = fma(x, b0, acc[r][0]);
+                acc[r][1] = fma(x, b1, acc[r][1]);
+            }
         }
     }
     WEFT_UNROLL for (int r = 0; r < WEFT_GEMM_ROWS; ++r) {
@@ -263,6 +270,14 @@ __attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, c
 #define WEFT_GEMM_B_ROWS    (b_column == 1)
 #define WEFT_GEMM_B_COLUMNS (b_row == 1)
 #define WEFT_GEMM_ANY_LAYOUT
+#endif
+#ifdef WEFT_AHEAD
+#define WEFT_AHEAD_KNOWN true
+#else
+#define WEFT_AHEAD_KNOWN        false
+#define WEFT_AHEAD(row, column) 0
+#define WEFT_AHEAD_STEP         0
+#define WEFT_GEMM_NOT_AHEAD
 #endif
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)        gemm_##suffix
@@ -323,11 +338,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
                 if (WEFT_GEMM_A_ROWS)
                     weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, WEFT_GEMM_PITCH, 1,
                         (size_t)(next + max(0, min(i, ahead)) * a_row),
-                        (size_t)(next + max(0, min(min(i + 8, 12), ahead)) * a_row), 4);
+                        (size_t)(next + max(0, min(min(i + 8, 12), ahead)) * a_row), 4, false, 0, 0);
                 else /* once: each step of k is a page of its own */
                     weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, 1, WEFT_GEMM_ROWS,
                         i == 0 ? (size_t)next : none, i == 0 ? (size_t)(next + WEFT_GEMM_ROWS - 1) : none,
-                        i == 0 ? 4 * a_column : 0);
+                        i == 0 ? 4 * a_column : 0, WEFT_AHEAD_KNOWN, last ? WEFT_AHEAD(row, j) : none,
+                        last ? WEFT_AHEAD_STEP : 0);
                 if (!last) continue;
                 /* Now, not after the last panel: the next one's multiplications hide the wait for memory. */
                 for (int r = 0; r < rows; ++r) {
@@ -345,6 +361,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
 #undef WEFT_GEMM_A_ROWS
 #undef WEFT_GEMM_B_ROWS
 #undef WEFT_GEMM_B_COLUMNS
+#endif
+#undef WEFT_AHEAD_KNOWN
+#ifdef WEFT_GEMM_NOT_AHEAD
+#undef WEFT_GEMM_NOT_AHEAD
+#undef WEFT_AHEAD
+#undef WEFT_AHEAD_STEP
 #endif
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE

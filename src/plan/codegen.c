@@ -475,6 +475,23 @@ static void emit_epilogue_body(wi_emitter *e) {
     wi_text_append(&e->text, "}\n");
 }
 
+/* A matrix that the epilogue reads once, for templates that ask for memory early: of the first such operand.
+ */
+static void define_ahead(wi_text *source, const wi_step *step) {
+    for (int o = 0; step->extent.rank == 2 && o < step->operand_count; o++) {
+        const wi_operand *operand = &step->operands[o];
+        if (operand->is_output || operand->value < 0 || operand->fold || operand->dtype != WEFT_F32 ||
+            !wi_size_is(operand->layout.strides[2], 1) || wi_size_is(operand->layout.strides[1], 0) ||
+            wi_size_is(operand->layout.strides[1], 1))
+            continue;
+        wi_text_append(source,
+            "#define WEFT_AHEAD(row, column) ((size_t)(b%d + f%d + (long)(row)*s%d_1 + (column)))\n"
+            "#define WEFT_AHEAD_STEP (4 * s%d_1)\n",
+            o, o, o, o);
+        return;
+    }
+}
+
 /* The template once more in the program, with this epilogue and its macros. */
 static weft_status append_template(weft_plan *plan, wi_step *step, const wi_emitter *e,
     const wi_text *parameters, const wi_text *names, const char *body) {
@@ -488,9 +505,11 @@ static weft_status append_template(weft_plan *plan, wi_step *step, const wi_emit
     wi_text_append(source,
         "#define WEFT_STORE(acc, batch, row, column, lanes) %s_store(acc, batch, row, column, lanes%s%s)\n",
         step->prefix, any ? ", " : "", any ? names->data : "");
+    define_ahead(source, step);
     wi_kernel_macros_define(step->kernel, source);
     WI_TRY(wi_kernel_source_append(source, step->implementation->file));
-    wi_text_append(source, "\n#undef WEFT_NAME\n#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n");
+    wi_text_append(source, "\n#undef WEFT_NAME\n#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n"
+                           "#undef WEFT_AHEAD\n#undef WEFT_AHEAD_STEP\n");
     wi_kernel_macros_undefine(step->kernel, source);
     return e->text.failed || source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
