@@ -6,13 +6,22 @@
  *
  * A template file (cl_kernels/gemm_*.cl) is text that may stand several times in one program. Before each
  * inclusion the plan defines:
- *   WEFT_NAME(suffix)                    the kernel's name, unique in the program
- *   WEFT_EPILOGUE_PARAMETERS             kernel parameters that follow the template's own: empty, or
- * beginning with a comma WEFT_STORE(acc, batch, row, column, lanes) a statement that finishes and stores.
- * cpu: acc is a float16 of which lanes (1 to 16) are valid, for the columns column .. column + lanes - 1;
- * gpu: acc is a float and lanes is 1. batch, row, column, lanes are int. and undefines them afterwards.
- * and the macros that `prepare` gives, by which a template leaves out what this product has no use for. They
- * do not depend on the batch size.
+ *
+ * WEFT_NAME(suffix): the kernel's name, unique in the program.
+ *
+ * WEFT_EPILOGUE_PARAMETERS: kernel parameters that follow the template's own; empty, or beginning with a
+ * comma.
+ *
+ * WEFT_STORE(acc, batch, row, column, lanes): a statement that finishes and stores. cpu: acc is a float16 of
+ * which lanes (1 to 16) are valid, for the columns column .. column + lanes - 1; gpu: acc is a float and
+ * lanes is 1. batch, row, column, lanes are int.
+ *
+ * WEFT_AHEAD(row, column), WEFT_AHEAD_STEP: only where the epilogue reads a matrix: where its element lies (a
+ * size_t), and the bytes from a row to the next, so that a template may ask for it early.
+ *
+ * It undefines them afterwards. So it does with the macros that `prepare` gives, by which a template leaves
+ * out what this product has no use for; they do not depend on the batch size.
+ *
  * Without the definitions the file compiles by itself with a plain store (parameters __global float *c, long
  * c_batch, long c_row; column stride 1).
  */
