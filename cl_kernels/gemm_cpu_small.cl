@@ -25,10 +25,8 @@
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)        gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
-    for (int weft_lane = 0; weft_lane < (lanes); weft_lane++)                                                \
-    c[(batch)*c_batch + (row)*c_row + (column) + weft_lane] = ((const float *)&(acc))[weft_lane]
+#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
+#define WEFT_STORE               WEFT_PLAIN_STORE
 #define WEFT_SMALL_ALONE
 #endif
 

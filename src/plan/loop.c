@@ -272,17 +272,6 @@ static bool same_layout(const wi_step *step, const wi_layout *a, const wi_layout
     return true;
 }
 
-static bool reads_storage(const weft_plan *plan, const wi_step *step, int storage) {
-    if (step->kind == WI_STEP_PRODUCT && (wi_plan_base_storage(plan, step->sources[0]) == storage ||
-                                             wi_plan_base_storage(plan, step->sources[1]) == storage))
-        return true;
-    for (int i = 0; i < step->operand_count; i++) {
-        const int value = step->operands[i].value;
-        if (value >= 0 && wi_plan_base_storage(plan, value) == storage) return true;
-    }
-    return false;
-}
-
 /* Elements of its storage between which all of a value's lie. */
 static void span_of(const wi_value *value, int64_t *first, int64_t *end) {
     *first = value->layout.offset.general;
@@ -327,7 +316,7 @@ static bool writes_over(
             output = &step->operands[i];
     }
     if (!output || (step->reduced && step->passes > 1)) return false;
-    if (step->kind == WI_STEP_KERNEL && reads_storage(plan, step, storage)) return false;
+    if (step->kind == WI_STEP_KERNEL && reads_variable(plan, step, assignment->variable)) return false;
     if (step->kind == WI_STEP_PRODUCT && (wi_plan_base_storage(plan, step->sources[0]) == storage ||
                                              wi_plan_base_storage(plan, step->sources[1]) == storage))
         return false;
