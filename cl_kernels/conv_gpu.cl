@@ -47,7 +47,7 @@ static int weft_conv_gpu_modulo(int a, int n) {
     return rest < 0 ? rest + n : rest;
 }
 
-static weft_conv_gpu_axis weft_conv_gpu_taps(
+WEFT_APART static weft_conv_gpu_axis weft_conv_gpu_taps(
     int phase, int taps, int stride, int dilation, int before, int transposed) {
     weft_conv_gpu_axis axis = {taps, 0, -before, dilation};
     if (!transposed) return axis;

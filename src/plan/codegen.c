@@ -121,6 +121,8 @@ static void emit_elements(wi_emitter *e, int pass, const char *index) {
         if (wi_is_reduction(value) && value->pass == pass) wi_emit_accumulate(e, m, index);
     }
     for (int store = 0; store < 2; store++) {
+        if (store && e->step->spilled >= 0 && e->plan->values[e->step->spilled].pass == pass)
+            wi_emit_store(e, e->step->spill, wi_emit_member(e, e->step->spilled));
         for (int m = 0; m < e->step->member_count; m++) {
             const wi_value *value = member(e, m);
             if (value->in_row || value->pass != pass || value->storage < 0) continue;
@@ -212,6 +214,7 @@ static void emit_round_begin(wi_emitter *e) {
 
 /* One pass over all elements that belong to a row (or to 16 columns). */
 static void emit_pass(wi_emitter *e, int pass) {
+    e->spilled = e->step->spilled >= 0 && pass > e->plan->values[e->step->spilled].pass;
     wi_emit_accumulators(e, pass);
     if (!e->step->reduced) {
         emit_elements(e, pass, "0");

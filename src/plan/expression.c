@@ -377,6 +377,7 @@ int wi_emit_member(wi_emitter *e, int index) {
     const wi_value *value = &e->plan->values[index];
     const int known = recall(e, value);
     if (known >= 0) return known;
+    if (e->spilled && index == e->step->spilled) return wi_emit_load(e, e->step->spill);
     int temp;
     if (value->copy_of >= 0)
         temp = wi_emit_load(e, wi_step_operand(e->step, value->copy_of, false));

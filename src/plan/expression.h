@@ -25,6 +25,7 @@ typedef struct wi_emitter {
     bool part;    /* only `lanes` of the 16 elements are there */
     bool has_j;   /* addresses move with j */
     bool in_loop; /* inside the loop over reduced dimensions: q<o> are there */
+    bool spilled; /* the step's spilled member lies in memory */
     bool inner_is_reduced;
     int wide; /* pieces of 16 columns at once, at most: accumulators are arrays over the pieces u; 0: one
                  piece */

@@ -5,6 +5,7 @@
  * A leaf that depends on the index (a coordinate, random numbers) is an operand too: its "address" is its
  * value. */
 #include "plan/accumulators.h"
+#include <string.h>
 
 /* ---- operands ---- */
 
@@ -251,6 +252,87 @@ static void count_passes(weft_plan *plan, wi_step *step) {
     step->splits = step->reduced && step->passes == 1 && worth_splitting(step);
 }
 
+/* ---- what a pass spills for the next ---- */
+
+/* Does the input of a member lie in memory that differs along a row? Leaves are computed from what lies there
+ * for the whole plan, or read by folds, and neither is ever written over. */
+static bool is_read_along(const wi_step *step, int value) {
+    const int o = wi_step_operand(step, value, false);
+    return o >= 0 && wi_operand_in_loop(step, &step->operands[o]);
+}
+
+/* Does computing the member for every element read memory along a row, or need `wanted`, if that is not there
+ * yet? `ready` need not be computed. */
+static bool needs(weft_plan *plan, const wi_step *step, int index, int ready, int wanted) {
+    const wi_value *value = &plan->values[index];
+    if (index == ready) return false;
+    if (index == wanted) return true;
+    if (value->in_row && !wi_is_reduction(value)) return false;
+    if (value->copy_of >= 0) return wanted < 0 && is_read_along(step, value->copy_of);
+    for (int i = 0; i < value->node->input_count && !value->is_leaf_member; i++) {
+        const wi_value *input = wi_plan_value(plan, value->node->inputs[i]);
+        const int at = (int)(input - plan->values);
+        if (input->state == WI_VALUE_LEAF) continue;
+        if (input->state != WI_VALUE_MEMBER || plan->steps[input->step] != step) {
+            if (wanted < 0 && is_read_along(step, at)) return true;
+        } else if (!input->in_row && needs(plan, step, at, ready, wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is it what a pass does with every element: taken by a reduction, or stored? */
+static bool is_elements_work(const wi_value *value) {
+    return wi_is_reduction(value) || (!value->in_row && value->storage >= 0);
+}
+
+/* A pass needs the member, a later one too, and none of the later ones reads memory along a row otherwise. */
+static bool is_worth_spilling(weft_plan *plan, const wi_step *step, int index) {
+    const wi_value *value = &plan->values[index];
+    if (value->in_row || value->storage >= 0 || value->copy_of >= 0 || value->is_leaf_member ||
+        value->node->op->kind != WI_MAP || value->node->dtype != WEFT_F32 || !value->node->op->float_code ||
+        !strstr(value->node->op->float_code, "weft_"))
+        return false;
+    bool now = false, later = false;
+    for (int i = 0; i < step->member_count; i++) {
+        const wi_value *other = &plan->values[step->members[i]];
+        if (!is_elements_work(other) || other->pass < value->pass) continue;
+        const bool used = needs(plan, step, step->members[i], -1, index);
+        if (other->pass == value->pass) {
+            now = now || (used && wi_is_reduction(other));
+        } else {
+            later = later || used;
+            if (needs(plan, step, step->members[i], index, -1)) return false;
+        }
+    }
+    return now && later;
+}
+
+/* Does the output have an element of its own for every point of the space? */
+static bool covers_space(const wi_step *step, const wi_operand *output) {
+    for (int d = 0; d < step->space.rank; d++) {
+        if (wi_size_is(output->layout.strides[d], 0) && !wi_size_is(step->space.dims[d], 1)) return false;
+    }
+    return true;
+}
+
+/* An exponential is computed once, and lies where the last pass writes until that pass reads it (softmax).
+ * Other processors compute it sooner than they read it. */
+static void find_spilled(weft_plan *plan, wi_step *step) {
+    step->spilled = step->spill = -1;
+    if (!step->reduced || step->passes < 2 || plan->context->caps.device_class != WEFT_CLASS_CPU) return;
+    for (int o = 0; o < step->operand_count && step->spill < 0; o++) {
+        const wi_operand *output = &step->operands[o];
+        if (output->is_output && output->dtype == WEFT_F32 && covers_space(step, output) &&
+            plan->values[output->value].pass == step->passes - 1)
+            step->spill = o;
+    }
+    for (int i = 0; i < step->member_count && step->spill >= 0 && step->spilled < 0; i++) {
+        if (is_worth_spilling(plan, step, step->members[i])) step->spilled = step->members[i];
+    }
+}
+
 static weft_status prepare_step(weft_plan *plan, wi_step *step) {
     if (step->kind == WI_STEP_KERNEL) return wi_kernel_step_operands(plan, step);
     for (int i = 0; i < step->member_count; i++) WI_TRY(add_member_operands(plan, step, step->members[i]));
@@ -260,6 +342,7 @@ static weft_status prepare_step(weft_plan *plan, wi_step *step) {
     }
     WI_TRY(make_space(step));
     count_passes(plan, step);
+    find_spilled(plan, step);
     return WEFT_OK;
 }
 

@@ -155,6 +155,9 @@ typedef struct wi_step {
     int operand_count;
     int passes;  /* over the space: reductions that depend on reductions need more than one */
     bool splits; /* a reduction that may be cut into parts */
+    /* A member that several passes need, and the operand, an output, that holds it for the later ones; they
+     * read nothing else along a row. -1: none. */
+    int spilled, spill;
     /* codegen.c */
     wi_kernel_text whole, part, finish; /* PRODUCT: whole is the epilogue's part of the arguments */
     /* schedule.c */

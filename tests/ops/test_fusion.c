@@ -71,6 +71,9 @@ FUSION(classifier, weft_log_softmax(weft_linear_with(weft_relu(weft_linear_with(
     f64_log_softmax(f64_add(f64_matmul(f64_relu(f64_matmul(a, f64_transpose(b))), f64_transpose(c)), d), 1))
 FUSION(attention, weft_matmul(weft_softmax(weft_matmul(a, weft_transpose(b)), -1), c),
     f64_matmul(f64_softmax(f64_matmul(a, f64_transpose(b)), 2), c))
+FUSION(softmax_of_product, weft_softmax(weft_matmul(a, b), -1), f64_softmax(f64_matmul(a, b), 1))
+FUSION(softmax_times_product, weft_mul(weft_softmax(weft_matmul(a, b), -1), weft_matmul(a, b)),
+    f64_mul(f64_softmax(f64_matmul(a, b), 1), f64_matmul(a, b)))
 FUSION(concat_of_products,
     weft_relu(weft_concat((weft_tensor *const[]){weft_matmul(a, b), c, weft_exp(d)}, 3, 1)),
     f64_relu(f64_concat((const f64_array *const[]){f64_matmul(a, b), c, f64_exp(d)}, 3, 1)))
@@ -98,6 +101,8 @@ static const op_case cases[] = {
         INPUTS(X(WEFT_BATCH, 8), F32_PARAMETER(-1, 1, 6, 8), F32_PARAMETER(-1, 1, 3, 6),
             F32_PARAMETER(-1, 1, 3))),
     CASE("attention", attention, INPUTS(X(WEFT_BATCH, 4, 3), X(WEFT_BATCH, 5, 3), X(WEFT_BATCH, 5, 6))),
+    CASE("softmax of a product", softmax_of_product, INPUTS(X(WEFT_BATCH, 4), X(4, 37))),
+    CASE("softmax times its product", softmax_times_product, INPUTS(X(WEFT_BATCH, 4), X(4, 37))),
     CASE("concat of products", concat_of_products, INPUTS(X(4, 5), X(5, 3), X(4, 2), X(4, 1))),
 };
 

@@ -50,7 +50,34 @@ static void test_lower_bound(void **state) {
     weft_graph_release(graph);
 }
 
+/* The gradient of a loss over many classes lies where the product before it lay: one matrix, beside numbers a
+ * row. */
+static void test_softmax_in_place(void **state) {
+    (void)state;
+    enum { ROWS = 64, DEPTH = 8, CLASSES = 1000, PER_ROW = 4096 };
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, DEPTH);
+    weft_tensor *const w = weft_parameter(graph, "w", weft_fill(0.0f), CLASSES, DEPTH);
+    weft_tensor *const loss =
+        weft_cross_entropy(weft_linear_with(x, w, NULL), weft_input(graph, "label", WEFT_I32));
+    weft_tensor *outputs[2] = {loss};
+    assert_weft_ok(weft_gradients(loss, &w, 1, outputs + 1));
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = ROWS, .compile_late = true};
+    weft_plan *plan = NULL;
+    weft_plan_info info;
+    setenv("WEFT_GEMM", "naive", 1);
+    assert_weft_ok(weft_plan_create(&plan, outputs, 2, &options));
+    unsetenv("WEFT_GEMM");
+    assert_weft_ok(weft_plan_get_info(plan, &info));
+    const size_t matrix = ROWS * CLASSES * sizeof(float), gradient = CLASSES * DEPTH * sizeof(float);
+    if (info.arena_bytes > matrix + gradient + PER_ROW)
+        fail_msg("%zu bytes for a matrix of %zu and a gradient of %zu", info.arena_bytes, matrix, gradient);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lower_bound), cmocka_unit_test(test_networks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lower_bound),
+        cmocka_unit_test(test_softmax_in_place), cmocka_unit_test(test_networks)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
