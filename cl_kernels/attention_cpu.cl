@@ -29,14 +29,10 @@
 #ifndef WEFT_ATTENTION_CPU
 #define WEFT_ATTENTION_CPU
 
-#define WEFT_UP(n, to)        (((n) + (to)-1) / (to) * (to))
-#define WEFT_ATTENTION_ROWS   13 /* as in gemm_cpu.cl */
-#define WEFT_ATTENTION_UNROLL __attribute__((opencl_unroll_hint))
-#define WEFT_ATTENTION_CALL   __attribute__((noinline)) void
-#define WEFT_LOG2E            1.44269504f
-
-/* Sixteen floats at any address. */
-typedef float16 weft_attention_vector __attribute__((aligned(4)));
+#define WEFT_UP(n, to)      (((n) + (to)-1) / (to) * (to))
+#define WEFT_ATTENTION_ROWS 13 /* as in gemm_cpu.cl */
+#define WEFT_ATTENTION_CALL __attribute__((noinline)) void
+#define WEFT_LOG2E          1.44269504f
 
 /* 2^x for x up to 127, exactly 0 from -127 down, NaN for NaN; error about 1 ulp. */
 static inline float16 weft_attention_exp2(float16 x) {
@@ -88,19 +84,19 @@ WEFT_ATTENTION_CALL WEFT_MULTIPLY_ROWS(float *c, const float *a, const float *b,
     float16 *to = (float16 *)c;
     const float16 *from = (const float16 *)b;
     float16 acc[WEFT_ATTENTION_ROWS][2];
-    WEFT_ATTENTION_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
+    WEFT_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
         acc[r][0] = first ? (float16)(0.0f) : to[r * WEFT_LINE];
         acc[r][1] = first ? (float16)(0.0f) : to[r * WEFT_LINE + 1];
     }
     for (int p = 0; p < depth; p++) {
         const float16 b0 = from[p * WEFT_LINE], b1 = from[p * WEFT_LINE + 1];
-        WEFT_ATTENTION_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
+        WEFT_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
             const float16 x = a[r * WEFT_PITCH + p];
             acc[r][0] = fma(x, b0, acc[r][0]);
             acc[r][1] = fma(x, b1, acc[r][1]);
         }
     }
-    WEFT_ATTENTION_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
+    WEFT_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
         to[r * WEFT_LINE] = acc[r][0];
         to[r * WEFT_LINE + 1] = acc[r][1];
     }
@@ -111,19 +107,19 @@ WEFT_ATTENTION_CALL WEFT_MULTIPLY_COLUMNS(float *c, const float *a, const float 
     float16 *to = (float16 *)c;
     const float16 *from = (const float16 *)b;
     float16 acc[WEFT_ATTENTION_ROWS][2];
-    WEFT_ATTENTION_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
+    WEFT_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
         acc[r][0] = to[r * WEFT_LINE];
         acc[r][1] = to[r * WEFT_LINE + 1];
     }
     for (int p = 0; p < depth; p++) {
         const float16 b0 = from[p * WEFT_LINE], b1 = from[p * WEFT_LINE + 1];
-        WEFT_ATTENTION_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
+        WEFT_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
             const float16 x = a[p * WEFT_PITCH + r];
             acc[r][0] = fma(x, b0, acc[r][0]);
             acc[r][1] = fma(x, b1, acc[r][1]);
         }
     }
-    WEFT_ATTENTION_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
+    WEFT_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
         to[r * WEFT_LINE] = acc[r][0];
         to[r * WEFT_LINE + 1] = acc[r][1];
     }
@@ -137,7 +133,7 @@ WEFT_ATTENTION_CALL WEFT_FETCH(
         float *line = to + r * WEFT_PITCH;
         __global const float *source = from + r * row;
         for (int x = 0; x < whole; x += 16)
-            *(float16 *)(line + x) = *(__global const weft_attention_vector *)(source + x);
+            *(float16 *)(line + x) = *(__global const weft_lanes_f32 *)(source + x);
         for (int x = whole; x < padded; x++) line[x] = x < width ? source[x * column] : 0.0f;
     }
     const int rest = WEFT_UP(rows, WEFT_ATTENTION_ROWS);
@@ -161,7 +157,7 @@ WEFT_ATTENTION_CALL WEFT_PUT_BLOCK(
     for (int r = 0; r < rows; r++) {
         const float *line = from + r * WEFT_PITCH;
         for (int x = 0; x < whole; x += 16)
-            *(__global weft_attention_vector *)(to + r * row + x) = *(const float16 *)(line + x) * factors[r];
+            *(__global weft_lanes_f32 *)(to + r * row + x) = *(const float16 *)(line + x) * factors[r];
         for (int x = whole; x < width; x++) to[r * row + x] = line[x] * factors[r];
     }
 }

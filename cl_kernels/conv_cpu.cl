@@ -54,18 +54,7 @@
 /* Rows a line apart modulo the cache's way; a vector of room past the end. */
 #define WEFT_CONV_PITCH (WEFT_CONV_DEPTH + 16)
 
-#define WEFT_CONV_UNROLL __attribute__((opencl_unroll_hint))
-#define WEFT_CONV_ROLL   __attribute__((opencl_unroll_hint(1)))
-
-/* As in gemm_cpu.cl. */
-#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
-#define WEFT_CONV_PREFETCH(address) __builtin_prefetch((const void *)(size_t)(address), 0, 3)
-#else
-#define WEFT_CONV_PREFETCH(address)
-#endif
-
-/* Sixteen floats at any address. */
-typedef float16 weft_conv_vector __attribute__((aligned(4)));
+#define WEFT_CONV_ROLL __attribute__((opencl_unroll_hint(1)))
 
 /* The taps of one axis that positions of a phase meet: `count` of them, index = position in the phase *
  * stride (of a transposed one: 1) + base + number of the tap * step; `order` taps of other phases are packed
@@ -113,14 +102,14 @@ __attribute__((always_inline)) static inline void weft_conv_copy(
     if (low <= 0 && high >= count) {
         int i = 0;
         for (; i + 16 <= count; i += 16)
-            *(weft_conv_vector *)(to + i) = *(__global const weft_conv_vector *)(from + i);
+            *(weft_lanes_f32 *)(to + i) = *(__global const weft_lanes_f32 *)(from + i);
         if (i < count && i + 16 <= left) {
-            *(weft_conv_vector *)(to + i) = *(__global const weft_conv_vector *)(from + i);
+            *(weft_lanes_f32 *)(to + i) = *(__global const weft_lanes_f32 *)(from + i);
             i = count;
         }
         for (; i < count; ++i) to[i] = from[i];
     } else if (high <= 0 || low >= count) {
-        for (int i = 0; i < count; i += 16) *(weft_conv_vector *)(to + i) = 0.0f;
+        for (int i = 0; i < count; i += 16) *(weft_lanes_f32 *)(to + i) = 0.0f;
     } else {
         for (int i = 0; i < count; ++i) to[i] = i >= low && i < high ? from[i] : 0.0f;
     }
@@ -128,23 +117,23 @@ __attribute__((always_inline)) static inline void weft_conv_copy(
 
 /* sum[r][0..1] (+)= tile * panel. */
 __attribute__((always_inline)) static inline void weft_conv_multiply(
-    float16 *sum, const float *tile, __global const weft_conv_vector *panel, int depth, bool first) {
+    float16 *sum, const float *tile, __global const weft_lanes_f32 *panel, int depth, bool first) {
     float16 acc[WEFT_CONV_ROWS][2];
-    WEFT_CONV_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
+    WEFT_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
         acc[r][0] = first ? 0.0f : sum[2 * WEFT_CONV_PANELS * r];
         acc[r][1] = first ? 0.0f : sum[2 * WEFT_CONV_PANELS * r + 1];
     }
     for (int p = 0; p < depth; ++p) {
-        WEFT_CONV_PREFETCH(panel + 2 * (p + 4));
-        WEFT_CONV_PREFETCH(panel + 2 * (p + 4) + 1);
+        WEFT_PREFETCH(panel + 2 * (p + 4), 3);
+        WEFT_PREFETCH(panel + 2 * (p + 4) + 1, 3);
         const float16 b0 = panel[2 * p], b1 = panel[2 * p + 1];
-        WEFT_CONV_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
+        WEFT_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
             const float16 x = tile[r * WEFT_CONV_PITCH + p];
             acc[r][0] = fma(x, b0, acc[r][0]);
             acc[r][1] = fma(x, b1, acc[r][1]);
         }
     }
-    WEFT_CONV_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
+    WEFT_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
         sum[2 * WEFT_CONV_PANELS * r] = acc[r][0];
         sum[2 * WEFT_CONV_PANELS * r + 1] = acc[r][1];
     }
@@ -274,8 +263,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
                 if (WEFT_CONV_STRAIGHT) { /* one tap: the channels of the position, and soon those of the next
                                              tile's */
                     const long from = (row + r) * x2 + (long)group * channels + start;
-                    for (int c = 0; c < depth; c += 16)
-                        WEFT_CONV_PREFETCH(x + from + WEFT_CONV_ROWS * x2 + c);
+                    for (int c = 0; c < depth; c += 16) WEFT_PREFETCH(x + from + WEFT_CONV_ROWS * x2 + c, 3);
                     weft_conv_copy(to, x + from, depth, 0, depth, x_elements - from);
                 }
                 for (int done = WEFT_CONV_STRAIGHT ? depth : 0; done < depth;) {
@@ -309,7 +297,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
             float16 *sum = sums + (most < k ? row - top : 0) * 2 * WEFT_CONV_PANELS;
             for (int j = left, i = 0; j < right; j += 32, ++i)
                 weft_conv_multiply(sum + 2 * i, tile,
-                    (__global const weft_conv_vector *)(panels + i * all + start * 32), depth, start == 0);
+                    (__global const weft_lanes_f32 *)(panels + i * all + start * 32), depth, start == 0);
             if (!last) continue;
             for (int r = 0; r < rows; ++r) {
                 for (int j = left, i = 0; j < right; j += 16, ++i)

@@ -31,11 +31,6 @@
 /* Pixels of a row that a tile meets, at most: three taps, stride 2. */
 #define WEFT_DEPTHWISE_LINE ((WEFT_DEPTHWISE_TILE - 1) * 2 + 3)
 
-#define WEFT_DEPTHWISE_UNROLL __attribute__((opencl_unroll_hint))
-
-/* Sixteen floats at any address. */
-typedef float16 weft_depthwise_vector __attribute__((aligned(4)));
-
 /* The taps along an axis that positions of a phase meet: `count` of them from `tap`, each `every` after the
  * one before; index = position in the phase * stride (of a transposed one: 1) + base + number * step, with a
  * step of 0 or more. */
@@ -65,7 +60,7 @@ static weft_depthwise_axis weft_depthwise_taps(
 
 /* The first of 16 floats at `from`, of which `left` may be read. */
 static float16 weft_depthwise_load(__global const float *from, long left) {
-    if (left >= 16) return *(__global const weft_depthwise_vector *)from;
+    if (left >= 16) return *(__global const weft_lanes_f32 *)from;
     float16 value = 0.0f;
     __attribute__((opencl_unroll_hint(1))) for (int i = 0; i < left; ++i)((float *)&value)[i] = from[i];
     return value;
@@ -90,14 +85,14 @@ __attribute__((always_inline)) static inline void weft_depthwise_sum(float16 *su
     const int count = (WEFT_DEPTHWISE_TILE - 1) * across + taps;
     float16 line[WEFT_DEPTHWISE_LINE];
     if (whole) {
-        WEFT_DEPTHWISE_UNROLL for (int i = 0; i < count; ++i) line[i] =
-            *(__global const weft_depthwise_vector *)(from + i * pixel);
+        WEFT_UNROLL for (int i = 0; i < count; ++i) line[i] =
+            *(__global const weft_lanes_f32 *)(from + i * pixel);
     } else {
-        WEFT_DEPTHWISE_UNROLL for (int i = 0; i < count; ++i) line[i] = room[i];
+        WEFT_UNROLL for (int i = 0; i < count; ++i) line[i] = room[i];
     }
-    WEFT_DEPTHWISE_UNROLL for (int tap = 0; tap < taps; ++tap) {
+    WEFT_UNROLL for (int tap = 0; tap < taps; ++tap) {
         const float16 w = weight[tap];
-        WEFT_DEPTHWISE_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_TILE; ++r) sum[r] =
+        WEFT_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_TILE; ++r) sum[r] =
             fma(line[r * across + tap], w, sum[r]);
     }
 }
@@ -163,7 +158,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__g
         const int last = i2 + (WEFT_DEPTHWISE_TILE - 1) * in2 + (a2.count - 1) * a2.step;
         for (int channel = 0; channel < groups && rows > 0; channel += 16) {
             float16 sum[WEFT_DEPTHWISE_TILE];
-            WEFT_DEPTHWISE_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_TILE; ++r) sum[r] = 0.0f;
+            WEFT_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_TILE; ++r) sum[r] = 0.0f;
             for (int n0 = 0; n0 < a0.count; ++n0) {
                 const int p0 = i0 + n0 * a0.step;
                 if (p0 < 0 || p0 >= read0) continue;

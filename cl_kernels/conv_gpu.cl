@@ -127,14 +127,14 @@ __attribute__((always_inline)) static inline void weft_conv_gpu_multiply(
     long from[WEFT_CONV_GPU_MICRO];
     int3 at[WEFT_CONV_GPU_MICRO];
     int limit[WEFT_CONV_GPU_MICRO];
-    __attribute__((opencl_unroll_hint)) for (int i = 0; i < micro; ++i) {
+    WEFT_UNROLL for (int i = 0; i < micro; ++i) {
         const int row = top + ly + WEFT_CONV_GPU_GROUP * i;
         const int4 place = weft_conv_gpu_position(p, row);
         limit[i] = row < p->rows ? w->read.x : 0;
         at[i] = place.xyz * p->in + p->base;
         from[i] = place.w * w->x_image + at[i].x * w->x0 + at[i].y * w->x1 + at[i].z * w->x2 +
                   (long)w->group * w->channels;
-        __attribute__((opencl_unroll_hint)) for (int j = 0; j < micro; ++j) acc[i][j] = 0.0f;
+        WEFT_UNROLL for (int j = 0; j < micro; ++j) acc[i][j] = 0.0f;
     }
     panels += (long)p->first * w->channels * w->filters + left;
     int3 tap = (int3)(0, 0, 0);
@@ -151,14 +151,14 @@ __attribute__((always_inline)) static inline void weft_conv_gpu_multiply(
         const int3 reach = tap * p->step;
         const long further = reach.x * w->x0 + reach.y * w->x1 + reach.z * w->x2 + channel;
         const bool some = start + lx < k;
-        __attribute__((opencl_unroll_hint)) for (int i = 0; i < micro; ++i) {
+        WEFT_UNROLL for (int i = 0; i < micro; ++i) {
             const int3 index = at[i] + reach;
             const bool inside = some && index.x >= 0 && index.x < limit[i] && index.y >= 0 &&
                                 index.y < w->read.y && index.z >= 0 && index.z < w->read.z;
             a_piece[lx * (width + 1) + ly + WEFT_CONV_GPU_GROUP * i] = inside ? x[from[i] + further] : 0.0f;
         }
         channel += WEFT_CONV_GPU_STEP;
-        __attribute__((opencl_unroll_hint)) for (int i = 0; i < micro; ++i) {
+        WEFT_UNROLL for (int i = 0; i < micro; ++i) {
             const int e = item + WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_GROUP * i;
             const int step = e / width, column = e % width;
             b_piece[step * (width + 1) + column] = start + step < k && left + column < w->filters
@@ -168,12 +168,11 @@ __attribute__((always_inline)) static inline void weft_conv_gpu_multiply(
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int step = 0; step < WEFT_CONV_GPU_STEP; ++step) {
             float from_a[WEFT_CONV_GPU_MICRO];
-            __attribute__((opencl_unroll_hint)) for (int i = 0; i < micro; ++i) from_a[i] =
+            WEFT_UNROLL for (int i = 0; i < micro; ++i) from_a[i] =
                 a_piece[step * (width + 1) + ly + WEFT_CONV_GPU_GROUP * i];
-            __attribute__((opencl_unroll_hint)) for (int j = 0; j < micro; ++j) {
+            WEFT_UNROLL for (int j = 0; j < micro; ++j) {
                 const float from_b = b_piece[step * (width + 1) + lx + WEFT_CONV_GPU_GROUP * j];
-                __attribute__((opencl_unroll_hint)) for (int i = 0; i < micro; ++i) acc[i][j] =
-                    fma(from_a[i], from_b, acc[i][j]);
+                WEFT_UNROLL for (int i = 0; i < micro; ++i) acc[i][j] = fma(from_a[i], from_b, acc[i][j]);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -238,12 +237,12 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(tiled)(
     weft_conv_gpu_multiply(acc, WEFT_CONV_GPU_MICRO, a_piece, b_piece, x + x_offset,
         panels + panels_offset + (long)w.group * taps0 * taps1 * taps2 * channels * filters, &w, &p, top,
         left);
-    __attribute__((opencl_unroll_hint)) for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) {
+    WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) {
         const int row = top + (int)get_local_id(1) + WEFT_CONV_GPU_GROUP * i;
         const int4 at = weft_conv_gpu_position(&p, row);
         const int line = (at.w * made0 + at.x * p.out.x + p.phase.x) * made1 + at.y * p.out.y + p.phase.y;
         const int along = at.z * p.out.z + p.phase.z;
-        __attribute__((opencl_unroll_hint)) for (int j = 0; j < WEFT_CONV_GPU_MICRO; ++j) {
+        WEFT_UNROLL for (int j = 0; j < WEFT_CONV_GPU_MICRO; ++j) {
             const int column = left + (int)get_local_id(0) + WEFT_CONV_GPU_GROUP * j;
             if (row < p.rows && column < filters)
                 WEFT_STORE(acc[i][j], line, along, w.group * filters + column, 1);

@@ -34,32 +34,22 @@
 #define WEFT_CONV_WEIGHT_ROOM      65536 /* floats of x in a block */
 #define WEFT_CONV_WEIGHT_MOST      24    /* rows of a tile */
 
-#define WEFT_CONV_WEIGHT_UNROLL __attribute__((opencl_unroll_hint))
-
-/* Asks for a line of memory, as in gemm_cpu.cl: a pixel of many channels is a page from the next. */
+/* How many pixels before its use a line is asked for: a pixel of many channels is a page from the next. */
 #define WEFT_CONV_WEIGHT_AHEAD 12
-#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
-#define WEFT_CONV_WEIGHT_PREFETCH(address) __builtin_prefetch((const void *)(size_t)(address), 0, 2)
-#else
-#define WEFT_CONV_WEIGHT_PREFETCH(address)
-#endif
-
-typedef float16 weft_conv_weight_vector __attribute__((aligned(4)));
 
 /* The sums of one tap over a block of lines. tile and vectors are constants at the call. */
-__attribute__((always_inline)) static inline void weft_conv_weight_multiply(
-    __global weft_conv_weight_vector *sum, bool first, const float *x, const float16 *y, int lines,
-    int length, int x_line, int x_step, const int tile, const int vectors) {
+__attribute__((always_inline)) static inline void weft_conv_weight_multiply(__global weft_lanes_f32 *sum,
+    bool first, const float *x, const float16 *y, int lines, int length, int x_line, int x_step,
+    const int tile, const int vectors) {
     float16 acc[WEFT_CONV_WEIGHT_MOST][2];
-    WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < tile; ++r) {
-        WEFT_CONV_WEIGHT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] =
-            first ? 0.0f : sum[vectors * r + v];
+    WEFT_UNROLL for (int r = 0; r < tile; ++r) {
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = first ? 0.0f : sum[vectors * r + v];
     }
     for (int line = 0; line < lines; ++line) {
         const float *pixel = x + line * x_line;
         for (int p = 0; p < length; ++p) {
             const float16 y0 = y[0], y1 = y[vectors - 1];
-            WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < tile; ++r) {
+            WEFT_UNROLL for (int r = 0; r < tile; ++r) {
                 const float16 a = pixel[r];
                 acc[r][0] = fma(a, y0, acc[r][0]);
                 if (vectors == 2) acc[r][vectors - 1] = fma(a, y1, acc[r][vectors - 1]);
@@ -68,8 +58,8 @@ __attribute__((always_inline)) static inline void weft_conv_weight_multiply(
             y += vectors;
         }
     }
-    WEFT_CONV_WEIGHT_UNROLL for (int r = 0; r < tile; ++r) {
-        WEFT_CONV_WEIGHT_UNROLL for (int v = 0; v < vectors; ++v) sum[vectors * r + v] = acc[r][v];
+    WEFT_UNROLL for (int r = 0; r < tile; ++r) {
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) sum[vectors * r + v] = acc[r][v];
     }
 }
 
@@ -94,10 +84,10 @@ static inline void weft_conv_weight_pack_y(float16 *panel, __global const float 
     int columns, long step, const int vectors) {
     if (columns == 16 * vectors) {
         for (int p = 0; p < count; ++p, y += step) {
-            WEFT_CONV_WEIGHT_PREFETCH(y + WEFT_CONV_WEIGHT_AHEAD * step);
-            WEFT_CONV_WEIGHT_PREFETCH(y + WEFT_CONV_WEIGHT_AHEAD * step + 16);
-            panel[vectors * p] = *(__global const weft_conv_weight_vector *)y;
-            if (vectors == 2) panel[vectors * p + 1] = *(__global const weft_conv_weight_vector *)(y + 16);
+            WEFT_PREFETCH(y + WEFT_CONV_WEIGHT_AHEAD * step, 2);
+            WEFT_PREFETCH(y + WEFT_CONV_WEIGHT_AHEAD * step + 16, 2);
+            panel[vectors * p] = *(__global const weft_lanes_f32 *)y;
+            if (vectors == 2) panel[vectors * p + 1] = *(__global const weft_lanes_f32 *)(y + 16);
         }
     } else {
         float *to = (float *)panel;
@@ -126,9 +116,9 @@ static inline void weft_conv_weight_pack_x(float *pixels, __global const float *
     }
     __global const float *from = row + (long)(first + low) * step;
     for (int i = low; i < whole; ++i, from += step) {
-        WEFT_CONV_WEIGHT_PREFETCH(from + WEFT_CONV_WEIGHT_AHEAD * step);
-        WEFT_CONV_WEIGHT_PREFETCH(from + WEFT_CONV_WEIGHT_AHEAD * step + 15);
-        *(weft_conv_weight_vector *)(pixels + i * 16) = *(__global const weft_conv_weight_vector *)from;
+        WEFT_PREFETCH(from + WEFT_CONV_WEIGHT_AHEAD * step, 2);
+        WEFT_PREFETCH(from + WEFT_CONV_WEIGHT_AHEAD * step + 15, 2);
+        *(weft_lanes_f32 *)(pixels + i * 16) = *(__global const weft_lanes_f32 *)from;
     }
     for (int i = whole; i < high; ++i, from += step) {
         for (int c = 0; c < count; ++c) pixels[i * pitch + c] = from[c];
@@ -210,8 +200,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
                     const long place = ((row * across + t2) * tiles + tile) * (WEFT_CONV_WEIGHT_TILE * wide);
                     for (int panel = left; panel < right; ++panel)
                         weft_conv_weight_multiply(
-                            (__global weft_conv_weight_vector *)(sums + (panel - left) * panel_sums + place),
-                            first, from,
+                            (__global weft_lanes_f32 *)(sums + (panel - left) * panel_sums + place), first,
+                            from,
                             y_room + (panel - left) * WEFT_CONV_WEIGHT_POSITIONS * WEFT_CONV_WEIGHT_VECTORS,
                             count, length, x_line, stride2 * pitch, WEFT_CONV_WEIGHT_TILE,
                             WEFT_CONV_WEIGHT_VECTORS);

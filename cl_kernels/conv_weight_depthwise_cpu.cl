@@ -24,14 +24,9 @@
 /* Tuning: the same number stands in src/ops/conv_weight_depthwise.c. */
 #define WEFT_WEIGHT_DEPTHWISE_TILE 7
 
-#define WEFT_WEIGHT_DEPTHWISE_UNROLL __attribute__((opencl_unroll_hint))
-
-/* Sixteen floats at any address. */
-typedef float16 weft_weight_depthwise_vector __attribute__((aligned(4)));
-
 /* The first of 16 floats at `from`, of which `left` may be read. */
 static float16 weft_weight_depthwise_load(__global const float *from, long left) {
-    if (left >= 16) return *(__global const weft_weight_depthwise_vector *)from;
+    if (left >= 16) return *(__global const weft_lanes_f32 *)from;
     float16 value = 0.0f;
     __attribute__((opencl_unroll_hint(1))) for (int i = 0; i < left; ++i)((float *)&value)[i] = from[i];
     return value;
@@ -42,11 +37,11 @@ __attribute__((always_inline)) static inline void weft_weight_depthwise_three(
     __global float16 *sums, const float16 *slope, const int across, __global const float *from, long pixel) {
     const int count = (WEFT_WEIGHT_DEPTHWISE_TILE - 1) * across + 3;
     float16 line[(WEFT_WEIGHT_DEPTHWISE_TILE - 1) * 2 + 3];
-    WEFT_WEIGHT_DEPTHWISE_UNROLL for (int i = 0; i < count; ++i) line[i] =
-        *(__global const weft_weight_depthwise_vector *)(from + i * pixel);
-    WEFT_WEIGHT_DEPTHWISE_UNROLL for (int tap = 0; tap < 3; ++tap) {
+    WEFT_UNROLL for (int i = 0; i < count; ++i) line[i] =
+        *(__global const weft_lanes_f32 *)(from + i * pixel);
+    WEFT_UNROLL for (int tap = 0; tap < 3; ++tap) {
         float16 sum = line[tap] * slope[0];
-        WEFT_WEIGHT_DEPTHWISE_UNROLL for (int r = 1; r < WEFT_WEIGHT_DEPTHWISE_TILE; ++r) sum =
+        WEFT_UNROLL for (int r = 1; r < WEFT_WEIGHT_DEPTHWISE_TILE; ++r) sum =
             fma(line[r * across + tap], slope[r], sum);
         sums[tap] += sum;
     }

@@ -47,12 +47,12 @@ __attribute__((always_inline)) static inline void weft_conv_weight_tile(const in
     float acc[WEFT_CONV_WEIGHT_MICRO][WEFT_CONV_WEIGHT_MICRO];
     int3 reach[WEFT_CONV_WEIGHT_MICRO]; /* from a window's first pixel to the column's */
     long further[WEFT_CONV_WEIGHT_MICRO];
-    __attribute__((opencl_unroll_hint)) for (int i = 0; i < micro; ++i) {
+    WEFT_UNROLL for (int i = 0; i < micro; ++i) {
         const int column = left + lx + 16 * i, tap = column / w->channels, line = tap / w->taps.z;
         reach[i] = (int3)(line / w->taps.y, line % w->taps.y, tap % w->taps.z) * w->dilation - w->before;
         further[i] = (((long)reach[i].x * w->image.y + reach[i].y) * w->image.z + reach[i].z) * x_step +
                      column % w->channels;
-        __attribute__((opencl_unroll_hint)) for (int j = 0; j < micro; ++j) acc[i][j] = 0.0f;
+        WEFT_UNROLL for (int j = 0; j < micro; ++j) acc[i][j] = 0.0f;
     }
     int position = w->begin + ly;
     int3 at;
@@ -65,7 +65,7 @@ __attribute__((always_inline)) static inline void weft_conv_weight_tile(const in
         const int3 first = at * w->stride;
         const long from =
             (((long)image * w->image.x + first.x) * w->image.y + first.y) * w->image.z + first.z;
-        __attribute__((opencl_unroll_hint)) for (int i = 0; i < micro; ++i) {
+        WEFT_UNROLL for (int i = 0; i < micro; ++i) {
             const int column = lx + 16 * i;
             const int3 index = first + reach[i];
             const bool inside = some && left + column < columns && index.x >= 0 && index.x < w->image.x &&
@@ -87,19 +87,17 @@ __attribute__((always_inline)) static inline void weft_conv_weight_tile(const in
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int step = 0; step < WEFT_CONV_WEIGHT_STEP; ++step) {
             float from_y[WEFT_CONV_WEIGHT_MICRO];
-            __attribute__((opencl_unroll_hint)) for (int i = 0; i < micro; ++i) from_y[i] =
-                y_piece[step * (width + 1) + ly + 16 * i];
-            __attribute__((opencl_unroll_hint)) for (int j = 0; j < micro; ++j) {
+            WEFT_UNROLL for (int i = 0; i < micro; ++i) from_y[i] = y_piece[step * (width + 1) + ly + 16 * i];
+            WEFT_UNROLL for (int j = 0; j < micro; ++j) {
                 const float from_x = x_piece[step * (width + 1) + lx + 16 * j];
-                __attribute__((opencl_unroll_hint)) for (int i = 0; i < micro; ++i) acc[i][j] =
-                    fma(from_y[i], from_x, acc[i][j]);
+                WEFT_UNROLL for (int i = 0; i < micro; ++i) acc[i][j] = fma(from_y[i], from_x, acc[i][j]);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    __attribute__((opencl_unroll_hint)) for (int j = 0; j < micro; ++j) {
+    WEFT_UNROLL for (int j = 0; j < micro; ++j) {
         const int column = left + lx + 16 * j, tap = column / w->channels, channel = column % w->channels;
-        __attribute__((opencl_unroll_hint)) for (int i = 0; i < micro; ++i) {
+        WEFT_UNROLL for (int i = 0; i < micro; ++i) {
             const int filter = top + ly + 16 * i;
             if (column < columns && filter < w->filters)
                 sums[((long)(w->group * w->filters + filter) * w->channels + channel) * taps + tap] =

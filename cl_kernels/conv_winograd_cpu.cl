@@ -42,18 +42,6 @@
 #define WEFT_WINOGRAD_OVER_A (1.0f / (2.0f * 0.390625f * (0.390625f - 2.25f)))
 #define WEFT_WINOGRAD_OVER_B (1.0f / (2.0f * 2.25f * (2.25f - 0.390625f)))
 
-#define WEFT_WINOGRAD_UNROLL __attribute__((opencl_unroll_hint))
-
-/* As in gemm_cpu.cl. */
-#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
-#define WEFT_WINOGRAD_PREFETCH(address) __builtin_prefetch((const void *)(size_t)(address), 0, 3)
-#else
-#define WEFT_WINOGRAD_PREFETCH(address)
-#endif
-
-/* Sixteen floats at any address. */
-typedef float16 weft_winograd_vector __attribute__((aligned(4)));
-
 /* From a point to the next in a panel: an odd number of lines, so that the points share no set of a cache. */
 __attribute__((always_inline)) static inline int weft_winograd_panel_point(int channels) {
     return channels * 32 + 16;
@@ -100,7 +88,7 @@ __attribute__((always_inline)) static inline void weft_winograd_results(
 /* At most sixteen channels of a pixel; those past the last may be any numbers. */
 __attribute__((always_inline)) static inline float16 weft_winograd_load(
     __global const float *from, int count, long left) {
-    if (left >= 16) return *(__global const weft_winograd_vector *)from;
+    if (left >= 16) return *(__global const weft_lanes_f32 *)from;
     float16 value = 0.0f;
     for (int i = 0; i < count; ++i) ((float *)&value)[i] = from[i];
     return value;
@@ -111,18 +99,18 @@ __attribute__((always_inline)) static inline void weft_winograd_multiply(__globa
     int product_pitch, __global const float *pixels, int pitch, __global const float16 *panel, int depth,
     const int vectors) {
     float16 acc[WEFT_WINOGRAD_ROWS][2];
-    WEFT_WINOGRAD_UNROLL for (int r = 0; r < WEFT_WINOGRAD_ROWS; ++r) acc[r][0] = acc[r][1] = 0.0f;
+    WEFT_UNROLL for (int r = 0; r < WEFT_WINOGRAD_ROWS; ++r) acc[r][0] = acc[r][1] = 0.0f;
     for (int k = 0; k < depth; ++k) {
-        WEFT_WINOGRAD_PREFETCH(panel + 2 * (k + 6));
-        if (vectors > 1) WEFT_WINOGRAD_PREFETCH(panel + 2 * (k + 6) + 1);
+        WEFT_PREFETCH(panel + 2 * (k + 6), 3);
+        if (vectors > 1) WEFT_PREFETCH(panel + 2 * (k + 6) + 1, 3);
         const float16 b0 = panel[2 * k], b1 = vectors > 1 ? panel[2 * k + 1] : 0.0f;
-        WEFT_WINOGRAD_UNROLL for (int r = 0; r < WEFT_WINOGRAD_ROWS; ++r) {
+        WEFT_UNROLL for (int r = 0; r < WEFT_WINOGRAD_ROWS; ++r) {
             const float16 x = pixels[r * pitch + k];
             acc[r][0] = fma(x, b0, acc[r][0]);
             if (vectors > 1) acc[r][1] = fma(x, b1, acc[r][1]);
         }
     }
-    WEFT_WINOGRAD_UNROLL for (int r = 0; r < WEFT_WINOGRAD_ROWS; ++r) {
+    WEFT_UNROLL for (int r = 0; r < WEFT_WINOGRAD_ROWS; ++r) {
         *(__global float16 *)(products + r * product_pitch) = acc[r][0];
         if (vectors > 1) *(__global float16 *)(products + r * product_pitch + 16) = acc[r][1];
     }
@@ -158,7 +146,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(
         for (int c = first; c < last; ++c) {
             __global const float *from = w + j * w_filter + c * w_channel;
             float *to = (float *)taps + (c - first) * 9 * 32 + j;
-            WEFT_WINOGRAD_UNROLL for (int tap = 0; tap < 9; ++tap) {
+            WEFT_UNROLL for (int tap = 0; tap < 9; ++tap) {
                 to[32 * tap] = from[tap / 3 * w1 + tap % 3 * w2];
             }
         }
@@ -169,9 +157,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(
             const float16 *g = taps + 18 * c + i;
             float16 *to = all + 2 * c + i;
             float16 across[18];
-            WEFT_WINOGRAD_UNROLL for (int row = 0; row < 3; ++row)
+            WEFT_UNROLL for (int row = 0; row < 3; ++row)
                 weft_winograd_taps(g[6 * row], g[6 * row + 2], g[6 * row + 4], across + 6 * row, 1);
-            WEFT_WINOGRAD_UNROLL for (int column = 0; column < 6; ++column) {
+            WEFT_UNROLL for (int column = 0; column < 6; ++column) {
                 weft_winograd_taps(
                     across[column], across[6 + column], across[12 + column], to + 33 * column, 6 * 33);
             }
@@ -215,9 +203,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
             const long base = image * x_image + (long)group * channels + from1 * x1 + from2 * x2;
             for (int c = 0; c < channels; c += 16) {
                 float16 d[WEFT_WINOGRAD_POINTS];
-                WEFT_WINOGRAD_UNROLL for (int i = 0; i < 6; ++i) {
+                WEFT_UNROLL for (int i = 0; i < 6; ++i) {
                     const bool inside = tile < tiles && from1 + i >= 0 && from1 + i < read1;
-                    WEFT_WINOGRAD_UNROLL for (int j = 0; j < 6; ++j) {
+                    WEFT_UNROLL for (int j = 0; j < 6; ++j) {
                         const long from = base + i * x1 + j * x2 + c;
                         if (inside && from2 + j >= 0 && from2 + j < read2)
                             d[6 * i + j] =
@@ -227,9 +215,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
                     }
                     weft_winograd_pixels(d + 6 * i, 1);
                 }
-                WEFT_WINOGRAD_UNROLL for (int j = 0; j < 6; ++j) weft_winograd_pixels(d + j, 6);
+                WEFT_UNROLL for (int j = 0; j < 6; ++j) weft_winograd_pixels(d + j, 6);
                 __global float *to = pixels + tile * pitch + c;
-                WEFT_WINOGRAD_UNROLL for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) {
+                WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) {
                     *(__global float16 *)(to + (long)i * point) = d[i];
                 }
             }
@@ -259,14 +247,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
                 for (int j = column; j < end; j += 16) {
                     __global const float *from = products + tile * product_pitch + j - column;
                     float16 down[24], y[16];
-                    WEFT_WINOGRAD_UNROLL for (int k = 0; k < 6; ++k) {
+                    WEFT_UNROLL for (int k = 0; k < 6; ++k) {
                         float16 m[6];
-                        WEFT_WINOGRAD_UNROLL for (int i = 0; i < 6; ++i) {
+                        WEFT_UNROLL for (int i = 0; i < 6; ++i) {
                             m[i] = *(__global const float16 *)(from + (long)(6 * i + k) * product_point);
                         }
                         weft_winograd_results(m, 1, down + k, 6);
                     }
-                    WEFT_WINOGRAD_UNROLL for (int i = 0; i < 4; ++i)
+                    WEFT_UNROLL for (int i = 0; i < 4; ++i)
                         weft_winograd_results(down + 6 * i, 1, y + 4 * i, 1);
                     for (int i = 0; i < height; ++i) {
                         for (int k = 0; k < width; ++k)

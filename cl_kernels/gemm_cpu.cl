@@ -53,25 +53,11 @@
 #define WEFT_GEMM_PACK_AHEAD 12
 #endif
 
-/* Asks for a line of memory without waiting; OpenCL's own prefetch() does nothing on the drivers of CPUs.
- * Only compilers that aim straight at a processor take the intrinsic: the way through SPIR-V ends the process
- * there. level 3: into the first-level cache, 2: into the second. */
-#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
-#define WEFT_GEMM_PREFETCH(address, level) __builtin_prefetch((const void *)(address), 0, level)
-#else
-#define WEFT_GEMM_PREFETCH(address, level)
-#endif
-
 #define WEFT_UNROLL4 __attribute__((opencl_unroll_hint(4)))
-#define WEFT_UNROLL  __attribute__((opencl_unroll_hint))
-
-/* Sixteen floats at any address: one instruction, where vload16 is several on some compilers. */
-typedef float16 weft_gemm_vector __attribute__((aligned(4)));
-#define WEFT_GEMM_AT(p) (*(__global const weft_gemm_vector *)(p))
 
 /* The first `lanes` (1 to 16) elements at p, zeros after them; reads nothing past them. */
 static inline float16 weft_gemm_load(__global const float *p, int lanes) {
-    if (lanes >= 16) return WEFT_GEMM_AT(p);
+    if (lanes >= 16) return WEFT_LANES_READ(f32, p);
     float16 value = 0.0f;
     int at = 0;
     if (lanes & 8) {
@@ -107,7 +93,7 @@ static inline float16 weft_gemm_load(__global const float *p, int lanes) {
 
 static inline void weft_gemm_store(__global float *p, float16 value, int lanes) {
     if (lanes >= 16) {
-        *(__global weft_gemm_vector *)p = value;
+        *(__global weft_lanes_f32 *)p = value;
         return;
     }
     float8 rest = value.lo;
@@ -161,7 +147,7 @@ static inline void weft_gemm_pack_transposed(
             float16 v[16], t[16];
             for (int i = 0; i < 16; ++i) {
                 __global const float *from = b + min(16 * side + i, columns - 1) * b_column + p;
-                WEFT_GEMM_PREFETCH((size_t)(from + 48), 2);
+                WEFT_PREFETCH(from + 48, 2);
                 v[i] = weft_gemm_load(from, available);
             }
             WEFT_GEMM_TRANSPOSE(v, t)
@@ -176,8 +162,8 @@ __attribute__((always_inline)) static inline void weft_gemm_pack_b(float16 *pane
     int depth, int columns, long b_row, long b_column, const bool in_rows, const bool in_columns) {
     if (in_rows && columns >= 32) {
         for (int p = 0; p < depth; ++p) {
-            panel[2 * p] = WEFT_GEMM_AT(b + p * b_row);
-            panel[2 * p + 1] = WEFT_GEMM_AT(b + p * b_row + 16);
+            panel[2 * p] = WEFT_LANES_READ(f32, b + p * b_row);
+            panel[2 * p + 1] = WEFT_LANES_READ(f32, b + p * b_row + 16);
         }
     } else if (in_rows) {
         for (int p = 0; p < depth; ++p) {
@@ -202,7 +188,7 @@ static inline void weft_gemm_copy_rows(
         float16 *to = (float16 *)(tile + r * WEFT_GEMM_PITCH);
         __global const float *from = a + r * a_row;
         const int whole = depth / 16;
-        WEFT_UNROLL4 for (int v = 0; v < whole; ++v) to[v] = WEFT_GEMM_AT(from + 16 * v);
+        WEFT_UNROLL4 for (int v = 0; v < whole; ++v) to[v] = WEFT_LANES_READ(f32, from + 16 * v);
         if (depth % 16) to[whole] = weft_gemm_load(from + 16 * whole, depth % 16);
     }
 }
@@ -215,9 +201,9 @@ static inline void weft_gemm_copy_columns(
         /* Whole vectors, of which the rest is no one's: but the last one may end where the memory does. */
         const int whole = beside >= 16 ? depth : depth - 1;
         for (int p = 0; p < whole; ++p)
-            *(weft_gemm_vector *)(tile + p * WEFT_GEMM_ROWS) = WEFT_GEMM_AT(a + p * a_column);
+            *(weft_lanes_f32 *)(tile + p * WEFT_GEMM_ROWS) = WEFT_LANES_READ(f32, a + p * a_column);
         if (whole < depth)
-            *(weft_gemm_vector *)(tile + whole * WEFT_GEMM_ROWS) = weft_gemm_load(a + whole * a_column, rows);
+            *(weft_lanes_f32 *)(tile + whole * WEFT_GEMM_ROWS) = weft_gemm_load(a + whole * a_column, rows);
     } else {
         for (int p = 0; p < depth; ++p) {
             for (int r = 0; r < rows; ++r) tile[p * WEFT_GEMM_ROWS + r] = a[r * a_row + p * a_column];
@@ -243,10 +229,10 @@ __attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, c
         size_t one = owned ? own : soon + part * step, other = owned ? own + 64 : later + part * step;
         const size_t apart = owned ? own_step : step;
         for (int p = part; p < end; ++p) {
-            WEFT_GEMM_PREFETCH(panel + 2 * (p + WEFT_GEMM_AHEAD), 3);
-            WEFT_GEMM_PREFETCH(panel + 2 * (p + WEFT_GEMM_AHEAD) + 1, 3);
-            WEFT_GEMM_PREFETCH(one, 2);
-            WEFT_GEMM_PREFETCH(other, 2);
+            WEFT_PREFETCH(panel + 2 * (p + WEFT_GEMM_AHEAD), 3);
+            WEFT_PREFETCH(panel + 2 * (p + WEFT_GEMM_AHEAD) + 1, 3);
+            WEFT_PREFETCH(one, 2);
+            WEFT_PREFETCH(other, 2);
             one += apart;
             other += apart;
             const float16 b0 = panel[2 * p], b1 = panel[2 * p + 1];
@@ -312,10 +298,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
                 float16 *to = panels + 2 * p;
                 const size_t soon = (size_t)(bb + WEFT_GEMM_PACK_AHEAD * b_row);
                 WEFT_UNROLL4 for (int i = 0; i < packed; ++i) {
-                    WEFT_GEMM_PREFETCH(soon + 128 * i, 2);
-                    WEFT_GEMM_PREFETCH(soon + 128 * i + 64, 2);
-                    to[i * 2 * WEFT_GEMM_DEPTH] = WEFT_GEMM_AT(bb + 32 * i);
-                    to[i * 2 * WEFT_GEMM_DEPTH + 1] = WEFT_GEMM_AT(bb + 32 * i + 16);
+                    WEFT_PREFETCH(soon + 128 * i, 2);
+                    WEFT_PREFETCH(soon + 128 * i + 64, 2);
+                    to[i * 2 * WEFT_GEMM_DEPTH] = WEFT_LANES_READ(f32, bb + 32 * i);
+                    to[i * 2 * WEFT_GEMM_DEPTH + 1] = WEFT_LANES_READ(f32, bb + 32 * i + 16);
                 }
             }
         }

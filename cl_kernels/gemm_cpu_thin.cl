@@ -35,19 +35,7 @@
 #define WEFT_THIN_PITCH  (WEFT_THIN_DEPTH + 16) /* rows of the copy, which do not collide in the cache */
 #define WEFT_THIN_GROUPS (WEFT_THIN_MOST / 4)
 
-#define WEFT_UNROLL __attribute__((opencl_unroll_hint))
-#define WEFT_ROLL   __attribute__((opencl_unroll_hint(1)))
-
-/* Asks for a line of memory, as in gemm_cpu.cl. */
-#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
-#define WEFT_THIN_PREFETCH(address) __builtin_prefetch((const void *)(address), 0, 2)
-#else
-#define WEFT_THIN_PREFETCH(address)
-#endif
-
-/* Sixteen floats at any address: one instruction. */
-typedef float16 weft_thin_vector __attribute__((aligned(4)));
-#define WEFT_THIN_AT(p) (*(__global const weft_thin_vector *)(p))
+#define WEFT_ROLL __attribute__((opencl_unroll_hint(1)))
 
 /* The first `lanes` elements at p, zeros after them; reads nothing past them. */
 static inline float16 weft_thin_load(__global const float *p, int lanes) {
@@ -64,7 +52,7 @@ static inline void weft_thin_copy(
     WEFT_ROLL for (int r = 0; r < rows; ++r) {
         float *to = x + r * WEFT_THIN_PITCH;
         __global const float *from = a + min(r, m - 1) * a_row;
-        WEFT_ROLL for (int p = 0; p < whole; p += 16) * (float16 *)(to + p) = WEFT_THIN_AT(from + p);
+        WEFT_ROLL for (int p = 0; p < whole; p += 16) * (float16 *)(to + p) = WEFT_LANES_READ(f32, from + p);
         WEFT_ROLL for (int p = whole; p < depth; ++p) to[p] = from[p * a_column];
         WEFT_ROLL for (int p = depth; p < room; ++p) to[p] = 0.0f;
     }
@@ -81,9 +69,9 @@ typedef struct weft_thin_ahead {
         WEFT_UNROLL for (int c = 0; c < 6; ++c) acc[r][c] = first ? 0.0f : sum[r * 6 + c];                   \
     }
 #define WEFT_THIN_ASK                                                                                        \
-    WEFT_THIN_PREFETCH(ahead.one);                                                                           \
-    WEFT_THIN_PREFETCH(ahead.two);                                                                           \
-    WEFT_THIN_PREFETCH(ahead.three);                                                                         \
+    WEFT_PREFETCH(ahead.one, 2);                                                                             \
+    WEFT_PREFETCH(ahead.two, 2);                                                                             \
+    WEFT_PREFETCH(ahead.three, 2);                                                                           \
     ahead.one += ahead.stride;                                                                               \
     ahead.two += ahead.stride;                                                                               \
     ahead.three += ahead.stride;
@@ -109,8 +97,9 @@ static inline void weft_thin_columns(float16 *sum, const float *x, __global cons
     const int whole = depth / 16 * 16;
     WEFT_THIN_BEGIN
     for (int p = 0; p < whole; p += 16) {
-        const float16 v0 = WEFT_THIN_AT(b0 + p), v1 = WEFT_THIN_AT(b1 + p), v2 = WEFT_THIN_AT(b2 + p),
-                      v3 = WEFT_THIN_AT(b3 + p), v4 = WEFT_THIN_AT(b4 + p), v5 = WEFT_THIN_AT(b5 + p);
+        const float16 v0 = WEFT_LANES_READ(f32, b0 + p), v1 = WEFT_LANES_READ(f32, b1 + p),
+                      v2 = WEFT_LANES_READ(f32, b2 + p), v3 = WEFT_LANES_READ(f32, b3 + p),
+                      v4 = WEFT_LANES_READ(f32, b4 + p), v5 = WEFT_LANES_READ(f32, b5 + p);
         WEFT_THIN_ASK
         WEFT_THIN_STEP(*(const float16 *)(x + r * WEFT_THIN_PITCH + p))
     }
@@ -130,8 +119,9 @@ static inline void weft_thin_rows(float16 *sum, const float *x, __global const f
     int depth, bool first, weft_thin_ahead ahead) {
     WEFT_THIN_BEGIN
     for (int p = 0; p < depth; ++p) {
-        const float16 v0 = WEFT_THIN_AT(b), v1 = WEFT_THIN_AT(b + 16), v2 = WEFT_THIN_AT(b + 32),
-                      v3 = WEFT_THIN_AT(b + 48), v4 = WEFT_THIN_AT(b + 64), v5 = WEFT_THIN_AT(b + 80);
+        const float16 v0 = WEFT_LANES_READ(f32, b), v1 = WEFT_LANES_READ(f32, b + 16),
+                      v2 = WEFT_LANES_READ(f32, b + 32), v3 = WEFT_LANES_READ(f32, b + 48),
+                      v4 = WEFT_LANES_READ(f32, b + 64), v5 = WEFT_LANES_READ(f32, b + 80);
         b += b_row;
         WEFT_THIN_ASK
         WEFT_THIN_STEP(x[r * WEFT_THIN_PITCH + p])
@@ -221,7 +211,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(__g
             if (WEFT_THIN_ROWS) {
                 const int panel = (j - left) / 96, over = max(0, left + panel * 96 - (n - 96));
                 const float *sum = (const float *)(sums + panel * WEFT_THIN_GROUPS * 24 + group);
-                total = *(const weft_thin_vector *)(sum + over + (j - left) % 96);
+                total = *(const weft_lanes_f32 *)(sum + over + (j - left) % 96);
             } else {
                 float *element = (float *)&total;
                 WEFT_ROLL for (int lane = 0; lane < 16; ++lane) {

@@ -70,8 +70,8 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(tiled)(
     a += a_offset + batch * a_batch + top * a_row;
     b += b_offset + batch * b_batch + left * b_column;
     float acc[WEFT_GEMM_MICRO][WEFT_GEMM_MICRO];
-    __attribute__((opencl_unroll_hint)) for (int i = 0; i < WEFT_GEMM_MICRO; ++i) {
-        __attribute__((opencl_unroll_hint)) for (int j = 0; j < WEFT_GEMM_MICRO; ++j) acc[i][j] = 0.0f;
+    WEFT_UNROLL for (int i = 0; i < WEFT_GEMM_MICRO; ++i) {
+        WEFT_UNROLL for (int j = 0; j < WEFT_GEMM_MICRO; ++j) acc[i][j] = 0.0f;
     }
     for (int start = 0; start < k; start += WEFT_GEMM_STEP) {
         weft_gemm_fetch(a_piece, width, a + start * a_column, m - top, k - start, a_row, a_column, item);
@@ -79,19 +79,19 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(tiled)(
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int p = 0; p < WEFT_GEMM_STEP; ++p) {
             float from_a[WEFT_GEMM_MICRO];
-            __attribute__((opencl_unroll_hint)) for (int i = 0; i < WEFT_GEMM_MICRO; ++i) from_a[i] =
+            WEFT_UNROLL for (int i = 0; i < WEFT_GEMM_MICRO; ++i) from_a[i] =
                 a_piece[p * (width + 1) + y + WEFT_GEMM_GROUP * i];
-            __attribute__((opencl_unroll_hint)) for (int j = 0; j < WEFT_GEMM_MICRO; ++j) {
+            WEFT_UNROLL for (int j = 0; j < WEFT_GEMM_MICRO; ++j) {
                 const float from_b = b_piece[p * (width + 1) + x + WEFT_GEMM_GROUP * j];
-                __attribute__((opencl_unroll_hint)) for (int i = 0; i < WEFT_GEMM_MICRO; ++i) acc[i][j] =
+                WEFT_UNROLL for (int i = 0; i < WEFT_GEMM_MICRO; ++i) acc[i][j] =
                     fma(from_a[i], from_b, acc[i][j]);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    __attribute__((opencl_unroll_hint)) for (int i = 0; i < WEFT_GEMM_MICRO; ++i) {
+    WEFT_UNROLL for (int i = 0; i < WEFT_GEMM_MICRO; ++i) {
         const int row = top + y + WEFT_GEMM_GROUP * i;
-        __attribute__((opencl_unroll_hint)) for (int j = 0; j < WEFT_GEMM_MICRO; ++j) {
+        WEFT_UNROLL for (int j = 0; j < WEFT_GEMM_MICRO; ++j) {
             const int column = left + x + WEFT_GEMM_GROUP * j;
             if (row < m && column < n) WEFT_STORE(acc[i][j], batch, row, column, 1);
         }

@@ -39,22 +39,11 @@
 /* How many steps of the depth before its use a row of a panel is asked for. */
 #define WEFT_R_AHEAD 8
 
-#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
-#define WEFT_R_PREFETCH(address) __builtin_prefetch((const void *)(size_t)(address), 0, 3)
-#else
-#define WEFT_R_PREFETCH(address)
-#endif
-#define WEFT_R_UNROLL __attribute__((opencl_unroll_hint))
-
-/* Sixteen floats at any address. */
-typedef float16 weft_r_vector __attribute__((aligned(4)));
-#define WEFT_R_AT(p) (*(__global const weft_r_vector *)(p))
-
 /* The first `lanes` elements, `stride` apart, zeros after them. Drivers copy functions to where they are
  * called, and the loop that only the last block of a width takes costs more of their time than all
  * arithmetic: so the loops stay short, and kernels read and write by lists of places. */
 static inline float16 weft_r_load_strided(__global const float *p, long stride, int lanes) {
-    if (stride == 1 && lanes >= 16) return WEFT_R_AT(p);
+    if (stride == 1 && lanes >= 16) return WEFT_LANES_READ(f32, p);
     float16 room = 0.0f;
     WEFT_ROLLED for (int i = 0; i < min(lanes, 16); ++i)((float *)&room)[i] = p[i * stride];
     return room;
@@ -64,7 +53,7 @@ static inline float16 weft_r_load(__global const float *p, int lanes) {
 }
 static inline void weft_r_store(__global float *p, float16 value, int lanes) {
     if (lanes >= 16) {
-        *(__global weft_r_vector *)p = value;
+        *(__global weft_lanes_f32 *)p = value;
         return;
     }
     WEFT_ROLLED for (int i = 0; i < lanes; ++i) p[i] = ((const float *)&value)[i];
@@ -82,21 +71,22 @@ static inline void weft_r_write(__global float *const *to, const float16 *values
     static inline void weft_r_tile_##ROWS(                                                                   \
         float16 *sum, const float *tile, __global const float *panel, int depth, bool first) {               \
         float16 acc[ROWS][2];                                                                                \
-        WEFT_R_UNROLL for (int r = 0; r < ROWS; ++r) {                                                       \
+        WEFT_UNROLL for (int r = 0; r < ROWS; ++r) {                                                         \
             acc[r][0] = first ? 0.0f : sum[2 * r];                                                           \
             acc[r][1] = first ? 0.0f : sum[2 * r + 1];                                                       \
         }                                                                                                    \
         for (int p = 0; p < depth; ++p) {                                                                    \
-            WEFT_R_PREFETCH(panel + 32 * (p + WEFT_R_AHEAD));                                                \
-            WEFT_R_PREFETCH(panel + 32 * (p + WEFT_R_AHEAD) + 16);                                           \
-            const float16 b0 = WEFT_R_AT(panel + 32 * p), b1 = WEFT_R_AT(panel + 32 * p + 16);               \
-            WEFT_R_UNROLL for (int r = 0; r < ROWS; ++r) {                                                   \
+            WEFT_PREFETCH(panel + 32 * (p + WEFT_R_AHEAD), 3);                                               \
+            WEFT_PREFETCH(panel + 32 * (p + WEFT_R_AHEAD) + 16, 3);                                          \
+            const float16 b0 = WEFT_LANES_READ(f32, panel + 32 * p),                                         \
+                          b1 = WEFT_LANES_READ(f32, panel + 32 * p + 16);                                    \
+            WEFT_UNROLL for (int r = 0; r < ROWS; ++r) {                                                     \
                 const float16 x = tile[r * WEFT_R_PITCH + p];                                                \
                 acc[r][0] = fma(x, b0, acc[r][0]);                                                           \
                 acc[r][1] = fma(x, b1, acc[r][1]);                                                           \
             }                                                                                                \
         }                                                                                                    \
-        WEFT_R_UNROLL for (int r = 0; r < ROWS; ++r) {                                                       \
+        WEFT_UNROLL for (int r = 0; r < ROWS; ++r) {                                                         \
             sum[2 * r] = acc[r][0];                                                                          \
             sum[2 * r + 1] = acc[r][1];                                                                      \
         }                                                                                                    \
@@ -150,7 +140,7 @@ static inline void weft_r_pack(
             }
             WEFT_ROLLED for (int k = 0; k < 16; ++k) block[k] = next[k];
         }
-        WEFT_ROLLED for (int k = 0; k < rows; ++k) * (__global weft_r_vector *)(to + (p + k) * 32 + side) =
+        WEFT_ROLLED for (int k = 0; k < rows; ++k) * (__global weft_lanes_f32 *)(to + (p + k) * 32 + side) =
             block[k];
     }
 }

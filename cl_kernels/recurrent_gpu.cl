@@ -27,7 +27,6 @@
 #define WEFT_R_STEP   16
 #define WEFT_R_A_ROOM (WEFT_R_STEP * (WEFT_R_ROWS + 1))
 #define WEFT_R_B_ROOM (WEFT_R_STEP * (WEFT_R_GROUP + 1))
-#define WEFT_R_UNROLL __attribute__((opencl_unroll_hint))
 /* Of row i: chosen, so that the sums stay in registers while the cells' code stands there once. */
 #define WEFT_R_SUM(gate) (i ? acc[(gate)*WEFT_R_LINES + 1] : acc[(gate)*WEFT_R_LINES])
 
@@ -39,24 +38,23 @@ __attribute__((always_inline)) static inline void weft_r_product(float *acc, con
     __global const float *b, long b_gate, long b_k, long b_column, int columns, int depth) {
     const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_R_GROUP + x;
     for (int start = 0; start < depth; start += WEFT_R_STEP) {
-        WEFT_R_UNROLL for (int i = 0; i < WEFT_R_LINES; ++i) {
+        WEFT_UNROLL for (int i = 0; i < WEFT_R_LINES; ++i) {
             const int row = y + i * WEFT_R_GROUP;
             a_piece[x * (WEFT_R_ROWS + 1) + row] =
                 row < rows && start + x < depth ? a[row * a_row + start + x] : 0.0f;
         }
         const int p = b_k == 1 ? item % WEFT_R_STEP : item / WEFT_R_STEP;
         const int c = b_k == 1 ? item / WEFT_R_STEP : item % WEFT_R_STEP;
-        WEFT_R_UNROLL for (int g = 0; g < gates; ++g)
-            b_piece[g * WEFT_R_B_ROOM + p * (WEFT_R_GROUP + 1) + c] =
-                c < columns && start + p < depth ? b[g * b_gate + (start + p) * b_k + c * b_column] : 0.0f;
+        WEFT_UNROLL for (int g = 0; g < gates; ++g) b_piece[g * WEFT_R_B_ROOM + p * (WEFT_R_GROUP + 1) + c] =
+            c < columns && start + p < depth ? b[g * b_gate + (start + p) * b_k + c * b_column] : 0.0f;
         barrier(CLK_LOCAL_MEM_FENCE);
         WEFT_ROLLED for (int k = 0; k < WEFT_R_STEP; ++k) {
             float from_a[WEFT_R_LINES];
-            WEFT_R_UNROLL for (int i = 0; i < WEFT_R_LINES; ++i) from_a[i] =
+            WEFT_UNROLL for (int i = 0; i < WEFT_R_LINES; ++i) from_a[i] =
                 a_piece[k * (WEFT_R_ROWS + 1) + y + i * WEFT_R_GROUP];
-            WEFT_R_UNROLL for (int g = 0; g < gates; ++g) {
+            WEFT_UNROLL for (int g = 0; g < gates; ++g) {
                 const float from_b = b_piece[g * WEFT_R_B_ROOM + k * (WEFT_R_GROUP + 1) + x];
-                WEFT_R_UNROLL for (int i = 0; i < WEFT_R_LINES; ++i) acc[g * WEFT_R_LINES + i] =
+                WEFT_UNROLL for (int i = 0; i < WEFT_R_LINES; ++i) acc[g * WEFT_R_LINES + i] =
                     fma(from_a[i], from_b, acc[g * WEFT_R_LINES + i]);
             }
         }
@@ -142,7 +140,7 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(forward
     __global float *after = y + (reverse ? t : t + 1) * area;
     __global float *gates = y + gates_at + t * gates_step, *more = y + more_at + t * more_step;
     float acc[WEFT_FIRST * WEFT_R_LINES];
-    WEFT_R_UNROLL for (int i = 0; i < WEFT_FIRST * WEFT_R_LINES; ++i) acc[i] = 0.0f;
+    WEFT_UNROLL for (int i = 0; i < WEFT_FIRST * WEFT_R_LINES; ++i) acc[i] = 0.0f;
     if (phases & 1) {
         weft_r_product(acc, WEFT_FIRST, a_piece, b_piece, before + top * (long)width, width, batch - top,
             w + corner * (long)width, units * (long)width, 1, width, units - corner, width);
@@ -285,7 +283,7 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(back)(_
     __global const float *c_after = y + c_at + (total - s - 1) * c_step, *c_before = c_after + c_step;
     __global float *dx = d + t * (batch * line), *ds = d + sums_at + t * (batch * line);
     float acc[WEFT_R_LINES];
-    WEFT_R_UNROLL for (int i = 0; i < WEFT_R_LINES; ++i) acc[i] = 0.0f;
+    WEFT_UNROLL for (int i = 0; i < WEFT_R_LINES; ++i) acc[i] = 0.0f;
     if (phases & 1) {
         if (!newest)
             weft_r_product(acc, 1, a_piece, b_piece, d + sums_at + next * (batch * line) + top * line, line,
