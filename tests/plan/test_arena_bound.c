@@ -28,6 +28,19 @@ static void test_networks(void **state) {
     }
 }
 
+/* Of a plan whose products take no scratch memory. */
+static weft_plan_info naive_plan_info(weft_tensor *const *outputs, size_t count, int64_t batch) {
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = batch, .compile_late = true};
+    weft_plan *plan = NULL;
+    weft_plan_info info;
+    setenv("WEFT_GEMM", "naive", 1);
+    assert_weft_ok(weft_plan_create(&plan, outputs, count, &options));
+    unsetenv("WEFT_GEMM");
+    assert_weft_ok(weft_plan_get_info(plan, &info));
+    weft_plan_release(plan);
+    return info;
+}
+
 /* Three products in a row by the kernel that takes no scratch: what is alive at a time is known by hand. */
 static void test_lower_bound(void **state) {
     (void)state;
@@ -36,17 +49,10 @@ static void test_lower_bound(void **state) {
     weft_tensor *const x = weft_input(graph, "x", WEFT_F32, COLUMNS);
     weft_tensor *const a = weft_matmul(x, weft_permute(x, 1, 0)), *const b = weft_matmul(a, x);
     weft_tensor *const outputs[] = {weft_matmul(weft_permute(b, 1, 0), x)};
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = ROWS, .compile_late = true};
-    weft_plan *plan = NULL;
-    weft_plan_info info;
-    setenv("WEFT_GEMM", "naive", 1);
-    assert_weft_ok(weft_plan_create(&plan, outputs, 1, &options));
-    unsetenv("WEFT_GEMM");
-    assert_weft_ok(weft_plan_get_info(plan, &info));
+    const weft_plan_info info = naive_plan_info(outputs, 1, ROWS);
     /* a; a and b; b and the output, the most; the output. */
     assert_int_equal(info.arena_lower_bound, (ROWS * COLUMNS + COLUMNS * COLUMNS) * sizeof(float));
     assert_int_equal(info.arena_bytes, info.arena_lower_bound);
-    weft_plan_release(plan);
     weft_graph_release(graph);
 }
 
@@ -62,17 +68,10 @@ static void test_softmax_in_place(void **state) {
         weft_cross_entropy(weft_linear_with(x, w, NULL), weft_input(graph, "label", WEFT_I32));
     weft_tensor *outputs[2] = {loss};
     assert_weft_ok(weft_gradients(loss, &w, 1, outputs + 1));
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = ROWS, .compile_late = true};
-    weft_plan *plan = NULL;
-    weft_plan_info info;
-    setenv("WEFT_GEMM", "naive", 1);
-    assert_weft_ok(weft_plan_create(&plan, outputs, 2, &options));
-    unsetenv("WEFT_GEMM");
-    assert_weft_ok(weft_plan_get_info(plan, &info));
+    const weft_plan_info info = naive_plan_info(outputs, 2, ROWS);
     const size_t matrix = ROWS * CLASSES * sizeof(float), gradient = CLASSES * DEPTH * sizeof(float);
     if (info.arena_bytes > matrix + gradient + PER_ROW)
         fail_msg("%zu bytes for a matrix of %zu and a gradient of %zu", info.arena_bytes, matrix, gradient);
-    weft_plan_release(plan);
     weft_graph_release(graph);
 }
 
