@@ -557,8 +557,7 @@ static weft_status emit_product(weft_plan *plan, wi_step *step) {
 static bool calls_functions(const weft_plan *plan) {
     for (size_t i = 0; i < plan->value_count; i++) {
         const wi_op *op = plan->values[i].node->op;
-        if (op->float_code && strstr(op->float_code, "weft_")) return true;
-        if (op->int_code && strstr(op->int_code, "weft_")) return true;
+        if (wi_code_calls(op->float_code) || wi_code_calls(op->int_code)) return true;
     }
     return false;
 }

@@ -318,6 +318,10 @@ static int emit_leaf(wi_emitter *e, const weft_tensor *leaf) {
 
 /* ---- ops ---- */
 
+bool wi_code_calls(const char *code) {
+    return code && strstr(code, "weft_");
+}
+
 /* The row's code with its a, b, c replaced by variables. */
 static void emit_code(wi_emitter *e, const char *code, const int *inputs) {
     wi_text_append(&e->text, "(");

@@ -269,8 +269,8 @@ static weft_status read_inputs(weft_plan *plan, const weft_tensor *node, int ste
 
 /* Cheap enough to be computed again wherever it is used: no function of elementwise.clh, division or root. */
 static bool is_cheap(const wi_op *op) {
-    return !op->float_code || !(strstr(op->float_code, "weft_") || strchr(op->float_code, '/') ||
-                                  strstr(op->float_code, "sqrt"));
+    return !op->float_code ||
+           !(wi_code_calls(op->float_code) || strchr(op->float_code, '/') || strstr(op->float_code, "sqrt"));
 }
 
 enum { MOST_LEAF_OPERANDS = 6 };

@@ -5,7 +5,6 @@
  * A leaf that depends on the index (a coordinate, random numbers) is an operand too: its "address" is its
  * value. */
 #include "plan/accumulators.h"
-#include <string.h>
 
 /* ---- operands ---- */
 
@@ -261,23 +260,34 @@ static bool is_read_along(const wi_step *step, int value) {
     return o >= 0 && wi_operand_in_loop(step, &step->operands[o]);
 }
 
-/* Does computing the member for every element read memory along a row, or need `wanted`, if that is not there
- * yet? `ready` need not be computed. */
-static bool needs(weft_plan *plan, const wi_step *step, int index, int ready, int wanted) {
+/* Is the input of a member a member of the same step that is computed for every element? */
+static bool is_element_of(const weft_plan *plan, const wi_step *step, const wi_value *input) {
+    return input->state == WI_VALUE_MEMBER && plan->steps[input->step] == step && !input->in_row;
+}
+
+/* Does computing the member for every element compute `wanted`? */
+static bool computes(weft_plan *plan, const wi_step *step, int index, int wanted) {
     const wi_value *value = &plan->values[index];
-    if (index == ready) return false;
     if (index == wanted) return true;
-    if (value->in_row && !wi_is_reduction(value)) return false;
-    if (value->copy_of >= 0) return wanted < 0 && is_read_along(step, value->copy_of);
-    for (int i = 0; i < value->node->input_count && !value->is_leaf_member; i++) {
+    if (value->copy_of >= 0 || value->is_leaf_member) return false;
+    for (int i = 0; i < value->node->input_count; i++) {
+        const wi_value *input = wi_plan_value(plan, value->node->inputs[i]);
+        if (is_element_of(plan, step, input) && computes(plan, step, (int)(input - plan->values), wanted))
+            return true;
+    }
+    return false;
+}
+
+/* Does it read memory along a row, when `ready` need not be computed? */
+static bool reads_along(weft_plan *plan, const wi_step *step, int index, int ready) {
+    const wi_value *value = &plan->values[index];
+    if (index == ready || value->is_leaf_member) return false;
+    if (value->copy_of >= 0) return is_read_along(step, value->copy_of);
+    for (int i = 0; i < value->node->input_count; i++) {
         const wi_value *input = wi_plan_value(plan, value->node->inputs[i]);
         const int at = (int)(input - plan->values);
-        if (input->state == WI_VALUE_LEAF) continue;
-        if (input->state != WI_VALUE_MEMBER || plan->steps[input->step] != step) {
-            if (wanted < 0 && is_read_along(step, at)) return true;
-        } else if (!input->in_row && needs(plan, step, at, ready, wanted)) {
+        if (is_element_of(plan, step, input) ? reads_along(plan, step, at, ready) : is_read_along(step, at))
             return true;
-        }
     }
     return false;
 }
@@ -291,30 +301,29 @@ static bool is_elements_work(const wi_value *value) {
 static bool is_worth_spilling(weft_plan *plan, const wi_step *step, int index) {
     const wi_value *value = &plan->values[index];
     if (value->in_row || value->storage >= 0 || value->copy_of >= 0 || value->is_leaf_member ||
-        value->node->op->kind != WI_MAP || value->node->dtype != WEFT_F32 || !value->node->op->float_code ||
-        !strstr(value->node->op->float_code, "weft_"))
+        value->node->op->kind != WI_MAP || value->node->dtype != WEFT_F32 ||
+        !wi_code_calls(value->node->op->float_code))
         return false;
     bool now = false, later = false;
     for (int i = 0; i < step->member_count; i++) {
         const wi_value *other = &plan->values[step->members[i]];
         if (!is_elements_work(other) || other->pass < value->pass) continue;
-        const bool used = needs(plan, step, step->members[i], -1, index);
+        const bool used = computes(plan, step, step->members[i], index);
         if (other->pass == value->pass) {
             now = now || (used && wi_is_reduction(other));
         } else {
             later = later || used;
-            if (needs(plan, step, step->members[i], index, -1)) return false;
+            if (reads_along(plan, step, step->members[i], index)) return false;
         }
     }
     return now && later;
 }
 
-/* Does the output have an element of its own for every point of the space? */
-static bool covers_space(const wi_step *step, const wi_operand *output) {
-    for (int d = 0; d < step->space.rank; d++) {
-        if (wi_size_is(output->layout.strides[d], 0) && !wi_size_is(step->space.dims[d], 1)) return false;
+bool wi_step_writes_last(const weft_plan *plan, const wi_step *step, const wi_operand *output) {
+    for (int d = 0; d < step->space.rank && step->reduced; d++) {
+        if (output->layout.strides[d].actual == 0) return false;
     }
-    return true;
+    return !step->reduced || plan->values[output->value].pass == step->passes - 1;
 }
 
 /* An exponential is computed once, and lies where the last pass writes until that pass reads it (softmax).
@@ -324,8 +333,7 @@ static void find_spilled(weft_plan *plan, wi_step *step) {
     if (!step->reduced || step->passes < 2 || plan->context->caps.device_class != WEFT_CLASS_CPU) return;
     for (int o = 0; o < step->operand_count && step->spill < 0; o++) {
         const wi_operand *output = &step->operands[o];
-        if (output->is_output && output->dtype == WEFT_F32 && covers_space(step, output) &&
-            plan->values[output->value].pass == step->passes - 1)
+        if (output->is_output && output->dtype == WEFT_F32 && wi_step_writes_last(plan, step, output))
             step->spill = o;
     }
     for (int i = 0; i < step->member_count && step->spill >= 0 && step->spilled < 0; i++) {

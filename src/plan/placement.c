@@ -96,15 +96,6 @@ static void reuse_input(weft_plan *plan, const wi_step *step, int index, const w
     }
 }
 
-/* Is the output written element by element, when nothing is left to read there for any other? In a reduction
- * that is what has an element for every point, written in the last pass. */
-static bool comes_last(const weft_plan *plan, const wi_step *step, const wi_operand *output) {
-    for (int d = 0; d < step->space.rank && step->reduced; d++) {
-        if (output->layout.strides[d].actual == 0) return false;
-    }
-    return !step->reduced || plan->values[output->value].pass == step->passes - 1;
-}
-
 static void reuse_inputs(weft_plan *plan) {
     for (size_t i = 0; i < plan->step_count; i++) {
         const wi_step *step = plan->steps[i];
@@ -112,7 +103,8 @@ static void reuse_inputs(weft_plan *plan) {
             continue;
         for (int o = 0; o < step->operand_count; o++) {
             const wi_operand *output = &step->operands[o];
-            if (output->is_output && comes_last(plan, step, output)) reuse_input(plan, step, (int)i, output);
+            if (output->is_output && wi_step_writes_last(plan, step, output))
+                reuse_input(plan, step, (int)i, output);
         }
     }
 }

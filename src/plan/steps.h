@@ -317,6 +317,11 @@ wi_storage *wi_plan_storage(weft_plan *plan, int storage, size_t *offset);
 /* PRODUCT steps: does the operand's layout follow (batch, row, column) with one batch stride? */
 bool wi_product_layout(
     const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *merged);
+/* Is the output written element by element, when nothing is left to read there for any other? In a reduction
+ * that is what has an element for every point, written in the last pass. */
+bool wi_step_writes_last(const weft_plan *plan, const wi_step *step, const wi_operand *output);
+/* Does an op's code call a function of elementwise.clh? code may be NULL. */
+bool wi_code_calls(const char *code);
 /* A value's layout stretched to a space of more or larger dimensions. */
 wi_layout wi_broadcast_layout(const wi_extent *from, const wi_layout *layout, const wi_extent *to);
 
