@@ -3,9 +3,8 @@
  *
  *     y = Aᵀ · ((G · g · Gᵀ) ∘ (Bᵀ · d · B)) · A        d: 6 x 6 pixels, g: 3 x 3 taps, y: 4 x 4 results
  *
- * Winograd's F(4 x 4, 3 x 3) over the points 0, ±5/8, ±3/2 and infinity: between the transforms there are 36
- * matrix products over the channels, one a point, tiles of pixels for rows. With the usual points (0, ±1, ±2)
- * rounding errors are twice as large in the mean and three times at most; 5/8 and 3/2 have exact squares.
+ * Winograd's F(4 x 4, 3 x 3), its transforms in winograd.clh: between them there are 36 matrix products over
+ * the channels, one a point, tiles of pixels for rows.
  *
  * weights: G · g · Gᵀ once a run, as panels of 32 columns, panel[point][channel][column]; columns past the
  * last are zero. For the data gradient, taps are read from the last to the first.
@@ -30,18 +29,6 @@
 /* The same numbers stand in src/plan/conv_winograd_cpu.c. */
 #define WEFT_WINOGRAD_ROWS   13
 #define WEFT_WINOGRAD_POINTS 36
-/* The points and their products: a², b², a² + b², a² b². */
-#define WEFT_WINOGRAD_A    0.625f
-#define WEFT_WINOGRAD_B    1.5f
-#define WEFT_WINOGRAD_AA   0.390625f
-#define WEFT_WINOGRAD_BB   2.25f
-#define WEFT_WINOGRAD_SUM  2.640625f
-#define WEFT_WINOGRAD_AABB 0.87890625f
-/* One over the products of differences of points. */
-#define WEFT_WINOGRAD_OVER_0 (1.0f / 0.87890625f)
-#define WEFT_WINOGRAD_OVER_A (1.0f / (2.0f * 0.390625f * (0.390625f - 2.25f)))
-#define WEFT_WINOGRAD_OVER_B (1.0f / (2.0f * 2.25f * (2.25f - 0.390625f)))
-
 /* From a point to the next in a panel: an odd number of lines, so that the points share no set of a cache. */
 __attribute__((always_inline)) static inline int weft_winograd_panel_point(int channels) {
     return channels * 32 + 16;
@@ -49,40 +36,9 @@ __attribute__((always_inline)) static inline int weft_winograd_panel_point(int c
 
 /* G: three taps become six. */
 __attribute__((always_inline)) static inline void weft_winograd_taps(
-    float16 g0, float16 g1, float16 g2, float16 *to, int step) {
-    const float16 even_a = fma(g2, WEFT_WINOGRAD_AA, g0), even_b = fma(g2, WEFT_WINOGRAD_BB, g0);
-    to[0] = g0 * WEFT_WINOGRAD_OVER_0;
-    to[step] = fma(g1, WEFT_WINOGRAD_A, even_a) * WEFT_WINOGRAD_OVER_A;
-    to[2 * step] = fma(g1, -WEFT_WINOGRAD_A, even_a) * WEFT_WINOGRAD_OVER_A;
-    to[3 * step] = fma(g1, WEFT_WINOGRAD_B, even_b) * WEFT_WINOGRAD_OVER_B;
-    to[4 * step] = fma(g1, -WEFT_WINOGRAD_B, even_b) * WEFT_WINOGRAD_OVER_B;
-    to[5 * step] = g2;
-}
-
-/* Bᵀ: six pixels, `step` apart, in place. */
-__attribute__((always_inline)) static inline void weft_winograd_pixels(float16 *d, int step) {
-    const float16 d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step], d4 = d[4 * step],
-                  d5 = d[5 * step];
-    const float16 even_a = fma(d2, -WEFT_WINOGRAD_BB, d4), odd_a = fma(d1, -WEFT_WINOGRAD_BB, d3);
-    const float16 even_b = fma(d2, -WEFT_WINOGRAD_AA, d4), odd_b = fma(d1, -WEFT_WINOGRAD_AA, d3);
-    d[0] = fma(d0, WEFT_WINOGRAD_AABB, fma(d2, -WEFT_WINOGRAD_SUM, d4));
-    d[step] = fma(odd_a, WEFT_WINOGRAD_A, even_a);
-    d[2 * step] = fma(odd_a, -WEFT_WINOGRAD_A, even_a);
-    d[3 * step] = fma(odd_b, WEFT_WINOGRAD_B, even_b);
-    d[4 * step] = fma(odd_b, -WEFT_WINOGRAD_B, even_b);
-    d[5 * step] = fma(d1, WEFT_WINOGRAD_AABB, fma(d3, -WEFT_WINOGRAD_SUM, d5));
-}
-
-/* Aᵀ: six products become four results. */
-__attribute__((always_inline)) static inline void weft_winograd_results(
-    const float16 *m, int step, float16 *y, int y_step) {
-    const float16 sum_a = m[step] + m[2 * step], difference_a = m[step] - m[2 * step];
-    const float16 sum_b = m[3 * step] + m[4 * step], difference_b = m[3 * step] - m[4 * step];
-    y[0] = m[0] + (sum_a + sum_b);
-    y[y_step] = fma(difference_a, WEFT_WINOGRAD_A, difference_b * WEFT_WINOGRAD_B);
-    y[2 * y_step] = fma(sum_a, WEFT_WINOGRAD_AA, sum_b * WEFT_WINOGRAD_BB);
-    y[3 * y_step] = fma(difference_a, WEFT_WINOGRAD_A * WEFT_WINOGRAD_AA,
-        fma(difference_b, WEFT_WINOGRAD_B * WEFT_WINOGRAD_BB, m[5 * step]));
+    const float16 *g, const int g_step, float16 *to, const int step) {
+    weft_winograd_values(g, g_step, 3, to, step, 6);
+    WEFT_UNROLL for (int i = 0; i < 6; ++i) to[i * step] *= weft_winograd_factor(i, 6);
 }
 
 /* At most sixteen channels of a pixel; those past the last may be any numbers. */
@@ -158,10 +114,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(
             float16 *to = all + 2 * c + i;
             float16 across[18];
             WEFT_UNROLL for (int row = 0; row < 3; ++row)
-                weft_winograd_taps(g[6 * row], g[6 * row + 2], g[6 * row + 4], across + 6 * row, 1);
+                weft_winograd_taps(g + 6 * row, 2, across + 6 * row, 1);
             WEFT_UNROLL for (int column = 0; column < 6; ++column) {
-                weft_winograd_taps(
-                    across[column], across[6 + column], across[12 + column], to + 33 * column, 6 * 33);
+                weft_winograd_taps(across + column, 6, to + 33 * column, 6 * 33);
             }
         }
     }
@@ -213,9 +168,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
                         else
                             d[6 * i + j] = 0.0f;
                     }
-                    weft_winograd_pixels(d + 6 * i, 1);
+                    weft_winograd_pixels(d + 6 * i, 1, 6);
                 }
-                WEFT_UNROLL for (int j = 0; j < 6; ++j) weft_winograd_pixels(d + j, 6);
+                WEFT_UNROLL for (int j = 0; j < 6; ++j) weft_winograd_pixels(d + j, 6, 6);
                 __global float *to = pixels + tile * pitch + c;
                 WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) {
                     *(__global float16 *)(to + (long)i * point) = d[i];
@@ -252,10 +207,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
                         WEFT_UNROLL for (int i = 0; i < 6; ++i) {
                             m[i] = *(__global const float16 *)(from + (long)(6 * i + k) * product_point);
                         }
-                        weft_winograd_results(m, 1, down + k, 6);
+                        weft_winograd_results(m, 1, down + k, 6, 4, 6);
                     }
                     WEFT_UNROLL for (int i = 0; i < 4; ++i)
-                        weft_winograd_results(down + 6 * i, 1, y + 4 * i, 1);
+                        weft_winograd_results(down + 6 * i, 1, y + 4 * i, 1, 4, 6);
                     for (int i = 0; i < height; ++i) {
                         for (int k = 0; k < width; ++k)
                             WEFT_STORE(y[4 * i + k], image * made1 + to1 + i, to2 + k, group * filters + j,

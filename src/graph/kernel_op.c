@@ -1,5 +1,6 @@
 /* Filling what an op with kernels of its own tells a plan (contract in kernel_op.h). */
 #include "graph/kernel_op.h"
+#include "cl/kernel_source.h"
 #include <stdio.h>
 
 /* Counts run past the ends of the arrays, where nothing is stored: wi_kernel_plan_check finds that. */
@@ -16,6 +17,12 @@ void wi_kernel_macro_int(wi_kernel_plan *plan, const char *name, int64_t value) 
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)value);
     wi_kernel_macro_text(plan, name, text);
+}
+
+weft_status wi_kernel_headers_append(const wi_kernel_plan *plan, wi_text *source) {
+    for (int i = 0; i < WI_KERNEL_HEADERS && plan->headers[i]; i++)
+        WI_TRY(wi_kernel_source_append(source, plan->headers[i]));
+    return WEFT_OK;
 }
 
 void wi_kernel_macros_define(const wi_kernel_plan *plan, wi_text *source) {

@@ -95,7 +95,8 @@ typedef struct wi_kernel_plan {
  * by wi_kernel_plan_check, so that a launch is never NULL; it stays where it is. */
 void wi_kernel_macro_text(wi_kernel_plan *plan, const char *name, const char *value);
 void wi_kernel_macro_int(wi_kernel_plan *plan, const char *name, int64_t value);
-/* The lines that stand before the file and after it. */
+/* What stands before the file: headers, then macros; and after it. */
+weft_status wi_kernel_headers_append(const wi_kernel_plan *plan, wi_text *source);
 void wi_kernel_macros_define(const wi_kernel_plan *plan, wi_text *source);
 void wi_kernel_macros_undefine(const wi_kernel_plan *plan, wi_text *source);
 /* A launch over `items` work-items in groups of `group` (0: the driver chooses); items is rounded up to whole

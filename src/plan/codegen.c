@@ -509,6 +509,7 @@ static weft_status append_template(weft_plan *plan, wi_step *step, const wi_emit
         "#define WEFT_STORE(acc, batch, row, column, lanes) %s_store(acc, batch, row, column, lanes%s%s)\n",
         step->prefix, any ? ", " : "", any ? names->data : "");
     define_ahead(source, step);
+    WI_TRY(wi_kernel_headers_append(step->kernel, source));
     wi_kernel_macros_define(step->kernel, source);
     WI_TRY(wi_kernel_source_append(source, step->implementation->file));
     wi_text_append(source, "\n#undef WEFT_NAME\n#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n"

@@ -71,6 +71,7 @@ static weft_status build(wi_program **program, const wi_gemm_product *product, w
     wi_text_append(&source, "\n%s#define WEFT_NAME(suffix) gemm_##suffix\n", store_lanes);
     wi_text_append(&source, "#define WEFT_EPILOGUE_PARAMETERS %s\n", epilogue->parameters);
     wi_text_append(&source, "#define WEFT_STORE(acc, batch, row, column, lanes) %s\n", epilogue->store);
+    WI_TRY_DONE(wi_kernel_headers_append(plan, &source));
     wi_kernel_macros_define(plan, &source);
     WI_TRY_DONE(wi_kernel_source_append(&source, file));
     if (source.failed) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "no memory for the source of %s", file);

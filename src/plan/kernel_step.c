@@ -81,8 +81,7 @@ static bool draws(const wi_kernel_plan *kernel) {
 
 static weft_status append_template(weft_plan *plan, const wi_step *step) {
     wi_text *source = &plan->source;
-    for (int i = 0; i < WI_KERNEL_HEADERS && step->kernel->headers[i]; i++)
-        WI_TRY(wi_kernel_source_append(source, step->kernel->headers[i]));
+    WI_TRY(wi_kernel_headers_append(step->kernel, source));
     wi_kernel_macros_define(step->kernel, source);
     wi_text_append(source, "#define WEFT_NAME(suffix) %s_##suffix\n", step->prefix);
     WI_TRY(wi_kernel_source_append(source, step->kernel->file));

@@ -1,0 +1,275 @@
+/* conv_weight_winograd_cpu.cl: the weight's gradient of a convolution of stride 1 by Winograd's products, for
+ * devices whose work-item is a core with wide vectors.
+ *
+ *     x (images, image1, image2, groups * channels)   y (images, result1, result2, groups * filters)
+ *     -> w (groups * filters, channels, taps1, taps2); all contiguous
+ *
+ * The gradient is a convolution of x with y, the taps its results; it is cut into tiles of y, and what is
+ * added up over tiles and images are products at the points (winograd.clh):
+ *
+ *     SQUARE   3 x 3 taps, tiles of 4 x 4 of y over 6 x 6 of x: 36 products for 144 multiplications
+ *     else     rows of 5 taps, tiles of 4 of y over 8 of x: 8 products for 20, a row of taps after the other
+ *
+ * sums: a work-item (no barriers, no local memory) owns some panels of filters and a share of the work. Of a
+ * block of it, it writes both transforms to its room, then adds up, for every point, tile of channels and
+ * panel:
+ *
+ *      x, TILE of 16 floats a place         y, 32 floats a place
+ *      +--+--+--+--+--+--+--                 +----------+
+ *      |  |  |  |  |  |  |      times        |          |    each place: 2 vector loads, TILE broadcasts, 2 *
+ * TILE
+ *      +--+--+--+--+--+--+--                 +----------+    multiply-adds, all in registers
+ *
+ * A place is a tile of y. In rows, places go by line, then image, then along the line, so that those that
+ * meet a row of taps inside the image lie side by side, and zeros above and below the image are never
+ * multiplied. Sums lie in scratch memory, [share][group][panel][row of taps][point][tile][TILE][32].
+ *
+ * finish: adds the shares up, in their order, transforms them and turns them into w. */
+
+#ifndef WEFT_CONV_WEIGHT_WINOGRAD_CPU
+#define WEFT_CONV_WEIGHT_WINOGRAD_CPU
+
+/* The same numbers stand in src/ops/conv_weight_winograd.c. */
+#define WEFT_WINOGRAD_STEP 4 /* results of y along an axis of a tile */
+
+/* sums (+)= pixels * slopes over `places`. tile and vectors are constants at the call. */
+__attribute__((always_inline)) static inline void weft_conv_weight_winograd_multiply(
+    __global weft_lanes_f32 *sum, bool first, __global const float *pixels, __global const float16 *slopes,
+    int places, const int tile, const int vectors) {
+    float16 acc[16][2];
+    WEFT_UNROLL for (int r = 0; r < tile; ++r) {
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = first ? 0.0f : sum[vectors * r + v];
+    }
+    for (int p = 0; p < places; ++p) {
+        const float16 y0 = slopes[0], y1 = slopes[vectors - 1];
+        WEFT_UNROLL for (int r = 0; r < tile; ++r) {
+            const float16 a = pixels[r];
+            acc[r][0] = fma(a, y0, acc[r][0]);
+            if (vectors == 2) acc[r][vectors - 1] = fma(a, y1, acc[r][vectors - 1]);
+        }
+        pixels += 16;
+        slopes += vectors;
+    }
+    WEFT_UNROLL for (int r = 0; r < tile; ++r) {
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) sum[vectors * r + v] = acc[r][v];
+    }
+}
+
+/* At most sixteen channels of a pixel; those past the last may be any numbers. */
+__attribute__((always_inline)) static inline float16 weft_conv_weight_winograd_load(
+    __global const float *from, int count, long left) {
+    if (left >= 16) return *(__global const weft_lanes_f32 *)from;
+    float16 value = 0.0f;
+    for (int i = 0; i < count; ++i) ((float *)&value)[i] = from[i];
+    return value;
+}
+
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix) conv_weight_winograd_##suffix
+#define WEFT_CONV_WEIGHT_ALONE
+#endif
+#ifndef WEFT_CONV_WEIGHT_TILE
+#define WEFT_CONV_WEIGHT_TILE    13
+#define WEFT_CONV_WEIGHT_VECTORS 2 /* of 16 filters in a panel */
+#define WEFT_CONV_WEIGHT_SQUARE  1
+#define WEFT_CONV_WEIGHT_ANY_TILE
+#endif
+/* Taps across; numbers that a transform reads across and down; points of an axis and all of them. */
+#define WEFT_TAPS   (WEFT_CONV_WEIGHT_SQUARE ? 3 : 5)
+#define WEFT_POINTS (WEFT_CONV_WEIGHT_SQUARE ? 6 : 8)
+#define WEFT_DOWN   (WEFT_CONV_WEIGHT_SQUARE ? WEFT_POINTS : 1)
+#define WEFT_STEPS  (WEFT_CONV_WEIGHT_SQUARE ? WEFT_WINOGRAD_STEP : 1)
+#define WEFT_ALL    (WEFT_DOWN * WEFT_POINTS)
+#define WEFT_WIDE   (16 * WEFT_CONV_WEIGHT_VECTORS)
+
+/* Work-item (share, span of panels, group). A share has `images` of all, taken `block` at once; in SQUARE,
+ * lines of tiles instead of images. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
+    long x_offset, __global const float *y, long y_offset, __global float *rooms, long rooms_offset,
+    __global float *sums, long sums_offset, long room, int units, int share_units, int block, int span,
+    int tiles, int images, int channels, int filters, int groups, int image1, int image2, int result1,
+    int result2, int taps1, int before1, int before2) {
+    const int share = (int)get_global_id(0), group = (int)get_global_id(2);
+    const int panels = (filters + WEFT_WIDE - 1) / WEFT_WIDE, left = (int)get_global_id(1) * span,
+              right = min(panels, left + span);
+    const int begin = share * share_units, end = min(units, begin + share_units);
+    const int rows = WEFT_CONV_WEIGHT_SQUARE ? 1 : taps1;
+    const int across = (result2 + WEFT_WINOGRAD_STEP - 1) / WEFT_WINOGRAD_STEP;
+    const int lines1 = (result1 + WEFT_STEPS - 1) / WEFT_STEPS;
+    /* Lines of places that a unit has in each room. */
+    const int x_lines = WEFT_CONV_WEIGHT_SQUARE ? 1 : image1, y_lines = WEFT_CONV_WEIGHT_SQUARE ? 1 : result1;
+    const long x_pixel = (long)groups * channels, y_pixel = (long)groups * filters;
+    const long x_elements = (long)images * image1 * image2 * x_pixel,
+               y_elements = (long)images * result1 * result2 * y_pixel;
+    const long size = WEFT_CONV_WEIGHT_TILE * WEFT_WIDE, panel_sums = (long)rows * WEFT_ALL * tiles * size;
+    /* An odd number of lines from a point to the next, so that they share no set of a cache. */
+    const long x_point = (long)tiles * block * x_lines * across * 16 + 16,
+               y_point = (long)span * block * y_lines * across * WEFT_WIDE + 16;
+    __global float *pixels =
+        rooms + rooms_offset +
+        room * ((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) +
+                   get_global_id(0));
+    __global float *slopes = pixels + WEFT_ALL * x_point;
+    x += x_offset;
+    y += y_offset;
+    sums += sums_offset + (((long)share * groups + group) * panels + left) * panel_sums;
+    for (int start = begin; start < end; start += block) {
+        const int count = min(block, end - start);
+        const int x_places = count * x_lines * across, y_places = count * y_lines * across;
+        for (int unit = 0; unit < count; ++unit) {
+            const int image = WEFT_CONV_WEIGHT_SQUARE ? (start + unit) / lines1 : start + unit;
+            const int from = WEFT_CONV_WEIGHT_SQUARE ? (start + unit) % lines1 * WEFT_WINOGRAD_STEP : 0;
+            for (int line = 0; line < x_lines; ++line) {
+                const int i1 = WEFT_CONV_WEIGHT_SQUARE ? from - before1 : line;
+                for (int t = 0; t < across; ++t) {
+                    const int i2 = t * WEFT_WINOGRAD_STEP - before2;
+                    const int place = (line * count + unit) * across + t;
+                    const long base =
+                        (((long)image * image1 + i1) * image2 + i2) * x_pixel + (long)group * channels;
+                    for (int tile = 0; tile < tiles; ++tile) {
+                        const int c = tile * WEFT_CONV_WEIGHT_TILE;
+                        float16 d[WEFT_ALL];
+                        WEFT_UNROLL for (int i = 0; i < WEFT_DOWN; ++i) {
+                            const bool inside = i1 + i >= 0 && i1 + i < image1;
+                            WEFT_UNROLL for (int j = 0; j < WEFT_POINTS; ++j) {
+                                const long at = base + ((long)i * image2 + j) * x_pixel + c;
+                                d[WEFT_POINTS * i + j] = 0.0f;
+                                if (inside && i2 + j >= 0 && i2 + j < image2)
+                                    d[WEFT_POINTS * i + j] = weft_conv_weight_winograd_load(
+                                        x + at, min(16, channels - c), x_elements - at);
+                            }
+                            weft_winograd_pixels(d + WEFT_POINTS * i, 1, WEFT_POINTS);
+                        }
+                        if (WEFT_CONV_WEIGHT_SQUARE) {
+                            WEFT_UNROLL for (int j = 0; j < WEFT_POINTS; ++j)
+                                weft_winograd_pixels(d + j, WEFT_POINTS, WEFT_POINTS);
+                        }
+                        __global float *to = pixels + ((long)tile * x_places + place) * 16;
+                        WEFT_UNROLL for (int i = 0; i < WEFT_ALL; ++i) {
+                            *(__global float16 *)(to + i * x_point) = d[i];
+                        }
+                    }
+                }
+            }
+            for (int line = 0; line < y_lines; ++line) {
+                const int o1 = WEFT_CONV_WEIGHT_SQUARE ? from : line;
+                for (int t = 0; t < across; ++t) {
+                    const int o2 = t * WEFT_WINOGRAD_STEP;
+                    const int place = (line * count + unit) * across + t;
+                    const long base =
+                        (((long)image * result1 + o1) * result2 + o2) * y_pixel + (long)group * filters;
+                    for (int f = left * WEFT_WIDE; f < min(filters, right * WEFT_WIDE); f += 16) {
+                        float16 g[WEFT_STEPS * WEFT_WINOGRAD_STEP], half_way[WEFT_STEPS * WEFT_POINTS],
+                            v[WEFT_ALL];
+                        WEFT_UNROLL for (int i = 0; i < WEFT_STEPS; ++i) {
+                            WEFT_UNROLL for (int j = 0; j < WEFT_WINOGRAD_STEP; ++j) {
+                                const long at = base + ((long)i * result2 + j) * y_pixel + f;
+                                g[WEFT_WINOGRAD_STEP * i + j] = 0.0f;
+                                if (o1 + i < result1 && o2 + j < result2)
+                                    g[WEFT_WINOGRAD_STEP * i + j] = weft_conv_weight_winograd_load(
+                                        y + at, min(16, filters - f), y_elements - at);
+                            }
+                            weft_winograd_values(g + WEFT_WINOGRAD_STEP * i, 1, WEFT_WINOGRAD_STEP,
+                                (WEFT_CONV_WEIGHT_SQUARE ? half_way : v) + WEFT_POINTS * i, 1, WEFT_POINTS);
+                        }
+                        if (WEFT_CONV_WEIGHT_SQUARE) {
+                            WEFT_UNROLL for (int j = 0; j < WEFT_POINTS; ++j) weft_winograd_values(
+                                half_way + j, WEFT_POINTS, WEFT_STEPS, v + j, WEFT_POINTS, WEFT_POINTS);
+                        }
+                        const int panel = f / WEFT_WIDE - left;
+                        __global float *to =
+                            slopes + ((long)panel * y_places + place) * WEFT_WIDE + f % WEFT_WIDE;
+                        WEFT_UNROLL for (int i = 0; i < WEFT_ALL; ++i) {
+                            *(__global float16 *)(to + i * y_point) = v[i];
+                        }
+                    }
+                }
+            }
+        }
+        for (int i = 0; i < WEFT_ALL; ++i) {
+            for (int row = 0; row < rows; ++row) {
+                /* The lines of y whose row of taps looks at a line of x. */
+                const int low = WEFT_CONV_WEIGHT_SQUARE ? 0 : max(0, before1 - row),
+                          high = WEFT_CONV_WEIGHT_SQUARE ? 1 : max(low, min(result1, image1 + before1 - row));
+                const int shift = WEFT_CONV_WEIGHT_SQUARE ? 0 : row - before1;
+                const int line = count * across;
+                for (int tile = 0; tile < tiles; ++tile) {
+                    __global const float *by =
+                        pixels + i * x_point + ((long)tile * x_places + (low + shift) * line) * 16;
+                    for (int panel = left; panel < right; ++panel) {
+                        weft_conv_weight_winograd_multiply(
+                            (__global weft_lanes_f32 *)(sums + (panel - left) * panel_sums +
+                                                        (((long)row * WEFT_ALL + i) * tiles + tile) * size),
+                            start == begin, by,
+                            (__global const float16 *)(slopes + i * y_point +
+                                                       ((long)(panel - left) * y_places + low * line) *
+                                                           WEFT_WIDE),
+                            (high - low) * line, WEFT_CONV_WEIGHT_TILE, WEFT_CONV_WEIGHT_VECTORS);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* Work-item (tile, panel, group). */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(finish)(__global const float *sums,
+    long sums_offset, __global float *w, long w_offset, int shares, int channels, int filters, int rows) {
+    const int tile = (int)get_global_id(0), tiles = (int)get_global_size(0), panel = (int)get_global_id(1),
+              panels = (int)get_global_size(1), group = (int)get_global_id(2),
+              groups = (int)get_global_size(2);
+    const int taps = WEFT_CONV_WEIGHT_SQUARE ? 9 : rows * WEFT_TAPS,
+              columns = min(WEFT_WIDE, filters - WEFT_WIDE * panel);
+    const int first = tile * WEFT_CONV_WEIGHT_TILE, count = min(WEFT_CONV_WEIGHT_TILE, channels - first);
+    const long size = WEFT_CONV_WEIGHT_TILE * WEFT_WIDE, panel_sums = (long)rows * WEFT_ALL * tiles * size,
+               share_sums = panel_sums * panels * groups;
+    sums += sums_offset + ((long)group * panels + panel) * panel_sums + tile * size;
+    w += w_offset + (((long)group * filters + WEFT_WIDE * panel) * channels + first) * taps;
+    for (int row = 0; row < rows; ++row) {
+        for (int c = 0; c < count; ++c) {
+            for (int v = 0; v < WEFT_CONV_WEIGHT_VECTORS; ++v) {
+                __global const float *from =
+                    sums + (long)row * WEFT_ALL * tiles * size + c * WEFT_WIDE + 16 * v;
+                float16 m[WEFT_ALL], half_way[WEFT_DOWN * WEFT_TAPS], g[WEFT_TAPS * WEFT_TAPS];
+                WEFT_UNROLL for (int i = 0; i < WEFT_ALL; ++i) {
+                    float16 sum = *(__global const weft_lanes_f32 *)(from + i * tiles * size);
+                    for (int share = 1; share < shares; ++share)
+                        sum +=
+                            *(__global const weft_lanes_f32 *)(from + i * tiles * size + share * share_sums);
+                    m[i] = sum * weft_winograd_factor(i % WEFT_POINTS, WEFT_POINTS);
+                    if (WEFT_CONV_WEIGHT_SQUARE) m[i] *= weft_winograd_factor(i / WEFT_POINTS, WEFT_POINTS);
+                }
+                WEFT_UNROLL for (int i = 0; i < WEFT_DOWN; ++i) weft_winograd_results(m + WEFT_POINTS * i, 1,
+                    (WEFT_CONV_WEIGHT_SQUARE ? half_way : g) + WEFT_TAPS * i, 1, WEFT_TAPS, WEFT_POINTS);
+                if (WEFT_CONV_WEIGHT_SQUARE) {
+                    WEFT_UNROLL for (int j = 0; j < WEFT_TAPS; ++j) weft_winograd_results(
+                        half_way + j, WEFT_TAPS, g + j, WEFT_TAPS, WEFT_TAPS, WEFT_POINTS);
+                }
+                const int of_row = WEFT_CONV_WEIGHT_SQUARE ? 9 : WEFT_TAPS;
+                for (int j = 0; j < min(16, columns - 16 * v); ++j) {
+                    __global float *to = w + ((long)(16 * v + j) * channels + c) * taps + row * WEFT_TAPS;
+                    for (int k = 0; k < of_row; ++k) to[k] = ((const float *)(g + k))[j];
+                }
+            }
+        }
+    }
+}
+
+#undef WEFT_TAPS
+#undef WEFT_POINTS
+#undef WEFT_DOWN
+#undef WEFT_STEPS
+#undef WEFT_ALL
+#undef WEFT_WIDE
+#ifdef WEFT_CONV_WEIGHT_ANY_TILE
+#undef WEFT_CONV_WEIGHT_ANY_TILE
+#undef WEFT_CONV_WEIGHT_TILE
+#undef WEFT_CONV_WEIGHT_VECTORS
+#undef WEFT_CONV_WEIGHT_SQUARE
+#endif
+#ifdef WEFT_CONV_WEIGHT_ALONE
+#undef WEFT_CONV_WEIGHT_ALONE
+#undef WEFT_NAME
+#endif
