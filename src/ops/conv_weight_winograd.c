@@ -6,9 +6,9 @@
 #include "ops/conv_weight.h"
 #include <string.h>
 
-/* As in the kernel file. NEAR: floats of a room that stays in a core's own cache; FAR: of one that is worth
- * leaving it, where the sums do not stay there either. */
-enum { STEP = 4, VECTOR = 16, ROWS = 13, NEAR = 1 << 17, FAR = 1 << 23, SUMS = 1 << 18 };
+/* As in the kernel file. NEAR: floats of a room that stays in a core's own cache, beside few sums; FAR: sums
+ * that no cache of a core holds. */
+enum { STEP = 4, VECTOR = 16, ROWS = 13, NEAR = 1 << 17, FAR = 1 << 20 };
 
 /* How the work is cut: into shares of units (lines of tiles, or images), and spans of panels of filters. */
 typedef struct wi_cut {
@@ -43,15 +43,14 @@ static wi_cut cut_work(const wi_conv *conv, int64_t cores) {
         conv->groups * cut.panels * cut.lines * cut.points * cut.tiles * cut.tile * cut.vectors * VECTOR;
     /* Spans save sums, shares save transforms of x. */
     const int64_t wanted = wi_max64(1, cores / conv->groups);
-    const bool large = cut.sums > SUMS;
-    cut.spans = large ? wi_min64(cut.panels, wanted) : 1;
+    cut.spans = cut.sums > FAR ? wi_min64(cut.panels, wanted) : 1;
     cut.span = wi_divide_up(cut.panels, cut.spans);
     cut.spans = wi_divide_up(cut.panels, cut.span);
     cut.share = wi_divide_up(cut.units, wi_min64(cut.units, wi_divide_up(wanted, cut.spans)));
     cut.shares = wi_divide_up(cut.units, cut.share);
+    /* Every block reads and writes all sums: the more they are, the larger it is. */
     cut.block = 1;
-    const int64_t one = room_of(&cut);
-    const int64_t most = wi_max64(1, wi_min64(cut.share, (large ? FAR : NEAR) / one));
+    const int64_t most = wi_max64(1, wi_min64(cut.share, wi_max64(NEAR, cut.sums / 2) / room_of(&cut)));
     cut.block = wi_divide_up(cut.share, wi_divide_up(cut.share, most));
     cut.room = room_of(&cut);
     return cut;
