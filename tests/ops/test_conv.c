@@ -158,6 +158,16 @@ static const op_case conv_cases[] = {
         OPTIONS(.padding = {1, 1})),
     CASE(
         "padding over the window", conv, INPUTS(A(1, 17, 6, 4), A(16, 17, 3, 3)), OPTIONS(.padding = {3, 4})),
+    CASE("5 by 5", conv, INPUTS(A(WEFT_BATCH, 17, 6, 9), A(33, 17, 5, 5), A(33)), OPTIONS(.padding = {2, 2})),
+    CASE("5 by 5, no padding", conv, INPUTS(A(3, 3, 11, 8), A(16, 3, 5, 5))),
+    CASE("5 by 5, uneven padding", conv, INPUTS(A(2, 16, 3, 5), A(18, 16, 5, 5)),
+        OPTIONS(.mode = WEFT_PADDING_EACH, .padding = {4, 1}, .padding_after = {0, 3})),
+    CASE("5 by 5, groups", conv, INPUTS(A(1, 34, 7, 5), A(40, 17, 5, 5)),
+        OPTIONS(.groups = 2, .padding = {2, 2})),
+    CASE("3 by 5 of wide images", conv, INPUTS(A(1, 2, 6, 150), A(70, 2, 3, 5)), OPTIONS(.padding = {1, 2})),
+    CASE("1 by 5", conv, INPUTS(A(2, 20, 4, 13), A(8, 20, 1, 5)), OPTIONS(.padding = {0, 2})),
+    CASE("5 by 5 of a pixel", conv, INPUTS(A(WEFT_BATCH, 16, 1, 1), A(16, 16, 5, 5)),
+        OPTIONS(.padding = {2, 2})),
     CASE("depthwise", conv, INPUTS(A(WEFT_BATCH, 7, 5, 6), A(7, 1, 3, 3), A(7)),
         OPTIONS(.groups = 7, .padding = {1, 1})),
     CASE("groups of 4 filters, 16 in all", conv, INPUTS(A(1, 8, 4, 5), A(16, 2, 3, 3), A(16)),
@@ -191,6 +201,8 @@ static const op_case conv_transpose_cases[] = {
         OPTIONS(.stride = {3, 2})),
     CASE(
         "3 by 3", conv_transpose, INPUTS(A(2, 17, 5, 6), A(17, 16, 3, 3), A(16)), OPTIONS(.padding = {1, 0})),
+    CASE(
+        "5 by 5", conv_transpose, INPUTS(A(2, 17, 4, 6), A(17, 33, 5, 5), A(33)), OPTIONS(.padding = {2, 1})),
     CASE("groups, dilation", conv_transpose, INPUTS(A(2, 6, 4, 4), A(6, 2, 3, 2), A(4)),
         OPTIONS(.groups = 2, .dilation = {2, 1}, .padding = {1, 0})),
     CASE("padding each side", conv_transpose, INPUTS(A(2, 3, 4, 4), A(3, 2, 3, 3)),
