@@ -55,15 +55,6 @@ __attribute__((always_inline)) static inline void weft_conv_weight_winograd_mult
     }
 }
 
-/* At most sixteen channels of a pixel; those past the last may be any numbers. */
-__attribute__((always_inline)) static inline float16 weft_conv_weight_winograd_load(
-    __global const float *from, int count, long left) {
-    if (left >= 16) return *(__global const weft_lanes_f32 *)from;
-    float16 value = 0.0f;
-    for (int i = 0; i < count; ++i) ((float *)&value)[i] = from[i];
-    return value;
-}
-
 #endif
 
 #ifndef WEFT_NAME
@@ -131,17 +122,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
                     for (int tile = 0; tile < tiles; ++tile) {
                         const int c = tile * WEFT_CONV_WEIGHT_TILE;
                         float16 d[WEFT_ALL];
-                        WEFT_UNROLL for (int i = 0; i < WEFT_DOWN; ++i) {
-                            const bool inside = i1 + i >= 0 && i1 + i < image1;
-                            WEFT_UNROLL for (int j = 0; j < WEFT_POINTS; ++j) {
-                                const long at = base + ((long)i * image2 + j) * x_pixel + c;
-                                d[WEFT_POINTS * i + j] = 0.0f;
-                                if (inside && i2 + j >= 0 && i2 + j < image2)
-                                    d[WEFT_POINTS * i + j] = weft_conv_weight_winograd_load(
-                                        x + at, min(16, channels - c), x_elements - at);
-                            }
+                        weft_winograd_window(d, WEFT_DOWN, WEFT_POINTS, x + base + c, image2 * x_pixel,
+                            x_pixel, i1, i2, image1, image2, min(16, channels - c), x_elements - base - c);
+                        WEFT_UNROLL for (int i = 0; i < WEFT_DOWN; ++i)
                             weft_winograd_pixels(d + WEFT_POINTS * i, 1, WEFT_POINTS);
-                        }
                         if (WEFT_CONV_WEIGHT_SQUARE) {
                             WEFT_UNROLL for (int j = 0; j < WEFT_POINTS; ++j)
                                 weft_winograd_pixels(d + j, WEFT_POINTS, WEFT_POINTS);
@@ -163,17 +147,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
                     for (int f = left * WEFT_WIDE; f < min(filters, right * WEFT_WIDE); f += 16) {
                         float16 g[WEFT_STEPS * WEFT_WINOGRAD_STEP], half_way[WEFT_STEPS * WEFT_POINTS],
                             v[WEFT_ALL];
-                        WEFT_UNROLL for (int i = 0; i < WEFT_STEPS; ++i) {
-                            WEFT_UNROLL for (int j = 0; j < WEFT_WINOGRAD_STEP; ++j) {
-                                const long at = base + ((long)i * result2 + j) * y_pixel + f;
-                                g[WEFT_WINOGRAD_STEP * i + j] = 0.0f;
-                                if (o1 + i < result1 && o2 + j < result2)
-                                    g[WEFT_WINOGRAD_STEP * i + j] = weft_conv_weight_winograd_load(
-                                        y + at, min(16, filters - f), y_elements - at);
-                            }
+                        weft_winograd_window(g, WEFT_STEPS, WEFT_WINOGRAD_STEP, y + base + f,
+                            result2 * y_pixel, y_pixel, o1, o2, result1, result2, min(16, filters - f),
+                            y_elements - base - f);
+                        WEFT_UNROLL for (int i = 0; i < WEFT_STEPS; ++i)
                             weft_winograd_values(g + WEFT_WINOGRAD_STEP * i, 1, WEFT_WINOGRAD_STEP,
                                 (WEFT_CONV_WEIGHT_SQUARE ? half_way : v) + WEFT_POINTS * i, 1, WEFT_POINTS);
-                        }
                         if (WEFT_CONV_WEIGHT_SQUARE) {
                             WEFT_UNROLL for (int j = 0; j < WEFT_POINTS; ++j) weft_winograd_values(
                                 half_way + j, WEFT_POINTS, WEFT_STEPS, v + j, WEFT_POINTS, WEFT_POINTS);

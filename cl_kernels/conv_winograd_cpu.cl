@@ -41,15 +41,6 @@ __attribute__((always_inline)) static inline void weft_winograd_taps(
     WEFT_UNROLL for (int i = 0; i < 6; ++i) to[i * step] *= weft_winograd_factor(i, 6);
 }
 
-/* At most sixteen channels of a pixel; those past the last may be any numbers. */
-__attribute__((always_inline)) static inline float16 weft_winograd_load(
-    __global const float *from, int count, long left) {
-    if (left >= 16) return *(__global const weft_lanes_f32 *)from;
-    float16 value = 0.0f;
-    for (int i = 0; i < count; ++i) ((float *)&value)[i] = from[i];
-    return value;
-}
-
 /* products = pixels * panel, 13 rows and `vectors` of 16 columns. */
 __attribute__((always_inline)) static inline void weft_winograd_multiply(__global float *products,
     int product_pitch, __global const float *pixels, int pitch, __global const float16 *panel, int depth,
@@ -158,18 +149,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
             const long base = image * x_image + (long)group * channels + from1 * x1 + from2 * x2;
             for (int c = 0; c < channels; c += 16) {
                 float16 d[WEFT_WINOGRAD_POINTS];
-                WEFT_UNROLL for (int i = 0; i < 6; ++i) {
-                    const bool inside = tile < tiles && from1 + i >= 0 && from1 + i < read1;
-                    WEFT_UNROLL for (int j = 0; j < 6; ++j) {
-                        const long from = base + i * x1 + j * x2 + c;
-                        if (inside && from2 + j >= 0 && from2 + j < read2)
-                            d[6 * i + j] =
-                                weft_winograd_load(x + from, min(16, channels - c), x_elements - from);
-                        else
-                            d[6 * i + j] = 0.0f;
-                    }
-                    weft_winograd_pixels(d + 6 * i, 1, 6);
-                }
+                weft_winograd_window(d, 6, 6, x + base + c, x1, x2, from1, from2, tile < tiles ? read1 : 0,
+                    read2, min(16, channels - c), x_elements - base - c);
+                WEFT_UNROLL for (int i = 0; i < 6; ++i) weft_winograd_pixels(d + 6 * i, 1, 6);
                 WEFT_UNROLL for (int j = 0; j < 6; ++j) weft_winograd_pixels(d + j, 6, 6);
                 __global float *to = pixels + tile * pitch + c;
                 WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) {

@@ -41,15 +41,6 @@ __attribute__((always_inline)) static inline int weft_winograd_row_panel_point(i
     return taps1 * channels * 32 + 16;
 }
 
-/* At most sixteen channels of a pixel; those past the last may be any numbers. */
-__attribute__((always_inline)) static inline float16 weft_winograd_row_load(
-    __global const float *from, int count, long left) {
-    if (left >= 16) return *(__global const weft_lanes_f32 *)from;
-    float16 value = 0.0f;
-    for (int i = 0; i < count; ++i) ((float *)&value)[i] = from[i];
-    return value;
-}
-
 /* products = sum over `taps` rows of them: pixels * panel, 13 rows and `vectors` of 16 columns. */
 __attribute__((always_inline)) static inline void weft_winograd_row_multiply(__global float *products,
     int product_pitch, __global const float *pixels, int pitch, long line, __global const float16 *panel,
@@ -162,13 +153,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
                     __global float *to = pixels + ((long)l * line + n) * pitch;
                     for (int c = 0; c < channels; c += 16) {
                         float16 d[WEFT_WINOGRAD_ROW_POINTS];
-                        WEFT_UNROLL for (int j = 0; j < WEFT_WINOGRAD_ROW_POINTS; ++j) {
-                            const long from = base + j * x2 + c;
-                            d[j] = 0.0f;
-                            if (inside && i2 + j >= 0 && i2 + j < read2)
-                                d[j] = weft_winograd_row_load(
-                                    x + from, min(16, channels - c), x_elements - from);
-                        }
+                        weft_winograd_window(d, 1, WEFT_WINOGRAD_ROW_POINTS, x + base + c, x1, x2, i1, i2,
+                            read1, read2, min(16, channels - c), x_elements - base - c);
                         if (inside) weft_winograd_pixels(d, 1, WEFT_WINOGRAD_ROW_POINTS);
                         WEFT_UNROLL for (int j = 0; j < WEFT_WINOGRAD_ROW_POINTS; ++j) {
                             *(__global float16 *)(to + (long)j * point + c) = d[j];
