@@ -36,6 +36,7 @@ typedef struct wi_kernel_site {
         device_class; /* cpu: few work-items with much work, vector types; gpu: many small ones */
     int compute_units;
     size_t max_work_group, local_memory; /* items of a work-group, bytes that it may have */
+    unsigned quirks;                     /* of cl/quirks.h */
     bool inference;
     wi_extent inputs[WI_KERNEL_INPUTS], result;
     wi_layout layouts[WI_KERNEL_INPUTS]; /* of the inputs; the offset goes with the argument */

@@ -186,8 +186,7 @@ weft_status wi_conv_weight_kernel(const wi_kernel_site *site, wi_kernel_plan *pl
     wi_cut cut;
     const int64_t units = site->compute_units > 0 ? site->compute_units : 1;
     if (wi_conv_weight_is_depthwise(&conv)) return wi_conv_weight_depthwise(site, &conv, plan);
-    if (site->device_class == WEFT_CLASS_CPU && wi_conv_weight_is_winograd(&conv, units))
-        return wi_conv_weight_winograd(&conv, units, plan);
+    if (wi_conv_weight_is_winograd(site, &conv)) return wi_conv_weight_winograd(&conv, units, plan);
     if (site->device_class == WEFT_CLASS_CPU) {
         const wi_conv straight = straightened(conv);
         if (cut_work(&cut, &straight, units)) return tiled(&straight, &cut, plan);

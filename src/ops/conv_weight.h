@@ -12,7 +12,7 @@ bool wi_conv_weight_is_depthwise(const wi_conv *conv);
 weft_status wi_conv_weight_depthwise(const wi_kernel_site *site, const wi_conv *conv, wi_kernel_plan *plan);
 
 /* Of stride 1, by Winograd's products on class cpu (conv_weight_winograd.c), where that pays. */
-bool wi_conv_weight_is_winograd(const wi_conv *conv, int64_t cores);
+bool wi_conv_weight_is_winograd(const wi_kernel_site *site, const wi_conv *conv);
 weft_status wi_conv_weight_winograd(const wi_conv *conv, int64_t cores, wi_kernel_plan *plan);
 
 /* What every kernel of a weight's gradient is told: ints images, channels, filters, groups, image (3), result

@@ -2,6 +2,7 @@
  * cl_kernels/conv_weight_winograd_cpu.cl. */
 #include "base/integers.h"
 #include "base/platform.h"
+#include "cl/quirks.h"
 #include "ops/conv.h"
 #include "ops/conv_weight.h"
 #include <string.h>
@@ -88,11 +89,12 @@ static bool pays(const wi_conv *conv, const wi_cut *cut) {
     return 1.25 * ours < direct;
 }
 
-bool wi_conv_weight_is_winograd(const wi_conv *conv, int64_t cores) {
-    if (!accepts(conv)) return false;
+bool wi_conv_weight_is_winograd(const wi_kernel_site *site, const wi_conv *conv) {
+    if (site->device_class != WEFT_CLASS_CPU || site->quirks & WI_QUIRK_SCALAR_COMPILER || !accepts(conv))
+        return false;
     const char *const forced = wi_environment("WEFT_CONV");
-    if (forced) return strcmp(forced, "winograd") == 0;
-    const wi_cut cut = cut_work(conv, cores);
+    if (forced) return strncmp(forced, "winograd", strlen("winograd")) == 0;
+    const wi_cut cut = cut_work(conv, wi_max64(1, site->compute_units));
     return pays(conv, &cut);
 }
 

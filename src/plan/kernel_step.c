@@ -61,6 +61,7 @@ static wi_kernel_site site_of(const weft_plan *plan, const wi_step *step) {
         .compute_units = (int)plan->context->caps.compute_units,
         .max_work_group = plan->context->caps.max_work_group_size,
         .local_memory = (size_t)plan->context->caps.local_memory,
+        .quirks = plan->context->caps.quirks,
         .inference = plan->inference,
         .result = result->extent};
     for (int i = 0; i < result->node->input_count; i++) {

@@ -4,6 +4,7 @@
 #include "support/op_case.h"
 
 #include "ops/covered_ops.h"
+#include <stdlib.h>
 #include <weft/convolution.h>
 
 /* ---- reference: patches, then one product of matrices a group ---- */
@@ -213,7 +214,28 @@ static const op_case conv_transpose_cases[] = {
         OPTIONS(.stride = {1, 2, 2})),
 };
 
+/* With one implementation forced (WEFT_CONV): the cases of stride 1 and windows of 3 and 5 alone, which
+ * those are for. */
+static bool is_for_forced(const op_case *c) {
+    const weft_conv_options *const o = c->row;
+    const int64_t *const dims = c->inputs[1].dims; /* of the weight */
+    int rank = 0;
+    while (dims[rank] != WEFT_END) rank++;
+    if (dims[rank - 1] != 3 && dims[rank - 1] != 5) return false;
+    for (int i = 0; o && i < rank - 2; i++)
+        if (or_one(o->stride[i]) != 1 || or_one(o->dilation[i]) != 1) return false;
+    return true;
+}
+
 int main(void) {
-    static const op_cases ops[] = {CONV_OPS(COVERED_CASES)};
+    static op_case chosen[2][64];
+    op_cases ops[] = {CONV_OPS(COVERED_CASES)};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops && getenv("WEFT_CONV"); i++) {
+        size_t count = 0;
+        for (size_t k = 0; k < ops[i].count && count < 64; k++)
+            if (is_for_forced(&ops[i].cases[k])) chosen[i][count++] = ops[i].cases[k];
+        ops[i].cases = chosen[i];
+        ops[i].count = count;
+    }
     return test_finish(op_suite_run("conv", ops, sizeof ops / sizeof ops[0]));
 }
