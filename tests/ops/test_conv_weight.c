@@ -1,0 +1,137 @@
+/* Weights' gradients of convolutions whose work is cut into several blocks, shares and spans, against sums in
+ * float64: with the kernels that a plan takes, and with Winograd's products forced where they accept the
+ * shape. Small shapes are in test_conv. */
+#include "support/fixture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <weft/convolution.h>
+
+typedef struct test_case {
+    const char *what;
+    int64_t images, channels, height, width, filters, taps, padding;
+} test_case;
+
+static const test_case cases[] = {
+    {"3 taps, several blocks of lines in a share", 2, 16, 60, 60, 20, 3, 1},
+    {"3 taps, spans of panels", 1, 176, 8, 7, 180, 3, 1},
+    {"5 taps, several blocks of images in a share", 7, 20, 30, 13, 16, 5, 2},
+    {"5 taps, spans of panels", 2, 160, 6, 5, 180, 5, 1},
+};
+enum { CASES = sizeof cases / sizeof *cases, ROUNDS = 2 };
+
+static float *random_values(const char *name, size_t seed, size_t count) {
+    float *const values = malloc(count * sizeof *values);
+    test_random random = test_random_named(name, seed);
+    assert_non_null(values);
+    for (size_t i = 0; i < count; i++) values[i] = (float)test_random_between(&random, -1.0, 1.0);
+    return values;
+}
+
+/* (images, channels, height, width) at a pixel that may be outside. */
+static double pixel(
+    const test_case *c, const float *x, int64_t image, int64_t channel, int64_t row, int64_t column) {
+    if (row < 0 || row >= c->height || column < 0 || column >= c->width) return 0.0;
+    return (double)x[((image * c->channels + channel) * c->height + row) * c->width + column];
+}
+
+static double reference(const test_case *c, const float *x, const float *slope, const int64_t at[4]) {
+    const int64_t down = c->height + 2 * c->padding - c->taps + 1,
+                  across = c->width + 2 * c->padding - c->taps + 1;
+    double sum = 0.0;
+    for (int64_t image = 0; image < c->images; image++) {
+        for (int64_t i = 0; i < down; i++) {
+            for (int64_t j = 0; j < across; j++)
+                sum += (double)slope[((image * c->filters + at[0]) * down + i) * across + j] *
+                       pixel(c, x, image, at[1], i + at[2] - c->padding, j + at[3] - c->padding);
+        }
+    }
+    return sum;
+}
+
+/* Every seventh element and the last ones; errors beside the root mean square. */
+static void compare(const test_case *c, const float *x, const float *slope, const float *got) {
+    const size_t taps = (size_t)(c->taps * c->taps), count = (size_t)(c->filters * c->channels) * taps;
+    double squares = 0.0, worst = 0.0;
+    size_t seen = 0, worst_at = 0;
+    for (size_t e = 0; e < count; e += e + 40 < count ? 7 : 1, seen++) {
+        const int64_t at[4] = {(int64_t)(e / taps) / c->channels, (int64_t)(e / taps) % c->channels,
+            (int64_t)(e % taps) / c->taps, (int64_t)(e % taps) % c->taps};
+        const double wanted = reference(c, x, slope, at), error = fabs((double)got[e] - wanted);
+        squares += wanted * wanted;
+        if (!(error <= worst)) {
+            worst = error;
+            worst_at = e;
+        }
+    }
+    const double allowed = 2e-5 * sqrt(squares / (double)seen);
+    if (!(worst <= allowed))
+        fail_msg("%s: element %zu is %g away, %g are allowed", c->what, worst_at, worst, allowed);
+}
+
+static void check(const test_case *c, size_t number) {
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input_shape(
+        graph, "x", WEFT_F32, 4, (const int64_t[]){c->images, c->channels, c->height, c->width});
+    weft_tensor *const w = weft_input_shape(
+        graph, "w", WEFT_F32, 4, (const int64_t[]){c->filters, c->channels, c->taps, c->taps});
+    const weft_conv_options options = {WEFT_CONV_OPTIONS_INIT, .padding = WEFT_ALL(c->padding)};
+    weft_tensor *const y = weft_conv_with(x, w, NULL, &options);
+    assert_weft_ok(weft_graph_status(graph));
+    size_t slopes = 1;
+    int64_t dims[4];
+    for (int i = 0; i < 4; i++) slopes *= (size_t)(dims[i] = weft_tensor_dimension(y, i));
+    weft_tensor *const slope = weft_input_shape(graph, "slope", WEFT_F32, 4, dims);
+    weft_tensor *gradient = NULL;
+    assert_weft_ok(weft_gradients(weft_sum(weft_mul(y, slope)), &w, 1, &gradient));
+    const size_t pixels = (size_t)(c->images * c->channels * c->height * c->width),
+                 count = (size_t)(c->filters * c->channels * c->taps * c->taps);
+    float *const x_values = random_values("weights' image", number, pixels),
+                 *const slope_values = random_values("weights' slope", number, slopes),
+                 *const got = malloc(count * sizeof *got), *const first = malloc(count * sizeof *first);
+    assert_true(got && first);
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_plan_create(&plan, &gradient, 1, NULL));
+    assert_weft_ok(weft_plan_write(plan, x, x_values, pixels * sizeof *x_values));
+    assert_weft_ok(weft_plan_write(plan, slope, slope_values, slopes * sizeof *slope_values));
+    for (int round = 0; round < ROUNDS; round++) {
+        assert_weft_ok(weft_plan_run(plan));
+        assert_weft_ok(weft_plan_read(plan, gradient, round == 0 ? first : got, count * sizeof *got));
+    }
+    assert_memory_equal(first, got, count * sizeof *got);
+    compare(c, x_values, slope_values, got);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+    free(x_values);
+    free(slope_values);
+    free(got);
+    free(first);
+}
+
+static void sums_are_right(void **state) {
+    (void)state;
+    for (size_t i = 0; i < CASES; i++) check(&cases[i], i);
+}
+
+static void winograds_sums_are_right(void **state) {
+    (void)state;
+    assert_int_equal(setenv("WEFT_CONV", "winograd", 1), 0);
+    for (size_t i = 0; i < CASES; i++) check(&cases[i], i);
+    unsetenv("WEFT_CONV");
+}
+
+static void direct_sums_are_right(void **state) {
+    (void)state;
+    assert_int_equal(setenv("WEFT_CONV", "conv_cpu", 1), 0);
+    for (size_t i = 0; i < CASES; i++) check(&cases[i], i);
+    unsetenv("WEFT_CONV");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_are_right),
+        cmocka_unit_test(winograds_sums_are_right),
+        cmocka_unit_test(direct_sums_are_right),
+    };
+    return test_finish(cmocka_run_group_tests_name("conv weight", tests, NULL, NULL));
+}
