@@ -3,8 +3,8 @@
  *
  *     y = Aᵀ · ((G · g · Gᵀ) ∘ (Bᵀ · d · B)) · A        d: 6 x 6 pixels, g: 3 x 3 taps, y: 4 x 4 results
  *
- * Winograd's F(4 x 4, 3 x 3), its transforms in winograd.clh: between them there are 36 matrix products over
- * the channels, one a point, tiles of pixels for rows.
+ * Winograd's F(4 x 4, 3 x 3), its transforms in winograd_cpu.clh: between them there are 36 matrix products
+ * over the channels, one a point, tiles of pixels for rows.
  *
  * weights: G · g · Gᵀ once a run, as panels of 32 columns, panel[point][channel][column]; columns past the
  * last are zero. For the data gradient, taps are read from the last to the first.

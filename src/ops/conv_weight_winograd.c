@@ -102,7 +102,7 @@ weft_status wi_conv_weight_winograd(const wi_conv *conv, int64_t cores, wi_kerne
     const wi_cut cut = cut_work(conv, cores);
     const int64_t items = cut.shares * cut.spans * conv->groups;
     plan->file = "conv_weight_winograd_cpu.cl";
-    plan->headers[0] = "winograd.clh";
+    plan->headers[0] = "winograd_cpu.clh";
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_TILE", cut.tile);
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_VECTORS", cut.vectors);
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_SQUARE", cut.square);

@@ -97,7 +97,7 @@ static weft_status prepare(const weft_context *context, const wi_gemm_shape *sha
     const wi_windows *const w = shape->windows;
     const wi_winograd cut = winograd_of(context, w);
     const int64_t items = cut.strips * cut.spans * w->groups;
-    plan->headers[0] = "winograd.clh";
+    plan->headers[0] = "winograd_cpu.clh";
     plan->scratch_bytes = (size_t)(cut.weights + items * cut.room) * sizeof(float);
     add_weights(plan, w, cut.panels);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", cut.strips, 1);
