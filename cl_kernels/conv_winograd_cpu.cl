@@ -27,7 +27,6 @@
 #define WEFT_WINOGRAD_CPU
 
 /* The same numbers stand in src/plan/conv_winograd_cpu.c. */
-#define WEFT_WINOGRAD_ROWS   13
 #define WEFT_WINOGRAD_POINTS 36
 /* From a point to the next in a panel: an odd number of lines, so that the points share no set of a cache. */
 __attribute__((always_inline)) static inline int weft_winograd_panel_point(int channels) {
@@ -39,28 +38,6 @@ __attribute__((always_inline)) static inline void weft_winograd_taps(
     const float16 *g, const int g_step, float16 *to, const int step) {
     weft_winograd_values(g, g_step, 3, to, step, 6);
     WEFT_UNROLL for (int i = 0; i < 6; ++i) to[i * step] *= weft_winograd_factor(i, 6);
-}
-
-/* products = pixels * panel, 13 rows and `vectors` of 16 columns. */
-__attribute__((always_inline)) static inline void weft_winograd_multiply(__global float *products,
-    int product_pitch, __global const float *pixels, int pitch, __global const float16 *panel, int depth,
-    const int vectors) {
-    float16 acc[WEFT_WINOGRAD_ROWS][2];
-    WEFT_UNROLL for (int r = 0; r < WEFT_WINOGRAD_ROWS; ++r) acc[r][0] = acc[r][1] = 0.0f;
-    for (int k = 0; k < depth; ++k) {
-        WEFT_PREFETCH(panel + 2 * (k + 6), 3);
-        if (vectors > 1) WEFT_PREFETCH(panel + 2 * (k + 6) + 1, 3);
-        const float16 b0 = panel[2 * k], b1 = vectors > 1 ? panel[2 * k + 1] : 0.0f;
-        WEFT_UNROLL for (int r = 0; r < WEFT_WINOGRAD_ROWS; ++r) {
-            const float16 x = pixels[r * pitch + k];
-            acc[r][0] = fma(x, b0, acc[r][0]);
-            if (vectors > 1) acc[r][1] = fma(x, b1, acc[r][1]);
-        }
-    }
-    WEFT_UNROLL for (int r = 0; r < WEFT_WINOGRAD_ROWS; ++r) {
-        *(__global float16 *)(products + r * product_pitch) = acc[r][0];
-        if (vectors > 1) *(__global float16 *)(products + r * product_pitch + 16) = acc[r][1];
-    }
 }
 
 #endif
@@ -168,11 +145,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
                     __global float *to = products + (long)i * product_point + row * product_pitch;
                     for (int j = column, n = 0; j < end; j += 32, ++n) {
                         if (end - j > 16)
-                            weft_winograd_multiply(to + 32 * n, product_pitch, from, pitch,
-                                (__global const float16 *)(by + n * panel), channels, 2);
+                            weft_winograd_multiply(to + 32 * n, product_pitch, from, pitch, 0,
+                                (__global const float16 *)(by + n * panel), 1, channels, 2);
                         else
-                            weft_winograd_multiply(to + 32 * n, product_pitch, from, pitch,
-                                (__global const float16 *)(by + n * panel), channels, 1);
+                            weft_winograd_multiply(to + 32 * n, product_pitch, from, pitch, 0,
+                                (__global const float16 *)(by + n * panel), 1, channels, 1);
                     }
                 }
             }

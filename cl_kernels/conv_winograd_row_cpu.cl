@@ -31,7 +31,6 @@
 #define WEFT_WINOGRAD_ROW_CPU
 
 /* The same numbers stand in src/plan/conv_winograd_row_cpu.c. */
-#define WEFT_WINOGRAD_ROW_ROWS   13
 #define WEFT_WINOGRAD_ROW_POINTS 8
 #define WEFT_WINOGRAD_ROW_TAPS   5
 #define WEFT_WINOGRAD_ROW_STEP   4
@@ -39,32 +38,6 @@
 /* From a point to the next in a panel: an odd number of lines, so that the points share no set of a cache. */
 __attribute__((always_inline)) static inline int weft_winograd_row_panel_point(int taps1, int channels) {
     return taps1 * channels * 32 + 16;
-}
-
-/* products = sum over `taps` rows of them: pixels * panel, 13 rows and `vectors` of 16 columns. */
-__attribute__((always_inline)) static inline void weft_winograd_row_multiply(__global float *products,
-    int product_pitch, __global const float *pixels, int pitch, long line, __global const float16 *panel,
-    int taps, int depth, const int vectors) {
-    float16 acc[WEFT_WINOGRAD_ROW_ROWS][2];
-    WEFT_UNROLL for (int r = 0; r < WEFT_WINOGRAD_ROW_ROWS; ++r) acc[r][0] = acc[r][1] = 0.0f;
-    for (int tap = 0; tap < taps; ++tap) {
-        for (int k = 0; k < depth; ++k) {
-            WEFT_PREFETCH(panel + 2 * (k + 6), 3);
-            if (vectors > 1) WEFT_PREFETCH(panel + 2 * (k + 6) + 1, 3);
-            const float16 b0 = panel[2 * k], b1 = vectors > 1 ? panel[2 * k + 1] : 0.0f;
-            WEFT_UNROLL for (int r = 0; r < WEFT_WINOGRAD_ROW_ROWS; ++r) {
-                const float16 x = pixels[r * pitch + k];
-                acc[r][0] = fma(x, b0, acc[r][0]);
-                if (vectors > 1) acc[r][1] = fma(x, b1, acc[r][1]);
-            }
-        }
-        pixels += line;
-        panel += 2 * depth;
-    }
-    WEFT_UNROLL for (int r = 0; r < WEFT_WINOGRAD_ROW_ROWS; ++r) {
-        *(__global float16 *)(products + r * product_pitch) = acc[r][0];
-        if (vectors > 1) *(__global float16 *)(products + r * product_pitch + 16) = acc[r][1];
-    }
 }
 
 #endif
@@ -125,8 +98,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
     const int first = (int)get_global_id(0) * share, end = min(images, first + share);
     const int pitch = (channels + 15) / 16 * 16 + 16, product_pitch = 32 * together;
     /* Rows of a product, and of the pixels that it reads, rounded up: 13 at a time. */
-    const int all = (band * block * across + WEFT_WINOGRAD_ROW_ROWS - 1) / WEFT_WINOGRAD_ROW_ROWS *
-                    WEFT_WINOGRAD_ROW_ROWS;
+    const int all =
+        (band * block * across + WEFT_WINOGRAD_ROWS - 1) / WEFT_WINOGRAD_ROWS * WEFT_WINOGRAD_ROWS;
     const int point = (all + (taps1 - 1) * block * across) * pitch + 16,
               product_point = all * product_pitch + 16;
     const int panel_point = weft_winograd_row_panel_point(taps1, channels);
@@ -162,14 +135,22 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
                     }
                 }
             }
+            /* The rest of the last tile, whose products nobody takes. */
+            for (int n = rows; n % WEFT_WINOGRAD_ROWS != 0; ++n) {
+                __global float *to = pixels + ((long)(taps1 - 1) * line + n) * pitch;
+                for (int j = 0; j < WEFT_WINOGRAD_ROW_POINTS; ++j) {
+                    for (int c = 0; c < channels; c += 16)
+                        *(__global float16 *)(to + (long)j * point + c) = 0.0f;
+                }
+            }
             for (int column = left; column < right; column += product_pitch) {
                 const int last = min(right, column + product_pitch);
                 for (int i = 0; i < WEFT_WINOGRAD_ROW_POINTS; ++i) {
                     __global const float *by = panels + column / 32 * panel + (long)i * panel_point;
-                    for (int row = 0; row < rows; row += WEFT_WINOGRAD_ROW_ROWS) {
+                    for (int row = 0; row < rows; row += WEFT_WINOGRAD_ROWS) {
                         /* Rows of taps that meet the image on one of these lines. */
                         const int line_a = top + row / line,
-                                  line_b = top + min(rows - 1, row + WEFT_WINOGRAD_ROW_ROWS - 1) / line;
+                                  line_b = top + min(rows - 1, row + WEFT_WINOGRAD_ROWS - 1) / line;
                         const int low = min(taps1, max(0, before1 - line_b)),
                                   taps = max(0, min(taps1, read1 + before1 - line_a) - low);
                         __global const float *from =
@@ -179,10 +160,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
                             __global const float16 *with =
                                 (__global const float16 *)(by + n * panel + (long)low * channels * 32);
                             if (last - j > 16)
-                                weft_winograd_row_multiply(to + 32 * n, product_pitch, from, pitch,
+                                weft_winograd_multiply(to + 32 * n, product_pitch, from, pitch,
                                     (long)line * pitch, with, taps, channels, 2);
                             else
-                                weft_winograd_row_multiply(to + 32 * n, product_pitch, from, pitch,
+                                weft_winograd_multiply(to + 32 * n, product_pitch, from, pitch,
                                     (long)line * pitch, with, taps, channels, 1);
                         }
                     }

@@ -95,6 +95,15 @@ int64_t wi_conv_read_elements(const wi_windows *w) {
     return last + 1;
 }
 
+int64_t wi_conv_before(const wi_windows *w, int axis) {
+    return w->transposed ? w->taps[axis] - 1 - w->before[axis] : w->before[axis];
+}
+
+bool wi_conv_meets_image(const wi_windows *w, int axis) {
+    const int64_t before = wi_conv_before(w, axis);
+    return before < w->taps[axis] && w->made[axis] - before <= w->read[axis];
+}
+
 weft_status wi_conv_select(
     const wi_gemm_implementation **implementation, const weft_context *context, const wi_gemm_shape *shape) {
     const char *const forced = wi_environment("WEFT_CONV");

@@ -38,6 +38,11 @@ weft_status wi_conv_select(
 /* Elements from the first of the image read to its last, both included. */
 int64_t wi_conv_read_elements(const wi_windows *windows);
 
+/* Of stride 1: zeros before an axis, a transposed one taken as a convolution with the taps from the last to
+ * the first; and is there no window that sees nothing of the image? */
+int64_t wi_conv_before(const wi_windows *windows, int axis);
+bool wi_conv_meets_image(const wi_windows *windows, int axis);
+
 /* What every kernel over windows is told, in this order: ints images, channels, filters, read (3), made (3),
  * taps (3), stride (3), dilation (3), before (3), transposed; longs image, step (3). */
 void wi_conv_add_windows(wi_kernel_launch *launch, const wi_windows *windows);

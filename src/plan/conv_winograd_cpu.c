@@ -44,23 +44,14 @@ static wi_winograd winograd_of(const weft_context *context, const wi_windows *w)
     return cut;
 }
 
-/* Zeros before axis i. A transposed one is a convolution with the taps from the last to the first. */
-static int64_t before_of(const wi_windows *w, int i) {
-    return w->transposed ? 2 - w->before[i] : w->before[i];
-}
-
-/* A window that sees nothing of the image gives zero, which rounding in its tile would hide. */
-static bool meets_the_image(const wi_windows *w, int i) {
-    return before_of(w, i) <= 2 && w->made[i] - before_of(w, i) <= w->read[i];
-}
-
 static bool accepts(const weft_context *context, const wi_gemm_shape *shape) {
     const wi_windows *const w = shape->windows;
     const double limit = INT32_MAX - 4096;
     bool fits = w->taps[0] == 1 && w->taps[1] == 3 && w->taps[2] == 3 && w->read[0] == 1 && w->made[0] == 1 &&
                 w->before[0] == 0;
     for (int i = 0; i < 3; i++) fits = fits && w->stride[i] == 1 && w->dilation[i] == 1;
-    for (int i = 1; i < 3; i++) fits = fits && meets_the_image(w, i);
+    /* A window that sees nothing of the image gives zero, which rounding in its tile would hide. */
+    for (int i = 1; i < 3; i++) fits = fits && wi_conv_meets_image(w, i);
     return fits && context->caps.device_class == WEFT_CLASS_CPU &&
            !(context->caps.quirks & WI_QUIRK_SCALAR_COMPILER) && (double)tiles_of(w) * TILE * TILE <= limit &&
            (double)w->channels * (double)w->channels <= limit &&
@@ -119,7 +110,7 @@ static weft_status prepare(const weft_context *context, const wi_gemm_shape *sha
     wi_kernel_int(launch, w->filters);
     for (int i = 1; i < 3; i++) wi_kernel_int(launch, w->read[i]);
     for (int i = 1; i < 3; i++) wi_kernel_int(launch, w->made[i]);
-    for (int i = 1; i < 3; i++) wi_kernel_int(launch, before_of(w, i));
+    for (int i = 1; i < 3; i++) wi_kernel_int(launch, wi_conv_before(w, i));
     wi_kernel_long(launch, w->image);
     for (int i = 1; i < 3; i++) wi_kernel_long(launch, w->step[i]);
     return WEFT_OK;

@@ -49,23 +49,14 @@ static wi_rows rows_of(const weft_context *context, const wi_windows *w) {
     return cut;
 }
 
-/* Zeros before axis i. A transposed one is a convolution with the taps from the last to the first. */
-static int64_t before_of(const wi_windows *w, int i) {
-    return w->transposed ? w->taps[i] - 1 - w->before[i] : w->before[i];
-}
-
-/* A window that sees nothing of the image gives zero, which rounding in its tile would hide. */
-static bool meets_the_image(const wi_windows *w, int i) {
-    return before_of(w, i) < w->taps[i] && w->made[i] - before_of(w, i) <= w->read[i];
-}
-
 static bool accepts(const weft_context *context, const wi_gemm_shape *shape) {
     const wi_windows *const w = shape->windows;
     const double limit = INT32_MAX - 4096;
     bool fits =
         w->taps[0] == 1 && w->taps[2] == TAPS && w->read[0] == 1 && w->made[0] == 1 && w->before[0] == 0;
     for (int i = 0; i < 3; i++) fits = fits && w->stride[i] == 1 && w->dilation[i] == 1;
-    for (int i = 1; i < 3; i++) fits = fits && meets_the_image(w, i);
+    /* A window that sees nothing of the image gives zero, which rounding in its tile would hide. */
+    for (int i = 1; i < 3; i++) fits = fits && wi_conv_meets_image(w, i);
     const double positions =
         (double)w->images * (double)(w->made[1] + w->taps[1]) * (double)(w->made[2] + TAPS);
     return fits && context->caps.device_class == WEFT_CLASS_CPU &&
@@ -125,8 +116,8 @@ static weft_status prepare(const weft_context *context, const wi_gemm_shape *sha
     wi_kernel_long(launch, cut.room);
     wi_kernel_long(launch, wi_conv_read_elements(w));
     const int64_t numbers[] = {cut.share, cut.block, cut.band, cut.span * COLUMNS, cut.together, w->images,
-        w->channels, w->filters, w->taps[1], w->read[1], w->read[2], w->made[1], w->made[2], before_of(w, 1),
-        before_of(w, 2)};
+        w->channels, w->filters, w->taps[1], w->read[1], w->read[2], w->made[1], w->made[2],
+        wi_conv_before(w, 1), wi_conv_before(w, 2)};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_int(launch, numbers[i]);
     wi_kernel_long(launch, w->image);
     for (int i = 1; i < 3; i++) wi_kernel_long(launch, w->step[i]);
