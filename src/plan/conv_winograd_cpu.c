@@ -5,8 +5,8 @@
 #include "plan/conv_product.h"
 #include "plan/gemm_list.h"
 
-/* As in the kernel file. */
-enum { ROWS = 13, POINTS = 36, COLUMNS = 32, TILE = 4 };
+/* As in the kernel file. LARGE: floats of transformed weights that no near cache holds. */
+enum { ROWS = 13, POINTS = 36, COLUMNS = 32, TILE = 4, LARGE = 1 << 20 };
 
 /* How the work is cut. A work-item has a room in memory for the pixels and products of a block of tiles. */
 typedef struct wi_winograd {
@@ -28,7 +28,7 @@ static int64_t pitch_of(const wi_windows *w) {
 static wi_winograd winograd_of(const weft_context *context, const wi_windows *w) {
     wi_winograd cut = {.panels = wi_divide_up(w->filters, COLUMNS), .tiles = tiles_of(w)};
     cut.weights = w->groups * cut.panels * POINTS * (w->channels * COLUMNS + 16);
-    const bool large = cut.weights > 1 << 20;
+    const bool large = cut.weights > LARGE;
     const int64_t units = wi_max64(1, (int64_t)context->caps.compute_units / w->groups);
     cut.strips = wi_max64(1, wi_min64(units, cut.tiles / (large ? 5 * ROWS : ROWS)));
     while (units % cut.strips != 0) cut.strips--;
@@ -68,9 +68,13 @@ static bool pays(const weft_context *context, const wi_gemm_shape *shape) {
     const double columns = (double)wi_divide_up(w->filters, 16) * 16;
     const double products = POINTS * rows * channels * columns;
     const double between = POINTS * tiles * ((double)pitch_of(w) - 16 + columns);
-    const double ours = groups * (1.15 * products + 23 * between) + 180 * (double)cut.weights;
+    const double ours =
+        groups * (1.15 * products + 23 * between) + (cut.weights > LARGE ? 180 : 60) * (double)cut.weights;
     const double positions = (double)w->images * (double)w->made[1] * (double)w->made[2];
-    const double direct = 1.1 * groups * positions * 9 * channels * (double)(cut.panels * COLUMNS);
+    /* A direct one copies rows of taps, or taps, before it multiplies them. */
+    const double copies = w->transposed ? 9 : 3;
+    const double direct =
+        groups * positions * (1.1 * 9 * channels * (double)(cut.panels * COLUMNS) + 600 * copies);
     return 1.25 * ours < direct;
 }
 
