@@ -59,7 +59,8 @@ static bool accepts(const weft_context *context, const wi_gemm_shape *shape) {
 }
 
 /* Times in multiply-adds of the products, as measured: transforming costs by what lies between the steps. At
- * least a fifth should be won, as errors are larger than those of a direct convolution. */
+ * least a fifth should be won, as errors are larger than those of a direct convolution; a third of small
+ * ones, of which there are many in networks of few channels and many layers, where errors grow. */
 static bool pays(const weft_context *context, const wi_gemm_shape *shape) {
     const wi_windows *const w = shape->windows;
     const wi_winograd cut = winograd_of(context, w);
@@ -75,7 +76,7 @@ static bool pays(const weft_context *context, const wi_gemm_shape *shape) {
     const double copies = w->transposed ? 9 : 3;
     const double direct =
         groups * positions * (1.1 * 9 * channels * (double)(cut.panels * COLUMNS) + 600 * copies);
-    return 1.25 * ours < direct;
+    return (cut.weights > LARGE ? 1.25 : 1.5) * ours < direct;
 }
 
 static void add_weights(wi_kernel_plan *plan, const wi_windows *w, int64_t panels) {
