@@ -16,9 +16,10 @@
  *
  *      x, TILE of 16 floats a place         y, 32 floats a place
  *      +--+--+--+--+--+--+--                 +----------+
- *      |  |  |  |  |  |  |      times        |          |    each place: 2 vector loads, TILE broadcasts, 2 *
- * TILE
- *      +--+--+--+--+--+--+--                 +----------+    multiply-adds, all in registers
+ *      |  |  |  |  |  |  |      times        |          |
+ *      +--+--+--+--+--+--+--                 +----------+
+ *
+ * each place 2 vector loads, TILE broadcasts and 2 * TILE multiply-adds, all in registers.
  *
  * A place is a tile of y. In rows, places go by line, then image, then along the line, so that those that
  * meet a row of taps inside the image lie side by side, and zeros above and below the image are never
@@ -75,8 +76,8 @@ __attribute__((always_inline)) static inline void weft_conv_weight_winograd_mult
 #define WEFT_ALL    (WEFT_DOWN * WEFT_POINTS)
 #define WEFT_WIDE   (16 * WEFT_CONV_WEIGHT_VECTORS)
 
-/* Work-item (share, span of panels, group). A share has `images` of all, taken `block` at once; in SQUARE,
- * lines of tiles instead of images. */
+/* Work-item (share, span of panels, group). A share has `share_units` of the units (images; in SQUARE lines
+ * of tiles), taken `block` at once. Columns past the last filter hold anything: finish leaves them. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
     long x_offset, __global const float *y, long y_offset, __global float *rooms, long rooms_offset,
     __global float *sums, long sums_offset, long room, int units, int share_units, int block, int span,

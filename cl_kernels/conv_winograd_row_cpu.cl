@@ -1,8 +1,8 @@
 /* conv_winograd_row_cpu.cl: 2-D convolution of stride 1 with rows of 5 taps, and its data gradient, with two
  * fifths of the multiplications, for devices whose work-item is a core with wide vectors.
  *
- *     y = sum over rows of taps:  Aᵀ · ((G · g) ∘ (Bᵀ · d))        d: 8 pixels of a line, g: 5 taps, y: 4
- * results
+ *     y = sum over rows of taps:  Aᵀ · ((G · g) ∘ (Bᵀ · d))
+ *                                 d: 8 pixels of a line, g: 5 taps, y: 4 results
  *
  * Winograd's F(4, 5) along a line, its transforms in winograd_cpu.clh; across lines it is a convolution as
  * before, whose errors stay near a direct one's. Between the transforms there are 8 matrix products, one a
@@ -14,11 +14,12 @@
  * tiles: a work-item (no barriers, no local memory) owns some images and a span of columns of a group. It
  * takes bands of lines of a few images at once:
  *
- *      line of an image     pixels [point][line][image, tile][channel]     products [point][line][image,
- * tile][column]
- *    +---+---+---+---+       +--+--+--+--              x panels    +--+--+--+--        Aᵀ m     +---+---+---+
- *    | 8 pixels|---->  Bᵀ d  |0 |1 |2 | ... 7     ---------->      |0 |1 |2 | ... 7  ------->   | 4 |
- *    +---+---+---+---+       +--+--+--+--                          +--+--+--+--                 +---+---+---+
+ *      line of an image       pixels                 products               result
+ *    +------------------+      +--+--+--             +--+--+--            +-----------+
+ *    | 8 pixels         | ---> |0 |1 | ... 7  -----> |0 |1 | ... 7  ----> | 4 results |
+ *    +------------------+ Bᵀ d +--+--+--  x panels   +--+--+--     Aᵀ m   +-----------+
+ *
+ * pixels [point][line][image, tile][channel], products [point][line][image, tile][column].
  *
  * As lines are outermost, the next row of taps is a fixed way further in the pixels for all tiles: 13 of them
  * are a tile of the product, wherever lines end. Lines above and below the image are zeros; rows of taps
