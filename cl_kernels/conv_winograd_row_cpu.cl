@@ -53,7 +53,7 @@ __attribute__((always_inline)) static inline int weft_winograd_row_panel_point(i
 /* Work-item (panel, sixteen channels read, group). */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(__global const float *w,
     long w_offset, __global float *panels, long panels_offset, int channels, int filters, int reversed,
-    int taps1, long w_group, long w_filter, long w_channel, long w1, long w2) {
+    long w_group, long w_filter, long w_channel, long w1, long w2, int taps1) {
     const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * 16,
               group = (int)get_global_id(2);
     const int last = min(channels, first + 16), columns = min(32, filters - 32 * panel);

@@ -89,6 +89,17 @@ wi_kernel_launch *wi_conv_panels_launch(
     return launch;
 }
 
+wi_kernel_launch *wi_conv_winograd_weights_launch(
+    wi_kernel_plan *plan, const wi_windows *windows, int64_t panels) {
+    wi_kernel_launch *const launch = wi_conv_panels_launch(plan, "weights", windows, panels);
+    wi_kernel_int(launch, windows->transposed);
+    wi_kernel_long(launch, windows->w_group);
+    wi_kernel_long(launch, windows->w_filter);
+    wi_kernel_long(launch, windows->w_channel);
+    for (int i = 1; i < 3; i++) wi_kernel_long(launch, windows->w_tap[i]);
+    return launch;
+}
+
 int64_t wi_conv_read_elements(const wi_windows *w) {
     int64_t last = (w->images - 1) * w->image + w->groups * w->channels - 1;
     for (int i = 0; i < 3; i++) last += (w->read[i] - 1) * w->step[i];

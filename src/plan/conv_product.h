@@ -53,5 +53,9 @@ void wi_conv_add_weight(wi_kernel_launch *launch, const wi_windows *windows);
  * work-item (panel, sixteen channels read, group); told ints channels and filters. */
 wi_kernel_launch *wi_conv_panels_launch(
     wi_kernel_plan *plan, const char *kernel, const wi_windows *windows, int64_t panels);
+/* The same of Winograd's, "weights": told also int reversed (taps from the last to the first), longs w_group,
+ * w_filter, w_channel, w_tap[1], w_tap[2]. */
+wi_kernel_launch *wi_conv_winograd_weights_launch(
+    wi_kernel_plan *plan, const wi_windows *windows, int64_t panels);
 
 #endif

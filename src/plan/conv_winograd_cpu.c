@@ -79,23 +79,13 @@ static bool pays(const weft_context *context, const wi_gemm_shape *shape) {
     return (cut.weights > LARGE ? 1.25 : 1.5) * ours < direct;
 }
 
-static void add_weights(wi_kernel_plan *plan, const wi_windows *w, int64_t panels) {
-    wi_kernel_launch *const launch = wi_conv_panels_launch(plan, "weights", w, panels);
-    wi_kernel_int(launch, w->transposed);
-    wi_kernel_long(launch, w->w_group);
-    wi_kernel_long(launch, w->w_filter);
-    wi_kernel_long(launch, w->w_channel);
-    wi_kernel_long(launch, w->w_tap[1]);
-    wi_kernel_long(launch, w->w_tap[2]);
-}
-
 static weft_status prepare(const weft_context *context, const wi_gemm_shape *shape, wi_kernel_plan *plan) {
     const wi_windows *const w = shape->windows;
     const wi_winograd cut = winograd_of(context, w);
     const int64_t items = cut.strips * cut.spans * w->groups;
     plan->headers[0] = "winograd_cpu.clh";
     plan->scratch_bytes = (size_t)(cut.weights + items * cut.room) * sizeof(float);
-    add_weights(plan, w, cut.panels);
+    wi_conv_winograd_weights_launch(plan, w, cut.panels);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", cut.strips, 1);
     launch->dimensions = 3;
     launch->global[1] = (size_t)cut.spans;
