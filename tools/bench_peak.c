@@ -28,8 +28,8 @@ static weft_status set_arguments(const bench_peak *peak, cl_int rounds) {
 weft_status bench_peak_create(bench_peak *peak, weft_context *context) {
     const bool is_cpu = context->caps.device_class == WEFT_CLASS_CPU;
     const size_t lanes = is_cpu ? 16 : 1, chains = is_cpu ? 20 : 16;
-    const size_t items = (size_t)context->caps.compute_units * (is_cpu ? 4 : 4096);
-    const cl_int rounds = is_cpu ? 10000 : 2000;
+    const size_t items = (size_t)context->caps.compute_units * (is_cpu ? 64 : 4096);
+    const cl_int rounds = is_cpu ? 8000 : 2000;
     wi_program *program = NULL;
     wi_text source;
     weft_status status;
