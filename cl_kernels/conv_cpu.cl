@@ -115,9 +115,11 @@ __attribute__((always_inline)) static inline void weft_conv_copy(
     }
 }
 
-/* sum[r][0..1] (+)= tile * panel. */
-__attribute__((always_inline)) static inline void weft_conv_multiply(
-    float16 *sum, const float *tile, __global const weft_lanes_f32 *panel, int depth, bool first) {
+/* sum[r][0..1] (+)= tile * panel. Where `asks` (a constant), a line of memory is asked for at each step,
+ * ask_step bytes from the one before. */
+__attribute__((always_inline)) static inline void weft_conv_multiply(float16 *sum, const float *tile,
+    __global const weft_lanes_f32 *panel, int depth, bool first, const bool asks, size_t ask,
+    size_t ask_step) {
     float16 acc[WEFT_CONV_ROWS][2];
     WEFT_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
         acc[r][0] = first ? 0.0f : sum[2 * WEFT_CONV_PANELS * r];
@@ -126,6 +128,8 @@ __attribute__((always_inline)) static inline void weft_conv_multiply(
     for (int p = 0; p < depth; ++p) {
         WEFT_PREFETCH(panel + 2 * (p + 4), 3);
         WEFT_PREFETCH(panel + 2 * (p + 4) + 1, 3);
+        if (asks) WEFT_PREFETCH(ask, 3);
+        ask += ask_step;
         const float16 b0 = panel[2 * p], b1 = panel[2 * p + 1];
         WEFT_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
             const float16 x = tile[r * WEFT_CONV_PITCH + p];
@@ -263,7 +267,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
                 if (WEFT_CONV_STRAIGHT) { /* one tap: the channels of the position, and soon those of the next
                                              tile's */
                     const long from = (row + r) * x2 + (long)group * channels + start;
-                    for (int c = 0; c < depth; c += 16) WEFT_PREFETCH(x + from + WEFT_CONV_ROWS * x2 + c, 3);
+                    if (depth < x2)
+                        for (int c = 0; c < depth; c += 16)
+                            WEFT_PREFETCH(x + from + WEFT_CONV_ROWS * x2 + c, 3);
                     weft_conv_copy(to, x + from, depth, 0, depth, x_elements - from);
                 }
                 for (int done = WEFT_CONV_STRAIGHT ? depth : 0; done < depth;) {
@@ -295,14 +301,20 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
                 ++image;
             }
             float16 *sum = sums + (most < k ? row - top : 0) * 2 * WEFT_CONV_PANELS;
-            for (int j = left, i = 0; j < right; j += 32, ++i)
+            for (int j = left, i = 0; j < right; j += 32, ++i) {
+                const bool asks = i == 0 && depth == x2;
                 weft_conv_multiply(sum + 2 * i, tile,
-                    (__global const weft_lanes_f32 *)(panels + i * all + start * 32), depth, start == 0);
-            if (!last) continue;
-            for (int r = 0; r < rows; ++r) {
-                for (int j = left, i = 0; j < right; j += 16, ++i)
-                    WEFT_STORE(sum[2 * WEFT_CONV_PANELS * r + i], places[r][0], places[r][1],
-                        group * filters + j, min(16, right - j));
+                    (__global const weft_lanes_f32 *)(panels + i * all + start * 32), depth, start == 0,
+                    WEFT_CONV_STRAIGHT, asks ? (size_t)(x + (row + WEFT_CONV_ROWS) * x2) : (size_t)tile,
+                    asks ? 64 : 0);
+                if (!last) continue;
+                /* Now, not after the last panel: the next one's multiplications hide the wait for memory. */
+                for (int r = 0; r < rows; ++r) {
+                    const float16 *row_sum = sum + 2 * WEFT_CONV_PANELS * r + 2 * i;
+                    for (int at = j, side = 0; side < 2 && at < right; at += 16, ++side)
+                        WEFT_STORE(row_sum[side], places[r][0], places[r][1], group * filters + at,
+                            min(16, right - at));
+                }
             }
         }
         start += depth;

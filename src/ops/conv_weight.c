@@ -36,6 +36,20 @@ typedef struct wi_cut {
     int64_t panels, span, shares;
 } wi_cut;
 
+/* Windows of one pixel each, all positions a line: few at once, since while they are multiplied the next ones
+ * are asked for, and both stay near the core; more where there are so many sums that passing over them
+ * counts. */
+enum { STRAIGHT_LEAST = 64, STRAIGHT_MOST = 256 };
+
+static int64_t straight_positions(const wi_conv *conv) {
+    return wi_min64(wi_max64(conv->channels * 3 / 4, STRAIGHT_LEAST), STRAIGHT_MOST);
+}
+
+static bool is_straight(const wi_conv *conv) {
+    return conv->taps[0] * conv->taps[1] * conv->taps[2] == 1 && conv->stride[2] == 1 &&
+           conv->before[2] == 0 && conv->result[0] * conv->result[1] == 1;
+}
+
 /* Pixels that a line of so many positions looks at, as the kernel copies them. */
 static int64_t pixels_of(const wi_conv *conv, int64_t length) {
     return conv->taps[0] * conv->taps[1] *
@@ -53,7 +67,8 @@ static bool cut_work(wi_cut *cut, const wi_conv *conv, int64_t units) {
                                     : cut->joined     ? ROWS_OF_ONE
                                                       : ROWS_OF_A_PIXEL);
     cut->tile = wi_divide_up(rows, cut->tiles);
-    int64_t pieces = wi_divide_up(conv->result[2], 256);
+    const int64_t positions = is_straight(conv) ? straight_positions(conv) : POSITIONS;
+    int64_t pieces = wi_divide_up(conv->result[2], wi_min64(positions, 256));
     cut->length = wi_divide_up(conv->result[2], pieces);
     while (pixels_of(conv, cut->length) * pitch > ROOM && cut->length > 1)
         cut->length = wi_divide_up(conv->result[2], ++pieces);
@@ -67,7 +82,7 @@ static bool cut_work(wi_cut *cut, const wi_conv *conv, int64_t units) {
         cut->shares++;
     cut->lines = wi_divide_up(cut->all, cut->shares);
     cut->shares = wi_divide_up(cut->all, cut->lines);
-    cut->block = wi_min64(POSITIONS / cut->length, ROOM / (pixels_of(conv, cut->length) * pitch));
+    cut->block = wi_min64(positions / cut->length, ROOM / (pixels_of(conv, cut->length) * pitch));
     return cut->all <= INT32_MAX / 2;
 }
 
