@@ -354,6 +354,56 @@ static void fixed_stay(void **state) {
     end_course(&it);
 }
 
+/* A convolution's statistics in inference are a scale and an addition an element where its results are
+ * stored: no step of their own passes over the image. */
+static void folded_into_convolutions(void **state) {
+    (void)state;
+    enum { FILTERS = 17, SIDE = 5, TAPS = 3, IMAGE = 3 * SIDE * SIDE };
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 3, SIDE, SIDE);
+    const weft_conv_layer_options same = {WEFT_CONV_LAYER_OPTIONS_INIT, .no_bias = true,
+        .conv = {WEFT_CONV_OPTIONS_INIT, .mode = WEFT_PADDING_SAME}};
+    weft_tensor *const made = weft_conv_layer(x, FILTERS, (const int64_t[]){TAPS, TAPS}, &same);
+    weft_tensor *const y = weft_relu(weft_batch_norm(made));
+    float image[IMAGE], plain[FILTERS * SIDE * SIDE], folded[FILTERS * SIDE * SIDE], values[4][FILTERS];
+    static const char *const names[] = {"running_mean", "running_var", "weight", "bias"};
+    test_random random = test_random_named("folded_into_convolutions", 0);
+    for (int i = 0; i < IMAGE; i++) image[i] = (float)test_random_between(&random, -1, 1);
+    for (int v = 0; v < 4; v++) {
+        for (int c = 0; c < FILTERS; c++) values[v][c] = (float)test_random_between(&random, 0.25, 1);
+        assert_weft_ok(
+            weft_tensor_write(variable_of(graph, "batchnorm1", names[v]), values[v], sizeof values[v]));
+    }
+    const weft_plan_options inference = {WEFT_PLAN_OPTIONS_INIT, .batch = 1, .inference = true};
+    weft_plan *plans[2];
+    weft_tensor *const outputs[] = {made, y};
+    float *const results[] = {plain, folded};
+    for (int i = 0; i < 2; i++) {
+        assert_weft_ok(weft_plan_create(&plans[i], &outputs[i], 1, &inference));
+        assert_weft_ok(weft_plan_write(plans[i], x, image, sizeof image));
+        assert_weft_ok(weft_plan_run(plans[i]));
+        assert_weft_ok(weft_plan_read(plans[i], outputs[i], results[i], sizeof plain));
+    }
+    weft_plan_info without, with;
+    assert_weft_ok(weft_plan_get_info(plans[0], &without));
+    assert_weft_ok(weft_plan_get_info(plans[1], &with));
+    assert_int_equal(with.steps, without.steps + 1); /* the channels' scale and addition */
+    char text[4000];
+    assert_weft_ok(weft_plan_describe(plans[1], WEFT_FORMAT_TEXT, text, sizeof text, NULL));
+    assert_non_null(strstr(text, "conv+mul+add+relu"));
+    for (int c = 0; c < FILTERS; c++) {
+        for (int i = 0; i < SIDE * SIDE; i++) {
+            const int at = c * SIDE * SIDE + i;
+            const double normal =
+                ((double)plain[at] - (double)values[0][c]) / sqrt((double)values[1][c] + 1e-5);
+            const double wanted = fmax(normal * (double)values[2][c] + (double)values[3][c], 0);
+            assert_true(fabs(wanted - (double)folded[at]) <= 4e-6);
+        }
+    }
+    for (int i = 0; i < 2; i++) weft_plan_release(plans[i]);
+    weft_graph_release(graph);
+}
+
 /* ---- names, and what all layers begin as ---- */
 
 static void names(void **state) {
@@ -471,7 +521,8 @@ BAD(BAD_TEST)
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(like_pytorch), cmocka_unit_test(trainer_moves_them),
         cmocka_unit_test(best_weights_have_them), cmocka_unit_test(files_have_them),
-        cmocka_unit_test(fixed_stay), cmocka_unit_test(names), cmocka_unit_test(one_value_a_channel),
-        cmocka_unit_test(shared_statistics), cmocka_unit_test(no_second_gradient), BAD(BAD_ENTRY)};
+        cmocka_unit_test(fixed_stay), cmocka_unit_test(folded_into_convolutions), cmocka_unit_test(names),
+        cmocka_unit_test(one_value_a_channel), cmocka_unit_test(shared_statistics),
+        cmocka_unit_test(no_second_gradient), BAD(BAD_ENTRY)};
     return test_finish(cmocka_run_group_tests_name("layers of norms", tests, NULL, NULL));
 }
