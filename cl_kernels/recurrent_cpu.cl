@@ -93,7 +93,30 @@ static inline void weft_r_write(__global float *const *to, const float16 *values
     }
 WEFT_R_DEFINE_TILE(13)
 WEFT_R_DEFINE_TILE(4)
-WEFT_R_DEFINE_TILE(1)
+
+/* The same for one row, whose two sums would wait for each other: four pairs of them take turns. */
+static inline void weft_r_tile_1(
+    float16 *sum, const float *tile, __global const float *panel, int depth, bool first) {
+    float16 acc[4][2];
+    acc[0][0] = first ? 0.0f : sum[0];
+    acc[0][1] = first ? 0.0f : sum[1];
+    WEFT_UNROLL for (int k = 1; k < 4; ++k) acc[k][0] = acc[k][1] = 0.0f;
+    int p = 0;
+    for (; p + 4 <= depth; p += 4) {
+        WEFT_UNROLL for (int k = 0; k < 4; ++k) {
+            __global const float *b = panel + 32 * (p + k);
+            WEFT_PREFETCH(b + 32 * 4 * WEFT_R_AHEAD, 3);
+            WEFT_PREFETCH(b + 32 * 4 * WEFT_R_AHEAD + 16, 3);
+            acc[k][0] = fma((float16)tile[p + k], WEFT_LANES_READ(f32, b), acc[k][0]);
+            acc[k][1] = fma((float16)tile[p + k], WEFT_LANES_READ(f32, b + 16), acc[k][1]);
+        }
+    }
+    for (; p < depth; ++p) {
+        acc[0][0] = fma((float16)tile[p], WEFT_LANES_READ(f32, panel + 32 * p), acc[0][0]);
+        acc[0][1] = fma((float16)tile[p], WEFT_LANES_READ(f32, panel + 32 * p + 16), acc[0][1]);
+    }
+    WEFT_UNROLL for (int v = 0; v < 2; ++v) sum[v] = (acc[0][v] + acc[1][v]) + (acc[2][v] + acc[3][v]);
+}
 
 /* sums[panel][row][2] = a (rows, depth) * panels (depth, 32), `stride` floats from panel to panel. */
 static inline void weft_r_product(float16 *sums, float *tile, __global const float *a, long a_row, int rows,
@@ -118,6 +141,16 @@ static inline void weft_r_product(float16 *sums, float *tile, __global const flo
     }
 }
 
+/* A perfect shuffle of 16 rows of 16. */
+static inline void weft_r_shuffle(float16 *to, const float16 *from) {
+    WEFT_ROLLED for (int k = 0; k < 8; ++k) {
+        to[2 * k].even = from[k].lo;
+        to[2 * k].odd = from[k + 8].lo;
+        to[2 * k + 1].even = from[k].hi;
+        to[2 * k + 1].odd = from[k + 8].hi;
+    }
+}
+
 /* to (depth, 32) = from, whose rows are the panel's columns (turned), or its rows; `across` floats from row
  * to row; columns past the last are 0. In blocks of 16 x 16, which four perfect shuffles of their rows turn.
  */
@@ -131,14 +164,9 @@ static inline void weft_r_pack(
             const bool inside = k < (turned ? left : rows);
             block[k] = weft_r_load(corner + k * across, inside ? (turned ? rows : left) : 0);
         }
-        WEFT_ROLLED for (int stage = 0; stage < 4 && turned; ++stage) {
-            WEFT_ROLLED for (int k = 0; k < 8; ++k) {
-                next[2 * k].even = block[k].lo;
-                next[2 * k].odd = block[k + 8].lo;
-                next[2 * k + 1].even = block[k].hi;
-                next[2 * k + 1].odd = block[k + 8].hi;
-            }
-            WEFT_ROLLED for (int k = 0; k < 16; ++k) block[k] = next[k];
+        WEFT_ROLLED for (int pair = 0; pair < 2 && turned; ++pair) {
+            weft_r_shuffle(next, block);
+            weft_r_shuffle(block, next);
         }
         WEFT_ROLLED for (int k = 0; k < rows; ++k) * (__global weft_lanes_f32 *)(to + (p + k) * 32 + side) =
             block[k];
@@ -283,7 +311,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
         __global const float *c_before = y + c_at + (total - s) * c_step;
         __global float *c_after = y + c_at + (total - s - 1) * c_step;
 #endif
-        for (int u = first; u < end && (phases & 1); u += 32 * WEFT_SPAN) {
+        const int products = (end - first + 32 * WEFT_SPAN - 1) / (32 * WEFT_SPAN);
+        for (int i = 0; i < products && (phases & 1); ++i) {
+            /* To and fro: what the last step read last is still near. */
+            const int u = first + 32 * WEFT_SPAN * (s % 2 ? products - 1 - i : i);
             const int span = min(WEFT_SPAN, (end - u + 31) / 32);
             for (int row = top; row < bottom; row += WEFT_R_ROWS) {
                 const int count = min(WEFT_R_ROWS, bottom - row);
