@@ -6,9 +6,9 @@
  * projection's)
  *
  * Work split: a work-item owns some rows of the batch, and walks through `steps` steps of time with them; or,
- * where the batch is small and the weights are large, some units of all rows for one step a launch, so that
- * several cores read the weights. Either way it goes through its units in blocks of 32, and through its rows
- * in tiles of 13:
+ * where the batch is small and the weights are large, some units of all rows, so that several cores read the
+ * weights: all steps in one launch where work-items help each other (below), else a launch a step. Either way
+ * it goes through its units in blocks of 32, and through its rows in tiles of 13:
  *
  *                        gate 0     gate 1     ...
  *                       +----------+----------+--
@@ -173,6 +173,42 @@ static inline void weft_r_pack(
     }
 }
 
+/* Work-items that walk through time together (`helped`), each with a share of the units. OpenCL does not say
+ * that they run at the same time, so none may need another: the first that comes leads. After its own share
+ * of a step it waits for a helper only if that one is at this very step, and not for long; a share that
+ * nobody brings it computes itself. A helper always joins at the step that the leader is at, and goes when
+ * there is none. Both may come to compute a share: every value has a place of its own and does not depend on
+ * who computes it, so the second writes again what stands there.
+ *
+ * state: a line of memory a word. 0: how many have come; 1: the step that all states are there for; 1 + k:
+ * the step that helper k is ready for, plus 1 (0: it has not come). Atomic operations keep the order of all
+ * reads and writes around them on processors. */
+#define WEFT_R_LINE 16
+
+static inline int weft_r_arrive(__global int *state) {
+    return atomic_inc(state);
+}
+static inline int weft_r_ask(__global int *state, int line) {
+    return atomic_or(state + line * WEFT_R_LINE, 0);
+}
+static inline void weft_r_tell(__global int *state, int line, int value) {
+    atomic_xchg(state + line * WEFT_R_LINE, value);
+}
+/* The leader's: whether helper k brings its share of step s. `patience`: how often it asks; to ask takes some
+ * 20 cycles, to compute a share one for 8 of its weights and a row, or less. */
+static inline bool weft_r_brought(__global int *state, int k, int s, long patience) {
+    int ready = weft_r_ask(state, 1 + k);
+    while (ready == s + 1 && --patience > 0) ready = weft_r_ask(state, 1 + k);
+    return ready > s + 1;
+}
+/* A helper's: the next step from `s` on that it can join, `end` when there is none. */
+static inline int weft_r_join(__global int *state, int k, int s, int end) {
+    int step = weft_r_ask(state, 1);
+    while (step < s) step = weft_r_ask(state, 1);
+    if (step < end) weft_r_tell(state, 1 + k, step + 1);
+    return step;
+}
+
 static inline bool weft_r_valid(
     __global const int *lengths, bool has_lengths, int n, int t, int total, bool left) {
     if (!has_lengths) return true;
@@ -239,7 +275,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(prepare)(
     __global const float *c0, long c0_offset, int has_lengths, __global const int *lengths,
     long lengths_offset, __global float *y, long y_offset, __global int *faults, long faults_offset,
     int panels, int panels_r, int total, int batch, int units, int width, int rows, int transposed, long h_at,
-    long c_at) {
+    long c_at, __global float *cells, long cells_offset, __global int *state, long state_offset, int lines) {
     int item = (int)get_global_id(0);
     if (item < panels) {
         const int block = transposed ? item / WEFT_GATES : item, gate = transposed ? item % WEFT_GATES : 0;
@@ -261,8 +297,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(prepare)(
     item -= panels_r;
 #endif
     if (!transposed) return;
+    if (item == 0) WEFT_ROLLED for (int i = 0; i < lines; ++i) state[state_offset + i * WEFT_R_LINE] = 0;
     const int top = item * rows, bottom = min(batch, top + rows);
     y += y_offset;
+    cells += cells_offset + c_at;
     for (int n = top; has_lengths && n < bottom; ++n) {
         const int length = lengths[lengths_offset + n];
         if (length < 0 || length > total) WEFT_FAULT(faults, faults_offset, n);
@@ -271,7 +309,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(prepare)(
         const long row = which ? units : width, end = (bottom - top) * row;
         const bool has = has_first >> which & 1;
         __global const float *from = which ? c0 + c0_offset : h0 + h0_offset;
-        __global float *to = y + (which ? c_at : h_at) + top * row;
+        __global float *to = (which ? cells : y + h_at) + top * row;
         WEFT_ROLLED for (long i = 0; i < end; i += 16) {
             const int lanes = (int)min(16l, end - i);
             weft_r_store(to + i, weft_r_load(from + top * row + i, has ? lanes : 0), lanes);
@@ -280,17 +318,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(prepare)(
 }
 
 #if WEFT_BACK != 1
-/* Work-item (rows, blocks of units). phases: 1 the first product and the gates, 2 the second product. */
+/* Work-item (rows, blocks of units). phases: 1 the first product and the gates, 2 the second product. cells:
+ * c of all steps but the last, which stands at c_at of y; helped: whether work-items of the same rows walk
+ * through time together. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(__global const float *x,
     long x_offset, int has_bias, __global const float *bias, long bias_offset, int has_lengths,
     __global const int *lengths, long lengths_offset, __global float *y, long y_offset,
     __global const float *packed, long packed_offset, __global const float *packed_r, long packed_r_offset,
     int turn, int steps, int phases, int total, int batch, int units, int width, int rows, int blocks,
     int reverse, int left, long c_at, long c_step, long gates_at, long gates_step, long more_at,
-    long more_step) {
+    long more_step, long cells_at, __global float *cells, long cells_offset, __global int *state,
+    long state_offset, int helped) {
     const int top = (int)get_global_id(0) * rows, bottom = min(batch, top + rows);
-    const int first = (int)get_global_id(1) * blocks * 32;
-    const int end = min(units, first + blocks * 32), end_r = min(width, first + blocks * 32);
     const long line = WEFT_GATES * (long)units, area = batch * (long)width;
     x += x_offset;
     y += y_offset;
@@ -298,106 +337,121 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
     lengths += lengths_offset;
     packed += packed_offset;
     packed_r += packed_r_offset;
+    cells += cells_offset + cells_at;
+    state += state_offset;
     float16 sums[WEFT_R_MOST * WEFT_R_ROWS * 2], tile_room[WEFT_R_ROWS * WEFT_R_PITCH / 16];
     float *tile = (float *)tile_room;
     for (int i = 0; i < WEFT_R_ROWS * WEFT_R_PITCH / 16; ++i) tile_room[i] = 0.0f;
+    const int own = helped ? weft_r_arrive(state) : (int)get_global_id(1);
+    const int last_share = helped && own == 0 ? (int)get_global_size(1) - 1 : own;
     for (int s = turn * steps; s < min(total, (turn + 1) * steps); ++s) {
+        if (helped && own > 0) {
+            s = weft_r_join(state, own, s, total);
+            if (s >= total) break;
+        }
         const int t = reverse ? total - 1 - s : s;
         __global const float *before = y + (reverse ? t + 1 : t) * area;
         __global float *after = y + (reverse ? t : t + 1) * area;
         __global const float *xs = x + t * (batch * line);
         __global float *gates = y + gates_at + t * gates_step, *more = y + more_at + t * more_step;
 #if WEFT_CELL == 0
-        __global const float *c_before = y + c_at + (total - s) * c_step;
-        __global float *c_after = y + c_at + (total - s - 1) * c_step;
+        __global const float *c_before = cells + (total - s) * c_step;
+        __global float *c_after = s == total - 1 ? y + c_at : cells + (total - s - 1) * c_step;
 #endif
-        const int products = (end - first + 32 * WEFT_SPAN - 1) / (32 * WEFT_SPAN);
-        for (int i = 0; i < products && (phases & 1); ++i) {
-            /* To and fro: what the last step read last is still near. */
-            const int u = first + 32 * WEFT_SPAN * (s % 2 ? products - 1 - i : i);
-            const int span = min(WEFT_SPAN, (end - u + 31) / 32);
-            for (int row = top; row < bottom; row += WEFT_R_ROWS) {
-                const int count = min(WEFT_R_ROWS, bottom - row);
-                weft_r_product(sums, tile, before + row * (long)width, width, count, width,
-                    packed + (u / 32) * (long)(WEFT_GATES * 32) * width, 32 * (long)width, WEFT_FIRST * span);
-                WEFT_ROLLED for (int r = 0; r < count; ++r) {
-                    const int n = row + r;
-                    const bool valid = weft_r_valid(lengths, has_lengths, n, t, total, left);
-                    __global const float *at_x = xs + n * line;
-                    __global float *saved = gates + n * (long)(WEFT_SAVED * units);
-                    WEFT_ROLLED for (int q = 0; q < 2 * span; ++q) {
-                        const int j = u + 16 * q, lanes = units - j, b = q / 2, v = q % 2;
-                        if (lanes <= 0) break;
-                        const long at = n * (long)units + j;
+        for (int share = own; share <= last_share && (phases & 1); ++share) {
+            const int first = share * blocks * 32, end = min(units, first + blocks * 32);
+            const int products = (end - first + 32 * WEFT_SPAN - 1) / (32 * WEFT_SPAN);
+            const long patience = 100 + (long)(end - first) * WEFT_GATES * width * (bottom - top) / 64;
+            if (share > own && weft_r_brought(state, share, s, patience)) continue;
+            for (int i = 0; i < products; ++i) {
+                /* To and fro: what the last step read last is still near. */
+                const int u = first + 32 * WEFT_SPAN * (s % 2 ? products - 1 - i : i);
+                const int span = min(WEFT_SPAN, (end - u + 31) / 32);
+                for (int row = top; row < bottom; row += WEFT_R_ROWS) {
+                    const int count = min(WEFT_R_ROWS, bottom - row);
+                    weft_r_product(sums, tile, before + row * (long)width, width, count, width,
+                        packed + (u / 32) * (long)(WEFT_GATES * 32) * width, 32 * (long)width,
+                        WEFT_FIRST * span);
+                    WEFT_ROLLED for (int r = 0; r < count; ++r) {
+                        const int n = row + r;
+                        const bool valid = weft_r_valid(lengths, has_lengths, n, t, total, left);
+                        __global const float *at_x = xs + n * line;
+                        __global float *saved = gates + n * (long)(WEFT_SAVED * units);
+                        WEFT_ROLLED for (int q = 0; q < 2 * span; ++q) {
+                            const int j = u + 16 * q, lanes = units - j, b = q / 2, v = q % 2;
+                            if (lanes <= 0) break;
+                            const long at = n * (long)units + j;
 #if WEFT_CELL == 0
-                        __global const float *const from[] = {at_x + j, at_x + units + j,
-                            at_x + 2 * (long)units + j, at_x + 3 * (long)units + j, c_before + at,
-                            WEFT_PROJECT ? 0 : before + at};
-                        __global float *const to[] = {saved + j, saved + units + j,
-                            saved + 2 * (long)units + j, saved + 3 * (long)units + j, c_after + at,
-                            (WEFT_PROJECT ? more : after) + at};
-                        float16 a[6]; /* i, f, g, o, c, h */
-                        weft_r_read(a, from, 6, lanes);
-                        if (valid) {
-                            WEFT_ROLLED for (int gate = 0; gate < 4; ++gate) a[gate] +=
-                                WEFT_SUM(gate, b, r, v);
-                            weft_lstm_cell(&a[0], &a[1], &a[2], &a[3], &a[4], &a[5]);
-                        } else {
-                            WEFT_ROLLED for (int gate = 0; gate < 4; ++gate) a[gate] = 0.0f;
-                        }
-                        const int unkept = WEFT_KEEP ? 0 : 4;
-                        weft_r_write(to + unkept, a + unkept, 6 - unkept, lanes);
+                            __global const float *const from[] = {at_x + j, at_x + units + j,
+                                at_x + 2 * (long)units + j, at_x + 3 * (long)units + j, c_before + at,
+                                WEFT_PROJECT ? 0 : before + at};
+                            __global float *const to[] = {saved + j, saved + units + j,
+                                saved + 2 * (long)units + j, saved + 3 * (long)units + j, c_after + at,
+                                (WEFT_PROJECT ? more : after) + at};
+                            float16 a[6]; /* i, f, g, o, c, h */
+                            weft_r_read(a, from, 6, lanes);
+                            if (valid) {
+                                WEFT_ROLLED for (int gate = 0; gate < 4; ++gate) a[gate] +=
+                                    WEFT_SUM(gate, b, r, v);
+                                weft_lstm_cell(&a[0], &a[1], &a[2], &a[3], &a[4], &a[5]);
+                            } else {
+                                WEFT_ROLLED for (int gate = 0; gate < 4; ++gate) a[gate] = 0.0f;
+                            }
+                            const int unkept = WEFT_KEEP ? 0 : 4;
+                            weft_r_write(to + unkept, a + unkept, 6 - unkept, lanes);
 #elif WEFT_CELL == 1
-                        __global const float *const from[] = {at_x + j, at_x + units + j,
-                            at_x + 2 * (long)units + j, has_bias ? bias + j : 0, before + at};
-                        __global float *const to[] = {saved + j, saved + units + j,
-                            saved + 2 * (long)units + j, saved + 3 * (long)units + j, after + at};
-                        float16 a[5]; /* r, z, n, hn, h */
-                        weft_r_read(a, from, 5, lanes);
-                        if (valid) {
-                            a[0] += WEFT_SUM(0, b, r, v);
-                            a[1] += WEFT_SUM(1, b, r, v);
-                            a[3] += WEFT_SUM(2, b, r, v);
-                            weft_gru_gates(&a[0], &a[1]);
-                            a[2] = weft_tanh(fma(a[0], a[3], a[2]));
-                            a[4] = weft_gru_mix(a[2], a[1], a[4]);
-                        } else {
-                            WEFT_ROLLED for (int gate = 0; gate < 4; ++gate) a[gate] = 0.0f;
-                        }
-                        const int unkept = WEFT_KEEP ? 0 : 4;
-                        weft_r_write(to + unkept, a + unkept, 5 - unkept, lanes);
+                            __global const float *const from[] = {at_x + j, at_x + units + j,
+                                at_x + 2 * (long)units + j, has_bias ? bias + j : 0, before + at};
+                            __global float *const to[] = {saved + j, saved + units + j,
+                                saved + 2 * (long)units + j, saved + 3 * (long)units + j, after + at};
+                            float16 a[5]; /* r, z, n, hn, h */
+                            weft_r_read(a, from, 5, lanes);
+                            if (valid) {
+                                a[0] += WEFT_SUM(0, b, r, v);
+                                a[1] += WEFT_SUM(1, b, r, v);
+                                a[3] += WEFT_SUM(2, b, r, v);
+                                weft_gru_gates(&a[0], &a[1]);
+                                a[2] = weft_tanh(fma(a[0], a[3], a[2]));
+                                a[4] = weft_gru_mix(a[2], a[1], a[4]);
+                            } else {
+                                WEFT_ROLLED for (int gate = 0; gate < 4; ++gate) a[gate] = 0.0f;
+                            }
+                            const int unkept = WEFT_KEEP ? 0 : 4;
+                            weft_r_write(to + unkept, a + unkept, 5 - unkept, lanes);
 #elif WEFT_CELL == 2
-                        __global const float *const from[] = {at_x + j, at_x + units + j, before + at};
-                        __global float *const to[] = {saved + j, saved + units + j, more + at};
-                        float16 a[3]; /* r, z, r·h */
-                        weft_r_read(a, from, 3, lanes);
-                        if (valid) {
-                            a[0] += WEFT_SUM(0, b, r, v);
-                            a[1] += WEFT_SUM(1, b, r, v);
-                            weft_gru_gates(&a[0], &a[1]);
-                            a[2] *= a[0];
-                        } else {
-                            WEFT_ROLLED for (int gate = 0; gate < 3; ++gate) a[gate] = 0.0f;
-                        }
-                        weft_r_write(to, a, 3, lanes);
+                            __global const float *const from[] = {at_x + j, at_x + units + j, before + at};
+                            __global float *const to[] = {saved + j, saved + units + j, more + at};
+                            float16 a[3]; /* r, z, r·h */
+                            weft_r_read(a, from, 3, lanes);
+                            if (valid) {
+                                a[0] += WEFT_SUM(0, b, r, v);
+                                a[1] += WEFT_SUM(1, b, r, v);
+                                weft_gru_gates(&a[0], &a[1]);
+                                a[2] *= a[0];
+                            } else {
+                                WEFT_ROLLED for (int gate = 0; gate < 3; ++gate) a[gate] = 0.0f;
+                            }
+                            weft_r_write(to, a, 3, lanes);
 #else
-                        float16 h = weft_r_load(valid ? at_x + j : before + at, lanes);
-                        if (valid) {
-                            h += WEFT_SUM(0, b, r, v);
+                            float16 h = weft_r_load(valid ? at_x + j : before + at, lanes);
+                            if (valid) {
+                                h += WEFT_SUM(0, b, r, v);
 #if WEFT_CELL == 3
-                            h = weft_tanh(h);
+                                h = weft_tanh(h);
 #else
-                            h = select(h, (float16)(0.0f), h < 0.0f);
+                                h = select(h, (float16)(0.0f), h < 0.0f);
+#endif
+                            }
+                            weft_r_store(after + at, h, lanes);
 #endif
                         }
-                        weft_r_store(after + at, h, lanes);
-#endif
                     }
                 }
             }
         }
+        if (helped) weft_r_tell(state, 1 + own, own ? s + 2 : s + 1);
 #if WEFT_PROJECT || WEFT_CELL == 2
-        const int last = WEFT_PROJECT ? end_r : end;
+        const int first = own * blocks * 32, last = min(WEFT_PROJECT ? width : units, first + blocks * 32);
         for (int u = first; u < last && (phases & 2); u += 32 * WEFT_R_MOST) {
             const int span = min(WEFT_R_MOST, (last - u + 31) / 32);
             for (int row = top; row < bottom; row += WEFT_R_ROWS) {

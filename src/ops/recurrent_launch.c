@@ -6,11 +6,12 @@
 #include "base/integers.h"
 #include "ops/recurrent_scan.h"
 
-enum { PANEL = 32, ROWS = 13, FEW = 4 };                /* as in recurrent_cpu.cl */
+enum { PANEL = 32, ROWS = 13, FEW = 4, LINE = 16 };     /* as in recurrent_cpu.cl */
 enum { GROUP = 16, GPU_ROWS = 32, PREPARE_GROUP = 64 }; /* as in recurrent_gpu.cl */
 
-/* In cycles: a launch with the wake of the cores; one row of a panel in tiles of 1, 4 and 13 rows. */
-static const double launch_cycles = 40000, tile_cycles[] = {4, 8, 13};
+/* In cycles: a launch with the wake of the cores; a step in which work-items wait for each other; one row of
+ * a panel in tiles of 1, 4 and 13 rows. */
+static const double launch_cycles = 40000, meeting_cycles = 1500, tile_cycles[] = {4, 8, 13};
 
 typedef struct scan {
     const wi_kernel_site *site;
@@ -19,11 +20,13 @@ typedef struct scan {
     wi_scan_parts a;
     bool cpu, back, projects, kept, second; /* second: each step has a second product */
     bool whole;                             /* one launch goes through all steps */
+    bool helped;                            /* so do work-items that share the units */
     int w, wr, lengths;                     /* inputs */
     int64_t batch, gates;
     int64_t rows, blocks; /* of a work-item; a block is PANEL units */
     int64_t turns, steps; /* in all, and of one launch */
     int64_t panels, panels_r;
+    int64_t state, cells; /* of helped ones, in the scratch memory: their words, and c of all steps */
 } scan;
 
 static scan scan_of(const wi_kernel_site *site, bool back) {
@@ -63,11 +66,17 @@ static void cut(scan *s, int64_t turns) {
     const int64_t blocks = wi_divide_up(all, units), rows = wi_divide_up(s->batch, slices);
     const double panel_rows = (double)(s->gates * s->a.units * s->a.width) / PANEL;
     const double apart = panel_rows * rows_cost(s->batch) * (double)blocks / (double)all + launch_cycles;
-    s->whole = s->cpu && panel_rows * rows_cost(rows) <= apart;
+    const double helped = apart - launch_cycles + meeting_cycles, by_rows = panel_rows * rows_cost(rows);
+    s->helped = s->cpu && !s->second && !s->back && turns > 1 && blocks < all && helped < 0.9 * by_rows;
+    s->whole = s->helped || (s->cpu && by_rows <= apart);
     s->turns = turns;
     s->steps = s->whole ? turns : 1;
-    s->rows = s->whole ? rows : s->batch;
-    s->blocks = s->whole ? all : blocks;
+    s->rows = s->whole && !s->helped ? rows : s->batch;
+    s->blocks = s->whole && !s->helped ? all : blocks;
+    if (s->helped) {
+        s->state = LINE * (1 + wi_divide_up(all, blocks));
+        s->cells = s->cell == WI_CELL_LSTM && !s->kept ? (turns + 1) * s->batch * s->a.units : 0;
+    }
 }
 
 /* ---- arguments ---- */
@@ -112,15 +121,26 @@ static void weights_input(const scan *s, wi_kernel_launch *launch) {
     }
 }
 
+static int64_t both_packed_size(const scan *s) {
+    return packed_size(s) + s->panels_r * PANEL * (s->back ? s->a.width : s->a.units);
+}
+
+/* Where c of all steps but the last lies, which helped work-items that keep nothing need as well, and the
+ * words of helped ones. */
+static void cells_and_state(const scan *s, wi_kernel_launch *launch) {
+    if (s->cells > 0)
+        wi_kernel_scratch(launch, both_packed_size(s) + s->state);
+    else
+        wi_kernel_result(launch);
+    wi_kernel_scratch(launch, s->helped ? both_packed_size(s) : 0);
+}
+
 /* The states before the first step, the lengths' check, and on cpu-class devices the packed weights. */
 static void prepare(scan *s, wi_kernel_plan *plan) {
     const int64_t units = wi_divide_up(s->a.units, PANEL), widths = wi_divide_up(s->a.width, PANEL);
     s->panels = s->back ? widths : units * s->gates;
     s->panels_r = s->projects ? (s->back ? units : widths) : 0;
-    if (s->cpu)
-        plan->scratch_bytes =
-            (size_t)(packed_size(s) + s->panels_r * PANEL * (s->back ? s->a.width : s->a.units)) *
-            sizeof(float);
+    if (s->cpu) plan->scratch_bytes = (size_t)(both_packed_size(s) + s->state + s->cells) * sizeof(float);
     if (s->back && !s->cpu) return;
     const int64_t rows = s->cpu ? wi_divide_up(s->batch, wi_max64(1, s->site->compute_units)) : 1;
     const int64_t slices = s->back ? 0 : wi_divide_up(s->batch, rows);
@@ -146,9 +166,12 @@ static void prepare(scan *s, wi_kernel_plan *plan) {
         wi_kernel_faults(launch);
     const wi_scan_parts *a = &s->a;
     INTS(launch, s->panels, s->panels_r, a->steps, s->batch, a->units, a->width, rows, !s->back);
-    const int64_t c_first = s->kept ? a->steps * a->units : 0;
-    LONGS(
-        launch, s->batch * (s->node->attributes.axis ? a->steps * a->width : 0), s->batch * (a->h + c_first));
+    const int64_t c_first = s->kept || s->cells > 0 ? a->steps * a->units : 0;
+    LONGS(launch, s->batch * (s->node->attributes.axis ? a->steps * a->width : 0),
+        s->batch * (c_first + (s->cells > 0 ? 0 : a->h)));
+    if (!s->cpu) return;
+    cells_and_state(s, launch);
+    wi_kernel_int(launch, s->state / LINE);
 }
 
 static wi_kernel_launch *launch_phase(const scan *s, wi_kernel_plan *plan, const char *suffix, int phase) {
@@ -195,8 +218,12 @@ static void add_forward(const scan *s, wi_kernel_plan *plan, int phases) {
     wi_kernel_turn(launch);
     INTS(launch, s->steps, phases, a->steps, n, a->units, a->width, s->rows, s->blocks,
         s->node->attributes.axis, s->node->attributes.axis2);
-    LONGS(launch, n * a->h, one * n * a->units, n * (a->h + a->c), one * n * (a->gates / a->steps),
-        n * (a->h + a->c + a->gates), one * n * a->units);
+    LONGS(launch, n * a->h, (s->kept || s->cells > 0 ? 1 : 0) * n * a->units, n * (a->h + a->c),
+        one * n * (a->gates / a->steps), n * (a->h + a->c + a->gates), one * n * a->units);
+    if (!s->cpu) return;
+    wi_kernel_long(launch, s->cells > 0 ? 0 : n * a->h);
+    cells_and_state(s, launch);
+    wi_kernel_int(launch, s->helped);
 }
 
 /* ---- the gradient ---- */
