@@ -232,7 +232,7 @@ static inline bool weft_r_valid(
     __global const float *at_gates = gates + n * (long)(4 * units) + j;                                      \
     __global const float *const from[] = {at_gates, at_gates + units, at_gates + 2 * (long)units,            \
         at_gates + 3 * (long)units, c_after + at, c_before + at,                                             \
-        newest ? (given & 4 ? dc_last + at : 0) : dc_room + at};                                             \
+        newest ? (given & 4 ? dc_last + at : 0) : room_before + dc_room_at + at};                            \
     float16 in[7], d_in[6] = {0.0f, 0.0f, 0.0f, 0.0f};                                                       \
     weft_r_read(in, from, 7, lanes);                                                                         \
     d_in[4] = in[6];                                                                                         \
@@ -277,6 +277,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(prepare)(
     int panels, int panels_r, int total, int batch, int units, int width, int rows, int transposed, long h_at,
     long c_at, __global float *cells, long cells_offset, __global int *state, long state_offset, int lines) {
     int item = (int)get_global_id(0);
+    if (item == 0) WEFT_ROLLED for (int i = 0; i < lines; ++i) state[state_offset + i * WEFT_R_LINE] = 0;
     if (item < panels) {
         const int block = transposed ? item / WEFT_GATES : item, gate = transposed ? item % WEFT_GATES : 0;
         const int depth = transposed ? width : WEFT_GATES * units, left = 32 * block;
@@ -297,7 +298,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(prepare)(
     item -= panels_r;
 #endif
     if (!transposed) return;
-    if (item == 0) WEFT_ROLLED for (int i = 0; i < lines; ++i) state[state_offset + i * WEFT_R_LINE] = 0;
     const int top = item * rows, bottom = min(batch, top + rows);
     y += y_offset;
     cells += cells_offset + c_at;
@@ -506,7 +506,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
 /* Work-item (rows, blocks of 32). Turn i belongs to step total - 1 - i of the scan; the one after the last is
  * dh0. d: the gradients of x (T, N, G·H) at 0, of what is added to the recurrent products (T, N, G·H) at
  * sums_at (the same but for a GRU), of h as a projection gives it (T, N, P) at out_at, dh0 and dc0. given: 1
- * dy, 2 dh of the last state, 4 its dc. */
+ * dy, 2 dh of the last state, 4 its dc. rooms: what goes on to the next turn of dh at 0 and of dc at
+ * dc_room_at, `room_step` from turn to turn. helped: as forward. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__global const float *y,
     long y_offset, int given, __global const float *dy, long dy_offset, __global const float *dh_last,
     long dh_last_offset, __global const float *dc_last, long dc_last_offset, int has_lengths,
@@ -514,10 +515,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
     __global const float *packed, long packed_offset, __global const float *packed_r, long packed_r_offset,
     int turn, int steps, int turns, int phases, int total, int batch, int units, int width, int rows,
     int blocks, int reverse, int left, long c_at, long gates_at, long sums_at, long out_at, long dh_at,
-    long dc_at, long dy_t, long dy_n, long dy_p) {
+    long dc_at, long dy_t, long dy_n, long dy_p, long rooms_at, long dc_room_at, long room_step,
+    __global float *rooms, long rooms_offset, __global int *state, long state_offset, int helped) {
     const int top = (int)get_global_id(0) * rows, bottom = min(batch, top + rows);
-    const int first = (int)get_global_id(1) * blocks * 32;
-    const int end = min(width, first + blocks * 32), end_r = min(units, first + blocks * 32);
     const long line = WEFT_GATES * (long)units, area = batch * (long)width, c_step = batch * (long)units;
     y += y_offset;
     d += d_offset;
@@ -527,7 +527,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
     lengths += lengths_offset;
     packed += packed_offset;
     packed_r += packed_r_offset;
-    __global float *keep = d + dh_at, *dc_room = d + dc_at;
+    rooms += rooms_offset + rooms_at;
+    state += state_offset;
 #if WEFT_CELL == 1 || WEFT_CELL == 2
     const bool keeps = true;
 #else
@@ -536,7 +537,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
     float16 sums[WEFT_R_MOST * WEFT_R_ROWS * 2], tile_room[WEFT_R_ROWS * WEFT_R_PITCH / 16];
     float *tile = (float *)tile_room;
     for (int i = 0; i < WEFT_R_ROWS * WEFT_R_PITCH / 16; ++i) tile_room[i] = 0.0f;
+    const int own = helped ? weft_r_arrive(state) : (int)get_global_id(1);
+    const int last_share = helped && own == 0 ? (int)get_global_size(1) - 1 : own;
     for (int turn_at = turn * steps; turn_at < min(turns, (turn + 1) * steps); ++turn_at) {
+        if (helped && own > 0) {
+            turn_at = weft_r_join(state, own, turn_at, turns);
+            if (turn_at >= turns) break;
+        }
         const int s = total - 1 - turn_at, t = reverse ? total - 1 - s : s, next = reverse ? t - 1 : t + 1;
         const bool newest = s == total - 1;
         __global const float *before = y + (reverse ? t + 1 : t) * area;
@@ -547,81 +554,91 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
         __global float *dx = d + t * (batch * line), *ds = d + sums_at + t * (batch * line);
         __global const float *ds_next = d + sums_at + next * (batch * line);
         __global float *out = d + out_at + t * area;
-        for (int u = first; u < end && (phases & 1); u += 32 * WEFT_R_MOST) {
-            const int span = min(WEFT_R_MOST, (end - u + 31) / 32);
-            for (int row = top; row < bottom; row += WEFT_R_ROWS) {
-                const int count = min(WEFT_R_ROWS, bottom - row);
-                if (newest)
-                    for (int i = 0; i < WEFT_R_MOST * WEFT_R_ROWS * 2; ++i) sums[i] = 0.0f;
-                else
-                    weft_r_product(sums, tile, ds_next + row * line, line, count, WEFT_FIRST * units,
-                        packed + (u / 32) * 32 * line, 32 * line, span);
-                WEFT_ROLLED for (int r = 0; r < count; ++r) {
-                    const int n = row + r;
-                    WEFT_ROLLED for (int q = 0; q < 2 * span; ++q) {
-                        const int j = u + 16 * q, lanes = width - j;
-                        if (lanes <= 0) break;
-                        const long at = n * (long)width + j, wide = n * line + j;
-                        float16 dh = sums[(q / 2 * WEFT_R_ROWS + r) * 2 + q % 2];
-                        __global const float *kept = newest  ? (given & 2 ? dh_last + at : 0)
-                                                     : keeps ? keep + at
-                                                             : 0;
-                        if (kept) dh += weft_r_load(kept, lanes);
-                        if (s < 0) {
-                            weft_r_store(keep + at, dh, lanes);
-                            continue;
-                        }
-                        if (given & 1)
-                            dh += weft_r_load_strided(dy + t * dy_t + n * dy_n + j * dy_p, dy_p, lanes);
-                        const bool valid = weft_r_valid(lengths, has_lengths, n, t, total, left);
+        __global float *room = rooms + turn_at * room_step, *room_before = room - room_step;
+        __global float *keep = s < 0 ? d + dh_at : room;
+        __global float *dc_room = s == 0 ? d + dc_at : room + dc_room_at;
+        for (int share = own; share <= last_share && (phases & 1); ++share) {
+            const int first = share * blocks * 32, end = min(width, first + blocks * 32);
+            const long patience = 100 + (long)(end - first) * WEFT_FIRST * units * (bottom - top) / 64;
+            if (share > own && weft_r_brought(state, share, turn_at, patience)) continue;
+            for (int u = first; u < end; u += 32 * WEFT_R_MOST) {
+                const int span = min(WEFT_R_MOST, (end - u + 31) / 32);
+                for (int row = top; row < bottom; row += WEFT_R_ROWS) {
+                    const int count = min(WEFT_R_ROWS, bottom - row);
+                    if (newest)
+                        for (int i = 0; i < WEFT_R_MOST * WEFT_R_ROWS * 2; ++i) sums[i] = 0.0f;
+                    else
+                        weft_r_product(sums, tile, ds_next + row * line, line, count, WEFT_FIRST * units,
+                            packed + (u / 32) * 32 * line, 32 * line, span);
+                    WEFT_ROLLED for (int r = 0; r < count; ++r) {
+                        const int n = row + r;
+                        WEFT_ROLLED for (int q = 0; q < 2 * span; ++q) {
+                            const int j = u + 16 * q, lanes = width - j;
+                            if (lanes <= 0) break;
+                            const long at = n * (long)width + j, wide = n * line + j;
+                            float16 dh = sums[(q / 2 * WEFT_R_ROWS + r) * 2 + q % 2];
+                            __global const float *kept = newest  ? (given & 2 ? dh_last + at : 0)
+                                                         : keeps ? room_before + at
+                                                                 : 0;
+                            if (kept) dh += weft_r_load(kept, lanes);
+                            if (s < 0) {
+                                weft_r_store(keep + at, dh, lanes);
+                                continue;
+                            }
+                            if (given & 1)
+                                dh += weft_r_load_strided(dy + t * dy_t + n * dy_n + j * dy_p, dy_p, lanes);
+                            const bool valid = weft_r_valid(lengths, has_lengths, n, t, total, left);
 #if WEFT_PROJECT
-                        __global float *const to[] = {out + at, keep + at};
-                        const float16 a[] = {valid ? dh : (float16)(0.0f), valid ? (float16)(0.0f) : dh};
-                        weft_r_write(to, a, keeps ? 2 : 1, lanes);
+                            __global float *const to[] = {out + at, keep + at};
+                            const float16 a[] = {valid ? dh : (float16)(0.0f), valid ? (float16)(0.0f) : dh};
+                            weft_r_write(to, a, keeps ? 2 : 1, lanes);
 #elif WEFT_CELL == 0
-                        WEFT_LSTM_BACK(dh);
-                        __global float *const to[] = {dx + wide, dx + wide + units,
-                            dx + wide + 2 * (long)units, dx + wide + 3 * (long)units, dc_room + at,
-                            keep + at};
-                        d_in[5] = valid ? (float16)(0.0f) : dh;
-                        weft_r_write(to, d_in, keeps ? 6 : 5, lanes);
+                            WEFT_LSTM_BACK(dh);
+                            __global float *const to[] = {dx + wide, dx + wide + units,
+                                dx + wide + 2 * (long)units, dx + wide + 3 * (long)units, dc_room + at,
+                                keep + at};
+                            d_in[5] = valid ? (float16)(0.0f) : dh;
+                            weft_r_write(to, d_in, keeps ? 6 : 5, lanes);
 #elif WEFT_CELL == 1 || WEFT_CELL == 2
-                        __global const float *saved = gates + n * (long)(WEFT_SAVED * units) + j;
-                        __global const float *const from[] = {saved + units, saved + 2 * (long)units,
-                            before + at, saved, saved + 3 * (long)units};
-                        __global float *const to[] = {keep + at, dx + wide + units,
-                            dx + wide + 2 * (long)units, dx + wide, ds + wide, ds + wide + units,
-                            ds + wide + 2 * (long)units};
-                        float16 in[5], a[7]; /* z, n, h before, r, hn */
-                        weft_r_read(in, from, WEFT_CELL == 1 ? 5 : 3, lanes);
-                        WEFT_ROLLED for (int i = 1; i < 7; ++i) a[i] = 0.0f;
-                        if (valid) {
-                            weft_gru_back(in[0], in[1], in[2], dh, &a[1], &a[2]);
-                            dh *= in[0];
+                            __global const float *saved = gates + n * (long)(WEFT_SAVED * units) + j;
+                            __global const float *const from[] = {saved + units, saved + 2 * (long)units,
+                                before + at, saved, saved + 3 * (long)units};
+                            __global float *const to[] = {keep + at, dx + wide + units,
+                                dx + wide + 2 * (long)units, dx + wide, ds + wide, ds + wide + units,
+                                ds + wide + 2 * (long)units};
+                            float16 in[5], a[7]; /* z, n, h before, r, hn */
+                            weft_r_read(in, from, WEFT_CELL == 1 ? 5 : 3, lanes);
+                            WEFT_ROLLED for (int i = 1; i < 7; ++i) a[i] = 0.0f;
+                            if (valid) {
+                                weft_gru_back(in[0], in[1], in[2], dh, &a[1], &a[2]);
+                                dh *= in[0];
 #if WEFT_CELL == 1
-                            a[3] = a[4] = a[2] * in[4] * (in[3] * (1.0f - in[3]));
-                            a[5] = a[1];
-                            a[6] = a[2] * in[3];
+                                a[3] = a[4] = a[2] * in[4] * (in[3] * (1.0f - in[3]));
+                                a[5] = a[1];
+                                a[6] = a[2] * in[3];
+#endif
+                            }
+                            a[0] = dh;
+                            weft_r_write(to, a, WEFT_CELL == 1 ? 7 : 3, lanes);
+#else
+                            __global float *const to[] = {dx + wide, keep + at};
+                            const float16 h = weft_r_load(after + at, lanes);
+                            float16 a[] = {0.0f, valid ? (float16)(0.0f) : dh};
+#if WEFT_CELL == 3
+                            if (valid) a[0] = dh * (1.0f - h * h);
+#else
+                            if (valid) a[0] = select((float16)(0.0f), dh, h > 0.0f);
+#endif
+                            weft_r_write(to, a, keeps ? 2 : 1, lanes);
 #endif
                         }
-                        a[0] = dh;
-                        weft_r_write(to, a, WEFT_CELL == 1 ? 7 : 3, lanes);
-#else
-                        __global float *const to[] = {dx + wide, keep + at};
-                        const float16 h = weft_r_load(after + at, lanes);
-                        float16 a[] = {0.0f, valid ? (float16)(0.0f) : dh};
-#if WEFT_CELL == 3
-                        if (valid) a[0] = dh * (1.0f - h * h);
-#else
-                        if (valid) a[0] = select((float16)(0.0f), dh, h > 0.0f);
-#endif
-                        weft_r_write(to, a, keeps ? 2 : 1, lanes);
-#endif
                     }
                 }
             }
         }
+        if (helped) weft_r_tell(state, 1 + own, own ? turn_at + 2 : turn_at + 1);
 #if WEFT_PROJECT || WEFT_CELL == 2
+        const int first = own * blocks * 32, end_r = min(units, first + blocks * 32);
         for (int u = first; u < end_r && s >= 0 && (phases & 2); u += 32 * WEFT_R_MOST) {
             const int span = min(WEFT_R_MOST, (end_r - u + 31) / 32);
             for (int row = top; row < bottom; row += WEFT_R_ROWS) {

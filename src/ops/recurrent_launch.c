@@ -9,9 +9,10 @@
 enum { PANEL = 32, ROWS = 13, FEW = 4, LINE = 16 };     /* as in recurrent_cpu.cl */
 enum { GROUP = 16, GPU_ROWS = 32, PREPARE_GROUP = 64 }; /* as in recurrent_gpu.cl */
 
-/* In cycles: a launch with the wake of the cores; a step in which work-items wait for each other; one row of
- * a panel in tiles of 1, 4 and 13 rows. */
-static const double launch_cycles = 40000, meeting_cycles = 1500, tile_cycles[] = {4, 8, 13};
+/* In cycles: a launch with the wake of the cores; a step in which work-items wait for each other, and each
+ * LINE of states that they then read from another core; one row of a panel in tiles of 1, 4 and 13 rows. */
+static const double launch_cycles = 40000, meeting_cycles = 1500, line_cycles = 30,
+                    tile_cycles[] = {4, 8, 13};
 
 typedef struct scan {
     const wi_kernel_site *site;
@@ -26,7 +27,8 @@ typedef struct scan {
     int64_t rows, blocks; /* of a work-item; a block is PANEL units */
     int64_t turns, steps; /* in all, and of one launch */
     int64_t panels, panels_r;
-    int64_t state, cells; /* of helped ones, in the scratch memory: their words, and c of all steps */
+    int64_t state,
+        rooms; /* of helped ones, behind the packed weights: words; what a step leaves to the next */
 } scan;
 
 static scan scan_of(const wi_kernel_site *site, bool back) {
@@ -65,18 +67,22 @@ static void cut(scan *s, int64_t turns) {
     const int64_t all = wi_divide_up(wi_max64(s->a.units, s->a.width), PANEL);
     const int64_t blocks = wi_divide_up(all, units), rows = wi_divide_up(s->batch, slices);
     const double panel_rows = (double)(s->gates * s->a.units * s->a.width) / PANEL;
-    const double apart = panel_rows * rows_cost(s->batch) * (double)blocks / (double)all + launch_cycles;
-    const double helped = apart - launch_cycles + meeting_cycles, by_rows = panel_rows * rows_cost(rows);
-    s->helped = s->cpu && !s->second && !s->back && turns > 1 && blocks < all && helped < 0.9 * by_rows;
-    s->whole = s->helped || (s->cpu && by_rows <= apart);
+    const double by_rows = panel_rows * rows_cost(rows),
+                 by_units = panel_rows * rows_cost(s->batch) * (double)blocks / (double)all,
+                 meeting = meeting_cycles + line_cycles * (double)(s->batch * s->a.width) / LINE;
+    s->helped = s->cpu && !s->second && turns > 1 && blocks < all && by_units + meeting < by_rows;
+    s->whole = s->helped || (s->cpu && by_rows <= by_units + launch_cycles);
     s->turns = turns;
     s->steps = s->whole ? turns : 1;
     s->rows = s->whole && !s->helped ? rows : s->batch;
     s->blocks = s->whole && !s->helped ? all : blocks;
-    if (s->helped) {
-        s->state = LINE * (1 + wi_divide_up(all, blocks));
-        s->cells = s->cell == WI_CELL_LSTM && !s->kept ? (turns + 1) * s->batch * s->a.units : 0;
-    }
+    if (!s->helped) return;
+    const int64_t c = s->cell == WI_CELL_LSTM ? s->a.units : 0;
+    s->state = LINE * (1 + wi_divide_up(all, blocks));
+    if (s->back)
+        s->rooms = turns * s->batch * (s->a.width + c);
+    else if (!s->kept)
+        s->rooms = (turns + 1) * s->batch * c;
 }
 
 /* ---- arguments ---- */
@@ -125,10 +131,11 @@ static int64_t both_packed_size(const scan *s) {
     return packed_size(s) + s->panels_r * PANEL * (s->back ? s->a.width : s->a.units);
 }
 
-/* Where c of all steps but the last lies, which helped work-items that keep nothing need as well, and the
- * words of helped ones. */
-static void cells_and_state(const scan *s, wi_kernel_launch *launch) {
-    if (s->cells > 0)
+/* Two buffers. What a step leaves to the next, c or in the gradient dh and dc, all but the last: in the
+ * result, where helped work-items, of which every step has a room of its own, do not need more than is kept
+ * there. And the words of helped ones. */
+static void rooms_and_state(const scan *s, wi_kernel_launch *launch) {
+    if (s->rooms > 0)
         wi_kernel_scratch(launch, both_packed_size(s) + s->state);
     else
         wi_kernel_result(launch);
@@ -140,7 +147,7 @@ static void prepare(scan *s, wi_kernel_plan *plan) {
     const int64_t units = wi_divide_up(s->a.units, PANEL), widths = wi_divide_up(s->a.width, PANEL);
     s->panels = s->back ? widths : units * s->gates;
     s->panels_r = s->projects ? (s->back ? units : widths) : 0;
-    if (s->cpu) plan->scratch_bytes = (size_t)(both_packed_size(s) + s->state + s->cells) * sizeof(float);
+    if (s->cpu) plan->scratch_bytes = (size_t)(both_packed_size(s) + s->state + s->rooms) * sizeof(float);
     if (s->back && !s->cpu) return;
     const int64_t rows = s->cpu ? wi_divide_up(s->batch, wi_max64(1, s->site->compute_units)) : 1;
     const int64_t slices = s->back ? 0 : wi_divide_up(s->batch, rows);
@@ -166,11 +173,11 @@ static void prepare(scan *s, wi_kernel_plan *plan) {
         wi_kernel_faults(launch);
     const wi_scan_parts *a = &s->a;
     INTS(launch, s->panels, s->panels_r, a->steps, s->batch, a->units, a->width, rows, !s->back);
-    const int64_t c_first = s->kept || s->cells > 0 ? a->steps * a->units : 0;
+    const int64_t c_first = s->kept || s->rooms > 0 ? a->steps * a->units : 0;
     LONGS(launch, s->batch * (s->node->attributes.axis ? a->steps * a->width : 0),
-        s->batch * (c_first + (s->cells > 0 ? 0 : a->h)));
+        s->batch * (c_first + (s->rooms > 0 ? 0 : a->h)));
     if (!s->cpu) return;
-    cells_and_state(s, launch);
+    rooms_and_state(s, launch);
     wi_kernel_int(launch, s->state / LINE);
 }
 
@@ -218,11 +225,11 @@ static void add_forward(const scan *s, wi_kernel_plan *plan, int phases) {
     wi_kernel_turn(launch);
     INTS(launch, s->steps, phases, a->steps, n, a->units, a->width, s->rows, s->blocks,
         s->node->attributes.axis, s->node->attributes.axis2);
-    LONGS(launch, n * a->h, (s->kept || s->cells > 0 ? 1 : 0) * n * a->units, n * (a->h + a->c),
+    LONGS(launch, n * a->h, (s->kept || s->rooms > 0 ? 1 : 0) * n * a->units, n * (a->h + a->c),
         one * n * (a->gates / a->steps), n * (a->h + a->c + a->gates), one * n * a->units);
     if (!s->cpu) return;
-    wi_kernel_long(launch, s->cells > 0 ? 0 : n * a->h);
-    cells_and_state(s, launch);
+    wi_kernel_long(launch, s->rooms > 0 ? 0 : n * a->h);
+    rooms_and_state(s, launch);
     wi_kernel_int(launch, s->helped);
 }
 
@@ -230,7 +237,7 @@ static void add_forward(const scan *s, wi_kernel_plan *plan, int phases) {
 
 static void add_back(const scan *s, wi_kernel_plan *plan, int phases) {
     const wi_scan_parts *a = &s->a;
-    const int64_t n = s->batch, dh0 = a->dx + a->sums + a->out;
+    const int64_t n = s->batch, dh0 = n * (a->dx + a->sums + a->out), dc0 = dh0 + n * a->dh0;
     const bool has_y = s->node->attributes.flags & WI_BACK_HAS_DY;
     const int dh = wi_scan_index(s->node, WI_BACK_DH), dc = wi_scan_index(s->node, WI_BACK_DC);
     wi_kernel_launch *launch = launch_phase(s, plan, "back", phases);
@@ -245,10 +252,16 @@ static void add_back(const scan *s, wi_kernel_plan *plan, int phases) {
     wi_kernel_turn(launch);
     INTS(launch, s->steps, s->turns, phases, a->steps, n, a->units, a->width, s->rows, s->blocks,
         s->node->attributes.axis, s->node->attributes.axis2);
-    LONGS(launch, n * a->h, n * (a->h + a->c), a->sums ? n * a->dx : 0, n * (a->dx + a->sums), n * dh0,
-        n * (dh0 + a->dh0));
+    LONGS(launch, n * a->h, n * (a->h + a->c), a->sums ? n * a->dx : 0, n * (a->dx + a->sums), dh0, dc0);
     for (int i = 0; i < 3; i++)
         wi_kernel_long(launch, has_y ? s->site->layouts[WI_BACK_DY].strides[i].actual : 0);
+    if (!s->cpu) return;
+    if (s->rooms > 0)
+        LONGS(launch, 0, n * a->dh0, n * (a->dh0 + a->dc0));
+    else
+        LONGS(launch, dh0, dc0 - dh0, 0);
+    rooms_and_state(s, launch);
+    wi_kernel_int(launch, s->helped);
 }
 
 /* ---- both ---- */
