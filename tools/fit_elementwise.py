@@ -62,4 +62,4 @@ def normal_tail(x):
 
 
 fit("gelu: exp(x^2/2) erfc(x/sqrt(2)) / 2 (x + 4), t = (4 - x) / (4 + x)", normal_tail, lambda x: 1 / normal_tail(x),
-    lambda x: (4 - x) / (4 + x), 0, 15, 9)
+    lambda x: (4 - x) / (4 + x), 0, 15, 8)
