@@ -46,8 +46,8 @@ half_ln2 = log(2) / 2
 fit("exp: (exp(r) - 1 - r) / r^2", lambda r: (exp(r) - 1 - r) / r**2, lambda r: r**2, lambda r: r, -half_ln2, half_ln2, 4)
 fit("log: (log(1 + f) - f + f^2/2) / f^3", lambda f: (log(1 + f) - f + f * f / 2) / f**3, lambda f: f**3 / log(1 + f),
     lambda f: f, sqrt(mpf(1) / 2) - 1, sqrt(mpf(2)) - 1, 8)
-fit("atanh: (2 atanh(s) - 2 s) / s^3", lambda s: (log((1 + s) / (1 - s)) - 2 * s) / s**3, lambda s: s**2, lambda s: s * s,
-    "1e-9", 0.1716, 3)
+fit("log2: (2 atanh(s) - 2 s) / log(2) / s^3", lambda s: (log((1 + s) / (1 - s)) - 2 * s) / log(2) / s**3, lambda s: s**2,
+    lambda s: s * s, "1e-9", 0.1716, 3)
 fit("softplus: (log(1 + e) - t) / t^3, t = e / (1 + e / 2)", lambda t: (log((2 + t) / (2 - t)) - t) / t**3,
     lambda t: t**3 / log((2 + t) / (2 - t)), lambda t: t * t, "1e-6", 0.6667, 4)
 fit("sin: (sin(r) - r) / r^3", lambda r: (sin(r) - r) / r**3, lambda r: r**3 / sin(r), lambda r: r * r, "1e-9", 0.8, 3)
