@@ -55,6 +55,15 @@ static inline float16 weft_attention_exp2(float16 x) {
 #define WEFT_WIDTH        64
 #define WEFT_KEYS         104
 #define WEFT_QUERIES      64
+#define WEFT_DROP         0
+#endif
+
+/* WEFT_DROP: weights are dropped, as weft_dropout would drop those of a whole (n, Lq, Lk): after their sum is
+ * taken, so that P is what is kept, and in the gradient both P and dP. */
+#if WEFT_DROP
+#define WEFT_DROP_PARAMETERS , float drop, float kept, int stream, uint seed0, uint seed1, uint run
+#else
+#define WEFT_DROP_PARAMETERS
 #endif
 
 /* Every block in private memory has rows of this many floats: an odd number of cache lines. */
@@ -78,6 +87,7 @@ static inline float16 weft_attention_exp2(float16 x) {
 #define WEFT_SCORE_BLOCK      WEFT_NAME(score)
 #define WEFT_WEIGH            WEFT_NAME(weigh)
 #define WEFT_APPLY_MASK       WEFT_NAME(apply_mask)
+#define WEFT_DRAW_FACTORS     WEFT_NAME(draw_factors)
 
 /* 13 rows of 32 columns of c (+)= a b; a's rows are a pitch apart, its columns side by side. */
 WEFT_ATTENTION_CALL WEFT_MULTIPLY_ROWS(float *c, const float *a, const float *b, int depth, int first) {
@@ -234,6 +244,16 @@ int WEFT_WEIGH(float *scores, float *most, float *total, float *rescale, int nq,
     return changed;
 }
 
+#if WEFT_DROP
+/* The factors of a block of weights; index: of its first among all of (n, Lq, Lk). */
+WEFT_ATTENTION_CALL WEFT_DRAW_FACTORS(float *factors, long index, int keys, int nk WEFT_DROP_PARAMETERS) {
+    for (int j = 0; j < nk; j++)
+        for (int x = 0; x < WEFT_QUERIES; x += 16)
+            *(float16 *)(factors + j * WEFT_PITCH + x) = weft_dropout_factor(
+                index + x * (long)keys + j, keys, (uint)stream, run, seed0, seed1, drop, kept);
+}
+#endif
+
 /* Work-item (block of queries, n), the last queries first. y: rows of DV; lse behind all of y. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
     __global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,
@@ -241,7 +261,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
     __global const uchar *restrict mask, long mask_offset, long mask_0, long mask_1, long mask_row,
     long mask_column, int causal, int n1, int queries, int keys, int d_width, int dv_width, long q_0,
     long q_1, long q_row, long q_column, long k_0, long k_1, long k_row, long k_column, long v_0, long v_1,
-    long v_row, long v_column, long y_0, long y_1, long y_row, long lse, float scale) {
+    long v_row, long v_column, long y_0, long y_1, long y_row, long lse, float scale WEFT_DROP_PARAMETERS) {
     const int n = (int)get_global_id(1);
     const int query = (int)(get_global_size(0) - 1 - get_global_id(0)) * WEFT_QUERIES;
     const int nq = min(WEFT_QUERIES, queries - query);
@@ -255,6 +275,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
     WEFT_BLOCK(values, WEFT_KEYS);
     WEFT_BLOCK(scores, WEFT_KEYS);
     WEFT_BLOCK(sums, WEFT_QUERY_ROWS);
+#if WEFT_DROP
+    WEFT_BLOCK(factors, WEFT_KEYS);
+#endif
     float16 state[4 * WEFT_QUERIES / 16];
     float *most = (float *)state, *total = most + WEFT_QUERIES, *rescale = total + WEFT_QUERIES;
     WEFT_FETCH(sums, q, nq, d_width, q_row, q_column);
@@ -277,6 +300,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
                     sums_room[i * WEFT_LINE + x] *= rescale[i];
             }
         }
+#if WEFT_DROP
+        WEFT_DRAW_FACTORS(factors, ((long)n * queries + query) * keys + key, keys, nk, drop, kept, stream,
+            seed0, seed1, run);
+        for (int j = 0; j < nk; j++)
+            for (int x = 0; x < WEFT_QUERIES / 16; x++)
+                scores_room[j * WEFT_LINE + x] *= factors_room[j * WEFT_LINE + x];
+#endif
         for (int x = 0; x < dv_width; x += 32) {
             for (int i = 0; i < nq; i += WEFT_ATTENTION_ROWS)
                 WEFT_MULTIPLY_COLUMNS(sums + i * WEFT_PITCH + x, scores + i, values + x, nk);
@@ -302,7 +332,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
     long k_column, long v_0, long v_1, long v_row, long v_column, long dy_0, long dy_1, long dy_row,
     long dy_column, long y_0, long y_1, long y_row, long lse, int range, long dq_range, long dq_0, long dq_1,
     long dq_row, long dk_at, long dk_0, long dk_1, long dk_row, long dv_at, long dv_0, long dv_1, long dv_row,
-    float scale) {
+    float scale WEFT_DROP_PARAMETERS) {
     const int n = (int)get_global_id(1), begin = (int)get_global_id(0) * range;
     const long a = n / n1, b = n % n1;
     q += q_offset + a * q_0 + b * q_1;
@@ -324,6 +354,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
     WEFT_BLOCK(values, WEFT_KEYS);
     WEFT_BLOCK(scores, WEFT_KEYS);
     WEFT_BLOCK(slopes, WEFT_KEYS);
+    const float *weights = scores; /* what is left of P */
+#if WEFT_DROP
+    WEFT_BLOCK(factors, WEFT_KEYS);
+    weights = slopes;
+#endif
     float16 state[2 * WEFT_QUERIES / 16];
     float *log_sums = (float *)state, *inner = log_sums + WEFT_QUERIES,
           ones[WEFT_KEYS > WEFT_QUERIES ? WEFT_KEYS : WEFT_QUERIES];
@@ -363,10 +398,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
                         scores_room[j * WEFT_LINE + x] =
                             weft_attention_exp2(scores_room[j * WEFT_LINE + x] - state[x]);
                 }
+#if WEFT_DROP
+                WEFT_DRAW_FACTORS(factors, ((long)n * queries + query) * keys + key, keys, nk, drop, kept,
+                    stream, seed0, seed1, run);
+                for (int j = 0; j < nk; j++)
+                    for (int x = 0; x < WEFT_QUERIES / 16; x++)
+                        slopes_room[j * WEFT_LINE + x] =
+                            scores_room[j * WEFT_LINE + x] * factors_room[j * WEFT_LINE + x];
+#endif
                 for (int x = 0; x < dv_width; x += 32) {
                     for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
                         WEFT_MULTIPLY_ROWS(
-                            dv_block + j * WEFT_PITCH + x, scores + j * WEFT_PITCH, dy_block + x, nq, 0);
+                            dv_block + j * WEFT_PITCH + x, weights + j * WEFT_PITCH, dy_block + x, nq, 0);
                 }
                 for (int x = 0; x < nq; x += 32) {
                     for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
@@ -376,6 +419,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
                 for (int j = 0; j < nk; j++) {
                     for (int x = 0; x < WEFT_QUERIES / 16; x++) {
                         const int at = j * WEFT_LINE + x;
+#if WEFT_DROP
+                        slopes_room[at] *= factors_room[at];
+#endif
                         scores_room[at] *= (slopes_room[at] - state[WEFT_QUERIES / 16 + x]) * scale;
                     }
                 }
@@ -421,3 +467,5 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sum)(__gl
 #undef WEFT_SCORE_BLOCK
 #undef WEFT_WEIGH
 #undef WEFT_APPLY_MASK
+#undef WEFT_DRAW_FACTORS
+#undef WEFT_DROP_PARAMETERS

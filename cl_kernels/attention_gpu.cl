@@ -45,6 +45,18 @@ static inline void weft_attention_put(__global float *to, int x, int width, floa
 #define WEFT_D            16
 #define WEFT_DV           16
 #define WEFT_TILE         16
+#define WEFT_DROP         0
+#endif
+
+/* As in attention_cpu.cl. WEFT_FACTOR: what the weight of query i and key j is multiplied by. */
+#if WEFT_DROP
+#define WEFT_DROP_PARAMETERS , float drop, float kept, int stream, uint seed0, uint seed1, uint run
+#define WEFT_FACTOR(i, j)                                                                                    \
+    weft_dropout_factor(                                                                                     \
+        ((long)n * queries + (i)) * keys + (j), 0, (uint)stream, run, seed0, seed1, drop, kept)
+#else
+#define WEFT_DROP_PARAMETERS
+#define WEFT_FACTOR(i, j) 1.0f
 #endif
 
 #define WEFT_MASK_PARAMETERS                                                                                 \
@@ -64,7 +76,7 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(forward)
     __global const float *restrict v, long v_offset, __global float *restrict y, long y_offset,
     WEFT_MASK_PARAMETERS int n1, int queries, int keys, int d_width, int dv_width, long q_0, long q_1,
     long q_row, long q_column, long k_0, long k_1, long k_row, long k_column, long v_0, long v_1, long v_row,
-    long v_column, long y_0, long y_1, long y_row, long lse, float scale) {
+    long v_column, long y_0, long y_1, long y_row, long lse, float scale WEFT_DROP_PARAMETERS) {
     __local float4 k_tile[WEFT_TILE * WEFT_D], v_tile[WEFT_TILE * WEFT_DV];
     const int n = (int)get_global_id(1), query = (int)get_global_id(0), at = min(query, queries - 1);
     const long a = n / n1, b = n % n1;
@@ -100,9 +112,11 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(forward)
             const float2 m2 = m.lo > m.hi ? m.lo : m.hi;
             const float next = m2.x > m2.y ? m2.x : m2.y, base = next == -INFINITY ? 0.0f : next;
             const float factor = exp2(top - base);
-            const float4 weight = exp2(s - base);
+            float4 weight = exp2(s - base);
             top = next;
             total = total * factor + ((weight.x + weight.y) + (weight.z + weight.w));
+            weight *= (float4)(WEFT_FACTOR(query, key + j), WEFT_FACTOR(query, key + j + 1),
+                WEFT_FACTOR(query, key + j + 2), WEFT_FACTOR(query, key + j + 3));
             for (int x = 0; x < WEFT_DV; x++)
                 sum[x] =
                     sum[x] * factor + (weight.x * vv[x] + weight.y * vv[x + WEFT_DV] +
@@ -126,7 +140,7 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(forward)
         long k_column, long v_0, long v_1, long v_row, long v_column, long dy_0, long dy_1, long dy_row,     \
         long dy_column, long y_0, long y_1, long y_row, long lse, int range, long dq_range, long dq_0,       \
         long dq_1, long dq_row, long dk_at, long dk_0, long dk_1, long dk_row, long dv_at, long dv_0,        \
-        long dv_1, long dv_row, float scale
+        long dv_1, long dv_row, float scale WEFT_DROP_PARAMETERS
 
 /* Item (query, n): dq. */
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(backward_queries)(
@@ -166,7 +180,8 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(backward
             float s = 0.0f, t = 0.0f;
             for (int p = 0; p < WEFT_D; p++) s += dot(own[p], kk[p]);
             for (int x = 0; x < WEFT_DV; x++) t += dot(slope[x], vv[x]);
-            const float weight = exp2(WEFT_SCORE(s, query, key + j) - log_sum) * (t - inner) * scale;
+            const float weight = exp2(WEFT_SCORE(s, query, key + j) - log_sum) *
+                                 (t * WEFT_FACTOR(query, key + j) - inner) * scale;
             for (int p = 0; p < WEFT_D; p++) sum[p] += weight * kk[p];
         }
     }
@@ -223,8 +238,9 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(backward
             for (int p = 0; p < WEFT_D; p++) s += dot(own_k[p], qq[p]);
             for (int x = 0; x < WEFT_DV; x++) t += dot(own_v[x], slope[x]);
             const float weight = exp2(WEFT_SCORE(s, query + i, key) - log_sums[i]);
-            const float change = weight * (t - inner[i]) * scale;
-            for (int x = 0; x < WEFT_DV; x++) sum_v[x] += weight * slope[x];
+            const float factor = WEFT_FACTOR(query + i, key), left = weight * factor;
+            const float change = weight * (t * factor - inner[i]) * scale;
+            for (int x = 0; x < WEFT_DV; x++) sum_v[x] += left * slope[x];
             for (int p = 0; p < WEFT_D; p++) sum_k[p] += change * qq[p];
         }
     }
@@ -237,4 +253,6 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(backward
 
 #undef WEFT_MASK_PARAMETERS
 #undef WEFT_SCORE
+#undef WEFT_DROP_PARAMETERS
+#undef WEFT_FACTOR
 #undef WEFT_GRADIENT_PARAMETERS

@@ -82,6 +82,7 @@ typedef struct weft_multi_head_options {
         *key_mask; /* default NULL; bool (batch, Lk): true takes part (PyTorch's padding mask negated) */
     bool causal;   /* default false */
     bool no_bias;  /* default false */
+    float dropout; /* default 0; of the attention's weights, not in inference: 0 <= dropout < 1 */
 } weft_multi_head_options;
 #define WEFT_MULTI_HEAD_OPTIONS_INIT .struct_size = sizeof(weft_multi_head_options)
 WEFT_API weft_tensor *weft_multi_head_attention(weft_tensor *query, weft_tensor *key, weft_tensor *value,

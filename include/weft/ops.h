@@ -214,6 +214,7 @@ typedef struct weft_attention_options {
     weft_tensor *mask; /* default NULL; broadcasts to (..., Lq, Lk): bool (true takes part) or f32 (added) */
     bool causal;       /* default false; query i sees keys j <= i, also where Lq and Lk differ (as PyTorch) */
     float scale;       /* default 0: 1/sqrt(d) */
+    float dropout;     /* default 0; of the weights, as weft_dropout: 0 <= dropout < 1 */
 } weft_attention_options;
 #define WEFT_ATTENTION_OPTIONS_INIT .struct_size = sizeof(weft_attention_options)
 /* softmax(q·kᵀ·scale + mask)·v: q (..., Lq, d), k (..., Lk, d), v (..., Lk, dv), f32 → (..., Lq, dv); leading

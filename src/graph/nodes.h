@@ -200,6 +200,8 @@ extern const wi_op wi_op_input, wi_op_parameter, wi_op_state, wi_op_flat, wi_op_
 weft_tensor *wi_constant_power(weft_graph *graph, weft_dtype dtype, double value, int power);
 /* i32, shape `shape`: the index along an axis. */
 weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis);
+/* What the dropout of this stream multiplies a tensor of this shape by: 0, or 1 / (1 - p). */
+weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double p, uint32_t stream);
 /* The number of the update that the clock's run belongs to, from 1. */
 uint64_t wi_clock_update(const wi_clock *clock);
 /* A rank-0 f32 that the host computes before each run. */

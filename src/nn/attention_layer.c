@@ -147,7 +147,8 @@ weft_tensor *weft_multi_head_attention(weft_tensor *query, weft_tensor *key, wef
     if (!x[0] || !x[1] || !x[2] || !out || (!l.options->no_bias && !out_bias)) return NULL;
     for (int i = 0; i < 3; i++) x[i] = split_heads(&l, x[i]);
     x[3] = join_masks(&l);
-    const weft_attention_options attention = {WEFT_ATTENTION_OPTIONS_INIT, .causal = l.options->causal};
+    const weft_attention_options attention = {
+        WEFT_ATTENTION_OPTIONS_INIT, .causal = l.options->causal, .dropout = l.options->dropout};
     weft_tensor *y = wi_attention(x, &attention, true);
     const int rank = weft_tensor_rank(query);
     y = rank == 2 ? weft_permute(y, 1, 0, 2) : weft_permute(y, 0, 2, 1, 3);

@@ -77,6 +77,7 @@ static int64_t gpu_tile(const sizes *s) {
 static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, const sizes *s) {
     const bool cpu = site->device_class == WEFT_CLASS_CPU;
     plan->file = cpu ? "attention_cpu.cl" : "attention_gpu.cl";
+    wi_kernel_macro_int(plan, "WEFT_DROP", site->node->attributes.number2 > 0);
     if (!cpu) {
         wi_kernel_macro_int(plan, "WEFT_D", gpu_fours(s->d));
         wi_kernel_macro_int(plan, "WEFT_DV", gpu_fours(s->dv));
@@ -118,6 +119,16 @@ static void size_arguments(wi_kernel_launch *launch, const sizes *s) {
     wi_kernel_int(launch, s->dv);
 }
 
+/* Behind all others, where weights are dropped. */
+static void dropout_arguments(wi_kernel_launch *launch, const wi_kernel_site *site) {
+    const wi_attributes *attributes = &site->node->attributes;
+    if (attributes->number2 <= 0) return;
+    wi_kernel_float(launch, attributes->number2);
+    wi_kernel_float(launch, 1 / (1 - attributes->number2));
+    wi_kernel_int(launch, attributes->stream);
+    wi_kernel_random(launch);
+}
+
 static wi_kernel_launch *launch_each(
     wi_kernel_plan *plan, const char *suffix, int64_t items, int64_t group, const sizes *s) {
     wi_kernel_launch *launch = wi_kernel_launch_1d(plan, suffix, items, group);
@@ -144,17 +155,20 @@ static weft_status forward_kernel(const wi_kernel_site *site, wi_kernel_plan *pl
     part_strides(launch, site, &s, s.queries, s.dv);
     wi_kernel_long(launch, n * s.queries * s.dv);
     wi_kernel_float(launch, site->node->attributes.number);
+    dropout_arguments(launch, site);
     return WEFT_OK;
 }
 
 static const wi_op wi_op_attention_forward = {
     .name = "attention", .kind = WI_KERNEL, .kernel = forward_kernel};
 
-static weft_tensor *forward(const weft_tensor *y) {
+static weft_tensor *forward(const weft_tensor *y, bool inference) {
+    wi_attributes attributes = y->attributes;
+    if (inference) attributes.number2 = attributes.stream = 0;
     const wi_shape lse = shape4(y, y->shape.dims[2], 1);
     const wi_shape shape = {.rank = 1, .dims = {length_of(&y->shape) + length_of(&lse)}};
     return wi_node(
-        y->graph, &wi_op_attention_forward, y->inputs, y->input_count, WEFT_F32, &shape, &y->attributes);
+        y->graph, &wi_op_attention_forward, y->inputs, y->input_count, WEFT_F32, &shape, &attributes);
 }
 
 /* ---- gradients ---- */
@@ -188,6 +202,7 @@ static void gradient_arguments(
     wi_kernel_long(launch, dq + dk);
     part_strides(launch, site, s, s->keys, s->dv);
     wi_kernel_float(launch, site->node->attributes.number);
+    dropout_arguments(launch, site);
 }
 
 static void cpu_gradient(const wi_kernel_site *site, wi_kernel_plan *plan, const sizes *s) {
@@ -239,12 +254,15 @@ static weft_tensor *mask_gradient(weft_tensor *y, weft_tensor *g, weft_tensor *p
         p = weft_where(
             allowed(y->graph, x[QUERY]->shape.dims[2], x[KEY]->shape.dims[2]), p, weft_number(g, 0));
     weft_tensor *slope = weft_matmul(g, weft_transpose(x[VALUE]));
+    if (y->attributes.number2 > 0)
+        slope = weft_mul(
+            slope, wi_dropout_factors(y->graph, &s->shape, y->attributes.number2, y->attributes.stream));
     return weft_mul(p, weft_sub(slope, wi_sum_keep(weft_mul(g, y), 1u << 3)));
 }
 
 static void attention_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *const *x = y->inputs;
-    weft_tensor *pack = forward(y);
+    weft_tensor *pack = forward(y, false);
     weft_tensor *inputs[] = {x[QUERY], x[KEY], x[VALUE], pack, g, y->input_count > MASK ? x[MASK] : NULL};
     if (!pack || !g) return;
     int64_t starts[4] = {0};
@@ -257,8 +275,7 @@ static void attention_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
 }
 
 static weft_tensor *attention_lower(weft_tensor *y, bool inference) {
-    (void)inference;
-    weft_tensor *pack = forward(y);
+    weft_tensor *pack = forward(y, inference);
     return pack ? part(y, pack, 0, y->shape) : NULL;
 }
 
@@ -275,9 +292,11 @@ static weft_tensor *compose(weft_tensor *const *x, const weft_attention_options 
     if (x[MASK] && x[MASK]->dtype == WEFT_BOOL) s = weft_where(x[MASK], s, lowest);
     if (options->causal)
         s = weft_where(allowed(q->graph, q->shape.dims[rank - 2], x[KEY]->shape.dims[rank - 2]), s, lowest);
-    if (!x[MASK] && !options->causal) return weft_matmul(weft_softmax(s, -1), x[VALUE]);
-    s = weft_maximum(s, lowest);
-    return weft_matmul(weft_where(weft_less_equal(s, lowest), zero, weft_softmax(s, -1)), x[VALUE]);
+    const bool masked = x[MASK] || options->causal;
+    if (masked) s = weft_maximum(s, lowest);
+    weft_tensor *p = weft_softmax(s, -1);
+    if (masked) p = weft_where(weft_less_equal(s, lowest), zero, p);
+    return weft_matmul(options->dropout > 0 ? weft_dropout(p, options->dropout) : p, x[VALUE]);
 }
 
 /* ---- checks, and bringing everything to one rank ---- */
@@ -344,6 +363,11 @@ static weft_graph *check(weft_tensor *const *x, const weft_attention_options *op
             (double)options->scale);
         return NULL;
     }
+    if (!(options->dropout >= 0 && options->dropout < 1)) {
+        wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "attention: dropout = %g is not in [0, 1)", (double)options->dropout);
+        return NULL;
+    }
     return graph;
 }
 
@@ -384,8 +408,9 @@ weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *o
     const int count = x[MASK] ? 4 : 3;
     if (!wi_inputs_graph("attention", inputs, count)) return NULL;
     const wi_shape shape = shape4(inputs[QUERY], queries, dv);
-    const wi_attributes attributes = {
-        .number = scale, .power = options->causal, .axis = heads_inside ? 2 : 1};
+    wi_attributes attributes = {
+        .number = scale, .number2 = options->dropout, .power = options->causal, .axis = heads_inside ? 2 : 1};
+    if (options->dropout > 0) attributes.stream = inputs[QUERY]->graph->streams++;
     weft_tensor *y =
         wi_node(inputs[QUERY]->graph, &wi_op_attention, inputs, count, WEFT_F32, &shape, &attributes);
     wi_shape result = lead;

@@ -34,6 +34,12 @@ weft_tensor *weft_normal(weft_graph *graph, float mean, float deviation, int ran
 
 /* ---- dropout; attributes.axes: those along which one number is drawn for all ---- */
 
+weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double p, uint32_t stream) {
+    weft_tensor *chance = draw(graph, &wi_op_uniform, 0, 1, shape, stream);
+    return weft_where(
+        weft_less(chance, weft_number(chance, p)), weft_number(chance, 0), weft_number(chance, 1 / (1 - p)));
+}
+
 static weft_tensor *dropout_lower(weft_tensor *y, bool inference) {
     weft_tensor *x = y->inputs[0];
     const double p = y->attributes.number;
