@@ -7,7 +7,7 @@ those that remain are fitted again. Needs mpmath.
 """
 import struct
 
-from mpmath import atan, cos, erf, erfc, exp, log, lu_solve, matrix, mp, mpf, pi, sin, sqrt
+from mpmath import asin, atan, cos, erf, erfc, exp, log, lu_solve, matrix, mp, mpf, pi, sin, sqrt
 
 mp.dps = 60
 
@@ -53,6 +53,7 @@ fit("softplus: (log(1 + e) - t) / t^3, t = e / (1 + e / 2)", lambda t: (log((2 +
 fit("sin: (sin(r) - r) / r^3", lambda r: (sin(r) - r) / r**3, lambda r: r**3 / sin(r), lambda r: r * r, "1e-9", 0.8, 3)
 fit("cos: (cos(r) - 1 + r^2/2) / r^4", lambda r: (cos(r) - 1 + r * r / 2) / r**4, lambda r: r**4 / cos(r), lambda r: r * r,
     "1e-9", 0.8, 2)
+fit("asin: (asin(s) - s) / s^3", lambda s: (asin(s) - s) / s**3, lambda s: s**3 / asin(s), lambda s: s * s, "1e-9", 0.5, 4)
 fit("atan: (atan(q) - q) / q^3", lambda q: (atan(q) - q) / q**3, lambda q: q**3 / atan(q), lambda q: q * q, "1e-9", 1, 8)
 fit("erf: -log(erfc(x)) / x", lambda x: -log(erfc(x)) / x, lambda x: x * erfc(x) / erf(x), lambda x: x, "1e-9", 4, 9)
 
