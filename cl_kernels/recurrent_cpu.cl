@@ -268,7 +268,8 @@ static inline bool weft_r_valid(
 
 /* Packs both matrices, a work-item a panel; the last `slices` work-items set the initial states of their rows
  * and look at their lengths. forward: the columns of a product are rows of the matrix, gate by gate for each
- * block of units; back: they are its columns. */
+ * block of units; back: they are its columns. cells: the initial c stands at c_at of it; state: `lines` words
+ * of helped work-items, which begin as 0. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(prepare)(__global const float *w,
     long w_offset, __global const float *wr, long wr_offset, __global float *packed, long packed_offset,
     __global float *packed_r, long packed_r_offset, int has_first, __global const float *h0, long h0_offset,

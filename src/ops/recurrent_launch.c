@@ -27,8 +27,7 @@ typedef struct scan {
     int64_t rows, blocks; /* of a work-item; a block is PANEL units */
     int64_t turns, steps; /* in all, and of one launch */
     int64_t panels, panels_r;
-    int64_t state,
-        rooms; /* of helped ones, behind the packed weights: words; what a step leaves to the next */
+    int64_t state, rooms; /* of helped ones, behind the packed weights: words, what goes from step to step */
 } scan;
 
 static scan scan_of(const wi_kernel_site *site, bool back) {

@@ -15,17 +15,11 @@ enum { STEPS = 40, UNITS = 200, MANY = 30, BUSY = 3 };
 
 static atomic_bool over;
 
-static double seconds(void) {
-    struct timespec now;
-    timespec_get(&now, TIME_UTC);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void *keep_busy(void *argument) {
     test_random random = test_random_named("busy", *(const uint64_t *)argument);
     while (!atomic_load(&over)) {
-        const double until = seconds() + test_random_between(&random, 1e-5, 3e-3);
-        while (seconds() < until && !atomic_load(&over)) {}
+        const double until = wi_clock_seconds() + test_random_between(&random, 1e-5, 3e-3);
+        while (wi_clock_seconds() < until && !atomic_load(&over)) {}
         const struct timespec rest = {0, (long)test_random_between(&random, 1e4, 1e6)};
         nanosleep(&rest, NULL);
     }
@@ -146,7 +140,26 @@ static void alone(void **state) {
     for (int kind = LSTM; kind < CELLS; kind++) check_cell((cell)kind);
 }
 
+/* That several cores do share: with a launch a step there would be two more. (One core alone takes one launch
+ * anyway.) */
+static void one_launch(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input_shape(graph, "x", WEFT_F32, 3, (const int64_t[]){1, 3, 2});
+    weft_tensor *const y = weft_lstm(x, 512, NULL).y;
+    weft_plan *plan = NULL;
+    weft_plan_info info;
+    assert_weft_ok(
+        weft_plan_create(&plan, &y, 1, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .inference = true}));
+    assert_weft_ok(weft_plan_get_info(plan, &info));
+    if (weft_context_device(test_context())->device_class == WEFT_CLASS_CPU)
+        assert_int_equal(info.launches, 3); /* the inputs' product, the packing, the scan */
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 int main(void) {
-    static const struct CMUnitTest tests[] = {cmocka_unit_test(alone), cmocka_unit_test(under_load)};
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(alone), cmocka_unit_test(under_load), cmocka_unit_test(one_launch)};
     return test_finish(cmocka_run_group_tests_name("recurrent_helped", tests, NULL, NULL));
 }
