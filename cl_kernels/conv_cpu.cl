@@ -29,7 +29,7 @@
  * is done. Taps are packed phase after phase, so that each has its steps of k side by side.
  *
  * Macros of what is known before leave out what a convolution has no use for: AXES (2: the first of three is
- * none), TRANSPOSED, PHASES (transposed with a stride), STRAIGHT, JOINED; without them the kernel looks at
+ * none), TRANSPOSED, PHASES (transposed with a stride), JOINED; without them the kernel looks at
  * its arguments.
  *
  * What the arguments mean is told in src/plan/conv_product.h; what stands before an inclusion (WEFT_NAME,
@@ -115,11 +115,9 @@ __attribute__((always_inline)) static inline void weft_conv_copy(
     }
 }
 
-/* sum[r][0..1] (+)= tile * panel. Where `asks` (a constant), a line of memory is asked for at each step,
- * ask_step bytes from the one before. */
-__attribute__((always_inline)) static inline void weft_conv_multiply(float16 *sum, const float *tile,
-    __global const weft_lanes_f32 *panel, int depth, bool first, const bool asks, size_t ask,
-    size_t ask_step) {
+/* sum[r][0..1] (+)= tile * panel. */
+__attribute__((always_inline)) static inline void weft_conv_multiply(
+    float16 *sum, const float *tile, __global const weft_lanes_f32 *panel, int depth, bool first) {
     float16 acc[WEFT_CONV_ROWS][2];
     WEFT_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
         acc[r][0] = first ? 0.0f : sum[2 * WEFT_CONV_PANELS * r];
@@ -128,8 +126,6 @@ __attribute__((always_inline)) static inline void weft_conv_multiply(float16 *su
     for (int p = 0; p < depth; ++p) {
         WEFT_PREFETCH(panel + 2 * (p + 4), 3);
         WEFT_PREFETCH(panel + 2 * (p + 4) + 1, 3);
-        if (asks) WEFT_PREFETCH(ask, 3);
-        ask += ask_step;
         const float16 b0 = panel[2 * p], b1 = panel[2 * p + 1];
         WEFT_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
             const float16 x = tile[r * WEFT_CONV_PITCH + p];
@@ -149,7 +145,6 @@ __attribute__((always_inline)) static inline void weft_conv_multiply(float16 *su
 #define WEFT_CONV_AXES       3
 #define WEFT_CONV_TRANSPOSED (transposed != 0)
 #define WEFT_CONV_PHASES     (transposed != 0)
-#define WEFT_CONV_STRAIGHT   (straight != 0)
 #define WEFT_CONV_JOINED     (!transposed && dilation2 == 1 && x2 == channels)
 #define WEFT_CONV_ANY_SHAPE
 #endif
@@ -205,11 +200,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__g
 
 /* Work-item (phase and strip, span, group). */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(__global const float *x,
-    long x_offset, __global const float *panels, long panels_offset, long x_elements, int straight,
-    int strips, int strip, int span, int images, int channels, int filters, int read0, int read1, int read2,
-    int made0, int made1, int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2,
-    int dilation0, int dilation1, int dilation2, int before0, int before1, int before2, int transposed,
-    long x_image, long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
+    long x_offset, __global const float *panels, long panels_offset, long x_elements, int strips, int strip,
+    int span, int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1,
+    int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
+    int dilation1, int dilation2, int before0, int before1, int before2, int transposed, long x_image,
+    long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
     if (WEFT_CONV_AXES < 3) read0 = made0 = taps0 = stride0 = dilation0 = 1, before0 = 0;
     const int group = (int)get_global_id(2), phase = (int)get_global_id(0) / strips;
     const int left = (int)get_global_id(1) * span, right = min(filters, left + span);
@@ -264,15 +259,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
                 float *to = tile + r * WEFT_CONV_PITCH;
                 int number = start / line, at = start % line, n2 = number % across,
                     n1 = number / across % down, n0 = number / across / down;
-                if (WEFT_CONV_STRAIGHT) { /* one tap: the channels of the position, and soon those of the next
-                                             tile's */
-                    const long from = (row + r) * x2 + (long)group * channels + start;
-                    if (depth < x2)
-                        for (int c = 0; c < depth; c += 16)
-                            WEFT_PREFETCH(x + from + WEFT_CONV_ROWS * x2 + c, 3);
-                    weft_conv_copy(to, x + from, depth, 0, depth, x_elements - from);
-                }
-                for (int done = WEFT_CONV_STRAIGHT ? depth : 0; done < depth;) {
+                for (int done = 0; done < depth;) {
                     const int count = min(line - at, depth - done);
                     const int p0 = i0 + n0 * a0.step, p1 = i1 + n1 * a1.step, p2 = i2 + n2 * a2.step;
                     int low = 0, high = 0;
@@ -302,11 +289,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
             }
             float16 *sum = sums + (most < k ? row - top : 0) * 2 * WEFT_CONV_PANELS;
             for (int j = left, i = 0; j < right; j += 32, ++i) {
-                const bool asks = i == 0 && depth == x2;
                 weft_conv_multiply(sum + 2 * i, tile,
-                    (__global const weft_lanes_f32 *)(panels + i * all + start * 32), depth, start == 0,
-                    WEFT_CONV_STRAIGHT, asks ? (size_t)(x + (row + WEFT_CONV_ROWS) * x2) : (size_t)tile,
-                    asks ? 64 : 0);
+                    (__global const weft_lanes_f32 *)(panels + i * all + start * 32), depth, start == 0);
                 if (!last) continue;
                 /* Now, not after the last panel: the next one's multiplications hide the wait for memory. */
                 for (int r = 0; r < rows; ++r) {
@@ -326,7 +310,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
 #undef WEFT_CONV_AXES
 #undef WEFT_CONV_TRANSPOSED
 #undef WEFT_CONV_PHASES
-#undef WEFT_CONV_STRAIGHT
 #undef WEFT_CONV_JOINED
 #endif
 #ifdef WEFT_CONV_ALONE

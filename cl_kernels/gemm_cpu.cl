@@ -116,21 +116,6 @@ static inline void weft_gemm_store(__global float *p, float16 value, int lanes) 
     if (lanes & 1) p[0] = last.x;
 }
 
-/* One round of a perfect shuffle of 16 vectors; four rounds transpose 16 x 16. */
-#define WEFT_GEMM_SHUFFLE(to, from)                                                                          \
-    WEFT_UNROLL for (int i = 0; i < 8; ++i) {                                                                \
-        to[2 * i].even = from[i].lo;                                                                         \
-        to[2 * i].odd = from[i + 8].lo;                                                                      \
-        to[2 * i + 1].even = from[i].hi;                                                                     \
-        to[2 * i + 1].odd = from[i + 8].hi;                                                                  \
-    }
-
-#define WEFT_GEMM_TRANSPOSE(v, t)                                                                            \
-    WEFT_GEMM_SHUFFLE(t, v)                                                                                  \
-    WEFT_GEMM_SHUFFLE(v, t)                                                                                  \
-    WEFT_GEMM_SHUFFLE(t, v)                                                                                  \
-    WEFT_GEMM_SHUFFLE(v, t)
-
 /* B, whose columns are contiguous along k: transposes blocks of 16 x 16 into the panel. A short last block
  * reaches back over rows that are already there. */
 static inline void weft_gemm_pack_transposed(
@@ -150,7 +135,7 @@ static inline void weft_gemm_pack_transposed(
                 WEFT_PREFETCH(from + 48, 2);
                 v[i] = weft_gemm_load(from, available);
             }
-            WEFT_GEMM_TRANSPOSE(v, t)
+            WEFT_TRANSPOSE(v, t)
             for (int i = 0; i < available; ++i) panel[2 * (p + i) + side] = v[i];
         }
     }
@@ -260,9 +245,9 @@ __attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, c
 #ifdef WEFT_AHEAD
 #define WEFT_AHEAD_KNOWN true
 #else
-#define WEFT_AHEAD_KNOWN        false
-#define WEFT_AHEAD(row, column) 0
-#define WEFT_AHEAD_STEP         0
+#define WEFT_AHEAD_KNOWN               false
+#define WEFT_AHEAD(batch, row, column) 0
+#define WEFT_AHEAD_STEP                0
 #define WEFT_GEMM_NOT_AHEAD
 #endif
 #ifndef WEFT_NAME
@@ -328,7 +313,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
                 else /* once: each step of k is a page of its own */
                     weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, 1, WEFT_GEMM_ROWS,
                         i == 0 ? (size_t)next : none, i == 0 ? (size_t)(next + WEFT_GEMM_ROWS - 1) : none,
-                        i == 0 ? 4 * a_column : 0, WEFT_AHEAD_KNOWN, last ? WEFT_AHEAD(row, j) : none,
+                        i == 0 ? 4 * a_column : 0, WEFT_AHEAD_KNOWN, last ? WEFT_AHEAD(batch, row, j) : none,
                         last ? WEFT_AHEAD_STEP : 0);
                 if (!last) continue;
                 /* Now, not after the last panel: the next one's multiplications hide the wait for memory. */

@@ -478,20 +478,38 @@ static void emit_epilogue_body(wi_emitter *e) {
     wi_text_append(&e->text, "}\n");
 }
 
-/* A matrix that the epilogue reads once, for templates that ask for memory early: of the first such operand.
- */
-static void define_ahead(wi_text *source, const wi_step *step) {
-    for (int o = 0; step->extent.rank == 2 && o < step->operand_count; o++) {
-        const wi_operand *operand = &step->operands[o];
-        if (operand->is_output || operand->value < 0 || operand->fold || operand->dtype != WEFT_F32 ||
-            !wi_size_is(operand->layout.strides[2], 1) || wi_size_is(operand->layout.strides[1], 0) ||
-            wi_size_is(operand->layout.strides[1], 1))
-            continue;
-        wi_text_append(source,
-            "#define WEFT_AHEAD(row, column) ((size_t)(b%d + f%d + (long)(row)*s%d_1 + (column)))\n"
-            "#define WEFT_AHEAD_STEP (4 * s%d_1)\n",
-            o, o, o, o);
-        return;
+/* Rows of it lie side by side or apart, elements of a row side by side. */
+static bool is_matrix(const wi_step *step, const wi_operand *operand) {
+    return step->space.rank == 3 && operand->value >= 0 && !operand->fold && operand->dtype == WEFT_F32 &&
+           wi_size_is(operand->layout.strides[2], 1) && wi_operand_varies(operand, 1);
+}
+
+/* Where an element of operand o lies and how far a row is from the next, as macros: for templates that ask
+ * for memory early. */
+static void define_place(wi_text *source, const char *name, const wi_step *step, int o) {
+    static const char *const indices[] = {"batch", "row"};
+    const wi_size *const strides = step->operands[o].layout.strides;
+    wi_text_append(source, "#define %s(batch, row, column) ((size_t)(b%d + f%d", name, o, o);
+    for (int d = 0; d < 2; d++) {
+        if (!wi_operand_varies(&step->operands[o], d)) continue;
+        wi_text_append(source, " + (long)(%s)", indices[d]);
+        if (!wi_size_is(strides[d], 1)) wi_text_append(source, " * s%d_%d", o, d);
+    }
+    wi_text_append(source, " + (column)))\n");
+    if (wi_size_is(strides[1], 1))
+        wi_text_append(source, "#define %s_STEP 4\n", name);
+    else
+        wi_text_append(source, "#define %s_STEP (4 * s%d_1)\n", name, o);
+}
+
+/* Of the first matrix that the epilogue reads, and of the first that it writes. */
+static void define_places(wi_text *source, const wi_step *step) {
+    bool has_read = false, has_stored = false;
+    for (int o = 0; o < step->operand_count; o++) {
+        const bool is_output = step->operands[o].is_output;
+        if (!is_matrix(step, &step->operands[o]) || (is_output ? has_stored : has_read)) continue;
+        define_place(source, is_output ? "WEFT_STORED" : "WEFT_AHEAD", step, o);
+        *(is_output ? &has_stored : &has_read) = true;
     }
 }
 
@@ -508,12 +526,13 @@ static weft_status append_template(weft_plan *plan, wi_step *step, const wi_emit
     wi_text_append(source,
         "#define WEFT_STORE(acc, batch, row, column, lanes) %s_store(acc, batch, row, column, lanes%s%s)\n",
         step->prefix, any ? ", " : "", any ? names->data : "");
-    define_ahead(source, step);
+    define_places(source, step);
     WI_TRY(wi_kernel_headers_append(step->kernel, source));
     wi_kernel_macros_define(step->kernel, source);
     WI_TRY(wi_kernel_source_append(source, step->implementation->file));
     wi_text_append(source, "\n#undef WEFT_NAME\n#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n"
-                           "#undef WEFT_AHEAD\n#undef WEFT_AHEAD_STEP\n");
+                           "#undef WEFT_AHEAD\n#undef WEFT_AHEAD_STEP\n"
+                           "#undef WEFT_STORED\n#undef WEFT_STORED_STEP\n");
     wi_kernel_macros_undefine(step->kernel, source);
     return e->text.failed || source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }

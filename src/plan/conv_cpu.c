@@ -33,24 +33,12 @@ static bool accepts(const weft_context *context, const wi_gemm_shape *shape) {
            (double)w->filters * (double)w->groups <= most && (double)phases_of(w) * positions <= most;
 }
 
-/* Windows of one element, which lie side by side as the results do. */
-static bool is_straight(const wi_windows *w) {
-    for (int i = 0; i < 3; i++) {
-        if (w->taps[i] != 1 || w->stride[i] != 1 || w->before[i] != 0 || w->read[i] != w->made[i])
-            return false;
-    }
-    return w->step[1] == w->step[2] * w->read[2] &&
-           (w->read[0] == 1 || w->step[0] == w->step[1] * w->read[1]) &&
-           w->image == w->step[2] * w->read[2] * w->read[1] * w->read[0];
-}
-
 /* What is known before: the code for all else takes most of the time to compile. */
 static void add_macros(wi_kernel_plan *plan, const wi_windows *w) {
     const bool has_first = w->read[0] > 1 || w->made[0] > 1 || w->taps[0] > 1 || w->before[0] != 0;
     wi_kernel_macro_int(plan, "WEFT_CONV_AXES", has_first ? 3 : 2);
     wi_kernel_macro_int(plan, "WEFT_CONV_TRANSPOSED", w->transposed);
     wi_kernel_macro_int(plan, "WEFT_CONV_PHASES", phases_of(w) > 1);
-    wi_kernel_macro_int(plan, "WEFT_CONV_STRAIGHT", is_straight(w));
     wi_kernel_macro_int(
         plan, "WEFT_CONV_JOINED", !w->transposed && w->dilation[2] == 1 && w->step[2] == w->channels);
 }
@@ -79,7 +67,6 @@ static weft_status prepare(const weft_context *context, const wi_gemm_shape *sha
     wi_kernel_input(launch, 0);
     wi_kernel_scratch(launch, 0);
     wi_kernel_long(launch, wi_conv_read_elements(w));
-    wi_kernel_int(launch, is_straight(w));
     wi_kernel_int(launch, strips);
     wi_kernel_int(launch, strip);
     wi_kernel_int(launch, span);

@@ -6,11 +6,11 @@
 #include <string.h>
 
 extern const wi_gemm_implementation wi_conv_depthwise_cpu, wi_conv_depthwise_gpu, wi_conv_winograd_cpu,
-    wi_conv_winograd_row_cpu, wi_conv_cpu, wi_conv_gpu, wi_conv_naive;
+    wi_conv_winograd_row_cpu, wi_conv_pointwise_cpu, wi_conv_cpu, wi_conv_gpu, wi_conv_naive;
 
 const wi_gemm_implementation *const wi_conv_implementations[] = {&wi_conv_depthwise_cpu,
-    &wi_conv_depthwise_gpu, &wi_conv_winograd_cpu, &wi_conv_winograd_row_cpu, &wi_conv_cpu, &wi_conv_gpu,
-    &wi_conv_naive, NULL};
+    &wi_conv_depthwise_gpu, &wi_conv_winograd_cpu, &wi_conv_winograd_row_cpu, &wi_conv_pointwise_cpu,
+    &wi_conv_cpu, &wi_conv_gpu, &wi_conv_naive, NULL};
 
 bool wi_windows_of(wi_windows *windows, const weft_tensor *node, const wi_extent *read,
     const wi_layout *read_layout, const wi_extent *weight, const wi_layout *weight_layout,

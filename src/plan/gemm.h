@@ -16,8 +16,11 @@
  * which lanes (1 to 16) are valid, for the columns column .. column + lanes - 1; gpu: acc is a float and
  * lanes is 1. batch, row, column, lanes are int.
  *
- * WEFT_AHEAD(row, column), WEFT_AHEAD_STEP: only where the epilogue reads a matrix: where its element lies (a
- * size_t), and the bytes from a row to the next, so that a template may ask for it early.
+ * WEFT_AHEAD(batch, row, column), WEFT_AHEAD_STEP: only where the epilogue reads a matrix: where its element
+ * lies (a size_t), and the bytes from a row to the next, so that a template may ask for it early.
+ *
+ * WEFT_STORED(batch, row, column), WEFT_STORED_STEP: the same of the matrix that it writes; where there is
+ * one.
  *
  * It undefines them afterwards. So it does with the macros that `prepare` gives, by which a template leaves
  * out what this product has no use for; they do not depend on the batch size.

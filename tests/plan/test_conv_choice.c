@@ -35,6 +35,11 @@ static const test_case cases[] = {
     {"stride 3, dilation 2", 1, 21, 17, 16, 20, 3, 3, 2, 2, 1},
     {"stride 2, dilation 2", 1, 21, 14, 15, 20, 3, 2, 2, 1, 1},
     {"stride over the window", 2, 20, 9, 7, 17, 1, 3, 1, 0, 1},
+    {"one tap, a panel and a column", 2, 19, 7, 9, 65, 1, 1, 1, 0, 1},
+    {"one tap, panels of 64 and 48", 1, 64, 6, 7, 112, 1, 1, 1, 0, 1},
+    {"one tap, few positions", 1, 96, 2, 2, 300, 1, 1, 1, 0, 1},
+    {"one tap, many positions", 3, 20, 29, 31, 24, 1, 1, 1, 0, 1},
+    {"one tap, groups", 2, 34, 5, 6, 36, 1, 1, 1, 0, 2},
     {"groups", 2, 34, 7, 6, 36, 3, 1, 1, 1, 2},
     {"groups of two channels", 1, 36, 5, 6, 18, 3, 1, 1, 1, 18},
     {"groups of four, 32 in all", 1, 32, 5, 6, 32, 3, 1, 1, 1, 8},
@@ -138,12 +143,13 @@ static float *compute(const net *n, const char *forced, int *how_many) {
     return values;
 }
 
-/* Is the case of Winograd's products where this one is forced? Those of depthwise leave large cases to them;
- * the others accept every case. */
+/* Is the case of Winograd's products where this one is forced? Those of depthwise and pointwise leave large
+ * cases to them; the others accept every case. */
 static bool is_rounded(const char *name, const test_case *c) {
     const int64_t products = c->images * c->height * c->width * c->channels * c->filters * c->taps * c->taps;
-    return strncmp(name, "winograd", strlen("winograd")) == 0 ||
-           (strncmp(name, "depthwise", strlen("depthwise")) == 0 && products > 1 << 22);
+    const bool is_partial =
+        strncmp(name, "depthwise", strlen("depthwise")) == 0 || strcmp(name, "pointwise") == 0;
+    return strncmp(name, "winograd", strlen("winograd")) == 0 || (is_partial && products > 1 << 22);
 }
 
 static void compare(const net *n, const char *name, const float *got, const float *wanted) {
@@ -211,6 +217,14 @@ static void the_fast_ones_come_first(void **state) {
     assert_string_equal(chosen->name, is_cpu ? "conv_cpu" : "conv_gpu");
     assert_weft_ok(wi_conv_select(&chosen, context, &(wi_gemm_shape){.windows = &thin}));
     assert_string_equal(chosen->name, is_cpu ? "depthwise_cpu" : "depthwise_gpu");
+    wi_windows pointwise = wide;
+    pointwise.taps[1] = pointwise.taps[2] = 1;
+    pointwise.before[1] = pointwise.before[2] = 0;
+    pointwise.step[2] = 16;
+    pointwise.step[1] = 8 * pointwise.step[2];
+    pointwise.image = 8 * pointwise.step[1];
+    assert_weft_ok(wi_conv_select(&chosen, context, &(wi_gemm_shape){.windows = &pointwise}));
+    assert_string_equal(chosen->name, is_cpu ? "pointwise" : "conv_gpu");
     wide.images = wide.channels = wide.filters = 64; /* products that are worth the transforms */
     assert_weft_ok(wi_conv_select(&chosen, context, &(wi_gemm_shape){.windows = &wide}));
     assert_string_equal(chosen->name, is_cpu ? "winograd" : "conv_gpu");
