@@ -37,11 +37,10 @@
 /* How many pixels before its use a line is asked for: a pixel of many channels is a page from the next. */
 #define WEFT_CONV_WEIGHT_AHEAD 12
 
-/* The sums of one tap over a block of lines. tile and vectors are constants at the call. A line of memory is
- * asked for at each position, `ask_step` bytes from the one before. */
+/* The sums of one tap over a block of lines. tile and vectors are constants at the call. */
 __attribute__((always_inline)) static inline void weft_conv_weight_multiply(__global weft_lanes_f32 *sum,
-    bool first, const float *x, const float16 *y, int lines, int length, int x_line, int x_step, size_t ask,
-    size_t ask_step, const int tile, const int vectors) {
+    bool first, const float *x, const float16 *y, int lines, int length, int x_line, int x_step,
+    const int tile, const int vectors) {
     float16 acc[WEFT_CONV_WEIGHT_MOST][2];
     WEFT_UNROLL for (int r = 0; r < tile; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = first ? 0.0f : sum[vectors * r + v];
@@ -49,8 +48,6 @@ __attribute__((always_inline)) static inline void weft_conv_weight_multiply(__gl
     for (int line = 0; line < lines; ++line) {
         const float *pixel = x + line * x_line;
         for (int p = 0; p < length; ++p) {
-            WEFT_PREFETCH(ask, 2);
-            ask += ask_step;
             const float16 y0 = y[0], y1 = y[vectors - 1];
             WEFT_UNROLL for (int r = 0; r < tile; ++r) {
                 const float16 a = pixel[r];
@@ -165,17 +162,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
     x += x_offset + (long)group * channels;
     y += y_offset + (long)group * filters;
     sums += sums_offset + (((long)share * groups + group) * panels + left) * panel_sums;
-    /* Windows of one pixel: what the next block reads follows in memory, and is asked for a line a position.
-     */
-    const bool straight = rows * taps2 == 1 && stride2 == 1 && before2 == 0 && result0 * result1 == 1;
-    const int y_lines = (right - left) * WEFT_CONV_WEIGHT_VECTORS, x_lines = (channels + 15) / 16;
     float16 y_room[WEFT_CONV_WEIGHT_PANELS * WEFT_CONV_WEIGHT_POSITIONS * WEFT_CONV_WEIGHT_VECTORS];
     float16 x_room[WEFT_CONV_WEIGHT_ROOM / 16 + 1];
     float *pixels = (float *)x_room;
     for (int start = share * lines; start < end; start += block) {
         const bool first = start == share * lines;
         const int count = min(block, end - start);
-        const long next = (long)(start + count) * length; /* the next block's first position, if straight */
         for (int i = 0; i < count; ++i) {
             const weft_conv_line at = weft_conv_line_at(start + i, result0, result1, pieces, length);
             const long from = (((long)at.image * result0 + at.o0) * result1 + at.o1) * result2 + at.o2;
@@ -207,17 +199,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
                     const float *from = pixels + row * x_row + (joined ? channel : t2 * dilation2 * pitch);
                     const long place = ((row * across + t2) * tiles + tile) * (WEFT_CONV_WEIGHT_TILE * wide);
                     for (int panel = left; panel < right; ++panel) {
-                        const int piece = tile * (right - left) + panel - left;
-                        const bool asks = straight && piece < y_lines + x_lines, of_y = piece < y_lines;
-                        const size_t ask = !asks  ? (size_t)from
-                                           : of_y ? (size_t)(y + next * y_step + wide * left + 16 * piece)
-                                                  : (size_t)(x + next * x_step + 16 * (piece - y_lines));
-                        const size_t ask_step = !asks ? 0 : 4 * (of_y ? y_step : x_step);
                         weft_conv_weight_multiply(
                             (__global weft_lanes_f32 *)(sums + (panel - left) * panel_sums + place), first,
                             from,
                             y_room + (panel - left) * WEFT_CONV_WEIGHT_POSITIONS * WEFT_CONV_WEIGHT_VECTORS,
-                            count, length, x_line, stride2 * pitch, ask, ask_step, WEFT_CONV_WEIGHT_TILE,
+                            count, length, x_line, stride2 * pitch, WEFT_CONV_WEIGHT_TILE,
                             WEFT_CONV_WEIGHT_VECTORS);
                     }
                 }

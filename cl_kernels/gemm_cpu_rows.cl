@@ -33,6 +33,7 @@
  * the 32 registers of AVX-512. */
 #define WEFT_ROWS_TILE    6
 #define WEFT_ROWS_VECTORS 4
+#define WEFT_ROWS_STEPS   64 /* of k that a work-item packs */
 #define WEFT_ROWS_ROLL    __attribute__((opencl_unroll_hint(1)))
 
 /* Memory that is asked for along the way, `step` bytes further at each step of k. (Anything less simple costs
@@ -128,31 +129,33 @@ __attribute__((always_inline)) static inline void weft_rows_multiply(float16 *su
 #define WEFT_ROWS_ALONE
 #endif
 
-/* Work-item (panel, sixteen steps of k, batch). */
+/* Work-item (panel, sixty-four steps of k, batch). */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__global const float *b,
     long b_offset, __global float *panels, long panels_offset, int n, int k, long b_batch, long b_row,
     long b_column) {
-    const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * 16;
+    const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * WEFT_ROWS_STEPS;
     const int vectors = (n + 15) / 16, left = panel * (16 * WEFT_ROWS_VECTORS);
     const int wide = min(WEFT_ROWS_VECTORS, vectors - panel * WEFT_ROWS_VECTORS) * 16;
-    const int columns = min(wide, n - left), steps = min(16, k - first);
+    const int steps = min(WEFT_ROWS_STEPS, k - first);
     b += b_offset + (long)get_global_id(2) * b_batch + left * b_column + first * b_row;
     panels += panels_offset + ((long)get_global_id(2) * vectors * 16 + left) * k + (long)first * wide;
     for (int j = 0; j < wide; j += 16) {
-        const int lanes = max(0, min(16, columns - j));
-        if (b_row == 1 && steps == 16 && lanes == 16) { /* sixteen columns, each contiguous */
-            float16 v[16], t[16];
-            for (int i = 0; i < 16; ++i) v[i] = WEFT_LANES_READ(f32, b + (j + i) * b_column);
-            WEFT_TRANSPOSE(v, t)
-            for (int p = 0; p < 16; ++p) WEFT_LANES_WRITE(f32, panels + p * wide + j) = v[p];
-        } else if (b_column == 1 && lanes == 16) {
-            for (int p = 0; p < steps; ++p)
-                WEFT_LANES_WRITE(f32, panels + p * wide + j) = WEFT_LANES_READ(f32, b + p * b_row + j);
-        } else {
-            for (int p = 0; p < steps; ++p) {
-                for (int i = 0; i < 16; ++i)
-                    panels[p * wide + j + i] = i < lanes ? b[p * b_row + (j + i) * b_column] : 0.0f;
+        const int lanes = min(16, n - left - j);
+        int p = 0;
+        if (b_row == 1 && lanes == 16) { /* sixteen columns, each contiguous */
+            for (; p + 16 <= steps; p += 16) {
+                float16 v[16], t[16];
+                for (int i = 0; i < 16; ++i) v[i] = WEFT_LANES_READ(f32, b + p + (j + i) * b_column);
+                WEFT_TRANSPOSE(v, t)
+                for (int i = 0; i < 16; ++i) WEFT_LANES_WRITE(f32, panels + (p + i) * wide + j) = v[i];
             }
+        } else if (b_column == 1 && lanes == 16) {
+            for (; p < steps; ++p)
+                WEFT_LANES_WRITE(f32, panels + p * wide + j) = WEFT_LANES_READ(f32, b + p * b_row + j);
+        }
+        for (; p < steps; ++p) {
+            for (int i = 0; i < 16; ++i)
+                panels[p * wide + j + i] = i < lanes ? b[p * b_row + (j + i) * b_column] : 0.0f;
         }
     }
 }

@@ -20,7 +20,7 @@ void wi_conv_weight_add_sizes(wi_kernel_launch *launch, const wi_conv *conv) {
 
 /* ---- class cpu: as in conv_weight_cpu.cl ---- */
 
-enum { VECTOR = 16, PANELS = 4, POSITIONS = 512, ROOM = 65536, FEW = 12 };
+enum { VECTOR = 16, PANELS = 4, POSITIONS = 512, LONGEST = 256, ROOM = 65536, FEW = 12 };
 
 /* Rows of a tile that leave registers for what they meet: two vectors of filters, or one. A pixel that is
  * copied by itself has room for 16. */
@@ -35,20 +35,6 @@ typedef struct wi_cut {
     int64_t all, lines, block; /* pieces: all, of a work-item, at once */
     int64_t panels, span, shares;
 } wi_cut;
-
-/* Windows of one pixel each, all positions a line: few at once, since while they are multiplied the next ones
- * are asked for, and both stay near the core; more where there are so many sums that passing over them
- * counts. */
-enum { STRAIGHT_LEAST = 64, STRAIGHT_MOST = 256 };
-
-static int64_t straight_positions(const wi_conv *conv) {
-    return wi_min64(wi_max64(conv->channels * 3 / 4, STRAIGHT_LEAST), STRAIGHT_MOST);
-}
-
-static bool is_straight(const wi_conv *conv) {
-    return conv->taps[0] * conv->taps[1] * conv->taps[2] == 1 && conv->stride[2] == 1 &&
-           conv->before[2] == 0 && conv->result[0] * conv->result[1] == 1;
-}
 
 /* Pixels that a line of so many positions looks at, as the kernel copies them. */
 static int64_t pixels_of(const wi_conv *conv, int64_t length) {
@@ -67,8 +53,7 @@ static bool cut_work(wi_cut *cut, const wi_conv *conv, int64_t units) {
                                     : cut->joined     ? ROWS_OF_ONE
                                                       : ROWS_OF_A_PIXEL);
     cut->tile = wi_divide_up(rows, cut->tiles);
-    const int64_t positions = is_straight(conv) ? straight_positions(conv) : POSITIONS;
-    int64_t pieces = wi_divide_up(conv->result[2], wi_min64(positions, 256));
+    int64_t pieces = wi_divide_up(conv->result[2], LONGEST);
     cut->length = wi_divide_up(conv->result[2], pieces);
     while (pixels_of(conv, cut->length) * pitch > ROOM && cut->length > 1)
         cut->length = wi_divide_up(conv->result[2], ++pieces);
@@ -82,19 +67,8 @@ static bool cut_work(wi_cut *cut, const wi_conv *conv, int64_t units) {
         cut->shares++;
     cut->lines = wi_divide_up(cut->all, cut->shares);
     cut->shares = wi_divide_up(cut->all, cut->lines);
-    cut->block = wi_min64(positions / cut->length, ROOM / (pixels_of(conv, cut->length) * pitch));
+    cut->block = wi_min64(POSITIONS / cut->length, ROOM / (pixels_of(conv, cut->length) * pitch));
     return cut->all <= INT32_MAX / 2;
-}
-
-/* Windows of one pixel each: all positions are one line, whatever the shape of the images. */
-static wi_conv straightened(wi_conv conv) {
-    for (int i = 0; i < 3; i++)
-        if (conv.taps[i] != 1 || conv.stride[i] != 1 || conv.before[i] != 0) return conv;
-    const int64_t positions = conv.images * conv.image[0] * conv.image[1] * conv.image[2];
-    if (positions > INT32_MAX / 2) return conv;
-    conv.images = conv.image[0] = conv.image[1] = conv.result[0] = conv.result[1] = 1;
-    conv.image[2] = conv.result[2] = positions;
-    return conv;
 }
 
 static weft_status tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) {
@@ -202,10 +176,8 @@ weft_status wi_conv_weight_kernel(const wi_kernel_site *site, wi_kernel_plan *pl
     const int64_t units = site->compute_units > 0 ? site->compute_units : 1;
     if (wi_conv_weight_is_depthwise(&conv)) return wi_conv_weight_depthwise(site, &conv, plan);
     if (wi_conv_weight_is_winograd(site, &conv)) return wi_conv_weight_winograd(&conv, units, plan);
-    if (site->device_class == WEFT_CLASS_CPU) {
-        const wi_conv straight = straightened(conv);
-        if (cut_work(&cut, &straight, units)) return tiled(&straight, &cut, plan);
-    }
+    if (wi_conv_weight_is_pointwise(site, &conv)) return wi_conv_weight_pointwise(&conv, units, plan);
+    if (site->device_class == WEFT_CLASS_CPU && cut_work(&cut, &conv, units)) return tiled(&conv, &cut, plan);
     if (fits_gpu(site, &conv)) return on_gpu(&conv, units, plan);
     return naive(site, &conv, plan);
 }

@@ -6,7 +6,7 @@
 
 /* As in the kernel file. STRIP: most tiles of a work-item; TOGETHER: floats of B that stay in a core's own
  * cache; SMALL: multiply-adds that are not worth waking another core. */
-enum { ROWS = 6, COLUMNS = 64, STRIP = 84, TOGETHER = 1 << 17, SMALL = 1 << 18 };
+enum { ROWS = 6, COLUMNS = 64, STEPS = 64, STRIP = 84, TOGETHER = 1 << 17, SMALL = 1 << 18 };
 
 /* Fewest rows that pay for packing B; most floats of B. */
 enum { LEAST = 96, PACKED = 1 << 23 };
@@ -50,7 +50,7 @@ weft_status wi_gemm_rows_prepare(const weft_context *context, const wi_gemm_shap
     plan->scratch_bytes = (size_t)(shape->batch * vectors * 16 * shape->k) * sizeof(float);
     wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "pack", panels, 1);
     launch->dimensions = 3;
-    launch->global[1] = (size_t)wi_divide_up(shape->k, 16);
+    launch->global[1] = (size_t)wi_divide_up(shape->k, STEPS);
     launch->global[2] = (size_t)shape->batch;
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);

@@ -21,6 +21,9 @@ static const test_case cases[] = {
     {"3 taps, spans of panels", 1, 176, 8, 7, 180, 3, 1},
     {"5 taps, several blocks of images in a share", 7, 20, 30, 13, 16, 5, 2},
     {"5 taps, spans of panels", 2, 160, 6, 5, 180, 5, 1},
+    {"1 tap, a panel, shares of several blocks", 3, 64, 40, 37, 64, 1, 0},
+    {"1 tap, spans of panels, the last one of a column", 5, 70, 16, 17, 321, 1, 0},
+    {"1 tap, few of all", 2, 7, 5, 3, 9, 1, 0},
 };
 enum { CASES = sizeof cases / sizeof *cases, ROUNDS = 2 };
 
@@ -127,15 +130,30 @@ static void sums_are_right(void **state) {
 }
 
 /* Class cpu alone has more than one kernel to choose from, and not where its vectors are unrolled. */
-static void check_forced(const char *implementation, const char *file) {
+static void skip_without_choice(void) {
     const weft_context *const context = test_context();
     if (context->caps.device_class != WEFT_CLASS_CPU || context->caps.quirks & WI_QUIRK_SCALAR_COMPILER) {
         print_message("skipped: this device has no choice of kernels\n");
         skip();
     }
+}
+
+/* Windows of several taps: those of one have a kernel of their own. */
+static void check_forced(const char *implementation, const char *file) {
+    skip_without_choice();
     assert_int_equal(setenv("WEFT_CONV", implementation, 1), 0);
-    for (size_t i = 0; i < CASES; i++) check(&cases[i], i, file);
+    for (size_t i = 0; i < CASES; i++) {
+        if (cases[i].taps > 1) check(&cases[i], i, file);
+    }
     unsetenv("WEFT_CONV");
+}
+
+static void pointwise_sums_are_right(void **state) {
+    (void)state;
+    skip_without_choice();
+    for (size_t i = 0; i < CASES; i++) {
+        if (cases[i].taps == 1) check(&cases[i], i, "conv_weight_pointwise_cpu.cl");
+    }
 }
 
 static void winograds_sums_are_right(void **state) {
@@ -153,6 +171,7 @@ int main(void) {
         cmocka_unit_test(sums_are_right),
         cmocka_unit_test(winograds_sums_are_right),
         cmocka_unit_test(direct_sums_are_right),
+        cmocka_unit_test(pointwise_sums_are_right),
     };
     return test_finish(cmocka_run_group_tests_name("conv weight", tests, NULL, NULL));
 }

@@ -1,0 +1,196 @@
+/* conv_weight_pointwise_cpu.cl: the weight's gradient of a pointwise convolution (windows of one element,
+ * stride 1) for devices whose work-item is a core with wide vectors.
+ *
+ *     x (positions, groups * channels)   y (positions, groups * filters)
+ *     -> w (groups * filters, channels): w[f][c] = sum over positions p of x[p][c] * y[p][f]; all contiguous
+ *
+ * sums: 6 channels x 64 filters in registers, positions summed up. A work-item (no barriers, no local memory)
+ * owns a share of the positions and a span of panels of 64 filters; it takes the positions in blocks, of
+ * which y is copied panel after panel, while x is multiplied where it lies:
+ *
+ *        x, 6 of its channels              y, 64 of its filters
+ *      +--+--+--+--+--+--+--             +----+----+----+----+
+ *      |  |c0|..|c5|  |  |     times     | y0 | y1 | y2 | y3 |    each position: 4 vector loads, 6
+ *      +--+--+--+--+--+--+--             +----+----+----+----+    broadcasts, 24 multiply-adds
+ *                p                                 p
+ *
+ * Meanwhile memory is asked for, a line a position and evenly, so that it never waits for multiplications nor
+ * they for it: where there are few channels and filters (`ahead`), the next block, else x some positions on.
+ * Between blocks the sums lie in scratch memory, [share][group][row][filter]: a row is a channel, but the
+ * last 6 rows are the last 6 channels.
+ *
+ * finish: adds the shares up, in their order, and turns the sums into w. */
+
+#ifndef WEFT_POINTWISE_CPU
+#define WEFT_POINTWISE_CPU
+
+/* The same numbers stand in src/ops/conv_weight_pointwise.c. */
+#define WEFT_POINTWISE_TILE     6
+#define WEFT_POINTWISE_VECTORS  4
+#define WEFT_POINTWISE_FINISHED 64 /* channels of a work-item of finish */
+#define WEFT_POINTWISE_ROLL     __attribute__((opencl_unroll_hint(1)))
+
+/* How many positions before its use a line of x is asked for. */
+#define WEFT_POINTWISE_SOON 16
+
+/* sum[r][v] (+)= x[p][r] * y[p][v] over `count` positions (1 or more). Two places are asked for at each, so
+ * many bytes from the ones before. vectors is a constant at each call. */
+__attribute__((always_inline)) static inline void weft_pointwise_multiply(__global float *sum, long sum_row,
+    bool first, __global const float *x, long x_step, __global const float *y, long y_step, int count,
+    size_t one, long one_step, size_t other, long other_step, const int vectors) {
+    float16 acc[WEFT_POINTWISE_TILE][WEFT_POINTWISE_VECTORS];
+    WEFT_UNROLL for (int r = 0; r < WEFT_POINTWISE_TILE; ++r) {
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = 0.0f;
+    }
+    int p = 0;
+    WEFT_POINTWISE_ROLL do {
+        WEFT_PREFETCH(one, 3);
+        WEFT_PREFETCH(other, 3);
+        one += one_step;
+        other += other_step;
+        float16 b[WEFT_POINTWISE_VECTORS];
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) b[v] = WEFT_LANES_READ(f32, y + 16 * v);
+        WEFT_UNROLL for (int r = 0; r < WEFT_POINTWISE_TILE; ++r) {
+            const float16 a = x[r];
+            WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = fma(a, b[v], acc[r][v]);
+        }
+        x += x_step;
+        y += y_step;
+    }
+    while (++p < count)
+        ;
+    WEFT_UNROLL for (int r = 0; r < WEFT_POINTWISE_TILE; ++r) {
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) {
+            __global float *const to = sum + r * sum_row + 16 * v;
+            WEFT_LANES_WRITE(f32, to) = first ? acc[r][v] : acc[r][v] + WEFT_LANES_READ(f32, to);
+        }
+    }
+}
+
+#define WEFT_POINTWISE_MULTIPLY(vectors)                                                                     \
+    weft_pointwise_multiply(                                                                                 \
+        to, sum_row, first, a, x_step, b, b_step, count, one, one_step, other, other_step, vectors)
+
+/* to[p][0..width) = from[p][0..width), zeros from `most` on. */
+static inline void weft_pointwise_pack(
+    __global float *to, __global const float *from, long step, int count, int width, int most) {
+    for (int p = 0; p < count; ++p, from += step, to += width) {
+        for (int j = 0; j < width; j += 16) {
+            WEFT_PREFETCH(from + WEFT_POINTWISE_SOON * step + j, 3);
+            if (j + 16 <= most)
+                WEFT_LANES_WRITE(f32, to + j) = WEFT_LANES_READ(f32, from + j);
+            else
+                for (int i = 0; i < 16; ++i) to[j + i] = j + i < most ? from[j + i] : 0.0f;
+        }
+    }
+}
+
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix) pointwise_##suffix
+#define WEFT_POINTWISE_ALONE
+#endif
+#ifndef WEFT_POINTWISE_LAST /* vectors of the last panel */
+#define WEFT_POINTWISE_LAST (vectors - (panels - 1) * WEFT_POINTWISE_VECTORS)
+#define WEFT_POINTWISE_ANY_WIDTH
+#endif
+
+/* Work-item (share, span of panels, group). `apart`: y is copied; else it is one panel, and read where it
+ * lies.
+ */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
+    long x_offset, __global const float *y, long y_offset, __global float *sums, long sums_offset,
+    __global float *room, long room_offset, int positions, int share, int block, int span, int apart,
+    int ahead, int channels, int filters, int groups) {
+    const int number = (int)get_global_id(0), group = (int)get_global_id(2);
+    const int vectors = (filters + 15) / 16,
+              panels = (vectors + WEFT_POINTWISE_VECTORS - 1) / WEFT_POINTWISE_VECTORS;
+    const int left = (int)get_global_id(1) * span, right = min(panels, left + span);
+    const int wide = 16 * WEFT_POINTWISE_VECTORS;
+    const int tiles = (channels + WEFT_POINTWISE_TILE - 1) / WEFT_POINTWISE_TILE;
+    const long x_step = (long)groups * channels, y_step = (long)groups * filters, sum_row = 16 * vectors;
+    const int begin = number * share, end = min(positions, begin + share);
+    x += x_offset + (long)group * channels;
+    y += y_offset + (long)group * filters + left * wide;
+    sums +=
+        sums_offset + ((long)number * groups + group) * tiles * WEFT_POINTWISE_TILE * sum_row + left * wide;
+    room += room_offset +
+            (((long)number * get_global_size(1) + get_global_id(1)) * groups + group) * block * wide;
+    const int products = tiles * (right - left);
+    for (int start = begin; start < end; start += block) {
+        const int count = min(block, end - start);
+        /* The next block's bytes, shared among the multiplications. */
+        const size_t next_x = (size_t)(x + (start + count) * x_step),
+                     next_y = (size_t)(y + (start + count) * y_step);
+        const long x_bytes = 4 * count * x_step / products, y_bytes = 4 * count * y_step / products;
+        int product = 0;
+        for (int panel = left; panel < right; ++panel) {
+            const int width = panel + 1 < panels ? WEFT_POINTWISE_VECTORS : WEFT_POINTWISE_LAST;
+            __global const float *b = y + start * y_step + (panel - left) * wide;
+            if (apart) weft_pointwise_pack(room, b, y_step, count, 16 * width, filters - panel * wide);
+            const long b_step = apart ? 16 * width : y_step;
+            if (apart) b = room;
+            for (int tile = 0; tile < tiles; ++tile, ++product) {
+                const int row = tile * WEFT_POINTWISE_TILE,
+                          channel = min(row, channels - WEFT_POINTWISE_TILE);
+                __global const float *a = x + start * x_step + channel;
+                __global float *to = sums + row * sum_row + (panel - left) * wide;
+                const bool first = start == begin;
+                const size_t one =
+                    ahead ? next_x + product * x_bytes : (size_t)(a + WEFT_POINTWISE_SOON * x_step);
+                const size_t other = ahead ? next_y + product * y_bytes : (size_t)b;
+                const long one_step = ahead ? x_bytes / count + 1 : 4 * x_step,
+                           other_step = ahead ? y_bytes / count + 1 : 0;
+                switch (width) {
+                case 1: WEFT_POINTWISE_MULTIPLY(1); break;
+                case 2: WEFT_POINTWISE_MULTIPLY(2); break;
+                case 3: WEFT_POINTWISE_MULTIPLY(3); break;
+                default: WEFT_POINTWISE_MULTIPLY(4);
+                }
+            }
+        }
+    }
+}
+
+/* Work-item (sixty-four channels, sixteen filters, group). */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(finish)(__global const float *sums,
+    long sums_offset, __global float *w, long w_offset, int shares, int channels, int filters) {
+    const int begin = (int)get_global_id(0) * WEFT_POINTWISE_FINISHED, left = (int)get_global_id(1) * 16,
+              group = (int)get_global_id(2), groups = (int)get_global_size(2);
+    const int tiles = (channels + WEFT_POINTWISE_TILE - 1) / WEFT_POINTWISE_TILE,
+              rows = tiles * WEFT_POINTWISE_TILE, kept = rows - WEFT_POINTWISE_TILE;
+    const long sum_row = (filters + 15) / 16 * 16, share_sums = rows * sum_row * groups;
+    const int end = min(channels, begin + WEFT_POINTWISE_FINISHED), columns = min(16, filters - left);
+    sums += sums_offset + (long)group * rows * sum_row + left;
+    w += w_offset + ((long)group * filters + left) * channels;
+    for (int first = begin; first < end; first += 16) {
+        const int count = min(16, end - first);
+        float16 v[16], t[16];
+        for (int c = 0; c < 16; ++c) {
+            const int channel = min(first + c, end - 1);
+            __global const float *from =
+                sums + (channel < kept ? channel : channel + rows - channels) * sum_row;
+            v[c] = WEFT_LANES_READ(f32, from);
+            for (int share = 1; share < shares; ++share)
+                v[c] += WEFT_LANES_READ(f32, from + share * share_sums);
+        }
+        WEFT_TRANSPOSE(v, t)
+        for (int j = 0; j < columns; ++j) {
+            __global float *to = w + (long)j * channels + first;
+            if (count == 16)
+                WEFT_LANES_WRITE(f32, to) = v[j];
+            else
+                for (int c = 0; c < count; ++c) to[c] = ((const float *)&v[j])[c];
+        }
+    }
+}
+
+#ifdef WEFT_POINTWISE_ANY_WIDTH
+#undef WEFT_POINTWISE_ANY_WIDTH
+#undef WEFT_POINTWISE_LAST
+#endif
+#ifdef WEFT_POINTWISE_ALONE
+#undef WEFT_POINTWISE_ALONE
+#undef WEFT_NAME
+#endif
