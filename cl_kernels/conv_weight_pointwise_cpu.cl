@@ -42,8 +42,7 @@ __attribute__((always_inline)) static inline void weft_pointwise_multiply(__glob
     WEFT_UNROLL for (int r = 0; r < WEFT_POINTWISE_TILE; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = 0.0f;
     }
-    int p = 0;
-    WEFT_POINTWISE_ROLL do {
+    WEFT_POINTWISE_ROLL for (int p = 0;;) {
         WEFT_PREFETCH(one, 3);
         WEFT_PREFETCH(other, 3);
         one += one_step;
@@ -56,9 +55,9 @@ __attribute__((always_inline)) static inline void weft_pointwise_multiply(__glob
         }
         x += x_step;
         y += y_step;
+        if (++p == count)
+            break; /* count is never 0: told so, the compiler keeps the sums in their registers */
     }
-    while (++p < count)
-        ;
     WEFT_UNROLL for (int r = 0; r < WEFT_POINTWISE_TILE; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) {
             __global float *const to = sum + r * sum_row + 16 * v;

@@ -1,5 +1,5 @@
 /* Pointwise convolution (windows of one element, stride 1) on cpu-class devices: a matrix product of the
- * images where they lie. See cl_kernels/gemm_cpu_rows.cl. */
+ * images where they lie. See cl_kernels/gemm_cpu_direct.cl. */
 #include "base/integers.h"
 #include "plan/conv_product.h"
 #include "plan/gemm_list.h"
@@ -30,16 +30,16 @@ static wi_gemm_shape product_of(const wi_windows *w) {
 
 static bool accepts(const weft_context *context, const wi_gemm_shape *shape) {
     const wi_gemm_shape product = product_of(shape->windows);
-    return is_pointwise(shape->windows) && wi_gemm_rows_accepts(context, &product);
+    return is_pointwise(shape->windows) && wi_gemm_direct_accepts(context, &product);
 }
 
 static weft_status prepare(const weft_context *context, const wi_gemm_shape *shape, wi_kernel_plan *plan) {
     const wi_windows *const w = shape->windows;
     const wi_gemm_shape product = product_of(w);
     /* Vectors of the last panel: code for other widths need not be compiled. */
-    wi_kernel_macro_int(plan, "WEFT_ROWS_LAST", wi_divide_up((w->filters - 1) % 64 + 1, 16));
-    return wi_gemm_rows_prepare(context, &product, w->read[2], w->filters, plan);
+    wi_kernel_macro_int(plan, "WEFT_DIRECT_LAST", wi_divide_up((w->filters - 1) % 64 + 1, 16));
+    return wi_gemm_direct_prepare(context, &product, w->read[2], w->filters, plan);
 }
 
 const wi_gemm_implementation wi_conv_pointwise_cpu = {
-    .name = "pointwise", .file = "gemm_cpu_rows.cl", .accepts = accepts, .prepare = prepare};
+    .name = "pointwise", .file = "gemm_cpu_direct.cl", .accepts = accepts, .prepare = prepare};

@@ -12,7 +12,7 @@
 #include <string.h>
 
 const wi_gemm_implementation *const wi_gemm_implementations[] = {&wi_gemm_cpu_small, &wi_gemm_cpu_thin,
-    &wi_gemm_cpu_rows, &wi_gemm_cpu, &wi_gemm_gpu,
+    &wi_gemm_cpu_direct, &wi_gemm_cpu, &wi_gemm_gpu,
 #ifdef WEFT_WITH_CLBLAST
     &wi_gemm_clblast,
 #endif

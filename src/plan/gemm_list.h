@@ -6,7 +6,7 @@
 
 extern const wi_gemm_implementation wi_gemm_cpu_small;
 extern const wi_gemm_implementation wi_gemm_cpu_thin;
-extern const wi_gemm_implementation wi_gemm_cpu_rows;
+extern const wi_gemm_implementation wi_gemm_cpu_direct;
 extern const wi_gemm_implementation wi_gemm_cpu;
 extern const wi_gemm_implementation wi_gemm_gpu;
 extern const wi_gemm_implementation wi_gemm_clblast; /* only in builds with WEFT_WITH_CLBLAST */
@@ -20,10 +20,10 @@ void wi_gemm_add_strides(wi_kernel_launch *launch, const wi_gemm_shape *shape);
 /* Whether m, n, k and batch may be ints in a kernel, with room for a tile's overhang. */
 bool wi_gemm_fits_int(const wi_gemm_shape *shape);
 
-/* gemm_cpu_rows.c, for convolutions, too: to the epilogue a row is row % width of image row / width, and a
+/* gemm_cpu_direct.c, for convolutions, too: to the epilogue a row is row % width of image row / width, and a
  * batch is a group, `column_step` columns from the one before; 0: width is m, and a batch is a batch. */
-bool wi_gemm_rows_accepts(const weft_context *context, const wi_gemm_shape *shape);
-weft_status wi_gemm_rows_prepare(const weft_context *context, const wi_gemm_shape *shape, int64_t width,
+bool wi_gemm_direct_accepts(const weft_context *context, const wi_gemm_shape *shape);
+weft_status wi_gemm_direct_prepare(const weft_context *context, const wi_gemm_shape *shape, int64_t width,
     int64_t column_step, wi_kernel_plan *plan);
 
 #endif

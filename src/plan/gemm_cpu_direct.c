@@ -1,5 +1,5 @@
 /* The matrix product on cpu-class devices where rows of A are contiguous: B packed, then one launch over
- * strips of C. See cl_kernels/gemm_cpu_rows.cl. */
+ * strips of C. See cl_kernels/gemm_cpu_direct.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "plan/gemm_list.h"
@@ -8,13 +8,13 @@
  * cache; SMALL: multiply-adds that are not worth waking another core. */
 enum { ROWS = 6, COLUMNS = 64, STEPS = 64, STRIP = 84, TOGETHER = 1 << 17, SMALL = 1 << 18 };
 
-/* Fewest rows that pay for packing B; most floats of B. */
-enum { LEAST = 96, PACKED = 1 << 23 };
+/* Fewest rows and multiply-adds that pay for packing B with a launch of its own; most floats of B. */
+enum { LEAST = 96, LEAST_WORK = 1 << 20, PACKED = 1 << 23 };
 
-bool wi_gemm_rows_accepts(const weft_context *context, const wi_gemm_shape *shape) {
+bool wi_gemm_direct_accepts(const weft_context *context, const wi_gemm_shape *shape) {
     const int64_t most = INT32_MAX - 4096;
     return context->caps.device_class == WEFT_CLASS_CPU && wi_gemm_fits_int(shape) &&
-           !(context->caps.quirks & WI_QUIRK_SCALAR_COMPILER) && shape->a_column == 1 &&
+           !(context->caps.quirks & WI_QUIRK_SCALAR_COMPILER) && shape->a_column == 1 && shape->k > 0 &&
            shape->k <= most / 256 && shape->n <= most / 4 && (double)shape->batch * (double)shape->n <= most;
 }
 
@@ -42,7 +42,7 @@ static wi_cut cut_of(const wi_gemm_shape *shape, int64_t units) {
     return cut;
 }
 
-weft_status wi_gemm_rows_prepare(const weft_context *context, const wi_gemm_shape *shape, int64_t width,
+weft_status wi_gemm_direct_prepare(const weft_context *context, const wi_gemm_shape *shape, int64_t width,
     int64_t column_step, wi_kernel_plan *plan) {
     const int64_t units = context->caps.compute_units > 0 ? (int64_t)context->caps.compute_units : 1;
     const int64_t vectors = wi_divide_up(shape->n, 16), panels = wi_divide_up(shape->n, COLUMNS);
@@ -75,18 +75,19 @@ weft_status wi_gemm_rows_prepare(const weft_context *context, const wi_gemm_shap
 }
 
 static weft_status prepare(const weft_context *context, const wi_gemm_shape *shape, wi_kernel_plan *plan) {
-    return wi_gemm_rows_prepare(context, shape, shape->m, 0, plan);
+    return wi_gemm_direct_prepare(context, shape, shape->m, 0, plan);
 }
 
 /* Where it is faster than packing B in each work-item: measured with `weft bench gemm` on AVX-512. Packed B
  * is memory of its own. */
 static bool pays(const weft_context *context, const wi_gemm_shape *shape) {
     (void)context;
-    return shape->m >= LEAST && (double)shape->batch * (double)shape->n * (double)shape->k <= PACKED;
+    const double packed = (double)shape->batch * (double)shape->n * (double)shape->k;
+    return shape->m >= LEAST && packed * (double)shape->m >= LEAST_WORK && packed <= PACKED;
 }
 
-const wi_gemm_implementation wi_gemm_cpu_rows = {.name = "cpu_rows",
-    .file = "gemm_cpu_rows.cl",
-    .accepts = wi_gemm_rows_accepts,
+const wi_gemm_implementation wi_gemm_cpu_direct = {.name = "cpu_direct",
+    .file = "gemm_cpu_direct.cl",
+    .accepts = wi_gemm_direct_accepts,
     .pays = pays,
     .prepare = prepare};

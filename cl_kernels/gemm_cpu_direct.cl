@@ -1,4 +1,4 @@
-/* gemm_cpu_rows.cl: C[b] = A[b] * B[b] for devices whose work-item is a core with wide vectors, where the
+/* gemm_cpu_direct.cl: C[b] = A[b] * B[b] for devices whose work-item is a core with wide vectors, where the
  * elements of a row of A lie side by side.
  *
  *     A (m, k) rows contiguous        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
@@ -26,29 +26,29 @@
  * As many panels as stay in the second-level cache are taken `together`. What stands before an inclusion
  * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE, WEFT_STORED, WEFT_AHEAD) is told in src/plan/gemm.h. */
 
-#ifndef WEFT_GEMM_CPU_ROWS
-#define WEFT_GEMM_CPU_ROWS
+#ifndef WEFT_GEMM_CPU_DIRECT
+#define WEFT_GEMM_CPU_DIRECT
 
-/* The same numbers stand in src/plan/gemm_cpu_rows.c. 6 x 4 sums, 4 of B and the broadcasts of A fill most of
- * the 32 registers of AVX-512. */
-#define WEFT_ROWS_TILE    6
-#define WEFT_ROWS_VECTORS 4
-#define WEFT_ROWS_STEPS   64 /* of k that a work-item packs */
-#define WEFT_ROWS_ROLL    __attribute__((opencl_unroll_hint(1)))
+/* The same numbers stand in src/plan/gemm_cpu_direct.c. 6 x 4 sums, 4 of B and the broadcasts of A fill most
+ * of the 32 registers of AVX-512. */
+#define WEFT_DIRECT_TILE    6
+#define WEFT_DIRECT_VECTORS 4
+#define WEFT_DIRECT_STEPS   64 /* of k that a work-item packs */
+#define WEFT_DIRECT_ROLL    __attribute__((opencl_unroll_hint(1)))
 
 /* Memory that is asked for along the way, `step` bytes further at each step of k. (Anything less simple costs
  * the compiler the registers of the sums.) */
-typedef struct weft_rows_ask {
+typedef struct weft_direct_ask {
     size_t at;
     long step;
-} weft_rows_ask;
+} weft_direct_ask;
 
 /* The part of a tile that one of `parts` multiplications asks for. The tile begins at `begin`, its rows of
  * `row_bytes` follow each other; where they do not (`dense` is false), it is not asked for. */
-static inline weft_rows_ask weft_rows_part(
+static inline weft_direct_ask weft_direct_part(
     bool dense, size_t begin, long row_bytes, int part, int parts, int k) {
-    const long bytes = (WEFT_ROWS_TILE * row_bytes + parts - 1) / parts;
-    weft_rows_ask ask = {begin, 0};
+    const long bytes = (WEFT_DIRECT_TILE * row_bytes + parts - 1) / parts;
+    weft_direct_ask ask = {begin, 0};
     if (dense) ask.at += part * bytes;
     if (dense) ask.step = (bytes + k - 1) / k;
     return ask;
@@ -56,87 +56,86 @@ static inline weft_rows_ask weft_rows_part(
 
 /* sums[r][v] = rows of A times a panel. rows, vectors and reads (whether the epilogue reads) are constants at
  * each call. */
-__attribute__((always_inline)) static inline void weft_rows_multiply(float16 *sums, __global const float *a,
-    long a_row, __global const weft_lanes_f32 *panel, int k, weft_rows_ask next_a, weft_rows_ask stored,
-    weft_rows_ask read, const bool reads, const int rows, const int vectors) {
-    float16 acc[WEFT_ROWS_TILE][WEFT_ROWS_VECTORS];
+__attribute__((always_inline)) static inline void weft_direct_multiply(float16 *sums, __global const float *a,
+    long a_row, __global const weft_lanes_f32 *panel, int k, weft_direct_ask next_a, weft_direct_ask stored,
+    weft_direct_ask read, const bool reads, const int rows, const int vectors) {
+    float16 acc[WEFT_DIRECT_TILE][WEFT_DIRECT_VECTORS];
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = 0.0f;
     }
-    int p = 0;
-    WEFT_ROWS_ROLL do {
+    WEFT_DIRECT_ROLL for (int p = 0;;) {
         WEFT_PREFETCH(next_a.at, 3);
         WEFT_PREFETCH(stored.at, 3);
         if (reads) WEFT_PREFETCH(read.at, 3);
         next_a.at += next_a.step;
         stored.at += stored.step;
         if (reads) read.at += read.step;
-        float16 b[WEFT_ROWS_VECTORS];
+        float16 b[WEFT_DIRECT_VECTORS];
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) b[v] = panel[vectors * p + v];
         WEFT_UNROLL for (int r = 0; r < rows; ++r) {
             const float16 x = a[r * a_row + p];
             WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = fma(x, b[v], acc[r][v]);
         }
+        if (++p == k) break; /* k is never 0: told so, the compiler keeps the sums in their registers */
     }
-    while (++p < k)
-        ;
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
-        WEFT_UNROLL for (int v = 0; v < vectors; ++v) sums[r * WEFT_ROWS_VECTORS + v] = acc[r][v];
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) sums[r * WEFT_DIRECT_VECTORS + v] = acc[r][v];
     }
 }
 
-/* One for each width; what WEFT_ROWS_LAST rules out goes away. The sums stay in registers. */
-#define WEFT_ROWS_MULTIPLY(rows)                                                                             \
+/* One for each width; what WEFT_DIRECT_LAST rules out goes away. The sums stay in registers. */
+#define WEFT_DIRECT_MULTIPLY(rows)                                                                           \
     switch (wide) {                                                                                          \
-    case 1: WEFT_ROWS_MULTIPLY_BY(rows, 1) break;                                                            \
-    case 2: WEFT_ROWS_MULTIPLY_BY(rows, 2) break;                                                            \
-    case 3: WEFT_ROWS_MULTIPLY_BY(rows, 3) break;                                                            \
-    default: WEFT_ROWS_MULTIPLY_BY(rows, 4)                                                                  \
+    case 1: WEFT_DIRECT_MULTIPLY_BY(rows, 1) break;                                                          \
+    case 2: WEFT_DIRECT_MULTIPLY_BY(rows, 2) break;                                                          \
+    case 3: WEFT_DIRECT_MULTIPLY_BY(rows, 3) break;                                                          \
+    default: WEFT_DIRECT_MULTIPLY_BY(rows, 4)                                                                \
     }
-#define WEFT_ROWS_MULTIPLY_BY(rows, vectors)                                                                 \
+#define WEFT_DIRECT_MULTIPLY_BY(rows, vectors)                                                               \
     {                                                                                                        \
-        float16 sums[WEFT_ROWS_TILE * WEFT_ROWS_VECTORS];                                                    \
-        weft_rows_multiply(sums, tile, a_row, b, k, next_a, stored, read, WEFT_ROWS_READS, rows, vectors);   \
+        float16 sums[WEFT_DIRECT_TILE * WEFT_DIRECT_VECTORS];                                                \
+        weft_direct_multiply(                                                                                \
+            sums, tile, a_row, b, k, next_a, stored, read, WEFT_DIRECT_READS, rows, vectors);                \
         WEFT_UNROLL for (int r = 0; r < rows; ++r) {                                                         \
-            WEFT_UNROLL for (int v = 0; v < vectors; ++v) WEFT_STORE(sums[r * WEFT_ROWS_VECTORS + v],        \
+            WEFT_UNROLL for (int v = 0; v < vectors; ++v) WEFT_STORE(sums[r * WEFT_DIRECT_VECTORS + v],      \
                 batches[r], lines[r], column + j + 16 * v, v < vectors - 1 ? 16 : min(16, n - j - 16 * v));  \
         }                                                                                                    \
     }
 
 #endif
 
-#ifndef WEFT_ROWS_LAST
-#define WEFT_ROWS_LAST (vectors - (all - 1) * WEFT_ROWS_VECTORS)
-#define WEFT_ROWS_ANY_WIDTH
+#ifndef WEFT_DIRECT_LAST
+#define WEFT_DIRECT_LAST (vectors - (all - 1) * WEFT_DIRECT_VECTORS)
+#define WEFT_DIRECT_ANY_WIDTH
 #endif
 #ifndef WEFT_STORED
 #define WEFT_STORED(batch, row, column) 0
 #define WEFT_STORED_STEP                0
-#define WEFT_ROWS_NOT_STORED
+#define WEFT_DIRECT_NOT_STORED
 #endif
 #ifdef WEFT_AHEAD
-#define WEFT_ROWS_READS true
+#define WEFT_DIRECT_READS true
 #else
-#define WEFT_ROWS_READS                false
+#define WEFT_DIRECT_READS              false
 #define WEFT_AHEAD(batch, row, column) 0
 #define WEFT_AHEAD_STEP                0
-#define WEFT_ROWS_NOT_AHEAD
+#define WEFT_DIRECT_NOT_AHEAD
 #endif
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        gemm_rows_##suffix
+#define WEFT_NAME(suffix)        gemm_direct_##suffix
 #define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
 #define WEFT_STORE               WEFT_PLAIN_STORE
-#define WEFT_ROWS_ALONE
+#define WEFT_DIRECT_ALONE
 #endif
 
 /* Work-item (panel, sixty-four steps of k, batch). */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__global const float *b,
     long b_offset, __global float *panels, long panels_offset, int n, int k, long b_batch, long b_row,
     long b_column) {
-    const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * WEFT_ROWS_STEPS;
-    const int vectors = (n + 15) / 16, left = panel * (16 * WEFT_ROWS_VECTORS);
-    const int wide = min(WEFT_ROWS_VECTORS, vectors - panel * WEFT_ROWS_VECTORS) * 16;
-    const int steps = min(WEFT_ROWS_STEPS, k - first);
+    const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * WEFT_DIRECT_STEPS;
+    const int vectors = (n + 15) / 16, left = panel * (16 * WEFT_DIRECT_VECTORS);
+    const int wide = min(WEFT_DIRECT_VECTORS, vectors - panel * WEFT_DIRECT_VECTORS) * 16;
+    const int steps = min(WEFT_DIRECT_STEPS, k - first);
     b += b_offset + (long)get_global_id(2) * b_batch + left * b_column + first * b_row;
     panels += panels_offset + ((long)get_global_id(2) * vectors * 16 + left) * k + (long)first * wide;
     for (int j = 0; j < wide; j += 16) {
@@ -167,7 +166,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__g
     int together, int width, int batch_step, int column_step, long a_batch,
     long a_row WEFT_EPILOGUE_PARAMETERS) {
     const int item = (int)get_global_id(2), vectors = (n + 15) / 16,
-              all = (vectors + WEFT_ROWS_VECTORS - 1) / WEFT_ROWS_VECTORS;
+              all = (vectors + WEFT_DIRECT_VECTORS - 1) / WEFT_DIRECT_VECTORS;
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
     const int left = (int)get_global_id(1) * span, right = min(all, left + span);
     const int column = item * column_step;
@@ -175,12 +174,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__g
     panels += panels_offset + (long)item * vectors * 16 * k;
     for (int from = left; from < right; from += together) {
         const int to = min(right, from + together);
-        int rows = WEFT_ROWS_TILE;
+        int rows = WEFT_DIRECT_TILE;
         int batch = item * batch_step + top / width, line = top % width;
         for (int row = top; row < bottom; row += rows) {
-            rows = bottom - row >= WEFT_ROWS_TILE ? WEFT_ROWS_TILE : 1;
+            rows = bottom - row >= WEFT_DIRECT_TILE ? WEFT_DIRECT_TILE : 1;
             __global const float *tile = a + row * a_row;
-            int batches[WEFT_ROWS_TILE + 1], lines[WEFT_ROWS_TILE + 1];
+            int batches[WEFT_DIRECT_TILE + 1], lines[WEFT_DIRECT_TILE + 1];
             for (int r = 0; r <= rows; ++r) {
                 batches[r] = batch;
                 lines[r] = line;
@@ -190,44 +189,44 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__g
                 }
             }
             for (int panel = from; panel < to; ++panel) {
-                const int j = panel * (16 * WEFT_ROWS_VECTORS);
+                const int j = panel * (16 * WEFT_DIRECT_VECTORS);
                 const int part = panel - from, parts = to - from;
                 const size_t results = (size_t)WEFT_STORED(batches[rows], lines[rows], column),
                              others = (size_t)WEFT_AHEAD(batches[rows], lines[rows], column);
-                const weft_rows_ask next_a = weft_rows_part(
-                                        a_row == k, (size_t)(tile + rows * a_row), 4 * a_row, part, parts, k),
-                                    stored = weft_rows_part(parts == all && WEFT_STORED_STEP == 4 * n,
-                                        results, 4 * n, part, parts, k),
-                                    read = weft_rows_part(parts == all && WEFT_AHEAD_STEP == 4 * n, others,
-                                        4 * n, part, parts, k);
+                weft_direct_ask next_a =
+                    weft_direct_part(a_row == k, (size_t)(tile + rows * a_row), 4 * a_row, part, parts, k);
+                const weft_direct_ask stored = weft_direct_part(parts == all && WEFT_STORED_STEP == 4 * n,
+                                          results, 4 * n, part, parts, k),
+                                      read = weft_direct_part(parts == all && WEFT_AHEAD_STEP == 4 * n,
+                                          others, 4 * n, part, parts, k);
                 __global const weft_lanes_f32 *b = (__global const weft_lanes_f32 *)(panels + (long)j * k);
-                const int wide = panel + 1 < all ? WEFT_ROWS_VECTORS : WEFT_ROWS_LAST;
-                if (rows == WEFT_ROWS_TILE)
-                    WEFT_ROWS_MULTIPLY(WEFT_ROWS_TILE)
+                const int wide = panel + 1 < all ? WEFT_DIRECT_VECTORS : WEFT_DIRECT_LAST;
+                if (rows == WEFT_DIRECT_TILE)
+                    WEFT_DIRECT_MULTIPLY(WEFT_DIRECT_TILE)
                 else
-                    WEFT_ROWS_MULTIPLY(1)
+                    WEFT_DIRECT_MULTIPLY(1)
             }
         }
     }
 }
 
-#ifdef WEFT_ROWS_ANY_WIDTH
-#undef WEFT_ROWS_ANY_WIDTH
-#undef WEFT_ROWS_LAST
+#ifdef WEFT_DIRECT_ANY_WIDTH
+#undef WEFT_DIRECT_ANY_WIDTH
+#undef WEFT_DIRECT_LAST
 #endif
-#ifdef WEFT_ROWS_NOT_STORED
-#undef WEFT_ROWS_NOT_STORED
+#ifdef WEFT_DIRECT_NOT_STORED
+#undef WEFT_DIRECT_NOT_STORED
 #undef WEFT_STORED
 #undef WEFT_STORED_STEP
 #endif
-#undef WEFT_ROWS_READS
-#ifdef WEFT_ROWS_NOT_AHEAD
-#undef WEFT_ROWS_NOT_AHEAD
+#undef WEFT_DIRECT_READS
+#ifdef WEFT_DIRECT_NOT_AHEAD
+#undef WEFT_DIRECT_NOT_AHEAD
 #undef WEFT_AHEAD
 #undef WEFT_AHEAD_STEP
 #endif
-#ifdef WEFT_ROWS_ALONE
-#undef WEFT_ROWS_ALONE
+#ifdef WEFT_DIRECT_ALONE
+#undef WEFT_DIRECT_ALONE
 #undef WEFT_NAME
 #undef WEFT_EPILOGUE_PARAMETERS
 #undef WEFT_STORE
