@@ -55,8 +55,7 @@ __attribute__((always_inline)) static inline void weft_pointwise_multiply(__glob
         }
         x += x_step;
         y += y_step;
-        if (++p == count)
-            break; /* count is never 0: told so, the compiler keeps the sums in their registers */
+        if (++p == count) break; /* count is never 0: so the compiler keeps the sums in their registers */
     }
     WEFT_UNROLL for (int r = 0; r < WEFT_POINTWISE_TILE; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) {
@@ -95,8 +94,7 @@ static inline void weft_pointwise_pack(
 #define WEFT_POINTWISE_ANY_WIDTH
 #endif
 
-/* Work-item (share, span of panels, group). `apart`: y is copied; else it is one panel, and read where it
- * lies.
+/* Work-item (share, span of panels, group). `apart`: y is copied; else it is one panel, read where it lies.
  */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
     long x_offset, __global const float *y, long y_offset, __global float *sums, long sums_offset,

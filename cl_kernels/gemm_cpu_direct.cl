@@ -43,14 +43,13 @@ typedef struct weft_direct_ask {
     long step;
 } weft_direct_ask;
 
-/* The part of a tile that one of `parts` multiplications asks for. The tile begins at `begin`, its rows of
- * `row_bytes` follow each other; where they do not (`dense` is false), it is not asked for. */
+/* What one of `parts` multiplications asks for of a tile that begins at `begin`, with `bytes` in a row and
+ * `pitch` from row to row: its part where all follow each other, else a row; nothing where pitch is 0. */
 static inline weft_direct_ask weft_direct_part(
-    bool dense, size_t begin, long row_bytes, int part, int parts, int k) {
-    const long bytes = (WEFT_DIRECT_TILE * row_bytes + parts - 1) / parts;
-    weft_direct_ask ask = {begin, 0};
-    if (dense) ask.at += part * bytes;
-    if (dense) ask.step = (bytes + k - 1) / k;
+    size_t begin, long bytes, long pitch, int part, int parts, int k) {
+    const bool dense = bytes == pitch, apart = pitch != 0 && part < WEFT_DIRECT_TILE;
+    const long share = dense ? (WEFT_DIRECT_TILE * bytes + parts - 1) / parts : apart ? bytes : 0;
+    const weft_direct_ask ask = {begin + part * (dense ? share : pitch), (share + k - 1) / k};
     return ask;
 }
 
@@ -76,7 +75,7 @@ __attribute__((always_inline)) static inline void weft_direct_multiply(float16 *
             const float16 x = a[r * a_row + p];
             WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = fma(x, b[v], acc[r][v]);
         }
-        if (++p == k) break; /* k is never 0: told so, the compiler keeps the sums in their registers */
+        if (++p == k) break; /* k is never 0: so the compiler keeps the sums in their registers */
     }
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) sums[r * WEFT_DIRECT_VECTORS + v] = acc[r][v];
@@ -109,7 +108,7 @@ __attribute__((always_inline)) static inline void weft_direct_multiply(float16 *
 #define WEFT_DIRECT_ANY_WIDTH
 #endif
 #ifndef WEFT_STORED
-#define WEFT_STORED(batch, row, column) 0
+#define WEFT_STORED(batch, row, column) panels
 #define WEFT_STORED_STEP                0
 #define WEFT_DIRECT_NOT_STORED
 #endif
@@ -117,7 +116,7 @@ __attribute__((always_inline)) static inline void weft_direct_multiply(float16 *
 #define WEFT_DIRECT_READS true
 #else
 #define WEFT_DIRECT_READS              false
-#define WEFT_AHEAD(batch, row, column) 0
+#define WEFT_AHEAD(batch, row, column) panels
 #define WEFT_AHEAD_STEP                0
 #define WEFT_DIRECT_NOT_AHEAD
 #endif
@@ -191,14 +190,17 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__g
             for (int panel = from; panel < to; ++panel) {
                 const int j = panel * (16 * WEFT_DIRECT_VECTORS);
                 const int part = panel - from, parts = to - from;
-                const size_t results = (size_t)WEFT_STORED(batches[rows], lines[rows], column),
-                             others = (size_t)WEFT_AHEAD(batches[rows], lines[rows], column);
-                weft_direct_ask next_a =
-                    weft_direct_part(a_row == k, (size_t)(tile + rows * a_row), 4 * a_row, part, parts, k);
-                const weft_direct_ask stored = weft_direct_part(parts == all && WEFT_STORED_STEP == 4 * n,
-                                          results, 4 * n, part, parts, k),
-                                      read = weft_direct_part(parts == all && WEFT_AHEAD_STEP == 4 * n,
-                                          others, 4 * n, part, parts, k);
+                const int ahead = column + from * (16 * WEFT_DIRECT_VECTORS);
+                const long bytes =
+                    4 * min(parts * (16 * WEFT_DIRECT_VECTORS), n - from * (16 * WEFT_DIRECT_VECTORS));
+                const weft_direct_ask next_a = weft_direct_part((size_t)(tile + rows * a_row), 4 * (long)k,
+                                          4 * a_row, part, parts, k),
+                                      stored = weft_direct_part(
+                                          (size_t)WEFT_STORED(batches[rows], lines[rows], ahead), bytes,
+                                          WEFT_STORED_STEP, part, parts, k),
+                                      read = weft_direct_part(
+                                          (size_t)WEFT_AHEAD(batches[rows], lines[rows], ahead), bytes,
+                                          WEFT_AHEAD_STEP, part, parts, k);
                 __global const weft_lanes_f32 *b = (__global const weft_lanes_f32 *)(panels + (long)j * k);
                 const int wide = panel + 1 < all ? WEFT_DIRECT_VECTORS : WEFT_DIRECT_LAST;
                 if (rows == WEFT_DIRECT_TILE)
