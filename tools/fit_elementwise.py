@@ -138,3 +138,14 @@ fit("pow with tables: (log2(1 + f / s) - f) / f", lambda f: (log(1 + f / scale, 
     reach, 4)
 print_table("2^(k/16) less k/16 in the exponent", [f"0x{bits_of(mpf(2) ** (mpf(k) / 16)) - (k << 19):08X}" for k in range(16)])
 fit("pow with tables: (2^r - 1) / r", lambda r: (2**r - 1) / r, lambda r: r, lambda r: r, -mpf(1) / 32, mpf(1) / 32, 2)
+third = log(2) / 32
+fit("exp with a table: (exp(r) - 1 - r) / r^2", lambda r: (exp(r) - 1 - r) / r**2, lambda r: r * r, lambda r: r, -third, third,
+    1)
+
+HALF = mpf(1) / 30
+MIDDLES = [1 + mpf(k) / 15 for k in range(16)]
+inverses = [inverse(x - HALF, x + HALF) for x in MIDDLES]
+print_table("softplus, 1 / c", in_digits(inverses))
+print_table("softplus, log(c)", in_digits(-log(x) for x in inverses))
+fit("softplus with a table: (log(1 + f) - f) / f^2", lambda f: (log(1 + f) - f) / f**2, lambda f: f, lambda f: f, "-0.0317",
+    HALF, 2)
