@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the polynomials of cl_kernels/elementwise.clh and prints them with their errors.
+"""Fits the polynomials of cl_kernels/elementwise.clh and prints them with their errors, and its tables.
 
 Weighted least squares in 60 digits at Chebyshev nodes, weighted so that the error is relative to the function, which
 comes within a fifth of the best polynomial; coefficients are rounded to float32 one after another, the lowest first, and
@@ -14,6 +14,14 @@ mp.dps = 60
 
 def float32(x):
     return mpf(struct.unpack("f", struct.pack("f", float(x)))[0])
+
+
+def from_bits(bits):
+    return mpf(struct.unpack("f", struct.pack("I", bits))[0])
+
+
+def bits_of(x):
+    return struct.unpack("I", struct.pack("f", float(x)))[0]
 
 
 def nodes(low, high, count):
@@ -64,3 +72,80 @@ def normal_tail(x):
 
 fit("gelu: exp(x^2/2) erfc(x/sqrt(2)) / 2 (x + 4), t = (4 - x) / (4 + x)", normal_tail, lambda x: 1 / normal_tail(x),
     lambda x: (4 - x) / (4 + x), 0, 15, 8)
+
+# ---- tables of sixteen, where a register holds them ----
+
+EDGES = [from_bits(0x3F330000 + (k << 19)) for k in range(17)]
+PARTS = list(zip(EDGES, EDGES[1:]))
+
+
+def print_table(name, values):
+    print(f"{name}:")
+    for i in range(0, 16, 4):
+        print("    " + ", ".join(values[i : i + 4]) + ",")
+
+
+def in_digits(values):
+    return [f"{float(float32(x)):.9e}f" for x in values]
+
+
+def off_grid(x):
+    """The distance of the nearest float, in units of the last place."""
+    near = bits_of(x)
+    return abs(x - from_bits(near)) / abs(from_bits(near + 1) - from_bits(near))
+
+
+def inverse(low, high):
+    """1 / c for c near the middle, such that log(c) and log2(c) are nearly floats."""
+    if low < 1 < high:
+        return mpf(1)
+    middle = bits_of(2 / (low + high))
+    near = [from_bits(middle + i) for i in range(-3000, 3001)]
+    return min(near, key=lambda x: max(off_grid(-log(x)), off_grid(-log(x, 2))))
+
+
+def coarse_inverse(low, high, scale):
+    """scale / c of so few digits that m · scale / c - scale is a float for every m in the part."""
+    if low < 1 < high:
+        return scale
+    step = mpf(1) / (16 if high <= 1 else 32)
+    middle = mp.nint(2 * scale / (low + high) / step)
+    return min([(middle + i) * step for i in (-1, 0, 1)], key=lambda x: off_centre(low, high, x, scale))
+
+
+def off_centre(low, high, x, scale):
+    return max(abs(low * x - scale), abs(high * x - scale))
+
+
+inverses = [inverse(low, high) for low, high in PARTS]
+print_table("log, 1 / c", in_digits(inverses))
+print_table("log, log(c)", in_digits(-log(x) for x in inverses))
+print_table("log, log2(c)", in_digits(-log(x, 2) for x in inverses))
+reach = max(off_centre(low, high, x, 1) for (low, high), x in zip(PARTS, inverses))
+print(f"log, largest f: {float(reach):.4f}")
+fit("log with a table: (log(1 + f) - f) / f^2", lambda f: (log(1 + f) - f) / f**2, lambda f: f, lambda f: f, -reach, reach, 2)
+fit("log2 with a table: log2(1 + f) / f", lambda f: log(1 + f, 2) / f, lambda f: 1, lambda f: f, -reach, reach, 3)
+
+scale = mpf(23) / 16
+inverses = [coarse_inverse(low, high, scale) for low, high in PARTS]
+highs = [mp.nint(log(scale / x, 2) * 2**16) / 2**16 for x in inverses]
+print_table("pow, s / c", in_digits(inverses))
+print_table("pow, log2(c), high", in_digits(highs))
+print_table("pow, log2(c), low", in_digits(log(scale / x, 2) - high for x, high in zip(inverses, highs)))
+reach = max(off_centre(low, high, x, scale) for (low, high), x in zip(PARTS, inverses))
+print(f"pow, largest f: {float(reach):.4f}, below 1/16")
+fit("pow with tables: (log2(1 + f / s) - f) / f", lambda f: (log(1 + f / scale, 2) - f) / f, lambda f: 1, lambda f: f, -reach,
+    reach, 4)
+print_table("2^(k/16) less k/16 in the exponent", [f"0x{bits_of(mpf(2) ** (mpf(k) / 16)) - (k << 19):08X}" for k in range(16)])
+fit("pow with tables: (2^r - 1) / r", lambda r: (2**r - 1) / r, lambda r: r, lambda r: r, -mpf(1) / 32, mpf(1) / 32, 2)
+third = log(2) / 32
+fit("exp with a table: (exp(r) - 1 - r) / r^2", lambda r: (exp(r) - 1 - r) / r**2, lambda r: r * r, lambda r: r, -third, third,
+    1)
+
+HALF = mpf(1) / 30
+MIDDLES = [1 + mpf(k) / 15 for k in range(16)]
+inverses = [inverse(x - HALF, x + HALF) for x in MIDDLES]
+print_table("softplus, 1 / c", in_digits(inverses))
+print_table("softplus, log(c)", in_digits(-log(x) for x in inverses))
+fit("softplus with a table: (log(1 + f) - f) / f^2", lambda f: (log(1 + f) - f) / f**2, lambda f: f, lambda f: f, "-0.0317",
+    HALF, 2)
