@@ -13,17 +13,19 @@
 
 typedef struct test_case {
     const char *what;
-    int64_t images, channels, height, width, filters, taps, padding;
+    int64_t images, channels, height, width, filters, taps, padding, groups;
 } test_case;
 
 static const test_case cases[] = {
-    {"3 taps, several blocks of lines in a share", 2, 16, 60, 60, 20, 3, 1},
-    {"3 taps, spans of panels", 1, 176, 8, 7, 180, 3, 1},
-    {"5 taps, several blocks of images in a share", 7, 20, 30, 13, 16, 5, 2},
-    {"5 taps, spans of panels", 2, 160, 6, 5, 180, 5, 1},
-    {"1 tap, a panel, shares of several blocks", 3, 64, 40, 37, 64, 1, 0},
-    {"1 tap, spans of panels, the last one of a column", 5, 70, 16, 17, 321, 1, 0},
-    {"1 tap, few of all", 2, 7, 5, 3, 9, 1, 0},
+    {"3 taps, several blocks of lines in a share", 2, 16, 60, 60, 20, 3, 1, 1},
+    {"3 taps, spans of panels", 1, 176, 8, 7, 180, 3, 1, 1},
+    {"5 taps, several blocks of images in a share", 7, 20, 30, 13, 16, 5, 2, 1},
+    {"5 taps, spans of panels", 2, 160, 6, 5, 180, 5, 1, 1},
+    {"1 tap, a panel, shares of several blocks", 3, 64, 40, 37, 64, 1, 0, 1},
+    {"1 tap, spans of panels, the last one of a column", 5, 70, 16, 17, 321, 1, 0, 1},
+    {"1 tap, few of all", 2, 7, 5, 3, 9, 1, 0, 1},
+    {"1 tap, many channels, long blocks in a share", 1, 300, 40, 57, 261, 1, 0, 1},
+    {"1 tap, groups", 2, 42, 20, 9, 51, 1, 0, 3},
 };
 enum { CASES = sizeof cases / sizeof *cases, ROUNDS = 2 };
 
@@ -42,15 +44,17 @@ static double pixel(
     return (double)x[((image * c->channels + channel) * c->height + row) * c->width + column];
 }
 
+/* at: filter, channel in its group, tap. */
 static double reference(const test_case *c, const float *x, const float *slope, const int64_t at[4]) {
     const int64_t down = c->height + 2 * c->padding - c->taps + 1,
                   across = c->width + 2 * c->padding - c->taps + 1;
+    const int64_t channel = at[0] / (c->filters / c->groups) * (c->channels / c->groups) + at[1];
     double sum = 0.0;
     for (int64_t image = 0; image < c->images; image++) {
         for (int64_t i = 0; i < down; i++) {
             for (int64_t j = 0; j < across; j++)
                 sum += (double)slope[((image * c->filters + at[0]) * down + i) * across + j] *
-                       pixel(c, x, image, at[1], i + at[2] - c->padding, j + at[3] - c->padding);
+                       pixel(c, x, image, channel, i + at[2] - c->padding, j + at[3] - c->padding);
         }
     }
     return sum;
@@ -58,11 +62,12 @@ static double reference(const test_case *c, const float *x, const float *slope, 
 
 /* Every seventh element and the last ones; errors beside the root mean square. */
 static void compare(const test_case *c, const float *x, const float *slope, const float *got) {
-    const size_t taps = (size_t)(c->taps * c->taps), count = (size_t)(c->filters * c->channels) * taps;
+    const int64_t channels = c->channels / c->groups;
+    const size_t taps = (size_t)(c->taps * c->taps), count = (size_t)(c->filters * channels) * taps;
     double squares = 0.0, worst = 0.0;
     size_t seen = 0, worst_at = 0;
     for (size_t e = 0; e < count; e += e + 40 < count ? 7 : 1, seen++) {
-        const int64_t at[4] = {(int64_t)(e / taps) / c->channels, (int64_t)(e / taps) % c->channels,
+        const int64_t at[4] = {(int64_t)(e / taps) / channels, (int64_t)(e / taps) % channels,
             (int64_t)(e % taps) / c->taps, (int64_t)(e % taps) % c->taps};
         const double wanted = reference(c, x, slope, at), error = fabs((double)got[e] - wanted);
         squares += wanted * wanted;
@@ -89,8 +94,9 @@ static void check(const test_case *c, size_t number, const char *file) {
     weft_tensor *const x = weft_input_shape(
         graph, "x", WEFT_F32, 4, (const int64_t[]){c->images, c->channels, c->height, c->width});
     weft_tensor *const w = weft_input_shape(
-        graph, "w", WEFT_F32, 4, (const int64_t[]){c->filters, c->channels, c->taps, c->taps});
-    const weft_conv_options options = {WEFT_CONV_OPTIONS_INIT, .padding = WEFT_ALL(c->padding)};
+        graph, "w", WEFT_F32, 4, (const int64_t[]){c->filters, c->channels / c->groups, c->taps, c->taps});
+    const weft_conv_options options = {
+        WEFT_CONV_OPTIONS_INIT, .padding = WEFT_ALL(c->padding), .groups = c->groups};
     weft_tensor *const y = weft_conv_with(x, w, NULL, &options);
     assert_weft_ok(weft_graph_status(graph));
     size_t slopes = 1;
@@ -100,7 +106,7 @@ static void check(const test_case *c, size_t number, const char *file) {
     weft_tensor *gradient = NULL;
     assert_weft_ok(weft_gradients(weft_sum(weft_mul(y, slope)), &w, 1, &gradient));
     const size_t pixels = (size_t)(c->images * c->channels * c->height * c->width),
-                 count = (size_t)(c->filters * c->channels * c->taps * c->taps);
+                 count = (size_t)(c->filters * (c->channels / c->groups) * c->taps * c->taps);
     float *const x_values = random_values("weights' image", number, pixels),
                  *const slope_values = random_values("weights' slope", number, slopes),
                  *const got = malloc(count * sizeof *got), *const first = malloc(count * sizeof *first);
