@@ -59,6 +59,13 @@ static reduction reduction_of(const wi_emitter *e, int m) {
     return r;
 }
 
+/* Along rows the largest and the least of floats wait for each other: there they keep bits in e<m>, too, by
+ * which each step is shorter. */
+static bool keeps_bits(const wi_emitter *e, const reduction *r) {
+    const bool is_extreme = r->kind->op == &wi_op_max || r->kind->op == &wi_op_min;
+    return is_extreme && r->is_float && e->inner_is_reduced;
+}
+
 /* The next member from *m on that is a reduction of the pass; -1 as pass: of any. */
 static bool next_reduction(const wi_emitter *e, int *m, int pass, reduction *r) {
     for (; *m < e->step->member_count; ++*m) {
@@ -121,6 +128,7 @@ void wi_emit_accumulators(wi_emitter *e, int pass) {
     for (int m = 0; next_reduction(e, &m, pass, &r); m++) {
         declare(e, r.type, 'a', m, r.identity);
         if (r.kind->carries && r.is_float) declare(e, "WF", 'e', m, "(WF)(0.0f)");
+        if (keeps_bits(e, &r)) declare(e, "WI", 'e', m, "(WI)(0)");
         if (r.kind->places) declare(e, "WI", 'g', m, "(WI)(INT_MAX)");
     }
 }
@@ -147,6 +155,8 @@ static void emit_take(wi_emitter *e, const reduction *r, int m, const char *x, c
         wi_text_append(text, "weft_times_f(&%s, &%s, %s);\n", a.text, carry.text, x);
     else if (r->kind->op == &wi_op_prod)
         wi_text_append(text, "%s *= %s;\n", a.text, x);
+    else if (keeps_bits(e, r))
+        wi_text_append(text, "weft_take_%s_f(&%s, &%s, %s);\n", r->kind->name, a.text, carry.text, x);
     else
         wi_text_append(text, "%s = weft_%s_%s(%s, %s);\n", a.text, r->kind->name, r->k, a.text, x);
 }
@@ -190,6 +200,8 @@ static void emit_total(wi_emitter *e, const reduction *r, int m) {
         return;
     }
     if (product) wi_text_append(&e->text, "%s = weft_product_f(%s, %s);\n", a.text, a.text, carry.text);
+    if (keeps_bits(e, r))
+        wi_text_append(&e->text, "%s = weft_extreme_f(%s, %s);\n", a.text, a.text, carry.text);
     if (!e->inner_is_reduced) return;
     if (r->kind->places && e->cpu)
         wi_text_append(&e->text, "weft_lanes_%s_%s(&a%d, &g%d);\n", op, k, m, m);
