@@ -28,8 +28,8 @@ def nodes(low, high, count):
     return [(low + high) / 2 + (high - low) / 2 * cos(pi * (2 * i + 1) / (2 * count)) for i in range(count)]
 
 
-def fit(name, wanted, weight, variable, low, high, degree):
-    """wanted(x) ~ P(variable(x)), the error times weight(x) small."""
+def solve(wanted, weight, variable, low, high, degree):
+    """The coefficients, lowest first, and the largest error of wanted(x) ~ P(variable(x)) times weight(x)."""
     xs = nodes(mpf(low), mpf(high), 4 * degree + 40)
     ws, ts = [weight(x) for x in xs], [variable(x) for x in xs]
     rest = [wanted(x) for x in xs]
@@ -44,7 +44,12 @@ def fit(name, wanted, weight, variable, low, high, degree):
         c = float32(lu_solve(rows, right)[0])
         coefficients.append(c)
         rest = [r - c * t**first for r, t in zip(rest, ts)]
-    worst = max(abs(r * w) for r, w in zip(rest, ws))
+    return coefficients, max(abs(r * w) for r, w in zip(rest, ws))
+
+
+def fit(name, wanted, weight, variable, low, high, degree):
+    """wanted(x) ~ P(variable(x)), the error times weight(x) small."""
+    coefficients, worst = solve(wanted, weight, variable, low, high, degree)
     print(f"{name}: error {float(worst):.2g}")
     for c in reversed(coefficients):
         print(f"    {float(c):.9e}f")
@@ -149,3 +154,17 @@ print_table("softplus, 1 / c", in_digits(inverses))
 print_table("softplus, log(c)", in_digits(-log(x) for x in inverses))
 fit("softplus with a table: (log(1 + f) - f) / f^2", lambda f: (log(1 + f) - f) / f**2, lambda f: f, lambda f: f, "-0.0317",
     HALF, 2)
+
+
+def tail(u):
+    """The normal distribution below 1 - u times exp((u - 1)^2 / 2)."""
+    return exp((u - 1) ** 2 / 2) * erfc((u - 1) / sqrt(mpf(2))) / 2
+
+
+# Quarters of the octaves from 1 to 16, in the order of the lowest two bits of the exponent and the highest two of the rest.
+QUARTERS = [(mpf(2) ** k * (4 + i) / 4, mpf(2) ** k * (5 + i) / 4) for k in (1, 2, 3, 0) for i in range(4)]
+DEGREE = 5
+fits = [solve(tail, lambda u: 1 / tail(u), lambda u, c=(low + high) / 2: u - c, low, high, DEGREE) for low, high in QUARTERS]
+print(f"gelu with tables: error {max(float(worst) for _, worst in fits):.2g}")
+for k in range(DEGREE, -1, -1):
+    print_table(f"gelu, coefficients {k}", in_digits(c[k] for c, _ in fits))
