@@ -1,5 +1,5 @@
 /* Every op against what PyTorch computed: values and gradients recorded in tests/golden/op_golden.json, built
- * and compared as `weft check` does it (tools/recorded_ops.c). */
+ * and compared as `weft check` does it (workloads/recorded_ops.h). */
 #include "support/fixture.h"
 
 #include "ops/op_table.h"
