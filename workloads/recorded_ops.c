@@ -1,16 +1,12 @@
-/* Cases recorded from PyTorch (contract in recorded_ops.h). */
+/* Cases recorded from PyTorch become expressions (contract in recorded_ops.h). */
 #include "recorded_ops.h"
-#include "plan/steps.h"
+#include "base/status.h"
+#include "recorded_json.h"
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 #include <weft/normalization.h>
 
-/* ---- the file ---- */
-
-static const cJSON *member(const cJSON *object, const char *name) {
-    return cJSON_GetObjectItemCaseSensitive(object, name);
-}
 static int number(const cJSON *object, const char *name) {
     return (int)cJSON_GetNumberValue(member(object, name));
 }
@@ -18,24 +14,6 @@ static int number(const cJSON *object, const char *name) {
 static float real(const cJSON *object, const char *name) {
     const cJSON *const item = member(object, name);
     return item ? (float)item->valuedouble : 0;
-}
-
-/* An array of whole numbers; ended by WEFT_END. Returns its length. */
-static int whole_list(const cJSON *array, int64_t list[WEFT_MAX_RANK + 1]) {
-    int count = 0;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, array) list[count++] = (int64_t)item->valuedouble;
-    list[count] = WEFT_END;
-    return count;
-}
-
-static weft_dtype dtype_of(const cJSON *array) {
-    const char *const name = cJSON_GetStringValue(member(array, "dtype"));
-    return strcmp(name, "f32") == 0 ? WEFT_F32 : strcmp(name, "i32") == 0 ? WEFT_I32 : WEFT_BOOL;
-}
-
-static size_t count_of(const cJSON *array) {
-    return (size_t)cJSON_GetArraySize(member(array, "data"));
 }
 
 /* ---- from a case to an expression ---- */
@@ -423,7 +401,9 @@ static weft_status build_gradients(recorded_case *r, recorded_inputs *shared, we
 }
 
 weft_status recorded_build(recorded_case *r, recorded_inputs *shared, weft_graph *graph, const cJSON *json) {
-    *r = (recorded_case){.op = cJSON_GetStringValue(member(json, "op")), .json = json};
+    *r = (recorded_case){.op = cJSON_GetStringValue(member(json, "op")),
+        .name = cJSON_GetStringValue(member(json, "name")),
+        .json = json};
     const cJSON *input;
     cJSON_ArrayForEach(input, member(json, "inputs")) {
         if (r->input_count == RECORDED_INPUTS)
@@ -452,87 +432,4 @@ weft_status recorded_build(recorded_case *r, recorded_inputs *shared, weft_graph
         WI_FAIL(WEFT_ERROR_FORMAT, "%s was recorded, but recorded_ops.c cannot build it", r->op);
     WI_TRY(weft_graph_status(graph));
     return build_gradients(r, shared, graph);
-}
-
-/* Inputs that nothing reads (the gradient of a step is zero) are no inputs of the plan. */
-static weft_status write_array(weft_plan *plan, weft_tensor *tensor, const cJSON *array) {
-    if (!tensor || !wi_plan_value(plan, tensor)) return WEFT_OK;
-    union {
-        float floats[RECORDED_ELEMENTS];
-        int32_t ints[RECORDED_ELEMENTS];
-        uint8_t bytes[RECORDED_ELEMENTS];
-    } memory;
-    const weft_dtype dtype = dtype_of(array);
-    size_t count = 0;
-    const cJSON *item;
-    if (count_of(array) > RECORDED_ELEMENTS) WI_FAIL(WEFT_ERROR_FORMAT, "a recorded array is too long");
-    cJSON_ArrayForEach(item, member(array, "data")) {
-        if (dtype == WEFT_F32)
-            memory.floats[count++] = (float)item->valuedouble;
-        else if (dtype == WEFT_I32)
-            memory.ints[count++] = (int32_t)item->valuedouble;
-        else
-            memory.bytes[count++] = item->valuedouble != 0;
-    }
-    return weft_plan_write(plan, tensor, &memory, count * weft_dtype_size(dtype));
-}
-
-weft_status recorded_write(const recorded_case *r, weft_plan *plan) {
-    const cJSON *const inputs = member(r->json, "inputs");
-    for (size_t i = 0; i < r->input_count; i++)
-        WI_TRY(write_array(plan, r->inputs[i], cJSON_GetArrayItem(inputs, (int)i)));
-    return write_array(plan, r->weights, member(r->json, "weights"));
-}
-
-static bool same_shape(const weft_tensor *tensor, const cJSON *array) {
-    int64_t dims[WEFT_MAX_RANK + 1];
-    const int rank = whole_list(member(array, "dims"), dims);
-    bool same = rank == weft_tensor_rank(tensor) && weft_tensor_dtype(tensor) == dtype_of(array);
-    for (int i = 0; same && i < rank; i++) same = weft_tensor_dimension(tensor, i) == dims[i];
-    return same;
-}
-
-/* The largest difference, as a share of the array's largest number; integers and bools: of any difference 1.
- */
-static weft_status compare(weft_plan *plan, weft_tensor *tensor, const cJSON *array, double *error) {
-    union {
-        float floats[RECORDED_ELEMENTS];
-        int32_t ints[RECORDED_ELEMENTS];
-        uint8_t bytes[RECORDED_ELEMENTS];
-    } memory;
-    const weft_dtype dtype = dtype_of(array);
-    double largest = 0, difference = 0;
-    size_t i = 0;
-    const cJSON *item;
-    if (!same_shape(tensor, array) || count_of(array) > RECORDED_ELEMENTS) {
-        *error = (double)INFINITY;
-        return WEFT_OK;
-    }
-    WI_TRY(weft_plan_read(plan, tensor, &memory, count_of(array) * weft_dtype_size(dtype)));
-    cJSON_ArrayForEach(item, member(array, "data")) {
-        const double wanted = item->valuedouble;
-        const double got = dtype == WEFT_F32   ? (double)memory.floats[i]
-                           : dtype == WEFT_I32 ? memory.ints[i]
-                                               : memory.bytes[i];
-        i++;
-        largest = fmax(largest, fabs(wanted));
-        if (!(fabs(got - wanted) <= difference))
-            difference = isnan(got) ? (double)INFINITY : fabs(got - wanted);
-    }
-    if (difference > 0 && dtype != WEFT_F32) difference = largest = 1;
-    *error = difference == 0 ? 0 : difference / largest; /* all zeros wanted: infinite */
-    return WEFT_OK;
-}
-
-weft_status recorded_compare(
-    const recorded_case *r, weft_plan *plan, double *value_error, double *gradient_error) {
-    const cJSON *const gradients = member(r->json, "gradients");
-    *gradient_error = (double)NAN;
-    WI_TRY(compare(plan, r->output, member(r->json, "output"), value_error));
-    for (size_t i = 0; i < r->gradient_count; i++) {
-        double error;
-        WI_TRY(compare(plan, r->gradients[i], cJSON_GetArrayItem(gradients, (int)i), &error));
-        *gradient_error = fmax(*gradient_error, error);
-    }
-    return WEFT_OK;
 }

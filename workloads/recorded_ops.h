@@ -1,8 +1,9 @@
-/* Every op with what PyTorch computed for it: tests/golden/op_golden.json (make_op_golden.py writes it).
- * `weft check` and the suite's test_op_golden.c compare a device with it.
+/* Every op with what PyTorch computed for it: the files of tests/golden/ops, one an op (make_op_golden.py
+ * writes them), which are part of the program. `weft check` and the suite's test_op_golden.c compare a device
+ * with them.
  *
- * A case has an op, inputs, parameters, the output, and the gradients of sum(output · weights) with regard to
- * the f32 inputs. */
+ * A case has an op, a name, inputs, parameters, the output, and the gradients of sum(output · weights) with
+ * regard to the f32 inputs. */
 #ifndef RECORDED_OPS_H
 #define RECORDED_OPS_H
 
@@ -19,7 +20,7 @@ typedef struct recorded_inputs {
 } recorded_inputs;
 
 typedef struct recorded_case {
-    const char *op;
+    const char *op, *name;
     const cJSON *json;
     size_t input_count, gradient_count;
     weft_tensor *inputs[RECORDED_INPUTS], *weights, *output, *gradients[RECORDED_INPUTS];
@@ -29,6 +30,8 @@ typedef struct recorded_case {
  */
 #define RECORDED_TOLERANCE 1e-5
 
+/* All cases: an array, op by op, that the caller deletes. NULL: out of memory. */
+cJSON *recorded_cases(void);
 /* The nodes of a case; borrows the JSON. */
 weft_status recorded_build(
     recorded_case *recorded, recorded_inputs *shared, weft_graph *graph, const cJSON *json);
