@@ -92,10 +92,17 @@ def name_of(inputs, parameters):
     return " ".join([name_of_shape(x.shape) for x in inputs] + options).replace(", ", ",")
 
 
+def flat(tensor):
+    """The numbers as float32 numbers, which nine digits name exactly. What only rounding keeps from zero becomes zero."""
+    values = tensor.detach().reshape(-1)
+    limit = 1e-13 * max(values.abs().tolist(), default=0)
+    values = [0.0 if 0 < abs(x) < limit else x for x in values.tolist()]
+    return [float(f"{x:.9g}") for x in float32(values).tolist()]
+
+
 def as_json(tensor):
-    """Nine digits name a float32 exactly."""
     if tensor.dtype == torch.float64:
-        dtype, data = "f32", [float(f"{x:.9g}") for x in tensor.detach().float().reshape(-1).tolist()]
+        dtype, data = "f32", flat(tensor)
     else:
         dtype = {torch.int64: "i32", torch.int32: "i32", torch.bool: "bool"}[tensor.dtype]
         data = [int(x) for x in tensor.reshape(-1).tolist()]
