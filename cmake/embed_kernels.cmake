@@ -1,6 +1,6 @@
 # Writes OUTPUT, a C file that holds every kernel file named in INPUTS as a byte array, so that the library
 # needs no file beside it at run time. Bytes are character constants, which fit a char whatever its sign.
-# Usage: cmake -DOUTPUT=... -DINPUTS=a.cl;b.cl -P embed_kernels.cmake
+# Usage: cmake -DOUTPUT=... -DROOT=FOLDER -DINPUTS=FOLDER/a.cl;FOLDER/x/b.cl -P embed_kernels.cmake
 set(arrays "")
 set(rows "")
 foreach(input IN LISTS INPUTS)
@@ -9,8 +9,9 @@ foreach(input IN LISTS INPUTS)
   file(READ "${input}" bytes HEX)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${bytes}")
   string(APPEND arrays "static const char ${identifier}[] = {${bytes}0};\n")
-  string(APPEND rows "    {\"${name}\", ${identifier}, sizeof ${identifier} - 1},\n")
+  file(RELATIVE_PATH path "${ROOT}" "${input}")
+  string(APPEND rows "    {\"${name}\", \"${path}\", ${identifier}, sizeof ${identifier} - 1},\n")
 endforeach()
-file(WRITE "${OUTPUT}.new" "#include \"cl/kernel_source.h\"\n\n${arrays}\nconst wi_kernel_file wi_kernel_files[] = {\n${rows}    {0, 0, 0},\n};\n")
+file(WRITE "${OUTPUT}.new" "#include \"cl/kernel_source.h\"\n\n${arrays}\nconst wi_kernel_file wi_kernel_files[] = {\n${rows}    {0, 0, 0, 0},\n};\n")
 file(COPY_FILE "${OUTPUT}.new" "${OUTPUT}" ONLY_IF_DIFFERENT)
 file(REMOVE "${OUTPUT}.new")

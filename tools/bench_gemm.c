@@ -1,7 +1,9 @@
 /* See bench_gemm.h. Packing and everything else that a product needs is inside its time. */
 #include "bench_gemm.h"
 #include "bench_sizes.h"
-#include "plan/gemm_product.h"
+#include "kernels/product/gemm_product.h"
+#include "kernels/selection.h"
+#include "ops/op_table.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -58,19 +60,20 @@ static weft_status measure(bench_state *bench, const int64_t *numbers, int pass)
     (void)pass;
     const wi_gemm_shape shape = {1, m, n, k, 0, size->a_turned ? 1 : k, size->a_turned ? m : 1, 0,
         size->b_turned ? 1 : n, size->b_turned ? k : 1, NULL};
-    const wi_gemm_implementation *implementation = NULL;
+    const wi_kernel_site site = {.device = &bench->context->profile, .product = &shape};
+    wi_selection selection;
     wi_gemm_product product = {0};
     wi_buffer a = {0}, b = {0}, c = {0};
     weft_status status;
     WI_TRY_DONE(fill(&a, bench->context, m * k));
     WI_TRY_DONE(fill(&b, bench->context, k * n));
     WI_TRY_DONE(wi_buffer_create(&c, bench->context, (size_t)(m * n) * sizeof(float)));
-    WI_TRY_DONE(wi_gemm_select(&implementation, bench->context, &shape));
-    WI_TRY_DONE(wi_gemm_product_create(&product, bench->context, implementation, &shape,
+    WI_TRY_DONE(wi_select(&selection, bench->context, &wi_op_matmul, &site));
+    WI_TRY_DONE(wi_gemm_product_create(&product, bench->context, selection.chosen, &shape,
         &(wi_gemm_operands){.a = a.memory, .b = b.memory, .c = c.memory}, NULL));
     WI_TRY_DONE(
         bench_rounds(&figure, bench, time_product, &product, 2.0 * (double)m * (double)n * (double)k));
-    print_figure(bench, size, &figure, implementation->name);
+    print_figure(bench, size, &figure, selection.chosen->name);
 done:
     wi_gemm_product_clear(&product, bench->context);
     wi_buffer_release(&a, bench->context);

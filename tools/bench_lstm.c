@@ -3,7 +3,7 @@
 #include "bench_lstm.h"
 #include "bench_measure.h"
 #include "bench_sizes.h"
-#include "ops/recurrent_scan.h"
+#include "ops/recurrent/recurrent_scan.h"
 #include <stdio.h>
 #include <weft/weft.h>
 

@@ -66,6 +66,7 @@ static weft_status open_parts(weft_context *context, const weft_context_options 
     WI_TRY(wi_tuning_open(context));
     WI_TRY(wi_program_cache_open(context));
     WI_TRY(wi_capabilities_probe(context));
+    context->profile = wi_device_profile_of(&context->caps);
     wi_log_line(&context->log, WEFT_LOG_INFO, "device %s %s (%s, driver %s), class %s",
         context->info.selector, context->info.name, context->info.platform, context->info.driver,
         context->caps.device_class == WEFT_CLASS_CPU ? "cpu" : "gpu");

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/platform.h"
+#include "cl/device_profile.h"
 #include <CL/cl.h>
 #include <stdatomic.h>
 #include <weft/device.h>
@@ -38,6 +39,7 @@ struct weft_context {
     uint64_t seed;
     weft_device_info info;
     wi_capabilities caps;
+    wi_device_profile profile;
     cl_context cl;
     cl_device_id device;
     cl_command_queue queue; /* in order */

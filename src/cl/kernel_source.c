@@ -16,17 +16,22 @@ static weft_status append_file(wi_text *source, const char *path) {
     return source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 
+static const wi_kernel_file *find(const char *name) {
+    for (const wi_kernel_file *file = wi_kernel_files; file->name; file++) {
+        if (strcmp(file->name, name) == 0) return file;
+    }
+    return NULL;
+}
+
 weft_status wi_kernel_source_append(wi_text *source, const char *name) {
     const char *const folder = wi_environment("WEFT_KERNEL_DIR");
+    const wi_kernel_file *const file = find(name);
     char path[PATH_MAX];
     if (folder) {
-        snprintf(path, sizeof path, "%s/%s", folder, name);
+        snprintf(path, sizeof path, "%s/%s", folder, file ? file->path : name);
         if (wi_file_exists(path)) return append_file(source, path);
     }
-    for (const wi_kernel_file *file = wi_kernel_files; file->name; file++) {
-        if (strcmp(file->name, name) != 0) continue;
-        wi_text_append_bytes(source, file->text, file->bytes);
-        return source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
-    }
-    WI_FAIL(WEFT_ERROR_INTERNAL, "there is no kernel file '%s'", name);
+    if (!file) WI_FAIL(WEFT_ERROR_INTERNAL, "there is no kernel file '%s'", name);
+    wi_text_append_bytes(source, file->text, file->bytes);
+    return source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }

@@ -6,6 +6,7 @@
 
 typedef struct wi_kernel_file {
     const char *name; /* "gemm_cpu.cl" */
+    const char *path; /* below cl_kernels: "product/gemm_cpu.cl" */
     const char *text;
     size_t bytes;
 } wi_kernel_file;
@@ -13,7 +14,7 @@ typedef struct wi_kernel_file {
 /* Generated at build time; ends with a row of NULLs. */
 extern const wi_kernel_file wi_kernel_files[];
 
-/* Appends the text of a kernel file, from WEFT_KERNEL_DIR when that is set and has it.
+/* Appends the text of a kernel file, from WEFT_KERNEL_DIR when that is set and has it at the same path.
  * Unknown name: WEFT_ERROR_INTERNAL. */
 weft_status wi_kernel_source_append(wi_text *source, const char *name);
 

@@ -7,9 +7,11 @@
 #define WI_NODES_H
 
 #include "cl/buffer.h"
+#include "cl/context.h"
 #include "graph/dtype.h"
-#include "graph/kernel_op.h"
 #include "graph/shape.h"
+
+enum { WI_KERNEL_INPUTS = 8 }; /* of a node of kind KERNEL, at most */
 
 typedef enum wi_op_kind {
     WI_SOURCE,    /* memory that is there before the step: input, parameter, state */
@@ -18,7 +20,7 @@ typedef enum wi_op_kind {
     WI_REDUCE,    /* over the axes of attributes.axes, which stay with size 1 */
     WI_PRODUCT,   /* batched matrix product */
     WI_VIEW,      /* other strides over the same memory */
-    WI_KERNEL,    /* kernels of its own, over inputs in memory: kernel_op.h */
+    WI_KERNEL,    /* kernels of its own, over inputs in memory: kernels/registry.h */
     WI_JOIN,      /* inputs side by side in one memory */
     WI_ASSIGN,    /* a variable gets a value at the end of the step */
     WI_COMPOSITE, /* replaced by ordinary nodes when a plan is made */
@@ -46,10 +48,8 @@ typedef struct wi_op {
         wi_layout *layout);
     /* MAP: instead of code, its one input is read at the indices that attributes.fold tells. */
     bool folds;
-    /* KERNEL: fills the empty *plan for this site. contiguous: the inputs that it wants so, a bit each.
-     * fault: what WEFT_FAULT in its kernels means ("an index is out of range"); NULL: they have none.
+    /* KERNEL: contiguous: the inputs that its kernels want so, a bit each. fault: what WEFT_FAULT in its kernels means ("an index is out of range"); NULL: they have none.
      * fault_place: of what the position that it notes is one; NULL: "(row-major) of its index input". */
-    weft_status (*kernel)(const wi_kernel_site *site, wi_kernel_plan *plan);
     uint32_t contiguous;
     const char *fault, *fault_place;
 } wi_op;

@@ -12,7 +12,7 @@
  * of the rows: those with a label in it, which wi_chosen_rows gathers, and as many others as there is room
  * for, which lose 0. With capacity 1 it is computed for all rows, and nothing is gathered. */
 #include "nn/layer_parameters.h"
-#include "ops/index.h"
+#include "ops/index/index.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Multi-head attention (A. Vaswani et al. 2017) with the parameters of torch.nn.MultiheadAttention. */
 #include "nn/layer_parameters.h"
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 #include "ops/op_table.h"
 #include <inttypes.h>
 #include <math.h>

@@ -11,8 +11,8 @@
  *
  * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 parts. */
 #include "cl/kernel_source.h"
+#include "kernels/convolution/conv_product.h"
 #include "plan/accumulators.h"
-#include "plan/conv_product.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -543,7 +543,8 @@ static weft_status prepare_product(weft_plan *plan, wi_step *step) {
     if (!step->kernel) return WEFT_ERROR_MEMORY;
     step->kernel->arena = &plan->arena;
     step->kernel->file = step->implementation->file;
-    WI_TRY(step->implementation->prepare(plan->context, &step->gemm, step->kernel));
+    const wi_kernel_site site = wi_step_site(plan, step);
+    WI_TRY(step->implementation->prepare(&site, step->kernel));
     return wi_kernel_plan_check(step->kernel, step->implementation->name);
 }
 

@@ -6,7 +6,7 @@
  * begins a new step. A value gets memory only when something outside its step reads it.
  *
  * All decisions look at general sizes (graph/shape.h), never at the actual batch. */
-#include "plan/conv_product.h"
+#include "kernels/convolution/conv_product.h"
 #include "plan/steps.h"
 #include <string.h>
 
@@ -497,10 +497,9 @@ static weft_status take_product(weft_plan *plan, int index) {
         s->gemm.a_batch = layout_a.strides[0].actual;
         s->gemm.b_batch = layout_b.strides[0].actual;
     }
-    WI_TRY(wi_gemm_select(&s->implementation, plan->context, &s->gemm));
     s->flops = 2.0 * (double)s->gemm.batch * (double)s->gemm.m * (double)s->gemm.n * (double)s->gemm.k;
     wi_plan_add_member(plan, step, index);
-    return WEFT_OK;
+    return wi_step_select(plan, s);
 }
 
 /* A convolution: the product of windows of its image with the weight, for the epilogue (images · outer axes,
@@ -528,10 +527,9 @@ static weft_status take_windows(weft_plan *plan, int index) {
         .n = windows->filters * windows->groups,
         .k = windows->channels * windows->taps[0] * windows->taps[1] * windows->taps[2],
         .windows = windows};
-    WI_TRY(wi_conv_select(&s->implementation, plan->context, &s->gemm));
     s->flops = windows->flops;
     wi_plan_add_member(plan, step, index);
-    return WEFT_OK;
+    return wi_step_select(plan, s);
 }
 
 /* ---- joins ---- */

@@ -1,4 +1,4 @@
-/* Steps of ops with kernels of their own (graph/kernel_op.h): one op a step, one result in memory. */
+/* Steps of ops with kernels of their own (kernels/registry.h): one op a step, one result in memory. */
 #include "cl/kernel_source.h"
 #include "plan/steps.h"
 
@@ -32,6 +32,7 @@ weft_status wi_kernel_step_take(weft_plan *plan, int value) {
     for (int i = 0; i < node->input_count; i++) step->sources[i] = sources[i];
     wi_plan_add_member(plan, index, value);
     if (node->op->fault) WI_TRY(take_fault(plan, step));
+    WI_TRY(wi_step_select(plan, step));
     return wi_plan_in_memory(plan, &value);
 }
 
@@ -53,23 +54,6 @@ weft_status wi_kernel_step_operands(weft_plan *plan, wi_step *step) {
 }
 
 /* ---- codegen.c ---- */
-
-static wi_kernel_site site_of(const weft_plan *plan, const wi_step *step) {
-    const wi_value *result = &plan->values[step->members[0]];
-    wi_kernel_site site = {.node = result->node,
-        .device_class = plan->context->caps.device_class,
-        .compute_units = (int)plan->context->caps.compute_units,
-        .max_work_group = plan->context->caps.max_work_group_size,
-        .local_memory = (size_t)plan->context->caps.local_memory,
-        .quirks = plan->context->caps.quirks,
-        .inference = plan->inference,
-        .result = result->extent};
-    for (int i = 0; i < result->node->input_count; i++) {
-        site.inputs[i] = plan->values[step->sources[i]].extent;
-        site.layouts[i] = plan->values[step->sources[i]].layout;
-    }
-    return site;
-}
 
 static bool draws(const wi_kernel_plan *kernel) {
     for (int i = 0; i < kernel->count; i++) {
@@ -96,8 +80,9 @@ weft_status wi_kernel_step_source(weft_plan *plan, wi_step *step) {
     step->kernel = wi_arena_take(&plan->arena, sizeof *step->kernel);
     if (!step->kernel) return WEFT_ERROR_MEMORY;
     step->kernel->arena = &plan->arena;
-    const wi_kernel_site site = site_of(plan, step);
-    WI_TRY(op->kernel(&site, step->kernel));
+    const wi_kernel_site site = wi_step_site(plan, step);
+    step->kernel->file = step->implementation->file;
+    WI_TRY(step->implementation->prepare(&site, step->kernel));
     WI_TRY(wi_kernel_plan_check(step->kernel, op->name));
     step->scratch_bytes = step->kernel->scratch_bytes;
     step->flops = step->kernel->flops;

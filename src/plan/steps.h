@@ -19,8 +19,9 @@
 
 #include "cl/launch.h"
 #include "cl/program.h"
+#include "kernels/product/gemm.h"
+#include "kernels/selection.h"
 #include "ops/op_table.h"
-#include "plan/gemm.h"
 #include <weft/plan.h>
 
 /* ---- memory ---- */
@@ -165,11 +166,12 @@ typedef struct wi_step {
     size_t items, finish_items;
     /* PRODUCT */
     wi_gemm_shape gemm;
-    const wi_gemm_implementation *implementation;
     const char *prefix; /* of the template's kernels */
     int scratch;        /* storage; -1 */
     size_t scratch_bytes;
     /* PRODUCT and KERNEL */
+    const wi_selection *selection; /* what was considered */
+    const wi_implementation *implementation;
     int sources[WI_KERNEL_INPUTS]; /* values; PRODUCT: A and B */
     int fault;                     /* KERNEL: its slot among the plan's faults; -1: none */
     wi_kernel_plan *kernel;
@@ -292,6 +294,9 @@ weft_status wi_plan_contiguous(weft_plan *plan, int *value);
 weft_status wi_plan_new_step(weft_plan *plan, wi_step_kind kind, const wi_shape *shape, int *index);
 void wi_plan_add_member(weft_plan *plan, int step, int value);
 int wi_plan_value_index(const weft_plan *plan, weft_tensor *node);
+/* PRODUCT and KERNEL steps: select.c. The first member and the sources are set. */
+wi_kernel_site wi_step_site(const weft_plan *plan, const wi_step *step);
+weft_status wi_step_select(weft_plan *plan, wi_step *step);
 /* KERNEL steps: fuse.c, loop.c, codegen.c, launches.c hand over to these. */
 weft_status wi_kernel_step_take(weft_plan *plan, int value);
 weft_status wi_kernel_step_operands(weft_plan *plan, wi_step *step);

@@ -3,8 +3,8 @@
 # Usage: check_local.sh ROOT
 set -eu
 cd "$1"
-set -- cl_kernels/*.cl*
-[ -f "$1" ] || { echo "no kernels"; exit 1; }
+set -- $(find cl_kernels -name '*.cl*' | LC_ALL=C sort)
+[ $# -gt 0 ] || { echo "no kernels"; exit 1; }
 awk '
 FNR == 1 { head = "" }
 /inline/ && head == "" && !/^ *(\/\*|\*)/ { head = " "; line = FNR }

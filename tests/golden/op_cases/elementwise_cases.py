@@ -1,4 +1,4 @@
-"""Elementwise ops. Each row of tests/ops/.../elementwise_rows.h is recorded over the row's own range of inputs."""
+"""Elementwise ops. Each row of tests/ops/elementwise/elementwise_rows.h is recorded over the row's own range of inputs."""
 import re
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from op_recorder import add, flags, given, numbers, whole, whole_floats
 
-TESTS = Path(__file__).resolve().parents[2]
+ROWS = Path(__file__).resolve().parents[2] / "ops/elementwise/elementwise_rows.h"
 # PyTorch's function, where it has another name than the op.
 OTHER_NAMES = {
     "equal": torch.eq, "not_equal": torch.ne, "less": torch.lt, "less_equal": torch.le, "greater": torch.gt,
@@ -24,9 +24,8 @@ def function_of(op):
 
 def rows():
     """op: (kind, low, high), as declared for the tests against float64 formulas."""
-    files = list((TESTS / "ops").rglob("elementwise_rows.h"))
     pattern = r"^ROW\((\w+), *(\w+), .*, *([-0-9.]+), *([-0-9.]+)\)$"
-    found = re.findall(pattern, files[0].read_text(encoding="utf-8"), re.MULTILINE)
+    found = re.findall(pattern, ROWS.read_text(encoding="utf-8"), re.MULTILINE)
     return {op: (kind, float(low), float(high)) for op, kind, low, high in found}
 
 

@@ -1,0 +1,36 @@
+/* The kinds of device (contract in device_profile.h). */
+#include "cl/device_profile.h"
+#include "cl/capabilities.h"
+#include "cl/quirks.h"
+
+/* Processors: measured on two AVX-512 cores with PoCL 3.1 (`weft bench gemm`, `weft bench map`). GPUs: the
+ * figures of a small one, until a measurement replaces them. */
+static const wi_device_profile kinds[] = {
+    [WEFT_CLASS_CPU] = {.name = "cpu",
+        .lanes = 16,
+        .group = 1,
+        .peak_f32 = 1.25e11,
+        .bandwidth = 3.5e10,
+        .launch_seconds = 6e-6,
+        .wake_seconds = 2e-6,
+        .near_cache = 1 << 20},
+    [WEFT_CLASS_GPU] = {.name = "gpu",
+        .lanes = 1,
+        .group = 64,
+        .peak_f32 = 2e11,
+        .bandwidth = 3e11,
+        .launch_seconds = 5e-6,
+        .near_cache = 1 << 15},
+};
+
+wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
+    wi_device_profile profile = kinds[caps->device_class == WEFT_CLASS_CPU ? WEFT_CLASS_CPU : WEFT_CLASS_GPU];
+    profile.device_class = caps->device_class;
+    profile.units = caps->compute_units > 0 ? caps->compute_units : 1;
+    profile.max_group = caps->max_work_group_size;
+    for (int i = 0; i < 3; i++) profile.max_items[i] = caps->max_work_item_sizes[i];
+    profile.local_bytes = (size_t)caps->local_memory;
+    profile.quirks = caps->quirks;
+    profile.library_gemm = (caps->type & CL_DEVICE_TYPE_GPU) && !(caps->quirks & WI_QUIRK_NO_CLBLAST);
+    return profile;
+}

@@ -1,0 +1,39 @@
+/* A device as the compiler of plans sees it: limits, capabilities, and constants of speed. Everything that
+ * depends on the device is read from this record; nothing above asks which device it is.
+ *
+ * A kind of device (a class of processors) is one row of the table in device_profile.c; what the driver
+ * reports is filled in. Constants are measured or tabulated, in seconds, bytes and operations a second. */
+#ifndef WI_DEVICE_PROFILE_H
+#define WI_DEVICE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <weft/device.h>
+
+struct wi_capabilities;
+
+typedef struct wi_device_profile {
+    const char *name;               /* "cpu" */
+    weft_device_class device_class; /* which family of kernels runs on it */
+    /* ---- reported ---- */
+    int64_t units; /* compute units, at least 1 */
+    size_t max_group, max_items[3];
+    size_t local_bytes;
+    unsigned quirks;   /* WI_QUIRK_ bits */
+    bool library_gemm; /* a library's matrix products may be tried */
+    /* ---- how work is shaped ---- */
+    int lanes; /* elements of a work-item's vectors */
+    int group; /* work-items of a group in one-dimensional launches */
+    /* ---- speed ---- */
+    double peak_f32;       /* operations a second of one unit */
+    double bandwidth;      /* bytes a second of the device's memory */
+    double launch_seconds; /* of an empty kernel in a full queue */
+    double wake_seconds;   /* of a launch that more than one unit works on, in addition */
+    size_t near_cache;     /* bytes of a unit's own cache */
+} wi_device_profile;
+
+/* The profile of the kind that fits, with what the driver reports. */
+wi_device_profile wi_device_profile_of(const struct wi_capabilities *caps);
+
+#endif

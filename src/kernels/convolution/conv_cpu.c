@@ -1,0 +1,83 @@
+/* Convolution on cpu-class devices: the weight packed, then one launch over strips of the result. See
+ * cl_kernels/conv_cpu.cl. */
+#include "base/integers.h"
+#include "cl/quirks.h"
+#include "kernels/convolution/conv_product.h"
+#include "kernels/product/gemm_list.h"
+
+/* As in the kernel file. SMALL: multiply-adds that are not worth waking another core. */
+enum { ROWS = 13, COLUMNS = 32, STRIP = 520, PANELS = 8, SMALL = 1 << 18 };
+
+static int64_t phases_of(const wi_windows *w) {
+    return w->transposed ? w->stride[0] * w->stride[1] * w->stride[2] : 1;
+}
+
+/* Positions of the largest phase. */
+static int64_t positions_of(const wi_windows *w) {
+    int64_t count = w->images;
+    for (int i = 0; i < 3; i++) count *= w->transposed ? wi_divide_up(w->made[i], w->stride[i]) : w->made[i];
+    return count;
+}
+
+static int64_t steps_of(const wi_windows *w) {
+    return w->taps[0] * w->taps[1] * w->taps[2] * w->channels;
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_windows *const w = shape->windows;
+    const double most = INT32_MAX - 4096;
+    const double positions = (double)w->images * (double)w->made[0] * (double)w->made[1] * (double)w->made[2];
+    const double steps = (double)w->taps[0] * (double)w->taps[1] * (double)w->taps[2] * (double)w->channels;
+    return positions <= most && steps * 32 <= most && (double)w->filters * (double)w->groups <= most &&
+           (double)phases_of(w) * positions <= most;
+}
+
+/* What is known before: the code for all else takes most of the time to compile. */
+static void add_macros(wi_kernel_plan *plan, const wi_windows *w) {
+    const bool has_first = w->read[0] > 1 || w->made[0] > 1 || w->taps[0] > 1 || w->before[0] != 0;
+    wi_kernel_macro_int(plan, "WEFT_CONV_AXES", has_first ? 3 : 2);
+    wi_kernel_macro_int(plan, "WEFT_CONV_TRANSPOSED", w->transposed);
+    wi_kernel_macro_int(plan, "WEFT_CONV_PHASES", phases_of(w) > 1);
+    wi_kernel_macro_int(
+        plan, "WEFT_CONV_JOINED", !w->transposed && w->dilation[2] == 1 && w->step[2] == w->channels);
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_windows *const w = shape->windows;
+    const int64_t units = site->device->units;
+    const int64_t panels = wi_divide_up(w->filters, COLUMNS), steps = steps_of(w), phases = phases_of(w);
+    const int64_t spans = wi_divide_up(panels, PANELS), span = wi_divide_up(panels, spans) * COLUMNS;
+    const int64_t tiles = wi_divide_up(positions_of(w), ROWS), others = spans * w->groups * phases;
+    /* As few strips as fit, but enough for every core, and as many for each. */
+    int64_t strips = wi_divide_up(tiles, STRIP / ROWS);
+    if (w->flops / 2 > SMALL) {
+        while (strips < tiles && (strips * others < 2 * units || strips * others % units != 0)) strips++;
+    }
+    const int64_t strip = wi_divide_up(tiles, strips) * ROWS;
+    strips = wi_divide_up(tiles * ROWS, strip);
+    add_macros(plan, w);
+    plan->scratch_bytes = (size_t)(w->groups * panels * steps * COLUMNS) * sizeof(float);
+    wi_conv_add_weight(wi_conv_panels_launch(plan, "pack", w, panels), w);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "windows", phases * strips, 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)spans;
+    launch->global[2] = (size_t)w->groups;
+    launch->has_epilogue = true;
+    wi_kernel_input(launch, 0);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_long(launch, wi_conv_read_elements(w));
+    wi_kernel_int(launch, strips);
+    wi_kernel_int(launch, strip);
+    wi_kernel_int(launch, span);
+    wi_conv_add_windows(launch, w);
+    return WEFT_OK;
+}
+
+const wi_implementation wi_conv_cpu = {.name = "conv_cpu",
+    .ops = {&wi_op_conv, &wi_op_conv_data},
+    .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
+    .file = "conv_cpu.cl",
+    .accepts = accepts,
+    .prepare = prepare};

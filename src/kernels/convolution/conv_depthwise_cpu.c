@@ -1,0 +1,66 @@
+/* Convolution with one channel a group on cpu-class devices: the weight packed, then one launch over strips
+ * of the result. See cl_kernels/conv_depthwise_cpu.cl. */
+#include "base/integers.h"
+#include "cl/quirks.h"
+#include "kernels/convolution/conv_product.h"
+#include "kernels/product/gemm_list.h"
+
+/* TILE as in the kernel file. SMALL: multiply-adds that are not worth waking another core. */
+enum { TILE = 7, LANES = 16, SMALL = 1 << 17, STRIPS = 4 };
+
+static bool accepts(const wi_kernel_site *site) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_windows *const w = shape->windows;
+    const double positions = (double)w->images * (double)w->made[0] * (double)w->made[1] *
+                             (double)(w->made[2] + w->stride[2] * TILE);
+    return w->channels == 1 && w->filters == 1 && positions <= INT32_MAX - 4096 &&
+           (double)w->groups <= INT32_MAX - 4096;
+}
+
+/* Elements from the first of the image read to its last, both included. */
+static int64_t read_elements(const wi_windows *w) {
+    int64_t last = (w->images - 1) * w->image + w->groups - 1;
+    for (int i = 0; i < 3; i++) last += (w->read[i] - 1) * w->step[i];
+    return last + 1;
+}
+
+static void add_pack(wi_kernel_plan *plan, const wi_windows *w, int64_t panels) {
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", panels, 1);
+    wi_kernel_input(launch, 1);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_int(launch, w->groups);
+    for (int i = 0; i < 3; i++) wi_kernel_int(launch, w->taps[i]);
+    wi_kernel_long(launch, w->w_group);
+    for (int i = 0; i < 3; i++) wi_kernel_long(launch, w->w_tap[i]);
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_windows *const w = shape->windows;
+    const int64_t units = site->device->units;
+    const int64_t phases = w->transposed ? w->stride[2] : 1, panels = wi_divide_up(w->groups, LANES);
+    const int64_t pieces = wi_divide_up(wi_divide_up(w->made[2], phases), TILE);
+    const int64_t tiles = w->images * w->made[0] * w->made[1] * phases * pieces;
+    const int64_t strips = w->flops / 2 > SMALL ? wi_min64(tiles, STRIPS * units) : 1;
+    const int64_t strip = wi_divide_up(tiles, strips);
+    plan->scratch_bytes = (size_t)(panels * LANES * w->taps[0] * w->taps[1] * w->taps[2]) * sizeof(float);
+    add_pack(plan, w, panels);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "rows", wi_divide_up(tiles, strip), 1);
+    launch->has_epilogue = true;
+    wi_kernel_input(launch, 0);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_long(launch, read_elements(w));
+    wi_kernel_int(launch, tiles);
+    wi_kernel_int(launch, strip);
+    wi_kernel_int(launch, pieces);
+    wi_kernel_int(launch, w->groups);
+    wi_conv_add_windows(launch, w);
+    return WEFT_OK;
+}
+
+const wi_implementation wi_conv_depthwise_cpu = {.name = "depthwise_cpu",
+    .ops = {&wi_op_conv, &wi_op_conv_data},
+    .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
+    .file = "conv_depthwise_cpu.cl",
+    .accepts = accepts,
+    .prepare = prepare};

@@ -1,0 +1,51 @@
+/* Convolution with one channel a group on gpu-class devices. See cl_kernels/conv_depthwise_gpu.cl. */
+#include "kernels/convolution/conv_product.h"
+#include "kernels/product/gemm_list.h"
+
+enum { GROUP = 64 }; /* as in the kernel file */
+
+static double elements_of(const wi_windows *w) {
+    return (double)w->images * (double)w->made[0] * (double)w->made[1] * (double)w->made[2] *
+           (double)w->groups;
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_windows *const w = shape->windows;
+    return w->channels == 1 && w->filters == 1 && elements_of(w) <= INT32_MAX - 4096;
+}
+
+/* stride / gcd(stride, dilation) */
+static int64_t taps_between(int64_t stride, int64_t dilation) {
+    int64_t divisor = stride, rest = dilation;
+    while (rest != 0) {
+        const int64_t next = divisor % rest;
+        divisor = rest;
+        rest = next;
+    }
+    return stride / divisor;
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_windows *const w = shape->windows;
+    const int64_t elements = (int64_t)elements_of(w);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "depthwise", elements, GROUP);
+    launch->has_epilogue = true;
+    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, 1);
+    wi_kernel_int(launch, elements);
+    wi_kernel_int(launch, w->groups);
+    for (int i = 0; i < 3; i++) wi_kernel_int(launch, taps_between(w->stride[i], w->dilation[i]));
+    wi_conv_add_windows(launch, w);
+    wi_kernel_long(launch, w->w_group);
+    for (int i = 0; i < 3; i++) wi_kernel_long(launch, w->w_tap[i]);
+    return WEFT_OK;
+}
+
+const wi_implementation wi_conv_depthwise_gpu = {.name = "depthwise_gpu",
+    .ops = {&wi_op_conv, &wi_op_conv_data},
+    .needs = {.classes = WI_ON_GPU, .group = GROUP},
+    .file = "conv_depthwise_gpu.cl",
+    .accepts = accepts,
+    .prepare = prepare};

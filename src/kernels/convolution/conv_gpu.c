@@ -1,0 +1,80 @@
+/* Convolution on gpu-class devices: the weight packed, then tiles in local memory. See
+ * cl_kernels/conv_gpu.cl.
+ */
+#include "base/integers.h"
+#include "kernels/convolution/conv_product.h"
+#include "kernels/product/gemm_list.h"
+
+/* As in the kernel file. */
+enum { GROUP = 16, MICRO = 4, STEP = 16, LOCAL_BYTES = 2 * STEP * (GROUP * MICRO + 1) * 4, PACKED = 64 };
+
+static int64_t phases_of(const wi_windows *w) {
+    return w->transposed ? w->stride[0] * w->stride[1] * w->stride[2] : 1;
+}
+
+/* Positions of the largest phase. */
+static int64_t positions_of(const wi_windows *w) {
+    int64_t count = w->images;
+    for (int i = 0; i < 3; i++) count *= w->transposed ? wi_divide_up(w->made[i], w->stride[i]) : w->made[i];
+    return count;
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_windows *const w = shape->windows;
+    const double most = INT32_MAX - 4096;
+    double positions = (double)w->images, phases = 1.0;
+    double weights = (double)w->groups * (double)w->filters * (double)w->channels;
+    for (int i = 0; i < 3; i++) {
+        positions *= (double)w->made[i];
+        weights *= (double)w->taps[i];
+        phases *= w->transposed ? (double)w->stride[i] : 1.0;
+    }
+    return weights <= most && phases * (positions + GROUP * MICRO) <= most;
+}
+
+static void add_pack(wi_kernel_plan *plan, const wi_windows *w, int64_t weights) {
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", weights, PACKED);
+    wi_kernel_input(launch, 1);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_int(launch, weights);
+    wi_kernel_int(launch, w->channels);
+    wi_kernel_int(launch, w->filters);
+    wi_conv_add_weight(launch, w);
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_windows *const w = shape->windows;
+    const int64_t weights = w->groups * w->filters * w->channels * w->taps[0] * w->taps[1] * w->taps[2];
+    const int64_t positions = positions_of(w), others = phases_of(w) * w->groups, large = GROUP * MICRO;
+    /* Large tiles read less memory for each multiply-add, but there must be some for every compute unit. */
+    const int64_t tiles = wi_divide_up(positions, large) * wi_divide_up(w->filters, large) * others;
+    const bool tiled = positions > GROUP && w->filters > GROUP && tiles >= 2 * site->device->units;
+    const int64_t tile = tiled ? large : GROUP, row_tiles = wi_divide_up(positions, tile);
+    plan->scratch_bytes = (size_t)weights * sizeof(float);
+    add_pack(plan, w, weights);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, tiled ? "tiled" : "small", 1, 1);
+    launch->dimensions = 3;
+    launch->global[0] = (size_t)(wi_divide_up(w->filters, tile) * GROUP);
+    launch->global[1] = (size_t)(phases_of(w) * row_tiles * GROUP);
+    launch->global[2] = (size_t)w->groups;
+    launch->local[0] = launch->local[1] = GROUP;
+    launch->local[2] = 1;
+    launch->has_epilogue = true;
+    wi_kernel_input(launch, 0);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_int(launch, row_tiles);
+    wi_conv_add_windows(launch, w);
+    return WEFT_OK;
+}
+
+const wi_implementation wi_conv_gpu = {.name = "conv_gpu",
+    .ops = {&wi_op_conv, &wi_op_conv_data},
+    .needs = {.classes = WI_ON_GPU,
+        .group = GROUP * GROUP,
+        .items = {GROUP * MICRO, GROUP},
+        .local_bytes = LOCAL_BYTES},
+    .file = "conv_gpu.cl",
+    .accepts = accepts,
+    .prepare = prepare};

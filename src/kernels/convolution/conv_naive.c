@@ -1,0 +1,31 @@
+/* The portable convolution: accepts everything, needs nothing of the device. See cl_kernels/conv_naive.cl. */
+#include "base/integers.h"
+#include "kernels/convolution/conv_product.h"
+#include "kernels/product/gemm_list.h"
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_windows *const w = shape->windows;
+    const bool is_cpu = site->device->device_class == WEFT_CLASS_CPU;
+    const double rows = (double)w->images * (double)w->made[0] * (double)w->made[1] * (double)w->made[2];
+    if (rows > INT32_MAX - 16 || w->filters * w->groups > INT32_MAX - 16)
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a convolution with %.0f elements a channel is too large", rows);
+    const int64_t items = (int64_t)rows * w->groups * wi_divide_up(w->filters, is_cpu ? 16 : 1);
+    const int64_t group = is_cpu ? 1 : wi_min64(64, (int64_t)site->device->max_group);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "naive", items, group);
+    launch->has_epilogue = true;
+    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, 1);
+    wi_kernel_int(launch, w->groups);
+    wi_conv_add_windows(launch, w);
+    wi_kernel_long(launch, w->w_group);
+    wi_kernel_long(launch, w->w_filter);
+    wi_kernel_long(launch, w->w_channel);
+    for (int i = 0; i < 3; i++) wi_kernel_long(launch, w->w_tap[i]);
+    return WEFT_OK;
+}
+
+const wi_implementation wi_conv_naive = {.name = "conv_naive",
+    .ops = {&wi_op_conv, &wi_op_conv_data},
+    .file = "conv_naive.cl",
+    .prepare = prepare};

@@ -1,0 +1,52 @@
+/* Pointwise convolution (windows of one element, stride 1) on cpu-class devices: a matrix product of the
+ * images where they lie. See cl_kernels/gemm_cpu_direct.cl. */
+#include "base/integers.h"
+#include "cl/quirks.h"
+#include "kernels/convolution/conv_product.h"
+#include "kernels/product/gemm_list.h"
+
+/* Windows of one element, which lie side by side as the results do. */
+static bool is_pointwise(const wi_windows *w) {
+    for (int i = 0; i < 3; i++) {
+        if (w->taps[i] != 1 || w->stride[i] != 1 || w->before[i] != 0 || w->read[i] != w->made[i])
+            return false;
+    }
+    return w->step[1] == w->step[2] * w->read[2] &&
+           (w->read[0] == 1 || w->step[0] == w->step[1] * w->read[1]) &&
+           w->image == w->step[2] * w->read[2] * w->read[1] * w->read[0];
+}
+
+static wi_gemm_shape product_of(const wi_windows *w) {
+    return (wi_gemm_shape){.batch = w->groups,
+        .m = w->images * w->read[0] * w->read[1] * w->read[2],
+        .n = w->filters,
+        .k = w->channels,
+        .a_batch = w->channels,
+        .a_row = w->step[2],
+        .a_column = 1,
+        .b_batch = w->w_group,
+        .b_row = w->w_channel,
+        .b_column = w->w_filter};
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_gemm_shape product = product_of(shape->windows);
+    return is_pointwise(shape->windows) && wi_gemm_direct_accepts(&product);
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_windows *const w = shape->windows;
+    const wi_gemm_shape product = product_of(w);
+    /* Vectors of the last panel: code for other widths need not be compiled. */
+    wi_kernel_macro_int(plan, "WEFT_DIRECT_LAST", wi_divide_up((w->filters - 1) % 64 + 1, 16));
+    return wi_gemm_direct_prepare(site->device, &product, w->read[2], w->filters, plan);
+}
+
+const wi_implementation wi_conv_pointwise_cpu = {.name = "pointwise",
+    .ops = {&wi_op_conv, &wi_op_conv_data},
+    .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
+    .file = "gemm_cpu_direct.cl",
+    .accepts = accepts,
+    .prepare = prepare};

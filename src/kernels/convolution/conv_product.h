@@ -1,0 +1,55 @@
+/* Convolutions as matrix products over windows: C = A · B, where a row of A is the window of the image that
+ * one element of the result looks at, and B is the weight. A is never written down.
+ *
+ *   forward     row (n, o), step of k (tap, c):  A = x[n][o·stride + tap·dilation - before][c], 0 outside
+ *   transposed  row (n, i), step of k (tap, f):  A = y[n][(i + before - tap·dilation) / stride][f] where that
+ * is whole and inside, else 0: what the data gradient is
+ *
+ * The product's space is (images · outer axes, last axis, channels made), for the epilogue as gemm.h has it.
+ */
+#ifndef WI_CONV_PRODUCT_H
+#define WI_CONV_PRODUCT_H
+
+#include "kernels/product/gemm.h"
+#include "ops/convolution/conv.h"
+
+typedef struct wi_windows {
+    bool transposed;
+    int64_t images, groups;
+    int64_t channels, filters; /* of a group: read, made */
+    int64_t read[3], made[3], taps[3], stride[3], dilation[3], before[3];
+    int64_t image, step[3];                /* strides of the image read: images, axes; channels have 1 */
+    int64_t w_filter, w_channel, w_tap[3]; /* strides of the weight, by what is made and read */
+    int64_t w_group;
+    double flops;
+} wi_windows;
+
+/* What a conv or conv_data node asks for. False: channels of the image are not side by side in memory. */
+bool wi_windows_of(wi_windows *windows, const weft_tensor *node, const wi_extent *read,
+    const wi_layout *read_layout, const wi_extent *weight, const wi_layout *weight_layout,
+    const wi_extent *made);
+
+/* Elements from the first of the image read to its last, both included. */
+int64_t wi_conv_read_elements(const wi_windows *windows);
+
+/* Of stride 1: zeros before an axis, a transposed one taken as a convolution with the taps from the last to
+ * the first; and is there no window that sees nothing of the image? */
+int64_t wi_conv_before(const wi_windows *windows, int axis);
+bool wi_conv_meets_image(const wi_windows *windows, int axis);
+
+/* What every kernel over windows is told, in this order: ints images, channels, filters, read (3), made (3),
+ * taps (3), stride (3), dilation (3), before (3), transposed; longs image, step (3). */
+void wi_conv_add_windows(wi_kernel_launch *launch, const wi_windows *windows);
+/* Ints taps (3), stride (3), dilation (3), before (3), transposed; longs w_group, w_filter, w_channel, w_tap
+ * (3). */
+void wi_conv_add_weight(wi_kernel_launch *launch, const wi_windows *windows);
+/* A launch that lays the weight out in panels of filters for class cpu, the first of a product's scratch: a
+ * work-item (panel, sixteen channels read, group); told ints channels and filters. */
+wi_kernel_launch *wi_conv_panels_launch(
+    wi_kernel_plan *plan, const char *kernel, const wi_windows *windows, int64_t panels);
+/* The same of Winograd's, "weights": told also int reversed (taps from the last to the first), longs w_group,
+ * w_filter, w_channel, w_tap[1], w_tap[2]. */
+wi_kernel_launch *wi_conv_winograd_weights_launch(
+    wi_kernel_plan *plan, const wi_windows *windows, int64_t panels);
+
+#endif

@@ -1,0 +1,37 @@
+/* The weight's gradient of a convolution: the family (contract in conv_weight.h). */
+#include "kernels/convolution/conv_weight.h"
+#include "kernels/families.h"
+
+extern const wi_implementation wi_conv_weight_depthwise_cpu, wi_conv_weight_depthwise_gpu,
+    wi_conv_weight_winograd_cpu, wi_conv_weight_pointwise_cpu, wi_conv_weight_cpu, wi_conv_weight_gpu,
+    wi_conv_weight_naive;
+
+const wi_implementation *const wi_convolution_weight_family[] = {&wi_conv_weight_depthwise_cpu,
+    &wi_conv_weight_depthwise_gpu, &wi_conv_weight_winograd_cpu, &wi_conv_weight_pointwise_cpu,
+    &wi_conv_weight_cpu, &wi_conv_weight_gpu, &wi_conv_weight_naive, NULL};
+
+wi_conv wi_conv_weight_of(const wi_kernel_site *site) {
+    return wi_conv_of(&site->node->attributes, &site->inputs[0], &site->inputs[1], &site->node->shape);
+}
+
+static void add_ints(wi_kernel_launch *launch, const int64_t *numbers, int count) {
+    for (int i = 0; i < count; i++) wi_kernel_int(launch, numbers[i]);
+}
+
+void wi_conv_weight_add_sizes(wi_kernel_launch *launch, const wi_conv *conv) {
+    add_ints(launch, (const int64_t[]){conv->images, conv->channels, conv->filters, conv->groups}, 4);
+    add_ints(launch, conv->image, 3);
+    add_ints(launch, conv->result, 3);
+    add_ints(launch, conv->taps, 3);
+    add_ints(launch, conv->stride, 3);
+    add_ints(launch, conv->dilation, 3);
+    add_ints(launch, conv->before, 3);
+}
+
+int64_t wi_conv_weight_elements(const wi_conv *conv) {
+    return conv->groups * conv->filters * conv->channels * conv->taps[0] * conv->taps[1] * conv->taps[2];
+}
+
+int64_t wi_conv_weight_positions(const wi_conv *conv) {
+    return conv->images * conv->result[0] * conv->result[1] * conv->result[2];
+}

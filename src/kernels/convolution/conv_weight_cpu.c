@@ -1,0 +1,109 @@
+/* The weight's gradient of a convolution on class cpu: see conv_weight_cpu.cl. */
+#include "base/integers.h"
+#include "kernels/convolution/conv_weight.h"
+
+static void add_ints(wi_kernel_launch *launch, const int64_t *numbers, int count) {
+    for (int i = 0; i < count; i++) wi_kernel_int(launch, numbers[i]);
+}
+
+/* As in the kernel file. */
+enum { VECTOR = 16, PANELS = 4, POSITIONS = 512, LONGEST = 256, ROOM = 65536, FEW = 12 };
+
+/* Rows of a tile that leave registers for what they meet: two vectors of filters, or one. A pixel that is
+ * copied by itself has room for 16. */
+enum { ROWS_OF_TWO = 13, ROWS_OF_ONE = 24, ROWS_OF_A_PIXEL = 16 };
+
+/* How class cpu cuts the work. */
+typedef struct wi_cut {
+    bool joined;               /* a row of taps is one line: few channels that lie side by side */
+    int64_t vectors;           /* of 16 filters in a panel */
+    int64_t tiles, tile;       /* how many, and of how many channels, or of a line's elements */
+    int64_t length;            /* positions of a piece of a row */
+    int64_t all, lines, block; /* pieces: all, of a work-item, at once */
+    int64_t panels, span, shares;
+} wi_cut;
+
+/* Pixels that a line of so many positions looks at, as the kernel copies them. */
+static int64_t pixels_of(const wi_conv *conv, int64_t length) {
+    return conv->taps[0] * conv->taps[1] *
+           ((length - 1) * conv->stride[2] + (conv->taps[2] - 1) * conv->dilation[2] + 1);
+}
+
+/* False: not even one position's window fits. */
+static bool cut_work(wi_cut *cut, const wi_conv *conv, int64_t units) {
+    cut->joined =
+        conv->groups == 1 && conv->dilation[2] == 1 && (conv->channels <= FEW || conv->channels == VECTOR);
+    const int64_t pitch = cut->joined ? conv->channels : VECTOR;
+    const int64_t rows = cut->joined ? conv->taps[2] * conv->channels : conv->channels;
+    cut->vectors = conv->filters <= VECTOR ? 1 : 2;
+    cut->tiles = wi_divide_up(rows, cut->vectors == 2 ? ROWS_OF_TWO
+                                    : cut->joined     ? ROWS_OF_ONE
+                                                      : ROWS_OF_A_PIXEL);
+    cut->tile = wi_divide_up(rows, cut->tiles);
+    int64_t pieces = wi_divide_up(conv->result[2], LONGEST);
+    cut->length = wi_divide_up(conv->result[2], pieces);
+    while (pixels_of(conv, cut->length) * pitch > ROOM && cut->length > 1)
+        cut->length = wi_divide_up(conv->result[2], ++pieces);
+    if (pixels_of(conv, cut->length) * pitch > ROOM) return false;
+    cut->all = conv->images * conv->result[0] * conv->result[1] * wi_divide_up(conv->result[2], cut->length);
+    cut->panels = wi_divide_up(conv->filters, cut->vectors * VECTOR);
+    cut->span = wi_divide_up(cut->panels, wi_divide_up(cut->panels, PANELS));
+    const int64_t others = wi_divide_up(cut->panels, cut->span) * conv->groups;
+    cut->shares = 1;
+    while (others * cut->shares % units != 0 && others * cut->shares < 4 * units && cut->shares < cut->all)
+        cut->shares++;
+    cut->lines = wi_divide_up(cut->all, cut->shares);
+    cut->shares = wi_divide_up(cut->all, cut->lines);
+    cut->block = wi_min64(POSITIONS / cut->length, ROOM / (pixels_of(conv, cut->length) * pitch));
+    return cut->all <= INT32_MAX / 2;
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    wi_cut cut;
+    return cut_work(&cut, &conv, site->device->units);
+}
+
+static void tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) {
+    const int64_t rows = conv->taps[0] * conv->taps[1];
+    const int64_t sums = conv->groups * cut->panels * rows * (cut->joined ? 1 : conv->taps[2]) * cut->tiles *
+                         cut->tile * cut->vectors * VECTOR;
+    wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_TILE", cut->tile);
+    wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_VECTORS", cut->vectors);
+    plan->scratch_bytes = (size_t)(cut->shares * sums) * sizeof(float);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", cut->shares, 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)wi_divide_up(cut->panels, cut->span);
+    launch->global[2] = (size_t)conv->groups;
+    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, 1);
+    wi_kernel_scratch(launch, 0);
+    add_ints(launch,
+        (const int64_t[]){cut->all, cut->lines, cut->block, cut->length, cut->span, cut->joined, cut->tiles},
+        7);
+    wi_conv_weight_add_sizes(launch, conv);
+    launch = wi_kernel_launch_1d(plan, "finish", cut->tiles, 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)cut->panels;
+    launch->global[2] = (size_t)conv->groups;
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_result(launch);
+    add_ints(launch,
+        (const int64_t[]){cut->shares, cut->joined, conv->channels, conv->filters, rows, conv->taps[2]}, 6);
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    wi_cut cut;
+    (void)cut_work(&cut, &conv, site->device->units);
+    plan->flops = wi_conv_flops(&conv);
+    tiled(&conv, &cut, plan);
+    return WEFT_OK;
+}
+
+const wi_implementation wi_conv_weight_cpu = {.name = "conv_cpu_weight",
+    .ops = {&wi_op_conv_weight},
+    .needs = {.classes = WI_ON_CPU},
+    .file = "conv_weight_cpu.cl",
+    .accepts = accepts,
+    .prepare = prepare};

@@ -1,0 +1,99 @@
+/* The weight's gradient where a group is one channel. Class cpu: conv_weight_depthwise_cpu.cl; class gpu:
+ * conv_weight_depthwise_gpu.cl. */
+#include "base/integers.h"
+#include "kernels/convolution/conv_weight.h"
+#include "ops/convolution/conv.h"
+
+/* As in the kernel files. ITEMS: work-items that fill a compute unit of class gpu. */
+enum { TILE = 7, LANES = 16, WIDE = 32, FINISHED = 64, ITEMS = 512, SMALL = 1 << 17, SHARES = 4 };
+
+static int64_t taps_of(const wi_conv *conv) {
+    return conv->taps[0] * conv->taps[1] * conv->taps[2];
+}
+
+static void add_finish(
+    wi_kernel_plan *plan, const wi_conv *conv, int64_t items, int64_t group, int64_t shares) {
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "finish", items, group);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_result(launch);
+    wi_kernel_int(launch, shares);
+    wi_kernel_int(launch, conv->groups);
+    wi_kernel_int(launch, taps_of(conv));
+}
+
+static wi_kernel_launch *add_sums(wi_kernel_plan *plan, int64_t items, int64_t group) {
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "sums", items, group);
+    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, 1);
+    wi_kernel_scratch(launch, 0);
+    return launch;
+}
+
+static weft_status on_cpu(const wi_conv *conv, int64_t units, wi_kernel_plan *plan) {
+    const int64_t blocks = wi_divide_up(conv->groups, LANES), pieces = wi_divide_up(conv->result[2], TILE);
+    const int64_t tiles = conv->images * conv->result[0] * conv->result[1] * pieces;
+    const int64_t wanted = plan->flops / 2 > SMALL ? wi_min64(tiles, SHARES * units) : 1;
+    const int64_t share = wi_divide_up(tiles, wanted), shares = wi_divide_up(tiles, share);
+    plan->scratch_bytes = (size_t)(shares * blocks * LANES * taps_of(conv)) * sizeof(float);
+    wi_kernel_launch *const launch = add_sums(plan, shares, 1);
+    wi_kernel_int(launch, tiles);
+    wi_kernel_int(launch, share);
+    wi_kernel_int(launch, pieces);
+    wi_conv_weight_add_sizes(launch, conv);
+    add_finish(plan, conv, blocks, 1, shares);
+    return WEFT_OK;
+}
+
+static weft_status on_gpu(const wi_conv *conv, int64_t units, wi_kernel_plan *plan) {
+    const int64_t taps = taps_of(conv), weights = conv->groups * taps;
+    const int64_t positions = conv->images * conv->result[0] * conv->result[1] * conv->result[2];
+    /* Enough items for every compute unit, but sixteen positions for each. */
+    const int64_t share =
+        wi_max64(wi_divide_up(positions, wi_divide_up(ITEMS * units, weights)), wi_min64(positions, 16));
+    const int64_t shares = wi_divide_up(positions, share);
+    plan->scratch_bytes = (size_t)(shares * weights) * sizeof(float);
+    wi_kernel_launch *const launch = add_sums(plan, conv->groups, WIDE);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)taps;
+    launch->global[2] = (size_t)shares;
+    launch->local[1] = launch->local[2] = 1;
+    wi_kernel_int(launch, positions);
+    wi_kernel_int(launch, share);
+    wi_conv_weight_add_sizes(launch, conv);
+    add_finish(plan, conv, weights, FINISHED, shares);
+    return WEFT_OK;
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    double positions = (double)conv.images;
+    for (int i = 0; i < 3; i++) positions *= (double)(conv.result[i] + TILE);
+    return conv.channels == 1 && conv.filters == 1 && positions <= INT32_MAX - 4096 &&
+           conv.groups * taps_of(&conv) <= INT32_MAX - 4096;
+}
+
+static weft_status prepare_cpu(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    plan->flops = wi_conv_flops(&conv);
+    return on_cpu(&conv, site->device->units, plan);
+}
+
+static weft_status prepare_gpu(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    plan->flops = wi_conv_flops(&conv);
+    return on_gpu(&conv, site->device->units, plan);
+}
+
+const wi_implementation wi_conv_weight_depthwise_cpu = {.name = "depthwise_cpu_weight",
+    .ops = {&wi_op_conv_weight},
+    .needs = {.classes = WI_ON_CPU},
+    .file = "conv_weight_depthwise_cpu.cl",
+    .accepts = accepts,
+    .prepare = prepare_cpu};
+
+const wi_implementation wi_conv_weight_depthwise_gpu = {.name = "depthwise_gpu_weight",
+    .ops = {&wi_op_conv_weight},
+    .needs = {.classes = WI_ON_GPU},
+    .file = "conv_weight_depthwise_gpu.cl",
+    .accepts = accepts,
+    .prepare = prepare_gpu};

@@ -1,0 +1,63 @@
+/* The weight's gradient of a convolution on class gpu: see conv_weight_gpu.cl. */
+#include "base/integers.h"
+#include "kernels/convolution/conv_weight.h"
+
+static void add_ints(wi_kernel_launch *launch, const int64_t *numbers, int count) {
+    for (int i = 0; i < count; i++) wi_kernel_int(launch, numbers[i]);
+}
+
+/* As in the kernel file. */
+enum { GROUP = 16, MICRO = 4, STEP = 16, LOCAL_BYTES = 2 * STEP * (GROUP * MICRO + 1) * 4, FINISHED = 64 };
+
+static bool accepts(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    return wi_conv_weight_elements(&conv) <= INT32_MAX - 4096 &&
+           wi_conv_weight_positions(&conv) <= INT32_MAX - 4096;
+}
+
+static void tiled(const wi_conv *conv, int64_t units, wi_kernel_plan *plan) {
+    const int64_t columns = conv->taps[0] * conv->taps[1] * conv->taps[2] * conv->channels;
+    const int64_t weights = wi_conv_weight_elements(conv), positions = wi_conv_weight_positions(conv);
+    const bool large = conv->filters > GROUP && columns > GROUP;
+    const int64_t tile = large ? GROUP * MICRO : GROUP;
+    const int64_t across = wi_divide_up(columns, tile), down = wi_divide_up(conv->filters, tile);
+    /* Enough work-groups for every compute unit, but four steps for each. */
+    const int64_t wanted = wi_divide_up(4 * units, across * down * conv->groups);
+    const int64_t length = wi_divide_up(wi_max64(wi_divide_up(positions, wanted), 4 * STEP), STEP) * STEP;
+    const int64_t shares = wi_divide_up(positions, length);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, large ? "tiled" : "small", 1, 1);
+    launch->dimensions = 3;
+    launch->global[0] = (size_t)(across * GROUP);
+    launch->global[1] = (size_t)(down * GROUP);
+    launch->global[2] = (size_t)(shares * conv->groups);
+    launch->local[0] = launch->local[1] = GROUP;
+    launch->local[2] = 1;
+    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, 1);
+    if (shares > 1)
+        wi_kernel_scratch(launch, 0);
+    else
+        wi_kernel_result(launch);
+    add_ints(launch, (const int64_t[]){positions, length}, 2);
+    wi_conv_weight_add_sizes(launch, conv);
+    if (shares == 1) return;
+    plan->scratch_bytes = (size_t)(shares * weights) * sizeof(float);
+    launch = wi_kernel_launch_1d(plan, "finish", weights, FINISHED);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_result(launch);
+    add_ints(launch, (const int64_t[]){weights, shares}, 2);
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    plan->flops = wi_conv_flops(&conv);
+    tiled(&conv, site->device->units, plan);
+    return WEFT_OK;
+}
+
+const wi_implementation wi_conv_weight_gpu = {.name = "conv_gpu_weight",
+    .ops = {&wi_op_conv_weight},
+    .needs = {.classes = WI_ON_GPU, .group = GROUP * GROUP, .local_bytes = LOCAL_BYTES},
+    .file = "conv_weight_gpu.cl",
+    .accepts = accepts,
+    .prepare = prepare};

@@ -1,0 +1,104 @@
+/* The weight's gradient of a pointwise convolution (windows of one element, stride 1) on class cpu: see
+ * conv_weight_pointwise_cpu.cl. */
+#include "base/integers.h"
+#include "cl/quirks.h"
+#include "kernels/convolution/conv_weight.h"
+
+/* As in the kernel file. NEAR: floats of a block that leave room for the next one in a core's own cache,
+ * which are then asked for; BLOCK: most positions of it; LONG: of one that is not; SHARES: work-items for
+ * each core, so that none waits long for another; FEW: floats of sums up to which there are so many; SMALL:
+ * multiply-adds that are not worth waking another core. */
+enum { TILE = 6, LANES = 16, PANEL = 64, FINISHED = 64, NEAR = 1 << 16, BLOCK = 512, LONG = 1024 };
+enum { SHARES = 4, FEW = 1 << 16, SMALL = 1 << 18 };
+
+static int64_t positions_of(const wi_conv *conv) {
+    return conv->images * conv->image[0] * conv->image[1] * conv->image[2];
+}
+
+static int64_t sums_of(const wi_conv *conv) {
+    return conv->groups * wi_divide_up(conv->channels, TILE) * TILE * wi_divide_up(conv->filters, LANES) *
+           LANES;
+}
+
+static bool is_pointwise(const wi_conv *conv) {
+    double positions = (double)conv->images;
+    for (int i = 0; i < 3; i++) {
+        if (conv->taps[i] != 1 || conv->stride[i] != 1 || conv->before[i] != 0) return false;
+        positions *= (double)conv->image[i];
+    }
+    const double most = INT32_MAX - 4096;
+    return conv->channels >= TILE && positions <= most &&
+           (double)conv->groups * ((double)conv->channels + TILE) * ((double)conv->filters + LANES) <= most;
+}
+
+/* How the work is cut: `share` positions of each of `shares`, `block` of them at once; `span` panels. */
+typedef struct wi_cut {
+    int64_t share, shares, block, span, spans;
+    bool ahead; /* is the next block asked for? */
+} wi_cut;
+
+static wi_cut cut_of(const wi_conv *conv, int64_t units) {
+    const int64_t positions = positions_of(conv), panels = wi_divide_up(conv->filters, PANEL);
+    const int64_t near = NEAR / (conv->channels + conv->filters);
+    const bool large = (double)positions * (double)conv->channels * (double)conv->filters > SMALL;
+    wi_cut cut = {.shares = 1, .span = panels, .ahead = conv->groups == 1 && near >= BLOCK / 4};
+    if (large && !cut.ahead) cut.span = wi_divide_up(panels, wi_min64(panels, units));
+    cut.spans = wi_divide_up(panels, cut.span);
+    const int64_t others = cut.spans * conv->groups;
+    const int64_t wanted = sums_of(conv) <= FEW ? SHARES * units : units;
+    while (large && (others * cut.shares % units != 0 || others * cut.shares < wanted)) cut.shares++;
+    cut.shares = wi_min64(cut.shares, wi_divide_up(positions, LANES));
+    cut.share = wi_divide_up(positions, cut.shares);
+    cut.shares = wi_divide_up(positions, cut.share);
+    const int64_t most = cut.ahead ? wi_min64(near, BLOCK) : LONG;
+    cut.block = wi_divide_up(cut.share, wi_divide_up(cut.share, most));
+    return cut;
+}
+
+static weft_status pointwise(const wi_conv *conv, int64_t units, wi_kernel_plan *plan) {
+    const wi_cut cut = cut_of(conv, units);
+    const int64_t vectors = wi_divide_up(conv->filters, LANES), panels = wi_divide_up(conv->filters, PANEL);
+    const bool apart = conv->groups > 1 || conv->filters != PANEL;
+    const int64_t rooms = apart ? cut.shares * cut.spans * conv->groups * cut.block * PANEL : 0;
+    wi_kernel_macro_int(plan, "WEFT_POINTWISE_LAST", vectors - (panels - 1) * (PANEL / LANES));
+    plan->scratch_bytes = (size_t)(cut.shares * sums_of(conv) + rooms) * sizeof(float);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", cut.shares, 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)cut.spans;
+    launch->global[2] = (size_t)conv->groups;
+    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, 1);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_scratch(launch, cut.shares * sums_of(conv));
+    const int64_t numbers[] = {positions_of(conv), cut.share, cut.block, cut.span, apart, cut.ahead,
+        conv->channels, conv->filters, conv->groups};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_int(launch, numbers[i]);
+    launch = wi_kernel_launch_1d(plan, "finish", wi_divide_up(conv->channels, FINISHED), 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)vectors;
+    launch->global[2] = (size_t)conv->groups;
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_result(launch);
+    wi_kernel_int(launch, cut.shares);
+    wi_kernel_int(launch, conv->channels);
+    wi_kernel_int(launch, conv->filters);
+    return WEFT_OK;
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    return is_pointwise(&conv);
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    plan->flops = wi_conv_flops(&conv);
+    return pointwise(&conv, site->device->units, plan);
+}
+
+const wi_implementation wi_conv_weight_pointwise_cpu = {.name = "pointwise_weight",
+    .ops = {&wi_op_conv_weight},
+    .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
+    .file = "conv_weight_pointwise_cpu.cl",
+    .accepts = accepts,
+    .prepare = prepare};

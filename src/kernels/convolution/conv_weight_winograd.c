@@ -1,0 +1,150 @@
+/* The weight's gradient of stride 1 on cpu-class devices by Winograd's products, 3 x 3 taps or rows of 5: see
+ * cl_kernels/conv_weight_winograd_cpu.cl. */
+#include "base/integers.h"
+#include "base/platform.h"
+#include "cl/quirks.h"
+#include "kernels/convolution/conv_weight.h"
+#include "ops/convolution/conv.h"
+#include <string.h>
+
+/* As in the kernel file. NEAR: floats of a room that stays in a core's own cache, beside few sums; FAR: sums
+ * that no cache of a core holds. */
+enum { STEP = 4, VECTOR = 16, ROWS = 13, NEAR = 1 << 17, FAR = 1 << 20 };
+
+/* How the work is cut: into shares of units (lines of tiles, or images), and spans of panels of filters. */
+typedef struct wi_cut {
+    bool square;
+    int64_t points, lines, across; /* of a transform; rows of taps; tiles along a line */
+    int64_t vectors, panels, span, spans;
+    int64_t tiles, tile; /* of channels */
+    int64_t units, shares, share, block;
+    int64_t x_places, y_places; /* of a unit */
+    int64_t room, sums;         /* elements: of a work-item, of a share */
+} wi_cut;
+
+static int64_t room_of(const wi_cut *cut) {
+    const int64_t x = cut->tiles * cut->x_places * VECTOR,
+                  y = cut->span * cut->y_places * cut->vectors * VECTOR;
+    return cut->points * (cut->block * (x + y) + 2 * VECTOR);
+}
+
+static wi_cut cut_work(const wi_conv *conv, int64_t cores) {
+    wi_cut cut = {.square = conv->taps[2] == 3};
+    cut.points = cut.square ? 36 : 8;
+    cut.lines = cut.square ? 1 : conv->taps[1];
+    cut.across = wi_divide_up(conv->result[2], STEP);
+    cut.units = conv->images * (cut.square ? wi_divide_up(conv->result[1], STEP) : 1);
+    cut.x_places = cut.across * (cut.square ? 1 : conv->image[1]);
+    cut.y_places = cut.across * (cut.square ? 1 : conv->result[1]);
+    cut.vectors = conv->filters <= VECTOR ? 1 : 2;
+    cut.panels = wi_divide_up(conv->filters, cut.vectors * VECTOR);
+    cut.tiles = wi_divide_up(conv->channels, cut.vectors == 1 ? VECTOR : ROWS);
+    cut.tile = wi_divide_up(conv->channels, cut.tiles);
+    cut.sums =
+        conv->groups * cut.panels * cut.lines * cut.points * cut.tiles * cut.tile * cut.vectors * VECTOR;
+    /* Spans save sums, shares save transforms of x. */
+    const int64_t wanted = wi_max64(1, cores / conv->groups);
+    cut.spans = cut.sums > FAR ? wi_min64(cut.panels, wanted) : 1;
+    cut.span = wi_divide_up(cut.panels, cut.spans);
+    cut.spans = wi_divide_up(cut.panels, cut.span);
+    cut.share = wi_divide_up(cut.units, wi_min64(cut.units, wi_divide_up(wanted, cut.spans)));
+    cut.shares = wi_divide_up(cut.units, cut.share);
+    /* Every block reads and writes all sums: the more they are, the larger it is. */
+    cut.block = 1;
+    const int64_t most = wi_max64(1, wi_min64(cut.share, wi_max64(NEAR, cut.sums / 2) / room_of(&cut)));
+    cut.block = wi_divide_up(cut.share, wi_divide_up(cut.share, most));
+    cut.room = room_of(&cut);
+    return cut;
+}
+
+/* A tap that meets padding alone has a gradient of zero, which rounding in its tile would hide. */
+static bool meets_the_image(const wi_conv *conv, int i) {
+    return conv->taps[i] - 1 - conv->before[i] < conv->image[i] && conv->before[i] < conv->result[i];
+}
+
+static bool is_straight(const wi_conv *conv) {
+    const double limit = INT32_MAX - 4096;
+    bool fits = conv->taps[0] == 1 && conv->image[0] == 1 && conv->result[0] == 1 && conv->before[0] == 0 &&
+                ((conv->taps[1] == 3 && conv->taps[2] == 3) || conv->taps[2] == 5);
+    for (int i = 0; i < 3; i++) fits = fits && conv->stride[i] == 1 && conv->dilation[i] == 1;
+    for (int i = 1; i < 3; i++) fits = fits && meets_the_image(conv, i);
+    const double images =
+        (double)conv->images * (double)(conv->image[1] + STEP) * (double)(conv->image[2] + STEP);
+    return fits && images <= limit && (double)conv->channels * (double)conv->filters * 36.0 <= limit;
+}
+
+/* Times in multiply-adds of the products, as measured (conv_winograd_cpu.c has the like). */
+static bool is_faster(const wi_conv *conv, const wi_cut *cut) {
+    const double units = (double)cut->units, points = (double)cut->points;
+    const double rows = (double)(cut->tiles * cut->tile),
+                 columns = (double)(cut->panels * cut->vectors * VECTOR);
+    const double places = points * (double)cut->y_places * units;
+    const double products = places * (double)cut->lines * rows * columns;
+    const double between = points * units *
+                           ((double)cut->x_places * (double)(cut->tiles * VECTOR * cut->spans) +
+                               (double)cut->y_places * columns);
+    const double ours =
+        (double)conv->groups * (1.2 * products + 20 * between) + 60 * (double)(cut->sums * cut->shares);
+    const double direct = 1.2 * wi_conv_flops(conv) / 2 * columns / (double)conv->filters;
+    return 1.25 * ours < direct;
+}
+
+static weft_status winograd(const wi_conv *conv, int64_t cores, wi_kernel_plan *plan) {
+    const wi_cut cut = cut_work(conv, cores);
+    const int64_t items = cut.shares * cut.spans * conv->groups;
+    plan->headers[0] = "winograd_cpu.clh";
+    wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_TILE", cut.tile);
+    wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_VECTORS", cut.vectors);
+    wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_SQUARE", cut.square);
+    plan->scratch_bytes = (size_t)(cut.shares * cut.sums + items * cut.room) * sizeof(float);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", cut.shares, 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)cut.spans;
+    launch->global[2] = (size_t)conv->groups;
+    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, 1);
+    wi_kernel_scratch(launch, cut.shares * cut.sums);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_long(launch, cut.room);
+    const int64_t numbers[] = {cut.units, cut.share, cut.block, cut.span, cut.tiles, conv->images,
+        conv->channels, conv->filters, conv->groups, conv->image[1], conv->image[2], conv->result[1],
+        conv->result[2], conv->taps[1], conv->before[1], conv->before[2]};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_int(launch, numbers[i]);
+    launch = wi_kernel_launch_1d(plan, "finish", cut.tiles, 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)cut.panels;
+    launch->global[2] = (size_t)conv->groups;
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_result(launch);
+    wi_kernel_int(launch, cut.shares);
+    wi_kernel_int(launch, conv->channels);
+    wi_kernel_int(launch, conv->filters);
+    wi_kernel_int(launch, cut.lines);
+    return WEFT_OK;
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    return is_straight(&conv);
+}
+
+/* Where another convolution is forced by its name, weights' gradients are direct. */
+static bool pays(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    const wi_cut cut = cut_work(&conv, site->device->units);
+    return !wi_environment("WEFT_CONV") && is_faster(&conv, &cut);
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    plan->flops = wi_conv_flops(&conv);
+    return winograd(&conv, site->device->units, plan);
+}
+
+const wi_implementation wi_conv_weight_winograd_cpu = {.name = "winograd_weight",
+    .ops = {&wi_op_conv_weight},
+    .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
+    .file = "conv_weight_winograd_cpu.cl",
+    .accepts = accepts,
+    .pays = pays,
+    .prepare = prepare};

@@ -1,0 +1,122 @@
+/* 3 x 3 convolutions of stride 1 on cpu-class devices by Winograd's F(4 x 4, 3 x 3): the weight transformed,
+ * then one launch over strips of tiles. See cl_kernels/conv_winograd_cpu.cl. */
+#include "base/integers.h"
+#include "cl/quirks.h"
+#include "kernels/convolution/conv_product.h"
+#include "kernels/product/gemm_list.h"
+
+/* As in the kernel file. LARGE: floats of transformed weights that no near cache holds. */
+enum { ROWS = 13, POINTS = 36, COLUMNS = 32, TILE = 4, LARGE = 1 << 20 };
+
+/* How the work is cut. A work-item has a room in memory for the pixels and products of a block of tiles. */
+typedef struct wi_winograd {
+    int64_t panels, tiles, strips, strip, spans, span;
+    int64_t block, together; /* tiles, panels at once */
+    int64_t weights, room;   /* elements */
+} wi_winograd;
+
+static int64_t tiles_of(const wi_windows *w) {
+    return w->images * wi_divide_up(w->made[1], TILE) * wi_divide_up(w->made[2], TILE);
+}
+
+static int64_t pitch_of(const wi_windows *w) {
+    return wi_divide_up(w->channels, 16) * 16 + 16;
+}
+
+/* Transformed weights of a few megabytes are read from a near cache again and again, and the room fits the
+ * nearest; larger ones come from afar, and are worth a room that does not. */
+static wi_winograd winograd_of(const wi_kernel_site *site, const wi_windows *w) {
+    wi_winograd cut = {.panels = wi_divide_up(w->filters, COLUMNS), .tiles = tiles_of(w)};
+    cut.weights = w->groups * cut.panels * POINTS * (w->channels * COLUMNS + 16);
+    const bool large = cut.weights > LARGE;
+    const int64_t units = wi_max64(1, site->device->units / w->groups);
+    cut.strips = wi_max64(1, wi_min64(units, cut.tiles / (large ? 5 * ROWS : ROWS)));
+    while (units % cut.strips != 0) cut.strips--;
+    cut.strip = wi_divide_up(cut.tiles, cut.strips);
+    cut.strips = wi_divide_up(cut.tiles, cut.strip);
+    cut.span = wi_divide_up(cut.panels, wi_min64(cut.panels, units / cut.strips));
+    cut.spans = wi_divide_up(cut.panels, cut.span);
+    cut.together = wi_min64(cut.span, large ? 8 : 2);
+    const int64_t tile = POINTS * (pitch_of(w) + cut.together * COLUMNS); /* elements */
+    const int64_t fits = wi_max64(1, (large ? 5 << 19 : 100 << 10) / tile / ROWS);
+    cut.block = wi_divide_up(wi_divide_up(cut.strip, wi_divide_up(cut.strip, fits * ROWS)), ROWS) * ROWS;
+    cut.room = POINTS * (cut.block * (pitch_of(w) + cut.together * COLUMNS) + 2 * 16);
+    return cut;
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_windows *const w = shape->windows;
+    const double limit = INT32_MAX - 4096;
+    bool fits = w->taps[0] == 1 && w->taps[1] == 3 && w->taps[2] == 3 && w->read[0] == 1 && w->made[0] == 1 &&
+                w->before[0] == 0;
+    for (int i = 0; i < 3; i++) fits = fits && w->stride[i] == 1 && w->dilation[i] == 1;
+    /* A window that sees nothing of the image gives zero, which rounding in its tile would hide. */
+    for (int i = 1; i < 3; i++) fits = fits && wi_conv_meets_image(w, i);
+    return fits && (double)tiles_of(w) * TILE * TILE <= limit &&
+           (double)w->channels * (double)w->channels <= limit &&
+           (double)w->filters * (double)w->groups <= limit;
+}
+
+/* Times in multiply-adds of the products, as measured: transforming costs by what lies between the steps. At
+ * least a fifth should be won, as errors are larger than those of a direct convolution; a third of small
+ * ones, of which there are many in networks of few channels and many layers, where errors grow. */
+static bool pays(const wi_kernel_site *site) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_windows *const w = shape->windows;
+    const wi_winograd cut = winograd_of(site, w);
+    const double tiles = (double)cut.tiles, channels = (double)w->channels, groups = (double)w->groups;
+    const double rows = (double)wi_divide_up(cut.tiles, ROWS) * ROWS;
+    const double columns = (double)wi_divide_up(w->filters, 16) * 16;
+    const double products = POINTS * rows * channels * columns;
+    const double between = POINTS * tiles * ((double)pitch_of(w) - 16 + columns);
+    const double ours =
+        groups * (1.15 * products + 23 * between) + (cut.weights > LARGE ? 180 : 60) * (double)cut.weights;
+    const double positions = (double)w->images * (double)w->made[1] * (double)w->made[2];
+    /* A direct one copies rows of taps, or taps, before it multiplies them. */
+    const double copies = w->transposed ? 9 : 3;
+    const double direct =
+        groups * positions * (1.1 * 9 * channels * (double)(cut.panels * COLUMNS) + 600 * copies);
+    return (cut.weights > LARGE ? 1.25 : 1.5) * ours < direct;
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_windows *const w = shape->windows;
+    const wi_winograd cut = winograd_of(site, w);
+    const int64_t items = cut.strips * cut.spans * w->groups;
+    plan->headers[0] = "winograd_cpu.clh";
+    plan->scratch_bytes = (size_t)(cut.weights + items * cut.room) * sizeof(float);
+    wi_conv_winograd_weights_launch(plan, w, cut.panels);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", cut.strips, 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)cut.spans;
+    launch->global[2] = (size_t)w->groups;
+    launch->has_epilogue = true;
+    wi_kernel_input(launch, 0);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_scratch(launch, cut.weights);
+    wi_kernel_long(launch, cut.room);
+    wi_kernel_long(launch, wi_conv_read_elements(w));
+    wi_kernel_int(launch, cut.strip);
+    wi_kernel_int(launch, cut.block);
+    wi_kernel_int(launch, cut.span * COLUMNS);
+    wi_kernel_int(launch, cut.together);
+    wi_kernel_int(launch, w->images);
+    wi_kernel_int(launch, w->channels);
+    wi_kernel_int(launch, w->filters);
+    for (int i = 1; i < 3; i++) wi_kernel_int(launch, w->read[i]);
+    for (int i = 1; i < 3; i++) wi_kernel_int(launch, w->made[i]);
+    for (int i = 1; i < 3; i++) wi_kernel_int(launch, wi_conv_before(w, i));
+    wi_kernel_long(launch, w->image);
+    for (int i = 1; i < 3; i++) wi_kernel_long(launch, w->step[i]);
+    return WEFT_OK;
+}
+
+const wi_implementation wi_conv_winograd_cpu = {.name = "winograd",
+    .ops = {&wi_op_conv, &wi_op_conv_data},
+    .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
+    .file = "conv_winograd_cpu.cl",
+    .accepts = accepts,
+    .pays = pays,
+    .prepare = prepare};

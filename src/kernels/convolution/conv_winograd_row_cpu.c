@@ -1,0 +1,124 @@
+/* Convolutions of stride 1 with rows of 5 taps on cpu-class devices by Winograd's F(4, 5) along a line: the
+ * weight transformed, then one launch over images. See cl_kernels/conv_winograd_row_cpu.cl. */
+#include "base/integers.h"
+#include "cl/quirks.h"
+#include "kernels/convolution/conv_product.h"
+#include "kernels/product/gemm_list.h"
+
+/* As in the kernel file. NEAR, FAR: floats of a room that stays in a core's own cache; of one beside weights
+ * that do not. */
+enum { ROWS = 13, POINTS = 8, COLUMNS = 32, STEP = 4, TAPS = 5, NEAR = 200 << 10, FAR = 5 << 19 };
+
+/* How the work is cut. A work-item has a room in memory for the pixels and products of some lines of some
+ * images. */
+typedef struct wi_rows {
+    int64_t panels, across, shares, share, spans, span;
+    int64_t block, band, together; /* images, lines, panels at once */
+    int64_t weights, room;         /* elements */
+} wi_rows;
+
+static int64_t pitch_of(const wi_windows *w) {
+    return wi_divide_up(w->channels, 16) * 16 + 16;
+}
+
+static int64_t room_of(const wi_windows *w, const wi_rows *cut, int64_t block, int64_t band) {
+    const int64_t line = block * cut->across, rows = wi_divide_up(band * line, ROWS) * ROWS;
+    return POINTS *
+           ((rows + (w->taps[1] - 1) * line) * pitch_of(w) + rows * cut->together * COLUMNS + 2 * 16);
+}
+
+static wi_rows rows_of(const wi_kernel_site *site, const wi_windows *w) {
+    wi_rows cut = {
+        .panels = wi_divide_up(w->filters, COLUMNS), .across = wi_divide_up(w->made[2], STEP), .block = 1};
+    cut.weights = w->groups * cut.panels * POINTS * (w->taps[1] * w->channels * COLUMNS + 16);
+    const bool large = cut.weights > 1 << 20;
+    const int64_t units = wi_max64(1, site->device->units / w->groups);
+    cut.shares = wi_min64(units, w->images);
+    while (units % cut.shares != 0) cut.shares--;
+    cut.share = wi_divide_up(w->images, cut.shares);
+    cut.shares = wi_divide_up(w->images, cut.share);
+    cut.span = wi_divide_up(cut.panels, wi_min64(cut.panels, units / cut.shares));
+    cut.spans = wi_divide_up(cut.panels, cut.span);
+    cut.together = wi_min64(cut.span, large ? 8 : 2);
+    /* Whole images, some of them, or a band of one. */
+    const int64_t most = large ? FAR : NEAR;
+    cut.band = w->made[1];
+    while (cut.band > TAPS && room_of(w, &cut, 1, cut.band) > most) cut.band = wi_divide_up(cut.band, 2);
+    while (cut.block < cut.share && room_of(w, &cut, cut.block + 1, cut.band) <= most) cut.block++;
+    cut.room = room_of(w, &cut, cut.block, cut.band);
+    return cut;
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_windows *const w = shape->windows;
+    const double limit = INT32_MAX - 4096;
+    bool fits =
+        w->taps[0] == 1 && w->taps[2] == TAPS && w->read[0] == 1 && w->made[0] == 1 && w->before[0] == 0;
+    for (int i = 0; i < 3; i++) fits = fits && w->stride[i] == 1 && w->dilation[i] == 1;
+    /* A window that sees nothing of the image gives zero, which rounding in its tile would hide. */
+    for (int i = 1; i < 3; i++) fits = fits && wi_conv_meets_image(w, i);
+    const double positions =
+        (double)w->images * (double)(w->made[1] + w->taps[1]) * (double)(w->made[2] + TAPS);
+    return fits && positions <= limit &&
+           (double)w->taps[1] * (double)w->channels * COLUMNS <= limit / POINTS &&
+           (double)(w->made[2] + TAPS) * (double)(2 * w->taps[1]) * (double)pitch_of(w) <= limit &&
+           (double)w->filters * (double)w->groups <= limit;
+}
+
+/* Times in multiply-adds of the products, as measured; see conv_winograd_cpu.c. */
+static bool pays(const wi_kernel_site *site) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_windows *const w = shape->windows;
+    const wi_rows cut = rows_of(site, w);
+    const double lines = (double)w->images * (double)w->made[1], groups = (double)w->groups;
+    const double rows = lines * (double)cut.across, channels = (double)w->channels;
+    const double columns = (double)wi_divide_up(w->filters, 16) * 16;
+    const double products = POINTS * rows * (double)w->taps[1] * channels * columns;
+    const double between =
+        POINTS * rows *
+        (((double)pitch_of(w) - 16) * (1.0 + (double)(w->taps[1] - 1) / (double)cut.band) + columns);
+    const double ours = groups * (1.15 * products + 16 * between) + 180 * (double)cut.weights;
+    /* A direct one copies rows of taps, or taps, before it multiplies them. */
+    const double copies = (double)w->taps[1] * (w->transposed ? TAPS : 1.0);
+    const double positions = lines * (double)w->made[2];
+    const double direct =
+        groups * positions *
+        (1.1 * (double)w->taps[1] * TAPS * channels * (double)(cut.panels * COLUMNS) + 600 * copies);
+    return 1.25 * ours < direct;
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_windows *const w = shape->windows;
+    const wi_rows cut = rows_of(site, w);
+    const int64_t items = cut.shares * cut.spans * w->groups;
+    plan->headers[0] = "winograd_cpu.clh";
+    plan->scratch_bytes = (size_t)(cut.weights + items * cut.room) * sizeof(float);
+    wi_kernel_int(wi_conv_winograd_weights_launch(plan, w, cut.panels), w->taps[1]);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", cut.shares, 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)cut.spans;
+    launch->global[2] = (size_t)w->groups;
+    launch->has_epilogue = true;
+    wi_kernel_input(launch, 0);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_scratch(launch, cut.weights);
+    wi_kernel_long(launch, cut.room);
+    wi_kernel_long(launch, wi_conv_read_elements(w));
+    const int64_t numbers[] = {cut.share, cut.block, cut.band, cut.span * COLUMNS, cut.together, w->images,
+        w->channels, w->filters, w->taps[1], w->read[1], w->read[2], w->made[1], w->made[2],
+        wi_conv_before(w, 1), wi_conv_before(w, 2)};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_int(launch, numbers[i]);
+    wi_kernel_long(launch, w->image);
+    for (int i = 1; i < 3; i++) wi_kernel_long(launch, w->step[i]);
+    return WEFT_OK;
+}
+
+const wi_implementation wi_conv_winograd_row_cpu = {.name = "winograd_row",
+    .ops = {&wi_op_conv, &wi_op_conv_data},
+    .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
+    .file = "conv_winograd_row_cpu.cl",
+    .accepts = accepts,
+    .pays = pays,
+    .prepare = prepare};

@@ -1,0 +1,100 @@
+/* Ops with kernels of their own (WI_KERNEL): what such an op tells a plan.
+ *
+ * The inputs lie in memory, any strides unless the descriptor asks for contiguous ones; the result is
+ * contiguous memory that only the op's launches write. The descriptor's `kernel` function fills a
+ * wi_kernel_plan: a file of cl_kernels, macros to define before it, and launches with their arguments.
+ *
+ * The file is a template that may stand several times in one program: its kernels are named
+ * WEFT_NAME(suffix), and what it defines beside them stands in an include guard of its own. WEFT_NAME and the
+ * given macros are defined before an inclusion and undefined after it; without them the file compiles by
+ * itself.
+ *
+ * Launches that a sequence needs once a step are written down once and repeated (wi_kernel_repeat), with the
+ * number of the repetition as an argument; how often may depend on the batch and on everything else.
+ *
+ * Macros must not depend on the batch size (use the general sizes or the node's shape for decisions about
+ * structure), so that all batch sizes share one program; arguments and sizes of launches are of the actual
+ * batch. */
+#ifndef WI_KERNEL_PLAN_H
+#define WI_KERNEL_PLAN_H
+
+#include "graph/nodes.h"
+
+enum { WI_KERNEL_ARGUMENTS = 64, WI_KERNEL_LAUNCHES = 48, WI_KERNEL_MACROS = 8, WI_KERNEL_HEADERS = 2 };
+
+typedef enum wi_kernel_argument_kind {
+    WI_KERNEL_INPUT,   /* two of the kernel's: __global const T *, long offset (elements); number: which */
+    WI_KERNEL_RESULT,  /* two: __global T *, long offset (elements) */
+    WI_KERNEL_SCRATCH, /* two: __global float * (or another type of 4 bytes), long offset + number (elements)
+                        */
+    WI_KERNEL_INT,     /* int */
+    WI_KERNEL_LONG,    /* long */
+    WI_KERNEL_FLOAT,   /* float */
+    WI_KERNEL_FAULTS,  /* two: __global int *, long: for WEFT_FAULT of common.clh */
+    WI_KERNEL_RANDOM,  /* three uints: the seed's halves, the number of the run */
+    WI_KERNEL_TURN     /* int: the number of the repetition, from 0 */
+} wi_kernel_argument_kind;
+
+typedef struct wi_kernel_argument {
+    wi_kernel_argument_kind kind;
+    int64_t number;
+    float real;
+} wi_kernel_argument;
+
+typedef struct wi_kernel_launch {
+    const char *suffix; /* the kernel is WEFT_NAME(suffix) */
+    bool has_epilogue;  /* of a matrix product: takes the epilogue's parameters after its own */
+    cl_uint dimensions;
+    size_t global[3], local[3]; /* local[0] == 0: the driver chooses */
+    wi_kernel_argument arguments[WI_KERNEL_ARGUMENTS];
+    int argument_count;
+    int64_t turns; /* at the first of `together` launches that are repeated so often; 0: once */
+    int together;
+} wi_kernel_launch;
+
+typedef struct wi_kernel_macro {
+    const char *name;
+    char value[64];
+} wi_kernel_macro;
+
+typedef struct wi_kernel_plan {
+    const char *file; /* "gather.cl" */
+    /* Files that stand before it, each with an include guard of its own. */
+    const char *headers[WI_KERNEL_HEADERS];
+    wi_kernel_macro macros[WI_KERNEL_MACROS];
+    int macro_count;
+    wi_kernel_launch *launches[WI_KERNEL_LAUNCHES]; /* one after another; taken from the arena as they come */
+    int count;
+    wi_arena *arena;        /* of the plan; the one thing that is set before `kernel` is called */
+    wi_kernel_launch spare; /* written to when there is no memory for another */
+    bool failed;
+    size_t scratch_bytes; /* device memory that only these launches use, its content undefined before them */
+    double flops;
+} wi_kernel_plan;
+
+/* Filling a wi_kernel_plan. Too many launches or arguments (a defect) and missing memory are told
+ * by wi_kernel_plan_check, so that a launch is never NULL; it stays where it is. */
+void wi_kernel_macro_text(wi_kernel_plan *plan, const char *name, const char *value);
+void wi_kernel_macro_int(wi_kernel_plan *plan, const char *name, int64_t value);
+/* What stands before the file: headers, then macros; and after it. */
+weft_status wi_kernel_headers_append(const wi_kernel_plan *plan, wi_text *source);
+void wi_kernel_macros_define(const wi_kernel_plan *plan, wi_text *source);
+void wi_kernel_macros_undefine(const wi_kernel_plan *plan, wi_text *source);
+/* A launch over `items` work-items in groups of `group` (0: the driver chooses); items is rounded up to whole
+ * groups, so that the kernel must check its index. */
+wi_kernel_launch *wi_kernel_launch_1d(wi_kernel_plan *plan, const char *suffix, int64_t items, int64_t group);
+void wi_kernel_input(wi_kernel_launch *launch, int input);
+void wi_kernel_result(wi_kernel_launch *launch);
+void wi_kernel_scratch(wi_kernel_launch *launch, int64_t offset);
+void wi_kernel_int(wi_kernel_launch *launch, int64_t number);
+void wi_kernel_long(wi_kernel_launch *launch, int64_t number);
+void wi_kernel_float(wi_kernel_launch *launch, double number);
+void wi_kernel_faults(wi_kernel_launch *launch);
+void wi_kernel_random(wi_kernel_launch *launch);
+void wi_kernel_turn(wi_kernel_launch *launch);
+/* The launches from `first` (an index into plan->launches) to the last so far run `turns` times, together. */
+void wi_kernel_repeat(wi_kernel_plan *plan, int first, int64_t turns);
+/* The file is named, everything fitted, and sizes are positive; `op` begins the line. */
+weft_status wi_kernel_plan_check(const wi_kernel_plan *plan, const char *op);
+
+#endif

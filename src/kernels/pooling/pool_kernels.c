@@ -1,0 +1,103 @@
+/* The launches of pooling and its gradients: pool.cl. */
+#include "base/integers.h"
+#include "kernels/families.h"
+#include "ops/pooling/pool.h"
+
+enum { PASS_MAX, PASS_MAX_GRADIENT, PASS_MEAN, PASS_MEAN_GRADIENT };
+
+/* Axis a of depth, height and width in (N, spatial..., C). */
+static int64_t axis_of(const wi_extent *image, int a) {
+    const int axis = a + image->rank - 4;
+    return axis < 1 ? 1 : image->dims[axis].actual;
+}
+
+static double count(const wi_extent *image) {
+    return (double)wi_extent_count(image).actual;
+}
+
+/* Of an image with channels last. */
+static int64_t pixels_of(const wi_extent *image) {
+    return wi_extent_count(image).actual / image->dims[image->rank - 1].actual;
+}
+
+/* How the result is shared out: pixels of it, or for class cpu's gradients images and groups of `blocks`
+ * times 16 channels. */
+typedef struct pool_work {
+    int64_t items, share, groups, blocks;
+} pool_work;
+
+static pool_work share_out(const wi_kernel_site *site, bool forward, double work) {
+    const wi_extent *result = &site->result;
+    const int64_t pixels = pixels_of(result), channels = result->dims[result->rank - 1].actual;
+    if (site->device->device_class != WEFT_CLASS_CPU) return (pool_work){pixels * channels, 1, 1, 1};
+    const int64_t most = site->device->units * 4;
+    const int64_t wanted = work / 8192 < (double)most ? (int64_t)(work / 8192) + 1 : most;
+    const int64_t units = forward ? pixels : result->dims[0].actual;
+    pool_work w = {.share = wi_divide_up(units, wi_min64(units, wanted)), .groups = 1};
+    const int64_t ranges = wi_divide_up(units, w.share), whole = wi_max64(1, channels / 16);
+    w.blocks = forward ? whole : wi_divide_up(whole, wi_min64(whole, wi_divide_up(wanted, ranges)));
+    w.groups = wi_divide_up(whole, w.blocks);
+    w.items = ranges * w.groups;
+    return w;
+}
+
+static weft_status pool_kernel(const wi_kernel_site *site, wi_kernel_plan *plan, int pass) {
+    static const char *const suffixes[] = {"max", "max_gradient", "mean", "mean_gradient"};
+    const wi_attributes *a = &site->node->attributes;
+    const bool forward = pass == PASS_MAX || pass == PASS_MEAN;
+    const wi_extent *x = pass == PASS_MEAN_GRADIENT ? &site->result : &site->inputs[0];
+    const wi_extent *y = forward ? &site->result : &site->inputs[pass == PASS_MAX_GRADIENT];
+    double taps = 1;
+    for (int i = 0; i < 3; i++)
+        taps *= a->window.stride[i] ? a->window.size[i] : (double)wi_divide_up(axis_of(x, i), axis_of(y, i));
+    plan->file = "pool.cl";
+    plan->flops = count(y) * taps;
+    const pool_work work = share_out(site, forward, plan->flops);
+    wi_kernel_macro_int(plan, "WEFT_PASS", pass);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(
+        plan, suffixes[pass], work.items, site->device->device_class == WEFT_CLASS_CPU ? 1 : 64);
+    for (int i = 0; i < site->node->input_count; i++) wi_kernel_input(launch, i);
+    wi_kernel_result(launch);
+    wi_kernel_long(launch, pixels_of(&site->result));
+    wi_kernel_int(launch, x->dims[x->rank - 1].actual);
+    wi_kernel_int(launch, work.share);
+    wi_kernel_int(launch, !(a->flags & WI_POOL_EXCLUDE_PADDING));
+    wi_kernel_int(launch, a->step);
+    for (int i = 0; i < 3; i++) {
+        const int64_t numbers[] = {axis_of(x, i), axis_of(y, i), a->window.size[i], a->window.stride[i],
+            a->window.padding[i], a->window.dilation[i]};
+        for (int k = 0; k < 6; k++) wi_kernel_int(launch, numbers[k]);
+    }
+    if (forward) return WEFT_OK;
+    wi_kernel_int(launch, work.groups);
+    wi_kernel_int(launch, work.blocks);
+    return WEFT_OK;
+}
+
+static weft_status max_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    return pool_kernel(site, plan, PASS_MAX);
+}
+static weft_status max_gradient_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    return pool_kernel(site, plan, PASS_MAX_GRADIENT);
+}
+static weft_status mean_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    return pool_kernel(site, plan, PASS_MEAN);
+}
+static weft_status mean_gradient_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    return pool_kernel(site, plan, PASS_MEAN_GRADIENT);
+}
+
+static const wi_implementation wi_max_pool_kernel = {
+    .name = "max_pool", .ops = {&wi_op_max_pool}, .prepare = max_kernel};
+static const wi_implementation wi_max_pool_gradient_kernel = {
+    .name = "max_pool_gradient", .ops = {&wi_op_max_pool_gradient}, .prepare = max_gradient_kernel};
+static const wi_implementation wi_avg_pool_kernel = {
+    .name = "avg_pool", .ops = {&wi_op_avg_pool}, .prepare = mean_kernel};
+static const wi_implementation wi_avg_pool_gradient_kernel = {
+    .name = "avg_pool_gradient", .ops = {&wi_op_avg_pool_gradient}, .prepare = mean_gradient_kernel};
+
+extern const wi_implementation wi_resample_kernel, wi_resample_gradient_kernel;
+
+const wi_implementation *const wi_pooling_family[] = {&wi_max_pool_kernel, &wi_max_pool_gradient_kernel,
+    &wi_avg_pool_kernel, &wi_avg_pool_gradient_kernel, &wi_resample_kernel, &wi_resample_gradient_kernel,
+    NULL};

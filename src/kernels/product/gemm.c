@@ -1,0 +1,47 @@
+/* Matrix products: the family, and what its members share. */
+#include "kernels/families.h"
+#include "kernels/product/gemm_list.h"
+
+extern const wi_implementation wi_gemm_cpu_small, wi_gemm_cpu_thin, wi_gemm_cpu_direct, wi_gemm_cpu,
+    wi_gemm_gpu, wi_gemm_clblast, wi_gemm_naive;
+
+const wi_implementation *const wi_product_family[] = {&wi_gemm_cpu_small, &wi_gemm_cpu_thin,
+    &wi_gemm_cpu_direct, &wi_gemm_cpu, &wi_gemm_gpu,
+#ifdef WEFT_WITH_CLBLAST
+    &wi_gemm_clblast,
+#endif
+    &wi_gemm_naive, NULL};
+
+wi_kernel_launch *wi_gemm_launch(
+    wi_kernel_plan *plan, const char *suffix, const size_t global[3], const size_t local[3]) {
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, suffix, 1, 1);
+    launch->has_epilogue = true;
+    launch->dimensions = 3;
+    for (int i = 0; i < 3; i++) {
+        launch->global[i] = global[i];
+        launch->local[i] = local[i];
+    }
+    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, 1);
+    return launch;
+}
+
+void wi_gemm_add_strides(wi_kernel_launch *launch, const wi_gemm_shape *shape) {
+    const int64_t strides[] = {
+        shape->a_batch, shape->a_row, shape->a_column, shape->b_batch, shape->b_row, shape->b_column};
+    for (int i = 0; i < 6; i++) wi_kernel_long(launch, strides[i]);
+}
+
+bool wi_gemm_fits_int(const wi_gemm_shape *shape) {
+    const int64_t most = INT32_MAX - 4096;
+    return shape->m <= most && shape->n <= most && shape->k <= most && shape->batch <= most;
+}
+
+size_t wi_gemm_extent(const int64_t sizes[3], const int64_t strides[3]) {
+    int64_t last = 0;
+    for (int i = 0; i < 3; i++) {
+        if (strides[i] < 0) return 0;
+        last += (sizes[i] - 1) * strides[i];
+    }
+    return (size_t)last + 1;
+}

@@ -1,0 +1,47 @@
+/* Matrix products: the list of implementations, and what each asks the plan to launch.
+ *
+ * A product is C[b] = A[b] · B[b], A (m, k), B (k, n), any strides. What happens to a finished element of C
+ * (scale, bias, activation, where it is stored) is the epilogue: generated code that the plan hands to the
+ * kernel template as macros.
+ *
+ * A template file (cl_kernels/gemm_*.cl) is text that may stand several times in one program. Before each
+ * inclusion the plan defines:
+ *
+ * WEFT_NAME(suffix): the kernel's name, unique in the program.
+ *
+ * WEFT_EPILOGUE_PARAMETERS: kernel parameters that follow the template's own; empty, or beginning with a
+ * comma.
+ *
+ * WEFT_STORE(acc, batch, row, column, lanes): a statement that finishes and stores. cpu: acc is a float16 of
+ * which lanes (1 to 16) are valid, for the columns column .. column + lanes - 1; gpu: acc is a float and
+ * lanes is 1. batch, row, column, lanes are int.
+ *
+ * WEFT_AHEAD(batch, row, column), WEFT_AHEAD_STEP: only where the epilogue reads a matrix: where its element
+ * lies (a size_t), and the bytes from a row to the next, so that a template may ask for it early.
+ *
+ * WEFT_STORED(batch, row, column), WEFT_STORED_STEP: the same of the matrix that it writes; where there is
+ * one.
+ *
+ * It undefines them afterwards. So it does with the macros that `prepare` gives, by which a template leaves
+ * out what this product has no use for; they do not depend on the batch size.
+ *
+ * Without the definitions the file compiles by itself with a plain store (parameters __global float *c, long
+ * c_batch, long c_row; column stride 1).
+ */
+#ifndef WI_GEMM_H
+#define WI_GEMM_H
+
+#include "kernels/registry.h"
+
+typedef struct wi_gemm_shape {
+    int64_t batch, m, n, k;
+    int64_t a_batch, a_row,
+        a_column; /* strides in elements: A[b][i][p] = a[b*a_batch + i*a_row + p*a_column] */
+    int64_t b_batch, b_row, b_column; /* B[b][p][j] = b[b*b_batch + p*b_row + j*b_column] */
+    const struct wi_windows *windows; /* a convolution (conv_product.h): A is not in memory; else NULL */
+} wi_gemm_shape;
+
+/* The highest element of A or B that a product reads, plus one; 0 when a stride is negative. */
+size_t wi_gemm_extent(const int64_t sizes[3], const int64_t strides[3]);
+
+#endif

@@ -1,0 +1,21 @@
+/* What implementations of the matrix product share: how their `prepare` writes down a launch. */
+#ifndef WI_GEMM_LIST_H
+#define WI_GEMM_LIST_H
+
+#include "kernels/product/gemm.h"
+
+/* A launch in two or three dimensions that begins with A and B and has the epilogue. */
+wi_kernel_launch *wi_gemm_launch(
+    wi_kernel_plan *plan, const char *suffix, const size_t global[3], const size_t local[3]);
+/* Appends the six strides, A's then B's, batch, row, column. */
+void wi_gemm_add_strides(wi_kernel_launch *launch, const wi_gemm_shape *shape);
+/* Whether m, n, k and batch may be ints in a kernel, with room for a tile's overhang. */
+bool wi_gemm_fits_int(const wi_gemm_shape *shape);
+
+/* gemm_cpu_direct.c, for convolutions, too: to the epilogue a row is row % width of image row / width, and a
+ * batch is a group, `column_step` columns from the one before; 0: width is m, and a batch is a batch. */
+bool wi_gemm_direct_accepts(const wi_gemm_shape *shape);
+weft_status wi_gemm_direct_prepare(const wi_device_profile *device, const wi_gemm_shape *shape, int64_t width,
+    int64_t column_step, wi_kernel_plan *plan);
+
+#endif

@@ -1,0 +1,26 @@
+/* The portable matrix product: accepts everything, needs nothing of the device. See cl_kernels/gemm_naive.cl.
+ */
+#include "kernels/product/gemm_list.h"
+#include "ops/op_table.h"
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_gemm_shape *const shape = site->product;
+    const bool is_cpu = site->device->device_class == WEFT_CLASS_CPU;
+    const size_t lanes = is_cpu ? 16 : 1;
+    if (shape->n > INT32_MAX - 16 || shape->m > INT32_MAX || shape->batch > INT32_MAX)
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a matrix product of (%lld, %lld) elements a batch is too large",
+            (long long)shape->m, (long long)shape->n);
+    /* A driver that compiles anew for each local size gets only one to see; a GPU's chooses better than we
+     * do. */
+    const size_t local = is_cpu ? 1 : 0;
+    const size_t global[] = {((size_t)shape->n + lanes - 1) / lanes, (size_t)shape->m, (size_t)shape->batch},
+                 locals[] = {local, local, local};
+    wi_kernel_launch *const launch = wi_gemm_launch(plan, "naive", global, locals);
+    wi_kernel_int(launch, shape->n);
+    wi_kernel_long(launch, shape->k);
+    wi_gemm_add_strides(launch, shape);
+    return WEFT_OK;
+}
+
+const wi_implementation wi_gemm_naive = {
+    .name = "naive", .ops = {&wi_op_matmul}, .file = "gemm_naive.cl", .prepare = prepare};

@@ -1,0 +1,161 @@
+/* See gemm_product.h. */
+#include "kernels/product/gemm_product.h"
+#include "cl/kernel_source.h"
+#include "cl/program.h"
+#include <stdio.h>
+
+static weft_status set_pointer(cl_kernel kernel, cl_uint *next, cl_mem memory, int64_t offset) {
+    const cl_long elements = offset;
+    WI_CL(clSetKernelArg(kernel, (*next)++, sizeof memory, &memory), "clSetKernelArg");
+    WI_CL(clSetKernelArg(kernel, (*next)++, sizeof elements, &elements), "clSetKernelArg");
+    return WEFT_OK;
+}
+
+/* The template's own arguments; *next becomes the index of the epilogue's first. */
+static weft_status set_arguments(
+    cl_kernel kernel, const wi_kernel_launch *launch, const wi_gemm_operands *at, cl_uint *next) {
+    for (int i = 0; i < launch->argument_count; i++) {
+        const wi_kernel_argument *const argument = &launch->arguments[i];
+        const bool is_a = argument->number == 0;
+        const cl_int small = (cl_int)argument->number;
+        const cl_long large = argument->number;
+        switch (argument->kind) {
+        case WI_KERNEL_INPUT:
+            WI_TRY(set_pointer(kernel, next, is_a ? at->a : at->b, is_a ? at->a_offset : at->b_offset));
+            break;
+        case WI_KERNEL_SCRATCH:
+            WI_TRY(set_pointer(kernel, next, at->scratch, at->scratch_offset + argument->number));
+            break;
+        case WI_KERNEL_INT:
+            WI_CL(clSetKernelArg(kernel, (*next)++, sizeof small, &small), "clSetKernelArg");
+            break;
+        case WI_KERNEL_LONG:
+            WI_CL(clSetKernelArg(kernel, (*next)++, sizeof large, &large), "clSetKernelArg");
+            break;
+        case WI_KERNEL_RESULT:
+        case WI_KERNEL_FLOAT:
+        case WI_KERNEL_FAULTS:
+        case WI_KERNEL_RANDOM:
+        case WI_KERNEL_TURN: WI_FAIL(WEFT_ERROR_INTERNAL, "a matrix product's kernel takes no such argument");
+        }
+    }
+    return WEFT_OK;
+}
+
+/* C (batch, m, n) contiguous, on either class. */
+static const wi_gemm_epilogue plain_epilogue = {
+    .parameters = ", __global float *c, long c_offset, long c_batch, long c_row",
+    .store = "weft_store_lanes(c + c_offset + (batch) * c_batch + (row) * c_row + (column), acc, lanes)"};
+
+static const char store_lanes[] =
+    "#if WEFT_LANES == 1\n"
+    "#define weft_store_lanes(p, acc, lanes) (p)[0] = (acc)\n"
+    "#else\n"
+    "void weft_store_lanes(__global float *p, float16 value, int lanes) {\n"
+    "    if (lanes == 16) {\n"
+    "        vstore16(value, 0, p);\n"
+    "    } else {\n"
+    "        for (int lane = 0; lane < lanes; ++lane) p[lane] = ((const float *)&value)[lane];\n"
+    "    }\n"
+    "}\n"
+    "#endif\n";
+
+static weft_status build(wi_program **program, const wi_gemm_product *product, weft_context *context,
+    const wi_kernel_plan *plan, const wi_gemm_epilogue *epilogue) {
+    const char *const file = product->implementation->file;
+    const bool is_cpu = context->profile.device_class == WEFT_CLASS_CPU;
+    wi_text source;
+    weft_status status;
+    wi_text_init(&source, context->allocator);
+    WI_TRY_DONE(wi_kernel_source_append(&source, "common.clh"));
+    wi_text_append(&source, "\n%s#define WEFT_NAME(suffix) gemm_##suffix\n", store_lanes);
+    wi_text_append(&source, "#define WEFT_EPILOGUE_PARAMETERS %s\n", epilogue->parameters);
+    wi_text_append(&source, "#define WEFT_STORE(acc, batch, row, column, lanes) %s\n", epilogue->store);
+    WI_TRY_DONE(wi_kernel_headers_append(plan, &source));
+    wi_kernel_macros_define(plan, &source);
+    WI_TRY_DONE(wi_kernel_source_append(&source, file));
+    if (source.failed) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "no memory for the source of %s", file);
+    status =
+        wi_program_get(program, context, file, source.data, is_cpu ? "-DWEFT_LANES=16" : "-DWEFT_LANES=1");
+done:
+    wi_text_clear(&source);
+    return status;
+}
+
+static weft_status set_plain(cl_kernel kernel, cl_uint first, const wi_gemm_product *product) {
+    const cl_mem c = product->operands.c;
+    const cl_long numbers[] = {
+        product->operands.c_offset, product->shape.m * product->shape.n, product->shape.n};
+    WI_CL(clSetKernelArg(kernel, first, sizeof c, &c), "clSetKernelArg");
+    for (cl_uint i = 0; i < 3; i++)
+        WI_CL(clSetKernelArg(kernel, first + 1 + i, sizeof numbers[i], &numbers[i]), "clSetKernelArg");
+    return WEFT_OK;
+}
+
+static weft_status make_launch(wi_gemm_product *product, weft_context *context, wi_program *program,
+    const wi_kernel_launch *from, const wi_gemm_epilogue *epilogue) {
+    wi_launch *const launch = &product->launches[product->count];
+    char name[64];
+    cl_uint next = 0;
+    snprintf(name, sizeof name, "gemm_%s", from->suffix);
+    *launch = (wi_launch){.dimensions = from->dimensions, .name = product->implementation->name};
+    for (int i = 0; i < 3; i++) {
+        launch->global[i] = from->global[i];
+        launch->local[i] = from->local[i];
+    }
+    WI_TRY(wi_program_kernel(&launch->kernel, context, program, name));
+    product->count++;
+    WI_TRY(set_arguments(launch->kernel, from, &product->operands, &next));
+    if (!from->has_epilogue) return WEFT_OK;
+    return epilogue->set ? epilogue->set(launch->kernel, next, epilogue->user)
+                         : set_plain(launch->kernel, next, product);
+}
+
+static weft_status make_launches(wi_gemm_product *product, weft_context *context, const wi_kernel_plan *plan,
+    const wi_gemm_epilogue *epilogue) {
+    wi_program *program = NULL;
+    if (plan->scratch_bytes > 0) {
+        WI_TRY(wi_buffer_create(&product->scratch, context, plan->scratch_bytes));
+        product->operands.scratch = product->scratch.memory;
+        product->operands.scratch_offset = 0;
+    }
+    WI_TRY(build(&program, product, context, plan, epilogue));
+    for (int i = 0; i < plan->count; i++)
+        WI_TRY(make_launch(product, context, program, plan->launches[i], epilogue));
+    return WEFT_OK;
+}
+
+weft_status wi_gemm_product_create(wi_gemm_product *product, weft_context *context,
+    const wi_implementation *implementation, const wi_gemm_shape *shape, const wi_gemm_operands *operands,
+    const wi_gemm_epilogue *epilogue) {
+    *product = (wi_gemm_product){.implementation = implementation, .shape = *shape, .operands = *operands};
+    if (!implementation->file) {
+        if (epilogue) WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s has no epilogue", implementation->name);
+        return WEFT_OK;
+    }
+    wi_arena arena;
+    wi_arena_init(&arena, context->allocator);
+    wi_kernel_plan plan = {.arena = &arena, .file = implementation->file};
+    const wi_kernel_site site = {.device = &context->profile, .product = shape};
+    weft_status status = implementation->prepare(&site, &plan);
+    if (status == WEFT_OK) status = wi_kernel_plan_check(&plan, implementation->name);
+    if (status == WEFT_OK)
+        status = make_launches(product, context, &plan, epilogue ? epilogue : &plain_epilogue);
+    wi_arena_clear(&arena);
+    return status;
+}
+
+weft_status wi_gemm_product_run(const wi_gemm_product *product, weft_context *context) {
+    const wi_gemm_operands *const at = &product->operands;
+    if (!product->implementation->file)
+        return product->implementation->run(context, &product->shape, at->a, (size_t)at->a_offset, at->b,
+            (size_t)at->b_offset, at->c, (size_t)at->c_offset, NULL);
+    for (int i = 0; i < product->count; i++) WI_TRY(wi_launch_run(&product->launches[i], context));
+    return WEFT_OK;
+}
+
+void wi_gemm_product_clear(wi_gemm_product *product, weft_context *context) {
+    for (int i = 0; i < product->count; i++) wi_launch_clear(&product->launches[i]);
+    wi_buffer_release(&product->scratch, context);
+    *product = (wi_gemm_product){0};
+}

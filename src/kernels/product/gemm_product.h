@@ -1,0 +1,42 @@
+/* A matrix product on its own, outside a plan: made once, run any number of times. What measures
+ * implementations against each other, the benchmark and the tests use it. */
+#ifndef WI_GEMM_PRODUCT_H
+#define WI_GEMM_PRODUCT_H
+
+#include "cl/buffer.h"
+#include "cl/launch.h"
+#include "kernels/product/gemm.h"
+
+/* Where the matrices are; offsets in elements. Borrowed. */
+typedef struct wi_gemm_operands {
+    cl_mem a, b, c, scratch;
+    int64_t a_offset, b_offset, c_offset, scratch_offset;
+} wi_gemm_operands;
+
+/* What stands in place of the plain epilogue. NULL or zero: C (batch, m, n) contiguous. */
+typedef struct wi_gemm_epilogue {
+    const char *parameters; /* of the kernel: ", __global float *c, long c_offset" */
+    const char *store;      /* the body of WEFT_STORE(acc, batch, row, column, lanes) */
+    weft_status (*set)(cl_kernel kernel, cl_uint first, void *user);
+    void *user;
+} wi_gemm_epilogue;
+
+typedef struct wi_gemm_product {
+    const wi_implementation *implementation;
+    wi_gemm_shape shape;
+    wi_gemm_operands operands;
+    wi_launch launches[4];
+    int count;
+    wi_buffer scratch;
+} wi_gemm_product;
+
+/* epilogue NULL: the plain one. Clear it also after a failure. Library implementations take only the plain
+ * one: WEFT_ERROR_UNSUPPORTED. */
+weft_status wi_gemm_product_create(wi_gemm_product *product, weft_context *context,
+    const wi_implementation *implementation, const wi_gemm_shape *shape, const wi_gemm_operands *operands,
+    const wi_gemm_epilogue *epilogue);
+/* Enqueues without waiting. */
+weft_status wi_gemm_product_run(const wi_gemm_product *product, weft_context *context);
+void wi_gemm_product_clear(wi_gemm_product *product, weft_context *context);
+
+#endif

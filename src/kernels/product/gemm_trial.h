@@ -1,0 +1,14 @@
+/* A library's matrix product against a kernel of ours, on the device and on the same numbers: the library must
+ * give the same result, and the ratio of the times is kept in the tuning database for the class of sizes (powers
+ * of two) and transposition. */
+#ifndef WI_GEMM_TRIAL_H
+#define WI_GEMM_TRIAL_H
+
+#include "kernels/product/gemm.h"
+
+/* Is the library the faster one? A measurement that cannot be made (no memory for it) says no: the kernel needs
+ * no more than the product itself. */
+bool wi_gemm_faster(weft_context *context, const wi_gemm_shape *shape, const wi_implementation *kernel,
+    const wi_implementation *library);
+
+#endif

@@ -1,0 +1,69 @@
+/* The registry of implementations: every kernel that computes an op of its own, and every library that does.
+ *
+ * An implementation is one record beside its kernel's host side, in src/kernels/<family>/; its template has the
+ * same name in cl_kernels/<family>/. registry.c lists the families. Which implementation serves a node is
+ * decided in selection.h, by what the device's profile and the tuning file say; nothing else looks at the list.
+ *
+ * Two kinds of op have implementations: contractions (matrix products and convolutions; site->product is set,
+ * a finished element goes through an epilogue, see product/gemm.h) and kernel ops (site->product is NULL). */
+#ifndef WI_REGISTRY_H
+#define WI_REGISTRY_H
+
+#include "cl/device_profile.h"
+#include "graph/nodes.h"
+#include "kernels/kernel_plan.h"
+
+struct wi_gemm_shape;
+
+/* One node at its place in a plan. */
+typedef struct wi_kernel_site {
+    const weft_tensor *node; /* NULL: a matrix product on its own */
+    const wi_device_profile *device;
+    bool inference;
+    wi_extent inputs[WI_KERNEL_INPUTS], result;
+    wi_layout layouts[WI_KERNEL_INPUTS]; /* of the inputs; the offset goes with the argument */
+    const struct wi_gemm_shape *product; /* contractions: the sizes and strides */
+} wi_kernel_site;
+
+enum { WI_IMPLEMENTATION_OPS = 3 };
+
+/* What an implementation asks of a device, whatever the sizes. */
+typedef struct wi_needs {
+    unsigned classes; /* bits WI_ON_CPU, WI_ON_GPU; 0: any */
+    unsigned without; /* quirks that it cannot live with */
+    size_t group;     /* work-items of a group */
+    size_t items[2];  /* of them along the first two dimensions */
+    size_t local_bytes;
+} wi_needs;
+
+enum { WI_ON_CPU = 1u << WEFT_CLASS_CPU, WI_ON_GPU = 1u << WEFT_CLASS_GPU };
+
+typedef struct wi_implementation {
+    const char *name;
+    const wi_op *ops[WI_IMPLEMENTATION_OPS]; /* that it computes */
+    const char *file;                        /* of cl_kernels; NULL: `prepare` names it, or there is `run` */
+    wi_needs needs;
+    /* Can it compute this? NULL: whatever the needs allow. */
+    bool (*accepts)(const wi_kernel_site *site);
+    /* Of what it accepts, what it is chosen for when nobody forces it; NULL: all. */
+    bool (*pays)(const wi_kernel_site *site);
+    /* Fills the empty *plan (its arena and file are set) for this site. */
+    weft_status (*prepare)(const wi_kernel_site *site, wi_kernel_plan *plan);
+    /* A library's product: enqueues C = A·B, C (batch, m, n) contiguous at c_offset (elements); no epilogue.
+     * event: that of the last kernel; NULL: none is made. */
+    weft_status (*run)(weft_context *context, const struct wi_gemm_shape *shape, cl_mem a, size_t a_offset,
+        cl_mem b, size_t b_offset, cl_mem c, size_t c_offset, cl_event *event);
+} wi_implementation;
+
+/* The implementations of a family, best first, the portable one last; ends with NULL. */
+typedef const wi_implementation *const *wi_family;
+
+/* All families; ends with NULL. */
+extern const wi_family wi_families[];
+
+/* Does the device have what the implementation needs, and does it accept the site? */
+bool wi_implementation_accepts(const wi_implementation *implementation, const wi_kernel_site *site);
+
+bool wi_implementation_computes(const wi_implementation *implementation, const wi_op *op);
+
+#endif

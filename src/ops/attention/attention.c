@@ -1,0 +1,265 @@
+/* Scaled dot-product attention: softmax(q kT scale + mask) v, in memory linear in the lengths.
+ *
+ * The public function brings its inputs to the rank of the kernels, (n0, n1, length, width), and makes a
+ * composite. A plan replaces it by a part of `attention_forward`, whose one result holds y and, behind it,
+ * the logarithms of the rows' sums; the gradients are parts of `attention_gradient`, which holds dq, dk and
+ * dv. Kernels: attention_cpu.cl and attention_gpu.cl. What they do not take (a width above
+ * WI_ATTENTION_WIDTH, a length that is the batch) is composed of products and a softmax, with the scores in
+ * memory. */
+#include "ops/attention/attention.h"
+#include "base/integers.h"
+#include "ops/op_table.h"
+#include <float.h>
+#include <math.h>
+
+static const double log2_e = 1.4426950408889634;
+
+/* ---- parts of the packed results ---- */
+
+/* Elements as a dimension is written. */
+static int64_t length_of(const wi_shape *shape) {
+    int64_t count;
+    int power;
+    wi_shape_count(shape, &count, &power);
+    return power ? -count : count;
+}
+
+static wi_shape shape4(const weft_tensor *like, int64_t length, int64_t width) {
+    return (wi_shape){.rank = 4, .dims = {like->shape.dims[0], like->shape.dims[1], length, width}};
+}
+
+/* attributes.axis is the axis of n1 in the packed results: 1 is (n0, n1, length, width), 2 is (n0, length,
+ * n1, width), which a layer of several heads can use without copying. */
+static weft_tensor *part(const weft_tensor *y, weft_tensor *pack, int64_t start, wi_shape shape) {
+    weft_tensor *x = wi_slice_dims(pack, 0, start, length_of(&shape), 1);
+    if (!x || y->attributes.axis == 1) return weft_reshape_shape(x, 4, shape.dims);
+    const int64_t swapped[] = {shape.dims[0], shape.dims[2], shape.dims[1], shape.dims[3]};
+    return weft_permute_axes(weft_reshape_shape(x, 4, swapped), 4, (const int[]){0, 2, 1, 3});
+}
+
+/* ---- forward ---- */
+
+const wi_op wi_op_attention_forward = {.name = "attention", .kind = WI_KERNEL};
+
+static weft_tensor *forward(const weft_tensor *y, bool inference) {
+    wi_attributes attributes = y->attributes;
+    if (inference) attributes.number2 = attributes.stream = 0;
+    const wi_shape lse = shape4(y, y->shape.dims[2], 1);
+    const wi_shape shape = {.rank = 1, .dims = {length_of(&y->shape) + length_of(&lse)}};
+    return wi_node(
+        y->graph, &wi_op_attention_forward, y->inputs, y->input_count, WEFT_F32, &shape, &attributes);
+}
+
+/* ---- gradients ---- */
+
+/* The forward result is read as it was written. */
+const wi_op wi_op_attention_gradient = {
+    .name = "attention_gradient", .kind = WI_KERNEL, .contiguous = 1u << WI_ATTENTION_FORWARD};
+
+static weft_tensor *allowed(weft_graph *graph, int64_t queries, int64_t keys) {
+    const wi_shape shape = {.rank = 2, .dims = {queries, keys}};
+    return weft_less_equal(wi_coordinate(graph, &shape, 1), wi_coordinate(graph, &shape, 0));
+}
+
+/* dS itself, which is as large as the mask: ordinary nodes, computed only where a mask is trained. */
+static weft_tensor *mask_gradient(weft_tensor *y, weft_tensor *g, weft_tensor *pack) {
+    weft_tensor *const *x = y->inputs;
+    const wi_shape row = shape4(y, y->shape.dims[2], 1);
+    weft_tensor *lse =
+        weft_reshape_shape(wi_slice_dims(pack, 0, length_of(&y->shape), length_of(&row), 1), 4, row.dims);
+    weft_tensor *s = weft_mul(weft_matmul(x[WI_ATTENTION_QUERY], weft_transpose(x[WI_ATTENTION_KEY])),
+        weft_number(g, y->attributes.number));
+    weft_tensor *p =
+        weft_exp(weft_sub(weft_add(s, x[WI_ATTENTION_MASK]), weft_mul(lse, weft_number(g, 1 / log2_e))));
+    if (y->attributes.power)
+        p = weft_where(
+            allowed(y->graph, x[WI_ATTENTION_QUERY]->shape.dims[2], x[WI_ATTENTION_KEY]->shape.dims[2]), p,
+            weft_number(g, 0));
+    weft_tensor *slope = weft_matmul(g, weft_transpose(x[WI_ATTENTION_VALUE]));
+    if (y->attributes.number2 > 0)
+        slope = weft_mul(
+            slope, wi_dropout_factors(y->graph, &s->shape, y->attributes.number2, y->attributes.stream));
+    return weft_mul(p, weft_sub(slope, wi_sum_keep(weft_mul(g, y), 1u << 3)));
+}
+
+static void attention_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *const *x = y->inputs;
+    weft_tensor *pack = forward(y, false);
+    weft_tensor *inputs[] = {x[WI_ATTENTION_QUERY], x[WI_ATTENTION_KEY], x[WI_ATTENTION_VALUE], pack, g,
+        y->input_count > WI_ATTENTION_MASK ? x[WI_ATTENTION_MASK] : NULL};
+    if (!pack || !g) return;
+    int64_t starts[4] = {0};
+    for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++)
+        starts[i + 1] = starts[i] + length_of(&x[i]->shape);
+    const wi_shape shape = {.rank = 1, .dims = {starts[3]}};
+    weft_tensor *all = wi_node(
+        y->graph, &wi_op_attention_gradient, inputs, 2 + y->input_count, WEFT_F32, &shape, &y->attributes);
+    for (int i = WI_ATTENTION_QUERY; all && i <= WI_ATTENTION_VALUE; i++)
+        gradients[i] = part(y, all, starts[i], x[i]->shape);
+    if (y->input_count > WI_ATTENTION_MASK && x[WI_ATTENTION_MASK]->dtype == WEFT_F32)
+        gradients[WI_ATTENTION_MASK] = mask_gradient(y, g, pack);
+}
+
+static weft_tensor *attention_lower(weft_tensor *y, bool inference) {
+    weft_tensor *pack = forward(y, inference);
+    return pack ? part(y, pack, 0, y->shape) : NULL;
+}
+
+const wi_op wi_op_attention = {
+    .name = "attention", .kind = WI_COMPOSITE, .lower = attention_lower, .backward = attention_backward};
+
+/* ---- the same, composed: the scores lie in memory ---- */
+
+static weft_tensor *compose(weft_tensor *const *x, const weft_attention_options *options, double scale) {
+    weft_tensor *q = x[WI_ATTENTION_QUERY], *lowest = weft_number(q, -(double)FLT_MAX),
+                *zero = weft_number(q, 0);
+    const int rank = q->shape.rank;
+    weft_tensor *s = weft_mul(weft_matmul(q, weft_transpose(x[WI_ATTENTION_KEY])), weft_number(q, scale));
+    if (x[WI_ATTENTION_MASK] && x[WI_ATTENTION_MASK]->dtype == WEFT_F32)
+        s = weft_add(s, x[WI_ATTENTION_MASK]);
+    if (x[WI_ATTENTION_MASK] && x[WI_ATTENTION_MASK]->dtype == WEFT_BOOL)
+        s = weft_where(x[WI_ATTENTION_MASK], s, lowest);
+    if (options->causal)
+        s = weft_where(
+            allowed(q->graph, q->shape.dims[rank - 2], x[WI_ATTENTION_KEY]->shape.dims[rank - 2]), s, lowest);
+    const bool masked = x[WI_ATTENTION_MASK] || options->causal;
+    if (masked) s = weft_maximum(s, lowest);
+    weft_tensor *p = weft_softmax(s, -1);
+    if (masked) p = weft_where(weft_less_equal(s, lowest), zero, p);
+    return weft_matmul(options->dropout > 0 ? weft_dropout(p, options->dropout) : p, x[WI_ATTENTION_VALUE]);
+}
+
+/* ---- checks, and bringing everything to one rank ---- */
+
+static weft_tensor *fail_shapes(weft_tensor *const *x, const char *rule) {
+    char text[3][WI_SHAPE_TEXT];
+    return wi_graph_fail(x[WI_ATTENTION_QUERY]->graph, WEFT_ERROR_SHAPE, "attention: q %s, k %s, v %s: %s",
+        wi_shape_print(&x[WI_ATTENTION_QUERY]->shape, text[0]),
+        wi_shape_print(&x[WI_ATTENTION_KEY]->shape, text[1]),
+        wi_shape_print(&x[WI_ATTENTION_VALUE]->shape, text[2]), rule);
+}
+
+/* Dimension i from the end, from 1. */
+static int64_t end_dim(const weft_tensor *x, int i) {
+    return x->shape.dims[x->shape.rank - i];
+}
+
+static bool check_shapes(weft_tensor *const *x, wi_shape *lead) {
+    *lead = (wi_shape){.rank = 0};
+    for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++) {
+        if (x[i]->shape.rank < 2) return fail_shapes(x, "each needs rank 2 or more");
+    }
+    if (end_dim(x[WI_ATTENTION_QUERY], 1) != end_dim(x[WI_ATTENTION_KEY], 1))
+        return fail_shapes(x, "the widths of q and k differ");
+    if (end_dim(x[WI_ATTENTION_KEY], 2) != end_dim(x[WI_ATTENTION_VALUE], 2))
+        return fail_shapes(x, "the lengths of k and v differ");
+    for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++) {
+        wi_shape next = x[i]->shape, both;
+        next.rank -= 2;
+        if (!wi_shape_broadcast(lead, &next, &both))
+            return fail_shapes(x, "the leading dimensions do not broadcast");
+        *lead = both;
+    }
+    return true;
+}
+
+static bool check_mask(weft_tensor *const *x, const wi_shape *lead) {
+    const weft_tensor *mask = x[WI_ATTENTION_MASK];
+    wi_shape scores = *lead, both;
+    scores.dims[scores.rank++] = end_dim(x[WI_ATTENTION_QUERY], 2);
+    scores.dims[scores.rank++] = end_dim(x[WI_ATTENTION_KEY], 2);
+    char text_m[WI_SHAPE_TEXT], text_s[WI_SHAPE_TEXT];
+    if (mask->dtype != WEFT_BOOL && mask->dtype != WEFT_F32)
+        return wi_graph_fail(mask->graph, WEFT_ERROR_DTYPE, "attention: a mask is bool or f32, not %s",
+            weft_dtype_name(mask->dtype));
+    if (!wi_shape_broadcast(&mask->shape, &scores, &both) || !wi_shape_equal(&both, &scores))
+        return wi_graph_fail(mask->graph, WEFT_ERROR_SHAPE,
+            "attention: mask %s does not broadcast to %s, the shape of q kT",
+            wi_shape_print(&mask->shape, text_m), wi_shape_print(&scores, text_s));
+    return true;
+}
+
+static weft_graph *check(weft_tensor *const *x, const weft_attention_options *options, wi_shape *lead) {
+    weft_graph *graph = wi_inputs_graph("attention", x, x[WI_ATTENTION_MASK] ? 4 : 3);
+    if (!graph) return NULL;
+    for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++) {
+        if (x[i]->dtype == WEFT_F32) continue;
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "attention: takes f32, not (%s, %s, %s)",
+            weft_dtype_name(x[WI_ATTENTION_QUERY]->dtype), weft_dtype_name(x[WI_ATTENTION_KEY]->dtype),
+            weft_dtype_name(x[WI_ATTENTION_VALUE]->dtype));
+        return NULL;
+    }
+    if (!check_shapes(x, lead) || (x[WI_ATTENTION_MASK] && !check_mask(x, lead))) return NULL;
+    if (!(options->scale >= 0) || isinf(options->scale)) {
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "attention: a scale of %g, expected a positive number, or 0 for 1/sqrt(d)",
+            (double)options->scale);
+        return NULL;
+    }
+    if (!(options->dropout >= 0 && options->dropout < 1)) {
+        wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "attention: dropout = %g is not in [0, 1)", (double)options->dropout);
+        return NULL;
+    }
+    return graph;
+}
+
+/* Leading dimensions as two; the last two as they are, or stretched to length and width. */
+static weft_tensor *to_rank4(weft_tensor *x, const wi_shape *lead, int64_t length, int64_t width) {
+    wi_shape whole = *lead, outer = *lead;
+    whole.dims[whole.rank++] = length;
+    whole.dims[whole.rank++] = width;
+    x = weft_expand(x, whole.rank, whole.dims);
+    if (outer.rank > 0) outer.rank--;
+    const int64_t inner = lead->rank > 0 ? lead->dims[lead->rank - 1] : 1;
+    return x ? weft_reshape_shape(x, 4, (const int64_t[]){length_of(&outer), inner, length, width}) : NULL;
+}
+
+/* Do the kernels take it? The batch may stand among the leading dimensions, once. */
+static bool fits(weft_tensor *const *x, const wi_shape *lead) {
+    const int64_t limits[] = {end_dim(x[WI_ATTENTION_QUERY], 2), end_dim(x[WI_ATTENTION_KEY], 2),
+        end_dim(x[WI_ATTENTION_QUERY], 1), end_dim(x[WI_ATTENTION_VALUE], 1)};
+    int64_t count;
+    int power;
+    wi_shape_count(lead, &count, &power);
+    for (int i = 0; i < 4; i++) {
+        if (limits[i] < 1 || limits[i] > (i < 2 ? INT32_MAX / 2 : WI_ATTENTION_WIDTH)) return false;
+    }
+    return power <= 1;
+}
+
+weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *options, bool heads_inside) {
+    wi_shape lead;
+    if (!check(x, options, &lead)) return NULL;
+    const int64_t d = end_dim(x[WI_ATTENTION_QUERY], 1), dv = end_dim(x[WI_ATTENTION_VALUE], 1),
+                  queries = end_dim(x[WI_ATTENTION_QUERY], 2), keys = end_dim(x[WI_ATTENTION_KEY], 2);
+    if (options->scale == 0 && d < 0) return fail_shapes(x, "a width that is the batch needs a scale");
+    const double scale = options->scale != 0 ? (double)options->scale : 1.0 / sqrt((double)d);
+    if (!fits(x, &lead)) return compose(x, options, scale);
+    weft_tensor *inputs[] = {to_rank4(x[WI_ATTENTION_QUERY], &lead, queries, d),
+        to_rank4(x[WI_ATTENTION_KEY], &lead, keys, d), to_rank4(x[WI_ATTENTION_VALUE], &lead, keys, dv),
+        x[WI_ATTENTION_MASK] ? to_rank4(x[WI_ATTENTION_MASK], &lead, queries, keys) : NULL};
+    const int count = x[WI_ATTENTION_MASK] ? 4 : 3;
+    if (!wi_inputs_graph("attention", inputs, count)) return NULL;
+    const wi_shape shape = shape4(inputs[WI_ATTENTION_QUERY], queries, dv);
+    wi_attributes attributes = {
+        .number = scale, .number2 = options->dropout, .power = options->causal, .axis = heads_inside ? 2 : 1};
+    if (options->dropout > 0) attributes.stream = inputs[WI_ATTENTION_QUERY]->graph->streams++;
+    weft_tensor *y = wi_node(
+        inputs[WI_ATTENTION_QUERY]->graph, &wi_op_attention, inputs, count, WEFT_F32, &shape, &attributes);
+    wi_shape result = lead;
+    result.dims[result.rank++] = queries;
+    result.dims[result.rank++] = dv;
+    return y ? weft_reshape_shape(y, result.rank, result.dims) : NULL;
+}
+
+weft_tensor *weft_attention(
+    weft_tensor *q, weft_tensor *k, weft_tensor *v, const weft_attention_options *options) {
+    static const weft_attention_options defaults = {WEFT_ATTENTION_OPTIONS_INIT};
+    if (!options) options = &defaults;
+    if (q && options->struct_size != sizeof *options)
+        return wi_graph_fail(q->graph, WEFT_ERROR_ARGUMENT,
+            "attention: options of %zu bytes, expected %zu (use WEFT_ATTENTION_OPTIONS_INIT)",
+            options->struct_size, sizeof *options);
+    return wi_attention((weft_tensor *[]){q, k, v, options->mask}, options, false);
+}

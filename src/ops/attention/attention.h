@@ -1,0 +1,28 @@
+/* Attention for its kernels and the layers above. */
+#ifndef WI_ATTENTION_H
+#define WI_ATTENTION_H
+
+#include "ops/op_table.h"
+
+/* Inputs of attention_forward (the first four) and of attention_gradient. */
+enum {
+    WI_ATTENTION_QUERY,
+    WI_ATTENTION_KEY,
+    WI_ATTENTION_VALUE,
+    WI_ATTENTION_MASK,
+    WI_ATTENTION_FORWARD = 3,
+    WI_ATTENTION_SLOPE,
+    WI_ATTENTION_SLOPE_MASK
+};
+
+extern const wi_op wi_op_attention_forward, wi_op_attention_gradient;
+
+/* The widest heads that the kernels take; wider ones are composed of other ops. */
+enum { WI_ATTENTION_WIDTH = 256 };
+
+/* weft_attention of x = {q, k, v, mask or NULL}; options without their mask. heads_inside: the result lies in
+ * memory with its third axis before its second, (batch, length, heads, width), so that heads merge at no
+ * cost. */
+weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *options, bool heads_inside);
+
+#endif

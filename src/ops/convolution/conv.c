@@ -1,0 +1,268 @@
+/* Convolutions: checks, the three nodes and their gradients (contract in conv.h). The plan computes conv and
+ * conv_data as matrix products over windows (plan/conv_product.h), conv_weight has kernels of its own
+ * (conv_weight.c). */
+#include "ops/convolution/conv.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <weft/convolution.h>
+
+/* ---- what a node computes ---- */
+
+wi_conv wi_conv_of(
+    const wi_attributes *attributes, const wi_extent *x, const wi_extent *y, const wi_shape *weight) {
+    const int axes = x->rank - 2, first = 3 - axes;
+    wi_conv conv = {.images = x->dims[0].actual,
+        .groups = attributes->groups,
+        .channels = weight->dims[1],
+        .filters = weight->dims[0] / attributes->groups,
+        .image = {1, 1, 1},
+        .result = {1, 1, 1}};
+    for (int i = 0; i < 3; i++) {
+        conv.taps[i] = attributes->window.size[i];
+        conv.stride[i] = attributes->window.stride[i];
+        conv.dilation[i] = attributes->window.dilation[i];
+        conv.before[i] = attributes->window.padding[i];
+    }
+    for (int i = 0; i < axes; i++) {
+        conv.image[first + i] = x->dims[1 + i].actual;
+        conv.result[first + i] = y->dims[1 + i].actual;
+    }
+    return conv;
+}
+
+double wi_conv_flops(const wi_conv *conv) {
+    double flops =
+        2.0 * (double)conv->images * (double)conv->groups * (double)conv->channels * (double)conv->filters;
+    for (int i = 0; i < 3; i++) flops *= (double)conv->result[i] * (double)conv->taps[i];
+    return flops;
+}
+
+bool wi_conv_strides(const wi_extent *extent, const wi_layout *layout, int64_t strides[4]) {
+    const int last = extent->rank - 1, axes = extent->rank - 2;
+    strides[0] = layout->strides[0].actual;
+    for (int i = 0; i < 3; i++)
+        strides[1 + i] = i < 3 - axes ? 0 : layout->strides[i - (3 - axes) + 1].actual;
+    return layout->strides[last].actual == 1 || extent->dims[last].actual == 1;
+}
+
+/* ---- nodes ---- */
+
+static weft_tensor *conv_node(
+    weft_tensor *x, weft_tensor *w, const wi_attributes *window, const wi_shape *result) {
+    return x && w ? wi_node(x->graph, &wi_op_conv, (weft_tensor *[]){x, w}, 2, WEFT_F32, result, window)
+                  : NULL;
+}
+static weft_tensor *data_node(
+    weft_tensor *y, weft_tensor *w, const wi_attributes *window, const wi_shape *image) {
+    return y && w ? wi_node(y->graph, &wi_op_conv_data, (weft_tensor *[]){y, w}, 2, WEFT_F32, image, window)
+                  : NULL;
+}
+static weft_tensor *weight_node(
+    weft_tensor *x, weft_tensor *y, const wi_attributes *window, const wi_shape *weight) {
+    return x && y
+               ? wi_node(x->graph, &wi_op_conv_weight, (weft_tensor *[]){x, y}, 2, WEFT_F32, weight, window)
+               : NULL;
+}
+
+static void conv_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *x = y->inputs[0], *w = y->inputs[1];
+    gradients[0] = data_node(g, w, &y->attributes, &x->shape);
+    gradients[1] = weight_node(x, g, &y->attributes, &w->shape);
+}
+static void conv_data_backward(weft_tensor *image, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *y = image->inputs[0], *w = image->inputs[1];
+    gradients[0] = conv_node(g, w, &image->attributes, &y->shape);
+    gradients[1] = weight_node(g, y, &image->attributes, &w->shape);
+}
+static void conv_weight_backward(weft_tensor *w, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *x = w->inputs[0], *y = w->inputs[1];
+    gradients[0] = data_node(y, g, &w->attributes, &x->shape);
+    gradients[1] = conv_node(x, g, &w->attributes, &y->shape);
+}
+
+const wi_op wi_op_conv = {.name = "conv", .kind = WI_PRODUCT, .backward = conv_backward};
+const wi_op wi_op_conv_data = {.name = "conv_data", .kind = WI_PRODUCT, .backward = conv_data_backward};
+const wi_op wi_op_conv_weight = {
+    .name = "conv_weight", .kind = WI_KERNEL, .backward = conv_weight_backward, .contiguous = 3};
+
+/* ---- options ---- */
+
+static const weft_conv_options defaults = {WEFT_CONV_OPTIONS_INIT};
+
+static weft_tensor *fail_axis(
+    const weft_tensor *x, const char *op, const char *what, int64_t number, int axis, const char *rule) {
+    return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
+        "%s: %s of %" PRId64 " along spatial axis %d, expected %s", op, what, number, axis, rule);
+}
+
+/* Fills what is 0 by default and checks ranges; false with the error recorded. */
+static bool read_options(weft_conv_options *options, const weft_conv_options *given, const char *op,
+    const weft_tensor *x, int axes, bool transposed) {
+    const int64_t most = 1 << 20;
+    if (!given) given = &defaults;
+    if (given->struct_size != sizeof *given) {
+        wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
+            "%s: options of %zu bytes, expected %zu (use WEFT_CONV_OPTIONS_INIT)", op, given->struct_size,
+            sizeof *given);
+        return false;
+    }
+    *options = *given;
+    if (options->groups == 0) options->groups = 1;
+    if (options->groups < 0 || options->groups > most)
+        return wi_graph_fail(
+            x->graph, WEFT_ERROR_ARGUMENT, "%s: %" PRId64 " groups, expected 1 or more", op, options->groups);
+    if ((unsigned)options->mode > WEFT_PADDING_SAME || (transposed && options->mode == WEFT_PADDING_SAME))
+        return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: padding mode %d is not one that it has", op,
+            (int)options->mode);
+    for (int i = 0; i < axes; i++) {
+        if (options->stride[i] == 0) options->stride[i] = 1;
+        if (options->dilation[i] == 0) options->dilation[i] = 1;
+        if (options->stride[i] < 0 || options->stride[i] > most)
+            return fail_axis(x, op, "a stride", options->stride[i], i, "1 or more");
+        if (options->dilation[i] < 0 || options->dilation[i] > most)
+            return fail_axis(x, op, "a dilation", options->dilation[i], i, "1 or more");
+        if (options->padding[i] < 0 || options->padding[i] > most)
+            return fail_axis(x, op, "a padding", options->padding[i], i, "0 or more");
+        if (options->mode != WEFT_PADDING_EACH) options->padding_after[i] = options->padding[i];
+        if (options->padding_after[i] < 0 || options->padding_after[i] > most)
+            return fail_axis(x, op, "a padding after the image", options->padding_after[i], i, "0 or more");
+        if (options->output_padding[i] != 0 && !transposed)
+            return fail_axis(
+                x, op, "an output padding", options->output_padding[i], i, "0: it is of transposed ones");
+        const int64_t bound =
+            options->stride[i] > options->dilation[i] ? options->stride[i] : options->dilation[i];
+        if (options->output_padding[i] < 0 || (options->output_padding[i] >= bound && transposed))
+            return fail_axis(x, op, "an output padding", options->output_padding[i], i,
+                "0 or more, below the stride or dilation");
+    }
+    return true;
+}
+
+static void pad_same(weft_conv_options *options, int axis, int64_t image, int64_t reach) {
+    const int64_t result = (image + options->stride[axis] - 1) / options->stride[axis];
+    const int64_t missing = (result - 1) * options->stride[axis] + reach - image;
+    options->padding[axis] = missing > 0 ? missing / 2 : 0;
+    options->padding_after[axis] = missing > 0 ? missing - missing / 2 : 0;
+}
+
+static wi_attributes window_of(const weft_conv_options *options, const weft_tensor *weight, int axes) {
+    wi_attributes attributes = {.groups = (int32_t)options->groups};
+    for (int i = 0; i < 3; i++) {
+        const int axis = i - (3 - axes);
+        const bool there = axis >= 0;
+        attributes.window.size[i] = there ? (int32_t)weight->shape.dims[2 + axis] : 1;
+        attributes.window.stride[i] = there ? (int32_t)options->stride[axis] : 1;
+        attributes.window.dilation[i] = there ? (int32_t)options->dilation[axis] : 1;
+        attributes.window.padding[i] = there ? (int32_t)options->padding[axis] : 0;
+    }
+    return attributes;
+}
+
+/* ---- checks ---- */
+
+static weft_tensor *fail_shapes(
+    const char *op, const weft_tensor *x, const weft_tensor *weight, const char *rule) {
+    char text_x[WI_SHAPE_TEXT], text_w[WI_SHAPE_TEXT];
+    return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: x %s and weight %s: %s", op,
+        wi_shape_print(&x->shape, text_x), wi_shape_print(&weight->shape, text_w), rule);
+}
+
+/* Ranks, dtypes, sizes that are numbers, channels; false with the error recorded. */
+static bool check_operands(
+    const char *op, weft_tensor *x, weft_tensor *weight, weft_tensor *bias, int64_t groups, bool transposed) {
+    const int rank = x->shape.rank;
+    if (x->dtype != WEFT_F32 || weight->dtype != WEFT_F32 || (bias && bias->dtype != WEFT_F32))
+        return wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes f32, not (%s, %s%s%s)", op,
+            weft_dtype_name(x->dtype), weft_dtype_name(weight->dtype), bias ? ", " : "",
+            bias ? weft_dtype_name(bias->dtype) : "");
+    if (rank < 3 || rank > 5 || weight->shape.rank != rank)
+        return fail_shapes(
+            op, x, weight, "needs x (N, C, spatial...) of one to three spatial axes and a weight as long");
+    for (int i = 0; i < rank; i++) {
+        if (weight->shape.dims[i] <= 0 || (i > 0 && x->shape.dims[i] <= 0))
+            return fail_shapes(op, x, weight, "channels and spatial sizes must be numbers, not the batch");
+    }
+    const int64_t channels = x->shape.dims[1], first = weight->shape.dims[0], second = weight->shape.dims[1];
+    if (transposed ? channels != first || first % groups : channels != second * groups || first % groups) {
+        char rule[160];
+        snprintf(rule, sizeof rule, "with %" PRId64 " group%s the weight is %s", groups,
+            groups == 1 ? "" : "s",
+            transposed ? "(C, F / groups, K...) and groups divide C"
+                       : "(F, C / groups, K...) and groups divide C and F");
+        return fail_shapes(op, x, weight, rule);
+    }
+    const int64_t filters = transposed ? second * groups : first;
+    if (bias && (bias->shape.rank != 1 || bias->shape.dims[0] != filters))
+        return fail_shapes(op, weight, bias, "the bias is not (F)");
+    return true;
+}
+
+/* A bias is added along the last axis, where filters are in memory. */
+static weft_tensor *finish(weft_tensor *node, weft_tensor *bias) {
+    return wi_channels_first(bias ? weft_add(node, bias) : node);
+}
+
+/* ---- public ---- */
+
+weft_tensor *weft_conv_with(
+    weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_conv_options *given) {
+    weft_tensor *inputs[] = {x, weight, bias};
+    weft_graph *graph = wi_inputs_graph("conv", inputs, bias ? 3 : 2);
+    weft_conv_options options;
+    if (!graph) return NULL;
+    const int axes = x->shape.rank - 2;
+    if (axes < 1 || axes > 3)
+        return fail_shapes("conv", x, weight, "needs x (N, C, spatial...) of one to three spatial axes");
+    if (!read_options(&options, given, "conv", x, axes, false)) return NULL;
+    if (!check_operands("conv", x, weight, bias, options.groups, false)) return NULL;
+    wi_shape result = {.rank = x->shape.rank};
+    result.dims[0] = x->shape.dims[0];
+    result.dims[result.rank - 1] = weight->shape.dims[0];
+    for (int i = 0; i < axes; i++) {
+        const int64_t image = x->shape.dims[2 + i],
+                      reach = options.dilation[i] * (weight->shape.dims[2 + i] - 1) + 1;
+        if (options.mode == WEFT_PADDING_SAME) pad_same(&options, i, image, reach);
+        const int64_t room = image + options.padding[i] + options.padding_after[i] - reach;
+        if (room < 0) {
+            char rule[160];
+            snprintf(rule, sizeof rule,
+                "along spatial axis %d a window of %" PRId64 " is larger than the padded image of %" PRId64,
+                i, reach, image + options.padding[i] + options.padding_after[i]);
+            return fail_shapes("conv", x, weight, rule);
+        }
+        result.dims[1 + i] = room / options.stride[i] + 1;
+    }
+    const wi_attributes attributes = window_of(&options, weight, axes);
+    return finish(conv_node(wi_channels_last(x), weight, &attributes, &result), bias);
+}
+
+weft_tensor *weft_conv_transpose_with(
+    weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_conv_options *given) {
+    weft_tensor *inputs[] = {x, weight, bias};
+    weft_graph *graph = wi_inputs_graph("conv_transpose", inputs, bias ? 3 : 2);
+    weft_conv_options options;
+    if (!graph) return NULL;
+    const int axes = x->shape.rank - 2;
+    if (axes < 1 || axes > 3)
+        return fail_shapes(
+            "conv_transpose", x, weight, "needs x (N, C, spatial...) of one to three spatial axes");
+    if (!read_options(&options, given, "conv_transpose", x, axes, true)) return NULL;
+    if (!check_operands("conv_transpose", x, weight, bias, options.groups, true)) return NULL;
+    wi_shape result = {.rank = x->shape.rank};
+    result.dims[0] = x->shape.dims[0];
+    result.dims[result.rank - 1] = weight->shape.dims[1] * options.groups;
+    for (int i = 0; i < axes; i++) {
+        const int64_t reach = options.dilation[i] * (weight->shape.dims[2 + i] - 1) + 1;
+        const int64_t size = (x->shape.dims[2 + i] - 1) * options.stride[i] - options.padding[i] -
+                             options.padding_after[i] + reach + options.output_padding[i];
+        if (size < 1) {
+            char rule[128];
+            snprintf(rule, sizeof rule, "along spatial axis %d the result would have %" PRId64 " elements", i,
+                size);
+            return fail_shapes("conv_transpose", x, weight, rule);
+        }
+        result.dims[1 + i] = size;
+    }
+    const wi_attributes attributes = window_of(&options, weight, axes);
+    return finish(data_node(wi_channels_last(x), weight, &attributes, &result), bias);
+}

@@ -1,0 +1,75 @@
+/* Rows of a table picked by token; the table's gradient adds up the rows of equal tokens. Kernels: gather.cl
+ * and, through index_sum, segments.cl.
+ *
+ * The node has inputs (table (vocabulary, width), tokens (count)). Attributes: flags PADDED, and start, the
+ * token whose row gets no gradient. */
+#include "ops/index/index.h"
+#include <inttypes.h>
+
+enum { PADDED = 1 };
+
+static void embedding_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const int64_t vocabulary = y->inputs[0]->shape.dims[0];
+    gradients[0] = y->attributes.flags & PADDED
+                       ? wi_index_sum_skipping(g, y->inputs[1], vocabulary, y->attributes.start)
+                       : weft_index_sum(g, 0, y->inputs[1], vocabulary);
+}
+
+const wi_op wi_op_embedding = {.name = "embedding",
+    .kind = WI_KERNEL,
+    .backward = embedding_backward,
+    .contiguous = 3,
+    .fault = "a token is outside the vocabulary",
+    .fault_place = "(row-major) of its tokens"};
+
+static bool check(weft_tensor *table, weft_tensor *tokens) {
+    char text[WI_SHAPE_TEXT];
+    weft_tensor *inputs[] = {table, tokens};
+    weft_graph *graph = wi_inputs_graph("embedding", inputs, 2);
+    if (!graph) return false;
+    if (table->dtype != WEFT_F32 || tokens->dtype != WEFT_I32) {
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE,
+            "embedding: takes a table of f32 and tokens of i32, not %s and %s; weft_cast converts",
+            weft_dtype_name(table->dtype), weft_dtype_name(tokens->dtype));
+        return false;
+    }
+    if (table->shape.rank == 2 && table->shape.dims[0] > 0 && table->shape.dims[1] > 0) return true;
+    wi_graph_fail(graph, WEFT_ERROR_SHAPE, "embedding: the table is %s, expected (vocabulary, width)",
+        wi_shape_print(&table->shape, text));
+    return false;
+}
+
+static weft_tensor *pick_rows(weft_tensor *table, weft_tensor *tokens, wi_attributes attributes) {
+    char text[WI_SHAPE_TEXT];
+    int64_t count;
+    int power;
+    wi_shape_count(&tokens->shape, &count, &power);
+    if (power > 1 || tokens->shape.rank + 1 > WEFT_MAX_RANK)
+        return wi_graph_fail(table->graph, WEFT_ERROR_SHAPE,
+            "embedding: tokens %s have more than one batch or too many axes",
+            wi_shape_print(&tokens->shape, text));
+    const int64_t length = power ? -count : count, width = table->shape.dims[1];
+    const wi_shape flat = {.rank = 2, .dims = {length, width}};
+    wi_shape shape = tokens->shape;
+    shape.dims[shape.rank++] = width;
+    if (wi_shape_check(&shape, "embedding") != WEFT_OK)
+        return wi_graph_fail_recorded(table->graph, WEFT_ERROR_SHAPE);
+    weft_tensor *inputs[] = {table, weft_reshape_shape(tokens, 1, &length)};
+    if (!inputs[1]) return NULL;
+    weft_tensor *y = wi_node(table->graph, &wi_op_embedding, inputs, 2, WEFT_F32, &flat, &attributes);
+    return y ? weft_reshape_shape(y, shape.rank, shape.dims) : NULL;
+}
+
+weft_tensor *weft_embedding_with(weft_tensor *table, weft_tensor *tokens) {
+    return check(table, tokens) ? pick_rows(table, tokens, (wi_attributes){0}) : NULL;
+}
+
+weft_tensor *weft_embedding_padded_with(weft_tensor *table, weft_tensor *tokens, int64_t padding) {
+    if (!check(table, tokens)) return NULL;
+    const int64_t vocabulary = table->shape.dims[0], row = padding < 0 ? padding + vocabulary : padding;
+    if (row < 0 || row >= vocabulary)
+        return wi_graph_fail(table->graph, WEFT_ERROR_ARGUMENT,
+            "embedding: padding index %" PRId64 " is not in %" PRId64 "..%" PRId64, padding, -vocabulary,
+            vocabulary - 1);
+    return pick_rows(table, tokens, (wi_attributes){.flags = PADDED, .start = row});
+}

@@ -1,0 +1,214 @@
+/* Elements picked by index, and added up by index: each is the other's gradient. Kernels: gather.cl,
+ * scatter.cl and segments.cl. */
+#include "ops/index/index.h"
+
+/* An index of fewer is not worth being sorted. */
+enum { SHORT_INDEX = 256 };
+
+/* ---- gradients ---- */
+
+static bool skips(const weft_tensor *node) {
+    return node->attributes.flags & WI_INDEX_SKIPS;
+}
+
+static void gather_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const int axis = y->attributes.axis;
+    gradients[0] = weft_scatter_sum(g, axis, y->inputs[1], y->inputs[0]->shape.dims[axis]);
+}
+static void index_select_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const int axis = y->attributes.axis;
+    gradients[0] = weft_index_sum(g, axis, y->inputs[1], y->inputs[0]->shape.dims[axis]);
+}
+static void scatter_sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    gradients[0] = weft_gather(g, y->attributes.axis, y->inputs[1]);
+}
+/* The index as (count, 1, ...): beside the rows of a tensor whose first axis it names. */
+static weft_tensor *beside_rows(weft_tensor *index, int rank) {
+    int64_t dims[WEFT_MAX_RANK] = {index->shape.dims[0]};
+    for (int i = 1; i < rank; i++) dims[i] = 1;
+    return weft_reshape_shape(index, rank, dims);
+}
+
+static void index_sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *index = y->inputs[1];
+    if (!skips(y)) {
+        gradients[0] = weft_index_select(g, y->attributes.axis, index);
+        return;
+    }
+    weft_tensor *left_out = weft_equal(index, weft_number(index, (double)y->attributes.start));
+    weft_tensor *rows = weft_index_select(g, 0, weft_where(left_out, weft_number(index, 0), index));
+    gradients[0] =
+        rows ? weft_where(beside_rows(left_out, rows->shape.rank), weft_number(rows, 0), rows) : NULL;
+}
+
+#define KERNEL_OP(op)                                                                                        \
+    const wi_op wi_op_##op = {.name = #op,                                                                   \
+        .kind = WI_KERNEL,                                                                                   \
+        .backward = op##_backward,                                                                           \
+        .contiguous = 7,                                                                                     \
+        .fault = "an index is out of range"};
+KERNEL_OP(gather)
+KERNEL_OP(index_select)
+KERNEL_OP(scatter_sum)
+KERNEL_OP(index_sum)
+
+/* ---- checks ---- */
+
+static weft_tensor *fail_shapes(
+    const char *op, const weft_tensor *x, const weft_tensor *index, const char *rule) {
+    char text_x[WI_SHAPE_TEXT], text_index[WI_SHAPE_TEXT];
+    return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: shape %s and index %s: %s", op,
+        wi_shape_print(&x->shape, text_x), wi_shape_print(&index->shape, text_index), rule);
+}
+
+/* Index i32, an axis of x; the graph, or NULL with the error recorded. */
+static weft_graph *check(const wi_op *op, weft_tensor *x, weft_tensor *index, int axis, int *found) {
+    weft_tensor *inputs[] = {x, index};
+    weft_graph *graph = wi_inputs_graph(op->name, inputs, 2);
+    if (!graph) return NULL;
+    if (index->dtype != WEFT_I32) {
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: indices are i32, not %s; weft_cast converts", op->name,
+            weft_dtype_name(index->dtype));
+        return NULL;
+    }
+    *found = wi_axis_index(x, op->name, axis);
+    return *found < 0 ? NULL : graph;
+}
+
+static weft_graph *check_sum(const wi_op *op, weft_tensor *source, weft_tensor *index, int axis, int64_t size,
+    int *found, wi_shape *shape) {
+    weft_graph *graph = check(op, source, index, axis, found);
+    if (!graph) return NULL;
+    if (source->dtype != WEFT_F32 && source->dtype != WEFT_I32) {
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes f32 or i32, not %s", op->name,
+            weft_dtype_name(source->dtype));
+        return NULL;
+    }
+    *shape = source->shape;
+    shape->dims[*found] = size;
+    if (wi_shape_check(shape, op->name) == WEFT_OK) return graph;
+    wi_graph_fail_recorded(graph, WEFT_ERROR_SHAPE);
+    return NULL;
+}
+
+static weft_tensor *make(
+    const wi_op *op, weft_tensor *x, weft_tensor *index, const wi_shape *shape, int axis) {
+    weft_tensor *inputs[] = {x, index};
+    return wi_node(x->graph, op, inputs, 2, x->dtype, shape, &(wi_attributes){.axis = axis});
+}
+
+/* ---- picking ---- */
+
+weft_tensor *weft_gather(weft_tensor *x, int axis, weft_tensor *index) {
+    int a;
+    if (!check(&wi_op_gather, x, index, axis, &a)) return NULL;
+    if (index->shape.rank != x->shape.rank) return fail_shapes("gather", x, index, "the ranks differ");
+    for (int i = 0; i < x->shape.rank; i++) {
+        const int64_t have = x->shape.dims[i], want = index->shape.dims[i];
+        if (i == a || have == want) continue;
+        if (have < 1 || want < 1 || want > have)
+            return fail_shapes("gather", x, index, "the index is larger along another axis");
+        x = weft_slice(x, i, 0, want);
+    }
+    return x ? make(&wi_op_gather, x, index, &index->shape, a) : NULL;
+}
+
+static bool one_axis(const wi_shape *shape, int64_t *length) {
+    int64_t count;
+    int power;
+    wi_shape_count(shape, &count, &power);
+    *length = power ? -count : count;
+    return power <= 1;
+}
+
+weft_tensor *weft_index_select(weft_tensor *x, int axis, weft_tensor *index) {
+    int a;
+    if (!check(&wi_op_index_select, x, index, axis, &a)) return NULL;
+    int64_t length;
+    if (!one_axis(&index->shape, &length))
+        return fail_shapes("index_select", x, index, "the index has a size of batch^2");
+    const int more = index->shape.rank;
+    if (x->shape.rank - 1 + more > WEFT_MAX_RANK)
+        return fail_shapes("index_select", x, index, "the result has too many axes");
+    wi_shape shape = x->shape, whole = {.rank = x->shape.rank - 1 + more};
+    shape.dims[a] = length;
+    if (wi_shape_check(&shape, "index_select") != WEFT_OK)
+        return wi_graph_fail_recorded(x->graph, WEFT_ERROR_SHAPE);
+    for (int i = 0; i < whole.rank; i++)
+        whole.dims[i] = i < a          ? x->shape.dims[i]
+                        : i < a + more ? index->shape.dims[i - a]
+                                       : x->shape.dims[i - more + 1];
+    weft_tensor *line = weft_reshape_shape(index, 1, &length);
+    weft_tensor *y = line ? make(&wi_op_index_select, x, line, &shape, a) : NULL;
+    return y ? weft_reshape_shape(y, whole.rank, whole.dims) : NULL;
+}
+
+/* ---- adding up ---- */
+
+weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size) {
+    int a;
+    wi_shape shape;
+    if (!check_sum(&wi_op_scatter_sum, source, index, axis, size, &a, &shape)) return NULL;
+    if (!wi_shape_equal(&source->shape, &index->shape))
+        return fail_shapes("scatter_sum", source, index, "they differ");
+    return make(&wi_op_scatter_sum, source, index, &shape, a);
+}
+
+/* On gpu-class devices a long index is sorted first; the order is shared by all sums of one index. */
+static weft_tensor *sum_node(
+    weft_tensor *source, weft_tensor *index, const wi_shape *shape, wi_attributes attributes) {
+    weft_tensor *inputs[] = {source, index, NULL};
+    const int64_t count = index->shape.dims[0];
+    const bool gpu = source->graph->context->caps.device_class == WEFT_CLASS_GPU;
+    const bool sorted = gpu && attributes.axis == 0 && (count < 0 || count > SHORT_INDEX);
+    if (sorted && !(inputs[2] = weft_argsort(index, 0, false))) return NULL;
+    return wi_node(
+        source->graph, &wi_op_index_sum, inputs, sorted ? 3 : 2, source->dtype, shape, &attributes);
+}
+
+weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size) {
+    int a;
+    wi_shape shape;
+    if (!check_sum(&wi_op_index_sum, source, index, axis, size, &a, &shape)) return NULL;
+    if (index->shape.rank != 1 || index->shape.dims[0] != source->shape.dims[a])
+        return fail_shapes("index_sum", source, index, "the index is not one axis as long as the source's");
+    return sum_node(source, index, &shape, (wi_attributes){.axis = a});
+}
+
+weft_tensor *wi_index_sum_skipping(weft_tensor *source, weft_tensor *index, int64_t size, int64_t skipped) {
+    int a;
+    wi_shape shape;
+    if (!check_sum(&wi_op_index_sum, source, index, 0, size, &a, &shape)) return NULL;
+    return sum_node(source, index, &shape, (wi_attributes){.flags = WI_INDEX_SKIPS, .start = skipped});
+}
+
+static weft_tensor *add_to(const char *op, weft_tensor *x, weft_tensor *sum, weft_tensor *source, int axis) {
+    char text_x[WI_SHAPE_TEXT], text_source[WI_SHAPE_TEXT];
+    if (!sum) return NULL;
+    if (!wi_shape_equal(&x->shape, &sum->shape))
+        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: %s and source %s differ outside axis %d", op,
+            wi_shape_print(&x->shape, text_x), wi_shape_print(&source->shape, text_source), axis);
+    return weft_add(x, sum);
+}
+
+static weft_graph *check_add(
+    const char *op, weft_tensor *x, weft_tensor *index, weft_tensor *source, int axis, int64_t *size) {
+    weft_tensor *inputs[] = {x, index, source};
+    weft_graph *graph = wi_inputs_graph(op, inputs, 3);
+    const int a = graph ? wi_axis_index(x, op, axis) : -1;
+    if (a < 0) return NULL;
+    *size = x->shape.dims[a];
+    return graph;
+}
+
+weft_tensor *weft_scatter_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source) {
+    int64_t size;
+    if (!check_add("scatter_add", x, index, source, axis, &size)) return NULL;
+    return add_to("scatter_add", x, weft_scatter_sum(source, axis, index, size), source, axis);
+}
+
+weft_tensor *weft_index_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source) {
+    int64_t size;
+    if (!check_add("index_add", x, index, source, axis, &size)) return NULL;
+    return add_to("index_add", x, weft_index_sum(source, axis, index, size), source, axis);
+}

@@ -1,0 +1,166 @@
+/* What all losses share (contract in loss.h). */
+#include "ops/loss/loss.h"
+#include <math.h>
+
+/* ---- checks ---- */
+
+bool wi_loss_all_f32(const char *op, weft_tensor *const *inputs, int count) {
+    for (int i = 0; i < count; i++) {
+        if (inputs[i]->dtype == WEFT_F32) continue;
+        wi_graph_fail(inputs[i]->graph, WEFT_ERROR_DTYPE,
+            "%s: takes f32, but input %d is %s; weft_cast converts", op, i,
+            weft_dtype_name(inputs[i]->dtype));
+        return false;
+    }
+    return true;
+}
+
+bool wi_loss_reduction_good(weft_graph *graph, const char *op, weft_loss_reduction reduction) {
+    if ((int)reduction >= WEFT_LOSS_MEAN && (int)reduction <= WEFT_LOSS_BATCH_MEAN) return true;
+    wi_graph_fail(
+        graph, WEFT_ERROR_ARGUMENT, "%s: %d is no reduction (weft_loss_reduction)", op, (int)reduction);
+    return false;
+}
+
+weft_graph *wi_loss_begin(
+    const char *op, weft_tensor *const *inputs, int count, const weft_loss_options *options) {
+    weft_graph *graph = wi_inputs_graph(op, inputs, count);
+    if (!graph || !wi_loss_all_f32(op, inputs, count)) return NULL;
+    if (!options) return graph;
+    if (options->struct_size != sizeof *options) {
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "%s: options of %zu bytes, expected %zu (use WEFT_LOSS_OPTIONS_INIT)", op, options->struct_size,
+            sizeof *options);
+        return NULL;
+    }
+    return wi_loss_reduction_good(graph, op, options->reduction) ? graph : NULL;
+}
+
+bool wi_loss_broadcasts(const char *op, weft_tensor *const *inputs, int count, wi_shape *shape) {
+    *shape = inputs[0]->shape;
+    for (int i = 1; i < count; i++) {
+        const wi_shape before = *shape;
+        if (wi_shape_broadcast(&before, &inputs[i]->shape, shape)) continue;
+        char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
+        wi_graph_fail(inputs[0]->graph, WEFT_ERROR_SHAPE, "%s: shapes %s and %s do not broadcast", op,
+            wi_shape_print(&before, text_a), wi_shape_print(&inputs[i]->shape, text_b));
+        return false;
+    }
+    return true;
+}
+
+bool wi_loss_same_shape(const char *op, const weft_tensor *a, const weft_tensor *b) {
+    if (wi_shape_equal(&a->shape, &b->shape)) return true;
+    char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
+    wi_graph_fail(a->graph, WEFT_ERROR_SHAPE, "%s: shapes %s and %s are not the same", op,
+        wi_shape_print(&a->shape, text_a), wi_shape_print(&b->shape, text_b));
+    return false;
+}
+
+bool wi_loss_number_in(
+    weft_graph *graph, const char *op, const char *name, double value, double low, double high) {
+    if (value >= low && value <= high) return true;
+    wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: %s = %g is not in [%g, %g]", op, name, value, low, high);
+    return false;
+}
+
+bool wi_loss_finite(weft_graph *graph, const char *op, const char *name, double value) {
+    if (isfinite(value)) return true;
+    wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: %s = %g is not finite", op, name, value);
+    return false;
+}
+
+/* ---- reductions ---- */
+
+weft_tensor *wi_loss_drop_axis(weft_tensor *x, int axis) {
+    if (!x || axis < 0) return x;
+    wi_shape shape = {0};
+    for (int i = 0; i < x->shape.rank; i++) {
+        if (i != axis) shape.dims[shape.rank++] = x->shape.dims[i];
+    }
+    return weft_reshape_shape(x, shape.rank, shape.dims);
+}
+
+/* 1 / elements of the axes. */
+static weft_tensor *share_of_one(weft_tensor *losses, uint32_t axes) {
+    int64_t count;
+    int power;
+    wi_axes_count(losses, axes, &count, &power);
+    return wi_constant_power(losses->graph, WEFT_F32, 1.0 / (double)count, -power);
+}
+
+/* The factor comes first in each product: the plan then computes a total of weights before the losses, so
+ * that losses and their gradient can be one step. */
+weft_tensor *wi_loss_reduce(
+    weft_tensor *losses, int kept, weft_loss_reduction reduction, weft_tensor *total) {
+    if (!losses) return NULL;
+    if (reduction == WEFT_LOSS_NONE) return wi_loss_drop_axis(losses, kept);
+    const uint32_t all = (1u << losses->shape.rank) - 1;
+    weft_tensor *share = NULL;
+    if (reduction == WEFT_LOSS_BATCH_MEAN) share = share_of_one(losses, all & 1u);
+    if (reduction == WEFT_LOSS_MEAN)
+        share = total ? weft_div(weft_number(losses, 1), total) : share_of_one(losses, all);
+    weft_tensor *sum = wi_sum_keep(losses, all);
+    return weft_reshape_shape(share ? weft_mul(share, sum) : sum, 0, NULL);
+}
+
+/* Stretches weights to the losses' shape without the kept axis; then as a shape with it. */
+static weft_tensor *weights_beside(const char *op, weft_tensor *weights, weft_tensor *losses, int kept) {
+    weft_tensor *inputs[] = {losses, weights};
+    weft_graph *graph = wi_inputs_graph(op, inputs, 2);
+    if (!graph) return NULL;
+    if (weights->dtype != WEFT_F32)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_DTYPE, "%s: weights are %s, not f32", op, weft_dtype_name(weights->dtype));
+    wi_shape wanted = {0}, wide;
+    for (int i = 0; i < losses->shape.rank; i++) {
+        if (i != kept) wanted.dims[wanted.rank++] = losses->shape.dims[i];
+    }
+    char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
+    if (!wi_shape_broadcast(&wanted, &weights->shape, &wide) || !wi_shape_equal(&wide, &wanted))
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: weights %s do not stretch to the losses' shape %s",
+            op, wi_shape_print(&weights->shape, text_a), wi_shape_print(&wanted, text_b));
+    if (kept < 0) return weights;
+    wi_shape beside = {.rank = losses->shape.rank};
+    for (int i = 0; i < beside.rank; i++) beside.dims[i] = 1;
+    for (int i = 1, at = beside.rank; i <= weights->shape.rank; i++) {
+        if (--at == kept) at--;
+        beside.dims[at] = weights->shape.dims[weights->shape.rank - i];
+    }
+    return weft_reshape_shape(weights, beside.rank, beside.dims);
+}
+
+weft_tensor *wi_loss_finish(const char *op, weft_tensor *losses, int kept, const weft_loss_options *options) {
+    if (!losses || !options) return wi_loss_reduce(losses, kept, WEFT_LOSS_MEAN, NULL);
+    if (options->weights) losses = weft_mul(losses, weights_beside(op, options->weights, losses, kept));
+    return wi_loss_reduce(losses, kept, options->reduction, NULL);
+}
+
+/* ---- gradients of their own ---- */
+
+weft_tensor *wi_loss_clamp_zero(weft_tensor *x) {
+    weft_tensor *zero = weft_number(x, 0);
+    return weft_where(weft_less(x, zero), zero, x);
+}
+
+/* ---- softplus and sigmoid ---- */
+
+/* exp(-|x|): between 0 and 1. */
+static weft_tensor *exp_minus_abs(weft_tensor *x) {
+    return weft_exp(weft_neg(weft_abs(x)));
+}
+
+wi_softplus wi_loss_softplus(weft_tensor *x) {
+    weft_tensor *zero = weft_number(x, 0), *bend = weft_log1p(exp_minus_abs(x));
+    return (wi_softplus){.of_x = weft_add(weft_maximum(x, zero), bend),
+        .of_minus_x = weft_add(weft_maximum(weft_neg(x), zero), bend)};
+}
+
+/* No 1 - sigmoid, which would cancel. */
+wi_sigmoids wi_loss_sigmoids(weft_tensor *x) {
+    weft_tensor *e = exp_minus_abs(x), *one = weft_number(x, 1);
+    weft_tensor *large = weft_div(one, weft_add(one, e)), *small = weft_mul(e, large);
+    weft_tensor *negative = weft_less(x, weft_number(x, 0));
+    return (wi_sigmoids){
+        .of_x = weft_where(negative, small, large), .of_minus_x = weft_where(negative, large, small)};
+}

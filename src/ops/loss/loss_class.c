@@ -1,0 +1,351 @@
+/* Losses of class labels: cross-entropy, negative log-likelihood, multi-class margin.
+ *
+ * The nodes are the losses of single examples, with the class axis kept at size 1; reductions are ordinary
+ * nodes behind them. Their inputs are x (batch, classes, ...), the labels as they were given, and the class
+ * weights if there are any. Attributes: number, the label smoothing or the margin; power, the exponent of the
+ * margin; start, the ignored label or NO_LABEL. What the forward and the backward rule both write down is
+ * made once. */
+#include "ops/loss/loss.h"
+#include "ops/normalization/softmax.h"
+#include <math.h>
+
+#define NO_LABEL   INT64_MIN
+#define CLASS_AXIS 2u /* as a bit */
+
+/* ---- labels and weights beside x ---- */
+
+static weft_tensor *labels_beside(const weft_tensor *y) {
+    return weft_reshape_shape(y->inputs[1], y->shape.rank, y->shape.dims);
+}
+
+static weft_tensor *is_label(const weft_tensor *y) {
+    weft_tensor *hit = weft_equal(wi_coordinate(y->graph, &y->inputs[0]->shape, 1), labels_beside(y));
+    return wi_in_order_of(y->inputs[0], hit);
+}
+
+/* NULL: there are none. */
+static weft_tensor *weights_beside(const weft_tensor *y) {
+    if (y->input_count < 3) return NULL;
+    wi_shape shape = {.rank = y->shape.rank};
+    for (int i = 0; i < shape.rank; i++) shape.dims[i] = i == 1 ? y->inputs[2]->shape.dims[0] : 1;
+    return weft_reshape_shape(y->inputs[2], shape.rank, shape.dims);
+}
+
+static weft_tensor *is_ignored(const weft_tensor *y) {
+    weft_tensor *labels = labels_beside(y);
+    return weft_equal(labels, weft_number(labels, (double)y->attributes.start));
+}
+
+/* x where the example counts, else 0. */
+static weft_tensor *unless_ignored(const weft_tensor *y, weft_tensor *x) {
+    if (y->attributes.start == NO_LABEL) return x;
+    return weft_where(is_ignored(y), weft_number(x, 0), x);
+}
+
+static weft_tensor *at_label(const weft_tensor *y, weft_tensor *x) {
+    return weft_where(is_label(y), x, weft_number(x, 0));
+}
+
+static weft_tensor *over_classes(weft_tensor *x) {
+    return wi_sum_keep(x, CLASS_AXIS);
+}
+
+/* The weight of each example's label; NULL: 1. A sum over the classes, since the table has no gather. */
+static weft_tensor *label_weights(const weft_tensor *y) {
+    weft_tensor *weights = weights_beside(y);
+    return weights ? over_classes(at_label(y, weights)) : NULL;
+}
+
+static weft_tensor *times(weft_tensor *x, weft_tensor *factor) {
+    return factor ? weft_mul(x, factor) : x;
+}
+
+/* NaN for labels that are no class, 0 for ignored ones. */
+static weft_tensor *settle(const weft_tensor *y, weft_tensor *losses) {
+    weft_tensor *labels = labels_beside(y), *nan = weft_number(losses, (double)NAN);
+    losses = weft_where(weft_less(labels, weft_number(labels, 0)), nan, losses);
+    const double classes = (double)y->inputs[0]->shape.dims[1];
+    losses = weft_where(weft_less_equal(weft_number(labels, classes), labels), nan, losses);
+    return unless_ignored(y, losses);
+}
+
+/* What a mean divides by: the weights of all labels that count; NULL: the number of examples. The weights are
+ * summed straight from the labels, so that this needs nothing of x and comes before it. */
+static weft_tensor *total_weight(const weft_tensor *y) {
+    const uint32_t all = (1u << y->shape.rank) - 1;
+    weft_tensor *weights = weights_beside(y);
+    if (weights) return wi_sum_keep(unless_ignored(y, at_label(y, weights)), all);
+    if (y->attributes.start == NO_LABEL) return NULL;
+    return wi_sum_keep(unless_ignored(y, weft_number(y->inputs[0], 1)), all);
+}
+
+/* ---- cross entropy ----
+ * With targets t over the classes: the sum of t·(log sum exp - x). For labels, t is the weight times
+ * (1 - e)·[class = label] + e / classes. */
+
+static weft_tensor *smooth_targets(const weft_tensor *y) {
+    weft_tensor *weights = weights_beside(y), *one = weft_number(y->inputs[0], 1);
+    const double e = y->attributes.number, share = e / (double)y->inputs[0]->shape.dims[1];
+    weft_tensor *hit = weft_number(one, 1 - e + share), *miss = weft_number(one, share);
+    return weft_where(is_label(y), times(hit, weights), times(miss, weights));
+}
+
+/* The sum of the targets; NULL: 1. */
+static weft_tensor *target_sum(const weft_tensor *y) {
+    if (y->input_count < 3) return NULL;
+    return y->attributes.number > 0 ? over_classes(smooth_targets(y)) : label_weights(y);
+}
+
+static weft_tensor *cross_entropy_lower(weft_tensor *y, bool inference) {
+    (void)inference;
+    const wi_shifted s = wi_shift(y->inputs[0], 1);
+    /* without smoothing the other classes are left out: 0·∞ of an infinite logit is not 0 */
+    weft_tensor *chosen = y->attributes.number > 0 ? weft_mul(smooth_targets(y), s.x)
+                                                   : at_label(y, times(s.x, weights_beside(y)));
+    return settle(y, weft_sub(times(weft_log(s.sum), target_sum(y)), over_classes(chosen)));
+}
+
+static void cross_entropy_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const wi_shifted s = wi_shift(y->inputs[0], 1);
+    weft_tensor *softmax = weft_div(s.exp, s.sum);
+    weft_tensor *slope = weft_sub(times(softmax, target_sum(y)), smooth_targets(y));
+    gradients[0] = unless_ignored(y, weft_mul(g, slope));
+}
+
+const wi_op wi_op_cross_entropy = {.name = "cross_entropy",
+    .kind = WI_COMPOSITE,
+    .lower = cross_entropy_lower,
+    .backward = cross_entropy_backward};
+
+/* ---- cross entropy with probabilities: inputs[1] is f32 of x's shape ---- */
+
+static weft_tensor *given_targets(const weft_tensor *y) {
+    weft_tensor *p = y->inputs[1];
+    const double e = y->attributes.number;
+    if (e > 0) p = weft_add(weft_mul(p, weft_number(p, 1 - e)), weft_number(p, e / (double)p->shape.dims[1]));
+    return times(p, weights_beside(y));
+}
+
+static weft_tensor *dense_lower(weft_tensor *y, bool inference) {
+    (void)inference;
+    const wi_shifted s = wi_shift(y->inputs[0], 1);
+    weft_tensor *t = given_targets(y);
+    return weft_sub(weft_mul(weft_log(s.sum), over_classes(t)), over_classes(weft_mul(t, s.x)));
+}
+
+static void dense_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const wi_shifted s = wi_shift(y->inputs[0], 1);
+    weft_tensor *t = given_targets(y);
+    weft_tensor *slope = weft_sub(weft_mul(weft_div(s.exp, s.sum), over_classes(t)), t);
+    gradients[0] = weft_mul(g, slope);
+    weft_tensor *share = times(weft_number(g, 1 - y->attributes.number), weights_beside(y));
+    gradients[1] = weft_mul(weft_mul(g, share), weft_sub(weft_log(s.sum), s.x));
+}
+
+static const wi_op dense_cross_entropy = {
+    .name = "cross_entropy", .kind = WI_COMPOSITE, .lower = dense_lower, .backward = dense_backward};
+
+/* ---- nll ---- */
+
+static weft_tensor *nll_lower(weft_tensor *y, bool inference) {
+    (void)inference;
+    weft_tensor *x = times(y->inputs[0], weights_beside(y));
+    return settle(y, weft_neg(over_classes(at_label(y, x))));
+}
+
+static void nll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    gradients[0] = unless_ignored(y, at_label(y, weft_neg(times(g, weights_beside(y)))));
+}
+
+const wi_op wi_op_nll = {.name = "nll", .kind = WI_COMPOSITE, .lower = nll_lower, .backward = nll_backward};
+
+/* ---- multi-class margin: of z = margin - x[label] + x, the sum of max(0, z)^p over the other classes ----
+ */
+
+static weft_tensor *excess(const weft_tensor *y) {
+    weft_tensor *x = y->inputs[0], *own = over_classes(at_label(y, x));
+    weft_tensor *z = weft_add(weft_sub(weft_number(x, y->attributes.number), own), x);
+    weft_tensor *zero = weft_number(x, 0);
+    z = weft_where(is_label(y), zero, z);
+    return weft_where(weft_less_equal(z, zero), zero, z);
+}
+
+/* Weight of the label / classes. */
+static weft_tensor *margin_factor(const weft_tensor *y) {
+    weft_tensor *share = weft_number(y->inputs[0], 1 / (double)y->inputs[0]->shape.dims[1]);
+    return times(share, label_weights(y));
+}
+
+static weft_tensor *multi_margin_lower(weft_tensor *y, bool inference) {
+    (void)inference;
+    weft_tensor *z = excess(y);
+    if (y->attributes.power == 2) z = weft_square(z);
+    return settle(y, weft_mul(over_classes(z), margin_factor(y)));
+}
+
+static void multi_margin_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *z = excess(y), *zero = weft_number(z, 0);
+    weft_tensor *slope = y->attributes.power == 2 ? weft_mul(z, weft_number(z, 2))
+                                                  : weft_where(weft_equal(z, zero), zero, weft_number(z, 1));
+    slope = weft_where(is_label(y), weft_neg(over_classes(slope)), slope);
+    gradients[0] = weft_mul(weft_mul(g, margin_factor(y)), slope);
+}
+
+const wi_op wi_op_multi_margin = {.name = "multi_margin",
+    .kind = WI_COMPOSITE,
+    .lower = multi_margin_lower,
+    .backward = multi_margin_backward};
+
+wi_labels wi_labels_of(const weft_tensor *node) {
+    if (node->op != &wi_op_cross_entropy && node->op != &wi_op_nll && node->op != &wi_op_multi_margin)
+        return (wi_labels){0};
+    const weft_tensor *labels = node->inputs[1];
+    while (labels->op == &wi_op_reshape) labels = labels->inputs[0];
+    return (wi_labels){labels, node->inputs[0]->shape.dims[1], node->attributes.start};
+}
+
+/* ---- checks ---- */
+
+typedef struct class_loss {
+    const char *op;
+    weft_tensor *inputs[3]; /* x with a batch axis, labels, weights */
+    weft_class_loss_options options;
+    bool single; /* x had no batch axis */
+} class_loss;
+
+static bool options_good(weft_graph *graph, class_loss *loss, const weft_class_loss_options *options) {
+    if (!options) return true;
+    if (options->struct_size != sizeof *options) {
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "%s: options of %zu bytes, expected %zu (use WEFT_CLASS_LOSS_OPTIONS_INIT)", loss->op,
+            options->struct_size, sizeof *options);
+        return false;
+    }
+    loss->options = *options;
+    loss->inputs[2] = options->class_weights;
+    return wi_loss_reduction_good(graph, loss->op, options->reduction) &&
+           wi_loss_number_in(graph, loss->op, "label_smoothing", options->label_smoothing, 0, 1);
+}
+
+static bool weights_good(const class_loss *loss) {
+    const weft_tensor *x = loss->inputs[0], *weights = loss->inputs[2];
+    if (!weights) return true;
+    const wi_shape wanted = {.rank = 1, .dims = {x->shape.dims[1]}};
+    char text[WI_SHAPE_TEXT];
+    if (weights->dtype != WEFT_F32)
+        wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: class weights are %s, not f32", loss->op,
+            weft_dtype_name(weights->dtype));
+    else if (!wi_shape_equal(&weights->shape, &wanted))
+        wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: class weights %s are not (%lld), one a class",
+            loss->op, wi_shape_print(&weights->shape, text), (long long)wanted.dims[0]);
+    return weft_graph_status(x->graph) == WEFT_OK;
+}
+
+static bool shapes_good(const class_loss *loss, bool dense) {
+    const weft_tensor *x = loss->inputs[0], *labels = loss->inputs[1];
+    const int axis = x->shape.rank > 1;
+    wi_shape wanted = {0};
+    for (int i = 0; i < x->shape.rank; i++) {
+        if (i != axis || dense) wanted.dims[wanted.rank++] = x->shape.dims[i];
+    }
+    char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
+    if (x->shape.rank >= 1 && x->shape.dims[axis] >= 1 && wi_shape_equal(&wanted, &labels->shape))
+        return true;
+    wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
+        "%s: %s needs a fixed number of classes on axis 1 (or alone), and labels %s its shape without that "
+        "axis",
+        loss->op, wi_shape_print(&x->shape, text_a), wi_shape_print(&labels->shape, text_b));
+    return false;
+}
+
+/* x (classes) is taken as (1, classes). */
+static void add_batch_axis(class_loss *loss) {
+    weft_tensor **inputs = loss->inputs;
+    loss->single = inputs[0]->shape.rank == 1;
+    if (!loss->single) return;
+    const int64_t dims[] = {1, inputs[0]->shape.dims[0]};
+    const bool dense = inputs[1]->dtype == WEFT_F32;
+    inputs[0] = weft_reshape_shape(inputs[0], 2, dims);
+    inputs[1] = weft_reshape_shape(inputs[1], dense ? 2 : 1, dims);
+}
+
+/* false: the error is recorded, or there is no graph for it. */
+static bool begin(class_loss *loss, const weft_class_loss_options *options, bool takes_dense) {
+    weft_tensor *const *inputs = loss->inputs;
+    weft_graph *graph = wi_inputs_graph(loss->op, inputs, 2);
+    if (!graph || !options_good(graph, loss, options)) return false;
+    if (inputs[2] && !wi_inputs_graph(loss->op, inputs, 3)) return false;
+    const bool dense = takes_dense && inputs[1]->dtype == WEFT_F32;
+    if (inputs[0]->dtype != WEFT_F32 || (inputs[1]->dtype != WEFT_I32 && !dense)) {
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes (f32, i32)%s, not (%s, %s)", loss->op,
+            takes_dense ? " or (f32, f32)" : "", weft_dtype_name(inputs[0]->dtype),
+            weft_dtype_name(inputs[1]->dtype));
+        return false;
+    }
+    if (!shapes_good(loss, dense)) return false;
+    add_batch_axis(loss);
+    return loss->inputs[0] && loss->inputs[1] && weights_good(loss);
+}
+
+static weft_tensor *finish(class_loss *loss, const wi_op *op, wi_attributes attributes, bool weighted_mean) {
+    wi_shape shape = loss->inputs[0]->shape;
+    shape.dims[1] = 1;
+    attributes.start = loss->options.ignore ? loss->options.ignored_label : NO_LABEL;
+    const int count = loss->inputs[2] ? 3 : 2;
+    weft_tensor *y = wi_node(loss->inputs[0]->graph, op, loss->inputs, count, WEFT_F32, &shape, &attributes);
+    if (!y) return NULL;
+    weft_tensor *total = weighted_mean && loss->options.reduction == WEFT_LOSS_MEAN ? total_weight(y) : NULL;
+    weft_tensor *result = wi_loss_reduce(y, 1, loss->options.reduction, total);
+    const bool losses = loss->options.reduction == WEFT_LOSS_NONE;
+    return loss->single && losses ? weft_reshape_shape(result, 0, NULL) : result;
+}
+
+static weft_tensor *refuse(const class_loss *loss, const char *what) {
+    return wi_graph_fail(loss->inputs[0]->graph, WEFT_ERROR_ARGUMENT, "%s: has no %s", loss->op, what);
+}
+
+/* ---- the functions ---- */
+
+weft_tensor *weft_cross_entropy_loss(
+    weft_tensor *logits, weft_tensor *labels, const weft_class_loss_options *options) {
+    class_loss loss = {.op = "cross_entropy", .inputs = {logits, labels}};
+    if (!begin(&loss, options, true)) return NULL;
+    const bool dense = labels->dtype == WEFT_F32;
+    if (dense && loss.options.ignore) return refuse(&loss, "ignored label where targets are probabilities");
+    const wi_attributes attributes = {.number = loss.options.label_smoothing};
+    return finish(&loss, dense ? &dense_cross_entropy : &wi_op_cross_entropy, attributes, !dense);
+}
+
+weft_tensor *weft_cross_entropy(weft_tensor *logits, weft_tensor *labels) {
+    return weft_cross_entropy_loss(logits, labels, NULL);
+}
+
+weft_tensor *weft_nll_loss(
+    weft_tensor *log_probabilities, weft_tensor *labels, const weft_class_loss_options *options) {
+    class_loss loss = {.op = "nll", .inputs = {log_probabilities, labels}};
+    if (!begin(&loss, options, false)) return NULL;
+    if (loss.options.label_smoothing > 0) return refuse(&loss, "label_smoothing");
+    return finish(&loss, &wi_op_nll, (wi_attributes){0}, true);
+}
+
+weft_tensor *weft_nll(weft_tensor *log_probabilities, weft_tensor *labels) {
+    return weft_nll_loss(log_probabilities, labels, NULL);
+}
+
+weft_tensor *weft_multi_margin_loss(
+    weft_tensor *scores, weft_tensor *labels, float margin, int p, const weft_class_loss_options *options) {
+    class_loss loss = {.op = "multi_margin", .inputs = {scores, labels}};
+    if (!begin(&loss, options, false)) return NULL;
+    weft_graph *graph = loss.inputs[0]->graph;
+    if (loss.options.label_smoothing > 0) return refuse(&loss, "label_smoothing");
+    if (loss.options.ignore) return refuse(&loss, "ignored label");
+    if (p != 1 && p != 2)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "multi_margin: p = %d is neither 1 nor 2", p);
+    if (!wi_loss_finite(graph, loss.op, "margin", margin)) return NULL;
+    const wi_attributes attributes = {.number = margin, .power = p};
+    return finish(&loss, &wi_op_multi_margin, attributes, false);
+}
+
+weft_tensor *weft_multi_margin(weft_tensor *scores, weft_tensor *labels, float margin) {
+    return weft_multi_margin_loss(scores, labels, margin, 1, NULL);
+}

@@ -1,0 +1,138 @@
+/* Connectionist temporal classification (Graves et al. 2006). Kernels: ctc.cl.
+ *
+ * The node ctc is the losses of the examples. A plan for inference replaces it by their kernel alone; another
+ * one by a slice of the examples' tables, which the gradient reads, too. Attributes: start, the blank; axis,
+ * zero_infinity. */
+#include "ops/loss/ctc.h"
+#include "ops/loss/loss.h"
+
+/* ---- the losses ---- */
+
+#define WALK_OP                                                                                              \
+    {                                                                                                        \
+        .name = "ctc", .kind = WI_KERNEL,                                                                    \
+        .contiguous = 1u << WI_CTC_TARGETS | 1u << WI_CTC_INPUT_LENGTHS | 1u << WI_CTC_TARGET_LENGTHS,       \
+        .fault = "a length or a label is out of range", .fault_place = "of the batch"                        \
+    }
+const wi_op wi_op_ctc_table = WALK_OP, wi_op_ctc_alone = WALK_OP;
+
+static weft_tensor *table_of(const weft_tensor *y) {
+    const wi_shape shape = {.rank = 2,
+        .dims = {y->shape.dims[0], wi_ctc_table_size(y->inputs[WI_CTC_LOG_PROBS]->shape.dims[0],
+                                       y->inputs[WI_CTC_TARGETS]->shape.dims[1])}};
+    return wi_node(y->graph, &wi_op_ctc_table, y->inputs, WI_CTC_INPUTS, WEFT_F32, &shape, &y->attributes);
+}
+
+static weft_tensor *ctc_lower(weft_tensor *y, bool inference) {
+    if (inference)
+        return wi_node(
+            y->graph, &wi_op_ctc_alone, y->inputs, WI_CTC_INPUTS, WEFT_F32, &y->shape, &y->attributes);
+    return weft_reshape_shape(weft_slice(table_of(y), 1, 0, 1), 1, y->shape.dims);
+}
+
+/* ---- the gradient ---- */
+
+const wi_op wi_op_ctc_gradient = {
+    .name = "ctc_gradient", .kind = WI_KERNEL, .contiguous = (1u << WI_CTC_SPREAD_INPUTS) - 1};
+
+static void ctc_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *inputs[WI_CTC_SPREAD_INPUTS] = {y->inputs[WI_CTC_TARGETS], y->inputs[WI_CTC_INPUT_LENGTHS],
+        y->inputs[WI_CTC_TARGET_LENGTHS], table_of(y), g};
+    if (!inputs[WI_CTC_SPREAD_TABLE] || !g) return;
+    const wi_attributes attributes = {.start = y->attributes.start};
+    gradients[WI_CTC_LOG_PROBS] = wi_node(y->graph, &wi_op_ctc_gradient, inputs, WI_CTC_SPREAD_INPUTS,
+        WEFT_F32, &y->inputs[WI_CTC_LOG_PROBS]->shape, &attributes);
+}
+
+const wi_op wi_op_ctc = {.name = "ctc", .kind = WI_COMPOSITE, .lower = ctc_lower, .backward = ctc_backward};
+
+/* ---- checks ---- */
+
+static bool dtypes_good(weft_tensor *const *inputs) {
+    static const char *const names[WI_CTC_INPUTS] = {
+        "log_probs", "targets", "input_lengths", "target_lengths"};
+    for (int i = 0; i < WI_CTC_INPUTS; i++) {
+        const weft_dtype wanted = i == WI_CTC_LOG_PROBS ? WEFT_F32 : WEFT_I32;
+        if (inputs[i]->dtype == wanted) continue;
+        wi_graph_fail(inputs[i]->graph, WEFT_ERROR_DTYPE, "ctc: %s is %s, not %s; weft_cast converts",
+            names[i], weft_dtype_name(inputs[i]->dtype), weft_dtype_name(wanted));
+        return false;
+    }
+    return true;
+}
+
+static bool shapes_good(weft_tensor *const *inputs) {
+    const wi_shape *x = &inputs[WI_CTC_LOG_PROBS]->shape, *targets = &inputs[WI_CTC_TARGETS]->shape;
+    const wi_shape lengths = {.rank = 1, .dims = {x->dims[1]}};
+    if (x->rank == 3 && x->dims[0] > 0 && x->dims[2] > 0 && targets->rank == 2 &&
+        targets->dims[0] == x->dims[1] && targets->dims[1] > 0 &&
+        wi_shape_equal(&inputs[WI_CTC_INPUT_LENGTHS]->shape, &lengths) &&
+        wi_shape_equal(&inputs[WI_CTC_TARGET_LENGTHS]->shape, &lengths))
+        return true;
+    char text[WI_CTC_INPUTS][WI_SHAPE_TEXT];
+    for (int i = 0; i < WI_CTC_INPUTS; i++) (void)wi_shape_print(&inputs[i]->shape, text[i]);
+    wi_graph_fail(inputs[0]->graph, WEFT_ERROR_SHAPE,
+        "ctc: log_probs %s, targets %s, input_lengths %s, target_lengths %s are not (T, N, C), (N, S), (N), "
+        "(N) "
+        "with fixed T, C and S",
+        text[0], text[1], text[2], text[3]);
+    return false;
+}
+
+/* Each log-probability costs rows of 2 S + 1 states. */
+static bool table_fits(weft_tensor *const *inputs) {
+    const int64_t steps = inputs[WI_CTC_LOG_PROBS]->shape.dims[0],
+                  labels = inputs[WI_CTC_TARGETS]->shape.dims[1];
+    const int64_t most = INT64_C(1) << 28;
+    const bool countable =
+        steps <= most && labels <= most && inputs[WI_CTC_LOG_PROBS]->shape.dims[2] <= INT32_MAX;
+    const wi_shape shape = {.rank = 2,
+        .dims = {inputs[WI_CTC_LOG_PROBS]->shape.dims[1],
+            countable ? wi_ctc_table_size(steps, labels) : INT64_MAX}};
+    if (wi_shape_check(&shape, "ctc: the table of states") == WEFT_OK) return true;
+    wi_graph_fail_recorded(inputs[0]->graph, WEFT_ERROR_SHAPE);
+    return false;
+}
+
+static bool options_good(weft_tensor *const *inputs, const weft_ctc_loss_options *options) {
+    weft_graph *graph = inputs[0]->graph;
+    if (options->struct_size != sizeof *options) {
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "ctc: options of %zu bytes, expected %zu (use WEFT_CTC_LOSS_OPTIONS_INIT)", options->struct_size,
+            sizeof *options);
+        return false;
+    }
+    const int64_t classes = inputs[WI_CTC_LOG_PROBS]->shape.dims[2];
+    if (options->blank < 0 || options->blank >= classes) {
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "ctc: blank = %d is none of the %lld classes",
+            (int)options->blank, (long long)classes);
+        return false;
+    }
+    return wi_loss_reduction_good(graph, "ctc", options->reduction);
+}
+
+/* ---- the functions ---- */
+
+weft_tensor *weft_ctc_loss(weft_tensor *log_probs, weft_tensor *targets, weft_tensor *input_lengths,
+    weft_tensor *target_lengths, const weft_ctc_loss_options *options) {
+    weft_tensor *inputs[WI_CTC_INPUTS] = {log_probs, targets, input_lengths, target_lengths};
+    const weft_ctc_loss_options defaults = {WEFT_CTC_LOSS_OPTIONS_INIT};
+    if (!options) options = &defaults;
+    if (!wi_inputs_graph("ctc", inputs, WI_CTC_INPUTS) || !dtypes_good(inputs) || !shapes_good(inputs) ||
+        !options_good(inputs, options) || !table_fits(inputs))
+        return NULL;
+    const wi_attributes attributes = {.start = options->blank, .axis = options->zero_infinity};
+    const wi_shape shape = input_lengths->shape;
+    weft_tensor *losses =
+        wi_node(log_probs->graph, &wi_op_ctc, inputs, WI_CTC_INPUTS, WEFT_F32, &shape, &attributes);
+    if (options->reduction == WEFT_LOSS_MEAN) {
+        weft_tensor *lengths = weft_maximum(target_lengths, weft_number(target_lengths, 1));
+        losses = weft_div(losses, weft_cast(lengths, WEFT_F32));
+    }
+    return wi_loss_reduce(losses, -1, options->reduction, NULL);
+}
+
+weft_tensor *weft_ctc(
+    weft_tensor *log_probs, weft_tensor *targets, weft_tensor *input_lengths, weft_tensor *target_lengths) {
+    return weft_ctc_loss(log_probs, targets, input_lengths, target_lengths, NULL);
+}

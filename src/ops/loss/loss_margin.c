@@ -1,0 +1,90 @@
+/* Losses of scores against targets of 1 and -1. */
+#include "ops/loss/loss.h"
+
+static bool begin(const char *op, weft_tensor *const *inputs, int count, float margin,
+    const weft_loss_options *options, wi_shape *shape) {
+    weft_graph *graph = wi_loss_begin(op, inputs, count, options);
+    return graph && wi_loss_broadcasts(op, inputs, count, shape) &&
+           wi_loss_finite(graph, op, "margin", margin);
+}
+
+/* ---- hinge ---- */
+
+weft_tensor *weft_hinge_loss(weft_tensor *scores, weft_tensor *targets, const weft_loss_options *options) {
+    weft_tensor *const inputs[] = {scores, targets};
+    wi_shape shape;
+    if (!begin("hinge", inputs, 2, 1, options, &shape)) return NULL;
+    weft_tensor *rest = weft_sub(weft_number(scores, 1), weft_mul(targets, scores));
+    return wi_loss_finish("hinge", wi_loss_clamp_zero(rest), -1, options);
+}
+
+weft_tensor *weft_hinge(weft_tensor *scores, weft_tensor *targets) {
+    return weft_hinge_loss(scores, targets, NULL);
+}
+
+/* ---- soft margin: softplus(-t·x), a composite for the sake of its gradient ---- */
+
+static weft_tensor *against(const weft_tensor *y) {
+    return weft_neg(weft_mul(y->inputs[1], y->inputs[0]));
+}
+
+static weft_tensor *soft_margin_lower(weft_tensor *y, bool inference) {
+    (void)inference;
+    return wi_loss_softplus(against(y)).of_x;
+}
+
+static void soft_margin_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *slope = weft_neg(weft_mul(g, wi_loss_sigmoids(against(y)).of_x));
+    gradients[0] = weft_mul(slope, y->inputs[1]);
+    gradients[1] = weft_mul(slope, y->inputs[0]);
+}
+
+const wi_op wi_op_soft_margin = {.name = "soft_margin",
+    .kind = WI_COMPOSITE,
+    .lower = soft_margin_lower,
+    .backward = soft_margin_backward};
+
+weft_tensor *weft_soft_margin_loss(
+    weft_tensor *scores, weft_tensor *targets, const weft_loss_options *options) {
+    weft_tensor *const inputs[] = {scores, targets};
+    wi_shape shape;
+    if (!begin("soft_margin", inputs, 2, 0, options, &shape)) return NULL;
+    weft_tensor *losses =
+        wi_elementwise_node(scores->graph, &wi_op_soft_margin, inputs, 2, WEFT_F32, &shape, NULL);
+    return wi_loss_finish("soft_margin", losses, -1, options);
+}
+
+weft_tensor *weft_soft_margin(weft_tensor *scores, weft_tensor *targets) {
+    return weft_soft_margin_loss(scores, targets, NULL);
+}
+
+/* ---- hinge embedding, margin ranking ---- */
+
+weft_tensor *weft_hinge_embedding_loss(
+    weft_tensor *distances, weft_tensor *targets, float margin, const weft_loss_options *options) {
+    weft_tensor *const inputs[] = {distances, targets};
+    wi_shape shape;
+    if (!begin("hinge_embedding", inputs, 2, margin, options, &shape)) return NULL;
+    weft_tensor *zero = weft_number(distances, 0);
+    weft_tensor *far = wi_loss_clamp_zero(weft_sub(weft_number(distances, margin), distances));
+    weft_tensor *unlike = weft_where(weft_equal(targets, weft_number(targets, 1)), zero, far);
+    weft_tensor *like = weft_where(weft_equal(targets, weft_number(targets, -1)), zero, distances);
+    return wi_loss_finish("hinge_embedding", weft_add(unlike, like), -1, options);
+}
+
+weft_tensor *weft_hinge_embedding(weft_tensor *distances, weft_tensor *targets, float margin) {
+    return weft_hinge_embedding_loss(distances, targets, margin, NULL);
+}
+
+weft_tensor *weft_margin_ranking_loss(
+    weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin, const weft_loss_options *options) {
+    weft_tensor *const inputs[] = {a, b, targets};
+    wi_shape shape;
+    if (!begin("margin_ranking", inputs, 3, margin, options, &shape)) return NULL;
+    weft_tensor *rest = weft_sub(weft_number(a, margin), weft_mul(targets, weft_sub(a, b)));
+    return wi_loss_finish("margin_ranking", wi_loss_clamp_zero(rest), -1, options);
+}
+
+weft_tensor *weft_margin_ranking(weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin) {
+    return weft_margin_ranking_loss(a, b, targets, margin, NULL);
+}

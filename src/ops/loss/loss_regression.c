@@ -1,0 +1,175 @@
+/* Losses of numbers: squared, absolute, Huber's, and the negative log-likelihoods of Poisson and Gauss. */
+#include "ops/loss/loss.h"
+#include <float.h>
+#include <math.h>
+
+/* Checks of a loss of two tensors that broadcast. */
+static weft_graph *begin_pair(
+    const char *op, weft_tensor *a, weft_tensor *b, const weft_loss_options *options) {
+    weft_tensor *const inputs[] = {a, b};
+    wi_shape shape;
+    weft_graph *graph = wi_loss_begin(op, inputs, 2, options);
+    return graph && wi_loss_broadcasts(op, inputs, 2, &shape) ? graph : NULL;
+}
+
+/* ---- mse, l1 ---- */
+
+weft_tensor *weft_mse_loss(weft_tensor *a, weft_tensor *b, const weft_loss_options *options) {
+    if (!begin_pair("mse", a, b, options)) return NULL;
+    return wi_loss_finish("mse", weft_square(weft_sub(a, b)), -1, options);
+}
+
+weft_tensor *weft_mse(weft_tensor *a, weft_tensor *b) {
+    return weft_mse_loss(a, b, NULL);
+}
+
+weft_tensor *weft_l1_loss(weft_tensor *a, weft_tensor *b, const weft_loss_options *options) {
+    if (!begin_pair("l1", a, b, options)) return NULL;
+    return wi_loss_finish("l1", weft_abs(weft_sub(a, b)), -1, options);
+}
+
+weft_tensor *weft_l1(weft_tensor *a, weft_tensor *b) {
+    return weft_l1_loss(a, b, NULL);
+}
+
+/* ---- huber, smooth l1 ----
+ * Of a difference d, with attributes number (delta) and number2 (the slope s of its straight parts):
+ * d²·s/(2·delta) where |d| < delta, else s·(|d| - delta/2). A composite, since the gradient of a choice
+ * between the two would be 0·∞ for infinite d. */
+
+static weft_tensor *huber_lower(weft_tensor *y, bool inference) {
+    (void)inference;
+    weft_tensor *d = y->inputs[0], *size = weft_abs(d);
+    const double delta = y->attributes.number, slope = y->attributes.number2;
+    weft_tensor *curve = weft_mul(size, weft_mul(size, weft_number(d, slope / (2 * delta))));
+    weft_tensor *line = weft_mul(weft_sub(size, weft_number(d, delta / 2)), weft_number(d, slope));
+    return weft_where(weft_less(size, weft_number(d, delta)), curve, line);
+}
+
+static void huber_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const double delta = y->attributes.number, slope = y->attributes.number2;
+    weft_tensor *d = y->inputs[0];
+    gradients[0] = weft_mul(g, weft_clamp(weft_mul(d, weft_number(d, slope / delta)), -slope, slope));
+}
+
+const wi_op wi_op_huber = {
+    .name = "huber", .kind = WI_COMPOSITE, .lower = huber_lower, .backward = huber_backward};
+
+static weft_tensor *huber(weft_tensor *a, weft_tensor *b, double delta, double slope) {
+    weft_tensor *d = weft_sub(a, b);
+    const wi_attributes attributes = {.number = delta, .number2 = slope};
+    return d ? wi_elementwise_node(d->graph, &wi_op_huber, &d, 1, WEFT_F32, &d->shape, &attributes) : NULL;
+}
+
+weft_tensor *weft_huber_loss(weft_tensor *a, weft_tensor *b, float delta, const weft_loss_options *options) {
+    weft_graph *graph = begin_pair("huber", a, b, options);
+    if (!graph) return NULL;
+    if (!(delta > 0 && delta <= FLT_MAX))
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "huber: delta = %g is not positive and finite", (double)delta);
+    return wi_loss_finish("huber", huber(a, b, delta, delta), -1, options);
+}
+
+weft_tensor *weft_huber(weft_tensor *a, weft_tensor *b, float delta) {
+    return weft_huber_loss(a, b, delta, NULL);
+}
+
+weft_tensor *weft_smooth_l1_loss(
+    weft_tensor *a, weft_tensor *b, float beta, const weft_loss_options *options) {
+    weft_graph *graph = begin_pair("smooth_l1", a, b, options);
+    if (!graph || !wi_loss_number_in(graph, "smooth_l1", "beta", beta, 0, FLT_MAX)) return NULL;
+    /* below the smallest normal number a slope of 1 is a jump in any case, and 1/beta would overflow */
+    if (beta < FLT_MIN) return wi_loss_finish("smooth_l1", weft_abs(weft_sub(a, b)), -1, options);
+    return wi_loss_finish("smooth_l1", huber(a, b, beta, 1), -1, options);
+}
+
+weft_tensor *weft_smooth_l1(weft_tensor *a, weft_tensor *b, float beta) {
+    return weft_smooth_l1_loss(a, b, beta, NULL);
+}
+
+/* ---- poisson ---- */
+
+/* Stirling: log(n!) ~ n·log n - n + log(2πn)/2 where n > 1; elsewhere 0, with no gradient. */
+static weft_tensor *log_factorial(weft_tensor *n) {
+    weft_tensor *one = weft_number(n, 1), *few = weft_less_equal(n, one), *many = weft_where(few, one, n);
+    weft_tensor *root = weft_mul(weft_log(weft_mul(many, weft_number(n, 2 * acos(-1)))), weft_number(n, 0.5));
+    weft_tensor *value = weft_add(weft_sub(weft_mul(many, weft_log(many)), many), root);
+    return weft_where(few, weft_number(n, 0), value);
+}
+
+weft_tensor *weft_poisson_nll_loss(
+    weft_tensor *input, weft_tensor *count, bool log_input, bool full, const weft_loss_options *options) {
+    static const double epsilon = 1e-8; /* PyTorch's */
+    if (!begin_pair("poisson_nll", input, count, options)) return NULL;
+    weft_tensor *rate = log_input ? weft_exp(input) : input;
+    weft_tensor *log_rate = log_input ? input : weft_log(weft_add(input, weft_number(input, epsilon)));
+    weft_tensor *losses = weft_sub(rate, weft_mul(count, log_rate));
+    if (full) losses = weft_add(losses, log_factorial(count));
+    return wi_loss_finish("poisson_nll", losses, -1, options);
+}
+
+weft_tensor *weft_poisson_nll(weft_tensor *log_rate, weft_tensor *count) {
+    return weft_poisson_nll_loss(log_rate, count, true, false, NULL);
+}
+
+/* ---- gauss ----
+ * Of a difference and a variance of its shape. A composite: the gradient reaches variances below the smallest
+ * one, too, as PyTorch's does. */
+
+static weft_tensor *at_least_epsilon(weft_tensor *variance) {
+    return weft_maximum(variance, weft_number(variance, 1e-6));
+}
+
+static weft_tensor *gaussian_nll_lower(weft_tensor *y, bool inference) {
+    (void)inference;
+    weft_tensor *d = y->inputs[0], *variance = y->inputs[1], *v = at_least_epsilon(variance);
+    weft_tensor *losses = weft_add(weft_log(v), weft_div(weft_square(d), v));
+    losses = weft_mul(losses, weft_number(d, 0.5));
+    return weft_where(weft_less(variance, weft_number(variance, 0)), weft_number(d, (double)NAN), losses);
+}
+
+static void gaussian_nll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *d = y->inputs[0], *v = at_least_epsilon(y->inputs[1]);
+    weft_tensor *per_variance = weft_div(g, v);
+    gradients[0] = weft_mul(per_variance, d);
+    weft_tensor *rest = weft_sub(weft_number(d, 1), weft_div(weft_square(d), v));
+    gradients[1] = weft_mul(weft_mul(per_variance, weft_number(d, 0.5)), rest);
+}
+
+const wi_op wi_op_gaussian_nll = {.name = "gaussian_nll",
+    .kind = WI_COMPOSITE,
+    .lower = gaussian_nll_lower,
+    .backward = gaussian_nll_backward};
+
+/* PyTorch's three forms: the whole shape, 1 at the end, or nothing there. NULL with the error: another. */
+static weft_tensor *stretch_variance(weft_tensor *variance, const weft_tensor *mean) {
+    const int rank = mean->shape.rank;
+    wi_shape shape = variance->shape;
+    if (shape.rank == rank - 1) shape.dims[shape.rank++] = 1;
+    bool good = shape.rank == rank;
+    for (int i = 0; i < rank && good; i++)
+        good = shape.dims[i] == mean->shape.dims[i] || (i == rank - 1 && shape.dims[i] == 1);
+    char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
+    if (!good)
+        return wi_graph_fail(mean->graph, WEFT_ERROR_SHAPE,
+            "gaussian_nll: variance %s is neither the mean's shape %s, nor that with 1 or nothing at the end",
+            wi_shape_print(&variance->shape, text_a), wi_shape_print(&mean->shape, text_b));
+    return weft_expand(weft_reshape_shape(variance, shape.rank, shape.dims), rank, mean->shape.dims);
+}
+
+weft_tensor *weft_gaussian_nll_loss(weft_tensor *mean, weft_tensor *target, weft_tensor *variance, bool full,
+    const weft_loss_options *options) {
+    weft_tensor *const inputs[] = {mean, target, variance};
+    weft_graph *graph = wi_loss_begin("gaussian_nll", inputs, 3, options);
+    if (!graph || !wi_loss_same_shape("gaussian_nll", mean, target)) return NULL;
+    weft_tensor *parts[] = {weft_sub(mean, target), stretch_variance(variance, mean)};
+    if (!parts[0] || !parts[1]) return NULL;
+    weft_tensor *losses =
+        wi_elementwise_node(graph, &wi_op_gaussian_nll, parts, 2, WEFT_F32, &mean->shape, NULL);
+    if (full) losses = weft_add(losses, weft_constant(graph, WEFT_F32, 0.5 * log(2 * acos(-1))));
+    return wi_loss_finish("gaussian_nll", losses, -1, options);
+}
+
+weft_tensor *weft_gaussian_nll(weft_tensor *mean, weft_tensor *target, weft_tensor *variance) {
+    return weft_gaussian_nll_loss(mean, target, variance, false, NULL);
+}

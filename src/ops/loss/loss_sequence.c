@@ -1,0 +1,84 @@
+/* Cross-entropy of sequences: classes on the last axis, as recurrent layers give them, and a mask or lengths.
+ * All is a view of weft_cross_entropy_loss over (positions, classes). */
+#include "ops/loss/loss.h"
+
+enum { IGNORED = -100 }; /* as PyTorch's default */
+
+static weft_tensor *fail_shapes(
+    const weft_tensor *logits, const weft_tensor *labels, const weft_tensor *mask, const char *rule) {
+    char text[3][WI_SHAPE_TEXT];
+    return wi_graph_fail(logits->graph, WEFT_ERROR_SHAPE,
+        "sequence_cross_entropy: logits %s, labels %s%s%s: %s", wi_shape_print(&logits->shape, text[0]),
+        wi_shape_print(&labels->shape, text[1]), mask ? ", mask " : "",
+        mask ? wi_shape_print(&mask->shape, text[2]) : "", rule);
+}
+
+/* Labels where they count, else the ignored one; a length that is out of range makes its labels none of the
+ * classes, and so the loss NaN. */
+static weft_tensor *masked_labels(
+    weft_tensor *logits, weft_tensor *labels, weft_tensor *mask, int32_t ignored) {
+    weft_tensor *other = weft_number(labels, (double)ignored);
+    if (mask->dtype == WEFT_BOOL) {
+        wi_shape wide;
+        if (!wi_shape_broadcast(&labels->shape, &mask->shape, &wide) ||
+            !wi_shape_equal(&wide, &labels->shape))
+            return fail_shapes(logits, labels, mask, "the mask does not stretch to the labels");
+        return weft_where(mask, labels, other);
+    }
+    if (mask->dtype != WEFT_I32)
+        return wi_graph_fail(logits->graph, WEFT_ERROR_DTYPE,
+            "sequence_cross_entropy: a mask is bool, or i32 lengths, not %s", weft_dtype_name(mask->dtype));
+    if (labels->shape.rank != 2 || mask->shape.rank != 1 || mask->shape.dims[0] != labels->shape.dims[0] ||
+        labels->shape.dims[1] < 1)
+        return fail_shapes(logits, labels, mask, "lengths are (N) for labels (N, T)");
+    const int64_t dims[] = {mask->shape.dims[0], 1};
+    weft_tensor *lengths = weft_reshape_shape(mask, 2, dims);
+    weft_tensor *place = wi_coordinate(labels->graph, &labels->shape, 1);
+    weft_tensor *most = weft_number(lengths, (double)labels->shape.dims[1]), *none = weft_number(lengths, 0);
+    weft_tensor *bad = weft_logical_or(weft_less(lengths, none), weft_less(most, lengths));
+    weft_tensor *kept = weft_where(weft_less(place, lengths), labels, other);
+    return weft_where(bad, weft_number(labels, (double)INT32_MIN), kept);
+}
+
+static bool shapes_good(const weft_tensor *logits, const weft_tensor *labels) {
+    wi_shape wanted = logits->shape;
+    wanted.rank--;
+    if (logits->shape.rank >= 1 && logits->shape.dims[wanted.rank] >= 1 &&
+        wi_shape_equal(&wanted, &labels->shape))
+        return true;
+    fail_shapes(logits, labels, NULL, "labels have the logits' shape without the last axis, the classes");
+    return false;
+}
+
+static weft_tensor *flat(weft_tensor *x, int64_t rows, int64_t width) {
+    return weft_reshape_shape(x, width ? 2 : 1, (const int64_t[]){rows, width});
+}
+
+weft_tensor *weft_sequence_cross_entropy_loss(
+    weft_tensor *logits, weft_tensor *labels, weft_tensor *mask, const weft_class_loss_options *options) {
+    weft_tensor *inputs[] = {logits, labels, mask};
+    if (!wi_inputs_graph("sequence_cross_entropy", inputs, mask ? 3 : 2)) return NULL;
+    if (labels->dtype != WEFT_I32)
+        return wi_graph_fail(logits->graph, WEFT_ERROR_DTYPE,
+            "sequence_cross_entropy: labels are i32, not %s", weft_dtype_name(labels->dtype));
+    if (!shapes_good(logits, labels)) return NULL;
+    weft_class_loss_options own = {WEFT_CLASS_LOSS_OPTIONS_INIT};
+    if (options) own = *options;
+    if (!own.ignore) own.ignored_label = IGNORED;
+    own.ignore = true;
+    const wi_shape shape = labels->shape;
+    int64_t count;
+    int power;
+    wi_shape_count(&shape, &count, &power);
+    if (power > 1) return fail_shapes(logits, labels, NULL, "the batch stands in more than one axis");
+    const int64_t rows = power ? -count : count, classes = logits->shape.dims[shape.rank];
+    if (mask) labels = masked_labels(logits, labels, mask, own.ignored_label);
+    if (!labels) return NULL;
+    weft_tensor *loss = weft_cross_entropy_loss(flat(logits, rows, classes), flat(labels, rows, 0), &own);
+    const bool losses = loss && own.reduction == WEFT_LOSS_NONE;
+    return losses ? weft_reshape_shape(loss, shape.rank, shape.dims) : loss;
+}
+
+weft_tensor *weft_sequence_cross_entropy(weft_tensor *logits, weft_tensor *labels, weft_tensor *mask) {
+    return weft_sequence_cross_entropy_loss(logits, labels, mask, NULL);
+}

@@ -1,0 +1,86 @@
+/* Local response normalisation (Krizhevsky et al. 2012): a composite of folded reads along the channels, the
+ * last axis in memory, so that forward is one map and the gradient two. */
+#include "ops/pooling/pool.h"
+#include <math.h>
+
+/* attributes.number: alpha; number2: beta; scale[0]: k; axis: channels of a window, half of them below */
+
+/* Along the channels: element i of x goes to i + by, zeros come in at the other end; by less than there are.
+ */
+static weft_tensor *shifted(weft_tensor *x, int64_t by) {
+    const int axis = x->shape.rank - 1;
+    const int64_t n = x->shape.dims[axis], left = n - (by < 0 ? -by : by);
+    weft_tensor *part = wi_slice_dims(x, axis, by < 0 ? -by : 0, left, 1);
+    return wi_spread_dims(part, axis, by < 0 ? 0 : by, 1, n);
+}
+
+/* The sum of x, or of its squares, over `size` channels, `below` of them below each. */
+static weft_tensor *around(weft_tensor *x, int64_t below, int64_t size, bool squares) {
+    const int64_t n = x->shape.dims[x->shape.rank - 1];
+    weft_tensor *sum = NULL;
+    for (int64_t by = below; by > below - size; by--) {
+        if (by >= n || by <= -n) continue;
+        weft_tensor *term = shifted(x, by);
+        if (squares) term = weft_square(term);
+        sum = sum ? weft_add(sum, term) : term;
+    }
+    return sum;
+}
+
+/* k + alpha / size · the squares around */
+static weft_tensor *denominator(const weft_tensor *y) {
+    const wi_attributes *a = &y->attributes;
+    weft_tensor *sum = around(y->inputs[0], a->axis / 2, a->axis, true);
+    return weft_add_number(weft_mul_number(sum, a->number / a->axis), (double)a->scale[0]);
+}
+
+/* x / s^beta; the paper's 3/4 without pow. */
+static weft_tensor *divided(weft_tensor *x, weft_tensor *s, double beta) {
+    if (beta != 0.75) return weft_div(x, weft_pow_number(s, beta));
+    weft_tensor *root = weft_sqrt(s);
+    return weft_div(x, weft_mul(root, weft_sqrt(root)));
+}
+
+static weft_tensor *response_lower(weft_tensor *y, bool inference) {
+    (void)inference;
+    return divided(y->inputs[0], denominator(y), y->attributes.number2);
+}
+
+/* With s the denominators, element i gets g[i] / s[i]^beta, and from each window that holds it
+ * -2·alpha·beta / size · x[i] · g·y / s; these windows lie the other way around it. */
+static void response_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const wi_attributes *a = &y->attributes;
+    weft_tensor *x = y->inputs[0], *s = denominator(y);
+    weft_tensor *flow = s ? weft_div(weft_mul(g, y), s) : NULL;
+    weft_tensor *sum = flow ? around(flow, a->axis - 1 - a->axis / 2, a->axis, false) : NULL;
+    weft_tensor *back = sum ? weft_mul_number(weft_mul(x, sum), 2 * a->number * a->number2 / a->axis) : NULL;
+    gradients[0] = back ? weft_sub(divided(g, s, a->number2), back) : NULL;
+}
+
+const wi_op wi_op_local_response_norm = {.name = "local_response_norm",
+    .kind = WI_COMPOSITE,
+    .lower = response_lower,
+    .backward = response_backward};
+
+weft_tensor *weft_local_response_norm(weft_tensor *x, int64_t size, double alpha, double beta, double k) {
+    static const int most = 64;
+    char text[WI_SHAPE_TEXT];
+    weft_graph *graph = wi_image_graph("local_response_norm", x);
+    if (!graph) return NULL;
+    if (size < 1 || size > most)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "local_response_norm: a window of %lld channels is not in 1..%d", (long long)size, most);
+    if (!isfinite(alpha) || !isfinite(beta) || !isfinite(k))
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "local_response_norm: alpha = %g, beta = %g and k = %g are not all finite", alpha, beta, k);
+    if (x->shape.dims[1] < 0)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "local_response_norm: the channels of %s depend on the batch size",
+            wi_shape_print(&x->shape, text));
+    weft_tensor *image = wi_channels_last(x);
+    const wi_attributes attributes = {
+        .number = alpha, .number2 = beta, .scale = {(float)k}, .axis = (int32_t)size};
+    return image ? wi_channels_first(wi_node(
+                       graph, &wi_op_local_response_norm, &image, 1, WEFT_F32, &image->shape, &attributes))
+                 : NULL;
+}

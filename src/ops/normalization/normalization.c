@@ -1,0 +1,492 @@
+/* Batch, instance and group norm: composites over images as they lie in memory, (N, spatial..., C), whose
+ * result is seen as (N, C, spatial...).
+ *
+ * Training takes two launches: one reads x and gives each channel's sums, one maps x to y. To be exact for a
+ * large mean and a small variance, sums are taken of x - s, s being the channel's first element (T. Chan, G.
+ * Golub and R. LeVeque 1983: the shifted algorithm):
+ *   drift = mean(x - s),  v = mean((x - s)²) - drift²,  x - m = (x - s) - drift
+ * So is the map: y = (x - s)·a + b with a = weight / sqrt(v + epsilon), b = bias - drift·a.
+ * The gradients take two more. One reads g and x for sum(g) and sum(g·(x - s)), whence sum(g·x̂), x̂ being y
+ * without weight and bias; the other maps:
+ *   dx = a·g - (mean(weight·g) + x̂·mean(weight·g·x̂)) / sqrt(v + epsilon) = a·g + k·(x - s) + c
+ * For batch norm the sums are over all but C. For instance and group norm they are each example's, and a
+ * group combines those of its channels, which are few numbers ("small" tensors: (N, groups, C / groups)).
+ *
+ * The order in which expressions name their inputs is the order in which a plan meets them: what a channel
+ * has stands before what an element has, so that the latter finds its step. */
+#include "ops/normalization/normalization_parts.h"
+#include <math.h>
+
+/* ---- what all norms share ---- */
+
+static bool again_view(
+    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+    (void)y, (void)x, (void)out;
+    *layout = *in;
+    return true;
+}
+
+static void again_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    (void)y;
+    gradients[0] = g;
+}
+
+static const wi_op again = {.name = "again", .kind = WI_VIEW, .view = again_view, .backward = again_backward};
+
+weft_tensor *wi_again(weft_tensor *x, uint32_t key) {
+    const wi_attributes attributes = {.stream = key};
+    return x ? wi_node(x->graph, &again, &x, 1, x->dtype, &x->shape, &attributes) : NULL;
+}
+
+weft_tensor *wi_norm_scale(weft_tensor *variance, double epsilon) {
+    weft_tensor *positive = weft_maximum(variance, weft_number(variance, 0));
+    return weft_rsqrt(weft_add(positive, weft_number(variance, epsilon)));
+}
+
+wi_norm_inputs wi_norm_inputs_of(const weft_tensor *node) {
+    const uint32_t flags = node->attributes.flags;
+    int next = 1;
+    wi_norm_inputs inputs = {.x = node->inputs[0]};
+    if (flags & WI_NORM_WEIGHT) inputs.weight = node->inputs[next++];
+    if (flags & WI_NORM_BIAS) inputs.bias = node->inputs[next++];
+    if (flags & WI_NORM_RUNNING) inputs.mean = node->inputs[next++];
+    if (flags & WI_NORM_RUNNING) inputs.var = node->inputs[next++];
+    if (flags & WI_NORM_COUNTS) inputs.batches = node->inputs[next++];
+    if (next < node->input_count) inputs.g = node->inputs[next];
+    return inputs;
+}
+
+enum { MOST_INPUTS = 7 };
+
+static int list_inputs(const wi_norm_inputs *from, weft_tensor *list[MOST_INPUTS]) {
+    weft_tensor *const all[MOST_INPUTS] = {
+        from->x, from->weight, from->bias, from->mean, from->var, from->batches, from->g};
+    int count = 0;
+    for (int i = 0; i < MOST_INPUTS; i++) {
+        if (all[i] || i == 0) list[count++] = all[i];
+    }
+    return count;
+}
+
+weft_tensor *wi_norm_node(const wi_op *op, const wi_norm_inputs *inputs, wi_attributes attributes) {
+    weft_tensor *list[MOST_INPUTS];
+    const int count = list_inputs(inputs, list);
+    if (inputs->weight) attributes.flags |= WI_NORM_WEIGHT;
+    if (inputs->bias) attributes.flags |= WI_NORM_BIAS;
+    if (inputs->mean) attributes.flags |= WI_NORM_RUNNING;
+    if (inputs->batches) attributes.flags |= WI_NORM_COUNTS;
+    return wi_node(inputs->x->graph, op, list, count, WEFT_F32, &inputs->x->shape, &attributes);
+}
+
+static bool has_shape(const wi_op *op, const char *what, const weft_tensor *tensor, const wi_shape *shape) {
+    char wanted[WI_SHAPE_TEXT], got[WI_SHAPE_TEXT];
+    if (!tensor || wi_shape_equal(&tensor->shape, shape)) return true;
+    wi_graph_fail(tensor->graph, WEFT_ERROR_SHAPE, "%s: %s is %s, expected %s", op->name, what,
+        wi_shape_print(&tensor->shape, got), wi_shape_print(shape, wanted));
+    return false;
+}
+
+weft_graph *wi_norm_check(
+    const wi_op *op, const wi_norm_inputs *inputs, const wi_shape *shape, float epsilon) {
+    weft_tensor *list[MOST_INPUTS];
+    const int count = list_inputs(inputs, list);
+    weft_graph *graph = wi_inputs_graph(op->name, list, count);
+    if (!graph) return NULL;
+    for (int i = 0; i < count; i++) {
+        if (list[i]->dtype == WEFT_F32) continue;
+        wi_graph_fail(
+            graph, WEFT_ERROR_DTYPE, "%s: takes f32, not %s", op->name, weft_dtype_name(list[i]->dtype));
+        return NULL;
+    }
+    if (!has_shape(op, "the weight", inputs->weight, shape) ||
+        !has_shape(op, "the bias", inputs->bias, shape))
+        return NULL;
+    if (epsilon >= 0 && !isinf(epsilon)) return graph;
+    wi_graph_fail(
+        graph, WEFT_ERROR_ARGUMENT, "%s: epsilon %g is not 0 or more and finite", op->name, (double)epsilon);
+    return NULL;
+}
+
+/* ---- the statistics of a batch ---- */
+
+enum { FORWARD = 1, BACKWARD_SUMS, BACKWARD_MAP }; /* keys of wi_again: one a launch */
+
+typedef struct channels {
+    weft_tensor *x;     /* (N, spatial..., C) */
+    uint32_t axes;      /* summed over for each channel */
+    int64_t groups;     /* 0: each channel is one */
+    weft_tensor *share; /* 1 / elements a channel; rank 0 */
+    weft_tensor *shift; /* s, one a channel, as sums over the axes have it */
+    /* small: */
+    weft_tensor *mean, *variance, *root; /* root: 1 / sqrt(v + epsilon) */
+    weft_tensor *offset;                 /* x - m = (x - s) + offset */
+} channels;
+
+static wi_shape rows_shape(const channels *c) {
+    wi_shape shape = c->x->shape;
+    for (int i = 0; i < shape.rank; i++) {
+        if (c->axes >> i & 1) shape.dims[i] = 1;
+    }
+    return shape;
+}
+
+static int64_t channel_count(const channels *c) {
+    return c->x->shape.dims[c->x->shape.rank - 1];
+}
+
+/* One a channel → small, and back. */
+static weft_tensor *to_small(const channels *c, weft_tensor *v) {
+    if (c->groups == 0) return v;
+    const int64_t dims[] = {c->x->shape.dims[0], c->groups, channel_count(c) / c->groups};
+    return weft_reshape_shape(v, 3, dims);
+}
+
+static weft_tensor *to_rows(const channels *c, weft_tensor *v) {
+    if (c->groups == 0) return v;
+    const wi_shape shape = rows_shape(c);
+    const int64_t dims[] = {c->x->shape.dims[0], c->groups, channel_count(c) / c->groups};
+    return weft_reshape_shape(weft_expand(v, 3, dims), shape.rank, shape.dims);
+}
+
+/* A weight (C) as small tensors have it. */
+static weft_tensor *small_weight(const channels *c, weft_tensor *weight) {
+    wi_shape shape = rows_shape(c);
+    shape.dims[0] = 1;
+    if (!weight || c->groups == 0) return weight ? weft_reshape_shape(weight, shape.rank, shape.dims) : NULL;
+    return weft_reshape_shape(weight, 3, (const int64_t[]){1, c->groups, channel_count(c) / c->groups});
+}
+
+/* The mean over a group's channels. */
+static weft_tensor *group_mean(const channels *c, weft_tensor *v) {
+    if (c->groups == 0) return v;
+    return weft_mul(wi_sum_keep(v, 1u << 2), weft_number(v, (double)c->groups / (double)channel_count(c)));
+}
+
+/* x - s, once for each key. */
+static weft_tensor *near_of(const channels *c, uint32_t key) {
+    return weft_sub(key ? wi_again(c->x, key) : c->x, c->shift);
+}
+
+/* A group's channels have each its own shift. What a channel's mean differs from the group's, d, counts, too:
+ * v = mean over the channels of (its variance + d²). */
+static void combine_group(channels *c, weft_tensor *drift, weft_tensor *variance) {
+    weft_tensor *shift = to_small(c, c->shift);
+    weft_tensor *apart = weft_sub(shift, wi_slice_dims(shift, 2, 0, 1, 1));
+    weft_tensor *mean = weft_add(apart, drift); /* from here on relative to the first channel's shift */
+    weft_tensor *whole = group_mean(c, mean);
+    weft_tensor *d = weft_sub(mean, whole);
+    c->variance = group_mean(c, weft_add(variance, weft_square(d)));
+    c->offset = weft_sub(apart, whole);
+}
+
+static channels channels_of(const weft_tensor *y, bool statistics) {
+    channels c = {.x = y->inputs[0], .groups = y->attributes.axis};
+    const uint32_t all = (1u << (c.x->shape.rank - 1)) - 1;
+    c.axes = y->attributes.axis2 ? all & ~1u : all;
+    int64_t count;
+    int power;
+    wi_axes_count(c.x, c.axes, &count, &power);
+    c.share = wi_constant_power(c.x->graph, WEFT_F32, 1.0 / (double)count, -power);
+    if (!statistics) return c;
+    c.shift = c.x;
+    for (int i = 0; i < c.x->shape.rank - 1; i++) {
+        if (c.axes >> i & 1) c.shift = wi_slice_dims(c.shift, i, 0, 1, 1);
+    }
+    weft_tensor *near = near_of(&c, 0);
+    weft_tensor *drift = weft_mul(to_small(&c, wi_sum_keep(near, c.axes)), c.share);
+    weft_tensor *square = weft_mul(to_small(&c, wi_sum_keep(weft_square(near), c.axes)), c.share);
+    weft_tensor *variance = weft_sub(square, weft_square(drift));
+    if (c.groups) {
+        combine_group(&c, drift, variance);
+    } else {
+        c.variance = weft_maximum(variance, weft_number(variance, 0));
+        c.mean = weft_add(c.shift, drift);
+        c.offset = weft_neg(drift);
+    }
+    c.root = wi_norm_scale(c.variance, y->attributes.number);
+    return c;
+}
+
+static bool uses_running(const weft_tensor *y, bool inference) {
+    const uint32_t flags = y->attributes.flags;
+    return flags & WI_NORM_RUNNING && (inference || flags & WI_NORM_FIXED);
+}
+
+/* ---- forward ---- */
+
+static weft_tensor *scaled(weft_tensor *root, weft_tensor *weight) {
+    return weight ? weft_mul(root, weight) : root;
+}
+
+/* The running statistics as sums over the axes have them: (1, ..., C). */
+static weft_tensor *running_root(const channels *c, const weft_tensor *y, weft_tensor *variance) {
+    weft_tensor *v = small_weight(c, variance);
+    return weft_rsqrt(weft_add(v, weft_number(v, y->attributes.number)));
+}
+
+/* One multiplication and addition an element, which can stand in the epilogue of what makes x. */
+static weft_tensor *running_lower(const weft_tensor *y) {
+    const wi_norm_inputs in = wi_norm_inputs_of(y);
+    const channels c = channels_of(y, false);
+    weft_tensor *a = scaled(running_root(&c, y, in.var), small_weight(&c, in.weight));
+    weft_tensor *b = weft_neg(weft_mul(small_weight(&c, in.mean), a));
+    if (in.bias) b = weft_add(small_weight(&c, in.bias), b);
+    return weft_add(b, weft_mul(a, c.x));
+}
+
+static weft_tensor *batch_lower(const weft_tensor *y) {
+    const wi_norm_inputs in = wi_norm_inputs_of(y);
+    const channels c = channels_of(y, true);
+    weft_tensor *a = scaled(c.root, small_weight(&c, in.weight));
+    weft_tensor *b = weft_mul(a, c.offset);
+    if (in.bias) b = weft_add(b, small_weight(&c, in.bias));
+    return weft_add(to_rows(&c, b), weft_mul(to_rows(&c, a), near_of(&c, FORWARD)));
+}
+
+static weft_tensor *channel_norm_lower(weft_tensor *y, bool inference) {
+    return uses_running(y, inference) ? running_lower(y) : batch_lower(y);
+}
+
+/* ---- running statistics ---- */
+
+/* What a batch counts for, rank 0. */
+static weft_tensor *momentum_of(const weft_tensor *y, weft_tensor *batches) {
+    if (!batches) return weft_constant(y->graph, WEFT_F32, y->attributes.number2);
+    weft_tensor *count = weft_cast(weft_add(batches, weft_number(batches, 1)), WEFT_F32);
+    return weft_reciprocal(count);
+}
+
+/* The mean over examples, whose axis stays with size 1. */
+static weft_tensor *over_examples(const channels *c, weft_tensor *v) {
+    if (!v || c->axes & 1) return v;
+    int64_t count;
+    int power;
+    wi_axes_count(v, 1, &count, &power);
+    return weft_mul(wi_sum_keep(v, 1), wi_constant_power(v->graph, WEFT_F32, 1.0 / (double)count, -power));
+}
+
+static weft_tensor *move_running(
+    const channels *c, weft_tensor *running, weft_tensor *value, weft_tensor *m) {
+    weft_tensor *old = small_weight(c, running);
+    weft_tensor *kept = weft_mul(old, weft_sub(weft_number(m, 1), m));
+    weft_tensor *moved = weft_add(weft_mul(over_examples(c, value), m), kept);
+    return weft_assign(running, weft_reshape_shape(moved, 1, &running->shape.dims[0]));
+}
+
+/* The running variance is the unbiased one: n / (n - 1) times. */
+static weft_tensor *channel_norm_effect(weft_tensor *y, int number) {
+    const wi_norm_inputs in = wi_norm_inputs_of(y);
+    if (!in.mean || y->attributes.flags & WI_NORM_FIXED || number > 2) return NULL;
+    if (number == 2)
+        return in.batches ? weft_assign(in.batches, weft_add(in.batches, weft_number(in.batches, 1))) : NULL;
+    const channels c = channels_of(y, true);
+    weft_tensor *m = momentum_of(y, in.batches);
+    if (number == 0) return move_running(&c, in.mean, c.mean, m);
+    weft_tensor *one = weft_number(c.share, 1), *unbiased = weft_div(one, weft_sub(one, c.share));
+    return move_running(&c, in.var, weft_mul(c.variance, unbiased), m);
+}
+
+/* One value has no variance. */
+static weft_status channel_norm_check(const weft_tensor *y, int64_t batch, bool inference) {
+    if (uses_running(y, inference) || y->attributes.axis) return WEFT_OK;
+    int64_t values = 1;
+    const wi_extent extent = wi_extent_of(&y->shape, batch);
+    for (int i = y->attributes.axis2 ? 1 : 0; i < extent.rank - 1; i++) values *= extent.dims[i].actual;
+    if (values > 1) return WEFT_OK;
+    char text[WI_SHAPE_TEXT];
+    wi_shape shape = y->shape; /* (N, C, spatial...) */
+    for (int i = 1; i < shape.rank; i++) shape.dims[i] = y->shape.dims[i == 1 ? shape.rank - 1 : i - 1];
+    WI_FAIL(WEFT_ERROR_SHAPE,
+        "%s: %s at batch %lld has one value a channel, whose variance says nothing; more are needed%s",
+        y->op->name, wi_shape_print(&shape, text), (long long)batch,
+        y->attributes.flags & WI_NORM_RUNNING ? " in training" : "");
+}
+
+/* ---- backward ---- */
+
+enum { OF_X, OF_WEIGHT, OF_BIAS };
+
+/* (C), from one a channel. */
+static weft_tensor *weight_gradient(const channels *c, weft_tensor *small) {
+    const int64_t count = channel_count(c);
+    if (!(c->axes & 1)) small = wi_sum_keep(small, 1);
+    return weft_reshape_shape(small, 1, &count);
+}
+
+static weft_tensor *running_gradient(
+    const weft_tensor *y, const wi_norm_inputs *in, weft_tensor *g, int which) {
+    const channels c = channels_of(y, false);
+    weft_tensor *root = running_root(&c, y, in->var);
+    if (which == OF_X) return weft_mul(scaled(root, small_weight(&c, in->weight)), g);
+    if (which == OF_BIAS) return weight_gradient(&c, wi_sum_keep(g, c.axes));
+    weft_tensor *near = weft_sub(c.x, small_weight(&c, in->mean));
+    weft_tensor *sum = weft_mul(wi_sum_keep(weft_mul(near, g), c.axes), root);
+    return weight_gradient(&c, sum);
+}
+
+static weft_tensor *batch_gradient(
+    const weft_tensor *y, const wi_norm_inputs *in, weft_tensor *g, int which) {
+    const channels c = channels_of(y, true);
+    weft_tensor *product = wi_sum_keep(weft_mul(near_of(&c, BACKWARD_SUMS), g), c.axes);
+    weft_tensor *product_sum = to_small(&c, product), *sum = to_small(&c, wi_sum_keep(g, c.axes));
+    weft_tensor *hat = weft_mul(weft_add(product_sum, weft_mul(c.offset, sum)), c.root); /* sum(g·x̂) */
+    if (which == OF_BIAS) return weight_gradient(&c, sum);
+    if (which == OF_WEIGHT) return weight_gradient(&c, hat);
+    weft_tensor *weight = small_weight(&c, in->weight);
+    weft_tensor *mean_hat = group_mean(&c, weft_mul(scaled(hat, weight), c.share));
+    weft_tensor *mean = group_mean(&c, weft_mul(scaled(sum, weight), c.share));
+    weft_tensor *k = weft_neg(weft_mul(weft_square(c.root), mean_hat));
+    weft_tensor *rest = weft_sub(weft_mul(c.offset, k), weft_mul(c.root, mean));
+    weft_tensor *a = to_rows(&c, scaled(c.root, weight));
+    weft_tensor *straight = weft_add(to_rows(&c, rest), weft_mul(to_rows(&c, k), near_of(&c, BACKWARD_MAP)));
+    return weft_add(straight, weft_mul(a, wi_again(g, BACKWARD_MAP)));
+}
+
+static weft_tensor *gradient_of(
+    const weft_tensor *y, const wi_norm_inputs *in, weft_tensor *g, int which, bool inference) {
+    return (uses_running(y, inference) ? running_gradient : batch_gradient)(y, in, g, which);
+}
+
+/* Where training and inference differ, a gradient is a composite, too: y's inputs and g, attributes.power
+ * tells which gradient it is. */
+static weft_tensor *back_lower(weft_tensor *node, bool inference) {
+    const wi_norm_inputs in = wi_norm_inputs_of(node);
+    return gradient_of(node, &in, in.g, node->attributes.power, inference);
+}
+
+static void back_backward(weft_tensor *node, weft_tensor *g, weft_tensor **gradients) {
+    (void)g, (void)gradients;
+    wi_graph_fail(node->graph, WEFT_ERROR_UNSUPPORTED,
+        "batch_norm: the gradient of a norm with running statistics has no gradient");
+}
+
+static const wi_op norm_back = {
+    .name = "norm gradient", .kind = WI_COMPOSITE, .lower = back_lower, .backward = back_backward};
+
+static weft_tensor *gradient_node(const weft_tensor *y, weft_tensor *g, int which) {
+    wi_norm_inputs in = wi_norm_inputs_of(y);
+    const bool always = !in.mean || y->attributes.flags & WI_NORM_FIXED;
+    if (always) return gradient_of(y, &in, g, which, false);
+    weft_tensor *list[MOST_INPUTS];
+    wi_attributes attributes = y->attributes;
+    attributes.power = which;
+    in.g = g;
+    const int count = list_inputs(&in, list);
+    const wi_shape *shape = which == OF_X        ? &y->shape
+                            : which == OF_WEIGHT ? &in.weight->shape
+                                                 : &in.bias->shape;
+    return wi_node(y->graph, &norm_back, list, count, WEFT_F32, shape, &attributes);
+}
+
+static void channel_norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const wi_norm_inputs in = wi_norm_inputs_of(y);
+    int next = 0;
+    if (!g) return;
+    gradients[next++] = gradient_node(y, g, OF_X);
+    if (in.weight) gradients[next++] = gradient_node(y, g, OF_WEIGHT);
+    if (in.bias) gradients[next++] = gradient_node(y, g, OF_BIAS);
+}
+
+/* ---- the ops ---- */
+
+#define CHANNEL_NORM(which)                                                                                  \
+    const wi_op wi_op_##which = {.name = #which,                                                             \
+        .kind = WI_COMPOSITE,                                                                                \
+        .lower = channel_norm_lower,                                                                         \
+        .effect = channel_norm_effect,                                                                       \
+        .check = channel_norm_check,                                                                         \
+        .backward = channel_norm_backward};
+CHANNEL_NORM(batch_norm)
+CHANNEL_NORM(instance_norm)
+CHANNEL_NORM(group_norm)
+
+static bool check_images(const wi_op *op, weft_tensor *x, int least) {
+    char text[WI_SHAPE_TEXT];
+    if (!wi_inputs_graph(op->name, &x, 1)) return false;
+    if (x->shape.rank >= least && x->shape.rank <= 5 && x->shape.dims[1] > 0) return true;
+    wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
+        "%s: %s is not (N, C%s...) of rank %d to 5 with a number of channels", op->name,
+        wi_shape_print(&x->shape, text), least > 2 ? ", L" : "", least);
+    return false;
+}
+
+static bool check_state(const wi_op *op, const char *what, const weft_tensor *state, const wi_shape *shape,
+    weft_dtype dtype, weft_graph *graph) {
+    if (state && state->op == &wi_op_state && state->graph == graph && state->dtype == dtype)
+        return has_shape(op, what, state, shape);
+    wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: %s is not an %s state of the graph", op->name, what,
+        weft_dtype_name(dtype));
+    return false;
+}
+
+static bool check_running(
+    const wi_op *op, const weft_running *running, const wi_shape *shape, weft_graph *graph) {
+    const wi_shape number = {.rank = 0};
+    if (!check_state(op, "the running mean", running->mean, shape, WEFT_F32, graph) ||
+        !check_state(op, "the running variance", running->var, shape, WEFT_F32, graph))
+        return false;
+    if (running->batches)
+        return check_state(op, "the count of batches", running->batches, &number, WEFT_I32, graph);
+    if (running->momentum >= 0 && running->momentum <= 1) return true;
+    wi_graph_fail(
+        graph, WEFT_ERROR_ARGUMENT, "%s: momentum %g is not in 0..1", op->name, (double)running->momentum);
+    return false;
+}
+
+/* The node over x as it lies in memory, seen as an image again. */
+static weft_tensor *image_norm(const wi_op *op, wi_norm_inputs inputs, wi_attributes attributes) {
+    const bool is_image = inputs.x->shape.rank > 2;
+    if (is_image) inputs.x = wi_channels_last(inputs.x);
+    if (!inputs.x) return NULL;
+    weft_tensor *y = wi_norm_node(op, &inputs, attributes);
+    return y && is_image ? wi_channels_first(y) : y;
+}
+
+static weft_tensor *running_norm(const wi_op *op, weft_tensor *x, weft_tensor *weight, weft_tensor *bias,
+    const weft_running *running, float epsilon, bool examples) {
+    if (!check_images(op, x, examples ? 3 : 2)) return NULL;
+    const wi_shape shape = {.rank = 1, .dims = {x->shape.dims[1]}};
+    wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
+    weft_graph *graph = wi_norm_check(op, &inputs, &shape, epsilon);
+    if (!graph) return NULL;
+    wi_attributes attributes = {.number = (double)epsilon, .axis2 = examples};
+    if (running) {
+        if (!check_running(op, running, &shape, graph)) return NULL;
+        inputs.mean = running->mean;
+        inputs.var = running->var;
+        inputs.batches = running->batches;
+        attributes.number2 = running->batches ? 0 : (double)running->momentum;
+        attributes.flags = running->fixed ? WI_NORM_FIXED : 0;
+    }
+    return image_norm(op, inputs, attributes);
+}
+
+weft_tensor *weft_batch_norm_with(
+    weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_running *running, float epsilon) {
+    return running_norm(&wi_op_batch_norm, x, weight, bias, running, epsilon, false);
+}
+
+weft_tensor *weft_instance_norm_with(
+    weft_tensor *x, weft_tensor *weight, weft_tensor *bias, const weft_running *running, float epsilon) {
+    return running_norm(&wi_op_instance_norm, x, weight, bias, running, epsilon, true);
+}
+
+/* (N, C) is seen with one element of space. */
+weft_tensor *weft_group_norm_with(
+    weft_tensor *x, int64_t groups, weft_tensor *weight, weft_tensor *bias, float epsilon) {
+    const wi_op *const op = &wi_op_group_norm;
+    if (!check_images(op, x, 2)) return NULL;
+    const int64_t channel_number = x->shape.dims[1];
+    const wi_shape shape = {.rank = 1, .dims = {channel_number}};
+    if (groups < 1 || channel_number % groups != 0)
+        return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
+            "group_norm: %lld groups do not divide %lld channels", (long long)groups,
+            (long long)channel_number);
+    const bool flat = x->shape.rank == 2;
+    if (flat) x = weft_unsqueeze(x, 2);
+    const wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
+    if (!wi_norm_check(op, &inputs, &shape, epsilon)) return NULL;
+    const wi_attributes attributes = {.number = (double)epsilon, .axis = (int32_t)groups, .axis2 = 1};
+    weft_tensor *y = image_norm(op, inputs, attributes);
+    return flat ? weft_flatten(y) : y;
+}

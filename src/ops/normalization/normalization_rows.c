@@ -1,0 +1,117 @@
+/* Layer and RMS norm: composites over the last axes, rows of memory that lie in a near cache.
+ *
+ * A row's mean m is taken first, rounded to f32; then the mean of x - m (its drift, what rounding left) and
+ * of its square, so that a large mean costs no digits; then the row is written: one launch, as a plan reads
+ * short rows as often as it needs. The gradients, x̂ being y without weight and bias and w = weight·g:
+ *   dx = (w - mean(w) - x̂·mean(w·x̂)) / sqrt(v + epsilon)        one launch over rows
+ *   dweight = sum(g·x̂), dbias = sum(g) over the rows              one launch over columns */
+#include "ops/normalization/normalization_parts.h"
+#include <math.h>
+
+enum { BACKWARD_ROWS = 1, BACKWARD_COLUMNS }; /* keys of wi_again: one a launch */
+
+typedef struct rows {
+    weft_tensor *x;
+    uint32_t axes;
+    weft_tensor *share;        /* 1 / elements a row; rank 0 */
+    weft_tensor *mean, *drift; /* one a row; NULL: of RMS norm */
+    weft_tensor *root;         /* 1 / sqrt(v + epsilon) */
+} rows;
+
+static weft_tensor *row_mean(const rows *r, weft_tensor *v) {
+    return weft_mul(wi_sum_keep(v, r->axes), r->share);
+}
+
+/* x - mean, for a key. */
+static weft_tensor *centred_row(const rows *r, uint32_t key) {
+    weft_tensor *x = key ? wi_again(r->x, key) : r->x;
+    return r->mean ? weft_sub(x, r->mean) : x;
+}
+
+static weft_tensor *hat_of(const rows *r, uint32_t key) {
+    weft_tensor *near = centred_row(r, key);
+    return weft_mul(r->drift ? weft_sub(near, r->drift) : near, r->root);
+}
+
+static rows rows_of(const weft_tensor *y) {
+    rows r = {.x = y->inputs[0]};
+    const int rank = r.x->shape.rank, first = rank - y->attributes.axis;
+    r.axes = ((1u << rank) - 1) & ~((1u << first) - 1);
+    int64_t count;
+    int power;
+    wi_axes_count(r.x, r.axes, &count, &power);
+    r.share = wi_constant_power(r.x->graph, WEFT_F32, 1.0 / (double)count, -power);
+    const bool centres = y->op == &wi_op_layer_norm;
+    if (centres) r.mean = row_mean(&r, r.x);
+    weft_tensor *near = centred_row(&r, 0), *variance = row_mean(&r, weft_square(near));
+    if (centres) {
+        r.drift = row_mean(&r, near);
+        variance = weft_sub(variance, weft_square(r.drift));
+    }
+    r.root = wi_norm_scale(variance, y->attributes.number);
+    return r;
+}
+
+static weft_tensor *row_norm_lower(weft_tensor *y, bool inference) {
+    (void)inference;
+    const wi_norm_inputs in = wi_norm_inputs_of(y);
+    const rows r = rows_of(y);
+    weft_tensor *result = hat_of(&r, 0);
+    if (in.weight) result = weft_mul(result, in.weight);
+    return in.bias ? weft_add(result, in.bias) : result;
+}
+
+static weft_tensor *over_rows(const rows *r, weft_tensor *v, const wi_shape *shape) {
+    const uint32_t all = (1u << r->x->shape.rank) - 1;
+    return weft_reshape_shape(wi_sum_keep(v, all & ~r->axes), shape->rank, shape->dims);
+}
+
+static void row_norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const wi_norm_inputs in = wi_norm_inputs_of(y);
+    if (!g) return;
+    const rows r = rows_of(y);
+    weft_tensor *hat = hat_of(&r, BACKWARD_ROWS), *w = in.weight ? weft_mul(g, in.weight) : g;
+    weft_tensor *along = weft_mul(hat, row_mean(&r, weft_mul(w, hat)));
+    weft_tensor *rest = r.mean ? weft_sub(w, row_mean(&r, w)) : w;
+    int next = 0;
+    gradients[next++] = weft_mul(weft_sub(rest, along), r.root);
+    if (in.weight)
+        gradients[next++] = over_rows(&r, weft_mul(hat_of(&r, BACKWARD_COLUMNS), g), &in.weight->shape);
+    if (in.bias) gradients[next++] = over_rows(&r, g, &in.bias->shape);
+}
+
+#define ROW_NORM(which)                                                                                      \
+    const wi_op wi_op_##which = {                                                                            \
+        .name = #which, .kind = WI_COMPOSITE, .lower = row_norm_lower, .backward = row_norm_backward};
+ROW_NORM(layer_norm)
+ROW_NORM(rms_norm)
+
+static weft_tensor *row_norm(
+    const wi_op *op, weft_tensor *x, int axes, weft_tensor *weight, weft_tensor *bias, float epsilon) {
+    weft_graph *graph = wi_inputs_graph(op->name, &x, 1);
+    if (!graph) return NULL;
+    char text[WI_SHAPE_TEXT];
+    const int rank = x->shape.rank;
+    if (axes < 1 || axes > rank)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: %d axes, expected 1 or more and at most %d",
+            op->name, axes, rank);
+    wi_shape shape = {.rank = axes};
+    for (int i = 0; i < axes; i++) {
+        shape.dims[i] = x->shape.dims[rank - axes + i];
+        if (shape.dims[i] < 0)
+            return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: the last %d axes of %s hold the batch",
+                op->name, axes, wi_shape_print(&x->shape, text));
+    }
+    const wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
+    if (!wi_norm_check(op, &inputs, &shape, epsilon)) return NULL;
+    return wi_norm_node(op, &inputs, (wi_attributes){.number = (double)epsilon, .axis = axes});
+}
+
+weft_tensor *weft_layer_norm_with(
+    weft_tensor *x, int axes, weft_tensor *weight, weft_tensor *bias, float epsilon) {
+    return row_norm(&wi_op_layer_norm, x, axes, weight, bias, epsilon);
+}
+
+weft_tensor *weft_rms_norm_with(weft_tensor *x, int axes, weft_tensor *weight, float epsilon) {
+    return row_norm(&wi_op_rms_norm, x, axes, weight, NULL, epsilon);
+}

@@ -1,0 +1,69 @@
+/* Softmax and its logarithm. They are composites: a plan replaces them by maps and reductions over one axis,
+ * which its fusion turns into one kernel. Maxima are subtracted first, so that no exponential overflows. */
+#include "ops/normalization/softmax.h"
+
+wi_shifted wi_shift(weft_tensor *x, int axis) {
+    wi_shifted s;
+    s.x = weft_sub(x, wi_max_keep(x, 1u << axis));
+    s.exp = weft_exp(s.x);
+    s.sum = wi_sum_keep(s.exp, 1u << axis);
+    return s;
+}
+
+static weft_tensor *along_axis(const wi_op *op, weft_tensor *x, int64_t axis) {
+    weft_graph *graph = wi_inputs_graph(op->name, &x, 1);
+    if (!graph) return NULL;
+    if (x->dtype != WEFT_F32)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_DTYPE, "%s: takes f32, not %s", op->name, weft_dtype_name(x->dtype));
+    const int index = wi_axis_index(x, op->name, axis);
+    if (index < 0) return NULL;
+    const wi_order order = wi_order_of(x);
+    if (order.rank) return wi_from_memory(&order, along_axis(op, x->inputs[0], order.axes[index]));
+    const wi_attributes attributes = {.axis = index};
+    return wi_node(graph, op, &x, 1, WEFT_F32, &x->shape, &attributes);
+}
+
+/* ---- softmax ---- */
+
+static weft_tensor *softmax_lower(weft_tensor *y, bool inference) {
+    (void)inference;
+    const wi_shifted s = wi_shift(y->inputs[0], y->attributes.axis);
+    /* One division a row, for an error of up to 1.5 units in the last place where elements divided have 0.5.
+     */
+    return weft_mul(s.exp, weft_reciprocal(s.sum));
+}
+
+static void softmax_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *inner = wi_sum_keep(weft_mul(g, y), 1u << y->attributes.axis);
+    gradients[0] = weft_mul(y, weft_sub(g, inner));
+}
+
+const wi_op wi_op_softmax = {
+    .name = "softmax", .kind = WI_COMPOSITE, .lower = softmax_lower, .backward = softmax_backward};
+
+weft_tensor *weft_softmax(weft_tensor *x, int axis) {
+    return along_axis(&wi_op_softmax, x, axis);
+}
+
+/* ---- log softmax ---- */
+
+static weft_tensor *log_softmax_lower(weft_tensor *y, bool inference) {
+    (void)inference;
+    const wi_shifted s = wi_shift(y->inputs[0], y->attributes.axis);
+    return weft_sub(s.x, weft_log(s.sum));
+}
+
+static void log_softmax_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *total = wi_sum_keep(g, 1u << y->attributes.axis);
+    gradients[0] = weft_sub(g, weft_mul(weft_exp(y), total));
+}
+
+const wi_op wi_op_log_softmax = {.name = "log_softmax",
+    .kind = WI_COMPOSITE,
+    .lower = log_softmax_lower,
+    .backward = log_softmax_backward};
+
+weft_tensor *weft_log_softmax(weft_tensor *x, int axis) {
+    return along_axis(&wi_op_log_softmax, x, axis);
+}

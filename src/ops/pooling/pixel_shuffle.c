@@ -1,0 +1,51 @@
+/* Pixels from channels and channels from pixels: views of channels-last memory and one copy. */
+#include "ops/pooling/pool.h"
+
+static weft_graph *check(const char *op, weft_tensor *x, int64_t factor) {
+    char text[WI_SHAPE_TEXT];
+    weft_graph *graph = wi_image_graph(op, x);
+    if (!graph) return NULL;
+    if (x->shape.rank != 4) {
+        wi_graph_fail(
+            graph, WEFT_ERROR_SHAPE, "%s: %s is no (N, C, H, W)", op, wi_shape_print(&x->shape, text));
+        return NULL;
+    }
+    if (factor < 1 || factor > INT16_MAX) {
+        wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "%s: a factor of %lld is not in 1..32767", op, (long long)factor);
+        return NULL;
+    }
+    return graph;
+}
+
+/* (N, H, W, C·r·r) → (N, H, r, W, r, C) */
+weft_tensor *weft_pixel_shuffle(weft_tensor *x, int64_t factor) {
+    char text[WI_SHAPE_TEXT];
+    if (!check("pixel_shuffle", x, factor)) return NULL;
+    const int64_t *d = x->shape.dims, r = factor, channels = d[1] / (r * r);
+    if (d[1] < 0 || channels * r * r != d[1])
+        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
+            "pixel_shuffle: the channels of %s are no multiple of %lld squared",
+            wi_shape_print(&x->shape, text), (long long)r);
+    weft_tensor *parts =
+        weft_reshape_shape(wi_channels_last(x), 6, (const int64_t[]){d[0], d[2], d[3], channels, r, r});
+    parts = parts ? weft_permute_axes(parts, 6, (const int[]){0, 1, 4, 2, 5, 3}) : NULL;
+    return wi_channels_first(
+        parts ? weft_reshape_shape(parts, 4, (const int64_t[]){d[0], d[2] * r, d[3] * r, channels}) : NULL);
+}
+
+/* (N, H·r, W·r, C) → (N, H, W, C, r, r) */
+weft_tensor *weft_pixel_unshuffle(weft_tensor *x, int64_t factor) {
+    char text[WI_SHAPE_TEXT];
+    if (!check("pixel_unshuffle", x, factor)) return NULL;
+    const int64_t *d = x->shape.dims, r = factor, h = d[2] / r, w = d[3] / r;
+    if (h * r != d[2] || w * r != d[3] || d[1] < 0)
+        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
+            "pixel_unshuffle: height and width of %s are no multiples of %lld",
+            wi_shape_print(&x->shape, text), (long long)r);
+    weft_tensor *parts =
+        weft_reshape_shape(wi_channels_last(x), 6, (const int64_t[]){d[0], h, r, w, r, d[1]});
+    parts = parts ? weft_permute_axes(parts, 6, (const int[]){0, 1, 3, 5, 2, 4}) : NULL;
+    return wi_channels_first(
+        parts ? weft_reshape_shape(parts, 4, (const int64_t[]){d[0], h, w, d[1] * r * r}) : NULL);
+}

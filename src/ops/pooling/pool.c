@@ -1,0 +1,139 @@
+/* Pooling: the greatest or the mean of windows over images, which lie channels-last. Kernels: pool.cl, where
+ * windows are described. The gradient of max_pool finds the winner again by comparing
+ * x with y, both of which the layers around keep anyway, so that nothing else is remembered. */
+#include "ops/pooling/pool.h"
+#include "base/integers.h"
+
+/* ---- nodes and gradients ---- */
+
+const wi_op wi_op_max_pool_gradient = {.name = "max_pool gradient", .kind = WI_KERNEL, .contiguous = 7};
+static void mean_gradient_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
+const wi_op wi_op_avg_pool_gradient = {
+    .name = "avg_pool gradient", .kind = WI_KERNEL, .backward = mean_gradient_backward, .contiguous = 1};
+
+static void max_pool_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *x = y->inputs[0], *inputs[] = {x, y, g};
+    gradients[0] =
+        wi_node(y->graph, &wi_op_max_pool_gradient, inputs, 3, WEFT_F32, &x->shape, &y->attributes);
+}
+static void avg_pool_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    gradients[0] =
+        wi_node(y->graph, &wi_op_avg_pool_gradient, &g, 1, WEFT_F32, &y->inputs[0]->shape, &y->attributes);
+}
+static void mean_gradient_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    gradients[0] = wi_node(y->graph, &wi_op_avg_pool, &g, 1, WEFT_F32, &y->inputs[0]->shape, &y->attributes);
+}
+
+const wi_op wi_op_max_pool = {
+    .name = "max_pool", .kind = WI_KERNEL, .backward = max_pool_backward, .contiguous = 1};
+const wi_op wi_op_avg_pool = {
+    .name = "avg_pool", .kind = WI_KERNEL, .backward = avg_pool_backward, .contiguous = 1};
+
+weft_tensor *wi_pool(const wi_op *op, weft_tensor *x, const wi_attributes *attributes, const int64_t *sizes) {
+    weft_tensor *image = wi_channels_last(x);
+    if (!image) return NULL;
+    wi_shape shape = image->shape;
+    for (int i = 0; i < shape.rank - 2; i++) shape.dims[1 + i] = sizes[i];
+    return wi_channels_first(wi_node(x->graph, op, &image, 1, WEFT_F32, &shape, attributes));
+}
+
+/* ---- checks ---- */
+
+weft_graph *wi_image_graph(const char *op, weft_tensor *x) {
+    static const int64_t longest = INT64_C(1) << 30;
+    char text[WI_SHAPE_TEXT];
+    weft_graph *graph = wi_inputs_graph(op, &x, 1);
+    if (!graph) return NULL;
+    if (x->dtype != WEFT_F32) {
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes f32, not %s", op, weft_dtype_name(x->dtype));
+        return NULL;
+    }
+    if (x->shape.rank < 3 || x->shape.rank > 5) {
+        wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: %s is no (N, C, L), (N, C, H, W) or (N, C, D, H, W)", op,
+            wi_shape_print(&x->shape, text));
+        return NULL;
+    }
+    for (int i = 2; i < x->shape.rank; i++) {
+        if (x->shape.dims[i] > 0 && x->shape.dims[i] <= longest) continue;
+        wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: axis %d of %s is not a number up to 2^30", op, i,
+            wi_shape_print(&x->shape, text));
+        return NULL;
+    }
+    return graph;
+}
+
+bool wi_pool_options_check(const char *op, const weft_tensor *x, const weft_pool_options *options) {
+    if (!options)
+        wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: options is NULL, expected a window", op);
+    else if (options->struct_size != sizeof *options)
+        wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
+            "%s: options of %zu bytes, expected %zu (use WEFT_POOL_OPTIONS_INIT)", op, options->struct_size,
+            sizeof *options);
+    return x->graph->status == WEFT_OK;
+}
+
+/* A field's entry is in least .. most. */
+static bool in_range(const char *op, const weft_tensor *x, const char *field, int i, int64_t value,
+    int64_t least, int64_t most) {
+    char text[WI_SHAPE_TEXT];
+    if (value >= least && value <= most) return true;
+    wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: %s[%d] = %lld for axis %d of %s is not in %lld..%lld",
+        op, field, i, (long long)value, i + 2, wi_shape_print(&x->shape, text), (long long)least,
+        (long long)most);
+    return false;
+}
+
+/* Spatial axis i of the result, and its windows; 0 with the error recorded. */
+static int64_t place_axis(
+    const char *op, const weft_tensor *x, const weft_pool_options *o, int i, wi_window *window) {
+    const int64_t most = INT64_C(1) << 30, n = x->shape.dims[i + 2];
+    const int64_t stride = o->stride[i] ? o->stride[i] : o->window[i];
+    const int64_t dilation = o->dilation[i] ? o->dilation[i] : 1;
+    if (!in_range(op, x, "window", i, o->window[i], 1, most) ||
+        !in_range(op, x, "stride", i, stride, 1, most) || !in_range(op, x, "dilation", i, dilation, 1, most))
+        return 0;
+    const int64_t reach = dilation * (o->window[i] - 1) + 1;
+    if (!in_range(op, x, "padding", i, o->padding[i], 0, reach / 2)) return 0;
+    const int64_t room = n + 2 * o->padding[i] - reach;
+    if (room < 0) {
+        char text[WI_SHAPE_TEXT];
+        wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
+            "%s: a window over %lld elements is longer than axis %d of %s with padding %lld", op,
+            (long long)reach, i + 2, wi_shape_print(&x->shape, text), (long long)o->padding[i]);
+        return 0;
+    }
+    const int a = i + 5 - x->shape.rank;
+    window->size[a] = (int32_t)o->window[i];
+    window->stride[a] = (int32_t)stride;
+    window->padding[a] = (int32_t)o->padding[i];
+    window->dilation[a] = (int32_t)dilation;
+    const int64_t places = (o->ceil_mode ? wi_divide_up(room, stride) : room / stride) + 1;
+    return o->ceil_mode && (places - 1) * stride >= n + o->padding[i] ? places - 1 : places;
+}
+
+static weft_tensor *pool(const wi_op *op, weft_tensor *x, const weft_pool_options *options) {
+    if (!wi_image_graph(op->name, x) || !wi_pool_options_check(op->name, x, options)) return NULL;
+    const bool averages = op == &wi_op_avg_pool;
+    if (!averages && (options->exclude_padding || options->divisor))
+        return wi_graph_fail(
+            x->graph, WEFT_ERROR_ARGUMENT, "%s: exclude_padding and divisor are for avg_pool", op->name);
+    if (options->divisor < 0 || options->divisor > INT32_MAX)
+        return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: a divisor of %lld is not in 0..2^31 - 1",
+            op->name, (long long)options->divisor);
+    wi_attributes attributes = {.step = options->divisor,
+        .flags = options->exclude_padding ? WI_POOL_EXCLUDE_PADDING : 0,
+        .window = {{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}}};
+    int64_t sizes[3] = {0};
+    for (int i = 0; i < x->shape.rank - 2; i++) {
+        sizes[i] = place_axis(op->name, x, options, i, &attributes.window);
+        if (sizes[i] == 0) return NULL;
+    }
+    return wi_pool(op, x, &attributes, sizes);
+}
+
+weft_tensor *weft_max_pool(weft_tensor *x, const weft_pool_options *options) {
+    return pool(&wi_op_max_pool, x, options);
+}
+weft_tensor *weft_avg_pool(weft_tensor *x, const weft_pool_options *options) {
+    return pool(&wi_op_avg_pool, x, options);
+}

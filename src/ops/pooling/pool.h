@@ -1,0 +1,21 @@
+/* Pooling for its other forms (pool_forms.c). */
+#ifndef WI_POOL_H
+#define WI_POOL_H
+
+#include "ops/op_table.h"
+#include <weft/images.h>
+
+enum { WI_POOL_EXCLUDE_PADDING = 1 }; /* attributes.flags; attributes.step is the divisor */
+
+extern const wi_op wi_op_max_pool_gradient, wi_op_avg_pool_gradient, wi_op_resample_gradient;
+/* attributes.flags of resample */
+enum { WI_RESAMPLE_NEAREST, WI_RESAMPLE_LINEAR, WI_RESAMPLE_LINEAR_CORNERS };
+
+/* x is an f32 image; its graph, or NULL with the error recorded. */
+weft_graph *wi_image_graph(const char *op, weft_tensor *x);
+/* The options are of the right size; false with the error recorded. */
+bool wi_pool_options_check(const char *op, const weft_tensor *x, const weft_pool_options *options);
+/* x (an image) in those windows; the spatial sizes are the result's. */
+weft_tensor *wi_pool(const wi_op *op, weft_tensor *x, const wi_attributes *attributes, const int64_t *sizes);
+
+#endif

@@ -1,0 +1,78 @@
+/* Other forms of pooling: square windows, adaptive and global ones, and Lp, each made of others. */
+#include "ops/pooling/pool.h"
+#include <math.h>
+
+/* ---- square windows ---- */
+
+static weft_tensor *square(const char *op, weft_tensor *x, int64_t size,
+    weft_tensor *(*pool)(weft_tensor *, const weft_pool_options *)) {
+    char text[WI_SHAPE_TEXT];
+    if (!wi_image_graph(op, x)) return NULL;
+    if (x->shape.rank != 4)
+        return wi_graph_fail(
+            x->graph, WEFT_ERROR_SHAPE, "%s: %s is no (N, C, H, W)", op, wi_shape_print(&x->shape, text));
+    return pool(x, &(weft_pool_options){WEFT_POOL_OPTIONS_INIT, .window = {size, size}});
+}
+
+weft_tensor *weft_max_pool2d(weft_tensor *x, int64_t size) {
+    return square("max_pool2d", x, size, weft_max_pool);
+}
+weft_tensor *weft_avg_pool2d(weft_tensor *x, int64_t size) {
+    return square("avg_pool2d", x, size, weft_avg_pool);
+}
+
+/* ---- adaptive and global ---- */
+
+static weft_tensor *adaptive(const char *name, const wi_op *op, weft_tensor *x, const int64_t *sizes) {
+    weft_graph *graph = wi_image_graph(name, x);
+    if (!graph) return NULL;
+    if (!sizes) return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: sizes is NULL", name);
+    for (int i = 0; i < x->shape.rank - 2; i++) {
+        if (sizes[i] >= 1 && sizes[i] <= INT64_C(1) << 30) continue;
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: sizes[%d] = %lld is not in 1..2^30", name, i,
+            (long long)sizes[i]);
+    }
+    return wi_pool(op, x, &(wi_attributes){.window = {.dilation = {1, 1, 1}}}, sizes);
+}
+
+weft_tensor *weft_adaptive_max_pool(weft_tensor *x, const int64_t *sizes) {
+    return adaptive("adaptive_max_pool", &wi_op_max_pool, x, sizes);
+}
+weft_tensor *weft_adaptive_avg_pool(weft_tensor *x, const int64_t *sizes) {
+    return adaptive("adaptive_avg_pool", &wi_op_avg_pool, x, sizes);
+}
+weft_tensor *weft_global_max_pool(weft_tensor *x) {
+    return adaptive("global_max_pool", &wi_op_max_pool, x, (const int64_t[]){1, 1, 1});
+}
+weft_tensor *weft_global_avg_pool(weft_tensor *x) {
+    static const int64_t axes[] = {2, 3, 4, WEFT_END};
+    if (!wi_image_graph("global_avg_pool", x)) return NULL;
+    int64_t spatial[4];
+    for (int i = 0; i < 4; i++) spatial[i] = i < x->shape.rank - 2 ? axes[i] : WEFT_END;
+    return weft_mean_axes(x, spatial, true);
+}
+
+/* ---- Lp ---- */
+
+/* s^(1/p), and 0 with gradient 0 where s is 0. */
+static weft_tensor *root(weft_tensor *s, double p) {
+    weft_tensor *zero = weft_number(s, 0), *none = weft_equal(s, zero);
+    weft_tensor *some = weft_where(none, weft_number(s, 1), s);
+    return weft_where(none, zero, p == 2 ? weft_sqrt(some) : weft_pow_number(some, 1 / p));
+}
+
+weft_tensor *weft_lp_pool(weft_tensor *x, double p, const weft_pool_options *options) {
+    weft_graph *graph = wi_image_graph("lp_pool", x);
+    if (!graph || !wi_pool_options_check("lp_pool", x, options)) return NULL;
+    if (!(p > 0) || isinf(p))
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "lp_pool: p = %g is no positive number", p);
+    if (options->exclude_padding || options->divisor)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "lp_pool: exclude_padding and divisor are for avg_pool");
+    double size = 1;
+    for (int i = 0; i < x->shape.rank - 2; i++) size *= (double)options->window[i];
+    weft_tensor *powers = p == 2 ? weft_square(x) : weft_pow_number(x, p);
+    weft_tensor *mean = weft_avg_pool(powers, options);
+    weft_tensor *sum = mean ? weft_mul_number(mean, size) : NULL;
+    return sum ? root(sum, p) : NULL;
+}

@@ -1,0 +1,89 @@
+/* Resampling: images at another size, by the nearest element or linearly. Kernels: resample.cl, where places
+ * and weights are described. Both ways are linear in x, so that the gradient's gradient is the op itself. */
+#include "base/integers.h"
+#include "ops/pooling/pool.h"
+#include <math.h>
+
+/* ---- gradients ---- */
+
+static void gradient_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    gradients[0] = wi_node(y->graph, &wi_op_resample, &g, 1, WEFT_F32, &y->inputs[0]->shape, &y->attributes);
+}
+
+const wi_op wi_op_resample_gradient = {
+    .name = "resample gradient", .kind = WI_KERNEL, .backward = gradient_backward, .contiguous = 1};
+
+static void resample_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    gradients[0] =
+        wi_node(y->graph, &wi_op_resample_gradient, &g, 1, WEFT_F32, &y->inputs[0]->shape, &y->attributes);
+}
+
+const wi_op wi_op_resample = {
+    .name = "resample", .kind = WI_KERNEL, .backward = resample_backward, .contiguous = 1};
+
+/* ---- the public functions ---- */
+
+/* Spatial axis i of the result; 0 with the error recorded. */
+static int64_t size_of(const weft_tensor *x, const weft_resample_options *o, int i) {
+    const int64_t most = INT64_C(1) << 30, size = o->sizes[i];
+    const double factor = o->factors[i], scaled = floor((double)x->shape.dims[i + 2] * factor);
+    if ((size != 0) == (factor != 0))
+        wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
+            "resample: sizes[%d] = %lld and factors[%d] = %g, expected one of them", i, (long long)size, i,
+            factor);
+    else if (size != 0 && (size < 0 || size > most))
+        wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "resample: sizes[%d] = %lld is not in 1..2^30", i,
+            (long long)size);
+    else if (size == 0 && !(factor > 0 && scaled >= 1 && scaled <= (double)most))
+        wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
+            "resample: factors[%d] = %g makes an axis of %lld no size in 1..2^30", i, factor,
+            (long long)x->shape.dims[i + 2]);
+    else
+        return size ? size : (int64_t)scaled;
+    return 0;
+}
+
+/* Elements of x an element of the result, in float32 as PyTorch has it, so that both choose the same ones. */
+static float scale_of(int64_t in, int64_t out, double factor, uint32_t mode) {
+    if (mode == WI_RESAMPLE_LINEAR_CORNERS) return out > 1 ? (float)(in - 1) / (float)(out - 1) : 0;
+    return factor > 0 ? (float)(1 / factor) : (float)in / (float)out;
+}
+
+weft_tensor *weft_resample(weft_tensor *x, const weft_resample_options *options) {
+    weft_graph *graph = wi_image_graph("resample", x);
+    if (!graph) return NULL;
+    if (!options)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "resample: options is NULL, expected sizes");
+    if (options->struct_size != sizeof *options)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "resample: options of %zu bytes, expected %zu (use WEFT_RESAMPLE_OPTIONS_INIT)",
+            options->struct_size, sizeof *options);
+    if ((unsigned)options->mode > WEFT_RESAMPLE_LINEAR)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "resample: %d is no mode", (int)options->mode);
+    if (options->align_corners && options->mode == WEFT_RESAMPLE_NEAREST)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "resample: align_corners is for WEFT_RESAMPLE_LINEAR");
+    wi_attributes attributes = {.flags = options->mode == WEFT_RESAMPLE_NEAREST ? WI_RESAMPLE_NEAREST
+                                         : options->align_corners               ? WI_RESAMPLE_LINEAR_CORNERS
+                                                                                : WI_RESAMPLE_LINEAR};
+    int64_t sizes[3] = {0};
+    attributes.scale[0] = attributes.scale[1] = 1;
+    for (int i = 0; i < x->shape.rank - 2; i++) {
+        sizes[i] = size_of(x, options, i);
+        if (sizes[i] == 0) return NULL;
+        attributes.scale[i + 5 - x->shape.rank] =
+            scale_of(x->shape.dims[i + 2], sizes[i], options->factors[i], attributes.flags);
+    }
+    return wi_pool(&wi_op_resample, x, &attributes, sizes);
+}
+
+weft_tensor *weft_upsample_nearest(weft_tensor *x, int64_t factor) {
+    const double f = (double)factor;
+    return weft_resample(x, &(weft_resample_options){WEFT_RESAMPLE_OPTIONS_INIT, .factors = {f, f, f}});
+}
+
+weft_tensor *weft_upsample_linear(weft_tensor *x, int64_t factor, bool align_corners) {
+    const double f = (double)factor;
+    return weft_resample(x, &(weft_resample_options){WEFT_RESAMPLE_OPTIONS_INIT, .mode = WEFT_RESAMPLE_LINEAR,
+                                .factors = {f, f, f}, .align_corners = align_corners});
+}

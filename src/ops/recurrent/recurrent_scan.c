@@ -1,0 +1,240 @@
+/* LSTM, GRU and RNN over time: the scan and its gradient as nodes.
+ *
+ * The composite lstm, gru or rnn is one flat tensor: the states of h in order of time, (T + 1, N, P), the
+ * initial one at the end where time begins, and for an LSTM the last c, (N, H). Its users see slices. A plan
+ * replaces it by a part of the node recurrent, whose result goes on with what the gradient needs (all c,
+ * gates), or, for inference, with one step of it. The gradient is one node over that result, dy and the
+ * gradients of the last states, which are found by looking through the slices' gradients; behind it stand
+ * slices and products over all steps. Attributes: power, the cell; flags, which inputs there are; axis,
+ * reverse; axis2, padded on the left; start, units; before[0], steps; step, 1: nothing is kept. */
+#include "ops/recurrent/recurrent_scan.h"
+#include "base/integers.h"
+#include "ops/op_table.h"
+
+int wi_scan_index(const weft_tensor *node, int input) {
+    int index = 0;
+    if (!(node->attributes.flags >> input & 1)) return -1;
+    for (int i = 0; i < input; i++) index += (int)(node->attributes.flags >> i & 1);
+    return index;
+}
+
+static weft_tensor *input_of(const weft_tensor *node, int input) {
+    const int index = wi_scan_index(node, input);
+    return index < 0 ? NULL : node->inputs[index];
+}
+
+/* ---- parts ---- */
+
+wi_scan_parts wi_scan_parts_of(
+    wi_cell cell, int64_t steps, int64_t units, int64_t width, bool projects, bool kept) {
+    const int64_t gates = wi_cell_gates(cell), lines = kept ? steps : 1;
+    const bool lstm = cell == WI_CELL_LSTM, first = cell == WI_CELL_GRU_RESET_FIRST;
+    wi_scan_parts a = {.steps = steps, .units = units, .width = width};
+    a.h = (steps + 1) * width;
+    if (lstm) a.c = (kept ? steps + 1 : 1) * units;
+    if (cell <= WI_CELL_GRU_RESET_FIRST && (kept || first)) a.gates = lines * (first ? 3 : 4) * units;
+    if (projects || first) a.more = lines * units;
+    a.dx = steps * gates * units;
+    if (cell == WI_CELL_GRU) a.sums = a.dx;
+    if (projects) a.out = steps * width;
+    a.dh0 = width;
+    if (lstm) a.dc0 = units;
+    return a;
+}
+
+static wi_scan_parts parts_of(const weft_tensor *y, bool kept) {
+    const weft_tensor *x = y->inputs[WI_SCAN_X], *w = y->inputs[WI_SCAN_W];
+    return wi_scan_parts_of((wi_cell)y->attributes.power, x->shape.dims[0], y->attributes.start,
+        w->shape.dims[1], wi_scan_index(y, WI_SCAN_WR) >= 0, kept);
+}
+
+static int64_t batch_of(const weft_tensor *y) {
+    return y->inputs[WI_SCAN_X]->shape.dims[1];
+}
+
+/* `elements` a row from `start`, all rows, as (first, N, last); first 0: as (N, last). */
+static weft_tensor *part(
+    const weft_tensor *y, weft_tensor *flat, int64_t start, int64_t first, int64_t last) {
+    const int64_t n = batch_of(y), lines = wi_max64(first, 1);
+    weft_tensor *x = wi_slice_dims(flat, 0, n * start, n * lines * last, 1);
+    if (first == 0) return weft_reshape_shape(x, 2, (const int64_t[]){n, last});
+    return weft_reshape_shape(x, 3, (const int64_t[]){first, n, last});
+}
+
+/* (T·N, columns) of a part, for products over all steps. */
+static weft_tensor *rows(
+    const weft_tensor *y, weft_tensor *flat, int64_t start, int64_t steps, int64_t columns) {
+    const int64_t n = batch_of(y);
+    weft_tensor *x = wi_slice_dims(flat, 0, n * start, n * steps * columns, 1);
+    return weft_reshape_shape(x, 2, (const int64_t[]){n * steps, columns});
+}
+
+/* Where y, the last h and the last c begin. */
+static int64_t y_start(const weft_tensor *y, const wi_scan_parts *a) {
+    return y->attributes.axis ? 0 : a->width;
+}
+static int64_t last_start(const weft_tensor *y, const wi_scan_parts *a) {
+    return y->attributes.axis ? 0 : a->steps * a->width;
+}
+
+/* ---- forward ---- */
+
+const wi_op wi_op_recurrent_forward = {.name = "recurrent",
+    .kind = WI_KERNEL,
+    .contiguous = ~0u,
+    .fault = "a length is negative or more than the number of steps",
+    .fault_place = "of the batch"};
+
+static weft_tensor *forward(const weft_tensor *y, bool kept) {
+    const wi_scan_parts a = parts_of(y, kept);
+    const wi_shape shape = {.rank = 1, .dims = {batch_of(y) * (a.h + a.c + a.gates + a.more)}};
+    wi_attributes attributes = y->attributes;
+    attributes.step = !kept;
+    return wi_node(
+        y->graph, &wi_op_recurrent_forward, y->inputs, y->input_count, WEFT_F32, &shape, &attributes);
+}
+
+static weft_tensor *recurrent_lower(weft_tensor *y, bool inference) {
+    weft_tensor *pack = forward(y, !inference);
+    return pack ? wi_slice_dims(pack, 0, 0, y->shape.dims[0], 1) : NULL;
+}
+
+/* ---- the gradient ---- */
+
+/* Gradients of y (T, N, P), of the last h (N, P) and of the last c (N, H); NULL: none. */
+typedef struct slopes {
+    weft_tensor *y, *h, *c;
+} slopes;
+
+static void add_to(weft_tensor **sum, weft_tensor *term) {
+    *sum = *sum ? weft_add(*sum, term) : term;
+}
+
+/* What was written down in memory for a spread, before it was made flat, where it has that shape. */
+static weft_tensor *unflatten(weft_tensor *x, int rank, const int64_t *dims) {
+    const wi_shape wanted = {.rank = rank, .dims = {dims[0], rank > 1 ? dims[1] : 0, rank > 2 ? dims[2] : 0}};
+    for (const weft_tensor *at = x; at->op == &wi_op_in_memory || at->op == &wi_op_reshape;) {
+        at = at->inputs[0];
+        if (wi_shape_equal(&at->shape, &wanted)) return (weft_tensor *)at;
+    }
+    return weft_reshape_shape(x, rank, dims);
+}
+
+static void collect(const weft_tensor *y, weft_tensor *g, const wi_scan_parts *a, slopes *found) {
+    const int64_t n = batch_of(y), begin = n * y_start(y, a), last = n * last_start(y, a), c = n * a->h;
+    const int64_t y_dims[] = {a->steps, n, a->width}, h_dims[] = {n, a->width}, c_dims[] = {n, a->units};
+    if (g->op == &wi_op_add && wi_shape_equal(&g->inputs[0]->shape, &g->inputs[1]->shape)) {
+        collect(y, g->inputs[0], a, found);
+        collect(y, g->inputs[1], a, found);
+        return;
+    }
+    if (g->op == &wi_op_spread && g->attributes.step == 1) {
+        weft_tensor *x = g->inputs[0];
+        const int64_t before = g->attributes.before[0], size = x->shape.dims[0];
+        /* with one step y and the last h are the same */
+        if (before == begin && size == n * a->steps * a->width) {
+            add_to(&found->y, unflatten(x, 3, y_dims));
+            return;
+        }
+        if (before == last && size == n * a->width) {
+            add_to(&found->h, unflatten(x, 2, h_dims));
+            return;
+        }
+        if (before == c && size == n * a->units && a->c > 0) {
+            add_to(&found->c, unflatten(x, 2, c_dims));
+            return;
+        }
+    }
+    add_to(&found->y, part(y, g, y_start(y, a), a->steps, a->width));
+    if (a->c > 0) add_to(&found->c, part(y, g, a->h, 0, a->units));
+}
+
+const wi_op wi_op_recurrent_back = {
+    .name = "recurrent_gradient", .kind = WI_KERNEL, .contiguous = ~(1u << WI_BACK_DY)};
+
+static weft_tensor *back(const weft_tensor *y, weft_tensor *pack, const slopes *d, const wi_scan_parts *a) {
+    weft_tensor *const wanted[] = {d->y, pack, input_of(y, WI_SCAN_W), input_of(y, WI_SCAN_WR),
+        input_of(y, WI_SCAN_LENGTHS), d->h, d->c};
+    weft_tensor *inputs[WI_KERNEL_INPUTS];
+    wi_attributes attributes = y->attributes;
+    attributes.flags = 1u << WI_BACK_DY | (d->y ? WI_BACK_HAS_DY : 0) |
+                       (wi_scan_index(y, WI_SCAN_H0) >= 0 ? WI_BACK_WANTS_DH0 : 0);
+    inputs[0] = d->y ? d->y : pack;
+    int count = 1;
+    for (int i = 1; i <= WI_BACK_DC; i++) {
+        if (!wanted[i]) continue;
+        attributes.flags |= 1u << i;
+        inputs[count++] = wanted[i];
+    }
+    const wi_shape shape = {.rank = 1, .dims = {batch_of(y) * (a->dx + a->sums + a->out + a->dh0 + a->dc0)}};
+    return wi_node(y->graph, &wi_op_recurrent_back, inputs, count, WEFT_F32, &shape, &attributes);
+}
+
+/* The product over all steps of the gates' gradients and the states before them. */
+static weft_tensor *weight_gradient(
+    const weft_tensor *y, weft_tensor *pack, weft_tensor *d, const wi_scan_parts *a) {
+    const int64_t line = wi_cell_gates((wi_cell)y->attributes.power) * a->units;
+    weft_tensor *ds = rows(y, d, a->sums ? a->dx : 0, a->steps, line);
+    weft_tensor *before = rows(y, pack, y->attributes.axis ? a->width : 0, a->steps, a->width);
+    if (y->attributes.power != WI_CELL_GRU_RESET_FIRST) return weft_matmul(weft_transpose(ds), before);
+    weft_tensor *reset = rows(y, pack, a->h + a->c + a->gates, a->steps, a->units);
+    weft_tensor *const both[] = {weft_matmul(weft_transpose(weft_slice(ds, 1, 0, 2 * a->units)), before),
+        weft_matmul(weft_transpose(weft_slice(ds, 1, 2 * a->units, line)), reset)};
+    return weft_concat(both, 2, 0);
+}
+
+static void recurrent_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const wi_scan_parts a = parts_of(y, true);
+    slopes found = {NULL, NULL, NULL};
+    weft_tensor *pack = forward(y, true);
+    if (!pack || !g) return;
+    collect(y, g, &a, &found);
+    if (weft_graph_status(y->graph) != WEFT_OK) return;
+    weft_tensor *d = back(y, pack, &found, &a);
+    const int64_t line = wi_cell_gates((wi_cell)y->attributes.power) * a.units;
+    const int h0 = wi_scan_index(y, WI_SCAN_H0), c0 = wi_scan_index(y, WI_SCAN_C0),
+              bias = wi_scan_index(y, WI_SCAN_BIAS), wr = wi_scan_index(y, WI_SCAN_WR);
+    const int64_t dh0 = a.dx + a.sums + a.out;
+    gradients[WI_SCAN_X] = part(y, d, 0, a.steps, line);
+    gradients[WI_SCAN_W] = weight_gradient(y, pack, d, &a);
+    if (h0 >= 0) gradients[h0] = part(y, d, dh0, 0, a.width);
+    if (c0 >= 0) gradients[c0] = part(y, d, dh0 + a.dh0, 0, a.units);
+    if (bias >= 0)
+        gradients[bias] = weft_sum_axes(weft_slice(rows(y, d, a.dx, a.steps, line), 1, 2 * a.units, line),
+            (const int64_t[]){0, WEFT_END}, false);
+    if (wr >= 0)
+        gradients[wr] = weft_matmul(weft_transpose(rows(y, d, a.dx + a.sums, a.steps, a.width)),
+            rows(y, pack, a.h + a.c + a.gates, a.steps, a.units));
+}
+
+#define COMPOSITE(text)                                                                                      \
+    { .name = text, .kind = WI_COMPOSITE, .lower = recurrent_lower, .backward = recurrent_backward }
+const wi_op wi_op_lstm = COMPOSITE("lstm"), wi_op_gru = COMPOSITE("gru"), wi_op_rnn = COMPOSITE("rnn");
+
+weft_recurrent wi_recurrent_scan(const wi_scan *scan) {
+    weft_tensor *const wanted[] = {scan->x, scan->w, scan->h0, scan->c0, scan->bias, scan->wr, scan->lengths};
+    weft_tensor *inputs[WI_KERNEL_INPUTS];
+    wi_attributes attributes = {.power = (int32_t)scan->cell, .axis = scan->reverse, .axis2 = scan->left};
+    int count = 0;
+    for (int i = 0; i <= WI_SCAN_LENGTHS; i++) {
+        if (!wanted[i]) continue;
+        attributes.flags |= 1u << i;
+        inputs[count++] = wanted[i];
+    }
+    const wi_op *op = scan->cell == WI_CELL_LSTM              ? &wi_op_lstm
+                      : scan->cell <= WI_CELL_GRU_RESET_FIRST ? &wi_op_gru
+                                                              : &wi_op_rnn;
+    weft_graph *graph = wi_inputs_graph(op->name, inputs, count);
+    if (!graph) return (weft_recurrent){NULL, NULL, NULL};
+    attributes.start = scan->x->shape.dims[2] / wi_cell_gates(scan->cell);
+    attributes.before[0] = scan->x->shape.dims[0];
+    const wi_scan_parts a = wi_scan_parts_of(
+        scan->cell, scan->x->shape.dims[0], attributes.start, scan->w->shape.dims[1], scan->wr != NULL, true);
+    const int64_t last_c = scan->cell == WI_CELL_LSTM ? a.units : 0;
+    const wi_shape shape = {.rank = 1, .dims = {scan->x->shape.dims[1] * (a.h + last_c)}};
+    weft_tensor *y = wi_node(graph, op, inputs, count, WEFT_F32, &shape, &attributes);
+    if (!y) return (weft_recurrent){NULL, NULL, NULL};
+    return (weft_recurrent){.y = part(y, y, y_start(y, &a), a.steps, a.width),
+        .h = part(y, y, last_start(y, &a), 0, a.width),
+        .c = last_c ? part(y, y, a.h, 0, a.units) : NULL};
+}

@@ -1,0 +1,91 @@
+/* Norms, and logsumexp: composites, for gradients that are defined where the formulas' own are not. */
+#include "ops/reduction/reduce.h"
+#include <math.h>
+
+/* ---- norm ---- */
+
+static weft_tensor *norm_lower(weft_tensor *y, bool inference) {
+    (void)inference;
+    weft_tensor *x = y->inputs[0];
+    const uint32_t axes = y->attributes.axes;
+    if (y->attributes.number == 1) return wi_sum_keep(weft_abs(x), axes);
+    if (y->attributes.number == 2) return weft_sqrt(wi_sum_keep(weft_square(x), axes));
+    return wi_max_keep(weft_abs(x), axes);
+}
+
+/* g with the sign of x, 0 at 0. */
+static weft_tensor *signed_as(weft_tensor *x, weft_tensor *g) {
+    weft_tensor *zero = weft_number(x, 0);
+    return weft_where(weft_less(zero, x), g, weft_where(weft_less(x, zero), weft_neg(g), zero));
+}
+
+static void norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *x = y->inputs[0], *zero = weft_number(y, 0);
+    if (y->attributes.number == 1) {
+        gradients[0] = signed_as(x, g);
+    } else if (y->attributes.number == 2) {
+        gradients[0] = weft_mul(x, weft_where(weft_equal(y, zero), zero, weft_div(g, y)));
+    } else {
+        weft_tensor *hit = weft_equal(weft_abs(x), y);
+        weft_tensor *ties = wi_sum_keep(weft_cast(hit, WEFT_F32), y->attributes.axes);
+        gradients[0] = weft_where(hit, signed_as(x, weft_div(g, ties)), zero);
+    }
+}
+
+const wi_op wi_op_norm = {
+    .name = "norm", .kind = WI_COMPOSITE, .lower = norm_lower, .backward = norm_backward};
+
+weft_tensor *weft_norm_with(weft_tensor *x, double order, const int64_t *axes, bool keep) {
+    uint32_t mask;
+    if (!wi_reduce_float_axes("norm", x, axes, &mask)) return NULL;
+    if (order != 1 && order != 2 && order != (double)INFINITY)
+        return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "norm: order %g is not 1, 2 or INFINITY", order);
+    return wi_reduce_composite(&wi_op_norm, x, mask, order, keep);
+}
+
+weft_tensor *weft_norm_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    return weft_norm_with(x, 2, axes, keep);
+}
+
+/* ---- logsumexp ---- */
+
+/* What forward and backward share; equal nodes are made once. */
+typedef struct exponentials {
+    weft_tensor *top; /* the maximum, or 0 where it is infinite: then x - top is defined */
+    weft_tensor *exp; /* of x - top */
+    weft_tensor *sum;
+} exponentials;
+
+static exponentials exponentials_of(const weft_tensor *y) {
+    weft_tensor *x = y->inputs[0];
+    const uint32_t axes = y->attributes.axes;
+    exponentials s;
+    weft_tensor *most = wi_max_keep(x, axes), *zero = weft_number(most, 0);
+    weft_tensor *infinite = weft_equal(weft_abs(most), weft_number(most, (double)INFINITY));
+    s.top = weft_where(infinite, zero, most);
+    s.exp = weft_exp(weft_sub(x, s.top));
+    s.sum = wi_sum_keep(s.exp, axes);
+    return s;
+}
+
+static weft_tensor *logsumexp_lower(weft_tensor *y, bool inference) {
+    (void)inference;
+    const exponentials s = exponentials_of(y);
+    return weft_add(weft_log(s.sum), s.top);
+}
+
+static void logsumexp_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const exponentials s = exponentials_of(y);
+    weft_tensor *zero = weft_number(s.sum, 0);
+    weft_tensor *share = weft_where(weft_equal(s.sum, zero), zero, weft_div(g, s.sum));
+    gradients[0] = weft_mul(s.exp, share);
+}
+
+const wi_op wi_op_logsumexp = {
+    .name = "logsumexp", .kind = WI_COMPOSITE, .lower = logsumexp_lower, .backward = logsumexp_backward};
+
+weft_tensor *weft_logsumexp_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    uint32_t mask;
+    if (!wi_reduce_float_axes("logsumexp", x, axes, &mask)) return NULL;
+    return wi_reduce_composite(&wi_op_logsumexp, x, mask, 0, keep);
+}

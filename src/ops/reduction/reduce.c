@@ -1,0 +1,247 @@
+/* Reductions over any axes: sums, products, extremes and their places, and what is made of them. In the graph
+ * reduced axes keep size 1; a view drops them. */
+#include "ops/reduction/reduce.h"
+
+/* ---- axes ---- */
+
+int wi_axis_index(const weft_tensor *x, const char *op, int64_t axis) {
+    const int64_t index = axis < 0 ? axis + x->shape.rank : axis;
+    if (index >= 0 && index < x->shape.rank) return (int)index;
+    char text[WI_SHAPE_TEXT];
+    wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %lld is not one of %s", op, (long long)axis,
+        wi_shape_print(&x->shape, text));
+    return -1;
+}
+
+bool wi_reduce_axes(const char *op, weft_tensor *x, const int64_t *axes, uint32_t *mask) {
+    if (!wi_inputs_graph(op, &x, 1)) return false;
+    *mask = 0;
+    for (; axes && *axes != WEFT_END; axes++) {
+        const int axis = wi_axis_index(x, op, *axes);
+        if (axis < 0) return false;
+        *mask |= 1u << axis;
+    }
+    if (*mask == 0) *mask = (1u << x->shape.rank) - 1;
+    return true;
+}
+
+bool wi_reduce_float_axes(const char *op, weft_tensor *x, const int64_t *axes, uint32_t *mask) {
+    if (!wi_reduce_axes(op, x, axes, mask)) return false;
+    if (x->dtype == WEFT_F32) return true;
+    wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes f32, not %s", op, weft_dtype_name(x->dtype));
+    return false;
+}
+
+void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power) {
+    wi_shape reduced = {0};
+    for (int i = 0; i < x->shape.rank; i++) {
+        if (axes >> i & 1) reduced.dims[reduced.rank++] = x->shape.dims[i];
+    }
+    wi_shape_count(&reduced, coefficient, power);
+}
+
+wi_shape wi_kept_shape(const wi_shape *shape, uint32_t axes) {
+    wi_shape kept = *shape;
+    for (int i = 0; i < kept.rank; i++) {
+        if (axes >> i & 1) kept.dims[i] = 1;
+    }
+    return kept;
+}
+
+/* ---- nodes ---- */
+
+/* Axes of size 1 need no reducing. */
+static uint32_t real_axes(const weft_tensor *x, uint32_t axes) {
+    for (int i = 0; i < x->shape.rank; i++) {
+        if (x->shape.dims[i] == 1) axes &= ~(1u << i);
+    }
+    return axes;
+}
+
+static bool gives_place(const wi_op *op) {
+    return op == &wi_op_argmax || op == &wi_op_argmin;
+}
+
+/* Do the axes follow each other in memory as they do in the tensor? Then a place counts the same elements. */
+static bool keeps_sequence(const wi_order *order, uint32_t axes) {
+    int last = -1;
+    for (int i = 0; i < order->rank; i++) {
+        if (!(axes >> i & 1)) continue;
+        if (order->axes[i] < last) return false;
+        last = order->axes[i];
+    }
+    return true;
+}
+
+static weft_tensor *reduce_keep(const wi_op *op, weft_tensor *x, uint32_t axes, weft_dtype dtype) {
+    const wi_shape shape = wi_kept_shape(&x->shape, axes);
+    const wi_attributes attributes = {.axes = real_axes(x, axes)};
+    if (attributes.axes == 0 && !gives_place(op)) return x;
+    const wi_order order = wi_order_of(x);
+    if (order.rank && (!gives_place(op) || keeps_sequence(&order, attributes.axes)))
+        return wi_from_memory(&order, reduce_keep(op, x->inputs[0], wi_axes_in_memory(&order, axes), dtype));
+    return wi_node(x->graph, op, &x, 1, dtype, &shape, &attributes);
+}
+
+weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes) {
+    return x ? reduce_keep(&wi_op_sum, x, axes, x->dtype) : NULL;
+}
+weft_tensor *wi_max_keep(weft_tensor *x, uint32_t axes) {
+    return x ? reduce_keep(&wi_op_max, x, axes, x->dtype) : NULL;
+}
+static weft_tensor *min_keep(weft_tensor *x, uint32_t axes) {
+    return x ? reduce_keep(&wi_op_min, x, axes, x->dtype) : NULL;
+}
+static weft_tensor *prod_keep(weft_tensor *x, uint32_t axes) {
+    return x ? reduce_keep(&wi_op_prod, x, axes, x->dtype) : NULL;
+}
+
+weft_tensor *wi_drop_axes(weft_tensor *y, uint32_t axes) {
+    if (!y) return NULL;
+    wi_shape shape = {0};
+    for (int i = 0; i < y->shape.rank; i++) {
+        if (!(axes >> i & 1)) shape.dims[shape.rank++] = y->shape.dims[i];
+    }
+    return weft_reshape_shape(y, shape.rank, shape.dims);
+}
+
+static weft_tensor *reduce(const wi_op *op, weft_tensor *x, const int64_t *axes, bool keep) {
+    uint32_t mask;
+    if (!wi_reduce_axes(op->name, x, axes, &mask)) return NULL;
+    if (x->dtype != WEFT_F32 && x->dtype != WEFT_I32)
+        return wi_graph_fail(
+            x->graph, WEFT_ERROR_DTYPE, "%s: takes f32 or i32, not %s", op->name, weft_dtype_name(x->dtype));
+    weft_tensor *y = reduce_keep(op, x, mask, gives_place(op) ? WEFT_I32 : x->dtype);
+    return keep ? y : wi_drop_axes(y, mask);
+}
+
+static weft_tensor *reduce_composite(const wi_op *op, weft_tensor *x, uint32_t axes, double number) {
+    const wi_order order = wi_order_of(x);
+    if (order.rank)
+        return wi_from_memory(
+            &order, reduce_composite(op, x->inputs[0], wi_axes_in_memory(&order, axes), number));
+    const wi_shape shape = wi_kept_shape(&x->shape, axes);
+    const wi_attributes attributes = {.axes = axes, .number = number};
+    return wi_node(x->graph, op, &x, 1, WEFT_F32, &shape, &attributes);
+}
+
+weft_tensor *wi_reduce_composite(const wi_op *op, weft_tensor *x, uint32_t axes, double number, bool keep) {
+    weft_tensor *y = reduce_composite(op, x, axes, number);
+    return keep ? y : wi_drop_axes(y, axes);
+}
+
+/* ---- sum and mean ---- */
+
+static void sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const wi_shape *shape = &y->inputs[0]->shape;
+    gradients[0] = weft_expand(g, shape->rank, shape->dims);
+}
+
+const wi_op wi_op_sum = {.name = "sum", .kind = WI_REDUCE, .backward = sum_backward};
+
+weft_tensor *weft_sum_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    return reduce(&wi_op_sum, x, axes, keep);
+}
+
+weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    uint32_t mask;
+    if (!wi_reduce_float_axes("mean", x, axes, &mask)) return NULL;
+    int64_t count;
+    int power;
+    wi_axes_count(x, mask, &count, &power);
+    weft_tensor *share = wi_constant_power(x->graph, WEFT_F32, 1.0 / (double)count, -power);
+    weft_tensor *mean_value = weft_mul(wi_sum_keep(x, mask), share);
+    return keep ? mean_value : wi_drop_axes(mean_value, mask);
+}
+
+/* ---- prod ---- */
+
+/* An element's gradient is the product of the others: nothing when a zero is among them, else the product of
+ * all that are not zero, without this one. So no one divides by zero. */
+static void prod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *x = y->inputs[0];
+    const uint32_t axes = y->attributes.axes;
+    weft_tensor *is_zero = weft_equal(x, weft_number(x, 0));
+    weft_tensor *zero = weft_cast(is_zero, WEFT_F32);
+    weft_tensor *factor = weft_where(is_zero, weft_number(x, 1), x);
+    weft_tensor *others = weft_div(prod_keep(factor, axes), factor);
+    weft_tensor *no_zero = weft_equal(wi_sum_keep(zero, axes), zero);
+    gradients[0] = weft_mul(g, weft_where(no_zero, others, weft_number(x, 0)));
+}
+
+const wi_op wi_op_prod = {.name = "prod", .kind = WI_REDUCE, .backward = prod_backward};
+
+weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    return reduce(&wi_op_prod, x, axes, keep);
+}
+
+/* ---- extremes and their places ---- */
+
+/* Evenly among ties. A row with NaN has no element that equals its extreme: 0/0 makes its gradient NaN. */
+static void extreme_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *hit = weft_cast(weft_equal(y->inputs[0], y), WEFT_F32);
+    gradients[0] = weft_mul(hit, weft_div(g, wi_sum_keep(hit, y->attributes.axes)));
+}
+
+const wi_op wi_op_max = {.name = "max", .kind = WI_REDUCE, .backward = extreme_backward};
+const wi_op wi_op_min = {.name = "min", .kind = WI_REDUCE, .backward = extreme_backward};
+const wi_op wi_op_argmax = {.name = "argmax", .kind = WI_REDUCE};
+const wi_op wi_op_argmin = {.name = "argmin", .kind = WI_REDUCE};
+
+weft_tensor *weft_max_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    return reduce(&wi_op_max, x, axes, keep);
+}
+
+weft_tensor *weft_min_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    return reduce(&wi_op_min, x, axes, keep);
+}
+
+weft_tensor *weft_argmax_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    return reduce(&wi_op_argmax, x, axes, keep);
+}
+
+weft_tensor *weft_argmin_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    return reduce(&wi_op_argmin, x, axes, keep);
+}
+
+/* ---- truth: of any dtype, NaN counts as true ---- */
+
+static weft_tensor *truth(weft_tensor *x) {
+    return weft_cast(weft_cast(x, WEFT_BOOL), WEFT_I32);
+}
+
+weft_tensor *weft_any_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    uint32_t mask;
+    if (!wi_reduce_axes("any", x, axes, &mask)) return NULL;
+    weft_tensor *y = weft_cast(wi_max_keep(truth(x), mask), WEFT_BOOL);
+    return keep ? y : wi_drop_axes(y, mask);
+}
+
+weft_tensor *weft_all_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    uint32_t mask;
+    if (!wi_reduce_axes("all", x, axes, &mask)) return NULL;
+    weft_tensor *y = weft_cast(min_keep(truth(x), mask), WEFT_BOOL);
+    return keep ? y : wi_drop_axes(y, mask);
+}
+
+weft_tensor *weft_count_nonzero_axes(weft_tensor *x, const int64_t *axes, bool keep) {
+    uint32_t mask;
+    if (!wi_reduce_axes("count_nonzero", x, axes, &mask)) return NULL;
+    weft_tensor *y = wi_sum_keep(truth(x), mask);
+    return keep ? y : wi_drop_axes(y, mask);
+}
+
+/* ---- undoing a broadcast ---- */
+
+weft_tensor *wi_sum_to(weft_tensor *g, const wi_shape *shape) {
+    if (!g || wi_shape_equal(&g->shape, shape)) return g;
+    if (g->shape.rank < shape->rank) return weft_expand(g, shape->rank, shape->dims);
+    uint32_t axes = 0;
+    const int extra = g->shape.rank - shape->rank;
+    for (int i = 0; i < g->shape.rank; i++) {
+        if (i < extra || (shape->dims[i - extra] == 1 && g->shape.dims[i] != 1)) axes |= 1u << i;
+    }
+    weft_tensor *summed = weft_reshape_shape(
+        wi_drop_axes(wi_sum_keep(g, axes), extra ? (1u << extra) - 1 : 0), shape->rank, shape->dims);
+    return summed;
+}

@@ -1,0 +1,108 @@
+/* Running sums, products and linear recurrences along an axis. Kernels: scan.cl. Each one's gradients are
+ * scans again, in the other direction, so that they may be differentiated as often as one likes. */
+#include "ops/scan/scan.h"
+#include "ops/op_table.h"
+
+/* ---- gradients ---- */
+
+static weft_tensor *make(const wi_op *op, weft_tensor *x, weft_tensor *b, int axis, uint32_t flags) {
+    weft_tensor *inputs[] = {x, b};
+    if (!x || (op == &wi_op_linear_scan && !b)) return NULL;
+    return wi_node(
+        x->graph, op, inputs, b ? 2 : 1, x->dtype, &x->shape, &(wi_attributes){.axis = axis, .flags = flags});
+}
+
+static void cumsum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    gradients[0] = make(&wi_op_cumsum, g, NULL, y->attributes.axis, y->attributes.flags ^ WI_SCAN_BACKWARDS);
+}
+
+/* s · p, where the sum s may have overflowed behind an element that is 0 and takes it away. */
+static weft_tensor *taken_away(weft_tensor *s, weft_tensor *p) {
+    weft_tensor *zero = weft_number(s, 0), *finite = weft_equal(weft_sub(s, s), zero);
+    return weft_mul(p, weft_where(finite, s, weft_where(weft_equal(p, zero), zero, s)));
+}
+
+/* With p[i] the product of the elements before i, and s[i] the sum over k >= i of g[k] times the elements in
+ * i+1 .. k, the gradient is p[i] · s[i]: nothing is divided by, so elements may be 0. s is a recurrence:
+ * s[i] = g[i] + x[i+1] · s[i+1]. */
+static void cumprod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *x = y->inputs[0];
+    const int axis = y->attributes.axis;
+    const uint32_t back = (y->attributes.flags & WI_SCAN_BACKWARDS) ^ WI_SCAN_BACKWARDS;
+    const bool before = (y->attributes.flags & WI_SCAN_FORM) == WI_SCAN_BEFORE;
+    weft_tensor *products = make(&wi_op_cumprod, x, NULL, axis, WI_SCAN_BEFORE | (back ^ WI_SCAN_BACKWARDS));
+    weft_tensor *sums =
+        make(&wi_op_linear_scan, x, g, axis, (before ? WI_SCAN_BEFORE : WI_SCAN_DELAYED) | back);
+    gradients[0] = products && sums ? taken_away(sums, products) : NULL;
+}
+
+/* y[i] = a[i] · y[i-1] + b[i]: what reaches b[i] is e[i] = g[i] + a[i+1] · e[i+1], and a[i] gets e[i] ·
+ * y[i-1]. The three forms are closed under this. */
+static void linear_scan_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *a = y->inputs[0], *b = y->inputs[1];
+    const int axis = y->attributes.axis;
+    const uint32_t direction = y->attributes.flags & WI_SCAN_BACKWARDS, back = direction ^ WI_SCAN_BACKWARDS;
+    const uint32_t form = y->attributes.flags & WI_SCAN_FORM;
+    if (form == WI_SCAN_AFTER) {
+        gradients[1] = make(&wi_op_linear_scan, a, g, axis, WI_SCAN_DELAYED | back);
+        gradients[0] =
+            weft_mul(gradients[1], make(&wi_op_linear_scan, a, b, axis, WI_SCAN_BEFORE | direction));
+        return;
+    }
+    weft_tensor *before = make(&wi_op_linear_scan, a, g, axis, WI_SCAN_BEFORE | back);
+    gradients[0] = weft_mul(before, y);
+    gradients[1] =
+        form == WI_SCAN_BEFORE ? before : make(&wi_op_linear_scan, a, g, axis, WI_SCAN_AFTER | back);
+}
+
+#define KERNEL_OP(op, inputs)                                                                                \
+    const wi_op wi_op_##op = {                                                                               \
+        .name = #op, .kind = WI_KERNEL, .backward = op##_backward, .contiguous = inputs};
+KERNEL_OP(cumsum, 1)
+KERNEL_OP(cumprod, 1)
+KERNEL_OP(linear_scan, 3)
+
+/* ---- the public functions ---- */
+
+static weft_tensor *cumulate(const wi_op *op, weft_tensor *x, int axis, bool exclusive, bool reverse) {
+    weft_graph *graph = wi_inputs_graph(op->name, &x, 1);
+    if (!graph) return NULL;
+    if (x->dtype != WEFT_F32 && x->dtype != WEFT_I32)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_DTYPE, "%s: takes f32 or i32, not %s", op->name, weft_dtype_name(x->dtype));
+    const int a = wi_axis_index(x, op->name, axis);
+    if (a < 0) return NULL;
+    return make(
+        op, x, NULL, a, (exclusive ? WI_SCAN_BEFORE : WI_SCAN_AFTER) | (reverse ? WI_SCAN_BACKWARDS : 0));
+}
+
+weft_tensor *weft_cumsum(weft_tensor *x, int axis) {
+    return cumulate(&wi_op_cumsum, x, axis, false, false);
+}
+weft_tensor *weft_cumprod(weft_tensor *x, int axis) {
+    return cumulate(&wi_op_cumprod, x, axis, false, false);
+}
+weft_tensor *weft_cumsum_with(weft_tensor *x, int axis, bool exclusive, bool reverse) {
+    return cumulate(&wi_op_cumsum, x, axis, exclusive, reverse);
+}
+weft_tensor *weft_cumprod_with(weft_tensor *x, int axis, bool exclusive, bool reverse) {
+    return cumulate(&wi_op_cumprod, x, axis, exclusive, reverse);
+}
+
+weft_tensor *weft_linear_scan(weft_tensor *a, weft_tensor *b, int axis, bool reverse) {
+    weft_tensor *inputs[] = {a, b};
+    weft_graph *graph = wi_inputs_graph("linear_scan", inputs, 2);
+    if (!graph) return NULL;
+    char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
+    if (a->dtype != WEFT_F32 || b->dtype != WEFT_F32)
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "linear_scan: takes f32 and f32, not %s and %s",
+            weft_dtype_name(a->dtype), weft_dtype_name(b->dtype));
+    wi_shape shape;
+    if (!wi_shape_broadcast(&a->shape, &b->shape, &shape))
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "linear_scan: %s and %s do not broadcast",
+            wi_shape_print(&a->shape, text_a), wi_shape_print(&b->shape, text_b));
+    a = weft_expand(a, shape.rank, shape.dims);
+    b = weft_expand(b, shape.rank, shape.dims);
+    const int found = a ? wi_axis_index(a, "linear_scan", axis) : -1;
+    return found < 0 ? NULL : make(&wi_op_linear_scan, a, b, found, reverse ? WI_SCAN_BACKWARDS : 0);
+}

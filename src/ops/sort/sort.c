@@ -1,0 +1,98 @@
+/* Sorting, and the greatest elements, along an axis. Kernels: sort.cl and place.cl.
+ *
+ * The order is one node (argsort, topk_indices), the values a second that picks by it; both functions of the
+ * same arguments meet in the first. An order names each place once, so the values' gradient is put, not
+ * added: `place`, whose own gradient picks again. */
+#include "ops/sort/sort.h"
+
+/* ---- the order ---- */
+
+const wi_op wi_op_argsort = {.name = "argsort", .kind = WI_KERNEL, .contiguous = 1};
+const wi_op wi_op_topk_indices = {.name = "topk_indices", .kind = WI_KERNEL, .contiguous = 1};
+
+/* ---- the values: x at the places of an order ---- */
+
+static weft_tensor *pick(const wi_op *op, weft_tensor *x, weft_tensor *order, int axis) {
+    weft_tensor *inputs[] = {x, order};
+    return x && order
+               ? wi_node(x->graph, op, inputs, 2, x->dtype, &order->shape, &(wi_attributes){.axis = axis})
+               : NULL;
+}
+
+static weft_tensor *pick_lower(weft_tensor *y, bool inference) {
+    (void)inference;
+    return weft_gather(y->inputs[0], y->attributes.axis, y->inputs[1]);
+}
+
+static void pick_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *inputs[] = {g, y->inputs[1]};
+    gradients[0] = g ? wi_node(g->graph, &wi_op_place, inputs, 2, g->dtype, &y->inputs[0]->shape,
+                           &(wi_attributes){.axis = y->attributes.axis})
+                     : NULL;
+}
+
+const wi_op wi_op_sort = {
+    .name = "sort", .kind = WI_COMPOSITE, .lower = pick_lower, .backward = pick_backward};
+const wi_op wi_op_topk = {
+    .name = "topk", .kind = WI_COMPOSITE, .lower = pick_lower, .backward = pick_backward};
+
+/* ---- place ---- */
+
+static void place_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    gradients[0] = pick(&wi_op_sort, g, y->inputs[1], y->attributes.axis);
+}
+
+const wi_op wi_op_place = {.name = "place", .kind = WI_KERNEL, .backward = place_backward, .contiguous = 3};
+
+/* ---- the public functions ---- */
+
+/* -1 with the error recorded when x cannot be ordered along the axis. */
+static int check(const char *op, weft_tensor *x, int axis) {
+    weft_graph *graph = wi_inputs_graph(op, &x, 1);
+    if (!graph) return -1;
+    if (x->dtype == WEFT_F32 || x->dtype == WEFT_I32) return wi_axis_index(x, op, axis);
+    wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes f32 or i32, not %s", op, weft_dtype_name(x->dtype));
+    return -1;
+}
+
+static weft_tensor *order(const wi_op *op, weft_tensor *x, int axis, int64_t k, bool descending) {
+    wi_shape shape = x->shape;
+    shape.dims[axis] = k;
+    return wi_node(x->graph, op, &x, 1, WEFT_I32, &shape,
+        &(wi_attributes){.axis = axis, .flags = descending ? WI_SORT_DESCENDING : 0});
+}
+
+weft_tensor *weft_argsort(weft_tensor *x, int axis, bool descending) {
+    const int a = check("argsort", x, axis);
+    return a < 0 ? NULL : order(&wi_op_argsort, x, a, x->shape.dims[a], descending);
+}
+
+weft_tensor *weft_sort(weft_tensor *x, int axis, bool descending) {
+    const int a = check("sort", x, axis);
+    return a < 0 ? NULL : pick(&wi_op_sort, x, weft_argsort(x, a, descending), a);
+}
+
+static weft_tensor *first_k(const char *op, weft_tensor *x, int64_t k, int axis, bool largest, int *found) {
+    *found = check(op, x, axis);
+    if (*found < 0) return NULL;
+    const int64_t size = x->shape.dims[*found];
+    char text[WI_SHAPE_TEXT];
+    if (size < 0)
+        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: axis %d of %s depends on the batch size", op,
+            *found, wi_shape_print(&x->shape, text));
+    if (k < 1 || k > size)
+        return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: k = %lld is not in 1..%lld, axis %d of %s",
+            op, (long long)k, (long long)size, *found, wi_shape_print(&x->shape, text));
+    return order(&wi_op_topk_indices, x, *found, k, largest);
+}
+
+weft_tensor *weft_topk_indices(weft_tensor *x, int64_t k, int axis, bool largest) {
+    int a;
+    return first_k("topk_indices", x, k, axis, largest, &a);
+}
+
+weft_tensor *weft_topk(weft_tensor *x, int64_t k, int axis, bool largest) {
+    int a;
+    weft_tensor *indices = first_k("topk", x, k, axis, largest, &a);
+    return indices ? pick(&wi_op_topk, x, indices, a) : NULL;
+}

@@ -1,0 +1,12 @@
+/* Sorting for its kernels. */
+#ifndef WI_SORT_H
+#define WI_SORT_H
+
+#include "ops/op_table.h"
+
+enum { WI_SORT_DESCENDING = 1 }; /* attributes.flags */
+
+/* Elements of input 0 put at the places that input 1 names along an axis, zeros elsewhere. */
+extern const wi_op wi_op_place;
+
+#endif

@@ -1,0 +1,273 @@
+/* Convolutions: every implementation that accepts a shape against the naive one, which test_conv proves; the
+ * choice among them, and that two runs give the same bits.
+ *
+ * Numbers are small multiples of 1/8, so products and sums of the shapes here are exact in float32 and every
+ * implementation must give exactly the same, whatever its order of summation. Winograd's round what they
+ * transform: relative to a result's root mean square they may be 2e-5 away. */
+#include "support/fixture.h"
+
+#include "cl/context.h"
+#include "cl/quirks.h"
+#include "kernels/convolution/conv_product.h"
+#include "kernels/families.h"
+#include "kernels/selection.h"
+#include "ops/op_table.h"
+#include "plan/steps.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 1 << 19, PASSES = 2 };
+
+typedef struct test_case {
+    const char *what;
+    int64_t images, channels, height, width, filters, taps, stride, dilation, padding, groups;
+} test_case;
+
+/* Channels and filters are 16 or more, so that few forms of the epilogue are compiled. */
+static const test_case cases[] = {
+    {"tiles of 64 to the edge", 1, 16, 8, 8, 64, 3, 1, 1, 1, 1},
+    {"over a tile", 2, 17, 9, 8, 65, 3, 1, 1, 1, 1},
+    {"weights of megabytes once transformed", 1, 128, 5, 6, 256, 3, 1, 1, 1, 1},
+    {"many tiles, no padding", 2, 16, 39, 30, 20, 3, 1, 1, 0, 1},
+    {"5 taps, tiles of 13 over lines", 3, 16, 7, 7, 40, 5, 1, 1, 2, 1},
+    {"5 taps, bands of lines", 1, 96, 70, 30, 17, 5, 1, 1, 2, 1},
+    {"padding over the window", 1, 16, 5, 2, 17, 3, 1, 1, 4, 1},
+    {"stride 2", 2, 19, 11, 13, 33, 3, 2, 1, 1, 1},
+    {"stride 3, dilation 2", 1, 21, 17, 16, 20, 3, 3, 2, 2, 1},
+    {"stride 2, dilation 2", 1, 21, 14, 15, 20, 3, 2, 2, 1, 1},
+    {"stride over the window", 2, 20, 9, 7, 17, 1, 3, 1, 0, 1},
+    {"one tap, a panel and a column", 2, 19, 7, 9, 65, 1, 1, 1, 0, 1},
+    {"one tap, panels of 64 and 48", 1, 64, 6, 7, 112, 1, 1, 1, 0, 1},
+    {"one tap, few positions", 1, 96, 2, 2, 300, 1, 1, 1, 0, 1},
+    {"one tap, many positions", 3, 20, 29, 31, 24, 1, 1, 1, 0, 1},
+    {"one tap, groups", 2, 34, 5, 6, 36, 1, 1, 1, 0, 2},
+    {"groups", 2, 34, 7, 6, 36, 3, 1, 1, 1, 2},
+    {"groups of two channels", 1, 36, 5, 6, 18, 3, 1, 1, 1, 18},
+    {"groups of four, 32 in all", 1, 32, 5, 6, 32, 3, 1, 1, 1, 8},
+    {"one channel, two filters", 2, 18, 7, 8, 36, 3, 2, 1, 1, 18},
+    {"depthwise of 16", 1, 16, 8, 7, 16, 3, 1, 1, 1, 16},
+    {"depthwise of 17, stride 2", 2, 17, 15, 29, 17, 3, 2, 1, 1, 17},
+    {"depthwise of 33", 2, 33, 6, 23, 33, 3, 1, 1, 1, 33},
+    {"depthwise of 33, stride 3", 1, 33, 16, 25, 33, 3, 3, 1, 0, 33},
+    {"depthwise of 5 by 5", 1, 20, 9, 18, 20, 5, 1, 1, 2, 20},
+    {"depthwise of 5 by 5, stride 2", 1, 20, 9, 18, 20, 5, 2, 1, 2, 20},
+    {"depthwise, dilation 2", 1, 18, 12, 19, 18, 3, 1, 2, 2, 18},
+    {"depthwise, dilation 2, stride 2", 1, 18, 13, 20, 18, 3, 2, 2, 2, 18},
+    {"depthwise, dilation 3, stride 2", 1, 18, 13, 20, 18, 3, 2, 3, 2, 18},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+/* Of all cases: the result, and the gradient with regard to the image; images in the order
+ * that they have in memory, so that little else is compiled. */
+typedef struct net {
+    weft_graph *graph;
+    weft_tensor *inputs[CASES][3], *outputs[CASES * PASSES]; /* inputs: image, weight, slope of the result */
+} net;
+
+static net make_net(void) {
+    net n = {.graph = test_graph()};
+    for (size_t i = 0; i < CASES; i++) {
+        const test_case *const c = &cases[i];
+        weft_tensor **const in = n.inputs[i];
+        in[0] = weft_input_shape(
+            n.graph, "x", WEFT_F32, 4, (const int64_t[]){c->images, c->height, c->width, c->channels});
+        in[1] = weft_input_shape(n.graph, "w", WEFT_F32, 4,
+            (const int64_t[]){c->filters, c->channels / c->groups, c->taps, c->taps});
+        const weft_conv_options options = {WEFT_CONV_OPTIONS_INIT, .stride = WEFT_ALL(c->stride),
+            .dilation = WEFT_ALL(c->dilation), .padding = WEFT_ALL(c->padding), .groups = c->groups};
+        weft_tensor *const y =
+            wi_channels_last(weft_conv_with(wi_channels_first(in[0]), in[1], NULL, &options));
+        assert_weft_ok(weft_graph_status(n.graph));
+        in[2] = weft_input_shape(n.graph, "slope", WEFT_F32, 4,
+            (const int64_t[]){weft_tensor_dimension(y, 0), weft_tensor_dimension(y, 1),
+                weft_tensor_dimension(y, 2), weft_tensor_dimension(y, 3)});
+        n.outputs[PASSES * i] = y;
+        assert_weft_ok(weft_gradients(weft_sum(weft_mul(y, in[2])), in, 1, &n.outputs[PASSES * i + 1]));
+    }
+    return n;
+}
+
+static size_t count_of(const weft_tensor *tensor) {
+    size_t count = 1;
+    for (int i = 0; i < weft_tensor_rank(tensor); i++) count *= (size_t)weft_tensor_dimension(tensor, i);
+    return count;
+}
+
+static void write_inputs(const net *n, weft_plan *plan) {
+    static float values[MOST];
+    for (size_t i = 0; i < CASES * 3; i++) {
+        weft_tensor *const input = n->inputs[i / 3][i % 3];
+        const size_t count = count_of(input);
+        test_random random = test_random_named("conv choice", i);
+        assert_true(count <= MOST);
+        for (size_t e = 0; e < count; e++) values[e] = (float)(test_random_below(&random, 17) - 8) / 8.0f;
+        assert_weft_ok(weft_plan_write(plan, input, values, count * sizeof *values));
+    }
+}
+
+/* Steps that this implementation computes. */
+static int steps_of(const weft_plan *plan, const char *name) {
+    int count = 0;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const wi_step *const step = plan->steps[i];
+        if (step->kind == WI_STEP_PRODUCT && step->gemm.windows)
+            count += strcmp(step->implementation->name, name) == 0;
+    }
+    return count;
+}
+
+/* All results with this implementation where it accepts a shape: new memory; NULL where it accepts none. */
+static float *compute(const net *n, const char *forced, int *how_many) {
+    weft_plan *plan = NULL;
+    assert_int_equal(setenv("WEFT_CONV", forced, 1), 0);
+    assert_weft_ok(weft_plan_create(&plan, n->outputs, CASES * PASSES, NULL));
+    unsetenv("WEFT_CONV");
+    *how_many = steps_of(plan, forced);
+    float *values = NULL, *again = NULL;
+    size_t total = 0, at = 0;
+    for (size_t i = 0; i < CASES * PASSES; i++) total += count_of(n->outputs[i]);
+    if (*how_many > 0) {
+        write_inputs(n, plan);
+        values = calloc(total, sizeof *values);
+        again = calloc(total, sizeof *again);
+        assert_true(values && again);
+    }
+    for (int run = 0; run < 2 && values; run++) {
+        assert_weft_ok(weft_plan_run(plan));
+        for (size_t i = at = 0; i < CASES * PASSES; at += count_of(n->outputs[i]), i++)
+            assert_weft_ok(weft_plan_read(
+                plan, n->outputs[i], (run ? again : values) + at, count_of(n->outputs[i]) * sizeof *values));
+    }
+    if (values) assert_memory_equal(values, again, total * sizeof *values);
+    free(again);
+    weft_plan_release(plan);
+    return values;
+}
+
+/* Is the case of Winograd's products where this one is forced? Those of depthwise and pointwise leave large
+ * cases to them; the others accept every case. */
+static bool is_rounded(const char *name, const test_case *c) {
+    const int64_t products = c->images * c->height * c->width * c->channels * c->filters * c->taps * c->taps;
+    const bool is_partial =
+        strncmp(name, "depthwise", strlen("depthwise")) == 0 || strcmp(name, "pointwise") == 0;
+    return strncmp(name, "winograd", strlen("winograd")) == 0 || (is_partial && products > 1 << 22);
+}
+
+static void compare(const net *n, const char *name, const float *got, const float *wanted) {
+    static const char *const passes[] = {"forward", "data"};
+    size_t at = 0;
+    for (size_t i = 0; i < CASES * PASSES; i++) {
+        const size_t count = count_of(n->outputs[i]);
+        double squares = 0.0;
+        for (size_t e = 0; e < count; e++) squares += (double)wanted[at + e] * (double)wanted[at + e];
+        const bool rounded = is_rounded(name, &cases[i / PASSES]);
+        const double allowed = rounded ? 2e-5 * sqrt(squares / (double)count) : 0.0;
+        for (size_t e = 0; e < count; e++, at++) {
+            if (fabs((double)got[at] - (double)wanted[at]) <= allowed) continue;
+            fail_msg("%s, %s, %s: element %zu is %g instead of %g", name, cases[i / PASSES].what,
+                passes[i % PASSES], e, (double)got[at], (double)wanted[at]);
+        }
+    }
+}
+
+static void every_implementation_computes_the_same(void **state) {
+    (void)state;
+    const net n = make_net();
+    int count;
+    float *const wanted = compute(&n, "conv_naive", &count);
+    assert_int_equal(count, 2 * CASES);
+    bool taken = false;
+    for (int i = 0; wi_convolution_family[i]; i++) {
+        const char *const name = wi_convolution_family[i]->name;
+        float *const got = compute(&n, name, &count);
+        if (got) compare(&n, name, got, wanted);
+        free(got);
+        print_message("%s: %d of %d products\n", name, count, 2 * CASES);
+        taken = taken || (count > 0 && strcmp(name, "conv_naive") != 0);
+    }
+    const bool scalar = test_context()->caps.quirks & WI_QUIRK_SCALAR_COMPILER;
+    assert_true(taken || (scalar && test_context()->caps.device_class == WEFT_CLASS_CPU));
+    free(wanted);
+    weft_graph_release(n.graph);
+}
+
+static bool accepts(const wi_implementation *implementation, const wi_windows *windows) {
+    const wi_gemm_shape shape = {.windows = windows};
+    const wi_kernel_site site = {.device = &test_context()->profile, .product = &shape};
+    return wi_implementation_accepts(implementation, &site);
+}
+
+static const char *choice(const wi_windows *windows) {
+    const wi_gemm_shape shape = {.windows = windows};
+    const wi_kernel_site site = {.device = &test_context()->profile, .product = &shape};
+    wi_selection selection;
+    assert_weft_ok(wi_select(&selection, test_context(), &wi_op_conv, &site));
+    return selection.chosen->name;
+}
+
+/* What a plan takes without being told, a convolution of several channels and one of one channel a group. */
+static void the_fast_ones_come_first(void **state) {
+    (void)state;
+    weft_context *const context = test_context();
+    if (context->caps.quirks & WI_QUIRK_SCALAR_COMPILER && context->caps.device_class == WEFT_CLASS_CPU) {
+        print_message("skipped: kernels of wide vectors take minutes to compile here\n");
+        skip();
+    }
+    const bool is_cpu = context->caps.device_class == WEFT_CLASS_CPU;
+    wi_windows wide = {.images = 2,
+        .groups = 1,
+        .channels = 16,
+        .filters = 32,
+        .read = {1, 8, 8},
+        .made = {1, 8, 8},
+        .taps = {1, 3, 3},
+        .stride = {1, 1, 1},
+        .dilation = {1, 1, 1},
+        .before = {0, 1, 1}};
+    wi_windows thin = wide;
+    thin.groups = 16;
+    thin.channels = thin.filters = 1;
+    assert_string_equal(choice(&wide), is_cpu ? "conv_cpu" : "conv_gpu");
+    assert_string_equal(choice(&thin), is_cpu ? "depthwise_cpu" : "depthwise_gpu");
+    wi_windows pointwise = wide;
+    pointwise.taps[1] = pointwise.taps[2] = 1;
+    pointwise.before[1] = pointwise.before[2] = 0;
+    pointwise.step[2] = 16;
+    pointwise.step[1] = 8 * pointwise.step[2];
+    pointwise.image = 8 * pointwise.step[1];
+    assert_string_equal(choice(&pointwise), is_cpu ? "pointwise" : "conv_gpu");
+    wide.images = wide.channels = wide.filters = 64; /* products that are worth the transforms */
+    assert_string_equal(choice(&wide), is_cpu ? "winograd" : "conv_gpu");
+    wide.taps[1] = wide.taps[2] = 5;
+    wide.before[1] = wide.before[2] = 2;
+    assert_string_equal(choice(&wide), is_cpu ? "winograd_row" : "conv_gpu");
+}
+
+/* Sizes that its ints do not hold are left to others; the naive one is last and accepts everything. */
+static void sizes_over_an_int_are_left(void **state) {
+    (void)state;
+    const wi_windows huge = {.images = INT64_C(1) << 40,
+        .groups = 1,
+        .channels = 1,
+        .filters = 1,
+        .read = {1, 1, 1},
+        .made = {1, 1, 1},
+        .taps = {1, 1, 1},
+        .stride = {1, 1, 1},
+        .dilation = {1, 1, 1}};
+    int last = 0;
+    while (wi_convolution_family[last + 1]) last++;
+    assert_string_equal(wi_convolution_family[last]->name, "conv_naive");
+    for (int i = 0; i < last; i++) assert_false(accepts(wi_convolution_family[i], &huge));
+    assert_true(accepts(wi_convolution_family[last], &huge));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_implementation_computes_the_same),
+        cmocka_unit_test(the_fast_ones_come_first),
+        cmocka_unit_test(sizes_over_an_int_are_left),
+    };
+    return test_finish(cmocka_run_group_tests_name("conv choice", tests, NULL, NULL));
+}

@@ -1,0 +1,390 @@
+/* Matrix products: every implementation that accepts a shape, against sums in float64, with the plain
+ * epilogue and with bias and relu; nothing is written outside C, and two runs give the same bits.
+ *
+ * Numbers are small multiples of 1/8, so products and sums of the shapes here are exact in float32 and every
+ * implementation must give exactly the reference, whatever its order of summation. */
+#include "cl/quirks.h"
+#include "kernels/families.h"
+#include "kernels/product/gemm.h"
+#include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_product.h"
+#include "kernels/selection.h"
+#include "ops/op_table.h"
+#include "support/checks.h"
+#include <math.h>
+#include <stdio.h>
+
+enum { GUARD = 64 };
+static const float untouched = -12345.0f;
+static weft_context *context;
+
+typedef struct test_case {
+    const char *what;
+    wi_gemm_shape shape;
+} test_case;
+
+/* Row-major A and B; tests turn them below. */
+#define PLAIN(M, N, K)                                                                                       \
+    {                                                                                                        \
+#M " " #N " " #K, {                                                                                  \
+            1, M, N, K, 0, K, 1, 0, N, 1, NULL                                                               \
+        }                                                                                                    \
+    }
+
+static const test_case cases[] = {PLAIN(1, 1, 1), PLAIN(1, 1, 40), PLAIN(1, 33, 1), PLAIN(33, 1, 1),
+    PLAIN(1, 70, 37), PLAIN(70, 1, 37), PLAIN(2, 3, 4), PLAIN(13, 32, 16), PLAIN(14, 33, 17),
+    PLAIN(12, 31, 15), PLAIN(32, 128, 64), PLAIN(32, 10, 128), PLAIN(32, 128, 10), PLAIN(10, 128, 32),
+    PLAIN(128, 64, 32), PLAIN(65, 63, 67), PLAIN(17, 300, 9), PLAIN(530, 20, 11), PLAIN(7, 5, 600),
+    PLAIN(40, 290, 300), PLAIN(67, 65, 513), PLAIN(5, 16, 257), PLAIN(9, 150, 1030), PLAIN(64, 101, 520)};
+
+/* Strides that are no plain transposition. */
+static const test_case odd_cases[] = {
+    {"batch of 3", {3, 20, 35, 18, 20 * 18, 18, 1, 18 * 35, 35, 1, NULL}},
+    {"one B for the batch", {3, 20, 35, 18, 20 * 18, 18, 1, 0, 35, 1, NULL}},
+    {"one A for the batch", {2, 9, 33, 21, 0, 21, 1, 21 * 33, 1, 21, NULL}},
+    {"batch between the rows", {4, 6, 7, 5, 5, 20, 1, 7, 28, 1, NULL}},
+    {"padded rows", {1, 30, 40, 20, 0, 29, 1, 0, 47, 1, NULL}},
+    {"every second column", {1, 30, 40, 20, 0, 41, 2, 0, 83, 2, NULL}},
+    {"A one row repeated", {1, 30, 40, 20, 0, 0, 1, 0, 40, 1, NULL}},
+    {"A one column repeated", {1, 30, 40, 20, 0, 1, 0, 0, 40, 1, NULL}},
+    {"B one row repeated", {1, 30, 40, 20, 0, 20, 1, 0, 0, 1, NULL}},
+    {"B one column repeated", {1, 30, 40, 20, 0, 20, 1, 0, 1, 0, NULL}},
+    {"scalars", {2, 15, 40, 20, 0, 0, 0, 0, 0, 0, NULL}},
+};
+
+static int64_t extent(const int64_t sizes[3], const int64_t strides[3]) {
+    int64_t last = 0;
+    for (int i = 0; i < 3; i++) last += (sizes[i] - 1) * strides[i];
+    return last + 1;
+}
+
+/* One product on the host and on the device. */
+typedef struct fixture {
+    wi_gemm_shape shape;
+    size_t counts[3]; /* elements of A, B, and of C with its guard zones */
+    int64_t c_batch, c_row;
+    float *a, *b, *bias, *got, *again;
+    wi_buffer device[4]; /* A, B, C, bias */
+    bool with_bias;
+} fixture;
+
+static float *random_values(size_t count, uint32_t seed) {
+    float *values = calloc(count, sizeof *values);
+    assert_non_null(values);
+    for (size_t i = 0; i < count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        values[i] = (float)((int)(seed >> 24) % 17 - 8) / 8.0f;
+    }
+    return values;
+}
+
+static void upload(wi_buffer *buffer, const float *values, size_t count) {
+    assert_ok(wi_buffer_create(buffer, context, count * sizeof *values));
+    assert_ok(wi_buffer_write(context, buffer->memory, 0, values, count * sizeof *values));
+}
+
+/* C lies in a larger matrix: GUARD elements before it, 5 after each row, 11 after each batch. */
+static void set_up(fixture *f, const wi_gemm_shape *shape, bool plain) {
+    const int64_t offset = plain ? 0 : 3;
+    *f = (fixture){.shape = *shape, .with_bias = !plain};
+    f->c_row = shape->n + (plain ? 0 : 5);
+    f->c_batch = shape->m * f->c_row + (plain ? 0 : 11);
+    f->counts[0] = (size_t)(offset + extent((int64_t[]){shape->batch, shape->m, shape->k},
+                                         (int64_t[]){shape->a_batch, shape->a_row, shape->a_column}));
+    f->counts[1] = (size_t)(offset + extent((int64_t[]){shape->batch, shape->k, shape->n},
+                                         (int64_t[]){shape->b_batch, shape->b_row, shape->b_column}));
+    f->counts[2] = (size_t)(2 * GUARD + shape->batch * f->c_batch);
+    f->a = random_values(f->counts[0], 1);
+    f->b = random_values(f->counts[1], 2);
+    f->bias = random_values((size_t)shape->n, 3);
+    f->got = calloc(f->counts[2], sizeof(float));
+    f->again = calloc(f->counts[2], sizeof(float));
+    assert_true(f->got && f->again);
+    upload(&f->device[0], f->a, f->counts[0]);
+    upload(&f->device[1], f->b, f->counts[1]);
+    for (size_t i = 0; i < f->counts[2]; i++) f->got[i] = untouched;
+    upload(&f->device[2], f->got, f->counts[2]);
+    upload(&f->device[3], f->bias, (size_t)shape->n);
+}
+
+static void tear_down(fixture *f) {
+    for (int i = 0; i < 4; i++) wi_buffer_release(&f->device[i], context);
+    free(f->a);
+    free(f->b);
+    free(f->bias);
+    free(f->got);
+    free(f->again);
+}
+
+static weft_status set_bias_relu(cl_kernel kernel, cl_uint first, void *user) {
+    const fixture *const f = user;
+    const cl_mem memory[] = {f->device[2].memory, f->device[3].memory};
+    const cl_long numbers[] = {GUARD, f->c_batch, f->c_row};
+    for (cl_uint i = 0; i < 2; i++)
+        WI_CL(clSetKernelArg(kernel, first + i, sizeof memory[i], &memory[i]), "clSetKernelArg");
+    for (cl_uint i = 0; i < 3; i++)
+        WI_CL(clSetKernelArg(kernel, first + 2 + i, sizeof numbers[i], &numbers[i]), "clSetKernelArg");
+    return WEFT_OK;
+}
+
+/* Reads what is there before it writes: a second store to an element would show. */
+static wi_gemm_epilogue bias_relu(fixture *f) {
+    const bool is_cpu = context->caps.device_class == WEFT_CLASS_CPU;
+    return (wi_gemm_epilogue){
+        .parameters =
+            ", __global float *c, __global const float *bias, long c_offset, long c_batch, long c_row",
+        .store =
+            is_cpu
+                ? "do { const float16 weft_sum = (acc); for (int weft_lane = 0; weft_lane < (lanes); "
+                  "++weft_lane) {"
+                  " __global float *weft_at = c + c_offset + (batch) * c_batch + (row) * c_row + (column) + "
+                  "weft_lane;"
+                  " *weft_at = *weft_at == -12345.0f"
+                  " ? fmax(((const float *)&weft_sum)[weft_lane] + bias[(column) + weft_lane], 0.0f) : "
+                  "-1.0f; } } while (0)"
+                : "do { __global float *weft_at = c + c_offset + (batch) * c_batch + (row) * c_row + "
+                  "(column);"
+                  " *weft_at = *weft_at == -12345.0f ? fmax((acc) + bias[column], 0.0f) : -1.0f; } while (0)",
+        .set = set_bias_relu,
+        .user = f};
+}
+
+static double expected(const fixture *f, int64_t batch, int64_t row, int64_t column) {
+    const wi_gemm_shape *const s = &f->shape;
+    const int64_t offset = f->with_bias ? 3 : 0;
+    double sum = 0.0;
+    for (int64_t p = 0; p < s->k; p++)
+        sum += (double)f->a[offset + batch * s->a_batch + row * s->a_row + p * s->a_column] *
+               (double)f->b[offset + batch * s->b_batch + p * s->b_row + column * s->b_column];
+    return f->with_bias ? fmax(sum + (double)f->bias[column], 0.0) : sum;
+}
+
+/* The row, column and batch of an element of the guarded C; false for one that is outside. */
+static bool locate(const fixture *f, size_t index, int64_t at[3]) {
+    const int64_t inside = (int64_t)index - GUARD;
+    if (inside < 0) return false;
+    at[0] = inside / f->c_batch;
+    at[1] = inside % f->c_batch / f->c_row;
+    at[2] = inside % f->c_batch % f->c_row;
+    return at[0] < f->shape.batch && at[1] < f->shape.m && at[2] < f->shape.n;
+}
+
+static void check(const fixture *f, const char *name, const char *what) {
+    for (size_t i = 0; i < f->counts[2]; i++) {
+        int64_t at[3];
+        const double wanted = locate(f, i, at) ? expected(f, at[0], at[1], at[2]) : (double)untouched;
+        if ((double)f->got[i] == wanted) continue;
+        print_error("%s, %s: element %lld of (%lld, %lld, %lld) is %g instead of %g\n", name, what,
+            (long long)i - GUARD, (long long)f->shape.batch, (long long)f->shape.m, (long long)f->shape.n,
+            (double)f->got[i], wanted);
+        fail();
+    }
+}
+
+static void compute(
+    fixture *f, const wi_implementation *implementation, const wi_gemm_epilogue *epilogue, float *to) {
+    const size_t bytes = f->counts[2] * sizeof(float);
+    wi_gemm_product product;
+    const int64_t offset = f->with_bias ? 3 : 0;
+    for (size_t i = 0; i < f->counts[2]; i++) to[i] = untouched;
+    assert_ok(wi_buffer_write(context, f->device[2].memory, 0, to, bytes));
+    assert_ok(wi_gemm_product_create(&product, context, implementation, &f->shape,
+        &(wi_gemm_operands){.a = f->device[0].memory,
+            .b = f->device[1].memory,
+            .c = f->device[2].memory,
+            .a_offset = offset,
+            .b_offset = offset,
+            .c_offset = GUARD},
+        epilogue));
+    assert_ok(wi_gemm_product_run(&product, context));
+    assert_ok(wi_buffer_read(context, f->device[2].memory, 0, to, bytes));
+    wi_gemm_product_clear(&product, context);
+}
+
+static wi_kernel_site site_of(const wi_gemm_shape *shape) {
+    return (wi_kernel_site){.device = &context->profile, .product = shape};
+}
+
+static bool accepts(const wi_implementation *implementation, const wi_gemm_shape *shape) {
+    const wi_kernel_site site = site_of(shape);
+    return wi_implementation_accepts(implementation, &site);
+}
+
+static weft_status select_for(const wi_implementation **chosen, const wi_gemm_shape *shape) {
+    const wi_kernel_site site = site_of(shape);
+    wi_selection selection;
+    const weft_status status = wi_select(&selection, context, &wi_op_matmul, &site);
+    *chosen = selection.chosen;
+    return status;
+}
+
+static weft_status prepare(
+    const wi_implementation *implementation, const wi_gemm_shape *shape, wi_kernel_plan *launches) {
+    const wi_kernel_site site = site_of(shape);
+    launches->file = implementation->file;
+    return implementation->prepare(&site, launches);
+}
+
+static void check_product(
+    const wi_implementation *implementation, const wi_gemm_shape *shape, bool plain, const char *what) {
+    fixture f;
+    if (!accepts(implementation, shape)) return;
+    set_up(&f, shape, plain);
+    const wi_gemm_epilogue epilogue = bias_relu(&f);
+    compute(&f, implementation, plain ? NULL : &epilogue, f.got);
+    check(&f, implementation->name, what);
+    compute(&f, implementation, plain ? NULL : &epilogue, f.again);
+    assert_memory_equal(f.got, f.again, f.counts[2] * sizeof(float));
+    tear_down(&f);
+}
+
+static void check_everywhere(const test_case *test) {
+    for (int i = 0; wi_product_family[i]; i++) {
+        const wi_implementation *const implementation = wi_product_family[i];
+        check_product(implementation, &test->shape, true, test->what);
+        if (implementation->file) check_product(implementation, &test->shape, false, test->what);
+    }
+}
+
+static wi_gemm_shape turned(wi_gemm_shape shape, bool a, bool b) {
+    if (a) {
+        shape.a_row = 1;
+        shape.a_column = shape.m;
+    }
+    if (b) {
+        shape.b_row = 1;
+        shape.b_column = shape.k;
+    }
+    return shape;
+}
+
+static void every_transposition(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int turn = 0; turn < 4; turn++) {
+            char what[64];
+            snprintf(what, sizeof what, "%s%s%s", cases[i].what, turn & 1 ? ", A turned" : "",
+                turn & 2 ? ", B turned" : "");
+            check_everywhere(&(test_case){what, turned(cases[i].shape, turn & 1, turn & 2)});
+        }
+    }
+}
+
+static void strides_of_any_kind(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof odd_cases / sizeof *odd_cases; i++) check_everywhere(&odd_cases[i]);
+}
+
+static void the_fast_kernel_comes_first_and_can_be_forced(void **state) {
+    const wi_implementation *chosen = NULL;
+    const bool is_cpu = context->caps.device_class == WEFT_CLASS_CPU;
+    (void)state;
+    unsetenv("WEFT_GEMM");
+    assert_ok(select_for(&chosen, &cases[10].shape));
+    if (!(context->caps.type & CL_DEVICE_TYPE_GPU) && !(context->caps.quirks & WI_QUIRK_SCALAR_COMPILER)) {
+        assert_string_equal(chosen->name, is_cpu ? "cpu_small" : "gpu_tiled");
+        const wi_gemm_shape large = {1, 256, 256, 256, 0, 256, 1, 0, 256, 1, NULL};
+        assert_ok(select_for(&chosen, &large));
+        assert_string_equal(chosen->name, is_cpu ? "cpu_direct" : "gpu_tiled");
+        const wi_gemm_shape turned = {1, 256, 256, 256, 0, 1, 256, 0, 256, 1, NULL};
+        assert_ok(select_for(&chosen, &turned));
+        assert_string_equal(chosen->name, is_cpu ? "cpu_block" : "gpu_tiled");
+    }
+    setenv("WEFT_GEMM", "naive", 1);
+    assert_ok(select_for(&chosen, &cases[10].shape));
+    assert_string_equal(chosen->name, "naive");
+    setenv("WEFT_GEMM", is_cpu ? "gpu_tiled" : "cpu_block", 1); /* does not accept the shape here */
+    assert_ok(select_for(&chosen, &cases[10].shape));
+    assert_true(accepts(chosen, &cases[10].shape));
+    setenv("WEFT_GEMM", "fastest", 1);
+    assert_fails(select_for(&chosen, &cases[10].shape), WEFT_ERROR_ARGUMENT,
+        "WEFT_GEMM=fastest names no matrix product");
+    unsetenv("WEFT_GEMM");
+}
+
+/* CLBlast, where the build has it, through the plan's own choice: one product and a batch, turned and plain.
+ * On a GPU it takes part in every case above. */
+static void a_library_computes_the_same(void **state) {
+    const wi_gemm_shape one = {1, 33, 17, 29, 0, 29, 1, 0, 17, 1, NULL},
+                        batch = {3, 8, 20, 12, 8 * 12, 12, 1, 20 * 12, 20, 1, NULL};
+    const wi_implementation *library = NULL;
+    (void)state;
+    for (int i = 0; wi_product_family[i]; i++) {
+        if (!wi_product_family[i]->file) library = wi_product_family[i];
+    }
+    const bool other_class = context->caps.device_class == WEFT_CLASS_CPU;
+    if (!library || other_class || (context->caps.quirks & WI_QUIRK_SCALAR_COMPILER)) {
+        print_message("skipped: %s\n", !library      ? "built without CLBlast"
+                                       : other_class ? "CLBlast belongs to class gpu"
+                                                     : "CLBlast's kernels take minutes to compile here");
+        skip();
+    }
+    setenv("WEFT_GEMM", library->name, 1);
+    const wi_implementation *chosen = NULL;
+    assert_ok(select_for(&chosen, &one));
+    assert_ptr_equal(chosen, library);
+    const wi_gemm_shape one_turned = turned(one, true, true);
+    check_product(library, &one, true, "one");
+    check_product(library, &one_turned, true, "one, turned");
+    check_product(library, &batch, true, "batch");
+    unsetenv("WEFT_GEMM");
+}
+
+static void the_naive_one_is_last_and_accepts_everything(void **state) {
+    const wi_gemm_shape huge = {1, INT64_C(1) << 40, 1, 1, 0, 1, 1, 0, 1, 1, NULL};
+    int last = 0;
+    (void)state;
+    while (wi_product_family[last + 1]) last++;
+    const wi_implementation *const naive = wi_product_family[last];
+    assert_string_equal(naive->name, "naive");
+    assert_true(accepts(naive, &huge));
+    for (int i = 0; i < last; i++) {
+        if (wi_product_family[i]->file) assert_false(accepts(wi_product_family[i], &huge));
+    }
+    wi_arena arena;
+    wi_arena_init(&arena, context->allocator);
+    wi_kernel_plan launches = {.arena = &arena};
+    assert_fails(prepare(naive, &huge, &launches), WEFT_ERROR_UNSUPPORTED, "too large");
+    wi_arena_clear(&arena);
+}
+
+/* The shapes of a small network's training step are one launch each, without scratch memory. */
+static void small_products_are_one_launch(void **state) {
+    (void)state;
+    for (size_t i = 10; i < 15; i++) {
+        const wi_implementation *chosen = NULL;
+        const wi_gemm_shape shape = turned(cases[i].shape, i >= 13, i < 12);
+        assert_ok(select_for(&chosen, &shape));
+        if (!chosen->file) continue;
+        wi_arena arena;
+        wi_arena_init(&arena, context->allocator);
+        wi_kernel_plan launches = {.arena = &arena};
+        assert_ok(prepare(chosen, &shape, &launches));
+        assert_int_equal(launches.count, 1);
+        assert_int_equal(launches.scratch_bytes, 0);
+        wi_arena_clear(&arena);
+    }
+}
+
+static int open_context(void **state) {
+    (void)state;
+    return weft_context_create(&context, NULL) != WEFT_OK;
+}
+
+static int close_context(void **state) {
+    (void)state;
+    weft_context_release(context);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_transposition),
+        cmocka_unit_test(strides_of_any_kind),
+        cmocka_unit_test(the_fast_kernel_comes_first_and_can_be_forced),
+        cmocka_unit_test(a_library_computes_the_same),
+        cmocka_unit_test(the_naive_one_is_last_and_accepts_everything),
+        cmocka_unit_test(small_products_are_one_launch),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
