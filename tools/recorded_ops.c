@@ -1,6 +1,6 @@
 /* Cases recorded from PyTorch (contract in recorded_ops.h). */
 #include "recorded_ops.h"
-#include "plan/steps.h"
+#include "plan/compiled_plan.h"
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -456,7 +456,7 @@ weft_status recorded_build(recorded_case *r, recorded_inputs *shared, weft_graph
 
 /* Inputs that nothing reads (the gradient of a step is zero) are no inputs of the plan. */
 static weft_status write_array(weft_plan *plan, weft_tensor *tensor, const cJSON *array) {
-    if (!tensor || !wi_plan_value(plan, tensor)) return WEFT_OK;
+    if (!tensor || !wi_value_of_node(&plan->partition, tensor)) return WEFT_OK;
     union {
         float floats[RECORDED_ELEMENTS];
         int32_t ints[RECORDED_ELEMENTS];
