@@ -1,6 +1,6 @@
 /* The recorded cases, their inputs' values and the comparison with a plan's results (contract in
  * recorded_ops.h). */
-#include "plan/steps.h"
+#include "plan/compiled_plan.h"
 #include "recorded_json.h"
 #include "recorded_ops.h"
 #include <math.h>
@@ -20,7 +20,7 @@ cJSON *recorded_cases(void) {
 
 /* Inputs that nothing reads (the gradient of a step is zero) are no inputs of the plan. */
 static weft_status write_array(weft_plan *plan, weft_tensor *tensor, const cJSON *array) {
-    if (!tensor || !wi_plan_value(plan, tensor)) return WEFT_OK;
+    if (!tensor || !wi_value_of_node(&plan->partition, tensor)) return WEFT_OK;
     union {
         float floats[RECORDED_ELEMENTS];
         int32_t ints[RECORDED_ELEMENTS];
