@@ -374,7 +374,7 @@ static void emit_gpu(wi_emitter *e, form f) {
 static void emitter_begin(wi_emitter *e, weft_plan *plan, wi_step *step, wi_kernel_text *kernel) {
     *e = (wi_emitter){.plan = plan, .step = step, .kernel = kernel};
     wi_text_init(&e->text, plan->context->allocator);
-    e->cpu = plan->context->caps.device_class == WEFT_CLASS_CPU;
+    e->cpu = wi_context_device(plan->context)->caps.device_class == WEFT_CLASS_CPU;
     e->inner_is_reduced = step->space.reduced[step->space.rank - 1];
 }
 

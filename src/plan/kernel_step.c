@@ -125,13 +125,14 @@ weft_status wi_plan_check_faults(weft_plan *plan) {
     for (int first = 0; first < plan->fault_count && status == WEFT_OK; first += FAULTS_READ) {
         cl_int slots[FAULTS_READ];
         const int left = plan->fault_count - first, count = left < FAULTS_READ ? left : FAULTS_READ;
-        WI_CL(clEnqueueReadBuffer(plan->context->queue, storage->memory, CL_TRUE,
+        WI_CL(clEnqueueReadBuffer(wi_context_device(plan->context)->queue, storage->memory, CL_TRUE,
                   offset + (size_t)first * sizeof(cl_int), (size_t)count * sizeof(cl_int), slots, 0, NULL,
                   NULL),
             "clEnqueueReadBuffer");
         status = fail_of(plan, slots, first, count);
     }
     if (status != WEFT_OK)
-        WI_TRY(wi_buffer_fill_zero(plan->context, storage->memory, offset, storage->bytes));
+        WI_TRY(
+            wi_buffer_fill_zero(wi_context_device(plan->context), storage->memory, offset, storage->bytes));
     return status;
 }

@@ -146,7 +146,7 @@ static weft_status new_launch(
     if (!kernel) return WEFT_OK;
     launch->launch.name = wi_arena_string(&plan->arena, kernel);
     if (!launch->launch.name) return WEFT_ERROR_MEMORY;
-    return wi_program_kernel(&launch->launch.kernel, plan->context, program, kernel);
+    return wi_program_kernel(&launch->launch.kernel, program, kernel);
 }
 
 static weft_status launch_loop(
@@ -155,7 +155,7 @@ static weft_status launch_loop(
     wi_program *const program = kernel == &step->whole ? plan->program : plan->parts_program;
     WI_TRY(new_launch(plan, step, program, kernel->name, &b));
     for (int i = 0; i < kernel->argument_count; i++) set_described(&b, &kernel->arguments[i]);
-    const bool cpu = plan->context->caps.device_class == WEFT_CLASS_CPU;
+    const bool cpu = wi_context_device(plan->context)->caps.device_class == WEFT_CLASS_CPU;
     wi_launch *launch = &b.launch->launch;
     launch->dimensions = parts > 1 ? 2 : 1;
     launch->global[0] = items;
@@ -202,7 +202,7 @@ static weft_status launch_step(weft_plan *plan, const wi_step *step) {
     if (step->kind != WI_STEP_LOOP) return launch_kernels(plan, step);
     if (step->work[4] <= 1) return launch_loop(plan, step, &step->whole, step->items, 1);
     /* On a cpu the parts are items of their own, on a gpu a second dimension. */
-    const bool cpu = plan->context->caps.device_class == WEFT_CLASS_CPU;
+    const bool cpu = wi_context_device(plan->context)->caps.device_class == WEFT_CLASS_CPU;
     WI_TRY(launch_loop(plan, step, &step->part, step->items, cpu ? 1 : (size_t)step->work[4]));
     return launch_loop(plan, step, &step->finish, step->finish_items, 1);
 }
@@ -240,10 +240,12 @@ static weft_status build_programs(weft_plan *plan) {
         const bool library = step->kind == WI_STEP_PRODUCT && !step->implementation->file;
         whole = whole || (!cut && !library);
     }
-    if (whole) WI_TRY(wi_program_get(&plan->program, plan->context, "plan", plan->source.data, NULL));
-    if (parts)
+    if (whole)
         WI_TRY(wi_program_get(
-            &plan->parts_program, plan->context, "plan (parts)", plan->parts_source.data, NULL));
+            &plan->program, wi_context_device(plan->context), "plan", plan->source.data, NULL));
+    if (parts)
+        WI_TRY(wi_program_get(&plan->parts_program, wi_context_device(plan->context), "plan (parts)",
+            plan->parts_source.data, NULL));
     return WEFT_OK;
 }
 

@@ -330,7 +330,9 @@ bool wi_step_writes_last(const weft_plan *plan, const wi_step *step, const wi_op
  * Other processors compute it sooner than they read it. */
 static void find_spilled(weft_plan *plan, wi_step *step) {
     step->spilled = step->spill = -1;
-    if (!step->reduced || step->passes < 2 || plan->context->caps.device_class != WEFT_CLASS_CPU) return;
+    if (!step->reduced || step->passes < 2 ||
+        wi_context_device(plan->context)->caps.device_class != WEFT_CLASS_CPU)
+        return;
     for (int o = 0; o < step->operand_count && step->spill < 0; o++) {
         const wi_operand *output = &step->operands[o];
         if (output->is_output && output->dtype == WEFT_F32 && wi_step_writes_last(plan, step, output))

@@ -144,7 +144,7 @@ static int larger_first(const void *a, const void *b) {
 }
 
 static weft_status place_storage(weft_plan *plan, wi_storage **placed, size_t count, wi_storage *storage) {
-    const size_t limit = (size_t)plan->context->caps.largest_allocation;
+    const size_t limit = (size_t)wi_context_device(plan->context)->caps.largest_allocation;
     if (storage->bytes > limit)
         WI_FAIL(WEFT_ERROR_DEVICE_MEMORY,
             "a tensor of %zu bytes exceeds the device's largest allocation of %zu", storage->bytes, limit);
@@ -208,7 +208,7 @@ weft_status wi_plan_place(weft_plan *plan) {
 
 static weft_status allocate_storage(weft_plan *plan, wi_storage *storage) {
     if (storage->kind == WI_STORAGE_INPUT) {
-        WI_TRY(wi_buffer_create(&storage->buffer, plan->context, storage->bytes));
+        WI_TRY(wi_buffer_create(&storage->buffer, wi_context_device(plan->context), storage->bytes));
         storage->memory = storage->buffer.memory;
     } else if (storage->kind == WI_STORAGE_BLOCK) {
         WI_TRY(wi_graph_block_ready(plan->graph, storage->block));
@@ -216,7 +216,8 @@ static weft_status allocate_storage(weft_plan *plan, wi_storage *storage) {
     } else if (storage->alias < 0) {
         storage->memory = plan->chunks[storage->block].memory;
         if (storage->keep)
-            WI_TRY(wi_buffer_fill_zero(plan->context, storage->memory, storage->offset, storage->bytes));
+            WI_TRY(wi_buffer_fill_zero(
+                wi_context_device(plan->context), storage->memory, storage->offset, storage->bytes));
     }
     return WEFT_OK;
 }
@@ -228,11 +229,11 @@ weft_status wi_plan_allocate(weft_plan *plan) {
         if (storage->kind == WI_STORAGE_BLOCK && !plan->graph->blocks[storage->block].buffer.memory)
             missing += storage->bytes;
     }
-    WI_TRY(wi_buffer_check_limit(plan->context, plan->info.total_bytes + missing, "plan"));
+    WI_TRY(wi_buffer_check_limit(wi_context_device(plan->context), plan->info.total_bytes + missing, "plan"));
     plan->chunks = wi_arena_take(&plan->arena, (plan->chunk_count + 1) * sizeof *plan->chunks);
     if (!plan->chunks) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < plan->chunk_count; i++)
-        WI_TRY(wi_buffer_create(&plan->chunks[i], plan->context, plan->chunk_bytes[i]));
+        WI_TRY(wi_buffer_create(&plan->chunks[i], wi_context_device(plan->context), plan->chunk_bytes[i]));
     for (size_t i = 0; i < plan->storage_count; i++) WI_TRY(allocate_storage(plan, &plan->storages[i]));
     return WEFT_OK;
 }

@@ -7,16 +7,16 @@
 static void plan_destroy(weft_plan *plan) {
     weft_context *context = plan->context;
     const weft_allocator *allocator = context->allocator;
-    (void)wi_queue_finish(context); /* nothing may run on memory that is given back */
+    (void)wi_queue_finish(wi_context_device(context)); /* nothing may run on memory that is given back */
     for (size_t i = 0; i < plan->launch_count; i++) wi_launch_clear(&plan->launches[i].launch);
     for (size_t i = 0; i < plan->storage_count; i++) {
         wi_storage *storage = &plan->storages[i];
         if (storage->kind != WI_STORAGE_INPUT) continue;
         if (storage->memory && storage->memory != storage->buffer.memory) clReleaseMemObject(storage->memory);
-        wi_buffer_release(&storage->buffer, context);
+        wi_buffer_release(&storage->buffer, wi_context_device(context));
     }
     for (size_t i = 0; plan->chunks && i < plan->chunk_count; i++)
-        wi_buffer_release(&plan->chunks[i], context);
+        wi_buffer_release(&plan->chunks[i], wi_context_device(context));
     wi_text_clear(&plan->source);
     wi_text_clear(&plan->parts_source);
     wi_release(allocator, plan->order);
@@ -202,8 +202,8 @@ static weft_status write_input(
     WI_TRY(find_value(plan, "weft_plan_write", input, false, data, bytes, &value));
     size_t offset;
     const cl_mem memory = memory_of(plan, value, &offset);
-    return wi_cl_check(
-        clEnqueueWriteBuffer(plan->context->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
+    return wi_cl_check(clEnqueueWriteBuffer(wi_context_device(plan->context)->queue, memory, wait, offset,
+                           bytes, data, 0, NULL, NULL),
         "clEnqueueWriteBuffer");
 }
 
@@ -220,8 +220,8 @@ static weft_status read_output(weft_plan *plan, weft_tensor *output, void *data,
     WI_TRY(find_value(plan, "weft_plan_read", output, true, data, bytes, &value));
     size_t offset;
     const cl_mem memory = memory_of(plan, value, &offset);
-    return wi_cl_check(
-        clEnqueueReadBuffer(plan->context->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
+    return wi_cl_check(clEnqueueReadBuffer(wi_context_device(plan->context)->queue, memory, wait, offset,
+                           bytes, data, 0, NULL, NULL),
         "clEnqueueReadBuffer");
 }
 

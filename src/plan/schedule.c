@@ -33,7 +33,7 @@ static sizes sizes_of(const wi_step *step) {
 /* ---- cpu ---- */
 
 static int64_t cpu_items_wanted(const weft_plan *plan, const sizes *s) {
-    const int64_t units = wi_max64(1, plan->context->caps.compute_units);
+    const int64_t units = wi_max64(1, wi_context_device(plan->context)->caps.compute_units);
     const int64_t worth = wi_max64(1, s->kept * s->reduced / CPU_ITEM_ELEMENTS);
     return worth < units ? worth : wi_min64(worth / units * units, units * CPU_ITEMS_A_UNIT);
 }
@@ -47,7 +47,8 @@ static void schedule_cpu_rows(wi_step *step, const sizes *s, int64_t wanted) {
 /* run: columns that are walked along together; cutting them further is worth it only for idle units. */
 static void schedule_cpu_columns(
     const weft_plan *plan, wi_step *step, const sizes *s, int64_t wanted, int64_t run) {
-    const int64_t rows = s->kept / s->last, units = wi_max64(1, plan->context->caps.compute_units);
+    const int64_t rows = s->kept / s->last,
+                  units = wi_max64(1, wi_context_device(plan->context)->caps.compute_units);
     const int64_t runs = wi_max64(wi_divide_up(s->last, run), wi_divide_up(units, rows));
     int64_t an_item = 1, spans = 1;
     if (rows >= wanted)
@@ -107,7 +108,7 @@ static weft_status schedule_loop(weft_plan *plan, wi_step *step) {
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a step over %lld results is more than a kernel counts",
             (long long)s.kept);
     step->work[0] = (int)s.kept;
-    if (plan->context->caps.device_class == WEFT_CLASS_CPU)
+    if (wi_context_device(plan->context)->caps.device_class == WEFT_CLASS_CPU)
         schedule_cpu(plan, step, &s);
     else
         schedule_gpu(step, &s);

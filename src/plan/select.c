@@ -7,7 +7,7 @@
 wi_kernel_site wi_step_site(const weft_plan *plan, const wi_step *step) {
     const wi_value *result = &plan->values[step->members[0]];
     wi_kernel_site site = {.node = result->node,
-        .device = &plan->context->profile,
+        .device = &wi_context_device(plan->context)->profile,
         .inference = plan->inference,
         .result = result->extent,
         .product = step->kind == WI_STEP_PRODUCT ? &step->gemm : NULL};
