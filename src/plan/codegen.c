@@ -527,8 +527,8 @@ static weft_status append_template(weft_plan *plan, wi_step *step, const wi_emit
         "#define WEFT_STORE(acc, batch, row, column, lanes) %s_store(acc, batch, row, column, lanes%s%s)\n",
         step->prefix, any ? ", " : "", any ? names->data : "");
     define_places(source, step);
-    WI_TRY(wi_kernel_headers_append(step->kernel, source));
     wi_kernel_macros_define(step->kernel, source);
+    WI_TRY(wi_kernel_headers_append(step->kernel, source));
     WI_TRY(wi_kernel_source_append(source, step->implementation->file));
     wi_text_append(source, "\n#undef WEFT_NAME\n#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n"
                            "#undef WEFT_AHEAD\n#undef WEFT_AHEAD_STEP\n"
@@ -541,11 +541,9 @@ static weft_status append_template(weft_plan *plan, wi_step *step, const wi_emit
 static weft_status prepare_product(weft_plan *plan, wi_step *step) {
     step->kernel = wi_arena_take(&plan->arena, sizeof *step->kernel);
     if (!step->kernel) return WEFT_ERROR_MEMORY;
-    step->kernel->arena = &plan->arena;
-    step->kernel->file = step->implementation->file;
     const wi_kernel_site site = wi_step_site(plan, step);
-    WI_TRY(step->implementation->prepare(&site, step->kernel));
-    return wi_kernel_plan_check(step->kernel, step->implementation->name);
+    return wi_implementation_prepare(
+        step->implementation, step->selection->variant, &site, &plan->arena, step->kernel);
 }
 
 static weft_status emit_product(weft_plan *plan, wi_step *step) {

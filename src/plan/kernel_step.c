@@ -66,8 +66,8 @@ static bool draws(const wi_kernel_plan *kernel) {
 
 static weft_status append_template(weft_plan *plan, const wi_step *step) {
     wi_text *source = &plan->source;
-    WI_TRY(wi_kernel_headers_append(step->kernel, source));
     wi_kernel_macros_define(step->kernel, source);
+    WI_TRY(wi_kernel_headers_append(step->kernel, source));
     wi_text_append(source, "#define WEFT_NAME(suffix) %s_##suffix\n", step->prefix);
     WI_TRY(wi_kernel_source_append(source, step->kernel->file));
     wi_text_append(source, "\n#undef WEFT_NAME\n");
@@ -76,14 +76,11 @@ static weft_status append_template(weft_plan *plan, const wi_step *step) {
 }
 
 weft_status wi_kernel_step_source(weft_plan *plan, wi_step *step) {
-    const wi_op *op = plan->values[step->members[0]].node->op;
     step->kernel = wi_arena_take(&plan->arena, sizeof *step->kernel);
     if (!step->kernel) return WEFT_ERROR_MEMORY;
-    step->kernel->arena = &plan->arena;
     const wi_kernel_site site = wi_step_site(plan, step);
-    step->kernel->file = step->implementation->file;
-    WI_TRY(step->implementation->prepare(&site, step->kernel));
-    WI_TRY(wi_kernel_plan_check(step->kernel, op->name));
+    WI_TRY(wi_implementation_prepare(
+        step->implementation, step->selection->variant, &site, &plan->arena, step->kernel));
     step->scratch_bytes = step->kernel->scratch_bytes;
     step->flops = step->kernel->flops;
     plan->draws = plan->draws || draws(step->kernel);

@@ -195,7 +195,7 @@ static void every_implementation_computes_the_same(void **state) {
 static bool accepts(const wi_implementation *implementation, const wi_windows *windows) {
     const wi_gemm_shape shape = {.windows = windows};
     const wi_kernel_site site = {.device = &test_context()->profile, .product = &shape};
-    return wi_implementation_accepts(implementation, &site);
+    return wi_implementation_accepts(implementation, NULL, &site);
 }
 
 static const char *choice(const wi_windows *windows) {

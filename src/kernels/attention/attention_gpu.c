@@ -2,9 +2,22 @@
 #include "base/integers.h"
 #include "kernels/attention/attention_kernels.h"
 
-/* A group has an item for each of its queries or keys; FOURS floats of four of local memory hold a tile of one
- * operand and one of another, of at most ROWS rows. */
-enum { GROUP = 64, FOURS = 1024, ROWS = 32, LOCAL_BYTES = FOURS * 16 + 2 * ROWS * 4 };
+/* Work-items of a group, one for each of its queries or keys. */
+enum { GROUP };
+
+static const char *const parameters[] = {[GROUP] = "WEFT_ATTENTION_GROUP", NULL};
+
+static const wi_variant variants[] = {{"64", {[GROUP] = 64}}, {0}};
+
+/* Local memory holds a tile of one operand and one of another, FOURS times four floats in all, of at most ROWS
+ * rows, and two floats a row. */
+enum { FOURS = 1024, ROWS = 32 };
+
+static wi_limits limits(const int *p) {
+    const size_t group = (size_t)p[GROUP];
+    return (wi_limits){
+        .group = group, .items = {group, 1}, .local_bytes = (FOURS * 4 + 2 * ROWS) * sizeof(float)};
+}
 
 /* A width in fours, of few kinds: a program for each. */
 static int64_t fours_of(int64_t width) {
@@ -28,7 +41,8 @@ static weft_status prepare_forward(const wi_kernel_site *site, wi_kernel_plan *p
     const wi_attention_sizes s = wi_attention_sizes_of(site);
     macros(site, plan, &s);
     plan->flops = wi_attention_forward_flops(&s);
-    wi_attention_forward_arguments(wi_attention_launch(plan, "forward", s.queries, GROUP, &s), site, &s);
+    wi_attention_forward_arguments(
+        wi_attention_launch(plan, "forward", s.queries, site->values[GROUP], &s), site, &s);
     return WEFT_OK;
 }
 
@@ -37,20 +51,25 @@ static weft_status prepare_gradient(const wi_kernel_site *site, wi_kernel_plan *
     macros(site, plan, &s);
     plan->flops = wi_attention_gradient_flops(&s);
     wi_attention_gradient_arguments(
-        wi_attention_launch(plan, "backward_queries", s.queries, GROUP, &s), site, &s, false, 0);
+        wi_attention_launch(plan, "backward_queries", s.queries, site->values[GROUP], &s), site, &s, false,
+        0);
     wi_attention_gradient_arguments(
-        wi_attention_launch(plan, "backward_keys", s.keys, GROUP, &s), site, &s, false, 0);
+        wi_attention_launch(plan, "backward_keys", s.keys, site->values[GROUP], &s), site, &s, false, 0);
     return WEFT_OK;
 }
 
 const wi_implementation wi_attention_gpu = {.name = "attention_gpu",
     .ops = {&wi_op_attention_forward},
     .file = "attention_gpu.cl",
-    .needs = {.classes = WI_ON_GPU, .group = GROUP, .local_bytes = LOCAL_BYTES},
+    .parameters = parameters,
+    .variants = variants,
+    .needs = {.classes = WI_ON_GPU, .limits = limits},
     .prepare = prepare_forward};
 
-const wi_implementation wi_attention_gpu_gradient = {.name = "attention_gpu_gradient",
+const wi_implementation wi_attention_gpu_gradient = {.name = "attention_gradient_gpu",
     .ops = {&wi_op_attention_gradient},
     .file = "attention_gpu.cl",
-    .needs = {.classes = WI_ON_GPU, .group = GROUP, .local_bytes = LOCAL_BYTES},
+    .parameters = parameters,
+    .variants = variants,
+    .needs = {.classes = WI_ON_GPU, .limits = limits},
     .prepare = prepare_gradient};

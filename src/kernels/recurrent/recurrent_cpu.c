@@ -5,10 +5,17 @@
 #include "base/integers.h"
 #include "kernels/recurrent/recurrent_kernels.h"
 
-enum { PANEL = 32, ROWS = 13, FEW = 4, LINE = 16 }; /* as in recurrent_cpu.cl */
+/* PANEL: units, columns of the packed weights. ROWS of the states in a tile of registers; FEW in a smaller one.
+ * LINE: words of a cache line. */
+enum { PANEL, ROWS, FEW, LINE };
+
+static const char *const parameters[] = {
+    [PANEL] = "WEFT_R_PANEL", [ROWS] = "WEFT_R_ROWS", [FEW] = "WEFT_R_FEW", [LINE] = "WEFT_R_LINE", NULL};
+
+static const wi_variant variants[] = {{"f32", {[PANEL] = 32, [ROWS] = 13, [FEW] = 4, [LINE] = 16}}, {0}};
 
 /* In cycles: a launch with the wake of the cores; a step in which work-items wait for each other, and each
- * LINE of states that they then read from another core; one row of a panel in tiles of 1, 4 and 13 rows. */
+ * LINE of states that they then read from another core; one row of a panel in tiles of 1, FEW and ROWS rows. */
 static const double launch_cycles = 40000, meeting_cycles = 1500, line_cycles = 30,
                     tile_cycles[] = {4, 8, 13};
 
@@ -22,16 +29,16 @@ typedef struct work {
 
 /* ---- how the work is cut ---- */
 
-static double rows_cost(int64_t rows) {
-    const int64_t rest = rows % ROWS;
-    const double last = rest == 0 ? 0 : tile_cycles[rest == 1 ? 0 : rest <= FEW ? 1 : 2];
-    return (double)(rows / ROWS) * tile_cycles[2] + last;
+static double rows_cost(int64_t rows, const int *p) {
+    const int64_t rest = rows % p[ROWS];
+    const double last = rest == 0 ? 0 : tile_cycles[rest == 1 ? 0 : rest <= p[FEW] ? 1 : 2];
+    return (double)(rows / p[ROWS]) * tile_cycles[2] + last;
 }
 
 static void make_rooms(work *w, int64_t all) {
     const wi_recurrent *const s = &w->s;
     const int64_t c = s->cell == WI_CELL_LSTM ? s->a.units : 0;
-    w->state = LINE * (1 + wi_divide_up(all, s->blocks));
+    w->state = s->site->values[LINE] * (1 + wi_divide_up(all, s->blocks));
     if (s->back)
         w->rooms = s->turns * s->batch * (s->a.width + c);
     else if (!s->kept)
@@ -40,13 +47,14 @@ static void make_rooms(work *w, int64_t all) {
 
 static void cut(work *w) {
     wi_recurrent *const s = &w->s;
+    const int *const p = s->site->values;
     const int64_t units = s->site->device->units, slices = wi_min64(units, s->batch);
-    const int64_t all = wi_divide_up(wi_max64(s->a.units, s->a.width), PANEL);
+    const int64_t all = wi_divide_up(wi_max64(s->a.units, s->a.width), p[PANEL]);
     const int64_t blocks = wi_divide_up(all, units), rows = wi_divide_up(s->batch, slices);
-    const double panel_rows = (double)(s->gates * s->a.units * s->a.width) / PANEL;
-    const double by_rows = panel_rows * rows_cost(rows),
-                 by_units = panel_rows * rows_cost(s->batch) * (double)blocks / (double)all,
-                 meeting = meeting_cycles + line_cycles * (double)(s->batch * s->a.width) / LINE;
+    const double panel_rows = (double)(s->gates * s->a.units * s->a.width) / p[PANEL];
+    const double by_rows = panel_rows * rows_cost(rows, p),
+                 by_units = panel_rows * rows_cost(s->batch, p) * (double)blocks / (double)all,
+                 meeting = meeting_cycles + line_cycles * (double)(s->batch * s->a.width) / p[LINE];
     w->helped = !s->second && s->turns > 1 && blocks < all && by_units + meeting < by_rows;
     w->whole = w->helped || by_rows <= by_units + launch_cycles;
     s->steps = w->whole ? s->turns : 1;
@@ -58,11 +66,12 @@ static void cut(work *w) {
 
 static void pack(work *w) {
     wi_recurrent *const s = &w->s;
-    const int64_t units = wi_divide_up(s->a.units, PANEL), widths = wi_divide_up(s->a.width, PANEL);
+    const int64_t panel = s->site->values[PANEL];
+    const int64_t units = wi_divide_up(s->a.units, panel), widths = wi_divide_up(s->a.width, panel);
     s->panels = s->back ? widths : units * s->gates;
     s->panels_r = s->projects ? (s->back ? units : widths) : 0;
-    s->packed = s->panels * PANEL * (s->back ? s->gates * s->a.units : s->a.width);
-    w->packed_both = s->packed + s->panels_r * PANEL * (s->back ? s->a.width : s->a.units);
+    s->packed = s->panels * panel * (s->back ? s->gates * s->a.units : s->a.width);
+    w->packed_both = s->packed + s->panels_r * panel * (s->back ? s->a.width : s->a.units);
 }
 
 /* ---- arguments ---- */
@@ -86,11 +95,11 @@ static void add_prepare(const work *w, wi_kernel_plan *plan) {
         wi_kernel_launch_1d(plan, "prepare", s->panels + s->panels_r + slices, 1);
     wi_recurrent_prepare_arguments(s, launch, rows);
     rooms_and_state(w, launch);
-    wi_kernel_int(launch, w->state / LINE);
+    wi_kernel_int(launch, w->state / s->site->values[LINE]);
 }
 
 static wi_kernel_launch *launch_phase(const wi_recurrent *s, wi_kernel_plan *plan, const char *suffix) {
-    const int64_t columns = wi_divide_up(wi_max64(s->a.units, s->a.width), PANEL);
+    const int64_t columns = wi_divide_up(wi_max64(s->a.units, s->a.width), s->site->values[PANEL]);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, suffix, wi_divide_up(s->batch, s->rows), 1);
     launch->dimensions = 2;
     launch->global[1] = (size_t)wi_divide_up(columns, s->blocks);
@@ -148,14 +157,20 @@ static weft_status prepare_gradient(const wi_kernel_site *site, wi_kernel_plan *
     return fill(site, plan, true);
 }
 
-const wi_implementation wi_recurrent_cpu = {.name = "recurrent_cpu",
+const wi_implementation wi_recurrent_cpu = {.name = "recurrent_forward_cpu",
     .ops = {&wi_op_recurrent_forward},
     .file = "recurrent_cpu.cl",
+    .headers = wi_recurrent_headers,
+    .parameters = parameters,
+    .variants = variants,
     .needs = {.classes = WI_ON_CPU},
     .prepare = prepare_forward};
 
-const wi_implementation wi_recurrent_cpu_gradient = {.name = "recurrent_cpu_gradient",
+const wi_implementation wi_recurrent_cpu_gradient = {.name = "recurrent_back_cpu",
     .ops = {&wi_op_recurrent_back},
     .file = "recurrent_cpu.cl",
+    .headers = wi_recurrent_headers,
+    .parameters = parameters,
+    .variants = variants,
     .needs = {.classes = WI_ON_CPU},
     .prepare = prepare_gradient};

@@ -2,6 +2,8 @@
 #include "kernels/recurrent/recurrent_kernels.h"
 #include "kernels/families.h"
 
+const char *const wi_recurrent_headers[] = {"elementwise.clh", "recurrent.clh", NULL};
+
 static int64_t turns_of(const weft_tensor *node, const wi_scan_parts *a, bool back) {
     return a->steps + (back && (node->attributes.flags & WI_BACK_WANTS_DH0) ? 1 : 0);
 }
@@ -32,8 +34,6 @@ wi_recurrent wi_recurrent_of(const wi_kernel_site *site, bool back) {
 void wi_recurrent_begin(const wi_recurrent *s, wi_kernel_plan *plan) {
     const int64_t products = s->gates * s->a.units * s->a.width + (s->projects ? s->a.units * s->a.width : 0);
     plan->flops = 2.0 * (double)(s->batch * s->a.steps) * (double)products;
-    plan->headers[0] = "elementwise.clh";
-    plan->headers[1] = "recurrent.clh";
     wi_kernel_macro_int(plan, "WEFT_CELL", s->cell);
     wi_kernel_macro_int(plan, "WEFT_PROJECT", s->projects);
     wi_kernel_macro_int(plan, "WEFT_KEEP", s->kept);

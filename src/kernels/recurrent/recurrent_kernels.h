@@ -26,7 +26,7 @@ typedef struct wi_recurrent {
 } wi_recurrent;
 
 wi_recurrent wi_recurrent_of(const wi_kernel_site *site, bool back);
-/* Headers, macros and flops. */
+/* Macros and flops. */
 void wi_recurrent_begin(const wi_recurrent *s, wi_kernel_plan *plan);
 
 /* Of the kernel that sets the states before the first step and checks the lengths. */
@@ -34,6 +34,8 @@ void wi_recurrent_prepare_arguments(const wi_recurrent *s, wi_kernel_launch *lau
 /* Of a kernel that walks through steps. phases: 1 the first product of a step, 2 the second, 3 both. */
 void wi_recurrent_forward_arguments(const wi_recurrent *s, wi_kernel_launch *launch, int phases);
 void wi_recurrent_back_arguments(const wi_recurrent *s, wi_kernel_launch *launch, int phases);
+
+extern const char *const wi_recurrent_headers[];
 
 extern const wi_implementation wi_recurrent_cpu, wi_recurrent_gpu, wi_recurrent_cpu_gradient,
     wi_recurrent_gpu_gradient;
