@@ -48,6 +48,20 @@ breaks_layers include/weft/base.h '#include "base/log.h"'
 breaks_layers include/weft/stray.h '#include <stddef.h>'
 breaks_layers samples/one.c '#include "cl/launch.h"'
 breaks_layers programs/long.c '#include "cl/launch.h"'
+# breaks_apart FILE LINE: so does a LINE in FILE beside tools/, tests/ and workloads/.
+breaks_apart() {
+    fresh
+    mkdir -p "$tree/tools" "$tree/tests/ops" "$tree/tests/support" "$tree/workloads"
+    touch "$tree/tools/bench_one.h" "$tree/tests/support/fixture.h" "$tree/workloads/networks.h"
+    echo '#include "networks.h"' | tee "$tree/tools/bench_one.c" >"$tree/tests/ops/test_one.c"
+    expect pass "layers with tools and tests" sh "$here/check_layers.sh" "$tree"
+    echo "$2" >>"$tree/$1"
+    expect fail "layers: $1 with $2" sh "$here/check_layers.sh" "$tree"
+}
+breaks_apart tests/ops/test_one.c '#include "bench_one.h"'
+breaks_apart tests/CMakeLists.txt 'target_sources(test_one PRIVATE ${PROJECT_SOURCE_DIR}/tools/bench_one.c)'
+breaks_apart workloads/networks.c '#include "bench_one.h"'
+breaks_apart tools/bench_one.c '#include "support/fixture.h"'
 rm -rf "${tree:?}"/*
 expect fail "layers of an empty tree" sh "$here/check_layers.sh" "$tree"
 
