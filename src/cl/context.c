@@ -65,6 +65,7 @@ static weft_status open_parts(weft_context *context, const weft_context_options 
     WI_TRY(wi_disk_cache_open(context, options->cache_dir));
     WI_TRY(wi_tuning_open(context));
     WI_TRY(wi_program_cache_open(context));
+    context->profile = wi_device_profile_of(&context->caps); /* the probe is compiled as programs are */
     WI_TRY(wi_capabilities_probe(context));
     context->profile = wi_device_profile_of(&context->caps);
     wi_log_line(&context->log, WEFT_LOG_INFO, "device %s %s (%s, driver %s), class %s",

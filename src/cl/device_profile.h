@@ -13,6 +13,24 @@
 
 struct wi_capabilities;
 
+/* How generated loops are cut into work-items (plan/schedule.c), and what their code prefers. Elements are those
+ * of the loop's whole space. */
+typedef struct wi_loop_profile {
+    /* A work-item walks along the innermost axis in vectors of `lanes` elements; otherwise neighbouring
+     * work-items have neighbouring elements, and a group walks along a row that it reduces. */
+    bool item_walks;
+    /* ---- items that walk ---- */
+    int64_t item_elements; /* that make one more work-item worth its start */
+    int64_t items_a_unit;  /* at most; more than one evens out */
+    /* ---- neighbouring items: a reduction is split into parts when it has few results ---- */
+    int64_t results;       /* so many work-items keep the device busy */
+    int64_t part_elements; /* of a row that a group reduces */
+    int64_t part_rounds;   /* that an item walks through */
+    int64_t parts;         /* at most */
+    /* A function of many instructions is sooner read from memory than computed twice. */
+    bool stores_functions;
+} wi_loop_profile;
+
 typedef struct wi_device_profile {
     const char *name;               /* "cpu" */
     weft_device_class device_class; /* which family of kernels runs on it */
@@ -23,8 +41,9 @@ typedef struct wi_device_profile {
     unsigned quirks;   /* WI_QUIRK_ bits */
     bool library_gemm; /* a library's matrix products may be tried */
     /* ---- how work is shaped ---- */
-    int lanes; /* elements of a work-item's vectors */
-    int group; /* work-items of a group in one-dimensional launches */
+    int lanes; /* elements of a work-item's vectors: WEFT_LANES of kernels */
+    int group; /* work-items of a group in one-dimensional launches: WEFT_GROUP of kernels */
+    wi_loop_profile loops;
     /* ---- speed ---- */
     double peak_f32;       /* operations a second of one unit */
     double bandwidth;      /* bytes a second of the device's memory */

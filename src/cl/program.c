@@ -65,9 +65,8 @@ const wi_program_stats *wi_programs_stats(const weft_context *context) {
 
 static weft_status find_options(const weft_context *context, const char *extra, wi_text *options) {
     wi_text_init(options, context->allocator);
-    wi_text_append(options, "-cl-std=CL1.2 -D WEFT_LANES=%d%s%s",
-        context->caps.device_class == WEFT_CLASS_CPU ? 16 : 1, extra && *extra ? " " : "",
-        extra ? extra : "");
+    wi_text_append(options, "-cl-std=CL1.2 -D WEFT_LANES=%d -D WEFT_GROUP=%d%s%s", context->profile.lanes,
+        context->profile.group, extra && *extra ? " " : "", extra ? extra : "");
     return options->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 
