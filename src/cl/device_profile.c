@@ -9,10 +9,13 @@ static const wi_device_profile kinds[] = {
     [WEFT_CLASS_CPU] = {.name = "cpu",
         .lanes = 16,
         .group = 1,
-        .loops = {.item_walks = true, .item_elements = 4096, .items_a_unit = 4, .stores_functions = true},
+        .item_walks = true,
+        .items_a_unit = 4,
+        .loops = {.item_elements = 4096, .stores_functions = true},
         .peak_f32 = 1.25e11,
         .bandwidth = 3.5e10,
         .launch_seconds = 6e-6,
+        .read_seconds = 5e-9,
         .wake_seconds = 2e-6,
         .near_cache = 1 << 20},
     [WEFT_CLASS_GPU] = {.name = "gpu",
@@ -22,6 +25,7 @@ static const wi_device_profile kinds[] = {
         .peak_f32 = 2e11,
         .bandwidth = 3e11,
         .launch_seconds = 5e-6,
+        .read_seconds = 3.9e-8,
         .near_cache = 1 << 15},
 };
 

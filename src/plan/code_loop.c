@@ -4,7 +4,7 @@
  *   columns  it is kept (maps have nothing but kept dimensions): lanes are neighbouring results, and reduced
  *            dimensions are walked through one by one;
  *   rows     it is reduced: lanes are neighbouring elements of one row and are combined at the end.
- *            Where items do not walk (wi_loop_profile), a group of WEFT_GROUP work-items goes along the row
+ *            Where items do not walk (wi_device_profile), a group of WEFT_GROUP work-items goes along the row
  *            together.
  *
  * A long reduction with few results is cut into parts (`part`), whose sums a second kernel (`finish`) adds up,

@@ -36,7 +36,7 @@ static int64_t items_wanted(const cutter *c) {
     const wi_loop_profile *profile = &c->device->loops;
     const int64_t units = c->device->units;
     const int64_t worth = wi_max64(1, c->s.kept * c->s.reduced / profile->item_elements);
-    return worth < units ? worth : wi_min64(worth / units * units, units * profile->items_a_unit);
+    return worth < units ? worth : wi_min64(worth / units * units, units * c->device->items_a_unit);
 }
 
 static void cut_rows(cutter *c, int64_t wanted) {
@@ -114,13 +114,13 @@ static int count_slots(const wi_partition *p, const wi_step *step) {
 
 static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_step_schedule *own) {
     const wi_step *step = loop->step;
-    const wi_device_profile *device = &p->request->context->profile;
+    const wi_device_profile *device = &p->request->device->profile;
     cutter c = {.partition = p, .loop = loop, .device = device, .s = sizes_of(loop), .own = own};
     if (c.s.kept > INT32_MAX / 2)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a step over %lld results is more than a kernel counts",
             (long long)c.s.kept);
     own->work[0] = (int)c.s.kept;
-    if (device->loops.item_walks)
+    if (device->item_walks)
         cut_walks(&c);
     else
         cut_neighbours(&c);

@@ -7,8 +7,8 @@
  * A .cl file must hold at least one kernel. Exit status 0: it compiled everywhere; 1: it did not (the build log is
  * printed), no implementation names it, or there is no OpenCL device to ask.
  */
-#include "cl/context.h"
 #include "cl/kernel_source.h"
+#include "cl/opened_device.h"
 #include "kernels/registry.h"
 #include <CL/cl.h>
 #include <stdio.h>
