@@ -29,7 +29,7 @@ static void emit_epilogue_body(wi_emitter *e) {
         e->temps);
     wi_emit_remember(e, wi_emitted_member(e, 0), e->temps++);
     wi_emit_addresses(e, false);
-    if (!e->cpu) {
+    if (!e->walks) {
         emit_epilogue_elements(e);
         return;
     }

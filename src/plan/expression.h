@@ -30,7 +30,7 @@ typedef struct wi_emitter {
     const wi_loop *loop;
     wi_kernel_text *kernel; /* its arguments */
     wi_text text;
-    bool cpu;
+    bool walks;   /* a work-item walks along the last dimension in vectors (wi_device_profile.item_walks) */
     bool part;    /* only `lanes` of the 16 elements are there */
     bool has_j;   /* addresses move with j */
     bool in_loop; /* inside the loop over reduced dimensions: q<o> are there */

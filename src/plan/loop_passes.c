@@ -130,11 +130,11 @@ bool wi_writes_last(const wi_loops *loops, const wi_loop *loop, const wi_operand
     return !reduces || loops->pass[output->value] == loop->passes - 1;
 }
 
-/* Softmax is the case in point. Other processors compute an exponential sooner than they read it. */
+/* Softmax is the case in point. */
 void wi_find_spilled(const wi_loops *loops, wi_loop *loop) {
     const wi_step *step = loop->step;
-    const wi_device *device = loops->partition->request->device;
-    if (!step->reduced || loop->passes < 2 || device->caps.device_class != WEFT_CLASS_CPU) return;
+    const wi_loop_profile *profile = &loops->partition->request->device->profile.loops;
+    if (!step->reduced || loop->passes < 2 || !profile->stores_functions) return;
     for (int o = 0; o < loop->operand_count && loop->spill < 0; o++) {
         const wi_operand *output = &loop->operands[o];
         if (output->is_output && output->dtype == WEFT_F32 && wi_writes_last(loops, loop, output))
