@@ -18,6 +18,8 @@ weft_status wi_buffer_create(wi_buffer *buffer, weft_context *context, size_t by
 void wi_buffer_release(wi_buffer *buffer, weft_context *context); /* a zeroed buffer is fine */
 /* Refuses, before anything is allocated, what would not fit; `what` begins the line. */
 weft_status wi_buffer_check_limit(weft_context *context, size_t bytes, const char *what);
+/* What that would still allow; SIZE_MAX without a limit. */
+size_t wi_buffer_available(const weft_context *context);
 /* Blocking copies; offsets in bytes. */
 weft_status wi_buffer_write(
     weft_context *context, cl_mem memory, size_t offset, const void *data, size_t bytes);
