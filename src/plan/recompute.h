@@ -17,8 +17,7 @@
 #ifndef WI_RECOMPUTE_H
 #define WI_RECOMPUTE_H
 
-#include "base/memory.h"
-#include <stdbool.h>
+#include "plan/materialise.h"
 
 /* A storage that may lie where another lay which the same step reads last. */
 typedef struct wi_in_place {
@@ -110,6 +109,12 @@ bool wi_accesses_meet(const wi_access *a, const wi_access *b);
 /* Sets the `step` of the model's steps: the plan's order, but what sets more memory free than it takes runs as
  * soon as its inputs are there and nothing else needs what it writes over (recompute_order.c). */
 weft_status wi_order_steps(wi_model *model, const wi_step_accesses *accesses, wi_arena *arena);
+
+/* Everything of a plan that the search needs; storages have the partition's numbers. */
+weft_status wi_model_of_plan(wi_model *model, const wi_schedule *schedule, wi_arena *arena);
+/* What runs by the sweep, with its instances. */
+weft_status wi_run_swept(const wi_schedule *schedule, const wi_model *model, const wi_sweep *sweep,
+    wi_arena *arena, wi_materialised *m);
 
 /* ---- which memory is in use when ---- */
 
