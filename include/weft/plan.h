@@ -71,10 +71,10 @@ typedef struct weft_plan_info {
     size_t variable_bytes;    /* parameters and states of the graph, shared among its plans */
     size_t total_bytes;       /* what this plan allocates itself: arena + io, to the byte */
     /* What a limit of memory costs; zero when everything fits: */
-    size_t recomputed_steps;   /* of `steps`, those that run a second time or more often */
-    size_t recomputed_bytes;   /* that total_bytes would be more without */
-    double recomputed_flops;   /* of `flops`, those of steps that run again */
-    double recomputed_seconds; /* a run takes longer, estimated */
+    size_t rematerialised_steps;   /* of `steps`, those that run a second time or more often */
+    size_t rematerialised_bytes;   /* that total_bytes would be more without */
+    double rematerialised_flops;   /* of `flops`, those of steps that run again */
+    double rematerialised_seconds; /* a run takes longer, estimated */
 } weft_plan_info;
 /* What the plan is made of, all known before its first run. */
 WEFT_API weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info);

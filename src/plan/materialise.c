@@ -1,6 +1,6 @@
 /* Runs and instances (contract in materialise.h). */
 #include "plan/materialise.h"
-#include "plan/recompute.h"
+#include "plan/rematerialise.h"
 #include <string.h>
 
 /* ---- where values lie ---- */
@@ -83,7 +83,7 @@ static weft_status write_run(writer *w, int step) {
     const wi_model_step *own = &w->model->steps[step];
     wi_run *run = &w->m->runs[w->m->run_count];
     *run = (wi_run){
-        .index = (int)w->m->run_count, .step = w->partition->steps[own->step], .is_again = w->ran[step]};
+        .index = (int)w->m->run_count, .step = w->partition->steps[own->step], .is_repeated = w->ran[step]};
     begin_instances(w, step);
     wi_instance *into =
         wi_arena_take(w->arena, (size_t)(own->read_count + own->write_count + 1) * sizeof *into);
@@ -109,7 +109,7 @@ static weft_status write_end(writer *w) {
 static void add_costs(wi_materialised *m) {
     for (size_t i = 0; i < m->run_count; i++) {
         const wi_step_schedule *own = &m->schedule->of[m->runs[i].step->index];
-        if (!m->runs[i].is_again) continue;
+        if (!m->runs[i].is_repeated) continue;
         m->again_count++;
         m->flops += own->flops;
         m->bytes_moved += own->bytes_moved;

@@ -1,13 +1,14 @@
 /* Materialise: what runs in which order, and what is stored from one run to the next.
  *
  * Without a limit of memory every step runs once, in the order of the partition, and what it writes is stored
- * until it is read for the last time. To meet a limit, steps run again (recompute.h says which and why). A value
+ * until it is read for the last time. To meet a limit, steps run again (rematerialise.h says which and why). A value
  * then has instances: those that read it after such a run read the newest, and the memory of the one before is
  * free in between. A step that runs again is the same kernel with the same arguments but memory, so that an
  * instance has the bits of the first.
  *
- *   materialise.c   runs and instances, from a list of replays
- *   memory_limit.c  the search until the placement fits */
+ *   materialise.c         runs and instances, from a list of replays
+ *   memory_limit.c        the search until the placement fits
+ *   materialise_inline.c  what no plan stores; the partition asks, for its steps depend on it */
 #ifndef WI_MATERIALISE_H
 #define WI_MATERIALISE_H
 
@@ -21,7 +22,7 @@ typedef struct wi_instance {
 typedef struct wi_run {
     int index; /* in the order of execution */
     const wi_step *step;
-    bool is_again;                /* the step ran before */
+    bool is_repeated;             /* the step ran before */
     const wi_instance *instances; /* of what it reads and writes, those that are not the first */
     int instance_count;
 } wi_run;

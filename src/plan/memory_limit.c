@@ -2,7 +2,7 @@
  * materialise.h). The search knows what is in use when; the placement what that takes with its gaps, so the
  * target goes down by what is missing until it fits. */
 #include "plan/placement.h"
-#include "plan/recompute.h"
+#include "plan/rematerialise.h"
 
 enum { MOST_ROUNDS = 10 };
 
@@ -34,7 +34,7 @@ static weft_status search_limit(fitting *f, bool *fits) {
     *fits = false;
     for (int round = 0; round < MOST_ROUNDS && target > 0; round++) {
         size_t reached;
-        WI_TRY(wi_recompute_search(&f->replays, &f->model, target, f->arena, &reached));
+        WI_TRY(wi_rematerialise_search(&f->replays, &f->model, target, f->arena, &reached));
         if (reached > target) return WEFT_OK;
         WI_TRY(place(f, &f->replays, f->arena));
         *fits = bytes_of(&f->placement) <= f->limit;
@@ -51,8 +51,8 @@ static weft_status search_least(fitting *f) {
     f->least = SIZE_MAX;
     for (int way = 0; way < 2; way++) {
         f->replays.count = 0;
-        if (way == 1) WI_TRY(wi_recompute_search(&f->replays, &f->model, 0, f->arena, &reached));
-        WI_TRY(wi_recompute_least(&f->replays, &f->model, f->arena, &reached));
+        if (way == 1) WI_TRY(wi_rematerialise_search(&f->replays, &f->model, 0, f->arena, &reached));
+        WI_TRY(wi_rematerialise_least(&f->replays, &f->model, f->arena, &reached));
         WI_TRY(place(f, &f->replays, f->arena));
         if (bytes_of(&f->placement) >= f->least) continue;
         f->least = bytes_of(&f->placement);

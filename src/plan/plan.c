@@ -56,11 +56,11 @@ static void sum_up_steps(const weft_plan *plan, weft_plan_info *info) {
     }
 }
 
-static void sum_up_recomputed(const wi_materialised *runs, weft_plan_info *info) {
-    info->recomputed_steps = runs->again_count;
-    info->recomputed_bytes = runs->freed;
-    info->recomputed_flops = runs->flops;
-    info->recomputed_seconds = runs->seconds;
+static void sum_up_rematerialised(const wi_materialised *runs, weft_plan_info *info) {
+    info->rematerialised_steps = runs->again_count;
+    info->rematerialised_bytes = runs->freed;
+    info->rematerialised_flops = runs->flops;
+    info->rematerialised_seconds = runs->seconds;
 }
 
 static void sum_up(weft_plan *plan) {
@@ -74,7 +74,7 @@ static void sum_up(weft_plan *plan) {
     info->variable_bytes = wi_graph_variable_bytes(plan->request.graph);
     info->total_bytes = info->arena_bytes + info->io_bytes;
     sum_up_steps(plan, info);
-    sum_up_recomputed(&plan->runs, info);
+    sum_up_rematerialised(&plan->runs, info);
 }
 
 weft_status wi_plan_compile(weft_plan *plan) {

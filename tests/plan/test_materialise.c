@@ -166,8 +166,8 @@ static size_t least_of(weft_tensor *(*network)(weft_tensor *)) {
 static void check_limits(const char *name, weft_tensor *(*network)(weft_tensor *), double most_percent) {
     static const size_t percents[] = {90, 70, 50, 35, 0};
     const results whole = train(network, 0);
-    assert_int_equal(whole.info.recomputed_steps, 0);
-    assert_int_equal(whole.info.recomputed_bytes, 0);
+    assert_int_equal(whole.info.rematerialised_steps, 0);
+    assert_int_equal(whole.info.rematerialised_bytes, 0);
     const size_t total = whole.info.total_bytes, least = least_of(network);
     print_message("%s: %zu bytes, at least %zu\n", name, total, least);
     assert_true((double)least < most_percent / 100 * (double)total);
@@ -175,11 +175,11 @@ static void check_limits(const char *name, weft_tensor *(*network)(weft_tensor *
         const size_t asked = total * percents[i] / 100, limit = asked > least ? asked : least;
         const results r = train(network, limit);
         print_message("  %zu: %zu bytes, %zu steps again, %.3f of the floating-point operations\n", limit,
-            r.info.total_bytes, r.info.recomputed_steps, r.info.flops / whole.info.flops);
+            r.info.total_bytes, r.info.rematerialised_steps, r.info.flops / whole.info.flops);
         assert_true(r.info.total_bytes <= limit);
-        assert_int_equal(r.info.recomputed_bytes, total - r.info.total_bytes);
-        assert_int_equal(r.info.steps, whole.info.steps + r.info.recomputed_steps);
-        assert_true(r.info.recomputed_flops == r.info.flops - whole.info.flops);
+        assert_int_equal(r.info.rematerialised_bytes, total - r.info.total_bytes);
+        assert_int_equal(r.info.steps, whole.info.steps + r.info.rematerialised_steps);
+        assert_true(r.info.rematerialised_flops == r.info.flops - whole.info.flops);
         assert_int_equal(r.bytes, whole.bytes);
         assert_memory_equal(r.data, whole.data, STEPS * r.bytes);
         free(r.data);
@@ -241,16 +241,17 @@ static void test_description(void **state) {
         assert_weft_ok(weft_plan_get_info(t.plan, &info));
         char *const text = described(t.plan, WEFT_FORMAT_TEXT), *const json =
                                                                     described(t.plan, WEFT_FORMAT_JSON);
-        assert_int_equal(info.recomputed_steps > 0, limited);
-        assert_int_equal(count_of(text, "[again]"), info.recomputed_steps);
+        assert_int_equal(info.rematerialised_steps > 0, limited);
+        assert_int_equal(count_of(text, "[rematerialised]"), info.rematerialised_steps);
         assert_int_equal(count_of(text, "bytes less than with every intermediate stored"), limited);
         cJSON *const root = cJSON_Parse(json), *const steps = cJSON_GetObjectItem(root, "steps"), *step;
         size_t again = 0;
-        cJSON_ArrayForEach(step, steps) again += cJSON_IsTrue(cJSON_GetObjectItem(step, "again")) != 0;
-        assert_int_equal(again, info.recomputed_steps);
+        cJSON_ArrayForEach(step, steps) again +=
+            cJSON_IsTrue(cJSON_GetObjectItem(step, "rematerialised")) != 0;
+        assert_int_equal(again, info.rematerialised_steps);
         assert_int_equal(cJSON_GetArraySize(steps), info.steps);
-        assert_true(
-            cJSON_GetObjectItem(root, "recomputed_bytes")->valuedouble == (double)info.recomputed_bytes);
+        assert_true(cJSON_GetObjectItem(root, "rematerialised_bytes")->valuedouble ==
+                    (double)info.rematerialised_bytes);
         cJSON_Delete(root);
         free(text);
         free(json);
@@ -287,7 +288,7 @@ static void test_limit_of_the_context(void **state) {
             assert_weft_ok(weft_plan_run(plan));
             assert_weft_ok(weft_plan_wait(plan));
             assert_weft_ok(weft_plan_get_info(plan, &info));
-            assert_true(info.recomputed_bytes > 0);
+            assert_true(info.rematerialised_bytes > 0);
             assert_true(peak <= limit);
         } else {
             assert_non_null(strstr(weft_last_error(), "at its least"));

@@ -1,6 +1,6 @@
 /* Which memory is in use when, for given replays: one sweep over all that runs, last first, because whether a
  * step must run depends on what is read after it. */
-#include "plan/recompute.h"
+#include "plan/rematerialise.h"
 #include <string.h>
 
 /* ---- lists of replays ---- */

@@ -2,7 +2,7 @@
  *
  * The order of a graph's nodes leaves the gradients of all weights to the end, where every activation and every
  * gradient still waits for them. Here a step that sets more memory free than it takes runs as soon as it may. */
-#include "plan/recompute.h"
+#include "plan/rematerialise.h"
 #include <stdlib.h>
 
 typedef struct edge {

@@ -7,15 +7,15 @@
  * results are only read after a replay need not run at its old place at all, so that a replay may also be a
  * step moved to where it is needed.
  *
- * recompute_sweep.c tells for given replays which memory is in use when, and what the run costs.
- * recompute_search.c looks for replays that keep the memory below a target and cost least: greedily, as the
+ * rematerialise_sweep.c tells for given replays which memory is in use when, and what the run costs.
+ * rematerialise_search.c looks for replays that keep the memory below a target and cost least: greedily, as the
  * bytes over the target that a replay frees for a second of computation (after T. Chen, B. Xu, C. Zhang and
  * C. Guestrin, "Training Deep Nets with Sublinear Memory Cost", 2016, whose segments of a chain arise from
  * replays of several units at one place).
  *
- * recompute_model.c writes the model down from a plan; recompute_order.c chooses the order of its steps. */
-#ifndef WI_RECOMPUTE_H
-#define WI_RECOMPUTE_H
+ * rematerialise_model.c writes the model down from a plan; rematerialise_order.c chooses the order of its steps. */
+#ifndef WI_REMATERIALISE_H
+#define WI_REMATERIALISE_H
 
 #include "plan/materialise.h"
 
@@ -107,7 +107,7 @@ typedef struct wi_step_accesses {
 
 bool wi_accesses_meet(const wi_access *a, const wi_access *b);
 /* Sets the `step` of the model's steps: the plan's order, but what sets more memory free than it takes runs as
- * soon as its inputs are there and nothing else needs what it writes over (recompute_order.c). */
+ * soon as its inputs are there and nothing else needs what it writes over (rematerialise_order.c). */
 weft_status wi_order_steps(wi_model *model, const wi_step_accesses *accesses, wi_arena *arena);
 
 /* Everything of a plan that the search needs; storages have the partition's numbers. */
@@ -133,9 +133,10 @@ void wi_replays_copy(wi_replays *to, const wi_replays *from);
 
 /* Adds replays until no run needs more than `target` bytes, or no replay brings it nearer; then takes away
  * those that are not needed for it. *reached: the peak. */
-weft_status wi_recompute_search(
+weft_status wi_rematerialise_search(
     wi_replays *replays, const wi_model *model, size_t target, wi_arena *arena, size_t *reached);
 /* The least memory that the search finds. */
-weft_status wi_recompute_least(wi_replays *replays, const wi_model *model, wi_arena *arena, size_t *reached);
+weft_status wi_rematerialise_least(
+    wi_replays *replays, const wi_model *model, wi_arena *arena, size_t *reached);
 
 #endif

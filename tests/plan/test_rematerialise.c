@@ -2,7 +2,7 @@
  * ones whose sweeps are checked against a plain recount. */
 #include "support/fixture.h"
 
-#include "plan/recompute.h"
+#include "plan/rematerialise.h"
 #include <math.h>
 #include <string.h>
 
@@ -133,7 +133,7 @@ static wi_sweep swept(maker *m, const wi_replays *replays, size_t target) {
 static wi_sweep searched(maker *m, size_t target, wi_replays *replays) {
     size_t reached;
     assert_weft_ok(wi_replays_make(replays, &m->model, &m->arena));
-    assert_weft_ok(wi_recompute_search(replays, &m->model, target, &m->arena, &reached));
+    assert_weft_ok(wi_rematerialise_search(replays, &m->model, target, &m->arena, &reached));
     const wi_sweep sweep = swept(m, replays, target);
     assert_int_equal(sweep.peak, reached);
     return sweep;
@@ -178,7 +178,7 @@ static void test_least(void **state) {
     size_t least;
     make_chain(&m, 32);
     assert_weft_ok(wi_replays_make(&replays, &m.model, &m.arena));
-    assert_weft_ok(wi_recompute_least(&replays, &m.model, &m.arena, &least));
+    assert_weft_ok(wi_rematerialise_least(&replays, &m.model, &m.arena, &least));
     const wi_sweep sweep = swept(&m, &replays, SIZE_MAX);
     print_message("least: %zu bytes, %.0f seconds\n", least, sweep.seconds);
     assert_int_equal(sweep.peak, least);
@@ -250,7 +250,7 @@ static void make_random(maker *m, test_random *random, int steps) {
 
 static void test_random_models(void **state) {
     (void)state;
-    test_random random = test_random_named("recompute", 1);
+    test_random random = test_random_named("rematerialise", 1);
     for (int round = 0; round < 60; round++) {
         maker m;
         wi_replays replays;

@@ -1,8 +1,8 @@
-/* The model of a plan (see recompute.h): which storages of the arena its steps write and read, what must not be
+/* The model of a plan (see rematerialise.h): which storages of the arena its steps write and read, what must not be
  * run again, and what a run costs. Storages have the partition's numbers; those that others lie in stand for
  * all of them. */
 #include "plan/placement.h"
-#include "plan/recompute.h"
+#include "plan/rematerialise.h"
 #include <math.h>
 
 enum { MOST_PAIRS = 64, MOST_ACCESSES = WI_MAX_OPERANDS + 2 };

@@ -1,6 +1,6 @@
-/* The search for replays (see recompute.h): in each round the unit that frees most bytes over the target for
+/* The search for replays (see rematerialise.h): in each round the unit that frees most bytes over the target for
  * a second of computation, of those that lie idle where the most memory is in use. */
-#include "plan/recompute.h"
+#include "plan/rematerialise.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,7 +219,7 @@ static void search_target(search *s, size_t target) {
     }
 }
 
-weft_status wi_recompute_search(
+weft_status wi_rematerialise_search(
     wi_replays *replays, const wi_model *model, size_t target, wi_arena *arena, size_t *reached) {
     search s;
     WI_TRY(search_make(&s, model, arena));
@@ -231,7 +231,8 @@ weft_status wi_recompute_search(
 }
 
 /* The target goes down in small steps: the highest places first. */
-weft_status wi_recompute_least(wi_replays *replays, const wi_model *model, wi_arena *arena, size_t *reached) {
+weft_status wi_rematerialise_least(
+    wi_replays *replays, const wi_model *model, wi_arena *arena, size_t *reached) {
     search s;
     WI_TRY(search_make(&s, model, arena));
     s.replays = replays;
