@@ -26,7 +26,7 @@ static void emit_row_loads(wi_emitter *e) {
 
 /* What one row, or one piece of 16 columns, needs from its addresses to its stores. */
 static void emit_body(wi_emitter *e, wi_form form) {
-    const int remembered = e->memo_count;
+    const size_t remembered = e->memo_count;
     emit_row_loads(e);
     if (form == WI_FORM_FINISH) {
         const bool rows = e->inner_is_reduced;
@@ -152,7 +152,7 @@ static weft_status emit_kernel(wi_code *code, const wi_step *step, wi_form form,
     wi_emit_parameters(&e, &whole, false);
     wi_text_append(&whole, ") {\n%s}\n", e.text.data ? e.text.data : "");
     const weft_status status = add_kernel(code, &e, form, &whole, &kernel->name);
-    wi_text_clear(&e.text);
+    wi_emitter_end(&e);
     wi_text_clear(&whole);
     return status;
 }

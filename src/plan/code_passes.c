@@ -7,7 +7,7 @@ enum { BLOCK_ELEMENTS = 4096, BLOCK_ROUNDS = 64 };
 /* What a pass does with each element: reductions take it, full-size results are stored. All loads come before
  * the first store, as a result may lie where an operand lay. */
 static void emit_elements(wi_emitter *e, int pass, const char *index) {
-    const int remembered = e->memo_count;
+    const size_t remembered = e->memo_count;
     for (int m = 0; m < e->step->member_count; m++) {
         const wi_value *value = wi_emitted_member(e, m);
         if (wi_is_reduction(value) && e->loops->pass[e->step->members[m]] == pass)

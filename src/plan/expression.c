@@ -14,6 +14,11 @@ void wi_emitter_begin(wi_emitter *e, const wi_loops *loops, const wi_step *step,
     e->inner_is_reduced = loop->space.reduced[loop->space.rank - 1];
 }
 
+void wi_emitter_end(wi_emitter *e) {
+    wi_release(e->text.allocator, e->memo);
+    wi_text_clear(&e->text);
+}
+
 /* ---- arguments ---- */
 
 void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, float number) {
@@ -117,12 +122,16 @@ static void address(wi_emitter *e, int o, char text[64]) {
 /* ---- variables ---- */
 
 void wi_emit_remember(wi_emitter *e, const void *key, int temp) {
-    if (e->memo_count == (int)(sizeof e->memo / sizeof *e->memo)) return;
+    if (wi_grow(e->text.allocator, (void **)&e->memo, &e->memo_capacity, e->memo_count + 1,
+            sizeof *e->memo) != WEFT_OK) {
+        e->text.failed = true;
+        return;
+    }
     e->memo[e->memo_count++] = (wi_memo){key, temp};
 }
 
 static int recall(const wi_emitter *e, const void *key) {
-    for (int i = 0; i < e->memo_count; i++) {
+    for (size_t i = e->memo_count; i-- > 0;) {
         if (e->memo[i].key == key) return e->memo[i].temp;
     }
     return -1;

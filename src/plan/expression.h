@@ -39,12 +39,13 @@ typedef struct wi_emitter {
     int wide; /* pieces of 16 columns at once, at most: accumulators are arrays over the pieces u; 0: one
                  piece */
     int temps;
-    wi_memo memo[512];
-    int memo_count;
+    wi_memo *memo; /* values that are in variables here, and forgotten at the end of a scope */
+    size_t memo_count, memo_capacity;
 } wi_emitter;
 
 /* kernel: where its arguments are noted. */
 void wi_emitter_begin(wi_emitter *e, const wi_loops *loops, const wi_step *step, wi_kernel_text *kernel);
+void wi_emitter_end(wi_emitter *e);
 
 void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, float number);
 /* "__global float *b0, const long f0, ..." of all arguments met; or their names alone. */
