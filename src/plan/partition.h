@@ -4,6 +4,7 @@
  *   partition_values.c    values, storages and steps; where values get memory
  *   partition_views.c     sources, leaves, views
  *   partition_maps.c      maps and reductions: which step they join
+ *   materialise_inline.c  maps that no step stores
  *   partition_products.c  matrix products and convolutions
  *   partition_joins.c     concatenation and flat buffers; assignments
  *   partition_ops.c       ops with kernels of their own
@@ -159,6 +160,11 @@ weft_status wi_contiguous(wi_partition *p, int *value);
 /* Computed by a loop, and no one has asked for its memory yet: it may lie in any order. */
 bool wi_may_be_turned(const wi_partition *p, int value);
 weft_status wi_select_for(const wi_partition *p, wi_step *step);
+
+/* Is the map computed where it is used, rather than stored (materialise_inline.c)? Its inputs have values. */
+bool wi_is_inline(const wi_partition *p, const weft_tensor *node);
+/* Operands that the node brings with it into the step (-1: into none). */
+int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step);
 
 /* One node each, by its op's kind; value: of the node. at: the node's place in the order. */
 weft_status wi_take_source(wi_partition *p, int value);
