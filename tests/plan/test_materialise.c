@@ -25,7 +25,17 @@ static weft_tensor *tower(weft_tensor *x) {
 }
 
 static weft_tensor *perceptron(weft_tensor *x) {
-    for (int i = 0; i < 12; i++) x = weft_tanh(weft_linear(x, 48));
+    for (int i = 0; i < 40; i++) x = weft_tanh(weft_linear(x, 16));
+    return weft_linear(x, 10);
+}
+
+/* Matrices so large that SGD updates them in the kernels of their gradients: what reads one is not run again
+ * after that. */
+static weft_tensor *wide(weft_tensor *x) {
+    for (int i = 0; i < 2; i++) {
+        x = weft_tanh(weft_linear(x, 4096));
+        x = weft_tanh(weft_linear(weft_tanh(x), 256));
+    }
     return weft_linear(x, 10);
 }
 
@@ -67,12 +77,13 @@ static size_t bytes_of(const weft_tensor *tensor) {
 typedef struct subject {
     const char *name;
     weft_tensor *(*network)(weft_tensor *);
-    bool adam;           /* else SGD, whose update may run in the kernels of the gradients */
+    bool adam;           /* else SGD */
     double most_percent; /* of the memory without a limit, that the least may be */
 } subject;
 
 static const subject tower_subject = {"tower", tower, false, 50},
-                     perceptron_subject = {"perceptron", perceptron, false, 95},
+                     perceptron_subject = {"perceptron", perceptron, false, 50},
+                     wide_subject = {"wide", wide, false, 95},
                      transformer_subject = {"transformer", transformer, true, 60};
 
 /* The loss, the gradients of the first and of a middle parameter, and the update of all. */
@@ -208,6 +219,11 @@ static void test_perceptron(void **state) {
     check_limits(&perceptron_subject);
 }
 
+static void test_wide(void **state) {
+    (void)state;
+    check_limits(&wide_subject);
+}
+
 static void test_transformer(void **state) {
     (void)state;
     check_limits(&transformer_subject);
@@ -313,7 +329,7 @@ static void test_limit_of_the_context(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_tower), cmocka_unit_test(test_perceptron),
-        cmocka_unit_test(test_transformer), cmocka_unit_test(test_below_least),
+        cmocka_unit_test(test_wide), cmocka_unit_test(test_transformer), cmocka_unit_test(test_below_least),
         cmocka_unit_test(test_description), cmocka_unit_test(test_limit_of_the_context)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
