@@ -30,13 +30,12 @@ static weft_status launch_loop(wi_launches *l, const wi_run *run, wi_program *pr
     wi_binder b;
     WI_TRY(new_launch(l, run, program, kernel->name, &b));
     for (int i = 0; i < kernel->argument_count; i++) wi_bind_described(&b, &kernel->arguments[i]);
-    const bool cpu = request_of(l)->device->caps.device_class == WEFT_CLASS_CPU;
     wi_launch *launch = &b.launch->launch;
     launch->dimensions = parts > 1 ? 2 : 1;
     launch->global[0] = items;
     launch->global[1] = parts;
     launch->global[2] = 1;
-    launch->local[0] = cpu ? 1 : 64;
+    launch->local[0] = (size_t)request_of(l)->device->profile.group;
     launch->local[1] = launch->local[2] = 1;
     return b.status;
 }
@@ -81,9 +80,9 @@ static weft_status launch_run(wi_launches *l, const wi_run *run) {
     if (wi_step_is_library(step)) return launch_library(l, run);
     if (step->kind != WI_STEP_LOOP) return launch_kernels(l, run);
     if (!wi_is_cut(step, own)) return launch_loop(l, run, l->program, &code->whole, own->items, 1);
-    /* On a cpu the parts are items of their own, on a gpu a second dimension. */
-    const bool cpu = request_of(l)->device->caps.device_class == WEFT_CLASS_CPU;
-    WI_TRY(launch_loop(l, run, l->parts_program, &code->part, own->items, cpu ? 1 : (size_t)own->work[4]));
+    /* Where items walk, each has one part; where they are neighbours, parts are a second dimension. */
+    const bool walks = request_of(l)->device->profile.item_walks;
+    WI_TRY(launch_loop(l, run, l->parts_program, &code->part, own->items, walks ? 1 : (size_t)own->work[4]));
     return launch_loop(l, run, l->parts_program, &code->finish, own->finish_items, 1);
 }
 

@@ -24,7 +24,7 @@ bool wi_is_inline(const wi_partition *p, const weft_tensor *node) {
         const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
         const bool source = input->state == WI_VALUE_MEMORY && input->step < 0;
         if (input->state != WI_VALUE_LEAF && !source) return false;
-        reads = reads || source || !wi_is_uniform(p, input->leaf);
+        reads = reads || !wi_is_uniform_leaf(input);
     }
     return !reads || (is_cheap(node->op) && wi_new_operands(p, node, -1) <= MOST_OPERANDS);
 }

@@ -78,7 +78,7 @@ int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step) {
         const wi_value *input = &p->values[index];
         const bool member = input->state == WI_VALUE_MEMBER && input->step == step;
         const bool leaf = input->state == WI_VALUE_LEAF;
-        if (member || (leaf && wi_is_uniform(p, input->leaf))) continue;
+        if (member || wi_is_uniform_leaf(input)) continue;
         if (step < 0 || !step_reads(p, p->steps[step], index)) count += leaf ? input->weight : 1;
     }
     for (int axis = 0; node->op->folds && axis < node->shape.rank; axis++)
@@ -112,7 +112,7 @@ static bool has_room(const wi_partition *p, const wi_step *step, const weft_tens
 
 static bool product_reads(const wi_partition *p, const wi_step *step, const wi_value *input) {
     const weft_tensor *leaf = input->state == WI_VALUE_LEAF ? input->leaf : NULL;
-    if (leaf && wi_is_uniform(p, leaf)) return true;
+    if (wi_is_uniform_leaf(input)) return true;
     if (leaf && leaf->op->folds) return false;
     for (int i = 0; leaf && i < leaf->input_count; i++) {
         if (!product_reads(p, step, &p->values[wi_value_index(p, leaf->inputs[i])])) return false;
@@ -202,9 +202,7 @@ static bool joins_sibling(const wi_partition *p, const weft_tensor *node, size_t
 weft_status wi_take_map(wi_partition *p, int index, size_t at) {
     const weft_tensor *node = p->values[index].node;
     if (wi_is_inline(p, node)) {
-        p->values[index].state = WI_VALUE_LEAF;
-        p->values[index].leaf = node;
-        p->values[index].weight = wi_new_operands(p, node, -1);
+        wi_make_leaf(p, index, node, wi_new_operands(p, node, -1));
         return WEFT_OK;
     }
     int step = latest_step(p, node);

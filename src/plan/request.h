@@ -30,7 +30,8 @@ typedef struct wi_request {
     size_t output_count;
 } wi_request;
 
-/* What stands for a node in this plan: itself, or what its composite is lowered to. NULL: lowering failed. */
+/* What stands for a node in this plan: itself, what its composite is lowered to, or what a kernel computes
+ * instead. NULL: that failed, and the graph has the error. */
 weft_tensor *wi_resolve(const wi_request *request, weft_tensor *node);
 
 #endif
