@@ -6,7 +6,7 @@
 static uint32_t order_view(const weft_plan *plan, const wi_value *value) {
     const weft_tensor *const base = plan->values[value->base].node;
     for (const weft_tensor *node = value->node; node != base && node->op->kind == WI_VIEW;
-         node = wi_plan_resolve(plan, node->inputs[0])) {
+         node = node->inputs[0]) {
         if (node->op == &wi_op_permute && node->attributes.flags &&
             wi_order_moves(&node->inputs[0]->shape, node->attributes.order))
             return node->attributes.flags;

@@ -299,7 +299,7 @@ static bool leads_into(const weft_plan *plan, size_t at, int step) {
         if (next->op->kind != WI_MAP || !wi_shape_equal(&next->shape, &plan->steps[step]->shape))
             return false;
         for (int k = 0; k < next->input_count; k++) {
-            const weft_tensor *input = wi_plan_resolve(plan, next->inputs[k]);
+            const weft_tensor *input = next->inputs[k];
             const int index = plan->value_of[input->id] - 1;
             const wi_value *value = index < 0 ? NULL : &plan->values[index];
             follows = follows || input == plan->order[i];
@@ -375,7 +375,7 @@ static int sibling_reduction(const weft_plan *plan, const weft_tensor *node, con
 
 static weft_status take_reduce(weft_plan *plan, int index) {
     const weft_tensor *node = plan->values[index].node;
-    const weft_tensor *x = wi_plan_resolve(plan, node->inputs[0]);
+    const weft_tensor *x = node->inputs[0];
     int step = latest_step(plan, node);
     if (!reduce_joins(plan, step, node)) {
         step = sibling_reduction(plan, node, x);
@@ -464,7 +464,7 @@ static weft_status product_operand(weft_plan *plan, int product, int input, int 
     WI_TRY(wi_plan_in_memory(plan, index));
     wi_size batch;
     if (!operand_layout(&extent, &plan->values[*index], wide, &batch)) {
-        WI_TRY(write_stretched(plan, result, wi_plan_resolve(plan, result->inputs[input]), index));
+        WI_TRY(write_stretched(plan, result, result->inputs[input], index));
         (void)operand_layout(&extent, &plan->values[*index], wide, &batch);
     }
     if (extent.rank > 2) wide->strides[0] = batch;
@@ -661,7 +661,7 @@ static weft_status take_assign(weft_plan *plan, int index) {
 
 static weft_status take_output(weft_plan *plan, size_t output) {
     plan->output_values[output] = -1;
-    weft_tensor *node = wi_plan_resolve(plan, plan->outputs[output]);
+    weft_tensor *node = plan->roots[output];
     if (node->op->kind == WI_ASSIGN) return WEFT_OK;
     int index = wi_plan_value_index(plan, node);
     WI_TRY(wi_plan_in_memory(plan, &index));
@@ -700,11 +700,9 @@ static weft_status count_readers(weft_plan *plan) {
     plan->readers = wi_arena_take(&plan->arena, plan->value_of_capacity * sizeof *plan->readers);
     if (!plan->readers) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < plan->order_count; i++) {
-        for (int k = 0; k < plan->order[i]->input_count; k++)
-            plan->readers[wi_plan_resolve(plan, plan->order[i]->inputs[k])->id]++;
+        for (int k = 0; k < plan->order[i]->input_count; k++) plan->readers[plan->order[i]->inputs[k]->id]++;
     }
-    for (size_t i = 0; i < plan->output_count; i++)
-        plan->readers[wi_plan_resolve(plan, plan->outputs[i])->id]++;
+    for (size_t i = 0; i < plan->output_count; i++) plan->readers[plan->roots[i]->id]++;
     return WEFT_OK;
 }
 

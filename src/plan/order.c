@@ -1,26 +1,9 @@
-/* The nodes behind the outputs in an order in which inputs come before their users, composites replaced by
- * what they are lowered to; then, in a plan for training, the assignments that composites among them do (a
- * norm's running statistics). The order depends on the graph alone, so that every plan of it looks alike. */
+/* The nodes behind the outputs, rewritten, in an order in which inputs come before their users; then, in a
+ * plan for training, the assignments that composites among them do (a norm's running statistics). The order
+ * depends on the graph alone, so that every plan of it looks alike. */
+#include "graph/rewrite.h"
 #include "plan/steps.h"
-
-weft_tensor *wi_plan_resolve(const weft_plan *plan, weft_tensor *node) {
-    while (node && node->op->kind == WI_COMPOSITE) {
-        weft_tensor **lowered = &node->lowered[plan->inference];
-        if (!*lowered) *lowered = node->op->lower(node, plan->inference);
-        node = *lowered;
-    }
-    return node;
-}
-
-/* Lowering makes nodes, so the table by id grows on the way. 0: not met; -1: its inputs are being visited. */
-static weft_status mark(weft_plan *plan, const weft_tensor *node, int **slot) {
-    const size_t before = plan->value_of_capacity;
-    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->value_of, &plan->value_of_capacity,
-        (size_t)node->id + 1, sizeof *plan->value_of));
-    for (size_t i = before; i < plan->value_of_capacity; i++) plan->value_of[i] = 0;
-    *slot = &plan->value_of[node->id];
-    return WEFT_OK;
-}
+#include <string.h>
 
 static weft_status append(weft_plan *plan, weft_tensor *node) {
     WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->order, &plan->order_capacity,
@@ -36,50 +19,21 @@ typedef struct visit {
 
 typedef struct walk {
     visit *stack;
-    size_t stack_capacity;
-    weft_tensor **effects;
-    size_t effect_count, effect_capacity;
+    size_t capacity;
 } walk;
-
-/* What the composites that are replaced here want of the plan, each asked once. */
-static weft_status ask_composites(weft_plan *plan, weft_tensor *node, walk *w) {
-    for (; node && node->op->kind == WI_COMPOSITE; node = node->lowered[plan->inference]) {
-        int *slot;
-        WI_TRY(mark(plan, node, &slot));
-        if (*slot != 0) return WEFT_OK;
-        *slot = -1;
-        if (node->op->check) WI_TRY(node->op->check(node, plan->batch, plan->inference));
-        if (!node->op->effect || plan->inference) continue;
-        weft_tensor *effect;
-        for (int i = 0; (effect = node->op->effect(node, i)) != NULL; i++) {
-            WI_TRY(wi_grow(plan->context->allocator, (void **)&w->effects, &w->effect_capacity,
-                w->effect_count + 1, sizeof *w->effects));
-            w->effects[w->effect_count++] = effect;
-        }
-        WI_TRY(weft_graph_status(plan->graph));
-    }
-    return WEFT_OK;
-}
 
 /* Depth first without recursion: graphs may be deeper than a thread's stack. */
 static weft_status visit_from(weft_plan *plan, weft_tensor *root, walk *w) {
     size_t depth = 0;
     weft_tensor *entering = root;
     for (;;) {
-        if (entering) {
-            weft_tensor *node = wi_plan_resolve(plan, entering);
-            if (!node) return weft_graph_status(plan->graph);
-            WI_TRY(ask_composites(plan, entering, w));
-            int *slot;
-            WI_TRY(mark(plan, node, &slot));
-            entering = NULL;
-            if (*slot == 0) {
-                *slot = -1;
-                WI_TRY(wi_grow(plan->context->allocator, (void **)&w->stack, &w->stack_capacity, depth + 1,
-                    sizeof *w->stack));
-                w->stack[depth++] = (visit){.node = node};
-            }
+        if (entering && plan->value_of[entering->id] == 0) {
+            plan->value_of[entering->id] = -1; /* met */
+            WI_TRY(wi_grow(
+                plan->context->allocator, (void **)&w->stack, &w->capacity, depth + 1, sizeof *w->stack));
+            w->stack[depth++] = (visit){.node = entering};
         }
+        entering = NULL;
         if (depth == 0) return WEFT_OK;
         visit *top = &w->stack[depth - 1];
         if (top->next < top->node->input_count) {
@@ -91,15 +45,34 @@ static weft_status visit_from(weft_plan *plan, weft_tensor *root, walk *w) {
     }
 }
 
+/* The table by id is as long as the graph has nodes by now. */
+static weft_status take_roots(weft_plan *plan, const wi_rewrite *rewrite) {
+    const size_t count = plan->graph->node_count;
+    plan->root_count = rewrite->root_count;
+    plan->roots = wi_arena_take(&plan->arena, plan->root_count * sizeof *plan->roots);
+    plan->value_of = wi_allocate_array(plan->context->allocator, count, sizeof *plan->value_of);
+    if (!plan->roots || !plan->value_of) return WEFT_ERROR_MEMORY;
+    plan->value_of_capacity = count;
+    memcpy(plan->roots, rewrite->roots, plan->root_count * sizeof *plan->roots);
+    return WEFT_OK;
+}
+
+static weft_status rewrite_graph(weft_plan *plan) {
+    wi_rewrite rewrite = {.graph = plan->graph, .inference = plan->inference, .batch = plan->batch};
+    weft_status status = wi_rewrite_begin(&rewrite, plan->outputs, plan->output_count);
+    if (status == WEFT_OK) status = wi_rewrite_run(&rewrite);
+    if (status == WEFT_OK) status = take_roots(plan, &rewrite);
+    wi_rewrite_end(&rewrite);
+    return status;
+}
+
 weft_status wi_plan_order(weft_plan *plan) {
+    WI_TRY(rewrite_graph(plan));
     walk w = {0};
     weft_status status = WEFT_OK;
-    for (size_t i = 0; i < plan->output_count && status == WEFT_OK; i++)
-        status = visit_from(plan, plan->outputs[i], &w);
-    for (size_t i = 0; i < w.effect_count && status == WEFT_OK; i++)
-        status = visit_from(plan, w.effects[i], &w);
+    for (size_t i = 0; i < plan->root_count && status == WEFT_OK; i++)
+        status = visit_from(plan, plan->roots[i], &w);
     wi_release(plan->context->allocator, w.stack);
-    wi_release(plan->context->allocator, w.effects);
-    for (size_t i = 0; i < plan->value_of_capacity; i++) plan->value_of[i] = 0;
+    memset(plan->value_of, 0, plan->value_of_capacity * sizeof *plan->value_of);
     return status;
 }

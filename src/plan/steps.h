@@ -229,6 +229,8 @@ struct weft_plan {
     weft_tensor **outputs; /* as asked for */
     int *output_values;    /* -1: an assignment */
     size_t output_count;
+    weft_tensor **roots; /* what stands for each output, then assignments that composites do */
+    size_t root_count;
     wi_buffer *chunks; /* of the arena */
     size_t *chunk_bytes;
     size_t chunk_count;
@@ -314,8 +316,6 @@ weft_status wi_plan_find_kernel(weft_plan *plan, const char *text, const char **
 /* The storage that a value's elements lie in, and the one that aliases lead to. */
 int wi_plan_base_storage(const weft_plan *plan, int value);
 int wi_plan_root(const weft_plan *plan, int storage);
-/* What stands for a node in this plan: itself, or what its composite is lowered to. */
-weft_tensor *wi_plan_resolve(const weft_plan *plan, weft_tensor *node);
 wi_value *wi_plan_value(weft_plan *plan, weft_tensor *node); /* NULL before fusion has met it */
 /* The storage that a value lies in, aliases followed; *offset gets the bytes to its first element. */
 wi_storage *wi_plan_storage(weft_plan *plan, int storage, size_t *offset);

@@ -50,14 +50,12 @@ void wi_plan_add_member(weft_plan *plan, int step, int value) {
 }
 
 int wi_plan_value_index(const weft_plan *plan, weft_tensor *node) {
-    return plan->value_of[wi_plan_resolve(plan, node)->id] - 1;
+    return plan->value_of[node->id] - 1;
 }
 
 wi_value *wi_plan_value(weft_plan *plan, weft_tensor *node) {
-    weft_tensor *resolved = wi_plan_resolve(plan, node);
-    if (!resolved || resolved->id >= plan->value_of_capacity || plan->value_of[resolved->id] == 0)
-        return NULL;
-    return &plan->values[plan->value_of[resolved->id] - 1];
+    if (!node || node->id >= plan->value_of_capacity || plan->value_of[node->id] == 0) return NULL;
+    return &plan->values[plan->value_of[node->id] - 1];
 }
 
 /* ---- giving values memory ---- */

@@ -66,9 +66,6 @@ static void reshape_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
     gradients[0] = weft_reshape_shape(g, shape->rank, shape->dims);
 }
 
-const wi_op wi_op_reshape = {
-    .name = "reshape", .kind = WI_VIEW, .view = reshape_view, .backward = reshape_backward};
-
 /* ---- reshape of a view that keeps an order of memory ---- */
 
 /* Where in memory the run lies: *first is the memory axis of its first axis; false when its axes do not lie
@@ -92,8 +89,11 @@ static bool run_in_memory(const run *r, const wi_extent *x, const wi_order *orde
 
 /* x is a view of memory in another order. When each group of axes that the reshape merges or splits lies
  * there side by side, the memory is reshaped instead, and the result is a view that keeps its order, too: (N,
- * C, H, W) over (N, H, W, C) to (N, C, HW) over (N, HW, C). NULL: not so. */
-static weft_tensor *reshape_in_order(weft_tensor *x, const wi_shape *shape) {
+ * C, H, W) over (N, H, W, C) to (N, C, HW) over (N, HW, C). */
+static weft_tensor *reshape_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    const weft_tensor *const x = inputs[0];
+    const wi_shape *const shape = &y->shape;
     const wi_order order = wi_order_of(x);
     if (order.rank == 0) return NULL;
     weft_tensor *memory = x->inputs[0];
@@ -119,8 +119,23 @@ static weft_tensor *reshape_in_order(weft_tensor *x, const wi_shape *shape) {
             axes[j] = (int8_t)place++;
         }
     }
-    return wi_permute(weft_reshape_shape(memory, lying.rank, lying.dims), axes, WI_FROM_MEMORY);
+    return wi_permute_through(weft_reshape_shape(memory, lying.rank, lying.dims), axes, WI_FROM_MEMORY);
 }
+
+static weft_tensor *reshape_of_reshape(
+    wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    weft_tensor *const x = inputs[0];
+    return x->op == &wi_op_reshape ? weft_reshape_shape(x->inputs[0], y->shape.rank, y->shape.dims) : NULL;
+}
+
+static const wi_rule reshape_rules[] = {{"reshape of reshape", WI_STAGE_FORM, reshape_of_reshape},
+    {"order of memory", WI_STAGE_FORM, reshape_in_order}, {0}};
+const wi_op wi_op_reshape = {.name = "reshape",
+    .kind = WI_VIEW,
+    .view = reshape_view,
+    .backward = reshape_backward,
+    .rules = reshape_rules};
 
 weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
     weft_graph *graph = wi_inputs_graph("reshape", &x, 1);
@@ -140,10 +155,10 @@ weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
     if (count_x != count_y || power_x != power_y)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "reshape: %s and %s have different numbers of elements",
             wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
-    while (x->op == &wi_op_reshape) x = x->inputs[0];
+    while (x->op == &wi_op_reshape)
+        x = x->inputs[0]; /* so that the gradients of all shapes of x meet there */
     if (wi_shape_equal(&shape, &x->shape)) return x;
-    weft_tensor *in_order = reshape_in_order(x, &shape);
-    return in_order ? in_order : wi_node(graph, &wi_op_reshape, &x, 1, x->dtype, &shape, NULL);
+    return wi_node(graph, &wi_op_reshape, &x, 1, x->dtype, &shape, NULL);
 }
 
 weft_tensor *weft_reshape_list_(weft_tensor *x, const int64_t *dims, bool unused) {
@@ -244,9 +259,6 @@ static void permute_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
     gradients[0] = wi_permute(g, inverse, back[y->attributes.flags]);
 }
 
-const wi_op wi_op_permute = {
-    .name = "permute", .kind = WI_VIEW, .view = permute_view, .backward = permute_backward};
-
 static bool read_order(const weft_tensor *x, int rank, const int *axes, wi_attributes *attributes) {
     uint32_t seen = 0;
     if (rank != x->shape.rank || (rank > 0 && !axes)) return false;
@@ -257,14 +269,6 @@ static bool read_order(const weft_tensor *x, int rank, const int *axes, wi_attri
         attributes->order[i] = (int8_t)axis;
     }
     return true;
-}
-
-static bool swaps_last_two(const wi_attributes *attributes, int rank) {
-    for (int i = 0; i < rank; i++) {
-        const int wanted = i == rank - 2 ? rank - 1 : i == rank - 1 ? rank - 2 : i;
-        if (attributes->order[i] != wanted) return false;
-    }
-    return rank >= 2;
 }
 
 bool wi_order_moves(const wi_shape *shape, const int8_t *order) {
@@ -281,25 +285,84 @@ weft_tensor *wi_permute(weft_tensor *x, const int8_t *order, uint32_t flags) {
     if (!x) return NULL;
     const int rank = x->shape.rank;
     wi_attributes attributes = {.flags = flags};
-    memcpy(attributes.order, order, (size_t)rank);
-    /* (A·B)ᵀ = Bᵀ·Aᵀ: the product is stored as it is wanted. */
-    if (x->op == &wi_op_matmul && flags != WI_FROM_MEMORY && swaps_last_two(&attributes, rank))
-        return weft_matmul(weft_transpose(x->inputs[1]), weft_transpose(x->inputs[0]));
-    if (x->op == &wi_op_permute) {
-        for (int i = 0; i < rank; i++) attributes.order[i] = x->attributes.order[attributes.order[i]];
-        x = x->inputs[0];
-    }
     wi_shape shape = {.rank = rank};
     bool identity = true;
     for (int i = 0; i < rank; i++) {
-        shape.dims[i] = x->shape.dims[attributes.order[i]];
-        identity = identity && attributes.order[i] == i;
+        attributes.order[i] = order[i];
+        shape.dims[i] = x->shape.dims[order[i]];
+        identity = identity && order[i] == i;
     }
-    if (identity) return x;
-    if (flags == WI_TO_MEMORY && !wi_order_moves(&x->shape, attributes.order))
-        return weft_reshape_shape(x, rank, shape.dims);
-    return wi_node(x->graph, &wi_op_permute, &x, 1, x->dtype, &shape, &attributes);
+    return identity ? x : wi_node(x->graph, &wi_op_permute, &x, 1, x->dtype, &shape, &attributes);
 }
+
+weft_tensor *wi_permute_through(weft_tensor *x, const int8_t *order, uint32_t flags) {
+    if (!x) return NULL;
+    int8_t through[WEFT_MAX_RANK];
+    const bool permuted = x->op == &wi_op_permute;
+    for (int i = 0; i < x->shape.rank; i++) through[i] = permuted ? x->attributes.order[order[i]] : order[i];
+    if (permuted) x = x->inputs[0];
+    if (flags != WI_TO_MEMORY || wi_order_moves(&x->shape, through)) return wi_permute(x, through, flags);
+    wi_shape shape = {.rank = x->shape.rank};
+    for (int i = 0; i < shape.rank; i++) shape.dims[i] = x->shape.dims[through[i]];
+    return weft_reshape_shape(x, shape.rank, shape.dims);
+}
+
+static weft_tensor *permute_of_permute(
+    wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    return wi_permute_through(inputs[0], y->attributes.order, y->attributes.flags);
+}
+
+static bool swaps_last_two(const int8_t *order, int rank) {
+    for (int i = 0; i < rank; i++) {
+        const int wanted = i == rank - 2 ? rank - 1 : i == rank - 1 ? rank - 2 : i;
+        if (order[i] != wanted) return false;
+    }
+    return rank >= 2;
+}
+
+/* What is stretched is seen in the order of memory before it is stretched. */
+static weft_tensor *permute_of_expand(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    if (y->attributes.flags != WI_TO_MEMORY || inputs[0]->op != &wi_op_expand) return NULL;
+    weft_tensor *const x = inputs[0]->inputs[0];
+    wi_shape wide = {.rank = y->shape.rank};
+    const int more = wide.rank - x->shape.rank;
+    for (int i = 0; i < wide.rank; i++) wide.dims[i] = i < more ? 1 : x->shape.dims[i - more];
+    weft_tensor *const small =
+        wi_permute_through(weft_reshape_shape(x, wide.rank, wide.dims), y->attributes.order, WI_TO_MEMORY);
+    return small ? weft_expand(small, y->shape.rank, y->shape.dims) : NULL;
+}
+
+static weft_tensor *transpose_last_two(weft_tensor *x) {
+    int8_t order[WEFT_MAX_RANK];
+    const int rank = x->shape.rank;
+    for (int i = 0; i < rank; i++) order[i] = (int8_t)i;
+    order[rank - 2] = (int8_t)(rank - 1);
+    order[rank - 1] = (int8_t)(rank - 2);
+    return wi_permute_through(x, order, 0);
+}
+
+/* (A·B)ᵀ = Bᵀ·Aᵀ: the product is stored as it is wanted, if nothing wants it otherwise. */
+static weft_tensor *transposed_product(
+    wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    const weft_tensor *const x = inputs[0];
+    if (x->op != &wi_op_matmul || y->attributes.flags == WI_FROM_MEMORY ||
+        !swaps_last_two(y->attributes.order, y->shape.rank) ||
+        !wi_rewrite_has_one_reader(rewrite, y->inputs[0]))
+        return NULL;
+    return weft_matmul(transpose_last_two(x->inputs[1]), transpose_last_two(x->inputs[0]));
+}
+
+static const wi_rule permute_rules[] = {{"transposed product", WI_STAGE_MATCH, transposed_product},
+    {"made for its reader", WI_STAGE_MATCH, wi_made_for_reader},
+    {"permute of expand", WI_STAGE_FORM, permute_of_expand},
+    {"permute of permute", WI_STAGE_FORM, permute_of_permute}, {0}};
+const wi_op wi_op_permute = {.name = "permute",
+    .kind = WI_VIEW,
+    .view = permute_view,
+    .backward = permute_backward,
+    .rules = permute_rules};
 
 weft_tensor *weft_permute_axes(weft_tensor *x, int rank, const int *axes) {
     weft_graph *graph = wi_inputs_graph("permute", &x, 1);
@@ -375,8 +438,27 @@ static void expand_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
     gradients[0] = wi_sum_to(g, &y->inputs[0]->shape);
 }
 
-const wi_op wi_op_expand = {
-    .name = "expand", .kind = WI_VIEW, .view = expand_view, .backward = expand_backward};
+static weft_tensor *expand_of_expand(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    weft_tensor *const x = inputs[0];
+    return x->op == &wi_op_expand ? weft_expand(x->inputs[0], y->shape.rank, y->shape.dims) : NULL;
+}
+
+static weft_tensor *expand_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    const wi_order order = wi_order_of(inputs[0]);
+    if (order.rank == 0 || order.rank != y->shape.rank) return NULL;
+    const wi_shape lying = wi_shape_in_memory(&order, &y->shape);
+    return wi_from_memory(&order, weft_expand(inputs[0]->inputs[0], lying.rank, lying.dims));
+}
+
+static const wi_rule expand_rules[] = {{"order of memory", WI_STAGE_FORM, expand_in_order},
+    {"expand of expand", WI_STAGE_FORM, expand_of_expand}, {0}};
+const wi_op wi_op_expand = {.name = "expand",
+    .kind = WI_VIEW,
+    .view = expand_view,
+    .backward = expand_backward,
+    .rules = expand_rules};
 
 weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {
     weft_graph *graph = wi_inputs_graph("expand", &x, 1);
@@ -390,12 +472,6 @@ weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "expand: %s does not stretch to %s",
             wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
     if (wi_shape_equal(&x->shape, &shape)) return x;
-    const wi_order order = wi_order_of(x);
-    if (order.rank == rank && order.rank > 0) {
-        const wi_shape lying = wi_shape_in_memory(&order, &shape);
-        return wi_from_memory(&order, weft_expand(x->inputs[0], rank, lying.dims));
-    }
-    if (x->op == &wi_op_expand) x = x->inputs[0];
     return wi_node(graph, &wi_op_expand, &x, 1, x->dtype, &shape, NULL);
 }
 
@@ -412,7 +488,21 @@ static void concat_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
     }
 }
 
-const wi_op wi_op_concat = {.name = "concat", .kind = WI_JOIN, .backward = concat_backward};
+/* All lie, or are seen, in the order of the first that has one. */
+static weft_tensor *concat_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    wi_order order = {0};
+    for (int i = 0; i < y->input_count && order.rank == 0; i++) order = wi_order_of(inputs[i]);
+    if (order.rank == 0) return NULL;
+    const size_t count = (size_t)y->input_count;
+    weft_tensor **lying = wi_arena_take(&y->graph->arena, count * sizeof *lying);
+    if (!lying) return wi_graph_fail_recorded(y->graph, WEFT_ERROR_MEMORY);
+    for (size_t i = 0; i < count; i++) lying[i] = wi_to_memory(rewrite, &order, inputs[i]);
+    return wi_from_memory(&order, weft_concat(lying, count, order.axes[y->attributes.axis]));
+}
+
+static const wi_rule concat_rules[] = {{"order of memory", WI_STAGE_FORM, concat_in_order}, {0}};
+const wi_op wi_op_concat = {
+    .name = "concat", .kind = WI_JOIN, .backward = concat_backward, .rules = concat_rules};
 
 static bool joins(const weft_tensor *a, const weft_tensor *b, int axis) {
     wi_shape shape = b->shape;
@@ -420,14 +510,6 @@ static bool joins(const weft_tensor *a, const weft_tensor *b, int axis) {
     if ((a->shape.dims[axis] < 0) != (b->shape.dims[axis] < 0)) return false;
     shape.dims[axis] = a->shape.dims[axis];
     return wi_shape_equal(&a->shape, &shape);
-}
-
-/* All lie, or are seen, in the order of the first that has one. */
-static weft_tensor *concat_in_order(const wi_order *order, weft_tensor *const *xs, size_t count, int axis) {
-    weft_tensor **lying = wi_arena_take(&xs[0]->graph->arena, count * sizeof *lying);
-    if (!lying) return wi_graph_fail_recorded(xs[0]->graph, WEFT_ERROR_MEMORY);
-    for (size_t i = 0; i < count; i++) lying[i] = wi_to_memory(order, xs[i]);
-    return wi_from_memory(order, weft_concat(lying, count, order->axes[axis]));
 }
 
 weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
@@ -451,10 +533,6 @@ weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
         shape.dims[index] += xs[i]->shape.dims[index];
     }
     if (count == 1) return xs[0];
-    for (size_t i = 0; i < count; i++) {
-        const wi_order order = wi_order_of(xs[i]);
-        if (order.rank) return concat_in_order(&order, xs, count, index);
-    }
     const wi_attributes attributes = {.axis = index};
     return wi_node(graph, &wi_op_concat, xs, (int)count, xs[0]->dtype, &shape, &attributes);
 }
