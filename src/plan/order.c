@@ -1,16 +1,33 @@
 /* The nodes behind the outputs, rewritten, in an order in which inputs come before their users; then, in a
  * plan for training, the assignments that composites among them do (a norm's running statistics). The order
  * depends on the graph alone, so that every plan of it looks alike. */
-#include "graph/rewrite.h"
-#include "plan/steps.h"
+#include "plan/order.h"
 #include <string.h>
 
-static weft_status append(weft_plan *plan, weft_tensor *node) {
-    WI_TRY(wi_grow(plan->context->allocator, (void **)&plan->order, &plan->order_capacity,
-        plan->order_count + 1, sizeof *plan->order));
-    plan->order[plan->order_count++] = node;
+/* ---- the graph that is planned ---- */
+
+static weft_status take_roots(wi_node_order *order, const wi_rewrite *rewrite) {
+    const wi_request *request = order->request;
+    order->id_count = request->graph->node_count;
+    order->root_count = rewrite->root_count;
+    order->roots = wi_arena_take(request->arena, order->root_count * sizeof *order->roots);
+    order->readers = wi_arena_take(request->arena, order->id_count * sizeof *order->readers);
+    if (!order->roots || !order->readers) return WEFT_ERROR_MEMORY;
+    memcpy(order->roots, rewrite->roots, order->root_count * sizeof *order->roots);
     return WEFT_OK;
 }
+
+static weft_status rewrite_graph(wi_node_order *order) {
+    const wi_request *request = order->request;
+    wi_rewrite rewrite = {.graph = request->graph, .inference = request->inference, .batch = request->batch};
+    weft_status status = wi_rewrite_begin(&rewrite, request->outputs, request->output_count);
+    if (status == WEFT_OK) status = wi_rewrite_run(&rewrite);
+    if (status == WEFT_OK) status = take_roots(order, &rewrite);
+    wi_rewrite_end(&rewrite);
+    return status;
+}
+
+/* ---- its order ---- */
 
 typedef struct visit {
     weft_tensor *node;
@@ -18,61 +35,73 @@ typedef struct visit {
 } visit;
 
 typedef struct walk {
+    wi_node_order *order;
+    const weft_allocator *allocator;
+    bool *met; /* by node id */
     visit *stack;
-    size_t capacity;
+    size_t stack_capacity;
 } walk;
 
-/* Depth first without recursion: graphs may be deeper than a thread's stack. */
-static weft_status visit_from(weft_plan *plan, weft_tensor *root, walk *w) {
-    size_t depth = 0;
-    weft_tensor *entering = root;
-    for (;;) {
-        if (entering && plan->value_of[entering->id] == 0) {
-            plan->value_of[entering->id] = -1; /* met */
-            WI_TRY(wi_grow(
-                plan->context->allocator, (void **)&w->stack, &w->capacity, depth + 1, sizeof *w->stack));
-            w->stack[depth++] = (visit){.node = entering};
-        }
-        entering = NULL;
-        if (depth == 0) return WEFT_OK;
-        visit *top = &w->stack[depth - 1];
-        if (top->next < top->node->input_count) {
-            entering = top->node->inputs[top->next++];
-        } else {
-            WI_TRY(append(plan, top->node));
-            depth--;
-        }
-    }
-}
-
-/* The table by id is as long as the graph has nodes by now. */
-static weft_status take_roots(weft_plan *plan, const wi_rewrite *rewrite) {
-    const size_t count = plan->graph->node_count;
-    plan->root_count = rewrite->root_count;
-    plan->roots = wi_arena_take(&plan->arena, plan->root_count * sizeof *plan->roots);
-    plan->value_of = wi_allocate_array(plan->context->allocator, count, sizeof *plan->value_of);
-    if (!plan->roots || !plan->value_of) return WEFT_ERROR_MEMORY;
-    plan->value_of_capacity = count;
-    memcpy(plan->roots, rewrite->roots, plan->root_count * sizeof *plan->roots);
+static weft_status append(walk *w, weft_tensor *node) {
+    wi_node_order *order = w->order;
+    WI_TRY(wi_grow(
+        w->allocator, (void **)&order->nodes, &order->capacity, order->count + 1, sizeof *order->nodes));
+    order->nodes[order->count++] = node;
     return WEFT_OK;
 }
 
-static weft_status rewrite_graph(weft_plan *plan) {
-    wi_rewrite rewrite = {.graph = plan->graph, .inference = plan->inference, .batch = plan->batch};
-    weft_status status = wi_rewrite_begin(&rewrite, plan->outputs, plan->output_count);
-    if (status == WEFT_OK) status = wi_rewrite_run(&rewrite);
-    if (status == WEFT_OK) status = take_roots(plan, &rewrite);
-    wi_rewrite_end(&rewrite);
+/* Onto the stack, unless it has been met. */
+static weft_status enter(walk *w, weft_tensor *node, size_t *depth) {
+    if (w->met[node->id]) return WEFT_OK;
+    w->met[node->id] = true;
+    WI_TRY(wi_grow(w->allocator, (void **)&w->stack, &w->stack_capacity, *depth + 1, sizeof *w->stack));
+    w->stack[(*depth)++] = (visit){.node = node};
+    return WEFT_OK;
+}
+
+/* Depth first without recursion: graphs may be deeper than a thread's stack. */
+static weft_status visit_from(walk *w, weft_tensor *root) {
+    size_t depth = 0;
+    WI_TRY(enter(w, root, &depth));
+    while (depth > 0) {
+        visit *top = &w->stack[depth - 1];
+        if (top->next < top->node->input_count) {
+            WI_TRY(enter(w, top->node->inputs[top->next++], &depth));
+        } else {
+            WI_TRY(append(w, top->node));
+            depth--;
+        }
+    }
+    return WEFT_OK;
+}
+
+static weft_status visit_all(wi_node_order *order) {
+    walk w = {.order = order, .allocator = order->request->context->allocator};
+    w.met = wi_allocate_array(w.allocator, order->id_count, sizeof *w.met);
+    weft_status status = w.met ? WEFT_OK : WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < order->root_count && status == WEFT_OK; i++)
+        status = visit_from(&w, order->roots[i]);
+    wi_release(w.allocator, w.met);
+    wi_release(w.allocator, w.stack);
     return status;
 }
 
-weft_status wi_plan_order(weft_plan *plan) {
-    WI_TRY(rewrite_graph(plan));
-    walk w = {0};
-    weft_status status = WEFT_OK;
-    for (size_t i = 0; i < plan->root_count && status == WEFT_OK; i++)
-        status = visit_from(plan, plan->roots[i], &w);
-    wi_release(plan->context->allocator, w.stack);
-    memset(plan->value_of, 0, plan->value_of_capacity * sizeof *plan->value_of);
-    return status;
+static void count_readers(wi_node_order *order) {
+    for (size_t i = 0; i < order->count; i++) {
+        const weft_tensor *node = order->nodes[i];
+        for (int k = 0; k < node->input_count; k++) order->readers[node->inputs[k]->id]++;
+    }
+    for (size_t i = 0; i < order->request->output_count; i++) order->readers[order->roots[i]->id]++;
+}
+
+weft_status wi_plan_order(const wi_request *request, wi_node_order *order) {
+    *order = (wi_node_order){.request = request};
+    WI_TRY(rewrite_graph(order));
+    WI_TRY(visit_all(order));
+    count_readers(order);
+    return WEFT_OK;
+}
+
+void wi_node_order_clear(wi_node_order *order) {
+    if (order->request) wi_release(order->request->context->allocator, order->nodes);
 }
