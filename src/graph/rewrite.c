@@ -119,8 +119,13 @@ static weft_status replace(
     if (*made) return WEFT_OK;
     *made = over_images(y, inputs);
     WI_TRY(weft_graph_status(rewrite->graph));
-    *done = y->op->kind != WI_COMPOSITE;
-    return *made == y && !*done ? lower(rewrite, y, made) : WEFT_OK;
+    const wi_op_kind kind = y->op->kind;
+    *done = kind != WI_COMPOSITE && kind != WI_KERNEL;
+    if (*made != y || *done) return WEFT_OK;
+    if (kind == WI_COMPOSITE) return lower(rewrite, y, made);
+    *made = rewrite->replace_kernel(rewrite->asker, y);
+    *done = *made == y;
+    return weft_graph_status(rewrite->graph);
 }
 
 /* The node on top, whose inputs have their images, gets one itself, or something to be looked at first. */

@@ -5,7 +5,7 @@
  * a rule of its op gives instead. What a rule gives is looked at again until no rule applies. Images are
  * ordinary nodes of the same graph, where equal nodes are one, so the plans of a graph share them.
  *
- *   lower   composites become ordinary nodes; rules of stage WI_STAGE_FORM: simplification, and layout, which
+ *   lower   composites become ordinary nodes, kernel ops what the device computes for them; rules of stage WI_STAGE_FORM: simplification, and layout, which
  *           moves views of memory from the inputs of a node to its result
  *   match   rules of stage WI_STAGE_MATCH too: patterns of several nodes, which may ask who reads a node
  *
@@ -40,6 +40,10 @@ struct wi_rewrite {
     weft_graph *graph;
     bool inference;
     int64_t batch;
+    /* What the device's implementation computes in place of a kernel op's node: mostly that node itself. NULL: the
+     * graph has an error. */
+    weft_tensor *(*replace_kernel)(const void *asker, weft_tensor *node);
+    const void *asker;
     /* The outputs of the plan; the assignments that composites do behind them (a norm's running statistics).
      */
     weft_tensor **roots;

@@ -1,7 +1,8 @@
-/* The nodes behind the outputs, rewritten, in an order in which inputs come before their users; then, in a
- * plan for training, the assignments that composites among them do (a norm's running statistics). The order
+/* The nodes behind the outputs, rewritten, in an order in which inputs come before their users; then, in a plan
+ * for training, the assignments that composites among them do (a norm's running statistics). The order
  * depends on the graph alone, so that every plan of it looks alike. */
 #include "plan/order.h"
+#include "kernels/registry.h"
 #include <string.h>
 
 /* ---- the graph that is planned ---- */
@@ -17,9 +18,18 @@ static weft_status take_roots(wi_node_order *order, const wi_rewrite *rewrite) {
     return WEFT_OK;
 }
 
+static weft_tensor *replace_kernel(const void *asker, weft_tensor *node) {
+    const wi_request *request = asker;
+    return wi_kernel_rewrite(node, &request->device->profile, request->batch, request->inference);
+}
+
 static weft_status rewrite_graph(wi_node_order *order) {
     const wi_request *request = order->request;
-    wi_rewrite rewrite = {.graph = request->graph, .inference = request->inference, .batch = request->batch};
+    wi_rewrite rewrite = {.graph = request->graph,
+        .inference = request->inference,
+        .batch = request->batch,
+        .replace_kernel = replace_kernel,
+        .asker = request};
     weft_status status = wi_rewrite_begin(&rewrite, request->outputs, request->output_count);
     if (status == WEFT_OK) status = wi_rewrite_run(&rewrite);
     if (status == WEFT_OK) status = take_roots(order, &rewrite);

@@ -8,6 +8,7 @@
  *   loops.h      the index space and the operands of each step
  *   code.h       OpenCL C of each step, and its arguments
  *   schedule.h   how the work of each step is cut, scratch memory, costs
+ *   materialise.h  what runs in which order, and what runs again to meet a limit of memory
  *   placement.h  how long each memory is in use, and where it lies
  *   launches.h   device memory, programs, and kernels with their arguments set
  *

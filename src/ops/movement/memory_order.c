@@ -58,10 +58,11 @@ static weft_tensor *index_in_memory(const wi_rewrite *rewrite, const wi_order *o
     return wi_node(x->graph, x->op, inputs, x->input_count, x->dtype, &lying, &x->attributes);
 }
 
-/* Does the mask need more than what is there before the first step? */
+/* Does the mask, which is_of_index knows as one, need more than what is there before the first step? */
 static bool is_computed(const weft_tensor *x) {
+    const bool seen = x->op->kind == WI_VIEW;
     while (x->op->kind == WI_VIEW) x = x->inputs[0];
-    if (x->op->kind != WI_MAP) return x->op->kind != WI_SOURCE && x->op->kind != WI_LEAF;
+    if (seen || x->op->kind != WI_MAP) return x->op->kind != WI_SOURCE && x->op->kind != WI_LEAF;
     for (int i = 0; i < x->input_count; i++) {
         if (is_computed(x->inputs[i])) return true;
     }
