@@ -5,8 +5,9 @@
  * a rule of its op gives instead. What a rule gives is looked at again until no rule applies. Images are
  * ordinary nodes of the same graph, where equal nodes are one, so the plans of a graph share them.
  *
- *   lower   composites become ordinary nodes, kernel ops what the device computes for them; rules of stage WI_STAGE_FORM: simplification, and layout, which
- *           moves views of memory from the inputs of a node to its result
+ *   lower   composites become ordinary nodes, kernel ops what the device computes for them; rules of stage
+ *           WI_STAGE_FORM: simplification, and layout, which moves views of memory from the inputs of a node
+ *           to its result
  *   match   rules of stage WI_STAGE_MATCH too: patterns of several nodes, which may ask who reads a node
  *
  * A rule never makes the plan compute a node twice that the caller, too, wants: it asks wi_rewrite_is_kept or
@@ -31,7 +32,7 @@ typedef struct wi_rule {
 /* What the pass under way knows of a node. */
 typedef struct wi_rewritten {
     weft_tensor *image; /* NULL: not known yet */
-    uint32_t readers;   /* inputs of other nodes, and roots, that it is */
+    uint32_t readers;   /* inputs of other nodes that it is; in the second pass */
     bool kept;          /* a root */
     bool entered;       /* it, or what stands for it, is being looked at */
 } wi_rewritten;
@@ -40,12 +41,11 @@ struct wi_rewrite {
     weft_graph *graph;
     bool inference;
     int64_t batch;
-    /* What the device's implementation computes in place of a kernel op's node: mostly that node itself. NULL: the
-     * graph has an error. */
+    /* What the device's implementation computes in place of a kernel op's node: mostly that node itself.
+     * NULL: the graph has an error. */
     weft_tensor *(*replace_kernel)(const void *asker, weft_tensor *node);
     const void *asker;
-    /* The outputs of the plan; the assignments that composites do behind them (a norm's running statistics).
-     */
+    /* The outputs of the plan, then assignments that composites do (a norm's running statistics). */
     weft_tensor **roots;
     size_t root_count, root_capacity;
     wi_stage stage;

@@ -45,8 +45,7 @@ enum { WI_FROM_MEMORY = 1, WI_TO_MEMORY = 2 }; /* or it sees a tensor as such a 
 /* The order that x is a view of. */
 wi_order wi_order_of(const weft_tensor *x);
 /* x, of the order's rank or a lower one that broadcasts, seen as it lies in memory; and back. NULL gives
- * NULL.
- */
+ * NULL. */
 weft_tensor *wi_to_memory(const wi_rewrite *rewrite, const wi_order *order, weft_tensor *x);
 weft_tensor *wi_from_memory(const wi_order *order, weft_tensor *x);
 wi_shape wi_shape_in_memory(const wi_order *order, const wi_shape *shape);

@@ -1,5 +1,5 @@
-/* The nodes behind the outputs, rewritten, in an order in which inputs come before their users; then, in a plan
- * for training, the assignments that composites among them do (a norm's running statistics). The order
+/* The nodes behind the outputs, rewritten, in an order in which inputs come before their users; then, in a
+ * plan for training, the assignments that composites among them do (a norm's running statistics). The order
  * depends on the graph alone, so that every plan of it looks alike. */
 #include "plan/order.h"
 #include "kernels/registry.h"

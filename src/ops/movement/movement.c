@@ -1,6 +1,6 @@
-/* Movement: reshape and expand are other strides over the same memory and cost nothing; concat puts its inputs
- * side by side, where the planner lets them be computed in place. Axes in another order are in permute.c, what
- * takes a part of an axis in slice.c, what makes axes longer in padding.c. */
+/* Movement: reshape and expand are other strides over the same memory and cost nothing; concat puts its
+ * inputs side by side, where the planner lets them be computed in place. Axes in another order are in
+ * permute.c, what takes a part of an axis in slice.c, what makes axes longer in padding.c. */
 #include "ops/op_table.h"
 #include <string.h>
 

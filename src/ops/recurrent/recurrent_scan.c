@@ -4,8 +4,9 @@
  * initial one at the end where time begins, and for an LSTM the last c, (N, H). Its users see slices. A plan
  * replaces it by a part of the node recurrent, whose result goes on with what the gradient needs (all c,
  * gates), or, for inference, with one step of it. The gradient is one node over that result, dy and the
- * gradients of the last states; behind it stand slices and products over all steps. Attributes: power, the cell; flags, which inputs there are; axis,
- * reverse; axis2, padded on the left; start, units; before[0], steps; step, 1: nothing is kept. */
+ * gradients of the last states; behind it stand slices and products over all steps. Attributes: power, the
+ * cell; flags, which inputs there are; axis, reverse; axis2, padded on the left; start, units; before[0],
+ * steps; step, 1: nothing is kept. */
 #include "ops/recurrent/recurrent_scan.h"
 #include "base/integers.h"
 #include "ops/op_table.h"
