@@ -4,10 +4,11 @@
  *   columns  it is kept (maps have nothing but kept dimensions): lanes are neighbouring results, and reduced
  *            dimensions are walked through one by one;
  *   rows     it is reduced: lanes are neighbouring elements of one row and are combined at the end. On
- * gpu-class devices a group of WEFT_GROUP work-items walks along the row together. A long reduction with few
- * results is cut into parts (`part`), whose sums a second kernel (`finish`) adds up, always in the same
- * order. Sums are taken in blocks, and blocks added with compensation, so that errors do not grow with
- * length.
+ *            gpu-class devices a group of WEFT_GROUP work-items walks along the row together.
+ *
+ * A long reduction with few results is cut into parts (`part`), whose sums a second kernel (`finish`) adds
+ * up, always in the same order. Sums are taken in blocks, and blocks are added with compensation, so that
+ * errors do not grow with length.
  *
  * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 parts. */
 #include "plan/code_parts.h"
