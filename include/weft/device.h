@@ -50,8 +50,8 @@ typedef struct weft_context_options {
     /* The folder for compiled kernels. NULL: $WEFT_CACHE_DIR, else $XDG_CACHE_HOME/weft, else ~/.cache/weft.
      * "": nothing is cached on disk. */
     const char *cache_dir;
-    size_t memory_limit;             /* bytes of device memory that the context may hold; 0: no limit */
-    uint64_t seed;                   /* of initialisers and random ops; 0 is an ordinary seed */
+    size_t memory_limit; /* bytes of device memory that the context may hold, see plan.h; 0: no limit */
+    uint64_t seed;       /* of initialisers and random ops; 0 is an ordinary seed */
     const weft_allocator *allocator; /* NULL: malloc; the struct is copied */
     weft_log_function log;           /* NULL: no messages */
     void *log_user;

@@ -16,15 +16,19 @@ typedef struct weft_plan weft_plan;
 
 typedef struct weft_plan_options {
     size_t struct_size;
-    int64_t batch;       /* default 1 */
-    bool inference;      /* default false: dropout is active, norms use and update the batch's statistics */
-    size_t memory_limit; /* bytes that the plan may allocate; 0: only the limit of the context */
-    bool compile_late;   /* default false; true: kernels are compiled in the first run instead of now */
+    int64_t batch;  /* default 1 */
+    bool inference; /* default false: dropout is active, norms use and update the batch's statistics */
+    /* Bytes that the plan may allocate (total_bytes); 0: only the limit of the context. If storing every
+     * intermediate would take more, the plan computes some of them again. */
+    size_t memory_limit;
+    bool compile_late; /* default false; true: kernels are compiled in the first run instead of now */
 } weft_plan_options;
 #define WEFT_PLAN_OPTIONS_INIT .struct_size = sizeof(weft_plan_options)
 
-/* outputs: tensors that are read after a run, and assignments that a run does. If the memory does not
- * suffice, it reports an error before anything is allocated (WEFT_ERROR_MEMORY_LIMIT, with the figures). */
+/* outputs: tensors that are read after a run, and assignments that a run does. Under a memory limit the plan
+ * stores what fits and computes the rest again where it is read, which takes time but gives the same bits. If
+ * even that does not suffice, it reports an error before anything is allocated (WEFT_ERROR_MEMORY_LIMIT, with
+ * the least limit that would suffice). */
 WEFT_API weft_status weft_plan_create(
     weft_plan **plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options);
 WEFT_API weft_plan *weft_plan_retain(weft_plan *plan);
@@ -68,6 +72,11 @@ typedef struct weft_plan_info {
     size_t io_bytes;          /* inputs */
     size_t variable_bytes;    /* parameters and states of the graph, shared by its plans */
     size_t total_bytes;       /* what this plan allocates itself: exactly arena + io */
+    /* The cost of a memory limit; zero if everything fits: */
+    size_t rematerialised_steps;   /* of `steps`, those that compute something again */
+    size_t rematerialised_bytes;   /* by which total_bytes would be larger without them */
+    double rematerialised_flops;   /* of `flops`, those of these steps */
+    double rematerialised_seconds; /* estimate of how much longer a run takes */
 } weft_plan_info;
 /* Figures about the plan, all known before its first run. */
 WEFT_API weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info);

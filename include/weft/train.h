@@ -294,6 +294,7 @@ typedef struct weft_trainer_options {
     weft_schedule
         schedule; /* default constant, with which callbacks may set weft_minimize_rate. Counts the epochs or
                      updates of the trainer over all runs; a plateau uses the validation loss */
+    size_t memory_limit; /* of each of its plans, as in weft_plan_options; default none */
 } weft_trainer_options;
 #define WEFT_MAX_METRICS          16
 #define WEFT_MAX_CARRIES          16

@@ -1,13 +1,23 @@
 /* The nodes behind the outputs in an order in which inputs come before their users, composites replaced by
- * what they are lowered to; then, in a plan for training, the assignments that composites among them do (a
+ * what they are lowered to and kernel ops by what their implementations compute instead; then, in a plan for training, the assignments that composites among them do (a
  * norm's running statistics). The order depends on the graph alone, so that every plan of it looks alike. */
 #include "plan/order.h"
+#include "kernels/registry.h"
+
+static weft_tensor *replace(const wi_request *request, weft_tensor *node) {
+    const bool inference = request->inference;
+    weft_tensor **const lowered = &node->lowered[inference];
+    if (!*lowered && node->op->kind == WI_COMPOSITE) *lowered = node->op->lower(node, inference);
+    if (!*lowered && node->op->kind == WI_KERNEL)
+        *lowered = wi_kernel_rewrite(node, &request->device->profile, request->batch, inference);
+    return *lowered;
+}
 
 weft_tensor *wi_resolve(const wi_request *request, weft_tensor *node) {
-    while (node && node->op->kind == WI_COMPOSITE) {
-        weft_tensor **lowered = &node->lowered[request->inference];
-        if (!*lowered) *lowered = node->op->lower(node, request->inference);
-        node = *lowered;
+    while (node && (node->op->kind == WI_COMPOSITE || node->op->kind == WI_KERNEL)) {
+        weft_tensor *const other = replace(request, node);
+        if (other == node) break;
+        node = other;
     }
     return node;
 }

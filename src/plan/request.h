@@ -8,6 +8,7 @@
  *   loops.h      the index space and the operands of each step
  *   code.h       OpenCL C of each step, and its arguments
  *   schedule.h   how the work of each step is cut, scratch memory, costs
+ *   materialise.h  what runs in which order, and what runs again to meet a limit of memory
  *   placement.h  how long each memory is in use, and where it lies
  *   launches.h   device memory, programs, and kernels with their arguments set
  *
@@ -29,7 +30,8 @@ typedef struct wi_request {
     size_t output_count;
 } wi_request;
 
-/* What stands for a node in this plan: itself, or what its composite is lowered to. NULL: lowering failed. */
+/* What stands for a node in this plan: itself, what its composite is lowered to, or what a kernel computes
+ * instead. NULL: that failed, and the graph has the error. */
 weft_tensor *wi_resolve(const wi_request *request, weft_tensor *node);
 
 #endif
