@@ -7,9 +7,9 @@
  *            Where items do not walk (wi_device_profile), a group of WEFT_GROUP work-items goes along the row
  *            together.
  *
- * A long reduction with few results is cut into parts (`part`), whose sums a second kernel (`finish`) adds up,
- * always in the same order. Sums are taken in blocks, and blocks added with compensation, so that errors do not
- * grow with length.
+ * A long reduction with few results is cut into parts (`part`), whose sums a second kernel (`finish`) adds
+ * up, always in the same order. Sums are taken in blocks, and blocks added with compensation, so that errors
+ * do not grow with length.
  *
  * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 parts. */
 #include "plan/code_parts.h"

@@ -11,8 +11,8 @@
  *   draws, seed0, seed1        of random numbers
  *   l<o>_<d> h<o>_<d> v<o>_<d> before, size and step of a fold
  *
- * p<o> is an operand's address without, q<o> with the reduced dimensions that are walked through one by one; j
- * walks along the last dimension. */
+ * p<o> is an operand's address without, q<o> with the reduced dimensions that are walked through one by one;
+ * j walks along the last dimension. */
 #ifndef WI_EXPRESSION_H
 #define WI_EXPRESSION_H
 
