@@ -20,17 +20,19 @@
  * Both rooms are global memory of the work-item, small enough to stay in its cache. In the products a tile of
  * 13 x 32 stands in registers, as in conv_cpu.cl.
  *
- * What the arguments mean is told in src/plan/conv_winograd_cpu.c and conv_product.h; what stands before an
- * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/plan/gemm.h. */
+ * What the arguments mean is told in src/kernels/convolution/conv_winograd_cpu.c and conv_product.h; what stands before an
+ * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_WINOGRAD_CPU
 #define WEFT_WINOGRAD_CPU
 
-/* The same numbers stand in src/plan/conv_winograd_cpu.c. */
-#define WEFT_WINOGRAD_POINTS 36
+#define WEFT_WINOGRAD_SIDE   (WEFT_WINOGRAD_STEP + 3 - 1) /* points along an axis */
+#define WEFT_WINOGRAD_POINTS (WEFT_WINOGRAD_SIDE * WEFT_WINOGRAD_SIDE)
+WEFT_REQUIRE(weft_winograd_has_six_points, WEFT_WINOGRAD_SIDE == 6);
+
 /* From a point to the next in a panel: an odd number of lines, so that the points share no set of a cache. */
 __attribute__((always_inline)) static inline int weft_winograd_panel_point(int channels) {
-    return channels * 32 + 16;
+    return channels * WEFT_WINOGRAD_COLUMNS + 16;
 }
 
 /* G: three taps become six. */
@@ -54,8 +56,8 @@ typedef struct weft_winograd_work {
 __attribute__((always_inline)) static inline void weft_winograd_tile_pixels(
     const weft_winograd_work *work, int at, int row, bool inside) {
     const int image = at / (work->tiles1 * work->tiles2),
-              from1 = at / work->tiles2 % work->tiles1 * 4 - work->before1,
-              from2 = at % work->tiles2 * 4 - work->before2;
+              from1 = at / work->tiles2 % work->tiles1 * WEFT_WINOGRAD_STEP - work->before1,
+              from2 = at % work->tiles2 * WEFT_WINOGRAD_STEP - work->before2;
     const long base = image * work->x_image + work->first + from1 * work->x1 + from2 * work->x2;
     for (int c = 0; c < work->channels; c += 16) {
         float16 d[WEFT_WINOGRAD_POINTS];
@@ -79,7 +81,7 @@ __attribute__((always_inline)) static inline void weft_winograd_products(
         for (int row = 0; row < rows; row += WEFT_WINOGRAD_ROWS) {
             __global const float *from = work->pixels + (long)i * work->point + row * work->pitch;
             __global float *to = work->products + (long)i * work->product_point + row * work->product_pitch;
-            for (int j = 0, n = 0; j < columns; j += 32, ++n) {
+            for (int j = 0, n = 0; j < columns; j += WEFT_WINOGRAD_COLUMNS, ++n) {
                 __global const float16 *with =
                     (__global const float16 *)(by + n * panel + (long)i * panel_point);
                 if (columns - j > 16)
@@ -103,9 +105,10 @@ __attribute__((always_inline)) static inline void weft_winograd_tile_results(
         WEFT_UNROLL for (int i = 0; i < 6; ++i) {
             m[i] = *(__global const float16 *)(from + (long)(6 * i + k) * work->product_point);
         }
-        weft_winograd_results(m, 1, down + k, 6, 4, 6);
+        weft_winograd_results(m, 1, down + k, 6, WEFT_WINOGRAD_STEP, 6);
     }
-    WEFT_UNROLL for (int i = 0; i < 4; ++i) weft_winograd_results(down + 6 * i, 1, y + 4 * i, 1, 4, 6);
+    WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_STEP; ++i)
+        weft_winograd_results(down + 6 * i, 1, y + WEFT_WINOGRAD_STEP * i, 1, WEFT_WINOGRAD_STEP, 6);
 }
 
 #endif
@@ -123,9 +126,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(
     long w_group, long w_filter, long w_channel, long w1, long w2) {
     const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * 16,
               group = (int)get_global_id(2);
-    const int last = min(channels, first + 16), columns = min(32, filters - 32 * panel);
+    const int last = min(channels, first + 16),
+              columns = min(WEFT_WINOGRAD_COLUMNS, filters - WEFT_WINOGRAD_COLUMNS * panel);
     const int point = weft_winograd_panel_point(channels);
-    w += w_offset + group * w_group + 32 * panel * w_filter;
+    w += w_offset + group * w_group + WEFT_WINOGRAD_COLUMNS * panel * w_filter;
     panels += panels_offset + ((long)group * get_global_size(0) + panel) * WEFT_WINOGRAD_POINTS * point;
     if (reversed) {
         w += 2 * w1 + 2 * w2;
@@ -137,9 +141,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(
     for (int j = 0; j < columns; ++j) {
         for (int c = first; c < last; ++c) {
             __global const float *from = w + j * w_filter + c * w_channel;
-            float *to = (float *)taps + (c - first) * 9 * 32 + j;
+            float *to = (float *)taps + (c - first) * 9 * WEFT_WINOGRAD_COLUMNS + j;
             WEFT_UNROLL for (int tap = 0; tap < 9; ++tap) {
-                to[32 * tap] = from[tap / 3 * w1 + tap % 3 * w2];
+                to[WEFT_WINOGRAD_COLUMNS * tap] = from[tap / 3 * w1 + tap % 3 * w2];
             }
         }
     }
@@ -157,7 +161,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(
         }
     }
     for (int n = 0; n < WEFT_WINOGRAD_POINTS; ++n) {
-        __global float16 *to = (__global float16 *)(panels + (long)n * point + first * 32);
+        __global float16 *to = (__global float16 *)(panels + (long)n * point + first * WEFT_WINOGRAD_COLUMNS);
         for (int i = 0; i < 2 * (last - first); ++i) to[i] = all[33 * n + i];
     }
 }
@@ -170,9 +174,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
     long x2 WEFT_EPILOGUE_PARAMETERS) {
     const int group = (int)get_global_id(2);
     const int left = (int)get_global_id(1) * span, right = min(filters, left + span);
-    const int tiles1 = (made1 + 3) / 4, tiles2 = (made2 + 3) / 4;
+    const int tiles1 = (made1 + WEFT_WINOGRAD_STEP - 1) / WEFT_WINOGRAD_STEP,
+              tiles2 = (made2 + WEFT_WINOGRAD_STEP - 1) / WEFT_WINOGRAD_STEP;
     const int top = (int)get_global_id(0) * strip, bottom = min(images * tiles1 * tiles2, top + strip);
-    const int pitch = (channels + 15) / 16 * 16 + 16, product_pitch = 32 * together;
+    const int pitch = (channels + 15) / 16 * 16 + 16, product_pitch = WEFT_WINOGRAD_COLUMNS * together;
     const int point = block * pitch + 16;
     const long panel = (long)WEFT_WINOGRAD_POINTS * weft_winograd_panel_point(channels);
     __global float *pixels =
@@ -182,7 +187,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
     const weft_winograd_work work = {x + x_offset, x_elements, x_image, x1, x2, (long)group * channels,
         channels, read1, read2, before1, before2, tiles1, tiles2, pixels,
         pixels + (long)WEFT_WINOGRAD_POINTS * point, pitch, point, product_pitch, block * product_pitch + 16};
-    panels += panels_offset + group * ((filters + 31) / 32) * panel;
+    panels += panels_offset + group * ((filters + WEFT_WINOGRAD_COLUMNS - 1) / WEFT_WINOGRAD_COLUMNS) * panel;
     for (int start = top; start < bottom; start += block) {
         const int tiles = min(block, bottom - start);
         const int rows = (tiles + WEFT_WINOGRAD_ROWS - 1) / WEFT_WINOGRAD_ROWS * WEFT_WINOGRAD_ROWS;
@@ -190,19 +195,21 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
             weft_winograd_tile_pixels(&work, start + tile, tile, tile < tiles);
         for (int column = left; column < right; column += product_pitch) {
             const int end = min(right, column + product_pitch);
-            weft_winograd_products(&work, panels + column / 32 * panel, panel, rows, end - column);
+            weft_winograd_products(
+                &work, panels + column / WEFT_WINOGRAD_COLUMNS * panel, panel, rows, end - column);
             for (int tile = 0; tile < tiles; ++tile) {
                 const int at = start + tile;
-                const int image = at / (tiles1 * tiles2), to1 = at / tiles2 % tiles1 * 4,
-                          to2 = at % tiles2 * 4;
-                const int height = min(4, made1 - to1), width = min(4, made2 - to2);
+                const int image = at / (tiles1 * tiles2), to1 = at / tiles2 % tiles1 * WEFT_WINOGRAD_STEP,
+                          to2 = at % tiles2 * WEFT_WINOGRAD_STEP;
+                const int height = min(WEFT_WINOGRAD_STEP, made1 - to1),
+                          width = min(WEFT_WINOGRAD_STEP, made2 - to2);
                 for (int j = column; j < end; j += 16) {
                     float16 y[16];
                     weft_winograd_tile_results(&work, tile, j - column, y);
                     for (int i = 0; i < height; ++i) {
                         for (int k = 0; k < width; ++k)
-                            WEFT_STORE(y[4 * i + k], image * made1 + to1 + i, to2 + k, group * filters + j,
-                                min(16, right - j));
+                            WEFT_STORE(y[WEFT_WINOGRAD_STEP * i + k], image * made1 + to1 + i, to2 + k,
+                                group * filters + j, min(16, right - j));
                     }
                 }
             }

@@ -25,20 +25,19 @@
  * are a tile of the product, wherever lines end. Lines above and below the image are zeros; rows of taps
  * that meet nothing else are left out. Both rooms are global memory of the work-item.
  *
- * What the arguments mean is told in src/plan/conv_winograd_row_cpu.c and conv_product.h; what stands before
- * an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/plan/gemm.h. */
+ * What the arguments mean is told in src/kernels/convolution/conv_winograd_row_cpu.c and conv_product.h; what stands before
+ * an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_WINOGRAD_ROW_CPU
 #define WEFT_WINOGRAD_ROW_CPU
 
-/* The same numbers stand in src/plan/conv_winograd_row_cpu.c. */
-#define WEFT_WINOGRAD_ROW_POINTS 8
 #define WEFT_WINOGRAD_ROW_TAPS   5
-#define WEFT_WINOGRAD_ROW_STEP   4
+#define WEFT_WINOGRAD_ROW_POINTS (WEFT_WINOGRAD_STEP + WEFT_WINOGRAD_ROW_TAPS - 1)
+WEFT_REQUIRE(weft_winograd_row_has_eight_points, WEFT_WINOGRAD_ROW_POINTS == 8);
 
 /* From a point to the next in a panel: an odd number of lines, so that the points share no set of a cache. */
 __attribute__((always_inline)) static inline int weft_winograd_row_panel_point(int taps1, int channels) {
-    return taps1 * channels * 32 + 16;
+    return taps1 * channels * WEFT_WINOGRAD_COLUMNS + 16;
 }
 
 /* What a work-item reads, and the rooms that it writes: a row of pixels or products is `pitch` floats, and from a
@@ -56,7 +55,7 @@ __attribute__((always_inline)) static inline void weft_winograd_row_pixels(
     const weft_winograd_row_work *work, int start, int line, int i1, long row) {
     const bool inside = i1 >= 0 && i1 < work->read1;
     for (int n = 0; n < line; ++n) {
-        const int i2 = n % work->across * WEFT_WINOGRAD_ROW_STEP - work->before2;
+        const int i2 = n % work->across * WEFT_WINOGRAD_STEP - work->before2;
         const long base =
             (start + n / work->across) * work->x_image + work->first + i1 * work->x1 + i2 * work->x2;
         __global float *to = work->pixels + (row + n) * work->pitch;
@@ -100,10 +99,10 @@ __attribute__((always_inline)) static inline void weft_winograd_row_products(
             __global const float *from =
                 work->pixels + (long)i * work->point + ((long)low * line + row) * work->pitch;
             __global float *to = work->products + (long)i * work->product_point + row * work->product_pitch;
-            for (int j = 0, n = 0; j < columns; j += 32, ++n) {
+            for (int j = 0, n = 0; j < columns; j += WEFT_WINOGRAD_COLUMNS, ++n) {
                 __global const float16 *with =
                     (__global const float16 *)(by + (long)i * panel_point + n * panel +
-                                               (long)low * channels * 32);
+                                               (long)low * channels * WEFT_WINOGRAD_COLUMNS);
                 if (columns - j > 16)
                     weft_winograd_multiply(to + j, work->product_pitch, from, work->pitch,
                         (long)line * work->pitch, with, taps, channels, 2);
@@ -123,7 +122,7 @@ __attribute__((always_inline)) static inline void weft_winograd_row_results(
     WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_ROW_POINTS; ++i) {
         m[i] = *(__global const float16 *)(from + (long)i * work->product_point);
     }
-    weft_winograd_results(m, 1, y, 1, WEFT_WINOGRAD_ROW_STEP, WEFT_WINOGRAD_ROW_POINTS);
+    weft_winograd_results(m, 1, y, 1, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_ROW_POINTS);
 }
 
 #endif
@@ -141,9 +140,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(
     long w_group, long w_filter, long w_channel, long w1, long w2, int taps1) {
     const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * 16,
               group = (int)get_global_id(2);
-    const int last = min(channels, first + 16), columns = min(32, filters - 32 * panel);
+    const int last = min(channels, first + 16),
+              columns = min(WEFT_WINOGRAD_COLUMNS, filters - WEFT_WINOGRAD_COLUMNS * panel);
     const int point = weft_winograd_row_panel_point(taps1, channels);
-    w += w_offset + group * w_group + 32 * panel * w_filter;
+    w += w_offset + group * w_group + WEFT_WINOGRAD_COLUMNS * panel * w_filter;
     panels += panels_offset + ((long)group * get_global_size(0) + panel) * WEFT_WINOGRAD_ROW_POINTS * point;
     if (reversed) {
         w += (taps1 - 1) * w1 + (WEFT_WINOGRAD_ROW_TAPS - 1) * w2;
@@ -157,12 +157,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(
             __global const float *from = w + c * w_channel + row * w1;
             for (int j = 0; j < columns; ++j) {
                 WEFT_UNROLL for (int tap = 0; tap < WEFT_WINOGRAD_ROW_TAPS; ++tap) {
-                    ((float *)g)[32 * tap + j] = from[j * w_filter + tap * w2];
+                    ((float *)g)[WEFT_WINOGRAD_COLUMNS * tap + j] = from[j * w_filter + tap * w2];
                 }
             }
             for (int i = 0; i < 2; ++i) {
                 weft_winograd_values(g + i, 2, WEFT_WINOGRAD_ROW_TAPS, v, 1, WEFT_WINOGRAD_ROW_POINTS);
-                __global float *to = panels + ((long)row * channels + c) * 32 + 16 * i;
+                __global float *to = panels + ((long)row * channels + c) * WEFT_WINOGRAD_COLUMNS + 16 * i;
                 WEFT_UNROLL for (int n = 0; n < WEFT_WINOGRAD_ROW_POINTS; ++n) {
                     *(__global float16 *)(to + (long)n * point) =
                         v[n] * weft_winograd_factor(n, WEFT_WINOGRAD_ROW_POINTS);
@@ -180,9 +180,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
     int before2, long x_image, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
     const int group = (int)get_global_id(2);
     const int left = (int)get_global_id(1) * span, right = min(filters, left + span);
-    const int across = (made2 + WEFT_WINOGRAD_ROW_STEP - 1) / WEFT_WINOGRAD_ROW_STEP;
+    const int across = (made2 + WEFT_WINOGRAD_STEP - 1) / WEFT_WINOGRAD_STEP;
     const int first = (int)get_global_id(0) * share, end = min(images, first + share);
-    const int pitch = (channels + 15) / 16 * 16 + 16, product_pitch = 32 * together;
+    const int pitch = (channels + 15) / 16 * 16 + 16, product_pitch = WEFT_WINOGRAD_COLUMNS * together;
     /* Rows of a product, and of the pixels that it reads, rounded up: 13 at a time. */
     const int all =
         (band * block * across + WEFT_WINOGRAD_ROWS - 1) / WEFT_WINOGRAD_ROWS * WEFT_WINOGRAD_ROWS;
@@ -196,7 +196,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
     const weft_winograd_row_work work = {x + x_offset, x_elements, x_image, x1, x2, (long)group * channels,
         channels, taps1, read1, read2, before1, before2, across, pixels,
         pixels + (long)WEFT_WINOGRAD_ROW_POINTS * point, pitch, point, product_pitch, product_point};
-    panels += panels_offset + group * ((filters + 31) / 32) * panel;
+    panels += panels_offset + group * ((filters + WEFT_WINOGRAD_COLUMNS - 1) / WEFT_WINOGRAD_COLUMNS) * panel;
     for (int start = first; start < end; start += block) {
         const int count = min(block, end - start), line = count * across;
         for (int top = 0; top < made1; top += band) {
@@ -207,14 +207,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
             weft_winograd_row_rest(&work, (long)(taps1 - 1) * line + rows, rows);
             for (int column = left; column < right; column += product_pitch) {
                 const int last = min(right, column + product_pitch);
-                weft_winograd_row_products(
-                    &work, panels + column / 32 * panel, panel, top, line, rows, last - column);
+                weft_winograd_row_products(&work, panels + column / WEFT_WINOGRAD_COLUMNS * panel, panel, top,
+                    line, rows, last - column);
                 for (int row = 0; row < rows; ++row) {
                     const int image = start + row % line / across, to1 = top + row / line,
-                              to2 = row % across * WEFT_WINOGRAD_ROW_STEP;
-                    const int width = min(WEFT_WINOGRAD_ROW_STEP, made2 - to2);
+                              to2 = row % across * WEFT_WINOGRAD_STEP;
+                    const int width = min(WEFT_WINOGRAD_STEP, made2 - to2);
                     for (int j = column; j < last; j += 16) {
-                        float16 y[WEFT_WINOGRAD_ROW_STEP];
+                        float16 y[WEFT_WINOGRAD_STEP];
                         weft_winograd_row_results(&work, row, j - column, y);
                         for (int k = 0; k < width; ++k)
                             WEFT_STORE(

@@ -27,12 +27,14 @@
  *
  * The gradient walks back: dh of 32 units x 13 rows is the product of the gates' gradients of the step after
  * it with packed w, plus the given gradient; then the gates' gradients of these units. What reaches the state
- * before on another way (`keep`) and dc lie where dh0 and dc0 are in the end. */
+ * before on another way (`keep`) and dc lie where dh0 and dc0 are in the end.
+ *
+ * The parameters are set in src/kernels/recurrent/recurrent_cpu.c: WEFT_R_PANEL units of a panel (32 above), tiles of
+ * WEFT_R_ROWS rows (13), WEFT_R_FEW or 1, and WEFT_R_LINE words of a cache line. */
 
 #ifndef WEFT_RECURRENT_CPU
 #define WEFT_RECURRENT_CPU
 
-#define WEFT_R_ROWS  13
 #define WEFT_R_DEPTH 256
 #define WEFT_R_PITCH (WEFT_R_DEPTH + 16)
 #define WEFT_R_MOST  4 /* panels side by side */
@@ -93,18 +95,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(prepare)(
     if (item == 0) WEFT_ROLLED for (int i = 0; i < lines; ++i) state[state_offset + i * WEFT_R_LINE] = 0;
     if (item < panels) {
         const int block = transposed ? item / WEFT_GATES : item, gate = transposed ? item % WEFT_GATES : 0;
-        const int depth = transposed ? width : WEFT_GATES * units, left = 32 * block;
+        const int depth = transposed ? width : WEFT_GATES * units, left = WEFT_R_PANEL * block;
         w += w_offset + (transposed ? (gate * units + left) * (long)width : left);
-        weft_r_pack(packed + packed_offset + item * (long)(32 * depth), w, depth,
+        weft_r_pack(packed + packed_offset + item * (long)(WEFT_R_PANEL * depth), w, depth,
             (transposed ? units : width) - left, width, transposed);
         return;
     }
     item -= panels;
 #if WEFT_PROJECT
     if (item < panels_r) {
-        const int depth = transposed ? units : width, left = 32 * item;
+        const int depth = transposed ? units : width, left = WEFT_R_PANEL * item;
         wr += wr_offset + (transposed ? left * (long)units : left);
-        weft_r_pack(packed_r + packed_r_offset + item * (long)(32 * depth), wr, depth,
+        weft_r_pack(packed_r + packed_r_offset + item * (long)(WEFT_R_PANEL * depth), wr, depth,
             (transposed ? width : units) - left, units, transposed);
         return;
     }
@@ -157,16 +159,17 @@ static inline void WEFT_NAME(cells)(
 
 /* The first product of the units first .. end, and their cells. */
 static inline void WEFT_NAME(units)(const weft_r_scan *scan, const weft_r_step *step, int first, int end) {
-    const int products = (end - first + 32 * WEFT_SPAN - 1) / (32 * WEFT_SPAN), width = scan->width;
+    const int products = (end - first + WEFT_R_PANEL * WEFT_SPAN - 1) / (WEFT_R_PANEL * WEFT_SPAN),
+              width = scan->width;
     for (int i = 0; i < products; ++i) {
         /* To and fro: what the last step read last is still near. */
-        const int u = first + 32 * WEFT_SPAN * (step->s % 2 ? products - 1 - i : i);
-        const int span = min(WEFT_SPAN, (end - u + 31) / 32);
+        const int u = first + WEFT_R_PANEL * WEFT_SPAN * (step->s % 2 ? products - 1 - i : i);
+        const int span = min(WEFT_SPAN, (end - u + WEFT_R_PANEL - 1) / WEFT_R_PANEL);
         for (int row = scan->top; row < scan->bottom; row += WEFT_R_ROWS) {
             const int count = min(WEFT_R_ROWS, scan->bottom - row);
             weft_r_product(scan->sums, scan->tile, step->before + row * (long)width, width, count, width,
-                scan->packed + (u / 32) * (long)(WEFT_GATES * 32) * width, 32 * (long)width,
-                WEFT_FIRST * span);
+                scan->packed + (u / WEFT_R_PANEL) * (long)(WEFT_GATES * WEFT_R_PANEL) * width,
+                WEFT_R_PANEL * (long)width, WEFT_FIRST * span);
             WEFT_NAME(cells)(scan, step, u, span, row, count);
         }
     }
@@ -175,7 +178,8 @@ static inline void WEFT_NAME(units)(const weft_r_scan *scan, const weft_r_step *
 /* The shares own .. last of the units: of a leader the others', too, where nobody brings them. */
 static inline void WEFT_NAME(shares)(const weft_r_scan *scan, const weft_r_step *step, int own, int last) {
     for (int share = own; share <= last; ++share) {
-        const int first = share * scan->blocks * 32, end = min(scan->units, first + scan->blocks * 32);
+        const int first = share * scan->blocks * WEFT_R_PANEL,
+                  end = min(scan->units, first + scan->blocks * WEFT_R_PANEL);
         const long patience =
             100 + (long)(end - first) * WEFT_GATES * scan->width * (scan->bottom - scan->top) / 64;
         if (share > own && weft_r_brought(scan->state, share, step->s, patience)) continue;
@@ -213,11 +217,11 @@ static inline void WEFT_NAME(second_cells)(
 
 /* The second product, for the units first .. end of h: the projection, or a GRU's n. */
 static inline void WEFT_NAME(second)(const weft_r_scan *scan, const weft_r_step *step, int first, int end) {
-    const long units = scan->units, size = 32 * units;
-    for (int u = first; u < end; u += 32 * WEFT_R_MOST) {
-        const int span = min(WEFT_R_MOST, (end - u + 31) / 32);
-        __global const float *panels =
-            WEFT_PROJECT ? scan->packed_r + (u / 32) * size : scan->packed + ((u / 32) * 3 + 2) * size;
+    const long units = scan->units, size = WEFT_R_PANEL * units;
+    for (int u = first; u < end; u += WEFT_R_PANEL * WEFT_R_MOST) {
+        const int span = min(WEFT_R_MOST, (end - u + WEFT_R_PANEL - 1) / WEFT_R_PANEL);
+        __global const float *panels = WEFT_PROJECT ? scan->packed_r + (u / WEFT_R_PANEL) * size
+                                                    : scan->packed + ((u / WEFT_R_PANEL) * 3 + 2) * size;
         for (int row = scan->top; row < scan->bottom; row += WEFT_R_ROWS) {
             const int count = min(WEFT_R_ROWS, scan->bottom - row);
             weft_r_product(scan->sums, scan->tile, step->more + row * units, units, count, scan->units,
@@ -264,8 +268,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
         if (phases & 1) WEFT_NAME(shares)(&scan, &step, own, last_share);
         if (helped) weft_r_tell(scan.state, 1 + own, own ? s + 2 : s + 1);
 #if WEFT_PROJECT || WEFT_CELL == 2
-        const int first = own * blocks * 32;
-        if (phases & 2) WEFT_NAME(second)(&scan, &step, first, min(width, first + blocks * 32));
+        const int first = own * blocks * WEFT_R_PANEL;
+        if (phases & 2) WEFT_NAME(second)(&scan, &step, first, min(width, first + blocks * WEFT_R_PANEL));
 #endif
     }
 }
@@ -305,13 +309,14 @@ static inline void WEFT_NAME(back_cell)(
 static inline void WEFT_NAME(back_units)(
     const weft_r_scan *scan, const weft_r_turn *turn, int first, int end) {
     const long line = WEFT_GATES * (long)scan->units;
-    for (int u = first; u < end; u += 32 * WEFT_R_MOST) {
-        const int span = min(WEFT_R_MOST, (end - u + 31) / 32);
+    for (int u = first; u < end; u += WEFT_R_PANEL * WEFT_R_MOST) {
+        const int span = min(WEFT_R_MOST, (end - u + WEFT_R_PANEL - 1) / WEFT_R_PANEL);
         for (int row = scan->top; row < scan->bottom; row += WEFT_R_ROWS) {
             const int count = min(WEFT_R_ROWS, scan->bottom - row);
             if (turn->ds_next)
                 weft_r_product(scan->sums, scan->tile, turn->ds_next + row * line, line, count,
-                    WEFT_FIRST * scan->units, scan->packed + (u / 32) * 32 * line, 32 * line, span);
+                    WEFT_FIRST * scan->units, scan->packed + (u / WEFT_R_PANEL) * WEFT_R_PANEL * line,
+                    WEFT_R_PANEL * line, span);
             else
                 weft_r_clear(scan->sums, WEFT_R_MOST * WEFT_R_ROWS * 2);
             WEFT_ROLLED for (int r = 0; r < count; ++r) {
@@ -326,7 +331,8 @@ static inline void WEFT_NAME(back_units)(
 static inline void WEFT_NAME(back_shares)(
     const weft_r_scan *scan, const weft_r_turn *turn, int own, int last) {
     for (int share = own; share <= last; ++share) {
-        const int first = share * scan->blocks * 32, end = min(scan->width, first + scan->blocks * 32);
+        const int first = share * scan->blocks * WEFT_R_PANEL,
+                  end = min(scan->width, first + scan->blocks * WEFT_R_PANEL);
         const long patience =
             100 + (long)(end - first) * WEFT_FIRST * scan->units * (scan->bottom - scan->top) / 64;
         if (share > own && weft_r_brought(scan->state, share, turn->at, patience)) continue;
@@ -339,16 +345,16 @@ static inline void WEFT_NAME(back_shares)(
 static inline void WEFT_NAME(back_second)(
     const weft_r_scan *scan, const weft_r_turn *turn, int first, int end) {
     const long units = scan->units, width = scan->width, line = WEFT_GATES * units;
-    const long stride = 32 * (WEFT_PROJECT ? width : line);
+    const long stride = WEFT_R_PANEL * (WEFT_PROJECT ? width : line);
     __global const float *from = WEFT_PROJECT ? turn->out : turn->dx + 2 * units;
-    __global const float *panels = WEFT_PROJECT ? scan->packed_r : scan->packed + 32 * 2 * units;
-    for (int u = first; u < end; u += 32 * WEFT_R_MOST) {
-        const int span = min(WEFT_R_MOST, (end - u + 31) / 32);
+    __global const float *panels = WEFT_PROJECT ? scan->packed_r : scan->packed + WEFT_R_PANEL * 2 * units;
+    for (int u = first; u < end; u += WEFT_R_PANEL * WEFT_R_MOST) {
+        const int span = min(WEFT_R_MOST, (end - u + WEFT_R_PANEL - 1) / WEFT_R_PANEL);
         for (int row = scan->top; row < scan->bottom; row += WEFT_R_ROWS) {
             const int count = min(WEFT_R_ROWS, scan->bottom - row);
             const long from_row = WEFT_PROJECT ? width : line;
             weft_r_product(scan->sums, scan->tile, from + row * from_row, from_row, count,
-                WEFT_PROJECT ? scan->width : scan->units, panels + (u / 32) * stride, stride, span);
+                WEFT_PROJECT ? scan->width : scan->units, panels + (u / WEFT_R_PANEL) * stride, stride, span);
             for (int r = 0; r < count; ++r) {
                 WEFT_ROLLED for (int q = 0; q < 2 * span && u + 16 * q < scan->units; ++q) {
                     const float16 sum = scan->sums[(q / 2 * WEFT_R_ROWS + r) * 2 + q % 2];
@@ -416,9 +422,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
         if (phases & 1) WEFT_NAME(back_shares)(&scan, &at, own, last_share);
         if (helped) weft_r_tell(scan.state, 1 + own, own ? turn_at + 2 : turn_at + 1);
 #if WEFT_PROJECT || WEFT_CELL == 2
-        const int first = own * blocks * 32;
+        const int first = own * blocks * WEFT_R_PANEL;
         if (s >= 0 && (phases & 2))
-            WEFT_NAME(back_second)(&scan, &at, first, min(units, first + blocks * 32));
+            WEFT_NAME(back_second)(&scan, &at, first, min(units, first + blocks * WEFT_R_PANEL));
 #endif
     }
 }

@@ -100,7 +100,7 @@ struct weft_tensor {
     wi_shape shape;
     wi_attributes attributes;
     const char *name;        /* NULL: none */
-    weft_tensor *lowered[2]; /* COMPOSITE: in training, in inference */
+    weft_tensor *lowered[2]; /* what plans take instead, in training, in inference; NULL: not asked yet */
     struct wi_variable *variable;
     weft_tensor *same_hash; /* next node in the table of equal nodes */
     uint64_t hash;

@@ -27,10 +27,6 @@ static const accumulator *kind_of(const wi_value *value) {
     return kind;
 }
 
-bool wi_is_reduction(const wi_value *value) {
-    return value->copy_of < 0 && !value->is_leaf_member && value->node->op->kind == WI_REDUCE;
-}
-
 int wi_reduction_slots(const wi_value *value) {
     return wi_is_reduction(value) ? 1 + kind_of(value)->places : 0;
 }
@@ -49,9 +45,9 @@ typedef struct reduction {
 } reduction;
 
 static reduction reduction_of(const wi_emitter *e, int m) {
-    const wi_value *value = &e->plan->values[e->step->members[m]];
+    const wi_value *value = &e->partition->values[e->step->members[m]];
     reduction r = {.value = value, .kind = kind_of(value)};
-    r.dtype = wi_plan_value(e->plan, value->node->inputs[0])->node->dtype;
+    r.dtype = wi_value_of_node(e->partition, value->node->inputs[0])->node->dtype;
     r.is_float = wi_dtype_is_float(r.dtype);
     r.k = r.is_float ? "f" : "i";
     r.type = r.is_float ? "WF" : "WI";
@@ -69,8 +65,8 @@ static bool keeps_bits(const wi_emitter *e, const reduction *r) {
 /* The next member from *m on that is a reduction of the pass; -1 as pass: of any. */
 static bool next_reduction(const wi_emitter *e, int *m, int pass, reduction *r) {
     for (; *m < e->step->member_count; ++*m) {
-        const wi_value *value = &e->plan->values[e->step->members[*m]];
-        if (!wi_is_reduction(value) || (pass >= 0 && value->pass != pass)) continue;
+        const wi_value *value = &e->partition->values[e->step->members[*m]];
+        if (!wi_is_reduction(value) || (pass >= 0 && e->loops->pass[e->step->members[*m]] != pass)) continue;
         *r = reduction_of(e, *m);
         return true;
     }
@@ -79,11 +75,11 @@ static bool next_reduction(const wi_emitter *e, int *m, int pass, reduction *r) 
 
 /* ---- pieces ---- */
 
-int wi_reduction_pieces(const weft_plan *plan, const wi_step *step) {
+int wi_reduction_pieces(const wi_partition *p, const wi_step *step) {
     enum { MOST = 128, PIECE_BYTES = 64, PRIVATE_BYTES = 24576 };
     int arrays = 0, pieces = MOST;
     for (int m = 0; m < step->member_count; m++) {
-        const wi_value *value = &plan->values[step->members[m]];
+        const wi_value *value = &p->values[step->members[m]];
         if (!wi_is_reduction(value)) continue;
         const accumulator *kind = kind_of(value);
         arrays += 1 + kind->blocks + kind->carries + kind->places;
@@ -195,7 +191,7 @@ static void emit_total(wi_emitter *e, const reduction *r, int m) {
     const char *op = r->kind->name, *k = r->k;
     const bool product = r->kind->op == &wi_op_prod && r->is_float;
     const spelling a = named(e, 'a', m), carry = named(e, 'e', m);
-    if (product && e->inner_is_reduced && !e->cpu) {
+    if (product && e->inner_is_reduced && !e->walks) {
         wi_text_append(&e->text, "a%d = weft_group_prod_f(a%d, e%d, shared_f);\n", m, m, m);
         return;
     }
@@ -203,11 +199,11 @@ static void emit_total(wi_emitter *e, const reduction *r, int m) {
     if (keeps_bits(e, r))
         wi_text_append(&e->text, "%s = weft_extreme_f(%s, %s);\n", a.text, a.text, carry.text);
     if (!e->inner_is_reduced) return;
-    if (r->kind->places && e->cpu)
+    if (r->kind->places && e->walks)
         wi_text_append(&e->text, "weft_lanes_%s_%s(&a%d, &g%d);\n", op, k, m, m);
     else if (r->kind->places)
         wi_text_append(&e->text, "weft_group_%s_%s(&a%d, &g%d, shared_%s, shared_i);\n", op, k, m, m, k);
-    else if (e->cpu)
+    else if (e->walks)
         wi_text_append(&e->text, "a%d = (%s)(weft_lanes_%s_%s(a%d));\n", m, r->type, op, k, m);
     else
         wi_text_append(&e->text, "a%d = weft_group_%s_%s(a%d, shared_%s);\n", m, op, k, m, k);
@@ -246,11 +242,11 @@ static void emit_part_store(wi_emitter *e, int slot, weft_dtype dtype, const cha
             variable, slot, slot);
     else
         wi_text_append(&e->text, "%sweft_store_one_%s(%s, m%d, at%d);\n",
-            e->inner_is_reduced && !e->cpu ? "if (get_local_id(0) == 0) " : "", name, variable, slot, slot);
+            e->inner_is_reduced && !e->walks ? "if (get_local_id(0) == 0) " : "", name, variable, slot, slot);
 }
 
 void wi_emit_part_stores(wi_emitter *e) {
-    const bool vector = e->cpu && !e->inner_is_reduced;
+    const bool vector = e->walks && !e->inner_is_reduced;
     int slot = 0;
     reduction r;
     wi_emit_pieces_begin(e);

@@ -11,13 +11,11 @@
 
 /* How many pieces of 16 columns a step's reductions walk along together: their arrays stay in the nearest
  * cache, and within the private memory that drivers for CPUs give. */
-int wi_reduction_pieces(const weft_plan *plan, const wi_step *step);
+int wi_reduction_pieces(const wi_partition *p, const wi_step *step);
 /* In wide kernels a loop over the pieces, in which j is the column of piece u. */
 void wi_emit_pieces_begin(wi_emitter *e);
 void wi_emit_pieces_end(wi_emitter *e);
 
-/* Is the member a reduction of this step (and not a copy of one)? */
-bool wi_is_reduction(const wi_value *value);
 /* Scratch cells that one part of the reduction leaves for each result. */
 int wi_reduction_slots(const wi_value *value);
 

@@ -48,6 +48,20 @@ breaks_layers include/weft/base.h '#include "base/log.h"'
 breaks_layers include/weft/stray.h '#include <stddef.h>'
 breaks_layers samples/one.c '#include "cl/launch.h"'
 breaks_layers programs/long.c '#include "cl/launch.h"'
+# breaks_apart FILE LINE: so does a LINE in FILE beside tools/, tests/ and workloads/.
+breaks_apart() {
+    fresh
+    mkdir -p "$tree/tools" "$tree/tests/ops" "$tree/tests/support" "$tree/workloads"
+    touch "$tree/tools/bench_one.h" "$tree/tests/support/fixture.h" "$tree/workloads/networks.h"
+    echo '#include "networks.h"' | tee "$tree/tools/bench_one.c" >"$tree/tests/ops/test_one.c"
+    expect pass "layers with tools and tests" sh "$here/check_layers.sh" "$tree"
+    echo "$2" >>"$tree/$1"
+    expect fail "layers: $1 with $2" sh "$here/check_layers.sh" "$tree"
+}
+breaks_apart tests/ops/test_one.c '#include "bench_one.h"'
+breaks_apart tests/CMakeLists.txt 'target_sources(test_one PRIVATE ${PROJECT_SOURCE_DIR}/tools/bench_one.c)'
+breaks_apart workloads/networks.c '#include "bench_one.h"'
+breaks_apart tools/bench_one.c '#include "support/fixture.h"'
 rm -rf "${tree:?}"/*
 expect fail "layers of an empty tree" sh "$here/check_layers.sh" "$tree"
 
@@ -78,6 +92,25 @@ END
 expect pass "local memory inlined" sh "$here/check_local.sh" "$tree"
 printf 'static inline float all_of(\n    float v, __local float *shared) {\n}\n' >>"$tree/cl_kernels/sum.cl"
 expect fail "local memory not inlined" sh "$here/check_local.sh" "$tree"
+
+# classes FILE LINE: a good tree to which LINE is added fails.
+classes() {
+    fresh
+    mkdir -p "$tree/src/plan" "$tree/src/ops/index"
+    echo 'bool walks = profile->item_walks;' >"$tree/src/plan/schedule.c"
+    echo 'int group = WEFT_CLASS_LOSS_GROUP;' >"$tree/src/ops/index/index.c"
+    [ -z "$1" ] || echo "$2" >>"$tree/$1"
+}
+classes ''
+expect pass "no classes" sh "$here/check_classes.sh" "$tree"
+classes src/plan/schedule.c 'if (caps->device_class == other) x = 1;'
+expect fail "device_class in src/plan" sh "$here/check_classes.sh" "$tree"
+classes src/ops/index/index.c 'const bool gpu = class == WEFT_CLASS_GPU;'
+expect fail "a class in src/ops" sh "$here/check_classes.sh" "$tree"
+classes src/plan/schedule.h '#define BOTH WEFT_CLASS_CPU'
+expect fail "a class in a header" sh "$here/check_classes.sh" "$tree"
+rm -rf "${tree:?}"/*
+expect fail "classes of an empty tree" sh "$here/check_classes.sh" "$tree"
 
 fresh
 expect pass "a short sample" sh "$here/check_samples.sh" "$tree"

@@ -1,27 +1,22 @@
-/* Compiles one kernel file with common.clh and the headers that it asks for before it, on the first device of
- * each platform. Files that a file includes are those embedded in the library.
+/* Compiles one kernel file on the first device of each platform.
  *
- * Usage: compile_kernel LANES COMMON [HEADER ...] FILE. A .cl file must hold at least one kernel. Exit status
- * 0: it compiled everywhere; 1: it did not (the build log is printed), or there is no OpenCL device to ask.
+ * Usage: compile_kernel LANES FILE          a template of cl_kernels, or a header: for each implementation of the
+ *                                           registry that names it, with each variant of its parameters
+ *        compile_kernel LANES COMMON FILE   any other file, after common.clh
+ *
+ * Files that a file includes are those embedded in the library. A .cl file must hold at least one kernel. Exit
+ * status 0: it compiled everywhere; 1: it did not (the build log is printed), no implementation names it, or there
+ * is no OpenCL device to ask.
  */
 #include "cl/kernel_source.h"
-
+#include "cl/opened_device.h"
+#include "kernels/registry.h"
 #include <CL/cl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_PLATFORMS = 16, MAX_TEXT = 1 << 20, MAX_LOG = 1 << 16 };
-
-static bool append_file(wi_text *source, const char *path) {
-    static char text[MAX_TEXT];
-    FILE *file = fopen(path, "rb");
-    const size_t bytes = file ? fread(text, 1, MAX_TEXT, file) : 0;
-    if (file) fclose(file);
-    if (bytes > 0 && wi_kernel_source_expand(source, text, bytes) == WEFT_OK) return true;
-    fprintf(stderr, "%s cannot be read\n", path);
-    return false;
-}
 
 static void print_log(cl_program program, cl_device_id device) {
     static char log[MAX_LOG];
@@ -58,9 +53,15 @@ static int compile_on(cl_platform_id platform, const char *source, const char *o
     return compiled;
 }
 
-static int compile_everywhere(const char *source, const char *options, size_t least_kernels) {
+static int compile_everywhere(const char *source, const char *lanes, size_t least_kernels) {
     cl_platform_id platforms[MAX_PLATFORMS];
     cl_uint count = 0;
+    char options[128];
+    const wi_capabilities caps = {.device_class = strcmp(lanes, "16") == 0 ? WEFT_CLASS_CPU : WEFT_CLASS_GPU,
+        .max_work_group_size = 256};
+    const wi_device_profile profile = wi_device_profile_of(&caps);
+    snprintf(options, sizeof options, "-cl-std=CL1.2 -DWEFT_LANES=%d -DWEFT_GROUP=%d", profile.lanes,
+        profile.group);
     if (clGetPlatformIDs(MAX_PLATFORMS, platforms, &count) != CL_SUCCESS) count = 0;
     int tried = 0, failed = 0;
     for (cl_uint i = 0; i < count && i < MAX_PLATFORMS; i++) {
@@ -75,20 +76,83 @@ static int compile_everywhere(const char *source, const char *options, size_t le
     return tried > 0 && failed == 0;
 }
 
+static size_t least_kernels(const char *path) {
+    const char *const suffix = strrchr(path, '.');
+    return suffix && strcmp(suffix, ".cl") == 0;
+}
+
+/* ---- any file ---- */
+
+static int append_file(wi_text *source, const char *path) {
+    static char text[MAX_TEXT];
+    FILE *const file = fopen(path, "rb");
+    const size_t bytes = file ? fread(text, 1, MAX_TEXT, file) : 0;
+    if (file) fclose(file);
+    if (bytes > 0 && wi_kernel_source_expand(source, text, bytes) == WEFT_OK) return 1;
+    fprintf(stderr, "%s cannot be read\n", path);
+    return 0;
+}
+
+static int compile_files(const char *lanes, char *const *paths, int count) {
+    wi_text source;
+    int good = 1;
+    wi_text_init(&source, NULL);
+    for (int i = 0; i < count; i++) good = good && append_file(&source, paths[i]);
+    good = good && compile_everywhere(source.data, lanes, least_kernels(paths[count - 1]));
+    wi_text_clear(&source);
+    return good;
+}
+
+/* ---- a file of the registry ---- */
+
+static int uses(const wi_implementation *implementation, const char *file) {
+    if (implementation->file && strcmp(implementation->file, file) == 0) return 1;
+    for (int i = 0; implementation->headers && implementation->headers[i]; i++) {
+        if (strcmp(implementation->headers[i], file) == 0) return 1;
+    }
+    return 0;
+}
+
+/* After the headers before it, which for a template are all. */
+static int compile_variant(
+    const char *lanes, const wi_implementation *implementation, const wi_variant *variant, const char *file) {
+    const wi_kernel_plan plan = {.headers = implementation->headers,
+        .parameters = implementation->parameters,
+        .values = variant->values};
+    wi_text source;
+    wi_text_init(&source, NULL);
+    int good = wi_kernel_source_append(&source, "common.clh") == WEFT_OK;
+    wi_kernel_macros_define(&plan, &source);
+    for (int i = 0; plan.headers && plan.headers[i] && strcmp(plan.headers[i], file) != 0; i++)
+        good = good && wi_kernel_source_append(&source, plan.headers[i]) == WEFT_OK;
+    good = good && wi_kernel_source_append(&source, file) == WEFT_OK && !source.failed;
+    printf("%s %s %s\n", file, implementation->name, variant->name);
+    good = good && compile_everywhere(source.data, lanes, least_kernels(file));
+    wi_text_clear(&source);
+    return good;
+}
+
+static int compile_registered(const char *lanes, const char *file) {
+    int found = 0, good = 1;
+    for (const wi_family *family = wi_families; *family; family++) {
+        for (int i = 0; (*family)[i]; i++) {
+            const wi_implementation *const implementation = (*family)[i];
+            const wi_variant *variant;
+            if (!uses(implementation, file)) continue;
+            for (int v = 0; (variant = wi_implementation_variant(implementation, v)) != NULL; v++, found++)
+                good = compile_variant(lanes, implementation, variant, file) && good;
+        }
+    }
+    if (!found) fprintf(stderr, "no implementation names %s\n", file);
+    return found > 0 && good;
+}
+
 int main(int argc, char **argv) {
-    if (argc < 4) {
-        fprintf(stderr, "usage: compile_kernel LANES COMMON [HEADER ...] FILE\n");
+    if (argc != 3 && argc != 4) {
+        fprintf(stderr, "usage: compile_kernel LANES [COMMON] FILE\n");
         return 1;
     }
-    wi_text source;
-    bool good = true;
-    wi_text_init(&source, NULL);
-    for (int i = 2; i < argc; i++) good = good && append_file(&source, argv[i]);
-    char options[128];
-    snprintf(options, sizeof options, "-cl-std=CL1.2 -DWEFT_LANES=%s", argv[1]);
-    const char *suffix = strrchr(argv[argc - 1], '.');
-    const size_t least = suffix && strcmp(suffix, ".cl") == 0 ? 1 : 0;
-    good = good && compile_everywhere(source.data, options, least);
-    wi_text_clear(&source);
+    const int good =
+        argc == 3 ? compile_registered(argv[1], argv[2]) : compile_files(argv[1], argv + 2, argc - 2);
     return !good;
 }

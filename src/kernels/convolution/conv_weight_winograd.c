@@ -1,15 +1,17 @@
 /* The weight's gradient of stride 1 on cpu-class devices by Winograd's products, 3 x 3 taps or rows of 5: see
  * cl_kernels/conv_weight_winograd_cpu.cl. */
 #include "base/integers.h"
-#include "base/platform.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_weight.h"
+#include "kernels/convolution/conv_winograd.h"
+#include "kernels/cost.h"
 #include "ops/convolution/conv.h"
-#include <string.h>
 
-/* As in the kernel file. NEAR: floats of a room that stays in a core's own cache, beside few sums; FAR: sums
+enum { ROWS = WI_WINOGRAD_ROWS, STEP = WI_WINOGRAD_STEP };
+
+/* NEAR: floats of a room that stays in a core's own cache, beside few sums; FAR: sums
  * that no cache of a core holds. */
-enum { STEP = 4, VECTOR = 16, ROWS = 13, NEAR = 1 << 17, FAR = 1 << 20 };
+enum { VECTOR = 16, NEAR = 1 << 17, FAR = 1 << 20 };
 
 /* How the work is cut: into shares of units (lines of tiles, or images), and spans of panels of filters. */
 typedef struct wi_cut {
@@ -28,17 +30,18 @@ static int64_t room_of(const wi_cut *cut) {
     return cut->points * (cut->block * (x + y) + 2 * VECTOR);
 }
 
-static wi_cut cut_work(const wi_conv *conv, int64_t cores) {
+static wi_cut cut_work(const wi_conv *conv, const int *p, int64_t cores) {
     wi_cut cut = {.square = conv->taps[2] == 3};
-    cut.points = cut.square ? 36 : 8;
+    cut.points = p[STEP] + conv->taps[2] - 1;
+    if (cut.square) cut.points *= cut.points;
     cut.lines = cut.square ? 1 : conv->taps[1];
-    cut.across = wi_divide_up(conv->result[2], STEP);
-    cut.units = conv->images * (cut.square ? wi_divide_up(conv->result[1], STEP) : 1);
+    cut.across = wi_divide_up(conv->result[2], p[STEP]);
+    cut.units = conv->images * (cut.square ? wi_divide_up(conv->result[1], p[STEP]) : 1);
     cut.x_places = cut.across * (cut.square ? 1 : conv->image[1]);
     cut.y_places = cut.across * (cut.square ? 1 : conv->result[1]);
     cut.vectors = conv->filters <= VECTOR ? 1 : 2;
     cut.panels = wi_divide_up(conv->filters, cut.vectors * VECTOR);
-    cut.tiles = wi_divide_up(conv->channels, cut.vectors == 1 ? VECTOR : ROWS);
+    cut.tiles = wi_divide_up(conv->channels, cut.vectors == 1 ? VECTOR : p[ROWS]);
     cut.tile = wi_divide_up(conv->channels, cut.tiles);
     cut.sums =
         conv->groups * cut.panels * cut.lines * cut.points * cut.tiles * cut.tile * cut.vectors * VECTOR;
@@ -62,37 +65,20 @@ static bool meets_the_image(const wi_conv *conv, int i) {
     return conv->taps[i] - 1 - conv->before[i] < conv->image[i] && conv->before[i] < conv->result[i];
 }
 
-static bool is_straight(const wi_conv *conv) {
+static bool is_straight(const wi_conv *conv, const int *p) {
     const double limit = INT32_MAX - 4096;
     bool fits = conv->taps[0] == 1 && conv->image[0] == 1 && conv->result[0] == 1 && conv->before[0] == 0 &&
                 ((conv->taps[1] == 3 && conv->taps[2] == 3) || conv->taps[2] == 5);
     for (int i = 0; i < 3; i++) fits = fits && conv->stride[i] == 1 && conv->dilation[i] == 1;
     for (int i = 1; i < 3; i++) fits = fits && meets_the_image(conv, i);
     const double images =
-        (double)conv->images * (double)(conv->image[1] + STEP) * (double)(conv->image[2] + STEP);
+        (double)conv->images * (double)(conv->image[1] + p[STEP]) * (double)(conv->image[2] + p[STEP]);
     return fits && images <= limit && (double)conv->channels * (double)conv->filters * 36.0 <= limit;
 }
 
-/* Times in multiply-adds of the products, as measured (conv_winograd_cpu.c has the like). */
-static bool is_faster(const wi_conv *conv, const wi_cut *cut) {
-    const double units = (double)cut->units, points = (double)cut->points;
-    const double rows = (double)(cut->tiles * cut->tile),
-                 columns = (double)(cut->panels * cut->vectors * VECTOR);
-    const double places = points * (double)cut->y_places * units;
-    const double products = places * (double)cut->lines * rows * columns;
-    const double between = points * units *
-                           ((double)cut->x_places * (double)(cut->tiles * VECTOR * cut->spans) +
-                               (double)cut->y_places * columns);
-    const double ours =
-        (double)conv->groups * (1.2 * products + 20 * between) + 60 * (double)(cut->sums * cut->shares);
-    const double direct = 1.2 * wi_conv_flops(conv) / 2 * columns / (double)conv->filters;
-    return 1.25 * ours < direct;
-}
-
 static weft_status winograd(const wi_conv *conv, int64_t cores, wi_kernel_plan *plan) {
-    const wi_cut cut = cut_work(conv, cores);
+    const wi_cut cut = cut_work(conv, plan->values, cores);
     const int64_t items = cut.shares * cut.spans * conv->groups;
-    plan->headers[0] = "winograd_cpu.clh";
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_TILE", cut.tile);
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_VECTORS", cut.vectors);
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_SQUARE", cut.square);
@@ -125,14 +111,33 @@ static weft_status winograd(const wi_conv *conv, int64_t cores, wi_kernel_plan *
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
-    return is_straight(&conv);
+    return is_straight(&conv, site->values);
 }
 
-/* Where another convolution is forced by its name, weights' gradients are direct. */
-static bool pays(const wi_kernel_site *site) {
+/* In multiply-adds of the products, as measured (conv_winograd_cpu.c has the like). */
+static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
-    const wi_cut cut = cut_work(&conv, site->device->units);
-    return !wi_environment("WEFT_CONV") && is_faster(&conv, &cut);
+    const wi_cut cut = cut_work(&conv, site->values, site->device->units);
+    const double units = (double)cut.units, points = (double)cut.points;
+    const double rows = (double)(cut.tiles * cut.tile), columns = (double)(cut.panels * cut.vectors * VECTOR);
+    const double places = points * (double)cut.y_places * units;
+    const double products = places * (double)cut.lines * rows * columns;
+    const double between =
+        points * units *
+        ((double)cut.x_places * (double)(cut.tiles * VECTOR * cut.spans) + (double)cut.y_places * columns);
+    const double all =
+        (double)conv.groups * (1.2 * products + 20 * between) + 60 * (double)(cut.sums * cut.shares);
+    return wi_work_seconds(site->device, &(wi_work){.operations = 2.0 * all,
+                                             .bytes = wi_conv_weight_bytes(&conv),
+                                             .groups = (double)(cut.shares * cut.spans * conv.groups),
+                                             .launches = 2,
+                                             .build_seconds = 0.5});
+}
+
+/* At least a fifth should be won for its larger errors. */
+static double margin(const wi_kernel_site *site) {
+    (void)site;
+    return 1.25;
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -145,6 +150,10 @@ const wi_implementation wi_conv_weight_winograd_cpu = {.name = "winograd_weight"
     .ops = {&wi_op_conv_weight},
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "conv_weight_winograd_cpu.cl",
+    .headers = wi_conv_winograd_headers,
+    .parameters = wi_conv_winograd_parameters,
+    .variants = wi_conv_winograd_variants,
     .accepts = accepts,
-    .pays = pays,
+    .cost = cost,
+    .margin = margin,
     .prepare = prepare};

@@ -2,15 +2,26 @@
  * strips of C. See cl_kernels/gemm_cpu_direct.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
+#include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 #include "ops/op_table.h"
 
-/* As in the kernel file. STRIP: most tiles of a work-item; TOGETHER: floats of B that stay in a core's own
- * cache; SMALL: multiply-adds that are not worth waking another core. */
-enum { ROWS = 6, COLUMNS = 64, STEPS = 64, STRIP = 84, TOGETHER = 1 << 17, SMALL = 1 << 18 };
+/* A tile is ROWS x VECTORS: 6 x 4 vectors of sums, 4 of B and the broadcasts of A fill most of the 32 registers of
+ * AVX-512. STEPS: of k that a work-item packs. */
+enum { ROWS, VECTORS, STEPS };
 
-/* Fewest rows and multiply-adds that pay for packing B with a launch of its own; most floats of B. */
-enum { LEAST = 96, LEAST_WORK = 1 << 20, PACKED = 1 << 23 };
+const char *const wi_gemm_direct_parameters[] = {
+    [ROWS] = "WEFT_DIRECT_TILE", [VECTORS] = "WEFT_DIRECT_VECTORS", [STEPS] = "WEFT_DIRECT_STEPS", NULL};
+
+const wi_variant wi_gemm_direct_variants[] = {{"f32", {[ROWS] = 6, [VECTORS] = 4, [STEPS] = 64}}, {0}};
+
+/* STRIP: most tiles of a work-item; TOGETHER: floats of B that stay in a core's own cache; SMALL: multiply-adds that
+ * are not worth waking another core. */
+enum { STRIP = 84, TOGETHER = 1 << 17, SMALL = 1 << 18 };
+
+int64_t wi_gemm_direct_columns(const int *p) {
+    return 16 * p[VECTORS];
+}
 
 bool wi_gemm_direct_accepts(const wi_gemm_shape *shape) {
     const int64_t most = INT32_MAX - 4096;
@@ -23,14 +34,15 @@ typedef struct wi_cut {
     int64_t strip, strips, span, spans, together;
 } wi_cut;
 
-static wi_cut cut_of(const wi_gemm_shape *shape, int64_t units) {
-    const int64_t tiles = wi_divide_up(shape->m, ROWS), panels = wi_divide_up(shape->n, COLUMNS);
+static wi_cut cut_of(const wi_gemm_shape *shape, const int *p, int64_t units) {
+    const int64_t tiles = wi_divide_up(shape->m, p[ROWS]),
+                  panels = wi_divide_up(shape->n, wi_gemm_direct_columns(p));
     const bool large = (double)shape->m * (double)shape->n * (double)shape->k * (double)shape->batch > SMALL;
     wi_cut cut = {.span = panels};
     /* Few rows: each core has columns of its own, so that B is read once. */
     if (large && tiles < 8 * units) cut.span = wi_divide_up(panels, wi_min64(panels, units));
     cut.spans = wi_divide_up(panels, cut.span);
-    const int64_t groups = wi_divide_up(cut.span * COLUMNS * shape->k, TOGETHER);
+    const int64_t groups = wi_divide_up(cut.span * wi_gemm_direct_columns(p) * shape->k, TOGETHER);
     cut.together = wi_divide_up(cut.span, wi_min64(groups, cut.span));
     const int64_t others = cut.spans * shape->batch;
     cut.strips = wi_divide_up(tiles, STRIP);
@@ -42,15 +54,45 @@ static wi_cut cut_of(const wi_gemm_shape *shape, int64_t units) {
     return cut;
 }
 
+enum { ITEM = 1 << 16 }; /* operations that a work-item costs, whatever it does */
+
+/* Packing B in a launch of its own is copying it: three ways through memory, where no cache holds it. Rows that are no
+ * whole tile are multiplied one by one. */
+double wi_gemm_direct_cost(const wi_device_profile *device, const wi_gemm_shape *shape, const int *p) {
+    const wi_cut cut = cut_of(shape, p, device->units);
+    const double b = wi_gemm_bytes(shape, WI_GEMM_B), others = wi_gemm_bytes(shape, WI_GEMM_A | WI_GEMM_C);
+    const double turned = shape->b_column == 1 ? 0.1 : shape->b_row == 1 ? 0.25 : 2.0; /* cycles an element */
+    const int64_t vectors = wi_divide_up(shape->n, 16), last = (vectors - 1) % p[VECTORS] + 1;
+    const double wide =
+        (double)vectors + (last == 1 ? 0.8 : 0.0); /* one vector does not fill the pipelines */
+    const double elements = (double)shape->batch * wide * 16.0 * (double)shape->k;
+    const double units = (double)device->units, vector = wi_vector_seconds(device);
+    const double pack =
+        2.0 * vector * turned * elements / units + wi_traffic_seconds(device, 3.0 * b, others);
+    const double rows = (double)(shape->m / p[ROWS] * p[ROWS]) + 4.0 * (double)(shape->m % p[ROWS]);
+    /* Less where not even one panel stays in the near cache. */
+    const double waste = 16 * p[VECTORS] * shape->k > TOGETHER ? 1.25 : 1.15;
+    const double packed = (double)(wi_divide_up(vectors, p[VECTORS]) * shape->batch);
+    const double items = (double)(cut.strips * cut.spans * shape->batch);
+    return pack + wi_work_seconds(device,
+                      &(wi_work){.operations = waste * 2.0 * rows * elements + ITEM * (items + packed),
+                          .bytes = b + others,
+                          .groups = items,
+                          .launches = 2,
+                          .build_seconds = 0.45});
+}
+
 weft_status wi_gemm_direct_prepare(const wi_device_profile *device, const wi_gemm_shape *shape, int64_t width,
     int64_t column_step, wi_kernel_plan *plan) {
+    const int *const p = plan->values;
     const int64_t units = device->units;
-    const int64_t vectors = wi_divide_up(shape->n, 16), panels = wi_divide_up(shape->n, COLUMNS);
-    const wi_cut cut = cut_of(shape, units);
+    const int64_t vectors = wi_divide_up(shape->n, 16),
+                  panels = wi_divide_up(shape->n, wi_gemm_direct_columns(p));
+    const wi_cut cut = cut_of(shape, p, units);
     plan->scratch_bytes = (size_t)(shape->batch * vectors * 16 * shape->k) * sizeof(float);
     wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "pack", panels, 1);
     launch->dimensions = 3;
-    launch->global[1] = (size_t)wi_divide_up(shape->k, STEPS);
+    launch->global[1] = (size_t)wi_divide_up(shape->k, p[STEPS]);
     launch->global[2] = (size_t)shape->batch;
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
@@ -66,8 +108,8 @@ weft_status wi_gemm_direct_prepare(const wi_device_profile *device, const wi_gem
     launch->has_epilogue = true;
     wi_kernel_input(launch, 0);
     wi_kernel_scratch(launch, 0);
-    const int64_t numbers[] = {shape->m, shape->n, shape->k, cut.strip * ROWS, cut.span, cut.together, width,
-        column_step == 0, column_step};
+    const int64_t numbers[] = {shape->m, shape->n, shape->k, cut.strip * p[ROWS], cut.span, cut.together,
+        width, column_step == 0, column_step};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_int(launch, numbers[i]);
     wi_kernel_long(launch, shape->a_batch);
     wi_kernel_long(launch, shape->a_row);
@@ -83,18 +125,16 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return wi_gemm_direct_prepare(site->device, shape, shape->m, 0, plan);
 }
 
-/* Where it is faster than packing B in each work-item: measured with `weft bench gemm` on AVX-512. Packed B
- * is memory of its own. */
-static bool pays(const wi_kernel_site *site) {
-    const wi_gemm_shape *const shape = site->product;
-    const double packed = (double)shape->batch * (double)shape->n * (double)shape->k;
-    return shape->m >= LEAST && packed * (double)shape->m >= LEAST_WORK && packed <= PACKED;
+static double cost(const wi_kernel_site *site) {
+    return wi_gemm_direct_cost(site->device, site->product, site->values);
 }
 
 const wi_implementation wi_gemm_cpu_direct = {.name = "cpu_direct",
     .ops = {&wi_op_matmul},
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "gemm_cpu_direct.cl",
+    .parameters = wi_gemm_direct_parameters,
+    .variants = wi_gemm_direct_variants,
     .accepts = accepts,
-    .pays = pays,
+    .cost = cost,
     .prepare = prepare};

@@ -1,0 +1,150 @@
+/* Enumeration: every device of every platform, in the loader's order, with what the driver says of it.
+ *
+ * Nothing is kept between calls. A platform without devices (Rusticl with no driver enabled) is passed over,
+ * and so is a platform whose enumeration fails: one bad driver must not hide the others. */
+#include "cl/device_list.h"
+#include "cl/opened_device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_PLATFORMS = 64, MOST_DEVICES = 256, PLATFORM_NOT_FOUND = -1001 };
+
+/* Texts of drivers may be longer than our fields, and some begin with blanks. */
+static void copy_text(char *field, size_t capacity, const char *text) {
+    while (*text == ' ') text++;
+    const size_t length = strlen(text);
+    const size_t kept = length < capacity ? length : capacity - 1;
+    memcpy(field, text, kept);
+    field[kept] = '\0';
+}
+
+static void read_device_text(cl_device_id device, cl_device_info what, char *field, size_t capacity) {
+    char text[1024] = "";
+    if (clGetDeviceInfo(device, what, sizeof text - 1, text, NULL) != CL_SUCCESS) text[0] = '\0';
+    copy_text(field, capacity, text);
+}
+
+/* The cpu kernels are for processors whose compiler takes wide vectors as they are. A software rasteriser
+ * calls itself a CPU, too, but works through scalars side by side as a GPU does; its native width says so. */
+static weft_status read_class(weft_device_info *info, cl_device_id device) {
+    const char *const forced = wi_environment("WEFT_DEVICE_CLASS");
+    cl_uint width = 1;
+    (void)clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width, &width, NULL);
+    info->device_class = info->is_cpu && width >= 4 ? WEFT_CLASS_CPU : WEFT_CLASS_GPU;
+    if (!forced) return WEFT_OK;
+    if (strcmp(forced, "cpu") == 0)
+        info->device_class = WEFT_CLASS_CPU;
+    else if (strcmp(forced, "gpu") == 0)
+        info->device_class = WEFT_CLASS_GPU;
+    else
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_DEVICE_CLASS is '%s'; it must be cpu or gpu", forced);
+    return WEFT_OK;
+}
+
+static bool speaks_opencl_1_2(const char *version) {
+    int major = 0, minor = 0;
+    return sscanf(version, "OpenCL %d.%d", &major, &minor) == 2 && major * 10 + minor >= 12;
+}
+
+static bool read_usable(cl_device_id device, const char *version) {
+    cl_bool available = CL_FALSE, compiler = CL_FALSE;
+    clGetDeviceInfo(device, CL_DEVICE_AVAILABLE, sizeof available, &available, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiler, &compiler, NULL);
+    return available && compiler && speaks_opencl_1_2(version);
+}
+
+static void read_numbers(cl_device_id device, weft_device_info *info) {
+    cl_uint units = 0, clock = 0;
+    cl_ulong memory = 0, largest = 0, local = 0;
+    clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof clock, &clock, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory, &memory, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
+    info->compute_units = units;
+    info->clock_mhz = clock;
+    info->global_memory = memory;
+    info->largest_allocation = largest;
+    info->local_memory = local;
+}
+
+weft_status wi_device_describe(wi_device_entry *entry, cl_device_id device) {
+    weft_device_info *const info = &entry->info;
+    cl_device_type type = 0;
+    *entry = (wi_device_entry){.device = device};
+    WI_CL(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL), "reading a device's type");
+    WI_CL(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof entry->platform, &entry->platform, NULL),
+        "reading a device's platform");
+    char platform[1024] = "";
+    if (clGetPlatformInfo(entry->platform, CL_PLATFORM_NAME, sizeof platform - 1, platform, NULL) !=
+        CL_SUCCESS)
+        platform[0] = '\0';
+    copy_text(info->platform, sizeof info->platform, platform);
+    read_device_text(device, CL_DEVICE_NAME, info->name, sizeof info->name);
+    read_device_text(device, CL_DEVICE_VENDOR, info->vendor, sizeof info->vendor);
+    read_device_text(device, CL_DRIVER_VERSION, info->driver, sizeof info->driver);
+    read_device_text(device, CL_DEVICE_VERSION, info->opencl, sizeof info->opencl);
+    info->is_gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
+    info->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
+    read_numbers(device, info);
+    entry->usable = read_usable(device, info->opencl);
+    return read_class(info, device);
+}
+
+static weft_status add_platform(wi_device_list *list, cl_platform_id platform, unsigned number) {
+    cl_device_id devices[MOST_DEVICES];
+    cl_uint count = 0;
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &count) != CL_SUCCESS)
+        return WEFT_OK;
+    if (count > MOST_DEVICES) count = MOST_DEVICES;
+    void *entries = list->entries;
+    WI_TRY(wi_grow(list->allocator, &entries, &list->capacity, list->count + count, sizeof *list->entries));
+    list->entries = entries;
+    for (cl_uint i = 0; i < count; i++) {
+        wi_device_entry *const entry = &list->entries[list->count];
+        WI_TRY(wi_device_describe(entry, devices[i]));
+        snprintf(entry->info.selector, sizeof entry->info.selector, "%hu:%hu", (unsigned short)number,
+            (unsigned short)i);
+        list->count++;
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_device_list_read(wi_device_list *list, const weft_allocator *allocator) {
+    cl_platform_id platforms[MOST_PLATFORMS];
+    cl_uint count = 0;
+    *list = (wi_device_list){.allocator = allocator};
+    const cl_int error = clGetPlatformIDs(MOST_PLATFORMS, platforms, &count);
+    if (error == PLATFORM_NOT_FOUND) return WEFT_OK;
+    WI_CL(error, "listing the OpenCL platforms");
+    if (count > MOST_PLATFORMS) count = MOST_PLATFORMS;
+    for (cl_uint i = 0; i < count; i++) WI_TRY(add_platform(list, platforms[i], i));
+    return WEFT_OK;
+}
+
+void wi_device_list_clear(wi_device_list *list) {
+    wi_release(list->allocator, list->entries);
+    *list = (wi_device_list){.allocator = list->allocator};
+}
+
+weft_status weft_device_count(size_t *count) {
+    if (!count) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_device_count: count is NULL");
+    wi_device_list list;
+    const weft_status status = wi_device_list_read(&list, NULL);
+    *count = status == WEFT_OK ? list.count : 0;
+    wi_device_list_clear(&list);
+    return status;
+}
+
+weft_status weft_device_get(size_t index, weft_device_info *info) {
+    if (!info) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_device_get: info is NULL");
+    wi_device_list list;
+    weft_status status = wi_device_list_read(&list, NULL);
+    if (status == WEFT_OK && index >= list.count)
+        status = wi_fail(
+            WEFT_ERROR_ARGUMENT, "weft_device_get: there is no device %zu, there are %zu", index, list.count);
+    if (status == WEFT_OK) *info = list.entries[index].info;
+    wi_device_list_clear(&list);
+    return status;
+}
