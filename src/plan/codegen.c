@@ -358,6 +358,8 @@ static void emit_gpu(wi_emitter *e, form f) {
         wi_text_append(&e->text,
             "__local float shared_f[2 * WEFT_GROUP];\n__local int shared_i[WEFT_GROUP];\n"
             "(void)shared_f, (void)shared_i;\n");
+        if (wi_reduction_cell(e->plan, e->step) > sizeof(float))
+            wi_text_append(&e->text, "__local double shared_d[2 * WEFT_GROUP];\n");
         wi_text_append(&e->text, "const int row = (int)get_group_id(0);\n");
     } else {
         wi_text_append(&e->text, "const int row = (int)get_global_id(0);\nif (row >= w0) return;\n");
@@ -583,9 +585,17 @@ static bool calls_functions(const weft_plan *plan) {
     return false;
 }
 
+static bool has_doubles(const weft_plan *plan) {
+    for (size_t i = 0; i < plan->value_count; i++) {
+        if (plan->values[i].node->dtype == WEFT_F64) return true;
+    }
+    return false;
+}
+
 static weft_status begin_source(const weft_plan *plan, wi_text *source) {
     wi_text_init(source, plan->context->allocator);
     WI_TRY(wi_kernel_source_append(source, "common.clh"));
+    if (has_doubles(plan)) WI_TRY(wi_kernel_source_append(source, "doubles.clh"));
     return calls_functions(plan) ? wi_kernel_source_append(source, "elementwise.clh") : WEFT_OK;
 }
 

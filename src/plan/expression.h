@@ -34,7 +34,7 @@ typedef struct wi_emitter {
     int memo_count;
 } wi_emitter;
 
-void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, float number);
+void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, double number);
 /* "__global float *b0, const long f0, ..." of all arguments met; or their names alone. */
 void wi_emit_parameters(const wi_emitter *e, wi_text *text, bool names_only);
 
@@ -47,10 +47,12 @@ int wi_step_operand(const wi_step *step, int value, bool is_output);
 int wi_emit_member(wi_emitter *e, int value);
 int wi_emit_input(wi_emitter *e, weft_tensor *node);
 int wi_emit_load(wi_emitter *e, int operand);
-/* What holds elements of the dtype in a kernel: WF, WI or WL of common.clh. */
+/* What holds elements of the dtype in a kernel: WF, WI, WL of common.clh or WD of doubles.clh. */
 const char *wi_register_type(weft_dtype dtype);
 /* A new variable; the declaration is written up to the value. */
 int wi_emit_begin(wi_emitter *e, weft_dtype dtype);
+/* Before the value, which stands in parentheses: rounds it where the dtype is narrower than its registers. */
+void wi_emit_rounding(wi_emitter *e, weft_dtype dtype);
 /* A constant of the dtype as a scalar literal. */
 enum { WI_LITERAL = 48 };
 void wi_number_literal(char text[WI_LITERAL], weft_dtype dtype, double value);

@@ -59,11 +59,11 @@ static void set_offset(binder *b, int value, int64_t elements) {
     set_long(b, elements + (int64_t)(offset / size));
 }
 
-static void set_scratch(binder *b, int64_t elements) {
+static void set_scratch(binder *b, int64_t elements, size_t size) {
     size_t offset;
     const wi_storage *storage = wi_plan_storage(b->plan, b->step->scratch, &offset);
     set_argument(b, sizeof storage->memory, &storage->memory);
-    set_long(b, elements + (int64_t)(offset / sizeof(float)));
+    set_long(b, elements + (int64_t)(offset / size));
 }
 
 static void set_faults(binder *b) {
@@ -77,6 +77,7 @@ static void set_described(binder *b, const wi_argument *argument) {
     const wi_operand *operand = &b->step->operands[argument->a];
     const uint64_t seed = b->plan->context->seed;
     const cl_uint zero = 0;
+    const float single = (float)argument->number;
     switch (argument->kind) {
     case WI_ARGUMENT_BUFFER: set_memory(b, operand->value); break;
     case WI_ARGUMENT_OFFSET: set_offset(b, operand->value, operand->layout.offset.actual); break;
@@ -90,7 +91,8 @@ static void set_described(binder *b, const wi_argument *argument) {
     }
     case WI_ARGUMENT_DIM: set_int(b, b->step->space.dims[argument->a].actual); break;
     case WI_ARGUMENT_WORK: set_int(b, b->step->work[argument->a]); break;
-    case WI_ARGUMENT_FLOAT: set_argument(b, sizeof argument->number, &argument->number); break;
+    case WI_ARGUMENT_FLOAT: set_argument(b, sizeof single, &single); break;
+    case WI_ARGUMENT_DOUBLE: set_argument(b, sizeof argument->number, &argument->number); break;
     case WI_ARGUMENT_SCALAR:
     case WI_ARGUMENT_DRAWS:
     case WI_ARGUMENT_TURN:
@@ -102,7 +104,9 @@ static void set_described(binder *b, const wi_argument *argument) {
         set_int(b, (int32_t)(uint32_t)(seed >> 32));
         break;
     case WI_ARGUMENT_SCRATCH: /* the parts of one reduction after those of another */
-        set_scratch(b, (int64_t)argument->a * b->step->work[0] * b->step->work[4]);
+        set_scratch(b,
+            (int64_t)argument->a * (int64_t)argument->number * b->step->work[0] * b->step->work[4],
+            (size_t)argument->b);
         break;
     }
 }
@@ -118,7 +122,7 @@ static void set_kernel(binder *b, const wi_kernel_argument *argument) {
         set_offset(b, value, b->plan->values[value].layout.offset.actual);
         break;
     }
-    case WI_KERNEL_SCRATCH: set_scratch(b, argument->number); break;
+    case WI_KERNEL_SCRATCH: set_scratch(b, argument->number, sizeof(float)); break;
     case WI_KERNEL_INT: set_int(b, argument->number); break;
     case WI_KERNEL_LONG: set_long(b, argument->number); break;
     case WI_KERNEL_FLOAT: set_argument(b, sizeof argument->real, &argument->real); break;

@@ -95,9 +95,10 @@ static void schedule_gpu(wi_step *step, const sizes *s) {
 
 /* ---- both ---- */
 
-static int count_slots(const weft_plan *plan, const wi_step *step) {
-    int count = 0;
-    for (int i = 0; i < step->member_count; i++) count += wi_reduction_slots(&plan->values[step->members[i]]);
+static size_t count_slots(const weft_plan *plan, const wi_step *step) {
+    size_t count = 0;
+    for (int i = 0; i < step->member_count; i++)
+        count += (size_t)wi_reduction_slots(&plan->values[step->members[i]]);
     return count;
 }
 
@@ -113,7 +114,7 @@ static weft_status schedule_loop(weft_plan *plan, wi_step *step) {
         schedule_gpu(step, &s);
     if (step->work[4] > 1)
         step->scratch_bytes =
-            (size_t)count_slots(plan, step) * (size_t)s.kept * (size_t)step->work[4] * sizeof(float);
+            count_slots(plan, step) * wi_reduction_cell(plan, step) * (size_t)s.kept * (size_t)step->work[4];
     step->flops += (double)step->member_count * (double)s.kept * (double)s.reduced;
     return WEFT_OK;
 }
