@@ -21,21 +21,12 @@ foreach(name IN LISTS programs)
   target_compile_definitions(${name} PRIVATE WEFT_SOURCE_DATA_DIR="${PROJECT_SOURCE_DIR}/data")
 endforeach()
 
-# What PyTorch computed for every op travels inside the command, for `weft check`.
-set(recorded_json ${PROJECT_SOURCE_DIR}/tests/golden/op_golden.json)
-set(recorded_file ${PROJECT_BINARY_DIR}/generated/recorded_json.c)
-add_custom_command(
-  OUTPUT ${recorded_file}
-  COMMAND ${CMAKE_COMMAND} -DOUTPUT=${recorded_file} -DINPUT=${recorded_json} -DNAME=weft_recorded_json -P
-          ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
-  DEPENDS ${recorded_json} cmake/embed_text.cmake
-  VERBATIM)
 file(GLOB command_files CONFIGURE_DEPENDS tools/*.c)
 if(command_files)
-  add_executable(weft_command ${command_files} ${recorded_file})
+  add_executable(weft_command ${command_files})
   set_target_properties(weft_command PROPERTIES OUTPUT_NAME weft)
   target_include_directories(weft_command PRIVATE src tools ${UTHASH_INCLUDE_DIR})
-  target_link_libraries(weft_command PRIVATE weft_static ${dependencies})
+  target_link_libraries(weft_command PRIVATE weft_workloads weft_static ${dependencies})
   install(TARGETS weft_command)
 endif()
 

@@ -3,7 +3,7 @@
 #include "bench_conv.h"
 #include "bench_measure.h"
 #include "bench_sizes.h"
-#include "plan/steps.h"
+#include "plan/compiled_plan.h"
 #include <stdio.h>
 #include <weft/weft.h>
 
@@ -41,13 +41,11 @@ static weft_status build(conv_net *net, weft_graph *graph, const conv_size *size
 
 /* Of the step with the most work. */
 static const char *implementation_of(const weft_plan *plan) {
-    const wi_step *most = plan->steps[0];
-    for (size_t i = 1; i < plan->step_count; i++) {
-        if (plan->steps[i]->flops > most->flops) most = plan->steps[i];
+    size_t most = 0;
+    for (size_t i = 1; i < plan->partition.step_count; i++) {
+        if (plan->schedule.of[i].flops > plan->schedule.of[most].flops) most = i;
     }
-    return most->kind == WI_STEP_PRODUCT ? most->implementation->name
-           : most->kernel                ? most->kernel->file
-                                         : "generated";
+    return wi_step_implementation_name(plan, plan->partition.steps[most]);
 }
 
 static void print_figure(const bench_state *bench, const conv_size *size, int pass,

@@ -69,7 +69,7 @@ static weft_status measure(bench_state *bench, const int64_t *numbers, int pass)
     WI_TRY_DONE(fill(&b, bench->context, k * n));
     WI_TRY_DONE(wi_buffer_create(&c, bench->context, (size_t)(m * n) * sizeof(float)));
     WI_TRY_DONE(wi_select(&selection, bench->context, &wi_op_matmul, &site));
-    WI_TRY_DONE(wi_gemm_product_create(&product, bench->context, selection.chosen, &shape,
+    WI_TRY_DONE(wi_gemm_product_create(&product, bench->context, selection.chosen, selection.variant, &shape,
         &(wi_gemm_operands){.a = a.memory, .b = b.memory, .c = c.memory}, NULL));
     WI_TRY_DONE(
         bench_rounds(&figure, bench, time_product, &product, 2.0 * (double)m * (double)n * (double)k));

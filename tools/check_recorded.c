@@ -9,8 +9,6 @@
 
 enum { GROUP = 64 };
 
-extern const char weft_recorded_json[];
-
 typedef struct group {
     recorded_case cases[GROUP];
     recorded_inputs shared;
@@ -88,13 +86,12 @@ static bool is_first(const cJSON *cases, const cJSON *json) {
 }
 
 weft_status weft_check_recorded(weft_context *context, bool all, size_t *passed, size_t *count) {
-    cJSON *const root = cJSON_Parse(weft_recorded_json);
+    cJSON *const cases = recorded_cases();
     group *const g = malloc(sizeof *g);
-    const cJSON *const cases = cJSON_GetObjectItemCaseSensitive(root, "cases");
     const cJSON *json[GROUP], *c;
     size_t waiting = 0;
-    if (!root || !g) {
-        cJSON_Delete(root);
+    if (!cases || !g) {
+        cJSON_Delete(cases);
         free(g);
         return WEFT_ERROR_MEMORY;
     }
@@ -108,7 +105,7 @@ weft_status weft_check_recorded(weft_context *context, bool all, size_t *passed,
         waiting = 0;
     }
     if (waiting) check_group(context, g, json, waiting, passed);
-    cJSON_Delete(root);
+    cJSON_Delete(cases);
     free(g);
     return WEFT_OK;
 }

@@ -45,7 +45,7 @@ static weft_depthwise_axis weft_depthwise_taps(
 #endif
 
 /* every0 .. 2: how many taps lie from one that meets a position to the next, of a transposed one. */
-__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(depthwise)(__global const float *x,
+__kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void WEFT_NAME(depthwise)(__global const float *x,
     long x_offset, __global const float *w, long w_offset, int elements, int groups, int every0, int every1,
     int every2, int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1,
     int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,

@@ -8,16 +8,17 @@
  * pack: writes the weight as panels[k][column], once a run, so that neighbouring items read neighbouring
  * words.
  *
- * tiled: a work-group of 16 x 16 owns 64 positions and 64 channels made. It walks k in steps of 16. Item (x,
- * y) brings step x of k for rows y, y + 16, y + 32, y + 48: where those windows begin is computed once, the
- * tap and channel of its k move on by 16. Neighbouring items read neighbouring channels:
+ * tiles: a work-group of GROUP x GROUP items owns a tile of positions and channels made, MICRO x MICRO of them an
+ * item. It walks k in steps of STEP. With GROUP 16 and MICRO 4, item (x, y) brings step x of k for rows y, y + 16,
+ * y + 32, y + 48: where those windows begin is computed once, the tap and channel of its k move on by 16.
+ * Neighbouring items read neighbouring channels:
  *
  *       image                         piece of A (64 rows, 16 steps)
  *     . . . . . .       tap (t)         x ->  channels c .. c + 15 of one pixel
  *     . w w w . .   ------------>    y  [ row y:      pixel t of its window ]
  *     . w t w . .                       [ row y + 16: pixel t of its window ]
  *
- * small: the same with tiles of 16 x 16 and one element an item, for few channels or few tiles.
+ * MICRO 1 is for few channels or few tiles. The parameters stand in src/kernels/convolution/conv_gpu.c.
  *
  * The data gradient of stride s is s (s², s³) products, "phases": positions with the same remainder meet the
  * same taps, and no multiplication with a stuffed zero is done. Taps are packed phase after phase.
@@ -28,12 +29,10 @@
 #ifndef WEFT_CONV_GPU
 #define WEFT_CONV_GPU
 
-/* Tuning: the same numbers stand in src/plan/conv_gpu.c. The work-group is 16 x 16. */
-#define WEFT_CONV_GPU_MICRO 4
-#define WEFT_CONV_GPU_STEP  16
-#define WEFT_CONV_GPU_GROUP 16
+WEFT_REQUIRE(weft_conv_gpu_items_are_steps, WEFT_CONV_GPU_STEP == WEFT_CONV_GPU_GROUP);
+
 /* One word more than the tile, so that columns of a piece lie in different banks. */
-#define WEFT_CONV_GPU_ROOM(micro) (WEFT_CONV_GPU_STEP * (WEFT_CONV_GPU_GROUP * (micro) + 1))
+#define WEFT_CONV_GPU_ROOM (WEFT_CONV_GPU_STEP * (WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_MICRO + 1))
 
 /* The taps that positions of a phase meet: `count` of them along each axis, index = position in the phase *
  * stride (of a transposed one: 1) + base + number of the tap * step; `order` taps of other phases are packed
@@ -115,70 +114,6 @@ static int4 weft_conv_gpu_position(const weft_conv_gpu_phase *p, int row) {
     return (int4)(plane % p->size.x, line % p->size.y, row % p->size.z, plane / p->size.x);
 }
 
-/* acc = rows top .. of the windows · columns left .. of the weight. */
-__attribute__((always_inline)) static inline void weft_conv_gpu_multiply(
-    float acc[WEFT_CONV_GPU_MICRO][WEFT_CONV_GPU_MICRO], const int micro, __local float *a_piece,
-    __local float *b_piece, __global const float *x, __global const float *panels,
-    const weft_conv_gpu_problem *w, const weft_conv_gpu_phase *p, int top, int left) {
-    const int lx = (int)get_local_id(0), ly = (int)get_local_id(1), item = ly * WEFT_CONV_GPU_GROUP + lx;
-    const int width = WEFT_CONV_GPU_GROUP * micro;
-    const int k = top < p->rows ? p->count.x * p->count.y * p->count.z * w->channels : 0;
-    /* Where the windows of this item's rows begin; a row past the last meets nothing. */
-    long from[WEFT_CONV_GPU_MICRO];
-    int3 at[WEFT_CONV_GPU_MICRO];
-    int limit[WEFT_CONV_GPU_MICRO];
-    WEFT_UNROLL for (int i = 0; i < micro; ++i) {
-        const int row = top + ly + WEFT_CONV_GPU_GROUP * i;
-        const int4 place = weft_conv_gpu_position(p, row);
-        limit[i] = row < p->rows ? w->read.x : 0;
-        at[i] = place.xyz * p->in + p->base;
-        from[i] = place.w * w->x_image + at[i].x * w->x0 + at[i].y * w->x1 + at[i].z * w->x2 +
-                  (long)w->group * w->channels;
-        WEFT_UNROLL for (int j = 0; j < micro; ++j) acc[i][j] = 0.0f;
-    }
-    panels += (long)p->first * w->channels * w->filters + left;
-    int3 tap = (int3)(0, 0, 0);
-    int channel = lx;
-    for (int start = 0; start < k; start += WEFT_CONV_GPU_STEP) {
-        while (channel >= w->channels) {
-            channel -= w->channels;
-            if (++tap.z < p->count.z) continue;
-            tap.z = 0;
-            if (++tap.y < p->count.y) continue;
-            tap.y = 0;
-            ++tap.x;
-        }
-        const int3 reach = tap * p->step;
-        const long further = reach.x * w->x0 + reach.y * w->x1 + reach.z * w->x2 + channel;
-        const bool some = start + lx < k;
-        WEFT_UNROLL for (int i = 0; i < micro; ++i) {
-            const int3 index = at[i] + reach;
-            const bool inside = some && index.x >= 0 && index.x < limit[i] && index.y >= 0 &&
-                                index.y < w->read.y && index.z >= 0 && index.z < w->read.z;
-            a_piece[lx * (width + 1) + ly + WEFT_CONV_GPU_GROUP * i] = inside ? x[from[i] + further] : 0.0f;
-        }
-        channel += WEFT_CONV_GPU_STEP;
-        WEFT_UNROLL for (int i = 0; i < micro; ++i) {
-            const int e = item + WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_GROUP * i;
-            const int step = e / width, column = e % width;
-            b_piece[step * (width + 1) + column] = start + step < k && left + column < w->filters
-                                                       ? panels[(long)(start + step) * w->filters + column]
-                                                       : 0.0f;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int step = 0; step < WEFT_CONV_GPU_STEP; ++step) {
-            float from_a[WEFT_CONV_GPU_MICRO];
-            WEFT_UNROLL for (int i = 0; i < micro; ++i) from_a[i] =
-                a_piece[step * (width + 1) + ly + WEFT_CONV_GPU_GROUP * i];
-            WEFT_UNROLL for (int j = 0; j < micro; ++j) {
-                const float from_b = b_piece[step * (width + 1) + lx + WEFT_CONV_GPU_GROUP * j];
-                WEFT_UNROLL for (int i = 0; i < micro; ++i) acc[i][j] = fma(from_a[i], from_b, acc[i][j]);
-            }
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-}
-
 #define WEFT_CONV_GPU_PARAMETERS                                                                             \
     __global const float *x, long x_offset, __global const float *panels, long panels_offset, int row_tiles, \
         int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1,        \
@@ -201,8 +136,72 @@ __attribute__((always_inline)) static inline void weft_conv_gpu_multiply(
 #define WEFT_CONV_ALONE
 #endif
 
+/* acc = rows top .. of the windows · columns left .. of the weight. */
+__attribute__((always_inline)) static inline void WEFT_NAME(multiply)(
+    float acc[WEFT_CONV_GPU_MICRO][WEFT_CONV_GPU_MICRO], __local float *a_piece,
+    __local float *b_piece, __global const float *x, __global const float *panels,
+    const weft_conv_gpu_problem *w, const weft_conv_gpu_phase *p, int top, int left) {
+    const int lx = (int)get_local_id(0), ly = (int)get_local_id(1), item = ly * WEFT_CONV_GPU_GROUP + lx;
+    const int width = WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_MICRO;
+    const int k = top < p->rows ? p->count.x * p->count.y * p->count.z * w->channels : 0;
+    /* Where the windows of this item's rows begin; a row past the last meets nothing. */
+    long from[WEFT_CONV_GPU_MICRO];
+    int3 at[WEFT_CONV_GPU_MICRO];
+    int limit[WEFT_CONV_GPU_MICRO];
+    WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) {
+        const int row = top + ly + WEFT_CONV_GPU_GROUP * i;
+        const int4 place = weft_conv_gpu_position(p, row);
+        limit[i] = row < p->rows ? w->read.x : 0;
+        at[i] = place.xyz * p->in + p->base;
+        from[i] = place.w * w->x_image + at[i].x * w->x0 + at[i].y * w->x1 + at[i].z * w->x2 +
+                  (long)w->group * w->channels;
+        WEFT_UNROLL for (int j = 0; j < WEFT_CONV_GPU_MICRO; ++j) acc[i][j] = 0.0f;
+    }
+    panels += (long)p->first * w->channels * w->filters + left;
+    int3 tap = (int3)(0, 0, 0);
+    int channel = lx;
+    for (int start = 0; start < k; start += WEFT_CONV_GPU_STEP) {
+        while (channel >= w->channels) {
+            channel -= w->channels;
+            if (++tap.z < p->count.z) continue;
+            tap.z = 0;
+            if (++tap.y < p->count.y) continue;
+            tap.y = 0;
+            ++tap.x;
+        }
+        const int3 reach = tap * p->step;
+        const long further = reach.x * w->x0 + reach.y * w->x1 + reach.z * w->x2 + channel;
+        const bool some = start + lx < k;
+        WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) {
+            const int3 index = at[i] + reach;
+            const bool inside = some && index.x >= 0 && index.x < limit[i] && index.y >= 0 &&
+                                index.y < w->read.y && index.z >= 0 && index.z < w->read.z;
+            a_piece[lx * (width + 1) + ly + WEFT_CONV_GPU_GROUP * i] = inside ? x[from[i] + further] : 0.0f;
+        }
+        channel += WEFT_CONV_GPU_STEP;
+        WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) {
+            const int e = item + WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_GROUP * i;
+            const int step = e / width, column = e % width;
+            b_piece[step * (width + 1) + column] = start + step < k && left + column < w->filters
+                                                       ? panels[(long)(start + step) * w->filters + column]
+                                                       : 0.0f;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int step = 0; step < WEFT_CONV_GPU_STEP; ++step) {
+            float from_a[WEFT_CONV_GPU_MICRO];
+            WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) from_a[i] =
+                a_piece[step * (width + 1) + ly + WEFT_CONV_GPU_GROUP * i];
+            WEFT_UNROLL for (int j = 0; j < WEFT_CONV_GPU_MICRO; ++j) {
+                const float from_b = b_piece[step * (width + 1) + lx + WEFT_CONV_GPU_GROUP * j];
+                WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) acc[i][j] = fma(from_a[i], from_b, acc[i][j]);
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
 /* Work-item: an element of the panels, (group, tap, channel, column). */
-__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(pack)(__global const float *w,
+__kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void WEFT_NAME(pack)(__global const float *w,
     long w_offset, __global float *panels, long panels_offset, int elements, int channels, int filters,
     int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1,
     int dilation2, int before0, int before1, int before2, int transposed, long w_group, long w_filter,
@@ -225,16 +224,15 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(pack)(__
 }
 
 /* Work-group (columns, phase and rows, group). */
-__kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(tiled)(
+__kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_GROUP, WEFT_CONV_GPU_GROUP, 1))) void WEFT_NAME(tiles)(
     WEFT_CONV_GPU_PARAMETERS WEFT_EPILOGUE_PARAMETERS) {
-    __local float a_piece[WEFT_CONV_GPU_ROOM(WEFT_CONV_GPU_MICRO)],
-        b_piece[WEFT_CONV_GPU_ROOM(WEFT_CONV_GPU_MICRO)];
+    __local float a_piece[WEFT_CONV_GPU_ROOM], b_piece[WEFT_CONV_GPU_ROOM];
     const int width = WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_MICRO;
     const weft_conv_gpu_problem w = WEFT_CONV_GPU_PROBLEM;
     const weft_conv_gpu_phase p = weft_conv_gpu_phase_of(&w, (int)get_group_id(1) / row_tiles);
     const int top = (int)get_group_id(1) % row_tiles * width, left = (int)get_group_id(0) * width;
     float acc[WEFT_CONV_GPU_MICRO][WEFT_CONV_GPU_MICRO];
-    weft_conv_gpu_multiply(acc, WEFT_CONV_GPU_MICRO, a_piece, b_piece, x + x_offset,
+    WEFT_NAME(multiply)(acc, a_piece, b_piece, x + x_offset,
         panels + panels_offset + (long)w.group * taps0 * taps1 * taps2 * channels * filters, &w, &p, top,
         left);
     WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) {
@@ -248,26 +246,6 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(tiled)(
                 WEFT_STORE(acc[i][j], line, along, w.group * filters + column, 1);
         }
     }
-}
-
-/* Work-group (columns, phase and rows, group). */
-__kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(small)(
-    WEFT_CONV_GPU_PARAMETERS WEFT_EPILOGUE_PARAMETERS) {
-    __local float a_piece[WEFT_CONV_GPU_ROOM(1)], b_piece[WEFT_CONV_GPU_ROOM(1)];
-    const weft_conv_gpu_problem w = WEFT_CONV_GPU_PROBLEM;
-    const weft_conv_gpu_phase p = weft_conv_gpu_phase_of(&w, (int)get_group_id(1) / row_tiles);
-    const int top = (int)get_group_id(1) % row_tiles * WEFT_CONV_GPU_GROUP,
-              left = (int)get_group_id(0) * WEFT_CONV_GPU_GROUP;
-    float acc[WEFT_CONV_GPU_MICRO][WEFT_CONV_GPU_MICRO];
-    weft_conv_gpu_multiply(acc, 1, a_piece, b_piece, x + x_offset,
-        panels + panels_offset + (long)w.group * taps0 * taps1 * taps2 * channels * filters, &w, &p, top,
-        left);
-    const int row = top + (int)get_local_id(1), column = left + (int)get_local_id(0);
-    const int4 at = weft_conv_gpu_position(&p, row);
-    if (row < p.rows && column < filters)
-        WEFT_STORE(acc[0][0],
-            (at.w * made0 + at.x * p.out.x + p.phase.x) * made1 + at.y * p.out.y + p.phase.y,
-            at.z * p.out.z + p.phase.z, w.group * filters + column, 1);
 }
 
 #ifdef WEFT_CONV_ALONE

@@ -8,8 +8,8 @@
  * A matrix product: row = filter, column = (tap, channel), step of k = position. There are few tiles of it
  * and many steps, so positions are split into shares, each with sums of its own:
  *
- * tiled: a work-group of 16 x 16 owns 64 filters, 64 columns and a share of the positions. It walks them 16
- * at a time; item (x, y) brings position y for columns x, x + 16, x + 32, x + 48, whose taps and channels are
+ * tiles: a work-group of GROUP x GROUP items owns a tile of filters and columns, MICRO x MICRO of them an item, and
+ * a share of the positions. It walks them STEP at a time. With GROUP 16 and MICRO 4, item (x, y) brings position y for columns x, x + 16, x + 32, x + 48, whose taps and channels are
  * computed once, and for as many filters; its position moves on by 16.
  *
  *         x piece (16 positions, 64 columns)
@@ -20,91 +20,21 @@
  *     |  f |   |   w   w   w   w|  item: 4 x 4 elements of w, 16 apart
  *     +----+   +----------------+
  *
- * small: the same with tiles of 16 x 16.
+ * MICRO 1 is for few filters or columns. The parameters stand in src/kernels/convolution/conv_weight_gpu.c.
  * finish: adds the shares of an element in their order. */
 
 #ifndef WEFT_CONV_WEIGHT_GPU
 #define WEFT_CONV_WEIGHT_GPU
 
-/* Tuning: the same numbers stand in src/ops/conv_weight.c. The work-group is 16 x 16. */
-#define WEFT_CONV_WEIGHT_MICRO       4
-#define WEFT_CONV_WEIGHT_STEP        16
-#define WEFT_CONV_WEIGHT_ROOM(micro) (WEFT_CONV_WEIGHT_STEP * (16 * (micro) + 1))
+WEFT_REQUIRE(weft_conv_weight_items_are_steps, WEFT_CONV_WEIGHT_STEP == WEFT_CONV_WEIGHT_GROUP);
+
+/* One word more than the tile, so that columns of a piece lie in different banks. */
+#define WEFT_CONV_WEIGHT_ROOM (WEFT_CONV_WEIGHT_STEP * (WEFT_CONV_WEIGHT_GROUP * WEFT_CONV_WEIGHT_MICRO + 1))
 
 typedef struct weft_conv_weight_problem {
     int images, channels, filters, groups, group, begin, end; /* positions of the share */
     int3 image, result, taps, stride, dilation, before;
 } weft_conv_weight_problem;
-
-__attribute__((always_inline)) static inline void weft_conv_weight_tile(const int micro,
-    __local float *x_piece, __local float *y_piece, __global const float *x, __global const float *y,
-    __global float *sums, const weft_conv_weight_problem *w, int top, int left) {
-    const int lx = (int)get_local_id(0), ly = (int)get_local_id(1), width = 16 * micro;
-    const int taps = w->taps.x * w->taps.y * w->taps.z, columns = taps * w->channels;
-    const long x_step = (long)w->groups * w->channels, y_step = (long)w->groups * w->filters;
-    x += (long)w->group * w->channels;
-    y += (long)w->group * w->filters + top;
-    float acc[WEFT_CONV_WEIGHT_MICRO][WEFT_CONV_WEIGHT_MICRO];
-    int3 reach[WEFT_CONV_WEIGHT_MICRO]; /* from a window's first pixel to the column's */
-    long further[WEFT_CONV_WEIGHT_MICRO];
-    WEFT_UNROLL for (int i = 0; i < micro; ++i) {
-        const int column = left + lx + 16 * i, tap = column / w->channels, line = tap / w->taps.z;
-        reach[i] = (int3)(line / w->taps.y, line % w->taps.y, tap % w->taps.z) * w->dilation - w->before;
-        further[i] = (((long)reach[i].x * w->image.y + reach[i].y) * w->image.z + reach[i].z) * x_step +
-                     column % w->channels;
-        WEFT_UNROLL for (int j = 0; j < micro; ++j) acc[i][j] = 0.0f;
-    }
-    int position = w->begin + ly;
-    int3 at;
-    at.z = position % w->result.z;
-    at.y = position / w->result.z % w->result.y;
-    at.x = position / w->result.z / w->result.y % w->result.x;
-    int image = position / w->result.z / w->result.y / w->result.x;
-    for (int start = w->begin; start < w->end; start += WEFT_CONV_WEIGHT_STEP) {
-        const bool some = position < w->end;
-        const int3 first = at * w->stride;
-        const long from =
-            (((long)image * w->image.x + first.x) * w->image.y + first.y) * w->image.z + first.z;
-        WEFT_UNROLL for (int i = 0; i < micro; ++i) {
-            const int column = lx + 16 * i;
-            const int3 index = first + reach[i];
-            const bool inside = some && left + column < columns && index.x >= 0 && index.x < w->image.x &&
-                                index.y >= 0 && index.y < w->image.y && index.z >= 0 && index.z < w->image.z;
-            x_piece[ly * (width + 1) + column] = inside ? x[from * x_step + further[i]] : 0.0f;
-            y_piece[ly * (width + 1) + column] =
-                some && top + column < w->filters ? y[position * y_step + column] : 0.0f;
-        }
-        position += WEFT_CONV_WEIGHT_STEP;
-        at.z += WEFT_CONV_WEIGHT_STEP;
-        while (at.z >= w->result.z) {
-            at.z -= w->result.z;
-            if (++at.y < w->result.y) continue;
-            at.y = 0;
-            if (++at.x < w->result.x) continue;
-            at.x = 0;
-            ++image;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int step = 0; step < WEFT_CONV_WEIGHT_STEP; ++step) {
-            float from_y[WEFT_CONV_WEIGHT_MICRO];
-            WEFT_UNROLL for (int i = 0; i < micro; ++i) from_y[i] = y_piece[step * (width + 1) + ly + 16 * i];
-            WEFT_UNROLL for (int j = 0; j < micro; ++j) {
-                const float from_x = x_piece[step * (width + 1) + lx + 16 * j];
-                WEFT_UNROLL for (int i = 0; i < micro; ++i) acc[i][j] = fma(from_y[i], from_x, acc[i][j]);
-            }
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    WEFT_UNROLL for (int j = 0; j < micro; ++j) {
-        const int column = left + lx + 16 * j, tap = column / w->channels, channel = column % w->channels;
-        WEFT_UNROLL for (int i = 0; i < micro; ++i) {
-            const int filter = top + ly + 16 * i;
-            if (column < columns && filter < w->filters)
-                sums[((long)(w->group * w->filters + filter) * w->channels + channel) * taps + tap] =
-                    acc[i][j];
-        }
-    }
-}
 
 #define WEFT_CONV_WEIGHT_PARAMETERS                                                                          \
     __global const float *x, long x_offset, __global const float *y, long y_offset, __global float *sums,    \
@@ -128,29 +58,88 @@ __attribute__((always_inline)) static inline void weft_conv_weight_tile(const in
 #define WEFT_CONV_WEIGHT_ALONE
 #endif
 
-/* Work-group (columns, filters, share and group). */
-__kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(tiled)(WEFT_CONV_WEIGHT_PARAMETERS) {
-    __local float x_piece[WEFT_CONV_WEIGHT_ROOM(WEFT_CONV_WEIGHT_MICRO)],
-        y_piece[WEFT_CONV_WEIGHT_ROOM(WEFT_CONV_WEIGHT_MICRO)];
-    const int share = (int)get_group_id(2) / groups, width = 16 * WEFT_CONV_WEIGHT_MICRO;
-    const weft_conv_weight_problem w = WEFT_CONV_WEIGHT_PROBLEM(share);
-    const long weights = (long)groups * filters * channels * taps0 * taps1 * taps2;
-    weft_conv_weight_tile(WEFT_CONV_WEIGHT_MICRO, x_piece, y_piece, x + x_offset, y + y_offset,
-        sums + sums_offset + share * weights, &w, (int)get_group_id(1) * width, (int)get_group_id(0) * width);
+/* w[filter][channel][tap] of a tile, over the positions of a share. */
+__attribute__((always_inline)) static inline void WEFT_NAME(tile)(__local float *x_piece, __local float *y_piece, __global const float *x, __global const float *y,
+    __global float *sums, const weft_conv_weight_problem *w, int top, int left) {
+    const int lx = (int)get_local_id(0), ly = (int)get_local_id(1), width = WEFT_CONV_WEIGHT_GROUP * WEFT_CONV_WEIGHT_MICRO;
+    const int taps = w->taps.x * w->taps.y * w->taps.z, columns = taps * w->channels;
+    const long x_step = (long)w->groups * w->channels, y_step = (long)w->groups * w->filters;
+    x += (long)w->group * w->channels;
+    y += (long)w->group * w->filters + top;
+    float acc[WEFT_CONV_WEIGHT_MICRO][WEFT_CONV_WEIGHT_MICRO];
+    int3 reach[WEFT_CONV_WEIGHT_MICRO]; /* from a window's first pixel to the column's */
+    long further[WEFT_CONV_WEIGHT_MICRO];
+    WEFT_UNROLL for (int i = 0; i < WEFT_CONV_WEIGHT_MICRO; ++i) {
+        const int column = left + lx + WEFT_CONV_WEIGHT_GROUP * i, tap = column / w->channels, line = tap / w->taps.z;
+        reach[i] = (int3)(line / w->taps.y, line % w->taps.y, tap % w->taps.z) * w->dilation - w->before;
+        further[i] = (((long)reach[i].x * w->image.y + reach[i].y) * w->image.z + reach[i].z) * x_step +
+                     column % w->channels;
+        WEFT_UNROLL for (int j = 0; j < WEFT_CONV_WEIGHT_MICRO; ++j) acc[i][j] = 0.0f;
+    }
+    int position = w->begin + ly;
+    int3 at;
+    at.z = position % w->result.z;
+    at.y = position / w->result.z % w->result.y;
+    at.x = position / w->result.z / w->result.y % w->result.x;
+    int image = position / w->result.z / w->result.y / w->result.x;
+    for (int start = w->begin; start < w->end; start += WEFT_CONV_WEIGHT_STEP) {
+        const bool some = position < w->end;
+        const int3 first = at * w->stride;
+        const long from =
+            (((long)image * w->image.x + first.x) * w->image.y + first.y) * w->image.z + first.z;
+        WEFT_UNROLL for (int i = 0; i < WEFT_CONV_WEIGHT_MICRO; ++i) {
+            const int column = lx + WEFT_CONV_WEIGHT_GROUP * i;
+            const int3 index = first + reach[i];
+            const bool inside = some && left + column < columns && index.x >= 0 && index.x < w->image.x &&
+                                index.y >= 0 && index.y < w->image.y && index.z >= 0 && index.z < w->image.z;
+            x_piece[ly * (width + 1) + column] = inside ? x[from * x_step + further[i]] : 0.0f;
+            y_piece[ly * (width + 1) + column] =
+                some && top + column < w->filters ? y[position * y_step + column] : 0.0f;
+        }
+        position += WEFT_CONV_WEIGHT_STEP;
+        at.z += WEFT_CONV_WEIGHT_STEP;
+        while (at.z >= w->result.z) {
+            at.z -= w->result.z;
+            if (++at.y < w->result.y) continue;
+            at.y = 0;
+            if (++at.x < w->result.x) continue;
+            at.x = 0;
+            ++image;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int step = 0; step < WEFT_CONV_WEIGHT_STEP; ++step) {
+            float from_y[WEFT_CONV_WEIGHT_MICRO];
+            WEFT_UNROLL for (int i = 0; i < WEFT_CONV_WEIGHT_MICRO; ++i) from_y[i] = y_piece[step * (width + 1) + ly + WEFT_CONV_WEIGHT_GROUP * i];
+            WEFT_UNROLL for (int j = 0; j < WEFT_CONV_WEIGHT_MICRO; ++j) {
+                const float from_x = x_piece[step * (width + 1) + lx + WEFT_CONV_WEIGHT_GROUP * j];
+                WEFT_UNROLL for (int i = 0; i < WEFT_CONV_WEIGHT_MICRO; ++i) acc[i][j] = fma(from_y[i], from_x, acc[i][j]);
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    WEFT_UNROLL for (int j = 0; j < WEFT_CONV_WEIGHT_MICRO; ++j) {
+        const int column = left + lx + WEFT_CONV_WEIGHT_GROUP * j, tap = column / w->channels, channel = column % w->channels;
+        WEFT_UNROLL for (int i = 0; i < WEFT_CONV_WEIGHT_MICRO; ++i) {
+            const int filter = top + ly + WEFT_CONV_WEIGHT_GROUP * i;
+            if (column < columns && filter < w->filters)
+                sums[((long)(w->group * w->filters + filter) * w->channels + channel) * taps + tap] =
+                    acc[i][j];
+        }
+    }
 }
 
 /* Work-group (columns, filters, share and group). */
-__kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(small)(WEFT_CONV_WEIGHT_PARAMETERS) {
-    __local float x_piece[WEFT_CONV_WEIGHT_ROOM(1)], y_piece[WEFT_CONV_WEIGHT_ROOM(1)];
-    const int share = (int)get_group_id(2) / groups;
+__kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_GROUP, WEFT_CONV_WEIGHT_GROUP, 1))) void WEFT_NAME(tiles)(WEFT_CONV_WEIGHT_PARAMETERS) {
+    __local float x_piece[WEFT_CONV_WEIGHT_ROOM], y_piece[WEFT_CONV_WEIGHT_ROOM];
+    const int share = (int)get_group_id(2) / groups, width = WEFT_CONV_WEIGHT_GROUP * WEFT_CONV_WEIGHT_MICRO;
     const weft_conv_weight_problem w = WEFT_CONV_WEIGHT_PROBLEM(share);
     const long weights = (long)groups * filters * channels * taps0 * taps1 * taps2;
-    weft_conv_weight_tile(1, x_piece, y_piece, x + x_offset, y + y_offset,
-        sums + sums_offset + share * weights, &w, (int)get_group_id(1) * 16, (int)get_group_id(0) * 16);
+    WEFT_NAME(tile)(x_piece, y_piece, x + x_offset, y + y_offset, sums + sums_offset + share * weights, &w,
+        (int)get_group_id(1) * width, (int)get_group_id(0) * width);
 }
 
 /* Work-item: an element of w. */
-__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(finish)(
+__kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_FINISHED, 1, 1))) void WEFT_NAME(finish)(
     __global const float *sums, long sums_offset, __global float *w, long w_offset, int weights, int shares) {
     const int element = (int)get_global_id(0);
     if (element >= weights) return;

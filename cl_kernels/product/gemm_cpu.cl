@@ -19,39 +19,18 @@
  *
  * One launch does it for every shape and every transposition; the sizes and strides are arguments. Which of A
  * and B have their rows (A_ROWS, B_ROWS) or columns (B_COLUMNS) contiguous may be known before: macros of 0
- * or 1, without which the kernel looks at the strides. What stands before an inclusion (WEFT_NAME,
+ * or 1, without which the kernel looks at the strides. Parameters (src/kernels/product/gemm_cpu.c): a tile is
+ * ROWS x COLUMNS, two vectors wide; a work-item has at most STRIP rows and PANELS panels; prefetches run AHEAD
+ * steps of k before the multiplication, PACK_AHEAD before packing. What stands before an inclusion (WEFT_NAME,
  * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in src/plan/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU
 #define WEFT_GEMM_CPU
 
-/* Tuning: the same numbers stand in src/plan/gemm_cpu.c. 13 x 2 sums, 2 of B and the broadcasts of A fill the
- * 32 registers of AVX-512; 13 also divides powers of two with little rest (64 = 5 x 13 - 1, 128 = 10 x 13 -
- * 2). */
-#ifndef WEFT_GEMM_ROWS
-#define WEFT_GEMM_ROWS 13
-#endif
-#ifndef WEFT_GEMM_DEPTH
-#define WEFT_GEMM_DEPTH 256
-#endif
-/* Most rows and most panels of 32 columns of a work-item's block. */
-#ifndef WEFT_GEMM_STRIP
-#define WEFT_GEMM_STRIP 520
-#endif
-#ifndef WEFT_GEMM_PANELS
-#define WEFT_GEMM_PANELS 8
-#endif
+WEFT_REQUIRE(weft_gemm_has_two_vectors, WEFT_GEMM_COLUMNS == 2 * 16);
+
 /* Room for a tile of A in either layout: rows a line apart modulo the cache's way, or k-major. */
 #define WEFT_GEMM_PITCH (WEFT_GEMM_DEPTH + 16)
-
-/* How many steps of k before its use a row of the B panel is asked for, and how many before it is packed:
- * rows of B often lie a page apart, where no processor's own prefetcher follows. */
-#ifndef WEFT_GEMM_AHEAD
-#define WEFT_GEMM_AHEAD 4
-#endif
-#ifndef WEFT_GEMM_PACK_AHEAD
-#define WEFT_GEMM_PACK_AHEAD 12
-#endif
 
 #define WEFT_UNROLL4 __attribute__((opencl_unroll_hint(4)))
 
@@ -141,11 +120,11 @@ static inline void weft_gemm_pack_transposed(
     }
 }
 
-/* B[0..depth)[0..columns) -> panel[p * 32 + j]; columns past the last hold anything finite or not: their sums
+/* B[0..depth)[0..columns) -> panel[p * COLUMNS + j]; columns past the last hold anything finite or not: their sums
  * are never stored. in_rows: b_column is 1; in_columns: b_row is 1; constants at each call. */
 __attribute__((always_inline)) static inline void weft_gemm_pack_b(float16 *panel, __global const float *b,
     int depth, int columns, long b_row, long b_column, const bool in_rows, const bool in_columns) {
-    if (in_rows && columns >= 32) {
+    if (in_rows && columns >= WEFT_GEMM_COLUMNS) {
         for (int p = 0; p < depth; ++p) {
             panel[2 * p] = WEFT_LANES_READ(f32, b + p * b_row);
             panel[2 * p + 1] = WEFT_LANES_READ(f32, b + p * b_row + 16);
@@ -160,8 +139,8 @@ __attribute__((always_inline)) static inline void weft_gemm_pack_b(float16 *pane
     } else {
         float *element = (float *)panel;
         for (int p = 0; p < depth; ++p) {
-            for (int j = 0; j < 32; ++j)
-                element[p * 32 + j] = j < columns ? b[p * b_row + j * b_column] : 0.0f;
+            for (int j = 0; j < WEFT_GEMM_COLUMNS; ++j)
+                element[p * WEFT_GEMM_COLUMNS + j] = j < columns ? b[p * b_row + j * b_column] : 0.0f;
         }
     }
 }
@@ -277,22 +256,22 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
         const bool last = start + depth == k;
         int packed = 0;
         if (WEFT_GEMM_B_ROWS) {
-            packed = (right - left) / 32;
+            packed = (right - left) / WEFT_GEMM_COLUMNS;
             for (int p = 0; p < depth; ++p) {
                 __global const float *bb = b + (start + p) * b_row + left;
                 float16 *to = panels + 2 * p;
                 const size_t soon = (size_t)(bb + WEFT_GEMM_PACK_AHEAD * b_row);
                 WEFT_UNROLL4 for (int i = 0; i < packed; ++i) {
-                    WEFT_PREFETCH(soon + 128 * i, 2);
-                    WEFT_PREFETCH(soon + 128 * i + 64, 2);
-                    to[i * 2 * WEFT_GEMM_DEPTH] = WEFT_LANES_READ(f32, bb + 32 * i);
-                    to[i * 2 * WEFT_GEMM_DEPTH + 1] = WEFT_LANES_READ(f32, bb + 32 * i + 16);
+                    WEFT_PREFETCH(soon + 4 * WEFT_GEMM_COLUMNS * i, 2);
+                    WEFT_PREFETCH(soon + 4 * WEFT_GEMM_COLUMNS * i + 64, 2);
+                    to[i * 2 * WEFT_GEMM_DEPTH] = WEFT_LANES_READ(f32, bb + WEFT_GEMM_COLUMNS * i);
+                    to[i * 2 * WEFT_GEMM_DEPTH + 1] = WEFT_LANES_READ(f32, bb + WEFT_GEMM_COLUMNS * i + 16);
                 }
             }
         }
-        for (int j = left + 32 * packed, i = packed; j < right; j += 32, ++i)
+        for (int j = left + WEFT_GEMM_COLUMNS * packed, i = packed; j < right; j += WEFT_GEMM_COLUMNS, ++i)
             weft_gemm_pack_b(panels + i * 2 * WEFT_GEMM_DEPTH, b + start * b_row + j * b_column, depth,
-                min(32, right - j), b_row, b_column, WEFT_GEMM_B_ROWS, WEFT_GEMM_B_COLUMNS);
+                min(WEFT_GEMM_COLUMNS, right - j), b_row, b_column, WEFT_GEMM_B_ROWS, WEFT_GEMM_B_COLUMNS);
         for (int row = top; row < bottom; row += WEFT_GEMM_ROWS) {
             const int rows = min(WEFT_GEMM_ROWS, bottom - row);
             __global const float *from = a + row * a_row + start * a_column;
@@ -304,7 +283,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
             __global const float *next = ahead >= 0 ? from + WEFT_GEMM_ROWS * a_row : from;
             const size_t none = (size_t)tile;
             float16 *sum = sums + (most_depth < k ? row - top : 0) * 2 * WEFT_GEMM_PANELS;
-            for (int j = left, i = 0; j < right; j += 32, ++i) {
+            for (int j = left, i = 0; j < right; j += WEFT_GEMM_COLUMNS, ++i) {
                 const float16 *panel = panels + i * 2 * WEFT_GEMM_DEPTH;
                 if (WEFT_GEMM_A_ROWS)
                     weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, WEFT_GEMM_PITCH, 1,

@@ -2,9 +2,9 @@
  *
  *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
  *
- * tiled: a work-group of 16 x 16 owns a tile of 64 x 64 elements of C. It walks k in steps of 16: all items
- * together bring a 64 x 16 piece of A and a 16 x 64 piece of B into local memory, then each multiplies its 4
- * x 4 elements, which stand 16 apart so that neighbours read and write neighbouring words:
+ * A work-group of GROUP x GROUP items owns a tile of C with MICRO x MICRO elements an item. It walks k in steps
+ * of STEP: all items together copy a piece of A and a piece of B to local memory, then each multiplies its
+ * elements, which stand GROUP apart so that neighbours read and write neighbouring words. With 16, 4 and 16:
  *
  *                     B piece (16, 64)
  *                    +----------------+
@@ -17,8 +17,8 @@
  *     |   y|         |   .   .   .   .|
  *     +----+         +----------------+
  *
- * small: the same with tiles of 16 x 16 and one element an item, for products that would leave most of the
- * device idle in tiles of 64 x 64.
+ * Large tiles read less memory for each multiplication; small ones (MICRO 1) give every compute unit work where
+ * the product is small. The parameters stand in src/kernels/product/gemm_gpu.c.
  *
  * The pieces are read along whichever axis has stride 1. Elements outside A and B count as zero; nothing
  * outside C is stored. What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is
@@ -27,17 +27,8 @@
 #ifndef WEFT_GEMM_GPU
 #define WEFT_GEMM_GPU
 
-/* Tuning: the same numbers stand in src/plan/gemm_gpu.c. The work-group is 16 x 16; a tile is 16 x MICRO
- * wide. */
-#ifndef WEFT_GEMM_MICRO
-#define WEFT_GEMM_MICRO 4
-#endif
-#ifndef WEFT_GEMM_STEP
-#define WEFT_GEMM_STEP 16
-#endif
-#define WEFT_GEMM_GROUP 16
 /* One word more than the tile, so that columns of a piece lie in different banks. */
-#define WEFT_GEMM_ROOM(micro) (WEFT_GEMM_STEP * (WEFT_GEMM_GROUP * (micro) + 1))
+#define WEFT_GEMM_ROOM (WEFT_GEMM_STEP * (WEFT_GEMM_GROUP * WEFT_GEMM_MICRO + 1))
 
 /* piece[p][i] = from[i * across + p * down] for i < width, p < STEP; zero where i >= limit or p >= depth. */
 __attribute__((always_inline)) static inline void weft_gemm_fetch(__local float *piece, const int width,
@@ -59,11 +50,11 @@ __attribute__((always_inline)) static inline void weft_gemm_fetch(__local float 
 #endif
 
 /* Work-group (columns, rows, batch). */
-__kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(tiled)(__global const float *a,
-    long a_offset, __global const float *b, long b_offset, int m, int n, int k, long a_batch, long a_row,
+__kernel __attribute__((reqd_work_group_size(WEFT_GEMM_GROUP, WEFT_GEMM_GROUP, 1))) void WEFT_NAME(tiles)(
+    __global const float *a, long a_offset, __global const float *b, long b_offset, int m, int n, int k, long a_batch, long a_row,
     long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int width = WEFT_GEMM_GROUP * WEFT_GEMM_MICRO;
-    __local float a_piece[WEFT_GEMM_ROOM(WEFT_GEMM_MICRO)], b_piece[WEFT_GEMM_ROOM(WEFT_GEMM_MICRO)];
+    __local float a_piece[WEFT_GEMM_ROOM], b_piece[WEFT_GEMM_ROOM];
     const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_GROUP + x;
     const int top = (int)get_group_id(1) * width, left = (int)get_group_id(0) * width;
     const int batch = (int)get_global_id(2);
@@ -96,29 +87,6 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(tiled)(
             if (row < m && column < n) WEFT_STORE(acc[i][j], batch, row, column, 1);
         }
     }
-}
-
-/* Work-group (columns, rows, batch). */
-__kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(small)(__global const float *a,
-    long a_offset, __global const float *b, long b_offset, int m, int n, int k, long a_batch, long a_row,
-    long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
-    const int width = WEFT_GEMM_GROUP;
-    __local float a_piece[WEFT_GEMM_ROOM(1)], b_piece[WEFT_GEMM_ROOM(1)];
-    const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_GROUP + x;
-    const int top = (int)get_group_id(1) * width, left = (int)get_group_id(0) * width;
-    const int batch = (int)get_global_id(2), row = top + y, column = left + x;
-    a += a_offset + batch * a_batch + top * a_row;
-    b += b_offset + batch * b_batch + left * b_column;
-    float acc = 0.0f;
-    for (int start = 0; start < k; start += WEFT_GEMM_STEP) {
-        weft_gemm_fetch(a_piece, width, a + start * a_column, m - top, k - start, a_row, a_column, item);
-        weft_gemm_fetch(b_piece, width, b + start * b_row, n - left, k - start, b_column, b_row, item);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int p = 0; p < WEFT_GEMM_STEP; ++p)
-            acc = fma(a_piece[p * (width + 1) + y], b_piece[p * (width + 1) + x], acc);
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    if (row < m && column < n) WEFT_STORE(acc, batch, row, column, 1);
 }
 
 #ifdef WEFT_GEMM_ALONE

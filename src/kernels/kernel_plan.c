@@ -20,17 +20,21 @@ void wi_kernel_macro_int(wi_kernel_plan *plan, const char *name, int64_t value) 
 }
 
 weft_status wi_kernel_headers_append(const wi_kernel_plan *plan, wi_text *source) {
-    for (int i = 0; i < WI_KERNEL_HEADERS && plan->headers[i]; i++)
+    for (int i = 0; plan->headers && plan->headers[i]; i++)
         WI_TRY(wi_kernel_source_append(source, plan->headers[i]));
     return WEFT_OK;
 }
 
 void wi_kernel_macros_define(const wi_kernel_plan *plan, wi_text *source) {
+    for (int i = 0; plan->parameters && plan->parameters[i]; i++)
+        wi_text_append(source, "#define %s %d\n", plan->parameters[i], plan->values[i]);
     for (int i = 0; i < plan->macro_count; i++)
         wi_text_append(source, "#define %s %s\n", plan->macros[i].name, plan->macros[i].value);
 }
 
 void wi_kernel_macros_undefine(const wi_kernel_plan *plan, wi_text *source) {
+    for (int i = 0; plan->parameters && plan->parameters[i]; i++)
+        wi_text_append(source, "#undef %s\n", plan->parameters[i]);
     for (int i = 0; i < plan->macro_count; i++) wi_text_append(source, "#undef %s\n", plan->macros[i].name);
 }
 

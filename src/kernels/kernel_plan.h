@@ -2,7 +2,7 @@
  *
  * The inputs lie in memory, any strides unless the descriptor asks for contiguous ones; the result is
  * contiguous memory that only the op's launches write. The descriptor's `kernel` function fills a
- * wi_kernel_plan: a file of cl_kernels, macros to define before it, and launches with their arguments.
+ * wi_kernel_plan: macros to define before the file of cl_kernels, and launches with their arguments.
  *
  * The file is a template that may stand several times in one program: its kernels are named
  * WEFT_NAME(suffix), and what it defines beside them stands in an include guard of its own. WEFT_NAME and the
@@ -20,7 +20,7 @@
 
 #include "graph/nodes.h"
 
-enum { WI_KERNEL_ARGUMENTS = 64, WI_KERNEL_LAUNCHES = 48, WI_KERNEL_MACROS = 8, WI_KERNEL_HEADERS = 2 };
+enum { WI_KERNEL_ARGUMENTS = 64, WI_KERNEL_LAUNCHES = 48, WI_KERNEL_MACROS = 8 };
 
 typedef enum wi_kernel_argument_kind {
     WI_KERNEL_INPUT,   /* two of the kernel's: __global const T *, long offset (elements); number: which */
@@ -58,14 +58,17 @@ typedef struct wi_kernel_macro {
 } wi_kernel_macro;
 
 typedef struct wi_kernel_plan {
-    const char *file; /* "gather.cl" */
-    /* Files that stand before it, each with an include guard of its own. */
-    const char *headers[WI_KERNEL_HEADERS];
+    /* ---- from the implementation's record, before `prepare` is called (wi_kernel_plan_prepare) ---- */
+    const char *file;              /* "gather.cl" */
+    const char *const *headers;    /* files that precede it, each with an include guard; NULL: none */
+    const char *const *parameters; /* macros with the variant's values, ends with NULL; NULL: none */
+    const int *values;
+    wi_arena *arena; /* of the plan */
+    /* ---- filled in by `prepare` ---- */
     wi_kernel_macro macros[WI_KERNEL_MACROS];
     int macro_count;
     wi_kernel_launch *launches[WI_KERNEL_LAUNCHES]; /* one after another; taken from the arena as they come */
     int count;
-    wi_arena *arena;        /* of the plan; the one thing that is set before `kernel` is called */
     wi_kernel_launch spare; /* written to when there is no memory for another */
     bool failed;
     size_t scratch_bytes; /* device memory that only these launches use, its content undefined before them */
@@ -76,7 +79,7 @@ typedef struct wi_kernel_plan {
  * by wi_kernel_plan_check, so that a launch is never NULL; it stays where it is. */
 void wi_kernel_macro_text(wi_kernel_plan *plan, const char *name, const char *value);
 void wi_kernel_macro_int(wi_kernel_plan *plan, const char *name, int64_t value);
-/* What stands before the file: headers, then macros; and after it. */
+/* What precedes the file: parameters and macros, then headers; and what follows it. */
 weft_status wi_kernel_headers_append(const wi_kernel_plan *plan, wi_text *source);
 void wi_kernel_macros_define(const wi_kernel_plan *plan, wi_text *source);
 void wi_kernel_macros_undefine(const wi_kernel_plan *plan, wi_text *source);

@@ -6,16 +6,48 @@ const wi_family wi_families[] = {wi_product_family, wi_convolution_family, wi_co
     wi_recurrent_family, wi_attention_family, wi_scan_family, wi_sort_family, wi_index_family,
     wi_pooling_family, wi_loss_family, NULL};
 
-static bool has_needs(const wi_device_profile *device, const wi_needs *needs) {
-    return (needs->classes == 0 || (needs->classes >> device->device_class & 1)) &&
-           !(device->quirks & needs->without) && device->max_group >= needs->group &&
-           device->max_items[0] >= needs->items[0] && device->max_items[1] >= needs->items[1] &&
-           device->local_bytes >= needs->local_bytes;
+static const wi_variant no_parameters = {.name = ""};
+
+const wi_variant *wi_implementation_variant(const wi_implementation *implementation, int index) {
+    if (!implementation->variants) return index == 0 ? &no_parameters : NULL;
+    return implementation->variants[index].name ? &implementation->variants[index] : NULL;
 }
 
-bool wi_implementation_accepts(const wi_implementation *implementation, const wi_kernel_site *site) {
-    return has_needs(site->device, &implementation->needs) &&
-           (!implementation->accepts || implementation->accepts(site));
+static wi_kernel_site with_variant(
+    const wi_kernel_site *site, const wi_implementation *implementation, const wi_variant *variant) {
+    wi_kernel_site own = *site;
+    own.values = variant ? variant->values : wi_implementation_variant(implementation, 0)->values;
+    return own;
+}
+
+static bool has_limits(const wi_device_profile *device, const wi_limits *limits) {
+    return device->max_group >= limits->group && device->max_items[0] >= limits->items[0] &&
+           device->max_items[1] >= limits->items[1] && device->local_bytes >= limits->local_bytes;
+}
+
+static bool has_needs(const wi_device_profile *device, const wi_needs *needs, const int *values) {
+    const wi_limits limits = needs->limits ? needs->limits(values) : (wi_limits){0};
+    return (needs->classes == 0 || (needs->classes >> device->device_class & 1)) &&
+           !(device->quirks & needs->without) && has_limits(device, &limits);
+}
+
+bool wi_implementation_accepts(
+    const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site) {
+    const wi_kernel_site own = with_variant(site, implementation, variant);
+    return has_needs(site->device, &implementation->needs, own.values) &&
+           (!implementation->accepts || implementation->accepts(&own));
+}
+
+weft_status wi_implementation_prepare(const wi_implementation *implementation, const wi_variant *variant,
+    const wi_kernel_site *site, wi_arena *arena, wi_kernel_plan *plan) {
+    const wi_kernel_site own = with_variant(site, implementation, variant);
+    *plan = (wi_kernel_plan){.file = implementation->file,
+        .headers = implementation->headers,
+        .parameters = implementation->parameters,
+        .values = own.values,
+        .arena = arena};
+    WI_TRY(implementation->prepare(&own, plan));
+    return wi_kernel_plan_check(plan, implementation->name);
 }
 
 bool wi_implementation_computes(const wi_implementation *implementation, const wi_op *op) {

@@ -4,6 +4,18 @@
  * same name in cl_kernels/<family>/. registry.c lists the families. Which implementation serves a node is
  * decided in selection.h, by what the device's profile and the tuning file say; nothing else looks at the list.
  *
+ * Parameters (tile sizes and the like) are numbers that the template and its host side share. They stand in
+ * the record alone: names of macros, and one or more variants with a value for each. A template has no defaults
+ * for them; they are defined before its headers and its text. The host side numbers them by an enum:
+ *
+ *     enum { ROWS, DEPTH };
+ *     .parameters = (const char *const[]){[ROWS] = "WEFT_GEMM_ROWS", [DEPTH] = "WEFT_GEMM_DEPTH", NULL},
+ *     .variants = (const wi_variant[]){{"f32", {[ROWS] = 13, [DEPTH] = 256}}, {0}},
+ *     const int *const p = site->values;   p[ROWS] ...
+ *
+ * Templates of one program share what stands in their include guards: a parameter that is used there has the
+ * same value in all variants of all records that name the file or the header.
+ *
  * Two kinds of op have implementations: contractions (matrix products and convolutions; site->product is set,
  * a finished element goes through an epilogue, see product/gemm.h) and kernel ops (site->product is NULL). */
 #ifndef WI_REGISTRY_H
@@ -23,17 +35,29 @@ typedef struct wi_kernel_site {
     wi_extent inputs[WI_KERNEL_INPUTS], result;
     wi_layout layouts[WI_KERNEL_INPUTS]; /* of the inputs; the offset goes with the argument */
     const struct wi_gemm_shape *product; /* contractions: the sizes and strides */
+    const int *values;                   /* of the parameters, those of the variant that is asked for */
 } wi_kernel_site;
 
-enum { WI_IMPLEMENTATION_OPS = 3 };
+enum { WI_IMPLEMENTATION_OPS = 3, WI_PARAMETERS = 12 };
+
+/* One value for each parameter of an implementation. */
+typedef struct wi_variant {
+    const char *name;
+    int values[WI_PARAMETERS];
+} wi_variant;
+
+/* Work-groups and local memory of a kernel. */
+typedef struct wi_limits {
+    size_t group;    /* work-items of a group */
+    size_t items[2]; /* of them along the first two dimensions */
+    size_t local_bytes;
+} wi_limits;
 
 /* What an implementation asks of a device, whatever the sizes. */
 typedef struct wi_needs {
-    unsigned classes; /* bits WI_ON_CPU, WI_ON_GPU; 0: any */
-    unsigned without; /* quirks that it cannot live with */
-    size_t group;     /* work-items of a group */
-    size_t items[2];  /* of them along the first two dimensions */
-    size_t local_bytes;
+    unsigned classes;                       /* bits WI_ON_CPU, WI_ON_GPU; 0: any */
+    unsigned without;                       /* quirks that it cannot live with */
+    wi_limits (*limits)(const int *values); /* NULL: none */
 } wi_needs;
 
 enum { WI_ON_CPU = 1u << WEFT_CLASS_CPU, WI_ON_GPU = 1u << WEFT_CLASS_GPU };
@@ -41,13 +65,16 @@ enum { WI_ON_CPU = 1u << WEFT_CLASS_CPU, WI_ON_GPU = 1u << WEFT_CLASS_GPU };
 typedef struct wi_implementation {
     const char *name;
     const wi_op *ops[WI_IMPLEMENTATION_OPS]; /* that it computes */
-    const char *file;                        /* of cl_kernels; NULL: `prepare` names it, or there is `run` */
+    const char *file;                        /* of cl_kernels; NULL: there is `run` */
+    const char *const *headers;              /* that precede the file, ends with NULL; NULL: none */
+    const char *const *parameters;           /* their macros, ends with NULL; NULL: none */
+    const wi_variant *variants;              /* the default first, ends with an empty one; NULL: none */
     wi_needs needs;
     /* Can it compute this? NULL: whatever the needs allow. */
     bool (*accepts)(const wi_kernel_site *site);
     /* Of what it accepts, what it is chosen for when nobody forces it; NULL: all. */
     bool (*pays)(const wi_kernel_site *site);
-    /* Fills the empty *plan (its arena and file are set) for this site. */
+    /* Fills *plan, which is empty but for what comes from the record, for this site. */
     weft_status (*prepare)(const wi_kernel_site *site, wi_kernel_plan *plan);
     /* A library's product: enqueues C = A·B, C (batch, m, n) contiguous at c_offset (elements); no epilogue.
      * event: that of the last kernel; NULL: none is made. */
@@ -61,8 +88,17 @@ typedef const wi_implementation *const *wi_family;
 /* All families; ends with NULL. */
 extern const wi_family wi_families[];
 
-/* Does the device have what the implementation needs, and does it accept the site? */
-bool wi_implementation_accepts(const wi_implementation *implementation, const wi_kernel_site *site);
+/* The variant with this index, NULL after the last. Without parameters there is one, which has no name. */
+const wi_variant *wi_implementation_variant(const wi_implementation *implementation, int index);
+
+/* Does the device have what the implementation needs in this variant (NULL: the first), and does it accept the
+ * site? */
+bool wi_implementation_accepts(
+    const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site);
+
+/* Calls `prepare` for a variant (NULL: the first) and checks what it wrote. */
+weft_status wi_implementation_prepare(const wi_implementation *implementation, const wi_variant *variant,
+    const wi_kernel_site *site, wi_arena *arena, wi_kernel_plan *plan);
 
 bool wi_implementation_computes(const wi_implementation *implementation, const wi_op *op);
 

@@ -4,12 +4,20 @@
 #include "ops/convolution/conv.h"
 #include <string.h>
 
+static void add_variants(wi_selection *selection, const wi_implementation *implementation) {
+    const wi_variant *variant;
+    for (int v = 0; (variant = wi_implementation_variant(implementation, v)) != NULL; v++) {
+        if (selection->count < WI_CANDIDATES)
+            selection->candidates[selection->count++] =
+                (wi_candidate){.implementation = implementation, .variant = variant};
+    }
+}
+
 static void list_candidates(wi_selection *selection, const wi_op *op) {
     *selection = (wi_selection){0};
     for (const wi_family *family = wi_families; *family; family++) {
-        for (int i = 0; (*family)[i] && selection->count < WI_CANDIDATES; i++) {
-            if (wi_implementation_computes((*family)[i], op))
-                selection->candidates[selection->count++].implementation = (*family)[i];
+        for (int i = 0; (*family)[i]; i++) {
+            if (wi_implementation_computes((*family)[i], op)) add_variants(selection, (*family)[i]);
         }
     }
 }
@@ -37,18 +45,24 @@ static bool is_forced(const wi_implementation *implementation, const wi_op *op, 
                               : strcmp(implementation->name, name) == 0;
 }
 
-static wi_verdict judge(const wi_implementation *implementation, const wi_kernel_site *site) {
-    if (implementation->run || !wi_implementation_accepts(implementation, site)) return WI_VERDICT_REFUSED;
-    if (implementation->pays && !implementation->pays(site)) return WI_VERDICT_NO_GAIN;
+static wi_verdict judge(const wi_candidate *candidate, const wi_kernel_site *site) {
+    const wi_implementation *const implementation = candidate->implementation;
+    if (implementation->run || !wi_implementation_accepts(implementation, candidate->variant, site))
+        return WI_VERDICT_REFUSED;
+    wi_kernel_site own = *site;
+    own.values = candidate->variant->values;
+    if (implementation->pays && !implementation->pays(&own)) return WI_VERDICT_NO_GAIN;
     return WI_VERDICT_LATER;
 }
 
 static void choose(wi_selection *selection, wi_candidate *candidate, wi_verdict verdict) {
     for (int i = 0; i < selection->count; i++) {
-        if (selection->candidates[i].implementation == selection->chosen)
-            selection->candidates[i].verdict = WI_VERDICT_NO_GAIN;
+        wi_candidate *const before = &selection->candidates[i];
+        if (before->implementation == selection->chosen && before->variant == selection->variant)
+            before->verdict = WI_VERDICT_NO_GAIN;
     }
     selection->chosen = candidate->implementation;
+    selection->variant = candidate->variant;
     candidate->verdict = verdict;
 }
 
@@ -57,8 +71,8 @@ static void try_libraries(wi_selection *selection, weft_context *context, const 
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const candidate = &selection->candidates[i];
         const wi_implementation *const library = candidate->implementation;
-        if (!library->run || !wi_implementation_accepts(library, site)) continue;
-        if (wi_gemm_faster(context, site->product, selection->chosen, library))
+        if (!library->run || !wi_implementation_accepts(library, NULL, site)) continue;
+        if (wi_gemm_faster(context, site->product, selection->chosen, selection->variant, library))
             choose(selection, candidate, WI_VERDICT_MEASURED);
         else
             candidate->verdict = WI_VERDICT_NO_GAIN;
@@ -70,7 +84,7 @@ static bool choose_forced(
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const candidate = &selection->candidates[i];
         if (!is_forced(candidate->implementation, op, name) ||
-            !wi_implementation_accepts(candidate->implementation, site))
+            !wi_implementation_accepts(candidate->implementation, candidate->variant, site))
             continue;
         choose(selection, candidate, WI_VERDICT_FORCED);
         return true;
@@ -86,7 +100,7 @@ weft_status wi_select(
     if (forced && choose_forced(selection, op, site, forced)) return WEFT_OK;
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const candidate = &selection->candidates[i];
-        candidate->verdict = judge(candidate->implementation, site);
+        candidate->verdict = judge(candidate, site);
         if (candidate->verdict == WI_VERDICT_LATER && !selection->chosen)
             choose(selection, candidate, WI_VERDICT_CHOSEN);
     }

@@ -22,11 +22,13 @@ typedef enum wi_verdict {
 
 typedef struct wi_candidate {
     const wi_implementation *implementation;
+    const wi_variant *variant;
     wi_verdict verdict;
 } wi_candidate;
 
 typedef struct wi_selection {
     const wi_implementation *chosen;
+    const wi_variant *variant; /* of it */
     wi_candidate candidates[WI_CANDIDATES];
     int count;
 } wi_selection;

@@ -27,10 +27,6 @@ static const accumulator *kind_of(const wi_value *value) {
     return kind;
 }
 
-bool wi_is_reduction(const wi_value *value) {
-    return value->copy_of < 0 && !value->is_leaf_member && value->node->op->kind == WI_REDUCE;
-}
-
 int wi_reduction_slots(const wi_value *value) {
     return wi_is_reduction(value) ? 1 + kind_of(value)->places : 0;
 }
@@ -55,7 +51,7 @@ static weft_dtype kept_dtype(const wi_value *value) {
 }
 
 static reduction reduction_of(const wi_emitter *e, int m) {
-    const wi_value *value = &e->plan->values[e->step->members[m]];
+    const wi_value *value = &e->partition->values[e->step->members[m]];
     reduction r = {.value = value, .kind = kind_of(value)};
     r.dtype = kept_dtype(value);
     r.format = wi_format_of(r.dtype);
@@ -67,10 +63,10 @@ static reduction reduction_of(const wi_emitter *e, int m) {
     return r;
 }
 
-size_t wi_reduction_cell(const weft_plan *plan, const wi_step *step) {
+size_t wi_reduction_cell(const wi_partition *p, const wi_step *step) {
     size_t widest = sizeof(float);
     for (int m = 0; m < step->member_count; m++) {
-        const wi_value *value = &plan->values[step->members[m]];
+        const wi_value *value = &p->values[step->members[m]];
         const size_t size = wi_is_reduction(value) ? weft_dtype_size(kept_dtype(value)) : 0;
         if (size > widest) widest = size;
     }
@@ -87,8 +83,8 @@ static bool keeps_bits(const wi_emitter *e, const reduction *r) {
 /* The next member from *m on that is a reduction of the pass; -1 as pass: of any. */
 static bool next_reduction(const wi_emitter *e, int *m, int pass, reduction *r) {
     for (; *m < e->step->member_count; ++*m) {
-        const wi_value *value = &e->plan->values[e->step->members[*m]];
-        if (!wi_is_reduction(value) || (pass >= 0 && value->pass != pass)) continue;
+        const wi_value *value = &e->partition->values[e->step->members[*m]];
+        if (!wi_is_reduction(value) || (pass >= 0 && e->loops->pass[e->step->members[*m]] != pass)) continue;
         *r = reduction_of(e, *m);
         return true;
     }
@@ -97,11 +93,11 @@ static bool next_reduction(const wi_emitter *e, int *m, int pass, reduction *r) 
 
 /* ---- pieces ---- */
 
-int wi_reduction_pieces(const weft_plan *plan, const wi_step *step) {
+int wi_reduction_pieces(const wi_partition *p, const wi_step *step) {
     enum { MOST = 128, PIECE_BYTES = 64, PRIVATE_BYTES = 24576 };
     int arrays = 0, pieces = MOST;
     for (int m = 0; m < step->member_count; m++) {
-        const wi_value *value = &plan->values[step->members[m]];
+        const wi_value *value = &p->values[step->members[m]];
         if (!wi_is_reduction(value)) continue;
         const accumulator *kind = kind_of(value);
         const int wide = (int)(wi_format_of(kept_dtype(value))->size / sizeof(float));
@@ -260,7 +256,7 @@ int wi_emit_result(wi_emitter *e, int m) {
 /* Where a part's result lies: all results of part 0, of part 1, ... */
 static void emit_cell(wi_emitter *e, int slot, weft_dtype dtype, bool vector) {
     const char *name = weft_dtype_name(dtype);
-    const size_t cell = wi_reduction_cell(e->plan, e->step), size = weft_dtype_size(dtype);
+    const size_t cell = wi_reduction_cell(e->partition, e->step), size = weft_dtype_size(dtype);
     wi_emit_argument(e, WI_ARGUMENT_SCRATCH, slot, (int)size, (double)(cell / size));
     wi_text_append(&e->text,
         "__global WEFT_T_%s *m%d = (__global WEFT_T_%s *)x%d;\nconst long at%d = y%d + (long)part * w0 + "

@@ -11,17 +11,15 @@
 
 /* How many pieces of 16 columns a step's reductions walk along together: their arrays stay in the nearest
  * cache, and within the private memory that drivers for CPUs give. */
-int wi_reduction_pieces(const weft_plan *plan, const wi_step *step);
+int wi_reduction_pieces(const wi_partition *p, const wi_step *step);
 /* In wide kernels a loop over the pieces, in which j is the column of piece u. */
 void wi_emit_pieces_begin(wi_emitter *e);
 void wi_emit_pieces_end(wi_emitter *e);
 
-/* Is the member a reduction of this step (and not a copy of one)? */
-bool wi_is_reduction(const wi_value *value);
 /* Scratch cells that one part of the reduction leaves for each result. */
 int wi_reduction_slots(const wi_value *value);
 /* Bytes of each of the step's cells: the widest of its reductions' registers. */
-size_t wi_reduction_cell(const weft_plan *plan, const wi_step *step);
+size_t wi_reduction_cell(const wi_partition *p, const wi_step *step);
 
 /* All emit code for the reductions of one pass. */
 void wi_emit_accumulators(wi_emitter *e, int pass);

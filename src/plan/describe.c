@@ -1,5 +1,5 @@
 /* What a plan does, as text and as JSON. */
-#include "plan/steps.h"
+#include "plan/compiled_plan.h"
 #include <cjson/cJSON.h>
 
 weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info) {
@@ -10,7 +10,7 @@ weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info) {
 
 void wi_step_append_ops(const weft_plan *plan, const wi_step *step, wi_text *text) {
     for (int i = 0; i < step->member_count; i++) {
-        const wi_value *value = &plan->values[step->members[i]];
+        const wi_value *value = &plan->partition.values[step->members[i]];
         const char *name = value->copy_of >= 0     ? "copy"
                            : value->is_leaf_member ? value->leaf->op->name
                                                    : value->node->op->name;
@@ -21,27 +21,28 @@ void wi_step_append_ops(const weft_plan *plan, const wi_step *step, wi_text *tex
 const char *wi_step_kind_name(const weft_plan *plan, const wi_step *step) {
     if (step->kind == WI_STEP_PRODUCT) return "product";
     if (step->kind == WI_STEP_KERNEL) return "kernel";
-    const wi_conversions changes = wi_step_conversions(plan, step);
+    const wi_conversions changes = wi_count_conversions(&plan->loops, step);
     if (step->only_moves) return changes.to_last + changes.to_first ? "convert" : "move";
     return step->reduced ? "reduce" : "map";
 }
 
-const char *wi_step_implementation_name(const wi_step *step) {
-    if (step->kind == WI_STEP_KERNEL) return step->kernel->file;
-    return step->kind == WI_STEP_PRODUCT ? step->implementation->name : "generated";
+const char *wi_step_implementation_name(const weft_plan *plan, const wi_step *step) {
+    if (step->kind == WI_STEP_KERNEL) return plan->code.of[step->index].kernel->file;
+    return step->kind == WI_STEP_PRODUCT ? step->selection->chosen->name : "generated";
 }
 
 /* ---- text ---- */
 
 static void describe_step(const weft_plan *plan, size_t index, wi_text *text) {
-    const wi_step *step = plan->steps[index];
+    const wi_step *step = plan->partition.steps[index];
+    const wi_step_schedule *schedule = &plan->schedule.of[index];
     char shape[WI_SHAPE_TEXT];
     wi_text_append(text, "%4zu  %-8s%-14s%2d launch%s  %10.0f flop %10.0f byte  %s  ", index,
-        wi_step_kind_name(plan, step), wi_step_implementation_name(step), step->launch_count,
-        step->launch_count == 1 ? "  " : "es", step->flops, step->bytes_moved,
+        wi_step_kind_name(plan, step), wi_step_implementation_name(plan, step), schedule->launch_count,
+        schedule->launch_count == 1 ? "  " : "es", schedule->flops, schedule->bytes_moved,
         wi_shape_print(&step->shape, shape));
     wi_step_append_ops(plan, step, text);
-    const wi_conversions changes = wi_step_conversions(plan, step);
+    const wi_conversions changes = wi_count_conversions(&plan->loops, step);
     if (changes.to_last) wi_text_append(text, "  [%d (N, C, ...) -> channels-last]", changes.to_last);
     if (changes.to_first) wi_text_append(text, "  [%d channels-last -> (N, C, ...)]", changes.to_first);
     wi_text_append(text, "\n");
@@ -49,7 +50,8 @@ static void describe_step(const weft_plan *plan, size_t index, wi_text *text) {
 
 static void describe_text(const weft_plan *plan, wi_text *text) {
     const weft_plan_info *info = &plan->info;
-    wi_text_append(text, "plan for batch %lld on %s\n", (long long)info->batch, plan->context->info.name);
+    wi_text_append(
+        text, "plan for batch %lld on %s\n", (long long)info->batch, plan->request.context->info.name);
     wi_text_append(text,
         "  %zu steps, %zu launches, %zu kernels, %zu conversions, %zu layout changes of images\n",
         info->steps, info->launches, info->kernels, info->conversions, info->layout_changes);
@@ -59,7 +61,7 @@ static void describe_text(const weft_plan *plan, wi_text *text) {
         "  %zu bytes: %zu intermediates (no arena has less than %zu), %zu inputs; and %zu of the graph's "
         "parameters and states\n",
         info->total_bytes, info->arena_bytes, info->arena_lower_bound, info->io_bytes, info->variable_bytes);
-    for (size_t i = 0; i < plan->step_count; i++) describe_step(plan, i, text);
+    for (size_t i = 0; i < plan->partition.step_count; i++) describe_step(plan, i, text);
 }
 
 /* ---- JSON ---- */
@@ -76,25 +78,27 @@ static bool add_step(const weft_plan *plan, const wi_step *step, cJSON *steps) {
     }
     char shape[WI_SHAPE_TEXT];
     wi_text ops;
-    wi_text_init(&ops, plan->context->allocator);
+    wi_text_init(&ops, plan->request.context->allocator);
     wi_step_append_ops(plan, step, &ops);
-    const wi_conversions changes = wi_step_conversions(plan, step);
+    const wi_conversions changes = wi_count_conversions(&plan->loops, step);
+    const wi_step_schedule *schedule = &plan->schedule.of[step->index];
     const bool added =
         !ops.failed && cJSON_AddStringToObject(object, "kind", wi_step_kind_name(plan, step)) &&
-        cJSON_AddStringToObject(object, "implementation", wi_step_implementation_name(step)) &&
+        cJSON_AddStringToObject(object, "implementation", wi_step_implementation_name(plan, step)) &&
         cJSON_AddStringToObject(object, "ops", ops.data) &&
         cJSON_AddStringToObject(object, "shape", wi_shape_print(&step->shape, shape)) &&
-        add_number(object, "launches", step->launch_count) &&
+        add_number(object, "launches", schedule->launch_count) &&
         add_number(object, "to_channels_last", changes.to_last) &&
         add_number(object, "to_channels_first", changes.to_first) &&
-        add_number(object, "flops", step->flops) && add_number(object, "bytes_moved", step->bytes_moved);
+        add_number(object, "flops", schedule->flops) &&
+        add_number(object, "bytes_moved", schedule->bytes_moved);
     wi_text_clear(&ops);
     return added;
 }
 
 static bool fill_json(const weft_plan *plan, cJSON *root) {
     const weft_plan_info *info = &plan->info;
-    bool added = cJSON_AddStringToObject(root, "device", plan->context->info.name) &&
+    bool added = cJSON_AddStringToObject(root, "device", plan->request.context->info.name) &&
                  add_number(root, "batch", (double)info->batch) &&
                  add_number(root, "launches", (double)info->launches) &&
                  add_number(root, "kernels", (double)info->kernels) &&
@@ -109,7 +113,8 @@ static bool fill_json(const weft_plan *plan, cJSON *root) {
                  add_number(root, "total_bytes", (double)info->total_bytes);
     cJSON *steps = added ? cJSON_AddArrayToObject(root, "steps") : NULL;
     added = steps != NULL;
-    for (size_t i = 0; added && i < plan->step_count; i++) added = add_step(plan, plan->steps[i], steps);
+    for (size_t i = 0; added && i < plan->partition.step_count; i++)
+        added = add_step(plan, plan->partition.steps[i], steps);
     return added;
 }
 
@@ -130,7 +135,7 @@ weft_status weft_plan_describe(
     if (format != WEFT_FORMAT_TEXT && format != WEFT_FORMAT_JSON)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_describe: %d is no format", (int)format);
     wi_text text;
-    wi_text_init(&text, plan->context->allocator);
+    wi_text_init(&text, plan->request.context->allocator);
     weft_status status = WEFT_OK;
     if (format == WEFT_FORMAT_JSON)
         status = describe_json(plan, &text);

@@ -4,6 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
+void wi_emitter_begin(wi_emitter *e, const wi_loops *loops, const wi_step *step, wi_kernel_text *kernel) {
+    const weft_context *context = loops->partition->request->context;
+    const wi_loop *loop = &loops->of[step->index];
+    *e = (wi_emitter){
+        .partition = loops->partition, .loops = loops, .step = step, .loop = loop, .kernel = kernel};
+    wi_text_init(&e->text, context->allocator);
+    e->cpu = context->caps.device_class == WEFT_CLASS_CPU;
+    e->inner_is_reduced = loop->space.reduced[loop->space.rank - 1];
+}
+
 /* ---- arguments ---- */
 
 void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, double number) {
@@ -26,7 +36,7 @@ static void emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument
         if (names_only)
             wi_text_append(text, "b%d", a);
         else
-            wi_text_append(text, "__global WEFT_T_%s *b%d", weft_dtype_name(e->step->operands[a].dtype), a);
+            wi_text_append(text, "__global WEFT_T_%s *b%d", weft_dtype_name(e->loop->operands[a].dtype), a);
         break;
     case WI_ARGUMENT_OFFSET: wi_text_append(text, "%sf%d", names_only ? "" : "const long ", a); break;
     case WI_ARGUMENT_STRIDE:
@@ -65,36 +75,15 @@ void wi_emit_parameters(const wi_emitter *e, wi_text *text, bool names_only) {
 
 /* ---- operands ---- */
 
-bool wi_operand_varies(const wi_operand *operand, int dimension) {
-    return !wi_size_is(operand->layout.strides[dimension], 0) ||
-           (operand->folds && operand->folds[dimension].mode);
-}
-
-bool wi_operand_in_loop(const wi_step *step, const wi_operand *operand) {
-    for (int d = 0; d < step->space.rank; d++) {
-        if (step->space.reduced[d] && wi_operand_varies(operand, d)) return true;
-    }
-    return false;
-}
-
-int wi_step_operand(const wi_step *step, int value, bool is_output) {
-    for (int i = 0; i < step->operand_count; i++) {
-        if (step->operands[i].value == value && step->operands[i].is_output == is_output &&
-            !step->operands[i].fold)
-            return i;
-    }
-    return -1;
-}
-
-static int fold_operand(const wi_step *step, const weft_tensor *fold) {
+static int fold_operand(const wi_loop *loop, const weft_tensor *fold) {
     int o = 0;
-    while (step->operands[o].fold != fold) o++;
+    while (loop->operands[o].fold != fold) o++;
     return o;
 }
 
-static int leaf_operand(const wi_step *step, const weft_tensor *leaf) {
-    for (int i = 0; i < step->operand_count; i++) {
-        if (step->operands[i].leaf == leaf) return i;
+static int leaf_operand(const wi_loop *loop, const weft_tensor *leaf) {
+    for (int i = 0; i < loop->operand_count; i++) {
+        if (loop->operands[i].leaf == leaf) return i;
     }
     return -1;
 }
@@ -103,7 +92,7 @@ static int leaf_operand(const wi_step *step, const weft_tensor *leaf) {
 typedef enum lane_step { LANES_SAME, LANES_NEXT, LANES_BACK, LANES_APART } lane_step;
 
 static lane_step lanes_of(const wi_emitter *e, const wi_operand *operand) {
-    const wi_size stride = operand->layout.strides[e->step->space.rank - 1];
+    const wi_size stride = operand->layout.strides[e->loop->space.rank - 1];
     if (!e->has_j || wi_size_is(stride, 0)) return LANES_SAME;
     if (wi_size_is(stride, 1)) return LANES_NEXT;
     return wi_size_is(stride, -1) ? LANES_BACK : LANES_APART;
@@ -111,10 +100,10 @@ static lane_step lanes_of(const wi_emitter *e, const wi_operand *operand) {
 
 /* The address of the (first) element as an expression. */
 static void address(wi_emitter *e, int o, char text[64]) {
-    const wi_operand *operand = &e->step->operands[o];
-    const int last = e->step->space.rank - 1;
+    const wi_operand *operand = &e->loop->operands[o];
+    const int last = e->loop->space.rank - 1;
     size_t length =
-        (size_t)snprintf(text, 64, "%c%d", e->in_loop && wi_operand_in_loop(e->step, operand) ? 'q' : 'p', o);
+        (size_t)snprintf(text, 64, "%c%d", e->in_loop && wi_operand_in_loop(e->loop, operand) ? 'q' : 'p', o);
     switch (lanes_of(e, operand)) {
     case LANES_SAME: break;
     case LANES_NEXT: snprintf(text + length, 64 - length, " + j"); break;
@@ -157,9 +146,9 @@ void wi_emit_rounding(wi_emitter *e, weft_dtype dtype) {
 
 /* What lies at an address, as an expression. */
 static void emit_element(wi_emitter *e, int o, const char *where) {
-    const wi_operand *operand = &e->step->operands[o];
+    const wi_operand *operand = &e->loop->operands[o];
     const char *dtype = weft_dtype_name(operand->dtype);
-    const int last = e->step->space.rank - 1;
+    const int last = e->loop->space.rank - 1;
     const lane_step lanes = lanes_of(e, operand);
     if (!e->cpu || lanes == LANES_SAME)
         wi_text_append(&e->text, "weft_splat_%s(b%d, %s)", dtype, o, where);
@@ -177,7 +166,7 @@ static void emit_element(wi_emitter *e, int o, const char *where) {
 }
 
 int wi_emit_load(wi_emitter *e, int o) {
-    const wi_operand *operand = &e->step->operands[o];
+    const wi_operand *operand = &e->loop->operands[o];
     const int known = recall(e, operand);
     if (known >= 0) return known;
     wi_emit_argument(e, WI_ARGUMENT_BUFFER, o, 0, 0);
@@ -202,11 +191,11 @@ int wi_emit_load(wi_emitter *e, int o) {
 }
 
 void wi_emit_store(wi_emitter *e, int o, int temp) {
-    const wi_operand *operand = &e->step->operands[o];
+    const wi_operand *operand = &e->loop->operands[o];
     char where[64];
     address(e, o, where);
     const char *dtype = weft_dtype_name(operand->dtype);
-    const int last = e->step->space.rank - 1;
+    const int last = e->loop->space.rank - 1;
     wi_emit_argument(e, WI_ARGUMENT_BUFFER, o, 0, 0);
     const lane_step lanes = lanes_of(e, operand);
     if (!e->cpu || lanes == LANES_SAME)
@@ -261,7 +250,7 @@ static int emit_constant(wi_emitter *e, const weft_tensor *leaf) {
         index += kind == WI_ARGUMENT_FLOAT || kind == WI_ARGUMENT_DOUBLE;
     }
     const wi_format *format = wi_format_of(leaf->dtype);
-    const double number = leaf->attributes.number * pow((double)e->plan->batch, leaf->attributes.power);
+    const double number = leaf->attributes.number * pow((double)e->partition->request->batch, leaf->attributes.power);
     const bool is_double = format->size > sizeof(float);
     wi_emit_argument(e, is_double ? WI_ARGUMENT_DOUBLE : WI_ARGUMENT_FLOAT, index, 0,
         wi_dtype_nearest(leaf->dtype, number));
@@ -272,8 +261,8 @@ static int emit_constant(wi_emitter *e, const weft_tensor *leaf) {
 
 /* The index of each lane, as an expression: the leaf's address is its value. */
 static void emit_index(wi_emitter *e, int o, const char *where) {
-    const wi_operand *operand = &e->step->operands[o];
-    const int last = e->step->space.rank - 1;
+    const wi_operand *operand = &e->loop->operands[o];
+    const int last = e->loop->space.rank - 1;
     wi_text_append(&e->text, "(WI)((int)(%s))", where);
     if (!e->cpu) return;
     switch (lanes_of(e, operand)) {
@@ -314,7 +303,7 @@ static int emit_leaf(wi_emitter *e, const weft_tensor *leaf) {
         wi_text_append(&e->text, "(WF)(u%u);\n", leaf->attributes.stream);
     } else if (leaf->op == &wi_op_coordinate) {
         char where[64];
-        const int o = leaf_operand(e->step, leaf);
+        const int o = leaf_operand(e->loop, leaf);
         address(e, o, where);
         temp = wi_emit_begin(e, WEFT_I32);
         emit_index(e, o, where);
@@ -322,7 +311,7 @@ static int emit_leaf(wi_emitter *e, const weft_tensor *leaf) {
     } else if (leaf->op->kind == WI_MAP) {
         temp = emit_map(e, leaf);
     } else {
-        temp = emit_random(e, leaf_operand(e->step, leaf), leaf);
+        temp = emit_random(e, leaf_operand(e->loop, leaf), leaf);
     }
     wi_emit_remember(e, leaf, temp);
     return temp;
@@ -402,7 +391,7 @@ static void emit_cast(wi_emitter *e, weft_dtype from, weft_dtype to, int x) {
 }
 
 static int emit_map(wi_emitter *e, const weft_tensor *node) {
-    if (node->op->folds) return wi_emit_load(e, fold_operand(e->step, node));
+    if (node->op->folds) return wi_emit_load(e, fold_operand(e->loop, node));
     int inputs[3] = {0};
     for (int i = 0; i < node->input_count; i++) inputs[i] = wi_emit_input(e, node->inputs[i]);
     const int temp = wi_emit_begin(e, node->dtype);
@@ -416,13 +405,13 @@ static int emit_map(wi_emitter *e, const weft_tensor *node) {
 }
 
 int wi_emit_member(wi_emitter *e, int index) {
-    const wi_value *value = &e->plan->values[index];
+    const wi_value *value = &e->partition->values[index];
     const int known = recall(e, value);
     if (known >= 0) return known;
-    if (e->spilled && index == e->step->spilled) return wi_emit_load(e, e->step->spill);
+    if (e->spilled && index == e->loop->spilled) return wi_emit_load(e, e->loop->spill);
     int temp;
     if (value->copy_of >= 0)
-        temp = wi_emit_load(e, wi_step_operand(e->step, value->copy_of, false));
+        temp = wi_emit_load(e, wi_loop_operand(e->loop, value->copy_of, false));
     else if (value->is_leaf_member)
         temp = emit_leaf(e, value->leaf);
     else
@@ -432,10 +421,9 @@ int wi_emit_member(wi_emitter *e, int index) {
 }
 
 int wi_emit_input(wi_emitter *e, weft_tensor *node) {
-    const wi_value *input = wi_plan_value(e->plan, node);
-    const int index = (int)(input - e->plan->values);
+    const wi_value *input = wi_value_of_node(e->partition, node);
+    const int index = (int)(input - e->partition->values);
     if (input->state == WI_VALUE_LEAF) return emit_leaf(e, input->leaf);
-    if (input->state == WI_VALUE_MEMBER && e->plan->steps[input->step] == e->step)
-        return wi_emit_member(e, index);
-    return wi_emit_load(e, wi_step_operand(e->step, index, false));
+    if (input->state == WI_VALUE_MEMBER && input->step == e->step->index) return wi_emit_member(e, index);
+    return wi_emit_load(e, wi_loop_operand(e->loop, index, false));
 }

@@ -1,15 +1,22 @@
 /* OpenCL C of one element (or 16 neighbours) of a step: loads, leaves, ops, stores.
  *
  * Every value becomes one `const` variable t<n>, in the innermost scope that it needs. Kernel arguments are
- * noted as they are met, so that a kernel has just those that it uses: b<o> f<o> s<o>_<d>   memory, offset
- * and strides of operand o      n<d>  size of dimension d w<i>                 the work split x<i> y<i>
- * scratch memory and offset c<i> u<i>            constants that depend on the batch; scalars  draws, seed0,
- * seed1 l<o>_<d> h<o>_<d> v<o>_<d>   before, size and step of a fold. p<o> is an operand's address without,
- * q<o> with the reduced dimensions that are walked through one by one; j walks along the last dimension. */
+ * noted as they are met, so that a kernel has just those that it uses:
+ *
+ *   b<o> f<o> s<o>_<d>         memory, offset and strides of operand o
+ *   n<d>                       size of dimension d
+ *   w<i>                       the work split
+ *   x<i> y<i>                  scratch memory and offset
+ *   c<i> u<i>                  constants that depend on the batch; scalars
+ *   draws, seed0, seed1        of random numbers
+ *   l<o>_<d> h<o>_<d> v<o>_<d> before, size and step of a fold
+ *
+ * p<o> is an operand's address without, q<o> with the reduced dimensions that are walked through one by one; j
+ * walks along the last dimension. */
 #ifndef WI_EXPRESSION_H
 #define WI_EXPRESSION_H
 
-#include "plan/steps.h"
+#include "plan/code.h"
 
 typedef struct wi_memo {
     const void *key;
@@ -17,8 +24,10 @@ typedef struct wi_memo {
 } wi_memo;
 
 typedef struct wi_emitter {
-    weft_plan *plan;
-    wi_step *step;
+    const wi_partition *partition;
+    const wi_loops *loops;
+    const wi_step *step;
+    const wi_loop *loop;
     wi_kernel_text *kernel; /* its arguments */
     wi_text text;
     bool cpu;
@@ -34,14 +43,12 @@ typedef struct wi_emitter {
     int memo_count;
 } wi_emitter;
 
+/* kernel: where its arguments are noted. */
+void wi_emitter_begin(wi_emitter *e, const wi_loops *loops, const wi_step *step, wi_kernel_text *kernel);
+
 void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, double number);
 /* "__global float *b0, const long f0, ..." of all arguments met; or their names alone. */
 void wi_emit_parameters(const wi_emitter *e, wi_text *text, bool names_only);
-
-bool wi_operand_varies(const wi_operand *operand, int dimension);
-/* Does the operand's address change inside the loops over the reduced dimensions? */
-bool wi_operand_in_loop(const wi_step *step, const wi_operand *operand);
-int wi_step_operand(const wi_step *step, int value, bool is_output);
 
 /* The variable that holds a value here; emits what is needed. */
 int wi_emit_member(wi_emitter *e, int value);

@@ -13,11 +13,11 @@ static bool has_outside(const wi_fold *fold) {
 
 /* Is that dimension one that the lanes walk along? */
 static bool is_lane(const wi_emitter *e, int d) {
-    return e->has_j && d == e->step->space.rank - 1;
+    return e->has_j && d == e->loop->space.rank - 1;
 }
 
 bool wi_folds_lanes(const wi_emitter *e, const wi_operand *operand) {
-    return operand->folds && e->has_j && operand->folds[e->step->space.rank - 1].mode;
+    return operand->folds && e->has_j && operand->folds[e->loop->space.rank - 1].mode;
 }
 
 /* The folded index of `c` along a dimension, as an expression. */
@@ -29,20 +29,20 @@ static void append_index(wi_emitter *e, int o, int d, const char *c) {
         [WI_FOLD_WRAP] = "wrap"};
     wi_emit_argument(e, WI_ARGUMENT_FOLD, o, d, 0);
     wi_text_append(&e->text, "weft_fold_%s(%s, l%d_%d, h%d_%d, v%d_%d)",
-        names[e->step->operands[o].folds[d].mode], c, o, d, o, d, o, d);
+        names[e->loop->operands[o].folds[d].mode], c, o, d, o, d, o, d);
 }
 
 static bool any_outside(const wi_emitter *e, const wi_operand *operand, bool reduced) {
-    for (int d = 0; d < e->step->space.rank; d++) {
-        if (e->step->space.reduced[d] == reduced && !is_lane(e, d) && has_outside(&operand->folds[d]))
+    for (int d = 0; d < e->loop->space.rank; d++) {
+        if (e->loop->space.reduced[d] == reduced && !is_lane(e, d) && has_outside(&operand->folds[d]))
             return true;
     }
     return false;
 }
 
 void wi_emit_fold_indices(wi_emitter *e, int o, bool reduced) {
-    const wi_operand *operand = &e->step->operands[o];
-    const wi_space *space = &e->step->space;
+    const wi_operand *operand = &e->loop->operands[o];
+    const wi_space *space = &e->loop->space;
     for (int d = 0; d < space->rank; d++) {
         if (space->reduced[d] != reduced || is_lane(e, d) || !operand->folds[d].mode) continue;
         char index[24];
@@ -65,7 +65,7 @@ void wi_emit_fold_indices(wi_emitter *e, int o, bool reduced) {
 }
 
 bool wi_fold_condition(const wi_emitter *e, int o, char text[16]) {
-    const wi_operand *operand = &e->step->operands[o];
+    const wi_operand *operand = &e->loop->operands[o];
     if (!operand->folds) return false;
     const bool in_loop = e->in_loop && any_outside(e, operand, true);
     if (!in_loop && !any_outside(e, operand, false)) return false;
@@ -75,19 +75,19 @@ bool wi_fold_condition(const wi_emitter *e, int o, char text[16]) {
 
 /* One lane: its index is `at`. */
 static void append_lane(wi_emitter *e, int o, const char *base, const char *condition, const char *outside) {
-    const wi_operand *operand = &e->step->operands[o];
-    const int last = e->step->space.rank - 1;
+    const wi_operand *operand = &e->loop->operands[o];
+    const int last = e->loop->space.rank - 1;
     wi_emit_argument(e, WI_ARGUMENT_STRIDE, o, last, 0);
     wi_text_append(&e->text, "%s%sat >= 0 ? WEFT_GET_%s(b%d, %s + (long)at * s%d_%d) : %s;\n", condition,
         *condition ? " && " : "", weft_dtype_name(operand->dtype), o, base, o, last, outside);
 }
 
 int wi_emit_folded_lanes(wi_emitter *e, int o) {
-    const wi_operand *operand = &e->step->operands[o];
-    const int last = e->step->space.rank - 1, temp = e->temps++;
+    const wi_operand *operand = &e->loop->operands[o];
+    const int last = e->loop->space.rank - 1, temp = e->temps++;
     char condition[16] = "", base[16], outside[WI_LITERAL];
     (void)wi_fold_condition(e, o, condition);
-    snprintf(base, sizeof base, "%c%d", e->in_loop && wi_operand_in_loop(e->step, operand) ? 'q' : 'p', o);
+    snprintf(base, sizeof base, "%c%d", e->in_loop && wi_operand_in_loop(e->loop, operand) ? 'q' : 'p', o);
     wi_number_literal(outside, operand->dtype, operand->fold->attributes.number);
     wi_text_append(&e->text, "%s t%d;\n{\n", wi_register_type(operand->dtype), temp);
     if (!e->cpu) {

@@ -14,16 +14,16 @@ wi_profiled *wi_profiler_next(wi_profiler *profiler, const wi_plan_launch *launc
 
 static weft_status run_once(weft_profile *profile, weft_plan *plan) {
     WI_TRY(wi_plan_begin_run(plan));
-    WI_TRY(wi_queue_finish(plan->context)); /* of binaries that were fetched */
+    WI_TRY(wi_queue_finish(plan->request.context)); /* of binaries that were fetched */
     profile->began = wi_clock_seconds();
     const weft_status status = wi_plan_walk(plan);
-    const weft_status finished = wi_queue_finish(plan->context); /* after an error too */
+    const weft_status finished = wi_queue_finish(plan->request.context); /* after an error too */
     profile->info.wall_seconds = wi_clock_seconds() - profile->began;
     return status == WEFT_OK ? finished : status;
 }
 
 static weft_status run_on_own_queue(weft_profile *profile, weft_plan *plan, wi_profiler *profiler) {
-    weft_context *const context = plan->context;
+    weft_context *const context = plan->request.context;
     cl_int error = CL_SUCCESS;
     cl_command_queue const queue =
         clCreateCommandQueue(context->cl, context->device, CL_QUEUE_PROFILING_ENABLE, &error);
@@ -84,29 +84,28 @@ static weft_status read_times(const wi_profiler *profiler) {
 /* ---- rows ---- */
 
 static weft_status name_row(weft_profile *profile, const weft_plan *plan, size_t index) {
-    const wi_step *const step = plan->steps[index];
+    const wi_step *const step = plan->partition.steps[index];
     weft_profile_row *const row = &profile->rows[index];
     char shape[WI_SHAPE_TEXT];
     wi_text ops;
-    wi_text_init(&ops, plan->context->allocator);
+    wi_text_init(&ops, plan->request.context->allocator);
     wi_step_append_ops(plan, step, &ops);
     row->kind = wi_step_kind_name(plan, step);
-    row->implementation = wi_arena_string(&profile->arena, wi_step_implementation_name(step));
+    row->implementation = wi_arena_string(&profile->arena, wi_step_implementation_name(plan, step));
     row->shape = wi_arena_string(&profile->arena, wi_shape_print(&step->shape, shape));
     row->ops = ops.failed ? NULL : wi_arena_string(&profile->arena, ops.data ? ops.data : "");
-    row->flops = step->flops;
-    row->bytes = step->bytes_moved;
+    row->flops = plan->schedule.of[index].flops;
+    row->bytes = plan->schedule.of[index].bytes_moved;
     wi_text_clear(&ops);
     return row->implementation && row->shape && row->ops ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
-/* Launches come in the order of the steps. */
 static weft_status fill_rows(weft_profile *profile, const weft_plan *plan, const wi_profiler *profiler) {
     weft_profile_info *const info = &profile->info;
     for (size_t i = 0; i < info->rows; i++) WI_TRY(name_row(profile, plan, i));
-    for (size_t i = 0, row = 0; i < profiler->count; i++) {
+    for (size_t i = 0; i < profiler->count; i++) {
         wi_profiled *const noted = &profiler->launches[i];
-        while (plan->steps[row] != noted->launch->step) row++;
+        const size_t row = (size_t)noted->launch->step->index;
         noted->row = row;
         noted->name = noted->launch->launch.name
                           ? wi_arena_string(&profile->arena, noted->launch->launch.name)
@@ -129,13 +128,13 @@ static weft_status fill_rows(weft_profile *profile, const weft_plan *plan, const
 
 static weft_status measure(weft_profile *profile, weft_plan *plan) {
     wi_profiler profiler = {.capacity = plan->info.launches};
-    profile->info.rows = plan->step_count;
-    profile->batch = plan->batch;
+    profile->info.rows = plan->partition.step_count;
+    profile->batch = plan->request.batch;
     profiler.launches = wi_arena_take(&profile->arena, (profiler.capacity + 1) * sizeof *profiler.launches);
-    profile->rows = wi_arena_take(&profile->arena, (plan->step_count + 1) * sizeof *profile->rows);
+    profile->rows = wi_arena_take(&profile->arena, (plan->partition.step_count + 1) * sizeof *profile->rows);
     if (!profiler.launches || !profile->rows) return WEFT_ERROR_MEMORY;
     WI_TRY(wi_plan_compile(plan));
-    WI_TRY(wi_queue_finish(plan->context));
+    WI_TRY(wi_queue_finish(plan->request.context));
     weft_status status = run_on_own_queue(profile, plan, &profiler);
     if (status == WEFT_OK) status = read_times(&profiler);
     if (status == WEFT_OK) status = fill_rows(profile, plan, &profiler);
@@ -154,11 +153,11 @@ weft_status weft_profile_run(weft_profile **result, weft_plan *plan) {
     if (!result) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_run: profile is NULL");
     *result = NULL;
     if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_run: plan is NULL");
-    weft_profile *const profile = wi_allocate(plan->context->allocator, sizeof *profile);
+    weft_profile *const profile = wi_allocate(plan->request.context->allocator, sizeof *profile);
     if (!profile) return WEFT_ERROR_MEMORY;
-    profile->context = weft_context_retain(plan->context);
+    profile->context = weft_context_retain(plan->request.context);
     atomic_init(&profile->references, 1);
-    wi_arena_init(&profile->arena, plan->context->allocator);
+    wi_arena_init(&profile->arena, plan->request.context->allocator);
     const weft_status status = measure(profile, plan);
     if (status != WEFT_OK)
         weft_profile_release(profile);

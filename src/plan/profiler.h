@@ -2,7 +2,7 @@
 #ifndef WI_PROFILER_H
 #define WI_PROFILER_H
 
-#include "plan/steps.h"
+#include "plan/compiled_plan.h"
 #include <weft/profile.h>
 
 /* A launch of the run. Host times are those of wi_clock_seconds. */

@@ -10,9 +10,9 @@ static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *lau
     for (int i = 0; i < launch->changing_count; i++) {
         const wi_bound_argument *argument = &launch->changing[i];
         const float number =
-            argument->kind == WI_ARGUMENT_SCALAR ? scalar_value(plan->graph, argument->which) : 0;
+            argument->kind == WI_ARGUMENT_SCALAR ? scalar_value(plan->request.graph, argument->which) : 0;
         const cl_uint whole =
-            argument->kind == WI_ARGUMENT_TURN ? (cl_uint)turn : (cl_uint)plan->graph->draws;
+            argument->kind == WI_ARGUMENT_TURN ? (cl_uint)turn : (cl_uint)plan->request.graph->draws;
         const void *value =
             argument->kind == WI_ARGUMENT_SCALAR ? (const void *)&number : (const void *)&whole;
         WI_CL(clSetKernelArg(launch->launch.kernel, (cl_uint)argument->index, 4, value), "clSetKernelArg");
@@ -20,24 +20,27 @@ static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *lau
     return WEFT_OK;
 }
 
+/* Where a value begins, in elements. */
+static size_t locate(const weft_plan *plan, int value, cl_mem *memory) {
+    const wi_location at = wi_locate_value(&plan->memory, value);
+    *memory = at.memory;
+    return at.offset / weft_dtype_size(plan->partition.values[value].node->dtype) +
+           (size_t)plan->partition.values[value].layout.offset.actual;
+}
+
 /* A product that a library computes. */
 static weft_status run_library(weft_plan *plan, const wi_step *step, cl_event *event) {
-    size_t offset[3];
-    cl_mem memory[3];
-    const int values[3] = {step->sources[0], step->sources[1], step->members[0]};
-    for (int i = 0; i < 3; i++) {
-        const wi_storage *storage = wi_plan_storage(plan, wi_plan_base_storage(plan, values[i]), &offset[i]);
-        memory[i] = storage->memory;
-        offset[i] = offset[i] / sizeof(float) + (size_t)plan->values[values[i]].layout.offset.actual;
-    }
-    return step->implementation->run(
-        plan->context, &step->gemm, memory[0], offset[0], memory[1], offset[1], memory[2], offset[2], event);
+    cl_mem a, b, c;
+    const size_t a_offset = locate(plan, step->sources[0], &a), b_offset = locate(plan, step->sources[1], &b),
+                 c_offset = locate(plan, step->members[0], &c);
+    return step->selection->chosen->run(
+        plan->request.context, &step->gemm, a, a_offset, b, b_offset, c, c_offset, event);
 }
 
 static weft_status enqueue(weft_plan *plan, const wi_plan_launch *launch, int64_t turn, cl_event *event) {
     if (!launch->launch.kernel) return run_library(plan, launch->step, event);
     if (launch->changing_count > 0) WI_TRY(set_changing(plan, launch, turn));
-    return wi_launch_run_event(&launch->launch, plan->context, event);
+    return wi_launch_run_event(&launch->launch, plan->request.context, event);
 }
 
 static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch, int64_t turn) {
@@ -59,31 +62,33 @@ static weft_status run_turns(weft_plan *plan, const wi_plan_launch *launch) {
  * them may take a second, so it waits for the second run. A plan that runs once leaves it to the context's
  * end. */
 static weft_status keep_binaries(weft_plan *plan) {
-    WI_TRY(wi_queue_finish(plan->context));
-    wi_programs_keep(plan->context);
+    WI_TRY(wi_queue_finish(plan->request.context));
+    wi_programs_keep(plan->request.context);
     return WEFT_OK;
 }
 
 weft_status wi_plan_begin_run(weft_plan *plan) {
+    weft_graph *graph = plan->request.graph;
+    const wi_partition *p = &plan->partition;
     WI_TRY(wi_plan_compile(plan));
-    if (plan->trains && plan->graph->swapped)
+    if (p->trains && graph->swapped)
         WI_FAIL(WEFT_ERROR_STATE,
             "weft_plan_run: the parameters hold their average; weft_average_swap them back before training");
-    for (size_t i = 0; i < plan->graph->clock_count; i++)
-        plan->graph->clocks[i].runs += plan->clocks >> i & 1;
-    plan->graph->draws += plan->draws;
+    for (size_t i = 0; i < graph->clock_count; i++) graph->clocks[i].runs += p->clocks >> i & 1;
+    graph->draws += p->draws || plan->code.draws;
     if (plan->run_count == 1) WI_TRY(keep_binaries(plan));
     plan->run_count++;
     return WEFT_OK;
 }
 
 weft_status wi_plan_walk(weft_plan *plan) {
-    for (size_t i = 0; i < plan->launch_count;) {
-        const wi_plan_launch *launch = &plan->launches[i];
+    const wi_launches *launches = &plan->launches;
+    for (size_t i = 0; i < launches->count;) {
+        const wi_plan_launch *launch = &launches->launches[i];
         WI_TRY(run_turns(plan, launch));
         i += launch->turns > 0 ? (size_t)launch->together : 1;
     }
-    return wi_queue_flush(plan->context);
+    return wi_queue_flush(plan->request.context);
 }
 
 weft_status weft_plan_run(weft_plan *plan) {
@@ -94,6 +99,6 @@ weft_status weft_plan_run(weft_plan *plan) {
 
 weft_status weft_plan_wait(weft_plan *plan) {
     if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_wait: plan is NULL");
-    WI_TRY(wi_queue_finish(plan->context));
+    WI_TRY(wi_queue_finish(plan->request.context));
     return wi_plan_check_faults(plan);
 }

@@ -1,8 +1,8 @@
-/* How each step's work is cut into work-items, and what scratch memory that takes. Only here do actual sizes
- * decide, and only between kernels that the program has anyway. */
+/* How the work of each step is cut (contract in schedule.h). */
+#include "plan/schedule.h"
 #include "base/integers.h"
+#include "kernels/convolution/conv_product.h"
 #include "plan/accumulators.h"
-#include <math.h>
 
 enum {
     CPU_ITEM_ELEMENTS = 4096, /* a work-item is worth its launch from about here */
@@ -18,8 +18,16 @@ typedef struct sizes {
     bool rows; /* the last dimension is reduced */
 } sizes;
 
-static sizes sizes_of(const wi_step *step) {
-    const wi_space *space = &step->space;
+/* What is decided for a loop, from its sizes. */
+typedef struct cutter {
+    const wi_partition *partition;
+    const wi_loop *loop;
+    sizes s;
+    wi_step_schedule *own;
+} cutter;
+
+static sizes sizes_of(const wi_loop *loop) {
+    const wi_space *space = &loop->space;
     sizes s = {1, 1, space->dims[space->rank - 1].actual, space->reduced[space->rank - 1]};
     for (int d = 0; d < space->rank; d++) {
         if (space->reduced[d])
@@ -32,126 +40,171 @@ static sizes sizes_of(const wi_step *step) {
 
 /* ---- cpu ---- */
 
-static int64_t cpu_items_wanted(const weft_plan *plan, const sizes *s) {
-    const int64_t units = wi_max64(1, plan->context->caps.compute_units);
-    const int64_t worth = wi_max64(1, s->kept * s->reduced / CPU_ITEM_ELEMENTS);
+static int64_t units_of(const cutter *c) {
+    return wi_max64(1, c->partition->request->context->caps.compute_units);
+}
+
+static int64_t cpu_items_wanted(const cutter *c) {
+    const int64_t units = units_of(c);
+    const int64_t worth = wi_max64(1, c->s.kept * c->s.reduced / CPU_ITEM_ELEMENTS);
     return worth < units ? worth : wi_min64(worth / units * units, units * CPU_ITEMS_A_UNIT);
 }
 
-static void schedule_cpu_rows(wi_step *step, const sizes *s, int64_t wanted) {
-    const int64_t an_item = wi_divide_up(s->kept, wi_min64(wanted, s->kept));
-    step->work[1] = (int)an_item;
-    step->items = (size_t)wi_divide_up(s->kept, an_item);
+static void cut_cpu_rows(cutter *c, int64_t wanted) {
+    const int64_t an_item = wi_divide_up(c->s.kept, wi_min64(wanted, c->s.kept));
+    c->own->work[1] = (int)an_item;
+    c->own->items = (size_t)wi_divide_up(c->s.kept, an_item);
 }
 
 /* run: columns that are walked along together; cutting them further is worth it only for idle units. */
-static void schedule_cpu_columns(
-    const weft_plan *plan, wi_step *step, const sizes *s, int64_t wanted, int64_t run) {
-    const int64_t rows = s->kept / s->last, units = wi_max64(1, plan->context->caps.compute_units);
-    const int64_t runs = wi_max64(wi_divide_up(s->last, run), wi_divide_up(units, rows));
+static void cut_cpu_columns(cutter *c, int64_t wanted, int64_t run) {
+    const int64_t last = c->s.last, rows = c->s.kept / last, units = units_of(c);
+    const int64_t runs = wi_max64(wi_divide_up(last, run), wi_divide_up(units, rows));
     int64_t an_item = 1, spans = 1;
     if (rows >= wanted)
         an_item = wi_divide_up(rows, wanted);
     else
-        spans = wi_min64(wi_min64(wi_divide_up(wanted, rows), runs), wi_divide_up(s->last, 16));
-    const int64_t span = wi_divide_up(wi_divide_up(s->last, spans), 16) * 16;
-    spans = wi_divide_up(s->last, span);
-    step->work[1] = (int)an_item;
-    step->work[2] = (int)spans;
-    step->work[3] = (int)span;
-    step->items = (size_t)(wi_divide_up(rows, an_item) * spans);
+        spans = wi_min64(wi_min64(wi_divide_up(wanted, rows), runs), wi_divide_up(last, 16));
+    const int64_t span = wi_divide_up(wi_divide_up(last, spans), 16) * 16;
+    spans = wi_divide_up(last, span);
+    c->own->work[1] = (int)an_item;
+    c->own->work[2] = (int)spans;
+    c->own->work[3] = (int)span;
+    c->own->items = (size_t)(wi_divide_up(rows, an_item) * spans);
 }
 
-static void schedule_cpu(const weft_plan *plan, wi_step *step, const sizes *s) {
-    int64_t wanted = cpu_items_wanted(plan, s);
-    const int64_t run = step->reduced && step->passes == 1 ? 16 * wi_reduction_pieces(plan, step) : 16;
+static void cut_cpu(cutter *c) {
+    const sizes *s = &c->s;
+    const wi_step *step = c->loop->step;
+    const bool one_pass = step->reduced && c->loop->passes == 1;
+    const int64_t run = one_pass ? 16 * wi_reduction_pieces(c->partition, step) : 16;
     const int64_t pieces = s->rows ? s->kept : s->kept / s->last * wi_divide_up(s->last, run);
-    int64_t parts = 1;
-    if (step->splits && pieces < wanted) parts = wi_min64(wanted / pieces, s->reduced / 16);
+    int64_t wanted = cpu_items_wanted(c), parts = 1;
+    if (c->loop->splits && pieces < wanted) parts = wi_min64(wanted / pieces, s->reduced / 16);
     if (parts > 1) wanted = pieces;
     if (s->rows)
-        schedule_cpu_rows(step, s, wanted);
+        cut_cpu_rows(c, wanted);
     else
-        schedule_cpu_columns(plan, step, s, wanted, run);
-    step->work[4] = (int)wi_max64(1, parts);
-    step->finish_items = step->items;
-    step->items *= (size_t)step->work[4];
+        cut_cpu_columns(c, wanted, run);
+    c->own->work[4] = (int)wi_max64(1, parts);
+    c->own->finish_items = c->own->items;
+    c->own->items *= (size_t)c->own->work[4];
 }
 
 /* ---- gpu ---- */
 
-static void schedule_gpu(wi_step *step, const sizes *s) {
+static void cut_gpu(cutter *c) {
+    const sizes *s = &c->s;
     int64_t parts = 1;
-    if (step->splits && s->rows)
+    if (c->loop->splits && s->rows)
         parts = wi_divide_up(s->reduced, GPU_PART_ELEMENTS);
-    else if (step->splits && s->kept < GPU_CELLS_WANTED)
+    else if (c->loop->splits && s->kept < GPU_CELLS_WANTED)
         parts = wi_divide_up(s->reduced, GPU_ROUNDS_A_PART);
     const int64_t rows = s->rows ? s->kept * 64 : s->kept;
     parts = wi_min64(parts, wi_max64(1, wi_min64(MOST_PARTS, GPU_CELLS_WANTED * 8 / wi_max64(rows, 1))));
-    step->work[4] = (int)wi_max64(1, parts);
-    step->items = (size_t)(wi_divide_up(rows, 64) * 64);
-    step->finish_items = (size_t)(wi_divide_up(s->kept, 64) * 64);
+    c->own->work[4] = (int)wi_max64(1, parts);
+    c->own->items = (size_t)(wi_divide_up(rows, 64) * 64);
+    c->own->finish_items = (size_t)(wi_divide_up(s->kept, 64) * 64);
 }
 
-/* ---- both ---- */
+/* ---- steps of each kind ---- */
 
-static size_t count_slots(const weft_plan *plan, const wi_step *step) {
+static size_t count_slots(const wi_partition *p, const wi_step *step) {
     size_t count = 0;
     for (int i = 0; i < step->member_count; i++)
-        count += (size_t)wi_reduction_slots(&plan->values[step->members[i]]);
+        count += (size_t)wi_reduction_slots(&p->values[step->members[i]]);
     return count;
 }
 
-static weft_status schedule_loop(weft_plan *plan, wi_step *step) {
-    const sizes s = sizes_of(step);
-    if (s.kept > INT32_MAX / 2)
+static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_step_schedule *own) {
+    const wi_step *step = loop->step;
+    cutter c = {.partition = p, .loop = loop, .s = sizes_of(loop), .own = own};
+    if (c.s.kept > INT32_MAX / 2)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a step over %lld results is more than a kernel counts",
-            (long long)s.kept);
-    step->work[0] = (int)s.kept;
-    if (plan->context->caps.device_class == WEFT_CLASS_CPU)
-        schedule_cpu(plan, step, &s);
+            (long long)c.s.kept);
+    own->work[0] = (int)c.s.kept;
+    if (p->request->context->caps.device_class == WEFT_CLASS_CPU)
+        cut_cpu(&c);
     else
-        schedule_gpu(step, &s);
-    if (step->work[4] > 1)
-        step->scratch_bytes =
-            count_slots(plan, step) * wi_reduction_cell(plan, step) * (size_t)s.kept * (size_t)step->work[4];
-    step->flops += (double)step->member_count * (double)s.kept * (double)s.reduced;
+        cut_gpu(&c);
+    if (own->work[4] > 1)
+        own->scratch_bytes =
+            count_slots(p, step) * wi_reduction_cell(p, step) * (size_t)c.s.kept * (size_t)own->work[4];
+    own->flops = (double)step->member_count * (double)c.s.kept * (double)c.s.reduced;
+    own->launch_count = own->work[4] > 1 ? 2 : 1;
     return WEFT_OK;
 }
 
-static void schedule_product(wi_step *step) {
-    const double results = (double)step->gemm.batch * (double)step->gemm.m * (double)step->gemm.n;
-    step->flops += (double)(step->member_count - 1) * results;
-    if (step->kernel) step->scratch_bytes = step->kernel->scratch_bytes;
+/* Repetitions included. */
+static int count_launches(const wi_kernel_plan *kernel) {
+    int count = 0;
+    for (int i = 0; i < kernel->count;) {
+        const wi_kernel_launch *const launch = kernel->launches[i];
+        const bool repeats = launch->turns > 0;
+        count += repeats ? (int)launch->turns * launch->together : 1;
+        i += repeats ? launch->together : 1;
+    }
+    return count;
+}
+
+/* Of the multiplications alone. */
+static double product_flops(const wi_gemm_shape *gemm) {
+    if (gemm->windows) return gemm->windows->flops;
+    return 2.0 * (double)gemm->batch * (double)gemm->m * (double)gemm->n * (double)gemm->k;
+}
+
+/* Products and kernel ops; kernel NULL: a library's product. */
+static void schedule_kernel(const wi_step *step, const wi_kernel_plan *kernel, wi_step_schedule *own) {
+    const wi_gemm_shape *gemm = &step->gemm;
+    own->launch_count = kernel ? count_launches(kernel) : 1;
+    own->scratch_bytes = kernel ? kernel->scratch_bytes : 0;
+    if (step->kind == WI_STEP_KERNEL) {
+        own->flops = kernel->flops;
+        return;
+    }
+    const double results = (double)gemm->batch * (double)gemm->m * (double)gemm->n;
+    own->flops = product_flops(gemm) + (double)(step->member_count - 1) * results;
+}
+
+/* Bytes an element of a product's operands, which are of one dtype. */
+static double source_size(const wi_partition *p, const wi_step *step) {
+    return (double)weft_dtype_size(p->values[step->sources[0]].node->dtype);
 }
 
 /* What the step reads and writes, each operand once: stretched ones in their own size. */
-static double bytes_of(const weft_plan *plan, const wi_step *step) {
+static double bytes_of(const wi_partition *p, const wi_loop *loop) {
+    const wi_step *step = loop->step;
     double bytes = 0;
-    for (int i = 0; i < step->operand_count; i++) {
-        if (step->operands[i].value < 0) continue;
-        const wi_value *value = &plan->values[step->operands[i].value];
+    for (int i = 0; i < loop->operand_count; i++) {
+        if (loop->operands[i].value < 0) continue;
+        const wi_value *value = &p->values[loop->operands[i].value];
         bytes += (double)wi_extent_count(&value->extent).actual * (double)weft_dtype_size(value->node->dtype);
     }
     for (int i = 0; step->kind == WI_STEP_PRODUCT && step->gemm.windows && i < 2; i++)
-        bytes += (double)wi_extent_count(&plan->values[step->sources[i]].extent).actual * 4;
+        bytes += (double)wi_extent_count(&p->values[step->sources[i]].extent).actual * source_size(p, step);
     if (step->kind == WI_STEP_PRODUCT && !step->gemm.windows)
         bytes += ((double)step->gemm.m + (double)step->gemm.n) * (double)step->gemm.k *
-                 (double)step->gemm.batch * 4;
+                 (double)step->gemm.batch * source_size(p, step);
     return bytes;
 }
 
-weft_status wi_plan_schedule(weft_plan *plan) {
-    for (size_t i = 0; i < plan->step_count; i++) {
-        wi_step *step = plan->steps[i];
-        if (step->kind == WI_STEP_PRODUCT)
-            schedule_product(step);
-        else if (step->kind == WI_STEP_LOOP)
-            WI_TRY(schedule_loop(plan, step));
-        step->bytes_moved = bytes_of(plan, step);
-        if (step->scratch_bytes == 0) continue;
-        WI_TRY(wi_plan_new_storage(plan, WI_STORAGE_ARENA, step->scratch_bytes, &step->scratch));
-        plan->storages[step->scratch].first = plan->storages[step->scratch].last = (int)i;
+bool wi_is_cut(const wi_step *step, const wi_step_schedule *schedule) {
+    return step->kind == WI_STEP_LOOP && schedule->work[4] > 1;
+}
+
+weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule) {
+    const wi_partition *p = code->loops->partition;
+    *schedule = (wi_schedule){.code = code};
+    schedule->of = wi_arena_take(p->request->arena, p->step_count * sizeof *schedule->of);
+    if (!schedule->of) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < p->step_count; i++) {
+        const wi_loop *loop = &code->loops->of[i];
+        wi_step_schedule *own = &schedule->of[i];
+        if (p->steps[i]->kind == WI_STEP_LOOP)
+            WI_TRY(schedule_loop(p, loop, own));
+        else
+            schedule_kernel(p->steps[i], code->of[i].kernel, own);
+        own->bytes_moved = bytes_of(p, loop);
     }
     return WEFT_OK;
 }

@@ -1,7 +1,7 @@
 /* Inference on a batch of any size. The plans are kept with the graph, the least recently used makes room;
  * they do not hold the graph themselves, since it holds them. */
 #include "graph/nodes.h"
-#include "plan/steps.h"
+#include "plan/compiled_plan.h"
 #include "train/correct_count.h"
 #include "train/feed.h"
 

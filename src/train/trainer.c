@@ -3,7 +3,7 @@
  * a trainer; weft_trainer_cancel may come from any. */
 #include "base/platform.h"
 #include "graph/nodes.h"
-#include "plan/steps.h"
+#include "plan/compiled_plan.h"
 #include "train/correct_count.h"
 #include "train/early_stopping.h"
 #include "train/pass.h"

@@ -3,24 +3,18 @@
 
 Each case is a layer: its inputs of each step, the parameters, then for each step the output, the gradients of
 sum(output * weights) with regard to x and the parameters, and the states after it; last the output in eval mode of the
-first step's input. Made with PyTorch 1.13 of Debian 12:
+first step's input. Inputs depend on the case's name only, and PyTorch computes in float64 (op_recorder.py says why). Made with PyTorch 1.13 of Debian 12:
     /usr/bin/python3 tests/golden/make_normalization_golden.py > tests/golden/normalization_golden.json
 """
 import json
+import random
 
 import torch
 from torch import nn
 
-generator = torch.Generator().manual_seed(5)
+from op_recorder import flat, numbers
+
 STEPS = 3
-
-
-def numbers(*shape, low=-2.0, high=2.0):
-    return torch.rand(shape, generator=generator) * (high - low) + low
-
-
-def flat(tensor):
-    return [float(f"{x:.9g}") for x in tensor.detach().reshape(-1).tolist()]
 
 
 def states(layer):
@@ -29,15 +23,14 @@ def states(layer):
 
 
 def case(name, kind, layer, shape, **options):
-    with torch.no_grad():
-        for parameter in layer.parameters():
-            parameter.copy_(numbers(*parameter.shape, low=0.5, high=1.5))
+    r = random.Random(f"normalization layer {name}")
+    for parameter in layer.parameters():
+        parameter.data = numbers(*parameter.shape, low=0.5, high=1.5).draw(r).detach()
     record = {"name": name, "kind": kind, "dims": list(shape), **options,
               "parameters": {n: flat(p) for n, p in layer.named_parameters()}, "steps": []}
-    xs = [numbers(*shape, low=-2.0 + step, high=2.0 + step) for step in range(STEPS)]
+    xs = [numbers(*shape, low=-2.0 + step, high=2.0 + step).draw(r) for step in range(STEPS)]
     for x in xs:
-        x.requires_grad_(True)
-        weights = numbers(*shape)
+        weights = numbers(*shape).draw(r).detach()
         y = layer(x)
         wrt = [x, *layer.parameters()]
         gradients = torch.autograd.grad((y * weights).sum(), wrt)
@@ -60,4 +53,6 @@ cases = [
     case("examples", "instance", nn.InstanceNorm2d(3, affine=True, track_running_stats=True), (2, 3, 3, 2),
          affine=True, running=True),
 ]
-print(json.dumps({"cases": cases}))
+print('{"cases": [')
+print(",\n".join(json.dumps(c) for c in cases))
+print("]}")

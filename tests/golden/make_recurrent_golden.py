@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Writes recurrent_golden.json: torch.nn.LSTM, GRU and RNN, their outputs, last states and gradients.
+"""Writes layers/{lstm,gru,rnn}_layer.golden.json: torch.nn.LSTM, GRU and RNN, outputs, last states and gradients.
 
 Inputs and parameters are not stored: array number i of a case holds the numbers of a linear congruential generator that
 begins at i, in -1 .. 1, times a scale, as test_recurrent_layer.c makes them too. Of results at most 48 elements are
 stored, equally far apart. The loss is sum(y * a) + sum(h * b) + sum(c * d).
-Made with PyTorch 1.13 of Debian 12:
-    /usr/bin/python3 tests/golden/make_recurrent_golden.py > tests/golden/recurrent_golden.json
+PyTorch computes in float64, so that the machine does not change the results. Made with PyTorch 1.13 of Debian 12:
+    /usr/bin/python3 tests/golden/make_recurrent_golden.py
 """
 import json
+from pathlib import Path
 
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+torch.set_default_dtype(torch.float64)
 
 
 def numbers(seed, shape, scale):
@@ -18,11 +21,11 @@ def numbers(seed, shape, scale):
     for _ in range(torch.Size(shape).numel()):
         bits = (bits * 1664525 + 1013904223) & 0xFFFFFFFF
         values.append(((bits >> 8) * 2.0**-23 - 1.0) * scale)
-    return torch.tensor(values, dtype=torch.float32).reshape(shape)
+    return torch.tensor(values, dtype=torch.float32).double().reshape(shape)
 
 
 def some(tensor):
-    flat = tensor.detach().reshape(-1)
+    flat = tensor.detach().float().reshape(-1)
     step = max(1, -(-flat.numel() // 48))
     return [float(f"{x:.9g}") for x in flat[::step].tolist()]
 
@@ -69,6 +72,7 @@ cases = [
     case("rnn", 3, 1, 1, 1), case("rnn", 5, 7, 3, 4, layers=2, bidirectional=True, relu=True), case("rnn", 4, 64, 128, 2),
     case("rnn", 5, 7, 4, 6, bidirectional=True, lengths=[3, 6, 1, 5]),
 ]
-print('{"pytorch": "%s", "cases": [' % torch.__version__)
-print(",\n".join(json.dumps(c) for c in cases))
-print("]}")
+for kind in ("lstm", "gru", "rnn"):
+    lines = ",\n".join(json.dumps(c) for c in cases if c["kind"] == kind)
+    path = Path(__file__).resolve().parent / "layers" / f"{kind}_layer.golden.json"
+    path.write_text('{"cases": [\n' + lines + "\n]}\n", encoding="ascii")

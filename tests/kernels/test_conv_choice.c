@@ -12,7 +12,7 @@
 #include "kernels/families.h"
 #include "kernels/selection.h"
 #include "ops/op_table.h"
-#include "plan/steps.h"
+#include "plan/compiled_plan.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,10 +109,10 @@ static void write_inputs(const net *n, weft_plan *plan) {
 /* Steps that this implementation computes. */
 static int steps_of(const weft_plan *plan, const char *name) {
     int count = 0;
-    for (size_t i = 0; i < plan->step_count; i++) {
-        const wi_step *const step = plan->steps[i];
+    for (size_t i = 0; i < plan->partition.step_count; i++) {
+        const wi_step *const step = plan->partition.steps[i];
         if (step->kind == WI_STEP_PRODUCT && step->gemm.windows)
-            count += strcmp(step->implementation->name, name) == 0;
+            count += strcmp(step->selection->chosen->name, name) == 0;
     }
     return count;
 }
@@ -195,7 +195,7 @@ static void every_implementation_computes_the_same(void **state) {
 static bool accepts(const wi_implementation *implementation, const wi_windows *windows) {
     const wi_gemm_shape shape = {.windows = windows};
     const wi_kernel_site site = {.device = &test_context()->profile, .product = &shape};
-    return wi_implementation_accepts(implementation, &site);
+    return wi_implementation_accepts(implementation, NULL, &site);
 }
 
 static const char *choice(const wi_windows *windows) {

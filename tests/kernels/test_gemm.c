@@ -188,7 +188,7 @@ static void compute(
     const int64_t offset = f->with_bias ? 3 : 0;
     for (size_t i = 0; i < f->counts[2]; i++) to[i] = untouched;
     assert_ok(wi_buffer_write(context, f->device[2].memory, 0, to, bytes));
-    assert_ok(wi_gemm_product_create(&product, context, implementation, &f->shape,
+    assert_ok(wi_gemm_product_create(&product, context, implementation, NULL, &f->shape,
         &(wi_gemm_operands){.a = f->device[0].memory,
             .b = f->device[1].memory,
             .c = f->device[2].memory,
@@ -207,7 +207,7 @@ static wi_kernel_site site_of(const wi_gemm_shape *shape) {
 
 static bool accepts(const wi_implementation *implementation, const wi_gemm_shape *shape) {
     const wi_kernel_site site = site_of(shape);
-    return wi_implementation_accepts(implementation, &site);
+    return wi_implementation_accepts(implementation, NULL, &site);
 }
 
 static weft_status select_for(const wi_implementation **chosen, const wi_gemm_shape *shape) {
@@ -218,11 +218,10 @@ static weft_status select_for(const wi_implementation **chosen, const wi_gemm_sh
     return status;
 }
 
-static weft_status prepare(
-    const wi_implementation *implementation, const wi_gemm_shape *shape, wi_kernel_plan *launches) {
+static weft_status prepare(const wi_implementation *implementation, const wi_gemm_shape *shape,
+    wi_arena *arena, wi_kernel_plan *launches) {
     const wi_kernel_site site = site_of(shape);
-    launches->file = implementation->file;
-    return implementation->prepare(&site, launches);
+    return wi_implementation_prepare(implementation, NULL, &site, arena, launches);
 }
 
 static void check_product(
@@ -343,8 +342,8 @@ static void the_naive_one_is_last_and_accepts_everything(void **state) {
     }
     wi_arena arena;
     wi_arena_init(&arena, context->allocator);
-    wi_kernel_plan launches = {.arena = &arena};
-    assert_fails(prepare(naive, &huge, &launches), WEFT_ERROR_UNSUPPORTED, "too large");
+    wi_kernel_plan launches;
+    assert_fails(prepare(naive, &huge, &arena, &launches), WEFT_ERROR_UNSUPPORTED, "too large");
     wi_arena_clear(&arena);
 }
 
@@ -358,8 +357,8 @@ static void small_products_are_one_launch(void **state) {
         if (!chosen->file) continue;
         wi_arena arena;
         wi_arena_init(&arena, context->allocator);
-        wi_kernel_plan launches = {.arena = &arena};
-        assert_ok(prepare(chosen, &shape, &launches));
+        wi_kernel_plan launches;
+        assert_ok(prepare(chosen, &shape, &arena, &launches));
         assert_int_equal(launches.count, 1);
         assert_int_equal(launches.scratch_bytes, 0);
         wi_arena_clear(&arena);

@@ -1,4 +1,4 @@
-/* LSTM, GRU and RNN layers beside PyTorch's (tests/golden/recurrent_golden.json), names, lengths out of
+/* LSTM, GRU and RNN layers beside PyTorch's (tests/golden/layers), names, lengths out of
  * range, states carried from run to run, launches, bad input. */
 #include "support/fixture.h"
 
@@ -174,15 +174,30 @@ static void check_case(weft_plan *plan, const golden *g, size_t number) {
     }
 }
 
+/* Those of all three files; the caller deletes them. */
+static cJSON *all_cases(void) {
+    static const char *const files[] = {
+        "layers/lstm_layer.golden.json", "layers/gru_layer.golden.json", "layers/rnn_layer.golden.json"};
+    cJSON *const all = cJSON_CreateArray(), *c;
+    for (size_t i = 0; i < 3; i++) {
+        cJSON *const root = golden_file(files[i]), *const cases =
+                                                       cJSON_GetObjectItemCaseSensitive(root, "cases");
+        while ((c = cJSON_DetachItemFromArray(cases, 0))) cJSON_AddItemToArray(all, c);
+        cJSON_Delete(root);
+    }
+    return all;
+}
+
 static void like_pytorch(void **state) {
     (void)state;
-    cJSON *const root = golden_file("recurrent_golden.json");
+    cJSON *const all = all_cases();
+    assert_true(cJSON_GetArraySize(all) > 0);
     weft_graph *const graph = test_graph();
     static golden cases[MAX_CASES];
     static weft_tensor *outputs[MAX_CASES * (MAX_WANTED + 3)];
     size_t count = 0, output_count = 0;
     const cJSON *c;
-    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "cases")) {
+    cJSON_ArrayForEach(c, all) {
         assert_true(count < MAX_CASES);
         if (test_reduced() && count >= 3) break;
         golden *const g = &cases[count];
@@ -199,7 +214,7 @@ static void like_pytorch(void **state) {
     for (size_t i = 0; i < count; i++) check_case(plan, &cases[i], i);
     weft_plan_release(plan);
     weft_graph_release(graph);
-    cJSON_Delete(root);
+    cJSON_Delete(all);
 }
 
 /* ---- what the device finds ---- */

@@ -1,34 +1,19 @@
-/* Every op against what PyTorch computed: values and gradients recorded in tests/golden/op_golden.json, built
- * and compared as `weft check` does it (tools/recorded_ops.c). */
+/* Every op against what PyTorch computed: values and gradients recorded in tests/golden/ops, built and
+ * compared as `weft check` does it (workloads/recorded_ops.h). */
 #include "support/fixture.h"
 
 #include "ops/op_table.h"
 #include "recorded_ops.h"
-#include <stdio.h>
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 enum { MAX_CASES = 512 };
 
-static cJSON *read_golden(void) {
-    FILE *const file = fopen(WEFT_SOURCE_DIR "/tests/golden/op_golden.json", "rb");
-    assert_non_null(file);
-    enum { CAPACITY = 2000000 };
-    char *const text = calloc(CAPACITY, 1);
-    assert_non_null(text);
-    assert_true(fread(text, 1, CAPACITY - 1, file) < CAPACITY - 1);
-    fclose(file);
-    cJSON *const root = cJSON_Parse(text);
-    free(text);
-    assert_non_null(root);
-    return root;
-}
-
 static void check_case(weft_plan *plan, const recorded_case *r) {
     double value, gradient;
     assert_weft_ok(recorded_compare(r, plan, &value, &gradient));
-    if (!(value <= RECORDED_TOLERANCE)) fail_msg("%s: the value is off by %g", r->op, value);
-    if (gradient > RECORDED_TOLERANCE) fail_msg("%s: a gradient is off by %g", r->op, gradient);
+    if (!(value <= RECORDED_TOLERANCE)) fail_msg("%s (%s): the value is off by %g", r->op, r->name, value);
+    if (gradient > RECORDED_TOLERANCE) fail_msg("%s (%s): a gradient is off by %g", r->op, r->name, gradient);
 }
 
 /* All cases in one graph and one plan. */
@@ -38,10 +23,11 @@ static void test_like_pytorch(void **state) {
     static weft_tensor *outputs[MAX_CASES * (1 + RECORDED_INPUTS)];
     static recorded_inputs shared;
     size_t count = 0, output_count = 0, seen = 0;
-    cJSON *const root = read_golden();
+    cJSON *const json = recorded_cases();
+    assert_non_null(json);
     weft_graph *const graph = test_graph();
     const cJSON *c;
-    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "cases")) {
+    cJSON_ArrayForEach(c, json) {
         assert_true(count < MAX_CASES);
         if (test_reduced() && seen++ % 8) continue;
         recorded_case *const r = &cases[count++];
@@ -58,29 +44,79 @@ static void test_like_pytorch(void **state) {
     for (size_t i = 0; i < count; i++) check_case(plan, &cases[i]);
     weft_plan_release(plan);
     weft_graph_release(graph);
-    cJSON_Delete(root);
+    cJSON_Delete(json);
+}
+
+static const char *text(const cJSON *object, const char *name) {
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
 }
 
 /* Random numbers are nobody else's; every other op was recorded. */
 static void test_every_op_was_recorded(void **state) {
     (void)state;
     static const char *const random[] = {"uniform", "normal", "dropout", "dropout_channels"};
-    cJSON *const root = read_golden();
+    cJSON *const cases = recorded_cases();
+    assert_non_null(cases);
     for (size_t i = 0; i < wi_op_count; i++) {
         bool found = false;
         for (size_t k = 0; k < 4; k++) found |= strcmp(wi_op_names[i], random[k]) == 0;
         const cJSON *c;
-        cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "cases")) found |=
-            strcmp(wi_op_names[i], cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(c, "op"))) == 0;
-        if (!found) fail_msg("%s has no case in op_golden.json", wi_op_names[i]);
+        cJSON_ArrayForEach(c, cases) found |= strcmp(wi_op_names[i], text(c, "op")) == 0;
+        if (!found) fail_msg("%s has no case in tests/golden/ops", wi_op_names[i]);
     }
-    cJSON_Delete(root);
+    cJSON_Delete(cases);
+}
+
+/* The rows of elementwise ops, of which the golden cases take their ranges. */
+typedef struct declared_range {
+    const char *op, *kind;
+    double low, high;
+} declared_range;
+
+static const declared_range ranges[] = {
+#define ROW(op, kind, formula, low, high) {#op, #kind, low, high},
+#include "ops/elementwise/elementwise_rows.h"
+};
+
+/* The random inputs are those of 3 x 5 numbers. Has it some, and do they cover the range? */
+static bool covers(const declared_range *range, const cJSON *array) {
+    const cJSON *const data = cJSON_GetObjectItemCaseSensitive(array, "data"), *item;
+    if (strcmp(text(array, "dtype"), "f32") != 0 || cJSON_GetArraySize(data) != 15) return false;
+    double low = range->high, high = range->low;
+    cJSON_ArrayForEach(item, data) {
+        low = fmin(low, item->valuedouble);
+        high = fmax(high, item->valuedouble);
+    }
+    const double rim = (range->high - range->low) / 15;
+    if (low < range->low || low > range->low + rim || high > range->high || high < range->high - rim)
+        fail_msg("%s was recorded over %g .. %g; elementwise_rows.h says %g .. %g: run make_op_golden.py",
+            range->op, low, high, range->low, range->high);
+    return true;
+}
+
+static void test_ranges_are_those_declared(void **state) {
+    (void)state;
+    cJSON *const cases = recorded_cases();
+    assert_non_null(cases);
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        const declared_range *const range = &ranges[i];
+        bool found = strncmp(range->kind, "LOGIC", 5) == 0 || strncmp(range->kind, "TEST", 4) == 0;
+        const cJSON *c, *input;
+        cJSON_ArrayForEach(c, cases) {
+            if (strcmp(range->op, text(c, "op")) != 0) continue;
+            cJSON_ArrayForEach(input, cJSON_GetObjectItemCaseSensitive(c, "inputs")) found |=
+                covers(range, input);
+        }
+        if (!found) fail_msg("%s has no case of random inputs in tests/golden/ops", range->op);
+    }
+    cJSON_Delete(cases);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_like_pytorch),
         cmocka_unit_test(test_every_op_was_recorded),
+        cmocka_unit_test(test_ranges_are_those_declared),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -48,6 +48,20 @@ breaks_layers include/weft/base.h '#include "base/log.h"'
 breaks_layers include/weft/stray.h '#include <stddef.h>'
 breaks_layers samples/one.c '#include "cl/launch.h"'
 breaks_layers programs/long.c '#include "cl/launch.h"'
+# breaks_apart FILE LINE: so does a LINE in FILE beside tools/, tests/ and workloads/.
+breaks_apart() {
+    fresh
+    mkdir -p "$tree/tools" "$tree/tests/ops" "$tree/tests/support" "$tree/workloads"
+    touch "$tree/tools/bench_one.h" "$tree/tests/support/fixture.h" "$tree/workloads/networks.h"
+    echo '#include "networks.h"' | tee "$tree/tools/bench_one.c" >"$tree/tests/ops/test_one.c"
+    expect pass "layers with tools and tests" sh "$here/check_layers.sh" "$tree"
+    echo "$2" >>"$tree/$1"
+    expect fail "layers: $1 with $2" sh "$here/check_layers.sh" "$tree"
+}
+breaks_apart tests/ops/test_one.c '#include "bench_one.h"'
+breaks_apart tests/CMakeLists.txt 'target_sources(test_one PRIVATE ${PROJECT_SOURCE_DIR}/tools/bench_one.c)'
+breaks_apart workloads/networks.c '#include "bench_one.h"'
+breaks_apart tools/bench_one.c '#include "support/fixture.h"'
 rm -rf "${tree:?}"/*
 expect fail "layers of an empty tree" sh "$here/check_layers.sh" "$tree"
 
@@ -85,6 +99,33 @@ yes '/* one more line */' | head -n 100 >>"$tree/samples/one.c"
 expect fail "a sample of 101 lines" sh "$here/check_samples.sh" "$tree"
 rm "$tree/samples/one.c"
 expect fail "no samples" sh "$here/check_samples.sh" "$tree"
+
+# linked: a good tree of two documents. breaks_links TEXT LINE: with LINE in one of them the check fails and TEXT is in
+# what it prints.
+linked() {
+    fresh
+    mkdir -p "$tree/docs"
+    printf '# Front\n[two](docs/two.md#a-heading-with-code) [x](https://example.org/none) `[a](b)`\n' >"$tree/README.md"
+    printf '```\n# Not one\n[c](none)\n```\n## A heading: with `code`\n[up](../README.md) [here](#a-heading-with-code)\n' \
+        >"$tree/docs/two.md"
+}
+breaks_links() {
+    linked
+    echo "$2" >>"$tree/docs/two.md"
+    expect fail "links: $2" sh "$here/check_links.sh" "$tree"
+    case $output in *"$1"*) return ;; esac
+    echo "expected '$1' after $2, got: $output"
+    bad=1
+}
+linked
+expect pass "links of good documents" sh "$here/check_links.sh" "$tree"
+breaks_links 'three.md leads nowhere' '[three](three.md)'
+breaks_links 'README.md leads nowhere' '[front](README.md)'
+breaks_links '#none: no such heading' '[front](../README.md#none)'
+breaks_links '#not-one: no such heading' '[code](#not-one)'
+breaks_links '../docs#a: no such heading' '[a folder](../docs#a)'
+rm -rf "${tree:?}"/*
+expect fail "links of no documents" sh "$here/check_links.sh" "$tree"
 
 # documented: a good tree with two ops and their page.
 documented() {

@@ -3,9 +3,21 @@
 #
 # A folder of src/ is a layer; a public header belongs to the layer of its name (device.h: cl; losses.h,
 # images.h, convolution.h, normalization.h, recurrent.h: ops; profile.h: plan; models.h: nn; text.h, image_data.h: train;
-# weft.h stands above all). tools/ may include everything, samples/ and programs/ the public headers and their own.
+# weft.h stands above all). tools/ may include everything but tests/, tests/ and workloads/ everything but tools/, samples/
+# and programs/ the public headers and their own.
 set -eu
 cd "$1"
+
+# meets FOLDER OTHER: a line of FOLDER names a file or a header of OTHER.
+meets() {
+    [ -d "$1" ] && [ -d "$2" ] || return 1
+    headers=$(cd "$2" && find . -name '*.h' | sed 's|^\./\(.*/\)*\(.*\)\.h$|\2\\.h|' | paste -s -d '|')
+    grep -rnE "^[ \t]*# *include \"(.*/)?(${headers:-none})\"|[/ ]$2/[a-z_]+\.c" --include='*.[ch]' --include=CMakeLists.txt "$1"
+}
+if meets tests tools || meets workloads tools || meets tools tests; then
+    echo "tests/, workloads/ and tools/: what both need stands in workloads/"
+    exit 1
+fi
 
 find include src samples programs -name '*.[ch]' 2>/dev/null | LC_ALL=C sort | xargs awk '
 BEGIN {

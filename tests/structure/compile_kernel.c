@@ -1,27 +1,20 @@
-/* Compiles one kernel file with common.clh and the headers that it asks for before it, on the first device of
- * each platform.
+/* Compiles one kernel file on the first device of each platform.
  *
- * Usage: compile_kernel LANES COMMON [HEADER ...] FILE. A .cl file must hold at least one kernel. Exit status
- * 0: it compiled everywhere; 1: it did not (the build log is printed), or there is no OpenCL device to ask.
+ * Usage: compile_kernel LANES FILE          a template of cl_kernels, or a header: for each implementation of the
+ *                                           registry that names it, with each variant of its parameters
+ *        compile_kernel LANES COMMON FILE   any other file, after common.clh
+ *
+ * A .cl file must hold at least one kernel. Exit status 0: it compiled everywhere; 1: it did not (the build log is
+ * printed), no implementation names it, or there is no OpenCL device to ask.
  */
+#include "cl/kernel_source.h"
+#include "kernels/registry.h"
 #include <CL/cl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FILES = 4, MAX_PLATFORMS = 16, MAX_TEXT = 1 << 20, MAX_LOG = 1 << 16 };
-
-static char *read_file(const char *path) {
-    FILE *file = fopen(path, "rb");
-    char *text = calloc(1, MAX_TEXT);
-    if (!file || !text || fread(text, 1, MAX_TEXT - 1, file) == 0) {
-        fprintf(stderr, "%s cannot be read\n", path);
-        free(text);
-        text = NULL;
-    }
-    if (file) fclose(file);
-    return text;
-}
+enum { MAX_PLATFORMS = 16, MAX_LOG = 1 << 16 };
 
 static void print_log(cl_program program, cl_device_id device) {
     static char log[MAX_LOG];
@@ -29,10 +22,10 @@ static void print_log(cl_program program, cl_device_id device) {
         fprintf(stderr, "%s\n", log);
 }
 
-static int build(cl_context context, cl_device_id device, const char *const *sources, cl_uint count,
-    const char *options, size_t *kernels) {
+static int build(
+    cl_context context, cl_device_id device, const char *source, const char *options, size_t *kernels) {
     cl_int error = CL_SUCCESS;
-    cl_program program = clCreateProgramWithSource(context, count, (const char **)sources, NULL, &error);
+    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &error);
     if (error != CL_SUCCESS) return 0;
     error = clBuildProgram(program, 1, &device, options, NULL, NULL);
     if (error != CL_SUCCESS)
@@ -44,8 +37,7 @@ static int build(cl_context context, cl_device_id device, const char *const *sou
 }
 
 /* 1: compiled; 0: did not; -1: the platform has no device. */
-static int compile_on(cl_platform_id platform, const char *const *sources, cl_uint count, const char *options,
-    size_t *kernels) {
+static int compile_on(cl_platform_id platform, const char *source, const char *options, size_t *kernels) {
     cl_device_id device = NULL;
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS) return -1;
     char name[256] = "";
@@ -53,21 +45,22 @@ static int compile_on(cl_platform_id platform, const char *const *sources, cl_ui
     cl_int error = CL_SUCCESS;
     cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
     if (error != CL_SUCCESS) return 0;
-    const int compiled = build(context, device, sources, count, options, kernels);
+    const int compiled = build(context, device, source, options, kernels);
     clReleaseContext(context);
     printf("%s: %s\n", name, compiled ? "compiled" : "did not compile");
     return compiled;
 }
 
-static int compile_everywhere(
-    const char *const *sources, cl_uint files, const char *options, size_t least_kernels) {
+static int compile_everywhere(const char *source, const char *lanes, size_t least_kernels) {
     cl_platform_id platforms[MAX_PLATFORMS];
     cl_uint count = 0;
+    char options[128];
+    snprintf(options, sizeof options, "-cl-std=CL1.2 -DWEFT_LANES=%s", lanes);
     if (clGetPlatformIDs(MAX_PLATFORMS, platforms, &count) != CL_SUCCESS) count = 0;
     int tried = 0, failed = 0;
     for (cl_uint i = 0; i < count && i < MAX_PLATFORMS; i++) {
         size_t kernels = 0;
-        const int compiled = compile_on(platforms[i], sources, files, options, &kernels);
+        const int compiled = compile_on(platforms[i], source, options, &kernels);
         if (compiled < 0) continue;
         tried++;
         if (compiled && kernels < least_kernels) fprintf(stderr, "the file holds no kernel\n");
@@ -77,20 +70,87 @@ static int compile_everywhere(
     return tried > 0 && failed == 0;
 }
 
+static size_t least_kernels(const char *path) {
+    const char *const suffix = strrchr(path, '.');
+    return suffix && strcmp(suffix, ".cl") == 0;
+}
+
+/* ---- any file ---- */
+
+static int append_file(wi_text *source, const char *path) {
+    char part[1 << 14];
+    FILE *const file = fopen(path, "rb");
+    size_t bytes, all = 0;
+    if (!file) {
+        fprintf(stderr, "%s cannot be read\n", path);
+        return 0;
+    }
+    for (; (bytes = fread(part, 1, sizeof part, file)) > 0; all += bytes)
+        wi_text_append_bytes(source, part, bytes);
+    fclose(file);
+    return all > 0;
+}
+
+static int compile_files(const char *lanes, char *const *paths, int count) {
+    wi_text source;
+    int good = 1;
+    wi_text_init(&source, NULL);
+    for (int i = 0; i < count; i++) good = good && append_file(&source, paths[i]);
+    good = good && compile_everywhere(source.data, lanes, least_kernels(paths[count - 1]));
+    wi_text_clear(&source);
+    return good;
+}
+
+/* ---- a file of the registry ---- */
+
+static int uses(const wi_implementation *implementation, const char *file) {
+    if (implementation->file && strcmp(implementation->file, file) == 0) return 1;
+    for (int i = 0; implementation->headers && implementation->headers[i]; i++) {
+        if (strcmp(implementation->headers[i], file) == 0) return 1;
+    }
+    return 0;
+}
+
+/* After the headers before it, which for a template are all. */
+static int compile_variant(
+    const char *lanes, const wi_implementation *implementation, const wi_variant *variant, const char *file) {
+    const wi_kernel_plan plan = {.headers = implementation->headers,
+        .parameters = implementation->parameters,
+        .values = variant->values};
+    wi_text source;
+    wi_text_init(&source, NULL);
+    int good = wi_kernel_source_append(&source, "common.clh") == WEFT_OK;
+    wi_kernel_macros_define(&plan, &source);
+    for (int i = 0; plan.headers && plan.headers[i] && strcmp(plan.headers[i], file) != 0; i++)
+        good = good && wi_kernel_source_append(&source, plan.headers[i]) == WEFT_OK;
+    good = good && wi_kernel_source_append(&source, file) == WEFT_OK && !source.failed;
+    printf("%s %s %s\n", file, implementation->name, variant->name);
+    good = good && compile_everywhere(source.data, lanes, least_kernels(file));
+    wi_text_clear(&source);
+    return good;
+}
+
+static int compile_registered(const char *lanes, const char *file) {
+    int found = 0, good = 1;
+    for (const wi_family *family = wi_families; *family; family++) {
+        for (int i = 0; (*family)[i]; i++) {
+            const wi_implementation *const implementation = (*family)[i];
+            const wi_variant *variant;
+            if (!uses(implementation, file)) continue;
+            for (int v = 0; (variant = wi_implementation_variant(implementation, v)) != NULL; v++, found++)
+                good = compile_variant(lanes, implementation, variant, file) && good;
+        }
+    }
+    if (!found) fprintf(stderr, "no implementation names %s\n", file);
+    return found > 0 && good;
+}
+
 int main(int argc, char **argv) {
-    const int count = argc - 2;
-    if (count < 2 || count > MAX_FILES) {
-        fprintf(stderr, "usage: compile_kernel LANES COMMON [HEADER ...] FILE\n");
+    if (argc != 3 && argc != 4) {
+        fprintf(stderr, "usage: compile_kernel LANES [COMMON] FILE\n");
         return 1;
     }
-    char *texts[MAX_FILES];
-    int good = 1;
-    for (int i = 0; i < count; i++) good &= (texts[i] = read_file(argv[2 + i])) != NULL;
-    char options[128];
-    snprintf(options, sizeof options, "-cl-std=CL1.2 -DWEFT_LANES=%s", argv[1]);
-    const char *suffix = strrchr(argv[argc - 1], '.');
-    const size_t least = suffix && strcmp(suffix, ".cl") == 0 ? 1 : 0;
-    good = good && compile_everywhere((const char *const *)texts, (cl_uint)count, options, least);
-    for (int i = 0; i < count; i++) free(texts[i]);
+    const int good =
+        argc == 3 ? compile_registered(argv[1], argv[2]) : compile_files(argv[1], argv + 2, argc - 2);
     return !good;
 }

@@ -41,7 +41,6 @@ static int64_t gpu_tile(const sizes *s) {
 
 static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, const sizes *s) {
     const bool cpu = site->device->device_class == WEFT_CLASS_CPU;
-    plan->file = cpu ? "attention_cpu.cl" : "attention_gpu.cl";
     wi_kernel_macro_int(plan, "WEFT_DROP", site->node->attributes.number2 > 0);
     if (!cpu) {
         wi_kernel_macro_int(plan, "WEFT_D", gpu_fours(s->d));
@@ -185,10 +184,26 @@ static weft_status gradient_kernel(const wi_kernel_site *site, wi_kernel_plan *p
     return WEFT_OK;
 }
 
-static const wi_implementation wi_attention_forward_kernel = {
-    .name = "attention", .ops = {&wi_op_attention_forward}, .prepare = forward_kernel};
-static const wi_implementation wi_attention_gradient_kernel = {
-    .name = "attention_gradient", .ops = {&wi_op_attention_gradient}, .prepare = gradient_kernel};
+static const wi_implementation forward_cpu = {.name = "attention_cpu",
+    .ops = {&wi_op_attention_forward},
+    .needs = {.classes = WI_ON_CPU},
+    .file = "attention_cpu.cl",
+    .prepare = forward_kernel};
+static const wi_implementation forward_gpu = {.name = "attention_gpu",
+    .ops = {&wi_op_attention_forward},
+    .needs = {.classes = WI_ON_GPU},
+    .file = "attention_gpu.cl",
+    .prepare = forward_kernel};
+static const wi_implementation gradient_cpu = {.name = "attention_gradient_cpu",
+    .ops = {&wi_op_attention_gradient},
+    .needs = {.classes = WI_ON_CPU},
+    .file = "attention_cpu.cl",
+    .prepare = gradient_kernel};
+static const wi_implementation gradient_gpu = {.name = "attention_gradient_gpu",
+    .ops = {&wi_op_attention_gradient},
+    .needs = {.classes = WI_ON_GPU},
+    .file = "attention_gpu.cl",
+    .prepare = gradient_kernel};
 
 const wi_implementation *const wi_attention_family[] = {
-    &wi_attention_forward_kernel, &wi_attention_gradient_kernel, NULL};
+    &forward_cpu, &forward_gpu, &gradient_cpu, &gradient_gpu, NULL};

@@ -2,7 +2,14 @@
 #include "kernels/convolution/conv_product.h"
 #include "kernels/product/gemm_list.h"
 
-enum { GROUP = 64 }; /* as in the kernel file */
+enum { GROUP }; /* work-items of a group */
+
+static const char *const parameters[] = {[GROUP] = "WEFT_DEPTHWISE_GROUP", NULL};
+static const wi_variant variants[] = {{"f32", {[GROUP] = 64}}, {0}};
+
+static wi_limits limits(const int *p) {
+    return (wi_limits){.group = (size_t)p[GROUP], .items = {(size_t)p[GROUP]}};
+}
 
 static double elements_of(const wi_windows *w) {
     return (double)w->images * (double)w->made[0] * (double)w->made[1] * (double)w->made[2] *
@@ -30,7 +37,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const wi_windows *const w = shape->windows;
     const int64_t elements = (int64_t)elements_of(w);
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "depthwise", elements, GROUP);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "depthwise", elements, site->values[GROUP]);
     launch->has_epilogue = true;
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
@@ -45,7 +52,9 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 
 const wi_implementation wi_conv_depthwise_gpu = {.name = "depthwise_gpu",
     .ops = {&wi_op_conv, &wi_op_conv_data},
-    .needs = {.classes = WI_ON_GPU, .group = GROUP},
+    .needs = {.classes = WI_ON_GPU, .limits = limits},
     .file = "conv_depthwise_gpu.cl",
+    .parameters = parameters,
+    .variants = variants,
     .accepts = accepts,
     .prepare = prepare};

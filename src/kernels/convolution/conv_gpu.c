@@ -5,8 +5,25 @@
 #include "kernels/convolution/conv_product.h"
 #include "kernels/product/gemm_list.h"
 
-/* As in the kernel file. */
-enum { GROUP = 16, MICRO = 4, STEP = 16, LOCAL_BYTES = 2 * STEP * (GROUP * MICRO + 1) * 4, PACKED = 64 };
+/* A work-group of GROUP x GROUP items has a tile of MICRO x MICRO elements an item, and walks k in STEPs; one of
+ * PACKED items packs weights. */
+enum { GROUP, MICRO, STEP, PACKED };
+
+static const char *const parameters[] = {[GROUP] = "WEFT_CONV_GPU_GROUP",
+    [MICRO] = "WEFT_CONV_GPU_MICRO",
+    [STEP] = "WEFT_CONV_GPU_STEP",
+    [PACKED] = "WEFT_CONV_GPU_PACKED",
+    NULL};
+
+static const wi_variant variants[] = {{"large", {[GROUP] = 16, [MICRO] = 4, [STEP] = 16, [PACKED] = 64}},
+    {"small", {[GROUP] = 16, [MICRO] = 1, [STEP] = 16, [PACKED] = 64}}, {0}};
+
+static wi_limits limits(const int *p) {
+    const size_t group = (size_t)p[GROUP], piece = (size_t)(p[STEP] * (p[GROUP] * p[MICRO] + 1));
+    return (wi_limits){.group = group * group,
+        .items = {(size_t)p[PACKED], group},
+        .local_bytes = 2 * piece * sizeof(float)};
+}
 
 static int64_t phases_of(const wi_windows *w) {
     return w->transposed ? w->stride[0] * w->stride[1] * w->stride[2] : 1;
@@ -30,11 +47,11 @@ static bool accepts(const wi_kernel_site *site) {
         weights *= (double)w->taps[i];
         phases *= w->transposed ? (double)w->stride[i] : 1.0;
     }
-    return weights <= most && phases * (positions + GROUP * MICRO) <= most;
+    return weights <= most && phases * (positions + site->values[GROUP] * site->values[MICRO]) <= most;
 }
 
 static void add_pack(wi_kernel_plan *plan, const wi_windows *w, int64_t weights) {
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", weights, PACKED);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", weights, plan->values[PACKED]);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
     wi_kernel_int(launch, weights);
@@ -43,23 +60,31 @@ static void add_pack(wi_kernel_plan *plan, const wi_windows *w, int64_t weights)
     wi_conv_add_weight(launch, w);
 }
 
+/* Large tiles read less memory for each multiplication, but there must be some for every compute unit. */
+static bool pays(const wi_kernel_site *site) {
+    const wi_windows *const w = site->product->windows;
+    const int *const p = site->values;
+    const int64_t positions = positions_of(w), large = p[GROUP] * p[MICRO];
+    const int64_t tiles =
+        wi_divide_up(positions, large) * wi_divide_up(w->filters, large) * phases_of(w) * w->groups;
+    return p[MICRO] == 1 ||
+           (positions > p[GROUP] && w->filters > p[GROUP] && tiles >= 2 * site->device->units);
+}
+
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const wi_windows *const w = shape->windows;
     const int64_t weights = w->groups * w->filters * w->channels * w->taps[0] * w->taps[1] * w->taps[2];
-    const int64_t positions = positions_of(w), others = phases_of(w) * w->groups, large = GROUP * MICRO;
-    /* Large tiles read less memory for each multiply-add, but there must be some for every compute unit. */
-    const int64_t tiles = wi_divide_up(positions, large) * wi_divide_up(w->filters, large) * others;
-    const bool tiled = positions > GROUP && w->filters > GROUP && tiles >= 2 * site->device->units;
-    const int64_t tile = tiled ? large : GROUP, row_tiles = wi_divide_up(positions, tile);
+    const int64_t group = site->values[GROUP], tile = group * site->values[MICRO];
+    const int64_t row_tiles = wi_divide_up(positions_of(w), tile);
     plan->scratch_bytes = (size_t)weights * sizeof(float);
     add_pack(plan, w, weights);
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, tiled ? "tiled" : "small", 1, 1);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", 1, 1);
     launch->dimensions = 3;
-    launch->global[0] = (size_t)(wi_divide_up(w->filters, tile) * GROUP);
-    launch->global[1] = (size_t)(phases_of(w) * row_tiles * GROUP);
+    launch->global[0] = (size_t)(wi_divide_up(w->filters, tile) * group);
+    launch->global[1] = (size_t)(phases_of(w) * row_tiles * group);
     launch->global[2] = (size_t)w->groups;
-    launch->local[0] = launch->local[1] = GROUP;
+    launch->local[0] = launch->local[1] = (size_t)group;
     launch->local[2] = 1;
     launch->has_epilogue = true;
     wi_kernel_input(launch, 0);
@@ -71,10 +96,10 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 
 const wi_implementation wi_conv_gpu = {.name = "conv_gpu",
     .ops = {&wi_op_conv, &wi_op_conv_data},
-    .needs = {.classes = WI_ON_GPU,
-        .group = GROUP * GROUP,
-        .items = {GROUP * MICRO, GROUP},
-        .local_bytes = LOCAL_BYTES},
+    .needs = {.classes = WI_ON_GPU, .limits = limits},
     .file = "conv_gpu.cl",
+    .parameters = parameters,
+    .variants = variants,
     .accepts = accepts,
+    .pays = pays,
     .prepare = prepare};

@@ -6,8 +6,25 @@ static void add_ints(wi_kernel_launch *launch, const int64_t *numbers, int count
     for (int i = 0; i < count; i++) wi_kernel_int(launch, numbers[i]);
 }
 
-/* As in the kernel file. */
-enum { GROUP = 16, MICRO = 4, STEP = 16, LOCAL_BYTES = 2 * STEP * (GROUP * MICRO + 1) * 4, FINISHED = 64 };
+/* A work-group of GROUP x GROUP items has a tile of MICRO x MICRO weights an item, and walks positions in STEPs;
+ * one of FINISHED items adds shares up. */
+enum { GROUP, MICRO, STEP, FINISHED };
+
+static const char *const parameters[] = {[GROUP] = "WEFT_CONV_WEIGHT_GROUP",
+    [MICRO] = "WEFT_CONV_WEIGHT_MICRO",
+    [STEP] = "WEFT_CONV_WEIGHT_STEP",
+    [FINISHED] = "WEFT_CONV_WEIGHT_FINISHED",
+    NULL};
+
+static const wi_variant variants[] = {{"large", {[GROUP] = 16, [MICRO] = 4, [STEP] = 16, [FINISHED] = 64}},
+    {"small", {[GROUP] = 16, [MICRO] = 1, [STEP] = 16, [FINISHED] = 64}}, {0}};
+
+static wi_limits limits(const int *p) {
+    const size_t group = (size_t)p[GROUP], piece = (size_t)(p[STEP] * (p[GROUP] * p[MICRO] + 1));
+    return (wi_limits){.group = group * group,
+        .items = {(size_t)p[FINISHED], group},
+        .local_bytes = 2 * piece * sizeof(float)};
+}
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
@@ -15,22 +32,32 @@ static bool accepts(const wi_kernel_site *site) {
            wi_conv_weight_positions(&conv) <= INT32_MAX - 4096;
 }
 
+static int64_t columns_of(const wi_conv *conv) {
+    return conv->taps[0] * conv->taps[1] * conv->taps[2] * conv->channels;
+}
+
+static bool pays(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    const int *const p = site->values;
+    return p[MICRO] == 1 || (conv.filters > p[GROUP] && columns_of(&conv) > p[GROUP]);
+}
+
 static void tiled(const wi_conv *conv, int64_t units, wi_kernel_plan *plan) {
-    const int64_t columns = conv->taps[0] * conv->taps[1] * conv->taps[2] * conv->channels;
+    const int *const p = plan->values;
+    const int64_t columns = columns_of(conv), tile = p[GROUP] * p[MICRO];
     const int64_t weights = wi_conv_weight_elements(conv), positions = wi_conv_weight_positions(conv);
-    const bool large = conv->filters > GROUP && columns > GROUP;
-    const int64_t tile = large ? GROUP * MICRO : GROUP;
     const int64_t across = wi_divide_up(columns, tile), down = wi_divide_up(conv->filters, tile);
     /* Enough work-groups for every compute unit, but four steps for each. */
     const int64_t wanted = wi_divide_up(4 * units, across * down * conv->groups);
-    const int64_t length = wi_divide_up(wi_max64(wi_divide_up(positions, wanted), 4 * STEP), STEP) * STEP;
+    const int64_t length =
+        wi_divide_up(wi_max64(wi_divide_up(positions, wanted), 4 * p[STEP]), p[STEP]) * p[STEP];
     const int64_t shares = wi_divide_up(positions, length);
-    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, large ? "tiled" : "small", 1, 1);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "tiles", 1, 1);
     launch->dimensions = 3;
-    launch->global[0] = (size_t)(across * GROUP);
-    launch->global[1] = (size_t)(down * GROUP);
+    launch->global[0] = (size_t)(across * p[GROUP]);
+    launch->global[1] = (size_t)(down * p[GROUP]);
     launch->global[2] = (size_t)(shares * conv->groups);
-    launch->local[0] = launch->local[1] = GROUP;
+    launch->local[0] = launch->local[1] = (size_t)p[GROUP];
     launch->local[2] = 1;
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
@@ -42,7 +69,7 @@ static void tiled(const wi_conv *conv, int64_t units, wi_kernel_plan *plan) {
     wi_conv_weight_add_sizes(launch, conv);
     if (shares == 1) return;
     plan->scratch_bytes = (size_t)(shares * weights) * sizeof(float);
-    launch = wi_kernel_launch_1d(plan, "finish", weights, FINISHED);
+    launch = wi_kernel_launch_1d(plan, "finish", weights, p[FINISHED]);
     wi_kernel_scratch(launch, 0);
     wi_kernel_result(launch);
     add_ints(launch, (const int64_t[]){weights, shares}, 2);
@@ -57,7 +84,10 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 
 const wi_implementation wi_conv_weight_gpu = {.name = "conv_gpu_weight",
     .ops = {&wi_op_conv_weight},
-    .needs = {.classes = WI_ON_GPU, .group = GROUP * GROUP, .local_bytes = LOCAL_BYTES},
+    .needs = {.classes = WI_ON_GPU, .limits = limits},
     .file = "conv_weight_gpu.cl",
+    .parameters = parameters,
+    .variants = variants,
     .accepts = accepts,
+    .pays = pays,
     .prepare = prepare};

@@ -4,6 +4,7 @@
 #include "base/platform.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_weight.h"
+#include "kernels/convolution/conv_winograd.h"
 #include "ops/convolution/conv.h"
 #include <string.h>
 
@@ -92,7 +93,6 @@ static bool is_faster(const wi_conv *conv, const wi_cut *cut) {
 static weft_status winograd(const wi_conv *conv, int64_t cores, wi_kernel_plan *plan) {
     const wi_cut cut = cut_work(conv, cores);
     const int64_t items = cut.shares * cut.spans * conv->groups;
-    plan->headers[0] = "winograd_cpu.clh";
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_TILE", cut.tile);
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_VECTORS", cut.vectors);
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_SQUARE", cut.square);
@@ -145,6 +145,7 @@ const wi_implementation wi_conv_weight_winograd_cpu = {.name = "winograd_weight"
     .ops = {&wi_op_conv_weight},
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "conv_weight_winograd_cpu.cl",
+    .headers = wi_conv_winograd_headers,
     .accepts = accepts,
     .pays = pays,
     .prepare = prepare};

@@ -3,7 +3,10 @@
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
+#include "kernels/convolution/conv_winograd.h"
 #include "kernels/product/gemm_list.h"
+
+const char *const wi_conv_winograd_headers[] = {"winograd_cpu.clh", NULL};
 
 /* As in the kernel file. LARGE: floats of transformed weights that no near cache holds. */
 enum { ROWS = 13, POINTS = 36, COLUMNS = 32, TILE = 4, LARGE = 1 << 20 };
@@ -85,7 +88,6 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_windows *const w = shape->windows;
     const wi_winograd cut = winograd_of(site, w);
     const int64_t items = cut.strips * cut.spans * w->groups;
-    plan->headers[0] = "winograd_cpu.clh";
     plan->scratch_bytes = (size_t)(cut.weights + items * cut.room) * sizeof(float);
     wi_conv_winograd_weights_launch(plan, w, cut.panels);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", cut.strips, 1);
@@ -117,6 +119,7 @@ const wi_implementation wi_conv_winograd_cpu = {.name = "winograd",
     .ops = {&wi_op_conv, &wi_op_conv_data},
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "conv_winograd_cpu.cl",
+    .headers = wi_conv_winograd_headers,
     .accepts = accepts,
     .pays = pays,
     .prepare = prepare};

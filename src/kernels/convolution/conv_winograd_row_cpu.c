@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
+#include "kernels/convolution/conv_winograd.h"
 #include "kernels/product/gemm_list.h"
 
 /* As in the kernel file. NEAR, FAR: floats of a room that stays in a core's own cache; of one beside weights
@@ -93,7 +94,6 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_windows *const w = shape->windows;
     const wi_rows cut = rows_of(site, w);
     const int64_t items = cut.shares * cut.spans * w->groups;
-    plan->headers[0] = "winograd_cpu.clh";
     plan->scratch_bytes = (size_t)(cut.weights + items * cut.room) * sizeof(float);
     wi_kernel_int(wi_conv_winograd_weights_launch(plan, w, cut.panels), w->taps[1]);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", cut.shares, 1);
@@ -119,6 +119,7 @@ const wi_implementation wi_conv_winograd_row_cpu = {.name = "winograd_row",
     .ops = {&wi_op_conv, &wi_op_conv_data},
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "conv_winograd_row_cpu.cl",
+    .headers = wi_conv_winograd_headers,
     .accepts = accepts,
     .pays = pays,
     .prepare = prepare};

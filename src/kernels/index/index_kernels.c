@@ -56,7 +56,6 @@ static weft_status pick(const wi_kernel_site *site, wi_kernel_plan *plan, bool e
     const int64_t worth = wi_max64(1, wi_min64(site->device->units * 4, rows * y.inner / 4096));
     const int64_t rows_an_item = cpu ? wi_divide_up(rows, worth) : 1;
     const char *suffix = each ? "pick" : "rows";
-    plan->file = "gather.cl";
     wi_kernel_macro_text(plan, "WEFT_ELEMENT", element_type(site->node->dtype));
     wi_kernel_macro_int(plan, "WEFT_EACH", each);
     wi_kernel_macro_int(plan, "WEFT_WHOLE_ROWS", cpu);
@@ -92,7 +91,6 @@ static weft_status add_up(const wi_kernel_site *site, wi_kernel_plan *plan, bool
     const int64_t ranges = wi_min64(y.along, wi_max64(1, wanted / wi_max64(1, columns * y.outer)));
     const int64_t rows_a_range = wi_divide_up(y.along, ranges);
     const int64_t items = y.outer * columns * wi_divide_up(y.along, rows_a_range);
-    plan->file = "scatter.cl";
     plan->flops = (double)(source.outer * source.along * source.inner);
     wi_kernel_macro_text(plan, "WEFT_ELEMENT", site->node->dtype == WEFT_F32 ? "float" : "int");
     wi_kernel_macro_int(plan, "WEFT_EACH", each);
@@ -123,7 +121,6 @@ static bool is_wide(const weft_tensor *node) {
 
 static void begin_segments(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const bool real = site->node->dtype == WEFT_F32;
-    plan->file = "segments.cl";
     wi_kernel_macro_text(plan, "WEFT_ELEMENT", real ? "float" : "int");
     wi_kernel_macro_text(plan, "WEFT_ELEMENTS", real ? "float16" : "int16");
     wi_kernel_macro_int(plan, "WEFT_SKIPS", skips(site->node));
@@ -169,25 +166,40 @@ static weft_status add_segments(const wi_kernel_site *site, wi_kernel_plan *plan
 }
 
 /* Structure depends on sizes that are not the batch's: the axis around, never the length of the index. */
-static weft_status index_sum_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+static bool has_segments(const wi_kernel_site *site) {
+    const weft_tensor *node = site->node;
+    return node->input_count == 3 ||
+           (site->device->device_class == WEFT_CLASS_CPU && node->attributes.axis == 0 && is_wide(node));
+}
+
+static weft_status index_segments_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const weft_tensor *node = site->node;
     const int axis = node->attributes.axis;
     const around source = around_axis(&site->inputs[0], axis), y = around_axis(&site->result, axis);
-    if (node->input_count == 3) return add_segments(site, plan, source, y);
-    const bool lists = site->device->device_class == WEFT_CLASS_CPU && axis == 0 && is_wide(node);
-    return lists ? add_lists(site, plan, source, y) : add_up(site, plan, false);
+    return node->input_count == 3 ? add_segments(site, plan, source, y) : add_lists(site, plan, source, y);
+}
+
+static weft_status index_sum_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    return add_up(site, plan, false);
 }
 
 static const wi_implementation wi_gather_kernel = {
-    .name = "gather", .ops = {&wi_op_gather}, .prepare = gather_kernel};
-static const wi_implementation wi_index_select_kernel = {
-    .name = "index_select", .ops = {&wi_op_index_select, &wi_op_embedding}, .prepare = index_select_kernel};
+    .name = "gather", .file = "gather.cl", .ops = {&wi_op_gather}, .prepare = gather_kernel};
+static const wi_implementation wi_index_select_kernel = {.name = "index_select",
+    .file = "gather.cl",
+    .ops = {&wi_op_index_select, &wi_op_embedding},
+    .prepare = index_select_kernel};
 static const wi_implementation wi_scatter_sum_kernel = {
-    .name = "scatter_sum", .ops = {&wi_op_scatter_sum}, .prepare = scatter_sum_kernel};
+    .name = "scatter_sum", .file = "scatter.cl", .ops = {&wi_op_scatter_sum}, .prepare = scatter_sum_kernel};
+static const wi_implementation wi_index_segments_kernel = {.name = "index_segments",
+    .ops = {&wi_op_index_sum},
+    .file = "segments.cl",
+    .accepts = has_segments,
+    .prepare = index_segments_kernel};
 static const wi_implementation wi_index_sum_kernel = {
-    .name = "index_sum", .ops = {&wi_op_index_sum}, .prepare = index_sum_kernel};
+    .name = "index_sum", .file = "scatter.cl", .ops = {&wi_op_index_sum}, .prepare = index_sum_kernel};
 
 extern const wi_implementation wi_partition_kernel;
 
 const wi_implementation *const wi_index_family[] = {&wi_gather_kernel, &wi_index_select_kernel,
-    &wi_scatter_sum_kernel, &wi_index_sum_kernel, &wi_partition_kernel, NULL};
+    &wi_scatter_sum_kernel, &wi_index_segments_kernel, &wi_index_sum_kernel, &wi_partition_kernel, NULL};

@@ -6,7 +6,6 @@ enum { GROUP = 256 };
 
 static weft_status partition_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const bool cpu = site->device->device_class == WEFT_CLASS_CPU;
-    plan->file = "partition.cl";
     wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "rows", cpu ? 1 : GROUP, cpu ? 1 : GROUP);
     wi_kernel_input(launch, 0);
     wi_kernel_result(launch);
@@ -17,4 +16,4 @@ static weft_status partition_kernel(const wi_kernel_site *site, wi_kernel_plan *
 }
 
 const wi_implementation wi_partition_kernel = {
-    .name = "partition", .ops = {&wi_op_partition}, .prepare = partition_kernel};
+    .name = "partition", .file = "partition.cl", .ops = {&wi_op_partition}, .prepare = partition_kernel};

@@ -16,7 +16,6 @@ static weft_status walk(const wi_kernel_site *site, wi_kernel_plan *plan, bool t
     const wi_extent *x = &site->inputs[WI_CTC_LOG_PROBS];
     const int64_t batch = x->dims[1].actual, labels = site->inputs[WI_CTC_TARGETS].dims[1].actual;
     const int64_t width = wi_ctc_row_width(labels), groups = table ? 2 * batch : batch;
-    plan->file = "ctc.cl";
     plan->scratch_bytes = (size_t)(groups * (width + 2 * (LEAD + width))) * sizeof(float);
     plan->flops = 16.0 * (double)(groups * x->dims[0].actual) * (double)(2 * labels + 1);
     wi_kernel_macro_int(plan, "WEFT_TABLE", table);
@@ -67,7 +66,6 @@ static weft_status spread_kernel(const wi_kernel_site *site, wi_kernel_plan *pla
     const int64_t steps = y->dims[0].actual, batch = y->dims[1].actual, rows = steps * batch;
     const int64_t labels = site->inputs[WI_CTC_SPREAD_TARGETS].dims[1].actual;
     const int64_t an_item = cpu ? rows_an_item(site, rows) : 1, items = (rows + an_item - 1) / an_item;
-    plan->file = "ctc.cl";
     plan->flops = 8.0 * (double)rows * (double)(2 * labels + 1);
     plan->scratch_bytes = (size_t)(batch * labels) * sizeof(int32_t);
     wi_kernel_macro_int(plan, "WEFT_TABLE", 1);
@@ -89,11 +87,11 @@ static weft_status spread_kernel(const wi_kernel_site *site, wi_kernel_plan *pla
 }
 
 static const wi_implementation wi_ctc_alone_kernel = {
-    .name = "ctc", .ops = {&wi_op_ctc_alone}, .prepare = alone_kernel};
+    .name = "ctc", .file = "ctc.cl", .ops = {&wi_op_ctc_alone}, .prepare = alone_kernel};
 static const wi_implementation wi_ctc_table_kernel = {
-    .name = "ctc_table", .ops = {&wi_op_ctc_table}, .prepare = table_kernel};
+    .name = "ctc_table", .file = "ctc.cl", .ops = {&wi_op_ctc_table}, .prepare = table_kernel};
 static const wi_implementation wi_ctc_gradient_kernel = {
-    .name = "ctc_gradient", .ops = {&wi_op_ctc_gradient}, .prepare = spread_kernel};
+    .name = "ctc_gradient", .file = "ctc.cl", .ops = {&wi_op_ctc_gradient}, .prepare = spread_kernel};
 
 const wi_implementation *const wi_loss_family[] = {
     &wi_ctc_alone_kernel, &wi_ctc_table_kernel, &wi_ctc_gradient_kernel, NULL};

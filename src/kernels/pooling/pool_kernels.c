@@ -50,7 +50,6 @@ static weft_status pool_kernel(const wi_kernel_site *site, wi_kernel_plan *plan,
     double taps = 1;
     for (int i = 0; i < 3; i++)
         taps *= a->window.stride[i] ? a->window.size[i] : (double)wi_divide_up(axis_of(x, i), axis_of(y, i));
-    plan->file = "pool.cl";
     plan->flops = count(y) * taps;
     const pool_work work = share_out(site, forward, plan->flops);
     wi_kernel_macro_int(plan, "WEFT_PASS", pass);
@@ -88,13 +87,17 @@ static weft_status mean_gradient_kernel(const wi_kernel_site *site, wi_kernel_pl
 }
 
 static const wi_implementation wi_max_pool_kernel = {
-    .name = "max_pool", .ops = {&wi_op_max_pool}, .prepare = max_kernel};
-static const wi_implementation wi_max_pool_gradient_kernel = {
-    .name = "max_pool_gradient", .ops = {&wi_op_max_pool_gradient}, .prepare = max_gradient_kernel};
+    .name = "max_pool", .file = "pool.cl", .ops = {&wi_op_max_pool}, .prepare = max_kernel};
+static const wi_implementation wi_max_pool_gradient_kernel = {.name = "max_pool_gradient",
+    .file = "pool.cl",
+    .ops = {&wi_op_max_pool_gradient},
+    .prepare = max_gradient_kernel};
 static const wi_implementation wi_avg_pool_kernel = {
-    .name = "avg_pool", .ops = {&wi_op_avg_pool}, .prepare = mean_kernel};
-static const wi_implementation wi_avg_pool_gradient_kernel = {
-    .name = "avg_pool_gradient", .ops = {&wi_op_avg_pool_gradient}, .prepare = mean_gradient_kernel};
+    .name = "avg_pool", .file = "pool.cl", .ops = {&wi_op_avg_pool}, .prepare = mean_kernel};
+static const wi_implementation wi_avg_pool_gradient_kernel = {.name = "avg_pool_gradient",
+    .file = "pool.cl",
+    .ops = {&wi_op_avg_pool_gradient},
+    .prepare = mean_gradient_kernel};
 
 extern const wi_implementation wi_resample_kernel, wi_resample_gradient_kernel;
 

@@ -11,7 +11,6 @@ static weft_status resample_kernel(const wi_kernel_site *site, wi_kernel_plan *p
     const int64_t channels = x->dims[x->rank - 1].actual, pixels = count / channels;
     const int64_t worth = wi_max64(count, larger) / 4096 + 1, most = site->device->units * 4;
     const int64_t share = cpu ? wi_divide_up(pixels, wi_min64(wi_min64(worth, most), pixels)) : 1;
-    plan->file = "resample.cl";
     plan->flops =
         (double)wi_max64(count, larger) * (site->node->attributes.flags == WI_RESAMPLE_NEAREST ? 1 : 8);
     wi_kernel_macro_int(plan, "WEFT_PASS", gradient);
@@ -40,6 +39,8 @@ static weft_status gradient_kernel(const wi_kernel_site *site, wi_kernel_plan *p
 }
 
 const wi_implementation wi_resample_kernel = {
-    .name = "resample", .ops = {&wi_op_resample}, .prepare = forward_kernel};
-const wi_implementation wi_resample_gradient_kernel = {
-    .name = "resample_gradient", .ops = {&wi_op_resample_gradient}, .prepare = gradient_kernel};
+    .name = "resample", .file = "resample.cl", .ops = {&wi_op_resample}, .prepare = forward_kernel};
+const wi_implementation wi_resample_gradient_kernel = {.name = "resample_gradient",
+    .file = "resample.cl",
+    .ops = {&wi_op_resample_gradient},
+    .prepare = gradient_kernel};

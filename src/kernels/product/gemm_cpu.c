@@ -5,8 +5,30 @@
 #include "kernels/product/gemm_list.h"
 #include "ops/op_table.h"
 
-/* As in the kernel file. */
-enum { ROWS = 13, COLUMNS = 32, DEPTH = 256, STRIP = 520, PANELS = 8 };
+/* A tile is ROWS x COLUMNS: 13 x 2 vectors of sums, 2 of B and the broadcasts of A fill the 32 registers of
+ * AVX-512; 13 also divides powers of two with little rest (64 = 5 x 13 - 1, 128 = 10 x 13 - 2). DEPTH: most steps
+ * of k between two packings of B; STRIP, PANELS: most rows and panels of COLUMNS of a work-item; AHEAD, PACK_AHEAD:
+ * steps of k that B is prefetched ahead, as its rows often lie a page apart, where no processor's own prefetcher
+ * follows. */
+enum { ROWS, COLUMNS, DEPTH, STRIP, PANELS, AHEAD, PACK_AHEAD };
+
+static const char *const parameters[] = {[ROWS] = "WEFT_GEMM_ROWS",
+    [COLUMNS] = "WEFT_GEMM_COLUMNS",
+    [DEPTH] = "WEFT_GEMM_DEPTH",
+    [STRIP] = "WEFT_GEMM_STRIP",
+    [PANELS] = "WEFT_GEMM_PANELS",
+    [AHEAD] = "WEFT_GEMM_AHEAD",
+    [PACK_AHEAD] = "WEFT_GEMM_PACK_AHEAD",
+    NULL};
+
+static const wi_variant variants[] = {{"f32", {[ROWS] = 13,
+                                                  [COLUMNS] = 32,
+                                                  [DEPTH] = 256,
+                                                  [STRIP] = 520,
+                                                  [PANELS] = 8,
+                                                  [AHEAD] = 4,
+                                                  [PACK_AHEAD] = 12}},
+    {0}};
 
 /* How C is cut: a work-item owns `tiles` x ROWS rows and `panels` x COLUMNS columns. */
 typedef struct wi_cut {
@@ -19,33 +41,34 @@ static bool accepts(const wi_kernel_site *site) {
 }
 
 /* Cycles of one work-item, roughly, for each step of k: what was measured on an AVX-512 core. */
-static double item_cost(const wi_gemm_shape *shape, wi_cut cut) {
-    const double multiply = (double)(cut.tiles * cut.panels * ROWS);
+static double item_cost(const wi_gemm_shape *shape, const int *p, wi_cut cut) {
+    const double multiply = (double)(cut.tiles * cut.panels * p[ROWS]);
     const double per_column = shape->b_column == 1 ? 0.15 : shape->b_row == 1 ? 0.45 : 2.0;
     const double per_row = shape->a_column == 1 ? 0.15 : shape->a_row == 1 ? 0.25 : 2.0;
-    const double copy = per_column * (double)(cut.panels * COLUMNS) + per_row * (double)(cut.tiles * ROWS);
+    const double copy =
+        per_column * (double)(cut.panels * p[COLUMNS]) + per_row * (double)(cut.tiles * p[ROWS]);
     const double fixed = 2000.0 + 60.0 * (double)(cut.tiles * cut.panels);
     return (multiply + copy) * (double)shape->k + fixed;
 }
 
 /* More than one work-item wakes other threads, which costs more than a few microseconds of work are worth. */
-static double cost(const wi_gemm_shape *shape, wi_cut cut, int64_t units) {
-    const int64_t strips = wi_divide_up(shape->m, cut.tiles * ROWS),
-                  spans = wi_divide_up(shape->n, cut.panels * COLUMNS);
+static double cost(const wi_gemm_shape *shape, const int *p, wi_cut cut, int64_t units) {
+    const int64_t strips = wi_divide_up(shape->m, cut.tiles * p[ROWS]),
+                  spans = wi_divide_up(shape->n, cut.panels * p[COLUMNS]);
     const int64_t items = strips * spans * shape->batch;
     const double wake = items > 1 ? 6000.0 : 0.0;
-    return wake + (double)wi_divide_up(items, units) * item_cost(shape, cut);
+    return wake + (double)wi_divide_up(items, units) * item_cost(shape, p, cut);
 }
 
 /* The cheapest cut: every width, and every height that divides the rows evenly. */
-static wi_cut best_cut(const wi_gemm_shape *shape, int64_t units) {
-    const int64_t tiles = wi_divide_up(shape->m, ROWS), panels = wi_divide_up(shape->n, COLUMNS);
-    const int64_t fewest = wi_divide_up(tiles, STRIP / ROWS);
+static wi_cut best_cut(const wi_gemm_shape *shape, const int *p, int64_t units) {
+    const int64_t tiles = wi_divide_up(shape->m, p[ROWS]), panels = wi_divide_up(shape->n, p[COLUMNS]);
+    const int64_t fewest = wi_divide_up(tiles, p[STRIP] / p[ROWS]);
     wi_cut best = {wi_divide_up(tiles, fewest), 1};
-    for (int64_t wide = 1; wide <= PANELS && wide <= panels; wide++) {
+    for (int64_t wide = 1; wide <= p[PANELS] && wide <= panels; wide++) {
         for (int64_t strips = fewest; strips <= tiles && strips <= fewest + 8 * units; strips++) {
             const wi_cut next = {wi_divide_up(tiles, strips), wide};
-            if (cost(shape, next, units) < cost(shape, best, units)) best = next;
+            if (cost(shape, p, next, units) < cost(shape, p, best, units)) best = next;
         }
     }
     return best;
@@ -53,16 +76,17 @@ static wi_cut best_cut(const wi_gemm_shape *shape, int64_t units) {
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
+    const int *const p = site->values;
     wi_gemm_shape view = *shape;
     if (view.n == 1) view.b_column = 1; /* a stride that no element needs may as well be the fast one */
-    const wi_cut cut = best_cut(&view, site->device->units);
-    const int64_t strip = cut.tiles * ROWS, span = cut.panels * COLUMNS;
+    const wi_cut cut = best_cut(&view, p, site->device->units);
+    const int64_t strip = cut.tiles * p[ROWS], span = cut.panels * p[COLUMNS];
     const size_t global[] = {(size_t)wi_divide_up(view.m, strip), (size_t)wi_divide_up(view.n, span),
         (size_t)view.batch},
                  local[] = {1, 1, 1};
     wi_kernel_launch *const launch = wi_gemm_launch(plan, "block", global, local);
     const int64_t sizes[] = {
-        view.m, view.n, view.k, strip, span, wi_divide_up(view.k, wi_divide_up(view.k, DEPTH))};
+        view.m, view.n, view.k, strip, span, wi_divide_up(view.k, wi_divide_up(view.k, p[DEPTH]))};
     for (int i = 0; i < 6; i++) wi_kernel_int(launch, sizes[i]);
     wi_gemm_add_strides(launch, &view);
     /* Half of the code each: what a product does not need takes most of the time to compile. */
@@ -76,5 +100,7 @@ const wi_implementation wi_gemm_cpu = {.name = "cpu_block",
     .ops = {&wi_op_matmul},
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "gemm_cpu.cl",
+    .parameters = parameters,
+    .variants = variants,
     .accepts = accepts,
     .prepare = prepare};

@@ -63,7 +63,6 @@ static const char store_lanes[] =
 static weft_status build(wi_program **program, const wi_gemm_product *product, weft_context *context,
     const wi_kernel_plan *plan, const wi_gemm_epilogue *epilogue) {
     const char *const file = product->implementation->file;
-    const bool is_cpu = context->profile.device_class == WEFT_CLASS_CPU;
     wi_text source;
     weft_status status;
     wi_text_init(&source, context->allocator);
@@ -71,12 +70,11 @@ static weft_status build(wi_program **program, const wi_gemm_product *product, w
     wi_text_append(&source, "\n%s#define WEFT_NAME(suffix) gemm_##suffix\n", store_lanes);
     wi_text_append(&source, "#define WEFT_EPILOGUE_PARAMETERS %s\n", epilogue->parameters);
     wi_text_append(&source, "#define WEFT_STORE(acc, batch, row, column, lanes) %s\n", epilogue->store);
-    WI_TRY_DONE(wi_kernel_headers_append(plan, &source));
     wi_kernel_macros_define(plan, &source);
+    WI_TRY_DONE(wi_kernel_headers_append(plan, &source));
     WI_TRY_DONE(wi_kernel_source_append(&source, file));
     if (source.failed) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "no memory for the source of %s", file);
-    status =
-        wi_program_get(program, context, file, source.data, is_cpu ? "-DWEFT_LANES=16" : "-DWEFT_LANES=1");
+    status = wi_program_get(program, context, file, source.data, NULL);
 done:
     wi_text_clear(&source);
     return status;
@@ -126,8 +124,8 @@ static weft_status make_launches(wi_gemm_product *product, weft_context *context
 }
 
 weft_status wi_gemm_product_create(wi_gemm_product *product, weft_context *context,
-    const wi_implementation *implementation, const wi_gemm_shape *shape, const wi_gemm_operands *operands,
-    const wi_gemm_epilogue *epilogue) {
+    const wi_implementation *implementation, const wi_variant *variant, const wi_gemm_shape *shape,
+    const wi_gemm_operands *operands, const wi_gemm_epilogue *epilogue) {
     *product = (wi_gemm_product){.implementation = implementation, .shape = *shape, .operands = *operands};
     if (!implementation->file) {
         if (epilogue) WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s has no epilogue", implementation->name);
@@ -135,10 +133,9 @@ weft_status wi_gemm_product_create(wi_gemm_product *product, weft_context *conte
     }
     wi_arena arena;
     wi_arena_init(&arena, context->allocator);
-    wi_kernel_plan plan = {.arena = &arena, .file = implementation->file};
+    wi_kernel_plan plan;
     const wi_kernel_site site = {.device = &context->profile, .product = shape};
-    weft_status status = implementation->prepare(&site, &plan);
-    if (status == WEFT_OK) status = wi_kernel_plan_check(&plan, implementation->name);
+    weft_status status = wi_implementation_prepare(implementation, variant, &site, &arena, &plan);
     if (status == WEFT_OK)
         status = make_launches(product, context, &plan, epilogue ? epilogue : &plain_epilogue);
     wi_arena_clear(&arena);

@@ -41,12 +41,13 @@ static weft_status time_product(double *seconds, const wi_gemm_product *product,
     return WEFT_OK;
 }
 
-static weft_status try_one(wi_trial *trial, int which, const wi_implementation *implementation) {
+static weft_status try_one(
+    wi_trial *trial, int which, const wi_implementation *implementation, const wi_variant *variant) {
     const size_t bytes = (size_t)(trial->shape->batch * trial->shape->m * trial->shape->n) * sizeof(float);
     wi_gemm_product product = {0};
     weft_status status;
     WI_TRY(wi_buffer_create(&trial->c[which], trial->context, bytes));
-    WI_TRY_DONE(wi_gemm_product_create(&product, trial->context, implementation, trial->shape,
+    WI_TRY_DONE(wi_gemm_product_create(&product, trial->context, implementation, variant, trial->shape,
         &(wi_gemm_operands){.a = trial->a.memory, .b = trial->b.memory, .c = trial->c[which].memory}, NULL));
     WI_TRY_DONE(time_product(&trial->seconds[which], &product, trial->context));
     trial->host[which] = wi_allocate(trial->context->allocator, bytes);
@@ -68,7 +69,7 @@ static bool agree(const wi_trial *trial) {
 
 /* CLBlast's time over ours; infinite where it fails or gives other numbers. */
 static weft_status measure(double *ratio, weft_context *context, const wi_gemm_shape *shape,
-    const wi_implementation *kernel, const wi_implementation *library) {
+    const wi_implementation *kernel, const wi_variant *variant, const wi_implementation *library) {
     wi_trial trial = {.context = context, .shape = shape};
     const size_t a_count = wi_gemm_extent((int64_t[]){shape->batch, shape->m, shape->k},
         (int64_t[]){shape->a_batch, shape->a_row, shape->a_column});
@@ -79,8 +80,8 @@ static weft_status measure(double *ratio, weft_context *context, const wi_gemm_s
     if (a_count == 0 || b_count == 0) return WEFT_OK;
     WI_TRY_DONE(fill(&trial, &trial.a, a_count));
     WI_TRY_DONE(fill(&trial, &trial.b, b_count));
-    WI_TRY_DONE(try_one(&trial, 0, kernel));
-    if (try_one(&trial, 1, library) != WEFT_OK || !agree(&trial))
+    WI_TRY_DONE(try_one(&trial, 0, kernel, variant));
+    if (try_one(&trial, 1, library, NULL) != WEFT_OK || !agree(&trial))
         wi_log_line(&context->log, WEFT_LOG_WARNING, "%s is not used: it failed or gave wrong numbers",
             library->name);
     else
@@ -105,14 +106,14 @@ static int magnitude(int64_t number) {
 }
 
 bool wi_gemm_faster(weft_context *context, const wi_gemm_shape *shape, const wi_implementation *kernel,
-    const wi_implementation *library) {
+    const wi_variant *variant, const wi_implementation *library) {
     char name[128];
     double ratio = never;
     snprintf(name, sizeof name, "gemm %s/%s batch 2^%d m 2^%d n 2^%d k 2^%d %c%c", library->name,
         kernel->name, magnitude(shape->batch), magnitude(shape->m), magnitude(shape->n), magnitude(shape->k),
         shape->a_column == 1 ? 'n' : 't', shape->b_column == 1 ? 'n' : 't');
     if (!wi_tuning_get(context, name, &ratio)) {
-        if (measure(&ratio, context, shape, kernel, library) != WEFT_OK) return false;
+        if (measure(&ratio, context, shape, kernel, variant, library) != WEFT_OK) return false;
         wi_tuning_set(context, name, ratio);
     }
     return ratio < 1.0;

@@ -195,9 +195,6 @@ static wi_kernel_launch *launch_phase(const scan *s, wi_kernel_plan *plan, const
 }
 
 static void macros(const scan *s, wi_kernel_plan *plan) {
-    plan->file = s->cpu ? "recurrent_cpu.cl" : "recurrent_gpu.cl";
-    plan->headers[0] = "elementwise.clh";
-    plan->headers[1] = "recurrent.clh";
     wi_kernel_macro_int(plan, "WEFT_CELL", s->cell);
     wi_kernel_macro_int(plan, "WEFT_PROJECT", s->projects);
     wi_kernel_macro_int(plan, "WEFT_KEEP", s->kept);
@@ -295,9 +292,32 @@ static weft_status back_kernel(const wi_kernel_site *site, wi_kernel_plan *plan)
     return fill(s, plan, s.a.steps + (s.node->attributes.flags & WI_BACK_WANTS_DH0 ? 1 : 0));
 }
 
-static const wi_implementation forward_record = {
-    .name = "recurrent_forward", .ops = {&wi_op_recurrent_forward}, .prepare = forward_kernel};
-static const wi_implementation back_record = {
-    .name = "recurrent_back", .ops = {&wi_op_recurrent_back}, .prepare = back_kernel};
+static const char *const headers[] = {"elementwise.clh", "recurrent.clh", NULL};
 
-const wi_implementation *const wi_recurrent_family[] = {&forward_record, &back_record, NULL};
+static const wi_implementation forward_cpu = {.name = "recurrent_forward_cpu",
+    .ops = {&wi_op_recurrent_forward},
+    .needs = {.classes = WI_ON_CPU},
+    .file = "recurrent_cpu.cl",
+    .headers = headers,
+    .prepare = forward_kernel};
+static const wi_implementation forward_gpu = {.name = "recurrent_forward_gpu",
+    .ops = {&wi_op_recurrent_forward},
+    .needs = {.classes = WI_ON_GPU},
+    .file = "recurrent_gpu.cl",
+    .headers = headers,
+    .prepare = forward_kernel};
+static const wi_implementation back_cpu = {.name = "recurrent_back_cpu",
+    .ops = {&wi_op_recurrent_back},
+    .needs = {.classes = WI_ON_CPU},
+    .file = "recurrent_cpu.cl",
+    .headers = headers,
+    .prepare = back_kernel};
+static const wi_implementation back_gpu = {.name = "recurrent_back_gpu",
+    .ops = {&wi_op_recurrent_back},
+    .needs = {.classes = WI_ON_GPU},
+    .file = "recurrent_gpu.cl",
+    .headers = headers,
+    .prepare = back_kernel};
+
+const wi_implementation *const wi_recurrent_family[] = {
+    &forward_cpu, &forward_gpu, &back_cpu, &back_gpu, NULL};

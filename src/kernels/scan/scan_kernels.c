@@ -75,7 +75,6 @@ static void add_pass(const wi_kernel_site *site, wi_kernel_plan *plan, const sca
 static weft_status scan(const wi_kernel_site *site, wi_kernel_plan *plan, int kind) {
     const scan_work w = work_of(site);
     const int64_t lanes = site->device->device_class == WEFT_CLASS_CPU ? LANES : 1;
-    plan->file = "scan.cl";
     plan->flops = (double)(w.outer * w.n * w.inner);
     plan->scratch_bytes = (size_t)((w.parts > 1 ? w.parts * w.lines : 1) * lanes * STATE_BYTES);
     wi_kernel_macro_int(plan, "WEFT_KIND", kind);
@@ -96,11 +95,11 @@ static weft_status linear_scan_kernel(const wi_kernel_site *site, wi_kernel_plan
 }
 
 static const wi_implementation wi_cumsum_kernel = {
-    .name = "cumsum", .ops = {&wi_op_cumsum}, .prepare = cumsum_kernel};
+    .name = "cumsum", .file = "scan.cl", .ops = {&wi_op_cumsum}, .prepare = cumsum_kernel};
 static const wi_implementation wi_cumprod_kernel = {
-    .name = "cumprod", .ops = {&wi_op_cumprod}, .prepare = cumprod_kernel};
+    .name = "cumprod", .file = "scan.cl", .ops = {&wi_op_cumprod}, .prepare = cumprod_kernel};
 static const wi_implementation wi_linear_scan_kernel = {
-    .name = "linear_scan", .ops = {&wi_op_linear_scan}, .prepare = linear_scan_kernel};
+    .name = "linear_scan", .file = "scan.cl", .ops = {&wi_op_linear_scan}, .prepare = linear_scan_kernel};
 
 const wi_implementation *const wi_scan_family[] = {
     &wi_cumsum_kernel, &wi_cumprod_kernel, &wi_linear_scan_kernel, NULL};

@@ -104,7 +104,6 @@ static void add_launches(order_work *w) {
 
 static weft_status order_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
     order_work w = order_of(site, plan);
-    plan->file = "sort.cl";
     wi_kernel_macro_int(plan, "WEFT_FLOAT", site->node->inputs[0]->dtype == WEFT_F32);
     add_launches(&w);
     const int64_t radix = w.cpu ? wi_min64(w.workers, w.lines * wi_divide_up(w.n, w.tile)) * 2 * w.tile : 0;
@@ -125,7 +124,6 @@ static weft_status place_kernel(const wi_kernel_site *site, wi_kernel_plan *plan
     }
     const int64_t count = index->dims[axis].actual, size = y->dims[axis].actual;
     const int64_t totals[] = {outer * size * inner, outer * count * inner};
-    plan->file = "place.cl";
     wi_kernel_macro_text(plan, "WEFT_ELEMENT", "uint");
     for (int put = count == size; put < 2; put++) {
         const int64_t total = totals[put];
@@ -142,9 +140,11 @@ static weft_status place_kernel(const wi_kernel_site *site, wi_kernel_plan *plan
     return WEFT_OK;
 }
 
-static const wi_implementation wi_order_kernel = {
-    .name = "order", .ops = {&wi_op_argsort, &wi_op_topk_indices}, .prepare = order_kernel};
+static const wi_implementation wi_order_kernel = {.name = "order",
+    .file = "sort.cl",
+    .ops = {&wi_op_argsort, &wi_op_topk_indices},
+    .prepare = order_kernel};
 static const wi_implementation wi_place_kernel = {
-    .name = "place", .ops = {&wi_op_place}, .prepare = place_kernel};
+    .name = "place", .file = "place.cl", .ops = {&wi_op_place}, .prepare = place_kernel};
 
 const wi_implementation *const wi_sort_family[] = {&wi_order_kernel, &wi_place_kernel, NULL};

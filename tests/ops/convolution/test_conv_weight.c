@@ -5,7 +5,7 @@
 
 #include "cl/context.h"
 #include "cl/quirks.h"
-#include "plan/steps.h"
+#include "plan/compiled_plan.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,9 +82,10 @@ static void compare(const test_case *c, const float *x, const float *slope, cons
 }
 
 static bool takes(const weft_plan *plan, const char *file) {
-    for (size_t i = 0; i < plan->step_count; i++)
-        if (plan->steps[i]->kind == WI_STEP_KERNEL && strcmp(plan->steps[i]->kernel->file, file) == 0)
-            return true;
+    for (size_t i = 0; i < plan->partition.step_count; i++) {
+        const wi_step *step = plan->partition.steps[i];
+        if (step->kind == WI_STEP_KERNEL && strcmp(plan->code.of[i].kernel->file, file) == 0) return true;
+    }
     return false;
 }
 

@@ -1,0 +1,115 @@
+/* Assignments: in place where no one needs the old value any more, else by a step that copies. */
+#include "plan/loops.h"
+
+static bool same_layout(const wi_loop *loop, const wi_layout *a, const wi_layout *b) {
+    for (int d = 0; d < loop->space.rank; d++) {
+        if (!wi_size_equal(a->strides[d], b->strides[d])) return false;
+    }
+    return true;
+}
+
+/* Elements of its storage between which all of a value's lie. */
+static void span_of(const wi_value *value, int64_t *first, int64_t *end) {
+    *first = value->layout.offset.general;
+    *end = *first + 1;
+    for (int i = 0; i < value->extent.rank; i++) {
+        const int64_t reach = (value->extent.dims[i].general - 1) * value->layout.strides[i].general;
+        if (reach < 0)
+            *first += reach;
+        else
+            *end += reach;
+    }
+}
+
+static bool value_overlaps(const wi_partition *p, int index, int storage, int64_t first, int64_t end) {
+    if (index < 0 || wi_base_storage(p, index) != storage) return false;
+    int64_t from, to;
+    span_of(&p->values[index], &from, &to);
+    return from < end && first < to;
+}
+
+/* Does the step read any of the variable, whose storage may hold others? */
+static bool reads_variable(const wi_partition *p, const wi_loop *loop, int variable) {
+    const wi_step *step = loop->step;
+    const int storage = wi_base_storage(p, variable);
+    int64_t first, end;
+    span_of(&p->values[variable], &first, &end);
+    if (step->kind == WI_STEP_PRODUCT && (value_overlaps(p, step->sources[0], storage, first, end) ||
+                                             value_overlaps(p, step->sources[1], storage, first, end)))
+        return true;
+    for (int i = 0; i < loop->operand_count; i++) {
+        if (value_overlaps(p, loop->operands[i].value, storage, first, end)) return true;
+    }
+    return false;
+}
+
+static const wi_operand *find_output(const wi_loop *loop, int value) {
+    const wi_operand *output = NULL;
+    for (int i = 0; i < loop->operand_count; i++) {
+        if (loop->operands[i].is_output && loop->operands[i].value == value) output = &loop->operands[i];
+    }
+    return output;
+}
+
+/* Reads the operand, if it lies in the storage, just those elements that the output is then written to? */
+static bool reads_in_step(const wi_partition *p, const wi_loop *loop, const wi_operand *operand,
+    const wi_operand *output, int storage, wi_size start) {
+    if (operand->value < 0 || operand->is_output || wi_base_storage(p, operand->value) != storage)
+        return true;
+    return !operand->fold && wi_size_equal(operand->layout.offset, start) &&
+           same_layout(loop, &operand->layout, &output->layout);
+}
+
+/* May the step that computes the new value write it over the old one? Each element must be read, if at all,
+ * by the work-item that writes it, just before. */
+static bool writes_over(
+    const wi_partition *p, const wi_loop *loop, const wi_assignment *assignment, int storage) {
+    const wi_step *step = loop->step;
+    const wi_operand *output = find_output(loop, p->values[assignment->value].base);
+    if (!output || (step->reduced && loop->passes > 1)) return false;
+    if (step->kind == WI_STEP_KERNEL && reads_variable(p, loop, assignment->variable)) return false;
+    if (step->kind == WI_STEP_PRODUCT &&
+        (wi_base_storage(p, step->sources[0]) == storage || wi_base_storage(p, step->sources[1]) == storage))
+        return false;
+    const wi_size start = p->values[assignment->variable].layout.offset;
+    for (int i = 0; i < loop->operand_count; i++) {
+        if (!reads_in_step(p, loop, &loop->operands[i], output, storage, start)) return false;
+    }
+    return true;
+}
+
+/* Is the new value computed in the variable's memory, where no one needs the old one afterwards? */
+static bool may_be_in_place(const wi_loops *loops, const wi_assignment *assignment, size_t step_count) {
+    const wi_partition *p = loops->partition;
+    const size_t step = (size_t)p->values[assignment->value].step;
+    const int own = wi_base_storage(p, assignment->value), over = wi_base_storage(p, assignment->variable);
+    if (p->storages[own].alias >= 0 || !writes_over(p, &loops->of[step], assignment, over)) return false;
+    for (size_t i = step + 1; i < step_count; i++) {
+        if (reads_variable(p, &loops->of[i], assignment->variable)) return false;
+    }
+    return true;
+}
+
+/* Else it is copied there after the last step. */
+static weft_status settle(
+    wi_partition *p, wi_loops *loops, const wi_assignment *assignment, size_t step_count) {
+    const wi_value *variable = &p->values[assignment->variable];
+    const int over = wi_base_storage(p, assignment->variable);
+    if (may_be_in_place(loops, assignment, step_count)) {
+        wi_storage *storage = &p->storages[wi_base_storage(p, assignment->value)];
+        storage->alias = over;
+        storage->alias_offset = (size_t)variable->layout.offset.actual *
+                                weft_dtype_size(p->values[assignment->value].node->dtype);
+        return WEFT_OK;
+    }
+    const wi_layout layout = variable->layout; /* copying makes values, which moves them */
+    int copy;
+    WI_TRY(wi_copy_value(p, assignment->value, over, &layout, &copy));
+    return wi_make_loop(loops, p->steps[p->step_count - 1]);
+}
+
+weft_status wi_settle_assignments(wi_partition *p, wi_loops *loops) {
+    const size_t step_count = p->step_count;
+    for (size_t i = 0; i < p->assignment_count; i++) WI_TRY(settle(p, loops, &p->assignments[i], step_count));
+    return WEFT_OK;
+}

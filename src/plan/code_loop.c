@@ -1,0 +1,166 @@
+/* Kernels of loop steps, and epilogues of products.
+ *
+ * Two forms, by the last dimension of the merged space:
+ *   columns  it is kept (maps have nothing but kept dimensions): lanes are neighbouring results, and reduced
+ *            dimensions are walked through one by one;
+ *   rows     it is reduced: lanes are neighbouring elements of one row and are combined at the end. On
+ * gpu-class devices a group of WEFT_GROUP work-items walks along the row together. A long reduction with few
+ * results is cut into parts (`part`), whose sums a second kernel (`finish`) adds up, always in the same
+ * order. Sums are taken in blocks, and blocks added with compensation, so that errors do not grow with
+ * length.
+ *
+ * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 parts. */
+#include "plan/code_parts.h"
+
+/* Everything that is the same for a whole row is loaded before the loops. */
+static void emit_row_loads(wi_emitter *e) {
+    if (!e->step->reduced || e->wide) return;
+    for (int o = 0; o < e->loop->operand_count; o++) {
+        const wi_operand *operand = &e->loop->operands[o];
+        if (!operand->is_output && operand->value >= 0 && !wi_operand_in_loop(e->loop, operand))
+            (void)wi_emit_load(e, o);
+    }
+}
+
+/* What one row, or one piece of 16 columns, needs from its addresses to its stores. */
+static void emit_body(wi_emitter *e, wi_form form) {
+    const int remembered = e->memo_count;
+    emit_row_loads(e);
+    if (form == WI_FORM_FINISH) {
+        const bool rows = e->inner_is_reduced;
+        wi_emit_accumulators(e, 0);
+        wi_emit_part_loads(e, !rows && e->cpu);
+        e->inner_is_reduced = false; /* totals are whole already */
+        wi_emit_row_values(e, 0);
+        e->inner_is_reduced = rows;
+    } else if (form == WI_FORM_PART) {
+        wi_emit_pass(e, 0);
+        wi_emit_part_stores(e);
+    } else {
+        for (int pass = 0; pass < e->loop->passes; pass++) {
+            wi_emit_pass(e, pass);
+            wi_emit_row_values(e, pass);
+        }
+    }
+    e->memo_count = remembered;
+}
+
+/* Columns on a cpu: pieces of 16, then the rest. A reduction in one pass takes several pieces along from row
+ * to row, so that it reads whole runs of memory. */
+static void emit_column_pieces(wi_emitter *e, wi_form form) {
+    const bool wide = e->step->reduced && e->loop->passes == 1 && form != WI_FORM_FINISH;
+    const int most = wi_reduction_pieces(e->partition, e->step);
+    wi_text_append(&e->text, "int j = begin;\n");
+    if (!wi_never_whole(e) && wide) {
+        wi_text_append(&e->text,
+            "while (j + 16 <= end) {\nconst int first = j, pieces = min(%d, (end - j) / 16);\n", most);
+        e->wide = most;
+        emit_body(e, form);
+        e->wide = 0;
+        wi_text_append(&e->text, "j += 16 * pieces;\n}\n");
+    } else if (!wi_never_whole(e)) {
+        wi_text_append(&e->text, "for (; j + 16 <= end; j += 16) {\n");
+        emit_body(e, form);
+        wi_text_append(&e->text, "}\n");
+    }
+    if (wi_never_rest(e)) return;
+    wi_text_append(&e->text, "if (j < end) {\nconst int lanes = end - j;\n");
+    e->part = true;
+    emit_body(e, form);
+    e->part = false;
+    wi_text_append(&e->text, "}\n");
+}
+
+static void need_work(wi_emitter *e, int first, int last) {
+    for (int i = first; i <= last; i++) wi_emit_argument(e, WI_ARGUMENT_WORK, i, 0, 0);
+}
+
+static void emit_cpu(wi_emitter *e, wi_form form) {
+    const bool columns = !e->inner_is_reduced;
+    const int last = e->loop->space.rank - 1;
+    e->has_j = true;
+    need_work(e, 0, columns ? 3 : 1);
+    if (form != WI_FORM_WHOLE) need_work(e, 4, 4);
+    wi_text_append(&e->text, "int item = (int)get_global_id(0);\n");
+    if (form == WI_FORM_PART) wi_text_append(&e->text, "const int part = item %% w4;\nitem /= w4;\n");
+    if (columns) {
+        wi_emit_argument(e, WI_ARGUMENT_DIM, last, 0, 0);
+        wi_text_append(&e->text,
+            "const int columns = n%d;\nconst int begin = item %% w2 * w3, end = min(begin + w3, "
+            "columns);\nitem /= w2;\nconst int row_end = min((item + 1) * w1, w0 / columns);\n",
+            last);
+    } else {
+        wi_text_append(&e->text, "const int row_end = min((item + 1) * w1, w0);\n");
+    }
+    if (e->step->reduced && form != WI_FORM_FINISH) wi_emit_ranges(e, form);
+    wi_text_append(&e->text, "for (int row = item * w1; row < row_end; row++) {\n");
+    wi_emit_decode(e, false, "row");
+    wi_emit_addresses(e, false);
+    if (columns)
+        emit_column_pieces(e, form);
+    else
+        emit_body(e, form);
+    wi_text_append(&e->text, "}\n");
+}
+
+static void emit_gpu(wi_emitter *e, wi_form form) {
+    const bool group = e->inner_is_reduced && form != WI_FORM_FINISH;
+    e->has_j = e->inner_is_reduced;
+    need_work(e, 0, 0);
+    if (form != WI_FORM_WHOLE) need_work(e, 4, 4);
+    if (group) {
+        wi_text_append(&e->text,
+            "__local float shared_f[2 * WEFT_GROUP];\n__local int shared_i[WEFT_GROUP];\n"
+            "(void)shared_f, (void)shared_i;\n");
+        if (wi_reduction_cell(e->partition, e->step) > sizeof(float))
+            wi_text_append(&e->text, "__local double shared_d[2 * WEFT_GROUP];\n");
+        wi_text_append(&e->text, "const int row = (int)get_group_id(0);\n");
+    } else {
+        wi_text_append(&e->text, "const int row = (int)get_global_id(0);\nif (row >= w0) return;\n");
+    }
+    if (form == WI_FORM_PART) wi_text_append(&e->text, "const int part = (int)get_group_id(1);\n");
+    if (e->step->reduced && form != WI_FORM_FINISH) wi_emit_ranges(e, form);
+    wi_emit_decode(e, false, "row");
+    wi_emit_addresses(e, false);
+    emit_body(e, form);
+}
+
+/* ---- whole kernels ---- */
+
+static weft_status add_kernel(
+    wi_code *code, const wi_emitter *e, wi_form form, const wi_text *whole, const char **name) {
+    bool added = false;
+    if (e->text.failed || whole->failed) return WEFT_ERROR_MEMORY;
+    WI_TRY(wi_find_kernel(code, whole->data, name, &added));
+    if (added)
+        wi_text_append(form == WI_FORM_WHOLE ? &code->source : &code->parts_source,
+            "__kernel __attribute__((reqd_work_group_size(%s, 1, 1))) void %s%s\n",
+            e->cpu ? "1" : "WEFT_GROUP", *name, whole->data);
+    return WEFT_OK;
+}
+
+static weft_status emit_kernel(wi_code *code, const wi_step *step, wi_form form, wi_kernel_text *kernel) {
+    wi_emitter e;
+    wi_emitter_begin(&e, code->loops, step, kernel);
+    if (e.cpu)
+        emit_cpu(&e, form);
+    else
+        emit_gpu(&e, form);
+    wi_text whole;
+    wi_text_init(&whole, e.text.allocator);
+    wi_text_append(&whole, "(");
+    wi_emit_parameters(&e, &whole, false);
+    wi_text_append(&whole, ") {\n%s}\n", e.text.data ? e.text.data : "");
+    const weft_status status = add_kernel(code, &e, form, &whole, &kernel->name);
+    wi_text_clear(&e.text);
+    wi_text_clear(&whole);
+    return status;
+}
+
+weft_status wi_code_loop(wi_code *code, const wi_step *step) {
+    wi_step_code *own = &code->of[step->index];
+    WI_TRY(emit_kernel(code, step, WI_FORM_WHOLE, &own->whole));
+    if (!code->loops->of[step->index].splits) return WEFT_OK;
+    WI_TRY(emit_kernel(code, step, WI_FORM_PART, &own->part));
+    return emit_kernel(code, step, WI_FORM_FINISH, &own->finish);
+}

@@ -1,0 +1,154 @@
+/* Passes over the elements of a row, or of 16 columns. */
+#include "plan/code_parts.h"
+#include <stdio.h>
+
+enum { BLOCK_ELEMENTS = 4096, BLOCK_ROUNDS = 64 };
+
+/* What a pass does with each element: reductions take it, full-size results are stored. All loads come before
+ * the first store, as a result may lie where an operand lay. */
+static void emit_elements(wi_emitter *e, int pass, const char *index) {
+    const int remembered = e->memo_count;
+    for (int m = 0; m < e->step->member_count; m++) {
+        const wi_value *value = wi_emitted_member(e, m);
+        if (wi_is_reduction(value) && e->loops->pass[e->step->members[m]] == pass)
+            wi_emit_accumulate(e, m, index);
+    }
+    for (int store = 0; store < 2; store++) {
+        if (store && e->loop->spilled >= 0 && e->loops->pass[e->loop->spilled] == pass)
+            wi_emit_store(e, e->loop->spill, wi_emit_member(e, e->loop->spilled));
+        for (int m = 0; m < e->step->member_count; m++) {
+            const wi_value *value = wi_emitted_member(e, m);
+            if (value->in_row || e->loops->pass[e->step->members[m]] != pass || value->storage < 0) continue;
+            const int temp = wi_emit_member(e, e->step->members[m]);
+            if (store) wi_emit_store(e, wi_loop_operand(e->loop, e->step->members[m], true), temp);
+        }
+    }
+    e->memo_count = remembered;
+}
+
+/* The product of the sizes of the reduced dimensions that are walked one by one. */
+static void emit_rounds(wi_emitter *e) {
+    const wi_space *space = &e->loop->space;
+    wi_text_append(&e->text, "const long rounds = 1");
+    for (int d = 0; d < space->rank; d++) {
+        if (!space->reduced[d] || (e->inner_is_reduced && d == space->rank - 1)) continue;
+        wi_emit_argument(e, WI_ARGUMENT_DIM, d, 0, 0);
+        wi_text_append(&e->text, " * n%d", d);
+    }
+    wi_text_append(&e->text, ";\n");
+}
+
+static bool has_rounds(const wi_emitter *e) {
+    return wi_count_dims(e, true) > 0;
+}
+
+void wi_emit_ranges(wi_emitter *e, wi_form form) {
+    if (has_rounds(e)) emit_rounds(e);
+    const bool cut_rounds = form == WI_FORM_PART && has_rounds(e),
+               cut_row = form == WI_FORM_PART && !has_rounds(e);
+    if (has_rounds(e)) {
+        if (cut_rounds)
+            wi_text_append(&e->text,
+                "const long share = (rounds + w4 - 1) / w4;\nconst long t_begin = min(rounds, "
+                "share * part), t_end = min(rounds, t_begin + share);\n");
+        else
+            wi_text_append(&e->text, "const long t_begin = 0, t_end = rounds;\n");
+    }
+    if (!e->inner_is_reduced) return;
+    const int last = e->loop->space.rank - 1;
+    wi_emit_argument(e, WI_ARGUMENT_DIM, last, 0, 0);
+    if (cut_row)
+        wi_text_append(&e->text,
+            "const int share = ((n%d + w4 - 1) / w4 + 15) / 16 * 16;\nconst int j_begin = "
+            "min(n%d, share * part), j_end = min(n%d, j_begin + share);\n",
+            last, last, last);
+    else
+        wi_text_append(&e->text, "const int j_begin = 0, j_end = n%d;\n", last);
+}
+
+static void emit_row_elements(wi_emitter *e, int pass) {
+    char index[96];
+    if (has_rounds(e))
+        snprintf(index, sizeof index, "(WI)((int)t * n%d + j) + WEFT_LANE_INDEX", e->loop->space.rank - 1);
+    else
+        snprintf(index, sizeof index, "(WI)(j) + WEFT_LANE_INDEX");
+    wi_text_append(&e->text,
+        "for (int block = j_begin; block < j_end; block += %d) {\nconst int stop = min(block + %d, "
+        "j_end);\n",
+        BLOCK_ELEMENTS, BLOCK_ELEMENTS);
+    wi_emit_block_begin(e, pass);
+    if (e->cpu) {
+        wi_text_append(&e->text, "int j = block;\n");
+        if (!wi_never_whole(e)) {
+            wi_text_append(&e->text, "for (; j + 16 <= stop; j += 16) {\n");
+            emit_elements(e, pass, index);
+            wi_text_append(&e->text, "}\n");
+        }
+        wi_text_append(&e->text, "if (j < stop) {\nconst int lanes = stop - j;\n(void)lanes;\n");
+        e->part = true;
+        if (!wi_never_rest(e)) emit_elements(e, pass, index);
+        e->part = false;
+    } else {
+        wi_text_append(&e->text, "for (int j = block + (int)get_local_id(0); j < stop; j += WEFT_GROUP) {\n");
+        emit_elements(e, pass, index);
+    }
+    wi_text_append(&e->text, "}\n");
+    wi_emit_block_end(e, pass);
+    wi_text_append(&e->text, "}\n");
+}
+
+static void emit_round_begin(wi_emitter *e) {
+    e->in_loop = true;
+    wi_emit_decode(e, true, "t");
+    wi_emit_addresses(e, true);
+}
+
+void wi_emit_pass(wi_emitter *e, int pass) {
+    e->spilled = e->loop->spilled >= 0 && pass > e->loops->pass[e->loop->spilled];
+    wi_emit_accumulators(e, pass);
+    if (!e->step->reduced) {
+        emit_elements(e, pass, "0");
+    } else if (e->inner_is_reduced) {
+        if (has_rounds(e))
+            wi_text_append(&e->text, "for (long t = t_begin; t < t_end; t++) {\n");
+        else
+            wi_text_append(&e->text, "{\n");
+        emit_round_begin(e);
+        emit_row_elements(e, pass);
+        wi_text_append(&e->text, "}\n");
+    } else {
+        wi_text_append(&e->text,
+            "for (long block = t_begin; block < t_end; block += %d) {\nconst long stop = min(block + "
+            "%dl, t_end);\n",
+            BLOCK_ROUNDS, BLOCK_ROUNDS);
+        wi_emit_block_begin(e, pass);
+        wi_text_append(&e->text, "for (long t = block; t < stop; t++) {\n");
+        emit_round_begin(e);
+        wi_emit_pieces_begin(e);
+        emit_elements(e, pass, "(WI)((int)t)");
+        wi_emit_pieces_end(e);
+        wi_text_append(&e->text, "}\n");
+        wi_emit_block_end(e, pass);
+        wi_text_append(&e->text, "}\n");
+    }
+    e->in_loop = false;
+}
+
+static void emit_row_store(wi_emitter *e, int m, int temp) {
+    const int o = wi_loop_operand(e->loop, e->step->members[m], true);
+    if (e->inner_is_reduced && !e->cpu) wi_text_append(&e->text, "if (get_local_id(0) == 0) {\n");
+    wi_emit_store(e, o, temp);
+    if (e->inner_is_reduced && !e->cpu) wi_text_append(&e->text, "}\n");
+}
+
+void wi_emit_row_values(wi_emitter *e, int pass) {
+    wi_emit_pieces_begin(e);
+    for (int m = 0; m < e->step->member_count; m++) {
+        const wi_value *value = wi_emitted_member(e, m);
+        if (!value->in_row || e->loops->pass[e->step->members[m]] != pass) continue;
+        const int temp =
+            wi_is_reduction(value) ? wi_emit_result(e, m) : wi_emit_member(e, e->step->members[m]);
+        if (value->storage >= 0) emit_row_store(e, m, temp);
+    }
+    wi_emit_pieces_end(e);
+}

@@ -1,0 +1,154 @@
+/* Epilogues of products: the template once more in the program, with what follows the product pasted in. */
+#include "cl/kernel_source.h"
+#include "kernels/convolution/conv_product.h"
+#include "plan/code_parts.h"
+
+static void emit_epilogue_elements(wi_emitter *e) {
+    const int remembered = e->memo_count;
+    for (int store = 0; store < 2; store++) { /* all loads before the first store */
+        for (int m = 0; m < e->step->member_count; m++) {
+            if (wi_emitted_member(e, m)->storage < 0) continue;
+            const int temp = wi_emit_member(e, e->step->members[m]);
+            if (store) wi_emit_store(e, wi_loop_operand(e->loop, e->step->members[m], true), temp);
+        }
+    }
+    e->memo_count = remembered;
+}
+
+/* Each group of a convolution is stored by itself: its last lanes may be fewer, whatever all groups have. */
+static bool ends_in_groups(const wi_emitter *e) {
+    const wi_windows *const windows = e->step->gemm.windows;
+    return windows && windows->groups > 1 && windows->filters % 16 != 0;
+}
+
+static void emit_epilogue_body(wi_emitter *e) {
+    const weft_dtype dtype = wi_emitted_member(e, 0)->node->dtype;
+    e->has_j = true;
+    wi_text_append(&e->text,
+        "const long i0 = batch, i1 = row;\nconst int j = column;\n(void)i0, (void)i1, (void)j;\n");
+    wi_emit_remember(e, wi_emitted_member(e, 0), wi_emit_begin(e, dtype));
+    wi_emit_rounding(e, dtype);
+    wi_text_append(&e->text, wi_dtype_rounds(dtype) ? "(acc);\n" : "acc;\n");
+    wi_emit_addresses(e, false);
+    if (!e->cpu) {
+        emit_epilogue_elements(e);
+        return;
+    }
+    if (!wi_never_whole(e)) {
+        wi_text_append(&e->text, "if (lanes == 16) {\n");
+        emit_epilogue_elements(e);
+        wi_text_append(&e->text, "}\n");
+    }
+    if (wi_never_rest(e) && !ends_in_groups(e)) return;
+    wi_text_append(&e->text, "if (lanes < 16) {\n");
+    e->part = true;
+    emit_epilogue_elements(e);
+    e->part = false;
+    wi_text_append(&e->text, "}\n");
+}
+
+/* Rows of it lie side by side or apart, elements of a row side by side. */
+static bool is_matrix(const wi_loop *loop, const wi_operand *operand) {
+    return loop->space.rank == 3 && operand->value >= 0 && !operand->fold &&
+           wi_size_is(operand->layout.strides[2], 1) && wi_operand_varies(operand, 1);
+}
+
+/* Where an element of operand o lies and how far a row is from the next, as macros: for templates that ask
+ * for memory early. */
+static void define_place(wi_text *source, const char *name, const wi_loop *loop, int o) {
+    static const char *const indices[] = {"batch", "row"};
+    const wi_size *const strides = loop->operands[o].layout.strides;
+    const int size = (int)weft_dtype_size(loop->operands[o].dtype);
+    wi_text_append(source, "#define %s(batch, row, column) ((size_t)(b%d + f%d", name, o, o);
+    for (int d = 0; d < 2; d++) {
+        if (!wi_operand_varies(&loop->operands[o], d)) continue;
+        wi_text_append(source, " + (long)(%s)", indices[d]);
+        if (!wi_size_is(strides[d], 1)) wi_text_append(source, " * s%d_%d", o, d);
+    }
+    wi_text_append(source, " + (column)))\n");
+    if (wi_size_is(strides[1], 1))
+        wi_text_append(source, "#define %s_STEP %d\n", name, size);
+    else
+        wi_text_append(source, "#define %s_STEP (%d * s%d_1)\n", name, size, o);
+}
+
+/* Of the first matrix that the epilogue reads, and of the first that it writes. */
+static void define_places(wi_text *source, const wi_loop *loop) {
+    bool has_read = false, has_stored = false;
+    for (int o = 0; o < loop->operand_count; o++) {
+        const bool is_output = loop->operands[o].is_output;
+        if (!is_matrix(loop, &loop->operands[o]) || (is_output ? has_stored : has_read)) continue;
+        define_place(source, is_output ? "WEFT_STORED" : "WEFT_AHEAD", loop, o);
+        *(is_output ? &has_stored : &has_read) = true;
+    }
+}
+
+/* An epilogue: its parameters, their names, its body; and all that makes the kernel what it is. */
+typedef struct epilogue {
+    wi_emitter e;
+    wi_text parameters, names, key;
+} epilogue;
+
+/* The function that stores an element, and the macros through which the template finds it. */
+static void define_epilogue(wi_text *source, const epilogue *own, const char *prefix) {
+    const bool any = own->parameters.length > 0;
+    const char *const comma = any ? ", " : "", *const parameters = any ? own->parameters.data : "";
+    wi_text_append(source,
+        "static inline void %s_store(%s acc, int batch, int row, int column, int lanes%s%s) {\n%s}\n", prefix,
+        wi_register_type(wi_emitted_member(&own->e, 0)->node->dtype), comma, parameters, own->e.text.data);
+    wi_text_append(source, "#define WEFT_NAME(suffix) %s_##suffix\n#define WEFT_EPILOGUE_PARAMETERS %s%s\n",
+        prefix, comma, parameters);
+    wi_text_append(source,
+        "#define WEFT_STORE(acc, batch, row, column, lanes) %s_store(acc, batch, row, column, lanes%s%s)\n",
+        prefix, comma, any ? own->names.data : "");
+    define_places(source, own->e.loop);
+}
+
+/* The template once more in the program, with this epilogue and its macros. */
+static weft_status append_template(wi_code *code, const epilogue *own, const wi_step_code *step) {
+    wi_text *source = &code->source;
+    define_epilogue(source, own, step->prefix);
+    wi_kernel_macros_define(step->kernel, source);
+    WI_TRY(wi_kernel_headers_append(step->kernel, source));
+    WI_TRY(wi_kernel_source_append(source, own->e.step->selection->chosen->file));
+    wi_text_append(source, "\n#undef WEFT_NAME\n#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n"
+                           "#undef WEFT_AHEAD\n#undef WEFT_AHEAD_STEP\n"
+                           "#undef WEFT_STORED\n#undef WEFT_STORED_STEP\n");
+    wi_kernel_macros_undefine(step->kernel, source);
+    return own->e.text.failed || source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
+}
+
+static void emit_epilogue(epilogue *own, const char *file, const wi_kernel_plan *kernel) {
+    const weft_allocator *const allocator = own->e.text.allocator;
+    emit_epilogue_body(&own->e);
+    wi_text_init(&own->parameters, allocator);
+    wi_text_init(&own->names, allocator);
+    wi_text_init(&own->key, allocator);
+    wi_emit_parameters(&own->e, &own->parameters, false);
+    wi_emit_parameters(&own->e, &own->names, true);
+    wi_text_append(&own->key, "%s(%s)%s", file, own->parameters.data, own->e.text.data);
+    wi_kernel_macros_define(kernel, &own->key);
+}
+
+static weft_status add_template(wi_code *code, const epilogue *own, wi_step_code *step) {
+    bool added = false;
+    if (own->e.text.failed || own->key.failed) return WEFT_ERROR_MEMORY;
+    WI_TRY(wi_find_kernel(code, own->key.data, &step->prefix, &added));
+    return added ? append_template(code, own, step) : WEFT_OK;
+}
+
+weft_status wi_code_product(wi_code *code, const wi_step *step) {
+    const wi_implementation *const chosen = step->selection->chosen;
+    wi_step_code *const own = &code->of[step->index];
+    if (wi_step_is_library(step)) return WEFT_OK;
+    WI_TRY(wi_prepare_kernel(code, step));
+    epilogue stored;
+    wi_emitter_begin(&stored.e, code->loops, step, &own->whole);
+    emit_epilogue(&stored, chosen->file, own->kernel);
+    const weft_status status = add_template(code, &stored, own);
+    wi_text_clear(&stored.e.text);
+    wi_text_clear(&stored.parameters);
+    wi_text_clear(&stored.names);
+    wi_text_clear(&stored.key);
+    return status;
+}

@@ -1,0 +1,53 @@
+/* A plan: what each pass made (request.h says which comes when), and what a run needs.
+ *
+ *   plan.c           its life: the passes in order
+ *   transfer.c       copies between host and device, and the embedder's memory
+ *   run.c            the step loop; faults.c: what kernels report
+ *   describe.c       as text and JSON; profile.c, profile_text.c: a run with the device's times */
+#ifndef WI_COMPILED_PLAN_H
+#define WI_COMPILED_PLAN_H
+
+#include "plan/launches.h"
+#include <weft/plan.h>
+
+struct weft_plan {
+    wi_request request;
+    wi_node_order order;
+    wi_partition partition;
+    wi_loops loops;
+    wi_code code;
+    wi_schedule schedule;
+    wi_placement placement;
+    wi_plan_memory memory;
+    wi_launches launches;
+    weft_plan_info info;
+
+    wi_arena arena;
+    bool owns_graph; /* holds a reference */
+    int references;
+    bool compiled;                /* the launches are there */
+    struct wi_profiler *profiler; /* notes what is enqueued; NULL: nobody asks */
+    size_t run_count;
+};
+
+/* weft_plan_create without a reference to the graph: for plans that the graph itself keeps. */
+weft_status wi_plan_create_unowned(
+    weft_plan **plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options);
+/* wi_plan_launches, once; after an error it may be tried again. */
+weft_status wi_plan_compile(weft_plan *plan);
+
+/* ---- running: weft_plan_run is both ---- */
+/* Compiles what is not yet, refuses what may not run, moves the graph's clocks. */
+weft_status wi_plan_begin_run(weft_plan *plan);
+/* Enqueues every launch. */
+weft_status wi_plan_walk(weft_plan *plan);
+/* Fails with the line of the first fault that a run has noted since the last call, and forgets it. */
+weft_status wi_plan_check_faults(weft_plan *plan);
+
+/* ---- describing ---- */
+/* "matmul+add+relu": the ops of a step in their order. */
+void wi_step_append_ops(const weft_plan *plan, const wi_step *step, wi_text *text);
+const char *wi_step_kind_name(const weft_plan *plan, const wi_step *step); /* "product" */
+const char *wi_step_implementation_name(const weft_plan *plan, const wi_step *step);
+
+#endif

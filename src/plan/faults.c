@@ -1,0 +1,37 @@
+/* Faults: what kernels report of their inputs. */
+#include "plan/compiled_plan.h"
+
+enum { FAULTS_READ = 64 };
+
+/* A slot holds INT_MAX minus the lowest position at which the kernel met a fault; 0: none. */
+static weft_status fail_of(const weft_plan *plan, const cl_int *slots, int first, int count) {
+    for (size_t i = 0; i < plan->partition.step_count; i++) {
+        const wi_step *step = plan->partition.steps[i];
+        if (step->fault < first || step->fault >= first + count || slots[step->fault - first] == 0) continue;
+        const weft_tensor *node = plan->partition.values[step->members[0]].node;
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s, first at position %d %s", node->op->name, node->op->fault,
+            INT32_MAX - slots[step->fault - first],
+            node->op->fault_place ? node->op->fault_place : "(row-major) of its index input");
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_plan_check_faults(weft_plan *plan) {
+    const wi_partition *p = &plan->partition;
+    weft_context *context = plan->request.context;
+    if (p->faults < 0) return WEFT_OK;
+    const wi_location at = wi_locate_place(&plan->memory, p->faults);
+    weft_status status = WEFT_OK;
+    for (int first = 0; first < p->fault_count && status == WEFT_OK; first += FAULTS_READ) {
+        cl_int slots[FAULTS_READ];
+        const int left = p->fault_count - first, count = left < FAULTS_READ ? left : FAULTS_READ;
+        WI_CL(clEnqueueReadBuffer(context->queue, at.memory, CL_TRUE,
+                  at.offset + (size_t)first * sizeof(cl_int), (size_t)count * sizeof(cl_int), slots, 0, NULL,
+                  NULL),
+            "clEnqueueReadBuffer");
+        status = fail_of(plan, slots, first, count);
+    }
+    if (status != WEFT_OK)
+        WI_TRY(wi_buffer_fill_zero(context, at.memory, at.offset, p->storages[p->faults].bytes));
+    return status;
+}

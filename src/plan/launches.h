@@ -1,0 +1,89 @@
+/* The last passes: device memory for the places, and kernels with all arguments set.
+ *
+ *   plan_memory.c  buffers; where a place lies in them
+ *   arguments.c    kernel arguments, and a note of the few that change
+ *   launches.c     programs and launches */
+#ifndef WI_LAUNCHES_H
+#define WI_LAUNCHES_H
+
+#include "cl/launch.h"
+#include "cl/program.h"
+#include "plan/placement.h"
+
+/* ---- device memory ---- */
+
+/* Of one place; weft_plan_bind changes that of inputs. */
+typedef struct wi_place_memory {
+    cl_mem memory;    /* NULL: the place lies in another */
+    size_t offset;    /* bytes */
+    wi_buffer buffer; /* INPUT: its own */
+} wi_place_memory;
+
+typedef struct wi_plan_memory {
+    const wi_placement *placement;
+    wi_place_memory *of; /* by place */
+    wi_buffer *chunks;   /* of the arena */
+} wi_plan_memory;
+
+typedef struct wi_location {
+    cl_mem memory;
+    size_t offset; /* bytes */
+    int input;     /* the place of an input, which may be bound elsewhere; -1: it is none */
+} wi_location;
+
+weft_status wi_plan_allocate(const wi_placement *placement, wi_plan_memory *memory);
+void wi_plan_memory_clear(wi_plan_memory *memory, weft_context *context);
+wi_location wi_locate_place(const wi_plan_memory *memory, int place);
+/* The memory that a value lies in, to its beginning: the value's own offset is not in it. */
+wi_location wi_locate_value(const wi_plan_memory *memory, int value);
+
+/* ---- launches ---- */
+
+/* An argument that changes: set before the run, or when an input is bound to other memory. */
+typedef struct wi_bound_argument {
+    wi_argument_kind kind; /* SCALAR, DRAWS, TURN; BUFFER and OFFSET of an input's place */
+    int index;             /* of the kernel's argument */
+    int which;             /* scalar or place */
+    int64_t elements;      /* OFFSET: to be added, in elements of `size` bytes */
+    size_t size;
+} wi_bound_argument;
+
+typedef struct wi_plan_launch {
+    wi_launch launch;
+    const wi_step *step;
+    wi_bound_argument *changing; /* SCALAR, DRAWS and TURN */
+    int changing_count;
+    int64_t turns; /* at the first of `together` launches that are repeated so often; 0: once */
+    int together;
+    wi_bound_argument *bound; /* arguments that lie in inputs */
+    int bound_count;
+} wi_plan_launch;
+
+typedef struct wi_launches {
+    const wi_schedule *schedule;
+    const wi_plan_memory *memory;
+    wi_program *program, *parts_program;
+    wi_plan_launch *launches;
+    size_t count, capacity;
+} wi_launches;
+
+/* After an error it may be tried again. */
+weft_status wi_plan_launches(
+    const wi_schedule *schedule, const wi_plan_memory *memory, wi_launches *launches);
+/* Kernels are released, and the list is empty. */
+void wi_launches_clear(wi_launches *launches);
+
+/* ---- arguments.c ---- */
+typedef struct wi_binder {
+    const wi_launches *launches;
+    const wi_step *step;
+    wi_plan_launch *launch;
+    cl_uint next; /* argument */
+    weft_status status;
+} wi_binder;
+
+/* All set the binder's next argument (or several), unless an earlier one failed. */
+void wi_bind_described(wi_binder *b, const wi_argument *argument);
+void wi_bind_kernel(wi_binder *b, const wi_kernel_argument *argument);
+
+#endif

@@ -1,0 +1,148 @@
+/* What a step addresses: memory, folded memory, and leaves that depend on the index. */
+#include "plan/loops.h"
+
+static weft_status add_operand(wi_loop *loop, wi_operand operand) {
+    for (int i = 0; i < loop->operand_count; i++) {
+        const wi_operand *known = &loop->operands[i];
+        if (known->value == operand.value && known->leaf == operand.leaf && known->fold == operand.fold &&
+            known->is_output == operand.is_output)
+            return WEFT_OK;
+    }
+    if (loop->operand_count == WI_MAX_OPERANDS)
+        WI_FAIL(WEFT_ERROR_INTERNAL, "a fused step has more than %d operands", WI_MAX_OPERANDS);
+    loop->operands[loop->operand_count++] = operand;
+    return WEFT_OK;
+}
+
+static weft_status stretch(
+    const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *wide) {
+    if (step->kind == WI_STEP_LOOP) {
+        *wide = wi_broadcast_layout(extent, layout, &step->extent);
+        return WEFT_OK;
+    }
+    if (!wi_product_layout(step, extent, layout, wide))
+        WI_FAIL(WEFT_ERROR_INTERNAL, "an epilogue operand does not fit");
+    return WEFT_OK;
+}
+
+static weft_status add_memory(const wi_partition *p, wi_loop *loop, int index, bool is_output) {
+    const wi_value *value = &p->values[index];
+    wi_operand operand = {.value = index, .is_output = is_output, .dtype = value->node->dtype};
+    WI_TRY(stretch(loop->step, &value->extent, &value->layout, &operand.layout));
+    return add_operand(loop, operand);
+}
+
+/* The memory behind a folding node. Folded axes are never of size 1, so that stretching leaves them alone. */
+static weft_status add_fold(const wi_partition *p, wi_loop *loop, const weft_tensor *node) {
+    const wi_value *input = wi_value_of_node(p, node->inputs[0]);
+    const wi_extent extent = wi_extent_of(&node->shape, p->request->batch);
+    wi_operand operand = {.value = (int)(input - p->values), .dtype = node->dtype, .fold = node};
+    WI_TRY(stretch(loop->step, &extent, &input->layout, &operand.layout));
+    operand.folds = wi_arena_take(p->request->arena, WEFT_MAX_RANK * sizeof *operand.folds);
+    if (!operand.folds) return WEFT_ERROR_MEMORY;
+    for (int axis = 0; axis < extent.rank; axis++) {
+        wi_fold *fold = &operand.folds[loop->step->extent.rank - extent.rank + axis];
+        const int64_t start = node->attributes.before[axis];
+        fold->mode = (wi_fold_mode)node->attributes.fold[axis];
+        fold->size = input->extent.dims[axis];
+        fold->step = node->attributes.step;
+        fold->before = wi_size_of(start);
+        if (fold->mode == WI_FOLD_WRAP)
+            fold->before.actual = (start % fold->size.actual + fold->size.actual) % fold->size.actual;
+        else if (start < 0)
+            fold->before = (wi_size){-start * WI_GENERAL_BATCH, -start * p->request->batch};
+    }
+    return add_operand(loop, operand);
+}
+
+/* Leaves behind leaves, down to those with an address of their own. */
+static weft_status add_leaf(const wi_partition *p, wi_loop *loop, const weft_tensor *leaf) {
+    if (leaf->op == &wi_op_constant || leaf->op == &wi_op_scalar) return WEFT_OK;
+    if (leaf->op->folds) return add_fold(p, loop, leaf);
+    for (int i = 0; i < leaf->input_count; i++) {
+        const wi_value *input = wi_value_of_node(p, leaf->inputs[i]);
+        if (input->state == WI_VALUE_LEAF)
+            WI_TRY(add_leaf(p, loop, input->leaf));
+        else
+            WI_TRY(add_memory(p, loop, (int)(input - p->values), false));
+    }
+    if (leaf->input_count > 0) return WEFT_OK;
+    const wi_extent extent = wi_extent_of(&leaf->shape, p->request->batch);
+    wi_layout layout = wi_layout_contiguous(&extent);
+    if (leaf->op == &wi_op_coordinate) {
+        layout = (wi_layout){0};
+        layout.strides[leaf->attributes.axis] = wi_size_of(1);
+    }
+    wi_operand operand = {.value = -1, .leaf = leaf, .dtype = leaf->dtype};
+    WI_TRY(stretch(loop->step, &extent, &layout, &operand.layout));
+    return add_operand(loop, operand);
+}
+
+static weft_status add_input(
+    const wi_partition *p, wi_loop *loop, const wi_value *member, const wi_value *input) {
+    if (input->state == WI_VALUE_LEAF) return add_leaf(p, loop, input->leaf);
+    if (input->state == WI_VALUE_MEMBER && input->step == member->step) return WEFT_OK;
+    return add_memory(p, loop, (int)(input - p->values), false);
+}
+
+static weft_status add_member_operands(const wi_partition *p, wi_loop *loop, int index) {
+    const wi_value *member = &p->values[index];
+    if (member->copy_of >= 0) {
+        WI_TRY(add_memory(p, loop, member->copy_of, false));
+    } else if (member->is_leaf_member) {
+        WI_TRY(add_leaf(p, loop, member->leaf));
+    } else if (member->node->op->folds) {
+        WI_TRY(add_fold(p, loop, member->node));
+    } else if (member->node->op->kind != WI_PRODUCT) {
+        for (int i = 0; i < member->node->input_count; i++)
+            WI_TRY(add_input(p, loop, member, wi_value_of_node(p, member->node->inputs[i])));
+    }
+    return WEFT_OK;
+}
+
+static weft_status add_kernel_operands(const wi_partition *p, wi_loop *loop) {
+    const wi_step *step = loop->step;
+    const weft_tensor *node = p->values[step->members[0]].node;
+    for (int i = 0; i <= node->input_count; i++) {
+        const bool is_output = i == node->input_count;
+        const int value = is_output ? step->members[0] : step->sources[i];
+        loop->operands[loop->operand_count++] = (wi_operand){.value = value,
+            .is_output = is_output,
+            .dtype = p->values[value].node->dtype,
+            .layout = p->values[value].layout};
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_find_operands(const wi_partition *p, wi_loop *loop) {
+    const wi_step *step = loop->step;
+    if (step->kind == WI_STEP_KERNEL) return add_kernel_operands(p, loop);
+    for (int i = 0; i < step->member_count; i++) WI_TRY(add_member_operands(p, loop, step->members[i]));
+    for (int i = 0; i < step->member_count; i++) {
+        if (p->values[step->members[i]].storage >= 0) WI_TRY(add_memory(p, loop, step->members[i], true));
+    }
+    return WEFT_OK;
+}
+
+/* ---- for later passes ---- */
+
+bool wi_operand_varies(const wi_operand *operand, int dimension) {
+    return !wi_size_is(operand->layout.strides[dimension], 0) ||
+           (operand->folds && operand->folds[dimension].mode);
+}
+
+bool wi_operand_in_loop(const wi_loop *loop, const wi_operand *operand) {
+    for (int d = 0; d < loop->space.rank; d++) {
+        if (loop->space.reduced[d] && wi_operand_varies(operand, d)) return true;
+    }
+    return false;
+}
+
+int wi_loop_operand(const wi_loop *loop, int value, bool is_output) {
+    for (int i = 0; i < loop->operand_count; i++) {
+        if (loop->operands[i].value == value && loop->operands[i].is_output == is_output &&
+            !loop->operands[i].fold)
+            return i;
+    }
+    return -1;
+}

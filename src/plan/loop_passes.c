@@ -1,0 +1,143 @@
+/* Passes over the space: how many a step needs, and what one keeps for the next. */
+#include "plan/loops.h"
+
+bool wi_is_reduction(const wi_value *value) {
+    return value->copy_of < 0 && !value->is_leaf_member && value->node->op->kind == WI_REDUCE;
+}
+
+static int max_int(int a, int b) {
+    return a > b ? a : b;
+}
+
+static int member_pass(const wi_loops *loops, const wi_value *member) {
+    const wi_partition *p = loops->partition;
+    int pass = 0;
+    if (member->copy_of >= 0 || member->is_leaf_member || member->node->op->kind == WI_PRODUCT) return 0;
+    for (int i = 0; i < member->node->input_count; i++) {
+        const wi_value *input = wi_value_of_node(p, member->node->inputs[i]);
+        if (input->state != WI_VALUE_MEMBER || input->step != member->step) continue;
+        pass = max_int(pass, loops->pass[input - p->values] + (input->in_row && !member->in_row));
+    }
+    return pass;
+}
+
+/* Many elements a row and few rows: the reduction is worth cutting into parts that are added up afterwards.
+ */
+static bool worth_splitting(const wi_loop *loop) {
+    int64_t rows = 1, row = 1;
+    for (int i = 0; i < loop->space.rank; i++) {
+        if (loop->space.reduced[i])
+            row *= loop->space.dims[i].general;
+        else
+            rows *= loop->space.dims[i].general;
+    }
+    return row >= 8192 && rows <= 65536;
+}
+
+/* Is it what a pass does with every element: taken by a reduction, or stored? */
+static bool is_elements_work(const wi_value *value) {
+    return wi_is_reduction(value) || (!value->in_row && value->storage >= 0);
+}
+
+void wi_count_passes(wi_loops *loops, wi_loop *loop) {
+    const wi_step *step = loop->step;
+    loop->passes = 1;
+    for (int i = 0; i < step->member_count; i++) {
+        const int index = step->members[i];
+        const wi_value *member = &loops->partition->values[index];
+        loops->pass[index] = member_pass(loops, member);
+        if (is_elements_work(member)) loop->passes = max_int(loop->passes, loops->pass[index] + 1);
+    }
+    loop->splits = step->reduced && loop->passes == 1 && worth_splitting(loop);
+}
+
+/* ---- what a pass spills for the next ---- */
+
+/* Does the input of a member lie in memory that differs along a row? Leaves are computed from what lies there
+ * for the whole plan, or read by folds, and neither is ever written over. */
+static bool is_read_along(const wi_loop *loop, int value) {
+    const int o = wi_loop_operand(loop, value, false);
+    return o >= 0 && wi_operand_in_loop(loop, &loop->operands[o]);
+}
+
+/* Is the input of a member a member of the same step that is computed for every element? */
+static bool is_element_of(const wi_loop *loop, const wi_value *input) {
+    return input->state == WI_VALUE_MEMBER && input->step == loop->step->index && !input->in_row;
+}
+
+/* Does computing the member for every element compute `wanted`? */
+static bool computes(const wi_partition *p, const wi_loop *loop, int index, int wanted) {
+    const wi_value *value = &p->values[index];
+    if (index == wanted) return true;
+    if (value->copy_of >= 0 || value->is_leaf_member) return false;
+    for (int i = 0; i < value->node->input_count; i++) {
+        const wi_value *input = wi_value_of_node(p, value->node->inputs[i]);
+        if (is_element_of(loop, input) && computes(p, loop, (int)(input - p->values), wanted)) return true;
+    }
+    return false;
+}
+
+/* Does it read memory along a row, when `ready` need not be computed? */
+static bool reads_along(const wi_partition *p, const wi_loop *loop, int index, int ready) {
+    const wi_value *value = &p->values[index];
+    if (index == ready || value->is_leaf_member) return false;
+    if (value->copy_of >= 0) return is_read_along(loop, value->copy_of);
+    for (int i = 0; i < value->node->input_count; i++) {
+        const wi_value *input = wi_value_of_node(p, value->node->inputs[i]);
+        const int at = (int)(input - p->values);
+        if (is_element_of(loop, input) ? reads_along(p, loop, at, ready) : is_read_along(loop, at))
+            return true;
+    }
+    return false;
+}
+
+/* A function of elements, worth more than a trip to memory, that is not stored anyway. */
+static bool may_be_spilled(const wi_value *value, weft_dtype dtype) {
+    return !value->in_row && value->storage < 0 && value->copy_of < 0 && !value->is_leaf_member &&
+           value->node->op->kind == WI_MAP && value->node->dtype == dtype &&
+           wi_code_calls(value->node->op->float_code);
+}
+
+/* A pass needs the member, a later one too, and none of the later ones reads memory along a row otherwise. */
+static bool is_worth_spilling(const wi_loops *loops, const wi_loop *loop, int index) {
+    const wi_partition *p = loops->partition;
+    const int pass = loops->pass[index];
+    bool now = false, later = false;
+    if (!may_be_spilled(&p->values[index], loop->operands[loop->spill].dtype)) return false;
+    for (int i = 0; i < loop->step->member_count; i++) {
+        const int member = loop->step->members[i];
+        const wi_value *other = &p->values[member];
+        if (!is_elements_work(other) || loops->pass[member] < pass) continue;
+        const bool used = computes(p, loop, member, index);
+        if (loops->pass[member] == pass) {
+            now = now || (used && wi_is_reduction(other));
+        } else {
+            later = later || used;
+            if (reads_along(p, loop, member, index)) return false;
+        }
+    }
+    return now && later;
+}
+
+bool wi_writes_last(const wi_loops *loops, const wi_loop *loop, const wi_operand *output) {
+    const bool reduces = loop->step->reduced != 0;
+    for (int d = 0; d < loop->space.rank && reduces; d++) {
+        if (output->layout.strides[d].actual == 0) return false;
+    }
+    return !reduces || loops->pass[output->value] == loop->passes - 1;
+}
+
+/* Softmax is the case in point. Other processors compute an exponential sooner than they read it. */
+void wi_find_spilled(const wi_loops *loops, wi_loop *loop) {
+    const wi_step *step = loop->step;
+    const weft_context *context = loops->partition->request->context;
+    if (!step->reduced || loop->passes < 2 || context->caps.device_class != WEFT_CLASS_CPU) return;
+    for (int o = 0; o < loop->operand_count && loop->spill < 0; o++) {
+        const wi_operand *output = &loop->operands[o];
+        if (output->is_output && !wi_dtype_rounds(output->dtype) && wi_dtype_is_float(output->dtype) && wi_writes_last(loops, loop, output))
+            loop->spill = o;
+    }
+    for (int i = 0; i < step->member_count && loop->spill >= 0 && loop->spilled < 0; i++) {
+        if (is_worth_spilling(loops, loop, step->members[i])) loop->spilled = step->members[i];
+    }
+}

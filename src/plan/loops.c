@@ -1,0 +1,156 @@
+/* A step's index space and its operands.
+ *
+ * Operands are stretched to the space (stride 0 where they are broadcast); axes of size 1 are dropped, and
+ * neighbours that every operand walks through as one are merged, so that most maps end as a single dimension.
+ * A leaf that depends on the index (a coordinate, random numbers) is an operand too: its "address" is its
+ * value. */
+#include "plan/loops.h"
+
+/* ---- merging dimensions ---- */
+
+static bool merges(const wi_loop *loop, int outer, int inner) {
+    if (loop->space.reduced[outer] != loop->space.reduced[inner]) return false;
+    for (int i = 0; i < loop->operand_count; i++) {
+        const wi_size *strides = loop->operands[i].layout.strides;
+        const wi_fold *folds = loop->operands[i].folds;
+        if (folds && (folds[outer].mode || folds[inner].mode)) return false;
+        if (!wi_size_equal(strides[outer], wi_size_mul(strides[inner], loop->space.dims[inner])))
+            return false;
+    }
+    return true;
+}
+
+static void move_dimension(wi_loop *loop, int to, int from) {
+    loop->space.dims[to] = loop->space.dims[from];
+    loop->space.reduced[to] = loop->space.reduced[from];
+    for (int i = 0; i < loop->operand_count; i++) {
+        wi_operand *operand = &loop->operands[i];
+        operand->layout.strides[to] = operand->layout.strides[from];
+        if (operand->folds) operand->folds[to] = operand->folds[from];
+    }
+}
+
+static void merge_space(wi_loop *loop) {
+    wi_space *space = &loop->space;
+    int count = 0;
+    for (int i = 0; i < space->rank; i++) {
+        if (wi_size_is(space->dims[i], 1)) continue;
+        if (count > 0 && merges(loop, count - 1, i)) {
+            const wi_size outer = space->dims[count - 1];
+            move_dimension(loop, count - 1, i);
+            space->dims[count - 1] = wi_size_mul(outer, space->dims[count - 1]);
+        } else {
+            move_dimension(loop, count++, i);
+        }
+    }
+    if (count == 0) { /* a single element */
+        space->dims[0] = wi_size_of(1);
+        space->reduced[0] = false;
+        for (int i = 0; i < loop->operand_count; i++) loop->operands[i].layout.strides[0] = wi_size_of(0);
+        count = 1;
+    }
+    space->rank = count;
+}
+
+/* Turned code is longer, and so is its compilation: worth it for many rows, not for a row or a few an
+ * example. */
+static bool has_many_rows(const wi_space *space) {
+    enum { MANY = 4096, MANY_AN_EXAMPLE = 16 };
+    int64_t rows = 1;
+    bool batch = false;
+    for (int i = 0; i < space->rank; i++) {
+        if (space->reduced[i]) continue;
+        rows *= space->dims[i].general;
+        batch = batch || space->dims[i].general % WI_GENERAL_BATCH == 0;
+    }
+    return batch ? rows / WI_GENERAL_BATCH >= MANY_AN_EXAMPLE : rows >= MANY;
+}
+
+/* Short rows: lanes that are neighbouring rows have more to do than lanes within a row. The innermost kept
+ * dimension becomes the last. */
+static void turn_short_rows(wi_loop *loop) {
+    enum { SHORT = 32 };
+    wi_space *space = &loop->space;
+    const int last = space->rank - 1;
+    if (!space->reduced[last] || space->dims[last].general > SHORT || !has_many_rows(space)) return;
+    int kept = last;
+    while (kept >= 0 && space->reduced[kept]) kept--;
+    if (kept < 0 || space->dims[kept].general < 16) return;
+    const wi_size dim = space->dims[kept];
+    wi_size strides[WI_MAX_OPERANDS];
+    for (int i = 0; i < loop->operand_count; i++) strides[i] = loop->operands[i].layout.strides[kept];
+    for (int d = kept; d < last; d++) move_dimension(loop, d, d + 1);
+    space->dims[last] = dim;
+    space->reduced[last] = false;
+    for (int i = 0; i < loop->operand_count; i++) loop->operands[i].layout.strides[last] = strides[i];
+}
+
+/* Of a product: (batch, row, column). */
+static void product_space(wi_loop *loop) {
+    const wi_step *step = loop->step;
+    const int rank = step->extent.rank;
+    loop->space.rank = 3;
+    loop->space.dims[0] = (wi_size){step->gemm.batch, step->gemm.batch};
+    loop->space.dims[1] = step->extent.dims[rank - 2];
+    loop->space.dims[2] = step->extent.dims[rank - 1];
+}
+
+/* All dimensions of the step, of which a kernel op's stay as they are. */
+static void whole_space(wi_loop *loop) {
+    const wi_step *step = loop->step;
+    loop->space.rank = step->extent.rank;
+    for (int i = 0; i < step->extent.rank; i++) {
+        loop->space.dims[i] = step->extent.dims[i];
+        loop->space.reduced[i] = step->reduced >> i & 1;
+    }
+}
+
+static weft_status check_space(const wi_space *space) {
+    for (int i = 0; i < space->rank; i++) {
+        if (space->dims[i].actual > INT32_MAX / 2)
+            WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a dimension of %lld elements is more than a kernel counts",
+                (long long)space->dims[i].actual);
+    }
+    return WEFT_OK;
+}
+
+static weft_status make_space(wi_loop *loop) {
+    if (loop->step->kind == WI_STEP_PRODUCT) {
+        product_space(loop);
+        return WEFT_OK;
+    }
+    whole_space(loop);
+    if (loop->step->kind == WI_STEP_KERNEL) return WEFT_OK;
+    merge_space(loop);
+    turn_short_rows(loop);
+    return check_space(&loop->space);
+}
+
+/* ---- the pass ---- */
+
+weft_status wi_make_loop(wi_loops *loops, const wi_step *step) {
+    wi_loop *loop = &loops->of[step->index];
+    *loop = (wi_loop){.step = step, .spilled = -1, .spill = -1};
+    WI_TRY(wi_find_operands(loops->partition, loop));
+    WI_TRY(make_space(loop));
+    if (step->kind == WI_STEP_KERNEL) return WEFT_OK;
+    wi_count_passes(loops, loop);
+    wi_find_spilled(loops, loop);
+    return WEFT_OK;
+}
+
+/* An assignment adds a step and a value to the partition, at most. */
+static weft_status make_room(wi_loops *loops) {
+    const wi_partition *p = loops->partition;
+    const size_t more = p->assignment_count + 1;
+    loops->of = wi_arena_take(p->request->arena, (p->step_count + more) * sizeof *loops->of);
+    loops->pass = wi_arena_take(p->request->arena, (p->value_count + more) * sizeof *loops->pass);
+    return loops->of && loops->pass ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
+weft_status wi_plan_loops(wi_partition *partition, wi_loops *loops) {
+    *loops = (wi_loops){.partition = partition};
+    WI_TRY(make_room(loops));
+    for (size_t i = 0; i < partition->step_count; i++) WI_TRY(wi_make_loop(loops, partition->steps[i]));
+    return wi_settle_assignments(partition, loops);
+}

@@ -1,0 +1,171 @@
+/* The partition: nodes become values, values are gathered into steps, and some of them want memory.
+ *
+ *   partition_nodes.c     takes the nodes in order; the plan's outputs
+ *   partition_values.c    values, storages and steps; where values get memory
+ *   partition_views.c     sources, leaves, views
+ *   partition_maps.c      maps and reductions: which step they join
+ *   partition_products.c  matrix products and convolutions
+ *   partition_joins.c     concatenation and flat buffers; assignments
+ *   partition_ops.c       ops with kernels of their own
+ *   select.c              the implementation of a product or kernel op, as soon as its operands are laid out
+ *
+ * The pass after it, loops.c, may add steps that copy, and lets storages lie over others (assign.c): which values
+ * are assigned in place is known when the operands are. Everything later only reads. */
+#ifndef WI_PARTITION_H
+#define WI_PARTITION_H
+
+#include "kernels/product/gemm.h"
+#include "kernels/selection.h"
+#include "plan/order.h"
+
+/* ---- memory that is wanted ---- */
+
+typedef enum wi_storage_kind {
+    WI_STORAGE_ARENA, /* an intermediate */
+    WI_STORAGE_INPUT, /* of the plan, one buffer each */
+    WI_STORAGE_BLOCK  /* parameters or a state, of the graph */
+} wi_storage_kind;
+
+typedef struct wi_storage {
+    wi_storage_kind kind;
+    size_t bytes;
+    bool keep;           /* in use from the first step to the end of the plan's life, zero at first */
+    int alias;           /* lies inside that storage; -1: of its own */
+    size_t alias_offset; /* bytes */
+    size_t block;        /* BLOCK: its index in the graph */
+} wi_storage;
+
+/* ---- values ---- */
+
+typedef enum wi_value_state {
+    WI_VALUE_LEAF,   /* computed where it is used */
+    WI_VALUE_MEMBER, /* computed by a step, in registers until `storage` is given */
+    WI_VALUE_MEMORY  /* there already, or another layout of a base value */
+} wi_value_state;
+
+typedef struct wi_value {
+    weft_tensor *node;
+    wi_value_state state;
+    const weft_tensor *leaf; /* LEAF: the node that says how */
+    int copy_of;             /* MEMBER: the value that it copies; -1: the node's own expression */
+    int base;                /* MEMORY of a view: whose memory it is; else itself */
+    int step;                /* that computes it; -1: there before the first */
+    bool in_row;             /* MEMBER: one element a row of the reduction, not one a point of the space */
+    bool after_reduction;    /* MEMBER: computed from a result of its own step's reductions */
+    bool is_leaf_member;     /* MEMBER: stores `leaf` */
+    int storage;             /* -1: none */
+    int written;             /* the value that has a LEAF in memory, or MEMORY row-major; -1: none */
+    int weight;              /* LEAF: operands that it takes in a step, at most */
+    int outside; /* readers that are not members of its step, or not yet; a plan's output is one */
+    bool turned; /* MEMBER: lies in memory as its readers want it, not in the order of its axes */
+    wi_extent extent;
+    wi_layout layout;
+} wi_value;
+
+/* ---- steps ---- */
+
+enum {
+    WI_MAX_MEMBERS = 64,
+    WI_MAX_OPERANDS = 28, /* inputs and outputs of a kernel */
+    WI_MAX_INPUTS = 14    /* of which inputs, before outputs are known */
+};
+
+typedef enum wi_step_kind {
+    WI_STEP_LOOP,    /* maps, and reductions over one set of axes */
+    WI_STEP_PRODUCT, /* matrix product with an epilogue of maps */
+    WI_STEP_KERNEL   /* an op with kernels of its own */
+} wi_step_kind;
+
+typedef struct wi_step {
+    int index; /* in the order of execution */
+    wi_step_kind kind;
+    wi_shape shape;   /* LOOP: the space before merging; PRODUCT: the result */
+    wi_extent extent; /* the same */
+    uint32_t reduced; /* LOOP: reduced axes, a bit each */
+    int members[WI_MAX_MEMBERS];
+    int member_count;
+    int input_count; /* distinct values read, at most */
+    bool only_moves;
+    int sources[WI_KERNEL_INPUTS]; /* PRODUCT and KERNEL: values; PRODUCT: A and B */
+    wi_gemm_shape gemm;            /* PRODUCT */
+    int fault;                     /* KERNEL: its slot among the plan's faults; -1: none */
+    const wi_selection *selection; /* PRODUCT and KERNEL: what was considered, and chosen (select.c) */
+} wi_step;
+
+typedef struct wi_assignment {
+    int variable, value; /* values */
+} wi_assignment;
+
+typedef struct wi_partition {
+    const wi_request *request;
+    const wi_node_order *order;
+    int *value_of; /* by node id: a value's index + 1 */
+    wi_value *values;
+    size_t value_count, value_capacity;
+    wi_storage *storages;
+    size_t storage_count, storage_capacity;
+    wi_step **steps;
+    size_t step_count, step_capacity;
+    wi_assignment *assignments;
+    size_t assignment_count, assignment_capacity;
+    int *output_values; /* by output; -1: an assignment */
+    int faults;         /* storage of the fault slots; -1: no step has one */
+    int fault_count;
+    bool draws;      /* random numbers stand among the leaves */
+    bool trains;     /* assigns to the parameters */
+    uint64_t clocks; /* of the graph that a run moves, a bit each */
+} wi_partition;
+
+weft_status wi_plan_partition(const wi_node_order *order, wi_partition *partition);
+void wi_partition_clear(wi_partition *partition);
+
+/* ---- for later passes ---- */
+int wi_value_index(const wi_partition *p, weft_tensor *node);
+/* NULL: the node is not part of the plan. */
+const wi_value *wi_value_of_node(const wi_partition *p, weft_tensor *node);
+size_t wi_value_bytes(const wi_value *value);
+/* The storage that a value's elements lie in. */
+int wi_base_storage(const wi_partition *p, int value);
+/* Does a library compute the step's product? Then there is no kernel of ours. */
+bool wi_step_is_library(const wi_step *step);
+/* PRODUCT and KERNEL steps; the first member and the sources are set. */
+wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step);
+/* PRODUCT steps: does the operand's layout follow (batch, row, column) with one batch stride? */
+bool wi_product_layout(
+    const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *merged);
+/* A value's layout stretched to a space of more or larger dimensions. */
+wi_layout wi_broadcast_layout(const wi_extent *from, const wi_layout *layout, const wi_extent *to);
+
+/* ---- for the files of this pass, and assign.c ---- */
+weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index);
+weft_status wi_new_storage(wi_partition *p, wi_storage_kind kind, size_t bytes, int *index);
+weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shape, int *index);
+void wi_add_member(wi_partition *p, int step, int value);
+/* Is the leaf the same everywhere? Such leaves can stand in any kernel; others depend on the index in their
+ * own shape. */
+bool wi_is_uniform(const wi_partition *p, const weft_tensor *leaf);
+/* Storage in the arena, unless the value lies in memory already. */
+weft_status wi_give_memory(wi_partition *p, int value);
+/* A step that copies a value into memory of its own, or into storage (>= 0) with the given layout. */
+weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layout *layout, int *copy);
+/* Makes *value one that lies in memory. */
+weft_status wi_in_memory(wi_partition *p, int *value);
+/* Makes *value, which lies in memory, one that lies there row-major; copied at most once. */
+weft_status wi_contiguous(wi_partition *p, int *value);
+/* Computed by a loop, and no one has asked for its memory yet: it may lie in any order. */
+bool wi_may_be_turned(const wi_partition *p, int value);
+weft_status wi_select_for(const wi_partition *p, wi_step *step);
+
+/* One node each, by its op's kind; value: of the node. at: the node's place in the order. */
+weft_status wi_take_source(wi_partition *p, int value);
+weft_status wi_take_leaf(wi_partition *p, int value);
+weft_status wi_take_view(wi_partition *p, int value);
+weft_status wi_take_map(wi_partition *p, int value, size_t at);
+weft_status wi_take_reduce(wi_partition *p, int value);
+weft_status wi_take_product(wi_partition *p, int value);
+weft_status wi_take_windows(wi_partition *p, int value);
+weft_status wi_take_kernel(wi_partition *p, int value);
+weft_status wi_take_join(wi_partition *p, int value);
+weft_status wi_take_assign(wi_partition *p, int value);
+
+#endif

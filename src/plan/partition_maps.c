@@ -1,0 +1,285 @@
+/* Maps and reductions: which step each joins. */
+#include "plan/loops.h"
+#include <string.h>
+
+/* The latest step that an input comes from; -1 when all were there before. */
+static int latest_step(const wi_partition *p, const weft_tensor *node) {
+    int latest = -1;
+    for (int i = 0; i < node->input_count; i++) {
+        const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
+        if (input->state != WI_VALUE_LEAF && input->step > latest) latest = input->step;
+    }
+    return latest;
+}
+
+/* Is every input that this step makes still in its registers? */
+static bool inputs_in_registers(const wi_partition *p, const weft_tensor *node, int step) {
+    for (int i = 0; i < node->input_count; i++) {
+        const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
+        if (input->state == WI_VALUE_MEMORY && input->step == step) return false;
+    }
+    return true;
+}
+
+static wi_shape row_shape(const wi_step *step) {
+    wi_shape shape = step->shape;
+    for (int i = 0; i < shape.rank; i++) {
+        if (step->reduced >> i & 1) shape.dims[i] = 1;
+    }
+    return shape;
+}
+
+/* Reading all elements of a row again after a reduction keeps one worker on the row: good for many or short
+ * rows. Where rows are columns of memory, only what lies in a near cache is quick to read again. */
+static bool rows_may_be_read_twice(const wi_step *step) {
+    int64_t rows = 1, row = 1;
+    bool columns = false;
+    for (int i = 0; i < step->shape.rank; i++) {
+        const bool reduced = step->reduced >> i & 1;
+        if (reduced)
+            row *= step->extent.dims[i].general;
+        else
+            rows *= step->extent.dims[i].general;
+        if (step->extent.dims[i].general > 1) columns = !reduced;
+    }
+    if (columns && row > 128 && row * rows > 65536) return false;
+    return row <= 65536 && (rows >= 16 || row <= 4096);
+}
+
+/* Is the node computed from a result of this step's reductions, so that the space must be passed over again?
+ */
+static bool after_reduction(const wi_partition *p, const weft_tensor *node, int step) {
+    for (int i = 0; i < node->input_count; i++) {
+        const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
+        if (input->state == WI_VALUE_MEMBER && input->step == step &&
+            (input->in_row || input->after_reduction))
+            return true;
+    }
+    return false;
+}
+
+/* Does a member of the step read that value, too? */
+static bool step_reads(const wi_partition *p, const wi_step *step, int value) {
+    for (int m = 0; m < step->member_count; m++) {
+        const weft_tensor *member = p->values[step->members[m]].node;
+        for (int i = 0; i < member->input_count; i++) {
+            if (wi_value_index(p, member->inputs[i]) == value) return true;
+        }
+    }
+    return false;
+}
+
+/* Operands that the node brings with it into the step (-1: into none). Every folded axis counts as one more,
+ * for its arguments. */
+static int new_inputs(const wi_partition *p, const weft_tensor *node, int step) {
+    int count = 0;
+    for (int i = 0; i < node->input_count; i++) {
+        const int index = wi_value_index(p, node->inputs[i]);
+        const wi_value *input = &p->values[index];
+        const bool member = input->state == WI_VALUE_MEMBER && input->step == step;
+        const bool leaf = input->state == WI_VALUE_LEAF;
+        if (member || (leaf && wi_is_uniform(p, input->leaf))) continue;
+        if (step < 0 || !step_reads(p, p->steps[step], index)) count += leaf ? input->weight : 1;
+    }
+    for (int axis = 0; node->op->folds && axis < node->shape.rank; axis++)
+        count += node->attributes.fold[axis] != WI_FOLD_NONE;
+    return count;
+}
+
+static int times_read(const wi_partition *p, const weft_tensor *node, int value) {
+    int count = 0;
+    for (int i = 0; i < node->input_count; i++) count += wi_value_index(p, node->inputs[i]) == value;
+    return count;
+}
+
+/* Members that others may still ask to be written down, once the node has joined. */
+static int possible_outputs(const wi_partition *p, const wi_step *step, const weft_tensor *node) {
+    int count = 1;
+    for (int m = 0; m < step->member_count; m++) {
+        const int outside = p->values[step->members[m]].outside;
+        count += outside > 0 && outside > times_read(p, node, step->members[m]);
+    }
+    return count;
+}
+
+/* Inputs and outputs stay within WI_MAX_OPERANDS whatever follows: what reads a member later is outside
+ * already. */
+static bool has_room(const wi_partition *p, const wi_step *step, const weft_tensor *node, int index) {
+    const int inputs = step->input_count + new_inputs(p, node, index);
+    return step->member_count < WI_MAX_MEMBERS - 2 && inputs <= WI_MAX_INPUTS &&
+           inputs + possible_outputs(p, step, node) <= WI_MAX_OPERANDS;
+}
+
+static bool product_reads(const wi_partition *p, const wi_step *step, const wi_value *input) {
+    const weft_tensor *leaf = input->state == WI_VALUE_LEAF ? input->leaf : NULL;
+    if (leaf && wi_is_uniform(p, leaf)) return true;
+    if (leaf && leaf->op->folds) return false;
+    for (int i = 0; leaf && i < leaf->input_count; i++) {
+        if (!product_reads(p, step, &p->values[wi_value_index(p, leaf->inputs[i])])) return false;
+    }
+    wi_layout merged;
+    return (leaf && leaf->input_count > 0) ||
+           wi_product_layout(step, &input->extent, &input->layout, &merged);
+}
+
+static bool product_takes(const wi_partition *p, const wi_step *step, const weft_tensor *node, int index) {
+    if (wi_step_is_library(step) || node->op->folds) return false;
+    for (int i = 0; i < node->input_count; i++) {
+        const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
+        const bool member = input->state == WI_VALUE_MEMBER && input->step == index;
+        if (!member && !product_reads(p, step, input)) return false;
+    }
+    return true;
+}
+
+/* Does the map fit into the step, and at which level? */
+static bool map_joins(const wi_partition *p, int index, const weft_tensor *node, bool *in_row) {
+    if (index < 0) return false;
+    const wi_step *step = p->steps[index];
+    if (step->kind == WI_STEP_KERNEL) return false;
+    if (!inputs_in_registers(p, node, index) || !has_room(p, step, node, index)) return false;
+    const wi_shape row = row_shape(step);
+    *in_row = false;
+    if (wi_shape_equal(&node->shape, &step->shape)) {
+        if (step->kind == WI_STEP_PRODUCT) return product_takes(p, step, node, index);
+        return !after_reduction(p, node, index) || rows_may_be_read_twice(step);
+    }
+    *in_row = true;
+    return step->reduced != 0 && wi_shape_equal(&node->shape, &row);
+}
+
+/* Inputs made by other steps are read from memory. */
+static weft_status read_inputs(wi_partition *p, const weft_tensor *node, int step) {
+    p->steps[step]->input_count += new_inputs(p, node, step);
+    for (int i = 0; i < node->input_count; i++) {
+        const int index = wi_value_index(p, node->inputs[i]);
+        const wi_value *input = &p->values[index];
+        if (input->state == WI_VALUE_MEMBER && input->step != step) WI_TRY(wi_give_memory(p, index));
+        if (input->state == WI_VALUE_MEMBER && input->step == step) p->values[index].outside--;
+    }
+    return WEFT_OK;
+}
+
+/* ---- maps ---- */
+
+/* Cheap enough to be computed again wherever it is used: no function of elementwise.clh, division or root. */
+static bool is_cheap(const wi_op *op) {
+    return !op->float_code ||
+           !(wi_code_calls(op->float_code) || strchr(op->float_code, '/') || strstr(op->float_code, "sqrt"));
+}
+
+enum { MOST_LEAF_OPERANDS = 6 };
+
+/* A map of leaves, and of memory that is there before the first step, need not be stored: it becomes a leaf.
+ */
+static bool is_leaf_map(const wi_partition *p, const weft_tensor *node) {
+    bool reads = false;
+    for (int i = 0; i < node->input_count; i++) {
+        const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
+        const bool source = input->state == WI_VALUE_MEMORY && input->step < 0;
+        if (input->state != WI_VALUE_LEAF && !source) return false;
+        reads = reads || source || !wi_is_uniform(p, input->leaf);
+    }
+    return !reads || (is_cheap(node->op) && new_inputs(p, node, -1) <= MOST_LEAF_OPERANDS);
+}
+
+/* Do the maps that follow in order, each made of the one before, lead to one that also reads a member of the
+ * step? Then the node is better computed there than in a step of its own. at: the node's place in the order.
+ */
+static bool leads_into(const wi_partition *p, size_t at, int step) {
+    enum { LOOK_AHEAD = 4 };
+    for (size_t i = at; i + 1 < p->order->count && i < at + LOOK_AHEAD; i++) {
+        const weft_tensor *next = p->order->nodes[i + 1];
+        bool follows = false, meets = false;
+        if (next->op->kind != WI_MAP || !wi_shape_equal(&next->shape, &p->steps[step]->shape)) return false;
+        for (int k = 0; k < next->input_count; k++) {
+            const weft_tensor *input = wi_resolve(p->request, next->inputs[k]);
+            const int index = p->value_of[input->id] - 1;
+            const wi_value *value = index < 0 ? NULL : &p->values[index];
+            follows = follows || input == p->order->nodes[i];
+            meets =
+                meets || (value && value->state == WI_VALUE_MEMBER && value->step == step && !value->in_row);
+        }
+        if (!follows || meets) return follows;
+    }
+    return false;
+}
+
+/* A map that would begin a step may go into the newest one instead, when that is a map over the same space
+ * and reads some of the same memory (Adam's two moments both begin with the gradients), or meets it soon. */
+static bool joins_sibling(const wi_partition *p, const weft_tensor *node, size_t at) {
+    const int index = (int)p->step_count - 1;
+    const wi_step *step = index < 0 ? NULL : p->steps[index];
+    if (!step || step->kind != WI_STEP_LOOP || step->reduced != 0) return false;
+    bool in_row = false, shared = false;
+    for (int i = 0; i < node->input_count; i++) {
+        const int input = wi_value_index(p, node->inputs[i]);
+        const bool memory = p->values[input].state == WI_VALUE_MEMORY;
+        shared = shared || (memory && step_reads(p, step, input));
+    }
+    return (shared || leads_into(p, at, index)) && map_joins(p, index, node, &in_row) && !in_row;
+}
+
+weft_status wi_take_map(wi_partition *p, int index, size_t at) {
+    const weft_tensor *node = p->values[index].node;
+    if (is_leaf_map(p, node)) {
+        p->values[index].state = WI_VALUE_LEAF;
+        p->values[index].leaf = node;
+        p->values[index].weight = new_inputs(p, node, -1);
+        return WEFT_OK;
+    }
+    int step = latest_step(p, node);
+    bool in_row = false;
+    if (!map_joins(p, step, node, &in_row)) {
+        in_row = false;
+        step = (int)p->step_count - 1;
+        if (!joins_sibling(p, node, at)) WI_TRY(wi_new_step(p, WI_STEP_LOOP, &node->shape, &step));
+    }
+    WI_TRY(read_inputs(p, node, step));
+    p->values[index].after_reduction = !in_row && after_reduction(p, node, step);
+    wi_add_member(p, step, index);
+    p->values[index].in_row = in_row;
+    return WEFT_OK;
+}
+
+/* ---- reductions ---- */
+
+static bool reduce_joins(const wi_partition *p, int index, const weft_tensor *node) {
+    if (index < 0) return false;
+    const wi_step *step = p->steps[index];
+    const wi_value *input = &p->values[wi_value_index(p, node->inputs[0])];
+    if (step->kind != WI_STEP_LOOP || input->state != WI_VALUE_MEMBER || input->in_row) return false;
+    if (step->reduced && step->reduced != node->attributes.axes) return false;
+    if (!has_room(p, step, node, index)) return false;
+    wi_step probe = *step;
+    probe.reduced = node->attributes.axes;
+    return !input->after_reduction || rows_may_be_read_twice(&probe);
+}
+
+/* A reduction that would begin a step may go into a late one that reduces the same space and comes after all
+ * its inputs (the loss and the count of right answers). -1: there is none. */
+static int sibling_reduction(const wi_partition *p, const weft_tensor *node, const weft_tensor *x) {
+    enum { LOOK_BACK = 8 };
+    const int count = (int)p->step_count, first = latest_step(p, node) + 1;
+    for (int index = first > count - LOOK_BACK ? first : count - LOOK_BACK; index < count; index++) {
+        const wi_step *step = index < 0 ? NULL : p->steps[index];
+        if (!step || step->kind != WI_STEP_LOOP || step->reduced != node->attributes.axes) continue;
+        if (wi_shape_equal(&step->shape, &x->shape) && has_room(p, step, node, index)) return index;
+    }
+    return -1;
+}
+
+weft_status wi_take_reduce(wi_partition *p, int index) {
+    const weft_tensor *node = p->values[index].node;
+    const weft_tensor *x = wi_resolve(p->request, node->inputs[0]);
+    int step = latest_step(p, node);
+    if (!reduce_joins(p, step, node)) {
+        step = sibling_reduction(p, node, x);
+        if (step < 0) WI_TRY(wi_new_step(p, WI_STEP_LOOP, &x->shape, &step));
+    }
+    p->steps[step]->reduced = node->attributes.axes;
+    WI_TRY(read_inputs(p, node, step));
+    wi_add_member(p, step, index);
+    p->values[index].in_row = true;
+    return WEFT_OK;
+}

@@ -1,0 +1,64 @@
+/* Values and steps: which node is computed where.
+ *
+ * Nodes are taken in order. A map joins the latest of the steps that its inputs come from, when its shape is
+ * that step's space and those inputs are still in that step's registers; every other input then comes from an
+ * earlier step, so no cycle can arise. A reduction joins the step that computes its input. What cannot join
+ * begins a new step. A value gets memory only when something outside its step reads it.
+ *
+ * All decisions look at general sizes (graph/shape.h), never at the actual batch. */
+#include "plan/partition.h"
+
+static weft_status take_output(wi_partition *p, size_t output) {
+    p->output_values[output] = -1;
+    weft_tensor *node = wi_resolve(p->request, p->request->outputs[output]);
+    if (node->op->kind == WI_ASSIGN) return WEFT_OK;
+    int index = wi_value_index(p, node);
+    WI_TRY(wi_in_memory(p, &index));
+    const wi_value *value = &p->values[index];
+    const wi_storage *storage = &p->storages[wi_base_storage(p, index)];
+    if (storage->kind == WI_STORAGE_BLOCK || !wi_layout_is_contiguous(&value->layout, &value->extent))
+        WI_TRY(wi_copy_value(p, index, -1, NULL, &index));
+    p->output_values[output] = index;
+    return WEFT_OK;
+}
+
+/* at: its place in the order. */
+static weft_status take_node(wi_partition *p, weft_tensor *node, size_t at) {
+    int index;
+    WI_TRY(wi_new_value(p, node, &index));
+    p->value_of[node->id] = index + 1;
+    switch (node->op->kind) {
+    case WI_SOURCE: return wi_take_source(p, index);
+    case WI_LEAF: return wi_take_leaf(p, index);
+    case WI_VIEW: return wi_take_view(p, index);
+    case WI_MAP: return wi_take_map(p, index, at);
+    case WI_REDUCE: return wi_take_reduce(p, index);
+    case WI_PRODUCT: return node->op == &wi_op_matmul ? wi_take_product(p, index) : wi_take_windows(p, index);
+    case WI_KERNEL: return wi_take_kernel(p, index);
+    case WI_JOIN: return wi_take_join(p, index);
+    case WI_ASSIGN: return wi_take_assign(p, index);
+    case WI_COMPOSITE:
+    case WI_FUNCTION: break;
+    }
+    WI_FAIL(WEFT_ERROR_INTERNAL, "%s: a plan cannot hold this node", node->op->name);
+}
+
+weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
+    const wi_request *request = order->request;
+    *p = (wi_partition){.request = request, .order = order, .faults = -1};
+    p->value_of = wi_arena_take(request->arena, order->id_count * sizeof *p->value_of);
+    p->output_values = wi_arena_take(request->arena, request->output_count * sizeof *p->output_values);
+    if (!p->value_of || !p->output_values) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < order->count; i++) WI_TRY(take_node(p, order->nodes[i], i));
+    for (size_t i = 0; i < request->output_count; i++) WI_TRY(take_output(p, i));
+    return WEFT_OK;
+}
+
+void wi_partition_clear(wi_partition *p) {
+    if (!p->request) return;
+    const weft_allocator *allocator = p->request->context->allocator;
+    wi_release(allocator, p->values);
+    wi_release(allocator, p->storages);
+    wi_release(allocator, p->steps);
+    wi_release(allocator, p->assignments);
+}

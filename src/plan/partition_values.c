@@ -1,0 +1,124 @@
+/* Values, storages and steps, as the partition makes them; where values get memory. */
+#include "plan/partition.h"
+
+/* ---- values, storages and steps ---- */
+
+weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index) {
+    WI_TRY(wi_grow(p->request->context->allocator, (void **)&p->values, &p->value_capacity,
+        p->value_count + 1, sizeof *p->values));
+    *index = (int)p->value_count++;
+    wi_value *value = &p->values[*index];
+    *value =
+        (wi_value){.node = node, .copy_of = -1, .base = *index, .step = -1, .storage = -1, .written = -1};
+    value->extent = wi_extent_of(&node->shape, p->request->batch);
+    value->layout = wi_layout_contiguous(&value->extent);
+    value->outside = node->id < p->order->id_count ? p->order->readers[node->id] : 0;
+    return WEFT_OK;
+}
+
+weft_status wi_new_storage(wi_partition *p, wi_storage_kind kind, size_t bytes, int *index) {
+    WI_TRY(wi_grow(p->request->context->allocator, (void **)&p->storages, &p->storage_capacity,
+        p->storage_count + 1, sizeof *p->storages));
+    *index = (int)p->storage_count++;
+    p->storages[*index] = (wi_storage){.kind = kind, .bytes = bytes, .alias = -1};
+    return WEFT_OK;
+}
+
+weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shape, int *index) {
+    WI_TRY(wi_grow(p->request->context->allocator, (void **)&p->steps, &p->step_capacity, p->step_count + 1,
+        sizeof *p->steps));
+    wi_step *step = wi_arena_take(p->request->arena, sizeof *step);
+    if (!step) return WEFT_ERROR_MEMORY;
+    step->kind = kind;
+    step->shape = *shape;
+    step->extent = wi_extent_of(shape, p->request->batch);
+    step->fault = -1;
+    *index = step->index = (int)p->step_count++;
+    p->steps[*index] = step;
+    return WEFT_OK;
+}
+
+void wi_add_member(wi_partition *p, int step, int value) {
+    wi_step *s = p->steps[step];
+    s->members[s->member_count++] = value;
+    p->values[value].state = WI_VALUE_MEMBER;
+    p->values[value].step = step;
+}
+
+int wi_value_index(const wi_partition *p, weft_tensor *node) {
+    return p->value_of[wi_resolve(p->request, node)->id] - 1;
+}
+
+const wi_value *wi_value_of_node(const wi_partition *p, weft_tensor *node) {
+    const weft_tensor *resolved = wi_resolve(p->request, node);
+    if (!resolved || resolved->id >= p->order->id_count || p->value_of[resolved->id] == 0) return NULL;
+    return &p->values[p->value_of[resolved->id] - 1];
+}
+
+size_t wi_value_bytes(const wi_value *value) {
+    return (size_t)wi_extent_count(&value->extent).actual * weft_dtype_size(value->node->dtype);
+}
+
+int wi_base_storage(const wi_partition *p, int index) {
+    return p->values[p->values[index].base].storage;
+}
+
+/* ---- giving values memory ---- */
+
+bool wi_is_uniform(const wi_partition *p, const weft_tensor *leaf) {
+    if (leaf->op == &wi_op_constant || leaf->op == &wi_op_scalar) return true;
+    if (leaf->op->kind != WI_MAP) return false;
+    for (int i = 0; i < leaf->input_count; i++) {
+        const wi_value *input = &p->values[wi_value_index(p, leaf->inputs[i])];
+        if (input->state != WI_VALUE_LEAF || !wi_is_uniform(p, input->leaf)) return false;
+    }
+    return true;
+}
+
+weft_status wi_give_memory(wi_partition *p, int index) {
+    wi_value *value = &p->values[index];
+    if (value->state == WI_VALUE_MEMORY || value->storage >= 0) return WEFT_OK;
+    int storage;
+    WI_TRY(wi_new_storage(p, WI_STORAGE_ARENA, wi_value_bytes(value), &storage));
+    p->values[index].storage = storage;
+    return WEFT_OK;
+}
+
+weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layout *layout, int *copy) {
+    const weft_tensor *leaf = p->values[from].state == WI_VALUE_LEAF ? p->values[from].leaf : NULL;
+    if (!leaf) WI_TRY(wi_give_memory(p, from));
+    weft_tensor *node = p->values[from].node;
+    int step;
+    WI_TRY(wi_new_value(p, node, copy));
+    WI_TRY(wi_new_step(p, WI_STEP_LOOP, &node->shape, &step));
+    p->steps[step]->only_moves = !leaf;
+    p->values[*copy].copy_of = leaf ? -1 : from;
+    p->values[*copy].is_leaf_member = leaf != NULL;
+    p->values[*copy].leaf = leaf;
+    wi_add_member(p, step, *copy);
+    if (storage < 0) return wi_give_memory(p, *copy);
+    p->values[*copy].storage = storage;
+    p->values[*copy].layout = *layout;
+    return WEFT_OK;
+}
+
+/* A leaf is written down by a step of its own and stays a leaf:
+ * steps before that one compute it themselves. */
+weft_status wi_in_memory(wi_partition *p, int *index) {
+    if (p->values[*index].state != WI_VALUE_LEAF) return wi_give_memory(p, *index);
+    int written = p->values[*index].written;
+    if (written < 0) WI_TRY(wi_copy_value(p, *index, -1, NULL, &written));
+    p->values[*index].written = written;
+    *index = written;
+    return WEFT_OK;
+}
+
+weft_status wi_contiguous(wi_partition *p, int *index) {
+    const wi_value *value = &p->values[*index];
+    if (wi_layout_is_contiguous(&value->layout, &value->extent)) return WEFT_OK;
+    int written = value->written;
+    if (written < 0) WI_TRY(wi_copy_value(p, *index, -1, NULL, &written));
+    p->values[*index].written = written;
+    *index = written;
+    return WEFT_OK;
+}

@@ -1,0 +1,97 @@
+/* Values that no step computes: sources, leaves, and views of what lies in memory. */
+#include "plan/partition.h"
+
+static weft_status block_storage(wi_partition *p, size_t block, int *index) {
+    for (size_t i = 0; i < p->storage_count; i++) {
+        if (p->storages[i].kind == WI_STORAGE_BLOCK && p->storages[i].block == block) {
+            *index = (int)i;
+            return WEFT_OK;
+        }
+    }
+    WI_TRY(wi_new_storage(p, WI_STORAGE_BLOCK, p->request->graph->blocks[block].bytes, index));
+    p->storages[*index].block = block;
+    return WEFT_OK;
+}
+
+weft_status wi_take_source(wi_partition *p, int index) {
+    wi_value *value = &p->values[index];
+    const weft_tensor *node = value->node;
+    value->state = WI_VALUE_MEMORY;
+    int storage;
+    if (node->op == &wi_op_input) {
+        WI_TRY(wi_new_storage(p, WI_STORAGE_INPUT, wi_value_bytes(value), &storage));
+    } else {
+        const wi_variable *variable = node->variable;
+        WI_TRY(block_storage(p, variable ? variable->block : 0, &storage));
+        if (variable)
+            p->values[index].layout.offset =
+                wi_size_of((int64_t)(variable->offset / weft_dtype_size(node->dtype)));
+        else if (wi_flat_rows(p->request->graph) != node->shape.dims[0])
+            WI_FAIL(WEFT_ERROR_STATE, "parameters were added to the graph after its optimizer was made");
+    }
+    p->values[index].storage = storage;
+    return WEFT_OK;
+}
+
+weft_status wi_take_leaf(wi_partition *p, int index) {
+    wi_value *value = &p->values[index];
+    value->state = WI_VALUE_LEAF;
+    value->leaf = value->node;
+    value->weight = 1;
+    const wi_op *op = value->node->op;
+    if (op == &wi_op_uniform || op == &wi_op_normal) p->draws = true;
+    if (op == &wi_op_scalar) {
+        const wi_scalar *scalar = &p->request->graph->scalars[value->node->attributes.stream];
+        if (scalar->rule) p->clocks |= (uint64_t)1 << scalar->clock;
+    }
+    return WEFT_OK;
+}
+
+/* ---- views ---- */
+
+/* Computed by a loop, and no one has asked for its memory yet: it may lie in any order. */
+bool wi_may_be_turned(const wi_partition *p, int index) {
+    const wi_value *value = &p->values[index];
+    if (value->state == WI_VALUE_LEAF) return value->written < 0;
+    return value->state == WI_VALUE_MEMBER && value->storage < 0 && !value->in_row &&
+           p->steps[value->step]->kind == WI_STEP_LOOP;
+}
+
+/* Lays the input of a permute so that the permuted view is contiguous. */
+static void turn_for(wi_partition *p, const weft_tensor *permute, int from, const wi_extent *view) {
+    const wi_layout wanted = wi_layout_contiguous(view);
+    wi_value *value = &p->values[from];
+    for (int i = 0; i < view->rank; i++)
+        value->layout.strides[permute->attributes.order[i]] = wanted.strides[i];
+    value->turned = true;
+}
+
+weft_status wi_take_view(wi_partition *p, int index) {
+    const weft_tensor *node = p->values[index].node;
+    int from = wi_value_index(p, node->inputs[0]);
+    const wi_value *x = &p->values[from];
+    if (x->state == WI_VALUE_LEAF && node->op != &wi_op_in_memory && wi_is_uniform(p, x->leaf)) {
+        p->values[index].state = WI_VALUE_LEAF;
+        p->values[index].leaf = x->leaf;
+        return WEFT_OK;
+    }
+    const bool turns =
+        node->op == &wi_op_permute && node->attributes.flags == WI_TO_MEMORY && wi_may_be_turned(p, from);
+    WI_TRY(wi_in_memory(p, &from));
+    if (turns) turn_for(p, node, from, &p->values[index].extent);
+    wi_layout layout;
+    wi_value *value = &p->values[index];
+    x = &p->values[from];
+    if (!node->op->view(node, &x->extent, &x->layout, &value->extent, &layout)) {
+        WI_TRY(wi_contiguous(p, &from));
+        value = &p->values[index];
+        x = &p->values[from];
+        if (!node->op->view(node, &x->extent, &x->layout, &value->extent, &layout))
+            WI_FAIL(WEFT_ERROR_INTERNAL, "%s: no view of contiguous memory", node->op->name);
+    }
+    value->state = WI_VALUE_MEMORY;
+    value->base = x->base;
+    value->step = x->step;
+    value->layout = layout;
+    return WEFT_OK;
+}

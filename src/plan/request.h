@@ -1,0 +1,34 @@
+/* What a plan is asked for: the first of the structures that its passes hand on.
+ *
+ * A pass reads the structures of the passes before it, and writes one of its own:
+ *
+ *   request.h    what is asked for
+ *   order.h      nodes behind the outputs, inputs before users, composites replaced; who reads what
+ *   partition.h  values and the steps that compute them; the memory that they want; what was selected
+ *   loops.h      the index space and the operands of each step
+ *   code.h       OpenCL C of each step, and its arguments
+ *   schedule.h   how the work of each step is cut, scratch memory, costs
+ *   placement.h  how long each memory is in use, and where it lies
+ *   launches.h   device memory, programs, and kernels with their arguments set
+ *
+ * A structure points to those that it was made from. All live in one weft_plan (compiled_plan.h), and what they
+ * hold in its arena, until the plan is released. */
+#ifndef WI_REQUEST_H
+#define WI_REQUEST_H
+
+#include "ops/op_table.h"
+
+typedef struct wi_request {
+    weft_graph *graph;
+    weft_context *context;
+    wi_arena *arena; /* for what the passes make */
+    int64_t batch;
+    bool inference;
+    weft_tensor *const *outputs;
+    size_t output_count;
+} wi_request;
+
+/* What stands for a node in this plan: itself, or what its composite is lowered to. NULL: lowering failed. */
+weft_tensor *wi_resolve(const wi_request *request, weft_tensor *node);
+
+#endif

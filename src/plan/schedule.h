@@ -1,0 +1,25 @@
+/* The schedule: how each step's work is cut into work-items, what scratch memory that takes, and what the step
+ * costs. Only here do actual sizes decide, and only between kernels that the program has anyway. */
+#ifndef WI_SCHEDULE_H
+#define WI_SCHEDULE_H
+
+#include "plan/code.h"
+
+typedef struct wi_step_schedule {
+    int work[5]; /* LOOP: the work split, see code_loop.c; work[4] is the number of parts, 1: not cut */
+    size_t items, finish_items;
+    size_t scratch_bytes;
+    int launch_count; /* repetitions included */
+    double flops, bytes_moved;
+} wi_step_schedule;
+
+typedef struct wi_schedule {
+    const wi_code *code;
+    wi_step_schedule *of; /* by step */
+} wi_schedule;
+
+weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule);
+/* Is the step's reduction cut into parts? */
+bool wi_is_cut(const wi_step *step, const wi_step_schedule *schedule);
+
+#endif

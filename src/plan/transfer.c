@@ -1,0 +1,126 @@
+/* Copies between host and device, and the embedder's memory. */
+#include "plan/compiled_plan.h"
+
+/* The value behind an input or output of the plan, checked against what the caller brings. */
+static weft_status find_value(weft_plan *plan, const char *call, weft_tensor *tensor, bool output,
+    const void *data, size_t bytes, const wi_value **value) {
+    if (!plan || !tensor || !data) WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: plan, tensor or data is NULL", call);
+    *value = NULL;
+    for (size_t i = 0; output && i < plan->request.output_count; i++) {
+        if (plan->request.outputs[i] == tensor && plan->partition.output_values[i] >= 0)
+            *value = &plan->partition.values[plan->partition.output_values[i]];
+    }
+    if (!output && tensor->graph == plan->request.graph && tensor->op == &wi_op_input)
+        *value = wi_value_of_node(&plan->partition, tensor);
+    if (!*value)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s '%s' is not among the plan's %s", call, tensor->op->name,
+            weft_tensor_name(tensor), output ? "outputs" : "inputs");
+    const size_t own = (size_t)wi_extent_count(&(*value)->extent).actual * weft_dtype_size(tensor->dtype);
+    if (bytes != own)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s '%s' has %zu bytes at batch %lld, %zu were given", call,
+            tensor->op->name, weft_tensor_name(tensor), own, (long long)plan->request.batch, bytes);
+    return WEFT_OK;
+}
+
+static cl_mem memory_of(const weft_plan *plan, const wi_value *value, size_t *offset) {
+    const wi_location at = wi_locate_value(&plan->memory, (int)(value - plan->partition.values));
+    *offset = at.offset + (size_t)value->layout.offset.actual * weft_dtype_size(value->node->dtype);
+    return at.memory;
+}
+
+static weft_status write_input(
+    weft_plan *plan, weft_tensor *input, const void *data, size_t bytes, cl_bool wait) {
+    const wi_value *value;
+    WI_TRY(find_value(plan, "weft_plan_write", input, false, data, bytes, &value));
+    size_t offset;
+    const cl_mem memory = memory_of(plan, value, &offset);
+    return wi_cl_check(
+        clEnqueueWriteBuffer(plan->request.context->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
+        "clEnqueueWriteBuffer");
+}
+
+weft_status weft_plan_write(weft_plan *plan, weft_tensor *input, const void *data, size_t bytes) {
+    return write_input(plan, input, data, bytes, CL_TRUE);
+}
+
+weft_status weft_plan_write_async(weft_plan *plan, weft_tensor *input, const void *data, size_t bytes) {
+    return write_input(plan, input, data, bytes, CL_FALSE);
+}
+
+static weft_status read_output(weft_plan *plan, weft_tensor *output, void *data, size_t bytes, cl_bool wait) {
+    const wi_value *value;
+    WI_TRY(find_value(plan, "weft_plan_read", output, true, data, bytes, &value));
+    size_t offset;
+    const cl_mem memory = memory_of(plan, value, &offset);
+    return wi_cl_check(
+        clEnqueueReadBuffer(plan->request.context->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
+        "clEnqueueReadBuffer");
+}
+
+weft_status weft_plan_read(weft_plan *plan, weft_tensor *output, void *data, size_t bytes) {
+    WI_TRY(read_output(plan, output, data, bytes, CL_TRUE));
+    return wi_plan_check_faults(plan);
+}
+
+weft_status weft_plan_read_async(weft_plan *plan, weft_tensor *output, void *data, size_t bytes) {
+    return read_output(plan, output, data, bytes, CL_FALSE);
+}
+
+weft_status weft_plan_memory(weft_plan *plan, weft_tensor *output, struct _cl_mem **memory, size_t *offset) {
+    if (!plan || !output || !memory || !offset)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_memory: plan, output, memory or offset is NULL");
+    for (size_t i = 0; i < plan->request.output_count; i++) {
+        if (plan->request.outputs[i] != output || plan->partition.output_values[i] < 0) continue;
+        *memory = memory_of(plan, &plan->partition.values[plan->partition.output_values[i]], offset);
+        return WEFT_OK;
+    }
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_memory: the tensor is not among the plan's outputs");
+}
+
+/* ---- the embedder's memory ---- */
+
+static weft_status check_memory(size_t bytes, cl_mem memory, size_t offset, size_t element) {
+    size_t size = 0;
+    WI_TRY(wi_cl_check(clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof size, &size, NULL), "weft_plan_bind"));
+    if (offset % element != 0 || offset > size || size - offset < bytes)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_plan_bind: %zu bytes at offset %zu do not fit into a buffer of %zu, or the "
+            "offset is no multiple of %zu",
+            bytes, offset, size, element);
+    return WEFT_OK;
+}
+
+static weft_status rebind_launch(const wi_plan_launch *launch, int place, const wi_place_memory *own) {
+    const cl_kernel kernel = launch->launch.kernel;
+    for (int k = 0; k < launch->bound_count; k++) {
+        const wi_bound_argument *argument = &launch->bound[k];
+        if (argument->which != place) continue;
+        const cl_uint index = (cl_uint)argument->index;
+        if (argument->kind == WI_ARGUMENT_BUFFER) {
+            WI_CL(clSetKernelArg(kernel, index, sizeof own->memory, &own->memory), "clSetKernelArg");
+        } else {
+            const cl_long at = argument->elements + (cl_long)(own->offset / argument->size);
+            WI_CL(clSetKernelArg(kernel, index, sizeof at, &at), "clSetKernelArg");
+        }
+    }
+    return WEFT_OK;
+}
+
+weft_status weft_plan_bind(weft_plan *plan, weft_tensor *input, struct _cl_mem *memory, size_t offset) {
+    if (!plan || !input) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_bind: plan or input is NULL");
+    const bool is_input = input->graph == plan->request.graph && input->op == &wi_op_input;
+    const wi_value *value = is_input ? wi_value_of_node(&plan->partition, input) : NULL;
+    if (!value)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_bind: %s '%s' is not among the plan's inputs",
+            input->op->name, weft_tensor_name(input));
+    const size_t bytes = plan->placement.places[value->storage].bytes;
+    wi_place_memory *own = &plan->memory.of[value->storage];
+    if (memory) WI_TRY(check_memory(bytes, memory, offset, weft_dtype_size(input->dtype)));
+    if (memory) WI_CL(clRetainMemObject(memory), "clRetainMemObject");
+    if (own->memory != own->buffer.memory) clReleaseMemObject(own->memory);
+    own->memory = memory ? memory : own->buffer.memory;
+    own->offset = memory ? offset : 0;
+    for (size_t i = 0; i < plan->launches.count; i++)
+        WI_TRY(rebind_launch(&plan->launches.launches[i], value->storage, own));
+    return WEFT_OK;
+}

@@ -1,0 +1,45 @@
+/* Every op with what PyTorch computed for it: the files of tests/golden/ops, one an op (make_op_golden.py
+ * writes them), which are part of the program. `weft check` and the suite's test_op_golden.c compare a device
+ * with them.
+ *
+ * A case has an op, a name, inputs, parameters, the output, and the gradients of sum(output · weights) with
+ * regard to the f32 inputs. */
+#ifndef RECORDED_OPS_H
+#define RECORDED_OPS_H
+
+#include <cjson/cJSON.h>
+#include <weft/weft.h>
+
+enum { RECORDED_INPUTS = 7, RECORDED_ELEMENTS = 512, RECORDED_SHARED = 1024 };
+
+/* Equal arrays are one input: ops of the same input share a kernel. One for each graph, zeroed. */
+typedef struct recorded_inputs {
+    const cJSON *arrays[RECORDED_SHARED];
+    weft_tensor *tensors[RECORDED_SHARED];
+    size_t count;
+} recorded_inputs;
+
+typedef struct recorded_case {
+    const char *op, *name;
+    const cJSON *json;
+    size_t input_count, gradient_count;
+    weft_tensor *inputs[RECORDED_INPUTS], *weights, *output, *gradients[RECORDED_INPUTS];
+} recorded_case;
+
+/* PyTorch's numbers are float32, too: errors up to this share of an array's largest number are its rounding.
+ */
+#define RECORDED_TOLERANCE 1e-5
+
+/* All cases: an array, op by op, that the caller deletes. NULL: out of memory. */
+cJSON *recorded_cases(void);
+/* The nodes of a case; borrows the JSON. */
+weft_status recorded_build(
+    recorded_case *recorded, recorded_inputs *shared, weft_graph *graph, const cJSON *json);
+/* Fills the inputs of a plan that has the output and the gradients among its outputs. */
+weft_status recorded_write(const recorded_case *recorded, weft_plan *plan);
+/* After a run: the largest errors as shares of the largest number of their array; another shape or dtype and
+ * NaN are infinite. gradient_error is NaN when the case has no gradients. */
+weft_status recorded_compare(
+    const recorded_case *recorded, weft_plan *plan, double *value_error, double *gradient_error);
+
+#endif
