@@ -5,7 +5,10 @@
  * batch size, so that few programs are compiled; then every case is a test of its own: value      each
  * element within the error that the reference allows gradients  of sum(output · weights) for fixed random
  * weights, with regard to each f32 input: in several random directions against the central difference of the
- * reference in float64 Batch dimensions are computed with several batch sizes from the same graph. */
+ * reference in float64 Batch dimensions are computed with several batch sizes from the same graph.
+ *
+ * With $WEFT_TEST_FORMAT (f16, bf16 or f64) inputs of f32 become inputs of that format, and what is allowed of
+ * errors is the format's. */
 #ifndef TEST_OP_CASE_H
 #define TEST_OP_CASE_H
 
