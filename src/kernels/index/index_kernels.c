@@ -2,6 +2,7 @@
 #include "base/integers.h"
 #include "kernels/families.h"
 #include "ops/index/index.h"
+#include <stdio.h>
 
 /* Rows of fewer elements are not worth a list. */
 enum { WIDE_ROW = 16, GROUP = 64 };
@@ -92,7 +93,7 @@ static weft_status add_up(const wi_kernel_site *site, wi_kernel_plan *plan, bool
     const int64_t rows_a_range = wi_divide_up(y.along, ranges);
     const int64_t items = y.outer * columns * wi_divide_up(y.along, rows_a_range);
     plan->flops = (double)(source.outer * source.along * source.inner);
-    wi_kernel_macro_text(plan, "WEFT_ELEMENT", site->node->dtype == WEFT_F32 ? "float" : "int");
+    wi_kernel_macro_text(plan, "WEFT_ELEMENT", wi_format_of(site->node->dtype)->scalar);
     wi_kernel_macro_int(plan, "WEFT_EACH", each);
     wi_kernel_macro_int(plan, "WEFT_SKIPS", skips(site->node));
     wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sum", items, cpu ? 1 : 64);
@@ -120,9 +121,11 @@ static bool is_wide(const weft_tensor *node) {
 }
 
 static void begin_segments(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    const bool real = site->node->dtype == WEFT_F32;
-    wi_kernel_macro_text(plan, "WEFT_ELEMENT", real ? "float" : "int");
-    wi_kernel_macro_text(plan, "WEFT_ELEMENTS", real ? "float16" : "int16");
+    const char *const scalar = wi_format_of(site->node->dtype)->scalar;
+    char vector[16];
+    snprintf(vector, sizeof vector, "%s16", scalar);
+    wi_kernel_macro_text(plan, "WEFT_ELEMENT", scalar);
+    wi_kernel_macro_text(plan, "WEFT_ELEMENTS", vector);
     wi_kernel_macro_int(plan, "WEFT_SKIPS", skips(site->node));
 }
 

@@ -79,9 +79,9 @@ static weft_graph *check_sum(const wi_op *op, weft_tensor *source, weft_tensor *
     int *found, wi_shape *shape) {
     weft_graph *graph = check(op, source, index, axis, found);
     if (!graph) return NULL;
-    if (source->dtype != WEFT_F32 && source->dtype != WEFT_I32) {
-        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes f32 or i32, not %s", op->name,
-            weft_dtype_name(source->dtype));
+    if (!wi_dtype_computes(source->dtype)) {
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op->name,
+            wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(source->dtype));
         return NULL;
     }
     *shape = source->shape;
@@ -151,19 +151,22 @@ weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index,
     if (!check_sum(&wi_op_scatter_sum, source, index, axis, size, &a, &shape)) return NULL;
     if (!wi_shape_equal(&source->shape, &index->shape))
         return fail_shapes("scatter_sum", source, index, "they differ");
-    return make(&wi_op_scatter_sum, source, index, &shape, a);
+    weft_tensor *sum = make(&wi_op_scatter_sum, wi_wide(source), index, &shape, a);
+    return weft_cast(sum, source->dtype);
 }
 
 /* On gpu-class devices a long index is sorted first; the order is shared by all sums of one index. */
 static weft_tensor *sum_node(
     weft_tensor *source, weft_tensor *index, const wi_shape *shape, wi_attributes attributes) {
-    weft_tensor *inputs[] = {source, index, NULL};
+    weft_tensor *inputs[] = {wi_wide(source), index, NULL};
     const int64_t count = index->shape.dims[0];
     const bool gpu = source->graph->context->caps.device_class == WEFT_CLASS_GPU;
     const bool sorted = gpu && attributes.axis == 0 && (count < 0 || count > SHORT_INDEX);
     if (sorted && !(inputs[2] = weft_argsort(index, 0, false))) return NULL;
-    return wi_node(
-        source->graph, &wi_op_index_sum, inputs, sorted ? 3 : 2, source->dtype, shape, &attributes);
+    if (!inputs[0]) return NULL;
+    weft_tensor *sum = wi_node(
+        source->graph, &wi_op_index_sum, inputs, sorted ? 3 : 2, inputs[0]->dtype, shape, &attributes);
+    return weft_cast(sum, source->dtype);
 }
 
 weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size) {
