@@ -23,14 +23,14 @@
  * several ranges each writes a dq of its own, and `sum` adds them up.
  *
  * Logarithms and exponentials are to base 2: log2(e) is a part of the scale. WEFT_WIDTH (64, 128, 256) is d
- * and dv at most. mask_kind is 0 (none), 1 (bool: takes part) or 2 (f32: added). A row in which nothing takes
+ * and dv at most; the parameters WEFT_QUERIES, WEFT_ATTENTION_ROWS (13 above) and WEFT_SUMMED are set in
+ * src/kernels/attention/attention_cpu.c. mask_kind is 0 (none), 1 (bool: takes part) or 2 (f32: added). A row in which nothing takes
  * part has lse = inf, and then P, y and the gradients of it are 0. */
 
 #ifndef WEFT_ATTENTION_CPU
 #define WEFT_ATTENTION_CPU
 
 #define WEFT_UP(n, to)      (((n) + (to)-1) / (to) * (to))
-#define WEFT_ATTENTION_ROWS 13 /* as in gemm_cpu.cl */
 #define WEFT_ATTENTION_CALL __attribute__((noinline)) void
 #define WEFT_LOG2E          1.44269504f
 
@@ -54,7 +54,6 @@ static inline float16 weft_attention_exp2(float16 x) {
 #define WEFT_NAME(suffix) attention_##suffix
 #define WEFT_WIDTH        64
 #define WEFT_KEYS         104
-#define WEFT_QUERIES      64
 #define WEFT_DROP         0
 #endif
 
@@ -445,7 +444,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
 /* dq from the ranges' parts, in their order. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sum)(__global float *restrict dq,
     long dq_offset, __global const float *restrict parts, long parts_offset, long count, int ranges) {
-    const long begin = get_global_id(0) * 16384L, end = min(begin + 16384L, count);
+    const long begin = get_global_id(0) * (long)WEFT_SUMMED, end = min(begin + (long)WEFT_SUMMED, count);
     dq += dq_offset;
     parts += parts_offset;
     for (long i = begin; i < end; i++) {

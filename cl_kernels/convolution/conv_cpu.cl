@@ -32,25 +32,14 @@
  * none), TRANSPOSED, PHASES (transposed with a stride), JOINED; without them the kernel looks at
  * its arguments.
  *
- * What the arguments mean is told in src/plan/conv_product.h; what stands before an inclusion (WEFT_NAME,
- * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/plan/gemm.h. */
+ * What the arguments mean is told in src/kernels/convolution/conv_product.h; what stands before an inclusion (WEFT_NAME,
+ * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_CONV_CPU
 #define WEFT_CONV_CPU
 
-/* Tuning: the same numbers stand in src/plan/conv_cpu.c; why 13 x 2 is told in gemm_cpu.cl. */
-#ifndef WEFT_CONV_ROWS
-#define WEFT_CONV_ROWS 13
-#endif
-#ifndef WEFT_CONV_DEPTH
-#define WEFT_CONV_DEPTH 256
-#endif
-#ifndef WEFT_CONV_STRIP
-#define WEFT_CONV_STRIP 520
-#endif
-#ifndef WEFT_CONV_PANELS
-#define WEFT_CONV_PANELS 8
-#endif
+WEFT_REQUIRE(weft_conv_has_two_vectors, WEFT_CONV_COLUMNS == 2 * 16);
+
 /* Rows a line apart modulo the cache's way; a vector of room past the end. */
 #define WEFT_CONV_PITCH (WEFT_CONV_DEPTH + 16)
 
@@ -164,10 +153,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__g
     if (WEFT_CONV_AXES < 3) taps0 = stride0 = dilation0 = 1, before0 = 0;
     const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * 16,
               group = (int)get_global_id(2);
-    const int columns = min(32, filters - 32 * panel), last = min(channels, first + 16);
+    const int columns = min(WEFT_CONV_COLUMNS, filters - WEFT_CONV_COLUMNS * panel),
+              last = min(channels, first + 16);
     const long k = (long)taps0 * taps1 * taps2 * channels;
-    w += w_offset + group * w_group + 32 * panel * w_filter;
-    panels += panels_offset + ((long)group * get_global_size(0) + panel) * k * 32;
+    w += w_offset + group * w_group + WEFT_CONV_COLUMNS * panel * w_filter;
+    panels += panels_offset + ((long)group * get_global_size(0) + panel) * k * WEFT_CONV_COLUMNS;
     for (int t0 = 0; t0 < taps0; ++t0) {
         const int phase0 = WEFT_CONV_PHASES ? weft_conv_modulo(t0 * dilation0 - before0, stride0) : 0;
         const weft_conv_axis a0 = weft_conv_taps(
@@ -188,10 +178,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__g
                 const long place = before + (n0 * a1.count + n1) * a2.count + n2;
                 __global const float *from = w + t0 * w0 + t1 * w1 + t2 * w2;
                 for (int c = first; c < last; ++c) {
-                    __global float *to = panels + (place * channels + c) * 32;
+                    __global float *to = panels + (place * channels + c) * WEFT_CONV_COLUMNS;
                     WEFT_CONV_ROLL for (int j = 0; j < columns; j++) to[j] =
                         from[c * w_channel + j * w_filter];
-                    WEFT_CONV_ROLL for (int j = columns; j < 32; j++) to[j] = 0.0f;
+                    WEFT_CONV_ROLL for (int j = columns; j < WEFT_CONV_COLUMNS; j++) to[j] = 0.0f;
                 }
             }
         }
@@ -236,11 +226,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
     const int k = a0.count * a1.count * a2.count * channels;
     const int blocks = max(1, (k + WEFT_CONV_DEPTH - 1) / WEFT_CONV_DEPTH);
     const int most = min(WEFT_CONV_DEPTH, ((k + blocks - 1) / blocks + 15) / 16 * 16);
-    const long all = (long)taps0 * taps1 * taps2 * channels * 32;
+    const long all = (long)taps0 * taps1 * taps2 * channels * WEFT_CONV_COLUMNS;
     const int before = a0.order * taps1 * taps2 + a0.count * (a1.order * taps2 + a1.count * a2.order);
-    const int panels_a_group = (filters + 31) / 32;
+    const int panels_a_group = (filters + WEFT_CONV_COLUMNS - 1) / WEFT_CONV_COLUMNS;
     x += x_offset;
-    panels += panels_offset + ((long)group * panels_a_group + left / 32) * all + (long)before * channels * 32;
+    panels += panels_offset + ((long)group * panels_a_group + left / WEFT_CONV_COLUMNS) * all +
+              (long)before * channels * WEFT_CONV_COLUMNS;
     float16 sums[WEFT_CONV_STRIP * 2 * WEFT_CONV_PANELS];
     float16 tile_room[WEFT_CONV_ROWS * WEFT_CONV_PITCH / 16];
     float *tile = (float *)tile_room;
@@ -288,9 +279,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
                 ++image;
             }
             float16 *sum = sums + (most < k ? row - top : 0) * 2 * WEFT_CONV_PANELS;
-            for (int j = left, i = 0; j < right; j += 32, ++i) {
+            for (int j = left, i = 0; j < right; j += WEFT_CONV_COLUMNS, ++i) {
                 weft_conv_multiply(sum + 2 * i, tile,
-                    (__global const weft_lanes_f32 *)(panels + i * all + start * 32), depth, start == 0);
+                    (__global const weft_lanes_f32 *)(panels + i * all + start * WEFT_CONV_COLUMNS), depth,
+                    start == 0);
                 if (!last) continue;
                 /* Now, not after the last panel: the next one's multiplications hide the wait for memory. */
                 for (int r = 0; r < rows; ++r) {

@@ -19,15 +19,12 @@
  * order; the weight stays in the cache. The data gradient of stride s walks the positions of a row that have
  * the same remainder together: they meet the same taps, and no multiplication with a stuffed zero is done.
  *
- * What the arguments mean is told in src/plan/conv_product.h; what stands before an inclusion (WEFT_NAME,
- * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/plan/gemm.h. */
+ * What the arguments mean is told in src/kernels/convolution/conv_product.h; what stands before an inclusion (WEFT_NAME,
+ * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_DEPTHWISE_CPU
 #define WEFT_DEPTHWISE_CPU
 
-/* Tuning: the same number stands in src/plan/conv_depthwise_cpu.c. Seven divides the rows of the usual
- * networks: 112, 56, 28, 14, 7. */
-#define WEFT_DEPTHWISE_TILE 7
 /* Pixels of a row that a tile meets, at most: three taps, stride 2. */
 #define WEFT_DEPTHWISE_LINE ((WEFT_DEPTHWISE_TILE - 1) * 2 + 3)
 

@@ -11,8 +11,8 @@
  *     pixel of tap 0      *  *  *            of its own channel
  *     pixel of tap 1      *  *  *
  *
- * What the arguments mean is told in src/plan/conv_product.h; what stands before an inclusion (WEFT_NAME,
- * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/plan/gemm.h. */
+ * What the arguments mean is told in src/kernels/convolution/conv_product.h; what stands before an inclusion (WEFT_NAME,
+ * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_DEPTHWISE_GPU
 #define WEFT_DEPTHWISE_GPU
@@ -45,12 +45,13 @@ static weft_depthwise_axis weft_depthwise_taps(
 #endif
 
 /* every0 .. 2: how many taps lie from one that meets a position to the next, of a transposed one. */
-__kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void WEFT_NAME(depthwise)(__global const float *x,
-    long x_offset, __global const float *w, long w_offset, int elements, int groups, int every0, int every1,
-    int every2, int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1,
-    int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
-    int dilation1, int dilation2, int before0, int before1, int before2, int transposed, long x_image,
-    long x0, long x1, long x2, long w_group, long w0, long w1, long w2 WEFT_EPILOGUE_PARAMETERS) {
+__kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void WEFT_NAME(depthwise)(
+    __global const float *x, long x_offset, __global const float *w, long w_offset, int elements, int groups,
+    int every0, int every1, int every2, int images, int channels, int filters, int read0, int read1,
+    int read2, int made0, int made1, int made2, int taps0, int taps1, int taps2, int stride0, int stride1,
+    int stride2, int dilation0, int dilation1, int dilation2, int before0, int before1, int before2,
+    int transposed, long x_image, long x0, long x1, long x2, long w_group, long w0, long w1,
+    long w2 WEFT_EPILOGUE_PARAMETERS) {
     const int element = (int)get_global_id(0);
     if (element >= elements) return;
     const int position = element / groups, channel = element % groups;

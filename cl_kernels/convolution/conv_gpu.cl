@@ -23,8 +23,8 @@
  * The data gradient of stride s is s (s², s³) products, "phases": positions with the same remainder meet the
  * same taps, and no multiplication with a stuffed zero is done. Taps are packed phase after phase.
  *
- * What the arguments mean is told in src/plan/conv_product.h; what stands before an inclusion (WEFT_NAME,
- * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/plan/gemm.h. */
+ * What the arguments mean is told in src/kernels/convolution/conv_product.h; what stands before an inclusion (WEFT_NAME,
+ * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_CONV_GPU
 #define WEFT_CONV_GPU
@@ -138,9 +138,9 @@ static int4 weft_conv_gpu_position(const weft_conv_gpu_phase *p, int row) {
 
 /* acc = rows top .. of the windows · columns left .. of the weight. */
 __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(
-    float acc[WEFT_CONV_GPU_MICRO][WEFT_CONV_GPU_MICRO], __local float *a_piece,
-    __local float *b_piece, __global const float *x, __global const float *panels,
-    const weft_conv_gpu_problem *w, const weft_conv_gpu_phase *p, int top, int left) {
+    float acc[WEFT_CONV_GPU_MICRO][WEFT_CONV_GPU_MICRO], __local float *a_piece, __local float *b_piece,
+    __global const float *x, __global const float *panels, const weft_conv_gpu_problem *w,
+    const weft_conv_gpu_phase *p, int top, int left) {
     const int lx = (int)get_local_id(0), ly = (int)get_local_id(1), item = ly * WEFT_CONV_GPU_GROUP + lx;
     const int width = WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_MICRO;
     const int k = top < p->rows ? p->count.x * p->count.y * p->count.z * w->channels : 0;
@@ -193,7 +193,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(
                 a_piece[step * (width + 1) + ly + WEFT_CONV_GPU_GROUP * i];
             WEFT_UNROLL for (int j = 0; j < WEFT_CONV_GPU_MICRO; ++j) {
                 const float from_b = b_piece[step * (width + 1) + lx + WEFT_CONV_GPU_GROUP * j];
-                WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) acc[i][j] = fma(from_a[i], from_b, acc[i][j]);
+                WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) acc[i][j] =
+                    fma(from_a[i], from_b, acc[i][j]);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -201,11 +202,11 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(
 }
 
 /* Work-item: an element of the panels, (group, tap, channel, column). */
-__kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void WEFT_NAME(pack)(__global const float *w,
-    long w_offset, __global float *panels, long panels_offset, int elements, int channels, int filters,
-    int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1,
-    int dilation2, int before0, int before1, int before2, int transposed, long w_group, long w_filter,
-    long w_channel, long w0, long w1, long w2) {
+__kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void WEFT_NAME(pack)(
+    __global const float *w, long w_offset, __global float *panels, long panels_offset, int elements,
+    int channels, int filters, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2,
+    int dilation0, int dilation1, int dilation2, int before0, int before1, int before2, int transposed,
+    long w_group, long w_filter, long w_channel, long w0, long w1, long w2) {
     const int element = (int)get_global_id(0);
     if (element >= elements) return;
     const int column = element % filters, channel = element / filters % channels;
@@ -224,15 +225,16 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
 }
 
 /* Work-group (columns, phase and rows, group). */
-__kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_GROUP, WEFT_CONV_GPU_GROUP, 1))) void WEFT_NAME(tiles)(
-    WEFT_CONV_GPU_PARAMETERS WEFT_EPILOGUE_PARAMETERS) {
+__kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_GROUP, WEFT_CONV_GPU_GROUP, 1))) void WEFT_NAME(
+    tiles)(WEFT_CONV_GPU_PARAMETERS WEFT_EPILOGUE_PARAMETERS) {
     __local float a_piece[WEFT_CONV_GPU_ROOM], b_piece[WEFT_CONV_GPU_ROOM];
     const int width = WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_MICRO;
     const weft_conv_gpu_problem w = WEFT_CONV_GPU_PROBLEM;
     const weft_conv_gpu_phase p = weft_conv_gpu_phase_of(&w, (int)get_group_id(1) / row_tiles);
     const int top = (int)get_group_id(1) % row_tiles * width, left = (int)get_group_id(0) * width;
     float acc[WEFT_CONV_GPU_MICRO][WEFT_CONV_GPU_MICRO];
-    WEFT_NAME(multiply)(acc, a_piece, b_piece, x + x_offset,
+    WEFT_NAME(multiply)
+    (acc, a_piece, b_piece, x + x_offset,
         panels + panels_offset + (long)w.group * taps0 * taps1 * taps2 * channels * filters, &w, &p, top,
         left);
     WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) {

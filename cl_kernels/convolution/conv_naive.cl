@@ -13,8 +13,8 @@
  *        . t t t .   ->   . f .     one work-item
  *        . t t t .        . . .
  *
- * What the arguments mean is told in src/plan/conv_product.h; what stands before an inclusion (WEFT_NAME,
- * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/plan/gemm.h. */
+ * What the arguments mean is told in src/kernels/convolution/conv_product.h; what stands before an inclusion (WEFT_NAME,
+ * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_CONV_NAIVE
 #define WEFT_CONV_NAIVE

@@ -28,12 +28,6 @@
 #ifndef WEFT_CONV_WEIGHT_CPU
 #define WEFT_CONV_WEIGHT_CPU
 
-/* Tuning: the same numbers stand in src/ops/conv_weight.c. */
-#define WEFT_CONV_WEIGHT_PANELS    4
-#define WEFT_CONV_WEIGHT_POSITIONS 512
-#define WEFT_CONV_WEIGHT_ROOM      65536 /* floats of x in a block */
-#define WEFT_CONV_WEIGHT_MOST      24    /* rows of a tile */
-
 /* How many pixels before its use a line is asked for: a pixel of many channels is a page from the next. */
 #define WEFT_CONV_WEIGHT_AHEAD 12
 
@@ -135,7 +129,7 @@ static inline void weft_conv_weight_pack_x(float *pixels, __global const float *
 #define WEFT_CONV_WEIGHT_ALONE
 #endif
 #ifndef WEFT_CONV_WEIGHT_TILE
-#define WEFT_CONV_WEIGHT_TILE    13
+#define WEFT_CONV_WEIGHT_TILE    WEFT_CONV_WEIGHT_ROWS
 #define WEFT_CONV_WEIGHT_VECTORS 2 /* of 16 filters in a panel */
 #define WEFT_CONV_WEIGHT_ANY_TILE
 #endif

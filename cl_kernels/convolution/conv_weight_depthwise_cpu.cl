@@ -21,9 +21,6 @@
 #ifndef WEFT_WEIGHT_DEPTHWISE_CPU
 #define WEFT_WEIGHT_DEPTHWISE_CPU
 
-/* Tuning: the same number stands in src/ops/conv_weight_depthwise.c. */
-#define WEFT_WEIGHT_DEPTHWISE_TILE 7
-
 /* The first of 16 floats at `from`, of which `left` may be read. */
 static float16 weft_weight_depthwise_load(__global const float *from, long left) {
     if (left >= 16) return *(__global const weft_lanes_f32 *)from;

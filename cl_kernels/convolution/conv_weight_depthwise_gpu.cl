@@ -15,12 +15,12 @@
 #endif
 
 /* Work-item (channel, tap, share). */
-__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
-    long x_offset, __global const float *y, long y_offset, __global float *sums, long sums_offset,
-    int positions, int share, int images, int channels, int filters, int groups, int image0, int image1,
-    int image2, int result0, int result1, int result2, int taps0, int taps1, int taps2, int stride0,
-    int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0, int before1,
-    int before2) {
+__kernel __attribute__((reqd_work_group_size(WEFT_WEIGHT_DEPTHWISE_WIDE, 1, 1))) void WEFT_NAME(sums)(
+    __global const float *x, long x_offset, __global const float *y, long y_offset, __global float *sums,
+    long sums_offset, int positions, int share, int images, int channels, int filters, int groups, int image0,
+    int image1, int image2, int result0, int result1, int result2, int taps0, int taps1, int taps2,
+    int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0,
+    int before1, int before2) {
     const int channel = (int)get_global_id(0), tap = (int)get_global_id(1);
     if (channel >= groups) return;
     const int begin = (int)get_global_id(2) * share, end = min(positions, begin + share);
@@ -51,8 +51,9 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void WEFT_NAME(sums)(__
 }
 
 /* Work-item: an element of w. */
-__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(finish)(__global const float *sums,
-    long sums_offset, __global float *w, long w_offset, int shares, int groups, int taps) {
+__kernel __attribute__((reqd_work_group_size(WEFT_WEIGHT_DEPTHWISE_FINISHED, 1, 1))) void WEFT_NAME(finish)(
+    __global const float *sums, long sums_offset, __global float *w, long w_offset, int shares, int groups,
+    int taps) {
     const int element = (int)get_global_id(0);
     if (element >= groups * taps) return;
     sums += sums_offset + (long)(element % taps) * groups + element / taps;

@@ -24,11 +24,9 @@
 #ifndef WEFT_POINTWISE_CPU
 #define WEFT_POINTWISE_CPU
 
-/* The same numbers stand in src/ops/conv_weight_pointwise.c. */
-#define WEFT_POINTWISE_TILE     6
-#define WEFT_POINTWISE_VECTORS  4
-#define WEFT_POINTWISE_FINISHED 64 /* channels of a work-item of finish */
-#define WEFT_POINTWISE_ROLL     __attribute__((opencl_unroll_hint(1)))
+WEFT_REQUIRE(weft_pointwise_has_a_case_for_each_width, WEFT_POINTWISE_VECTORS <= 4);
+
+#define WEFT_POINTWISE_ROLL __attribute__((opencl_unroll_hint(1)))
 
 /* How many positions before its use a line of x is asked for. */
 #define WEFT_POINTWISE_SOON 16

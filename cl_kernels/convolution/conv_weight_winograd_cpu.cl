@@ -30,9 +30,6 @@
 #ifndef WEFT_CONV_WEIGHT_WINOGRAD_CPU
 #define WEFT_CONV_WEIGHT_WINOGRAD_CPU
 
-/* The same numbers stand in src/ops/conv_weight_winograd.c. */
-#define WEFT_WINOGRAD_STEP 4 /* results of y along an axis of a tile */
-
 /* sums (+)= pixels * slopes over `places`. tile and vectors are constants at the call. */
 __attribute__((always_inline)) static inline void weft_conv_weight_winograd_multiply(
     __global weft_lanes_f32 *sum, bool first, __global const float *pixels, __global const float16 *slopes,
@@ -63,7 +60,7 @@ __attribute__((always_inline)) static inline void weft_conv_weight_winograd_mult
 #define WEFT_CONV_WEIGHT_ALONE
 #endif
 #ifndef WEFT_CONV_WEIGHT_TILE
-#define WEFT_CONV_WEIGHT_TILE    13
+#define WEFT_CONV_WEIGHT_TILE    WEFT_WINOGRAD_ROWS
 #define WEFT_CONV_WEIGHT_VECTORS 2 /* of 16 filters in a panel */
 #define WEFT_CONV_WEIGHT_SQUARE  1
 #define WEFT_CONV_WEIGHT_ANY_TILE

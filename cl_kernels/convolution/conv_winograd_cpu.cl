@@ -20,17 +20,19 @@
  * Both rooms are global memory of the work-item, small enough to stay in its cache. In the products a tile of
  * 13 x 32 stands in registers, as in conv_cpu.cl.
  *
- * What the arguments mean is told in src/plan/conv_winograd_cpu.c and conv_product.h; what stands before an
- * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/plan/gemm.h. */
+ * What the arguments mean is told in src/kernels/convolution/conv_winograd_cpu.c and conv_product.h; what stands before an
+ * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_WINOGRAD_CPU
 #define WEFT_WINOGRAD_CPU
 
-/* The same numbers stand in src/plan/conv_winograd_cpu.c. */
-#define WEFT_WINOGRAD_POINTS 36
+#define WEFT_WINOGRAD_SIDE   (WEFT_WINOGRAD_STEP + 3 - 1) /* points along an axis */
+#define WEFT_WINOGRAD_POINTS (WEFT_WINOGRAD_SIDE * WEFT_WINOGRAD_SIDE)
+WEFT_REQUIRE(weft_winograd_has_six_points, WEFT_WINOGRAD_SIDE == 6);
+
 /* From a point to the next in a panel: an odd number of lines, so that the points share no set of a cache. */
 __attribute__((always_inline)) static inline int weft_winograd_panel_point(int channels) {
-    return channels * 32 + 16;
+    return channels * WEFT_WINOGRAD_COLUMNS + 16;
 }
 
 /* G: three taps become six. */
@@ -55,9 +57,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(
     long w_group, long w_filter, long w_channel, long w1, long w2) {
     const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * 16,
               group = (int)get_global_id(2);
-    const int last = min(channels, first + 16), columns = min(32, filters - 32 * panel);
+    const int last = min(channels, first + 16),
+              columns = min(WEFT_WINOGRAD_COLUMNS, filters - WEFT_WINOGRAD_COLUMNS * panel);
     const int point = weft_winograd_panel_point(channels);
-    w += w_offset + group * w_group + 32 * panel * w_filter;
+    w += w_offset + group * w_group + WEFT_WINOGRAD_COLUMNS * panel * w_filter;
     panels += panels_offset + ((long)group * get_global_size(0) + panel) * WEFT_WINOGRAD_POINTS * point;
     if (reversed) {
         w += 2 * w1 + 2 * w2;
@@ -69,9 +72,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(
     for (int j = 0; j < columns; ++j) {
         for (int c = first; c < last; ++c) {
             __global const float *from = w + j * w_filter + c * w_channel;
-            float *to = (float *)taps + (c - first) * 9 * 32 + j;
+            float *to = (float *)taps + (c - first) * 9 * WEFT_WINOGRAD_COLUMNS + j;
             WEFT_UNROLL for (int tap = 0; tap < 9; ++tap) {
-                to[32 * tap] = from[tap / 3 * w1 + tap % 3 * w2];
+                to[WEFT_WINOGRAD_COLUMNS * tap] = from[tap / 3 * w1 + tap % 3 * w2];
             }
         }
     }
@@ -89,7 +92,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(
         }
     }
     for (int n = 0; n < WEFT_WINOGRAD_POINTS; ++n) {
-        __global float16 *to = (__global float16 *)(panels + (long)n * point + first * 32);
+        __global float16 *to = (__global float16 *)(panels + (long)n * point + first * WEFT_WINOGRAD_COLUMNS);
         for (int i = 0; i < 2 * (last - first); ++i) to[i] = all[33 * n + i];
     }
 }
@@ -102,13 +105,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
     long x2 WEFT_EPILOGUE_PARAMETERS) {
     const int group = (int)get_global_id(2);
     const int left = (int)get_global_id(1) * span, right = min(filters, left + span);
-    const int tiles1 = (made1 + 3) / 4, tiles2 = (made2 + 3) / 4;
+    const int tiles1 = (made1 + WEFT_WINOGRAD_STEP - 1) / WEFT_WINOGRAD_STEP,
+              tiles2 = (made2 + WEFT_WINOGRAD_STEP - 1) / WEFT_WINOGRAD_STEP;
     const int top = (int)get_global_id(0) * strip, bottom = min(images * tiles1 * tiles2, top + strip);
-    const int pitch = (channels + 15) / 16 * 16 + 16, product_pitch = 32 * together;
+    const int pitch = (channels + 15) / 16 * 16 + 16, product_pitch = WEFT_WINOGRAD_COLUMNS * together;
     const int point = block * pitch + 16, product_point = block * product_pitch + 16;
     const int panel_point = weft_winograd_panel_point(channels);
     const long panel = (long)WEFT_WINOGRAD_POINTS * panel_point;
-    const int panels_a_group = (filters + 31) / 32;
+    const int panels_a_group = (filters + WEFT_WINOGRAD_COLUMNS - 1) / WEFT_WINOGRAD_COLUMNS;
     __global float *pixels =
         rooms + rooms_offset +
         room * ((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) +
@@ -121,8 +125,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
         const int rows = (tiles + WEFT_WINOGRAD_ROWS - 1) / WEFT_WINOGRAD_ROWS * WEFT_WINOGRAD_ROWS;
         for (int tile = 0; tile < rows; ++tile) {
             const int at = start + tile;
-            const int image = at / (tiles1 * tiles2), from1 = at / tiles2 % tiles1 * 4 - before1,
-                      from2 = at % tiles2 * 4 - before2;
+            const int image = at / (tiles1 * tiles2),
+                      from1 = at / tiles2 % tiles1 * WEFT_WINOGRAD_STEP - before1,
+                      from2 = at % tiles2 * WEFT_WINOGRAD_STEP - before2;
             const long base = image * x_image + (long)group * channels + from1 * x1 + from2 * x2;
             for (int c = 0; c < channels; c += 16) {
                 float16 d[WEFT_WINOGRAD_POINTS];
@@ -139,25 +144,27 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
         for (int column = left; column < right; column += product_pitch) {
             const int end = min(right, column + product_pitch);
             for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) {
-                __global const float *by = panels + column / 32 * panel + (long)i * panel_point;
+                __global const float *by =
+                    panels + column / WEFT_WINOGRAD_COLUMNS * panel + (long)i * panel_point;
                 for (int row = 0; row < rows; row += WEFT_WINOGRAD_ROWS) {
                     __global const float *from = pixels + (long)i * point + row * pitch;
                     __global float *to = products + (long)i * product_point + row * product_pitch;
-                    for (int j = column, n = 0; j < end; j += 32, ++n) {
+                    for (int j = column, n = 0; j < end; j += WEFT_WINOGRAD_COLUMNS, ++n) {
                         if (end - j > 16)
-                            weft_winograd_multiply(to + 32 * n, product_pitch, from, pitch, 0,
-                                (__global const float16 *)(by + n * panel), 1, channels, 2);
+                            weft_winograd_multiply(to + WEFT_WINOGRAD_COLUMNS * n, product_pitch, from, pitch,
+                                0, (__global const float16 *)(by + n * panel), 1, channels, 2);
                         else
-                            weft_winograd_multiply(to + 32 * n, product_pitch, from, pitch, 0,
-                                (__global const float16 *)(by + n * panel), 1, channels, 1);
+                            weft_winograd_multiply(to + WEFT_WINOGRAD_COLUMNS * n, product_pitch, from, pitch,
+                                0, (__global const float16 *)(by + n * panel), 1, channels, 1);
                     }
                 }
             }
             for (int tile = 0; tile < tiles; ++tile) {
                 const int at = start + tile;
-                const int image = at / (tiles1 * tiles2), to1 = at / tiles2 % tiles1 * 4,
-                          to2 = at % tiles2 * 4;
-                const int height = min(4, made1 - to1), width = min(4, made2 - to2);
+                const int image = at / (tiles1 * tiles2), to1 = at / tiles2 % tiles1 * WEFT_WINOGRAD_STEP,
+                          to2 = at % tiles2 * WEFT_WINOGRAD_STEP;
+                const int height = min(WEFT_WINOGRAD_STEP, made1 - to1),
+                          width = min(WEFT_WINOGRAD_STEP, made2 - to2);
                 for (int j = column; j < end; j += 16) {
                     __global const float *from = products + tile * product_pitch + j - column;
                     float16 down[24], y[16];
@@ -166,14 +173,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
                         WEFT_UNROLL for (int i = 0; i < 6; ++i) {
                             m[i] = *(__global const float16 *)(from + (long)(6 * i + k) * product_point);
                         }
-                        weft_winograd_results(m, 1, down + k, 6, 4, 6);
+                        weft_winograd_results(m, 1, down + k, 6, WEFT_WINOGRAD_STEP, 6);
                     }
-                    WEFT_UNROLL for (int i = 0; i < 4; ++i)
-                        weft_winograd_results(down + 6 * i, 1, y + 4 * i, 1, 4, 6);
+                    WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_STEP; ++i) weft_winograd_results(
+                        down + 6 * i, 1, y + WEFT_WINOGRAD_STEP * i, 1, WEFT_WINOGRAD_STEP, 6);
                     for (int i = 0; i < height; ++i) {
                         for (int k = 0; k < width; ++k)
-                            WEFT_STORE(y[4 * i + k], image * made1 + to1 + i, to2 + k, group * filters + j,
-                                min(16, right - j));
+                            WEFT_STORE(y[WEFT_WINOGRAD_STEP * i + k], image * made1 + to1 + i, to2 + k,
+                                group * filters + j, min(16, right - j));
                     }
                 }
             }

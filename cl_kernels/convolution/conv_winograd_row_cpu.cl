@@ -25,20 +25,19 @@
  * are a tile of the product, wherever lines end. Lines above and below the image are zeros; rows of taps
  * that meet nothing else are left out. Both rooms are global memory of the work-item.
  *
- * What the arguments mean is told in src/plan/conv_winograd_row_cpu.c and conv_product.h; what stands before
- * an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/plan/gemm.h. */
+ * What the arguments mean is told in src/kernels/convolution/conv_winograd_row_cpu.c and conv_product.h; what stands before
+ * an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_WINOGRAD_ROW_CPU
 #define WEFT_WINOGRAD_ROW_CPU
 
-/* The same numbers stand in src/plan/conv_winograd_row_cpu.c. */
-#define WEFT_WINOGRAD_ROW_POINTS 8
 #define WEFT_WINOGRAD_ROW_TAPS   5
-#define WEFT_WINOGRAD_ROW_STEP   4
+#define WEFT_WINOGRAD_ROW_POINTS (WEFT_WINOGRAD_STEP + WEFT_WINOGRAD_ROW_TAPS - 1)
+WEFT_REQUIRE(weft_winograd_row_has_eight_points, WEFT_WINOGRAD_ROW_POINTS == 8);
 
 /* From a point to the next in a panel: an odd number of lines, so that the points share no set of a cache. */
 __attribute__((always_inline)) static inline int weft_winograd_row_panel_point(int taps1, int channels) {
-    return taps1 * channels * 32 + 16;
+    return taps1 * channels * WEFT_WINOGRAD_COLUMNS + 16;
 }
 
 #endif
@@ -56,9 +55,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(
     long w_group, long w_filter, long w_channel, long w1, long w2, int taps1) {
     const int panel = (int)get_global_id(0), first = (int)get_global_id(1) * 16,
               group = (int)get_global_id(2);
-    const int last = min(channels, first + 16), columns = min(32, filters - 32 * panel);
+    const int last = min(channels, first + 16),
+              columns = min(WEFT_WINOGRAD_COLUMNS, filters - WEFT_WINOGRAD_COLUMNS * panel);
     const int point = weft_winograd_row_panel_point(taps1, channels);
-    w += w_offset + group * w_group + 32 * panel * w_filter;
+    w += w_offset + group * w_group + WEFT_WINOGRAD_COLUMNS * panel * w_filter;
     panels += panels_offset + ((long)group * get_global_size(0) + panel) * WEFT_WINOGRAD_ROW_POINTS * point;
     if (reversed) {
         w += (taps1 - 1) * w1 + (WEFT_WINOGRAD_ROW_TAPS - 1) * w2;
@@ -72,12 +72,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(
             __global const float *from = w + c * w_channel + row * w1;
             for (int j = 0; j < columns; ++j) {
                 WEFT_UNROLL for (int tap = 0; tap < WEFT_WINOGRAD_ROW_TAPS; ++tap) {
-                    ((float *)g)[32 * tap + j] = from[j * w_filter + tap * w2];
+                    ((float *)g)[WEFT_WINOGRAD_COLUMNS * tap + j] = from[j * w_filter + tap * w2];
                 }
             }
             for (int i = 0; i < 2; ++i) {
                 weft_winograd_values(g + i, 2, WEFT_WINOGRAD_ROW_TAPS, v, 1, WEFT_WINOGRAD_ROW_POINTS);
-                __global float *to = panels + ((long)row * channels + c) * 32 + 16 * i;
+                __global float *to = panels + ((long)row * channels + c) * WEFT_WINOGRAD_COLUMNS + 16 * i;
                 WEFT_UNROLL for (int n = 0; n < WEFT_WINOGRAD_ROW_POINTS; ++n) {
                     *(__global float16 *)(to + (long)n * point) =
                         v[n] * weft_winograd_factor(n, WEFT_WINOGRAD_ROW_POINTS);
@@ -95,9 +95,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
     int before2, long x_image, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
     const int group = (int)get_global_id(2);
     const int left = (int)get_global_id(1) * span, right = min(filters, left + span);
-    const int across = (made2 + WEFT_WINOGRAD_ROW_STEP - 1) / WEFT_WINOGRAD_ROW_STEP;
+    const int across = (made2 + WEFT_WINOGRAD_STEP - 1) / WEFT_WINOGRAD_STEP;
     const int first = (int)get_global_id(0) * share, end = min(images, first + share);
-    const int pitch = (channels + 15) / 16 * 16 + 16, product_pitch = 32 * together;
+    const int pitch = (channels + 15) / 16 * 16 + 16, product_pitch = WEFT_WINOGRAD_COLUMNS * together;
     /* Rows of a product, and of the pixels that it reads, rounded up: 13 at a time. */
     const int all =
         (band * block * across + WEFT_WINOGRAD_ROWS - 1) / WEFT_WINOGRAD_ROWS * WEFT_WINOGRAD_ROWS;
@@ -105,7 +105,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
               product_point = all * product_pitch + 16;
     const int panel_point = weft_winograd_row_panel_point(taps1, channels);
     const long panel = (long)WEFT_WINOGRAD_ROW_POINTS * panel_point;
-    const int panels_a_group = (filters + 31) / 32;
+    const int panels_a_group = (filters + WEFT_WINOGRAD_COLUMNS - 1) / WEFT_WINOGRAD_COLUMNS;
     __global float *pixels =
         rooms + rooms_offset +
         room * ((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) +
@@ -121,7 +121,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
                 const int i1 = top - before1 + l;
                 const bool inside = i1 >= 0 && i1 < read1;
                 for (int n = 0; n < line; ++n) {
-                    const int i2 = n % across * WEFT_WINOGRAD_ROW_STEP - before2;
+                    const int i2 = n % across * WEFT_WINOGRAD_STEP - before2;
                     const long base =
                         (start + n / across) * x_image + (long)group * channels + i1 * x1 + i2 * x2;
                     __global float *to = pixels + ((long)l * line + n) * pitch;
@@ -147,7 +147,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
             for (int column = left; column < right; column += product_pitch) {
                 const int last = min(right, column + product_pitch);
                 for (int i = 0; i < WEFT_WINOGRAD_ROW_POINTS; ++i) {
-                    __global const float *by = panels + column / 32 * panel + (long)i * panel_point;
+                    __global const float *by =
+                        panels + column / WEFT_WINOGRAD_COLUMNS * panel + (long)i * panel_point;
                     for (int row = 0; row < rows; row += WEFT_WINOGRAD_ROWS) {
                         /* Rows of taps that meet the image on one of these lines. */
                         const int line_a = top + row / line,
@@ -157,29 +158,30 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
                         __global const float *from =
                             pixels + (long)i * point + ((long)low * line + row) * pitch;
                         __global float *to = products + (long)i * product_point + row * product_pitch;
-                        for (int j = column, n = 0; j < last; j += 32, ++n) {
+                        for (int j = column, n = 0; j < last; j += WEFT_WINOGRAD_COLUMNS, ++n) {
                             __global const float16 *with =
-                                (__global const float16 *)(by + n * panel + (long)low * channels * 32);
+                                (__global const float16 *)(by + n * panel +
+                                                           (long)low * channels * WEFT_WINOGRAD_COLUMNS);
                             if (last - j > 16)
-                                weft_winograd_multiply(to + 32 * n, product_pitch, from, pitch,
-                                    (long)line * pitch, with, taps, channels, 2);
+                                weft_winograd_multiply(to + WEFT_WINOGRAD_COLUMNS * n, product_pitch, from,
+                                    pitch, (long)line * pitch, with, taps, channels, 2);
                             else
-                                weft_winograd_multiply(to + 32 * n, product_pitch, from, pitch,
-                                    (long)line * pitch, with, taps, channels, 1);
+                                weft_winograd_multiply(to + WEFT_WINOGRAD_COLUMNS * n, product_pitch, from,
+                                    pitch, (long)line * pitch, with, taps, channels, 1);
                         }
                     }
                 }
                 for (int row = 0; row < rows; ++row) {
                     const int image = start + row % line / across, to1 = top + row / line,
-                              to2 = row % across * WEFT_WINOGRAD_ROW_STEP;
-                    const int width = min(WEFT_WINOGRAD_ROW_STEP, made2 - to2);
+                              to2 = row % across * WEFT_WINOGRAD_STEP;
+                    const int width = min(WEFT_WINOGRAD_STEP, made2 - to2);
                     for (int j = column; j < last; j += 16) {
                         __global const float *from = products + row * product_pitch + j - column;
-                        float16 m[WEFT_WINOGRAD_ROW_POINTS], y[WEFT_WINOGRAD_ROW_STEP];
+                        float16 m[WEFT_WINOGRAD_ROW_POINTS], y[WEFT_WINOGRAD_STEP];
                         WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_ROW_POINTS; ++i) {
                             m[i] = *(__global const float16 *)(from + (long)i * product_point);
                         }
-                        weft_winograd_results(m, 1, y, 1, WEFT_WINOGRAD_ROW_STEP, WEFT_WINOGRAD_ROW_POINTS);
+                        weft_winograd_results(m, 1, y, 1, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_ROW_POINTS);
                         for (int k = 0; k < width; ++k)
                             WEFT_STORE(
                                 y[k], image * made1 + to1, to2 + k, group * filters + j, min(16, right - j));

@@ -22,7 +22,7 @@
  * or 1, without which the kernel looks at the strides. Parameters (src/kernels/product/gemm_cpu.c): a tile is
  * ROWS x COLUMNS, two vectors wide; a work-item has at most STRIP rows and PANELS panels; prefetches run AHEAD
  * steps of k before the multiplication, PACK_AHEAD before packing. What stands before an inclusion (WEFT_NAME,
- * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in src/plan/gemm.h. */
+ * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU
 #define WEFT_GEMM_CPU

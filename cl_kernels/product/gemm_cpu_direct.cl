@@ -24,17 +24,14 @@
  * A, of the lines that the next results go to and of those that the epilogue will read.
  *
  * As many panels as stay in the second-level cache are taken `together`. What stands before an inclusion
- * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE, WEFT_STORED, WEFT_AHEAD) is told in src/plan/gemm.h. */
+ * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE, WEFT_STORED, WEFT_AHEAD) is told in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU_DIRECT
 #define WEFT_GEMM_CPU_DIRECT
 
-/* The same numbers stand in src/plan/gemm_cpu_direct.c. 6 x 4 sums, 4 of B and the broadcasts of A fill most
- * of the 32 registers of AVX-512. */
-#define WEFT_DIRECT_TILE    6
-#define WEFT_DIRECT_VECTORS 4
-#define WEFT_DIRECT_STEPS   64 /* of k that a work-item packs */
-#define WEFT_DIRECT_ROLL    __attribute__((opencl_unroll_hint(1)))
+WEFT_REQUIRE(weft_direct_has_a_case_for_each_width, WEFT_DIRECT_VECTORS <= 4);
+
+#define WEFT_DIRECT_ROLL __attribute__((opencl_unroll_hint(1)))
 
 /* Memory that is asked for along the way, `step` bytes further at each step of k. (Anything less simple costs
  * the compiler the registers of the sums.) */
@@ -127,7 +124,7 @@ __attribute__((always_inline)) static inline void weft_direct_multiply(float16 *
 #define WEFT_DIRECT_ALONE
 #endif
 
-/* Work-item (panel, sixty-four steps of k, batch). */
+/* Work-item (panel, STEPS of k, batch). */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__global const float *b,
     long b_offset, __global float *panels, long panels_offset, int n, int k, long b_batch, long b_row,
     long b_column) {

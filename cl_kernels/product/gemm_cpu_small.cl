@@ -4,7 +4,7 @@
  *
  * Where a product takes microseconds, gemm_cpu.cl's transposing and prefetching copies only cost compile
  * time. Here a work-item owns `strip` rows of 16 columns. It copies its part of B once (k is at most
- * WEFT_SMALL_DEPTH), and then multiplies 4 rows of A at a time with it, reading A where it lies:
+ * DEPTH), and then multiplies 4 rows of A at a time with it, reading A where it lies:
  *
  *                     +-------+
  *                k    | panel |
@@ -15,12 +15,8 @@
  *      +--------+     +-------+
  *
  * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in
- * src/plan/gemm.h. */
+ * src/kernels/product/gemm.h. */
 
-/* The same number stands in src/plan/gemm_cpu_small.c. */
-#ifndef WEFT_SMALL_DEPTH
-#define WEFT_SMALL_DEPTH 512
-#endif
 #define WEFT_SMALL_LOOP __attribute__((opencl_unroll_hint(1)))
 
 #ifndef WEFT_NAME
@@ -29,6 +25,8 @@
 #define WEFT_STORE               WEFT_PLAIN_STORE
 #define WEFT_SMALL_ALONE
 #endif
+
+WEFT_REQUIRE(WEFT_NAME(has_four_rows), WEFT_SMALL_ROWS == 4);
 
 /* Work-item (strip, panel, batch). */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(small)(__global const float *a,
@@ -46,8 +44,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(small)(__
         panel[p] = together ? vload16(0, from) : (float16)(0.0f);
         WEFT_SMALL_LOOP for (int j = together ? columns : 0; j < columns; j++) to[j] = from[j * b_column];
     }
-    WEFT_SMALL_LOOP for (int row = top; row < bottom; row += 4) {
-        const int rows = min(4, bottom - row); /* rows past the last repeat it */
+    WEFT_SMALL_LOOP for (int row = top; row < bottom; row += WEFT_SMALL_ROWS) {
+        const int rows = min(WEFT_SMALL_ROWS, bottom - row); /* rows past the last repeat it */
         __global const float *a0 = a + row * a_row, *a1 = a0 + min(1, rows - 1) * a_row,
                              *a2 = a0 + min(2, rows - 1) * a_row, *a3 = a0 + min(3, rows - 1) * a_row;
         float16 sums[4] = {(float16)(0.0f), (float16)(0.0f), (float16)(0.0f), (float16)(0.0f)};

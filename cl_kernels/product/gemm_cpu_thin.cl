@@ -21,17 +21,14 @@
  * 24 sums fill the registers, and wait in private memory between blocks. While the first rows are at it, what
  * B has for the next six columns, or the next 96, is asked for. Which of B's is contiguous may be known
  * before: WEFT_THIN_ROWS (0 or 1), without which the kernel looks at the stride. What stands before an
- * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in src/plan/gemm.h. */
+ * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU_THIN
 #define WEFT_GEMM_CPU_THIN
 
-/* The same numbers stand in src/plan/gemm_cpu_thin.c. */
-#define WEFT_THIN_MOST  64  /* rows of A */
-#define WEFT_THIN_SUMS  16  /* sixes of columns, or panels of 96, of a work-item */
-#define WEFT_THIN_DEPTH 512 /* steps of k between copies of A */
-#define WEFT_THIN_PART  16  /* steps of k between loads of the sums, where rows of B are contiguous */
+WEFT_REQUIRE(weft_thin_has_six_columns, WEFT_THIN_COLUMNS == 6);
 
+#define WEFT_THIN_PANEL  (16 * WEFT_THIN_COLUMNS)
 #define WEFT_THIN_PITCH  (WEFT_THIN_DEPTH + 16) /* rows of the copy, which do not collide in the cache */
 #define WEFT_THIN_GROUPS (WEFT_THIN_MOST / 4)
 
@@ -161,18 +158,19 @@ static inline float weft_thin_total(float16 v) {
 #define WEFT_THIN_ALONE
 #endif
 
-/* Work-item (span, batch). span: a multiple of 96. Where rows of B are contiguous n is at least 96: the last
+/* Work-item (span, batch). span: a multiple of WEFT_THIN_PANEL. Where rows of B are contiguous n is at least WEFT_THIN_PANEL: the last
  * panel reaches back over columns of the one before. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(__global const float *a,
     long a_offset, __global const float *b, long b_offset, int m, int n, int k, int span, long a_batch,
     long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(1);
     const int left = (int)get_global_id(0) * span, right = min(n, left + span);
-    const int groups = (m + 3) / 4, wide = WEFT_THIN_ROWS ? 96 : 6;
+    const int groups = (m + 3) / 4, wide = WEFT_THIN_ROWS ? WEFT_THIN_PANEL : WEFT_THIN_COLUMNS;
     a += a_offset + batch * a_batch;
     b += b_offset + batch * b_batch;
     float16 x_room[WEFT_THIN_MOST * WEFT_THIN_PITCH / 16];
-    float16 sums[WEFT_THIN_SUMS * WEFT_THIN_GROUPS * 24 + 3]; /* and what a shifted read goes past */
+    float16 sums[WEFT_THIN_SUMS * WEFT_THIN_GROUPS * (4 * WEFT_THIN_COLUMNS) +
+                 3]; /* and what a shifted read goes past */
     float *x = (float *)x_room;
     for (int start = 0; start < k; start += WEFT_THIN_DEPTH) {
         const int depth = min(WEFT_THIN_DEPTH, k - start);
@@ -183,20 +181,23 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(__g
             __global const float *from = b + (start + at) * b_row;
             for (int j = left, i = 0; j < right; j += wide, ++i) {
                 for (int group = 0; group < groups; ++group) {
-                    float16 *sum = sums + (i * WEFT_THIN_GROUPS + group) * 24;
+                    float16 *sum = sums + (i * WEFT_THIN_GROUPS + group) * (4 * WEFT_THIN_COLUMNS);
                     const float *rows = x + group * 4 * WEFT_THIN_PITCH + at;
                     const bool first = start + at == 0;
                     if (WEFT_THIN_ROWS) {
-                        __global const float *panel = from + min(j, n - 96);
-                        __global const float *next =
-                            j + 96 < right ? panel + 96 : from + steps * b_row + left;
+                        __global const float *panel = from + min(j, n - WEFT_THIN_PANEL);
+                        __global const float *next = j + WEFT_THIN_PANEL < right
+                                                         ? panel + WEFT_THIN_PANEL
+                                                         : from + steps * b_row + left;
                         weft_thin_rows(sum, rows, panel, b_row, steps, first,
                             weft_thin_share(group, groups, (size_t)next, 64, 4 * b_row, (size_t)rows));
                     } else {
-                        __global const float *columns[6];
-                        for (int c = 0; c < 6; ++c) columns[c] = from + min(j + c, n - 1) * b_column;
-                        __global const float *next =
-                            j + 6 < right ? columns[0] + 6 * b_column : from + steps + left * b_column;
+                        __global const float *columns[WEFT_THIN_COLUMNS];
+                        for (int c = 0; c < WEFT_THIN_COLUMNS; ++c)
+                            columns[c] = from + min(j + c, n - 1) * b_column;
+                        __global const float *next = j + WEFT_THIN_COLUMNS < right
+                                                         ? columns[0] + WEFT_THIN_COLUMNS * b_column
+                                                         : from + steps + left * b_column;
                         weft_thin_columns(sum, rows, columns, steps, first,
                             weft_thin_share(group, groups, (size_t)next, 4 * b_column, 64, (size_t)rows));
                     }
@@ -205,19 +206,22 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(__g
         }
     }
     WEFT_ROLL for (int row = 0; row < m; ++row) {
-        const int group = row / 4 * 24 + row % 4 * 6;
+        const int group = row / 4 * (4 * WEFT_THIN_COLUMNS) + row % 4 * WEFT_THIN_COLUMNS;
         WEFT_ROLL for (int j = left; j < right; j += 16) {
             float16 total;
             if (WEFT_THIN_ROWS) {
-                const int panel = (j - left) / 96, over = max(0, left + panel * 96 - (n - 96));
-                const float *sum = (const float *)(sums + panel * WEFT_THIN_GROUPS * 24 + group);
-                total = *(const weft_lanes_f32 *)(sum + over + (j - left) % 96);
+                const int panel = (j - left) / WEFT_THIN_PANEL,
+                          over = max(0, left + panel * WEFT_THIN_PANEL - (n - WEFT_THIN_PANEL));
+                const float *sum =
+                    (const float *)(sums + panel * WEFT_THIN_GROUPS * (4 * WEFT_THIN_COLUMNS) + group);
+                total = *(const weft_lanes_f32 *)(sum + over + (j - left) % WEFT_THIN_PANEL);
             } else {
                 float *element = (float *)&total;
                 WEFT_ROLL for (int lane = 0; lane < 16; ++lane) {
                     const int column = min(j - left + lane, right - left - 1);
-                    element[lane] =
-                        weft_thin_total(sums[column / 6 * WEFT_THIN_GROUPS * 24 + group + column % 6]);
+                    element[lane] = weft_thin_total(
+                        sums[column / WEFT_THIN_COLUMNS * WEFT_THIN_GROUPS * (4 * WEFT_THIN_COLUMNS) + group +
+                             column % WEFT_THIN_COLUMNS]);
                 }
             }
             WEFT_STORE(total, batch, row, j, min(16, right - j));

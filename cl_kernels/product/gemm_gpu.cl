@@ -22,7 +22,7 @@
  *
  * The pieces are read along whichever axis has stride 1. Elements outside A and B count as zero; nothing
  * outside C is stored. What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is
- * told in src/plan/gemm.h. */
+ * told in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_GPU
 #define WEFT_GEMM_GPU
@@ -51,8 +51,9 @@ __attribute__((always_inline)) static inline void weft_gemm_fetch(__local float 
 
 /* Work-group (columns, rows, batch). */
 __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_GROUP, WEFT_GEMM_GROUP, 1))) void WEFT_NAME(tiles)(
-    __global const float *a, long a_offset, __global const float *b, long b_offset, int m, int n, int k, long a_batch, long a_row,
-    long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+    __global const float *a, long a_offset, __global const float *b, long b_offset, int m, int n, int k,
+    long a_batch, long a_row, long a_column, long b_batch, long b_row,
+    long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int width = WEFT_GEMM_GROUP * WEFT_GEMM_MICRO;
     __local float a_piece[WEFT_GEMM_ROOM], b_piece[WEFT_GEMM_ROOM];
     const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_GROUP + x;

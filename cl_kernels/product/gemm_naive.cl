@@ -9,7 +9,7 @@
  *     A  -k->    [ c c c c ]  one work-item
  *
  * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in
- * src/plan/gemm.h. */
+ * src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_NAIVE
 #define WEFT_GEMM_NAIVE

@@ -27,12 +27,14 @@
  *
  * The gradient walks back: dh of 32 units x 13 rows is the product of the gates' gradients of the step after
  * it with packed w, plus the given gradient; then the gates' gradients of these units. What reaches the state
- * before on another way (`keep`) and dc lie where dh0 and dc0 are in the end. */
+ * before on another way (`keep`) and dc lie where dh0 and dc0 are in the end.
+ *
+ * The parameters are set in src/kernels/recurrent/recurrent_cpu.c: WEFT_R_PANEL units of a panel (32 above), tiles of
+ * WEFT_R_ROWS rows (13), WEFT_R_FEW or 1, and WEFT_R_LINE words of a cache line. */
 
 #ifndef WEFT_RECURRENT_CPU
 #define WEFT_RECURRENT_CPU
 
-#define WEFT_R_ROWS  13
 #define WEFT_R_DEPTH 256
 #define WEFT_R_PITCH (WEFT_R_DEPTH + 16)
 #define WEFT_R_MOST  4 /* panels side by side */
@@ -66,9 +68,11 @@ static inline void weft_r_write(__global float *const *to, const float16 *values
     WEFT_ROLLED for (int i = 0; i < count; ++i) weft_r_store(to[i], values[i], lanes);
 }
 
+WEFT_REQUIRE(weft_r_panels_are_pairs, WEFT_R_PANEL == 32); /* columns of two vectors */
+
 /* sum[r][0..1] (+)= tile * panel, for the first ROWS rows. */
-#define WEFT_R_DEFINE_TILE(ROWS)                                                                             \
-    static inline void weft_r_tile_##ROWS(                                                                   \
+#define WEFT_R_DEFINE_TILE(name, ROWS)                                                                       \
+    static inline void weft_r_tile_##name(                                                                   \
         float16 *sum, const float *tile, __global const float *panel, int depth, bool first) {               \
         float16 acc[ROWS][2];                                                                                \
         WEFT_UNROLL for (int r = 0; r < ROWS; ++r) {                                                         \
@@ -76,10 +80,10 @@ static inline void weft_r_write(__global float *const *to, const float16 *values
             acc[r][1] = first ? 0.0f : sum[2 * r + 1];                                                       \
         }                                                                                                    \
         for (int p = 0; p < depth; ++p) {                                                                    \
-            WEFT_PREFETCH(panel + 32 * (p + WEFT_R_AHEAD), 3);                                               \
-            WEFT_PREFETCH(panel + 32 * (p + WEFT_R_AHEAD) + 16, 3);                                          \
-            const float16 b0 = WEFT_LANES_READ(f32, panel + 32 * p),                                         \
-                          b1 = WEFT_LANES_READ(f32, panel + 32 * p + 16);                                    \
+            WEFT_PREFETCH(panel + WEFT_R_PANEL * (p + WEFT_R_AHEAD), 3);                                     \
+            WEFT_PREFETCH(panel + WEFT_R_PANEL * (p + WEFT_R_AHEAD) + 16, 3);                                \
+            const float16 b0 = WEFT_LANES_READ(f32, panel + WEFT_R_PANEL * p),                               \
+                          b1 = WEFT_LANES_READ(f32, panel + WEFT_R_PANEL * p + 16);                          \
             WEFT_UNROLL for (int r = 0; r < ROWS; ++r) {                                                     \
                 const float16 x = tile[r * WEFT_R_PITCH + p];                                                \
                 acc[r][0] = fma(x, b0, acc[r][0]);                                                           \
@@ -91,8 +95,8 @@ static inline void weft_r_write(__global float *const *to, const float16 *values
             sum[2 * r + 1] = acc[r][1];                                                                      \
         }                                                                                                    \
     }
-WEFT_R_DEFINE_TILE(13)
-WEFT_R_DEFINE_TILE(4)
+WEFT_R_DEFINE_TILE(many, WEFT_R_ROWS)
+WEFT_R_DEFINE_TILE(few, WEFT_R_FEW)
 
 /* The same for one row, whose two sums would wait for each other: four pairs of them take turns. */
 static inline void weft_r_tile_1(
@@ -104,16 +108,16 @@ static inline void weft_r_tile_1(
     int p = 0;
     for (; p + 4 <= depth; p += 4) {
         WEFT_UNROLL for (int k = 0; k < 4; ++k) {
-            __global const float *b = panel + 32 * (p + k);
-            WEFT_PREFETCH(b + 32 * 4 * WEFT_R_AHEAD, 3);
-            WEFT_PREFETCH(b + 32 * 4 * WEFT_R_AHEAD + 16, 3);
+            __global const float *b = panel + WEFT_R_PANEL * (p + k);
+            WEFT_PREFETCH(b + WEFT_R_PANEL * 4 * WEFT_R_AHEAD, 3);
+            WEFT_PREFETCH(b + WEFT_R_PANEL * 4 * WEFT_R_AHEAD + 16, 3);
             acc[k][0] = fma((float16)tile[p + k], WEFT_LANES_READ(f32, b), acc[k][0]);
             acc[k][1] = fma((float16)tile[p + k], WEFT_LANES_READ(f32, b + 16), acc[k][1]);
         }
     }
     for (; p < depth; ++p) {
-        acc[0][0] = fma((float16)tile[p], WEFT_LANES_READ(f32, panel + 32 * p), acc[0][0]);
-        acc[0][1] = fma((float16)tile[p], WEFT_LANES_READ(f32, panel + 32 * p + 16), acc[0][1]);
+        acc[0][0] = fma((float16)tile[p], WEFT_LANES_READ(f32, panel + WEFT_R_PANEL * p), acc[0][0]);
+        acc[0][1] = fma((float16)tile[p], WEFT_LANES_READ(f32, panel + WEFT_R_PANEL * p + 16), acc[0][1]);
     }
     WEFT_UNROLL for (int v = 0; v < 2; ++v) sum[v] = (acc[0][v] + acc[1][v]) + (acc[2][v] + acc[3][v]);
 }
@@ -130,11 +134,11 @@ static inline void weft_r_product(float16 *sums, float *tile, __global const flo
         }
         for (int j = 0; j < count; ++j) {
             float16 *sum = sums + j * 2 * WEFT_R_ROWS;
-            __global const float *panel = panels + j * stride + 32 * start;
-            if (rows > 4)
-                weft_r_tile_13(sum, tile, panel, part, start == 0);
+            __global const float *panel = panels + j * stride + WEFT_R_PANEL * start;
+            if (rows > WEFT_R_FEW)
+                weft_r_tile_many(sum, tile, panel, part, start == 0);
             else if (rows > 1)
-                weft_r_tile_4(sum, tile, panel, part, start == 0);
+                weft_r_tile_few(sum, tile, panel, part, start == 0);
             else
                 weft_r_tile_1(sum, tile, panel, part, start == 0);
         }
@@ -168,8 +172,8 @@ static inline void weft_r_pack(
             weft_r_shuffle(next, block);
             weft_r_shuffle(block, next);
         }
-        WEFT_ROLLED for (int k = 0; k < rows; ++k) * (__global weft_lanes_f32 *)(to + (p + k) * 32 + side) =
-            block[k];
+        WEFT_ROLLED for (int k = 0; k < rows; ++k) *
+            (__global weft_lanes_f32 *)(to + (p + k) * WEFT_R_PANEL + side) = block[k];
     }
 }
 
@@ -183,8 +187,6 @@ static inline void weft_r_pack(
  * state: a line of memory a word. 0: how many have come; 1: the step that all states are there for; 1 + k:
  * the step that helper k is ready for, plus 1 (0: it has not come). Atomic operations keep the order of all
  * reads and writes around them on processors. */
-#define WEFT_R_LINE 16
-
 static inline int weft_r_arrive(__global int *state) {
     return atomic_inc(state);
 }
@@ -281,18 +283,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(prepare)(
     if (item == 0) WEFT_ROLLED for (int i = 0; i < lines; ++i) state[state_offset + i * WEFT_R_LINE] = 0;
     if (item < panels) {
         const int block = transposed ? item / WEFT_GATES : item, gate = transposed ? item % WEFT_GATES : 0;
-        const int depth = transposed ? width : WEFT_GATES * units, left = 32 * block;
+        const int depth = transposed ? width : WEFT_GATES * units, left = WEFT_R_PANEL * block;
         w += w_offset + (transposed ? (gate * units + left) * (long)width : left);
-        weft_r_pack(packed + packed_offset + item * (long)(32 * depth), w, depth,
+        weft_r_pack(packed + packed_offset + item * (long)(WEFT_R_PANEL * depth), w, depth,
             (transposed ? units : width) - left, width, transposed);
         return;
     }
     item -= panels;
 #if WEFT_PROJECT
     if (item < panels_r) {
-        const int depth = transposed ? units : width, left = 32 * item;
+        const int depth = transposed ? units : width, left = WEFT_R_PANEL * item;
         wr += wr_offset + (transposed ? left * (long)units : left);
-        weft_r_pack(packed_r + packed_r_offset + item * (long)(32 * depth), wr, depth,
+        weft_r_pack(packed_r + packed_r_offset + item * (long)(WEFT_R_PANEL * depth), wr, depth,
             (transposed ? width : units) - left, units, transposed);
         return;
     }
@@ -360,19 +362,19 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
         __global float *c_after = s == total - 1 ? y + c_at : cells + (total - s - 1) * c_step;
 #endif
         for (int share = own; share <= last_share && (phases & 1); ++share) {
-            const int first = share * blocks * 32, end = min(units, first + blocks * 32);
-            const int products = (end - first + 32 * WEFT_SPAN - 1) / (32 * WEFT_SPAN);
+            const int first = share * blocks * WEFT_R_PANEL, end = min(units, first + blocks * WEFT_R_PANEL);
+            const int products = (end - first + WEFT_R_PANEL * WEFT_SPAN - 1) / (WEFT_R_PANEL * WEFT_SPAN);
             const long patience = 100 + (long)(end - first) * WEFT_GATES * width * (bottom - top) / 64;
             if (share > own && weft_r_brought(state, share, s, patience)) continue;
             for (int i = 0; i < products; ++i) {
                 /* To and fro: what the last step read last is still near. */
-                const int u = first + 32 * WEFT_SPAN * (s % 2 ? products - 1 - i : i);
-                const int span = min(WEFT_SPAN, (end - u + 31) / 32);
+                const int u = first + WEFT_R_PANEL * WEFT_SPAN * (s % 2 ? products - 1 - i : i);
+                const int span = min(WEFT_SPAN, (end - u + 31) / WEFT_R_PANEL);
                 for (int row = top; row < bottom; row += WEFT_R_ROWS) {
                     const int count = min(WEFT_R_ROWS, bottom - row);
                     weft_r_product(sums, tile, before + row * (long)width, width, count, width,
-                        packed + (u / 32) * (long)(WEFT_GATES * 32) * width, 32 * (long)width,
-                        WEFT_FIRST * span);
+                        packed + (u / WEFT_R_PANEL) * (long)(WEFT_GATES * WEFT_R_PANEL) * width,
+                        WEFT_R_PANEL * (long)width, WEFT_FIRST * span);
                     WEFT_ROLLED for (int r = 0; r < count; ++r) {
                         const int n = row + r;
                         const bool valid = weft_r_valid(lengths, has_lengths, n, t, total, left);
@@ -452,17 +454,20 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
         }
         if (helped) weft_r_tell(state, 1 + own, own ? s + 2 : s + 1);
 #if WEFT_PROJECT || WEFT_CELL == 2
-        const int first = own * blocks * 32, last = min(WEFT_PROJECT ? width : units, first + blocks * 32);
-        for (int u = first; u < last && (phases & 2); u += 32 * WEFT_R_MOST) {
-            const int span = min(WEFT_R_MOST, (last - u + 31) / 32);
+        const int first = own * blocks * WEFT_R_PANEL,
+                  last = min(WEFT_PROJECT ? width : units, first + blocks * WEFT_R_PANEL);
+        for (int u = first; u < last && (phases & 2); u += WEFT_R_PANEL * WEFT_R_MOST) {
+            const int span = min(WEFT_R_MOST, (last - u + 31) / WEFT_R_PANEL);
             for (int row = top; row < bottom; row += WEFT_R_ROWS) {
                 const int count = min(WEFT_R_ROWS, bottom - row);
 #if WEFT_PROJECT
                 weft_r_product(sums, tile, more + row * (long)units, units, count, units,
-                    packed_r + (u / 32) * (long)32 * units, 32 * (long)units, span);
+                    packed_r + (u / WEFT_R_PANEL) * (long)WEFT_R_PANEL * units, WEFT_R_PANEL * (long)units,
+                    span);
 #else
                 weft_r_product(sums, tile, more + row * (long)units, units, count, units,
-                    packed + ((u / 32) * 3 + 2) * (long)32 * units, 3 * 32 * (long)units, span);
+                    packed + ((u / WEFT_R_PANEL) * 3 + 2) * (long)WEFT_R_PANEL * units,
+                    3 * WEFT_R_PANEL * (long)units, span);
 #endif
                 for (int r = 0; r < count; ++r) {
                     const int n = row + r;
@@ -559,18 +564,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
         __global float *keep = s < 0 ? d + dh_at : room;
         __global float *dc_room = s == 0 ? d + dc_at : room + dc_room_at;
         for (int share = own; share <= last_share && (phases & 1); ++share) {
-            const int first = share * blocks * 32, end = min(width, first + blocks * 32);
+            const int first = share * blocks * WEFT_R_PANEL, end = min(width, first + blocks * WEFT_R_PANEL);
             const long patience = 100 + (long)(end - first) * WEFT_FIRST * units * (bottom - top) / 64;
             if (share > own && weft_r_brought(state, share, turn_at, patience)) continue;
-            for (int u = first; u < end; u += 32 * WEFT_R_MOST) {
-                const int span = min(WEFT_R_MOST, (end - u + 31) / 32);
+            for (int u = first; u < end; u += WEFT_R_PANEL * WEFT_R_MOST) {
+                const int span = min(WEFT_R_MOST, (end - u + 31) / WEFT_R_PANEL);
                 for (int row = top; row < bottom; row += WEFT_R_ROWS) {
                     const int count = min(WEFT_R_ROWS, bottom - row);
                     if (newest)
                         for (int i = 0; i < WEFT_R_MOST * WEFT_R_ROWS * 2; ++i) sums[i] = 0.0f;
                     else
                         weft_r_product(sums, tile, ds_next + row * line, line, count, WEFT_FIRST * units,
-                            packed + (u / 32) * 32 * line, 32 * line, span);
+                            packed + (u / WEFT_R_PANEL) * WEFT_R_PANEL * line, WEFT_R_PANEL * line, span);
                     WEFT_ROLLED for (int r = 0; r < count; ++r) {
                         const int n = row + r;
                         WEFT_ROLLED for (int q = 0; q < 2 * span; ++q) {
@@ -639,17 +644,19 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
         }
         if (helped) weft_r_tell(state, 1 + own, own ? turn_at + 2 : turn_at + 1);
 #if WEFT_PROJECT || WEFT_CELL == 2
-        const int first = own * blocks * 32, end_r = min(units, first + blocks * 32);
-        for (int u = first; u < end_r && s >= 0 && (phases & 2); u += 32 * WEFT_R_MOST) {
-            const int span = min(WEFT_R_MOST, (end_r - u + 31) / 32);
+        const int first = own * blocks * WEFT_R_PANEL, end_r = min(units, first + blocks * WEFT_R_PANEL);
+        for (int u = first; u < end_r && s >= 0 && (phases & 2); u += WEFT_R_PANEL * WEFT_R_MOST) {
+            const int span = min(WEFT_R_MOST, (end_r - u + 31) / WEFT_R_PANEL);
             for (int row = top; row < bottom; row += WEFT_R_ROWS) {
                 const int count = min(WEFT_R_ROWS, bottom - row);
 #if WEFT_PROJECT
                 weft_r_product(sums, tile, out + row * (long)width, width, count, width,
-                    packed_r + (u / 32) * (long)32 * width, 32 * (long)width, span);
+                    packed_r + (u / WEFT_R_PANEL) * (long)WEFT_R_PANEL * width, WEFT_R_PANEL * (long)width,
+                    span);
 #else
                 weft_r_product(sums, tile, dx + row * line + 2 * (long)units, line, count, units,
-                    packed + (u / 32) * 32 * line + 32 * 2 * (long)units, 32 * line, span);
+                    packed + (u / WEFT_R_PANEL) * WEFT_R_PANEL * line + WEFT_R_PANEL * 2 * (long)units,
+                    WEFT_R_PANEL * line, span);
 #endif
                 for (int r = 0; r < count; ++r) {
                     const int n = row + r;

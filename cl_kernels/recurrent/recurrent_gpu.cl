@@ -16,15 +16,16 @@
  *          +----+       +------------+------------+--
  *
  * The gradient of a step: the product of the gates' gradients of the step after it with the weights, for 16
- * units of 32 rows, plus the given gradient; then these units' gates. */
+ * units of 32 rows, plus the given gradient; then these units' gates.
+ *
+ * The parameters are set in src/kernels/recurrent/recurrent_gpu.c; the picture shows a WEFT_R_GROUP of 16 and
+ * WEFT_R_LINES of 2. */
 
 #ifndef WEFT_RECURRENT_GPU
 #define WEFT_RECURRENT_GPU
 
-#define WEFT_R_GROUP  16
-#define WEFT_R_LINES  2 /* rows of an item */
 #define WEFT_R_ROWS   (WEFT_R_GROUP * WEFT_R_LINES)
-#define WEFT_R_STEP   16
+#define WEFT_R_STEP   WEFT_R_GROUP /* along the depth: an item brings one element of it */
 #define WEFT_R_A_ROOM (WEFT_R_STEP * (WEFT_R_ROWS + 1))
 #define WEFT_R_B_ROOM (WEFT_R_STEP * (WEFT_R_GROUP + 1))
 /* Of row i: chosen, so that the sums stay in registers while the cells' code stands there once. */
@@ -99,13 +100,13 @@ static inline bool weft_r_valid(
 
 #if WEFT_BACK != 1
 /* A work-item an element of the states: the initial ones; it also looks at the lengths. */
-__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(prepare)(__global const float *w,
-    long w_offset, __global const float *wr, long wr_offset, __global float *packed, long packed_offset,
-    __global float *packed_r, long packed_r_offset, int has_first, __global const float *h0, long h0_offset,
-    __global const float *c0, long c0_offset, int has_lengths, __global const int *lengths,
-    long lengths_offset, __global float *y, long y_offset, __global int *faults, long faults_offset,
-    int panels, int panels_r, int total, int batch, int units, int width, int rows, int transposed, long h_at,
-    long c_at) {
+__kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_NAME(prepare)(
+    __global const float *w, long w_offset, __global const float *wr, long wr_offset, __global float *packed,
+    long packed_offset, __global float *packed_r, long packed_r_offset, int has_first,
+    __global const float *h0, long h0_offset, __global const float *c0, long c0_offset, int has_lengths,
+    __global const int *lengths, long lengths_offset, __global float *y, long y_offset, __global int *faults,
+    long faults_offset, int panels, int panels_r, int total, int batch, int units, int width, int rows,
+    int transposed, long h_at, long c_at) {
     const long item = (long)get_global_id(0);
     y += y_offset;
     if (has_lengths && item < batch) {
@@ -119,9 +120,9 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(prepare)
 }
 
 /* Work-group (columns, rows). phases: 1 the first product and the gates, 2 the second product. */
-__kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(forward)(__global const float *x,
-    long x_offset, int has_bias, __global const float *bias, long bias_offset, int has_lengths,
-    __global const int *lengths, long lengths_offset, __global float *y, long y_offset,
+__kernel __attribute__((reqd_work_group_size(WEFT_R_GROUP, WEFT_R_GROUP, 1))) void WEFT_NAME(forward)(
+    __global const float *x, long x_offset, int has_bias, __global const float *bias, long bias_offset,
+    int has_lengths, __global const int *lengths, long lengths_offset, __global float *y, long y_offset,
     __global const float *w, long w_offset, __global const float *wr, long wr_offset, int turn, int steps,
     int phases, int total, int batch, int units, int width, int rows, int blocks, int reverse, int left,
     long c_at, long c_step, long gates_at, long gates_step, long more_at, long more_step) {
@@ -249,10 +250,10 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(forward
 #if WEFT_BACK != 0
 /* Work-group (columns, rows). Turn i belongs to step total - 1 - i of the scan; the one after the last is
  * dh0. */
-__kernel __attribute__((reqd_work_group_size(16, 16, 1))) void WEFT_NAME(back)(__global const float *y,
-    long y_offset, int given, __global const float *dy, long dy_offset, __global const float *dh_last,
-    long dh_last_offset, __global const float *dc_last, long dc_last_offset, int has_lengths,
-    __global const int *lengths, long lengths_offset, __global float *d, long d_offset,
+__kernel __attribute__((reqd_work_group_size(WEFT_R_GROUP, WEFT_R_GROUP, 1))) void WEFT_NAME(back)(
+    __global const float *y, long y_offset, int given, __global const float *dy, long dy_offset,
+    __global const float *dh_last, long dh_last_offset, __global const float *dc_last, long dc_last_offset,
+    int has_lengths, __global const int *lengths, long lengths_offset, __global float *d, long d_offset,
     __global const float *w, long w_offset, __global const float *wr, long wr_offset, int turn, int steps,
     int turns, int phases, int total, int batch, int units, int width, int rows, int blocks, int reverse,
     int left, long c_at, long gates_at, long sums_at, long out_at, long dh_at, long dc_at, long dy_t,

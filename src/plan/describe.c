@@ -51,7 +51,7 @@ static void describe_step(const weft_plan *plan, size_t index, wi_text *text) {
 static void describe_text(const weft_plan *plan, wi_text *text) {
     const weft_plan_info *info = &plan->info;
     wi_text_append(
-        text, "plan for batch %lld on %s\n", (long long)info->batch, plan->request.context->info.name);
+        text, "plan for batch %lld on %s\n", (long long)info->batch, plan->request.device->info.name);
     wi_text_append(text,
         "  %zu steps, %zu launches, %zu kernels, %zu conversions, %zu layout changes of images\n",
         info->steps, info->launches, info->kernels, info->conversions, info->layout_changes);
@@ -98,7 +98,7 @@ static bool add_step(const weft_plan *plan, const wi_step *step, cJSON *steps) {
 
 static bool fill_json(const weft_plan *plan, cJSON *root) {
     const weft_plan_info *info = &plan->info;
-    bool added = cJSON_AddStringToObject(root, "device", plan->request.context->info.name) &&
+    bool added = cJSON_AddStringToObject(root, "device", plan->request.device->info.name) &&
                  add_number(root, "batch", (double)info->batch) &&
                  add_number(root, "launches", (double)info->launches) &&
                  add_number(root, "kernels", (double)info->kernels) &&

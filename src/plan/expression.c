@@ -5,12 +5,12 @@
 #include <string.h>
 
 void wi_emitter_begin(wi_emitter *e, const wi_loops *loops, const wi_step *step, wi_kernel_text *kernel) {
-    const weft_context *context = loops->partition->request->context;
+    const wi_request *request = loops->partition->request;
     const wi_loop *loop = &loops->of[step->index];
     *e = (wi_emitter){
         .partition = loops->partition, .loops = loops, .step = step, .loop = loop, .kernel = kernel};
-    wi_text_init(&e->text, context->allocator);
-    e->cpu = context->caps.device_class == WEFT_CLASS_CPU;
+    wi_text_init(&e->text, request->context->allocator);
+    e->cpu = request->device->caps.device_class == WEFT_CLASS_CPU;
     e->inner_is_reduced = loop->space.reduced[loop->space.rank - 1];
 }
 

@@ -22,7 +22,7 @@ static weft_status new_launch(
     if (!kernel) return WEFT_OK;
     launch->launch.name = wi_arena_string(request->arena, kernel);
     if (!launch->launch.name) return WEFT_ERROR_MEMORY;
-    return wi_program_kernel(&launch->launch.kernel, request->context, program, kernel);
+    return wi_program_kernel(&launch->launch.kernel, program, kernel);
 }
 
 static weft_status launch_loop(wi_launches *l, const wi_step *step, wi_program *program,
@@ -30,7 +30,7 @@ static weft_status launch_loop(wi_launches *l, const wi_step *step, wi_program *
     wi_binder b;
     WI_TRY(new_launch(l, step, program, kernel->name, &b));
     for (int i = 0; i < kernel->argument_count; i++) wi_bind_described(&b, &kernel->arguments[i]);
-    const bool cpu = request_of(l)->context->caps.device_class == WEFT_CLASS_CPU;
+    const bool cpu = request_of(l)->device->caps.device_class == WEFT_CLASS_CPU;
     wi_launch *launch = &b.launch->launch;
     launch->dimensions = parts > 1 ? 2 : 1;
     launch->global[0] = items;
@@ -81,7 +81,7 @@ static weft_status launch_step(wi_launches *l, const wi_step *step) {
     if (step->kind != WI_STEP_LOOP) return launch_kernels(l, step);
     if (!wi_is_cut(step, own)) return launch_loop(l, step, l->program, &code->whole, own->items, 1);
     /* On a cpu the parts are items of their own, on a gpu a second dimension. */
-    const bool cpu = request_of(l)->context->caps.device_class == WEFT_CLASS_CPU;
+    const bool cpu = request_of(l)->device->caps.device_class == WEFT_CLASS_CPU;
     WI_TRY(launch_loop(l, step, l->parts_program, &code->part, own->items, cpu ? 1 : (size_t)own->work[4]));
     return launch_loop(l, step, l->parts_program, &code->finish, own->finish_items, 1);
 }
@@ -92,16 +92,16 @@ static weft_status launch_step(wi_launches *l, const wi_step *step) {
 static weft_status build_programs(wi_launches *l) {
     const wi_partition *p = l->memory->placement->partition;
     const wi_code *code = l->schedule->code;
-    weft_context *context = p->request->context;
+    wi_device *const device = p->request->device;
     bool whole = false, parts = false;
     for (size_t i = 0; i < p->step_count; i++) {
         const bool cut = wi_is_cut(p->steps[i], &l->schedule->of[i]);
         parts = parts || cut;
         whole = whole || (!cut && !wi_step_is_library(p->steps[i]));
     }
-    if (whole) WI_TRY(wi_program_get(&l->program, context, "plan", code->source.data, NULL));
+    if (whole) WI_TRY(wi_program_get(&l->program, device, "plan", code->source.data, NULL));
     if (parts)
-        WI_TRY(wi_program_get(&l->parts_program, context, "plan (parts)", code->parts_source.data, NULL));
+        WI_TRY(wi_program_get(&l->parts_program, device, "plan (parts)", code->parts_source.data, NULL));
     return WEFT_OK;
 }
 

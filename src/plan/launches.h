@@ -32,7 +32,7 @@ typedef struct wi_location {
 } wi_location;
 
 weft_status wi_plan_allocate(const wi_placement *placement, wi_plan_memory *memory);
-void wi_plan_memory_clear(wi_plan_memory *memory, weft_context *context);
+void wi_plan_memory_clear(wi_plan_memory *memory, wi_device *device);
 wi_location wi_locate_place(const wi_plan_memory *memory, int place);
 /* The memory that a value lies in, to its beginning: the value's own offset is not in it. */
 wi_location wi_locate_value(const wi_plan_memory *memory, int value);

@@ -130,8 +130,8 @@ bool wi_writes_last(const wi_loops *loops, const wi_loop *loop, const wi_operand
 /* Softmax is the case in point. Other processors compute an exponential sooner than they read it. */
 void wi_find_spilled(const wi_loops *loops, wi_loop *loop) {
     const wi_step *step = loop->step;
-    const weft_context *context = loops->partition->request->context;
-    if (!step->reduced || loop->passes < 2 || context->caps.device_class != WEFT_CLASS_CPU) return;
+    const wi_device *device = loops->partition->request->device;
+    if (!step->reduced || loop->passes < 2 || device->caps.device_class != WEFT_CLASS_CPU) return;
     for (int o = 0; o < loop->operand_count && loop->spill < 0; o++) {
         const wi_operand *output = &loop->operands[o];
         if (output->is_output && !wi_dtype_rounds(output->dtype) && wi_dtype_is_float(output->dtype) && wi_writes_last(loops, loop, output))

@@ -149,7 +149,7 @@ static int larger_first(const void *a, const void *b) {
 }
 
 static weft_status set_place(wi_placement *m, wi_place **placed, size_t count, wi_place *place) {
-    const size_t limit = (size_t)m->partition->request->context->caps.largest_allocation;
+    const size_t limit = (size_t)m->partition->request->device->caps.largest_allocation;
     if (place->bytes > limit)
         WI_FAIL(WEFT_ERROR_DEVICE_MEMORY,
             "a tensor of %zu bytes exceeds the device's largest allocation of %zu", place->bytes, limit);

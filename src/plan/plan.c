@@ -5,9 +5,9 @@
 static void plan_destroy(weft_plan *plan) {
     weft_context *context = plan->request.context;
     weft_graph *graph = plan->owns_graph ? plan->request.graph : NULL;
-    (void)wi_queue_finish(context); /* nothing may run on memory that is given back */
+    (void)wi_queue_finish(plan->request.device); /* nothing may run on memory that is given back */
     wi_launches_clear(&plan->launches);
-    wi_plan_memory_clear(&plan->memory, context);
+    wi_plan_memory_clear(&plan->memory, plan->request.device);
     wi_code_clear(&plan->code);
     wi_partition_clear(&plan->partition);
     wi_node_order_clear(&plan->order);
@@ -130,7 +130,11 @@ weft_status wi_plan_create_unowned(
     weft_plan *plan = wi_allocate(context->allocator, sizeof *plan);
     if (!plan) return WEFT_ERROR_MEMORY;
     wi_arena_init(&plan->arena, context->allocator);
-    plan->request = (wi_request){.graph = graph, .context = context, .arena = &plan->arena, .batch = batch};
+    plan->request = (wi_request){.graph = graph,
+        .context = context,
+        .device = wi_context_device(context),
+        .arena = &plan->arena,
+        .batch = batch};
     plan->references = 1;
     weft_status status = fill_request(plan, outputs, count, options);
     if (status == WEFT_OK) status = build(plan, options);

@@ -14,26 +14,26 @@ wi_profiled *wi_profiler_next(wi_profiler *profiler, const wi_plan_launch *launc
 
 static weft_status run_once(weft_profile *profile, weft_plan *plan) {
     WI_TRY(wi_plan_begin_run(plan));
-    WI_TRY(wi_queue_finish(plan->request.context)); /* of binaries that were fetched */
+    WI_TRY(wi_queue_finish(plan->request.device)); /* of binaries that were fetched */
     profile->began = wi_clock_seconds();
     const weft_status status = wi_plan_walk(plan);
-    const weft_status finished = wi_queue_finish(plan->request.context); /* after an error too */
+    const weft_status finished = wi_queue_finish(plan->request.device); /* after an error too */
     profile->info.wall_seconds = wi_clock_seconds() - profile->began;
     return status == WEFT_OK ? finished : status;
 }
 
 static weft_status run_on_own_queue(weft_profile *profile, weft_plan *plan, wi_profiler *profiler) {
-    weft_context *const context = plan->request.context;
+    wi_device *const device = plan->request.device;
     cl_int error = CL_SUCCESS;
     cl_command_queue const queue =
-        clCreateCommandQueue(context->cl, context->device, CL_QUEUE_PROFILING_ENABLE, &error);
+        clCreateCommandQueue(device->cl, device->id, CL_QUEUE_PROFILING_ENABLE, &error);
     WI_CL(error, "making a queue that tells times");
-    cl_command_queue const usual = context->queue;
-    context->queue = queue;
+    cl_command_queue const usual = device->queue;
+    device->queue = queue;
     plan->profiler = profiler;
     const weft_status status = run_once(profile, plan);
     plan->profiler = NULL;
-    context->queue = usual;
+    device->queue = usual;
     clReleaseCommandQueue(queue);
     return status;
 }
@@ -134,7 +134,7 @@ static weft_status measure(weft_profile *profile, weft_plan *plan) {
     profile->rows = wi_arena_take(&profile->arena, (plan->partition.step_count + 1) * sizeof *profile->rows);
     if (!profiler.launches || !profile->rows) return WEFT_ERROR_MEMORY;
     WI_TRY(wi_plan_compile(plan));
-    WI_TRY(wi_queue_finish(plan->request.context));
+    WI_TRY(wi_queue_finish(plan->request.device));
     weft_status status = run_on_own_queue(profile, plan, &profiler);
     if (status == WEFT_OK) status = read_times(&profiler);
     if (status == WEFT_OK) status = fill_rows(profile, plan, &profiler);

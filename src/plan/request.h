@@ -21,7 +21,8 @@
 typedef struct wi_request {
     weft_graph *graph;
     weft_context *context;
-    wi_arena *arena; /* for what the passes make */
+    wi_device *device; /* of the context: all steps run there, and all storages are its memory */
+    wi_arena *arena;   /* for what the passes make */
     int64_t batch;
     bool inference;
     weft_tensor *const *outputs;

@@ -40,7 +40,7 @@ static weft_status run_library(weft_plan *plan, const wi_step *step, cl_event *e
 static weft_status enqueue(weft_plan *plan, const wi_plan_launch *launch, int64_t turn, cl_event *event) {
     if (!launch->launch.kernel) return run_library(plan, launch->step, event);
     if (launch->changing_count > 0) WI_TRY(set_changing(plan, launch, turn));
-    return wi_launch_run_event(&launch->launch, plan->request.context, event);
+    return wi_launch_run_event(&launch->launch, plan->request.device, event);
 }
 
 static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch, int64_t turn) {
@@ -62,8 +62,8 @@ static weft_status run_turns(weft_plan *plan, const wi_plan_launch *launch) {
  * them may take a second, so it waits for the second run. A plan that runs once leaves it to the context's
  * end. */
 static weft_status keep_binaries(weft_plan *plan) {
-    WI_TRY(wi_queue_finish(plan->request.context));
-    wi_programs_keep(plan->request.context);
+    WI_TRY(wi_queue_finish(plan->request.device));
+    wi_programs_keep(plan->request.device);
     return WEFT_OK;
 }
 
@@ -88,7 +88,7 @@ weft_status wi_plan_walk(weft_plan *plan) {
         WI_TRY(run_turns(plan, launch));
         i += launch->turns > 0 ? (size_t)launch->together : 1;
     }
-    return wi_queue_flush(plan->request.context);
+    return wi_queue_flush(plan->request.device);
 }
 
 weft_status weft_plan_run(weft_plan *plan) {
@@ -99,6 +99,6 @@ weft_status weft_plan_run(weft_plan *plan) {
 
 weft_status weft_plan_wait(weft_plan *plan) {
     if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_wait: plan is NULL");
-    WI_TRY(wi_queue_finish(plan->request.context));
+    WI_TRY(wi_queue_finish(plan->request.device));
     return wi_plan_check_faults(plan);
 }

@@ -41,7 +41,7 @@ static sizes sizes_of(const wi_loop *loop) {
 /* ---- cpu ---- */
 
 static int64_t units_of(const cutter *c) {
-    return wi_max64(1, c->partition->request->context->caps.compute_units);
+    return wi_max64(1, c->partition->request->device->caps.compute_units);
 }
 
 static int64_t cpu_items_wanted(const cutter *c) {
@@ -123,7 +123,7 @@ static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a step over %lld results is more than a kernel counts",
             (long long)c.s.kept);
     own->work[0] = (int)c.s.kept;
-    if (p->request->context->caps.device_class == WEFT_CLASS_CPU)
+    if (p->request->device->caps.device_class == WEFT_CLASS_CPU)
         cut_cpu(&c);
     else
         cut_gpu(&c);

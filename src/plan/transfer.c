@@ -35,7 +35,7 @@ static weft_status write_input(
     size_t offset;
     const cl_mem memory = memory_of(plan, value, &offset);
     return wi_cl_check(
-        clEnqueueWriteBuffer(plan->request.context->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
+        clEnqueueWriteBuffer(plan->request.device->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
         "clEnqueueWriteBuffer");
 }
 
@@ -53,7 +53,7 @@ static weft_status read_output(weft_plan *plan, weft_tensor *output, void *data,
     size_t offset;
     const cl_mem memory = memory_of(plan, value, &offset);
     return wi_cl_check(
-        clEnqueueReadBuffer(plan->request.context->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
+        clEnqueueReadBuffer(plan->request.device->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
         "clEnqueueReadBuffer");
 }
 

@@ -5,8 +5,21 @@
 #include "kernels/convolution/conv_product.h"
 #include "kernels/product/gemm_list.h"
 
-/* As in the kernel file. SMALL: multiply-adds that are not worth waking another core. */
-enum { ROWS = 13, COLUMNS = 32, STRIP = 520, PANELS = 8, SMALL = 1 << 18 };
+/* A tile is ROWS x COLUMNS, as in gemm_cpu.c; DEPTH: most steps of k whose windows are copied at once; STRIP, PANELS:
+ * most rows and panels of COLUMNS of a work-item. */
+enum { ROWS, COLUMNS, DEPTH, STRIP, PANELS };
+
+static const char *const parameters[] = {[ROWS] = "WEFT_CONV_ROWS",
+    [COLUMNS] = "WEFT_CONV_COLUMNS",
+    [DEPTH] = "WEFT_CONV_DEPTH",
+    [STRIP] = "WEFT_CONV_STRIP",
+    [PANELS] = "WEFT_CONV_PANELS",
+    NULL};
+
+static const wi_variant variants[] = {
+    {"f32", {[ROWS] = 13, [COLUMNS] = 32, [DEPTH] = 256, [STRIP] = 520, [PANELS] = 8}}, {0}};
+
+enum { SMALL = 1 << 18 }; /* multiply-adds that are not worth waking another core */
 
 static int64_t phases_of(const wi_windows *w) {
     return w->transposed ? w->stride[0] * w->stride[1] * w->stride[2] : 1;
@@ -29,8 +42,8 @@ static bool accepts(const wi_kernel_site *site) {
     const double most = INT32_MAX - 4096;
     const double positions = (double)w->images * (double)w->made[0] * (double)w->made[1] * (double)w->made[2];
     const double steps = (double)w->taps[0] * (double)w->taps[1] * (double)w->taps[2] * (double)w->channels;
-    return positions <= most && steps * 32 <= most && (double)w->filters * (double)w->groups <= most &&
-           (double)phases_of(w) * positions <= most;
+    return positions <= most && steps * site->values[COLUMNS] <= most &&
+           (double)w->filters * (double)w->groups <= most && (double)phases_of(w) * positions <= most;
 }
 
 /* What is known before: the code for all else takes most of the time to compile. */
@@ -46,19 +59,20 @@ static void add_macros(wi_kernel_plan *plan, const wi_windows *w) {
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const wi_windows *const w = shape->windows;
+    const int *const p = site->values;
     const int64_t units = site->device->units;
-    const int64_t panels = wi_divide_up(w->filters, COLUMNS), steps = steps_of(w), phases = phases_of(w);
-    const int64_t spans = wi_divide_up(panels, PANELS), span = wi_divide_up(panels, spans) * COLUMNS;
-    const int64_t tiles = wi_divide_up(positions_of(w), ROWS), others = spans * w->groups * phases;
+    const int64_t panels = wi_divide_up(w->filters, p[COLUMNS]), steps = steps_of(w), phases = phases_of(w);
+    const int64_t spans = wi_divide_up(panels, p[PANELS]), span = wi_divide_up(panels, spans) * p[COLUMNS];
+    const int64_t tiles = wi_divide_up(positions_of(w), p[ROWS]), others = spans * w->groups * phases;
     /* As few strips as fit, but enough for every core, and as many for each. */
-    int64_t strips = wi_divide_up(tiles, STRIP / ROWS);
+    int64_t strips = wi_divide_up(tiles, p[STRIP] / p[ROWS]);
     if (w->flops / 2 > SMALL) {
         while (strips < tiles && (strips * others < 2 * units || strips * others % units != 0)) strips++;
     }
-    const int64_t strip = wi_divide_up(tiles, strips) * ROWS;
-    strips = wi_divide_up(tiles * ROWS, strip);
+    const int64_t strip = wi_divide_up(tiles, strips) * p[ROWS];
+    strips = wi_divide_up(tiles * p[ROWS], strip);
     add_macros(plan, w);
-    plan->scratch_bytes = (size_t)(w->groups * panels * steps * COLUMNS) * sizeof(float);
+    plan->scratch_bytes = (size_t)(w->groups * panels * steps * p[COLUMNS]) * sizeof(float);
     wi_conv_add_weight(wi_conv_panels_launch(plan, "pack", w, panels), w);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "windows", phases * strips, 1);
     launch->dimensions = 3;
@@ -79,5 +93,7 @@ const wi_implementation wi_conv_cpu = {.name = "conv_cpu",
     .ops = {&wi_op_conv, &wi_op_conv_data},
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "conv_cpu.cl",
+    .parameters = parameters,
+    .variants = variants,
     .accepts = accepts,
     .prepare = prepare};

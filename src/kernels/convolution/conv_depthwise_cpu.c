@@ -5,14 +5,20 @@
 #include "kernels/convolution/conv_product.h"
 #include "kernels/product/gemm_list.h"
 
-/* TILE as in the kernel file. SMALL: multiply-adds that are not worth waking another core. */
-enum { TILE = 7, LANES = 16, SMALL = 1 << 17, STRIPS = 4 };
+/* Positions of a row that are computed together. Seven divides the rows of the usual networks: 7, 14, 28, 56, 112. */
+enum { TILE };
+
+static const char *const parameters[] = {[TILE] = "WEFT_DEPTHWISE_TILE", NULL};
+static const wi_variant variants[] = {{"f32", {[TILE] = 7}}, {0}};
+
+/* SMALL: multiply-adds that are not worth waking another core; STRIPS: work-items for each. */
+enum { LANES = 16, SMALL = 1 << 17, STRIPS = 4 };
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const wi_windows *const w = shape->windows;
     const double positions = (double)w->images * (double)w->made[0] * (double)w->made[1] *
-                             (double)(w->made[2] + w->stride[2] * TILE);
+                             (double)(w->made[2] + w->stride[2] * site->values[TILE]);
     return w->channels == 1 && w->filters == 1 && positions <= INT32_MAX - 4096 &&
            (double)w->groups <= INT32_MAX - 4096;
 }
@@ -39,7 +45,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_windows *const w = shape->windows;
     const int64_t units = site->device->units;
     const int64_t phases = w->transposed ? w->stride[2] : 1, panels = wi_divide_up(w->groups, LANES);
-    const int64_t pieces = wi_divide_up(wi_divide_up(w->made[2], phases), TILE);
+    const int64_t pieces = wi_divide_up(wi_divide_up(w->made[2], phases), site->values[TILE]);
     const int64_t tiles = w->images * w->made[0] * w->made[1] * phases * pieces;
     const int64_t strips = w->flops / 2 > SMALL ? wi_min64(tiles, STRIPS * units) : 1;
     const int64_t strip = wi_divide_up(tiles, strips);
@@ -62,5 +68,7 @@ const wi_implementation wi_conv_depthwise_cpu = {.name = "depthwise_cpu",
     .ops = {&wi_op_conv, &wi_op_conv_data},
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "conv_depthwise_cpu.cl",
+    .parameters = parameters,
+    .variants = variants,
     .accepts = accepts,
     .prepare = prepare};

@@ -39,8 +39,9 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const wi_windows *const w = shape->windows;
     const wi_gemm_shape product = product_of(w);
+    const int64_t columns = wi_gemm_direct_columns(plan->values);
     /* Vectors of the last panel: code for other widths need not be compiled. */
-    wi_kernel_macro_int(plan, "WEFT_DIRECT_LAST", wi_divide_up((w->filters - 1) % 64 + 1, 16));
+    wi_kernel_macro_int(plan, "WEFT_DIRECT_LAST", wi_divide_up((w->filters - 1) % columns + 1, 16));
     return wi_gemm_direct_prepare(site->device, &product, w->read[2], w->filters, plan);
 }
 
@@ -48,5 +49,7 @@ const wi_implementation wi_conv_pointwise_cpu = {.name = "pointwise",
     .ops = {&wi_op_conv, &wi_op_conv_data},
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "gemm_cpu_direct.cl",
+    .parameters = wi_gemm_direct_parameters,
+    .variants = wi_gemm_direct_variants,
     .accepts = accepts,
     .prepare = prepare};

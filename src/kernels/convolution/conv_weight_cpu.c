@@ -6,12 +6,23 @@ static void add_ints(wi_kernel_launch *launch, const int64_t *numbers, int count
     for (int i = 0; i < count; i++) wi_kernel_int(launch, numbers[i]);
 }
 
-/* As in the kernel file. */
-enum { VECTOR = 16, PANELS = 4, POSITIONS = 512, LONGEST = 256, ROOM = 65536, FEW = 12 };
+/* PANELS of filters, POSITIONS, and ROOM floats of x are in a block at most. Rows of a tile that leave registers for
+ * what they meet: ROWS_OF_TWO vectors of filters, or ROWS_OF_ONE, which is the most there are. */
+enum { PANELS, POSITIONS, ROOM, ROWS_OF_TWO, ROWS_OF_ONE };
 
-/* Rows of a tile that leave registers for what they meet: two vectors of filters, or one. A pixel that is
- * copied by itself has room for 16. */
-enum { ROWS_OF_TWO = 13, ROWS_OF_ONE = 24, ROWS_OF_A_PIXEL = 16 };
+static const char *const parameters[] = {[PANELS] = "WEFT_CONV_WEIGHT_PANELS",
+    [POSITIONS] = "WEFT_CONV_WEIGHT_POSITIONS",
+    [ROOM] = "WEFT_CONV_WEIGHT_ROOM",
+    [ROWS_OF_TWO] = "WEFT_CONV_WEIGHT_ROWS",
+    [ROWS_OF_ONE] = "WEFT_CONV_WEIGHT_MOST",
+    NULL};
+
+static const wi_variant variants[] = {
+    {"f32", {[PANELS] = 4, [POSITIONS] = 512, [ROOM] = 65536, [ROWS_OF_TWO] = 13, [ROWS_OF_ONE] = 24}}, {0}};
+
+/* A pixel that is copied by itself has room for VECTOR channels; LONGEST: positions of a piece of a row; FEW: channels
+ * that are copied together with those of the next pixels. */
+enum { VECTOR = 16, LONGEST = 256, FEW = 12 };
 
 /* How class cpu cuts the work. */
 typedef struct wi_cut {
@@ -30,38 +41,38 @@ static int64_t pixels_of(const wi_conv *conv, int64_t length) {
 }
 
 /* False: not even one position's window fits. */
-static bool cut_work(wi_cut *cut, const wi_conv *conv, int64_t units) {
+static bool cut_work(wi_cut *cut, const wi_conv *conv, const int *p, int64_t units) {
     cut->joined =
         conv->groups == 1 && conv->dilation[2] == 1 && (conv->channels <= FEW || conv->channels == VECTOR);
     const int64_t pitch = cut->joined ? conv->channels : VECTOR;
     const int64_t rows = cut->joined ? conv->taps[2] * conv->channels : conv->channels;
     cut->vectors = conv->filters <= VECTOR ? 1 : 2;
-    cut->tiles = wi_divide_up(rows, cut->vectors == 2 ? ROWS_OF_TWO
-                                    : cut->joined     ? ROWS_OF_ONE
-                                                      : ROWS_OF_A_PIXEL);
+    cut->tiles = wi_divide_up(rows, cut->vectors == 2 ? p[ROWS_OF_TWO]
+                                    : cut->joined     ? p[ROWS_OF_ONE]
+                                                      : VECTOR);
     cut->tile = wi_divide_up(rows, cut->tiles);
     int64_t pieces = wi_divide_up(conv->result[2], LONGEST);
     cut->length = wi_divide_up(conv->result[2], pieces);
-    while (pixels_of(conv, cut->length) * pitch > ROOM && cut->length > 1)
+    while (pixels_of(conv, cut->length) * pitch > p[ROOM] && cut->length > 1)
         cut->length = wi_divide_up(conv->result[2], ++pieces);
-    if (pixels_of(conv, cut->length) * pitch > ROOM) return false;
+    if (pixels_of(conv, cut->length) * pitch > p[ROOM]) return false;
     cut->all = conv->images * conv->result[0] * conv->result[1] * wi_divide_up(conv->result[2], cut->length);
     cut->panels = wi_divide_up(conv->filters, cut->vectors * VECTOR);
-    cut->span = wi_divide_up(cut->panels, wi_divide_up(cut->panels, PANELS));
+    cut->span = wi_divide_up(cut->panels, wi_divide_up(cut->panels, p[PANELS]));
     const int64_t others = wi_divide_up(cut->panels, cut->span) * conv->groups;
     cut->shares = 1;
     while (others * cut->shares % units != 0 && others * cut->shares < 4 * units && cut->shares < cut->all)
         cut->shares++;
     cut->lines = wi_divide_up(cut->all, cut->shares);
     cut->shares = wi_divide_up(cut->all, cut->lines);
-    cut->block = wi_min64(POSITIONS / cut->length, ROOM / (pixels_of(conv, cut->length) * pitch));
+    cut->block = wi_min64(p[POSITIONS] / cut->length, p[ROOM] / (pixels_of(conv, cut->length) * pitch));
     return cut->all <= INT32_MAX / 2;
 }
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     wi_cut cut;
-    return cut_work(&cut, &conv, site->device->units);
+    return cut_work(&cut, &conv, site->values, site->device->units);
 }
 
 static void tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) {
@@ -95,7 +106,7 @@ static void tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv conv = wi_conv_weight_of(site);
     wi_cut cut;
-    (void)cut_work(&cut, &conv, site->device->units);
+    (void)cut_work(&cut, &conv, site->values, site->device->units);
     plan->flops = wi_conv_flops(&conv);
     tiled(&conv, &cut, plan);
     return WEFT_OK;
@@ -105,5 +116,7 @@ const wi_implementation wi_conv_weight_cpu = {.name = "conv_cpu_weight",
     .ops = {&wi_op_conv_weight},
     .needs = {.classes = WI_ON_CPU},
     .file = "conv_weight_cpu.cl",
+    .parameters = parameters,
+    .variants = variants,
     .accepts = accepts,
     .prepare = prepare};

@@ -4,8 +4,26 @@
 #include "kernels/convolution/conv_weight.h"
 #include "ops/convolution/conv.h"
 
-/* As in the kernel files. ITEMS: work-items that fill a compute unit of class gpu. */
-enum { TILE = 7, LANES = 16, WIDE = 32, FINISHED = 64, ITEMS = 512, SMALL = 1 << 17, SHARES = 4 };
+/* Class cpu: positions of a row that are computed together. */
+enum { TILE };
+
+static const char *const cpu_parameters[] = {[TILE] = "WEFT_WEIGHT_DEPTHWISE_TILE", NULL};
+static const wi_variant cpu_variants[] = {{"f32", {[TILE] = 7}}, {0}};
+
+/* Class gpu: channels of a work-group of the sums, weights of one that adds shares up. */
+enum { WIDE, FINISHED };
+
+static const char *const gpu_parameters[] = {
+    [WIDE] = "WEFT_WEIGHT_DEPTHWISE_WIDE", [FINISHED] = "WEFT_WEIGHT_DEPTHWISE_FINISHED", NULL};
+static const wi_variant gpu_variants[] = {{"f32", {[WIDE] = 32, [FINISHED] = 64}}, {0}};
+
+static wi_limits gpu_limits(const int *p) {
+    return (wi_limits){.group = (size_t)p[FINISHED], .items = {(size_t)p[FINISHED]}};
+}
+
+/* ITEMS: work-items that fill a compute unit of class gpu; SMALL: multiply-adds that are not worth waking another
+ * core; SHARES: work-items for each. */
+enum { LANES = 16, ITEMS = 512, SMALL = 1 << 17, SHARES = 4 };
 
 static int64_t taps_of(const wi_conv *conv) {
     return conv->taps[0] * conv->taps[1] * conv->taps[2];
@@ -30,7 +48,8 @@ static wi_kernel_launch *add_sums(wi_kernel_plan *plan, int64_t items, int64_t g
 }
 
 static weft_status on_cpu(const wi_conv *conv, int64_t units, wi_kernel_plan *plan) {
-    const int64_t blocks = wi_divide_up(conv->groups, LANES), pieces = wi_divide_up(conv->result[2], TILE);
+    const int64_t blocks = wi_divide_up(conv->groups, LANES),
+                  pieces = wi_divide_up(conv->result[2], plan->values[TILE]);
     const int64_t tiles = conv->images * conv->result[0] * conv->result[1] * pieces;
     const int64_t wanted = plan->flops / 2 > SMALL ? wi_min64(tiles, SHARES * units) : 1;
     const int64_t share = wi_divide_up(tiles, wanted), shares = wi_divide_up(tiles, share);
@@ -52,7 +71,7 @@ static weft_status on_gpu(const wi_conv *conv, int64_t units, wi_kernel_plan *pl
         wi_max64(wi_divide_up(positions, wi_divide_up(ITEMS * units, weights)), wi_min64(positions, 16));
     const int64_t shares = wi_divide_up(positions, share);
     plan->scratch_bytes = (size_t)(shares * weights) * sizeof(float);
-    wi_kernel_launch *const launch = add_sums(plan, conv->groups, WIDE);
+    wi_kernel_launch *const launch = add_sums(plan, conv->groups, plan->values[WIDE]);
     launch->dimensions = 3;
     launch->global[1] = (size_t)taps;
     launch->global[2] = (size_t)shares;
@@ -60,16 +79,24 @@ static weft_status on_gpu(const wi_conv *conv, int64_t units, wi_kernel_plan *pl
     wi_kernel_int(launch, positions);
     wi_kernel_int(launch, share);
     wi_conv_weight_add_sizes(launch, conv);
-    add_finish(plan, conv, weights, FINISHED, shares);
+    add_finish(plan, conv, weights, plan->values[FINISHED], shares);
     return WEFT_OK;
 }
 
-static bool accepts(const wi_kernel_site *site) {
+static bool fits(const wi_kernel_site *site, int64_t over) {
     const wi_conv conv = wi_conv_weight_of(site);
     double positions = (double)conv.images;
-    for (int i = 0; i < 3; i++) positions *= (double)(conv.result[i] + TILE);
+    for (int i = 0; i < 3; i++) positions *= (double)(conv.result[i] + over);
     return conv.channels == 1 && conv.filters == 1 && positions <= INT32_MAX - 4096 &&
            conv.groups * taps_of(&conv) <= INT32_MAX - 4096;
+}
+
+static bool accepts_cpu(const wi_kernel_site *site) {
+    return fits(site, site->values[TILE]);
+}
+
+static bool accepts_gpu(const wi_kernel_site *site) {
+    return fits(site, 0);
 }
 
 static weft_status prepare_cpu(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -88,12 +115,16 @@ const wi_implementation wi_conv_weight_depthwise_cpu = {.name = "depthwise_cpu_w
     .ops = {&wi_op_conv_weight},
     .needs = {.classes = WI_ON_CPU},
     .file = "conv_weight_depthwise_cpu.cl",
-    .accepts = accepts,
+    .parameters = cpu_parameters,
+    .variants = cpu_variants,
+    .accepts = accepts_cpu,
     .prepare = prepare_cpu};
 
 const wi_implementation wi_conv_weight_depthwise_gpu = {.name = "depthwise_gpu_weight",
     .ops = {&wi_op_conv_weight},
-    .needs = {.classes = WI_ON_GPU},
+    .needs = {.classes = WI_ON_GPU, .limits = gpu_limits},
     .file = "conv_weight_depthwise_gpu.cl",
-    .accepts = accepts,
+    .parameters = gpu_parameters,
+    .variants = gpu_variants,
+    .accepts = accepts_gpu,
     .prepare = prepare_gpu};

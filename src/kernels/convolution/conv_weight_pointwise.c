@@ -4,31 +4,46 @@
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_weight.h"
 
-/* As in the kernel file. NEAR: floats of a block that leave room for the next one in a core's own cache,
+/* A tile is TILE channels x VECTORS of filters; a work-item adds shares up for FINISHED channels. */
+enum { TILE, VECTORS, FINISHED };
+
+static const char *const parameters[] = {[TILE] = "WEFT_POINTWISE_TILE",
+    [VECTORS] = "WEFT_POINTWISE_VECTORS",
+    [FINISHED] = "WEFT_POINTWISE_FINISHED",
+    NULL};
+
+static const wi_variant variants[] = {{"f32", {[TILE] = 6, [VECTORS] = 4, [FINISHED] = 64}}, {0}};
+
+/* NEAR: floats of a block that leave room for the next one in a core's own cache,
  * which are then asked for; BLOCK: most positions of it; LONG: of one that is not; SHARES: work-items for
  * each core, so that none waits long for another; FEW: floats of sums up to which there are so many; SMALL:
  * multiply-adds that are not worth waking another core. */
-enum { TILE = 6, LANES = 16, PANEL = 64, FINISHED = 64, NEAR = 1 << 16, BLOCK = 512, LONG = 1024 };
+enum { LANES = 16, NEAR = 1 << 16, BLOCK = 512, LONG = 1024 };
 enum { SHARES = 4, FEW = 1 << 16, SMALL = 1 << 18 };
 
 static int64_t positions_of(const wi_conv *conv) {
     return conv->images * conv->image[0] * conv->image[1] * conv->image[2];
 }
 
-static int64_t sums_of(const wi_conv *conv) {
-    return conv->groups * wi_divide_up(conv->channels, TILE) * TILE * wi_divide_up(conv->filters, LANES) *
-           LANES;
+static int64_t panel_of(const int *p) {
+    return p[VECTORS] * LANES;
 }
 
-static bool is_pointwise(const wi_conv *conv) {
+static int64_t sums_of(const wi_conv *conv, const int *p) {
+    return conv->groups * wi_divide_up(conv->channels, p[TILE]) * p[TILE] *
+           wi_divide_up(conv->filters, LANES) * LANES;
+}
+
+static bool is_pointwise(const wi_conv *conv, const int *p) {
     double positions = (double)conv->images;
     for (int i = 0; i < 3; i++) {
         if (conv->taps[i] != 1 || conv->stride[i] != 1 || conv->before[i] != 0) return false;
         positions *= (double)conv->image[i];
     }
     const double most = INT32_MAX - 4096;
-    return conv->channels >= TILE && positions <= most &&
-           (double)conv->groups * ((double)conv->channels + TILE) * ((double)conv->filters + LANES) <= most;
+    return conv->channels >= p[TILE] && positions <= most &&
+           (double)conv->groups * ((double)conv->channels + p[TILE]) * ((double)conv->filters + LANES) <=
+               most;
 }
 
 /* How the work is cut: `share` positions of each of `shares`, `block` of them at once; `span` panels. */
@@ -37,15 +52,15 @@ typedef struct wi_cut {
     bool ahead; /* is the next block asked for? */
 } wi_cut;
 
-static wi_cut cut_of(const wi_conv *conv, int64_t units) {
-    const int64_t positions = positions_of(conv), panels = wi_divide_up(conv->filters, PANEL);
+static wi_cut cut_of(const wi_conv *conv, const int *p, int64_t units) {
+    const int64_t positions = positions_of(conv), panels = wi_divide_up(conv->filters, panel_of(p));
     const int64_t near = NEAR / (conv->channels + conv->filters);
     const bool large = (double)positions * (double)conv->channels * (double)conv->filters > SMALL;
     wi_cut cut = {.shares = 1, .span = panels, .ahead = conv->groups == 1 && near >= BLOCK / 4};
     if (large && !cut.ahead) cut.span = wi_divide_up(panels, wi_min64(panels, units));
     cut.spans = wi_divide_up(panels, cut.span);
     const int64_t others = cut.spans * conv->groups;
-    const int64_t wanted = sums_of(conv) <= FEW ? SHARES * units : units;
+    const int64_t wanted = sums_of(conv, p) <= FEW ? SHARES * units : units;
     while (large && (others * cut.shares % units != 0 || others * cut.shares < wanted)) cut.shares++;
     cut.shares = wi_min64(cut.shares, wi_divide_up(positions, LANES));
     cut.share = wi_divide_up(positions, cut.shares);
@@ -56,12 +71,14 @@ static wi_cut cut_of(const wi_conv *conv, int64_t units) {
 }
 
 static weft_status pointwise(const wi_conv *conv, int64_t units, wi_kernel_plan *plan) {
-    const wi_cut cut = cut_of(conv, units);
-    const int64_t vectors = wi_divide_up(conv->filters, LANES), panels = wi_divide_up(conv->filters, PANEL);
-    const bool apart = conv->groups > 1 || conv->filters != PANEL;
-    const int64_t rooms = apart ? cut.shares * cut.spans * conv->groups * cut.block * PANEL : 0;
-    wi_kernel_macro_int(plan, "WEFT_POINTWISE_LAST", vectors - (panels - 1) * (PANEL / LANES));
-    plan->scratch_bytes = (size_t)(cut.shares * sums_of(conv) + rooms) * sizeof(float);
+    const int *const p = plan->values;
+    const wi_cut cut = cut_of(conv, p, units);
+    const int64_t vectors = wi_divide_up(conv->filters, LANES),
+                  panels = wi_divide_up(conv->filters, panel_of(p));
+    const bool apart = conv->groups > 1 || conv->filters != panel_of(p);
+    const int64_t rooms = apart ? cut.shares * cut.spans * conv->groups * cut.block * panel_of(p) : 0;
+    wi_kernel_macro_int(plan, "WEFT_POINTWISE_LAST", vectors - (panels - 1) * p[VECTORS]);
+    plan->scratch_bytes = (size_t)(cut.shares * sums_of(conv, p) + rooms) * sizeof(float);
     wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", cut.shares, 1);
     launch->dimensions = 3;
     launch->global[1] = (size_t)cut.spans;
@@ -69,11 +86,11 @@ static weft_status pointwise(const wi_conv *conv, int64_t units, wi_kernel_plan 
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
-    wi_kernel_scratch(launch, cut.shares * sums_of(conv));
+    wi_kernel_scratch(launch, cut.shares * sums_of(conv, p));
     const int64_t numbers[] = {positions_of(conv), cut.share, cut.block, cut.span, apart, cut.ahead,
         conv->channels, conv->filters, conv->groups};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_int(launch, numbers[i]);
-    launch = wi_kernel_launch_1d(plan, "finish", wi_divide_up(conv->channels, FINISHED), 1);
+    launch = wi_kernel_launch_1d(plan, "finish", wi_divide_up(conv->channels, p[FINISHED]), 1);
     launch->dimensions = 3;
     launch->global[1] = (size_t)vectors;
     launch->global[2] = (size_t)conv->groups;
@@ -87,7 +104,7 @@ static weft_status pointwise(const wi_conv *conv, int64_t units, wi_kernel_plan 
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
-    return is_pointwise(&conv);
+    return is_pointwise(&conv, site->values);
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -100,5 +117,7 @@ const wi_implementation wi_conv_weight_pointwise_cpu = {.name = "pointwise_weigh
     .ops = {&wi_op_conv_weight},
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "conv_weight_pointwise_cpu.cl",
+    .parameters = parameters,
+    .variants = variants,
     .accepts = accepts,
     .prepare = prepare};

@@ -8,9 +8,11 @@
 #include "ops/convolution/conv.h"
 #include <string.h>
 
-/* As in the kernel file. NEAR: floats of a room that stays in a core's own cache, beside few sums; FAR: sums
+enum { ROWS = WI_WINOGRAD_ROWS, STEP = WI_WINOGRAD_STEP };
+
+/* NEAR: floats of a room that stays in a core's own cache, beside few sums; FAR: sums
  * that no cache of a core holds. */
-enum { STEP = 4, VECTOR = 16, ROWS = 13, NEAR = 1 << 17, FAR = 1 << 20 };
+enum { VECTOR = 16, NEAR = 1 << 17, FAR = 1 << 20 };
 
 /* How the work is cut: into shares of units (lines of tiles, or images), and spans of panels of filters. */
 typedef struct wi_cut {
@@ -29,17 +31,18 @@ static int64_t room_of(const wi_cut *cut) {
     return cut->points * (cut->block * (x + y) + 2 * VECTOR);
 }
 
-static wi_cut cut_work(const wi_conv *conv, int64_t cores) {
+static wi_cut cut_work(const wi_conv *conv, const int *p, int64_t cores) {
     wi_cut cut = {.square = conv->taps[2] == 3};
-    cut.points = cut.square ? 36 : 8;
+    cut.points = p[STEP] + conv->taps[2] - 1;
+    if (cut.square) cut.points *= cut.points;
     cut.lines = cut.square ? 1 : conv->taps[1];
-    cut.across = wi_divide_up(conv->result[2], STEP);
-    cut.units = conv->images * (cut.square ? wi_divide_up(conv->result[1], STEP) : 1);
+    cut.across = wi_divide_up(conv->result[2], p[STEP]);
+    cut.units = conv->images * (cut.square ? wi_divide_up(conv->result[1], p[STEP]) : 1);
     cut.x_places = cut.across * (cut.square ? 1 : conv->image[1]);
     cut.y_places = cut.across * (cut.square ? 1 : conv->result[1]);
     cut.vectors = conv->filters <= VECTOR ? 1 : 2;
     cut.panels = wi_divide_up(conv->filters, cut.vectors * VECTOR);
-    cut.tiles = wi_divide_up(conv->channels, cut.vectors == 1 ? VECTOR : ROWS);
+    cut.tiles = wi_divide_up(conv->channels, cut.vectors == 1 ? VECTOR : p[ROWS]);
     cut.tile = wi_divide_up(conv->channels, cut.tiles);
     cut.sums =
         conv->groups * cut.panels * cut.lines * cut.points * cut.tiles * cut.tile * cut.vectors * VECTOR;
@@ -63,14 +66,14 @@ static bool meets_the_image(const wi_conv *conv, int i) {
     return conv->taps[i] - 1 - conv->before[i] < conv->image[i] && conv->before[i] < conv->result[i];
 }
 
-static bool is_straight(const wi_conv *conv) {
+static bool is_straight(const wi_conv *conv, const int *p) {
     const double limit = INT32_MAX - 4096;
     bool fits = conv->taps[0] == 1 && conv->image[0] == 1 && conv->result[0] == 1 && conv->before[0] == 0 &&
                 ((conv->taps[1] == 3 && conv->taps[2] == 3) || conv->taps[2] == 5);
     for (int i = 0; i < 3; i++) fits = fits && conv->stride[i] == 1 && conv->dilation[i] == 1;
     for (int i = 1; i < 3; i++) fits = fits && meets_the_image(conv, i);
     const double images =
-        (double)conv->images * (double)(conv->image[1] + STEP) * (double)(conv->image[2] + STEP);
+        (double)conv->images * (double)(conv->image[1] + p[STEP]) * (double)(conv->image[2] + p[STEP]);
     return fits && images <= limit && (double)conv->channels * (double)conv->filters * 36.0 <= limit;
 }
 
@@ -91,7 +94,7 @@ static bool is_faster(const wi_conv *conv, const wi_cut *cut) {
 }
 
 static weft_status winograd(const wi_conv *conv, int64_t cores, wi_kernel_plan *plan) {
-    const wi_cut cut = cut_work(conv, cores);
+    const wi_cut cut = cut_work(conv, plan->values, cores);
     const int64_t items = cut.shares * cut.spans * conv->groups;
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_TILE", cut.tile);
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_VECTORS", cut.vectors);
@@ -125,13 +128,13 @@ static weft_status winograd(const wi_conv *conv, int64_t cores, wi_kernel_plan *
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
-    return is_straight(&conv);
+    return is_straight(&conv, site->values);
 }
 
 /* Where another convolution is forced by its name, weights' gradients are direct. */
 static bool pays(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
-    const wi_cut cut = cut_work(&conv, site->device->units);
+    const wi_cut cut = cut_work(&conv, site->values, site->device->units);
     return !wi_environment("WEFT_CONV") && is_faster(&conv, &cut);
 }
 
@@ -146,6 +149,8 @@ const wi_implementation wi_conv_weight_winograd_cpu = {.name = "winograd_weight"
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "conv_weight_winograd_cpu.cl",
     .headers = wi_conv_winograd_headers,
+    .parameters = wi_conv_winograd_parameters,
+    .variants = wi_conv_winograd_variants,
     .accepts = accepts,
     .pays = pays,
     .prepare = prepare};

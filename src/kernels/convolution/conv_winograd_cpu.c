@@ -8,8 +8,22 @@
 
 const char *const wi_conv_winograd_headers[] = {"winograd_cpu.clh", NULL};
 
-/* As in the kernel file. LARGE: floats of transformed weights that no near cache holds. */
-enum { ROWS = 13, POINTS = 36, COLUMNS = 32, TILE = 4, LARGE = 1 << 20 };
+const char *const wi_conv_winograd_parameters[] = {[WI_WINOGRAD_ROWS] = "WEFT_WINOGRAD_ROWS",
+    [WI_WINOGRAD_COLUMNS] = "WEFT_WINOGRAD_COLUMNS",
+    [WI_WINOGRAD_STEP] = "WEFT_WINOGRAD_STEP",
+    NULL};
+
+const wi_variant wi_conv_winograd_variants[] = {
+    {"f32", {[WI_WINOGRAD_ROWS] = 13, [WI_WINOGRAD_COLUMNS] = 32, [WI_WINOGRAD_STEP] = 4}}, {0}};
+
+enum { ROWS = WI_WINOGRAD_ROWS, COLUMNS = WI_WINOGRAD_COLUMNS, STEP = WI_WINOGRAD_STEP };
+
+enum { LARGE = 1 << 20 }; /* floats of transformed weights that no near cache holds */
+
+/* Of a tile: its side is STEP results and three taps. */
+static int64_t points_of(const int *p) {
+    return (int64_t)(p[STEP] + 2) * (p[STEP] + 2);
+}
 
 /* How the work is cut. A work-item has a room in memory for the pixels and products of a block of tiles. */
 typedef struct wi_winograd {
@@ -18,8 +32,8 @@ typedef struct wi_winograd {
     int64_t weights, room;   /* elements */
 } wi_winograd;
 
-static int64_t tiles_of(const wi_windows *w) {
-    return w->images * wi_divide_up(w->made[1], TILE) * wi_divide_up(w->made[2], TILE);
+static int64_t tiles_of(const wi_windows *w, const int *p) {
+    return w->images * wi_divide_up(w->made[1], p[STEP]) * wi_divide_up(w->made[2], p[STEP]);
 }
 
 static int64_t pitch_of(const wi_windows *w) {
@@ -29,34 +43,37 @@ static int64_t pitch_of(const wi_windows *w) {
 /* Transformed weights of a few megabytes are read from a near cache again and again, and the room fits the
  * nearest; larger ones come from afar, and are worth a room that does not. */
 static wi_winograd winograd_of(const wi_kernel_site *site, const wi_windows *w) {
-    wi_winograd cut = {.panels = wi_divide_up(w->filters, COLUMNS), .tiles = tiles_of(w)};
-    cut.weights = w->groups * cut.panels * POINTS * (w->channels * COLUMNS + 16);
+    const int *const p = site->values;
+    wi_winograd cut = {.panels = wi_divide_up(w->filters, p[COLUMNS]), .tiles = tiles_of(w, p)};
+    cut.weights = w->groups * cut.panels * points_of(p) * (w->channels * p[COLUMNS] + 16);
     const bool large = cut.weights > LARGE;
     const int64_t units = wi_max64(1, site->device->units / w->groups);
-    cut.strips = wi_max64(1, wi_min64(units, cut.tiles / (large ? 5 * ROWS : ROWS)));
+    cut.strips = wi_max64(1, wi_min64(units, cut.tiles / (large ? 5 * p[ROWS] : p[ROWS])));
     while (units % cut.strips != 0) cut.strips--;
     cut.strip = wi_divide_up(cut.tiles, cut.strips);
     cut.strips = wi_divide_up(cut.tiles, cut.strip);
     cut.span = wi_divide_up(cut.panels, wi_min64(cut.panels, units / cut.strips));
     cut.spans = wi_divide_up(cut.panels, cut.span);
     cut.together = wi_min64(cut.span, large ? 8 : 2);
-    const int64_t tile = POINTS * (pitch_of(w) + cut.together * COLUMNS); /* elements */
-    const int64_t fits = wi_max64(1, (large ? 5 << 19 : 100 << 10) / tile / ROWS);
-    cut.block = wi_divide_up(wi_divide_up(cut.strip, wi_divide_up(cut.strip, fits * ROWS)), ROWS) * ROWS;
-    cut.room = POINTS * (cut.block * (pitch_of(w) + cut.together * COLUMNS) + 2 * 16);
+    const int64_t tile = points_of(p) * (pitch_of(w) + cut.together * p[COLUMNS]); /* elements */
+    const int64_t fits = wi_max64(1, (large ? 5 << 19 : 100 << 10) / tile / p[ROWS]);
+    cut.block =
+        wi_divide_up(wi_divide_up(cut.strip, wi_divide_up(cut.strip, fits * p[ROWS])), p[ROWS]) * p[ROWS];
+    cut.room = points_of(p) * (cut.block * (pitch_of(w) + cut.together * p[COLUMNS]) + 2 * 16);
     return cut;
 }
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const wi_windows *const w = shape->windows;
+    const int *const p = site->values;
     const double limit = INT32_MAX - 4096;
     bool fits = w->taps[0] == 1 && w->taps[1] == 3 && w->taps[2] == 3 && w->read[0] == 1 && w->made[0] == 1 &&
                 w->before[0] == 0;
     for (int i = 0; i < 3; i++) fits = fits && w->stride[i] == 1 && w->dilation[i] == 1;
     /* A window that sees nothing of the image gives zero, which rounding in its tile would hide. */
     for (int i = 1; i < 3; i++) fits = fits && wi_conv_meets_image(w, i);
-    return fits && (double)tiles_of(w) * TILE * TILE <= limit &&
+    return fits && (double)tiles_of(w, p) * p[STEP] * p[STEP] <= limit &&
            (double)w->channels * (double)w->channels <= limit &&
            (double)w->filters * (double)w->groups <= limit;
 }
@@ -68,18 +85,19 @@ static bool pays(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const wi_windows *const w = shape->windows;
     const wi_winograd cut = winograd_of(site, w);
+    const int *const p = site->values;
     const double tiles = (double)cut.tiles, channels = (double)w->channels, groups = (double)w->groups;
-    const double rows = (double)wi_divide_up(cut.tiles, ROWS) * ROWS;
+    const double rows = (double)wi_divide_up(cut.tiles, p[ROWS]) * p[ROWS];
     const double columns = (double)wi_divide_up(w->filters, 16) * 16;
-    const double products = POINTS * rows * channels * columns;
-    const double between = POINTS * tiles * ((double)pitch_of(w) - 16 + columns);
+    const double products = (double)points_of(p) * rows * channels * columns;
+    const double between = (double)points_of(p) * tiles * ((double)pitch_of(w) - 16 + columns);
     const double ours =
         groups * (1.15 * products + 23 * between) + (cut.weights > LARGE ? 180 : 60) * (double)cut.weights;
     const double positions = (double)w->images * (double)w->made[1] * (double)w->made[2];
     /* A direct one copies rows of taps, or taps, before it multiplies them. */
     const double copies = w->transposed ? 9 : 3;
     const double direct =
-        groups * positions * (1.1 * 9 * channels * (double)(cut.panels * COLUMNS) + 600 * copies);
+        groups * positions * (1.1 * 9 * channels * (double)(cut.panels * p[COLUMNS]) + 600 * copies);
     return (cut.weights > LARGE ? 1.25 : 1.5) * ours < direct;
 }
 
@@ -87,6 +105,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const wi_windows *const w = shape->windows;
     const wi_winograd cut = winograd_of(site, w);
+    const int *const p = site->values;
     const int64_t items = cut.strips * cut.spans * w->groups;
     plan->scratch_bytes = (size_t)(cut.weights + items * cut.room) * sizeof(float);
     wi_conv_winograd_weights_launch(plan, w, cut.panels);
@@ -102,7 +121,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_long(launch, wi_conv_read_elements(w));
     wi_kernel_int(launch, cut.strip);
     wi_kernel_int(launch, cut.block);
-    wi_kernel_int(launch, cut.span * COLUMNS);
+    wi_kernel_int(launch, cut.span * p[COLUMNS]);
     wi_kernel_int(launch, cut.together);
     wi_kernel_int(launch, w->images);
     wi_kernel_int(launch, w->channels);
@@ -120,6 +139,8 @@ const wi_implementation wi_conv_winograd_cpu = {.name = "winograd",
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "conv_winograd_cpu.cl",
     .headers = wi_conv_winograd_headers,
+    .parameters = wi_conv_winograd_parameters,
+    .variants = wi_conv_winograd_variants,
     .accepts = accepts,
     .pays = pays,
     .prepare = prepare};

@@ -6,9 +6,15 @@
 #include "kernels/convolution/conv_winograd.h"
 #include "kernels/product/gemm_list.h"
 
-/* As in the kernel file. NEAR, FAR: floats of a room that stays in a core's own cache; of one beside weights
- * that do not. */
-enum { ROWS = 13, POINTS = 8, COLUMNS = 32, STEP = 4, TAPS = 5, NEAR = 200 << 10, FAR = 5 << 19 };
+enum { ROWS = WI_WINOGRAD_ROWS, COLUMNS = WI_WINOGRAD_COLUMNS, STEP = WI_WINOGRAD_STEP };
+
+/* TAPS: of a row. NEAR, FAR: floats of a room that stays in a core's own cache; of one beside weights that do
+ * not. */
+enum { TAPS = 5, NEAR = 200 << 10, FAR = 5 << 19 };
+
+static int64_t points_of(const int *p) {
+    return p[STEP] + TAPS - 1;
+}
 
 /* How the work is cut. A work-item has a room in memory for the pixels and products of some lines of some
  * images. */
@@ -22,16 +28,18 @@ static int64_t pitch_of(const wi_windows *w) {
     return wi_divide_up(w->channels, 16) * 16 + 16;
 }
 
-static int64_t room_of(const wi_windows *w, const wi_rows *cut, int64_t block, int64_t band) {
-    const int64_t line = block * cut->across, rows = wi_divide_up(band * line, ROWS) * ROWS;
-    return POINTS *
-           ((rows + (w->taps[1] - 1) * line) * pitch_of(w) + rows * cut->together * COLUMNS + 2 * 16);
+static int64_t room_of(const wi_windows *w, const int *p, const wi_rows *cut, int64_t block, int64_t band) {
+    const int64_t line = block * cut->across, rows = wi_divide_up(band * line, p[ROWS]) * p[ROWS];
+    return points_of(p) *
+           ((rows + (w->taps[1] - 1) * line) * pitch_of(w) + rows * cut->together * p[COLUMNS] + 2 * 16);
 }
 
 static wi_rows rows_of(const wi_kernel_site *site, const wi_windows *w) {
-    wi_rows cut = {
-        .panels = wi_divide_up(w->filters, COLUMNS), .across = wi_divide_up(w->made[2], STEP), .block = 1};
-    cut.weights = w->groups * cut.panels * POINTS * (w->taps[1] * w->channels * COLUMNS + 16);
+    const int *const p = site->values;
+    wi_rows cut = {.panels = wi_divide_up(w->filters, p[COLUMNS]),
+        .across = wi_divide_up(w->made[2], p[STEP]),
+        .block = 1};
+    cut.weights = w->groups * cut.panels * points_of(p) * (w->taps[1] * w->channels * p[COLUMNS] + 16);
     const bool large = cut.weights > 1 << 20;
     const int64_t units = wi_max64(1, site->device->units / w->groups);
     cut.shares = wi_min64(units, w->images);
@@ -44,15 +52,16 @@ static wi_rows rows_of(const wi_kernel_site *site, const wi_windows *w) {
     /* Whole images, some of them, or a band of one. */
     const int64_t most = large ? FAR : NEAR;
     cut.band = w->made[1];
-    while (cut.band > TAPS && room_of(w, &cut, 1, cut.band) > most) cut.band = wi_divide_up(cut.band, 2);
-    while (cut.block < cut.share && room_of(w, &cut, cut.block + 1, cut.band) <= most) cut.block++;
-    cut.room = room_of(w, &cut, cut.block, cut.band);
+    while (cut.band > TAPS && room_of(w, p, &cut, 1, cut.band) > most) cut.band = wi_divide_up(cut.band, 2);
+    while (cut.block < cut.share && room_of(w, p, &cut, cut.block + 1, cut.band) <= most) cut.block++;
+    cut.room = room_of(w, p, &cut, cut.block, cut.band);
     return cut;
 }
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const wi_windows *const w = shape->windows;
+    const int *const p = site->values;
     const double limit = INT32_MAX - 4096;
     bool fits =
         w->taps[0] == 1 && w->taps[2] == TAPS && w->read[0] == 1 && w->made[0] == 1 && w->before[0] == 0;
@@ -62,7 +71,7 @@ static bool accepts(const wi_kernel_site *site) {
     const double positions =
         (double)w->images * (double)(w->made[1] + w->taps[1]) * (double)(w->made[2] + TAPS);
     return fits && positions <= limit &&
-           (double)w->taps[1] * (double)w->channels * COLUMNS <= limit / POINTS &&
+           (double)w->taps[1] * (double)w->channels * p[COLUMNS] <= limit / (double)points_of(p) &&
            (double)(w->made[2] + TAPS) * (double)(2 * w->taps[1]) * (double)pitch_of(w) <= limit &&
            (double)w->filters * (double)w->groups <= limit;
 }
@@ -72,12 +81,13 @@ static bool pays(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const wi_windows *const w = shape->windows;
     const wi_rows cut = rows_of(site, w);
+    const int *const p = site->values;
     const double lines = (double)w->images * (double)w->made[1], groups = (double)w->groups;
     const double rows = lines * (double)cut.across, channels = (double)w->channels;
     const double columns = (double)wi_divide_up(w->filters, 16) * 16;
-    const double products = POINTS * rows * (double)w->taps[1] * channels * columns;
+    const double products = (double)points_of(p) * rows * (double)w->taps[1] * channels * columns;
     const double between =
-        POINTS * rows *
+        (double)points_of(p) * rows *
         (((double)pitch_of(w) - 16) * (1.0 + (double)(w->taps[1] - 1) / (double)cut.band) + columns);
     const double ours = groups * (1.15 * products + 16 * between) + 180 * (double)cut.weights;
     /* A direct one copies rows of taps, or taps, before it multiplies them. */
@@ -85,7 +95,7 @@ static bool pays(const wi_kernel_site *site) {
     const double positions = lines * (double)w->made[2];
     const double direct =
         groups * positions *
-        (1.1 * (double)w->taps[1] * TAPS * channels * (double)(cut.panels * COLUMNS) + 600 * copies);
+        (1.1 * (double)w->taps[1] * TAPS * channels * (double)(cut.panels * p[COLUMNS]) + 600 * copies);
     return 1.25 * ours < direct;
 }
 
@@ -93,6 +103,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const wi_windows *const w = shape->windows;
     const wi_rows cut = rows_of(site, w);
+    const int *const p = site->values;
     const int64_t items = cut.shares * cut.spans * w->groups;
     plan->scratch_bytes = (size_t)(cut.weights + items * cut.room) * sizeof(float);
     wi_kernel_int(wi_conv_winograd_weights_launch(plan, w, cut.panels), w->taps[1]);
@@ -106,7 +117,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_scratch(launch, cut.weights);
     wi_kernel_long(launch, cut.room);
     wi_kernel_long(launch, wi_conv_read_elements(w));
-    const int64_t numbers[] = {cut.share, cut.block, cut.band, cut.span * COLUMNS, cut.together, w->images,
+    const int64_t numbers[] = {cut.share, cut.block, cut.band, cut.span * p[COLUMNS], cut.together, w->images,
         w->channels, w->filters, w->taps[1], w->read[1], w->read[2], w->made[1], w->made[2],
         wi_conv_before(w, 1), wi_conv_before(w, 2)};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_int(launch, numbers[i]);
@@ -120,6 +131,8 @@ const wi_implementation wi_conv_winograd_row_cpu = {.name = "winograd_row",
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "conv_winograd_row_cpu.cl",
     .headers = wi_conv_winograd_headers,
+    .parameters = wi_conv_winograd_parameters,
+    .variants = wi_conv_winograd_variants,
     .accepts = accepts,
     .pays = pays,
     .prepare = prepare};

@@ -5,9 +5,22 @@
 #include "kernels/product/gemm_list.h"
 #include "ops/op_table.h"
 
-/* As in the kernel file. STRIP: most tiles of a work-item; TOGETHER: floats of B that stay in a core's own
- * cache; SMALL: multiply-adds that are not worth waking another core. */
-enum { ROWS = 6, COLUMNS = 64, STEPS = 64, STRIP = 84, TOGETHER = 1 << 17, SMALL = 1 << 18 };
+/* A tile is ROWS x VECTORS: 6 x 4 vectors of sums, 4 of B and the broadcasts of A fill most of the 32 registers of
+ * AVX-512. STEPS: of k that a work-item packs. */
+enum { ROWS, VECTORS, STEPS };
+
+const char *const wi_gemm_direct_parameters[] = {
+    [ROWS] = "WEFT_DIRECT_TILE", [VECTORS] = "WEFT_DIRECT_VECTORS", [STEPS] = "WEFT_DIRECT_STEPS", NULL};
+
+const wi_variant wi_gemm_direct_variants[] = {{"f32", {[ROWS] = 6, [VECTORS] = 4, [STEPS] = 64}}, {0}};
+
+/* STRIP: most tiles of a work-item; TOGETHER: floats of B that stay in a core's own cache; SMALL: multiply-adds that
+ * are not worth waking another core. */
+enum { STRIP = 84, TOGETHER = 1 << 17, SMALL = 1 << 18 };
+
+int64_t wi_gemm_direct_columns(const int *p) {
+    return 16 * p[VECTORS];
+}
 
 /* Fewest rows and multiply-adds that pay for packing B with a launch of its own; most floats of B. */
 enum { LEAST = 96, LEAST_WORK = 1 << 20, PACKED = 1 << 23 };
@@ -23,14 +36,15 @@ typedef struct wi_cut {
     int64_t strip, strips, span, spans, together;
 } wi_cut;
 
-static wi_cut cut_of(const wi_gemm_shape *shape, int64_t units) {
-    const int64_t tiles = wi_divide_up(shape->m, ROWS), panels = wi_divide_up(shape->n, COLUMNS);
+static wi_cut cut_of(const wi_gemm_shape *shape, const int *p, int64_t units) {
+    const int64_t tiles = wi_divide_up(shape->m, p[ROWS]),
+                  panels = wi_divide_up(shape->n, wi_gemm_direct_columns(p));
     const bool large = (double)shape->m * (double)shape->n * (double)shape->k * (double)shape->batch > SMALL;
     wi_cut cut = {.span = panels};
     /* Few rows: each core has columns of its own, so that B is read once. */
     if (large && tiles < 8 * units) cut.span = wi_divide_up(panels, wi_min64(panels, units));
     cut.spans = wi_divide_up(panels, cut.span);
-    const int64_t groups = wi_divide_up(cut.span * COLUMNS * shape->k, TOGETHER);
+    const int64_t groups = wi_divide_up(cut.span * wi_gemm_direct_columns(p) * shape->k, TOGETHER);
     cut.together = wi_divide_up(cut.span, wi_min64(groups, cut.span));
     const int64_t others = cut.spans * shape->batch;
     cut.strips = wi_divide_up(tiles, STRIP);
@@ -44,13 +58,15 @@ static wi_cut cut_of(const wi_gemm_shape *shape, int64_t units) {
 
 weft_status wi_gemm_direct_prepare(const wi_device_profile *device, const wi_gemm_shape *shape, int64_t width,
     int64_t column_step, wi_kernel_plan *plan) {
+    const int *const p = plan->values;
     const int64_t units = device->units;
-    const int64_t vectors = wi_divide_up(shape->n, 16), panels = wi_divide_up(shape->n, COLUMNS);
-    const wi_cut cut = cut_of(shape, units);
+    const int64_t vectors = wi_divide_up(shape->n, 16),
+                  panels = wi_divide_up(shape->n, wi_gemm_direct_columns(p));
+    const wi_cut cut = cut_of(shape, p, units);
     plan->scratch_bytes = (size_t)(shape->batch * vectors * 16 * shape->k) * sizeof(float);
     wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "pack", panels, 1);
     launch->dimensions = 3;
-    launch->global[1] = (size_t)wi_divide_up(shape->k, STEPS);
+    launch->global[1] = (size_t)wi_divide_up(shape->k, p[STEPS]);
     launch->global[2] = (size_t)shape->batch;
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
@@ -66,8 +82,8 @@ weft_status wi_gemm_direct_prepare(const wi_device_profile *device, const wi_gem
     launch->has_epilogue = true;
     wi_kernel_input(launch, 0);
     wi_kernel_scratch(launch, 0);
-    const int64_t numbers[] = {shape->m, shape->n, shape->k, cut.strip * ROWS, cut.span, cut.together, width,
-        column_step == 0, column_step};
+    const int64_t numbers[] = {shape->m, shape->n, shape->k, cut.strip * p[ROWS], cut.span, cut.together,
+        width, column_step == 0, column_step};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_int(launch, numbers[i]);
     wi_kernel_long(launch, shape->a_batch);
     wi_kernel_long(launch, shape->a_row);
@@ -95,6 +111,8 @@ const wi_implementation wi_gemm_cpu_direct = {.name = "cpu_direct",
     .ops = {&wi_op_matmul},
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "gemm_cpu_direct.cl",
+    .parameters = wi_gemm_direct_parameters,
+    .variants = wi_gemm_direct_variants,
     .accepts = accepts,
     .pays = pays,
     .prepare = prepare};

@@ -5,24 +5,30 @@
 #include "kernels/product/gemm_list.h"
 #include "ops/op_table.h"
 
-/* DEPTH as in the kernel file. SMALL: multiply-adds up to which its plain copies cost little beside the
- * launch. */
-enum { ROWS = 4, COLUMNS = 16, DEPTH = 512, SMALL = 1 << 20, WORTH_AN_ITEM = 1 << 17 };
+/* ROWS of A are multiplied at once; k is at most DEPTH. */
+enum { ROWS, DEPTH };
+
+static const char *const parameters[] = {[ROWS] = "WEFT_SMALL_ROWS", [DEPTH] = "WEFT_SMALL_DEPTH", NULL};
+static const wi_variant variants[] = {{"f32", {[ROWS] = 4, [DEPTH] = 512}}, {0}};
+
+/* SMALL: multiply-adds up to which its plain copies cost little beside the launch. */
+enum { COLUMNS = 16, SMALL = 1 << 20, WORTH_AN_ITEM = 1 << 17 };
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
-    return wi_gemm_fits_int(shape) && shape->k <= DEPTH &&
+    return wi_gemm_fits_int(shape) && shape->k <= site->values[DEPTH] &&
            (double)shape->batch * (double)shape->m * (double)shape->n * (double)shape->k <= SMALL;
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
+    const int *const p = site->values;
     const int64_t work = shape->batch * shape->m * shape->n * shape->k;
     const int64_t panels = wi_divide_up(shape->n, COLUMNS) * shape->batch,
-                  tiles = wi_divide_up(shape->m, ROWS);
+                  tiles = wi_divide_up(shape->m, p[ROWS]);
     int64_t strips = wi_divide_up(wi_divide_up(work, WORTH_AN_ITEM), panels);
     if (strips > tiles) strips = tiles;
-    const int64_t strip = wi_divide_up(tiles, strips) * ROWS;
+    const int64_t strip = wi_divide_up(tiles, strips) * p[ROWS];
     const size_t global[] = {(size_t)wi_divide_up(shape->m, strip), (size_t)wi_divide_up(shape->n, COLUMNS),
         (size_t)shape->batch},
                  local[] = {1, 1, 1};
@@ -37,5 +43,7 @@ const wi_implementation wi_gemm_cpu_small = {.name = "cpu_small",
     .ops = {&wi_op_matmul},
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "gemm_cpu_small.cl",
+    .parameters = parameters,
+    .variants = variants,
     .accepts = accepts,
     .prepare = prepare};

@@ -160,7 +160,7 @@ static weft_tensor *sum_node(
     weft_tensor *source, weft_tensor *index, const wi_shape *shape, wi_attributes attributes) {
     weft_tensor *inputs[] = {wi_wide(source), index, NULL};
     const int64_t count = index->shape.dims[0];
-    const bool gpu = source->graph->context->caps.device_class == WEFT_CLASS_GPU;
+    const bool gpu = wi_context_device(source->graph->context)->caps.device_class == WEFT_CLASS_GPU;
     const bool sorted = gpu && attributes.axis == 0 && (count < 0 || count > SHORT_INDEX);
     if (sorted && !(inputs[2] = weft_argsort(index, 0, false))) return NULL;
     if (!inputs[0]) return NULL;
