@@ -71,6 +71,9 @@ struct op_case {
     int64_t start, end;
     bool keep;
     const void *row;  /* of the table that the case was made from */
+    /* 16-bit floats: an element may be off by so many roundings of the largest one, for what is made of several
+     * ops; and by one of its own. */
+    double roundings;
     bool no_gradient; /* the value has jumps, or ties, where the difference means nothing */
 };
 #define LIST(...) .list = {__VA_ARGS__, WEFT_END}
