@@ -160,7 +160,7 @@ __attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, c
 /* B, whose columns are contiguous along k: transposes blocks of 16 x 16 into the panel. A short last block
  * reaches back over rows that are already there. */
 static inline void WEFT_NAME(pack_transposed)(
-    float16 *panel, __global const WEFT_OF(WEFT_T_) *b, int depth, int columns, long b_column) {
+    float16 *panel, __global const WEFT_OF(WEFT_T_) * b, int depth, int columns, long b_column) {
     for (int side = 0; side < 2; ++side) {
         const int lanes = min(16, columns - 16 * side);
         if (lanes <= 0) {
@@ -184,8 +184,9 @@ static inline void WEFT_NAME(pack_transposed)(
 
 /* B[0..depth)[0..columns) -> panel[p * COLUMNS + j]; columns past the last hold anything finite or not: their sums
  * are never stored. in_rows: b_column is 1; in_columns: b_row is 1; constants at each call. */
-__attribute__((always_inline)) static inline void WEFT_NAME(pack_b)(float16 *panel, __global const WEFT_OF(WEFT_T_) *b,
-    int depth, int columns, long b_row, long b_column, const bool in_rows, const bool in_columns) {
+__attribute__((always_inline)) static inline void WEFT_NAME(pack_b)(float16 *panel,
+    __global const WEFT_OF(WEFT_T_) * b, int depth, int columns, long b_row, long b_column,
+    const bool in_rows, const bool in_columns) {
     if (in_rows && columns >= WEFT_GEMM_COLUMNS) {
         for (int p = 0; p < depth; ++p) {
             panel[2 * p] = WEFT_OF(WEFT_READ_)(b + p * b_row);
@@ -202,14 +203,15 @@ __attribute__((always_inline)) static inline void WEFT_NAME(pack_b)(float16 *pan
         float *element = (float *)panel;
         for (int p = 0; p < depth; ++p) {
             for (int j = 0; j < WEFT_GEMM_COLUMNS; ++j)
-                element[p * WEFT_GEMM_COLUMNS + j] = j < columns ? WEFT_OF(WEFT_GET_)(b, p * b_row + j * b_column) : 0.0f;
+                element[p * WEFT_GEMM_COLUMNS + j] =
+                    j < columns ? WEFT_OF(WEFT_GET_)(b, p * b_row + j * b_column) : 0.0f;
         }
     }
 }
 
 /* A[0..rows)[0..depth) -> tile[r * PITCH + p]. */
 static inline void WEFT_NAME(copy_rows)(
-    float *tile, __global const WEFT_OF(WEFT_T_) *a, int rows, int depth, long a_row) {
+    float *tile, __global const WEFT_OF(WEFT_T_) * a, int rows, int depth, long a_row) {
     for (int r = 0; r < rows; ++r) {
         float16 *to = (float16 *)(tile + r * WEFT_GEMM_PITCH);
         __global const WEFT_OF(WEFT_T_) *from = a + r * a_row;
@@ -221,8 +223,8 @@ static inline void WEFT_NAME(copy_rows)(
 
 /* The same, k-major: tile[p * ROWS + r]; `beside` elements stand in a row of memory from the tile's first. A
  * store spills into the next step's place, which is written after it. */
-static inline void WEFT_NAME(copy_columns)(
-    float *tile, __global const WEFT_OF(WEFT_T_) *a, int rows, int beside, int depth, long a_row, long a_column) {
+static inline void WEFT_NAME(copy_columns)(float *tile, __global const WEFT_OF(WEFT_T_) * a, int rows,
+    int beside, int depth, long a_row, long a_column) {
     if (a_row == 1 && (beside >= 16 || a_column >= 16)) {
         /* Whole vectors, of which the rest is no one's: but the last one may end where the memory does. */
         const int whole = beside >= 16 ? depth : depth - 1;
@@ -232,7 +234,8 @@ static inline void WEFT_NAME(copy_columns)(
             *(weft_lanes_f32 *)(tile + whole * WEFT_GEMM_ROWS) = WEFT_GEMM_LOAD(a + whole * a_column, rows);
     } else {
         for (int p = 0; p < depth; ++p) {
-            for (int r = 0; r < rows; ++r) tile[p * WEFT_GEMM_ROWS + r] = WEFT_OF(WEFT_GET_)(a, r * a_row + p * a_column);
+            for (int r = 0; r < rows; ++r)
+                tile[p * WEFT_GEMM_ROWS + r] = WEFT_OF(WEFT_GET_)(a, r * a_row + p * a_column);
         }
     }
 }
@@ -253,10 +256,10 @@ static inline void WEFT_NAME(copy_columns)(
 #endif
 
 /* Work-item (strip, span, batch). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__global const WEFT_OF(WEFT_T_) *a,
-    long a_offset, __global const WEFT_OF(WEFT_T_) *b, long b_offset, int m, int n, int k, int strip, int span,
-    int most_depth, long a_batch, long a_row, long a_column, long b_batch, long b_row,
-    long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(
+    __global const WEFT_OF(WEFT_T_) * a, long a_offset, __global const WEFT_OF(WEFT_T_) * b, long b_offset,
+    int m, int n, int k, int strip, int span, int most_depth, long a_batch, long a_row, long a_column,
+    long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(2);
     const int left = (int)get_global_id(1) * span, right = min(n, left + span);
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
@@ -285,7 +288,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
             }
         }
         for (int j = left + WEFT_GEMM_COLUMNS * packed, i = packed; j < right; j += WEFT_GEMM_COLUMNS, ++i)
-            WEFT_NAME(pack_b)(panels + i * 2 * WEFT_GEMM_DEPTH, b + start * b_row + j * b_column, depth,
+            WEFT_NAME(pack_b)
+            (panels + i * 2 * WEFT_GEMM_DEPTH, b + start * b_row + j * b_column, depth,
                 min(WEFT_GEMM_COLUMNS, right - j), b_row, b_column, WEFT_GEMM_B_ROWS, WEFT_GEMM_B_COLUMNS);
         for (int row = top; row < bottom; row += WEFT_GEMM_ROWS) {
             const int rows = min(WEFT_GEMM_ROWS, bottom - row);
@@ -307,8 +311,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
                 else /* once: each step of k is a page of its own */
                     weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, 1, WEFT_GEMM_ROWS,
                         i == 0 ? (size_t)next : none, i == 0 ? (size_t)(next + WEFT_GEMM_ROWS - 1) : none,
-                        i == 0 ? sizeof(*a) * a_column : 0, WEFT_AHEAD_KNOWN, last ? WEFT_AHEAD(batch, row, j) : none,
-                        last ? WEFT_AHEAD_STEP : 0);
+                        i == 0 ? sizeof(*a) * a_column : 0, WEFT_AHEAD_KNOWN,
+                        last ? WEFT_AHEAD(batch, row, j) : none, last ? WEFT_AHEAD_STEP : 0);
                 if (!last) continue;
                 /* Now, not after the last panel: the next one's multiplications hide the wait for memory. */
                 for (int r = 0; r < rows; ++r) {

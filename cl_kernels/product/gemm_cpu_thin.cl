@@ -101,7 +101,7 @@ static inline float weft_thin_total(float16 v) {
 #endif
 
 /* The first `lanes` elements at p, zeros after them; reads nothing past them. */
-static inline float16 WEFT_NAME(load)(__global const WEFT_OF(WEFT_T_) *p, int lanes) {
+static inline float16 WEFT_NAME(load)(__global const WEFT_OF(WEFT_T_) * p, int lanes) {
     float16 value = 0.0f;
     float *element = (float *)&value;
     WEFT_ROLL for (int i = 0; i < lanes; ++i) element[i] = WEFT_OF(WEFT_GET_)(p, i);
@@ -110,7 +110,7 @@ static inline float16 WEFT_NAME(load)(__global const WEFT_OF(WEFT_T_) *p, int la
 
 /* A[0..m)[0..depth) -> x[r * PITCH + p], with zeros after the last step; rows past the last repeat it. */
 static inline void WEFT_NAME(copy)(
-    float *x, __global const WEFT_OF(WEFT_T_) *a, int m, int rows, int depth, long a_row, long a_column) {
+    float *x, __global const WEFT_OF(WEFT_T_) * a, int m, int rows, int depth, long a_row, long a_column) {
     const int whole = a_column == 1 ? depth / 16 * 16 : 0, room = (depth + 15) / 16 * 16;
     WEFT_ROLL for (int r = 0; r < rows; ++r) {
         float *to = x + r * WEFT_THIN_PITCH;
@@ -122,8 +122,8 @@ static inline void WEFT_NAME(copy)(
 }
 
 /* sum[r * 6 + c] (+)= x[r][0..depth) * b[c][0..depth), lane by lane. */
-static inline void WEFT_NAME(columns)(float16 *sum, const float *x, __global const WEFT_OF(WEFT_T_) *const *b, int depth,
-    bool first, weft_thin_ahead ahead) {
+static inline void WEFT_NAME(columns)(float16 *sum, const float *x, __global const WEFT_OF(WEFT_T_) *const *b,
+    int depth, bool first, weft_thin_ahead ahead) {
     __global const WEFT_OF(WEFT_T_) *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3], *b4 = b[4], *b5 = b[5];
     const int whole = depth / 16 * 16;
     WEFT_THIN_BEGIN
@@ -146,8 +146,8 @@ static inline void WEFT_NAME(columns)(float16 *sum, const float *x, __global con
 }
 
 /* sum[r * 6 + c] (+)= x[r][0..depth) * b[0..depth)[16 c .. 16 c + 16). */
-static inline void WEFT_NAME(rows)(float16 *sum, const float *x, __global const WEFT_OF(WEFT_T_) *b, long b_row,
-    int depth, bool first, weft_thin_ahead ahead) {
+static inline void WEFT_NAME(rows)(float16 *sum, const float *x, __global const WEFT_OF(WEFT_T_) * b,
+    long b_row, int depth, bool first, weft_thin_ahead ahead) {
     WEFT_THIN_BEGIN
     for (int p = 0; p < depth; ++p) {
         const float16 v0 = WEFT_OF(WEFT_READ_)(b), v1 = WEFT_OF(WEFT_READ_)(b + 16),
@@ -167,9 +167,10 @@ static inline void WEFT_NAME(rows)(float16 *sum, const float *x, __global const 
 
 /* Work-item (span, batch). span: a multiple of WEFT_THIN_PANEL. Where rows of B are contiguous n is at least WEFT_THIN_PANEL: the last
  * panel reaches back over columns of the one before. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(__global const WEFT_OF(WEFT_T_) *a,
-    long a_offset, __global const WEFT_OF(WEFT_T_) *b, long b_offset, int m, int n, int k, int span, long a_batch,
-    long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(
+    __global const WEFT_OF(WEFT_T_) * a, long a_offset, __global const WEFT_OF(WEFT_T_) * b, long b_offset,
+    int m, int n, int k, int span, long a_batch, long a_row, long a_column, long b_batch, long b_row,
+    long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(1);
     const int left = (int)get_global_id(0) * span, right = min(n, left + span);
     const int groups = (m + 3) / 4, wide = WEFT_THIN_ROWS ? WEFT_THIN_PANEL : WEFT_THIN_COLUMNS;
@@ -194,19 +195,23 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(__g
                     if (WEFT_THIN_ROWS) {
                         __global const WEFT_OF(WEFT_T_) *panel = from + min(j, n - WEFT_THIN_PANEL);
                         __global const WEFT_OF(WEFT_T_) *next = j + WEFT_THIN_PANEL < right
-                                                         ? panel + WEFT_THIN_PANEL
-                                                         : from + steps * b_row + left;
-                        WEFT_NAME(rows)(sum, rows, panel, b_row, steps, first,
-                            weft_thin_share(group, groups, (size_t)next, 64, sizeof(*b) * b_row, (size_t)rows));
+                                                                    ? panel + WEFT_THIN_PANEL
+                                                                    : from + steps * b_row + left;
+                        WEFT_NAME(rows)
+                        (sum, rows, panel, b_row, steps, first,
+                            weft_thin_share(
+                                group, groups, (size_t)next, 64, sizeof(*b) * b_row, (size_t)rows));
                     } else {
-                        __global const WEFT_OF(WEFT_T_) *columns[WEFT_THIN_COLUMNS];
+                        __global const WEFT_OF(WEFT_T_) * columns[WEFT_THIN_COLUMNS];
                         for (int c = 0; c < WEFT_THIN_COLUMNS; ++c)
                             columns[c] = from + min(j + c, n - 1) * b_column;
-                        __global const WEFT_OF(WEFT_T_) *next = j + WEFT_THIN_COLUMNS < right
-                                                         ? columns[0] + WEFT_THIN_COLUMNS * b_column
-                                                         : from + steps + left * b_column;
-                        WEFT_NAME(columns)(sum, rows, columns, steps, first,
-                            weft_thin_share(group, groups, (size_t)next, sizeof(*b) * b_column, 64, (size_t)rows));
+                        __global const WEFT_OF(WEFT_T_) *next =
+                            j + WEFT_THIN_COLUMNS < right ? columns[0] + WEFT_THIN_COLUMNS * b_column
+                                                          : from + steps + left * b_column;
+                        WEFT_NAME(columns)
+                        (sum, rows, columns, steps, first,
+                            weft_thin_share(
+                                group, groups, (size_t)next, sizeof(*b) * b_column, 64, (size_t)rows));
                     }
                 }
             }

@@ -47,19 +47,19 @@
 
 /* piece[p][i] = from[i * across + p * down] for i < width, p < STEP; zero where i >= limit or p >= depth. */
 __attribute__((always_inline)) static inline void WEFT_NAME(fetch)(__local float *piece, const int width,
-    __global const WEFT_OF(WEFT_T_) *from, int limit, int depth, long across, long down, int item) {
+    __global const WEFT_OF(WEFT_T_) * from, int limit, int depth, long across, long down, int item) {
     for (int e = item; e < width * WEFT_GEMM_STEP; e += WEFT_GEMM_GROUP * WEFT_GEMM_GROUP) {
         const int i = down == 1 ? e / WEFT_GEMM_STEP : e % width;
         const int p = down == 1 ? e % WEFT_GEMM_STEP : e / width;
-        piece[p * (width + 1) + i] = i < limit && p < depth ? WEFT_OF(WEFT_GET_)(from, i * across + p * down) : 0.0f;
+        piece[p * (width + 1) + i] =
+            i < limit && p < depth ? WEFT_OF(WEFT_GET_)(from, i * across + p * down) : 0.0f;
     }
 }
 
 /* Work-group (columns, rows, batch). */
 __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_GROUP, WEFT_GEMM_GROUP, 1))) void WEFT_NAME(tiles)(
-    __global const WEFT_OF(WEFT_T_) *a, long a_offset, __global const WEFT_OF(WEFT_T_) *b, long b_offset,
-    int m, int n, int k,
-    long a_batch, long a_row, long a_column, long b_batch, long b_row,
+    __global const WEFT_OF(WEFT_T_) * a, long a_offset, __global const WEFT_OF(WEFT_T_) * b, long b_offset,
+    int m, int n, int k, long a_batch, long a_row, long a_column, long b_batch, long b_row,
     long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int width = WEFT_GEMM_GROUP * WEFT_GEMM_MICRO;
     __local float a_piece[WEFT_GEMM_ROOM], b_piece[WEFT_GEMM_ROOM];

@@ -24,14 +24,15 @@
     do {                                                                                                     \
         const WEFT_SUMS weft_sum = (acc);                                                                    \
         for (int weft_lane = 0; weft_lane < (lanes); ++weft_lane)                                            \
-            c[(batch)*c_batch + (row)*c_row + (column) + weft_lane] = ((const WEFT_SUM *)&weft_sum)[weft_lane]; \
+            c[(batch)*c_batch + (row)*c_row + (column) + weft_lane] =                                        \
+                ((const WEFT_SUM *)&weft_sum)[weft_lane];                                                    \
     } while (0)
 #define WEFT_GEMM_ALONE
 #endif
 
-__kernel void WEFT_NAME(naive)(__global const WEFT_OF(WEFT_T_) *a, long a_offset,
-    __global const WEFT_OF(WEFT_T_) *b, long b_offset, int n, long k, long a_batch, long a_row, long a_column, long b_batch, long b_row,
-    long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel void WEFT_NAME(naive)(__global const WEFT_OF(WEFT_T_) * a, long a_offset,
+    __global const WEFT_OF(WEFT_T_) * b, long b_offset, int n, long k, long a_batch, long a_row,
+    long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int column = (int)get_global_id(0) * WEFT_LANES;
     const int row = (int)get_global_id(1), batch = (int)get_global_id(2);
     const int lanes = min(WEFT_LANES, n - column);
@@ -40,7 +41,8 @@ __kernel void WEFT_NAME(naive)(__global const WEFT_OF(WEFT_T_) *a, long a_offset
 #if WEFT_LANES == 1
     WEFT_SUM acc = 0.0f;
     for (long p = 0; p < k; ++p)
-        acc = fma((WEFT_SUM)WEFT_OF(WEFT_GET_)(a, p * a_column), (WEFT_SUM)WEFT_OF(WEFT_GET_)(b, p * b_row), acc);
+        acc = fma(
+            (WEFT_SUM)WEFT_OF(WEFT_GET_)(a, p * a_column), (WEFT_SUM)WEFT_OF(WEFT_GET_)(b, p * b_row), acc);
 #else
     WEFT_SUMS acc = 0.0f;
     WEFT_SUMS values = 0.0f; /* lanes past the last column stay zero */

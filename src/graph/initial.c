@@ -57,7 +57,8 @@ weft_status wi_initialise(wi_variable *variable) {
     if (how->kind != WEFT_INIT_CUSTOM) return WEFT_OK;
     const wi_format *format = wi_format_of(variable->tensor->dtype);
     const size_t count = variable->bytes / format->size;
-    variable->data = wi_allocate_array(allocator, count ? count : 1, format->size > sizeof(float) ? format->size : sizeof(float));
+    variable->data = wi_allocate_array(
+        allocator, count ? count : 1, format->size > sizeof(float) ? format->size : sizeof(float));
     if (!variable->data) return WEFT_ERROR_MEMORY;
     WI_TRY(how->fill(how, variable->tensor, variable->data));
     convert_filled(format, variable->data, count);

@@ -3,7 +3,6 @@
 #include "base/platform.h"
 #include "cl/context.h"
 #include "graph/dtype.h"
-#include "graph/dtype.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

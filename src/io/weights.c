@@ -3,8 +3,8 @@
  * Saving streams one variable at a time through an atomic writer. Loading checks the whole file against the
  * graph and takes all the memory that it needs before the first variable is written. */
 #include "base/platform.h"
-#include "graph/nodes.h"
 #include "graph/dtype.h"
+#include "graph/nodes.h"
 #include "io/safetensors.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>

@@ -35,8 +35,8 @@ typedef struct wi_kernel_site {
     wi_extent inputs[WI_KERNEL_INPUTS], result;
     wi_layout layouts[WI_KERNEL_INPUTS]; /* of the inputs; the offset goes with the argument */
     const struct wi_gemm_shape *product; /* contractions: the sizes and strides */
-    weft_dtype storage;                  /* contractions: of A and B; sums are of the dtype it is computed in */
-    const int *values;                   /* of the parameters, those of the variant that is asked for */
+    weft_dtype storage; /* contractions: of A and B; sums are of the dtype it is computed in */
+    const int *values;  /* of the parameters, those of the variant that is asked for */
 } wi_kernel_site;
 
 enum { WI_IMPLEMENTATION_OPS = 3, WI_PARAMETERS = 12 };

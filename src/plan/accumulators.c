@@ -195,7 +195,8 @@ void wi_emit_accumulate(wi_emitter *e, int m, const char *index) {
     const int temp = wi_emit_input(e, r.value->node->inputs[0]);
     char x[96], place[192];
     if (masks) {
-        snprintf(x, sizeof x, "WEFT_MASKED%s(lanes, t%d, %s)", r.dtype == WEFT_F64 ? "_d" : "", temp, r.identity);
+        snprintf(
+            x, sizeof x, "WEFT_MASKED%s(lanes, t%d, %s)", r.dtype == WEFT_F64 ? "_d" : "", temp, r.identity);
         snprintf(place, sizeof place, "WEFT_MASKED(lanes, %s, (WI)(INT_MAX))", index);
     } else {
         snprintf(x, sizeof x, "t%d", temp);

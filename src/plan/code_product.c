@@ -24,8 +24,8 @@ static bool ends_in_groups(const wi_emitter *e) {
 static void emit_epilogue_body(wi_emitter *e) {
     const weft_dtype dtype = wi_emitted_member(e, 0)->node->dtype;
     e->has_j = true;
-    wi_text_append(&e->text,
-        "const long i0 = batch, i1 = row;\nconst int j = column;\n(void)i0, (void)i1, (void)j;\n");
+    wi_text_append(
+        &e->text, "const long i0 = batch, i1 = row;\nconst int j = column;\n(void)i0, (void)i1, (void)j;\n");
     wi_emit_remember(e, wi_emitted_member(e, 0), wi_emit_begin(e, dtype));
     wi_emit_rounding(e, dtype);
     wi_text_append(&e->text, wi_dtype_rounds(dtype) ? "(acc);\n" : "acc;\n");

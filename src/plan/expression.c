@@ -250,7 +250,8 @@ static int emit_constant(wi_emitter *e, const weft_tensor *leaf) {
         index += kind == WI_ARGUMENT_FLOAT || kind == WI_ARGUMENT_DOUBLE;
     }
     const wi_format *format = wi_format_of(leaf->dtype);
-    const double number = leaf->attributes.number * pow((double)e->partition->request->batch, leaf->attributes.power);
+    const double number =
+        leaf->attributes.number * pow((double)e->partition->request->batch, leaf->attributes.power);
     const bool is_double = format->size > sizeof(float);
     wi_emit_argument(e, is_double ? WI_ARGUMENT_DOUBLE : WI_ARGUMENT_FLOAT, index, 0,
         wi_dtype_nearest(leaf->dtype, number));
@@ -325,8 +326,8 @@ bool wi_code_calls(const char *code) {
 
 /* An identifier of a row's code: an input, or the name of a function or type. In f64 these are other ones:
  * WD, and functions that end in _d (doubles.clh). */
-static void emit_word(wi_emitter *e, const char *word, size_t length, const int *inputs, const bool *whole,
-    bool is_double) {
+static void emit_word(
+    wi_emitter *e, const char *word, size_t length, const int *inputs, const bool *whole, bool is_double) {
     if (length == 1 && *word >= 'a' && *word <= 'c') {
         const int i = *word - 'a';
         wi_text_append(&e->text, is_double && whole[i] ? "WEFT_TO_WL(t%d)" : "t%d", inputs[i]);
@@ -360,7 +361,8 @@ static void emit_code(wi_emitter *e, const weft_tensor *node, const int *inputs)
             emit_word(e, code, length, inputs, whole, is_double);
         } else { /* a number with its suffix, or punctuation */
             length = shown = 1;
-            while (isdigit((unsigned char)*code) && (isalnum((unsigned char)code[length]) || code[length] == '.'))
+            while (isdigit((unsigned char)*code) &&
+                   (isalnum((unsigned char)code[length]) || code[length] == '.'))
                 length++;
             shown = is_double && length > 1 && code[length - 1] == 'f' ? length - 1 : length;
             wi_text_append_bytes(&e->text, code, shown);
@@ -376,7 +378,8 @@ static void emit_cast(wi_emitter *e, weft_dtype from, weft_dtype to, int x) {
     const bool same = strcmp(source->registers, target->registers) == 0;
     wi_text *text = &e->text;
     char converted[48];
-    snprintf(converted, sizeof converted, "%s%s(t%d)", same ? "" : "WEFT_TO_", same ? "" : target->registers, x);
+    snprintf(
+        converted, sizeof converted, "%s%s(t%d)", same ? "" : "WEFT_TO_", same ? "" : target->registers, x);
     if (target->kind == WI_NUMBER_BOOL)
         wi_text_append(text, "WEFT_BOOL(%s(t%d != (%s)(0)));\n", source->size == 8 ? "WEFT_TO_WI" : "", x,
             source->registers);

@@ -109,8 +109,7 @@ int wi_emit_folded_lanes(wi_emitter *e, int o) {
     }
     wi_text_append(&e->text,
         "{\n%s x[16];\nWEFT_ROLLED for (int lane = 0; lane < 16; lane++) {\nconst int at = %s",
-        wi_format_of(operand->dtype)->scalar,
-        e->part ? "lane >= lanes ? -1 : " : "");
+        wi_format_of(operand->dtype)->scalar, e->part ? "lane >= lanes ? -1 : " : "");
     append_index(e, o, last, "j + lane");
     wi_text_append(&e->text, ";\nx[lane] = ");
     append_lane(e, o, base, condition, outside);

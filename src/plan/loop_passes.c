@@ -134,7 +134,8 @@ void wi_find_spilled(const wi_loops *loops, wi_loop *loop) {
     if (!step->reduced || loop->passes < 2 || device->caps.device_class != WEFT_CLASS_CPU) return;
     for (int o = 0; o < loop->operand_count && loop->spill < 0; o++) {
         const wi_operand *output = &loop->operands[o];
-        if (output->is_output && !wi_dtype_rounds(output->dtype) && wi_dtype_is_float(output->dtype) && wi_writes_last(loops, loop, output))
+        if (output->is_output && !wi_dtype_rounds(output->dtype) && wi_dtype_is_float(output->dtype) &&
+            wi_writes_last(loops, loop, output))
             loop->spill = o;
     }
     for (int i = 0; i < step->member_count && loop->spill >= 0 && loop->spilled < 0; i++) {

@@ -169,9 +169,9 @@ static f64_array *leaf_values(const state *s, int which, int64_t batch) {
     const bool whole = input->values == OP_WHOLE_RANDOM || input->dtype != WEFT_F32;
     const bool coarse = !whole && tested()->precision < 24;
     for (size_t i = 0; i < values->count; i++) {
-        const double x = coarse
-                             ? apart(&random, input, i, values->count)
-                             : test_random_between(&random, input->low, whole ? input->high + 1 : input->high);
+        const double x =
+            coarse ? apart(&random, input, i, values->count)
+                   : test_random_between(&random, input->low, whole ? input->high + 1 : input->high);
         values->value[i] = whole ? floor(x) : nearest(tested()->dtype, x);
     }
     return values;
@@ -216,10 +216,9 @@ static void build_leaves(state *s) {
         for (int i = 0; i < rank; i++) s->has_batch |= list[i] < 0;
         snprintf(name, sizeof name, "%s %d", s->title, s->input_count);
         const weft_dtype dtype = dtype_of(input);
-        s->leaves[s->input_count] =
-            input->values == OP_PARAMETER
-                ? weft_parameter_dtype(suite.graph, name, dtype, zeros, rank, list)
-                : weft_input_shape(suite.graph, name, dtype, rank, list);
+        s->leaves[s->input_count] = input->values == OP_PARAMETER
+                                        ? weft_parameter_dtype(suite.graph, name, dtype, zeros, rank, list)
+                                        : weft_input_shape(suite.graph, name, dtype, rank, list);
     }
 }
 

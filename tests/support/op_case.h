@@ -70,7 +70,7 @@ struct op_case {
     int axis;
     int64_t start, end;
     bool keep;
-    const void *row;  /* of the table that the case was made from */
+    const void *row; /* of the table that the case was made from */
     /* 16-bit floats: an element may be off by so many roundings of the largest one, for what is made of several
      * ops; and by one of its own. */
     double roundings;

@@ -72,7 +72,8 @@ static weft_tensor *along_channels(weft_tensor *x, weft_tensor *weight) {
 
 weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight) {
     weft_tensor *inputs[] = {x, weight};
-    if (!wi_inputs_graph("prelu", inputs, 2) || !is_float("prelu", x) || !is_float("prelu", weight)) return NULL;
+    if (!wi_inputs_graph("prelu", inputs, 2) || !is_float("prelu", x) || !is_float("prelu", weight))
+        return NULL;
     const int64_t channels = x->shape.rank > 1 ? x->shape.dims[1] : 1;
     const bool fits =
         weight->shape.rank == 1 &&

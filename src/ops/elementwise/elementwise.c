@@ -33,8 +33,8 @@ static bool are_taken(types rule, weft_tensor *const *inputs, int count) {
     const weft_dtype dtype = inputs[first_of(rule)]->dtype;
     if (rule == WHERE && inputs[0]->dtype != WEFT_BOOL) return false;
     for (int i = first_of(rule); i < count; i++) {
-        const bool alike = inputs[i]->dtype == dtype ||
-                           (wi_dtype_is_float(dtype) && wi_dtype_is_float(inputs[i]->dtype));
+        const bool alike =
+            inputs[i]->dtype == dtype || (wi_dtype_is_float(dtype) && wi_dtype_is_float(inputs[i]->dtype));
         if (!takes(rule, inputs[i]->dtype) || !alike) return false;
     }
     return true;
@@ -237,7 +237,7 @@ static weft_tensor *hardswish_slope(weft_tensor *a) {
 
 #define WI_MAP1(name, types, float_code, int_code, da)                                                       \
     GRADIENTS_BEGIN(name)                                                                                    \
-    GRADIENT(0, da)                                                                                           \
+    GRADIENT(0, da)                                                                                          \
     }                                                                                                        \
     DESCRIPTOR(name, float_code, int_code)                                                                   \
     weft_tensor *weft_##name(weft_tensor *a) {                                                               \
@@ -246,8 +246,8 @@ static weft_tensor *hardswish_slope(weft_tensor *a) {
     }
 #define WI_MAP2(name, types, float_code, int_code, da, db)                                                   \
     GRADIENTS_BEGIN(name)                                                                                    \
-    GRADIENT(0, da)                                                                                           \
-    GRADIENT(1, db)                                                                                           \
+    GRADIENT(0, da)                                                                                          \
+    GRADIENT(1, db)                                                                                          \
     }                                                                                                        \
     DESCRIPTOR(name, float_code, int_code)                                                                   \
     weft_tensor *weft_##name(weft_tensor *a, weft_tensor *b) {                                               \
@@ -256,9 +256,9 @@ static weft_tensor *hardswish_slope(weft_tensor *a) {
     }
 #define WI_MAP3(name, types, float_code, int_code, da, db, dc)                                               \
     GRADIENTS_BEGIN(name)                                                                                    \
-    GRADIENT(0, da)                                                                                           \
-    GRADIENT(1, db)                                                                                           \
-    GRADIENT(2, dc)                                                                                           \
+    GRADIENT(0, da)                                                                                          \
+    GRADIENT(1, db)                                                                                          \
+    GRADIENT(2, dc)                                                                                          \
     }                                                                                                        \
     DESCRIPTOR(name, float_code, int_code)                                                                   \
     weft_tensor *weft_##name(weft_tensor *a, weft_tensor *b, weft_tensor *c) {                               \

@@ -42,7 +42,8 @@ weft_tensor *weft_masked_fill(weft_tensor *x, weft_tensor *mask, double value) {
     if (!graph) return NULL;
     if (mask->dtype != WEFT_BOOL || !wi_dtype_computes(x->dtype))
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "masked_fill: takes (%s, bool), not (%s, %s)",
-            wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(x->dtype), weft_dtype_name(mask->dtype));
+            wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(x->dtype),
+            weft_dtype_name(mask->dtype));
     wi_shape both;
     char text_x[WI_SHAPE_TEXT], text_mask[WI_SHAPE_TEXT];
     if (!wi_shape_broadcast(&x->shape, &mask->shape, &both) || !wi_shape_equal(&both, &x->shape))

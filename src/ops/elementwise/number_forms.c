@@ -21,7 +21,7 @@ static weft_tensor *as_before(weft_tensor *a, weft_tensor *y) {
 #define NUMBER_FORM(op)                                                                                      \
     weft_tensor *weft_##op##_number(weft_tensor *a, double number) {                                         \
         weft_tensor *b = number_like(#op "_number", a, number);                                              \
-        return b ? as_before(a, weft_##op(a, b)) : NULL;                                                                  \
+        return b ? as_before(a, weft_##op(a, b)) : NULL;                                                     \
     }
 NUMBER_FORM(add)
 NUMBER_FORM(sub)

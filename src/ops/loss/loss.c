@@ -26,8 +26,7 @@ bool wi_loss_reduction_good(weft_graph *graph, const char *op, weft_loss_reducti
     return false;
 }
 
-weft_graph *wi_loss_begin(
-    const char *op, weft_tensor **inputs, int count, const weft_loss_options *options) {
+weft_graph *wi_loss_begin(const char *op, weft_tensor **inputs, int count, const weft_loss_options *options) {
     weft_graph *graph = wi_inputs_graph(op, inputs, count);
     if (!graph || !wi_loss_widen(op, inputs, count)) return NULL;
     if (!options) return graph;

@@ -302,8 +302,8 @@ static weft_tensor *finish(class_loss *loss, const wi_op *op, wi_attributes attr
     shape.dims[1] = 1;
     attributes.start = loss->options.ignore ? loss->options.ignored_label : NO_LABEL;
     const int count = loss->inputs[2] ? 3 : 2;
-    weft_tensor *y = wi_node(
-        loss->inputs[0]->graph, op, loss->inputs, count, loss->inputs[0]->dtype, &shape, &attributes);
+    weft_tensor *y =
+        wi_node(loss->inputs[0]->graph, op, loss->inputs, count, loss->inputs[0]->dtype, &shape, &attributes);
     if (!y) return NULL;
     weft_tensor *total = weighted_mean && loss->options.reduction == WEFT_LOSS_MEAN ? total_weight(y) : NULL;
     weft_tensor *result = wi_loss_reduce(y, 1, loss->options.reduction, total);

@@ -94,8 +94,7 @@ static void widen(wi_norm_inputs *inputs) {
     if (inputs->bias) inputs->bias = weft_cast(inputs->bias, wide);
 }
 
-weft_graph *wi_norm_check(
-    const wi_op *op, wi_norm_inputs *inputs, const wi_shape *shape, float epsilon) {
+weft_graph *wi_norm_check(const wi_op *op, wi_norm_inputs *inputs, const wi_shape *shape, float epsilon) {
     weft_tensor *list[MOST_INPUTS];
     const int count = list_inputs(inputs, list);
     weft_graph *graph = wi_inputs_graph(op->name, list, count);
@@ -428,8 +427,8 @@ static bool check_state(const wi_op *op, const char *what, const weft_tensor *st
     return false;
 }
 
-static bool check_running(
-    const wi_op *op, const weft_running *running, const wi_shape *shape, weft_dtype dtype, weft_graph *graph) {
+static bool check_running(const wi_op *op, const weft_running *running, const wi_shape *shape,
+    weft_dtype dtype, weft_graph *graph) {
     const wi_shape number = {.rank = 0};
     if (!check_state(op, "the running mean", running->mean, shape, dtype, graph) ||
         !check_state(op, "the running variance", running->var, shape, dtype, graph))

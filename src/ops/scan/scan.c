@@ -73,8 +73,7 @@ static weft_tensor *cumulate(const wi_op *op, weft_tensor *x, int axis, bool exc
             weft_dtype_name(x->dtype));
     const int a = wi_axis_index(x, op->name, axis);
     if (a < 0) return NULL;
-    const uint32_t flags =
-        (exclusive ? WI_SCAN_BEFORE : WI_SCAN_AFTER) | (reverse ? WI_SCAN_BACKWARDS : 0u);
+    const uint32_t flags = (exclusive ? WI_SCAN_BEFORE : WI_SCAN_AFTER) | (reverse ? WI_SCAN_BACKWARDS : 0u);
     return weft_cast(make(op, wi_wide(x), NULL, a, flags), x->dtype);
 }
 

@@ -98,7 +98,8 @@ static void test_all_pairs(void **state) {
     static pair pairs[DTYPES * DTYPES];
     weft_graph *const graph = test_graph();
     weft_tensor *outputs[DTYPES * DTYPES];
-    const int dtypes = wi_context_device(test_context())->caps.fp64 ? DTYPES : DTYPES - 1; /* f64 is the last */
+    const int dtypes =
+        wi_context_device(test_context())->caps.fp64 ? DTYPES : DTYPES - 1; /* f64 is the last */
     const int count = dtypes * dtypes;
     for (int i = 0; i < count; i++) {
         pair *const p = &pairs[i];

@@ -151,7 +151,8 @@ static const op_case bilinear_cases[] = {
     CASE("without bias", bilinear, INPUTS(A(4, 3), A(4, 6), A(9, 3, 6)), .roundings = 4),
     CASE("one unit, one input", bilinear, INPUTS(A(4, 1), A(4, 1), A(1, 1, 1), A(1)), .roundings = 4),
     CASE("vectors", bilinear, INPUTS(A(3), A(6), A(9, 3, 6), A(9)), .roundings = 4),
-    CASE("rank 3, strided", bilinear, INPUTS(A_T(WEFT_BATCH, 2, 5), A_S(WEFT_BATCH, 2, 3), A(4, 5, 3), A(4)), .roundings = 4),
+    CASE("rank 3, strided", bilinear, INPUTS(A_T(WEFT_BATCH, 2, 5), A_S(WEFT_BATCH, 2, 3), A(4, 5, 3), A(4)),
+        .roundings = 4),
 };
 
 int main(void) {
