@@ -24,12 +24,6 @@
  * steps of k before the multiplication, PACK_AHEAD before packing. What stands before an inclusion (WEFT_NAME,
  * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in src/kernels/product/gemm.h. */
 
-#ifndef WEFT_OPERAND
-#define WEFT_OPERAND f32
-#define WEFT_SUM     float
-#define WEFT_SUMS    WF
-#define WEFT_GEMM_PLAIN
-#endif
 #ifndef WEFT_GEMM_CPU
 #define WEFT_GEMM_CPU
 
@@ -146,6 +140,9 @@ __attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, c
 #define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
 #define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
     weft_gemm_store(c + (batch)*c_batch + (row)*c_row + (column), acc, lanes)
+#define WEFT_OPERAND f32
+#define WEFT_SUM     float
+#define WEFT_SUMS    WF
 #define WEFT_GEMM_ALONE
 #endif
 
@@ -160,7 +157,7 @@ __attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, c
 /* B, whose columns are contiguous along k: transposes blocks of 16 x 16 into the panel. A short last block
  * reaches back over rows that are already there. */
 static inline void WEFT_NAME(pack_transposed)(
-    float16 *panel, __global const WEFT_OF(WEFT_T_) * b, int depth, int columns, long b_column) {
+    float16 *panel, WEFT_OPERANDS *b, int depth, int columns, long b_column) {
     for (int side = 0; side < 2; ++side) {
         const int lanes = min(16, columns - 16 * side);
         if (lanes <= 0) {
@@ -172,7 +169,7 @@ static inline void WEFT_NAME(pack_transposed)(
             const int p = max(0, min(block, depth - 16));
             float16 v[16], t[16];
             for (int i = 0; i < 16; ++i) {
-                __global const WEFT_OF(WEFT_T_) *from = b + min(16 * side + i, columns - 1) * b_column + p;
+                WEFT_OPERANDS *from = b + min(16 * side + i, columns - 1) * b_column + p;
                 WEFT_PREFETCH(from + 48, 2);
                 v[i] = WEFT_GEMM_LOAD(from, available);
             }
@@ -184,9 +181,8 @@ static inline void WEFT_NAME(pack_transposed)(
 
 /* B[0..depth)[0..columns) -> panel[p * COLUMNS + j]; columns past the last hold anything finite or not: their sums
  * are never stored. in_rows: b_column is 1; in_columns: b_row is 1; constants at each call. */
-__attribute__((always_inline)) static inline void WEFT_NAME(pack_b)(float16 *panel,
-    __global const WEFT_OF(WEFT_T_) * b, int depth, int columns, long b_row, long b_column,
-    const bool in_rows, const bool in_columns) {
+__attribute__((always_inline)) static inline void WEFT_NAME(pack_b)(float16 *panel, WEFT_OPERANDS *b,
+    int depth, int columns, long b_row, long b_column, const bool in_rows, const bool in_columns) {
     if (in_rows && columns >= WEFT_GEMM_COLUMNS) {
         for (int p = 0; p < depth; ++p) {
             panel[2 * p] = WEFT_OF(WEFT_READ_)(b + p * b_row);
@@ -210,11 +206,10 @@ __attribute__((always_inline)) static inline void WEFT_NAME(pack_b)(float16 *pan
 }
 
 /* A[0..rows)[0..depth) -> tile[r * PITCH + p]. */
-static inline void WEFT_NAME(copy_rows)(
-    float *tile, __global const WEFT_OF(WEFT_T_) * a, int rows, int depth, long a_row) {
+static inline void WEFT_NAME(copy_rows)(float *tile, WEFT_OPERANDS *a, int rows, int depth, long a_row) {
     for (int r = 0; r < rows; ++r) {
         float16 *to = (float16 *)(tile + r * WEFT_GEMM_PITCH);
-        __global const WEFT_OF(WEFT_T_) *from = a + r * a_row;
+        WEFT_OPERANDS *from = a + r * a_row;
         const int whole = depth / 16;
         WEFT_UNROLL4 for (int v = 0; v < whole; ++v) to[v] = WEFT_OF(WEFT_READ_)(from + 16 * v);
         if (depth % 16) to[whole] = WEFT_GEMM_LOAD(from + 16 * whole, depth % 16);
@@ -223,8 +218,8 @@ static inline void WEFT_NAME(copy_rows)(
 
 /* The same, k-major: tile[p * ROWS + r]; `beside` elements stand in a row of memory from the tile's first. A
  * store spills into the next step's place, which is written after it. */
-static inline void WEFT_NAME(copy_columns)(float *tile, __global const WEFT_OF(WEFT_T_) * a, int rows,
-    int beside, int depth, long a_row, long a_column) {
+static inline void WEFT_NAME(copy_columns)(
+    float *tile, WEFT_OPERANDS *a, int rows, int beside, int depth, long a_row, long a_column) {
     if (a_row == 1 && (beside >= 16 || a_column >= 16)) {
         /* Whole vectors, of which the rest is no one's: but the last one may end where the memory does. */
         const int whole = beside >= 16 ? depth : depth - 1;
@@ -256,10 +251,9 @@ static inline void WEFT_NAME(copy_columns)(float *tile, __global const WEFT_OF(W
 #endif
 
 /* Work-item (strip, span, batch). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(
-    __global const WEFT_OF(WEFT_T_) * a, long a_offset, __global const WEFT_OF(WEFT_T_) * b, long b_offset,
-    int m, int n, int k, int strip, int span, int most_depth, long a_batch, long a_row, long a_column,
-    long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(WEFT_OPERANDS *a, long a_offset,
+    WEFT_OPERANDS *b, long b_offset, int m, int n, int k, int strip, int span, int most_depth, long a_batch,
+    long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(2);
     const int left = (int)get_global_id(1) * span, right = min(n, left + span);
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
@@ -276,7 +270,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(
         if (WEFT_GEMM_B_ROWS) {
             packed = (right - left) / WEFT_GEMM_COLUMNS;
             for (int p = 0; p < depth; ++p) {
-                __global const WEFT_OF(WEFT_T_) *bb = b + (start + p) * b_row + left;
+                WEFT_OPERANDS *bb = b + (start + p) * b_row + left;
                 float16 *to = panels + 2 * p;
                 const size_t soon = (size_t)(bb + WEFT_GEMM_PACK_AHEAD * b_row);
                 WEFT_UNROLL4 for (int i = 0; i < packed; ++i) {
@@ -289,17 +283,17 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(
         }
         for (int j = left + WEFT_GEMM_COLUMNS * packed, i = packed; j < right; j += WEFT_GEMM_COLUMNS, ++i)
             WEFT_NAME(pack_b)
-            (panels + i * 2 * WEFT_GEMM_DEPTH, b + start * b_row + j * b_column, depth,
-                min(WEFT_GEMM_COLUMNS, right - j), b_row, b_column, WEFT_GEMM_B_ROWS, WEFT_GEMM_B_COLUMNS);
+        (panels + i * 2 * WEFT_GEMM_DEPTH, b + start * b_row + j * b_column, depth,
+            min(WEFT_GEMM_COLUMNS, right - j), b_row, b_column, WEFT_GEMM_B_ROWS, WEFT_GEMM_B_COLUMNS);
         for (int row = top; row < bottom; row += WEFT_GEMM_ROWS) {
             const int rows = min(WEFT_GEMM_ROWS, bottom - row);
-            __global const WEFT_OF(WEFT_T_) *from = a + row * a_row + start * a_column;
+            WEFT_OPERANDS *from = a + row * a_row + start * a_column;
             if (WEFT_GEMM_A_ROWS)
                 WEFT_NAME(copy_rows)(tile, from, rows, depth, a_row);
             else
                 WEFT_NAME(copy_columns)(tile, from, rows, m - row, depth, a_row, a_column);
             const int ahead = bottom - row - WEFT_GEMM_ROWS - 1;
-            __global const WEFT_OF(WEFT_T_) *next = ahead >= 0 ? from + WEFT_GEMM_ROWS * a_row : from;
+            WEFT_OPERANDS *next = ahead >= 0 ? from + WEFT_GEMM_ROWS * a_row : from;
             const size_t none = (size_t)tile;
             float16 *sum = sums + (most_depth < k ? row - top : 0) * 2 * WEFT_GEMM_PANELS;
             for (int j = left, i = 0; j < right; j += WEFT_GEMM_COLUMNS, ++i) {
@@ -340,13 +334,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(
 #endif
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif
-#ifdef WEFT_GEMM_PLAIN
-#undef WEFT_GEMM_PLAIN
 #undef WEFT_OPERAND
 #undef WEFT_SUM
 #undef WEFT_SUMS
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
 #endif

@@ -23,12 +23,6 @@
  * before: WEFT_THIN_ROWS (0 or 1), without which the kernel looks at the stride. What stands before an
  * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in src/kernels/product/gemm.h. */
 
-#ifndef WEFT_OPERAND
-#define WEFT_OPERAND f32
-#define WEFT_SUM     float
-#define WEFT_SUMS    WF
-#define WEFT_THIN_PLAIN
-#endif
 #ifndef WEFT_GEMM_CPU_THIN
 #define WEFT_GEMM_CPU_THIN
 
@@ -97,11 +91,14 @@ static inline float weft_thin_total(float16 v) {
 #define WEFT_NAME(suffix)        gemm_##suffix
 #define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
 #define WEFT_STORE               WEFT_PLAIN_STORE
+#define WEFT_OPERAND             f32
+#define WEFT_SUM                 float
+#define WEFT_SUMS                WF
 #define WEFT_THIN_ALONE
 #endif
 
 /* The first `lanes` elements at p, zeros after them; reads nothing past them. */
-static inline float16 WEFT_NAME(load)(__global const WEFT_OF(WEFT_T_) * p, int lanes) {
+static inline float16 WEFT_NAME(load)(WEFT_OPERANDS *p, int lanes) {
     float16 value = 0.0f;
     float *element = (float *)&value;
     WEFT_ROLL for (int i = 0; i < lanes; ++i) element[i] = WEFT_OF(WEFT_GET_)(p, i);
@@ -110,11 +107,11 @@ static inline float16 WEFT_NAME(load)(__global const WEFT_OF(WEFT_T_) * p, int l
 
 /* A[0..m)[0..depth) -> x[r * PITCH + p], with zeros after the last step; rows past the last repeat it. */
 static inline void WEFT_NAME(copy)(
-    float *x, __global const WEFT_OF(WEFT_T_) * a, int m, int rows, int depth, long a_row, long a_column) {
+    float *x, WEFT_OPERANDS *a, int m, int rows, int depth, long a_row, long a_column) {
     const int whole = a_column == 1 ? depth / 16 * 16 : 0, room = (depth + 15) / 16 * 16;
     WEFT_ROLL for (int r = 0; r < rows; ++r) {
         float *to = x + r * WEFT_THIN_PITCH;
-        __global const WEFT_OF(WEFT_T_) *from = a + min(r, m - 1) * a_row;
+        WEFT_OPERANDS *from = a + min(r, m - 1) * a_row;
         WEFT_ROLL for (int p = 0; p < whole; p += 16) * (float16 *)(to + p) = WEFT_OF(WEFT_READ_)(from + p);
         WEFT_ROLL for (int p = whole; p < depth; ++p) to[p] = WEFT_OF(WEFT_GET_)(from, p * a_column);
         WEFT_ROLL for (int p = depth; p < room; ++p) to[p] = 0.0f;
@@ -122,9 +119,9 @@ static inline void WEFT_NAME(copy)(
 }
 
 /* sum[r * 6 + c] (+)= x[r][0..depth) * b[c][0..depth), lane by lane. */
-static inline void WEFT_NAME(columns)(float16 *sum, const float *x, __global const WEFT_OF(WEFT_T_) *const *b,
-    int depth, bool first, weft_thin_ahead ahead) {
-    __global const WEFT_OF(WEFT_T_) *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3], *b4 = b[4], *b5 = b[5];
+static inline void WEFT_NAME(columns)(
+    float16 *sum, const float *x, WEFT_OPERANDS *const *b, int depth, bool first, weft_thin_ahead ahead) {
+    WEFT_OPERANDS *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3], *b4 = b[4], *b5 = b[5];
     const int whole = depth / 16 * 16;
     WEFT_THIN_BEGIN
     for (int p = 0; p < whole; p += 16) {
@@ -146,8 +143,8 @@ static inline void WEFT_NAME(columns)(float16 *sum, const float *x, __global con
 }
 
 /* sum[r * 6 + c] (+)= x[r][0..depth) * b[0..depth)[16 c .. 16 c + 16). */
-static inline void WEFT_NAME(rows)(float16 *sum, const float *x, __global const WEFT_OF(WEFT_T_) * b,
-    long b_row, int depth, bool first, weft_thin_ahead ahead) {
+static inline void WEFT_NAME(rows)(float16 *sum, const float *x, WEFT_OPERANDS *b, long b_row, int depth,
+    bool first, weft_thin_ahead ahead) {
     WEFT_THIN_BEGIN
     for (int p = 0; p < depth; ++p) {
         const float16 v0 = WEFT_OF(WEFT_READ_)(b), v1 = WEFT_OF(WEFT_READ_)(b + 16),
@@ -167,10 +164,9 @@ static inline void WEFT_NAME(rows)(float16 *sum, const float *x, __global const 
 
 /* Work-item (span, batch). span: a multiple of WEFT_THIN_PANEL. Where rows of B are contiguous n is at least WEFT_THIN_PANEL: the last
  * panel reaches back over columns of the one before. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(
-    __global const WEFT_OF(WEFT_T_) * a, long a_offset, __global const WEFT_OF(WEFT_T_) * b, long b_offset,
-    int m, int n, int k, int span, long a_batch, long a_row, long a_column, long b_batch, long b_row,
-    long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(WEFT_OPERANDS *a, long a_offset,
+    WEFT_OPERANDS *b, long b_offset, int m, int n, int k, int span, long a_batch, long a_row, long a_column,
+    long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(1);
     const int left = (int)get_global_id(0) * span, right = min(n, left + span);
     const int groups = (m + 3) / 4, wide = WEFT_THIN_ROWS ? WEFT_THIN_PANEL : WEFT_THIN_COLUMNS;
@@ -186,28 +182,27 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(
         const int part = WEFT_THIN_ROWS ? WEFT_THIN_PART : WEFT_THIN_DEPTH;
         for (int at = 0; at < depth; at += part) {
             const int steps = min(part, depth - at);
-            __global const WEFT_OF(WEFT_T_) *from = b + (start + at) * b_row;
+            WEFT_OPERANDS *from = b + (start + at) * b_row;
             for (int j = left, i = 0; j < right; j += wide, ++i) {
                 for (int group = 0; group < groups; ++group) {
                     float16 *sum = sums + (i * WEFT_THIN_GROUPS + group) * (4 * WEFT_THIN_COLUMNS);
                     const float *rows = x + group * 4 * WEFT_THIN_PITCH + at;
                     const bool first = start + at == 0;
                     if (WEFT_THIN_ROWS) {
-                        __global const WEFT_OF(WEFT_T_) *panel = from + min(j, n - WEFT_THIN_PANEL);
-                        __global const WEFT_OF(WEFT_T_) *next = j + WEFT_THIN_PANEL < right
-                                                                    ? panel + WEFT_THIN_PANEL
-                                                                    : from + steps * b_row + left;
+                        WEFT_OPERANDS *panel = from + min(j, n - WEFT_THIN_PANEL);
+                        WEFT_OPERANDS *next = j + WEFT_THIN_PANEL < right ? panel + WEFT_THIN_PANEL
+                                                                          : from + steps * b_row + left;
                         WEFT_NAME(rows)
                         (sum, rows, panel, b_row, steps, first,
                             weft_thin_share(
                                 group, groups, (size_t)next, 64, sizeof(*b) * b_row, (size_t)rows));
                     } else {
-                        __global const WEFT_OF(WEFT_T_) * columns[WEFT_THIN_COLUMNS];
+                        WEFT_OPERANDS *columns[WEFT_THIN_COLUMNS];
                         for (int c = 0; c < WEFT_THIN_COLUMNS; ++c)
                             columns[c] = from + min(j + c, n - 1) * b_column;
-                        __global const WEFT_OF(WEFT_T_) *next =
-                            j + WEFT_THIN_COLUMNS < right ? columns[0] + WEFT_THIN_COLUMNS * b_column
-                                                          : from + steps + left * b_column;
+                        WEFT_OPERANDS *next = j + WEFT_THIN_COLUMNS < right
+                                                  ? columns[0] + WEFT_THIN_COLUMNS * b_column
+                                                  : from + steps + left * b_column;
                         WEFT_NAME(columns)
                         (sum, rows, columns, steps, first,
                             weft_thin_share(
@@ -247,13 +242,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(
 #endif
 #ifdef WEFT_THIN_ALONE
 #undef WEFT_THIN_ALONE
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif
-#ifdef WEFT_THIN_PLAIN
-#undef WEFT_THIN_PLAIN
 #undef WEFT_OPERAND
 #undef WEFT_SUM
 #undef WEFT_SUMS
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
 #endif

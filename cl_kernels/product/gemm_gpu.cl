@@ -24,16 +24,13 @@
  * outside C is stored. What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is
  * told in src/kernels/product/gemm.h. */
 
-#ifndef WEFT_OPERAND
-#define WEFT_OPERAND f32
-#define WEFT_SUM     float
-#define WEFT_SUMS    WF
-#define WEFT_GEMM_PLAIN
-#endif
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)                          gemm_##suffix
 #define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
 #define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
+#define WEFT_OPERAND                               f32
+#define WEFT_SUM                                   float
+#define WEFT_SUMS                                  WF
 #define WEFT_GEMM_ALONE
 #endif
 
@@ -47,7 +44,7 @@
 
 /* piece[p][i] = from[i * across + p * down] for i < width, p < STEP; zero where i >= limit or p >= depth. */
 __attribute__((always_inline)) static inline void WEFT_NAME(fetch)(__local float *piece, const int width,
-    __global const WEFT_OF(WEFT_T_) * from, int limit, int depth, long across, long down, int item) {
+    WEFT_OPERANDS *from, int limit, int depth, long across, long down, int item) {
     for (int e = item; e < width * WEFT_GEMM_STEP; e += WEFT_GEMM_GROUP * WEFT_GEMM_GROUP) {
         const int i = down == 1 ? e / WEFT_GEMM_STEP : e % width;
         const int p = down == 1 ? e % WEFT_GEMM_STEP : e / width;
@@ -58,9 +55,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(fetch)(__local float
 
 /* Work-group (columns, rows, batch). */
 __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_GROUP, WEFT_GEMM_GROUP, 1))) void WEFT_NAME(tiles)(
-    __global const WEFT_OF(WEFT_T_) * a, long a_offset, __global const WEFT_OF(WEFT_T_) * b, long b_offset,
-    int m, int n, int k, long a_batch, long a_row, long a_column, long b_batch, long b_row,
-    long b_column WEFT_EPILOGUE_PARAMETERS) {
+    WEFT_OPERANDS *a, long a_offset, WEFT_OPERANDS *b, long b_offset, int m, int n, int k, long a_batch,
+    long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int width = WEFT_GEMM_GROUP * WEFT_GEMM_MICRO;
     __local float a_piece[WEFT_GEMM_ROOM], b_piece[WEFT_GEMM_ROOM];
     const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_GROUP + x;
@@ -99,13 +95,10 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_GROUP, WEFT_GEMM_GROUP, 1
 
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif
-#ifdef WEFT_GEMM_PLAIN
-#undef WEFT_GEMM_PLAIN
 #undef WEFT_OPERAND
 #undef WEFT_SUM
 #undef WEFT_SUMS
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
 #endif

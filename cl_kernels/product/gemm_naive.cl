@@ -11,12 +11,6 @@
  * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in
  * src/kernels/product/gemm.h. */
 
-#ifndef WEFT_OPERAND
-#define WEFT_OPERAND f32
-#define WEFT_SUM     float
-#define WEFT_SUMS    WF
-#define WEFT_GEMM_PLAIN
-#endif
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)        gemm_##suffix
 #define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
@@ -27,12 +21,15 @@
             c[(batch)*c_batch + (row)*c_row + (column) + weft_lane] =                                        \
                 ((const WEFT_SUM *)&weft_sum)[weft_lane];                                                    \
     } while (0)
+#define WEFT_OPERAND f32
+#define WEFT_SUM     float
+#define WEFT_SUMS    WF
 #define WEFT_GEMM_ALONE
 #endif
 
-__kernel void WEFT_NAME(naive)(__global const WEFT_OF(WEFT_T_) * a, long a_offset,
-    __global const WEFT_OF(WEFT_T_) * b, long b_offset, int n, long k, long a_batch, long a_row,
-    long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel void WEFT_NAME(naive)(WEFT_OPERANDS *a, long a_offset, WEFT_OPERANDS *b, long b_offset, int n,
+    long k, long a_batch, long a_row, long a_column, long b_batch, long b_row,
+    long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int column = (int)get_global_id(0) * WEFT_LANES;
     const int row = (int)get_global_id(1), batch = (int)get_global_id(2);
     const int lanes = min(WEFT_LANES, n - column);
@@ -57,13 +54,10 @@ __kernel void WEFT_NAME(naive)(__global const WEFT_OF(WEFT_T_) * a, long a_offse
 
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE
-#undef WEFT_NAME
-#undef WEFT_EPILOGUE_PARAMETERS
-#undef WEFT_STORE
-#endif
-#ifdef WEFT_GEMM_PLAIN
-#undef WEFT_GEMM_PLAIN
 #undef WEFT_OPERAND
 #undef WEFT_SUM
 #undef WEFT_SUMS
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
 #endif

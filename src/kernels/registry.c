@@ -66,7 +66,7 @@ weft_status wi_implementation_prepare(const wi_implementation *implementation, c
         .parameters = implementation->parameters,
         .values = own.values,
         .arena = arena};
-    if (site->product && site->storage != WEFT_F32) define_formats(site->storage, plan);
+    if (site->product) define_formats(site->storage, plan);
     WI_TRY(implementation->prepare(&own, plan));
     return wi_kernel_plan_check(plan, implementation->name);
 }

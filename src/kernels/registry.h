@@ -76,8 +76,8 @@ typedef struct wi_implementation {
     const char *const *parameters;           /* their macros, ends with NULL; NULL: none */
     const wi_variant *variants;              /* the default first, ends with an empty one; NULL: none */
     wi_needs needs;
-    /* Contractions: the formats that it takes, `format_count` of them; NULL: f32 in everything. The template
-     * then reads A and B with what common.clh has under the macro WEFT_OPERAND, f32 where it is not defined. */
+    /* Contractions: the formats that it takes, `format_count` of them; NULL: f32 in everything. A template that
+     * takes several reads A and B with what common.clh has for WEFT_OPERAND (product/gemm.h). */
     const wi_formats *formats;
     int format_count;
     /* Can it compute this? NULL: whatever the needs allow. */

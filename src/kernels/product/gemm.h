@@ -22,8 +22,8 @@
  * WEFT_STORED(batch, row, column), WEFT_STORED_STEP: the same of the matrix that it writes; where there is
  * one.
  *
- * WEFT_OPERAND: the name of the format of A and B, where that is not f32; then WEFT_SUM and WEFT_SUMS, the type of
- * one sum and of WEFT_LANES of them, too.
+ * WEFT_OPERAND: the name of the format of A and B (f32); WEFT_SUM, WEFT_SUMS: the type of one sum and of
+ * WEFT_LANES of them (float, WF).
  *
  * It undefines them afterwards. So it does with the macros that `prepare` gives, by which a template leaves
  * out what this product has no use for; they do not depend on the batch size.
