@@ -15,7 +15,7 @@
  *     loss = -log(sum of the last two states of the last row)
  *
  * With WEFT_TABLE 1 an example's result is a table: loss, kind of its gradient (0: nothing, 1: as below, -1:
- * NaN), and from element 16 on `steps` rows of the way there and `steps` rows of the way back, `width` floats
+ * NaN), and from element WEFT_CTC_HEAD on `steps` rows of the way there and `steps` rows of the way back, `width` floats
  * each, in the order of their walk. A row of the way back leaves out its own log-probability. With WEFT_TABLE
  * 0 it is the loss alone.
  *
@@ -34,9 +34,6 @@
 
 #ifndef WEFT_CTC
 #define WEFT_CTC
-#define WEFT_CTC_HEAD        16 /* elements of a table before its rows */
-#define WEFT_CTC_LEAD        2  /* elements of a row before state 0: there is no way from there */
-#define WEFT_CTC_LOCAL_WIDTH 1024
 
 #if WEFT_LANES == 16
 #define WEFT_CTC_ITEM        0

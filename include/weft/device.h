@@ -49,8 +49,8 @@ typedef struct weft_context_options {
     /* Folder of compiled kernels. NULL: $WEFT_CACHE_DIR, else $XDG_CACHE_HOME/weft, else ~/.cache/weft.
      * "": nothing is cached on disk. */
     const char *cache_dir;
-    size_t memory_limit;             /* bytes of device memory this context may hold; 0: no limit */
-    uint64_t seed;                   /* of initialisers and random ops; 0 is a seed like any other */
+    size_t memory_limit; /* bytes of device memory this context may hold; 0: no limit. See plan.h */
+    uint64_t seed;       /* of initialisers and random ops; 0 is a seed like any other */
     const weft_allocator *allocator; /* NULL: malloc; copied */
     weft_log_function log;           /* NULL: silent */
     void *log_user;

@@ -33,7 +33,7 @@ typedef struct weft_npy_array {
     weft_context *context; /* whose allocator the data is from; NULL: malloc */
 } weft_npy_array;
 
-/* Reads and converts. dtype: WEFT_F32 from f2 f4 f8 i1..i8 u1..u8 b1; WEFT_I32, WEFT_I64, WEFT_U8 from
+/* Reads and converts. dtype: WEFT_F32 and WEFT_F64 from f2 f4 f8 i1..i8 u1..u8 b1; WEFT_I32, WEFT_I64, WEFT_U8 from
  * integers and b1 where every number fits; WEFT_F16 from f2; WEFT_BOOL from b1. context may be NULL. Errors:
  * WEFT_ERROR_FILE; WEFT_ERROR_FORMAT (damaged, or a number that does not fit); WEFT_ERROR_DTYPE;
  * WEFT_ERROR_UNSUPPORTED (strings, records, complex numbers, more than WEFT_MAX_RANK dimensions). */

@@ -16,15 +16,19 @@ typedef struct weft_plan weft_plan;
 
 typedef struct weft_plan_options {
     size_t struct_size;
-    int64_t batch;       /* default 1 */
-    bool inference;      /* default false: dropout drops, norms take and move statistics */
-    size_t memory_limit; /* bytes the plan may allocate; 0: only the context's limit holds */
-    bool compile_late;   /* default false; true: kernels are compiled by the first run, not now */
+    int64_t batch;  /* default 1 */
+    bool inference; /* default false: dropout drops, norms take and move statistics */
+    /* Bytes that the plan may allocate (total_bytes); 0: only the context's limit holds. When storing every
+     * intermediate would take more, the plan computes some of them again. */
+    size_t memory_limit;
+    bool compile_late; /* default false; true: kernels are compiled by the first run, not now */
 } weft_plan_options;
 #define WEFT_PLAN_OPTIONS_INIT .struct_size = sizeof(weft_plan_options)
 
-/* outputs: tensors to be read after a run, and assignments to be done in it. Refused before anything is
- * allocated when memory would not suffice (WEFT_ERROR_MEMORY_LIMIT, with the figures). */
+/* outputs: tensors to be read after a run, and assignments to be done in it. Within a limit of memory the
+ * plan stores what it can and computes the rest again where it is read, which takes time and changes no bit of
+ * a result. Refused before anything is allocated when even that does not suffice (WEFT_ERROR_MEMORY_LIMIT, with
+ * the least that would). */
 WEFT_API weft_status weft_plan_create(
     weft_plan **plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options);
 WEFT_API weft_plan *weft_plan_retain(weft_plan *plan);
@@ -66,6 +70,11 @@ typedef struct weft_plan_info {
     size_t io_bytes;          /* inputs */
     size_t variable_bytes;    /* parameters and states of the graph, shared among its plans */
     size_t total_bytes;       /* what this plan allocates itself: arena + io, to the byte */
+    /* What a limit of memory costs; zero when everything fits: */
+    size_t rematerialised_steps;   /* of `steps`, those that run a second time or more often */
+    size_t rematerialised_bytes;   /* that total_bytes would be more without */
+    double rematerialised_flops;   /* of `flops`, those of steps that run again */
+    double rematerialised_seconds; /* a run takes longer, estimated */
 } weft_plan_info;
 /* What the plan is made of, all known before its first run. */
 WEFT_API weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info);

@@ -283,8 +283,9 @@ typedef struct weft_trainer_options {
                                     evaluation included: state carried to the next batch (text.h) */
     size_t carry_count;          /* at most WEFT_MAX_CARRIES */
     weft_schedule
-        schedule; /* default constant, when callbacks may set weft_minimize_rate. Counts the trainer's
+        schedule;        /* default constant, when callbacks may set weft_minimize_rate. Counts the trainer's
                      epochs, or updates, over all runs; a plateau takes the validation loss */
+    size_t memory_limit; /* of each of its plans, as in weft_plan_options; default none */
 } weft_trainer_options;
 #define WEFT_MAX_METRICS          16
 #define WEFT_MAX_CARRIES          16

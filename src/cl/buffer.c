@@ -92,6 +92,13 @@ weft_status wi_buffer_check_limit(wi_device *device, size_t bytes, const char *w
         pool->limit);
 }
 
+size_t wi_buffer_available(const wi_device *device) {
+    const wi_buffer_pool *const pool = device->buffers;
+    const size_t in_use = atomic_load(&pool->held) - pool->pooled_bytes;
+    if (pool->limit == 0) return SIZE_MAX;
+    return in_use < pool->limit ? pool->limit - in_use : 0;
+}
+
 static void count_held(wi_buffer_pool *pool, size_t bytes) {
     const size_t held = atomic_fetch_add(&pool->held, bytes) + bytes;
     if (held > atomic_load(&pool->peak)) atomic_store(&pool->peak, held);

@@ -18,6 +18,8 @@ weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes)
 void wi_buffer_release(wi_buffer *buffer, wi_device *device); /* a zeroed buffer is fine */
 /* Refuses, before anything is allocated, what would not fit; `what` begins the line. */
 weft_status wi_buffer_check_limit(wi_device *device, size_t bytes, const char *what);
+/* What that would still allow; SIZE_MAX without a limit. */
+size_t wi_buffer_available(const wi_device *device);
 /* Blocking copies; offsets in bytes. */
 weft_status wi_buffer_write(wi_device *device, cl_mem memory, size_t offset, const void *data, size_t bytes);
 weft_status wi_buffer_read(wi_device *device, cl_mem memory, size_t offset, void *data, size_t bytes);

@@ -34,6 +34,7 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     WI_TRY(wi_disk_cache_open(device, options->cache_dir));
     WI_TRY(wi_tuning_open(device));
     WI_TRY(wi_program_cache_open(device));
+    device->profile = wi_device_profile_of(&device->caps); /* the probe is compiled as programs are */
     WI_TRY(wi_capabilities_probe(device));
     device->profile = wi_device_profile_of(&device->caps);
     wi_log_line(device->host.log, WEFT_LOG_INFO, "device %s %s (%s, driver %s), class %s",

@@ -65,8 +65,8 @@ const wi_program_stats *wi_programs_stats(const wi_device *device) {
 
 static weft_status find_options(const wi_device *device, const char *extra, wi_text *options) {
     wi_text_init(options, device->host.allocator);
-    wi_text_append(options, "-cl-std=CL1.2 -D WEFT_LANES=%d%s%s",
-        device->caps.device_class == WEFT_CLASS_CPU ? 16 : 1, extra && *extra ? " " : "", extra ? extra : "");
+    wi_text_append(options, "-cl-std=CL1.2 -D WEFT_LANES=%d -D WEFT_GROUP=%d%s%s", device->profile.lanes,
+        device->profile.group, extra && *extra ? " " : "", extra ? extra : "");
     return options->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 

@@ -21,8 +21,7 @@ static weft_status allocate_place(wi_plan_memory *memory, size_t index) {
     return WEFT_OK;
 }
 
-/* Of the graph's parameters and states, that no plan has needed before. */
-static size_t missing_bytes(const wi_partition *p) {
+size_t wi_missing_bytes(const wi_partition *p) {
     size_t missing = 0;
     for (size_t i = 0; i < p->storage_count; i++) {
         const wi_storage *storage = &p->storages[i];
@@ -36,7 +35,7 @@ weft_status wi_plan_allocate(const wi_placement *placement, wi_plan_memory *memo
     const wi_partition *p = placement->partition;
     const size_t own = placement->arena_bytes + placement->io_bytes;
     *memory = (wi_plan_memory){.placement = placement};
-    WI_TRY(wi_buffer_check_limit(p->request->device, own + missing_bytes(p), "plan"));
+    WI_TRY(wi_buffer_check_limit(p->request->device, own + wi_missing_bytes(p), "plan"));
     memory->of = wi_arena_take(p->request->arena, (placement->place_count + 1) * sizeof *memory->of);
     memory->chunks = wi_arena_take(p->request->arena, (placement->chunk_count + 1) * sizeof *memory->chunks);
     if (!memory->of || !memory->chunks) return WEFT_ERROR_MEMORY;
@@ -67,6 +66,10 @@ wi_location wi_locate_place(const wi_plan_memory *memory, int place) {
         .memory = own->memory, .offset = own->offset + offset, .input = is_input ? root : -1};
 }
 
-wi_location wi_locate_value(const wi_plan_memory *memory, int value) {
-    return wi_locate_place(memory, wi_base_storage(memory->placement->partition, value));
+wi_location wi_locate_value(const wi_plan_memory *memory, const wi_run *run, int value) {
+    size_t offset;
+    const int place = wi_place_of_value(memory->placement->runs, run, value, &offset);
+    wi_location at = wi_locate_place(memory, place);
+    at.offset += offset;
+    return at;
 }

@@ -84,18 +84,18 @@ static weft_status read_times(const wi_profiler *profiler) {
 /* ---- rows ---- */
 
 static weft_status name_row(weft_profile *profile, const weft_plan *plan, size_t index) {
-    const wi_step *const step = plan->partition.steps[index];
+    const wi_step *const step = plan->runs.runs[index].step;
     weft_profile_row *const row = &profile->rows[index];
     char shape[WI_SHAPE_TEXT];
     wi_text ops;
     wi_text_init(&ops, plan->request.context->allocator);
     wi_step_append_ops(plan, step, &ops);
     row->kind = wi_step_kind_name(plan, step);
-    row->implementation = wi_arena_string(&profile->arena, wi_step_implementation_name(plan, step));
+    row->implementation = wi_arena_string(&profile->arena, wi_step_implementation_name(step));
     row->shape = wi_arena_string(&profile->arena, wi_shape_print(&step->shape, shape));
     row->ops = ops.failed ? NULL : wi_arena_string(&profile->arena, ops.data ? ops.data : "");
-    row->flops = plan->schedule.of[index].flops;
-    row->bytes = plan->schedule.of[index].bytes_moved;
+    row->flops = plan->schedule.of[step->index].flops;
+    row->bytes = plan->schedule.of[step->index].bytes_moved;
     wi_text_clear(&ops);
     return row->implementation && row->shape && row->ops ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
@@ -105,7 +105,7 @@ static weft_status fill_rows(weft_profile *profile, const weft_plan *plan, const
     for (size_t i = 0; i < info->rows; i++) WI_TRY(name_row(profile, plan, i));
     for (size_t i = 0; i < profiler->count; i++) {
         wi_profiled *const noted = &profiler->launches[i];
-        const size_t row = (size_t)noted->launch->step->index;
+        const size_t row = (size_t)noted->launch->run->index;
         noted->row = row;
         noted->name = noted->launch->launch.name
                           ? wi_arena_string(&profile->arena, noted->launch->launch.name)
@@ -128,10 +128,10 @@ static weft_status fill_rows(weft_profile *profile, const weft_plan *plan, const
 
 static weft_status measure(weft_profile *profile, weft_plan *plan) {
     wi_profiler profiler = {.capacity = plan->info.launches};
-    profile->info.rows = plan->partition.step_count;
+    profile->info.rows = plan->runs.run_count;
     profile->batch = plan->request.batch;
     profiler.launches = wi_arena_take(&profile->arena, (profiler.capacity + 1) * sizeof *profiler.launches);
-    profile->rows = wi_arena_take(&profile->arena, (plan->partition.step_count + 1) * sizeof *profile->rows);
+    profile->rows = wi_arena_take(&profile->arena, (plan->runs.run_count + 1) * sizeof *profile->rows);
     if (!profiler.launches || !profile->rows) return WEFT_ERROR_MEMORY;
     WI_TRY(wi_plan_compile(plan));
     WI_TRY(wi_queue_finish(plan->request.device));

@@ -21,24 +21,26 @@ static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *lau
 }
 
 /* Where a value begins, in elements. */
-static size_t locate(const weft_plan *plan, int value, cl_mem *memory) {
-    const wi_location at = wi_locate_value(&plan->memory, value);
+static size_t locate(const weft_plan *plan, const wi_run *run, int value, cl_mem *memory) {
+    const wi_location at = wi_locate_value(&plan->memory, run, value);
     *memory = at.memory;
     return at.offset / weft_dtype_size(plan->partition.values[value].node->dtype) +
            (size_t)plan->partition.values[value].layout.offset.actual;
 }
 
 /* A product that a library computes. */
-static weft_status run_library(weft_plan *plan, const wi_step *step, cl_event *event) {
+static weft_status run_library(weft_plan *plan, const wi_run *run, cl_event *event) {
+    const wi_step *step = run->step;
     cl_mem a, b, c;
-    const size_t a_offset = locate(plan, step->sources[0], &a), b_offset = locate(plan, step->sources[1], &b),
-                 c_offset = locate(plan, step->members[0], &c);
+    const size_t a_offset = locate(plan, run, step->sources[0], &a),
+                 b_offset = locate(plan, run, step->sources[1], &b),
+                 c_offset = locate(plan, run, step->members[0], &c);
     return step->selection->chosen->run(
         plan->request.context, &step->gemm, a, a_offset, b, b_offset, c, c_offset, event);
 }
 
 static weft_status enqueue(weft_plan *plan, const wi_plan_launch *launch, int64_t turn, cl_event *event) {
-    if (!launch->launch.kernel) return run_library(plan, launch->step, event);
+    if (!launch->launch.kernel) return run_library(plan, launch->run, event);
     if (launch->changing_count > 0) WI_TRY(set_changing(plan, launch, turn));
     return wi_launch_run_event(&launch->launch, plan->request.device, event);
 }

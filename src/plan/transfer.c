@@ -23,7 +23,8 @@ static weft_status find_value(weft_plan *plan, const char *call, weft_tensor *te
 }
 
 static cl_mem memory_of(const weft_plan *plan, const wi_value *value, size_t *offset) {
-    const wi_location at = wi_locate_value(&plan->memory, (int)(value - plan->partition.values));
+    const wi_location at =
+        wi_locate_value(&plan->memory, &plan->runs.end, (int)(value - plan->partition.values));
     *offset = at.offset + (size_t)value->layout.offset.actual * weft_dtype_size(value->node->dtype);
     return at.memory;
 }

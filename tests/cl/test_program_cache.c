@@ -94,14 +94,19 @@ static void releasing_saves_too(void **state) {
     free(before);
 }
 
+static wi_cache_key small_key(const wi_device *device) {
+    char options[96];
+    snprintf(options, sizeof options, "-cl-std=CL1.2 -D WEFT_LANES=%d -D WEFT_GROUP=%d",
+        device->profile.lanes, device->profile.group);
+    return wi_disk_cache_key(device, SMALL_SOURCE, options);
+}
+
 /* The path of the small program's entry, after it was built and saved. */
 static void save_small(const char *folder, char *path) {
     weft_context *const context = open_logged(folder, NULL);
     assert_ok(small_program_use(context, NULL));
     wi_programs_save(wi_context_device(context));
-    const wi_cache_key key = wi_disk_cache_key(wi_context_device(context), SMALL_SOURCE,
-        wi_context_device(context)->caps.device_class == WEFT_CLASS_CPU ? "-cl-std=CL1.2 -D WEFT_LANES=16"
-                                                                        : "-cl-std=CL1.2 -D WEFT_LANES=1");
+    const wi_cache_key key = small_key(wi_context_device(context));
     wi_disk_cache_path(wi_context_device(context), key, path, PATH_MAX);
     assert_true(wi_file_exists(path));
     weft_context_release(context);
@@ -174,9 +179,7 @@ static void a_binary_that_the_driver_refuses_is_rebuilt(void **state) {
     const bool rusticl = strcmp(weft_context_device(context)->platform, "rusticl") == 0;
     if (rusticl) weft_context_release(context);
     if (rusticl) skip(); /* 22.3 aborts the process when a binary is not its own */
-    const wi_cache_key key = wi_disk_cache_key(wi_context_device(context), SMALL_SOURCE,
-        wi_context_device(context)->caps.device_class == WEFT_CLASS_CPU ? "-cl-std=CL1.2 -D WEFT_LANES=16"
-                                                                        : "-cl-std=CL1.2 -D WEFT_LANES=1");
+    const wi_cache_key key = small_key(wi_context_device(context));
     assert_true(wi_disk_cache_write(wi_context_device(context), key, WI_CACHE_BINARY, junk, sizeof junk));
     weft_context_release(context);
     assert_rebuilt(*state, "a binary of junk");
@@ -417,8 +420,15 @@ static void tuning_values_last(void **state) {
         wi_disk_cache_key(wi_context_device(context), "tuning", "gemm 32x32"), path, sizeof path);
     weft_context_release(context);
     assert_ok(wi_file_write_atomic(path, "junk", 4));
-    context = open_logged(*state, NULL);
+    scratch_log log = {0};
+    context = open_logged(*state, &log);
+    const int before = log.warnings;
     assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
+    assert_int_equal(log.warnings, before + 1);
+    wi_disk_cache_write(
+        wi_context_device(context), wi_disk_cache_key(wi_context_device(context), "tuning", "gemm 32x32"), WI_CACHE_VALUE, "0.5", 3);
+    assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
+    assert_int_equal(log.warnings, before + 2); /* a whole entry, but no value */
     weft_context_release(context);
 }
 

@@ -8,6 +8,7 @@
  * printed), no implementation names it, or there is no OpenCL device to ask.
  */
 #include "cl/kernel_source.h"
+#include "cl/opened_device.h"
 #include "kernels/registry.h"
 #include <CL/cl.h>
 #include <stdio.h>
@@ -55,7 +56,11 @@ static int compile_everywhere(const char *source, const char *lanes, size_t leas
     cl_platform_id platforms[MAX_PLATFORMS];
     cl_uint count = 0;
     char options[128];
-    snprintf(options, sizeof options, "-cl-std=CL1.2 -DWEFT_LANES=%s", lanes);
+    const wi_capabilities caps = {.device_class = strcmp(lanes, "16") == 0 ? WEFT_CLASS_CPU : WEFT_CLASS_GPU,
+        .max_work_group_size = 256};
+    const wi_device_profile profile = wi_device_profile_of(&caps);
+    snprintf(options, sizeof options, "-cl-std=CL1.2 -DWEFT_LANES=%d -DWEFT_GROUP=%d", profile.lanes,
+        profile.group);
     if (clGetPlatformIDs(MAX_PLATFORMS, platforms, &count) != CL_SUCCESS) count = 0;
     int tried = 0, failed = 0;
     for (cl_uint i = 0; i < count && i < MAX_PLATFORMS; i++) {

@@ -42,19 +42,8 @@ void wi_recurrent_begin(const wi_recurrent *s, wi_kernel_plan *plan) {
 
 /* ---- arguments ---- */
 
-static void add_ints(wi_kernel_launch *launch, const int64_t *numbers, size_t count) {
-    for (size_t i = 0; i < count; i++) wi_kernel_int(launch, numbers[i]);
-}
-
-static void add_longs(wi_kernel_launch *launch, const int64_t *numbers, size_t count) {
-    for (size_t i = 0; i < count; i++) wi_kernel_long(launch, numbers[i]);
-}
-
-#define INTS(launch, ...)                                                                                    \
-    add_ints(launch, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
-#define LONGS(launch, ...)                                                                                   \
-    add_longs(                                                                                               \
-        launch, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+#define INTS(launch, ...)  wi_kernel_ints(launch, WI_KERNEL_NUMBERS(__VA_ARGS__))
+#define LONGS(launch, ...) wi_kernel_longs(launch, WI_KERNEL_NUMBERS(__VA_ARGS__))
 
 /* An input, or anything of the same type where there is none. */
 static void optional_input(const wi_recurrent *s, wi_kernel_launch *launch, int index) {

@@ -52,7 +52,7 @@ weft_tensor *weft_soft_margin_loss(
     if (!begin("soft_margin", inputs, 2, 0, options, &shape)) return NULL;
     scores = inputs[0], targets = inputs[1];
     weft_tensor *losses =
-        wi_elementwise_node(scores->graph, &wi_op_soft_margin, inputs, 2, inputs[0]->dtype, &shape, NULL);
+        wi_node(scores->graph, &wi_op_soft_margin, inputs, 2, inputs[0]->dtype, &shape, NULL);
     return wi_loss_finish("soft_margin", losses, -1, options);
 }
 

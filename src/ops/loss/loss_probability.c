@@ -39,7 +39,7 @@ weft_tensor *weft_bce_loss(
     probabilities = inputs[0], targets = inputs[1];
     if (!graph || !wi_loss_same_shape("bce", probabilities, targets)) return NULL;
     weft_tensor *losses =
-        wi_elementwise_node(graph, &wi_op_bce, inputs, 2, inputs[0]->dtype, &probabilities->shape, NULL);
+        wi_node(graph, &wi_op_bce, inputs, 2, inputs[0]->dtype, &probabilities->shape, NULL);
     return wi_loss_finish("bce", losses, -1, options);
 }
 
@@ -97,7 +97,7 @@ weft_tensor *weft_bce_with_logits_loss(weft_tensor *logits, weft_tensor *targets
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "bce_with_logits: positive weight %s does not stretch to the logits' shape %s",
             wi_shape_print(&positive_weight->shape, text_a), wi_shape_print(&logits->shape, text_b));
-    weft_tensor *losses = wi_elementwise_node(
+    weft_tensor *losses = wi_node(
         graph, &wi_op_bce_with_logits, inputs, count, logits->dtype, &logits->shape, NULL);
     return wi_loss_finish("bce_with_logits", losses, -1, options);
 }

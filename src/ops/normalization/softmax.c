@@ -19,8 +19,6 @@ static weft_tensor *along_axis(const wi_op *op, weft_tensor *x, int64_t axis) {
     if (wi_dtype_rounds(x->dtype)) return weft_cast(along_axis(op, wi_wide(x), axis), x->dtype);
     const int index = wi_axis_index(x, op->name, axis);
     if (index < 0) return NULL;
-    const wi_order order = wi_order_of(x);
-    if (order.rank) return wi_from_memory(&order, along_axis(op, x->inputs[0], order.axes[index]));
     const wi_attributes attributes = {.axis = index};
     return wi_node(graph, op, &x, 1, x->dtype, &x->shape, &attributes);
 }
