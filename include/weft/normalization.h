@@ -2,7 +2,7 @@
  *
  * Over each set of elements that a norm names, with mean m and biased variance v:
  *   y = (x - m) / sqrt(v + epsilon) · weight + bias
- * as PyTorch's of that name; weight and bias are f32 or NULL (1 and 0). C is axis 1. Errors, as for every
+ * as PyTorch's of that name; weight and bias are floats or NULL (1 and 0). C is axis 1. Errors, as for every
  * expression: WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE (all is f32), WEFT_ERROR_ARGUMENT (an epsilon that is not 0
  * or more and finite, a number out of the range that its line states, options of another size).
  *

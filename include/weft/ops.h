@@ -17,11 +17,12 @@
 extern "C" {
 #endif
 
-/* ---- elementwise: f32 and i32 ---- */
+/* ---- elementwise: floats and i32 (graph.h). Floats of different dtypes meet in the one that holds both; tensors
+ * of rank 0 widen no other ---- */
 WEFT_API weft_tensor *weft_add(weft_tensor *a, weft_tensor *b); /* a + b */
 WEFT_API weft_tensor *weft_sub(weft_tensor *a, weft_tensor *b); /* a - b */
 WEFT_API weft_tensor *weft_mul(weft_tensor *a, weft_tensor *b); /* a·b */
-WEFT_API weft_tensor *weft_div(weft_tensor *a, weft_tensor *b); /* a / b; f32 only */
+WEFT_API weft_tensor *weft_div(weft_tensor *a, weft_tensor *b); /* a / b; floats only */
 WEFT_API weft_tensor *weft_neg(weft_tensor *a);                 /* -a */
 WEFT_API weft_tensor *weft_square(weft_tensor *a);              /* a² */
 /* The larger, the smaller of two: NaN if either is; a tie halves the gradient. */
@@ -81,7 +82,7 @@ WEFT_API weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight);
 /* min(max(x, low), high), low < high; gradient 0 at the bounds, where weft_clamp has 1, as PyTorch's. */
 WEFT_API weft_tensor *weft_hardtanh(weft_tensor *x, double low, double high);
 
-/* ---- comparisons: f32 or i32, both alike, to bool; no gradient. NaN: false, weft_not_equal true ---- */
+/* ---- comparisons: floats or i32, to bool; no gradient. NaN: false, weft_not_equal true ---- */
 WEFT_API weft_tensor *weft_equal(weft_tensor *a, weft_tensor *b);         /* a == b */
 WEFT_API weft_tensor *weft_not_equal(weft_tensor *a, weft_tensor *b);     /* a != b */
 WEFT_API weft_tensor *weft_less(weft_tensor *a, weft_tensor *b);          /* a < b */
@@ -117,7 +118,7 @@ WEFT_API weft_tensor *weft_greater_equal_number(weft_tensor *a, double number);
 /* The same; exponents -1, 1, 2 and 3 without weft_pow. */
 WEFT_API weft_tensor *weft_pow_number(weft_tensor *a, double number);
 /* Any dtype to any: to an integer truncates toward zero (out of range: undefined), to f16 and bf16 rounds to
- * nearest even, to bool is a != 0. The gradient flows between f32, f16 and bf16. */
+ * nearest even, to bool is a != 0. The gradient flows between floats. */
 WEFT_API weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype);
 
 /* ---- reductions: weft_sum(x) over all axes, weft_sum(x, 1) over one, weft_sum(x, 0, 2) over several ---- */
@@ -163,7 +164,7 @@ WEFT_API weft_tensor *weft_any_axes(weft_tensor *x, const int64_t *axes, bool ke
 WEFT_API weft_tensor *weft_all_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_count_nonzero_axes(weft_tensor *x, const int64_t *axes, bool keep);
 
-/* ---- scans along one axis, y of x's shape; f32 or i32 (which wraps around) ----
+/* ---- scans along one axis, y of x's shape; f32, f16, bf16 or i32 (which wraps around) ----
  * f32 sums and products carry their rounding errors along, products an exponent, too: results are those of
  * twice the precision, rounded, however long the line. NaN goes on to all later elements. Errors: another
  * dtype, no such axis. */
@@ -177,7 +178,7 @@ WEFT_API weft_tensor *weft_cumprod_with(weft_tensor *x, int axis, bool exclusive
  * b[j]. */
 WEFT_API weft_tensor *weft_linear_scan(weft_tensor *a, weft_tensor *b, int axis, bool reverse);
 
-/* ---- sorting along one axis; f32 or i32; stable: equal elements keep their order ----
+/* ---- sorting along one axis; f32, f16, bf16 or i32; stable: equal elements keep their order ----
  * NaN is the greatest (first when descending), -0 and 0 are equal, denormals are not flushed. Values and
  * indices are two functions of the same arguments, whose sorting is done once. Errors: another dtype, no such
  * axis, k outside 1 .. size or on an axis that depends on the batch size. */
@@ -223,7 +224,7 @@ typedef struct weft_attention_options {
 WEFT_API weft_tensor *weft_attention(
     weft_tensor *q, weft_tensor *k, weft_tensor *v, const weft_attention_options *options);
 
-/* ---- softmax along one axis, f32; losses stand in losses.h ---- */
+/* ---- softmax along one axis, of floats; losses stand in losses.h ---- */
 WEFT_API weft_tensor *weft_softmax(weft_tensor *x, int axis);     /* exp(x - max) / sum */
 WEFT_API weft_tensor *weft_log_softmax(weft_tensor *x, int axis); /* x - logsumexp(x) */
 
@@ -296,15 +297,15 @@ WEFT_API weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift);
 WEFT_API weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats);
 
 /* ---- masks: maps over coordinates, computed where they are read; any axis may be the batch ---- */
-/* Of the last two axes, f32 or i32: x where column - row <= diagonal, else 0; x where it is >= diagonal. */
+/* Of the last two axes, floats or i32: x where column - row <= diagonal, else 0; x where it is >= diagonal. */
 WEFT_API weft_tensor *weft_tril(weft_tensor *x, int64_t diagonal);
 WEFT_API weft_tensor *weft_triu(weft_tensor *x, int64_t diagonal);
-/* value where mask (bool, stretched to x) is true, else x (f32 or i32); the gradient there is 0. */
+/* value where mask (bool, stretched to x) is true, else x (a float or i32); the gradient there is 0. */
 WEFT_API weft_tensor *weft_masked_fill(weft_tensor *x, weft_tensor *mask, double value);
 /* i32 labels (...) → (..., classes) of that dtype: 1 at the label. A label out of range gives a row of zeros.
  * No gradient. */
 WEFT_API weft_tensor *weft_one_hot(weft_tensor *labels, int64_t classes, weft_dtype dtype);
-/* (n): start, start + step, ... before end; f32 or i32. step may be negative; no elements: an error. */
+/* (n): start, start + step, ... before end; a float or i32. step may be negative; no elements: an error. */
 WEFT_API weft_tensor *weft_arange(weft_graph *graph, weft_dtype dtype, double start, double end, double step);
 /* value everywhere; f32, i32, bool. */
 WEFT_API weft_tensor *weft_full(
@@ -322,9 +323,9 @@ WEFT_API weft_tensor *weft_gather(weft_tensor *x, int axis, weft_tensor *index);
  * any other is taken too: an embedding is axis 0 of its weights). Any dtype. */
 WEFT_API weft_tensor *weft_index_select(weft_tensor *x, int axis, weft_tensor *index);
 /* x, and y[i][index[i][j][k]][k] += source[i][j][k] for axis 1; index has source's shape. Summed in the order
- * of j, so the same on every run. f32 or i32. */
+ * of j, so the same on every run. Floats or i32. */
 WEFT_API weft_tensor *weft_scatter_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source);
-/* x, and y[i][index[j]][k] += source[i][j][k] for axis 1; index has rank 1. f32 or i32. */
+/* x, and y[i][index[j]][k] += source[i][j][k] for axis 1; index has rank 1. Floats or i32. */
 WEFT_API weft_tensor *weft_index_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source);
 /* The two into zeros: the axis of the result has `size` elements (WEFT_BATCH times k is a size, too). */
 WEFT_API weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size);

@@ -99,7 +99,7 @@ static things make_things(void) {
 
 #define DTYPES(ROW)                                                                                          \
     ROW(add_dtypes, weft_add(t.x, weft_constant(t.graph, WEFT_I32, 1)), DTYPE, "add", "f32", "i32")          \
-    ROW(add_bytes, weft_add(t.bytes, t.bytes), DTYPE, "add", "u8")                                             \
+    ROW(add_bytes, weft_add(t.bytes, t.bytes), DTYPE, "add", "u8")                                           \
     ROW(div_dtype, weft_div(t.labels, t.labels), DTYPE, "div", "i32")                                        \
     ROW(exp_dtype, weft_exp(t.labels), DTYPE, "exp", "i32")                                                  \
     ROW(relu_bool, weft_relu(t.mask), DTYPE, "relu", "bool")                                                 \
@@ -115,14 +115,14 @@ static things make_things(void) {
     ROW(std_dtype, weft_std(t.labels), DTYPE, "std", "i32")                                                  \
     ROW(norm_dtype, weft_norm(t.labels), DTYPE, "norm", "i32")                                               \
     ROW(logsumexp_dtype, weft_logsumexp(t.mask), DTYPE, "logsumexp", "bool")                                 \
-    ROW(matmul_dtype, weft_matmul(t.bytes, t.bytes), DTYPE, "matmul", "u8")                                   \
+    ROW(matmul_dtype, weft_matmul(t.bytes, t.bytes), DTYPE, "matmul", "u8")                                  \
     ROW(softmax_dtype, weft_softmax(t.labels, 0), DTYPE, "softmax", "i32")                                   \
     ROW(cross_entropy_dtype, weft_cross_entropy(t.x, t.mask), DTYPE, "cross_entropy", "bool")                \
     ROW(dropout_dtype, weft_dropout(t.labels, 0.5f), DTYPE, "dropout", "i32")                                \
     ROW(cast_dtype, weft_cast(t.x, (weft_dtype)77), DTYPE, "cast", "77")                                     \
     ROW(input_dtype, weft_input(t.graph, "bad", (weft_dtype)-1, 3), DTYPE, "bad")                            \
-    ROW(constant_dtype, weft_constant(t.graph, WEFT_U8, 1), DTYPE, "constant", "u8")                       \
-    ROW(state_dtype, weft_state_shape(t.graph, "s", WEFT_U8, zeros, 0, NULL), DTYPE, "'s'", "u8")          \
+    ROW(constant_dtype, weft_constant(t.graph, WEFT_U8, 1), DTYPE, "constant", "u8")                         \
+    ROW(state_dtype, weft_state_shape(t.graph, "s", WEFT_U8, zeros, 0, NULL), DTYPE, "'s'", "u8")            \
     ROW(parameter_dtype, weft_parameter_dtype(t.graph, "p", WEFT_I32, zeros, 0, NULL), DTYPE, "'p'", "i32")  \
     ROW(gradient_dtype, weft_gradient(weft_sum(t.labels), t.weight), DTYPE, "i32")                           \
     ROW(gradient_wrt, weft_gradient(weft_sum(t.x), t.labels), DTYPE, "i32")

@@ -97,8 +97,8 @@ weft_tensor *weft_bce_with_logits_loss(weft_tensor *logits, weft_tensor *targets
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "bce_with_logits: positive weight %s does not stretch to the logits' shape %s",
             wi_shape_print(&positive_weight->shape, text_a), wi_shape_print(&logits->shape, text_b));
-    weft_tensor *losses = wi_node(
-        graph, &wi_op_bce_with_logits, inputs, count, logits->dtype, &logits->shape, NULL);
+    weft_tensor *losses =
+        wi_node(graph, &wi_op_bce_with_logits, inputs, count, logits->dtype, &logits->shape, NULL);
     return wi_loss_finish("bce_with_logits", losses, -1, options);
 }
 

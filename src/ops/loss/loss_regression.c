@@ -166,8 +166,7 @@ weft_tensor *weft_gaussian_nll_loss(weft_tensor *mean, weft_tensor *target, weft
     if (!graph || !wi_loss_same_shape("gaussian_nll", mean, target)) return NULL;
     weft_tensor *parts[] = {weft_sub(mean, target), stretch_variance(variance, mean)};
     if (!parts[0] || !parts[1]) return NULL;
-    weft_tensor *losses =
-        wi_node(graph, &wi_op_gaussian_nll, parts, 2, mean->dtype, &mean->shape, NULL);
+    weft_tensor *losses = wi_node(graph, &wi_op_gaussian_nll, parts, 2, mean->dtype, &mean->shape, NULL);
     if (full) losses = weft_add(losses, weft_constant(graph, mean->dtype, 0.5 * log(2 * acos(-1))));
     return wi_loss_finish("gaussian_nll", losses, -1, options);
 }

@@ -108,7 +108,7 @@ static things make_things(void) {
     ROW(arange_nan, weft_arange(t.graph, WEFT_F32, 0, NAN, 1), ARGUMENT, "arange")                           \
     ROW(arange_whole, weft_arange(t.graph, WEFT_I32, 0.5, 3, 1), ARGUMENT, "arange", "0.5", "whole")         \
     ROW(arange_dtype, weft_arange(t.graph, WEFT_U8, 0, 3, 1), DTYPE, "arange", "u8")                         \
-    ROW(full_dtype, weft_full(t.graph, WEFT_U8, 0, 1, L(3)), DTYPE, "u8")                                  \
+    ROW(full_dtype, weft_full(t.graph, WEFT_U8, 0, 1, L(3)), DTYPE, "u8")                                    \
     ROW(full_zero, weft_full(t.graph, WEFT_F32, 0, 1, L(0)), SHAPE, "zero")                                  \
     ROW(eye_zero, weft_eye(t.graph, WEFT_F32, 3, 0), SHAPE, "zero")
 
