@@ -18,8 +18,19 @@ extern "C" {
 typedef struct weft_graph weft_graph;
 typedef struct weft_tensor weft_tensor;
 
-/* Ops compute with f32 and i32. The other dtypes are for storage; weft_cast converts them. */
-typedef enum weft_dtype { WEFT_F32, WEFT_I32, WEFT_F16, WEFT_BF16, WEFT_I64, WEFT_U8, WEFT_BOOL } weft_dtype;
+/* Number formats. f32, f16, bf16, f64 and i32 are computed with: f16 and bf16 in f32, each result rounded to
+ * nearest even; f64 where the device has it (cl_khr_fp64, else WEFT_ERROR_UNSUPPORTED names the device). i64,
+ * u8 and bool are stored, moved, and cast (weft_cast) to be computed with. */
+typedef enum weft_dtype {
+    WEFT_F32,
+    WEFT_I32,
+    WEFT_F16,  /* IEEE 754 binary16 */
+    WEFT_BF16, /* the upper half of an f32 */
+    WEFT_I64,
+    WEFT_U8,
+    WEFT_BOOL,
+    WEFT_F64
+} weft_dtype;
 
 WEFT_API const char *weft_dtype_name(weft_dtype dtype); /* "f32" */
 WEFT_API size_t weft_dtype_size(weft_dtype dtype);      /* bytes per element */
@@ -88,13 +99,17 @@ WEFT_API weft_tensor *weft_input_shape(
 #define weft_parameter(...) WEFT_TAKE_PARAMETER_(__VA_ARGS__, WEFT_8_ENDS_)
 WEFT_API weft_tensor *weft_parameter_shape(
     weft_graph *graph, const char *name, weft_initialiser initialiser, int rank, const int64_t *dims);
+/* The same of any float. weft_minimize and the related functions train f32 parameters only; an error names
+ * the others. */
+WEFT_API weft_tensor *weft_parameter_dtype(weft_graph *graph, const char *name, weft_dtype dtype,
+    weft_initialiser initialiser, int rank, const int64_t *dims);
 
-/* A tensor that belongs to the graph and is not trained (running statistics, optimizer state, tables); f32 or
- * i32. */
+/* A tensor that belongs to the graph and is not trained (running statistics, optimizer state, tables); a
+ * float, or i32 with a constant initialiser. */
 WEFT_API weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, int rank, const int64_t *dims);
 
-/* A constant of rank 0, which broadcasts to any shape. f32, i32 or bool. */
+/* A constant of rank 0, which broadcasts to any shape. A float (rounded to the nearest), i32 or bool. */
 WEFT_API weft_tensor *weft_constant(weft_graph *graph, weft_dtype dtype, double value);
 /* A constant with the graph and dtype of x: weft_mul(x, weft_number(x, 0.5)). */
 WEFT_API weft_tensor *weft_number(weft_tensor *x, double value);
@@ -108,8 +123,8 @@ WEFT_API weft_tensor *weft_array(
 
 /* ---- gradients and effects ---- */
 
-/* d loss / d wrt, of the shape of wrt. loss: f32 with one element (of any rank). Adds the nodes of the
- * backward pass. */
+/* d loss / d wrt, of the shape and dtype of wrt. loss: a float with one element (of any rank). Adds the nodes
+ * of the backward pass. */
 WEFT_API weft_tensor *weft_gradient(weft_tensor *loss, weft_tensor *wrt);
 /* The same for several tensors at once. On an error every gradients[i] is NULL. */
 WEFT_API weft_status weft_gradients(

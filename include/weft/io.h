@@ -34,8 +34,8 @@ typedef struct weft_npy_array {
     weft_context *context; /* its allocator allocated the data; NULL: malloc */
 } weft_npy_array;
 
-/* Reads and converts. dtype: WEFT_F32 from f2 f4 f8 i1..i8 u1..u8 b1; WEFT_I32, WEFT_I64, WEFT_U8 from
- * integers and b1 if every number fits; WEFT_F16 from f2; WEFT_BOOL from b1. context may be NULL. Errors:
+/* Reads and converts. dtype: WEFT_F32 and WEFT_F64 from f2 f4 f8 i1..i8 u1..u8 b1; WEFT_I32, WEFT_I64,
+ * WEFT_U8 from integers and b1 if every number fits; WEFT_F16 from f2; WEFT_BOOL from b1. context may be NULL. Errors:
  * WEFT_ERROR_FILE; WEFT_ERROR_FORMAT (a damaged file, or a number that does not fit); WEFT_ERROR_DTYPE;
  * WEFT_ERROR_UNSUPPORTED (strings, records, complex numbers, more than WEFT_MAX_RANK dimensions). */
 WEFT_API weft_status weft_load_npy(

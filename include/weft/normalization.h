@@ -2,9 +2,10 @@
  *
  * Each norm computes, over the elements that its line gives, with their mean m and biased variance v:
  *   y = (x - m) / sqrt(v + epsilon) · weight + bias
- * as the PyTorch layer of that name. weight and bias are f32 or NULL (1 and 0). C is axis 1. Errors, as for
- * every expression: WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE (everything is f32), WEFT_ERROR_ARGUMENT (an epsilon
- * that is negative or not finite, a number outside of the range that is given here, a wrong struct_size).
+ * as the PyTorch layer of that name. weight and bias are floats or NULL (1 and 0). C is axis 1. Errors, as
+ * for every expression: WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE (everything is a float), WEFT_ERROR_ARGUMENT (an
+ * epsilon that is negative or not finite, a number outside of the range that is given here, a wrong
+ * struct_size).
  *
  * Running statistics depend on the plan. A plan for training (weft_plan_options.inference false) normalises
  * with the statistics of its batch and updates the running ones in every run. A plan for inference

@@ -18,11 +18,12 @@
 extern "C" {
 #endif
 
-/* ---- elementwise: f32 and i32 ---- */
+/* ---- elementwise: floats and i32 (graph.h). Floats of different dtypes meet in the one that holds both; tensors
+ * of rank 0 widen no other ---- */
 WEFT_API weft_tensor *weft_add(weft_tensor *a, weft_tensor *b); /* a + b */
 WEFT_API weft_tensor *weft_sub(weft_tensor *a, weft_tensor *b); /* a - b */
 WEFT_API weft_tensor *weft_mul(weft_tensor *a, weft_tensor *b); /* a·b */
-WEFT_API weft_tensor *weft_div(weft_tensor *a, weft_tensor *b); /* a / b; f32 only */
+WEFT_API weft_tensor *weft_div(weft_tensor *a, weft_tensor *b); /* a / b; floats only */
 WEFT_API weft_tensor *weft_neg(weft_tensor *a);                 /* -a */
 WEFT_API weft_tensor *weft_square(weft_tensor *a);              /* a² */
 /* The larger and the smaller of two: NaN if either is NaN; equal inputs get half of the gradient each. */
@@ -86,7 +87,7 @@ WEFT_API weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight);
 /* min(max(x, low), high), low < high. Gradient 0 at the bounds (weft_clamp: 1), as in PyTorch. */
 WEFT_API weft_tensor *weft_hardtanh(weft_tensor *x, double low, double high);
 
-/* ---- comparisons: two f32 or two i32 → bool; no gradient. With NaN false; weft_not_equal true ---- */
+/* ---- comparisons: two floats or two i32 → bool; no gradient. With NaN false; weft_not_equal true ---- */
 WEFT_API weft_tensor *weft_equal(weft_tensor *a, weft_tensor *b);         /* a == b */
 WEFT_API weft_tensor *weft_not_equal(weft_tensor *a, weft_tensor *b);     /* a != b */
 WEFT_API weft_tensor *weft_less(weft_tensor *a, weft_tensor *b);          /* a < b */
@@ -122,7 +123,7 @@ WEFT_API weft_tensor *weft_greater_equal_number(weft_tensor *a, double number);
 /* The same; exponents -1, 1, 2 and 3 do not use weft_pow. */
 WEFT_API weft_tensor *weft_pow_number(weft_tensor *a, double number);
 /* Any dtype to any other. To an integer: truncates toward zero (undefined out of range). To f16 and bf16:
- * rounds to nearest even. To bool: a != 0. Gradients flow between f32, f16 and bf16. */
+ * rounds to nearest even. To bool: a != 0. Gradients flow between floats. */
 WEFT_API weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype);
 
 /* ---- reductions: weft_sum(x) over all axes, weft_sum(x, 1) over one, weft_sum(x, 0, 2) over several ---- */
@@ -171,10 +172,10 @@ WEFT_API weft_tensor *weft_any_axes(weft_tensor *x, const int64_t *axes, bool ke
 WEFT_API weft_tensor *weft_all_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_count_nonzero_axes(weft_tensor *x, const int64_t *axes, bool keep);
 
-/* ---- scans along one axis: y has the shape of x; f32 or i32 (wraps around) ----
- * f32 sums and products carry their rounding errors along, and products an exponent, too: results are as
- * accurate as those of twice the precision, then rounded, for any length. NaN propagates to all later
- * elements. Errors: another dtype, no such axis. */
+/* ---- scans along one axis: y has the shape of x; f32, f16, bf16 or i32 (wraps around) ----
+ * Sums and products of floats carry their rounding errors along, and products an exponent, too: results are
+ * as accurate as those of twice the precision of f32, then rounded, for any length. NaN propagates to all
+ * later elements. Errors: another dtype, no such axis. */
 WEFT_API weft_tensor *weft_cumsum(weft_tensor *x, int axis);  /* y[j] = x[0] + ... + x[j] */
 WEFT_API weft_tensor *weft_cumprod(weft_tensor *x, int axis); /* y[j] = x[0] · ... · x[j]; zeros are
                                                                  allowed */
@@ -186,7 +187,7 @@ WEFT_API weft_tensor *weft_cumprod_with(weft_tensor *x, int axis, bool exclusive
  * y[j] = a[j] · y[j+1] + b[j]. */
 WEFT_API weft_tensor *weft_linear_scan(weft_tensor *a, weft_tensor *b, int axis, bool reverse);
 
-/* ---- sorting along one axis; f32 or i32; stable: equal elements keep their order ----
+/* ---- sorting along one axis; f32, f16, bf16 or i32; stable: equal elements keep their order ----
  * NaN is the greatest (first when descending), -0 and 0 are equal, denormals are not flushed. Values and
  * indices are two functions with the same arguments, which share one sort. Errors: another dtype, no such
  * axis, k outside of [1, size] or along an axis that depends on the batch size. */
@@ -234,7 +235,7 @@ typedef struct weft_attention_options {
 WEFT_API weft_tensor *weft_attention(
     weft_tensor *q, weft_tensor *k, weft_tensor *v, const weft_attention_options *options);
 
-/* ---- softmax along one axis, f32; the losses are in losses.h ---- */
+/* ---- softmax along one axis, of floats; the losses are in losses.h ---- */
 WEFT_API weft_tensor *weft_softmax(weft_tensor *x, int axis);     /* exp(x - max) / sum */
 WEFT_API weft_tensor *weft_log_softmax(weft_tensor *x, int axis); /* x - logsumexp(x) */
 
@@ -311,16 +312,17 @@ WEFT_API weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift);
 WEFT_API weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats);
 
 /* ---- masks: applied where the result is read; any axis may be the batch ---- */
-/* Over the last two axes, f32 or i32: x where column - row <= diagonal (triu: >= diagonal), else 0. */
+/* Over the last two axes, a float or i32: x where column - row <= diagonal (triu: >= diagonal), else 0. */
 WEFT_API weft_tensor *weft_tril(weft_tensor *x, int64_t diagonal);
 WEFT_API weft_tensor *weft_triu(weft_tensor *x, int64_t diagonal);
-/* value where mask is true, else x (f32 or i32); mask is bool and broadcasts to x. The gradient is 0 where
- * mask is true. */
+/* value where mask is true, else x (a float or i32); mask is bool and broadcasts to x. The gradient is 0
+ * where mask is true. */
 WEFT_API weft_tensor *weft_masked_fill(weft_tensor *x, weft_tensor *mask, double value);
 /* i32 labels (...) → (..., classes) of the given dtype: 1 at the label, else 0. A label out of range gives a
  * row of zeros. No gradient. */
 WEFT_API weft_tensor *weft_one_hot(weft_tensor *labels, int64_t classes, weft_dtype dtype);
-/* (n): start, start + step, ... before end; f32 or i32. step may be negative; an empty result is an error. */
+/* (n): start, start + step, ... before end; a float or i32. step may be negative; an empty result is an
+ * error. */
 WEFT_API weft_tensor *weft_arange(weft_graph *graph, weft_dtype dtype, double start, double end, double step);
 /* Every element is value; f32, i32, bool. */
 WEFT_API weft_tensor *weft_full(
@@ -338,9 +340,9 @@ WEFT_API weft_tensor *weft_gather(weft_tensor *x, int axis, weft_tensor *index);
  * the same; any other rank is allowed: an embedding is axis 0 of its weights). Any dtype. */
 WEFT_API weft_tensor *weft_index_select(weft_tensor *x, int axis, weft_tensor *index);
 /* y = x, then y[i][index[i][j][k]][k] += source[i][j][k] for axis 1; index has the shape of source. Summed in
- * the order of j, so that every run gives the same result. f32 or i32. */
+ * the order of j, so that every run gives the same result. A float or i32. */
 WEFT_API weft_tensor *weft_scatter_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source);
-/* y = x, then y[i][index[j]][k] += source[i][j][k] for axis 1; index has rank 1. f32 or i32. */
+/* y = x, then y[i][index[j]][k] += source[i][j][k] for axis 1; index has rank 1. A float or i32. */
 WEFT_API weft_tensor *weft_index_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source);
 /* The same two with zeros for x: the axis of the result has `size` elements (WEFT_BATCH * k is allowed). */
 WEFT_API weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size);

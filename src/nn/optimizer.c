@@ -283,7 +283,7 @@ static bool is_elementwise(const wi_update *u, const wi_rows *by_row) {
 }
 
 static int64_t row_of(const weft_tensor *parameter) {
-    return (int64_t)(parameter->variable->offset / (WI_FLAT_ROW * sizeof(float)));
+    return (int64_t)(parameter->variable->offset / WI_FLAT_ROW_BYTES);
 }
 
 /* The next parameters that are updated together: a large one, or all up to the next large one. */

@@ -61,7 +61,7 @@ static weft_status pass_back(walk *w, weft_tensor *node) {
 }
 
 static weft_status walk_back(walk *w, weft_tensor *loss) {
-    weft_tensor *one = weft_constant(w->graph, WEFT_F32, 1);
+    weft_tensor *one = weft_constant(w->graph, loss->dtype, 1);
     w->gradients[loss->id] = weft_expand(one, loss->shape.rank, loss->shape.dims);
     for (uint32_t id = w->count; id-- > 0;) {
         weft_tensor *node = w->nodes[id];
@@ -86,8 +86,9 @@ static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t coun
             WI_FAIL(WEFT_ERROR_SHAPE, "weft_gradients: the loss has shape %s, not one element",
                 wi_shape_print(&loss->shape, text));
     }
-    if (loss->dtype != WEFT_F32)
-        WI_FAIL(WEFT_ERROR_DTYPE, "weft_gradients: the loss is %s, not f32", weft_dtype_name(loss->dtype));
+    if (!wi_dtype_is_float(loss->dtype))
+        WI_FAIL(WEFT_ERROR_DTYPE, "weft_gradients: the loss is %s, not %s", weft_dtype_name(loss->dtype),
+            wi_dtypes_text(WI_TAKES_FLOATS));
     for (size_t i = 0; i < count; i++) {
         if (!wrt[i] || wrt[i]->graph != loss->graph)
             WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_gradients: tensor %zu is NULL or of another graph", i);

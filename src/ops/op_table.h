@@ -23,6 +23,9 @@ extern const wi_op wi_op_assign_parts; /* ASSIGN: all its inputs, which assign t
 extern const wi_op wi_op_in_memory;    /* VIEW: its input, written down even where it is a number */
 extern const wi_op wi_op_spread; /* MAP: the input's elements every `step` along an axis, zeros between */
 
+/* x in the dtype that arithmetic on it is done in: f32 for f16 and bf16, else x itself. NULL gives NULL. What
+ * is made of several steps is made of this, and rounded once with weft_cast. */
+weft_tensor *wi_wide(weft_tensor *x);
 /* Reductions in the form that stays in the graph: reduced axes keep size 1. axes: a bit an axis. */
 weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes);
 weft_tensor *wi_max_keep(weft_tensor *x, uint32_t axes);

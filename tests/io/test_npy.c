@@ -24,6 +24,7 @@ static double expected(const char *name, size_t i) {
 static double element(const weft_npy_array *array, size_t i) {
     switch (array->dtype) {
     case WEFT_F32: return (double)((const float *)array->data)[i];
+    case WEFT_F64: return ((const double *)array->data)[i];
     case WEFT_I32: return (double)((const int32_t *)array->data)[i];
     case WEFT_I64: return (double)((const int64_t *)array->data)[i];
     case WEFT_U8:

@@ -21,6 +21,9 @@
  *   WEFT_STORED(batch, row, column), WEFT_STORED_STEP
  *       the same of the matrix that it writes, if there is one
  *
+ * WEFT_OPERAND: the name of the format of A and B (f32); WEFT_SUM, WEFT_SUMS: the type of one sum and of
+ * WEFT_LANES of them (float, WF).
+ *
  * It undefines them afterwards. So it does with the macros that `prepare` gives, by which a template leaves
  * out what this product has no use for; they do not depend on the batch size.
  *
@@ -39,6 +42,12 @@ typedef struct wi_gemm_shape {
     int64_t b_batch, b_row, b_column; /* B[b][p][j] = b[b*b_batch + p*b_row + j*b_column] */
     const struct wi_windows *windows; /* a convolution (conv_product.h): A is not in memory; else NULL */
 } wi_gemm_shape;
+
+/* What templates take that convert A and B as they load them: f32, f16 and bf16, with sums of f32. */
+#define WI_GEMM_FORMATS                                                                                      \
+    .formats = (const wi_formats[]){{WEFT_F32, WEFT_F32, WEFT_F32}, {WEFT_F16, WEFT_F32, WEFT_F32},          \
+        {WEFT_BF16, WEFT_F32, WEFT_F32}},                                                                    \
+    .format_count = 3
 
 /* The highest element of A or B that a product reads, plus one; 0 when a stride is negative. */
 size_t wi_gemm_extent(const int64_t sizes[3], const int64_t strides[3]);

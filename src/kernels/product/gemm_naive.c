@@ -37,5 +37,13 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
-const wi_implementation wi_gemm_naive = {
-    .name = "naive", .ops = {&wi_op_matmul}, .file = "gemm_naive.cl", .cost = cost, .prepare = prepare};
+static const wi_formats formats[] = {{WEFT_F32, WEFT_F32, WEFT_F32}, {WEFT_F16, WEFT_F32, WEFT_F32},
+    {WEFT_BF16, WEFT_F32, WEFT_F32}, {WEFT_F64, WEFT_F64, WEFT_F64}};
+
+const wi_implementation wi_gemm_naive = {.name = "naive",
+    .ops = {&wi_op_matmul},
+    .formats = formats,
+    .format_count = sizeof formats / sizeof *formats,
+    .file = "gemm_naive.cl",
+    .cost = cost,
+    .prepare = prepare};

@@ -48,13 +48,13 @@ static weft_tensor *dropout_lower(weft_tensor *y, bool inference) {
     for (int i = 0; i < shape.rank; i++)
         if (y->attributes.axes >> i & 1) shape.dims[i] = 1;
     weft_tensor *chance = draw(y->graph, &wi_op_uniform, 0, 1, &shape, y->attributes.stream);
-    weft_tensor *scaled = weft_mul(x, weft_number(x, 1 / (1 - p)));
+    weft_tensor *scaled = weft_mul_number(x, 1 / (1 - p));
     return weft_where(weft_less(chance, weft_number(chance, p)), weft_number(x, 0), scaled);
 }
 
 /* The same elements are dropped from the gradient: the same op with the same stream. */
 static void dropout_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    gradients[0] = wi_node(y->graph, y->op, &g, 1, WEFT_F32, &y->shape, &y->attributes);
+    gradients[0] = wi_node(y->graph, y->op, &g, 1, y->dtype, &y->shape, &y->attributes);
 }
 
 /* Numbers are drawn in the order of memory. All nodes of a stream drop the same elements, so all are made in
@@ -82,12 +82,13 @@ const wi_op wi_op_dropout = {.name = "dropout",
 
 static weft_tensor *drop(const char *op, weft_tensor *x, float p, uint32_t axes) {
     weft_graph *graph = x->graph;
-    if (x->dtype != WEFT_F32)
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes f32, not %s", op, weft_dtype_name(x->dtype));
+    if (!wi_dtype_is_float(x->dtype))
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op,
+            wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(x->dtype));
     if (!(p >= 0 && p < 1))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: p = %g is not in [0, 1)", op, (double)p);
     const wi_attributes attributes = {.number = p, .axes = axes, .stream = graph->streams++};
-    return wi_node(graph, &wi_op_dropout, &x, 1, WEFT_F32, &x->shape, &attributes);
+    return wi_node(graph, &wi_op_dropout, &x, 1, x->dtype, &x->shape, &attributes);
 }
 
 weft_tensor *weft_dropout(weft_tensor *x, float p) {

@@ -38,7 +38,7 @@ static weft_tensor *fold_number(wi_rewrite *rewrite, const weft_tensor *y, weft_
     const wi_attributes *const attributes = &y->attributes;
     double value;
     int power;
-    if (!wi_is_constant(x, &value, &power) || (x->dtype != WEFT_F32 && x->dtype != WEFT_I32)) return NULL;
+    if (!wi_is_constant(x, &value, &power) || !wi_dtype_computes(x->dtype)) return NULL;
     weft_tensor *number = wi_constant_power(x->graph, x->dtype, value, power);
     weft_tensor *outside = weft_number(x, attributes->number), *cut = number;
     for (int axis = 0; axis < shape->rank; axis++) {
@@ -176,7 +176,7 @@ weft_tensor *weft_pad(
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "pad: %d is no mode", (int)mode);
     if (x->shape.rank > 0 && (!before || !after))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "pad: before or after is NULL");
-    const bool computes = x->dtype == WEFT_F32 || x->dtype == WEFT_I32 || x->dtype == WEFT_BOOL;
+    const bool computes = wi_dtype_computes(x->dtype) || x->dtype == WEFT_BOOL;
     if (mode == WEFT_PAD_CONSTANT && value != 0 && !computes)
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "pad: %s is padded with 0, not %g; weft_cast converts",
             weft_dtype_name(x->dtype), value);

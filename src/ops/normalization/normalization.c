@@ -75,7 +75,7 @@ weft_tensor *wi_norm_node(const wi_op *op, const wi_norm_inputs *inputs, wi_attr
     if (inputs->bias) attributes.flags |= WI_NORM_BIAS;
     if (inputs->mean) attributes.flags |= WI_NORM_RUNNING;
     if (inputs->batches) attributes.flags |= WI_NORM_COUNTS;
-    return wi_node(inputs->x->graph, op, list, count, WEFT_F32, &inputs->x->shape, &attributes);
+    return wi_node(inputs->x->graph, op, list, count, inputs->x->dtype, &inputs->x->shape, &attributes);
 }
 
 static bool has_shape(const wi_op *op, const char *what, const weft_tensor *tensor, const wi_shape *shape) {
@@ -86,21 +86,29 @@ static bool has_shape(const wi_op *op, const char *what, const weft_tensor *tens
     return false;
 }
 
-weft_graph *wi_norm_check(
-    const wi_op *op, const wi_norm_inputs *inputs, const wi_shape *shape, float epsilon) {
+/* Norms are computed in f32, or in f64 where x is. */
+static void widen(wi_norm_inputs *inputs) {
+    const weft_dtype wide = wi_format_of(inputs->x->dtype)->compute;
+    inputs->x = weft_cast(inputs->x, wide);
+    if (inputs->weight) inputs->weight = weft_cast(inputs->weight, wide);
+    if (inputs->bias) inputs->bias = weft_cast(inputs->bias, wide);
+}
+
+weft_graph *wi_norm_check(const wi_op *op, wi_norm_inputs *inputs, const wi_shape *shape, float epsilon) {
     weft_tensor *list[MOST_INPUTS];
     const int count = list_inputs(inputs, list);
     weft_graph *graph = wi_inputs_graph(op->name, list, count);
     if (!graph) return NULL;
     for (int i = 0; i < count; i++) {
-        if (list[i]->dtype == WEFT_F32) continue;
-        wi_graph_fail(
-            graph, WEFT_ERROR_DTYPE, "%s: takes f32, not %s", op->name, weft_dtype_name(list[i]->dtype));
+        if (wi_dtype_is_float(list[i]->dtype)) continue;
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op->name,
+            wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(list[i]->dtype));
         return NULL;
     }
     if (!has_shape(op, "the weight", inputs->weight, shape) ||
         !has_shape(op, "the bias", inputs->bias, shape))
         return NULL;
+    widen(inputs);
     if (epsilon >= 0 && !isinf(epsilon)) return graph;
     wi_graph_fail(
         graph, WEFT_ERROR_ARGUMENT, "%s: epsilon %g is not 0 or more and finite", op->name, (double)epsilon);
@@ -186,7 +194,7 @@ static channels channels_of(const weft_tensor *y, bool statistics) {
     int64_t count;
     int power;
     wi_axes_count(c.x, c.axes, &count, &power);
-    c.share = wi_constant_power(c.x->graph, WEFT_F32, 1.0 / (double)count, -power);
+    c.share = wi_constant_power(c.x->graph, c.x->dtype, 1.0 / (double)count, -power);
     if (!statistics) return c;
     c.shift = c.x;
     for (int i = 0; i < c.x->shape.rank - 1; i++) {
@@ -251,8 +259,8 @@ static weft_tensor *channel_norm_lower(weft_tensor *y, bool inference) {
 
 /* What a batch counts for, rank 0. */
 static weft_tensor *momentum_of(const weft_tensor *y, weft_tensor *batches) {
-    if (!batches) return weft_constant(y->graph, WEFT_F32, y->attributes.number2);
-    weft_tensor *count = weft_cast(weft_add(batches, weft_number(batches, 1)), WEFT_F32);
+    if (!batches) return weft_constant(y->graph, y->dtype, y->attributes.number2);
+    weft_tensor *count = weft_cast(weft_add(batches, weft_number(batches, 1)), y->dtype);
     return weft_reciprocal(count);
 }
 
@@ -262,7 +270,7 @@ static weft_tensor *over_examples(const channels *c, weft_tensor *v) {
     int64_t count;
     int power;
     wi_axes_count(v, 1, &count, &power);
-    return weft_mul(wi_sum_keep(v, 1), wi_constant_power(v->graph, WEFT_F32, 1.0 / (double)count, -power));
+    return weft_mul(wi_sum_keep(v, 1), wi_constant_power(v->graph, v->dtype, 1.0 / (double)count, -power));
 }
 
 static weft_tensor *move_running(
@@ -375,7 +383,7 @@ static weft_tensor *gradient_node(const weft_tensor *y, weft_tensor *g, int whic
     const wi_shape *shape = which == OF_X        ? &y->shape
                             : which == OF_WEIGHT ? &in.weight->shape
                                                  : &in.bias->shape;
-    return wi_node(y->graph, &norm_back, list, count, WEFT_F32, shape, &attributes);
+    return wi_node(y->graph, &norm_back, list, count, y->dtype, shape, &attributes);
 }
 
 static void channel_norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
@@ -419,11 +427,11 @@ static bool check_state(const wi_op *op, const char *what, const weft_tensor *st
     return false;
 }
 
-static bool check_running(
-    const wi_op *op, const weft_running *running, const wi_shape *shape, weft_graph *graph) {
+static bool check_running(const wi_op *op, const weft_running *running, const wi_shape *shape,
+    weft_dtype dtype, weft_graph *graph) {
     const wi_shape number = {.rank = 0};
-    if (!check_state(op, "the running mean", running->mean, shape, WEFT_F32, graph) ||
-        !check_state(op, "the running variance", running->var, shape, WEFT_F32, graph))
+    if (!check_state(op, "the running mean", running->mean, shape, dtype, graph) ||
+        !check_state(op, "the running variance", running->var, shape, dtype, graph))
         return false;
     if (running->batches)
         return check_state(op, "the count of batches", running->batches, &number, WEFT_I32, graph);
@@ -451,14 +459,14 @@ static weft_tensor *running_norm(const wi_op *op, weft_tensor *x, weft_tensor *w
     if (!graph) return NULL;
     wi_attributes attributes = {.number = (double)epsilon, .axis2 = examples};
     if (running) {
-        if (!check_running(op, running, &shape, graph)) return NULL;
+        if (!check_running(op, running, &shape, inputs.x->dtype, graph)) return NULL;
         inputs.mean = running->mean;
         inputs.var = running->var;
         inputs.batches = running->batches;
         attributes.number2 = running->batches ? 0 : (double)running->momentum;
         attributes.flags = running->fixed ? WI_NORM_FIXED : 0;
     }
-    return image_norm(op, inputs, attributes);
+    return weft_cast(image_norm(op, inputs, attributes), x->dtype);
 }
 
 weft_tensor *weft_batch_norm_with(
@@ -484,9 +492,9 @@ weft_tensor *weft_group_norm_with(
             (long long)channel_number);
     const bool flat = x->shape.rank == 2;
     if (flat) x = weft_unsqueeze(x, 2);
-    const wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
+    wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
     if (!wi_norm_check(op, &inputs, &shape, epsilon)) return NULL;
     const wi_attributes attributes = {.number = (double)epsilon, .axis = (int32_t)groups, .axis2 = 1};
-    weft_tensor *y = image_norm(op, inputs, attributes);
+    weft_tensor *y = weft_cast(image_norm(op, inputs, attributes), x->dtype);
     return flat ? weft_flatten(y) : y;
 }

@@ -21,9 +21,9 @@ wi_norm_inputs wi_norm_inputs_of(const weft_tensor *node);
 
 /* Makes the node of an op over x, of x's shape. */
 weft_tensor *wi_norm_node(const wi_op *op, const wi_norm_inputs *inputs, wi_attributes attributes);
-/* The graph of the inputs when all are f32, weight and bias have the shape, and epsilon is in its range. */
-weft_graph *wi_norm_check(
-    const wi_op *op, const wi_norm_inputs *inputs, const wi_shape *shape, float epsilon);
+/* The graph of the inputs when all are floats, weight and bias have the shape, and epsilon is in its range.
+ * Replaces what is of 16 bits: the node is computed in f32, or in f64. */
+weft_graph *wi_norm_check(const wi_op *op, wi_norm_inputs *inputs, const wi_shape *shape, float epsilon);
 
 /* x once more: equal expressions of it with different keys are different nodes. A value that two launches
  * need is written down by the first; what costs no more to compute than to read is written as of another key
