@@ -1,0 +1,226 @@
+/* Reshape, and what is one: flatten, squeeze, unsqueeze. A reshape is other strides over the same memory and costs
+ * nothing where the axes that it merges lie in memory as one. */
+#include "ops/op_table.h"
+
+/* ---- reshape ---- */
+
+/* A run of input axes [i, i_end) and of output axes [j, j_end) with the same number of elements. */
+typedef struct run {
+    int i, i_end, j, j_end;
+} run;
+
+static bool next_run(run *r, const wi_extent *x, const wi_extent *out) {
+    while (r->i_end < x->rank && wi_size_is(x->dims[r->i_end], 1)) r->i_end++;
+    while (r->j_end < out->rank && wi_size_is(out->dims[r->j_end], 1)) r->j_end++;
+    r->i = r->i_end;
+    r->j = r->j_end;
+    if (r->i == x->rank || r->j == out->rank) return false;
+    int64_t in_count = x->dims[r->i_end++].general, out_count = out->dims[r->j_end++].general;
+    while (in_count != out_count) {
+        if (in_count < out_count)
+            in_count *= x->dims[r->i_end++].general;
+        else
+            out_count *= out->dims[r->j_end++].general;
+    }
+    return true;
+}
+
+/* The input axes of a run must lie in memory as one: then its output axes split that one. */
+static bool split_run(
+    const run *r, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+    int last = -1;
+    for (int k = r->i_end - 1; k >= r->i; k--) {
+        if (wi_size_is(x->dims[k], 1)) continue;
+        if (last >= 0 && !wi_size_equal(in->strides[k], wi_size_mul(in->strides[last], x->dims[last])))
+            return false;
+        last = k;
+    }
+    wi_size stride = wi_size_of(0);
+    for (int k = r->i_end - 1; k >= r->i; k--) {
+        if (wi_size_is(x->dims[k], 1)) continue;
+        stride = in->strides[k];
+        break;
+    }
+    for (int k = r->j_end - 1; k >= r->j; k--) {
+        layout->strides[k] = stride;
+        stride = wi_size_mul(stride, out->dims[k]);
+    }
+    return true;
+}
+
+static bool reshape_view(
+    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+    (void)y;
+    *layout = (wi_layout){.offset = in->offset};
+    run r = {0};
+    while (next_run(&r, x, out)) {
+        if (!split_run(&r, x, in, out, layout)) return false;
+    }
+    return true;
+}
+
+static void reshape_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const wi_shape *shape = &y->inputs[0]->shape;
+    gradients[0] = weft_reshape_shape(g, shape->rank, shape->dims);
+}
+
+const wi_op wi_op_reshape = {
+    .name = "reshape", .kind = WI_VIEW, .view = reshape_view, .backward = reshape_backward};
+
+/* ---- reshape of a view that keeps an order of memory ---- */
+
+/* Where in memory the run lies: *first is the memory axis of its first axis; false when its axes do not lie
+ * one after the other. */
+static bool run_in_memory(const run *r, const wi_extent *x, const wi_order *order, int *first) {
+    int at[WEFT_MAX_RANK]; /* the tensor's axis of each axis of memory */
+    for (int i = 0; i < order->rank; i++) at[order->axes[i]] = i;
+    int last = -1;
+    for (int k = r->i; k < r->i_end; k++) {
+        if (wi_size_is(x->dims[k], 1)) continue;
+        const int here = order->axes[k];
+        if (last < 0) *first = here;
+        if (last >= here) return false;
+        for (int m = last + 1; last >= 0 && m < here; m++) {
+            if (!wi_size_is(x->dims[at[m]], 1)) return false;
+        }
+        last = here;
+    }
+    return last >= 0;
+}
+
+/* x is a view of memory in another order. When each group of axes that the reshape merges or splits lies
+ * there side by side, the memory is reshaped instead, and the result is a view that keeps its order, too: (N,
+ * C, H, W) over (N, H, W, C) to (N, C, HW) over (N, HW, C). NULL: not so. */
+static weft_tensor *reshape_in_order(weft_tensor *x, const wi_shape *shape) {
+    const wi_order order = wi_order_of(x);
+    if (order.rank == 0) return NULL;
+    weft_tensor *memory = x->inputs[0];
+    if (!wi_order_moves(&memory->shape, order.axes))
+        return weft_reshape_shape(memory, shape->rank, shape->dims);
+    const wi_extent from = wi_extent_of(&x->shape, 1), to = wi_extent_of(shape, 1);
+    int begins[WEFT_MAX_RANK], ends[WEFT_MAX_RANK]; /* the result's axes at each axis of memory */
+    for (int i = 0; i < order.rank; i++) begins[i] = ends[i] = 0;
+    int next = 0, first = 0;
+    run r = {0};
+    while (next_run(&r, &from, &to)) {
+        if (!run_in_memory(&r, &from, &order, &first)) return NULL;
+        begins[first] = next; /* axes of size 1 go with those that they stand before */
+        ends[first] = next = r.j_end;
+    }
+    ends[first] = shape->rank;
+    wi_shape lying = {.rank = shape->rank};
+    int8_t axes[WEFT_MAX_RANK];
+    int place = 0;
+    for (int i = 0; i < order.rank; i++) {
+        for (int j = begins[i]; j < ends[i]; j++) {
+            lying.dims[place] = shape->dims[j];
+            axes[j] = (int8_t)place++;
+        }
+    }
+    return wi_permute(weft_reshape_shape(memory, lying.rank, lying.dims), axes, WI_FROM_MEMORY);
+}
+
+weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
+    weft_graph *graph = wi_inputs_graph("reshape", &x, 1);
+    if (!graph) return NULL;
+    if (rank < 0 || rank > WEFT_MAX_RANK || (rank > 0 && !dims))
+        return wi_graph_fail(
+            graph, WEFT_ERROR_SHAPE, "reshape: rank %d is not in 0..%d", rank, WEFT_MAX_RANK);
+    wi_shape shape = {.rank = rank};
+    for (int i = 0; i < rank; i++) shape.dims[i] = dims[i];
+    if (wi_shape_equal(&shape, &x->shape)) return x;
+    int64_t count_x, count_y;
+    int power_x, power_y;
+    char text_x[WI_SHAPE_TEXT], text_y[WI_SHAPE_TEXT];
+    if (wi_shape_check(&shape, "reshape") != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_SHAPE);
+    wi_shape_count(&x->shape, &count_x, &power_x);
+    wi_shape_count(&shape, &count_y, &power_y);
+    if (count_x != count_y || power_x != power_y)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "reshape: %s and %s have different numbers of elements",
+            wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
+    while (x->op == &wi_op_reshape) x = x->inputs[0];
+    if (wi_shape_equal(&shape, &x->shape)) return x;
+    weft_tensor *in_order = reshape_in_order(x, &shape);
+    return in_order ? in_order : wi_node(graph, &wi_op_reshape, &x, 1, x->dtype, &shape, NULL);
+}
+
+weft_tensor *weft_reshape_list_(weft_tensor *x, const int64_t *dims, bool unused) {
+    (void)unused;
+    int rank = 0;
+    while (dims[rank] != WEFT_END) rank++;
+    return weft_reshape_shape(x, rank, dims);
+}
+
+weft_tensor *weft_flatten(weft_tensor *x) {
+    char text[WI_SHAPE_TEXT];
+    if (x && x->shape.rank < 1)
+        return wi_graph_fail(
+            x->graph, WEFT_ERROR_SHAPE, "flatten: %s has no batch axis", wi_shape_print(&x->shape, text));
+    /* (batch) becomes (batch, 1). */
+    return x && x->shape.rank == 1 ? weft_unsqueeze(x, 1) : weft_flatten_axes(x, 1, -1);
+}
+
+weft_tensor *weft_flatten_axes(weft_tensor *x, int start, int end) {
+    weft_graph *graph = wi_inputs_graph("flatten", &x, 1);
+    if (!graph) return NULL;
+    const int first = wi_axis_index(x, "flatten", start), last = wi_axis_index(x, "flatten", end);
+    if (first < 0 || last < 0) return NULL;
+    char text[WI_SHAPE_TEXT];
+    if (last < first)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "flatten: axis %d of %s comes before axis %d", last,
+            wi_shape_print(&x->shape, text), first);
+    uint32_t axes = 0;
+    for (int i = first; i <= last; i++) axes |= 1u << i;
+    int64_t count;
+    int power;
+    wi_axes_count(x, axes, &count, &power);
+    if (power > 1)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "flatten: %s would need a dimension of batch^%d",
+            wi_shape_print(&x->shape, text), power);
+    wi_shape shape = {.rank = x->shape.rank - (last - first)};
+    for (int i = 0; i < shape.rank; i++) shape.dims[i] = x->shape.dims[i <= first ? i : i + last - first];
+    shape.dims[first] = power ? -count : count;
+    return weft_reshape_shape(x, shape.rank, shape.dims);
+}
+
+weft_tensor *weft_squeeze_axes(weft_tensor *x, const int64_t *axes) {
+    weft_graph *graph = wi_inputs_graph("squeeze", &x, 1);
+    if (!graph) return NULL;
+    uint32_t dropped = 0;
+    const bool all = !axes || *axes == WEFT_END;
+    char text[WI_SHAPE_TEXT];
+    for (int i = 0; all && i < x->shape.rank; i++) dropped |= (uint32_t)(x->shape.dims[i] == 1) << i;
+    for (; !all && *axes != WEFT_END; axes++) {
+        const int axis = wi_axis_index(x, "squeeze", *axes);
+        if (axis < 0) return NULL;
+        if (x->shape.dims[axis] != 1 || (dropped >> axis & 1))
+            return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "squeeze: axis %d of %s %s", axis,
+                wi_shape_print(&x->shape, text),
+                x->shape.dims[axis] == 1 ? "is given twice" : "is not of size 1");
+        dropped |= 1u << axis;
+    }
+    wi_shape shape = {0};
+    for (int i = 0; i < x->shape.rank; i++) {
+        if (!(dropped >> i & 1)) shape.dims[shape.rank++] = x->shape.dims[i];
+    }
+    return weft_reshape_shape(x, shape.rank, shape.dims);
+}
+
+weft_tensor *weft_squeeze_list_(weft_tensor *x, const int64_t *axes, bool unused) {
+    (void)unused;
+    return weft_squeeze_axes(x, axes);
+}
+
+weft_tensor *weft_unsqueeze(weft_tensor *x, int axis) {
+    weft_graph *graph = wi_inputs_graph("unsqueeze", &x, 1);
+    if (!graph) return NULL;
+    const int rank = x->shape.rank, index = axis < 0 ? axis + rank + 1 : axis;
+    char text[WI_SHAPE_TEXT];
+    if (index < 0 || index > rank || rank == WEFT_MAX_RANK)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "unsqueeze: %s takes no axis %d, rank %d at most",
+            wi_shape_print(&x->shape, text), axis, WEFT_MAX_RANK);
+    wi_shape shape = {.rank = rank + 1};
+    for (int i = 0; i <= rank; i++)
+        shape.dims[i] = i < index ? x->shape.dims[i] : i == index ? 1 : x->shape.dims[i - 1];
+    return weft_reshape_shape(x, shape.rank, shape.dims);
+}
