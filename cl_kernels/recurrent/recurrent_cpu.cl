@@ -278,27 +278,27 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
 #if WEFT_BACK != 0
 /* Sixteen units of row n from j on, of `columns` in all. */
 static inline weft_r_back_unit WEFT_NAME(back_unit)(
-    const weft_r_scan *scan, const weft_r_turn *turn, int n, int j, int columns) {
+    const weft_r_scan *scan, const weft_r_back_step *step, int n, int j, int columns) {
     const long units = scan->units, at = n * (long)columns + j, wide = n * WEFT_GATES * units + j;
-    const weft_r_back_unit unit = {turn->gates + n * WEFT_SAVED * units + j, turn->before + at,
-        turn->after + at, turn->c_before + at, turn->c_after + at, turn->dc_given ? turn->dc_given + at : 0,
-        turn->dx + wide, turn->ds + wide, turn->out + at, turn->keep + at, turn->dc + at, units, columns - j,
-        weft_r_valid(scan, n, turn->t), WEFT_CELL == 1 || WEFT_CELL == 2 || scan->has_lengths};
+    const weft_r_back_unit unit = {step->gates + n * WEFT_SAVED * units + j, step->before + at,
+        step->after + at, step->c_before + at, step->c_after + at, step->dc_given ? step->dc_given + at : 0,
+        step->dx + wide, step->ds + wide, step->out + at, step->keep + at, step->dc + at, units, columns - j,
+        weft_r_valid(scan, n, step->t), WEFT_CELL == 1 || WEFT_CELL == 2 || scan->has_lengths};
     return unit;
 }
 
 /* The same units' gradient from dh, whose product with the weights is `dh`. */
 static inline void WEFT_NAME(back_cell)(
-    const weft_r_scan *scan, const weft_r_turn *turn, int n, int j, float16 dh) {
+    const weft_r_scan *scan, const weft_r_back_step *step, int n, int j, float16 dh) {
     const int lanes = scan->width - j;
     const long at = n * (long)scan->width + j;
-    if (turn->dh_given) dh += weft_r_load(turn->dh_given + at, lanes);
-    if (turn->s < 0) {
-        weft_r_store(turn->keep + at, dh, lanes);
+    if (step->dh_given) dh += weft_r_load(step->dh_given + at, lanes);
+    if (step->s < 0) {
+        weft_r_store(step->keep + at, dh, lanes);
         return;
     }
-    if (turn->dy) dh += weft_r_load_strided(turn->dy + n * turn->dy_n + j * turn->dy_p, turn->dy_p, lanes);
-    const weft_r_back_unit unit = WEFT_NAME(back_unit)(scan, turn, n, j, scan->width);
+    if (step->dy) dh += weft_r_load_strided(step->dy + n * step->dy_n + j * step->dy_p, step->dy_p, lanes);
+    const weft_r_back_unit unit = WEFT_NAME(back_unit)(scan, step, n, j, scan->width);
     if (WEFT_PROJECT) weft_r_projection_back(&unit, dh);
     if (WEFT_CELL == 0 && !WEFT_PROJECT) weft_r_lstm_back(&unit, dh, unit.keeps);
     if (WEFT_CELL == 1 || WEFT_CELL == 2) weft_r_gru_back(&unit, dh, WEFT_CELL == 2);
@@ -307,14 +307,14 @@ static inline void WEFT_NAME(back_cell)(
 
 /* The first product of the units first .. end, and their cells. */
 static inline void WEFT_NAME(back_units)(
-    const weft_r_scan *scan, const weft_r_turn *turn, int first, int end) {
+    const weft_r_scan *scan, const weft_r_back_step *step, int first, int end) {
     const long line = WEFT_GATES * (long)scan->units;
     for (int u = first; u < end; u += WEFT_R_PANEL * WEFT_R_MOST) {
         const int span = min(WEFT_R_MOST, (end - u + WEFT_R_PANEL - 1) / WEFT_R_PANEL);
         for (int row = scan->top; row < scan->bottom; row += WEFT_R_ROWS) {
             const int count = min(WEFT_R_ROWS, scan->bottom - row);
-            if (turn->ds_next)
-                weft_r_product(scan->sums, scan->tile, turn->ds_next + row * line, line, count,
+            if (step->ds_next)
+                weft_r_product(scan->sums, scan->tile, step->ds_next + row * line, line, count,
                     WEFT_FIRST * scan->units, scan->packed + (u / WEFT_R_PANEL) * WEFT_R_PANEL * line,
                     WEFT_R_PANEL * line, span);
             else
@@ -322,31 +322,31 @@ static inline void WEFT_NAME(back_units)(
             WEFT_ROLLED for (int r = 0; r < count; ++r) {
                 WEFT_ROLLED for (int q = 0; q < 2 * span && u + 16 * q < scan->width; ++q)
                     WEFT_NAME(back_cell)(
-                        scan, turn, row + r, u + 16 * q, scan->sums[(q / 2 * WEFT_R_ROWS + r) * 2 + q % 2]);
+                        scan, step, row + r, u + 16 * q, scan->sums[(q / 2 * WEFT_R_ROWS + r) * 2 + q % 2]);
             }
         }
     }
 }
 
 static inline void WEFT_NAME(back_shares)(
-    const weft_r_scan *scan, const weft_r_turn *turn, int own, int last) {
+    const weft_r_scan *scan, const weft_r_back_step *step, int own, int last) {
     for (int share = own; share <= last; ++share) {
         const int first = share * scan->blocks * WEFT_R_PANEL,
                   end = min(scan->width, first + scan->blocks * WEFT_R_PANEL);
         const long patience =
             100 + (long)(end - first) * WEFT_FIRST * scan->units * (scan->bottom - scan->top) / 64;
-        if (share > own && weft_r_brought(scan->state, share, turn->at, patience)) continue;
-        WEFT_NAME(back_units)(scan, turn, first, end);
+        if (share > own && weft_r_brought(scan->state, share, step->at, patience)) continue;
+        WEFT_NAME(back_units)(scan, step, first, end);
     }
 }
 
 #if WEFT_PROJECT || WEFT_CELL == 2
 /* The second product, for the units first .. end, and what waits for it. */
 static inline void WEFT_NAME(back_second)(
-    const weft_r_scan *scan, const weft_r_turn *turn, int first, int end) {
+    const weft_r_scan *scan, const weft_r_back_step *step, int first, int end) {
     const long units = scan->units, width = scan->width, line = WEFT_GATES * units;
     const long stride = WEFT_R_PANEL * (WEFT_PROJECT ? width : line);
-    __global const float *from = WEFT_PROJECT ? turn->out : turn->dx + 2 * units;
+    __global const float *from = WEFT_PROJECT ? step->out : step->dx + 2 * units;
     __global const float *panels = WEFT_PROJECT ? scan->packed_r : scan->packed + WEFT_R_PANEL * 2 * units;
     for (int u = first; u < end; u += WEFT_R_PANEL * WEFT_R_MOST) {
         const int span = min(WEFT_R_MOST, (end - u + WEFT_R_PANEL - 1) / WEFT_R_PANEL);
@@ -359,7 +359,7 @@ static inline void WEFT_NAME(back_second)(
                 WEFT_ROLLED for (int q = 0; q < 2 * span && u + 16 * q < scan->units; ++q) {
                     const float16 sum = scan->sums[(q / 2 * WEFT_R_ROWS + r) * 2 + q % 2];
                     const weft_r_back_unit unit =
-                        WEFT_NAME(back_unit)(scan, turn, row + r, u + 16 * q, scan->units);
+                        WEFT_NAME(back_unit)(scan, step, row + r, u + 16 * q, scan->units);
                     if (WEFT_PROJECT)
                         weft_r_lstm_back(&unit, sum, false);
                     else
@@ -410,7 +410,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
         const bool newest = s == total - 1;
         __global const float *c_after = y + c_at + (total - s - 1) * c_area;
         __global float *room = rooms + turn_at * room_step, *room_before = room - room_step;
-        const weft_r_turn at = {turn_at, s, t, y + (reverse ? t + 1 : t) * area,
+        const weft_r_back_step at = {turn_at, s, t, y + (reverse ? t + 1 : t) * area,
             y + (reverse ? t : t + 1) * area, y + gates_at + t * (long)(WEFT_SAVED * units) * batch,
             c_after + c_area, c_after, newest ? 0 : d + sums_at + next * (batch * line),
             newest  ? dh_end

@@ -76,7 +76,7 @@ typedef struct weft_r_step {
 } weft_r_step;
 
 /* The gradient of one step. What is not given, or is not there yet, is NULL. */
-typedef struct weft_r_turn {
+typedef struct weft_r_back_step {
     int top, batch, units, width, s, t, total;
     int has_lengths, left;
     __global const int *lengths;
@@ -84,7 +84,7 @@ typedef struct weft_r_turn {
     __global const float *dh_given, *dc_given, *dy;
     long dy_n, dy_p;
     __global float *dx, *ds, *out, *keep, *dc;
-} weft_r_turn;
+} weft_r_back_step;
 
 static inline bool weft_r_valid(
     __global const int *lengths, bool has_lengths, int n, int t, int total, bool left) {
@@ -233,31 +233,31 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_GROUP, WEFT_R_GROUP, 1))) vo
 
 #if WEFT_BACK != 0
 /* One unit of row n, column j of `columns`. */
-static inline weft_r_back_unit WEFT_NAME(back_unit)(const weft_r_turn *turn, int n, int j, int columns) {
-    const long units = turn->units, at = n * (long)columns + j, wide = n * WEFT_GATES * units + j;
-    const weft_r_back_unit unit = {turn->gates + n * WEFT_SAVED * units + j, turn->before + at,
-        turn->after + at, turn->c_before + at, turn->c_after + at, turn->dc_given ? turn->dc_given + at : 0,
-        turn->dx + wide, turn->ds + wide, turn->out + at, turn->keep + at, turn->dc + at, units,
-        weft_r_valid(turn->lengths, turn->has_lengths, n, turn->t, turn->total, turn->left),
-        WEFT_CELL == 1 || WEFT_CELL == 2 || turn->has_lengths};
+static inline weft_r_back_unit WEFT_NAME(back_unit)(const weft_r_back_step *step, int n, int j, int columns) {
+    const long units = step->units, at = n * (long)columns + j, wide = n * WEFT_GATES * units + j;
+    const weft_r_back_unit unit = {step->gates + n * WEFT_SAVED * units + j, step->before + at,
+        step->after + at, step->c_before + at, step->c_after + at, step->dc_given ? step->dc_given + at : 0,
+        step->dx + wide, step->ds + wide, step->out + at, step->keep + at, step->dc + at, units,
+        weft_r_valid(step->lengths, step->has_lengths, n, step->t, step->total, step->left),
+        WEFT_CELL == 1 || WEFT_CELL == 2 || step->has_lengths};
     return unit;
 }
 
 /* The gradient of the group's units, whose sums are there. */
-static inline void WEFT_NAME(back_cells)(const weft_r_turn *turn, const float *acc) {
+static inline void WEFT_NAME(back_cells)(const weft_r_back_step *step, const float *acc) {
     const int j = (int)get_global_id(0);
     WEFT_ROLLED for (int i = 0; i < WEFT_R_LINES; ++i) {
-        const int n = weft_r_row(turn->top, i);
-        if (n >= turn->batch || j >= turn->width) continue;
-        const long at = n * (long)turn->width + j;
+        const int n = weft_r_row(step->top, i);
+        if (n >= step->batch || j >= step->width) continue;
+        const long at = n * (long)step->width + j;
         float dh = WEFT_R_SUM(0);
-        if (turn->dh_given) dh += turn->dh_given[at];
-        if (turn->s < 0) {
-            turn->keep[at] = dh;
+        if (step->dh_given) dh += step->dh_given[at];
+        if (step->s < 0) {
+            step->keep[at] = dh;
             continue;
         }
-        if (turn->dy) dh += turn->dy[n * turn->dy_n + j * turn->dy_p];
-        const weft_r_back_unit unit = WEFT_NAME(back_unit)(turn, n, j, turn->width);
+        if (step->dy) dh += step->dy[n * step->dy_n + j * step->dy_p];
+        const weft_r_back_unit unit = WEFT_NAME(back_unit)(step, n, j, step->width);
         if (WEFT_PROJECT) weft_r_projection_back(&unit, dh);
         if (WEFT_CELL == 0 && !WEFT_PROJECT) {
             weft_r_keep(&unit, dh);
@@ -270,12 +270,12 @@ static inline void WEFT_NAME(back_cells)(const weft_r_turn *turn, const float *a
 
 #if WEFT_PROJECT || WEFT_CELL == 2
 /* What waits for the second product. */
-static inline void WEFT_NAME(back_second_cells)(const weft_r_turn *turn, const float *acc) {
+static inline void WEFT_NAME(back_second_cells)(const weft_r_back_step *step, const float *acc) {
     const int j = (int)get_global_id(0);
     WEFT_ROLLED for (int i = 0; i < WEFT_R_LINES; ++i) {
-        const int n = weft_r_row(turn->top, i);
-        if (n >= turn->batch || j >= turn->units) continue;
-        const weft_r_back_unit unit = WEFT_NAME(back_unit)(turn, n, j, turn->units);
+        const int n = weft_r_row(step->top, i);
+        if (n >= step->batch || j >= step->units) continue;
+        const weft_r_back_unit unit = WEFT_NAME(back_unit)(step, n, j, step->units);
         if (WEFT_PROJECT)
             weft_r_lstm_back(&unit, WEFT_R_SUM(0));
         else
@@ -307,7 +307,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_GROUP, WEFT_R_GROUP, 1))) vo
     __global const float *dh_end = given & 2 ? dh_last + dh_last_offset : 0,
                          *dc_end = given & 4 ? dc_last + dc_last_offset : 0;
     __global const float *c_after = y + c_at + (total - s - 1) * c_step;
-    const weft_r_turn at = {top, batch, units, width, s, t, total, has_lengths, left,
+    const weft_r_back_step at = {top, batch, units, width, s, t, total, has_lengths, left,
         lengths + lengths_offset, y + (reverse ? t + 1 : t) * area, y + (reverse ? t : t + 1) * area,
         y + gates_at + t * (long)(WEFT_SAVED * units) * batch, c_after + c_step, c_after,
         newest  ? dh_end

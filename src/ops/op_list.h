@@ -7,7 +7,7 @@
  *                 WHERE bool and two of f32 or i32 → the latter; LOGIC bool → bool
  *   float, int    the value in OpenCL C over a, b, c, for f32 and for i32 inputs (NULL: not for that dtype);
  *                 WF and WI are the float and int types of common.clh, comparisons end in WEFT_BOOL;
- *                 weft_<function> is one of elementwise.clh
+ *                 weft_<function> is one of cl_kernels/elementwise
  *   da, db, dc    gradients of the inputs, as expressions over a, b, c, the result y and its gradient g */
 
 /* clang-format off */

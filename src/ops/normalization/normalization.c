@@ -17,104 +17,6 @@
 #include "ops/normalization/normalization_parts.h"
 #include <math.h>
 
-/* ---- what all norms share ---- */
-
-static bool again_view(
-    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
-    (void)y, (void)x, (void)out;
-    *layout = *in;
-    return true;
-}
-
-static void again_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    (void)y;
-    gradients[0] = g;
-}
-
-static const wi_op again = {.name = "again", .kind = WI_VIEW, .view = again_view, .backward = again_backward};
-
-weft_tensor *wi_again(weft_tensor *x, uint32_t key) {
-    const wi_attributes attributes = {.stream = key};
-    return x ? wi_node(x->graph, &again, &x, 1, x->dtype, &x->shape, &attributes) : NULL;
-}
-
-weft_tensor *wi_norm_scale(weft_tensor *variance, double epsilon) {
-    weft_tensor *positive = weft_maximum(variance, weft_number(variance, 0));
-    return weft_rsqrt(weft_add(positive, weft_number(variance, epsilon)));
-}
-
-wi_norm_inputs wi_norm_inputs_of(const weft_tensor *node) {
-    const uint32_t flags = node->attributes.flags;
-    int next = 1;
-    wi_norm_inputs inputs = {.x = node->inputs[0]};
-    if (flags & WI_NORM_WEIGHT) inputs.weight = node->inputs[next++];
-    if (flags & WI_NORM_BIAS) inputs.bias = node->inputs[next++];
-    if (flags & WI_NORM_RUNNING) inputs.mean = node->inputs[next++];
-    if (flags & WI_NORM_RUNNING) inputs.var = node->inputs[next++];
-    if (flags & WI_NORM_COUNTS) inputs.batches = node->inputs[next++];
-    if (next < node->input_count) inputs.g = node->inputs[next];
-    return inputs;
-}
-
-enum { MOST_INPUTS = 7 };
-
-static int list_inputs(const wi_norm_inputs *from, weft_tensor *list[MOST_INPUTS]) {
-    weft_tensor *const all[MOST_INPUTS] = {
-        from->x, from->weight, from->bias, from->mean, from->var, from->batches, from->g};
-    int count = 0;
-    for (int i = 0; i < MOST_INPUTS; i++) {
-        if (all[i] || i == 0) list[count++] = all[i];
-    }
-    return count;
-}
-
-weft_tensor *wi_norm_node(const wi_op *op, const wi_norm_inputs *inputs, wi_attributes attributes) {
-    weft_tensor *list[MOST_INPUTS];
-    const int count = list_inputs(inputs, list);
-    if (inputs->weight) attributes.flags |= WI_NORM_WEIGHT;
-    if (inputs->bias) attributes.flags |= WI_NORM_BIAS;
-    if (inputs->mean) attributes.flags |= WI_NORM_RUNNING;
-    if (inputs->batches) attributes.flags |= WI_NORM_COUNTS;
-    return wi_node(inputs->x->graph, op, list, count, inputs->x->dtype, &inputs->x->shape, &attributes);
-}
-
-static bool has_shape(const wi_op *op, const char *what, const weft_tensor *tensor, const wi_shape *shape) {
-    char wanted[WI_SHAPE_TEXT], got[WI_SHAPE_TEXT];
-    if (!tensor || wi_shape_equal(&tensor->shape, shape)) return true;
-    wi_graph_fail(tensor->graph, WEFT_ERROR_SHAPE, "%s: %s is %s, expected %s", op->name, what,
-        wi_shape_print(&tensor->shape, got), wi_shape_print(shape, wanted));
-    return false;
-}
-
-/* Norms are computed in f32, or in f64 where x is. */
-static void widen(wi_norm_inputs *inputs) {
-    const weft_dtype wide = wi_format_of(inputs->x->dtype)->compute;
-    inputs->x = weft_cast(inputs->x, wide);
-    if (inputs->weight) inputs->weight = weft_cast(inputs->weight, wide);
-    if (inputs->bias) inputs->bias = weft_cast(inputs->bias, wide);
-}
-
-weft_graph *wi_norm_check(const wi_op *op, wi_norm_inputs *inputs, const wi_shape *shape, float epsilon) {
-    weft_tensor *list[MOST_INPUTS];
-    const int count = list_inputs(inputs, list);
-    weft_graph *graph = wi_inputs_graph(op->name, list, count);
-    if (!graph) return NULL;
-    for (int i = 0; i < count; i++) {
-        if (wi_dtype_is_float(list[i]->dtype)) continue;
-        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op->name,
-            wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(list[i]->dtype));
-        return NULL;
-    }
-    if (!has_shape(op, "the weight", inputs->weight, shape) ||
-        !has_shape(op, "the bias", inputs->bias, shape))
-        return NULL;
-    widen(inputs);
-    if (epsilon >= 0 && !isinf(epsilon)) return graph;
-    wi_graph_fail(
-        graph, WEFT_ERROR_ARGUMENT, "%s: epsilon %g is not 0 or more and finite", op->name, (double)epsilon);
-    return NULL;
-}
-
 /* ---- the statistics of a batch ---- */
 
 enum { FORWARD = 1, BACKWARD_SUMS, BACKWARD_MAP }; /* keys of wi_again: one a launch */
@@ -375,11 +277,11 @@ static weft_tensor *gradient_node(const weft_tensor *y, weft_tensor *g, int whic
     wi_norm_inputs in = wi_norm_inputs_of(y);
     const bool always = !in.mean || y->attributes.flags & WI_NORM_FIXED;
     if (always) return gradient_of(y, &in, g, which, false);
-    weft_tensor *list[MOST_INPUTS];
+    weft_tensor *list[WI_NORM_INPUTS];
     wi_attributes attributes = y->attributes;
     attributes.power = which;
     in.g = g;
-    const int count = list_inputs(&in, list);
+    const int count = wi_norm_list_inputs(&in, list);
     const wi_shape *shape = which == OF_X        ? &y->shape
                             : which == OF_WEIGHT ? &in.weight->shape
                                                  : &in.bias->shape;
@@ -421,7 +323,7 @@ static bool check_images(const wi_op *op, weft_tensor *x, int least) {
 static bool check_state(const wi_op *op, const char *what, const weft_tensor *state, const wi_shape *shape,
     weft_dtype dtype, weft_graph *graph) {
     if (state && state->op == &wi_op_state && state->graph == graph && state->dtype == dtype)
-        return has_shape(op, what, state, shape);
+        return wi_norm_has_shape(op, what, state, shape);
     wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: %s is not an %s state of the graph", op->name, what,
         weft_dtype_name(dtype));
     return false;

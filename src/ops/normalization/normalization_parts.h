@@ -18,6 +18,11 @@ typedef struct wi_norm_inputs {
     weft_tensor *x, *weight, *bias, *mean, *var, *batches, *g; /* NULL: none */
 } wi_norm_inputs;
 wi_norm_inputs wi_norm_inputs_of(const weft_tensor *node);
+enum { WI_NORM_INPUTS = 7 };
+/* Those that are there, in that order, x even where it is NULL; their number. */
+int wi_norm_list_inputs(const wi_norm_inputs *from, weft_tensor *list[WI_NORM_INPUTS]);
+/* False, with the error recorded: the tensor is not of that shape. */
+bool wi_norm_has_shape(const wi_op *op, const char *what, const weft_tensor *tensor, const wi_shape *shape);
 
 /* Makes the node of an op over x, of x's shape. */
 weft_tensor *wi_norm_node(const wi_op *op, const wi_norm_inputs *inputs, wi_attributes attributes);
