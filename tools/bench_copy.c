@@ -1,5 +1,6 @@
 /* See bench_copy.h. */
 #include "bench_copy.h"
+#include "cl/context.h"
 #include "cl/kernel_source.h"
 #include "cl/program.h"
 
@@ -7,8 +8,8 @@
  */
 static weft_status touch(weft_context *context, const wi_buffer *buffer) {
     const cl_float one = 1.0f;
-    return wi_cl_check(clEnqueueFillBuffer(
-                           context->queue, buffer->memory, &one, sizeof one, 0, buffer->bytes, 0, NULL, NULL),
+    return wi_cl_check(clEnqueueFillBuffer(wi_context_device(context)->queue, buffer->memory, &one,
+                           sizeof one, 0, buffer->bytes, 0, NULL, NULL),
         "clEnqueueFillBuffer");
 }
 
@@ -20,10 +21,10 @@ weft_status bench_copy_create(bench_copy *copy, weft_context *context, size_t by
     copy->launch.name = "copy";
     WI_TRY_DONE(wi_kernel_source_append(&source, "common.clh"));
     WI_TRY_DONE(wi_kernel_source_append(&source, "copy.cl"));
-    WI_TRY_DONE(wi_program_get(&program, context, "copy.cl", source.data, NULL));
-    WI_TRY_DONE(wi_program_kernel(&copy->launch.kernel, context, program, "copy"));
-    WI_TRY_DONE(wi_buffer_create(&copy->from, context, bytes));
-    WI_TRY_DONE(wi_buffer_create(&copy->to, context, bytes));
+    WI_TRY_DONE(wi_program_get(&program, wi_context_device(context), "copy.cl", source.data, NULL));
+    WI_TRY_DONE(wi_program_kernel(&copy->launch.kernel, program, "copy"));
+    WI_TRY_DONE(wi_buffer_create(&copy->from, wi_context_device(context), bytes));
+    WI_TRY_DONE(wi_buffer_create(&copy->to, wi_context_device(context), bytes));
     WI_TRY_DONE(touch(context, &copy->from));
     WI_TRY_DONE(touch(context, &copy->to));
     const cl_mem memory[] = {copy->from.memory, copy->to.memory};
@@ -37,14 +38,15 @@ done:
 
 void bench_copy_clear(bench_copy *copy, weft_context *context) {
     wi_launch_clear(&copy->launch);
-    wi_buffer_release(&copy->from, context);
-    wi_buffer_release(&copy->to, context);
+    wi_buffer_release(&copy->from, wi_context_device(context));
+    wi_buffer_release(&copy->to, wi_context_device(context));
 }
 
 weft_status bench_copy_size(bench_copy *copy, weft_context *context, double wanted, double *bytes) {
-    const bool cpu = context->caps.device_class == WEFT_CLASS_CPU;
+    const bool cpu = wi_context_device(context)->caps.device_class == WEFT_CLASS_CPU;
     const double values = wanted / (cpu ? 128 : 8);
-    const size_t most = cpu ? (size_t)context->caps.compute_units * 8 : 1 << 16, group = cpu ? 1 : 64;
+    const size_t most = cpu ? (size_t)wi_context_device(context)->caps.compute_units * 8 : 1 << 16,
+                 group = cpu ? 1 : 64;
     size_t items = values / 64 < (double)most ? (size_t)(values / 64) : most;
     items = items < group ? group : items / group * group;
     const cl_int share = (cl_int)(values / (double)items) > 1 ? (cl_int)(values / (double)items) : 1;
@@ -61,8 +63,8 @@ weft_status bench_copy_size(bench_copy *copy, weft_context *context, double want
 
 weft_status bench_copy_time(double *seconds, const bench_copy *copy, weft_context *context) {
     const double begin = wi_clock_seconds();
-    WI_TRY(wi_launch_run(&copy->launch, context));
-    WI_TRY(wi_queue_finish(context));
+    WI_TRY(wi_launch_run(&copy->launch, wi_context_device(context)));
+    WI_TRY(wi_queue_finish(wi_context_device(context)));
     *seconds = wi_clock_seconds() - begin;
     return WEFT_OK;
 }

@@ -21,7 +21,7 @@ static const int64_t usual_sizes[][BENCH_NUMBERS] = {{512, 512, 512, 0, 0}, {102
 static weft_status time_product(double *seconds, void *work, weft_context *context, int repeats) {
     const double begin = wi_clock_seconds();
     for (int i = 0; i < repeats; i++) WI_TRY(wi_gemm_product_run(work, context));
-    WI_TRY(wi_queue_finish(context));
+    WI_TRY(wi_queue_finish(wi_context_device(context)));
     *seconds = (wi_clock_seconds() - begin) / repeats;
     return WEFT_OK;
 }
@@ -30,9 +30,10 @@ static weft_status fill(wi_buffer *buffer, weft_context *context, int64_t count)
     float *const values = wi_allocate_array(NULL, (size_t)count, sizeof *values);
     if (!values) return WEFT_ERROR_MEMORY;
     for (int64_t i = 0; i < count; i++) values[i] = (float)(i % 19) / 19.0f - 0.5f;
-    weft_status status = wi_buffer_create(buffer, context, (size_t)count * sizeof *values);
+    weft_status status = wi_buffer_create(buffer, wi_context_device(context), (size_t)count * sizeof *values);
     if (status == WEFT_OK)
-        status = wi_buffer_write(context, buffer->memory, 0, values, (size_t)count * sizeof *values);
+        status = wi_buffer_write(
+            wi_context_device(context), buffer->memory, 0, values, (size_t)count * sizeof *values);
     wi_release(NULL, values);
     return status;
 }
@@ -60,14 +61,14 @@ static weft_status measure(bench_state *bench, const int64_t *numbers, int pass)
     (void)pass;
     const wi_gemm_shape shape = {1, m, n, k, 0, size->a_turned ? 1 : k, size->a_turned ? m : 1, 0,
         size->b_turned ? 1 : n, size->b_turned ? k : 1, NULL};
-    const wi_kernel_site site = {.device = &bench->context->profile, .product = &shape};
+    const wi_kernel_site site = {.device = &wi_context_device(bench->context)->profile, .product = &shape};
     wi_selection selection;
     wi_gemm_product product = {0};
     wi_buffer a = {0}, b = {0}, c = {0};
     weft_status status;
     WI_TRY_DONE(fill(&a, bench->context, m * k));
     WI_TRY_DONE(fill(&b, bench->context, k * n));
-    WI_TRY_DONE(wi_buffer_create(&c, bench->context, (size_t)(m * n) * sizeof(float)));
+    WI_TRY_DONE(wi_buffer_create(&c, wi_context_device(bench->context), (size_t)(m * n) * sizeof(float)));
     WI_TRY_DONE(wi_select(&selection, bench->context, &wi_op_matmul, &site));
     WI_TRY_DONE(wi_gemm_product_create(&product, bench->context, selection.chosen, selection.variant, &shape,
         &(wi_gemm_operands){.a = a.memory, .b = b.memory, .c = c.memory}, NULL));
@@ -76,9 +77,9 @@ static weft_status measure(bench_state *bench, const int64_t *numbers, int pass)
     print_figure(bench, size, &figure, selection.chosen->name);
 done:
     wi_gemm_product_clear(&product, bench->context);
-    wi_buffer_release(&a, bench->context);
-    wi_buffer_release(&b, bench->context);
-    wi_buffer_release(&c, bench->context);
+    wi_buffer_release(&a, wi_context_device(bench->context));
+    wi_buffer_release(&b, wi_context_device(bench->context));
+    wi_buffer_release(&c, wi_context_device(bench->context));
     return status;
 }
 

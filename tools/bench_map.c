@@ -94,8 +94,8 @@ typedef struct bench {
 static weft_status time_runs(double *seconds, bench *b, weft_plan *plan, int repeats) {
     const double begin = wi_clock_seconds();
     for (int i = 0; i < repeats; i++)
-        WI_TRY(plan ? weft_plan_run(plan) : wi_launch_run(&b->copy.launch, b->context));
-    WI_TRY(wi_queue_finish(b->context));
+        WI_TRY(plan ? weft_plan_run(plan) : wi_launch_run(&b->copy.launch, wi_context_device(b->context)));
+    WI_TRY(wi_queue_finish(wi_context_device(b->context)));
     *seconds = (wi_clock_seconds() - begin) / repeats;
     return WEFT_OK;
 }

@@ -1,5 +1,6 @@
 /* See bench_peak.h. */
 #include "bench_peak.h"
+#include "cl/context.h"
 #include "cl/kernel_source.h"
 #include "cl/program.h"
 #include <stdlib.h>
@@ -26,21 +27,21 @@ static weft_status set_arguments(const bench_peak *peak, cl_int rounds) {
 }
 
 weft_status bench_peak_create(bench_peak *peak, weft_context *context) {
-    const bool is_cpu = context->caps.device_class == WEFT_CLASS_CPU;
+    const bool is_cpu = wi_context_device(context)->caps.device_class == WEFT_CLASS_CPU;
     const size_t lanes = is_cpu ? 16 : 1, chains = is_cpu ? 20 : 16;
-    const size_t items = (size_t)context->caps.compute_units * (is_cpu ? 64 : 4096);
+    const size_t items = (size_t)wi_context_device(context)->caps.compute_units * (is_cpu ? 64 : 4096);
     const cl_int rounds = is_cpu ? 8000 : 2000;
     wi_program *program = NULL;
     wi_text source;
     weft_status status;
     wi_text_init(&source, NULL);
     WI_TRY_DONE(wi_kernel_source_append(&source, "peak.cl"));
-    WI_TRY_DONE(wi_program_get(
-        &program, context, "peak.cl", source.data, is_cpu ? "-DWEFT_LANES=16" : "-DWEFT_LANES=1"));
+    WI_TRY_DONE(wi_program_get(&program, wi_context_device(context), "peak.cl", source.data,
+        is_cpu ? "-DWEFT_LANES=16" : "-DWEFT_LANES=1"));
     peak->launch = (wi_launch){
         .dimensions = 1, .global = {items, 1, 1}, .local = {is_cpu ? 1 : 64, 1, 1}, .name = "peak"};
-    WI_TRY_DONE(wi_program_kernel(&peak->launch.kernel, context, program, "peak"));
-    WI_TRY_DONE(wi_buffer_create(&peak->result, context, items * lanes * sizeof(float)));
+    WI_TRY_DONE(wi_program_kernel(&peak->launch.kernel, program, "peak"));
+    WI_TRY_DONE(wi_buffer_create(&peak->result, wi_context_device(context), items * lanes * sizeof(float)));
     status = set_arguments(peak, rounds);
     peak->flops = 2.0 * (double)items * (double)lanes * (double)chains * (double)rounds;
 done:
@@ -50,13 +51,13 @@ done:
 
 void bench_peak_clear(bench_peak *peak, weft_context *context) {
     wi_launch_clear(&peak->launch);
-    wi_buffer_release(&peak->result, context);
+    wi_buffer_release(&peak->result, wi_context_device(context));
 }
 
 weft_status bench_peak_time(double *seconds, const bench_peak *peak, weft_context *context) {
     const double begin = wi_clock_seconds();
-    WI_TRY(wi_launch_run(&peak->launch, context));
-    WI_TRY(wi_queue_finish(context));
+    WI_TRY(wi_launch_run(&peak->launch, wi_context_device(context)));
+    WI_TRY(wi_queue_finish(wi_context_device(context)));
     *seconds = wi_clock_seconds() - begin;
     return WEFT_OK;
 }

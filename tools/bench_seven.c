@@ -26,6 +26,8 @@ enum {
 typedef struct bench_options {
     bool asked[MAX_NETWORKS], any, all, inference, json, profile;
     int64_t batch, steps, pairs;
+    int64_t memory; /* a limit: bytes, or percent */
+    bool is_percent;
     const char *compare, *trace;
     const char *device;
 } bench_options;
@@ -241,7 +243,12 @@ static weft_status print_json(const bench_state *bench, const bench_model *model
 static weft_status run_model(const bench_state *bench, const bench_network *network, int64_t batch) {
     bench_model model;
     bench_figure figure = {0};
-    weft_status status = bench_model_create(&model, bench->context, network, batch, bench->options.inference);
+    const bench_options *const options = &bench->options;
+    const bench_setting setting = {.batch = batch,
+        .inference = options->inference,
+        .memory_limit = options->is_percent ? 0 : (size_t)options->memory,
+        .memory_percent = options->is_percent ? (int)options->memory : 0};
+    weft_status status = bench_model_create(&model, bench->context, network, &setting);
     if (status == WEFT_OK) status = measure(&figure, bench, &model);
     if (status == WEFT_OK && bench->options.json)
         status = print_json(bench, &model, &figure);
@@ -287,6 +294,7 @@ static const char help[] =
     "  --compare COMMAND runs the command in turn with our steps and prints the ratios of\n"
     "                    our time to its; {net} in it stands for the network's name\n"
     "  --pairs N         of --compare: 5 (as without it) or more\n"
+    "  --memory-limit N  of a plan, in bytes, or with % in percent of what it takes without\n"
     "  --device SEL      as of weft check\n"
     "  --profile         where the time goes: a row a step of the plan, of the\n"
     "                    quickest of three runs\n"
@@ -297,6 +305,14 @@ static bool read_whole(int64_t *number, const char *text, int64_t least, int64_t
     char *end;
     *number = strtoll(text, &end, 10);
     return *text && !*end && *number >= least && *number <= most;
+}
+
+static bool read_memory(bench_options *options, const char *text) {
+    char *end;
+    options->memory = strtoll(text, &end, 10);
+    options->is_percent = strcmp(end, "%") == 0;
+    if (options->is_percent) return options->memory >= 1 && options->memory <= 100;
+    return end != text && !*end && options->memory >= 1;
 }
 
 static bool ask_for(bench_options *options, const char *name) {
@@ -311,6 +327,7 @@ static bool take_value(bench_options *options, const char *name, const char *val
     if (strcmp(name, "--batch") == 0) return read_whole(&options->batch, value, 1, 1 << 20);
     if (strcmp(name, "--steps") == 0) return read_whole(&options->steps, value, 1, MAX_ROUNDS);
     if (strcmp(name, "--pairs") == 0) return read_whole(&options->pairs, value, FEWEST_PAIRS, MAX_PAIRS);
+    if (strcmp(name, "--memory-limit") == 0) return read_memory(options, value);
     if (strcmp(name, "--compare") == 0) return *(options->compare = value) != '\0';
     if (strcmp(name, "--trace") == 0) return *(options->trace = value) != '\0';
     options->device = value;
@@ -319,7 +336,7 @@ static bool take_value(bench_options *options, const char *name, const char *val
 
 static bool takes_value(const char *name) {
     static const char *const names[] = {
-        "--only", "--batch", "--steps", "--pairs", "--compare", "--trace", "--device"};
+        "--only", "--batch", "--steps", "--pairs", "--memory-limit", "--compare", "--trace", "--device"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0) return true;
     return false;

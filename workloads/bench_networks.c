@@ -55,6 +55,22 @@ static weft_tensor *mobilenet_v2(weft_tensor *x) {
     return weft_mobilenet_v2(x, 1000, NULL);
 }
 
+/* x + what the block makes of its norm, with dropout (A. Vaswani et al. 2017, with the norms first). */
+static weft_tensor *transformer_block(weft_tensor *x) {
+    enum { WIDTH = 256, HEADS = 8, INNER = 1024 };
+    const weft_multi_head_options causal = {WEFT_MULTI_HEAD_OPTIONS_INIT, .causal = true};
+    weft_tensor *h = weft_layer_norm(x);
+    x = weft_add(x, weft_dropout(weft_multi_head_attention(h, h, h, HEADS, &causal), 0.1f));
+    h = weft_linear(weft_gelu(weft_linear(weft_layer_norm(x), INNER)), WIDTH);
+    return weft_add(x, weft_dropout(h, 0.1f));
+}
+
+static weft_tensor *transformer(weft_tensor *tokens) {
+    weft_tensor *x = weft_embedding(tokens, 10000, 256);
+    for (int i = 0; i < 12; i++) x = transformer_block(x);
+    return weft_reshape(weft_linear(weft_layer_norm(x), 10000), WEFT_BATCH * 128, 10000);
+}
+
 /* Those of samples/05_train_digits.c. */
 static weft_tensor *digits_mlp(weft_tensor *x) {
     return weft_linear(weft_relu(weft_linear(weft_flatten(x), 128)), 10);
@@ -81,6 +97,7 @@ const bench_network bench_networks[] = {
     {"VGG-16", 16, 0, 3, {3, 224, 224}, 0, 1000, false, vgg16},
     {"GoogLeNet", 16, 0, 3, {3, 224, 224}, 0, 1000, false, googlenet},
     {"MobileNet-v2", 16, 0, 3, {3, 224, 224}, 0, 1000, false, mobilenet_v2},
+    {"Transformer", 16, 0, 1, {128}, 10000, 10000, true, transformer},
     {"digits-MLP", 32, 0, 3, {1, 8, 8}, 0, 10, true, digits_mlp},
     {"digits-CNN", 32, 0, 3, {1, 8, 8}, 0, 10, true, digits_cnn},
 };
@@ -152,16 +169,32 @@ static weft_status fill_all(const bench_model *model, weft_tensor *const *leaves
     return fill(model->plan, leaves[1], model->batch * predictions(network), network->classes);
 }
 
+/* Of a plan without a limit, which is made for it. */
+static weft_status bytes_without_limit(
+    size_t *bytes, weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
+    weft_plan *plan;
+    weft_plan_info info;
+    WI_TRY(weft_plan_create(&plan, outputs, count, options));
+    const weft_status status = weft_plan_get_info(plan, &info);
+    if (status == WEFT_OK) *bytes = info.total_bytes;
+    weft_plan_release(plan);
+    return status;
+}
+
 weft_status bench_model_create(
-    bench_model *model, weft_context *context, const bench_network *network, int64_t batch, bool inference) {
+    bench_model *model, weft_context *context, const bench_network *network, const bench_setting *setting) {
     weft_tensor *leaves[2] = {NULL}, *outputs[1 + WEFT_MAX_UPDATES];
-    size_t output_count;
-    *model = (bench_model){
-        .network = network, .batch = batch > 0 ? batch : network->batch, .inference = inference};
+    size_t output_count, whole = 0;
+    *model = (bench_model){.network = network,
+        .batch = setting->batch > 0 ? setting->batch : network->batch,
+        .inference = setting->inference};
     WI_TRY(weft_graph_create(&model->graph, context));
     WI_TRY(build(model, leaves, outputs, &output_count));
-    const weft_plan_options options = {
-        WEFT_PLAN_OPTIONS_INIT, .batch = model->batch, .inference = inference, .compile_late = true};
+    weft_plan_options options = {
+        WEFT_PLAN_OPTIONS_INIT, .batch = model->batch, .inference = model->inference, .compile_late = true};
+    if (setting->memory_percent > 0) WI_TRY(bytes_without_limit(&whole, outputs, output_count, &options));
+    options.memory_limit =
+        setting->memory_percent > 0 ? whole / 100 * (size_t)setting->memory_percent : setting->memory_limit;
     const double begin = wi_clock_seconds();
     WI_TRY(weft_plan_create(&model->plan, outputs, output_count, &options));
     model->plan_seconds = wi_clock_seconds() - begin;

@@ -36,9 +36,16 @@ typedef struct bench_model {
     double plan_seconds; /* without compiling, which the first run does */
 } bench_model;
 
-/* batch 0: the network's own. A training step is forward, backward and the update of all parameters. */
+typedef struct bench_setting {
+    int64_t batch; /* 0: the network's own */
+    bool inference;
+    size_t memory_limit; /* bytes; 0: none */
+    int memory_percent;  /* a limit of so much of what the plan takes without one; 0: none */
+} bench_setting;
+
+/* A training step is forward, backward and the update of all parameters. */
 weft_status bench_model_create(
-    bench_model *model, weft_context *context, const bench_network *network, int64_t batch, bool inference);
+    bench_model *model, weft_context *context, const bench_network *network, const bench_setting *setting);
 void bench_model_clear(bench_model *model);
 
 #endif

@@ -1,9 +1,9 @@
 /* attention_gpu.cl: scaled dot-product attention and its gradients, for gpu-class devices.
  *
- * Formulas, masks and the two results are those of attention_cpu.cl. Work split: a group of 64 items owns 64
- * queries of one n (forward, backward_queries) or 64 keys (backward_keys), an item one row, which it keeps in
- * registers with its sums. The other side comes through local memory, WEFT_TILE rows at a time, where all
- * items read the same element at once:
+ * Formulas, masks and the two results are those of attention_cpu.cl. Work split: a group of
+ * WEFT_ATTENTION_GROUP items (attention_gpu.c) owns as many queries of one n (forward, backward_queries) or
+ * keys (backward_keys), an item one row, which it keeps in registers with its sums. The other side comes
+ * through local memory, WEFT_TILE rows at a time, where all items read the same element at once:
  *
  *                  +--------------------+
  *                  | tile of k and of v |   local, each row read by all items together
@@ -15,8 +15,7 @@
 
 #ifndef WEFT_ATTENTION_GPU
 #define WEFT_ATTENTION_GPU
-#define WEFT_ATTENTION_GROUP 64
-#define WEFT_LOG2E           1.44269504f
+#define WEFT_LOG2E 1.44269504f
 
 /* Rows first .. first + rows - 1 of global memory as fours; zeros past the last row and past the width. */
 __attribute__((always_inline)) static inline void weft_attention_tile(__local float *to,
@@ -71,7 +70,7 @@ static inline void weft_attention_put(__global float *to, int x, int width, floa
             : (score) +                                                                                      \
                   ((__global const float *)mask)[mask_offset + (i)*mask_row + (j)*mask_column] * WEFT_LOG2E)
 
-__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(forward)(
+__kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void WEFT_NAME(forward)(
     __global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,
     __global const float *restrict v, long v_offset, __global float *restrict y, long y_offset,
     WEFT_MASK_PARAMETERS int n1, int queries, int keys, int d_width, int dv_width, long q_0, long q_1,
@@ -143,7 +142,7 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(forward)
         long dv_1, long dv_row, float scale WEFT_DROP_PARAMETERS
 
 /* Item (query, n): dq. */
-__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(backward_queries)(
+__kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void WEFT_NAME(backward_queries)(
     WEFT_GRADIENT_PARAMETERS) {
     __local float4 k_tile[WEFT_TILE * WEFT_D], v_tile[WEFT_TILE * WEFT_DV];
     const int n = (int)get_global_id(1), query = (int)get_global_id(0), at = min(query, queries - 1);
@@ -191,7 +190,7 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(backward
 }
 
 /* Item (key, n): dk and dv. */
-__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void WEFT_NAME(backward_keys)(
+__kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void WEFT_NAME(backward_keys)(
     WEFT_GRADIENT_PARAMETERS) {
     __local float4 q_tile[WEFT_TILE * WEFT_D], dy_tile[WEFT_TILE * WEFT_DV];
     __local float log_sums[WEFT_TILE], inner[WEFT_TILE];

@@ -8,9 +8,10 @@
  * A matrix product: row = filter, column = (tap, channel), step of k = position. There are few tiles of it
  * and many steps, so positions are split into shares, each with sums of its own:
  *
- * tiles: a work-group of GROUP x GROUP items owns a tile of filters and columns, MICRO x MICRO of them an item, and
- * a share of the positions. It walks them STEP at a time. With GROUP 16 and MICRO 4, item (x, y) brings position y for columns x, x + 16, x + 32, x + 48, whose taps and channels are
- * computed once, and for as many filters; its position moves on by 16.
+ * tiles: a work-group of GROUP x GROUP items owns a tile of filters and columns, MICRO x MICRO of them per
+ * item, and a share of the positions. It walks them STEP at a time. With GROUP 16 and MICRO 4, item (x, y)
+ * loads position y for the columns x, x + 16, x + 32, x + 48, whose taps and channels are computed once, and
+ * for as many filters; its position advances by 16.
  *
  *         x piece (16 positions, 64 columns)
  *              +----------------+

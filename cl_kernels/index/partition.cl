@@ -3,10 +3,11 @@
  *     mask (n) i32   y (k):   mask 0 1 1 0 1, k = 4   ->   y 1 2 4 0
  *
  * More than k chosen rows are noted, with the first that has no place. Work split: cpu, one item; gpu, one
- * group of 256 items, of which each takes a piece of the mask. */
+ * group of WEFT_ITEMS items, of which each takes a piece of the mask. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) partition_##suffix
+#define WEFT_ITEMS        WEFT_GROUP
 #endif
 
 #if WEFT_LANES == 16
@@ -28,12 +29,13 @@ __kernel void WEFT_NAME(rows)(__global const int *restrict mask, long mask_offse
 
 #else
 
-__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void WEFT_NAME(rows)(
+__kernel __attribute__((reqd_work_group_size(WEFT_ITEMS, 1, 1))) void WEFT_NAME(rows)(
     __global const int *restrict mask, long mask_offset, __global int *restrict y, long y_offset,
     __global int *faults, long fault, long n, long k) {
-    __local int counts[256], before[257];
+    __local int counts[WEFT_ITEMS], before[WEFT_ITEMS + 1];
     const int item = (int)get_local_id(0);
-    const long piece = (n + 255) / 256, begin = min(item * piece, n), end = min(begin + piece, n);
+    const long piece = (n + WEFT_ITEMS - 1) / WEFT_ITEMS, begin = min(item * piece, n),
+               end = min(begin + piece, n);
     int count = 0;
     mask += mask_offset;
     y += y_offset;
@@ -42,14 +44,14 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void WEFT_NAME(rows)(
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == 0) {
         int sum = 0;
-        for (int i = 0; i < 256; i++) {
+        for (int i = 0; i < WEFT_ITEMS; i++) {
             before[i] = sum;
             sum += counts[i];
         }
-        before[256] = sum;
+        before[WEFT_ITEMS] = sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    long chosen = before[item], other = before[256] + begin - before[item];
+    long chosen = before[item], other = before[WEFT_ITEMS] + begin - before[item];
     for (long j = begin; j < end; j++) {
         const long rank = mask[j] ? chosen++ : other++;
         if (rank < k)

@@ -21,8 +21,8 @@
  * and B have their rows (A_ROWS, B_ROWS) or columns (B_COLUMNS) contiguous may be known before: macros of 0
  * or 1, without which the kernel looks at the strides. Parameters (src/kernels/product/gemm_cpu.c): a tile is
  * ROWS x COLUMNS, two vectors wide; a work-item has at most STRIP rows and PANELS panels; prefetches run AHEAD
- * steps of k before the multiplication, PACK_AHEAD before packing. What stands before an inclusion (WEFT_NAME,
- * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in src/kernels/product/gemm.h. */
+ * steps of k before the multiplication, PACK_AHEAD before packing. The macros before an inclusion (WEFT_NAME,
+ * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) are described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU
 #define WEFT_GEMM_CPU

@@ -2,9 +2,10 @@
  *
  *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
  *
- * A work-group of GROUP x GROUP items owns a tile of C with MICRO x MICRO elements an item. It walks k in steps
- * of STEP: all items together copy a piece of A and a piece of B to local memory, then each multiplies its
- * elements, which stand GROUP apart so that neighbours read and write neighbouring words. With 16, 4 and 16:
+ * A work-group of GROUP x GROUP items owns a tile of C with MICRO x MICRO elements per item. It walks k in
+ * steps of STEP: all items together copy a piece of A and a piece of B to local memory, then each multiplies
+ * its elements, which are GROUP apart so that neighbours read and write neighbouring words. With 16, 4 and
+ * 16:
  *
  *                     B piece (16, 64)
  *                    +----------------+
@@ -17,7 +18,7 @@
  *     |   y|         |   .   .   .   .|
  *     +----+         +----------------+
  *
- * Large tiles read less memory for each multiplication; small ones (MICRO 1) give every compute unit work where
+ * Large tiles read less memory for each multiplication; small ones (MICRO 1) give every compute unit work if
  * the product is small. The parameters stand in src/kernels/product/gemm_gpu.c.
  *
  * The pieces are read along whichever axis has stride 1. Elements outside A and B count as zero; nothing

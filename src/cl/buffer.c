@@ -5,6 +5,8 @@
  * context's thread's. */
 #include "cl/buffer.h"
 
+#include "cl/context.h"
+
 #include "cl/buffer_pool.h"
 #include "cl/quirks.h"
 
@@ -25,10 +27,10 @@ struct wi_buffer_pool {
     pooled_buffer pooled[MOST_POOLED];
 };
 
-weft_status wi_buffer_pool_open(weft_context *context, size_t limit) {
-    context->buffers = wi_allocate(context->allocator, sizeof *context->buffers);
-    if (!context->buffers) return WEFT_ERROR_MEMORY;
-    context->buffers->limit = limit;
+weft_status wi_buffer_pool_open(wi_device *device, size_t limit) {
+    device->buffers = wi_allocate(device->host.allocator, sizeof *device->buffers);
+    if (!device->buffers) return WEFT_ERROR_MEMORY;
+    device->buffers->limit = limit;
     return WEFT_OK;
 }
 
@@ -44,16 +46,21 @@ static void empty_pool(wi_buffer_pool *pool) {
     while (pool->pooled_count > 0) drop_pooled(pool, pool->pooled_count - 1);
 }
 
-void wi_buffer_pool_close(weft_context *context) {
-    if (!context->buffers) return;
-    empty_pool(context->buffers);
-    wi_release(context->allocator, context->buffers);
-    context->buffers = NULL;
+void wi_buffer_pool_close(wi_device *device) {
+    if (!device->buffers) return;
+    empty_pool(device->buffers);
+    wi_release(device->host.allocator, device->buffers);
+    device->buffers = NULL;
 }
 
 void weft_context_memory(const weft_context *context, size_t *bytes, size_t *peak) {
-    if (bytes) *bytes = context ? atomic_load(&context->buffers->held) : 0;
-    if (peak) *peak = context ? atomic_load(&context->buffers->peak) : 0;
+    size_t held = 0, most = 0;
+    for (int i = 0; context && i < context->device_count; i++) {
+        held += atomic_load(&context->devices[i]->buffers->held);
+        most += atomic_load(&context->devices[i]->buffers->peak);
+    }
+    if (bytes) *bytes = held;
+    if (peak) *peak = most;
 }
 
 /* The smallest pooled buffer that is large enough and not much too large; false when there is none. */
@@ -76,8 +83,8 @@ static bool exceeds_limit(const wi_buffer_pool *pool, size_t held, size_t bytes)
     return pool->limit > 0 && (bytes > pool->limit || held > pool->limit - bytes);
 }
 
-weft_status wi_buffer_check_limit(weft_context *context, size_t bytes, const char *what) {
-    const wi_buffer_pool *const pool = context->buffers;
+weft_status wi_buffer_check_limit(wi_device *device, size_t bytes, const char *what) {
+    const wi_buffer_pool *const pool = device->buffers;
     const size_t in_use = atomic_load(&pool->held) - pool->pooled_bytes;
     if (!exceeds_limit(pool, in_use, bytes)) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_MEMORY_LIMIT,
@@ -85,31 +92,38 @@ weft_status wi_buffer_check_limit(weft_context *context, size_t bytes, const cha
         pool->limit);
 }
 
+size_t wi_buffer_available(const wi_device *device) {
+    const wi_buffer_pool *const pool = device->buffers;
+    const size_t in_use = atomic_load(&pool->held) - pool->pooled_bytes;
+    if (pool->limit == 0) return SIZE_MAX;
+    return in_use < pool->limit ? pool->limit - in_use : 0;
+}
+
 static void count_held(wi_buffer_pool *pool, size_t bytes) {
     const size_t held = atomic_fetch_add(&pool->held, bytes) + bytes;
     if (held > atomic_load(&pool->peak)) atomic_store(&pool->peak, held);
 }
 
-static weft_status check_largest(const weft_context *context, size_t bytes) {
-    const cl_ulong largest = context->caps.largest_allocation;
-    if (bytes <= largest || largest == 0 || (context->caps.quirks & WI_QUIRK_QUARTER_ALLOC)) return WEFT_OK;
+static weft_status check_largest(const wi_device *device, size_t bytes) {
+    const cl_ulong largest = device->caps.largest_allocation;
+    if (bytes <= largest || largest == 0 || (device->caps.quirks & WI_QUIRK_QUARTER_ALLOC)) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_DEVICE_MEMORY, "a buffer of %zu bytes: the largest that %s allows is %llu", bytes,
-        context->info.name, (unsigned long long)largest);
+        device->info.name, (unsigned long long)largest);
 }
 
-weft_status wi_buffer_create(wi_buffer *buffer, weft_context *context, size_t bytes) {
-    wi_buffer_pool *const pool = context->buffers;
+weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes) {
+    wi_buffer_pool *const pool = device->buffers;
     *buffer = (wi_buffer){0};
     if (bytes == 0) WI_FAIL(WEFT_ERROR_ARGUMENT, "a buffer of 0 bytes");
     if (take_pooled(pool, buffer, bytes)) return WEFT_OK;
-    WI_TRY(wi_buffer_check_limit(context, bytes, "a buffer"));
-    WI_TRY(check_largest(context, bytes));
+    WI_TRY(wi_buffer_check_limit(device, bytes, "a buffer"));
+    WI_TRY(check_largest(device, bytes));
     if (exceeds_limit(pool, atomic_load(&pool->held), bytes)) empty_pool(pool);
     cl_int error = CL_SUCCESS;
-    cl_mem memory = clCreateBuffer(context->cl, CL_MEM_READ_WRITE, bytes, NULL, &error);
+    cl_mem memory = clCreateBuffer(device->cl, CL_MEM_READ_WRITE, bytes, NULL, &error);
     if (error != CL_SUCCESS && pool->pooled_count > 0) {
         empty_pool(pool);
-        memory = clCreateBuffer(context->cl, CL_MEM_READ_WRITE, bytes, NULL, &error);
+        memory = clCreateBuffer(device->cl, CL_MEM_READ_WRITE, bytes, NULL, &error);
     }
     if (error != CL_SUCCESS)
         WI_FAIL(WEFT_ERROR_DEVICE_MEMORY, "a buffer of %zu bytes, %zu held already: %s (%d)", bytes,
@@ -119,9 +133,9 @@ weft_status wi_buffer_create(wi_buffer *buffer, weft_context *context, size_t by
     return WEFT_OK;
 }
 
-void wi_buffer_release(wi_buffer *buffer, weft_context *context) {
+void wi_buffer_release(wi_buffer *buffer, wi_device *device) {
     if (!buffer->memory) return;
-    wi_buffer_pool *const pool = context->buffers;
+    wi_buffer_pool *const pool = device->buffers;
     if (pool->pooled_count == MOST_POOLED) drop_pooled(pool, 0);
     pool->pooled[pool->pooled_count++] = (pooled_buffer){buffer->memory, buffer->capacity};
     pool->pooled_bytes += buffer->capacity;
@@ -135,26 +149,24 @@ static weft_status check_copy(cl_int error, const char *doing, size_t offset, si
     return wi_cl_check(error, what);
 }
 
-weft_status wi_buffer_write(
-    weft_context *context, cl_mem memory, size_t offset, const void *data, size_t bytes) {
+weft_status wi_buffer_write(wi_device *device, cl_mem memory, size_t offset, const void *data, size_t bytes) {
     if (bytes == 0) return WEFT_OK;
     return check_copy(
-        clEnqueueWriteBuffer(context->queue, memory, CL_TRUE, offset, bytes, data, 0, NULL, NULL), "writing",
+        clEnqueueWriteBuffer(device->queue, memory, CL_TRUE, offset, bytes, data, 0, NULL, NULL), "writing",
         offset, bytes);
 }
 
-weft_status wi_buffer_read(weft_context *context, cl_mem memory, size_t offset, void *data, size_t bytes) {
+weft_status wi_buffer_read(wi_device *device, cl_mem memory, size_t offset, void *data, size_t bytes) {
     if (bytes == 0) return WEFT_OK;
-    return check_copy(
-        clEnqueueReadBuffer(context->queue, memory, CL_TRUE, offset, bytes, data, 0, NULL, NULL), "reading",
-        offset, bytes);
+    return check_copy(clEnqueueReadBuffer(device->queue, memory, CL_TRUE, offset, bytes, data, 0, NULL, NULL),
+        "reading", offset, bytes);
 }
 
-weft_status wi_buffer_fill_zero(weft_context *context, cl_mem memory, size_t offset, size_t bytes) {
+weft_status wi_buffer_fill_zero(wi_device *device, cl_mem memory, size_t offset, size_t bytes) {
     static const cl_uint zero = 0;
     if (bytes == 0) return WEFT_OK;
     const size_t pattern = offset % sizeof zero == 0 && bytes % sizeof zero == 0 ? sizeof zero : 1;
     return check_copy(
-        clEnqueueFillBuffer(context->queue, memory, &zero, pattern, offset, bytes, 0, NULL, NULL), "clearing",
+        clEnqueueFillBuffer(device->queue, memory, &zero, pattern, offset, bytes, 0, NULL, NULL), "clearing",
         offset, bytes);
 }

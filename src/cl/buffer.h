@@ -1,11 +1,11 @@
-/* Device memory of a context: a pool of cl_mem, the hard limit, and the count of bytes held.
+/* Device memory of a device: a pool of cl_mem, the hard limit, and the count of bytes held.
  *
  * A released buffer goes back to the pool and may be handed out again for the same or a somewhat smaller
  * size; the pool is emptied when a request would else fail or exceed the limit. */
 #ifndef WI_BUFFER_H
 #define WI_BUFFER_H
 
-#include "cl/context.h"
+#include "cl/opened_device.h"
 
 typedef struct wi_buffer {
     cl_mem memory;
@@ -14,14 +14,15 @@ typedef struct wi_buffer {
 } wi_buffer;
 
 /* bytes > 0. Errors: WEFT_ERROR_MEMORY_LIMIT (asked, held, limit in the line), _DEVICE_MEMORY. */
-weft_status wi_buffer_create(wi_buffer *buffer, weft_context *context, size_t bytes);
-void wi_buffer_release(wi_buffer *buffer, weft_context *context); /* a zeroed buffer is fine */
+weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes);
+void wi_buffer_release(wi_buffer *buffer, wi_device *device); /* a zeroed buffer is fine */
 /* Refuses, before anything is allocated, what would not fit; `what` begins the line. */
-weft_status wi_buffer_check_limit(weft_context *context, size_t bytes, const char *what);
+weft_status wi_buffer_check_limit(wi_device *device, size_t bytes, const char *what);
+/* What that would still allow; SIZE_MAX without a limit. */
+size_t wi_buffer_available(const wi_device *device);
 /* Blocking copies; offsets in bytes. */
-weft_status wi_buffer_write(
-    weft_context *context, cl_mem memory, size_t offset, const void *data, size_t bytes);
-weft_status wi_buffer_read(weft_context *context, cl_mem memory, size_t offset, void *data, size_t bytes);
-weft_status wi_buffer_fill_zero(weft_context *context, cl_mem memory, size_t offset, size_t bytes);
+weft_status wi_buffer_write(wi_device *device, cl_mem memory, size_t offset, const void *data, size_t bytes);
+weft_status wi_buffer_read(wi_device *device, cl_mem memory, size_t offset, void *data, size_t bytes);
+weft_status wi_buffer_fill_zero(wi_device *device, cl_mem memory, size_t offset, size_t bytes);
 
 #endif

@@ -14,36 +14,36 @@
 
 #include <string.h>
 
-static bool reports(const weft_context *context, const char *extension) {
+static bool reports(const wi_device *device, const char *extension) {
     char extensions[16384] = "";
-    if (clGetDeviceInfo(context->device, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL) !=
+    if (clGetDeviceInfo(device->id, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL) !=
         CL_SUCCESS)
         return false;
     return strstr(extensions, extension) != NULL;
 }
 
-weft_status wi_capabilities_read(weft_context *context) {
-    wi_capabilities *const caps = &context->caps;
-    cl_device_id const device = context->device;
+weft_status wi_capabilities_read(wi_device *device) {
+    wi_capabilities *const caps = &device->caps;
+    cl_device_id const id = device->id;
     cl_device_local_mem_type local_type = CL_GLOBAL;
     *caps = (wi_capabilities){
-        .device_class = context->info.device_class,
-        .compute_units = context->info.compute_units,
-        .local_memory = context->info.local_memory,
-        .largest_allocation = context->info.largest_allocation,
-        .global_memory = context->info.global_memory,
-        .quirks = wi_quirks_find(&context->info),
+        .device_class = device->info.device_class,
+        .compute_units = device->info.compute_units,
+        .local_memory = device->info.local_memory,
+        .largest_allocation = device->info.largest_allocation,
+        .global_memory = device->info.global_memory,
+        .quirks = wi_quirks_find(&device->info),
     };
-    WI_CL(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof caps->type, &caps->type, NULL),
-        "reading a device's type");
-    WI_CL(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof caps->max_work_group_size,
+    WI_CL(
+        clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof caps->type, &caps->type, NULL), "reading a device's type");
+    WI_CL(clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof caps->max_work_group_size,
               &caps->max_work_group_size, NULL),
         "reading a device's largest work-group");
     size_t sizes[16] = {0};
-    WI_CL(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, NULL),
+    WI_CL(clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, NULL),
         "reading a device's work-item sizes");
     memcpy(caps->max_work_item_sizes, sizes, sizeof caps->max_work_item_sizes);
-    if (clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_TYPE, sizeof local_type, &local_type, NULL) == CL_SUCCESS)
+    if (clGetDeviceInfo(id, CL_DEVICE_LOCAL_MEM_TYPE, sizeof local_type, &local_type, NULL) == CL_SUCCESS)
         caps->local_memory_is_real = local_type == CL_LOCAL;
     return WEFT_OK;
 }
@@ -86,51 +86,51 @@ static bool numbers_are_right(const float *out, bool fp64, bool fp16) {
 }
 
 static weft_status run_probe(
-    weft_context *context, wi_program *program, cl_mem memory, cl_mem results, float *out) {
+    wi_device *device, wi_program *program, cl_mem memory, cl_mem results, float *out) {
     wi_launch launch = {
         .dimensions = 1, .global = {PROBE_ITEMS, 1, 1}, .local = {1, 1, 1}, .name = "the probe"};
-    weft_status status = wi_program_kernel(&launch.kernel, context, program, "weft_probe");
+    weft_status status = wi_program_kernel(&launch.kernel, program, "weft_probe");
     if (status != WEFT_OK) return status;
     WI_TRY_DONE(
         wi_cl_check(clSetKernelArg(launch.kernel, 0, sizeof memory, &memory), "setting the probe's input"));
     WI_TRY_DONE(wi_cl_check(
         clSetKernelArg(launch.kernel, 1, sizeof results, &results), "setting the probe's output"));
-    WI_TRY_DONE(wi_buffer_write(context, memory, 0, probe_inputs, sizeof probe_inputs));
-    WI_TRY_DONE(wi_launch_run(&launch, context));
-    WI_TRY_DONE(wi_buffer_read(context, results, 0, out, PROBE_OUTPUTS * sizeof *out));
+    WI_TRY_DONE(wi_buffer_write(device, memory, 0, probe_inputs, sizeof probe_inputs));
+    WI_TRY_DONE(wi_launch_run(&launch, device));
+    WI_TRY_DONE(wi_buffer_read(device, results, 0, out, PROBE_OUTPUTS * sizeof *out));
 done:
     wi_launch_clear(&launch);
     return status;
 }
 
 /* Buffers of its own, outside pool and limit: a context with the tightest limit can still be opened. */
-static weft_status run_in_buffers(weft_context *context, wi_program *program, float *out) {
+static weft_status run_in_buffers(wi_device *device, wi_program *program, float *out) {
     cl_int error = CL_SUCCESS;
     cl_mem results = NULL;
     weft_status status = WEFT_OK;
-    cl_mem inputs = clCreateBuffer(context->cl, CL_MEM_READ_ONLY, sizeof probe_inputs, NULL, &error);
+    cl_mem inputs = clCreateBuffer(device->cl, CL_MEM_READ_ONLY, sizeof probe_inputs, NULL, &error);
     WI_TRY_DONE(wi_cl_check(error, "making the probe's input"));
-    results = clCreateBuffer(context->cl, CL_MEM_READ_WRITE, PROBE_OUTPUTS * sizeof *out, NULL, &error);
+    results = clCreateBuffer(device->cl, CL_MEM_READ_WRITE, PROBE_OUTPUTS * sizeof *out, NULL, &error);
     WI_TRY_DONE(wi_cl_check(error, "making the probe's output"));
-    status = run_probe(context, program, inputs, results, out);
+    status = run_probe(device, program, inputs, results, out);
 done:
     if (inputs) clReleaseMemObject(inputs);
     if (results) clReleaseMemObject(results);
     return status;
 }
 
-static weft_status probe(weft_context *context, bool fp64, bool fp16) {
+static weft_status probe(wi_device *device, bool fp64, bool fp16) {
     static const char *const options[2][2] = {
         {"", "-D PROBE_FP16"}, {"-D PROBE_FP64", "-D PROBE_FP64 -D PROBE_FP16"}};
     float out[PROBE_OUTPUTS] = {0};
     wi_program *program = NULL;
-    WI_TRY(wi_program_get(&program, context, "the probe kernel", probe_source, options[fp64][fp16]));
-    const weft_status status = run_in_buffers(context, program, out);
-    wi_program_forget(context, program);
+    WI_TRY(wi_program_get(&program, device, "the probe kernel", probe_source, options[fp64][fp16]));
+    const weft_status status = run_in_buffers(device, program, out);
+    wi_program_forget(device, program);
     if (status != WEFT_OK) return status;
     if (!numbers_are_right(out, fp64, fp16))
-        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s (%s %s) computes wrong numbers", context->info.name,
-            context->info.platform, context->info.driver);
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s (%s %s) computes wrong numbers", device->info.name,
+            device->info.platform, device->info.driver);
     return WEFT_OK;
 }
 
@@ -142,28 +142,28 @@ static void apply(wi_capabilities *caps, unsigned found) {
     caps->fp16 = (found & FOUND_FP16) != 0;
 }
 
-weft_status wi_capabilities_probe(weft_context *context) {
+weft_status wi_capabilities_probe(wi_device *device) {
     double known = 0;
-    if (wi_tuning_get(context, "probe", &known) && ((unsigned)known & FOUND_FLOAT)) {
-        apply(&context->caps, (unsigned)known);
+    if (wi_tuning_get(device, "probe", &known) && ((unsigned)known & FOUND_FLOAT)) {
+        apply(&device->caps, (unsigned)known);
         return WEFT_OK;
     }
-    if (context->caps.device_class == WEFT_CLASS_CPU && (context->caps.type & CL_DEVICE_TYPE_CPU)) {
-        apply(&context->caps, FOUND_FLOAT | (reports(context, "cl_khr_fp64") ? FOUND_FP64 : 0u));
+    if (device->caps.device_class == WEFT_CLASS_CPU && (device->caps.type & CL_DEVICE_TYPE_CPU)) {
+        apply(&device->caps, FOUND_FLOAT | (reports(device, "cl_khr_fp64") ? FOUND_FP64 : 0u));
         return WEFT_OK;
     }
     char error[2048];
     wi_error_save(error, sizeof error);
     /* NVIDIA's driver computes with half without saying so: github.com/CNugteren/CLBlast/issues/570 */
-    bool fp16 = reports(context, "cl_khr_fp16") || wi_contains_any_case(context->info.vendor, "nvidia");
-    bool fp64 = reports(context, "cl_khr_fp64");
-    weft_status status = probe(context, fp64, fp16);
-    if (status != WEFT_OK && status != WEFT_ERROR_MEMORY && fp16) status = probe(context, fp64, fp16 = false);
-    if (status != WEFT_OK && status != WEFT_ERROR_MEMORY && fp64) status = probe(context, fp64 = false, fp16);
+    bool fp16 = reports(device, "cl_khr_fp16") || wi_contains_any_case(device->info.vendor, "nvidia");
+    bool fp64 = reports(device, "cl_khr_fp64");
+    weft_status status = probe(device, fp64, fp16);
+    if (status != WEFT_OK && status != WEFT_ERROR_MEMORY && fp16) status = probe(device, fp64, fp16 = false);
+    if (status != WEFT_OK && status != WEFT_ERROR_MEMORY && fp64) status = probe(device, fp64 = false, fp16);
     if (status != WEFT_OK) return status;
     wi_error_restore(error);
     const unsigned found = FOUND_FLOAT | (fp64 ? FOUND_FP64 : 0u) | (fp16 ? FOUND_FP16 : 0u);
-    apply(&context->caps, found);
-    wi_tuning_set(context, "probe", found);
+    apply(&device->caps, found);
+    wi_tuning_set(device, "probe", found);
     return WEFT_OK;
 }

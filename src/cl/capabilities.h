@@ -2,13 +2,13 @@
 #ifndef WI_CAPABILITIES_H
 #define WI_CAPABILITIES_H
 
-#include "cl/context.h"
+#include "cl/opened_device.h"
 
 /* Fills caps with what the driver says, and quirks. Needs the context's device and info. */
-weft_status wi_capabilities_read(weft_context *context);
+weft_status wi_capabilities_read(wi_device *device);
 /* Fills fp16, fp64 and can_build by compiling and running one small kernel, or from the tuning database.
  * Needs everything else of the context. Errors: those of building and running; WEFT_ERROR_UNSUPPORTED for
  * wrong numbers. */
-weft_status wi_capabilities_probe(weft_context *context);
+weft_status wi_capabilities_probe(wi_device *device);
 
 #endif

@@ -12,6 +12,9 @@ static const wi_device_profile kinds[] = {
         .lanes = 16,
         .sub_group = 1,
         .group = 1,
+        .item_walks = true,
+        .items_a_unit = 4,
+        .loops = {.item_elements = 4096, .stores_functions = true},
         .hiding_groups = 1,
         .peak_f32 = 1.25e11,
         .peak_f64 = 6.2e10,
@@ -21,6 +24,7 @@ static const wi_device_profile kinds[] = {
         .bandwidth = 3.5e10,
         .near_bandwidth = 6e10,
         .launch_seconds = 2e-6,
+        .read_seconds = 5e-9,
         .wake_seconds = 3e-6,
         .runs = 1e5,
         .near_cache = 1 << 20},
@@ -28,6 +32,7 @@ static const wi_device_profile kinds[] = {
         .lanes = 1,
         .sub_group = 32,
         .group = 64,
+        .loops = {.results = 32768, .part_elements = 4096, .part_rounds = 256, .parts = 512},
         .hiding_groups = 2,
         .peak_f32 = 2e11,
         .peak_f64 = 6e9,
@@ -37,15 +42,20 @@ static const wi_device_profile kinds[] = {
         .bandwidth = 3e11,
         .near_bandwidth = 1e11,
         .launch_seconds = 5e-6,
+        .read_seconds = 3.9e-8,
         .runs = 1e5,
         .near_cache = 1 << 15},
 };
+
+/* Kernels combine the values of a group in eights. */
+enum { LEAST_GROUP = 8 };
 
 wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     wi_device_profile profile = kinds[caps->device_class == WEFT_CLASS_CPU ? WEFT_CLASS_CPU : WEFT_CLASS_GPU];
     profile.device_class = caps->device_class;
     profile.units = caps->compute_units > 0 ? caps->compute_units : 1;
     profile.max_group = caps->max_work_group_size;
+    while (profile.group > LEAST_GROUP && (size_t)profile.group > profile.max_group) profile.group /= 2;
     for (int i = 0; i < 3; i++) profile.max_items[i] = caps->max_work_item_sizes[i];
     profile.local_bytes = (size_t)caps->local_memory;
     profile.quirks = caps->quirks;

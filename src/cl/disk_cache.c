@@ -35,16 +35,15 @@ static wi_cache_key key_of(const void *data, size_t bytes) {
     return (wi_cache_key){.high = hash.high64, .low = hash.low64};
 }
 
-static weft_status identify(weft_context *context, wi_cache_key *identity) {
+static weft_status identify(wi_device *device, wi_cache_key *identity) {
     char version[1024] = "";
     cl_platform_id platform = NULL;
-    if (clGetDeviceInfo(context->device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) !=
-            CL_SUCCESS ||
+    if (clGetDeviceInfo(device->id, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) != CL_SUCCESS ||
         clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof version - 1, version, NULL) != CL_SUCCESS)
         version[0] = '\0';
-    const weft_device_info *const info = &context->info;
+    const weft_device_info *const info = &device->info;
     wi_text text;
-    wi_text_init(&text, context->allocator);
+    wi_text_init(&text, device->host.allocator);
     wi_text_append(&text, "format %d\nweft %s\n%s\n%s\n%s\n%s\n%s\n%s\n", ENTRY_FORMAT, weft_version(),
         info->name, info->vendor, info->driver, info->opencl, info->platform, version);
     if (!text.failed) *identity = key_of(text.data, text.length);
@@ -53,9 +52,9 @@ static weft_status identify(weft_context *context, wi_cache_key *identity) {
     return status;
 }
 
-static weft_status join_folder(weft_context *context, char **folder, const char *base, const char *rest) {
+static weft_status join_folder(wi_device *device, char **folder, const char *base, const char *rest) {
     wi_text path;
-    wi_text_init(&path, context->allocator);
+    wi_text_init(&path, device->host.allocator);
     wi_text_append(&path, "%s%s", base, rest);
     if (path.failed) {
         wi_text_clear(&path);
@@ -66,49 +65,48 @@ static weft_status join_folder(weft_context *context, char **folder, const char 
 }
 
 /* The XDG base directory specification has relative paths ignored. */
-static weft_status find_folder(weft_context *context, char **folder, const char *asked) {
-    if (asked) return *asked ? join_folder(context, folder, asked, "") : WEFT_OK;
+static weft_status find_folder(wi_device *device, char **folder, const char *asked) {
+    if (asked) return *asked ? join_folder(device, folder, asked, "") : WEFT_OK;
     const char *const own = wi_environment("WEFT_CACHE_DIR");
-    if (own) return join_folder(context, folder, own, "");
+    if (own) return join_folder(device, folder, own, "");
     const char *const xdg = wi_environment("XDG_CACHE_HOME");
-    if (xdg && *xdg == '/') return join_folder(context, folder, xdg, "/weft");
+    if (xdg && *xdg == '/') return join_folder(device, folder, xdg, "/weft");
     const char *const home = wi_environment("HOME");
-    return home ? join_folder(context, folder, home, "/.cache/weft") : WEFT_OK;
+    return home ? join_folder(device, folder, home, "/.cache/weft") : WEFT_OK;
 }
 
-weft_status wi_disk_cache_open(weft_context *context, const char *folder) {
-    context->disk = wi_allocate(context->allocator, sizeof *context->disk);
-    if (!context->disk) return WEFT_ERROR_MEMORY;
-    WI_TRY(identify(context, &context->disk->identity));
-    return find_folder(context, &context->disk->folder, folder);
+weft_status wi_disk_cache_open(wi_device *device, const char *folder) {
+    device->disk = wi_allocate(device->host.allocator, sizeof *device->disk);
+    if (!device->disk) return WEFT_ERROR_MEMORY;
+    WI_TRY(identify(device, &device->disk->identity));
+    return find_folder(device, &device->disk->folder, folder);
 }
 
-void wi_disk_cache_close(weft_context *context) {
-    if (!context->disk) return;
-    wi_release(context->allocator, context->disk->folder);
-    wi_release(context->allocator, context->disk);
-    context->disk = NULL;
+void wi_disk_cache_close(wi_device *device) {
+    if (!device->disk) return;
+    wi_release(device->host.allocator, device->disk->folder);
+    wi_release(device->host.allocator, device->disk);
+    device->disk = NULL;
 }
 
 /* A hash of hashes: no text can run into its neighbour. */
-wi_cache_key wi_disk_cache_key(const weft_context *context, const char *first, const char *second) {
+wi_cache_key wi_disk_cache_key(const wi_device *device, const char *first, const char *second) {
     const wi_cache_key parts[3] = {
-        context->disk->identity,
+        device->disk->identity,
         key_of(first, strlen(first)),
         key_of(second, strlen(second)),
     };
     return key_of(parts, sizeof parts);
 }
 
-void wi_disk_cache_path(const weft_context *context, wi_cache_key key, char *path, size_t capacity) {
+void wi_disk_cache_path(const wi_device *device, wi_cache_key key, char *path, size_t capacity) {
     path[0] = '\0';
-    if (!context->disk->folder) return;
-    snprintf(
-        path, capacity, "%s/%016" PRIx64 "%016" PRIx64 ".weft", context->disk->folder, key.high, key.low);
+    if (!device->disk->folder) return;
+    snprintf(path, capacity, "%s/%016" PRIx64 "%016" PRIx64 ".weft", device->disk->folder, key.high, key.low);
 }
 
-bool wi_disk_cache_writes(const weft_context *context) {
-    return context->disk->folder && !context->disk->writing_failed;
+bool wi_disk_cache_writes(const wi_device *device) {
+    return device->disk->folder && !device->disk->writing_failed;
 }
 
 static uint64_t checksum(const entry_header *header, const void *payload, size_t bytes) {
@@ -124,26 +122,26 @@ static bool is_whole(const char *data, size_t bytes, wi_cache_key key, entry_hea
            header->checksum == checksum(header, data + sizeof *header, bytes - sizeof *header);
 }
 
-weft_status wi_disk_cache_read(weft_context *context, wi_cache_key key, wi_cache_entry *entry) {
+weft_status wi_disk_cache_read(wi_device *device, wi_cache_key key, wi_cache_entry *entry) {
     char path[PATH_MAX], error[2048];
     *entry = (wi_cache_entry){0};
-    wi_disk_cache_path(context, key, path, sizeof path);
+    wi_disk_cache_path(device, key, path, sizeof path);
     if (!*path || !wi_file_exists(path)) return WEFT_OK;
     char *data = NULL;
     size_t bytes = 0;
     wi_error_save(error, sizeof error);
-    const weft_status status = wi_file_read(context->allocator, path, &data, &bytes);
+    const weft_status status = wi_file_read(device->host.allocator, path, &data, &bytes);
     if (status == WEFT_ERROR_MEMORY) return status;
     if (status != WEFT_OK) {
-        wi_log_line(&context->log, WEFT_LOG_WARNING, "kernel cache: %s", weft_last_error());
+        wi_log_line(device->host.log, WEFT_LOG_WARNING, "kernel cache: %s", weft_last_error());
         wi_error_restore(error);
         return WEFT_OK;
     }
     entry_header header;
     if (!is_whole(data, bytes, key, &header)) {
         wi_log_line(
-            &context->log, WEFT_LOG_WARNING, "kernel cache: '%s' is damaged and will be rebuilt", path);
-        wi_release(context->allocator, data);
+            device->host.log, WEFT_LOG_WARNING, "kernel cache: '%s' is damaged and will be rebuilt", path);
+        wi_release(device->host.allocator, data);
         return WEFT_OK;
     }
     memmove(data, data + sizeof header, (size_t)header.bytes + 1); /* with the terminator */
@@ -153,10 +151,10 @@ weft_status wi_disk_cache_read(weft_context *context, wi_cache_key key, wi_cache
 }
 
 static weft_status write_entry(
-    weft_context *context, const char *path, const entry_header *header, const void *data, size_t bytes) {
+    wi_device *device, const char *path, const entry_header *header, const void *data, size_t bytes) {
     wi_file_writer *writer = NULL;
-    WI_TRY(wi_directory_create(context->disk->folder));
-    WI_TRY(wi_file_writer_begin(&writer, context->allocator, path));
+    WI_TRY(wi_directory_create(device->disk->folder));
+    WI_TRY(wi_file_writer_begin(&writer, device->host.allocator, path));
     weft_status status = wi_file_writer_append(writer, header, sizeof *header);
     if (status == WEFT_OK) status = wi_file_writer_append(writer, data, bytes);
     if (status == WEFT_OK) return wi_file_writer_commit(writer);
@@ -165,19 +163,19 @@ static weft_status write_entry(
 }
 
 bool wi_disk_cache_write(
-    weft_context *context, wi_cache_key key, wi_cache_kind kind, const void *data, size_t bytes) {
+    wi_device *device, wi_cache_key key, wi_cache_kind kind, const void *data, size_t bytes) {
     char path[PATH_MAX], error[2048];
-    wi_disk_cache_path(context, key, path, sizeof path);
-    if (!wi_disk_cache_writes(context)) return false;
+    wi_disk_cache_path(device, key, path, sizeof path);
+    if (!wi_disk_cache_writes(device)) return false;
     entry_header header = {
         .format = ENTRY_FORMAT, .kind = kind, .key_high = key.high, .key_low = key.low, .bytes = bytes};
     memcpy(header.magic, entry_magic, sizeof entry_magic);
     header.checksum = checksum(&header, data, bytes);
     wi_error_save(error, sizeof error);
-    if (write_entry(context, path, &header, data, bytes) == WEFT_OK) return true;
+    if (write_entry(device, path, &header, data, bytes) == WEFT_OK) return true;
     wi_log_line(
-        &context->log, WEFT_LOG_WARNING, "kernel cache: %s; nothing more is written", weft_last_error());
+        device->host.log, WEFT_LOG_WARNING, "kernel cache: %s; nothing more is written", weft_last_error());
     wi_error_restore(error);
-    context->disk->writing_failed = true;
+    device->disk->writing_failed = true;
     return false;
 }

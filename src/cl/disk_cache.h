@@ -6,7 +6,7 @@
 #ifndef WI_DISK_CACHE_H
 #define WI_DISK_CACHE_H
 
-#include "cl/context.h"
+#include "cl/opened_device.h"
 
 typedef struct wi_cache_key {
     uint64_t high, low;
@@ -21,19 +21,19 @@ typedef struct wi_cache_entry {
 } wi_cache_entry;
 
 /* folder as in weft_context_options.cache_dir. Needs the context's info and device. */
-weft_status wi_disk_cache_open(weft_context *context, const char *folder);
-void wi_disk_cache_close(weft_context *context);
+weft_status wi_disk_cache_open(wi_device *device, const char *folder);
+void wi_disk_cache_close(wi_device *device);
 
 /* The key of two texts on this device, driver, platform and version of Weft. */
-wi_cache_key wi_disk_cache_key(const weft_context *context, const char *first, const char *second);
+wi_cache_key wi_disk_cache_key(const wi_device *device, const char *first, const char *second);
 /* Only WEFT_ERROR_MEMORY is an error; a miss leaves entry->data NULL. */
-weft_status wi_disk_cache_read(weft_context *context, wi_cache_key key, wi_cache_entry *entry);
+weft_status wi_disk_cache_read(wi_device *device, wi_cache_key key, wi_cache_entry *entry);
 /* Whether the entry is on disk now. */
 bool wi_disk_cache_write(
-    weft_context *context, wi_cache_key key, wi_cache_kind kind, const void *data, size_t bytes);
+    wi_device *device, wi_cache_key key, wi_cache_kind kind, const void *data, size_t bytes);
 /* Whether a write would be tried at all. */
-bool wi_disk_cache_writes(const weft_context *context);
+bool wi_disk_cache_writes(const wi_device *device);
 /* The file of an entry for messages; "" without a folder. */
-void wi_disk_cache_path(const weft_context *context, wi_cache_key key, char *path, size_t capacity);
+void wi_disk_cache_path(const wi_device *device, wi_cache_key key, char *path, size_t capacity);
 
 #endif

@@ -1,5 +1,5 @@
 /* OpenCL error codes by name, and the status each becomes. Immutable tables only. */
-#include "cl/context.h"
+#include "cl/opened_device.h"
 
 #define ERROR_ROWS(row)                                                                                      \
     row(CL_SUCCESS) row(CL_DEVICE_NOT_FOUND) row(CL_DEVICE_NOT_AVAILABLE) row(CL_COMPILER_NOT_AVAILABLE)     \

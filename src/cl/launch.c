@@ -12,15 +12,15 @@ static weft_status fail_launch(const wi_launch *launch, cl_int error) {
     return wi_cl_check(error, what);
 }
 
-weft_status wi_launch_run_event(const wi_launch *launch, weft_context *context, cl_event *event) {
+weft_status wi_launch_run_event(const wi_launch *launch, wi_device *device, cl_event *event) {
     const size_t *const local = launch->local[0] > 0 ? launch->local : NULL;
     const cl_int error = clEnqueueNDRangeKernel(
-        context->queue, launch->kernel, launch->dimensions, NULL, launch->global, local, 0, NULL, event);
+        device->queue, launch->kernel, launch->dimensions, NULL, launch->global, local, 0, NULL, event);
     return error == CL_SUCCESS ? WEFT_OK : fail_launch(launch, error);
 }
 
-weft_status wi_launch_run(const wi_launch *launch, weft_context *context) {
-    return wi_launch_run_event(launch, context, NULL);
+weft_status wi_launch_run(const wi_launch *launch, wi_device *device) {
+    return wi_launch_run_event(launch, device, NULL);
 }
 
 void wi_launch_clear(wi_launch *launch) {
@@ -28,17 +28,17 @@ void wi_launch_clear(wi_launch *launch) {
     *launch = (wi_launch){0};
 }
 
-weft_status wi_queue_finish(weft_context *context) {
-    if (context->caps.quirks & WI_QUIRK_EARLY_FINISH) {
+weft_status wi_queue_finish(wi_device *device) {
+    if (device->caps.quirks & WI_QUIRK_EARLY_FINISH) {
         cl_event last = NULL;
-        WI_CL(clEnqueueMarkerWithWaitList(context->queue, 0, NULL, &last), "marking the end of the queue");
+        WI_CL(clEnqueueMarkerWithWaitList(device->queue, 0, NULL, &last), "marking the end of the queue");
         const cl_int error = clWaitForEvents(1, &last);
         clReleaseEvent(last);
         WI_CL(error, "waiting for the end of the queue");
     }
-    return wi_cl_check(clFinish(context->queue), "waiting for the device");
+    return wi_cl_check(clFinish(device->queue), "waiting for the device");
 }
 
-weft_status wi_queue_flush(weft_context *context) {
-    return wi_cl_check(clFlush(context->queue), "handing work to the device");
+weft_status wi_queue_flush(wi_device *device) {
+    return wi_cl_check(clFlush(device->queue), "handing work to the device");
 }

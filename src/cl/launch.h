@@ -2,7 +2,7 @@
 #ifndef WI_LAUNCH_H
 #define WI_LAUNCH_H
 
-#include "cl/context.h"
+#include "cl/opened_device.h"
 
 typedef struct wi_launch {
     cl_kernel kernel;   /* owned */
@@ -13,11 +13,11 @@ typedef struct wi_launch {
 } wi_launch;
 
 /* Enqueues without waiting. */
-weft_status wi_launch_run(const wi_launch *launch, weft_context *context);
+weft_status wi_launch_run(const wi_launch *launch, wi_device *device);
 /* The same; event NULL: none is made. */
-weft_status wi_launch_run_event(const wi_launch *launch, weft_context *context, cl_event *event);
+weft_status wi_launch_run_event(const wi_launch *launch, wi_device *device, cl_event *event);
 void wi_launch_clear(wi_launch *launch);
-weft_status wi_queue_finish(weft_context *context);
-weft_status wi_queue_flush(weft_context *context);
+weft_status wi_queue_finish(wi_device *device);
+weft_status wi_queue_flush(wi_device *device);
 
 #endif

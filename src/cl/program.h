@@ -7,9 +7,9 @@
 #ifndef WI_PROGRAM_H
 #define WI_PROGRAM_H
 
-#include "cl/context.h"
+#include "cl/opened_device.h"
 
-typedef struct wi_program wi_program; /* owned by the context until it is released */
+typedef struct wi_program wi_program; /* owned by the device until it is closed */
 
 typedef struct wi_program_stats {
     size_t built, loaded, reused; /* compiled from source / from disk / found in memory */
@@ -19,21 +19,20 @@ typedef struct wi_program_stats {
 /* The program for source + options ("" or NULL: none beyond the defaults). On WEFT_ERROR_BUILD the line holds
  * `what`, and the head of the log; the whole log goes to the log callback. */
 weft_status wi_program_get(
-    wi_program **program, weft_context *context, const char *what, const char *source, const char *options);
+    wi_program **program, wi_device *device, const char *what, const char *source, const char *options);
 /* A kernel object of its own, arguments unset; the caller releases it. */
-weft_status wi_program_kernel(
-    cl_kernel *kernel, weft_context *context, wi_program *program, const char *name);
+weft_status wi_program_kernel(cl_kernel *kernel, wi_program *program, const char *name);
 /* To be called once the program's kernels ran: some drivers compile as late as that. Saves the binaries that
  * are not on disk yet. */
-void wi_programs_save(weft_context *context);
+void wi_programs_save(wi_device *device);
 /* The same, but not where the driver keeps compiled kernels itself and would compile each anew for a binary
  * (WI_QUIRK_OWN_CACHE). */
-void wi_programs_keep(weft_context *context);
-const wi_program_stats *wi_programs_stats(const weft_context *context);
+void wi_programs_keep(wi_device *device);
+const wi_program_stats *wi_programs_stats(const wi_device *device);
 
 /* Small named values that are measured once on a device and kept beside the programs (the tuning database).
  * Key: name + device + driver + platform + version. Returns false when there is none. */
-bool wi_tuning_get(weft_context *context, const char *name, double *value);
-void wi_tuning_set(weft_context *context, const char *name, double value);
+bool wi_tuning_get(wi_device *device, const char *name, double *value);
+void wi_tuning_set(wi_device *device, const char *name, double value);
 
 #endif

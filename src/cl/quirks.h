@@ -3,7 +3,7 @@
 #ifndef WI_QUIRKS_H
 #define WI_QUIRKS_H
 
-#include "cl/context.h"
+#include "cl/opened_device.h"
 
 enum {
     WI_QUIRK_POCL_LOOPVEC =

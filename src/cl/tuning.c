@@ -16,20 +16,20 @@ struct wi_tuning {
     size_t count, capacity;
 };
 
-weft_status wi_tuning_open(weft_context *context) {
-    context->tuning = wi_allocate(context->allocator, sizeof *context->tuning);
-    return context->tuning ? WEFT_OK : WEFT_ERROR_MEMORY;
+weft_status wi_tuning_open(wi_device *device) {
+    device->tuning = wi_allocate(device->host.allocator, sizeof *device->tuning);
+    return device->tuning ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
-void wi_tuning_close(weft_context *context) {
-    if (!context->tuning) return;
-    wi_release(context->allocator, context->tuning->values);
-    wi_release(context->allocator, context->tuning);
-    context->tuning = NULL;
+void wi_tuning_close(wi_device *device) {
+    if (!device->tuning) return;
+    wi_release(device->host.allocator, device->tuning->values);
+    wi_release(device->host.allocator, device->tuning);
+    device->tuning = NULL;
 }
 
-static wi_cache_key tuning_key(const weft_context *context, const char *name) {
-    return wi_disk_cache_key(context, "tuning", name);
+static wi_cache_key tuning_key(const wi_device *device, const char *name) {
+    return wi_disk_cache_key(device, "tuning", name);
 }
 
 static tuning_value *find(const wi_tuning *tuning, wi_cache_key key) {
@@ -41,8 +41,8 @@ static tuning_value *find(const wi_tuning *tuning, wi_cache_key key) {
 }
 
 /* Without memory the value is simply not remembered. */
-static void remember(weft_context *context, wi_cache_key key, double value) {
-    wi_tuning *const tuning = context->tuning;
+static void remember(wi_device *device, wi_cache_key key, double value) {
+    wi_tuning *const tuning = device->tuning;
     tuning_value *const known = find(tuning, key);
     if (known) {
         known->value = value;
@@ -51,17 +51,17 @@ static void remember(weft_context *context, wi_cache_key key, double value) {
     char error[2048];
     wi_error_save(error, sizeof error);
     void *values = tuning->values;
-    if (wi_grow(context->allocator, &values, &tuning->capacity, tuning->count + 1, sizeof *tuning->values) ==
-        WEFT_OK) {
+    if (wi_grow(device->host.allocator, &values, &tuning->capacity, tuning->count + 1,
+            sizeof *tuning->values) == WEFT_OK) {
         tuning->values = values;
         tuning->values[tuning->count++] = (tuning_value){key, value};
     }
     wi_error_restore(error);
 }
 
-bool wi_tuning_get(weft_context *context, const char *name, double *value) {
-    const wi_cache_key key = tuning_key(context, name);
-    const tuning_value *const known = find(context->tuning, key);
+bool wi_tuning_get(wi_device *device, const char *name, double *value) {
+    const wi_cache_key key = tuning_key(device, name);
+    const tuning_value *const known = find(device->tuning, key);
     if (known) {
         *value = known->value;
         return true;
@@ -69,19 +69,19 @@ bool wi_tuning_get(weft_context *context, const char *name, double *value) {
     char error[2048];
     wi_cache_entry entry;
     wi_error_save(error, sizeof error);
-    if (wi_disk_cache_read(context, key, &entry) != WEFT_OK) wi_error_restore(error);
+    if (wi_disk_cache_read(device, key, &entry) != WEFT_OK) wi_error_restore(error);
     const bool found = entry.data && entry.kind == WI_CACHE_VALUE && entry.bytes == sizeof *value;
     if (found) memcpy(value, entry.data, sizeof *value);
     if (entry.data && !found)
         wi_log_line(
-            &context->log, WEFT_LOG_WARNING, "tuning database: '%s' is no value, and is ignored", name);
-    wi_release(context->allocator, entry.data);
-    if (found) remember(context, key, *value);
+            device->host.log, WEFT_LOG_WARNING, "tuning database: '%s' is no value, and is ignored", name);
+    wi_release(device->host.allocator, entry.data);
+    if (found) remember(device, key, *value);
     return found;
 }
 
-void wi_tuning_set(weft_context *context, const char *name, double value) {
-    const wi_cache_key key = tuning_key(context, name);
-    remember(context, key, value);
-    wi_disk_cache_write(context, key, WI_CACHE_VALUE, &value, sizeof value);
+void wi_tuning_set(wi_device *device, const char *name, double value) {
+    const wi_cache_key key = tuning_key(device, name);
+    remember(device, key, value);
+    wi_disk_cache_write(device, key, WI_CACHE_VALUE, &value, sizeof value);
 }

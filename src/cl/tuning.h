@@ -2,11 +2,11 @@
 #ifndef WI_TUNING_H
 #define WI_TUNING_H
 
-#include "cl/context.h"
+#include "cl/opened_device.h"
 
 typedef struct wi_tuning wi_tuning;
 
-weft_status wi_tuning_open(weft_context *context);
-void wi_tuning_close(weft_context *context);
+weft_status wi_tuning_open(wi_device *device);
+void wi_tuning_close(wi_device *device);
 
 #endif

@@ -10,7 +10,8 @@ static void graph_destroy(weft_graph *graph) {
     weft_context *context = graph->context;
     const weft_allocator *allocator = context->allocator;
     for (wi_attachment *a = graph->attachments; a; a = a->next) a->release(a->value);
-    for (size_t i = 0; i < graph->block_count; i++) wi_buffer_release(&graph->blocks[i].buffer, context);
+    for (size_t i = 0; i < graph->block_count; i++)
+        wi_buffer_release(&graph->blocks[i].buffer, wi_context_device(context));
     for (size_t i = 0; i < graph->variable_count; i++) wi_release(allocator, graph->variables[i]->data);
     wi_release(allocator, graph->blocks);
     wi_release(allocator, graph->variables);

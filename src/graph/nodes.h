@@ -52,6 +52,8 @@ typedef struct wi_op {
      * fault_place: of what the position that it notes is one; NULL: "(row-major) of its index input". */
     uint32_t contiguous;
     const char *fault, *fault_place;
+    /* How a plan rewrites the node (graph/rewrite.h); ended by a rule without a name. NULL: no rule does. */
+    const struct wi_rule *rules;
 } wi_op;
 
 /* Which element of the input stands at index c of an axis of the result; n is the input's size there. Outside
@@ -100,7 +102,7 @@ struct weft_tensor {
     wi_shape shape;
     wi_attributes attributes;
     const char *name;        /* NULL: none */
-    weft_tensor *lowered[2]; /* COMPOSITE: in training, in inference */
+    weft_tensor *lowered[2]; /* what plans take instead, in training, in inference; NULL: not asked yet */
     struct wi_variable *variable;
     weft_tensor *same_hash; /* next node in the table of equal nodes */
     uint64_t hash;

@@ -38,11 +38,13 @@ weft_status wi_graph_block_ready(weft_graph *graph, size_t index) {
         const wi_variable *variable = graph->variables[i];
         if (variable->block == index) status = wi_initial_content(variable, content + variable->offset);
     }
-    if (status == WEFT_OK) status = wi_buffer_create(&block->buffer, context, block->bytes);
-    if (status == WEFT_OK) status = wi_buffer_write(context, block->buffer.memory, 0, content, block->bytes);
+    if (status == WEFT_OK)
+        status = wi_buffer_create(&block->buffer, wi_context_device(context), block->bytes);
+    if (status == WEFT_OK)
+        status = wi_buffer_write(wi_context_device(context), block->buffer.memory, 0, content, block->bytes);
     wi_release(context->allocator, content);
     if (status != WEFT_OK) {
-        wi_buffer_release(&block->buffer, context);
+        wi_buffer_release(&block->buffer, wi_context_device(context));
         return status;
     }
     forget_data(graph, index);
@@ -104,14 +106,14 @@ weft_status weft_tensor_read(weft_tensor *tensor, void *data, size_t bytes) {
     WI_TRY(check_variable("weft_tensor_read", tensor, data, bytes));
     const wi_variable *variable = tensor->variable;
     weft_graph *graph = tensor->graph;
-    return wi_buffer_read(
-        graph->context, graph->blocks[variable->block].buffer.memory, variable->offset, data, bytes);
+    return wi_buffer_read(wi_context_device(graph->context), graph->blocks[variable->block].buffer.memory,
+        variable->offset, data, bytes);
 }
 
 weft_status weft_tensor_write(weft_tensor *tensor, const void *data, size_t bytes) {
     WI_TRY(check_variable("weft_tensor_write", tensor, data, bytes));
     const wi_variable *variable = tensor->variable;
     weft_graph *graph = tensor->graph;
-    return wi_buffer_write(
-        graph->context, graph->blocks[variable->block].buffer.memory, variable->offset, data, bytes);
+    return wi_buffer_write(wi_context_device(graph->context), graph->blocks[variable->block].buffer.memory,
+        variable->offset, data, bytes);
 }

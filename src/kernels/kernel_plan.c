@@ -78,6 +78,12 @@ void wi_kernel_int(wi_kernel_launch *launch, int64_t number) {
 void wi_kernel_long(wi_kernel_launch *launch, int64_t number) {
     add(launch, (wi_kernel_argument){.kind = WI_KERNEL_LONG, .number = number});
 }
+void wi_kernel_ints(wi_kernel_launch *launch, const int64_t *numbers, size_t count) {
+    for (size_t i = 0; i < count; i++) wi_kernel_int(launch, numbers[i]);
+}
+void wi_kernel_longs(wi_kernel_launch *launch, const int64_t *numbers, size_t count) {
+    for (size_t i = 0; i < count; i++) wi_kernel_long(launch, numbers[i]);
+}
 void wi_kernel_float(wi_kernel_launch *launch, double number) {
     add(launch, (wi_kernel_argument){.kind = WI_KERNEL_FLOAT, .real = (float)number});
 }

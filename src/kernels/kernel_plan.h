@@ -91,6 +91,10 @@ void wi_kernel_result(wi_kernel_launch *launch);
 void wi_kernel_scratch(wi_kernel_launch *launch, int64_t offset);
 void wi_kernel_int(wi_kernel_launch *launch, int64_t number);
 void wi_kernel_long(wi_kernel_launch *launch, int64_t number);
+void wi_kernel_ints(wi_kernel_launch *launch, const int64_t *numbers, size_t count);
+void wi_kernel_longs(wi_kernel_launch *launch, const int64_t *numbers, size_t count);
+#define WI_KERNEL_NUMBERS(...)                                                                               \
+    (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
 void wi_kernel_float(wi_kernel_launch *launch, double number);
 void wi_kernel_faults(wi_kernel_launch *launch);
 void wi_kernel_random(wi_kernel_launch *launch);

@@ -68,3 +68,28 @@ bool wi_implementation_computes(const wi_implementation *implementation, const w
     }
     return false;
 }
+
+static wi_kernel_site ordered_site(
+    const weft_tensor *node, const wi_device_profile *device, int64_t batch, bool inference) {
+    wi_kernel_site site = {.node = node, .device = device, .inference = inference};
+    site.result = wi_extent_of(&node->shape, batch);
+    for (int i = 0; i < node->input_count && i < WI_KERNEL_INPUTS; i++)
+        site.inputs[i] = wi_extent_of(&node->inputs[i]->shape, batch);
+    return site;
+}
+
+weft_tensor *wi_kernel_rewrite(
+    weft_tensor *node, const wi_device_profile *device, int64_t batch, bool inference) {
+    for (const wi_family *family = wi_families; *family; family++) {
+        for (int i = 0; (*family)[i]; i++) {
+            const wi_implementation *const implementation = (*family)[i];
+            if (!implementation->rewrite || !wi_implementation_computes(implementation, node->op)) continue;
+            const int *const values = wi_implementation_variant(implementation, 0)->values;
+            if (!has_needs(device, &implementation->needs, values)) continue;
+            const wi_kernel_site site = ordered_site(node, device, batch, inference);
+            weft_tensor *const other = implementation->rewrite(&site);
+            if (other != node) return other;
+        }
+    }
+    return node;
+}

@@ -70,6 +70,9 @@ typedef struct wi_implementation {
     const char *const *parameters;           /* their macros, ends with NULL; NULL: none */
     const wi_variant *variants;              /* the default first, ends with an empty one; NULL: none */
     wi_needs needs;
+    /* Asked while a plan is ordered, with sizes but no layouts: the node that it computes in place of this one, this
+     * one (as it is), or NULL with the graph's error. NULL: always as it is. */
+    weft_tensor *(*rewrite)(const wi_kernel_site *site);
     /* Can it compute this? NULL: whatever the needs allow. */
     bool (*accepts)(const wi_kernel_site *site);
     /* The seconds that it is expected to take, of what it accepts (cost.h); NULL: it is its op's only one. */
@@ -107,6 +110,11 @@ double wi_implementation_margin(
 /* Calls `prepare` for a variant (NULL: the first) and checks what it wrote. */
 weft_status wi_implementation_prepare(const wi_implementation *implementation, const wi_variant *variant,
     const wi_kernel_site *site, wi_arena *arena, wi_kernel_plan *plan);
+
+/* The node that an implementation on the device computes in place of a kernel op's node: mostly that node itself.
+ * NULL: the graph has an error. */
+weft_tensor *wi_kernel_rewrite(
+    weft_tensor *node, const wi_device_profile *device, int64_t batch, bool inference);
 
 bool wi_implementation_computes(const wi_implementation *implementation, const wi_op *op);
 

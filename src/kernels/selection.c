@@ -109,8 +109,8 @@ void wi_selection_record(weft_context *context, const wi_candidate *candidate, c
     const wi_kernel_site *site, double seconds) {
     char name[ENTRY_NAME];
     entry_name(name, candidate, op, site);
-    wi_tuning_set(context, any_entry, 1.0);
-    wi_tuning_set(context, name, seconds);
+    wi_tuning_set(wi_context_device(context), any_entry, 1.0);
+    wi_tuning_set(wi_context_device(context), name, seconds);
 }
 
 static void ask_the_database(
@@ -118,7 +118,7 @@ static void ask_the_database(
     char name[ENTRY_NAME];
     double seconds;
     entry_name(name, candidate, op, site);
-    if (!wi_tuning_get(context, name, &seconds)) return;
+    if (!wi_tuning_get(wi_context_device(context), name, &seconds)) return;
     if (isfinite(seconds) && seconds > 0.0) {
         candidate->seconds = seconds;
         candidate->tuned = true;
@@ -144,7 +144,7 @@ static void choose(wi_selection *selection, wi_candidate *candidate, wi_verdict 
 static void estimate(
     wi_selection *selection, weft_context *context, const wi_op *op, const wi_kernel_site *site) {
     double any;
-    const bool has_entries = wi_tuning_get(context, any_entry, &any);
+    const bool has_entries = wi_tuning_get(wi_context_device(context), any_entry, &any);
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const candidate = &selection->candidates[i];
         const wi_implementation *const implementation = candidate->implementation;

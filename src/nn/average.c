@@ -7,7 +7,8 @@ enum { PIECE = 1 << 20 };
 
 static weft_status copy(
     weft_context *context, cl_mem from, cl_mem to, size_t from_at, size_t to_at, size_t bytes) {
-    WI_CL(clEnqueueCopyBuffer(context->queue, from, to, from_at, to_at, bytes, 0, NULL, NULL),
+    WI_CL(clEnqueueCopyBuffer(
+              wi_context_device(context)->queue, from, to, from_at, to_at, bytes, 0, NULL, NULL),
         "clEnqueueCopyBuffer");
     return WEFT_OK;
 }
@@ -19,7 +20,7 @@ static weft_status exchange(weft_context *context, cl_mem a, cl_mem b, cl_mem sc
         WI_TRY(copy(context, b, a, at, at, piece));
         WI_TRY(copy(context, scratch, b, 0, at, piece));
     }
-    return wi_queue_finish(context);
+    return wi_queue_finish(wi_context_device(context));
 }
 
 weft_status weft_average_swap(weft_graph *graph) {
@@ -35,10 +36,10 @@ weft_status weft_average_swap(weft_graph *graph) {
     WI_TRY(wi_graph_block_ready(graph, 0));
     WI_TRY(wi_graph_block_ready(graph, block));
     wi_buffer scratch;
-    WI_TRY(wi_buffer_create(&scratch, context, bytes < PIECE ? bytes : PIECE));
+    WI_TRY(wi_buffer_create(&scratch, wi_context_device(context), bytes < PIECE ? bytes : PIECE));
     const weft_status status = exchange(
         context, graph->blocks[0].buffer.memory, graph->blocks[block].buffer.memory, scratch.memory, bytes);
-    wi_buffer_release(&scratch, context);
+    wi_buffer_release(&scratch, wi_context_device(context));
     if (status == WEFT_OK) graph->swapped = !graph->swapped;
     return status;
 }

@@ -191,7 +191,7 @@ static void emit_total(wi_emitter *e, const reduction *r, int m) {
     const char *op = r->kind->name, *k = r->k;
     const bool product = r->kind->op == &wi_op_prod && r->is_float;
     const spelling a = named(e, 'a', m), carry = named(e, 'e', m);
-    if (product && e->inner_is_reduced && !e->cpu) {
+    if (product && e->inner_is_reduced && !e->walks) {
         wi_text_append(&e->text, "a%d = weft_group_prod_f(a%d, e%d, shared_f);\n", m, m, m);
         return;
     }
@@ -199,11 +199,11 @@ static void emit_total(wi_emitter *e, const reduction *r, int m) {
     if (keeps_bits(e, r))
         wi_text_append(&e->text, "%s = weft_extreme_f(%s, %s);\n", a.text, a.text, carry.text);
     if (!e->inner_is_reduced) return;
-    if (r->kind->places && e->cpu)
+    if (r->kind->places && e->walks)
         wi_text_append(&e->text, "weft_lanes_%s_%s(&a%d, &g%d);\n", op, k, m, m);
     else if (r->kind->places)
         wi_text_append(&e->text, "weft_group_%s_%s(&a%d, &g%d, shared_%s, shared_i);\n", op, k, m, m, k);
-    else if (e->cpu)
+    else if (e->walks)
         wi_text_append(&e->text, "a%d = (%s)(weft_lanes_%s_%s(a%d));\n", m, r->type, op, k, m);
     else
         wi_text_append(&e->text, "a%d = weft_group_%s_%s(a%d, shared_%s);\n", m, op, k, m, k);
@@ -242,11 +242,11 @@ static void emit_part_store(wi_emitter *e, int slot, weft_dtype dtype, const cha
             variable, slot, slot);
     else
         wi_text_append(&e->text, "%sweft_store_one_%s(%s, m%d, at%d);\n",
-            e->inner_is_reduced && !e->cpu ? "if (get_local_id(0) == 0) " : "", name, variable, slot, slot);
+            e->inner_is_reduced && !e->walks ? "if (get_local_id(0) == 0) " : "", name, variable, slot, slot);
 }
 
 void wi_emit_part_stores(wi_emitter *e) {
-    const bool vector = e->cpu && !e->inner_is_reduced;
+    const bool vector = e->walks && !e->inner_is_reduced;
     int slot = 0;
     reduction r;
     wi_emit_pieces_begin(e);

@@ -31,13 +31,13 @@ static void note(wi_binder *b, bool bound, wi_bound_argument argument) {
 }
 
 static void set_memory(wi_binder *b, int value) {
-    const wi_location at = wi_locate_value(b->launches->memory, value);
+    const wi_location at = wi_locate_value(b->launches->memory, b->run, value);
     if (at.input >= 0) note(b, true, (wi_bound_argument){.kind = WI_ARGUMENT_BUFFER, .which = at.input});
     set_argument(b, sizeof at.memory, &at.memory);
 }
 
 static void set_offset(wi_binder *b, int value, int64_t elements) {
-    const wi_location at = wi_locate_value(b->launches->memory, value);
+    const wi_location at = wi_locate_value(b->launches->memory, b->run, value);
     const size_t size = weft_dtype_size(partition_of(b)->values[value].node->dtype);
     if (at.input >= 0)
         note(b, true,
@@ -48,7 +48,7 @@ static void set_offset(wi_binder *b, int value, int64_t elements) {
 
 static void set_scratch(wi_binder *b, int64_t elements) {
     const wi_plan_memory *memory = b->launches->memory;
-    const wi_location at = wi_locate_place(memory, memory->placement->scratch[b->step->index]);
+    const wi_location at = wi_locate_place(memory, memory->placement->scratch[b->run->index]);
     set_argument(b, sizeof at.memory, &at.memory);
     set_long(b, elements + (int64_t)(at.offset / sizeof(float)));
 }
@@ -56,7 +56,7 @@ static void set_scratch(wi_binder *b, int64_t elements) {
 static void set_faults(wi_binder *b) {
     const wi_location at = wi_locate_place(b->launches->memory, partition_of(b)->faults);
     set_argument(b, sizeof at.memory, &at.memory);
-    set_long(b, (int64_t)(at.offset / sizeof(cl_int)) + b->step->fault);
+    set_long(b, (int64_t)(at.offset / sizeof(cl_int)) + b->run->step->fault);
 }
 
 static void set_seed(wi_binder *b) {
@@ -78,8 +78,8 @@ static void set_fold(wi_binder *b, const wi_fold *fold) {
 }
 
 void wi_bind_described(wi_binder *b, const wi_argument *argument) {
-    const wi_loop *loop = &b->launches->schedule->code->loops->of[b->step->index];
-    const int *work = b->launches->schedule->of[b->step->index].work;
+    const wi_loop *loop = &b->launches->schedule->code->loops->of[b->run->step->index];
+    const int *work = b->launches->schedule->of[b->run->step->index].work;
     const wi_operand *operand = &loop->operands[argument->a];
     switch (argument->kind) {
     case WI_ARGUMENT_BUFFER: set_memory(b, operand->value); break;
@@ -106,8 +106,8 @@ static void set_value(wi_binder *b, int value) {
 
 void wi_bind_kernel(wi_binder *b, const wi_kernel_argument *argument) {
     switch (argument->kind) {
-    case WI_KERNEL_INPUT: set_value(b, b->step->sources[argument->number]); break;
-    case WI_KERNEL_RESULT: set_value(b, b->step->members[0]); break;
+    case WI_KERNEL_INPUT: set_value(b, b->run->step->sources[argument->number]); break;
+    case WI_KERNEL_RESULT: set_value(b, b->run->step->members[0]); break;
     case WI_KERNEL_SCRATCH: set_scratch(b, argument->number); break;
     case WI_KERNEL_INT: set_int(b, argument->number); break;
     case WI_KERNEL_LONG: set_long(b, argument->number); break;

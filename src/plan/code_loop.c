@@ -3,11 +3,13 @@
  * Two forms, by the last dimension of the merged space:
  *   columns  it is kept (maps have nothing but kept dimensions): lanes are neighbouring results, and reduced
  *            dimensions are walked through one by one;
- *   rows     it is reduced: lanes are neighbouring elements of one row and are combined at the end. On
- * gpu-class devices a group of WEFT_GROUP work-items walks along the row together. A long reduction with few
- * results is cut into parts (`part`), whose sums a second kernel (`finish`) adds up, always in the same
- * order. Sums are taken in blocks, and blocks added with compensation, so that errors do not grow with
- * length.
+ *   rows     it is reduced: lanes are neighbouring elements of one row and are combined at the end.
+ *            Where items do not walk (wi_device_profile), a group of WEFT_GROUP work-items goes along the row
+ *            together.
+ *
+ * A long reduction with few results is cut into parts (`part`), whose sums a second kernel (`finish`) adds
+ * up, always in the same order. Sums are taken in blocks, and blocks added with compensation, so that errors
+ * do not grow with length.
  *
  * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 parts. */
 #include "plan/code_parts.h"
@@ -24,12 +26,12 @@ static void emit_row_loads(wi_emitter *e) {
 
 /* What one row, or one piece of 16 columns, needs from its addresses to its stores. */
 static void emit_body(wi_emitter *e, wi_form form) {
-    const int remembered = e->memo_count;
+    const size_t remembered = e->memo_count;
     emit_row_loads(e);
     if (form == WI_FORM_FINISH) {
         const bool rows = e->inner_is_reduced;
         wi_emit_accumulators(e, 0);
-        wi_emit_part_loads(e, !rows && e->cpu);
+        wi_emit_part_loads(e, !rows && e->walks);
         e->inner_is_reduced = false; /* totals are whole already */
         wi_emit_row_values(e, 0);
         e->inner_is_reduced = rows;
@@ -45,7 +47,7 @@ static void emit_body(wi_emitter *e, wi_form form) {
     e->memo_count = remembered;
 }
 
-/* Columns on a cpu: pieces of 16, then the rest. A reduction in one pass takes several pieces along from row
+/* Columns along which an item walks: pieces of 16, then the rest. A reduction in one pass takes several pieces along from row
  * to row, so that it reads whole runs of memory. */
 static void emit_column_pieces(wi_emitter *e, wi_form form) {
     const bool wide = e->step->reduced && e->loop->passes == 1 && form != WI_FORM_FINISH;
@@ -75,7 +77,7 @@ static void need_work(wi_emitter *e, int first, int last) {
     for (int i = first; i <= last; i++) wi_emit_argument(e, WI_ARGUMENT_WORK, i, 0, 0);
 }
 
-static void emit_cpu(wi_emitter *e, wi_form form) {
+static void emit_walking(wi_emitter *e, wi_form form) {
     const bool columns = !e->inner_is_reduced;
     const int last = e->loop->space.rank - 1;
     e->has_j = true;
@@ -103,7 +105,7 @@ static void emit_cpu(wi_emitter *e, wi_form form) {
     wi_text_append(&e->text, "}\n");
 }
 
-static void emit_gpu(wi_emitter *e, wi_form form) {
+static void emit_neighbours(wi_emitter *e, wi_form form) {
     const bool group = e->inner_is_reduced && form != WI_FORM_FINISH;
     e->has_j = e->inner_is_reduced;
     need_work(e, 0, 0);
@@ -133,24 +135,24 @@ static weft_status add_kernel(
     if (added)
         wi_text_append(form == WI_FORM_WHOLE ? &code->source : &code->parts_source,
             "__kernel __attribute__((reqd_work_group_size(%s, 1, 1))) void %s%s\n",
-            e->cpu ? "1" : "WEFT_GROUP", *name, whole->data);
+            e->walks ? "1" : "WEFT_GROUP", *name, whole->data);
     return WEFT_OK;
 }
 
 static weft_status emit_kernel(wi_code *code, const wi_step *step, wi_form form, wi_kernel_text *kernel) {
     wi_emitter e;
     wi_emitter_begin(&e, code->loops, step, kernel);
-    if (e.cpu)
-        emit_cpu(&e, form);
+    if (e.walks)
+        emit_walking(&e, form);
     else
-        emit_gpu(&e, form);
+        emit_neighbours(&e, form);
     wi_text whole;
     wi_text_init(&whole, e.text.allocator);
     wi_text_append(&whole, "(");
     wi_emit_parameters(&e, &whole, false);
     wi_text_append(&whole, ") {\n%s}\n", e.text.data ? e.text.data : "");
     const weft_status status = add_kernel(code, &e, form, &whole, &kernel->name);
-    wi_text_clear(&e.text);
+    wi_emitter_end(&e);
     wi_text_clear(&whole);
     return status;
 }

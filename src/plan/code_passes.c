@@ -7,7 +7,7 @@ enum { BLOCK_ELEMENTS = 4096, BLOCK_ROUNDS = 64 };
 /* What a pass does with each element: reductions take it, full-size results are stored. All loads come before
  * the first store, as a result may lie where an operand lay. */
 static void emit_elements(wi_emitter *e, int pass, const char *index) {
-    const int remembered = e->memo_count;
+    const size_t remembered = e->memo_count;
     for (int m = 0; m < e->step->member_count; m++) {
         const wi_value *value = wi_emitted_member(e, m);
         if (wi_is_reduction(value) && e->loops->pass[e->step->members[m]] == pass)
@@ -77,7 +77,7 @@ static void emit_row_elements(wi_emitter *e, int pass) {
         "j_end);\n",
         BLOCK_ELEMENTS, BLOCK_ELEMENTS);
     wi_emit_block_begin(e, pass);
-    if (e->cpu) {
+    if (e->walks) {
         wi_text_append(&e->text, "int j = block;\n");
         if (!wi_never_whole(e)) {
             wi_text_append(&e->text, "for (; j + 16 <= stop; j += 16) {\n");
@@ -136,9 +136,9 @@ void wi_emit_pass(wi_emitter *e, int pass) {
 
 static void emit_row_store(wi_emitter *e, int m, int temp) {
     const int o = wi_loop_operand(e->loop, e->step->members[m], true);
-    if (e->inner_is_reduced && !e->cpu) wi_text_append(&e->text, "if (get_local_id(0) == 0) {\n");
+    if (e->inner_is_reduced && !e->walks) wi_text_append(&e->text, "if (get_local_id(0) == 0) {\n");
     wi_emit_store(e, o, temp);
-    if (e->inner_is_reduced && !e->cpu) wi_text_append(&e->text, "}\n");
+    if (e->inner_is_reduced && !e->walks) wi_text_append(&e->text, "}\n");
 }
 
 void wi_emit_row_values(wi_emitter *e, int pass) {

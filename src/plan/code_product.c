@@ -4,7 +4,7 @@
 #include "plan/code_parts.h"
 
 static void emit_epilogue_elements(wi_emitter *e) {
-    const int remembered = e->memo_count;
+    const size_t remembered = e->memo_count;
     for (int store = 0; store < 2; store++) { /* all loads before the first store */
         for (int m = 0; m < e->step->member_count; m++) {
             if (wi_emitted_member(e, m)->storage < 0) continue;
@@ -29,7 +29,7 @@ static void emit_epilogue_body(wi_emitter *e) {
         e->temps);
     wi_emit_remember(e, wi_emitted_member(e, 0), e->temps++);
     wi_emit_addresses(e, false);
-    if (!e->cpu) {
+    if (!e->walks) {
         emit_epilogue_elements(e);
         return;
     }
@@ -144,7 +144,7 @@ weft_status wi_code_product(wi_code *code, const wi_step *step) {
     wi_emitter_begin(&stored.e, code->loops, step, &own->whole);
     emit_epilogue(&stored, chosen->file, own->kernel);
     const weft_status status = add_template(code, &stored, own);
-    wi_text_clear(&stored.e.text);
+    wi_emitter_end(&stored.e);
     wi_text_clear(&stored.parameters);
     wi_text_clear(&stored.names);
     wi_text_clear(&stored.key);

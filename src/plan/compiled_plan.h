@@ -17,6 +17,7 @@ struct weft_plan {
     wi_loops loops;
     wi_code code;
     wi_schedule schedule;
+    wi_materialised runs;
     wi_placement placement;
     wi_plan_memory memory;
     wi_launches launches;

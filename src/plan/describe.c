@@ -63,8 +63,9 @@ static void describe_candidates(const wi_selection *selection, wi_text *text) {
 }
 
 static void describe_step(const weft_plan *plan, size_t index, wi_text *text) {
-    const wi_step *step = plan->partition.steps[index];
-    const wi_step_schedule *schedule = &plan->schedule.of[index];
+    const wi_run *run = &plan->runs.runs[index];
+    const wi_step *step = run->step;
+    const wi_step_schedule *schedule = &plan->schedule.of[step->index];
     char shape[WI_SHAPE_TEXT];
     wi_text_append(text, "%4zu  %-8s%-14s%2d launch%s  %10.0f flop %10.0f byte  %s  ", index,
         wi_step_kind_name(plan, step), wi_step_implementation_name(step), schedule->launch_count,
@@ -74,14 +75,27 @@ static void describe_step(const weft_plan *plan, size_t index, wi_text *text) {
     const wi_conversions changes = wi_count_conversions(&plan->loops, step);
     if (changes.to_last) wi_text_append(text, "  [%d (N, C, ...) -> channels-last]", changes.to_last);
     if (changes.to_first) wi_text_append(text, "  [%d channels-last -> (N, C, ...)]", changes.to_first);
+    if (run->is_repeated) wi_text_append(text, "  [rematerialised]");
     wi_text_append(text, "\n");
     if (step->selection) describe_candidates(step->selection, text);
+}
+
+/* What a limit of memory costs; the steps below that run again say so. */
+static void describe_rematerialised(const weft_plan *plan, wi_text *text) {
+    const weft_plan_info *info = &plan->info;
+    if (info->rematerialised_bytes == 0) return;
+    wi_text_append(text,
+        "  %zu bytes less than with every intermediate stored: %zu steps run again, %.0f floating-point "
+        "operations and %.0f bytes moved more, estimated %.3f ms of %.3f ms\n",
+        info->rematerialised_bytes, info->rematerialised_steps, info->rematerialised_flops,
+        plan->runs.bytes_moved, 1e3 * info->rematerialised_seconds,
+        1e3 * (plan->runs.whole_seconds + info->rematerialised_seconds));
 }
 
 static void describe_text(const weft_plan *plan, wi_text *text) {
     const weft_plan_info *info = &plan->info;
     wi_text_append(
-        text, "plan for batch %lld on %s\n", (long long)info->batch, plan->request.context->info.name);
+        text, "plan for batch %lld on %s\n", (long long)info->batch, plan->request.device->info.name);
     wi_text_append(text,
         "  %zu steps, %zu launches, %zu kernels, %zu conversions, %zu layout changes of images\n",
         info->steps, info->launches, info->kernels, info->conversions, info->layout_changes);
@@ -91,7 +105,8 @@ static void describe_text(const weft_plan *plan, wi_text *text) {
         "  %zu bytes: %zu intermediates (no arena has less than %zu), %zu inputs; and %zu of the graph's "
         "parameters and states\n",
         info->total_bytes, info->arena_bytes, info->arena_lower_bound, info->io_bytes, info->variable_bytes);
-    for (size_t i = 0; i < plan->partition.step_count; i++) describe_step(plan, i, text);
+    describe_rematerialised(plan, text);
+    for (size_t i = 0; i < plan->runs.run_count; i++) describe_step(plan, i, text);
 }
 
 /* ---- JSON ---- */
@@ -122,7 +137,8 @@ static bool add_candidates(const wi_selection *selection, cJSON *object) {
     return !selection || candidates;
 }
 
-static bool add_step(const weft_plan *plan, const wi_step *step, cJSON *steps) {
+static bool add_step(const weft_plan *plan, const wi_run *run, cJSON *steps) {
+    const wi_step *step = run->step;
     cJSON *object = cJSON_CreateObject();
     if (!object || !cJSON_AddItemToArray(steps, object)) {
         cJSON_Delete(object);
@@ -143,14 +159,16 @@ static bool add_step(const weft_plan *plan, const wi_step *step, cJSON *steps) {
         add_number(object, "to_channels_last", changes.to_last) &&
         add_number(object, "to_channels_first", changes.to_first) &&
         add_number(object, "flops", schedule->flops) &&
-        add_number(object, "bytes_moved", schedule->bytes_moved) && add_candidates(step->selection, object);
+        add_number(object, "bytes_moved", schedule->bytes_moved) &&
+        cJSON_AddBoolToObject(object, "rematerialised", run->is_repeated) &&
+        add_candidates(step->selection, object);
     wi_text_clear(&ops);
     return added;
 }
 
 static bool fill_json(const weft_plan *plan, cJSON *root) {
     const weft_plan_info *info = &plan->info;
-    bool added = cJSON_AddStringToObject(root, "device", plan->request.context->info.name) &&
+    bool added = cJSON_AddStringToObject(root, "device", plan->request.device->info.name) &&
                  add_number(root, "batch", (double)info->batch) &&
                  add_number(root, "launches", (double)info->launches) &&
                  add_number(root, "kernels", (double)info->kernels) &&
@@ -162,11 +180,15 @@ static bool fill_json(const weft_plan *plan, cJSON *root) {
                  add_number(root, "arena_lower_bound", (double)info->arena_lower_bound) &&
                  add_number(root, "io_bytes", (double)info->io_bytes) &&
                  add_number(root, "variable_bytes", (double)info->variable_bytes) &&
-                 add_number(root, "total_bytes", (double)info->total_bytes);
+                 add_number(root, "total_bytes", (double)info->total_bytes) &&
+                 add_number(root, "rematerialised_steps", (double)info->rematerialised_steps) &&
+                 add_number(root, "rematerialised_bytes", (double)info->rematerialised_bytes) &&
+                 add_number(root, "rematerialised_flops", info->rematerialised_flops) &&
+                 add_number(root, "rematerialised_seconds", info->rematerialised_seconds);
     cJSON *steps = added ? cJSON_AddArrayToObject(root, "steps") : NULL;
     added = steps != NULL;
-    for (size_t i = 0; added && i < plan->partition.step_count; i++)
-        added = add_step(plan, plan->partition.steps[i], steps);
+    for (size_t i = 0; added && i < plan->runs.run_count; i++)
+        added = add_step(plan, &plan->runs.runs[i], steps);
     return added;
 }
 

@@ -5,13 +5,18 @@
 #include <string.h>
 
 void wi_emitter_begin(wi_emitter *e, const wi_loops *loops, const wi_step *step, wi_kernel_text *kernel) {
-    const weft_context *context = loops->partition->request->context;
+    const wi_request *request = loops->partition->request;
     const wi_loop *loop = &loops->of[step->index];
     *e = (wi_emitter){
         .partition = loops->partition, .loops = loops, .step = step, .loop = loop, .kernel = kernel};
-    wi_text_init(&e->text, context->allocator);
-    e->cpu = context->caps.device_class == WEFT_CLASS_CPU;
+    wi_text_init(&e->text, request->context->allocator);
+    e->walks = request->device->profile.item_walks;
     e->inner_is_reduced = loop->space.reduced[loop->space.rank - 1];
+}
+
+void wi_emitter_end(wi_emitter *e) {
+    wi_release(e->text.allocator, e->memo);
+    wi_text_clear(&e->text);
 }
 
 /* ---- arguments ---- */
@@ -117,12 +122,16 @@ static void address(wi_emitter *e, int o, char text[64]) {
 /* ---- variables ---- */
 
 void wi_emit_remember(wi_emitter *e, const void *key, int temp) {
-    if (e->memo_count == (int)(sizeof e->memo / sizeof *e->memo)) return;
+    if (wi_grow(e->text.allocator, (void **)&e->memo, &e->memo_capacity, e->memo_count + 1,
+            sizeof *e->memo) != WEFT_OK) {
+        e->text.failed = true;
+        return;
+    }
     e->memo[e->memo_count++] = (wi_memo){key, temp};
 }
 
 static int recall(const wi_emitter *e, const void *key) {
-    for (int i = 0; i < e->memo_count; i++) {
+    for (size_t i = e->memo_count; i-- > 0;) {
         if (e->memo[i].key == key) return e->memo[i].temp;
     }
     return -1;
@@ -145,7 +154,7 @@ static void emit_element(wi_emitter *e, int o, const char *where) {
     const char *dtype = weft_dtype_name(operand->dtype);
     const int last = e->loop->space.rank - 1;
     const lane_step lanes = lanes_of(e, operand);
-    if (!e->cpu || lanes == LANES_SAME)
+    if (!e->walks || lanes == LANES_SAME)
         wi_text_append(&e->text, "weft_splat_%s(b%d, %s)", dtype, o, where);
     else if (lanes == LANES_APART)
         wi_text_append(&e->text, "weft_load_strided_%s(b%d, %s, s%d_%d, %s)", dtype, o, where, o, last,
@@ -193,7 +202,7 @@ void wi_emit_store(wi_emitter *e, int o, int temp) {
     const int last = e->loop->space.rank - 1;
     wi_emit_argument(e, WI_ARGUMENT_BUFFER, o, 0, 0);
     const lane_step lanes = lanes_of(e, operand);
-    if (!e->cpu || lanes == LANES_SAME)
+    if (!e->walks || lanes == LANES_SAME)
         wi_text_append(&e->text, "weft_store_one_%s(t%d, b%d, %s);\n", dtype, temp, o, where);
     else if (lanes == LANES_BACK)
         wi_text_append(&e->text, "weft_store_strided_%s(t%d, b%d, %s, -1, %s);\n", dtype, temp, o, where,
@@ -253,7 +262,7 @@ static void emit_index(wi_emitter *e, int o, const char *where) {
     const wi_operand *operand = &e->loop->operands[o];
     const int last = e->loop->space.rank - 1;
     wi_text_append(&e->text, "(WI)((int)(%s))", where);
-    if (!e->cpu) return;
+    if (!e->walks) return;
     switch (lanes_of(e, operand)) {
     case LANES_SAME: break;
     case LANES_NEXT: wi_text_append(&e->text, " + WEFT_LANE_INDEX"); break;

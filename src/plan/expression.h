@@ -11,8 +11,8 @@
  *   draws, seed0, seed1        of random numbers
  *   l<o>_<d> h<o>_<d> v<o>_<d> before, size and step of a fold
  *
- * p<o> is an operand's address without, q<o> with the reduced dimensions that are walked through one by one; j
- * walks along the last dimension. */
+ * p<o> is an operand's address without, q<o> with the reduced dimensions that are walked through one by one;
+ * j walks along the last dimension. */
 #ifndef WI_EXPRESSION_H
 #define WI_EXPRESSION_H
 
@@ -30,7 +30,7 @@ typedef struct wi_emitter {
     const wi_loop *loop;
     wi_kernel_text *kernel; /* its arguments */
     wi_text text;
-    bool cpu;
+    bool walks;   /* a work-item walks along the last dimension in vectors (wi_device_profile.item_walks) */
     bool part;    /* only `lanes` of the 16 elements are there */
     bool has_j;   /* addresses move with j */
     bool in_loop; /* inside the loop over reduced dimensions: q<o> are there */
@@ -39,12 +39,13 @@ typedef struct wi_emitter {
     int wide; /* pieces of 16 columns at once, at most: accumulators are arrays over the pieces u; 0: one
                  piece */
     int temps;
-    wi_memo memo[512];
-    int memo_count;
+    wi_memo *memo; /* values that are in variables here, and forgotten at the end of a scope */
+    size_t memo_count, memo_capacity;
 } wi_emitter;
 
 /* kernel: where its arguments are noted. */
 void wi_emitter_begin(wi_emitter *e, const wi_loops *loops, const wi_step *step, wi_kernel_text *kernel);
+void wi_emitter_end(wi_emitter *e);
 
 void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, float number);
 /* "__global float *b0, const long f0, ..." of all arguments met; or their names alone. */

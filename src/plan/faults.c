@@ -18,20 +18,20 @@ static weft_status fail_of(const weft_plan *plan, const cl_int *slots, int first
 
 weft_status wi_plan_check_faults(weft_plan *plan) {
     const wi_partition *p = &plan->partition;
-    weft_context *context = plan->request.context;
+    wi_device *const device = plan->request.device;
     if (p->faults < 0) return WEFT_OK;
     const wi_location at = wi_locate_place(&plan->memory, p->faults);
     weft_status status = WEFT_OK;
     for (int first = 0; first < p->fault_count && status == WEFT_OK; first += FAULTS_READ) {
         cl_int slots[FAULTS_READ];
         const int left = p->fault_count - first, count = left < FAULTS_READ ? left : FAULTS_READ;
-        WI_CL(clEnqueueReadBuffer(context->queue, at.memory, CL_TRUE,
-                  at.offset + (size_t)first * sizeof(cl_int), (size_t)count * sizeof(cl_int), slots, 0, NULL,
-                  NULL),
+        WI_CL(
+            clEnqueueReadBuffer(device->queue, at.memory, CL_TRUE, at.offset + (size_t)first * sizeof(cl_int),
+                (size_t)count * sizeof(cl_int), slots, 0, NULL, NULL),
             "clEnqueueReadBuffer");
         status = fail_of(plan, slots, first, count);
     }
     if (status != WEFT_OK)
-        WI_TRY(wi_buffer_fill_zero(context, at.memory, at.offset, p->storages[p->faults].bytes));
+        WI_TRY(wi_buffer_fill_zero(device, at.memory, at.offset, p->storages[p->faults].bytes));
     return status;
 }

@@ -9,45 +9,44 @@ static const wi_request *request_of(const wi_launches *l) {
 /* ---- launches ---- */
 
 static weft_status new_launch(
-    wi_launches *l, const wi_step *step, wi_program *program, const char *kernel, wi_binder *b) {
+    wi_launches *l, const wi_run *run, wi_program *program, const char *kernel, wi_binder *b) {
     const wi_request *request = request_of(l);
     WI_TRY(wi_grow(
         request->context->allocator, (void **)&l->launches, &l->capacity, l->count + 1, sizeof *l->launches));
     wi_plan_launch *launch = &l->launches[l->count++];
-    *launch = (wi_plan_launch){.step = step};
-    *b = (wi_binder){.launches = l, .step = step, .launch = launch};
+    *launch = (wi_plan_launch){.run = run};
+    *b = (wi_binder){.launches = l, .run = run, .launch = launch};
     launch->bound = wi_arena_take(request->arena, WI_MAX_ARGUMENTS * sizeof *launch->bound);
     launch->changing = wi_arena_take(request->arena, WI_MAX_ARGUMENTS * sizeof *launch->changing);
     if (!launch->bound || !launch->changing) return WEFT_ERROR_MEMORY;
     if (!kernel) return WEFT_OK;
     launch->launch.name = wi_arena_string(request->arena, kernel);
     if (!launch->launch.name) return WEFT_ERROR_MEMORY;
-    return wi_program_kernel(&launch->launch.kernel, request->context, program, kernel);
+    return wi_program_kernel(&launch->launch.kernel, program, kernel);
 }
 
-static weft_status launch_loop(wi_launches *l, const wi_step *step, wi_program *program,
+static weft_status launch_loop(wi_launches *l, const wi_run *run, wi_program *program,
     const wi_kernel_text *kernel, size_t items, size_t parts) {
     wi_binder b;
-    WI_TRY(new_launch(l, step, program, kernel->name, &b));
+    WI_TRY(new_launch(l, run, program, kernel->name, &b));
     for (int i = 0; i < kernel->argument_count; i++) wi_bind_described(&b, &kernel->arguments[i]);
-    const bool cpu = request_of(l)->context->caps.device_class == WEFT_CLASS_CPU;
     wi_launch *launch = &b.launch->launch;
     launch->dimensions = parts > 1 ? 2 : 1;
     launch->global[0] = items;
     launch->global[1] = parts;
     launch->global[2] = 1;
-    launch->local[0] = cpu ? 1 : 64;
+    launch->local[0] = (size_t)request_of(l)->device->profile.group;
     launch->local[1] = launch->local[2] = 1;
     return b.status;
 }
 
 /* One launch of a template's kernels. */
-static weft_status launch_kernel(wi_launches *l, const wi_step *step, const wi_kernel_launch *kernel) {
+static weft_status launch_kernel(wi_launches *l, const wi_run *run, const wi_kernel_launch *kernel) {
     wi_binder b;
     char name[96];
-    const wi_step_code *code = &l->schedule->code->of[step->index];
+    const wi_step_code *code = &l->schedule->code->of[run->step->index];
     snprintf(name, sizeof name, "%s_%s", code->prefix, kernel->suffix);
-    WI_TRY(new_launch(l, step, l->program, name, &b));
+    WI_TRY(new_launch(l, run, l->program, name, &b));
     for (int i = 0; i < kernel->argument_count; i++) wi_bind_kernel(&b, &kernel->arguments[i]);
     for (int i = 0; kernel->has_epilogue && i < code->whole.argument_count; i++)
         wi_bind_described(&b, &code->whole.arguments[i]);
@@ -62,28 +61,29 @@ static weft_status launch_kernel(wi_launches *l, const wi_step *step, const wi_k
     return b.status;
 }
 
-static weft_status launch_kernels(wi_launches *l, const wi_step *step) {
-    const wi_kernel_plan *kernel = l->schedule->code->of[step->index].kernel;
-    for (int i = 0; i < kernel->count; i++) WI_TRY(launch_kernel(l, step, kernel->launches[i]));
+static weft_status launch_kernels(wi_launches *l, const wi_run *run) {
+    const wi_kernel_plan *kernel = l->schedule->code->of[run->step->index].kernel;
+    for (int i = 0; i < kernel->count; i++) WI_TRY(launch_kernel(l, run, kernel->launches[i]));
     return WEFT_OK;
 }
 
 /* A product that a library computes has no kernel: run.c calls the library. */
-static weft_status launch_library(wi_launches *l, const wi_step *step) {
+static weft_status launch_library(wi_launches *l, const wi_run *run) {
     wi_binder b;
-    return new_launch(l, step, NULL, NULL, &b);
+    return new_launch(l, run, NULL, NULL, &b);
 }
 
-static weft_status launch_step(wi_launches *l, const wi_step *step) {
+static weft_status launch_run(wi_launches *l, const wi_run *run) {
+    const wi_step *step = run->step;
     const wi_step_code *code = &l->schedule->code->of[step->index];
     const wi_step_schedule *own = &l->schedule->of[step->index];
-    if (wi_step_is_library(step)) return launch_library(l, step);
-    if (step->kind != WI_STEP_LOOP) return launch_kernels(l, step);
-    if (!wi_is_cut(step, own)) return launch_loop(l, step, l->program, &code->whole, own->items, 1);
-    /* On a cpu the parts are items of their own, on a gpu a second dimension. */
-    const bool cpu = request_of(l)->context->caps.device_class == WEFT_CLASS_CPU;
-    WI_TRY(launch_loop(l, step, l->parts_program, &code->part, own->items, cpu ? 1 : (size_t)own->work[4]));
-    return launch_loop(l, step, l->parts_program, &code->finish, own->finish_items, 1);
+    if (wi_step_is_library(step)) return launch_library(l, run);
+    if (step->kind != WI_STEP_LOOP) return launch_kernels(l, run);
+    if (!wi_is_cut(step, own)) return launch_loop(l, run, l->program, &code->whole, own->items, 1);
+    /* Where items walk, each has one part; where they are neighbours, parts are a second dimension. */
+    const bool walks = request_of(l)->device->profile.item_walks;
+    WI_TRY(launch_loop(l, run, l->parts_program, &code->part, own->items, walks ? 1 : (size_t)own->work[4]));
+    return launch_loop(l, run, l->parts_program, &code->finish, own->finish_items, 1);
 }
 
 /* ---- programs ---- */
@@ -92,25 +92,25 @@ static weft_status launch_step(wi_launches *l, const wi_step *step) {
 static weft_status build_programs(wi_launches *l) {
     const wi_partition *p = l->memory->placement->partition;
     const wi_code *code = l->schedule->code;
-    weft_context *context = p->request->context;
+    wi_device *const device = p->request->device;
     bool whole = false, parts = false;
     for (size_t i = 0; i < p->step_count; i++) {
         const bool cut = wi_is_cut(p->steps[i], &l->schedule->of[i]);
         parts = parts || cut;
         whole = whole || (!cut && !wi_step_is_library(p->steps[i]));
     }
-    if (whole) WI_TRY(wi_program_get(&l->program, context, "plan", code->source.data, NULL));
+    if (whole) WI_TRY(wi_program_get(&l->program, device, "plan", code->source.data, NULL));
     if (parts)
-        WI_TRY(wi_program_get(&l->parts_program, context, "plan (parts)", code->parts_source.data, NULL));
+        WI_TRY(wi_program_get(&l->parts_program, device, "plan (parts)", code->parts_source.data, NULL));
     return WEFT_OK;
 }
 
 weft_status wi_plan_launches(
     const wi_schedule *schedule, const wi_plan_memory *memory, wi_launches *launches) {
-    const wi_partition *p = memory->placement->partition;
+    const wi_materialised *runs = memory->placement->runs;
     *launches = (wi_launches){.schedule = schedule, .memory = memory};
     WI_TRY(build_programs(launches));
-    for (size_t i = 0; i < p->step_count; i++) WI_TRY(launch_step(launches, p->steps[i]));
+    for (size_t i = 0; i < runs->run_count; i++) WI_TRY(launch_run(launches, &runs->runs[i]));
     return WEFT_OK;
 }
 

@@ -31,11 +31,13 @@ typedef struct wi_location {
     int input;     /* the place of an input, which may be bound elsewhere; -1: it is none */
 } wi_location;
 
+/* Bytes of the graph's parameters and states that no plan has needed before. */
+size_t wi_missing_bytes(const wi_partition *p);
 weft_status wi_plan_allocate(const wi_placement *placement, wi_plan_memory *memory);
-void wi_plan_memory_clear(wi_plan_memory *memory, weft_context *context);
+void wi_plan_memory_clear(wi_plan_memory *memory, wi_device *device);
 wi_location wi_locate_place(const wi_plan_memory *memory, int place);
-/* The memory that a value lies in, to its beginning: the value's own offset is not in it. */
-wi_location wi_locate_value(const wi_plan_memory *memory, int value);
+/* The memory that a value lies in during a run, to its beginning: the value's own offset is not in it. */
+wi_location wi_locate_value(const wi_plan_memory *memory, const wi_run *run, int value);
 
 /* ---- launches ---- */
 
@@ -50,7 +52,7 @@ typedef struct wi_bound_argument {
 
 typedef struct wi_plan_launch {
     wi_launch launch;
-    const wi_step *step;
+    const wi_run *run;
     wi_bound_argument *changing; /* SCALAR, DRAWS and TURN */
     int changing_count;
     int64_t turns; /* at the first of `together` launches that are repeated so often; 0: once */
@@ -76,7 +78,7 @@ void wi_launches_clear(wi_launches *launches);
 /* ---- arguments.c ---- */
 typedef struct wi_binder {
     const wi_launches *launches;
-    const wi_step *step;
+    const wi_run *run;
     wi_plan_launch *launch;
     cl_uint next; /* argument */
     weft_status status;

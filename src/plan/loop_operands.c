@@ -55,16 +55,17 @@ static weft_status add_fold(const wi_partition *p, wi_loop *loop, const weft_ten
     return add_operand(loop, operand);
 }
 
-/* Leaves behind leaves, down to those with an address of their own. */
+/* Leaves behind leaves, down to those with an address of their own. Each reads few operands (see `weight`), so
+ * that the walk is short. */
 static weft_status add_leaf(const wi_partition *p, wi_loop *loop, const weft_tensor *leaf) {
     if (leaf->op == &wi_op_constant || leaf->op == &wi_op_scalar) return WEFT_OK;
     if (leaf->op->folds) return add_fold(p, loop, leaf);
     for (int i = 0; i < leaf->input_count; i++) {
         const wi_value *input = wi_value_of_node(p, leaf->inputs[i]);
-        if (input->state == WI_VALUE_LEAF)
-            WI_TRY(add_leaf(p, loop, input->leaf));
-        else
+        if (input->state != WI_VALUE_LEAF)
             WI_TRY(add_memory(p, loop, (int)(input - p->values), false));
+        else if (!input->uniform)
+            WI_TRY(add_leaf(p, loop, input->leaf));
     }
     if (leaf->input_count > 0) return WEFT_OK;
     const wi_extent extent = wi_extent_of(&leaf->shape, p->request->batch);

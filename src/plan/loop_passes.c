@@ -65,30 +65,33 @@ static bool is_element_of(const wi_loop *loop, const wi_value *input) {
     return input->state == WI_VALUE_MEMBER && input->step == loop->step->index && !input->in_row;
 }
 
-/* Does computing the member for every element compute `wanted`? */
-static bool computes(const wi_partition *p, const wi_loop *loop, int index, int wanted) {
-    const wi_value *value = &p->values[index];
-    if (index == wanted) return true;
-    if (value->copy_of >= 0 || value->is_leaf_member) return false;
+/* What computing each member of a step for every element takes, when one of them may be at hand already. By place
+ * among the members, which come after their inputs. */
+typedef struct needs {
+    bool wanted[WI_MAX_MEMBERS]; /* that one is computed, or is at hand */
+    bool reads[WI_MAX_MEMBERS];  /* memory is read along a row, apart from what that one takes */
+} needs;
+
+static void find_needs_of(const wi_partition *p, const wi_loop *loop, int place, needs *n) {
+    const wi_value *value = &p->values[loop->step->members[place]];
+    if (value->copy_of >= 0) n->reads[place] = is_read_along(loop, value->copy_of);
+    if (value->copy_of >= 0 || value->is_leaf_member) return;
     for (int i = 0; i < value->node->input_count; i++) {
         const wi_value *input = wi_value_of_node(p, value->node->inputs[i]);
-        if (is_element_of(loop, input) && computes(p, loop, (int)(input - p->values), wanted)) return true;
+        const bool element = is_element_of(loop, input);
+        n->wanted[place] |= element && n->wanted[input->place];
+        n->reads[place] |= element ? n->reads[input->place] : is_read_along(loop, (int)(input - p->values));
     }
-    return false;
 }
 
-/* Does it read memory along a row, when `ready` need not be computed? */
-static bool reads_along(const wi_partition *p, const wi_loop *loop, int index, int ready) {
-    const wi_value *value = &p->values[index];
-    if (index == ready || value->is_leaf_member) return false;
-    if (value->copy_of >= 0) return is_read_along(loop, value->copy_of);
-    for (int i = 0; i < value->node->input_count; i++) {
-        const wi_value *input = wi_value_of_node(p, value->node->inputs[i]);
-        const int at = (int)(input - p->values);
-        if (is_element_of(loop, input) ? reads_along(p, loop, at, ready) : is_read_along(loop, at))
-            return true;
+/* wanted: a member. */
+static needs find_needs(const wi_partition *p, const wi_loop *loop, int wanted) {
+    needs n = {0};
+    for (int place = 0; place < loop->step->member_count; place++) {
+        n.wanted[place] = loop->step->members[place] == wanted;
+        if (!n.wanted[place]) find_needs_of(p, loop, place, &n);
     }
-    return false;
+    return n;
 }
 
 /* A function of elements, worth more than a trip to memory, that is not stored anyway. */
@@ -104,16 +107,16 @@ static bool is_worth_spilling(const wi_loops *loops, const wi_loop *loop, int in
     const int pass = loops->pass[index];
     bool now = false, later = false;
     if (!may_be_spilled(&p->values[index])) return false;
+    const needs n = find_needs(p, loop, index);
     for (int i = 0; i < loop->step->member_count; i++) {
         const int member = loop->step->members[i];
         const wi_value *other = &p->values[member];
         if (!is_elements_work(other) || loops->pass[member] < pass) continue;
-        const bool used = computes(p, loop, member, index);
         if (loops->pass[member] == pass) {
-            now = now || (used && wi_is_reduction(other));
+            now = now || (n.wanted[i] && wi_is_reduction(other));
         } else {
-            later = later || used;
-            if (reads_along(p, loop, member, index)) return false;
+            later = later || n.wanted[i];
+            if (n.reads[i]) return false;
         }
     }
     return now && later;
@@ -127,11 +130,11 @@ bool wi_writes_last(const wi_loops *loops, const wi_loop *loop, const wi_operand
     return !reduces || loops->pass[output->value] == loop->passes - 1;
 }
 
-/* Softmax is the case in point. Other processors compute an exponential sooner than they read it. */
+/* Softmax is the case in point. */
 void wi_find_spilled(const wi_loops *loops, wi_loop *loop) {
     const wi_step *step = loop->step;
-    const weft_context *context = loops->partition->request->context;
-    if (!step->reduced || loop->passes < 2 || context->caps.device_class != WEFT_CLASS_CPU) return;
+    const wi_loop_profile *profile = &loops->partition->request->device->profile.loops;
+    if (!step->reduced || loop->passes < 2 || !profile->stores_functions) return;
     for (int o = 0; o < loop->operand_count && loop->spill < 0; o++) {
         const wi_operand *output = &loop->operands[o];
         if (output->is_output && output->dtype == WEFT_F32 && wi_writes_last(loops, loop, output))

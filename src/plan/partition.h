@@ -4,6 +4,7 @@
  *   partition_values.c    values, storages and steps; where values get memory
  *   partition_views.c     sources, leaves, views
  *   partition_maps.c      maps and reductions: which step they join
+ *   materialise_inline.c  maps that no step stores
  *   partition_products.c  matrix products and convolutions
  *   partition_joins.c     concatenation and flat buffers; assignments
  *   partition_ops.c       ops with kernels of their own
@@ -47,17 +48,21 @@ typedef struct wi_value {
     weft_tensor *node;
     wi_value_state state;
     const weft_tensor *leaf; /* LEAF: the node that says how */
-    int copy_of;             /* MEMBER: the value that it copies; -1: the node's own expression */
-    int base;                /* MEMORY of a view: whose memory it is; else itself */
-    int step;                /* that computes it; -1: there before the first */
-    bool in_row;             /* MEMBER: one element a row of the reduction, not one a point of the space */
-    bool after_reduction;    /* MEMBER: computed from a result of its own step's reductions */
-    bool is_leaf_member;     /* MEMBER: stores `leaf` */
-    int storage;             /* -1: none */
-    int written;             /* the value that has a LEAF in memory, or MEMORY row-major; -1: none */
-    int weight;              /* LEAF: operands that it takes in a step, at most */
-    int outside; /* readers that are not members of its step, or not yet; a plan's output is one */
-    bool turned; /* MEMBER: lies in memory as its readers want it, not in the order of its axes */
+    /* LEAF: the same everywhere. Such leaves can stand in any kernel; others depend on the index in their own
+     * shape. */
+    bool uniform;
+    int copy_of;          /* MEMBER: the value that it copies; -1: the node's own expression */
+    int base;             /* MEMORY of a view: whose memory it is; else itself */
+    int step;             /* that computes it; -1: there before the first */
+    int place;            /* MEMBER: among the members of its step */
+    bool in_row;          /* MEMBER: one element a row of the reduction, not one a point of the space */
+    bool after_reduction; /* MEMBER: computed from a result of its own step's reductions */
+    bool is_leaf_member;  /* MEMBER: stores `leaf` */
+    int storage;          /* -1: none */
+    int written;          /* the value that has a LEAF in memory, or MEMORY row-major; -1: none */
+    int weight;           /* LEAF: operands that it takes in a step, at most */
+    int outside;          /* readers that are not members of its step, or not yet; a plan's output is one */
+    bool turned;          /* MEMBER: lies in memory as its readers want it, not in the order of its axes */
     wi_extent extent;
     wi_layout layout;
 } wi_value;
@@ -141,9 +146,9 @@ weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index);
 weft_status wi_new_storage(wi_partition *p, wi_storage_kind kind, size_t bytes, int *index);
 weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shape, int *index);
 void wi_add_member(wi_partition *p, int step, int value);
-/* Is the leaf the same everywhere? Such leaves can stand in any kernel; others depend on the index in their
- * own shape. */
-bool wi_is_uniform(const wi_partition *p, const weft_tensor *leaf);
+/* Makes the value a leaf that the node says how to compute. */
+void wi_make_leaf(wi_partition *p, int value, const weft_tensor *leaf, int weight);
+bool wi_is_uniform_leaf(const wi_value *value);
 /* Storage in the arena, unless the value lies in memory already. */
 weft_status wi_give_memory(wi_partition *p, int value);
 /* A step that copies a value into memory of its own, or into storage (>= 0) with the given layout. */
@@ -155,6 +160,11 @@ weft_status wi_contiguous(wi_partition *p, int *value);
 /* Computed by a loop, and no one has asked for its memory yet: it may lie in any order. */
 bool wi_may_be_turned(const wi_partition *p, int value);
 weft_status wi_select_for(const wi_partition *p, wi_step *step);
+
+/* Is the map computed where it is used, rather than stored (materialise_inline.c)? Its inputs have values. */
+bool wi_is_inline(const wi_partition *p, const weft_tensor *node);
+/* Operands that the node brings with it into the step (-1: into none). */
+int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step);
 
 /* One node each, by its op's kind; value: of the node. at: the node's place in the order. */
 weft_status wi_take_source(wi_partition *p, int value);

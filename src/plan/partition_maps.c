@@ -71,14 +71,14 @@ static bool step_reads(const wi_partition *p, const wi_step *step, int value) {
 
 /* Operands that the node brings with it into the step (-1: into none). Every folded axis counts as one more,
  * for its arguments. */
-static int new_inputs(const wi_partition *p, const weft_tensor *node, int step) {
+int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step) {
     int count = 0;
     for (int i = 0; i < node->input_count; i++) {
         const int index = wi_value_index(p, node->inputs[i]);
         const wi_value *input = &p->values[index];
         const bool member = input->state == WI_VALUE_MEMBER && input->step == step;
         const bool leaf = input->state == WI_VALUE_LEAF;
-        if (member || (leaf && wi_is_uniform(p, input->leaf))) continue;
+        if (member || wi_is_uniform_leaf(input)) continue;
         if (step < 0 || !step_reads(p, p->steps[step], index)) count += leaf ? input->weight : 1;
     }
     for (int axis = 0; node->op->folds && axis < node->shape.rank; axis++)
@@ -105,14 +105,14 @@ static int possible_outputs(const wi_partition *p, const wi_step *step, const we
 /* Inputs and outputs stay within WI_MAX_OPERANDS whatever follows: what reads a member later is outside
  * already. */
 static bool has_room(const wi_partition *p, const wi_step *step, const weft_tensor *node, int index) {
-    const int inputs = step->input_count + new_inputs(p, node, index);
+    const int inputs = step->input_count + wi_new_operands(p, node, index);
     return step->member_count < WI_MAX_MEMBERS - 2 && inputs <= WI_MAX_INPUTS &&
            inputs + possible_outputs(p, step, node) <= WI_MAX_OPERANDS;
 }
 
 static bool product_reads(const wi_partition *p, const wi_step *step, const wi_value *input) {
     const weft_tensor *leaf = input->state == WI_VALUE_LEAF ? input->leaf : NULL;
-    if (leaf && wi_is_uniform(p, leaf)) return true;
+    if (wi_is_uniform_leaf(input)) return true;
     if (leaf && leaf->op->folds) return false;
     for (int i = 0; leaf && i < leaf->input_count; i++) {
         if (!product_reads(p, step, &p->values[wi_value_index(p, leaf->inputs[i])])) return false;
@@ -150,7 +150,7 @@ static bool map_joins(const wi_partition *p, int index, const weft_tensor *node,
 
 /* Inputs made by other steps are read from memory. */
 static weft_status read_inputs(wi_partition *p, const weft_tensor *node, int step) {
-    p->steps[step]->input_count += new_inputs(p, node, step);
+    p->steps[step]->input_count += wi_new_operands(p, node, step);
     for (int i = 0; i < node->input_count; i++) {
         const int index = wi_value_index(p, node->inputs[i]);
         const wi_value *input = &p->values[index];
@@ -162,27 +162,6 @@ static weft_status read_inputs(wi_partition *p, const weft_tensor *node, int ste
 
 /* ---- maps ---- */
 
-/* Cheap enough to be computed again wherever it is used: no function of elementwise.clh, division or root. */
-static bool is_cheap(const wi_op *op) {
-    return !op->float_code ||
-           !(wi_code_calls(op->float_code) || strchr(op->float_code, '/') || strstr(op->float_code, "sqrt"));
-}
-
-enum { MOST_LEAF_OPERANDS = 6 };
-
-/* A map of leaves, and of memory that is there before the first step, need not be stored: it becomes a leaf.
- */
-static bool is_leaf_map(const wi_partition *p, const weft_tensor *node) {
-    bool reads = false;
-    for (int i = 0; i < node->input_count; i++) {
-        const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
-        const bool source = input->state == WI_VALUE_MEMORY && input->step < 0;
-        if (input->state != WI_VALUE_LEAF && !source) return false;
-        reads = reads || source || !wi_is_uniform(p, input->leaf);
-    }
-    return !reads || (is_cheap(node->op) && new_inputs(p, node, -1) <= MOST_LEAF_OPERANDS);
-}
-
 /* Do the maps that follow in order, each made of the one before, lead to one that also reads a member of the
  * step? Then the node is better computed there than in a step of its own. at: the node's place in the order.
  */
@@ -193,7 +172,7 @@ static bool leads_into(const wi_partition *p, size_t at, int step) {
         bool follows = false, meets = false;
         if (next->op->kind != WI_MAP || !wi_shape_equal(&next->shape, &p->steps[step]->shape)) return false;
         for (int k = 0; k < next->input_count; k++) {
-            const weft_tensor *input = wi_resolve(p->request, next->inputs[k]);
+            const weft_tensor *input = next->inputs[k];
             const int index = p->value_of[input->id] - 1;
             const wi_value *value = index < 0 ? NULL : &p->values[index];
             follows = follows || input == p->order->nodes[i];
@@ -222,10 +201,8 @@ static bool joins_sibling(const wi_partition *p, const weft_tensor *node, size_t
 
 weft_status wi_take_map(wi_partition *p, int index, size_t at) {
     const weft_tensor *node = p->values[index].node;
-    if (is_leaf_map(p, node)) {
-        p->values[index].state = WI_VALUE_LEAF;
-        p->values[index].leaf = node;
-        p->values[index].weight = new_inputs(p, node, -1);
+    if (wi_is_inline(p, node)) {
+        wi_make_leaf(p, index, node, wi_new_operands(p, node, -1));
         return WEFT_OK;
     }
     int step = latest_step(p, node);
@@ -271,7 +248,7 @@ static int sibling_reduction(const wi_partition *p, const weft_tensor *node, con
 
 weft_status wi_take_reduce(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
-    const weft_tensor *x = wi_resolve(p->request, node->inputs[0]);
+    const weft_tensor *x = node->inputs[0];
     int step = latest_step(p, node);
     if (!reduce_joins(p, step, node)) {
         step = sibling_reduction(p, node, x);

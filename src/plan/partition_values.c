@@ -40,19 +40,19 @@ weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shap
 
 void wi_add_member(wi_partition *p, int step, int value) {
     wi_step *s = p->steps[step];
+    p->values[value].place = s->member_count;
     s->members[s->member_count++] = value;
     p->values[value].state = WI_VALUE_MEMBER;
     p->values[value].step = step;
 }
 
 int wi_value_index(const wi_partition *p, weft_tensor *node) {
-    return p->value_of[wi_resolve(p->request, node)->id] - 1;
+    return p->value_of[node->id] - 1;
 }
 
 const wi_value *wi_value_of_node(const wi_partition *p, weft_tensor *node) {
-    const weft_tensor *resolved = wi_resolve(p->request, node);
-    if (!resolved || resolved->id >= p->order->id_count || p->value_of[resolved->id] == 0) return NULL;
-    return &p->values[p->value_of[resolved->id] - 1];
+    if (!node || node->id >= p->order->id_count || p->value_of[node->id] == 0) return NULL;
+    return &p->values[p->value_of[node->id] - 1];
 }
 
 size_t wi_value_bytes(const wi_value *value) {
@@ -65,14 +65,26 @@ int wi_base_storage(const wi_partition *p, int index) {
 
 /* ---- giving values memory ---- */
 
-bool wi_is_uniform(const wi_partition *p, const weft_tensor *leaf) {
+bool wi_is_uniform_leaf(const wi_value *value) {
+    return value->state == WI_VALUE_LEAF && value->uniform;
+}
+
+/* Known of each leaf as it is made, from its inputs: who asks later need not walk through the graph. */
+static bool is_uniform(const wi_partition *p, const weft_tensor *leaf) {
     if (leaf->op == &wi_op_constant || leaf->op == &wi_op_scalar) return true;
     if (leaf->op->kind != WI_MAP) return false;
     for (int i = 0; i < leaf->input_count; i++) {
-        const wi_value *input = &p->values[wi_value_index(p, leaf->inputs[i])];
-        if (input->state != WI_VALUE_LEAF || !wi_is_uniform(p, input->leaf)) return false;
+        if (!wi_is_uniform_leaf(&p->values[wi_value_index(p, leaf->inputs[i])])) return false;
     }
     return true;
+}
+
+void wi_make_leaf(wi_partition *p, int index, const weft_tensor *leaf, int weight) {
+    wi_value *value = &p->values[index];
+    value->state = WI_VALUE_LEAF;
+    value->leaf = leaf;
+    value->weight = weight;
+    value->uniform = is_uniform(p, leaf);
 }
 
 weft_status wi_give_memory(wi_partition *p, int index) {

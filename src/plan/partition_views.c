@@ -34,14 +34,12 @@ weft_status wi_take_source(wi_partition *p, int index) {
 }
 
 weft_status wi_take_leaf(wi_partition *p, int index) {
-    wi_value *value = &p->values[index];
-    value->state = WI_VALUE_LEAF;
-    value->leaf = value->node;
-    value->weight = 1;
-    const wi_op *op = value->node->op;
+    const weft_tensor *node = p->values[index].node;
+    const wi_op *op = node->op;
+    wi_make_leaf(p, index, node, 1);
     if (op == &wi_op_uniform || op == &wi_op_normal) p->draws = true;
     if (op == &wi_op_scalar) {
-        const wi_scalar *scalar = &p->request->graph->scalars[value->node->attributes.stream];
+        const wi_scalar *scalar = &p->request->graph->scalars[node->attributes.stream];
         if (scalar->rule) p->clocks |= (uint64_t)1 << scalar->clock;
     }
     return WEFT_OK;
@@ -70,9 +68,8 @@ weft_status wi_take_view(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     int from = wi_value_index(p, node->inputs[0]);
     const wi_value *x = &p->values[from];
-    if (x->state == WI_VALUE_LEAF && node->op != &wi_op_in_memory && wi_is_uniform(p, x->leaf)) {
-        p->values[index].state = WI_VALUE_LEAF;
-        p->values[index].leaf = x->leaf;
+    if (node->op != &wi_op_in_memory && wi_is_uniform_leaf(x)) {
+        wi_make_leaf(p, index, x->leaf, 0);
         return WEFT_OK;
     }
     const bool turns =

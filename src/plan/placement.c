@@ -15,43 +15,53 @@ int wi_place_root(const wi_placement *m, int place, size_t *offset) {
 
 /* ---- liveness ---- */
 
-static void touch(wi_placement *m, int place, int step) {
+static void touch(wi_placement *m, int place, int run) {
     wi_place *root = &m->places[wi_place_root(m, place, NULL)];
-    if (root->first < 0 || step < root->first) root->first = step;
-    if (step > root->last) root->last = step;
+    if (root->first < 0 || run < root->first) root->first = run;
+    if (run > root->last) root->last = run;
 }
 
-static void touch_value(wi_placement *m, int value, int step) {
-    touch(m, wi_base_storage(m->partition, value), step);
+static int place_of(const wi_placement *m, const wi_run *run, int value) {
+    return wi_place_of_value(m->runs, run, value, NULL);
 }
 
-static void touch_step(wi_placement *m, const wi_loop *loop) {
-    const wi_step *step = loop->step;
+static void touch_run(wi_placement *m, const wi_loop *loop, const wi_run *run) {
+    const wi_step *step = run->step;
     for (int o = 0; o < loop->operand_count; o++) {
-        if (loop->operands[o].value >= 0) touch_value(m, loop->operands[o].value, step->index);
+        if (loop->operands[o].value >= 0) touch(m, place_of(m, run, loop->operands[o].value), run->index);
     }
-    if (m->scratch[step->index] >= 0) touch(m, m->scratch[step->index], step->index);
+    if (m->scratch[run->index] >= 0) touch(m, m->scratch[run->index], run->index);
     if (step->kind != WI_STEP_PRODUCT) return;
-    touch_value(m, step->sources[0], step->index);
-    touch_value(m, step->sources[1], step->index);
+    touch(m, place_of(m, run, step->sources[0]), run->index);
+    touch(m, place_of(m, run, step->sources[1]), run->index);
 }
 
 static void find_lives(wi_placement *m, const wi_loops *loops) {
     const wi_partition *p = m->partition;
-    for (size_t i = 0; i < p->step_count; i++) touch_step(m, &loops->of[i]);
+    for (size_t i = 0; i < m->runs->run_count; i++) {
+        const wi_run *run = &m->runs->runs[i];
+        touch_run(m, &loops->of[run->step->index], run);
+    }
     for (size_t i = 0; i < p->request->output_count; i++) {
-        if (p->output_values[i] >= 0) touch_value(m, p->output_values[i], (int)p->step_count);
+        if (p->output_values[i] >= 0)
+            touch(m, place_of(m, &m->runs->end, p->output_values[i]), m->runs->end.index);
     }
 }
 
 /* ---- writing over what is read last ---- */
 
-static bool fills(const wi_placement *m, const wi_operand *operand) {
-    const wi_value *value = &m->partition->values[operand->value];
-    const wi_place *place = &m->places[wi_base_storage(m->partition, operand->value)];
-    return wi_size_is(operand->layout.offset, 0) && place->alias < 0 && !place->keep &&
-           place->kind == WI_STORAGE_ARENA &&
-           (size_t)wi_extent_count(&value->extent).actual * weft_dtype_size(operand->dtype) == place->bytes;
+static int root_of(const wi_partition *p, int value) {
+    int storage = wi_base_storage(p, value);
+    while (p->storages[storage].alias >= 0) storage = p->storages[storage].alias;
+    return storage;
+}
+
+static bool fills(const wi_partition *p, const wi_operand *operand) {
+    const wi_value *value = &p->values[operand->value];
+    const wi_storage *storage = &p->storages[wi_base_storage(p, operand->value)];
+    return wi_size_is(operand->layout.offset, 0) && storage->alias < 0 && !storage->keep &&
+           storage->kind == WI_STORAGE_ARENA &&
+           (size_t)wi_extent_count(&value->extent).actual * weft_dtype_size(operand->dtype) == storage->bytes;
 }
 
 static bool walks_alike(const wi_loop *loop, const wi_operand *a, const wi_operand *b) {
@@ -61,56 +71,53 @@ static bool walks_alike(const wi_loop *loop, const wi_operand *a, const wi_opera
     return weft_dtype_size(a->dtype) == weft_dtype_size(b->dtype);
 }
 
-static bool lies_in(const wi_placement *m, int value, int root) {
-    return wi_place_root(m, wi_base_storage(m->partition, value), NULL) == root;
-}
-
-static bool read_once(const wi_placement *m, const wi_loop *loop, int root) {
+static bool read_once(const wi_partition *p, const wi_loop *loop, int root) {
     const wi_step *step = loop->step;
     int reads = 0;
     for (int o = 0; o < loop->operand_count; o++) {
         const int value = loop->operands[o].value;
-        reads += value >= 0 && lies_in(m, value, root);
+        reads += value >= 0 && root_of(p, value) == root;
     }
     if (step->kind == WI_STEP_PRODUCT)
-        reads += 2 * (lies_in(m, step->sources[0], root) || lies_in(m, step->sources[1], root));
+        reads += 2 * (root_of(p, step->sources[0]) == root || root_of(p, step->sources[1]) == root);
     return reads == 1;
 }
 
-/* Is the input, at `from`, read for the last time, and is it all that its memory holds? */
-static bool may_be_overwritten(
-    const wi_placement *m, const wi_loop *loop, const wi_operand *input, const wi_operand *output) {
-    if (input->value < 0 || input->is_output || input->fold || !fills(m, input) ||
+bool wi_may_lie_over(
+    const wi_loops *loops, const wi_loop *loop, const wi_operand *output, const wi_operand *input) {
+    const wi_partition *p = loops->partition;
+    if (loop->step->kind == WI_STEP_KERNEL || wi_step_is_library(loop->step)) return false;
+    if (!output->is_output || !wi_writes_last(loops, loop, output) || !fills(p, output)) return false;
+    if (input->value < 0 || input->is_output || input->fold || !fills(p, input) ||
         !walks_alike(loop, input, output))
         return false;
-    const int from = wi_base_storage(m->partition, input->value),
-              to = wi_base_storage(m->partition, output->value);
-    return from != to && m->places[from].last == loop->step->index &&
-           m->places[from].bytes == m->places[to].bytes && read_once(m, loop, from);
+    const int from = wi_base_storage(p, input->value), to = wi_base_storage(p, output->value);
+    return from != to && p->storages[from].bytes == p->storages[to].bytes && read_once(p, loop, from);
 }
 
 /* An output may lie where an input lay that nobody reads any more, when both are walked through alike. */
-static void reuse_input(wi_placement *m, const wi_loop *loop, const wi_operand *output) {
-    if (!fills(m, output)) return;
-    const int to = wi_base_storage(m->partition, output->value);
-    if (m->places[to].first != loop->step->index) return;
+static void reuse_input(wi_placement *m, const wi_loops *loops, const wi_run *run, const wi_operand *output) {
+    const wi_loop *loop = &loops->of[run->step->index];
+    wi_place *to = &m->places[place_of(m, run, output->value)];
+    if (to->alias >= 0 || to->first != run->index) return;
     for (int i = 0; i < loop->operand_count; i++) {
         const wi_operand *input = &loop->operands[i];
-        if (!may_be_overwritten(m, loop, input, output)) continue;
-        const int from = wi_base_storage(m->partition, input->value);
-        m->places[to].alias = from;
-        m->places[from].last = m->places[to].last;
+        if (!wi_may_lie_over(loops, loop, output, input)) continue;
+        const int at = place_of(m, run, input->value);
+        wi_place *from = &m->places[at];
+        if (from->alias >= 0 || from->last != run->index) continue;
+        to->alias = at;
+        from->last = to->last;
         return;
     }
 }
 
 static void reuse_inputs(wi_placement *m, const wi_loops *loops) {
-    for (size_t i = 0; i < m->partition->step_count; i++) {
-        const wi_loop *loop = &loops->of[i];
-        if (loop->step->kind == WI_STEP_KERNEL || wi_step_is_library(loop->step)) continue;
+    for (size_t i = 0; i < m->runs->run_count; i++) {
+        const wi_run *run = &m->runs->runs[i];
+        const wi_loop *loop = &loops->of[run->step->index];
         for (int o = 0; o < loop->operand_count; o++) {
-            const wi_operand *output = &loop->operands[o];
-            if (output->is_output && wi_writes_last(loops, loop, output)) reuse_input(m, loop, output);
+            if (loop->operands[o].is_output) reuse_input(m, loops, run, &loop->operands[o]);
         }
     }
 }
@@ -121,7 +128,7 @@ static bool lives_overlap(const wi_place *a, const wi_place *b) {
     return a->keep || b->keep || (a->first <= b->last && b->first <= a->last);
 }
 
-static size_t aligned(size_t bytes) {
+size_t wi_aligned_bytes(size_t bytes) {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
@@ -133,8 +140,9 @@ static size_t lowest_offset(wi_place *const *placed, size_t count, const wi_plac
         for (size_t i = 0; i < count; i++) {
             const wi_place *other = placed[i];
             if (other->chunk != chunk || !lives_overlap(place, other)) continue;
-            if (offset < other->offset + aligned(other->bytes) && other->offset < offset + place->bytes) {
-                offset = other->offset + aligned(other->bytes);
+            if (offset < other->offset + wi_aligned_bytes(other->bytes) &&
+                other->offset < offset + place->bytes) {
+                offset = other->offset + wi_aligned_bytes(other->bytes);
                 moved = true;
             }
         }
@@ -149,7 +157,7 @@ static int larger_first(const void *a, const void *b) {
 }
 
 static weft_status set_place(wi_placement *m, wi_place **placed, size_t count, wi_place *place) {
-    const size_t limit = (size_t)m->partition->request->context->caps.largest_allocation;
+    const size_t limit = (size_t)m->partition->request->device->caps.largest_allocation;
     if (place->bytes > limit)
         WI_FAIL(WEFT_ERROR_DEVICE_MEMORY,
             "a tensor of %zu bytes exceeds the device's largest allocation of %zu", place->bytes, limit);
@@ -165,9 +173,8 @@ static weft_status set_place(wi_placement *m, wi_place **placed, size_t count, w
 }
 
 static weft_status place_arena(wi_placement *m) {
-    wi_place **order = wi_arena_take(m->partition->request->arena, (m->place_count + 1) * sizeof(wi_place *));
-    m->chunk_bytes =
-        wi_arena_take(m->partition->request->arena, (m->place_count + 1) * sizeof *m->chunk_bytes);
+    wi_place **order = wi_arena_take(m->arena, (m->place_count + 1) * sizeof(wi_place *));
+    m->chunk_bytes = wi_arena_take(m->arena, (m->place_count + 1) * sizeof *m->chunk_bytes);
     if (!order || !m->chunk_bytes) return WEFT_ERROR_MEMORY;
     size_t count = 0;
     for (size_t i = 0; i < m->place_count; i++) {
@@ -179,15 +186,15 @@ static weft_status place_arena(wi_placement *m) {
     return WEFT_OK;
 }
 
-/* The largest sum of what is alive at one time: before a step, or (outputs) after the last. */
+/* The largest sum of what is alive at one time: before a run, or (outputs) after the last. */
 static size_t lower_bound(const wi_placement *m) {
     size_t most = 0;
-    for (int step = 0; step <= (int)m->partition->step_count; step++) {
+    for (int run = 0; run <= (int)m->runs->run_count; run++) {
         size_t bytes = 0;
         for (size_t i = 0; i < m->place_count; i++) {
             const wi_place *place = &m->places[i];
             if (place->kind != WI_STORAGE_ARENA || place->alias >= 0) continue;
-            if (place->keep || (place->first <= step && step <= place->last)) bytes += place->bytes;
+            if (place->keep || (place->first <= run && run <= place->last)) bytes += place->bytes;
         }
         if (bytes > most) most = bytes;
     }
@@ -206,16 +213,21 @@ static void take_storage(wi_place *place, const wi_storage *storage) {
         .alias_offset = storage->alias_offset};
 }
 
-/* A place for each storage, then one for the scratch memory of each step that has some. */
+/* A place for each storage, one for each further instance, and one for the scratch memory of each run that has
+ * some. */
 static weft_status make_places(wi_placement *m, const wi_schedule *schedule) {
     const wi_partition *p = m->partition;
-    m->places = wi_arena_take(p->request->arena, (p->storage_count + p->step_count) * sizeof *m->places);
-    m->scratch = wi_arena_take(p->request->arena, p->step_count * sizeof *m->scratch);
+    const wi_materialised *runs = m->runs;
+    m->places = wi_arena_take(
+        m->arena, (p->storage_count + runs->instance_count + runs->run_count + 1) * sizeof *m->places);
+    m->scratch = wi_arena_take(m->arena, (runs->run_count + 1) * sizeof *m->scratch);
     if (!m->places || !m->scratch) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < p->storage_count; i++) take_storage(&m->places[i], &p->storages[i]);
     m->place_count = p->storage_count;
-    for (size_t i = 0; i < p->step_count; i++) {
-        const size_t bytes = schedule->of[i].scratch_bytes;
+    for (size_t i = 0; i < runs->instance_count; i++)
+        take_storage(&m->places[m->place_count++], &p->storages[runs->instance_of[i]]);
+    for (size_t i = 0; i < runs->run_count; i++) {
+        const size_t bytes = schedule->of[runs->runs[i].step->index].scratch_bytes;
         m->scratch[i] = bytes ? (int)m->place_count++ : -1;
         if (bytes)
             take_storage(&m->places[m->scratch[i]],
@@ -224,10 +236,10 @@ static weft_status make_places(wi_placement *m, const wi_schedule *schedule) {
     return WEFT_OK;
 }
 
-weft_status wi_plan_placement(const wi_schedule *schedule, wi_placement *m) {
-    const wi_loops *loops = schedule->code->loops;
-    *m = (wi_placement){.partition = loops->partition};
-    WI_TRY(make_places(m, schedule));
+weft_status wi_plan_placement(const wi_materialised *runs, wi_arena *arena, wi_placement *m) {
+    const wi_loops *loops = runs->schedule->code->loops;
+    *m = (wi_placement){.partition = loops->partition, .runs = runs, .arena = arena};
+    WI_TRY(make_places(m, runs->schedule));
     find_lives(m, loops);
     reuse_inputs(m, loops);
     WI_TRY(place_arena(m));

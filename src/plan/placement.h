@@ -3,13 +3,13 @@
 #ifndef WI_PLACEMENT_H
 #define WI_PLACEMENT_H
 
-#include "plan/schedule.h"
+#include "plan/materialise.h"
 
-/* A storage of the partition, or the scratch memory of a step. */
+/* A storage of the partition, a further instance of one, or the scratch memory of a run. */
 typedef struct wi_place {
     wi_storage_kind kind;
     size_t bytes;
-    int first, last; /* steps between which it is in use; -1: in none */
+    int first, last; /* runs between which it is in use; -1: in none */
     bool keep;
     int alias;           /* lies inside that place; -1: of its own */
     size_t alias_offset; /* bytes */
@@ -19,16 +19,24 @@ typedef struct wi_place {
 
 typedef struct wi_placement {
     const wi_partition *partition;
-    wi_place *places; /* the partition's storages, then scratch memory */
+    const wi_materialised *runs;
+    wi_arena *arena;
+    wi_place *places; /* the partition's storages, further instances, then scratch memory */
     size_t place_count;
-    int *scratch;        /* by step: a place; -1: none */
+    int *scratch;        /* by run: a place; -1: none */
     size_t *chunk_bytes; /* of the arena's buffers */
     size_t chunk_count;
     size_t arena_bytes, io_bytes;
     size_t lower_bound; /* no arena has less */
 } wi_placement;
 
-weft_status wi_plan_placement(const wi_schedule *schedule, wi_placement *placement);
+/* arena: for what the placement holds. */
+weft_status wi_plan_placement(const wi_materialised *runs, wi_arena *arena, wi_placement *placement);
+/* The bytes that a storage takes, with what aligns the next. */
+size_t wi_aligned_bytes(size_t bytes);
+/* May the step write the output over the input, when nothing reads the input after it? */
+bool wi_may_lie_over(
+    const wi_loops *loops, const wi_loop *loop, const wi_operand *output, const wi_operand *input);
 /* The place that aliases lead to; *offset (may be NULL) gets the bytes from its beginning. */
 int wi_place_root(const wi_placement *placement, int place, size_t *offset);
 

@@ -5,9 +5,9 @@
 static void plan_destroy(weft_plan *plan) {
     weft_context *context = plan->request.context;
     weft_graph *graph = plan->owns_graph ? plan->request.graph : NULL;
-    (void)wi_queue_finish(context); /* nothing may run on memory that is given back */
+    (void)wi_queue_finish(plan->request.device); /* nothing may run on memory that is given back */
     wi_launches_clear(&plan->launches);
-    wi_plan_memory_clear(&plan->memory, context);
+    wi_plan_memory_clear(&plan->memory, plan->request.device);
     wi_code_clear(&plan->code);
     wi_partition_clear(&plan->partition);
     wi_node_order_clear(&plan->order);
@@ -18,18 +18,35 @@ static void plan_destroy(weft_plan *plan) {
 
 /* ---- the passes ---- */
 
-static weft_status check_limit(const weft_plan *plan, size_t limit) {
-    if (limit && plan->info.total_bytes > limit)
+/* What the context still allows, when the graph's variables that no plan has needed before are there too. */
+static size_t left_of_context(const weft_plan *plan) {
+    const size_t left = wi_buffer_available(plan->request.device);
+    const size_t missing = wi_missing_bytes(&plan->partition);
+    return left == SIZE_MAX ? 0 : left > missing ? left - missing : 1;
+}
+
+/* The least that would do is known: which of the two limits is below it? */
+static weft_status refuse(const weft_plan *plan, size_t limit, size_t least) {
+    if (limit && least > limit)
         WI_FAIL(WEFT_ERROR_MEMORY_LIMIT,
-            "plan: needs %zu bytes (%zu intermediates, %zu inputs), memory_limit is %zu",
-            plan->info.total_bytes, plan->info.arena_bytes, plan->info.io_bytes, limit);
-    return WEFT_OK;
+            "plan: needs at least %zu bytes (%zu of them inputs), memory_limit is %zu; storing everything it "
+            "needs %zu",
+            least, plan->placement.io_bytes, limit, plan->placement.arena_bytes + plan->placement.io_bytes);
+    return wi_buffer_check_limit(
+        plan->request.device, least + wi_missing_bytes(&plan->partition), "plan, at its least,");
+}
+
+static weft_status materialise(weft_plan *plan, size_t limit) {
+    size_t least = 0, both = left_of_context(plan);
+    if (limit && (both == 0 || limit < both)) both = limit;
+    WI_TRY(wi_plan_materialise(&plan->schedule, both, &plan->runs, &plan->placement, &least));
+    return least ? refuse(plan, limit, least) : WEFT_OK;
 }
 
 static void sum_up_steps(const weft_plan *plan, weft_plan_info *info) {
-    for (size_t i = 0; i < plan->partition.step_count; i++) {
-        const wi_step *step = plan->partition.steps[i];
-        const wi_step_schedule *schedule = &plan->schedule.of[i];
+    for (size_t i = 0; i < plan->runs.run_count; i++) {
+        const wi_step *step = plan->runs.runs[i].step;
+        const wi_step_schedule *schedule = &plan->schedule.of[step->index];
         info->launches += (size_t)schedule->launch_count;
         info->flops += schedule->flops;
         info->bytes_moved += schedule->bytes_moved;
@@ -39,10 +56,17 @@ static void sum_up_steps(const weft_plan *plan, weft_plan_info *info) {
     }
 }
 
+static void sum_up_rematerialised(const wi_materialised *runs, weft_plan_info *info) {
+    info->rematerialised_steps = runs->again_count;
+    info->rematerialised_bytes = runs->freed;
+    info->rematerialised_flops = runs->flops;
+    info->rematerialised_seconds = runs->seconds;
+}
+
 static void sum_up(weft_plan *plan) {
     weft_plan_info *info = &plan->info;
     info->batch = plan->request.batch;
-    info->steps = plan->partition.step_count;
+    info->steps = plan->runs.run_count;
     info->kernels = plan->code.kernel_count;
     info->arena_bytes = plan->placement.arena_bytes;
     info->io_bytes = plan->placement.io_bytes;
@@ -50,6 +74,7 @@ static void sum_up(weft_plan *plan) {
     info->variable_bytes = wi_graph_variable_bytes(plan->request.graph);
     info->total_bytes = info->arena_bytes + info->io_bytes;
     sum_up_steps(plan, info);
+    sum_up_rematerialised(&plan->runs, info);
 }
 
 weft_status wi_plan_compile(weft_plan *plan) {
@@ -70,9 +95,8 @@ static weft_status build(weft_plan *plan, const weft_plan_options *options) {
     WI_TRY(wi_plan_loops(&plan->partition, &plan->loops));
     WI_TRY(wi_plan_code(&plan->loops, &plan->code));
     WI_TRY(wi_plan_schedule(&plan->code, &plan->schedule));
-    WI_TRY(wi_plan_placement(&plan->schedule, &plan->placement));
+    WI_TRY(materialise(plan, options ? options->memory_limit : 0));
     sum_up(plan);
-    WI_TRY(check_limit(plan, options ? options->memory_limit : 0));
     WI_TRY(wi_plan_allocate(&plan->placement, &plan->memory));
     return options && options->compile_late ? WEFT_OK : wi_plan_compile(plan);
 }
@@ -130,7 +154,11 @@ weft_status wi_plan_create_unowned(
     weft_plan *plan = wi_allocate(context->allocator, sizeof *plan);
     if (!plan) return WEFT_ERROR_MEMORY;
     wi_arena_init(&plan->arena, context->allocator);
-    plan->request = (wi_request){.graph = graph, .context = context, .arena = &plan->arena, .batch = batch};
+    plan->request = (wi_request){.graph = graph,
+        .context = context,
+        .device = wi_context_device(context),
+        .arena = &plan->arena,
+        .batch = batch};
     plan->references = 1;
     weft_status status = fill_request(plan, outputs, count, options);
     if (status == WEFT_OK) status = build(plan, options);

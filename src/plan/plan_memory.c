@@ -7,7 +7,7 @@ static weft_status allocate_place(wi_plan_memory *memory, size_t index) {
     const wi_place *place = &placement->places[index];
     wi_place_memory *own = &memory->of[index];
     if (place->kind == WI_STORAGE_INPUT) {
-        WI_TRY(wi_buffer_create(&own->buffer, request->context, place->bytes));
+        WI_TRY(wi_buffer_create(&own->buffer, request->device, place->bytes));
         own->memory = own->buffer.memory;
     } else if (place->kind == WI_STORAGE_BLOCK) {
         const size_t block = placement->partition->storages[index].block;
@@ -16,14 +16,12 @@ static weft_status allocate_place(wi_plan_memory *memory, size_t index) {
     } else if (place->alias < 0) {
         own->memory = memory->chunks[place->chunk].memory;
         own->offset = place->offset;
-        if (place->keep)
-            WI_TRY(wi_buffer_fill_zero(request->context, own->memory, own->offset, place->bytes));
+        if (place->keep) WI_TRY(wi_buffer_fill_zero(request->device, own->memory, own->offset, place->bytes));
     }
     return WEFT_OK;
 }
 
-/* Of the graph's parameters and states, that no plan has needed before. */
-static size_t missing_bytes(const wi_partition *p) {
+size_t wi_missing_bytes(const wi_partition *p) {
     size_t missing = 0;
     for (size_t i = 0; i < p->storage_count; i++) {
         const wi_storage *storage = &p->storages[i];
@@ -35,29 +33,28 @@ static size_t missing_bytes(const wi_partition *p) {
 
 weft_status wi_plan_allocate(const wi_placement *placement, wi_plan_memory *memory) {
     const wi_partition *p = placement->partition;
-    weft_context *context = p->request->context;
     const size_t own = placement->arena_bytes + placement->io_bytes;
     *memory = (wi_plan_memory){.placement = placement};
-    WI_TRY(wi_buffer_check_limit(context, own + missing_bytes(p), "plan"));
+    WI_TRY(wi_buffer_check_limit(p->request->device, own + wi_missing_bytes(p), "plan"));
     memory->of = wi_arena_take(p->request->arena, (placement->place_count + 1) * sizeof *memory->of);
     memory->chunks = wi_arena_take(p->request->arena, (placement->chunk_count + 1) * sizeof *memory->chunks);
     if (!memory->of || !memory->chunks) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < placement->chunk_count; i++)
-        WI_TRY(wi_buffer_create(&memory->chunks[i], context, placement->chunk_bytes[i]));
+        WI_TRY(wi_buffer_create(&memory->chunks[i], p->request->device, placement->chunk_bytes[i]));
     for (size_t i = 0; i < placement->place_count; i++) WI_TRY(allocate_place(memory, i));
     return WEFT_OK;
 }
 
-void wi_plan_memory_clear(wi_plan_memory *memory, weft_context *context) {
+void wi_plan_memory_clear(wi_plan_memory *memory, wi_device *device) {
     const wi_placement *placement = memory->placement;
     for (size_t i = 0; memory->of && i < placement->place_count; i++) {
         wi_place_memory *own = &memory->of[i];
         if (placement->places[i].kind != WI_STORAGE_INPUT) continue;
         if (own->memory && own->memory != own->buffer.memory) clReleaseMemObject(own->memory);
-        wi_buffer_release(&own->buffer, context);
+        wi_buffer_release(&own->buffer, device);
     }
     for (size_t i = 0; memory->chunks && i < placement->chunk_count; i++)
-        wi_buffer_release(&memory->chunks[i], context);
+        wi_buffer_release(&memory->chunks[i], device);
 }
 
 wi_location wi_locate_place(const wi_plan_memory *memory, int place) {
@@ -69,6 +66,10 @@ wi_location wi_locate_place(const wi_plan_memory *memory, int place) {
         .memory = own->memory, .offset = own->offset + offset, .input = is_input ? root : -1};
 }
 
-wi_location wi_locate_value(const wi_plan_memory *memory, int value) {
-    return wi_locate_place(memory, wi_base_storage(memory->placement->partition, value));
+wi_location wi_locate_value(const wi_plan_memory *memory, const wi_run *run, int value) {
+    size_t offset;
+    const int place = wi_place_of_value(memory->placement->runs, run, value, &offset);
+    wi_location at = wi_locate_place(memory, place);
+    at.offset += offset;
+    return at;
 }

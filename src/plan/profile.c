@@ -14,26 +14,26 @@ wi_profiled *wi_profiler_next(wi_profiler *profiler, const wi_plan_launch *launc
 
 static weft_status run_once(weft_profile *profile, weft_plan *plan) {
     WI_TRY(wi_plan_begin_run(plan));
-    WI_TRY(wi_queue_finish(plan->request.context)); /* of binaries that were fetched */
+    WI_TRY(wi_queue_finish(plan->request.device)); /* of binaries that were fetched */
     profile->began = wi_clock_seconds();
     const weft_status status = wi_plan_walk(plan);
-    const weft_status finished = wi_queue_finish(plan->request.context); /* after an error too */
+    const weft_status finished = wi_queue_finish(plan->request.device); /* after an error too */
     profile->info.wall_seconds = wi_clock_seconds() - profile->began;
     return status == WEFT_OK ? finished : status;
 }
 
 static weft_status run_on_own_queue(weft_profile *profile, weft_plan *plan, wi_profiler *profiler) {
-    weft_context *const context = plan->request.context;
+    wi_device *const device = plan->request.device;
     cl_int error = CL_SUCCESS;
     cl_command_queue const queue =
-        clCreateCommandQueue(context->cl, context->device, CL_QUEUE_PROFILING_ENABLE, &error);
+        clCreateCommandQueue(device->cl, device->id, CL_QUEUE_PROFILING_ENABLE, &error);
     WI_CL(error, "making a queue that tells times");
-    cl_command_queue const usual = context->queue;
-    context->queue = queue;
+    cl_command_queue const usual = device->queue;
+    device->queue = queue;
     plan->profiler = profiler;
     const weft_status status = run_once(profile, plan);
     plan->profiler = NULL;
-    context->queue = usual;
+    device->queue = usual;
     clReleaseCommandQueue(queue);
     return status;
 }
@@ -84,7 +84,7 @@ static weft_status read_times(const wi_profiler *profiler) {
 /* ---- rows ---- */
 
 static weft_status name_row(weft_profile *profile, const weft_plan *plan, size_t index) {
-    const wi_step *const step = plan->partition.steps[index];
+    const wi_step *const step = plan->runs.runs[index].step;
     weft_profile_row *const row = &profile->rows[index];
     char shape[WI_SHAPE_TEXT];
     wi_text ops;
@@ -94,8 +94,8 @@ static weft_status name_row(weft_profile *profile, const weft_plan *plan, size_t
     row->implementation = wi_arena_string(&profile->arena, wi_step_implementation_name(step));
     row->shape = wi_arena_string(&profile->arena, wi_shape_print(&step->shape, shape));
     row->ops = ops.failed ? NULL : wi_arena_string(&profile->arena, ops.data ? ops.data : "");
-    row->flops = plan->schedule.of[index].flops;
-    row->bytes = plan->schedule.of[index].bytes_moved;
+    row->flops = plan->schedule.of[step->index].flops;
+    row->bytes = plan->schedule.of[step->index].bytes_moved;
     wi_text_clear(&ops);
     return row->implementation && row->shape && row->ops ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
@@ -105,7 +105,7 @@ static weft_status fill_rows(weft_profile *profile, const weft_plan *plan, const
     for (size_t i = 0; i < info->rows; i++) WI_TRY(name_row(profile, plan, i));
     for (size_t i = 0; i < profiler->count; i++) {
         wi_profiled *const noted = &profiler->launches[i];
-        const size_t row = (size_t)noted->launch->step->index;
+        const size_t row = (size_t)noted->launch->run->index;
         noted->row = row;
         noted->name = noted->launch->launch.name
                           ? wi_arena_string(&profile->arena, noted->launch->launch.name)
@@ -128,13 +128,13 @@ static weft_status fill_rows(weft_profile *profile, const weft_plan *plan, const
 
 static weft_status measure(weft_profile *profile, weft_plan *plan) {
     wi_profiler profiler = {.capacity = plan->info.launches};
-    profile->info.rows = plan->partition.step_count;
+    profile->info.rows = plan->runs.run_count;
     profile->batch = plan->request.batch;
     profiler.launches = wi_arena_take(&profile->arena, (profiler.capacity + 1) * sizeof *profiler.launches);
-    profile->rows = wi_arena_take(&profile->arena, (plan->partition.step_count + 1) * sizeof *profile->rows);
+    profile->rows = wi_arena_take(&profile->arena, (plan->runs.run_count + 1) * sizeof *profile->rows);
     if (!profiler.launches || !profile->rows) return WEFT_ERROR_MEMORY;
     WI_TRY(wi_plan_compile(plan));
-    WI_TRY(wi_queue_finish(plan->request.context));
+    WI_TRY(wi_queue_finish(plan->request.device));
     weft_status status = run_on_own_queue(profile, plan, &profiler);
     if (status == WEFT_OK) status = read_times(&profiler);
     if (status == WEFT_OK) status = fill_rows(profile, plan, &profiler);

@@ -25,8 +25,8 @@ static void append_numbers(const weft_profile_row *row, const weft_roofline *roo
 static void describe_text(const weft_profile *profile, const weft_roofline *roofline, wi_text *text) {
     const weft_profile_info *const info = &profile->info;
     wi_text_append(text, "profile for batch %lld on %s\n%4s  %-8s%-22s%9s %11s %7s %9s %7s",
-        (long long)profile->batch, profile->context->info.name, "step", "kind", "implementation", "launches",
-        "ms", "share", "GFLOP/s", "GB/s");
+        (long long)profile->batch, wi_context_device(profile->context)->info.name, "step", "kind",
+        "implementation", "launches", "ms", "share", "GFLOP/s", "GB/s");
     wi_text_append(text, "%s  shape, ops\n", roofline ? " roofline" : "");
     for (size_t i = 0; i < info->rows; i++) {
         const weft_profile_row *const row = &profile->rows[i];
@@ -76,7 +76,7 @@ static bool add_row(const weft_profile_row *row, const weft_roofline *roofline, 
 
 static bool fill_json(const weft_profile *profile, const weft_roofline *roofline, cJSON *root) {
     const weft_profile_info *const info = &profile->info;
-    bool added = cJSON_AddStringToObject(root, "device", profile->context->info.name) &&
+    bool added = cJSON_AddStringToObject(root, "device", wi_context_device(profile->context)->info.name) &&
                  add_number(root, "batch", (double)profile->batch) &&
                  add_number(root, "launches", (double)info->launches) &&
                  add_number(root, "wall_seconds", info->wall_seconds) &&
@@ -164,10 +164,11 @@ static bool add_arrow(cJSON *events, const weft_profile *profile, const wi_profi
 
 static bool fill_trace(const weft_profile *profile, cJSON *root) {
     cJSON *const events = cJSON_AddArrayToObject(root, "traceEvents");
-    bool added = events && cJSON_AddStringToObject(root, "displayTimeUnit", "ms") &&
-                 add_track_name(events, "process_name", "weft", HOST_TRACK) &&
-                 add_track_name(events, "thread_name", "host: enqueueing", HOST_TRACK) &&
-                 add_track_name(events, "thread_name", profile->context->info.name, DEVICE_TRACK);
+    bool added =
+        events && cJSON_AddStringToObject(root, "displayTimeUnit", "ms") &&
+        add_track_name(events, "process_name", "weft", HOST_TRACK) &&
+        add_track_name(events, "thread_name", "host: enqueueing", HOST_TRACK) &&
+        add_track_name(events, "thread_name", wi_context_device(profile->context)->info.name, DEVICE_TRACK);
     for (size_t i = 0; added && i < profile->info.launches; i++) {
         const wi_profiled *const noted = &profile->launches[i];
         added = add_span(events, profile, noted, HOST_TRACK) &&

@@ -3,11 +3,12 @@
  * A pass reads the structures of the passes before it, and writes one of its own:
  *
  *   request.h    what is asked for
- *   order.h      nodes behind the outputs, inputs before users, composites replaced; who reads what
+ *   order.h      nodes behind the outputs, rewritten, inputs before users; who reads what
  *   partition.h  values and the steps that compute them; the memory that they want; what was selected
  *   loops.h      the index space and the operands of each step
  *   code.h       OpenCL C of each step, and its arguments
  *   schedule.h   how the work of each step is cut, scratch memory, costs
+ *   materialise.h  what runs in which order, and what runs again to meet a limit of memory
  *   placement.h  how long each memory is in use, and where it lies
  *   launches.h   device memory, programs, and kernels with their arguments set
  *
@@ -21,14 +22,12 @@
 typedef struct wi_request {
     weft_graph *graph;
     weft_context *context;
-    wi_arena *arena; /* for what the passes make */
+    wi_device *device; /* of the context: all steps run there, and all storages are its memory */
+    wi_arena *arena;   /* for what the passes make */
     int64_t batch;
     bool inference;
     weft_tensor *const *outputs;
     size_t output_count;
 } wi_request;
-
-/* What stands for a node in this plan: itself, or what its composite is lowered to. NULL: lowering failed. */
-weft_tensor *wi_resolve(const wi_request *request, weft_tensor *node);
 
 #endif

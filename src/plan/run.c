@@ -21,25 +21,27 @@ static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *lau
 }
 
 /* Where a value begins, in elements. */
-static size_t locate(const weft_plan *plan, int value, cl_mem *memory) {
-    const wi_location at = wi_locate_value(&plan->memory, value);
+static size_t locate(const weft_plan *plan, const wi_run *run, int value, cl_mem *memory) {
+    const wi_location at = wi_locate_value(&plan->memory, run, value);
     *memory = at.memory;
     return at.offset / sizeof(float) + (size_t)plan->partition.values[value].layout.offset.actual;
 }
 
 /* A product that a library computes. */
-static weft_status run_library(weft_plan *plan, const wi_step *step, cl_event *event) {
+static weft_status run_library(weft_plan *plan, const wi_run *run, cl_event *event) {
+    const wi_step *step = run->step;
     cl_mem a, b, c;
-    const size_t a_offset = locate(plan, step->sources[0], &a), b_offset = locate(plan, step->sources[1], &b),
-                 c_offset = locate(plan, step->members[0], &c);
+    const size_t a_offset = locate(plan, run, step->sources[0], &a),
+                 b_offset = locate(plan, run, step->sources[1], &b),
+                 c_offset = locate(plan, run, step->members[0], &c);
     return step->selection->chosen->run(
         plan->request.context, &step->gemm, a, a_offset, b, b_offset, c, c_offset, event);
 }
 
 static weft_status enqueue(weft_plan *plan, const wi_plan_launch *launch, int64_t turn, cl_event *event) {
-    if (!launch->launch.kernel) return run_library(plan, launch->step, event);
+    if (!launch->launch.kernel) return run_library(plan, launch->run, event);
     if (launch->changing_count > 0) WI_TRY(set_changing(plan, launch, turn));
-    return wi_launch_run_event(&launch->launch, plan->request.context, event);
+    return wi_launch_run_event(&launch->launch, plan->request.device, event);
 }
 
 static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch, int64_t turn) {
@@ -61,8 +63,8 @@ static weft_status run_turns(weft_plan *plan, const wi_plan_launch *launch) {
  * them may take a second, so it waits for the second run. A plan that runs once leaves it to the context's
  * end. */
 static weft_status keep_binaries(weft_plan *plan) {
-    WI_TRY(wi_queue_finish(plan->request.context));
-    wi_programs_keep(plan->request.context);
+    WI_TRY(wi_queue_finish(plan->request.device));
+    wi_programs_keep(plan->request.device);
     return WEFT_OK;
 }
 
@@ -87,7 +89,7 @@ weft_status wi_plan_walk(weft_plan *plan) {
         WI_TRY(run_turns(plan, launch));
         i += launch->turns > 0 ? (size_t)launch->together : 1;
     }
-    return wi_queue_flush(plan->request.context);
+    return wi_queue_flush(plan->request.device);
 }
 
 weft_status weft_plan_run(weft_plan *plan) {
@@ -98,6 +100,6 @@ weft_status weft_plan_run(weft_plan *plan) {
 
 weft_status weft_plan_wait(weft_plan *plan) {
     if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_wait: plan is NULL");
-    WI_TRY(wi_queue_finish(plan->request.context));
+    WI_TRY(wi_queue_finish(plan->request.device));
     return wi_plan_check_faults(plan);
 }

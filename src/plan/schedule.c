@@ -4,15 +4,6 @@
 #include "kernels/convolution/conv_product.h"
 #include "plan/accumulators.h"
 
-enum {
-    CPU_ITEM_ELEMENTS = 4096, /* a work-item is worth its launch from about here */
-    CPU_ITEMS_A_UNIT = 4,     /* more than one, to even out */
-    GPU_PART_ELEMENTS = 4096, /* of a row that a group reduces at a time */
-    GPU_ROUNDS_A_PART = 256,  /* reduced elements a work-item walks through */
-    GPU_CELLS_WANTED = 32768,
-    MOST_PARTS = 512
-};
-
 typedef struct sizes {
     int64_t kept, reduced, last;
     bool rows; /* the last dimension is reduced */
@@ -22,6 +13,7 @@ typedef struct sizes {
 typedef struct cutter {
     const wi_partition *partition;
     const wi_loop *loop;
+    const wi_device_profile *device;
     sizes s;
     wi_step_schedule *own;
 } cutter;
@@ -38,34 +30,32 @@ static sizes sizes_of(const wi_loop *loop) {
     return s;
 }
 
-/* ---- cpu ---- */
+/* ---- work-items that walk along the innermost axis ---- */
 
-static int64_t units_of(const cutter *c) {
-    return wi_max64(1, c->partition->request->context->caps.compute_units);
+static int64_t items_wanted(const cutter *c) {
+    const wi_loop_profile *profile = &c->device->loops;
+    const int64_t units = c->device->units;
+    const int64_t worth = wi_max64(1, c->s.kept * c->s.reduced / profile->item_elements);
+    return worth < units ? worth : wi_min64(worth / units * units, units * c->device->items_a_unit);
 }
 
-static int64_t cpu_items_wanted(const cutter *c) {
-    const int64_t units = units_of(c);
-    const int64_t worth = wi_max64(1, c->s.kept * c->s.reduced / CPU_ITEM_ELEMENTS);
-    return worth < units ? worth : wi_min64(worth / units * units, units * CPU_ITEMS_A_UNIT);
-}
-
-static void cut_cpu_rows(cutter *c, int64_t wanted) {
+static void cut_rows(cutter *c, int64_t wanted) {
     const int64_t an_item = wi_divide_up(c->s.kept, wi_min64(wanted, c->s.kept));
     c->own->work[1] = (int)an_item;
     c->own->items = (size_t)wi_divide_up(c->s.kept, an_item);
 }
 
 /* run: columns that are walked along together; cutting them further is worth it only for idle units. */
-static void cut_cpu_columns(cutter *c, int64_t wanted, int64_t run) {
-    const int64_t last = c->s.last, rows = c->s.kept / last, units = units_of(c);
+static void cut_columns(cutter *c, int64_t wanted, int64_t run) {
+    const int64_t last = c->s.last, rows = c->s.kept / last, units = c->device->units,
+                  lanes = c->device->lanes;
     const int64_t runs = wi_max64(wi_divide_up(last, run), wi_divide_up(units, rows));
     int64_t an_item = 1, spans = 1;
     if (rows >= wanted)
         an_item = wi_divide_up(rows, wanted);
     else
-        spans = wi_min64(wi_min64(wi_divide_up(wanted, rows), runs), wi_divide_up(last, 16));
-    const int64_t span = wi_divide_up(wi_divide_up(last, spans), 16) * 16;
+        spans = wi_min64(wi_min64(wi_divide_up(wanted, rows), runs), wi_divide_up(last, lanes));
+    const int64_t span = wi_divide_up(wi_divide_up(last, spans), lanes) * lanes;
     spans = wi_divide_up(last, span);
     c->own->work[1] = (int)an_item;
     c->own->work[2] = (int)spans;
@@ -73,38 +63,45 @@ static void cut_cpu_columns(cutter *c, int64_t wanted, int64_t run) {
     c->own->items = (size_t)(wi_divide_up(rows, an_item) * spans);
 }
 
-static void cut_cpu(cutter *c) {
+static void cut_walks(cutter *c) {
     const sizes *s = &c->s;
     const wi_step *step = c->loop->step;
     const bool one_pass = step->reduced && c->loop->passes == 1;
-    const int64_t run = one_pass ? 16 * wi_reduction_pieces(c->partition, step) : 16;
+    const int64_t lanes = c->device->lanes;
+    const int64_t run = one_pass ? lanes * wi_reduction_pieces(c->partition, step) : lanes;
     const int64_t pieces = s->rows ? s->kept : s->kept / s->last * wi_divide_up(s->last, run);
-    int64_t wanted = cpu_items_wanted(c), parts = 1;
-    if (c->loop->splits && pieces < wanted) parts = wi_min64(wanted / pieces, s->reduced / 16);
+    int64_t wanted = items_wanted(c), parts = 1;
+    if (c->loop->splits && pieces < wanted) parts = wi_min64(wanted / pieces, s->reduced / lanes);
     if (parts > 1) wanted = pieces;
     if (s->rows)
-        cut_cpu_rows(c, wanted);
+        cut_rows(c, wanted);
     else
-        cut_cpu_columns(c, wanted, run);
+        cut_columns(c, wanted, run);
     c->own->work[4] = (int)wi_max64(1, parts);
     c->own->finish_items = c->own->items;
     c->own->items *= (size_t)c->own->work[4];
 }
 
-/* ---- gpu ---- */
+/* ---- neighbouring work-items ---- */
 
-static void cut_gpu(cutter *c) {
+static int64_t whole_groups(int64_t items, int64_t group) {
+    return wi_divide_up(items, group) * group;
+}
+
+static void cut_neighbours(cutter *c) {
     const sizes *s = &c->s;
+    const wi_loop_profile *profile = &c->device->loops;
+    const int64_t group = c->device->group;
     int64_t parts = 1;
     if (c->loop->splits && s->rows)
-        parts = wi_divide_up(s->reduced, GPU_PART_ELEMENTS);
-    else if (c->loop->splits && s->kept < GPU_CELLS_WANTED)
-        parts = wi_divide_up(s->reduced, GPU_ROUNDS_A_PART);
-    const int64_t rows = s->rows ? s->kept * 64 : s->kept;
-    parts = wi_min64(parts, wi_max64(1, wi_min64(MOST_PARTS, GPU_CELLS_WANTED * 8 / wi_max64(rows, 1))));
+        parts = wi_divide_up(s->reduced, profile->part_elements);
+    else if (c->loop->splits && s->kept < profile->results)
+        parts = wi_divide_up(s->reduced, profile->part_rounds);
+    const int64_t rows = s->rows ? s->kept * group : s->kept;
+    parts = wi_min64(parts, wi_max64(1, wi_min64(profile->parts, profile->results * 8 / wi_max64(rows, 1))));
     c->own->work[4] = (int)wi_max64(1, parts);
-    c->own->items = (size_t)(wi_divide_up(rows, 64) * 64);
-    c->own->finish_items = (size_t)(wi_divide_up(s->kept, 64) * 64);
+    c->own->items = (size_t)whole_groups(rows, group);
+    c->own->finish_items = (size_t)whole_groups(s->kept, group);
 }
 
 /* ---- steps of each kind ---- */
@@ -117,15 +114,16 @@ static int count_slots(const wi_partition *p, const wi_step *step) {
 
 static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_step_schedule *own) {
     const wi_step *step = loop->step;
-    cutter c = {.partition = p, .loop = loop, .s = sizes_of(loop), .own = own};
+    const wi_device_profile *device = &p->request->device->profile;
+    cutter c = {.partition = p, .loop = loop, .device = device, .s = sizes_of(loop), .own = own};
     if (c.s.kept > INT32_MAX / 2)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a step over %lld results is more than a kernel counts",
             (long long)c.s.kept);
     own->work[0] = (int)c.s.kept;
-    if (p->request->context->caps.device_class == WEFT_CLASS_CPU)
-        cut_cpu(&c);
+    if (device->item_walks)
+        cut_walks(&c);
     else
-        cut_gpu(&c);
+        cut_neighbours(&c);
     if (own->work[4] > 1)
         own->scratch_bytes =
             (size_t)count_slots(p, step) * (size_t)c.s.kept * (size_t)own->work[4] * sizeof(float);

@@ -7,7 +7,7 @@
 wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
     const wi_value *result = &p->values[step->members[0]];
     wi_kernel_site site = {.node = result->node,
-        .device = &p->request->context->profile,
+        .device = &p->request->device->profile,
         .inference = p->request->inference,
         .result = result->extent,
         .product = step->kind == WI_STEP_PRODUCT ? &step->gemm : NULL};

@@ -23,7 +23,8 @@ static weft_status find_value(weft_plan *plan, const char *call, weft_tensor *te
 }
 
 static cl_mem memory_of(const weft_plan *plan, const wi_value *value, size_t *offset) {
-    const wi_location at = wi_locate_value(&plan->memory, (int)(value - plan->partition.values));
+    const wi_location at =
+        wi_locate_value(&plan->memory, &plan->runs.end, (int)(value - plan->partition.values));
     *offset = at.offset + (size_t)value->layout.offset.actual * weft_dtype_size(value->node->dtype);
     return at.memory;
 }
@@ -35,7 +36,7 @@ static weft_status write_input(
     size_t offset;
     const cl_mem memory = memory_of(plan, value, &offset);
     return wi_cl_check(
-        clEnqueueWriteBuffer(plan->request.context->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
+        clEnqueueWriteBuffer(plan->request.device->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
         "clEnqueueWriteBuffer");
 }
 
@@ -53,7 +54,7 @@ static weft_status read_output(weft_plan *plan, weft_tensor *output, void *data,
     size_t offset;
     const cl_mem memory = memory_of(plan, value, &offset);
     return wi_cl_check(
-        clEnqueueReadBuffer(plan->request.context->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
+        clEnqueueReadBuffer(plan->request.device->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
         "clEnqueueReadBuffer");
 }
 

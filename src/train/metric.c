@@ -6,8 +6,8 @@
  *   precision, recall, F1   right, answers, labels of each class
  *   confusion               count of [label][answer]
  *   mean absolute error     sum, numbers
- *   R²                      rows, then mean, sum of squares about it (Welford 1962), squared error of each
- * column
+ *   R²                      rows, then for each column mean, sum of squares about it (Welford 1962) and
+ *                           squared error
  *
  * Definitions are those of scikit-learn with zero_division=0: a macro average is over the classes that occur,
  * and R² of a constant target is 1 when it is met and 0 otherwise. */

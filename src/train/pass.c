@@ -11,6 +11,7 @@ static void add_outputs(wi_pass *pass, weft_tensor *const *tensors, size_t count
 weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const wi_pass_parts *parts) {
     pass->allocator = allocator;
     pass->inference = parts->update_count == 0;
+    pass->memory_limit = parts->memory_limit;
     pass->counts = parts->correct != NULL;
     pass->rate = weft_minimize_rate(weft_tensor_graph(parts->loss));
     WI_TRY(wi_measures_init(&pass->measures, &parts->measured));
@@ -48,7 +49,7 @@ static weft_status plan_for(wi_pass *pass, weft_plan **plan, size_t *planned, si
     *plan = NULL;
     /* Training begins before what is only needed at the end of an epoch is compiled. */
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)examples,
-        .inference = pass->inference, .compile_late = pass->inference};
+        .inference = pass->inference, .memory_limit = pass->memory_limit, .compile_late = pass->inference};
     WI_TRY(weft_plan_create(plan, pass->outputs, pass->output_count, &options));
     *planned = examples;
     return WEFT_OK;

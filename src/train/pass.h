@@ -46,7 +46,8 @@ typedef struct wi_pass_parts {
     weft_tensor *const *updates;
     size_t update_count;
     wi_measure_list measured;
-    bool partial; /* inputs may lack a column: a step callback writes them */
+    size_t memory_limit; /* of a plan; 0: none */
+    bool partial;        /* inputs may lack a column: a step callback writes them */
 } wi_pass_parts;
 
 struct wi_pass {
@@ -57,6 +58,7 @@ struct wi_pass {
     weft_tensor *rate; /* NULL: none */
     bool counts, inference, shuffle;
     size_t batch, threads; /* of the loader; 0: its default */
+    size_t memory_limit;   /* of a plan; 0: none */
     uint64_t seed;
     wi_feed feed;
     wi_measures measures;

@@ -153,10 +153,12 @@ static weft_status build_passes(weft_trainer *trainer, wi_pass_parts parts) {
     const wi_measure_list measured = {trainer->context, trainer->metrics, trainer->options.metric_count};
     if (trainer->options.training_metrics) parts.measured = measured;
     parts.partial = trainer->options.step != NULL;
+    parts.memory_limit = trainer->options.memory_limit;
     WI_TRY(wi_pass_init(&trainer->training, allocator, &parts));
     parts = (wi_pass_parts){.loss = parts.loss,
         .correct = parts.correct,
         .measured = measured,
+        .memory_limit = trainer->options.memory_limit,
         .updates = trainer->options.carries,
         .update_count = trainer->options.carry_count};
     WI_TRY(wi_pass_init(&trainer->validation, allocator, &parts));

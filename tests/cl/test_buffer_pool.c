@@ -1,5 +1,6 @@
 /* Device memory: the pool, the limit and its figures, copies. */
 #include "cl/buffer.h"
+#include "cl/context.h"
 #include "support/checks.h"
 
 static weft_context *open_limited(size_t limit) {
@@ -21,24 +22,24 @@ static void released_buffers_are_used_again(void **state) {
     wi_buffer first, second, third;
     (void)state;
     assert_held(context, 0, 0);
-    assert_ok(wi_buffer_create(&first, context, 1000));
+    assert_ok(wi_buffer_create(&first, wi_context_device(context), 1000));
     cl_mem const memory = first.memory;
     assert_held(context, 1000, 1000);
-    wi_buffer_release(&first, context);
-    wi_buffer_release(&first, context); /* a zeroed buffer is fine */
+    wi_buffer_release(&first, wi_context_device(context));
+    wi_buffer_release(&first, wi_context_device(context)); /* a zeroed buffer is fine */
     assert_held(context, 1000, 1000);
-    assert_ok(wi_buffer_create(&second, context, 900));
+    assert_ok(wi_buffer_create(&second, wi_context_device(context), 900));
     assert_ptr_equal(second.memory, memory);
     assert_int_equal(second.bytes, 900);
     assert_int_equal(second.capacity, 1000);
-    wi_buffer_release(&second, context);
-    assert_ok(wi_buffer_create(&third, context, 500)); /* half of it would be wasted */
+    wi_buffer_release(&second, wi_context_device(context));
+    assert_ok(wi_buffer_create(&third, wi_context_device(context), 500)); /* half of it would be wasted */
     assert_ptr_not_equal(third.memory, memory);
-    assert_ok(wi_buffer_create(&second, context, 1001)); /* too small */
+    assert_ok(wi_buffer_create(&second, wi_context_device(context), 1001)); /* too small */
     assert_ptr_not_equal(second.memory, memory);
     assert_held(context, 2501, 2501);
-    wi_buffer_release(&second, context);
-    wi_buffer_release(&third, context);
+    wi_buffer_release(&second, wi_context_device(context));
+    wi_buffer_release(&third, wi_context_device(context));
     weft_context_memory(context, NULL, NULL);
     weft_context_release(context);
 }
@@ -47,12 +48,13 @@ static void the_best_fit_is_taken(void **state) {
     weft_context *const context = open_limited(0);
     wi_buffer buffers[3], again;
     (void)state;
-    for (size_t i = 0; i < 3; i++) assert_ok(wi_buffer_create(&buffers[i], context, 1200 - 100 * i));
+    for (size_t i = 0; i < 3; i++)
+        assert_ok(wi_buffer_create(&buffers[i], wi_context_device(context), 1200 - 100 * i));
     cl_mem const smallest = buffers[2].memory;
-    for (size_t i = 0; i < 3; i++) wi_buffer_release(&buffers[i], context);
-    assert_ok(wi_buffer_create(&again, context, 980));
+    for (size_t i = 0; i < 3; i++) wi_buffer_release(&buffers[i], wi_context_device(context));
+    assert_ok(wi_buffer_create(&again, wi_context_device(context), 980));
     assert_ptr_equal(again.memory, smallest);
-    wi_buffer_release(&again, context);
+    wi_buffer_release(&again, wi_context_device(context));
     weft_context_release(context);
 }
 
@@ -61,8 +63,8 @@ static void the_pool_does_not_grow_without_end(void **state) {
     wi_buffer buffers[200];
     size_t held = 0, peak = 0;
     (void)state;
-    for (size_t i = 0; i < 200; i++) assert_ok(wi_buffer_create(&buffers[i], context, 64));
-    for (size_t i = 0; i < 200; i++) wi_buffer_release(&buffers[i], context);
+    for (size_t i = 0; i < 200; i++) assert_ok(wi_buffer_create(&buffers[i], wi_context_device(context), 64));
+    for (size_t i = 0; i < 200; i++) wi_buffer_release(&buffers[i], wi_context_device(context));
     weft_context_memory(context, &held, &peak);
     assert_int_equal(peak, 200 * 64);
     assert_in_range(held, 64, 100 * 64);
@@ -73,24 +75,24 @@ static void the_limit_is_kept_with_exact_figures(void **state) {
     weft_context *const context = open_limited(10000);
     wi_buffer first, second;
     (void)state;
-    assert_ok(wi_buffer_create(&first, context, 6000));
-    assert_fails(wi_buffer_create(&second, context, 4001), WEFT_ERROR_MEMORY_LIMIT,
+    assert_ok(wi_buffer_create(&first, wi_context_device(context), 6000));
+    assert_fails(wi_buffer_create(&second, wi_context_device(context), 4001), WEFT_ERROR_MEMORY_LIMIT,
         "4001 bytes of device memory; 6000 are in use and the limit is 10000");
     assert_null(second.memory);
     assert_held(context, 6000, 6000);
-    assert_status(wi_buffer_create(&second, context, SIZE_MAX), WEFT_ERROR_MEMORY_LIMIT);
-    assert_ok(wi_buffer_check_limit(context, 4000, "the plan"));
-    assert_fails(
-        wi_buffer_check_limit(context, 4001, "the plan"), WEFT_ERROR_MEMORY_LIMIT, "the plan needs 4001");
-    assert_ok(wi_buffer_create(&second, context, 4000));
+    assert_status(wi_buffer_create(&second, wi_context_device(context), SIZE_MAX), WEFT_ERROR_MEMORY_LIMIT);
+    assert_ok(wi_buffer_check_limit(wi_context_device(context), 4000, "the plan"));
+    assert_fails(wi_buffer_check_limit(wi_context_device(context), 4001, "the plan"), WEFT_ERROR_MEMORY_LIMIT,
+        "the plan needs 4001");
+    assert_ok(wi_buffer_create(&second, wi_context_device(context), 4000));
     assert_held(context, 10000, 10000);
-    wi_buffer_release(&first, context);
+    wi_buffer_release(&first, wi_context_device(context));
     /* 6000 bytes lie in the pool; they make way */
-    assert_ok(wi_buffer_check_limit(context, 6000, "the plan"));
-    assert_ok(wi_buffer_create(&first, context, 4500));
+    assert_ok(wi_buffer_check_limit(wi_context_device(context), 6000, "the plan"));
+    assert_ok(wi_buffer_create(&first, wi_context_device(context), 4500));
     assert_held(context, 8500, 10000);
-    wi_buffer_release(&first, context);
-    wi_buffer_release(&second, context);
+    wi_buffer_release(&first, wi_context_device(context));
+    wi_buffer_release(&second, wi_context_device(context));
     weft_context_release(context);
 }
 
@@ -98,9 +100,9 @@ static void impossible_sizes_are_refused(void **state) {
     weft_context *const context = open_limited(0);
     wi_buffer buffer;
     (void)state;
-    assert_fails(wi_buffer_create(&buffer, context, 0), WEFT_ERROR_ARGUMENT, "0 bytes");
-    assert_fails(
-        wi_buffer_create(&buffer, context, SIZE_MAX / 2), WEFT_ERROR_DEVICE_MEMORY, "9223372036854775807");
+    assert_fails(wi_buffer_create(&buffer, wi_context_device(context), 0), WEFT_ERROR_ARGUMENT, "0 bytes");
+    assert_fails(wi_buffer_create(&buffer, wi_context_device(context), SIZE_MAX / 2),
+        WEFT_ERROR_DEVICE_MEMORY, "9223372036854775807");
     assert_null(buffer.memory);
     assert_held(context, 0, 0);
     weft_context_release(context);
@@ -112,22 +114,23 @@ static void copies_keep_to_their_bytes(void **state) {
     wi_buffer buffer;
     (void)state;
     for (int i = 0; i < 100; i++) data[i] = (unsigned char)(i + 1);
-    assert_ok(wi_buffer_create(&buffer, context, 100));
-    assert_ok(wi_buffer_write(context, buffer.memory, 0, data, 100));
-    assert_ok(wi_buffer_fill_zero(context, buffer.memory, 5, 6)); /* no multiple of four */
-    assert_ok(wi_buffer_fill_zero(context, buffer.memory, 40, 20));
-    assert_ok(wi_buffer_fill_zero(context, buffer.memory, 70, 0));
-    assert_ok(wi_buffer_write(context, buffer.memory, 90, data, 3));
-    assert_ok(wi_buffer_write(context, buffer.memory, 0, NULL, 0));
-    assert_ok(wi_buffer_read(context, buffer.memory, 0, back, 100));
+    assert_ok(wi_buffer_create(&buffer, wi_context_device(context), 100));
+    assert_ok(wi_buffer_write(wi_context_device(context), buffer.memory, 0, data, 100));
+    assert_ok(wi_buffer_fill_zero(wi_context_device(context), buffer.memory, 5, 6)); /* no multiple of four */
+    assert_ok(wi_buffer_fill_zero(wi_context_device(context), buffer.memory, 40, 20));
+    assert_ok(wi_buffer_fill_zero(wi_context_device(context), buffer.memory, 70, 0));
+    assert_ok(wi_buffer_write(wi_context_device(context), buffer.memory, 90, data, 3));
+    assert_ok(wi_buffer_write(wi_context_device(context), buffer.memory, 0, NULL, 0));
+    assert_ok(wi_buffer_read(wi_context_device(context), buffer.memory, 0, back, 100));
     for (int i = 0; i < 100; i++) {
         const bool cleared = (i >= 5 && i < 11) || (i >= 40 && i < 60);
         assert_int_equal(back[i], cleared ? 0 : i >= 90 && i < 93 ? i - 89 : i + 1);
     }
-    assert_fails(wi_buffer_read(context, buffer.memory, 60, back, 50), WEFT_ERROR_OPENCL,
+    assert_fails(wi_buffer_read(wi_context_device(context), buffer.memory, 60, back, 50), WEFT_ERROR_OPENCL,
         "reading 50 bytes at offset 60 of a buffer: CL_INVALID_VALUE");
-    assert_status(wi_buffer_write(context, buffer.memory, 101, back, 1), WEFT_ERROR_OPENCL);
-    wi_buffer_release(&buffer, context);
+    assert_status(
+        wi_buffer_write(wi_context_device(context), buffer.memory, 101, back, 1), WEFT_ERROR_OPENCL);
+    wi_buffer_release(&buffer, wi_context_device(context));
     weft_context_release(context);
 }
 

@@ -15,9 +15,9 @@ static weft_status open_and_use(const char *folder, size_t *built) {
     WI_TRY(weft_context_create(
         &context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder}));
     const weft_status status = small_program_use(context, NULL);
-    wi_tuning_set(context, "shared", 0.25);
-    *built = wi_programs_stats(context)->built;
-    wi_programs_save(context);
+    wi_tuning_set(wi_context_device(context), "shared", 0.25);
+    *built = wi_programs_stats(wi_context_device(context))->built;
+    wi_programs_save(wi_context_device(context));
     weft_context_release(context);
     return status;
 }
@@ -57,7 +57,7 @@ static bool is_probed(void) {
         weft_context *context = NULL;
         const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = ""};
         if (weft_context_create(&context, &options) != WEFT_OK) _exit(2);
-        _exit(context->caps.device_class != WEFT_CLASS_CPU);
+        _exit(wi_context_device(context)->caps.device_class != WEFT_CLASS_CPU);
     }
     int status = -1;
     assert_int_equal(waitpid(child, &status, 0), child);

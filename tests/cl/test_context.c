@@ -33,10 +33,10 @@ static void a_context_knows_its_device(void **state) {
     assert_true(strlen(info->name) > 0);
     assert_non_null(strstr(log.text, info->name));
     assert_int_equal(context->seed, 7);
-    assert_true(context->caps.can_build);
-    assert_int_equal(context->caps.quirks, wi_quirks_find(info));
-    assert_true(context->caps.max_work_group_size > 0);
-    assert_true(context->caps.max_work_item_sizes[2] > 0);
+    assert_true(wi_context_device(context)->caps.can_build);
+    assert_int_equal(wi_context_device(context)->caps.quirks, wi_quirks_find(info));
+    assert_true(wi_context_device(context)->caps.max_work_group_size > 0);
+    assert_true(wi_context_device(context)->caps.max_work_item_sizes[2] > 0);
     assert_ptr_equal(weft_context_retain(context), context);
     weft_context_release(context);
     assert_ptr_equal(weft_context_device(context), info); /* the second reference still holds it */
@@ -96,11 +96,13 @@ static void the_class_can_be_chosen(void **state) {
     for (int i = 0; i < 2; i++) {
         setenv("WEFT_DEVICE_CLASS", names[i], 1);
         assert_ok(weft_context_create(&context, OPTIONS()));
-        assert_int_equal(context->caps.device_class, i == 0 ? WEFT_CLASS_CPU : WEFT_CLASS_GPU);
-        assert_int_equal(weft_context_device(context)->device_class, context->caps.device_class);
+        assert_int_equal(
+            wi_context_device(context)->caps.device_class, i == 0 ? WEFT_CLASS_CPU : WEFT_CLASS_GPU);
+        assert_int_equal(
+            weft_context_device(context)->device_class, wi_context_device(context)->caps.device_class);
         assert_ok(small_program_use(context, i == 0 ? "-D LANES_WANTED=16" : "-D LANES_WANTED=1"));
         wi_program *program = NULL;
-        assert_ok(wi_program_get(&program, context, "lanes",
+        assert_ok(wi_program_get(&program, wi_context_device(context), "lanes",
             i == 0
                 ? "#if WEFT_LANES != 16\n#error lanes\n#endif\n__kernel void k(__global int *x) { *x = 1; }"
                 : "#if WEFT_LANES != 1\n#error lanes\n#endif\n__kernel void k(__global int *x) { *x = 1; }",
@@ -167,18 +169,18 @@ static void the_probe_runs_once_for_a_folder(void **state) {
     (void)state;
     assert_ok(weft_context_create(&context, &options));
     /* A processor with vectors of its own is taken at its word; its first program is the first plan's. */
-    if (context->caps.device_class == WEFT_CLASS_CPU)
+    if (wi_context_device(context)->caps.device_class == WEFT_CLASS_CPU)
         assert_int_equal(calls, 0);
     else
         assert_true(calls >= 2);
-    const wi_capabilities first = context->caps;
+    const wi_capabilities first = wi_context_device(context)->caps;
     weft_context_release(context);
     calls = 0;
     assert_ok(weft_context_create(&context, &options));
     assert_int_equal(calls, 0);
-    assert_int_equal(context->caps.fp64, first.fp64);
-    assert_int_equal(context->caps.fp16, first.fp16);
-    assert_true(context->caps.can_build);
+    assert_int_equal(wi_context_device(context)->caps.fp64, first.fp64);
+    assert_int_equal(wi_context_device(context)->caps.fp16, first.fp16);
+    assert_true(wi_context_device(context)->caps.can_build);
     weft_context_release(context);
     scratch_remove(fresh);
 }
@@ -194,7 +196,7 @@ static void open_embedder(embedder *own) {
     weft_context *context = NULL;
     cl_int error = CL_SUCCESS;
     assert_ok(weft_context_create(&context, OPTIONS()));
-    own->device = context->device;
+    own->device = wi_context_device(context)->id;
     weft_context_release(context);
     own->cl = clCreateContext(NULL, 1, &own->device, NULL, NULL, &error);
     assert_int_equal(error, CL_SUCCESS);
@@ -231,8 +233,8 @@ static void an_embedder_s_objects_are_used_and_given_back(void **state) {
     for (int with_queue = 0; with_queue < 2; with_queue++) {
         assert_ok(weft_context_create(&context, OPTIONS(.cl_context = own.cl, .cl_device = own.device,
                                                     .cl_queue = with_queue ? own.queue : NULL)));
-        assert_ptr_equal(context->cl, own.cl);
-        assert_int_equal(context->queue == own.queue, with_queue);
+        assert_ptr_equal(wi_context_device(context)->cl, own.cl);
+        assert_int_equal(wi_context_device(context)->queue == own.queue, with_queue);
         assert_non_null(strchr(weft_context_device(context)->selector, ':'));
         assert_ok(small_program_use(context, NULL));
         if (with_queue) assert_true(queue_references(own.queue) > before);
@@ -308,8 +310,8 @@ static void one_of_several_devices_is_used(void **state) {
                 &context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = fresh,
                               .cl_context = both, .cl_device = parts[1]}));
             assert_ok(small_program_use(context, NULL));
-            assert_int_equal(wi_programs_stats(context)->loaded, loaded);
-            wi_programs_save(context);
+            assert_int_equal(wi_programs_stats(wi_context_device(context))->loaded, loaded);
+            wi_programs_save(wi_context_device(context));
             weft_context_release(context);
         }
         clReleaseContext(both);

@@ -32,7 +32,7 @@ static weft_context *open_logged(const char *folder, scratch_log *log) {
 }
 
 static void assert_stats(const weft_context *context, size_t built, size_t loaded, size_t reused) {
-    const wi_program_stats *const stats = wi_programs_stats(context);
+    const wi_program_stats *const stats = wi_programs_stats(wi_context_device(context));
     assert_int_equal(stats->built, built);
     assert_int_equal(stats->loaded, loaded);
     assert_int_equal(stats->reused, reused);
@@ -40,24 +40,24 @@ static void assert_stats(const weft_context *context, size_t built, size_t loade
 
 static void programs_are_found_in_memory_and_on_disk(void **state) {
     weft_context *context = open_logged(*state, NULL);
-    const size_t probe = wi_programs_stats(context)->built;
+    const size_t probe = wi_programs_stats(wi_context_device(context))->built;
     wi_program *first = NULL, *second = NULL, *third = NULL;
     assert_ok(small_program_use(context, NULL));
-    assert_ok(wi_program_get(&first, context, "again", SMALL_SOURCE, ""));
-    assert_ok(wi_program_get(&second, context, "other options", SMALL_SOURCE, "-D OTHER"));
-    assert_ok(wi_program_get(&third, context, "other source", SMALL_SOURCE "\n", NULL));
+    assert_ok(wi_program_get(&first, wi_context_device(context), "again", SMALL_SOURCE, ""));
+    assert_ok(wi_program_get(&second, wi_context_device(context), "other options", SMALL_SOURCE, "-D OTHER"));
+    assert_ok(wi_program_get(&third, wi_context_device(context), "other source", SMALL_SOURCE "\n", NULL));
     assert_ptr_not_equal(first, second);
     assert_ptr_not_equal(first, third);
     assert_stats(context, probe + 3, 0, 1);
     const int before = scratch_count(*state, ".weft", NULL);
-    wi_programs_save(context);
+    wi_programs_save(wi_context_device(context));
     assert_int_equal(scratch_count(*state, ".weft", NULL), before + 1); /* only that one's kernels ran */
     weft_context_release(context);
     context = open_logged(*state, NULL);
     assert_ok(small_program_use(context, NULL));
     assert_ok(small_program_use(context, NULL));
     assert_stats(context, 0, 1, 1);
-    assert_true(wi_programs_stats(context)->seconds > 0);
+    assert_true(wi_programs_stats(wi_context_device(context))->seconds > 0);
     weft_context_release(context);
     assert_int_equal(scratch_count(*state, ".weft", NULL), before + 1);
     assert_int_equal(scratch_count(*state, ".tmp", NULL), 0);
@@ -69,7 +69,7 @@ static bool is_saved_by_release(const char *folder) {
     weft_context_release(context);
     context = open_logged(folder, NULL);
     assert_ok(small_program_use(context, NULL));
-    const bool saved = wi_programs_stats(context)->loaded == 1;
+    const bool saved = wi_programs_stats(wi_context_device(context))->loaded == 1;
     weft_context_release(context);
     return saved;
 }
@@ -79,7 +79,7 @@ static bool is_saved_by_release(const char *folder) {
  */
 static void releasing_saves_too(void **state) {
     weft_context *const context = open_logged(*state, NULL);
-    const bool keeps = context->caps.quirks & WI_QUIRK_OWN_CACHE;
+    const bool keeps = wi_context_device(context)->caps.quirks & WI_QUIRK_OWN_CACHE;
     const char *const set = getenv("POCL_KERNEL_CACHE");
     char *const before = set ? strdup(set) : NULL;
     weft_context_release(context);
@@ -94,15 +94,20 @@ static void releasing_saves_too(void **state) {
     free(before);
 }
 
+static wi_cache_key small_key(const wi_device *device) {
+    char options[96];
+    snprintf(options, sizeof options, "-cl-std=CL1.2 -D WEFT_LANES=%d -D WEFT_GROUP=%d",
+        device->profile.lanes, device->profile.group);
+    return wi_disk_cache_key(device, SMALL_SOURCE, options);
+}
+
 /* The path of the small program's entry, after it was built and saved. */
 static void save_small(const char *folder, char *path) {
     weft_context *const context = open_logged(folder, NULL);
     assert_ok(small_program_use(context, NULL));
-    wi_programs_save(context);
-    const wi_cache_key key = wi_disk_cache_key(context, SMALL_SOURCE,
-        context->caps.device_class == WEFT_CLASS_CPU ? "-cl-std=CL1.2 -D WEFT_LANES=16"
-                                                     : "-cl-std=CL1.2 -D WEFT_LANES=1");
-    wi_disk_cache_path(context, key, path, PATH_MAX);
+    wi_programs_save(wi_context_device(context));
+    const wi_cache_key key = small_key(wi_context_device(context));
+    wi_disk_cache_path(wi_context_device(context), key, path, PATH_MAX);
     assert_true(wi_file_exists(path));
     weft_context_release(context);
 }
@@ -111,11 +116,11 @@ static void assert_rebuilt(const char *folder, const char *damage) {
     scratch_log log = {0};
     weft_context *context = open_logged(folder, &log);
     assert_ok(small_program_use(context, NULL));
-    if (wi_programs_stats(context)->built != 1) print_error("not noticed: %s\n", damage);
+    if (wi_programs_stats(wi_context_device(context))->built != 1) print_error("not noticed: %s\n", damage);
     assert_stats(context, 1, 0, 0);
     if (log.warnings == 0) print_error("not logged: %s\n", damage);
     assert_true(log.warnings > 0);
-    wi_programs_save(context); /* a good one */
+    wi_programs_save(wi_context_device(context)); /* a good one */
     weft_context_release(context);
     context = open_logged(folder, NULL);
     assert_ok(small_program_use(context, NULL));
@@ -150,8 +155,9 @@ static void a_foreign_entry_is_rebuilt(void **state) {
     size_t bytes = 0;
     save_small(*state, path);
     weft_context *const context = open_logged(*state, NULL);
-    wi_tuning_set(context, "a value", 1.0);
-    wi_disk_cache_path(context, wi_disk_cache_key(context, "tuning", "a value"), other, sizeof other);
+    wi_tuning_set(wi_context_device(context), "a value", 1.0);
+    wi_disk_cache_path(wi_context_device(context),
+        wi_disk_cache_key(wi_context_device(context), "tuning", "a value"), other, sizeof other);
     weft_context_release(context);
     assert_ok(wi_file_read(NULL, other, &whole, &bytes));
     assert_ok(wi_file_write_atomic(path, whole, bytes));
@@ -173,10 +179,8 @@ static void a_binary_that_the_driver_refuses_is_rebuilt(void **state) {
     const bool rusticl = strcmp(weft_context_device(context)->platform, "rusticl") == 0;
     if (rusticl) weft_context_release(context);
     if (rusticl) skip(); /* 22.3 aborts the process when a binary is not its own */
-    const wi_cache_key key = wi_disk_cache_key(context, SMALL_SOURCE,
-        context->caps.device_class == WEFT_CLASS_CPU ? "-cl-std=CL1.2 -D WEFT_LANES=16"
-                                                     : "-cl-std=CL1.2 -D WEFT_LANES=1");
-    assert_true(wi_disk_cache_write(context, key, WI_CACHE_BINARY, junk, sizeof junk));
+    const wi_cache_key key = small_key(wi_context_device(context));
+    assert_true(wi_disk_cache_write(wi_context_device(context), key, WI_CACHE_BINARY, junk, sizeof junk));
     weft_context_release(context);
     assert_rebuilt(*state, "a binary of junk");
 }
@@ -199,19 +203,19 @@ static void a_failed_build_is_remembered(void **state) {
         .log = scratch_log_line, .log_user = &log, .progress = count_progress, .progress_user = &builds};
     assert_ok(weft_context_create(&context, &options));
     log.text[0] = '\0';
-    assert_fails(wi_program_get(&program, context, "the bad program", bad_source, NULL), WEFT_ERROR_BUILD,
-        "the bad program did not compile");
+    assert_fails(wi_program_get(&program, wi_context_device(context), "the bad program", bad_source, NULL),
+        WEFT_ERROR_BUILD, "the bad program did not compile");
     assert_null(program);
     assert_non_null(strstr(weft_last_error(), "weft_undeclared_name"));
     assert_non_null(strstr(log.text, "weft_undeclared_name"));
     assert_int_equal(builds, 2); /* begun and ended */
-    assert_fails(wi_program_get(&program, context, "the bad program", bad_source, NULL), WEFT_ERROR_BUILD,
-        "weft_undeclared_name");
+    assert_fails(wi_program_get(&program, wi_context_device(context), "the bad program", bad_source, NULL),
+        WEFT_ERROR_BUILD, "weft_undeclared_name");
     assert_int_equal(builds, 2);
     weft_context_release(context);
     assert_ok(weft_context_create(&context, &options));
-    assert_fails(wi_program_get(&program, context, "the bad program", bad_source, NULL), WEFT_ERROR_BUILD,
-        "weft_undeclared_name");
+    assert_fails(wi_program_get(&program, wi_context_device(context), "the bad program", bad_source, NULL),
+        WEFT_ERROR_BUILD, "weft_undeclared_name");
     assert_int_equal(builds, 2);
     assert_non_null(strstr(weft_last_error(), *state)); /* says where it is remembered */
     assert_ok(small_program_use(context, NULL));
@@ -228,7 +232,8 @@ static void a_failure_is_remembered_without_a_disk(void **state) {
                                           .progress = count_progress, .progress_user = &builds}));
     for (int i = 0; i < 3; i++)
         assert_status(
-            wi_program_get(&program, context, "the bad program", bad_source, NULL), WEFT_ERROR_BUILD);
+            wi_program_get(&program, wi_context_device(context), "the bad program", bad_source, NULL),
+            WEFT_ERROR_BUILD);
     assert_int_equal(builds, 2);
     weft_context_release(context);
 }
@@ -237,8 +242,8 @@ static void unknown_kernels_have_a_named_error(void **state) {
     weft_context *const context = open_logged(*state, NULL);
     wi_program *program = NULL;
     cl_kernel kernel = NULL;
-    assert_ok(wi_program_get(&program, context, "the small program", SMALL_SOURCE, NULL));
-    assert_fails(wi_program_kernel(&kernel, context, program, "stretch"), WEFT_ERROR_OPENCL,
+    assert_ok(wi_program_get(&program, wi_context_device(context), "the small program", SMALL_SOURCE, NULL));
+    assert_fails(wi_program_kernel(&kernel, program, "stretch"), WEFT_ERROR_OPENCL,
         "kernel stretch of the small program: CL_INVALID_KERNEL_NAME");
     assert_null(kernel);
     weft_context_release(context);
@@ -248,16 +253,17 @@ static void a_launch_that_fails_names_kernel_and_sizes(void **state) {
     weft_context *const context = open_logged(*state, NULL);
     wi_program *program = NULL;
     wi_launch launch = {.dimensions = 1, .global = {64, 1, 1}, .local = {1, 1, 1}, .name = "scale"};
-    assert_ok(wi_program_get(&program, context, "the small program", SMALL_SOURCE, NULL));
-    assert_ok(wi_program_kernel(&launch.kernel, context, program, "scale"));
-    launch.local[0] = context->caps.max_work_group_size + 1;
+    assert_ok(wi_program_get(&program, wi_context_device(context), "the small program", SMALL_SOURCE, NULL));
+    assert_ok(wi_program_kernel(&launch.kernel, program, "scale"));
+    launch.local[0] = wi_context_device(context)->caps.max_work_group_size + 1;
     launch.global[0] = launch.local[0];
-    assert_fails(wi_launch_run(&launch, context), WEFT_ERROR_OPENCL, "launching scale over ");
+    assert_fails(
+        wi_launch_run(&launch, wi_context_device(context)), WEFT_ERROR_OPENCL, "launching scale over ");
     wi_launch_clear(&launch);
     wi_launch_clear(&launch); /* once more does nothing */
     assert_null(launch.kernel);
-    assert_ok(wi_queue_flush(context));
-    assert_ok(wi_queue_finish(context));
+    assert_ok(wi_queue_flush(wi_context_device(context)));
+    assert_ok(wi_queue_finish(wi_context_device(context)));
     weft_context_release(context);
 }
 
@@ -268,8 +274,8 @@ static void a_folder_that_cannot_be_is_a_warning(void **state) {
     assert_ok(wi_file_write_atomic(scratch_path(*state, "file"), "", 0));
     weft_context *const context = open_logged(path, &log);
     assert_ok(small_program_use(context, NULL));
-    wi_programs_save(context);
-    wi_tuning_set(context, "speed", 2.0);
+    wi_programs_save(wi_context_device(context));
+    wi_tuning_set(wi_context_device(context), "speed", 2.0);
     assert_int_equal(log.warnings, 1); /* once, not for every entry */
     assert_non_null(strstr(log.text, "kernel cache: cannot create folder"));
     weft_context_release(context);
@@ -283,7 +289,7 @@ static void a_read_only_folder_is_a_warning(void **state) {
     if (root) assert_int_equal(chown(*state, NOBODY, NOBODY), 0);
     assert_int_equal(chmod(*state, 0500), 0);
     if (root) assert_int_equal(seteuid(NOBODY), 0);
-    wi_tuning_set(context, "speed", 2.0);
+    wi_tuning_set(wi_context_device(context), "speed", 2.0);
     if (root) assert_int_equal(seteuid(0), 0);
     assert_int_equal(log.warnings, 1);
     assert_non_null(strstr(log.text, "Permission denied"));
@@ -302,12 +308,12 @@ static void a_full_disk_is_a_warning(void **state) {
     tight.rlim_cur = 10;
     void (*const handler)(int) = signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &tight);
-    wi_tuning_set(context, "speed", 2.0);
+    wi_tuning_set(wi_context_device(context), "speed", 2.0);
     setrlimit(RLIMIT_FSIZE, &before);
     signal(SIGXFSZ, handler);
     assert_int_equal(log.warnings, 1);
     assert_non_null(strstr(log.text, "File too large"));
-    assert_true(wi_tuning_get(context, "speed", &value)); /* in memory still */
+    assert_true(wi_tuning_get(wi_context_device(context), "speed", &value)); /* in memory still */
     assert_true(value == 2.0);
     assert_ok(small_program_use(context, NULL));
     weft_context_release(context);
@@ -329,8 +335,8 @@ static char *keep_variable(const char *name) {
 
 static int entries_after_opening(const char *folder, const char *entries) {
     weft_context *context = open_logged(folder, NULL);
-    wi_tuning_set(context, "an entry", 1);
-    const bool probed = context->caps.device_class != WEFT_CLASS_CPU;
+    wi_tuning_set(wi_context_device(context), "an entry", 1);
+    const bool probed = wi_context_device(context)->caps.device_class != WEFT_CLASS_CPU;
     weft_context_release(context);
     const int count = scratch_count(entries, ".weft", NULL);
     return count < 0 ? count : count - probed;
@@ -381,7 +387,7 @@ static void getting_survives_every_lack_of_memory(void **state) {
             const long live = atomic_load(&allocator.live);
             atomic_store(&allocator.made, 0);
             atomic_store(&allocator.fail_after, limit);
-            status = wi_program_get(&program, context, "a program", sources[i], NULL);
+            status = wi_program_get(&program, wi_context_device(context), "a program", sources[i], NULL);
             if (status != WEFT_ERROR_MEMORY) break;
             assert_null(program);
             assert_int_equal(atomic_load(&allocator.live), live);
@@ -391,7 +397,7 @@ static void getting_survives_every_lack_of_memory(void **state) {
     }
     atomic_store(&allocator.fail_after, 0);
     atomic_store(&allocator.made, 0);
-    wi_programs_save(context);
+    wi_programs_save(wi_context_device(context));
     weft_context_release(context);
     assert_int_equal(atomic_load(&allocator.live), 0);
 }
@@ -399,28 +405,29 @@ static void getting_survives_every_lack_of_memory(void **state) {
 static void tuning_values_last(void **state) {
     weft_context *context = open_logged(*state, NULL);
     double value = 5.0;
-    assert_false(wi_tuning_get(context, "gemm 32x32", &value));
-    wi_tuning_set(context, "gemm 32x32", 0.1);
-    wi_tuning_set(context, "gemm 32x32", 0.3);
-    assert_true(wi_tuning_get(context, "gemm 32x32", &value));
+    assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
+    wi_tuning_set(wi_context_device(context), "gemm 32x32", 0.1);
+    wi_tuning_set(wi_context_device(context), "gemm 32x32", 0.3);
+    assert_true(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
     assert_true(value == 0.3);
-    assert_false(wi_tuning_get(context, "gemm 32x3", &value));
+    assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x3", &value));
     weft_context_release(context);
     context = open_logged(*state, NULL);
-    assert_true(wi_tuning_get(context, "gemm 32x32", &value));
+    assert_true(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
     assert_true(value == 0.3);
     char path[PATH_MAX];
-    wi_disk_cache_path(context, wi_disk_cache_key(context, "tuning", "gemm 32x32"), path, sizeof path);
+    wi_disk_cache_path(wi_context_device(context),
+        wi_disk_cache_key(wi_context_device(context), "tuning", "gemm 32x32"), path, sizeof path);
     weft_context_release(context);
     assert_ok(wi_file_write_atomic(path, "junk", 4));
     scratch_log log = {0};
     context = open_logged(*state, &log);
     const int before = log.warnings;
-    assert_false(wi_tuning_get(context, "gemm 32x32", &value));
+    assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
     assert_int_equal(log.warnings, before + 1);
     wi_disk_cache_write(
-        context, wi_disk_cache_key(context, "tuning", "gemm 32x32"), WI_CACHE_VALUE, "0.5", 3);
-    assert_false(wi_tuning_get(context, "gemm 32x32", &value));
+        wi_context_device(context), wi_disk_cache_key(wi_context_device(context), "tuning", "gemm 32x32"), WI_CACHE_VALUE, "0.5", 3);
+    assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
     assert_int_equal(log.warnings, before + 2); /* a whole entry, but no value */
     weft_context_release(context);
 }

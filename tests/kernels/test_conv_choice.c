@@ -186,21 +186,21 @@ static void every_implementation_computes_the_same(void **state) {
         print_message("%s: %d of %d products\n", name, count, 2 * CASES);
         taken = taken || (count > 0 && strcmp(name, "conv_naive") != 0);
     }
-    const bool scalar = test_context()->caps.quirks & WI_QUIRK_SCALAR_COMPILER;
-    assert_true(taken || (scalar && test_context()->caps.device_class == WEFT_CLASS_CPU));
+    const bool scalar = wi_context_device(test_context())->caps.quirks & WI_QUIRK_SCALAR_COMPILER;
+    assert_true(taken || (scalar && wi_context_device(test_context())->caps.device_class == WEFT_CLASS_CPU));
     free(wanted);
     weft_graph_release(n.graph);
 }
 
 static bool accepts(const wi_implementation *implementation, const wi_windows *windows) {
     const wi_gemm_shape shape = {.windows = windows};
-    const wi_kernel_site site = {.device = &test_context()->profile, .product = &shape};
+    const wi_kernel_site site = {.device = &wi_context_device(test_context())->profile, .product = &shape};
     return wi_implementation_accepts(implementation, NULL, &site);
 }
 
 static const char *choice(const wi_windows *windows) {
     const wi_gemm_shape shape = {.windows = windows};
-    const wi_kernel_site site = {.device = &test_context()->profile, .product = &shape};
+    const wi_kernel_site site = {.device = &wi_context_device(test_context())->profile, .product = &shape};
     wi_selection selection;
     assert_weft_ok(wi_select(&selection, test_context(), &wi_op_conv, &site));
     return selection.chosen->name;
@@ -210,11 +210,12 @@ static const char *choice(const wi_windows *windows) {
 static void the_fast_ones_come_first(void **state) {
     (void)state;
     weft_context *const context = test_context();
-    if (context->caps.quirks & WI_QUIRK_SCALAR_COMPILER && context->caps.device_class == WEFT_CLASS_CPU) {
+    if (wi_context_device(context)->caps.quirks & WI_QUIRK_SCALAR_COMPILER &&
+        wi_context_device(context)->caps.device_class == WEFT_CLASS_CPU) {
         print_message("skipped: kernels of wide vectors take minutes to compile here\n");
         skip();
     }
-    const bool is_cpu = context->caps.device_class == WEFT_CLASS_CPU;
+    const bool is_cpu = wi_context_device(context)->caps.device_class == WEFT_CLASS_CPU;
     wi_windows wide = {.images = 2,
         .groups = 1,
         .channels = 16,

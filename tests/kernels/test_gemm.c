@@ -79,8 +79,8 @@ static float *random_values(size_t count, uint32_t seed) {
 }
 
 static void upload(wi_buffer *buffer, const float *values, size_t count) {
-    assert_ok(wi_buffer_create(buffer, context, count * sizeof *values));
-    assert_ok(wi_buffer_write(context, buffer->memory, 0, values, count * sizeof *values));
+    assert_ok(wi_buffer_create(buffer, wi_context_device(context), count * sizeof *values));
+    assert_ok(wi_buffer_write(wi_context_device(context), buffer->memory, 0, values, count * sizeof *values));
 }
 
 /* C lies in a larger matrix: GUARD elements before it, 5 after each row, 11 after each batch. */
@@ -108,7 +108,7 @@ static void set_up(fixture *f, const wi_gemm_shape *shape, bool plain) {
 }
 
 static void tear_down(fixture *f) {
-    for (int i = 0; i < 4; i++) wi_buffer_release(&f->device[i], context);
+    for (int i = 0; i < 4; i++) wi_buffer_release(&f->device[i], wi_context_device(context));
     free(f->a);
     free(f->b);
     free(f->bias);
@@ -129,7 +129,7 @@ static weft_status set_bias_relu(cl_kernel kernel, cl_uint first, void *user) {
 
 /* Reads what is there before it writes: a second store to an element would show. */
 static wi_gemm_epilogue bias_relu(fixture *f) {
-    const bool is_cpu = context->caps.device_class == WEFT_CLASS_CPU;
+    const bool is_cpu = wi_context_device(context)->caps.device_class == WEFT_CLASS_CPU;
     return (wi_gemm_epilogue){
         .parameters =
             ", __global float *c, __global const float *bias, long c_offset, long c_batch, long c_row",
@@ -187,7 +187,7 @@ static void compute(
     wi_gemm_product product;
     const int64_t offset = f->with_bias ? 3 : 0;
     for (size_t i = 0; i < f->counts[2]; i++) to[i] = untouched;
-    assert_ok(wi_buffer_write(context, f->device[2].memory, 0, to, bytes));
+    assert_ok(wi_buffer_write(wi_context_device(context), f->device[2].memory, 0, to, bytes));
     assert_ok(wi_gemm_product_create(&product, context, implementation, NULL, &f->shape,
         &(wi_gemm_operands){.a = f->device[0].memory,
             .b = f->device[1].memory,
@@ -197,12 +197,12 @@ static void compute(
             .c_offset = GUARD},
         epilogue));
     assert_ok(wi_gemm_product_run(&product, context));
-    assert_ok(wi_buffer_read(context, f->device[2].memory, 0, to, bytes));
+    assert_ok(wi_buffer_read(wi_context_device(context), f->device[2].memory, 0, to, bytes));
     wi_gemm_product_clear(&product, context);
 }
 
 static wi_kernel_site site_of(const wi_gemm_shape *shape) {
-    return (wi_kernel_site){.device = &context->profile, .product = shape};
+    return (wi_kernel_site){.device = &wi_context_device(context)->profile, .product = shape};
 }
 
 static bool accepts(const wi_implementation *implementation, const wi_gemm_shape *shape) {
@@ -276,11 +276,12 @@ static void strides_of_any_kind(void **state) {
 
 static void the_fast_kernel_comes_first_and_can_be_forced(void **state) {
     const wi_implementation *chosen = NULL;
-    const bool is_cpu = context->caps.device_class == WEFT_CLASS_CPU;
+    const bool is_cpu = wi_context_device(context)->caps.device_class == WEFT_CLASS_CPU;
     (void)state;
     unsetenv("WEFT_GEMM");
     assert_ok(select_for(&chosen, &cases[10].shape));
-    if (!(context->caps.type & CL_DEVICE_TYPE_GPU) && !(context->caps.quirks & WI_QUIRK_SCALAR_COMPILER)) {
+    if (!(wi_context_device(context)->caps.type & CL_DEVICE_TYPE_GPU) &&
+        !(wi_context_device(context)->caps.quirks & WI_QUIRK_SCALAR_COMPILER)) {
         assert_string_equal(chosen->name, is_cpu ? "cpu_small" : "gpu_tiled");
         const wi_gemm_shape large = {1, 256, 256, 256, 0, 256, 1, 0, 256, 1, NULL};
         assert_ok(select_for(&chosen, &large));
@@ -311,8 +312,8 @@ static void a_library_computes_the_same(void **state) {
     for (int i = 0; wi_product_family[i]; i++) {
         if (!wi_product_family[i]->file) library = wi_product_family[i];
     }
-    const bool other_class = context->caps.device_class == WEFT_CLASS_CPU;
-    if (!library || other_class || (context->caps.quirks & WI_QUIRK_SCALAR_COMPILER)) {
+    const bool other_class = wi_context_device(context)->caps.device_class == WEFT_CLASS_CPU;
+    if (!library || other_class || (wi_context_device(context)->caps.quirks & WI_QUIRK_SCALAR_COMPILER)) {
         print_message("skipped: %s\n", !library      ? "built without CLBlast"
                                        : other_class ? "CLBlast belongs to class gpu"
                                                      : "CLBlast's kernels take minutes to compile here");

@@ -25,7 +25,7 @@ static weft_context *open_context(const char *folder, scratch_log *log) {
 }
 
 static wi_selection choose(weft_context *context, const wi_gemm_shape *product) {
-    const wi_kernel_site site = {.device = &context->profile, .product = product};
+    const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = product};
     wi_selection selection;
     assert_ok(wi_select(&selection, context, &wi_op_matmul, &site));
     return selection;
@@ -68,7 +68,7 @@ static void the_cheapest_wins(void **state) {
             assert_true(other->seconds > 0.0 && isfinite(other->seconds));
             assert_true(other->seconds * other->margin >= chosen->seconds * chosen->margin);
         }
-        assert_true(accepted > 1 || context->caps.quirks & WI_QUIRK_SCALAR_COMPILER);
+        assert_true(accepted > 1 || wi_context_device(context)->caps.quirks & WI_QUIRK_SCALAR_COMPILER);
     }
     weft_context_release(context);
 }
@@ -77,7 +77,7 @@ static void the_cheapest_wins(void **state) {
 static void tuned_times_replace_estimates(void **state) {
     scratch_log log = {0};
     weft_context *context = open_context(*state, &log);
-    const wi_kernel_site site = {.device = &context->profile, .product = &shape};
+    const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = &shape};
     const wi_selection before = choose(context, &shape);
     const wi_candidate *slowest = NULL;
     for (int i = 0; i < before.count; i++) {
@@ -118,7 +118,7 @@ static void names_that_nothing_has_are_errors(void **state) {
         .dilation = {1, 1, 1},
         .before = {0, 1, 1}};
     const wi_gemm_shape convolution = {.windows = &windows};
-    const wi_kernel_site site = {.device = &context->profile, .product = &convolution};
+    const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = &convolution};
     wi_selection selection;
     setenv("WEFT_CONV", "fastest", 1);
     assert_fails(wi_select(&selection, context, &wi_op_conv, &site), WEFT_ERROR_ARGUMENT,

@@ -15,7 +15,7 @@ static void test_networks(void **state) {
         weft_plan_info info;
         const bench_network *const network = bench_network_find(names[i]);
         assert_non_null(network);
-        assert_weft_ok(bench_model_create(&model, test_context(), network, 0, false));
+        assert_weft_ok(bench_model_create(&model, test_context(), network, &(bench_setting){0}));
         assert_weft_ok(weft_plan_get_info(model.plan, &info));
         print_message("%s: %zu bytes, of which %zu intermediates, %.3f of the lower bound\n", names[i],
             info.total_bytes + info.variable_bytes, info.arena_bytes,

@@ -136,7 +136,7 @@ static void test_batches_share_kernels(void **state) {
     weft_plan *const first = plan_of(n.y, 17);
     fill(x, 17 * IN, 1);
     compute(first, &n, x, 17, wanted);
-    const wi_program_stats before = *wi_programs_stats(n.context);
+    const wi_program_stats before = *wi_programs_stats(wi_context_device(n.context));
     const int64_t batches[] = {1, 2, 3, 16};
     for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
         weft_plan *const plan = plan_of(n.y, batches[i]);
@@ -145,7 +145,7 @@ static void test_batches_share_kernels(void **state) {
             assert_true(got[k] - wanted[k] < 1e-6f && wanted[k] - got[k] < 1e-6f);
         weft_plan_release(plan);
     }
-    const wi_program_stats after = *wi_programs_stats(n.context);
+    const wi_program_stats after = *wi_programs_stats(wi_context_device(n.context));
     assert_int_equal(after.built, before.built);
     assert_int_equal(after.loaded, before.loaded);
     assert_true(after.reused > before.reused);
@@ -183,7 +183,7 @@ static void test_scalar_changes_between_runs(void **state) {
     weft_tensor *const x = weft_input(graph, "x", WEFT_F32), *const y = weft_mul(x, rate);
     weft_plan *const plan = plan_of(y, 3);
     const float values[] = {1, 2, 3};
-    const wi_program_stats before = *wi_programs_stats(test_context());
+    const wi_program_stats before = *wi_programs_stats(wi_context_device(test_context()));
     assert_weft_ok(weft_plan_write(plan, x, values, sizeof values));
     for (int i = 2; i < 6; i++) {
         float got[3], now = 0;
@@ -194,7 +194,7 @@ static void test_scalar_changes_between_runs(void **state) {
         assert_weft_ok(weft_plan_read(plan, y, got, sizeof got));
         for (int k = 0; k < 3; k++) assert_true(got[k] == values[k] * (float)i);
     }
-    assert_int_equal(wi_programs_stats(test_context())->built, before.built);
+    assert_int_equal(wi_programs_stats(wi_context_device(test_context()))->built, before.built);
     weft_plan_release(plan);
     weft_graph_release(graph);
 }
@@ -288,7 +288,7 @@ static void test_late_compilation(void **state) {
     /* A kernel that no other test has. */
     weft_tensor *const y = weft_mul(n.y, weft_constant(n.graph, WEFT_F32, 3));
     assert_weft_ok(weft_graph_status(n.graph));
-    const wi_program_stats *const stats = wi_programs_stats(n.context);
+    const wi_program_stats *const stats = wi_programs_stats(wi_context_device(n.context));
     const size_t before = stats->built + stats->loaded;
     weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = 2, .compile_late = true};
     weft_plan *late = NULL;
@@ -413,8 +413,8 @@ static void test_bound_memory(void **state) {
     }
     memcpy(buffer + OFFSET, x[0], sizeof x[0]);
     cl_int error;
-    cl_mem memory =
-        clCreateBuffer(n.context->cl, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof buffer, buffer, &error);
+    cl_mem memory = clCreateBuffer(wi_context_device(n.context)->cl, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+        sizeof buffer, buffer, &error);
     assert_int_equal(error, CL_SUCCESS);
     assert_weft_ok(weft_plan_bind(plan, n.x, memory, OFFSET * sizeof(float)));
     clReleaseMemObject(memory); /* the plan holds it */
@@ -430,7 +430,8 @@ static void test_bound_memory(void **state) {
 
     size_t offset;
     assert_weft_ok(weft_plan_memory(plan, n.y, &memory, &offset));
-    error = clEnqueueReadBuffer(n.context->queue, memory, CL_TRUE, offset, sizeof got, got, 0, NULL, NULL);
+    error = clEnqueueReadBuffer(
+        wi_context_device(n.context)->queue, memory, CL_TRUE, offset, sizeof got, got, 0, NULL, NULL);
     assert_int_equal(error, CL_SUCCESS);
     assert_memory_equal(got, wanted[1], sizeof got);
     weft_plan_release(plan);

@@ -299,7 +299,22 @@ static void check_values(const network *n, weft_plan *plan, const f64_array *con
     }
 }
 
-static void run_network(const network *n, int64_t batch) {
+/* Within all the memory that it likes, or the least that it can do with. */
+static weft_plan *plan_within(weft_tensor *const *outputs, size_t count, int64_t batch, bool least) {
+    weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = batch, .memory_limit = 1};
+    weft_plan *plan = NULL;
+    if (least) {
+        assert_weft_fails(
+            WEFT_ERROR_MEMORY_LIMIT, weft_plan_create(&plan, outputs, count, &options), "at least");
+        assert_int_equal(
+            sscanf(weft_last_error(), "plan: needs at least %zu bytes", &options.memory_limit), 1);
+    }
+    if (!least) options.memory_limit = 0;
+    assert_weft_ok(weft_plan_create(&plan, outputs, count, &options));
+    return plan;
+}
+
+static void run_network(const network *n, int64_t batch, bool least) {
     weft_tensor *outputs[MAX_VALUES + 2 * INPUTS_COUNT];
     size_t count = 0;
     for (int i = 0; i < n->shown_count; i++) outputs[count++] = n->tensors[n->shown[i]];
@@ -307,9 +322,7 @@ static void run_network(const network *n, int64_t batch) {
         outputs[count++] = n->gradients[i];
         outputs[count++] = n->tensors[i]; /* so that the plan has every input */
     }
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = batch};
-    weft_plan *plan = NULL;
-    assert_weft_ok(weft_plan_create(&plan, outputs, count, &options));
+    weft_plan *const plan = plan_within(outputs, count, batch, least);
     const f64_array *values[MAX_VALUES];
     for (int i = 0; i < INPUTS_COUNT; i++) {
         f64_array *const input = input_values(i, n->number, batch);
@@ -340,8 +353,9 @@ static void test_network(void **state) {
         if (test_random_below(&random, 2)) n.shown[n.shown_count++] = i;
     assert_weft_ok(weft_gradients(loss_tensor(&n.program, n.tensors), n.tensors, INPUTS_COUNT, n.gradients));
     if (getenv("WEFT_TEST_VERBOSE")) show_program(&n.program, n.tensors);
-    run_network(&n, 7);
-    if (!test_reduced()) run_network(&n, 16);
+    run_network(&n, 7, false);
+    run_network(&n, 7, true);
+    if (!test_reduced()) run_network(&n, 16, false);
     weft_graph_release(n.graph);
     f64_pool_release(NULL);
 }

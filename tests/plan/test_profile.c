@@ -232,17 +232,19 @@ static void test_embedder_s_queue(void **state) {
     weft_context *context = NULL;
     weft_profile *profile = NULL;
     cl_int error = CL_SUCCESS;
-    cl_command_queue const queue = clCreateCommandQueue(host->cl, host->device, 0, &error);
+    cl_command_queue const queue =
+        clCreateCommandQueue(wi_context_device(host)->cl, wi_context_device(host)->id, 0, &error);
     assert_int_equal(error, CL_SUCCESS);
-    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .cl_context = host->cl,
-        .cl_device = host->device, .cl_queue = queue, .cache_dir = test_folder()};
+    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT,
+        .cl_context = wi_context_device(host)->cl, .cl_device = wi_context_device(host)->id,
+        .cl_queue = queue, .cache_dir = test_folder()};
     assert_weft_ok(weft_context_create(&context, &options));
     net n = net_in(context);
     numbers *const all = calloc(2, sizeof *all);
     assert_non_null(all);
     read_numbers(&n, &all[0]);
     assert_weft_ok(weft_profile_run(&profile, n.plan));
-    assert_ptr_equal(context->queue, queue);
+    assert_ptr_equal(wi_context_device(context)->queue, queue);
     read_numbers(&n, &all[1]);
     assert_true(all[1].loss < all[0].loss);
     free(all);
@@ -261,7 +263,8 @@ static void test_library(void **state) {
     (void)state;
     enum { SIDE = 160 };
     weft_context *const context = test_context();
-    if (context->caps.device_class == WEFT_CLASS_CPU || (context->caps.quirks & WI_QUIRK_SCALAR_COMPILER)) {
+    if (wi_context_device(context)->caps.device_class == WEFT_CLASS_CPU ||
+        (wi_context_device(context)->caps.quirks & WI_QUIRK_SCALAR_COMPILER)) {
         print_message("skipped: CLBlast belongs to class gpu, and to drivers that compile it in seconds\n");
         skip();
     }
@@ -489,10 +492,10 @@ static void test_refused_run(void **state) {
     assert_weft_ok(weft_plan_create(&plan, updates, count, NULL));
     for (int i = 0; i < 2; i++) assert_weft_ok(weft_plan_run(plan));
     assert_weft_ok(weft_average_swap(graph));
-    cl_command_queue const queue = test_context()->queue;
+    cl_command_queue const queue = wi_context_device(test_context())->queue;
     assert_weft_fails(WEFT_ERROR_STATE, weft_profile_run(&profile, plan), "average");
     assert_null(profile);
-    assert_ptr_equal(test_context()->queue, queue);
+    assert_ptr_equal(wi_context_device(test_context())->queue, queue);
     assert_weft_ok(weft_average_swap(graph));
     assert_weft_ok(weft_profile_run(&profile, plan));
     weft_profile_release(profile);

@@ -59,14 +59,14 @@ bool test_reduced(void) {
 
 bool test_device_flushes(void) {
     cl_device_fp_config config = 0;
-    const cl_int error =
-        clGetDeviceInfo(test_context()->device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof config, &config, NULL);
+    const cl_int error = clGetDeviceInfo(
+        wi_context_device(test_context())->id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof config, &config, NULL);
     return error != CL_SUCCESS || !(config & CL_FP_DENORM);
 }
 
 bool test_device_loose(void) {
     static bool told;
-    const bool loose = test_context()->caps.quirks & WI_QUIRK_LOOSE_EDGES;
+    const bool loose = wi_context_device(test_context())->caps.quirks & WI_QUIRK_LOOSE_EDGES;
     if (loose && !told)
         print_message("this driver %s: such results are not judged\n", wi_quirk_text(WI_QUIRK_LOOSE_EDGES));
     told = told || loose;

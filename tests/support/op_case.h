@@ -2,10 +2,13 @@
  *
  * A case is an expression written twice: once with the library (build) and once with reference.h (reference).
  * A suite puts all its cases into one graph and computes all their outputs and gradients with one plan per
- * batch size, so that few programs are compiled; then every case is a test of its own: value      each
- * element within the error that the reference allows gradients  of sum(output · weights) for fixed random
- * weights, with regard to each f32 input: in several random directions against the central difference of the
- * reference in float64 Batch dimensions are computed with several batch sizes from the same graph. */
+ * batch size, so that few programs are compiled; then every case is a test of its own:
+ *
+ *   value      each element within the error that the reference allows
+ *   gradients  of sum(output · weights) for fixed random weights, with regard to each f32 input: in several
+ *              random directions against the central difference of the reference in float64
+ *
+ * Batch dimensions are computed with several batch sizes from the same graph. */
 #ifndef TEST_OP_CASE_H
 #define TEST_OP_CASE_H
 

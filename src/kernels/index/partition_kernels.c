@@ -1,12 +1,15 @@
-/* The launch of choosing rows by a mask: partition.cl. */
-#include "kernels/registry.h"
-#include "ops/index/index.h"
+/* The rows that a mask chooses: partition.cl. One group does it all. */
+#include "base/integers.h"
+#include "kernels/index/index_kernels.h"
 
-enum { GROUP = 256 };
+/* Work-items of the group, where neighbouring ones share the mask. */
+enum { ITEMS = 256 };
 
 static weft_status partition_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    const bool cpu = site->device->device_class == WEFT_CLASS_CPU;
-    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "rows", cpu ? 1 : GROUP, cpu ? 1 : GROUP);
+    int64_t items = site->device->item_walks ? 1 : ITEMS;
+    while (items > (int64_t)site->device->max_group) items /= 2;
+    wi_kernel_macro_int(plan, "WEFT_ITEMS", items);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "rows", items, items);
     wi_kernel_input(launch, 0);
     wi_kernel_result(launch);
     wi_kernel_faults(launch);

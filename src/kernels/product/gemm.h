@@ -4,23 +4,22 @@
  * (scale, bias, activation, where it is stored) is the epilogue: generated code that the plan hands to the
  * kernel template as macros.
  *
- * A template file (cl_kernels/gemm_*.cl) is text that may stand several times in one program. Before each
- * inclusion the plan defines:
+ * A template file (cl_kernels/product/gemm_*.cl) is text that may be in one program several times. Before
+ * each inclusion the plan defines:
  *
- * WEFT_NAME(suffix): the kernel's name, unique in the program.
- *
- * WEFT_EPILOGUE_PARAMETERS: kernel parameters that follow the template's own; empty, or beginning with a
- * comma.
- *
- * WEFT_STORE(acc, batch, row, column, lanes): a statement that finishes and stores. cpu: acc is a float16 of
- * which lanes (1 to 16) are valid, for the columns column .. column + lanes - 1; gpu: acc is a float and
- * lanes is 1. batch, row, column, lanes are int.
- *
- * WEFT_AHEAD(batch, row, column), WEFT_AHEAD_STEP: only where the epilogue reads a matrix: where its element
- * lies (a size_t), and the bytes from a row to the next, so that a template may ask for it early.
- *
- * WEFT_STORED(batch, row, column), WEFT_STORED_STEP: the same of the matrix that it writes; where there is
- * one.
+ *   WEFT_NAME(suffix)
+ *       the kernel's name, unique in the program
+ *   WEFT_EPILOGUE_PARAMETERS
+ *       kernel parameters after the template's own; empty, or beginning with a comma
+ *   WEFT_STORE(acc, batch, row, column, lanes)
+ *       a statement that finishes and stores. cpu: acc is a float16 of which lanes (1 to 16) are valid, for
+ *       the columns column .. column + lanes - 1; gpu: acc is a float and lanes is 1. batch, row, column,
+ *       lanes are int.
+ *   WEFT_AHEAD(batch, row, column), WEFT_AHEAD_STEP
+ *       only if the epilogue reads a matrix: the address of its element (a size_t), and the bytes from a row
+ *       to the next, so that a template may prefetch it
+ *   WEFT_STORED(batch, row, column), WEFT_STORED_STEP
+ *       the same of the matrix that it writes, if there is one
  *
  * It undefines them afterwards. So it does with the macros that `prepare` gives, by which a template leaves
  * out what this product has no use for; they do not depend on the batch size.

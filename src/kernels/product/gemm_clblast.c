@@ -54,13 +54,14 @@ static weft_status run(weft_context *context, const wi_gemm_shape *shape, cl_mem
     if (!express_both(shape, &from_a, &from_b))
         WI_FAIL(WEFT_ERROR_INTERNAL, "CLBlast was given a matrix product that it does not accept");
     const CLBlastStatusCode code =
-        shape->batch == 1 ? CLBlastSgemm(CLBlastLayoutRowMajor, from_a.transpose, from_b.transpose, m, n, k,
-                                1.0f, a, a_offset, from_a.leading, b, b_offset, from_b.leading, 0.0f, c,
-                                c_offset, n, &context->queue, event)
-                          : CLBlastSgemmStridedBatched(CLBlastLayoutRowMajor, from_a.transpose,
-                                from_b.transpose, m, n, k, 1.0f, a, a_offset, from_a.leading,
-                                (size_t)shape->a_batch, b, b_offset, from_b.leading, (size_t)shape->b_batch,
-                                0.0f, c, c_offset, n, m * n, (size_t)shape->batch, &context->queue, event);
+        shape->batch == 1
+            ? CLBlastSgemm(CLBlastLayoutRowMajor, from_a.transpose, from_b.transpose, m, n, k, 1.0f, a,
+                  a_offset, from_a.leading, b, b_offset, from_b.leading, 0.0f, c, c_offset, n,
+                  &wi_context_device(context)->queue, event)
+            : CLBlastSgemmStridedBatched(CLBlastLayoutRowMajor, from_a.transpose, from_b.transpose, m, n, k,
+                  1.0f, a, a_offset, from_a.leading, (size_t)shape->a_batch, b, b_offset, from_b.leading,
+                  (size_t)shape->b_batch, 0.0f, c, c_offset, n, m * n, (size_t)shape->batch,
+                  &wi_context_device(context)->queue, event);
     if (code != CLBlastSuccess)
         WI_FAIL(WEFT_ERROR_OPENCL, "CLBlast failed with code %d on a (%zu, %zu) by (%zu, %zu) product",
             (int)code, m, k, k, n);

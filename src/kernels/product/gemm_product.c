@@ -74,7 +74,7 @@ static weft_status build(wi_program **program, const wi_gemm_product *product, w
     WI_TRY_DONE(wi_kernel_headers_append(plan, &source));
     WI_TRY_DONE(wi_kernel_source_append(&source, file));
     if (source.failed) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "no memory for the source of %s", file);
-    status = wi_program_get(program, context, file, source.data, NULL);
+    status = wi_program_get(program, wi_context_device(context), file, source.data, NULL);
 done:
     wi_text_clear(&source);
     return status;
@@ -90,8 +90,8 @@ static weft_status set_plain(cl_kernel kernel, cl_uint first, const wi_gemm_prod
     return WEFT_OK;
 }
 
-static weft_status make_launch(wi_gemm_product *product, weft_context *context, wi_program *program,
-    const wi_kernel_launch *from, const wi_gemm_epilogue *epilogue) {
+static weft_status make_launch(wi_gemm_product *product, wi_program *program, const wi_kernel_launch *from,
+    const wi_gemm_epilogue *epilogue) {
     wi_launch *const launch = &product->launches[product->count];
     char name[64];
     cl_uint next = 0;
@@ -101,7 +101,7 @@ static weft_status make_launch(wi_gemm_product *product, weft_context *context, 
         launch->global[i] = from->global[i];
         launch->local[i] = from->local[i];
     }
-    WI_TRY(wi_program_kernel(&launch->kernel, context, program, name));
+    WI_TRY(wi_program_kernel(&launch->kernel, program, name));
     product->count++;
     WI_TRY(set_arguments(launch->kernel, from, &product->operands, &next));
     if (!from->has_epilogue) return WEFT_OK;
@@ -113,13 +113,12 @@ static weft_status make_launches(wi_gemm_product *product, weft_context *context
     const wi_gemm_epilogue *epilogue) {
     wi_program *program = NULL;
     if (plan->scratch_bytes > 0) {
-        WI_TRY(wi_buffer_create(&product->scratch, context, plan->scratch_bytes));
+        WI_TRY(wi_buffer_create(&product->scratch, wi_context_device(context), plan->scratch_bytes));
         product->operands.scratch = product->scratch.memory;
         product->operands.scratch_offset = 0;
     }
     WI_TRY(build(&program, product, context, plan, epilogue));
-    for (int i = 0; i < plan->count; i++)
-        WI_TRY(make_launch(product, context, program, plan->launches[i], epilogue));
+    for (int i = 0; i < plan->count; i++) WI_TRY(make_launch(product, program, plan->launches[i], epilogue));
     return WEFT_OK;
 }
 
@@ -134,7 +133,7 @@ weft_status wi_gemm_product_create(wi_gemm_product *product, weft_context *conte
     wi_arena arena;
     wi_arena_init(&arena, context->allocator);
     wi_kernel_plan plan;
-    const wi_kernel_site site = {.device = &context->profile, .product = shape};
+    const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = shape};
     weft_status status = wi_implementation_prepare(implementation, variant, &site, &arena, &plan);
     if (status == WEFT_OK)
         status = make_launches(product, context, &plan, epilogue ? epilogue : &plain_epilogue);
@@ -147,12 +146,13 @@ weft_status wi_gemm_product_run(const wi_gemm_product *product, weft_context *co
     if (!product->implementation->file)
         return product->implementation->run(context, &product->shape, at->a, (size_t)at->a_offset, at->b,
             (size_t)at->b_offset, at->c, (size_t)at->c_offset, NULL);
-    for (int i = 0; i < product->count; i++) WI_TRY(wi_launch_run(&product->launches[i], context));
+    for (int i = 0; i < product->count; i++)
+        WI_TRY(wi_launch_run(&product->launches[i], wi_context_device(context)));
     return WEFT_OK;
 }
 
 void wi_gemm_product_clear(wi_gemm_product *product, weft_context *context) {
     for (int i = 0; i < product->count; i++) wi_launch_clear(&product->launches[i]);
-    wi_buffer_release(&product->scratch, context);
+    wi_buffer_release(&product->scratch, wi_context_device(context));
     *product = (wi_gemm_product){0};
 }

@@ -22,9 +22,10 @@ static weft_status fill(wi_trial *trial, wi_buffer *buffer, size_t count) {
     float *const values = wi_allocate_array(context->allocator, count, sizeof *values);
     if (!values) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < count; i++) values[i] = (float)((i * 2654435761u >> 7) % 17) / 8.0f - 1.0f;
-    weft_status status = wi_buffer_create(buffer, context, count * sizeof *values);
+    weft_status status = wi_buffer_create(buffer, wi_context_device(context), count * sizeof *values);
     if (status == WEFT_OK)
-        status = wi_buffer_write(context, buffer->memory, 0, values, count * sizeof *values);
+        status =
+            wi_buffer_write(wi_context_device(context), buffer->memory, 0, values, count * sizeof *values);
     wi_release(context->allocator, values);
     return status;
 }
@@ -35,7 +36,7 @@ static weft_status time_product(double *seconds, const wi_gemm_product *product,
     for (int run = 0; run < 4; run++) {
         const double begin = wi_clock_seconds();
         WI_TRY(wi_gemm_product_run(product, context));
-        WI_TRY(wi_queue_finish(context));
+        WI_TRY(wi_queue_finish(wi_context_device(context)));
         if (run > 0) *seconds = fmin(*seconds, wi_clock_seconds() - begin);
     }
     return WEFT_OK;
@@ -46,13 +47,14 @@ static weft_status try_one(
     const size_t bytes = (size_t)(trial->shape->batch * trial->shape->m * trial->shape->n) * sizeof(float);
     wi_gemm_product product = {0};
     weft_status status;
-    WI_TRY(wi_buffer_create(&trial->c[which], trial->context, bytes));
+    WI_TRY(wi_buffer_create(&trial->c[which], wi_context_device(trial->context), bytes));
     WI_TRY_DONE(wi_gemm_product_create(&product, trial->context, implementation, variant, trial->shape,
         &(wi_gemm_operands){.a = trial->a.memory, .b = trial->b.memory, .c = trial->c[which].memory}, NULL));
     WI_TRY_DONE(time_product(&trial->seconds[which], &product, trial->context));
     trial->host[which] = wi_allocate(trial->context->allocator, bytes);
     if (!trial->host[which]) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "no memory to compare matrix products");
-    status = wi_buffer_read(trial->context, trial->c[which].memory, 0, trial->host[which], bytes);
+    status = wi_buffer_read(
+        wi_context_device(trial->context), trial->c[which].memory, 0, trial->host[which], bytes);
 done:
     wi_gemm_product_clear(&product, trial->context);
     return status;
@@ -89,10 +91,10 @@ static weft_status measure(double *ratio, weft_context *context, const wi_gemm_s
 done:
     for (int i = 0; i < 2; i++) {
         wi_release(context->allocator, trial.host[i]);
-        wi_buffer_release(&trial.c[i], context);
+        wi_buffer_release(&trial.c[i], wi_context_device(context));
     }
-    wi_buffer_release(&trial.a, context);
-    wi_buffer_release(&trial.b, context);
+    wi_buffer_release(&trial.a, wi_context_device(context));
+    wi_buffer_release(&trial.b, wi_context_device(context));
     return status;
 }
 
@@ -112,9 +114,9 @@ double wi_gemm_ratio(weft_context *context, const wi_gemm_shape *shape, const wi
     snprintf(name, sizeof name, "gemm %s/%s/%s batch 2^%d m 2^%d n 2^%d k 2^%d %c%c", library->name,
         kernel->name, variant->name, magnitude(shape->batch), magnitude(shape->m), magnitude(shape->n),
         magnitude(shape->k), shape->a_column == 1 ? 'n' : 't', shape->b_column == 1 ? 'n' : 't');
-    if (!wi_tuning_get(context, name, &ratio)) {
+    if (!wi_tuning_get(wi_context_device(context), name, &ratio)) {
         if (measure(&ratio, context, shape, kernel, variant, library) != WEFT_OK) return never;
-        wi_tuning_set(context, name, ratio);
+        wi_tuning_set(wi_context_device(context), name, ratio);
     }
     return ratio;
 }

@@ -1,5 +1,5 @@
 /* Rows of a table picked by token; the table's gradient adds up the rows of equal tokens. Kernels: gather.cl
- * and, through index_sum, segments.cl.
+ * and, through index_sum, lists_cpu.cl and segments_gpu.cl.
  *
  * The node has inputs (table (vocabulary, width), tokens (count)). Attributes: flags PADDED, and start, the
  * token whose row gets no gradient. */

@@ -1,9 +1,6 @@
 /* Elements picked by index, and added up by index: each is the other's gradient. Kernels: gather.cl,
- * scatter.cl and segments.cl. */
+ * scatter.cl, lists_cpu.cl and segments_gpu.cl, which takes the order of the index as a third input. */
 #include "ops/index/index.h"
-
-/* An index of fewer is not worth being sorted. */
-enum { SHORT_INDEX = 256 };
 
 /* ---- gradients ---- */
 
@@ -92,9 +89,9 @@ static weft_graph *check_sum(const wi_op *op, weft_tensor *source, weft_tensor *
 }
 
 static weft_tensor *make(
-    const wi_op *op, weft_tensor *x, weft_tensor *index, const wi_shape *shape, int axis) {
+    const wi_op *op, weft_tensor *x, weft_tensor *index, const wi_shape *shape, wi_attributes attributes) {
     weft_tensor *inputs[] = {x, index};
-    return wi_node(x->graph, op, inputs, 2, x->dtype, shape, &(wi_attributes){.axis = axis});
+    return wi_node(x->graph, op, inputs, 2, x->dtype, shape, &attributes);
 }
 
 /* ---- picking ---- */
@@ -110,7 +107,7 @@ weft_tensor *weft_gather(weft_tensor *x, int axis, weft_tensor *index) {
             return fail_shapes("gather", x, index, "the index is larger along another axis");
         x = weft_slice(x, i, 0, want);
     }
-    return x ? make(&wi_op_gather, x, index, &index->shape, a) : NULL;
+    return x ? make(&wi_op_gather, x, index, &index->shape, (wi_attributes){.axis = a}) : NULL;
 }
 
 static bool one_axis(const wi_shape *shape, int64_t *length) {
@@ -139,7 +136,7 @@ weft_tensor *weft_index_select(weft_tensor *x, int axis, weft_tensor *index) {
                         : i < a + more ? index->shape.dims[i - a]
                                        : x->shape.dims[i - more + 1];
     weft_tensor *line = weft_reshape_shape(index, 1, &length);
-    weft_tensor *y = line ? make(&wi_op_index_select, x, line, &shape, a) : NULL;
+    weft_tensor *y = line ? make(&wi_op_index_select, x, line, &shape, (wi_attributes){.axis = a}) : NULL;
     return y ? weft_reshape_shape(y, whole.rank, whole.dims) : NULL;
 }
 
@@ -151,19 +148,7 @@ weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index,
     if (!check_sum(&wi_op_scatter_sum, source, index, axis, size, &a, &shape)) return NULL;
     if (!wi_shape_equal(&source->shape, &index->shape))
         return fail_shapes("scatter_sum", source, index, "they differ");
-    return make(&wi_op_scatter_sum, source, index, &shape, a);
-}
-
-/* On gpu-class devices a long index is sorted first; the order is shared by all sums of one index. */
-static weft_tensor *sum_node(
-    weft_tensor *source, weft_tensor *index, const wi_shape *shape, wi_attributes attributes) {
-    weft_tensor *inputs[] = {source, index, NULL};
-    const int64_t count = index->shape.dims[0];
-    const bool gpu = source->graph->context->caps.device_class == WEFT_CLASS_GPU;
-    const bool sorted = gpu && attributes.axis == 0 && (count < 0 || count > SHORT_INDEX);
-    if (sorted && !(inputs[2] = weft_argsort(index, 0, false))) return NULL;
-    return wi_node(
-        source->graph, &wi_op_index_sum, inputs, sorted ? 3 : 2, source->dtype, shape, &attributes);
+    return make(&wi_op_scatter_sum, source, index, &shape, (wi_attributes){.axis = a});
 }
 
 weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size) {
@@ -172,14 +157,15 @@ weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, i
     if (!check_sum(&wi_op_index_sum, source, index, axis, size, &a, &shape)) return NULL;
     if (index->shape.rank != 1 || index->shape.dims[0] != source->shape.dims[a])
         return fail_shapes("index_sum", source, index, "the index is not one axis as long as the source's");
-    return sum_node(source, index, &shape, (wi_attributes){.axis = a});
+    return make(&wi_op_index_sum, source, index, &shape, (wi_attributes){.axis = a});
 }
 
 weft_tensor *wi_index_sum_skipping(weft_tensor *source, weft_tensor *index, int64_t size, int64_t skipped) {
     int a;
     wi_shape shape;
     if (!check_sum(&wi_op_index_sum, source, index, 0, size, &a, &shape)) return NULL;
-    return sum_node(source, index, &shape, (wi_attributes){.flags = WI_INDEX_SKIPS, .start = skipped});
+    return make(
+        &wi_op_index_sum, source, index, &shape, (wi_attributes){.flags = WI_INDEX_SKIPS, .start = skipped});
 }
 
 static weft_tensor *add_to(const char *op, weft_tensor *x, weft_tensor *sum, weft_tensor *source, int axis) {

@@ -139,7 +139,8 @@ static void sums_are_right(void **state) {
 /* Class cpu alone has more than one kernel to choose from, and not where its vectors are unrolled. */
 static void skip_without_choice(void) {
     const weft_context *const context = test_context();
-    if (context->caps.device_class != WEFT_CLASS_CPU || context->caps.quirks & WI_QUIRK_SCALAR_COMPILER) {
+    if (wi_context_device(context)->caps.device_class != WEFT_CLASS_CPU ||
+        wi_context_device(context)->caps.quirks & WI_QUIRK_SCALAR_COMPILER) {
         print_message("skipped: this device has no choice of kernels\n");
         skip();
     }

@@ -117,7 +117,7 @@ static bool is_cpu(void) {
 
 static void check_cell(cell kind) {
     /* Vectors that are unrolled take seconds a run. */
-    const bool slow = test_context()->caps.quirks & WI_QUIRK_SCALAR_COMPILER;
+    const bool slow = wi_context_device(test_context())->caps.quirks & WI_QUIRK_SCALAR_COMPILER;
     const int runs = !is_cpu() || test_reduced() ? 1 : slow ? 2 : 20;
     static const int64_t rows[] = {1, 3};
     for (int i = 0; i < 4; i++) {

@@ -2,8 +2,8 @@
  *
  * Nothing is kept between calls. A platform without devices (Rusticl with no driver enabled) is passed over,
  * and so is a platform whose enumeration fails: one bad driver must not hide the others. */
-#include "cl/context.h"
 #include "cl/device_list.h"
+#include "cl/opened_device.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,195 @@
+/* Opening a device: its OpenCL objects, then what stands on them (contract in opened_device.h).
+ *
+ * Opening is one function whose failure leaves the device as it was, so that the next best one may be tried when
+ * the driver of the first cannot run even the probe. */
+#include "cl/device_open.h"
+
+#include "cl/buffer_pool.h"
+#include "cl/capabilities.h"
+#include "cl/device_list.h"
+#include "cl/disk_cache.h"
+#include "cl/launch.h"
+#include "cl/program.h"
+#include "cl/program_cache.h"
+#include "cl/tuning.h"
+
+#include <string.h>
+
+/* Undoes an opening, and what failed of it; it may be tried again then. */
+static void close_parts(wi_device *device) {
+    wi_program_cache_close(device);
+    wi_tuning_close(device);
+    wi_disk_cache_close(device);
+    wi_buffer_pool_close(device);
+    if (device->queue) clReleaseCommandQueue(device->queue);
+    if (device->cl) clReleaseContext(device->cl);
+    device->queue = NULL;
+    device->cl = NULL;
+}
+
+/* The OpenCL objects are there; what stands on them follows. */
+static weft_status open_parts(wi_device *device, const weft_context_options *options) {
+    WI_TRY(wi_capabilities_read(device));
+    WI_TRY(wi_buffer_pool_open(device, options->memory_limit));
+    WI_TRY(wi_disk_cache_open(device, options->cache_dir));
+    WI_TRY(wi_tuning_open(device));
+    WI_TRY(wi_program_cache_open(device));
+    device->profile = wi_device_profile_of(&device->caps); /* the probe is compiled as programs are */
+    WI_TRY(wi_capabilities_probe(device));
+    device->profile = wi_device_profile_of(&device->caps);
+    wi_log_line(device->host.log, WEFT_LOG_INFO, "device %s %s (%s, driver %s), class %s",
+        device->info.selector, device->info.name, device->info.platform, device->info.driver,
+        device->caps.device_class == WEFT_CLASS_CPU ? "cpu" : "gpu");
+    return WEFT_OK;
+}
+
+static weft_status make_queue(wi_device *device) {
+    cl_int error = CL_SUCCESS;
+    device->queue = clCreateCommandQueue(device->cl, device->id, 0, &error);
+    return wi_cl_check(error, "making a command queue");
+}
+
+static weft_status fail_unusable(const weft_device_info *info) {
+    WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+        "%s (%s, %s): Weft needs an available device with a compiler and OpenCL 1.2", info->name,
+        info->platform, info->opencl);
+}
+
+static weft_status open_entry(
+    wi_device *device, const weft_context_options *options, const wi_device_entry *entry) {
+    if (!entry->usable) return fail_unusable(&entry->info);
+    const cl_context_properties properties[] = {
+        CL_CONTEXT_PLATFORM, (cl_context_properties)entry->platform, 0};
+    cl_int error = CL_SUCCESS;
+    device->info = entry->info;
+    device->id = entry->device;
+    device->cl = clCreateContext(properties, 1, &entry->device, NULL, NULL, &error);
+    WI_CL(error, "making an OpenCL context");
+    WI_TRY(make_queue(device));
+    return open_parts(device, options);
+}
+
+/* Some drivers list a sub-device's parent in its place. */
+static bool is_or_descends_from(cl_device_id device, cl_device_id listed) {
+    while (device && device != listed) {
+        cl_device_id parent = NULL;
+        if (clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) != CL_SUCCESS)
+            break;
+        device = parent;
+    }
+    return device == listed;
+}
+
+static weft_status check_own_device(cl_context cl, cl_device_id device) {
+    cl_device_id devices[256];
+    size_t bytes = 0;
+    WI_CL(clGetContextInfo(cl, CL_CONTEXT_DEVICES, sizeof devices, devices, &bytes),
+        "reading the given cl_context");
+    for (size_t i = 0; i < bytes / sizeof *devices; i++) {
+        if (is_or_descends_from(device, devices[i])) return WEFT_OK;
+    }
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: cl_device is not of cl_context");
+}
+
+static weft_status check_own_queue(const weft_context_options *options) {
+    cl_context cl = NULL;
+    cl_device_id device = NULL;
+    cl_command_queue_properties properties = 0;
+    cl_command_queue const queue = options->cl_queue;
+    WI_CL(clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof cl, &cl, NULL), "reading the given cl_queue");
+    WI_CL(clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL),
+        "reading the given cl_queue");
+    WI_CL(clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL),
+        "reading the given cl_queue");
+    if (cl != options->cl_context || device != options->cl_device)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: cl_queue is not of cl_context and cl_device");
+    if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: cl_queue executes out of order");
+    return WEFT_OK;
+}
+
+/* An embedder's device has a place in our list too, unless it is a sub-device. */
+static weft_status find_place(wi_device *device) {
+    wi_device_list list;
+    const weft_status status = wi_device_list_read(&list, device->host.allocator);
+    for (size_t i = 0; status == WEFT_OK && i < list.count; i++) {
+        if (list.entries[i].device == device->id) device->info = list.entries[i].info;
+    }
+    wi_device_list_clear(&list);
+    return status;
+}
+
+static weft_status open_given(wi_device *device, const weft_context_options *options) {
+    wi_device_entry entry;
+    WI_TRY(check_own_device(options->cl_context, options->cl_device));
+    if (options->cl_queue) WI_TRY(check_own_queue(options));
+    WI_TRY(wi_device_describe(&entry, options->cl_device));
+    if (!entry.usable) return fail_unusable(&entry.info);
+    device->info = entry.info;
+    device->id = options->cl_device;
+    WI_TRY(find_place(device));
+    WI_CL(clRetainContext(options->cl_context), "retaining the given cl_context");
+    device->cl = options->cl_context;
+    if (!options->cl_queue) {
+        WI_TRY(make_queue(device));
+    } else {
+        WI_CL(clRetainCommandQueue(options->cl_queue), "retaining the given cl_queue");
+        device->queue = options->cl_queue;
+    }
+    return open_parts(device, options);
+}
+
+/* Tries the devices that fit, the best first; when none opens, the first one's error is the answer. */
+static weft_status open_selected(wi_device *device, const weft_context_options *options) {
+    char first_error[2048] = "";
+    wi_device_list list;
+    weft_status status = wi_device_list_read(&list, device->host.allocator);
+    if (status != WEFT_OK) goto done;
+    const char *const selector = options->device ? options->device : wi_environment("WEFT_DEVICE");
+    WI_TRY_DONE(wi_device_list_select(&list, selector));
+    for (size_t i = 0; i < list.count; i++) {
+        const weft_status opened = open_entry(device, options, &list.entries[i]);
+        if (opened == WEFT_OK) {
+            wi_error_restore(""); /* an unusable device was passed over; that was no error */
+            status = WEFT_OK;
+            break;
+        }
+        close_parts(device);
+        if (opened == WEFT_ERROR_MEMORY) { /* the host's lack is no reason to take a lesser device */
+            status = opened;
+            goto done;
+        }
+        wi_log_line(device->host.log, WEFT_LOG_WARNING, "device %s is passed over: %s",
+            list.entries[i].info.selector, weft_last_error());
+        if (i == 0) {
+            status = opened;
+            wi_error_save(first_error, sizeof first_error);
+        }
+    }
+    if (status != WEFT_OK) wi_error_restore(first_error);
+done:
+    wi_device_list_clear(&list);
+    return status;
+}
+
+weft_status wi_device_open(
+    wi_device **result, const wi_device_host *host, int index, const weft_context_options *options) {
+    wi_device *const device = wi_allocate(host->allocator, sizeof *device);
+    *result = NULL;
+    if (!device) return WEFT_ERROR_MEMORY;
+    device->host = *host;
+    device->index = index;
+    const weft_status status =
+        options->cl_context ? open_given(device, options) : open_selected(device, options);
+    if (status == WEFT_OK)
+        *result = device;
+    else
+        wi_device_close(device);
+    return status;
+}
+
+void wi_device_close(wi_device *device) {
+    if (!device) return;
+    close_parts(device);
+    wi_release(device->host.allocator, device);
+}

@@ -1,0 +1,13 @@
+/* The life of an opened device, for the context only. */
+#ifndef WI_DEVICE_OPEN_H
+#define WI_DEVICE_OPEN_H
+
+#include "cl/opened_device.h"
+
+/* The device that the options select or give; when none opens, the best one's error is the answer. host outlives
+ * the device. */
+weft_status wi_device_open(
+    wi_device **device, const wi_device_host *host, int index, const weft_context_options *options);
+void wi_device_close(wi_device *device); /* NULL is fine */
+
+#endif

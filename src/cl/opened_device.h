@@ -1,0 +1,63 @@
+/* An opened device: its queue, capabilities and profile, its device memory and its compiled programs.
+ *
+ * A context owns its devices, numbered from 0; what belongs to one of them (a buffer, a program, a launch, a
+ * value that was tuned) takes the device, not the context. The fields are read by the layers above; only src/cl
+ * writes them. One thread at a time may use a device. */
+#ifndef WI_OPENED_DEVICE_H
+#define WI_OPENED_DEVICE_H
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/platform.h"
+#include "cl/device_profile.h"
+#include <CL/cl.h>
+#include <weft/device.h>
+
+/* What the device can do. Where drivers lie, it was found by compiling and running a kernel. */
+typedef struct wi_capabilities {
+    weft_device_class device_class;
+    cl_device_type type;
+    cl_uint compute_units;
+    size_t max_work_group_size;
+    size_t max_work_item_sizes[3];
+    cl_ulong local_memory;       /* bytes */
+    cl_ulong largest_allocation; /* bytes */
+    cl_ulong global_memory;      /* bytes */
+    bool fp16;                   /* half arithmetic: probed, not believed */
+    bool fp64;
+    bool local_memory_is_real; /* CL_LOCAL: false where local memory lies in global memory */
+    bool can_build;            /* the trivial probe kernel was compiled, run, and gave the right numbers */
+    unsigned quirks;           /* WI_QUIRK_ bits, see quirks.h */
+} wi_capabilities;
+
+/* What a device takes from its context: where memory comes from, and who is told. */
+typedef struct wi_device_host {
+    const weft_allocator *allocator; /* NULL: malloc */
+    const wi_log *log;
+    weft_progress_function progress; /* NULL: none */
+    void *progress_user;
+} wi_device_host;
+
+typedef struct wi_device {
+    wi_device_host host;
+    int index; /* among the context's devices */
+    weft_device_info info;
+    wi_capabilities caps;
+    wi_device_profile profile;
+    cl_context cl;
+    cl_device_id id;
+    cl_command_queue queue; /* in order */
+    struct wi_disk_cache *disk;
+    struct wi_tuning *tuning;
+    struct wi_program_cache *programs;
+    struct wi_buffer_pool *buffers;
+} wi_device;
+
+/* "CL_OUT_OF_RESOURCES" for -5. */
+const char *wi_cl_error_name(cl_int error);
+/* WEFT_OK for CL_SUCCESS; else records "what: CL_NAME" and returns the status that fits the code
+ * (CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_HOST_MEMORY: WEFT_ERROR_DEVICE_MEMORY). */
+weft_status wi_cl_check(cl_int error, const char *what);
+#define WI_CL(call, what) WI_TRY(wi_cl_check((call), (what)))
+
+#endif

@@ -1,0 +1,58 @@
+/* Elements and rows picked by index: gather.cl. */
+#include "kernels/index/index_kernels.h"
+#include "kernels/work_split.h"
+
+enum { WORTH = 4096 }; /* elements of an item that walks */
+
+static const char *element_type(weft_dtype dtype) {
+    switch (weft_dtype_size(dtype)) {
+    case 1: return "uchar";
+    case 2: return "ushort";
+    case 8: return "ulong";
+    default: return "uint";
+    }
+}
+
+static void add_arguments(wi_kernel_launch *launch, const wi_around *x, const wi_around *y, int64_t an_item) {
+    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, 1);
+    wi_kernel_result(launch);
+    wi_kernel_faults(launch);
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(y->outer * y->along, y->along, x->along, y->inner, an_item));
+}
+
+/* Where items walk, each takes whole rows; else an item takes an element, or items beside each other a row. */
+static weft_status pick(const wi_kernel_site *site, wi_kernel_plan *plan, bool each) {
+    const wi_device_profile *const device = site->device;
+    const wi_around x = wi_around_axis(site, &site->inputs[0]), y = wi_around_axis(site, &site->result);
+    const int64_t rows = y.outer * y.along, elements = rows * y.inner;
+    const int64_t an_item =
+        device->item_walks ? wi_divide_up(rows, wi_work_items(device, elements, WORTH)) : 1;
+    const char *const suffix = each ? "pick" : "rows";
+    wi_kernel_macro_text(plan, "WEFT_ELEMENT", element_type(site->node->dtype));
+    wi_kernel_macro_int(plan, "WEFT_EACH", each);
+    wi_kernel_macro_int(plan, "WEFT_WHOLE_ROWS", device->item_walks);
+    wi_kernel_launch *const launch =
+        !device->item_walks && !each
+            ? wi_launch_rows(site, plan, suffix, rows, y.inner)
+            : wi_kernel_launch_1d(
+                  plan, suffix, device->item_walks ? wi_divide_up(rows, an_item) : elements, device->group);
+    add_arguments(launch, &x, &y, an_item);
+    return WEFT_OK;
+}
+
+static weft_status prepare_gather(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    return pick(site, plan, true);
+}
+
+static weft_status prepare_select(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    return pick(site, plan, false);
+}
+
+const wi_implementation wi_gather = {
+    .name = "gather", .ops = {&wi_op_gather}, .file = "gather.cl", .prepare = prepare_gather};
+
+const wi_implementation wi_index_select = {.name = "index_select",
+    .ops = {&wi_op_index_select, &wi_op_embedding},
+    .file = "gather.cl",
+    .prepare = prepare_select};

@@ -1,0 +1,44 @@
+/* Elements added up by index along any axis, without lists or an order: scatter.cl. */
+#include "base/integers.h"
+#include "kernels/index/index_kernels.h"
+
+/* WIDTH: columns of an item that walks. ITEMS: so many of one column keep a device busy. */
+enum { WIDTH = 256, ITEMS = 16384 };
+
+/* An item walks through the whole index, so there are only as many ranges of rows as keep the device busy. */
+static weft_status add_up(const wi_kernel_site *site, wi_kernel_plan *plan, bool each) {
+    const wi_device_profile *const device = site->device;
+    const wi_around source = wi_around_axis(site, &site->inputs[0]), y = wi_around_axis(site, &site->result);
+    const int64_t width = device->item_walks ? wi_min64(y.inner, WIDTH) : 1,
+                  columns = wi_divide_up(y.inner, width);
+    const int64_t wanted = device->item_walks ? device->units * device->items_a_unit : ITEMS;
+    const int64_t ranges = wi_min64(y.along, wi_max64(1, wanted / wi_max64(1, columns * y.outer)));
+    const int64_t rows_a_range = wi_divide_up(y.along, ranges), whole = wi_divide_up(y.along, rows_a_range);
+    const int64_t items = y.outer * columns * whole;
+    plan->flops = (double)(source.outer * source.along * source.inner);
+    wi_kernel_macro_text(plan, "WEFT_ELEMENT", site->node->dtype == WEFT_F32 ? "float" : "int");
+    wi_kernel_macro_int(plan, "WEFT_EACH", each);
+    wi_kernel_macro_int(plan, "WEFT_SKIPS", wi_index_skips(site));
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "sum", items, device->group);
+    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, 1);
+    wi_kernel_result(launch);
+    wi_kernel_faults(launch);
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(items, source.along, y.along, y.inner, width, columns, whole,
+                                rows_a_range, site->node->attributes.start));
+    return WEFT_OK;
+}
+
+static weft_status prepare_each(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    return add_up(site, plan, true);
+}
+
+static weft_status prepare_rows(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    return add_up(site, plan, false);
+}
+
+const wi_implementation wi_scatter_sum = {
+    .name = "scatter_sum", .ops = {&wi_op_scatter_sum}, .file = "scatter.cl", .prepare = prepare_each};
+
+const wi_implementation wi_index_scatter = {
+    .name = "index_scatter", .ops = {&wi_op_index_sum}, .file = "scatter.cl", .prepare = prepare_rows};
