@@ -154,7 +154,7 @@ weft_status weft_plan_describe(
     if (!plan || (!buffer && capacity > 0))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_describe: plan or buffer is NULL");
     if (format != WEFT_FORMAT_TEXT && format != WEFT_FORMAT_JSON)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_describe: %d is no format", (int)format);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_describe: %d is not a format", (int)format);
     wi_text text;
     wi_text_init(&text, plan->request.context->allocator);
     weft_status status = WEFT_OK;
