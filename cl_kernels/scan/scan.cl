@@ -20,7 +20,7 @@
  *
  * Work split. columns: an item walks along the axis with WEFT_LANES neighbouring lines. lines (inner = 1): an
  * item of a cpu-class device scans 16 elements at once; a group of a gpu-class device scans tiles of
- * WEFT_GROUP * 4. An item takes `lines_an_item` lines (or vectors of lines) of one part. */
+ * WEFT_GROUP * WEFT_SCAN_TILE. An item takes `lines_an_item` lines (or vectors of lines) of one part. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) scan_##suffix
@@ -39,7 +39,7 @@ typedef struct weft_scan_state {
     WF b;
 } weft_scan_state;
 
-#define WEFT_SCAN_STORED (3 * WEFT_LANES) /* ints of a state in memory */
+#define WEFT_SCAN_STORED (WEFT_SCAN_STATE * WEFT_LANES) /* ints of a state in memory */
 
 static inline void weft_scan_store(weft_scan_state s, __global int *p) {
 #if WEFT_LANES == 16
@@ -133,7 +133,6 @@ static inline void weft_scan_give_int(int16 v, __global int *p, long at, int lan
 #define WEFT_SCAN_LOAD_int(p, at, lanes)     ((p)[at])
 #define weft_scan_put_float(v, p, at, lanes) ((p)[at] = (v))
 #define weft_scan_put_int(v, p, at, lanes)   ((p)[at] = (v))
-#define WEFT_SCAN_TILE                       4
 #endif
 
 #endif

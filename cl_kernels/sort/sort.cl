@@ -25,8 +25,6 @@
 
 #ifndef WEFT_SORT
 #define WEFT_SORT
-#define WEFT_SORT_TILE 1024
-#define WEFT_SORT_FEW  64
 
 static inline long weft_sort_place(long line, long j, long n, long inner) {
     return (line / inner * n + j) * inner + line % inner;

@@ -52,6 +52,8 @@ typedef struct wi_op {
      * fault_place: of what the position that it notes is one; NULL: "(row-major) of its index input". */
     uint32_t contiguous;
     const char *fault, *fault_place;
+    /* How a plan rewrites the node (graph/rewrite.h); ended by a rule without a name. NULL: no rule does. */
+    const struct wi_rule *rules;
 } wi_op;
 
 /* Which element of the input stands at index c of an axis of the result; n is the input's size there. Outside

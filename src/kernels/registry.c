@@ -38,6 +38,18 @@ bool wi_implementation_accepts(
            (!implementation->accepts || implementation->accepts(&own));
 }
 
+double wi_implementation_cost(
+    const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site) {
+    const wi_kernel_site own = with_variant(site, implementation, variant);
+    return implementation->cost ? implementation->cost(&own) : 0.0;
+}
+
+double wi_implementation_margin(
+    const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site) {
+    const wi_kernel_site own = with_variant(site, implementation, variant);
+    return implementation->margin ? implementation->margin(&own) : 1.0;
+}
+
 weft_status wi_implementation_prepare(const wi_implementation *implementation, const wi_variant *variant,
     const wi_kernel_site *site, wi_arena *arena, wi_kernel_plan *plan) {
     const wi_kernel_site own = with_variant(site, implementation, variant);

@@ -75,8 +75,10 @@ typedef struct wi_implementation {
     weft_tensor *(*rewrite)(const wi_kernel_site *site);
     /* Can it compute this? NULL: whatever the needs allow. */
     bool (*accepts)(const wi_kernel_site *site);
-    /* Of what it accepts, what it is chosen for when nobody forces it; NULL: all. */
-    bool (*pays)(const wi_kernel_site *site);
+    /* The seconds that it is expected to take, of what it accepts (cost.h); NULL: it is its op's only one. */
+    double (*cost)(const wi_kernel_site *site);
+    /* How many times as fast as any other it must be, for what its larger rounding errors are worth; NULL: 1. */
+    double (*margin)(const wi_kernel_site *site);
     /* Fills *plan, which is empty but for what comes from the record, for this site. */
     weft_status (*prepare)(const wi_kernel_site *site, wi_kernel_plan *plan);
     /* A library's product: enqueues C = A·B, C (batch, m, n) contiguous at c_offset (elements); no epilogue.
@@ -85,7 +87,7 @@ typedef struct wi_implementation {
         cl_mem b, size_t b_offset, cl_mem c, size_t c_offset, cl_event *event);
 } wi_implementation;
 
-/* The implementations of a family, best first, the portable one last; ends with NULL. */
+/* The implementations of a family, the portable one last; of equal ones the first is chosen. Ends with NULL. */
 typedef const wi_implementation *const *wi_family;
 
 /* All families; ends with NULL. */
@@ -97,6 +99,12 @@ const wi_variant *wi_implementation_variant(const wi_implementation *implementat
 /* Does the device have what the implementation needs in this variant (NULL: the first), and does it accept the
  * site? */
 bool wi_implementation_accepts(
+    const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site);
+
+/* Of a site that it accepts in this variant; 0 without `cost`. */
+double wi_implementation_cost(
+    const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site);
+double wi_implementation_margin(
     const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site);
 
 /* Calls `prepare` for a variant (NULL: the first) and checks what it wrote. */

@@ -269,6 +269,7 @@ enum { LARGE = 1 << 20 };
 static bool is_large(const weft_tensor *parameter, const weft_tensor *gradient) {
     int64_t elements;
     int power;
+    if (gradient->op == &wi_op_permute) gradient = gradient->inputs[0]; /* a transposed product is one, too */
     wi_shape_count(&parameter->shape, &elements, &power);
     return parameter->shape.rank == 2 && elements >= LARGE && elements % WI_FLAT_ROW == 0 &&
            gradient->op == &wi_op_matmul;

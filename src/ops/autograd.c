@@ -98,17 +98,9 @@ static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t coun
     return WEFT_OK;
 }
 
-/* What is made from a view of memory is made from the node beneath it: the two are one thing. */
-static weft_tensor *beneath(weft_tensor *x) {
-    return wi_order_of(x).rank ? x->inputs[0] : x;
-}
-
 static weft_tensor *found_gradient(const walk *w, weft_tensor *wrt) {
-    const wi_order order = wi_order_of(wrt);
-    const uint32_t id = beneath(wrt)->id;
-    weft_tensor *found = id < w->count && w->nodes[id] ? w->gradients[id] : NULL;
-    if (found) return order.rank ? wi_from_memory(&order, found) : found;
-    return weft_expand(weft_number(wrt, 0), wrt->shape.rank, wrt->shape.dims);
+    weft_tensor *found = wrt->id < w->count && w->nodes[wrt->id] ? w->gradients[wrt->id] : NULL;
+    return found ? found : weft_expand(weft_number(wrt, 0), wrt->shape.rank, wrt->shape.dims);
 }
 
 weft_status weft_gradients(
@@ -119,8 +111,7 @@ weft_status weft_gradients(
     weft_status status = walk_begin(&w, loss);
     if (status != WEFT_OK) goto done;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t id = beneath(wrt[i])->id;
-        if (id < w.count) w.wanted[id] = true;
+        if (wrt[i]->id < w.count) w.wanted[wrt[i]->id] = true;
     }
     mark(&w, loss);
     WI_TRY_DONE(walk_back(&w, loss));
@@ -147,12 +138,13 @@ static bool stop_view(
     return true;
 }
 
-static const wi_op wi_op_stop_gradient = {.name = "stop_gradient", .kind = WI_VIEW, .view = stop_view};
+static const wi_op wi_op_stop_gradient = {
+    .name = "stop_gradient", .kind = WI_VIEW, .view = stop_view, .rules = wi_elementwise_rules};
 const wi_op wi_op_assign = {.name = "assign", .kind = WI_ASSIGN};
 
 weft_tensor *weft_stop_gradient(weft_tensor *x) {
     weft_graph *graph = wi_inputs_graph("stop_gradient", &x, 1);
-    return graph ? wi_elementwise_node(graph, &wi_op_stop_gradient, &x, 1, x->dtype, &x->shape, NULL) : NULL;
+    return graph ? wi_node(graph, &wi_op_stop_gradient, &x, 1, x->dtype, &x->shape, NULL) : NULL;
 }
 
 const wi_op wi_op_assign_parts = {.name = "assign parts", .kind = WI_ASSIGN};

@@ -99,8 +99,8 @@ WI_NODE(attention)   /* attention.c */
 WI_NODE(softmax)     /* softmax.c */
 WI_NODE(log_softmax)
 WI_NODE(reshape)     /* movement.c */
-WI_NODE(permute)
-WI_NODE(expand)
+WI_NODE(permute)     /* permute.c */
+WI_NODE(expand)      /* movement.c */
 WI_NODE(concat)
 WI_NODE(gather)      /* index.c */
 WI_NODE(index_select)

@@ -388,7 +388,7 @@ static void folded_into_convolutions(void **state) {
     assert_weft_ok(weft_plan_get_info(plans[0], &without));
     assert_weft_ok(weft_plan_get_info(plans[1], &with));
     assert_int_equal(with.steps, without.steps + 1); /* the channels' scale and addition */
-    char text[4000];
+    char text[8000];
     assert_weft_ok(weft_plan_describe(plans[1], WEFT_FORMAT_TEXT, text, sizeof text, NULL));
     assert_non_null(strstr(text, "conv+mul+add+relu"));
     for (int c = 0; c < FILTERS; c++) {

@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
+#include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 
 /* A tile is ROWS x COLUMNS, as in gemm_cpu.c; DEPTH: most steps of k whose windows are copied at once; STRIP, PANELS:
@@ -56,6 +57,22 @@ static void add_macros(wi_kernel_plan *plan, const wi_windows *w) {
         plan, "WEFT_CONV_JOINED", !w->transposed && w->dilation[2] == 1 && w->step[2] == w->channels);
 }
 
+/* A row of taps is copied before it is multiplied; of a data gradient each tap. */
+static double cost(const wi_kernel_site *site) {
+    const wi_windows *const w = site->product->windows;
+    const int *const p = site->values;
+    const double positions = (double)w->groups * wi_conv_positions(w), steps = wi_conv_steps(w);
+    const double columns = (double)(wi_divide_up(w->filters, p[COLUMNS]) * p[COLUMNS]);
+    const double copies = steps / (double)w->channels / (w->transposed ? 1.0 : (double)w->taps[2]);
+    const bool large = positions * steps * (double)w->filters > SMALL;
+    return wi_work_seconds(site->device, &(wi_work){.operations = WI_CONV_TILE_OPERATIONS * positions *
+                                                                  (1.1 * steps * columns + 600.0 * copies),
+                                             .bytes = wi_conv_bytes(w),
+                                             .groups = large ? 2.0 * (double)site->device->units : 1.0,
+                                             .launches = 2,
+                                             .build_seconds = 0.5});
+}
+
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const wi_windows *const w = shape->windows;
@@ -96,4 +113,5 @@ const wi_implementation wi_conv_cpu = {.name = "conv_cpu",
     .parameters = parameters,
     .variants = variants,
     .accepts = accepts,
+    .cost = cost,
     .prepare = prepare};

@@ -32,6 +32,14 @@ bool wi_windows_of(wi_windows *windows, const weft_tensor *node, const wi_extent
 /* Elements from the first of the image read to its last, both included. */
 int64_t wi_conv_read_elements(const wi_windows *windows);
 
+/* Positions of the result in all images; multiply-adds for each of them, channel made, and group. */
+double wi_conv_positions(const wi_windows *windows);
+double wi_conv_steps(const wi_windows *windows);
+/* Operations that the kernels of class cpu with tiles of 13 x 32 spend on so many multiply-adds of their estimates. */
+#define WI_CONV_TILE_OPERATIONS 2.4
+/* Bytes of the image read, the weight, and the result, f32. */
+double wi_conv_bytes(const wi_windows *windows);
+
 /* Of stride 1: zeros before an axis, a transposed one taken as a convolution with the taps from the last to
  * the first; and is there no window that sees nothing of the image? */
 int64_t wi_conv_before(const wi_windows *windows, int axis);

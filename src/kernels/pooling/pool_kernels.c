@@ -20,8 +20,9 @@ static int64_t pixels_of(const wi_extent *image) {
     return wi_extent_count(image).actual / image->dims[image->rank - 1].actual;
 }
 
-/* How the result is shared out: pixels of it, or for class cpu's gradients images and groups of `blocks`
- * times 16 channels. */
+/* How the result is shared out: elements of it; where items walk along the channels, pixels; for gradients then
+ * images and groups of `blocks` times `lanes` channels. */
+enum { WORTH = 8192 }; /* operations of an item */
 typedef struct pool_work {
     int64_t items, share, groups, blocks;
 } pool_work;
@@ -29,12 +30,13 @@ typedef struct pool_work {
 static pool_work share_out(const wi_kernel_site *site, bool forward, double work) {
     const wi_extent *result = &site->result;
     const int64_t pixels = pixels_of(result), channels = result->dims[result->rank - 1].actual;
-    if (site->device->device_class != WEFT_CLASS_CPU) return (pool_work){pixels * channels, 1, 1, 1};
-    const int64_t most = site->device->units * 4;
-    const int64_t wanted = work / 8192 < (double)most ? (int64_t)(work / 8192) + 1 : most;
+    const wi_device_profile *const device = site->device;
+    if (!device->item_walks) return (pool_work){pixels * channels, 1, 1, 1};
+    const int64_t most = device->units * device->items_a_unit;
+    const int64_t wanted = work / WORTH < (double)most ? (int64_t)(work / WORTH) + 1 : most;
     const int64_t units = forward ? pixels : result->dims[0].actual;
     pool_work w = {.share = wi_divide_up(units, wi_min64(units, wanted)), .groups = 1};
-    const int64_t ranges = wi_divide_up(units, w.share), whole = wi_max64(1, channels / 16);
+    const int64_t ranges = wi_divide_up(units, w.share), whole = wi_max64(1, channels / device->lanes);
     w.blocks = forward ? whole : wi_divide_up(whole, wi_min64(whole, wi_divide_up(wanted, ranges)));
     w.groups = wi_divide_up(whole, w.blocks);
     w.items = ranges * w.groups;
@@ -53,8 +55,7 @@ static weft_status pool_kernel(const wi_kernel_site *site, wi_kernel_plan *plan,
     plan->flops = count(y) * taps;
     const pool_work work = share_out(site, forward, plan->flops);
     wi_kernel_macro_int(plan, "WEFT_PASS", pass);
-    wi_kernel_launch *launch = wi_kernel_launch_1d(
-        plan, suffixes[pass], work.items, site->device->device_class == WEFT_CLASS_CPU ? 1 : 64);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, suffixes[pass], work.items, site->device->group);
     for (int i = 0; i < site->node->input_count; i++) wi_kernel_input(launch, i);
     wi_kernel_result(launch);
     wi_kernel_long(launch, pixels_of(&site->result));

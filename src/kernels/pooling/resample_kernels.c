@@ -3,19 +3,22 @@
 #include "kernels/registry.h"
 #include "ops/pooling/pool.h"
 
+enum { WORTH = 4096 }; /* elements of an item that walks */
+
 static weft_status resample_kernel(const wi_kernel_site *site, wi_kernel_plan *plan, bool gradient) {
-    const bool cpu = site->device->device_class == WEFT_CLASS_CPU;
+    const wi_device_profile *const device = site->device;
+    const bool walks = device->item_walks; /* along the channels of a pixel */
     const wi_extent *x = gradient ? &site->result : &site->inputs[0];
     const wi_extent *y = gradient ? &site->inputs[0] : &site->result;
     const int64_t count = wi_extent_count(&site->result).actual, larger = wi_extent_count(y).actual;
     const int64_t channels = x->dims[x->rank - 1].actual, pixels = count / channels;
-    const int64_t worth = wi_max64(count, larger) / 4096 + 1, most = site->device->units * 4;
-    const int64_t share = cpu ? wi_divide_up(pixels, wi_min64(wi_min64(worth, most), pixels)) : 1;
+    const int64_t worth = wi_max64(count, larger) / WORTH + 1, most = device->units * device->items_a_unit;
+    const int64_t share = walks ? wi_divide_up(pixels, wi_min64(wi_min64(worth, most), pixels)) : 1;
     plan->flops =
         (double)wi_max64(count, larger) * (site->node->attributes.flags == WI_RESAMPLE_NEAREST ? 1 : 8);
     wi_kernel_macro_int(plan, "WEFT_PASS", gradient);
     wi_kernel_launch *launch = wi_kernel_launch_1d(
-        plan, gradient ? "gather" : "mix", cpu ? wi_divide_up(pixels, share) : count, cpu ? 1 : 64);
+        plan, gradient ? "gather" : "mix", walks ? wi_divide_up(pixels, share) : count, device->group);
     wi_kernel_input(launch, 0);
     wi_kernel_result(launch);
     wi_kernel_long(launch, pixels);

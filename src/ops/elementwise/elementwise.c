@@ -63,8 +63,11 @@ static weft_tensor *same_value(weft_tensor *x, const wi_shape *shape) {
     return weft_expand(x, shape->rank, shape->dims);
 }
 
-/* x·1, x+0, x−0, x/1, and products of constants: gradients are full of them. NULL: compute it. */
-static weft_tensor *simplify(const wi_op *op, weft_tensor *const *inputs, const wi_shape *shape) {
+/* x·1, x+0, x−0, x/1, and products of constants: gradients are full of them. */
+static weft_tensor *simplify(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    const wi_op *const op = y->op;
+    const wi_shape *const shape = &y->shape;
     double a, b;
     int power_a, power_b;
     if (op == &wi_op_mul) {
@@ -94,14 +97,11 @@ static weft_tensor *map(const wi_op *op, types rule, weft_tensor *const *inputs,
         if (!wi_shape_broadcast(&before, &inputs[i]->shape, &shape))
             return fail_shape(op, &before, inputs[i]);
     }
-    weft_tensor *simple = simplify(op, inputs, &shape);
-    if (simple) return simple;
-    const wi_order order = wi_order_for(inputs, count, &shape);
-    if (order.rank == 0) return wi_node(graph, op, inputs, count, dtype, &shape, NULL);
-    weft_tensor *lying[3] = {0};
-    for (int i = 0; i < count; i++) lying[i] = wi_to_memory(&order, inputs[i]);
-    return wi_from_memory(&order, map(op, rule, lying, count));
+    return wi_node(graph, op, inputs, count, dtype, &shape, NULL);
 }
+
+static const wi_rule map_rules[] = {
+    {"simplify", WI_STAGE_FORM, simplify}, {"order of memory", WI_STAGE_FORM, wi_elementwise_in_order}, {0}};
 
 /* ---- the rows ---- */
 
@@ -194,7 +194,8 @@ static weft_tensor *hardswish_slope(weft_tensor *a) {
         .kind = WI_MAP,                                                                                      \
         .float_code = float_text,                                                                            \
         .int_code = int_text,                                                                                \
-        .backward = op_name##_backward};
+        .backward = op_name##_backward,                                                                      \
+        .rules = map_rules};
 
 #define WI_MAP1(name, types, float_code, int_code, da)                                                       \
     GRADIENTS_BEGIN(name)                                                                                    \
@@ -237,7 +238,8 @@ static void cast_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     gradients[0] = wi_dtype_is_float(from) && wi_dtype_is_float(y->dtype) ? weft_cast(g, from) : NULL;
 }
 
-const wi_op wi_op_cast = {.name = "cast", .kind = WI_MAP, .backward = cast_backward};
+const wi_op wi_op_cast = {
+    .name = "cast", .kind = WI_MAP, .backward = cast_backward, .rules = wi_elementwise_rules};
 
 weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype) {
     weft_graph *graph = wi_inputs_graph("cast", &a, 1);
@@ -245,5 +247,5 @@ weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype) {
     if (!wi_dtype_valid(dtype))
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "cast: %d is not a dtype", (int)dtype);
     if (a->dtype == dtype) return a;
-    return wi_elementwise_node(graph, &wi_op_cast, &a, 1, dtype, &a->shape, NULL);
+    return wi_node(graph, &wi_op_cast, &a, 1, dtype, &a->shape, NULL);
 }

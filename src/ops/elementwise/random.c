@@ -57,8 +57,28 @@ static void dropout_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
     gradients[0] = wi_node(y->graph, y->op, &g, 1, WEFT_F32, &y->shape, &y->attributes);
 }
 
-const wi_op wi_op_dropout = {
-    .name = "dropout", .kind = WI_COMPOSITE, .lower = dropout_lower, .backward = dropout_backward};
+/* Numbers are drawn in the order of memory. All nodes of a stream drop the same elements, so all are made in
+ * the order of the first; attributes.flags marks a node that is made in it. */
+static weft_tensor *dropout_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    if (y->attributes.flags) return NULL;
+    weft_tensor **const first = wi_rewrite_drawn(rewrite, y->attributes.stream);
+    if (!*first) *first = inputs[0];
+    const wi_order order = wi_order_of(*first);
+    if (order.rank == 0) return NULL;
+    weft_tensor *const x = wi_to_memory(rewrite, &order, inputs[0]);
+    wi_attributes attributes = y->attributes;
+    attributes.axes = wi_axes_in_memory(&order, attributes.axes);
+    attributes.flags = 1;
+    return x ? wi_from_memory(&order, wi_node(y->graph, y->op, &x, 1, y->dtype, &x->shape, &attributes))
+             : NULL;
+}
+
+static const wi_rule dropout_rules[] = {{"order of memory", WI_STAGE_FORM, dropout_in_order}, {0}};
+const wi_op wi_op_dropout = {.name = "dropout",
+    .kind = WI_COMPOSITE,
+    .lower = dropout_lower,
+    .backward = dropout_backward,
+    .rules = dropout_rules};
 
 static weft_tensor *drop(const char *op, weft_tensor *x, float p, uint32_t axes) {
     weft_graph *graph = x->graph;
@@ -66,10 +86,8 @@ static weft_tensor *drop(const char *op, weft_tensor *x, float p, uint32_t axes)
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes f32, not %s", op, weft_dtype_name(x->dtype));
     if (!(p >= 0 && p < 1))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: p = %g is not in [0, 1)", op, (double)p);
-    const wi_order order = wi_order_of(x);
-    if (order.rank) axes = wi_axes_in_memory(&order, axes);
     const wi_attributes attributes = {.number = p, .axes = axes, .stream = graph->streams++};
-    return wi_elementwise_node(graph, &wi_op_dropout, &x, 1, WEFT_F32, &x->shape, &attributes);
+    return wi_node(graph, &wi_op_dropout, &x, 1, WEFT_F32, &x->shape, &attributes);
 }
 
 weft_tensor *weft_dropout(weft_tensor *x, float p) {

@@ -49,8 +49,7 @@ weft_tensor *weft_soft_margin_loss(
     weft_tensor *const inputs[] = {scores, targets};
     wi_shape shape;
     if (!begin("soft_margin", inputs, 2, 0, options, &shape)) return NULL;
-    weft_tensor *losses =
-        wi_elementwise_node(scores->graph, &wi_op_soft_margin, inputs, 2, WEFT_F32, &shape, NULL);
+    weft_tensor *losses = wi_node(scores->graph, &wi_op_soft_margin, inputs, 2, WEFT_F32, &shape, NULL);
     return wi_loss_finish("soft_margin", losses, -1, options);
 }
 

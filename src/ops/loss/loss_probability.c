@@ -37,8 +37,7 @@ weft_tensor *weft_bce_loss(
     weft_tensor *inputs[] = {probabilities, targets};
     weft_graph *graph = wi_loss_begin("bce", inputs, 2, options);
     if (!graph || !wi_loss_same_shape("bce", probabilities, targets)) return NULL;
-    weft_tensor *losses =
-        wi_elementwise_node(graph, &wi_op_bce, inputs, 2, WEFT_F32, &probabilities->shape, NULL);
+    weft_tensor *losses = wi_node(graph, &wi_op_bce, inputs, 2, WEFT_F32, &probabilities->shape, NULL);
     return wi_loss_finish("bce", losses, -1, options);
 }
 
@@ -96,7 +95,7 @@ weft_tensor *weft_bce_with_logits_loss(weft_tensor *logits, weft_tensor *targets
             "bce_with_logits: positive weight %s does not broadcast to the logits' shape %s",
             wi_shape_print(&positive_weight->shape, text_a), wi_shape_print(&logits->shape, text_b));
     weft_tensor *losses =
-        wi_elementwise_node(graph, &wi_op_bce_with_logits, inputs, count, WEFT_F32, &logits->shape, NULL);
+        wi_node(graph, &wi_op_bce_with_logits, inputs, count, WEFT_F32, &logits->shape, NULL);
     return wi_loss_finish("bce_with_logits", losses, -1, options);
 }
 

@@ -58,7 +58,7 @@ const wi_op wi_op_huber = {
 static weft_tensor *huber(weft_tensor *a, weft_tensor *b, double delta, double slope) {
     weft_tensor *d = weft_sub(a, b);
     const wi_attributes attributes = {.number = delta, .number2 = slope};
-    return d ? wi_elementwise_node(d->graph, &wi_op_huber, &d, 1, WEFT_F32, &d->shape, &attributes) : NULL;
+    return d ? wi_node(d->graph, &wi_op_huber, &d, 1, WEFT_F32, &d->shape, &attributes) : NULL;
 }
 
 weft_tensor *weft_huber_loss(weft_tensor *a, weft_tensor *b, float delta, const weft_loss_options *options) {
@@ -164,8 +164,7 @@ weft_tensor *weft_gaussian_nll_loss(weft_tensor *mean, weft_tensor *target, weft
     if (!graph || !wi_loss_same_shape("gaussian_nll", mean, target)) return NULL;
     weft_tensor *parts[] = {weft_sub(mean, target), stretch_variance(variance, mean)};
     if (!parts[0] || !parts[1]) return NULL;
-    weft_tensor *losses =
-        wi_elementwise_node(graph, &wi_op_gaussian_nll, parts, 2, WEFT_F32, &mean->shape, NULL);
+    weft_tensor *losses = wi_node(graph, &wi_op_gaussian_nll, parts, 2, WEFT_F32, &mean->shape, NULL);
     if (full) losses = weft_add(losses, weft_constant(graph, WEFT_F32, 0.5 * log(2 * acos(-1))));
     return wi_loss_finish("gaussian_nll", losses, -1, options);
 }

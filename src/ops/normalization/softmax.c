@@ -18,8 +18,6 @@ static weft_tensor *along_axis(const wi_op *op, weft_tensor *x, int64_t axis) {
             graph, WEFT_ERROR_DTYPE, "%s: takes f32, not %s", op->name, weft_dtype_name(x->dtype));
     const int index = wi_axis_index(x, op->name, axis);
     if (index < 0) return NULL;
-    const wi_order order = wi_order_of(x);
-    if (order.rank) return wi_from_memory(&order, along_axis(op, x->inputs[0], order.axes[index]));
     const wi_attributes attributes = {.axis = index};
     return wi_node(graph, op, &x, 1, WEFT_F32, &x->shape, &attributes);
 }

@@ -77,11 +77,19 @@ static weft_tensor *reduce_keep(const wi_op *op, weft_tensor *x, uint32_t axes, 
     const wi_shape shape = wi_kept_shape(&x->shape, axes);
     const wi_attributes attributes = {.axes = real_axes(x, axes)};
     if (attributes.axes == 0 && !gives_place(op)) return x;
-    const wi_order order = wi_order_of(x);
-    if (order.rank && (!gives_place(op) || keeps_sequence(&order, attributes.axes)))
-        return wi_from_memory(&order, reduce_keep(op, x->inputs[0], wi_axes_in_memory(&order, axes), dtype));
     return wi_node(x->graph, op, &x, 1, dtype, &shape, &attributes);
 }
+
+static weft_tensor *reduce_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    const wi_order order = wi_order_of(inputs[0]);
+    const uint32_t axes = y->attributes.axes;
+    if (order.rank == 0 || (gives_place(y->op) && !keeps_sequence(&order, axes))) return NULL;
+    return wi_from_memory(
+        &order, reduce_keep(y->op, inputs[0]->inputs[0], wi_axes_in_memory(&order, axes), y->dtype));
+}
+
+static const wi_rule reduce_rules[] = {{"order of memory", WI_STAGE_FORM, reduce_in_order}, {0}};
 
 weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes) {
     return x ? reduce_keep(&wi_op_sum, x, axes, x->dtype) : NULL;
@@ -115,18 +123,10 @@ static weft_tensor *reduce(const wi_op *op, weft_tensor *x, const int64_t *axes,
     return keep ? y : wi_drop_axes(y, mask);
 }
 
-static weft_tensor *reduce_composite(const wi_op *op, weft_tensor *x, uint32_t axes, double number) {
-    const wi_order order = wi_order_of(x);
-    if (order.rank)
-        return wi_from_memory(
-            &order, reduce_composite(op, x->inputs[0], wi_axes_in_memory(&order, axes), number));
+weft_tensor *wi_reduce_composite(const wi_op *op, weft_tensor *x, uint32_t axes, double number, bool keep) {
     const wi_shape shape = wi_kept_shape(&x->shape, axes);
     const wi_attributes attributes = {.axes = axes, .number = number};
-    return wi_node(x->graph, op, &x, 1, WEFT_F32, &shape, &attributes);
-}
-
-weft_tensor *wi_reduce_composite(const wi_op *op, weft_tensor *x, uint32_t axes, double number, bool keep) {
-    weft_tensor *y = reduce_composite(op, x, axes, number);
+    weft_tensor *y = wi_node(x->graph, op, &x, 1, WEFT_F32, &shape, &attributes);
     return keep ? y : wi_drop_axes(y, axes);
 }
 
@@ -137,7 +137,7 @@ static void sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
     gradients[0] = weft_expand(g, shape->rank, shape->dims);
 }
 
-const wi_op wi_op_sum = {.name = "sum", .kind = WI_REDUCE, .backward = sum_backward};
+const wi_op wi_op_sum = {.name = "sum", .kind = WI_REDUCE, .backward = sum_backward, .rules = reduce_rules};
 
 weft_tensor *weft_sum_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return reduce(&wi_op_sum, x, axes, keep);
@@ -169,7 +169,8 @@ static void prod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     gradients[0] = weft_mul(g, weft_where(no_zero, others, weft_number(x, 0)));
 }
 
-const wi_op wi_op_prod = {.name = "prod", .kind = WI_REDUCE, .backward = prod_backward};
+const wi_op wi_op_prod = {
+    .name = "prod", .kind = WI_REDUCE, .backward = prod_backward, .rules = reduce_rules};
 
 weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return reduce(&wi_op_prod, x, axes, keep);
@@ -183,10 +184,12 @@ static void extreme_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
     gradients[0] = weft_mul(hit, weft_div(g, wi_sum_keep(hit, y->attributes.axes)));
 }
 
-const wi_op wi_op_max = {.name = "max", .kind = WI_REDUCE, .backward = extreme_backward};
-const wi_op wi_op_min = {.name = "min", .kind = WI_REDUCE, .backward = extreme_backward};
-const wi_op wi_op_argmax = {.name = "argmax", .kind = WI_REDUCE};
-const wi_op wi_op_argmin = {.name = "argmin", .kind = WI_REDUCE};
+const wi_op wi_op_max = {
+    .name = "max", .kind = WI_REDUCE, .backward = extreme_backward, .rules = reduce_rules};
+const wi_op wi_op_min = {
+    .name = "min", .kind = WI_REDUCE, .backward = extreme_backward, .rules = reduce_rules};
+const wi_op wi_op_argmax = {.name = "argmax", .kind = WI_REDUCE, .rules = reduce_rules};
+const wi_op wi_op_argmin = {.name = "argmin", .kind = WI_REDUCE, .rules = reduce_rules};
 
 weft_tensor *weft_max_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return reduce(&wi_op_max, x, axes, keep);
