@@ -70,7 +70,7 @@ double wi_gemm_direct_cost(const wi_device_profile *device, const wi_gemm_shape 
     const double pack =
         2.0 * vector * turned * elements / units + wi_traffic_seconds(device, 3.0 * b, others);
     const double rows = (double)(shape->m / p[ROWS] * p[ROWS]) + 4.0 * (double)(shape->m % p[ROWS]);
-    /* Less where not even one panel stays in the near cache. */
+    /* More where not even one panel stays in the near cache. */
     const double waste = 16 * p[VECTORS] * shape->k > TOGETHER ? 1.25 : 1.15;
     const double packed = (double)(wi_divide_up(vectors, p[VECTORS]) * shape->batch);
     const double items = (double)(cut.strips * cut.spans * shape->batch);
