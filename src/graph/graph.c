@@ -112,7 +112,7 @@ weft_graph *wi_inputs_graph(const char *op, weft_tensor *const *inputs, int coun
         if (!inputs[i]) continue;
         if (graph && inputs[i]->graph != graph) {
             wi_graph_fail(
-                graph, WEFT_ERROR_ARGUMENT, "%s: input %d is of another graph than the others", op, i);
+                graph, WEFT_ERROR_ARGUMENT, "%s: input %d belongs to another graph than the others", op, i);
             return NULL;
         }
         graph = inputs[i]->graph;

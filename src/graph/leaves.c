@@ -44,7 +44,7 @@ weft_tensor *weft_input_shape(
     if (!graph) return NULL;
     if (!name) return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "input: name is NULL");
     if (!wi_dtype_valid(dtype))
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "input '%s': %d is no dtype", name, (int)dtype);
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "input '%s': %d is not a dtype", name, (int)dtype);
     if (!read_dims(&shape, rank, dims))
         return wi_graph_fail(
             graph, WEFT_ERROR_SHAPE, "input '%s': rank %d is not in 0..%d", name, rank, WEFT_MAX_RANK);
@@ -170,7 +170,7 @@ weft_tensor *weft_array(
     if (!graph) return NULL;
     if (!data) return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "array: data is NULL");
     if (!wi_dtype_valid(dtype))
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "array: %d is no dtype", (int)dtype);
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "array: %d is not a dtype", (int)dtype);
     if (!read_dims(&shape, rank, dims))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "array: rank %d is not in 0..%d", rank, WEFT_MAX_RANK);
     weft_tensor *tensor = make_variable(graph, &wi_op_state, NULL, dtype, &shape, false);
@@ -236,7 +236,7 @@ weft_tensor *wi_step_scalar(
 static weft_status check_scalar(const weft_tensor *scalar) {
     if (!scalar) WI_FAIL(WEFT_ERROR_ARGUMENT, "scalar: the tensor is NULL");
     if (scalar->op != &wi_op_scalar)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "scalar: a %s is no scalar", scalar->op->name);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "scalar: a %s is not a scalar", scalar->op->name);
     return WEFT_OK;
 }
 

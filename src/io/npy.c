@@ -129,7 +129,7 @@ weft_status weft_load_npy(weft_npy_array *array, weft_context *context, const ch
     if (!array) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_load_npy: array is NULL");
     *array = (weft_npy_array){0};
     if (!path) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_load_npy: path is NULL");
-    if (!wi_dtype_valid(dtype)) WI_FAIL(WEFT_ERROR_DTYPE, "weft_load_npy: %d is no dtype", (int)dtype);
+    if (!wi_dtype_valid(dtype)) WI_FAIL(WEFT_ERROR_DTYPE, "weft_load_npy: %d is not a dtype", (int)dtype);
     const weft_allocator *const allocator = context ? context->allocator : NULL;
     char *bytes = NULL;
     size_t size = 0;

@@ -155,7 +155,7 @@ static weft_status check_table(const parse *p) {
     if (file->count) qsort(file->tensors, file->count, sizeof *file->tensors, by_name);
     for (size_t i = 1; i < file->count; i++)
         if (by_name(&file->tensors[i - 1], &file->tensors[i]) == 0)
-            return bad_tensor(p, &file->tensors[i], "the name stands twice in the header");
+            return bad_tensor(p, &file->tensors[i], "the name is in the header twice");
     return WEFT_OK;
 }
 

@@ -171,8 +171,8 @@ static weft_status check_flags(const optimizer_row *row, const weft_optimizer *o
 static weft_status check_optimizer(const weft_optimizer *optimizer) {
     const size_t kind = (size_t)optimizer->kind;
     if (kind >= ROWS || !rows[kind].rule)
-        WI_FAIL(
-            WEFT_ERROR_ARGUMENT, "optimizer: kind %d is none of WEFT_SGD to WEFT_LION", (int)optimizer->kind);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: kind %d is not one of WEFT_SGD to WEFT_LION",
+            (int)optimizer->kind);
     const optimizer_row *const row = &rows[kind];
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         WI_TRY(check_field(row, optimizer, &fields[i]));

@@ -91,7 +91,7 @@ static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t coun
             wi_dtypes_text(WI_TAKES_FLOATS));
     for (size_t i = 0; i < count; i++) {
         if (!wrt[i] || wrt[i]->graph != loss->graph)
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_gradients: tensor %zu is NULL or of another graph", i);
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_gradients: tensor %zu is NULL or belongs to another graph", i);
         if (!wi_dtype_is_float(wrt[i]->dtype))
             WI_FAIL(WEFT_ERROR_DTYPE, "weft_gradients: tensor %zu is %s and has no gradient", i,
                 weft_dtype_name(wrt[i]->dtype));

@@ -425,8 +425,8 @@ static void tuning_values_last(void **state) {
     const int before = log.warnings;
     assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
     assert_int_equal(log.warnings, before + 1);
-    wi_disk_cache_write(
-        wi_context_device(context), wi_disk_cache_key(wi_context_device(context), "tuning", "gemm 32x32"), WI_CACHE_VALUE, "0.5", 3);
+    wi_disk_cache_write(wi_context_device(context),
+        wi_disk_cache_key(wi_context_device(context), "tuning", "gemm 32x32"), WI_CACHE_VALUE, "0.5", 3);
     assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
     assert_int_equal(log.warnings, before + 2); /* a whole entry, but no value */
     weft_context_release(context);

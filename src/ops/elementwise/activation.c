@@ -27,7 +27,8 @@ static bool bounds_valid(const char *op, weft_tensor *x, double low, double high
         return false;
     }
     if (!isnan(low) && !isnan(high)) return true;
-    wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: a bound is NaN; -INFINITY or INFINITY is none", op);
+    wi_graph_fail(
+        x->graph, WEFT_ERROR_ARGUMENT, "%s: a bound is NaN; use -INFINITY or INFINITY for no bound", op);
     return false;
 }
 

@@ -293,7 +293,7 @@ weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype) {
     weft_graph *graph = wi_inputs_graph("cast", &a, 1);
     if (!graph) return NULL;
     if (!wi_dtype_valid(dtype))
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "cast: %d is no dtype", (int)dtype);
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "cast: %d is not a dtype", (int)dtype);
     if (a->dtype == dtype) return a;
     if (a->op == &wi_op_cast && a->inputs[0]->dtype == dtype && widens(dtype, a->dtype)) return a->inputs[0];
     return wi_node(graph, &wi_op_cast, &a, 1, dtype, &a->shape, NULL);

@@ -47,7 +47,7 @@ weft_tensor *weft_masked_fill(weft_tensor *x, weft_tensor *mask, double value) {
     wi_shape both;
     char text_x[WI_SHAPE_TEXT], text_mask[WI_SHAPE_TEXT];
     if (!wi_shape_broadcast(&x->shape, &mask->shape, &both) || !wi_shape_equal(&both, &x->shape))
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "masked_fill: a mask %s does not stretch to %s",
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "masked_fill: a mask %s does not broadcast to %s",
             wi_shape_print(&mask->shape, text_mask), wi_shape_print(&x->shape, text_x));
     return weft_where(mask, weft_number(x, value), x);
 }
@@ -83,7 +83,7 @@ weft_tensor *weft_arange(weft_graph *graph, weft_dtype dtype, double start, doub
             wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(dtype));
     if (!(count >= 1 && count <= INT32_MAX / 2))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "arange: from %g to %g in steps of %g are no elements, or too many", start, end, step);
+            "arange: from %g to %g in steps of %g has no elements, or too many", start, end, step);
     if (dtype == WEFT_I32 && (!is_whole(start) || !is_whole(step) || !is_whole(start + (count - 1) * step)))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "arange: i32 from %g in steps of %g are not all whole numbers of 32 bits", start, step);

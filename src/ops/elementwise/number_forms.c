@@ -8,6 +8,7 @@ static weft_tensor *number_like(const char *op, weft_tensor *a, double number) {
     if (!wi_inputs_graph(op, &a, 1)) return NULL;
     if (a->dtype == WEFT_I32 && !(number == floor(number) && fabs(number) <= 2147483648.0))
         return wi_graph_fail(
+<<<<<<< HEAD
             a->graph, WEFT_ERROR_ARGUMENT, "%s: %g is no i32; weft_cast converts the tensor", op, number);
     const weft_dtype dtype = wi_format_of(a->dtype)->compute;
     return weft_constant(a->graph, dtype, number);
@@ -16,6 +17,10 @@ static weft_tensor *number_like(const char *op, weft_tensor *a, double number) {
 /* Of a's dtype, or bool. */
 static weft_tensor *as_before(weft_tensor *a, weft_tensor *y) {
     return y && y->dtype != WEFT_BOOL ? weft_cast(y, a->dtype) : y;
+=======
+            a->graph, WEFT_ERROR_ARGUMENT, "%s: %g is not an i32; weft_cast converts the tensor", op, number);
+    return weft_number(a, number);
+>>>>>>> headers
 }
 
 #define NUMBER_FORM(op)                                                                                      \

@@ -21,8 +21,7 @@ bool wi_loss_widen(const char *op, weft_tensor **inputs, int count) {
 
 bool wi_loss_reduction_good(weft_graph *graph, const char *op, weft_loss_reduction reduction) {
     if ((int)reduction >= WEFT_LOSS_MEAN && (int)reduction <= WEFT_LOSS_BATCH_MEAN) return true;
-    wi_graph_fail(
-        graph, WEFT_ERROR_ARGUMENT, "%s: %d is no reduction (weft_loss_reduction)", op, (int)reduction);
+    wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: %d is not a weft_loss_reduction", op, (int)reduction);
     return false;
 }
 
@@ -121,8 +120,9 @@ static weft_tensor *weights_beside(const char *op, weft_tensor *weights, weft_te
     }
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     if (!wi_shape_broadcast(&wanted, &weights->shape, &wide) || !wi_shape_equal(&wide, &wanted))
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: weights %s do not stretch to the losses' shape %s",
-            op, wi_shape_print(&weights->shape, text_a), wi_shape_print(&wanted, text_b));
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "%s: weights %s do not broadcast to the losses' shape %s", op,
+            wi_shape_print(&weights->shape, text_a), wi_shape_print(&wanted, text_b));
     if (kept < 0) return weights;
     wi_shape beside = {.rank = losses->shape.rank};
     for (int i = 0; i < beside.rank; i++) beside.dims[i] = 1;

@@ -95,7 +95,7 @@ weft_tensor *weft_bce_with_logits_loss(weft_tensor *logits, weft_tensor *targets
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     if (!wi_shape_equal(&wide, &logits->shape))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "bce_with_logits: positive weight %s does not stretch to the logits' shape %s",
+            "bce_with_logits: positive weight %s does not broadcast to the logits' shape %s",
             wi_shape_print(&positive_weight->shape, text_a), wi_shape_print(&logits->shape, text_b));
     weft_tensor *losses =
         wi_node(graph, &wi_op_bce_with_logits, inputs, count, logits->dtype, &logits->shape, NULL);

@@ -136,7 +136,7 @@ weft_tensor *weft_triplet_margin_loss(weft_tensor *anchor, weft_tensor *positive
         return NULL;
     if (p != 1 && p != 2)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: p = %d is neither 1 nor 2", op, p);
-    if (shape.rank == 0) return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: () is no vector", op);
+    if (shape.rank == 0) return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: () is not a vector", op);
     weft_tensor *near = distance(anchor, positive, p), *far = distance(anchor, negative, p);
     if (swap) far = weft_minimum(far, distance(positive, negative, p));
     weft_tensor *rest = weft_add(weft_sub(near, far), weft_number(anchor, margin));

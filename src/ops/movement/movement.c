@@ -290,7 +290,7 @@ weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {
     for (int i = 0; i < rank; i++) shape.dims[i] = dims[i];
     char text_x[WI_SHAPE_TEXT], text_y[WI_SHAPE_TEXT];
     if (!wi_shape_broadcast(&x->shape, &shape, &both) || !wi_shape_equal(&both, &shape))
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "expand: %s does not stretch to %s",
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "expand: %s does not broadcast to %s",
             wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
     if (wi_shape_equal(&x->shape, &shape)) return x;
     return wi_node(graph, &wi_op_expand, &x, 1, x->dtype, &shape, NULL);
@@ -337,7 +337,7 @@ weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
     if (!xs || count == 0 || count > WI_MOST_JOINED) {
         weft_graph *graph = xs && count && xs[0] ? xs[0]->graph : NULL;
         return graph ? wi_graph_fail(
-                           graph, WEFT_ERROR_ARGUMENT, "concat: %zu tensors are none or too many", count)
+                           graph, WEFT_ERROR_ARGUMENT, "concat: %zu tensors are too few or too many", count)
                      : NULL;
     }
     weft_graph *graph = wi_inputs_graph("concat", xs, (int)count);

@@ -173,7 +173,7 @@ weft_tensor *weft_pad(
     weft_graph *graph = wi_inputs_graph("pad", &x, 1);
     if (!graph) return NULL;
     if ((unsigned)mode > WEFT_PAD_WRAP)
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "pad: %d is no mode", (int)mode);
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "pad: %d is not a mode", (int)mode);
     if (x->shape.rank > 0 && (!before || !after))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "pad: before or after is NULL");
     const bool computes = wi_dtype_computes(x->dtype) || x->dtype == WEFT_BOOL;

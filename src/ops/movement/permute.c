@@ -128,7 +128,8 @@ weft_tensor *weft_permute_axes(weft_tensor *x, int rank, const int *axes) {
     char text[WI_SHAPE_TEXT];
     if (!read_order(x, rank, axes, &attributes))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "permute: the %d axes given are no order of those of %s", rank, wi_shape_print(&x->shape, text));
+            "permute: the %d axes given are not a permutation of those of %s", rank,
+            wi_shape_print(&x->shape, text));
     return wi_permute(x, attributes.order, 0);
 }
 

@@ -80,7 +80,7 @@ weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t en
     if (step < 1)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "slice: step %lld of axis %d is not 1 or more; weft_flip "
-            "turns an axis round",
+            "reverses an axis",
             (long long)step, index);
     if (size < 0) return slice_batch(x, index, start, end, step);
     const int64_t from = start < 0 ? start + size : start, to = end == WEFT_END ? size
@@ -147,7 +147,7 @@ weft_status weft_split(weft_tensor *x, int axis, size_t count, weft_tensor **par
     const int64_t size = x->shape.dims[index];
     char text[WI_SHAPE_TEXT];
     if (count == 0 || count > (size_t)(size < 0 ? -size : size) || size % (int64_t)count != 0) {
-        wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "split: axis %d of %s does not fall into %zu equal parts",
+        wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "split: axis %d of %s cannot be split into %zu equal parts",
             index, wi_shape_print(&x->shape, text), count);
         return weft_graph_status(x->graph);
     }

@@ -207,7 +207,7 @@ static weft_status channel_norm_check(const weft_tensor *y, int64_t batch, bool 
     wi_shape shape = y->shape; /* (N, C, spatial...) */
     for (int i = 1; i < shape.rank; i++) shape.dims[i] = y->shape.dims[i == 1 ? shape.rank - 1 : i - 1];
     WI_FAIL(WEFT_ERROR_SHAPE,
-        "%s: %s at batch %lld has one value a channel, whose variance says nothing; more are needed%s",
+        "%s: %s at batch %lld has one value per channel, which has no variance; more are needed%s",
         y->op->name, wi_shape_print(&shape, text), (long long)batch,
         y->attributes.flags & WI_NORM_RUNNING ? " in training" : "");
 }
