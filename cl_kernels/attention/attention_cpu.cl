@@ -24,8 +24,8 @@
  *
  * Logarithms and exponentials are to base 2: log2(e) is a part of the scale. WEFT_WIDTH (64, 128, 256) is d
  * and dv at most; the parameters WEFT_QUERIES, WEFT_ATTENTION_ROWS (13 above) and WEFT_SUMMED are set in
- * src/kernels/attention/attention_cpu.c. mask_kind is 0 (none), 1 (bool: takes part) or 2 (f32: added). A row in which nothing takes
- * part has lse = inf, and then P, y and the gradients of it are 0. */
+ * src/kernels/attention/attention_cpu.c. mask_kind is 0 (none), 1 (bool: takes part) or 2 (f32: added). A row
+ * in which nothing takes part has lse = inf, and then P, y and the gradients of it are 0. */
 
 #ifndef WEFT_ATTENTION_CPU
 #define WEFT_ATTENTION_CPU

@@ -1,7 +1,6 @@
 /* conv_cpu.cl: convolution and its data gradient for devices whose work-item is a core with wide vectors.
  *
- *     x: images, channels side by side        w: any strides        result: whatever WEFT_STORE makes of an
- * element
+ *     x: images, channels adjacent   w: any strides   result: whatever WEFT_STORE makes of an element
  *
  * A matrix product over windows: row = position of the result, column = channel made, step of k = (tap,
  * channel read).
@@ -13,15 +12,14 @@
  * walks k in blocks of at most WEFT_CONV_DEPTH: for 13 rows at a time it copies the windows' elements of the
  * block side by side, zeros for what is outside the image, and multiplies that tile with every panel:
  *
- *          image, a row of pixels                panel 0    panel 1
- *        . . t t t . . .                        +----------+----------+--
- *             \ \ \                      depth  | b0   b1  |          |
- *              copy                             +----------+----------+--
- *               depth                           +----------+----------+--
- *          +-----------+                        |acc   acc |          |   each step of k: 2 vector loads, and
- * for each rows | tile      |  private memory        +----------+----------+-- row one broadcast and 2
- * multiply-adds
- *          +-----------+
+ *    image, a row of pixels                        panel 0    panel 1
+ *        . . t t t . . .                          +----------+----------+--
+ *             \ \ \                       depth   | b0   b1  |          |
+ *              copy                               +----------+----------+--
+ *              depth                              +----------+----------+--
+ *          +-----------+                          |acc   acc |          |    each step of k: 2 vector loads,
+ *    rows  | tile      |  private memory          |          |          |    and for each row one broadcast
+ *          +-----------+                          +----------+----------+--  and 2 multiply-adds
  *
  * Where taps lie side by side in the image (no dilation, one group), a row of taps is copied as one line: a
  * first layer of three channels needs nothing else. The data gradient of stride s is s (s², s³) products,
@@ -32,8 +30,8 @@
  * none), TRANSPOSED, PHASES (transposed with a stride), JOINED; without them the kernel looks at
  * its arguments.
  *
- * What the arguments mean is told in src/kernels/convolution/conv_product.h; what stands before an inclusion (WEFT_NAME,
- * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
+ * The arguments are described in src/kernels/convolution/conv_product.h, the macros before an inclusion
+ * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_CONV_CPU
 #define WEFT_CONV_CPU

@@ -20,8 +20,9 @@
  * Both rooms are global memory of the work-item, small enough to stay in its cache. In the products a tile of
  * 13 x 32 stands in registers, as in conv_cpu.cl.
  *
- * What the arguments mean is told in src/kernels/convolution/conv_winograd_cpu.c and conv_product.h; what stands before an
- * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
+ * The arguments are described in conv_winograd_cpu.c and conv_product.h of src/kernels/convolution, the
+ * macros before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in
+ * src/kernels/product/gemm.h. */
 
 #ifndef WEFT_WINOGRAD_CPU
 #define WEFT_WINOGRAD_CPU

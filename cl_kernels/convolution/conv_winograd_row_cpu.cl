@@ -25,8 +25,9 @@
  * are a tile of the product, wherever lines end. Lines above and below the image are zeros; rows of taps
  * that meet nothing else are left out. Both rooms are global memory of the work-item.
  *
- * What the arguments mean is told in src/kernels/convolution/conv_winograd_row_cpu.c and conv_product.h; what stands before
- * an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
+ * The arguments are described in conv_winograd_row_cpu.c and conv_product.h of src/kernels/convolution, the
+ * macros before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in
+ * src/kernels/product/gemm.h. */
 
 #ifndef WEFT_WINOGRAD_ROW_CPU
 #define WEFT_WINOGRAD_ROW_CPU

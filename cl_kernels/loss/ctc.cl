@@ -4,9 +4,9 @@
  *
  * An example with n labels has 2n + 1 states, a blank before, between and after the labels:
  *
- *     state    0  1  2  3  4         a path begins in state 0 or 1, ends in one of the last two, and from
- * step class    -  a  -  b  -         to step stays, goes on by one, or skips a blank between different
- * labels
+ *     state    0  1  2  3  4         a path begins in state 0 or 1 and ends in one of the last two; from step
+ *     class    -  a  -  b  -         to step it stays, goes on by one, or skips a blank between different
+ *                                    labels
  *
  * walk: the probability of all paths that reach a state, from either end of time; the way back is the way
  * there with time and states reversed. Logarithms, each row relative to the row before: what a row's largest

@@ -1,9 +1,9 @@
 /* recurrent_cpu.cl: LSTM, GRU and RNN over time for devices whose work-item is a core with wide vectors. It
  * stands after elementwise.clh and recurrent.clh.
  *
- *     x (T, N, G·H) the products of the inputs of all steps, with the biases     G gates: 4, 3 or 1
- *     w (G·H, P) recurrent weights, packed by `prepare`     H units, P the width of h (H, or the
- * projection's)
+ *     x (T, N, G·H)   products of the inputs of all steps, with biases   G gates: 4, 3 or 1
+ *     w (G·H, P)      recurrent weights, packed by `prepare`             H units
+ *                                                                        P width of h: H, or the projection's
  *
  * Work split: a work-item owns some rows of the batch, and walks through `steps` steps of time with them; or,
  * where the batch is small and the weights are large, some units of all rows, so that several cores read the
@@ -29,8 +29,8 @@
  * it with packed w, plus the given gradient; then the gates' gradients of these units. What reaches the state
  * before on another way (`keep`) and dc lie where dh0 and dc0 are in the end.
  *
- * The parameters are set in src/kernels/recurrent/recurrent_cpu.c: WEFT_R_PANEL units of a panel (32 above), tiles of
- * WEFT_R_ROWS rows (13), WEFT_R_FEW or 1, and WEFT_R_LINE words of a cache line. */
+ * The parameters are set in src/kernels/recurrent/recurrent_cpu.c: WEFT_R_PANEL units of a panel (32 above),
+ * tiles of WEFT_R_ROWS rows (13), WEFT_R_FEW or 1, and WEFT_R_LINE words of a cache line. */
 
 #ifndef WEFT_RECURRENT_CPU
 #define WEFT_RECURRENT_CPU

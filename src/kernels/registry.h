@@ -35,7 +35,8 @@ typedef struct wi_kernel_site {
     wi_extent inputs[WI_KERNEL_INPUTS], result;
     wi_layout layouts[WI_KERNEL_INPUTS]; /* of the inputs; the offset goes with the argument */
     const struct wi_gemm_shape *product; /* contractions: the sizes and strides */
-    const int *values;                   /* of the parameters, those of the variant that is asked for */
+    weft_dtype storage; /* contractions: of A and B; sums are of the dtype it is computed in */
+    const int *values;  /* of the parameters, those of the variant that is asked for */
 } wi_kernel_site;
 
 enum { WI_IMPLEMENTATION_OPS = 3, WI_PARAMETERS = 12 };
@@ -60,6 +61,11 @@ typedef struct wi_needs {
     wi_limits (*limits)(const int *values); /* NULL: none */
 } wi_needs;
 
+/* Number formats of a contraction: of A and B in memory, of the multiplications, of the sums. */
+typedef struct wi_formats {
+    weft_dtype storage, compute, accumulation;
+} wi_formats;
+
 enum { WI_ON_CPU = 1u << WEFT_CLASS_CPU, WI_ON_GPU = 1u << WEFT_CLASS_GPU };
 
 typedef struct wi_implementation {
@@ -70,6 +76,10 @@ typedef struct wi_implementation {
     const char *const *parameters;           /* their macros, ends with NULL; NULL: none */
     const wi_variant *variants;              /* the default first, ends with an empty one; NULL: none */
     wi_needs needs;
+    /* Contractions: the formats that it takes, `format_count` of them; NULL: f32 in everything. A template that
+     * takes several reads A and B with what common.clh has for WEFT_OPERAND (product/gemm.h). */
+    const wi_formats *formats;
+    int format_count;
     /* Asked while a plan is ordered, with sizes but no layouts: the node that it computes in place of this one, this
      * one (as it is), or NULL with the graph's error. NULL: always as it is. */
     weft_tensor *(*rewrite)(const wi_kernel_site *site);

@@ -18,6 +18,8 @@ void wi_emit_pieces_end(wi_emitter *e);
 
 /* Scratch cells that one part of the reduction leaves for each result. */
 int wi_reduction_slots(const wi_value *value);
+/* Bytes of each of the step's cells: the widest of its reductions' registers. */
+size_t wi_reduction_cell(const wi_partition *p, const wi_step *step);
 
 /* All emit code for the reductions of one pass. */
 void wi_emit_accumulators(wi_emitter *e, int pass);

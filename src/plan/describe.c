@@ -150,18 +150,18 @@ static bool add_step(const weft_plan *plan, const wi_run *run, cJSON *steps) {
     wi_step_append_ops(plan, step, &ops);
     const wi_conversions changes = wi_count_conversions(&plan->loops, step);
     const wi_step_schedule *schedule = &plan->schedule.of[step->index];
-    const bool added =
-        !ops.failed && cJSON_AddStringToObject(object, "kind", wi_step_kind_name(plan, step)) &&
-        cJSON_AddStringToObject(object, "implementation", wi_step_implementation_name(step)) &&
-        cJSON_AddStringToObject(object, "ops", ops.data) &&
-        cJSON_AddStringToObject(object, "shape", wi_shape_print(&step->shape, shape)) &&
-        add_number(object, "launches", schedule->launch_count) &&
-        add_number(object, "to_channels_last", changes.to_last) &&
-        add_number(object, "to_channels_first", changes.to_first) &&
-        add_number(object, "flops", schedule->flops) &&
-        add_number(object, "bytes_moved", schedule->bytes_moved) &&
-        cJSON_AddBoolToObject(object, "rematerialised", run->is_repeated) &&
-        add_candidates(step->selection, object);
+    const bool added = !ops.failed &&
+                       cJSON_AddStringToObject(object, "kind", wi_step_kind_name(plan, step)) &&
+                       cJSON_AddStringToObject(object, "implementation", wi_step_implementation_name(step)) &&
+                       cJSON_AddStringToObject(object, "ops", ops.data) &&
+                       cJSON_AddStringToObject(object, "shape", wi_shape_print(&step->shape, shape)) &&
+                       add_number(object, "launches", schedule->launch_count) &&
+                       add_number(object, "to_channels_last", changes.to_last) &&
+                       add_number(object, "to_channels_first", changes.to_first) &&
+                       add_number(object, "flops", schedule->flops) &&
+                       add_number(object, "bytes_moved", schedule->bytes_moved) &&
+                       cJSON_AddBoolToObject(object, "rematerialised", run->is_repeated) &&
+                       add_candidates(step->selection, object);
     wi_text_clear(&ops);
     return added;
 }
@@ -207,7 +207,7 @@ weft_status weft_plan_describe(
     if (!plan || (!buffer && capacity > 0))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_describe: plan or buffer is NULL");
     if (format != WEFT_FORMAT_TEXT && format != WEFT_FORMAT_JSON)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_describe: %d is no format", (int)format);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_describe: %d is not a format", (int)format);
     wi_text text;
     wi_text_init(&text, plan->request.context->allocator);
     weft_status status = WEFT_OK;

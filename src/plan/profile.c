@@ -27,7 +27,7 @@ static weft_status run_on_own_queue(weft_profile *profile, weft_plan *plan, wi_p
     cl_int error = CL_SUCCESS;
     cl_command_queue const queue =
         clCreateCommandQueue(device->cl, device->id, CL_QUEUE_PROFILING_ENABLE, &error);
-    WI_CL(error, "making a queue that tells times");
+    WI_CL(error, "creating a queue that records times");
     cl_command_queue const usual = device->queue;
     device->queue = queue;
     plan->profiler = profiler;

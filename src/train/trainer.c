@@ -18,7 +18,7 @@ static weft_status check_assignments(
             return wi_missing_tensor("weft_trainer_create", *what == 'u' ? "an update" : "a carry");
         if (assignment->op->kind != WI_ASSIGN || assignment->graph != weft_tensor_graph(loss))
             WI_FAIL(WEFT_ERROR_ARGUMENT,
-                "weft_trainer_create: %s %zu, '%s', is no weft_assign of the loss's graph", what, i,
+                "weft_trainer_create: %s %zu, '%s', is not a weft_assign in the graph of the loss", what, i,
                 assignment->op->name);
     }
     return WEFT_OK;

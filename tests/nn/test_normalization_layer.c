@@ -245,7 +245,7 @@ static void one_value_a_channel(void **state) {
     weft_tensor *const y = weft_batch_norm(weft_input(graph, "x", WEFT_F32, 3, 1, 1));
     weft_plan *plan = NULL;
     assert_weft_fails(WEFT_ERROR_SHAPE, weft_plan_create(&plan, &y, 1, NULL), "batch_norm",
-        "one value a channel", "in training");
+        "one value per channel", "in training");
     assert_weft_ok(
         weft_plan_create(&plan, &y, 1, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .inference = true}));
     weft_plan_release(plan);

@@ -1,12 +1,12 @@
 /* Compiles one kernel file on the first device of each platform.
  *
- * Usage: compile_kernel LANES FILE          a template of cl_kernels, or a header: for each implementation of the
- *                                           registry that names it, with each variant of its parameters
+ * Usage: compile_kernel LANES FILE          a template of cl_kernels, or a header: for each implementation of
+ *                                           the registry that names it, with each variant of its parameters
  *        compile_kernel LANES COMMON FILE   any other file, after common.clh
  *
  * Files that a file includes are those embedded in the library. A .cl file must hold at least one kernel. Exit
- * status 0: it compiled everywhere; 1: it did not (the build log is printed), no implementation names it, or there
- * is no OpenCL device to ask.
+ * status 0: it compiled everywhere; 1: it did not (the build log is printed), no implementation names it, or
+ * there is no OpenCL device to ask.
  */
 #include "cl/kernel_source.h"
 #include "cl/opened_device.h"

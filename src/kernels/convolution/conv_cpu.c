@@ -20,7 +20,9 @@ static const char *const parameters[] = {[ROWS] = "WEFT_CONV_ROWS",
 static const wi_variant variants[] = {
     {"f32", {[ROWS] = 13, [COLUMNS] = 32, [DEPTH] = 256, [STRIP] = 520, [PANELS] = 8}}, {0}};
 
-enum { SMALL = 1 << 18 }; /* multiply-adds that are not worth waking another core */
+/* SMALL: multiply-adds that are not worth waking another core; ITEM: operations that a work-item costs, whatever it
+ * does. */
+enum { SMALL = 1 << 18, ITEM = 1 << 16 };
 
 static int64_t phases_of(const wi_windows *w) {
     return w->transposed ? w->stride[0] * w->stride[1] * w->stride[2] : 1;
@@ -65,10 +67,13 @@ static double cost(const wi_kernel_site *site) {
     const double columns = (double)(wi_divide_up(w->filters, p[COLUMNS]) * p[COLUMNS]);
     const double copies = steps / (double)w->channels / (w->transposed ? 1.0 : (double)w->taps[2]);
     const bool large = positions * steps * (double)w->filters > SMALL;
-    return wi_work_seconds(site->device, &(wi_work){.operations = WI_CONV_TILE_OPERATIONS * positions *
-                                                                  (1.1 * steps * columns + 600.0 * copies),
+    const double items = (large ? 2.0 * (double)site->device->units : 1.0);
+    const double packed =
+        (double)(wi_divide_up(w->filters, p[COLUMNS]) * wi_divide_up(w->channels, 16) * w->groups);
+    const double work = WI_CONV_TILE_OPERATIONS * positions * (1.1 * steps * columns + 600.0 * copies);
+    return wi_work_seconds(site->device, &(wi_work){.operations = work + ITEM * (items + packed),
                                              .bytes = wi_conv_bytes(w),
-                                             .groups = large ? 2.0 * (double)site->device->units : 1.0,
+                                             .groups = items,
                                              .launches = 2,
                                              .build_seconds = 0.5});
 }

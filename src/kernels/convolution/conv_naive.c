@@ -12,10 +12,11 @@ static double cost(const wi_kernel_site *site) {
     double taps = (double)w->channels;
     for (int i = 0; i < 3; i++) taps *= (double)w->taps[i];
     return wi_work_seconds(
-        site->device, &(wi_work){.operations = 20.0 * 2.0 * wi_conv_positions(w) * channels * taps,
+        site->device, &(wi_work){.operations = 150.0 * 2.0 * wi_conv_positions(w) * channels * taps,
                           .bytes = wi_conv_bytes(w),
                           .groups = wi_conv_positions(w) * channels / (double)(lanes * site->device->group),
-                          .launches = 1});
+                          .launches = 1,
+                          .build_seconds = 0.1});
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {

@@ -2,8 +2,8 @@
  * one element of the result looks at, and B is the weight. A is never written down.
  *
  *   forward     row (n, o), step of k (tap, c):  A = x[n][o·stride + tap·dilation - before][c], 0 outside
- *   transposed  row (n, i), step of k (tap, f):  A = y[n][(i + before - tap·dilation) / stride][f] where that
- * is whole and inside, else 0: what the data gradient is
+ *   transposed  row (n, i), step of k (tap, f):  A = y[n][(i + before - tap·dilation) / stride][f] where the
+ *               quotient is whole and inside, else 0: the data gradient
  *
  * The product's space is (images · outer axes, last axis, channels made), for the epilogue as gemm.h has it.
  */

@@ -111,7 +111,7 @@ static double cost(const wi_kernel_site *site) {
     const double columns = (double)(cut.panels * cut.vectors * VECTOR) / (double)conv.filters;
     const int64_t items = cut.shares * wi_divide_up(cut.panels, cut.span) * conv.groups;
     return wi_work_seconds(
-        site->device, &(wi_work){.operations = 1.22 * 2.0 * wi_conv_weight_multiplications(&conv) * columns,
+        site->device, &(wi_work){.operations = 1.205 * 2.0 * wi_conv_weight_multiplications(&conv) * columns,
                           .bytes = wi_conv_weight_bytes(&conv),
                           .groups = (double)items,
                           .launches = 2,

@@ -104,7 +104,7 @@ static double cost_cpu(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     const double channels = (double)(wi_divide_up(conv.groups, LANES) * LANES) / (double)conv.groups;
     return wi_work_seconds(
-        site->device, &(wi_work){.operations = 4.0 * 2.0 * wi_conv_weight_multiplications(&conv) * channels,
+        site->device, &(wi_work){.operations = 3.5 * 2.0 * wi_conv_weight_multiplications(&conv) * channels,
                           .bytes = wi_conv_weight_bytes(&conv),
                           .groups = (double)(SHARES * site->device->units),
                           .launches = 2,

@@ -6,11 +6,12 @@
 /* An item looks for the window of each position anew. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
-    return wi_work_seconds(site->device,
-        &(wi_work){.operations = 40.0 * site->device->lanes * wi_conv_weight_multiplications(&conv),
-            .bytes = wi_conv_weight_bytes(&conv),
-            .groups = (double)wi_conv_weight_elements(&conv) / site->device->group,
-            .launches = 1});
+    return wi_work_seconds(
+        site->device, &(wi_work){.operations = 500.0 * wi_conv_weight_multiplications(&conv),
+                          .bytes = wi_conv_weight_bytes(&conv),
+                          .groups = (double)wi_conv_weight_elements(&conv) / site->device->group,
+                          .launches = 1,
+                          .build_seconds = 0.1});
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {

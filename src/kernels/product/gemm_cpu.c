@@ -122,6 +122,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 
 const wi_implementation wi_gemm_cpu = {.name = "cpu_block",
     .ops = {&wi_op_matmul},
+    WI_GEMM_FORMATS,
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "gemm_cpu.cl",
     .parameters = parameters,

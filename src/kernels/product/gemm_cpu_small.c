@@ -66,6 +66,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 
 const wi_implementation wi_gemm_cpu_small = {.name = "cpu_small",
     .ops = {&wi_op_matmul},
+    WI_GEMM_FORMATS,
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "gemm_cpu_small.cl",
     .parameters = parameters,

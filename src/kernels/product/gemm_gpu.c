@@ -62,6 +62,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 
 const wi_implementation wi_gemm_gpu = {.name = "gpu_tiled",
     .ops = {&wi_op_matmul},
+    WI_GEMM_FORMATS,
     .needs = {.classes = WI_ON_GPU, .limits = limits},
     .file = "gemm_gpu.cl",
     .parameters = parameters,

@@ -1,138 +1,245 @@
-/* Movement: permute and expand are other strides over the same memory and cost nothing; concat puts its inputs
- * side by side, where the planner lets them be computed in place. Reshapes are in reshape.c, what takes a part of an
- * axis is in slice.c, what makes axes longer in padding.c. */
+/* Movement: reshape and expand are other strides over the same memory and cost nothing; concat puts its
+ * inputs side by side, where the planner lets them be computed in place. Axes in another order are in
+ * permute.c, what takes a part of an axis in slice.c, what makes axes longer in padding.c. */
 #include "ops/op_table.h"
 #include <string.h>
 
-/* ---- permute ---- */
+/* ---- reshape ---- */
 
-static bool permute_view(
-    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
-    (void)x;
-    layout->offset = in->offset;
-    for (int i = 0; i < out->rank; i++) layout->strides[i] = in->strides[y->attributes.order[i]];
-    return true;
-}
+/* A run of input axes [i, i_end) and of output axes [j, j_end) with the same number of elements. */
+typedef struct run {
+    int i, i_end, j, j_end;
+} run;
 
-static void permute_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    static const uint32_t back[] = {0, WI_TO_MEMORY, WI_FROM_MEMORY};
-    int8_t inverse[WEFT_MAX_RANK];
-    for (int i = 0; i < y->shape.rank; i++) inverse[y->attributes.order[i]] = (int8_t)i;
-    gradients[0] = wi_permute(g, inverse, back[y->attributes.flags]);
-}
-
-const wi_op wi_op_permute = {
-    .name = "permute", .kind = WI_VIEW, .view = permute_view, .backward = permute_backward};
-
-static bool read_order(const weft_tensor *x, int rank, const int *axes, wi_attributes *attributes) {
-    uint32_t seen = 0;
-    if (rank != x->shape.rank || (rank > 0 && !axes)) return false;
-    for (int i = 0; i < rank; i++) {
-        const int axis = axes[i] < 0 ? axes[i] + rank : axes[i];
-        if (axis < 0 || axis >= rank || (seen >> axis & 1)) return false;
-        seen |= 1u << axis;
-        attributes->order[i] = (int8_t)axis;
+static bool next_run(run *r, const wi_extent *x, const wi_extent *out) {
+    while (r->i_end < x->rank && wi_size_is(x->dims[r->i_end], 1)) r->i_end++;
+    while (r->j_end < out->rank && wi_size_is(out->dims[r->j_end], 1)) r->j_end++;
+    r->i = r->i_end;
+    r->j = r->j_end;
+    if (r->i == x->rank || r->j == out->rank) return false;
+    int64_t in_count = x->dims[r->i_end++].general, out_count = out->dims[r->j_end++].general;
+    while (in_count != out_count) {
+        if (in_count < out_count)
+            in_count *= x->dims[r->i_end++].general;
+        else
+            out_count *= out->dims[r->j_end++].general;
     }
     return true;
 }
 
-static bool swaps_last_two(const wi_attributes *attributes, int rank) {
-    for (int i = 0; i < rank; i++) {
-        const int wanted = i == rank - 2 ? rank - 1 : i == rank - 1 ? rank - 2 : i;
-        if (attributes->order[i] != wanted) return false;
-    }
-    return rank >= 2;
-}
-
-bool wi_order_moves(const wi_shape *shape, const int8_t *order) {
+/* The input axes of a run must lie in memory as one: then its output axes split that one. */
+static bool split_run(
+    const run *r, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
     int last = -1;
-    for (int i = 0; i < shape->rank; i++) {
-        if (shape->dims[order[i]] == 1) continue;
-        if (order[i] < last) return true;
-        last = order[i];
+    for (int k = r->i_end - 1; k >= r->i; k--) {
+        if (wi_size_is(x->dims[k], 1)) continue;
+        if (last >= 0 && !wi_size_equal(in->strides[k], wi_size_mul(in->strides[last], x->dims[last])))
+            return false;
+        last = k;
     }
-    return false;
+    wi_size stride = wi_size_of(0);
+    for (int k = r->i_end - 1; k >= r->i; k--) {
+        if (wi_size_is(x->dims[k], 1)) continue;
+        stride = in->strides[k];
+        break;
+    }
+    for (int k = r->j_end - 1; k >= r->j; k--) {
+        layout->strides[k] = stride;
+        stride = wi_size_mul(stride, out->dims[k]);
+    }
+    return true;
 }
 
-weft_tensor *wi_permute(weft_tensor *x, const int8_t *order, uint32_t flags) {
-    if (!x) return NULL;
-    const int rank = x->shape.rank;
-    wi_attributes attributes = {.flags = flags};
-    memcpy(attributes.order, order, (size_t)rank);
-    /* (A·B)ᵀ = Bᵀ·Aᵀ: the product is stored as it is wanted. */
-    if (x->op == &wi_op_matmul && flags != WI_FROM_MEMORY && swaps_last_two(&attributes, rank))
-        return weft_matmul(weft_transpose(x->inputs[1]), weft_transpose(x->inputs[0]));
-    if (x->op == &wi_op_permute) {
-        for (int i = 0; i < rank; i++) attributes.order[i] = x->attributes.order[attributes.order[i]];
-        x = x->inputs[0];
+static bool reshape_view(
+    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+    (void)y;
+    *layout = (wi_layout){.offset = in->offset};
+    run r = {0};
+    while (next_run(&r, x, out)) {
+        if (!split_run(&r, x, in, out, layout)) return false;
     }
+    return true;
+}
+
+static void reshape_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const wi_shape *shape = &y->inputs[0]->shape;
+    gradients[0] = weft_reshape_shape(g, shape->rank, shape->dims);
+}
+
+/* ---- reshape of a view that keeps an order of memory ---- */
+
+/* Where in memory the run lies: *first is the memory axis of its first axis; false when its axes do not lie
+ * one after the other. */
+static bool run_in_memory(const run *r, const wi_extent *x, const wi_order *order, int *first) {
+    int at[WEFT_MAX_RANK]; /* the tensor's axis of each axis of memory */
+    for (int i = 0; i < order->rank; i++) at[order->axes[i]] = i;
+    int last = -1;
+    for (int k = r->i; k < r->i_end; k++) {
+        if (wi_size_is(x->dims[k], 1)) continue;
+        const int here = order->axes[k];
+        if (last < 0) *first = here;
+        if (last >= here) return false;
+        for (int m = last + 1; last >= 0 && m < here; m++) {
+            if (!wi_size_is(x->dims[at[m]], 1)) return false;
+        }
+        last = here;
+    }
+    return last >= 0;
+}
+
+/* x is a view of memory in another order. When each group of axes that the reshape merges or splits lies
+ * there side by side, the memory is reshaped instead, and the result is a view that keeps its order, too: (N,
+ * C, H, W) over (N, H, W, C) to (N, C, HW) over (N, HW, C). */
+static weft_tensor *reshape_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    const weft_tensor *const x = inputs[0];
+    const wi_shape *const shape = &y->shape;
+    const wi_order order = wi_order_of(x);
+    if (order.rank == 0) return NULL;
+    weft_tensor *memory = x->inputs[0];
+    if (!wi_order_moves(&memory->shape, order.axes))
+        return weft_reshape_shape(memory, shape->rank, shape->dims);
+    const wi_extent from = wi_extent_of(&x->shape, 1), to = wi_extent_of(shape, 1);
+    int begins[WEFT_MAX_RANK], ends[WEFT_MAX_RANK]; /* the result's axes at each axis of memory */
+    for (int i = 0; i < order.rank; i++) begins[i] = ends[i] = 0;
+    int next = 0, first = 0;
+    run r = {0};
+    while (next_run(&r, &from, &to)) {
+        if (!run_in_memory(&r, &from, &order, &first)) return NULL;
+        begins[first] = next; /* axes of size 1 go with those that they stand before */
+        ends[first] = next = r.j_end;
+    }
+    ends[first] = shape->rank;
+    wi_shape lying = {.rank = shape->rank};
+    int8_t axes[WEFT_MAX_RANK];
+    int place = 0;
+    for (int i = 0; i < order.rank; i++) {
+        for (int j = begins[i]; j < ends[i]; j++) {
+            lying.dims[place] = shape->dims[j];
+            axes[j] = (int8_t)place++;
+        }
+    }
+    return wi_permute_through(weft_reshape_shape(memory, lying.rank, lying.dims), axes, WI_FROM_MEMORY);
+}
+
+static weft_tensor *reshape_of_reshape(
+    wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    weft_tensor *const x = inputs[0];
+    return x->op == &wi_op_reshape ? weft_reshape_shape(x->inputs[0], y->shape.rank, y->shape.dims) : NULL;
+}
+
+static const wi_rule reshape_rules[] = {{"reshape of reshape", WI_STAGE_FORM, reshape_of_reshape},
+    {"order of memory", WI_STAGE_FORM, reshape_in_order}, {0}};
+const wi_op wi_op_reshape = {.name = "reshape",
+    .kind = WI_VIEW,
+    .view = reshape_view,
+    .backward = reshape_backward,
+    .rules = reshape_rules};
+
+weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
+    weft_graph *graph = wi_inputs_graph("reshape", &x, 1);
+    if (!graph) return NULL;
+    if (rank < 0 || rank > WEFT_MAX_RANK || (rank > 0 && !dims))
+        return wi_graph_fail(
+            graph, WEFT_ERROR_SHAPE, "reshape: rank %d is not in 0..%d", rank, WEFT_MAX_RANK);
     wi_shape shape = {.rank = rank};
-    bool identity = true;
-    for (int i = 0; i < rank; i++) {
-        shape.dims[i] = x->shape.dims[attributes.order[i]];
-        identity = identity && attributes.order[i] == i;
-    }
-    if (identity) return x;
-    if (flags == WI_TO_MEMORY && !wi_order_moves(&x->shape, attributes.order))
-        return weft_reshape_shape(x, rank, shape.dims);
-    return wi_node(x->graph, &wi_op_permute, &x, 1, x->dtype, &shape, &attributes);
+    for (int i = 0; i < rank; i++) shape.dims[i] = dims[i];
+    if (wi_shape_equal(&shape, &x->shape)) return x;
+    int64_t count_x, count_y;
+    int power_x, power_y;
+    char text_x[WI_SHAPE_TEXT], text_y[WI_SHAPE_TEXT];
+    if (wi_shape_check(&shape, "reshape") != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_SHAPE);
+    wi_shape_count(&x->shape, &count_x, &power_x);
+    wi_shape_count(&shape, &count_y, &power_y);
+    if (count_x != count_y || power_x != power_y)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "reshape: %s and %s have different numbers of elements",
+            wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
+    while (x->op == &wi_op_reshape)
+        x = x->inputs[0]; /* so that the gradients of all shapes of x meet there */
+    if (wi_shape_equal(&shape, &x->shape)) return x;
+    return wi_node(graph, &wi_op_reshape, &x, 1, x->dtype, &shape, NULL);
 }
 
-weft_tensor *weft_permute_axes(weft_tensor *x, int rank, const int *axes) {
-    weft_graph *graph = wi_inputs_graph("permute", &x, 1);
-    if (!graph) return NULL;
-    wi_attributes attributes = {0};
-    char text[WI_SHAPE_TEXT];
-    if (!read_order(x, rank, axes, &attributes))
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "permute: the %d axes given are no order of those of %s", rank, wi_shape_print(&x->shape, text));
-    return wi_permute(x, attributes.order, 0);
-}
-
-weft_tensor *weft_permute_list_(weft_tensor *x, const int64_t *axes, bool unused) {
+weft_tensor *weft_reshape_list_(weft_tensor *x, const int64_t *dims, bool unused) {
     (void)unused;
-    int order[WEFT_MAX_RANK], rank = 0;
-    for (; axes[rank] != WEFT_END; rank++)
-        order[rank] = axes[rank] > -99 && axes[rank] < 99 ? (int)axes[rank] : 99;
-    return weft_permute_axes(x, rank, order);
+    int rank = 0;
+    while (dims[rank] != WEFT_END) rank++;
+    return weft_reshape_shape(x, rank, dims);
 }
 
-weft_tensor *weft_transpose(weft_tensor *x) {
-    weft_graph *graph = wi_inputs_graph("transpose", &x, 1);
-    if (!graph) return NULL;
-    const int rank = x->shape.rank;
+weft_tensor *weft_flatten(weft_tensor *x) {
     char text[WI_SHAPE_TEXT];
-    if (rank < 2)
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "transpose: %s has fewer than two axes",
-            wi_shape_print(&x->shape, text));
-    int order[WEFT_MAX_RANK];
-    for (int i = 0; i < rank; i++) order[i] = i;
-    order[rank - 2] = rank - 1;
-    order[rank - 1] = rank - 2;
-    return weft_permute_axes(x, rank, order);
+    if (x && x->shape.rank < 1)
+        return wi_graph_fail(
+            x->graph, WEFT_ERROR_SHAPE, "flatten: %s has no batch axis", wi_shape_print(&x->shape, text));
+    /* (batch) becomes (batch, 1). */
+    return x && x->shape.rank == 1 ? weft_unsqueeze(x, 1) : weft_flatten_axes(x, 1, -1);
 }
 
-weft_tensor *weft_swap_axes(weft_tensor *x, int axis1, int axis2) {
-    weft_graph *graph = wi_inputs_graph("swap_axes", &x, 1);
+weft_tensor *weft_flatten_axes(weft_tensor *x, int start, int end) {
+    weft_graph *graph = wi_inputs_graph("flatten", &x, 1);
     if (!graph) return NULL;
-    const int first = wi_axis_index(x, "swap_axes", axis1), second = wi_axis_index(x, "swap_axes", axis2);
-    if (first < 0 || second < 0) return NULL;
-    int order[WEFT_MAX_RANK];
-    for (int i = 0; i < x->shape.rank; i++) order[i] = i == first ? second : i == second ? first : i;
-    return weft_permute_axes(x, x->shape.rank, order);
+    const int first = wi_axis_index(x, "flatten", start), last = wi_axis_index(x, "flatten", end);
+    if (first < 0 || last < 0) return NULL;
+    char text[WI_SHAPE_TEXT];
+    if (last < first)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "flatten: axis %d of %s comes before axis %d", last,
+            wi_shape_print(&x->shape, text), first);
+    uint32_t axes = 0;
+    for (int i = first; i <= last; i++) axes |= 1u << i;
+    int64_t count;
+    int power;
+    wi_axes_count(x, axes, &count, &power);
+    if (power > 1)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "flatten: %s would need a dimension of batch^%d",
+            wi_shape_print(&x->shape, text), power);
+    wi_shape shape = {.rank = x->shape.rank - (last - first)};
+    for (int i = 0; i < shape.rank; i++) shape.dims[i] = x->shape.dims[i <= first ? i : i + last - first];
+    shape.dims[first] = power ? -count : count;
+    return weft_reshape_shape(x, shape.rank, shape.dims);
 }
 
-weft_tensor *weft_move_axis(weft_tensor *x, int from, int to) {
-    weft_graph *graph = wi_inputs_graph("move_axis", &x, 1);
+weft_tensor *weft_squeeze_axes(weft_tensor *x, const int64_t *axes) {
+    weft_graph *graph = wi_inputs_graph("squeeze", &x, 1);
     if (!graph) return NULL;
-    const int source = wi_axis_index(x, "move_axis", from), target = wi_axis_index(x, "move_axis", to);
-    if (source < 0 || target < 0) return NULL;
-    int order[WEFT_MAX_RANK], next = 0;
-    for (int i = 0; i < x->shape.rank; i++) {
-        if (next == source) next++;
-        order[i] = i == target ? source : next++;
+    uint32_t dropped = 0;
+    const bool all = !axes || *axes == WEFT_END;
+    char text[WI_SHAPE_TEXT];
+    for (int i = 0; all && i < x->shape.rank; i++) dropped |= (uint32_t)(x->shape.dims[i] == 1) << i;
+    for (; !all && *axes != WEFT_END; axes++) {
+        const int axis = wi_axis_index(x, "squeeze", *axes);
+        if (axis < 0) return NULL;
+        if (x->shape.dims[axis] != 1 || (dropped >> axis & 1))
+            return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "squeeze: axis %d of %s %s", axis,
+                wi_shape_print(&x->shape, text),
+                x->shape.dims[axis] == 1 ? "is given twice" : "is not of size 1");
+        dropped |= 1u << axis;
     }
-    return weft_permute_axes(x, x->shape.rank, order);
+    wi_shape shape = {0};
+    for (int i = 0; i < x->shape.rank; i++) {
+        if (!(dropped >> i & 1)) shape.dims[shape.rank++] = x->shape.dims[i];
+    }
+    return weft_reshape_shape(x, shape.rank, shape.dims);
+}
+
+weft_tensor *weft_squeeze_list_(weft_tensor *x, const int64_t *axes, bool unused) {
+    (void)unused;
+    return weft_squeeze_axes(x, axes);
+}
+
+weft_tensor *weft_unsqueeze(weft_tensor *x, int axis) {
+    weft_graph *graph = wi_inputs_graph("unsqueeze", &x, 1);
+    if (!graph) return NULL;
+    const int rank = x->shape.rank, index = axis < 0 ? axis + rank + 1 : axis;
+    char text[WI_SHAPE_TEXT];
+    if (index < 0 || index > rank || rank == WEFT_MAX_RANK)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "unsqueeze: %s takes no axis %d, rank %d at most",
+            wi_shape_print(&x->shape, text), axis, WEFT_MAX_RANK);
+    wi_shape shape = {.rank = rank + 1};
+    for (int i = 0; i <= rank; i++)
+        shape.dims[i] = i < index ? x->shape.dims[i] : i == index ? 1 : x->shape.dims[i - 1];
+    return weft_reshape_shape(x, shape.rank, shape.dims);
 }
 
 /* ---- expand ---- */
@@ -152,8 +259,27 @@ static void expand_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
     gradients[0] = wi_sum_to(g, &y->inputs[0]->shape);
 }
 
-const wi_op wi_op_expand = {
-    .name = "expand", .kind = WI_VIEW, .view = expand_view, .backward = expand_backward};
+static weft_tensor *expand_of_expand(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    weft_tensor *const x = inputs[0];
+    return x->op == &wi_op_expand ? weft_expand(x->inputs[0], y->shape.rank, y->shape.dims) : NULL;
+}
+
+static weft_tensor *expand_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    const wi_order order = wi_order_of(inputs[0]);
+    if (order.rank == 0 || order.rank != y->shape.rank) return NULL;
+    const wi_shape lying = wi_shape_in_memory(&order, &y->shape);
+    return wi_from_memory(&order, weft_expand(inputs[0]->inputs[0], lying.rank, lying.dims));
+}
+
+static const wi_rule expand_rules[] = {{"order of memory", WI_STAGE_FORM, expand_in_order},
+    {"expand of expand", WI_STAGE_FORM, expand_of_expand}, {0}};
+const wi_op wi_op_expand = {.name = "expand",
+    .kind = WI_VIEW,
+    .view = expand_view,
+    .backward = expand_backward,
+    .rules = expand_rules};
 
 weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {
     weft_graph *graph = wi_inputs_graph("expand", &x, 1);
@@ -164,15 +290,9 @@ weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {
     for (int i = 0; i < rank; i++) shape.dims[i] = dims[i];
     char text_x[WI_SHAPE_TEXT], text_y[WI_SHAPE_TEXT];
     if (!wi_shape_broadcast(&x->shape, &shape, &both) || !wi_shape_equal(&both, &shape))
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "expand: %s does not stretch to %s",
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "expand: %s does not broadcast to %s",
             wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
     if (wi_shape_equal(&x->shape, &shape)) return x;
-    const wi_order order = wi_order_of(x);
-    if (order.rank == rank && order.rank > 0) {
-        const wi_shape lying = wi_shape_in_memory(&order, &shape);
-        return wi_from_memory(&order, weft_expand(x->inputs[0], rank, lying.dims));
-    }
-    if (x->op == &wi_op_expand) x = x->inputs[0];
     return wi_node(graph, &wi_op_expand, &x, 1, x->dtype, &shape, NULL);
 }
 
@@ -189,7 +309,21 @@ static void concat_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
     }
 }
 
-const wi_op wi_op_concat = {.name = "concat", .kind = WI_JOIN, .backward = concat_backward};
+/* All lie, or are seen, in the order of the first that has one. */
+static weft_tensor *concat_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    wi_order order = {0};
+    for (int i = 0; i < y->input_count && order.rank == 0; i++) order = wi_order_of(inputs[i]);
+    if (order.rank == 0) return NULL;
+    const size_t count = (size_t)y->input_count;
+    weft_tensor **lying = wi_arena_take(&y->graph->arena, count * sizeof *lying);
+    if (!lying) return wi_graph_fail_recorded(y->graph, WEFT_ERROR_MEMORY);
+    for (size_t i = 0; i < count; i++) lying[i] = wi_to_memory(rewrite, &order, inputs[i]);
+    return wi_from_memory(&order, weft_concat(lying, count, order.axes[y->attributes.axis]));
+}
+
+static const wi_rule concat_rules[] = {{"order of memory", WI_STAGE_FORM, concat_in_order}, {0}};
+const wi_op wi_op_concat = {
+    .name = "concat", .kind = WI_JOIN, .backward = concat_backward, .rules = concat_rules};
 
 static bool joins(const weft_tensor *a, const weft_tensor *b, int axis) {
     wi_shape shape = b->shape;
@@ -199,19 +333,11 @@ static bool joins(const weft_tensor *a, const weft_tensor *b, int axis) {
     return wi_shape_equal(&a->shape, &shape);
 }
 
-/* All lie, or are seen, in the order of the first that has one. */
-static weft_tensor *concat_in_order(const wi_order *order, weft_tensor *const *xs, size_t count, int axis) {
-    weft_tensor **lying = wi_arena_take(&xs[0]->graph->arena, count * sizeof *lying);
-    if (!lying) return wi_graph_fail_recorded(xs[0]->graph, WEFT_ERROR_MEMORY);
-    for (size_t i = 0; i < count; i++) lying[i] = wi_to_memory(order, xs[i]);
-    return wi_from_memory(order, weft_concat(lying, count, order->axes[axis]));
-}
-
 weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
     if (!xs || count == 0 || count > WI_MOST_JOINED) {
         weft_graph *graph = xs && count && xs[0] ? xs[0]->graph : NULL;
         return graph ? wi_graph_fail(
-                           graph, WEFT_ERROR_ARGUMENT, "concat: %zu tensors are none or too many", count)
+                           graph, WEFT_ERROR_ARGUMENT, "concat: %zu tensors are too few or too many", count)
                      : NULL;
     }
     weft_graph *graph = wi_inputs_graph("concat", xs, (int)count);
@@ -228,10 +354,6 @@ weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
         shape.dims[index] += xs[i]->shape.dims[index];
     }
     if (count == 1) return xs[0];
-    for (size_t i = 0; i < count; i++) {
-        const wi_order order = wi_order_of(xs[i]);
-        if (order.rank) return concat_in_order(&order, xs, count, index);
-    }
     const wi_attributes attributes = {.axis = index};
     return wi_node(graph, &wi_op_concat, xs, (int)count, xs[0]->dtype, &shape, &attributes);
 }

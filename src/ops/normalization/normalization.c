@@ -15,6 +15,7 @@
  * The order in which expressions name their inputs is the order in which a plan meets them: what a channel
  * has stands before what an element has, so that the latter finds its step. */
 #include "ops/normalization/normalization_parts.h"
+#include <math.h>
 
 /* ---- the statistics of a batch ---- */
 
@@ -95,7 +96,7 @@ static channels channels_of(const weft_tensor *y, bool statistics) {
     int64_t count;
     int power;
     wi_axes_count(c.x, c.axes, &count, &power);
-    c.share = wi_constant_power(c.x->graph, WEFT_F32, 1.0 / (double)count, -power);
+    c.share = wi_constant_power(c.x->graph, c.x->dtype, 1.0 / (double)count, -power);
     if (!statistics) return c;
     c.shift = c.x;
     for (int i = 0; i < c.x->shape.rank - 1; i++) {
@@ -160,8 +161,8 @@ static weft_tensor *channel_norm_lower(weft_tensor *y, bool inference) {
 
 /* What a batch counts for, rank 0. */
 static weft_tensor *momentum_of(const weft_tensor *y, weft_tensor *batches) {
-    if (!batches) return weft_constant(y->graph, WEFT_F32, y->attributes.number2);
-    weft_tensor *count = weft_cast(weft_add(batches, weft_number(batches, 1)), WEFT_F32);
+    if (!batches) return weft_constant(y->graph, y->dtype, y->attributes.number2);
+    weft_tensor *count = weft_cast(weft_add(batches, weft_number(batches, 1)), y->dtype);
     return weft_reciprocal(count);
 }
 
@@ -171,7 +172,7 @@ static weft_tensor *over_examples(const channels *c, weft_tensor *v) {
     int64_t count;
     int power;
     wi_axes_count(v, 1, &count, &power);
-    return weft_mul(wi_sum_keep(v, 1), wi_constant_power(v->graph, WEFT_F32, 1.0 / (double)count, -power));
+    return weft_mul(wi_sum_keep(v, 1), wi_constant_power(v->graph, v->dtype, 1.0 / (double)count, -power));
 }
 
 static weft_tensor *move_running(
@@ -206,7 +207,7 @@ static weft_status channel_norm_check(const weft_tensor *y, int64_t batch, bool 
     wi_shape shape = y->shape; /* (N, C, spatial...) */
     for (int i = 1; i < shape.rank; i++) shape.dims[i] = y->shape.dims[i == 1 ? shape.rank - 1 : i - 1];
     WI_FAIL(WEFT_ERROR_SHAPE,
-        "%s: %s at batch %lld has one value a channel, whose variance says nothing; more are needed%s",
+        "%s: %s at batch %lld has one value per channel, which has no variance; more are needed%s",
         y->op->name, wi_shape_print(&shape, text), (long long)batch,
         y->attributes.flags & WI_NORM_RUNNING ? " in training" : "");
 }
@@ -284,7 +285,7 @@ static weft_tensor *gradient_node(const weft_tensor *y, weft_tensor *g, int whic
     const wi_shape *shape = which == OF_X        ? &y->shape
                             : which == OF_WEIGHT ? &in.weight->shape
                                                  : &in.bias->shape;
-    return wi_node(y->graph, &norm_back, list, count, WEFT_F32, shape, &attributes);
+    return wi_node(y->graph, &norm_back, list, count, y->dtype, shape, &attributes);
 }
 
 static void channel_norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
@@ -328,11 +329,11 @@ static bool check_state(const wi_op *op, const char *what, const weft_tensor *st
     return false;
 }
 
-static bool check_running(
-    const wi_op *op, const weft_running *running, const wi_shape *shape, weft_graph *graph) {
+static bool check_running(const wi_op *op, const weft_running *running, const wi_shape *shape,
+    weft_dtype dtype, weft_graph *graph) {
     const wi_shape number = {.rank = 0};
-    if (!check_state(op, "the running mean", running->mean, shape, WEFT_F32, graph) ||
-        !check_state(op, "the running variance", running->var, shape, WEFT_F32, graph))
+    if (!check_state(op, "the running mean", running->mean, shape, dtype, graph) ||
+        !check_state(op, "the running variance", running->var, shape, dtype, graph))
         return false;
     if (running->batches)
         return check_state(op, "the count of batches", running->batches, &number, WEFT_I32, graph);
@@ -360,14 +361,14 @@ static weft_tensor *running_norm(const wi_op *op, weft_tensor *x, weft_tensor *w
     if (!graph) return NULL;
     wi_attributes attributes = {.number = (double)epsilon, .axis2 = examples};
     if (running) {
-        if (!check_running(op, running, &shape, graph)) return NULL;
+        if (!check_running(op, running, &shape, inputs.x->dtype, graph)) return NULL;
         inputs.mean = running->mean;
         inputs.var = running->var;
         inputs.batches = running->batches;
         attributes.number2 = running->batches ? 0 : (double)running->momentum;
         attributes.flags = running->fixed ? WI_NORM_FIXED : 0;
     }
-    return image_norm(op, inputs, attributes);
+    return weft_cast(image_norm(op, inputs, attributes), x->dtype);
 }
 
 weft_tensor *weft_batch_norm_with(
@@ -393,9 +394,9 @@ weft_tensor *weft_group_norm_with(
             (long long)channel_number);
     const bool flat = x->shape.rank == 2;
     if (flat) x = weft_unsqueeze(x, 2);
-    const wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
+    wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
     if (!wi_norm_check(op, &inputs, &shape, epsilon)) return NULL;
     const wi_attributes attributes = {.number = (double)epsilon, .axis = (int32_t)groups, .axis2 = 1};
-    weft_tensor *y = image_norm(op, inputs, attributes);
+    weft_tensor *y = weft_cast(image_norm(op, inputs, attributes), x->dtype);
     return flat ? weft_flatten(y) : y;
 }

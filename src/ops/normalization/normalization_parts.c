@@ -56,7 +56,7 @@ weft_tensor *wi_norm_node(const wi_op *op, const wi_norm_inputs *inputs, wi_attr
     if (inputs->bias) attributes.flags |= WI_NORM_BIAS;
     if (inputs->mean) attributes.flags |= WI_NORM_RUNNING;
     if (inputs->batches) attributes.flags |= WI_NORM_COUNTS;
-    return wi_node(inputs->x->graph, op, list, count, WEFT_F32, &inputs->x->shape, &attributes);
+    return wi_node(inputs->x->graph, op, list, count, inputs->x->dtype, &inputs->x->shape, &attributes);
 }
 
 bool wi_norm_has_shape(const wi_op *op, const char *what, const weft_tensor *tensor, const wi_shape *shape) {
@@ -67,21 +67,29 @@ bool wi_norm_has_shape(const wi_op *op, const char *what, const weft_tensor *ten
     return false;
 }
 
-weft_graph *wi_norm_check(
-    const wi_op *op, const wi_norm_inputs *inputs, const wi_shape *shape, float epsilon) {
+/* Norms are computed in f32, or in f64 where x is. */
+static void widen(wi_norm_inputs *inputs) {
+    const weft_dtype wide = wi_format_of(inputs->x->dtype)->compute;
+    inputs->x = weft_cast(inputs->x, wide);
+    if (inputs->weight) inputs->weight = weft_cast(inputs->weight, wide);
+    if (inputs->bias) inputs->bias = weft_cast(inputs->bias, wide);
+}
+
+weft_graph *wi_norm_check(const wi_op *op, wi_norm_inputs *inputs, const wi_shape *shape, float epsilon) {
     weft_tensor *list[WI_NORM_INPUTS];
     const int count = wi_norm_list_inputs(inputs, list);
     weft_graph *graph = wi_inputs_graph(op->name, list, count);
     if (!graph) return NULL;
     for (int i = 0; i < count; i++) {
-        if (list[i]->dtype == WEFT_F32) continue;
-        wi_graph_fail(
-            graph, WEFT_ERROR_DTYPE, "%s: takes f32, not %s", op->name, weft_dtype_name(list[i]->dtype));
+        if (wi_dtype_is_float(list[i]->dtype)) continue;
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op->name,
+            wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(list[i]->dtype));
         return NULL;
     }
     if (!wi_norm_has_shape(op, "the weight", inputs->weight, shape) ||
         !wi_norm_has_shape(op, "the bias", inputs->bias, shape))
         return NULL;
+    widen(inputs);
     if (epsilon >= 0 && !isinf(epsilon)) return graph;
     wi_graph_fail(
         graph, WEFT_ERROR_ARGUMENT, "%s: epsilon %g is not 0 or more and finite", op->name, (double)epsilon);

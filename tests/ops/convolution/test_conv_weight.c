@@ -159,9 +159,11 @@ static void check_forced(const char *implementation, const char *name) {
 static void pointwise_sums_are_right(void **state) {
     (void)state;
     skip_without_choice();
+    assert_int_equal(setenv("WEFT_CONV", "pointwise", 1), 0);
     for (size_t i = 0; i < CASES; i++) {
         if (cases[i].taps == 1) check(&cases[i], i, "pointwise_weight");
     }
+    unsetenv("WEFT_CONV");
 }
 
 static void winograds_sums_are_right(void **state) {
