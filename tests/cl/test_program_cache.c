@@ -1,4 +1,4 @@
-/* Programs in memory and on disk: reuse, damage, failed builds, bad disks, lack of memory; tuning values. */
+/* Programs in memory and on disk: reuse, damage, failed builds, bad disks, lack of memory. */
 #include "cl/disk_cache.h"
 #include "cl/launch.h"
 #include "cl/quirks.h"
@@ -402,6 +402,7 @@ static void getting_survives_every_lack_of_memory(void **state) {
     assert_int_equal(atomic_load(&allocator.live), 0);
 }
 
+<<<<<<< HEAD
 static void tuning_values_last(void **state) {
     weft_context *context = open_logged(*state, NULL);
     double value = 5.0;
@@ -432,6 +433,8 @@ static void tuning_values_last(void **state) {
     weft_context_release(context);
 }
 
+=======
+>>>>>>> kernel-functions
 #define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, make_scratch, remove_scratch)
 
 int main(void) {
@@ -450,7 +453,6 @@ int main(void) {
         WITH_SCRATCH(a_full_disk_is_a_warning),
         WITH_SCRATCH(the_folder_is_found_as_documented),
         WITH_SCRATCH(getting_survives_every_lack_of_memory),
-        WITH_SCRATCH(tuning_values_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

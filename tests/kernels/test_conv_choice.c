@@ -145,13 +145,14 @@ static float *compute(const net *n, const char *forced, int *how_many) {
     return values;
 }
 
-/* Is the case of Winograd's products where this one is forced? Those of depthwise and pointwise leave large
- * cases to them; the others accept every case. */
+/* May the case be of Winograd's products where this one is forced? Those of depthwise and pointwise leave what
+ * they do not take to the choice by cost, which may be these; the others accept every case. */
 static bool is_rounded(const char *name, const test_case *c) {
-    const int64_t products = c->images * c->height * c->width * c->channels * c->filters * c->taps * c->taps;
-    const bool is_partial =
-        strncmp(name, "depthwise", strlen("depthwise")) == 0 || strcmp(name, "pointwise") == 0;
-    return strncmp(name, "winograd", strlen("winograd")) == 0 || (is_partial && products > 1 << 22);
+    const bool depthwise = strncmp(name, "depthwise", strlen("depthwise")) == 0;
+    const bool taken = depthwise ? c->groups == c->channels && c->filters == c->channels : c->taps == 1;
+    const bool left = (depthwise || strcmp(name, "pointwise") == 0) && !taken;
+    const bool straight = c->taps > 1 && c->stride == 1 && c->dilation == 1;
+    return strncmp(name, "winograd", strlen("winograd")) == 0 || (left && straight);
 }
 
 static void compare(const net *n, const char *name, const float *got, const float *wanted) {

@@ -187,6 +187,57 @@ breaks_documented 'names no functions' docs/ops.md 's/`//g'
 breaks_documented 'has no ops' src/ops/op_list.h 's/^WI/WEFT/'
 breaks_documented 'declares no functions' include/weft/ops.h '/weft_/d'
 
+# lengths FILE LINES...: a file of functions of so many lines.
+lengths() {
+    file=$1
+    shift
+    for lines; do
+        echo '/* It returns x. */'
+        printf 'static int f%s(\n    int x) {\n' "$lines"
+        yes '    x++;' | head -n $((lines - 4))
+        printf '    return x;\n}\n\n'
+    done >"$tree/$file"
+}
+# functions pass|fail WHAT: the check of functions on the tree.
+functions() {
+    expect "$1" "functions: $2" sh "$here/check_functions.sh" "$tree"
+    [ "$1" = pass ] || echo "$output" | grep -q "$3" || {
+        echo "functions, $2: not told by"
+        echo "$output"
+        bad=1
+    }
+}
+fresh
+mkdir "$tree/cl_kernels"
+functions fail "none" "no functions in src"
+lengths src/base/some.c 10 10 10 10 10 10 10 10 10 60
+lengths cl_kernels/some.cl 80
+functions pass "as long as may be"
+lengths src/base/more.c 61
+functions fail "a long one" "more.c:2: a function of 61 lines, of 60 at most"
+lengths src/base/more.c 11 11 11 11 11 11 11 11
+functions pass "as many longer as shorter"
+lengths src/base/more.c 11 11 11 11 11 11 11 11 11 11
+functions fail "a longer median" "a median of 11 lines"
+lengths src/base/more.c 23
+functions fail "too many long ones" "nine tenths within 23 lines"
+rm "$tree/src/base/more.c"
+lengths cl_kernels/more.clh 81
+functions fail "a long one of kernels" "more.clh:2: a function of 81 lines, of 80 at most"
+rm "$tree/cl_kernels/more.clh"
+{
+    printf 'DEFINE(one)\n\nstatic const int table[] = {\n'
+    yes '    1,' | head -n 80
+    printf '};\n\n#define TWO(x) \\\n    int x(void) { \\\n'
+    yes '        ; \' | head -n 80
+    printf '    }\nTWO(two)\n\nstruct three {\n    int x;\n};\n'
+} >"$tree/src/base/other.h"
+functions pass "what is no function"
+yes '# one' | head -n 450 >"$tree/programs/one.py"
+functions pass "a file of 450 lines"
+echo '# one more' >>"$tree/programs/one.py"
+functions fail "a file of 451 lines" "programs/one.py: 451 lines, of 450 at most"
+
 # library NAME DEFINITION...: a shared library made of one line.
 library() {
     name=$1

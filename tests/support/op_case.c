@@ -1,5 +1,5 @@
 /* Runs suites of op cases: see op_case.h. */
-#include "support/op_case.h"
+#include "support/op_case_parts.h"
 
 #include "graph/nodes.h"
 #include <math.h>
@@ -7,95 +7,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BATCHES = 3, DIRECTIONS = 3, REDUCED_ELEMENTS = 48 };
-
-/* What one plan gave for a case. */
-typedef struct result {
-    void *output;
-    double *gradients[OP_CASE_INPUTS]; /* NULL: none wanted */
-} result;
-
-/* A case in the suite's graph. */
-typedef struct state {
-    const op_case *c;
-    char title[160];
-    int input_count;
-    bool has_batch;
-    weft_tensor *leaves[OP_CASE_INPUTS], *output, *weights;
-    weft_tensor *gradients[OP_CASE_INPUTS];
-    result results[MAX_BATCHES];
-} state;
+enum { REDUCED_ELEMENTS = 48 };
 
 static struct suite {
     const op_cases *ops;
     size_t op_count;
     weft_graph *graph;
-    state *states;
+    op_state *states;
     size_t count;
     weft_tensor **outputs; /* of the plans: all values and gradients */
     size_t output_count;
 } suite;
 
 static const weft_initialiser zeros = {.kind = WEFT_INIT_CONSTANT};
-static const int64_t batches[MAX_BATCHES] = {3, 1, 17};
+static const int64_t batches[OP_BATCHES] = {3, 1, 17};
 
 static size_t batch_count(void) {
-    return test_reduced() ? 1 : MAX_BATCHES;
+    return test_reduced() ? 1 : OP_BATCHES;
 }
 
-static void *take(size_t count, size_t size) {
+void *op_take(size_t count, size_t size) {
     void *const memory = calloc(count ? count : 1, size);
     assert_non_null(memory);
     return memory;
 }
 
-/* ---- the format that the suite computes in ---- */
-
-static const struct format {
-    const char *name;
-    weft_dtype dtype;
-    int precision, least_exponent; /* bits of the significand; of normal numbers */
-    double value;                  /* what is allowed of the error that the reference allows of f32 */
-    double gradient;               /* of a directional derivative, relative to its terms */
-} formats[] = {
-    {"f32", WEFT_F32, 24, -126, 1, 1e-4},
-    {"f16", WEFT_F16, 11, -14, 1, 4 * 0x1p-11},
-    {"bf16", WEFT_BF16, 8, -126, 1, 4 * 0x1p-8},
-    {"f64", WEFT_F64, 53, -1022, 0x1p-24, 1e-6},
-};
-
-static const struct format *format_of(weft_dtype dtype) {
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (formats[i].dtype == dtype) return &formats[i];
-    return NULL;
-}
-
-static const struct format *tested(void) {
-    const char *const name = getenv("WEFT_TEST_FORMAT");
-    for (size_t i = 0; name && *name && i < sizeof formats / sizeof formats[0]; i++)
-        if (strcmp(name, formats[i].name) == 0) return &formats[i];
-    if (name && *name) fail_msg("WEFT_TEST_FORMAT=%s is no format of op_case.c", name);
-    return &formats[0];
-}
-
 /* Inputs of f32 stand for those of any float. */
 static weft_dtype dtype_of(const op_input *input) {
-    return input->dtype == WEFT_F32 ? tested()->dtype : input->dtype;
-}
-
-static double nearest(weft_dtype dtype, double value) {
-    double memory = 0, back = 0;
-    test_to_dtype(dtype, &value, 1, &memory);
-    test_from_dtype(dtype, &memory, 1, &back);
-    return back;
-}
-
-/* Half the distance to the next number, and as much again for a result that was computed in f32 before. */
-static double rounding(weft_dtype dtype, double value) {
-    const struct format *const f = format_of(dtype);
-    if (!f || f->precision >= 24 || !isfinite(value)) return 0;
-    const int exponent = value == 0 ? f->least_exponent : ilogb(value);
-    return ldexp(1, (exponent < f->least_exponent ? f->least_exponent : exponent) - f->precision + 1);
+    return input->dtype == WEFT_F32 ? op_tested_format()->dtype : input->dtype;
 }
 
 /* ---- shapes at a batch size ---- */
@@ -154,38 +93,39 @@ static double apart(test_random *random, const op_input *input, size_t i, size_t
     size_t step = count * 5 / 8 + 1;
     while (common_divisor(count, step) > 1) step++;
     const double part = (double)(i * step % count) + test_random_between(random, 0.25, 0.75);
-    const double x = nearest(tested()->dtype, input->low + (input->high - input->low) * part / (double)count);
+    const double x =
+        op_nearest(op_tested_format()->dtype, input->low + (input->high - input->low) * part / (double)count);
     /* Functions have bends and jumps at whole numbers, halves and the like. */
-    return x * 8 == floor(x * 8) ? x + rounding(tested()->dtype, x) : x;
+    return x * 8 == floor(x * 8) ? x + op_rounding(op_tested_format()->dtype, x) : x;
 }
 
 /* The same for every call; as exact as the dtype keeps them. */
-static f64_array *leaf_values(const state *s, int which, int64_t batch) {
+static f64_array *leaf_values(const op_state *s, int which, int64_t batch) {
     const op_input *const input = &s->c->inputs[which];
     int64_t list[WEFT_MAX_RANK + 1], dims[WEFT_MAX_RANK];
     leaf_list(input, list);
     f64_array *const values = f64_zeros(dims_at(list, batch, dims), dims);
     test_random random = test_random_named(s->title, (uint64_t)which);
     const bool whole = input->values == OP_WHOLE_RANDOM || input->dtype != WEFT_F32;
-    const bool coarse = !whole && tested()->precision < 24;
+    const bool coarse = !whole && op_tested_format()->precision < 24;
     for (size_t i = 0; i < values->count; i++) {
         const double x =
             coarse ? apart(&random, input, i, values->count)
                    : test_random_between(&random, input->low, whole ? input->high + 1 : input->high);
-        values->value[i] = whole ? floor(x) : nearest(tested()->dtype, x);
+        values->value[i] = whole ? floor(x) : op_nearest(op_tested_format()->dtype, x);
     }
     return values;
 }
 
-static f64_array *weight_values(const state *s, const f64_array *output) {
+f64_array *op_weight_values(const op_state *s, const f64_array *output) {
     f64_array *const weights = f64_zeros(output->rank, output->dims);
     test_random random = test_random_named(s->title, 99);
     for (size_t i = 0; i < weights->count; i++)
-        weights->value[i] = nearest(weft_tensor_dtype(s->output), test_random_between(&random, -1, 1));
+        weights->value[i] = op_nearest(weft_tensor_dtype(s->output), test_random_between(&random, -1, 1));
     return weights;
 }
 
-static f64_array *reference_value(const state *s, f64_array *const *leaves) {
+f64_array *op_reference_value(const op_state *s, f64_array *const *leaves) {
     const f64_array *inputs[OP_CASE_INPUTS] = {NULL};
     for (int i = 0; i < s->input_count; i++) inputs[i] = view_array(&s->c->inputs[i], leaves[i]);
     return s->c->reference(s->c, inputs);
@@ -194,7 +134,7 @@ static f64_array *reference_value(const state *s, f64_array *const *leaves) {
 static void write_tensor(weft_plan *plan, weft_tensor *tensor, bool parameter, const f64_array *values) {
     const weft_dtype dtype = weft_tensor_dtype(tensor);
     const size_t bytes = values->count * weft_dtype_size(dtype);
-    void *const data = take(bytes, 1);
+    void *const data = op_take(bytes, 1);
     test_to_dtype(dtype, values->value, values->count, data);
     if (parameter)
         assert_weft_ok(weft_tensor_write(tensor, data, bytes));
@@ -205,7 +145,7 @@ static void write_tensor(weft_plan *plan, weft_tensor *tensor, bool parameter, c
 
 /* ---- building the graph of all cases ---- */
 
-static void build_leaves(state *s) {
+static void build_leaves(op_state *s) {
     for (; s->input_count < OP_CASE_INPUTS; s->input_count++) {
         const op_input *const input = &s->c->inputs[s->input_count];
         if (input->values == OP_ABSENT) return;
@@ -222,7 +162,7 @@ static void build_leaves(state *s) {
     }
 }
 
-static void build_gradients(state *s) {
+static void build_gradients(op_state *s) {
     if (s->c->no_gradient) return;
     const int rank = weft_tensor_rank(s->output);
     int64_t dims[WEFT_MAX_RANK];
@@ -249,14 +189,14 @@ bool op_depends_on(const weft_tensor *tensor, const weft_tensor *on) {
 }
 
 /* A gradient that is zero everywhere, as floor's, reads no weights. */
-static void drop_unread_weights(state *s) {
+static void drop_unread_weights(op_state *s) {
     bool read = false;
     for (int i = 0; s->weights && i < s->input_count; i++)
         read |= s->gradients[i] && op_depends_on(s->gradients[i], s->weights);
     if (!read) s->weights = NULL;
 }
 
-static void build_state(state *s) {
+static void build_state(op_state *s) {
     weft_tensor *inputs[OP_CASE_INPUTS] = {NULL};
     build_leaves(s);
     for (int i = 0; i < s->input_count; i++) inputs[i] = view_tensor(&s->c->inputs[i], s->leaves[i]);
@@ -284,7 +224,7 @@ static size_t count_at(const weft_tensor *tensor, int64_t batch) {
 
 static void *read_tensor(weft_plan *plan, weft_tensor *tensor, int64_t batch) {
     const size_t bytes = count_at(tensor, batch) * weft_dtype_size(weft_tensor_dtype(tensor));
-    void *const data = take(bytes, 1);
+    void *const data = op_take(bytes, 1);
     assert_weft_ok(weft_plan_read(plan, tensor, data, bytes));
     return data;
 }
@@ -292,13 +232,13 @@ static void *read_tensor(weft_plan *plan, weft_tensor *tensor, int64_t batch) {
 static double *read_numbers(weft_plan *plan, weft_tensor *tensor, int64_t batch) {
     const size_t count = count_at(tensor, batch);
     void *const data = read_tensor(plan, tensor, batch);
-    double *const numbers = take(count, sizeof *numbers);
+    double *const numbers = op_take(count, sizeof *numbers);
     test_from_dtype(weft_tensor_dtype(tensor), data, count, numbers);
     free(data);
     return numbers;
 }
 
-static void write_state(weft_plan *plan, const state *s, int64_t batch) {
+static void write_state(weft_plan *plan, const op_state *s, int64_t batch) {
     const f64_mark mark = f64_pool_mark();
     for (int i = 0; i < s->input_count; i++)
         write_tensor(plan, s->leaves[i], s->c->inputs[i].values == OP_PARAMETER, leaf_values(s, i, batch));
@@ -309,7 +249,7 @@ static void write_state(weft_plan *plan, const state *s, int64_t batch) {
             const int64_t dim = weft_tensor_dimension(s->output, i);
             dims[i] = dim < 0 ? -dim * batch : dim;
         }
-        write_tensor(plan, s->weights, false, weight_values(s, f64_zeros(rank, dims)));
+        write_tensor(plan, s->weights, false, op_weight_values(s, f64_zeros(rank, dims)));
     }
     f64_pool_release(mark);
 }
@@ -322,7 +262,7 @@ static void run_batch(size_t which) {
     for (size_t i = 0; i < suite.count; i++) write_state(plan, &suite.states[i], batch);
     assert_weft_ok(weft_plan_run(plan));
     for (size_t i = 0; i < suite.count; i++) {
-        state *const s = &suite.states[i];
+        op_state *const s = &suite.states[i];
         s->results[which].output = read_tensor(plan, s->output, batch);
         for (int k = 0; k < s->input_count; k++)
             if (s->gradients[k]) s->results[which].gradients[k] = read_numbers(plan, s->gradients[k], batch);
@@ -333,7 +273,7 @@ static void run_batch(size_t which) {
 static int suite_setup(void **unused) {
     (void)unused;
     suite.graph = test_graph();
-    suite.outputs = take(suite.count * (1 + OP_CASE_INPUTS), sizeof(weft_tensor *));
+    suite.outputs = op_take(suite.count * (1 + OP_CASE_INPUTS), sizeof(weft_tensor *));
     for (size_t i = 0; i < suite.count; i++) build_state(&suite.states[i]);
     for (size_t i = 0; i < batch_count(); i++) run_batch(i);
     return 0;
@@ -342,7 +282,7 @@ static int suite_setup(void **unused) {
 static int suite_teardown(void **unused) {
     (void)unused;
     for (size_t i = 0; i < suite.count; i++) {
-        for (int which = 0; which < MAX_BATCHES; which++) {
+        for (int which = 0; which < OP_BATCHES; which++) {
             free(suite.states[i].results[which].output);
             for (int k = 0; k < OP_CASE_INPUTS; k++) free(suite.states[i].results[which].gradients[k]);
         }
@@ -353,166 +293,25 @@ static int suite_teardown(void **unused) {
     return 0;
 }
 
-/* ---- judging values ---- */
-
-static void index_text(const f64_array *array, size_t at, char *text, size_t capacity) {
-    size_t length = 0;
-    int64_t index[WEFT_MAX_RANK];
-    for (int i = array->rank - 1; i >= 0; i--) {
-        index[i] = (int64_t)(at % (size_t)array->dims[i]);
-        at /= (size_t)array->dims[i];
-    }
-    text[0] = '\0';
-    for (int i = 0; i < array->rank && length < capacity; i++)
-        length += (size_t)snprintf(text + length, capacity - length, "%s%lld/%lld", i ? ", " : "",
-            (long long)index[i], (long long)array->dims[i]);
-}
-
-/* How many times its allowance an element is wrong: above 1 it fails. */
-static double excess(weft_dtype dtype, double got, double wanted, double error, double more) {
-    const struct format *const format = format_of(dtype);
-    const double rounded = format ? nearest(dtype, wanted) : wanted;
-    if (format) error = error * format->value + rounding(dtype, wanted) + more;
-    if (!isfinite(rounded) && test_device_loose()) return 0;
-    if (isnan(got) || isnan(rounded)) return isnan(got) && isnan(rounded) ? 0 : INFINITY;
-    if (got == rounded) return 0;
-    if (isinf(got) || isinf(rounded)) return INFINITY;
-    if (!format) error = floor(error);
-    if (format && test_device_flushes()) error += 0x1p-126;
-    return fabs(got - wanted) <= error ? 0 : fabs(got - wanted) / error;
-}
-
-static void assert_close(
-    const char *what, weft_dtype dtype, const void *got, const f64_array *wanted, double roundings) {
-    double largest = 0;
-    for (size_t i = 0; i < wanted->count; i++)
-        if (isfinite(wanted->value[i])) largest = fmax(largest, fabs(wanted->value[i]));
-    const double more = roundings * rounding(dtype, largest);
-    double *const values = take(wanted->count, sizeof *values);
-    test_from_dtype(dtype, got, wanted->count, values);
-    double worst = 1;
-    size_t worst_at = 0, wrong = 0;
-    for (size_t i = 0; i < wanted->count; i++) {
-        const double e = excess(dtype, values[i], wanted->value[i], wanted->error[i], more);
-        if (!(e > 1)) continue;
-        if (e > worst) worst_at = i;
-        worst = fmax(worst, e);
-        wrong++;
-    }
-    char index[200];
-    index_text(wanted, worst_at, index, sizeof index);
-    if (wrong)
-        print_error("%s: %zu of %zu wrong, worst at (%s): %.9g instead of %.9g, %.3g of %.3g allowed\n", what,
-            wrong, wanted->count, index, values[worst_at], wanted->value[worst_at],
-            fabs(values[worst_at] - wanted->value[worst_at]), wanted->error[worst_at]);
-    free(values);
-    assert_int_equal(wrong, 0);
-}
-
-void op_assert_close(const char *what, weft_dtype dtype, const void *got, const f64_array *wanted) {
-    assert_close(what, dtype, got, wanted, 0);
-}
-
-/* ---- judging gradients ---- */
-
-/* sum(output · weights); the sum of absolute values in *size, the weights' norm in *weight (NULL: not wanted). */
-static double loss_of(const state *s, f64_array *const *leaves, double *size, double *weight) {
-    const f64_mark mark = f64_pool_mark();
-    const f64_array *const output = reference_value(s, leaves), *const weights = weight_values(s, output);
-    double loss = 0, squares = 0, sizes = 0;
-    for (size_t i = 0; i < output->count; i++) {
-        loss += output->value[i] * weights->value[i];
-        sizes += fabs(output->value[i] * weights->value[i]);
-        squares += weights->value[i] * weights->value[i];
-    }
-    if (size) *size = sizes;
-    if (weight) *weight = sqrt(squares);
-    f64_pool_release(mark);
-    return loss;
-}
-
-/* The difference of the loss along a direction of one leaf, divided by the step. */
-static double slope(const state *s, f64_array **leaves, int which, const double *direction, double step) {
-    f64_array *const leaf = leaves[which], *const moved = f64_copy(leaf);
-    leaves[which] = moved;
-    double losses[2];
-    for (int side = 0; side < 2; side++) {
-        for (size_t i = 0; i < leaf->count; i++)
-            moved->value[i] = leaf->value[i] + (side ? step : -step) * direction[i];
-        losses[side] = loss_of(s, leaves, NULL, NULL);
-    }
-    leaves[which] = leaf;
-    return (losses[1] - losses[0]) / (2 * step);
-}
-
-/* Names the element whose gradient is worst: only after a direction has failed. */
-static void blame(const state *s, f64_array **leaves, int which, const double *gradient) {
-    f64_array *const direction = f64_zeros(leaves[which]->rank, leaves[which]->dims);
-    size_t worst_at = 0;
-    double worst = -1, worst_slope = 0;
-    for (size_t i = 0; i < direction->count; i++) {
-        direction->value[i] = 1;
-        const double d = slope(s, leaves, which, direction->value, 1e-5);
-        direction->value[i] = 0;
-        const double wrong = fabs(d - gradient[i]);
-        if (!(wrong > worst) && !isnan(wrong)) continue;
-        worst = isnan(wrong) ? INFINITY : wrong;
-        worst_at = i;
-        worst_slope = d;
-    }
-    char index[200];
-    index_text(direction, worst_at, index, sizeof index);
-    print_error("  worst at (%s): %.9g instead of %.9g\n", index, gradient[worst_at], worst_slope);
-}
-
-static void check_gradient(
-    const state *s, int64_t batch, f64_array **leaves, int which, const double *gradient) {
-    const double step = 1e-5;
-    double size = 0, weight = 0;
-    loss_of(s, leaves, &size, &weight);
-    /* Slopes are made of rounded results (tanh), and of terms that nearly cancel (sums over broadcasts). */
-    const double rounded = tested()->precision < 24 ? 0.25 * tested()->gradient * weight : 0;
-    f64_array *const direction = f64_zeros(leaves[which]->rank, leaves[which]->dims);
-    test_random random = test_random_named(s->title, 1000 + (uint64_t)which);
-    for (int round = 0; round < (test_reduced() ? 1 : DIRECTIONS); round++) {
-        double along = 0, squares = 0;
-        for (size_t i = 0; i < direction->count; i++) {
-            direction->value[i] = test_random_between(&random, -1, 1);
-            const double part = direction->value[i] * gradient[i];
-            along += part;
-            squares += part * part;
-        }
-        const double expected = slope(s, leaves, which, direction->value, step);
-        /* The last term is what float64 leaves of two large, nearly equal losses. */
-        const double allowed = tested()->gradient * sqrt(squares) + 1e-9 * size + rounded;
-        if (fabs(along - expected) <= allowed) continue;
-        print_error("%s: batch %lld: gradient of input %d along direction %d: %.9g instead of %.9g, "
-                    "%.3g of %.3g allowed\n",
-            s->title, (long long)batch, which, round, along, expected, fabs(along - expected), allowed);
-        blame(s, leaves, which, gradient);
-        fail();
-    }
-}
-
-static void check_batch(const state *s, size_t which) {
+static void check_batch(const op_state *s, size_t which) {
     const int64_t batch = batches[which];
-    const result *const r = &s->results[which];
+    const op_result *const r = &s->results[which];
     f64_array *leaves[OP_CASE_INPUTS] = {NULL};
     char what[200];
     for (int i = 0; i < s->input_count; i++) leaves[i] = leaf_values(s, i, batch);
     f64_track_errors(true);
-    const f64_array *const wanted = reference_value(s, leaves);
+    const f64_array *const wanted = op_reference_value(s, leaves);
     snprintf(what, sizeof what, "%s: batch %lld", s->title, (long long)batch);
     assert_int_equal(weft_tensor_rank(s->output), wanted->rank);
     assert_int_equal(count_at(s->output, batch), wanted->count);
-    assert_close(what, weft_tensor_dtype(s->output), r->output, wanted, s->c->roundings);
+    op_assert_values(what, weft_tensor_dtype(s->output), r->output, wanted, s->c->roundings);
     f64_track_errors(false);
     for (int i = 0; i < s->input_count; i++)
-        if (s->gradients[i]) check_gradient(s, batch, leaves, i, r->gradients[i]);
+        if (s->gradients[i]) op_check_gradient(s, batch, leaves, i, r->gradients[i]);
 }
 
 static void test_case(void **initial) {
-    const state *const s = *initial;
+    const op_state *const s = *initial;
     for (size_t i = 0; i < (s->has_batch ? batch_count() : 1); i++) {
         const f64_mark mark = f64_pool_mark();
         check_batch(s, i);
@@ -543,7 +342,7 @@ static bool holds(const weft_tensor *tensor, const char *op) {
 static void test_op_present(void **initial) {
     const op_cases *const op = *initial;
     for (size_t i = 0; i < suite.count; i++) {
-        const state *const s = &suite.states[i];
+        const op_state *const s = &suite.states[i];
         const bool ours = s->c >= op->cases && s->c < op->cases + op->count;
         if (ours && (is_function(op->op) || holds(s->output, op->op))) return;
     }
@@ -580,7 +379,7 @@ static bool is_in_reduced(const op_cases *ops, size_t which) {
 static void add_cases(const op_cases *ops) {
     for (size_t i = 0; i < ops->count; i++) {
         if (test_reduced() && !is_in_reduced(ops, i)) continue;
-        state *const s = &suite.states[suite.count++];
+        op_state *const s = &suite.states[suite.count++];
         s->c = &ops->cases[i];
         snprintf(s->title, sizeof s->title, "%s: %s", ops->op ? ops->op : "fusion", s->c->name);
     }
@@ -588,7 +387,7 @@ static void add_cases(const op_cases *ops) {
 
 int op_suite_run(const char *name, const op_cases *ops, size_t count) {
     size_t total = 0, test_count = 0;
-    if (tested()->dtype == WEFT_F64 && !wi_context_device(test_context())->caps.fp64) {
+    if (op_tested_format()->dtype == WEFT_F64 && !wi_context_device(test_context())->caps.fp64) {
         print_message("%s: the device has no f64\n", name);
         return 0;
     }
@@ -611,7 +410,7 @@ int op_suite_run(const char *name, const op_cases *ops, size_t count) {
             tests[test_count++] = (struct CMUnitTest){ops[i].op, test_op_present, NULL, NULL, initial.to};
     }
     const int failed = _cmocka_run_group_tests(name, tests, test_count, suite_setup, suite_teardown);
-    if (tested() != &formats[0]) cmocka_set_test_filter("nothing else"); /* is about formats */
+    if (op_tested_format()->dtype != WEFT_F32) cmocka_set_test_filter("nothing else"); /* is about formats */
     free(tests);
     free(suite.states);
     return failed;

@@ -2,59 +2,18 @@
 #include "support/checks.h"
 #include "support/fixture.h"
 #include "support/image_bytes.h"
+#include "support/image_tree.h"
 #include "support/scratch.h"
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #if defined(WEFT_WITH_PNG) && defined(WEFT_WITH_JPEG)
-#include <png.h>
-
-enum { SIDE = 6, IMAGE = 3 * SIDE * SIDE };
-
-static char root[4096];
-
-static const char *path_in(const char *name) {
-    static char path[8192];
-    snprintf(path, sizeof path, "%s/%s", root, name);
-    return path;
-}
-
-/* An empty folder for the next test. */
-static void fresh(const char *name) {
-    snprintf(root, sizeof root, "%s", test_path(name));
-    assert_int_equal(mkdir(root, 0700), 0);
-}
-
-static void folder(const char *name) {
-    assert_int_equal(mkdir(path_in(name), 0700), 0);
-}
-
-/* An image whose red is this value everywhere, its green and blue follow. */
-static void put_image(const char *name, size_t height, size_t width, unsigned value) {
-    unsigned char *const pixels = malloc(3 * height * width);
-    for (size_t i = 0; i < height * width; i++)
-        for (size_t c = 0; c < 3; c++) pixels[3 * i + c] = (unsigned char)(value + 20 * c);
-    const bool jpeg = strstr(name, ".j") || strstr(name, ".J");
-    const image_bytes file =
-        jpeg ? image_bytes_jpeg(height, width, IMAGE_JPEG_RGB, pixels)
-             : image_bytes_png(height, width, PNG_COLOR_TYPE_RGB, 8, false, false, pixels);
-    image_bytes_save(path_in(name), file.data, file.size);
-    free(file.data);
-    free(pixels);
-}
-
-static void put(const char *name, unsigned value) {
-    put_image(name, SIDE, SIDE, value);
-}
-
-static void put_text(const char *name) {
-    image_bytes_save(path_in(name), "no image", 8);
-}
+enum { SIDE = IMAGE_TREE_SIDE, IMAGE = 3 * SIDE * SIDE };
 
 static weft_status open_with(weft_dataset **dataset, weft_image_options options) {
     options.struct_size = sizeof options;
-    return weft_dataset_open_image_folder(dataset, test_context(), root, &options);
+    return weft_dataset_open_image_folder(dataset, test_context(), image_tree_root(), &options);
 }
 
 /* The red of each example, rounded, in order; returns how many there are. */
@@ -93,16 +52,16 @@ static void order_and_classes(void **state) {
     int reds[COUNT + 1];
     int32_t labels[COUNT + 1];
     weft_dataset *dataset = NULL;
-    fresh("order");
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) folder(folders[i]);
-    for (size_t i = COUNT; i-- > 0;) put(files[i].name, (unsigned)files[i].value);
-    put_text("dog/notes.txt");
-    put_text("dog/png");
-    put_text("dog/x.gif");
-    put_text("readme.png"); /* beside the classes: in none of them */
-    put(".hidden/a.png", 200);
-    assert_int_equal(symlink("nowhere", path_in("dog/dangling")), 0);
-    assert_int_equal(symlink("nowhere", path_in("gone")), 0);
+    image_tree_begin("order");
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) image_tree_folder(folders[i]);
+    for (size_t i = COUNT; i-- > 0;) image_tree_put(files[i].name, (unsigned)files[i].value);
+    image_tree_put_text("dog/notes.txt");
+    image_tree_put_text("dog/png");
+    image_tree_put_text("dog/x.gif");
+    image_tree_put_text("readme.png"); /* beside the classes: in none of them */
+    image_tree_put(".hidden/a.png", 200);
+    assert_int_equal(symlink("nowhere", image_tree_path("dog/dangling")), 0);
+    assert_int_equal(symlink("nowhere", image_tree_path("gone")), 0);
     assert_ok(open_with(&dataset, (weft_image_options){0}));
     assert_int_equal(weft_dataset_size(dataset), COUNT);
     assert_int_equal(weft_dataset_skipped(dataset), 0);
@@ -124,11 +83,11 @@ static void folders_may_be_links(void **state) {
     int reds[4];
     int32_t labels[4];
     weft_dataset *dataset = NULL;
-    fresh("links");
-    folder("a");
-    put("a/1.png", 10);
-    assert_int_equal(symlink("a", path_in("b")), 0);
-    assert_int_equal(symlink("1.png", path_in("a/2.png")), 0);
+    image_tree_begin("links");
+    image_tree_folder("a");
+    image_tree_put("a/1.png", 10);
+    assert_int_equal(symlink("a", image_tree_path("b")), 0);
+    assert_int_equal(symlink("1.png", image_tree_path("a/2.png")), 0);
     assert_ok(open_with(&dataset, (weft_image_options){0}));
     assert_int_equal(reds_of(dataset, reds, labels), 4);
     assert_int_equal(labels[3], 1);
@@ -145,11 +104,11 @@ static void sizes_must_agree(void **state) {
     weft_loader *loader = NULL;
     size_t examples = 0;
     const void *columns[2];
-    fresh("sizes");
-    folder("a");
-    put_image("a/1.png", 7, 9, 10);
-    put_image("a/2.png", 7, 9, 20);
-    put_image("a/3.png", 9, 7, 30);
+    image_tree_begin("sizes");
+    image_tree_folder("a");
+    image_tree_put_sized("a/1.png", 7, 9, 10);
+    image_tree_put_sized("a/2.png", 7, 9, 20);
+    image_tree_put_sized("a/3.png", 9, 7, 30);
     assert_ok(open_with(&dataset, (weft_image_options){0}));
     assert_int_equal(weft_dataset_column(dataset, 0)->dims[1], 7);
     assert_int_equal(weft_dataset_column(dataset, 0)->dims[2], 9);
@@ -172,17 +131,17 @@ static void sizes_must_agree(void **state) {
 /* Truncated, of other content, empty, a pipe, a folder's name, a dangling link: each is an error that names
  * it. */
 static void make_bad_files(void) {
-    put("a/1.png", 10);
-    put("a/5.jpg", 50);
-    put("b/1.png", 60);
-    put("a/2.png", 20);
-    assert_int_equal(truncate(path_in("a/2.png"), 60), 0);
-    put("a/3.jpg", 30);
+    image_tree_put("a/1.png", 10);
+    image_tree_put("a/5.jpg", 50);
+    image_tree_put("b/1.png", 60);
+    image_tree_put("a/2.png", 20);
+    assert_int_equal(truncate(image_tree_path("a/2.png"), 60), 0);
+    image_tree_put("a/3.jpg", 30);
     struct stat state;
-    assert_int_equal(stat(path_in("a/3.jpg"), &state), 0);
-    assert_int_equal(truncate(path_in("a/3.jpg"), state.st_size - 2), 0);
-    put_text("a/4.png");
-    image_bytes_save(path_in("b/0.jpeg"), "", 0);
+    assert_int_equal(stat(image_tree_path("a/3.jpg"), &state), 0);
+    assert_int_equal(truncate(image_tree_path("a/3.jpg"), state.st_size - 2), 0);
+    image_tree_put_text("a/4.png");
+    image_bytes_save(image_tree_path("b/0.jpeg"), "", 0);
 }
 
 static void one_unreadable_file_is_named(void **state) {
@@ -192,9 +151,9 @@ static void one_unreadable_file_is_named(void **state) {
     weft_loader *loader = NULL;
     size_t examples = 0;
     const void *columns[2];
-    fresh("bad");
-    folder("a");
-    folder("b");
+    image_tree_begin("bad");
+    image_tree_folder("a");
+    image_tree_folder("b");
     make_bad_files();
     assert_ok(open_with(&dataset, (weft_image_options){0})); /* the first is good, and says the size */
     assert_int_equal(weft_dataset_size(dataset), 7);
@@ -218,10 +177,10 @@ static void one_unreadable_file_is_named(void **state) {
     weft_dataset_release(dataset);
     for (size_t i = 0; i < 4; i++) { /* alone, each is named */
         float image[IMAGE];
-        assert_fails(weft_load_image(test_context(), path_in(bad[i]), NULL, image, sizeof image),
+        assert_fails(weft_load_image(test_context(), image_tree_path(bad[i]), NULL, image, sizeof image),
             WEFT_ERROR_FORMAT, bad[i]);
     }
-    unlink(path_in("a/1.png")); /* now the first one is broken */
+    unlink(image_tree_path("a/1.png")); /* now the first one is broken */
     assert_fails(open_with(&dataset, (weft_image_options){0}), WEFT_ERROR_FORMAT, "a/2.png");
     assert_null(dataset);
 }
@@ -230,9 +189,9 @@ static void a_trainer_names_it_too(void **state) {
     (void)state;
     weft_dataset *dataset = NULL;
     weft_trainer *trainer = NULL;
-    fresh("trained");
-    folder("a");
-    folder("b");
+    image_tree_begin("trained");
+    image_tree_folder("a");
+    image_tree_folder("b");
     make_bad_files();
     assert_ok(open_with(&dataset, (weft_image_options){0}));
     weft_graph *const graph = test_graph();
@@ -257,19 +216,19 @@ static void unreadable_files_are_left_out_when_asked(void **state) {
     int reds[3];
     int32_t labels[3];
     weft_dataset *dataset = NULL;
-    fresh("skip");
-    folder("a");
-    folder("b");
-    folder("c"); /* nothing in it can be read: the class stays */
+    image_tree_begin("skip");
+    image_tree_folder("a");
+    image_tree_folder("b");
+    image_tree_folder("c"); /* nothing in it can be read: the class stays */
     make_bad_files();
-    put_text("c/x.png");
-    assert_int_equal(symlink("nowhere", path_in("b/gone.png")), 0);
-    assert_int_equal(mkfifo(path_in("b/pipe.png"), 0600), 0);
-    assert_int_equal(symlink("..", path_in("b/above")), 0);
+    image_tree_put_text("c/x.png");
+    assert_int_equal(symlink("nowhere", image_tree_path("b/gone.png")), 0);
+    assert_int_equal(mkfifo(image_tree_path("b/pipe.png"), 0600), 0);
+    assert_int_equal(symlink("..", image_tree_path("b/above")), 0);
     weft_context *const context = test_context_open(
         (weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .log = scratch_log_line, .log_user = &log});
     const weft_image_options options = {WEFT_IMAGE_OPTIONS_INIT, .skip_unreadable = true};
-    assert_ok(weft_dataset_open_image_folder(&dataset, context, root, &options));
+    assert_ok(weft_dataset_open_image_folder(&dataset, context, image_tree_root(), &options));
     assert_int_equal(weft_dataset_size(dataset), 3);
     assert_int_equal(weft_dataset_skipped(dataset), 8);
     assert_int_equal(weft_dataset_category_count(dataset, 1), 3);
@@ -279,11 +238,11 @@ static void unreadable_files_are_left_out_when_asked(void **state) {
     assert_int_equal(log.warnings, 8);
     for (size_t i = 0; i < 8; i++) assert_non_null(strstr(log.text, bad[i]));
     weft_dataset_release(dataset);
-    unlink(path_in("a/1.png"));
-    unlink(path_in("a/5.jpg"));
-    unlink(path_in("b/1.png"));
-    assert_fails(weft_dataset_open_image_folder(&dataset, context, root, &options), WEFT_ERROR_FILE,
-        "no image can be read, 8 were left out");
+    unlink(image_tree_path("a/1.png"));
+    unlink(image_tree_path("a/5.jpg"));
+    unlink(image_tree_path("b/1.png"));
+    assert_fails(weft_dataset_open_image_folder(&dataset, context, image_tree_root(), &options),
+        WEFT_ERROR_FILE, "no image can be read, 8 were left out");
     weft_context_release(context);
 }
 
@@ -295,53 +254,53 @@ static void refused(const char *part) {
 
 static void wrong_folders_are_refused(void **state) {
     (void)state;
-    fresh("wrong");
+    image_tree_begin("wrong");
     refused("has no folders of classes");
-    put("image.png", 10);
+    image_tree_put("image.png", 10);
     refused("has no folders of classes");
-    folder("a");
+    image_tree_folder("a");
     refused("/a' has no images");
-    folder("a/b");
-    put_text("a/b/notes.txt");
+    image_tree_folder("a/b");
+    image_tree_put_text("a/b/notes.txt");
     refused("/a' has no images");
-    put("a/b/1.png", 10);
-    assert_int_equal(symlink("..", path_in("a/b/up")), 0);
+    image_tree_put("a/b/1.png", 10);
+    assert_int_equal(symlink("..", image_tree_path("a/b/up")), 0);
     refused("a/b/up' leads to a folder that holds it");
-    unlink(path_in("a/b/up"));
-    assert_int_equal(symlink("../..", path_in("a/b/up")), 0);
+    unlink(image_tree_path("a/b/up"));
+    assert_int_equal(symlink("../..", image_tree_path("a/b/up")), 0);
     refused("a/b/up' leads to a folder that holds it");
-    unlink(path_in("a/b/up"));
-    assert_int_equal(symlink(".", path_in("self")), 0);
+    unlink(image_tree_path("a/b/up"));
+    assert_int_equal(symlink(".", image_tree_path("self")), 0);
     refused("self' leads to a folder that holds it");
-    unlink(path_in("self"));
-    assert_int_equal(symlink("loop", path_in("loop")), 0);
+    unlink(image_tree_path("self"));
+    assert_int_equal(symlink("loop", image_tree_path("loop")), 0);
     refused("loop'");
-    unlink(path_in("loop"));
-    assert_int_equal(symlink("loop.png", path_in("a/loop.png")), 0);
+    unlink(image_tree_path("loop"));
+    assert_int_equal(symlink("loop.png", image_tree_path("a/loop.png")), 0);
     refused("a/loop.png'");
-    unlink(path_in("a/loop.png"));
-    assert_int_equal(symlink("nowhere", path_in("a/gone.jpg")), 0);
+    unlink(image_tree_path("a/loop.png"));
+    assert_int_equal(symlink("nowhere", image_tree_path("a/gone.jpg")), 0);
     refused("a/gone.jpg'");
-    unlink(path_in("a/gone.jpg"));
-    assert_int_equal(mkfifo(path_in("a/pipe.png"), 0600), 0);
+    unlink(image_tree_path("a/gone.jpg"));
+    assert_int_equal(mkfifo(image_tree_path("a/pipe.png"), 0600), 0);
     refused("a/pipe.png': not a file");
-    snprintf(root, sizeof root, "%s", test_path("nowhere at all"));
+    image_tree_name("nowhere at all");
     refused("nowhere at all'");
 }
 
 /* Root may read everything: it becomes another user meanwhile. */
 static void folders_without_permission_are_refused(void **state) {
     (void)state;
-    fresh("locked");
-    folder("a");
-    folder("b");
-    put("a/1.png", 10);
-    put("b/1.png", 10);
+    image_tree_begin("locked");
+    image_tree_folder("a");
+    image_tree_folder("b");
+    image_tree_put("a/1.png", 10);
+    image_tree_put("b/1.png", 10);
     assert_int_equal(chmod(test_folder(), 0755), 0);
-    assert_int_equal(chmod(root, 0755), 0);
-    assert_int_equal(chmod(path_in("a"), 0755), 0);
-    assert_int_equal(chmod(path_in("a/1.png"), 0644), 0);
-    assert_int_equal(chmod(path_in("b"), 0), 0);
+    assert_int_equal(chmod(image_tree_root(), 0755), 0);
+    assert_int_equal(chmod(image_tree_path("a"), 0755), 0);
+    assert_int_equal(chmod(image_tree_path("a/1.png"), 0644), 0);
+    assert_int_equal(chmod(image_tree_path("b"), 0), 0);
     const bool is_root = geteuid() == 0;
     if (is_root) assert_int_equal(seteuid(65534), 0);
     weft_dataset *dataset = NULL;
@@ -363,14 +322,14 @@ static void folders_without_permission_are_refused(void **state) {
 static void large_images_are_refused(void **state) {
     (void)state;
     weft_dataset *dataset = NULL;
-    fresh("large");
-    folder("a");
-    put("a/1.png", 10);
-    put_image("a/2.png", 50, 40, 10);
+    image_tree_begin("large");
+    image_tree_folder("a");
+    image_tree_put("a/1.png", 10);
+    image_tree_put_sized("a/2.png", 50, 40, 10);
     assert_ok(open_with(&dataset, (weft_image_options){.max_pixels = 1999, .skip_unreadable = true}));
     assert_int_equal(weft_dataset_skipped(dataset), 1);
     weft_dataset_release(dataset);
-    put_image("a/0.png", 50, 40, 10);
+    image_tree_put_sized("a/0.png", 50, 40, 10);
     assert_fails(open_with(&dataset, (weft_image_options){.max_pixels = 1999}), WEFT_ERROR_FORMAT,
         "a/0.png': an image of 40 x 50 pixels, at most 1999 in all are allowed (option max_pixels)");
 }
@@ -381,19 +340,21 @@ static void one_image(void **state) {
     const weft_image_options options = {
         WEFT_IMAGE_OPTIONS_INIT, .transforms = &crop, .transform_count = 1, .layout = WEFT_CHANNELS_LAST};
     float image[18];
-    fresh("one");
-    put("x.png", 51);
-    assert_ok(weft_load_image(test_context(), path_in("x.png"), &options, image, sizeof image));
+    image_tree_begin("one");
+    image_tree_put("x.png", 51);
+    assert_ok(weft_load_image(test_context(), image_tree_path("x.png"), &options, image, sizeof image));
     for (int i = 0; i < 18; i++) assert_true(image[i] == (float)(51 + 20 * (i % 3)) / 255.0f);
-    assert_fails(weft_load_image(test_context(), path_in("x.png"), &options, image, 71), WEFT_ERROR_SHAPE,
-        "becomes 3 channels of 2 x 3 pixels, 72 bytes; there is room for 71");
+    assert_fails(weft_load_image(test_context(), image_tree_path("x.png"), &options, image, 71),
+        WEFT_ERROR_SHAPE, "becomes 3 channels of 2 x 3 pixels, 72 bytes; there is room for 71");
     assert_status(weft_load_image(test_context(), NULL, NULL, image, 72), WEFT_ERROR_ARGUMENT);
     assert_status(weft_load_image(NULL, "x", NULL, image, 72), WEFT_ERROR_ARGUMENT);
     assert_status(weft_load_image(test_context(), "x", NULL, NULL, 72), WEFT_ERROR_ARGUMENT);
     weft_dataset *dataset = NULL;
-    assert_status(weft_dataset_open_image_folder(&dataset, NULL, root, NULL), WEFT_ERROR_ARGUMENT);
+    assert_status(
+        weft_dataset_open_image_folder(&dataset, NULL, image_tree_root(), NULL), WEFT_ERROR_ARGUMENT);
     assert_status(weft_dataset_open_image_folder(&dataset, test_context(), NULL, NULL), WEFT_ERROR_ARGUMENT);
-    assert_status(weft_dataset_open_image_folder(NULL, test_context(), root, NULL), WEFT_ERROR_ARGUMENT);
+    assert_status(
+        weft_dataset_open_image_folder(NULL, test_context(), image_tree_root(), NULL), WEFT_ERROR_ARGUMENT);
 }
 
 /* Wherever memory ends, the error says so and nothing is lost. */
@@ -401,12 +362,12 @@ static void memory_may_end_anywhere(void **state) {
     (void)state;
     scratch_allocator allocator;
     weft_image_options options = {WEFT_IMAGE_OPTIONS_INIT, .skip_unreadable = true};
-    fresh("memory");
-    folder("a");
-    folder("b");
-    put("a/1.png", 10);
-    put("b/1.jpg", 10);
-    put_text("b/2.jpg");
+    image_tree_begin("memory");
+    image_tree_folder("a");
+    image_tree_folder("b");
+    image_tree_put("a/1.png", 10);
+    image_tree_put("b/1.jpg", 10);
+    image_tree_put_text("b/2.jpg");
     static scratch_log log;
     scratch_allocator_init(&allocator, -1);
     weft_context *const context = test_context_open((weft_context_options){
@@ -416,7 +377,7 @@ static void memory_may_end_anywhere(void **state) {
     for (long after = 0; status != WEFT_OK; after++) {
         weft_dataset *dataset = NULL;
         allocator.fail_after = allocator.made + after;
-        status = weft_dataset_open_image_folder(&dataset, context, root, &options);
+        status = weft_dataset_open_image_folder(&dataset, context, image_tree_root(), &options);
         allocator.fail_after = -1;
         assert_true(after < 1000);
         assert_true(status == WEFT_OK || status == WEFT_ERROR_MEMORY);

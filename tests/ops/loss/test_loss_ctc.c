@@ -3,84 +3,9 @@
 #include "ops/loss/loss_reference.h"
 
 #include "ops/covered_ops.h"
+#include "support/reference_ctc.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* ---- references ---- */
-
-/* One example of inputs (T, N, C), (N, S), (N), (N). */
-typedef struct example {
-    const double *x; /* of step 0 */
-    size_t step;     /* elements from step to step */
-    int classes, length, count, blank;
-    const double *labels;
-} example;
-
-static example example_of(const f64_array *const *inputs, size_t n, int blank) {
-    const f64_array *const x = inputs[0], *const targets = inputs[1];
-    return (example){.x = x->value + n * (size_t)x->dims[2],
-        .step = (size_t)(x->dims[1] * x->dims[2]),
-        .classes = (int)x->dims[2],
-        .length = (int)inputs[2]->value[n],
-        .count = (int)inputs[3]->value[n],
-        .blank = blank,
-        .labels = targets->value + n * (size_t)targets->dims[1]};
-}
-
-/* Does the path give the labels, once repetitions and then blanks are taken out? */
-static bool gives_labels(const example *e, const int *path) {
-    int found = 0;
-    for (int t = 0; t < e->length; t++) {
-        if (path[t] == e->blank || (t > 0 && path[t] == path[t - 1])) continue;
-        if (found == e->count || path[t] != (int)e->labels[found]) return false;
-        found++;
-    }
-    return found == e->count;
-}
-
-/* -log of the sum over all classes^length paths. */
-static double loss_of_paths(const example *e) {
-    int path[8] = {0};
-    double sum = 0;
-    assert_true(e->length <= 8);
-    for (int t = 0; t >= 0;) {
-        double log = 0;
-        for (int i = 0; i < e->length; i++) log += e->x[(size_t)i * e->step + (size_t)path[i]];
-        if (gives_labels(e, path)) sum += exp(log);
-        for (t = e->length - 1; t >= 0 && ++path[t] == e->classes; t--) path[t] = 0;
-    }
-    return -log(sum);
-}
-
-static double log_sum(double a, double b) {
-    const double most = fmax(a, b);
-    return most == -(double)INFINITY ? most : most + log(exp(a - most) + exp(b - most));
-}
-
-/* By labels found: ending[j] and resting[j] are log-probabilities of having found the first j labels with the
- * last one just read, or with a blank since. */
-static double loss_of_prefixes(const example *e) {
-    const size_t size = (size_t)e->count + 1;
-    double *const ending = calloc(2 * size, sizeof *ending), *const resting = ending + size;
-    assert_non_null(ending);
-    for (size_t j = 0; j < size; j++) ending[j] = resting[j] = -(double)INFINITY;
-    resting[0] = 0;
-    for (int t = 0; t < e->length; t++) {
-        const double *const x = e->x + (size_t)t * e->step;
-        for (size_t j = size; j-- > 0;) {
-            resting[j] = log_sum(resting[j], ending[j]) + x[e->blank];
-            if (j == 0) continue;
-            double before = j > 1 && e->labels[j - 1] == e->labels[j - 2] ? -(double)INFINITY : ending[j - 1];
-            /* of the step before, as j goes down */
-            before = log_sum(before, resting[j - 1]);
-            ending[j] = log_sum(ending[j], before) + x[(int)e->labels[j - 1]];
-        }
-    }
-    const double loss = -log_sum(ending[e->count], resting[e->count]);
-    free(ending);
-    return loss;
-}
 
 /* ---- cases ---- */
 
@@ -112,8 +37,8 @@ static f64_array *reference_ctc(const op_case *c, const f64_array *const *inputs
     double error = 0; /* of a log-probability */
     for (size_t i = 0; i < x->count; i++) error = fmax(error, x->error[i]);
     for (size_t n = 0; n < losses->count; n++) {
-        const example e = example_of(all, n, setup->blank);
-        const double loss = setup->every_path ? loss_of_paths(&e) : loss_of_prefixes(&e);
+        const ctc_example e = ctc_example_of(all, n, setup->blank);
+        const double loss = setup->every_path ? ctc_loss_of_paths(&e) : ctc_loss_of_prefixes(&e);
         const double part = setup->reduction == WEFT_LOSS_MEAN ? fmax(e.count, 1) : 1;
         losses->value[n] = loss / part;
         losses->error[n] = (1e-6 * (1 + fabs(loss)) + e.length * error) / part;
@@ -302,7 +227,7 @@ static void test_infinite_and_nan(void **state) {
     bench_run(&b, x, targets, input_lengths, target_lengths);
     double ends[3] = {0}; /* of example 0: its label at step 1, blank or label at the two others */
     for (int t = 0; t < 3; t += 2)
-        ends[t] = log_sum((double)x[t * 3 * CLASSES], (double)x[t * 3 * CLASSES + 1]);
+        ends[t] = ctc_log_sum((double)x[t * 3 * CLASSES], (double)x[t * 3 * CLASSES + 1]);
     assert_true(fabs((double)b.loss[0] + ends[0] + (double)x[3 * CLASSES + 1] + ends[2]) < 1e-5);
     for (int t = 0; t < 3; t++) {
         const double share = t == 1 ? 0 : exp((double)x[t * 3 * CLASSES] - ends[t]);

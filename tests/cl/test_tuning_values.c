@@ -1,0 +1,63 @@
+/* Tuning values on disk: they last, and damaged ones are left out with one warning. */
+#include "base/platform.h"
+#include "cl/context.h"
+#include "cl/disk_cache.h"
+#include "cl/program.h"
+#include "support/checks.h"
+#include "support/scratch.h"
+
+#include <limits.h>
+
+static int make_scratch(void **state) {
+    *state = scratch_make();
+    return 0;
+}
+
+static int remove_scratch(void **state) {
+    scratch_remove(*state);
+    return 0;
+}
+
+static weft_context *open_logged(const char *folder, scratch_log *log) {
+    weft_context *context = NULL;
+    assert_ok(
+        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder,
+                                          .log = log ? scratch_log_line : NULL, .log_user = log}));
+    return context;
+}
+
+static void tuning_values_last(void **state) {
+    weft_context *context = open_logged(*state, NULL);
+    double value = 5.0;
+    assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
+    wi_tuning_set(wi_context_device(context), "gemm 32x32", 0.1);
+    wi_tuning_set(wi_context_device(context), "gemm 32x32", 0.3);
+    assert_true(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
+    assert_true(value == 0.3);
+    assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x3", &value));
+    weft_context_release(context);
+    context = open_logged(*state, NULL);
+    assert_true(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
+    assert_true(value == 0.3);
+    char path[PATH_MAX];
+    wi_disk_cache_path(wi_context_device(context),
+        wi_disk_cache_key(wi_context_device(context), "tuning", "gemm 32x32"), path, sizeof path);
+    weft_context_release(context);
+    assert_ok(wi_file_write_atomic(path, "junk", 4));
+    scratch_log log = {0};
+    context = open_logged(*state, &log);
+    const int before = log.warnings;
+    assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
+    assert_int_equal(log.warnings, before + 1);
+    wi_disk_cache_write(wi_context_device(context),
+        wi_disk_cache_key(wi_context_device(context), "tuning", "gemm 32x32"), WI_CACHE_VALUE, "0.5", 3);
+    assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
+    assert_int_equal(log.warnings, before + 2); /* a whole entry, but no value */
+    weft_context_release(context);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(tuning_values_last, make_scratch, remove_scratch)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

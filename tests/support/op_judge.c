@@ -1,0 +1,150 @@
+/* Judges what the plans of a suite of op cases gave: values and gradients. */
+#include "support/op_case_parts.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { DIRECTIONS = 3 };
+
+/* ---- judging values ---- */
+
+static void index_text(const f64_array *array, size_t at, char *text, size_t capacity) {
+    size_t length = 0;
+    int64_t index[WEFT_MAX_RANK];
+    for (int i = array->rank - 1; i >= 0; i--) {
+        index[i] = (int64_t)(at % (size_t)array->dims[i]);
+        at /= (size_t)array->dims[i];
+    }
+    text[0] = '\0';
+    for (int i = 0; i < array->rank && length < capacity; i++)
+        length += (size_t)snprintf(text + length, capacity - length, "%s%lld/%lld", i ? ", " : "",
+            (long long)index[i], (long long)array->dims[i]);
+}
+
+/* How many times its allowance an element is wrong: above 1 it fails. */
+static double excess(weft_dtype dtype, double got, double wanted, double error, double more) {
+    const op_format *const format = op_format_of(dtype);
+    const double rounded = format ? op_nearest(dtype, wanted) : wanted;
+    if (format) error = error * format->value + op_rounding(dtype, wanted) + more;
+    if (!isfinite(rounded) && test_device_loose()) return 0;
+    if (isnan(got) || isnan(rounded)) return isnan(got) && isnan(rounded) ? 0 : INFINITY;
+    if (got == rounded) return 0;
+    if (isinf(got) || isinf(rounded)) return INFINITY;
+    if (!format) error = floor(error);
+    if (format && test_device_flushes()) error += 0x1p-126;
+    return fabs(got - wanted) <= error ? 0 : fabs(got - wanted) / error;
+}
+
+void op_assert_values(
+    const char *what, weft_dtype dtype, const void *got, const f64_array *wanted, double roundings) {
+    double largest = 0;
+    for (size_t i = 0; i < wanted->count; i++)
+        if (isfinite(wanted->value[i])) largest = fmax(largest, fabs(wanted->value[i]));
+    const double more = roundings * op_rounding(dtype, largest);
+    double *const values = op_take(wanted->count, sizeof *values);
+    test_from_dtype(dtype, got, wanted->count, values);
+    double worst = 1;
+    size_t worst_at = 0, wrong = 0;
+    for (size_t i = 0; i < wanted->count; i++) {
+        const double e = excess(dtype, values[i], wanted->value[i], wanted->error[i], more);
+        if (!(e > 1)) continue;
+        if (e > worst) worst_at = i;
+        worst = fmax(worst, e);
+        wrong++;
+    }
+    char index[200];
+    index_text(wanted, worst_at, index, sizeof index);
+    if (wrong)
+        print_error("%s: %zu of %zu wrong, worst at (%s): %.9g instead of %.9g, %.3g of %.3g allowed\n", what,
+            wrong, wanted->count, index, values[worst_at], wanted->value[worst_at],
+            fabs(values[worst_at] - wanted->value[worst_at]), wanted->error[worst_at]);
+    free(values);
+    assert_int_equal(wrong, 0);
+}
+
+void op_assert_close(const char *what, weft_dtype dtype, const void *got, const f64_array *wanted) {
+    op_assert_values(what, dtype, got, wanted, 0);
+}
+
+/* ---- judging gradients ---- */
+
+/* sum(output · weights); the sum of absolute values in *size, the weights' norm in *weight (NULL: not wanted). */
+static double loss_of(const op_state *s, f64_array *const *leaves, double *size, double *weight) {
+    const f64_mark mark = f64_pool_mark();
+    const f64_array *const output = op_reference_value(s, leaves), *const weights =
+                                                                       op_weight_values(s, output);
+    double loss = 0, squares = 0, sizes = 0;
+    for (size_t i = 0; i < output->count; i++) {
+        loss += output->value[i] * weights->value[i];
+        sizes += fabs(output->value[i] * weights->value[i]);
+        squares += weights->value[i] * weights->value[i];
+    }
+    if (size) *size = sizes;
+    if (weight) *weight = sqrt(squares);
+    f64_pool_release(mark);
+    return loss;
+}
+
+/* The difference of the loss along a direction of one leaf, divided by the step. */
+static double slope(const op_state *s, f64_array **leaves, int which, const double *direction, double step) {
+    f64_array *const leaf = leaves[which], *const moved = f64_copy(leaf);
+    leaves[which] = moved;
+    double losses[2];
+    for (int side = 0; side < 2; side++) {
+        for (size_t i = 0; i < leaf->count; i++)
+            moved->value[i] = leaf->value[i] + (side ? step : -step) * direction[i];
+        losses[side] = loss_of(s, leaves, NULL, NULL);
+    }
+    leaves[which] = leaf;
+    return (losses[1] - losses[0]) / (2 * step);
+}
+
+/* Names the element whose gradient is worst: only after a direction has failed. */
+static void blame(const op_state *s, f64_array **leaves, int which, const double *gradient) {
+    f64_array *const direction = f64_zeros(leaves[which]->rank, leaves[which]->dims);
+    size_t worst_at = 0;
+    double worst = -1, worst_slope = 0;
+    for (size_t i = 0; i < direction->count; i++) {
+        direction->value[i] = 1;
+        const double d = slope(s, leaves, which, direction->value, 1e-5);
+        direction->value[i] = 0;
+        const double wrong = fabs(d - gradient[i]);
+        if (!(wrong > worst) && !isnan(wrong)) continue;
+        worst = isnan(wrong) ? INFINITY : wrong;
+        worst_at = i;
+        worst_slope = d;
+    }
+    char index[200];
+    index_text(direction, worst_at, index, sizeof index);
+    print_error("  worst at (%s): %.9g instead of %.9g\n", index, gradient[worst_at], worst_slope);
+}
+
+void op_check_gradient(
+    const op_state *s, int64_t batch, f64_array **leaves, int which, const double *gradient) {
+    const double step = 1e-5;
+    double size = 0, weight = 0;
+    loss_of(s, leaves, &size, &weight);
+    /* Slopes are made of rounded results (tanh), and of terms that nearly cancel (sums over broadcasts). */
+    const double rounded =
+        op_tested_format()->precision < 24 ? 0.25 * op_tested_format()->gradient * weight : 0;
+    f64_array *const direction = f64_zeros(leaves[which]->rank, leaves[which]->dims);
+    test_random random = test_random_named(s->title, 1000 + (uint64_t)which);
+    for (int round = 0; round < (test_reduced() ? 1 : DIRECTIONS); round++) {
+        double along = 0, squares = 0;
+        for (size_t i = 0; i < direction->count; i++) {
+            direction->value[i] = test_random_between(&random, -1, 1);
+            const double part = direction->value[i] * gradient[i];
+            along += part;
+            squares += part * part;
+        }
+        const double expected = slope(s, leaves, which, direction->value, step);
+        /* The last term is what float64 leaves of two large, nearly equal losses. */
+        const double allowed = op_tested_format()->gradient * sqrt(squares) + 1e-9 * size + rounded;
+        if (fabs(along - expected) <= allowed) continue;
+        print_error("%s: batch %lld: gradient of input %d along direction %d: %.9g instead of %.9g, "
+                    "%.3g of %.3g allowed\n",
+            s->title, (long long)batch, which, round, along, expected, fabs(along - expected), allowed);
+        blame(s, leaves, which, gradient);
+        fail();
+    }
+}
