@@ -402,39 +402,6 @@ static void getting_survives_every_lack_of_memory(void **state) {
     assert_int_equal(atomic_load(&allocator.live), 0);
 }
 
-<<<<<<< HEAD
-static void tuning_values_last(void **state) {
-    weft_context *context = open_logged(*state, NULL);
-    double value = 5.0;
-    assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
-    wi_tuning_set(wi_context_device(context), "gemm 32x32", 0.1);
-    wi_tuning_set(wi_context_device(context), "gemm 32x32", 0.3);
-    assert_true(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
-    assert_true(value == 0.3);
-    assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x3", &value));
-    weft_context_release(context);
-    context = open_logged(*state, NULL);
-    assert_true(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
-    assert_true(value == 0.3);
-    char path[PATH_MAX];
-    wi_disk_cache_path(wi_context_device(context),
-        wi_disk_cache_key(wi_context_device(context), "tuning", "gemm 32x32"), path, sizeof path);
-    weft_context_release(context);
-    assert_ok(wi_file_write_atomic(path, "junk", 4));
-    scratch_log log = {0};
-    context = open_logged(*state, &log);
-    const int before = log.warnings;
-    assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
-    assert_int_equal(log.warnings, before + 1);
-    wi_disk_cache_write(wi_context_device(context),
-        wi_disk_cache_key(wi_context_device(context), "tuning", "gemm 32x32"), WI_CACHE_VALUE, "0.5", 3);
-    assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
-    assert_int_equal(log.warnings, before + 2); /* a whole entry, but no value */
-    weft_context_release(context);
-}
-
-=======
->>>>>>> kernel-functions
 #define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, make_scratch, remove_scratch)
 
 int main(void) {
