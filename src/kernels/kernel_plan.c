@@ -19,6 +19,11 @@ void wi_kernel_macro_int(wi_kernel_plan *plan, const char *name, int64_t value) 
     wi_kernel_macro_text(plan, name, text);
 }
 
+void wi_kernel_macro_bits(wi_kernel_plan *plan, const char *name, weft_dtype dtype) {
+    static const char *const types[] = {[1] = "uchar", [2] = "ushort", [4] = "uint", [8] = "ulong"};
+    wi_kernel_macro_text(plan, name, types[weft_dtype_size(dtype)]);
+}
+
 weft_status wi_kernel_headers_append(const wi_kernel_plan *plan, wi_text *source) {
     for (int i = 0; plan->headers && plan->headers[i]; i++)
         WI_TRY(wi_kernel_source_append(source, plan->headers[i]));

@@ -79,6 +79,8 @@ typedef struct wi_kernel_plan {
  * by wi_kernel_plan_check, so that a launch is never NULL; it stays where it is. */
 void wi_kernel_macro_text(wi_kernel_plan *plan, const char *name, const char *value);
 void wi_kernel_macro_int(wi_kernel_plan *plan, const char *name, int64_t value);
+/* The unsigned type of the dtype's size, for what only moves elements. */
+void wi_kernel_macro_bits(wi_kernel_plan *plan, const char *name, weft_dtype dtype);
 /* What precedes the file: parameters and macros, then headers; and what follows it. */
 weft_status wi_kernel_headers_append(const wi_kernel_plan *plan, wi_text *source);
 void wi_kernel_macros_define(const wi_kernel_plan *plan, wi_text *source);

@@ -4,15 +4,6 @@
 
 enum { WORTH = 4096 }; /* elements of an item that walks */
 
-static const char *element_type(weft_dtype dtype) {
-    switch (weft_dtype_size(dtype)) {
-    case 1: return "uchar";
-    case 2: return "ushort";
-    case 8: return "ulong";
-    default: return "uint";
-    }
-}
-
 static void add_arguments(wi_kernel_launch *launch, const wi_around *x, const wi_around *y, int64_t an_item) {
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
@@ -29,7 +20,7 @@ static weft_status pick(const wi_kernel_site *site, wi_kernel_plan *plan, bool e
     const int64_t an_item =
         device->item_walks ? wi_divide_up(rows, wi_work_items(device, elements, WORTH)) : 1;
     const char *const suffix = each ? "pick" : "rows";
-    wi_kernel_macro_text(plan, "WEFT_ELEMENT", element_type(site->node->dtype));
+    wi_kernel_macro_bits(plan, "WEFT_ELEMENT", site->node->dtype);
     wi_kernel_macro_int(plan, "WEFT_EACH", each);
     wi_kernel_macro_int(plan, "WEFT_WHOLE_ROWS", device->item_walks);
     wi_kernel_launch *const launch =

@@ -147,7 +147,7 @@ static weft_status place_kernel(const wi_kernel_site *site, wi_kernel_plan *plan
     }
     const int64_t count = index->dims[axis].actual, size = y->dims[axis].actual;
     const int64_t totals[] = {outer * size * inner, outer * count * inner};
-    wi_kernel_macro_text(plan, "WEFT_ELEMENT", "uint");
+    wi_kernel_macro_bits(plan, "WEFT_ELEMENT", site->node->dtype);
     for (int put = count == size; put < 2; put++) {
         const int64_t total = totals[put];
         const int64_t share = wi_divide_up(total, wi_work_items(site->device, total, WORTH));
