@@ -420,6 +420,7 @@ int wi_emit_member(wi_emitter *e, int index) {
     const wi_value *value = &e->partition->values[index];
     const int known = recall(e, value);
     if (known >= 0) return known;
+    if (e->text.failed) return 0; /* out of memory: what is in variables may have been forgotten */
     if (e->spilled && index == e->loop->spilled) return wi_emit_load(e, e->loop->spill);
     int temp;
     if (value->copy_of >= 0)
