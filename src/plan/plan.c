@@ -77,9 +77,15 @@ static void sum_up(weft_plan *plan) {
     sum_up_rematerialised(&plan->runs, info);
 }
 
+/* The result of a pass is whole: it is written out where $WEFT_DUMP asks for it. */
+static weft_status finish(const weft_plan *plan, wi_plan_pass pass) {
+    return wi_dump_pass(plan, pass);
+}
+
 weft_status wi_plan_compile(weft_plan *plan) {
     if (plan->compiled) return WEFT_OK;
-    const weft_status status = wi_plan_launches(&plan->schedule, &plan->memory, &plan->launches);
+    weft_status status = wi_plan_launches(&plan->schedule, &plan->memory, &plan->launches);
+    if (status == WEFT_OK) status = finish(plan, WI_PASS_LAUNCHES);
     if (status != WEFT_OK) {
         wi_launches_clear(&plan->launches);
         return status;
@@ -89,13 +95,29 @@ weft_status wi_plan_compile(weft_plan *plan) {
     return WEFT_OK;
 }
 
-static weft_status build(weft_plan *plan, const weft_plan_options *options) {
+static weft_status partition(weft_plan *plan) {
     WI_TRY(wi_plan_order(&plan->request, &plan->order));
+    WI_TRY(finish(plan, WI_PASS_ORDER));
     WI_TRY(wi_plan_partition(&plan->order, &plan->partition));
+    WI_TRY(finish(plan, WI_PASS_PARTITION));
+    return finish(plan, WI_PASS_SELECTION);
+}
+
+static weft_status generate(weft_plan *plan) {
     WI_TRY(wi_plan_loops(&plan->partition, &plan->loops));
+    WI_TRY(finish(plan, WI_PASS_LOOPS));
     WI_TRY(wi_plan_code(&plan->loops, &plan->code));
+    WI_TRY(finish(plan, WI_PASS_CODE));
     WI_TRY(wi_plan_schedule(&plan->code, &plan->schedule));
+    return finish(plan, WI_PASS_SCHEDULE);
+}
+
+static weft_status build(weft_plan *plan, const weft_plan_options *options) {
+    WI_TRY(wi_dump_begin(&plan->dump, plan->request.context));
+    WI_TRY(partition(plan));
+    WI_TRY(generate(plan));
     WI_TRY(materialise(plan, options ? options->memory_limit : 0));
+    WI_TRY(finish(plan, WI_PASS_MEMORY));
     sum_up(plan);
     WI_TRY(wi_plan_allocate(&plan->placement, &plan->memory));
     return options && options->compile_late ? WEFT_OK : wi_plan_compile(plan);
