@@ -130,7 +130,9 @@ void wi_emit_remember(wi_emitter *e, const void *key, int temp) {
     e->memo[e->memo_count++] = (wi_memo){key, temp};
 }
 
+/* Once memory is short nothing is remembered, and the text is thrown away: any variable will do. */
 static int recall(const wi_emitter *e, const void *key) {
+    if (e->text.failed) return 0;
     for (size_t i = e->memo_count; i-- > 0;) {
         if (e->memo[i].key == key) return e->memo[i].temp;
     }
@@ -323,6 +325,7 @@ bool wi_code_calls(const char *code) {
 
 /* The row's code with its a, b, c replaced by variables. */
 static void emit_code(wi_emitter *e, const char *code, const int *inputs) {
+    e->calls = e->calls || wi_code_calls(code);
     wi_text_append(&e->text, "(");
     while (*code) {
         size_t length = 0;

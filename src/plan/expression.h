@@ -30,6 +30,7 @@ typedef struct wi_emitter {
     const wi_loop *loop;
     wi_kernel_text *kernel; /* its arguments */
     wi_text text;
+    bool calls; /* functions of elementwise.clh */
     bool cpu;
     bool part;    /* only `lanes` of the 16 elements are there */
     bool has_j;   /* addresses move with j */

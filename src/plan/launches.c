@@ -1,4 +1,4 @@
-/* From steps to launches: programs, and kernels with all arguments set. */
+/* From steps to launches: kernels with all arguments set. */
 #include "plan/launches.h"
 #include <stdio.h>
 
@@ -8,8 +8,7 @@ static const wi_request *request_of(const wi_launches *l) {
 
 /* ---- launches ---- */
 
-static weft_status new_launch(
-    wi_launches *l, const wi_step *step, wi_program *program, const char *kernel, wi_binder *b) {
+static weft_status new_launch(wi_launches *l, const wi_step *step, wi_binder *b) {
     const wi_request *request = request_of(l);
     WI_TRY(wi_grow(
         request->context->allocator, (void **)&l->launches, &l->capacity, l->count + 1, sizeof *l->launches));
@@ -18,20 +17,26 @@ static weft_status new_launch(
     *b = (wi_binder){.launches = l, .step = step, .launch = launch};
     launch->bound = wi_arena_take(request->arena, WI_MAX_ARGUMENTS * sizeof *launch->bound);
     launch->changing = wi_arena_take(request->arena, WI_MAX_ARGUMENTS * sizeof *launch->changing);
-    if (!launch->bound || !launch->changing) return WEFT_ERROR_MEMORY;
-    if (!kernel) return WEFT_OK;
-    launch->launch.name = wi_arena_string(request->arena, kernel);
-    if (!launch->launch.name) return WEFT_ERROR_MEMORY;
-    return wi_program_kernel(&launch->launch.kernel, program, kernel);
+    return launch->bound && launch->changing ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
-static weft_status launch_loop(wi_launches *l, const wi_step *step, wi_program *program,
-    const wi_kernel_text *kernel, size_t items, size_t parts) {
+/* suffix: of one of the piece's kernels. */
+static weft_status make_kernel(const wi_launches *l, int piece, const char *suffix, wi_launch *launch) {
+    char name[96];
+    snprintf(name, sizeof name, "%s_%s", l->schedule->code->pieces[piece].name, suffix);
+    launch->name = wi_arena_string(request_of(l)->arena, name);
+    if (!launch->name) return WEFT_ERROR_MEMORY;
+    return wi_program_kernel(&launch->kernel, l->programs[piece], name);
+}
+
+static weft_status launch_loop(wi_launches *l, const wi_step *step, const wi_kernel_text *kernel,
+    const char *suffix, size_t items, size_t parts) {
     wi_binder b;
-    WI_TRY(new_launch(l, step, program, kernel->name, &b));
+    WI_TRY(new_launch(l, step, &b));
+    wi_launch *launch = &b.launch->launch;
+    WI_TRY(make_kernel(l, kernel->piece, suffix, launch));
     for (int i = 0; i < kernel->argument_count; i++) wi_bind_described(&b, &kernel->arguments[i]);
     const bool cpu = request_of(l)->device->caps.device_class == WEFT_CLASS_CPU;
-    wi_launch *launch = &b.launch->launch;
     launch->dimensions = parts > 1 ? 2 : 1;
     launch->global[0] = items;
     launch->global[1] = parts;
@@ -44,14 +49,13 @@ static weft_status launch_loop(wi_launches *l, const wi_step *step, wi_program *
 /* One launch of a template's kernels. */
 static weft_status launch_kernel(wi_launches *l, const wi_step *step, const wi_kernel_launch *kernel) {
     wi_binder b;
-    char name[96];
-    const wi_step_code *code = &l->schedule->code->of[step->index];
-    snprintf(name, sizeof name, "%s_%s", code->prefix, kernel->suffix);
-    WI_TRY(new_launch(l, step, l->program, name, &b));
-    for (int i = 0; i < kernel->argument_count; i++) wi_bind_kernel(&b, &kernel->arguments[i]);
-    for (int i = 0; kernel->has_epilogue && i < code->whole.argument_count; i++)
-        wi_bind_described(&b, &code->whole.arguments[i]);
+    const wi_kernel_text *code = &l->schedule->code->of[step->index].whole;
+    WI_TRY(new_launch(l, step, &b));
     wi_launch *launch = &b.launch->launch;
+    WI_TRY(make_kernel(l, code->piece, kernel->suffix, launch));
+    for (int i = 0; i < kernel->argument_count; i++) wi_bind_kernel(&b, &kernel->arguments[i]);
+    for (int i = 0; kernel->has_epilogue && i < code->argument_count; i++)
+        wi_bind_described(&b, &code->arguments[i]);
     launch->dimensions = kernel->dimensions;
     for (int i = 0; i < 3; i++) {
         launch->global[i] = kernel->global[i];
@@ -71,7 +75,7 @@ static weft_status launch_kernels(wi_launches *l, const wi_step *step) {
 /* A product that a library computes has no kernel: run.c calls the library. */
 static weft_status launch_library(wi_launches *l, const wi_step *step) {
     wi_binder b;
-    return new_launch(l, step, NULL, NULL, &b);
+    return new_launch(l, step, &b);
 }
 
 static weft_status launch_step(wi_launches *l, const wi_step *step) {
@@ -79,37 +83,19 @@ static weft_status launch_step(wi_launches *l, const wi_step *step) {
     const wi_step_schedule *own = &l->schedule->of[step->index];
     if (wi_step_is_library(step)) return launch_library(l, step);
     if (step->kind != WI_STEP_LOOP) return launch_kernels(l, step);
-    if (!wi_is_cut(step, own)) return launch_loop(l, step, l->program, &code->whole, own->items, 1);
+    if (!wi_is_cut(step, own)) return launch_loop(l, step, &code->whole, WI_LOOP_SUFFIX, own->items, 1);
     /* On a cpu the parts are items of their own, on a gpu a second dimension. */
     const bool cpu = request_of(l)->device->caps.device_class == WEFT_CLASS_CPU;
-    WI_TRY(launch_loop(l, step, l->parts_program, &code->part, own->items, cpu ? 1 : (size_t)own->work[4]));
-    return launch_loop(l, step, l->parts_program, &code->finish, own->finish_items, 1);
-}
-
-/* ---- programs ---- */
-
-/* Kernels for parts are rarely needed, and compiling costs: they are built when a step is cut. */
-static weft_status build_programs(wi_launches *l) {
-    const wi_partition *p = l->memory->placement->partition;
-    const wi_code *code = l->schedule->code;
-    wi_device *const device = p->request->device;
-    bool whole = false, parts = false;
-    for (size_t i = 0; i < p->step_count; i++) {
-        const bool cut = wi_is_cut(p->steps[i], &l->schedule->of[i]);
-        parts = parts || cut;
-        whole = whole || (!cut && !wi_step_is_library(p->steps[i]));
-    }
-    if (whole) WI_TRY(wi_program_get(&l->program, device, "plan", code->source.data, NULL));
-    if (parts)
-        WI_TRY(wi_program_get(&l->parts_program, device, "plan (parts)", code->parts_source.data, NULL));
-    return WEFT_OK;
+    const size_t parts = cpu ? 1 : (size_t)own->work[4];
+    WI_TRY(launch_loop(l, step, &code->part, WI_PART_SUFFIX, own->items, parts));
+    return launch_loop(l, step, &code->finish, WI_FINISH_SUFFIX, own->finish_items, 1);
 }
 
 weft_status wi_plan_launches(
     const wi_schedule *schedule, const wi_plan_memory *memory, wi_launches *launches) {
     const wi_partition *p = memory->placement->partition;
     *launches = (wi_launches){.schedule = schedule, .memory = memory};
-    WI_TRY(build_programs(launches));
+    WI_TRY(wi_plan_programs(schedule, &launches->programs));
     for (size_t i = 0; i < p->step_count; i++) WI_TRY(launch_step(launches, p->steps[i]));
     return WEFT_OK;
 }

@@ -43,7 +43,7 @@ static void sum_up(weft_plan *plan) {
     weft_plan_info *info = &plan->info;
     info->batch = plan->request.batch;
     info->steps = plan->partition.step_count;
-    info->kernels = plan->code.kernel_count;
+    info->kernels = plan->code.piece_count;
     info->arena_bytes = plan->placement.arena_bytes;
     info->io_bytes = plan->placement.io_bytes;
     info->arena_lower_bound = plan->placement.lower_bound;
@@ -59,7 +59,7 @@ weft_status wi_plan_compile(weft_plan *plan) {
         wi_launches_clear(&plan->launches);
         return status;
     }
-    wi_code_forget_source(&plan->code);
+    wi_code_forget_texts(&plan->code);
     plan->compiled = true;
     return WEFT_OK;
 }
