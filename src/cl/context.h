@@ -21,6 +21,7 @@ struct weft_context {
     int device_count;
     struct weft_graph *graph; /* the default graph, made on demand by src/graph; released first */
     void (*graph_release)(struct weft_graph *graph);
+    int plan_count; /* made so far, by src/plan */
     atomic_int references;
 };
 

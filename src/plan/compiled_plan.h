@@ -7,7 +7,7 @@
 #ifndef WI_COMPILED_PLAN_H
 #define WI_COMPILED_PLAN_H
 
-#include "plan/launches.h"
+#include "plan/dump.h"
 #include <weft/plan.h>
 
 struct weft_plan {
@@ -21,6 +21,8 @@ struct weft_plan {
     wi_plan_memory memory;
     wi_launches launches;
     weft_plan_info info;
+    wi_dump dump;
+    bool verifies;
 
     wi_arena arena;
     bool owns_graph; /* holds a reference */

@@ -43,6 +43,7 @@ static weft_status launch_loop(wi_launches *l, const wi_step *step, const wi_ker
     launch->global[2] = 1;
     launch->local[0] = cpu ? 1 : 64;
     launch->local[1] = launch->local[2] = 1;
+    b.launch->argument_count = (int)b.next;
     return b.status;
 }
 
@@ -63,6 +64,7 @@ static weft_status launch_kernel(wi_launches *l, const wi_step *step, const wi_k
     }
     b.launch->turns = kernel->turns;
     b.launch->together = kernel->together;
+    b.launch->argument_count = (int)b.next;
     return b.status;
 }
 

@@ -52,6 +52,7 @@ typedef struct wi_bound_argument {
 typedef struct wi_plan_launch {
     wi_launch launch;
     const wi_step *step;
+    int argument_count;
     wi_bound_argument *changing; /* SCALAR, DRAWS and TURN */
     int changing_count;
     int64_t turns; /* at the first of `together` launches that are repeated so often; 0: once */

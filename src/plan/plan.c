@@ -1,5 +1,6 @@
 /* The life of a plan: its passes in order. */
 #include "plan/compiled_plan.h"
+#include "plan/verify.h"
 #include <string.h>
 
 static void plan_destroy(weft_plan *plan) {
@@ -52,9 +53,16 @@ static void sum_up(weft_plan *plan) {
     sum_up_steps(plan, info);
 }
 
+/* The result of a pass is whole: it is written out, where that is asked for, and checked. */
+static weft_status finish(const weft_plan *plan, wi_plan_pass pass) {
+    WI_TRY(wi_dump_pass(plan, pass));
+    return plan->verifies ? wi_verify_pass(plan, pass) : WEFT_OK;
+}
+
 weft_status wi_plan_compile(weft_plan *plan) {
     if (plan->compiled) return WEFT_OK;
-    const weft_status status = wi_plan_launches(&plan->schedule, &plan->memory, &plan->launches);
+    weft_status status = wi_plan_launches(&plan->schedule, &plan->memory, &plan->launches);
+    if (status == WEFT_OK) status = finish(plan, WI_PASS_LAUNCHES);
     if (status != WEFT_OK) {
         wi_launches_clear(&plan->launches);
         return status;
@@ -64,13 +72,30 @@ weft_status wi_plan_compile(weft_plan *plan) {
     return WEFT_OK;
 }
 
-static weft_status build(weft_plan *plan, const weft_plan_options *options) {
+static weft_status partition(weft_plan *plan) {
     WI_TRY(wi_plan_order(&plan->request, &plan->order));
+    WI_TRY(finish(plan, WI_PASS_ORDER));
     WI_TRY(wi_plan_partition(&plan->order, &plan->partition));
+    WI_TRY(finish(plan, WI_PASS_PARTITION));
+    return finish(plan, WI_PASS_SELECTION);
+}
+
+static weft_status generate(weft_plan *plan) {
     WI_TRY(wi_plan_loops(&plan->partition, &plan->loops));
+    WI_TRY(finish(plan, WI_PASS_LOOPS));
     WI_TRY(wi_plan_code(&plan->loops, &plan->code));
+    WI_TRY(finish(plan, WI_PASS_CODE));
     WI_TRY(wi_plan_schedule(&plan->code, &plan->schedule));
+    return finish(plan, WI_PASS_SCHEDULE);
+}
+
+static weft_status build(weft_plan *plan, const weft_plan_options *options) {
+    plan->verifies = wi_verify_is_on();
+    WI_TRY(wi_dump_begin(&plan->dump, plan->request.context));
+    WI_TRY(partition(plan));
+    WI_TRY(generate(plan));
     WI_TRY(wi_plan_placement(&plan->schedule, &plan->placement));
+    WI_TRY(finish(plan, WI_PASS_MEMORY));
     sum_up(plan);
     WI_TRY(check_limit(plan, options ? options->memory_limit : 0));
     WI_TRY(wi_plan_allocate(&plan->placement, &plan->memory));

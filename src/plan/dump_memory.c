@@ -1,0 +1,49 @@
+/* Placement and launches as text. */
+#include "plan/dump.h"
+
+/* ---- memory ---- */
+
+static void append_place(const wi_placement *placement, size_t index, wi_text *text) {
+    static const char *const kinds[] = {
+        [WI_STORAGE_ARENA] = "arena", [WI_STORAGE_INPUT] = "input", [WI_STORAGE_BLOCK] = "block"};
+    const wi_place *place = &placement->places[index];
+    wi_text_append(text, "place %zu  %s, %zu bytes", index, kinds[place->kind], place->bytes);
+    if (place->keep)
+        wi_text_append(text, ", kept");
+    else if (place->first >= 0)
+        wi_text_append(text, ", steps %d to %d", place->first, place->last);
+    if (place->alias >= 0)
+        wi_text_append(text, ", in place %d at byte %zu", place->alias, place->alias_offset);
+    else if (place->kind == WI_STORAGE_ARENA)
+        wi_text_append(text, ", chunk %zu at byte %zu", place->chunk, place->offset);
+    wi_text_append(text, "\n");
+}
+
+void wi_dump_placement(const wi_placement *placement, wi_text *text) {
+    for (size_t i = 0; i < placement->chunk_count; i++)
+        wi_text_append(text, "chunk %zu  %zu bytes\n", i, placement->chunk_bytes[i]);
+    wi_text_append(text, "%zu bytes of arena, no arena has less than %zu; %zu bytes of inputs\n",
+        placement->arena_bytes, placement->lower_bound, placement->io_bytes);
+    for (size_t i = 0; i < placement->place_count; i++) append_place(placement, i, text);
+    for (size_t i = 0; i < placement->partition->step_count; i++)
+        if (placement->scratch[i] >= 0)
+            wi_text_append(text, "step %zu  scratch in place %d\n", i, placement->scratch[i]);
+}
+
+/* ---- launches ---- */
+
+static void append_launch(const wi_plan_launch *launch, wi_text *text) {
+    const wi_launch *own = &launch->launch;
+    wi_text_append(text, "step %d  %s", launch->step->index, own->name ? own->name : "a library's product");
+    for (cl_uint d = 0; own->kernel && d < own->dimensions; d++)
+        wi_text_append(text, "%s %zu/%zu", d ? "," : "", own->global[d], own->local[d]);
+    wi_text_append(text, "  %d arguments, of which %d change and %d lie in inputs", launch->argument_count,
+        launch->changing_count, launch->bound_count);
+    if (launch->turns > 0)
+        wi_text_append(text, "; %d launches, %lld times", launch->together, (long long)launch->turns);
+    wi_text_append(text, "\n");
+}
+
+void wi_dump_launches(const wi_launches *launches, wi_text *text) {
+    for (size_t i = 0; i < launches->count; i++) append_launch(&launches->launches[i], text);
+}

@@ -1,0 +1,126 @@
+/* The order, the partition and the selection as text. */
+#include "plan/dump.h"
+
+/* ---- nodes ---- */
+
+void wi_dump_node(const weft_tensor *node, wi_text *text) {
+    char shape[WI_SHAPE_TEXT];
+    wi_text_append(text, "%%%u %s %s %s", (unsigned)node->id, node->op->name, weft_dtype_name(node->dtype),
+        wi_shape_print(&node->shape, shape));
+}
+
+static void append_inputs(const wi_request *request, const weft_tensor *node, wi_text *text) {
+    for (int i = 0; i < node->input_count; i++)
+        wi_text_append(
+            text, "%s%%%u", i ? ", " : "  of ", (unsigned)wi_resolve(request, node->inputs[i])->id);
+}
+
+void wi_dump_order(const wi_node_order *order, wi_text *text) {
+    for (size_t i = 0; i < order->count; i++) {
+        const weft_tensor *node = order->nodes[i];
+        wi_text_append(text, "%4zu  ", i);
+        wi_dump_node(node, text);
+        append_inputs(order->request, node, text);
+        wi_text_append(text, "  %d readers\n", order->readers[node->id]);
+    }
+    for (size_t i = 0; i < order->request->output_count; i++)
+        wi_text_append(text, "output %zu: %%%u\n", i,
+            (unsigned)wi_resolve(order->request, order->request->outputs[i])->id);
+}
+
+/* ---- values ---- */
+
+static void append_layout(const wi_value *value, wi_text *text) {
+    wi_text_append(text, "  at %lld, strides", (long long)value->layout.offset.actual);
+    for (int i = 0; i < value->extent.rank; i++)
+        wi_text_append(text, " %lld", (long long)value->layout.strides[i].actual);
+}
+
+static void append_state(const wi_value *value, wi_text *text) {
+    switch (value->state) {
+    case WI_VALUE_LEAF:
+        wi_text_append(text, "  leaf %s%s", value->leaf->op->name, value->uniform ? ", uniform" : "");
+        break;
+    case WI_VALUE_MEMBER:
+        wi_text_append(text, "  member %d of step %d%s", value->place, value->step,
+            value->in_row            ? ", in row"
+            : value->after_reduction ? ", after reduction"
+                                     : "");
+        break;
+    case WI_VALUE_MEMORY:
+        wi_text_append(text, "  memory of value %d, there after step %d", value->base, value->step);
+        break;
+    }
+    if (value->copy_of >= 0) wi_text_append(text, ", a copy of value %d", value->copy_of);
+    if (value->is_leaf_member) wi_text_append(text, ", a leaf stored");
+    if (value->written >= 0) wi_text_append(text, ", written as value %d", value->written);
+}
+
+static void append_value(const wi_partition *p, int index, wi_text *text) {
+    const wi_value *value = &p->values[index];
+    wi_text_append(text, "value %d  ", index);
+    wi_dump_node(value->node, text);
+    append_state(value, text);
+    if (value->storage >= 0) wi_text_append(text, "  storage %d", value->storage);
+    if (value->storage >= 0 || value->base != index) append_layout(value, text);
+    if (value->turned) wi_text_append(text, ", turned");
+    wi_text_append(text, "\n");
+}
+
+/* ---- storages and steps ---- */
+
+static void append_storage(const wi_partition *p, int index, wi_text *text) {
+    static const char *const kinds[] = {
+        [WI_STORAGE_ARENA] = "arena", [WI_STORAGE_INPUT] = "input", [WI_STORAGE_BLOCK] = "block"};
+    const wi_storage *storage = &p->storages[index];
+    wi_text_append(text, "storage %d  %s, %zu bytes", index, kinds[storage->kind], storage->bytes);
+    if (storage->kind == WI_STORAGE_BLOCK) wi_text_append(text, ", block %zu of the graph", storage->block);
+    if (storage->keep) wi_text_append(text, ", kept");
+    if (storage->alias >= 0)
+        wi_text_append(text, ", in storage %d at byte %zu", storage->alias, storage->alias_offset);
+    wi_text_append(text, "\n");
+}
+
+static void append_step(const wi_partition *p, const wi_step *step, wi_text *text) {
+    static const char *const kinds[] = {
+        [WI_STEP_LOOP] = "loop", [WI_STEP_PRODUCT] = "product", [WI_STEP_KERNEL] = "kernel"};
+    char shape[WI_SHAPE_TEXT];
+    wi_text_append(
+        text, "step %d  %s %s", step->index, kinds[step->kind], wi_shape_print(&step->shape, shape));
+    if (step->reduced) wi_text_append(text, ", reduces axes");
+    for (int i = 0; i < step->shape.rank; i++)
+        if (step->reduced >> i & 1) wi_text_append(text, " %d", i);
+    if (step->only_moves) wi_text_append(text, ", only moves");
+    wi_text_append(text, ", members");
+    for (int i = 0; i < step->member_count; i++) wi_text_append(text, " %d", step->members[i]);
+    const int sources = step->kind == WI_STEP_LOOP ? 0 : p->values[step->members[0]].node->input_count;
+    for (int i = 0; i < sources; i++) wi_text_append(text, "%s %d", i ? "" : ", sources", step->sources[i]);
+    if (step->selection) wi_text_append(text, ", by %s", step->selection->chosen->name);
+    wi_text_append(text, "\n");
+}
+
+void wi_dump_partition(const wi_partition *p, wi_text *text) {
+    for (size_t i = 0; i < p->step_count; i++) append_step(p, p->steps[i], text);
+    for (size_t i = 0; i < p->value_count; i++) append_value(p, (int)i, text);
+    for (size_t i = 0; i < p->storage_count; i++) append_storage(p, (int)i, text);
+    for (size_t i = 0; i < p->assignment_count; i++)
+        wi_text_append(text, "assignment of value %d to value %d\n", p->assignments[i].value,
+            p->assignments[i].variable);
+    for (size_t i = 0; i < p->request->output_count; i++)
+        wi_text_append(text, "output %zu: value %d\n", i, p->output_values[i]);
+}
+
+/* ---- the selection ---- */
+
+void wi_dump_selection(const wi_partition *p, wi_text *text) {
+    for (size_t i = 0; i < p->step_count; i++) {
+        const wi_selection *selection = p->steps[i]->selection;
+        if (!selection) continue;
+        wi_text_append(text, "step %zu  ", i);
+        wi_dump_node(p->values[p->steps[i]->members[0]].node, text);
+        wi_text_append(text, "\n");
+        for (int k = 0; k < selection->count; k++)
+            wi_text_append(text, "    %-24s %s\n", selection->candidates[k].implementation->name,
+                wi_verdict_name(selection->candidates[k].verdict));
+    }
+}

@@ -1,0 +1,105 @@
+/* Loops, code and schedule as text. */
+#include "plan/dump.h"
+#include <string.h>
+
+/* ---- loops ---- */
+
+static void append_fold(const wi_operand *operand, int rank, wi_text *text) {
+    static const char *const modes[] = {[WI_FOLD_NONE] = "-",
+        [WI_FOLD_CUT] = "cut",
+        [WI_FOLD_SPREAD] = "spread",
+        [WI_FOLD_EDGE] = "edge",
+        [WI_FOLD_REFLECT] = "reflect",
+        [WI_FOLD_WRAP] = "wrap"};
+    wi_text_append(text, "  folded");
+    for (int d = 0; d < rank; d++) wi_text_append(text, " %s", modes[operand->folds[d].mode]);
+}
+
+static void append_operand(const wi_loop *loop, int o, wi_text *text) {
+    const wi_operand *operand = &loop->operands[o];
+    wi_text_append(text, "    operand %d  %s %s", o, operand->is_output ? "writes" : "reads",
+        weft_dtype_name(operand->dtype));
+    if (operand->value >= 0)
+        wi_text_append(text, " value %d", operand->value);
+    else
+        wi_text_append(text, " leaf %%%u %s", (unsigned)operand->leaf->id, operand->leaf->op->name);
+    wi_text_append(text, " at %lld, strides", (long long)operand->layout.offset.actual);
+    for (int d = 0; d < loop->space.rank; d++)
+        wi_text_append(text, " %lld", (long long)operand->layout.strides[d].actual);
+    if (operand->folds) append_fold(operand, loop->space.rank, text);
+    wi_text_append(text, "\n");
+}
+
+static void append_loop(const wi_loop *loop, wi_text *text) {
+    wi_text_append(text, "step %d  space", loop->step->index);
+    for (int d = 0; d < loop->space.rank; d++)
+        wi_text_append(text, " %lld%s", (long long)loop->space.dims[d].actual,
+            loop->space.reduced[d] ? " (reduced)" : "");
+    if (loop->step->kind == WI_STEP_LOOP) wi_text_append(text, ", %d passes", loop->passes);
+    if (loop->splits) wi_text_append(text, ", may be cut into parts");
+    if (loop->spilled >= 0) wi_text_append(text, ", value %d kept in operand %d", loop->spilled, loop->spill);
+    wi_text_append(text, "\n");
+    for (int o = 0; o < loop->operand_count; o++) append_operand(loop, o, text);
+}
+
+void wi_dump_loops(const wi_loops *loops, wi_text *text) {
+    for (size_t i = 0; i < loops->partition->step_count; i++) append_loop(&loops->of[i], text);
+}
+
+/* ---- code ---- */
+
+static void append_argument(const wi_argument *argument, wi_text *text) {
+    static const char *const kinds[] = {[WI_ARGUMENT_BUFFER] = "buffer",
+        [WI_ARGUMENT_OFFSET] = "offset",
+        [WI_ARGUMENT_STRIDE] = "stride",
+        [WI_ARGUMENT_FOLD] = "fold",
+        [WI_ARGUMENT_DIM] = "dim",
+        [WI_ARGUMENT_WORK] = "work",
+        [WI_ARGUMENT_FLOAT] = "float",
+        [WI_ARGUMENT_SCALAR] = "scalar",
+        [WI_ARGUMENT_DRAWS] = "draws",
+        [WI_ARGUMENT_TURN] = "turn",
+        [WI_ARGUMENT_SEED] = "seed",
+        [WI_ARGUMENT_SCRATCH] = "scratch"};
+    wi_text_append(text, " %s %d", kinds[argument->kind], argument->a);
+    if (argument->kind == WI_ARGUMENT_STRIDE || argument->kind == WI_ARGUMENT_FOLD)
+        wi_text_append(text, ".%d", argument->b);
+    if (argument->kind == WI_ARGUMENT_FLOAT) wi_text_append(text, " = %g", (double)argument->number);
+}
+
+static void append_kernel(
+    const wi_code *code, size_t step, const char *form, const wi_kernel_text *kernel, wi_text *text) {
+    if (kernel->piece < 0) return;
+    wi_text_append(text, "step %zu %s  %s:", step, form, code->pieces[kernel->piece].name);
+    for (int i = 0; i < kernel->argument_count; i++) append_argument(&kernel->arguments[i], text);
+    wi_text_append(text, "\n");
+}
+
+void wi_dump_code(const wi_code *code, wi_text *text) {
+    for (size_t i = 0; i < code->loops->partition->step_count; i++) {
+        const wi_step_code *own = &code->of[i];
+        append_kernel(code, i, "whole", &own->whole, text);
+        append_kernel(code, i, "part", &own->part, text);
+        append_kernel(code, i, "finish", &own->finish, text);
+    }
+    for (size_t i = 0; i < code->piece_count; i++) {
+        wi_text_append(text, "\n---- %s ----\n", code->pieces[i].name);
+        if (code->pieces[i].text)
+            wi_text_append_bytes(text, code->pieces[i].text, strlen(code->pieces[i].text));
+    }
+}
+
+/* ---- the schedule ---- */
+
+void wi_dump_schedule(const wi_schedule *schedule, wi_text *text) {
+    const wi_partition *p = schedule->code->loops->partition;
+    for (size_t i = 0; i < p->step_count; i++) {
+        const wi_step_schedule *own = &schedule->of[i];
+        wi_text_append(text, "step %zu  %d launches, %.0f flop, %.0f bytes, %zu bytes of scratch", i,
+            own->launch_count, own->flops, own->bytes_moved, own->scratch_bytes);
+        if (p->steps[i]->kind == WI_STEP_LOOP)
+            wi_text_append(text, ", work %d %d %d %d, %d parts, %zu items, %zu to finish", own->work[0],
+                own->work[1], own->work[2], own->work[3], own->work[4], own->items, own->finish_items);
+        wi_text_append(text, "\n");
+    }
+}
