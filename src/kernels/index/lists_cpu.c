@@ -7,13 +7,9 @@ enum { WIDE_ROW = 16 };
 
 /* Structure depends on sizes that are not the batch's: the axis around, never the length of the index. */
 static bool accepts(const wi_kernel_site *site) {
-    return site->node->attributes.axis == 0;
-}
-
-static bool pays(const wi_kernel_site *site) {
     int64_t inner = 1;
     for (int i = 1; i < site->result.rank; i++) inner *= site->result.dims[i].general;
-    return inner >= WIDE_ROW;
+    return site->node->attributes.axis == 0 && inner >= WIDE_ROW;
 }
 
 /* An item owns rows of the result, and walks through the index once. */
@@ -45,5 +41,4 @@ const wi_implementation wi_index_lists_cpu = {.name = "index_lists_cpu",
     .needs = {.classes = WI_ON_CPU},
     .file = "lists_cpu.cl",
     .accepts = accepts,
-    .pays = pays,
     .prepare = prepare};
