@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the polynomials of cl_kernels/elementwise.clh and prints them with their errors, and its tables.
+"""Fits the polynomials of cl_kernels/elementwise and prints them with their errors, and its tables.
 
 Weighted least squares in 60 digits at Chebyshev nodes, weighted so that the error is relative to the function, which
 comes within a fifth of the best polynomial; coefficients are rounded to float32 one after another, the lowest first, and

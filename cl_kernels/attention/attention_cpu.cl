@@ -24,8 +24,8 @@
  *
  * Logarithms and exponentials are to base 2: log2(e) is a part of the scale. WEFT_WIDTH (64, 128, 256) is d
  * and dv at most; the parameters WEFT_QUERIES, WEFT_ATTENTION_ROWS (13 above) and WEFT_SUMMED are set in
- * src/kernels/attention/attention_cpu.c. mask_kind is 0 (none), 1 (bool: takes part) or 2 (f32: added). A row in which nothing takes
- * part has lse = inf, and then P, y and the gradients of it are 0. */
+ * src/kernels/attention/attention_cpu.c. mask_kind is 0 (none), 1 (bool: takes part) or 2 (f32: added). A row
+ * in which nothing takes part has lse = inf, and then P, y and the gradients of it are 0. */
 
 #ifndef WEFT_ATTENTION_CPU
 #define WEFT_ATTENTION_CPU
@@ -48,6 +48,13 @@ static inline float16 weft_attention_exp2(float16 x) {
     p = fma(p, f, (float16)(1.0f));
     return as_float16(as_int16(p) + (as_int16(whole) << 23));
 }
+
+/* The blocks of a work-item on the way back. scores: S, then P, then dS; slopes: dP, before that P with its factors
+ * where weights are dropped; log_sums, inner: lse and rowsum(dy y) of each query. */
+typedef struct weft_attention_blocks {
+    float *q, *q_turned, *dy, *dy_turned, *dq, *keys, *values, *dk, *dv, *scores, *slopes, *factors;
+    float *log_sums, *inner;
+} weft_attention_blocks;
 #endif
 
 #ifndef WEFT_NAME
@@ -88,170 +95,7 @@ static inline float16 weft_attention_exp2(float16 x) {
 #define WEFT_APPLY_MASK       WEFT_NAME(apply_mask)
 #define WEFT_DRAW_FACTORS     WEFT_NAME(draw_factors)
 
-/* 13 rows of 32 columns of c (+)= a b; a's rows are a pitch apart, its columns side by side. */
-WEFT_ATTENTION_CALL WEFT_MULTIPLY_ROWS(float *c, const float *a, const float *b, int depth, int first) {
-    float16 *to = (float16 *)c;
-    const float16 *from = (const float16 *)b;
-    float16 acc[WEFT_ATTENTION_ROWS][2];
-    WEFT_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
-        acc[r][0] = first ? (float16)(0.0f) : to[r * WEFT_LINE];
-        acc[r][1] = first ? (float16)(0.0f) : to[r * WEFT_LINE + 1];
-    }
-    for (int p = 0; p < depth; p++) {
-        const float16 b0 = from[p * WEFT_LINE], b1 = from[p * WEFT_LINE + 1];
-        WEFT_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
-            const float16 x = a[r * WEFT_PITCH + p];
-            acc[r][0] = fma(x, b0, acc[r][0]);
-            acc[r][1] = fma(x, b1, acc[r][1]);
-        }
-    }
-    WEFT_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
-        to[r * WEFT_LINE] = acc[r][0];
-        to[r * WEFT_LINE + 1] = acc[r][1];
-    }
-}
-
-/* The same with the transpose of a: its rows are side by side, its columns a pitch apart. */
-WEFT_ATTENTION_CALL WEFT_MULTIPLY_COLUMNS(float *c, const float *a, const float *b, int depth) {
-    float16 *to = (float16 *)c;
-    const float16 *from = (const float16 *)b;
-    float16 acc[WEFT_ATTENTION_ROWS][2];
-    WEFT_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
-        acc[r][0] = to[r * WEFT_LINE];
-        acc[r][1] = to[r * WEFT_LINE + 1];
-    }
-    for (int p = 0; p < depth; p++) {
-        const float16 b0 = from[p * WEFT_LINE], b1 = from[p * WEFT_LINE + 1];
-        WEFT_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
-            const float16 x = a[p * WEFT_PITCH + r];
-            acc[r][0] = fma(x, b0, acc[r][0]);
-            acc[r][1] = fma(x, b1, acc[r][1]);
-        }
-    }
-    WEFT_UNROLL for (int r = 0; r < WEFT_ATTENTION_ROWS; r++) {
-        to[r * WEFT_LINE] = acc[r][0];
-        to[r * WEFT_LINE + 1] = acc[r][1];
-    }
-}
-
-/* Rows of global memory into a block; zeros beside them to a whole panel and below them to a whole tile. */
-WEFT_ATTENTION_CALL WEFT_FETCH(
-    float *to, __global const float *from, int rows, int width, long row, long column) {
-    const int whole = column == 1 ? width / 16 * 16 : 0, padded = WEFT_UP(width, 32);
-    for (int r = 0; r < rows; r++) {
-        float *line = to + r * WEFT_PITCH;
-        __global const float *source = from + r * row;
-        for (int x = 0; x < whole; x += 16)
-            *(float16 *)(line + x) = *(__global const weft_lanes_f32 *)(source + x);
-        for (int x = whole; x < padded; x++) line[x] = x < width ? source[x * column] : 0.0f;
-    }
-    const int rest = WEFT_UP(rows, WEFT_ATTENTION_ROWS);
-    for (int r = rows; r < rest; r++)
-        for (int x = 0; x < padded; x += 16) *(float16 *)(to + r * WEFT_PITCH + x) = 0.0f;
-}
-
-/* The transpose of a block times a factor; zeros beside it to a whole panel. */
-WEFT_ATTENTION_CALL WEFT_TURN(float *to, const float *from, int rows, int width, float factor) {
-    const int padded = WEFT_UP(rows, 32);
-    for (int r = 0; r < padded; r++) {
-        for (int x = 0; x < width; x++)
-            to[x * WEFT_PITCH + r] = r < rows ? from[r * WEFT_PITCH + x] * factor : 0.0f;
-    }
-}
-
-/* A block back to contiguous rows, each times its factor. */
-WEFT_ATTENTION_CALL WEFT_PUT_BLOCK(
-    __global float *to, const float *from, int rows, int width, long row, const float *factors) {
-    const int whole = width / 16 * 16;
-    for (int r = 0; r < rows; r++) {
-        const float *line = from + r * WEFT_PITCH;
-        for (int x = 0; x < whole; x += 16)
-            *(__global weft_lanes_f32 *)(to + r * row + x) = *(const float16 *)(line + x) * factors[r];
-        for (int x = whole; x < width; x++) to[r * row + x] = line[x] * factors[r];
-    }
-}
-
-/* mask_kind 1: what does not take part becomes -inf; 2: a number is added. A mask of keys alone is read once.
- */
-WEFT_ATTENTION_CALL WEFT_APPLY_MASK(float *scores, int nq, int nk, int mask_kind, __global const uchar *mask,
-    long offset, long row, long column) {
-    __global const float *added = (__global const float *)mask + offset;
-    mask += offset;
-    if (row == 0) {
-        for (int j = 0; j < nk; j++) {
-            float16 *line = (float16 *)(scores + j * WEFT_PITCH);
-            const float number = mask_kind == 2     ? added[j * column] * WEFT_LOG2E
-                                 : mask[j * column] ? 0.0f
-                                                    : -INFINITY;
-            for (int x = 0; x < WEFT_QUERIES / 16; x++)
-                line[x] = number == -INFINITY ? (float16)(-INFINITY) : line[x] + number;
-        }
-    } else if (mask_kind == 1) {
-        for (int i = 0; i < nq; i++) {
-            for (int j = 0; j < nk; j++)
-                if (!mask[i * row + j * column]) scores[j * WEFT_PITCH + i] = -INFINITY;
-        }
-    } else {
-        for (int i = 0; i < nq; i++) {
-            for (int j = 0; j < nk; j++)
-                scores[j * WEFT_PITCH + i] += added[i * row + j * column] * WEFT_LOG2E;
-        }
-    }
-}
-
-/* S of a block of queries and keys, transposed; masked ones are -inf. q_turned holds scale and log2(e). */
-WEFT_ATTENTION_CALL WEFT_SCORE_BLOCK(float *scores, const float *q_turned, const float *keys, int nq, int nk,
-    int d_width, int mask_kind, __global const uchar *mask, long mask_offset, long mask_row, long mask_column,
-    int causal, int query, int key) {
-    for (int x = 0; x < nq; x += 32) {
-        for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
-            WEFT_MULTIPLY_ROWS(scores + j * WEFT_PITCH + x, keys + j * WEFT_PITCH, q_turned + x, d_width, 1);
-    }
-    if (mask_kind)
-        WEFT_APPLY_MASK(scores, nq, nk, mask_kind, mask, mask_offset + query * mask_row + key * mask_column,
-            mask_row, mask_column);
-    for (int j = max(0, query - key + 1); causal && j < nk; j++) {
-        float16 *line = (float16 *)(scores + j * WEFT_PITCH);
-        for (int x = 0; x < WEFT_QUERIES / 16; x++) {
-            const int16 past = (int16)(query + 16 * x) + WEFT_LANE_INDEX - (int16)(key + j);
-            line[x] = past < 0 ? (float16)(-INFINITY) : line[x];
-        }
-    }
-}
-
-/* P from S with the running maxima and sums; rescale: what P so far must be multiplied with. Returns whether
- * any of these is not 1. */
-int WEFT_WEIGH(float *scores, float *most, float *total, float *rescale, int nq, int nk) {
-    int changed = 0;
-    for (int x = 0; x < nq; x += 16) {
-        float16 *s = (float16 *)(scores + x);
-        const float16 before = *(float16 *)(most + x);
-        float16 top = before, sum = 0.0f;
-        for (int j = 0; j < nk; j++) top = s[j * WEFT_LINE] > top ? s[j * WEFT_LINE] : top;
-        const float16 base = top == -INFINITY ? (float16)(0.0f) : top;
-        for (int j = 0; j < nk; j++) {
-            const float16 p = weft_attention_exp2(s[j * WEFT_LINE] - base);
-            s[j * WEFT_LINE] = p;
-            sum += p;
-        }
-        const float16 factor = weft_attention_exp2(before - base);
-        *(float16 *)(rescale + x) = factor;
-        *(float16 *)(most + x) = top;
-        *(float16 *)(total + x) = fma(*(float16 *)(total + x), factor, sum);
-        changed |= any(factor != (float16)(1.0f));
-    }
-    return changed;
-}
-
-#if WEFT_DROP
-/* The factors of a block of weights; index: of its first among all of (n, Lq, Lk). */
-WEFT_ATTENTION_CALL WEFT_DRAW_FACTORS(float *factors, long index, int keys, int nk WEFT_DROP_PARAMETERS) {
-    for (int j = 0; j < nk; j++)
-        for (int x = 0; x < WEFT_QUERIES; x += 16)
-            *(float16 *)(factors + j * WEFT_PITCH + x) = weft_dropout_factor(
-                index + x * (long)keys + j, keys, (uint)stream, run, seed0, seed1, drop, kept);
-}
-#endif
+#include "attention_block_cpu.clh"
 
 /* Work-item (block of queries, n), the last queries first. y: rows of DV; lse behind all of y. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
@@ -319,6 +163,78 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
     WEFT_PUT_BLOCK(y + a * y_0 + b * y_1 + query * y_row, sums, nq, dv_width, y_row, rescale);
 }
 
+/* A block of queries and of dy, their transposes, lse and rowsum(dy y). y: its first row. */
+static inline void WEFT_NAME(fetch_queries)(const weft_attention_blocks *to, __global const float *q,
+    long q_row, long q_column, __global const float *dy, long dy_row, long dy_column, __global const float *y,
+    long y_row, __global const float *lse, int nq, int d_width, int dv_width, float scale) {
+    WEFT_FETCH(to->q, q, nq, d_width, q_row, q_column);
+    WEFT_TURN(to->q_turned, to->q, nq, d_width, scale * WEFT_LOG2E);
+    WEFT_FETCH(to->dy, dy, nq, dv_width, dy_row, dy_column);
+    WEFT_TURN(to->dy_turned, to->dy, nq, dv_width, 1.0f);
+    for (int i = 0; i < WEFT_QUERIES; i++) {
+        to->log_sums[i] = i < nq ? lse[i] : INFINITY;
+        to->inner[i] = 0.0f;
+        __global const float *line = y + i * y_row;
+        for (int x = 0; i < nq && x < dv_width; x++) to->inner[i] += line[x] * to->dy[i * WEFT_PITCH + x];
+    }
+}
+
+/* P from S and lse. */
+static inline void WEFT_NAME(weights)(const weft_attention_blocks *blocks, int nk) {
+    float16 *scores = (float16 *)blocks->scores, *log_sums = (float16 *)blocks->log_sums;
+    for (int j = 0; j < nk; j++) {
+        for (int x = 0; x < WEFT_QUERIES / 16; x++)
+            scores[j * WEFT_LINE + x] = weft_attention_exp2(scores[j * WEFT_LINE + x] - log_sums[x]);
+    }
+}
+
+/* dv += PT dy, dP = dy vT, both transposed and with the factors of dropped weights. */
+static inline void WEFT_NAME(value_gradients)(
+    const weft_attention_blocks *blocks, int nq, int nk, int dv_width) {
+    const float *weights = blocks->scores;
+#if WEFT_DROP
+    const float16 *scores = (const float16 *)blocks->scores, *factors = (const float16 *)blocks->factors;
+    float16 *slopes = (float16 *)blocks->slopes;
+    for (int j = 0; j < nk; j++)
+        for (int x = 0; x < WEFT_QUERIES / 16; x++)
+            slopes[j * WEFT_LINE + x] = scores[j * WEFT_LINE + x] * factors[j * WEFT_LINE + x];
+    weights = blocks->slopes;
+#endif
+    for (int x = 0; x < dv_width; x += 32) {
+        for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
+            WEFT_MULTIPLY_ROWS(
+                blocks->dv + j * WEFT_PITCH + x, weights + j * WEFT_PITCH, blocks->dy + x, nq, 0);
+    }
+    for (int x = 0; x < nq; x += 32) {
+        for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
+            WEFT_MULTIPLY_ROWS(blocks->slopes + j * WEFT_PITCH + x, blocks->values + j * WEFT_PITCH,
+                blocks->dy_turned + x, dv_width, 1);
+    }
+}
+
+/* dS = P (dP - rowsum(dy y)) scale, dk += dST q, dq += dS k. */
+static inline void WEFT_NAME(score_gradients)(
+    const weft_attention_blocks *blocks, int nq, int nk, int d_width, float scale) {
+    float16 *scores = (float16 *)blocks->scores, *slopes = (float16 *)blocks->slopes;
+    const float16 *inner = (const float16 *)blocks->inner;
+    for (int j = 0; j < nk; j++) {
+        for (int x = 0; x < WEFT_QUERIES / 16; x++) {
+            const int at = j * WEFT_LINE + x;
+#if WEFT_DROP
+            slopes[at] *= ((const float16 *)blocks->factors)[at];
+#endif
+            scores[at] *= (slopes[at] - inner[x]) * scale;
+        }
+    }
+    for (int x = 0; x < d_width; x += 32) {
+        for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
+            WEFT_MULTIPLY_ROWS(
+                blocks->dk + j * WEFT_PITCH + x, blocks->scores + j * WEFT_PITCH, blocks->q + x, nq, 0);
+        for (int i = 0; i < nq; i += WEFT_ATTENTION_ROWS)
+            WEFT_MULTIPLY_COLUMNS(blocks->dq + i * WEFT_PITCH + x, blocks->scores + i, blocks->keys + x, nk);
+    }
+}
+
 /* Work-item (range of keys, n). result: dk and dv at their offsets; dq: the result's own, or one for each
  * range in scratch. y is the forward result: rows of DV and lse. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)(
@@ -338,8 +254,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
     k += k_offset + a * k_0 + b * k_1;
     v += v_offset + a * v_0 + b * v_1;
     dy += dy_offset + a * dy_0 + b * dy_1;
-    lse += y_offset + (long)n * queries;
-    y_offset += a * y_0 + b * y_1;
+    __global const float *lse_line = y + y_offset + lse + (long)n * queries;
+    y += y_offset + a * y_0 + b * y_1;
     mask_offset += a * mask_0 + b * mask_1;
     dq += dq_offset + get_global_id(0) * dq_range + a * dq_0 + b * dq_1;
     __global float *dk = result + result_offset + dk_at + a * dk_0 + b * dk_1;
@@ -351,39 +267,33 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
     WEFT_BLOCK(dq_block, WEFT_QUERY_ROWS);
     WEFT_BLOCK(keys_block, WEFT_KEYS);
     WEFT_BLOCK(values, WEFT_KEYS);
+    WEFT_BLOCK(dk_block, WEFT_KEYS);
+    WEFT_BLOCK(dv_block, WEFT_KEYS);
     WEFT_BLOCK(scores, WEFT_KEYS);
     WEFT_BLOCK(slopes, WEFT_KEYS);
-    const float *weights = scores; /* what is left of P */
 #if WEFT_DROP
     WEFT_BLOCK(factors, WEFT_KEYS);
-    weights = slopes;
+#else
+    float *factors = 0;
 #endif
     float16 state[2 * WEFT_QUERIES / 16];
-    float *log_sums = (float *)state, *inner = log_sums + WEFT_QUERIES,
-          ones[WEFT_KEYS > WEFT_QUERIES ? WEFT_KEYS : WEFT_QUERIES];
+    float ones[WEFT_KEYS > WEFT_QUERIES ? WEFT_KEYS : WEFT_QUERIES];
     for (int i = 0; i < WEFT_KEYS || i < WEFT_QUERIES; i++) ones[i] = 1.0f;
+    const weft_attention_blocks blocks = {q_block, q_turned, dy_block, dy_turned, dq_block, keys_block,
+        values, dk_block, dv_block, scores, slopes, factors, (float *)state, (float *)state + WEFT_QUERIES};
     const int last = min(keys, begin + range);
     for (int query = 0; query < queries; query += WEFT_QUERIES) {
         const int nq = min(WEFT_QUERIES, queries - query);
-        WEFT_FETCH(q_block, q + query * q_row, nq, d_width, q_row, q_column);
-        WEFT_TURN(q_turned, q_block, nq, d_width, scale * WEFT_LOG2E);
-        WEFT_FETCH(dy_block, dy + query * dy_row, nq, dv_width, dy_row, dy_column);
-        WEFT_TURN(dy_turned, dy_block, nq, dv_width, 1.0f);
-        for (int i = 0; i < WEFT_QUERIES; i++) {
-            log_sums[i] = i < nq ? y[lse + query + i] : INFINITY;
-            inner[i] = 0.0f;
-            __global const float *line = y + y_offset + (query + i) * y_row;
-            for (int x = 0; i < nq && x < dv_width; x++) inner[i] += line[x] * dy_block[i * WEFT_PITCH + x];
-        }
+        WEFT_NAME(fetch_queries)
+        (&blocks, q + query * q_row, q_row, q_column, dy + query * dy_row, dy_row, dy_column,
+            y + query * y_row, y_row, lse_line + query, nq, d_width, dv_width, scale);
         for (int i = 0; i < WEFT_QUERY_ROWS * WEFT_LINE; i++) dq_block_room[i] = 0.0f;
         const int end = causal ? min(last, query + nq) : last;
-        for (int key = begin; key < last; key += WEFT_KEYS) {
+        for (int key = begin; key < last && (query == 0 || key < end); key += WEFT_KEYS) {
             const int nk = min(WEFT_KEYS, last - key);
-            WEFT_BLOCK(dk_block, WEFT_KEYS);
-            WEFT_BLOCK(dv_block, WEFT_KEYS);
             if (query == 0) {
                 for (int i = 0; i < WEFT_KEYS * WEFT_LINE; i++) dk_block_room[i] = dv_block_room[i] = 0.0f;
-            } else if (key < end) {
+            } else {
                 WEFT_FETCH(dk_block, dk + key * dk_row, nk, d_width, dk_row, 1);
                 WEFT_FETCH(dv_block, dv + key * dv_row, nk, dv_width, dv_row, 1);
             }
@@ -392,50 +302,16 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
                 WEFT_FETCH(values, v + key * v_row, nk, dv_width, v_row, v_column);
                 WEFT_SCORE_BLOCK(scores, q_turned, keys_block, nq, nk, d_width, mask_kind, mask, mask_offset,
                     mask_row, mask_column, causal, query, key);
-                for (int j = 0; j < nk; j++) {
-                    for (int x = 0; x < WEFT_QUERIES / 16; x++)
-                        scores_room[j * WEFT_LINE + x] =
-                            weft_attention_exp2(scores_room[j * WEFT_LINE + x] - state[x]);
-                }
+                WEFT_NAME(weights)(&blocks, nk);
 #if WEFT_DROP
                 WEFT_DRAW_FACTORS(factors, ((long)n * queries + query) * keys + key, keys, nk, drop, kept,
                     stream, seed0, seed1, run);
-                for (int j = 0; j < nk; j++)
-                    for (int x = 0; x < WEFT_QUERIES / 16; x++)
-                        slopes_room[j * WEFT_LINE + x] =
-                            scores_room[j * WEFT_LINE + x] * factors_room[j * WEFT_LINE + x];
 #endif
-                for (int x = 0; x < dv_width; x += 32) {
-                    for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
-                        WEFT_MULTIPLY_ROWS(
-                            dv_block + j * WEFT_PITCH + x, weights + j * WEFT_PITCH, dy_block + x, nq, 0);
-                }
-                for (int x = 0; x < nq; x += 32) {
-                    for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
-                        WEFT_MULTIPLY_ROWS(
-                            slopes + j * WEFT_PITCH + x, values + j * WEFT_PITCH, dy_turned + x, dv_width, 1);
-                }
-                for (int j = 0; j < nk; j++) {
-                    for (int x = 0; x < WEFT_QUERIES / 16; x++) {
-                        const int at = j * WEFT_LINE + x;
-#if WEFT_DROP
-                        slopes_room[at] *= factors_room[at];
-#endif
-                        scores_room[at] *= (slopes_room[at] - state[WEFT_QUERIES / 16 + x]) * scale;
-                    }
-                }
-                for (int x = 0; x < d_width; x += 32) {
-                    for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
-                        WEFT_MULTIPLY_ROWS(
-                            dk_block + j * WEFT_PITCH + x, scores + j * WEFT_PITCH, q_block + x, nq, 0);
-                    for (int i = 0; i < nq; i += WEFT_ATTENTION_ROWS)
-                        WEFT_MULTIPLY_COLUMNS(dq_block + i * WEFT_PITCH + x, scores + i, keys_block + x, nk);
-                }
+                WEFT_NAME(value_gradients)(&blocks, nq, nk, dv_width);
+                WEFT_NAME(score_gradients)(&blocks, nq, nk, d_width, scale);
             }
-            if (query == 0 || key < end) {
-                WEFT_PUT_BLOCK(dk + key * dk_row, dk_block, nk, d_width, dk_row, ones);
-                WEFT_PUT_BLOCK(dv + key * dv_row, dv_block, nk, dv_width, dv_row, ones);
-            }
+            WEFT_PUT_BLOCK(dk + key * dk_row, dk_block, nk, d_width, dk_row, ones);
+            WEFT_PUT_BLOCK(dv + key * dv_row, dv_block, nk, dv_width, dv_row, ones);
         }
         WEFT_PUT_BLOCK(dq + query * dq_row, dq_block, nq, d_width, dq_row, ones);
     }

@@ -1,9 +1,9 @@
 /* attention_gpu.cl: scaled dot-product attention and its gradients, for gpu-class devices.
  *
- * Formulas, masks and the two results are those of attention_cpu.cl. Work split: a group of WEFT_ATTENTION_GROUP items (attention_gpu.c) owns
- * as many queries of one n (forward, backward_queries) or keys (backward_keys), an item one row, which it keeps in
- * registers with its sums. The other side comes through local memory, WEFT_TILE rows at a time, where all
- * items read the same element at once:
+ * Formulas, masks and the two results are those of attention_cpu.cl. Work split: a group of
+ * WEFT_ATTENTION_GROUP items (attention_gpu.c) owns as many queries of one n (forward, backward_queries) or
+ * keys (backward_keys), an item one row, which it keeps in registers with its sums. The other side comes
+ * through local memory, WEFT_TILE rows at a time, where all items read the same element at once:
  *
  *                  +--------------------+
  *                  | tile of k and of v |   local, each row read by all items together

@@ -1,7 +1,6 @@
 /* conv_cpu.cl: convolution and its data gradient for devices whose work-item is a core with wide vectors.
  *
- *     x: images, channels side by side        w: any strides        result: whatever WEFT_STORE makes of an
- * element
+ *     x: images, channels adjacent   w: any strides   result: whatever WEFT_STORE makes of an element
  *
  * A matrix product over windows: row = position of the result, column = channel made, step of k = (tap,
  * channel read).
@@ -13,15 +12,14 @@
  * walks k in blocks of at most WEFT_CONV_DEPTH: for 13 rows at a time it copies the windows' elements of the
  * block side by side, zeros for what is outside the image, and multiplies that tile with every panel:
  *
- *          image, a row of pixels                panel 0    panel 1
- *        . . t t t . . .                        +----------+----------+--
- *             \ \ \                      depth  | b0   b1  |          |
- *              copy                             +----------+----------+--
- *               depth                           +----------+----------+--
- *          +-----------+                        |acc   acc |          |   each step of k: 2 vector loads, and
- * for each rows | tile      |  private memory        +----------+----------+-- row one broadcast and 2
- * multiply-adds
- *          +-----------+
+ *    image, a row of pixels                        panel 0    panel 1
+ *        . . t t t . . .                          +----------+----------+--
+ *             \ \ \                       depth   | b0   b1  |          |
+ *              copy                               +----------+----------+--
+ *              depth                              +----------+----------+--
+ *          +-----------+                          |acc   acc |          |    each step of k: 2 vector loads,
+ *    rows  | tile      |  private memory          |          |          |    and for each row one broadcast
+ *          +-----------+                          +----------+----------+--  and 2 multiply-adds
  *
  * Where taps lie side by side in the image (no dilation, one group), a row of taps is copied as one line: a
  * first layer of three channels needs nothing else. The data gradient of stride s is s (s², s³) products,
@@ -32,8 +30,8 @@
  * none), TRANSPOSED, PHASES (transposed with a stride), JOINED; without them the kernel looks at
  * its arguments.
  *
- * What the arguments mean is told in src/kernels/convolution/conv_product.h; what stands before an inclusion (WEFT_NAME,
- * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
+ * The arguments are described in src/kernels/convolution/conv_product.h, the macros before an inclusion
+ * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_CONV_CPU
 #define WEFT_CONV_CPU
@@ -101,6 +99,86 @@ __attribute__((always_inline)) static inline void weft_conv_copy(
         for (int i = 0; i < count; i += 16) *(weft_lanes_f32 *)(to + i) = 0.0f;
     } else {
         for (int i = 0; i < count; ++i) to[i] = i >= low && i < high ? from[i] : 0.0f;
+    }
+}
+
+/* One axis of the result as a phase walks along it: `size` positions, `out` apart in the result from `phase` on, `in`
+ * apart in the image, which is `read` long. */
+typedef struct weft_conv_walk {
+    weft_conv_axis taps;
+    int phase, size, out, in, read;
+} weft_conv_walk;
+
+__attribute__((always_inline)) static inline weft_conv_walk weft_conv_walk_along(int phase, int read,
+    int made, int taps, int stride, int dilation, int before, const bool transposed, const bool phases) {
+    const int out = phases ? stride : 1;
+    const weft_conv_walk walk = {weft_conv_taps(phase, taps, stride, dilation, before, transposed, phases),
+        phase, (made - phase + out - 1) / out, out, transposed ? 1 : stride, read};
+    return walk;
+}
+
+/* A position of the result: its numbers along the axes of the phase, and the image. */
+typedef struct weft_conv_position {
+    int q0, q1, q2, image;
+} weft_conv_position;
+
+__attribute__((always_inline)) static inline weft_conv_position weft_conv_position_of(
+    int row, int size0, int size1, int size2) {
+    const weft_conv_position at = {
+        row / size2 / size1 % size0, row / size2 % size1, row % size2, row / size2 / size1 / size0};
+    return at;
+}
+
+__attribute__((always_inline)) static inline void weft_conv_next(
+    weft_conv_position *at, int size0, int size1, int size2) {
+    if (++at->q2 < size2) return;
+    at->q2 = 0;
+    if (++at->q1 < size1) return;
+    at->q1 = 0;
+    if (++at->q0 < size0) return;
+    at->q0 = 0;
+    ++at->image;
+}
+
+/* What windows are copied from. A line is what is copied at once: a row of taps where they lie side by side
+ * (joined), else a tap; `across` and `down` of them are in a window, at least 1. */
+typedef struct weft_conv_image {
+    __global const float *x;
+    long elements, x_image, x0, x1, x2, first; /* first: channel of the group */
+    weft_conv_walk w0, w1, w2;
+    int taps2, channels, line, across, down;
+} weft_conv_image;
+
+/* to[0..depth) = the elements start .. start + depth of the window of a position. */
+__attribute__((always_inline)) static inline void weft_conv_window(float *to, const weft_conv_image *from,
+    const weft_conv_position *at, int start, int depth, const bool joined) {
+    const weft_conv_walk *const w0 = &from->w0, *const w1 = &from->w1, *const w2 = &from->w2;
+    const int i0 = at->q0 * w0->in + w0->taps.base, i1 = at->q1 * w1->in + w1->taps.base,
+              i2 = at->q2 * w2->in + w2->taps.base;
+    const int number = start / from->line;
+    int place = start % from->line, n2 = number % from->across, n1 = number / from->across % from->down,
+        n0 = number / from->across / from->down;
+    for (int done = 0; done < depth;) {
+        const int count = min(from->line - place, depth - done);
+        const int p0 = i0 + n0 * w0->taps.step, p1 = i1 + n1 * w1->taps.step, p2 = i2 + n2 * w2->taps.step;
+        int low = 0, high = 0;
+        if (p0 >= 0 && p0 < w0->read && p1 >= 0 && p1 < w1->read) {
+            low = joined ? max(0, -p2) * from->channels : 0;
+            high = joined                     ? min(from->taps2, w2->read - p2) * from->channels
+                   : p2 >= 0 && p2 < w2->read ? from->line
+                                              : 0;
+        }
+        const long element =
+            at->image * from->x_image + from->first + p0 * from->x0 + p1 * from->x1 + p2 * from->x2 + place;
+        weft_conv_copy(
+            to + done, from->x + element, count, low - place, high - place, from->elements - element);
+        done += count;
+        place = 0;
+        if (++n2 < from->across) continue;
+        n2 = 0;
+        if (++n1 < w1->taps.count) continue;
+        n1 = 0;
+        ++n0;
     }
 }
 
@@ -202,94 +280,59 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
     const int phase2 = WEFT_CONV_PHASES ? phase % phases2 : 0,
               phase1 = WEFT_CONV_PHASES ? phase / phases2 % phases1 : 0,
               phase0 = WEFT_CONV_PHASES ? phase / phases2 / phases1 : 0;
-    const weft_conv_axis a0 =
-        weft_conv_taps(phase0, taps0, stride0, dilation0, before0, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
-    const weft_conv_axis a1 =
-        weft_conv_taps(phase1, taps1, stride1, dilation1, before1, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
-    const weft_conv_axis a2 =
-        weft_conv_taps(phase2, taps2, stride2, dilation2, before2, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
-    /* Positions of the phase along each axis, and how far one is from the next in the result and in the
-     * image. */
-    const int out0 = WEFT_CONV_PHASES ? stride0 : 1, out1 = WEFT_CONV_PHASES ? stride1 : 1,
-              out2 = WEFT_CONV_PHASES ? stride2 : 1;
-    const int in0 = WEFT_CONV_TRANSPOSED ? 1 : stride0, in1 = WEFT_CONV_TRANSPOSED ? 1 : stride1,
-              in2 = WEFT_CONV_TRANSPOSED ? 1 : stride2;
-    const int size0 = (made0 - phase0 + out0 - 1) / out0, size1 = (made1 - phase1 + out1 - 1) / out1,
-              size2 = (made2 - phase2 + out2 - 1) / out2;
+    const weft_conv_walk w0 = weft_conv_walk_along(
+        phase0, read0, made0, taps0, stride0, dilation0, before0, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
+    const weft_conv_walk w1 = weft_conv_walk_along(
+        phase1, read1, made1, taps1, stride1, dilation1, before1, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
+    const weft_conv_walk w2 = weft_conv_walk_along(
+        phase2, read2, made2, taps2, stride2, dilation2, before2, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
     const int top = (int)get_global_id(0) % strips * strip,
-              bottom = min(images * size0 * size1 * size2, top + strip);
+              bottom = min(images * w0.size * w1.size * w2.size, top + strip);
     if (top >= bottom) return;
-    /* A line is what is copied at once: a row of taps where they lie side by side, else a tap. */
     const bool joined = WEFT_CONV_JOINED;
-    const int line = joined ? taps2 * channels : channels;
-    const int across = joined ? 1 : max(1, a2.count), down = max(1, a1.count); /* a phase may have no tap */
-    const int k = a0.count * a1.count * a2.count * channels;
+    /* A phase may have no tap. */
+    const weft_conv_image from = {x + x_offset, x_elements, x_image, x0, x1, x2, (long)group * channels, w0,
+        w1, w2, taps2, channels, joined ? taps2 * channels : channels, joined ? 1 : max(1, w2.taps.count),
+        max(1, w1.taps.count)};
+    const int k = w0.taps.count * w1.taps.count * w2.taps.count * channels;
     const int blocks = max(1, (k + WEFT_CONV_DEPTH - 1) / WEFT_CONV_DEPTH);
     const int most = min(WEFT_CONV_DEPTH, ((k + blocks - 1) / blocks + 15) / 16 * 16);
     const long all = (long)taps0 * taps1 * taps2 * channels * WEFT_CONV_COLUMNS;
-    const int before = a0.order * taps1 * taps2 + a0.count * (a1.order * taps2 + a1.count * a2.order);
-    const int panels_a_group = (filters + WEFT_CONV_COLUMNS - 1) / WEFT_CONV_COLUMNS;
-    x += x_offset;
-    panels += panels_offset + ((long)group * panels_a_group + left / WEFT_CONV_COLUMNS) * all +
-              (long)before * channels * WEFT_CONV_COLUMNS;
+    const int before = w0.taps.order * taps1 * taps2 +
+                       w0.taps.count * (w1.taps.order * taps2 + w1.taps.count * w2.taps.order);
+    panels +=
+        panels_offset +
+        ((long)group * ((filters + WEFT_CONV_COLUMNS - 1) / WEFT_CONV_COLUMNS) + left / WEFT_CONV_COLUMNS) *
+            all +
+        (long)before * channels * WEFT_CONV_COLUMNS;
     float16 sums[WEFT_CONV_STRIP * 2 * WEFT_CONV_PANELS];
     float16 tile_room[WEFT_CONV_ROWS * WEFT_CONV_PITCH / 16];
     float *tile = (float *)tile_room;
     int start = 0;
     do {
         const int depth = min(most, k - start);
-        const bool last = start + depth == k;
-        int q2 = top % size2, q1 = top / size2 % size1, q0 = top / size2 / size1 % size0,
-            image = top / size2 / size1 / size0;
+        weft_conv_position at = weft_conv_position_of(top, w0.size, w1.size, w2.size);
         for (int row = top; row < bottom; row += WEFT_CONV_ROWS) {
             const int rows = min(WEFT_CONV_ROWS, bottom - row);
             int places[WEFT_CONV_ROWS][2]; /* of the result, for the epilogue */
             for (int r = 0; r < rows; ++r) {
-                const long base = image * x_image + (long)group * channels;
-                const int i0 = q0 * in0 + a0.base, i1 = q1 * in1 + a1.base, i2 = q2 * in2 + a2.base;
-                float *to = tile + r * WEFT_CONV_PITCH;
-                int number = start / line, at = start % line, n2 = number % across,
-                    n1 = number / across % down, n0 = number / across / down;
-                for (int done = 0; done < depth;) {
-                    const int count = min(line - at, depth - done);
-                    const int p0 = i0 + n0 * a0.step, p1 = i1 + n1 * a1.step, p2 = i2 + n2 * a2.step;
-                    int low = 0, high = 0;
-                    if (p0 >= 0 && p0 < read0 && p1 >= 0 && p1 < read1) {
-                        low = joined ? max(0, -p2) * channels : 0;
-                        high = joined ? min(taps2, read2 - p2) * channels : p2 >= 0 && p2 < read2 ? line : 0;
-                    }
-                    const long from = base + p0 * x0 + p1 * x1 + p2 * x2 + at;
-                    weft_conv_copy(to + done, x + from, count, low - at, high - at, x_elements - from);
-                    done += count;
-                    at = 0;
-                    if (++n2 < across) continue;
-                    n2 = 0;
-                    if (++n1 < a1.count) continue;
-                    n1 = 0;
-                    ++n0;
-                }
-                places[r][0] = (image * made0 + q0 * out0 + phase0) * made1 + q1 * out1 + phase1;
-                places[r][1] = q2 * out2 + phase2;
-                if (++q2 < size2) continue;
-                q2 = 0;
-                if (++q1 < size1) continue;
-                q1 = 0;
-                if (++q0 < size0) continue;
-                q0 = 0;
-                ++image;
+                weft_conv_window(tile + r * WEFT_CONV_PITCH, &from, &at, start, depth, joined);
+                places[r][0] = (at.image * made0 + at.q0 * w0.out + phase0) * made1 + at.q1 * w1.out + phase1;
+                places[r][1] = at.q2 * w2.out + phase2;
+                weft_conv_next(&at, w0.size, w1.size, w2.size);
             }
             float16 *sum = sums + (most < k ? row - top : 0) * 2 * WEFT_CONV_PANELS;
             for (int j = left, i = 0; j < right; j += WEFT_CONV_COLUMNS, ++i) {
                 weft_conv_multiply(sum + 2 * i, tile,
                     (__global const weft_lanes_f32 *)(panels + i * all + start * WEFT_CONV_COLUMNS), depth,
                     start == 0);
-                if (!last) continue;
+                if (start + depth < k) continue;
                 /* Now, not after the last panel: the next one's multiplications hide the wait for memory. */
                 for (int r = 0; r < rows; ++r) {
                     const float16 *row_sum = sum + 2 * WEFT_CONV_PANELS * r + 2 * i;
-                    for (int at = j, side = 0; side < 2 && at < right; at += 16, ++side)
-                        WEFT_STORE(row_sum[side], places[r][0], places[r][1], group * filters + at,
-                            min(16, right - at));
+                    for (int to = j, side = 0; side < 2 && to < right; to += 16, ++side)
+                        WEFT_STORE(row_sum[side], places[r][0], places[r][1], group * filters + to,
+                            min(16, right - to));
                 }
             }
         }

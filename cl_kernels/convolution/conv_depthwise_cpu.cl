@@ -19,8 +19,8 @@
  * order; the weight stays in the cache. The data gradient of stride s walks the positions of a row that have
  * the same remainder together: they meet the same taps, and no multiplication with a stuffed zero is done.
  *
- * What the arguments mean is told in src/kernels/convolution/conv_product.h; what stands before an inclusion (WEFT_NAME,
- * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
+ * The arguments are described in src/kernels/convolution/conv_product.h, the macros before an inclusion
+ * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_DEPTHWISE_CPU
 #define WEFT_DEPTHWISE_CPU

@@ -11,8 +11,8 @@
  *     pixel of tap 0      *  *  *            of its own channel
  *     pixel of tap 1      *  *  *
  *
- * What the arguments mean is told in src/kernels/convolution/conv_product.h; what stands before an inclusion (WEFT_NAME,
- * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
+ * The arguments are described in src/kernels/convolution/conv_product.h, the macros before an inclusion
+ * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_DEPTHWISE_GPU
 #define WEFT_DEPTHWISE_GPU

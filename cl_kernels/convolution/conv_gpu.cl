@@ -8,10 +8,10 @@
  * pack: writes the weight as panels[k][column], once a run, so that neighbouring items read neighbouring
  * words.
  *
- * tiles: a work-group of GROUP x GROUP items owns a tile of positions and channels made, MICRO x MICRO of them an
- * item. It walks k in steps of STEP. With GROUP 16 and MICRO 4, item (x, y) brings step x of k for rows y, y + 16,
- * y + 32, y + 48: where those windows begin is computed once, the tap and channel of its k move on by 16.
- * Neighbouring items read neighbouring channels:
+ * tiles: a work-group of GROUP x GROUP items owns a tile of positions and channels of the result, MICRO x
+ * MICRO of them per item. It walks k in steps of STEP. With GROUP 16 and MICRO 4, item (x, y) loads step x of
+ * k for the rows y, y + 16, y + 32, y + 48: the beginnings of these windows are computed once, and the tap
+ * and channel of its k advance by 16. Neighbouring items read neighbouring channels:
  *
  *       image                         piece of A (64 rows, 16 steps)
  *     . . . . . .       tap (t)         x ->  channels c .. c + 15 of one pixel
@@ -23,8 +23,8 @@
  * The data gradient of stride s is s (s², s³) products, "phases": positions with the same remainder meet the
  * same taps, and no multiplication with a stuffed zero is done. Taps are packed phase after phase.
  *
- * What the arguments mean is told in src/kernels/convolution/conv_product.h; what stands before an inclusion (WEFT_NAME,
- * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
+ * The arguments are described in src/kernels/convolution/conv_product.h, the macros before an inclusion
+ * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_CONV_GPU
 #define WEFT_CONV_GPU

@@ -1,8 +1,7 @@
 /* conv_naive.cl: convolution and its data gradient, the portable form: no local memory, no barriers, no
  * tuning.
  *
- *     x: images, channels side by side        w: any strides        result: whatever WEFT_STORE makes of an
- * element
+ *     x: images, channels adjacent   w: any strides   result: whatever WEFT_STORE makes of an element
  *
  * Work split: a work-item makes WEFT_LANES neighbouring channels of one element of the result (one on
  * gpu-class devices, sixteen on cpu-class devices), neighbours those beside or of the next group. It walks
@@ -13,8 +12,8 @@
  *        . t t t .   ->   . f .     one work-item
  *        . t t t .        . . .
  *
- * What the arguments mean is told in src/kernels/convolution/conv_product.h; what stands before an inclusion (WEFT_NAME,
- * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
+ * The arguments are described in src/kernels/convolution/conv_product.h, the macros before an inclusion
+ * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_CONV_NAIVE
 #define WEFT_CONV_NAIVE

@@ -8,9 +8,10 @@
  * A matrix product: row = filter, column = (tap, channel), step of k = position. There are few tiles of it
  * and many steps, so positions are split into shares, each with sums of its own:
  *
- * tiles: a work-group of GROUP x GROUP items owns a tile of filters and columns, MICRO x MICRO of them an item, and
- * a share of the positions. It walks them STEP at a time. With GROUP 16 and MICRO 4, item (x, y) brings position y for columns x, x + 16, x + 32, x + 48, whose taps and channels are
- * computed once, and for as many filters; its position moves on by 16.
+ * tiles: a work-group of GROUP x GROUP items owns a tile of filters and columns, MICRO x MICRO of them per
+ * item, and a share of the positions. It walks them STEP at a time. With GROUP 16 and MICRO 4, item (x, y)
+ * loads position y for the columns x, x + 16, x + 32, x + 48, whose taps and channels are computed once, and
+ * for as many filters; its position advances by 16.
  *
  *         x piece (16 positions, 64 columns)
  *              +----------------+
@@ -59,9 +60,11 @@ typedef struct weft_conv_weight_problem {
 #endif
 
 /* w[filter][channel][tap] of a tile, over the positions of a share. */
-__attribute__((always_inline)) static inline void WEFT_NAME(tile)(__local float *x_piece, __local float *y_piece, __global const float *x, __global const float *y,
-    __global float *sums, const weft_conv_weight_problem *w, int top, int left) {
-    const int lx = (int)get_local_id(0), ly = (int)get_local_id(1), width = WEFT_CONV_WEIGHT_GROUP * WEFT_CONV_WEIGHT_MICRO;
+__attribute__((always_inline)) static inline void WEFT_NAME(tile)(__local float *x_piece,
+    __local float *y_piece, __global const float *x, __global const float *y, __global float *sums,
+    const weft_conv_weight_problem *w, int top, int left) {
+    const int lx = (int)get_local_id(0), ly = (int)get_local_id(1),
+              width = WEFT_CONV_WEIGHT_GROUP * WEFT_CONV_WEIGHT_MICRO;
     const int taps = w->taps.x * w->taps.y * w->taps.z, columns = taps * w->channels;
     const long x_step = (long)w->groups * w->channels, y_step = (long)w->groups * w->filters;
     x += (long)w->group * w->channels;
@@ -70,7 +73,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tile)(__local float 
     int3 reach[WEFT_CONV_WEIGHT_MICRO]; /* from a window's first pixel to the column's */
     long further[WEFT_CONV_WEIGHT_MICRO];
     WEFT_UNROLL for (int i = 0; i < WEFT_CONV_WEIGHT_MICRO; ++i) {
-        const int column = left + lx + WEFT_CONV_WEIGHT_GROUP * i, tap = column / w->channels, line = tap / w->taps.z;
+        const int column = left + lx + WEFT_CONV_WEIGHT_GROUP * i, tap = column / w->channels,
+                  line = tap / w->taps.z;
         reach[i] = (int3)(line / w->taps.y, line % w->taps.y, tap % w->taps.z) * w->dilation - w->before;
         further[i] = (((long)reach[i].x * w->image.y + reach[i].y) * w->image.z + reach[i].z) * x_step +
                      column % w->channels;
@@ -109,16 +113,19 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tile)(__local float 
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int step = 0; step < WEFT_CONV_WEIGHT_STEP; ++step) {
             float from_y[WEFT_CONV_WEIGHT_MICRO];
-            WEFT_UNROLL for (int i = 0; i < WEFT_CONV_WEIGHT_MICRO; ++i) from_y[i] = y_piece[step * (width + 1) + ly + WEFT_CONV_WEIGHT_GROUP * i];
+            WEFT_UNROLL for (int i = 0; i < WEFT_CONV_WEIGHT_MICRO; ++i) from_y[i] =
+                y_piece[step * (width + 1) + ly + WEFT_CONV_WEIGHT_GROUP * i];
             WEFT_UNROLL for (int j = 0; j < WEFT_CONV_WEIGHT_MICRO; ++j) {
                 const float from_x = x_piece[step * (width + 1) + lx + WEFT_CONV_WEIGHT_GROUP * j];
-                WEFT_UNROLL for (int i = 0; i < WEFT_CONV_WEIGHT_MICRO; ++i) acc[i][j] = fma(from_y[i], from_x, acc[i][j]);
+                WEFT_UNROLL for (int i = 0; i < WEFT_CONV_WEIGHT_MICRO; ++i) acc[i][j] =
+                    fma(from_y[i], from_x, acc[i][j]);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     WEFT_UNROLL for (int j = 0; j < WEFT_CONV_WEIGHT_MICRO; ++j) {
-        const int column = left + lx + WEFT_CONV_WEIGHT_GROUP * j, tap = column / w->channels, channel = column % w->channels;
+        const int column = left + lx + WEFT_CONV_WEIGHT_GROUP * j, tap = column / w->channels,
+                  channel = column % w->channels;
         WEFT_UNROLL for (int i = 0; i < WEFT_CONV_WEIGHT_MICRO; ++i) {
             const int filter = top + ly + WEFT_CONV_WEIGHT_GROUP * i;
             if (column < columns && filter < w->filters)
@@ -129,12 +136,14 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tile)(__local float 
 }
 
 /* Work-group (columns, filters, share and group). */
-__kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_GROUP, WEFT_CONV_WEIGHT_GROUP, 1))) void WEFT_NAME(tiles)(WEFT_CONV_WEIGHT_PARAMETERS) {
+__kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_GROUP, WEFT_CONV_WEIGHT_GROUP, 1))) void
+WEFT_NAME(tiles)(WEFT_CONV_WEIGHT_PARAMETERS) {
     __local float x_piece[WEFT_CONV_WEIGHT_ROOM], y_piece[WEFT_CONV_WEIGHT_ROOM];
     const int share = (int)get_group_id(2) / groups, width = WEFT_CONV_WEIGHT_GROUP * WEFT_CONV_WEIGHT_MICRO;
     const weft_conv_weight_problem w = WEFT_CONV_WEIGHT_PROBLEM(share);
     const long weights = (long)groups * filters * channels * taps0 * taps1 * taps2;
-    WEFT_NAME(tile)(x_piece, y_piece, x + x_offset, y + y_offset, sums + sums_offset + share * weights, &w,
+    WEFT_NAME(tile)
+    (x_piece, y_piece, x + x_offset, y + y_offset, sums + sums_offset + share * weights, &w,
         (int)get_group_id(1) * width, (int)get_group_id(0) * width);
 }
 

@@ -53,6 +53,17 @@ __attribute__((always_inline)) static inline void weft_conv_weight_winograd_mult
     }
 }
 
+/* What a work-item reads, and the rooms that it writes. An image's first element is that of the group; from a point
+ * to the next are x_point and y_point floats. */
+typedef struct weft_conv_weight_work {
+    __global const float *x, *y;
+    __global float *pixels, *slopes, *sums;
+    long x_left, y_left, x_pixel, y_pixel, x_point, y_point, panel_sums; /* left: elements up to the end */
+    int channels, filters, image1, image2, result1, result2, before1, before2;
+    int tiles, left, right; /* of channels, of panels */
+    int across, lines1;     /* tiles of a line, lines of an image */
+} weft_conv_weight_work;
+
 #endif
 
 #ifndef WEFT_NAME
@@ -73,6 +84,93 @@ __attribute__((always_inline)) static inline void weft_conv_weight_winograd_mult
 #define WEFT_ALL    (WEFT_DOWN * WEFT_POINTS)
 #define WEFT_WIDE   (16 * WEFT_CONV_WEIGHT_VECTORS)
 
+/* The pixels of one place of `places`: the transforms of x around (i1, i2). */
+__attribute__((always_inline)) static inline void WEFT_NAME(pixels)(
+    const weft_conv_weight_work *work, int image, int i1, int i2, int place, int places) {
+    const long base = (((long)image * work->image1 + i1) * work->image2 + i2) * work->x_pixel;
+    for (int tile = 0; tile < work->tiles; ++tile) {
+        const int c = tile * WEFT_CONV_WEIGHT_TILE;
+        float16 d[WEFT_ALL];
+        weft_winograd_window(d, WEFT_DOWN, WEFT_POINTS, work->x + base + c, work->image2 * work->x_pixel,
+            work->x_pixel, i1, i2, work->image1, work->image2, min(16, work->channels - c),
+            work->x_left - base - c);
+        WEFT_UNROLL for (int i = 0; i < WEFT_DOWN; ++i)
+            weft_winograd_pixels(d + WEFT_POINTS * i, 1, WEFT_POINTS);
+        if (WEFT_CONV_WEIGHT_SQUARE) {
+            WEFT_UNROLL for (int j = 0; j < WEFT_POINTS; ++j)
+                weft_winograd_pixels(d + j, WEFT_POINTS, WEFT_POINTS);
+        }
+        __global float *to = work->pixels + ((long)tile * places + place) * 16;
+        WEFT_UNROLL for (int i = 0; i < WEFT_ALL; ++i) * (__global float16 *)(to + i * work->x_point) = d[i];
+    }
+}
+
+/* The slopes of one place of `places`: the transforms of y from (o1, o2) on. */
+__attribute__((always_inline)) static inline void WEFT_NAME(slopes)(
+    const weft_conv_weight_work *work, int image, int o1, int o2, int place, int places) {
+    const long base = (((long)image * work->result1 + o1) * work->result2 + o2) * work->y_pixel;
+    for (int f = work->left * WEFT_WIDE; f < min(work->filters, work->right * WEFT_WIDE); f += 16) {
+        float16 g[WEFT_STEPS * WEFT_WINOGRAD_STEP], half_way[WEFT_STEPS * WEFT_POINTS], v[WEFT_ALL];
+        weft_winograd_window(g, WEFT_STEPS, WEFT_WINOGRAD_STEP, work->y + base + f,
+            work->result2 * work->y_pixel, work->y_pixel, o1, o2, work->result1, work->result2,
+            min(16, work->filters - f), work->y_left - base - f);
+        WEFT_UNROLL for (int i = 0; i < WEFT_STEPS; ++i) weft_winograd_values(g + WEFT_WINOGRAD_STEP * i, 1,
+            WEFT_WINOGRAD_STEP, (WEFT_CONV_WEIGHT_SQUARE ? half_way : v) + WEFT_POINTS * i, 1, WEFT_POINTS);
+        if (WEFT_CONV_WEIGHT_SQUARE) {
+            WEFT_UNROLL for (int j = 0; j < WEFT_POINTS; ++j)
+                weft_winograd_values(half_way + j, WEFT_POINTS, WEFT_STEPS, v + j, WEFT_POINTS, WEFT_POINTS);
+        }
+        const int panel = f / WEFT_WIDE - work->left;
+        __global float *to = work->slopes + ((long)panel * places + place) * WEFT_WIDE + f % WEFT_WIDE;
+        WEFT_UNROLL for (int i = 0; i < WEFT_ALL; ++i) * (__global float16 *)(to + i * work->y_point) = v[i];
+    }
+}
+
+/* Both transforms of the `count` units from `start` on. */
+__attribute__((always_inline)) static inline void WEFT_NAME(transforms)(
+    const weft_conv_weight_work *work, int start, int count) {
+    const int square = WEFT_CONV_WEIGHT_SQUARE, across = work->across;
+    const int x_lines = square ? 1 : work->image1, y_lines = square ? 1 : work->result1;
+    for (int unit = 0; unit < count; ++unit) {
+        const int image = square ? (start + unit) / work->lines1 : start + unit;
+        const int from = square ? (start + unit) % work->lines1 * WEFT_WINOGRAD_STEP : 0;
+        for (int line = 0; line < x_lines; ++line) {
+            for (int t = 0; t < across; ++t) WEFT_NAME(pixels)
+            (work, image, square ? from - work->before1 : line, t * WEFT_WINOGRAD_STEP - work->before2,
+                (line * count + unit) * across + t, count * x_lines * across);
+        }
+        for (int line = 0; line < y_lines; ++line) {
+            for (int t = 0; t < across; ++t) WEFT_NAME(slopes)
+            (work, image, square ? from : line, t * WEFT_WINOGRAD_STEP, (line * count + unit) * across + t,
+                count * y_lines * across);
+        }
+    }
+}
+
+/* Adds up the products of `count` units at one point and one row of taps. */
+__attribute__((always_inline)) static inline void WEFT_NAME(products)(
+    const weft_conv_weight_work *work, int point, int row, int count, bool first) {
+    const int square = WEFT_CONV_WEIGHT_SQUARE, line = count * work->across;
+    const int x_places = (square ? 1 : work->image1) * line, y_places = (square ? 1 : work->result1) * line;
+    const long size = WEFT_CONV_WEIGHT_TILE * WEFT_WIDE;
+    /* The lines of y whose row of taps looks at a line of x. */
+    const int low = square ? 0 : max(0, work->before1 - row),
+              high = square ? 1 : max(low, min(work->result1, work->image1 + work->before1 - row));
+    const int shift = square ? 0 : row - work->before1;
+    for (int tile = 0; tile < work->tiles; ++tile) {
+        __global const float *by =
+            work->pixels + point * work->x_point + ((long)tile * x_places + (low + shift) * line) * 16;
+        __global float *to = work->sums + (((long)row * WEFT_ALL + point) * work->tiles + tile) * size;
+        for (int panel = 0; panel < work->right - work->left; ++panel) {
+            __global const float *slopes =
+                work->slopes + point * work->y_point + ((long)panel * y_places + low * line) * WEFT_WIDE;
+            weft_conv_weight_winograd_multiply((__global weft_lanes_f32 *)(to + panel * work->panel_sums),
+                first, by, (__global const float16 *)slopes, (high - low) * line, WEFT_CONV_WEIGHT_TILE,
+                WEFT_CONV_WEIGHT_VECTORS);
+        }
+    }
+}
+
 /* Work-item (share, span of panels, group). A share has `share_units` of the units (images; in SQUARE lines
  * of tiles), taken `block` at once. Columns past the last filter hold anything: finish leaves them. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
@@ -90,9 +188,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
     /* Lines of places that a unit has in each room. */
     const int x_lines = WEFT_CONV_WEIGHT_SQUARE ? 1 : image1, y_lines = WEFT_CONV_WEIGHT_SQUARE ? 1 : result1;
     const long x_pixel = (long)groups * channels, y_pixel = (long)groups * filters;
-    const long x_elements = (long)images * image1 * image2 * x_pixel,
-               y_elements = (long)images * result1 * result2 * y_pixel;
-    const long size = WEFT_CONV_WEIGHT_TILE * WEFT_WIDE, panel_sums = (long)rows * WEFT_ALL * tiles * size;
+    const long x_first = (long)group * channels, y_first = (long)group * filters;
+    const long panel_sums = (long)rows * WEFT_ALL * tiles * (WEFT_CONV_WEIGHT_TILE * WEFT_WIDE);
     /* An odd number of lines from a point to the next, so that they share no set of a cache. */
     const long x_point = (long)tiles * block * x_lines * across * 16 + 16,
                y_point = (long)span * block * y_lines * across * WEFT_WIDE + 16;
@@ -100,93 +197,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
         rooms + rooms_offset +
         room * ((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) +
                    get_global_id(0));
-    __global float *slopes = pixels + WEFT_ALL * x_point;
-    x += x_offset;
-    y += y_offset;
-    sums += sums_offset + (((long)share * groups + group) * panels + left) * panel_sums;
+    const weft_conv_weight_work work = {x + x_offset + x_first, y + y_offset + y_first, pixels,
+        pixels + WEFT_ALL * x_point,
+        sums + sums_offset + (((long)share * groups + group) * panels + left) * panel_sums,
+        (long)images * image1 * image2 * x_pixel - x_first,
+        (long)images * result1 * result2 * y_pixel - y_first, x_pixel, y_pixel, x_point, y_point, panel_sums,
+        channels, filters, image1, image2, result1, result2, before1, before2, tiles, left, right, rows,
+        across, lines1};
     for (int start = begin; start < end; start += block) {
         const int count = min(block, end - start);
-        const int x_places = count * x_lines * across, y_places = count * y_lines * across;
-        for (int unit = 0; unit < count; ++unit) {
-            const int image = WEFT_CONV_WEIGHT_SQUARE ? (start + unit) / lines1 : start + unit;
-            const int from = WEFT_CONV_WEIGHT_SQUARE ? (start + unit) % lines1 * WEFT_WINOGRAD_STEP : 0;
-            for (int line = 0; line < x_lines; ++line) {
-                const int i1 = WEFT_CONV_WEIGHT_SQUARE ? from - before1 : line;
-                for (int t = 0; t < across; ++t) {
-                    const int i2 = t * WEFT_WINOGRAD_STEP - before2;
-                    const int place = (line * count + unit) * across + t;
-                    const long base =
-                        (((long)image * image1 + i1) * image2 + i2) * x_pixel + (long)group * channels;
-                    for (int tile = 0; tile < tiles; ++tile) {
-                        const int c = tile * WEFT_CONV_WEIGHT_TILE;
-                        float16 d[WEFT_ALL];
-                        weft_winograd_window(d, WEFT_DOWN, WEFT_POINTS, x + base + c, image2 * x_pixel,
-                            x_pixel, i1, i2, image1, image2, min(16, channels - c), x_elements - base - c);
-                        WEFT_UNROLL for (int i = 0; i < WEFT_DOWN; ++i)
-                            weft_winograd_pixels(d + WEFT_POINTS * i, 1, WEFT_POINTS);
-                        if (WEFT_CONV_WEIGHT_SQUARE) {
-                            WEFT_UNROLL for (int j = 0; j < WEFT_POINTS; ++j)
-                                weft_winograd_pixels(d + j, WEFT_POINTS, WEFT_POINTS);
-                        }
-                        __global float *to = pixels + ((long)tile * x_places + place) * 16;
-                        WEFT_UNROLL for (int i = 0; i < WEFT_ALL; ++i) {
-                            *(__global float16 *)(to + i * x_point) = d[i];
-                        }
-                    }
-                }
-            }
-            for (int line = 0; line < y_lines; ++line) {
-                const int o1 = WEFT_CONV_WEIGHT_SQUARE ? from : line;
-                for (int t = 0; t < across; ++t) {
-                    const int o2 = t * WEFT_WINOGRAD_STEP;
-                    const int place = (line * count + unit) * across + t;
-                    const long base =
-                        (((long)image * result1 + o1) * result2 + o2) * y_pixel + (long)group * filters;
-                    for (int f = left * WEFT_WIDE; f < min(filters, right * WEFT_WIDE); f += 16) {
-                        float16 g[WEFT_STEPS * WEFT_WINOGRAD_STEP], half_way[WEFT_STEPS * WEFT_POINTS],
-                            v[WEFT_ALL];
-                        weft_winograd_window(g, WEFT_STEPS, WEFT_WINOGRAD_STEP, y + base + f,
-                            result2 * y_pixel, y_pixel, o1, o2, result1, result2, min(16, filters - f),
-                            y_elements - base - f);
-                        WEFT_UNROLL for (int i = 0; i < WEFT_STEPS; ++i)
-                            weft_winograd_values(g + WEFT_WINOGRAD_STEP * i, 1, WEFT_WINOGRAD_STEP,
-                                (WEFT_CONV_WEIGHT_SQUARE ? half_way : v) + WEFT_POINTS * i, 1, WEFT_POINTS);
-                        if (WEFT_CONV_WEIGHT_SQUARE) {
-                            WEFT_UNROLL for (int j = 0; j < WEFT_POINTS; ++j) weft_winograd_values(
-                                half_way + j, WEFT_POINTS, WEFT_STEPS, v + j, WEFT_POINTS, WEFT_POINTS);
-                        }
-                        const int panel = f / WEFT_WIDE - left;
-                        __global float *to =
-                            slopes + ((long)panel * y_places + place) * WEFT_WIDE + f % WEFT_WIDE;
-                        WEFT_UNROLL for (int i = 0; i < WEFT_ALL; ++i) {
-                            *(__global float16 *)(to + i * y_point) = v[i];
-                        }
-                    }
-                }
-            }
-        }
+        WEFT_NAME(transforms)(&work, start, count);
         for (int i = 0; i < WEFT_ALL; ++i) {
-            for (int row = 0; row < rows; ++row) {
-                /* The lines of y whose row of taps looks at a line of x. */
-                const int low = WEFT_CONV_WEIGHT_SQUARE ? 0 : max(0, before1 - row),
-                          high = WEFT_CONV_WEIGHT_SQUARE ? 1 : max(low, min(result1, image1 + before1 - row));
-                const int shift = WEFT_CONV_WEIGHT_SQUARE ? 0 : row - before1;
-                const int line = count * across;
-                for (int tile = 0; tile < tiles; ++tile) {
-                    __global const float *by =
-                        pixels + i * x_point + ((long)tile * x_places + (low + shift) * line) * 16;
-                    for (int panel = left; panel < right; ++panel) {
-                        weft_conv_weight_winograd_multiply(
-                            (__global weft_lanes_f32 *)(sums + (panel - left) * panel_sums +
-                                                        (((long)row * WEFT_ALL + i) * tiles + tile) * size),
-                            start == begin, by,
-                            (__global const float16 *)(slopes + i * y_point +
-                                                       ((long)(panel - left) * y_places + low * line) *
-                                                           WEFT_WIDE),
-                            (high - low) * line, WEFT_CONV_WEIGHT_TILE, WEFT_CONV_WEIGHT_VECTORS);
-                    }
-                }
-            }
+            for (int row = 0; row < rows; ++row) WEFT_NAME(products)(&work, i, row, count, start == begin);
         }
     }
 }

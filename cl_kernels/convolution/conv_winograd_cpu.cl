@@ -20,8 +20,9 @@
  * Both rooms are global memory of the work-item, small enough to stay in its cache. In the products a tile of
  * 13 x 32 stands in registers, as in conv_cpu.cl.
  *
- * What the arguments mean is told in src/kernels/convolution/conv_winograd_cpu.c and conv_product.h; what stands before an
- * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
+ * The arguments are described in conv_winograd_cpu.c and conv_product.h of src/kernels/convolution, the
+ * macros before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in
+ * src/kernels/product/gemm.h. */
 
 #ifndef WEFT_WINOGRAD_CPU
 #define WEFT_WINOGRAD_CPU
@@ -40,6 +41,75 @@ __attribute__((always_inline)) static inline void weft_winograd_taps(
     const float16 *g, const int g_step, float16 *to, const int step) {
     weft_winograd_values(g, g_step, 3, to, step, 6);
     WEFT_UNROLL for (int i = 0; i < 6; ++i) to[i * step] *= weft_winograd_factor(i, 6);
+}
+
+/* What a work-item reads, and the rooms that it writes: a row of pixels or products is `pitch` floats, and from a
+ * point to the next are `point`. Pixels have `tiles1` x `tiles2` tiles an image. */
+typedef struct weft_winograd_work {
+    __global const float *x;
+    long elements, x_image, x1, x2, first; /* first: channel of the group */
+    int channels, read1, read2, before1, before2, tiles1, tiles2;
+    __global float *pixels, *products;
+    int pitch, point, product_pitch, product_point;
+} weft_winograd_work;
+
+/* Bᵀ · d · B of tile `at` of all into row `row`; not inside: of zeros. */
+__attribute__((always_inline)) static inline void weft_winograd_tile_pixels(
+    const weft_winograd_work *work, int at, int row, bool inside) {
+    const int image = at / (work->tiles1 * work->tiles2),
+              from1 = at / work->tiles2 % work->tiles1 * WEFT_WINOGRAD_STEP - work->before1,
+              from2 = at % work->tiles2 * WEFT_WINOGRAD_STEP - work->before2;
+    const long base = image * work->x_image + work->first + from1 * work->x1 + from2 * work->x2;
+    for (int c = 0; c < work->channels; c += 16) {
+        float16 d[WEFT_WINOGRAD_POINTS];
+        weft_winograd_window(d, 6, 6, work->x + base + c, work->x1, work->x2, from1, from2,
+            inside ? work->read1 : 0, work->read2, min(16, work->channels - c), work->elements - base - c);
+        WEFT_UNROLL for (int i = 0; i < 6; ++i) weft_winograd_pixels(d + 6 * i, 1, 6);
+        WEFT_UNROLL for (int j = 0; j < 6; ++j) weft_winograd_pixels(d + j, 6, 6);
+        __global float *to = work->pixels + row * work->pitch + c;
+        WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) {
+            *(__global float16 *)(to + (long)i * work->point) = d[i];
+        }
+    }
+}
+
+/* The products of `rows` rows of pixels with the `columns` columns of panels from `by` on, `panel` floats from
+ * one to the next. */
+__attribute__((always_inline)) static inline void weft_winograd_products(
+    const weft_winograd_work *work, __global const float *by, long panel, int rows, int columns) {
+    const int panel_point = weft_winograd_panel_point(work->channels);
+    for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) {
+        for (int row = 0; row < rows; row += WEFT_WINOGRAD_ROWS) {
+            __global const float *from = work->pixels + (long)i * work->point + row * work->pitch;
+            __global float *to = work->products + (long)i * work->product_point + row * work->product_pitch;
+            for (int j = 0, n = 0; j < columns; j += WEFT_WINOGRAD_COLUMNS, ++n) {
+                __global const float16 *with =
+                    (__global const float16 *)(by + n * panel + (long)i * panel_point);
+                if (columns - j > 16)
+                    weft_winograd_multiply(
+                        to + j, work->product_pitch, from, work->pitch, 0, with, 1, work->channels, 2);
+                else
+                    weft_winograd_multiply(
+                        to + j, work->product_pitch, from, work->pitch, 0, with, 1, work->channels, 1);
+            }
+        }
+    }
+}
+
+/* y = Aᵀ · m · A of sixteen columns of a row. */
+__attribute__((always_inline)) static inline void weft_winograd_tile_results(
+    const weft_winograd_work *work, int row, int column, float16 *y) {
+    __global const float *from = work->products + row * work->product_pitch + column;
+    float16 down[24];
+    WEFT_UNROLL for (int k = 0; k < 6; ++k) {
+        float16 m[6];
+        WEFT_UNROLL for (int i = 0; i < 6; ++i) {
+            m[i] = *(__global const float16 *)(from + (long)(6 * i + k) * work->product_point);
+        }
+        weft_winograd_results(m, 1, down + k, 6, WEFT_WINOGRAD_STEP, 6);
+    }
+    WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_STEP; ++i)
+        weft_winograd_results(down + 6 * i, 1, y + WEFT_WINOGRAD_STEP * i, 1, WEFT_WINOGRAD_STEP, 6);
 }
 
 #endif
@@ -109,56 +179,25 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
               tiles2 = (made2 + WEFT_WINOGRAD_STEP - 1) / WEFT_WINOGRAD_STEP;
     const int top = (int)get_global_id(0) * strip, bottom = min(images * tiles1 * tiles2, top + strip);
     const int pitch = (channels + 15) / 16 * 16 + 16, product_pitch = WEFT_WINOGRAD_COLUMNS * together;
-    const int point = block * pitch + 16, product_point = block * product_pitch + 16;
-    const int panel_point = weft_winograd_panel_point(channels);
-    const long panel = (long)WEFT_WINOGRAD_POINTS * panel_point;
-    const int panels_a_group = (filters + WEFT_WINOGRAD_COLUMNS - 1) / WEFT_WINOGRAD_COLUMNS;
+    const int point = block * pitch + 16;
+    const long panel = (long)WEFT_WINOGRAD_POINTS * weft_winograd_panel_point(channels);
     __global float *pixels =
         rooms + rooms_offset +
         room * ((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) +
                    get_global_id(0));
-    __global float *products = pixels + (long)WEFT_WINOGRAD_POINTS * point;
-    x += x_offset;
-    panels += panels_offset + group * panels_a_group * panel;
+    const weft_winograd_work work = {x + x_offset, x_elements, x_image, x1, x2, (long)group * channels,
+        channels, read1, read2, before1, before2, tiles1, tiles2, pixels,
+        pixels + (long)WEFT_WINOGRAD_POINTS * point, pitch, point, product_pitch, block * product_pitch + 16};
+    panels += panels_offset + group * ((filters + WEFT_WINOGRAD_COLUMNS - 1) / WEFT_WINOGRAD_COLUMNS) * panel;
     for (int start = top; start < bottom; start += block) {
         const int tiles = min(block, bottom - start);
         const int rows = (tiles + WEFT_WINOGRAD_ROWS - 1) / WEFT_WINOGRAD_ROWS * WEFT_WINOGRAD_ROWS;
-        for (int tile = 0; tile < rows; ++tile) {
-            const int at = start + tile;
-            const int image = at / (tiles1 * tiles2),
-                      from1 = at / tiles2 % tiles1 * WEFT_WINOGRAD_STEP - before1,
-                      from2 = at % tiles2 * WEFT_WINOGRAD_STEP - before2;
-            const long base = image * x_image + (long)group * channels + from1 * x1 + from2 * x2;
-            for (int c = 0; c < channels; c += 16) {
-                float16 d[WEFT_WINOGRAD_POINTS];
-                weft_winograd_window(d, 6, 6, x + base + c, x1, x2, from1, from2, tile < tiles ? read1 : 0,
-                    read2, min(16, channels - c), x_elements - base - c);
-                WEFT_UNROLL for (int i = 0; i < 6; ++i) weft_winograd_pixels(d + 6 * i, 1, 6);
-                WEFT_UNROLL for (int j = 0; j < 6; ++j) weft_winograd_pixels(d + j, 6, 6);
-                __global float *to = pixels + tile * pitch + c;
-                WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) {
-                    *(__global float16 *)(to + (long)i * point) = d[i];
-                }
-            }
-        }
+        for (int tile = 0; tile < rows; ++tile)
+            weft_winograd_tile_pixels(&work, start + tile, tile, tile < tiles);
         for (int column = left; column < right; column += product_pitch) {
             const int end = min(right, column + product_pitch);
-            for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) {
-                __global const float *by =
-                    panels + column / WEFT_WINOGRAD_COLUMNS * panel + (long)i * panel_point;
-                for (int row = 0; row < rows; row += WEFT_WINOGRAD_ROWS) {
-                    __global const float *from = pixels + (long)i * point + row * pitch;
-                    __global float *to = products + (long)i * product_point + row * product_pitch;
-                    for (int j = column, n = 0; j < end; j += WEFT_WINOGRAD_COLUMNS, ++n) {
-                        if (end - j > 16)
-                            weft_winograd_multiply(to + WEFT_WINOGRAD_COLUMNS * n, product_pitch, from, pitch,
-                                0, (__global const float16 *)(by + n * panel), 1, channels, 2);
-                        else
-                            weft_winograd_multiply(to + WEFT_WINOGRAD_COLUMNS * n, product_pitch, from, pitch,
-                                0, (__global const float16 *)(by + n * panel), 1, channels, 1);
-                    }
-                }
-            }
+            weft_winograd_products(
+                &work, panels + column / WEFT_WINOGRAD_COLUMNS * panel, panel, rows, end - column);
             for (int tile = 0; tile < tiles; ++tile) {
                 const int at = start + tile;
                 const int image = at / (tiles1 * tiles2), to1 = at / tiles2 % tiles1 * WEFT_WINOGRAD_STEP,
@@ -166,17 +205,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
                 const int height = min(WEFT_WINOGRAD_STEP, made1 - to1),
                           width = min(WEFT_WINOGRAD_STEP, made2 - to2);
                 for (int j = column; j < end; j += 16) {
-                    __global const float *from = products + tile * product_pitch + j - column;
-                    float16 down[24], y[16];
-                    WEFT_UNROLL for (int k = 0; k < 6; ++k) {
-                        float16 m[6];
-                        WEFT_UNROLL for (int i = 0; i < 6; ++i) {
-                            m[i] = *(__global const float16 *)(from + (long)(6 * i + k) * product_point);
-                        }
-                        weft_winograd_results(m, 1, down + k, 6, WEFT_WINOGRAD_STEP, 6);
-                    }
-                    WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_STEP; ++i) weft_winograd_results(
-                        down + 6 * i, 1, y + WEFT_WINOGRAD_STEP * i, 1, WEFT_WINOGRAD_STEP, 6);
+                    float16 y[16];
+                    weft_winograd_tile_results(&work, tile, j - column, y);
                     for (int i = 0; i < height; ++i) {
                         for (int k = 0; k < width; ++k)
                             WEFT_STORE(y[WEFT_WINOGRAD_STEP * i + k], image * made1 + to1 + i, to2 + k,

@@ -25,8 +25,9 @@
  * are a tile of the product, wherever lines end. Lines above and below the image are zeros; rows of taps
  * that meet nothing else are left out. Both rooms are global memory of the work-item.
  *
- * What the arguments mean is told in src/kernels/convolution/conv_winograd_row_cpu.c and conv_product.h; what stands before
- * an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
+ * The arguments are described in conv_winograd_row_cpu.c and conv_product.h of src/kernels/convolution, the
+ * macros before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in
+ * src/kernels/product/gemm.h. */
 
 #ifndef WEFT_WINOGRAD_ROW_CPU
 #define WEFT_WINOGRAD_ROW_CPU
@@ -38,6 +39,91 @@ WEFT_REQUIRE(weft_winograd_row_has_eight_points, WEFT_WINOGRAD_ROW_POINTS == 8);
 /* From a point to the next in a panel: an odd number of lines, so that the points share no set of a cache. */
 __attribute__((always_inline)) static inline int weft_winograd_row_panel_point(int taps1, int channels) {
     return taps1 * channels * WEFT_WINOGRAD_COLUMNS + 16;
+}
+
+/* What a work-item reads, and the rooms that it writes: a row of pixels or products is `pitch` floats, and from a
+ * point to the next are `point`. A line of the result is `across` tiles an image. */
+typedef struct weft_winograd_row_work {
+    __global const float *x;
+    long elements, x_image, x1, x2, first; /* first: channel of the group */
+    int channels, taps1, read1, read2, before1, before2, across;
+    __global float *pixels, *products;
+    int pitch, point, product_pitch, product_point;
+} weft_winograd_row_work;
+
+/* Bᵀ · d of line i1 of all images, `line` tiles from image `start` on, into the rows from `row` on. */
+__attribute__((always_inline)) static inline void weft_winograd_row_pixels(
+    const weft_winograd_row_work *work, int start, int line, int i1, long row) {
+    const bool inside = i1 >= 0 && i1 < work->read1;
+    for (int n = 0; n < line; ++n) {
+        const int i2 = n % work->across * WEFT_WINOGRAD_STEP - work->before2;
+        const long base =
+            (start + n / work->across) * work->x_image + work->first + i1 * work->x1 + i2 * work->x2;
+        __global float *to = work->pixels + (row + n) * work->pitch;
+        for (int c = 0; c < work->channels; c += 16) {
+            float16 d[WEFT_WINOGRAD_ROW_POINTS];
+            weft_winograd_window(d, 1, WEFT_WINOGRAD_ROW_POINTS, work->x + base + c, work->x1, work->x2, i1,
+                i2, work->read1, work->read2, min(16, work->channels - c), work->elements - base - c);
+            if (inside) weft_winograd_pixels(d, 1, WEFT_WINOGRAD_ROW_POINTS);
+            WEFT_UNROLL for (int j = 0; j < WEFT_WINOGRAD_ROW_POINTS; ++j) {
+                *(__global float16 *)(to + (long)j * work->point + c) = d[j];
+            }
+        }
+    }
+}
+
+/* Zeros in the rows from `row` on to the end of a tile of the product. `rows` of the product come before them. */
+__attribute__((always_inline)) static inline void weft_winograd_row_rest(
+    const weft_winograd_row_work *work, long row, int rows) {
+    for (int n = rows; n % WEFT_WINOGRAD_ROWS != 0; ++n, ++row) {
+        __global float *to = work->pixels + row * work->pitch;
+        for (int j = 0; j < WEFT_WINOGRAD_ROW_POINTS; ++j) {
+            for (int c = 0; c < work->channels; c += 16)
+                *(__global float16 *)(to + (long)j * work->point + c) = 0.0f;
+        }
+    }
+}
+
+/* The products of `rows` rows, lines of `line` rows from line `top` of the result on, with the `columns` columns
+ * of panels from `by` on, `panel` floats from one to the next. */
+__attribute__((always_inline)) static inline void weft_winograd_row_products(
+    const weft_winograd_row_work *work, __global const float *by, long panel, int top, int line, int rows,
+    int columns) {
+    const int channels = work->channels, panel_point = weft_winograd_row_panel_point(work->taps1, channels);
+    for (int i = 0; i < WEFT_WINOGRAD_ROW_POINTS; ++i) {
+        for (int row = 0; row < rows; row += WEFT_WINOGRAD_ROWS) {
+            /* Rows of taps that meet the image on one of these lines. */
+            const int line_a = top + row / line,
+                      line_b = top + min(rows - 1, row + WEFT_WINOGRAD_ROWS - 1) / line;
+            const int low = min(work->taps1, max(0, work->before1 - line_b)),
+                      taps = max(0, min(work->taps1, work->read1 + work->before1 - line_a) - low);
+            __global const float *from =
+                work->pixels + (long)i * work->point + ((long)low * line + row) * work->pitch;
+            __global float *to = work->products + (long)i * work->product_point + row * work->product_pitch;
+            for (int j = 0, n = 0; j < columns; j += WEFT_WINOGRAD_COLUMNS, ++n) {
+                __global const float16 *with =
+                    (__global const float16 *)(by + (long)i * panel_point + n * panel +
+                                               (long)low * channels * WEFT_WINOGRAD_COLUMNS);
+                if (columns - j > 16)
+                    weft_winograd_multiply(to + j, work->product_pitch, from, work->pitch,
+                        (long)line * work->pitch, with, taps, channels, 2);
+                else
+                    weft_winograd_multiply(to + j, work->product_pitch, from, work->pitch,
+                        (long)line * work->pitch, with, taps, channels, 1);
+            }
+        }
+    }
+}
+
+/* y = Aᵀ · m of sixteen columns of a row. */
+__attribute__((always_inline)) static inline void weft_winograd_row_results(
+    const weft_winograd_row_work *work, int row, int column, float16 *y) {
+    __global const float *from = work->products + row * work->product_pitch + column;
+    float16 m[WEFT_WINOGRAD_ROW_POINTS];
+    WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_ROW_POINTS; ++i) {
+        m[i] = *(__global const float16 *)(from + (long)i * work->product_point);
+    }
+    weft_winograd_results(m, 1, y, 1, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_ROW_POINTS);
 }
 
 #endif
@@ -103,85 +189,34 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
         (band * block * across + WEFT_WINOGRAD_ROWS - 1) / WEFT_WINOGRAD_ROWS * WEFT_WINOGRAD_ROWS;
     const int point = (all + (taps1 - 1) * block * across) * pitch + 16,
               product_point = all * product_pitch + 16;
-    const int panel_point = weft_winograd_row_panel_point(taps1, channels);
-    const long panel = (long)WEFT_WINOGRAD_ROW_POINTS * panel_point;
-    const int panels_a_group = (filters + WEFT_WINOGRAD_COLUMNS - 1) / WEFT_WINOGRAD_COLUMNS;
+    const long panel = (long)WEFT_WINOGRAD_ROW_POINTS * weft_winograd_row_panel_point(taps1, channels);
     __global float *pixels =
         rooms + rooms_offset +
         room * ((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) +
                    get_global_id(0));
-    __global float *products = pixels + (long)WEFT_WINOGRAD_ROW_POINTS * point;
-    x += x_offset;
-    panels += panels_offset + group * panels_a_group * panel;
+    const weft_winograd_row_work work = {x + x_offset, x_elements, x_image, x1, x2, (long)group * channels,
+        channels, taps1, read1, read2, before1, before2, across, pixels,
+        pixels + (long)WEFT_WINOGRAD_ROW_POINTS * point, pitch, point, product_pitch, product_point};
+    panels += panels_offset + group * ((filters + WEFT_WINOGRAD_COLUMNS - 1) / WEFT_WINOGRAD_COLUMNS) * panel;
     for (int start = first; start < end; start += block) {
         const int count = min(block, end - start), line = count * across;
         for (int top = 0; top < made1; top += band) {
             const int bottom = min(made1, top + band), rows = (bottom - top) * line;
-            for (int l = 0; l < bottom - top + taps1 - 1; ++l) {
-                const int i1 = top - before1 + l;
-                const bool inside = i1 >= 0 && i1 < read1;
-                for (int n = 0; n < line; ++n) {
-                    const int i2 = n % across * WEFT_WINOGRAD_STEP - before2;
-                    const long base =
-                        (start + n / across) * x_image + (long)group * channels + i1 * x1 + i2 * x2;
-                    __global float *to = pixels + ((long)l * line + n) * pitch;
-                    for (int c = 0; c < channels; c += 16) {
-                        float16 d[WEFT_WINOGRAD_ROW_POINTS];
-                        weft_winograd_window(d, 1, WEFT_WINOGRAD_ROW_POINTS, x + base + c, x1, x2, i1, i2,
-                            read1, read2, min(16, channels - c), x_elements - base - c);
-                        if (inside) weft_winograd_pixels(d, 1, WEFT_WINOGRAD_ROW_POINTS);
-                        WEFT_UNROLL for (int j = 0; j < WEFT_WINOGRAD_ROW_POINTS; ++j) {
-                            *(__global float16 *)(to + (long)j * point + c) = d[j];
-                        }
-                    }
-                }
-            }
+            for (int l = 0; l < bottom - top + taps1 - 1; ++l)
+                weft_winograd_row_pixels(&work, start, line, top - before1 + l, (long)l * line);
             /* The rest of the last tile, whose products nobody takes. */
-            for (int n = rows; n % WEFT_WINOGRAD_ROWS != 0; ++n) {
-                __global float *to = pixels + ((long)(taps1 - 1) * line + n) * pitch;
-                for (int j = 0; j < WEFT_WINOGRAD_ROW_POINTS; ++j) {
-                    for (int c = 0; c < channels; c += 16)
-                        *(__global float16 *)(to + (long)j * point + c) = 0.0f;
-                }
-            }
+            weft_winograd_row_rest(&work, (long)(taps1 - 1) * line + rows, rows);
             for (int column = left; column < right; column += product_pitch) {
                 const int last = min(right, column + product_pitch);
-                for (int i = 0; i < WEFT_WINOGRAD_ROW_POINTS; ++i) {
-                    __global const float *by =
-                        panels + column / WEFT_WINOGRAD_COLUMNS * panel + (long)i * panel_point;
-                    for (int row = 0; row < rows; row += WEFT_WINOGRAD_ROWS) {
-                        /* Rows of taps that meet the image on one of these lines. */
-                        const int line_a = top + row / line,
-                                  line_b = top + min(rows - 1, row + WEFT_WINOGRAD_ROWS - 1) / line;
-                        const int low = min(taps1, max(0, before1 - line_b)),
-                                  taps = max(0, min(taps1, read1 + before1 - line_a) - low);
-                        __global const float *from =
-                            pixels + (long)i * point + ((long)low * line + row) * pitch;
-                        __global float *to = products + (long)i * product_point + row * product_pitch;
-                        for (int j = column, n = 0; j < last; j += WEFT_WINOGRAD_COLUMNS, ++n) {
-                            __global const float16 *with =
-                                (__global const float16 *)(by + n * panel +
-                                                           (long)low * channels * WEFT_WINOGRAD_COLUMNS);
-                            if (last - j > 16)
-                                weft_winograd_multiply(to + WEFT_WINOGRAD_COLUMNS * n, product_pitch, from,
-                                    pitch, (long)line * pitch, with, taps, channels, 2);
-                            else
-                                weft_winograd_multiply(to + WEFT_WINOGRAD_COLUMNS * n, product_pitch, from,
-                                    pitch, (long)line * pitch, with, taps, channels, 1);
-                        }
-                    }
-                }
+                weft_winograd_row_products(&work, panels + column / WEFT_WINOGRAD_COLUMNS * panel, panel, top,
+                    line, rows, last - column);
                 for (int row = 0; row < rows; ++row) {
                     const int image = start + row % line / across, to1 = top + row / line,
                               to2 = row % across * WEFT_WINOGRAD_STEP;
                     const int width = min(WEFT_WINOGRAD_STEP, made2 - to2);
                     for (int j = column; j < last; j += 16) {
-                        __global const float *from = products + row * product_pitch + j - column;
-                        float16 m[WEFT_WINOGRAD_ROW_POINTS], y[WEFT_WINOGRAD_STEP];
-                        WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_ROW_POINTS; ++i) {
-                            m[i] = *(__global const float16 *)(from + (long)i * product_point);
-                        }
-                        weft_winograd_results(m, 1, y, 1, WEFT_WINOGRAD_STEP, WEFT_WINOGRAD_ROW_POINTS);
+                        float16 y[WEFT_WINOGRAD_STEP];
+                        weft_winograd_row_results(&work, row, j - column, y);
                         for (int k = 0; k < width; ++k)
                             WEFT_STORE(
                                 y[k], image * made1 + to1, to2 + k, group * filters + j, min(16, right - j));

@@ -1,7 +1,6 @@
 /* gather.cl: elements of x picked along one axis.
  *
- *     x (outer, size, inner)   index (outer, count, inner) or (count)   y (outer, count, inner), all
- * contiguous
+ *     x (outer, size, inner)   index (outer, count, inner) or (count)   y (outer, count, inner); contiguous
  *
  *     WEFT_EACH 1: pick   y[o][j][i] = x[o][index[o][j][i]][i]
  *     WEFT_EACH 0: rows   y[o][j][i] = x[o][index[j]][i]

@@ -1,7 +1,7 @@
 /* scatter.cl: elements of a source added up along one axis at the places that an index names.
  *
- *     source (outer, count, inner)   index (outer, count, inner) or (count)   y (outer, size, inner),
- * contiguous
+ *     source (outer, count, inner)   index (outer, count, inner) or (count)   y (outer, size, inner)
+ *     all contiguous
  *
  *     y[o][r][i] = sum of source[o][j][i] over all j with index = r, in the order of j
  *

@@ -4,9 +4,9 @@
  *
  * An example with n labels has 2n + 1 states, a blank before, between and after the labels:
  *
- *     state    0  1  2  3  4         a path begins in state 0 or 1, ends in one of the last two, and from
- * step class    -  a  -  b  -         to step stays, goes on by one, or skips a blank between different
- * labels
+ *     state    0  1  2  3  4         a path begins in state 0 or 1 and ends in one of the last two; from step
+ *     class    -  a  -  b  -         to step it stays, goes on by one, or skips a blank between different
+ *                                    labels
  *
  * walk: the probability of all paths that reach a state, from either end of time; the way back is the way
  * there with time and states reversed. Logarithms, each row relative to the row before: what a row's largest
@@ -74,6 +74,28 @@ WEFT_CTC_DEFINE_SUM(WF, WI, weft_ctc_sums)
 #else
 #define weft_ctc_sums weft_ctc_sum
 #endif
+
+/* Whether the item met a label that there is not, or the blank. */
+static inline int weft_ctc_bad_labels(__global const int *targets, int count, int classes, int blank) {
+    int bad = 0;
+    WEFT_ROLLED for (int j = WEFT_CTC_ITEM; j < count; j += WEFT_CTC_ITEMS) bad |=
+        targets[j] < 0 || targets[j] >= classes || targets[j] == blank;
+    return bad;
+}
+
+/* A state's code is its class c, or ~c where a path may skip the blank before it. */
+static inline void weft_ctc_encode(
+    __global int *codes, int width, __global const int *targets, int count, int states, int blank, int back) {
+    WEFT_ROLLED for (int i = WEFT_CTC_ITEM; i < width; i += WEFT_CTC_ITEMS) {
+        int code = blank;
+        if ((i & 1) && i < states) {
+            const int j = i / 2;
+            code = targets[back ? count - 1 - j : j];
+            if (j > 0 && code != targets[back ? count - j : j - 1]) code = ~code;
+        }
+        codes[i] = code;
+    }
+}
 #endif
 
 #if WEFT_LANES == 1 && WEFT_LOCAL_ROWS
@@ -83,6 +105,41 @@ WEFT_CTC_DEFINE_SUM(WF, WI, weft_ctc_sums)
 #define WEFT_CTC_ROW_SPACE __global
 #define WEFT_CTC_ROW_FENCE CLK_GLOBAL_MEM_FENCE
 #endif
+
+/* The row `now` of the states from the one before it, relative to `shift`; x: the step's log-probabilities. Returns
+ * what the item has at most. to: the table's row. */
+__attribute__((always_inline)) static inline WF WEFT_NAME(row)(WEFT_CTC_ROW_SPACE float *now,
+    WEFT_CTC_ROW_SPACE const float *before, __global const float *x, long class_stride,
+    __global const int *codes, int states, float shift, int back, __global float *to) {
+    WF top = (WF)(-INFINITY);
+    for (int i = WEFT_CTC_ITEM * WEFT_LANES; i < states; i += WEFT_CTC_ITEMS * WEFT_LANES) {
+        const WI code = WEFT_CTC_LOAD(codes + i), skips = (WI)(code < (WI)(0));
+        const WF skipping = select((WF)(-INFINITY), WEFT_CTC_LOAD(before + i - 2), skips);
+        const WF reached =
+            weft_ctc_sums(WEFT_CTC_LOAD(before + i), WEFT_CTC_LOAD(before + i - 1), skipping) - (WF)(shift);
+        WF value = reached + weft_ctc_pick(x, select(code, ~code, skips), class_stride);
+        value = WEFT_MASKED(states - i, value, (WF)(-INFINITY));
+        WEFT_CTC_STORE(value, now + i);
+#if WEFT_TABLE
+        WEFT_CTC_STORE(back ? reached : value, to + i);
+#endif
+        top = fmax(top, value);
+    }
+    return top;
+}
+
+/* The loss, and with a table the kind of its gradient, from the last row's last state and what the rows were relative
+ * to, total - carry. */
+__attribute__((always_inline)) static inline void WEFT_NAME(end)(__global float *head,
+    WEFT_CTC_ROW_SPACE const float *last, int length, float total, float carry, int bad, int zero_infinity) {
+    const float ends = length ? weft_ctc_sum(last[0], last[-1], -INFINITY) : last[0];
+    const float loss = bad ? NAN : 0.0f - (total + (ends - carry));
+    const int infinite = loss == INFINITY;
+    head[0] = infinite && zero_infinity ? 0.0f : loss;
+#if WEFT_TABLE
+    head[1] = bad || (infinite && zero_infinity) ? 0.0f : infinite ? -1.0f : 1.0f;
+#endif
+}
 
 __kernel void WEFT_NAME(walk)(__global const float *log_probs, long log_probs_offset,
     __global const int *restrict targets, long targets_offset, __global const int *restrict input_lengths,
@@ -109,24 +166,14 @@ __kernel void WEFT_NAME(walk)(__global const float *log_probs, long log_probs_of
 #endif
 
     int bad = given < 0 || given > steps || count < 0 || count > labels;
-    for (int j = me; j < (bad ? 0 : count); j += WEFT_CTC_ITEMS)
-        bad |= targets[j] < 0 || targets[j] >= classes || targets[j] == blank;
+    if (!bad) bad = weft_ctc_bad_labels(targets, count, classes, blank);
 #if WEFT_LANES == 1
     bad = weft_group_max_i(bad, flags);
 #endif
     if ((bad != 0) & (me == 0) & (back == 0)) WEFT_FAULT(faults, fault, example);
     const int length = bad ? 0 : given, states = bad ? 1 : 2 * count + 1;
 
-    /* A state's code is its class c, or ~c where a path may skip the blank before it. */
-    for (int i = me; i < width; i += WEFT_CTC_ITEMS) {
-        int code = blank;
-        if ((i & 1) && i < states) {
-            const int j = i / 2;
-            code = targets[back ? count - 1 - j : j];
-            if (j > 0 && code != targets[back ? count - j : j - 1]) code = ~code;
-        }
-        codes[i] = code;
-    }
+    weft_ctc_encode(codes, width, targets, count, states, blank, back);
     /* The row before the first: a path comes as if from a blank before. */
     for (int i = me; i < 2 * (WEFT_CTC_LEAD + width); i += WEFT_CTC_ITEMS)
         rows[i] = i == 2 * WEFT_CTC_LEAD + width ? 0.0f : -INFINITY;
@@ -134,31 +181,18 @@ __kernel void WEFT_NAME(walk)(__global const float *log_probs, long log_probs_of
     barrier(WEFT_CTC_ROW_FENCE);
 #endif
 
-#if WEFT_TABLE
-    __global float *const head = result + result_offset + example * (WEFT_CTC_HEAD + 2L * steps * width);
+    /* Of a table; without one only its first element is there. */
+    const long table_size = WEFT_TABLE ? WEFT_CTC_HEAD + 2L * steps * width : 1;
+    __global float *const head = result + result_offset + example * table_size;
     __global float *const table = head + WEFT_CTC_HEAD + (long)back * steps * width;
-#endif
     float shift = 0.0f, total = 0.0f, carry = 0.0f;
     for (int k = 0; k < length; k++) {
         __global const float *const x = log_probs + (back ? length - 1 - k : k) * step_stride;
         WEFT_CTC_ROW_SPACE const float *const before =
             rows + ((k + 1) & 1) * (WEFT_CTC_LEAD + width) + WEFT_CTC_LEAD;
         WEFT_CTC_ROW_SPACE float *const now = rows + (k & 1) * (WEFT_CTC_LEAD + width) + WEFT_CTC_LEAD;
-        WF top = (WF)(-INFINITY);
-        for (int i = me * WEFT_LANES; i < states; i += WEFT_CTC_ITEMS * WEFT_LANES) {
-            const WI code = WEFT_CTC_LOAD(codes + i), skips = (WI)(code < (WI)(0));
-            const WF skipping = select((WF)(-INFINITY), WEFT_CTC_LOAD(before + i - 2), skips);
-            const WF reached =
-                weft_ctc_sums(WEFT_CTC_LOAD(before + i), WEFT_CTC_LOAD(before + i - 1), skipping) -
-                (WF)(shift);
-            WF value = reached + weft_ctc_pick(x, select(code, ~code, skips), class_stride);
-            value = WEFT_MASKED(states - i, value, (WF)(-INFINITY));
-            WEFT_CTC_STORE(value, now + i);
-#if WEFT_TABLE
-            WEFT_CTC_STORE(back ? reached : value, table + (long)k * width + i);
-#endif
-            top = fmax(top, value);
-        }
+        const WF top =
+            WEFT_NAME(row)(now, before, x, class_stride, codes, states, shift, back, table + (long)k * width);
         const float y = shift - carry, sum = total + y;
         carry = (sum - total) - y;
         total = sum;
@@ -173,20 +207,9 @@ __kernel void WEFT_NAME(walk)(__global const float *log_probs, long log_probs_of
         shift = shift == -INFINITY ? 0.0f : shift;
     }
 
-    if ((me == 0) & (back == 0)) {
-        WEFT_CTC_ROW_SPACE const float *const last =
-            rows + ((length + 1) & 1) * (WEFT_CTC_LEAD + width) + WEFT_CTC_LEAD + states - 1;
-        const float ends = length ? weft_ctc_sum(last[0], last[-1], -INFINITY) : last[0];
-        float loss = bad ? NAN : 0.0f - (total + (ends - carry));
-        const int infinite = loss == INFINITY;
-        if (infinite && zero_infinity) loss = 0.0f;
-#if WEFT_TABLE
-        head[0] = loss;
-        head[1] = bad || (infinite && zero_infinity) ? 0.0f : infinite ? -1.0f : 1.0f;
-#else
-        result[result_offset + example] = loss;
-#endif
-    }
+    if ((me == 0) & (back == 0)) WEFT_NAME(end)
+    (head, rows + ((length + 1) & 1) * (WEFT_CTC_LEAD + width) + WEFT_CTC_LEAD + states - 1, length, total,
+        carry, bad, zero_infinity);
 }
 
 #undef WEFT_CTC_ROW_SPACE

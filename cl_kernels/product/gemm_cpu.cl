@@ -21,8 +21,8 @@
  * and B have their rows (A_ROWS, B_ROWS) or columns (B_COLUMNS) contiguous may be known before: macros of 0
  * or 1, without which the kernel looks at the strides. Parameters (src/kernels/product/gemm_cpu.c): a tile is
  * ROWS x COLUMNS, two vectors wide; a work-item has at most STRIP rows and PANELS panels; prefetches run AHEAD
- * steps of k before the multiplication, PACK_AHEAD before packing. What stands before an inclusion (WEFT_NAME,
- * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in src/kernels/product/gemm.h. */
+ * steps of k before the multiplication, PACK_AHEAD before packing. The macros before an inclusion (WEFT_NAME,
+ * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) are described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU
 #define WEFT_GEMM_CPU
@@ -95,86 +95,6 @@ static inline void weft_gemm_store(__global float *p, float16 value, int lanes) 
     if (lanes & 1) p[0] = last.x;
 }
 
-/* B, whose columns are contiguous along k: transposes blocks of 16 x 16 into the panel. A short last block
- * reaches back over rows that are already there. */
-static inline void weft_gemm_pack_transposed(
-    float16 *panel, __global const float *b, int depth, int columns, long b_column) {
-    for (int side = 0; side < 2; ++side) {
-        const int lanes = min(16, columns - 16 * side);
-        if (lanes <= 0) {
-            for (int p = 0; p < depth; ++p) panel[2 * p + side] = 0.0f;
-            continue;
-        }
-        const int available = min(16, depth);
-        for (int block = 0; block < depth; block += 16) {
-            const int p = max(0, min(block, depth - 16));
-            float16 v[16], t[16];
-            for (int i = 0; i < 16; ++i) {
-                __global const float *from = b + min(16 * side + i, columns - 1) * b_column + p;
-                WEFT_PREFETCH(from + 48, 2);
-                v[i] = weft_gemm_load(from, available);
-            }
-            WEFT_TRANSPOSE(v, t)
-            for (int i = 0; i < available; ++i) panel[2 * (p + i) + side] = v[i];
-        }
-    }
-}
-
-/* B[0..depth)[0..columns) -> panel[p * COLUMNS + j]; columns past the last hold anything finite or not: their sums
- * are never stored. in_rows: b_column is 1; in_columns: b_row is 1; constants at each call. */
-__attribute__((always_inline)) static inline void weft_gemm_pack_b(float16 *panel, __global const float *b,
-    int depth, int columns, long b_row, long b_column, const bool in_rows, const bool in_columns) {
-    if (in_rows && columns >= WEFT_GEMM_COLUMNS) {
-        for (int p = 0; p < depth; ++p) {
-            panel[2 * p] = WEFT_LANES_READ(f32, b + p * b_row);
-            panel[2 * p + 1] = WEFT_LANES_READ(f32, b + p * b_row + 16);
-        }
-    } else if (in_rows) {
-        for (int p = 0; p < depth; ++p) {
-            panel[2 * p] = weft_gemm_load(b + p * b_row, min(columns, 16));
-            panel[2 * p + 1] = columns > 16 ? weft_gemm_load(b + p * b_row + 16, columns - 16) : 0.0f;
-        }
-    } else if (in_columns) {
-        weft_gemm_pack_transposed(panel, b, depth, columns, b_column);
-    } else {
-        float *element = (float *)panel;
-        for (int p = 0; p < depth; ++p) {
-            for (int j = 0; j < WEFT_GEMM_COLUMNS; ++j)
-                element[p * WEFT_GEMM_COLUMNS + j] = j < columns ? b[p * b_row + j * b_column] : 0.0f;
-        }
-    }
-}
-
-/* A[0..rows)[0..depth) -> tile[r * PITCH + p]. */
-static inline void weft_gemm_copy_rows(
-    float *tile, __global const float *a, int rows, int depth, long a_row) {
-    for (int r = 0; r < rows; ++r) {
-        float16 *to = (float16 *)(tile + r * WEFT_GEMM_PITCH);
-        __global const float *from = a + r * a_row;
-        const int whole = depth / 16;
-        WEFT_UNROLL4 for (int v = 0; v < whole; ++v) to[v] = WEFT_LANES_READ(f32, from + 16 * v);
-        if (depth % 16) to[whole] = weft_gemm_load(from + 16 * whole, depth % 16);
-    }
-}
-
-/* The same, k-major: tile[p * ROWS + r]; `beside` elements stand in a row of memory from the tile's first. A
- * store spills into the next step's place, which is written after it. */
-static inline void weft_gemm_copy_columns(
-    float *tile, __global const float *a, int rows, int beside, int depth, long a_row, long a_column) {
-    if (a_row == 1 && (beside >= 16 || a_column >= 16)) {
-        /* Whole vectors, of which the rest is no one's: but the last one may end where the memory does. */
-        const int whole = beside >= 16 ? depth : depth - 1;
-        for (int p = 0; p < whole; ++p)
-            *(weft_lanes_f32 *)(tile + p * WEFT_GEMM_ROWS) = WEFT_LANES_READ(f32, a + p * a_column);
-        if (whole < depth)
-            *(weft_lanes_f32 *)(tile + whole * WEFT_GEMM_ROWS) = weft_gemm_load(a + whole * a_column, rows);
-    } else {
-        for (int p = 0; p < depth; ++p) {
-            for (int r = 0; r < rows; ++r) tile[p * WEFT_GEMM_ROWS + r] = a[r * a_row + p * a_column];
-        }
-    }
-}
-
 /* sum[r][0..1] (+)= tile * panel. The strides of the tile are constants at each call.
  * Meanwhile two streams of the next tile of A, at the addresses soon and later, `step` bytes apart, are asked
  * for; before them, where has_own (a constant, too), two lines a row of what the epilogue will read, from
@@ -215,6 +135,106 @@ __attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, c
 
 #endif
 
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)        gemm_##suffix
+#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
+#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
+    weft_gemm_store(c + (batch)*c_batch + (row)*c_row + (column), acc, lanes)
+#define WEFT_OPERAND f32
+#define WEFT_SUM     float
+#define WEFT_SUMS    WF
+#define WEFT_GEMM_ALONE
+#endif
+
+/* The first `lanes` (1 to 16) operands at p, zeros after them; reads nothing past them. */
+#if WEFT_OF(WEFT_PLAIN_)
+#define WEFT_GEMM_LOAD(p, lanes) weft_gemm_load(p, lanes)
+#else
+#define WEFT_GEMM_LOAD(p, lanes)                                                                             \
+    ((lanes) >= 16 ? WEFT_OF(WEFT_READ_)(p) : WEFT_OF(weft_load_part_)(p, 0, lanes))
+#endif
+
+/* B, whose columns are contiguous along k: transposes blocks of 16 x 16 into the panel. A short last block
+ * reaches back over rows that are already there. */
+static inline void WEFT_NAME(pack_transposed)(
+    float16 *panel, WEFT_OPERANDS *b, int depth, int columns, long b_column) {
+    for (int side = 0; side < 2; ++side) {
+        const int lanes = min(16, columns - 16 * side);
+        if (lanes <= 0) {
+            for (int p = 0; p < depth; ++p) panel[2 * p + side] = 0.0f;
+            continue;
+        }
+        const int available = min(16, depth);
+        for (int block = 0; block < depth; block += 16) {
+            const int p = max(0, min(block, depth - 16));
+            float16 v[16], t[16];
+            for (int i = 0; i < 16; ++i) {
+                WEFT_OPERANDS *from = b + min(16 * side + i, columns - 1) * b_column + p;
+                WEFT_PREFETCH(from + 48, 2);
+                v[i] = WEFT_GEMM_LOAD(from, available);
+            }
+            WEFT_TRANSPOSE(v, t)
+            for (int i = 0; i < available; ++i) panel[2 * (p + i) + side] = v[i];
+        }
+    }
+}
+
+/* B[0..depth)[0..columns) -> panel[p * COLUMNS + j]; columns past the last hold anything finite or not: their sums
+ * are never stored. in_rows: b_column is 1; in_columns: b_row is 1; constants at each call. */
+__attribute__((always_inline)) static inline void WEFT_NAME(pack_b)(float16 *panel, WEFT_OPERANDS *b,
+    int depth, int columns, long b_row, long b_column, const bool in_rows, const bool in_columns) {
+    if (in_rows && columns >= WEFT_GEMM_COLUMNS) {
+        for (int p = 0; p < depth; ++p) {
+            panel[2 * p] = WEFT_OF(WEFT_READ_)(b + p * b_row);
+            panel[2 * p + 1] = WEFT_OF(WEFT_READ_)(b + p * b_row + 16);
+        }
+    } else if (in_rows) {
+        for (int p = 0; p < depth; ++p) {
+            panel[2 * p] = WEFT_GEMM_LOAD(b + p * b_row, min(columns, 16));
+            panel[2 * p + 1] = columns > 16 ? WEFT_GEMM_LOAD(b + p * b_row + 16, columns - 16) : 0.0f;
+        }
+    } else if (in_columns) {
+        WEFT_NAME(pack_transposed)(panel, b, depth, columns, b_column);
+    } else {
+        float *element = (float *)panel;
+        for (int p = 0; p < depth; ++p) {
+            for (int j = 0; j < WEFT_GEMM_COLUMNS; ++j)
+                element[p * WEFT_GEMM_COLUMNS + j] =
+                    j < columns ? WEFT_OF(WEFT_GET_)(b, p * b_row + j * b_column) : 0.0f;
+        }
+    }
+}
+
+/* A[0..rows)[0..depth) -> tile[r * PITCH + p]. */
+static inline void WEFT_NAME(copy_rows)(float *tile, WEFT_OPERANDS *a, int rows, int depth, long a_row) {
+    for (int r = 0; r < rows; ++r) {
+        float16 *to = (float16 *)(tile + r * WEFT_GEMM_PITCH);
+        WEFT_OPERANDS *from = a + r * a_row;
+        const int whole = depth / 16;
+        WEFT_UNROLL4 for (int v = 0; v < whole; ++v) to[v] = WEFT_OF(WEFT_READ_)(from + 16 * v);
+        if (depth % 16) to[whole] = WEFT_GEMM_LOAD(from + 16 * whole, depth % 16);
+    }
+}
+
+/* The same, k-major: tile[p * ROWS + r]; `beside` elements stand in a row of memory from the tile's first. A
+ * store spills into the next step's place, which is written after it. */
+static inline void WEFT_NAME(copy_columns)(
+    float *tile, WEFT_OPERANDS *a, int rows, int beside, int depth, long a_row, long a_column) {
+    if (a_row == 1 && (beside >= 16 || a_column >= 16)) {
+        /* Whole vectors, of which the rest is no one's: but the last one may end where the memory does. */
+        const int whole = beside >= 16 ? depth : depth - 1;
+        for (int p = 0; p < whole; ++p)
+            *(weft_lanes_f32 *)(tile + p * WEFT_GEMM_ROWS) = WEFT_OF(WEFT_READ_)(a + p * a_column);
+        if (whole < depth)
+            *(weft_lanes_f32 *)(tile + whole * WEFT_GEMM_ROWS) = WEFT_GEMM_LOAD(a + whole * a_column, rows);
+    } else {
+        for (int p = 0; p < depth; ++p) {
+            for (int r = 0; r < rows; ++r)
+                tile[p * WEFT_GEMM_ROWS + r] = WEFT_OF(WEFT_GET_)(a, r * a_row + p * a_column);
+        }
+    }
+}
+
 #ifndef WEFT_GEMM_A_ROWS
 #define WEFT_GEMM_A_ROWS    (a_column == 1)
 #define WEFT_GEMM_B_ROWS    (b_column == 1)
@@ -229,19 +249,11 @@ __attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, c
 #define WEFT_AHEAD_STEP                0
 #define WEFT_GEMM_NOT_AHEAD
 #endif
-#ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
-    weft_gemm_store(c + (batch)*c_batch + (row)*c_row + (column), acc, lanes)
-#define WEFT_GEMM_ALONE
-#endif
 
 /* Work-item (strip, span, batch). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__global const float *a,
-    long a_offset, __global const float *b, long b_offset, int m, int n, int k, int strip, int span,
-    int most_depth, long a_batch, long a_row, long a_column, long b_batch, long b_row,
-    long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(WEFT_OPERANDS *a, long a_offset,
+    WEFT_OPERANDS *b, long b_offset, int m, int n, int k, int strip, int span, int most_depth, long a_batch,
+    long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(2);
     const int left = (int)get_global_id(1) * span, right = min(n, left + span);
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
@@ -258,29 +270,30 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
         if (WEFT_GEMM_B_ROWS) {
             packed = (right - left) / WEFT_GEMM_COLUMNS;
             for (int p = 0; p < depth; ++p) {
-                __global const float *bb = b + (start + p) * b_row + left;
+                WEFT_OPERANDS *bb = b + (start + p) * b_row + left;
                 float16 *to = panels + 2 * p;
                 const size_t soon = (size_t)(bb + WEFT_GEMM_PACK_AHEAD * b_row);
                 WEFT_UNROLL4 for (int i = 0; i < packed; ++i) {
-                    WEFT_PREFETCH(soon + 4 * WEFT_GEMM_COLUMNS * i, 2);
-                    WEFT_PREFETCH(soon + 4 * WEFT_GEMM_COLUMNS * i + 64, 2);
-                    to[i * 2 * WEFT_GEMM_DEPTH] = WEFT_LANES_READ(f32, bb + WEFT_GEMM_COLUMNS * i);
-                    to[i * 2 * WEFT_GEMM_DEPTH + 1] = WEFT_LANES_READ(f32, bb + WEFT_GEMM_COLUMNS * i + 16);
+                    WEFT_PREFETCH(soon + sizeof(*a) * WEFT_GEMM_COLUMNS * i, 2);
+                    WEFT_PREFETCH(soon + sizeof(*a) * WEFT_GEMM_COLUMNS * i + 64, 2);
+                    to[i * 2 * WEFT_GEMM_DEPTH] = WEFT_OF(WEFT_READ_)(bb + WEFT_GEMM_COLUMNS * i);
+                    to[i * 2 * WEFT_GEMM_DEPTH + 1] = WEFT_OF(WEFT_READ_)(bb + WEFT_GEMM_COLUMNS * i + 16);
                 }
             }
         }
         for (int j = left + WEFT_GEMM_COLUMNS * packed, i = packed; j < right; j += WEFT_GEMM_COLUMNS, ++i)
-            weft_gemm_pack_b(panels + i * 2 * WEFT_GEMM_DEPTH, b + start * b_row + j * b_column, depth,
-                min(WEFT_GEMM_COLUMNS, right - j), b_row, b_column, WEFT_GEMM_B_ROWS, WEFT_GEMM_B_COLUMNS);
+            WEFT_NAME(pack_b)
+        (panels + i * 2 * WEFT_GEMM_DEPTH, b + start * b_row + j * b_column, depth,
+            min(WEFT_GEMM_COLUMNS, right - j), b_row, b_column, WEFT_GEMM_B_ROWS, WEFT_GEMM_B_COLUMNS);
         for (int row = top; row < bottom; row += WEFT_GEMM_ROWS) {
             const int rows = min(WEFT_GEMM_ROWS, bottom - row);
-            __global const float *from = a + row * a_row + start * a_column;
+            WEFT_OPERANDS *from = a + row * a_row + start * a_column;
             if (WEFT_GEMM_A_ROWS)
-                weft_gemm_copy_rows(tile, from, rows, depth, a_row);
+                WEFT_NAME(copy_rows)(tile, from, rows, depth, a_row);
             else
-                weft_gemm_copy_columns(tile, from, rows, m - row, depth, a_row, a_column);
+                WEFT_NAME(copy_columns)(tile, from, rows, m - row, depth, a_row, a_column);
             const int ahead = bottom - row - WEFT_GEMM_ROWS - 1;
-            __global const float *next = ahead >= 0 ? from + WEFT_GEMM_ROWS * a_row : from;
+            WEFT_OPERANDS *next = ahead >= 0 ? from + WEFT_GEMM_ROWS * a_row : from;
             const size_t none = (size_t)tile;
             float16 *sum = sums + (most_depth < k ? row - top : 0) * 2 * WEFT_GEMM_PANELS;
             for (int j = left, i = 0; j < right; j += WEFT_GEMM_COLUMNS, ++i) {
@@ -288,12 +301,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
                 if (WEFT_GEMM_A_ROWS)
                     weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, WEFT_GEMM_PITCH, 1,
                         (size_t)(next + max(0, min(i, ahead)) * a_row),
-                        (size_t)(next + max(0, min(min(i + 8, 12), ahead)) * a_row), 4, false, 0, 0);
+                        (size_t)(next + max(0, min(min(i + 8, 12), ahead)) * a_row), sizeof(*a), false, 0, 0);
                 else /* once: each step of k is a page of its own */
                     weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, 1, WEFT_GEMM_ROWS,
                         i == 0 ? (size_t)next : none, i == 0 ? (size_t)(next + WEFT_GEMM_ROWS - 1) : none,
-                        i == 0 ? 4 * a_column : 0, WEFT_AHEAD_KNOWN, last ? WEFT_AHEAD(batch, row, j) : none,
-                        last ? WEFT_AHEAD_STEP : 0);
+                        i == 0 ? sizeof(*a) * a_column : 0, WEFT_AHEAD_KNOWN,
+                        last ? WEFT_AHEAD(batch, row, j) : none, last ? WEFT_AHEAD_STEP : 0);
                 if (!last) continue;
                 /* Now, not after the last panel: the next one's multiplications hide the wait for memory. */
                 for (int r = 0; r < rows; ++r) {
@@ -306,6 +319,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
     }
 }
 
+#undef WEFT_GEMM_LOAD
 #ifdef WEFT_GEMM_ANY_LAYOUT
 #undef WEFT_GEMM_ANY_LAYOUT
 #undef WEFT_GEMM_A_ROWS
@@ -320,6 +334,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(__
 #endif
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE
+#undef WEFT_OPERAND
+#undef WEFT_SUM
+#undef WEFT_SUMS
 #undef WEFT_NAME
 #undef WEFT_EPILOGUE_PARAMETERS
 #undef WEFT_STORE

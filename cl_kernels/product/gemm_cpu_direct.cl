@@ -23,8 +23,9 @@
  * under way at most, and stores wait for lines, too. So each step of k asks for its share of the next tile of
  * A, of the lines that the next results go to and of those that the epilogue will read.
  *
- * As many panels as stay in the second-level cache are taken `together`. What stands before an inclusion
- * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE, WEFT_STORED, WEFT_AHEAD) is told in src/kernels/product/gemm.h. */
+ * As many panels as stay in the second-level cache are taken `together`. The macros before an inclusion
+ * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE, WEFT_STORED, WEFT_AHEAD) are described in
+ * src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU_DIRECT
 #define WEFT_GEMM_CPU_DIRECT

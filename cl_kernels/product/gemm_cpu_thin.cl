@@ -34,27 +34,6 @@ WEFT_REQUIRE(weft_thin_has_six_columns, WEFT_THIN_COLUMNS == 6);
 
 #define WEFT_ROLL __attribute__((opencl_unroll_hint(1)))
 
-/* The first `lanes` elements at p, zeros after them; reads nothing past them. */
-static inline float16 weft_thin_load(__global const float *p, int lanes) {
-    float16 value = 0.0f;
-    float *element = (float *)&value;
-    WEFT_ROLL for (int i = 0; i < lanes; ++i) element[i] = p[i];
-    return value;
-}
-
-/* A[0..m)[0..depth) -> x[r * PITCH + p], with zeros after the last step; rows past the last repeat it. */
-static inline void weft_thin_copy(
-    float *x, __global const float *a, int m, int rows, int depth, long a_row, long a_column) {
-    const int whole = a_column == 1 ? depth / 16 * 16 : 0, room = (depth + 15) / 16 * 16;
-    WEFT_ROLL for (int r = 0; r < rows; ++r) {
-        float *to = x + r * WEFT_THIN_PITCH;
-        __global const float *from = a + min(r, m - 1) * a_row;
-        WEFT_ROLL for (int p = 0; p < whole; p += 16) * (float16 *)(to + p) = WEFT_LANES_READ(f32, from + p);
-        WEFT_ROLL for (int p = whole; p < depth; ++p) to[p] = from[p * a_column];
-        WEFT_ROLL for (int p = depth; p < room; ++p) to[p] = 0.0f;
-    }
-}
-
 /* Three streams of memory asked for during a product, `stride` bytes apart from step to step. */
 typedef struct weft_thin_ahead {
     size_t one, two, three, stride;
@@ -87,45 +66,6 @@ typedef struct weft_thin_ahead {
         WEFT_UNROLL for (int c = 0; c < 6; ++c) sum[r * 6 + c] = acc[r][c];                                  \
     }
 
-/* sum[r * 6 + c] (+)= x[r][0..depth) * b[c][0..depth), lane by lane. */
-static inline void weft_thin_columns(float16 *sum, const float *x, __global const float *const *b, int depth,
-    bool first, weft_thin_ahead ahead) {
-    __global const float *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3], *b4 = b[4], *b5 = b[5];
-    const int whole = depth / 16 * 16;
-    WEFT_THIN_BEGIN
-    for (int p = 0; p < whole; p += 16) {
-        const float16 v0 = WEFT_LANES_READ(f32, b0 + p), v1 = WEFT_LANES_READ(f32, b1 + p),
-                      v2 = WEFT_LANES_READ(f32, b2 + p), v3 = WEFT_LANES_READ(f32, b3 + p),
-                      v4 = WEFT_LANES_READ(f32, b4 + p), v5 = WEFT_LANES_READ(f32, b5 + p);
-        WEFT_THIN_ASK
-        WEFT_THIN_STEP(*(const float16 *)(x + r * WEFT_THIN_PITCH + p))
-    }
-    WEFT_THIN_END
-    if (whole == depth) return;
-    WEFT_ROLL for (int c = 0; c < 6; ++c) {
-        const float16 v = weft_thin_load(b[c] + whole, depth - whole);
-        WEFT_ROLL for (int r = 0; r < 4; ++r) {
-            const float16 a = *(const float16 *)(x + r * WEFT_THIN_PITCH + whole);
-            sum[r * 6 + c] = fma(a, v, sum[r * 6 + c]);
-        }
-    }
-}
-
-/* sum[r * 6 + c] (+)= x[r][0..depth) * b[0..depth)[16 c .. 16 c + 16). */
-static inline void weft_thin_rows(float16 *sum, const float *x, __global const float *b, long b_row,
-    int depth, bool first, weft_thin_ahead ahead) {
-    WEFT_THIN_BEGIN
-    for (int p = 0; p < depth; ++p) {
-        const float16 v0 = WEFT_LANES_READ(f32, b), v1 = WEFT_LANES_READ(f32, b + 16),
-                      v2 = WEFT_LANES_READ(f32, b + 32), v3 = WEFT_LANES_READ(f32, b + 48),
-                      v4 = WEFT_LANES_READ(f32, b + 64), v5 = WEFT_LANES_READ(f32, b + 80);
-        b += b_row;
-        WEFT_THIN_ASK
-        WEFT_THIN_STEP(x[r * WEFT_THIN_PITCH + p])
-    }
-    WEFT_THIN_END
-}
-
 /* What group `group` of `groups` asks for: its part of six streams, `apart` bytes from each other. The groups
  * share the six, at most three each and one where there are six groups. */
 static inline weft_thin_ahead weft_thin_share(
@@ -147,22 +87,86 @@ static inline float weft_thin_total(float16 v) {
 
 #endif
 
-#ifndef WEFT_THIN_ROWS
-#define WEFT_THIN_ROWS (b_column == 1)
-#define WEFT_THIN_ANY_LAYOUT
-#endif
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)        gemm_##suffix
 #define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
 #define WEFT_STORE               WEFT_PLAIN_STORE
+#define WEFT_OPERAND             f32
+#define WEFT_SUM                 float
+#define WEFT_SUMS                WF
 #define WEFT_THIN_ALONE
+#endif
+
+/* The first `lanes` elements at p, zeros after them; reads nothing past them. */
+static inline float16 WEFT_NAME(load)(WEFT_OPERANDS *p, int lanes) {
+    float16 value = 0.0f;
+    float *element = (float *)&value;
+    WEFT_ROLL for (int i = 0; i < lanes; ++i) element[i] = WEFT_OF(WEFT_GET_)(p, i);
+    return value;
+}
+
+/* A[0..m)[0..depth) -> x[r * PITCH + p], with zeros after the last step; rows past the last repeat it. */
+static inline void WEFT_NAME(copy)(
+    float *x, WEFT_OPERANDS *a, int m, int rows, int depth, long a_row, long a_column) {
+    const int whole = a_column == 1 ? depth / 16 * 16 : 0, room = (depth + 15) / 16 * 16;
+    WEFT_ROLL for (int r = 0; r < rows; ++r) {
+        float *to = x + r * WEFT_THIN_PITCH;
+        WEFT_OPERANDS *from = a + min(r, m - 1) * a_row;
+        WEFT_ROLL for (int p = 0; p < whole; p += 16) * (float16 *)(to + p) = WEFT_OF(WEFT_READ_)(from + p);
+        WEFT_ROLL for (int p = whole; p < depth; ++p) to[p] = WEFT_OF(WEFT_GET_)(from, p * a_column);
+        WEFT_ROLL for (int p = depth; p < room; ++p) to[p] = 0.0f;
+    }
+}
+
+/* sum[r * 6 + c] (+)= x[r][0..depth) * b[c][0..depth), lane by lane. */
+static inline void WEFT_NAME(columns)(
+    float16 *sum, const float *x, WEFT_OPERANDS *const *b, int depth, bool first, weft_thin_ahead ahead) {
+    WEFT_OPERANDS *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3], *b4 = b[4], *b5 = b[5];
+    const int whole = depth / 16 * 16;
+    WEFT_THIN_BEGIN
+    for (int p = 0; p < whole; p += 16) {
+        const float16 v0 = WEFT_OF(WEFT_READ_)(b0 + p), v1 = WEFT_OF(WEFT_READ_)(b1 + p),
+                      v2 = WEFT_OF(WEFT_READ_)(b2 + p), v3 = WEFT_OF(WEFT_READ_)(b3 + p),
+                      v4 = WEFT_OF(WEFT_READ_)(b4 + p), v5 = WEFT_OF(WEFT_READ_)(b5 + p);
+        WEFT_THIN_ASK
+        WEFT_THIN_STEP(*(const float16 *)(x + r * WEFT_THIN_PITCH + p))
+    }
+    WEFT_THIN_END
+    if (whole == depth) return;
+    WEFT_ROLL for (int c = 0; c < 6; ++c) {
+        const float16 v = WEFT_NAME(load)(b[c] + whole, depth - whole);
+        WEFT_ROLL for (int r = 0; r < 4; ++r) {
+            const float16 a = *(const float16 *)(x + r * WEFT_THIN_PITCH + whole);
+            sum[r * 6 + c] = fma(a, v, sum[r * 6 + c]);
+        }
+    }
+}
+
+/* sum[r * 6 + c] (+)= x[r][0..depth) * b[0..depth)[16 c .. 16 c + 16). */
+static inline void WEFT_NAME(rows)(float16 *sum, const float *x, WEFT_OPERANDS *b, long b_row, int depth,
+    bool first, weft_thin_ahead ahead) {
+    WEFT_THIN_BEGIN
+    for (int p = 0; p < depth; ++p) {
+        const float16 v0 = WEFT_OF(WEFT_READ_)(b), v1 = WEFT_OF(WEFT_READ_)(b + 16),
+                      v2 = WEFT_OF(WEFT_READ_)(b + 32), v3 = WEFT_OF(WEFT_READ_)(b + 48),
+                      v4 = WEFT_OF(WEFT_READ_)(b + 64), v5 = WEFT_OF(WEFT_READ_)(b + 80);
+        b += b_row;
+        WEFT_THIN_ASK
+        WEFT_THIN_STEP(x[r * WEFT_THIN_PITCH + p])
+    }
+    WEFT_THIN_END
+}
+
+#ifndef WEFT_THIN_ROWS
+#define WEFT_THIN_ROWS (b_column == 1)
+#define WEFT_THIN_ANY_LAYOUT
 #endif
 
 /* Work-item (span, batch). span: a multiple of WEFT_THIN_PANEL. Where rows of B are contiguous n is at least WEFT_THIN_PANEL: the last
  * panel reaches back over columns of the one before. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(__global const float *a,
-    long a_offset, __global const float *b, long b_offset, int m, int n, int k, int span, long a_batch,
-    long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(WEFT_OPERANDS *a, long a_offset,
+    WEFT_OPERANDS *b, long b_offset, int m, int n, int k, int span, long a_batch, long a_row, long a_column,
+    long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(1);
     const int left = (int)get_global_id(0) * span, right = min(n, left + span);
     const int groups = (m + 3) / 4, wide = WEFT_THIN_ROWS ? WEFT_THIN_PANEL : WEFT_THIN_COLUMNS;
@@ -174,32 +178,35 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(__g
     float *x = (float *)x_room;
     for (int start = 0; start < k; start += WEFT_THIN_DEPTH) {
         const int depth = min(WEFT_THIN_DEPTH, k - start);
-        weft_thin_copy(x, a + start * a_column, m, 4 * groups, depth, a_row, a_column);
+        WEFT_NAME(copy)(x, a + start * a_column, m, 4 * groups, depth, a_row, a_column);
         const int part = WEFT_THIN_ROWS ? WEFT_THIN_PART : WEFT_THIN_DEPTH;
         for (int at = 0; at < depth; at += part) {
             const int steps = min(part, depth - at);
-            __global const float *from = b + (start + at) * b_row;
+            WEFT_OPERANDS *from = b + (start + at) * b_row;
             for (int j = left, i = 0; j < right; j += wide, ++i) {
                 for (int group = 0; group < groups; ++group) {
                     float16 *sum = sums + (i * WEFT_THIN_GROUPS + group) * (4 * WEFT_THIN_COLUMNS);
                     const float *rows = x + group * 4 * WEFT_THIN_PITCH + at;
                     const bool first = start + at == 0;
                     if (WEFT_THIN_ROWS) {
-                        __global const float *panel = from + min(j, n - WEFT_THIN_PANEL);
-                        __global const float *next = j + WEFT_THIN_PANEL < right
-                                                         ? panel + WEFT_THIN_PANEL
-                                                         : from + steps * b_row + left;
-                        weft_thin_rows(sum, rows, panel, b_row, steps, first,
-                            weft_thin_share(group, groups, (size_t)next, 64, 4 * b_row, (size_t)rows));
+                        WEFT_OPERANDS *panel = from + min(j, n - WEFT_THIN_PANEL);
+                        WEFT_OPERANDS *next = j + WEFT_THIN_PANEL < right ? panel + WEFT_THIN_PANEL
+                                                                          : from + steps * b_row + left;
+                        WEFT_NAME(rows)
+                        (sum, rows, panel, b_row, steps, first,
+                            weft_thin_share(
+                                group, groups, (size_t)next, 64, sizeof(*b) * b_row, (size_t)rows));
                     } else {
-                        __global const float *columns[WEFT_THIN_COLUMNS];
+                        WEFT_OPERANDS *columns[WEFT_THIN_COLUMNS];
                         for (int c = 0; c < WEFT_THIN_COLUMNS; ++c)
                             columns[c] = from + min(j + c, n - 1) * b_column;
-                        __global const float *next = j + WEFT_THIN_COLUMNS < right
-                                                         ? columns[0] + WEFT_THIN_COLUMNS * b_column
-                                                         : from + steps + left * b_column;
-                        weft_thin_columns(sum, rows, columns, steps, first,
-                            weft_thin_share(group, groups, (size_t)next, 4 * b_column, 64, (size_t)rows));
+                        WEFT_OPERANDS *next = j + WEFT_THIN_COLUMNS < right
+                                                  ? columns[0] + WEFT_THIN_COLUMNS * b_column
+                                                  : from + steps + left * b_column;
+                        WEFT_NAME(columns)
+                        (sum, rows, columns, steps, first,
+                            weft_thin_share(
+                                group, groups, (size_t)next, sizeof(*b) * b_column, 64, (size_t)rows));
                     }
                 }
             }
@@ -235,6 +242,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(__g
 #endif
 #ifdef WEFT_THIN_ALONE
 #undef WEFT_THIN_ALONE
+#undef WEFT_OPERAND
+#undef WEFT_SUM
+#undef WEFT_SUMS
 #undef WEFT_NAME
 #undef WEFT_EPILOGUE_PARAMETERS
 #undef WEFT_STORE

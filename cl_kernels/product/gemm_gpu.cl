@@ -2,9 +2,10 @@
  *
  *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
  *
- * A work-group of GROUP x GROUP items owns a tile of C with MICRO x MICRO elements an item. It walks k in steps
- * of STEP: all items together copy a piece of A and a piece of B to local memory, then each multiplies its
- * elements, which stand GROUP apart so that neighbours read and write neighbouring words. With 16, 4 and 16:
+ * A work-group of GROUP x GROUP items owns a tile of C with MICRO x MICRO elements per item. It walks k in
+ * steps of STEP: all items together copy a piece of A and a piece of B to local memory, then each multiplies
+ * its elements, which are GROUP apart so that neighbours read and write neighbouring words. With 16, 4 and
+ * 16:
  *
  *                     B piece (16, 64)
  *                    +----------------+
@@ -17,12 +18,22 @@
  *     |   y|         |   .   .   .   .|
  *     +----+         +----------------+
  *
- * Large tiles read less memory for each multiplication; small ones (MICRO 1) give every compute unit work where
+ * Large tiles read less memory for each multiplication; small ones (MICRO 1) give every compute unit work if
  * the product is small. The parameters stand in src/kernels/product/gemm_gpu.c.
  *
  * The pieces are read along whichever axis has stride 1. Elements outside A and B count as zero; nothing
  * outside C is stored. What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is
  * told in src/kernels/product/gemm.h. */
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)                          gemm_##suffix
+#define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
+#define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
+#define WEFT_OPERAND                               f32
+#define WEFT_SUM                                   float
+#define WEFT_SUMS                                  WF
+#define WEFT_GEMM_ALONE
+#endif
 
 #ifndef WEFT_GEMM_GPU
 #define WEFT_GEMM_GPU
@@ -30,30 +41,23 @@
 /* One word more than the tile, so that columns of a piece lie in different banks. */
 #define WEFT_GEMM_ROOM (WEFT_GEMM_STEP * (WEFT_GEMM_GROUP * WEFT_GEMM_MICRO + 1))
 
+#endif
+
 /* piece[p][i] = from[i * across + p * down] for i < width, p < STEP; zero where i >= limit or p >= depth. */
-__attribute__((always_inline)) static inline void weft_gemm_fetch(__local float *piece, const int width,
-    __global const float *from, int limit, int depth, long across, long down, int item) {
+__attribute__((always_inline)) static inline void WEFT_NAME(fetch)(__local float *piece, const int width,
+    WEFT_OPERANDS *from, int limit, int depth, long across, long down, int item) {
     for (int e = item; e < width * WEFT_GEMM_STEP; e += WEFT_GEMM_GROUP * WEFT_GEMM_GROUP) {
         const int i = down == 1 ? e / WEFT_GEMM_STEP : e % width;
         const int p = down == 1 ? e % WEFT_GEMM_STEP : e / width;
-        piece[p * (width + 1) + i] = i < limit && p < depth ? from[i * across + p * down] : 0.0f;
+        piece[p * (width + 1) + i] =
+            i < limit && p < depth ? WEFT_OF(WEFT_GET_)(from, i * across + p * down) : 0.0f;
     }
 }
 
-#endif
-
-#ifndef WEFT_NAME
-#define WEFT_NAME(suffix)                          gemm_##suffix
-#define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
-#define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
-#define WEFT_GEMM_ALONE
-#endif
-
 /* Work-group (columns, rows, batch). */
 __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_GROUP, WEFT_GEMM_GROUP, 1))) void WEFT_NAME(tiles)(
-    __global const float *a, long a_offset, __global const float *b, long b_offset, int m, int n, int k,
-    long a_batch, long a_row, long a_column, long b_batch, long b_row,
-    long b_column WEFT_EPILOGUE_PARAMETERS) {
+    WEFT_OPERANDS *a, long a_offset, WEFT_OPERANDS *b, long b_offset, int m, int n, int k, long a_batch,
+    long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int width = WEFT_GEMM_GROUP * WEFT_GEMM_MICRO;
     __local float a_piece[WEFT_GEMM_ROOM], b_piece[WEFT_GEMM_ROOM];
     const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_GROUP + x;
@@ -66,8 +70,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_GROUP, WEFT_GEMM_GROUP, 1
         WEFT_UNROLL for (int j = 0; j < WEFT_GEMM_MICRO; ++j) acc[i][j] = 0.0f;
     }
     for (int start = 0; start < k; start += WEFT_GEMM_STEP) {
-        weft_gemm_fetch(a_piece, width, a + start * a_column, m - top, k - start, a_row, a_column, item);
-        weft_gemm_fetch(b_piece, width, b + start * b_row, n - left, k - start, b_column, b_row, item);
+        WEFT_NAME(fetch)(a_piece, width, a + start * a_column, m - top, k - start, a_row, a_column, item);
+        WEFT_NAME(fetch)(b_piece, width, b + start * b_row, n - left, k - start, b_column, b_row, item);
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int p = 0; p < WEFT_GEMM_STEP; ++p) {
             float from_a[WEFT_GEMM_MICRO];
@@ -92,6 +96,9 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_GROUP, WEFT_GEMM_GROUP, 1
 
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE
+#undef WEFT_OPERAND
+#undef WEFT_SUM
+#undef WEFT_SUMS
 #undef WEFT_NAME
 #undef WEFT_EPILOGUE_PARAMETERS
 #undef WEFT_STORE

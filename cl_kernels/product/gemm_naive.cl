@@ -11,35 +11,24 @@
  * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in
  * src/kernels/product/gemm.h. */
 
-#ifndef WEFT_GEMM_NAIVE
-#define WEFT_GEMM_NAIVE
-
-#ifndef WEFT_LANES
-#define WEFT_LANES 16
-#endif
-
-#if WEFT_LANES == 1
-typedef float weft_naive_value;
-#else
-typedef float16 weft_naive_value;
-#endif
-
-#endif
-
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)        gemm_##suffix
 #define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
 #define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
     do {                                                                                                     \
-        const weft_naive_value weft_sum = (acc);                                                             \
+        const WEFT_SUMS weft_sum = (acc);                                                                    \
         for (int weft_lane = 0; weft_lane < (lanes); ++weft_lane)                                            \
-            c[(batch)*c_batch + (row)*c_row + (column) + weft_lane] = ((const float *)&weft_sum)[weft_lane]; \
+            c[(batch)*c_batch + (row)*c_row + (column) + weft_lane] =                                        \
+                ((const WEFT_SUM *)&weft_sum)[weft_lane];                                                    \
     } while (0)
+#define WEFT_OPERAND f32
+#define WEFT_SUM     float
+#define WEFT_SUMS    WF
 #define WEFT_GEMM_ALONE
 #endif
 
-__kernel void WEFT_NAME(naive)(__global const float *a, long a_offset, __global const float *b, long b_offset,
-    int n, long k, long a_batch, long a_row, long a_column, long b_batch, long b_row,
+__kernel void WEFT_NAME(naive)(WEFT_OPERANDS *a, long a_offset, WEFT_OPERANDS *b, long b_offset, int n,
+    long k, long a_batch, long a_row, long a_column, long b_batch, long b_row,
     long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int column = (int)get_global_id(0) * WEFT_LANES;
     const int row = (int)get_global_id(1), batch = (int)get_global_id(2);
@@ -47,14 +36,17 @@ __kernel void WEFT_NAME(naive)(__global const float *a, long a_offset, __global 
     a += a_offset + batch * a_batch + row * a_row;
     b += b_offset + batch * b_batch + column * b_column;
 #if WEFT_LANES == 1
-    float acc = 0.0f;
-    for (long p = 0; p < k; ++p) acc = fma(a[p * a_column], b[p * b_row], acc);
+    WEFT_SUM acc = 0.0f;
+    for (long p = 0; p < k; ++p)
+        acc = fma(
+            (WEFT_SUM)WEFT_OF(WEFT_GET_)(a, p * a_column), (WEFT_SUM)WEFT_OF(WEFT_GET_)(b, p * b_row), acc);
 #else
-    float16 acc = 0.0f;
-    float16 values = 0.0f; /* lanes past the last column stay zero */
+    WEFT_SUMS acc = 0.0f;
+    WEFT_SUMS values = 0.0f; /* lanes past the last column stay zero */
     for (long p = 0; p < k; ++p) {
-        for (int lane = 0; lane < lanes; ++lane) ((float *)&values)[lane] = b[p * b_row + lane * b_column];
-        acc = fma((float16)a[p * a_column], values, acc);
+        for (int lane = 0; lane < lanes; ++lane)
+            ((WEFT_SUM *)&values)[lane] = WEFT_OF(WEFT_GET_)(b, p * b_row + lane * b_column);
+        acc = fma((WEFT_SUMS)(WEFT_OF(WEFT_GET_)(a, p * a_column)), values, acc);
     }
 #endif
     WEFT_STORE(acc, batch, row, column, lanes);
@@ -62,6 +54,9 @@ __kernel void WEFT_NAME(naive)(__global const float *a, long a_offset, __global 
 
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE
+#undef WEFT_OPERAND
+#undef WEFT_SUM
+#undef WEFT_SUMS
 #undef WEFT_NAME
 #undef WEFT_EPILOGUE_PARAMETERS
 #undef WEFT_STORE

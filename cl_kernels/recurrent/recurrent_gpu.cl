@@ -24,6 +24,8 @@
 #ifndef WEFT_RECURRENT_GPU
 #define WEFT_RECURRENT_GPU
 
+#include "recurrent_cell_gpu.clh"
+
 #define WEFT_R_ROWS   (WEFT_R_GROUP * WEFT_R_LINES)
 #define WEFT_R_STEP   WEFT_R_GROUP /* along the depth: an item brings one element of it */
 #define WEFT_R_A_ROOM (WEFT_R_STEP * (WEFT_R_ROWS + 1))
@@ -63,10 +65,36 @@ __attribute__((always_inline)) static inline void weft_r_product(float *acc, con
     }
 }
 
+/* One step of time: the rows and columns of the group, the states before and after the step, what it reads, and
+ * what it keeps. */
+typedef struct weft_r_step {
+    int top, batch, units, width, t, total;
+    int has_lengths, left;
+    __global const int *lengths;
+    __global const float *x, *bias, *before, *c_before;
+    __global float *after, *c_after, *gates, *more;
+} weft_r_step;
+
+/* The gradient of one step. What is not given, or is not there yet, is NULL. */
+typedef struct weft_r_back_step {
+    int top, batch, units, width, s, t, total;
+    int has_lengths, left;
+    __global const int *lengths;
+    __global const float *before, *after, *gates, *c_before, *c_after;
+    __global const float *dh_given, *dc_given, *dy;
+    long dy_n, dy_p;
+    __global float *dx, *ds, *out, *keep, *dc;
+} weft_r_back_step;
+
 static inline bool weft_r_valid(
     __global const int *lengths, bool has_lengths, int n, int t, int total, bool left) {
     if (!has_lengths) return true;
     return left ? t >= total - lengths[n] : t < lengths[n];
+}
+
+/* The row of an item's line i. */
+static inline int weft_r_row(int top, int i) {
+    return top + (int)get_local_id(1) + i * WEFT_R_GROUP;
 }
 
 #endif
@@ -119,6 +147,54 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_PREPARE, 1, 1))) void WEFT_N
 #endif
 }
 
+/* The cells of the group's units, whose sums are there. */
+static inline void WEFT_NAME(cells)(const weft_r_step *step, const float *acc) {
+    const int j = (int)get_global_id(0);
+    const long units = step->units;
+    WEFT_ROLLED for (int i = 0; i < WEFT_R_LINES; ++i) {
+        const int n = weft_r_row(step->top, i);
+        if (n >= step->batch || j >= units) continue;
+        const long at = n * units + j;
+        __global float *after = WEFT_PROJECT || WEFT_CELL == 2 ? step->more : step->after;
+        const weft_r_unit unit = {step->x + n * WEFT_GATES * units + j, step->bias ? step->bias + j : 0,
+            step->before + at, step->c_before + at, step->gates + n * WEFT_SAVED * units + j, after + at,
+            step->c_after + at, units,
+            weft_r_valid(step->lengths, step->has_lengths, n, step->t, step->total, step->left)};
+        float sums[WEFT_FIRST];
+        WEFT_UNROLL for (int gate = 0; gate < WEFT_FIRST; ++gate) sums[gate] = WEFT_R_SUM(gate);
+        if (WEFT_CELL == 0) weft_r_lstm(&unit, sums, WEFT_PROJECT, WEFT_KEEP);
+        if (WEFT_CELL == 1) weft_r_gru(&unit, sums, WEFT_KEEP);
+        if (WEFT_CELL == 2) weft_r_gru_reset(&unit, sums);
+        if (WEFT_CELL > 2) weft_r_rnn(&unit, sums[0], WEFT_CELL == 4);
+    }
+}
+
+#if WEFT_PROJECT || WEFT_CELL == 2
+/* What the second product gives: h as projected, or a GRU's n and h. */
+static inline void WEFT_NAME(second_cells)(const weft_r_step *step, const float *acc) {
+    const int j = (int)get_global_id(0);
+    const long units = step->units;
+    WEFT_ROLLED for (int i = 0; i < WEFT_R_LINES; ++i) {
+        const int n = weft_r_row(step->top, i);
+        if (n >= step->batch || j >= step->width) continue;
+        const long at = n * (long)step->width + j;
+        const bool valid =
+            weft_r_valid(step->lengths, step->has_lengths, n, step->t, step->total, step->left);
+#if WEFT_PROJECT
+        step->after[at] = valid ? WEFT_R_SUM(0) : step->before[at];
+#else
+        const weft_r_unit unit = {.x = step->x + n * WEFT_GATES * units + j,
+            .before = step->before + at,
+            .saved = step->gates + n * WEFT_SAVED * units + j,
+            .after = step->after + at,
+            .units = units,
+            .valid = valid};
+        weft_r_gru_reset_second(&unit, WEFT_R_SUM(0));
+#endif
+    }
+}
+#endif
+
 /* Work-group (columns, rows). phases: 1 the first product and the gates, 2 the second product. */
 __kernel __attribute__((reqd_work_group_size(WEFT_R_GROUP, WEFT_R_GROUP, 1))) void WEFT_NAME(forward)(
     __global const float *x, long x_offset, int has_bias, __global const float *bias, long bias_offset,
@@ -129,125 +205,85 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_GROUP, WEFT_R_GROUP, 1))) vo
     __local float a_piece[WEFT_R_A_ROOM], b_piece[WEFT_FIRST * WEFT_R_B_ROOM];
     const int s = turn, t = reverse ? total - 1 - s : s;
     const int corner = (int)get_group_id(0) * WEFT_R_GROUP, top = (int)get_group_id(1) * WEFT_R_ROWS;
-    const int j = (int)get_global_id(0);
     const long line = WEFT_GATES * (long)units, area = batch * (long)width;
-    x += x_offset + t * (batch * line);
     y += y_offset;
-    bias += bias_offset;
-    lengths += lengths_offset;
     w += w_offset;
     wr += wr_offset;
-    __global const float *before = y + (reverse ? t + 1 : t) * area;
-    __global float *after = y + (reverse ? t : t + 1) * area;
-    __global float *gates = y + gates_at + t * gates_step, *more = y + more_at + t * more_step;
+    const weft_r_step step = {top, batch, units, width, t, total, has_lengths, left, lengths + lengths_offset,
+        x + x_offset + t * (batch * line), has_bias ? bias + bias_offset : 0,
+        y + (reverse ? t + 1 : t) * area, y + c_at + (total - s) * c_step, y + (reverse ? t : t + 1) * area,
+        y + c_at + (total - s - 1) * c_step, y + gates_at + t * gates_step, y + more_at + t * more_step};
     float acc[WEFT_FIRST * WEFT_R_LINES];
     WEFT_UNROLL for (int i = 0; i < WEFT_FIRST * WEFT_R_LINES; ++i) acc[i] = 0.0f;
     if (phases & 1) {
-        weft_r_product(acc, WEFT_FIRST, a_piece, b_piece, before + top * (long)width, width, batch - top,
+        weft_r_product(acc, WEFT_FIRST, a_piece, b_piece, step.before + top * (long)width, width, batch - top,
             w + corner * (long)width, units * (long)width, 1, width, units - corner, width);
-        WEFT_ROLLED for (int i = 0; i < WEFT_R_LINES; ++i) {
-            const int n = top + (int)get_local_id(1) + i * WEFT_R_GROUP;
-            if (n >= batch || j >= units) continue;
-            const bool valid = weft_r_valid(lengths, has_lengths, n, t, total, left);
-            const long at = n * (long)units + j;
-            __global const float *at_x = x + n * line + j;
-            __global float *saved = gates + n * (long)(WEFT_SAVED * units) + j;
-#if WEFT_CELL == 0
-            float c = y[c_at + (total - s) * c_step + at], h = 0.0f;
-            float gi = 0.0f, gf = 0.0f, gg = 0.0f, go = 0.0f;
-            if (valid) {
-                gi = WEFT_R_SUM(0) + at_x[0];
-                gf = WEFT_R_SUM(1) + at_x[units];
-                gg = WEFT_R_SUM(2) + at_x[2 * (long)units];
-                go = WEFT_R_SUM(3) + at_x[3 * (long)units];
-                weft_lstm_cell(&gi, &gf, &gg, &go, &c, &h);
-#if !WEFT_PROJECT
-            } else {
-                h = before[at];
-#endif
-            }
-            y[c_at + (total - s - 1) * c_step + at] = c;
-            (WEFT_PROJECT ? more : after)[at] = h;
-#if WEFT_KEEP
-            saved[0] = gi;
-            saved[units] = gf;
-            saved[2 * (long)units] = gg;
-            saved[3 * (long)units] = go;
-#endif
-#elif WEFT_CELL == 1
-            float r = 0.0f, z = 0.0f, nn = 0.0f, hn = 0.0f, h = before[at];
-            if (valid) {
-                r = WEFT_R_SUM(0) + at_x[0];
-                z = WEFT_R_SUM(1) + at_x[units];
-                hn = WEFT_R_SUM(2) + (has_bias ? bias[j] : 0.0f);
-                weft_gru_gates(&r, &z);
-                nn = weft_tanh(fma(r, hn, at_x[2 * (long)units]));
-                h = weft_gru_mix(nn, z, h);
-            }
-            after[at] = h;
-#if WEFT_KEEP
-            saved[0] = r;
-            saved[units] = z;
-            saved[2 * (long)units] = nn;
-            saved[3 * (long)units] = hn;
-#endif
-#elif WEFT_CELL == 2
-            float r = 0.0f, z = 0.0f;
-            if (valid) {
-                r = WEFT_R_SUM(0) + at_x[0];
-                z = WEFT_R_SUM(1) + at_x[units];
-                weft_gru_gates(&r, &z);
-            }
-            saved[0] = r;
-            saved[units] = z;
-            more[at] = valid ? r * before[at] : 0.0f;
-#else
-            float h = before[at];
-            if (valid) {
-                h = WEFT_R_SUM(0) + at_x[0];
-#if WEFT_CELL == 3
-                h = weft_tanh(h);
-#else
-                h = h < 0.0f ? 0.0f : h;
-#endif
-            }
-            after[at] = h;
-#endif
-        }
+        WEFT_NAME(cells)(&step, acc);
     }
 #if WEFT_PROJECT || WEFT_CELL == 2
     if (phases & 2) {
-#if WEFT_PROJECT
-        weft_r_product(acc, 1, a_piece, b_piece, more + top * (long)units, units, batch - top,
-            wr + corner * (long)units, 0, 1, units, width - corner, units);
-#else
-        weft_r_product(acc, 1, a_piece, b_piece, more + top * (long)units, units, batch - top,
-            w + (2 * (long)units + corner) * units, 0, 1, units, units - corner, units);
-#endif
-        WEFT_ROLLED for (int i = 0; i < WEFT_R_LINES; ++i) {
-            const int n = top + (int)get_local_id(1) + i * WEFT_R_GROUP;
-            if (n >= batch || j >= width) continue;
-            const bool valid = weft_r_valid(lengths, has_lengths, n, t, total, left);
-            const long at = n * (long)width + j;
-#if WEFT_PROJECT
-            after[at] = valid ? WEFT_R_SUM(0) : before[at];
-#else
-            float h = before[at], nn = 0.0f;
-            __global float *saved = gates + n * (long)(3 * units) + j;
-            if (valid) {
-                nn = weft_tanh(WEFT_R_SUM(0) + x[n * line + 2 * (long)units + j]);
-                h = weft_gru_mix(nn, saved[units], h);
-            }
-            after[at] = h;
-            saved[2 * (long)units] = nn;
-#endif
-        }
+        __global const float *second = WEFT_PROJECT ? wr : w + 2 * (long)units * units;
+        weft_r_product(acc, 1, a_piece, b_piece, step.more + top * (long)units, units, batch - top,
+            second + corner * (long)units, 0, 1, units, width - corner, units);
+        WEFT_NAME(second_cells)(&step, acc);
     }
 #endif
 }
 #endif
 
 #if WEFT_BACK != 0
+/* One unit of row n, column j of `columns`. */
+static inline weft_r_back_unit WEFT_NAME(back_unit)(const weft_r_back_step *step, int n, int j, int columns) {
+    const long units = step->units, at = n * (long)columns + j, wide = n * WEFT_GATES * units + j;
+    const weft_r_back_unit unit = {step->gates + n * WEFT_SAVED * units + j, step->before + at,
+        step->after + at, step->c_before + at, step->c_after + at, step->dc_given ? step->dc_given + at : 0,
+        step->dx + wide, step->ds + wide, step->out + at, step->keep + at, step->dc + at, units,
+        weft_r_valid(step->lengths, step->has_lengths, n, step->t, step->total, step->left),
+        WEFT_CELL == 1 || WEFT_CELL == 2 || step->has_lengths};
+    return unit;
+}
+
+/* The gradient of the group's units, whose sums are there. */
+static inline void WEFT_NAME(back_cells)(const weft_r_back_step *step, const float *acc) {
+    const int j = (int)get_global_id(0);
+    WEFT_ROLLED for (int i = 0; i < WEFT_R_LINES; ++i) {
+        const int n = weft_r_row(step->top, i);
+        if (n >= step->batch || j >= step->width) continue;
+        const long at = n * (long)step->width + j;
+        float dh = WEFT_R_SUM(0);
+        if (step->dh_given) dh += step->dh_given[at];
+        if (step->s < 0) {
+            step->keep[at] = dh;
+            continue;
+        }
+        if (step->dy) dh += step->dy[n * step->dy_n + j * step->dy_p];
+        const weft_r_back_unit unit = WEFT_NAME(back_unit)(step, n, j, step->width);
+        if (WEFT_PROJECT) weft_r_projection_back(&unit, dh);
+        if (WEFT_CELL == 0 && !WEFT_PROJECT) {
+            weft_r_keep(&unit, dh);
+            weft_r_lstm_back(&unit, dh);
+        }
+        if (WEFT_CELL == 1 || WEFT_CELL == 2) weft_r_gru_back(&unit, dh, WEFT_CELL == 2);
+        if (WEFT_CELL > 2) weft_r_rnn_back(&unit, dh, WEFT_CELL == 4);
+    }
+}
+
+#if WEFT_PROJECT || WEFT_CELL == 2
+/* What waits for the second product. */
+static inline void WEFT_NAME(back_second_cells)(const weft_r_back_step *step, const float *acc) {
+    const int j = (int)get_global_id(0);
+    WEFT_ROLLED for (int i = 0; i < WEFT_R_LINES; ++i) {
+        const int n = weft_r_row(step->top, i);
+        if (n >= step->batch || j >= step->units) continue;
+        const weft_r_back_unit unit = WEFT_NAME(back_unit)(step, n, j, step->units);
+        if (WEFT_PROJECT)
+            weft_r_lstm_back(&unit, WEFT_R_SUM(0));
+        else
+            weft_r_gru_reset_back(&unit, WEFT_R_SUM(0));
+    }
+}
+#endif
+
 /* Work-group (columns, rows). Turn i belongs to step total - 1 - i of the scan; the one after the last is
  * dh0. */
 __kernel __attribute__((reqd_work_group_size(WEFT_R_GROUP, WEFT_R_GROUP, 1))) void WEFT_NAME(back)(
@@ -261,128 +297,42 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_GROUP, WEFT_R_GROUP, 1))) vo
     __local float a_piece[WEFT_R_A_ROOM], b_piece[WEFT_R_B_ROOM];
     const int s = total - 1 - turn, t = reverse ? total - 1 - s : s, next = reverse ? t - 1 : t + 1;
     const int corner = (int)get_group_id(0) * WEFT_R_GROUP, top = (int)get_group_id(1) * WEFT_R_ROWS;
-    const int j = (int)get_global_id(0);
-    const bool newest = s == total - 1;
+    const bool newest = s == total - 1, keeps = WEFT_CELL == 1 || WEFT_CELL == 2 || has_lengths;
     const long line = WEFT_GATES * (long)units, area = batch * (long)width, c_step = batch * (long)units;
     y += y_offset;
     d += d_offset;
-    dy += dy_offset + t * dy_t;
-    dh_last += dh_last_offset;
-    dc_last += dc_last_offset;
-    lengths += lengths_offset;
     w += w_offset;
     wr += wr_offset;
-#if WEFT_CELL == 1 || WEFT_CELL == 2
-    const bool keeps = true;
-#else
-    const bool keeps = has_lengths;
-#endif
-    __global float *keep = d + dh_at, *dc_room = d + dc_at, *out = d + out_at + t * area;
-    __global const float *before = y + (reverse ? t + 1 : t) * area;
-    __global const float *after = y + (reverse ? t : t + 1) * area;
-    __global const float *gates = y + gates_at + t * (long)(WEFT_SAVED * units) * batch;
-    __global const float *c_after = y + c_at + (total - s - 1) * c_step, *c_before = c_after + c_step;
-    __global float *dx = d + t * (batch * line), *ds = d + sums_at + t * (batch * line);
+    __global float *keep = d + dh_at, *dc_room = d + dc_at;
+    __global const float *dh_end = given & 2 ? dh_last + dh_last_offset : 0,
+                         *dc_end = given & 4 ? dc_last + dc_last_offset : 0;
+    __global const float *c_after = y + c_at + (total - s - 1) * c_step;
+    const weft_r_back_step at = {top, batch, units, width, s, t, total, has_lengths, left,
+        lengths + lengths_offset, y + (reverse ? t + 1 : t) * area, y + (reverse ? t : t + 1) * area,
+        y + gates_at + t * (long)(WEFT_SAVED * units) * batch, c_after + c_step, c_after,
+        newest  ? dh_end
+        : keeps ? keep
+                : 0,
+        newest ? dc_end : dc_room, given & 1 ? dy + dy_offset + t * dy_t : 0, dy_n, dy_p,
+        d + t * (batch * line), d + sums_at + t * (batch * line), d + out_at + t * area, keep, dc_room};
     float acc[WEFT_R_LINES];
     WEFT_UNROLL for (int i = 0; i < WEFT_R_LINES; ++i) acc[i] = 0.0f;
     if (phases & 1) {
         if (!newest)
             weft_r_product(acc, 1, a_piece, b_piece, d + sums_at + next * (batch * line) + top * line, line,
                 batch - top, w + corner, 0, width, 1, width - corner, WEFT_FIRST * units);
-        WEFT_ROLLED for (int i = 0; i < WEFT_R_LINES; ++i) {
-            const int n = top + (int)get_local_id(1) + i * WEFT_R_GROUP;
-            if (n >= batch || j >= width) continue;
-            const long at = n * (long)width + j, wide = n * line + j;
-            float dh = WEFT_R_SUM(0);
-            if (newest ? (given & 2) != 0 : keeps) dh += (newest ? dh_last : keep)[at];
-            if (s < 0) {
-                keep[at] = dh;
-                continue;
-            }
-            if (given & 1) dh += dy[n * dy_n + j * dy_p];
-            const bool valid = weft_r_valid(lengths, has_lengths, n, t, total, left);
-#if WEFT_PROJECT
-            if (keeps) keep[at] = valid ? 0.0f : dh;
-            out[at] = valid ? dh : 0.0f;
-#elif WEFT_CELL == 0
-            float dc = newest ? (given & 4 ? dc_last[at] : 0.0f) : dc_room[at];
-            float di = 0.0f, df = 0.0f, dg = 0.0f, d_o = 0.0f;
-            __global const float *saved = gates + n * (long)(4 * units) + j;
-            if (valid)
-                weft_lstm_back(saved[0], saved[units], saved[2 * (long)units], saved[3 * (long)units],
-                    c_after[at], c_before[at], dh, &dc, &di, &df, &dg, &d_o);
-            if (keeps) keep[at] = valid ? 0.0f : dh;
-            dc_room[at] = dc;
-            dx[wide] = di;
-            dx[wide + units] = df;
-            dx[wide + 2 * (long)units] = dg;
-            dx[wide + 3 * (long)units] = d_o;
-#elif WEFT_CELL == 1 || WEFT_CELL == 2
-            __global const float *saved = gates + n * (long)(WEFT_SAVED * units) + j;
-            float dr = 0.0f, dz = 0.0f, dn = 0.0f, dhn = 0.0f;
-            if (valid) {
-                const float z = saved[units];
-                weft_gru_back(z, saved[2 * (long)units], before[at], dh, &dz, &dn);
-                dh *= z;
-#if WEFT_CELL == 1
-                const float r = saved[0];
-                dhn = dn * r;
-                dr = dn * saved[3 * (long)units] * (r * (1.0f - r));
-#endif
-            }
-            keep[at] = dh;
-            dx[wide + units] = dz;
-            dx[wide + 2 * (long)units] = dn;
-#if WEFT_CELL == 1
-            dx[wide] = dr;
-            ds[wide] = dr;
-            ds[wide + units] = dz;
-            ds[wide + 2 * (long)units] = dhn;
-#endif
-#else
-            if (keeps) keep[at] = valid ? 0.0f : dh;
-            const float h = after[at];
-#if WEFT_CELL == 3
-            dh *= 1.0f - h * h;
-#else
-            dh = h > 0.0f ? dh : 0.0f;
-#endif
-            dx[wide] = valid ? dh : 0.0f;
-#endif
-        }
+        WEFT_NAME(back_cells)(&at, acc);
     }
 #if WEFT_PROJECT || WEFT_CELL == 2
     if ((phases & 2) && s >= 0) {
 #if WEFT_PROJECT
-        weft_r_product(acc, 1, a_piece, b_piece, out + top * (long)width, width, batch - top, wr + corner, 0,
-            units, 1, units - corner, width);
+        weft_r_product(acc, 1, a_piece, b_piece, at.out + top * (long)width, width, batch - top, wr + corner,
+            0, units, 1, units - corner, width);
 #else
-        weft_r_product(acc, 1, a_piece, b_piece, dx + top * line + 2 * (long)units, line, batch - top,
+        weft_r_product(acc, 1, a_piece, b_piece, at.dx + top * line + 2 * (long)units, line, batch - top,
             w + 2 * (long)units * units + corner, 0, units, 1, units - corner, units);
 #endif
-        WEFT_ROLLED for (int i = 0; i < WEFT_R_LINES; ++i) {
-            const int n = top + (int)get_local_id(1) + i * WEFT_R_GROUP;
-            if (n >= batch || j >= units) continue;
-            const bool valid = weft_r_valid(lengths, has_lengths, n, t, total, left);
-            const long at = n * (long)units + j, wide = n * line + j;
-            __global const float *saved = gates + n * (long)(WEFT_SAVED * units) + j;
-#if WEFT_PROJECT
-            float dc = newest ? (given & 4 ? dc_last[at] : 0.0f) : dc_room[at];
-            float di = 0.0f, df = 0.0f, dg = 0.0f, d_o = 0.0f;
-            if (valid)
-                weft_lstm_back(saved[0], saved[units], saved[2 * (long)units], saved[3 * (long)units],
-                    c_after[at], c_before[at], WEFT_R_SUM(0), &dc, &di, &df, &dg, &d_o);
-            dc_room[at] = dc;
-            dx[wide] = di;
-            dx[wide + units] = df;
-            dx[wide + 2 * (long)units] = dg;
-            dx[wide + 3 * (long)units] = d_o;
-#else
-            const float r = saved[0];
-            dx[wide] = valid ? WEFT_R_SUM(0) * before[at] * (r * (1.0f - r)) : 0.0f;
-            if (valid) keep[at] = fma(WEFT_R_SUM(0), r, keep[at]);
-#endif
-        }
+        WEFT_NAME(back_second_cells)(&at, acc);
     }
 #endif
 }

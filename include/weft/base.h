@@ -22,32 +22,33 @@
 extern "C" {
 #endif
 
-/* Every call that can fail returns one of these; weft_last_error() then says in one line what failed and
- * where. */
+/* Every function that can fail returns one of these. After a failure weft_last_error() describes in one line
+ * what failed and where. */
 typedef enum weft_status {
     WEFT_OK = 0,
     WEFT_ERROR_ARGUMENT,      /* NULL, out of range, or options that contradict each other */
-    WEFT_ERROR_SHAPE,         /* shapes that do not fit the op, zero-size or overflowing dimensions */
+    WEFT_ERROR_SHAPE,         /* the op does not take these shapes; a dimension is 0 or overflows */
     WEFT_ERROR_DTYPE,         /* an op does not take this dtype */
-    WEFT_ERROR_STATE,         /* right call, wrong time */
+    WEFT_ERROR_STATE,         /* the call is valid, but not at this time */
     WEFT_ERROR_MEMORY,        /* the host allocator returned NULL */
     WEFT_ERROR_DEVICE_MEMORY, /* the device has too little memory */
-    WEFT_ERROR_MEMORY_LIMIT,  /* the context's memory_limit would be exceeded; nothing was allocated */
-    WEFT_ERROR_NO_DEVICE,     /* no OpenCL platform, or no device fits the selector */
-    WEFT_ERROR_OPENCL,        /* an OpenCL call failed; the line has the error's name */
-    WEFT_ERROR_BUILD,         /* a kernel did not compile; the line has the head of the build log */
+    WEFT_ERROR_MEMORY_LIMIT,  /* a memory_limit would be exceeded; nothing was allocated */
+    WEFT_ERROR_NO_DEVICE,     /* no OpenCL platform, or no device matches the selector */
+    WEFT_ERROR_OPENCL,        /* an OpenCL call failed; the line contains the error's name */
+    WEFT_ERROR_BUILD,         /* a kernel did not compile; the line contains the start of the build log */
     WEFT_ERROR_FILE,          /* a file could not be opened, read or written */
-    WEFT_ERROR_FORMAT,        /* a file's content is not what its kind demands */
+    WEFT_ERROR_FORMAT,        /* a file's content does not follow its format */
     WEFT_ERROR_NOT_FINITE,    /* the loss became NaN or infinite */
     WEFT_ERROR_CANCELLED,     /* cancelled by the program */
-    WEFT_ERROR_UNSUPPORTED,   /* this build or this device cannot do it */
+    WEFT_ERROR_UNSUPPORTED,   /* this build or this device does not support it */
     WEFT_ERROR_INTERNAL       /* a defect in Weft: please report it */
 } weft_status;
 
-/* The code's name, for example "WEFT_ERROR_SHAPE"; "unknown status" for a number that is none. */
+/* The name of the code, for example "WEFT_ERROR_SHAPE"; "unknown status" for any other number. */
 WEFT_API const char *weft_status_name(weft_status status);
 
-/* This thread's last error as one line; "" when there was none. Valid until its next failing call. */
+/* The last error of this thread in one line, "" if there was none. Valid until the next call of this thread
+ * that fails. */
 WEFT_API const char *weft_last_error(void);
 
 /* "0.1.0" */
@@ -56,7 +57,7 @@ WEFT_API const char *weft_version(void);
 /* What the library was built with, for example "clblast=yes png=yes jpeg=no". */
 WEFT_API const char *weft_build_options(void);
 
-/* Host memory hooks. All three functions or none; they may be called from several threads at once. */
+/* Host memory hooks: set all three functions or none. They may be called from several threads at once. */
 typedef struct weft_allocator {
     void *(*allocate)(void *user, size_t bytes); /* NULL when out of memory */
     void *(*reallocate)(void *user, void *block, size_t bytes);
@@ -69,7 +70,8 @@ typedef enum weft_log_level { WEFT_LOG_DEBUG, WEFT_LOG_INFO, WEFT_LOG_WARNING } 
 /* Receives one line without a newline. May be called from any thread that uses the context. */
 typedef void (*weft_log_function)(void *user, weft_log_level level, const char *line);
 
-/* Receives the progress of long work (compiling kernels): done of total items, and what. */
+/* Receives the progress of long operations (compiling kernels): `done` of `total` items are finished, and
+ * `what` names the operation. */
 typedef void (*weft_progress_function)(void *user, size_t done, size_t total, const char *what);
 
 #ifdef __cplusplus

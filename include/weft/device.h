@@ -1,4 +1,4 @@
-/* weft/device.h: the OpenCL devices of this machine, and the context that everything else belongs to. */
+/* weft/device.h: the OpenCL devices of this machine, and the context that owns everything else. */
 #ifndef WEFT_DEVICE_H
 #define WEFT_DEVICE_H
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Which family of kernels a device gets: "cpu" kernels keep a tile in one work-item and use wide vectors,
+/* The class of kernels that a device runs: "cpu" kernels keep a tile in one work-item and use wide vectors,
  * "gpu" kernels share tiles in local memory. $WEFT_DEVICE_CLASS (cpu or gpu) overrides the choice. */
 typedef enum weft_device_class { WEFT_CLASS_CPU, WEFT_CLASS_GPU } weft_device_class;
 
@@ -19,19 +19,19 @@ typedef struct weft_device_info {
     char vendor[128];
     char driver[128]; /* the driver's version */
     char opencl[128]; /* CL_DEVICE_VERSION */
-    bool is_gpu;      /* CL_DEVICE_TYPE_GPU; neither this nor is_cpu: an accelerator */
+    bool is_gpu;      /* CL_DEVICE_TYPE_GPU; if neither this nor is_cpu is set: an accelerator */
     bool is_cpu;
     weft_device_class device_class;
     uint32_t compute_units;
     uint32_t clock_mhz;
     uint64_t global_memory;      /* bytes */
     uint64_t largest_allocation; /* bytes */
-    uint64_t local_memory;       /* bytes a work-group */
+    uint64_t local_memory;       /* bytes per work-group */
 } weft_device_info;
 
-/* Devices of all platforms. No platform at all is WEFT_OK with a count of 0. */
+/* The number of devices of all platforms. Without any platform the result is WEFT_OK and a count of 0. */
 WEFT_API weft_status weft_device_count(size_t *count);
-/* index < count; platforms in the loader's order, devices in the platform's. */
+/* index < count. Platforms are in the order of the OpenCL loader, devices in the order of their platform. */
 WEFT_API weft_status weft_device_get(size_t index, weft_device_info *info);
 
 typedef struct weft_context weft_context;
@@ -43,36 +43,39 @@ struct _cl_mem;
 
 typedef struct weft_context_options {
     size_t struct_size;
-    /* "gpu", "cpu", "pocl" (or any part of a device's or platform's name, any case), or "0:1".
-     * NULL: $WEFT_DEVICE, else the best device here (a GPU before a CPU, then compute units × clock). */
+    /* "gpu", "cpu", "pocl" (or any part of the name of a device or platform, in any case), or "0:1". NULL:
+     * $WEFT_DEVICE, else the best device of this machine (a GPU before a CPU, then by compute units ×
+     * clock). */
     const char *device;
-    /* Folder of compiled kernels. NULL: $WEFT_CACHE_DIR, else $XDG_CACHE_HOME/weft, else ~/.cache/weft.
+    /* The folder for compiled kernels. NULL: $WEFT_CACHE_DIR, else $XDG_CACHE_HOME/weft, else ~/.cache/weft.
      * "": nothing is cached on disk. */
     const char *cache_dir;
-    size_t memory_limit; /* bytes of device memory this context may hold; 0: no limit. See plan.h */
-    uint64_t seed;       /* of initialisers and random ops; 0 is a seed like any other */
-    const weft_allocator *allocator; /* NULL: malloc; copied */
-    weft_log_function log;           /* NULL: silent */
+    size_t memory_limit; /* bytes of device memory that the context may hold, see plan.h; 0: no limit */
+    uint64_t seed;       /* of initialisers and random ops; 0 is an ordinary seed */
+    const weft_allocator *allocator; /* NULL: malloc; the struct is copied */
+    weft_log_function log;           /* NULL: no messages */
     void *log_user;
     weft_progress_function progress; /* NULL: none */
     void *progress_user;
-    /* An embedder's own OpenCL objects (retained): context and device together, queue if wanted (in order).
-     * NULL: Weft makes its own. */
+    /* OpenCL objects of the embedding program (retained): context and device together, and optionally an
+     * in-order queue. NULL: Weft creates its own. */
     struct _cl_context *cl_context;
     struct _cl_device_id *cl_device;
     struct _cl_command_queue *cl_queue;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 
-/* Opens a device. options NULL: every default. Errors: WEFT_ERROR_NO_DEVICE, _OPENCL, _ARGUMENT, _MEMORY. */
+/* Opens a device. options NULL means all defaults. Errors: WEFT_ERROR_NO_DEVICE, WEFT_ERROR_OPENCL,
+ * WEFT_ERROR_ARGUMENT, WEFT_ERROR_MEMORY. */
 WEFT_API weft_status weft_context_create(weft_context **context, const weft_context_options *options);
 WEFT_API weft_context *weft_context_retain(weft_context *context);
-WEFT_API void weft_context_release(weft_context *context); /* NULL is fine */
+WEFT_API void weft_context_release(weft_context *context); /* NULL is allowed */
 
-/* The opened device; borrowed. */
+/* The device of the context; borrowed. */
 WEFT_API const weft_device_info *weft_context_device(const weft_context *context);
 
-/* Device bytes that the context holds now, and the most it held. Either pointer may be NULL. */
+/* The bytes of device memory that the context holds now, and the most that it has held. Either pointer may be
+ * NULL. */
 WEFT_API void weft_context_memory(const weft_context *context, size_t *bytes, size_t *peak);
 
 #ifdef __cplusplus

@@ -1,10 +1,11 @@
 /* weft/graph.h: networks as graphs of symbolic tensors.
  *
- * Expressions return a borrowed tensor that the graph owns. An error makes the result NULL, NULL flows
- * through every later expression, and the graph keeps the first error: weft_graph_status() and every later
- * call that returns a weft_status report it. A tensor has no numbers of its own; a plan (plan.h) computes it.
+ * Every op takes tensors and returns a borrowed tensor that the graph owns. When an op fails it returns NULL;
+ * every op that takes NULL returns NULL, and the graph keeps the first error, which weft_graph_status() and
+ * every later function of the graph that returns a weft_status report. A tensor holds no numbers; a plan
+ * (plan.h) computes them.
  *
- * One thread at a time may work on a graph. */
+ * Only one thread at a time may use a graph. */
 #ifndef WEFT_GRAPH_H
 #define WEFT_GRAPH_H
 
@@ -17,33 +18,45 @@ extern "C" {
 typedef struct weft_graph weft_graph;
 typedef struct weft_tensor weft_tensor;
 
-/* f32 and i32 are computed with; the others are stored, and cast (weft_cast) to be computed with. */
-typedef enum weft_dtype { WEFT_F32, WEFT_I32, WEFT_F16, WEFT_BF16, WEFT_I64, WEFT_U8, WEFT_BOOL } weft_dtype;
+/* Number formats. f32, f16, bf16, f64 and i32 are computed with: f16 and bf16 in f32, each result rounded to
+ * nearest even; f64 where the device has it (cl_khr_fp64, else WEFT_ERROR_UNSUPPORTED names the device). i64,
+ * u8 and bool are stored, moved, and cast (weft_cast) to be computed with. */
+typedef enum weft_dtype {
+    WEFT_F32,
+    WEFT_I32,
+    WEFT_F16,  /* IEEE 754 binary16 */
+    WEFT_BF16, /* the upper half of an f32 */
+    WEFT_I64,
+    WEFT_U8,
+    WEFT_BOOL,
+    WEFT_F64
+} weft_dtype;
 
 WEFT_API const char *weft_dtype_name(weft_dtype dtype); /* "f32" */
-WEFT_API size_t weft_dtype_size(weft_dtype dtype);      /* bytes an element */
+WEFT_API size_t weft_dtype_size(weft_dtype dtype);      /* bytes per element */
 
 #define WEFT_MAX_RANK 8
-/* A dimension that is the batch size: not part of the network, given when a plan is made.
- * WEFT_BATCH * k is a dimension of k times the batch size, as reshaping makes them. */
+/* The dimension of the batch: its size is not part of the network and is chosen when a plan is made.
+ * WEFT_BATCH * k is a dimension of k times the batch size, which can result from a reshape. */
 #define WEFT_BATCH ((int64_t)-1)
-/* Ends a list of dimensions or axes; the macros below add it. */
+/* Ends a list of dimensions or axes; the macros below append it. */
 #define WEFT_END INT64_MIN
 
 /* ---- graphs ---- */
-/* An empty graph, with one reference; it holds one to the context. */
+/* Creates an empty graph with one reference. The graph retains the context. */
 WEFT_API weft_status weft_graph_create(weft_graph **graph, weft_context *context);
 WEFT_API weft_graph *weft_graph_retain(weft_graph *graph);
-WEFT_API void weft_graph_release(weft_graph *graph); /* NULL is fine */
-/* The context's own graph, borrowed; NULL (with the error recorded) when out of memory. */
+WEFT_API void weft_graph_release(weft_graph *graph); /* NULL is allowed */
+/* The context's default graph, borrowed; NULL (and the error is recorded) when out of memory. */
 WEFT_API weft_graph *weft_context_graph(weft_context *context);
 WEFT_API weft_context *weft_graph_context(const weft_graph *graph); /* borrowed */
-/* The first error among the graph's expressions, WEFT_OK when there was none. */
+/* The first error of the graph's ops, WEFT_OK if there was none. */
 WEFT_API weft_status weft_graph_status(weft_graph *graph);
 
-/* ---- leaves ---- */
+/* ---- inputs, parameters, states and constants ---- */
 
-/* How a parameter begins. Fans follow PyTorch: of a shape (out, in, k...), fan_in = in·k, fan_out = out·k. */
+/* The initial values of a parameter. Fans as in PyTorch: a shape (out, in, k...) has fan_in = in·k,
+ * fan_out = out·k. */
 typedef enum weft_initialiser_kind {
     WEFT_INIT_CONSTANT,         /* a */
     WEFT_INIT_UNIFORM,          /* U(a, b) */
@@ -54,87 +67,96 @@ typedef enum weft_initialiser_kind {
     WEFT_INIT_HE_NORMAL,        /* N(0, a / sqrt(fan_in)) */
     WEFT_INIT_TRUNCATED_NORMAL, /* N(a, b) given that it is in [c, d] */
     WEFT_INIT_ORTHOGONAL,       /* a · Q, see weft_init_orthogonal */
-    WEFT_INIT_CUSTOM            /* what `fill` writes */
+    WEFT_INIT_CUSTOM            /* the values that `fill` writes */
 } weft_initialiser_kind;
 
-/* Values have designated fields or come from the functions of nn.h (weft_he_normal) and io.h
+/* Initialise it by named fields, or use the functions of nn.h (weft_he_normal) and io.h
  * (weft_init_from_file). */
 typedef struct weft_initialiser weft_initialiser;
 struct weft_initialiser {
     weft_initialiser_kind kind;
     float a, b, c, d;
-    /* CUSTOM: writes all of a new parameter's or state's values, row-major, while it is made. A status other
-     * than WEFT_OK becomes the graph's error. weft_tensor_dimension and its kin tell the shape. */
+    /* CUSTOM: writes all values of a new parameter or state, row-major, while it is created. Any status other
+     * than WEFT_OK becomes the error of the graph. weft_tensor_rank and weft_tensor_dimension return the
+     * shape. */
     weft_status (*fill)(const weft_initialiser *self, const weft_tensor *variable, float *values);
     void *user;               /* for fill */
-    const char *path, *entry; /* of weft_init_from_file */
+    const char *path, *entry; /* used by weft_init_from_file */
 };
 
-/* A tensor that the caller fills before each run: shape (batch, dims...).  weft_input(g, "image", WEFT_F32,
- * 1, 8, 8) */
+/* A tensor that the caller writes before each run. The dimensions are those of one example; the shape is
+ * (batch, dims...):
+ *     weft_input(g, "image", WEFT_F32, 1, 8, 8)    has the shape (batch, 1, 8, 8) */
 #define weft_input(...) WEFT_TAKE_INPUT_(__VA_ARGS__, WEFT_8_ENDS_)
-/* The same with all dimensions given: WEFT_BATCH may stand anywhere or nowhere. */
+/* The same, but dims are all dimensions of the shape: WEFT_BATCH may be at any position, or absent. */
 WEFT_API weft_tensor *weft_input_shape(
     weft_graph *graph, const char *name, weft_dtype dtype, int rank, const int64_t *dims);
 
-/* A trainable f32 tensor that lives in the graph from plan to plan. All parameters are made before the
- * graph's first plan and before any of them is read or written: later ones are refused (WEFT_ERROR_STATE).
- * weft_parameter(g, "w", weft_glorot_uniform(), 10, 64) */
+/* A trainable f32 tensor that belongs to the graph and keeps its values from plan to plan. The dimensions are
+ * the whole shape. All parameters must be created before the first plan of the graph, and before any of them
+ * is read or written; creating one later is WEFT_ERROR_STATE.
+ *     weft_parameter(g, "w", weft_glorot_uniform(), 10, 64)    has the shape (10, 64) */
 #define weft_parameter(...) WEFT_TAKE_PARAMETER_(__VA_ARGS__, WEFT_8_ENDS_)
 WEFT_API weft_tensor *weft_parameter_shape(
     weft_graph *graph, const char *name, weft_initialiser initialiser, int rank, const int64_t *dims);
+/* The same of any float. weft_minimize and the related functions train f32 parameters only; an error names
+ * the others. */
+WEFT_API weft_tensor *weft_parameter_dtype(weft_graph *graph, const char *name, weft_dtype dtype,
+    weft_initialiser initialiser, int rank, const int64_t *dims);
 
-/* A tensor that lives in the graph and is not trained (running statistics, optimizer state, tables); f32 or
- * i32. */
+/* A tensor that belongs to the graph and is not trained (running statistics, optimizer state, tables); a
+ * float, or i32 with a constant initialiser. */
 WEFT_API weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dtype,
     weft_initialiser initialiser, int rank, const int64_t *dims);
 
-/* A rank-0 constant; stretches to any shape by broadcasting. f32, i32 or bool. */
+/* A constant of rank 0, which broadcasts to any shape. A float (rounded to the nearest), i32 or bool. */
 WEFT_API weft_tensor *weft_constant(weft_graph *graph, weft_dtype dtype, double value);
-/* A constant of x's graph and dtype: weft_mul(x, weft_number(x, 0.5)). */
+/* A constant with the graph and dtype of x: weft_mul(x, weft_number(x, 0.5)). */
 WEFT_API weft_tensor *weft_number(weft_tensor *x, double value);
-/* A rank-0 f32 whose value may be changed between runs without replanning (a learning rate). */
+/* An f32 of rank 0 whose value can be changed between runs without a new plan (a learning rate). */
 WEFT_API weft_tensor *weft_scalar(weft_graph *graph, const char *name, float value);
 WEFT_API weft_status weft_scalar_set(weft_tensor *scalar, float value);
 WEFT_API weft_status weft_scalar_get(const weft_tensor *scalar, float *value);
-/* An array of the caller's numbers (copied), of any dtype: like a state without a name. */
+/* An array of numbers (copied) of any dtype, like a state without a name. */
 WEFT_API weft_tensor *weft_array(
     weft_graph *graph, weft_dtype dtype, const void *data, int rank, const int64_t *dims);
 
 /* ---- gradients and effects ---- */
 
-/* d loss / d wrt, of wrt's shape. loss: f32, one element (any rank). Builds the backward nodes. */
+/* d loss / d wrt, of the shape and dtype of wrt. loss: a float with one element (of any rank). Adds the nodes
+ * of the backward pass. */
 WEFT_API weft_tensor *weft_gradient(weft_tensor *loss, weft_tensor *wrt);
-/* The same for many at once. Errors leave every gradients[i] NULL. */
+/* The same for several tensors at once. On an error every gradients[i] is NULL. */
 WEFT_API weft_status weft_gradients(
     weft_tensor *loss, weft_tensor *const *wrt, size_t count, weft_tensor **gradients);
-/* variable ← value when a plan that has this node among its outputs runs; same shape and dtype. Every other
- * node of that run sees the old value. */
+/* variable ← value in each run of a plan that has this node among its outputs; both have the same shape and
+ * dtype. All other nodes of that run see the old value. */
 WEFT_API weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value);
-/* Passes x on; no gradient flows back. */
+/* Returns x; no gradient flows back through it. */
 WEFT_API weft_tensor *weft_stop_gradient(weft_tensor *x);
 
-/* ---- looking at tensors ---- */
+/* ---- properties of tensors ---- */
 WEFT_API weft_graph *weft_tensor_graph(const weft_tensor *tensor); /* borrowed; NULL for NULL */
 WEFT_API weft_dtype weft_tensor_dtype(const weft_tensor *tensor);  /* WEFT_F32 for NULL */
 WEFT_API int weft_tensor_rank(const weft_tensor *tensor);          /* -1 for NULL */
 WEFT_API int64_t weft_tensor_dimension(
-    const weft_tensor *tensor, int axis);                         /* axis may be negative; 0 if none */
-WEFT_API const char *weft_tensor_name(const weft_tensor *tensor); /* "" when it has none */
+    const weft_tensor *tensor, int axis); /* axis may be negative; 0 if there is no such axis */
+WEFT_API const char *weft_tensor_name(const weft_tensor *tensor); /* "" if it has none */
 
-/* ---- parameters and states: what lives in the graph ---- */
-/* How many, and each in order of creation; borrowed; NULL beyond the count. */
+/* ---- the parameters and states of a graph ---- */
+/* Their number, and each of them in order of creation; borrowed; NULL for an index beyond the last. */
 WEFT_API size_t weft_graph_parameter_count(const weft_graph *graph);
 WEFT_API weft_tensor *weft_graph_parameter(const weft_graph *graph, size_t index);
 WEFT_API size_t weft_graph_state_count(const weft_graph *graph);
 WEFT_API weft_tensor *weft_graph_state(const weft_graph *graph, size_t index);
-/* The first parameter or state of that name; NULL without an error when there is none. */
+/* The first parameter or state of that name; NULL, without an error, if there is none. */
 WEFT_API weft_tensor *weft_graph_find(const weft_graph *graph, const char *name);
-/* Between host and device, whole, row-major; bytes must be the tensor's exact size. Waits for the device. */
+/* Copy all elements between host and device, row-major; bytes must be the exact size of the tensor. They wait
+ * for the device. */
 WEFT_API weft_status weft_tensor_read(weft_tensor *variable, void *data, size_t bytes);
 WEFT_API weft_status weft_tensor_write(weft_tensor *variable, const void *data, size_t bytes);
 
-/* ---- behind the macros ---- */
+/* ---- used by the macros ---- */
 /* Dimensions up to the first WEFT_END. */
 WEFT_API weft_tensor *weft_input_dims(weft_graph *graph, const char *name, weft_dtype dtype, int64_t d0,
     int64_t d1, int64_t d2, int64_t d3, int64_t d4, int64_t d5, int64_t d6);

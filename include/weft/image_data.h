@@ -1,4 +1,4 @@
-/* weft/image_data.h: datasets of images, decoded and augmented by the loader's threads. */
+/* weft/image_data.h: datasets of images, which the threads of the loader decode and augment. */
 #ifndef WEFT_IMAGE_DATA_H
 #define WEFT_IMAGE_DATA_H
 
@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-/* ---- transforms: small values, done one after the other on 8-bit pixels ----
- * What is random depends on the loader's seed, the epoch, the example and the transform's place in the list
- * alone: the same on every machine, and however many threads there are. Sizes are height, width; the
- * definitions are torchvision's. */
+/* ---- transforms of 8-bit pixels, applied one after another ----
+ * Random transforms depend only on the seed of the loader, the epoch, the example and the index of the
+ * transform in the list: they are the same on every machine and for any number of threads. Sizes are given as
+ * height, width. The definitions are those of torchvision. */
 typedef enum weft_transform_kind {
     WEFT_TRANSFORM_RESIZE = 1,
     WEFT_TRANSFORM_RESIZE_SHORTER,
@@ -25,28 +25,31 @@ typedef struct weft_transform {
     weft_transform_kind kind;
     int64_t height, width;
     int64_t padding;                /* random crop: black pixels on each side; default 0 */
-    double probability;             /* random flip: 0..1 */
-    double least_area, most_area;   /* random resized crop: share of the image; default 0.08, 1 */
+    double probability;             /* random flip: in [0, 1] */
+    double least_area, most_area;   /* random resized crop: fraction of the image; default 0.08, 1 */
     double least_ratio, most_ratio; /* random resized crop: width / height; default 3/4, 4/3 */
 } weft_transform;
 
-/* Bilinear; where it makes smaller each result is the weighted mean of all pixels under it (antialias). */
+/* Bilinear. Where the image becomes smaller, each pixel is the weighted mean of all pixels that it covers
+ * (antialiasing). */
 WEFT_API weft_transform weft_transform_resize(int64_t height, int64_t width);
-/* The shorter side becomes size, the other floor(size · longer / shorter). */
+/* The shorter side becomes `size`, the longer one floor(size · longer / shorter). */
 WEFT_API weft_transform weft_transform_resize_shorter(int64_t size);
-/* The middle; what lies outside of a smaller image is black. */
+/* The centre of the image; pixels outside of a smaller image are black. */
 WEFT_API weft_transform weft_transform_centre_crop(int64_t height, int64_t width);
-/* A window anywhere in the image with `padding` black pixels on each side; one that is larger is an error. */
+/* A crop at a random position of the image with `padding` black pixels on each side; a crop that is larger
+ * than that is an error. */
 WEFT_API weft_transform weft_transform_random_crop(int64_t height, int64_t width, int64_t padding);
-/* A window of a random share of the image and a random ratio, resized: Inception's augmentation. */
+/* A crop of a random fraction of the image with a random aspect ratio, resized: the augmentation of
+ * Inception. */
 WEFT_API weft_transform weft_transform_random_resized_crop(int64_t height, int64_t width);
-/* Left becomes right, this often. */
+/* Exchanges left and right with this probability. */
 WEFT_API weft_transform weft_transform_random_flip(double probability);
 
 /* ---- options of all datasets of images ---- */
 typedef enum weft_image_layout {
     WEFT_CHANNELS_FIRST, /* an example is (C, H, W) */
-    WEFT_CHANNELS_LAST   /* (H, W, C): as ops of images have it in memory; see weft_image_input */
+    WEFT_CHANNELS_LAST   /* (H, W, C), the memory order of image ops; see weft_image_input */
 } weft_image_layout;
 
 #define WEFT_MAX_TRANSFORMS     16
@@ -56,28 +59,31 @@ typedef struct weft_image_options {
     size_t struct_size;
     const weft_transform *transforms; /* copied; default none */
     size_t transform_count;           /* at most WEFT_MAX_TRANSFORMS */
-    weft_image_layout layout;         /* of the column; default channels first */
-    int channels; /* 3: RGB; 1: grey, 0.299 R + 0.587 G + 0.114 B; default: as the data are, files 3 */
-    /* The column is f32, (pixel / 255 - mean) / deviation for each channel. */
+    weft_image_layout layout;         /* layout of the column; default channels first */
+    int channels; /* 3: RGB; 1: grey, 0.299 R + 0.587 G + 0.114 B; default: those of the data, 3 for files */
+    /* The column is f32: (pixel / 255 - mean) / deviation for each channel. */
     float mean[WEFT_MAX_IMAGE_CHANNELS];      /* default 0 */
-    float deviation[WEFT_MAX_IMAGE_CHANNELS]; /* default, where all are 0: 1 */
-    bool bytes;           /* default false; true: the column is u8, 0..255, a quarter of the bytes to move */
-    uint64_t max_pixels;  /* of a file: larger images are refused before memory is taken; default 2^26 */
-    bool skip_unreadable; /* of a folder: every file is decoded once as it is opened, and those that cannot be
-                             are left out, with a line in the log, and counted; default: an error as they are
-                             loaded */
+    float deviation[WEFT_MAX_IMAGE_CHANNELS]; /* default 1 (all are 0) */
+    bool bytes;           /* default false; true: the column is u8, 0..255: a quarter of the bytes to copy */
+    uint64_t max_pixels;  /* of a file; a larger image is an error, before memory is allocated; default
+                             2^26 */
+    bool skip_unreadable; /* of a folder: every file is decoded once when the dataset is opened; files that
+                             cannot be decoded are left out, counted and logged; default: an error when the
+                             file is loaded */
 } weft_image_options;
 #define WEFT_IMAGE_OPTIONS_INIT .struct_size = sizeof(weft_image_options)
 
-/* ---- datasets: column 0 is "image", made as batches are loaded (its data is NULL) ----
- * Options NULL: every default. The result's size comes from the transforms, or is the first image's; an image
- * that becomes another size is an error as it is loaded. Retained and released as all datasets. */
+/* ---- datasets: column 0 is "image"; its data is NULL, as images are made when batches are loaded ----
+ * Options NULL means all defaults. The size of an example results from the transforms, or is the size of the
+ * first image; an image that results in another size is an error when it is loaded. These datasets are
+ * retained and released like all others. */
 
 /* The binary files of CIFAR (cs.toronto.edu/~kriz/cifar.html) in a folder: data_batch_1.bin to
- * data_batch_5.bin, test_batch.bin; train.bin, test.bin. 3 × 32 × 32 pixels a byte each, in host memory.
- * Columns: "image", "label" i32; of CIFAR-100 also "coarse_label". Categories: the names in batches.meta.txt;
- * fine_label_names.txt, coarse_label_names.txt; none where that file is missing. Errors: WEFT_ERROR_FILE;
- * WEFT_ERROR_FORMAT for a file of another length, a label out of range. */
+ * data_batch_5.bin and test_batch.bin, or train.bin and test.bin. They hold 3 × 32 × 32 pixels of one byte
+ * per channel; the data is kept in host memory. Columns: "image", "label" i32; for CIFAR-100 also
+ * "coarse_label". Categories: the names in batches.meta.txt, or in fine_label_names.txt and
+ * coarse_label_names.txt; none if that file is missing. Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT for a file
+ * of the wrong length or a label out of range. */
 typedef enum weft_cifar {
     WEFT_CIFAR_10_TRAIN = 1,
     WEFT_CIFAR_10_TEST,
@@ -87,19 +93,21 @@ typedef enum weft_cifar {
 WEFT_API weft_status weft_dataset_open_cifar(weft_dataset **dataset, weft_context *context,
     const char *folder, weft_cifar which, const weft_image_options *options);
 
-/* A folder with one folder a class, and PNG and JPEG files (.png, .jpg, .jpeg) anywhere in those; other files
- * are left alone, and so are folders whose names begin with a dot. Classes are the folders' names, sorted by
- * their bytes; files are sorted, too: examples are in the order of torchvision's ImageFolder. Only names are
- * read now, files as they are loaded. Columns: "image", "label" i32 with the classes as categories. Errors:
- * WEFT_ERROR_FILE for what cannot be read, no class, a class without images, a link to a folder above it;
- * WEFT_ERROR_UNSUPPORTED for a format that the library was built without. */
+/* A folder with one subfolder per class, which contain PNG and JPEG files (.png, .jpg, .jpeg) at any depth.
+ * Other files, and folders whose names begin with a dot, are ignored. The classes are the names of the
+ * subfolders, sorted by bytes; files are sorted too, so that the order of examples is that of torchvision's
+ * ImageFolder. Only names are read now; files are read when they are loaded. Columns: "image", "label" i32
+ * with the classes as categories. Errors: WEFT_ERROR_FILE for anything that cannot be read, no class, a class
+ * without images, a link to a folder above it; WEFT_ERROR_UNSUPPORTED for a format that the library was built
+ * without. */
 WEFT_API weft_status weft_dataset_open_image_folder(
     weft_dataset **dataset, weft_context *context, const char *folder, const weft_image_options *options);
-/* How many files were left out (option skip_unreadable). */
+/* The number of files that were left out (option skip_unreadable). */
 WEFT_API size_t weft_dataset_skipped(const weft_dataset *dataset);
 
 /* From memory: pixels u8 (examples, channels, height, width), or (examples, height, width, channels) with
- * WEFT_CHANNELS_LAST, of 1 to 4 channels; copied. labels: one each, or NULL: no column "label". */
+ * WEFT_CHANNELS_LAST, of 1 to 4 channels; copied. labels: one per example, or NULL for a dataset without the
+ * column "label". */
 typedef struct weft_image_block {
     size_t examples;
     int64_t channels, height, width;
@@ -110,19 +118,18 @@ typedef struct weft_image_block {
 WEFT_API weft_status weft_dataset_from_images(weft_dataset **dataset, weft_context *context,
     const weft_image_block *images, const weft_image_options *options);
 
-/* The same images (shared, not copied) with other options: validation without augmentation, after
+/* The same images (shared, not copied) with other options, for example validation without augmentation after
  * weft_dataset_split. */
 WEFT_API weft_status weft_dataset_with_image_options(
     weft_dataset **dataset, const weft_dataset *images, const weft_image_options *options);
 
-/* One file, as an example of such a dataset: data has room for exactly `bytes`. Random transforms are drawn
- * as for seed 0. Errors: WEFT_ERROR_SHAPE when the result has another size; what a dataset's files may have.
- */
+/* Loads one file as an example of such a dataset; data has exactly `bytes` bytes. Random transforms use seed
+ * 0. Errors: WEFT_ERROR_SHAPE if the result has another size; those of the files of a dataset. */
 WEFT_API weft_status weft_load_image(
     weft_context *context, const char *path, const weft_image_options *options, void *data, size_t bytes);
 
-/* An f32 input of shape (N, channels, height, width) whose memory is (N, height, width, channels): what a
- * column of WEFT_CHANNELS_LAST feeds without any transposition. */
+/* An f32 input of shape (batch, channels, height, width) that is stored as (batch, height, width, channels):
+ * a column of WEFT_CHANNELS_LAST is copied to it without a layout conversion. */
 WEFT_API weft_tensor *weft_image_input(
     weft_graph *graph, const char *name, int64_t channels, int64_t height, int64_t width);
 

@@ -1,19 +1,23 @@
-/* weft/models.h: networks that people name, as a reference card.
+/* weft/models.h: well-known networks, as a reference card.
  *
- * Each takes x (N, C, H, W), f32, and gives logits (N, classes). C is any: 3 for RGB, as in the papers, 1 for
- * grey. H and W may be other than the sizes stated, down to what every window of the network still fits into;
- * flattened maps make the first linear layer as wide as they are. Parameters and running statistics have the
- * names and shapes of torchvision's model of that name ("layer1.0.conv1.weight"), so that its weights load as
- * they are (weft_weights_load); where a line says "sequential", those of an nn.Sequential of the layers
- * named, with their activations, poolings and dropouts counted ("0.weight"). Parameters of each begin as the
- * line says: uniform    U(±1/sqrt(fan_in)), weights and biases, PyTorch's default He         convolutions
- * N(0, sqrt(2 / fan_out)), fan_out = filters · window; K. He et al. 2015 normal     linear weights N(0, 0.01)
- *   truncated  N(0, deviation) given that it is in [-2, 2]
- * and biases that go with He and normal with 0, norms with 1 and 0.
+ * Each takes x (N, C, H, W), f32, and returns logits (N, classes). C is arbitrary: 3 for RGB, as in the
+ * papers, 1 for grey. H and W may differ from the sizes given here, as long as every window of the network
+ * fits; the first linear layer after a flatten is as wide as the flattened image. Parameters and running
+ * statistics have the names and shapes of torchvision's model of the same name ("layer1.0.conv1.weight"), so
+ * that its weights can be loaded with weft_weights_load. "Sequential" means the names of an nn.Sequential of
+ * the given layers, in which activations, poolings and dropouts are counted too ("0.weight"). "Uniform",
+ * "He", "normal" and "truncated" name the initial values of the parameters:
  *
- * Errors: WEFT_ERROR_SHAPE (x is no (N, C, H, W); an image that is too small, with the layer that it does not
- * fit), WEFT_ERROR_DTYPE, WEFT_ERROR_ARGUMENT (classes below 1, a prefix that is too long, a name that the
- * graph has already: two networks in one graph need different prefixes). */
+ *   uniform    U(±1/sqrt(fan_in)) for weights and biases, PyTorch's default
+ *   He         convolutions N(0, sqrt(2 / fan_out)), fan_out = filters · window; K. He et al. 2015
+ *   normal     linear weights N(0, 0.01)
+ *   truncated  N(0, deviation) truncated to [-2, 2]
+ *
+ * With He and normal, biases begin as 0. Weights of norms begin as 1, their biases as 0.
+ *
+ * Errors: WEFT_ERROR_SHAPE (x is not (N, C, H, W), or the image is too small; the message names the layer
+ * that it does not fit), WEFT_ERROR_DTYPE, WEFT_ERROR_ARGUMENT (classes below 1, a prefix that is too long, a
+ * name that is already in the graph: two networks in one graph need different prefixes). */
 #ifndef WEFT_MODELS_H
 #define WEFT_MODELS_H
 
@@ -23,51 +27,53 @@
 extern "C" {
 #endif
 
-/* prefix: put before all names ("teacher."), NULL for none. */
+/* prefix: prepended to all names ("teacher."); NULL for none. */
 
-/* 32² grey: conv 6 and 16 of 5×5 with tanh and average pooling, linear 120, 84. Y. LeCun et al. 1998, with
- * every map connected and a linear output for the radial basis functions. Sequential; uniform. */
+/* 32², grey: convolutions of 6 and 16 filters of 5×5 with tanh and average pooling, linear layers of 120 and
+ * 84. Y. LeCun et al. 1998, with all maps connected and a linear output instead of radial basis functions.
+ * Sequential; uniform. */
 WEFT_API weft_tensor *weft_lenet5(weft_tensor *x, int64_t classes, const char *prefix);
-/* 227²: A. Krizhevsky et al. 2012 without groups and response norms, as S. Shi et al. 2016 benchmark it;
- * dropout 0.5. Sequential; uniform. */
+/* 227²: A. Krizhevsky et al. 2012 without groups and local response norms, as S. Shi et al. 2016 benchmark
+ * it; dropout 0.5. Sequential; uniform. */
 WEFT_API weft_tensor *weft_alexnet_s(weft_tensor *x, int64_t classes, const char *prefix);
 /* 32²: the three convolutions of cuda-convnet for CIFAR-10, as S. Shi et al. 2016 benchmark it. Sequential;
  * uniform. */
 WEFT_API weft_tensor *weft_alexnet_r(weft_tensor *x, int64_t classes, const char *prefix);
-/* 224²: K. Simonyan and A. Zisserman 2015, configurations A and D, without norms; any size from 32² on,
- * pooled to 7×7; dropout 0.5. He, normal. */
+/* 224²: K. Simonyan and A. Zisserman 2015, configurations A and D, without norms; any size of at least 32²,
+ * pooled to 7×7; dropout 0.5. He; normal. */
 WEFT_API weft_tensor *weft_vgg11(weft_tensor *x, int64_t classes, const char *prefix);
 WEFT_API weft_tensor *weft_vgg16(weft_tensor *x, int64_t classes, const char *prefix); /* as weft_vgg11 */
-/* 224²: C. Szegedy et al. 2015, with batch norms and 3×3 windows in place of 5×5, as torchvision's; without
- * auxiliary classifiers; dropout 0.2. Truncated, 0.01; the last bias uniform. */
+/* 224²: C. Szegedy et al. 2015, with batch norms and 3×3 instead of 5×5 windows, as in torchvision; without
+ * auxiliary classifiers; dropout 0.2. Truncated, deviation 0.01; the last bias uniform. */
 WEFT_API weft_tensor *weft_googlenet(weft_tensor *x, int64_t classes, const char *prefix);
-/* 299²: C. Szegedy et al. 2016; without the auxiliary classifier; dropout 0.5. Truncated, 0.1; the last bias
- * uniform. */
+/* 299²: C. Szegedy et al. 2016, without the auxiliary classifier; dropout 0.5. Truncated, deviation 0.1; the
+ * last bias uniform. */
 WEFT_API weft_tensor *weft_inception_v3(weft_tensor *x, int64_t classes, const char *prefix);
-/* 224²: K. He et al. 2016; a block's stride is in its 3×3 convolution. He; the linear layer uniform. */
+/* 224²: K. He et al. 2016; the stride of a block is that of its 3×3 convolution. He; the linear layer
+ * uniform. */
 WEFT_API weft_tensor *weft_resnet18(weft_tensor *x, int64_t classes, const char *prefix);
 WEFT_API weft_tensor *weft_resnet50(
     weft_tensor *x, int64_t classes, const char *prefix); /* as weft_resnet18 */
-/* 32²: the CIFAR-10 networks of K. He et al. 2016, section 4.2, with shortcuts that have no parameters: every
- * second pixel, and zeros for the channels that are missing. Sequential of convolution, norm, relu, blocks
- * (c1, b1, c2, b2), pooling, flatten, linear; He; the linear layer uniform. */
+/* 32²: the CIFAR-10 networks of K. He et al. 2016, section 4.2, with shortcuts without parameters: every
+ * second pixel, and zeros for the missing channels. Sequential of convolution, norm, relu, blocks (c1, b1,
+ * c2, b2), pooling, flatten, linear. He; the linear layer uniform. */
 WEFT_API weft_tensor *weft_resnet20(weft_tensor *x, int64_t classes, const char *prefix);
 WEFT_API weft_tensor *weft_resnet56(
     weft_tensor *x, int64_t classes, const char *prefix); /* as weft_resnet20 */
-/* 224²: M. Sandler et al. 2018, width 1; dropout 0.2. He, normal. */
+/* 224²: M. Sandler et al. 2018, width 1; dropout 0.2. He; normal. */
 WEFT_API weft_tensor *weft_mobilenet_v2(weft_tensor *x, int64_t classes, const char *prefix);
 
 typedef struct weft_model_options {
     size_t struct_size;
     const char *prefix; /* default NULL */
-    bool no_dropout;    /* default false: as the network's line says */
+    bool no_dropout;    /* default false: dropout as given above */
 } weft_model_options;
 #define WEFT_MODEL_OPTIONS_INIT .struct_size = sizeof(weft_model_options)
-/* Any of the above by its name, "resnet50"; options NULL: every default. An unknown name is
+/* Any of these networks by name, for example "resnet50". options NULL means all defaults. An unknown name is
  * WEFT_ERROR_ARGUMENT. */
 WEFT_API weft_tensor *weft_model(
     weft_tensor *x, const char *name, int64_t classes, const weft_model_options *options);
-/* The names in the order of this header; NULL beyond the last. */
+/* The names, in the order of this header; NULL for an index beyond the last. */
 WEFT_API const char *weft_model_name(size_t index);
 
 #ifdef __cplusplus

@@ -9,8 +9,9 @@
 extern "C" {
 #endif
 
-/* ---- initialisers; the numbers depend on the context's seed and the order of creation. A value out of range
- * is an error at the parameter. From a file: weft_init_from_file in io.h ---- */
+/* ---- initialisers ----
+ * The numbers depend on the seed of the context and on the order of creation. A value out of range is an
+ * error of the parameter. weft_init_from_file in io.h reads a file. */
 WEFT_API weft_initialiser weft_zeros(void);                              /* 0 */
 WEFT_API weft_initialiser weft_fill(float value);                        /* a constant */
 WEFT_API weft_initialiser weft_init_uniform(float low, float high);      /* U(low, high) */
@@ -22,15 +23,16 @@ WEFT_API weft_initialiser weft_he_normal(void);      /* N(0, sqrt(2 / fan_in)), 
 WEFT_API weft_initialiser weft_lecun_uniform(
     void); /* U(±sqrt(3 / fan_in)); LeCun et al. 1998, for selu, tanh */
 WEFT_API weft_initialiser weft_lecun_normal(void); /* N(0, 1 / sqrt(fan_in)) */
-/* N(mean, deviation) given that it is in [low, high]: as torch.nn.init.trunc_normal_, absolute bounds. */
+/* N(mean, deviation) truncated to [low, high], which are absolute, as in torch.nn.init.trunc_normal_. */
 WEFT_API weft_initialiser weft_init_truncated_normal(float mean, float deviation, float low, float high);
-/* gain · Q: as (first dimension, all others) its rows, or its columns when there are fewer of them, are
- * orthonormal; Saxe et al. 2014. Rank 2 or more. Costs rows · columns · min(rows, columns) on the host. */
+/* gain · Q. The parameter is seen as a matrix (first dimension, all others); its rows, or its columns if
+ * there are fewer of them, are orthonormal; Saxe et al. 2014. Rank 2 or more. Costs rows · columns ·
+ * min(rows, columns) on the host. */
 WEFT_API weft_initialiser weft_init_orthogonal(float gain);
 
-/* ---- layers: ops that make their own parameters ---- */
-/* x (..., in) → (..., units). Parameters "linearN.weight" (units, in) and "linearN.bias" (units), N = 1, 2,
- * ... in the graph; both begin as U(±1/sqrt(in)), as PyTorch's do. */
+/* ---- layers: ops that create their parameters ---- */
+/* x (..., in) → (..., units). Parameters "linearN.weight" (units, in) and "linearN.bias" (units), where N =
+ * 1, 2, ... counts the layers of the graph; both begin as U(±1/sqrt(in)), as in PyTorch. */
 WEFT_API weft_tensor *weft_linear(weft_tensor *x, int64_t units);
 
 typedef struct weft_linear_options {
@@ -41,57 +43,59 @@ typedef struct weft_linear_options {
     bool no_bias;                               /* default false */
 } weft_linear_options;
 #define WEFT_LINEAR_OPTIONS_INIT .struct_size = sizeof(weft_linear_options)
-/* The same with options; NULL: every default. */
+/* The same with options; NULL means all defaults. */
 WEFT_API weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const weft_linear_options *options);
 
-/* x1 (..., in1), x2 (..., in2) → (..., units), as weft_bilinear_with has it. Parameters "bilinearN.weight"
- * (units, in1, in2) and "bilinearN.bias" (units), both U(±1/sqrt(in1)). */
+/* x1 (..., in1), x2 (..., in2) → (..., units), as weft_bilinear_with. Parameters "bilinearN.weight" (units,
+ * in1, in2) and "bilinearN.bias" (units), both U(±1/sqrt(in1)). */
 WEFT_API weft_tensor *weft_bilinear(weft_tensor *x1, weft_tensor *x2, int64_t units);
 
-/* Convolution (convolution.h). Parameters "convN.weight" (F, C / groups, K...) and "convN.bias" (F), N = 1,
- * 2, ... in the graph; both begin as U(±1/sqrt(fan_in)), fan_in = C / groups · K..., as PyTorch's do. */
+/* Convolution (convolution.h). Parameters "convN.weight" (F, C / groups, K...) and "convN.bias" (F), where N
+ * = 1, 2, ... counts the layers of the graph; both begin as U(±1/sqrt(fan_in)) with fan_in = C / groups ·
+ * K..., as in PyTorch. */
 WEFT_API weft_tensor *weft_conv1d(weft_tensor *x, int64_t filters, int64_t size); /* stride 1, no padding */
 WEFT_API weft_tensor *weft_conv2d(weft_tensor *x, int64_t filters, int64_t size); /* size × size */
 WEFT_API weft_tensor *weft_conv3d(weft_tensor *x, int64_t filters, int64_t size); /* size × size × size */
 
 typedef struct weft_conv_layer_options {
     size_t struct_size;
-    weft_conv_options conv; /* its struct_size too: .conv = {WEFT_CONV_OPTIONS_INIT, ...}; 0: the
-                               defaults */
-    bool transposed;        /* default false; weight (C, F / groups, K...), "convtransposeN" */
+    weft_conv_options conv; /* set its struct_size, too: .conv = {WEFT_CONV_OPTIONS_INIT, ...}; if it is 0,
+                               all are defaults */
+    bool transposed;        /* default false; true: weight (C, F / groups, K...), "convtransposeN" */
     const char *name;       /* default "convN" */
     const weft_initialiser *weight_initialiser; /* default U(±1/sqrt(fan_in)) */
     const weft_initialiser *bias_initialiser;   /* default U(±1/sqrt(fan_in)) */
     bool no_bias;                               /* default false */
 } weft_conv_layer_options;
 #define WEFT_CONV_LAYER_OPTIONS_INIT .struct_size = sizeof(weft_conv_layer_options)
-/* size: the window along each spatial axis of x. */
+/* size: the window along each spatial axis of x. options NULL means all defaults. */
 WEFT_API weft_tensor *weft_conv_layer(
     weft_tensor *x, int64_t filters, const int64_t *size, const weft_conv_layer_options *options);
 
 /* Multi-head attention (A. Vaswani et al. 2017): query (batch, Lq, E), key (batch, Lk, Ek), value (batch, Lk,
  * Ev) → (batch, Lq, E), or all without the batch. Each head attends with E / heads columns (weft_attention).
  * The parameters have the names and shapes of torch.nn.MultiheadAttention: "attentionN.in_proj_weight" (3E,
- * E), or where Ek or Ev is not E "q_proj_weight" (E, E), "k_proj_weight" (E, Ek), "v_proj_weight" (E, Ev);
- * "in_proj_bias" (3E), "out_proj.weight" (E, E), "out_proj.bias" (E); they begin as PyTorch's do. */
+ * E), or if Ek or Ev is not E "q_proj_weight" (E, E), "k_proj_weight" (E, Ek) and "v_proj_weight" (E, Ev);
+ * "in_proj_bias" (3E), "out_proj.weight" (E, E), "out_proj.bias" (E). Their initial values are PyTorch's. */
 typedef struct weft_multi_head_options {
     size_t struct_size;
     const char *name;  /* default "attentionN" */
-    weft_tensor *mask; /* default NULL; broadcasts to (batch, heads, Lq, Lk): as in weft_attention */
+    weft_tensor *mask; /* default NULL; broadcasts to (batch, heads, Lq, Lk); see weft_attention */
     weft_tensor
-        *key_mask; /* default NULL; bool (batch, Lk): true takes part (PyTorch's padding mask negated) */
+        *key_mask; /* default NULL; bool (batch, Lk): true for keys that are attended to (the negation of
+                      PyTorch's padding mask) */
     bool causal;   /* default false */
     bool no_bias;  /* default false */
-    float dropout; /* default 0; of the attention's weights, not in inference: 0 <= dropout < 1 */
+    float dropout; /* default 0; of the attention weights, in training only: 0 <= dropout < 1 */
 } weft_multi_head_options;
 #define WEFT_MULTI_HEAD_OPTIONS_INIT .struct_size = sizeof(weft_multi_head_options)
 WEFT_API weft_tensor *weft_multi_head_attention(weft_tensor *query, weft_tensor *key, weft_tensor *value,
     int64_t heads, const weft_multi_head_options *options);
 
 /* tokens i32 (...) → (..., width): rows of the parameter "embeddingN.weight" (vocabulary, width), which
- * begins as N(0, 1), as PyTorch's does. The parameter may serve a second time: weft_linear_with(h, weight,
- * bias) with weight = weft_graph_find(g, "embedding1.weight") ties the output layer to it, and both gradients
- * add up. */
+ * begins as N(0, 1), as in PyTorch. The parameter can be shared: weft_linear_with(h, weight, bias) with
+ * weight = weft_graph_find(g, "embedding1.weight") ties the output layer to it, and the gradients are
+ * added. */
 WEFT_API weft_tensor *weft_embedding(weft_tensor *tokens, int64_t vocabulary, int64_t width);
 
 typedef struct weft_embedding_options {
@@ -99,20 +103,21 @@ typedef struct weft_embedding_options {
     const char *name;                    /* default "embeddingN" */
     const weft_initialiser *initialiser; /* default N(0, 1) */
     bool padded;                         /* default false */
-    int64_t padding; /* with padded: this token's row begins as zeros (a custom initialiser's stays as it is)
-                        and gets no gradient; negative: from the end */
+    int64_t padding; /* with `padded`: the row of this token begins as zeros (unless a custom initialiser sets
+                        it) and gets no gradient; a negative number counts from the end */
 } weft_embedding_options;
 #define WEFT_EMBEDDING_OPTIONS_INIT .struct_size = sizeof(weft_embedding_options)
-/* The same with options; NULL: every default. */
+/* The same with options; NULL means all defaults. */
 WEFT_API weft_tensor *weft_embedding_layer(
     weft_tensor *tokens, int64_t vocabulary, int64_t width, const weft_embedding_options *options);
 
-/* Adaptive softmax (Grave et al. 2017) for many classes of falling frequency, as torch.nn.
- * AdaptiveLogSoftmaxWithLoss: classes below the first cutoff have logits of their own in the head, those from
- * cutoff i on share one there and are told apart by tail i, from x narrowed to width / divisor^(i + 1).
- * Parameters, all U(±1/sqrt(in)): "adaptive_softmaxN.head.weight" (cutoffs[0] + count, width), "head.bias",
- * "tail.I.0.weight" (narrow, width), "tail.I.1.weight" (classes of tail I, narrow). The layer is the graph's;
- * NULL after an error. */
+/* Adaptive softmax (Grave et al. 2017) for many classes in order of falling frequency, as
+ * torch.nn.AdaptiveLogSoftmaxWithLoss. Classes below the first cutoff have their own logits in the head. The
+ * classes of tail i, from cutoff i to the next, share one logit of the head, and the tail distinguishes them,
+ * from x projected to width / divisor^(i + 1). Parameters, all U(±1/sqrt(in)):
+ * "adaptive_softmaxN.head.weight" (cutoffs[0] + count, width), "head.bias", "tail.I.0.weight" (projected
+ * width, width), "tail.I.1.weight" (classes of tail I, projected width). The layer belongs to the graph; NULL
+ * after an error. */
 typedef struct weft_adaptive_softmax weft_adaptive_softmax;
 #define WEFT_MAX_CLUSTERS 16
 typedef struct weft_adaptive_softmax_options {
@@ -120,77 +125,78 @@ typedef struct weft_adaptive_softmax_options {
     const char *name; /* default "adaptive_softmaxN" */
     float divisor;    /* 1 or more; default 4 */
     bool head_bias;   /* default false */
-    /* Of each tail, the part of all rows whose labels may fall into it, in (0, 1]: it is computed for so many
-     * rows alone, and more fail the next read or wait. Default NULL: 1, all rows. */
+    /* For each tail, the fraction of all rows, in (0, 1], whose labels may be in it: the tail is computed
+     * for that many rows only, and more of them are an error of the next read or wait. Default NULL: 1,
+     * all rows. */
     const float *capacities;
 } weft_adaptive_softmax_options;
 #define WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT .struct_size = sizeof(weft_adaptive_softmax_options)
-/* cutoffs: `count` of them, rising, below classes; options NULL: every default. */
+/* cutoffs: `count` increasing numbers below `classes`. options NULL means all defaults. */
 WEFT_API weft_adaptive_softmax *weft_adaptive_softmax_layer(weft_graph *graph, int64_t width, int64_t classes,
     const int64_t *cutoffs, size_t count, const weft_adaptive_softmax_options *options);
-/* x (..., width), labels i32 (...) → the mean of -log p(label) over the labels that are not -100; any other
- * that is no class gives NaN. */
+/* x (..., width), labels i32 (...) → the mean of -log p(label) over the labels that are not -100. Any other
+ * label that is not a class gives NaN. */
 WEFT_API weft_tensor *weft_adaptive_softmax_loss(
     weft_adaptive_softmax *softmax, weft_tensor *x, weft_tensor *labels);
-/* x (..., width) → log p of all classes (..., classes). */
+/* x (..., width) → log p of all classes, (..., classes). */
 WEFT_API weft_tensor *weft_adaptive_softmax_log_prob(weft_adaptive_softmax *softmax, weft_tensor *x);
 
-/* ---- optimizers: values, to be given to a trainer or to weft_minimize ----
- * Each follows PyTorch's of that name, LAMB and Lion their papers. p: a parameter, g: its gradient after
- * clipping, t: the number of the update from 1, m̂ = m / (1 - beta1^t), v̂ = v / (1 - beta2^t); states are 0 at
- * first. "Coupled" decay: g ← g + weight_decay·p before all else. */
+/* ---- optimizers: values that are passed to a trainer or to weft_minimize ----
+ * Each is PyTorch's optimizer of that name; LAMB and Lion are those of their papers. p is a parameter, g its
+ * gradient after clipping, t the number of the update from 1, m̂ = m / (1 - beta1^t), v̂ = v / (1 - beta2^t).
+ * States begin as 0. "Coupled" decay is g ← g + weight_decay·p before everything else. */
 typedef enum weft_optimizer_kind {
-    WEFT_SGD =
-        1, /* v ← momentum·v + (1 - dampening)·g (first: v ← g); p ← p - rate·v (nesterov: g + momentum·v) */
-    WEFT_ADAM, /* m ← beta1·m + (1 - beta1)·g; v ← beta2·v + (1 - beta2)·g²; p ← p - rate·m̂ / (√v̂ + epsilon);
-                  amsgrad: the largest v so far; Kingma and Ba 2015, Reddi et al. 2018 */
-    WEFT_ADAMW,   /* p ← p·(1 - rate·weight_decay), then as Adam; Loshchilov and Hutter 2019 */
-    WEFT_NADAM,   /* β_t = beta1·(1 - 0.96^(t·momentum_decay) / 2), Π their product up to t;
-                     p ← p - rate·(g·(1 - β_t) / (1 - Π) + m·β_{t+1} / (1 - Π·β_{t+1})) / (√v̂ + epsilon);
-                     Dozat 2016 */
-    WEFT_RMSPROP, /* v ← rho·v + (1 - rho)·g²; s ← g / (√v + epsilon), centered: √(v - mean(g)²);
-                     b ← momentum·b + s; p ← p - rate·b; Hinton 2012, Graves 2013 */
-    WEFT_ADAGRAD, /* v ← v + g²; p ← p - rate / (1 + (t - 1)·rate_decay) · g / (√v + epsilon); Duchi et al.
-                     2011 */
+    WEFT_SGD = 1,  /* v ← momentum·v + (1 - dampening)·g (first: v ← g); p ← p - rate·v
+                      (nesterov: g + momentum·v instead of v) */
+    WEFT_ADAM,     /* m ← beta1·m + (1 - beta1)·g; v ← beta2·v + (1 - beta2)·g²;
+                      p ← p - rate·m̂ / (√v̂ + epsilon); amsgrad: v̂ from the largest v so far;
+                      Kingma and Ba 2015, Reddi et al. 2018 */
+    WEFT_ADAMW,    /* p ← p·(1 - rate·weight_decay), then as Adam; Loshchilov and Hutter 2019 */
+    WEFT_NADAM,    /* β_t = beta1·(1 - 0.96^(t·momentum_decay) / 2), Π their product up to t;
+                      p ← p - rate·(g·(1 - β_t) / (1 - Π) + m·β_{t+1} / (1 - Π·β_{t+1})) / (√v̂ + epsilon);
+                      Dozat 2016 */
+    WEFT_RMSPROP,  /* v ← rho·v + (1 - rho)·g²; s ← g / (√v + epsilon), centered: √(v - mean(g)²);
+                      b ← momentum·b + s; p ← p - rate·b; Hinton 2012, Graves 2013 */
+    WEFT_ADAGRAD,  /* v ← v + g²; p ← p - rate / (1 + (t - 1)·rate_decay) · g / (√v + epsilon);
+                      Duchi et al. 2011 */
     WEFT_ADADELTA, /* v ← rho·v + (1 - rho)·g²; d = √(u + epsilon) / √(v + epsilon) · g;
                       u ← rho·u + (1 - rho)·d²; p ← p - rate·d; Zeiler 2012 */
-    WEFT_LAMB, /* s = m̂ / (√v̂ + epsilon) + weight_decay·p; p ← p - rate·|p|/|s|·s, norms of each parameter as
-                  a whole, 1 for the quotient where one is 0; You et al. 2020 */
-    WEFT_LION /* p ← p - rate·(sign(beta1·m + (1 - beta1)·g) + weight_decay·p); m ← beta2·m + (1 - beta2)·g;
-                 Chen et al. 2023 */
+    WEFT_LAMB, /* s = m̂ / (√v̂ + epsilon) + weight_decay·p; p ← p - rate·|p|/|s|·s with the norms of
+                  each parameter as a whole, and 1 instead of |p|/|s| if one is 0; You et al. 2020 */
+    WEFT_LION  /* p ← p - rate·(sign(beta1·m + (1 - beta1)·g) + weight_decay·p);
+                  m ← beta2·m + (1 - beta2)·g; Chen et al. 2023 */
 } weft_optimizer_kind;
 
-/* Some parameters with a rate and decay of their own: {"head.*", 10, 0.01f}, {"*.bias", 1, 0}. */
+/* A rate and a decay for some of the parameters: {"head.*", 10, 0.01f}, {"*.bias", 1, 0}. */
 typedef struct weft_parameter_group {
-    const char *parameters; /* a name; a star stands for any characters */
-    float rate_factor;      /* times the optimizer's rate, wherever a schedule takes it; above 0 */
-    float weight_decay;     /* in place of the optimizer's */
+    const char *parameters; /* a name; a star matches any characters */
+    float rate_factor;      /* multiplies the learning rate, scheduled or not; above 0 */
+    float weight_decay;     /* replaces that of the optimizer */
 } weft_parameter_group;
 
-/* Fields that a kind does not use must be 0. */
+/* Fields that the kind does not use must be 0. */
 typedef struct weft_optimizer {
     weft_optimizer_kind kind;
     float rate;           /* 0 or more */
     float momentum;       /* SGD, RMSprop: 0 <= momentum < 1 */
-    float weight_decay;   /* 0 or more; coupled, but for AdamW, LAMB and Lion */
+    float weight_decay;   /* 0 or more; coupled, except for AdamW, LAMB and Lion */
     float beta1, beta2;   /* Adam, AdamW, NAdam, LAMB, Lion: 0 <= beta < 1 */
-    float epsilon;        /* all but SGD and Lion: 0 or more; LAMB, Adadelta: above 0 */
+    float epsilon;        /* all except SGD and Lion: 0 or more; LAMB, Adadelta: above 0 */
     float rho;            /* RMSprop (PyTorch's alpha), Adadelta: 0 <= rho < 1 */
     float dampening;      /* SGD: 0 <= dampening <= 1; 0 with nesterov */
     float rate_decay;     /* Adagrad: 0 or more */
-    float first_sum;      /* Adagrad: what v begins as; 0 or more */
+    float first_sum;      /* Adagrad: initial value of v; 0 or more */
     float momentum_decay; /* NAdam: 0 or more */
     bool nesterov;        /* SGD with momentum */
     bool centered;        /* RMSprop */
     bool amsgrad;         /* Adam, AdamW */
     /* All kinds: */
-    float clip_value; /* each element of the gradient to [-clip_value, clip_value]; 0: no */
-    float clip_norm;  /* then g ← g·min(1, clip_norm / (|g| + 1e-6)), |g| over all parameters; 0: no */
-    uint32_t
-        accumulate; /* an update every so many runs, with the mean of their gradients; 0 and 1: each run */
-    float average_decay; /* keeps a ← average_decay·a + (1 - average_decay)·p, the first a is the first
-                            updated p; weft_average_swap; 0: no */
-    const weft_parameter_group *groups; /* a parameter is in one at most; used during the call only */
+    float clip_value; /* clips each element of the gradient to [-clip_value, clip_value]; 0: off */
+    float clip_norm; /* then g ← g·min(1, clip_norm / (|g| + 1e-6)) with |g| over all parameters; 0: off */
+    uint32_t accumulate; /* runs per update, which uses the mean of their gradients; 0 and 1: every run */
+    float average_decay; /* keeps a ← average_decay·a + (1 - average_decay)·p, where the first a is the first
+                            updated p (see weft_average_swap); 0: off */
+    const weft_parameter_group *groups; /* a parameter is in at most one; read during the call only */
     size_t group_count;
 } weft_optimizer;
 
@@ -205,91 +211,98 @@ WEFT_API weft_optimizer weft_adadelta(float rate); /* rho 0.9, epsilon 1e-6; PyT
 WEFT_API weft_optimizer weft_lamb(float rate, float weight_decay); /* betas 0.9, 0.999; epsilon 1e-6 */
 WEFT_API weft_optimizer weft_lion(float rate, float weight_decay); /* betas 0.9, 0.99 */
 
-/* The update of all the graph's parameters towards a smaller loss: give it to weft_plan_create among the
- * outputs and each run is a training step. Whatever the number of parameters, groups, accumulation and
- * averages included, it is one launch after the gradients; clip_norm adds the norm's reduction, and LAMB
- * takes four (a reduction over many elements is two launches). Matrices of 2^20 elements or more are updated
- * by the products that compute their gradients, where nothing needs all gradients first. The learning rate is
- * the scalar "learning_rate" (weft_minimize_rate), which may be set between runs. updates: room for
- * WEFT_MAX_UPDATES; errors: WEFT_ERROR_ARGUMENT (a field out of range or not of that kind, a group that names
- * no parameter or one of another group, too little room), WEFT_ERROR_STATE (no parameters, or all frozen). */
+/* Creates the update of all parameters of the graph that reduces the loss. Pass the updates to
+ * weft_plan_create among the outputs; then each run is a training step. The update is one launch after the
+ * gradients, for any number of parameters, with groups, accumulation and averages included; clip_norm adds
+ * the reduction of the norm, and LAMB takes four launches (a reduction over many elements is two launches).
+ * Matrices of 2^20 elements or more are updated in the epilogue of the products that compute their gradients,
+ * unless something needs all gradients first. The learning rate is the scalar "learning_rate"
+ * (weft_minimize_rate), which can be set between runs. updates: an array of at least WEFT_MAX_UPDATES.
+ * Errors: WEFT_ERROR_ARGUMENT (a field that is out of range or not of that kind, a group that names no
+ * parameter or one of another group, a capacity that is too small), WEFT_ERROR_STATE (no parameters, or all
+ * are frozen). */
 WEFT_API weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *optimizer, weft_tensor **updates,
     size_t capacity, size_t *count);
 WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph); /* NULL before weft_minimize */
 #define WEFT_MAX_UPDATES 8
 
-/* Freezes parameters, or thaws them: a name, a star stands for any characters. Frozen ones get no gradient
- * (the backward pass does not reach for it), no update and no decay. Heard by the next weft_minimize or
- * weft_trainer_create; what was made before stays as it is. WEFT_ERROR_ARGUMENT: no such parameter. */
+/* Freezes parameters, or unfreezes them: a name in which a star matches any characters. Frozen parameters get
+ * no gradient (the backward pass does not compute it), no update and no decay. Takes effect in the next
+ * weft_minimize or weft_trainer_create; what exists already does not change. WEFT_ERROR_ARGUMENT: there is no
+ * such parameter. */
 WEFT_API weft_status weft_freeze(weft_graph *graph, const char *parameters, bool frozen);
 
-/* Exchanges the parameters and their average (average_decay): predict, evaluate and save, then exchange them
- * again; until then a training run is refused. WEFT_ERROR_STATE: no average is kept, or none taken yet. */
+/* Exchanges the parameters and their averages (average_decay). Predict, evaluate or save, then exchange them
+ * again; a training run before that is an error. WEFT_ERROR_STATE: no average is kept, or there was no update
+ * yet. */
 WEFT_API weft_status weft_average_swap(weft_graph *graph);
 
-/* ---- learning-rate schedules: values, to be given to a trainer or asked for a rate ----
- * base: the optimizer's rate. t: epochs done, or steps done where per_step is set. PyTorch's of that name. */
+/* ---- learning-rate schedules: values that are passed to a trainer or to weft_schedule_rate ----
+ * base is the rate of the optimizer; t counts finished epochs, or steps if per_step is set. The definitions
+ * are those of the PyTorch schedulers of these names. */
 typedef enum weft_schedule_kind {
     WEFT_SCHEDULE_CONSTANT,        /* base */
-    WEFT_SCHEDULE_STEP,            /* base·factor^(t / period), a whole quotient */
-    WEFT_SCHEDULE_MULTI_STEP,      /* base·factor^(milestones <= t) */
+    WEFT_SCHEDULE_STEP,            /* base·factor^floor(t / period) */
+    WEFT_SCHEDULE_MULTI_STEP,      /* base·factor^(number of milestones <= t) */
     WEFT_SCHEDULE_EXPONENTIAL,     /* base·factor^t */
     WEFT_SCHEDULE_COSINE,          /* floor + (base - floor)·(1 + cos(π·t / period)) / 2 */
-    WEFT_SCHEDULE_COSINE_RESTARTS, /* the same with t since the last restart; periods grow by period_factor */
-    WEFT_SCHEDULE_ONE_CYCLE, /* base / divisor up to base in rise·period, down to base / (divisor·end_divisor)
-                                by cosines; period steps in all, then it stays; momentum is not cycled */
-    WEFT_SCHEDULE_POLYNOMIAL, /* base·(1 - min(t, period) / period)^power */
-    WEFT_SCHEDULE_PLATEAU     /* times factor, down to floor, when more than patience epochs in a row had no
-                                 better loss; steps of 1e-8 or less are not taken */
+    WEFT_SCHEDULE_COSINE_RESTARTS, /* the same with t counted from the last restart; see period_factor */
+    WEFT_SCHEDULE_ONE_CYCLE,       /* base / divisor up to base in rise·period, then down to base /
+                                      (divisor·end_divisor), both as cosines, and constant after `period`
+                                      steps; momentum does not change */
+    WEFT_SCHEDULE_POLYNOMIAL,      /* base·(1 - min(t, period) / period)^power */
+    WEFT_SCHEDULE_PLATEAU /* multiplied by factor, but not below floor, after more than `patience` epochs
+                             in a row without a better loss; changes of at most 1e-8 are skipped */
 } weft_schedule_kind;
 
 #define WEFT_MAX_MILESTONES 16
 typedef struct weft_schedule {
     weft_schedule_kind kind;
-    bool per_step;                            /* t counts updates, not epochs; plateau: epochs only */
-    float factor;                             /* above 0; plateau: below 1 */
-    uint64_t period;                          /* 1 or more; one-cycle: 2 or more */
-    uint32_t period_factor;                   /* 1 or more */
-    float floor;                              /* the smallest rate; 0 or more */
-    float power;                              /* 0 or more */
-    float divisor, end_divisor, rise;         /* 1 or more; 1 or more; between 0 and 1 */
+    bool per_step;          /* t counts updates instead of epochs; plateau: epochs only */
+    float factor;           /* above 0; plateau: below 1 */
+    uint64_t period;        /* 1 or more; one-cycle: 2 or more */
+    uint32_t period_factor; /* each period is this many times as long as the one before; 1 or more */
+    float floor;            /* the lowest rate; 0 or more */
+    float power;            /* 0 or more */
+    float divisor, end_divisor, rise;         /* divisors: 1 or more; rise: between 0 and 1 */
     uint64_t milestones[WEFT_MAX_MILESTONES]; /* ascending */
     size_t milestone_count;
     uint64_t patience, cooldown; /* epochs */
     float threshold;             /* a loss below best·(1 - threshold) is better */
-    /* A linear warm-up in front of any: from base·warmup_start at t = 0 to base at t = warmup, when the
-     * schedule begins with its own t = 0. 0: none. Plateau: not with one. */
+    /* A linear warm-up before any schedule: from base·warmup_start at t = 0 to base at t = warmup, where the
+     * schedule begins with its own t = 0. 0: none. Not for plateau. */
     uint64_t warmup;
     float warmup_start; /* above 0, at most 1 */
 } weft_schedule;
 
-WEFT_API weft_schedule weft_step_schedule(uint64_t period, float factor); /* times factor every period */
-/* Times factor at each milestone; count up to WEFT_MAX_MILESTONES, copied. */
+WEFT_API weft_schedule weft_step_schedule(uint64_t period, float factor); /* times factor after each period */
+/* Times factor at each milestone; at most WEFT_MAX_MILESTONES, which are copied. */
 WEFT_API weft_schedule weft_multi_step_schedule(const uint64_t *milestones, size_t count, float factor);
-WEFT_API weft_schedule weft_exponential_schedule(float factor);            /* times factor every time */
-WEFT_API weft_schedule weft_cosine_schedule(uint64_t period, float floor); /* base to floor in a period */
-/* The same again and again, each period period_factor times as long as the one before. */
+WEFT_API weft_schedule weft_exponential_schedule(float factor);            /* times factor at each t */
+WEFT_API weft_schedule weft_cosine_schedule(uint64_t period, float floor); /* base to floor in one period */
+/* The same repeatedly; each period is period_factor times as long as the one before. */
 WEFT_API weft_schedule weft_cosine_restarts_schedule(uint64_t period, uint32_t period_factor, float floor);
 WEFT_API weft_schedule weft_one_cycle_schedule(
     uint64_t steps); /* per step; rise 0.3, divisors 25 and 10,000 */
-WEFT_API weft_schedule weft_polynomial_schedule(uint64_t period, float power); /* base to 0 in a period */
-/* Times factor after more than patience bad epochs; threshold 1e-4, cooldown 0, floor 0; a trainer gives it
- * the validation loss after each epoch. */
+WEFT_API weft_schedule weft_polynomial_schedule(uint64_t period, float power); /* base to 0 in one period */
+/* Times factor after more than `patience` epochs without a better loss; threshold 1e-4, cooldown 0, floor 0.
+ * A trainer uses the validation loss after each epoch. */
 WEFT_API weft_schedule weft_plateau_schedule(float factor, uint64_t patience);
-/* The schedule with a warm-up from start·base over `length` in front. */
+/* The schedule after a warm-up of `length` that begins at start·base. */
 WEFT_API weft_schedule weft_warmup(weft_schedule schedule, uint64_t length, float start);
 
-/* The rate at t; plateau: WEFT_ERROR_ARGUMENT. Errors: a field out of range, a negative or NaN base. */
+/* The rate at t. WEFT_ERROR_ARGUMENT: a plateau, a field out of range, a negative or NaN base. */
 WEFT_API weft_status weft_schedule_rate(const weft_schedule *schedule, float base, uint64_t t, float *rate);
-/* Plateau: what it remembers; all 0 at first. */
+/* The state of a plateau; zeroed before the first call. */
 typedef struct weft_plateau {
     double best;       /* loss */
-    uint64_t epochs;   /* seen */
-    uint64_t bad;      /* in a row, without a better loss */
-    uint64_t cooldown; /* epochs left in which none is counted as bad */
+    uint64_t epochs;   /* so far */
+    uint64_t bad;      /* epochs in a row without a better loss */
+    uint64_t cooldown; /* epochs left in which no epoch counts as bad */
     float rate;
 } weft_plateau;
-/* Tells a finished epoch's loss and gets the next epoch's rate; base begins it. NaN is not better. */
+/* Takes the loss of a finished epoch and returns the rate of the next one; base is the first rate. NaN is
+ * never a better loss. */
 WEFT_API weft_status weft_plateau_rate(
     const weft_schedule *schedule, weft_plateau *plateau, float base, double loss, float *rate);
 

@@ -1,13 +1,14 @@
 /* weft/ops.h: the ops, as a reference card.
  *
- * Elementwise ops broadcast as NumPy and PyTorch do: shapes are aligned at the right, a dimension of 1
- * stretches. Axes may be negative (-1 is the last). No op converts dtypes silently: weft_cast does. Binary
- * ops have number forms (weft_add_number), weft_number makes a tensor of a number. Differentiable unless said
- * otherwise; results are f32 for f32 inputs, i32 for i32 where an op takes i32.
+ * Elementwise ops broadcast as in NumPy and PyTorch: shapes are aligned at the right, and a dimension of 1 is
+ * repeated. Axes may be negative (-1 is the last). No op casts implicitly; use weft_cast. Binary
+ * ops have forms with a number (weft_add_number); weft_number makes a tensor of a number. Ops are
+ * differentiable unless stated otherwise. Results are f32 for f32 inputs, and i32 for i32 inputs where an op
+ * takes i32. Shapes are whole shapes, with the batch dimension.
  *
- * Errors are the graph's (graph.h): WEFT_ERROR_DTYPE, WEFT_ERROR_SHAPE (shapes that do not fit, an axis that
- * is not there), WEFT_ERROR_ARGUMENT (a number out of the range that its line states). PyTorch's names and
- * what differs: docs/ops.md. */
+ * Errors are those of the graph (graph.h): WEFT_ERROR_DTYPE, WEFT_ERROR_SHAPE (shapes that do not match, an
+ * axis that does not exist), WEFT_ERROR_ARGUMENT (a number outside of the range that is given here).
+ * PyTorch's names and the differences: docs/ops.md. */
 #ifndef WEFT_OPS_H
 #define WEFT_OPS_H
 
@@ -17,50 +18,55 @@
 extern "C" {
 #endif
 
-/* ---- elementwise: f32 and i32 ---- */
+/* ---- elementwise: floats and i32 (graph.h). Floats of different dtypes meet in the one that holds both; tensors
+ * of rank 0 widen no other ---- */
 WEFT_API weft_tensor *weft_add(weft_tensor *a, weft_tensor *b); /* a + b */
 WEFT_API weft_tensor *weft_sub(weft_tensor *a, weft_tensor *b); /* a - b */
 WEFT_API weft_tensor *weft_mul(weft_tensor *a, weft_tensor *b); /* a·b */
-WEFT_API weft_tensor *weft_div(weft_tensor *a, weft_tensor *b); /* a / b; f32 only */
+WEFT_API weft_tensor *weft_div(weft_tensor *a, weft_tensor *b); /* a / b; floats only */
 WEFT_API weft_tensor *weft_neg(weft_tensor *a);                 /* -a */
 WEFT_API weft_tensor *weft_square(weft_tensor *a);              /* a² */
-/* The larger, the smaller of two: NaN if either is; a tie halves the gradient. */
+/* The larger and the smaller of two: NaN if either is NaN; equal inputs get half of the gradient each. */
 WEFT_API weft_tensor *weft_maximum(weft_tensor *a, weft_tensor *b);
 WEFT_API weft_tensor *weft_minimum(weft_tensor *a, weft_tensor *b);
-/* a - b·floor(a / b): the sign of b, as Python and torch.remainder; f32 by 0 is NaN, i32 by 0 is a. */
+/* a - b·floor(a / b): has the sign of b, as in Python and torch.remainder; f32 by 0 is NaN, i32 by 0 is a. */
 WEFT_API weft_tensor *weft_remainder(weft_tensor *a, weft_tensor *b);
-WEFT_API weft_tensor *weft_abs(weft_tensor *a);   /* |a|; gradient 0 at 0; of the least i32 it is itself */
-WEFT_API weft_tensor *weft_sign(weft_tensor *a);  /* -1, 0 or 1; 0 for NaN, as torch.sign; gradient 0 */
-WEFT_API weft_tensor *weft_floor(weft_tensor *a); /* down; gradient 0; i32 stays, as in the three below */
-WEFT_API weft_tensor *weft_ceil(weft_tensor *a);  /* up */
-WEFT_API weft_tensor *weft_round(weft_tensor *a); /* to the nearest, halves to even */
-WEFT_API weft_tensor *weft_trunc(weft_tensor *a); /* toward zero */
-/* min(max(x, low), high); an infinite bound is none; low above high: all high. Gradient 1 at the bounds. */
+WEFT_API weft_tensor *weft_abs(weft_tensor *a);   /* |a|; gradient 0 at 0; the smallest i32 stays as it is */
+WEFT_API weft_tensor *weft_sign(weft_tensor *a);  /* -1, 0 or 1; 0 for NaN, as in torch.sign; gradient 0 */
+WEFT_API weft_tensor *weft_floor(weft_tensor *a); /* rounds down; gradient 0; i32 unchanged, like the next
+                                                     three */
+WEFT_API weft_tensor *weft_ceil(weft_tensor *a);  /* rounds up */
+WEFT_API weft_tensor *weft_round(weft_tensor *a); /* rounds to the nearest, halves to even */
+WEFT_API weft_tensor *weft_trunc(weft_tensor *a); /* rounds toward zero */
+/* min(max(x, low), high). An infinite bound is no bound; if low is above high, all are high. Gradient 1 at
+ * the bounds. */
 WEFT_API weft_tensor *weft_clamp(weft_tensor *x, double low, double high);
-/* condition ? a : b, all three broadcast; condition: bool; no gradient reaches the one that is not chosen. */
+/* condition ? a : b; all three broadcast; condition is bool. No gradient reaches the input that is not
+ * chosen. */
 WEFT_API weft_tensor *weft_where(weft_tensor *condition, weft_tensor *a, weft_tensor *b);
 
-/* ---- elementwise: f32; within 4 units in the last place or 1e-6 of the value ---- */
-WEFT_API weft_tensor *weft_pow(weft_tensor *a, weft_tensor *b); /* a^b; edges as C's pow */
+/* ---- elementwise: f32; errors of at most 4 units in the last place or 1e-6 of the value ---- */
+WEFT_API weft_tensor *weft_pow(weft_tensor *a, weft_tensor *b); /* a^b; special cases as in C's pow */
 WEFT_API weft_tensor *weft_sqrt(weft_tensor *a);                /* NaN below 0 */
 WEFT_API weft_tensor *weft_rsqrt(weft_tensor *a);               /* 1 / sqrt(a) */
 WEFT_API weft_tensor *weft_reciprocal(weft_tensor *a);          /* 1 / a */
 WEFT_API weft_tensor *weft_exp(weft_tensor *a);                 /* e^a */
 WEFT_API weft_tensor *weft_exp2(weft_tensor *a);                /* 2^a */
-WEFT_API weft_tensor *weft_expm1(weft_tensor *a);               /* exp(a) - 1, exact for small a */
-WEFT_API weft_tensor *weft_log(weft_tensor *a);   /* natural; -inf at 0, NaN below, as in log2 */
-WEFT_API weft_tensor *weft_log2(weft_tensor *a);  /* base 2 */
-WEFT_API weft_tensor *weft_log1p(weft_tensor *a); /* log(1 + a), exact for small a */
-WEFT_API weft_tensor *weft_sin(weft_tensor *a);   /* of radians, any size of argument, as in cos and tan */
-WEFT_API weft_tensor *weft_cos(weft_tensor *a);   /* cosine */
-WEFT_API weft_tensor *weft_tan(weft_tensor *a);   /* tangent */
-WEFT_API weft_tensor *weft_asin(weft_tensor *a);  /* in -π/2 .. π/2; NaN beyond -1 .. 1, as in acos */
-WEFT_API weft_tensor *weft_acos(weft_tensor *a);  /* in 0 .. π */
-WEFT_API weft_tensor *weft_atan(weft_tensor *a);  /* in -π/2 .. π/2 */
-WEFT_API weft_tensor *weft_atan2(weft_tensor *y, weft_tensor *x); /* the angle of the point (x, y); as C's */
-WEFT_API weft_tensor *weft_erf(weft_tensor *a); /* 2/sqrt(π) · integral of exp(-t²), 0 .. a */
+WEFT_API weft_tensor *weft_expm1(weft_tensor *a);               /* exp(a) - 1, accurate for small a */
+WEFT_API weft_tensor *weft_log(weft_tensor *a);                 /* natural; -inf at 0, NaN below 0, as log2 */
+WEFT_API weft_tensor *weft_log2(weft_tensor *a);                /* base 2 */
+WEFT_API weft_tensor *weft_log1p(weft_tensor *a);               /* log(1 + a), accurate for small a */
+WEFT_API weft_tensor *weft_sin(weft_tensor *a);  /* a in radians, of any magnitude, as for cos and tan */
+WEFT_API weft_tensor *weft_cos(weft_tensor *a);  /* cosine */
+WEFT_API weft_tensor *weft_tan(weft_tensor *a);  /* tangent */
+WEFT_API weft_tensor *weft_asin(weft_tensor *a); /* in [-π/2, π/2]; NaN outside of [-1, 1], as acos */
+WEFT_API weft_tensor *weft_acos(weft_tensor *a); /* in [0, π] */
+WEFT_API weft_tensor *weft_atan(weft_tensor *a); /* in [-π/2, π/2] */
+WEFT_API weft_tensor *weft_atan2(weft_tensor *y, weft_tensor *x); /* the angle of the point (x, y) */
+WEFT_API weft_tensor *weft_erf(weft_tensor *a); /* 2/sqrt(π) · integral of exp(-t²) from 0 to a */
 
-/* ---- activations: f32; NaN stays NaN; at -inf as the formula: gelu, silu, mish, hardswish are NaN ---- */
+/* ---- activations: f32; NaN gives NaN; at -inf gelu, silu, mish, hardswish are NaN, as their formulas
+ * ---- */
 WEFT_API weft_tensor *weft_relu(weft_tensor *a);      /* max(a, 0); gradient 0 at 0 */
 WEFT_API weft_tensor *weft_tanh(weft_tensor *a);      /* (exp(2a) - 1) / (exp(2a) + 1) */
 WEFT_API weft_tensor *weft_sigmoid(weft_tensor *a);   /* 1 / (1 + exp(-a)) */
@@ -76,31 +82,31 @@ WEFT_API weft_tensor *weft_hardsigmoid(weft_tensor *a); /* relu6(a + 3) / 6; gra
 WEFT_API weft_tensor *weft_hardswish(weft_tensor *a); /* a·relu6(a + 3) / 6; gradient -1/2 at -3, 3/2 at 3 */
 WEFT_API weft_tensor *weft_elu(weft_tensor *x, double alpha);        /* x > 0 ? x : alpha·(exp(x) - 1) */
 WEFT_API weft_tensor *weft_leaky_relu(weft_tensor *x, double slope); /* x > 0 ? x : slope·x */
-/* x > 0 ? x : weight·x, weight (1), or (C) along axis 1 of x (N, C, ...). */
+/* x > 0 ? x : weight·x; weight is (1), or (C) along axis 1 of x (N, C, ...). */
 WEFT_API weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight);
-/* min(max(x, low), high), low < high; gradient 0 at the bounds, where weft_clamp has 1, as PyTorch's. */
+/* min(max(x, low), high), low < high. Gradient 0 at the bounds (weft_clamp: 1), as in PyTorch. */
 WEFT_API weft_tensor *weft_hardtanh(weft_tensor *x, double low, double high);
 
-/* ---- comparisons: f32 or i32, both alike, to bool; no gradient. NaN: false, weft_not_equal true ---- */
+/* ---- comparisons: two floats or two i32 → bool; no gradient. With NaN false; weft_not_equal true ---- */
 WEFT_API weft_tensor *weft_equal(weft_tensor *a, weft_tensor *b);         /* a == b */
 WEFT_API weft_tensor *weft_not_equal(weft_tensor *a, weft_tensor *b);     /* a != b */
 WEFT_API weft_tensor *weft_less(weft_tensor *a, weft_tensor *b);          /* a < b */
 WEFT_API weft_tensor *weft_less_equal(weft_tensor *a, weft_tensor *b);    /* a <= b */
 WEFT_API weft_tensor *weft_greater(weft_tensor *a, weft_tensor *b);       /* a > b */
 WEFT_API weft_tensor *weft_greater_equal(weft_tensor *a, weft_tensor *b); /* a >= b */
-WEFT_API weft_tensor *weft_isnan(weft_tensor *a);                         /* is it NaN? no i32 is */
-WEFT_API weft_tensor *weft_isinf(weft_tensor *a);    /* infinite, of either sign? no i32 is */
-WEFT_API weft_tensor *weft_isfinite(weft_tensor *a); /* neither of the two? every i32 is */
+WEFT_API weft_tensor *weft_isnan(weft_tensor *a);                         /* is NaN; false for i32 */
+WEFT_API weft_tensor *weft_isinf(weft_tensor *a);    /* is infinite, of either sign; false for i32 */
+WEFT_API weft_tensor *weft_isfinite(weft_tensor *a); /* is neither NaN nor infinite; true for i32 */
 
-/* ---- logic: bool to bool (weft_cast makes bool of numbers); no gradient ---- */
-WEFT_API weft_tensor *weft_logical_and(weft_tensor *a, weft_tensor *b); /* both */
-WEFT_API weft_tensor *weft_logical_or(weft_tensor *a, weft_tensor *b);  /* one or both */
-WEFT_API weft_tensor *weft_logical_xor(weft_tensor *a, weft_tensor *b); /* one, not both */
-WEFT_API weft_tensor *weft_logical_not(weft_tensor *a);                 /* the other */
+/* ---- logic: bool → bool (weft_cast makes bool of numbers); no gradient ---- */
+WEFT_API weft_tensor *weft_logical_and(weft_tensor *a, weft_tensor *b); /* a and b */
+WEFT_API weft_tensor *weft_logical_or(weft_tensor *a, weft_tensor *b);  /* a or b */
+WEFT_API weft_tensor *weft_logical_xor(weft_tensor *a, weft_tensor *b); /* either a or b */
+WEFT_API weft_tensor *weft_logical_not(weft_tensor *a);                 /* not a */
 
-/* ---- number forms, and other dtypes ---- */
-/* A number on the right: weft_mul_number(a, 0.5) is weft_mul(a, weft_number(a, 0.5)). On the left:
- * weft_sub(weft_number(x, 1), x). An i32 takes whole numbers (else WEFT_ERROR_ARGUMENT). */
+/* ---- forms with a number, and casts ---- */
+/* The number is on the right: weft_mul_number(a, 0.5) is weft_mul(a, weft_number(a, 0.5)). On the left:
+ * weft_sub(weft_number(x, 1), x). With i32 the number must be whole (else WEFT_ERROR_ARGUMENT). */
 WEFT_API weft_tensor *weft_add_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_sub_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_mul_number(weft_tensor *a, double number);
@@ -114,10 +120,10 @@ WEFT_API weft_tensor *weft_less_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_less_equal_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_greater_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_greater_equal_number(weft_tensor *a, double number);
-/* The same; exponents -1, 1, 2 and 3 without weft_pow. */
+/* The same; exponents -1, 1, 2 and 3 do not use weft_pow. */
 WEFT_API weft_tensor *weft_pow_number(weft_tensor *a, double number);
-/* Any dtype to any: to an integer truncates toward zero (out of range: undefined), to f16 and bf16 rounds to
- * nearest even, to bool is a != 0. The gradient flows between f32, f16 and bf16. */
+/* Any dtype to any other. To an integer: truncates toward zero (undefined out of range). To f16 and bf16:
+ * rounds to nearest even. To bool: a != 0. Gradients flow between floats. */
 WEFT_API weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype);
 
 /* ---- reductions: weft_sum(x) over all axes, weft_sum(x, 1) over one, weft_sum(x, 0, 2) over several ---- */
@@ -135,221 +141,234 @@ WEFT_API weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype);
 #define weft_any(...)           WEFT_TAKE_AXES_(weft_any_axes, __VA_ARGS__, WEFT_8_ENDS_)
 #define weft_all(...)           WEFT_TAKE_AXES_(weft_all_axes, __VA_ARGS__, WEFT_8_ENDS_)
 #define weft_count_nonzero(...) WEFT_TAKE_AXES_(weft_count_nonzero_axes, __VA_ARGS__, WEFT_8_ENDS_)
-/* The full forms. axes: list ended by WEFT_END, or NULL for all; keep: reduced axes stay with size 1. */
+/* The full forms. axes: a list that ends with WEFT_END, or NULL for all axes; keep: reduced axes remain with
+ * size 1. */
 WEFT_API weft_tensor *weft_sum_axes(weft_tensor *x, const int64_t *axes, bool keep);  /* f32, i32 */
 WEFT_API weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep); /* f32 */
-/* The least, the greatest; f32, i32; NaN wins; ties share the gradient evenly, as torch.amax does. */
+/* The minimum and the maximum; f32, i32; NaN if an element is NaN. Equal elements share the gradient evenly,
+ * as in torch.amax. */
 WEFT_API weft_tensor *weft_min_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_max_axes(weft_tensor *x, const int64_t *axes, bool keep);
-/* i32: the index of the first maximum in the row-major order of the reduced axes; no gradient. */
+/* i32: the index of the first maximum, in row-major order of the reduced axes; no gradient. */
 WEFT_API weft_tensor *weft_argmax_axes(weft_tensor *x, const int64_t *axes, bool keep);
-WEFT_API weft_tensor *weft_argmin_axes(weft_tensor *x, const int64_t *axes, bool keep); /* minimum */
-/* f32, i32 (which wraps around); the gradient is exact with zeros among the factors. */
+WEFT_API weft_tensor *weft_argmin_axes(weft_tensor *x, const int64_t *axes, bool keep); /* of the minimum */
+/* f32, i32 (wraps around). The gradient is exact even if factors are zero. */
 WEFT_API weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep);
-/* f32: sum (x - mean)² / max(n - correction, 0), correction >= 0. weft_var and weft_var_axes have 1; so has
- * std, the square root, whose gradient is 0 where it is 0. */
+/* f32: sum (x - mean)² / max(n - correction, 0), correction >= 0; it is 1 in weft_var and weft_var_axes. The
+ * standard deviation is its square root, with gradient 0 where it is 0. */
 WEFT_API weft_tensor *weft_var_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_std_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_var_with(weft_tensor *x, int correction, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_std_with(weft_tensor *x, int correction, const int64_t *axes, bool keep);
-/* f32: order 1 sum |x|, 2 sqrt(sum x²), INFINITY max |x|; weft_norm and weft_norm_axes have 2. Gradients:
- * sign(x); x / norm, 0 where the norm is 0; sign(x) shared evenly among ties. */
+/* f32: order 1 is sum |x|, order 2 sqrt(sum x²), INFINITY max |x|; weft_norm and weft_norm_axes use 2.
+ * Gradients: sign(x); x / norm, 0 where the norm is 0; sign(x) shared evenly among equal maxima. */
 WEFT_API weft_tensor *weft_norm_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_norm_with(weft_tensor *x, double order, const int64_t *axes, bool keep);
-/* f32: log(sum exp(x)) without overflow; gradient softmax(x), 0 where all are -inf. */
+/* f32: log(sum exp(x)) without overflow; its gradient is softmax(x), 0 where all are -inf. */
 WEFT_API weft_tensor *weft_logsumexp_axes(weft_tensor *x, const int64_t *axes, bool keep);
-/* Any dtype to bool, or i32: is some, is every element other than 0; how many are. NaN is. No gradient. */
+/* Any dtype → bool: is any, are all elements other than 0; → i32: how many are. NaN is other than 0. No
+ * gradient. */
 WEFT_API weft_tensor *weft_any_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_all_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_count_nonzero_axes(weft_tensor *x, const int64_t *axes, bool keep);
 
-/* ---- scans along one axis, y of x's shape; f32 or i32 (which wraps around) ----
- * f32 sums and products carry their rounding errors along, products an exponent, too: results are those of
- * twice the precision, rounded, however long the line. NaN goes on to all later elements. Errors: another
- * dtype, no such axis. */
-WEFT_API weft_tensor *weft_cumsum(weft_tensor *x, int axis); /* y[j] = x[0] + ... + x[j] */
-WEFT_API weft_tensor *weft_cumprod(weft_tensor *x, int axis); /* y[j] = x[0] · ... · x[j]; x may have zeros */
-/* exclusive: without x[j] itself (the first is 0 or 1); reverse: from the last element to the first. */
+/* ---- scans along one axis: y has the shape of x; f32, f16, bf16 or i32 (wraps around) ----
+ * Sums and products of floats carry their rounding errors along, and products an exponent, too: results are
+ * as accurate as those of twice the precision of f32, then rounded, for any length. NaN propagates to all
+ * later elements. Errors: another dtype, no such axis. */
+WEFT_API weft_tensor *weft_cumsum(weft_tensor *x, int axis);  /* y[j] = x[0] + ... + x[j] */
+WEFT_API weft_tensor *weft_cumprod(weft_tensor *x, int axis); /* y[j] = x[0] · ... · x[j]; zeros are
+                                                                 allowed */
+/* exclusive: without x[j] (the first element is 0 or 1); reverse: from the last element to the first. */
 WEFT_API weft_tensor *weft_cumsum_with(weft_tensor *x, int axis, bool exclusive, bool reverse);
 WEFT_API weft_tensor *weft_cumprod_with(weft_tensor *x, int axis, bool exclusive, bool reverse);
-/* y[j] = a[j] · y[j-1] + b[j], y[-1] = 0 (discounted returns, moving averages, state spaces); a[j] = 0
- * forgets what was before, even infinity and NaN. f32; shapes broadcast. reverse: y[j] = a[j] · y[j+1] +
- * b[j]. */
+/* y[j] = a[j] · y[j-1] + b[j] with y[-1] = 0 (discounted returns, moving averages, state-space models). Where
+ * a[j] is 0, earlier elements have no influence, even infinity and NaN. f32; the inputs broadcast. reverse:
+ * y[j] = a[j] · y[j+1] + b[j]. */
 WEFT_API weft_tensor *weft_linear_scan(weft_tensor *a, weft_tensor *b, int axis, bool reverse);
 
-/* ---- sorting along one axis; f32 or i32; stable: equal elements keep their order ----
+/* ---- sorting along one axis; f32, f16, bf16 or i32; stable: equal elements keep their order ----
  * NaN is the greatest (first when descending), -0 and 0 are equal, denormals are not flushed. Values and
- * indices are two functions of the same arguments, whose sorting is done once. Errors: another dtype, no such
- * axis, k outside 1 .. size or on an axis that depends on the batch size. */
-WEFT_API weft_tensor *weft_sort(weft_tensor *x, int axis, bool descending);    /* values, in x's shape */
+ * indices are two functions with the same arguments, which share one sort. Errors: another dtype, no such
+ * axis, k outside of [1, size] or along an axis that depends on the batch size. */
+WEFT_API weft_tensor *weft_sort(weft_tensor *x, int axis, bool descending);    /* values, of the shape of x */
 WEFT_API weft_tensor *weft_argsort(weft_tensor *x, int axis, bool descending); /* i32 indices; no gradient */
-/* The k greatest (or least) elements in order, greatest (least) first: the axis has size k; the first k of a
- * sort. Small k cost one pass over x. */
+/* The k greatest (or smallest) elements, greatest (smallest) first: the first k elements of a sort. The axis
+ * becomes k long. A small k costs one pass over x. */
 WEFT_API weft_tensor *weft_topk(weft_tensor *x, int64_t k, int axis, bool largest);
 WEFT_API weft_tensor *weft_topk_indices(weft_tensor *x, int64_t k, int axis, bool largest); /* i32 */
 
 /* ---- products ---- */
-/* (..., m, k) · (..., k, n) → (..., m, n), f32; leading dimensions broadcast. Rank 2 or more; transpose with
- * weft_transpose, which costs nothing. */
+/* (..., m, k) · (..., k, n) → (..., m, n), f32; leading dimensions broadcast. Rank 2 or more. weft_transpose
+ * transposes an operand at no cost. */
 WEFT_API weft_tensor *weft_matmul(weft_tensor *a, weft_tensor *b);
-/* x·weightᵀ + bias: x (..., in), weight (out, in), bias (out) or NULL → (..., out). weft_linear in nn.h makes
- * the parameters too. */
+/* x·weightᵀ + bias: x (..., in), weight (out, in), bias (out) or NULL → (..., out). weft_linear in nn.h
+ * creates the parameters, too. */
 WEFT_API weft_tensor *weft_linear_with(weft_tensor *x, weft_tensor *weight, weft_tensor *bias);
 
 /* Vectors: a (m), b (n) → (m, n); a (k), b (k) → rank 0; a (..., m, k), x (k) → (..., m). */
 WEFT_API weft_tensor *weft_outer(weft_tensor *a, weft_tensor *b); /* a[i]·b[j]; f32, i32 */
 WEFT_API weft_tensor *weft_dot(weft_tensor *a, weft_tensor *b);   /* sum of a[i]·b[i]; f32, i32 */
 WEFT_API weft_tensor *weft_mv(weft_tensor *a, weft_tensor *x);    /* f32 */
-/* y[o] = sum over i, j of x1[i]·weight[o][i][j]·x2[j], + bias[o]: x1 (..., in1), x2 (..., in2), weight
- * (out, in1, in2), bias (out) or NULL → (..., out). weft_bilinear in nn.h makes the parameters too. */
+/* y[o] = bias[o] + sum over i, j of x1[i]·weight[o][i][j]·x2[j]: x1 (..., in1), x2 (..., in2), weight (out,
+ * in1, in2), bias (out) or NULL → (..., out). weft_bilinear in nn.h creates the parameters, too. */
 WEFT_API weft_tensor *weft_bilinear_with(
     weft_tensor *x1, weft_tensor *x2, weft_tensor *weight, weft_tensor *bias);
-/* Einstein's sums of one operand (b is NULL: weft_einsum("ii->i", a, NULL)) or two ("bij,bjk->bik"), as
- * torch.einsum has them: spaces, ellipses, implicit outputs, diagonals, sizes of 1 broadcast. f32. */
+/* Einstein summation of one operand (b is NULL: weft_einsum("ii->i", a, NULL)) or two ("bij,bjk->bik"), as
+ * torch.einsum: with spaces, ellipses, implicit outputs, diagonals, and broadcasting of sizes of 1. f32. */
 WEFT_API weft_tensor *weft_einsum(const char *equation, weft_tensor *a, weft_tensor *b);
 
 /* ---- attention ---- */
 typedef struct weft_attention_options {
     size_t struct_size;
-    weft_tensor *mask; /* default NULL; broadcasts to (..., Lq, Lk): bool (true takes part) or f32 (added) */
-    bool causal;       /* default false; query i sees keys j <= i, also where Lq and Lk differ (as PyTorch) */
-    float scale;       /* default 0: 1/sqrt(d) */
-    float dropout;     /* default 0; of the weights, as weft_dropout: 0 <= dropout < 1 */
+    weft_tensor *mask; /* default NULL; broadcasts to (..., Lq, Lk): bool (true: attend) or f32 (is added) */
+    bool causal;       /* default false; true: query i attends to keys j <= i, also if Lq is not Lk (as
+                          PyTorch) */
+    float scale;       /* 0 (the default) means 1/sqrt(d) */
+    float dropout;     /* default 0; of the attention weights, as weft_dropout: 0 <= dropout < 1 */
 } weft_attention_options;
 #define WEFT_ATTENTION_OPTIONS_INIT .struct_size = sizeof(weft_attention_options)
 /* softmax(q·kᵀ·scale + mask)·v: q (..., Lq, d), k (..., Lk, d), v (..., Lk, dv), f32 → (..., Lq, dv); leading
- * dimensions broadcast. A query that sees no key gives 0, and gradients of 0. The scores are never whole in
- * memory, forward and backward, for d and dv up to 256 and lengths that are not the batch; else they are. */
+ * dimensions broadcast. A query without any key gives 0, and gradients of 0. For d and dv up to 256 and
+ * lengths that do not depend on the batch size, the scores are never stored as a whole, neither forward nor
+ * backward; otherwise they are. */
 WEFT_API weft_tensor *weft_attention(
     weft_tensor *q, weft_tensor *k, weft_tensor *v, const weft_attention_options *options);
 
-/* ---- softmax along one axis, f32; losses stand in losses.h ---- */
+/* ---- softmax along one axis, of floats; the losses are in losses.h ---- */
 WEFT_API weft_tensor *weft_softmax(weft_tensor *x, int axis);     /* exp(x - max) / sum */
 WEFT_API weft_tensor *weft_log_softmax(weft_tensor *x, int axis); /* x - logsumexp(x) */
 
-/* ---- movement: any dtype; other strides over the same memory, free, but for concat and stack ---- */
-/* weft_reshape(x, WEFT_BATCH, 64): same number of elements, row-major. Where strides cannot express it (x
- * was permuted), it is a copy. */
+/* ---- movement: any dtype; views (other strides over the same memory), free, except concat and stack ---- */
+/* weft_reshape(x, WEFT_BATCH, 64): all dimensions of the new shape; the same elements in row-major order. A
+ * copy if strides cannot express it (after a permute). */
 #define weft_reshape(...) WEFT_TAKE_AXES_(weft_reshape_list_, __VA_ARGS__, WEFT_8_ENDS_)
 /* weft_permute(x, 0, 2, 1): axis i of the result is axis axes[i] of x. */
 #define weft_permute(...) WEFT_TAKE_AXES_(weft_permute_list_, __VA_ARGS__, WEFT_8_ENDS_)
-/* The full forms: rank dims; an order of all axes. */
+/* The full forms: rank and dims; a permutation of all axes. */
 WEFT_API weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims);
 WEFT_API weft_tensor *weft_permute_axes(weft_tensor *x, int rank, const int *axes);
-/* Images are (N, C, spatial...) and lie channels-last in memory, so reading weft_channels_last(x) of what ops
- * of images made needs no conversion, as (N, spatial..., C) data needs none through weft_channels_first. What
- * is computed from the latter's result keeps the order of x in memory, and its gradient is that of x. */
+/* Images are (N, C, spatial...) and are stored channels-last. So reading weft_channels_last(x) of the result
+ * of an image op needs no layout conversion, and neither does passing (N, spatial..., C) data through
+ * weft_channels_first. Ops on the result of weft_channels_first keep the memory order of x, and so does the
+ * gradient. */
 WEFT_API weft_tensor *weft_channels_last(weft_tensor *x);  /* (N, C, spatial...) → (N, spatial..., C) */
 WEFT_API weft_tensor *weft_channels_first(weft_tensor *x); /* (N, spatial..., C) → (N, C, spatial...) */
 WEFT_API weft_tensor *weft_transpose(weft_tensor *x);      /* the last two axes swapped */
-WEFT_API weft_tensor *weft_flatten(weft_tensor *x);        /* (n, ...) → (n, the rest); (n) → (n, 1) */
-/* Stretches dimensions of 1 to dims, as broadcasting does (torch.expand, torch.broadcast_to). */
+WEFT_API weft_tensor *weft_flatten(weft_tensor *x);        /* (n, ...) → (n, all others); (n) → (n, 1) */
+/* Broadcasts x to dims (torch.expand, torch.broadcast_to). */
 WEFT_API weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims);
-/* Axes start to end (inclusive) become one; at most one of them may depend on the batch. */
+/* The axes start to end (inclusive) become one; at most one of them may depend on the batch. */
 WEFT_API weft_tensor *weft_flatten_axes(weft_tensor *x, int start, int end);
-/* weft_squeeze(x, 1) drops axes of size 1, any other size is an error; weft_squeeze(x) drops all of them. */
+/* weft_squeeze(x, 1) removes axes of size 1, another size is an error; weft_squeeze(x) removes all axes of
+ * size 1. */
 #define weft_squeeze(...) WEFT_TAKE_AXES_(weft_squeeze_list_, __VA_ARGS__, WEFT_8_ENDS_)
 WEFT_API weft_tensor *weft_squeeze_axes(
-    weft_tensor *x, const int64_t *axes); /* axes: list ended by WEFT_END */
+    weft_tensor *x, const int64_t *axes); /* axes: a list up to WEFT_END */
 WEFT_API weft_tensor *weft_unsqueeze(
-    weft_tensor *x, int axis); /* an axis of size 1 before `axis`; -1: last */
+    weft_tensor *x, int axis); /* inserts an axis of size 1 before `axis`; -1: at the end */
 WEFT_API weft_tensor *weft_swap_axes(
     weft_tensor *x, int axis1, int axis2);                              /* torch.transpose, torch.swapaxes */
 WEFT_API weft_tensor *weft_move_axis(weft_tensor *x, int from, int to); /* torch.movedim */
-/* Elements start .. end - 1 of one axis; negative start or end count from the end, WEFT_END is the end
- * itself. Empty or outside: an error. */
+/* The elements start to end - 1 of one axis. Negative start and end count from the end, and WEFT_END is the
+ * end itself. An empty slice, or one outside of the axis, is an error. */
 WEFT_API weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_t end);
-/* Every step-th of them, step >= 1: x[start:end:step]. An axis of k times the batch: 0 <= start < step, end =
- * WEFT_END and step divides k; other parts of a batch axis are an error. */
+/* Every step-th of them, step >= 1: x[start:end:step]. On an axis of k times the batch, 0 <= start < step,
+ * end is WEFT_END and step divides k; other slices of a batch axis are an error. */
 WEFT_API weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step);
-/* parts[0 .. count - 1] are an axis cut into equal parts, or into parts of the given sizes (WEFT_BATCH * k on
- * a batch axis), which must make up the axis. Errors leave every parts[i] NULL. */
+/* parts[0] to parts[count - 1] become an axis cut into equal slices, or into slices of the given sizes
+ * (WEFT_BATCH * k on a batch axis), whose sum must be the size of the axis. On an error every parts[i] is
+ * NULL. */
 WEFT_API weft_status weft_split(weft_tensor *x, int axis, size_t count, weft_tensor **parts);
 WEFT_API weft_status weft_split_sizes(
     weft_tensor *x, int axis, const int64_t *sizes, size_t count, weft_tensor **parts);
-/* weft_flip(x, 0, -1): axes read from their ends, the batch too; weft_flip(x): all axes. */
+/* weft_flip(x, 0, -1): reverses these axes, which may be the batch; weft_flip(x): all axes. */
 #define weft_flip(...) WEFT_TAKE_AXES_(weft_flip_list_, __VA_ARGS__, WEFT_8_ENDS_)
-WEFT_API weft_tensor *weft_flip_axes(weft_tensor *x, const int64_t *axes); /* axes: list ended by WEFT_END */
-/* x[..., i, ..., i + offset, ...] of two axes as the last axis, the others in their order; offset < 0 lies
- * below the main diagonal. A batch axis has only offset 0, with an axis of the same size. */
+WEFT_API weft_tensor *weft_flip_axes(weft_tensor *x, const int64_t *axes); /* axes: a list up to WEFT_END */
+/* x[..., i, ..., i + offset, ...] of two axes as the last axis, the others in their order; offset < 0 is
+ * below the main diagonal. A batch axis takes only offset 0, with an axis of the same size. */
 WEFT_API weft_tensor *weft_diagonal(weft_tensor *x, int64_t offset, int axis1, int axis2);
-/* Puts count tensors one after another along an axis; other dimensions are equal. No tensors at all: NULL,
- * without an error, as there is no graph to keep it. */
+/* Concatenates `count` tensors along an axis; their other dimensions are equal. count 0 gives NULL without an
+ * error, as there is no graph that could keep it. */
 WEFT_API weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis);
-/* The same along a new axis: count tensors of one shape. */
+/* The same along a new axis; all tensors have the same shape. */
 WEFT_API weft_tensor *weft_stack(weft_tensor *const *xs, size_t count, int axis);
 
-/* ---- padding: computed where it is read, or in one launch however many axes; any dtype ---- */
+/* ---- padding: applied where the result is read, or in one launch for any number of axes; any dtype ---- */
 typedef enum weft_pad_mode {
-    WEFT_PAD_CONSTANT, /* value */
-    WEFT_PAD_REFLECT,  /* mirrored at the first and last element, at most n - 1 of n: 3 2 | 1 2 3 | 2 1 */
-    WEFT_PAD_EDGE,     /* the first and last element; torch's "replicate" */
-    WEFT_PAD_WRAP      /* the other end, at most n of n; torch's "circular" */
+    WEFT_PAD_CONSTANT, /* the number `value` */
+    WEFT_PAD_REFLECT,  /* mirrored at the first and last element, at most n - 1 elements: 3 2 | 1 2 3 | 2 1 */
+    WEFT_PAD_EDGE,     /* repeats the first and last element; PyTorch's "replicate" */
+    WEFT_PAD_WRAP      /* continues with the other end, at most n elements; PyTorch's "circular" */
 } weft_pad_mode;
-/* Axis i becomes before[i] + n + after[i] long (one entry an axis, not negative; a batch axis only 0). value
- * is for WEFT_PAD_CONSTANT, and 0 for dtypes that are only stored. */
+/* Axis i becomes before[i] + n + after[i] long (one entry per axis, 0 or more; only 0 for a batch axis).
+ * value is used by WEFT_PAD_CONSTANT; it must be 0 for dtypes that are only for storage. */
 WEFT_API weft_tensor *weft_pad(
     weft_tensor *x, const int64_t *before, const int64_t *after, weft_pad_mode mode, double value);
-/* Element i goes to (i + shift) mod n: torch.roll; any shift up to 2^31 - 1, any axis, the batch too. */
+/* Element i moves to (i + shift) mod n, as torch.roll; any shift up to 2^31 - 1, any axis, also the batch. */
 WEFT_API weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift);
-/* The whole of x repeats[i] times along axis i: torch.tile, torch.repeat. Shapes are aligned at the right. */
+/* Repeats x repeats[i] times along axis i, as torch.tile and torch.repeat. Shapes are aligned at the
+ * right. */
 WEFT_API weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats);
 
-/* ---- masks: maps over coordinates, computed where they are read; any axis may be the batch ---- */
-/* Of the last two axes, f32 or i32: x where column - row <= diagonal, else 0; x where it is >= diagonal. */
+/* ---- masks: applied where the result is read; any axis may be the batch ---- */
+/* Over the last two axes, a float or i32: x where column - row <= diagonal (triu: >= diagonal), else 0. */
 WEFT_API weft_tensor *weft_tril(weft_tensor *x, int64_t diagonal);
 WEFT_API weft_tensor *weft_triu(weft_tensor *x, int64_t diagonal);
-/* value where mask (bool, stretched to x) is true, else x (f32 or i32); the gradient there is 0. */
+/* value where mask is true, else x (a float or i32); mask is bool and broadcasts to x. The gradient is 0
+ * where mask is true. */
 WEFT_API weft_tensor *weft_masked_fill(weft_tensor *x, weft_tensor *mask, double value);
-/* i32 labels (...) → (..., classes) of that dtype: 1 at the label. A label out of range gives a row of zeros.
- * No gradient. */
+/* i32 labels (...) → (..., classes) of the given dtype: 1 at the label, else 0. A label out of range gives a
+ * row of zeros. No gradient. */
 WEFT_API weft_tensor *weft_one_hot(weft_tensor *labels, int64_t classes, weft_dtype dtype);
-/* (n): start, start + step, ... before end; f32 or i32. step may be negative; no elements: an error. */
+/* (n): start, start + step, ... before end; a float or i32. step may be negative; an empty result is an
+ * error. */
 WEFT_API weft_tensor *weft_arange(weft_graph *graph, weft_dtype dtype, double start, double end, double step);
-/* value everywhere; f32, i32, bool. */
+/* Every element is value; f32, i32, bool. */
 WEFT_API weft_tensor *weft_full(
     weft_graph *graph, weft_dtype dtype, double value, int rank, const int64_t *dims);
 /* (rows, columns) of any dtype: 1 where row = column, else 0. */
 WEFT_API weft_tensor *weft_eye(weft_graph *graph, weft_dtype dtype, int64_t rows, int64_t columns);
 
-/* ---- index: indices are i32 in [0, size of the axis) ----
+/* ---- indexing: indices are i32 in [0, size of the axis) ----
  * An index out of range reads as 0 and adds nothing; the next weft_plan_read or weft_plan_wait of the plan
- * fails with WEFT_ERROR_ARGUMENT and the position of the first one. No gradient flows to indices. */
-/* y[i][j][k] = x[i][index[i][j][k]][k] for axis 1. index has x's rank, and x's size or less in the other
- * axes; y has index's shape and x's dtype, whichever it is. */
+ * returns WEFT_ERROR_ARGUMENT with the position of the first one. No gradient flows to indices. */
+/* y[i][j][k] = x[i][index[i][j][k]][k] for axis 1. index has the rank of x, and at most the size of x along
+ * the other axes; y has the shape of index and the dtype of x, which may be any. */
 WEFT_API weft_tensor *weft_gather(weft_tensor *x, int axis, weft_tensor *index);
-/* y[i][j][k] = x[i][index[j]][k] for axis 1: the axis is replaced by index's axes (rank 1 for the same rank;
- * any other is taken too: an embedding is axis 0 of its weights). Any dtype. */
+/* y[i][j][k] = x[i][index[j]][k] for axis 1: the axes of index replace the axis (with rank 1 the rank stays
+ * the same; any other rank is allowed: an embedding is axis 0 of its weights). Any dtype. */
 WEFT_API weft_tensor *weft_index_select(weft_tensor *x, int axis, weft_tensor *index);
-/* x, and y[i][index[i][j][k]][k] += source[i][j][k] for axis 1; index has source's shape. Summed in the order
- * of j, so the same on every run. f32 or i32. */
+/* y = x, then y[i][index[i][j][k]][k] += source[i][j][k] for axis 1; index has the shape of source. Summed in
+ * the order of j, so that every run gives the same result. A float or i32. */
 WEFT_API weft_tensor *weft_scatter_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source);
-/* x, and y[i][index[j]][k] += source[i][j][k] for axis 1; index has rank 1. f32 or i32. */
+/* y = x, then y[i][index[j]][k] += source[i][j][k] for axis 1; index has rank 1. A float or i32. */
 WEFT_API weft_tensor *weft_index_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source);
-/* The two into zeros: the axis of the result has `size` elements (WEFT_BATCH times k is a size, too). */
+/* The same two with zeros for x: the axis of the result has `size` elements (WEFT_BATCH * k is allowed). */
 WEFT_API weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size);
 WEFT_API weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size);
-/* Rows of a table (vocabulary, width), f32, picked by tokens i32 (...): (..., width). A token outside the
- * vocabulary gives a row of zeros and no gradient, and fails the next read or wait. The layer with a table of
- * its own is weft_embedding in nn.h. */
+/* Rows of a table (vocabulary, width), f32, selected by tokens i32 (...) → (..., width). A token outside of
+ * the vocabulary gives a row of zeros and no gradient, and is an error of the next read or wait.
+ * weft_embedding in nn.h creates the table, too. */
 WEFT_API weft_tensor *weft_embedding_with(weft_tensor *table, weft_tensor *tokens);
-/* The same, but the row `padding` (negative: from the end) gets no gradient. */
+/* The same, but the row `padding` gets no gradient; a negative number counts from the end. */
 WEFT_API weft_tensor *weft_embedding_padded_with(weft_tensor *table, weft_tensor *tokens, int64_t padding);
 
 /* ---- random: Philox4x32-10 (Salmon et al. 2011), the same numbers on every device ----
- * They depend on the context's seed, the order of creation and the number of the run, not on device or batch
- * split. */
-/* f32 of shape dims (WEFT_BATCH may be among them), new in each run: U(low, high); N(mean, deviation). */
+ * The numbers depend on the seed of the context, the order of creation and the number of the run, but not on
+ * the device or on how a batch is split. */
+/* f32 of the shape dims, in which WEFT_BATCH is allowed, with new numbers in each run: U(low, high); N(mean,
+ * deviation). */
 WEFT_API weft_tensor *weft_uniform(weft_graph *graph, float low, float high, int rank, const int64_t *dims);
 WEFT_API weft_tensor *weft_normal(
     weft_graph *graph, float mean, float deviation, int rank, const int64_t *dims);
-/* f32. Training: zero with probability p, else x / (1 - p), the gradient alike. Inference: x. 0 <= p < 1. */
+/* f32. Training: 0 with probability p, else x / (1 - p); the gradient likewise. Inference: x. 0 <= p < 1. */
 WEFT_API weft_tensor *weft_dropout(weft_tensor *x, float p);
 
-/* ---- behind the macros ---- */
+/* ---- used by the macros ---- */
 #define WEFT_TAKE_AXES_(...) WEFT_TAKE_AXES_LIST_(__VA_ARGS__)
 #ifdef __cplusplus
-} /* a braced list becomes an array through this template-free helper */
+} /* in C++ a braced list becomes an array through this struct */
 struct weft_axis_list_ {
     int64_t axes[9];
 };
@@ -364,7 +383,7 @@ extern "C" {
 #define WEFT_TAKE_AXES_LIST_(function, x, a, b, c, d, e, f, g, h, ...)                                       \
     function(x, (const int64_t[]){a, b, c, d, e, f, g, h, WEFT_END}, false)
 #endif
-/* weft_sum(x) gives an empty list: like NULL, all axes. */
+/* weft_sum(x) passes an empty list, which means all axes, like NULL. */
 WEFT_API weft_tensor *weft_reshape_list_(weft_tensor *x, const int64_t *dims, bool unused);
 WEFT_API weft_tensor *weft_permute_list_(weft_tensor *x, const int64_t *axes, bool unused);
 WEFT_API weft_tensor *weft_squeeze_list_(weft_tensor *x, const int64_t *axes, bool unused);

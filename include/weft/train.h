@@ -1,4 +1,4 @@
-/* weft/train.h: datasets, and a trainer that runs epochs over them. */
+/* weft/train.h: datasets, loaders, metrics, and a trainer that runs epochs over datasets. */
 #ifndef WEFT_TRAIN_H
 #define WEFT_TRAIN_H
 
@@ -9,28 +9,29 @@
 extern "C" {
 #endif
 
-/* ---- datasets: examples with one or more columns, each column a fixed shape and dtype ---- */
+/* ---- datasets: examples with one or more columns, each of a fixed shape and dtype ---- */
 typedef struct weft_dataset weft_dataset;
 
 typedef struct weft_column {
-    const char *name; /* the name of the graph's input that it feeds */
+    const char *name; /* the name of the input of the graph that it feeds */
     weft_dtype dtype; /* WEFT_F32, WEFT_I32 or WEFT_U8 */
-    int rank;         /* of one example; 0: a number */
+    int rank;         /* of one example; 0: a single number */
     int64_t dims[WEFT_MAX_RANK];
-    const void *data; /* examples × dims, row-major; of a dataset of images NULL: made as they are loaded */
+    const void *data; /* examples × dims, row-major; NULL in a dataset of images, which are made when they are
+                         loaded */
 } weft_column;
 
-/* From memory: examples of count columns; copies the data. */
+/* From memory: `count` columns of `examples` examples; the data is copied. */
 WEFT_API weft_status weft_dataset_from_memory(
     weft_dataset **dataset, weft_context *context, size_t examples, const weft_column *columns, size_t count);
-/* A folder with MNIST's IDX files, plain or gzip: PREFIX-images-idx3-ubyte[.gz],
- * PREFIX-labels-idx1-ubyte[.gz], for prefix "train" and "t10k". Columns: "image" f32 (1, height, width) in
- * 0..1, "label" i32. */
+/* A folder with the IDX files of MNIST, plain or gzip: PREFIX-images-idx3-ubyte[.gz] and
+ * PREFIX-labels-idx1-ubyte[.gz], with the prefix "train" or "t10k". Columns: "image" f32 (1, height, width)
+ * in [0, 1], "label" i32. */
 WEFT_API weft_status weft_dataset_open_idx(
     weft_dataset **dataset, weft_context *context, const char *folder, const char *prefix);
 
-/* What becomes of cells without a value: empty or blank ones; in number and integer columns also NA, N/A,
- * NaN, null, None and ? in any case. */
+/* What happens with missing values: empty or blank cells; in number and integer columns also NA, N/A, NaN,
+ * null, None and ? in any case. */
 typedef enum weft_missing { WEFT_MISSING_ERROR, WEFT_MISSING_SKIP_ROW, WEFT_MISSING_FILL } weft_missing;
 typedef enum weft_csv_kind {
     WEFT_CSV_NUMBER,  /* f32 */
@@ -38,40 +39,42 @@ typedef enum weft_csv_kind {
     WEFT_CSV_CATEGORY /* text to i32: 0, 1, ... in sorted order (whole numbers first, by value) */
 } weft_csv_kind;
 
-/* A column of the dataset, made of one or several columns of the table ("fields"). */
+/* A column of the dataset, made from one or more columns of the table (its fields). */
 typedef struct weft_csv_column {
-    const char *name; /* of the dataset's column, and so of the graph's input */
+    const char *name; /* of the column of the dataset, and so of the input of the graph */
     weft_csv_kind kind;
-    const char *const *fields; /* names of the table's columns, ended by NULL; default: by position */
-    size_t first, count;       /* position of the first, from 0, and how many; default count 1 */
-    int rank; /* and dims: the shape of an example; default: () of one field, (fields) of more */
+    const char *const *fields; /* names of columns of the table, ended by NULL; default: by position */
+    size_t first, count;       /* index of the first field, and their number; default count 1 */
+    int rank; /* rank and dims: the shape of an example; default: () for one field, (fields) for more */
     int64_t dims[WEFT_MAX_RANK];
-    /* Category: its texts in the order of their numbers, ended by NULL, where any other is an error; default:
-     * those of the option `like`, else those of the table. */
+    /* Category: its texts in the order of their numbers, ended by NULL; any other text is an error. Default:
+     * those of the option `like`, else those in the table. */
     const char *const *categories;
 } weft_csv_column;
 
 typedef struct weft_csv_options {
     size_t struct_size;
-    /* Default: a column for each of the table, of its name ("column1", ... without a header): numbers where
-     * all cells are, else categories. */
+    /* Default: one column for each of the table, with its name ("column1", ... without a header): numbers if
+     * all its cells are numbers, else categories. */
     const weft_csv_column *columns;
     size_t column_count;
     char separator;       /* default ',' */
-    bool no_header;       /* default false: the first row holds names */
-    bool trim;            /* default false; true: blanks around cells go, where they are not in quotes */
+    bool no_header;       /* default false: the first row contains names */
+    bool trim;            /* default false; true: removes blanks around cells, except within quotes */
     weft_missing missing; /* default: an error that names the row and the column */
-    double fill;          /* for WEFT_MISSING_FILL, in number and integer columns; categories still fail */
-    const weft_dataset *like; /* columns of the same name have its categories; default none */
+    double fill;          /* for WEFT_MISSING_FILL, in number and integer columns; a missing category stays an
+                             error */
+    const weft_dataset *like; /* its categories are used for columns of the same names; default none */
 } weft_csv_options;
 #define WEFT_CSV_OPTIONS_INIT .struct_size = sizeof(weft_csv_options)
 
-/* A CSV table (RFC 4180: quotes, doubled quotes, line breaks within quotes; LF, CR LF or CR; a UTF-8 byte
- * order mark is skipped; empty lines are left out). Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT with line and
- * column. */
+/* A CSV table (RFC 4180: quotes, doubled quotes, line breaks within quotes; lines end with LF, CR LF or CR; a
+ * UTF-8 byte order mark and empty lines are skipped). Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT with line
+ * and column. */
 WEFT_API weft_status weft_dataset_open_csv(
     weft_dataset **dataset, weft_context *context, const char *path, const weft_csv_options *options);
-/* How many categories a column has (0: it has none), and the text of one; NULL: none. Borrowed. */
+/* The number of categories of a column (0 if it has none), and the text of one; NULL if there is none.
+ * Borrowed. */
 WEFT_API size_t weft_dataset_category_count(const weft_dataset *dataset, size_t column);
 WEFT_API const char *weft_dataset_category(const weft_dataset *dataset, size_t column, int32_t category);
 
@@ -79,23 +82,23 @@ WEFT_API const char *weft_dataset_category(const weft_dataset *dataset, size_t c
 typedef struct weft_npy_column {
     const char *name;
     const char *path;
-    weft_dtype dtype; /* WEFT_F32 (of any numbers), WEFT_I32 or WEFT_U8 (of whole numbers that fit) */
+    weft_dtype dtype; /* WEFT_F32 (from any numbers), WEFT_I32 or WEFT_U8 (from whole numbers that fit) */
 } weft_npy_column;
-/* One .npy file a column (see weft_load_npy), all of the same number of examples. */
+/* One .npy file per column (see weft_load_npy), all with the same number of examples. */
 WEFT_API weft_status weft_dataset_open_npy(
     weft_dataset **dataset, weft_context *context, const weft_npy_column *columns, size_t count);
 
-/* Two new datasets: `count` examples drawn at random (the seed fixes which), and the others; both in the old
- * order. */
+/* Splits a dataset into two new ones: `count` examples drawn at random (determined by the seed), and all
+ * others; both in the order of the dataset. */
 WEFT_API weft_status weft_dataset_split(
     weft_dataset **drawn, weft_dataset **others, const weft_dataset *dataset, size_t count, uint64_t seed);
 WEFT_API weft_dataset *weft_dataset_retain(weft_dataset *dataset);
-WEFT_API void weft_dataset_release(weft_dataset *dataset);                                  /* NULL is fine */
-WEFT_API size_t weft_dataset_size(const weft_dataset *dataset);                             /* examples */
-WEFT_API size_t weft_dataset_column_count(const weft_dataset *dataset);                     /* columns */
+WEFT_API void weft_dataset_release(weft_dataset *dataset);              /* NULL is allowed */
+WEFT_API size_t weft_dataset_size(const weft_dataset *dataset);         /* examples */
+WEFT_API size_t weft_dataset_column_count(const weft_dataset *dataset); /* columns */
 WEFT_API const weft_column *weft_dataset_column(const weft_dataset *dataset, size_t index); /* borrowed */
 
-/* ---- loader: shuffled batches, made by threads ahead of their use ---- */
+/* ---- loader: shuffled batches, made in advance by threads ---- */
 typedef struct weft_loader weft_loader;
 
 typedef struct weft_loader_options {
@@ -103,43 +106,46 @@ typedef struct weft_loader_options {
     size_t batch;    /* default 32 */
     bool shuffle;    /* default false */
     bool drop_last;  /* default false: the last batch of an epoch may be smaller */
-    uint64_t seed;   /* of shuffle and augmentation; with the epoch's number it fixes every batch */
-    size_t prefetch; /* batches made ahead; default 2 */
-    size_t threads;  /* that make them; default 1, and for images one a processor, at most 8. A batch
-                        holds the same whatever their number */
+    uint64_t seed;   /* of shuffle and augmentation; it determines every batch, together with the number of
+                        the epoch */
+    size_t prefetch; /* number of batches made in advance; default 2 */
+    size_t threads;  /* threads that make them; default 1, for images one per processor and at most 8. Batches
+                        do not depend on their number */
 } weft_loader_options;
 #define WEFT_LOADER_OPTIONS_INIT .struct_size = sizeof(weft_loader_options)
 
-/* options NULL: every default; the dataset is retained. Errors: WEFT_ERROR_ARGUMENT, WEFT_ERROR_MEMORY. */
+/* The dataset is retained. options NULL means all defaults. Errors: WEFT_ERROR_ARGUMENT,
+ * WEFT_ERROR_MEMORY. */
 WEFT_API weft_status weft_loader_create(
     weft_loader **loader, weft_dataset *dataset, const weft_loader_options *options);
-WEFT_API void weft_loader_release(weft_loader *loader); /* NULL is fine */
-/* Begins an epoch; the first is 0. */
+WEFT_API void weft_loader_release(weft_loader *loader); /* NULL is allowed */
+/* Begins an epoch; the first one is 0. */
 WEFT_API weft_status weft_loader_begin(weft_loader *loader, uint64_t epoch);
-/* The next batch: examples in it (0: the epoch is over); columns[i] points to the i-th column's data, valid
- * until the prefetch-th next call. An image that cannot be read is an error that names its file, and stays
- * one until weft_loader_begin. */
+/* Returns the next batch: *examples is its number of examples (0: the epoch has ended), columns[i] points to
+ * the data of column i, valid until the prefetch-th next call. An image that cannot be read is an error that
+ * names its file, and stays one until weft_loader_begin. */
 WEFT_API weft_status weft_loader_next(weft_loader *loader, size_t *examples, const void **columns);
 
-/* ---- metrics: small values that say what is measured; for a trainer, or alone on arrays of the host ---- */
+/* ---- metrics: values that describe what is measured; for a trainer, or for arrays of the host ---- */
 typedef enum weft_metric_kind {
-    WEFT_ACCURACY = 1, /* right / all; right: the largest output is the label's (the first of equals) */
-    WEFT_TOP_K,        /* the label is among the k largest outputs / all */
-    WEFT_CONFUSION,    /* matrix[label][answer] of counts; as one number: the accuracy */
-    WEFT_PRECISION,    /* of a class: right answers / answers of that class */
-    WEFT_RECALL,       /* of a class: right answers / labels of that class */
-    WEFT_F1,           /* of a class: 2·right / (answers + labels of that class) */
+    WEFT_ACCURACY = 1, /* right / all; an output is right if its maximum (the first of equals) is at the
+                          label */
+    WEFT_TOP_K,        /* outputs whose k largest include the label / all */
+    WEFT_CONFUSION,    /* matrix[label][answer] of counts; as a single number the accuracy */
+    WEFT_PRECISION,    /* per class: right answers / answers of that class */
+    WEFT_RECALL,       /* per class: right answers / labels of that class */
+    WEFT_F1,           /* per class: 2·right / (answers + labels of that class) */
     WEFT_MEAN_ABSOLUTE_ERROR, /* mean of |output - target| over all numbers */
     WEFT_R_SQUARED,           /* 1 - sum (output - target)² / sum (target - mean)²; mean over the columns */
     WEFT_PERPLEXITY           /* exp(mean of -log softmax(outputs)[label]) */
 } weft_metric_kind;
 
-/* How precision, recall and F1 of classes become one number; a quotient 0 / 0 counts as 0. */
+/* How precision, recall and F1 of the classes are averaged; a quotient 0 / 0 counts as 0. */
 typedef enum weft_average {
-    WEFT_AVERAGE_MACRO,    /* mean over the classes that were a label or an answer */
-    WEFT_AVERAGE_MICRO,    /* of all counts added up; with one label an example it is the accuracy */
-    WEFT_AVERAGE_WEIGHTED, /* mean weighted by how often a class is a label */
-    WEFT_AVERAGE_BINARY    /* class 1 of two alone */
+    WEFT_AVERAGE_MACRO,    /* mean over the classes that occur as label or answer */
+    WEFT_AVERAGE_MICRO,    /* of the sums of all counts; with one label per example it is the accuracy */
+    WEFT_AVERAGE_WEIGHTED, /* mean weighted by the number of labels of each class */
+    WEFT_AVERAGE_BINARY    /* class 1 of two classes */
 } weft_average;
 
 typedef struct weft_metric {
@@ -148,12 +154,12 @@ typedef struct weft_metric {
     int64_t k;            /* top-k; at least 1 */
     /* For a trainer: */
     weft_tensor *output; /* f32 (batch, ..., width); default: the option `output`, else `logits` */
-    const char *target;  /* the dataset's column; default: the option `labels` */
+    const char *target;  /* column of the dataset; default: the option `labels` */
     const char *name;    /* in logs and for early stopping; default "accuracy", "top_5", "confusion",
                             "precision", "recall", "f1", "mean_absolute_error", "r_squared", "perplexity" */
 } weft_metric;
 
-/* Metrics of each kind, all other fields at their defaults. */
+/* One metric of each kind, all other fields at their defaults. */
 WEFT_API weft_metric weft_metric_accuracy(void);
 WEFT_API weft_metric weft_metric_top_k(int64_t k);
 WEFT_API weft_metric weft_metric_confusion(void);
@@ -164,28 +170,29 @@ WEFT_API weft_metric weft_metric_mean_absolute_error(void);
 WEFT_API weft_metric weft_metric_r_squared(void);
 WEFT_API weft_metric weft_metric_perplexity(void);
 
-/* The counts and sums of one metric, in float64. context: for its allocator; may be NULL. width: outputs a
- * row (classes; 1: one logit, answer 1 when it is above 0). Errors: WEFT_ERROR_ARGUMENT. */
+/* The counts and sums of one metric, in float64. context: provides the allocator, may be NULL. width: outputs
+ * per row (classes; 1: one logit, class 1 if it is above 0). Errors: WEFT_ERROR_ARGUMENT. */
 typedef struct weft_metric_state weft_metric_state;
 WEFT_API weft_status weft_metric_create(
     weft_metric_state **state, weft_context *context, const weft_metric *metric, int64_t width);
-WEFT_API void weft_metric_release(weft_metric_state *state); /* NULL is fine */
-/* Adds rows: outputs (rows, width), labels (rows) in 0..classes-1; rows of label -100 are left out. A label
- * out of range is an error that names its row, and adds nothing. Not for mean absolute error and R². */
+WEFT_API void weft_metric_release(weft_metric_state *state); /* NULL is allowed */
+/* Adds rows: outputs (rows, width), labels (rows) in [0, classes); rows with the label -100 are skipped. A
+ * label out of range is an error that names its row, and nothing is added. Not for mean absolute error and
+ * R². */
 WEFT_API weft_status weft_metric_update(
     weft_metric_state *state, size_t rows, const float *outputs, const int32_t *labels);
-/* Adds rows with float targets (rows, width), for mean absolute error and R²; for the other metrics of width
- * 1 a target above 0.5 is class 1. */
+/* Adds rows with f32 targets (rows, width), for mean absolute error and R²; for the other metrics of width 1
+ * a target above 0.5 is class 1. */
 WEFT_API weft_status weft_metric_update_values(
     weft_metric_state *state, size_t rows, const float *outputs, const float *targets);
-/* The metric of all rows since the reset; NaN when there were none (R²: fewer than two). */
+/* The metric of all rows since the reset; NaN if there were none (R²: fewer than two). */
 WEFT_API weft_status weft_metric_result(const weft_metric_state *state, double *value);
-/* More than one number: precision, recall, F1 a class, the confusion matrix row by row, R² a column; the
- * others give their one. Writes up to capacity of them; *count is how many there are. values NULL with 0: to
- * ask. */
+/* All numbers of a metric: precision, recall and F1 per class, the confusion matrix row by row, R² per
+ * column, one number for the others. Writes at most capacity of them; *count is their number. values may be
+ * NULL with capacity 0 to get it. */
 WEFT_API weft_status weft_metric_values(
     const weft_metric_state *state, double *values, size_t capacity, size_t *count);
-WEFT_API void weft_metric_reset(weft_metric_state *state); /* NULL is fine */
+WEFT_API void weft_metric_reset(weft_metric_state *state); /* NULL is allowed */
 
 /* ---- trainer ---- */
 typedef struct weft_trainer weft_trainer;
@@ -193,26 +200,28 @@ typedef struct weft_trainer weft_trainer;
 typedef struct weft_epoch {
     size_t epoch;  /* from 0 */
     size_t epochs; /* in all */
-    size_t step;   /* steps done in all */
+    size_t step;   /* steps finished, in all */
     size_t steps_per_epoch;
-    size_t step_in_epoch; /* steps done in this epoch */
-    double loss;          /* mean over the examples of the epoch so far; NaN until the first are read back */
-    double accuracy;      /* of training examples so far; NaN without logits */
+    size_t step_in_epoch;   /* steps finished in this epoch */
+    double loss;            /* mean over the examples of the epoch so far; NaN until the first values are read
+                               back */
+    double accuracy;        /* of training examples so far; NaN without logits */
     double validation_loss; /* NaN without validation, or before the epoch's end */
     double validation_accuracy;
     double seconds;       /* since the run began */
-    double learning_rate; /* now; NaN when nothing has one */
-    /* In the order of the option `metrics`, after an epoch; else NaN. Borrowed, until the next epoch. */
+    double learning_rate; /* now; NaN if there is none */
+    /* In the order of the option `metrics`, after an epoch, else NaN. Borrowed, valid until the next
+     * epoch. */
     size_t metric_count;
     const double *training_metrics, *validation_metrics;
-    size_t best_epoch; /* of the value that early stopping watches; SIZE_MAX: none, or not watched */
-    double best;       /* that value then */
+    size_t best_epoch; /* with the best value that early stopping watches; SIZE_MAX: none, or not watched */
+    double best;       /* the value in that epoch */
 } weft_epoch;
 
-/* Return false to stop training after this step. */
+/* Returns false to stop training after this step. */
 typedef bool (*weft_progress_callback)(void *user, const weft_epoch *state);
 
-/* A step under way: the plan's inputs hold the batch. */
+/* A step in progress: the inputs of the plan contain the batch. */
 typedef struct weft_step {
     weft_trainer *trainer;
     weft_plan *plan; /* of loss, metrics and update at this batch size */
@@ -221,30 +230,30 @@ typedef struct weft_step {
     size_t examples; /* of the batch */
     weft_dataset *dataset;
     const void *const *columns; /* the batch as weft_loader_next gives it; valid for the call */
-    /* The callback's to set when it does not run the plan: the mean loss of the batch. */
+    /* Set by a callback that does not run the plan: the mean loss of the batch. */
     bool has_loss;
     float loss;
 } weft_step;
 
-/* Replaces weft_plan_run(step->plan): run it once, more often, after writing further inputs or setting
- * scalars, or do something else and set step->loss. The loss is read from the plan's last run unless has_loss
- * is set; a step that does neither is WEFT_ERROR_STATE. Whatever else is returned than WEFT_OK ends the run
- * with that status. Inputs without a column in the dataset are the callback's to write. */
+/* Replaces weft_plan_run(step->plan). It can run the plan once or several times, after writing further inputs
+ * or setting scalars, or do something else and set step->loss. The loss is read from the last run of the plan
+ * unless has_loss is set; a step with neither is WEFT_ERROR_STATE. Any status other than WEFT_OK ends the
+ * training with that status. The callback must write inputs that are not columns of the dataset. */
 typedef weft_status (*weft_step_callback)(void *user, weft_step *step);
 
-/* Watching a value from epoch to epoch: early stopping, and the weights of the best epoch. All begins anew
+/* Watches a value from epoch to epoch: early stopping, and the weights of the best epoch. Everything restarts
  * with each run; NaN is never best. */
 typedef enum weft_mode { WEFT_MODE_AUTO, WEFT_MODE_MIN, WEFT_MODE_MAX } weft_mode;
 typedef struct weft_early_stopping {
-    /* "loss", "accuracy", a metric's name (with `training_metrics`), or one of these after "validation_".
-     * Default "validation_loss"; without validation "loss". */
+    /* "loss", "accuracy", the name of a metric (with `training_metrics`), or one of these after
+     * "validation_". Default "validation_loss"; without validation "loss". */
     const char *monitor;
-    weft_mode mode;        /* default auto: losses, errors and perplexity down, all else up */
-    size_t patience;       /* stop after so many epochs without an improvement; default 0: never */
-    double minimum_change; /* an improvement is better by more than this; default 0 */
-    bool keep_best;        /* in host memory, for weft_trainer_restore_best */
-    bool restore_best;     /* keeps them, and puts them back at the end of a run, however it ends */
-    const char *best_file; /* the best weights are saved here (weft_weights_save); default none */
+    weft_mode mode;        /* default auto: minimum of losses, errors and perplexity, else maximum */
+    size_t patience;       /* epochs without an improvement before it stops; 0 (the default): never */
+    double minimum_change; /* an improvement must be larger than this; default 0 */
+    bool keep_best;        /* keeps the best weights in host memory, for weft_trainer_restore_best */
+    bool restore_best;     /* keeps them, and restores them at the end of a run, however it ends */
+    const char *best_file; /* saves the best weights there (weft_weights_save); default none */
 } weft_early_stopping;
 
 typedef enum weft_not_finite { WEFT_NOT_FINITE_STOP, WEFT_NOT_FINITE_CONTINUE } weft_not_finite;
@@ -254,80 +263,81 @@ typedef struct weft_trainer_options {
     weft_optimizer optimizer; /* default weft_adam(1e-3f) */
     size_t epochs;            /* default 1 */
     size_t batch;             /* default 32 */
-    uint64_t seed;            /* of the shuffle, and of images' augmentation; default 0 */
-    size_t loader_threads;    /* as weft_loader_options.threads; default as there */
+    uint64_t seed;            /* of the shuffle and of the augmentation of images; default 0 */
+    size_t loader_threads;    /* as weft_loader_options.threads */
     bool keep_order;          /* default false: shuffled */
-    weft_tensor *logits;      /* (batch, classes): accuracy is counted against `labels`; default none */
+    weft_tensor *logits;      /* (batch, classes), for the accuracy with regard to `labels`; default none */
     const char *labels;       /* name of the label column; default "label" */
     weft_dataset *validation; /* default none; retained */
     weft_progress_callback on_epoch; /* after each epoch, validation included */
-    weft_progress_callback on_step;  /* after each step; loss and accuracy lag by up to a few steps */
+    weft_progress_callback on_step;  /* after each step; loss and accuracy may be a few steps old */
     void *user;
-    weft_not_finite
-        not_finite; /* what a NaN or infinite loss does; default stop, with WEFT_ERROR_NOT_FINITE */
-    const weft_metric *metrics; /* copied; of validation and evaluation */
+    weft_not_finite not_finite; /* on a NaN or infinite loss; default stop, with WEFT_ERROR_NOT_FINITE */
+    const weft_metric *metrics; /* copied; for validation and evaluation */
     size_t metric_count;        /* at most WEFT_MAX_METRICS */
-    bool training_metrics;      /* default false; true: over each epoch's training examples, too */
-    weft_tensor *output;        /* what metrics read that name none; default `logits` */
+    bool training_metrics;      /* default false; true: for the training examples of each epoch, too */
+    weft_tensor *output;        /* read by metrics without an output of their own; default `logits` */
     weft_early_stopping early_stopping;
-    /* Logs, by whole lines; opened as the first run begins, and closed with the trainer. One line an epoch:
-     * "event" (epoch or step), "epoch" and "step" (from 1), the values that early_stopping.monitor can name,
-     * "learning_rate", "seconds". What is not a finite number is nan, inf or empty in CSV, null in JSON. */
+    /* Logs, written by whole lines; opened when the first run begins, closed with the trainer. One line per
+     * epoch: "event" (epoch or step), "epoch" and "step" (from 1), the values that early_stopping.monitor can
+     * name, "learning_rate", "seconds". A number that is not finite is nan, inf or empty in CSV, and null in
+     * JSON. */
     const char *csv_log, *json_log; /* paths; default none */
-    bool log_steps;          /* a line a step, too: loss and accuracy of that batch, and the rate it had */
-    bool append_logs;        /* default false: an old file is replaced */
-    weft_step_callback step; /* default: weft_plan_run */
-    weft_tensor *const *updates; /* assignments that train, in place of the optimizer's */
-    size_t update_count;         /* at most WEFT_MAX_UPDATES */
-    weft_tensor *const *carries; /* assignments done in every step besides, those of validation and
-                                    evaluation included: state carried to the next batch (text.h) */
-    size_t carry_count;          /* at most WEFT_MAX_CARRIES */
+    bool log_steps;                 /* a line per step, too: loss and accuracy of its batch, and its rate */
+    bool append_logs;               /* default false: replaces an existing file */
+    weft_step_callback step;        /* default: weft_plan_run */
+    weft_tensor *const *updates;    /* assignments that train, instead of those of the optimizer */
+    size_t update_count;            /* at most WEFT_MAX_UPDATES */
+    weft_tensor *const *carries;    /* further assignments of every step, also in validation and evaluation:
+                                       state that is carried to the next batch (text.h) */
+    size_t carry_count;             /* at most WEFT_MAX_CARRIES */
     weft_schedule
-        schedule;        /* default constant, when callbacks may set weft_minimize_rate. Counts the trainer's
-                     epochs, or updates, over all runs; a plateau takes the validation loss */
+        schedule; /* default constant, with which callbacks may set weft_minimize_rate. Counts the epochs or
+                     updates of the trainer over all runs; a plateau uses the validation loss */
     size_t memory_limit; /* of each of its plans, as in weft_plan_options; default none */
 } weft_trainer_options;
 #define WEFT_MAX_METRICS          16
 #define WEFT_MAX_CARRIES          16
 #define WEFT_TRAINER_OPTIONS_INIT .struct_size = sizeof(weft_trainer_options)
 
-/* Builds gradient and update nodes for loss and plans the first batch size. Inputs of the graph are fed from
- * the dataset columns of the same name. */
+/* Creates the gradient and update nodes of loss, and a plan for the first batch size. The inputs of the graph
+ * are fed from the columns of the same names in the dataset. */
 WEFT_API weft_status weft_trainer_create(
     weft_trainer **trainer, weft_tensor *loss, const weft_trainer_options *options);
 WEFT_API weft_trainer *weft_trainer_retain(weft_trainer *trainer);
 WEFT_API void weft_trainer_release(weft_trainer *trainer);
-/* Trains for the options' epochs; may be called again to go on. Errors: labels out of range (with the
- * example's number), WEFT_ERROR_NOT_FINITE with the step at which it began, WEFT_ERROR_CANCELLED. */
+/* Trains for the epochs of the options; call it again to continue. Errors: labels out of range (with the
+ * number of the example), WEFT_ERROR_NOT_FINITE with the step at which it began, WEFT_ERROR_CANCELLED. */
 WEFT_API weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset);
-WEFT_API weft_status weft_trainer_cancel(weft_trainer *trainer); /* from any thread; the run returns soon */
+WEFT_API weft_status weft_trainer_cancel(weft_trainer *trainer); /* from any thread; the run ends soon */
 /* Loss and accuracy over a dataset, without training. Either pointer may be NULL. */
 WEFT_API weft_status weft_trainer_evaluate(
     weft_trainer *trainer, weft_dataset *dataset, double *loss, double *accuracy);
 
-/* The state of the index-th metric after the last validation or evaluation (training: after the last epoch,
- * with `training_metrics`), for weft_metric_result and weft_metric_values. Borrowed; NULL: there is none. */
+/* The state of metric `index` after the last validation or evaluation (training: after the last epoch, with
+ * `training_metrics`), for weft_metric_result and weft_metric_values. Borrowed; NULL if there is none. */
 WEFT_API const weft_metric_state *weft_trainer_metric(
     const weft_trainer *trainer, size_t index, bool training);
-/* Puts the best epoch's weights (parameters and named states) back. WEFT_ERROR_STATE when none were kept. */
+/* Restores the weights (parameters and named states) of the best epoch. WEFT_ERROR_STATE if none were
+ * kept. */
 WEFT_API weft_status weft_trainer_restore_best(weft_trainer *trainer);
 
 typedef struct weft_training_info {
-    size_t steps;               /* done in all */
+    size_t steps;               /* finished, in all */
     double seconds;             /* of the runs so far */
-    double first_step_seconds;  /* from weft_trainer_create's begin to the end of the first step */
-    double median_step_seconds; /* of the last run, whole steps, loading included */
+    double first_step_seconds;  /* from the start of weft_trainer_create to the end of the first step */
+    double median_step_seconds; /* of the last run, for whole steps with loading */
     size_t not_finite_step;     /* the step, from 0, at which the loss first became NaN or infinite; SIZE_MAX:
                                    never */
     bool stopped_early;         /* the last run ended because the watched value did not improve */
     size_t best_epoch;          /* of the last run, from 0; SIZE_MAX: none */
-    double best;                /* the watched value then; NaN: none */
+    double best;                /* the watched value in that epoch; NaN: none */
 } weft_training_info;
-/* What the runs so far took; trainer NULL: as of one that has not run. */
+/* Figures of the runs so far. trainer NULL: those of a trainer that has not run. */
 WEFT_API void weft_trainer_get_info(const weft_trainer *trainer, weft_training_info *info);
 
-/* Inference on a batch of any size: inputs by name, one output. Plans are kept per batch size.
- * data: batch examples, row-major; output: `bytes` of output's exact size at that batch. */
+/* Inference on a batch of any size: inputs by name, one output. Plans are kept per batch size. The data of
+ * inputs is `batch` examples, row-major; `bytes` is the exact size of the output at that batch. */
 WEFT_API weft_status weft_predict(
     weft_tensor *output, size_t batch, const weft_column *inputs, size_t count, void *data, size_t bytes);
 

@@ -16,7 +16,7 @@ static size_t at_least_one(size_t bytes) {
 }
 
 static void *no_memory(size_t bytes) {
-    wi_fail(WEFT_ERROR_MEMORY, "out of host memory: %zu bytes were asked for", bytes);
+    wi_fail(WEFT_ERROR_MEMORY, "out of host memory: %zu bytes were requested", bytes);
     return NULL;
 }
 
@@ -34,7 +34,7 @@ void *wi_allocate(const weft_allocator *allocator, size_t bytes) {
 
 void *wi_allocate_array(const weft_allocator *allocator, size_t count, size_t size) {
     if (size != 0 && count > SIZE_MAX / size) {
-        wi_fail(WEFT_ERROR_MEMORY, "out of host memory: %zu items of %zu bytes were asked for", count, size);
+        wi_fail(WEFT_ERROR_MEMORY, "out of host memory: %zu items of %zu bytes were requested", count, size);
         return NULL;
     }
     return wi_allocate(allocator, count * size);

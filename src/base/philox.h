@@ -1,7 +1,7 @@
 /* Philox4x32-10, a counter-based generator (J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2,
  * 3", SC 2011), and exact uniform and normal numbers from it.
  *
- * cl_kernels/common.clh has the same functions. Uniform numbers are exact. Normal numbers use Box-Muller with
+ * cl_kernels/random.clh has the same functions. Uniform numbers are exact. Normal numbers use Box-Muller with
  * polynomials (Cephes, S. L. Moshier) written in fma and single multiplications only, which IEEE 754 rounds
  * alike everywhere, so that the host and every device give the same bits. */
 #ifndef WI_PHILOX_H

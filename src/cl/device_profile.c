@@ -3,29 +3,47 @@
 #include "cl/capabilities.h"
 #include "cl/quirks.h"
 
-/* Processors: measured on two AVX-512 cores with PoCL 3.1 (`weft bench gemm`, `weft bench map`). GPUs: the
- * figures of a small one, until a measurement replaces them. */
+/* Processors: measured on two AVX-512 cores with PoCL 3.1. peak_f32: `weft bench gemm 1000x3000x3000`; bandwidth:
+ * `weft bench map`; near_bandwidth and wake_seconds: `weft bench gemm` of 8x512x512 and of 64x64x64. f64 has half as
+ * many lanes; 16-bit formats are converted and computed in f32. GPUs: the figures of a small one, until a measurement
+ * replaces them; hiding_groups and exposed keep small tiles where large ones would leave compute units idle. */
 static const wi_device_profile kinds[] = {
     [WEFT_CLASS_CPU] = {.name = "cpu",
         .lanes = 16,
+        .sub_group = 1,
         .group = 1,
         .item_walks = true,
         .items_a_unit = 4,
         .loops = {.item_elements = 4096, .stores_functions = true},
+        .hiding_groups = 1,
         .peak_f32 = 1.25e11,
+        .peak_f64 = 6.2e10,
+        .peak_f16 = 1.25e11,
+        .peak_bf16 = 1.25e11,
+        .exposed = 1.0,
         .bandwidth = 3.5e10,
-        .launch_seconds = 6e-6,
+        .near_bandwidth = 6e10,
+        .launch_seconds = 2e-6,
         .read_seconds = 5e-9,
-        .wake_seconds = 2e-6,
+        .wake_seconds = 3e-6,
+        .runs = 1e5,
         .near_cache = 1 << 20},
     [WEFT_CLASS_GPU] = {.name = "gpu",
         .lanes = 1,
+        .sub_group = 32,
         .group = 64,
         .loops = {.results = 32768, .part_elements = 4096, .part_rounds = 256, .parts = 512},
+        .hiding_groups = 2,
         .peak_f32 = 2e11,
+        .peak_f64 = 6e9,
+        .peak_f16 = 2e11,
+        .peak_bf16 = 2e11,
+        .exposed = 0.125,
         .bandwidth = 3e11,
+        .near_bandwidth = 1e11,
         .launch_seconds = 5e-6,
         .read_seconds = 3.9e-8,
+        .runs = 1e5,
         .near_cache = 1 << 15},
 };
 

@@ -36,19 +36,24 @@ typedef struct wi_device_profile {
     unsigned quirks;   /* WI_QUIRK_ bits */
     bool library_gemm; /* a library's matrix products may be tried */
     /* ---- how work is shaped ---- */
-    int lanes; /* elements of a work-item's vectors: WEFT_LANES of kernels */
-    int group; /* work-items of a group in one-dimensional launches: WEFT_GROUP of kernels */
+    int lanes;     /* elements of a work-item's vectors: WEFT_LANES of kernels */
+    int sub_group; /* work-items that run in step */
+    int group;     /* work-items of a group in one-dimensional launches: WEFT_GROUP of kernels */
     /* A work-item walks along the innermost axis in vectors of `lanes` elements; otherwise neighbouring
      * work-items have neighbouring elements, and a group walks along a row that it reduces. */
     bool item_walks;
     int64_t items_a_unit; /* items that walk: so many keep a unit busy; more than one evens out */
+    int hiding_groups;    /* work-groups of a unit, from which on the waits of one are hidden by the others */
     wi_loop_profile loops;
     /* ---- speed ---- */
-    double peak_f32;       /* operations a second of one unit */
+    double peak_f32, peak_f64, peak_f16, peak_bf16; /* operations a second of one unit */
+    double exposed;        /* with fewer groups than that: the share of its speed that a unit reaches */
     double bandwidth;      /* bytes a second of the device's memory */
+    double near_bandwidth; /* of a unit's own cache */
     double launch_seconds; /* of an empty kernel in a full queue */
     double read_seconds;   /* of a read on which the next one waits */
     double wake_seconds;   /* of a launch that more than one unit works on, in addition */
+    double runs;           /* how often a plan runs for each time that its kernels are compiled */
     size_t near_cache;     /* bytes of a unit's own cache */
 } wi_device_profile;
 

@@ -7,13 +7,52 @@
 #include <stdio.h>
 #include <string.h>
 
-static weft_status append_file(wi_text *source, const char *path) {
+enum { DEEPEST = 8 };
+
+static weft_status append(wi_text *source, const char *name, int depth);
+
+/* The length of NAME if the line is #include "NAME", else 0. */
+static size_t included(const char *line, const char *end, const char **name) {
+    static const char directive[] = "#include \"";
+    const size_t prefix = sizeof directive - 1;
+    if ((size_t)(end - line) <= prefix || memcmp(line, directive, prefix) != 0) return 0;
+    const char *const quote = memchr(line + prefix, '"', (size_t)(end - line) - prefix);
+    *name = line + prefix;
+    return quote ? (size_t)(quote - *name) : 0;
+}
+
+static weft_status append_included(wi_text *source, const char *name, size_t length, int depth) {
+    char file[64];
+    snprintf(file, sizeof file, "%.*s", (int)length, name);
+    if (depth == DEEPEST) WI_FAIL(WEFT_ERROR_INTERNAL, "kernel files include each other: '%s'", file);
+    return append(source, file, depth + 1);
+}
+
+/* Lines between two inclusions are appended at once. */
+static weft_status append_text(wi_text *source, const char *text, size_t bytes, int depth) {
+    const char *const end = text + bytes, *start = text, *name = NULL;
+    for (const char *line = text; line < end;) {
+        const char *const newline = memchr(line, '\n', (size_t)(end - line));
+        const char *const next = newline ? newline + 1 : end;
+        const size_t length = included(line, next, &name);
+        if (length > 0) {
+            wi_text_append_bytes(source, start, (size_t)(line - start));
+            WI_TRY(append_included(source, name, length, depth));
+            start = next;
+        }
+        line = next;
+    }
+    wi_text_append_bytes(source, start, (size_t)(end - start));
+    return source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
+}
+
+static weft_status append_file(wi_text *source, const char *path, int depth) {
     char *data = NULL;
     size_t bytes = 0;
     WI_TRY(wi_file_read(source->allocator, path, &data, &bytes));
-    wi_text_append_bytes(source, data, bytes);
+    const weft_status status = append_text(source, data, bytes, depth);
     wi_release(source->allocator, data);
-    return source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
+    return status;
 }
 
 static const wi_kernel_file *find(const char *name) {
@@ -23,15 +62,22 @@ static const wi_kernel_file *find(const char *name) {
     return NULL;
 }
 
-weft_status wi_kernel_source_append(wi_text *source, const char *name) {
+static weft_status append(wi_text *source, const char *name, int depth) {
     const char *const folder = wi_environment("WEFT_KERNEL_DIR");
     const wi_kernel_file *const file = find(name);
     char path[PATH_MAX];
     if (folder) {
         snprintf(path, sizeof path, "%s/%s", folder, file ? file->path : name);
-        if (wi_file_exists(path)) return append_file(source, path);
+        if (wi_file_exists(path)) return append_file(source, path, depth);
     }
     if (!file) WI_FAIL(WEFT_ERROR_INTERNAL, "there is no kernel file '%s'", name);
-    wi_text_append_bytes(source, file->text, file->bytes);
-    return source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
+    return append_text(source, file->text, file->bytes, depth);
+}
+
+weft_status wi_kernel_source_append(wi_text *source, const char *name) {
+    return append(source, name, 0);
+}
+
+weft_status wi_kernel_source_expand(wi_text *source, const char *text, size_t bytes) {
+    return append_text(source, text, bytes, 0);
 }

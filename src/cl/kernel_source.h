@@ -14,8 +14,12 @@ typedef struct wi_kernel_file {
 /* Generated at build time; ends with a row of NULLs. */
 extern const wi_kernel_file wi_kernel_files[];
 
-/* Appends the text of a kernel file, from WEFT_KERNEL_DIR when that is set and has it at the same path.
- * Unknown name: WEFT_ERROR_INTERNAL. */
+/* Appends the text of a kernel file, from WEFT_KERNEL_DIR when that is set and has it at the same path. A line
+ * #include "NAME" of it becomes the text of the kernel file NAME, which has an include guard: drivers see one text.
+ * Unknown name, files that include each other: WEFT_ERROR_INTERNAL. */
 weft_status wi_kernel_source_append(wi_text *source, const char *name);
+
+/* The same for a text that is no kernel file. */
+weft_status wi_kernel_source_expand(wi_text *source, const char *text, size_t bytes);
 
 #endif

@@ -127,7 +127,7 @@ static weft_status build_binary(
         return WEFT_OK;
     }
     if (loaded) clReleaseProgram(loaded);
-    wi_log_line(device->host.log, WEFT_LOG_WARNING, "kernel cache: the driver refuses the binary of %s (%s)",
+    wi_log_line(device->host.log, WEFT_LOG_WARNING, "kernel cache: the driver rejects the binary of %s (%s)",
         program->what, wi_cl_error_name(error != CL_SUCCESS ? error : state));
     return WEFT_OK;
 }

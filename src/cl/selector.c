@@ -74,7 +74,7 @@ static weft_status fail_none(const wi_device_list *list, const char *selector) {
     weft_status status = WEFT_ERROR_MEMORY;
     if (!names.failed)
         status = wi_fail(
-            WEFT_ERROR_NO_DEVICE, "no device fits the selector '%s'; there are: %s", selector, names.data);
+            WEFT_ERROR_NO_DEVICE, "no device matches the selector '%s'; available: %s", selector, names.data);
     wi_text_clear(&names);
     return status;
 }

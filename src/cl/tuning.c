@@ -72,6 +72,9 @@ bool wi_tuning_get(wi_device *device, const char *name, double *value) {
     if (wi_disk_cache_read(device, key, &entry) != WEFT_OK) wi_error_restore(error);
     const bool found = entry.data && entry.kind == WI_CACHE_VALUE && entry.bytes == sizeof *value;
     if (found) memcpy(value, entry.data, sizeof *value);
+    if (entry.data && !found)
+        wi_log_line(
+            device->host.log, WEFT_LOG_WARNING, "tuning database: '%s' is no value, and is ignored", name);
     wi_release(device->host.allocator, entry.data);
     if (found) remember(device, key, *value);
     return found;

@@ -112,7 +112,7 @@ weft_graph *wi_inputs_graph(const char *op, weft_tensor *const *inputs, int coun
         if (!inputs[i]) continue;
         if (graph && inputs[i]->graph != graph) {
             wi_graph_fail(
-                graph, WEFT_ERROR_ARGUMENT, "%s: input %d is of another graph than the others", op, i);
+                graph, WEFT_ERROR_ARGUMENT, "%s: input %d belongs to another graph than the others", op, i);
             return NULL;
         }
         graph = inputs[i]->graph;
@@ -168,6 +168,9 @@ weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inp
     memset(&given, 0, sizeof given);
     if (attributes) given = *attributes;
     if (wi_shape_check(shape, op->name) != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_SHAPE);
+    if (dtype == WEFT_F64 && !wi_context_device(graph->context)->caps.fp64)
+        return wi_graph_fail(graph, WEFT_ERROR_UNSUPPORTED, "%s: f64 needs cl_khr_fp64, which '%s' lacks",
+            op->name, wi_context_device(graph->context)->info.name);
     if (grow_buckets(graph) != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
 
     const uint64_t hash = node_hash(op, inputs, count, dtype, shape, &given);

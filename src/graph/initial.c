@@ -42,14 +42,27 @@ static weft_status check(const wi_variable *variable) {
     }
 }
 
+/* A custom initialiser writes f32; in place into what the variable is of. Wider elements begin at the end. */
+static void convert_filled(const wi_format *format, void *data, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = format->size > sizeof(float) ? count - 1 - i : i;
+        format->put(data, at, (double)((const float *)data)[at]);
+    }
+}
+
 weft_status wi_initialise(wi_variable *variable) {
     const weft_initialiser *how = &variable->initialiser;
     const weft_allocator *allocator = variable->tensor->graph->context->allocator;
     WI_TRY(check(variable));
     if (how->kind != WEFT_INIT_CUSTOM) return WEFT_OK;
-    variable->data = wi_allocate(allocator, variable->bytes ? variable->bytes : 1);
+    const wi_format *format = wi_format_of(variable->tensor->dtype);
+    const size_t count = variable->bytes / format->size;
+    variable->data = wi_allocate_array(
+        allocator, count ? count : 1, format->size > sizeof(float) ? format->size : sizeof(float));
     if (!variable->data) return WEFT_ERROR_MEMORY;
-    return how->fill(how, variable->tensor, variable->data);
+    WI_TRY(how->fill(how, variable->tensor, variable->data));
+    convert_filled(format, variable->data, count);
+    return WEFT_OK;
 }
 
 /* ---- distributions ---- */
@@ -160,9 +173,10 @@ static void orthonormalise(double *vectors, int64_t count, int64_t length) {
     }
 }
 
-static weft_status orthogonal(const wi_variable *variable, const source *from, float *values) {
+static weft_status orthogonal(const wi_variable *variable, const source *from, void *values) {
     const weft_allocator *allocator = variable->tensor->graph->context->allocator;
-    const int64_t all = (int64_t)(variable->bytes / sizeof(float));
+    const wi_format *format = wi_format_of(variable->tensor->dtype);
+    const int64_t all = (int64_t)(variable->bytes / format->size);
     if (all == 0) return WEFT_OK;
     const int64_t rows = variable->tensor->shape.dims[0], columns = all / rows;
     const bool wide = rows < columns; /* the rows are orthonormal, else the columns */
@@ -176,7 +190,8 @@ static weft_status orthogonal(const wi_variable *variable, const source *from, f
     orthonormalise(vectors, count, length);
     for (int64_t i = 0; i < all; i++) {
         const int64_t row = i / columns, column = i % columns;
-        values[i] = (float)((double)variable->initialiser.a * vectors[wide ? i : column * length + row]);
+        const double value = (double)variable->initialiser.a * vectors[wide ? i : column * length + row];
+        format->put(values, (size_t)i, value);
     }
     wi_release(allocator, vectors);
     return WEFT_OK;
@@ -197,14 +212,9 @@ static weft_status computed_content(const wi_variable *variable, void *content) 
     const source from = {variable->tensor->graph->context->seed, variable->stream};
     const weft_initialiser how = resolve(variable->initialiser, &variable->tensor->shape);
     if (how.kind == WEFT_INIT_ORTHOGONAL) return orthogonal(variable, &from, content);
-    const size_t count = variable->bytes / sizeof(float);
-    for (size_t i = 0; i < count; i++) {
-        const float value = value_at(&how, &from, i);
-        if (variable->tensor->dtype == WEFT_I32)
-            ((int32_t *)content)[i] = (int32_t)value;
-        else
-            ((float *)content)[i] = value;
-    }
+    const wi_format *format = wi_format_of(variable->tensor->dtype);
+    const size_t count = variable->bytes / format->size;
+    for (size_t i = 0; i < count; i++) format->put(content, i, (double)value_at(&how, &from, i));
     return WEFT_OK;
 }
 

@@ -44,7 +44,7 @@ weft_tensor *weft_input_shape(
     if (!graph) return NULL;
     if (!name) return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "input: name is NULL");
     if (!wi_dtype_valid(dtype))
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "input '%s': %d is no dtype", name, (int)dtype);
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "input '%s': %d is not a dtype", name, (int)dtype);
     if (!read_dims(&shape, rank, dims))
         return wi_graph_fail(
             graph, WEFT_ERROR_SHAPE, "input '%s': rank %d is not in 0..%d", name, rank, WEFT_MAX_RANK);
@@ -94,7 +94,7 @@ static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char
     const size_t bytes = (size_t)count * weft_dtype_size(dtype);
     size_t block = 0, offset = 0;
     if (trainable) { /* each begins a row: 64 bytes, a cache line, and a float16 */
-        const size_t row = WI_FLAT_ROW * sizeof(float);
+        const size_t row = WI_FLAT_ROW_BYTES;
         offset = graph->blocks[0].bytes;
         graph->blocks[0].bytes += (bytes + row - 1) / row * row;
     } else if (wi_graph_add_block(graph, bytes, &block) != WEFT_OK) {
@@ -117,6 +117,11 @@ static weft_tensor *set_initialiser(weft_tensor *tensor, weft_initialiser initia
 
 weft_tensor *weft_parameter_shape(
     weft_graph *graph, const char *name, weft_initialiser initialiser, int rank, const int64_t *dims) {
+    return weft_parameter_dtype(graph, name, WEFT_F32, initialiser, rank, dims);
+}
+
+weft_tensor *weft_parameter_dtype(weft_graph *graph, const char *name, weft_dtype dtype,
+    weft_initialiser initialiser, int rank, const int64_t *dims) {
     wi_shape shape;
     if (!graph) return NULL;
     if (!name || !wi_initialiser_known(initialiser.kind))
@@ -125,10 +130,13 @@ weft_tensor *weft_parameter_shape(
     if (!read_dims(&shape, rank, dims))
         return wi_graph_fail(
             graph, WEFT_ERROR_SHAPE, "parameter '%s': rank %d is not in 0..%d", name, rank, WEFT_MAX_RANK);
+    if (!wi_dtype_valid(dtype) || !wi_dtype_is_float(dtype))
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "parameter '%s': takes %s, not %s", name,
+            wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(dtype));
     if (weft_graph_find(graph, name))
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "parameter '%s': the graph has one of that name", name);
-    return set_initialiser(make_variable(graph, &wi_op_parameter, name, WEFT_F32, &shape, true), initialiser);
+    return set_initialiser(make_variable(graph, &wi_op_parameter, name, dtype, &shape, true), initialiser);
 }
 
 weft_tensor *weft_parameter_dims(weft_graph *graph, const char *name, weft_initialiser initialiser,
@@ -146,9 +154,10 @@ weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dt
     if (!name || !wi_initialiser_known(initialiser.kind))
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "state: the name is NULL or the initialiser unknown");
-    if (dtype != WEFT_F32 && (dtype != WEFT_I32 || initialiser.kind != WEFT_INIT_CONSTANT))
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "state '%s': %s is not f32, nor i32 with a constant",
-            name, weft_dtype_name(dtype));
+    const bool whole = dtype == WEFT_I32 && initialiser.kind == WEFT_INIT_CONSTANT;
+    if (!whole && (!wi_dtype_valid(dtype) || !wi_dtype_is_float(dtype)))
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "state '%s': takes %s, or i32 with a constant, not %s",
+            name, wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(dtype));
     if (!read_dims(&shape, rank, dims))
         return wi_graph_fail(
             graph, WEFT_ERROR_SHAPE, "state '%s': rank %d is not in 0..%d", name, rank, WEFT_MAX_RANK);
@@ -161,7 +170,7 @@ weft_tensor *weft_array(
     if (!graph) return NULL;
     if (!data) return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "array: data is NULL");
     if (!wi_dtype_valid(dtype))
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "array: %d is no dtype", (int)dtype);
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "array: %d is not a dtype", (int)dtype);
     if (!read_dims(&shape, rank, dims))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "array: rank %d is not in 0..%d", rank, WEFT_MAX_RANK);
     weft_tensor *tensor = make_variable(graph, &wi_op_state, NULL, dtype, &shape, false);
@@ -177,15 +186,16 @@ weft_tensor *weft_array(
 
 weft_tensor *wi_constant_power(weft_graph *graph, weft_dtype dtype, double value, int power) {
     const wi_shape shape = {.rank = 0};
+    if (wi_dtype_rounds(dtype) && power == 0) value = wi_dtype_nearest(dtype, value);
     const wi_attributes attributes = {.number = value, .power = power};
     return wi_node(graph, &wi_op_constant, NULL, 0, dtype, &shape, &attributes);
 }
 
 weft_tensor *weft_constant(weft_graph *graph, weft_dtype dtype, double value) {
     if (!graph) return NULL;
-    if (dtype != WEFT_F32 && dtype != WEFT_I32 && dtype != WEFT_BOOL)
-        return wi_graph_fail(
-            graph, WEFT_ERROR_DTYPE, "constant: %s is not f32, i32 or bool", weft_dtype_name(dtype));
+    if (!wi_dtype_valid(dtype) || (!wi_dtype_computes(dtype) && dtype != WEFT_BOOL))
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "constant: takes %s, or bool, not %s",
+            wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(dtype));
     return wi_constant_power(graph, dtype, value, 0);
 }
 
@@ -226,7 +236,7 @@ weft_tensor *wi_step_scalar(
 static weft_status check_scalar(const weft_tensor *scalar) {
     if (!scalar) WI_FAIL(WEFT_ERROR_ARGUMENT, "scalar: the tensor is NULL");
     if (scalar->op != &wi_op_scalar)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "scalar: a %s is no scalar", scalar->op->name);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "scalar: a %s is not a scalar", scalar->op->name);
     return WEFT_OK;
 }
 
@@ -246,7 +256,7 @@ weft_status weft_scalar_get(const weft_tensor *scalar, float *value) {
 /* ---- all parameters as one vector ---- */
 
 int64_t wi_flat_rows(const weft_graph *graph) {
-    return (int64_t)(graph->blocks[0].bytes / (WI_FLAT_ROW * sizeof(float)));
+    return (int64_t)(graph->blocks[0].bytes / WI_FLAT_ROW_BYTES);
 }
 
 wi_shape wi_flat_shape(const weft_graph *graph) {
@@ -256,6 +266,13 @@ wi_shape wi_flat_shape(const weft_graph *graph) {
 weft_tensor *wi_flat_parameters(weft_graph *graph) {
     if (wi_flat_rows(graph) == 0)
         return wi_graph_fail(graph, WEFT_ERROR_STATE, "the graph has no parameters to train");
+    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
+        const weft_tensor *parameter = weft_graph_parameter(graph, i);
+        if (parameter->dtype != WEFT_F32)
+            return wi_graph_fail(graph, WEFT_ERROR_DTYPE,
+                "training all parameters at once takes f32, but parameter '%s' is %s",
+                weft_tensor_name(parameter), weft_dtype_name(parameter->dtype));
+    }
     const wi_shape shape = wi_flat_shape(graph);
     return wi_node(graph, &wi_op_flat, NULL, 0, WEFT_F32, &shape, NULL);
 }

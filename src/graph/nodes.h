@@ -52,6 +52,8 @@ typedef struct wi_op {
      * fault_place: of what the position that it notes is one; NULL: "(row-major) of its index input". */
     uint32_t contiguous;
     const char *fault, *fault_place;
+    /* How a plan rewrites the node (graph/rewrite.h); ended by a rule without a name. NULL: no rule does. */
+    const struct wi_rule *rules;
 } wi_op;
 
 /* Which element of the input stands at index c of an axis of the result; n is the input's size there. Outside
@@ -208,8 +210,9 @@ uint64_t wi_clock_update(const wi_clock *clock);
 weft_tensor *wi_step_scalar(
     weft_graph *graph, size_t clock, double (*rule)(wi_scalar *, const wi_clock *), double a, double b);
 /* All parameters, as one f32 tensor (rows, WI_FLAT_ROW) over block 0: every parameter begins a row, so what
- * belongs to a parameter as a whole is one number a row. Gaps are zero. No parameters: an error. */
-enum { WI_FLAT_ROW = 16 };
+ * belongs to a parameter as a whole is one number a row. Gaps are zero. No parameters, or one that is not
+ * f32: an error. */
+enum { WI_FLAT_ROW = 16, WI_FLAT_ROW_BYTES = 64 };
 weft_tensor *wi_flat_parameters(weft_graph *graph);
 /* A state of the same shape, `value` at first. */
 weft_tensor *wi_flat_state(weft_graph *graph, const char *name, float value);

@@ -68,7 +68,7 @@ static weft_status quoted_cell(scan *s) {
     }
     s->from++;
     skip_blanks(s);
-    return ends_cell(s) ? WEFT_OK : bad_row(s, "something stands between a closing quote and the separator");
+    return ends_cell(s) ? WEFT_OK : bad_row(s, "there is text between a closing quote and the separator");
 }
 
 static weft_status read_cell(scan *s) {
@@ -145,7 +145,8 @@ static weft_status check_text(const wi_csv *table, size_t size) {
             table->path);
     const char *const nul = memchr(table->bytes, '\0', size);
     if (nul)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': byte %zu is 0: no text", table->path, (size_t)(nul - table->bytes));
+        WI_FAIL(
+            WEFT_ERROR_FORMAT, "'%s': byte %zu is 0: not a text", table->path, (size_t)(nul - table->bytes));
     return WEFT_OK;
 }
 

@@ -3,7 +3,6 @@
 #include "base/platform.h"
 #include "cl/context.h"
 #include "graph/dtype.h"
-#include "io/half_value.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,24 +51,18 @@ static int64_t signed_value(uint64_t bits, size_t size) {
     return (int64_t)((bits ^ sign) - sign);
 }
 
-static float float_value(uint64_t bits, size_t size) {
-    if (size == 2)
-        return wi_f16_value((const unsigned char[]){(unsigned char)bits, (unsigned char)(bits >> 8)});
-    if (size == 4) {
-        const uint32_t half = (uint32_t)bits;
-        float value = 0.0f;
-        memcpy(&value, &half, sizeof value);
-        return value;
-    }
-    double value = 0.0;
-    memcpy(&value, &bits, sizeof value);
-    return (float)value;
+/* A float of 2, 4 or 8 bytes. */
+static double float_value(uint64_t bits, size_t size) {
+    const uint16_t half = (uint16_t)bits;
+    const uint32_t single = (uint32_t)bits;
+    if (size == 2) return wi_format_of(WEFT_F16)->get(&half, 0);
+    return size == 4 ? wi_format_of(WEFT_F32)->get(&single, 0) : wi_format_of(WEFT_F64)->get(&bits, 0);
 }
 
-static float as_float(const wi_npy *npy, uint64_t bits) {
+static double as_double(const wi_npy *npy, uint64_t bits) {
     if (npy->kind == 'f') return float_value(bits, npy->size);
-    if (npy->kind == 'i') return (float)signed_value(bits, npy->size);
-    return npy->kind == 'b' ? (float)(bits != 0) : (float)bits;
+    if (npy->kind == 'i') return (double)signed_value(bits, npy->size);
+    return npy->kind == 'b' ? bits != 0 : (double)bits;
 }
 
 /* False when the number does not fit. */
@@ -79,50 +72,41 @@ static bool as_integer(const wi_npy *npy, uint64_t bits, int64_t low, int64_t hi
     return *value >= low && *value <= high;
 }
 
+/* Numbers that would be rounded twice are not converted: to 16-bit floats from their own kind alone. */
 static bool converts(const wi_npy *npy, weft_dtype dtype) {
-    switch (dtype) {
-    case WEFT_F32: return true;
-    case WEFT_I32:
-    case WEFT_I64:
-    case WEFT_U8: return npy->kind != 'f';
-    case WEFT_F16: return npy->kind == 'f' && npy->size == 2;
-    case WEFT_BOOL: return npy->kind == 'b';
-    case WEFT_BF16: return false;
-    }
-    return false;
+    const wi_format *format = wi_format_of(dtype);
+    if (format->kind == WI_NUMBER_BOOL) return npy->kind == 'b';
+    if (format->kind == WI_NUMBER_INT) return npy->kind != 'f';
+    return !wi_dtype_rounds(dtype) || (format->numpy && npy->kind == 'f' && npy->size == format->size);
 }
 
-static bool write_element(const wi_npy *npy, weft_dtype dtype, uint64_t bits, void *target, size_t i) {
+static bool write_integer(const wi_npy *npy, const wi_format *format, uint64_t bits, void *target) {
+    const int width = 8 * (int)format->size - (*format->numpy == 'i');
+    const int64_t high = (int64_t)(UINT64_MAX >> (64 - width)), low = *format->numpy == 'i' ? -high - 1 : 0;
     int64_t value = 0;
-    bool fits = true;
-    switch (dtype) {
-    case WEFT_F32: ((float *)target)[i] = as_float(npy, bits); break;
-    case WEFT_I32:
-        fits = as_integer(npy, bits, INT32_MIN, INT32_MAX, &value);
-        ((int32_t *)target)[i] = (int32_t)value;
-        break;
-    case WEFT_I64:
-        fits = as_integer(npy, bits, INT64_MIN, INT64_MAX, &value);
-        ((int64_t *)target)[i] = value;
-        break;
-    case WEFT_U8:
-        fits = as_integer(npy, bits, 0, UINT8_MAX, &value);
-        ((uint8_t *)target)[i] = (uint8_t)value;
-        break;
-    case WEFT_F16: ((uint16_t *)target)[i] = (uint16_t)bits; break;
-    case WEFT_BOOL: ((uint8_t *)target)[i] = bits != 0; break;
-    case WEFT_BF16: break;
-    }
+    const bool fits = as_integer(npy, bits, low, high, &value);
+    if (format->size == sizeof value)
+        memcpy(target, &value, sizeof value); /* more digits than a double has */
+    else
+        format->put(target, 0, (double)value);
     return fits;
+}
+
+static bool write_element(const wi_npy *npy, const wi_format *format, uint64_t bits, char *target) {
+    if (format->kind == WI_NUMBER_INT) return write_integer(npy, format, bits, target);
+    format->put(target, 0, as_double(npy, bits));
+    return true;
 }
 
 weft_status wi_npy_convert(const wi_npy *npy, weft_dtype dtype, void *target) {
     if (!converts(npy, dtype))
         WI_FAIL(WEFT_ERROR_DTYPE, "'%s': an array of %c%zu is not read as %s", npy->path, npy->kind,
             npy->size, weft_dtype_name(dtype));
+    const wi_format *format = wi_format_of(dtype);
     walk w = begin_walk(npy);
     for (size_t i = 0; i < npy->elements; i++) {
-        if (!write_element(npy, dtype, element_bits(npy, w.offset), target, i))
+        char *const element = (char *)target + i * format->size;
+        if (!write_element(npy, format, element_bits(npy, w.offset), element))
             WI_FAIL(WEFT_ERROR_FORMAT, "'%s': element %zu, in row-major order, does not fit %s", npy->path, i,
                 weft_dtype_name(dtype));
         next_element(&w, npy);
@@ -145,7 +129,7 @@ weft_status weft_load_npy(weft_npy_array *array, weft_context *context, const ch
     if (!array) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_load_npy: array is NULL");
     *array = (weft_npy_array){0};
     if (!path) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_load_npy: path is NULL");
-    if (!wi_dtype_valid(dtype)) WI_FAIL(WEFT_ERROR_DTYPE, "weft_load_npy: %d is no dtype", (int)dtype);
+    if (!wi_dtype_valid(dtype)) WI_FAIL(WEFT_ERROR_DTYPE, "weft_load_npy: %d is not a dtype", (int)dtype);
     const weft_allocator *const allocator = context ? context->allocator : NULL;
     char *bytes = NULL;
     size_t size = 0;
@@ -175,19 +159,6 @@ static bool is_big_endian(void) {
     return first == 0;
 }
 
-static const char *type_code(weft_dtype dtype) {
-    switch (dtype) {
-    case WEFT_F32: return "f4";
-    case WEFT_I32: return "i4";
-    case WEFT_F16: return "f2";
-    case WEFT_I64: return "i8";
-    case WEFT_U8: return "u1";
-    case WEFT_BOOL: return "b1";
-    case WEFT_BF16: break;
-    }
-    return NULL;
-}
-
 /* "(3, 4)", "(3,)", "()" */
 static void shape_text(char *text, size_t capacity, int rank, const int64_t *dims) {
     size_t used = (size_t)snprintf(text, capacity, "(");
@@ -203,7 +174,7 @@ static size_t make_header(char header[HEADER], weft_dtype dtype, int rank, const
     enum { PREFIX = 10 };
     shape_text(shape, sizeof shape, rank, dims);
     size_t length = (size_t)snprintf(header + PREFIX, HEADER - PREFIX,
-        "{'descr': '%c%s', 'fortran_order': False, 'shape': %s, }", order, type_code(dtype), shape);
+        "{'descr': '%c%s', 'fortran_order': False, 'shape': %s, }", order, wi_format_of(dtype)->numpy, shape);
     while ((PREFIX + length + 1) % ALIGNMENT) header[PREFIX + length++] = ' ';
     header[PREFIX + length++] = '\n';
     memcpy(header, "\x93NUMPY\1\0", 8);
@@ -213,7 +184,7 @@ static size_t make_header(char header[HEADER], weft_dtype dtype, int rank, const
 }
 
 static weft_status check_array(weft_dtype dtype, int rank, const int64_t *dims, size_t *bytes) {
-    if (!wi_dtype_valid(dtype) || !type_code(dtype))
+    if (!wi_dtype_valid(dtype) || !wi_format_of(dtype)->numpy)
         WI_FAIL(WEFT_ERROR_DTYPE, "weft_save_npy: NumPy has no %s",
             wi_dtype_valid(dtype) ? weft_dtype_name(dtype) : "such dtype");
     if (rank < 0 || rank > WEFT_MAX_RANK || (rank && !dims))

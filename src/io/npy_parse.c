@@ -37,9 +37,9 @@ static bool take_word(cursor *c, const char *word) {
 static weft_status take_string(cursor *c, char text[TEXT]) {
     const char quote = take(c, '\'') ? '\'' : '"';
     size_t length = 0;
-    if (quote == '"' && !take(c, '"')) return bad(c, "has something else where a string should stand");
+    if (quote == '"' && !take(c, '"')) return bad(c, "has something else where a string is expected");
     while (c->at < c->end && *c->at != quote) {
-        if (*c->at == '\\' || length + 1 == TEXT) return bad(c, "has a string that is none of the format's");
+        if (*c->at == '\\' || length + 1 == TEXT) return bad(c, "has a string that is not in the format");
         text[length++] = *c->at++;
     }
     if (!take(c, quote)) return bad(c, "has a string without an end");

@@ -1,9 +1,10 @@
 /* A safetensors file in memory, checked from end to end: 8 bytes of little-endian header length, a JSON
  * object
- * {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...}, then the data without holes or
- * overlaps. Source: the format's description at github.com/huggingface/safetensors.
+ * {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...},
+ * then the data without holes or overlaps. Source: the format's description at
+ * github.com/huggingface/safetensors.
  *
- * Whatever the bytes are, wi_safetensors_parse returns a tidy table or an error that names the file. */
+ * Whatever the bytes are, wi_safetensors_parse returns a valid table or an error that names the file. */
 #ifndef WI_SAFETENSORS_H
 #define WI_SAFETENSORS_H
 

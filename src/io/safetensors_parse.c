@@ -10,6 +10,7 @@
 /* The format's own limit: longer headers are an attack or not a header. */
 enum { HEADER_LIMIT = 100000000, LENGTH_BYTES = 8 };
 
+/* All that the format has; Weft's own dtypes come first. */
 static const wi_saved_dtype saved_dtypes[] = {
     {"F32", 4, WEFT_F32},
     {"I32", 4, WEFT_I32},
@@ -18,7 +19,7 @@ static const wi_saved_dtype saved_dtypes[] = {
     {"I64", 8, WEFT_I64},
     {"U8", 1, WEFT_U8},
     {"BOOL", 1, WEFT_BOOL},
-    {"F64", 8, -1},
+    {"F64", 8, WEFT_F64},
     {"I16", 2, -1},
     {"U16", 2, -1},
     {"U32", 4, -1},
@@ -154,7 +155,7 @@ static weft_status check_table(const parse *p) {
     if (file->count) qsort(file->tensors, file->count, sizeof *file->tensors, by_name);
     for (size_t i = 1; i < file->count; i++)
         if (by_name(&file->tensors[i - 1], &file->tensors[i]) == 0)
-            return bad_tensor(p, &file->tensors[i], "the name stands twice in the header");
+            return bad_tensor(p, &file->tensors[i], "the name is in the header twice");
     return WEFT_OK;
 }
 

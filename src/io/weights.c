@@ -3,8 +3,8 @@
  * Saving streams one variable at a time through an atomic writer. Loading checks the whole file against the
  * graph and takes all the memory that it needs before the first variable is written. */
 #include "base/platform.h"
+#include "graph/dtype.h"
 #include "graph/nodes.h"
-#include "io/half_value.h"
 #include "io/safetensors.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -154,12 +154,6 @@ done:
 
 /* ---- loading ---- */
 
-static float f64_value(const unsigned char *bytes) {
-    double value = 0.0;
-    memcpy(&value, bytes, sizeof value);
-    return (float)value;
-}
-
 static int64_t i64_value(const unsigned char *bytes) {
     int64_t value = 0;
     memcpy(&value, bytes, sizeof value);
@@ -170,8 +164,7 @@ static int64_t i64_value(const unsigned char *bytes) {
 static bool converts(const wi_saved_dtype *from, weft_dtype to) {
     if (from->dtype == (int)to) return true;
     if (to == WEFT_I32) return from->dtype == WEFT_I64;
-    return to == WEFT_F32 &&
-           (from->dtype == WEFT_F16 || from->dtype == WEFT_BF16 || !strcmp(from->name, "F64"));
+    return to == WEFT_F32 && from->dtype >= 0 && wi_dtype_is_float((weft_dtype)from->dtype);
 }
 
 bool wi_saved_is_number(const wi_saved_tensor *saved) {
@@ -184,12 +177,8 @@ void wi_saved_to_f32(float *values, const wi_saved_tensor *saved, const unsigned
         memcpy(values, data, saved->elements * size);
         return;
     }
-    for (size_t i = 0; i < saved->elements; i++) {
-        const unsigned char *const element = data + i * size;
-        values[i] = saved->dtype->dtype == WEFT_F16    ? wi_f16_value(element)
-                    : saved->dtype->dtype == WEFT_BF16 ? wi_bf16_value(element)
-                                                       : f64_value(element);
-    }
+    const wi_format *format = wi_format_of((weft_dtype)saved->dtype->dtype);
+    for (size_t i = 0; i < saved->elements; i++) values[i] = (float)format->get(data, i);
 }
 
 static weft_status check_i64(const wi_saved_tensor *saved, const unsigned char *data, const char *path) {

@@ -31,11 +31,43 @@ static bool has_needs(const wi_device_profile *device, const wi_needs *needs, co
            !(device->quirks & needs->without) && has_limits(device, &limits);
 }
 
+static bool has_format(const wi_implementation *implementation, weft_dtype storage) {
+    static const wi_formats plain = {WEFT_F32, WEFT_F32, WEFT_F32};
+    const wi_formats *const all = implementation->formats ? implementation->formats : &plain;
+    const int count = implementation->formats ? implementation->format_count : 1;
+    const weft_dtype compute = wi_format_of(storage)->compute;
+    for (int i = 0; i < count; i++) {
+        if (all[i].storage == storage && all[i].compute == compute && all[i].accumulation == compute)
+            return true;
+    }
+    return false;
+}
+
 bool wi_implementation_accepts(
     const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site) {
     const wi_kernel_site own = with_variant(site, implementation, variant);
+    if (site->product && !has_format(implementation, site->storage)) return false;
     return has_needs(site->device, &implementation->needs, own.values) &&
            (!implementation->accepts || implementation->accepts(&own));
+}
+
+double wi_implementation_cost(
+    const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site) {
+    const wi_kernel_site own = with_variant(site, implementation, variant);
+    return implementation->cost ? implementation->cost(&own) : 0.0;
+}
+
+double wi_implementation_margin(
+    const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site) {
+    const wi_kernel_site own = with_variant(site, implementation, variant);
+    return implementation->margin ? implementation->margin(&own) : 1.0;
+}
+
+static void define_formats(weft_dtype dtype, wi_kernel_plan *plan) {
+    const wi_format *const storage = wi_format_of(dtype), *const sums = wi_format_of(storage->compute);
+    wi_kernel_macro_text(plan, "WEFT_OPERAND", storage->name);
+    wi_kernel_macro_text(plan, "WEFT_SUM", sums->scalar);
+    wi_kernel_macro_text(plan, "WEFT_SUMS", sums->registers);
 }
 
 weft_status wi_implementation_prepare(const wi_implementation *implementation, const wi_variant *variant,
@@ -46,6 +78,7 @@ weft_status wi_implementation_prepare(const wi_implementation *implementation, c
         .parameters = implementation->parameters,
         .values = own.values,
         .arena = arena};
+    if (site->product) define_formats(site->storage, plan);
     WI_TRY(implementation->prepare(&own, plan));
     return wi_kernel_plan_check(plan, implementation->name);
 }

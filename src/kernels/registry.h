@@ -35,7 +35,8 @@ typedef struct wi_kernel_site {
     wi_extent inputs[WI_KERNEL_INPUTS], result;
     wi_layout layouts[WI_KERNEL_INPUTS]; /* of the inputs; the offset goes with the argument */
     const struct wi_gemm_shape *product; /* contractions: the sizes and strides */
-    const int *values;                   /* of the parameters, those of the variant that is asked for */
+    weft_dtype storage; /* contractions: of A and B; sums are of the dtype it is computed in */
+    const int *values;  /* of the parameters, those of the variant that is asked for */
 } wi_kernel_site;
 
 enum { WI_IMPLEMENTATION_OPS = 3, WI_PARAMETERS = 12 };
@@ -60,6 +61,11 @@ typedef struct wi_needs {
     wi_limits (*limits)(const int *values); /* NULL: none */
 } wi_needs;
 
+/* Number formats of a contraction: of A and B in memory, of the multiplications, of the sums. */
+typedef struct wi_formats {
+    weft_dtype storage, compute, accumulation;
+} wi_formats;
+
 enum { WI_ON_CPU = 1u << WEFT_CLASS_CPU, WI_ON_GPU = 1u << WEFT_CLASS_GPU };
 
 typedef struct wi_implementation {
@@ -70,13 +76,19 @@ typedef struct wi_implementation {
     const char *const *parameters;           /* their macros, ends with NULL; NULL: none */
     const wi_variant *variants;              /* the default first, ends with an empty one; NULL: none */
     wi_needs needs;
+    /* Contractions: the formats that it takes, `format_count` of them; NULL: f32 in everything. A template that
+     * takes several reads A and B with what common.clh has for WEFT_OPERAND (product/gemm.h). */
+    const wi_formats *formats;
+    int format_count;
     /* Asked while a plan is ordered, with sizes but no layouts: the node that it computes in place of this one, this
      * one (as it is), or NULL with the graph's error. NULL: always as it is. */
     weft_tensor *(*rewrite)(const wi_kernel_site *site);
     /* Can it compute this? NULL: whatever the needs allow. */
     bool (*accepts)(const wi_kernel_site *site);
-    /* Of what it accepts, what it is chosen for when nobody forces it; NULL: all. */
-    bool (*pays)(const wi_kernel_site *site);
+    /* The seconds that it is expected to take, of what it accepts (cost.h); NULL: it is its op's only one. */
+    double (*cost)(const wi_kernel_site *site);
+    /* How many times as fast as any other it must be, for what its larger rounding errors are worth; NULL: 1. */
+    double (*margin)(const wi_kernel_site *site);
     /* Fills *plan, which is empty but for what comes from the record, for this site. */
     weft_status (*prepare)(const wi_kernel_site *site, wi_kernel_plan *plan);
     /* A library's product: enqueues C = A·B, C (batch, m, n) contiguous at c_offset (elements); no epilogue.
@@ -85,7 +97,7 @@ typedef struct wi_implementation {
         cl_mem b, size_t b_offset, cl_mem c, size_t c_offset, cl_event *event);
 } wi_implementation;
 
-/* The implementations of a family, best first, the portable one last; ends with NULL. */
+/* The implementations of a family, the portable one last; of equal ones the first is chosen. Ends with NULL. */
 typedef const wi_implementation *const *wi_family;
 
 /* All families; ends with NULL. */
@@ -97,6 +109,12 @@ const wi_variant *wi_implementation_variant(const wi_implementation *implementat
 /* Does the device have what the implementation needs in this variant (NULL: the first), and does it accept the
  * site? */
 bool wi_implementation_accepts(
+    const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site);
+
+/* Of a site that it accepts in this variant; 0 without `cost`. */
+double wi_implementation_cost(
+    const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site);
+double wi_implementation_margin(
     const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site);
 
 /* Calls `prepare` for a variant (NULL: the first) and checks what it wrote. */

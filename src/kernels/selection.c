@@ -1,37 +1,64 @@
 /* The choice among candidates (contract in selection.h). */
 #include "kernels/selection.h"
+#include "cl/program.h"
 #include "kernels/product/gemm_trial.h"
 #include "ops/convolution/conv.h"
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-static void add_variants(wi_selection *selection, const wi_implementation *implementation) {
+/* ---- candidates ---- */
+
+static weft_status add_variants(
+    wi_selection *selection, const wi_op *op, const wi_implementation *implementation) {
     const wi_variant *variant;
     for (int v = 0; (variant = wi_implementation_variant(implementation, v)) != NULL; v++) {
-        if (selection->count < WI_CANDIDATES)
-            selection->candidates[selection->count++] =
-                (wi_candidate){.implementation = implementation, .variant = variant};
+        if (selection->count == WI_CANDIDATES)
+            WI_FAIL(WEFT_ERROR_INTERNAL, "%s has more than %d candidates", op->name, WI_CANDIDATES);
+        selection->candidates[selection->count++] =
+            (wi_candidate){.implementation = implementation, .variant = variant};
     }
+    return WEFT_OK;
 }
 
-static void list_candidates(wi_selection *selection, const wi_op *op) {
+static weft_status list_candidates(wi_selection *selection, const wi_op *op) {
     *selection = (wi_selection){0};
     for (const wi_family *family = wi_families; *family; family++) {
         for (int i = 0; (*family)[i]; i++) {
-            if (wi_implementation_computes((*family)[i], op)) add_variants(selection, (*family)[i]);
+            if (wi_implementation_computes((*family)[i], op))
+                WI_TRY(add_variants(selection, op, (*family)[i]));
         }
     }
+    return WEFT_OK;
 }
+
+/* ---- forced by the environment ---- */
 
 static bool is_convolution(const wi_op *op) {
     return op == &wi_op_conv || op == &wi_op_conv_data || op == &wi_op_conv_weight;
 }
 
-/* A name that no matrix product has is a mistake; that of a convolution may fit another of its three ops. */
-static weft_status find_forced(const wi_selection *selection, const wi_op *op, const char *name) {
-    for (int i = 0; i < selection->count; i++) {
-        if (strcmp(selection->candidates[i].implementation->name, name) == 0) return WEFT_OK;
+static bool computes_a_convolution(const wi_implementation *implementation) {
+    return wi_implementation_computes(implementation, &wi_op_conv) ||
+           wi_implementation_computes(implementation, &wi_op_conv_data) ||
+           wi_implementation_computes(implementation, &wi_op_conv_weight);
+}
+
+static bool is_forced(const wi_implementation *implementation, const wi_op *op, const char *name) {
+    return is_convolution(op) ? strncmp(implementation->name, name, strlen(name)) == 0
+                              : strcmp(implementation->name, name) == 0;
+}
+
+/* The name of a convolution may fit another of its three ops. */
+static weft_status check_forced(const wi_op *op, const char *name) {
+    for (const wi_family *family = wi_families; *family; family++) {
+        for (int i = 0; (*family)[i]; i++) {
+            const bool candidate = is_convolution(op) ? computes_a_convolution((*family)[i])
+                                                      : wi_implementation_computes((*family)[i], op);
+            if (candidate && is_forced((*family)[i], op, name)) return WEFT_OK;
+        }
     }
-    if (is_convolution(op)) return WEFT_OK;
+    if (is_convolution(op)) WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_CONV=%s names no convolution", name);
     WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_GEMM=%s names no matrix product", name);
 }
 
@@ -40,80 +67,159 @@ static const char *forced_name(const wi_op *op) {
     return op == &wi_op_matmul ? wi_environment("WEFT_GEMM") : NULL;
 }
 
-static bool is_forced(const wi_implementation *implementation, const wi_op *op, const char *name) {
-    return is_convolution(op) ? strncmp(implementation->name, name, strlen(name)) == 0
-                              : strcmp(implementation->name, name) == 0;
+/* ---- the tuning database ---- */
+
+/* There is an entry of this name when there are any of the choice: most devices have none. */
+static const char any_entry[] = "select";
+
+enum { ENTRY_NAME = 512 };
+
+/* The least power of two that is not below a size. */
+static int magnitude(int64_t size) {
+    int bits = 0;
+    while (bits < 62 && INT64_C(1) << bits < size) bits++;
+    return bits;
 }
 
-static wi_verdict judge(const wi_candidate *candidate, const wi_kernel_site *site) {
-    const wi_implementation *const implementation = candidate->implementation;
-    if (implementation->run || !wi_implementation_accepts(implementation, candidate->variant, site))
-        return WI_VERDICT_REFUSED;
-    wi_kernel_site own = *site;
-    own.values = candidate->variant->values;
-    if (implementation->pays && !implementation->pays(&own)) return WI_VERDICT_NO_GAIN;
-    return WI_VERDICT_LATER;
+static int append_sizes(char *text, int at, const wi_extent *extent) {
+    for (int i = 0; i < extent->rank && at < ENTRY_NAME - 8; i++)
+        at += snprintf(
+            text + at, (size_t)(ENTRY_NAME - at), "%c%d", i ? 'x' : ' ', magnitude(extent->dims[i].actual));
+    return at;
+}
+
+/* "select cpu_direct/f32 matmul 0x10x10x10 nt": powers of two. */
+static void entry_name(
+    char *text, const wi_candidate *candidate, const wi_op *op, const wi_kernel_site *site) {
+    const struct wi_gemm_shape *const shape = site->product;
+    int at = snprintf(text, ENTRY_NAME, "%s %s/%s %s", any_entry, candidate->implementation->name,
+        candidate->variant->name, op->name);
+    if (shape && !shape->windows) {
+        snprintf(text + at, (size_t)(ENTRY_NAME - at), " %dx%dx%dx%d %c%c", magnitude(shape->batch),
+            magnitude(shape->m), magnitude(shape->n), magnitude(shape->k), shape->a_column == 1 ? 'n' : 't',
+            shape->b_column == 1 ? 'n' : 't');
+        return;
+    }
+    for (int i = 0; site->node && i < site->node->input_count; i++)
+        at = append_sizes(text, at, &site->inputs[i]);
+    append_sizes(text, at, &site->result);
+}
+
+void wi_selection_record(weft_context *context, const wi_candidate *candidate, const wi_op *op,
+    const wi_kernel_site *site, double seconds) {
+    char name[ENTRY_NAME];
+    entry_name(name, candidate, op, site);
+    wi_tuning_set(wi_context_device(context), any_entry, 1.0);
+    wi_tuning_set(wi_context_device(context), name, seconds);
+}
+
+static void ask_the_database(
+    wi_candidate *candidate, weft_context *context, const wi_op *op, const wi_kernel_site *site) {
+    char name[ENTRY_NAME];
+    double seconds;
+    entry_name(name, candidate, op, site);
+    if (!wi_tuning_get(wi_context_device(context), name, &seconds)) return;
+    if (isfinite(seconds) && seconds > 0.0) {
+        candidate->seconds = seconds;
+        candidate->tuned = true;
+    } else {
+        wi_log_line(
+            &context->log, WEFT_LOG_WARNING, "tuning database: '%s' is no time, and is ignored", name);
+    }
+}
+
+/* ---- judgement ---- */
+
+static bool is_chosen(const wi_selection *selection, const wi_candidate *candidate) {
+    return candidate->implementation == selection->chosen && candidate->variant == selection->variant;
 }
 
 static void choose(wi_selection *selection, wi_candidate *candidate, wi_verdict verdict) {
-    for (int i = 0; i < selection->count; i++) {
-        wi_candidate *const before = &selection->candidates[i];
-        if (before->implementation == selection->chosen && before->variant == selection->variant)
-            before->verdict = WI_VERDICT_NO_GAIN;
-    }
     selection->chosen = candidate->implementation;
     selection->variant = candidate->variant;
     candidate->verdict = verdict;
 }
 
-/* A library, where the build and the device have one. */
-static void try_libraries(wi_selection *selection, weft_context *context, const wi_kernel_site *site) {
+/* Fills in what each candidate costs. */
+static void estimate(
+    wi_selection *selection, weft_context *context, const wi_op *op, const wi_kernel_site *site) {
+    double any;
+    const bool has_entries = wi_tuning_get(wi_context_device(context), any_entry, &any);
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const candidate = &selection->candidates[i];
-        const wi_implementation *const library = candidate->implementation;
-        if (!library->run || !wi_implementation_accepts(library, NULL, site)) continue;
-        if (wi_gemm_faster(context, site->product, selection->chosen, selection->variant, library))
-            choose(selection, candidate, WI_VERDICT_MEASURED);
-        else
-            candidate->verdict = WI_VERDICT_NO_GAIN;
+        const wi_implementation *const implementation = candidate->implementation;
+        candidate->verdict = WI_VERDICT_REFUSED;
+        if (!wi_implementation_accepts(implementation, candidate->variant, site)) continue;
+        candidate->verdict = WI_VERDICT_SLOWER;
+        if (implementation->run) continue;
+        candidate->seconds = wi_implementation_cost(implementation, candidate->variant, site);
+        candidate->margin = wi_implementation_margin(implementation, candidate->variant, site);
+        if (has_entries) ask_the_database(candidate, context, op, site);
     }
 }
 
-static bool choose_forced(
-    wi_selection *selection, const wi_op *op, const wi_kernel_site *site, const char *name) {
+/* The cheapest of those that `only` names (NULL: all), but no library; of equal ones the first. NULL: none. */
+static wi_candidate *cheapest(wi_selection *selection, const wi_op *op, const char *only) {
+    wi_candidate *best = NULL;
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const candidate = &selection->candidates[i];
-        if (!is_forced(candidate->implementation, op, name) ||
-            !wi_implementation_accepts(candidate->implementation, candidate->variant, site))
+        if (candidate->verdict == WI_VERDICT_REFUSED ||
+            (only && !is_forced(candidate->implementation, op, only)) ||
+            (!only && candidate->implementation->run))
             continue;
-        choose(selection, candidate, WI_VERDICT_FORCED);
-        return true;
+        if (!best || candidate->seconds * candidate->margin < best->seconds * best->margin) best = candidate;
     }
-    return false;
+    return best;
+}
+
+static void say_why_not(wi_selection *selection, const wi_candidate *best) {
+    for (int i = 0; i < selection->count; i++) {
+        wi_candidate *const other = &selection->candidates[i];
+        if (other == best || other->verdict == WI_VERDICT_REFUSED || other->implementation->run) continue;
+        other->verdict = other->seconds < best->seconds ? WI_VERDICT_MARGIN : WI_VERDICT_SLOWER;
+    }
+}
+
+#define HUGE_RATIO 1e20 /* and more: the library failed, or gave wrong numbers */
+
+/* A library, where the build and the device have one. */
+static void try_libraries(
+    wi_selection *selection, wi_candidate *ours, weft_context *context, const wi_kernel_site *site) {
+    for (int i = 0; i < selection->count; i++) {
+        wi_candidate *const candidate = &selection->candidates[i];
+        if (!candidate->implementation->run || candidate->verdict == WI_VERDICT_REFUSED) continue;
+        const double ratio = wi_gemm_ratio(
+            context, site->product, ours->implementation, ours->variant, candidate->implementation);
+        candidate->tuned = ratio < HUGE_RATIO;
+        candidate->seconds = candidate->tuned ? ratio * ours->seconds : 0.0;
+        if (ratio >= 1.0 || !is_chosen(selection, ours)) continue;
+        choose(selection, candidate, WI_VERDICT_MEASURED);
+        ours->verdict = WI_VERDICT_SLOWER;
+    }
 }
 
 weft_status wi_select(
     wi_selection *selection, weft_context *context, const wi_op *op, const wi_kernel_site *site) {
     const char *const forced = forced_name(op);
-    list_candidates(selection, op);
-    if (forced) WI_TRY(find_forced(selection, op, forced));
-    if (forced && choose_forced(selection, op, site, forced)) return WEFT_OK;
-    for (int i = 0; i < selection->count; i++) {
-        wi_candidate *const candidate = &selection->candidates[i];
-        candidate->verdict = judge(candidate, site);
-        if (candidate->verdict == WI_VERDICT_LATER && !selection->chosen)
-            choose(selection, candidate, WI_VERDICT_CHOSEN);
-    }
-    if (!selection->chosen)
+    WI_TRY(list_candidates(selection, op));
+    if (forced) WI_TRY(check_forced(op, forced));
+    estimate(selection, context, op, site);
+    wi_candidate *const named = forced ? cheapest(selection, op, forced) : NULL;
+    wi_candidate *const best = named ? named : cheapest(selection, op, NULL);
+    if (!best)
         WI_FAIL(WEFT_ERROR_INTERNAL, "%s: no implementation takes these sizes on this device", op->name);
-    try_libraries(selection, context, site);
+    say_why_not(selection, best);
+    choose(selection, best, named ? WI_VERDICT_FORCED : WI_VERDICT_CHOSEN);
+    if (!named) try_libraries(selection, best, context, site);
     return WEFT_OK;
 }
 
+/* ---- text ---- */
+
 const char *wi_verdict_name(wi_verdict verdict) {
     static const char *const names[] = {[WI_VERDICT_REFUSED] = "refused",
-        [WI_VERDICT_NO_GAIN] = "no gain",
-        [WI_VERDICT_LATER] = "later in the order",
+        [WI_VERDICT_SLOWER] = "slower",
+        [WI_VERDICT_MARGIN] = "not faster by its margin",
         [WI_VERDICT_CHOSEN] = "chosen",
         [WI_VERDICT_FORCED] = "forced",
         [WI_VERDICT_MEASURED] = "measured faster"};

@@ -1,9 +1,13 @@
-/* Which implementation serves a site: all candidates are asked, and the answer says why one won.
+/* Which implementation serves a site, with which values of its parameters: all candidates are asked, and the answer
+ * says why one won.
  *
- * Candidates come in their family's order, best first. The first that accepts the site, and for which it pays,
- * is chosen, unless the environment forces one ($WEFT_GEMM by name for matrix products, $WEFT_CONV by the
- * beginning of the name for convolutions and their gradients). A library is measured against the kernel of ours
- * that would have been chosen, once for each class of sizes on a device (product/gemm_trial.h). */
+ * Every implementation of the op is a candidate in each of its variants. Of those that accept the site the cheapest
+ * is chosen by its own estimate (kernels/cost.h), where an entry of the tuning database for the class of sizes does not
+ * replace it; of equal ones the first in the order of the family. An estimate is multiplied by the implementation's
+ * margin before it is compared. The environment forces a choice ($WEFT_GEMM by name for matrix products, $WEFT_CONV by
+ * the beginning of the name for convolutions and their gradients): then the cheapest of that name is taken, where one
+ * accepts the site. A library is measured against the kernel of ours that would have been chosen, once for each class of
+ * sizes on a device (product/gemm_trial.h). */
 #ifndef WI_SELECTION_H
 #define WI_SELECTION_H
 
@@ -13,8 +17,8 @@ enum { WI_CANDIDATES = 16 };
 
 typedef enum wi_verdict {
     WI_VERDICT_REFUSED, /* the device lacks something, or the sizes are not for it */
-    WI_VERDICT_NO_GAIN, /* it could, but another is expected to be faster */
-    WI_VERDICT_LATER,   /* it could, but one before it in the order is chosen */
+    WI_VERDICT_SLOWER,  /* it could, but another is expected to be faster, or is forced */
+    WI_VERDICT_MARGIN,  /* it is expected to be faster, but not by its margin */
     WI_VERDICT_CHOSEN,
     WI_VERDICT_FORCED,  /* by the environment */
     WI_VERDICT_MEASURED /* chosen after a measurement on this device */
@@ -24,6 +28,9 @@ typedef struct wi_candidate {
     const wi_implementation *implementation;
     const wi_variant *variant;
     wi_verdict verdict;
+    double seconds; /* 0: refused, or nobody estimates them */
+    double margin;
+    bool tuned; /* the seconds were measured */
 } wi_candidate;
 
 typedef struct wi_selection {
@@ -34,11 +41,16 @@ typedef struct wi_selection {
 } wi_selection;
 
 /* The implementations of an op, in order. WEFT_ERROR_ARGUMENT: the environment forces a name that no matrix
- * product has; WEFT_ERROR_INTERNAL: no implementation takes the site. */
+ * product, or no convolution, has; WEFT_ERROR_INTERNAL: no implementation takes the site. */
 weft_status wi_select(
     wi_selection *selection, weft_context *context, const wi_op *op, const wi_kernel_site *site);
 
-/* "chosen", "no gain", ... */
+/* Keeps in the tuning database what a candidate took at a site: from now on it stands for the estimate at all sites of
+ * this class of sizes (powers of two). */
+void wi_selection_record(weft_context *context, const wi_candidate *candidate, const wi_op *op,
+    const wi_kernel_site *site, double seconds);
+
+/* "chosen", "slower", ... */
 const char *wi_verdict_name(wi_verdict verdict);
 
 #endif

@@ -146,8 +146,8 @@ static weft_tensor *as_rows(const weft_adaptive_softmax *a, weft_tensor *x, int6
     shape.rank--;
     wi_shape_count(&shape, &count, &power);
     if (power > 1)
-        return wi_graph_fail(
-            graph, WEFT_ERROR_SHAPE, "weft_adaptive_softmax: the batch stands in more than one axis of x");
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "weft_adaptive_softmax: more than one axis of x depends on the batch size");
     *rows = power ? -count : count;
     return weft_reshape_shape(x, 2, (const int64_t[]){*rows, a->width});
 }

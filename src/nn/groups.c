@@ -83,7 +83,7 @@ weft_status wi_groups_check(weft_graph *graph, const weft_optimizer *optimizer) 
 /* ---- rows ---- */
 
 static void fill_rows(float *values, const weft_tensor *parameter, float value) {
-    const size_t row = WI_FLAT_ROW * sizeof(float);
+    const size_t row = WI_FLAT_ROW_BYTES;
     const wi_variable *const variable = parameter->variable;
     const size_t first = variable->offset / row, end = first + (variable->bytes + row - 1) / row;
     for (size_t i = first; i < end; i++) values[i] = value;
@@ -138,7 +138,7 @@ weft_status wi_groups_rows(weft_graph *graph, const weft_optimizer *optimizer, w
 
 weft_tensor *wi_row_parameters(weft_graph *graph) {
     const weft_allocator *const allocator = graph->context->allocator;
-    const size_t row = WI_FLAT_ROW * sizeof(float), count = weft_graph_parameter_count(graph);
+    const size_t row = WI_FLAT_ROW_BYTES, count = weft_graph_parameter_count(graph);
     int32_t *const numbers = wi_allocate_array(allocator, (size_t)wi_flat_rows(graph), sizeof *numbers);
     if (!numbers) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
     for (size_t i = 0; i < count; i++) {

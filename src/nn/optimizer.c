@@ -171,8 +171,8 @@ static weft_status check_flags(const optimizer_row *row, const weft_optimizer *o
 static weft_status check_optimizer(const weft_optimizer *optimizer) {
     const size_t kind = (size_t)optimizer->kind;
     if (kind >= ROWS || !rows[kind].rule)
-        WI_FAIL(
-            WEFT_ERROR_ARGUMENT, "optimizer: kind %d is none of WEFT_SGD to WEFT_LION", (int)optimizer->kind);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: kind %d is not one of WEFT_SGD to WEFT_LION",
+            (int)optimizer->kind);
     const optimizer_row *const row = &rows[kind];
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         WI_TRY(check_field(row, optimizer, &fields[i]));
@@ -269,6 +269,7 @@ enum { LARGE = 1 << 20 };
 static bool is_large(const weft_tensor *parameter, const weft_tensor *gradient) {
     int64_t elements;
     int power;
+    if (gradient->op == &wi_op_permute) gradient = gradient->inputs[0]; /* a transposed product is one, too */
     wi_shape_count(&parameter->shape, &elements, &power);
     return parameter->shape.rank == 2 && elements >= LARGE && elements % WI_FLAT_ROW == 0 &&
            gradient->op == &wi_op_matmul;
@@ -282,7 +283,7 @@ static bool is_elementwise(const wi_update *u, const wi_rows *by_row) {
 }
 
 static int64_t row_of(const weft_tensor *parameter) {
-    return (int64_t)(parameter->variable->offset / (WI_FLAT_ROW * sizeof(float)));
+    return (int64_t)(parameter->variable->offset / WI_FLAT_ROW_BYTES);
 }
 
 /* The next parameters that are updated together: a large one, or all up to the next large one. */

@@ -125,7 +125,7 @@ static weft_status check_kind(const weft_schedule *s) {
         return check_range("power", s->power, 0, HUGE_VAL);
     case WEFT_SCHEDULE_PLATEAU: return check_plateau(s);
     }
-    WI_FAIL(WEFT_ERROR_ARGUMENT, "schedule: kind %d is none of WEFT_SCHEDULE_*", (int)s->kind);
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "schedule: kind %d is not one of WEFT_SCHEDULE_*", (int)s->kind);
 }
 
 static weft_status check(const weft_schedule *s, float base) {
@@ -210,7 +210,7 @@ weft_status weft_plateau_rate(
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plateau_rate: schedule, plateau and rate must not be NULL");
     WI_TRY(check(schedule, base));
     if (schedule->kind != WEFT_SCHEDULE_PLATEAU)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plateau_rate: the schedule is no plateau");
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plateau_rate: the schedule is not a plateau");
     if (plateau->epochs++ == 0) {
         plateau->rate = base;
         plateau->best = HUGE_VAL;

@@ -61,7 +61,7 @@ static weft_status pass_back(walk *w, weft_tensor *node) {
 }
 
 static weft_status walk_back(walk *w, weft_tensor *loss) {
-    weft_tensor *one = weft_constant(w->graph, WEFT_F32, 1);
+    weft_tensor *one = weft_constant(w->graph, loss->dtype, 1);
     w->gradients[loss->id] = weft_expand(one, loss->shape.rank, loss->shape.dims);
     for (uint32_t id = w->count; id-- > 0;) {
         weft_tensor *node = w->nodes[id];
@@ -86,11 +86,12 @@ static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t coun
             WI_FAIL(WEFT_ERROR_SHAPE, "weft_gradients: the loss has shape %s, not one element",
                 wi_shape_print(&loss->shape, text));
     }
-    if (loss->dtype != WEFT_F32)
-        WI_FAIL(WEFT_ERROR_DTYPE, "weft_gradients: the loss is %s, not f32", weft_dtype_name(loss->dtype));
+    if (!wi_dtype_is_float(loss->dtype))
+        WI_FAIL(WEFT_ERROR_DTYPE, "weft_gradients: the loss is %s, not %s", weft_dtype_name(loss->dtype),
+            wi_dtypes_text(WI_TAKES_FLOATS));
     for (size_t i = 0; i < count; i++) {
         if (!wrt[i] || wrt[i]->graph != loss->graph)
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_gradients: tensor %zu is NULL or of another graph", i);
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_gradients: tensor %zu is NULL or belongs to another graph", i);
         if (!wi_dtype_is_float(wrt[i]->dtype))
             WI_FAIL(WEFT_ERROR_DTYPE, "weft_gradients: tensor %zu is %s and has no gradient", i,
                 weft_dtype_name(wrt[i]->dtype));
@@ -98,17 +99,9 @@ static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t coun
     return WEFT_OK;
 }
 
-/* What is made from a view of memory is made from the node beneath it: the two are one thing. */
-static weft_tensor *beneath(weft_tensor *x) {
-    return wi_order_of(x).rank ? x->inputs[0] : x;
-}
-
 static weft_tensor *found_gradient(const walk *w, weft_tensor *wrt) {
-    const wi_order order = wi_order_of(wrt);
-    const uint32_t id = beneath(wrt)->id;
-    weft_tensor *found = id < w->count && w->nodes[id] ? w->gradients[id] : NULL;
-    if (found) return order.rank ? wi_from_memory(&order, found) : found;
-    return weft_expand(weft_number(wrt, 0), wrt->shape.rank, wrt->shape.dims);
+    weft_tensor *found = wrt->id < w->count && w->nodes[wrt->id] ? w->gradients[wrt->id] : NULL;
+    return found ? found : weft_expand(weft_number(wrt, 0), wrt->shape.rank, wrt->shape.dims);
 }
 
 weft_status weft_gradients(
@@ -119,8 +112,7 @@ weft_status weft_gradients(
     weft_status status = walk_begin(&w, loss);
     if (status != WEFT_OK) goto done;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t id = beneath(wrt[i])->id;
-        if (id < w.count) w.wanted[id] = true;
+        if (wrt[i]->id < w.count) w.wanted[wrt[i]->id] = true;
     }
     mark(&w, loss);
     WI_TRY_DONE(walk_back(&w, loss));
@@ -147,12 +139,13 @@ static bool stop_view(
     return true;
 }
 
-static const wi_op wi_op_stop_gradient = {.name = "stop_gradient", .kind = WI_VIEW, .view = stop_view};
+static const wi_op wi_op_stop_gradient = {
+    .name = "stop_gradient", .kind = WI_VIEW, .view = stop_view, .rules = wi_elementwise_rules};
 const wi_op wi_op_assign = {.name = "assign", .kind = WI_ASSIGN};
 
 weft_tensor *weft_stop_gradient(weft_tensor *x) {
     weft_graph *graph = wi_inputs_graph("stop_gradient", &x, 1);
-    return graph ? wi_elementwise_node(graph, &wi_op_stop_gradient, &x, 1, x->dtype, &x->shape, NULL) : NULL;
+    return graph ? wi_node(graph, &wi_op_stop_gradient, &x, 1, x->dtype, &x->shape, NULL) : NULL;
 }
 
 const wi_op wi_op_assign_parts = {.name = "assign parts", .kind = WI_ASSIGN};

@@ -7,7 +7,7 @@
  *                 WHERE bool and two of f32 or i32 → the latter; LOGIC bool → bool
  *   float, int    the value in OpenCL C over a, b, c, for f32 and for i32 inputs (NULL: not for that dtype);
  *                 WF and WI are the float and int types of common.clh, comparisons end in WEFT_BOOL;
- *                 weft_<function> is one of elementwise.clh
+ *                 weft_<function> is one of cl_kernels/elementwise
  *   da, db, dc    gradients of the inputs, as expressions over a, b, c, the result y and its gradient g */
 
 /* clang-format off */
@@ -63,13 +63,13 @@ WI_MAP1(silu,          FLOAT,   "a * weft_sigmoid(a)",               NULL,      
 WI_MAP1(softplus,      FLOAT,   "weft_softplus(a)",                  NULL,           weft_mul(g, weft_sigmoid(a)))
 WI_MAP1(softsign,      FLOAT,   "a / (1.0f + fabs(a))",              NULL,           weft_div(g, weft_square(weft_add(weft_abs(a), weft_number(a, 1)))))
 WI_MAP1(mish,          FLOAT,   "weft_mish(a)",                      NULL,           weft_mul(g, mish_slope(a)))
-WI_MAP1(selu,          FLOAT,   "(WF)(1.05070099f) * select((WF)(1.67326324f) * weft_expm1(a), a, a > 0.0f)",
+WI_MAP1(selu,          FLOAT,   "(WF)(1.0507009873554805f) * select((WF)(1.6732632423543772f) * weft_expm1(a), a, a > 0.0f)",
                                                                      NULL,           weft_mul(g, selu_slope(a, y)))
 WI_MAP1(relu6,         FLOAT,   "select(select(a, (WF)(6.0f), a > 6.0f), (WF)(0.0f), a < 0.0f)",
                                                                      NULL,           between(a, 0, 6, g))
-WI_MAP1(hardsigmoid,   FLOAT,   "select(select((a + 3.0f) * 0.16666667f, (WF)(1.0f), a > 3.0f), (WF)(0.0f), a < -3.0f)",
+WI_MAP1(hardsigmoid,   FLOAT,   "select(select((a + 3.0f) * 0.16666666666666667f, (WF)(1.0f), a > 3.0f), (WF)(0.0f), a < -3.0f)",
                                                                      NULL,           between(a, -3, 3, weft_mul(g, weft_number(g, 1 / 6.0))))
-WI_MAP1(hardswish,     FLOAT,   "a * (select(select(a + 3.0f, (WF)(6.0f), a > 3.0f), (WF)(0.0f), a < -3.0f) * 0.16666667f)",
+WI_MAP1(hardswish,     FLOAT,   "a * (select(select(a + 3.0f, (WF)(6.0f), a > 3.0f), (WF)(0.0f), a < -3.0f) * 0.16666666666666667f)",
                                                                      NULL,           weft_mul(g, hardswish_slope(a)))
 WI_MAP2(not_equal,     COMPARE, "WEFT_BOOL(a != b)",                 "WEFT_BOOL(a != b)", NULL, NULL)
 WI_MAP2(greater,       COMPARE, "WEFT_BOOL(a > b)",                  "WEFT_BOOL(a > b)",  NULL, NULL)
@@ -99,8 +99,8 @@ WI_NODE(attention)   /* attention.c */
 WI_NODE(softmax)     /* softmax.c */
 WI_NODE(log_softmax)
 WI_NODE(reshape)     /* movement.c */
-WI_NODE(permute)
-WI_NODE(expand)
+WI_NODE(permute)     /* permute.c */
+WI_NODE(expand)      /* movement.c */
 WI_NODE(concat)
 WI_NODE(gather)      /* index.c */
 WI_NODE(index_select)

@@ -2,7 +2,7 @@
 #ifndef WI_OP_TABLE_H
 #define WI_OP_TABLE_H
 
-#include "graph/nodes.h"
+#include "graph/rewrite.h"
 #include <weft/ops.h>
 
 /* Every row of op_list.h, in its order; weft_<name> is the public function (weft_<name>_axes for reductions).
@@ -23,6 +23,9 @@ extern const wi_op wi_op_assign_parts; /* ASSIGN: all its inputs, which assign t
 extern const wi_op wi_op_in_memory;    /* VIEW: its input, written down even where it is a number */
 extern const wi_op wi_op_spread; /* MAP: the input's elements every `step` along an axis, zeros between */
 
+/* x in the dtype that arithmetic on it is done in: f32 for f16 and bf16, else x itself. NULL gives NULL. What
+ * is made of several steps is made of this, and rounded once with weft_cast. */
+weft_tensor *wi_wide(weft_tensor *x);
 /* Reductions in the form that stays in the graph: reduced axes keep size 1. axes: a bit an axis. */
 weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes);
 weft_tensor *wi_max_keep(weft_tensor *x, uint32_t axes);
@@ -34,33 +37,32 @@ weft_tensor *wi_sum_to(weft_tensor *g, const wi_shape *shape);
 weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t length, int64_t step);
 /* Its gradient: an axis of that length whose elements before, before + step, ... are x, the others zero. */
 weft_tensor *wi_spread_dims(weft_tensor *x, int axis, int64_t before, int64_t step, int64_t length);
-/* ---- memory order (memory_order.c) ---- */
+/* ---- memory order (memory_order.c): for rewrites ---- */
 /* Axis i of a tensor is axis axes[i] of what lies in memory. rank 0: nothing but the tensor itself. */
 typedef struct wi_order {
     int rank;
     int8_t axes[WEFT_MAX_RANK];
 } wi_order;
-/* attributes.flags of a permute. Its input is what lies in memory, and nodes made from it keep that order; */
+/* attributes.flags of a permute. Its input is what lies in memory, and what reads it is made over that; */
 enum { WI_FROM_MEMORY = 1, WI_TO_MEMORY = 2 }; /* or it sees a tensor as such a node's input would be. */
 /* The order that x is a view of. */
 wi_order wi_order_of(const weft_tensor *x);
-/* The order that a node over these inputs is best made in, when its own shape is `shape`. */
-wi_order wi_order_for(weft_tensor *const *inputs, int count, const wi_shape *shape);
 /* x, of the order's rank or a lower one that broadcasts, seen as it lies in memory; and back. NULL gives
- * NULL.
- */
-weft_tensor *wi_to_memory(const wi_order *order, weft_tensor *x);
+ * NULL. */
+weft_tensor *wi_to_memory(const wi_rewrite *rewrite, const wi_order *order, weft_tensor *x);
 weft_tensor *wi_from_memory(const wi_order *order, weft_tensor *x);
-/* x, of the shape of `like`, so that what is made from it keeps that tensor's order. */
-weft_tensor *wi_in_order_of(const weft_tensor *like, weft_tensor *x);
 wi_shape wi_shape_in_memory(const wi_order *order, const wi_shape *shape);
 uint32_t wi_axes_in_memory(const wi_order *order, uint32_t axes); /* a bit an axis */
-/* A node without backward rules of its own for views: made over what lies in memory, where inputs say so. The
- * op must not look at places (attributes without axes). */
-weft_tensor *wi_elementwise_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
-    weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes);
+/* The rule of nodes that do not look at places (attributes without axes): made over what lies in memory,
+ * where inputs say so; and the list of that rule alone. */
+weft_tensor *wi_elementwise_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
+extern const wi_rule wi_elementwise_rules[];
+/* The rule of a permute to the order of memory: what costs nothing to make in that order is made in it. */
+weft_tensor *wi_made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
 /* permute, with its attributes.flags; order is one, unchecked. */
 weft_tensor *wi_permute(weft_tensor *x, const int8_t *order, uint32_t flags);
+/* The same of what x itself permutes, and nothing where the two cancel. */
+weft_tensor *wi_permute_through(weft_tensor *x, const int8_t *order, uint32_t flags);
 /* Does the order move anything but axes of size 1? */
 bool wi_order_moves(const wi_shape *shape, const int8_t *order);
 

@@ -6,19 +6,19 @@
 typedef struct accumulator {
     const wi_op *op;
     const char *name;                          /* of its functions: weft_<name>_f, weft_lanes_<name>_i, ... */
-    const char *float_identity, *int_identity; /* of what it keeps in a<m> */
+    const char *float_identity, *int_identity; /* of what it keeps in a<m>, as literals */
     bool blocks;                               /* adds elements to d<m> first */
     bool carries;                              /* floats: e<m> */
     bool places;                               /* g<m>, which is its result */
 } accumulator;
 
 static const accumulator accumulators[] = {
-    {&wi_op_sum, "sum", "(WF)(0.0f)", "(WI)(0)", true, true, false},
-    {&wi_op_prod, "prod", "(WF)(1.0f)", "(WI)(1)", false, true, false},
-    {&wi_op_max, "max", "(WF)(-INFINITY)", "(WI)(INT_MIN)", false, false, false},
-    {&wi_op_min, "min", "(WF)(INFINITY)", "(WI)(INT_MAX)", false, false, false},
-    {&wi_op_argmax, "argmax", "(WF)(-INFINITY)", "(WI)(INT_MIN)", false, false, true},
-    {&wi_op_argmin, "argmin", "(WF)(INFINITY)", "(WI)(INT_MAX)", false, false, true},
+    {&wi_op_sum, "sum", "0.0f", "0", true, true, false},
+    {&wi_op_prod, "prod", "1.0f", "1", false, true, false},
+    {&wi_op_max, "max", "-INFINITY", "INT_MIN", false, false, false},
+    {&wi_op_min, "min", "INFINITY", "INT_MAX", false, false, false},
+    {&wi_op_argmax, "argmax", "-INFINITY", "INT_MIN", false, false, true},
+    {&wi_op_argmin, "argmin", "INFINITY", "INT_MAX", false, false, true},
 };
 
 static const accumulator *kind_of(const wi_value *value) {
@@ -37,29 +37,47 @@ int wi_reduction_slots(const wi_value *value) {
 typedef struct reduction {
     const wi_value *value;
     const accumulator *kind;
-    weft_dtype dtype; /* of what it reduces */
+    const wi_format *format; /* of what a<m> keeps: that which arithmetic on what it reduces is done in */
+    weft_dtype dtype;        /* the same */
     bool is_float;
     const char *k;    /* suffix of functions */
     const char *type; /* of a<m> */
-    const char *identity;
+    char identity[24];
 } reduction;
+
+/* The dtype in which a reduction's partial results are kept. */
+static weft_dtype kept_dtype(const wi_value *value) {
+    return wi_format_of(value->node->inputs[0]->dtype)->compute;
+}
 
 static reduction reduction_of(const wi_emitter *e, int m) {
     const wi_value *value = &e->partition->values[e->step->members[m]];
     reduction r = {.value = value, .kind = kind_of(value)};
-    r.dtype = wi_value_of_node(e->partition, value->node->inputs[0])->node->dtype;
+    r.dtype = kept_dtype(value);
+    r.format = wi_format_of(r.dtype);
     r.is_float = wi_dtype_is_float(r.dtype);
-    r.k = r.is_float ? "f" : "i";
-    r.type = r.is_float ? "WF" : "WI";
-    r.identity = r.is_float ? r.kind->float_identity : r.kind->int_identity;
+    r.k = r.format->suffix;
+    r.type = r.format->registers;
+    snprintf(r.identity, sizeof r.identity, "(%s)(%s)", r.type,
+        r.is_float ? r.kind->float_identity : r.kind->int_identity);
     return r;
+}
+
+size_t wi_reduction_cell(const wi_partition *p, const wi_step *step) {
+    size_t widest = sizeof(float);
+    for (int m = 0; m < step->member_count; m++) {
+        const wi_value *value = &p->values[step->members[m]];
+        const size_t size = wi_is_reduction(value) ? weft_dtype_size(kept_dtype(value)) : 0;
+        if (size > widest) widest = size;
+    }
+    return widest;
 }
 
 /* Along rows the largest and the least of floats wait for each other: there they keep bits in e<m>, too, by
  * which each step is shorter. */
 static bool keeps_bits(const wi_emitter *e, const reduction *r) {
     const bool is_extreme = r->kind->op == &wi_op_max || r->kind->op == &wi_op_min;
-    return is_extreme && r->is_float && e->inner_is_reduced;
+    return is_extreme && r->dtype == WEFT_F32 && e->inner_is_reduced;
 }
 
 /* The next member from *m on that is a reduction of the pass; -1 as pass: of any. */
@@ -82,7 +100,8 @@ int wi_reduction_pieces(const wi_partition *p, const wi_step *step) {
         const wi_value *value = &p->values[step->members[m]];
         if (!wi_is_reduction(value)) continue;
         const accumulator *kind = kind_of(value);
-        arrays += 1 + kind->blocks + kind->carries + kind->places;
+        const int wide = (int)(wi_format_of(kept_dtype(value))->size / sizeof(float));
+        arrays += wide * (1 + kind->blocks + kind->carries) + kind->places;
     }
     while (pieces > 1 && pieces * arrays * PIECE_BYTES > PRIVATE_BYTES) pieces /= 2;
     return pieces;
@@ -123,7 +142,11 @@ void wi_emit_accumulators(wi_emitter *e, int pass) {
     reduction r;
     for (int m = 0; next_reduction(e, &m, pass, &r); m++) {
         declare(e, r.type, 'a', m, r.identity);
-        if (r.kind->carries && r.is_float) declare(e, "WF", 'e', m, "(WF)(0.0f)");
+        if (r.kind->carries && r.is_float) {
+            char zero[24];
+            snprintf(zero, sizeof zero, "(%s)(0.0f)", r.type);
+            declare(e, r.type, 'e', m, zero);
+        }
         if (keeps_bits(e, &r)) declare(e, "WI", 'e', m, "(WI)(0)");
         if (r.kind->places) declare(e, "WI", 'g', m, "(WI)(INT_MAX)");
     }
@@ -144,11 +167,11 @@ static void emit_take(wi_emitter *e, const reduction *r, int m, const char *x, c
         wi_text_append(
             text, "weft_%s_%s(&%s, &%s, %s, %s);\n", r->kind->name, r->k, a.text, g.text, x, place);
     else if (r->kind->op == &wi_op_sum && r->is_float)
-        wi_text_append(text, "weft_add_f(&%s, &%s, %s);\n", a.text, carry.text, x);
+        wi_text_append(text, "weft_add_%s(&%s, &%s, %s);\n", r->k, a.text, carry.text, x);
     else if (r->kind->op == &wi_op_sum)
         wi_text_append(text, "%s += %s;\n", a.text, x);
     else if (r->kind->op == &wi_op_prod && r->is_float)
-        wi_text_append(text, "weft_times_f(&%s, &%s, %s);\n", a.text, carry.text, x);
+        wi_text_append(text, "weft_times_%s(&%s, &%s, %s);\n", r->k, a.text, carry.text, x);
     else if (r->kind->op == &wi_op_prod)
         wi_text_append(text, "%s *= %s;\n", a.text, x);
     else if (keeps_bits(e, r))
@@ -172,7 +195,8 @@ void wi_emit_accumulate(wi_emitter *e, int m, const char *index) {
     const int temp = wi_emit_input(e, r.value->node->inputs[0]);
     char x[96], place[192];
     if (masks) {
-        snprintf(x, sizeof x, "WEFT_MASKED(lanes, t%d, %s)", temp, r.identity);
+        snprintf(
+            x, sizeof x, "WEFT_MASKED%s(lanes, t%d, %s)", r.dtype == WEFT_F64 ? "_d" : "", temp, r.identity);
         snprintf(place, sizeof place, "WEFT_MASKED(lanes, %s, (WI)(INT_MAX))", index);
     } else {
         snprintf(x, sizeof x, "t%d", temp);
@@ -192,10 +216,10 @@ static void emit_total(wi_emitter *e, const reduction *r, int m) {
     const bool product = r->kind->op == &wi_op_prod && r->is_float;
     const spelling a = named(e, 'a', m), carry = named(e, 'e', m);
     if (product && e->inner_is_reduced && !e->walks) {
-        wi_text_append(&e->text, "a%d = weft_group_prod_f(a%d, e%d, shared_f);\n", m, m, m);
+        wi_text_append(&e->text, "a%d = weft_group_prod_%s(a%d, e%d, shared_%s);\n", m, k, m, m, k);
         return;
     }
-    if (product) wi_text_append(&e->text, "%s = weft_product_f(%s, %s);\n", a.text, a.text, carry.text);
+    if (product) wi_text_append(&e->text, "%s = weft_product_%s(%s, %s);\n", a.text, k, a.text, carry.text);
     if (keeps_bits(e, r))
         wi_text_append(&e->text, "%s = weft_extreme_f(%s, %s);\n", a.text, a.text, carry.text);
     if (!e->inner_is_reduced) return;
@@ -209,6 +233,13 @@ static void emit_total(wi_emitter *e, const reduction *r, int m) {
         wi_text_append(&e->text, "a%d = weft_group_%s_%s(a%d, shared_%s);\n", m, op, k, m, k);
 }
 
+static void emit_rounded(wi_emitter *e, const reduction *r, int temp, const char *total) {
+    const weft_dtype dtype = r->value->node->dtype;
+    wi_text_append(&e->text, "const %s t%d = ", r->type, temp);
+    wi_emit_rounding(e, dtype);
+    wi_text_append(&e->text, wi_dtype_rounds(dtype) ? "(%s);\n" : "%s;\n", total);
+}
+
 int wi_emit_result(wi_emitter *e, int m) {
     const reduction r = reduction_of(e, m);
     const int temp = e->temps++;
@@ -216,7 +247,7 @@ int wi_emit_result(wi_emitter *e, int m) {
     if (r.kind->places)
         wi_text_append(&e->text, "const WI t%d = weft_place(%s);\n", temp, named(e, 'g', m).text);
     else
-        wi_text_append(&e->text, "const %s t%d = %s;\n", r.type, temp, named(e, 'a', m).text);
+        emit_rounded(e, &r, temp, named(e, 'a', m).text);
     wi_emit_remember(e, r.value, temp);
     return temp;
 }
@@ -226,7 +257,8 @@ int wi_emit_result(wi_emitter *e, int m) {
 /* Where a part's result lies: all results of part 0, of part 1, ... */
 static void emit_cell(wi_emitter *e, int slot, weft_dtype dtype, bool vector) {
     const char *name = weft_dtype_name(dtype);
-    wi_emit_argument(e, WI_ARGUMENT_SCRATCH, slot, 0, 0);
+    const size_t cell = wi_reduction_cell(e->partition, e->step), size = weft_dtype_size(dtype);
+    wi_emit_argument(e, WI_ARGUMENT_SCRATCH, slot, (int)size, (double)(cell / size));
     wi_text_append(&e->text,
         "__global WEFT_T_%s *m%d = (__global WEFT_T_%s *)x%d;\nconst long at%d = y%d + (long)part * w0 + "
         "%s;\n",
@@ -261,7 +293,7 @@ void wi_emit_part_stores(wi_emitter *e) {
 }
 
 static void emit_part_load(wi_emitter *e, int slot, weft_dtype dtype, const char *variable, bool vector) {
-    const char *name = weft_dtype_name(dtype), *type = wi_dtype_is_float(dtype) ? "WF" : "WI";
+    const char *name = weft_dtype_name(dtype), *type = wi_register_type(dtype);
     emit_cell(e, slot, dtype, vector);
     wi_text_append(&e->text, "const %s %s = weft_%s_%s(m%d, at%d%s);\n", type, variable,
         !vector   ? "splat"

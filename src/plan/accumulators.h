@@ -3,7 +3,7 @@
  * Where several pieces of 16 columns are walked along together these are arrays over the pieces u. Member m
  * of the step has a<m>, the value so far, and besides, as its kind needs: d<m> the sum of a block, e<m> the
  * rounding errors carried along, g<m> the place of the best element. One table row an op says which; the
- * functions that the kernels call stand in common.clh under the row's name. */
+ * functions that the kernels call stand in reduce.clh under the row's name. */
 #ifndef WI_ACCUMULATORS_H
 #define WI_ACCUMULATORS_H
 
@@ -18,6 +18,8 @@ void wi_emit_pieces_end(wi_emitter *e);
 
 /* Scratch cells that one part of the reduction leaves for each result. */
 int wi_reduction_slots(const wi_value *value);
+/* Bytes of each of the step's cells: the widest of its reductions' registers. */
+size_t wi_reduction_cell(const wi_partition *p, const wi_step *step);
 
 /* All emit code for the reductions of one pass. */
 void wi_emit_accumulators(wi_emitter *e, int pass);

@@ -46,11 +46,11 @@ static void set_offset(wi_binder *b, int value, int64_t elements) {
     set_long(b, elements + (int64_t)(at.offset / size));
 }
 
-static void set_scratch(wi_binder *b, int64_t elements) {
+static void set_scratch(wi_binder *b, int64_t elements, size_t size) {
     const wi_plan_memory *memory = b->launches->memory;
     const wi_location at = wi_locate_place(memory, memory->placement->scratch[b->run->index]);
     set_argument(b, sizeof at.memory, &at.memory);
-    set_long(b, elements + (int64_t)(at.offset / sizeof(float)));
+    set_long(b, elements + (int64_t)(at.offset / size));
 }
 
 static void set_faults(wi_binder *b) {
@@ -81,6 +81,7 @@ void wi_bind_described(wi_binder *b, const wi_argument *argument) {
     const wi_loop *loop = &b->launches->schedule->code->loops->of[b->run->step->index];
     const int *work = b->launches->schedule->of[b->run->step->index].work;
     const wi_operand *operand = &loop->operands[argument->a];
+    const float single = (float)argument->number;
     switch (argument->kind) {
     case WI_ARGUMENT_BUFFER: set_memory(b, operand->value); break;
     case WI_ARGUMENT_OFFSET: set_offset(b, operand->value, operand->layout.offset.actual); break;
@@ -88,13 +89,15 @@ void wi_bind_described(wi_binder *b, const wi_argument *argument) {
     case WI_ARGUMENT_FOLD: set_fold(b, &operand->folds[argument->b]); break;
     case WI_ARGUMENT_DIM: set_int(b, loop->space.dims[argument->a].actual); break;
     case WI_ARGUMENT_WORK: set_int(b, work[argument->a]); break;
-    case WI_ARGUMENT_FLOAT: set_argument(b, sizeof argument->number, &argument->number); break;
+    case WI_ARGUMENT_FLOAT: set_argument(b, sizeof single, &single); break;
+    case WI_ARGUMENT_DOUBLE: set_argument(b, sizeof argument->number, &argument->number); break;
     case WI_ARGUMENT_SCALAR:
     case WI_ARGUMENT_DRAWS:
     case WI_ARGUMENT_TURN: set_changing(b, argument); break;
     case WI_ARGUMENT_SEED: set_seed(b); break;
     case WI_ARGUMENT_SCRATCH: /* the parts of one reduction after those of another */
-        set_scratch(b, (int64_t)argument->a * work[0] * work[4]);
+        set_scratch(
+            b, (int64_t)argument->a * (int64_t)argument->number * work[0] * work[4], (size_t)argument->b);
         break;
     }
 }
@@ -108,7 +111,7 @@ void wi_bind_kernel(wi_binder *b, const wi_kernel_argument *argument) {
     switch (argument->kind) {
     case WI_KERNEL_INPUT: set_value(b, b->run->step->sources[argument->number]); break;
     case WI_KERNEL_RESULT: set_value(b, b->run->step->members[0]); break;
-    case WI_KERNEL_SCRATCH: set_scratch(b, argument->number); break;
+    case WI_KERNEL_SCRATCH: set_scratch(b, argument->number, sizeof(float)); break;
     case WI_KERNEL_INT: set_int(b, argument->number); break;
     case WI_KERNEL_LONG: set_long(b, argument->number); break;
     case WI_KERNEL_FLOAT: set_argument(b, sizeof argument->real, &argument->real); break;

@@ -48,8 +48,16 @@ static bool calls_functions(const wi_partition *p) {
     return false;
 }
 
+static bool has_doubles(const wi_partition *p) {
+    for (size_t i = 0; i < p->value_count; i++) {
+        if (p->values[i].node->dtype == WEFT_F64) return true;
+    }
+    return false;
+}
+
 static weft_status begin_source(const wi_partition *p, wi_text *source) {
     WI_TRY(wi_kernel_source_append(source, "common.clh"));
+    if (has_doubles(p)) WI_TRY(wi_kernel_source_append(source, "doubles.clh"));
     return calls_functions(p) ? wi_kernel_source_append(source, "elementwise.clh") : WEFT_OK;
 }
 

@@ -21,17 +21,18 @@ typedef enum wi_argument_kind {
     WI_ARGUMENT_DIM,    /* dimension a: int */
     WI_ARGUMENT_WORK,   /* number a of the work split: int */
     WI_ARGUMENT_FLOAT,  /* number: float */
+    WI_ARGUMENT_DOUBLE, /* number: double */
     WI_ARGUMENT_SCALAR, /* the graph's scalar a, set before each run: float */
     WI_ARGUMENT_DRAWS,  /* the number of the run, set before each: uint */
     WI_ARGUMENT_TURN,   /* the number of the repetition, set before each: int */
     WI_ARGUMENT_SEED,   /* two: uint, uint */
-    WI_ARGUMENT_SCRATCH /* partial results: __global float *, long offset + number a */
+    WI_ARGUMENT_SCRATCH /* partial results: __global float *, long offset + cell a: `number` elements of b bytes */
 } wi_argument_kind;
 
 typedef struct wi_argument {
     wi_argument_kind kind;
     int a, b;
-    float number;
+    double number;
 } wi_argument;
 
 /* The kernel of one way to run a step; `name` is NULL when the step has no such way. */

@@ -7,9 +7,9 @@
  *            Where items do not walk (wi_device_profile), a group of WEFT_GROUP work-items goes along the row
  *            together.
  *
- * A long reduction with few results is cut into parts (`part`), whose sums a second kernel (`finish`) adds up,
- * always in the same order. Sums are taken in blocks, and blocks added with compensation, so that errors do not
- * grow with length.
+ * A long reduction with few results is cut into parts (`part`), whose sums a second kernel (`finish`) adds
+ * up, always in the same order. Sums are taken in blocks, and blocks added with compensation, so that errors
+ * do not grow with length.
  *
  * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 parts. */
 #include "plan/code_parts.h"
@@ -114,6 +114,8 @@ static void emit_neighbours(wi_emitter *e, wi_form form) {
         wi_text_append(&e->text,
             "__local float shared_f[2 * WEFT_GROUP];\n__local int shared_i[WEFT_GROUP];\n"
             "(void)shared_f, (void)shared_i;\n");
+        if (wi_reduction_cell(e->partition, e->step) > sizeof(float))
+            wi_text_append(&e->text, "__local double shared_d[2 * WEFT_GROUP];\n");
         wi_text_append(&e->text, "const int row = (int)get_group_id(0);\n");
     } else {
         wi_text_append(&e->text, "const int row = (int)get_global_id(0);\nif (row >= w0) return;\n");

@@ -22,12 +22,13 @@ static bool ends_in_groups(const wi_emitter *e) {
 }
 
 static void emit_epilogue_body(wi_emitter *e) {
+    const weft_dtype dtype = wi_emitted_member(e, 0)->node->dtype;
     e->has_j = true;
-    wi_text_append(&e->text,
-        "const long i0 = batch, i1 = row;\nconst int j = column;\n(void)i0, (void)i1, (void)j;\n"
-        "const WF t%d = acc;\n",
-        e->temps);
-    wi_emit_remember(e, wi_emitted_member(e, 0), e->temps++);
+    wi_text_append(
+        &e->text, "const long i0 = batch, i1 = row;\nconst int j = column;\n(void)i0, (void)i1, (void)j;\n");
+    wi_emit_remember(e, wi_emitted_member(e, 0), wi_emit_begin(e, dtype));
+    wi_emit_rounding(e, dtype);
+    wi_text_append(&e->text, wi_dtype_rounds(dtype) ? "(acc);\n" : "acc;\n");
     wi_emit_addresses(e, false);
     if (!e->walks) {
         emit_epilogue_elements(e);
@@ -48,7 +49,7 @@ static void emit_epilogue_body(wi_emitter *e) {
 
 /* Rows of it lie side by side or apart, elements of a row side by side. */
 static bool is_matrix(const wi_loop *loop, const wi_operand *operand) {
-    return loop->space.rank == 3 && operand->value >= 0 && !operand->fold && operand->dtype == WEFT_F32 &&
+    return loop->space.rank == 3 && operand->value >= 0 && !operand->fold &&
            wi_size_is(operand->layout.strides[2], 1) && wi_operand_varies(operand, 1);
 }
 
@@ -57,6 +58,7 @@ static bool is_matrix(const wi_loop *loop, const wi_operand *operand) {
 static void define_place(wi_text *source, const char *name, const wi_loop *loop, int o) {
     static const char *const indices[] = {"batch", "row"};
     const wi_size *const strides = loop->operands[o].layout.strides;
+    const int size = (int)weft_dtype_size(loop->operands[o].dtype);
     wi_text_append(source, "#define %s(batch, row, column) ((size_t)(b%d + f%d", name, o, o);
     for (int d = 0; d < 2; d++) {
         if (!wi_operand_varies(&loop->operands[o], d)) continue;
@@ -65,9 +67,9 @@ static void define_place(wi_text *source, const char *name, const wi_loop *loop,
     }
     wi_text_append(source, " + (column)))\n");
     if (wi_size_is(strides[1], 1))
-        wi_text_append(source, "#define %s_STEP 4\n", name);
+        wi_text_append(source, "#define %s_STEP %d\n", name, size);
     else
-        wi_text_append(source, "#define %s_STEP (4 * s%d_1)\n", name, o);
+        wi_text_append(source, "#define %s_STEP (%d * s%d_1)\n", name, size, o);
 }
 
 /* Of the first matrix that the epilogue reads, and of the first that it writes. */
@@ -92,8 +94,8 @@ static void define_epilogue(wi_text *source, const epilogue *own, const char *pr
     const bool any = own->parameters.length > 0;
     const char *const comma = any ? ", " : "", *const parameters = any ? own->parameters.data : "";
     wi_text_append(source,
-        "static inline void %s_store(WF acc, int batch, int row, int column, int lanes%s%s) {\n%s}\n", prefix,
-        comma, parameters, own->e.text.data);
+        "static inline void %s_store(%s acc, int batch, int row, int column, int lanes%s%s) {\n%s}\n", prefix,
+        wi_register_type(wi_emitted_member(&own->e, 0)->node->dtype), comma, parameters, own->e.text.data);
     wi_text_append(source, "#define WEFT_NAME(suffix) %s_##suffix\n#define WEFT_EPILOGUE_PARAMETERS %s%s\n",
         prefix, comma, parameters);
     wi_text_append(source,

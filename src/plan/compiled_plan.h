@@ -49,6 +49,6 @@ weft_status wi_plan_check_faults(weft_plan *plan);
 /* "matmul+add+relu": the ops of a step in their order. */
 void wi_step_append_ops(const weft_plan *plan, const wi_step *step, wi_text *text);
 const char *wi_step_kind_name(const weft_plan *plan, const wi_step *step); /* "product" */
-const char *wi_step_implementation_name(const weft_plan *plan, const wi_step *step);
+const char *wi_step_implementation_name(const wi_step *step);
 
 #endif

@@ -26,12 +26,41 @@ const char *wi_step_kind_name(const weft_plan *plan, const wi_step *step) {
     return step->reduced ? "reduce" : "map";
 }
 
-const char *wi_step_implementation_name(const weft_plan *plan, const wi_step *step) {
-    if (step->kind == WI_STEP_KERNEL) return plan->code.of[step->index].kernel->file;
-    return step->kind == WI_STEP_PRODUCT ? step->selection->chosen->name : "generated";
+const char *wi_step_implementation_name(const wi_step *step) {
+    return step->selection ? step->selection->chosen->name : "generated";
 }
 
 /* ---- text ---- */
+
+static const char *variant_separator(const wi_candidate *candidate) {
+    return candidate->implementation->variants && candidate->implementation->variants[1].name ? "/" : "";
+}
+
+/* "conv_gpu/small": the variant where there are several. */
+static void append_candidate(const wi_candidate *candidate, wi_text *text) {
+    const char *const separator = variant_separator(candidate);
+    wi_text_append(text, "%s%s%s", candidate->implementation->name, separator,
+        *separator ? candidate->variant->name : "");
+}
+
+/* What was considered for the step, those that refused last. */
+static void describe_candidates(const wi_selection *selection, wi_text *text) {
+    const char *separator = "      ";
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < selection->count; i++) {
+            const wi_candidate *const candidate = &selection->candidates[i];
+            if ((candidate->verdict == WI_VERDICT_REFUSED) != (pass == 1)) continue;
+            wi_text_append(text, "%s", separator);
+            append_candidate(candidate, text);
+            if (candidate->seconds > 0.0)
+                wi_text_append(
+                    text, " %.1f us%s", candidate->seconds * 1e6, candidate->tuned ? " measured" : "");
+            wi_text_append(text, " %s", wi_verdict_name(candidate->verdict));
+            separator = ", ";
+        }
+    }
+    wi_text_append(text, "\n");
+}
 
 static void describe_step(const weft_plan *plan, size_t index, wi_text *text) {
     const wi_run *run = &plan->runs.runs[index];
@@ -39,7 +68,7 @@ static void describe_step(const weft_plan *plan, size_t index, wi_text *text) {
     const wi_step_schedule *schedule = &plan->schedule.of[step->index];
     char shape[WI_SHAPE_TEXT];
     wi_text_append(text, "%4zu  %-8s%-14s%2d launch%s  %10.0f flop %10.0f byte  %s  ", index,
-        wi_step_kind_name(plan, step), wi_step_implementation_name(plan, step), schedule->launch_count,
+        wi_step_kind_name(plan, step), wi_step_implementation_name(step), schedule->launch_count,
         schedule->launch_count == 1 ? "  " : "es", schedule->flops, schedule->bytes_moved,
         wi_shape_print(&step->shape, shape));
     wi_step_append_ops(plan, step, text);
@@ -48,6 +77,7 @@ static void describe_step(const weft_plan *plan, size_t index, wi_text *text) {
     if (changes.to_first) wi_text_append(text, "  [%d channels-last -> (N, C, ...)]", changes.to_first);
     if (run->is_repeated) wi_text_append(text, "  [rematerialised]");
     wi_text_append(text, "\n");
+    if (step->selection) describe_candidates(step->selection, text);
 }
 
 /* What a limit of memory costs; the steps below that run again say so. */
@@ -85,6 +115,28 @@ static bool add_number(cJSON *object, const char *name, double number) {
     return cJSON_AddNumberToObject(object, name, number) != NULL;
 }
 
+static bool add_candidate(const wi_candidate *candidate, cJSON *candidates) {
+    cJSON *object = cJSON_CreateObject();
+    if (!object || !cJSON_AddItemToArray(candidates, object)) {
+        cJSON_Delete(object);
+        return false;
+    }
+    return cJSON_AddStringToObject(object, "name", candidate->implementation->name) &&
+           cJSON_AddStringToObject(object, "variant", candidate->variant->name) &&
+           add_number(object, "seconds", candidate->seconds) &&
+           cJSON_AddBoolToObject(object, "measured", candidate->tuned) &&
+           cJSON_AddStringToObject(object, "verdict", wi_verdict_name(candidate->verdict));
+}
+
+/* Of steps that have any. */
+static bool add_candidates(const wi_selection *selection, cJSON *object) {
+    cJSON *candidates = selection ? cJSON_AddArrayToObject(object, "candidates") : NULL;
+    for (int i = 0; candidates && i < selection->count; i++) {
+        if (!add_candidate(&selection->candidates[i], candidates)) return false;
+    }
+    return !selection || candidates;
+}
+
 static bool add_step(const weft_plan *plan, const wi_run *run, cJSON *steps) {
     const wi_step *step = run->step;
     cJSON *object = cJSON_CreateObject();
@@ -98,17 +150,18 @@ static bool add_step(const weft_plan *plan, const wi_run *run, cJSON *steps) {
     wi_step_append_ops(plan, step, &ops);
     const wi_conversions changes = wi_count_conversions(&plan->loops, step);
     const wi_step_schedule *schedule = &plan->schedule.of[step->index];
-    const bool added =
-        !ops.failed && cJSON_AddStringToObject(object, "kind", wi_step_kind_name(plan, step)) &&
-        cJSON_AddStringToObject(object, "implementation", wi_step_implementation_name(plan, step)) &&
-        cJSON_AddStringToObject(object, "ops", ops.data) &&
-        cJSON_AddStringToObject(object, "shape", wi_shape_print(&step->shape, shape)) &&
-        add_number(object, "launches", schedule->launch_count) &&
-        add_number(object, "to_channels_last", changes.to_last) &&
-        add_number(object, "to_channels_first", changes.to_first) &&
-        add_number(object, "flops", schedule->flops) &&
-        add_number(object, "bytes_moved", schedule->bytes_moved) &&
-        cJSON_AddBoolToObject(object, "rematerialised", run->is_repeated);
+    const bool added = !ops.failed &&
+                       cJSON_AddStringToObject(object, "kind", wi_step_kind_name(plan, step)) &&
+                       cJSON_AddStringToObject(object, "implementation", wi_step_implementation_name(step)) &&
+                       cJSON_AddStringToObject(object, "ops", ops.data) &&
+                       cJSON_AddStringToObject(object, "shape", wi_shape_print(&step->shape, shape)) &&
+                       add_number(object, "launches", schedule->launch_count) &&
+                       add_number(object, "to_channels_last", changes.to_last) &&
+                       add_number(object, "to_channels_first", changes.to_first) &&
+                       add_number(object, "flops", schedule->flops) &&
+                       add_number(object, "bytes_moved", schedule->bytes_moved) &&
+                       cJSON_AddBoolToObject(object, "rematerialised", run->is_repeated) &&
+                       add_candidates(step->selection, object);
     wi_text_clear(&ops);
     return added;
 }
@@ -154,7 +207,7 @@ weft_status weft_plan_describe(
     if (!plan || (!buffer && capacity > 0))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_describe: plan or buffer is NULL");
     if (format != WEFT_FORMAT_TEXT && format != WEFT_FORMAT_JSON)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_describe: %d is no format", (int)format);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_describe: %d is not a format", (int)format);
     wi_text text;
     wi_text_init(&text, plan->request.context->allocator);
     weft_status status = WEFT_OK;

@@ -21,7 +21,7 @@ void wi_emitter_end(wi_emitter *e) {
 
 /* ---- arguments ---- */
 
-void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, float number) {
+void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, double number) {
     wi_kernel_text *kernel = e->kernel;
     for (int i = 0; i < kernel->argument_count; i++) {
         const wi_argument *known = &kernel->arguments[i];
@@ -55,6 +55,7 @@ static void emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument
     case WI_ARGUMENT_DIM: wi_text_append(text, "%sn%d", names_only ? "" : "const int ", a); break;
     case WI_ARGUMENT_WORK: wi_text_append(text, "%sw%d", names_only ? "" : "const int ", a); break;
     case WI_ARGUMENT_FLOAT: wi_text_append(text, "%sc%d", names_only ? "" : "const float ", a); break;
+    case WI_ARGUMENT_DOUBLE: wi_text_append(text, "%sc%d", names_only ? "" : "const double ", a); break;
     case WI_ARGUMENT_SCALAR: wi_text_append(text, "%su%d", names_only ? "" : "const float ", a); break;
     case WI_ARGUMENT_DRAWS: wi_text_append(text, "%sdraws", names_only ? "" : "const uint "); break;
     case WI_ARGUMENT_TURN: break; /* of ops with kernels of their own */
@@ -138,12 +139,16 @@ static int recall(const wi_emitter *e, const void *key) {
 }
 
 const char *wi_register_type(weft_dtype dtype) {
-    return dtype == WEFT_I64 ? "WL" : wi_dtype_is_float(dtype) ? "WF" : "WI";
+    return wi_format_of(dtype)->registers;
 }
 
 int wi_emit_begin(wi_emitter *e, weft_dtype dtype) {
     wi_text_append(&e->text, "const %s t%d = ", wi_register_type(dtype), e->temps);
     return e->temps++;
+}
+
+void wi_emit_rounding(wi_emitter *e, weft_dtype dtype) {
+    if (wi_dtype_rounds(dtype)) wi_text_append(&e->text, "weft_round_%s", weft_dtype_name(dtype));
 }
 
 /* ---- memory ---- */
@@ -232,8 +237,10 @@ void wi_number_literal(char text[WI_LITERAL], weft_dtype dtype, double value) {
     }
     if (isnan(value))
         snprintf(text, WI_LITERAL, "NAN");
-    else if (isinf((float)value))
+    else if (isinf(wi_dtype_nearest(dtype, value)))
         snprintf(text, WI_LITERAL, "%sINFINITY", value < 0 ? "-" : "");
+    else if (dtype != WEFT_F32)
+        snprintf(text, WI_LITERAL, "%a%s", wi_dtype_nearest(dtype, value), wi_dtype_rounds(dtype) ? "f" : "");
     else
         snprintf(text, WI_LITERAL, "%af", (double)(float)value); /* exact: a hexadecimal float */
 }
@@ -247,13 +254,18 @@ static int emit_constant(wi_emitter *e, const weft_tensor *leaf) {
         return temp;
     }
     int index = 0;
-    for (int i = 0; i < e->kernel->argument_count; i++)
-        index += e->kernel->arguments[i].kind == WI_ARGUMENT_FLOAT;
+    for (int i = 0; i < e->kernel->argument_count; i++) {
+        const wi_argument_kind kind = e->kernel->arguments[i].kind;
+        index += kind == WI_ARGUMENT_FLOAT || kind == WI_ARGUMENT_DOUBLE;
+    }
+    const wi_format *format = wi_format_of(leaf->dtype);
     const double number =
         leaf->attributes.number * pow((double)e->partition->request->batch, leaf->attributes.power);
-    wi_emit_argument(e, WI_ARGUMENT_FLOAT, index, 0, (float)number);
+    const bool is_double = format->size > sizeof(float);
+    wi_emit_argument(e, is_double ? WI_ARGUMENT_DOUBLE : WI_ARGUMENT_FLOAT, index, 0,
+        wi_dtype_nearest(leaf->dtype, number));
     const int temp = wi_emit_begin(e, leaf->dtype);
-    wi_text_append(&e->text, "(WF)(c%d);\n", index);
+    wi_text_append(&e->text, "(%s)(c%d);\n", format->registers, index);
     return temp;
 }
 
@@ -321,58 +333,86 @@ bool wi_code_calls(const char *code) {
     return code && strstr(code, "weft_");
 }
 
+/* An identifier of a row's code: an input, or the name of a function or type. In f64 these are other ones:
+ * WD, and functions that end in _d (doubles.clh). */
+static void emit_word(
+    wi_emitter *e, const char *word, size_t length, const int *inputs, const bool *whole, bool is_double) {
+    if (length == 1 && *word >= 'a' && *word <= 'c') {
+        const int i = *word - 'a';
+        wi_text_append(&e->text, is_double && whole[i] ? "WEFT_TO_WL(t%d)" : "t%d", inputs[i]);
+        return;
+    }
+    if (is_double && length == 2 && memcmp(word, "WF", 2) == 0) word = "WD";
+    wi_text_append_bytes(&e->text, word, length);
+    const bool differs = length > 5 && (!memcmp(word, "weft_", 5) || !memcmp(word, "WEFT_", 5) ||
+                                           (length == 6 && !memcmp(word, "select", 6)));
+    if (is_double && differs) wi_text_append(&e->text, "_d");
+}
+
+static size_t word_length(const char *code) {
+    size_t length = 0;
+    if (isalpha((unsigned char)*code) || *code == '_')
+        while (isalnum((unsigned char)code[length]) || code[length] == '_') length++;
+    return length;
+}
+
 /* The row's code with its a, b, c replaced by variables. */
-static void emit_code(wi_emitter *e, const char *code, const int *inputs) {
+static void emit_code(wi_emitter *e, const weft_tensor *node, const int *inputs) {
+    const weft_dtype from = node->inputs[node->input_count - 1]->dtype;
+    const bool is_double = wi_format_of(from)->compute == WEFT_F64;
+    const char *code = wi_dtype_is_float(from) ? node->op->float_code : node->op->int_code;
+    bool whole[3] = {false};
+    for (int i = 0; i < node->input_count; i++) whole[i] = !wi_dtype_is_float(node->inputs[i]->dtype);
     wi_text_append(&e->text, "(");
     while (*code) {
-        size_t length = 0;
-        if (isalpha((unsigned char)*code) || *code == '_') {
-            while (isalnum((unsigned char)code[length]) || code[length] == '_') length++;
-            if (length == 1 && *code >= 'a' && *code <= 'c')
-                wi_text_append(&e->text, "t%d", inputs[*code - 'a']);
-            else
-                wi_text_append_bytes(&e->text, code, length);
+        size_t length = word_length(code), shown = length;
+        if (length > 0) {
+            emit_word(e, code, length, inputs, whole, is_double);
         } else { /* a number with its suffix, or punctuation */
-            if (isdigit((unsigned char)*code))
-                while (isalnum((unsigned char)code[length]) || code[length] == '.') length++;
-            else
-                length = 1;
-            wi_text_append_bytes(&e->text, code, length);
+            length = shown = 1;
+            while (isdigit((unsigned char)*code) &&
+                   (isalnum((unsigned char)code[length]) || code[length] == '.'))
+                length++;
+            shown = is_double && length > 1 && code[length - 1] == 'f' ? length - 1 : length;
+            wi_text_append_bytes(&e->text, code, shown);
         }
         code += length;
     }
     wi_text_append(&e->text, ");\n");
 }
 
-/* Conversions of registers; every result is what the narrow dtype holds, stored or not. */
+/* Conversions of registers; the result is what the narrow dtype holds. */
 static void emit_cast(wi_emitter *e, weft_dtype from, weft_dtype to, int x) {
-    const bool was_float = wi_dtype_is_float(from), was_long = from == WEFT_I64;
-    const char *as_float = was_float ? "" : "WEFT_TO_WF", *as_int = was_float || was_long ? "WEFT_TO_WI" : "";
+    const wi_format *source = wi_format_of(from), *target = wi_format_of(to);
+    const bool same = strcmp(source->registers, target->registers) == 0;
     wi_text *text = &e->text;
-    switch (to) {
-    case WEFT_F32: wi_text_append(text, "%s(t%d);\n", as_float, x); break;
-    case WEFT_F16: wi_text_append(text, "weft_round_f16(%s(t%d));\n", as_float, x); break;
-    case WEFT_BF16: wi_text_append(text, "weft_round_bf16(%s(t%d));\n", as_float, x); break;
-    case WEFT_BOOL:
-        wi_text_append(text, "WEFT_BOOL(%s(t%d != (%s)(0)));\n", was_long ? "WEFT_TO_WI" : "", x,
-            wi_register_type(from));
-        break;
-    case WEFT_U8: wi_text_append(text, "%s(t%d) & (WI)(255);\n", as_int, x); break;
-    case WEFT_I32: wi_text_append(text, "%s(t%d);\n", as_int, x); break;
-    case WEFT_I64: wi_text_append(text, "%s(t%d);\n", was_long ? "" : "WEFT_TO_WL", x); break;
-    }
+    char converted[48];
+    snprintf(
+        converted, sizeof converted, "%s%s(t%d)", same ? "" : "WEFT_TO_", same ? "" : target->registers, x);
+    if (target->kind == WI_NUMBER_BOOL)
+        wi_text_append(text, "WEFT_BOOL(%s(t%d != (%s)(0)));\n", source->size == 8 ? "WEFT_TO_WI" : "", x,
+            source->registers);
+    else if (target->compute == WEFT_U8)
+        wi_text_append(text, "%s & (WI)(255);\n", converted);
+    else if (!wi_dtype_rounds(to))
+        wi_text_append(text, "%s;\n", converted);
+    else if (source->compute == WEFT_F64)
+        wi_text_append(text, "weft_round_%s(weft_odd_d(t%d));\n", target->name, x);
+    else
+        wi_text_append(text, "weft_round_%s(%s);\n", target->name, converted);
 }
 
 static int emit_map(wi_emitter *e, const weft_tensor *node) {
     if (node->op->folds) return wi_emit_load(e, fold_operand(e->loop, node));
     int inputs[3] = {0};
     for (int i = 0; i < node->input_count; i++) inputs[i] = wi_emit_input(e, node->inputs[i]);
-    const weft_dtype from = node->inputs[node->input_count - 1]->dtype;
     const int temp = wi_emit_begin(e, node->dtype);
-    if (node->op == &wi_op_cast)
-        emit_cast(e, from, node->dtype, inputs[0]);
-    else
-        emit_code(e, wi_dtype_is_float(from) ? node->op->float_code : node->op->int_code, inputs);
+    if (node->op == &wi_op_cast) {
+        emit_cast(e, node->inputs[0]->dtype, node->dtype, inputs[0]);
+    } else {
+        wi_emit_rounding(e, node->dtype);
+        emit_code(e, node, inputs);
+    }
     return temp;
 }
 

@@ -11,8 +11,8 @@
  *   draws, seed0, seed1        of random numbers
  *   l<o>_<d> h<o>_<d> v<o>_<d> before, size and step of a fold
  *
- * p<o> is an operand's address without, q<o> with the reduced dimensions that are walked through one by one; j
- * walks along the last dimension. */
+ * p<o> is an operand's address without, q<o> with the reduced dimensions that are walked through one by one;
+ * j walks along the last dimension. */
 #ifndef WI_EXPRESSION_H
 #define WI_EXPRESSION_H
 
@@ -47,7 +47,7 @@ typedef struct wi_emitter {
 void wi_emitter_begin(wi_emitter *e, const wi_loops *loops, const wi_step *step, wi_kernel_text *kernel);
 void wi_emitter_end(wi_emitter *e);
 
-void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, float number);
+void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, double number);
 /* "__global float *b0, const long f0, ..." of all arguments met; or their names alone. */
 void wi_emit_parameters(const wi_emitter *e, wi_text *text, bool names_only);
 
@@ -55,10 +55,12 @@ void wi_emit_parameters(const wi_emitter *e, wi_text *text, bool names_only);
 int wi_emit_member(wi_emitter *e, int value);
 int wi_emit_input(wi_emitter *e, weft_tensor *node);
 int wi_emit_load(wi_emitter *e, int operand);
-/* What holds elements of the dtype in a kernel: WF, WI or WL of common.clh. */
+/* What holds elements of the dtype in a kernel: WF, WI, WL of common.clh or WD of doubles.clh. */
 const char *wi_register_type(weft_dtype dtype);
 /* A new variable; the declaration is written up to the value. */
 int wi_emit_begin(wi_emitter *e, weft_dtype dtype);
+/* Before the value, which stands in parentheses: rounds it where the dtype is narrower than its registers. */
+void wi_emit_rounding(wi_emitter *e, weft_dtype dtype);
 /* A constant of the dtype as a scalar literal. */
 enum { WI_LITERAL = 48 };
 void wi_number_literal(char text[WI_LITERAL], weft_dtype dtype, double value);

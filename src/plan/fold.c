@@ -85,9 +85,6 @@ static void append_lane(wi_emitter *e, int o, const char *base, const char *cond
 int wi_emit_folded_lanes(wi_emitter *e, int o) {
     const wi_operand *operand = &e->loop->operands[o];
     const int last = e->loop->space.rank - 1, temp = e->temps++;
-    const char *element = operand->dtype == WEFT_I64          ? "long"
-                          : wi_dtype_is_float(operand->dtype) ? "float"
-                                                              : "int";
     char condition[16] = "", base[16], outside[WI_LITERAL];
     (void)wi_fold_condition(e, o, condition);
     snprintf(base, sizeof base, "%c%d", e->in_loop && wi_operand_in_loop(e->loop, operand) ? 'q' : 'p', o);
@@ -111,8 +108,8 @@ int wi_emit_folded_lanes(wi_emitter *e, int o) {
             condition, *condition ? " && " : "", temp, weft_dtype_name(operand->dtype), o, base);
     }
     wi_text_append(&e->text,
-        "{\n%s x[16];\nWEFT_ROLLED for (int lane = 0; lane < 16; lane++) {\nconst int at = %s", element,
-        e->part ? "lane >= lanes ? -1 : " : "");
+        "{\n%s x[16];\nWEFT_ROLLED for (int lane = 0; lane < 16; lane++) {\nconst int at = %s",
+        wi_format_of(operand->dtype)->scalar, e->part ? "lane >= lanes ? -1 : " : "");
     append_index(e, o, last, "j + lane");
     wi_text_append(&e->text, ";\nx[lane] = ");
     append_lane(e, o, base, condition, outside);

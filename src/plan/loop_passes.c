@@ -95,9 +95,9 @@ static needs find_needs(const wi_partition *p, const wi_loop *loop, int wanted) 
 }
 
 /* A function of elements, worth more than a trip to memory, that is not stored anyway. */
-static bool may_be_spilled(const wi_value *value) {
+static bool may_be_spilled(const wi_value *value, weft_dtype dtype) {
     return !value->in_row && value->storage < 0 && value->copy_of < 0 && !value->is_leaf_member &&
-           value->node->op->kind == WI_MAP && value->node->dtype == WEFT_F32 &&
+           value->node->op->kind == WI_MAP && value->node->dtype == dtype &&
            wi_code_calls(value->node->op->float_code);
 }
 
@@ -106,7 +106,7 @@ static bool is_worth_spilling(const wi_loops *loops, const wi_loop *loop, int in
     const wi_partition *p = loops->partition;
     const int pass = loops->pass[index];
     bool now = false, later = false;
-    if (!may_be_spilled(&p->values[index])) return false;
+    if (!may_be_spilled(&p->values[index], loop->operands[loop->spill].dtype)) return false;
     const needs n = find_needs(p, loop, index);
     for (int i = 0; i < loop->step->member_count; i++) {
         const int member = loop->step->members[i];
@@ -137,7 +137,8 @@ void wi_find_spilled(const wi_loops *loops, wi_loop *loop) {
     if (!step->reduced || loop->passes < 2 || !profile->stores_functions) return;
     for (int o = 0; o < loop->operand_count && loop->spill < 0; o++) {
         const wi_operand *output = &loop->operands[o];
-        if (output->is_output && output->dtype == WEFT_F32 && wi_writes_last(loops, loop, output))
+        if (output->is_output && !wi_dtype_rounds(output->dtype) && wi_dtype_is_float(output->dtype) &&
+            wi_writes_last(loops, loop, output))
             loop->spill = o;
     }
     for (int i = 0; i < step->member_count && loop->spill >= 0 && loop->spilled < 0; i++) {

@@ -1,26 +1,43 @@
-/* The nodes behind the outputs in an order in which inputs come before their users, composites replaced by
- * what they are lowered to and kernel ops by what their implementations compute instead; then, in a plan for training, the assignments that composites among them do (a
- * norm's running statistics). The order depends on the graph alone, so that every plan of it looks alike. */
+/* The nodes behind the outputs, rewritten, in an order in which inputs come before their users; then, in a
+ * plan for training, the assignments that composites among them do (a norm's running statistics). The order
+ * depends on the graph alone, so that every plan of it looks alike. */
 #include "plan/order.h"
 #include "kernels/registry.h"
+#include <string.h>
 
-static weft_tensor *replace(const wi_request *request, weft_tensor *node) {
-    const bool inference = request->inference;
-    weft_tensor **const lowered = &node->lowered[inference];
-    if (!*lowered && node->op->kind == WI_COMPOSITE) *lowered = node->op->lower(node, inference);
-    if (!*lowered && node->op->kind == WI_KERNEL)
-        *lowered = wi_kernel_rewrite(node, &request->device->profile, request->batch, inference);
-    return *lowered;
+/* ---- the graph that is planned ---- */
+
+static weft_status take_roots(wi_node_order *order, const wi_rewrite *rewrite) {
+    const wi_request *request = order->request;
+    order->id_count = request->graph->node_count;
+    order->root_count = rewrite->root_count;
+    order->roots = wi_arena_take(request->arena, order->root_count * sizeof *order->roots);
+    order->readers = wi_arena_take(request->arena, order->id_count * sizeof *order->readers);
+    if (!order->roots || !order->readers) return WEFT_ERROR_MEMORY;
+    memcpy(order->roots, rewrite->roots, order->root_count * sizeof *order->roots);
+    return WEFT_OK;
 }
 
-weft_tensor *wi_resolve(const wi_request *request, weft_tensor *node) {
-    while (node && (node->op->kind == WI_COMPOSITE || node->op->kind == WI_KERNEL)) {
-        weft_tensor *const other = replace(request, node);
-        if (other == node) break;
-        node = other;
-    }
-    return node;
+static weft_tensor *replace_kernel(const void *asker, weft_tensor *node) {
+    const wi_request *request = asker;
+    return wi_kernel_rewrite(node, &request->device->profile, request->batch, request->inference);
 }
+
+static weft_status rewrite_graph(wi_node_order *order) {
+    const wi_request *request = order->request;
+    wi_rewrite rewrite = {.graph = request->graph,
+        .inference = request->inference,
+        .batch = request->batch,
+        .replace_kernel = replace_kernel,
+        .asker = request};
+    weft_status status = wi_rewrite_begin(&rewrite, request->outputs, request->output_count);
+    if (status == WEFT_OK) status = wi_rewrite_run(&rewrite);
+    if (status == WEFT_OK) status = take_roots(order, &rewrite);
+    wi_rewrite_end(&rewrite);
+    return status;
+}
+
+/* ---- its order ---- */
 
 typedef struct visit {
     weft_tensor *node;
@@ -28,65 +45,26 @@ typedef struct visit {
 } visit;
 
 typedef struct walk {
-    const wi_request *request;
     wi_node_order *order;
+    const weft_allocator *allocator;
     bool *met; /* by node id */
-    size_t met_capacity;
     visit *stack;
     size_t stack_capacity;
-    weft_tensor **effects;
-    size_t effect_count, effect_capacity;
 } walk;
-
-/* Lowering makes nodes, so the table by id grows on the way. */
-static weft_status meet(walk *w, const weft_tensor *node, bool *first) {
-    const size_t before = w->met_capacity;
-    WI_TRY(wi_grow(w->request->context->allocator, (void **)&w->met, &w->met_capacity, (size_t)node->id + 1,
-        sizeof *w->met));
-    for (size_t i = before; i < w->met_capacity; i++) w->met[i] = false;
-    *first = !w->met[node->id];
-    w->met[node->id] = true;
-    return WEFT_OK;
-}
 
 static weft_status append(walk *w, weft_tensor *node) {
     wi_node_order *order = w->order;
-    WI_TRY(wi_grow(w->request->context->allocator, (void **)&order->nodes, &order->capacity, order->count + 1,
-        sizeof *order->nodes));
+    WI_TRY(wi_grow(
+        w->allocator, (void **)&order->nodes, &order->capacity, order->count + 1, sizeof *order->nodes));
     order->nodes[order->count++] = node;
     return WEFT_OK;
 }
 
-/* What the composites that are replaced here want of the plan, each asked once. */
-static weft_status ask_composites(walk *w, weft_tensor *node) {
-    const wi_request *request = w->request;
-    for (; node && node->op->kind == WI_COMPOSITE; node = node->lowered[request->inference]) {
-        bool first;
-        WI_TRY(meet(w, node, &first));
-        if (!first) return WEFT_OK;
-        if (node->op->check) WI_TRY(node->op->check(node, request->batch, request->inference));
-        if (!node->op->effect || request->inference) continue;
-        weft_tensor *effect;
-        for (int i = 0; (effect = node->op->effect(node, i)) != NULL; i++) {
-            WI_TRY(wi_grow(request->context->allocator, (void **)&w->effects, &w->effect_capacity,
-                w->effect_count + 1, sizeof *w->effects));
-            w->effects[w->effect_count++] = effect;
-        }
-        WI_TRY(weft_graph_status(request->graph));
-    }
-    return WEFT_OK;
-}
-
 /* Onto the stack, unless it has been met. */
-static weft_status enter(walk *w, weft_tensor *entering, size_t *depth) {
-    weft_tensor *node = wi_resolve(w->request, entering);
-    if (!node) return weft_graph_status(w->request->graph);
-    WI_TRY(ask_composites(w, entering));
-    bool first;
-    WI_TRY(meet(w, node, &first));
-    if (!first) return WEFT_OK;
-    WI_TRY(wi_grow(w->request->context->allocator, (void **)&w->stack, &w->stack_capacity, *depth + 1,
-        sizeof *w->stack));
+static weft_status enter(walk *w, weft_tensor *node, size_t *depth) {
+    if (w->met[node->id]) return WEFT_OK;
+    w->met[node->id] = true;
+    WI_TRY(wi_grow(w->allocator, (void **)&w->stack, &w->stack_capacity, *depth + 1, sizeof *w->stack));
     w->stack[(*depth)++] = (visit){.node = node};
     return WEFT_OK;
 }
@@ -107,37 +85,31 @@ static weft_status visit_from(walk *w, weft_tensor *root) {
     return WEFT_OK;
 }
 
-static weft_status visit_all(walk *w) {
-    for (size_t i = 0; i < w->request->output_count; i++) WI_TRY(visit_from(w, w->request->outputs[i]));
-    for (size_t i = 0; i < w->effect_count; i++) WI_TRY(visit_from(w, w->effects[i]));
-    return WEFT_OK;
+static weft_status visit_all(wi_node_order *order) {
+    walk w = {.order = order, .allocator = order->request->context->allocator};
+    w.met = wi_allocate_array(w.allocator, order->id_count, sizeof *w.met);
+    weft_status status = w.met ? WEFT_OK : WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < order->root_count && status == WEFT_OK; i++)
+        status = visit_from(&w, order->roots[i]);
+    wi_release(w.allocator, w.met);
+    wi_release(w.allocator, w.stack);
+    return status;
 }
 
-/* id_count: all nodes of the order are below it. */
-static weft_status count_readers(wi_node_order *order, size_t id_count) {
-    const wi_request *request = order->request;
-    order->id_count = id_count;
-    order->readers = wi_arena_take(request->arena, id_count * sizeof *order->readers);
-    if (!order->readers) return WEFT_ERROR_MEMORY;
+static void count_readers(wi_node_order *order) {
     for (size_t i = 0; i < order->count; i++) {
         const weft_tensor *node = order->nodes[i];
-        for (int k = 0; k < node->input_count; k++)
-            order->readers[wi_resolve(request, node->inputs[k])->id]++;
+        for (int k = 0; k < node->input_count; k++) order->readers[node->inputs[k]->id]++;
     }
-    for (size_t i = 0; i < request->output_count; i++)
-        order->readers[wi_resolve(request, request->outputs[i])->id]++;
-    return WEFT_OK;
+    for (size_t i = 0; i < order->request->output_count; i++) order->readers[order->roots[i]->id]++;
 }
 
 weft_status wi_plan_order(const wi_request *request, wi_node_order *order) {
     *order = (wi_node_order){.request = request};
-    walk w = {.request = request, .order = order};
-    weft_status status = visit_all(&w);
-    if (status == WEFT_OK) status = count_readers(order, w.met_capacity);
-    wi_release(request->context->allocator, w.met);
-    wi_release(request->context->allocator, w.stack);
-    wi_release(request->context->allocator, w.effects);
-    return status;
+    WI_TRY(rewrite_graph(order));
+    WI_TRY(visit_all(order));
+    count_readers(order);
+    return WEFT_OK;
 }
 
 void wi_node_order_clear(wi_node_order *order) {

@@ -1,4 +1,5 @@
-/* The nodes behind the outputs, in an order in which inputs come before their users. */
+/* The nodes behind the outputs, rewritten (graph/rewrite.h), in an order in which inputs come before their
+ * users. */
 #ifndef WI_ORDER_H
 #define WI_ORDER_H
 
@@ -6,10 +7,11 @@
 
 typedef struct wi_node_order {
     const wi_request *request;
+    weft_tensor **roots; /* what stands for each output; then assignments that composites do */
+    size_t root_count;
     weft_tensor **nodes; /* inputs first */
     size_t count, capacity;
-    /* By node id: inputs of nodes in the order, and outputs of the plan, that the node is. A reader of a
-     * composite that is replaced may count too: more is on the safe side. */
+    /* By node id: inputs of nodes in the order, and outputs of the plan, that the node is. */
     int *readers;
     size_t id_count; /* nodes with an id from here on are made by later passes */
 } wi_node_order;

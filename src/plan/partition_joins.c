@@ -9,7 +9,7 @@ static bool piece_of_join(
         const size_t first = (size_t)join->attributes.start;
         const wi_variable *from = weft_graph_parameter(p->request->graph, first)->variable;
         const wi_variable *own = weft_graph_parameter(p->request->graph, first + (size_t)i)->variable;
-        *start = wi_size_of((int64_t)((own->offset - from->offset) / sizeof(float)));
+        *start = wi_size_of((int64_t)((own->offset - from->offset) / weft_dtype_size(join->dtype)));
         return true;
     }
     const int axis = join->attributes.axis;

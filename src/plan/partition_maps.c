@@ -172,7 +172,7 @@ static bool leads_into(const wi_partition *p, size_t at, int step) {
         bool follows = false, meets = false;
         if (next->op->kind != WI_MAP || !wi_shape_equal(&next->shape, &p->steps[step]->shape)) return false;
         for (int k = 0; k < next->input_count; k++) {
-            const weft_tensor *input = wi_resolve(p->request, next->inputs[k]);
+            const weft_tensor *input = next->inputs[k];
             const int index = p->value_of[input->id] - 1;
             const wi_value *value = index < 0 ? NULL : &p->values[index];
             follows = follows || input == p->order->nodes[i];
@@ -248,7 +248,7 @@ static int sibling_reduction(const wi_partition *p, const weft_tensor *node, con
 
 weft_status wi_take_reduce(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
-    const weft_tensor *x = wi_resolve(p->request, node->inputs[0]);
+    const weft_tensor *x = node->inputs[0];
     int step = latest_step(p, node);
     if (!reduce_joins(p, step, node)) {
         step = sibling_reduction(p, node, x);

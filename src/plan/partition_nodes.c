@@ -10,7 +10,7 @@
 
 static weft_status take_output(wi_partition *p, size_t output) {
     p->output_values[output] = -1;
-    weft_tensor *node = wi_resolve(p->request, p->request->outputs[output]);
+    weft_tensor *node = p->order->roots[output];
     if (node->op->kind == WI_ASSIGN) return WEFT_OK;
     int index = wi_value_index(p, node);
     WI_TRY(wi_in_memory(p, &index));

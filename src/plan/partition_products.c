@@ -78,7 +78,7 @@ static weft_status product_operand(wi_partition *p, int product, int input, int 
     WI_TRY(wi_in_memory(p, index));
     wi_size batch;
     if (!operand_layout(&extent, &p->values[*index], wide, &batch)) {
-        WI_TRY(write_stretched(p, result, wi_resolve(p->request, result->inputs[input]), index));
+        WI_TRY(write_stretched(p, result, result->inputs[input], index));
         (void)operand_layout(&extent, &p->values[*index], wide, &batch);
     }
     if (extent.rank > 2) wide->strides[0] = batch;

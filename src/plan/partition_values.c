@@ -47,13 +47,12 @@ void wi_add_member(wi_partition *p, int step, int value) {
 }
 
 int wi_value_index(const wi_partition *p, weft_tensor *node) {
-    return p->value_of[wi_resolve(p->request, node)->id] - 1;
+    return p->value_of[node->id] - 1;
 }
 
 const wi_value *wi_value_of_node(const wi_partition *p, weft_tensor *node) {
-    const weft_tensor *resolved = wi_resolve(p->request, node);
-    if (!resolved || resolved->id >= p->order->id_count || p->value_of[resolved->id] == 0) return NULL;
-    return &p->values[p->value_of[resolved->id] - 1];
+    if (!node || node->id >= p->order->id_count || p->value_of[node->id] == 0) return NULL;
+    return &p->values[p->value_of[node->id] - 1];
 }
 
 size_t wi_value_bytes(const wi_value *value) {

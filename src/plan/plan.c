@@ -110,8 +110,8 @@ static weft_status check_outputs(weft_tensor *const *outputs, size_t count) {
         if (!outputs[i]) continue;
         WI_TRY(weft_graph_status(outputs[i]->graph));
         if (graph && outputs[i]->graph != graph)
-            WI_FAIL(
-                WEFT_ERROR_ARGUMENT, "weft_plan_create: output %zu is of another graph than the others", i);
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "weft_plan_create: output %zu belongs to another graph than the others", i);
         graph = outputs[i]->graph;
     }
     for (size_t i = 0; i < count; i++) {

@@ -27,7 +27,7 @@ static weft_status run_on_own_queue(weft_profile *profile, weft_plan *plan, wi_p
     cl_int error = CL_SUCCESS;
     cl_command_queue const queue =
         clCreateCommandQueue(device->cl, device->id, CL_QUEUE_PROFILING_ENABLE, &error);
-    WI_CL(error, "making a queue that tells times");
+    WI_CL(error, "creating a queue that records times");
     cl_command_queue const usual = device->queue;
     device->queue = queue;
     plan->profiler = profiler;
@@ -91,7 +91,7 @@ static weft_status name_row(weft_profile *profile, const weft_plan *plan, size_t
     wi_text_init(&ops, plan->request.context->allocator);
     wi_step_append_ops(plan, step, &ops);
     row->kind = wi_step_kind_name(plan, step);
-    row->implementation = wi_arena_string(&profile->arena, wi_step_implementation_name(plan, step));
+    row->implementation = wi_arena_string(&profile->arena, wi_step_implementation_name(step));
     row->shape = wi_arena_string(&profile->arena, wi_shape_print(&step->shape, shape));
     row->ops = ops.failed ? NULL : wi_arena_string(&profile->arena, ops.data ? ops.data : "");
     row->flops = plan->schedule.of[step->index].flops;

@@ -104,7 +104,7 @@ weft_status weft_profile_describe(const weft_profile *profile, weft_format forma
     if (!profile || (!buffer && capacity > 0))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_describe: profile or buffer is NULL");
     if (format != WEFT_FORMAT_TEXT && format != WEFT_FORMAT_JSON)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_describe: %d is no format", (int)format);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_describe: %d is not a format", (int)format);
     if (roofline && !(roofline->flops_per_second > 0 && roofline->bytes_per_second > 0))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_profile_describe: a roofline of %g flops and %g bytes a second",
             roofline->flops_per_second, roofline->bytes_per_second);

@@ -86,6 +86,13 @@ static weft_status take_touched(builder *b, int index) {
     return WEFT_OK;
 }
 
+static bool reads_variables(const builder *b, const wi_step_accesses *reader) {
+    for (int i = 0; i < reader->count; i++) {
+        if (!reader->of[i].writes && !is_modelled(b->partition, reader->of[i].storage)) return true;
+    }
+    return false;
+}
+
 /* Does it write what the other reads of memory that is not modelled? */
 static bool changes_input(const builder *b, const wi_step_accesses *writer, const wi_step_accesses *reader) {
     for (int i = 0; i < writer->count; i++) {
@@ -103,6 +110,7 @@ static void limit_step(builder *b, int index) {
     wi_model *model = b->model;
     wi_model_step *made = &model->steps[index];
     made->latest = model->step_count;
+    if (!reads_variables(b, &b->accesses[made->step])) return;
     for (int writer = 0; writer < made->latest; writer++) {
         const int step = model->steps[writer].step;
         if (model->steps[writer].is_needed && changes_input(b, &b->accesses[step], &b->accesses[made->step]))

@@ -3,16 +3,19 @@
  * The order of a graph's nodes leaves the gradients of all weights to the end, where every activation and every
  * gradient still waits for them. Here a step that sets more memory free than it takes runs as soon as it may. */
 #include "plan/rematerialise.h"
-#include <stdlib.h>
+#include <string.h>
 
-typedef struct edge {
-    int before, after;
-} edge;
+typedef struct access_node {
+    const wi_access *access;
+    int step, next; /* access of the same storage; -1 */
+} access_node;
 
 typedef struct ordering {
     wi_model *model;
     const wi_step_accesses *accesses;
-    edge *edges; /* sorted by `before` */
+    access_node *nodes;
+    int *first_node; /* by step */
+    int *edges;      /* steps that wait for a step, for one step after the other */
     size_t edge_count, edge_capacity;
     size_t *first_edge; /* by step */
     int *waits;         /* by step: edges whose `before` has not run */
@@ -30,25 +33,54 @@ bool wi_accesses_meet(const wi_access *a, const wi_access *b) {
     return a->storage == b->storage && a->first < b->end && b->first < a->end;
 }
 
-static bool conflict(const wi_step_accesses *a, const wi_step_accesses *b) {
-    for (int i = 0; i < a->count; i++) {
-        for (int k = 0; k < b->count; k++) {
-            if ((a->of[i].writes || b->of[k].writes) && wi_accesses_meet(&a->of[i], &b->of[k])) return true;
-        }
-    }
-    return false;
+static size_t count_accesses(const ordering *o) {
+    size_t count = 0;
+    for (int step = 0; step < o->model->step_count; step++) count += (size_t)o->accesses[step].count;
+    return count;
 }
 
-static weft_status find_edges(ordering *o, const wi_arena *arena) {
-    for (int before = 0; before < o->model->step_count; before++) {
-        o->first_edge[before] = o->edge_count;
-        for (int after = before + 1; after < o->model->step_count; after++) {
-            if (!conflict(&o->accesses[before], &o->accesses[after])) continue;
+/* The accesses of each storage, by step. */
+static weft_status link_accesses(ordering *o, wi_arena *arena) {
+    o->nodes = wi_arena_take(arena, (count_accesses(o) + 1) * sizeof *o->nodes);
+    o->first_node = wi_arena_take(arena, (size_t)(o->model->step_count + 1) * sizeof *o->first_node);
+    int *next = wi_arena_take(arena, (size_t)(o->model->storage_count + 1) * sizeof *next);
+    if (!o->nodes || !o->first_node || !next) return WEFT_ERROR_MEMORY;
+    memset(next, -1, (size_t)(o->model->storage_count + 1) * sizeof *next);
+    int count = (int)count_accesses(o);
+    for (int step = o->model->step_count; step-- > 0;) {
+        for (int i = o->accesses[step].count; i-- > 0;) {
+            const wi_access *a = &o->accesses[step].of[i];
+            o->nodes[--count] = (access_node){a, step, next[a->storage]};
+            next[a->storage] = count;
+        }
+        o->first_node[step] = count;
+    }
+    return WEFT_OK;
+}
+
+/* From a step to the later ones that touch the same bytes, when one of the two writes them. Some edges come
+ * twice, and are waited for twice. */
+static weft_status find_edges_from(ordering *o, int before, const wi_arena *arena) {
+    for (int i = 0; i < o->accesses[before].count; i++) {
+        const access_node *own = &o->nodes[o->first_node[before] + i];
+        for (int k = own->next; k >= 0; k = o->nodes[k].next) {
+            const access_node *other = &o->nodes[k];
+            if (other->step == before || !(own->access->writes || other->access->writes)) continue;
+            if (!wi_accesses_meet(own->access, other->access)) continue;
             WI_TRY(wi_grow(arena->allocator, (void **)&o->edges, &o->edge_capacity, o->edge_count + 1,
                 sizeof *o->edges));
-            o->edges[o->edge_count++] = (edge){before, after};
-            o->waits[after]++;
+            o->edges[o->edge_count++] = other->step;
+            o->waits[other->step]++;
         }
+    }
+    return WEFT_OK;
+}
+
+static weft_status find_edges(ordering *o, wi_arena *arena) {
+    WI_TRY(link_accesses(o, arena));
+    for (int before = 0; before < o->model->step_count; before++) {
+        o->first_edge[before] = o->edge_count;
+        WI_TRY(find_edges_from(o, before, arena));
     }
     o->first_edge[o->model->step_count] = o->edge_count;
     return WEFT_OK;
@@ -74,7 +106,7 @@ static void run(ordering *o, int step) {
         if (accesses->of[i].writes) o->begun[accesses->of[i].storage] = true;
     }
     for (size_t e = o->first_edge[step]; e < o->first_edge[step + 1]; e++) {
-        if (--o->waits[o->edges[e].after] == 0) o->ready[o->ready_count++] = o->edges[e].after;
+        if (--o->waits[o->edges[e]] == 0) o->ready[o->ready_count++] = o->edges[e];
     }
 }
 

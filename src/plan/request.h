@@ -3,7 +3,7 @@
  * A pass reads the structures of the passes before it, and writes one of its own:
  *
  *   request.h    what is asked for
- *   order.h      nodes behind the outputs, inputs before users, composites replaced; who reads what
+ *   order.h      nodes behind the outputs, rewritten, inputs before users; who reads what
  *   partition.h  values and the steps that compute them; the memory that they want; what was selected
  *   loops.h      the index space and the operands of each step
  *   code.h       OpenCL C of each step, and its arguments
@@ -29,9 +29,5 @@ typedef struct wi_request {
     weft_tensor *const *outputs;
     size_t output_count;
 } wi_request;
-
-/* What stands for a node in this plan: itself, what its composite is lowered to, or what a kernel computes
- * instead. NULL: that failed, and the graph has the error. */
-weft_tensor *wi_resolve(const wi_request *request, weft_tensor *node);
 
 #endif

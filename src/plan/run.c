@@ -24,7 +24,8 @@ static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *lau
 static size_t locate(const weft_plan *plan, const wi_run *run, int value, cl_mem *memory) {
     const wi_location at = wi_locate_value(&plan->memory, run, value);
     *memory = at.memory;
-    return at.offset / sizeof(float) + (size_t)plan->partition.values[value].layout.offset.actual;
+    return at.offset / weft_dtype_size(plan->partition.values[value].node->dtype) +
+           (size_t)plan->partition.values[value].layout.offset.actual;
 }
 
 /* A product that a library computes. */

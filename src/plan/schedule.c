@@ -106,9 +106,10 @@ static void cut_neighbours(cutter *c) {
 
 /* ---- steps of each kind ---- */
 
-static int count_slots(const wi_partition *p, const wi_step *step) {
-    int count = 0;
-    for (int i = 0; i < step->member_count; i++) count += wi_reduction_slots(&p->values[step->members[i]]);
+static size_t count_slots(const wi_partition *p, const wi_step *step) {
+    size_t count = 0;
+    for (int i = 0; i < step->member_count; i++)
+        count += (size_t)wi_reduction_slots(&p->values[step->members[i]]);
     return count;
 }
 
@@ -126,7 +127,7 @@ static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_
         cut_neighbours(&c);
     if (own->work[4] > 1)
         own->scratch_bytes =
-            (size_t)count_slots(p, step) * (size_t)c.s.kept * (size_t)own->work[4] * sizeof(float);
+            count_slots(p, step) * wi_reduction_cell(p, step) * (size_t)c.s.kept * (size_t)own->work[4];
     own->flops = (double)step->member_count * (double)c.s.kept * (double)c.s.reduced;
     own->launch_count = own->work[4] > 1 ? 2 : 1;
     return WEFT_OK;
@@ -163,6 +164,11 @@ static void schedule_kernel(const wi_step *step, const wi_kernel_plan *kernel, w
     own->flops = product_flops(gemm) + (double)(step->member_count - 1) * results;
 }
 
+/* Bytes an element of a product's operands, which are of one dtype. */
+static double source_size(const wi_partition *p, const wi_step *step) {
+    return (double)weft_dtype_size(p->values[step->sources[0]].node->dtype);
+}
+
 /* What the step reads and writes, each operand once: stretched ones in their own size. */
 static double bytes_of(const wi_partition *p, const wi_loop *loop) {
     const wi_step *step = loop->step;
@@ -173,10 +179,10 @@ static double bytes_of(const wi_partition *p, const wi_loop *loop) {
         bytes += (double)wi_extent_count(&value->extent).actual * (double)weft_dtype_size(value->node->dtype);
     }
     for (int i = 0; step->kind == WI_STEP_PRODUCT && step->gemm.windows && i < 2; i++)
-        bytes += (double)wi_extent_count(&p->values[step->sources[i]].extent).actual * 4;
+        bytes += (double)wi_extent_count(&p->values[step->sources[i]].extent).actual * source_size(p, step);
     if (step->kind == WI_STEP_PRODUCT && !step->gemm.windows)
         bytes += ((double)step->gemm.m + (double)step->gemm.n) * (double)step->gemm.k *
-                 (double)step->gemm.batch * 4;
+                 (double)step->gemm.batch * source_size(p, step);
     return bytes;
 }
 

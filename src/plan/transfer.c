@@ -86,7 +86,7 @@ static weft_status check_memory(size_t bytes, cl_mem memory, size_t offset, size
     if (offset % element != 0 || offset > size || size - offset < bytes)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_plan_bind: %zu bytes at offset %zu do not fit into a buffer of %zu, or the "
-            "offset is no multiple of %zu",
+            "offset is not a multiple of %zu",
             bytes, offset, size, element);
     return WEFT_OK;
 }

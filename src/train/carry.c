@@ -31,7 +31,7 @@ weft_tensor *weft_carry_start(weft_tensor *state, weft_tensor *carry, int axis) 
             graph, WEFT_ERROR_DTYPE, "weft_carry_start: carry is %s, not f32", weft_dtype_name(carry->dtype));
     if (a < 0 || a >= rank || carry->shape.rank != 1 || carry->shape.dims[0] != state->shape.dims[a])
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "weft_carry_start: carry %s is not one number for each place on axis %d of the state %s",
+            "weft_carry_start: carry %s is not one number for each index of axis %d of the state %s",
             wi_shape_print(&carry->shape, text_carry), axis, wi_shape_print(&state->shape, text));
     int64_t dims[WEFT_MAX_RANK];
     for (int i = 0; i < rank; i++) dims[i] = i == a ? carry->shape.dims[0] : 1;
@@ -44,7 +44,7 @@ weft_status weft_carry_reset(weft_tensor *state) {
     if (!state) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_carry_reset: state is NULL");
     WI_TRY(weft_graph_status(state->graph));
     if (!state->variable || state->variable->trainable)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_carry_reset: a %s is no state", state->op->name);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_carry_reset: a %s is not a state", state->op->name);
     const weft_allocator *const allocator = state->graph->context->allocator;
     const size_t bytes = state->variable->bytes;
     void *const zeros = wi_allocate(allocator, bytes);

@@ -172,7 +172,7 @@ weft_status weft_dataset_open_cifar(weft_dataset **dataset, weft_context *contex
     if (!context || !folder)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_cifar: context and folder must not be NULL");
     if (which < WEFT_CIFAR_10_TRAIN || which > WEFT_CIFAR_100_TEST)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_cifar: which is %d, no weft_cifar", (int)which);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_cifar: which is %d, not a weft_cifar", (int)which);
     const cifar_kind *const kind = &kinds[which];
     const char *columns[2] = {NULL};
     for (size_t i = 0; i < kind->label_count; i++) columns[column_of(kind, i) - 1] = kind->labels[i].column;

@@ -60,15 +60,14 @@ static weft_status bad_cell(const builder *b, size_t row, size_t field, const ch
 static weft_status find_field(const builder *b, const chosen *column, const char *name, size_t *field) {
     *field = wi_csv_field(&b->table, name);
     if (!b->table.names)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "'%s': column '%s' asks for field '%s', but the table has no header",
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "'%s': column '%s' names the field '%s', but the table has no header",
             b->table.path, column->spec.name, name);
     if (*field == SIZE_MAX)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "'%s': column '%s' asks for field '%s', which is not in the header",
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "'%s': column '%s' names the field '%s', which is not in the header",
             b->table.path, column->spec.name, name);
     if (*field == SIZE_MAX - 1)
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "'%s': column '%s' asks for field '%s', which stands twice in the header", b->table.path,
-            column->spec.name, name);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "'%s': column '%s' names the field '%s', which is in the header twice",
+            b->table.path, column->spec.name, name);
     return WEFT_OK;
 }
 
@@ -79,8 +78,9 @@ static weft_status choose_fields(builder *b, chosen *column) {
         for (column->count = 0; spec->fields[column->count];) column->count++;
     if (column->count == 0 || column->count > MOST_COLUMNS ||
         (!spec->fields && (spec->first >= b->table.fields || column->count > b->table.fields - spec->first)))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "'%s': column '%s' asks for %zu fields from %zu on; there are %zu",
-            b->table.path, spec->name, column->count, spec->first, b->table.fields);
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "'%s': column '%s' names %zu fields from index %zu on; the table has %zu", b->table.path,
+            spec->name, column->count, spec->first, b->table.fields);
     column->fields = wi_arena_take(&b->arena, column->count * sizeof *column->fields);
     if (!column->fields) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < column->count; i++) {
@@ -318,7 +318,7 @@ static weft_status write_category(
     const category key = {.text = b->cells[field]};
     const category *const found =
         bsearch(&key, column->categories, column->category_count, sizeof key, by_text);
-    if (!found) return bad_cell(b, row, field, "is none of the categories");
+    if (!found) return bad_cell(b, row, field, "is not one of the categories");
     *target = found->number;
     return WEFT_OK;
 }

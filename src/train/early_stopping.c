@@ -12,8 +12,8 @@ static weft_status unknown_monitor(const wi_report *report, const char *monitor)
     for (size_t i = 0; i < report->count && used < sizeof names; i++)
         used += (size_t)snprintf(
             names + used, sizeof names - used, "%s'%s'", i ? ", " : "", report->values[i].name);
-    WI_FAIL(WEFT_ERROR_ARGUMENT, "early_stopping: the monitor '%.80s' is not there; there are %s", monitor,
-        names);
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "early_stopping: there is no value '%.80s' to monitor; available: %s",
+        monitor, names);
 }
 
 weft_status wi_watch_init(

@@ -241,7 +241,7 @@ weft_status weft_dataset_with_image_options(
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_with_image_options: dataset and images must not be NULL");
     *dataset = NULL;
     if (!images->source || images->source->make != make_example)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_with_image_options: this dataset is none of images");
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_with_image_options: this is not a dataset of images");
     image_source *source = NULL;
     WI_TRY(make_source(&source, ((image_source *)(void *)images->source)->store, options));
     const weft_status status = create_like(dataset, images, source);

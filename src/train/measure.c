@@ -54,8 +54,8 @@ static weft_status bind_target(wi_measure *item, const weft_dataset *dataset) {
     size_t c = 0;
     while (c < dataset->count && strcmp(dataset->columns[c].name, item->target) != 0) c++;
     if (c == dataset->count)
-        WI_FAIL(
-            WEFT_ERROR_ARGUMENT, "trainer: a metric's target '%s' is no column of the dataset", item->target);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "trainer: a metric's target '%s' is not a column of the dataset",
+            item->target);
     const weft_column *const column = &dataset->columns[c];
     const bool labels = !item->values && column->dtype == WEFT_I32;
     const bool values = (item->values || item->width == 1) && column->dtype == WEFT_F32;
@@ -66,8 +66,8 @@ static weft_status bind_target(wi_measure *item, const weft_dataset *dataset) {
     const size_t numbers = wi_column_bytes(column) / weft_dtype_size(column->dtype);
     if (numbers != expected)
         WI_FAIL(WEFT_ERROR_SHAPE,
-            "trainer: a metric's target '%s' has %zu numbers an example, its output asks for %zu",
-            item->target, numbers, expected);
+            "trainer: a metric's target '%s' has %zu numbers an example, its output needs %zu", item->target,
+            numbers, expected);
     item->column = c;
     item->dtype = column->dtype;
     return WEFT_OK;

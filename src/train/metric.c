@@ -6,8 +6,8 @@
  *   precision, recall, F1   right, answers, labels of each class
  *   confusion               count of [label][answer]
  *   mean absolute error     sum, numbers
- *   R²                      rows, then mean, sum of squares about it (Welford 1962), squared error of each
- * column
+ *   R²                      rows, then for each column mean, sum of squares about it (Welford 1962) and
+ *                           squared error
  *
  * Definitions are those of scikit-learn with zero_division=0: a macro average is over the classes that occur,
  * and R² of a constant target is 1 when it is met and 0 otherwise. */
@@ -72,15 +72,13 @@ static bool is_per_class(weft_metric_kind kind) {
 
 weft_status wi_metric_check(const weft_metric *metric) {
     if (metric->kind < WEFT_ACCURACY || metric->kind > WEFT_PERPLEXITY)
-        WI_FAIL(
-            WEFT_ERROR_ARGUMENT, "metric: kind %d is none of the kinds that there are", (int)metric->kind);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: unknown kind %d", (int)metric->kind);
     if ((unsigned)metric->average > WEFT_AVERAGE_BINARY)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: average %d is none of the averages that there are",
-            (int)metric->average);
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: unknown average %d", (int)metric->average);
     if (metric->kind == WEFT_TOP_K && metric->k < 1)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: top-k with k = %" PRId64 ", expected 1 or more", metric->k);
     if (metric->name && (!*metric->name || strlen(metric->name) >= WI_METRIC_NAME))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: the name '%.80s' has not 1 to %d bytes", metric->name,
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "metric: the name '%.80s' is not 1 to %d bytes long", metric->name,
             WI_METRIC_NAME - 1);
     return WEFT_OK;
 }

@@ -10,7 +10,7 @@ weft_status wi_rate_init(wi_rate *rate, weft_graph *graph, const weft_trainer_op
         .scalar = weft_minimize_rate(graph)};
     if (!rate->scalar && (rate->schedule.kind != WEFT_SCHEDULE_CONSTANT || rate->schedule.warmup))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_trainer_create: a schedule moves the rate of weft_minimize, which has not been called");
+            "weft_trainer_create: a schedule changes the rate of weft_minimize, which has not been called");
     if (rate->schedule.kind != WEFT_SCHEDULE_PLATEAU)
         return weft_schedule_rate(&rate->schedule, rate->base, 0, &first);
     if (!options->validation)

@@ -195,7 +195,7 @@ static weft_status check_options(const weft_vocabulary_options *options) {
     if ((unsigned)options->level > WEFT_TEXT_WORDS)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "vocabulary: level is %d", (int)options->level);
     if (options->maximum_size == 1)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "vocabulary: a maximum_size of 1 leaves the unknown token alone");
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "vocabulary: a maximum_size of 1 leaves only the unknown token");
     return WEFT_OK;
 }
 
@@ -271,8 +271,8 @@ weft_status weft_vocabulary_check(const weft_vocabulary *vocabulary, const weft_
     if (rows == (int64_t)vocabulary->count) return WEFT_OK;
     char text[WI_SHAPE_TEXT];
     WI_FAIL(WEFT_ERROR_SHAPE,
-        "a vocabulary of %zu tokens does not fit '%s' of shape %s: it is another model's", vocabulary->count,
-        weft_tensor_name(table), wi_shape_print(&table->shape, text));
+        "a vocabulary of %zu tokens does not fit '%s' of shape %s: it belongs to another model",
+        vocabulary->count, weft_tensor_name(table), wi_shape_print(&table->shape, text));
 }
 
 /* ---- text to numbers and back ---- */

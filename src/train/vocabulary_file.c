@@ -123,7 +123,7 @@ static weft_status read_tokens(const cJSON *root, const char *path, weft_vocabul
 static weft_status read_all(
     weft_vocabulary **vocabulary, weft_context *context, const char *path, const cJSON *root) {
     weft_text_level level = WEFT_TEXT_CHARACTERS;
-    if (!root) WI_FAIL(WEFT_ERROR_FORMAT, "'%s': no JSON", path);
+    if (!root) WI_FAIL(WEFT_ERROR_FORMAT, "'%s': not JSON", path);
     WI_TRY(read_head(root, path, &level));
     WI_TRY(wi_vocabulary_create(vocabulary, context, level));
     return read_tokens(root, path, *vocabulary);

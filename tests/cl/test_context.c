@@ -57,7 +57,7 @@ static void bad_options_are_refused(void **state) {
     assert_fails(
         weft_context_create(&context, OPTIONS(.allocator = &half)), WEFT_ERROR_ARGUMENT, "allocator");
     assert_fails(weft_context_create(&context, OPTIONS(.device = "no such device")), WEFT_ERROR_NO_DEVICE,
-        "'no such device'; there are: 0:0");
+        "'no such device'; available: 0:0");
     assert_fails(weft_context_create(&context, OPTIONS(.cl_context = (cl_context)&half)), WEFT_ERROR_ARGUMENT,
         "go together");
     assert_fails(weft_context_create(&context, OPTIONS(.cl_queue = (cl_command_queue)&half)),

@@ -13,8 +13,8 @@ static void embedded_files_are_appended(void **state) {
         wi_text_init(&source, NULL);
         wi_text_append(&source, "#define BEFORE\n");
         assert_ok(wi_kernel_source_append(&source, file->name));
-        assert_int_equal(source.length, 15 + file->bytes);
-        assert_string_equal(source.data + 15, file->text);
+        if (!strstr(file->text, "\n#include")) assert_string_equal(source.data + 15, file->text);
+        assert_null(strstr(source.data, "\n#include"));
         wi_text_clear(&source);
     }
     assert_true(count > 0);
@@ -44,6 +44,37 @@ static void a_folder_replaces_file_by_file(void **state) {
     scratch_remove(folder);
 }
 
+static void an_inclusion_becomes_the_file(void **state) {
+    static const char text[] = "first\n#include \"copy.cl\"\n  #include \"copy.cl\"\nlast";
+    wi_text copy, source;
+    (void)state;
+    wi_text_init(&copy, NULL);
+    wi_text_init(&source, NULL);
+    assert_ok(wi_kernel_source_append(&copy, "copy.cl"));
+    assert_ok(wi_kernel_source_expand(&source, text, sizeof text - 1));
+    assert_memory_equal(source.data, "first\n", 6);
+    assert_memory_equal(source.data + 6, copy.data, copy.length);
+    assert_string_equal(source.data + 6 + copy.length, "  #include \"copy.cl\"\nlast");
+    assert_fails(
+        wi_kernel_source_expand(&source, "#include \"weave.clh\"\n", 21), WEFT_ERROR_INTERNAL, "'weave.clh'");
+    wi_text_clear(&copy);
+    wi_text_clear(&source);
+}
+
+static void endless_inclusion_is_an_error(void **state) {
+    char *const folder = scratch_make();
+    wi_text source;
+    (void)state;
+    assert_ok(wi_file_write_atomic(scratch_path(folder, "one.clh"), "#include \"two.clh\"", 18));
+    assert_ok(wi_file_write_atomic(scratch_path(folder, "two.clh"), "#include \"one.clh\"", 18));
+    setenv("WEFT_KERNEL_DIR", folder, 1);
+    wi_text_init(&source, NULL);
+    assert_fails(wi_kernel_source_append(&source, "one.clh"), WEFT_ERROR_INTERNAL, "include each other");
+    wi_text_clear(&source);
+    unsetenv("WEFT_KERNEL_DIR");
+    scratch_remove(folder);
+}
+
 static void lack_of_memory_is_an_error(void **state) {
     scratch_allocator allocator;
     wi_text source;
@@ -59,6 +90,8 @@ int main(void) {
         cmocka_unit_test(embedded_files_are_appended),
         cmocka_unit_test(an_unknown_file_is_named),
         cmocka_unit_test(a_folder_replaces_file_by_file),
+        cmocka_unit_test(an_inclusion_becomes_the_file),
+        cmocka_unit_test(endless_inclusion_is_an_error),
         cmocka_unit_test(lack_of_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

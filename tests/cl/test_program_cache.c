@@ -420,8 +420,15 @@ static void tuning_values_last(void **state) {
         wi_disk_cache_key(wi_context_device(context), "tuning", "gemm 32x32"), path, sizeof path);
     weft_context_release(context);
     assert_ok(wi_file_write_atomic(path, "junk", 4));
-    context = open_logged(*state, NULL);
+    scratch_log log = {0};
+    context = open_logged(*state, &log);
+    const int before = log.warnings;
     assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
+    assert_int_equal(log.warnings, before + 1);
+    wi_disk_cache_write(wi_context_device(context),
+        wi_disk_cache_key(wi_context_device(context), "tuning", "gemm 32x32"), WI_CACHE_VALUE, "0.5", 3);
+    assert_false(wi_tuning_get(wi_context_device(context), "gemm 32x32", &value));
+    assert_int_equal(log.warnings, before + 2); /* a whole entry, but no value */
     weft_context_release(context);
 }
 

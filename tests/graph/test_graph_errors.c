@@ -15,7 +15,7 @@ typedef struct things {
     weft_tensor *number;   /* f32 () */
     weft_tensor *labels;   /* i32 (batch) */
     weft_tensor *mask;     /* bool (3, 4) */
-    weft_tensor *half;     /* f16 (3, 4) */
+    weft_tensor *bytes;    /* u8 (3, 4) */
     weft_tensor *weight;   /* parameter (4, 5) */
     weft_tensor *weight_t; /* (5, 4) */
 } things;
@@ -27,7 +27,7 @@ static things make_things(void) {
         weft_input_shape(g, "row", WEFT_F32, 1, (const int64_t[]){5}),
         weft_input_shape(g, "number", WEFT_F32, 0, NULL), weft_input(g, "labels", WEFT_I32),
         weft_input_shape(g, "mask", WEFT_BOOL, 2, (const int64_t[]){3, 4}),
-        weft_input_shape(g, "half", WEFT_F16, 2, (const int64_t[]){3, 4}), weight, weft_transpose(weight)};
+        weft_input_shape(g, "bytes", WEFT_U8, 2, (const int64_t[]){3, 4}), weight, weft_transpose(weight)};
     assert_weft_ok(weft_graph_status(g));
     return t;
 }
@@ -99,30 +99,31 @@ static things make_things(void) {
 
 #define DTYPES(ROW)                                                                                          \
     ROW(add_dtypes, weft_add(t.x, weft_constant(t.graph, WEFT_I32, 1)), DTYPE, "add", "f32", "i32")          \
-    ROW(add_half, weft_add(t.half, t.half), DTYPE, "add", "f16")                                             \
+    ROW(add_bytes, weft_add(t.bytes, t.bytes), DTYPE, "add", "u8")                                           \
     ROW(div_dtype, weft_div(t.labels, t.labels), DTYPE, "div", "i32")                                        \
     ROW(exp_dtype, weft_exp(t.labels), DTYPE, "exp", "i32")                                                  \
     ROW(relu_bool, weft_relu(t.mask), DTYPE, "relu", "bool")                                                 \
     ROW(where_dtype, weft_where(t.x, t.x, t.x), DTYPE, "where", "f32")                                       \
     ROW(less_dtype, weft_less(t.mask, t.mask), DTYPE, "less", "bool")                                        \
-    ROW(sum_dtype, weft_sum(t.half), DTYPE, "sum", "f16")                                                    \
+    ROW(sum_dtype, weft_sum(t.bytes), DTYPE, "sum", "u8")                                                    \
     ROW(mean_dtype, weft_mean(t.labels), DTYPE, "mean", "i32")                                               \
-    ROW(min_dtype, weft_min(t.half), DTYPE, "min", "f16")                                                    \
+    ROW(min_dtype, weft_min(t.bytes), DTYPE, "min", "u8")                                                    \
     ROW(max_dtype, weft_max(t.mask), DTYPE, "max", "bool")                                                   \
     ROW(argmin_dtype, weft_argmin(t.mask), DTYPE, "argmin", "bool")                                          \
-    ROW(prod_dtype, weft_prod(t.half), DTYPE, "prod", "f16")                                                 \
+    ROW(prod_dtype, weft_prod(t.bytes), DTYPE, "prod", "u8")                                                 \
     ROW(var_dtype, weft_var(t.labels), DTYPE, "var", "i32")                                                  \
     ROW(std_dtype, weft_std(t.labels), DTYPE, "std", "i32")                                                  \
     ROW(norm_dtype, weft_norm(t.labels), DTYPE, "norm", "i32")                                               \
     ROW(logsumexp_dtype, weft_logsumexp(t.mask), DTYPE, "logsumexp", "bool")                                 \
-    ROW(matmul_dtype, weft_matmul(t.half, t.half), DTYPE, "matmul", "f16")                                   \
+    ROW(matmul_dtype, weft_matmul(t.bytes, t.bytes), DTYPE, "matmul", "u8")                                  \
     ROW(softmax_dtype, weft_softmax(t.labels, 0), DTYPE, "softmax", "i32")                                   \
     ROW(cross_entropy_dtype, weft_cross_entropy(t.x, t.mask), DTYPE, "cross_entropy", "bool")                \
     ROW(dropout_dtype, weft_dropout(t.labels, 0.5f), DTYPE, "dropout", "i32")                                \
     ROW(cast_dtype, weft_cast(t.x, (weft_dtype)77), DTYPE, "cast", "77")                                     \
     ROW(input_dtype, weft_input(t.graph, "bad", (weft_dtype)-1, 3), DTYPE, "bad")                            \
-    ROW(constant_dtype, weft_constant(t.graph, WEFT_F16, 1), DTYPE, "constant", "f16")                       \
-    ROW(state_dtype, weft_state_shape(t.graph, "s", WEFT_F16, zeros, 0, NULL), DTYPE, "'s'", "f16")          \
+    ROW(constant_dtype, weft_constant(t.graph, WEFT_U8, 1), DTYPE, "constant", "u8")                         \
+    ROW(state_dtype, weft_state_shape(t.graph, "s", WEFT_U8, zeros, 0, NULL), DTYPE, "'s'", "u8")            \
+    ROW(parameter_dtype, weft_parameter_dtype(t.graph, "p", WEFT_I32, zeros, 0, NULL), DTYPE, "'p'", "i32")  \
     ROW(gradient_dtype, weft_gradient(weft_sum(t.labels), t.weight), DTYPE, "i32")                           \
     ROW(gradient_wrt, weft_gradient(weft_sum(t.x), t.labels), DTYPE, "i32")
 
@@ -135,13 +136,13 @@ static things make_things(void) {
     ROW(prelu_rank, weft_prelu(t.x, t.weight), SHAPE, "prelu", "(4, 5)")                                     \
     ROW(pow_dtype, weft_pow(t.labels, t.labels), DTYPE, "pow", "i32")                                        \
     ROW(sin_dtype, weft_sin(t.mask), DTYPE, "sin", "bool")                                                   \
-    ROW(gelu_dtype, weft_gelu(t.half), DTYPE, "gelu", "f16")                                                 \
-    ROW(abs_dtype, weft_abs(t.half), DTYPE, "abs", "f16")                                                    \
+    ROW(gelu_dtype, weft_gelu(t.bytes), DTYPE, "gelu", "u8")                                                 \
+    ROW(abs_dtype, weft_abs(t.bytes), DTYPE, "abs", "u8")                                                    \
     ROW(remainder_dtype, weft_remainder(t.labels, t.number), DTYPE, "remainder", "i32", "f32")               \
     ROW(isnan_dtype, weft_isnan(t.mask), DTYPE, "isnan", "bool")                                             \
     ROW(logical_dtype, weft_logical_or(t.mask, t.x), DTYPE, "logical_or", "bool", "f32")                     \
     ROW(logical_not_dtype, weft_logical_not(t.x), DTYPE, "logical_not", "f32")                               \
-    ROW(clamp_dtype, weft_clamp(t.half, 0, 1), DTYPE, "clamp", "f16")                                        \
+    ROW(clamp_dtype, weft_clamp(t.bytes, 0, 1), DTYPE, "clamp", "u8")                                        \
     ROW(hardtanh_dtype, weft_hardtanh(t.labels, -1, 1), DTYPE, "hardtanh", "i32")                            \
     ROW(leaky_relu_dtype, weft_leaky_relu(t.labels, 0.1), DTYPE, "leaky_relu", "i32")                        \
     ROW(elu_dtype, weft_elu(t.mask, 1), DTYPE, "elu", "bool")                                                \

@@ -24,6 +24,7 @@ static double expected(const char *name, size_t i) {
 static double element(const weft_npy_array *array, size_t i) {
     switch (array->dtype) {
     case WEFT_F32: return (double)((const float *)array->data)[i];
+    case WEFT_F64: return ((const double *)array->data)[i];
     case WEFT_I32: return (double)((const int32_t *)array->data)[i];
     case WEFT_I64: return (double)((const int64_t *)array->data)[i];
     case WEFT_U8:
@@ -172,7 +173,7 @@ static void headers_are_read_as_python_writes_them(void **state) {
         {DICTIONARY("'<u1'", "False", "()"), 1, WEFT_OK, NULL},
         {DICTIONARY("'<f4'", "False", "(922337203685477580, 0)"), 0, WEFT_OK, NULL},
         {"", 0, WEFT_ERROR_FORMAT, "not a dictionary"},
-        {"{", 0, WEFT_ERROR_FORMAT, "string should stand"},
+        {"{", 0, WEFT_ERROR_FORMAT, "a string is expected"},
         {"{}", 0, WEFT_ERROR_FORMAT, "lacks descr"},
         {"{'descr': '<f4', 'fortran_order': False}", 0, WEFT_ERROR_FORMAT, "lacks"},
         {"{'descr': '<f4', 'descr': '<f4'}", 0, WEFT_ERROR_FORMAT, "a key twice"},
@@ -180,7 +181,7 @@ static void headers_are_read_as_python_writes_them(void **state) {
         {"{'descr' '<f4'}", 0, WEFT_ERROR_FORMAT, "a key without a value"},
         {"{'descr': '<f4' 'shape': ()}", 0, WEFT_ERROR_FORMAT, "without an end"},
         {"{'descr", 0, WEFT_ERROR_FORMAT, "a string without an end"},
-        {"{'descrdescrdescrdescrdescrdescrdescr': 1}", 0, WEFT_ERROR_FORMAT, "none of the format's"},
+        {"{'descrdescrdescrdescrdescrdescrdescr': 1}", 0, WEFT_ERROR_FORMAT, "not in the format"},
         {DICTIONARY("'<f4'", "0", "()"), 4, WEFT_ERROR_FORMAT, "fortran_order"},
         {DICTIONARY("'<f4'", "False", "3"), 12, WEFT_ERROR_FORMAT, "not a tuple"},
         {DICTIONARY("'<f4'", "False", "(3)"), 12, WEFT_ERROR_FORMAT, "not a tuple"},

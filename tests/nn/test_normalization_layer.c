@@ -388,7 +388,7 @@ static void folded_into_convolutions(void **state) {
     assert_weft_ok(weft_plan_get_info(plans[0], &without));
     assert_weft_ok(weft_plan_get_info(plans[1], &with));
     assert_int_equal(with.steps, without.steps + 1); /* the channels' scale and addition */
-    char text[4000];
+    char text[8000];
     assert_weft_ok(weft_plan_describe(plans[1], WEFT_FORMAT_TEXT, text, sizeof text, NULL));
     assert_non_null(strstr(text, "conv+mul+add+relu"));
     for (int c = 0; c < FILTERS; c++) {
@@ -444,7 +444,7 @@ static void one_value_a_channel(void **state) {
     weft_tensor *const y = weft_batch_norm(weft_input(graph, "x", WEFT_F32, 3, 1, 1));
     weft_plan *plan = NULL;
     assert_weft_fails(WEFT_ERROR_SHAPE, weft_plan_create(&plan, &y, 1, NULL), "batch_norm",
-        "one value a channel", "in training");
+        "one value per channel", "in training");
     assert_weft_ok(
         weft_plan_create(&plan, &y, 1, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .inference = true}));
     weft_plan_release(plan);

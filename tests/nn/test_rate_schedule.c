@@ -190,7 +190,7 @@ static void bad_values_are_refused(void **state) {
     assert_fails(weft_schedule_rate(&good, -1, 0, &rate), WEFT_ERROR_ARGUMENT, "base rate is -1");
     assert_fails(weft_schedule_rate(NULL, 1, 0, &rate), WEFT_ERROR_ARGUMENT, "NULL");
     assert_fails(weft_schedule_rate(&good, 1, 0, NULL), WEFT_ERROR_ARGUMENT, "NULL");
-    assert_fails(weft_plateau_rate(&good, &memory, 1, 1, &rate), WEFT_ERROR_ARGUMENT, "no plateau");
+    assert_fails(weft_plateau_rate(&good, &memory, 1, 1, &rate), WEFT_ERROR_ARGUMENT, "not a plateau");
     assert_fails(weft_plateau_rate(&plateau, NULL, 1, 1, &rate), WEFT_ERROR_ARGUMENT, "NULL");
     assert_fails(weft_plateau_rate(&plateau, &memory, NAN, 1, &rate), WEFT_ERROR_ARGUMENT, "base rate");
     assert_true(rate == -1);

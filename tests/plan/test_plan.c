@@ -475,6 +475,38 @@ static char *describe(const weft_plan *plan, weft_format format) {
     return text;
 }
 
+/* One candidate won, and its line in the text says so; of those that did not refuse none is cheaper. */
+static void check_candidates(const cJSON *step, const char *text) {
+    const cJSON *const candidates = cJSON_GetObjectItemCaseSensitive(step, "candidates"), *candidate;
+    const char *const chosen = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(step, "implementation"));
+    int won = 0;
+    double seconds = 0.0;
+    if (strcmp(chosen, "generated") == 0) {
+        assert_null(candidates);
+        return;
+    }
+    cJSON_ArrayForEach(candidate, candidates) {
+        const char *const name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(candidate, "name"));
+        assert_true(cJSON_IsString(cJSON_GetObjectItemCaseSensitive(candidate, "variant")));
+        assert_non_null(strstr(text, name));
+        if (strcmp(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(candidate, "verdict")), "chosen") !=
+            0)
+            continue;
+        won++;
+        seconds = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(candidate, "seconds"));
+        assert_string_equal(name, chosen);
+    }
+    assert_int_equal(won, 1);
+    cJSON_ArrayForEach(candidate, candidates) {
+        const char *const verdict =
+            cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(candidate, "verdict"));
+        if (strcmp(verdict, "slower") == 0)
+            assert_true(
+                cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(candidate, "seconds")) >= seconds);
+    }
+    assert_non_null(strstr(text, " us chosen"));
+}
+
 static void test_description(void **state) {
     (void)state;
     const net n = net_in(test_context());
@@ -508,6 +540,7 @@ static void test_description(void **state) {
         launches += cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(step, "launches"));
         flops += cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(step, "flops"));
         assert_true(cJSON_IsString(cJSON_GetObjectItemCaseSensitive(step, "ops")));
+        check_candidates(step, text);
     }
     assert_true(launches == (double)info.launches && flops == info.flops);
     cJSON_Delete(root);

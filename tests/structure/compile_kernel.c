@@ -1,11 +1,12 @@
 /* Compiles one kernel file on the first device of each platform.
  *
- * Usage: compile_kernel LANES FILE          a template of cl_kernels, or a header: for each implementation of the
- *                                           registry that names it, with each variant of its parameters
+ * Usage: compile_kernel LANES FILE          a template of cl_kernels, or a header: for each implementation of
+ *                                           the registry that names it, with each variant of its parameters
  *        compile_kernel LANES COMMON FILE   any other file, after common.clh
  *
- * A .cl file must hold at least one kernel. Exit status 0: it compiled everywhere; 1: it did not (the build log is
- * printed), no implementation names it, or there is no OpenCL device to ask.
+ * Files that a file includes are those embedded in the library. A .cl file must hold at least one kernel. Exit
+ * status 0: it compiled everywhere; 1: it did not (the build log is printed), no implementation names it, or
+ * there is no OpenCL device to ask.
  */
 #include "cl/kernel_source.h"
 #include "cl/opened_device.h"
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PLATFORMS = 16, MAX_LOG = 1 << 16 };
+enum { MAX_PLATFORMS = 16, MAX_TEXT = 1 << 20, MAX_LOG = 1 << 16 };
 
 static void print_log(cl_program program, cl_device_id device) {
     static char log[MAX_LOG];
@@ -83,17 +84,13 @@ static size_t least_kernels(const char *path) {
 /* ---- any file ---- */
 
 static int append_file(wi_text *source, const char *path) {
-    char part[1 << 14];
+    static char text[MAX_TEXT];
     FILE *const file = fopen(path, "rb");
-    size_t bytes, all = 0;
-    if (!file) {
-        fprintf(stderr, "%s cannot be read\n", path);
-        return 0;
-    }
-    for (; (bytes = fread(part, 1, sizeof part, file)) > 0; all += bytes)
-        wi_text_append_bytes(source, part, bytes);
-    fclose(file);
-    return all > 0;
+    const size_t bytes = file ? fread(text, 1, MAX_TEXT, file) : 0;
+    if (file) fclose(file);
+    if (bytes > 0 && wi_kernel_source_expand(source, text, bytes) == WEFT_OK) return 1;
+    fprintf(stderr, "%s cannot be read\n", path);
+    return 0;
 }
 
 static int compile_files(const char *lanes, char *const *paths, int count) {

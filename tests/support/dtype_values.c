@@ -54,6 +54,7 @@ void test_to_dtype(weft_dtype dtype, const double *from, size_t count, void *to)
     for (size_t i = 0; i < count; i++) {
         switch (dtype) {
         case WEFT_F32: ((float *)to)[i] = (float)from[i]; break;
+        case WEFT_F64: ((double *)to)[i] = from[i]; break;
         case WEFT_I32: ((int32_t *)to)[i] = (int32_t)from[i]; break;
         case WEFT_F16: ((uint16_t *)to)[i] = test_half_of(from[i]); break;
         case WEFT_BF16: ((uint16_t *)to)[i] = test_bfloat_of(from[i]); break;
@@ -68,6 +69,7 @@ void test_from_dtype(weft_dtype dtype, const void *from, size_t count, double *t
     for (size_t i = 0; i < count; i++) {
         switch (dtype) {
         case WEFT_F32: to[i] = (double)((const float *)from)[i]; break;
+        case WEFT_F64: to[i] = ((const double *)from)[i]; break;
         case WEFT_I32: to[i] = ((const int32_t *)from)[i]; break;
         case WEFT_F16: to[i] = test_half_value(((const uint16_t *)from)[i]); break;
         case WEFT_BF16: to[i] = test_bfloat_value(((const uint16_t *)from)[i]); break;

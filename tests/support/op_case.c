@@ -12,7 +12,7 @@ enum { MAX_BATCHES = 3, DIRECTIONS = 3, REDUCED_ELEMENTS = 48 };
 /* What one plan gave for a case. */
 typedef struct result {
     void *output;
-    float *gradients[OP_CASE_INPUTS]; /* NULL: none wanted */
+    double *gradients[OP_CASE_INPUTS]; /* NULL: none wanted */
 } result;
 
 /* A case in the suite's graph. */
@@ -47,6 +47,55 @@ static void *take(size_t count, size_t size) {
     void *const memory = calloc(count ? count : 1, size);
     assert_non_null(memory);
     return memory;
+}
+
+/* ---- the format that the suite computes in ---- */
+
+static const struct format {
+    const char *name;
+    weft_dtype dtype;
+    int precision, least_exponent; /* bits of the significand; of normal numbers */
+    double value;                  /* what is allowed of the error that the reference allows of f32 */
+    double gradient;               /* of a directional derivative, relative to its terms */
+} formats[] = {
+    {"f32", WEFT_F32, 24, -126, 1, 1e-4},
+    {"f16", WEFT_F16, 11, -14, 1, 4 * 0x1p-11},
+    {"bf16", WEFT_BF16, 8, -126, 1, 4 * 0x1p-8},
+    {"f64", WEFT_F64, 53, -1022, 0x1p-24, 1e-6},
+};
+
+static const struct format *format_of(weft_dtype dtype) {
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (formats[i].dtype == dtype) return &formats[i];
+    return NULL;
+}
+
+static const struct format *tested(void) {
+    const char *const name = getenv("WEFT_TEST_FORMAT");
+    for (size_t i = 0; name && *name && i < sizeof formats / sizeof formats[0]; i++)
+        if (strcmp(name, formats[i].name) == 0) return &formats[i];
+    if (name && *name) fail_msg("WEFT_TEST_FORMAT=%s is no format of op_case.c", name);
+    return &formats[0];
+}
+
+/* Inputs of f32 stand for those of any float. */
+static weft_dtype dtype_of(const op_input *input) {
+    return input->dtype == WEFT_F32 ? tested()->dtype : input->dtype;
+}
+
+static double nearest(weft_dtype dtype, double value) {
+    double memory = 0, back = 0;
+    test_to_dtype(dtype, &value, 1, &memory);
+    test_from_dtype(dtype, &memory, 1, &back);
+    return back;
+}
+
+/* Half the distance to the next number, and as much again for a result that was computed in f32 before. */
+static double rounding(weft_dtype dtype, double value) {
+    const struct format *const f = format_of(dtype);
+    if (!f || f->precision >= 24 || !isfinite(value)) return 0;
+    const int exponent = value == 0 ? f->least_exponent : ilogb(value);
+    return ldexp(1, (exponent < f->least_exponent ? f->least_exponent : exponent) - f->precision + 1);
 }
 
 /* ---- shapes at a batch size ---- */
@@ -96,6 +145,20 @@ static f64_array *view_array(const op_input *input, f64_array *leaf) {
 
 /* ---- numbers ---- */
 
+static size_t common_divisor(size_t a, size_t b) {
+    return b == 0 ? a : common_divisor(b, a % b);
+}
+
+/* Numbers of few digits, each in a part of the range of its own, so that no two are equal. */
+static double apart(test_random *random, const op_input *input, size_t i, size_t count) {
+    size_t step = count * 5 / 8 + 1;
+    while (common_divisor(count, step) > 1) step++;
+    const double part = (double)(i * step % count) + test_random_between(random, 0.25, 0.75);
+    const double x = nearest(tested()->dtype, input->low + (input->high - input->low) * part / (double)count);
+    /* Functions have bends and jumps at whole numbers, halves and the like. */
+    return x * 8 == floor(x * 8) ? x + rounding(tested()->dtype, x) : x;
+}
+
 /* The same for every call; as exact as the dtype keeps them. */
 static f64_array *leaf_values(const state *s, int which, int64_t batch) {
     const op_input *const input = &s->c->inputs[which];
@@ -104,9 +167,12 @@ static f64_array *leaf_values(const state *s, int which, int64_t batch) {
     f64_array *const values = f64_zeros(dims_at(list, batch, dims), dims);
     test_random random = test_random_named(s->title, (uint64_t)which);
     const bool whole = input->values == OP_WHOLE_RANDOM || input->dtype != WEFT_F32;
+    const bool coarse = !whole && tested()->precision < 24;
     for (size_t i = 0; i < values->count; i++) {
-        const double x = test_random_between(&random, input->low, whole ? input->high + 1 : input->high);
-        values->value[i] = whole ? floor(x) : (double)(float)x;
+        const double x =
+            coarse ? apart(&random, input, i, values->count)
+                   : test_random_between(&random, input->low, whole ? input->high + 1 : input->high);
+        values->value[i] = whole ? floor(x) : nearest(tested()->dtype, x);
     }
     return values;
 }
@@ -115,7 +181,7 @@ static f64_array *weight_values(const state *s, const f64_array *output) {
     f64_array *const weights = f64_zeros(output->rank, output->dims);
     test_random random = test_random_named(s->title, 99);
     for (size_t i = 0; i < weights->count; i++)
-        weights->value[i] = (double)(float)test_random_between(&random, -1, 1);
+        weights->value[i] = nearest(weft_tensor_dtype(s->output), test_random_between(&random, -1, 1));
     return weights;
 }
 
@@ -149,9 +215,10 @@ static void build_leaves(state *s) {
         const int rank = f64_list_length(list);
         for (int i = 0; i < rank; i++) s->has_batch |= list[i] < 0;
         snprintf(name, sizeof name, "%s %d", s->title, s->input_count);
+        const weft_dtype dtype = dtype_of(input);
         s->leaves[s->input_count] = input->values == OP_PARAMETER
-                                        ? weft_parameter_shape(suite.graph, name, zeros, rank, list)
-                                        : weft_input_shape(suite.graph, name, input->dtype, rank, list);
+                                        ? weft_parameter_dtype(suite.graph, name, dtype, zeros, rank, list)
+                                        : weft_input_shape(suite.graph, name, dtype, rank, list);
     }
 }
 
@@ -160,7 +227,7 @@ static void build_gradients(state *s) {
     const int rank = weft_tensor_rank(s->output);
     int64_t dims[WEFT_MAX_RANK];
     for (int i = 0; i < rank; i++) dims[i] = weft_tensor_dimension(s->output, i);
-    s->weights = weft_input_shape(suite.graph, "weights", WEFT_F32, rank, dims);
+    s->weights = weft_input_shape(suite.graph, "weights", weft_tensor_dtype(s->output), rank, dims);
     weft_tensor *wrt[OP_CASE_INPUTS], *gradients[OP_CASE_INPUTS];
     int which[OP_CASE_INPUTS];
     size_t count = 0;
@@ -222,6 +289,15 @@ static void *read_tensor(weft_plan *plan, weft_tensor *tensor, int64_t batch) {
     return data;
 }
 
+static double *read_numbers(weft_plan *plan, weft_tensor *tensor, int64_t batch) {
+    const size_t count = count_at(tensor, batch);
+    void *const data = read_tensor(plan, tensor, batch);
+    double *const numbers = take(count, sizeof *numbers);
+    test_from_dtype(weft_tensor_dtype(tensor), data, count, numbers);
+    free(data);
+    return numbers;
+}
+
 static void write_state(weft_plan *plan, const state *s, int64_t batch) {
     const f64_mark mark = f64_pool_mark();
     for (int i = 0; i < s->input_count; i++)
@@ -249,7 +325,7 @@ static void run_batch(size_t which) {
         state *const s = &suite.states[i];
         s->results[which].output = read_tensor(plan, s->output, batch);
         for (int k = 0; k < s->input_count; k++)
-            if (s->gradients[k]) s->results[which].gradients[k] = read_tensor(plan, s->gradients[k], batch);
+            if (s->gradients[k]) s->results[which].gradients[k] = read_numbers(plan, s->gradients[k], batch);
     }
     weft_plan_release(plan);
 }
@@ -293,24 +369,31 @@ static void index_text(const f64_array *array, size_t at, char *text, size_t cap
 }
 
 /* How many times its allowance an element is wrong: above 1 it fails. */
-static double excess(weft_dtype dtype, double got, double wanted, double error) {
-    const double rounded = dtype == WEFT_F32 ? (double)(float)wanted : wanted;
+static double excess(weft_dtype dtype, double got, double wanted, double error, double more) {
+    const struct format *const format = format_of(dtype);
+    const double rounded = format ? nearest(dtype, wanted) : wanted;
+    if (format) error = error * format->value + rounding(dtype, wanted) + more;
     if (!isfinite(rounded) && test_device_loose()) return 0;
     if (isnan(got) || isnan(rounded)) return isnan(got) && isnan(rounded) ? 0 : INFINITY;
     if (got == rounded) return 0;
     if (isinf(got) || isinf(rounded)) return INFINITY;
-    if (dtype != WEFT_F32 && dtype != WEFT_F16 && dtype != WEFT_BF16) error = floor(error);
-    if (dtype == WEFT_F32 && test_device_flushes()) error += 0x1p-126;
+    if (!format) error = floor(error);
+    if (format && test_device_flushes()) error += 0x1p-126;
     return fabs(got - wanted) <= error ? 0 : fabs(got - wanted) / error;
 }
 
-void op_assert_close(const char *what, weft_dtype dtype, const void *got, const f64_array *wanted) {
+static void assert_close(
+    const char *what, weft_dtype dtype, const void *got, const f64_array *wanted, double roundings) {
+    double largest = 0;
+    for (size_t i = 0; i < wanted->count; i++)
+        if (isfinite(wanted->value[i])) largest = fmax(largest, fabs(wanted->value[i]));
+    const double more = roundings * rounding(dtype, largest);
     double *const values = take(wanted->count, sizeof *values);
     test_from_dtype(dtype, got, wanted->count, values);
     double worst = 1;
     size_t worst_at = 0, wrong = 0;
     for (size_t i = 0; i < wanted->count; i++) {
-        const double e = excess(dtype, values[i], wanted->value[i], wanted->error[i]);
+        const double e = excess(dtype, values[i], wanted->value[i], wanted->error[i], more);
         if (!(e > 1)) continue;
         if (e > worst) worst_at = i;
         worst = fmax(worst, e);
@@ -326,18 +409,24 @@ void op_assert_close(const char *what, weft_dtype dtype, const void *got, const 
     assert_int_equal(wrong, 0);
 }
 
+void op_assert_close(const char *what, weft_dtype dtype, const void *got, const f64_array *wanted) {
+    assert_close(what, dtype, got, wanted, 0);
+}
+
 /* ---- judging gradients ---- */
 
-/* sum(output · weights), and the sum of absolute values in *size (NULL: not wanted). */
-static double loss_of(const state *s, f64_array *const *leaves, double *size) {
+/* sum(output · weights); the sum of absolute values in *size, the weights' norm in *weight (NULL: not wanted). */
+static double loss_of(const state *s, f64_array *const *leaves, double *size, double *weight) {
     const f64_mark mark = f64_pool_mark();
     const f64_array *const output = reference_value(s, leaves), *const weights = weight_values(s, output);
-    double loss = 0;
-    if (size) *size = 0;
+    double loss = 0, squares = 0, sizes = 0;
     for (size_t i = 0; i < output->count; i++) {
         loss += output->value[i] * weights->value[i];
-        if (size) *size += fabs(output->value[i] * weights->value[i]);
+        sizes += fabs(output->value[i] * weights->value[i]);
+        squares += weights->value[i] * weights->value[i];
     }
+    if (size) *size = sizes;
+    if (weight) *weight = sqrt(squares);
     f64_pool_release(mark);
     return loss;
 }
@@ -350,14 +439,14 @@ static double slope(const state *s, f64_array **leaves, int which, const double 
     for (int side = 0; side < 2; side++) {
         for (size_t i = 0; i < leaf->count; i++)
             moved->value[i] = leaf->value[i] + (side ? step : -step) * direction[i];
-        losses[side] = loss_of(s, leaves, NULL);
+        losses[side] = loss_of(s, leaves, NULL, NULL);
     }
     leaves[which] = leaf;
     return (losses[1] - losses[0]) / (2 * step);
 }
 
 /* Names the element whose gradient is worst: only after a direction has failed. */
-static void blame(const state *s, f64_array **leaves, int which, const float *gradient) {
+static void blame(const state *s, f64_array **leaves, int which, const double *gradient) {
     f64_array *const direction = f64_zeros(leaves[which]->rank, leaves[which]->dims);
     size_t worst_at = 0;
     double worst = -1, worst_slope = 0;
@@ -365,7 +454,7 @@ static void blame(const state *s, f64_array **leaves, int which, const float *gr
         direction->value[i] = 1;
         const double d = slope(s, leaves, which, direction->value, 1e-5);
         direction->value[i] = 0;
-        const double wrong = fabs(d - (double)gradient[i]);
+        const double wrong = fabs(d - gradient[i]);
         if (!(wrong > worst) && !isnan(wrong)) continue;
         worst = isnan(wrong) ? INFINITY : wrong;
         worst_at = i;
@@ -373,27 +462,29 @@ static void blame(const state *s, f64_array **leaves, int which, const float *gr
     }
     char index[200];
     index_text(direction, worst_at, index, sizeof index);
-    print_error("  worst at (%s): %.9g instead of %.9g\n", index, (double)gradient[worst_at], worst_slope);
+    print_error("  worst at (%s): %.9g instead of %.9g\n", index, gradient[worst_at], worst_slope);
 }
 
 static void check_gradient(
-    const state *s, int64_t batch, f64_array **leaves, int which, const float *gradient) {
+    const state *s, int64_t batch, f64_array **leaves, int which, const double *gradient) {
     const double step = 1e-5;
-    double size = 0;
-    loss_of(s, leaves, &size);
+    double size = 0, weight = 0;
+    loss_of(s, leaves, &size, &weight);
+    /* Slopes are made of rounded results (tanh), and of terms that nearly cancel (sums over broadcasts). */
+    const double rounded = tested()->precision < 24 ? 0.25 * tested()->gradient * weight : 0;
     f64_array *const direction = f64_zeros(leaves[which]->rank, leaves[which]->dims);
     test_random random = test_random_named(s->title, 1000 + (uint64_t)which);
     for (int round = 0; round < (test_reduced() ? 1 : DIRECTIONS); round++) {
         double along = 0, squares = 0;
         for (size_t i = 0; i < direction->count; i++) {
             direction->value[i] = test_random_between(&random, -1, 1);
-            const double part = direction->value[i] * (double)gradient[i];
+            const double part = direction->value[i] * gradient[i];
             along += part;
             squares += part * part;
         }
         const double expected = slope(s, leaves, which, direction->value, step);
         /* The last term is what float64 leaves of two large, nearly equal losses. */
-        const double allowed = 1e-4 * sqrt(squares) + 1e-9 * size;
+        const double allowed = tested()->gradient * sqrt(squares) + 1e-9 * size + rounded;
         if (fabs(along - expected) <= allowed) continue;
         print_error("%s: batch %lld: gradient of input %d along direction %d: %.9g instead of %.9g, "
                     "%.3g of %.3g allowed\n",
@@ -414,7 +505,7 @@ static void check_batch(const state *s, size_t which) {
     snprintf(what, sizeof what, "%s: batch %lld", s->title, (long long)batch);
     assert_int_equal(weft_tensor_rank(s->output), wanted->rank);
     assert_int_equal(count_at(s->output, batch), wanted->count);
-    op_assert_close(what, weft_tensor_dtype(s->output), r->output, wanted);
+    assert_close(what, weft_tensor_dtype(s->output), r->output, wanted, s->c->roundings);
     f64_track_errors(false);
     for (int i = 0; i < s->input_count; i++)
         if (s->gradients[i]) check_gradient(s, batch, leaves, i, r->gradients[i]);
@@ -497,6 +588,10 @@ static void add_cases(const op_cases *ops) {
 
 int op_suite_run(const char *name, const op_cases *ops, size_t count) {
     size_t total = 0, test_count = 0;
+    if (tested()->dtype == WEFT_F64 && !wi_context_device(test_context())->caps.fp64) {
+        print_message("%s: the device has no f64\n", name);
+        return 0;
+    }
     for (size_t i = 0; i < count; i++) total += ops[i].count;
     suite.ops = ops;
     suite.op_count = count;
@@ -516,6 +611,7 @@ int op_suite_run(const char *name, const op_cases *ops, size_t count) {
             tests[test_count++] = (struct CMUnitTest){ops[i].op, test_op_present, NULL, NULL, initial.to};
     }
     const int failed = _cmocka_run_group_tests(name, tests, test_count, suite_setup, suite_teardown);
+    if (tested() != &formats[0]) cmocka_set_test_filter("nothing else"); /* is about formats */
     free(tests);
     free(suite.states);
     return failed;

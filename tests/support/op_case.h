@@ -2,10 +2,16 @@
  *
  * A case is an expression written twice: once with the library (build) and once with reference.h (reference).
  * A suite puts all its cases into one graph and computes all their outputs and gradients with one plan per
- * batch size, so that few programs are compiled; then every case is a test of its own: value      each
- * element within the error that the reference allows gradients  of sum(output · weights) for fixed random
- * weights, with regard to each f32 input: in several random directions against the central difference of the
- * reference in float64 Batch dimensions are computed with several batch sizes from the same graph. */
+ * batch size, so that few programs are compiled; then every case is a test of its own:
+ *
+ *   value      each element within the error that the reference allows
+ *   gradients  of sum(output · weights) for fixed random weights, with regard to each f32 input: in several
+ *              random directions against the central difference of the reference in float64
+ *
+ * Batch dimensions are computed with several batch sizes from the same graph.
+ *
+ * With $WEFT_TEST_FORMAT (f16, bf16 or f64) inputs of f32 become inputs of that format, and what is allowed of
+ * errors is the format's. */
 #ifndef TEST_OP_CASE_H
 #define TEST_OP_CASE_H
 
@@ -67,7 +73,10 @@ struct op_case {
     int axis;
     int64_t start, end;
     bool keep;
-    const void *row;  /* of the table that the case was made from */
+    const void *row; /* of the table that the case was made from */
+    /* 16-bit floats: an element may be off by so many roundings of the largest one, for what is made of several
+     * ops; and by one of its own. */
+    double roundings;
     bool no_gradient; /* the value has jumps, or ties, where the difference means nothing */
 };
 #define LIST(...) .list = {__VA_ARGS__, WEFT_END}

@@ -3,9 +3,12 @@
  * A small NumPy in C, written without looking at the library. Every array knows, beside each value, how far a
  * correct float32 computation may be away from it: each function adds the error that it is allowed itself and
  * carries the error of its inputs through. So a chain of any length has a tolerance that nobody had to
- * choose: elementwise  4 units in the last place, or 1e-6 of the value when that is more sums         1e-6 ·
- * log2(n) of the sum of absolute values; products of matrices likewise over k Integers and booleans compare
- * exactly, as their tolerance stays below one.
+ * choose:
+ *
+ *   elementwise  4 units in the last place, or 1e-6 of the value if that is more
+ *   sums         1e-6 · log2(n) of the sum of absolute values; matrix products likewise over k
+ *
+ * Integers and booleans compare exactly, as their tolerance stays below one.
  *
  * Arrays live in one pool: take a mark, compute, go back to the mark. One thread. */
 #ifndef TEST_REFERENCE_H

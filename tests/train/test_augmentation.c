@@ -530,8 +530,8 @@ static void parts_and_views_share_the_images(void **state) {
     weft_dataset *numbers = NULL;
     const weft_column column = {.name = "x", .dtype = WEFT_F32, .data = &(float){1}};
     assert_ok(weft_dataset_from_memory(&numbers, test_context(), 1, &column, 1));
-    assert_fails(
-        weft_dataset_with_image_options(&mirrored, numbers, NULL), WEFT_ERROR_ARGUMENT, "none of images");
+    assert_fails(weft_dataset_with_image_options(&mirrored, numbers, NULL), WEFT_ERROR_ARGUMENT,
+        "not a dataset of images");
     weft_dataset_release(numbers);
 }
 

@@ -202,8 +202,9 @@ static void misuse_is_refused(void **state) {
         weft_early_stopping options;
         const char *part;
     } rows[] = {
-        {{.monitor = "val_loss"}, "'val_loss' is not there; there are 'loss', 'validation_loss'"},
-        {{.monitor = "accuracy"}, "'accuracy' is not there"}, /* no logits */
+        {{.monitor = "val_loss"},
+            "there is no value 'val_loss' to monitor; available: 'loss', 'validation_loss'"},
+        {{.monitor = "accuracy"}, "no value 'accuracy' to monitor"}, /* no logits */
         {{.mode = (weft_mode)7}, "mode is 7"},
         {{.minimum_change = -1.0}, "minimum_change is -1"},
         {{.minimum_change = NAN}, "minimum_change is nan"},

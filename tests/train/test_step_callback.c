@@ -215,7 +215,7 @@ static void assignments_may_train(void **state) {
     weft_tensor *const none = NULL;
     options.updates = &x;
     assert_fails(weft_trainer_create(&trainer, loss, &options), WEFT_ERROR_ARGUMENT,
-        "update 0, 'input', is no weft_assign");
+        "update 0, 'input', is not a weft_assign");
     options.updates = &none;
     assert_fails(weft_trainer_create(&trainer, loss, &options), WEFT_ERROR_ARGUMENT, "an update is NULL");
     options.updates = NULL;

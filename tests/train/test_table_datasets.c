@@ -122,7 +122,7 @@ static void categories_are_sorted_shared_and_given(void **state) {
     assert_int_equal(weft_dataset_category_count(second, 0), 5);
     weft_dataset_release(second);
     assert_fails(weft_dataset_open_csv(&second, test_context(), write_file("other.csv", "b\nc\n"), &like),
-        WEFT_ERROR_FORMAT, "line 2 (row 2 of the data), column 0 (from 0): 'c' is none of the categories");
+        WEFT_ERROR_FORMAT, "line 2 (row 2 of the data), column 0 (from 0): 'c' is not one of the categories");
     assert_null(second);
     weft_dataset_release(first);
 
@@ -191,12 +191,14 @@ static void bad_cells_and_columns_are_named(void **state) {
         {{.name = "x"}, true, WEFT_ERROR_FORMAT,
             "line 1 (row 1 of the data), column 0 (from 0): 'a' is not a number"},
         {{.name = "x", .fields = by_name}, false, WEFT_ERROR_ARGUMENT,
-            "asks for field 'c', which is not in the header"},
-        {{.name = "x", .fields = twice}, false, WEFT_ERROR_ARGUMENT, "field 'b', which stands twice"},
+            "names the field 'c', which is not in the header"},
+        {{.name = "x", .fields = twice}, false, WEFT_ERROR_ARGUMENT,
+            "field 'b', which is in the header twice"},
         {{.name = "x", .fields = twice}, true, WEFT_ERROR_ARGUMENT, "the table has no header"},
-        {{.name = "x", .fields = none}, false, WEFT_ERROR_ARGUMENT, "asks for 0 fields"},
-        {{.name = "x", .first = 3}, false, WEFT_ERROR_ARGUMENT, "asks for 1 fields from 3 on; there are 3"},
-        {{.name = "x", .first = 1, .count = SIZE_MAX}, false, WEFT_ERROR_ARGUMENT, "there are 3"},
+        {{.name = "x", .fields = none}, false, WEFT_ERROR_ARGUMENT, "names 0 fields"},
+        {{.name = "x", .first = 3}, false, WEFT_ERROR_ARGUMENT,
+            "names 1 fields from index 3 on; the table has 3"},
+        {{.name = "x", .first = 1, .count = SIZE_MAX}, false, WEFT_ERROR_ARGUMENT, "the table has 3"},
         {{.name = "x", .count = 2, .rank = 2, .dims = {2, 2}}, false, WEFT_ERROR_SHAPE,
             "does not hold 2 fields"},
         {{.name = "x", .rank = 1}, false, WEFT_ERROR_SHAPE, "does not hold 1 fields"},

@@ -232,7 +232,7 @@ static void test_bad_carries(void **state) {
     weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .carries = &n.final, .carry_count = 1};
     weft_tensor *const loss = weft_mean(n.final);
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_trainer_create(&trainer, loss, &options),
-        "carry 0, 'mul', is no weft_assign of the loss's graph");
+        "carry 0, 'mul', is not a weft_assign in the graph of the loss");
     options.carries = NULL;
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_trainer_create(&trainer, loss, &options), "1 carrys");
     options.carries = &n.keep;
@@ -243,11 +243,11 @@ static void test_bad_carries(void **state) {
         "a batch of 3 examples, but the network's inputs are fixed to 2");
     weft_trainer_release(trainer);
     weft_dataset_release(text);
-    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_carry_reset(n.w), "a parameter is no state");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_carry_reset(n.w), "a parameter is not a state");
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_carry_reset(NULL), "state is NULL");
     assert_null(weft_carry_start(n.state, n.carry, 0));
     assert_weft_fails(WEFT_ERROR_SHAPE, weft_graph_status(n.graph),
-        "carry (2) is not one number for each place on axis 0 of the state (1, 2)");
+        "carry (2) is not one number for each index of axis 0 of the state (1, 2)");
     weft_graph_release(n.graph);
     weft_graph *const graph = test_graph();
     assert_null(weft_carried_state(graph, 2, (const int64_t[]){WEFT_BATCH, 3}));

@@ -533,9 +533,20 @@ static void a_lack_of_memory_is_an_error(void **state) {
     assert_int_equal(atomic_load(&allocator.live), 0);
 }
 
+static void a_memory_limit_reaches_the_plans(void **state) {
+    (void)state;
+    const network net = make_network(test_context());
+    weft_trainer *trainer = NULL;
+    const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .memory_limit = 1};
+    assert_fails(
+        weft_trainer_create(&trainer, net.loss, &options), WEFT_ERROR_MEMORY_LIMIT, "memory_limit is 1");
+    weft_graph_release(net.graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_is_fitted),
+        cmocka_unit_test(a_memory_limit_reaches_the_plans),
         cmocka_unit_test(progress_is_reported),
         cmocka_unit_test(without_logits_there_is_no_accuracy),
         cmocka_unit_test(evaluation_is_exact),

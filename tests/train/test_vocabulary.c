@@ -166,7 +166,8 @@ static void test_another_model(void **state) {
     assert_non_null(weft_embedding(tokens, 4, 2));
     assert_weft_ok(weft_vocabulary_check(v, weft_graph_find(graph, "embedding1.weight")));
     assert_weft_fails(WEFT_ERROR_SHAPE, weft_vocabulary_check(v, weft_graph_find(graph, "embedding2.weight")),
-        "a vocabulary of 3 tokens does not fit 'embedding2.weight' of shape (4, 2): it is another model's");
+        "a vocabulary of 3 tokens does not fit 'embedding2.weight' of shape (4, 2): it belongs to another "
+        "model");
     weft_graph_release(graph);
     weft_vocabulary_release(v);
 }
@@ -205,7 +206,7 @@ static void test_bad_texts(void **state) {
         "options of 1 bytes");
     const weft_vocabulary_options one = OPTIONS(.maximum_size = 1);
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_vocabulary_from_text(&v, test_context(), "a", 1, &one),
-        "a maximum_size of 1 leaves the unknown token alone");
+        "a maximum_size of 1 leaves only the unknown token");
 }
 
 static void test_bad_files(void **state) {
@@ -213,8 +214,8 @@ static void test_bad_files(void **state) {
     static const struct {
         const char *json, *line;
     } bad[] = {
-        {"", "no JSON"},
-        {"{\"weft_vocabulary\": 1", "no JSON"},
+        {"", "not JSON"},
+        {"{\"weft_vocabulary\": 1", "not JSON"},
         {"{}", "no vocabulary: it has no number \"weft_vocabulary\""},
         {"{\"weft_vocabulary\": 2}", "a vocabulary of version 2; this library reads version 1"},
         {"{\"weft_vocabulary\": 1, \"level\": \"lines\"}", "the level is neither"},

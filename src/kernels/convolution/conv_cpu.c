@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
+#include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 
 /* A tile is ROWS x COLUMNS, as in gemm_cpu.c; DEPTH: most steps of k whose windows are copied at once; STRIP, PANELS:
@@ -19,7 +20,9 @@ static const char *const parameters[] = {[ROWS] = "WEFT_CONV_ROWS",
 static const wi_variant variants[] = {
     {"f32", {[ROWS] = 13, [COLUMNS] = 32, [DEPTH] = 256, [STRIP] = 520, [PANELS] = 8}}, {0}};
 
-enum { SMALL = 1 << 18 }; /* multiply-adds that are not worth waking another core */
+/* SMALL: multiply-adds that are not worth waking another core; ITEM: operations that a work-item costs, whatever it
+ * does. */
+enum { SMALL = 1 << 18, ITEM = 1 << 16 };
 
 static int64_t phases_of(const wi_windows *w) {
     return w->transposed ? w->stride[0] * w->stride[1] * w->stride[2] : 1;
@@ -54,6 +57,25 @@ static void add_macros(wi_kernel_plan *plan, const wi_windows *w) {
     wi_kernel_macro_int(plan, "WEFT_CONV_PHASES", phases_of(w) > 1);
     wi_kernel_macro_int(
         plan, "WEFT_CONV_JOINED", !w->transposed && w->dilation[2] == 1 && w->step[2] == w->channels);
+}
+
+/* A row of taps is copied before it is multiplied; of a data gradient each tap. */
+static double cost(const wi_kernel_site *site) {
+    const wi_windows *const w = site->product->windows;
+    const int *const p = site->values;
+    const double positions = (double)w->groups * wi_conv_positions(w), steps = wi_conv_steps(w);
+    const double columns = (double)(wi_divide_up(w->filters, p[COLUMNS]) * p[COLUMNS]);
+    const double copies = steps / (double)w->channels / (w->transposed ? 1.0 : (double)w->taps[2]);
+    const bool large = positions * steps * (double)w->filters > SMALL;
+    const double items = (large ? 2.0 * (double)site->device->units : 1.0);
+    const double packed =
+        (double)(wi_divide_up(w->filters, p[COLUMNS]) * wi_divide_up(w->channels, 16) * w->groups);
+    const double work = WI_CONV_TILE_OPERATIONS * positions * (1.1 * steps * columns + 600.0 * copies);
+    return wi_work_seconds(site->device, &(wi_work){.operations = work + ITEM * (items + packed),
+                                             .bytes = wi_conv_bytes(w),
+                                             .groups = items,
+                                             .launches = 2,
+                                             .build_seconds = 0.5});
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -96,4 +118,5 @@ const wi_implementation wi_conv_cpu = {.name = "conv_cpu",
     .parameters = parameters,
     .variants = variants,
     .accepts = accepts,
+    .cost = cost,
     .prepare = prepare};

@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
+#include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 
 /* Positions of a row that are computed together. Seven divides the rows of the usual networks: 7, 14, 28, 56, 112. */
@@ -40,6 +41,18 @@ static void add_pack(wi_kernel_plan *plan, const wi_windows *w, int64_t panels) 
     for (int i = 0; i < 3; i++) wi_kernel_long(launch, w->w_tap[i]);
 }
 
+static double cost(const wi_kernel_site *site) {
+    const wi_windows *const w = site->product->windows;
+    const double channels = (double)(wi_divide_up(w->groups, LANES) * LANES);
+    const double multiplications = wi_conv_positions(w) * channels * wi_conv_steps(w);
+    const bool large = multiplications > SMALL;
+    return wi_work_seconds(site->device, &(wi_work){.operations = 4.0 * 2.0 * multiplications,
+                                             .bytes = wi_conv_bytes(w),
+                                             .groups = large ? (double)(STRIPS * site->device->units) : 1.0,
+                                             .launches = 2,
+                                             .build_seconds = 0.4});
+}
+
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const wi_windows *const w = shape->windows;
@@ -71,4 +84,5 @@ const wi_implementation wi_conv_depthwise_cpu = {.name = "depthwise_cpu",
     .parameters = parameters,
     .variants = variants,
     .accepts = accepts,
+    .cost = cost,
     .prepare = prepare};

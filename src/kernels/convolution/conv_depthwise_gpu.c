@@ -1,6 +1,8 @@
 /* Convolution with one channel a group on gpu-class devices. See cl_kernels/conv_depthwise_gpu.cl. */
 #include "kernels/convolution/conv_product.h"
+#include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
+#include <math.h>
 
 enum { GROUP }; /* work-items of a group */
 
@@ -33,6 +35,17 @@ static int64_t taps_between(int64_t stride, int64_t dilation) {
     return stride / divisor;
 }
 
+/* An item reads two words of memory for each multiplication. */
+static double cost(const wi_kernel_site *site) {
+    const wi_windows *const w = site->product->windows;
+    return wi_work_seconds(
+        site->device, &(wi_work){.operations = 10.0 * 2.0 * elements_of(w) * wi_conv_steps(w),
+                          .bytes = wi_conv_bytes(w),
+                          .groups = ceil(elements_of(w) / site->values[GROUP]),
+                          .launches = 1,
+                          .build_seconds = 0.2});
+}
+
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const wi_windows *const w = shape->windows;
@@ -57,4 +70,5 @@ const wi_implementation wi_conv_depthwise_gpu = {.name = "depthwise_gpu",
     .parameters = parameters,
     .variants = variants,
     .accepts = accepts,
+    .cost = cost,
     .prepare = prepare};

@@ -3,6 +3,7 @@
  */
 #include "base/integers.h"
 #include "kernels/convolution/conv_product.h"
+#include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 
 /* A work-group of GROUP x GROUP items has a tile of MICRO x MICRO elements an item, and walks k in STEPs; one of
@@ -47,7 +48,10 @@ static bool accepts(const wi_kernel_site *site) {
         weights *= (double)w->taps[i];
         phases *= w->transposed ? (double)w->stride[i] : 1.0;
     }
-    return weights <= most && phases * (positions + site->values[GROUP] * site->values[MICRO]) <= most;
+    const int *const p = site->values;
+    const bool fills = p[MICRO] == 1 || (positions_of(w) > p[GROUP] && w->filters > p[GROUP]);
+    return fills && weights <= most &&
+           phases * (positions + site->values[GROUP] * site->values[MICRO]) <= most;
 }
 
 static void add_pack(wi_kernel_plan *plan, const wi_windows *w, int64_t weights) {
@@ -60,15 +64,20 @@ static void add_pack(wi_kernel_plan *plan, const wi_windows *w, int64_t weights)
     wi_conv_add_weight(launch, w);
 }
 
-/* Large tiles read less memory for each multiplication, but there must be some for every compute unit. */
-static bool pays(const wi_kernel_site *site) {
+/* As in gemm_gpu.c. */
+static double cost(const wi_kernel_site *site) {
     const wi_windows *const w = site->product->windows;
     const int *const p = site->values;
-    const int64_t positions = positions_of(w), large = p[GROUP] * p[MICRO];
-    const int64_t tiles =
-        wi_divide_up(positions, large) * wi_divide_up(w->filters, large) * phases_of(w) * w->groups;
-    return p[MICRO] == 1 ||
-           (positions > p[GROUP] && w->filters > p[GROUP] && tiles >= 2 * site->device->units);
+    const int64_t tile = p[GROUP] * p[MICRO];
+    const double groups = (double)(wi_divide_up(positions_of(w), tile) * wi_divide_up(w->filters, tile)) *
+                          (double)(phases_of(w) * w->groups);
+    return wi_work_seconds(site->device,
+        &(wi_work){.operations =
+                       2.0 * groups * (double)(tile * tile) * wi_conv_steps(w) / (p[MICRO] == 1 ? 0.12 : 0.7),
+            .bytes = wi_conv_bytes(w),
+            .groups = groups,
+            .launches = 2,
+            .build_seconds = 0.5});
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -101,5 +110,5 @@ const wi_implementation wi_conv_gpu = {.name = "conv_gpu",
     .parameters = parameters,
     .variants = variants,
     .accepts = accepts,
-    .pays = pays,
+    .cost = cost,
     .prepare = prepare};

@@ -1,17 +1,32 @@
 /* The portable convolution: accepts everything, needs nothing of the device. See cl_kernels/conv_naive.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_product.h"
+#include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
+
+/* Every tap is looked for anew, and no pixel is read once for several multiplications. */
+static double cost(const wi_kernel_site *site) {
+    const wi_windows *const w = site->product->windows;
+    const int64_t lanes = site->device->lanes;
+    const double channels = (double)w->groups * (double)(wi_divide_up(w->filters, lanes) * lanes);
+    double taps = (double)w->channels;
+    for (int i = 0; i < 3; i++) taps *= (double)w->taps[i];
+    return wi_work_seconds(
+        site->device, &(wi_work){.operations = 150.0 * 2.0 * wi_conv_positions(w) * channels * taps,
+                          .bytes = wi_conv_bytes(w),
+                          .groups = wi_conv_positions(w) * channels / (double)(lanes * site->device->group),
+                          .launches = 1,
+                          .build_seconds = 0.1});
+}
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const wi_windows *const w = shape->windows;
-    const bool is_cpu = site->device->device_class == WEFT_CLASS_CPU;
     const double rows = (double)w->images * (double)w->made[0] * (double)w->made[1] * (double)w->made[2];
     if (rows > INT32_MAX - 16 || w->filters * w->groups > INT32_MAX - 16)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a convolution with %.0f elements a channel is too large", rows);
-    const int64_t items = (int64_t)rows * w->groups * wi_divide_up(w->filters, is_cpu ? 16 : 1);
-    const int64_t group = is_cpu ? 1 : wi_min64(64, (int64_t)site->device->max_group);
+    const int64_t items = (int64_t)rows * w->groups * wi_divide_up(w->filters, site->device->lanes);
+    const int64_t group = wi_min64(site->device->group, (int64_t)site->device->max_group);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "naive", items, group);
     launch->has_epilogue = true;
     wi_kernel_input(launch, 0);
@@ -28,4 +43,5 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 const wi_implementation wi_conv_naive = {.name = "conv_naive",
     .ops = {&wi_op_conv, &wi_op_conv_data},
     .file = "conv_naive.cl",
+    .cost = cost,
     .prepare = prepare};

@@ -35,6 +35,11 @@ static bool accepts(const wi_kernel_site *site) {
     return is_pointwise(shape->windows) && wi_gemm_direct_accepts(&product);
 }
 
+static double cost(const wi_kernel_site *site) {
+    const wi_gemm_shape product = product_of(site->product->windows);
+    return wi_gemm_direct_cost(site->device, &product, site->values);
+}
+
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const wi_windows *const w = shape->windows;
@@ -52,4 +57,5 @@ const wi_implementation wi_conv_pointwise_cpu = {.name = "pointwise",
     .parameters = wi_gemm_direct_parameters,
     .variants = wi_gemm_direct_variants,
     .accepts = accepts,
+    .cost = cost,
     .prepare = prepare};

@@ -105,6 +105,27 @@ int64_t wi_conv_read_elements(const wi_windows *w) {
     return last + 1;
 }
 
+double wi_conv_positions(const wi_windows *w) {
+    return (double)w->images * (double)w->made[0] * (double)w->made[1] * (double)w->made[2];
+}
+
+double wi_conv_steps(const wi_windows *w) {
+    double steps = (double)w->channels;
+    for (int i = 0; i < 3; i++) steps *= (double)w->taps[i] / (w->transposed ? (double)w->stride[i] : 1.0);
+    return steps;
+}
+
+double wi_conv_bytes(const wi_windows *w) {
+    double read = (double)w->images, taps = 1.0;
+    for (int i = 0; i < 3; i++) {
+        read *= (double)w->read[i];
+        taps *= (double)w->taps[i];
+    }
+    const double channels = (double)w->channels, filters = (double)w->filters;
+    const double elements = read * channels + wi_conv_positions(w) * filters + taps * channels * filters;
+    return (double)w->groups * elements * (double)sizeof(float);
+}
+
 int64_t wi_conv_before(const wi_windows *w, int axis) {
     return w->transposed ? w->taps[axis] - 1 - w->before[axis] : w->before[axis];
 }

@@ -2,8 +2,8 @@
  * one element of the result looks at, and B is the weight. A is never written down.
  *
  *   forward     row (n, o), step of k (tap, c):  A = x[n][o·stride + tap·dilation - before][c], 0 outside
- *   transposed  row (n, i), step of k (tap, f):  A = y[n][(i + before - tap·dilation) / stride][f] where that
- * is whole and inside, else 0: what the data gradient is
+ *   transposed  row (n, i), step of k (tap, f):  A = y[n][(i + before - tap·dilation) / stride][f] where the
+ *               quotient is whole and inside, else 0: the data gradient
  *
  * The product's space is (images · outer axes, last axis, channels made), for the epilogue as gemm.h has it.
  */
@@ -31,6 +31,14 @@ bool wi_windows_of(wi_windows *windows, const weft_tensor *node, const wi_extent
 
 /* Elements from the first of the image read to its last, both included. */
 int64_t wi_conv_read_elements(const wi_windows *windows);
+
+/* Positions of the result in all images; multiply-adds for each of them, channel made, and group. */
+double wi_conv_positions(const wi_windows *windows);
+double wi_conv_steps(const wi_windows *windows);
+/* Operations that the kernels of class cpu with tiles of 13 x 32 spend on so many multiply-adds of their estimates. */
+#define WI_CONV_TILE_OPERATIONS 2.4
+/* Bytes of the image read, the weight, and the result, f32. */
+double wi_conv_bytes(const wi_windows *windows);
 
 /* Of stride 1: zeros before an axis, a transposed one taken as a convolution with the taps from the last to
  * the first; and is there no window that sees nothing of the image? */

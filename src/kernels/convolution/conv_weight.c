@@ -28,6 +28,24 @@ void wi_conv_weight_add_sizes(wi_kernel_launch *launch, const wi_conv *conv) {
     add_ints(launch, conv->before, 3);
 }
 
+double wi_conv_weight_multiplications(const wi_conv *conv) {
+    double all = (double)conv->images * (double)conv->groups * (double)conv->channels * (double)conv->filters;
+    for (int i = 0; i < 3; i++) all *= (double)conv->result[i] * (double)conv->taps[i];
+    return all;
+}
+
+double wi_conv_weight_bytes(const wi_conv *conv) {
+    double image = (double)conv->images * (double)conv->channels,
+           result = (double)conv->images * (double)conv->filters,
+           weight = (double)conv->channels * (double)conv->filters;
+    for (int i = 0; i < 3; i++) {
+        image *= (double)conv->image[i];
+        result *= (double)conv->result[i];
+        weight *= (double)conv->taps[i];
+    }
+    return (double)conv->groups * (image + result + weight) * (double)sizeof(float);
+}
+
 int64_t wi_conv_weight_elements(const wi_conv *conv) {
     return conv->groups * conv->filters * conv->channels * conv->taps[0] * conv->taps[1] * conv->taps[2];
 }

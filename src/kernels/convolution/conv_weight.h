@@ -12,6 +12,10 @@ wi_conv wi_conv_weight_of(const wi_kernel_site *site);
  * (3), taps (3), stride (3), dilation (3), before (3). */
 void wi_conv_weight_add_sizes(wi_kernel_launch *launch, const wi_conv *conv);
 
+/* Multiply-adds; bytes of image, result and weight, f32. */
+double wi_conv_weight_multiplications(const wi_conv *conv);
+double wi_conv_weight_bytes(const wi_conv *conv);
+
 int64_t wi_conv_weight_elements(const wi_conv *conv);
 int64_t wi_conv_weight_positions(const wi_conv *conv); /* elements of the result a channel */
 

@@ -1,6 +1,7 @@
 /* The weight's gradient of a convolution on class cpu: see conv_weight_cpu.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_weight.h"
+#include "kernels/cost.h"
 
 static void add_ints(wi_kernel_launch *launch, const int64_t *numbers, int count) {
     for (int i = 0; i < count; i++) wi_kernel_int(launch, numbers[i]);
@@ -103,6 +104,20 @@ static void tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) 
         (const int64_t[]){cut->shares, cut->joined, conv->channels, conv->filters, rows, conv->taps[2]}, 6);
 }
 
+static double cost(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    wi_cut cut;
+    (void)cut_work(&cut, &conv, site->values, site->device->units);
+    const double columns = (double)(cut.panels * cut.vectors * VECTOR) / (double)conv.filters;
+    const int64_t items = cut.shares * wi_divide_up(cut.panels, cut.span) * conv.groups;
+    return wi_work_seconds(
+        site->device, &(wi_work){.operations = 1.205 * 2.0 * wi_conv_weight_multiplications(&conv) * columns,
+                          .bytes = wi_conv_weight_bytes(&conv),
+                          .groups = (double)items,
+                          .launches = 2,
+                          .build_seconds = 0.4});
+}
+
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv conv = wi_conv_weight_of(site);
     wi_cut cut;
@@ -119,4 +134,5 @@ const wi_implementation wi_conv_weight_cpu = {.name = "conv_cpu_weight",
     .parameters = parameters,
     .variants = variants,
     .accepts = accepts,
+    .cost = cost,
     .prepare = prepare};

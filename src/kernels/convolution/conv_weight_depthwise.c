@@ -2,6 +2,7 @@
  * conv_weight_depthwise_gpu.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_weight.h"
+#include "kernels/cost.h"
 #include "ops/convolution/conv.h"
 
 /* Class cpu: positions of a row that are computed together. */
@@ -99,6 +100,27 @@ static bool accepts_gpu(const wi_kernel_site *site) {
     return fits(site, 0);
 }
 
+static double cost_cpu(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    const double channels = (double)(wi_divide_up(conv.groups, LANES) * LANES) / (double)conv.groups;
+    return wi_work_seconds(
+        site->device, &(wi_work){.operations = 3.5 * 2.0 * wi_conv_weight_multiplications(&conv) * channels,
+                          .bytes = wi_conv_weight_bytes(&conv),
+                          .groups = (double)(SHARES * site->device->units),
+                          .launches = 2,
+                          .build_seconds = 0.3});
+}
+
+static double cost_gpu(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    return wi_work_seconds(
+        site->device, &(wi_work){.operations = 10.0 * 2.0 * wi_conv_weight_multiplications(&conv),
+                          .bytes = wi_conv_weight_bytes(&conv),
+                          .groups = (double)(ITEMS * site->device->units) / site->values[WIDE],
+                          .launches = 2,
+                          .build_seconds = 0.2});
+}
+
 static weft_status prepare_cpu(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv conv = wi_conv_weight_of(site);
     plan->flops = wi_conv_flops(&conv);
@@ -118,6 +140,7 @@ const wi_implementation wi_conv_weight_depthwise_cpu = {.name = "depthwise_cpu_w
     .parameters = cpu_parameters,
     .variants = cpu_variants,
     .accepts = accepts_cpu,
+    .cost = cost_cpu,
     .prepare = prepare_cpu};
 
 const wi_implementation wi_conv_weight_depthwise_gpu = {.name = "depthwise_gpu_weight",
@@ -127,4 +150,5 @@ const wi_implementation wi_conv_weight_depthwise_gpu = {.name = "depthwise_gpu_w
     .parameters = gpu_parameters,
     .variants = gpu_variants,
     .accepts = accepts_gpu,
+    .cost = cost_gpu,
     .prepare = prepare_gpu};

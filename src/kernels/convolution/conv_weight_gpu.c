@@ -1,6 +1,7 @@
 /* The weight's gradient of a convolution on class gpu: see conv_weight_gpu.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_weight.h"
+#include "kernels/cost.h"
 
 static void add_ints(wi_kernel_launch *launch, const int64_t *numbers, int count) {
     for (int i = 0; i < count; i++) wi_kernel_int(launch, numbers[i]);
@@ -26,20 +27,33 @@ static wi_limits limits(const int *p) {
         .local_bytes = 2 * piece * sizeof(float)};
 }
 
-static bool accepts(const wi_kernel_site *site) {
-    const wi_conv conv = wi_conv_weight_of(site);
-    return wi_conv_weight_elements(&conv) <= INT32_MAX - 4096 &&
-           wi_conv_weight_positions(&conv) <= INT32_MAX - 4096;
-}
-
 static int64_t columns_of(const wi_conv *conv) {
     return conv->taps[0] * conv->taps[1] * conv->taps[2] * conv->channels;
 }
 
-static bool pays(const wi_kernel_site *site) {
+static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     const int *const p = site->values;
-    return p[MICRO] == 1 || (conv.filters > p[GROUP] && columns_of(&conv) > p[GROUP]);
+    const bool fills = p[MICRO] == 1 || (conv.filters > p[GROUP] && columns_of(&conv) > p[GROUP]);
+    return fills && wi_conv_weight_elements(&conv) <= INT32_MAX - 4096 &&
+           wi_conv_weight_positions(&conv) <= INT32_MAX - 4096;
+}
+
+/* As in gemm_gpu.c; there are as many shares of the positions as the compute units need. */
+static double cost(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    const int *const p = site->values;
+    const int64_t tile = p[GROUP] * p[MICRO];
+    const double weights =
+        (double)(wi_divide_up(columns_of(&conv), tile) * wi_divide_up(conv.filters, tile)) *
+        (double)(tile * tile) * (double)conv.groups;
+    return wi_work_seconds(site->device,
+        &(wi_work){.operations =
+                       2.0 * weights * (double)wi_conv_weight_positions(&conv) / (p[MICRO] == 1 ? 0.12 : 0.7),
+            .bytes = wi_conv_weight_bytes(&conv),
+            .groups = 4.0 * (double)site->device->units,
+            .launches = 2,
+            .build_seconds = 0.4});
 }
 
 static void tiled(const wi_conv *conv, int64_t units, wi_kernel_plan *plan) {
@@ -89,5 +103,5 @@ const wi_implementation wi_conv_weight_gpu = {.name = "conv_gpu_weight",
     .parameters = parameters,
     .variants = variants,
     .accepts = accepts,
-    .pays = pays,
+    .cost = cost,
     .prepare = prepare};

@@ -1,6 +1,18 @@
 /* The portable weight's gradient of a convolution: accepts everything. See conv_weight_naive.cl. */
 #include "base/integers.h"
 #include "kernels/convolution/conv_weight.h"
+#include "kernels/cost.h"
+
+/* An item looks for the window of each position anew. */
+static double cost(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    return wi_work_seconds(
+        site->device, &(wi_work){.operations = 500.0 * wi_conv_weight_multiplications(&conv),
+                          .bytes = wi_conv_weight_bytes(&conv),
+                          .groups = (double)wi_conv_weight_elements(&conv) / site->device->group,
+                          .launches = 1,
+                          .build_seconds = 0.1});
+}
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv conv = wi_conv_weight_of(site);
@@ -18,4 +30,5 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 const wi_implementation wi_conv_weight_naive = {.name = "conv_naive_weight",
     .ops = {&wi_op_conv_weight},
     .file = "conv_weight_naive.cl",
+    .cost = cost,
     .prepare = prepare};

@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_weight.h"
+#include "kernels/cost.h"
 
 /* A tile is TILE channels x VECTORS of filters; a work-item adds shares up for FINISHED channels. */
 enum { TILE, VECTORS, FINISHED };
@@ -107,6 +108,18 @@ static bool accepts(const wi_kernel_site *site) {
     return is_pointwise(&conv, site->values);
 }
 
+static double cost(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    const wi_cut cut = cut_of(&conv, site->values, site->device->units);
+    const double columns = (double)(wi_divide_up(conv.filters, LANES) * LANES) / (double)conv.filters;
+    return wi_work_seconds(
+        site->device, &(wi_work){.operations = 1.1 * 2.0 * wi_conv_weight_multiplications(&conv) * columns,
+                          .bytes = wi_conv_weight_bytes(&conv),
+                          .groups = (double)(cut.shares * cut.spans * conv.groups),
+                          .launches = 2,
+                          .build_seconds = 0.4});
+}
+
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv conv = wi_conv_weight_of(site);
     plan->flops = wi_conv_flops(&conv);
@@ -120,4 +133,5 @@ const wi_implementation wi_conv_weight_pointwise_cpu = {.name = "pointwise_weigh
     .parameters = parameters,
     .variants = variants,
     .accepts = accepts,
+    .cost = cost,
     .prepare = prepare};

@@ -1,12 +1,11 @@
 /* The weight's gradient of stride 1 on cpu-class devices by Winograd's products, 3 x 3 taps or rows of 5: see
  * cl_kernels/conv_weight_winograd_cpu.cl. */
 #include "base/integers.h"
-#include "base/platform.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/convolution/conv_winograd.h"
+#include "kernels/cost.h"
 #include "ops/convolution/conv.h"
-#include <string.h>
 
 enum { ROWS = WI_WINOGRAD_ROWS, STEP = WI_WINOGRAD_STEP };
 
@@ -77,22 +76,6 @@ static bool is_straight(const wi_conv *conv, const int *p) {
     return fits && images <= limit && (double)conv->channels * (double)conv->filters * 36.0 <= limit;
 }
 
-/* Times in multiply-adds of the products, as measured (conv_winograd_cpu.c has the like). */
-static bool is_faster(const wi_conv *conv, const wi_cut *cut) {
-    const double units = (double)cut->units, points = (double)cut->points;
-    const double rows = (double)(cut->tiles * cut->tile),
-                 columns = (double)(cut->panels * cut->vectors * VECTOR);
-    const double places = points * (double)cut->y_places * units;
-    const double products = places * (double)cut->lines * rows * columns;
-    const double between = points * units *
-                           ((double)cut->x_places * (double)(cut->tiles * VECTOR * cut->spans) +
-                               (double)cut->y_places * columns);
-    const double ours =
-        (double)conv->groups * (1.2 * products + 20 * between) + 60 * (double)(cut->sums * cut->shares);
-    const double direct = 1.2 * wi_conv_flops(conv) / 2 * columns / (double)conv->filters;
-    return 1.25 * ours < direct;
-}
-
 static weft_status winograd(const wi_conv *conv, int64_t cores, wi_kernel_plan *plan) {
     const wi_cut cut = cut_work(conv, plan->values, cores);
     const int64_t items = cut.shares * cut.spans * conv->groups;
@@ -131,11 +114,30 @@ static bool accepts(const wi_kernel_site *site) {
     return is_straight(&conv, site->values);
 }
 
-/* Where another convolution is forced by its name, weights' gradients are direct. */
-static bool pays(const wi_kernel_site *site) {
+/* In multiply-adds of the products, as measured (conv_winograd_cpu.c has the like). */
+static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     const wi_cut cut = cut_work(&conv, site->values, site->device->units);
-    return !wi_environment("WEFT_CONV") && is_faster(&conv, &cut);
+    const double units = (double)cut.units, points = (double)cut.points;
+    const double rows = (double)(cut.tiles * cut.tile), columns = (double)(cut.panels * cut.vectors * VECTOR);
+    const double places = points * (double)cut.y_places * units;
+    const double products = places * (double)cut.lines * rows * columns;
+    const double between =
+        points * units *
+        ((double)cut.x_places * (double)(cut.tiles * VECTOR * cut.spans) + (double)cut.y_places * columns);
+    const double all =
+        (double)conv.groups * (1.2 * products + 20 * between) + 60 * (double)(cut.sums * cut.shares);
+    return wi_work_seconds(site->device, &(wi_work){.operations = 2.0 * all,
+                                             .bytes = wi_conv_weight_bytes(&conv),
+                                             .groups = (double)(cut.shares * cut.spans * conv.groups),
+                                             .launches = 2,
+                                             .build_seconds = 0.5});
+}
+
+/* At least a fifth should be won for its larger errors. */
+static double margin(const wi_kernel_site *site) {
+    (void)site;
+    return 1.25;
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -152,5 +154,6 @@ const wi_implementation wi_conv_weight_winograd_cpu = {.name = "winograd_weight"
     .parameters = wi_conv_winograd_parameters,
     .variants = wi_conv_winograd_variants,
     .accepts = accepts,
-    .pays = pays,
+    .cost = cost,
+    .margin = margin,
     .prepare = prepare};

@@ -4,6 +4,7 @@
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/convolution/conv_winograd.h"
+#include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 
 const char *const wi_conv_winograd_headers[] = {"winograd_cpu.clh", NULL};
@@ -78,27 +79,30 @@ static bool accepts(const wi_kernel_site *site) {
            (double)w->filters * (double)w->groups <= limit;
 }
 
-/* Times in multiply-adds of the products, as measured: transforming costs by what lies between the steps. At
- * least a fifth should be won, as errors are larger than those of a direct convolution; a third of small
- * ones, of which there are many in networks of few channels and many layers, where errors grow. */
-static bool pays(const wi_kernel_site *site) {
-    const wi_gemm_shape *const shape = site->product;
-    const wi_windows *const w = shape->windows;
+/* In multiply-adds of the products, as measured: transforming costs by what lies between the steps. */
+static double cost(const wi_kernel_site *site) {
+    const wi_windows *const w = site->product->windows;
     const wi_winograd cut = winograd_of(site, w);
     const int *const p = site->values;
     const double tiles = (double)cut.tiles, channels = (double)w->channels, groups = (double)w->groups;
+    const double points = (double)points_of(p);
     const double rows = (double)wi_divide_up(cut.tiles, p[ROWS]) * p[ROWS];
     const double columns = (double)wi_divide_up(w->filters, 16) * 16;
-    const double products = (double)points_of(p) * rows * channels * columns;
-    const double between = (double)points_of(p) * tiles * ((double)pitch_of(w) - 16 + columns);
-    const double ours =
+    const double products = points * rows * channels * columns;
+    const double between = points * tiles * ((double)pitch_of(w) - 16 + columns);
+    const double all =
         groups * (1.15 * products + 23 * between) + (cut.weights > LARGE ? 180 : 60) * (double)cut.weights;
-    const double positions = (double)w->images * (double)w->made[1] * (double)w->made[2];
-    /* A direct one copies rows of taps, or taps, before it multiplies them. */
-    const double copies = w->transposed ? 9 : 3;
-    const double direct =
-        groups * positions * (1.1 * 9 * channels * (double)(cut.panels * p[COLUMNS]) + 600 * copies);
-    return (cut.weights > LARGE ? 1.25 : 1.5) * ours < direct;
+    return wi_work_seconds(site->device, &(wi_work){.operations = WI_CONV_TILE_OPERATIONS * all,
+                                             .bytes = wi_conv_bytes(w),
+                                             .groups = (double)(cut.strips * cut.spans * w->groups),
+                                             .launches = 2,
+                                             .build_seconds = 0.5});
+}
+
+/* At least a fifth should be won, as errors are larger than those of a direct convolution; a third of small ones, of
+ * which there are many in networks of few channels and many layers, where errors grow. */
+static double margin(const wi_kernel_site *site) {
+    return winograd_of(site, site->product->windows).weights > LARGE ? 1.25 : 1.5;
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -142,5 +146,6 @@ const wi_implementation wi_conv_winograd_cpu = {.name = "winograd",
     .parameters = wi_conv_winograd_parameters,
     .variants = wi_conv_winograd_variants,
     .accepts = accepts,
-    .pays = pays,
+    .cost = cost,
+    .margin = margin,
     .prepare = prepare};

@@ -4,6 +4,7 @@
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/convolution/conv_winograd.h"
+#include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 
 enum { ROWS = WI_WINOGRAD_ROWS, COLUMNS = WI_WINOGRAD_COLUMNS, STEP = WI_WINOGRAD_STEP };
@@ -76,27 +77,29 @@ static bool accepts(const wi_kernel_site *site) {
            (double)w->filters * (double)w->groups <= limit;
 }
 
-/* Times in multiply-adds of the products, as measured; see conv_winograd_cpu.c. */
-static bool pays(const wi_kernel_site *site) {
-    const wi_gemm_shape *const shape = site->product;
-    const wi_windows *const w = shape->windows;
+/* In multiply-adds of the products, as measured; see conv_winograd_cpu.c. */
+static double cost(const wi_kernel_site *site) {
+    const wi_windows *const w = site->product->windows;
     const wi_rows cut = rows_of(site, w);
-    const int *const p = site->values;
     const double lines = (double)w->images * (double)w->made[1], groups = (double)w->groups;
     const double rows = lines * (double)cut.across, channels = (double)w->channels;
+    const double points = (double)points_of(site->values);
     const double columns = (double)wi_divide_up(w->filters, 16) * 16;
-    const double products = (double)points_of(p) * rows * (double)w->taps[1] * channels * columns;
-    const double between =
-        (double)points_of(p) * rows *
-        (((double)pitch_of(w) - 16) * (1.0 + (double)(w->taps[1] - 1) / (double)cut.band) + columns);
-    const double ours = groups * (1.15 * products + 16 * between) + 180 * (double)cut.weights;
-    /* A direct one copies rows of taps, or taps, before it multiplies them. */
-    const double copies = (double)w->taps[1] * (w->transposed ? TAPS : 1.0);
-    const double positions = lines * (double)w->made[2];
-    const double direct =
-        groups * positions *
-        (1.1 * (double)w->taps[1] * TAPS * channels * (double)(cut.panels * p[COLUMNS]) + 600 * copies);
-    return 1.25 * ours < direct;
+    const double products = points * rows * (double)w->taps[1] * channels * columns;
+    const double overlap = 1.0 + (double)(w->taps[1] - 1) / (double)cut.band;
+    const double between = points * rows * (((double)pitch_of(w) - 16) * overlap + columns);
+    const double all = groups * (1.15 * products + 16 * between) + 180 * (double)cut.weights;
+    return wi_work_seconds(site->device, &(wi_work){.operations = WI_CONV_TILE_OPERATIONS * all,
+                                             .bytes = wi_conv_bytes(w),
+                                             .groups = (double)(cut.shares * cut.spans * w->groups),
+                                             .launches = 2,
+                                             .build_seconds = 0.5});
+}
+
+/* At least a fifth should be won for its larger errors. */
+static double margin(const wi_kernel_site *site) {
+    (void)site;
+    return 1.25;
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -134,5 +137,6 @@ const wi_implementation wi_conv_winograd_row_cpu = {.name = "winograd_row",
     .parameters = wi_conv_winograd_parameters,
     .variants = wi_conv_winograd_variants,
     .accepts = accepts,
-    .pays = pays,
+    .cost = cost,
+    .margin = margin,
     .prepare = prepare};

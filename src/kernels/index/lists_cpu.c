@@ -1,6 +1,7 @@
 /* Rows added up by index along lists of what falls into each: lists_cpu.cl. */
 #include "base/integers.h"
 #include "kernels/index/index_kernels.h"
+#include <stdio.h>
 
 /* Rows of fewer elements are not worth a list. */
 enum { WIDE_ROW = 16 };
@@ -17,11 +18,13 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_around source = wi_around_axis(site, &site->inputs[0]), y = wi_around_axis(site, &site->result);
     const int64_t items = site->device->units * site->device->items_a_unit;
     const int64_t rows_an_item = wi_divide_up(y.along, wi_min64(items, y.along));
-    const bool real = site->node->dtype == WEFT_F32;
+    const char *const scalar = wi_format_of(site->node->dtype)->scalar;
+    char vector[16];
     plan->flops = (double)(source.along * source.inner);
     plan->scratch_bytes = (size_t)(y.along + source.along) * sizeof(cl_int);
-    wi_kernel_macro_text(plan, "WEFT_ELEMENT", real ? "float" : "int");
-    wi_kernel_macro_text(plan, "WEFT_ELEMENTS", real ? "float16" : "int16");
+    snprintf(vector, sizeof vector, "%s16", scalar);
+    wi_kernel_macro_text(plan, "WEFT_ELEMENT", scalar);
+    wi_kernel_macro_text(plan, "WEFT_ELEMENTS", vector);
     wi_kernel_macro_int(plan, "WEFT_SKIPS", wi_index_skips(site));
     wi_kernel_launch *const launch =
         wi_kernel_launch_1d(plan, "lists", wi_divide_up(y.along, rows_an_item), 1);

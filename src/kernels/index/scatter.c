@@ -16,7 +16,7 @@ static weft_status add_up(const wi_kernel_site *site, wi_kernel_plan *plan, bool
     const int64_t rows_a_range = wi_divide_up(y.along, ranges), whole = wi_divide_up(y.along, rows_a_range);
     const int64_t items = y.outer * columns * whole;
     plan->flops = (double)(source.outer * source.along * source.inner);
-    wi_kernel_macro_text(plan, "WEFT_ELEMENT", site->node->dtype == WEFT_F32 ? "float" : "int");
+    wi_kernel_macro_text(plan, "WEFT_ELEMENT", wi_format_of(site->node->dtype)->scalar);
     wi_kernel_macro_int(plan, "WEFT_EACH", each);
     wi_kernel_macro_int(plan, "WEFT_SKIPS", wi_index_skips(site));
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "sum", items, device->group);

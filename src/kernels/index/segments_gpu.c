@@ -43,7 +43,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
                     y = wi_around_axis(site, &site->result);
     plan->flops = (double)(source.along * source.inner);
     plan->scratch_bytes = (size_t)(y.along + 1) * sizeof(cl_int);
-    wi_kernel_macro_text(plan, "WEFT_ELEMENT", site->node->dtype == WEFT_F32 ? "float" : "int");
+    wi_kernel_macro_text(plan, "WEFT_ELEMENT", wi_format_of(site->node->dtype)->scalar);
     wi_kernel_macro_int(plan, "WEFT_SKIPS", wi_index_skips(site));
     add_starts(site, plan, source.along, y.along);
     wi_kernel_launch *const launch = wi_launch_rows(site, plan, "segments", y.along, y.inner);

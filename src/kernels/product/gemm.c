@@ -37,6 +37,17 @@ bool wi_gemm_fits_int(const wi_gemm_shape *shape) {
     return shape->m <= most && shape->n <= most && shape->k <= most && shape->batch <= most;
 }
 
+double wi_gemm_bytes(const wi_gemm_shape *shape, int which) {
+    const double m = (double)shape->m, n = (double)shape->n, k = (double)shape->k;
+    const double elements = (which & WI_GEMM_A ? m * k : 0.0) + (which & WI_GEMM_B ? k * n : 0.0) +
+                            (which & WI_GEMM_C ? m * n : 0.0);
+    return (double)shape->batch * elements * (double)sizeof(float);
+}
+
+double wi_gemm_multiplications(const wi_gemm_shape *shape) {
+    return (double)shape->batch * (double)shape->m * (double)shape->n * (double)shape->k;
+}
+
 size_t wi_gemm_extent(const int64_t sizes[3], const int64_t strides[3]) {
     int64_t last = 0;
     for (int i = 0; i < 3; i++) {

@@ -4,23 +4,25 @@
  * (scale, bias, activation, where it is stored) is the epilogue: generated code that the plan hands to the
  * kernel template as macros.
  *
- * A template file (cl_kernels/gemm_*.cl) is text that may stand several times in one program. Before each
- * inclusion the plan defines:
+ * A template file (cl_kernels/product/gemm_*.cl) is text that may be in one program several times. Before
+ * each inclusion the plan defines:
  *
- * WEFT_NAME(suffix): the kernel's name, unique in the program.
+ *   WEFT_NAME(suffix)
+ *       the kernel's name, unique in the program
+ *   WEFT_EPILOGUE_PARAMETERS
+ *       kernel parameters after the template's own; empty, or beginning with a comma
+ *   WEFT_STORE(acc, batch, row, column, lanes)
+ *       a statement that finishes and stores. cpu: acc is a float16 of which lanes (1 to 16) are valid, for
+ *       the columns column .. column + lanes - 1; gpu: acc is a float and lanes is 1. batch, row, column,
+ *       lanes are int.
+ *   WEFT_AHEAD(batch, row, column), WEFT_AHEAD_STEP
+ *       only if the epilogue reads a matrix: the address of its element (a size_t), and the bytes from a row
+ *       to the next, so that a template may prefetch it
+ *   WEFT_STORED(batch, row, column), WEFT_STORED_STEP
+ *       the same of the matrix that it writes, if there is one
  *
- * WEFT_EPILOGUE_PARAMETERS: kernel parameters that follow the template's own; empty, or beginning with a
- * comma.
- *
- * WEFT_STORE(acc, batch, row, column, lanes): a statement that finishes and stores. cpu: acc is a float16 of
- * which lanes (1 to 16) are valid, for the columns column .. column + lanes - 1; gpu: acc is a float and
- * lanes is 1. batch, row, column, lanes are int.
- *
- * WEFT_AHEAD(batch, row, column), WEFT_AHEAD_STEP: only where the epilogue reads a matrix: where its element
- * lies (a size_t), and the bytes from a row to the next, so that a template may ask for it early.
- *
- * WEFT_STORED(batch, row, column), WEFT_STORED_STEP: the same of the matrix that it writes; where there is
- * one.
+ * WEFT_OPERAND: the name of the format of A and B (f32); WEFT_SUM, WEFT_SUMS: the type of one sum and of
+ * WEFT_LANES of them (float, WF).
  *
  * It undefines them afterwards. So it does with the macros that `prepare` gives, by which a template leaves
  * out what this product has no use for; they do not depend on the batch size.
@@ -40,6 +42,12 @@ typedef struct wi_gemm_shape {
     int64_t b_batch, b_row, b_column; /* B[b][p][j] = b[b*b_batch + p*b_row + j*b_column] */
     const struct wi_windows *windows; /* a convolution (conv_product.h): A is not in memory; else NULL */
 } wi_gemm_shape;
+
+/* What templates take that convert A and B as they load them: f32, f16 and bf16, with sums of f32. */
+#define WI_GEMM_FORMATS                                                                                      \
+    .formats = (const wi_formats[]){{WEFT_F32, WEFT_F32, WEFT_F32}, {WEFT_F16, WEFT_F32, WEFT_F32},          \
+        {WEFT_BF16, WEFT_F32, WEFT_F32}},                                                                    \
+    .format_count = 3
 
 /* The highest element of A or B that a product reads, plus one; 0 when a stride is negative. */
 size_t wi_gemm_extent(const int64_t sizes[3], const int64_t strides[3]);

@@ -2,6 +2,7 @@
  * cl_kernels/gemm_cpu.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
+#include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 #include "ops/op_table.h"
 
@@ -30,6 +31,8 @@ static const wi_variant variants[] = {{"f32", {[ROWS] = 13,
                                                   [PACK_AHEAD] = 12}},
     {0}};
 
+#define BUILD_SECONDS 0.45
+
 /* How C is cut: a work-item owns `tiles` x ROWS rows and `panels` x COLUMNS columns. */
 typedef struct wi_cut {
     int64_t tiles, panels;
@@ -42,7 +45,7 @@ static bool accepts(const wi_kernel_site *site) {
 
 /* Cycles of one work-item, roughly, for each step of k: what was measured on an AVX-512 core. */
 static double item_cost(const wi_gemm_shape *shape, const int *p, wi_cut cut) {
-    const double multiply = (double)(cut.tiles * cut.panels * p[ROWS]);
+    const double multiply = 1.2 * (double)(cut.tiles * cut.panels * p[ROWS]);
     const double per_column = shape->b_column == 1 ? 0.15 : shape->b_row == 1 ? 0.45 : 2.0;
     const double per_row = shape->a_column == 1 ? 0.15 : shape->a_row == 1 ? 0.25 : 2.0;
     const double copy =
@@ -51,35 +54,56 @@ static double item_cost(const wi_gemm_shape *shape, const int *p, wi_cut cut) {
     return (multiply + copy) * (double)shape->k + fixed;
 }
 
-/* More than one work-item wakes other threads, which costs more than a few microseconds of work are worth. */
-static double cost(const wi_gemm_shape *shape, const int *p, wi_cut cut, int64_t units) {
+/* Seconds. More than one work-item wakes other threads, which costs more than a few microseconds of work are worth. */
+static double cut_cost(
+    const wi_gemm_shape *shape, const int *p, wi_cut cut, const wi_device_profile *device) {
     const int64_t strips = wi_divide_up(shape->m, cut.tiles * p[ROWS]),
                   spans = wi_divide_up(shape->n, cut.panels * p[COLUMNS]);
     const int64_t items = strips * spans * shape->batch;
-    const double wake = items > 1 ? 6000.0 : 0.0;
-    return wake + (double)wi_divide_up(items, units) * item_cost(shape, p, cut);
+    const double wake = items > 1 ? device->wake_seconds : 0.0, cycle = 2.0 * wi_vector_seconds(device);
+    return wake + (double)wi_divide_up(items, device->units) * item_cost(shape, p, cut) * cycle;
 }
 
 /* The cheapest cut: every width, and every height that divides the rows evenly. */
-static wi_cut best_cut(const wi_gemm_shape *shape, const int *p, int64_t units) {
+static wi_cut best_cut(const wi_gemm_shape *shape, const int *p, const wi_device_profile *device) {
     const int64_t tiles = wi_divide_up(shape->m, p[ROWS]), panels = wi_divide_up(shape->n, p[COLUMNS]);
     const int64_t fewest = wi_divide_up(tiles, p[STRIP] / p[ROWS]);
     wi_cut best = {wi_divide_up(tiles, fewest), 1};
+    double least = cut_cost(shape, p, best, device);
     for (int64_t wide = 1; wide <= p[PANELS] && wide <= panels; wide++) {
-        for (int64_t strips = fewest; strips <= tiles && strips <= fewest + 8 * units; strips++) {
+        for (int64_t strips = fewest; strips <= tiles && strips <= fewest + 8 * device->units; strips++) {
             const wi_cut next = {wi_divide_up(tiles, strips), wide};
-            if (cost(shape, p, next, units) < cost(shape, p, best, units)) best = next;
+            const double seconds = cut_cost(shape, p, next, device);
+            if (seconds >= least) continue;
+            best = next;
+            least = seconds;
         }
     }
     return best;
 }
 
+/* A stride that no element needs may as well be the fast one. */
+static wi_gemm_shape view_of(const wi_gemm_shape *shape) {
+    wi_gemm_shape view = *shape;
+    if (view.n == 1) view.b_column = 1;
+    return view;
+}
+
+/* A and B are packed by the item that multiplies them: nothing hides the way from memory. */
+static double cost(const wi_kernel_site *site) {
+    const wi_gemm_shape view = view_of(site->product);
+    const wi_device_profile *const device = site->device;
+    const wi_cut cut = best_cut(&view, site->values, device);
+    const double b = wi_gemm_bytes(&view, WI_GEMM_B), others = wi_gemm_bytes(&view, WI_GEMM_A | WI_GEMM_C);
+    return device->launch_seconds + wi_build_share(device, BUILD_SECONDS) +
+           cut_cost(&view, site->values, cut, device) + wi_traffic_seconds(device, b, others);
+}
+
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const int *const p = site->values;
-    wi_gemm_shape view = *shape;
-    if (view.n == 1) view.b_column = 1; /* a stride that no element needs may as well be the fast one */
-    const wi_cut cut = best_cut(&view, p, site->device->units);
+    const wi_gemm_shape view = view_of(shape);
+    const wi_cut cut = best_cut(&view, p, site->device);
     const int64_t strip = cut.tiles * p[ROWS], span = cut.panels * p[COLUMNS];
     const size_t global[] = {(size_t)wi_divide_up(view.m, strip), (size_t)wi_divide_up(view.n, span),
         (size_t)view.batch},
@@ -98,9 +122,11 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 
 const wi_implementation wi_gemm_cpu = {.name = "cpu_block",
     .ops = {&wi_op_matmul},
+    WI_GEMM_FORMATS,
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "gemm_cpu.cl",
     .parameters = parameters,
     .variants = variants,
     .accepts = accepts,
+    .cost = cost,
     .prepare = prepare};

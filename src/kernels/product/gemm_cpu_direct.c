@@ -2,6 +2,7 @@
  * strips of C. See cl_kernels/gemm_cpu_direct.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
+#include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 #include "ops/op_table.h"
 
@@ -21,9 +22,6 @@ enum { STRIP = 84, TOGETHER = 1 << 17, SMALL = 1 << 18 };
 int64_t wi_gemm_direct_columns(const int *p) {
     return 16 * p[VECTORS];
 }
-
-/* Fewest rows and multiply-adds that pay for packing B with a launch of its own; most floats of B. */
-enum { LEAST = 96, LEAST_WORK = 1 << 20, PACKED = 1 << 23 };
 
 bool wi_gemm_direct_accepts(const wi_gemm_shape *shape) {
     const int64_t most = INT32_MAX - 4096;
@@ -54,6 +52,34 @@ static wi_cut cut_of(const wi_gemm_shape *shape, const int *p, int64_t units) {
     cut.strip = wi_divide_up(tiles, cut.strips);
     cut.strips = wi_divide_up(tiles, cut.strip);
     return cut;
+}
+
+enum { ITEM = 1 << 16 }; /* operations that a work-item costs, whatever it does */
+
+/* Packing B in a launch of its own is copying it: three ways through memory, where no cache holds it. Rows that are no
+ * whole tile are multiplied one by one. */
+double wi_gemm_direct_cost(const wi_device_profile *device, const wi_gemm_shape *shape, const int *p) {
+    const wi_cut cut = cut_of(shape, p, device->units);
+    const double b = wi_gemm_bytes(shape, WI_GEMM_B), others = wi_gemm_bytes(shape, WI_GEMM_A | WI_GEMM_C);
+    const double turned = shape->b_column == 1 ? 0.1 : shape->b_row == 1 ? 0.25 : 2.0; /* cycles an element */
+    const int64_t vectors = wi_divide_up(shape->n, 16), last = (vectors - 1) % p[VECTORS] + 1;
+    const double wide =
+        (double)vectors + (last == 1 ? 0.8 : 0.0); /* one vector does not fill the pipelines */
+    const double elements = (double)shape->batch * wide * 16.0 * (double)shape->k;
+    const double units = (double)device->units, vector = wi_vector_seconds(device);
+    const double pack =
+        2.0 * vector * turned * elements / units + wi_traffic_seconds(device, 3.0 * b, others);
+    const double rows = (double)(shape->m / p[ROWS] * p[ROWS]) + 4.0 * (double)(shape->m % p[ROWS]);
+    /* Less where not even one panel stays in the near cache. */
+    const double waste = 16 * p[VECTORS] * shape->k > TOGETHER ? 1.25 : 1.15;
+    const double packed = (double)(wi_divide_up(vectors, p[VECTORS]) * shape->batch);
+    const double items = (double)(cut.strips * cut.spans * shape->batch);
+    return pack + wi_work_seconds(device,
+                      &(wi_work){.operations = waste * 2.0 * rows * elements + ITEM * (items + packed),
+                          .bytes = b + others,
+                          .groups = items,
+                          .launches = 2,
+                          .build_seconds = 0.45});
 }
 
 weft_status wi_gemm_direct_prepare(const wi_device_profile *device, const wi_gemm_shape *shape, int64_t width,
@@ -99,12 +125,8 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return wi_gemm_direct_prepare(site->device, shape, shape->m, 0, plan);
 }
 
-/* Where it is faster than packing B in each work-item: measured with `weft bench gemm` on AVX-512. Packed B
- * is memory of its own. */
-static bool pays(const wi_kernel_site *site) {
-    const wi_gemm_shape *const shape = site->product;
-    const double packed = (double)shape->batch * (double)shape->n * (double)shape->k;
-    return shape->m >= LEAST && packed * (double)shape->m >= LEAST_WORK && packed <= PACKED;
+static double cost(const wi_kernel_site *site) {
+    return wi_gemm_direct_cost(site->device, site->product, site->values);
 }
 
 const wi_implementation wi_gemm_cpu_direct = {.name = "cpu_direct",
@@ -114,5 +136,5 @@ const wi_implementation wi_gemm_cpu_direct = {.name = "cpu_direct",
     .parameters = wi_gemm_direct_parameters,
     .variants = wi_gemm_direct_variants,
     .accepts = accepts,
-    .pays = pays,
+    .cost = cost,
     .prepare = prepare};

@@ -2,6 +2,7 @@
  * cl_kernels/gemm_cpu_small.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
+#include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 #include "ops/op_table.h"
 
@@ -11,29 +12,53 @@ enum { ROWS, DEPTH };
 static const char *const parameters[] = {[ROWS] = "WEFT_SMALL_ROWS", [DEPTH] = "WEFT_SMALL_DEPTH", NULL};
 static const wi_variant variants[] = {{"f32", {[ROWS] = 4, [DEPTH] = 512}}, {0}};
 
-/* SMALL: multiply-adds up to which its plain copies cost little beside the launch. */
-enum { COLUMNS = 16, SMALL = 1 << 20, WORTH_AN_ITEM = 1 << 17 };
+enum { COLUMNS = 16, WORTH_AN_ITEM = 1 << 17 }; /* multiply-adds */
 
 static bool accepts(const wi_kernel_site *site) {
+    return wi_gemm_fits_int(site->product) && site->product->k <= site->values[DEPTH] &&
+           wi_gemm_multiplications(site->product) <= INT64_C(1) << 40;
+}
+
+/* How C is cut: a work-item owns `strip` rows of a panel of COLUMNS. */
+typedef struct wi_cut {
+    int64_t panels, strip, strips;
+} wi_cut;
+
+static wi_cut cut_of(const wi_gemm_shape *shape, const int *p) {
+    const int64_t work = shape->batch * shape->m * shape->n * shape->k;
+    const int64_t tiles = wi_divide_up(shape->m, p[ROWS]);
+    wi_cut cut = {.panels = wi_divide_up(shape->n, COLUMNS)};
+    const int64_t wanted = wi_divide_up(wi_divide_up(work, WORTH_AN_ITEM), cut.panels * shape->batch);
+    cut.strip = wi_divide_up(tiles, wi_max64(1, wi_min64(wanted, tiles))) * p[ROWS];
+    cut.strips = wi_divide_up(shape->m, cut.strip);
+    return cut;
+}
+
+/* Of each step of k: the copy of a vector of B, or of its elements one by one; then for each tile as long as a
+ * multiply-add takes from its operands to its result, as there are only ROWS sums. */
+static double cost(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
-    return wi_gemm_fits_int(shape) && shape->k <= site->values[DEPTH] &&
-           (double)shape->batch * (double)shape->m * (double)shape->n * (double)shape->k <= SMALL;
+    const int *const p = site->values;
+    const wi_cut cut = cut_of(shape, p);
+    const double copy = shape->b_column == 1 && shape->n >= COLUMNS ? 10.0 : 40.0;
+    const double tiles = (double)wi_divide_up(cut.strip, p[ROWS]);
+    const double items = (double)(cut.panels * cut.strips * shape->batch);
+    const double vectors = items * (double)shape->k * (copy + 9.0 * tiles);
+    return wi_work_seconds(site->device, &(wi_work){.operations = 2.0 * COLUMNS * vectors,
+                                             .bytes = wi_gemm_bytes(shape, WI_GEMM_ABC),
+                                             .groups = items,
+                                             .launches = 1,
+                                             .build_seconds = 0.1});
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
     const int *const p = site->values;
-    const int64_t work = shape->batch * shape->m * shape->n * shape->k;
-    const int64_t panels = wi_divide_up(shape->n, COLUMNS) * shape->batch,
-                  tiles = wi_divide_up(shape->m, p[ROWS]);
-    int64_t strips = wi_divide_up(wi_divide_up(work, WORTH_AN_ITEM), panels);
-    if (strips > tiles) strips = tiles;
-    const int64_t strip = wi_divide_up(tiles, strips) * p[ROWS];
-    const size_t global[] = {(size_t)wi_divide_up(shape->m, strip), (size_t)wi_divide_up(shape->n, COLUMNS),
-        (size_t)shape->batch},
+    const wi_cut cut = cut_of(shape, p);
+    const size_t global[] = {(size_t)cut.strips, (size_t)cut.panels, (size_t)shape->batch},
                  local[] = {1, 1, 1};
     wi_kernel_launch *const launch = wi_gemm_launch(plan, "small", global, local);
-    const int64_t sizes[] = {shape->m, shape->n, shape->k, strip};
+    const int64_t sizes[] = {shape->m, shape->n, shape->k, cut.strip};
     for (int i = 0; i < 4; i++) wi_kernel_int(launch, sizes[i]);
     wi_gemm_add_strides(launch, shape);
     return WEFT_OK;
@@ -41,9 +66,11 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 
 const wi_implementation wi_gemm_cpu_small = {.name = "cpu_small",
     .ops = {&wi_op_matmul},
+    WI_GEMM_FORMATS,
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "gemm_cpu_small.cl",
     .parameters = parameters,
     .variants = variants,
     .accepts = accepts,
+    .cost = cost,
     .prepare = prepare};

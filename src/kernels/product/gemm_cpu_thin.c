@@ -2,8 +2,10 @@
  * See cl_kernels/gemm_cpu_thin.cl. */
 #include "base/integers.h"
 #include "cl/quirks.h"
+#include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 #include "ops/op_table.h"
+#include <math.h>
 
 /* MOST: rows of A; SUMS: panels of 16 * COLUMNS columns of B, where its rows are contiguous, or of COLUMNS of them,
  * that a work-item has at most; DEPTH: steps of k between copies of A; PART: of them between loads of the sums,
@@ -30,28 +32,39 @@ static bool accepts(const wi_kernel_site *site) {
            (shape->b_column == 1 ? shape->n >= panel_of(site->values) : shape->b_row == 1);
 }
 
-/* Where it is faster than packing B: measured with `weft bench gemm` on AVX-512 with 1 MiB of second-level
- * cache a core. Rows up to 16 wait for memory; more multiply long enough to pay for packing a small B, or one
- * whose rows lie pages apart. */
-static bool pays(const wi_kernel_site *site) {
+/* Columns of a work-item: some items a unit, so that none waits for a slower one; as wide as they can be then. */
+static int64_t span_of(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
-    const int64_t size = shape->n * shape->k;
-    if (shape->a_column != 1 || shape->k < 256) return false;
-    if (shape->m <= 16) return size >= 1 << 17;
-    return size >= 1 << 20 && shape->m <= (shape->b_column == 1 ? 32 : 48);
+    const int64_t panel = panel_of(site->values);
+    const int64_t most = shape->b_column == 1 ? 5 : site->values[SUMS] / 16;
+    const int64_t panels = shape->n * shape->batch / (panel * site->device->units * 8);
+    return wi_max64(1, wi_min64(panels, most)) * panel;
+}
+
+enum { ITEM = 1 << 18 }; /* operations that a work-item costs, whatever it does */
+
+/* Groups of four rows are multiplied at half of the peak. B streams through once, and multiplications wait for
+ * it only where they are few; each item copies A. */
+static double cost(const wi_kernel_site *site) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_device_profile *const device = site->device;
+    const double rows = (double)wi_divide_up(shape->m, 4) * 4.0, k = (double)shape->k;
+    const int64_t wide = shape->b_column == 1 ? panel_of(site->values) : site->values[COLUMNS];
+    const double columns = (double)(wi_divide_up(shape->n, wide) * wide);
+    const double items = (double)shape->batch * ceil((double)shape->n / (double)span_of(site));
+    const double copied = items * (rows * k * (shape->a_column == 1 ? 4.0 : 64.0) + ITEM);
+    return wi_work_seconds(
+        device, &(wi_work){.operations = 1.8 * 2.0 * (double)shape->batch * rows * columns * k + copied,
+                    .bytes = wi_gemm_bytes(shape, WI_GEMM_ABC),
+                    .groups = items,
+                    .launches = 1,
+                    .build_seconds = 0.33});
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
-    const int *const p = site->values;
     const bool rows = shape->b_column == 1;
-    const int64_t units = site->device->units;
-    /* Some items a unit, so that none waits for a slower one; as wide as they can be then. */
-    const int64_t most = rows ? 5 : p[SUMS] / 16;
-    int64_t panels = shape->n * shape->batch / (panel_of(p) * units * 8);
-    if (panels > most) panels = most;
-    if (panels < 1) panels = 1;
-    const int64_t span = panels * panel_of(p);
+    const int64_t span = span_of(site);
     const size_t global[] = {(size_t)wi_divide_up(shape->n, span), (size_t)shape->batch, 1},
                  local[] = {1, 1, 1};
     wi_kernel_launch *const launch = wi_gemm_launch(plan, "thin", global, local);
@@ -64,10 +77,11 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 
 const wi_implementation wi_gemm_cpu_thin = {.name = "cpu_thin",
     .ops = {&wi_op_matmul},
+    WI_GEMM_FORMATS,
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "gemm_cpu_thin.cl",
     .parameters = parameters,
     .variants = variants,
     .accepts = accepts,
-    .pays = pays,
+    .cost = cost,
     .prepare = prepare};

@@ -1,4 +1,5 @@
 /* The matrix product on gpu-class devices: tiles in local memory. See cl_kernels/gemm_gpu.cl. */
+#include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 #include "ops/op_table.h"
 
@@ -21,19 +22,27 @@ static size_t round_up(int64_t number, size_t multiple) {
     return ((size_t)number + multiple - 1) / multiple * multiple;
 }
 
-/* Large tiles read less memory for each multiplication, but there must be some for every compute unit. */
-static bool pays(const wi_kernel_site *site) {
+/* A tile larger than the matrix is not worth its empty part. */
+static bool accepts(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     const int *const p = site->values;
-    if (p[MICRO] == 1) return true;
-    const size_t large = (size_t)(p[GROUP] * p[MICRO]);
-    const size_t tiles = (round_up(shape->m, large) / large) * (round_up(shape->n, large) / large);
-    return shape->m > p[GROUP] && shape->n > p[GROUP] &&
-           tiles * (size_t)shape->batch >= 2 * (size_t)site->device->units;
+    return wi_gemm_fits_int(shape) && (p[MICRO] == 1 || (shape->m > p[GROUP] && shape->n > p[GROUP]));
 }
 
-static bool accepts(const wi_kernel_site *site) {
-    return wi_gemm_fits_int(site->product);
+/* An item with one element reads two words of local memory for each multiplication, one with MICRO x MICRO elements
+ * half a word. */
+static double cost(const wi_kernel_site *site) {
+    const wi_gemm_shape *const shape = site->product;
+    const size_t tile = (size_t)(site->values[GROUP] * site->values[MICRO]);
+    const double rows = (double)round_up(shape->m, tile), columns = (double)round_up(shape->n, tile);
+    const double share = site->values[MICRO] == 1 ? 0.12 : 0.7;
+    const double multiplications = (double)shape->batch * rows * columns * (double)shape->k;
+    return wi_work_seconds(
+        site->device, &(wi_work){.operations = 2.0 * multiplications / share,
+                          .bytes = wi_gemm_bytes(shape, WI_GEMM_ABC),
+                          .groups = (double)shape->batch * rows * columns / (double)(tile * tile),
+                          .launches = 1,
+                          .build_seconds = 0.3});
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -53,10 +62,11 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 
 const wi_implementation wi_gemm_gpu = {.name = "gpu_tiled",
     .ops = {&wi_op_matmul},
+    WI_GEMM_FORMATS,
     .needs = {.classes = WI_ON_GPU, .limits = limits},
     .file = "gemm_gpu.cl",
     .parameters = parameters,
     .variants = variants,
     .accepts = accepts,
-    .pays = pays,
+    .cost = cost,
     .prepare = prepare};

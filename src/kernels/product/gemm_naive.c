@@ -1,18 +1,32 @@
 /* The portable matrix product: accepts everything, needs nothing of the device. See cl_kernels/gemm_naive.cl.
  */
+#include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 #include "ops/op_table.h"
+#include <math.h>
+
+/* Nothing is read from memory once for several multiplications: a hundredth of the peak is what it reaches. */
+static double cost(const wi_kernel_site *site) {
+    const wi_gemm_shape *const shape = site->product;
+    const double lanes = site->device->lanes, vectors = ceil((double)shape->n / lanes);
+    const double items = (double)shape->batch * (double)shape->m * vectors;
+    return wi_work_seconds(
+        site->device, &(wi_work){.operations = 100.0 * 2.0 * items * lanes * (double)shape->k,
+                          .bytes = wi_gemm_bytes(shape, WI_GEMM_ABC),
+                          .groups = items / site->device->group,
+                          .launches = 1,
+                          .build_seconds = 0.1});
+}
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
-    const bool is_cpu = site->device->device_class == WEFT_CLASS_CPU;
-    const size_t lanes = is_cpu ? 16 : 1;
+    const size_t lanes = (size_t)site->device->lanes;
     if (shape->n > INT32_MAX - 16 || shape->m > INT32_MAX || shape->batch > INT32_MAX)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a matrix product of (%lld, %lld) elements a batch is too large",
             (long long)shape->m, (long long)shape->n);
     /* A driver that compiles anew for each local size gets only one to see; a GPU's chooses better than we
      * do. */
-    const size_t local = is_cpu ? 1 : 0;
+    const size_t local = site->device->group == 1;
     const size_t global[] = {((size_t)shape->n + lanes - 1) / lanes, (size_t)shape->m, (size_t)shape->batch},
                  locals[] = {local, local, local};
     wi_kernel_launch *const launch = wi_gemm_launch(plan, "naive", global, locals);
@@ -22,5 +36,13 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
-const wi_implementation wi_gemm_naive = {
-    .name = "naive", .ops = {&wi_op_matmul}, .file = "gemm_naive.cl", .prepare = prepare};
+static const wi_formats formats[] = {{WEFT_F32, WEFT_F32, WEFT_F32}, {WEFT_F16, WEFT_F32, WEFT_F32},
+    {WEFT_BF16, WEFT_F32, WEFT_F32}, {WEFT_F64, WEFT_F64, WEFT_F64}};
+
+const wi_implementation wi_gemm_naive = {.name = "naive",
+    .ops = {&wi_op_matmul},
+    .formats = formats,
+    .format_count = sizeof formats / sizeof *formats,
+    .file = "gemm_naive.cl",
+    .cost = cost,
+    .prepare = prepare};

@@ -107,16 +107,16 @@ static int magnitude(int64_t number) {
     return bits;
 }
 
-bool wi_gemm_faster(weft_context *context, const wi_gemm_shape *shape, const wi_implementation *kernel,
+double wi_gemm_ratio(weft_context *context, const wi_gemm_shape *shape, const wi_implementation *kernel,
     const wi_variant *variant, const wi_implementation *library) {
     char name[128];
     double ratio = never;
-    snprintf(name, sizeof name, "gemm %s/%s batch 2^%d m 2^%d n 2^%d k 2^%d %c%c", library->name,
-        kernel->name, magnitude(shape->batch), magnitude(shape->m), magnitude(shape->n), magnitude(shape->k),
-        shape->a_column == 1 ? 'n' : 't', shape->b_column == 1 ? 'n' : 't');
+    snprintf(name, sizeof name, "gemm %s/%s/%s batch 2^%d m 2^%d n 2^%d k 2^%d %c%c", library->name,
+        kernel->name, variant->name, magnitude(shape->batch), magnitude(shape->m), magnitude(shape->n),
+        magnitude(shape->k), shape->a_column == 1 ? 'n' : 't', shape->b_column == 1 ? 'n' : 't');
     if (!wi_tuning_get(wi_context_device(context), name, &ratio)) {
-        if (measure(&ratio, context, shape, kernel, variant, library) != WEFT_OK) return false;
+        if (measure(&ratio, context, shape, kernel, variant, library) != WEFT_OK) return never;
         wi_tuning_set(wi_context_device(context), name, ratio);
     }
-    return ratio < 1.0;
+    return ratio;
 }

@@ -6,9 +6,9 @@
 
 #include "kernels/product/gemm.h"
 
-/* Is the library the faster one? A measurement that cannot be made (no memory for it) says no: the kernel needs
- * no more than the product itself. */
-bool wi_gemm_faster(weft_context *context, const wi_gemm_shape *shape, const wi_implementation *kernel,
+/* The library's time over that of our kernel. A measurement that cannot be made (no memory for it) speaks for the
+ * kernel, which needs no more than the product itself. */
+double wi_gemm_ratio(weft_context *context, const wi_gemm_shape *shape, const wi_implementation *kernel,
     const wi_variant *variant, const wi_implementation *library);
 
 #endif

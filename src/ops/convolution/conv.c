@@ -112,8 +112,8 @@ static bool read_options(weft_conv_options *options, const weft_conv_options *gi
         return wi_graph_fail(
             x->graph, WEFT_ERROR_ARGUMENT, "%s: %" PRId64 " groups, expected 1 or more", op, options->groups);
     if ((unsigned)options->mode > WEFT_PADDING_SAME || (transposed && options->mode == WEFT_PADDING_SAME))
-        return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: padding mode %d is not one that it has", op,
-            (int)options->mode);
+        return wi_graph_fail(
+            x->graph, WEFT_ERROR_ARGUMENT, "%s: does not take padding mode %d", op, (int)options->mode);
     for (int i = 0; i < axes; i++) {
         if (options->stride[i] == 0) options->stride[i] = 1;
         if (options->dilation[i] == 0) options->dilation[i] = 1;

@@ -13,21 +13,22 @@ static weft_tensor *positive(weft_tensor *x) {
     return weft_less(weft_number(x, 0), x);
 }
 
-static bool is_f32(const char *op, weft_tensor *x) {
-    if (x->dtype == WEFT_F32) return true;
-    wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes f32, not %s; weft_cast converts", op,
-        weft_dtype_name(x->dtype));
+static bool is_float(const char *op, weft_tensor *x) {
+    if (wi_dtype_is_float(x->dtype)) return true;
+    wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s; weft_cast converts", op,
+        wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(x->dtype));
     return false;
 }
 
 static bool bounds_valid(const char *op, weft_tensor *x, double low, double high) {
-    if (x->dtype != WEFT_F32 && x->dtype != WEFT_I32) {
-        wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes f32 or i32, not %s; weft_cast converts", op,
-            weft_dtype_name(x->dtype));
+    if (!wi_dtype_computes(x->dtype)) {
+        wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s; weft_cast converts", op,
+            wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(x->dtype));
         return false;
     }
     if (!isnan(low) && !isnan(high)) return true;
-    wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: a bound is NaN; -INFINITY or INFINITY is none", op);
+    wi_graph_fail(
+        x->graph, WEFT_ERROR_ARGUMENT, "%s: a bound is NaN; use -INFINITY or INFINITY for no bound", op);
     return false;
 }
 
@@ -39,7 +40,7 @@ weft_tensor *weft_clamp(weft_tensor *x, double low, double high) {
 }
 
 weft_tensor *weft_hardtanh(weft_tensor *x, double low, double high) {
-    if (!wi_inputs_graph("hardtanh", &x, 1) || !is_f32("hardtanh", x) ||
+    if (!wi_inputs_graph("hardtanh", &x, 1) || !is_float("hardtanh", x) ||
         !bounds_valid("hardtanh", x, low, high))
         return NULL;
     if (!(low < high))
@@ -50,12 +51,13 @@ weft_tensor *weft_hardtanh(weft_tensor *x, double low, double high) {
 }
 
 weft_tensor *weft_leaky_relu(weft_tensor *x, double slope) {
-    if (!wi_inputs_graph("leaky_relu", &x, 1) || !is_f32("leaky_relu", x)) return NULL;
-    return weft_where(positive(x), x, weft_mul(x, weft_number(x, slope)));
+    if (!wi_inputs_graph("leaky_relu", &x, 1) || !is_float("leaky_relu", x)) return NULL;
+    return weft_where(positive(x), x, weft_mul_number(x, slope));
 }
 
 weft_tensor *weft_elu(weft_tensor *x, double alpha) {
-    if (!wi_inputs_graph("elu", &x, 1) || !is_f32("elu", x)) return NULL;
+    if (!wi_inputs_graph("elu", &x, 1) || !is_float("elu", x)) return NULL;
+    if (wi_dtype_rounds(x->dtype)) return weft_cast(weft_elu(wi_wide(x), alpha), x->dtype);
     weft_tensor *up = positive(x), *curve = weft_expm1(only_where(up, x, false));
     return weft_where(up, x, weft_mul(curve, weft_number(x, alpha)));
 }
@@ -71,7 +73,8 @@ static weft_tensor *along_channels(weft_tensor *x, weft_tensor *weight) {
 
 weft_tensor *weft_prelu(weft_tensor *x, weft_tensor *weight) {
     weft_tensor *inputs[] = {x, weight};
-    if (!wi_inputs_graph("prelu", inputs, 2) || !is_f32("prelu", x) || !is_f32("prelu", weight)) return NULL;
+    if (!wi_inputs_graph("prelu", inputs, 2) || !is_float("prelu", x) || !is_float("prelu", weight))
+        return NULL;
     const int64_t channels = x->shape.rank > 1 ? x->shape.dims[1] : 1;
     const bool fits =
         weight->shape.rank == 1 &&

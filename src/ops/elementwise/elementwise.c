@@ -4,26 +4,39 @@
 
 typedef enum types { NUMERIC, FLOAT, COMPARE, WHERE, LOGIC } types;
 
-static const char *const types_text[] = {
-    [NUMERIC] = "f32 or i32, all alike",
-    [FLOAT] = "f32",
-    [COMPARE] = "f32 or i32, all alike",
-    [WHERE] = "bool, then f32 or i32, both alike",
-    [LOGIC] = "bool",
-};
-
 /* ---- dtypes and shapes ---- */
 
-static bool infer_dtype(types rule, weft_tensor *const *inputs, int count, weft_dtype *result) {
-    const int first = rule == WHERE;
-    const weft_dtype dtype = inputs[first]->dtype;
-    if (rule == WHERE && inputs[0]->dtype != WEFT_BOOL) return false;
-    if (rule == LOGIC ? dtype != WEFT_BOOL : dtype != WEFT_F32 && (dtype != WEFT_I32 || rule == FLOAT))
-        return false;
-    for (int i = first; i < count; i++) {
-        if (inputs[i]->dtype != dtype) return false;
+/* Inputs that decide the dtype: all but the condition of where. */
+static int first_of(types rule) {
+    return rule == WHERE;
+}
+
+static bool takes(types rule, weft_dtype dtype) {
+    if (rule == LOGIC) return dtype == WEFT_BOOL;
+    return rule == FLOAT ? wi_dtype_is_float(dtype) : wi_dtype_computes(dtype);
+}
+
+/* Floats of several dtypes meet in the widest. Tensors of rank 0 widen no other: they count only where all
+ * are of rank 0. */
+static weft_dtype widest(types rule, weft_tensor *const *inputs, int count, bool with_numbers) {
+    bool found = false;
+    weft_dtype dtype = inputs[first_of(rule)]->dtype;
+    for (int i = first_of(rule); i < count; i++) {
+        if (!with_numbers && inputs[i]->shape.rank == 0) continue;
+        dtype = found ? wi_dtype_wider(dtype, inputs[i]->dtype) : inputs[i]->dtype;
+        found = true;
     }
-    *result = rule == COMPARE ? WEFT_BOOL : dtype;
+    return found ? dtype : widest(rule, inputs, count, true);
+}
+
+static bool are_taken(types rule, weft_tensor *const *inputs, int count) {
+    const weft_dtype dtype = inputs[first_of(rule)]->dtype;
+    if (rule == WHERE && inputs[0]->dtype != WEFT_BOOL) return false;
+    for (int i = first_of(rule); i < count; i++) {
+        const bool alike =
+            inputs[i]->dtype == dtype || (wi_dtype_is_float(dtype) && wi_dtype_is_float(inputs[i]->dtype));
+        if (!takes(rule, inputs[i]->dtype) || !alike) return false;
+    }
     return true;
 }
 
@@ -33,8 +46,10 @@ static weft_tensor *fail_dtype(const wi_op *op, types rule, weft_tensor *const *
         if (i) strcat(given, ", ");
         strcat(given, weft_dtype_name(inputs[i]->dtype));
     }
-    return wi_graph_fail(inputs[0]->graph, WEFT_ERROR_DTYPE, "%s: takes %s, not (%s); weft_cast converts",
-        op->name, types_text[rule], given);
+    return wi_graph_fail(inputs[0]->graph, WEFT_ERROR_DTYPE, "%s: takes %s%s%s, not (%s); weft_cast converts",
+        op->name, rule == WHERE ? "bool, then " : "",
+        rule == LOGIC ? "bool" : wi_dtypes_text(WI_TAKES_FLOATS | (rule == FLOAT ? 0 : WI_TAKES_INTEGERS)),
+        rule == LOGIC || rule == FLOAT ? "" : ", floats or integers alike", given);
 }
 
 static weft_tensor *fail_shape(const wi_op *op, const wi_shape *a, const weft_tensor *b) {
@@ -63,8 +78,11 @@ static weft_tensor *same_value(weft_tensor *x, const wi_shape *shape) {
     return weft_expand(x, shape->rank, shape->dims);
 }
 
-/* x·1, x+0, x−0, x/1, and products of constants: gradients are full of them. NULL: compute it. */
-static weft_tensor *simplify(const wi_op *op, weft_tensor *const *inputs, const wi_shape *shape) {
+/* x·1, x+0, x−0, x/1, and products of constants: gradients are full of them. */
+static weft_tensor *simplify(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    const wi_op *const op = y->op;
+    const wi_shape *const shape = &y->shape;
     double a, b;
     int power_a, power_b;
     if (op == &wi_op_mul) {
@@ -83,27 +101,43 @@ static weft_tensor *simplify(const wi_op *op, weft_tensor *const *inputs, const 
     return NULL;
 }
 
+static weft_tensor *map(const wi_op *op, types rule, weft_tensor *const *inputs, int count);
+
+/* All inputs in the dtype that holds them all, and the result in that which it has. */
+static weft_tensor *map_wider(const wi_op *op, types rule, weft_tensor *const *inputs, int count) {
+    const weft_dtype wide = widest(rule, inputs, count, true), dtype = widest(rule, inputs, count, false);
+    weft_tensor *cast[3] = {inputs[0]};
+    for (int i = first_of(rule); i < count; i++) cast[i] = weft_cast(inputs[i], wide);
+    weft_tensor *y = map(op, rule, cast, count);
+    return rule == COMPARE ? y : weft_cast(y, dtype);
+}
+
 static weft_tensor *map(const wi_op *op, types rule, weft_tensor *const *inputs, int count) {
     weft_graph *graph = wi_inputs_graph(op->name, inputs, count);
     if (!graph) return NULL;
-    weft_dtype dtype;
-    if (!infer_dtype(rule, inputs, count, &dtype)) return fail_dtype(op, rule, inputs, count);
+    if (!are_taken(rule, inputs, count)) return fail_dtype(op, rule, inputs, count);
+    for (int i = first_of(rule) + 1; i < count; i++) {
+        if (inputs[i]->dtype != inputs[i - 1]->dtype) return map_wider(op, rule, inputs, count);
+    }
+    const weft_dtype dtype = rule == COMPARE ? WEFT_BOOL : inputs[first_of(rule)]->dtype;
     wi_shape shape = inputs[0]->shape;
     for (int i = 1; i < count; i++) {
         const wi_shape before = shape;
         if (!wi_shape_broadcast(&before, &inputs[i]->shape, &shape))
             return fail_shape(op, &before, inputs[i]);
     }
-    weft_tensor *simple = simplify(op, inputs, &shape);
-    if (simple) return simple;
-    const wi_order order = wi_order_for(inputs, count, &shape);
-    if (order.rank == 0) return wi_node(graph, op, inputs, count, dtype, &shape, NULL);
-    weft_tensor *lying[3] = {0};
-    for (int i = 0; i < count; i++) lying[i] = wi_to_memory(&order, inputs[i]);
-    return wi_from_memory(&order, map(op, rule, lying, count));
+    return wi_node(graph, op, inputs, count, dtype, &shape, NULL);
 }
 
+static const wi_rule map_rules[] = {
+    {"simplify", WI_STAGE_FORM, simplify}, {"order of memory", WI_STAGE_FORM, wi_elementwise_in_order}, {0}};
+
 /* ---- the rows ---- */
+
+/* A comparison has no gradient, and its own dtype is no float's. */
+static weft_tensor *narrowed(weft_tensor *gradient, weft_dtype dtype) {
+    return gradient && wi_dtype_is_float(dtype) ? weft_cast(gradient, dtype) : gradient;
+}
 
 /* A tie gives half to each, as torch.maximum does. */
 static weft_tensor *share_of_maximum(weft_tensor *g, weft_tensor *mine, weft_tensor *other) {
@@ -185,20 +219,26 @@ static weft_tensor *hardswish_slope(weft_tensor *a) {
     return weft_where(weft_less(a, weft_number(a, -3)), weft_number(a, 0), right);
 }
 
+/* Expressions are written down in f32 for the gradients of 16-bit floats, which are rounded once. */
 #define GRADIENTS_BEGIN(name)                                                                                \
     static void name##_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {                   \
-        weft_tensor *const a = y->inputs[0], *const b = y->input_count > 1 ? y->inputs[1] : NULL;            \
-        (void)a, (void)b, (void)g;
+        weft_tensor *const a = wi_wide(y->inputs[0]);                                                        \
+        weft_tensor *const b = y->input_count > 1 ? wi_wide(y->inputs[1]) : NULL;                            \
+        const weft_dtype dtype = y->dtype;                                                                   \
+        y = wi_wide(y), g = wi_wide(g);                                                                      \
+        (void)a, (void)b;
+#define GRADIENT(i, expression) gradients[i] = narrowed(expression, dtype);
 #define DESCRIPTOR(op_name, float_text, int_text)                                                            \
     const wi_op wi_op_##op_name = {.name = #op_name,                                                         \
         .kind = WI_MAP,                                                                                      \
         .float_code = float_text,                                                                            \
         .int_code = int_text,                                                                                \
-        .backward = op_name##_backward};
+        .backward = op_name##_backward,                                                                      \
+        .rules = map_rules};
 
 #define WI_MAP1(name, types, float_code, int_code, da)                                                       \
     GRADIENTS_BEGIN(name)                                                                                    \
-    gradients[0] = da;                                                                                       \
+    GRADIENT(0, da)                                                                                          \
     }                                                                                                        \
     DESCRIPTOR(name, float_code, int_code)                                                                   \
     weft_tensor *weft_##name(weft_tensor *a) {                                                               \
@@ -207,8 +247,8 @@ static weft_tensor *hardswish_slope(weft_tensor *a) {
     }
 #define WI_MAP2(name, types, float_code, int_code, da, db)                                                   \
     GRADIENTS_BEGIN(name)                                                                                    \
-    gradients[0] = da;                                                                                       \
-    gradients[1] = db;                                                                                       \
+    GRADIENT(0, da)                                                                                          \
+    GRADIENT(1, db)                                                                                          \
     }                                                                                                        \
     DESCRIPTOR(name, float_code, int_code)                                                                   \
     weft_tensor *weft_##name(weft_tensor *a, weft_tensor *b) {                                               \
@@ -217,9 +257,9 @@ static weft_tensor *hardswish_slope(weft_tensor *a) {
     }
 #define WI_MAP3(name, types, float_code, int_code, da, db, dc)                                               \
     GRADIENTS_BEGIN(name)                                                                                    \
-    gradients[0] = da;                                                                                       \
-    gradients[1] = db;                                                                                       \
-    gradients[2] = dc;                                                                                       \
+    GRADIENT(0, da)                                                                                          \
+    GRADIENT(1, db)                                                                                          \
+    GRADIENT(2, dc)                                                                                          \
     }                                                                                                        \
     DESCRIPTOR(name, float_code, int_code)                                                                   \
     weft_tensor *weft_##name(weft_tensor *a, weft_tensor *b, weft_tensor *c) {                               \
@@ -237,13 +277,24 @@ static void cast_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     gradients[0] = wi_dtype_is_float(from) && wi_dtype_is_float(y->dtype) ? weft_cast(g, from) : NULL;
 }
 
-const wi_op wi_op_cast = {.name = "cast", .kind = WI_MAP, .backward = cast_backward};
+const wi_op wi_op_cast = {
+    .name = "cast", .kind = WI_MAP, .backward = cast_backward, .rules = wi_elementwise_rules};
+
+/* Does every number of the one float stay what it is in the other? */
+static bool widens(weft_dtype from, weft_dtype to) {
+    return wi_dtype_is_float(from) && wi_dtype_is_float(to) && wi_dtype_wider(from, to) == to;
+}
+
+weft_tensor *wi_wide(weft_tensor *x) {
+    return x ? weft_cast(x, wi_format_of(x->dtype)->compute) : NULL;
+}
 
 weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype) {
     weft_graph *graph = wi_inputs_graph("cast", &a, 1);
     if (!graph) return NULL;
     if (!wi_dtype_valid(dtype))
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "cast: %d is no dtype", (int)dtype);
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "cast: %d is not a dtype", (int)dtype);
     if (a->dtype == dtype) return a;
-    return wi_elementwise_node(graph, &wi_op_cast, &a, 1, dtype, &a->shape, NULL);
+    if (a->op == &wi_op_cast && a->inputs[0]->dtype == dtype && widens(dtype, a->dtype)) return a->inputs[0];
+    return wi_node(graph, &wi_op_cast, &a, 1, dtype, &a->shape, NULL);
 }

@@ -14,9 +14,9 @@ static weft_tensor *triangle(const char *op, weft_tensor *x, int64_t diagonal, b
     if (rank < 2)
         return wi_graph_fail(
             graph, WEFT_ERROR_SHAPE, "%s: %s has fewer than two axes", op, wi_shape_print(&x->shape, text));
-    if (x->dtype != WEFT_F32 && x->dtype != WEFT_I32)
-        return wi_graph_fail(
-            graph, WEFT_ERROR_DTYPE, "%s: takes f32 or i32, not %s", op, weft_dtype_name(x->dtype));
+    if (!wi_dtype_computes(x->dtype))
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op,
+            wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(x->dtype));
     const int64_t most = INT32_MAX / 2; /* no axis is longer */
     const int64_t offset = diagonal > most ? most : diagonal < -most ? -most : diagonal;
     weft_tensor *row = wi_coordinate(graph, &x->shape, rank - 2);
@@ -40,13 +40,14 @@ weft_tensor *weft_masked_fill(weft_tensor *x, weft_tensor *mask, double value) {
     weft_tensor *inputs[] = {x, mask};
     weft_graph *graph = wi_inputs_graph("masked_fill", inputs, 2);
     if (!graph) return NULL;
-    if (mask->dtype != WEFT_BOOL || (x->dtype != WEFT_F32 && x->dtype != WEFT_I32))
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "masked_fill: takes (f32 or i32, bool), not (%s, %s)",
-            weft_dtype_name(x->dtype), weft_dtype_name(mask->dtype));
+    if (mask->dtype != WEFT_BOOL || !wi_dtype_computes(x->dtype))
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "masked_fill: takes (%s, bool), not (%s, %s)",
+            wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(x->dtype),
+            weft_dtype_name(mask->dtype));
     wi_shape both;
     char text_x[WI_SHAPE_TEXT], text_mask[WI_SHAPE_TEXT];
     if (!wi_shape_broadcast(&x->shape, &mask->shape, &both) || !wi_shape_equal(&both, &x->shape))
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "masked_fill: a mask %s does not stretch to %s",
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "masked_fill: a mask %s does not broadcast to %s",
             wi_shape_print(&mask->shape, text_mask), wi_shape_print(&x->shape, text_x));
     return weft_where(mask, weft_number(x, value), x);
 }
@@ -77,18 +78,18 @@ static bool is_whole(double value) {
 weft_tensor *weft_arange(weft_graph *graph, weft_dtype dtype, double start, double end, double step) {
     if (!graph) return NULL;
     const double count = ceil((end - start) / step);
-    if (dtype != WEFT_F32 && dtype != WEFT_I32)
-        return wi_graph_fail(
-            graph, WEFT_ERROR_DTYPE, "arange: makes f32 or i32, not %s", weft_dtype_name(dtype));
+    if (!wi_dtype_valid(dtype) || !wi_dtype_computes(dtype))
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "arange: makes %s, not %s",
+            wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(dtype));
     if (!(count >= 1 && count <= INT32_MAX / 2))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "arange: from %g to %g in steps of %g are no elements, or too many", start, end, step);
+            "arange: from %g to %g in steps of %g has no elements, or too many", start, end, step);
     if (dtype == WEFT_I32 && (!is_whole(start) || !is_whole(step) || !is_whole(start + (count - 1) * step)))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "arange: i32 from %g in steps of %g are not all whole numbers of 32 bits", start, step);
     const wi_shape shape = {.rank = 1, .dims = {(int64_t)count}};
-    weft_tensor *index = weft_cast(wi_coordinate(graph, &shape, 0), dtype);
-    return weft_add(weft_mul(index, weft_number(index, step)), weft_number(index, start));
+    weft_tensor *index = weft_cast(wi_coordinate(graph, &shape, 0), wi_format_of(dtype)->compute);
+    return weft_cast(weft_add(weft_mul(index, weft_number(index, step)), weft_number(index, start)), dtype);
 }
 
 weft_tensor *weft_full(weft_graph *graph, weft_dtype dtype, double value, int rank, const int64_t *dims) {

@@ -1,5 +1,5 @@
-/* Binary ops with a number on the right: weft_<op>_number(a, number) is weft_<op>(a, weft_number(a, number)).
- */
+/* Binary ops with a number on the right: weft_<op>_number(a, number) is weft_<op>(a, weft_number(a, number)),
+ * but beside 16-bit floats the number has the digits of an f32. */
 #include "ops/op_table.h"
 #include <math.h>
 
@@ -8,14 +8,20 @@ static weft_tensor *number_like(const char *op, weft_tensor *a, double number) {
     if (!wi_inputs_graph(op, &a, 1)) return NULL;
     if (a->dtype == WEFT_I32 && !(number == floor(number) && fabs(number) <= 2147483648.0))
         return wi_graph_fail(
-            a->graph, WEFT_ERROR_ARGUMENT, "%s: %g is no i32; weft_cast converts the tensor", op, number);
-    return weft_number(a, number);
+            a->graph, WEFT_ERROR_ARGUMENT, "%s: %g is not an i32; weft_cast converts the tensor", op, number);
+    const weft_dtype dtype = wi_format_of(a->dtype)->compute;
+    return weft_constant(a->graph, dtype, number);
+}
+
+/* Of a's dtype, or bool. */
+static weft_tensor *as_before(weft_tensor *a, weft_tensor *y) {
+    return y && y->dtype != WEFT_BOOL ? weft_cast(y, a->dtype) : y;
 }
 
 #define NUMBER_FORM(op)                                                                                      \
     weft_tensor *weft_##op##_number(weft_tensor *a, double number) {                                         \
         weft_tensor *b = number_like(#op "_number", a, number);                                              \
-        return b ? weft_##op(a, b) : NULL;                                                                   \
+        return b ? as_before(a, weft_##op(a, b)) : NULL;                                                     \
     }
 NUMBER_FORM(add)
 NUMBER_FORM(sub)
@@ -34,7 +40,8 @@ NUMBER_FORM(greater_equal)
 /* The usual powers are exact and cheap. */
 weft_tensor *weft_pow_number(weft_tensor *a, double number) {
     weft_tensor *exponent = number_like("pow_number", a, number);
-    if (!exponent || a->dtype != WEFT_F32) return weft_pow(a, exponent);
+    if (!exponent || !wi_dtype_is_float(a->dtype)) return weft_pow(a, exponent);
+    if (wi_dtype_rounds(a->dtype)) return weft_cast(weft_pow_number(wi_wide(a), number), a->dtype);
     if (number == 1) return a;
     if (number == 2) return weft_square(a);
     if (number == 3) return weft_mul(weft_square(a), a);

@@ -48,28 +48,47 @@ static weft_tensor *dropout_lower(weft_tensor *y, bool inference) {
     for (int i = 0; i < shape.rank; i++)
         if (y->attributes.axes >> i & 1) shape.dims[i] = 1;
     weft_tensor *chance = draw(y->graph, &wi_op_uniform, 0, 1, &shape, y->attributes.stream);
-    weft_tensor *scaled = weft_mul(x, weft_number(x, 1 / (1 - p)));
+    weft_tensor *scaled = weft_mul_number(x, 1 / (1 - p));
     return weft_where(weft_less(chance, weft_number(chance, p)), weft_number(x, 0), scaled);
 }
 
 /* The same elements are dropped from the gradient: the same op with the same stream. */
 static void dropout_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    gradients[0] = wi_node(y->graph, y->op, &g, 1, WEFT_F32, &y->shape, &y->attributes);
+    gradients[0] = wi_node(y->graph, y->op, &g, 1, y->dtype, &y->shape, &y->attributes);
 }
 
-const wi_op wi_op_dropout = {
-    .name = "dropout", .kind = WI_COMPOSITE, .lower = dropout_lower, .backward = dropout_backward};
+/* Numbers are drawn in the order of memory. All nodes of a stream drop the same elements, so all are made in
+ * the order of the first; attributes.flags marks a node that is made in it. */
+static weft_tensor *dropout_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    if (y->attributes.flags) return NULL;
+    weft_tensor **const first = wi_rewrite_drawn(rewrite, y->attributes.stream);
+    if (!*first) *first = inputs[0];
+    const wi_order order = wi_order_of(*first);
+    if (order.rank == 0) return NULL;
+    weft_tensor *const x = wi_to_memory(rewrite, &order, inputs[0]);
+    wi_attributes attributes = y->attributes;
+    attributes.axes = wi_axes_in_memory(&order, attributes.axes);
+    attributes.flags = 1;
+    return x ? wi_from_memory(&order, wi_node(y->graph, y->op, &x, 1, y->dtype, &x->shape, &attributes))
+             : NULL;
+}
+
+static const wi_rule dropout_rules[] = {{"order of memory", WI_STAGE_FORM, dropout_in_order}, {0}};
+const wi_op wi_op_dropout = {.name = "dropout",
+    .kind = WI_COMPOSITE,
+    .lower = dropout_lower,
+    .backward = dropout_backward,
+    .rules = dropout_rules};
 
 static weft_tensor *drop(const char *op, weft_tensor *x, float p, uint32_t axes) {
     weft_graph *graph = x->graph;
-    if (x->dtype != WEFT_F32)
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes f32, not %s", op, weft_dtype_name(x->dtype));
+    if (!wi_dtype_is_float(x->dtype))
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op,
+            wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(x->dtype));
     if (!(p >= 0 && p < 1))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: p = %g is not in [0, 1)", op, (double)p);
-    const wi_order order = wi_order_of(x);
-    if (order.rank) axes = wi_axes_in_memory(&order, axes);
     const wi_attributes attributes = {.number = p, .axes = axes, .stream = graph->streams++};
-    return wi_elementwise_node(graph, &wi_op_dropout, &x, 1, WEFT_F32, &x->shape, &attributes);
+    return wi_node(graph, &wi_op_dropout, &x, 1, x->dtype, &x->shape, &attributes);
 }
 
 weft_tensor *weft_dropout(weft_tensor *x, float p) {
@@ -80,7 +99,7 @@ weft_tensor *weft_dropout_channels(weft_tensor *x, float p) {
     char text[WI_SHAPE_TEXT];
     if (!wi_inputs_graph("dropout_channels", &x, 1)) return NULL;
     if (x->shape.rank < 2)
-        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "dropout_channels: %s is no (N, C, ...)",
+        return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "dropout_channels: %s is not (N, C, ...)",
             wi_shape_print(&x->shape, text));
     return drop("dropout_channels", x, p, ~UINT32_C(3));
 }

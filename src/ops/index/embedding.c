@@ -27,10 +27,10 @@ static bool check(weft_tensor *table, weft_tensor *tokens) {
     weft_tensor *inputs[] = {table, tokens};
     weft_graph *graph = wi_inputs_graph("embedding", inputs, 2);
     if (!graph) return false;
-    if (table->dtype != WEFT_F32 || tokens->dtype != WEFT_I32) {
+    if (!wi_dtype_is_float(table->dtype) || tokens->dtype != WEFT_I32) {
         wi_graph_fail(graph, WEFT_ERROR_DTYPE,
-            "embedding: takes a table of f32 and tokens of i32, not %s and %s; weft_cast converts",
-            weft_dtype_name(table->dtype), weft_dtype_name(tokens->dtype));
+            "embedding: takes a table of %s and tokens of i32, not %s and %s; weft_cast converts",
+            wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(table->dtype), weft_dtype_name(tokens->dtype));
         return false;
     }
     if (table->shape.rank == 2 && table->shape.dims[0] > 0 && table->shape.dims[1] > 0) return true;
@@ -56,7 +56,7 @@ static weft_tensor *pick_rows(weft_tensor *table, weft_tensor *tokens, wi_attrib
         return wi_graph_fail_recorded(table->graph, WEFT_ERROR_SHAPE);
     weft_tensor *inputs[] = {table, weft_reshape_shape(tokens, 1, &length)};
     if (!inputs[1]) return NULL;
-    weft_tensor *y = wi_node(table->graph, &wi_op_embedding, inputs, 2, WEFT_F32, &flat, &attributes);
+    weft_tensor *y = wi_node(table->graph, &wi_op_embedding, inputs, 2, table->dtype, &flat, &attributes);
     return y ? weft_reshape_shape(y, shape.rank, shape.dims) : NULL;
 }
 

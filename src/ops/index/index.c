@@ -76,9 +76,9 @@ static weft_graph *check_sum(const wi_op *op, weft_tensor *source, weft_tensor *
     int *found, wi_shape *shape) {
     weft_graph *graph = check(op, source, index, axis, found);
     if (!graph) return NULL;
-    if (source->dtype != WEFT_F32 && source->dtype != WEFT_I32) {
-        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes f32 or i32, not %s", op->name,
-            weft_dtype_name(source->dtype));
+    if (!wi_dtype_computes(source->dtype)) {
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op->name,
+            wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(source->dtype));
         return NULL;
     }
     *shape = source->shape;
@@ -91,6 +91,7 @@ static weft_graph *check_sum(const wi_op *op, weft_tensor *source, weft_tensor *
 static weft_tensor *make(
     const wi_op *op, weft_tensor *x, weft_tensor *index, const wi_shape *shape, wi_attributes attributes) {
     weft_tensor *inputs[] = {x, index};
+    if (!x) return NULL;
     return wi_node(x->graph, op, inputs, 2, x->dtype, shape, &attributes);
 }
 
@@ -148,7 +149,8 @@ weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index,
     if (!check_sum(&wi_op_scatter_sum, source, index, axis, size, &a, &shape)) return NULL;
     if (!wi_shape_equal(&source->shape, &index->shape))
         return fail_shapes("scatter_sum", source, index, "they differ");
-    return make(&wi_op_scatter_sum, source, index, &shape, (wi_attributes){.axis = a});
+    weft_tensor *sum = make(&wi_op_scatter_sum, wi_wide(source), index, &shape, (wi_attributes){.axis = a});
+    return weft_cast(sum, source->dtype);
 }
 
 weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, int64_t size) {
@@ -157,15 +159,16 @@ weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, i
     if (!check_sum(&wi_op_index_sum, source, index, axis, size, &a, &shape)) return NULL;
     if (index->shape.rank != 1 || index->shape.dims[0] != source->shape.dims[a])
         return fail_shapes("index_sum", source, index, "the index is not one axis as long as the source's");
-    return make(&wi_op_index_sum, source, index, &shape, (wi_attributes){.axis = a});
+    weft_tensor *sum = make(&wi_op_index_sum, wi_wide(source), index, &shape, (wi_attributes){.axis = a});
+    return weft_cast(sum, source->dtype);
 }
 
 weft_tensor *wi_index_sum_skipping(weft_tensor *source, weft_tensor *index, int64_t size, int64_t skipped) {
     int a;
     wi_shape shape;
     if (!check_sum(&wi_op_index_sum, source, index, 0, size, &a, &shape)) return NULL;
-    return make(
-        &wi_op_index_sum, source, index, &shape, (wi_attributes){.flags = WI_INDEX_SKIPS, .start = skipped});
+    const wi_attributes attributes = {.flags = WI_INDEX_SKIPS, .start = skipped};
+    return weft_cast(make(&wi_op_index_sum, wi_wide(source), index, &shape, attributes), source->dtype);
 }
 
 static weft_tensor *add_to(const char *op, weft_tensor *x, weft_tensor *sum, weft_tensor *source, int axis) {

@@ -4,28 +4,30 @@
 
 /* ---- checks ---- */
 
-bool wi_loss_all_f32(const char *op, weft_tensor *const *inputs, int count) {
+bool wi_loss_widen(const char *op, weft_tensor **inputs, int count) {
+    weft_dtype wide = WEFT_F32;
     for (int i = 0; i < count; i++) {
-        if (inputs[i]->dtype == WEFT_F32) continue;
-        wi_graph_fail(inputs[i]->graph, WEFT_ERROR_DTYPE,
-            "%s: takes f32, but input %d is %s; weft_cast converts", op, i,
-            weft_dtype_name(inputs[i]->dtype));
-        return false;
+        if (!wi_dtype_is_float(inputs[i]->dtype)) {
+            wi_graph_fail(inputs[i]->graph, WEFT_ERROR_DTYPE,
+                "%s: takes %s, but input %d is %s; weft_cast converts", op, wi_dtypes_text(WI_TAKES_FLOATS),
+                i, weft_dtype_name(inputs[i]->dtype));
+            return false;
+        }
+        wide = wi_dtype_wider(wide, inputs[i]->dtype);
     }
+    for (int i = 0; i < count; i++) inputs[i] = weft_cast(inputs[i], wide);
     return true;
 }
 
 bool wi_loss_reduction_good(weft_graph *graph, const char *op, weft_loss_reduction reduction) {
     if ((int)reduction >= WEFT_LOSS_MEAN && (int)reduction <= WEFT_LOSS_BATCH_MEAN) return true;
-    wi_graph_fail(
-        graph, WEFT_ERROR_ARGUMENT, "%s: %d is no reduction (weft_loss_reduction)", op, (int)reduction);
+    wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: %d is not a weft_loss_reduction", op, (int)reduction);
     return false;
 }
 
-weft_graph *wi_loss_begin(
-    const char *op, weft_tensor *const *inputs, int count, const weft_loss_options *options) {
+weft_graph *wi_loss_begin(const char *op, weft_tensor **inputs, int count, const weft_loss_options *options) {
     weft_graph *graph = wi_inputs_graph(op, inputs, count);
-    if (!graph || !wi_loss_all_f32(op, inputs, count)) return NULL;
+    if (!graph || !wi_loss_widen(op, inputs, count)) return NULL;
     if (!options) return graph;
     if (options->struct_size != sizeof *options) {
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
@@ -86,7 +88,7 @@ static weft_tensor *share_of_one(weft_tensor *losses, uint32_t axes) {
     int64_t count;
     int power;
     wi_axes_count(losses, axes, &count, &power);
-    return wi_constant_power(losses->graph, WEFT_F32, 1.0 / (double)count, -power);
+    return wi_constant_power(losses->graph, losses->dtype, 1.0 / (double)count, -power);
 }
 
 /* The factor comes first in each product: the plan then computes a total of weights before the losses, so
@@ -109,17 +111,18 @@ static weft_tensor *weights_beside(const char *op, weft_tensor *weights, weft_te
     weft_tensor *inputs[] = {losses, weights};
     weft_graph *graph = wi_inputs_graph(op, inputs, 2);
     if (!graph) return NULL;
-    if (weights->dtype != WEFT_F32)
-        return wi_graph_fail(
-            graph, WEFT_ERROR_DTYPE, "%s: weights are %s, not f32", op, weft_dtype_name(weights->dtype));
+    if (!wi_dtype_is_float(weights->dtype))
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: weights are %s, not %s", op,
+            weft_dtype_name(weights->dtype), wi_dtypes_text(WI_TAKES_FLOATS));
     wi_shape wanted = {0}, wide;
     for (int i = 0; i < losses->shape.rank; i++) {
         if (i != kept) wanted.dims[wanted.rank++] = losses->shape.dims[i];
     }
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     if (!wi_shape_broadcast(&wanted, &weights->shape, &wide) || !wi_shape_equal(&wide, &wanted))
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: weights %s do not stretch to the losses' shape %s",
-            op, wi_shape_print(&weights->shape, text_a), wi_shape_print(&wanted, text_b));
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "%s: weights %s do not broadcast to the losses' shape %s", op,
+            wi_shape_print(&weights->shape, text_a), wi_shape_print(&wanted, text_b));
     if (kept < 0) return weights;
     wi_shape beside = {.rank = losses->shape.rank};
     for (int i = 0; i < beside.rank; i++) beside.dims[i] = 1;
@@ -132,7 +135,10 @@ static weft_tensor *weights_beside(const char *op, weft_tensor *weights, weft_te
 
 weft_tensor *wi_loss_finish(const char *op, weft_tensor *losses, int kept, const weft_loss_options *options) {
     if (!losses || !options) return wi_loss_reduce(losses, kept, WEFT_LOSS_MEAN, NULL);
-    if (options->weights) losses = weft_mul(losses, weights_beside(op, options->weights, losses, kept));
+    if (options->weights) {
+        weft_tensor *weights = weights_beside(op, options->weights, losses, kept);
+        losses = weft_mul(losses, weft_cast(weights, losses->dtype));
+    }
     return wi_loss_reduce(losses, kept, options->reduction, NULL);
 }
 

@@ -19,8 +19,7 @@ static weft_tensor *labels_beside(const weft_tensor *y) {
 }
 
 static weft_tensor *is_label(const weft_tensor *y) {
-    weft_tensor *hit = weft_equal(wi_coordinate(y->graph, &y->inputs[0]->shape, 1), labels_beside(y));
-    return wi_in_order_of(y->inputs[0], hit);
+    return weft_equal(wi_coordinate(y->graph, &y->inputs[0]->shape, 1), labels_beside(y));
 }
 
 /* NULL: there are none. */
@@ -232,9 +231,9 @@ static bool weights_good(const class_loss *loss) {
     if (!weights) return true;
     const wi_shape wanted = {.rank = 1, .dims = {x->shape.dims[1]}};
     char text[WI_SHAPE_TEXT];
-    if (weights->dtype != WEFT_F32)
-        wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: class weights are %s, not f32", loss->op,
-            weft_dtype_name(weights->dtype));
+    if (!wi_dtype_is_float(weights->dtype))
+        wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: class weights are %s, not %s", loss->op,
+            weft_dtype_name(weights->dtype), wi_dtypes_text(WI_TAKES_FLOATS));
     else if (!wi_shape_equal(&weights->shape, &wanted))
         wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "%s: class weights %s are not (%lld), one a class",
             loss->op, wi_shape_print(&weights->shape, text), (long long)wanted.dims[0]);
@@ -264,9 +263,17 @@ static void add_batch_axis(class_loss *loss) {
     loss->single = inputs[0]->shape.rank == 1;
     if (!loss->single) return;
     const int64_t dims[] = {1, inputs[0]->shape.dims[0]};
-    const bool dense = inputs[1]->dtype == WEFT_F32;
+    const bool dense = wi_dtype_is_float(inputs[1]->dtype);
     inputs[0] = weft_reshape_shape(inputs[0], 2, dims);
     inputs[1] = weft_reshape_shape(inputs[1], dense ? 2 : 1, dims);
+}
+
+/* The scores and all that multiplies them in f32, or in f64 where the scores are. */
+static void widen(class_loss *loss, bool dense) {
+    const weft_dtype wide = wi_format_of(loss->inputs[0]->dtype)->compute;
+    for (int i = 0; i < 3; i++) {
+        if (loss->inputs[i] && (i != 1 || dense)) loss->inputs[i] = weft_cast(loss->inputs[i], wide);
+    }
 }
 
 /* false: the error is recorded, or there is no graph for it. */
@@ -275,16 +282,18 @@ static bool begin(class_loss *loss, const weft_class_loss_options *options, bool
     weft_graph *graph = wi_inputs_graph(loss->op, inputs, 2);
     if (!graph || !options_good(graph, loss, options)) return false;
     if (inputs[2] && !wi_inputs_graph(loss->op, inputs, 3)) return false;
-    const bool dense = takes_dense && inputs[1]->dtype == WEFT_F32;
-    if (inputs[0]->dtype != WEFT_F32 || (inputs[1]->dtype != WEFT_I32 && !dense)) {
-        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes (f32, i32)%s, not (%s, %s)", loss->op,
-            takes_dense ? " or (f32, f32)" : "", weft_dtype_name(inputs[0]->dtype),
+    const bool dense = takes_dense && wi_dtype_is_float(inputs[1]->dtype);
+    if (!wi_dtype_is_float(inputs[0]->dtype) || (inputs[1]->dtype != WEFT_I32 && !dense)) {
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes (a float, i32)%s, not (%s, %s)", loss->op,
+            takes_dense ? " or (a float, a float)" : "", weft_dtype_name(inputs[0]->dtype),
             weft_dtype_name(inputs[1]->dtype));
         return false;
     }
     if (!shapes_good(loss, dense)) return false;
     add_batch_axis(loss);
-    return loss->inputs[0] && loss->inputs[1] && weights_good(loss);
+    if (!loss->inputs[0] || !loss->inputs[1] || !weights_good(loss)) return false;
+    widen(loss, dense);
+    return true;
 }
 
 static weft_tensor *finish(class_loss *loss, const wi_op *op, wi_attributes attributes, bool weighted_mean) {
@@ -292,7 +301,8 @@ static weft_tensor *finish(class_loss *loss, const wi_op *op, wi_attributes attr
     shape.dims[1] = 1;
     attributes.start = loss->options.ignore ? loss->options.ignored_label : NO_LABEL;
     const int count = loss->inputs[2] ? 3 : 2;
-    weft_tensor *y = wi_node(loss->inputs[0]->graph, op, loss->inputs, count, WEFT_F32, &shape, &attributes);
+    weft_tensor *y =
+        wi_node(loss->inputs[0]->graph, op, loss->inputs, count, loss->inputs[0]->dtype, &shape, &attributes);
     if (!y) return NULL;
     weft_tensor *total = weighted_mean && loss->options.reduction == WEFT_LOSS_MEAN ? total_weight(y) : NULL;
     weft_tensor *result = wi_loss_reduce(y, 1, loss->options.reduction, total);
@@ -310,7 +320,7 @@ weft_tensor *weft_cross_entropy_loss(
     weft_tensor *logits, weft_tensor *labels, const weft_class_loss_options *options) {
     class_loss loss = {.op = "cross_entropy", .inputs = {logits, labels}};
     if (!begin(&loss, options, true)) return NULL;
-    const bool dense = labels->dtype == WEFT_F32;
+    const bool dense = wi_dtype_is_float(labels->dtype);
     if (dense && loss.options.ignore) return refuse(&loss, "ignored label where targets are probabilities");
     const wi_attributes attributes = {.number = loss.options.label_smoothing};
     return finish(&loss, dense ? &dense_cross_entropy : &wi_op_cross_entropy, attributes, !dense);

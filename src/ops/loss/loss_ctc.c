@@ -104,7 +104,7 @@ static bool options_good(weft_tensor *const *inputs, const weft_ctc_loss_options
     }
     const int64_t classes = inputs[WI_CTC_LOG_PROBS]->shape.dims[2];
     if (options->blank < 0 || options->blank >= classes) {
-        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "ctc: blank = %d is none of the %lld classes",
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "ctc: blank = %d is not one of the %lld classes",
             (int)options->blank, (long long)classes);
         return false;
     }

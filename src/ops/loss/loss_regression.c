@@ -3,19 +3,20 @@
 #include <float.h>
 #include <math.h>
 
-/* Checks of a loss of two tensors that broadcast. */
+/* Checks of a loss of two tensors that broadcast, which it widens. */
 static weft_graph *begin_pair(
-    const char *op, weft_tensor *a, weft_tensor *b, const weft_loss_options *options) {
-    weft_tensor *const inputs[] = {a, b};
+    const char *op, weft_tensor **a, weft_tensor **b, const weft_loss_options *options) {
+    weft_tensor *inputs[] = {*a, *b};
     wi_shape shape;
     weft_graph *graph = wi_loss_begin(op, inputs, 2, options);
+    *a = inputs[0], *b = inputs[1];
     return graph && wi_loss_broadcasts(op, inputs, 2, &shape) ? graph : NULL;
 }
 
 /* ---- mse, l1 ---- */
 
 weft_tensor *weft_mse_loss(weft_tensor *a, weft_tensor *b, const weft_loss_options *options) {
-    if (!begin_pair("mse", a, b, options)) return NULL;
+    if (!begin_pair("mse", &a, &b, options)) return NULL;
     return wi_loss_finish("mse", weft_square(weft_sub(a, b)), -1, options);
 }
 
@@ -24,7 +25,7 @@ weft_tensor *weft_mse(weft_tensor *a, weft_tensor *b) {
 }
 
 weft_tensor *weft_l1_loss(weft_tensor *a, weft_tensor *b, const weft_loss_options *options) {
-    if (!begin_pair("l1", a, b, options)) return NULL;
+    if (!begin_pair("l1", &a, &b, options)) return NULL;
     return wi_loss_finish("l1", weft_abs(weft_sub(a, b)), -1, options);
 }
 
@@ -58,11 +59,11 @@ const wi_op wi_op_huber = {
 static weft_tensor *huber(weft_tensor *a, weft_tensor *b, double delta, double slope) {
     weft_tensor *d = weft_sub(a, b);
     const wi_attributes attributes = {.number = delta, .number2 = slope};
-    return d ? wi_elementwise_node(d->graph, &wi_op_huber, &d, 1, WEFT_F32, &d->shape, &attributes) : NULL;
+    return d ? wi_node(d->graph, &wi_op_huber, &d, 1, d->dtype, &d->shape, &attributes) : NULL;
 }
 
 weft_tensor *weft_huber_loss(weft_tensor *a, weft_tensor *b, float delta, const weft_loss_options *options) {
-    weft_graph *graph = begin_pair("huber", a, b, options);
+    weft_graph *graph = begin_pair("huber", &a, &b, options);
     if (!graph) return NULL;
     if (!(delta > 0 && delta <= FLT_MAX))
         return wi_graph_fail(
@@ -76,7 +77,7 @@ weft_tensor *weft_huber(weft_tensor *a, weft_tensor *b, float delta) {
 
 weft_tensor *weft_smooth_l1_loss(
     weft_tensor *a, weft_tensor *b, float beta, const weft_loss_options *options) {
-    weft_graph *graph = begin_pair("smooth_l1", a, b, options);
+    weft_graph *graph = begin_pair("smooth_l1", &a, &b, options);
     if (!graph || !wi_loss_number_in(graph, "smooth_l1", "beta", beta, 0, FLT_MAX)) return NULL;
     /* below the smallest normal number a slope of 1 is a jump in any case, and 1/beta would overflow */
     if (beta < FLT_MIN) return wi_loss_finish("smooth_l1", weft_abs(weft_sub(a, b)), -1, options);
@@ -100,7 +101,7 @@ static weft_tensor *log_factorial(weft_tensor *n) {
 weft_tensor *weft_poisson_nll_loss(
     weft_tensor *input, weft_tensor *count, bool log_input, bool full, const weft_loss_options *options) {
     static const double epsilon = 1e-8; /* PyTorch's */
-    if (!begin_pair("poisson_nll", input, count, options)) return NULL;
+    if (!begin_pair("poisson_nll", &input, &count, options)) return NULL;
     weft_tensor *rate = log_input ? weft_exp(input) : input;
     weft_tensor *log_rate = log_input ? input : weft_log(weft_add(input, weft_number(input, epsilon)));
     weft_tensor *losses = weft_sub(rate, weft_mul(count, log_rate));
@@ -159,14 +160,14 @@ static weft_tensor *stretch_variance(weft_tensor *variance, const weft_tensor *m
 
 weft_tensor *weft_gaussian_nll_loss(weft_tensor *mean, weft_tensor *target, weft_tensor *variance, bool full,
     const weft_loss_options *options) {
-    weft_tensor *const inputs[] = {mean, target, variance};
+    weft_tensor *inputs[] = {mean, target, variance};
     weft_graph *graph = wi_loss_begin("gaussian_nll", inputs, 3, options);
+    mean = inputs[0], target = inputs[1], variance = inputs[2];
     if (!graph || !wi_loss_same_shape("gaussian_nll", mean, target)) return NULL;
     weft_tensor *parts[] = {weft_sub(mean, target), stretch_variance(variance, mean)};
     if (!parts[0] || !parts[1]) return NULL;
-    weft_tensor *losses =
-        wi_elementwise_node(graph, &wi_op_gaussian_nll, parts, 2, WEFT_F32, &mean->shape, NULL);
-    if (full) losses = weft_add(losses, weft_constant(graph, WEFT_F32, 0.5 * log(2 * acos(-1))));
+    weft_tensor *losses = wi_node(graph, &wi_op_gaussian_nll, parts, 2, mean->dtype, &mean->shape, NULL);
+    if (full) losses = weft_add(losses, weft_constant(graph, mean->dtype, 0.5 * log(2 * acos(-1))));
     return wi_loss_finish("gaussian_nll", losses, -1, options);
 }
 

@@ -22,7 +22,7 @@ static weft_tensor *masked_labels(
         wi_shape wide;
         if (!wi_shape_broadcast(&labels->shape, &mask->shape, &wide) ||
             !wi_shape_equal(&wide, &labels->shape))
-            return fail_shapes(logits, labels, mask, "the mask does not stretch to the labels");
+            return fail_shapes(logits, labels, mask, "the mask does not broadcast to the labels");
         return weft_where(mask, labels, other);
     }
     if (mask->dtype != WEFT_I32)
@@ -70,7 +70,7 @@ weft_tensor *weft_sequence_cross_entropy_loss(
     int64_t count;
     int power;
     wi_shape_count(&shape, &count, &power);
-    if (power > 1) return fail_shapes(logits, labels, NULL, "the batch stands in more than one axis");
+    if (power > 1) return fail_shapes(logits, labels, NULL, "more than one axis depends on the batch size");
     const int64_t rows = power ? -count : count, classes = logits->shape.dims[shape.rank];
     if (mask) labels = masked_labels(logits, labels, mask, own.ignored_label);
     if (!labels) return NULL;

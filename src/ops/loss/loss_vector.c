@@ -36,7 +36,7 @@ static weft_tensor *cosine(weft_tensor *a, weft_tensor *b, int axis, double epsi
     wi_shape shape = a->shape;
     shape.dims[axis] = 1;
     const wi_attributes attributes = {.axis = axis, .number = epsilon, .number2 = added};
-    return wi_node(a->graph, &wi_op_cosine_similarity, inputs, 2, WEFT_F32, &shape, &attributes);
+    return wi_node(a->graph, &wi_op_cosine_similarity, inputs, 2, a->dtype, &shape, &attributes);
 }
 
 weft_tensor *weft_cosine_similarity(weft_tensor *a, weft_tensor *b, int axis, float epsilon) {
@@ -70,8 +70,9 @@ static weft_tensor *targets_beside(const char *op, weft_tensor *targets, const w
 weft_tensor *weft_cosine_embedding_loss(
     weft_tensor *a, weft_tensor *b, weft_tensor *targets, float margin, const weft_loss_options *options) {
     static const char *const op = "cosine_embedding";
-    weft_tensor *const inputs[] = {a, b, targets};
+    weft_tensor *inputs[] = {a, b, targets};
     weft_graph *graph = wi_loss_begin(op, inputs, 3, options);
+    a = inputs[0], b = inputs[1], targets = inputs[2];
     if (!graph || !wi_loss_same_shape(op, a, b) || !wi_loss_finite(graph, op, "margin", margin)) return NULL;
     const int axis = wi_axis_index(a, op, -1);
     weft_tensor *t = axis < 0 ? NULL : targets_beside(op, targets, a);
@@ -121,20 +122,21 @@ static weft_tensor *distance(weft_tensor *a, weft_tensor *b, int p) {
     wi_shape shape = apart->shape;
     shape.dims[shape.rank - 1] = 1;
     const wi_attributes attributes = {.power = p};
-    return wi_node(a->graph, &norm_op, &apart, 1, WEFT_F32, &shape, &attributes);
+    return wi_node(a->graph, &norm_op, &apart, 1, apart->dtype, &shape, &attributes);
 }
 
 weft_tensor *weft_triplet_margin_loss(weft_tensor *anchor, weft_tensor *positive, weft_tensor *negative,
     float margin, int p, bool swap, const weft_loss_options *options) {
     static const char *const op = "triplet_margin";
-    weft_tensor *const inputs[] = {anchor, positive, negative};
+    weft_tensor *inputs[] = {anchor, positive, negative};
     wi_shape shape;
     weft_graph *graph = wi_loss_begin(op, inputs, 3, options);
+    anchor = inputs[0], positive = inputs[1], negative = inputs[2];
     if (!graph || !wi_loss_broadcasts(op, inputs, 3, &shape) || !wi_loss_finite(graph, op, "margin", margin))
         return NULL;
     if (p != 1 && p != 2)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: p = %d is neither 1 nor 2", op, p);
-    if (shape.rank == 0) return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: () is no vector", op);
+    if (shape.rank == 0) return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: () is not a vector", op);
     weft_tensor *near = distance(anchor, positive, p), *far = distance(anchor, negative, p);
     if (swap) far = weft_minimum(far, distance(positive, negative, p));
     weft_tensor *rest = weft_add(weft_sub(near, far), weft_number(anchor, margin));

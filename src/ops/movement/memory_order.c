@@ -1,8 +1,8 @@
 /* Orders of memory. An op may give its result as a view (permute, WI_FROM_MEMORY) of a node whose axes lie in
- * another order: images are (N, C, spatial...) over (N, spatial..., C). What is made from such a view is made
- * over the node beneath it, and is such a view again: maps, reductions, slices, pads, joins and their
- * gradients keep the order of memory, whatever the order of their axes, and views meet and cancel. Permutes
- * that users write are none of these and do what they say. */
+ * another order: images are (N, C, spatial...) over (N, spatial..., C). The rules here and of the ops of
+ * movement make what reads such a view over the node beneath it, and give it as such a view again: maps,
+ * reductions, slices, pads, joins and their gradients keep the order of memory, whatever the order of their
+ * axes, and views meet and cancel. Permutes that users write are none of these and do what they say. */
 #include "ops/op_table.h"
 
 wi_order wi_order_of(const weft_tensor *x) {
@@ -11,24 +11,6 @@ wi_order wi_order_of(const weft_tensor *x) {
     order.rank = x->shape.rank;
     for (int i = 0; i < order.rank; i++) order.axes[i] = x->attributes.order[i];
     return order;
-}
-
-/* An input as large as the result decides; where none is, the first that has an order. */
-wi_order wi_order_for(weft_tensor *const *inputs, int count, const wi_shape *shape) {
-    wi_order found = {0};
-    bool whole = false;
-    for (int i = 0; i < count; i++) {
-        const wi_order order = wi_order_of(inputs[i]);
-        const bool is_whole = wi_shape_equal(&inputs[i]->shape, shape);
-        if (order.rank == shape->rank && order.rank > 0) {
-            if (is_whole) return order;
-            if (found.rank == 0) found = order;
-        }
-        double value;
-        int power;
-        whole = whole || (is_whole && !wi_is_constant(inputs[i], &value, &power));
-    }
-    return whole ? (wi_order){0} : found;
 }
 
 wi_shape wi_shape_in_memory(const wi_order *order, const wi_shape *shape) {
@@ -47,7 +29,9 @@ uint32_t wi_axes_in_memory(const wi_order *order, uint32_t axes) {
 
 /* A view of a value that is computed where it is used would have to be written down first. So coordinates,
  * random numbers whose sequence does not change, and maps of those are made anew in the order of memory, as
- * are masks and labels. No gradient is ever asked for of what is made anew. */
+ * are masks and labels; but not what a step must compute for the caller anyway. */
+enum { MOST_OF_INDEX = 32 };
+
 static bool is_of_index(const weft_tensor *x, bool sources, int *budget) {
     double value;
     int power;
@@ -61,63 +45,140 @@ static bool is_of_index(const weft_tensor *x, bool sources, int *budget) {
     return true;
 }
 
-static weft_tensor *index_in_memory(const wi_order *order, weft_tensor *x) {
+static weft_tensor *index_in_memory(const wi_rewrite *rewrite, const wi_order *order, weft_tensor *x) {
     const wi_shape lying = wi_shape_in_memory(order, &x->shape);
     if (x->op == &wi_op_coordinate) return wi_coordinate(x->graph, &lying, order->axes[x->attributes.axis]);
     if (x->op == &wi_op_uniform || x->op == &wi_op_normal)
         return wi_node(x->graph, x->op, NULL, 0, x->dtype, &lying, &x->attributes);
     weft_tensor *inputs[3];
     for (int i = 0; i < x->input_count; i++) {
-        inputs[i] = wi_to_memory(order, x->inputs[i]);
+        inputs[i] = wi_to_memory(rewrite, order, x->inputs[i]);
         if (!inputs[i]) return NULL;
     }
     return wi_node(x->graph, x->op, inputs, x->input_count, x->dtype, &lying, &x->attributes);
 }
 
+/* Does the mask, which is_of_index knows as one, need more than what is there before the first step? */
+static bool is_computed(const weft_tensor *x) {
+    const bool seen = x->op->kind == WI_VIEW;
+    while (x->op->kind == WI_VIEW) x = x->inputs[0];
+    if (seen || x->op->kind != WI_MAP) return x->op->kind != WI_SOURCE && x->op->kind != WI_LEAF;
+    for (int i = 0; i < x->input_count; i++) {
+        if (is_computed(x->inputs[i])) return true;
+    }
+    return false;
+}
+
 /* Can it be made anew? */
-static bool is_index(const wi_order *order, const weft_tensor *x) {
+static bool is_index(const wi_rewrite *rewrite, const wi_order *order, const weft_tensor *x) {
     int8_t inverse[WEFT_MAX_RANK];
-    int budget = 32;
+    int budget = MOST_OF_INDEX;
     if (x->shape.rank != order->rank) return false;
     for (int i = 0; i < order->rank; i++) inverse[order->axes[i]] = (int8_t)i;
     if (x->op == &wi_op_uniform || x->op == &wi_op_normal) return !wi_order_moves(&x->shape, inverse);
-    return (x->op == &wi_op_coordinate || (x->op->kind == WI_MAP && !x->op->folds)) &&
-           is_of_index(x, !wi_dtype_is_float(x->dtype), &budget);
+    if (x->op != &wi_op_coordinate && (x->op->kind != WI_MAP || x->op->folds)) return false;
+    return is_of_index(x, !wi_dtype_is_float(x->dtype), &budget) &&
+           !(wi_rewrite_is_kept(rewrite, x) && is_computed(x));
+}
+
+/* The order that a node over these inputs is best made in: an input as large as the result decides, unless it
+ * is a function of the index, which is made in any order; where none does, the first that has one. */
+static wi_order order_for(weft_tensor *const *inputs, int count, const wi_shape *shape) {
+    wi_order found = {0};
+    bool whole = false;
+    for (int i = 0; i < count; i++) {
+        const wi_order order = wi_order_of(inputs[i]);
+        const bool is_whole = wi_shape_equal(&inputs[i]->shape, shape);
+        if (order.rank == shape->rank && order.rank > 0) {
+            if (is_whole) return order;
+            if (found.rank == 0) found = order;
+        }
+        int budget = MOST_OF_INDEX;
+        whole = whole || (is_whole && !is_of_index(inputs[i], false, &budget));
+    }
+    return whole ? (wi_order){0} : found;
 }
 
 /* ---- to memory and back ---- */
 
-weft_tensor *wi_to_memory(const wi_order *order, weft_tensor *x) {
+weft_tensor *wi_to_memory(const wi_rewrite *rewrite, const wi_order *order, weft_tensor *x) {
     if (!x || x->shape.rank == 0) return x; /* a number fits everywhere */
     wi_shape wide = {.rank = order->rank};
     const int more = order->rank - x->shape.rank;
     for (int i = 0; i < order->rank; i++) wide.dims[i] = i < more ? 1 : x->shape.dims[i - more];
     if (more > 0) x = weft_reshape_shape(x, wide.rank, wide.dims);
     if (!x) return NULL;
-    if (is_index(order, x)) return index_in_memory(order, x);
+    if (is_index(rewrite, order, x)) return index_in_memory(rewrite, order, x);
     int8_t inverse[WEFT_MAX_RANK];
     for (int i = 0; i < order->rank; i++) inverse[order->axes[i]] = (int8_t)i;
-    return wi_permute(x, inverse, WI_TO_MEMORY);
+    return wi_permute_through(x, inverse, WI_TO_MEMORY);
 }
 
 weft_tensor *wi_from_memory(const wi_order *order, weft_tensor *x) {
-    return x ? wi_permute(x, order->axes, WI_FROM_MEMORY) : NULL;
+    return x ? wi_permute_through(x, order->axes, WI_FROM_MEMORY) : NULL;
 }
 
-weft_tensor *wi_in_order_of(const weft_tensor *like, weft_tensor *x) {
-    const wi_order order = wi_order_of(like);
-    return order.rank ? wi_from_memory(&order, wi_to_memory(&order, x)) : x;
-}
+/* ---- elementwise ---- */
 
-weft_tensor *wi_elementwise_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
-    weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes) {
-    const wi_order order = wi_order_for(inputs, count, shape);
-    if (order.rank == 0) return wi_node(graph, op, inputs, count, dtype, shape, attributes);
-    const wi_shape lying_shape = wi_shape_in_memory(&order, shape);
-    weft_tensor *lying[4] = {0};
-    for (int i = 0; i < count; i++) {
-        lying[i] = wi_to_memory(&order, inputs[i]);
+weft_tensor *wi_elementwise_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    const wi_order order = order_for(inputs, y->input_count, &y->shape);
+    if (order.rank == 0) return NULL;
+    const wi_shape lying_shape = wi_shape_in_memory(&order, &y->shape);
+    weft_tensor *lying[WI_KERNEL_INPUTS] = {0};
+    for (int i = 0; i < y->input_count; i++) {
+        lying[i] = wi_to_memory(rewrite, &order, inputs[i]);
         if (!lying[i]) return NULL;
     }
-    return wi_from_memory(&order, wi_node(graph, op, lying, count, dtype, &lying_shape, attributes));
+    return wi_from_memory(
+        &order, wi_node(y->graph, y->op, lying, y->input_count, y->dtype, &lying_shape, &y->attributes));
+}
+
+const wi_rule wi_elementwise_rules[] = {{"order of memory", WI_STAGE_FORM, wi_elementwise_in_order}, {0}};
+
+/* ---- what only a reader in another order reads ---- */
+
+/* Does the order of memory differ from that of x, a tensor that broadcasts to the order's rank? */
+static bool is_moved(const wi_order *order, const weft_tensor *x) {
+    wi_shape wide = {.rank = order->rank};
+    const int more = order->rank - x->shape.rank;
+    int8_t inverse[WEFT_MAX_RANK];
+    for (int i = 0; i < order->rank; i++) {
+        wide.dims[i] = i < more ? 1 : x->shape.dims[i - more];
+        inverse[order->axes[i]] = (int8_t)i;
+    }
+    return wi_order_moves(&wide, inverse);
+}
+
+/* Ops whose result has the axes of their inputs, and that have a rule for an order of memory. */
+static bool keeps_axes(const wi_op *op) {
+    return op->rules && (op->kind == WI_MAP || op->kind == WI_REDUCE || op == &wi_op_in_memory ||
+                            op == &wi_op_slice || op == &wi_op_flip);
+}
+
+/* Can x be made in the order of memory with nothing read in another one, and is it read nowhere else? */
+static bool is_free(const wi_rewrite *rewrite, const wi_order *order, const weft_tensor *x, int *budget) {
+    if (--*budget < 0) return false;
+    if (!is_moved(order, x) || is_index(rewrite, order, x)) return true;
+    if (x->op == &wi_op_expand) return is_free(rewrite, order, x->inputs[0], budget);
+    if (!keeps_axes(x->op) || !wi_rewrite_has_one_reader(rewrite, x)) return false;
+    for (int i = 0; i < x->input_count; i++) {
+        if (!is_free(rewrite, order, x->inputs[i], budget)) return false;
+    }
+    return true;
+}
+
+weft_tensor *wi_made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    const weft_tensor *const x = inputs[0];
+    int budget = MOST_OF_INDEX;
+    if (y->attributes.flags != WI_TO_MEMORY || !keeps_axes(x->op)) return NULL;
+    wi_order order = {.rank = y->shape.rank};
+    for (int i = 0; i < order.rank; i++) order.axes[y->attributes.order[i]] = (int8_t)i;
+    if (!is_free(rewrite, &order, x, &budget)) return NULL;
+    weft_tensor *seen[WI_KERNEL_INPUTS];
+    for (int i = 0; i < x->input_count; i++) {
+        weft_tensor *const lying = wi_to_memory(rewrite, &order, x->inputs[i]);
+        seen[i] = lying && lying->shape.rank > 0 ? wi_permute(lying, order.axes, WI_FROM_MEMORY) : lying;
+    }
+    weft_tensor *const made = wi_rewrite_apply(rewrite, x, seen);
+    return made ? wi_permute_through(made, y->attributes.order, WI_TO_MEMORY) : NULL;
 }

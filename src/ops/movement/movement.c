@@ -1,6 +1,6 @@
-/* Movement: reshape, permute and expand are other strides over the same memory and cost nothing; concat puts
- * its inputs side by side, where the planner lets them be computed in place. What takes a part of an axis is
- * in slice.c, what makes axes longer in padding.c. */
+/* Movement: reshape and expand are other strides over the same memory and cost nothing; concat puts its
+ * inputs side by side, where the planner lets them be computed in place. Axes in another order are in
+ * permute.c, what takes a part of an axis in slice.c, what makes axes longer in padding.c. */
 #include "ops/op_table.h"
 #include <string.h>
 
@@ -66,9 +66,6 @@ static void reshape_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
     gradients[0] = weft_reshape_shape(g, shape->rank, shape->dims);
 }
 
-const wi_op wi_op_reshape = {
-    .name = "reshape", .kind = WI_VIEW, .view = reshape_view, .backward = reshape_backward};
-
 /* ---- reshape of a view that keeps an order of memory ---- */
 
 /* Where in memory the run lies: *first is the memory axis of its first axis; false when its axes do not lie
@@ -92,8 +89,11 @@ static bool run_in_memory(const run *r, const wi_extent *x, const wi_order *orde
 
 /* x is a view of memory in another order. When each group of axes that the reshape merges or splits lies
  * there side by side, the memory is reshaped instead, and the result is a view that keeps its order, too: (N,
- * C, H, W) over (N, H, W, C) to (N, C, HW) over (N, HW, C). NULL: not so. */
-static weft_tensor *reshape_in_order(weft_tensor *x, const wi_shape *shape) {
+ * C, H, W) over (N, H, W, C) to (N, C, HW) over (N, HW, C). */
+static weft_tensor *reshape_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    const weft_tensor *const x = inputs[0];
+    const wi_shape *const shape = &y->shape;
     const wi_order order = wi_order_of(x);
     if (order.rank == 0) return NULL;
     weft_tensor *memory = x->inputs[0];
@@ -119,8 +119,23 @@ static weft_tensor *reshape_in_order(weft_tensor *x, const wi_shape *shape) {
             axes[j] = (int8_t)place++;
         }
     }
-    return wi_permute(weft_reshape_shape(memory, lying.rank, lying.dims), axes, WI_FROM_MEMORY);
+    return wi_permute_through(weft_reshape_shape(memory, lying.rank, lying.dims), axes, WI_FROM_MEMORY);
 }
+
+static weft_tensor *reshape_of_reshape(
+    wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    weft_tensor *const x = inputs[0];
+    return x->op == &wi_op_reshape ? weft_reshape_shape(x->inputs[0], y->shape.rank, y->shape.dims) : NULL;
+}
+
+static const wi_rule reshape_rules[] = {{"reshape of reshape", WI_STAGE_FORM, reshape_of_reshape},
+    {"order of memory", WI_STAGE_FORM, reshape_in_order}, {0}};
+const wi_op wi_op_reshape = {.name = "reshape",
+    .kind = WI_VIEW,
+    .view = reshape_view,
+    .backward = reshape_backward,
+    .rules = reshape_rules};
 
 weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
     weft_graph *graph = wi_inputs_graph("reshape", &x, 1);
@@ -140,10 +155,10 @@ weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
     if (count_x != count_y || power_x != power_y)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "reshape: %s and %s have different numbers of elements",
             wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
-    while (x->op == &wi_op_reshape) x = x->inputs[0];
+    while (x->op == &wi_op_reshape)
+        x = x->inputs[0]; /* so that the gradients of all shapes of x meet there */
     if (wi_shape_equal(&shape, &x->shape)) return x;
-    weft_tensor *in_order = reshape_in_order(x, &shape);
-    return in_order ? in_order : wi_node(graph, &wi_op_reshape, &x, 1, x->dtype, &shape, NULL);
+    return wi_node(graph, &wi_op_reshape, &x, 1, x->dtype, &shape, NULL);
 }
 
 weft_tensor *weft_reshape_list_(weft_tensor *x, const int64_t *dims, bool unused) {
@@ -227,137 +242,6 @@ weft_tensor *weft_unsqueeze(weft_tensor *x, int axis) {
     return weft_reshape_shape(x, shape.rank, shape.dims);
 }
 
-/* ---- permute ---- */
-
-static bool permute_view(
-    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
-    (void)x;
-    layout->offset = in->offset;
-    for (int i = 0; i < out->rank; i++) layout->strides[i] = in->strides[y->attributes.order[i]];
-    return true;
-}
-
-static void permute_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    static const uint32_t back[] = {0, WI_TO_MEMORY, WI_FROM_MEMORY};
-    int8_t inverse[WEFT_MAX_RANK];
-    for (int i = 0; i < y->shape.rank; i++) inverse[y->attributes.order[i]] = (int8_t)i;
-    gradients[0] = wi_permute(g, inverse, back[y->attributes.flags]);
-}
-
-const wi_op wi_op_permute = {
-    .name = "permute", .kind = WI_VIEW, .view = permute_view, .backward = permute_backward};
-
-static bool read_order(const weft_tensor *x, int rank, const int *axes, wi_attributes *attributes) {
-    uint32_t seen = 0;
-    if (rank != x->shape.rank || (rank > 0 && !axes)) return false;
-    for (int i = 0; i < rank; i++) {
-        const int axis = axes[i] < 0 ? axes[i] + rank : axes[i];
-        if (axis < 0 || axis >= rank || (seen >> axis & 1)) return false;
-        seen |= 1u << axis;
-        attributes->order[i] = (int8_t)axis;
-    }
-    return true;
-}
-
-static bool swaps_last_two(const wi_attributes *attributes, int rank) {
-    for (int i = 0; i < rank; i++) {
-        const int wanted = i == rank - 2 ? rank - 1 : i == rank - 1 ? rank - 2 : i;
-        if (attributes->order[i] != wanted) return false;
-    }
-    return rank >= 2;
-}
-
-bool wi_order_moves(const wi_shape *shape, const int8_t *order) {
-    int last = -1;
-    for (int i = 0; i < shape->rank; i++) {
-        if (shape->dims[order[i]] == 1) continue;
-        if (order[i] < last) return true;
-        last = order[i];
-    }
-    return false;
-}
-
-weft_tensor *wi_permute(weft_tensor *x, const int8_t *order, uint32_t flags) {
-    if (!x) return NULL;
-    const int rank = x->shape.rank;
-    wi_attributes attributes = {.flags = flags};
-    memcpy(attributes.order, order, (size_t)rank);
-    /* (A·B)ᵀ = Bᵀ·Aᵀ: the product is stored as it is wanted. */
-    if (x->op == &wi_op_matmul && flags != WI_FROM_MEMORY && swaps_last_two(&attributes, rank))
-        return weft_matmul(weft_transpose(x->inputs[1]), weft_transpose(x->inputs[0]));
-    if (x->op == &wi_op_permute) {
-        for (int i = 0; i < rank; i++) attributes.order[i] = x->attributes.order[attributes.order[i]];
-        x = x->inputs[0];
-    }
-    wi_shape shape = {.rank = rank};
-    bool identity = true;
-    for (int i = 0; i < rank; i++) {
-        shape.dims[i] = x->shape.dims[attributes.order[i]];
-        identity = identity && attributes.order[i] == i;
-    }
-    if (identity) return x;
-    if (flags == WI_TO_MEMORY && !wi_order_moves(&x->shape, attributes.order))
-        return weft_reshape_shape(x, rank, shape.dims);
-    return wi_node(x->graph, &wi_op_permute, &x, 1, x->dtype, &shape, &attributes);
-}
-
-weft_tensor *weft_permute_axes(weft_tensor *x, int rank, const int *axes) {
-    weft_graph *graph = wi_inputs_graph("permute", &x, 1);
-    if (!graph) return NULL;
-    wi_attributes attributes = {0};
-    char text[WI_SHAPE_TEXT];
-    if (!read_order(x, rank, axes, &attributes))
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
-            "permute: the %d axes given are no order of those of %s", rank, wi_shape_print(&x->shape, text));
-    return wi_permute(x, attributes.order, 0);
-}
-
-weft_tensor *weft_permute_list_(weft_tensor *x, const int64_t *axes, bool unused) {
-    (void)unused;
-    int order[WEFT_MAX_RANK], rank = 0;
-    for (; axes[rank] != WEFT_END; rank++)
-        order[rank] = axes[rank] > -99 && axes[rank] < 99 ? (int)axes[rank] : 99;
-    return weft_permute_axes(x, rank, order);
-}
-
-weft_tensor *weft_transpose(weft_tensor *x) {
-    weft_graph *graph = wi_inputs_graph("transpose", &x, 1);
-    if (!graph) return NULL;
-    const int rank = x->shape.rank;
-    char text[WI_SHAPE_TEXT];
-    if (rank < 2)
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "transpose: %s has fewer than two axes",
-            wi_shape_print(&x->shape, text));
-    int order[WEFT_MAX_RANK];
-    for (int i = 0; i < rank; i++) order[i] = i;
-    order[rank - 2] = rank - 1;
-    order[rank - 1] = rank - 2;
-    return weft_permute_axes(x, rank, order);
-}
-
-weft_tensor *weft_swap_axes(weft_tensor *x, int axis1, int axis2) {
-    weft_graph *graph = wi_inputs_graph("swap_axes", &x, 1);
-    if (!graph) return NULL;
-    const int first = wi_axis_index(x, "swap_axes", axis1), second = wi_axis_index(x, "swap_axes", axis2);
-    if (first < 0 || second < 0) return NULL;
-    int order[WEFT_MAX_RANK];
-    for (int i = 0; i < x->shape.rank; i++) order[i] = i == first ? second : i == second ? first : i;
-    return weft_permute_axes(x, x->shape.rank, order);
-}
-
-weft_tensor *weft_move_axis(weft_tensor *x, int from, int to) {
-    weft_graph *graph = wi_inputs_graph("move_axis", &x, 1);
-    if (!graph) return NULL;
-    const int source = wi_axis_index(x, "move_axis", from), target = wi_axis_index(x, "move_axis", to);
-    if (source < 0 || target < 0) return NULL;
-    int order[WEFT_MAX_RANK], next = 0;
-    for (int i = 0; i < x->shape.rank; i++) {
-        if (next == source) next++;
-        order[i] = i == target ? source : next++;
-    }
-    return weft_permute_axes(x, x->shape.rank, order);
-}
-
 /* ---- expand ---- */
 
 static bool expand_view(
@@ -375,8 +259,27 @@ static void expand_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
     gradients[0] = wi_sum_to(g, &y->inputs[0]->shape);
 }
 
-const wi_op wi_op_expand = {
-    .name = "expand", .kind = WI_VIEW, .view = expand_view, .backward = expand_backward};
+static weft_tensor *expand_of_expand(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    weft_tensor *const x = inputs[0];
+    return x->op == &wi_op_expand ? weft_expand(x->inputs[0], y->shape.rank, y->shape.dims) : NULL;
+}
+
+static weft_tensor *expand_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    const wi_order order = wi_order_of(inputs[0]);
+    if (order.rank == 0 || order.rank != y->shape.rank) return NULL;
+    const wi_shape lying = wi_shape_in_memory(&order, &y->shape);
+    return wi_from_memory(&order, weft_expand(inputs[0]->inputs[0], lying.rank, lying.dims));
+}
+
+static const wi_rule expand_rules[] = {{"order of memory", WI_STAGE_FORM, expand_in_order},
+    {"expand of expand", WI_STAGE_FORM, expand_of_expand}, {0}};
+const wi_op wi_op_expand = {.name = "expand",
+    .kind = WI_VIEW,
+    .view = expand_view,
+    .backward = expand_backward,
+    .rules = expand_rules};
 
 weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {
     weft_graph *graph = wi_inputs_graph("expand", &x, 1);
@@ -387,15 +290,9 @@ weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {
     for (int i = 0; i < rank; i++) shape.dims[i] = dims[i];
     char text_x[WI_SHAPE_TEXT], text_y[WI_SHAPE_TEXT];
     if (!wi_shape_broadcast(&x->shape, &shape, &both) || !wi_shape_equal(&both, &shape))
-        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "expand: %s does not stretch to %s",
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "expand: %s does not broadcast to %s",
             wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
     if (wi_shape_equal(&x->shape, &shape)) return x;
-    const wi_order order = wi_order_of(x);
-    if (order.rank == rank && order.rank > 0) {
-        const wi_shape lying = wi_shape_in_memory(&order, &shape);
-        return wi_from_memory(&order, weft_expand(x->inputs[0], rank, lying.dims));
-    }
-    if (x->op == &wi_op_expand) x = x->inputs[0];
     return wi_node(graph, &wi_op_expand, &x, 1, x->dtype, &shape, NULL);
 }
 
@@ -412,7 +309,21 @@ static void concat_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
     }
 }
 
-const wi_op wi_op_concat = {.name = "concat", .kind = WI_JOIN, .backward = concat_backward};
+/* All lie, or are seen, in the order of the first that has one. */
+static weft_tensor *concat_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    wi_order order = {0};
+    for (int i = 0; i < y->input_count && order.rank == 0; i++) order = wi_order_of(inputs[i]);
+    if (order.rank == 0) return NULL;
+    const size_t count = (size_t)y->input_count;
+    weft_tensor **lying = wi_arena_take(&y->graph->arena, count * sizeof *lying);
+    if (!lying) return wi_graph_fail_recorded(y->graph, WEFT_ERROR_MEMORY);
+    for (size_t i = 0; i < count; i++) lying[i] = wi_to_memory(rewrite, &order, inputs[i]);
+    return wi_from_memory(&order, weft_concat(lying, count, order.axes[y->attributes.axis]));
+}
+
+static const wi_rule concat_rules[] = {{"order of memory", WI_STAGE_FORM, concat_in_order}, {0}};
+const wi_op wi_op_concat = {
+    .name = "concat", .kind = WI_JOIN, .backward = concat_backward, .rules = concat_rules};
 
 static bool joins(const weft_tensor *a, const weft_tensor *b, int axis) {
     wi_shape shape = b->shape;
@@ -422,19 +333,11 @@ static bool joins(const weft_tensor *a, const weft_tensor *b, int axis) {
     return wi_shape_equal(&a->shape, &shape);
 }
 
-/* All lie, or are seen, in the order of the first that has one. */
-static weft_tensor *concat_in_order(const wi_order *order, weft_tensor *const *xs, size_t count, int axis) {
-    weft_tensor **lying = wi_arena_take(&xs[0]->graph->arena, count * sizeof *lying);
-    if (!lying) return wi_graph_fail_recorded(xs[0]->graph, WEFT_ERROR_MEMORY);
-    for (size_t i = 0; i < count; i++) lying[i] = wi_to_memory(order, xs[i]);
-    return wi_from_memory(order, weft_concat(lying, count, order->axes[axis]));
-}
-
 weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
     if (!xs || count == 0 || count > WI_MOST_JOINED) {
         weft_graph *graph = xs && count && xs[0] ? xs[0]->graph : NULL;
         return graph ? wi_graph_fail(
-                           graph, WEFT_ERROR_ARGUMENT, "concat: %zu tensors are none or too many", count)
+                           graph, WEFT_ERROR_ARGUMENT, "concat: %zu tensors are too few or too many", count)
                      : NULL;
     }
     weft_graph *graph = wi_inputs_graph("concat", xs, (int)count);
@@ -451,10 +354,6 @@ weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
         shape.dims[index] += xs[i]->shape.dims[index];
     }
     if (count == 1) return xs[0];
-    for (size_t i = 0; i < count; i++) {
-        const wi_order order = wi_order_of(xs[i]);
-        if (order.rank) return concat_in_order(&order, xs, count, index);
-    }
     const wi_attributes attributes = {.axis = index};
     return wi_node(graph, &wi_op_concat, xs, (int)count, xs[0]->dtype, &shape, &attributes);
 }

@@ -18,26 +18,39 @@ static void same_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     gradients[0] = g;
 }
 
-const wi_op wi_op_in_memory = {
-    .name = "in memory", .kind = WI_VIEW, .view = same_view, .backward = same_backward};
+const wi_op wi_op_in_memory = {.name = "in memory",
+    .kind = WI_VIEW,
+    .view = same_view,
+    .backward = same_backward,
+    .rules = wi_elementwise_rules};
 
-/* A number everywhere, cut out of another: coordinates tell where. NULL: not to be told so. */
-static weft_tensor *fold_number(weft_tensor *x, const wi_shape *shape, const wi_attributes *attributes) {
+static weft_tensor *fold(
+    const wi_op *op, weft_tensor *x, const wi_shape *shape, const wi_attributes *attributes) {
+    weft_tensor *memory = wi_node(x->graph, &wi_op_in_memory, &x, 1, x->dtype, &x->shape, NULL);
+    return memory ? wi_node(x->graph, op, &memory, 1, x->dtype, shape, attributes) : NULL;
+}
+
+/* A number everywhere, cut out of another: coordinates tell where. */
+static weft_tensor *fold_number(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    weft_tensor *const x = inputs[0];
+    const wi_shape *const shape = &y->shape;
+    const wi_attributes *const attributes = &y->attributes;
     double value;
     int power;
-    if (!wi_is_constant(x, &value, &power) || (x->dtype != WEFT_F32 && x->dtype != WEFT_I32)) return NULL;
+    if (!wi_is_constant(x, &value, &power) || !wi_dtype_computes(x->dtype)) return NULL;
     weft_tensor *number = wi_constant_power(x->graph, x->dtype, value, power);
-    weft_tensor *outside = weft_number(x, attributes->number), *y = number;
+    weft_tensor *outside = weft_number(x, attributes->number), *cut = number;
     for (int axis = 0; axis < shape->rank; axis++) {
         const int64_t before = attributes->before[axis], size = x->shape.dims[axis];
         if (attributes->fold[axis] == WI_FOLD_SPREAD) return NULL;
         if (attributes->fold[axis] != WI_FOLD_CUT) continue;
         if (before < 0 || size < 0) return NULL;
         weft_tensor *at = wi_coordinate(x->graph, shape, axis);
-        y = weft_where(weft_less(at, weft_number(at, (double)before)), outside, y);
-        y = weft_where(weft_less(at, weft_number(at, (double)(before + size))), y, outside);
+        cut = weft_where(weft_less(at, weft_number(at, (double)before)), outside, cut);
+        cut = weft_where(weft_less(at, weft_number(at, (double)(before + size))), cut, outside);
     }
-    return weft_expand(y, shape->rank, shape->dims);
+    return weft_expand(cut, shape->rank, shape->dims);
 }
 
 static wi_attributes fold_in_memory(const wi_order *order, const wi_attributes *attributes) {
@@ -50,19 +63,18 @@ static wi_attributes fold_in_memory(const wi_order *order, const wi_attributes *
     return turned;
 }
 
-static weft_tensor *fold(
-    const wi_op *op, weft_tensor *x, const wi_shape *shape, const wi_attributes *attributes) {
-    weft_tensor *number = fold_number(x, shape, attributes);
-    if (number) return number;
-    const wi_order order = wi_order_of(x);
-    if (order.rank) {
-        const wi_shape lying = wi_shape_in_memory(&order, shape);
-        const wi_attributes turned = fold_in_memory(&order, attributes);
-        return wi_from_memory(&order, fold(op, x->inputs[0], &lying, &turned));
-    }
-    weft_tensor *memory = wi_node(x->graph, &wi_op_in_memory, &x, 1, x->dtype, &x->shape, NULL);
-    return memory ? wi_node(x->graph, op, &memory, 1, x->dtype, shape, attributes) : NULL;
+static weft_tensor *fold_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    const wi_order order = wi_order_of(inputs[0]);
+    if (order.rank == 0) return NULL;
+    weft_tensor *const memory = inputs[0]->inputs[0];
+    const wi_shape lying = wi_shape_in_memory(&order, &y->shape);
+    const wi_attributes turned = fold_in_memory(&order, &y->attributes);
+    return wi_from_memory(&order, wi_node(y->graph, y->op, &memory, 1, y->dtype, &lying, &turned));
 }
+
+static const wi_rule fold_rules[] = {
+    {"cut number", WI_STAGE_FORM, fold_number}, {"order of memory", WI_STAGE_FORM, fold_in_order}, {0}};
 
 static weft_tensor *fail_batch(const weft_tensor *x, const char *op, int axis) {
     char text[WI_SHAPE_TEXT];
@@ -77,7 +89,8 @@ static void spread_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
     gradients[0] = wi_slice_dims(g, a->axis, a->before[a->axis], y->inputs[0]->shape.dims[a->axis], a->step);
 }
 
-const wi_op wi_op_spread = {.name = "spread", .kind = WI_MAP, .folds = true, .backward = spread_backward};
+const wi_op wi_op_spread = {
+    .name = "spread", .kind = WI_MAP, .folds = true, .backward = spread_backward, .rules = fold_rules};
 
 weft_tensor *wi_spread_dims(weft_tensor *x, int axis, int64_t before, int64_t step, int64_t length) {
     if (!x || x->shape.dims[axis] == length) return x;
@@ -131,7 +144,8 @@ static void pad_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
     gradients[0] = g;
 }
 
-const wi_op wi_op_pad = {.name = "pad", .kind = WI_MAP, .folds = true, .backward = pad_backward};
+const wi_op wi_op_pad = {
+    .name = "pad", .kind = WI_MAP, .folds = true, .backward = pad_backward, .rules = fold_rules};
 
 /* What may stand on either side of an axis. */
 static bool check_pad(weft_tensor *x, int axis, int64_t before, int64_t after, weft_pad_mode mode) {
@@ -159,10 +173,10 @@ weft_tensor *weft_pad(
     weft_graph *graph = wi_inputs_graph("pad", &x, 1);
     if (!graph) return NULL;
     if ((unsigned)mode > WEFT_PAD_WRAP)
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "pad: %d is no mode", (int)mode);
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "pad: %d is not a mode", (int)mode);
     if (x->shape.rank > 0 && (!before || !after))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "pad: before or after is NULL");
-    const bool computes = x->dtype == WEFT_F32 || x->dtype == WEFT_I32 || x->dtype == WEFT_BOOL;
+    const bool computes = wi_dtype_computes(x->dtype) || x->dtype == WEFT_BOOL;
     if (mode == WEFT_PAD_CONSTANT && value != 0 && !computes)
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "pad: %s is padded with 0, not %g; weft_cast converts",
             weft_dtype_name(x->dtype), value);
@@ -185,7 +199,34 @@ static void roll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     gradients[0] = g;
 }
 
-const wi_op wi_op_roll = {.name = "roll", .kind = WI_MAP, .folds = true, .backward = roll_backward};
+/* x moved along each axis by as many places as `before` says. */
+static weft_tensor *roll(weft_tensor *x, const int64_t *before) {
+    wi_attributes attributes = {0};
+    bool rolls = false;
+    for (int i = 0; i < x->shape.rank; i++) {
+        const int64_t size = x->shape.dims[i];
+        attributes.before[i] = size > 0 ? before[i] % size : before[i];
+        attributes.fold[i] = attributes.before[i] ? WI_FOLD_WRAP : WI_FOLD_NONE;
+        rolls = rolls || attributes.before[i];
+    }
+    return rolls ? fold(&wi_op_roll, x, &x->shape, &attributes) : x;
+}
+
+/* Several axes are one node. */
+static weft_tensor *roll_of_roll(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    const weft_tensor *x = inputs[0];
+    while (x->op == &wi_op_in_memory) x = x->inputs[0];
+    if (x->op != &wi_op_roll) return NULL;
+    int64_t before[WEFT_MAX_RANK];
+    for (int i = 0; i < y->shape.rank; i++) before[i] = x->attributes.before[i] + y->attributes.before[i];
+    return roll(x->inputs[0]->inputs[0], before);
+}
+
+static const wi_rule roll_rules[] = {{"roll of roll", WI_STAGE_FORM, roll_of_roll},
+    {"cut number", WI_STAGE_FORM, fold_number}, {"order of memory", WI_STAGE_FORM, fold_in_order}, {0}};
+const wi_op wi_op_roll = {
+    .name = "roll", .kind = WI_MAP, .folds = true, .backward = roll_backward, .rules = roll_rules};
 
 weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift) {
     weft_graph *graph = wi_inputs_graph("roll", &x, 1);
@@ -195,21 +236,9 @@ weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift) {
     if (shift > INT32_MAX || shift < -INT32_MAX)
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "roll: a shift of %lld is more than 2^31 - 1", (long long)shift);
-    const wi_order order = wi_order_of(x);
-    if (order.rank) return wi_from_memory(&order, weft_roll(x->inputs[0], order.axes[index], shift));
-    wi_attributes attributes = {0};
-    const wi_shape shape = x->shape;
-    if (x->op == &wi_op_roll) { /* several axes are one node */
-        attributes = x->attributes;
-        x = x->inputs[0]->inputs[0];
-    }
-    const int64_t size = shape.dims[index], total = attributes.before[index] + shift;
-    attributes.before[index] = size > 0 ? total % size : total;
-    attributes.fold[index] = attributes.before[index] ? WI_FOLD_WRAP : WI_FOLD_NONE;
-    for (int i = 0; i < shape.rank; i++) {
-        if (attributes.fold[i]) return fold(&wi_op_roll, x, &shape, &attributes);
-    }
-    return x;
+    int64_t before[WEFT_MAX_RANK] = {0};
+    before[index] = shift;
+    return roll(x, before);
 }
 
 /* ---- tile ---- */
@@ -261,7 +290,8 @@ static void tile_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     gradients[0] = g;
 }
 
-const wi_op wi_op_tile = {.name = "tile", .kind = WI_MAP, .folds = true, .backward = tile_backward};
+const wi_op wi_op_tile = {
+    .name = "tile", .kind = WI_MAP, .folds = true, .backward = tile_backward, .rules = fold_rules};
 
 weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats) {
     weft_graph *graph = wi_inputs_graph("tile", &x, 1);

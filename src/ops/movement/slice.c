@@ -25,15 +25,36 @@ static void slice_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradien
     gradients[0] = wi_spread_dims(g, axis, y->attributes.start, y->attributes.step, length);
 }
 
-const wi_op wi_op_slice = {.name = "slice", .kind = WI_VIEW, .view = slice_view, .backward = slice_backward};
+static weft_tensor *slice_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    const wi_order order = wi_order_of(inputs[0]);
+    const wi_attributes *a = &y->attributes;
+    if (order.rank == 0) return NULL;
+    return wi_from_memory(&order,
+        wi_slice_dims(inputs[0]->inputs[0], order.axes[a->axis], a->start, y->shape.dims[a->axis], a->step));
+}
+
+/* A part of what is stretched is stretched from a part. */
+static weft_tensor *slice_of_expand(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    const wi_attributes *a = &y->attributes;
+    if (inputs[0]->op != &wi_op_expand) return NULL;
+    weft_tensor *x = inputs[0]->inputs[0];
+    const int axis = a->axis - (y->shape.rank - x->shape.rank);
+    const bool stretched = axis < 0 || x->shape.dims[axis] != inputs[0]->shape.dims[a->axis];
+    if (!stretched) x = wi_slice_dims(x, axis, a->start, y->shape.dims[a->axis], a->step);
+    return x ? weft_expand(x, y->shape.rank, y->shape.dims) : NULL;
+}
+
+static const wi_rule slice_rules[] = {{"slice of expand", WI_STAGE_FORM, slice_of_expand},
+    {"order of memory", WI_STAGE_FORM, slice_in_order}, {0}};
+const wi_op wi_op_slice = {
+    .name = "slice", .kind = WI_VIEW, .view = slice_view, .backward = slice_backward, .rules = slice_rules};
 
 weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t length, int64_t step) {
     if (!x) return NULL;
     wi_shape shape = x->shape;
     if (shape.dims[axis] == length) return x;
-    const wi_order order = wi_order_of(x);
-    if (order.rank)
-        return wi_from_memory(&order, wi_slice_dims(x->inputs[0], order.axes[axis], start, length, step));
     shape.dims[axis] = length;
     const wi_attributes attributes = {.axis = axis, .start = start, .step = step};
     return wi_node(x->graph, &wi_op_slice, &x, 1, x->dtype, &shape, &attributes);
@@ -59,7 +80,7 @@ weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t en
     if (step < 1)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "slice: step %lld of axis %d is not 1 or more; weft_flip "
-            "turns an axis round",
+            "reverses an axis",
             (long long)step, index);
     if (size < 0) return slice_batch(x, index, start, end, step);
     const int64_t from = start < 0 ? start + size : start, to = end == WEFT_END ? size
@@ -126,7 +147,7 @@ weft_status weft_split(weft_tensor *x, int axis, size_t count, weft_tensor **par
     const int64_t size = x->shape.dims[index];
     char text[WI_SHAPE_TEXT];
     if (count == 0 || count > (size_t)(size < 0 ? -size : size) || size % (int64_t)count != 0) {
-        wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "split: axis %d of %s does not fall into %zu equal parts",
+        wi_graph_fail(x->graph, WEFT_ERROR_SHAPE, "split: axis %d of %s cannot be split into %zu equal parts",
             index, wi_shape_print(&x->shape, text), count);
         return weft_graph_status(x->graph);
     }
@@ -151,12 +172,6 @@ static bool flip_view(
 }
 
 static weft_tensor *flip(weft_tensor *x, uint32_t axes) {
-    const wi_order order = x ? wi_order_of(x) : (wi_order){0};
-    if (order.rank) return wi_from_memory(&order, flip(x->inputs[0], wi_axes_in_memory(&order, axes)));
-    if (x && x->op == &wi_op_flip) {
-        axes ^= x->attributes.axes;
-        x = x->inputs[0];
-    }
     if (!x || axes == 0) return x;
     const wi_attributes attributes = {.axes = axes};
     return wi_node(x->graph, &wi_op_flip, &x, 1, x->dtype, &x->shape, &attributes);
@@ -166,7 +181,23 @@ static void flip_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     gradients[0] = flip(g, y->attributes.axes);
 }
 
-const wi_op wi_op_flip = {.name = "flip", .kind = WI_VIEW, .view = flip_view, .backward = flip_backward};
+static weft_tensor *flip_of_flip(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    const weft_tensor *const x = inputs[0];
+    return x->op == &wi_op_flip ? flip(x->inputs[0], x->attributes.axes ^ y->attributes.axes) : NULL;
+}
+
+static weft_tensor *flip_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    const wi_order order = wi_order_of(inputs[0]);
+    const uint32_t axes = wi_axes_in_memory(&order, y->attributes.axes);
+    return order.rank ? wi_from_memory(&order, flip(inputs[0]->inputs[0], axes)) : NULL;
+}
+
+static const wi_rule flip_rules[] = {
+    {"flip of flip", WI_STAGE_FORM, flip_of_flip}, {"order of memory", WI_STAGE_FORM, flip_in_order}, {0}};
+const wi_op wi_op_flip = {
+    .name = "flip", .kind = WI_VIEW, .view = flip_view, .backward = flip_backward, .rules = flip_rules};
 
 weft_tensor *weft_flip_axes(weft_tensor *x, const int64_t *axes) {
     weft_graph *graph = wi_inputs_graph("flip", &x, 1);

@@ -17,96 +17,6 @@
 #include "ops/normalization/normalization_parts.h"
 #include <math.h>
 
-/* ---- what all norms share ---- */
-
-static bool again_view(
-    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
-    (void)y, (void)x, (void)out;
-    *layout = *in;
-    return true;
-}
-
-static void again_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    (void)y;
-    gradients[0] = g;
-}
-
-static const wi_op again = {.name = "again", .kind = WI_VIEW, .view = again_view, .backward = again_backward};
-
-weft_tensor *wi_again(weft_tensor *x, uint32_t key) {
-    const wi_attributes attributes = {.stream = key};
-    return x ? wi_node(x->graph, &again, &x, 1, x->dtype, &x->shape, &attributes) : NULL;
-}
-
-weft_tensor *wi_norm_scale(weft_tensor *variance, double epsilon) {
-    weft_tensor *positive = weft_maximum(variance, weft_number(variance, 0));
-    return weft_rsqrt(weft_add(positive, weft_number(variance, epsilon)));
-}
-
-wi_norm_inputs wi_norm_inputs_of(const weft_tensor *node) {
-    const uint32_t flags = node->attributes.flags;
-    int next = 1;
-    wi_norm_inputs inputs = {.x = node->inputs[0]};
-    if (flags & WI_NORM_WEIGHT) inputs.weight = node->inputs[next++];
-    if (flags & WI_NORM_BIAS) inputs.bias = node->inputs[next++];
-    if (flags & WI_NORM_RUNNING) inputs.mean = node->inputs[next++];
-    if (flags & WI_NORM_RUNNING) inputs.var = node->inputs[next++];
-    if (flags & WI_NORM_COUNTS) inputs.batches = node->inputs[next++];
-    if (next < node->input_count) inputs.g = node->inputs[next];
-    return inputs;
-}
-
-enum { MOST_INPUTS = 7 };
-
-static int list_inputs(const wi_norm_inputs *from, weft_tensor *list[MOST_INPUTS]) {
-    weft_tensor *const all[MOST_INPUTS] = {
-        from->x, from->weight, from->bias, from->mean, from->var, from->batches, from->g};
-    int count = 0;
-    for (int i = 0; i < MOST_INPUTS; i++) {
-        if (all[i] || i == 0) list[count++] = all[i];
-    }
-    return count;
-}
-
-weft_tensor *wi_norm_node(const wi_op *op, const wi_norm_inputs *inputs, wi_attributes attributes) {
-    weft_tensor *list[MOST_INPUTS];
-    const int count = list_inputs(inputs, list);
-    if (inputs->weight) attributes.flags |= WI_NORM_WEIGHT;
-    if (inputs->bias) attributes.flags |= WI_NORM_BIAS;
-    if (inputs->mean) attributes.flags |= WI_NORM_RUNNING;
-    if (inputs->batches) attributes.flags |= WI_NORM_COUNTS;
-    return wi_node(inputs->x->graph, op, list, count, WEFT_F32, &inputs->x->shape, &attributes);
-}
-
-static bool has_shape(const wi_op *op, const char *what, const weft_tensor *tensor, const wi_shape *shape) {
-    char wanted[WI_SHAPE_TEXT], got[WI_SHAPE_TEXT];
-    if (!tensor || wi_shape_equal(&tensor->shape, shape)) return true;
-    wi_graph_fail(tensor->graph, WEFT_ERROR_SHAPE, "%s: %s is %s, expected %s", op->name, what,
-        wi_shape_print(&tensor->shape, got), wi_shape_print(shape, wanted));
-    return false;
-}
-
-weft_graph *wi_norm_check(
-    const wi_op *op, const wi_norm_inputs *inputs, const wi_shape *shape, float epsilon) {
-    weft_tensor *list[MOST_INPUTS];
-    const int count = list_inputs(inputs, list);
-    weft_graph *graph = wi_inputs_graph(op->name, list, count);
-    if (!graph) return NULL;
-    for (int i = 0; i < count; i++) {
-        if (list[i]->dtype == WEFT_F32) continue;
-        wi_graph_fail(
-            graph, WEFT_ERROR_DTYPE, "%s: takes f32, not %s", op->name, weft_dtype_name(list[i]->dtype));
-        return NULL;
-    }
-    if (!has_shape(op, "the weight", inputs->weight, shape) ||
-        !has_shape(op, "the bias", inputs->bias, shape))
-        return NULL;
-    if (epsilon >= 0 && !isinf(epsilon)) return graph;
-    wi_graph_fail(
-        graph, WEFT_ERROR_ARGUMENT, "%s: epsilon %g is not 0 or more and finite", op->name, (double)epsilon);
-    return NULL;
-}
-
 /* ---- the statistics of a batch ---- */
 
 enum { FORWARD = 1, BACKWARD_SUMS, BACKWARD_MAP }; /* keys of wi_again: one a launch */
@@ -186,7 +96,7 @@ static channels channels_of(const weft_tensor *y, bool statistics) {
     int64_t count;
     int power;
     wi_axes_count(c.x, c.axes, &count, &power);
-    c.share = wi_constant_power(c.x->graph, WEFT_F32, 1.0 / (double)count, -power);
+    c.share = wi_constant_power(c.x->graph, c.x->dtype, 1.0 / (double)count, -power);
     if (!statistics) return c;
     c.shift = c.x;
     for (int i = 0; i < c.x->shape.rank - 1; i++) {
@@ -251,8 +161,8 @@ static weft_tensor *channel_norm_lower(weft_tensor *y, bool inference) {
 
 /* What a batch counts for, rank 0. */
 static weft_tensor *momentum_of(const weft_tensor *y, weft_tensor *batches) {
-    if (!batches) return weft_constant(y->graph, WEFT_F32, y->attributes.number2);
-    weft_tensor *count = weft_cast(weft_add(batches, weft_number(batches, 1)), WEFT_F32);
+    if (!batches) return weft_constant(y->graph, y->dtype, y->attributes.number2);
+    weft_tensor *count = weft_cast(weft_add(batches, weft_number(batches, 1)), y->dtype);
     return weft_reciprocal(count);
 }
 
@@ -262,7 +172,7 @@ static weft_tensor *over_examples(const channels *c, weft_tensor *v) {
     int64_t count;
     int power;
     wi_axes_count(v, 1, &count, &power);
-    return weft_mul(wi_sum_keep(v, 1), wi_constant_power(v->graph, WEFT_F32, 1.0 / (double)count, -power));
+    return weft_mul(wi_sum_keep(v, 1), wi_constant_power(v->graph, v->dtype, 1.0 / (double)count, -power));
 }
 
 static weft_tensor *move_running(
@@ -297,7 +207,7 @@ static weft_status channel_norm_check(const weft_tensor *y, int64_t batch, bool 
     wi_shape shape = y->shape; /* (N, C, spatial...) */
     for (int i = 1; i < shape.rank; i++) shape.dims[i] = y->shape.dims[i == 1 ? shape.rank - 1 : i - 1];
     WI_FAIL(WEFT_ERROR_SHAPE,
-        "%s: %s at batch %lld has one value a channel, whose variance says nothing; more are needed%s",
+        "%s: %s at batch %lld has one value per channel, which has no variance; more are needed%s",
         y->op->name, wi_shape_print(&shape, text), (long long)batch,
         y->attributes.flags & WI_NORM_RUNNING ? " in training" : "");
 }
@@ -367,15 +277,15 @@ static weft_tensor *gradient_node(const weft_tensor *y, weft_tensor *g, int whic
     wi_norm_inputs in = wi_norm_inputs_of(y);
     const bool always = !in.mean || y->attributes.flags & WI_NORM_FIXED;
     if (always) return gradient_of(y, &in, g, which, false);
-    weft_tensor *list[MOST_INPUTS];
+    weft_tensor *list[WI_NORM_INPUTS];
     wi_attributes attributes = y->attributes;
     attributes.power = which;
     in.g = g;
-    const int count = list_inputs(&in, list);
+    const int count = wi_norm_list_inputs(&in, list);
     const wi_shape *shape = which == OF_X        ? &y->shape
                             : which == OF_WEIGHT ? &in.weight->shape
                                                  : &in.bias->shape;
-    return wi_node(y->graph, &norm_back, list, count, WEFT_F32, shape, &attributes);
+    return wi_node(y->graph, &norm_back, list, count, y->dtype, shape, &attributes);
 }
 
 static void channel_norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
@@ -413,17 +323,17 @@ static bool check_images(const wi_op *op, weft_tensor *x, int least) {
 static bool check_state(const wi_op *op, const char *what, const weft_tensor *state, const wi_shape *shape,
     weft_dtype dtype, weft_graph *graph) {
     if (state && state->op == &wi_op_state && state->graph == graph && state->dtype == dtype)
-        return has_shape(op, what, state, shape);
+        return wi_norm_has_shape(op, what, state, shape);
     wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: %s is not an %s state of the graph", op->name, what,
         weft_dtype_name(dtype));
     return false;
 }
 
-static bool check_running(
-    const wi_op *op, const weft_running *running, const wi_shape *shape, weft_graph *graph) {
+static bool check_running(const wi_op *op, const weft_running *running, const wi_shape *shape,
+    weft_dtype dtype, weft_graph *graph) {
     const wi_shape number = {.rank = 0};
-    if (!check_state(op, "the running mean", running->mean, shape, WEFT_F32, graph) ||
-        !check_state(op, "the running variance", running->var, shape, WEFT_F32, graph))
+    if (!check_state(op, "the running mean", running->mean, shape, dtype, graph) ||
+        !check_state(op, "the running variance", running->var, shape, dtype, graph))
         return false;
     if (running->batches)
         return check_state(op, "the count of batches", running->batches, &number, WEFT_I32, graph);
@@ -451,14 +361,14 @@ static weft_tensor *running_norm(const wi_op *op, weft_tensor *x, weft_tensor *w
     if (!graph) return NULL;
     wi_attributes attributes = {.number = (double)epsilon, .axis2 = examples};
     if (running) {
-        if (!check_running(op, running, &shape, graph)) return NULL;
+        if (!check_running(op, running, &shape, inputs.x->dtype, graph)) return NULL;
         inputs.mean = running->mean;
         inputs.var = running->var;
         inputs.batches = running->batches;
         attributes.number2 = running->batches ? 0 : (double)running->momentum;
         attributes.flags = running->fixed ? WI_NORM_FIXED : 0;
     }
-    return image_norm(op, inputs, attributes);
+    return weft_cast(image_norm(op, inputs, attributes), x->dtype);
 }
 
 weft_tensor *weft_batch_norm_with(
@@ -484,9 +394,9 @@ weft_tensor *weft_group_norm_with(
             (long long)channel_number);
     const bool flat = x->shape.rank == 2;
     if (flat) x = weft_unsqueeze(x, 2);
-    const wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
+    wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
     if (!wi_norm_check(op, &inputs, &shape, epsilon)) return NULL;
     const wi_attributes attributes = {.number = (double)epsilon, .axis = (int32_t)groups, .axis2 = 1};
-    weft_tensor *y = image_norm(op, inputs, attributes);
+    weft_tensor *y = weft_cast(image_norm(op, inputs, attributes), x->dtype);
     return flat ? weft_flatten(y) : y;
 }

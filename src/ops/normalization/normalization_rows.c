@@ -40,7 +40,7 @@ static rows rows_of(const weft_tensor *y) {
     int64_t count;
     int power;
     wi_axes_count(r.x, r.axes, &count, &power);
-    r.share = wi_constant_power(r.x->graph, WEFT_F32, 1.0 / (double)count, -power);
+    r.share = wi_constant_power(r.x->graph, r.x->dtype, 1.0 / (double)count, -power);
     const bool centres = y->op == &wi_op_layer_norm;
     if (centres) r.mean = row_mean(&r, r.x);
     weft_tensor *near = centred_row(&r, 0), *variance = row_mean(&r, weft_square(near));
@@ -102,9 +102,10 @@ static weft_tensor *row_norm(
             return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: the last %d axes of %s hold the batch",
                 op->name, axes, wi_shape_print(&x->shape, text));
     }
-    const wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
+    wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
     if (!wi_norm_check(op, &inputs, &shape, epsilon)) return NULL;
-    return wi_norm_node(op, &inputs, (wi_attributes){.number = (double)epsilon, .axis = axes});
+    const wi_attributes attributes = {.number = (double)epsilon, .axis = axes};
+    return weft_cast(wi_norm_node(op, &inputs, attributes), x->dtype);
 }
 
 weft_tensor *weft_layer_norm_with(

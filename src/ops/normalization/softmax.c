@@ -13,15 +13,14 @@ wi_shifted wi_shift(weft_tensor *x, int axis) {
 static weft_tensor *along_axis(const wi_op *op, weft_tensor *x, int64_t axis) {
     weft_graph *graph = wi_inputs_graph(op->name, &x, 1);
     if (!graph) return NULL;
-    if (x->dtype != WEFT_F32)
-        return wi_graph_fail(
-            graph, WEFT_ERROR_DTYPE, "%s: takes f32, not %s", op->name, weft_dtype_name(x->dtype));
+    if (!wi_dtype_is_float(x->dtype))
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op->name,
+            wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(x->dtype));
+    if (wi_dtype_rounds(x->dtype)) return weft_cast(along_axis(op, wi_wide(x), axis), x->dtype);
     const int index = wi_axis_index(x, op->name, axis);
     if (index < 0) return NULL;
-    const wi_order order = wi_order_of(x);
-    if (order.rank) return wi_from_memory(&order, along_axis(op, x->inputs[0], order.axes[index]));
     const wi_attributes attributes = {.axis = index};
-    return wi_node(graph, op, &x, 1, WEFT_F32, &x->shape, &attributes);
+    return wi_node(graph, op, &x, 1, x->dtype, &x->shape, &attributes);
 }
 
 /* ---- softmax ---- */

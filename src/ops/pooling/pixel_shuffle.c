@@ -7,7 +7,7 @@ static weft_graph *check(const char *op, weft_tensor *x, int64_t factor) {
     if (!graph) return NULL;
     if (x->shape.rank != 4) {
         wi_graph_fail(
-            graph, WEFT_ERROR_SHAPE, "%s: %s is no (N, C, H, W)", op, wi_shape_print(&x->shape, text));
+            graph, WEFT_ERROR_SHAPE, "%s: %s is not (N, C, H, W)", op, wi_shape_print(&x->shape, text));
         return NULL;
     }
     if (factor < 1 || factor > INT16_MAX) {
@@ -25,7 +25,7 @@ weft_tensor *weft_pixel_shuffle(weft_tensor *x, int64_t factor) {
     const int64_t *d = x->shape.dims, r = factor, channels = d[1] / (r * r);
     if (d[1] < 0 || channels * r * r != d[1])
         return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
-            "pixel_shuffle: the channels of %s are no multiple of %lld squared",
+            "pixel_shuffle: the channels of %s are not a multiple of %lld squared",
             wi_shape_print(&x->shape, text), (long long)r);
     weft_tensor *parts =
         weft_reshape_shape(wi_channels_last(x), 6, (const int64_t[]){d[0], d[2], d[3], channels, r, r});
@@ -41,7 +41,7 @@ weft_tensor *weft_pixel_unshuffle(weft_tensor *x, int64_t factor) {
     const int64_t *d = x->shape.dims, r = factor, h = d[2] / r, w = d[3] / r;
     if (h * r != d[2] || w * r != d[3] || d[1] < 0)
         return wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
-            "pixel_unshuffle: height and width of %s are no multiples of %lld",
+            "pixel_unshuffle: height and width of %s are not multiples of %lld",
             wi_shape_print(&x->shape, text), (long long)r);
     weft_tensor *parts =
         weft_reshape_shape(wi_channels_last(x), 6, (const int64_t[]){d[0], h, r, w, r, d[1]});

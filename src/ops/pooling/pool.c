@@ -49,7 +49,7 @@ weft_graph *wi_image_graph(const char *op, weft_tensor *x) {
         return NULL;
     }
     if (x->shape.rank < 3 || x->shape.rank > 5) {
-        wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: %s is no (N, C, L), (N, C, H, W) or (N, C, D, H, W)", op,
+        wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: %s is not (N, C, L), (N, C, H, W) or (N, C, D, H, W)", op,
             wi_shape_print(&x->shape, text));
         return NULL;
     }

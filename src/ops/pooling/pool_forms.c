@@ -10,7 +10,7 @@ static weft_tensor *square(const char *op, weft_tensor *x, int64_t size,
     if (!wi_image_graph(op, x)) return NULL;
     if (x->shape.rank != 4)
         return wi_graph_fail(
-            x->graph, WEFT_ERROR_SHAPE, "%s: %s is no (N, C, H, W)", op, wi_shape_print(&x->shape, text));
+            x->graph, WEFT_ERROR_SHAPE, "%s: %s is not (N, C, H, W)", op, wi_shape_print(&x->shape, text));
     return pool(x, &(weft_pool_options){WEFT_POOL_OPTIONS_INIT, .window = {size, size}});
 }
 
@@ -65,7 +65,7 @@ weft_tensor *weft_lp_pool(weft_tensor *x, double p, const weft_pool_options *opt
     weft_graph *graph = wi_image_graph("lp_pool", x);
     if (!graph || !wi_pool_options_check("lp_pool", x, options)) return NULL;
     if (!(p > 0) || isinf(p))
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "lp_pool: p = %g is no positive number", p);
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "lp_pool: p = %g is not a positive number", p);
     if (options->exclude_padding || options->divisor)
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "lp_pool: exclude_padding and divisor are for avg_pool");

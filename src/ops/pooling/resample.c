@@ -59,7 +59,7 @@ weft_tensor *weft_resample(weft_tensor *x, const weft_resample_options *options)
             "resample: options of %zu bytes, expected %zu (use WEFT_RESAMPLE_OPTIONS_INIT)",
             options->struct_size, sizeof *options);
     if ((unsigned)options->mode > WEFT_RESAMPLE_LINEAR)
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "resample: %d is no mode", (int)options->mode);
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "resample: %d is not a mode", (int)options->mode);
     if (options->align_corners && options->mode == WEFT_RESAMPLE_NEAREST)
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "resample: align_corners is for WEFT_RESAMPLE_LINEAR");

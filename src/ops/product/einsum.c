@@ -326,9 +326,9 @@ static bool check_operands(einsum *e, weft_tensor *b) {
         return false;
     }
     for (int i = 0; i < e->operand_count; i++) {
-        if (e->operands[i]->dtype == WEFT_F32) continue;
-        wi_graph_fail(e->graph, WEFT_ERROR_DTYPE, "einsum: takes f32, operand %d is %s", i,
-            weft_dtype_name(e->operands[i]->dtype));
+        if (wi_dtype_is_float(e->operands[i]->dtype)) continue;
+        wi_graph_fail(e->graph, WEFT_ERROR_DTYPE, "einsum: takes %s, operand %d is %s",
+            wi_dtypes_text(WI_TAKES_FLOATS), i, weft_dtype_name(e->operands[i]->dtype));
         return false;
     }
     return true;

@@ -8,20 +8,34 @@ static weft_tensor *fail_shapes(
         wi_shape_print(&a->shape, text_a), wi_shape_print(&b->shape, text_b), rule);
 }
 
+/* The gradient is of the dtype that the products of 16-bit floats are computed in; it meets a factor in the
+ * factors' own. */
 static void matmul_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    g = weft_cast(g, y->inputs[0]->dtype);
     gradients[0] = weft_matmul(g, weft_transpose(y->inputs[1]));
     gradients[1] = weft_matmul(weft_transpose(y->inputs[0]), g);
 }
 
 const wi_op wi_op_matmul = {.name = "matmul", .kind = WI_PRODUCT, .backward = matmul_backward};
 
-weft_tensor *weft_matmul(weft_tensor *a, weft_tensor *b) {
+/* The dtype of a product, to which both factors are cast. */
+static bool common_dtype(weft_tensor **a, weft_tensor **b, weft_dtype *dtype) {
+    if (!wi_dtype_is_float((*a)->dtype) || !wi_dtype_is_float((*b)->dtype)) {
+        wi_graph_fail((*a)->graph, WEFT_ERROR_DTYPE, "matmul: takes %s, not (%s, %s)",
+            wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name((*a)->dtype), weft_dtype_name((*b)->dtype));
+        return false;
+    }
+    *dtype = wi_dtype_wider((*a)->dtype, (*b)->dtype);
+    *a = weft_cast(*a, *dtype);
+    *b = weft_cast(*b, *dtype);
+    return *a && *b;
+}
+
+/* The product as it is accumulated: in f32 of 16-bit floats. */
+static weft_tensor *product(weft_tensor *a, weft_tensor *b, weft_dtype *dtype) {
+    weft_graph *graph = wi_inputs_graph("matmul", (weft_tensor *[]){a, b}, 2);
+    if (!graph || !common_dtype(&a, &b, dtype)) return NULL;
     weft_tensor *inputs[] = {a, b};
-    weft_graph *graph = wi_inputs_graph("matmul", inputs, 2);
-    if (!graph) return NULL;
-    if (a->dtype != WEFT_F32 || b->dtype != WEFT_F32)
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "matmul: takes f32, not (%s, %s)",
-            weft_dtype_name(a->dtype), weft_dtype_name(b->dtype));
     const int rank_a = a->shape.rank, rank_b = b->shape.rank;
     if (rank_a < 2 || rank_b < 2) return fail_shapes("matmul", a, b, "each needs rank 2 or more");
     if (a->shape.dims[rank_a - 1] != b->shape.dims[rank_b - 2])
@@ -35,7 +49,13 @@ weft_tensor *weft_matmul(weft_tensor *a, weft_tensor *b) {
     shape.dims[shape.rank] = a->shape.dims[rank_a - 2];
     shape.dims[shape.rank + 1] = b->shape.dims[rank_b - 1];
     shape.rank += 2;
-    return wi_node(graph, &wi_op_matmul, inputs, 2, WEFT_F32, &shape, NULL);
+    return wi_node(graph, &wi_op_matmul, inputs, 2, wi_format_of(*dtype)->compute, &shape, NULL);
+}
+
+weft_tensor *weft_matmul(weft_tensor *a, weft_tensor *b) {
+    weft_dtype dtype;
+    weft_tensor *y = product(a, b, &dtype);
+    return y ? weft_cast(y, dtype) : NULL;
 }
 
 /* The product is made of two matrices, so that all leading dimensions are rows of one large product. */
@@ -56,8 +76,12 @@ weft_tensor *weft_linear_with(weft_tensor *x, weft_tensor *weight, weft_tensor *
     weft_tensor *flat = x;
     if (x->shape.rank != 2 && power <= 1)
         flat = weft_reshape_shape(x, 2, (const int64_t[]){power ? -count : count, weight->shape.dims[1]});
-    weft_tensor *y = weft_matmul(flat, weft_transpose(weight));
-    if (bias) y = weft_add(y, bias);
+    weft_dtype dtype;
+    weft_tensor *y = product(flat, weft_transpose(weight), &dtype);
+    if (!y) return NULL;
+    if (bias && wi_dtype_is_float(bias->dtype)) dtype = wi_dtype_wider(dtype, bias->dtype);
+    if (bias) y = weft_add(y, wi_wide(bias));
+    y = weft_cast(y, dtype);
     result.dims[result.rank - 1] = weight->shape.dims[0];
     return y ? weft_reshape_shape(y, result.rank, result.dims) : NULL;
 }
@@ -76,7 +100,9 @@ weft_tensor *weft_dot(weft_tensor *a, weft_tensor *b) {
     if (!wi_inputs_graph("dot", inputs, 2)) return NULL;
     if (a->shape.rank != 1 || !wi_shape_equal(&a->shape, &b->shape))
         return fail_shapes("dot", a, b, "needs two vectors of one length");
-    return weft_sum_axes(weft_mul(a, b), NULL, false);
+    weft_tensor *sum = weft_sum_axes(weft_mul(wi_wide(a), wi_wide(b)), NULL, false);
+    const bool floats = wi_dtype_is_float(a->dtype) && wi_dtype_is_float(b->dtype);
+    return floats ? weft_cast(sum, wi_dtype_wider(a->dtype, b->dtype)) : sum;
 }
 
 weft_tensor *weft_mv(weft_tensor *a, weft_tensor *x) {

@@ -4,9 +4,9 @@
  * initial one at the end where time begins, and for an LSTM the last c, (N, H). Its users see slices. A plan
  * replaces it by a part of the node recurrent, whose result goes on with what the gradient needs (all c,
  * gates), or, for inference, with one step of it. The gradient is one node over that result, dy and the
- * gradients of the last states, which are found by looking through the slices' gradients; behind it stand
- * slices and products over all steps. Attributes: power, the cell; flags, which inputs there are; axis,
- * reverse; axis2, padded on the left; start, units; before[0], steps; step, 1: nothing is kept. */
+ * gradients of the last states; behind it stand slices and products over all steps. Attributes: power, the
+ * cell; flags, which inputs there are; axis, reverse; axis2, padded on the left; start, units; before[0],
+ * steps; step, 1: nothing is kept. */
 #include "ops/recurrent/recurrent_scan.h"
 #include "base/integers.h"
 #include "ops/op_table.h"
@@ -52,13 +52,17 @@ static int64_t batch_of(const weft_tensor *y) {
     return y->inputs[WI_SCAN_X]->shape.dims[1];
 }
 
-/* `elements` a row from `start`, all rows, as (first, N, last); first 0: as (N, last). */
-static weft_tensor *part(
-    const weft_tensor *y, weft_tensor *flat, int64_t start, int64_t first, int64_t last) {
-    const int64_t n = batch_of(y), lines = wi_max64(first, 1);
+/* `elements` a row from `start`, all n rows, as (first, N, last); first 0: as (N, last). */
+static weft_tensor *part_of(int64_t n, weft_tensor *flat, int64_t start, int64_t first, int64_t last) {
+    const int64_t lines = wi_max64(first, 1);
     weft_tensor *x = wi_slice_dims(flat, 0, n * start, n * lines * last, 1);
     if (first == 0) return weft_reshape_shape(x, 2, (const int64_t[]){n, last});
     return weft_reshape_shape(x, 3, (const int64_t[]){first, n, last});
+}
+
+static weft_tensor *part(
+    const weft_tensor *y, weft_tensor *flat, int64_t start, int64_t first, int64_t last) {
+    return part_of(batch_of(y), flat, start, first, last);
 }
 
 /* (T·N, columns) of a part, for products over all steps. */
@@ -101,10 +105,50 @@ static weft_tensor *recurrent_lower(weft_tensor *y, bool inference) {
 
 /* ---- the gradient ---- */
 
-/* Gradients of y (T, N, P), of the last h (N, P) and of the last c (N, H); NULL: none. */
+/* The gradient's node reads the gradients of y (T, N, P), of the last h (N, P) and of the last c (N, H). The
+ * walk back leaves one gradient for them all, that of the flat states, which slices take apart again; the
+ * rule below finds what the slices' gradients were before they were put between zeros and added up. */
 typedef struct slopes {
-    weft_tensor *y, *h, *c;
+    weft_tensor *y, *h, *c; /* NULL: none */
 } slopes;
+
+static weft_tensor *back_node(weft_graph *graph, weft_tensor *const *inputs, const slopes *d,
+    const wi_attributes *given, const wi_shape *shape) {
+    weft_tensor *const pack = inputs[WI_BACK_Y];
+    weft_tensor *const wanted[] = {
+        d->y ? d->y : pack, pack, inputs[WI_BACK_W], inputs[WI_BACK_WR], inputs[WI_BACK_LENGTHS], d->h, d->c};
+    weft_tensor *list[WI_KERNEL_INPUTS];
+    wi_attributes attributes = *given;
+    attributes.flags = (given->flags & WI_BACK_WANTS_DH0) | (d->y ? WI_BACK_HAS_DY : 0);
+    int count = 0;
+    for (int i = 0; i <= WI_BACK_DC; i++) {
+        if (!wanted[i]) continue;
+        attributes.flags |= 1u << i;
+        list[count++] = wanted[i];
+    }
+    return wi_node(graph, &wi_op_recurrent_back, list, count, WEFT_F32, shape, &attributes);
+}
+
+static weft_tensor *back(const weft_tensor *y, weft_tensor *pack, weft_tensor *g, const wi_scan_parts *a) {
+    weft_tensor *const inputs[] = {
+        NULL, pack, input_of(y, WI_SCAN_W), input_of(y, WI_SCAN_WR), input_of(y, WI_SCAN_LENGTHS)};
+    const slopes d = {.y = part(y, g, y_start(y, a), a->steps, a->width),
+        .c = a->c > 0 ? part(y, g, a->h, 0, a->units) : NULL};
+    wi_attributes attributes = y->attributes;
+    attributes.flags = wi_scan_index(y, WI_SCAN_H0) >= 0 ? WI_BACK_WANTS_DH0 : 0;
+    const wi_shape shape = {.rank = 1, .dims = {batch_of(y) * (a->dx + a->sums + a->out + a->dh0 + a->dc0)}};
+    return d.y ? back_node(y->graph, inputs, &d, &attributes, &shape) : NULL;
+}
+
+/* ---- the rule of the gradient ---- */
+
+/* A node of the gradient whose slopes are looked for. */
+typedef struct search {
+    const wi_rewrite *rewrite;
+    wi_scan_parts parts;
+    int64_t n, begin, last; /* the batch; where y and the last h begin */
+    slopes found;
+} search;
 
 static void add_to(weft_tensor **sum, weft_tensor *term) {
     *sum = *sum ? weft_add(*sum, term) : term;
@@ -120,55 +164,88 @@ static weft_tensor *unflatten(weft_tensor *x, int rank, const int64_t *dims) {
     return weft_reshape_shape(x, rank, dims);
 }
 
-static void collect(const weft_tensor *y, weft_tensor *g, const wi_scan_parts *a, slopes *found) {
-    const int64_t n = batch_of(y), begin = n * y_start(y, a), last = n * last_start(y, a), c = n * a->h;
-    const int64_t y_dims[] = {a->steps, n, a->width}, h_dims[] = {n, a->width}, c_dims[] = {n, a->units};
-    if (g->op == &wi_op_add && wi_shape_equal(&g->inputs[0]->shape, &g->inputs[1]->shape)) {
-        collect(y, g->inputs[0], a, found);
-        collect(y, g->inputs[1], a, found);
-        return;
-    }
-    if (g->op == &wi_op_spread && g->attributes.step == 1) {
-        weft_tensor *x = g->inputs[0];
-        const int64_t before = g->attributes.before[0], size = x->shape.dims[0];
-        /* with one step y and the last h are the same */
-        if (before == begin && size == n * a->steps * a->width) {
-            add_to(&found->y, unflatten(x, 3, y_dims));
-            return;
-        }
-        if (before == last && size == n * a->width) {
-            add_to(&found->h, unflatten(x, 2, h_dims));
-            return;
-        }
-        if (before == c && size == n * a->units && a->c > 0) {
-            add_to(&found->c, unflatten(x, 2, c_dims));
-            return;
-        }
-    }
-    add_to(&found->y, part(y, g, y_start(y, a), a->steps, a->width));
-    if (a->c > 0) add_to(&found->c, part(y, g, a->h, 0, a->units));
+/* Is it the gradient of one of the slices? With one step y and the last h are the same. */
+static bool is_slope(search *s, const weft_tensor *g) {
+    const wi_scan_parts *const a = &s->parts;
+    const int64_t n = s->n, y_dims[] = {a->steps, n, a->width}, h_dims[] = {n, a->width};
+    const int64_t c_dims[] = {n, a->units};
+    if (g->op != &wi_op_spread || g->attributes.step != 1) return false;
+    weft_tensor *const x = g->inputs[0];
+    const int64_t before = g->attributes.before[0], size = x->shape.dims[0];
+    if (before == s->begin && size == n * a->steps * a->width)
+        add_to(&s->found.y, unflatten(x, 3, y_dims));
+    else if (before == s->last && size == n * a->width)
+        add_to(&s->found.h, unflatten(x, 2, h_dims));
+    else if (before == n * a->h && size == n * a->units && a->c > 0)
+        add_to(&s->found.c, unflatten(x, 2, c_dims));
+    else
+        return false;
+    return true;
 }
 
+static weft_tensor *states_of(const search *s, weft_tensor *g) {
+    return part_of(s->n, g, s->begin / s->n, s->parts.steps, s->parts.width);
+}
+static weft_tensor *cells_of(const search *s, weft_tensor *g) {
+    return s->parts.c > 0 ? part_of(s->n, g, s->parts.h, 0, s->parts.units) : NULL;
+}
+
+static bool is_sum(const weft_tensor *g) {
+    return g->op == &wi_op_add && wi_shape_equal(&g->inputs[0]->shape, &g->inputs[1]->shape);
+}
+
+static void collect(search *s, weft_tensor *g, bool whole) {
+    if (is_sum(g) && (whole || wi_rewrite_has_one_reader(s->rewrite, g))) {
+        collect(s, g->inputs[0], false);
+        collect(s, g->inputs[1], false);
+    } else if (!is_slope(s, g)) {
+        add_to(&s->found.y, states_of(s, g));
+        if (s->parts.c > 0) add_to(&s->found.c, cells_of(s, g));
+    }
+}
+
+static search search_of(const wi_rewrite *rewrite, const weft_tensor *d, weft_tensor *const *inputs) {
+    const wi_attributes *const a = &d->attributes;
+    const weft_tensor *const pack = inputs[WI_BACK_Y], *const w = inputs[WI_BACK_W];
+    search s = {.rewrite = rewrite,
+        .parts = wi_scan_parts_of(
+            (wi_cell)a->power, a->before[0], a->start, w->shape.dims[1], inputs[WI_BACK_WR] != NULL, true)};
+    s.n = pack->shape.dims[0] / (s.parts.h + s.parts.c + s.parts.gates + s.parts.more);
+    s.begin = s.n * y_start(d, &s.parts);
+    s.last = s.n * last_start(d, &s.parts);
+    return s;
+}
+
+/* The flat gradient that all slopes are slices of, when nothing else reads it. */
+static weft_tensor *flat_gradient(const search *s, weft_tensor *const *inputs) {
+    const weft_tensor *slice = inputs[WI_BACK_DY];
+    if (slice && slice->op == &wi_op_reshape) slice = slice->inputs[0];
+    if (!slice || slice->op != &wi_op_slice || inputs[WI_BACK_DH]) return NULL;
+    weft_tensor *const g = slice->inputs[0];
+    const uint32_t slices = s->parts.c > 0 ? 2 : 1;
+    if (wi_rewrite_is_kept(s->rewrite, g) || wi_rewrite_readers(s->rewrite, g) != slices) return NULL;
+    return states_of(s, g) == inputs[WI_BACK_DY] && cells_of(s, g) == inputs[WI_BACK_DC] ? g : NULL;
+}
+
+static weft_tensor *find_slopes(wi_rewrite *rewrite, const weft_tensor *d, weft_tensor *const *inputs) {
+    weft_tensor *all[WI_BACK_DC + 1];
+    for (int i = 0; i <= WI_BACK_DC; i++) {
+        const int index = wi_scan_index(d, i);
+        all[i] = index < 0 ? NULL : inputs[index];
+    }
+    if (!(d->attributes.flags & WI_BACK_HAS_DY)) return NULL;
+    search s = search_of(rewrite, d, all);
+    weft_tensor *const g = flat_gradient(&s, all);
+    if (!g || (!is_sum(g) && g->op != &wi_op_spread)) return NULL;
+    collect(&s, g, true);
+    return weft_graph_status(d->graph) == WEFT_OK
+               ? back_node(d->graph, all, &s.found, &d->attributes, &d->shape)
+               : NULL;
+}
+
+static const wi_rule back_rules[] = {{"slopes of a scan", WI_STAGE_MATCH, find_slopes}, {0}};
 const wi_op wi_op_recurrent_back = {
-    .name = "recurrent_gradient", .kind = WI_KERNEL, .contiguous = ~(1u << WI_BACK_DY)};
-
-static weft_tensor *back(const weft_tensor *y, weft_tensor *pack, const slopes *d, const wi_scan_parts *a) {
-    weft_tensor *const wanted[] = {d->y, pack, input_of(y, WI_SCAN_W), input_of(y, WI_SCAN_WR),
-        input_of(y, WI_SCAN_LENGTHS), d->h, d->c};
-    weft_tensor *inputs[WI_KERNEL_INPUTS];
-    wi_attributes attributes = y->attributes;
-    attributes.flags = 1u << WI_BACK_DY | (d->y ? WI_BACK_HAS_DY : 0) |
-                       (wi_scan_index(y, WI_SCAN_H0) >= 0 ? WI_BACK_WANTS_DH0 : 0);
-    inputs[0] = d->y ? d->y : pack;
-    int count = 1;
-    for (int i = 1; i <= WI_BACK_DC; i++) {
-        if (!wanted[i]) continue;
-        attributes.flags |= 1u << i;
-        inputs[count++] = wanted[i];
-    }
-    const wi_shape shape = {.rank = 1, .dims = {batch_of(y) * (a->dx + a->sums + a->out + a->dh0 + a->dc0)}};
-    return wi_node(y->graph, &wi_op_recurrent_back, inputs, count, WEFT_F32, &shape, &attributes);
-}
+    .name = "recurrent_gradient", .kind = WI_KERNEL, .contiguous = ~(1u << WI_BACK_DY), .rules = back_rules};
 
 /* The product over all steps of the gates' gradients and the states before them. */
 static weft_tensor *weight_gradient(
@@ -185,12 +262,10 @@ static weft_tensor *weight_gradient(
 
 static void recurrent_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const wi_scan_parts a = parts_of(y, true);
-    slopes found = {NULL, NULL, NULL};
     weft_tensor *pack = forward(y, true);
     if (!pack || !g) return;
-    collect(y, g, &a, &found);
-    if (weft_graph_status(y->graph) != WEFT_OK) return;
-    weft_tensor *d = back(y, pack, &found, &a);
+    weft_tensor *d = back(y, pack, g, &a);
+    if (!d) return;
     const int64_t line = wi_cell_gates((wi_cell)y->attributes.power) * a.units;
     const int h0 = wi_scan_index(y, WI_SCAN_H0), c0 = wi_scan_index(y, WI_SCAN_C0),
               bias = wi_scan_index(y, WI_SCAN_BIAS), wr = wi_scan_index(y, WI_SCAN_WR);

@@ -27,7 +27,7 @@ static void norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
         gradients[0] = weft_mul(x, weft_where(weft_equal(y, zero), zero, weft_div(g, y)));
     } else {
         weft_tensor *hit = weft_equal(weft_abs(x), y);
-        weft_tensor *ties = wi_sum_keep(weft_cast(hit, WEFT_F32), y->attributes.axes);
+        weft_tensor *ties = wi_sum_keep(weft_cast(hit, x->dtype), y->attributes.axes);
         gradients[0] = weft_where(hit, signed_as(x, weft_div(g, ties)), zero);
     }
 }

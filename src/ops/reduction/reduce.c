@@ -27,8 +27,9 @@ bool wi_reduce_axes(const char *op, weft_tensor *x, const int64_t *axes, uint32_
 
 bool wi_reduce_float_axes(const char *op, weft_tensor *x, const int64_t *axes, uint32_t *mask) {
     if (!wi_reduce_axes(op, x, axes, mask)) return false;
-    if (x->dtype == WEFT_F32) return true;
-    wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes f32, not %s", op, weft_dtype_name(x->dtype));
+    if (wi_dtype_is_float(x->dtype)) return true;
+    wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op, wi_dtypes_text(WI_TAKES_FLOATS),
+        weft_dtype_name(x->dtype));
     return false;
 }
 
@@ -77,11 +78,19 @@ static weft_tensor *reduce_keep(const wi_op *op, weft_tensor *x, uint32_t axes, 
     const wi_shape shape = wi_kept_shape(&x->shape, axes);
     const wi_attributes attributes = {.axes = real_axes(x, axes)};
     if (attributes.axes == 0 && !gives_place(op)) return x;
-    const wi_order order = wi_order_of(x);
-    if (order.rank && (!gives_place(op) || keeps_sequence(&order, attributes.axes)))
-        return wi_from_memory(&order, reduce_keep(op, x->inputs[0], wi_axes_in_memory(&order, axes), dtype));
     return wi_node(x->graph, op, &x, 1, dtype, &shape, &attributes);
 }
+
+static weft_tensor *reduce_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    (void)rewrite;
+    const wi_order order = wi_order_of(inputs[0]);
+    const uint32_t axes = y->attributes.axes;
+    if (order.rank == 0 || (gives_place(y->op) && !keeps_sequence(&order, axes))) return NULL;
+    return wi_from_memory(
+        &order, reduce_keep(y->op, inputs[0]->inputs[0], wi_axes_in_memory(&order, axes), y->dtype));
+}
+
+static const wi_rule reduce_rules[] = {{"order of memory", WI_STAGE_FORM, reduce_in_order}, {0}};
 
 weft_tensor *wi_sum_keep(weft_tensor *x, uint32_t axes) {
     return x ? reduce_keep(&wi_op_sum, x, axes, x->dtype) : NULL;
@@ -108,25 +117,18 @@ weft_tensor *wi_drop_axes(weft_tensor *y, uint32_t axes) {
 static weft_tensor *reduce(const wi_op *op, weft_tensor *x, const int64_t *axes, bool keep) {
     uint32_t mask;
     if (!wi_reduce_axes(op->name, x, axes, &mask)) return NULL;
-    if (x->dtype != WEFT_F32 && x->dtype != WEFT_I32)
-        return wi_graph_fail(
-            x->graph, WEFT_ERROR_DTYPE, "%s: takes f32 or i32, not %s", op->name, weft_dtype_name(x->dtype));
+    if (!wi_dtype_computes(x->dtype))
+        return wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op->name,
+            wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(x->dtype));
     weft_tensor *y = reduce_keep(op, x, mask, gives_place(op) ? WEFT_I32 : x->dtype);
     return keep ? y : wi_drop_axes(y, mask);
 }
 
-static weft_tensor *reduce_composite(const wi_op *op, weft_tensor *x, uint32_t axes, double number) {
-    const wi_order order = wi_order_of(x);
-    if (order.rank)
-        return wi_from_memory(
-            &order, reduce_composite(op, x->inputs[0], wi_axes_in_memory(&order, axes), number));
+weft_tensor *wi_reduce_composite(const wi_op *op, weft_tensor *x, uint32_t axes, double number, bool keep) {
     const wi_shape shape = wi_kept_shape(&x->shape, axes);
     const wi_attributes attributes = {.axes = axes, .number = number};
-    return wi_node(x->graph, op, &x, 1, WEFT_F32, &shape, &attributes);
-}
-
-weft_tensor *wi_reduce_composite(const wi_op *op, weft_tensor *x, uint32_t axes, double number, bool keep) {
-    weft_tensor *y = reduce_composite(op, x, axes, number);
+    weft_tensor *wide = wi_wide(x);
+    weft_tensor *y = weft_cast(wi_node(x->graph, op, &wide, 1, wide->dtype, &shape, &attributes), x->dtype);
     return keep ? y : wi_drop_axes(y, axes);
 }
 
@@ -137,7 +139,7 @@ static void sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
     gradients[0] = weft_expand(g, shape->rank, shape->dims);
 }
 
-const wi_op wi_op_sum = {.name = "sum", .kind = WI_REDUCE, .backward = sum_backward};
+const wi_op wi_op_sum = {.name = "sum", .kind = WI_REDUCE, .backward = sum_backward, .rules = reduce_rules};
 
 weft_tensor *weft_sum_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return reduce(&wi_op_sum, x, axes, keep);
@@ -149,8 +151,9 @@ weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     int64_t count;
     int power;
     wi_axes_count(x, mask, &count, &power);
-    weft_tensor *share = wi_constant_power(x->graph, WEFT_F32, 1.0 / (double)count, -power);
-    weft_tensor *mean_value = weft_mul(wi_sum_keep(x, mask), share);
+    weft_tensor *wide = wi_wide(x),
+                *share = wi_constant_power(x->graph, wide->dtype, 1.0 / (double)count, -power);
+    weft_tensor *mean_value = weft_cast(weft_mul(wi_sum_keep(wide, mask), share), x->dtype);
     return keep ? mean_value : wi_drop_axes(mean_value, mask);
 }
 
@@ -159,17 +162,19 @@ weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
 /* An element's gradient is the product of the others: nothing when a zero is among them, else the product of
  * all that are not zero, without this one. So no one divides by zero. */
 static void prod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    weft_tensor *x = y->inputs[0];
+    weft_tensor *x = wi_wide(y->inputs[0]);
     const uint32_t axes = y->attributes.axes;
     weft_tensor *is_zero = weft_equal(x, weft_number(x, 0));
-    weft_tensor *zero = weft_cast(is_zero, WEFT_F32);
+    weft_tensor *zero = weft_cast(is_zero, x->dtype);
     weft_tensor *factor = weft_where(is_zero, weft_number(x, 1), x);
     weft_tensor *others = weft_div(prod_keep(factor, axes), factor);
     weft_tensor *no_zero = weft_equal(wi_sum_keep(zero, axes), zero);
-    gradients[0] = weft_mul(g, weft_where(no_zero, others, weft_number(x, 0)));
+    weft_tensor *slope = weft_where(no_zero, others, weft_number(x, 0));
+    gradients[0] = weft_cast(weft_mul(wi_wide(g), slope), y->dtype);
 }
 
-const wi_op wi_op_prod = {.name = "prod", .kind = WI_REDUCE, .backward = prod_backward};
+const wi_op wi_op_prod = {
+    .name = "prod", .kind = WI_REDUCE, .backward = prod_backward, .rules = reduce_rules};
 
 weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return reduce(&wi_op_prod, x, axes, keep);
@@ -179,14 +184,18 @@ weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep) {
 
 /* Evenly among ties. A row with NaN has no element that equals its extreme: 0/0 makes its gradient NaN. */
 static void extreme_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    weft_tensor *hit = weft_cast(weft_equal(y->inputs[0], y), WEFT_F32);
-    gradients[0] = weft_mul(hit, weft_div(g, wi_sum_keep(hit, y->attributes.axes)));
+    const weft_dtype wide = wi_format_of(y->dtype)->compute;
+    weft_tensor *hit = weft_cast(weft_equal(y->inputs[0], y), wide);
+    weft_tensor *share = weft_div(wi_wide(g), wi_sum_keep(hit, y->attributes.axes));
+    gradients[0] = weft_cast(weft_mul(hit, share), y->dtype);
 }
 
-const wi_op wi_op_max = {.name = "max", .kind = WI_REDUCE, .backward = extreme_backward};
-const wi_op wi_op_min = {.name = "min", .kind = WI_REDUCE, .backward = extreme_backward};
-const wi_op wi_op_argmax = {.name = "argmax", .kind = WI_REDUCE};
-const wi_op wi_op_argmin = {.name = "argmin", .kind = WI_REDUCE};
+const wi_op wi_op_max = {
+    .name = "max", .kind = WI_REDUCE, .backward = extreme_backward, .rules = reduce_rules};
+const wi_op wi_op_min = {
+    .name = "min", .kind = WI_REDUCE, .backward = extreme_backward, .rules = reduce_rules};
+const wi_op wi_op_argmax = {.name = "argmax", .kind = WI_REDUCE, .rules = reduce_rules};
+const wi_op wi_op_argmin = {.name = "argmin", .kind = WI_REDUCE, .rules = reduce_rules};
 
 weft_tensor *weft_max_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return reduce(&wi_op_max, x, axes, keep);

@@ -67,13 +67,14 @@ KERNEL_OP(linear_scan, 3)
 static weft_tensor *cumulate(const wi_op *op, weft_tensor *x, int axis, bool exclusive, bool reverse) {
     weft_graph *graph = wi_inputs_graph(op->name, &x, 1);
     if (!graph) return NULL;
-    if (x->dtype != WEFT_F32 && x->dtype != WEFT_I32)
-        return wi_graph_fail(
-            graph, WEFT_ERROR_DTYPE, "%s: takes f32 or i32, not %s", op->name, weft_dtype_name(x->dtype));
+    const weft_dtype computed = wi_format_of(x->dtype)->compute;
+    if (computed != WEFT_F32 && computed != WEFT_I32)
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes f32, f16, bf16 or i32, not %s", op->name,
+            weft_dtype_name(x->dtype));
     const int a = wi_axis_index(x, op->name, axis);
     if (a < 0) return NULL;
-    return make(
-        op, x, NULL, a, (exclusive ? WI_SCAN_BEFORE : WI_SCAN_AFTER) | (reverse ? WI_SCAN_BACKWARDS : 0));
+    const uint32_t flags = (exclusive ? WI_SCAN_BEFORE : WI_SCAN_AFTER) | (reverse ? WI_SCAN_BACKWARDS : 0u);
+    return weft_cast(make(op, wi_wide(x), NULL, a, flags), x->dtype);
 }
 
 weft_tensor *weft_cumsum(weft_tensor *x, int axis) {
@@ -94,9 +95,11 @@ weft_tensor *weft_linear_scan(weft_tensor *a, weft_tensor *b, int axis, bool rev
     weft_graph *graph = wi_inputs_graph("linear_scan", inputs, 2);
     if (!graph) return NULL;
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
-    if (a->dtype != WEFT_F32 || b->dtype != WEFT_F32)
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "linear_scan: takes f32 and f32, not %s and %s",
-            weft_dtype_name(a->dtype), weft_dtype_name(b->dtype));
+    if (wi_format_of(a->dtype)->compute != WEFT_F32 || wi_format_of(b->dtype)->compute != WEFT_F32)
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE,
+            "linear_scan: takes f32, f16 or bf16 and the same, not %s and %s", weft_dtype_name(a->dtype),
+            weft_dtype_name(b->dtype));
+    const weft_dtype dtype = wi_dtype_wider(a->dtype, b->dtype);
     wi_shape shape;
     if (!wi_shape_broadcast(&a->shape, &b->shape, &shape))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "linear_scan: %s and %s do not broadcast",
@@ -104,5 +107,7 @@ weft_tensor *weft_linear_scan(weft_tensor *a, weft_tensor *b, int axis, bool rev
     a = weft_expand(a, shape.rank, shape.dims);
     b = weft_expand(b, shape.rank, shape.dims);
     const int found = a ? wi_axis_index(a, "linear_scan", axis) : -1;
-    return found < 0 ? NULL : make(&wi_op_linear_scan, a, b, found, reverse ? WI_SCAN_BACKWARDS : 0);
+    if (found < 0) return NULL;
+    const uint32_t flags = reverse ? WI_SCAN_BACKWARDS : 0;
+    return weft_cast(make(&wi_op_linear_scan, wi_wide(a), wi_wide(b), found, flags), dtype);
 }

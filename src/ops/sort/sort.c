@@ -50,14 +50,18 @@ const wi_op wi_op_place = {.name = "place", .kind = WI_KERNEL, .backward = place
 static int check(const char *op, weft_tensor *x, int axis) {
     weft_graph *graph = wi_inputs_graph(op, &x, 1);
     if (!graph) return -1;
-    if (x->dtype == WEFT_F32 || x->dtype == WEFT_I32) return wi_axis_index(x, op, axis);
-    wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes f32 or i32, not %s", op, weft_dtype_name(x->dtype));
+    const weft_dtype compared = wi_format_of(x->dtype)->compute;
+    if (compared == WEFT_F32 || compared == WEFT_I32) return wi_axis_index(x, op, axis);
+    wi_graph_fail(
+        graph, WEFT_ERROR_DTYPE, "%s: takes f32, f16, bf16 or i32, not %s", op, weft_dtype_name(x->dtype));
     return -1;
 }
 
 static weft_tensor *order(const wi_op *op, weft_tensor *x, int axis, int64_t k, bool descending) {
     wi_shape shape = x->shape;
     shape.dims[axis] = k;
+    x = wi_wide(x);
+    if (!x) return NULL;
     return wi_node(x->graph, op, &x, 1, WEFT_I32, &shape,
         &(wi_attributes){.axis = axis, .flags = descending ? WI_SORT_DESCENDING : 0});
 }

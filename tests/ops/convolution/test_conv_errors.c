@@ -111,8 +111,9 @@ static things make_things(void) {
     ROW(turned_size, weft_conv_transpose_with(t.x, t.wt, NULL, SMALL), ARGUMENT, "conv_transpose: options")  \
     ROW(groups, CONV(.groups = -1), ARGUMENT, "conv: -1 groups", MOST)                                       \
     ROW(many_groups, CONV(.groups = INT64_C(1) << 32), ARGUMENT, "conv: 4294967296 groups")                  \
-    ROW(mode, CONV(.mode = (weft_conv_padding)3), ARGUMENT, "conv: padding mode 3")                          \
-    ROW(turned_mode, TRANSPOSE(.mode = WEFT_PADDING_SAME), ARGUMENT, "conv_transpose: padding mode 2")       \
+    ROW(mode, CONV(.mode = (weft_conv_padding)3), ARGUMENT, "conv: does not take padding mode 3")            \
+    ROW(turned_mode, TRANSPOSE(.mode = WEFT_PADDING_SAME), ARGUMENT,                                         \
+        "conv_transpose: does not take padding mode 2")                                                      \
     ROW(stride, CONV(.stride = {1, -2}), ARGUMENT, "conv: a stride of -2 along spatial axis 1", MOST)        \
     ROW(far_stride, CONV(.stride = {INT64_C(1) << 33}), ARGUMENT, "conv: a stride of 8589934592", MOST)      \
     ROW(dilation, CONV(.dilation = {-1, 1}), ARGUMENT, "a dilation of -1 along spatial axis 0", MOST)        \
@@ -157,7 +158,8 @@ static void test_two_graphs(void **state) {
     (void)state;
     const things a = make_things(), b = make_things();
     assert_null(weft_conv_with(a.x, a.w, b.four, NULL));
-    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_graph_status(a.graph), "conv: input 2 is of another graph");
+    assert_weft_fails(
+        WEFT_ERROR_ARGUMENT, weft_graph_status(a.graph), "conv: input 2 belongs to another graph");
     weft_graph_release(a.graph);
     weft_graph_release(b.graph);
 }

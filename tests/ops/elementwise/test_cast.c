@@ -2,6 +2,7 @@
  * expressions. */
 #include "support/fixture.h"
 
+#include "cl/context.h"
 #include "ops/covered_ops.h"
 #include "support/dtype_values.h"
 #include <math.h>
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DTYPES = 7, MAX_VALUES = 64 };
+enum { DTYPES = 8, MAX_VALUES = 64 };
 
 /* ---- what is cast: numbers that need rounding, ties, the smallest and the largest; only such as fit the
  * target ---- */
@@ -24,7 +25,7 @@ static const double wholes[] = {0, 1, -1, 2, 3, 127, 128, 200, 255, 256, -300, 2
     2147483647, -2147483647, 2147483648.0 /* beyond i32 */, 4294967301.0, -0x1.0000000001p40, 0x1p53};
 
 static bool is_float(weft_dtype dtype) {
-    return dtype == WEFT_F32 || dtype == WEFT_F16 || dtype == WEFT_BF16;
+    return dtype == WEFT_F32 || dtype == WEFT_F16 || dtype == WEFT_BF16 || dtype == WEFT_F64;
 }
 
 static bool fits(double value, weft_dtype from, weft_dtype to) {
@@ -97,19 +98,22 @@ static void test_all_pairs(void **state) {
     static pair pairs[DTYPES * DTYPES];
     weft_graph *const graph = test_graph();
     weft_tensor *outputs[DTYPES * DTYPES];
-    for (int i = 0; i < DTYPES * DTYPES; i++) {
+    const int dtypes =
+        wi_context_device(test_context())->caps.fp64 ? DTYPES : DTYPES - 1; /* f64 is the last */
+    const int count = dtypes * dtypes;
+    for (int i = 0; i < count; i++) {
         pair *const p = &pairs[i];
-        *p = (pair){.from = (weft_dtype)(i / DTYPES), .to = (weft_dtype)(i % DTYPES)};
+        *p = (pair){.from = (weft_dtype)(i / dtypes), .to = (weft_dtype)(i % dtypes)};
         p->count = (int64_t)make_values(p->from, p->to, p->values);
         assert_true(p->count > 1);
         p->input = weft_input_shape(graph, "x", p->from, 1, &p->count);
         outputs[i] = p->output = weft_cast(p->input, p->to);
     }
     weft_plan *plan = NULL;
-    assert_weft_ok(weft_plan_create(&plan, outputs, DTYPES * DTYPES, NULL));
-    for (int i = 0; i < DTYPES * DTYPES; i++) write_pair(&pairs[i], plan);
+    assert_weft_ok(weft_plan_create(&plan, outputs, (size_t)count, NULL));
+    for (int i = 0; i < count; i++) write_pair(&pairs[i], plan);
     assert_weft_ok(weft_plan_run(plan));
-    for (int i = 0; i < DTYPES * DTYPES; i++) check_pair(&pairs[i], plan);
+    for (int i = 0; i < count; i++) check_pair(&pairs[i], plan);
     weft_plan_release(plan);
     weft_graph_release(graph);
 }
@@ -225,11 +229,73 @@ static void test_every_half(void **state) {
     weft_graph_release(graph);
 }
 
+/* ---- every tie between neighbours of a 16-bit format, and the floats beside it ---- */
+
+enum { PATTERNS = 65536, BESIDE = 3 };
+
+static double value_of(weft_dtype dtype, int bits) {
+    const uint16_t pattern = (uint16_t)bits;
+    return dtype == WEFT_F16 ? test_half_value(pattern) : test_bfloat_value(pattern);
+}
+
+/* NaN for what has no next neighbour. */
+static void make_ties(weft_dtype dtype, float *values) {
+    for (int i = 0; i < PATTERNS; i++) {
+        const double from = value_of(dtype, i), to = value_of(dtype, (i + 1) % PATTERNS);
+        const bool both = isfinite(from) && isfinite(to) && i % (PATTERNS / 2) != PATTERNS / 2 - 1;
+        const float tie = both ? (float)((from + to) / 2) : NAN;
+        values[BESIDE * i] = tie;
+        values[BESIDE * i + 1] = nextafterf(tie, INFINITY);
+        values[BESIDE * i + 2] = nextafterf(tie, -INFINITY);
+    }
+}
+
+static void check_ties(weft_dtype dtype, const float *values, const uint16_t *got) {
+    for (size_t i = 0; i < (size_t)PATTERNS * BESIDE; i++) {
+        const double value = (double)values[i];
+        const uint16_t wanted = dtype == WEFT_F16 ? test_half_of(value) : test_bfloat_of(value);
+        const double given = value_of(dtype, got[i]);
+        if (isnan(value) ? isnan(given) : got[i] == wanted) continue;
+        if (fabs(value) < 0x1p-125 && test_device_flushes()) continue;
+        fail_msg("%.9g becomes %s 0x%04x, not 0x%04x", value, weft_dtype_name(dtype), got[i], wanted);
+    }
+}
+
+/* Stored, and rounded in a register before they are. */
+static void test_every_tie(void **state) {
+    (void)state;
+    static float values[PATTERNS * BESIDE], wide[PATTERNS * BESIDE];
+    static uint16_t got[PATTERNS * BESIDE];
+    const int64_t dims[] = {PATTERNS * BESIDE};
+    const weft_dtype dtypes[] = {WEFT_F16, WEFT_BF16};
+    weft_graph *const graph = test_graph();
+    for (int i = 0; i < 2; i++) {
+        weft_tensor *const x = weft_input_shape(graph, "x", WEFT_F32, 1, dims);
+        weft_tensor *const narrow = weft_cast(x, dtypes[i]), *const back = weft_cast(narrow, WEFT_F32);
+        weft_plan *plan = NULL;
+        make_ties(dtypes[i], values);
+        assert_weft_ok(weft_plan_create(&plan, (weft_tensor *[]){narrow, back}, 2, NULL));
+        assert_weft_ok(weft_plan_write(plan, x, values, sizeof values));
+        assert_weft_ok(weft_plan_run(plan));
+        assert_weft_ok(weft_plan_read(plan, narrow, got, sizeof got));
+        assert_weft_ok(weft_plan_read(plan, back, wide, sizeof wide));
+        check_ties(dtypes[i], values, got);
+        for (size_t k = 0; k < (size_t)PATTERNS * BESIDE; k++) {
+            const double stored = value_of(dtypes[i], got[k]);
+            if (isnan(stored) ? !isnan(wide[k]) : (double)wide[k] != stored && !test_device_flushes())
+                fail_msg("%.9g in memory, %.9g in a register", stored, (double)wide[k]);
+        }
+        weft_plan_release(plan);
+    }
+    weft_graph_release(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         CAST_OPS(COVERED_TEST) cmocka_unit_test(test_chains),
         cmocka_unit_test(test_moved_i64),
         cmocka_unit_test(test_every_half),
+        cmocka_unit_test(test_every_tie),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

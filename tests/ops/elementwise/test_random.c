@@ -259,7 +259,7 @@ static void test_bad_channels(void **state) {
     weft_graph *graph = test_graph();
     weft_tensor *flat = weft_input_shape(graph, "x", WEFT_F32, 1, (const int64_t[]){5});
     assert_null(weft_dropout_channels(flat, 0.5f));
-    assert_weft_fails(WEFT_ERROR_SHAPE, weft_graph_status(graph), "dropout_channels: (5) is no (N, C, ...)");
+    assert_weft_fails(WEFT_ERROR_SHAPE, weft_graph_status(graph), "dropout_channels: (5) is not (N, C, ...)");
     weft_graph_release(graph);
     graph = test_graph();
     weft_tensor *x = weft_input_shape(graph, "x", WEFT_F32, 2, (const int64_t[]){5, 2});

@@ -420,8 +420,8 @@ static weft_tensor *input(weft_graph *graph, weft_dtype dtype, int rank, int64_t
     ROW(weft_ctc(t.x, t.targets, t.reals, t.lengths), DTYPE, "ctc: input_lengths is f32, not i32")           \
     ROW(weft_ctc(t.x, t.targets, t.lengths, t.reals), DTYPE, "ctc: target_lengths is f32, not i32")          \
     ROW(weft_ctc(t.x, t.targets, t.lengths, NULL), ARGUMENT, "ctc", "input 3", "NULL")                       \
-    ROW(LOSS_OF(OPTIONS(.blank = -1)), ARGUMENT, "ctc: blank = -1 is none of the 3 classes")                 \
-    ROW(LOSS_OF(OPTIONS(.blank = 3)), ARGUMENT, "ctc: blank = 3 is none of the 3 classes")                   \
+    ROW(LOSS_OF(OPTIONS(.blank = -1)), ARGUMENT, "ctc: blank = -1 is not one of the 3 classes")              \
+    ROW(LOSS_OF(OPTIONS(.blank = 3)), ARGUMENT, "ctc: blank = 3 is not one of the 3 classes")                \
     ROW(LOSS_OF(OPTIONS(.reduction = (weft_loss_reduction)4)), ARGUMENT, "ctc", "4")                         \
     ROW(LOSS_OF(&(const weft_ctc_loss_options){.struct_size = 1}), ARGUMENT, "WEFT_CTC_LOSS_OPTIONS_INIT")
 

@@ -16,7 +16,7 @@ typedef struct things {
     weft_tensor *rank8;  /* f32 (1, 1, 1, 1, 1, 1, 1, 2) */
     weft_tensor *labels; /* i32 (batch) */
     weft_tensor *mask;   /* bool (3, 4) */
-    weft_tensor *half;   /* f16 (3, 4) */
+    weft_tensor *bytes;  /* u8 (3, 4) */
 } things;
 
 #define MAKE(name, dtype, ...)                                                                               \
@@ -28,7 +28,7 @@ static things make_things(void) {
     const things t = {g, MAKE("x", WEFT_F32, WEFT_BATCH, 3, 4), MAKE("row", WEFT_F32, 5),
         weft_input_shape(g, "number", WEFT_F32, 0, NULL), MAKE("matrix", WEFT_F32, 3, 4),
         MAKE("twos", WEFT_F32, WEFT_BATCH * 6, WEFT_BATCH), MAKE("rank8", WEFT_F32, 1, 1, 1, 1, 1, 1, 1, 2),
-        MAKE("labels", WEFT_I32, WEFT_BATCH), MAKE("mask", WEFT_BOOL, 3, 4), MAKE("half", WEFT_F16, 3, 4)};
+        MAKE("labels", WEFT_I32, WEFT_BATCH), MAKE("mask", WEFT_BOOL, 3, 4), MAKE("bytes", WEFT_U8, 3, 4)};
     assert_weft_ok(weft_graph_status(g));
     return t;
 }
@@ -84,7 +84,7 @@ static things make_things(void) {
     ROW(pad_huge, PAD(t.row, EDGE, L(MANY), L(MANY)), SHAPE, "pad", "more than")                             \
     ROW(pad_null, weft_pad(t.row, NULL, L(1), WEFT_PAD_EDGE, 0), ARGUMENT, "pad", "NULL")                    \
     ROW(pad_mode, weft_pad(t.row, L(1), L(1), (weft_pad_mode)9, 0), ARGUMENT, "pad", "9")                    \
-    ROW(pad_dtype, weft_pad(t.half, L(1, 1), L(1, 1), WEFT_PAD_CONSTANT, 0.5), DTYPE, "pad", "f16")          \
+    ROW(pad_dtype, weft_pad(t.bytes, L(1, 1), L(1, 1), WEFT_PAD_CONSTANT, 0.5), DTYPE, "pad", "u8")          \
     ROW(roll_axis, weft_roll(t.row, 1, 1), SHAPE, "roll", "axis 1")                                          \
     ROW(roll_shift, weft_roll(t.row, 0, MANY), ARGUMENT, "roll", "2^31")                                     \
     ROW(tile_zero, weft_tile(t.row, 1, L(0)), ARGUMENT, "tile", "0 repeats")                                 \
@@ -95,7 +95,7 @@ static things make_things(void) {
 
 #define PLACES(ROW)                                                                                          \
     ROW(tril_rank, weft_tril(t.row, 0), SHAPE, "tril", "(5)")                                                \
-    ROW(triu_dtype, weft_triu(t.half, 0), DTYPE, "triu", "f16")                                              \
+    ROW(triu_dtype, weft_triu(t.bytes, 0), DTYPE, "triu", "u8")                                              \
     ROW(fill_shape, weft_masked_fill(t.row, t.mask, 0), SHAPE, "masked_fill", "(3, 4)", "(5)")               \
     ROW(fill_grows, weft_masked_fill(t.number, t.mask, 0), SHAPE, "masked_fill", "(3, 4)", "()")             \
     ROW(fill_dtype, weft_masked_fill(t.matrix, t.matrix, 0), DTYPE, "masked_fill", "f32")                    \
@@ -108,7 +108,7 @@ static things make_things(void) {
     ROW(arange_nan, weft_arange(t.graph, WEFT_F32, 0, NAN, 1), ARGUMENT, "arange")                           \
     ROW(arange_whole, weft_arange(t.graph, WEFT_I32, 0.5, 3, 1), ARGUMENT, "arange", "0.5", "whole")         \
     ROW(arange_dtype, weft_arange(t.graph, WEFT_U8, 0, 3, 1), DTYPE, "arange", "u8")                         \
-    ROW(full_dtype, weft_full(t.graph, WEFT_F16, 0, 1, L(3)), DTYPE, "f16")                                  \
+    ROW(full_dtype, weft_full(t.graph, WEFT_U8, 0, 1, L(3)), DTYPE, "u8")                                    \
     ROW(full_zero, weft_full(t.graph, WEFT_F32, 0, 1, L(0)), SHAPE, "zero")                                  \
     ROW(eye_zero, weft_eye(t.graph, WEFT_F32, 3, 0), SHAPE, "zero")
 

@@ -134,8 +134,8 @@ static const op_case pad_cases[] = {
     CASE("row beside a sum", pad_row, INPUTS(X(5, 1), X(9, 20)), PADDING(B(2, 0), A(2, 0), .value = 2),
         LIST(1)),
     CASE("column beside a sum", pad_row, INPUTS(X(1, 17), X(9, 20)), PADDING(B(0, 2), A(0, 1)), LIST(0)),
-    CASE(
-        "in a product", pad_matmul, INPUTS(X(4, 5), X(8, 6), X(4, 3)), PADDING(B(1, 1), A(0, 2), .value = 2)),
+    CASE("in a product", pad_matmul, INPUTS(X(4, 5), X(8, 6), X(4, 3)), PADDING(B(1, 1), A(0, 2), .value = 2),
+        .roundings = 2),
     CASE("of a number", pad_number, INPUTS(X(7, 9)), PADDING(B(2, 0), A(1, 4), .value = -1)),
     CASE("of a number, edge", pad_number, INPUTS(X(7, 9)), PADDING(B(2, 0), A(1, 4), EDGE)),
     CASE("i32", pad, INPUTS(I32(-9, 9, 3, 20)), PADDING(B(1, 2), A(0, 3), .value = 7), .no_gradient = true),

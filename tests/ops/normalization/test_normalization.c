@@ -346,7 +346,7 @@ static void test_one_value(void **state) {
                        *const instance = weft_instance_norm_with(x, NULL, NULL, NULL, epsilon);
     weft_plan *plan = NULL;
     assert_weft_fails(WEFT_ERROR_SHAPE, weft_plan_create(&plan, &batch, 1, NULL), "batch_norm",
-        "one value a channel", "(batch, 3, 1, 1)", "batch 1");
+        "one value per channel", "(batch, 3, 1, 1)", "batch 1");
     assert_null(plan);
     const weft_plan_options two = {WEFT_PLAN_OPTIONS_INIT, .batch = 2};
     assert_weft_fails(

@@ -147,11 +147,12 @@ static f64_array *reference_bilinear(const op_case *c, const f64_array *const *i
 }
 static const op_case bilinear_cases[] = {
     CASE("batch, parameters", bilinear,
-        INPUTS(A(WEFT_BATCH, 5), A(WEFT_BATCH, 7), PARAMETER(3, 5, 7), PARAMETER(3))),
-    CASE("without bias", bilinear, INPUTS(A(4, 3), A(4, 6), A(9, 3, 6))),
-    CASE("one unit, one input", bilinear, INPUTS(A(4, 1), A(4, 1), A(1, 1, 1), A(1))),
-    CASE("vectors", bilinear, INPUTS(A(3), A(6), A(9, 3, 6), A(9))),
-    CASE("rank 3, strided", bilinear, INPUTS(A_T(WEFT_BATCH, 2, 5), A_S(WEFT_BATCH, 2, 3), A(4, 5, 3), A(4))),
+        INPUTS(A(WEFT_BATCH, 5), A(WEFT_BATCH, 7), PARAMETER(3, 5, 7), PARAMETER(3)), .roundings = 4),
+    CASE("without bias", bilinear, INPUTS(A(4, 3), A(4, 6), A(9, 3, 6)), .roundings = 4),
+    CASE("one unit, one input", bilinear, INPUTS(A(4, 1), A(4, 1), A(1, 1, 1), A(1)), .roundings = 4),
+    CASE("vectors", bilinear, INPUTS(A(3), A(6), A(9, 3, 6), A(9)), .roundings = 4),
+    CASE("rank 3, strided", bilinear, INPUTS(A_T(WEFT_BATCH, 2, 5), A_S(WEFT_BATCH, 2, 3), A(4, 5, 3), A(4)),
+        .roundings = 4),
 };
 
 int main(void) {

@@ -1,0 +1,227 @@
+#include "graph/rewrite.h"
+#include <string.h>
+
+/* A node, or what a rule has made of it, on the way down. */
+typedef struct wi_visit {
+    weft_tensor *node;
+    weft_tensor *made; /* stands for the node, and is looked at first; NULL: not yet */
+    int next;          /* input to be visited next */
+} wi_visit;
+
+/* ---- what is known of nodes ---- */
+
+/* Rules make nodes, so the table grows on the way. */
+static weft_status note_of(wi_rewrite *rewrite, const weft_tensor *node, wi_rewritten **note) {
+    const size_t before = rewrite->node_capacity;
+    WI_TRY(wi_grow(rewrite->graph->context->allocator, (void **)&rewrite->nodes, &rewrite->node_capacity,
+        (size_t)node->id + 1, sizeof *rewrite->nodes));
+    if (rewrite->node_capacity > before)
+        memset(rewrite->nodes + before, 0, (rewrite->node_capacity - before) * sizeof *rewrite->nodes);
+    *note = &rewrite->nodes[node->id];
+    return WEFT_OK;
+}
+
+static weft_tensor *image_of(const wi_rewrite *rewrite, const weft_tensor *node) {
+    return node->id < rewrite->node_capacity ? rewrite->nodes[node->id].image : NULL;
+}
+
+bool wi_rewrite_is_kept(const wi_rewrite *rewrite, const weft_tensor *node) {
+    return node->id < rewrite->node_capacity && rewrite->nodes[node->id].kept;
+}
+
+uint32_t wi_rewrite_readers(const wi_rewrite *rewrite, const weft_tensor *node) {
+    return node->id < rewrite->node_capacity ? rewrite->nodes[node->id].readers : 0;
+}
+
+bool wi_rewrite_has_one_reader(const wi_rewrite *rewrite, const weft_tensor *node) {
+    return wi_rewrite_readers(rewrite, node) == 1 && !wi_rewrite_is_kept(rewrite, node);
+}
+
+weft_tensor **wi_rewrite_drawn(wi_rewrite *rewrite, uint32_t stream) {
+    return &rewrite->drawn[stream];
+}
+
+/* An image is its own, and is read where its node was. */
+static weft_status set_image(wi_rewrite *rewrite, const weft_tensor *node, weft_tensor *image) {
+    wi_rewritten *of_node, *of_image;
+    WI_TRY(note_of(rewrite, image, &of_image));
+    WI_TRY(note_of(rewrite, node, &of_node));
+    of_image = &rewrite->nodes[image->id];
+    of_node->image = image;
+    of_node->entered = false;
+    of_image->image = image;
+    of_image->kept |= of_node->kept;
+    if (of_image->readers < of_node->readers) of_image->readers = of_node->readers;
+    return WEFT_OK;
+}
+
+/* ---- rules ---- */
+
+weft_tensor *wi_rewrite_apply(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    for (const wi_rule *rule = y->op->rules; rule && rule->name; rule++) {
+        if (rule->stage > rewrite->stage) continue;
+        weft_tensor *const made = rule->apply(rewrite, y, inputs);
+        if (made && made != y) return made;
+    }
+    return NULL;
+}
+
+static weft_tensor *over_images(weft_tensor *y, weft_tensor *const *inputs) {
+    if (y->input_count == 0 || memcmp(inputs, y->inputs, (size_t)y->input_count * sizeof *inputs) == 0)
+        return y;
+    return wi_node(y->graph, y->op, inputs, y->input_count, y->dtype, &y->shape, &y->attributes);
+}
+
+/* ---- composites ---- */
+
+static weft_status add_root(wi_rewrite *rewrite, weft_tensor *root) {
+    WI_TRY(wi_grow(rewrite->graph->context->allocator, (void **)&rewrite->roots, &rewrite->root_capacity,
+        rewrite->root_count + 1, sizeof *rewrite->roots));
+    rewrite->roots[rewrite->root_count++] = root;
+    return WEFT_OK;
+}
+
+/* Asks the composite, once, what it wants of the plan, and gives what it is lowered to. */
+static weft_status lower(wi_rewrite *rewrite, weft_tensor *y, weft_tensor **made) {
+    const wi_op *const op = y->op;
+    weft_tensor *effect, **lowered = &y->lowered[rewrite->inference];
+    if (op->check) WI_TRY(op->check(y, rewrite->batch, rewrite->inference));
+    for (int i = 0; op->effect && !rewrite->inference && (effect = op->effect(y, i)) != NULL; i++)
+        WI_TRY(add_root(rewrite, effect));
+    if (!*lowered) *lowered = op->lower(y, rewrite->inference);
+    *made = *lowered;
+    return weft_graph_status(rewrite->graph);
+}
+
+/* ---- the walk ---- */
+
+static weft_status enter(wi_rewrite *rewrite, weft_tensor *node) {
+    wi_rewritten *note;
+    WI_TRY(note_of(rewrite, node, &note));
+    note->entered = true;
+    WI_TRY(wi_grow(rewrite->graph->context->allocator, (void **)&rewrite->stack, &rewrite->stack_capacity,
+        rewrite->depth + 1, sizeof *rewrite->stack));
+    rewrite->stack[rewrite->depth++] = (wi_visit){.node = node};
+    return WEFT_OK;
+}
+
+static weft_status leave(wi_rewrite *rewrite, weft_tensor *made) {
+    weft_tensor *const known = image_of(rewrite, made);
+    return set_image(rewrite, rewrite->stack[--rewrite->depth].node, known ? known : made);
+}
+
+/* What stands for y, whose inputs have those images: y over them, or something that is to be looked at. */
+static weft_status replace(
+    wi_rewrite *rewrite, weft_tensor *y, weft_tensor *const *inputs, weft_tensor **made, bool *done) {
+    *made = wi_rewrite_apply(rewrite, y, inputs);
+    WI_TRY(weft_graph_status(rewrite->graph));
+    *done = false;
+    if (*made) return WEFT_OK;
+    *made = over_images(y, inputs);
+    WI_TRY(weft_graph_status(rewrite->graph));
+    const wi_op_kind kind = y->op->kind;
+    *done = kind != WI_COMPOSITE && kind != WI_KERNEL;
+    if (*made != y || *done) return WEFT_OK;
+    if (kind == WI_COMPOSITE) return lower(rewrite, y, made);
+    *made = rewrite->replace_kernel(rewrite->asker, y);
+    *done = *made == y;
+    return weft_graph_status(rewrite->graph);
+}
+
+/* The node on top, whose inputs have their images, gets one itself, or something to be looked at first. */
+static weft_status rewrite_top(wi_rewrite *rewrite) {
+    weft_tensor *const y = rewrite->stack[rewrite->depth - 1].node, *made = NULL;
+    const weft_allocator *const allocator = rewrite->graph->context->allocator;
+    const size_t count = (size_t)y->input_count;
+    weft_tensor *few[WI_KERNEL_INPUTS],
+        **const inputs = count > WI_KERNEL_INPUTS ? wi_allocate_array(allocator, count, sizeof *inputs) : few;
+    if (!inputs) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < count; i++) inputs[i] = image_of(rewrite, y->inputs[i]);
+    bool done = false;
+    const weft_status status = replace(rewrite, y, inputs, &made, &done);
+    if (inputs != few) wi_release(allocator, inputs);
+    WI_TRY(status);
+    wi_rewritten *note;
+    WI_TRY(note_of(rewrite, made, &note));
+    if (done || note->image || note->entered) return leave(rewrite, made);
+    rewrite->stack[rewrite->depth - 1].made = made;
+    return enter(rewrite, made);
+}
+
+/* Depth first without recursion: graphs may be deeper than a thread's stack. */
+static weft_status visit_from(wi_rewrite *rewrite, weft_tensor *root) {
+    if (!image_of(rewrite, root)) WI_TRY(enter(rewrite, root));
+    while (rewrite->depth > 0) {
+        wi_visit *const top = &rewrite->stack[rewrite->depth - 1];
+        if (top->made) {
+            WI_TRY(leave(rewrite, image_of(rewrite, top->made)));
+        } else if (top->next < top->node->input_count) {
+            weft_tensor *const input = top->node->inputs[top->next++];
+            if (!image_of(rewrite, input)) WI_TRY(enter(rewrite, input));
+        } else {
+            WI_TRY(rewrite_top(rewrite));
+        }
+    }
+    return WEFT_OK;
+}
+
+/* ---- passes ---- */
+
+/* Inputs are older than the nodes that read them, so the table is walked downwards. */
+static weft_status count_readers(wi_rewrite *rewrite) {
+    weft_tensor **reached =
+        wi_allocate_array(rewrite->graph->context->allocator, rewrite->graph->node_count, sizeof *reached);
+    if (!reached) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < rewrite->root_count; i++) reached[rewrite->roots[i]->id] = rewrite->roots[i];
+    for (uint32_t id = rewrite->graph->node_count; id-- > 0;) {
+        for (int i = 0; reached[id] && i < reached[id]->input_count; i++) {
+            weft_tensor *const input = reached[id]->inputs[i];
+            reached[input->id] = input;
+            rewrite->nodes[input->id].readers++;
+        }
+    }
+    wi_release(rewrite->graph->context->allocator, reached);
+    return WEFT_OK;
+}
+
+/* Roots that composites add on the way are rewritten, too. */
+static weft_status run_pass(wi_rewrite *rewrite, wi_stage stage) {
+    wi_rewritten *note;
+    rewrite->stage = stage;
+    memset(rewrite->nodes, 0, rewrite->node_capacity * sizeof *rewrite->nodes);
+    memset(rewrite->drawn, 0, rewrite->drawn_count * sizeof *rewrite->drawn);
+    for (size_t i = 0; i < rewrite->root_count; i++) {
+        WI_TRY(note_of(rewrite, rewrite->roots[i], &note));
+        note->kept = true;
+    }
+    if (stage == WI_STAGE_MATCH) WI_TRY(count_readers(rewrite));
+    for (size_t i = 0; i < rewrite->root_count; i++) {
+        WI_TRY(visit_from(rewrite, rewrite->roots[i]));
+        rewrite->roots[i] = image_of(rewrite, rewrite->roots[i]);
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_rewrite_begin(wi_rewrite *rewrite, weft_tensor *const *outputs, size_t count) {
+    const weft_allocator *const allocator = rewrite->graph->context->allocator;
+    WI_TRY(wi_grow(allocator, (void **)&rewrite->nodes, &rewrite->node_capacity, rewrite->graph->node_count,
+        sizeof *rewrite->nodes));
+    rewrite->drawn = wi_allocate_array(allocator, rewrite->graph->streams + 1, sizeof *rewrite->drawn);
+    if (!rewrite->drawn) return WEFT_ERROR_MEMORY;
+    rewrite->drawn_count = rewrite->graph->streams + 1;
+    for (size_t i = 0; i < count; i++) WI_TRY(add_root(rewrite, outputs[i]));
+    return WEFT_OK;
+}
+
+weft_status wi_rewrite_run(wi_rewrite *rewrite) {
+    WI_TRY(run_pass(rewrite, WI_STAGE_FORM));
+    return run_pass(rewrite, WI_STAGE_MATCH);
+}
+
+void wi_rewrite_end(wi_rewrite *rewrite) {
+    const weft_allocator *const allocator = rewrite->graph->context->allocator;
+    wi_release(allocator, rewrite->roots);
+    wi_release(allocator, rewrite->nodes);
+    wi_release(allocator, rewrite->stack);
+    wi_release(allocator, rewrite->drawn);
+}

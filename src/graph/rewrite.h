@@ -1,0 +1,77 @@
+/* Rewrites: graph to graph, once it is known what a plan computes and who reads what.
+ *
+ * Constructors only construct. A plan then looks at the nodes behind its outputs in passes, inputs before
+ * their readers, and each node is replaced by its image: the same node over the images of its inputs, or what
+ * a rule of its op gives instead. What a rule gives is looked at again until no rule applies. Images are
+ * ordinary nodes of the same graph, where equal nodes are one, so the plans of a graph share them.
+ *
+ *   lower   composites become ordinary nodes, kernel ops what the device computes for them; rules of stage
+ *           WI_STAGE_FORM: simplification, and layout, which moves views of memory from the inputs of a node
+ *           to its result
+ *   match   rules of stage WI_STAGE_MATCH too: patterns of several nodes, which may ask who reads a node
+ *
+ * A rule never makes the plan compute a node twice that the caller, too, wants: it asks wi_rewrite_is_kept or
+ * wi_rewrite_has_one_reader before it takes a node apart. */
+#ifndef WI_REWRITE_H
+#define WI_REWRITE_H
+
+#include "graph/nodes.h"
+
+typedef enum wi_stage { WI_STAGE_FORM, WI_STAGE_MATCH } wi_stage;
+
+typedef struct wi_rewrite wi_rewrite;
+
+/* An op's rules are an array that one without a name ends. apply gives a node of y's value, dtype and shape,
+ * or NULL where it does not apply; `inputs` are the images of y's. */
+typedef struct wi_rule {
+    const char *name;
+    wi_stage stage;
+    weft_tensor *(*apply)(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
+} wi_rule;
+
+/* What the pass under way knows of a node. */
+typedef struct wi_rewritten {
+    weft_tensor *image; /* NULL: not known yet */
+    uint32_t readers;   /* inputs of other nodes that it is; in the second pass */
+    bool kept;          /* a root */
+    bool entered;       /* it, or what stands for it, is being looked at */
+} wi_rewritten;
+
+struct wi_rewrite {
+    weft_graph *graph;
+    bool inference;
+    int64_t batch;
+    /* What the device's implementation computes in place of a kernel op's node: mostly that node itself.
+     * NULL: the graph has an error. */
+    weft_tensor *(*replace_kernel)(const void *asker, weft_tensor *node);
+    const void *asker;
+    /* The outputs of the plan, then assignments that composites do (a norm's running statistics). */
+    weft_tensor **roots;
+    size_t root_count, root_capacity;
+    wi_stage stage;
+    wi_rewritten *nodes; /* by id */
+    size_t node_capacity;
+    struct wi_visit *stack;
+    size_t depth, stack_capacity;
+    weft_tensor **drawn; /* by stream of random numbers: the first node of the pass that draws from it */
+    size_t drawn_count;
+};
+
+/* Replaces the roots by their images in all passes. */
+weft_status wi_rewrite_begin(wi_rewrite *rewrite, weft_tensor *const *outputs, size_t count);
+weft_status wi_rewrite_run(wi_rewrite *rewrite);
+void wi_rewrite_end(wi_rewrite *rewrite);
+
+/* ---- for rules ---- */
+/* Does the caller of the plan read the node, or is it an assignment? */
+bool wi_rewrite_is_kept(const wi_rewrite *rewrite, const weft_tensor *node);
+/* How often it is an input of another node; and: is it so once, and not kept? Only rules of stage
+ * WI_STAGE_MATCH may ask. */
+uint32_t wi_rewrite_readers(const wi_rewrite *rewrite, const weft_tensor *node);
+bool wi_rewrite_has_one_reader(const wi_rewrite *rewrite, const weft_tensor *node);
+/* What the first of the op's rules makes of y over these inputs; NULL: none applies. */
+weft_tensor *wi_rewrite_apply(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
+/* Where to note the first node that draws from a stream. */
+weft_tensor **wi_rewrite_drawn(wi_rewrite *rewrite, uint32_t stream);
+
+#endif

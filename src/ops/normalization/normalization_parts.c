@@ -1,0 +1,97 @@
+/* What the norms share (normalization_parts.h): their nodes, their inputs and the checks of these. */
+#include "ops/normalization/normalization_parts.h"
+#include <math.h>
+
+static bool again_view(
+    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
+    (void)y, (void)x, (void)out;
+    *layout = *in;
+    return true;
+}
+
+static void again_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    (void)y;
+    gradients[0] = g;
+}
+
+static const wi_op again = {.name = "again", .kind = WI_VIEW, .view = again_view, .backward = again_backward};
+
+weft_tensor *wi_again(weft_tensor *x, uint32_t key) {
+    const wi_attributes attributes = {.stream = key};
+    return x ? wi_node(x->graph, &again, &x, 1, x->dtype, &x->shape, &attributes) : NULL;
+}
+
+weft_tensor *wi_norm_scale(weft_tensor *variance, double epsilon) {
+    weft_tensor *positive = weft_maximum(variance, weft_number(variance, 0));
+    return weft_rsqrt(weft_add(positive, weft_number(variance, epsilon)));
+}
+
+wi_norm_inputs wi_norm_inputs_of(const weft_tensor *node) {
+    const uint32_t flags = node->attributes.flags;
+    int next = 1;
+    wi_norm_inputs inputs = {.x = node->inputs[0]};
+    if (flags & WI_NORM_WEIGHT) inputs.weight = node->inputs[next++];
+    if (flags & WI_NORM_BIAS) inputs.bias = node->inputs[next++];
+    if (flags & WI_NORM_RUNNING) inputs.mean = node->inputs[next++];
+    if (flags & WI_NORM_RUNNING) inputs.var = node->inputs[next++];
+    if (flags & WI_NORM_COUNTS) inputs.batches = node->inputs[next++];
+    if (next < node->input_count) inputs.g = node->inputs[next];
+    return inputs;
+}
+
+int wi_norm_list_inputs(const wi_norm_inputs *from, weft_tensor *list[WI_NORM_INPUTS]) {
+    weft_tensor *const all[WI_NORM_INPUTS] = {
+        from->x, from->weight, from->bias, from->mean, from->var, from->batches, from->g};
+    int count = 0;
+    for (int i = 0; i < WI_NORM_INPUTS; i++) {
+        if (all[i] || i == 0) list[count++] = all[i];
+    }
+    return count;
+}
+
+weft_tensor *wi_norm_node(const wi_op *op, const wi_norm_inputs *inputs, wi_attributes attributes) {
+    weft_tensor *list[WI_NORM_INPUTS];
+    const int count = wi_norm_list_inputs(inputs, list);
+    if (inputs->weight) attributes.flags |= WI_NORM_WEIGHT;
+    if (inputs->bias) attributes.flags |= WI_NORM_BIAS;
+    if (inputs->mean) attributes.flags |= WI_NORM_RUNNING;
+    if (inputs->batches) attributes.flags |= WI_NORM_COUNTS;
+    return wi_node(inputs->x->graph, op, list, count, inputs->x->dtype, &inputs->x->shape, &attributes);
+}
+
+bool wi_norm_has_shape(const wi_op *op, const char *what, const weft_tensor *tensor, const wi_shape *shape) {
+    char wanted[WI_SHAPE_TEXT], got[WI_SHAPE_TEXT];
+    if (!tensor || wi_shape_equal(&tensor->shape, shape)) return true;
+    wi_graph_fail(tensor->graph, WEFT_ERROR_SHAPE, "%s: %s is %s, expected %s", op->name, what,
+        wi_shape_print(&tensor->shape, got), wi_shape_print(shape, wanted));
+    return false;
+}
+
+/* Norms are computed in f32, or in f64 where x is. */
+static void widen(wi_norm_inputs *inputs) {
+    const weft_dtype wide = wi_format_of(inputs->x->dtype)->compute;
+    inputs->x = weft_cast(inputs->x, wide);
+    if (inputs->weight) inputs->weight = weft_cast(inputs->weight, wide);
+    if (inputs->bias) inputs->bias = weft_cast(inputs->bias, wide);
+}
+
+weft_graph *wi_norm_check(const wi_op *op, wi_norm_inputs *inputs, const wi_shape *shape, float epsilon) {
+    weft_tensor *list[WI_NORM_INPUTS];
+    const int count = wi_norm_list_inputs(inputs, list);
+    weft_graph *graph = wi_inputs_graph(op->name, list, count);
+    if (!graph) return NULL;
+    for (int i = 0; i < count; i++) {
+        if (wi_dtype_is_float(list[i]->dtype)) continue;
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op->name,
+            wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(list[i]->dtype));
+        return NULL;
+    }
+    if (!wi_norm_has_shape(op, "the weight", inputs->weight, shape) ||
+        !wi_norm_has_shape(op, "the bias", inputs->bias, shape))
+        return NULL;
+    widen(inputs);
+    if (epsilon >= 0 && !isinf(epsilon)) return graph;
+    wi_graph_fail(
+        graph, WEFT_ERROR_ARGUMENT, "%s: epsilon %g is not 0 or more and finite", op->name, (double)epsilon);
+    return NULL;
+}

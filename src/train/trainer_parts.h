@@ -1,0 +1,36 @@
+/* What a trainer consists of: made in trainer.c, run in trainer_run.c. */
+#ifndef WI_TRAINER_PARTS_H
+#define WI_TRAINER_PARTS_H
+
+#include "train/early_stopping.h"
+#include "train/pass.h"
+#include "train/rate.h"
+#include "train/training_log.h"
+
+struct weft_trainer {
+    weft_graph *graph;
+    weft_context *context;
+    weft_trainer_options options;
+    wi_arena arena; /* the options' strings */
+    weft_metric metrics[WEFT_MAX_METRICS];
+    double training_values[WEFT_MAX_METRICS], validation_values[WEFT_MAX_METRICS];
+    const wi_pass *last_measured; /* validation or evaluation; NULL: neither yet */
+    wi_report report, step_report;
+    wi_watch watch;
+    wi_training_log log;
+    atomic_int references;
+    atomic_bool cancelled;
+    wi_pass training, validation, evaluation;
+    wi_rate rate;
+    uint64_t epochs; /* begun so far, over all runs: the shuffle's number */
+    size_t steps;    /* enqueued */
+    size_t examined; /* of these, with known loss */
+    weft_training_info info;
+    double created, window_began;
+    double *times; /* seconds a step, a window each; of the last run */
+    size_t time_count, time_capacity;
+    weft_epoch state; /* of the run under way */
+    double run_began;
+};
+
+#endif

@@ -1,0 +1,256 @@
+/* A trainer's runs: epochs of passes over a dataset, validation, callbacks, cancelling, and what a loss that is
+ * not finite does. What is measured, watched and logged stands in files of its own. */
+#include "base/platform.h"
+#include "graph/nodes.h"
+#include "plan/compiled_plan.h"
+#include "train/trainer_parts.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { MAX_TIMES = 65536 };
+
+static double learning_rate(const weft_trainer *trainer) {
+    const weft_tensor *const rate = weft_minimize_rate(trainer->graph);
+    float value = NAN;
+    return rate && weft_scalar_get(rate, &value) == WEFT_OK ? (double)value : (double)NAN;
+}
+
+static void update_state(weft_trainer *trainer) {
+    trainer->state.learning_rate = learning_rate(trainer);
+    trainer->state.step = trainer->steps;
+    trainer->state.loss = wi_pass_loss(&trainer->training);
+    trainer->state.accuracy = wi_pass_accuracy(&trainer->training);
+    trainer->state.seconds = wi_clock_seconds() - trainer->run_began;
+}
+
+/* The caller's own step in place of weft_plan_run. */
+static weft_status run_step(
+    void *user, weft_plan *plan, const void *const *columns, size_t examples, bool *has_loss, float *loss) {
+    weft_trainer *const trainer = user;
+    weft_step step = {.trainer = trainer,
+        .plan = plan,
+        .step = trainer->steps,
+        .epoch = trainer->state.epoch,
+        .examples = examples,
+        .dataset = trainer->training.dataset,
+        .columns = columns};
+    const size_t runs = plan->run_count;
+    wi_error_restore("");
+    const weft_status status = trainer->options.step(trainer->options.user, &step);
+    if (status != WEFT_OK && *weft_last_error() == '\0')
+        WI_FAIL(status, "the step callback gave %s at step %zu", weft_status_name(status), step.step);
+    if (status == WEFT_OK && !step.has_loss && plan->run_count == runs)
+        WI_FAIL(WEFT_ERROR_STATE, "the step callback neither ran the plan nor gave a loss at step %zu",
+            step.step);
+    *has_loss = step.has_loss;
+    *loss = step.loss;
+    return status;
+}
+
+static weft_status after_step(void *user, bool *finish, bool *stop) {
+    weft_trainer *const trainer = user;
+    trainer->steps++;
+    trainer->state.step_in_epoch++;
+    *finish = trainer->steps == 1; /* the end of the very first step is wanted at once */
+    if (atomic_exchange(&trainer->cancelled, false))
+        WI_FAIL(WEFT_ERROR_CANCELLED, "training was cancelled after step %zu", trainer->steps);
+    if (trainer->options.on_step) {
+        update_state(trainer);
+        *stop = !trainer->options.on_step(trainer->options.user, &trainer->state);
+    }
+    return wi_rate_after_step(&trainer->rate, trainer->steps);
+}
+
+static weft_status not_finite(weft_trainer *trainer, float loss, size_t step) {
+    if (trainer->info.not_finite_step == SIZE_MAX) {
+        trainer->info.not_finite_step = step;
+        wi_log_line(
+            &trainer->context->log, WEFT_LOG_WARNING, "the loss became %g at step %zu", (double)loss, step);
+    }
+    if (trainer->options.not_finite == WEFT_NOT_FINITE_CONTINUE) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_NOT_FINITE, "the loss became %g at step %zu (counted from 0), in epoch %zu",
+        (double)loss, step, trainer->state.epoch);
+}
+
+static void note_time(weft_trainer *trainer, size_t steps) {
+    const double now = wi_clock_seconds();
+    if (trainer->examined == 0) /* it compiled kernels: no ordinary step */
+        trainer->info.first_step_seconds = now - trainer->created;
+    else if (trainer->time_count < trainer->time_capacity)
+        trainer->times[trainer->time_count++] = (now - trainer->window_began) / (double)steps;
+    trainer->window_began = now;
+}
+
+static weft_status log_step(weft_trainer *trainer, const wi_record *record, size_t step) {
+    const bool counted = trainer->training.counts && record->measured;
+    const wi_log_event event = {.is_step = true,
+        .epoch = trainer->state.epoch + 1,
+        .step = step + 1,
+        .learning_rate = (double)record->rate,
+        .seconds = wi_clock_seconds() - trainer->run_began};
+    wi_report_set(&trainer->step_report, "loss", (double)record->loss);
+    wi_report_set(&trainer->step_report, "accuracy",
+        counted ? (double)record->correct / (double)record->examples : (double)NAN);
+    return wi_training_log_write(&trainer->log, &event, &trainer->step_report);
+}
+
+static weft_status after_window(void *user, const wi_record *records, size_t count) {
+    weft_trainer *const trainer = user;
+    note_time(trainer, count);
+    for (size_t i = 0; i < count; i++) {
+        const size_t step = trainer->examined++;
+        if (trainer->options.log_steps) WI_TRY(log_step(trainer, &records[i], step));
+        if (!isfinite(records[i].loss)) WI_TRY(not_finite(trainer, records[i].loss, step));
+    }
+    return WEFT_OK;
+}
+
+static weft_status read_metrics(const wi_measures *measures, double *values) {
+    for (size_t i = 0; i < measures->count; i++)
+        WI_TRY(weft_metric_result(measures->items[i].state, &values[i]));
+    return WEFT_OK;
+}
+
+static void forget_metrics(weft_trainer *trainer) {
+    trainer->state.validation_loss = trainer->state.validation_accuracy = (double)NAN;
+    for (size_t i = 0; i < WEFT_MAX_METRICS; i++)
+        trainer->training_values[i] = trainer->validation_values[i] = (double)NAN;
+}
+
+static weft_status validate(weft_trainer *trainer) {
+    if (!trainer->options.validation) return WEFT_OK;
+    trainer->last_measured = &trainer->validation;
+    WI_TRY(wi_pass_run(&trainer->validation, 0, NULL));
+    trainer->state.validation_loss = wi_pass_loss(&trainer->validation);
+    trainer->state.validation_accuracy = wi_pass_accuracy(&trainer->validation);
+    WI_TRY(read_metrics(&trainer->validation.measures, trainer->validation_values));
+    return wi_rate_after_validation(&trainer->rate, trainer->state.validation_loss);
+}
+
+/* What follows from an epoch's values: the watch, the log, the callback. */
+static weft_status finish_epoch(weft_trainer *trainer, bool *stop) {
+    update_state(trainer);
+    wi_report_fill(&trainer->report, &trainer->state, trainer->metrics);
+    WI_TRY(wi_watch_epoch(&trainer->watch, trainer->state.epoch, &trainer->report, stop));
+    trainer->info.stopped_early = *stop;
+    trainer->state.best = trainer->info.best = trainer->watch.best;
+    trainer->state.best_epoch = trainer->info.best_epoch = trainer->watch.best_epoch;
+    const wi_log_event event = {.epoch = trainer->state.epoch + 1,
+        .step = trainer->steps,
+        .learning_rate = trainer->state.learning_rate,
+        .seconds = trainer->state.seconds};
+    WI_TRY(wi_training_log_write(&trainer->log, &event, &trainer->report));
+    if (trainer->options.on_epoch && !trainer->options.on_epoch(trainer->options.user, &trainer->state))
+        *stop = true;
+    return WEFT_OK;
+}
+
+/* stop: a callback asked for the end, or the patience is over. */
+static weft_status run_epoch(weft_trainer *trainer, bool *stop) {
+    const wi_pass_hooks hooks = {trainer, trainer->options.step ? run_step : NULL, after_step, after_window};
+    trainer->window_began = wi_clock_seconds();
+    trainer->state.step_in_epoch = 0;
+    forget_metrics(trainer);
+    WI_TRY(wi_rate_before_epoch(&trainer->rate, trainer->epochs));
+    WI_TRY(wi_pass_run(&trainer->training, trainer->epochs++, &hooks));
+    *stop = trainer->state.step_in_epoch < trainer->state.steps_per_epoch;
+    if (*stop) return WEFT_OK;
+    WI_TRY(read_metrics(&trainer->training.measures, trainer->training_values));
+    WI_TRY(validate(trainer));
+    return finish_epoch(trainer, stop);
+}
+
+static int by_value(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Room for the windows' times, so that the steps need none. */
+static weft_status prepare_times(weft_trainer *trainer) {
+    const size_t windows = trainer->state.steps_per_epoch / trainer->training.window + 2;
+    const size_t needed =
+        trainer->options.epochs < MAX_TIMES / windows ? trainer->options.epochs * windows : MAX_TIMES;
+    trainer->time_count = 0;
+    if (needed <= trainer->time_capacity) return WEFT_OK;
+    wi_release(trainer->context->allocator, trainer->times);
+    trainer->time_capacity = 0;
+    trainer->times = wi_allocate_array(trainer->context->allocator, needed, sizeof *trainer->times);
+    if (!trainer->times) return WEFT_ERROR_MEMORY;
+    trainer->time_capacity = needed;
+    return WEFT_OK;
+}
+
+static weft_status prepare_run(weft_trainer *trainer, weft_dataset *dataset) {
+    WI_TRY(wi_pass_prepare(&trainer->training, dataset));
+    if (trainer->options.validation)
+        WI_TRY(wi_pass_prepare(&trainer->validation, trainer->options.validation));
+    trainer->state = (weft_epoch){.epochs = trainer->options.epochs,
+        .step = trainer->steps,
+        .steps_per_epoch = wi_pass_steps(&trainer->training),
+        .metric_count = trainer->options.metric_count,
+        .training_metrics = trainer->training_values,
+        .validation_metrics = trainer->validation_values,
+        .best_epoch = SIZE_MAX,
+        .best = (double)NAN};
+    trainer->info.stopped_early = false;
+    trainer->info.best_epoch = SIZE_MAX;
+    trainer->info.best = (double)NAN;
+    WI_TRY(prepare_times(trainer));
+    WI_TRY(wi_watch_begin(&trainer->watch));
+    return wi_training_log_open(&trainer->log, &trainer->report);
+}
+
+weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset) {
+    if (!trainer || !dataset)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_run: trainer and dataset must not be NULL");
+    trainer->run_began = wi_clock_seconds();
+    WI_TRY(prepare_run(trainer, dataset));
+    weft_status status = WEFT_OK;
+    bool stop = false;
+    for (size_t epoch = 0; epoch < trainer->options.epochs && !stop && status == WEFT_OK; epoch++) {
+        trainer->state.epoch = epoch;
+        status = run_epoch(trainer, &stop);
+    }
+    const weft_status restored = wi_watch_end(&trainer->watch);
+    if (status == WEFT_OK) status = restored;
+    trainer->examined = trainer->steps; /* after an error, some steps were never looked at */
+    trainer->info.seconds += wi_clock_seconds() - trainer->run_began;
+    if (trainer->time_count) {
+        qsort(trainer->times, trainer->time_count, sizeof *trainer->times, by_value);
+        trainer->info.median_step_seconds = trainer->times[trainer->time_count / 2];
+    }
+    return status;
+}
+
+weft_status weft_trainer_evaluate(
+    weft_trainer *trainer, weft_dataset *dataset, double *loss, double *accuracy) {
+    if (!trainer || !dataset)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_evaluate: trainer and dataset must not be NULL");
+    const bool known = trainer->options.validation == dataset; /* its plans are there already */
+    wi_pass *const pass = known ? &trainer->validation : &trainer->evaluation;
+    WI_TRY(wi_pass_prepare(pass, dataset));
+    trainer->last_measured = pass;
+    WI_TRY(wi_pass_run(pass, 0, NULL));
+    if (loss) *loss = wi_pass_loss(pass);
+    if (accuracy) *accuracy = wi_pass_accuracy(pass);
+    return WEFT_OK;
+}
+
+const weft_metric_state *weft_trainer_metric(const weft_trainer *trainer, size_t index, bool training) {
+    if (!trainer) return NULL;
+    const wi_pass *const pass = training ? &trainer->training : trainer->last_measured;
+    return pass && index < pass->measures.count ? pass->measures.items[index].state : NULL;
+}
+
+weft_status weft_trainer_restore_best(weft_trainer *trainer) {
+    if (!trainer) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_restore_best: trainer is NULL");
+    return wi_snapshot_restore(&trainer->watch.snapshot);
+}
+
+void weft_trainer_get_info(const weft_trainer *trainer, weft_training_info *info) {
+    if (!info) return;
+    *info = trainer ? trainer->info
+                    : (weft_training_info){
+                          .not_finite_step = SIZE_MAX, .best_epoch = SIZE_MAX, .best = (double)NAN};
+    if (trainer) info->steps = trainer->steps;
+}

@@ -1,0 +1,163 @@
+/* The choice among candidates: the cheapest wins, a margin counts, tuned times replace estimates, names that nothing has
+ * are errors. */
+#include "support/checks.h"
+#include "support/scratch.h"
+
+#include "cl/context.h"
+#include "cl/program.h"
+#include "cl/quirks.h"
+#include "kernels/convolution/conv_product.h"
+#include "kernels/families.h"
+#include "kernels/product/gemm.h"
+#include "kernels/selection.h"
+#include "ops/convolution/conv.h"
+#include "ops/op_table.h"
+#include <math.h>
+
+static const wi_gemm_shape shape = {1, 256, 256, 256, 0, 256, 1, 0, 256, 1, NULL};
+
+static weft_context *open_context(const char *folder, scratch_log *log) {
+    weft_context *context = NULL;
+    assert_ok(
+        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = folder,
+                                          .log = scratch_log_line, .log_user = log}));
+    return context;
+}
+
+static wi_selection choose(weft_context *context, const wi_gemm_shape *product) {
+    const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = product};
+    wi_selection selection;
+    assert_ok(wi_select(&selection, context, &wi_op_matmul, &site));
+    return selection;
+}
+
+static int make_scratch(void **state) {
+    *state = scratch_make();
+    return 0;
+}
+
+static int remove_scratch(void **state) {
+    scratch_remove(*state);
+    return 0;
+}
+
+static const wi_candidate *chosen_of(const wi_selection *selection) {
+    for (int i = 0; i < selection->count; i++) {
+        const wi_candidate *const candidate = &selection->candidates[i];
+        if (candidate->implementation == selection->chosen && candidate->variant == selection->variant)
+            return candidate;
+    }
+    fail_msg("what was chosen is no candidate");
+    return NULL;
+}
+
+static void the_cheapest_wins(void **state) {
+    scratch_log log = {0};
+    weft_context *const context = open_context(*state, &log);
+    for (int64_t size = 1; size <= 4096; size *= 4) {
+        const wi_gemm_shape product = {1, size, size, size, 0, size, 1, 0, size, 1, NULL};
+        const wi_selection selection = choose(context, &product);
+        const wi_candidate *const chosen = chosen_of(&selection);
+        int accepted = 0;
+        if (chosen->verdict == WI_VERDICT_MEASURED) continue;
+        assert_int_equal(chosen->verdict, WI_VERDICT_CHOSEN);
+        for (int i = 0; i < selection.count; i++) {
+            const wi_candidate *const other = &selection.candidates[i];
+            if (other->verdict == WI_VERDICT_REFUSED || other->implementation->run) continue;
+            accepted++;
+            assert_true(other->seconds > 0.0 && isfinite(other->seconds));
+            assert_true(other->seconds * other->margin >= chosen->seconds * chosen->margin);
+        }
+        assert_true(accepted > 1 || wi_context_device(context)->caps.quirks & WI_QUIRK_SCALAR_COMPILER);
+    }
+    weft_context_release(context);
+}
+
+/* The slowest by estimate becomes the fastest by measurement: for this class of sizes, and no other. */
+static void tuned_times_replace_estimates(void **state) {
+    scratch_log log = {0};
+    weft_context *context = open_context(*state, &log);
+    const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = &shape};
+    const wi_selection before = choose(context, &shape);
+    const wi_candidate *slowest = NULL;
+    for (int i = 0; i < before.count; i++) {
+        const wi_candidate *const candidate = &before.candidates[i];
+        if (candidate->verdict == WI_VERDICT_SLOWER && (!slowest || candidate->seconds > slowest->seconds))
+            slowest = candidate;
+    }
+    assert_non_null(slowest);
+    wi_selection_record(context, slowest, &wi_op_matmul, &site, 1e-9);
+    weft_context_release(context);
+    context = open_context(*state, &log);
+    const wi_selection after = choose(context, &shape);
+    assert_ptr_equal(after.chosen, slowest->implementation);
+    assert_ptr_equal(after.variant, slowest->variant);
+    assert_true(chosen_of(&after)->tuned && chosen_of(&after)->seconds == 1e-9);
+    const wi_gemm_shape larger = {1, 1024, 256, 256, 0, 256, 1, 0, 256, 1, NULL};
+    const wi_selection other = choose(context, &larger);
+    assert_false(chosen_of(&other)->tuned);
+    const int warnings = log.warnings;
+    wi_selection_record(context, slowest, &wi_op_matmul, &site, NAN);
+    const wi_selection ignored = choose(context, &shape);
+    assert_ptr_equal(ignored.chosen, before.chosen);
+    assert_int_equal(log.warnings, warnings + 1);
+    weft_context_release(context);
+}
+
+static void names_that_nothing_has_are_errors(void **state) {
+    scratch_log log = {0};
+    weft_context *const context = open_context(*state, &log);
+    const wi_windows windows = {.images = 2,
+        .groups = 1,
+        .channels = 16,
+        .filters = 32,
+        .read = {1, 8, 8},
+        .made = {1, 8, 8},
+        .taps = {1, 3, 3},
+        .stride = {1, 1, 1},
+        .dilation = {1, 1, 1},
+        .before = {0, 1, 1}};
+    const wi_gemm_shape convolution = {.windows = &windows};
+    const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = &convolution};
+    wi_selection selection;
+    setenv("WEFT_CONV", "fastest", 1);
+    assert_fails(wi_select(&selection, context, &wi_op_conv, &site), WEFT_ERROR_ARGUMENT,
+        "WEFT_CONV=fastest names no convolution");
+    setenv("WEFT_CONV", "pointwise_weight", 1); /* of another of the three ops */
+    assert_ok(wi_select(&selection, context, &wi_op_conv, &site));
+    assert_int_equal(chosen_of(&selection)->verdict, WI_VERDICT_CHOSEN);
+    setenv("WEFT_CONV", "conv_naive", 1);
+    assert_ok(wi_select(&selection, context, &wi_op_conv, &site));
+    assert_string_equal(selection.chosen->name, "conv_naive");
+    assert_int_equal(chosen_of(&selection)->verdict, WI_VERDICT_FORCED);
+    unsetenv("WEFT_CONV");
+    weft_context_release(context);
+}
+
+/* Where several implementations take one site, each says what it costs; parameters fit their array. */
+static void records_are_whole(void **state) {
+    (void)state;
+    for (const wi_family *family = wi_families; *family; family++) {
+        for (int i = 0; (*family)[i]; i++) {
+            const wi_implementation *const record = (*family)[i];
+            int parameters = 0;
+            assert_true((record->file && record->prepare) != (record->run != NULL));
+            while (record->parameters && record->parameters[parameters]) parameters++;
+            assert_true(parameters <= WI_PARAMETERS);
+            assert_int_equal(record->variants != NULL, parameters > 0);
+            if (*family == wi_product_family || *family == wi_convolution_family ||
+                *family == wi_convolution_weight_family)
+                assert_true(record->run || record->cost);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_cheapest_wins, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(tuned_times_replace_estimates, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(names_that_nothing_has_are_errors, make_scratch, remove_scratch),
+        cmocka_unit_test(records_are_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
