@@ -202,8 +202,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
         sums + sums_offset + (((long)share * groups + group) * panels + left) * panel_sums,
         (long)images * image1 * image2 * x_pixel - x_first,
         (long)images * result1 * result2 * y_pixel - y_first, x_pixel, y_pixel, x_point, y_point, panel_sums,
-        channels, filters, image1, image2, result1, result2, before1, before2, tiles, left, right,
-        across, lines1};
+        channels, filters, image1, image2, result1, result2, before1, before2, tiles, left, right, across,
+        lines1};
     for (int start = begin; start < end; start += block) {
         const int count = min(block, end - start);
         WEFT_NAME(transforms)(&work, start, count);
