@@ -141,6 +141,7 @@ static void declare(wi_emitter *e, const char *type, char letter, int m, const c
 void wi_emit_accumulators(wi_emitter *e, int pass) {
     reduction r;
     for (int m = 0; next_reduction(e, &m, pass, &r); m++) {
+        wi_emit_needs(e, r.dtype);
         declare(e, r.type, 'a', m, r.identity);
         if (r.kind->carries && r.is_float) {
             char zero[24];

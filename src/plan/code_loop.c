@@ -129,19 +129,10 @@ static void emit_neighbours(wi_emitter *e, wi_form form) {
 
 /* ---- whole kernels ---- */
 
-static weft_status add_kernel(
-    wi_code *code, const wi_emitter *e, wi_form form, const wi_text *whole, const char **name) {
-    bool added = false;
-    if (e->text.failed || whole->failed) return WEFT_ERROR_MEMORY;
-    WI_TRY(wi_find_kernel(code, whole->data, name, &added));
-    if (added)
-        wi_text_append(form == WI_FORM_WHOLE ? &code->source : &code->parts_source,
-            "__kernel __attribute__((reqd_work_group_size(%s, 1, 1))) void %s%s\n",
-            e->walks ? "1" : "WEFT_GROUP", *name, whole->data);
-    return WEFT_OK;
-}
-
 static weft_status emit_kernel(wi_code *code, const wi_step *step, wi_form form, wi_kernel_text *kernel) {
+    static const char *const suffixes[] = {[WI_FORM_WHOLE] = WI_LOOP_SUFFIX,
+        [WI_FORM_PART] = WI_PART_SUFFIX,
+        [WI_FORM_FINISH] = WI_FINISH_SUFFIX};
     wi_emitter e;
     wi_emitter_begin(&e, code->loops, step, kernel);
     if (e.walks)
@@ -150,10 +141,12 @@ static weft_status emit_kernel(wi_code *code, const wi_step *step, wi_form form,
         emit_neighbours(&e, form);
     wi_text whole;
     wi_text_init(&whole, e.text.allocator);
-    wi_text_append(&whole, "(");
+    wi_text_append(&whole, "__kernel __attribute__((reqd_work_group_size(%s, 1, 1))) void WEFT_NAME(%s)(",
+        e.walks ? "1" : "WEFT_GROUP", suffixes[form]);
     wi_emit_parameters(&e, &whole, false);
     wi_text_append(&whole, ") {\n%s}\n", e.text.data ? e.text.data : "");
-    const weft_status status = add_kernel(code, &e, form, &whole, &kernel->name);
+    const weft_status status =
+        e.text.failed ? WEFT_ERROR_MEMORY : wi_add_piece(code, &whole, e.needs, &kernel->piece);
     wi_emitter_end(&e);
     wi_text_clear(&whole);
     return status;

@@ -23,6 +23,7 @@ struct weft_plan {
     wi_launches launches;
     weft_plan_info info;
     wi_dump dump;
+    bool verifies;
 
     wi_arena arena;
     bool owns_graph; /* holds a reference */

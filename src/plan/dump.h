@@ -13,10 +13,11 @@ struct weft_plan;
 typedef enum wi_plan_pass {
     WI_PASS_ORDER,
     WI_PASS_PARTITION,
-    WI_PASS_SELECTION, /* made by the partition, step by step */
+    WI_PASS_SELECT, /* made by the partition, step by step */
     WI_PASS_LOOPS,
     WI_PASS_CODE,
     WI_PASS_SCHEDULE,
+    WI_PASS_MATERIALISE,
     WI_PASS_MEMORY,
     WI_PASS_LAUNCHES,
     WI_PASSES
@@ -42,6 +43,7 @@ void wi_dump_selection(const wi_partition *p, wi_text *text);
 void wi_dump_loops(const wi_loops *loops, wi_text *text);
 void wi_dump_code(const wi_code *code, wi_text *text);
 void wi_dump_schedule(const wi_schedule *schedule, wi_text *text);
+void wi_dump_runs(const wi_materialised *runs, wi_text *text);
 void wi_dump_placement(const wi_placement *placement, wi_text *text);
 void wi_dump_launches(const wi_launches *launches, wi_text *text);
 

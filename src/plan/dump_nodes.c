@@ -110,6 +110,13 @@ void wi_dump_partition(const wi_partition *p, wi_text *text) {
 
 /* ---- the selection ---- */
 
+/* Estimates are of the device, and may be measured: they stand in weft_plan_describe. */
+static void append_candidate(const wi_candidate *candidate, wi_text *text) {
+    wi_text_append(text, "    %s %s: %s\n", candidate->implementation->name,
+        candidate->variant && candidate->variant->name ? candidate->variant->name : "",
+        wi_verdict_name(candidate->verdict));
+}
+
 void wi_dump_selection(const wi_partition *p, wi_text *text) {
     for (size_t i = 0; i < p->step_count; i++) {
         const wi_selection *selection = p->steps[i]->selection;
@@ -117,8 +124,6 @@ void wi_dump_selection(const wi_partition *p, wi_text *text) {
         wi_text_append(text, "step %zu  ", i);
         wi_dump_node(p->values[p->steps[i]->members[0]].node, text);
         wi_text_append(text, "\n");
-        for (int k = 0; k < selection->count; k++)
-            wi_text_append(text, "    %-24s %s\n", selection->candidates[k].implementation->name,
-                wi_verdict_name(selection->candidates[k].verdict));
+        for (int k = 0; k < selection->count; k++) append_candidate(&selection->candidates[k], text);
     }
 }

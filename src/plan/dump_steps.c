@@ -66,31 +66,29 @@ static void append_argument(const wi_argument *argument, wi_text *text) {
     if (argument->kind == WI_ARGUMENT_STRIDE || argument->kind == WI_ARGUMENT_FOLD)
         wi_text_append(text, ".%d", argument->b);
     if (argument->kind == WI_ARGUMENT_FLOAT || argument->kind == WI_ARGUMENT_DOUBLE)
-        wi_text_append(text, " = %g", argument->number);
+        wi_text_append(text, " = %.17g", argument->number);
 }
 
-static void append_kernel(size_t step, const char *form, const wi_kernel_text *kernel, wi_text *text) {
-    if (!kernel->name) return;
-    wi_text_append(text, "step %zu %s  %s:", step, form, kernel->name);
+static void append_kernel(
+    const wi_code *code, size_t step, const char *form, const wi_kernel_text *kernel, wi_text *text) {
+    if (kernel->piece < 0) return;
+    wi_text_append(text, "step %zu %s  %s:", step, form, code->pieces[kernel->piece].name);
     for (int i = 0; i < kernel->argument_count; i++) append_argument(&kernel->arguments[i], text);
     wi_text_append(text, "\n");
-}
-
-static void append_source(const char *name, const wi_text *source, wi_text *text) {
-    if (source->length == 0) return;
-    wi_text_append(text, "\n---- %s ----\n", name);
-    wi_text_append_bytes(text, source->data, source->length);
 }
 
 void wi_dump_code(const wi_code *code, wi_text *text) {
     for (size_t i = 0; i < code->loops->partition->step_count; i++) {
         const wi_step_code *own = &code->of[i];
-        append_kernel(i, "whole", &own->whole, text);
-        append_kernel(i, "part", &own->part, text);
-        append_kernel(i, "finish", &own->finish, text);
+        append_kernel(code, i, "whole", &own->whole, text);
+        append_kernel(code, i, "part", &own->part, text);
+        append_kernel(code, i, "finish", &own->finish, text);
     }
-    append_source("program", &code->source, text);
-    append_source("program of parts", &code->parts_source, text);
+    for (size_t i = 0; i < code->piece_count; i++) {
+        wi_text_append(text, "\n---- %s ----\n", code->pieces[i].name);
+        if (code->pieces[i].text)
+            wi_text_append_bytes(text, code->pieces[i].text, strlen(code->pieces[i].text));
+    }
 }
 
 /* ---- the schedule ---- */

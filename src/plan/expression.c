@@ -131,7 +131,9 @@ void wi_emit_remember(wi_emitter *e, const void *key, int temp) {
     e->memo[e->memo_count++] = (wi_memo){key, temp};
 }
 
+/* Once memory is short nothing is remembered, and the text is thrown away: any variable will do. */
 static int recall(const wi_emitter *e, const void *key) {
+    if (e->text.failed) return 0;
     for (size_t i = e->memo_count; i-- > 0;) {
         if (e->memo[i].key == key) return e->memo[i].temp;
     }
@@ -143,8 +145,13 @@ const char *wi_register_type(weft_dtype dtype) {
 }
 
 int wi_emit_begin(wi_emitter *e, weft_dtype dtype) {
+    wi_emit_needs(e, dtype);
     wi_text_append(&e->text, "const %s t%d = ", wi_register_type(dtype), e->temps);
     return e->temps++;
+}
+
+void wi_emit_needs(wi_emitter *e, weft_dtype dtype) {
+    if (dtype == WEFT_F64) e->needs |= WI_NEEDS_DOUBLES;
 }
 
 void wi_emit_rounding(wi_emitter *e, weft_dtype dtype) {
@@ -363,6 +370,7 @@ static void emit_code(wi_emitter *e, const weft_tensor *node, const int *inputs)
     const char *code = wi_dtype_is_float(from) ? node->op->float_code : node->op->int_code;
     bool whole[3] = {false};
     for (int i = 0; i < node->input_count; i++) whole[i] = !wi_dtype_is_float(node->inputs[i]->dtype);
+    e->needs |= wi_code_calls(code) ? WI_NEEDS_FUNCTIONS : 0;
     wi_text_append(&e->text, "(");
     while (*code) {
         size_t length = word_length(code), shown = length;

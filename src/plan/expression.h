@@ -30,11 +30,12 @@ typedef struct wi_emitter {
     const wi_loop *loop;
     wi_kernel_text *kernel; /* its arguments */
     wi_text text;
-    bool walks;   /* a work-item walks along the last dimension in vectors (wi_device_profile.item_walks) */
-    bool part;    /* only `lanes` of the 16 elements are there */
-    bool has_j;   /* addresses move with j */
-    bool in_loop; /* inside the loop over reduced dimensions: q<o> are there */
-    bool spilled; /* the step's spilled member lies in memory */
+    unsigned needs; /* of the kernel, see wi_code_piece */
+    bool walks;     /* a work-item walks along the last dimension in vectors (wi_device_profile.item_walks) */
+    bool part;      /* only `lanes` of the 16 elements are there */
+    bool has_j;     /* addresses move with j */
+    bool in_loop;   /* inside the loop over reduced dimensions: q<o> are there */
+    bool spilled;   /* the step's spilled member lies in memory */
     bool inner_is_reduced;
     int wide; /* pieces of 16 columns at once, at most: accumulators are arrays over the pieces u; 0: one
                  piece */
@@ -57,6 +58,8 @@ int wi_emit_input(wi_emitter *e, weft_tensor *node);
 int wi_emit_load(wi_emitter *e, int operand);
 /* What holds elements of the dtype in a kernel: WF, WI, WL of common.clh or WD of doubles.clh. */
 const char *wi_register_type(weft_dtype dtype);
+/* The kernel has values of that dtype. */
+void wi_emit_needs(wi_emitter *e, weft_dtype dtype);
 /* A new variable; the declaration is written up to the value. */
 int wi_emit_begin(wi_emitter *e, weft_dtype dtype);
 /* Before the value, which stands in parentheses: rounds it where the dtype is narrower than its registers. */

@@ -86,6 +86,7 @@ int wi_emit_folded_lanes(wi_emitter *e, int o) {
     const wi_operand *operand = &e->loop->operands[o];
     const int last = e->loop->space.rank - 1, temp = e->temps++;
     char condition[16] = "", base[16], outside[WI_LITERAL];
+    wi_emit_needs(e, operand->dtype);
     (void)wi_fold_condition(e, o, condition);
     snprintf(base, sizeof base, "%c%d", e->in_loop && wi_operand_in_loop(e->loop, operand) ? 'q' : 'p', o);
     wi_number_literal(outside, operand->dtype, operand->fold->attributes.number);

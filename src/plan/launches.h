@@ -2,7 +2,8 @@
  *
  *   plan_memory.c  buffers; where a place lies in them
  *   arguments.c    kernel arguments, and a note of the few that change
- *   launches.c     programs and launches */
+ *   programs.c     which program has each kernel
+ *   launches.c     launches */
 #ifndef WI_LAUNCHES_H
 #define WI_LAUNCHES_H
 
@@ -53,6 +54,7 @@ typedef struct wi_bound_argument {
 typedef struct wi_plan_launch {
     wi_launch launch;
     const wi_run *run;
+    int argument_count;
     wi_bound_argument *changing; /* SCALAR, DRAWS and TURN */
     int changing_count;
     int64_t turns; /* at the first of `together` launches that are repeated so often; 0: once */
@@ -64,7 +66,7 @@ typedef struct wi_plan_launch {
 typedef struct wi_launches {
     const wi_schedule *schedule;
     const wi_plan_memory *memory;
-    wi_program *program, *parts_program;
+    wi_program **programs; /* by piece; NULL: no launch needs it */
     wi_plan_launch *launches;
     size_t count, capacity;
 } wi_launches;
@@ -74,6 +76,10 @@ weft_status wi_plan_launches(
     const wi_schedule *schedule, const wi_plan_memory *memory, wi_launches *launches);
 /* Kernels are released, and the list is empty. */
 void wi_launches_clear(wi_launches *launches);
+
+/* ---- programs.c ---- */
+/* What no program has is compiled. *programs: by piece of the code. */
+weft_status wi_plan_programs(const wi_schedule *schedule, wi_program ***programs);
 
 /* ---- arguments.c ---- */
 typedef struct wi_binder {

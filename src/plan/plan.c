@@ -1,5 +1,6 @@
 /* The life of a plan: its passes in order. */
 #include "plan/compiled_plan.h"
+#include "plan/verify.h"
 #include <string.h>
 
 static void plan_destroy(weft_plan *plan) {
@@ -67,7 +68,7 @@ static void sum_up(weft_plan *plan) {
     weft_plan_info *info = &plan->info;
     info->batch = plan->request.batch;
     info->steps = plan->runs.run_count;
-    info->kernels = plan->code.kernel_count;
+    info->kernels = plan->code.piece_count;
     info->arena_bytes = plan->placement.arena_bytes;
     info->io_bytes = plan->placement.io_bytes;
     info->arena_lower_bound = plan->placement.lower_bound;
@@ -77,9 +78,10 @@ static void sum_up(weft_plan *plan) {
     sum_up_rematerialised(&plan->runs, info);
 }
 
-/* The result of a pass is whole: it is written out where $WEFT_DUMP asks for it. */
+/* The result of a pass is whole: it is written out, where that is asked for, and checked. */
 static weft_status finish(const weft_plan *plan, wi_plan_pass pass) {
-    return wi_dump_pass(plan, pass);
+    WI_TRY(wi_dump_pass(plan, pass));
+    return plan->verifies ? wi_verify_pass(plan, pass) : WEFT_OK;
 }
 
 weft_status wi_plan_compile(weft_plan *plan) {
@@ -90,7 +92,7 @@ weft_status wi_plan_compile(weft_plan *plan) {
         wi_launches_clear(&plan->launches);
         return status;
     }
-    wi_code_forget_source(&plan->code);
+    wi_code_forget_texts(&plan->code);
     plan->compiled = true;
     return WEFT_OK;
 }
@@ -100,7 +102,7 @@ static weft_status partition(weft_plan *plan) {
     WI_TRY(finish(plan, WI_PASS_ORDER));
     WI_TRY(wi_plan_partition(&plan->order, &plan->partition));
     WI_TRY(finish(plan, WI_PASS_PARTITION));
-    return finish(plan, WI_PASS_SELECTION);
+    return finish(plan, WI_PASS_SELECT);
 }
 
 static weft_status generate(weft_plan *plan) {
@@ -113,10 +115,12 @@ static weft_status generate(weft_plan *plan) {
 }
 
 static weft_status build(weft_plan *plan, const weft_plan_options *options) {
+    plan->verifies = wi_verify_is_on();
     WI_TRY(wi_dump_begin(&plan->dump, plan->request.context));
     WI_TRY(partition(plan));
     WI_TRY(generate(plan));
     WI_TRY(materialise(plan, options ? options->memory_limit : 0));
+    WI_TRY(finish(plan, WI_PASS_MATERIALISE));
     WI_TRY(finish(plan, WI_PASS_MEMORY));
     sum_up(plan);
     WI_TRY(wi_plan_allocate(&plan->placement, &plan->memory));
