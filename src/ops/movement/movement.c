@@ -155,9 +155,6 @@ weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
     if (count_x != count_y || power_x != power_y)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "reshape: %s and %s have different numbers of elements",
             wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
-    while (x->op == &wi_op_reshape)
-        x = x->inputs[0]; /* so that the gradients of all shapes of x meet there */
-    if (wi_shape_equal(&shape, &x->shape)) return x;
     return wi_node(graph, &wi_op_reshape, &x, 1, x->dtype, &shape, NULL);
 }
 
