@@ -32,8 +32,8 @@ static bool has_format(const wi_implementation *implementation, weft_dtype stora
     const int count = implementation->formats ? implementation->format_count : 1;
     const weft_dtype compute = wi_format_of(storage)->compute;
     for (int i = 0; i < count; i++) {
-        if (all[i].storage == storage && all[i].compute == compute && all[i].accumulation == compute)
-            return true;
+        const bool stores = all[i].storage == WI_ANY_STORAGE || all[i].storage == storage;
+        if (stores && all[i].compute == compute && all[i].accumulation == compute) return true;
     }
     return false;
 }

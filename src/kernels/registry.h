@@ -67,6 +67,9 @@ typedef struct wi_formats {
     weft_dtype storage, compute, accumulation;
 } wi_formats;
 
+/* As `storage`: every format that is computed in the dtype of the row. */
+#define WI_ANY_STORAGE ((weft_dtype)-1)
+
 enum { WI_ON_CPU = 1u << WEFT_CLASS_CPU, WI_ON_GPU = 1u << WEFT_CLASS_GPU };
 
 typedef struct wi_implementation {
