@@ -35,22 +35,22 @@ WEFT_REQUIRE(weft_thin_has_six_columns, WEFT_THIN_COLUMNS == 6);
 #define WEFT_ROLL __attribute__((opencl_unroll_hint(1)))
 
 /* Three streams of memory asked for during a product, `stride` bytes apart from step to step. */
-typedef struct weft_thin_ahead {
+typedef struct weft_thin_prefetch {
     size_t one, two, three, stride;
-} weft_thin_ahead;
+} weft_thin_prefetch;
 
 #define WEFT_THIN_BEGIN                                                                                      \
     float16 acc[4][6];                                                                                       \
     WEFT_UNROLL for (int r = 0; r < 4; ++r) {                                                                \
         WEFT_UNROLL for (int c = 0; c < 6; ++c) acc[r][c] = first ? 0.0f : sum[r * 6 + c];                   \
     }
-#define WEFT_THIN_ASK                                                                                        \
-    WEFT_PREFETCH(ahead.one, 2);                                                                             \
-    WEFT_PREFETCH(ahead.two, 2);                                                                             \
-    WEFT_PREFETCH(ahead.three, 2);                                                                           \
-    ahead.one += ahead.stride;                                                                               \
-    ahead.two += ahead.stride;                                                                               \
-    ahead.three += ahead.stride;
+#define WEFT_THIN_REQUEST                                                                                    \
+    WEFT_PREFETCH(prefetch.one, 2);                                                                          \
+    WEFT_PREFETCH(prefetch.two, 2);                                                                          \
+    WEFT_PREFETCH(prefetch.three, 2);                                                                        \
+    prefetch.one += prefetch.stride;                                                                         \
+    prefetch.two += prefetch.stride;                                                                         \
+    prefetch.three += prefetch.stride;
 #define WEFT_THIN_STEP(A)                                                                                    \
     WEFT_UNROLL for (int r = 0; r < 4; ++r) {                                                                \
         const float16 x_r = A;                                                                               \
@@ -68,14 +68,14 @@ typedef struct weft_thin_ahead {
 
 /* What group `group` of `groups` asks for: its part of six streams, `apart` bytes from each other. The groups
  * share the six, at most three each and one where there are six groups. */
-static inline weft_thin_ahead weft_thin_share(
+static inline weft_thin_prefetch weft_thin_share(
     int group, int groups, size_t next, long apart, long stride, size_t nothing) {
-    const int turns = groups >= 6 ? 6 : groups >= 3 ? 3 : groups, each = min(3, 6 / turns);
-    const weft_thin_ahead none = {nothing, nothing, nothing, 0};
-    if (group >= turns) return none;
+    const int loads = groups >= 6 ? 6 : groups >= 3 ? 3 : groups, each = min(3, 6 / loads);
+    const weft_thin_prefetch none = {nothing, nothing, nothing, 0};
+    if (group >= loads) return none;
     const size_t one = next + each * group * apart, two = one + (each > 1 ? apart : 0);
-    const weft_thin_ahead ahead = {one, two, each > 2 ? two + apart : two, (size_t)stride};
-    return ahead;
+    const weft_thin_prefetch prefetch = {one, two, each > 2 ? two + apart : two, (size_t)stride};
+    return prefetch;
 }
 
 static inline float weft_thin_total(float16 v) {
@@ -119,8 +119,8 @@ static inline void WEFT_NAME(copy)(
 }
 
 /* sum[r * 6 + c] (+)= x[r][0..depth) * b[c][0..depth), lane by lane. */
-static inline void WEFT_NAME(columns)(
-    float16 *sum, const float *x, WEFT_OPERANDS *const *b, int depth, bool first, weft_thin_ahead ahead) {
+static inline void WEFT_NAME(columns)(float16 *sum, const float *x, WEFT_OPERANDS *const *b, int depth,
+    bool first, weft_thin_prefetch prefetch) {
     WEFT_OPERANDS *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3], *b4 = b[4], *b5 = b[5];
     const int whole = depth / 16 * 16;
     WEFT_THIN_BEGIN
@@ -128,7 +128,7 @@ static inline void WEFT_NAME(columns)(
         const float16 v0 = WEFT_OF(WEFT_READ_)(b0 + p), v1 = WEFT_OF(WEFT_READ_)(b1 + p),
                       v2 = WEFT_OF(WEFT_READ_)(b2 + p), v3 = WEFT_OF(WEFT_READ_)(b3 + p),
                       v4 = WEFT_OF(WEFT_READ_)(b4 + p), v5 = WEFT_OF(WEFT_READ_)(b5 + p);
-        WEFT_THIN_ASK
+        WEFT_THIN_REQUEST
         WEFT_THIN_STEP(*(const float16 *)(x + r * WEFT_THIN_PITCH + p))
     }
     WEFT_THIN_END
@@ -144,14 +144,14 @@ static inline void WEFT_NAME(columns)(
 
 /* sum[r * 6 + c] (+)= x[r][0..depth) * b[0..depth)[16 c .. 16 c + 16). */
 static inline void WEFT_NAME(rows)(float16 *sum, const float *x, WEFT_OPERANDS *b, long b_row, int depth,
-    bool first, weft_thin_ahead ahead) {
+    bool first, weft_thin_prefetch prefetch) {
     WEFT_THIN_BEGIN
     for (int p = 0; p < depth; ++p) {
         const float16 v0 = WEFT_OF(WEFT_READ_)(b), v1 = WEFT_OF(WEFT_READ_)(b + 16),
                       v2 = WEFT_OF(WEFT_READ_)(b + 32), v3 = WEFT_OF(WEFT_READ_)(b + 48),
                       v4 = WEFT_OF(WEFT_READ_)(b + 64), v5 = WEFT_OF(WEFT_READ_)(b + 80);
         b += b_row;
-        WEFT_THIN_ASK
+        WEFT_THIN_REQUEST
         WEFT_THIN_STEP(x[r * WEFT_THIN_PITCH + p])
     }
     WEFT_THIN_END

@@ -32,13 +32,13 @@ typedef struct wi_emitter {
     wi_text text;
     unsigned needs; /* of the kernel, see wi_code_piece */
     bool walks;     /* a work-item walks along the last dimension in vectors (wi_device_profile.item_walks) */
-    bool part;      /* only `lanes` of the 16 elements are there */
+    bool tail;      /* only `lanes` of the 16 elements are there */
     bool has_j;     /* addresses move with j */
     bool in_loop;   /* inside the loop over reduced dimensions: q<o> are there */
-    bool spilled;   /* the step's spilled member lies in memory */
+    bool staged;    /* the step's spilled member lies in memory */
     bool inner_is_reduced;
-    int wide; /* pieces of 16 columns at once, at most: accumulators are arrays over the pieces u; 0: one
-                 piece */
+    int wide; /* vectors of 16 columns at once, at most: accumulators are arrays over the vectors u; 0: one
+                 vector */
     int temps;
     wi_memo *memo; /* values that are in variables here, and forgotten at the end of a scope */
     size_t memo_count, memo_capacity;
@@ -70,14 +70,14 @@ void wi_number_literal(char text[WI_LITERAL], weft_dtype dtype, double value);
 void wi_emit_store(wi_emitter *e, int operand, int temp);
 void wi_emit_remember(wi_emitter *e, const void *key, int temp);
 
-/* fold.c */
+/* padded_read.c */
 /* z<o>_<d>: folded indices of the kept or of the reduced dimensions, and whether they are inside the input:
  * m<o>, k<o>. */
-void wi_emit_fold_indices(wi_emitter *e, int operand, bool reduced);
+void wi_emit_padded_indices(wi_emitter *e, int operand, bool reduced);
 /* The condition under which the operand may be read here; false: always. */
-bool wi_fold_condition(const wi_emitter *e, int operand, char text[16]);
-bool wi_folds_lanes(const wi_emitter *e, const wi_operand *operand);
+bool wi_padding_condition(const wi_emitter *e, int operand, char text[16]);
+bool wi_pads_lanes(const wi_emitter *e, const wi_operand *operand);
 /* Lanes that each find their own element. */
-int wi_emit_folded_lanes(wi_emitter *e, int operand);
+int wi_emit_padded_lanes(wi_emitter *e, int operand);
 
 #endif

@@ -74,7 +74,7 @@ static weft_status check_value(const wi_partition *p, size_t index) {
     WI_REQUIRE(value->storage < 0 || is_storage(p, value->storage), WI_PASS_PARTITION, "value", index,
         "it lies in a storage that does not exist");
     const int storage = wi_base_storage(p, (int)index);
-    if (storage < 0 || value->state == WI_VALUE_LEAF) return WEFT_OK;
+    if (storage < 0 || value->state == WI_VALUE_INLINE) return WEFT_OK;
     int64_t first, end;
     wi_verify_reach(&value->layout, value->extent.dims, value->extent.rank,
         weft_dtype_size(value->node->dtype), &first, &end);
@@ -90,7 +90,7 @@ static weft_status check_read(const wi_partition *p, const wi_step *step, int pl
     WI_REQUIRE(index >= 0 && (size_t)index < p->value_count, WI_PASS_PARTITION, "step", step->index,
         "it reads a value that does not exist");
     const wi_value *value = &p->values[index];
-    if (value->state == WI_VALUE_LEAF) return WEFT_OK;
+    if (value->state == WI_VALUE_INLINE) return WEFT_OK;
     if (value->state == WI_VALUE_MEMBER && value->step == step->index) {
         WI_REQUIRE(value->place < place, WI_PASS_PARTITION, "step", step->index,
             "a member is computed before its inputs");
@@ -107,8 +107,8 @@ static weft_status check_sources(const wi_partition *p, const wi_step *step) {
     const int count = p->values[step->members[0]].node->input_count;
     for (int i = 0; i < count; i++) {
         WI_TRY(check_read(p, step, 0, step->sources[i]));
-        WI_REQUIRE(p->values[step->sources[i]].state != WI_VALUE_LEAF, WI_PASS_PARTITION, "step", step->index,
-            "a source does not lie in memory");
+        WI_REQUIRE(p->values[step->sources[i]].state != WI_VALUE_INLINE, WI_PASS_PARTITION, "step",
+            step->index, "a source does not lie in memory");
     }
     return WEFT_OK;
 }
@@ -116,7 +116,7 @@ static weft_status check_sources(const wi_partition *p, const wi_step *step) {
 static weft_status check_inputs(const wi_partition *p, const wi_step *step, int place) {
     const wi_value *member = &p->values[step->members[place]];
     if (member->copy_of >= 0) return check_read(p, step, place, member->copy_of);
-    if (member->is_leaf_member) return WEFT_OK;
+    if (member->stores_inline) return WEFT_OK;
     if (place == 0 && step->kind != WI_STEP_LOOP) return check_sources(p, step);
     for (int i = 0; i < member->node->input_count; i++)
         WI_TRY(check_read(p, step, place, wi_value_index(p, member->node->inputs[i])));

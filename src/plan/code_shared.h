@@ -1,15 +1,15 @@
-/* What kernels of loops and epilogues of products have in common: indices, addresses, passes over elements. */
-#ifndef WI_CODE_PARTS_H
-#define WI_CODE_PARTS_H
+/* What kernels of loops and epilogues of products have in common: indices, addresses, sweeps over elements. */
+#ifndef WI_CODE_SHARED_H
+#define WI_CODE_SHARED_H
 
 #include "plan/accumulators.h"
 
 /* The kernels of a loop: one that does all, or one that leaves results of parts, and one that adds those up. */
-typedef enum wi_form { WI_FORM_WHOLE, WI_FORM_PART, WI_FORM_FINISH } wi_form;
+typedef enum wi_form { WI_FORM_WHOLE, WI_FORM_PARTIAL, WI_FORM_COMBINE } wi_form;
 
-/* What the size of the last dimension says for every batch: no whole piece of 16, or no rest. */
+/* What the size of the last dimension says for every batch: no whole vector of 16, or no rest. */
 bool wi_never_whole(const wi_emitter *e);
-bool wi_never_rest(const wi_emitter *e);
+bool wi_has_no_tail(const wi_emitter *e);
 /* Member number i of the step. */
 const wi_value *wi_emitted_member(const wi_emitter *e, int i);
 /* Dimensions that the lanes do not walk along, of one sort. */
@@ -21,9 +21,9 @@ void wi_emit_addresses(wi_emitter *e, bool reduced);
 
 /* The range of rounds, or of the row when there are none, that this item works on. */
 void wi_emit_ranges(wi_emitter *e, wi_form form);
-/* One pass over all elements that belong to a row (or to 16 columns). */
-void wi_emit_pass(wi_emitter *e, int pass);
-/* Reductions of this pass are finished, and what is computed from them once a row. */
-void wi_emit_row_values(wi_emitter *e, int pass);
+/* One sweep over all elements that belong to a row (or to 16 columns). */
+void wi_emit_sweep(wi_emitter *e, int sweep);
+/* Reductions of this sweep are finished, and what is computed from them once a row. */
+void wi_emit_row_values(wi_emitter *e, int sweep);
 
 #endif
