@@ -319,7 +319,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
     }
 }
 
-/* dq from the ranges' parts, in their order. */
+/* dq from the ranges' partial sums, in their order. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sum)(__global float *restrict dq,
     long dq_offset, __global const float *restrict partials, long partials_offset, long count, int ranges) {
     const long begin = get_global_id(0) * (long)WEFT_SUMMED, end = min(begin + (long)WEFT_SUMMED, count);

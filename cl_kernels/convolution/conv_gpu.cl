@@ -108,7 +108,7 @@ static weft_conv_gpu_phase weft_conv_gpu_phase_of(const weft_conv_gpu_problem *w
     return p;
 }
 
-/* The place of a row in its phase: axes, and the image. */
+/* The position of a row in its phase: axes, and the image. */
 static int4 weft_conv_gpu_position(const weft_conv_gpu_phase *p, int row) {
     const int line = row / p->size.z, plane = line / p->size.y;
     return (int4)(plane % p->size.x, line % p->size.y, row % p->size.z, plane / p->size.x);

@@ -8,7 +8,7 @@
  * sums: a product of matrices for every tap, TILE (13) channels x 32 filters of it in registers, positions o
  * summed up. A work-item (no barriers, no local memory) owns some panels of 32 filters and a share of the
  * lines of positions; it takes them in blocks. Of a block it copies y into panels, and of TILE channels at a
- * time the pixels that its windows look at, zeros outside the image; there a tap is only another place to
+ * time the pixels that its windows look at, zeros outside the image; there a tap is only another address to
  * begin:
  *
  *        x, 13 of 16 floats a pixel           y, 32 floats a position
@@ -23,12 +23,12 @@
  * TILE is as many as share the channels evenly; at most 16 filters are one vector (VECTORS), and up to 24
  * rows of it.
  *
- * combine: adds the splits up, in their order, and turns the sums into w. */
+ * combine: adds the splits up, in their order, and stores the sums as w. */
 
 #ifndef WEFT_CONV_WEIGHT_CPU
 #define WEFT_CONV_WEIGHT_CPU
 
-/* How many pixels before its use a line is asked for: a pixel of many channels is a page from the next. */
+/* The prefetch distance in pixels: a pixel of many channels is a page from the next. */
 #define WEFT_CONV_WEIGHT_PREFETCH 12
 
 /* The sums of one tap over a block of lines. tile and vectors are constants at the call. */

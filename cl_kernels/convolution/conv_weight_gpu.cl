@@ -6,7 +6,7 @@
  *        x[image][o * stride + k * dilation - before][c] * y[image][o][f]
  *
  * A matrix product: row = filter, column = (tap, channel), step of k = position. There are few tiles of it
- * and many steps, so positions are split into splits, each with sums of its own:
+ * and many steps, so positions are divided among splits, each with sums of its own:
  *
  * tiles: a work-group of GROUP x GROUP items owns a tile of filters and columns, MICRO x MICRO of them per
  * item, and a share of the positions. It walks them STEP at a time. With GROUP 16 and MICRO 4, item (x, y)

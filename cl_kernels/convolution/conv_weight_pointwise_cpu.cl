@@ -14,12 +14,12 @@
  *      +--+--+--+--+--+--+--             +----+----+----+----+    broadcasts, 24 multiply-adds
  *                p                                 p
  *
- * Meanwhile memory is asked for, a line a position and evenly, so that it never waits for multiplications nor
+ * Meanwhile memory is prefetched, a line a position and evenly, so that it never waits for multiplications nor
  * they for it: where there are few channels and filters (`ahead`), the next block, else x some positions on.
  * Between blocks the sums lie in scratch memory, [split][group][row][filter]: a row is a channel, but the
  * last 6 rows are the last 6 channels.
  *
- * combine: adds the splits up, in their order, and turns the sums into w. */
+ * combine: adds the splits up, in their order, and stores the sums as w. */
 
 #ifndef WEFT_POINTWISE_CPU
 #define WEFT_POINTWISE_CPU
@@ -28,10 +28,10 @@ WEFT_REQUIRE(weft_pointwise_has_a_case_for_each_width, WEFT_POINTWISE_VECTORS <=
 
 #define WEFT_POINTWISE_ROLL __attribute__((opencl_unroll_hint(1)))
 
-/* How many positions before its use a line of x is asked for. */
+/* How many positions before its use a line of x is prefetched. */
 #define WEFT_POINTWISE_SOON 16
 
-/* sum[r][v] (+)= x[p][r] * y[p][v] over `count` positions (1 or more). Two places are asked for at each, so
+/* sum[r][v] (+)= x[p][r] * y[p][v] over `count` positions (1 or more). Two lines are prefetched at each, so
  * many bytes from the ones before. vectors is a constant at each call. */
 __attribute__((always_inline)) static inline void weft_pointwise_multiply(__global float *sum, long sum_row,
     bool first, __global const float *x, long x_step, __global const float *y, long y_step, int count,

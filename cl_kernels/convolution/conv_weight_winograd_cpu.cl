@@ -25,7 +25,7 @@
  * meet a row of taps inside the image lie side by side, and zeros above and below the image are never
  * multiplied. Sums lie in scratch memory, [split][group][panel][row of taps][point][tile][TILE][32].
  *
- * combine: adds the splits up, in their order, transforms them and turns them into w. */
+ * combine: adds the splits up, in their order, transforms them and stores them as w. */
 
 #ifndef WEFT_CONV_WEIGHT_WINOGRAD_CPU
 #define WEFT_CONV_WEIGHT_WINOGRAD_CPU

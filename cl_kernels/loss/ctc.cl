@@ -19,12 +19,12 @@
  * each, in the order of their walk. A row of the way back leaves out its own log-probability. With WEFT_TABLE
  * 0 it is the loss alone.
  *
- * spread: gradient[t][b][c] = -g[b] · share of the paths that are at step t in a state of class c.
+ * spread: gradient[t][b][c] = -g[b] · fraction of the paths that are at step t in a state of class c.
  *
  * Work split: on cpu-class devices an item walks through an example, WEFT_LANES states at a time, and spreads
  * some rows (t, b). On gpu-class devices a group of WEFT_GROUP items walks, rows in local memory if they fit
  * (WEFT_LOCAL_ROWS), one group a direction; another spreads one row. There the first of equal labels adds all
- * of them up along the chain of their places, so that each class has one writer: no atomics, one order. */
+ * of them up along the chain of their indices, so that each class has one writer: no atomics, one order. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) ctc_##suffix
@@ -217,7 +217,7 @@ __kernel void WEFT_NAME(walk)(__global const float *log_probs, long log_probs_of
 
 #if WEFT_TABLE
 #if WEFT_LANES == 1
-/* chain[j]: the next place of label j's class, or INT_MAX; its complement where it is not the first. */
+/* chain[j]: the next index of label j's class, or INT_MAX; its complement where it is not the first. */
 __kernel void WEFT_NAME(chain)(__global const int *restrict targets, long targets_offset,
     __global const int *restrict target_lengths, long target_lengths_offset,
     __global const float *restrict tables, long tables_offset, __global int *restrict chains,

@@ -96,8 +96,8 @@ static inline void weft_gemm_store(__global float *p, float16 value, int lanes) 
 }
 
 /* sum[r][0..1] (+)= tile * panel. The strides of the tile are constants at each call.
- * Meanwhile two streams of the next tile of A, at the addresses soon and later, `step` bytes apart, are asked
- * for; before them, where has_own (a constant, too), two lines a row of what the epilogue will read, from
+ * Meanwhile two streams of the next tile of A, at the addresses soon and later, `step` bytes apart, are prefetched;
+ * before them, where has_own (a constant, too), two lines a row of what the epilogue will read, from
  * `own` on, rows own_step bytes apart. */
 __attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, const float *tile,
     const float16 *panel, int depth, bool first, const int row_stride, const int depth_stride, size_t soon,
@@ -217,7 +217,7 @@ static inline void WEFT_NAME(copy_rows)(float *tile, WEFT_OPERANDS *a, int rows,
 }
 
 /* The same, k-major: tile[p * ROWS + r]; `beside` elements stand in a row of memory from the tile's first. A
- * store spills into the next step's place, which is written after it. */
+ * store reaches into the next step's memory, which is written after it. */
 static inline void WEFT_NAME(copy_columns)(
     float *tile, WEFT_OPERANDS *a, int rows, int beside, int depth, long a_row, long a_column) {
     if (a_row == 1 && (beside >= 16 || a_column >= 16)) {

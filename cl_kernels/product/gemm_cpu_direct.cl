@@ -19,8 +19,8 @@
  *    6 | A, there|  |                   |
  *      +---------+  +----+----+----+----+
  *
- * Multiplications hide the memory's latency only if it is asked early and evenly: a core has some 20 lines
- * under way at most, and stores wait for lines, too. So each step of k asks for its share of the next tile of
+ * Multiplications hide the memory's latency only if lines are requested early and evenly: a core has some 20 of
+ * them under way at most, and stores wait for lines, too. So each step of k requests its share of the next tile of
  * A, of the lines that the next results go to and of those that the epilogue will read.
  *
  * As many panels as stay in the second-level cache are taken `together`. The macros before an inclusion
@@ -34,20 +34,20 @@ WEFT_REQUIRE(weft_direct_has_a_case_for_each_width, WEFT_DIRECT_VECTORS <= 4);
 
 #define WEFT_DIRECT_ROLL __attribute__((opencl_unroll_hint(1)))
 
-/* Memory that is asked for along the way, `step` bytes further at each step of k. (Anything less simple costs
+/* Memory that is prefetched along the way, `step` bytes further at each step of k. (Anything less simple costs
  * the compiler the registers of the sums.) */
 typedef struct weft_direct_request {
     size_t at;
     long step;
 } weft_direct_request;
 
-/* What one of `parts` multiplications asks for of a tile that begins at `begin`, with `bytes` in a row and
- * `pitch` from row to row: its part where all follow each other, else a row; nothing where pitch is 0. */
+/* What multiplication `number` of `count` requests of a tile that begins at `begin`, with `bytes` in a row and
+ * `pitch` from row to row: its share where all follow each other, else a row; nothing where pitch is 0. */
 static inline weft_direct_request weft_direct_request_of(
-    size_t begin, long bytes, long pitch, int part, int parts, int k) {
-    const bool dense = bytes == pitch, apart = pitch != 0 && part < WEFT_DIRECT_TILE;
-    const long share = dense ? (WEFT_DIRECT_TILE * bytes + parts - 1) / parts : apart ? bytes : 0;
-    const weft_direct_request request = {begin + part * (dense ? share : pitch), (share + k - 1) / k};
+    size_t begin, long bytes, long pitch, int number, int count, int k) {
+    const bool dense = bytes == pitch, apart = pitch != 0 && number < WEFT_DIRECT_TILE;
+    const long share = dense ? (WEFT_DIRECT_TILE * bytes + count - 1) / count : apart ? bytes : 0;
+    const weft_direct_request request = {begin + number * (dense ? share : pitch), (share + k - 1) / k};
     return request;
 }
 
@@ -188,18 +188,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__g
             }
             for (int panel = from; panel < to; ++panel) {
                 const int j = panel * (16 * WEFT_DIRECT_VECTORS);
-                const int part = panel - from, parts = to - from;
+                const int number = panel - from, count = to - from;
                 const int ahead = column + from * (16 * WEFT_DIRECT_VECTORS);
                 const long bytes =
-                    4 * min(parts * (16 * WEFT_DIRECT_VECTORS), n - from * (16 * WEFT_DIRECT_VECTORS));
+                    4 * min(count * (16 * WEFT_DIRECT_VECTORS), n - from * (16 * WEFT_DIRECT_VECTORS));
                 const weft_direct_request next_a = weft_direct_request_of((size_t)(tile + rows * a_row),
-                                              4 * (long)k, 4 * a_row, part, parts, k),
+                                              4 * (long)k, 4 * a_row, number, count, k),
                                           stored = weft_direct_request_of(
                                               (size_t)WEFT_EPILOGUE_WRITE(batches[rows], lines[rows], ahead),
-                                              bytes, WEFT_EPILOGUE_WRITE_STEP, part, parts, k),
+                                              bytes, WEFT_EPILOGUE_WRITE_STEP, number, count, k),
                                           read = weft_direct_request_of(
                                               (size_t)WEFT_EPILOGUE_READ(batches[rows], lines[rows], ahead),
-                                              bytes, WEFT_EPILOGUE_READ_STEP, part, parts, k);
+                                              bytes, WEFT_EPILOGUE_READ_STEP, number, count, k);
                 __global const weft_lanes_f32 *b = (__global const weft_lanes_f32 *)(panels + (long)j * k);
                 const int wide = panel + 1 < all ? WEFT_DIRECT_VECTORS : WEFT_DIRECT_LAST;
                 if (rows == WEFT_DIRECT_TILE)

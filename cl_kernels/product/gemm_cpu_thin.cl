@@ -6,7 +6,7 @@
  *
  * What gemm_cpu.cl does for speed, packing B, costs more here than the multiplications. So B is read where it
  * lies, once, at the speed of memory. A work-item owns `span` columns and all rows. It walks k in blocks of
- * at most WEFT_THIN_DEPTH, of which it copies A's part; 4 rows of that at a time meet
+ * at most WEFT_THIN_DEPTH, of which it copies A's block; 4 rows of that at a time meet
  *
  *     columns of B contiguous: 6 of them. A sum is a vector of 16 sums over every 16th step of k:
  *
@@ -15,13 +15,13 @@
  *         |        4 rows        |      |      6 columns       |      10 loads for 24 multiply-adds of 16
  *         +----------------------+      +----------------------+
  *
- *     rows of B contiguous: 96 columns, WEFT_THIN_PART steps of k, each of 6 loads and 4 broadcasts for 24
+ *     rows of B contiguous: 96 columns, WEFT_THIN_BLOCK steps of k, each of 6 loads and 4 broadcasts for 24
  *     multiply-adds of 16. Few steps, since each is a page of its own.
  *
  * 24 sums fill the registers, and wait in private memory between blocks. While the first rows are at it, what
- * B has for the next six columns, or the next 96, is asked for. Which of B's is contiguous may be known
+ * B has for the next six columns, or the next 96, is prefetched. Which of B's is contiguous may be known
  * before: WEFT_THIN_ROWS (0 or 1), without which the kernel looks at the stride. What stands before an
- * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in src/kernels/product/gemm.h. */
+ * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU_THIN
 #define WEFT_GEMM_CPU_THIN
@@ -34,7 +34,7 @@ WEFT_REQUIRE(weft_thin_has_six_columns, WEFT_THIN_COLUMNS == 6);
 
 #define WEFT_ROLL __attribute__((opencl_unroll_hint(1)))
 
-/* Three streams of memory asked for during a product, `stride` bytes apart from step to step. */
+/* Three streams of memory that are prefetched during a product, `stride` bytes apart from step to step. */
 typedef struct weft_thin_prefetch {
     size_t one, two, three, stride;
 } weft_thin_prefetch;
@@ -66,7 +66,7 @@ typedef struct weft_thin_prefetch {
         WEFT_UNROLL for (int c = 0; c < 6; ++c) sum[r * 6 + c] = acc[r][c];                                  \
     }
 
-/* What group `group` of `groups` asks for: its part of six streams, `apart` bytes from each other. The groups
+/* What group `group` of `groups` prefetches: its share of six streams, `apart` bytes from each other. The groups
  * share the six, at most three each and one where there are six groups. */
 static inline weft_thin_prefetch weft_thin_share(
     int group, int groups, size_t next, long apart, long stride, size_t nothing) {
@@ -179,9 +179,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(WEF
     for (int start = 0; start < k; start += WEFT_THIN_DEPTH) {
         const int depth = min(WEFT_THIN_DEPTH, k - start);
         WEFT_NAME(copy)(x, a + start * a_column, m, 4 * groups, depth, a_row, a_column);
-        const int part = WEFT_THIN_ROWS ? WEFT_THIN_PART : WEFT_THIN_DEPTH;
-        for (int at = 0; at < depth; at += part) {
-            const int steps = min(part, depth - at);
+        const int block = WEFT_THIN_ROWS ? WEFT_THIN_BLOCK : WEFT_THIN_DEPTH;
+        for (int at = 0; at < depth; at += block) {
+            const int steps = min(block, depth - at);
             WEFT_OPERANDS *from = b + (start + at) * b_row;
             for (int j = left, i = 0; j < right; j += wide, ++i) {
                 for (int group = 0; group < groups; ++group) {

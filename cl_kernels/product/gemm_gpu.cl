@@ -23,7 +23,7 @@
  *
  * The tiles are read along whichever axis has stride 1. Elements outside A and B count as zero; nothing
  * outside C is stored. What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is
- * told in src/kernels/product/gemm.h. */
+ * described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)                          gemm_##suffix

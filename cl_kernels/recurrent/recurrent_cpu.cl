@@ -38,7 +38,7 @@
 #define WEFT_R_DEPTH 256
 #define WEFT_R_PITCH (WEFT_R_DEPTH + 16)
 #define WEFT_R_MOST  4 /* panels side by side */
-/* How many steps of the depth before its use a row of a panel is asked for. */
+/* The prefetch distance of a panel's rows, in steps of the depth. */
 #define WEFT_R_PREFETCH 8
 
 #include "recurrent_cell_cpu.clh"

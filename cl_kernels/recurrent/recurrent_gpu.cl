@@ -1,7 +1,7 @@
 /* recurrent_gpu.cl: LSTM, GRU and RNN over time for devices with many work-items and local memory. It stands
  * after elementwise.clh and recurrent.clh.
  *
- * Formulas, layouts of the results and arguments are those of recurrent_cpu.cl, which tells them. Here a
+ * Formulas, layouts of the results and arguments are those of recurrent_cpu.cl, which describes them. Here a
  * launch is one step of time (`iteration`), or one of its two products where there are two: `phases`. A work-group
  * of 16 x 16 owns 16 units of 32 rows, with all gates: it brings tiles of 16 along the depth of h and of the
  * weights, gate by gate, into local memory, and each item multiplies its 2 rows of 1 unit; then, in

@@ -1,4 +1,4 @@
-/* put.cl: elements put at the places along one axis that an index names, each place at most once.
+/* put.cl: elements put where an index says along one axis, each index at most once.
  *
  *     source, index (outer, count, inner)   y (outer, size, inner), contiguous
  *

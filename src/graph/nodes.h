@@ -46,7 +46,7 @@ typedef struct wi_op {
      */
     bool (*view)(const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out,
         wi_layout *layout);
-    /* MAP: instead of code, its one input is read at the indices that attributes.fold tells. */
+    /* MAP: instead of code, a padded read of its one input, as attributes.fold says. */
     bool reads_padded;
     /* KERNEL: contiguous: the inputs that its kernels want so, a bit each. fault: what WEFT_FAULT in its kernels means ("an index is out of range"); NULL: they have none.
      * fault_index: of what the position that it notes is one; NULL: "(row-major) of its index input". */
@@ -195,7 +195,7 @@ weft_graph *wi_inputs_graph(const char *op, weft_tensor *const *inputs, int coun
 weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes);
 
-/* ---- leaves ---- */
+/* ---- sources and generators ---- */
 extern const wi_op wi_op_input, wi_op_parameter, wi_op_state, wi_op_flat, wi_op_constant, wi_op_scalar,
     wi_op_coordinate;
 /* value × batch^power, rank 0. */

@@ -1,4 +1,4 @@
-/* Leaves of a graph: inputs, variables, constants, scalars, coordinates. */
+/* Sources (inputs, parameters, states) and the generators that need no op family: constants, scalars, coordinates. */
 #include "graph/initial.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Filling what an op with kernels of its own tells a plan (contract in kernel_plan.h). */
+/* Filling what an op with kernels of its own gives a plan (contract in kernel_plan.h). */
 #include "kernels/kernel_plan.h"
 #include "cl/kernel_source.h"
 #include <stdio.h>

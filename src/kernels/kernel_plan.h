@@ -1,4 +1,4 @@
-/* Ops with kernels of their own (WI_KERNEL): what such an op tells a plan.
+/* Ops with kernels of their own (WI_KERNEL): what such an op gives a plan.
  *
  * The inputs lie in memory, any strides unless the descriptor asks for contiguous ones; the result is
  * contiguous memory that only the op's launches write. The descriptor's `kernel` function fills a
@@ -75,8 +75,8 @@ typedef struct wi_kernel_plan {
     double flops;
 } wi_kernel_plan;
 
-/* Filling a wi_kernel_plan. Too many launches or arguments (a defect) and missing memory are told
- * by wi_kernel_plan_check, so that a launch is never NULL; it stays where it is. */
+/* Filling a wi_kernel_plan. Too many launches or arguments (a defect) and missing memory are reported by
+ * wi_kernel_plan_check, so that a launch is never NULL; it stays where it is. */
 void wi_kernel_macro_text(wi_kernel_plan *plan, const char *name, const char *value);
 void wi_kernel_macro_int(wi_kernel_plan *plan, const char *name, int64_t value);
 /* The unsigned type of the dtype's size, for what only moves elements. */

@@ -1,4 +1,4 @@
-/* The average of the parameters changes places with them, in pieces through a small buffer. */
+/* The average of the parameters is exchanged with them, a range at a time, through a small buffer. */
 #include "cl/launch.h"
 #include "graph/nodes.h"
 #include <weft/nn.h>

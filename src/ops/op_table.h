@@ -54,7 +54,7 @@ weft_tensor *wi_to_memory(const wi_rewrite *rewrite, const wi_memory_order *orde
 weft_tensor *wi_from_memory(const wi_memory_order *order, weft_tensor *x);
 wi_shape wi_shape_in_memory(const wi_memory_order *order, const wi_shape *shape);
 uint32_t wi_axes_in_memory(const wi_memory_order *order, uint32_t axes); /* a bit an axis */
-/* The rule of nodes that do not look at places (attributes without axes): made over what lies in memory,
+/* The rule of nodes that do not depend on the index (attributes without axes): made over what lies in memory,
  * where inputs say so; and the list of that rule alone. */
 weft_tensor *wi_elementwise_in_memory_order(
     wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);

@@ -31,7 +31,7 @@ int wi_partial_cells(const wi_value *value) {
     return wi_is_reduction(value) ? 1 + kind_of(value)->indices : 0;
 }
 
-/* ---- small pieces ---- */
+/* ---- a reduction ---- */
 
 /* A reduction of the step, with what its code is made of. */
 typedef struct reduction {

@@ -2,7 +2,7 @@
  *
  * Where several vectors of 16 columns are walked along together these are arrays over the vectors u. Member m
  * of the step has a<m>, the value so far, and besides, as its kind needs: d<m> the sum of a block, e<m> the
- * rounding errors carried along, g<m> the place of the best element. One table row an op says which; the
+ * rounding errors carried along, g<m> the index of the best element. One table row an op says which; the
  * functions that the kernels call stand in reduce.clh under the row's name. */
 #ifndef WI_ACCUMULATORS_H
 #define WI_ACCUMULATORS_H
@@ -16,7 +16,7 @@ int wi_reduction_vectors(const wi_partition *p, const wi_step *step);
 void wi_emit_vectors_begin(wi_emitter *e);
 void wi_emit_vectors_end(wi_emitter *e);
 
-/* Scratch cells that one part of the reduction leaves for each result. */
+/* Scratch cells that one split of the reduction leaves for each result. */
 int wi_partial_cells(const wi_value *value);
 /* Bytes of each of the step's cells: the widest of its reductions' registers. */
 size_t wi_reduction_cell(const wi_partition *p, const wi_step *step);
@@ -25,13 +25,13 @@ size_t wi_reduction_cell(const wi_partition *p, const wi_step *step);
 void wi_emit_accumulators(wi_emitter *e, int sweep);
 void wi_emit_block_begin(wi_emitter *e, int sweep);
 void wi_emit_block_end(wi_emitter *e, int sweep);
-/* Takes an element; index: its place as an expression. */
+/* Takes an element; index: as an expression. */
 void wi_emit_accumulate(wi_emitter *e, int m, const char *index);
 /* The variable that holds the result, combined across lanes or work-items where the last dimension is
  * reduced. */
 int wi_emit_result(wi_emitter *e, int m);
 
-/* Parts: each leaves what it has in scratch memory, and `finish` puts them together, in order. vector: 16
+/* Splits: each leaves its partial results in scratch memory, and `combine` combines them, in order. vector: 16
  * neighbouring results at once. */
 void wi_emit_partial_stores(wi_emitter *e);
 void wi_emit_partial_loads(wi_emitter *e, bool vector);

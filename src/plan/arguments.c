@@ -95,7 +95,7 @@ void wi_bind_described(wi_binder *b, const wi_argument *argument) {
     case WI_ARGUMENT_DRAWS:
     case WI_ARGUMENT_ITERATION: set_changing(b, argument); break;
     case WI_ARGUMENT_SEED: set_seed(b); break;
-    case WI_ARGUMENT_SCRATCH: /* the parts of one reduction after those of another */
+    case WI_ARGUMENT_SCRATCH: /* the splits of one reduction after those of another */
         set_scratch(
             b, (int64_t)argument->a * (int64_t)argument->number * work[0] * work[4], (size_t)argument->b);
         break;

@@ -1,9 +1,9 @@
 /* Code: the OpenCL C of each step, and which arguments its kernels take.
  *
  *   code.c          the pieces that programs are put together from; equal ones are one
- *   code_loop.c     kernels of loop steps (expressions in expression.c, folded reads in padded_read.c, reductions in
+ *   code_loop.c     kernels of loop steps (expressions in expression.c, padded reads in padded_read.c, reductions in
  *                   accumulators.c)
- *   code_sweeps.c   passes over the elements of a row
+ *   code_sweeps.c   sweeps over the elements of a row
  *   code_product.c  epilogues of products
  *   code_kernel.c   ops with kernels of their own */
 #ifndef WI_CODE_H

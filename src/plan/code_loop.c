@@ -7,11 +7,11 @@
  *            Where items do not walk (wi_device_profile), a group of WEFT_GROUP work-items goes along the row
  *            together.
  *
- * A long reduction with few results is cut into parts (`part`), whose sums a second kernel (`finish`) adds
- * up, always in the same order. Sums are taken in blocks, and blocks added with compensation, so that errors
+ * A long reduction with few results is split (`partial`); a second kernel (`combine`) combines the partial results,
+ * always in the same order. Sums are taken in blocks, and blocks added with compensation, so that errors
  * do not grow with length.
  *
- * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 parts. */
+ * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 splits. */
 #include "plan/code_shared.h"
 
 /* Everything that is the same for a whole row is loaded before the loops. */
@@ -47,8 +47,8 @@ static void emit_body(wi_emitter *e, wi_form form) {
     e->memo_count = remembered;
 }
 
-/* Columns along which an item walks: vectors of 16, then the rest. A reduction in one sweep takes several pieces along from row
- * to row, so that it reads whole runs of memory. */
+/* Columns along which an item walks: vectors of 16, then the tail. A reduction in one sweep takes several vectors
+ * along from row to row, so that it reads whole runs of memory. */
 static void emit_column_vectors(wi_emitter *e, wi_form form) {
     const bool wide = e->step->reduced && e->loop->sweeps == 1 && form != WI_FORM_COMBINE;
     const int most = wi_reduction_vectors(e->partition, e->step);

@@ -53,7 +53,7 @@ static bool is_matrix(const wi_loop *loop, const wi_operand *operand) {
            wi_size_is(operand->layout.strides[2], 1) && wi_operand_varies(operand, 1);
 }
 
-/* Where an element of operand o lies and how far a row is from the next, as macros: for templates that ask
+/* Where an element of operand o is and how far a row is from the next, as macros: for templates that ask
  * for memory early. */
 static void define_place(wi_text *source, const char *name, const wi_loop *loop, int o) {
     static const char *const indices[] = {"batch", "row"};

@@ -4,10 +4,10 @@
 
 #include "plan/accumulators.h"
 
-/* The kernels of a loop: one that does all, or one that leaves results of parts, and one that adds those up. */
+/* The kernels of a loop: one that does all, or one that leaves partial results, and one that combines those. */
 typedef enum wi_form { WI_FORM_WHOLE, WI_FORM_PARTIAL, WI_FORM_COMBINE } wi_form;
 
-/* What the size of the last dimension says for every batch: no whole vector of 16, or no rest. */
+/* What the size of the last dimension says for every batch: no whole vector of 16, or no tail. */
 bool wi_never_whole(const wi_emitter *e);
 bool wi_has_no_tail(const wi_emitter *e);
 /* Member number i of the step. */

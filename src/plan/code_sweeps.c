@@ -1,4 +1,4 @@
-/* Passes over the elements of a row, or of 16 columns. */
+/* Sweeps over the elements of a row, or of 16 columns. */
 #include "plan/code_shared.h"
 #include <stdio.h>
 

@@ -228,7 +228,7 @@ void wi_emit_store(wi_emitter *e, int o, int temp) {
         wi_text_append(&e->text, "weft_store_%s(t%d, b%d, %s);\n", dtype, temp, o, where);
 }
 
-/* ---- leaves ---- */
+/* ---- inline values ---- */
 
 void wi_number_literal(char text[WI_LITERAL], weft_dtype dtype, double value) {
     if (dtype == WEFT_I64) {
@@ -276,7 +276,7 @@ static int emit_constant(wi_emitter *e, const weft_tensor *node) {
     return temp;
 }
 
-/* The index of each lane, as an expression: the leaf's address is its value. */
+/* The index of each lane, as an expression: a generator's address is its value. */
 static void emit_index(wi_emitter *e, int o, const char *where) {
     const wi_operand *operand = &e->loop->operands[o];
     const int last = e->loop->space.rank - 1;

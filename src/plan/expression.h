@@ -1,4 +1,4 @@
-/* OpenCL C of one element (or 16 neighbours) of a step: loads, leaves, ops, stores.
+/* OpenCL C of one element (or 16 neighbours) of a step: loads, inline values, ops, stores.
  *
  * Every value becomes one `const` variable t<n>, in the innermost scope that it needs. Kernel arguments are
  * noted as they are met, so that a kernel has just those that it uses:
@@ -9,7 +9,7 @@
  *   x<i> y<i>                  scratch memory and offset
  *   c<i> u<i>                  constants that depend on the batch; scalars
  *   draws, seed0, seed1        of random numbers
- *   l<o>_<d> h<o>_<d> v<o>_<d> before, size and step of a fold
+ *   l<o>_<d> h<o>_<d> v<o>_<d> before, size and step of a padded read
  *
  * p<o> is an operand's address without, q<o> with the reduced dimensions that are walked through one by one;
  * j walks along the last dimension. */
@@ -35,7 +35,7 @@ typedef struct wi_emitter {
     bool tail;      /* only `lanes` of the 16 elements are there */
     bool has_j;     /* addresses move with j */
     bool in_loop;   /* inside the loop over reduced dimensions: q<o> are there */
-    bool staged;    /* the step's spilled member lies in memory */
+    bool staged;    /* the step's staged member is in memory */
     bool inner_is_reduced;
     int wide; /* vectors of 16 columns at once, at most: accumulators are arrays over the vectors u; 0: one
                  vector */
@@ -71,7 +71,7 @@ void wi_emit_store(wi_emitter *e, int operand, int temp);
 void wi_emit_remember(wi_emitter *e, const void *key, int temp);
 
 /* padded_read.c */
-/* z<o>_<d>: folded indices of the kept or of the reduced dimensions, and whether they are inside the input:
+/* z<o>_<d>: mapped indices of the kept or of the reduced dimensions, and whether they are inside the input:
  * m<o>, k<o>. */
 void wi_emit_padded_indices(wi_emitter *e, int operand, bool reduced);
 /* The condition under which the operand may be read here; false: always. */

@@ -86,7 +86,7 @@ static weft_status launch_run(wi_launches *l, const wi_run *run) {
     if (wi_step_is_library(step)) return launch_library(l, run);
     if (step->kind != WI_STEP_LOOP) return launch_kernels(l, run);
     if (!wi_is_split(step, own)) return launch_loop(l, run, &code->whole, WI_LOOP_SUFFIX, own->items, 1);
-    /* Where items walk, each has one part; where they are neighbours, splits are a second dimension. */
+    /* Where items walk, each has one split; where they are neighbours, splits are a second dimension. */
     const bool walks = request_of(l)->device->profile.item_walks;
     const size_t splits = walks ? 1 : (size_t)own->work[4];
     WI_TRY(launch_loop(l, run, &code->partial, WI_PARTIAL_SUFFIX, own->items, splits));

@@ -1,4 +1,4 @@
-/* What a step addresses: memory, folded memory, and leaves that depend on the index. */
+/* What a step addresses: memory, padded reads of it, and generators that depend on the index. */
 #include "plan/loops.h"
 
 static weft_status add_operand(wi_loop *loop, wi_operand operand) {
@@ -32,7 +32,7 @@ static weft_status add_memory(const wi_partition *p, wi_loop *loop, int index, b
     return add_operand(loop, operand);
 }
 
-/* The memory behind a folding node. Folded axes are never of size 1, so that stretching leaves them alone. */
+/* The memory behind a node that reads padded. Its padded axes are never of size 1, so stretching keeps them. */
 static weft_status add_padded(const wi_partition *p, wi_loop *loop, const weft_tensor *node) {
     const wi_value *input = wi_value_of_node(p, node->inputs[0]);
     const wi_extent extent = wi_extent_of(&node->shape, p->request->batch);
@@ -56,8 +56,8 @@ static weft_status add_padded(const wi_partition *p, wi_loop *loop, const weft_t
     return add_operand(loop, operand);
 }
 
-/* Leaves behind leaves, down to those with an address of their own. Each reads few operands (see `weight`), so
- * that the walk is short. */
+/* Inline values behind inline values, down to generators with an address of their own. Each reads few operands
+ * (`inline_operands`), so that the walk is short. */
 static weft_status add_generator(const wi_partition *p, wi_loop *loop, const weft_tensor *expression) {
     if (expression->op == &wi_op_constant || expression->op == &wi_op_scalar) return WEFT_OK;
     if (expression->op->reads_padded) return add_padded(p, loop, expression);

@@ -1,4 +1,4 @@
-/* Passes over the space: how many a step needs, and what one keeps for the next. */
+/* Sweeps over the space: how many a step needs, and what one stages for the next. */
 #include "plan/loops.h"
 
 bool wi_is_reduction(const wi_value *value) {
@@ -21,8 +21,7 @@ static int member_sweep(const wi_loops *loops, const wi_value *member) {
     return sweep;
 }
 
-/* Many elements a row and few rows: the reduction is worth cutting into parts that are added up afterwards.
- */
+/* Many elements a row and few rows: the reduction is worth splitting, with a kernel that combines the splits. */
 static bool worth_splitting(const wi_loop *loop) {
     int64_t rows = 1, row = 1;
     for (int i = 0; i < loop->space.rank; i++) {
@@ -51,10 +50,10 @@ void wi_count_sweeps(wi_loops *loops, wi_loop *loop) {
     loop->may_split = step->reduced && loop->sweeps == 1 && worth_splitting(loop);
 }
 
-/* ---- what a sweep spills for the next ---- */
+/* ---- what a sweep stages for the next ---- */
 
-/* Does the input of a member lie in memory that differs along a row? Leaves are computed from what lies there
- * for the whole plan, or read by folds, and neither is ever written over. */
+/* Is the input of a member in memory that differs along a row? Inline values are computed from what is there for
+ * the whole plan, or from padded reads, and neither is ever written over. */
 static bool is_read_along(const wi_loop *loop, int value) {
     const int o = wi_loop_operand(loop, value, false);
     return o >= 0 && wi_operand_in_loop(loop, &loop->operands[o]);

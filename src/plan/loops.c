@@ -2,7 +2,7 @@
  *
  * Operands are stretched to the space (stride 0 where they are broadcast); axes of size 1 are dropped, and
  * neighbours that every operand walks through as one are merged, so that most maps end as a single dimension.
- * A leaf that depends on the index (a coordinate, random numbers) is an operand too: its "address" is its
+ * A generator that depends on the index (a coordinate, random numbers) is an operand too: its "address" is its
  * value. */
 #include "plan/loops.h"
 
@@ -52,8 +52,8 @@ static void merge_space(wi_loop *loop) {
     space->rank = count;
 }
 
-/* Turned code is longer, and so is its compilation: worth it for many rows, not for a row or a few an
- * example. */
+/* Code with its loops interchanged is longer, and so is its compilation: worth it for many rows, not for a
+ * row or a few an example. */
 static bool has_many_rows(const wi_space *space) {
     enum { MANY = 4096, MANY_AN_EXAMPLE = 16 };
     int64_t rows = 1;

@@ -1,5 +1,5 @@
 /* Which values are inline: never stored, computed in each step that reads them. That decides what the steps are
- * made of, so this part of materialisation is asked while the partition is made, and knows no limit of memory:
+ * made of, so this half of materialisation runs while the partition is made, and knows no limit of memory:
  * an inline value takes none.
  *
  * Values that are the same everywhere cost nothing. Other maps of generators, inputs, parameters and states are

@@ -1,8 +1,8 @@
-/* OpenCL C of reads at folded indices: pad, roll, tile and what their gradients need.
+/* OpenCL C of padded reads: pad, roll, tile and what their gradients need.
  *
- * An axis of such an operand is not walked through with a stride: weft_padding_<mode> of common.clh turns the
- * index along it into the index of the input's element, or into -1 where there is none and the node's number
- * stands instead. Lanes read 16 neighbours at once where their indices lie side by side, as they do inside of
+ * An axis of such an operand is not walked through with a stride: weft_padding_<mode> of common.clh maps the index
+ * along it to the index of the input's element, or to -1 where there is none and the node's number is read instead.
+ * Lanes read 16 neighbours at once where their indices lie side by side, as they do inside of
  * a padded row, and one by one at its ends. */
 #include "plan/expression.h"
 #include <stdio.h>
@@ -20,7 +20,7 @@ bool wi_pads_lanes(const wi_emitter *e, const wi_operand *operand) {
     return operand->padding && e->has_j && operand->padding[e->loop->space.rank - 1].mode;
 }
 
-/* The folded index of `c` along a dimension, as an expression. */
+/* The mapped index of `c` along a dimension, as an expression. */
 static void append_index(wi_emitter *e, int o, int d, const char *c) {
     static const char *const names[] = {[WI_PADDING_CONSTANT] = "constant",
         [WI_PADDING_INTERIOR] = "interior",

@@ -2,7 +2,7 @@
  *
  *   partition_nodes.c     takes the nodes in order; the plan's outputs
  *   partition_values.c    values, storages and steps; where values get memory
- *   partition_views.c     sources, leaves, views
+ *   partition_views.c     sources, generators, views
  *   partition_maps.c      maps and reductions: which step they join
  *   materialise_inline.c  maps that no step stores
  *   partition_products.c  matrix products and convolutions
@@ -47,8 +47,8 @@ typedef enum wi_value_state {
 typedef struct wi_value {
     weft_tensor *node;
     wi_value_state state;
-    const weft_tensor *expression; /* LEAF: the node that says how */
-    /* LEAF: the same everywhere. Such leaves can stand in any kernel; others depend on the index in their own
+    const weft_tensor *expression; /* INLINE: the node that says how */
+    /* INLINE: the same everywhere. Any kernel can compute such values; others depend on the index in their own
      * shape. */
     bool uniform;
     int copy_of;          /* MEMBER: the value that it copies; -1: the node's own expression */
@@ -57,12 +57,12 @@ typedef struct wi_value {
     int place;            /* MEMBER: among the members of its step */
     bool in_row;          /* MEMBER: one element a row of the reduction, not one a point of the space */
     bool after_reduction; /* MEMBER: computed from a result of its own step's reductions */
-    bool stores_inline;   /* MEMBER: stores `leaf` */
+    bool stores_inline;   /* MEMBER: stores `expression` */
     int storage;          /* -1: none */
-    int stored_as;        /* the value that has a LEAF in memory, or MEMORY row-major; -1: none */
-    int inline_operands;  /* LEAF: operands that it takes in a step, at most */
+    int stored_as;        /* the value that has an INLINE one in memory, or MEMORY row-major; -1: none */
+    int inline_operands;  /* INLINE: operands that it takes in a step, at most */
     int outside;          /* readers that are not members of its step, or not yet; a plan's output is one */
-    bool permuted;        /* MEMBER: lies in memory as its readers want it, not in the order of its axes */
+    bool permuted;        /* MEMBER: stored as its readers want it, not in the order of its axes */
     wi_extent extent;
     wi_layout layout;
 } wi_value;
@@ -116,7 +116,7 @@ typedef struct wi_partition {
     int *output_values; /* by output; -1: an assignment */
     int faults;         /* storage of the fault slots; -1: no step has one */
     int fault_count;
-    bool draws;      /* random numbers stand among the leaves */
+    bool draws;      /* random numbers are among the generators */
     bool trains;     /* assigns to the parameters */
     uint64_t clocks; /* of the graph that a run moves, a bit each */
 } wi_partition;
@@ -146,7 +146,7 @@ weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index);
 weft_status wi_new_storage(wi_partition *p, wi_storage_kind kind, size_t bytes, int *index);
 weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shape, int *index);
 void wi_add_member(wi_partition *p, int step, int value);
-/* Makes the value a leaf that the node says how to compute. */
+/* Makes the value an inline one that the node says how to compute. */
 void wi_make_inline(wi_partition *p, int value, const weft_tensor *expression, int operands);
 bool wi_is_uniform_inline(const wi_value *value);
 /* Storage in the arena, unless the value lies in memory already. */

@@ -1,7 +1,7 @@
 /* Several values side by side in one memory: concatenation, and the flat buffer of the gradients; assignments. */
 #include "plan/partition.h"
 
-/* Where input i begins in the joined memory, in elements; false when it is not one piece of it. */
+/* Where input i begins in the joined memory, in elements; false when it is not one range of it. */
 static bool range_in_join(
     const wi_partition *p, const weft_tensor *join, int i, const wi_value *whole, wi_size *start) {
     *start = wi_size_of(0);
@@ -35,7 +35,7 @@ static bool may_be_placed(const wi_partition *p, int index) {
            wi_size_equal(wi_extent_count(&value->extent), wi_extent_count(&base->extent));
 }
 
-/* Can what computes it write it to its place among the others? */
+/* Can what computes the input write it with strides, among the others? */
 static bool may_be_strided(const wi_partition *p, int whole, int input) {
     const wi_value *value = &p->values[input];
     if (value->state != WI_VALUE_MEMBER || value->storage >= 0) return false;
@@ -47,7 +47,7 @@ static bool may_be_strided(const wi_partition *p, int whole, int input) {
                : wi_may_be_permuted(p, input);
 }
 
-/* A piece that is not one run of the joined memory is written there by the step that computes it. */
+/* An input that is not one range of the joined memory is written there by the step that computes it. */
 static weft_status store_strided(wi_partition *p, int whole, int input, int storage, wi_size start) {
     int own;
     wi_value *value = &p->values[input];
@@ -92,7 +92,7 @@ weft_status wi_take_join(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     int storage;
     WI_TRY(wi_new_storage(p, WI_STORAGE_ARENA, wi_value_bytes(&p->values[index]), &storage));
-    p->storages[storage].keep = node->op == &wi_op_flat_gradients; /* gaps between the pieces stay zero */
+    p->storages[storage].keep = node->op == &wi_op_flat_gradients; /* gaps between the inputs stay zero */
     p->values[index].state = WI_VALUE_MEMORY;
     p->values[index].storage = storage;
     for (int i = 0; i < node->input_count; i++) WI_TRY(join_input(p, index, i, storage));

@@ -69,7 +69,7 @@ static bool step_reads(const wi_partition *p, const wi_step *step, int value) {
     return false;
 }
 
-/* Operands that the node brings with it into the step (-1: into none). Every folded axis counts as one more,
+/* Operands that the node brings with it into the step (-1: into none). Every padded axis counts as one more,
  * for its arguments. */
 int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step) {
     int count = 0;

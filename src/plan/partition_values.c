@@ -69,7 +69,7 @@ bool wi_is_uniform_inline(const wi_value *value) {
     return value->state == WI_VALUE_INLINE && value->uniform;
 }
 
-/* Known of each leaf as it is made, from its inputs: who asks later need not walk through the graph. */
+/* Known of each inline value as it is made, from its inputs: later questions need no walk through the graph. */
 static bool is_uniform(const wi_partition *p, const weft_tensor *expression) {
     if (expression->op == &wi_op_constant || expression->op == &wi_op_scalar) return true;
     if (expression->op->kind != WI_MAP) return false;
@@ -115,8 +115,7 @@ weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layou
     return WEFT_OK;
 }
 
-/* A leaf is written down by a step of its own and stays a leaf:
- * steps before that one compute it themselves. */
+/* An inline value is stored by a step of its own, and stays inline: steps before that one compute it themselves. */
 weft_status wi_in_memory(wi_partition *p, int *index) {
     if (p->values[*index].state != WI_VALUE_INLINE) return wi_give_memory(p, *index);
     int stored_as = p->values[*index].stored_as;

@@ -1,4 +1,4 @@
-/* Values that no step computes: sources, leaves, and views of what lies in memory. */
+/* Values that no step computes: sources, generators, and views of memory. */
 #include "plan/partition.h"
 
 static weft_status block_storage(wi_partition *p, size_t block, int *index) {

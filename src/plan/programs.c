@@ -23,7 +23,7 @@ static void need(search *s, const wi_kernel_text *kernel) {
     if (kernel->piece >= 0) s->needed[kernel->piece] = true;
 }
 
-/* Kernels that work on parts are needed where a step is cut, and only there. */
+/* Kernels of splits are needed where a step is split, and only there. */
 static void find_needed(search *s, const wi_schedule *schedule) {
     const wi_partition *p = s->code->loops->partition;
     for (size_t i = 0; i < p->step_count; i++) {

@@ -5,7 +5,7 @@
 
 /* ---- loops ---- */
 
-/* A folded dimension walks over the input's. */
+/* A padded dimension walks over the input's. */
 static bool stays_inside(const wi_partition *p, const wi_loop *loop, const wi_operand *operand) {
     wi_size dims[WEFT_MAX_RANK];
     int64_t first, end;

@@ -8,7 +8,7 @@
  * one batch together before they make the next. made counts the whole batches, in order.
  *
  * What a batch holds depends on the seed, the epoch's number and the example alone, not on the threads. An
- * example that cannot be made fails its batch: of several, the first one in the batch's order is told.
+ * example that cannot be made fails its batch: of several, the first one in the batch's order is reported.
  *
  * Shuffle: Fisher and Yates, with SplitMix64 (Steele, Lea and Flood 2014) and Lemire's unbiased bounding
  * (2019). */

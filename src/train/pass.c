@@ -107,7 +107,7 @@ size_t wi_pass_steps(const wi_pass *pass) {
     return (pass->dataset->examples + pass->batch - 1) / pass->batch;
 }
 
-/* Where the outputs of the interval's step lie. */
+/* Where the outputs of a step of the interval are stored. */
 static unsigned char *measured_slot(const wi_pass *pass, size_t step) {
     return pass->measured + step * pass->slot_examples * pass->measures.example_bytes;
 }
@@ -152,7 +152,7 @@ static weft_status enqueue_step(
     return read_measured(pass, plan, step, examples);
 }
 
-/* Both plans: each tells what its own ops found wrong. */
+/* Both plans: each reports the faults of its own ops. */
 static weft_status wait_for_device(wi_pass *pass) {
     if (pass->full) WI_TRY(weft_plan_wait(pass->full));
     return pass->rest ? weft_plan_wait(pass->rest) : WEFT_OK;

@@ -1,5 +1,5 @@
-/* Text as streams of tokens beside each other (contract in weft/text.h). Example window · streams + stream is
- * the window of that stream, so that batches of `streams` examples in order are windows in order. */
+/* Text as streams of tokens beside each other (contract in weft/text.h). Example sequence · streams + stream is
+ * that sequence of that stream, so that batches of `streams` examples in order are sequences in order. */
 #include "base/platform.h"
 #include "train/dataset.h"
 #include "train/vocabulary.h"

@@ -23,7 +23,7 @@ typedef struct test_case {
     wi_gemm_shape shape;
 } test_case;
 
-/* Row-major A and B; tests turn them below. */
+/* Row-major A and B; tests transpose them below. */
 #define PLAIN(M, N, K)                                                                                       \
     {                                                                                                        \
 #M " " #N " " #K, {                                                                                  \
@@ -302,7 +302,7 @@ static void the_fast_kernel_comes_first_and_can_be_forced(void **state) {
     unsetenv("WEFT_GEMM");
 }
 
-/* CLBlast, where the build has it, through the plan's own choice: one product and a batch, turned and plain.
+/* CLBlast, where the build has it, through the plan's own choice: one product and a batch, transposed and plain.
  * On a GPU it takes part in every case above. */
 static void a_library_computes_the_same(void **state) {
     const wi_gemm_shape one = {1, 33, 17, 29, 0, 29, 1, 0, 17, 1, NULL},

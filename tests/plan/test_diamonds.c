@@ -60,7 +60,7 @@ static void test_members(void **state) {
     }
 }
 
-/* Leaves that are the same everywhere, read by a map, a reduction and the epilogue of a product. */
+/* Inline values that are the same everywhere, read by a map, a reduction and the epilogue of a product. */
 static void test_uniform_inline_values(void **state) {
     (void)state;
     weft_graph *const graph = test_graph();
@@ -80,7 +80,7 @@ static void test_uniform_inline_values(void **state) {
     weft_graph_release(graph);
 }
 
-/* Leaves that depend on the index, and those that read memory. */
+/* Inline values that depend on the index, and those that read memory. */
 static void test_other_inline_values(void **state) {
     (void)state;
     weft_graph *const graph = test_graph();

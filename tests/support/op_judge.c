@@ -85,7 +85,7 @@ static double loss_of(const op_state *s, f64_array *const *sources, double *size
     return loss;
 }
 
-/* The difference of the loss along a direction of one leaf, divided by the step. */
+/* The difference of the loss along a direction of one source, divided by the step. */
 static double slope(const op_state *s, f64_array **sources, int which, const double *direction, double step) {
     f64_array *const source = sources[which], *const moved = f64_copy(source);
     sources[which] = moved;

@@ -30,7 +30,7 @@ static void strides(wi_kernel_launch *launch, const wi_kernel_site *site, int in
     for (int i = 0; i < 4; i++) wi_kernel_long(launch, site->layouts[input].strides[i].actual);
 }
 
-/* Of a part of a packed result: n0, n1, row. */
+/* Of a section of a packed result: n0, n1, row. */
 static void section_strides(wi_kernel_launch *launch, const wi_kernel_site *site, const wi_attention_sizes *s,
     int64_t length, int64_t width) {
     const bool inside = site->node->attributes.axis == 2;

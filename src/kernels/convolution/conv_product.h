@@ -24,7 +24,7 @@ typedef struct wi_conv_geometry {
     double flops;
 } wi_conv_geometry;
 
-/* What a conv or conv_data node asks for. False: channels of the image are not side by side in memory. */
+/* The geometry of a conv or conv_data node. False: channels of the image are not side by side in memory. */
 bool wi_conv_geometry_of(wi_conv_geometry *geometry, const weft_tensor *node, const wi_extent *read,
     const wi_layout *read_layout, const wi_extent *weight, const wi_layout *weight_layout,
     const wi_extent *made);
@@ -45,17 +45,17 @@ double wi_conv_bytes(const wi_conv_geometry *geometry);
 int64_t wi_conv_before(const wi_conv_geometry *geometry, int axis);
 bool wi_conv_meets_image(const wi_conv_geometry *geometry, int axis);
 
-/* What every kernel over windows is told, in this order: ints images, channels, filters, read (3), made (3),
+/* The arguments of every kernel over windows, in this order: ints images, channels, filters, read (3), made (3),
  * taps (3), stride (3), dilation (3), before (3), transposed; longs image, step (3). */
 void wi_conv_add_geometry(wi_kernel_launch *launch, const wi_conv_geometry *geometry);
 /* Ints taps (3), stride (3), dilation (3), before (3), transposed; longs w_group, w_filter, w_channel, w_tap
  * (3). */
 void wi_conv_add_weight(wi_kernel_launch *launch, const wi_conv_geometry *geometry);
 /* A launch that lays the weight out in panels of filters for class cpu, the first of a product's scratch: a
- * work-item (panel, sixteen channels read, group); told ints channels and filters. */
+ * work-item (panel, sixteen channels read, group); arguments: ints channels and filters. */
 wi_kernel_launch *wi_conv_panels_launch(
     wi_kernel_plan *plan, const char *kernel, const wi_conv_geometry *geometry, int64_t panels);
-/* The same of Winograd's, "weights": told also int reversed (taps from the last to the first), longs w_group,
+/* The same of Winograd's, "weights"; arguments besides: int reversed (taps from the last to the first), longs w_group,
  * w_filter, w_channel, w_tap[1], w_tap[2]. */
 wi_kernel_launch *wi_conv_winograd_weights_launch(
     wi_kernel_plan *plan, const wi_conv_geometry *geometry, int64_t panels);

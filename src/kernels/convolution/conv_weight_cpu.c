@@ -21,7 +21,7 @@ static const char *const parameters[] = {[PANELS] = "WEFT_CONV_WEIGHT_PANELS",
 static const wi_variant variants[] = {
     {"f32", {[PANELS] = 4, [POSITIONS] = 512, [ROOM] = 65536, [ROWS_OF_TWO] = 13, [ROWS_OF_ONE] = 24}}, {0}};
 
-/* A pixel that is copied by itself has room for VECTOR channels; LONGEST: positions of a piece of a row; FEW: channels
+/* A pixel that is copied by itself has room for VECTOR channels; LONGEST: positions of a segment of a row; FEW: channels
  * that are copied together with those of the next pixels. */
 enum { VECTOR = 16, LONGEST = 256, FEW = 12 };
 
@@ -30,7 +30,7 @@ typedef struct wi_cut {
     bool joined;               /* a row of taps is one line: few channels that lie side by side */
     int64_t vectors;           /* of 16 filters in a panel */
     int64_t tiles, tile;       /* how many, and of how many channels, or of a line's elements */
-    int64_t length;            /* positions of a piece of a row */
+    int64_t length;            /* positions of a segment of a row */
     int64_t all, lines, block; /* segments: all, of a work-item, at once */
     int64_t panels, span, splits;
 } wi_cut;

@@ -16,7 +16,7 @@ static const char *const parameters[] = {[TILE] = "WEFT_POINTWISE_TILE",
 static const wi_variant variants[] = {{"f32", {[TILE] = 6, [VECTORS] = 4, [COMBINED] = 64}}, {0}};
 
 /* NEAR: floats of a block that leave room for the next one in a core's own cache,
- * which are then asked for; BLOCK: most positions of it; LONG: of one that is not; SPLITS: work-items for
+ * which is then prefetched; BLOCK: most positions of it; LONG: of one that is not; SPLITS: work-items for
  * each core, so that none waits long for another; FEW: floats of sums up to which there are so many; SMALL:
  * multiply-adds that are not worth waking another core. */
 enum { LANES = 16, NEAR = 1 << 16, BLOCK = 512, LONG = 1024 };
@@ -50,7 +50,7 @@ static bool is_pointwise(const wi_conv *conv, const int *p) {
 /* How the work is cut: `share` positions of each of `splits`, `block` of them at once; `span` panels. */
 typedef struct wi_cut {
     int64_t share, splits, block, span, spans;
-    bool ahead; /* is the next block asked for? */
+    bool ahead; /* is the next block prefetched? */
 } wi_cut;
 
 static wi_cut cut_of(const wi_conv *conv, const int *p, int64_t units) {

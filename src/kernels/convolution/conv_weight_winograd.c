@@ -21,7 +21,7 @@ typedef struct wi_cut {
     int64_t tiles, tile; /* of channels */
     int64_t units, splits, share, block;
     int64_t x_positions, y_positions; /* of a unit */
-    int64_t room, sums;               /* elements: of a work-item, of a share */
+    int64_t room, sums;               /* elements: of a work-item, of a split */
 } wi_cut;
 
 static int64_t room_of(const wi_cut *cut) {

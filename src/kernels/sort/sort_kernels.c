@@ -1,4 +1,4 @@
-/* The launches of sorting, of the greatest elements, and of putting elements at their places: sort.cl, put.cl. */
+/* The launches of sorting, of the greatest elements, and of putting elements at their indices: sort.cl, put.cl. */
 #include "kernels/families.h"
 #include "kernels/work_split.h"
 #include "ops/sort/sort.h"
@@ -12,7 +12,7 @@ static const char *const parameters[] = {[TILE] = "WEFT_SORT_TILE", [FEW] = "WEF
 
 static const wi_variant variants[] = {{"u64", {[TILE] = 1024, [FEW] = 64}}, {0}};
 
-/* MERGED: elements that an item of a group merges. LEAST: of a part of a line that an item sorts by itself. */
+/* MERGED: elements that an item of a group merges. LEAST: of a range of a line that an item sorts by itself. */
 enum { MERGED = 16, LEAST = 8192 };
 
 static wi_limits group_limits(const int *p) {
@@ -133,7 +133,7 @@ static weft_status prepare_order_gpu(const wi_kernel_site *site, wi_kernel_plan 
     return WEFT_OK;
 }
 
-/* ---- place ---- */
+/* ---- put ---- */
 
 enum { WORTH = 4096 }; /* elements of an item that walks */
 

@@ -1,8 +1,8 @@
 /* Scaled dot-product attention: softmax(q kT scale + mask) v, in memory linear in the lengths.
  *
  * The public function brings its inputs to the rank of the kernels, (n0, n1, length, width), and makes a
- * composite. A plan replaces it by a part of `attention_forward`, whose one result holds y and, behind it,
- * the logarithms of the rows' sums; the gradients are parts of `attention_gradient`, which holds dq, dk and
+ * composite. A plan replaces it by a section of `attention_forward`, whose one packed result holds y and, behind
+ * it, the logarithms of the rows' sums; the gradients are sections of `attention_gradient`, which holds dq, dk and
  * dv. Kernels: attention_cpu.cl and attention_gpu.cl. What they do not take (a width above
  * WI_ATTENTION_WIDTH, a length that is the batch) is composed of products and a softmax, with the scores in
  * memory. */

@@ -1,4 +1,4 @@
-/* Random numbers as leaves: each element is a function of the seed, the node's stream, the number of the run
+/* Random numbers as generators: each element is a function of the seed, the node's stream, the number of the run
  * and the element's row-major index, so that they may be computed wherever they are used, and again in the
  * backward pass. */
 #include "ops/op_table.h"

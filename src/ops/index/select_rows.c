@@ -1,5 +1,5 @@
 /* The rows that a mask chooses, in order, as an index of fixed length. Kernel: select_rows.cl. Internal: it
- * stands behind layers that work on a part of their rows whose number only the data tells. */
+ * serves layers that work on some of their rows, as many as the data decides. */
 #include "ops/index/index.h"
 
 const wi_op wi_op_select_rows = {.name = "adaptive_softmax",

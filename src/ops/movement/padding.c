@@ -1,6 +1,6 @@
-/* Longer axes: pad, roll, tile, and zeros between (the gradient of a slice). Each is one node that reads its
- * input at folded indices (see wi_padding_mode), so that padding any number of axes is a part of one kernel,
- * with maps and reductions after it. The input must be in memory; nothing is read outside of it. */
+/* Longer axes: pad, roll, tile, and zeros between (the gradient of a slice). Each is one node that is a padded read
+ * of its input (see wi_padding_mode), so that one kernel pads any number of axes, with maps and reductions after
+ * it. The input must be in memory; nothing is read outside of it. */
 #include "ops/op_table.h"
 #include <string.h>
 
@@ -30,7 +30,7 @@ static weft_tensor *padded_node(
     return memory ? wi_node(x->graph, op, &memory, 1, x->dtype, shape, attributes) : NULL;
 }
 
-/* A number everywhere, cut out of another: coordinates tell where. */
+/* A number everywhere, cut out of another: coordinates say where. */
 static weft_tensor *outside_number(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
     weft_tensor *const x = inputs[0];
@@ -59,7 +59,7 @@ static wi_attributes padding_in_memory(const wi_memory_order *order, const wi_at
         in_memory.fold[order->axes[i]] = attributes->fold[i];
         in_memory.before[order->axes[i]] = attributes->before[i];
     }
-    in_memory.axis = order->axes[attributes->axis]; /* of a spread */
+    in_memory.axis = order->axes[attributes->axis]; /* of dilate */
     return in_memory;
 }
 
@@ -202,7 +202,7 @@ static void roll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     gradients[0] = g;
 }
 
-/* x moved along each axis by as many places as `before` says. */
+/* x moved along each axis by `before` elements. */
 static weft_tensor *roll(weft_tensor *x, const int64_t *before) {
     wi_attributes attributes = {0};
     bool rolls = false;

@@ -1,4 +1,4 @@
-/* Local response normalisation (Krizhevsky et al. 2012): a composite of folded reads along the channels, the
+/* Local response normalisation (Krizhevsky et al. 2012): a composite of padded reads along the channels, the
  * last axis in memory, so that forward is one map and the gradient two. */
 #include "ops/pooling/pool.h"
 #include <math.h>

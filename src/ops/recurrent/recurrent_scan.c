@@ -2,7 +2,7 @@
  *
  * The composite lstm, gru or rnn is one flat tensor: the states of h in order of time, (T + 1, N, P), the
  * initial one at the end where time begins, and for an LSTM the last c, (N, H). Its users see slices. A plan
- * replaces it by a part of the node recurrent, whose result goes on with what the gradient needs (all c,
+ * replaces it by a section of the node recurrent, whose result goes on with what the gradient needs (all c,
  * gates), or, for inference, with one step of it. The gradient is one node over that result, dy and the
  * gradients of the last states; behind it stand slices and products over all steps. Attributes: power, the
  * cell; flags, which inputs there are; axis, reverse; axis2, padded on the left; start, units; before[0],
@@ -65,7 +65,7 @@ static weft_tensor *section(
     return section_of(batch_of(y), flat, start, first, last);
 }
 
-/* (T·N, columns) of a part, for products over all steps. */
+/* (T·N, columns) of a section, for products over all steps. */
 static weft_tensor *rows(
     const weft_tensor *y, weft_tensor *flat, int64_t start, int64_t steps, int64_t columns) {
     const int64_t n = batch_of(y);
@@ -142,7 +142,7 @@ static weft_tensor *back(const weft_tensor *y, weft_tensor *pack, weft_tensor *g
 
 /* ---- the rule of the gradient ---- */
 
-/* A node of the gradient whose slopes are looked for. */
+/* A node of the gradient whose output gradients are looked for. */
 typedef struct search {
     const wi_rewrite *rewrite;
     wi_scan_sections sections;
@@ -154,7 +154,7 @@ static void add_to(weft_tensor **sum, weft_tensor *term) {
     *sum = *sum ? weft_add(*sum, term) : term;
 }
 
-/* What was written down in memory for a spread, before it was made flat, where it has that shape. */
+/* What was stored for a dilate, before it was made flat, where it has that shape. */
 static weft_tensor *unflatten(weft_tensor *x, int rank, const int64_t *dims) {
     const wi_shape wanted = {.rank = rank, .dims = {dims[0], rank > 1 ? dims[1] : 0, rank > 2 ? dims[2] : 0}};
     for (const weft_tensor *at = x; at->op == &wi_op_in_memory || at->op == &wi_op_reshape;) {
@@ -216,7 +216,7 @@ static search search_of(const wi_rewrite *rewrite, const weft_tensor *d, weft_te
     return s;
 }
 
-/* The flat gradient that all slopes are slices of, when nothing else reads it. */
+/* The flat gradient that all output gradients are slices of, when nothing else reads it. */
 static weft_tensor *flat_gradient(const search *s, weft_tensor *const *inputs) {
     const weft_tensor *slice = inputs[WI_BACK_DY];
     if (slice && slice->op == &wi_op_reshape) slice = slice->inputs[0];

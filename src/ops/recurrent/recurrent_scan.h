@@ -63,7 +63,7 @@ enum { WI_BACK_HAS_DY = 1 << 16, WI_BACK_WANTS_DH0 = 1 << 17 };
 /* The index of an input among the node's, -1: it has none. */
 int wi_scan_index(const weft_tensor *node, int input);
 
-/* Parts of the results in elements a row of the batch; 0: there is none. */
+/* Sections of the packed results, in elements a row of the batch; 0: there is none. */
 typedef struct wi_scan_sections {
     int64_t steps, units, width;
     int64_t h, c, gates, more;       /* forward, in this order */

@@ -1,4 +1,4 @@
-/* Reductions over any axes: sums, products, extremes and their places, and what is made of them. In the graph
+/* Reductions over any axes: sums, products, extremes and their indices, and what is made of them. In the graph
  * reduced axes keep size 1; a view drops them. */
 #include "ops/reduction/reduce.h"
 
@@ -63,7 +63,7 @@ static bool gives_index(const wi_op *op) {
     return op == &wi_op_argmax || op == &wi_op_argmin;
 }
 
-/* Do the axes follow each other in memory as they do in the tensor? Then a place counts the same elements. */
+/* Do the axes follow each other in memory as they do in the tensor? Then an index counts the same elements. */
 static bool keeps_sequence(const wi_memory_order *order, uint32_t axes) {
     int last = -1;
     for (int i = 0; i < order->rank; i++) {
@@ -180,7 +180,7 @@ weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return reduce(&wi_op_prod, x, axes, keep);
 }
 
-/* ---- extremes and their places ---- */
+/* ---- extremes and their indices ---- */
 
 /* Evenly among ties. A row with NaN has no element that equals its extreme: 0/0 makes its gradient NaN. */
 static void extreme_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {

@@ -1,8 +1,8 @@
 /* Sorting, and the greatest elements, along an axis. Kernels: sort.cl and put.cl.
  *
  * The order is one node (argsort, topk_indices), the values a second that picks by it; both functions of the
- * same arguments meet in the first. An order names each place once, so the values' gradient is put, not
- * added: `place`, whose own gradient picks again. */
+ * same arguments meet in the first. An order names each index once, so the values' gradient is put, not added:
+ * `put`, whose own gradient picks again. */
 #include "ops/sort/sort.h"
 
 /* ---- the order ---- */
@@ -10,7 +10,7 @@
 const wi_op wi_op_argsort = {.name = "argsort", .kind = WI_KERNEL, .contiguous = 1};
 const wi_op wi_op_topk_indices = {.name = "topk_indices", .kind = WI_KERNEL, .contiguous = 1};
 
-/* ---- the values: x at the places of an order ---- */
+/* ---- the values: x at the indices of an order ---- */
 
 static weft_tensor *pick(const wi_op *op, weft_tensor *x, weft_tensor *order, int axis) {
     weft_tensor *inputs[] = {x, order};
@@ -36,7 +36,7 @@ const wi_op wi_op_sort = {
 const wi_op wi_op_topk = {
     .name = "topk", .kind = WI_COMPOSITE, .lower = pick_lower, .backward = pick_backward};
 
-/* ---- place ---- */
+/* ---- put ---- */
 
 static void put_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     gradients[0] = pick(&wi_op_sort, g, y->inputs[1], y->attributes.axis);
