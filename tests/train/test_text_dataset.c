@@ -1,4 +1,4 @@
-/* Streams of tokens, the state that is carried from window to window, and a trainer that does both. */
+/* Streams of tokens, the state that is carried from sequence to sequence, and a trainer that does both. */
 #include "support/fixture.h"
 #include "support/scratch.h"
 
@@ -103,7 +103,7 @@ static void test_bad_texts(void **state) {
     weft_vocabulary_release(v);
 }
 
-/* ---- carried state: final = start + w · sum of the window ---- */
+/* ---- carried state: final = start + w · sum of the sequence ---- */
 
 enum { STREAMS = 2, STEPS = 3 };
 
@@ -181,7 +181,7 @@ static bool note(void *user, const weft_epoch *epoch) {
     return true;
 }
 
-/* The mean over the windows of the mean over the streams of what each has summed up. */
+/* The mean over the sequences of the mean over the streams of what each has summed up. */
 static double by_hand(const weft_dataset *dataset) {
     const int32_t *const tokens = weft_dataset_column(dataset, 0)->data;
     const size_t sequences = weft_dataset_size(dataset) / STREAMS;
