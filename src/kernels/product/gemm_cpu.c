@@ -97,7 +97,7 @@ static double cost(const wi_kernel_site *site) {
     const wi_device_profile *const device = site->device;
     const wi_cut cut = best_cut(&view, site->values, device);
     const double b = wi_gemm_bytes(&view, WI_GEMM_B), others = wi_gemm_bytes(&view, WI_GEMM_A | WI_GEMM_C);
-    return device->launch_seconds + wi_build_share(device, BUILD_SECONDS) +
+    return device->launch_seconds + wi_build_fraction(device, BUILD_SECONDS) +
            cut_cost(&view, site->values, cut, WASTE, device) + wi_traffic_seconds(device, b, others);
 }
 
