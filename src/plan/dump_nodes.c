@@ -1,4 +1,4 @@
-/* The order, the partition and the selection as text. */
+/* The rewritten graph, the order, the partition and the selection as text. */
 #include "plan/dump.h"
 
 /* ---- nodes ---- */
@@ -12,6 +12,32 @@ void wi_dump_node(const weft_tensor *node, wi_text *text) {
 static void append_inputs(const weft_tensor *node, wi_text *text) {
     for (int i = 0; i < node->input_count; i++)
         wi_text_append(text, "%s%%%u", i ? ", " : "  of ", (unsigned)node->inputs[i]->id);
+}
+
+static void append_counts(const wi_node_order *order, wi_text *text) {
+    static const char *const stages[] = {[WI_STAGE_FORM] = "form", [WI_STAGE_MATCH] = "match"};
+    for (size_t i = 0; i < order->rewrite_count; i++) {
+        const wi_rewrite_count *const done = &order->rewrites[i];
+        wi_text_append(text, "%6u  %-6s %-24s %s\n", (unsigned)done->count, stages[done->stage],
+            done->op->name, done->what);
+    }
+}
+
+void wi_dump_rewrites(const wi_node_order *order, wi_text *text) {
+    const wi_request *request = order->request;
+    append_counts(order, text);
+    for (size_t i = 0; i < order->root_count; i++) {
+        if (i < request->output_count)
+            wi_text_append(text, "output %zu, %%%u, is ", i, (unsigned)request->outputs[i]->id);
+        else
+            wi_text_append(text, "assignment of a composite is ");
+        wi_text_append(text, "%%%u\n", (unsigned)order->roots[i]->id);
+    }
+    for (size_t i = 0; i < order->count; i++) {
+        wi_dump_node(order->nodes[i], text);
+        append_inputs(order->nodes[i], text);
+        wi_text_append(text, "\n");
+    }
 }
 
 void wi_dump_order(const wi_node_order *order, wi_text *text) {

@@ -7,6 +7,15 @@
 
 /* ---- the graph that is planned ---- */
 
+static weft_status take_counts(wi_node_order *order, const wi_rewrite *rewrite) {
+    if (rewrite->count_count == 0) return WEFT_OK;
+    order->rewrites = wi_arena_take(order->request->arena, rewrite->count_count * sizeof *order->rewrites);
+    if (!order->rewrites) return WEFT_ERROR_MEMORY;
+    memcpy(order->rewrites, rewrite->counts, rewrite->count_count * sizeof *order->rewrites);
+    order->rewrite_count = rewrite->count_count;
+    return WEFT_OK;
+}
+
 static weft_status take_roots(wi_node_order *order, const wi_rewrite *rewrite) {
     const wi_request *request = order->request;
     order->id_count = request->graph->node_count;
@@ -15,7 +24,7 @@ static weft_status take_roots(wi_node_order *order, const wi_rewrite *rewrite) {
     order->readers = wi_arena_take(request->arena, order->id_count * sizeof *order->readers);
     if (!order->roots || !order->readers) return WEFT_ERROR_MEMORY;
     memcpy(order->roots, rewrite->roots, order->root_count * sizeof *order->roots);
-    return WEFT_OK;
+    return take_counts(order, rewrite);
 }
 
 static weft_tensor *replace_kernel(const void *asker, weft_tensor *node) {

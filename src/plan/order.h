@@ -3,12 +3,15 @@
 #ifndef WI_ORDER_H
 #define WI_ORDER_H
 
+#include "graph/rewrite.h"
 #include "plan/request.h"
 
 typedef struct wi_node_order {
     const wi_request *request;
     weft_tensor **roots; /* what stands for each output; then assignments that composites do */
     size_t root_count;
+    wi_rewrite_count *rewrites; /* what the rewriting did */
+    size_t rewrite_count;
     weft_tensor **nodes; /* inputs first */
     size_t count, capacity;
     /* By node id: inputs of nodes in the order, and outputs of the plan, that the node is. */

@@ -99,6 +99,7 @@ weft_status wi_plan_compile(weft_plan *plan) {
 
 static weft_status partition(weft_plan *plan) {
     WI_TRY(wi_plan_order(&plan->request, &plan->order));
+    WI_TRY(finish(plan, WI_PASS_REWRITES));
     WI_TRY(finish(plan, WI_PASS_ORDER));
     WI_TRY(wi_plan_partition(&plan->order, &plan->partition));
     WI_TRY(finish(plan, WI_PASS_PARTITION));
