@@ -52,6 +52,7 @@ static weft_status set_image(wi_rewrite *rewrite, const weft_tensor *node, weft_
     of_image->image = image;
     of_image->kept |= of_node->kept;
     if (of_image->readers < of_node->readers) of_image->readers = of_node->readers;
+    if (rewrite->replaced && image != node) rewrite->replaced(rewrite->asker, node, image);
     return WEFT_OK;
 }
 

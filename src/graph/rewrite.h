@@ -51,8 +51,9 @@ struct wi_rewrite {
     int64_t batch;
     /* What the device's implementation computes in place of a kernel op's node: mostly that node itself.
      * NULL: the graph has an error. */
-    weft_tensor *(*replace_kernel)(const void *asker, weft_tensor *node);
-    const void *asker;
+    weft_tensor *(*replace_kernel)(void *asker, weft_tensor *node);
+    void (*replaced)(void *asker, const weft_tensor *node, const weft_tensor *image); /* NULL: nobody asks */
+    void *asker;
     /* The outputs of the plan, then assignments that composites do (a norm's running statistics). */
     weft_tensor **roots;
     size_t root_count, root_capacity;
