@@ -55,7 +55,7 @@ ops=$(sed -n 's/^WI_[A-Z0-9_]*(\([a-z0-9_]*\)[ ,)].*/\1/p' src/ops/op_list.h)
 [ -n "$ops" ] || { echo "src/ops/op_list.h has no ops"; exit 1; }
 documented=$(grep -o '`weft_[a-z0-9_]*`' docs/ops.md | tr -d '`' | sort -u)
 [ -n "$documented" ] || { echo "docs/ops.md names no functions"; exit 1; }
-alike=$(sed -nE 's@^WEFT_API .*(weft_[a-z0-9_]+)\(.*; /\* (torch|F)\.[A-Za-z0-9_.]+: .*@\1@p' include/weft/*.h)
+alike=$(sed -nE 's@^WEFT_API .*(weft_[a-z0-9_]+)\(.*; */\* (torch|F)\.[A-Za-z0-9_.]+: .*@\1@p' include/weft/*.h)
 
 # contains LIST NAME: NAME is a whole line of LIST.
 contains() {
