@@ -253,10 +253,10 @@ void wi_number_literal(char text[WI_LITERAL], weft_dtype dtype, double value) {
 }
 
 static int emit_constant(wi_emitter *e, const weft_tensor *leaf) {
-    if (leaf->attributes.power == 0) {
+    if (leaf->attributes.constant.batch_power == 0) {
         const int temp = wi_emit_begin(e, leaf->dtype);
         char literal[WI_LITERAL];
-        wi_number_literal(literal, leaf->dtype, leaf->attributes.number);
+        wi_number_literal(literal, leaf->dtype, leaf->attributes.constant.value);
         wi_text_append(&e->text, "(%s)(%s);\n", wi_register_type(leaf->dtype), literal);
         return temp;
     }
@@ -266,8 +266,8 @@ static int emit_constant(wi_emitter *e, const weft_tensor *leaf) {
         index += kind == WI_ARGUMENT_FLOAT || kind == WI_ARGUMENT_DOUBLE;
     }
     const wi_format *format = wi_format_of(leaf->dtype);
-    const double number =
-        leaf->attributes.number * pow((double)e->partition->request->batch, leaf->attributes.power);
+    const double number = leaf->attributes.constant.value *
+                          pow((double)e->partition->request->batch, leaf->attributes.constant.batch_power);
     const bool is_double = format->size > sizeof(float);
     wi_emit_argument(e, is_double ? WI_ARGUMENT_DOUBLE : WI_ARGUMENT_FLOAT, index, 0,
         wi_dtype_nearest(leaf->dtype, number));
@@ -315,9 +315,9 @@ static int emit_leaf(wi_emitter *e, const weft_tensor *leaf) {
     if (leaf->op == &wi_op_constant) {
         temp = emit_constant(e, leaf);
     } else if (leaf->op == &wi_op_scalar) {
-        wi_emit_argument(e, WI_ARGUMENT_SCALAR, (int)leaf->attributes.stream, 0, 0);
+        wi_emit_argument(e, WI_ARGUMENT_SCALAR, (int)leaf->attributes.scalar.index, 0, 0);
         temp = wi_emit_begin(e, WEFT_F32);
-        wi_text_append(&e->text, "(WF)(u%u);\n", leaf->attributes.stream);
+        wi_text_append(&e->text, "(WF)(u%u);\n", leaf->attributes.scalar.index);
     } else if (leaf->op == &wi_op_coordinate) {
         char where[64];
         const int o = leaf_operand(e->loop, leaf);

@@ -72,7 +72,7 @@ static weft_status add_leaf(const wi_partition *p, wi_loop *loop, const weft_ten
     wi_layout layout = wi_layout_contiguous(&extent);
     if (leaf->op == &wi_op_coordinate) {
         layout = (wi_layout){0};
-        layout.strides[leaf->attributes.axis] = wi_size_of(1);
+        layout.strides[leaf->attributes.along.axis] = wi_size_of(1);
     }
     wi_operand operand = {.value = -1, .leaf = leaf, .dtype = leaf->dtype};
     WI_TRY(stretch(loop->step, &extent, &layout, &operand.layout));

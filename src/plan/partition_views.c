@@ -39,7 +39,7 @@ weft_status wi_take_leaf(wi_partition *p, int index) {
     wi_make_leaf(p, index, node, 1);
     if (op == &wi_op_uniform || op == &wi_op_normal) p->draws = true;
     if (op == &wi_op_scalar) {
-        const wi_scalar *scalar = &p->request->graph->scalars[node->attributes.stream];
+        const wi_scalar *scalar = &p->request->graph->scalars[node->attributes.scalar.index];
         if (scalar->rule) p->clocks |= (uint64_t)1 << scalar->clock;
     }
     return WEFT_OK;

@@ -47,15 +47,15 @@ static bool is_of_index(const weft_tensor *x, bool sources, int *budget) {
 
 static weft_tensor *index_in_memory(const wi_rewrite *rewrite, const wi_order *order, weft_tensor *x) {
     const wi_shape lying = wi_shape_in_memory(order, &x->shape);
-    if (x->op == &wi_op_coordinate) return wi_coordinate(x->graph, &lying, order->axes[x->attributes.axis]);
-    if (x->op == &wi_op_uniform || x->op == &wi_op_normal)
-        return wi_node(x->graph, x->op, NULL, 0, x->dtype, &lying, &x->attributes);
+    if (x->op == &wi_op_coordinate)
+        return wi_coordinate(x->graph, &lying, order->axes[x->attributes.along.axis]);
+    if (x->op == &wi_op_uniform || x->op == &wi_op_normal) return wi_node_over(x, NULL, &lying);
     weft_tensor *inputs[3];
     for (int i = 0; i < x->input_count; i++) {
         inputs[i] = wi_to_memory(rewrite, order, x->inputs[i]);
         if (!inputs[i]) return NULL;
     }
-    return wi_node(x->graph, x->op, inputs, x->input_count, x->dtype, &lying, &x->attributes);
+    return wi_node_over(x, inputs, &lying);
 }
 
 /* Does the mask, which is_of_index knows as one, need more than what is there before the first step? */
@@ -129,8 +129,7 @@ weft_tensor *wi_elementwise_in_order(wi_rewrite *rewrite, const weft_tensor *y, 
         lying[i] = wi_to_memory(rewrite, &order, inputs[i]);
         if (!lying[i]) return NULL;
     }
-    return wi_from_memory(
-        &order, wi_node(y->graph, y->op, lying, y->input_count, y->dtype, &lying_shape, &y->attributes));
+    return wi_from_memory(&order, wi_node_over(y, lying, &lying_shape));
 }
 
 const wi_rule wi_elementwise_rules[] = {{"order of memory", WI_STAGE_FORM, wi_elementwise_in_order}, {0}};
