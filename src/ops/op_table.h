@@ -43,7 +43,7 @@ typedef struct wi_order {
     int rank;
     int8_t axes[WEFT_MAX_RANK];
 } wi_order;
-/* attributes.flags of a permute. Its input is what lies in memory, and what reads it is made over that; */
+/* attributes.permute.direction. Its input is what lies in memory, and what reads it is made over that; */
 enum { WI_FROM_MEMORY = 1, WI_TO_MEMORY = 2 }; /* or it sees a tensor as such a node's input would be. */
 /* The order that x is a view of. */
 wi_order wi_order_of(const weft_tensor *x);
@@ -59,10 +59,10 @@ weft_tensor *wi_elementwise_in_order(wi_rewrite *rewrite, const weft_tensor *y, 
 extern const wi_rule wi_elementwise_rules[];
 /* The rule of a permute to the order of memory: what costs nothing to make in that order is made in it. */
 weft_tensor *wi_made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
-/* permute, with its attributes.flags; order is one, unchecked. */
-weft_tensor *wi_permute(weft_tensor *x, const int8_t *order, uint32_t flags);
+/* permute, with its direction; order is one, unchecked. */
+weft_tensor *wi_permute(weft_tensor *x, const int8_t *order, uint32_t direction);
 /* The same of what x itself permutes, and nothing where the two cancel. */
-weft_tensor *wi_permute_through(weft_tensor *x, const int8_t *order, uint32_t flags);
+weft_tensor *wi_permute_through(weft_tensor *x, const int8_t *order, uint32_t direction);
 /* Does the order move anything but axes of size 1? */
 bool wi_order_moves(const wi_shape *shape, const int8_t *order);
 

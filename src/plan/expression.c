@@ -198,7 +198,7 @@ int wi_emit_load(wi_emitter *e, int o) {
     if (guarded) wi_text_append(&e->text, "%s ? ", condition);
     emit_element(e, o, where);
     if (guarded) {
-        wi_number_literal(outside, operand->dtype, operand->fold->attributes.number);
+        wi_number_literal(outside, operand->dtype, operand->fold->attributes.padding.outside);
         wi_text_append(&e->text, " : (%s)(%s)", wi_register_type(operand->dtype), outside);
     }
     wi_text_append(&e->text, ";\n");

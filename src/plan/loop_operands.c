@@ -42,10 +42,10 @@ static weft_status add_fold(const wi_partition *p, wi_loop *loop, const weft_ten
     if (!operand.folds) return WEFT_ERROR_MEMORY;
     for (int axis = 0; axis < extent.rank; axis++) {
         wi_fold *fold = &operand.folds[loop->step->extent.rank - extent.rank + axis];
-        const int64_t start = node->attributes.before[axis];
-        fold->mode = (wi_fold_mode)node->attributes.fold[axis];
+        const int64_t start = node->attributes.padding.before[axis];
+        fold->mode = (wi_fold_mode)node->attributes.padding.mode[axis];
         fold->size = input->extent.dims[axis];
-        fold->step = node->attributes.step;
+        fold->step = node->attributes.padding.step;
         fold->before = wi_size_of(start);
         if (fold->mode == WI_FOLD_WRAP)
             fold->before.actual = (start % fold->size.actual + fold->size.actual) % fold->size.actual;

@@ -82,7 +82,7 @@ int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step) {
         if (step < 0 || !step_reads(p, p->steps[step], index)) count += leaf ? input->weight : 1;
     }
     for (int axis = 0; node->op->folds && axis < node->shape.rank; axis++)
-        count += node->attributes.fold[axis] != WI_FOLD_NONE;
+        count += node->attributes.padding.mode[axis] != WI_FOLD_NONE;
     return count;
 }
 

@@ -60,7 +60,7 @@ static void turn_for(wi_partition *p, const weft_tensor *permute, int from, cons
     const wi_layout wanted = wi_layout_contiguous(view);
     wi_value *value = &p->values[from];
     for (int i = 0; i < view->rank; i++)
-        value->layout.strides[permute->attributes.order[i]] = wanted.strides[i];
+        value->layout.strides[permute->attributes.permute.axes[i]] = wanted.strides[i];
     value->turned = true;
 }
 
@@ -72,8 +72,8 @@ weft_status wi_take_view(wi_partition *p, int index) {
         wi_make_leaf(p, index, x->leaf, 0);
         return WEFT_OK;
     }
-    const bool turns =
-        node->op == &wi_op_permute && node->attributes.flags == WI_TO_MEMORY && wi_may_be_turned(p, from);
+    const bool turns = node->op == &wi_op_permute && node->attributes.permute.direction == WI_TO_MEMORY &&
+                       wi_may_be_turned(p, from);
     WI_TRY(wi_in_memory(p, &from));
     if (turns) turn_for(p, node, from, &p->values[index].extent);
     wi_layout layout;

@@ -7,9 +7,9 @@
 
 wi_order wi_order_of(const weft_tensor *x) {
     wi_order order = {0};
-    if (x->op != &wi_op_permute || x->attributes.flags != WI_FROM_MEMORY) return order;
+    if (x->op != &wi_op_permute || x->attributes.permute.direction != WI_FROM_MEMORY) return order;
     order.rank = x->shape.rank;
-    for (int i = 0; i < order.rank; i++) order.axes[i] = x->attributes.order[i];
+    for (int i = 0; i < order.rank; i++) order.axes[i] = x->attributes.permute.axes[i];
     return order;
 }
 
@@ -169,9 +169,9 @@ static bool is_free(const wi_rewrite *rewrite, const wi_order *order, const weft
 weft_tensor *wi_made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     const weft_tensor *const x = inputs[0];
     int budget = MOST_OF_INDEX;
-    if (y->attributes.flags != WI_TO_MEMORY || !keeps_axes(x->op)) return NULL;
+    if (y->attributes.permute.direction != WI_TO_MEMORY || !keeps_axes(x->op)) return NULL;
     wi_order order = {.rank = y->shape.rank};
-    for (int i = 0; i < order.rank; i++) order.axes[y->attributes.order[i]] = (int8_t)i;
+    for (int i = 0; i < order.rank; i++) order.axes[y->attributes.permute.axes[i]] = (int8_t)i;
     if (!is_free(rewrite, &order, x, &budget)) return NULL;
     weft_tensor *seen[WI_KERNEL_INPUTS];
     for (int i = 0; i < x->input_count; i++) {
@@ -179,5 +179,5 @@ weft_tensor *wi_made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, weft_
         seen[i] = lying && lying->shape.rank > 0 ? wi_permute(lying, order.axes, WI_FROM_MEMORY) : lying;
     }
     weft_tensor *const made = wi_rewrite_apply(rewrite, x, seen);
-    return made ? wi_permute_through(made, y->attributes.order, WI_TO_MEMORY) : NULL;
+    return made ? wi_permute_through(made, y->attributes.permute.axes, WI_TO_MEMORY) : NULL;
 }

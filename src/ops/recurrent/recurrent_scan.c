@@ -169,9 +169,9 @@ static bool is_slope(search *s, const weft_tensor *g) {
     const wi_scan_parts *const a = &s->parts;
     const int64_t n = s->n, y_dims[] = {a->steps, n, a->width}, h_dims[] = {n, a->width};
     const int64_t c_dims[] = {n, a->units};
-    if (g->op != &wi_op_spread || g->attributes.step != 1) return false;
+    if (g->op != &wi_op_spread || g->attributes.padding.step != 1) return false;
     weft_tensor *const x = g->inputs[0];
-    const int64_t before = g->attributes.before[0], size = x->shape.dims[0];
+    const int64_t before = g->attributes.padding.before[0], size = x->shape.dims[0];
     if (before == s->begin && size == n * a->steps * a->width)
         add_to(&s->found.y, unflatten(x, 3, y_dims));
     else if (before == s->last && size == n * a->width)
