@@ -295,14 +295,12 @@ static int emit_random(wi_emitter *e, int o, const weft_tensor *leaf) {
     address(e, o, where);
     wi_emit_argument(e, WI_ARGUMENT_SEED, 0, 0, 0);
     wi_emit_argument(e, WI_ARGUMENT_DRAWS, 0, 0, 0);
-    const bool uniform = leaf->op == &wi_op_uniform;
-    const float first = (float)leaf->attributes.number;
-    const float second = uniform ? (float)leaf->attributes.number2 - first : (float)leaf->attributes.number2;
+    const wi_random_attributes *const random = &leaf->attributes.random;
     const int temp = wi_emit_begin(e, WEFT_F32);
     wi_text_append(&e->text, "weft_%s(", leaf->op->name);
     emit_index(e, o, where);
     wi_text_append(&e->text, ", (uint)((ulong)(%s) >> 32), %uu, draws, seed0, seed1, %af, %af);\n", where,
-        leaf->attributes.stream, (double)first, (double)second);
+        random->stream, (double)random->offset, (double)random->scale);
     return temp;
 }
 
