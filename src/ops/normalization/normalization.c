@@ -258,7 +258,7 @@ static weft_tensor *gradient_of(
     return (uses_running(y, inference) ? running_gradient : batch_gradient)(y, in, g, which);
 }
 
-/* Where training and inference differ, a gradient is a composite, too, of y's inputs and g; its attributes name
+/* Where training and inference differ, a gradient is a composite, too, of y's inputs and g; its attributes say
  * which gradient it is. */
 static weft_tensor *back_lower(weft_tensor *node, bool inference) {
     const wi_norm_inputs in = wi_norm_inputs_of(node);
