@@ -150,7 +150,7 @@ typedef struct wi_resample_attributes {
 
 /* ---- normalization ---- */
 
-/* batch_norm, instance_norm, group_norm, their gradient, layer_norm, rms_norm; 0 is what an op does not have. */
+/* batch_norm, instance_norm, group_norm and their gradient; layer_norm, rms_norm. What an op lacks is 0. */
 typedef struct wi_norm_attributes {
     float epsilon, momentum;
     uint32_t inputs; /* WI_NORM_WEIGHT, ...: which there are beside x */
@@ -253,24 +253,6 @@ typedef struct wi_sort_attributes {
 #endif
 
 typedef union wi_attributes {
-    struct { /* of ops that have no struct of their own yet */
-        double number;
-        double number2;
-        int32_t power;
-        int32_t axis;
-        int32_t axis2;
-        uint32_t axes;
-        uint32_t stream;
-        uint32_t flags;
-        int64_t start;
-        int64_t step;
-        int8_t order[WEFT_MAX_RANK];
-        int8_t fold[WEFT_MAX_RANK];
-        int64_t before[WEFT_MAX_RANK];
-        wi_window window;
-        int32_t groups;
-        float scale[4];
-    };
     wi_along_attributes along;
     wi_over_attributes over;
     wi_source_attributes source;
@@ -301,5 +283,7 @@ typedef union wi_attributes {
     wi_scan_attributes scan;
     wi_sort_attributes sort;
 } wi_attributes;
+
+_Static_assert(sizeof(wi_attributes) <= 96, "every node holds one");
 
 #endif
