@@ -30,7 +30,7 @@ typedef struct wi_over_attributes {
     uint32_t axes; /* a bit an axis */
 } wi_over_attributes;
 
-/* ---- sources and leaves ---- */
+/* ---- sources, generators, and what plans add ---- */
 
 /* input, parameter, state: no two of them are equal. */
 typedef struct wi_source_attributes {
@@ -53,6 +53,10 @@ typedef struct wi_flat_gradients_attributes {
     int64_t first;
 } wi_flat_gradients_attributes;
 
+typedef struct wi_transfer_attributes {
+    int32_t device; /* to which the value goes: its index in the plan's list */
+} wi_transfer_attributes;
+
 /* ---- elementwise ---- */
 
 /* uniform, normal: offset + scale × a draw from [0, 1), or from the standard normal distribution. */
@@ -72,7 +76,7 @@ typedef struct wi_dropout_attributes {
 
 typedef struct wi_permute_attributes {
     int8_t axes[WEFT_MAX_RANK]; /* of the input, one an axis of the result */
-    uint32_t direction;         /* 0, WI_FROM_MEMORY or WI_TO_MEMORY */
+    uint32_t direction;         /* 0, WI_FROM_MEMORY_ORDER or WI_TO_MEMORY_ORDER */
 } wi_permute_attributes;
 
 typedef struct wi_slice_attributes {
@@ -89,22 +93,22 @@ typedef struct wi_diagonal_attributes {
 
 /* Which element of the input stands at index c of an axis of the result; n is the input's size there. Outside
  * the input stands `outside`. */
-typedef enum wi_fold_mode {
-    WI_FOLD_NONE,    /* c */
-    WI_FOLD_CUT,     /* c - before, where that is in 0 .. n - 1 */
-    WI_FOLD_SPREAD,  /* (c - before) / step, where that is whole and in 0 .. n - 1 */
-    WI_FOLD_EDGE,    /* c - before, the nearest in 0 .. n - 1 */
-    WI_FOLD_REFLECT, /* c - before, mirrored at 0 and n - 1 */
-    WI_FOLD_WRAP     /* c - before modulo n */
-} wi_fold_mode;
+typedef enum wi_padding_mode {
+    WI_PADDING_NONE,     /* c */
+    WI_PADDING_CONSTANT, /* c - before, where that is in 0 .. n - 1 */
+    WI_PADDING_INTERIOR, /* (c - before) / step, where that is whole and in 0 .. n - 1 */
+    WI_PADDING_EDGE,     /* c - before, the nearest in 0 .. n - 1 */
+    WI_PADDING_REFLECT,  /* c - before, mirrored at 0 and n - 1 */
+    WI_PADDING_WRAP      /* c - before modulo n */
+} wi_padding_mode;
 
-/* pad, roll, tile, spread: all ops that set wi_op.folds */
+/* pad, roll, tile, dilate: all ops that set wi_op.reads_padded */
 typedef struct wi_padding_attributes {
     double outside;
-    int64_t step; /* of spread */
+    int64_t step; /* of dilate */
     /* As dimensions are written (negative: multiples of the batch); WRAP: any number. */
     int64_t before[WEFT_MAX_RANK];
-    int8_t mode[WEFT_MAX_RANK]; /* the wi_fold_mode of each axis */
+    int8_t mode[WEFT_MAX_RANK]; /* the wi_padding_mode of each axis */
 } wi_padding_attributes;
 
 /* ---- reductions ---- */
@@ -259,6 +263,7 @@ typedef union wi_attributes {
     wi_constant_attributes constant;
     wi_scalar_attributes scalar;
     wi_flat_gradients_attributes flat_gradients;
+    wi_transfer_attributes transfer;
     wi_random_attributes random;
     wi_dropout_attributes dropout;
     wi_permute_attributes permute;

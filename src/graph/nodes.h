@@ -16,7 +16,7 @@ enum { WI_KERNEL_INPUTS = 8 }; /* of a node of kind KERNEL, at most */
 
 typedef enum wi_op_kind {
     WI_SOURCE,    /* memory that is there before the step: input, parameter, state */
-    WI_LEAF,      /* a value computed where it is used: constant, scalar, coordinate, random bits */
+    WI_GENERATOR, /* a value computed where it is used: constant, scalar, coordinate, random bits */
     WI_MAP,       /* elementwise with broadcasting */
     WI_REDUCE,    /* over the axes of attributes.over, which stay with size 1 */
     WI_PRODUCT,   /* batched matrix product */
@@ -24,6 +24,7 @@ typedef enum wi_op_kind {
     WI_KERNEL,    /* kernels of its own, over inputs in memory: kernels/registry.h */
     WI_JOIN,      /* inputs side by side in one memory */
     WI_ASSIGN,    /* a variable gets a value at the end of the step */
+    WI_TRANSFER,  /* its input, on another device; made by plans */
     WI_COMPOSITE, /* replaced by ordinary nodes when a plan is made */
     WI_FUNCTION   /* no node of its own: built from others when it is called */
 } wi_op_kind;
@@ -48,12 +49,12 @@ typedef struct wi_op {
      */
     bool (*view)(const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out,
         wi_layout *layout);
-    /* MAP: instead of code, its one input is read at the indices that attributes.padding tells. */
-    bool folds;
+    /* MAP: instead of code, a padded read of its one input, as attributes.padding says. */
+    bool reads_padded;
     /* KERNEL: contiguous: the inputs that its kernels want so, a bit each. fault: what WEFT_FAULT in its kernels means ("an index is out of range"); NULL: they have none.
-     * fault_place: of what the position that it notes is one; NULL: "(row-major) of its index input". */
+     * fault_index: of what the position that it notes is one; NULL: "(row-major) of its index input". */
     uint32_t contiguous;
-    const char *fault, *fault_place;
+    const char *fault, *fault_index;
     /* How a plan rewrites the node (graph/rewrite.h); ended by a rule without a name. NULL: no rule does. */
     const struct wi_rule *rules;
 } wi_op;
@@ -162,7 +163,7 @@ weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inp
 /* The same of y's op, dtype and attributes, over as many other inputs. */
 weft_tensor *wi_node_over(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape);
 
-/* ---- leaves ---- */
+/* ---- sources and generators ---- */
 extern const wi_op wi_op_input, wi_op_parameter, wi_op_state, wi_op_flat, wi_op_constant, wi_op_scalar,
     wi_op_coordinate;
 /* value × batch^power, rank 0. */

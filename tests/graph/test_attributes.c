@@ -6,10 +6,10 @@
 #include <string.h>
 
 static const wi_op sliced = {
-    .name = "sliced", .kind = WI_LEAF, .attribute_bytes = sizeof(wi_slice_attributes)};
+    .name = "sliced", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_slice_attributes)};
 static const wi_op padded = {
-    .name = "padded", .kind = WI_LEAF, .attribute_bytes = sizeof(wi_padding_attributes)};
-static const wi_op plain = {.name = "plain", .kind = WI_LEAF};
+    .name = "padded", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_padding_attributes)};
+static const wi_op plain = {.name = "plain", .kind = WI_GENERATOR};
 
 static weft_tensor *node(weft_graph *graph, const wi_op *op, const wi_attributes *attributes) {
     const wi_shape shape = {.rank = 1, .dims = {4}};

@@ -4,7 +4,7 @@
 
 #include "ops/op_table.h"
 
-extern const wi_op wi_op_partition;
+extern const wi_op wi_op_select_rows;
 
 /* weft_index_sum along the first axis, without the rows whose index is `skipped`. */
 weft_tensor *wi_index_sum_skipping(weft_tensor *source, weft_tensor *index, int64_t size, int64_t skipped);

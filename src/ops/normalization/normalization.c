@@ -14,7 +14,7 @@
  *
  * The order in which expressions name their inputs is the order in which a plan meets them: what a channel
  * has stands before what an element has, so that the latter finds its step. */
-#include "ops/normalization/normalization_parts.h"
+#include "ops/normalization/normalization_shared.h"
 #include <math.h>
 
 /* ---- the statistics of a batch ---- */

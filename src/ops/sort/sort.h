@@ -4,7 +4,7 @@
 
 #include "ops/op_table.h"
 
-/* Elements of input 0 put at the places that input 1 names along an axis, zeros elsewhere. */
-extern const wi_op wi_op_place;
+/* Elements of input 0 put at the indices that input 1 names along an axis, zeros elsewhere. */
+extern const wi_op wi_op_put;
 
 #endif

@@ -1,4 +1,4 @@
-/* Leaves of a graph: inputs, variables, constants, scalars, coordinates. */
+/* Sources (inputs, parameters, states) and the generators that need no op family: constants, scalars, coordinates. */
 #include "graph/initial.h"
 #include <string.h>
 
@@ -10,11 +10,11 @@ const wi_op wi_op_state = {
     .name = "state", .kind = WI_SOURCE, .attribute_bytes = sizeof(wi_source_attributes)};
 const wi_op wi_op_flat = {.name = "flat parameters", .kind = WI_SOURCE};
 const wi_op wi_op_constant = {
-    .name = "constant", .kind = WI_LEAF, .attribute_bytes = sizeof(wi_constant_attributes)};
+    .name = "constant", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_constant_attributes)};
 const wi_op wi_op_scalar = {
-    .name = "scalar", .kind = WI_LEAF, .attribute_bytes = sizeof(wi_scalar_attributes)};
+    .name = "scalar", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_scalar_attributes)};
 const wi_op wi_op_coordinate = {
-    .name = "coordinate", .kind = WI_LEAF, .attribute_bytes = sizeof(wi_along_attributes)};
+    .name = "coordinate", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_along_attributes)};
 
 static bool read_dims(wi_shape *shape, int rank, const int64_t *dims) {
     if (rank < 0 || rank > WEFT_MAX_RANK || (rank > 0 && !dims)) return false;
