@@ -48,7 +48,7 @@ typedef struct wi_scalar_attributes {
     uint32_t index; /* among the scalars of the graph */
 } wi_scalar_attributes;
 
-/* Input i of flat_gradients stands where parameter first + i does. */
+/* Input i of flat_gradients is stored where parameter first + i would be. */
 typedef struct wi_flat_gradients_attributes {
     int64_t first;
 } wi_flat_gradients_attributes;
@@ -92,7 +92,7 @@ typedef struct wi_diagonal_attributes {
 } wi_diagonal_attributes;
 
 /* Which element of the input stands at index c of an axis of the result; n is the input's size there. Outside
- * the input stands `outside`. */
+ * the input the element is `outside`. */
 typedef enum wi_padding_mode {
     WI_PADDING_NONE,     /* c */
     WI_PADDING_CONSTANT, /* c - before, where that is in 0 .. n - 1 */
@@ -246,7 +246,7 @@ typedef struct wi_scan_attributes {
     wi_bool32 backwards;
 } wi_scan_attributes;
 
-/* argsort, topk_indices; sort, topk and place have the axis alone */
+/* argsort, topk_indices; sort, topk and put have the axis alone */
 typedef struct wi_sort_attributes {
     int32_t axis;
     wi_bool32 descending;

@@ -167,7 +167,7 @@ weft_tensor *wi_node_over(const weft_tensor *y, weft_tensor *const *inputs, cons
 extern const wi_op wi_op_input, wi_op_parameter, wi_op_state, wi_op_flat, wi_op_constant, wi_op_scalar,
     wi_op_coordinate;
 /* value × batch^power, rank 0. */
-weft_tensor *wi_constant_power(weft_graph *graph, weft_dtype dtype, double value, int power);
+weft_tensor *wi_constant_batch_power(weft_graph *graph, weft_dtype dtype, double value, int power);
 /* i32, shape `shape`: the index along an axis. */
 weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis);
 /* What the dropout of this stream multiplies a tensor of this shape by: 0, or 1 / (1 - p). */

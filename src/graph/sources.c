@@ -190,7 +190,7 @@ weft_tensor *weft_array(
 
 /* ---- constants and scalars ---- */
 
-weft_tensor *wi_constant_power(weft_graph *graph, weft_dtype dtype, double value, int power) {
+weft_tensor *wi_constant_batch_power(weft_graph *graph, weft_dtype dtype, double value, int power) {
     const wi_shape shape = {.rank = 0};
     if (wi_dtype_rounds(dtype) && power == 0) value = wi_dtype_nearest(dtype, value);
     const wi_attributes attributes = {.constant = {.value = value, .batch_power = power}};
@@ -202,7 +202,7 @@ weft_tensor *weft_constant(weft_graph *graph, weft_dtype dtype, double value) {
     if (!wi_dtype_valid(dtype) || (!wi_dtype_computes(dtype) && dtype != WEFT_BOOL))
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "constant: takes %s, or bool, not %s",
             wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(dtype));
-    return wi_constant_power(graph, dtype, value, 0);
+    return wi_constant_batch_power(graph, dtype, value, 0);
 }
 
 weft_tensor *weft_number(weft_tensor *x, double value) {

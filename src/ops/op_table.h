@@ -43,8 +43,8 @@ typedef struct wi_memory_order {
     int rank;
     int8_t axes[WEFT_MAX_RANK];
 } wi_memory_order;
-/* attributes.permute.direction. FROM: its input is what is in memory, and what reads it is made over that. TO: it
- * gives a tensor as such a node's input would be. */
+/* attributes.permute.direction. FROM: its input is what is in memory, and what reads it is made over that. TO:
+ * it gives a tensor as such a node's input would be. */
 enum { WI_FROM_MEMORY_ORDER = 1, WI_TO_MEMORY_ORDER = 2 };
 /* The order that x is a view of. */
 wi_memory_order wi_memory_order_of(const weft_tensor *x);

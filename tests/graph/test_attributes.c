@@ -1,5 +1,5 @@
-/* Nodes with attributes: equal ones are made once, whatever stands beyond the struct of their op, and no byte of
- * the struct is left out of the comparison. */
+/* Nodes with attributes: equal ones are made once, whatever the bytes beyond the struct of their op are, and no
+ * byte of the struct is left out of the comparison. */
 #include "support/fixture.h"
 
 #include "graph/nodes.h"

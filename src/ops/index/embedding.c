@@ -1,8 +1,8 @@
 /* Rows of a table picked by token; the table's gradient adds up the rows of equal tokens. Kernels: gather.cl
  * and, through index_sum, lists_cpu.cl and segments_gpu.cl.
  *
- * The node has inputs (table (vocabulary, width), tokens (count)). Its attributes name axis 0 and, if there is
- * one, the token whose row gets no gradient. */
+ * The node has inputs (table (vocabulary, width), tokens (count)). Its attributes name axis 0 and, if there
+ * is one, the token whose row gets no gradient. */
 #include "ops/index/index.h"
 #include <inttypes.h>
 

@@ -94,8 +94,8 @@ weft_tensor *weft_cosine_embedding(weft_tensor *a, weft_tensor *b, weft_tensor *
 
 /* ---- triplets ---- */
 
-/* The norm of a difference d along the last axis, which stays with size 1. A composite, so that the gradient is
- * 0 where the norm is. */
+/* The norm of a difference d along the last axis, which stays with size 1. A composite, so that the gradient
+ * is 0 where the norm is. */
 
 static weft_tensor *norm_lower(weft_tensor *y, bool inference) {
     (void)inference;

@@ -39,7 +39,7 @@ static weft_tensor *outside_number(wi_rewrite *rewrite, const weft_tensor *y, we
     double value;
     int power;
     if (!wi_is_constant(x, &value, &power) || !wi_dtype_computes(x->dtype)) return NULL;
-    weft_tensor *number = wi_constant_power(x->graph, x->dtype, value, power);
+    weft_tensor *number = wi_constant_batch_power(x->graph, x->dtype, value, power);
     weft_tensor *outside = weft_number(x, padding->outside), *cut = number;
     for (int axis = 0; axis < shape->rank; axis++) {
         const int64_t before = padding->before[axis], size = x->shape.dims[axis];

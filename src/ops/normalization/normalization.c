@@ -96,7 +96,7 @@ static channels channels_of(const weft_tensor *y, bool statistics) {
     int64_t count;
     int power;
     wi_axes_count(c.x, c.axes, &count, &power);
-    c.share = wi_constant_power(c.x->graph, c.x->dtype, 1.0 / (double)count, -power);
+    c.share = wi_constant_batch_power(c.x->graph, c.x->dtype, 1.0 / (double)count, -power);
     if (!statistics) return c;
     c.shift = c.x;
     for (int i = 0; i < c.x->shape.rank - 1; i++) {
@@ -172,7 +172,8 @@ static weft_tensor *over_examples(const channels *c, weft_tensor *v) {
     int64_t count;
     int power;
     wi_axes_count(v, 1, &count, &power);
-    return weft_mul(wi_sum_keep(v, 1), wi_constant_power(v->graph, v->dtype, 1.0 / (double)count, -power));
+    return weft_mul(
+        wi_sum_keep(v, 1), wi_constant_batch_power(v->graph, v->dtype, 1.0 / (double)count, -power));
 }
 
 static weft_tensor *move_running(
@@ -258,8 +259,8 @@ static weft_tensor *gradient_of(
     return (uses_running(y, inference) ? running_gradient : batch_gradient)(y, in, g, which);
 }
 
-/* Where training and inference differ, a gradient is a composite, too, of y's inputs and g; its attributes say
- * which gradient it is. */
+/* Where training and inference differ, a gradient is a composite, too, of y's inputs and g; its attributes
+ * say which gradient it is. */
 static weft_tensor *back_lower(weft_tensor *node, bool inference) {
     const wi_norm_inputs in = wi_norm_inputs_of(node);
     return gradient_of(node, &in, in.g, node->attributes.norm.gradient, inference);

@@ -156,7 +156,7 @@ weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     int power;
     wi_axes_count(x, mask, &count, &power);
     weft_tensor *wide = wi_wide(x),
-                *share = wi_constant_power(x->graph, wide->dtype, 1.0 / (double)count, -power);
+                *share = wi_constant_batch_power(x->graph, wide->dtype, 1.0 / (double)count, -power);
     weft_tensor *mean_value = weft_cast(weft_mul(wi_sum_keep(wide, mask), share), x->dtype);
     return keep ? mean_value : wi_drop_axes(mean_value, mask);
 }
