@@ -23,7 +23,7 @@ typedef struct wi_node_order {
     size_t id_count; /* nodes with an id from here on are made by later passes */
 } wi_node_order;
 
-/* TRANSFER: its input, on the device with index attributes.device. Only plans make it. */
+/* TRANSFER: its input, on the device with index attributes.transfer.device. Only plans make it. */
 extern const wi_op wi_op_transfer;
 
 weft_status wi_plan_order(const wi_request *request, wi_node_order *order);
