@@ -55,17 +55,16 @@ static weft_status add_fold(const wi_partition *p, wi_loop *loop, const weft_ten
     return add_operand(loop, operand);
 }
 
-/* Leaves behind leaves, down to those with an address of their own. Each reads few operands (see `weight`), so
- * that the walk is short. */
+static weft_status add_input(const wi_partition *p, wi_loop *loop, const wi_value *input);
+
+/* Inline values behind inline values, down to memory and to leaves with an address of their own. Each reads few
+ * operands (WI_MAX_INLINE_OPERANDS), so that the walk is short. */
 static weft_status add_leaf(const wi_partition *p, wi_loop *loop, const weft_tensor *leaf) {
     if (leaf->op == &wi_op_constant || leaf->op == &wi_op_scalar) return WEFT_OK;
     if (leaf->op->folds) return add_fold(p, loop, leaf);
     for (int i = 0; i < leaf->input_count; i++) {
         const wi_value *input = wi_value_of_node(p, leaf->inputs[i]);
-        if (input->state != WI_VALUE_LEAF)
-            WI_TRY(add_memory(p, loop, (int)(input - p->values), false));
-        else if (!input->uniform)
-            WI_TRY(add_leaf(p, loop, input->leaf));
+        if (!wi_is_uniform_leaf(input)) WI_TRY(add_input(p, loop, input));
     }
     if (leaf->input_count > 0) return WEFT_OK;
     const wi_extent extent = wi_extent_of(&leaf->shape, p->request->batch);
@@ -79,10 +78,9 @@ static weft_status add_leaf(const wi_partition *p, wi_loop *loop, const weft_ten
     return add_operand(loop, operand);
 }
 
-static weft_status add_input(
-    const wi_partition *p, wi_loop *loop, const wi_value *member, const wi_value *input) {
-    if (input->state == WI_VALUE_LEAF) return add_leaf(p, loop, input->leaf);
-    if (input->state == WI_VALUE_MEMBER && input->step == member->step) return WEFT_OK;
+static weft_status add_input(const wi_partition *p, wi_loop *loop, const wi_value *input) {
+    if (wi_is_inline_in(input, loop->step->index)) return add_leaf(p, loop, wi_inline_node(input));
+    if (input->state == WI_VALUE_MEMBER && input->step == loop->step->index) return WEFT_OK;
     return add_memory(p, loop, (int)(input - p->values), false);
 }
 
@@ -96,7 +94,7 @@ static weft_status add_member_operands(const wi_partition *p, wi_loop *loop, int
         WI_TRY(add_fold(p, loop, member->node));
     } else if (member->node->op->kind != WI_PRODUCT) {
         for (int i = 0; i < member->node->input_count; i++)
-            WI_TRY(add_input(p, loop, member, wi_value_of_node(p, member->node->inputs[i])));
+            WI_TRY(add_input(p, loop, wi_value_of_node(p, member->node->inputs[i])));
     }
     return WEFT_OK;
 }

@@ -2,6 +2,7 @@
  * plan for training, the assignments that composites among them do (a norm's running statistics). The order
  * depends on the graph alone, so that every plan of it looks alike. */
 #include "plan/order.h"
+#include "base/integers.h"
 #include "kernels/registry.h"
 #include <string.h>
 
@@ -13,7 +14,8 @@ static weft_status take_roots(wi_node_order *order, const wi_rewrite *rewrite) {
     order->root_count = rewrite->root_count;
     order->roots = wi_arena_take(request->arena, order->root_count * sizeof *order->roots);
     order->readers = wi_arena_take(request->arena, order->id_count * sizeof *order->readers);
-    if (!order->roots || !order->readers) return WEFT_ERROR_MEMORY;
+    order->widest = wi_arena_take(request->arena, order->id_count * sizeof *order->widest);
+    if (!order->roots || !order->readers || !order->widest) return WEFT_ERROR_MEMORY;
     memcpy(order->roots, rewrite->roots, order->root_count * sizeof *order->roots);
     return WEFT_OK;
 }
@@ -104,11 +106,30 @@ static void count_readers(wi_node_order *order) {
     for (size_t i = 0; i < order->request->output_count; i++) order->readers[order->roots[i]->id]++;
 }
 
+static int64_t general_count(const weft_tensor *node) {
+    const wi_extent extent = wi_extent_of(&node->shape, 1);
+    return wi_extent_count(&extent).general;
+}
+
+/* Users before their inputs. */
+static void find_widest(wi_node_order *order) {
+    for (size_t i = order->count; i-- > 0;) {
+        const weft_tensor *node = order->nodes[i];
+        int64_t *own = &order->widest[node->id];
+        *own = wi_max64(*own, general_count(node));
+        for (int k = 0; k < node->input_count && node->op->kind == WI_MAP; k++) {
+            int64_t *of_input = &order->widest[node->inputs[k]->id];
+            *of_input = wi_max64(*of_input, *own);
+        }
+    }
+}
+
 weft_status wi_plan_order(const wi_request *request, wi_node_order *order) {
     *order = (wi_node_order){.request = request};
     WI_TRY(rewrite_graph(order));
     WI_TRY(visit_all(order));
     count_readers(order);
+    find_widest(order);
     return WEFT_OK;
 }
 

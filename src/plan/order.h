@@ -13,6 +13,9 @@ typedef struct wi_node_order {
     size_t count, capacity;
     /* By node id: inputs of nodes in the order, and outputs of the plan, that the node is. */
     int *readers;
+    /* By node id: elements, at the general size, of the largest space in which the node may be computed for those
+     * that read it: maps of maps may all be computed where the last of them is read. */
+    int64_t *widest;
     size_t id_count; /* nodes with an id from here on are made by later passes */
 } wi_node_order;
 
