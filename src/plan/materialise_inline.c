@@ -212,6 +212,7 @@ bool wi_is_inline(const wi_partition *p, int index) {
     if (uniform) return true;
     if (!add_node(&own, value->node)) return false;
     const double bytes = traffic(&own, value), readers = value->outside;
+    const double once = own.arithmetic * general_count(value) / own.points;
     return readers * seconds_of(&own) <=
-           device_of(&own)->launch_seconds + fmax(own.memory + bytes, own.arithmetic) + readers * bytes;
+           device_of(&own)->launch_seconds + fmax(own.memory + bytes, once) + readers * bytes;
 }
