@@ -13,7 +13,6 @@
  * A map of generators, inputs, parameters and states would begin a step of its own, or lie in one that has
  * nothing to do with it. Here it is known before any step how many read it: inline unless storing it, with that
  * launch, takes less. */
-#include "kernels/cost.h"
 #include "plan/loops.h"
 #include <math.h>
 #include <string.h>
@@ -45,6 +44,9 @@ static int operations_of(const weft_tensor *node) {
 
 /* ---- what computing a value in a step takes ---- */
 
+/* Further nodes are not looked at: chains of diamonds have very many ways through them. */
+enum { MOST_VISITS = 24 };
+
 typedef struct inliner {
     const wi_partition *partition;
     int step;      /* -1: not known yet */
@@ -53,6 +55,8 @@ typedef struct inliner {
     double memory, arithmetic;          /* seconds */
     int stores[WI_MAX_INLINE_OPERANDS]; /* values that are to be stored for it */
     int store_count;
+    int computed[MOST_VISITS]; /* members of other steps that are inline, too */
+    int computed_count;
 } inliner;
 
 static const wi_device_profile *device_of(const inliner *own) {
@@ -107,12 +111,18 @@ static bool store(inliner *own, int index) {
     return add_read(own, value);
 }
 
+static bool note(inliner *own, int index) {
+    if (own->computed_count == MOST_VISITS) return false;
+    own->computed[own->computed_count++] = index;
+    return true;
+}
+
 /* An input that another step has in registers only. */
 static bool add_member(inliner *own, int index) {
     const weft_tensor *node = own->partition->values[index].node;
     inliner stored = *own, computed = *own;
     const bool may_store = store(&stored, index);
-    const bool may_compute = node->op->kind == WI_MAP && add_node(&computed, node);
+    const bool may_compute = node->op->kind == WI_MAP && add_node(&computed, node) && note(&computed, index);
     const int visits = computed.visits;
     if (!may_store && !may_compute) return false;
     *own = may_compute && (!may_store || seconds_of(&computed) < seconds_of(&stored)) ? computed : stored;
@@ -133,7 +143,6 @@ static bool add_input(inliner *own, weft_tensor *node) {
 
 /* False: it takes too many operands, or too long to find out. */
 static bool add_node(inliner *own, const weft_tensor *node) {
-    enum { MOST_VISITS = 24 };
     const bool in_product = own->step >= 0 && own->partition->steps[own->step]->kind == WI_STEP_PRODUCT;
     if (++own->visits > MOST_VISITS || (in_product && node->op->folds)) return false;
     add_operations(own, node);
@@ -181,6 +190,9 @@ weft_status wi_read_from(wi_partition *p, int index, int step) {
     inliner own = {0};
     if (!is_computed_in(p, index, step, &own)) return wi_give_memory(p, index);
     for (int i = 0; i < own.store_count; i++) WI_TRY(wi_give_memory(p, own.stores[i]));
+    const bool in_product = p->steps[step]->kind == WI_STEP_PRODUCT;
+    for (int i = 0; i < own.computed_count && in_product; i++) p->values[own.computed[i]].keeps_layout = true;
+    if (in_product) p->values[index].keeps_layout = true;
     p->values[index].outside--;
     return WEFT_OK;
 }

@@ -63,6 +63,7 @@ typedef struct wi_value {
     int written;          /* the value that has a LEAF in memory, or MEMORY row-major; -1: none */
     int weight;           /* LEAF: operands that it takes in a step, at most */
     int outside;          /* readers that are not members of its step, or not yet; a plan's output is one */
+    bool keeps_layout;    /* MEMBER: inline in an epilogue; if it gets memory after all, that reads it */
     bool turned;          /* MEMBER: lies in memory as its readers want it, not in the order of its axes */
     wi_extent extent;
     wi_layout layout;

@@ -51,7 +51,7 @@ weft_status wi_take_leaf(wi_partition *p, int index) {
 bool wi_may_be_turned(const wi_partition *p, int index) {
     const wi_value *value = &p->values[index];
     if (value->state == WI_VALUE_LEAF) return value->written < 0;
-    return value->state == WI_VALUE_MEMBER && value->storage < 0 && !value->in_row &&
+    return value->state == WI_VALUE_MEMBER && value->storage < 0 && !value->in_row && !value->keeps_layout &&
            p->steps[value->step]->kind == WI_STEP_LOOP;
 }
 
