@@ -9,7 +9,7 @@
 
 typedef struct product_size {
     int64_t m, n, k;
-    bool b_turned, a_turned; /* the matrix lies transposed in memory */
+    bool b_transposed, a_transposed; /* the matrix lies transposed in memory */
 } product_size;
 
 /* Squares, rectangles, and the products of a small network's training step. */
@@ -44,14 +44,14 @@ static void print_figure(const bench_state *bench, const product_size *size, con
         printf("{\"m\": %lld, \"n\": %lld, \"k\": %lld, \"a_transposed\": %s, \"b_transposed\": %s,"
                " \"microseconds\": %.2f, \"gflops\": %.2f, \"peak_gflops\": %.2f, \"share\": %.4f,"
                " \"implementation\": \"%s\"}\n",
-            (long long)size->m, (long long)size->n, (long long)size->k, size->a_turned ? "true" : "false",
-            size->b_turned ? "true" : "false", figure->seconds * 1e6, figure->gflops, figure->peak_gflops,
+            (long long)size->m, (long long)size->n, (long long)size->k, size->a_transposed ? "true" : "false",
+            size->b_transposed ? "true" : "false", figure->seconds * 1e6, figure->gflops, figure->peak_gflops,
             figure->share, implementation);
     else
         printf("%6lld %6lld %6lld  %c%c %12.1f %10.1f %10.1f %6.0f%%  %s\n", (long long)size->m,
-            (long long)size->n, (long long)size->k, size->a_turned ? 'T' : 'N', size->b_turned ? 'T' : 'N',
-            figure->seconds * 1e6, figure->gflops, figure->peak_gflops, 100.0 * figure->share,
-            implementation);
+            (long long)size->n, (long long)size->k, size->a_transposed ? 'T' : 'N',
+            size->b_transposed ? 'T' : 'N', figure->seconds * 1e6, figure->gflops, figure->peak_gflops,
+            100.0 * figure->share, implementation);
 }
 
 static weft_status measure(bench_state *bench, const int64_t *numbers, int pass) {
@@ -59,8 +59,8 @@ static weft_status measure(bench_state *bench, const int64_t *numbers, int pass)
     const product_size given = {m, n, k, numbers[3], numbers[4]}, *const size = &given;
     bench_figure figure;
     (void)pass;
-    const wi_gemm_shape shape = {1, m, n, k, 0, size->a_turned ? 1 : k, size->a_turned ? m : 1, 0,
-        size->b_turned ? 1 : n, size->b_turned ? k : 1, NULL};
+    const wi_gemm_shape shape = {1, m, n, k, 0, size->a_transposed ? 1 : k, size->a_transposed ? m : 1, 0,
+        size->b_transposed ? 1 : n, size->b_transposed ? k : 1, NULL};
     const wi_kernel_site site = {.device = &wi_context_device(bench->context)->profile, .product = &shape};
     wi_selection selection;
     wi_gemm_product product = {0};

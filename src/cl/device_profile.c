@@ -32,7 +32,7 @@ static const wi_device_profile kinds[] = {
         .lanes = 1,
         .sub_group = 32,
         .group = 64,
-        .loops = {.results = 32768, .part_elements = 4096, .part_rounds = 256, .parts = 512},
+        .loops = {.results = 32768, .split_elements = 4096, .split_rounds = 256, .splits = 512},
         .hiding_groups = 2,
         .peak_f32 = 2e11,
         .peak_f64 = 6e9,

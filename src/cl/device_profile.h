@@ -18,10 +18,10 @@ struct wi_capabilities;
 typedef struct wi_loop_profile {
     int64_t item_elements; /* items that walk: that make one more of them worth its start */
     /* Neighbouring items: a reduction is split into parts when it has few results. */
-    int64_t results;       /* so many work-items keep the device busy */
-    int64_t part_elements; /* of a row that a group reduces */
-    int64_t part_rounds;   /* that an item walks through */
-    int64_t parts;         /* at most */
+    int64_t results;        /* so many work-items keep the device busy */
+    int64_t split_elements; /* of a row that a group reduces */
+    int64_t split_rounds;   /* that an item walks through */
+    int64_t splits;         /* at most */
     /* A function of many instructions is sooner read from memory than computed twice. */
     bool stores_functions;
 } wi_loop_profile;

@@ -94,7 +94,7 @@ static void entry_name(
     const struct wi_gemm_shape *const shape = site->product;
     int at = snprintf(text, ENTRY_NAME, "%s %s/%s %s", any_entry, candidate->implementation->name,
         candidate->variant->name, op->name);
-    if (shape && !shape->windows) {
+    if (shape && !shape->convolution) {
         snprintf(text + at, (size_t)(ENTRY_NAME - at), " %dx%dx%dx%d %c%c", magnitude(shape->batch),
             magnitude(shape->m), magnitude(shape->n), magnitude(shape->k), shape->a_column == 1 ? 'n' : 't',
             shape->b_column == 1 ? 'n' : 't');

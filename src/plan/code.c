@@ -63,7 +63,7 @@ static weft_status append_steps(wi_code *code) {
     const wi_partition *p = code->loops->partition;
     for (size_t i = 0; i < p->step_count; i++) {
         wi_step_code *own = &code->of[i];
-        own->whole.piece = own->part.piece = own->finish.piece = -1;
+        own->whole.piece = own->partial.piece = own->combine.piece = -1;
         WI_TRY(append_step(code, p->steps[i]));
     }
     return WEFT_OK;

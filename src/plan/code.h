@@ -1,9 +1,9 @@
 /* Code: the OpenCL C of each step, and which arguments its kernels take.
  *
  *   code.c          the pieces that programs are put together from; equal ones are one
- *   code_loop.c     kernels of loop steps (expressions in expression.c, folded reads in fold.c, reductions in
+ *   code_loop.c     kernels of loop steps (expressions in expression.c, padded reads in padded_read.c, reductions in
  *                   accumulators.c)
- *   code_passes.c   passes over the elements of a row
+ *   code_sweeps.c   sweeps over the elements of a row
  *   code_product.c  epilogues of products
  *   code_kernel.c   ops with kernels of their own */
 #ifndef WI_CODE_H
@@ -15,23 +15,23 @@
 enum { WI_MAX_ARGUMENTS = 160 };
 
 /* Of the kernels of loops: WEFT_NAME(suffix). */
-#define WI_LOOP_SUFFIX   "loop"
-#define WI_PART_SUFFIX   "part"
-#define WI_FINISH_SUFFIX "finish"
+#define WI_LOOP_SUFFIX    "loop"
+#define WI_PARTIAL_SUFFIX "partial"
+#define WI_COMBINE_SUFFIX "combine"
 
 typedef enum wi_argument_kind {
-    WI_ARGUMENT_BUFFER, /* operand a */
-    WI_ARGUMENT_OFFSET, /* operand a: long */
-    WI_ARGUMENT_STRIDE, /* operand a, dimension b: long */
-    WI_ARGUMENT_FOLD,   /* operand a, dimension b: before, size, step; each int */
-    WI_ARGUMENT_DIM,    /* dimension a: int */
-    WI_ARGUMENT_WORK,   /* number a of the work split: int */
-    WI_ARGUMENT_FLOAT,  /* number: float */
-    WI_ARGUMENT_DOUBLE, /* number: double */
-    WI_ARGUMENT_SCALAR, /* the graph's scalar a, set before each run: float */
-    WI_ARGUMENT_DRAWS,  /* the number of the run, set before each: uint */
-    WI_ARGUMENT_TURN,   /* the number of the repetition, set before each: int */
-    WI_ARGUMENT_SEED,   /* two: uint, uint */
+    WI_ARGUMENT_BUFFER,    /* operand a */
+    WI_ARGUMENT_OFFSET,    /* operand a: long */
+    WI_ARGUMENT_STRIDE,    /* operand a, dimension b: long */
+    WI_ARGUMENT_PADDING,   /* operand a, dimension b: before, size, step; each int */
+    WI_ARGUMENT_DIM,       /* dimension a: int */
+    WI_ARGUMENT_WORK,      /* number a of the work split: int */
+    WI_ARGUMENT_FLOAT,     /* number: float */
+    WI_ARGUMENT_DOUBLE,    /* number: double */
+    WI_ARGUMENT_SCALAR,    /* the graph's scalar a, set before each run: float */
+    WI_ARGUMENT_DRAWS,     /* the number of the run, set before each: uint */
+    WI_ARGUMENT_ITERATION, /* the number of the repetition, set before each: int */
+    WI_ARGUMENT_SEED,      /* two: uint, uint */
     WI_ARGUMENT_SCRATCH /* partial results: __global float *, long offset + cell a: `number` elements of b bytes */
 } wi_argument_kind;
 
@@ -49,8 +49,8 @@ typedef struct wi_kernel_text {
 } wi_kernel_text;
 
 typedef struct wi_step_code {
-    wi_kernel_text whole, part, finish; /* PRODUCT and KERNEL: `whole` alone */
-    wi_kernel_plan *kernel;             /* PRODUCT and KERNEL: launches and macros; NULL: a library's */
+    wi_kernel_text whole, partial, combine; /* PRODUCT and KERNEL: `whole` alone */
+    wi_kernel_plan *kernel;                 /* PRODUCT and KERNEL: launches and macros; NULL: a library's */
 } wi_step_code;
 
 /* Source that stands for itself: one kernel, or a template with all that it defines. Its text says WEFT_NAME(suffix)

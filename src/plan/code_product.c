@@ -1,7 +1,7 @@
 /* Epilogues of products: the template once more in the program, with what follows the product pasted in. */
 #include "cl/kernel_source.h"
 #include "kernels/convolution/conv_product.h"
-#include "plan/code_parts.h"
+#include "plan/code_shared.h"
 
 static void emit_epilogue_elements(wi_emitter *e) {
     const size_t remembered = e->memo_count;
@@ -17,8 +17,8 @@ static void emit_epilogue_elements(wi_emitter *e) {
 
 /* Each group of a convolution is stored by itself: its last lanes may be fewer, whatever all groups have. */
 static bool ends_in_groups(const wi_emitter *e) {
-    const wi_windows *const windows = e->step->gemm.windows;
-    return windows && windows->groups > 1 && windows->filters % 16 != 0;
+    const wi_conv_geometry *const geometry = e->step->gemm.convolution;
+    return geometry && geometry->groups > 1 && geometry->filters % 16 != 0;
 }
 
 static void emit_epilogue_body(wi_emitter *e) {
@@ -39,21 +39,21 @@ static void emit_epilogue_body(wi_emitter *e) {
         emit_epilogue_elements(e);
         wi_text_append(&e->text, "}\n");
     }
-    if (wi_never_rest(e) && !ends_in_groups(e)) return;
+    if (wi_has_no_tail(e) && !ends_in_groups(e)) return;
     wi_text_append(&e->text, "if (lanes < 16) {\n");
-    e->part = true;
+    e->tail = true;
     emit_epilogue_elements(e);
-    e->part = false;
+    e->tail = false;
     wi_text_append(&e->text, "}\n");
 }
 
 /* Rows of it lie side by side or apart, elements of a row side by side. */
 static bool is_matrix(const wi_loop *loop, const wi_operand *operand) {
-    return loop->space.rank == 3 && operand->value >= 0 && !operand->fold &&
+    return loop->space.rank == 3 && operand->value >= 0 && !operand->padded &&
            wi_size_is(operand->layout.strides[2], 1) && wi_operand_varies(operand, 1);
 }
 
-/* Where an element of operand o lies and how far a row is from the next, as macros: for templates that ask
+/* Where an element of operand o is and how far a row is from the next, as macros: for templates that ask
  * for memory early. */
 static void define_place(wi_text *source, const char *name, const wi_loop *loop, int o) {
     static const char *const indices[] = {"batch", "row"};
@@ -78,7 +78,7 @@ static void define_places(wi_text *source, const wi_loop *loop) {
     for (int o = 0; o < loop->operand_count; o++) {
         const bool is_output = loop->operands[o].is_output;
         if (!is_matrix(loop, &loop->operands[o]) || (is_output ? has_stored : has_read)) continue;
-        define_place(source, is_output ? "WEFT_STORED" : "WEFT_AHEAD", loop, o);
+        define_place(source, is_output ? "WEFT_EPILOGUE_WRITE" : "WEFT_EPILOGUE_READ", loop, o);
         *(is_output ? &has_stored : &has_read) = true;
     }
 }
@@ -111,8 +111,8 @@ static weft_status append_template(wi_text *source, const epilogue *own, const w
     WI_TRY(wi_kernel_headers_append(kernel, source));
     WI_TRY(wi_kernel_source_append(source, kernel->file));
     wi_text_append(source, "\n#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n"
-                           "#undef WEFT_AHEAD\n#undef WEFT_AHEAD_STEP\n"
-                           "#undef WEFT_STORED\n#undef WEFT_STORED_STEP\n");
+                           "#undef WEFT_EPILOGUE_READ\n#undef WEFT_EPILOGUE_READ_STEP\n"
+                           "#undef WEFT_EPILOGUE_WRITE\n#undef WEFT_EPILOGUE_WRITE_STEP\n");
     wi_kernel_macros_undefine(kernel, source);
     return source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }

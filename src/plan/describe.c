@@ -11,9 +11,9 @@ weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info) {
 void wi_step_append_ops(const weft_plan *plan, const wi_step *step, wi_text *text) {
     for (int i = 0; i < step->member_count; i++) {
         const wi_value *value = &plan->partition.values[step->members[i]];
-        const char *name = value->copy_of >= 0     ? "copy"
-                           : value->is_leaf_member ? value->leaf->op->name
-                                                   : value->node->op->name;
+        const char *name = value->copy_of >= 0    ? "copy"
+                           : value->stores_inline ? value->expression->op->name
+                                                  : value->node->op->name;
         wi_text_append(text, i ? "+%s" : "%s", name);
     }
 }
@@ -21,8 +21,8 @@ void wi_step_append_ops(const weft_plan *plan, const wi_step *step, wi_text *tex
 const char *wi_step_kind_name(const weft_plan *plan, const wi_step *step) {
     if (step->kind == WI_STEP_PRODUCT) return "product";
     if (step->kind == WI_STEP_KERNEL) return "kernel";
-    const wi_conversions changes = wi_count_conversions(&plan->loops, step);
-    if (step->only_moves) return changes.to_last + changes.to_first ? "convert" : "move";
+    const wi_layout_conversions changes = wi_count_layout_conversions(&plan->loops, step);
+    if (step->only_moves) return changes.to_last + changes.to_first ? "layout conversion" : "move";
     return step->reduced ? "reduce" : "map";
 }
 
@@ -72,7 +72,7 @@ static void describe_step(const weft_plan *plan, size_t index, wi_text *text) {
         schedule->launch_count == 1 ? "  " : "es", schedule->flops, schedule->bytes_moved,
         wi_shape_print(&step->shape, shape));
     wi_step_append_ops(plan, step, text);
-    const wi_conversions changes = wi_count_conversions(&plan->loops, step);
+    const wi_layout_conversions changes = wi_count_layout_conversions(&plan->loops, step);
     if (changes.to_last) wi_text_append(text, "  [%d (N, C, ...) -> channels-last]", changes.to_last);
     if (changes.to_first) wi_text_append(text, "  [%d channels-last -> (N, C, ...)]", changes.to_first);
     if (run->is_repeated) wi_text_append(text, "  [rematerialised]");
@@ -97,8 +97,8 @@ static void describe_text(const weft_plan *plan, wi_text *text) {
     wi_text_append(
         text, "plan for batch %lld on %s\n", (long long)info->batch, plan->request.device->info.name);
     wi_text_append(text,
-        "  %zu steps, %zu launches, %zu kernels, %zu conversions, %zu layout changes of images\n",
-        info->steps, info->launches, info->kernels, info->conversions, info->layout_changes);
+        "  %zu steps, %zu launches, %zu kernels, %zu conversions, %zu layout conversions of images\n",
+        info->steps, info->launches, info->kernels, info->conversions, info->layout_conversions);
     wi_text_append(
         text, "  %.0f floating-point operations, %.0f bytes moved\n", info->flops, info->bytes_moved);
     wi_text_append(text,
@@ -148,7 +148,7 @@ static bool add_step(const weft_plan *plan, const wi_run *run, cJSON *steps) {
     wi_text ops;
     wi_text_init(&ops, plan->request.context->allocator);
     wi_step_append_ops(plan, step, &ops);
-    const wi_conversions changes = wi_count_conversions(&plan->loops, step);
+    const wi_layout_conversions changes = wi_count_layout_conversions(&plan->loops, step);
     const wi_step_schedule *schedule = &plan->schedule.of[step->index];
     const bool added = !ops.failed &&
                        cJSON_AddStringToObject(object, "kind", wi_step_kind_name(plan, step)) &&
@@ -173,7 +173,7 @@ static bool fill_json(const weft_plan *plan, cJSON *root) {
                  add_number(root, "launches", (double)info->launches) &&
                  add_number(root, "kernels", (double)info->kernels) &&
                  add_number(root, "conversions", (double)info->conversions) &&
-                 add_number(root, "layout_changes", (double)info->layout_changes) &&
+                 add_number(root, "layout_conversions", (double)info->layout_conversions) &&
                  add_number(root, "flops", info->flops) &&
                  add_number(root, "bytes_moved", info->bytes_moved) &&
                  add_number(root, "arena_bytes", (double)info->arena_bytes) &&

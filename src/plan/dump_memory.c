@@ -59,8 +59,9 @@ static void append_launch(const wi_plan_launch *launch, wi_text *text) {
         wi_text_append(text, "%s %zu/%zu", d ? "," : "", own->global[d], own->local[d]);
     wi_text_append(text, "  %d arguments, of which %d change and %d lie in inputs", launch->argument_count,
         launch->changing_count, launch->bound_count);
-    if (launch->turns > 0)
-        wi_text_append(text, "; %d launches, %lld times", launch->together, (long long)launch->turns);
+    if (launch->iterations > 0)
+        wi_text_append(
+            text, "; %d launches, %lld times", launch->launches_per_iteration, (long long)launch->iterations);
     wi_text_append(text, "\n");
 }
 

@@ -36,8 +36,8 @@ static void append_layout(const wi_value *value, wi_text *text) {
 
 static void append_state(const wi_value *value, wi_text *text) {
     switch (value->state) {
-    case WI_VALUE_LEAF:
-        wi_text_append(text, "  leaf %s%s", value->leaf->op->name, value->uniform ? ", uniform" : "");
+    case WI_VALUE_INLINE:
+        wi_text_append(text, "  inline %s%s", value->expression->op->name, value->uniform ? ", uniform" : "");
         break;
     case WI_VALUE_MEMBER:
         wi_text_append(text, "  member %d of step %d%s", value->place, value->step,
@@ -50,8 +50,8 @@ static void append_state(const wi_value *value, wi_text *text) {
         break;
     }
     if (value->copy_of >= 0) wi_text_append(text, ", a copy of value %d", value->copy_of);
-    if (value->is_leaf_member) wi_text_append(text, ", a leaf stored");
-    if (value->written >= 0) wi_text_append(text, ", written as value %d", value->written);
+    if (value->stores_inline) wi_text_append(text, ", an inline value stored");
+    if (value->stored_as >= 0) wi_text_append(text, ", written as value %d", value->stored_as);
 }
 
 static void append_value(const wi_partition *p, int index, wi_text *text) {
@@ -61,7 +61,7 @@ static void append_value(const wi_partition *p, int index, wi_text *text) {
     append_state(value, text);
     if (value->storage >= 0) wi_text_append(text, "  storage %d", value->storage);
     if (value->storage >= 0 || value->base != index) append_layout(value, text);
-    if (value->turned) wi_text_append(text, ", turned");
+    if (value->permuted) wi_text_append(text, ", permuted");
     wi_text_append(text, "\n");
 }
 

@@ -11,7 +11,7 @@ static weft_status fail_of(const weft_plan *plan, const cl_int *slots, int first
         const weft_tensor *node = plan->partition.values[step->members[0]].node;
         WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s, first at position %d %s", node->op->name, node->op->fault,
             INT32_MAX - slots[step->fault - first],
-            node->op->fault_place ? node->op->fault_place : "(row-major) of its index input");
+            node->op->fault_index ? node->op->fault_index : "(row-major) of its index input");
     }
     return WEFT_OK;
 }

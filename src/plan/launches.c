@@ -30,15 +30,15 @@ static weft_status make_kernel(const wi_launches *l, int piece, const char *suff
 }
 
 static weft_status launch_loop(wi_launches *l, const wi_run *run, const wi_kernel_text *kernel,
-    const char *suffix, size_t items, size_t parts) {
+    const char *suffix, size_t items, size_t splits) {
     wi_binder b;
     WI_TRY(new_launch(l, run, &b));
     wi_launch *launch = &b.launch->launch;
     WI_TRY(make_kernel(l, kernel->piece, suffix, launch));
     for (int i = 0; i < kernel->argument_count; i++) wi_bind_described(&b, &kernel->arguments[i]);
-    launch->dimensions = parts > 1 ? 2 : 1;
+    launch->dimensions = splits > 1 ? 2 : 1;
     launch->global[0] = items;
-    launch->global[1] = parts;
+    launch->global[1] = splits;
     launch->global[2] = 1;
     launch->local[0] = (size_t)request_of(l)->device->profile.group;
     launch->local[1] = launch->local[2] = 1;
@@ -61,8 +61,8 @@ static weft_status launch_kernel(wi_launches *l, const wi_run *run, const wi_ker
         launch->global[i] = kernel->global[i];
         launch->local[i] = kernel->local[i];
     }
-    b.launch->turns = kernel->turns;
-    b.launch->together = kernel->together;
+    b.launch->iterations = kernel->iterations;
+    b.launch->launches_per_iteration = kernel->launches_per_iteration;
     b.launch->argument_count = (int)b.next;
     return b.status;
 }
@@ -85,12 +85,12 @@ static weft_status launch_run(wi_launches *l, const wi_run *run) {
     const wi_step_schedule *own = &l->schedule->of[step->index];
     if (wi_step_is_library(step)) return launch_library(l, run);
     if (step->kind != WI_STEP_LOOP) return launch_kernels(l, run);
-    if (!wi_is_cut(step, own)) return launch_loop(l, run, &code->whole, WI_LOOP_SUFFIX, own->items, 1);
-    /* Where items walk, each has one part; where they are neighbours, parts are a second dimension. */
+    if (!wi_is_split(step, own)) return launch_loop(l, run, &code->whole, WI_LOOP_SUFFIX, own->items, 1);
+    /* Where items walk, each has one split; where they are neighbours, splits are a second dimension. */
     const bool walks = request_of(l)->device->profile.item_walks;
-    const size_t parts = walks ? 1 : (size_t)own->work[4];
-    WI_TRY(launch_loop(l, run, &code->part, WI_PART_SUFFIX, own->items, parts));
-    return launch_loop(l, run, &code->finish, WI_FINISH_SUFFIX, own->finish_items, 1);
+    const size_t splits = walks ? 1 : (size_t)own->work[4];
+    WI_TRY(launch_loop(l, run, &code->partial, WI_PARTIAL_SUFFIX, own->items, splits));
+    return launch_loop(l, run, &code->combine, WI_COMBINE_SUFFIX, own->combine_items, 1);
 }
 
 weft_status wi_plan_launches(

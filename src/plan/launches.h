@@ -44,7 +44,7 @@ wi_location wi_locate_value(const wi_plan_memory *memory, const wi_run *run, int
 
 /* An argument that changes: set before the run, or when an input is bound to other memory. */
 typedef struct wi_bound_argument {
-    wi_argument_kind kind; /* SCALAR, DRAWS, TURN; BUFFER and OFFSET of an input's place */
+    wi_argument_kind kind; /* SCALAR, DRAWS, ITERATION; BUFFER and OFFSET of an input's place */
     int index;             /* of the kernel's argument */
     int which;             /* scalar or place */
     int64_t elements;      /* OFFSET: to be added, in elements of `size` bytes */
@@ -55,10 +55,10 @@ typedef struct wi_plan_launch {
     wi_launch launch;
     const wi_run *run;
     int argument_count;
-    wi_bound_argument *changing; /* SCALAR, DRAWS and TURN */
+    wi_bound_argument *changing; /* SCALAR, DRAWS and ITERATION */
     int changing_count;
-    int64_t turns; /* at the first of `together` launches that are repeated so often; 0: once */
-    int together;
+    int64_t iterations; /* of this launch and those after it; 0: it runs once */
+    int launches_per_iteration;
     wi_bound_argument *bound; /* arguments that lie in inputs */
     int bound_count;
 } wi_plan_launch;

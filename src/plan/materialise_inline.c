@@ -134,9 +134,9 @@ static bool add_input(inliner *own, weft_tensor *node) {
     const wi_partition *p = own->partition;
     const int index = wi_value_index(p, node);
     const wi_value *value = &p->values[index];
-    if (wi_is_uniform_leaf(value) || (own->step >= 0 && wi_step_reads(p, p->steps[own->step], index)))
+    if (wi_is_uniform_inline(value) || (own->step >= 0 && wi_step_reads(p, p->steps[own->step], index)))
         return true;
-    if (value->state == WI_VALUE_LEAF) return add_node(own, value->leaf);
+    if (value->state == WI_VALUE_INLINE) return add_node(own, value->expression);
     if (value->state == WI_VALUE_MEMORY || value->storage >= 0) return add_read(own, value);
     return add_member(own, index);
 }
@@ -144,13 +144,13 @@ static bool add_input(inliner *own, weft_tensor *node) {
 /* False: it takes too many operands, or too long to find out. */
 static bool add_node(inliner *own, const weft_tensor *node) {
     const bool in_product = own->step >= 0 && own->partition->steps[own->step]->kind == WI_STEP_PRODUCT;
-    if (++own->visits > MOST_VISITS || (in_product && node->op->folds)) return false;
+    if (++own->visits > MOST_VISITS || (in_product && node->op->reads_padded)) return false;
     add_operations(own, node);
     for (int i = 0; i < node->input_count; i++) {
         if (!add_input(own, node->inputs[i])) return false;
     }
-    for (int axis = 0; node->op->folds && axis < node->shape.rank; axis++)
-        own->operands += node->attributes.fold[axis] != WI_FOLD_NONE;
+    for (int axis = 0; node->op->reads_padded && axis < node->shape.rank; axis++)
+        own->operands += node->attributes.fold[axis] != WI_PADDING_NONE;
     own->operands += node->input_count == 0;
     return own->operands <= WI_MAX_INLINE_OPERANDS;
 }
@@ -182,7 +182,7 @@ bool wi_becomes_inline(const wi_partition *p, int index, int step) {
 int wi_operands_of_reading(const wi_partition *p, int index, int step) {
     inliner own = {0};
     const wi_value *value = &p->values[index];
-    if (value->state == WI_VALUE_LEAF) return value->weight;
+    if (value->state == WI_VALUE_INLINE) return value->inline_operands;
     return is_computed_in(p, index, step, &own) ? own.operands : 1;
 }
 
@@ -198,18 +198,18 @@ weft_status wi_read_from(wi_partition *p, int index, int step) {
 }
 
 bool wi_is_inline_in(const wi_value *value, int step) {
-    return value->state == WI_VALUE_LEAF ||
+    return value->state == WI_VALUE_INLINE ||
            (value->state == WI_VALUE_MEMBER && value->step != step && value->storage < 0);
 }
 
 const weft_tensor *wi_inline_node(const wi_value *value) {
-    return value->state == WI_VALUE_LEAF ? value->leaf : value->node;
+    return value->state == WI_VALUE_INLINE ? value->expression : value->node;
 }
 
 /* ---- maps of what is there before the first step ---- */
 
 static bool is_source(const wi_value *value) {
-    return value->state == WI_VALUE_LEAF || (value->state == WI_VALUE_MEMORY && value->step < 0);
+    return value->state == WI_VALUE_INLINE || (value->state == WI_VALUE_MEMORY && value->step < 0);
 }
 
 bool wi_is_inline(const wi_partition *p, int index) {
@@ -218,7 +218,7 @@ bool wi_is_inline(const wi_partition *p, int index) {
     for (int i = 0; i < value->node->input_count; i++) {
         const wi_value *input = &p->values[wi_value_index(p, value->node->inputs[i])];
         if (!is_source(input)) return false;
-        uniform = uniform && wi_is_uniform_leaf(input);
+        uniform = uniform && wi_is_uniform_inline(input);
     }
     inliner own = {.partition = p, .step = -1, .points = (double)p->order->widest[value->node->id]};
     if (uniform) return true;

@@ -2,7 +2,7 @@
  *
  *   partition_nodes.c     takes the nodes in order; the plan's outputs
  *   partition_values.c    values, storages and steps; where values get memory
- *   partition_views.c     sources, leaves, views
+ *   partition_views.c     sources, generators, views
  *   partition_maps.c      maps and reductions: which step they join
  *   materialise_inline.c  maps that their readers compute
  *   partition_unread.c    what leaves its step when all readers do
@@ -40,7 +40,7 @@ typedef struct wi_storage {
 /* ---- values ---- */
 
 typedef enum wi_value_state {
-    WI_VALUE_LEAF,   /* computed where it is used */
+    WI_VALUE_INLINE, /* computed where it is used */
     WI_VALUE_MEMBER, /* computed by a step, in registers until `storage` is given */
     WI_VALUE_MEMORY  /* there already, or another layout of a base value */
 } wi_value_state;
@@ -48,8 +48,8 @@ typedef enum wi_value_state {
 typedef struct wi_value {
     weft_tensor *node;
     wi_value_state state;
-    const weft_tensor *leaf; /* LEAF: the node that says how */
-    /* LEAF: the same everywhere. Such leaves can stand in any kernel; others depend on the index in their own
+    const weft_tensor *expression; /* INLINE: the node that says how */
+    /* INLINE: the same everywhere. Any kernel can compute such values; others depend on the index in their own
      * shape. */
     bool uniform;
     int copy_of;          /* MEMBER: the value that it copies; -1: the node's own expression */
@@ -58,13 +58,13 @@ typedef struct wi_value {
     int place;            /* MEMBER: among the members of its step */
     bool in_row;          /* MEMBER: one element a row of the reduction, not one a point of the space */
     bool after_reduction; /* MEMBER: computed from a result of its own step's reductions */
-    bool is_leaf_member;  /* MEMBER: stores `leaf` */
+    bool stores_inline;   /* MEMBER: stores `expression` */
     int storage;          /* -1: none */
-    int written;          /* the value that has a LEAF in memory, or MEMORY row-major; -1: none */
-    int weight;           /* LEAF: operands that it takes in a step, at most */
+    int stored_as;        /* the value that has an INLINE one in memory, or MEMORY row-major; -1: none */
+    int inline_operands;  /* INLINE: operands that it takes in a step, at most */
     int outside;          /* readers that are not members of its step, or not yet; a plan's output is one */
     bool keeps_layout;    /* MEMBER: inline in an epilogue; if it gets memory after all, that reads it */
-    bool turned;          /* MEMBER: lies in memory as its readers want it, not in the order of its axes */
+    bool permuted;        /* MEMBER: stored as its readers want it, not in the order of its axes */
     wi_extent extent;
     wi_layout layout;
 } wi_value;
@@ -120,7 +120,7 @@ typedef struct wi_partition {
     int *output_values; /* by output; -1: an assignment */
     int faults;         /* storage of the fault slots; -1: no step has one */
     int fault_count;
-    bool draws;      /* random numbers stand among the leaves */
+    bool draws;      /* random numbers are among the generators */
     bool trains;     /* assigns to the parameters */
     uint64_t clocks; /* of the graph that a run moves, a bit each */
 } wi_partition;
@@ -133,7 +133,7 @@ int wi_value_index(const wi_partition *p, weft_tensor *node);
 /* NULL: the node is not part of the plan. */
 const wi_value *wi_value_of_node(const wi_partition *p, weft_tensor *node);
 size_t wi_value_bytes(const wi_value *value);
-/* Does the step compute the value where it reads it: a leaf, or what another step has in registers only? */
+/* Does the step compute the value where it reads it: an inline value, or what another step has in registers only? */
 bool wi_is_inline_in(const wi_value *value, int step);
 /* The node that says how. */
 const weft_tensor *wi_inline_node(const wi_value *value);
@@ -154,9 +154,9 @@ weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index);
 weft_status wi_new_storage(wi_partition *p, wi_storage_kind kind, size_t bytes, int *index);
 weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shape, int *index);
 void wi_add_member(wi_partition *p, int step, int value);
-/* Makes the value a leaf that the node says how to compute. */
-void wi_make_leaf(wi_partition *p, int value, const weft_tensor *leaf, int weight);
-bool wi_is_uniform_leaf(const wi_value *value);
+/* Makes the value an inline one that the node says how to compute. */
+void wi_make_inline(wi_partition *p, int value, const weft_tensor *expression, int operands);
+bool wi_is_uniform_inline(const wi_value *value);
 /* Storage in the arena, unless the value lies in memory already. */
 weft_status wi_give_memory(wi_partition *p, int value);
 /* A step that copies a value into memory of its own, or into storage (>= 0) with the given layout. */
@@ -166,7 +166,7 @@ weft_status wi_in_memory(wi_partition *p, int *value);
 /* Makes *value, which lies in memory, one that lies there row-major; copied at most once. */
 weft_status wi_contiguous(wi_partition *p, int *value);
 /* Computed by a loop, and no one has asked for its memory yet: it may lie in any order. */
-bool wi_may_be_turned(const wi_partition *p, int value);
+bool wi_may_be_permuted(const wi_partition *p, int value);
 weft_status wi_select_for(const wi_partition *p, wi_step *step);
 
 /* Operands that the node brings with it into the step (-1: into none). */
@@ -190,12 +190,12 @@ weft_status wi_drop_unread(wi_partition *p);
 
 /* One node each, by its op's kind; value: of the node. at: the node's place in the order. */
 weft_status wi_take_source(wi_partition *p, int value);
-weft_status wi_take_leaf(wi_partition *p, int value);
+weft_status wi_take_generator(wi_partition *p, int value);
 weft_status wi_take_view(wi_partition *p, int value);
 weft_status wi_take_map(wi_partition *p, int value, size_t at);
 weft_status wi_take_reduce(wi_partition *p, int value);
 weft_status wi_take_product(wi_partition *p, int value);
-weft_status wi_take_windows(wi_partition *p, int value);
+weft_status wi_take_convolution(wi_partition *p, int value);
 weft_status wi_take_kernel(wi_partition *p, int value);
 weft_status wi_take_join(wi_partition *p, int value);
 weft_status wi_take_assign(wi_partition *p, int value);

@@ -29,11 +29,12 @@ static weft_status take_node(wi_partition *p, weft_tensor *node, size_t at) {
     p->value_of[node->id] = index + 1;
     switch (node->op->kind) {
     case WI_SOURCE: return wi_take_source(p, index);
-    case WI_LEAF: return wi_take_leaf(p, index);
+    case WI_GENERATOR: return wi_take_generator(p, index);
     case WI_VIEW: return wi_take_view(p, index);
     case WI_MAP: return wi_take_map(p, index, at);
     case WI_REDUCE: return wi_take_reduce(p, index);
-    case WI_PRODUCT: return node->op == &wi_op_matmul ? wi_take_product(p, index) : wi_take_windows(p, index);
+    case WI_PRODUCT:
+        return node->op == &wi_op_matmul ? wi_take_product(p, index) : wi_take_convolution(p, index);
     case WI_KERNEL: return wi_take_kernel(p, index);
     case WI_JOIN: return wi_take_join(p, index);
     case WI_ASSIGN: return wi_take_assign(p, index);

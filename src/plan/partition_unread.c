@@ -3,7 +3,7 @@
 #include "plan/partition.h"
 
 static bool reads(const wi_partition *p, const wi_value *member, int index) {
-    if (member->copy_of >= 0 || member->is_leaf_member) return member->copy_of == index;
+    if (member->copy_of >= 0 || member->stores_inline) return member->copy_of == index;
     for (int i = 0; i < member->node->input_count; i++) {
         if (wi_value_index(p, member->node->inputs[i]) == index) return true;
     }
@@ -30,7 +30,7 @@ static void drop_members(wi_partition *p, wi_step *step) {
             p->values[index].place = count;
             step->members[count++] = index;
         } else {
-            wi_make_leaf(p, index, p->values[index].node, 0);
+            wi_make_inline(p, index, p->values[index].node, 0);
             p->values[index].step = -1;
         }
     }

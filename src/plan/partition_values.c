@@ -9,7 +9,7 @@ weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index) {
     *index = (int)p->value_count++;
     wi_value *value = &p->values[*index];
     *value =
-        (wi_value){.node = node, .copy_of = -1, .base = *index, .step = -1, .storage = -1, .written = -1};
+        (wi_value){.node = node, .copy_of = -1, .base = *index, .step = -1, .storage = -1, .stored_as = -1};
     value->extent = wi_extent_of(&node->shape, p->request->batch);
     value->layout = wi_layout_contiguous(&value->extent);
     value->outside = node->id < p->order->id_count ? p->order->readers[node->id] : 0;
@@ -65,26 +65,26 @@ int wi_base_storage(const wi_partition *p, int index) {
 
 /* ---- giving values memory ---- */
 
-bool wi_is_uniform_leaf(const wi_value *value) {
-    return value->state == WI_VALUE_LEAF && value->uniform;
+bool wi_is_uniform_inline(const wi_value *value) {
+    return value->state == WI_VALUE_INLINE && value->uniform;
 }
 
-/* Known of each leaf as it is made, from its inputs: who asks later need not walk through the graph. */
-static bool is_uniform(const wi_partition *p, const weft_tensor *leaf) {
-    if (leaf->op == &wi_op_constant || leaf->op == &wi_op_scalar) return true;
-    if (leaf->op->kind != WI_MAP) return false;
-    for (int i = 0; i < leaf->input_count; i++) {
-        if (!wi_is_uniform_leaf(&p->values[wi_value_index(p, leaf->inputs[i])])) return false;
+/* Known of each inline value as it is made, from its inputs: later questions need no walk through the graph. */
+static bool is_uniform(const wi_partition *p, const weft_tensor *expression) {
+    if (expression->op == &wi_op_constant || expression->op == &wi_op_scalar) return true;
+    if (expression->op->kind != WI_MAP) return false;
+    for (int i = 0; i < expression->input_count; i++) {
+        if (!wi_is_uniform_inline(&p->values[wi_value_index(p, expression->inputs[i])])) return false;
     }
     return true;
 }
 
-void wi_make_leaf(wi_partition *p, int index, const weft_tensor *leaf, int weight) {
+void wi_make_inline(wi_partition *p, int index, const weft_tensor *expression, int operands) {
     wi_value *value = &p->values[index];
-    value->state = WI_VALUE_LEAF;
-    value->leaf = leaf;
-    value->weight = weight;
-    value->uniform = is_uniform(p, leaf);
+    value->state = WI_VALUE_INLINE;
+    value->expression = expression;
+    value->inline_operands = operands;
+    value->uniform = is_uniform(p, expression);
 }
 
 weft_status wi_give_memory(wi_partition *p, int index) {
@@ -97,16 +97,17 @@ weft_status wi_give_memory(wi_partition *p, int index) {
 }
 
 weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layout *layout, int *copy) {
-    const weft_tensor *leaf = p->values[from].state == WI_VALUE_LEAF ? p->values[from].leaf : NULL;
-    if (!leaf) WI_TRY(wi_give_memory(p, from));
+    const weft_tensor *expression =
+        p->values[from].state == WI_VALUE_INLINE ? p->values[from].expression : NULL;
+    if (!expression) WI_TRY(wi_give_memory(p, from));
     weft_tensor *node = p->values[from].node;
     int step;
     WI_TRY(wi_new_value(p, node, copy));
     WI_TRY(wi_new_step(p, WI_STEP_LOOP, &node->shape, &step));
-    p->steps[step]->only_moves = !leaf;
-    p->values[*copy].copy_of = leaf ? -1 : from;
-    p->values[*copy].is_leaf_member = leaf != NULL;
-    p->values[*copy].leaf = leaf;
+    p->steps[step]->only_moves = !expression;
+    p->values[*copy].copy_of = expression ? -1 : from;
+    p->values[*copy].stores_inline = expression != NULL;
+    p->values[*copy].expression = expression;
     wi_add_member(p, step, *copy);
     if (storage < 0) return wi_give_memory(p, *copy);
     p->values[*copy].storage = storage;
@@ -114,23 +115,22 @@ weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layou
     return WEFT_OK;
 }
 
-/* A leaf is written down by a step of its own and stays a leaf:
- * steps before that one compute it themselves. */
+/* An inline value is stored by a step of its own, and stays inline: steps before that one compute it themselves. */
 weft_status wi_in_memory(wi_partition *p, int *index) {
-    if (p->values[*index].state != WI_VALUE_LEAF) return wi_give_memory(p, *index);
-    int written = p->values[*index].written;
-    if (written < 0) WI_TRY(wi_copy_value(p, *index, -1, NULL, &written));
-    p->values[*index].written = written;
-    *index = written;
+    if (p->values[*index].state != WI_VALUE_INLINE) return wi_give_memory(p, *index);
+    int stored_as = p->values[*index].stored_as;
+    if (stored_as < 0) WI_TRY(wi_copy_value(p, *index, -1, NULL, &stored_as));
+    p->values[*index].stored_as = stored_as;
+    *index = stored_as;
     return WEFT_OK;
 }
 
 weft_status wi_contiguous(wi_partition *p, int *index) {
     const wi_value *value = &p->values[*index];
     if (wi_layout_is_contiguous(&value->layout, &value->extent)) return WEFT_OK;
-    int written = value->written;
-    if (written < 0) WI_TRY(wi_copy_value(p, *index, -1, NULL, &written));
-    p->values[*index].written = written;
-    *index = written;
+    int stored_as = value->stored_as;
+    if (stored_as < 0) WI_TRY(wi_copy_value(p, *index, -1, NULL, &stored_as));
+    p->values[*index].stored_as = stored_as;
+    *index = stored_as;
     return WEFT_OK;
 }

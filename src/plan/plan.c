@@ -52,8 +52,8 @@ static void sum_up_steps(const weft_plan *plan, weft_plan_info *info) {
         info->flops += schedule->flops;
         info->bytes_moved += schedule->bytes_moved;
         info->conversions += step->only_moves;
-        const wi_conversions changes = wi_count_conversions(&plan->loops, step);
-        info->layout_changes += (size_t)(changes.to_last + changes.to_first);
+        const wi_layout_conversions changes = wi_count_layout_conversions(&plan->loops, step);
+        info->layout_conversions += (size_t)(changes.to_last + changes.to_first);
     }
 }
 

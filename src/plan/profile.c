@@ -1,4 +1,4 @@
-/* Profiling a run: the context's queue is exchanged for one that tells times, the step loop notes an event a
+/* Profiling a run: the context's queue is exchanged for one that reports times, the step loop notes an event a
  * launch, and their times become rows. */
 #include "plan/profiler.h"
 #include <math.h>

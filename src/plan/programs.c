@@ -23,15 +23,15 @@ static void need(search *s, const wi_kernel_text *kernel) {
     if (kernel->piece >= 0) s->needed[kernel->piece] = true;
 }
 
-/* Kernels that work on parts are needed where a step is cut, and only there. */
+/* Kernels of splits are needed where a step is split, and only there. */
 static void find_needed(search *s, const wi_schedule *schedule) {
     const wi_partition *p = s->code->loops->partition;
     for (size_t i = 0; i < p->step_count; i++) {
-        const bool cut = wi_is_cut(p->steps[i], &schedule->of[i]);
+        const bool cut = wi_is_split(p->steps[i], &schedule->of[i]);
         const wi_step_code *own = &s->code->of[i];
         if (!cut) need(s, &own->whole);
-        if (cut) need(s, &own->part);
-        if (cut) need(s, &own->finish);
+        if (cut) need(s, &own->partial);
+        if (cut) need(s, &own->combine);
     }
 }
 

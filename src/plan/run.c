@@ -6,13 +6,13 @@ static float scalar_value(weft_graph *graph, int index) {
     return scalar->rule ? (float)scalar->rule(scalar, &graph->clocks[scalar->clock]) : scalar->value;
 }
 
-static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *launch, int64_t turn) {
+static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *launch, int64_t iteration) {
     for (int i = 0; i < launch->changing_count; i++) {
         const wi_bound_argument *argument = &launch->changing[i];
         const float number =
             argument->kind == WI_ARGUMENT_SCALAR ? scalar_value(plan->request.graph, argument->which) : 0;
-        const cl_uint whole =
-            argument->kind == WI_ARGUMENT_TURN ? (cl_uint)turn : (cl_uint)plan->request.graph->draws;
+        const cl_uint whole = argument->kind == WI_ARGUMENT_ITERATION ? (cl_uint)iteration
+                                                                      : (cl_uint)plan->request.graph->draws;
         const void *value =
             argument->kind == WI_ARGUMENT_SCALAR ? (const void *)&number : (const void *)&whole;
         WI_CL(clSetKernelArg(launch->launch.kernel, (cl_uint)argument->index, 4, value), "clSetKernelArg");
@@ -39,24 +39,26 @@ static weft_status run_library(weft_plan *plan, const wi_run *run, cl_event *eve
         plan->request.context, &step->gemm, a, a_offset, b, b_offset, c, c_offset, event);
 }
 
-static weft_status enqueue(weft_plan *plan, const wi_plan_launch *launch, int64_t turn, cl_event *event) {
+static weft_status enqueue(
+    weft_plan *plan, const wi_plan_launch *launch, int64_t iteration, cl_event *event) {
     if (!launch->launch.kernel) return run_library(plan, launch->run, event);
-    if (launch->changing_count > 0) WI_TRY(set_changing(plan, launch, turn));
+    if (launch->changing_count > 0) WI_TRY(set_changing(plan, launch, iteration));
     return wi_launch_run_event(&launch->launch, plan->request.device, event);
 }
 
-static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch, int64_t turn) {
+static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch, int64_t iteration) {
     wi_profiled *const noted = plan->profiler ? wi_profiler_next(plan->profiler, launch) : NULL;
-    WI_TRY(enqueue(plan, launch, turn, noted ? &noted->event : NULL));
+    WI_TRY(enqueue(plan, launch, iteration, noted ? &noted->event : NULL));
     if (noted) noted->end = wi_clock_seconds();
     return WEFT_OK;
 }
 
 /* A launch, or those that are repeated together with it. */
-static weft_status run_turns(weft_plan *plan, const wi_plan_launch *launch) {
-    if (launch->turns <= 0) return run_launch(plan, launch, 0);
-    for (int64_t turn = 0; turn < launch->turns; turn++)
-        for (int i = 0; i < launch->together; i++) WI_TRY(run_launch(plan, launch + i, turn));
+static weft_status run_iterations(weft_plan *plan, const wi_plan_launch *launch) {
+    if (launch->iterations <= 0) return run_launch(plan, launch, 0);
+    for (int64_t iteration = 0; iteration < launch->iterations; iteration++)
+        for (int i = 0; i < launch->launches_per_iteration; i++)
+            WI_TRY(run_launch(plan, launch + i, iteration));
     return WEFT_OK;
 }
 
@@ -87,8 +89,8 @@ weft_status wi_plan_walk(weft_plan *plan) {
     const wi_launches *launches = &plan->launches;
     for (size_t i = 0; i < launches->count;) {
         const wi_plan_launch *launch = &launches->launches[i];
-        WI_TRY(run_turns(plan, launch));
-        i += launch->turns > 0 ? (size_t)launch->together : 1;
+        WI_TRY(run_iterations(plan, launch));
+        i += launch->iterations > 0 ? (size_t)launch->launches_per_iteration : 1;
     }
     return wi_queue_flush(plan->request.device);
 }

@@ -181,9 +181,9 @@ static int count_launches(const wi_launches *l, size_t *at, int run) {
     int count = 0;
     while (*at < l->count && l->launches[*at].run->index == run) {
         const wi_plan_launch *launch = &l->launches[*at];
-        const bool repeats = launch->turns > 0;
-        count += repeats ? (int)launch->turns * launch->together : 1;
-        *at += repeats ? (size_t)launch->together : 1;
+        const bool repeats = launch->iterations > 0;
+        count += repeats ? (int)launch->iterations * launch->launches_per_iteration : 1;
+        *at += repeats ? (size_t)launch->launches_per_iteration : 1;
     }
     return count;
 }

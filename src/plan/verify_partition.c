@@ -74,7 +74,7 @@ static weft_status check_value(const wi_partition *p, size_t index) {
     WI_REQUIRE(value->storage < 0 || is_storage(p, value->storage), WI_PASS_PARTITION, "value", index,
         "it lies in a storage that does not exist");
     const int storage = wi_base_storage(p, (int)index);
-    if (storage < 0 || value->state == WI_VALUE_LEAF) return WEFT_OK;
+    if (storage < 0 || value->state == WI_VALUE_INLINE) return WEFT_OK;
     int64_t first, end;
     wi_verify_reach(&value->layout, value->extent.dims, value->extent.rank,
         weft_dtype_size(value->node->dtype), &first, &end);
@@ -99,7 +99,7 @@ static weft_status check_inline(
     const weft_tensor *node = wi_inline_node(value);
     WI_REQUIRE(node && (node->op->kind == WI_MAP || node->input_count == 0), WI_PASS_PARTITION, "step",
         step->index, "it reads what another step has in registers");
-    for (int i = 0; i < node->input_count && !wi_is_uniform_leaf(value); i++)
+    for (int i = 0; i < node->input_count && !wi_is_uniform_inline(value); i++)
         WI_TRY(check_read(p, step, place, wi_value_index(p, node->inputs[i])));
     return WEFT_OK;
 }
@@ -135,7 +135,7 @@ static weft_status check_sources(const wi_partition *p, const wi_step *step) {
 static weft_status check_inputs(const wi_partition *p, const wi_step *step, int place) {
     const wi_value *member = &p->values[step->members[place]];
     if (member->copy_of >= 0) return check_read(p, step, place, member->copy_of);
-    if (member->is_leaf_member) return WEFT_OK;
+    if (member->stores_inline) return WEFT_OK;
     if (place == 0 && step->kind != WI_STEP_LOOP) return check_sources(p, step);
     for (int i = 0; i < member->node->input_count; i++)
         WI_TRY(check_read(p, step, place, wi_value_index(p, member->node->inputs[i])));

@@ -5,13 +5,13 @@
 
 /* ---- loops ---- */
 
-/* A folded dimension walks over the input's. */
+/* A padded dimension walks over the input's. */
 static bool stays_inside(const wi_partition *p, const wi_loop *loop, const wi_operand *operand) {
     wi_size dims[WEFT_MAX_RANK];
     int64_t first, end;
     for (int d = 0; d < loop->space.rank; d++) {
-        const bool folded = operand->folds && operand->folds[d].mode;
-        dims[d] = folded ? operand->folds[d].size : loop->space.dims[d];
+        const bool padded = operand->padding && operand->padding[d].mode;
+        dims[d] = padded ? operand->padding[d].size : loop->space.dims[d];
     }
     wi_verify_reach(&operand->layout, dims, loop->space.rank, weft_dtype_size(operand->dtype), &first, &end);
     return first >= 0 && (size_t)end <= wi_verify_room(p, wi_base_storage(p, operand->value));
@@ -21,8 +21,8 @@ static weft_status check_operand(const wi_partition *p, const wi_loop *loop, int
     const wi_operand *operand = &loop->operands[o];
     const wi_step *step = loop->step;
     if (operand->value < 0) {
-        WI_REQUIRE(operand->leaf && !operand->is_output, WI_PASS_LOOPS, "step", step->index,
-            "an operand is neither memory nor a leaf");
+        WI_REQUIRE(operand->generator && !operand->is_output, WI_PASS_LOOPS, "step", step->index,
+            "an operand is neither memory nor a generator");
         return WEFT_OK;
     }
     WI_REQUIRE((size_t)operand->value < p->value_count && wi_base_storage(p, operand->value) >= 0,
@@ -35,15 +35,15 @@ static weft_status check_operand(const wi_partition *p, const wi_loop *loop, int
     return WEFT_OK;
 }
 
-/* What is stored has an operand to be stored through, in a pass that there is. */
+/* What is stored has an operand to be stored through, in a sweep that there is. */
 static weft_status check_stored(const wi_loops *loops, const wi_loop *loop, int member) {
     const wi_value *value = &loops->partition->values[member];
     const wi_step *step = loop->step;
     if (value->storage < 0) return WEFT_OK;
     WI_REQUIRE(wi_loop_operand(loop, member, true) >= 0, WI_PASS_LOOPS, "step", step->index,
         "a member with memory is not written");
-    WI_REQUIRE(step->kind != WI_STEP_LOOP || loops->pass[member] < loop->passes, WI_PASS_LOOPS, "step",
-        step->index, "a member is written after the last pass");
+    WI_REQUIRE(step->kind != WI_STEP_LOOP || loops->sweep[member] < loop->sweeps, WI_PASS_LOOPS, "step",
+        step->index, "a member is written after the last sweep");
     return WEFT_OK;
 }
 
@@ -55,9 +55,9 @@ static weft_status check_space(const wi_loop *loop) {
     for (int d = 0; d < loop->space.rank; d++) points *= loop->space.dims[d].actual;
     WI_REQUIRE(step->kind != WI_STEP_LOOP || points == wi_extent_count(&step->extent).actual, WI_PASS_LOOPS,
         "step", step->index, "merging its dimensions has changed the number of points");
-    WI_REQUIRE(loop->spilled < 0 || (loop->spill >= 0 && loop->spill < loop->operand_count &&
-                                        loop->operands[loop->spill].is_output),
-        WI_PASS_LOOPS, "step", step->index, "what a pass keeps for the next has no memory");
+    WI_REQUIRE(loop->staged < 0 || (loop->staging >= 0 && loop->staging < loop->operand_count &&
+                                       loop->operands[loop->staging].is_output),
+        WI_PASS_LOOPS, "step", step->index, "what a sweep keeps for the next has no memory");
     return WEFT_OK;
 }
 
@@ -84,14 +84,14 @@ static bool is_bound(const wi_loop *loop, const wi_argument *argument) {
     case WI_ARGUMENT_BUFFER:
     case WI_ARGUMENT_OFFSET: return operand && operand->value >= 0;
     case WI_ARGUMENT_STRIDE: return operand && argument->b < loop->space.rank;
-    case WI_ARGUMENT_FOLD: return operand && operand->folds && argument->b < loop->space.rank;
+    case WI_ARGUMENT_PADDING: return operand && operand->padding && argument->b < loop->space.rank;
     case WI_ARGUMENT_DIM: return argument->a < loop->space.rank;
     case WI_ARGUMENT_WORK: return argument->a < 5;
     case WI_ARGUMENT_FLOAT:
     case WI_ARGUMENT_DOUBLE:
     case WI_ARGUMENT_SCALAR:
     case WI_ARGUMENT_DRAWS:
-    case WI_ARGUMENT_TURN:
+    case WI_ARGUMENT_ITERATION:
     case WI_ARGUMENT_SEED:
     case WI_ARGUMENT_SCRATCH: break;
     }
@@ -116,9 +116,9 @@ static weft_status check_step_code(const wi_code *code, size_t index) {
     WI_TRY(check_kernel(code, index, &own->whole));
     WI_REQUIRE(step->kind == WI_STEP_LOOP || (own->kernel && own->kernel->count > 0), WI_PASS_CODE, "step",
         index, "its template has no launches");
-    if (step->kind != WI_STEP_LOOP || !code->loops->of[index].splits) return WEFT_OK;
-    WI_TRY(check_kernel(code, index, &own->part));
-    return check_kernel(code, index, &own->finish);
+    if (step->kind != WI_STEP_LOOP || !code->loops->of[index].may_split) return WEFT_OK;
+    WI_TRY(check_kernel(code, index, &own->partial));
+    return check_kernel(code, index, &own->combine);
 }
 
 weft_status wi_verify_code(const wi_code *code) {
@@ -155,25 +155,25 @@ static bool covers(const wi_step_schedule *own, counts c, const wi_device_profil
     return spans > 0 && spans * own->work[3] >= c.last && each / spans * own->work[1] >= c.kept / c.last;
 }
 
-/* Of the partial results of one part. */
-static size_t part_bytes(const wi_partition *p, const wi_step *step) {
-    size_t slots = 0;
+/* Of the partial results of one split. */
+static size_t split_bytes(const wi_partition *p, const wi_step *step) {
+    size_t cells = 0;
     for (int i = 0; i < step->member_count; i++)
-        slots += (size_t)wi_reduction_slots(&p->values[step->members[i]]);
-    return slots * wi_reduction_cell(p, step);
+        cells += (size_t)wi_partial_cells(&p->values[step->members[i]]);
+    return cells * wi_reduction_cell(p, step);
 }
 
 static weft_status check_loop_schedule(
     const wi_partition *p, const wi_loop *loop, const wi_step_schedule *own) {
     const counts c = count(loop);
-    const int index = loop->step->index, parts = own->work[4];
-    WI_REQUIRE(parts == 1 || (parts > 1 && loop->splits), WI_PASS_SCHEDULE, "step", index,
-        "it is cut into parts, and has no kernel for them");
+    const int index = loop->step->index, splits = own->work[4];
+    WI_REQUIRE(splits == 1 || (splits > 1 && loop->may_split), WI_PASS_SCHEDULE, "step", index,
+        "its reduction is split, and it has no kernel for that");
     WI_REQUIRE(own->work[0] == c.kept && covers(own, c, &p->request->device->profile), WI_PASS_SCHEDULE,
         "step", index, "its work-items do not reach every result");
-    const size_t needed = parts > 1 ? part_bytes(p, loop->step) * (size_t)c.kept * (size_t)parts : 0;
+    const size_t needed = splits > 1 ? split_bytes(p, loop->step) * (size_t)c.kept * (size_t)splits : 0;
     WI_REQUIRE(own->scratch_bytes >= needed, WI_PASS_SCHEDULE, "step", index,
-        "its parts do not fit into the scratch memory");
+        "its splits do not fit into the scratch memory");
     return WEFT_OK;
 }
 

@@ -3,7 +3,7 @@
 #include "base/platform.h"
 #include "graph/nodes.h"
 #include "plan/compiled_plan.h"
-#include "train/trainer_parts.h"
+#include "train/trainer_shared.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -77,8 +77,8 @@ static void note_time(weft_trainer *trainer, size_t steps) {
     if (trainer->examined == 0) /* it compiled kernels: no ordinary step */
         trainer->info.first_step_seconds = now - trainer->created;
     else if (trainer->time_count < trainer->time_capacity)
-        trainer->times[trainer->time_count++] = (now - trainer->window_began) / (double)steps;
-    trainer->window_began = now;
+        trainer->times[trainer->time_count++] = (now - trainer->interval_began) / (double)steps;
+    trainer->interval_began = now;
 }
 
 static weft_status log_step(weft_trainer *trainer, const wi_record *record, size_t step) {
@@ -94,7 +94,7 @@ static weft_status log_step(weft_trainer *trainer, const wi_record *record, size
     return wi_training_log_write(&trainer->log, &event, &trainer->step_report);
 }
 
-static weft_status after_window(void *user, const wi_record *records, size_t count) {
+static weft_status after_interval(void *user, const wi_record *records, size_t count) {
     weft_trainer *const trainer = user;
     note_time(trainer, count);
     for (size_t i = 0; i < count; i++) {
@@ -147,8 +147,9 @@ static weft_status finish_epoch(weft_trainer *trainer, bool *stop) {
 
 /* stop: a callback asked for the end, or the patience is over. */
 static weft_status run_epoch(weft_trainer *trainer, bool *stop) {
-    const wi_pass_hooks hooks = {trainer, trainer->options.step ? run_step : NULL, after_step, after_window};
-    trainer->window_began = wi_clock_seconds();
+    const wi_pass_hooks hooks = {
+        trainer, trainer->options.step ? run_step : NULL, after_step, after_interval};
+    trainer->interval_began = wi_clock_seconds();
     trainer->state.step_in_epoch = 0;
     forget_metrics(trainer);
     WI_TRY(wi_rate_before_epoch(&trainer->rate, trainer->epochs));
@@ -165,11 +166,11 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Room for the windows' times, so that the steps need none. */
+/* Room for the intervals' times, so that the steps need none. */
 static weft_status prepare_times(weft_trainer *trainer) {
-    const size_t windows = trainer->state.steps_per_epoch / trainer->training.window + 2;
+    const size_t intervals = trainer->state.steps_per_epoch / trainer->training.interval + 2;
     const size_t needed =
-        trainer->options.epochs < MAX_TIMES / windows ? trainer->options.epochs * windows : MAX_TIMES;
+        trainer->options.epochs < MAX_TIMES / intervals ? trainer->options.epochs * intervals : MAX_TIMES;
     trainer->time_count = 0;
     if (needed <= trainer->time_capacity) return WEFT_OK;
     wi_release(trainer->context->allocator, trainer->times);

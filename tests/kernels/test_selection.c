@@ -107,7 +107,7 @@ static void tuned_times_replace_estimates(void **state) {
 static void names_that_nothing_has_are_errors(void **state) {
     scratch_log log = {0};
     weft_context *const context = open_context(*state, &log);
-    const wi_windows windows = {.images = 2,
+    const wi_conv_geometry geometry = {.images = 2,
         .groups = 1,
         .channels = 16,
         .filters = 32,
@@ -117,7 +117,7 @@ static void names_that_nothing_has_are_errors(void **state) {
         .stride = {1, 1, 1},
         .dilation = {1, 1, 1},
         .before = {0, 1, 1}};
-    const wi_gemm_shape convolution = {.windows = &windows};
+    const wi_gemm_shape convolution = {.convolution = &geometry};
     const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = &convolution};
     wi_selection selection;
     setenv("WEFT_CONV", "fastest", 1);

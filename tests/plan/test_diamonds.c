@@ -60,8 +60,8 @@ static void test_members(void **state) {
     }
 }
 
-/* Leaves that are the same everywhere, read by a map, a reduction and the epilogue of a product. */
-static void test_uniform_leaves(void **state) {
+/* Inline values that are the same everywhere, read by a map, a reduction and the epilogue of a product. */
+static void test_uniform_inline_values(void **state) {
     (void)state;
     weft_graph *const graph = test_graph();
     weft_tensor *const x = image(graph);
@@ -80,8 +80,8 @@ static void test_uniform_leaves(void **state) {
     weft_graph_release(graph);
 }
 
-/* Leaves that depend on the index, and those that read memory. */
-static void test_other_leaves(void **state) {
+/* Inline values that depend on the index, and those that read memory. */
+static void test_other_inline_values(void **state) {
     (void)state;
     weft_graph *const graph = test_graph();
     weft_tensor *const x = image(graph);
@@ -140,8 +140,8 @@ static void test_recurrent(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_members),
-        cmocka_unit_test(test_uniform_leaves),
-        cmocka_unit_test(test_other_leaves),
+        cmocka_unit_test(test_uniform_inline_values),
+        cmocka_unit_test(test_other_inline_values),
         cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_images),
         cmocka_unit_test(test_recurrent),

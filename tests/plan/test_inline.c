@@ -42,7 +42,7 @@ static int draws(const weft_plan *plan) {
     for (size_t i = 0; i < plan->partition.step_count; i++) {
         const wi_loop *const loop = &plan->loops.of[i];
         for (int o = 0; o < loop->operand_count; o++)
-            count += loop->operands[o].leaf && loop->operands[o].leaf->op == &wi_op_uniform;
+            count += loop->operands[o].generator && loop->operands[o].generator->op == &wi_op_uniform;
     }
     return count;
 }

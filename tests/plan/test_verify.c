@@ -133,7 +133,7 @@ static void choose_nothing(weft_plan *plan) {
     broken_plan_step(plan, WI_STEP_PRODUCT)->selection = &nothing;
 }
 static void compute_source(weft_plan *plan) {
-    source_in_memory(plan)->state = WI_VALUE_LEAF;
+    source_in_memory(plan)->state = WI_VALUE_INLINE;
 }
 static void invent_fault(weft_plan *plan) {
     plan->partition.steps[0]->fault = 1 << 20;
@@ -172,8 +172,8 @@ static void move_operand(weft_plan *plan) {
 static void drop_result(weft_plan *plan) {
     loop_of(plan)->operand_count--;
 }
-static void drop_pass(weft_plan *plan) {
-    loop_of(plan)->passes = 0;
+static void drop_sweep(weft_plan *plan) {
+    loop_of(plan)->sweeps = 0;
 }
 static void drop_space(weft_plan *plan) {
     loop_of(plan)->space.rank = 0;
@@ -182,8 +182,8 @@ static void grow_space(weft_plan *plan) {
     loop_of(plan)->space.dims[0].actual++;
 }
 static void spill_nowhere(weft_plan *plan) {
-    loop_of(plan)->spilled = broken_plan_loop(plan)->members[0];
-    loop_of(plan)->spill = -1;
+    loop_of(plan)->staged = broken_plan_loop(plan)->members[0];
+    loop_of(plan)->staging = -1;
 }
 
 /* ---- all of them ---- */
@@ -220,15 +220,15 @@ static const breakage breakages[] = {
     {WI_PASS_PARTITION, assign_registers, "the new value has no memory"},
     {WI_PASS_LOOPS, swap_loops, "its loop is that of another"},
     {WI_PASS_LOOPS, add_operands, "it has more operands than fit"},
-    {WI_PASS_LOOPS, lose_operand, "an operand is neither memory nor a leaf"},
+    {WI_PASS_LOOPS, lose_operand, "an operand is neither memory nor a generator"},
     {WI_PASS_LOOPS, address_registers, "an operand has no memory"},
     {WI_PASS_LOOPS, write_input, "an operand is read before it is made, or written by another step"},
     {WI_PASS_LOOPS, move_operand, "an operand reaches beyond its storage"},
     {WI_PASS_LOOPS, drop_result, "a member with memory is not written"},
-    {WI_PASS_LOOPS, drop_pass, "a member is written after the last pass"},
+    {WI_PASS_LOOPS, drop_sweep, "a member is written after the last sweep"},
     {WI_PASS_LOOPS, drop_space, "its space has no dimensions, or too many"},
     {WI_PASS_LOOPS, grow_space, "merging its dimensions has changed the number of points"},
-    {WI_PASS_LOOPS, spill_nowhere, "what a pass keeps for the next has no memory"},
+    {WI_PASS_LOOPS, spill_nowhere, "what a sweep keeps for the next has no memory"},
 };
 
 static void test_invariants(void **state) {

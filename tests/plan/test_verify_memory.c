@@ -6,9 +6,9 @@
 
 /* ---- finding something to break ---- */
 
-static size_t cut_step(weft_plan *plan) {
+static size_t split_step(weft_plan *plan) {
     for (size_t i = 0; i < plan->partition.step_count; i++)
-        if (wi_is_cut(plan->partition.steps[i], &plan->schedule.of[i])) return i;
+        if (wi_is_split(plan->partition.steps[i], &plan->schedule.of[i])) return i;
     fail_msg("no step is cut");
     return 0;
 }
@@ -54,8 +54,8 @@ static wi_plan_launch *launch_of_input(weft_plan *plan) {
 static void drop_kernel(weft_plan *plan) {
     plan->code.of[broken_plan_loop(plan)->index].whole.piece = -1;
 }
-static void drop_part(weft_plan *plan) {
-    plan->code.of[cut_step(plan)].part.piece = -1;
+static void drop_partial(weft_plan *plan) {
+    plan->code.of[split_step(plan)].partial.piece = -1;
 }
 static void add_arguments(weft_plan *plan) {
     plan->code.of[broken_plan_loop(plan)->index].whole.argument_count = WI_MAX_ARGUMENTS + 1;
@@ -77,16 +77,16 @@ static void repeat_name(weft_plan *plan) {
 static void launch_never(weft_plan *plan) {
     plan->schedule.of[0].launch_count = 0;
 }
-static void cut_whole(weft_plan *plan) {
+static void split_whole(weft_plan *plan) {
     const int step = broken_plan_loop(plan)->index;
-    plan->loops.of[step].splits = false;
+    plan->loops.of[step].may_split = false;
     plan->schedule.of[step].work[4] = 2;
 }
 static void drop_items(weft_plan *plan) {
     plan->schedule.of[broken_plan_loop(plan)->index].items = 0;
 }
 static void drop_scratch(weft_plan *plan) {
-    plan->schedule.of[cut_step(plan)].scratch_bytes = 0;
+    plan->schedule.of[split_step(plan)].scratch_bytes = 0;
 }
 static void ask_for_scratch(weft_plan *plan) {
     plan->code.of[broken_plan_step(plan, WI_STEP_KERNEL)->index].kernel->scratch_bytes = (size_t)1 << 40;
@@ -159,10 +159,10 @@ static void overlap_places(weft_plan *plan) {
     plan->placement.chunk_bytes[places[a].chunk] = (size_t)1 << 40;
 }
 static void lose_scratch(weft_plan *plan) {
-    plan->placement.scratch[cut_step(plan)] = -1; /* without a limit the runs are the steps */
+    plan->placement.scratch[split_step(plan)] = -1; /* without a limit the runs are the steps */
 }
 static void shrink_scratch(weft_plan *plan) {
-    plan->placement.places[plan->placement.scratch[cut_step(plan)]].bytes--;
+    plan->placement.places[plan->placement.scratch[split_step(plan)]].bytes--;
 }
 
 /* ---- launches ---- */
@@ -197,15 +197,15 @@ static void swap_launches(weft_plan *plan) {
 
 static const breakage breakages[] = {
     {WI_PASS_CODE, drop_kernel, "it has no kernel"},
-    {WI_PASS_CODE, drop_part, "it has no kernel"},
+    {WI_PASS_CODE, drop_partial, "it has no kernel"},
     {WI_PASS_CODE, add_arguments, "its kernel has more arguments than fit"},
     {WI_PASS_CODE, bind_nothing, "an argument is of no operand or dimension"},
     {WI_PASS_CODE, drop_launches, "its template has no launches"},
     {WI_PASS_CODE, repeat_name, "another has its name"},
     {WI_PASS_SCHEDULE, launch_never, "it has no launches"},
-    {WI_PASS_SCHEDULE, cut_whole, "it is cut into parts, and has no kernel for them"},
+    {WI_PASS_SCHEDULE, split_whole, "its reduction is split, and it has no kernel for that"},
     {WI_PASS_SCHEDULE, drop_items, "its work-items do not reach every result"},
-    {WI_PASS_SCHEDULE, drop_scratch, "its parts do not fit into the scratch memory"},
+    {WI_PASS_SCHEDULE, drop_scratch, "its splits do not fit into the scratch memory"},
     {WI_PASS_SCHEDULE, ask_for_scratch, "it has less scratch memory than its launches ask for"},
     {WI_PASS_MATERIALISE, renumber_run, "it has another number"},
     {WI_PASS_MATERIALISE, repeat_first, "it says that its step ran before, or that it did not"},

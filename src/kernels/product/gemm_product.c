@@ -36,7 +36,8 @@ static weft_status set_arguments(
         case WI_KERNEL_FLOAT:
         case WI_KERNEL_FAULTS:
         case WI_KERNEL_RANDOM:
-        case WI_KERNEL_TURN: WI_FAIL(WEFT_ERROR_INTERNAL, "a matrix product's kernel takes no such argument");
+        case WI_KERNEL_ITERATION:
+            WI_FAIL(WEFT_ERROR_INTERNAL, "a matrix product's kernel takes no such argument");
         }
     }
     return WEFT_OK;

@@ -70,7 +70,7 @@ static void reshape_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
 
 /* Where in memory the run lies: *first is the memory axis of its first axis; false when its axes do not lie
  * one after the other. */
-static bool run_in_memory(const run *r, const wi_extent *x, const wi_order *order, int *first) {
+static bool run_in_memory(const run *r, const wi_extent *x, const wi_memory_order *order, int *first) {
     int at[WEFT_MAX_RANK]; /* the tensor's axis of each axis of memory */
     for (int i = 0; i < order->rank; i++) at[order->axes[i]] = i;
     int last = -1;
@@ -94,10 +94,10 @@ static weft_tensor *reshape_in_order(wi_rewrite *rewrite, const weft_tensor *y, 
     (void)rewrite;
     const weft_tensor *const x = inputs[0];
     const wi_shape *const shape = &y->shape;
-    const wi_order order = wi_order_of(x);
+    const wi_memory_order order = wi_memory_order_of(x);
     if (order.rank == 0) return NULL;
     weft_tensor *memory = x->inputs[0];
-    if (!wi_order_moves(&memory->shape, order.axes))
+    if (!wi_memory_order_moves(&memory->shape, order.axes))
         return weft_reshape_shape(memory, shape->rank, shape->dims);
     const wi_extent from = wi_extent_of(&x->shape, 1), to = wi_extent_of(shape, 1);
     int begins[WEFT_MAX_RANK], ends[WEFT_MAX_RANK]; /* the result's axes at each axis of memory */
@@ -119,7 +119,7 @@ static weft_tensor *reshape_in_order(wi_rewrite *rewrite, const weft_tensor *y, 
             axes[j] = (int8_t)place++;
         }
     }
-    return wi_permute_through(weft_reshape_shape(memory, lying.rank, lying.dims), axes, WI_FROM_MEMORY);
+    return wi_permute_through(weft_reshape_shape(memory, lying.rank, lying.dims), axes, WI_FROM_MEMORY_ORDER);
 }
 
 static weft_tensor *reshape_of_reshape(
@@ -267,7 +267,7 @@ static weft_tensor *expand_of_expand(wi_rewrite *rewrite, const weft_tensor *y, 
 
 static weft_tensor *expand_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
-    const wi_order order = wi_order_of(inputs[0]);
+    const wi_memory_order order = wi_memory_order_of(inputs[0]);
     if (order.rank == 0 || order.rank != y->shape.rank) return NULL;
     const wi_shape lying = wi_shape_in_memory(&order, &y->shape);
     return wi_from_memory(&order, weft_expand(inputs[0]->inputs[0], lying.rank, lying.dims));
@@ -311,8 +311,8 @@ static void concat_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
 
 /* All lie, or are seen, in the order of the first that has one. */
 static weft_tensor *concat_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    wi_order order = {0};
-    for (int i = 0; i < y->input_count && order.rank == 0; i++) order = wi_order_of(inputs[i]);
+    wi_memory_order order = {0};
+    for (int i = 0; i < y->input_count && order.rank == 0; i++) order = wi_memory_order_of(inputs[i]);
     if (order.rank == 0) return NULL;
     const size_t count = (size_t)y->input_count;
     weft_tensor **lying = wi_arena_take(&y->graph->arena, count * sizeof *lying);

@@ -192,9 +192,9 @@ static void test_order_is_kept(void **state) {
     compute(CHANNELS_LAST, &last);
     compute(CHANNELS_FIRST, &first);
     compare(&first, &last);
-    assert_int_equal(last.info.layout_changes, 2);
+    assert_int_equal(last.info.layout_conversions, 2);
     assert_int_equal(last.info.conversions, 0);
-    assert_true(first.info.layout_changes >= 2); /* to the op of images in `grouped`, and back */
+    assert_true(first.info.layout_conversions >= 2); /* to the op of images in `grouped`, and back */
 }
 
 int main(void) {
