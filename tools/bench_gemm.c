@@ -20,7 +20,7 @@ static const int64_t usual_sizes[][BENCH_NUMBERS] = {{512, 512, 512, 0, 0}, {102
 
 static weft_status time_product(double *seconds, void *work, weft_context *context, int repeats) {
     const double begin = wi_clock_seconds();
-    for (int i = 0; i < repeats; i++) WI_TRY(wi_gemm_product_run(work, context));
+    for (int i = 0; i < repeats; i++) WI_TRY(wi_gemm_product_run(work, wi_context_device(context)));
     WI_TRY(wi_queue_finish(wi_context_device(context)));
     *seconds = (wi_clock_seconds() - begin) / repeats;
     return WEFT_OK;
@@ -69,14 +69,14 @@ static weft_status measure(bench_state *bench, const int64_t *numbers, int pass)
     WI_TRY_DONE(fill(&a, bench->context, m * k));
     WI_TRY_DONE(fill(&b, bench->context, k * n));
     WI_TRY_DONE(wi_buffer_create(&c, wi_context_device(bench->context), (size_t)(m * n) * sizeof(float)));
-    WI_TRY_DONE(wi_select(&selection, bench->context, &wi_op_matmul, &site));
-    WI_TRY_DONE(wi_gemm_product_create(&product, bench->context, selection.chosen, selection.variant, &shape,
-        &(wi_gemm_operands){.a = a.memory, .b = b.memory, .c = c.memory}, NULL));
+    WI_TRY_DONE(wi_select(&selection, wi_context_device(bench->context), &wi_op_matmul, &site));
+    WI_TRY_DONE(wi_gemm_product_create(&product, wi_context_device(bench->context), selection.chosen,
+        selection.variant, &shape, &(wi_gemm_operands){.a = a.memory, .b = b.memory, .c = c.memory}, NULL));
     WI_TRY_DONE(
         bench_rounds(&figure, bench, time_product, &product, 2.0 * (double)m * (double)n * (double)k));
     print_figure(bench, size, &figure, selection.chosen->name);
 done:
-    wi_gemm_product_clear(&product, bench->context);
+    wi_gemm_product_clear(&product, wi_context_device(bench->context));
     wi_buffer_release(&a, wi_context_device(bench->context));
     wi_buffer_release(&b, wi_context_device(bench->context));
     wi_buffer_release(&c, wi_context_device(bench->context));

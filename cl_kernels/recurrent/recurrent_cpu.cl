@@ -58,6 +58,9 @@
 /* WEFT_CELL: 0 LSTM, 1 GRU, 2 GRU that resets h before its product, 3 RNN with tanh, 4 with relu.
  * WEFT_PROJECT: an LSTM's h is projected. WEFT_KEEP: the gradient is wanted. WEFT_BACK: 0 forward, 1 the
  * gradient, 2 both. */
+#define WEFT_IS_LSTM (WEFT_CELL == 0)
+#define WEFT_IS_GRU  (WEFT_CELL == 1 || WEFT_CELL == 2)
+#define WEFT_SECOND  (WEFT_PROJECT || WEFT_CELL == 2) /* a step has a second product */
 #if WEFT_CELL == 0
 #define WEFT_GATES 4
 #define WEFT_FIRST 4 /* gates of the first product */
@@ -144,7 +147,7 @@ static inline void WEFT_NAME(cells)(
             const int j = u + 16 * q, lanes = scan->units - j;
             if (lanes <= 0) break;
             const long at = n * units + j;
-            __global float *after = WEFT_PROJECT || WEFT_CELL == 2 ? step->more : step->after;
+            __global float *after = WEFT_SECOND ? step->more : step->after;
             const weft_r_unit unit = {step->x + n * WEFT_GATES * units + j, scan->bias ? scan->bias + j : 0,
                 step->before + at, step->c_before + at, step->gates + n * WEFT_SAVED * units + j, after + at,
                 step->c_after + at, scan->sums + (q / 2 * WEFT_FIRST * WEFT_R_ROWS + r) * 2 + q % 2, units,
@@ -187,7 +190,7 @@ static inline void WEFT_NAME(shares)(const weft_r_scan *scan, const weft_r_step 
     }
 }
 
-#if WEFT_PROJECT || WEFT_CELL == 2
+#if WEFT_SECOND
 /* A tile of rows of the second product, whose sums are there. */
 static inline void WEFT_NAME(second_cells)(
     const weft_r_scan *scan, const weft_r_step *step, int u, int span, int row, int count) {
@@ -267,7 +270,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
             y + more_at + t * more_step};
         if (phases & 1) WEFT_NAME(shares)(&scan, &step, own, last_share);
         if (helped) weft_r_tell(scan.state, 1 + own, own ? s + 2 : s + 1);
-#if WEFT_PROJECT || WEFT_CELL == 2
+#if WEFT_SECOND
         const int first = own * blocks * WEFT_R_PANEL;
         if (phases & 2) WEFT_NAME(second)(&scan, &step, first, min(width, first + blocks * WEFT_R_PANEL));
 #endif
@@ -283,7 +286,7 @@ static inline weft_r_back_unit WEFT_NAME(back_unit)(
     const weft_r_back_unit unit = {step->gates + n * WEFT_SAVED * units + j, step->before + at,
         step->after + at, step->c_before + at, step->c_after + at, step->dc_given ? step->dc_given + at : 0,
         step->dx + wide, step->ds + wide, step->out + at, step->keep + at, step->dc + at, units, columns - j,
-        weft_r_valid(scan, n, step->t), WEFT_CELL == 1 || WEFT_CELL == 2 || scan->has_lengths};
+        weft_r_valid(scan, n, step->t), WEFT_IS_GRU || scan->has_lengths};
     return unit;
 }
 
@@ -300,8 +303,8 @@ static inline void WEFT_NAME(back_cell)(
     if (step->dy) dh += weft_r_load_strided(step->dy + n * step->dy_n + j * step->dy_p, step->dy_p, lanes);
     const weft_r_back_unit unit = WEFT_NAME(back_unit)(scan, step, n, j, scan->width);
     if (WEFT_PROJECT) weft_r_projection_back(&unit, dh);
-    if (WEFT_CELL == 0 && !WEFT_PROJECT) weft_r_lstm_back(&unit, dh, unit.keeps);
-    if (WEFT_CELL == 1 || WEFT_CELL == 2) weft_r_gru_back(&unit, dh, WEFT_CELL == 2);
+    if (!WEFT_PROJECT && WEFT_IS_LSTM) weft_r_lstm_back(&unit, dh, unit.keeps);
+    if (WEFT_IS_GRU) weft_r_gru_back(&unit, dh, WEFT_CELL == 2);
     if (WEFT_CELL > 2) weft_r_rnn_back(&unit, dh, WEFT_CELL == 4);
 }
 
@@ -340,7 +343,7 @@ static inline void WEFT_NAME(back_shares)(
     }
 }
 
-#if WEFT_PROJECT || WEFT_CELL == 2
+#if WEFT_SECOND
 /* The second product, for the units first .. end, and what waits for it. */
 static inline void WEFT_NAME(back_second)(
     const weft_r_scan *scan, const weft_r_back_step *step, int first, int end) {
@@ -392,7 +395,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
     const weft_r_scan scan = {top, bottom, blocks, total, units, width, has_lengths, left,
         lengths + lengths_offset, packed + packed_offset, packed_r + packed_r_offset, 0, state + state_offset,
         sums, (float *)tile_room};
-    const bool keeps = WEFT_CELL == 1 || WEFT_CELL == 2 || has_lengths;
+    const bool keeps = WEFT_IS_GRU || has_lengths;
     __global const float *dh_end = given & 2 ? dh_last + dh_last_offset : 0,
                          *dc_end = given & 4 ? dc_last + dc_last_offset : 0;
     y += y_offset;
@@ -421,7 +424,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
             s < 0 ? d + dh_at : room, s == 0 ? d + dc_at : room + dc_room_at};
         if (phases & 1) WEFT_NAME(back_shares)(&scan, &at, own, last_share);
         if (helped) weft_r_tell(scan.state, 1 + own, own ? current + 2 : current + 1);
-#if WEFT_PROJECT || WEFT_CELL == 2
+#if WEFT_SECOND
         const int first = own * blocks * WEFT_R_PANEL;
         if (s >= 0 && (phases & 2))
             WEFT_NAME(back_second)(&scan, &at, first, min(units, first + blocks * WEFT_R_PANEL));
@@ -438,6 +441,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
 #undef WEFT_R_ALONE
 #undef WEFT_NAME
 #undef WEFT_CELL
+#undef WEFT_IS_LSTM
+#undef WEFT_IS_GRU
+#undef WEFT_SECOND
 #undef WEFT_PROJECT
 #undef WEFT_KEEP
 #undef WEFT_BACK

@@ -108,6 +108,9 @@ static inline int weft_r_row(int top, int i) {
 #define WEFT_R_ALONE
 #endif
 
+#define WEFT_IS_LSTM (WEFT_CELL == 0)
+#define WEFT_IS_GRU  (WEFT_CELL == 1 || WEFT_CELL == 2)
+#define WEFT_SECOND  (WEFT_PROJECT || WEFT_CELL == 2) /* a step has a second product */
 #if WEFT_CELL == 0
 #define WEFT_GATES 4
 #define WEFT_FIRST 4
@@ -155,7 +158,7 @@ static inline void WEFT_NAME(cells)(const weft_r_step *step, const float *acc) {
         const int n = weft_r_row(step->top, i);
         if (n >= step->batch || j >= units) continue;
         const long at = n * units + j;
-        __global float *after = WEFT_PROJECT || WEFT_CELL == 2 ? step->more : step->after;
+        __global float *after = WEFT_SECOND ? step->more : step->after;
         const weft_r_unit unit = {step->x + n * WEFT_GATES * units + j, step->bias ? step->bias + j : 0,
             step->before + at, step->c_before + at, step->gates + n * WEFT_SAVED * units + j, after + at,
             step->c_after + at, units,
@@ -169,7 +172,7 @@ static inline void WEFT_NAME(cells)(const weft_r_step *step, const float *acc) {
     }
 }
 
-#if WEFT_PROJECT || WEFT_CELL == 2
+#if WEFT_SECOND
 /* What the second product gives: h as projected, or a GRU's n and h. */
 static inline void WEFT_NAME(second_cells)(const weft_r_step *step, const float *acc) {
     const int j = (int)get_global_id(0);
@@ -220,7 +223,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_GROUP, WEFT_R_GROUP, 1))) vo
             w + corner * (long)width, units * (long)width, 1, width, units - corner, width);
         WEFT_NAME(cells)(&step, acc);
     }
-#if WEFT_PROJECT || WEFT_CELL == 2
+#if WEFT_SECOND
     if (phases & 2) {
         __global const float *second = WEFT_PROJECT ? wr : w + 2 * (long)units * units;
         weft_r_product(acc, 1, a_tile, b_tile, step.more + top * (long)units, units, batch - top,
@@ -239,7 +242,7 @@ static inline weft_r_back_unit WEFT_NAME(back_unit)(const weft_r_back_step *step
         step->after + at, step->c_before + at, step->c_after + at, step->dc_given ? step->dc_given + at : 0,
         step->dx + wide, step->ds + wide, step->out + at, step->keep + at, step->dc + at, units,
         weft_r_valid(step->lengths, step->has_lengths, n, step->t, step->total, step->left),
-        WEFT_CELL == 1 || WEFT_CELL == 2 || step->has_lengths};
+        WEFT_IS_GRU || step->has_lengths};
     return unit;
 }
 
@@ -259,16 +262,16 @@ static inline void WEFT_NAME(back_cells)(const weft_r_back_step *step, const flo
         if (step->dy) dh += step->dy[n * step->dy_n + j * step->dy_p];
         const weft_r_back_unit unit = WEFT_NAME(back_unit)(step, n, j, step->width);
         if (WEFT_PROJECT) weft_r_projection_back(&unit, dh);
-        if (WEFT_CELL == 0 && !WEFT_PROJECT) {
+        if (!WEFT_PROJECT && WEFT_IS_LSTM) {
             weft_r_keep(&unit, dh);
             weft_r_lstm_back(&unit, dh);
         }
-        if (WEFT_CELL == 1 || WEFT_CELL == 2) weft_r_gru_back(&unit, dh, WEFT_CELL == 2);
+        if (WEFT_IS_GRU) weft_r_gru_back(&unit, dh, WEFT_CELL == 2);
         if (WEFT_CELL > 2) weft_r_rnn_back(&unit, dh, WEFT_CELL == 4);
     }
 }
 
-#if WEFT_PROJECT || WEFT_CELL == 2
+#if WEFT_SECOND
 /* What waits for the second product. */
 static inline void WEFT_NAME(back_second_cells)(const weft_r_back_step *step, const float *acc) {
     const int j = (int)get_global_id(0);
@@ -297,7 +300,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_GROUP, WEFT_R_GROUP, 1))) vo
     __local float a_tile[WEFT_R_A_ROOM], b_tile[WEFT_R_B_ROOM];
     const int s = total - 1 - iteration, t = reverse ? total - 1 - s : s, next = reverse ? t - 1 : t + 1;
     const int corner = (int)get_group_id(0) * WEFT_R_GROUP, top = (int)get_group_id(1) * WEFT_R_ROWS;
-    const bool newest = s == total - 1, keeps = WEFT_CELL == 1 || WEFT_CELL == 2 || has_lengths;
+    const bool newest = s == total - 1, keeps = WEFT_IS_GRU || has_lengths;
     const long line = WEFT_GATES * (long)units, area = batch * (long)width, c_step = batch * (long)units;
     y += y_offset;
     d += d_offset;
@@ -323,7 +326,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_GROUP, WEFT_R_GROUP, 1))) vo
                 batch - top, w + corner, 0, width, 1, width - corner, WEFT_FIRST * units);
         WEFT_NAME(back_cells)(&at, acc);
     }
-#if WEFT_PROJECT || WEFT_CELL == 2
+#if WEFT_SECOND
     if ((phases & 2) && s >= 0) {
 #if WEFT_PROJECT
         weft_r_product(acc, 1, a_tile, b_tile, at.out + top * (long)width, width, batch - top, wr + corner, 0,
@@ -345,6 +348,9 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_GROUP, WEFT_R_GROUP, 1))) vo
 #undef WEFT_R_ALONE
 #undef WEFT_NAME
 #undef WEFT_CELL
+#undef WEFT_IS_LSTM
+#undef WEFT_IS_GRU
+#undef WEFT_SECOND
 #undef WEFT_PROJECT
 #undef WEFT_KEEP
 #undef WEFT_BACK

@@ -26,6 +26,8 @@ static const wi_device_profile kinds[] = {
         .launch_seconds = 2e-6,
         .read_seconds = 5e-9,
         .wake_seconds = 3e-6,
+        .transfer_bandwidth = 1e10,
+        .transfer_seconds = 2e-5,
         .runs = 1e5,
         .near_cache = 1 << 20},
     [WEFT_CLASS_GPU] = {.name = "gpu",
@@ -43,6 +45,8 @@ static const wi_device_profile kinds[] = {
         .near_bandwidth = 1e11,
         .launch_seconds = 5e-6,
         .read_seconds = 3.9e-8,
+        .transfer_bandwidth = 1e10,
+        .transfer_seconds = 2e-5,
         .runs = 1e5,
         .near_cache = 1 << 15},
 };

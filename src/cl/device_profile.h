@@ -53,8 +53,10 @@ typedef struct wi_device_profile {
     double launch_seconds; /* of an empty kernel in a full queue */
     double read_seconds;   /* of a read on which the next one waits */
     double wake_seconds;   /* of a launch that more than one unit works on, in addition */
-    double runs;           /* how often a plan runs for each time that its kernels are compiled */
-    size_t near_cache;     /* bytes of a unit's own cache */
+    double transfer_bandwidth,
+        transfer_seconds; /* to and from other devices: bytes a second, and each begins */
+    double runs;          /* how often a plan runs for each time that its kernels are compiled */
+    size_t near_cache;    /* bytes of a unit's own cache */
 } wi_device_profile;
 
 /* The profile of the kind that fits, with what the driver reports. */

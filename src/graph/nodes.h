@@ -23,6 +23,7 @@ typedef enum wi_op_kind {
     WI_KERNEL,    /* kernels of its own, over inputs in memory: kernels/registry.h */
     WI_JOIN,      /* inputs side by side in one memory */
     WI_ASSIGN,    /* a variable gets a value at the end of the step */
+    WI_TRANSFER,  /* its input, on another device; made by plans */
     WI_COMPOSITE, /* replaced by ordinary nodes when a plan is made */
     WI_FUNCTION   /* no node of its own: built from others when it is called */
 } wi_op_kind;
@@ -91,6 +92,7 @@ typedef struct wi_attributes {
     int64_t before[WEFT_MAX_RANK];
     wi_window window; /* pooling: a stride of 0 means adaptive windows; convolution */
     int32_t groups;   /* convolution */
+    int32_t device;   /* transfer */
     float scale[4];   /* resampling: input elements an element of the result; the last is unused */
 } wi_attributes;
 

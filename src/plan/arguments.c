@@ -54,7 +54,8 @@ static void set_scratch(wi_binder *b, int64_t elements, size_t size) {
 }
 
 static void set_faults(wi_binder *b) {
-    const wi_location at = wi_locate_place(b->launches->memory, partition_of(b)->faults);
+    const wi_location at =
+        wi_locate_place(b->launches->memory, partition_of(b)->faults[b->run->step->device]);
     set_argument(b, sizeof at.memory, &at.memory);
     set_long(b, (int64_t)(at.offset / sizeof(cl_int)) + b->run->step->fault);
 }

@@ -67,7 +67,9 @@ static bool writes_over(
     const wi_step *step = loop->step;
     const wi_operand *output = find_output(loop, p->values[assignment->value].base);
     if (!output || (step->reduced && loop->sweeps > 1)) return false;
-    if (step->kind == WI_STEP_KERNEL && reads_variable(p, loop, assignment->variable)) return false;
+    if ((step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) &&
+        reads_variable(p, loop, assignment->variable))
+        return false;
     if (step->kind == WI_STEP_PRODUCT &&
         (wi_base_storage(p, step->sources[0]) == storage || wi_base_storage(p, step->sources[1]) == storage))
         return false;

@@ -8,7 +8,7 @@ static bool is_same(wi_cache_key a, wi_cache_key b) {
 }
 
 static weft_status new_piece(wi_code *code, wi_cache_key hash, int *index) {
-    const weft_allocator *allocator = code->loops->partition->request->device->host.allocator;
+    const weft_allocator *allocator = code->loops->partition->request->context->allocator;
     WI_TRY(wi_grow(allocator, (void **)&code->pieces, &code->piece_capacity, code->piece_count + 1,
         sizeof *code->pieces));
     *index = (int)code->piece_count++;
@@ -54,6 +54,7 @@ static weft_status append_step(wi_code *code, const wi_step *step) {
     switch (step->kind) {
     case WI_STEP_PRODUCT: return wi_code_product(code, step);
     case WI_STEP_KERNEL: return wi_code_kernel(code, step);
+    case WI_STEP_TRANSFER: return WEFT_OK;
     case WI_STEP_LOOP: break;
     }
     return wi_code_loop(code, step);
@@ -84,7 +85,7 @@ weft_status wi_plan_code(const wi_loops *loops, wi_code *code) {
 
 void wi_code_forget_texts(wi_code *code) {
     for (size_t i = 0; i < code->piece_count; i++) {
-        wi_release(code->loops->partition->request->device->host.allocator, code->pieces[i].text);
+        wi_release(code->loops->partition->request->context->allocator, code->pieces[i].text);
         code->pieces[i].text = NULL;
     }
 }
@@ -92,5 +93,5 @@ void wi_code_forget_texts(wi_code *code) {
 void wi_code_clear(wi_code *code) {
     if (!code->loops) return;
     wi_code_forget_texts(code);
-    wi_release(code->loops->partition->request->device->host.allocator, code->pieces);
+    wi_release(code->loops->partition->request->context->allocator, code->pieces);
 }

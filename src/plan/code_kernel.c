@@ -26,7 +26,7 @@ weft_status wi_code_kernel(wi_code *code, const wi_step *step) {
     code->draws = code->draws || draws(own->kernel);
     const unsigned needs = wi_step_needs(code->loops->partition, step);
     wi_text source;
-    wi_text_init(&source, code->loops->partition->request->device->host.allocator);
+    wi_text_init(&source, code->loops->partition->request->context->allocator);
     weft_status status = append_template(&source, own->kernel);
     if (status == WEFT_OK) status = wi_add_piece(code, &source, needs, &own->whole.piece);
     wi_text_clear(&source);

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const names[WI_PASSES] = {[WI_PASS_ORDER] = "order",
+static const char *const names[WI_PASSES] = {[WI_PASS_REWRITES] = "rewrites",
+    [WI_PASS_ORDER] = "order",
     [WI_PASS_PARTITION] = "partition",
     [WI_PASS_SELECT] = "select",
     [WI_PASS_LOOPS] = "loops",
@@ -30,9 +31,8 @@ static weft_status find_passes(const char *name, size_t length, unsigned *passes
         return WEFT_OK;
     }
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "WEFT_DUMP: '%.*s' is not a pass; passes are order, partition, select, loops, code, schedule, "
-        "materialise, "
-        "memory and launches, and 'all' means every pass",
+        "WEFT_DUMP: '%.*s' is not a pass; passes are rewrites, order, partition, select, loops, code, "
+        "schedule, materialise, memory and launches, and 'all' means every pass",
         (int)(length < 64 ? length : 64), name);
 }
 
@@ -51,6 +51,7 @@ static void append(const weft_plan *plan, wi_plan_pass pass, wi_text *text) {
     wi_text_append(text, "%s of plan %d: batch %lld, for %s\n", names[pass], plan->dump.number,
         (long long)plan->request.batch, plan->request.inference ? "inference" : "training");
     switch (pass) {
+    case WI_PASS_REWRITES: wi_dump_rewrites(&plan->order, text); break;
     case WI_PASS_ORDER: wi_dump_order(&plan->order, text); break;
     case WI_PASS_PARTITION: wi_dump_partition(&plan->partition, text); break;
     case WI_PASS_SELECT: wi_dump_selection(&plan->partition, text); break;

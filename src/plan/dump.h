@@ -11,6 +11,7 @@
 struct weft_plan;
 
 typedef enum wi_plan_pass {
+    WI_PASS_REWRITES,
     WI_PASS_ORDER,
     WI_PASS_PARTITION,
     WI_PASS_SELECT, /* made by the partition, step by step */
@@ -37,6 +38,7 @@ weft_status wi_dump_begin(wi_dump *dump, weft_context *context);
 weft_status wi_dump_pass(const struct weft_plan *plan, wi_plan_pass pass);
 
 /* ---- the texts (dump_nodes.c, dump_steps.c, dump_memory.c) ---- */
+void wi_dump_rewrites(const wi_node_order *order, wi_text *text);
 void wi_dump_order(const wi_node_order *order, wi_text *text);
 void wi_dump_partition(const wi_partition *p, wi_text *text);
 void wi_dump_selection(const wi_partition *p, wi_text *text);

@@ -28,6 +28,7 @@ static void append_place(const wi_placement *placement, size_t index, wi_text *t
         [WI_STORAGE_ARENA] = "arena", [WI_STORAGE_INPUT] = "input", [WI_STORAGE_BLOCK] = "block"};
     const wi_place *place = &placement->places[index];
     wi_text_append(text, "place %zu  %s, %zu bytes", index, kinds[place->kind], place->bytes);
+    if (place->device > 0) wi_text_append(text, ", on device %d", place->device);
     if (place->keep)
         wi_text_append(text, ", kept");
     else if (place->first >= 0)
@@ -39,9 +40,15 @@ static void append_place(const wi_placement *placement, size_t index, wi_text *t
     wi_text_append(text, "\n");
 }
 
+static void append_chunk(const wi_placement *placement, size_t index, wi_text *text) {
+    wi_text_append(text, "chunk %zu  %zu bytes", index, placement->chunk_bytes[index]);
+    if (placement->chunk_device[index] > 0)
+        wi_text_append(text, ", on device %d", placement->chunk_device[index]);
+    wi_text_append(text, "\n");
+}
+
 void wi_dump_placement(const wi_placement *placement, wi_text *text) {
-    for (size_t i = 0; i < placement->chunk_count; i++)
-        wi_text_append(text, "chunk %zu  %zu bytes\n", i, placement->chunk_bytes[i]);
+    for (size_t i = 0; i < placement->chunk_count; i++) append_chunk(placement, i, text);
     wi_text_append(text, "%zu bytes of arena, no arena has less than %zu; %zu bytes of inputs\n",
         placement->arena_bytes, placement->lower_bound, placement->io_bytes);
     for (size_t i = 0; i < placement->place_count; i++) append_place(placement, i, text);
@@ -54,7 +61,12 @@ void wi_dump_placement(const wi_placement *placement, wi_text *text) {
 
 static void append_launch(const wi_plan_launch *launch, wi_text *text) {
     const wi_launch *own = &launch->launch;
-    wi_text_append(text, "run %d  %s", launch->run->index, own->name ? own->name : "a library's product");
+    const bool copies = launch->run->step->kind == WI_STEP_TRANSFER;
+    wi_text_append(text, "run %d  %s", launch->run->index,
+        own->name ? own->name
+        : copies  ? "a transfer"
+                  : "a library's product");
+    if (launch->run->step->device > 0) wi_text_append(text, " on device %d", launch->run->step->device);
     for (cl_uint d = 0; own->kernel && d < own->dimensions; d++)
         wi_text_append(text, "%s %zu/%zu", d ? "," : "", own->global[d], own->local[d]);
     wi_text_append(text, "  %d arguments, of which %d change and %d lie in inputs", launch->argument_count,

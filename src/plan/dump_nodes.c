@@ -1,4 +1,4 @@
-/* The order, the partition and the selection as text. */
+/* The rewritten graph, the order, the partition and the selection as text. */
 #include "plan/dump.h"
 
 /* ---- nodes ---- */
@@ -12,6 +12,32 @@ void wi_dump_node(const weft_tensor *node, wi_text *text) {
 static void append_inputs(const weft_tensor *node, wi_text *text) {
     for (int i = 0; i < node->input_count; i++)
         wi_text_append(text, "%s%%%u", i ? ", " : "  of ", (unsigned)node->inputs[i]->id);
+}
+
+static void append_counts(const wi_node_order *order, wi_text *text) {
+    static const char *const stages[] = {[WI_STAGE_FORM] = "form", [WI_STAGE_MATCH] = "match"};
+    for (size_t i = 0; i < order->rewrite_count; i++) {
+        const wi_rewrite_count *const done = &order->rewrites[i];
+        wi_text_append(text, "%6u  %-6s %-24s %s\n", (unsigned)done->count, stages[done->stage],
+            done->op->name, done->what);
+    }
+}
+
+void wi_dump_rewrites(const wi_node_order *order, wi_text *text) {
+    const wi_request *request = order->request;
+    append_counts(order, text);
+    for (size_t i = 0; i < order->root_count; i++) {
+        if (i < request->output_count)
+            wi_text_append(text, "output %zu, %%%u, is ", i, (unsigned)request->outputs[i]->id);
+        else
+            wi_text_append(text, "assignment of a composite is ");
+        wi_text_append(text, "%%%u\n", (unsigned)order->roots[i]->id);
+    }
+    for (size_t i = 0; i < order->count; i++) {
+        wi_dump_node(order->nodes[i], text);
+        append_inputs(order->nodes[i], text);
+        wi_text_append(text, "\n");
+    }
 }
 
 void wi_dump_order(const wi_node_order *order, wi_text *text) {
@@ -73,6 +99,7 @@ static void append_storage(const wi_partition *p, int index, wi_text *text) {
     const wi_storage *storage = &p->storages[index];
     wi_text_append(text, "storage %d  %s, %zu bytes", index, kinds[storage->kind], storage->bytes);
     if (storage->kind == WI_STORAGE_BLOCK) wi_text_append(text, ", block %zu of the graph", storage->block);
+    if (storage->device > 0) wi_text_append(text, ", on device %d", storage->device);
     if (storage->keep) wi_text_append(text, ", kept");
     if (storage->alias >= 0)
         wi_text_append(text, ", in storage %d at byte %zu", storage->alias, storage->alias_offset);
@@ -80,18 +107,23 @@ static void append_storage(const wi_partition *p, int index, wi_text *text) {
 }
 
 static void append_step(const wi_partition *p, const wi_step *step, wi_text *text) {
-    static const char *const kinds[] = {
-        [WI_STEP_LOOP] = "loop", [WI_STEP_PRODUCT] = "product", [WI_STEP_KERNEL] = "kernel"};
+    static const char *const kinds[] = {[WI_STEP_LOOP] = "loop",
+        [WI_STEP_PRODUCT] = "product",
+        [WI_STEP_KERNEL] = "kernel",
+        [WI_STEP_TRANSFER] = "transfer"};
     char shape[WI_SHAPE_TEXT];
     wi_text_append(
         text, "step %d  %s %s", step->index, kinds[step->kind], wi_shape_print(&step->shape, shape));
+    if (step->device > 0) wi_text_append(text, ", on device %d", step->device);
+    if (wi_changes_device(p, step)) wi_text_append(text, " from device %d", wi_transfer_from(p, step));
     if (step->reduced) wi_text_append(text, ", reduces axes");
     for (int i = 0; i < step->shape.rank; i++)
         if (step->reduced >> i & 1) wi_text_append(text, " %d", i);
     if (step->only_moves) wi_text_append(text, ", only moves");
     wi_text_append(text, ", members");
     for (int i = 0; i < step->member_count; i++) wi_text_append(text, " %d", step->members[i]);
-    const int sources = step->kind == WI_STEP_LOOP ? 0 : p->values[step->members[0]].node->input_count;
+    const bool selects = step->kind == WI_STEP_PRODUCT || step->kind == WI_STEP_KERNEL;
+    const int sources = selects ? p->values[step->members[0]].node->input_count : 0;
     for (int i = 0; i < sources; i++) wi_text_append(text, "%s %d", i ? "" : ", sources", step->sources[i]);
     if (step->selection) wi_text_append(text, ", by %s", step->selection->chosen->name);
     wi_text_append(text, "\n");

@@ -103,6 +103,7 @@ void wi_dump_schedule(const wi_schedule *schedule, wi_text *text) {
         if (p->steps[i]->kind == WI_STEP_LOOP)
             wi_text_append(text, ", work %d %d %d %d, %d splits, %zu items, %zu to combine", own->work[0],
                 own->work[1], own->work[2], own->work[3], own->work[4], own->items, own->combine_items);
+        if (wi_changes_device(p, p->steps[i])) wi_text_append(text, ", between devices");
         wi_text_append(text, "\n");
     }
 }

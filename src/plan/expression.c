@@ -10,7 +10,7 @@ void wi_emitter_begin(wi_emitter *e, const wi_loops *loops, const wi_step *step,
     *e = (wi_emitter){
         .partition = loops->partition, .loops = loops, .step = step, .loop = loop, .kernel = kernel};
     wi_text_init(&e->text, request->context->allocator);
-    e->walks = request->device->profile.item_walks;
+    e->walks = wi_step_device(loops->partition, step)->profile.item_walks;
     e->inner_is_reduced = loop->space.reduced[loop->space.rank - 1];
 }
 

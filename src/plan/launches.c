@@ -13,7 +13,7 @@ static weft_status new_launch(wi_launches *l, const wi_run *run, wi_binder *b) {
     WI_TRY(wi_grow(
         request->context->allocator, (void **)&l->launches, &l->capacity, l->count + 1, sizeof *l->launches));
     wi_plan_launch *launch = &l->launches[l->count++];
-    *launch = (wi_plan_launch){.run = run};
+    *launch = (wi_plan_launch){.run = run, .device = request->devices.of[run->step->device]};
     *b = (wi_binder){.launches = l, .run = run, .launch = launch};
     launch->bound = wi_arena_take(request->arena, WI_MAX_ARGUMENTS * sizeof *launch->bound);
     launch->changing = wi_arena_take(request->arena, WI_MAX_ARGUMENTS * sizeof *launch->changing);
@@ -21,12 +21,15 @@ static weft_status new_launch(wi_launches *l, const wi_run *run, wi_binder *b) {
 }
 
 /* suffix: of one of the piece's kernels. */
-static weft_status make_kernel(const wi_launches *l, int piece, const char *suffix, wi_launch *launch) {
+static weft_status make_kernel(const wi_launches *l, int piece, const char *suffix, wi_plan_launch *made) {
+    const wi_code *code = l->schedule->code;
+    wi_launch *launch = &made->launch;
     char name[96];
-    snprintf(name, sizeof name, "%s_%s", l->schedule->code->pieces[piece].name, suffix);
+    snprintf(name, sizeof name, "%s_%s", code->pieces[piece].name, suffix);
     launch->name = wi_arena_string(request_of(l)->arena, name);
     if (!launch->name) return WEFT_ERROR_MEMORY;
-    return wi_program_kernel(&launch->kernel, l->programs[piece], name);
+    const size_t first = (size_t)made->run->step->device * code->piece_count;
+    return wi_program_kernel(&launch->kernel, l->programs[first + (size_t)piece], name);
 }
 
 static weft_status launch_loop(wi_launches *l, const wi_run *run, const wi_kernel_text *kernel,
@@ -34,13 +37,13 @@ static weft_status launch_loop(wi_launches *l, const wi_run *run, const wi_kerne
     wi_binder b;
     WI_TRY(new_launch(l, run, &b));
     wi_launch *launch = &b.launch->launch;
-    WI_TRY(make_kernel(l, kernel->piece, suffix, launch));
+    WI_TRY(make_kernel(l, kernel->piece, suffix, b.launch));
     for (int i = 0; i < kernel->argument_count; i++) wi_bind_described(&b, &kernel->arguments[i]);
     launch->dimensions = splits > 1 ? 2 : 1;
     launch->global[0] = items;
     launch->global[1] = splits;
     launch->global[2] = 1;
-    launch->local[0] = (size_t)request_of(l)->device->profile.group;
+    launch->local[0] = (size_t)b.launch->device->profile.group;
     launch->local[1] = launch->local[2] = 1;
     b.launch->argument_count = (int)b.next;
     return b.status;
@@ -52,7 +55,7 @@ static weft_status launch_kernel(wi_launches *l, const wi_run *run, const wi_ker
     const wi_kernel_text *code = &l->schedule->code->of[run->step->index].whole;
     WI_TRY(new_launch(l, run, &b));
     wi_launch *launch = &b.launch->launch;
-    WI_TRY(make_kernel(l, code->piece, kernel->suffix, launch));
+    WI_TRY(make_kernel(l, code->piece, kernel->suffix, b.launch));
     for (int i = 0; i < kernel->argument_count; i++) wi_bind_kernel(&b, &kernel->arguments[i]);
     for (int i = 0; kernel->has_epilogue && i < code->argument_count; i++)
         wi_bind_described(&b, &code->arguments[i]);
@@ -73,8 +76,12 @@ static weft_status launch_kernels(wi_launches *l, const wi_run *run) {
     return WEFT_OK;
 }
 
-/* A product that a library computes has no kernel: run.c calls the library. */
-static weft_status launch_library(wi_launches *l, const wi_run *run) {
+bool wi_has_kernel(const wi_step *step) {
+    return step->kind != WI_STEP_TRANSFER && !wi_step_is_library(step);
+}
+
+/* run.c calls the library, or copies. */
+static weft_status launch_without_kernel(wi_launches *l, const wi_run *run) {
     wi_binder b;
     return new_launch(l, run, &b);
 }
@@ -83,11 +90,11 @@ static weft_status launch_run(wi_launches *l, const wi_run *run) {
     const wi_step *step = run->step;
     const wi_step_code *code = &l->schedule->code->of[step->index];
     const wi_step_schedule *own = &l->schedule->of[step->index];
-    if (wi_step_is_library(step)) return launch_library(l, run);
+    if (!wi_has_kernel(step)) return launch_without_kernel(l, run);
     if (step->kind != WI_STEP_LOOP) return launch_kernels(l, run);
     if (!wi_is_split(step, own)) return launch_loop(l, run, &code->whole, WI_LOOP_SUFFIX, own->items, 1);
     /* Where items walk, each has one split; where they are neighbours, splits are a second dimension. */
-    const bool walks = request_of(l)->device->profile.item_walks;
+    const bool walks = wi_step_device(l->memory->placement->partition, step)->profile.item_walks;
     const size_t splits = walks ? 1 : (size_t)own->work[4];
     WI_TRY(launch_loop(l, run, &code->partial, WI_PARTIAL_SUFFIX, own->items, splits));
     return launch_loop(l, run, &code->combine, WI_COMBINE_SUFFIX, own->combine_items, 1);

@@ -35,7 +35,7 @@ typedef struct wi_location {
 /* Bytes of the graph's parameters and states that no plan has needed before. */
 size_t wi_missing_bytes(const wi_partition *p);
 weft_status wi_plan_allocate(const wi_placement *placement, wi_plan_memory *memory);
-void wi_plan_memory_clear(wi_plan_memory *memory, wi_device *device);
+void wi_plan_memory_clear(wi_plan_memory *memory);
 wi_location wi_locate_place(const wi_plan_memory *memory, int place);
 /* The memory that a value lies in during a run, to its beginning: the value's own offset is not in it. */
 wi_location wi_locate_value(const wi_plan_memory *memory, const wi_run *run, int value);
@@ -52,7 +52,8 @@ typedef struct wi_bound_argument {
 } wi_bound_argument;
 
 typedef struct wi_plan_launch {
-    wi_launch launch;
+    wi_launch launch; /* no kernel: a library's product, or a transfer */
+    wi_device *device;
     const wi_run *run;
     int argument_count;
     wi_bound_argument *changing; /* SCALAR, DRAWS and ITERATION */
@@ -66,7 +67,7 @@ typedef struct wi_plan_launch {
 typedef struct wi_launches {
     const wi_schedule *schedule;
     const wi_plan_memory *memory;
-    wi_program **programs; /* by piece; NULL: no launch needs it */
+    wi_program **programs; /* by device index and piece; NULL: no launch needs it */
     wi_plan_launch *launches;
     size_t count, capacity;
 } wi_launches;
@@ -74,11 +75,13 @@ typedef struct wi_launches {
 /* After an error it may be tried again. */
 weft_status wi_plan_launches(
     const wi_schedule *schedule, const wi_plan_memory *memory, wi_launches *launches);
+/* Has the step a kernel of ours? Libraries and transfers have none. */
+bool wi_has_kernel(const wi_step *step);
 /* Kernels are released, and the list is empty. */
 void wi_launches_clear(wi_launches *launches);
 
 /* ---- programs.c ---- */
-/* What no program has is compiled. *programs: by piece of the code. */
+/* What no program has is compiled. *programs: by device index and piece of the code. */
 weft_status wi_plan_programs(const wi_schedule *schedule, wi_program ***programs);
 
 /* ---- arguments.c ---- */

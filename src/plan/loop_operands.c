@@ -114,9 +114,21 @@ static weft_status add_kernel_operands(const wi_partition *p, wi_loop *loop) {
     return WEFT_OK;
 }
 
+/* Both of their own extent. */
+static weft_status add_transfer_operands(const wi_partition *p, wi_loop *loop) {
+    const int copy = loop->step->members[0], values[] = {p->values[copy].copy_of, copy};
+    for (int i = 0; i < 2; i++)
+        loop->operands[loop->operand_count++] = (wi_operand){.value = values[i],
+            .is_output = i == 1,
+            .dtype = p->values[copy].node->dtype,
+            .layout = p->values[values[i]].layout};
+    return WEFT_OK;
+}
+
 weft_status wi_find_operands(const wi_partition *p, wi_loop *loop) {
     const wi_step *step = loop->step;
     if (step->kind == WI_STEP_KERNEL) return add_kernel_operands(p, loop);
+    if (step->kind == WI_STEP_TRANSFER) return add_transfer_operands(p, loop);
     for (int i = 0; i < step->member_count; i++) WI_TRY(add_member_operands(p, loop, step->members[i]));
     for (int i = 0; i < step->member_count; i++) {
         if (p->values[step->members[i]].storage >= 0) WI_TRY(add_memory(p, loop, step->members[i], true));

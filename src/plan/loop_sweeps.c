@@ -142,7 +142,7 @@ bool wi_writes_last(const wi_loops *loops, const wi_loop *loop, const wi_operand
 /* Softmax is the case in point. */
 void wi_find_staged(const wi_loops *loops, wi_loop *loop) {
     const wi_step *step = loop->step;
-    const wi_loop_profile *profile = &loops->partition->request->device->profile.loops;
+    const wi_loop_profile *profile = &wi_step_device(loops->partition, step)->profile.loops;
     if (!step->reduced || loop->sweeps < 2 || !profile->stores_functions) return;
     for (int o = 0; o < loop->operand_count && loop->staging < 0; o++) {
         const wi_operand *output = &loop->operands[o];

@@ -122,6 +122,7 @@ static weft_status make_space(wi_loop *loop) {
     whole_space(loop);
     if (loop->step->kind == WI_STEP_KERNEL) return WEFT_OK;
     merge_space(loop);
+    if (loop->step->kind == WI_STEP_TRANSFER) return WEFT_OK;
     interchange_short_rows(loop);
     return check_space(&loop->space);
 }
@@ -133,7 +134,7 @@ weft_status wi_make_loop(wi_loops *loops, const wi_step *step) {
     *loop = (wi_loop){.step = step, .staged = -1, .staging = -1};
     WI_TRY(wi_find_operands(loops->partition, loop));
     WI_TRY(make_space(loop));
-    if (step->kind == WI_STEP_KERNEL) return WEFT_OK;
+    if (step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) return WEFT_OK;
     wi_count_sweeps(loops, loop);
     wi_find_staged(loops, loop);
     return WEFT_OK;

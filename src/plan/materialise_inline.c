@@ -60,7 +60,8 @@ typedef struct inliner {
 } inliner;
 
 static const wi_device_profile *device_of(const inliner *own) {
-    return &own->partition->request->device->profile;
+    const wi_partition *p = own->partition;
+    return &p->request->devices.of[own->step < 0 ? p->device : p->steps[own->step]->device]->profile;
 }
 
 static double general_count(const wi_value *value) {
@@ -159,7 +160,8 @@ static bool add_node(inliner *own, const weft_tensor *node) {
 
 static bool may_be_inline(const wi_partition *p, const wi_value *value, int step) {
     return value->state == WI_VALUE_MEMBER && value->step != step && value->storage < 0 &&
-           value->node->op->kind == WI_MAP && step >= 0 && p->steps[step]->kind != WI_STEP_KERNEL;
+           value->node->op->kind == WI_MAP && step >= 0 &&
+           (p->steps[step]->kind == WI_STEP_LOOP || p->steps[step]->kind == WI_STEP_PRODUCT);
 }
 
 /* Is a further instance in that step less than the memory of the first? */

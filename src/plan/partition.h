@@ -7,6 +7,7 @@
  *   materialise_inline.c  maps that their readers compute
  *   partition_unread.c    what leaves its step when all readers do
  *   partition_products.c  matrix products and convolutions
+ *   partition_copies.c    copies, and transfers from device to device
  *   partition_joins.c     concatenation and flat buffers; assignments
  *   partition_ops.c       ops with kernels of their own
  *   select.c              the implementation of a product or kernel op, as soon as its operands are laid out
@@ -30,6 +31,7 @@ typedef enum wi_storage_kind {
 
 typedef struct wi_storage {
     wi_storage_kind kind;
+    int device; /* index */
     size_t bytes;
     bool keep;           /* in use from the first step to the end of the plan's life, zero at first */
     int alias;           /* lies inside that storage; -1: of its own */
@@ -82,12 +84,14 @@ enum {
 typedef enum wi_step_kind {
     WI_STEP_LOOP,    /* maps, and reductions over one set of axes */
     WI_STEP_PRODUCT, /* matrix product with an epilogue of maps */
-    WI_STEP_KERNEL   /* an op with kernels of its own */
+    WI_STEP_KERNEL,  /* an op with kernels of its own */
+    WI_STEP_TRANSFER /* a value's bytes as they are, from its memory to that of a copy: on a device, or between two */
 } wi_step_kind;
 
 typedef struct wi_step {
     int index; /* in the order of execution */
     wi_step_kind kind;
+    int device;       /* index; TRANSFER: of the copy */
     wi_shape shape;   /* LOOP: the space before merging; PRODUCT: the result */
     wi_extent extent; /* the same */
     uint32_t reduced; /* LOOP: reduced axes, a bit each */
@@ -117,12 +121,13 @@ typedef struct wi_partition {
     size_t step_count, step_capacity;
     wi_assignment *assignments;
     size_t assignment_count, assignment_capacity;
-    int *output_values; /* by output; -1: an assignment */
-    int faults;         /* storage of the fault slots; -1: no step has one */
-    int fault_count;
-    bool draws;      /* random numbers are among the generators */
-    bool trains;     /* assigns to the parameters */
-    uint64_t clocks; /* of the graph that a run moves, a bit each */
+    int *output_values;         /* by output; -1: an assignment */
+    int faults[WI_MAX_DEVICES]; /* by device index: storage of the fault slots; -1: no step there has one */
+    int fault_count;            /* on all devices; a slot has one number everywhere */
+    int device;                 /* of the node that is being taken: new steps and storages are there */
+    bool draws;                 /* random numbers are among the generators */
+    bool trains;                /* assigns to the parameters */
+    uint64_t clocks;            /* of the graph that a run moves, a bit each */
 } wi_partition;
 
 weft_status wi_plan_partition(const wi_node_order *order, wi_partition *partition);
@@ -139,6 +144,11 @@ bool wi_is_inline_in(const wi_value *value, int step);
 const weft_tensor *wi_inline_node(const wi_value *value);
 /* The storage that a value's elements lie in. */
 int wi_base_storage(const wi_partition *p, int value);
+wi_device *wi_step_device(const wi_partition *p, const wi_step *step);
+/* Of a TRANSFER: the device index of what is copied. */
+int wi_transfer_from(const wi_partition *p, const wi_step *step);
+/* Is the step a transfer from one device to another? */
+bool wi_changes_device(const wi_partition *p, const wi_step *step);
 /* Does a library compute the step's product? Then there is no kernel of ours. */
 bool wi_step_is_library(const wi_step *step);
 /* PRODUCT and KERNEL steps; the first member and the sources are set. */
@@ -199,5 +209,6 @@ weft_status wi_take_convolution(wi_partition *p, int value);
 weft_status wi_take_kernel(wi_partition *p, int value);
 weft_status wi_take_join(wi_partition *p, int value);
 weft_status wi_take_assign(wi_partition *p, int value);
+weft_status wi_take_transfer(wi_partition *p, int value);
 
 #endif

@@ -113,7 +113,7 @@ bool wi_may_store(const wi_partition *p, int index) {
  * already. */
 static bool has_room(const wi_partition *p, const wi_step *step, const weft_tensor *node, int index) {
     const int inputs = step->input_count + wi_new_operands(p, node, index);
-    return step->member_count < WI_MAX_MEMBERS - 2 && inputs <= WI_MAX_INPUTS &&
+    return step->device == p->device && step->member_count < WI_MAX_MEMBERS - 2 && inputs <= WI_MAX_INPUTS &&
            inputs + possible_outputs(p, step, node) <= WI_MAX_OPERANDS;
 }
 
@@ -144,7 +144,7 @@ static bool product_takes(const wi_partition *p, const wi_step *step, const weft
 static bool map_joins(const wi_partition *p, int index, const weft_tensor *node, bool *in_row) {
     if (index < 0) return false;
     const wi_step *step = p->steps[index];
-    if (step->kind == WI_STEP_KERNEL) return false;
+    if (step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) return false;
     if (!inputs_in_registers(p, node, index) || !has_room(p, step, node, index)) return false;
     const wi_shape row = row_shape(step);
     *in_row = false;

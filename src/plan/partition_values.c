@@ -1,4 +1,4 @@
-/* Values, storages and steps, as the partition makes them; where values get memory. */
+/* Values, storages and steps, as the partition makes them; where values get memory (copies: partition_copies.c). */
 #include "plan/partition.h"
 
 /* ---- values, storages and steps ---- */
@@ -20,7 +20,7 @@ weft_status wi_new_storage(wi_partition *p, wi_storage_kind kind, size_t bytes, 
     WI_TRY(wi_grow(p->request->context->allocator, (void **)&p->storages, &p->storage_capacity,
         p->storage_count + 1, sizeof *p->storages));
     *index = (int)p->storage_count++;
-    p->storages[*index] = (wi_storage){.kind = kind, .bytes = bytes, .alias = -1};
+    p->storages[*index] = (wi_storage){.kind = kind, .device = p->device, .bytes = bytes, .alias = -1};
     return WEFT_OK;
 }
 
@@ -30,6 +30,7 @@ weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shap
     wi_step *step = wi_arena_take(p->request->arena, sizeof *step);
     if (!step) return WEFT_ERROR_MEMORY;
     step->kind = kind;
+    step->device = p->device;
     step->shape = *shape;
     step->extent = wi_extent_of(shape, p->request->batch);
     step->fault = -1;
@@ -63,6 +64,10 @@ int wi_base_storage(const wi_partition *p, int index) {
     return p->values[p->values[index].base].storage;
 }
 
+wi_device *wi_step_device(const wi_partition *p, const wi_step *step) {
+    return p->request->devices.of[step->device];
+}
+
 /* ---- giving values memory ---- */
 
 bool wi_is_uniform_inline(const wi_value *value) {
@@ -92,45 +97,7 @@ weft_status wi_give_memory(wi_partition *p, int index) {
     if (value->state == WI_VALUE_MEMORY || value->storage >= 0) return WEFT_OK;
     int storage;
     WI_TRY(wi_new_storage(p, WI_STORAGE_ARENA, wi_value_bytes(value), &storage));
+    p->storages[storage].device = p->steps[p->values[index].step]->device;
     p->values[index].storage = storage;
-    return WEFT_OK;
-}
-
-weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layout *layout, int *copy) {
-    const weft_tensor *expression =
-        p->values[from].state == WI_VALUE_INLINE ? p->values[from].expression : NULL;
-    if (!expression) WI_TRY(wi_give_memory(p, from));
-    weft_tensor *node = p->values[from].node;
-    int step;
-    WI_TRY(wi_new_value(p, node, copy));
-    WI_TRY(wi_new_step(p, WI_STEP_LOOP, &node->shape, &step));
-    p->steps[step]->only_moves = !expression;
-    p->values[*copy].copy_of = expression ? -1 : from;
-    p->values[*copy].stores_inline = expression != NULL;
-    p->values[*copy].expression = expression;
-    wi_add_member(p, step, *copy);
-    if (storage < 0) return wi_give_memory(p, *copy);
-    p->values[*copy].storage = storage;
-    p->values[*copy].layout = *layout;
-    return WEFT_OK;
-}
-
-/* An inline value is stored by a step of its own, and stays inline: steps before that one compute it themselves. */
-weft_status wi_in_memory(wi_partition *p, int *index) {
-    if (p->values[*index].state != WI_VALUE_INLINE) return wi_give_memory(p, *index);
-    int stored_as = p->values[*index].stored_as;
-    if (stored_as < 0) WI_TRY(wi_copy_value(p, *index, -1, NULL, &stored_as));
-    p->values[*index].stored_as = stored_as;
-    *index = stored_as;
-    return WEFT_OK;
-}
-
-weft_status wi_contiguous(wi_partition *p, int *index) {
-    const wi_value *value = &p->values[*index];
-    if (wi_layout_is_contiguous(&value->layout, &value->extent)) return WEFT_OK;
-    int stored_as = value->stored_as;
-    if (stored_as < 0) WI_TRY(wi_copy_value(p, *index, -1, NULL, &stored_as));
-    p->values[*index].stored_as = stored_as;
-    *index = stored_as;
     return WEFT_OK;
 }

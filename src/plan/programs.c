@@ -10,8 +10,10 @@
 
 enum { PREFIXES = 4 }; /* by what pieces need */
 
+/* On one device. */
 typedef struct search {
     wi_device *device;
+    int index; /* of the device */
     const wi_code *code;
     wi_program **programs;    /* by piece; NULL: not known, or not needed */
     bool *needed;             /* by piece */
@@ -27,6 +29,7 @@ static void need(search *s, const wi_kernel_text *kernel) {
 static void find_needed(search *s, const wi_schedule *schedule) {
     const wi_partition *p = s->code->loops->partition;
     for (size_t i = 0; i < p->step_count; i++) {
+        if (p->steps[i]->device != s->index) continue;
         const bool cut = wi_is_split(p->steps[i], &schedule->of[i]);
         const wi_step_code *own = &s->code->of[i];
         if (!cut) need(s, &own->whole);
@@ -100,17 +103,26 @@ static weft_status find_programs(search *s, const wi_schedule *schedule) {
     return build_missing(s);
 }
 
-weft_status wi_plan_programs(const wi_schedule *schedule, wi_program ***programs) {
+static weft_status search_device(
+    const wi_schedule *schedule, int device, wi_arena *arena, wi_program **programs) {
     const wi_code *code = schedule->code;
     const wi_request *request = code->loops->partition->request;
-    search s = {.device = request->device, .code = code};
-    s.programs = wi_arena_take(request->arena, code->piece_count * sizeof *s.programs);
-    s.needed = wi_arena_take(request->arena, code->piece_count * sizeof *s.needed);
-    s.keys = wi_arena_take(request->arena, code->piece_count * sizeof *s.keys);
-    if (!s.programs || !s.needed || !s.keys) return WEFT_ERROR_MEMORY;
-    for (int i = 0; i < PREFIXES; i++) wi_text_init(&s.before[i], request->device->host.allocator);
+    search s = {.device = request->devices.of[device], .index = device, .code = code, .programs = programs};
+    s.needed = wi_arena_take(arena, code->piece_count * sizeof *s.needed);
+    s.keys = wi_arena_take(arena, code->piece_count * sizeof *s.keys);
+    if (!s.needed || !s.keys) return WEFT_ERROR_MEMORY;
+    for (int i = 0; i < PREFIXES; i++) wi_text_init(&s.before[i], request->context->allocator);
     const weft_status status = find_programs(&s, schedule);
     for (int i = 0; i < PREFIXES; i++) wi_text_clear(&s.before[i]);
-    *programs = s.programs;
     return status;
+}
+
+weft_status wi_plan_programs(const wi_schedule *schedule, wi_program ***programs) {
+    const wi_request *request = schedule->code->loops->partition->request;
+    const size_t pieces = schedule->code->piece_count;
+    *programs = wi_arena_take(request->arena, (size_t)request->devices.count * pieces * sizeof(wi_program *));
+    if (!*programs) return WEFT_ERROR_MEMORY;
+    for (int d = 0; d < request->devices.count; d++)
+        WI_TRY(search_device(schedule, d, request->arena, *programs + (size_t)d * pieces));
+    return WEFT_OK;
 }

@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "kernels/convolution/conv_product.h"
 #include "plan/accumulators.h"
+#include <math.h>
 
 typedef struct sizes {
     int64_t kept, reduced, last;
@@ -116,7 +117,7 @@ static size_t count_partial_cells(const wi_partition *p, const wi_step *step) {
 
 static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_step_schedule *own) {
     const wi_step *step = loop->step;
-    const wi_device_profile *device = &p->request->device->profile;
+    const wi_device_profile *device = &wi_step_device(p, step)->profile;
     cutter c = {.partition = p, .loop = loop, .device = device, .s = sizes_of(loop), .own = own};
     if (c.s.kept > INT32_MAX / 2)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a step over %lld results is more than a kernel counts",
@@ -191,6 +192,20 @@ bool wi_is_split(const wi_step *step, const wi_step_schedule *schedule) {
     return step->kind == WI_STEP_LOOP && schedule->work[4] > 1;
 }
 
+/* A transfer between devices goes at the pace of the slower one. */
+static double seconds_of(const wi_partition *p, const wi_step *step, const wi_step_schedule *own) {
+    const wi_device_profile *device = &wi_step_device(p, step)->profile;
+    if (wi_changes_device(p, step)) {
+        const wi_device_profile *from = &p->request->devices.of[wi_transfer_from(p, step)]->profile;
+        return fmax(device->transfer_seconds, from->transfer_seconds) +
+               (double)wi_value_bytes(&p->values[step->members[0]]) /
+                   fmin(device->transfer_bandwidth, from->transfer_bandwidth);
+    }
+    return own->launch_count * device->launch_seconds +
+           fmax(
+               own->flops / (device->peak_f32 * (double)device->units), own->bytes_moved / device->bandwidth);
+}
+
 weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule) {
     const wi_partition *p = code->loops->partition;
     *schedule = (wi_schedule){.code = code};
@@ -201,9 +216,12 @@ weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule) {
         wi_step_schedule *own = &schedule->of[i];
         if (p->steps[i]->kind == WI_STEP_LOOP)
             WI_TRY(schedule_loop(p, loop, own));
+        else if (p->steps[i]->kind == WI_STEP_TRANSFER)
+            own->launch_count = 1;
         else
             schedule_kernel(p->steps[i], code->of[i].kernel, own);
         own->bytes_moved = bytes_of(p, loop);
+        own->seconds = seconds_of(p, p->steps[i], own);
     }
     return WEFT_OK;
 }

@@ -11,6 +11,7 @@ typedef struct wi_step_schedule {
     size_t scratch_bytes;
     int launch_count; /* repetitions included */
     double flops, bytes_moved;
+    double seconds; /* estimated */
 } wi_step_schedule;
 
 typedef struct wi_schedule {

@@ -38,6 +38,7 @@ void wi_verify_reach(
 
 weft_status wi_verify_pass(const weft_plan *plan, wi_plan_pass pass) {
     switch (pass) {
+    case WI_PASS_REWRITES: /* checked as the order */ break;
     case WI_PASS_ORDER: return wi_verify_order(&plan->order);
     case WI_PASS_PARTITION: return wi_verify_partition(&plan->partition);
     case WI_PASS_SELECT: return wi_verify_selection(&plan->partition);

@@ -64,6 +64,8 @@ static weft_status check_place(const check *c, size_t index) {
             "it lies in one that does not exist");
         WI_REQUIRE(++hops < m->place_count, WI_PASS_MEMORY, "place", index, "it lies in itself");
     }
+    WI_REQUIRE(place->alias < 0 || m->places[place->alias].device == place->device, WI_PASS_MEMORY, "place",
+        index, "it lies in one on another device");
     if (place->alias >= 0) {
         const size_t whole = m->places[place->alias].bytes;
         WI_REQUIRE(place->alias_offset <= whole && place->bytes <= whole - place->alias_offset,
@@ -72,6 +74,8 @@ static weft_status check_place(const check *c, size_t index) {
     if (!is_root(m, index)) return WEFT_OK;
     WI_REQUIRE(place->chunk < m->chunk_count && place->offset + place->bytes <= m->chunk_bytes[place->chunk],
         WI_PASS_MEMORY, "place", index, "it reaches beyond its chunk");
+    WI_REQUIRE(m->chunk_device[place->chunk] == place->device, WI_PASS_MEMORY, "place", index,
+        "its chunk is on another device");
     return WEFT_OK;
 }
 
@@ -161,7 +165,10 @@ static weft_status check_launch(const wi_launches *l, const wi_plan_launch *laun
     const wi_launch *own = &launch->launch;
     const int run = launch->run->index;
     cl_uint wanted = 0;
-    WI_REQUIRE(!own->kernel == wi_step_is_library(launch->run->step), WI_PASS_LAUNCHES, "run", run,
+    const wi_partition *p = l->memory->placement->partition;
+    WI_REQUIRE(launch->device == wi_step_device(p, launch->run->step), WI_PASS_LAUNCHES, "run", run,
+        "it is launched on another device");
+    WI_REQUIRE(!own->kernel == !wi_has_kernel(launch->run->step), WI_PASS_LAUNCHES, "run", run,
         "a launch has no kernel, or a library's product has one");
     if (!own->kernel) return WEFT_OK;
     WI_CL(clGetKernelInfo(own->kernel, CL_KERNEL_NUM_ARGS, sizeof wanted, &wanted, NULL), "clGetKernelInfo");

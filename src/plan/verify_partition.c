@@ -16,6 +16,8 @@ static weft_status check_node(const wi_node_order *order, size_t at, bool *met) 
         WI_REQUIRE(order->readers[input->id] > 0, WI_PASS_ORDER, "node", at,
             "it is not counted among the readers of an input");
     }
+    WI_REQUIRE(order->device[node->id] >= 0 && order->device[node->id] < order->request->devices.count,
+        WI_PASS_ORDER, "node", at, "its device does not exist");
     met[node->id] = true;
     return WEFT_OK;
 }
@@ -46,10 +48,14 @@ static weft_status check_storage(const wi_partition *p, size_t index) {
         WI_REQUIRE(++hops < p->storage_count, WI_PASS_PARTITION, "storage", index, "it lies in itself");
     }
     const wi_storage *own = &p->storages[index];
+    WI_REQUIRE(own->device >= 0 && own->device < p->request->devices.count, WI_PASS_PARTITION, "storage",
+        index, "its device does not exist");
     const wi_storage *whole = own->alias >= 0 ? &p->storages[own->alias] : own;
     const size_t offset = own->alias >= 0 ? own->alias_offset : 0;
     WI_REQUIRE(offset <= whole->bytes && own->bytes <= whole->bytes - offset, WI_PASS_PARTITION, "storage",
         index, "it does not fit into the one that it lies in");
+    WI_REQUIRE(own->device == whole->device, WI_PASS_PARTITION, "storage", index,
+        "it lies in one on another device");
     return WEFT_OK;
 }
 
@@ -116,8 +122,10 @@ static weft_status check_read(const wi_partition *p, const wi_step *step, int pl
     }
     WI_REQUIRE(value->step < step->index, WI_PASS_PARTITION, "step", step->index,
         "it reads what neither it nor an earlier step has made");
-    WI_REQUIRE(wi_base_storage(p, index) >= 0, WI_PASS_PARTITION, "step", step->index,
-        "it reads what has no memory");
+    const int storage = wi_base_storage(p, index);
+    WI_REQUIRE(storage >= 0, WI_PASS_PARTITION, "step", step->index, "it reads what has no memory");
+    WI_REQUIRE(step->kind == WI_STEP_TRANSFER || p->storages[storage].device == step->device,
+        WI_PASS_PARTITION, "step", step->index, "it reads what is on another device");
     return WEFT_OK;
 }
 
@@ -142,6 +150,24 @@ static weft_status check_inputs(const wi_partition *p, const wi_step *step, int 
     return WEFT_OK;
 }
 
+static weft_status check_transfer(const wi_partition *p, const wi_step *step) {
+    const wi_value *copy = &p->values[step->members[0]];
+    WI_REQUIRE(step->member_count == 1 && copy->copy_of >= 0, WI_PASS_PARTITION, "step", step->index,
+        "a transfer copies no value, or more than one");
+    const wi_value *from = &p->values[copy->copy_of];
+    WI_REQUIRE(wi_layout_is_contiguous(&from->layout, &from->extent) &&
+                   wi_layout_is_contiguous(&copy->layout, &copy->extent) &&
+                   wi_value_bytes(from) == wi_value_bytes(copy),
+        WI_PASS_PARTITION, "step", step->index, "what a transfer copies is not whole");
+    return WEFT_OK;
+}
+
+static weft_status check_place_of(const wi_partition *p, const wi_step *step, const wi_value *member) {
+    WI_REQUIRE(member->storage < 0 || p->storages[member->storage].device == step->device, WI_PASS_PARTITION,
+        "step", step->index, "it writes to another device");
+    return WEFT_OK;
+}
+
 static weft_status check_step(const wi_partition *p, size_t index) {
     const wi_step *step = p->steps[index];
     WI_REQUIRE(step->index == (int)index, WI_PASS_PARTITION, "step", index, "it has another number");
@@ -155,7 +181,9 @@ static weft_status check_step(const wi_partition *p, size_t index) {
         WI_REQUIRE(member->state == WI_VALUE_MEMBER && member->step == (int)index && member->place == m,
             WI_PASS_PARTITION, "step", index, "a member belongs to another step, or stands in it twice");
         WI_TRY(check_inputs(p, step, m));
+        WI_TRY(check_place_of(p, step, member));
     }
+    if (step->kind == WI_STEP_TRANSFER) WI_TRY(check_transfer(p, step));
     WI_REQUIRE(
         step->fault < p->fault_count, WI_PASS_PARTITION, "step", index, "its fault slot does not exist");
     return WEFT_OK;
@@ -193,7 +221,8 @@ weft_status wi_verify_partition(const wi_partition *p) {
 weft_status wi_verify_selection(const wi_partition *p) {
     for (size_t i = 0; i < p->step_count; i++) {
         const wi_selection *selection = p->steps[i]->selection;
-        const bool selects = p->steps[i]->kind != WI_STEP_LOOP;
+        const wi_step_kind kind = p->steps[i]->kind;
+        const bool selects = kind == WI_STEP_PRODUCT || kind == WI_STEP_KERNEL;
         WI_REQUIRE(
             selects == (selection != NULL), WI_PASS_SELECT, "step", i, "it has no selection, or needs none");
         WI_REQUIRE(!selection || selection->chosen, WI_PASS_SELECT, "step", i, "no implementation is chosen");

@@ -28,6 +28,9 @@ static weft_status check_operand(const wi_partition *p, const wi_loop *loop, int
     WI_REQUIRE((size_t)operand->value < p->value_count && wi_base_storage(p, operand->value) >= 0,
         WI_PASS_LOOPS, "step", step->index, "an operand has no memory");
     const wi_value *value = &p->values[operand->value];
+    WI_REQUIRE(step->kind == WI_STEP_TRANSFER ||
+                   p->storages[wi_base_storage(p, operand->value)].device == step->device,
+        WI_PASS_LOOPS, "step", step->index, "an operand is on another device");
     WI_REQUIRE(operand->is_output ? value->step == step->index : value->step < step->index, WI_PASS_LOOPS,
         "step", step->index, "an operand is read before it is made, or written by another step");
     WI_REQUIRE(step->kind == WI_STEP_KERNEL || stays_inside(p, loop, operand), WI_PASS_LOOPS, "step",
@@ -112,7 +115,7 @@ static weft_status check_kernel(const wi_code *code, size_t step, const wi_kerne
 static weft_status check_step_code(const wi_code *code, size_t index) {
     const wi_step *step = code->loops->partition->steps[index];
     const wi_step_code *own = &code->of[index];
-    if (wi_step_is_library(step)) return WEFT_OK;
+    if (step->kind == WI_STEP_TRANSFER || wi_step_is_library(step)) return WEFT_OK;
     WI_TRY(check_kernel(code, index, &own->whole));
     WI_REQUIRE(step->kind == WI_STEP_LOOP || (own->kernel && own->kernel->count > 0), WI_PASS_CODE, "step",
         index, "its template has no launches");
@@ -169,8 +172,8 @@ static weft_status check_loop_schedule(
     const int index = loop->step->index, splits = own->work[4];
     WI_REQUIRE(splits == 1 || (splits > 1 && loop->may_split), WI_PASS_SCHEDULE, "step", index,
         "its reduction is split, and it has no kernel for that");
-    WI_REQUIRE(own->work[0] == c.kept && covers(own, c, &p->request->device->profile), WI_PASS_SCHEDULE,
-        "step", index, "its work-items do not reach every result");
+    WI_REQUIRE(own->work[0] == c.kept && covers(own, c, &wi_step_device(p, loop->step)->profile),
+        WI_PASS_SCHEDULE, "step", index, "its work-items do not reach every result");
     const size_t needed = splits > 1 ? split_bytes(p, loop->step) * (size_t)c.kept * (size_t)splits : 0;
     WI_REQUIRE(own->scratch_bytes >= needed, WI_PASS_SCHEDULE, "step", index,
         "its splits do not fit into the scratch memory");

@@ -203,7 +203,7 @@ static const char *choice(const wi_conv_geometry *geometry) {
     const wi_gemm_shape shape = {.convolution = geometry};
     const wi_kernel_site site = {.device = &wi_context_device(test_context())->profile, .product = &shape};
     wi_selection selection;
-    assert_weft_ok(wi_select(&selection, test_context(), &wi_op_conv, &site));
+    assert_weft_ok(wi_select(&selection, wi_context_device(test_context()), &wi_op_conv, &site));
     return selection.chosen->name;
 }
 

@@ -188,7 +188,7 @@ static void compute(
     const int64_t offset = f->with_bias ? 3 : 0;
     for (size_t i = 0; i < f->counts[2]; i++) to[i] = untouched;
     assert_ok(wi_buffer_write(wi_context_device(context), f->device[2].memory, 0, to, bytes));
-    assert_ok(wi_gemm_product_create(&product, context, implementation, NULL, &f->shape,
+    assert_ok(wi_gemm_product_create(&product, wi_context_device(context), implementation, NULL, &f->shape,
         &(wi_gemm_operands){.a = f->device[0].memory,
             .b = f->device[1].memory,
             .c = f->device[2].memory,
@@ -196,9 +196,9 @@ static void compute(
             .b_offset = offset,
             .c_offset = GUARD},
         epilogue));
-    assert_ok(wi_gemm_product_run(&product, context));
+    assert_ok(wi_gemm_product_run(&product, wi_context_device(context)));
     assert_ok(wi_buffer_read(wi_context_device(context), f->device[2].memory, 0, to, bytes));
-    wi_gemm_product_clear(&product, context);
+    wi_gemm_product_clear(&product, wi_context_device(context));
 }
 
 static wi_kernel_site site_of(const wi_gemm_shape *shape) {
@@ -213,7 +213,7 @@ static bool accepts(const wi_implementation *implementation, const wi_gemm_shape
 static weft_status select_for(const wi_implementation **chosen, const wi_gemm_shape *shape) {
     const wi_kernel_site site = site_of(shape);
     wi_selection selection;
-    const weft_status status = wi_select(&selection, context, &wi_op_matmul, &site);
+    const weft_status status = wi_select(&selection, wi_context_device(context), &wi_op_matmul, &site);
     *chosen = selection.chosen;
     return status;
 }

@@ -113,6 +113,7 @@ static void test_what_is_nothing(void **state) {
     const int64_t all[] = {0, 1, 2, 3, WEFT_END};
     weft_tensor *y = weft_flip_axes(weft_flip_axes(weft_exp(same), all), all);
     y = weft_roll(weft_roll(weft_roll(y, 1, 1), 2, 2), 1, 1);
+    y = weft_reshape(weft_reshape(y, WEFT_BATCH, 4, 6), WEFT_BATCH, 2, 3, 4);
     y = weft_roll(weft_permute(weft_permute(y, 0, 3, 1, 2), 0, 2, 3, 1), 2, 1);
     weft_tensor *const plain = weft_exp(x), *const outputs[] = {plain, y};
     assert_int_equal(info_of(&plain, 1).steps, 1);
