@@ -64,13 +64,13 @@ static const wi_device_profile *device_of(const inliner *own) {
     return &p->request->devices.of[own->step < 0 ? p->device : p->steps[own->step]->device]->profile;
 }
 
-static double general_count(const wi_value *value) {
-    return (double)wi_extent_count(&value->extent).general;
+static double count_of(const wi_value *value) {
+    return (double)wi_priced_count(&value->node->shape);
 }
 
 /* The bytes of a value, read or written. */
 static double traffic(const inliner *own, const wi_value *value) {
-    return general_count(value) * (double)weft_dtype_size(value->node->dtype) / device_of(own)->bandwidth;
+    return count_of(value) * (double)weft_dtype_size(value->node->dtype) / device_of(own)->bandwidth;
 }
 
 static void add_operations(inliner *own, const weft_tensor *node) {
@@ -168,8 +168,7 @@ static bool may_be_inline(const wi_partition *p, const wi_value *value, int step
 static bool is_computed_in(const wi_partition *p, int index, int step, inliner *own) {
     const wi_value *value = &p->values[index];
     if (!may_be_inline(p, value, step)) return false;
-    *own = (inliner){
-        .partition = p, .step = step, .points = (double)wi_extent_count(&p->steps[step]->extent).general};
+    *own = (inliner){.partition = p, .step = step, .points = (double)wi_priced_count(&p->steps[step]->shape)};
     if (wi_step_reads(p, p->steps[step], index)) return true; /* there already */
     if (!add_node(own, value->node)) return false;
     const double bytes = traffic(own, value), readers = value->outside > 1 ? value->outside : 1;
@@ -226,7 +225,7 @@ bool wi_is_inline(const wi_partition *p, int index) {
     if (uniform) return true;
     if (!add_node(&own, value->node)) return false;
     const double bytes = traffic(&own, value), readers = value->outside;
-    const double once = own.arithmetic * general_count(value) / own.points;
+    const double once = own.arithmetic * count_of(value) / own.points;
     return readers * seconds_of(&own) <=
            device_of(&own)->launch_seconds + fmax(own.memory + bytes, once) + readers * bytes;
 }

@@ -121,9 +121,10 @@ static void count_readers(wi_node_order *order) {
     for (size_t i = 0; i < order->request->output_count; i++) order->readers[order->roots[i]->id]++;
 }
 
-static int64_t general_count(const weft_tensor *node) {
-    const wi_extent extent = wi_extent_of(&node->shape, 1);
-    return wi_extent_count(&extent).general;
+int64_t wi_priced_count(const wi_shape *shape) {
+    enum { PRICED_BATCH = 64 };
+    const wi_extent extent = wi_extent_of(shape, PRICED_BATCH);
+    return wi_extent_count(&extent).actual;
 }
 
 /* Users before their inputs. */
@@ -131,7 +132,7 @@ static void find_widest(wi_node_order *order) {
     for (size_t i = order->count; i-- > 0;) {
         const weft_tensor *node = order->nodes[i];
         int64_t *own = &order->widest[node->id];
-        *own = wi_max64(*own, general_count(node));
+        *own = wi_max64(*own, wi_priced_count(&node->shape));
         for (int k = 0; k < node->input_count && node->op->kind == WI_MAP; k++) {
             int64_t *of_input = &order->widest[node->inputs[k]->id];
             *of_input = wi_max64(*of_input, *own);

@@ -99,11 +99,12 @@ static weft_plan *plan_two_readers(weft_tensor *v) {
     return plan_at(outputs, 2, BATCH, false);
 }
 
-/* Two readers compute a product and a sum, but not three functions of it. */
+/* Two readers compute a product and a sum, but not three functions of it, unless there are so few
+ * elements that a launch takes longer. */
 static void test_what_two_readers_compute(void **state) {
     (void)state;
     weft_graph *const graph = test_graph();
-    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 64);
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 4096);
     weft_tensor *const cheap = weft_add(weft_mul(x, weft_number(x, 3)), weft_number(x, 1));
     weft_plan *plan = plan_two_readers(cheap);
     assert_int_equal(stored(plan, &wi_op_add, 1), 0);
@@ -111,6 +112,9 @@ static void test_what_two_readers_compute(void **state) {
     plan = plan_two_readers(weft_tanh(weft_exp(weft_sin(cheap))));
     assert_int_equal(stored(plan, &wi_op_tanh, 1), 1);
     assert_int_equal(stored(plan, &wi_op_sin, 1), 0);
+    weft_plan_release(plan);
+    plan = plan_two_readers(weft_tanh(weft_exp(weft_sin(weft_input(graph, "few", WEFT_F32, 8)))));
+    assert_int_equal(stored(plan, &wi_op_tanh, 1), 0);
     end(plan, graph);
 }
 
@@ -118,12 +122,12 @@ static void test_what_two_readers_compute(void **state) {
 static void test_functions_of_channels(void **state) {
     (void)state;
     weft_graph *const graph = test_graph();
-    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 64);
-    weft_tensor *const scale = weft_parameter(graph, "scale", weft_fill(0.5f), 64);
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 4096);
+    weft_tensor *const scale = weft_parameter(graph, "scale", weft_fill(0.5f), 4096);
     weft_tensor *const positive = weft_add(weft_mul(scale, scale), weft_number(scale, 1));
     weft_tensor *y = weft_mul(x, weft_rsqrt(positive));
     weft_plan *plan = plan_at(&y, 1, BATCH, true);
-    assert_int_equal(stored(plan, &wi_op_rsqrt, 64), 1);
+    assert_int_equal(stored(plan, &wi_op_rsqrt, 4096), 1);
     weft_plan_release(plan);
     y = weft_mul(x, positive);
     plan = plan_at(&y, 1, BATCH, true);
