@@ -171,11 +171,6 @@ typedef struct wi_response_attributes {
     int64_t channels; /* of a window, half of them below */
 } wi_response_attributes;
 
-/* A view of its input that is equal only to those of the same key. */
-typedef struct wi_again_attributes {
-    uint32_t key;
-} wi_again_attributes;
-
 /* ---- attention and recurrent scans ---- */
 
 /* attention, and its kernels' ops */
@@ -277,7 +272,6 @@ typedef union wi_attributes {
     wi_resample_attributes resample;
     wi_norm_attributes norm;
     wi_response_attributes response;
-    wi_again_attributes again;
     wi_attention_attributes attention;
     wi_recurrent_attributes recurrent;
     wi_class_loss_attributes class_loss;

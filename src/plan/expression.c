@@ -442,7 +442,7 @@ int wi_emit_member(wi_emitter *e, int index) {
 int wi_emit_input(wi_emitter *e, weft_tensor *node) {
     const wi_value *input = wi_value_of_node(e->partition, node);
     const int index = (int)(input - e->partition->values);
-    if (input->state == WI_VALUE_INLINE) return emit_inline(e, input->expression);
+    if (wi_is_inline_in(input, e->step->index)) return emit_inline(e, wi_inline_node(input));
     if (input->state == WI_VALUE_MEMBER && input->step == e->step->index) return wi_emit_member(e, index);
     return wi_emit_load(e, wi_loop_operand(e->loop, index, false));
 }

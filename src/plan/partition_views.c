@@ -51,7 +51,7 @@ weft_status wi_take_generator(wi_partition *p, int index) {
 bool wi_may_be_permuted(const wi_partition *p, int index) {
     const wi_value *value = &p->values[index];
     if (value->state == WI_VALUE_INLINE) return value->stored_as < 0;
-    return value->state == WI_VALUE_MEMBER && value->storage < 0 && !value->in_row &&
+    return value->state == WI_VALUE_MEMBER && value->storage < 0 && !value->in_row && !value->keeps_layout &&
            p->steps[value->step]->kind == WI_STEP_LOOP;
 }
 

@@ -19,8 +19,6 @@
 
 /* ---- the statistics of a batch ---- */
 
-enum { FORWARD = 1, BACKWARD_SUMS, BACKWARD_MAP }; /* keys of wi_again: one a launch */
-
 typedef struct channels {
     weft_tensor *x;     /* (N, spatial..., C) */
     uint32_t axes;      /* summed over for each channel */
@@ -72,9 +70,9 @@ static weft_tensor *group_mean(const channels *c, weft_tensor *v) {
     return weft_mul(wi_sum_keep(v, 1u << 2), weft_number(v, (double)c->groups / (double)channel_count(c)));
 }
 
-/* x - s, once for each key. */
-static weft_tensor *near_of(const channels *c, uint32_t key) {
-    return weft_sub(key ? wi_again(c->x, key) : c->x, c->shift);
+/* x - s */
+static weft_tensor *near_of(const channels *c) {
+    return weft_sub(c->x, c->shift);
 }
 
 /* A group's channels have each its own shift. What a channel's mean differs from the group's, d, counts, too:
@@ -102,7 +100,7 @@ static channels channels_of(const weft_tensor *y, bool statistics) {
     for (int i = 0; i < c.x->shape.rank - 1; i++) {
         if (c.axes >> i & 1) c.shift = wi_slice_dims(c.shift, i, 0, 1, 1);
     }
-    weft_tensor *near = near_of(&c, 0);
+    weft_tensor *near = near_of(&c);
     weft_tensor *drift = weft_mul(to_small(&c, wi_sum_keep(near, c.axes)), c.share);
     weft_tensor *square = weft_mul(to_small(&c, wi_sum_keep(weft_square(near), c.axes)), c.share);
     weft_tensor *variance = weft_sub(square, weft_square(drift));
@@ -150,7 +148,7 @@ static weft_tensor *batch_lower(const weft_tensor *y) {
     weft_tensor *a = scaled(c.root, small_weight(&c, in.weight));
     weft_tensor *b = weft_mul(a, c.offset);
     if (in.bias) b = weft_add(b, small_weight(&c, in.bias));
-    return weft_add(to_rows(&c, b), weft_mul(to_rows(&c, a), near_of(&c, FORWARD)));
+    return weft_add(to_rows(&c, b), weft_mul(to_rows(&c, a), near_of(&c)));
 }
 
 static weft_tensor *channel_norm_lower(weft_tensor *y, bool inference) {
@@ -239,9 +237,9 @@ static weft_tensor *running_gradient(
 static weft_tensor *batch_gradient(
     const weft_tensor *y, const wi_norm_inputs *in, weft_tensor *g, int which) {
     const channels c = channels_of(y, true);
-    weft_tensor *product = wi_sum_keep(weft_mul(near_of(&c, BACKWARD_SUMS), g), c.axes);
+    weft_tensor *product = wi_sum_keep(weft_mul(near_of(&c), g), c.axes);
     weft_tensor *product_sum = to_small(&c, product), *sum = to_small(&c, wi_sum_keep(g, c.axes));
-    weft_tensor *hat = weft_mul(weft_add(product_sum, weft_mul(c.offset, sum)), c.root); /* sum(g·x̂) */
+    weft_tensor *hat = weft_mul(weft_add(weft_mul(c.offset, sum), product_sum), c.root); /* sum(g·x̂) */
     if (which == OF_BIAS) return weight_gradient(&c, sum);
     if (which == OF_WEIGHT) return weight_gradient(&c, hat);
     weft_tensor *weight = small_weight(&c, in->weight);
@@ -250,8 +248,8 @@ static weft_tensor *batch_gradient(
     weft_tensor *k = weft_neg(weft_mul(weft_square(c.root), mean_hat));
     weft_tensor *rest = weft_sub(weft_mul(c.offset, k), weft_mul(c.root, mean));
     weft_tensor *a = to_rows(&c, scaled(c.root, weight));
-    weft_tensor *straight = weft_add(to_rows(&c, rest), weft_mul(to_rows(&c, k), near_of(&c, BACKWARD_MAP)));
-    return weft_add(straight, weft_mul(a, wi_again(g, BACKWARD_MAP)));
+    weft_tensor *straight = weft_add(to_rows(&c, rest), weft_mul(to_rows(&c, k), near_of(&c)));
+    return weft_add(straight, weft_mul(a, g));
 }
 
 static weft_tensor *gradient_of(

@@ -2,29 +2,6 @@
 #include "ops/normalization/normalization_shared.h"
 #include <math.h>
 
-static bool again_view(
-    const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
-    (void)y, (void)x, (void)out;
-    *layout = *in;
-    return true;
-}
-
-static void again_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    (void)y;
-    gradients[0] = g;
-}
-
-static const wi_op again = {.name = "again",
-    .kind = WI_VIEW,
-    .attribute_bytes = sizeof(wi_again_attributes),
-    .view = again_view,
-    .backward = again_backward};
-
-weft_tensor *wi_again(weft_tensor *x, uint32_t key) {
-    const wi_attributes attributes = {.again = {.key = key}};
-    return x ? wi_node(x->graph, &again, &x, 1, x->dtype, &x->shape, &attributes) : NULL;
-}
-
 weft_tensor *wi_norm_scale(weft_tensor *variance, double epsilon) {
     weft_tensor *positive = weft_maximum(variance, weft_number(variance, 0));
     return weft_rsqrt(weft_add(positive, weft_number(variance, epsilon)));

@@ -30,10 +30,6 @@ weft_tensor *wi_norm_node(const wi_op *op, const wi_norm_inputs *inputs, wi_norm
  * Replaces what is of 16 bits: the node is computed in f32, or in f64. */
 weft_graph *wi_norm_check(const wi_op *op, wi_norm_inputs *inputs, const wi_shape *shape, float epsilon);
 
-/* x once more: equal expressions of it with different keys are different nodes. A value that two launches
- * need is written down by the first; what costs no more to compute than to read is written as of another key
- * instead. */
-weft_tensor *wi_again(weft_tensor *x, uint32_t key);
 /* max(variance, 0) + epsilon, and one over its root. */
 weft_tensor *wi_norm_scale(weft_tensor *variance, double epsilon);
 
