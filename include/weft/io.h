@@ -24,6 +24,37 @@ typedef struct weft_weights_options {
 WEFT_API weft_status weft_weights_load(
     weft_graph *graph, const char *path, const weft_weights_options *options);
 
+/* ---- checkpoints: all that a training is made of, in one file ----
+ * A checkpoint is a safetensors file with the parameters and named states under their names, the state of optimizers as
+ * "optimizer.ROLE.NAME" (of the second weft_minimize of a graph "optimizer2...."), states without a name that something
+ * assigns to as "carried.N", and tensors of the caller as "extra.NAME". Its metadata has the counters of updates and
+ * random numbers, the values of scalars, Weft's version, a fingerprint of the network and a checksum of the whole file.
+ * A training that is saved after any run of its plan, loaded into the same graph in another process, and continued there
+ * gives the same bits as one that was not interrupted. A trainer saves checkpoints itself (train.h); they can be loaded
+ * here too, for what the graph has. */
+
+/* A tensor of the caller in host memory. */
+typedef struct weft_checkpoint_extra {
+    const char *name;
+    weft_dtype dtype;
+    int rank; /* loading rank 1 of WEFT_U8: dims[0] is the room, and becomes the number of bytes in the file */
+    int64_t dims[WEFT_MAX_RANK];
+    void *data; /* row-major */
+} weft_checkpoint_extra;
+
+/* Writes the file completely or not at all, and durably: once this returns, it outlives a power failure. extras may be
+ * NULL with count 0. Errors: WEFT_ERROR_FILE; WEFT_ERROR_STATE: a parameter without a name, two tensors of one name;
+ * WEFT_ERROR_ARGUMENT: a name that is not UTF-8. */
+WEFT_API weft_status weft_checkpoint_save(
+    weft_graph *graph, const char *path, const weft_checkpoint_extra *extras, size_t count);
+/* Loads a checkpoint into a graph that was made in the same way, weft_minimize included, and fills the extras; others in
+ * the file are skipped. Unless everything fits, nothing is changed. Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT: not a
+ * checkpoint, cut off or damaged, of a newer version, of another network (the line lists the tensors that differ);
+ * WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE; WEFT_ERROR_ARGUMENT: the graph draws random numbers, and the context has another
+ * seed than the one that saved. */
+WEFT_API weft_status weft_checkpoint_load(
+    weft_graph *graph, const char *path, weft_checkpoint_extra *extras, size_t count);
+
 /* ---- NumPy's .npy arrays: format versions 1.0 to 3.0, either byte order, C and Fortran order ---- */
 typedef struct weft_npy_array {
     weft_dtype dtype;
