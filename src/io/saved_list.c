@@ -36,13 +36,18 @@ weft_status wi_saved_list_add(wi_saved_list *list, const char *prefix, const wi_
     return WEFT_OK;
 }
 
-weft_status wi_saved_list_add_variable(wi_saved_list *list, weft_tensor *variable) {
+wi_saved_entry wi_saved_entry_of(weft_tensor *variable) {
     wi_saved_entry entry = {.name = weft_tensor_name(variable),
         .dtype = variable->dtype,
         .rank = variable->shape.rank,
         .bytes = variable->variable->bytes,
         .variable = variable};
     for (int axis = 0; axis < entry.rank; axis++) entry.dims[axis] = variable->shape.dims[axis];
+    return entry;
+}
+
+weft_status wi_saved_list_add_variable(wi_saved_list *list, weft_tensor *variable) {
+    const wi_saved_entry entry = wi_saved_entry_of(variable);
     return wi_saved_list_add(list, "", &entry);
 }
 

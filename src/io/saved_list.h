@@ -32,7 +32,8 @@ void wi_saved_list_clear(wi_saved_list *list);
 /* Forgets entries and pairs, and keeps their memory. */
 void wi_saved_list_empty(wi_saved_list *list);
 
-/* A whole parameter or state under its own name. */
+/* A whole parameter or state. */
+wi_saved_entry wi_saved_entry_of(weft_tensor *variable);
 weft_status wi_saved_list_add_variable(wi_saved_list *list, weft_tensor *variable);
 /* The entry is copied, and its name becomes prefix + name. */
 weft_status wi_saved_list_add(wi_saved_list *list, const char *prefix, const wi_saved_entry *entry);
