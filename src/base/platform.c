@@ -1,5 +1,6 @@
 /* Files, clock, threads and environment through POSIX 2008 (contract in platform.h). */
 #include "base/platform.h"
+#include "base/writeback.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { READ_STEP = 65536, TEMPORARY_ATTEMPTS = 100 };
+enum { READ_STEP = 65536, TEMPORARY_ATTEMPTS = 100, LARGE_BLOCK = 16 << 20 };
 
 static weft_status fail_file(const char *doing, const char *path, int error) {
     char reason[128] = "";
@@ -137,8 +138,18 @@ done:
     return status;
 }
 
+/* Past the buffer of the FILE, which is empty then and writes at the descriptor's position. */
+static bool append_large(wi_file_writer *writer, const void *data, size_t bytes) {
+    if (fflush(writer->file) != 0) return false;
+    const int file = fileno(writer->file);
+    const off_t at = lseek(file, 0, SEEK_CUR);
+    return at >= 0 && wi_write_through(file, (uint64_t)at, data, bytes);
+}
+
 weft_status wi_file_writer_append(wi_file_writer *writer, const void *data, size_t bytes) {
-    if (bytes == 0 || fwrite(data, 1, bytes, writer->file) == bytes) return WEFT_OK;
+    if (bytes == 0) return WEFT_OK;
+    if (bytes < LARGE_BLOCK && fwrite(data, 1, bytes, writer->file) == bytes) return WEFT_OK;
+    if (bytes >= LARGE_BLOCK && append_large(writer, data, bytes)) return WEFT_OK;
     return fail_file("write", writer->path, errno);
 }
 

@@ -52,6 +52,17 @@ static weft_status make_room(wi_checkpoint_image *image, size_t bytes, const cha
     return WEFT_OK;
 }
 
+weft_status wi_checkpoint_image_reserve(wi_checkpoint_image *image, const char *path, wi_saved_list *list) {
+    enum { SPARE = 16384 }; /* numbers in the metadata grow */
+    wi_text header;
+    size_t data_bytes = 0;
+    wi_text_init(&header, image->allocator);
+    weft_status status = wi_saved_header(&header, path, list, &data_bytes);
+    if (status == WEFT_OK) status = make_room(image, header.length + data_bytes + SPARE, path);
+    wi_text_clear(&header);
+    return status;
+}
+
 weft_status wi_checkpoint_image_fill(wi_checkpoint_image *image, const char *path, wi_saved_list *list) {
     wi_text header;
     size_t data_bytes = 0;

@@ -23,6 +23,8 @@ typedef struct wi_checkpoint_image {
 void wi_checkpoint_image_clear(wi_checkpoint_image *image);
 /* Checksum, versions and fingerprint of the first `weights` entries: to be called on a list before all other notes. */
 weft_status wi_checkpoint_note_head(wi_saved_list *list, size_t weights);
+/* Takes the memory that a list like this one needs, so that the first fill does not. */
+weft_status wi_checkpoint_image_reserve(wi_checkpoint_image *image, const char *path, wi_saved_list *list);
 /* path is for errors. Memory is allocated if the image is larger than any before it. */
 weft_status wi_checkpoint_image_fill(wi_checkpoint_image *image, const char *path, wi_saved_list *list);
 /* Removes what killed processes left of the file, writes it durably, and changes nothing if that fails. */

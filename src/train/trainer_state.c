@@ -134,15 +134,28 @@ static weft_status list_tensors(weft_trainer *trainer, const numbers *n, wi_save
 
 /* ---- saving ---- */
 
-weft_status wi_trainer_save(weft_trainer *trainer, bool best) {
+static weft_status list_all(weft_trainer *trainer, numbers *n) {
     wi_saved_list *const list = &trainer->checkpointer.list;
-    numbers n = gather(trainer);
     number_row rows[ROWS];
-    const size_t count = list_rows(&n, rows);
+    const size_t count = list_rows(n, rows);
     wi_saved_list_empty(list);
     WI_TRY(wi_list_graph(list, trainer->graph));
     for (size_t i = 0; i < count; i++) WI_TRY(note_row(list, &rows[i]));
-    WI_TRY(list_tensors(trainer, &n, list));
+    return list_tensors(trainer, n, list);
+}
+
+weft_status wi_trainer_reserve(weft_trainer *trainer) {
+    wi_checkpointer *const c = &trainer->checkpointer;
+    numbers n = gather(trainer);
+    if (!c->folder) return WEFT_OK;
+    n.kept = trainer->watch.snapshot.data != NULL;
+    WI_TRY(list_all(trainer, &n));
+    return wi_checkpoint_image_reserve(&c->image, c->folder, &c->list);
+}
+
+weft_status wi_trainer_save(weft_trainer *trainer, bool best) {
+    numbers n = gather(trainer);
+    WI_TRY(list_all(trainer, &n));
     return wi_checkpointer_save(&trainer->checkpointer, trainer->steps, best);
 }
 

@@ -7,6 +7,8 @@
 
 #include "train/trainer_parts.h"
 
+/* Before a run: takes the memory for checkpoints, if they are to be saved. */
+weft_status wi_trainer_reserve(weft_trainer *trainer);
 /* Saves a checkpoint of the state after the steps so far. best: after the best epoch so far. */
 weft_status wi_trainer_save(weft_trainer *trainer, bool best);
 

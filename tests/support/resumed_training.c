@@ -136,13 +136,17 @@ resumed_training *resumed_training_make(resumed_kind kind, const char *checkpoin
         .carries = keeps};
     t->graph = test_graph();
     if (kind == RESUMED_MLP) loss = make_mlp(t, &options);
-    if (kind == RESUMED_CNN) loss = make_cnn(t, &options);
+    if (kind == RESUMED_CNN || kind == RESUMED_LONG) loss = make_cnn(t, &options);
     if (kind == RESUMED_TEXT) loss = make_lstm(t, &options, keeps);
     if (kind == RESUMED_PLATEAU) loss = make_plateau(t, &options);
     options.validation = t->validation;
     if (kind == RESUMED_MLP) {
         options.metrics = metrics;
         options.metric_count = 2;
+    }
+    if (kind == RESUMED_LONG) {
+        options.epochs = 30;
+        options.checkpoint_every.steps = 2;
     }
     assert_ok(weft_trainer_create(&t->trainer, loss, &options));
     return t;
