@@ -1,5 +1,5 @@
 /* The network that train_text trains and generate writes with: an embedding, two recurrent layers whose state
- * goes on from window to window, and a linear layer. */
+ * goes on from sequence to sequence, and a linear layer. */
 #ifndef LANGUAGE_MODEL_H
 #define LANGUAGE_MODEL_H
 
@@ -68,11 +68,12 @@ typedef struct language_model {
 static inline language_model build_language_model(
     weft_graph *graph, const char *cell, const weft_vocabulary *vocabulary, size_t streams, size_t steps) {
     const bool lstm = strcmp(cell, "lstm") == 0, gru = strcmp(cell, "gru") == 0;
-    const int64_t state[] = {LAYERS, (int64_t)streams, HIDDEN}, window[] = {(int64_t)streams, (int64_t)steps};
+    const int64_t state[] = {LAYERS, (int64_t)streams, HIDDEN},
+                  sequence[] = {(int64_t)streams, (int64_t)steps};
     const int64_t width = (int64_t)weft_vocabulary_size(vocabulary);
     language_model m = {.keep_count = lstm ? 2 : 1};
-    m.tokens = weft_input_shape(graph, "tokens", WEFT_I32, 2, window);
-    m.carry = weft_input_shape(graph, "carry", WEFT_F32, 1, window);
+    m.tokens = weft_input_shape(graph, "tokens", WEFT_I32, 2, sequence);
+    m.carry = weft_input_shape(graph, "carry", WEFT_F32, 1, sequence);
     weft_tensor *h = weft_carried_state(graph, 3, state),
                 *c = lstm ? weft_carried_state(graph, 3, state) : NULL;
     const weft_recurrent_options options = {WEFT_RECURRENT_OPTIONS_INIT, .layers = LAYERS, .name = cell,
@@ -81,7 +82,7 @@ static inline language_model build_language_model(
     const weft_recurrent r = lstm  ? weft_lstm(x, HIDDEN, &options)
                              : gru ? weft_gru(x, HIDDEN, &options)
                                    : weft_rnn(x, HIDDEN, &options);
-    m.logits = weft_linear(weft_reshape(r.y, window[0] * window[1], HIDDEN), width);
+    m.logits = weft_linear(weft_reshape(r.y, sequence[0] * sequence[1], HIDDEN), width);
     m.keeps[0] = weft_assign(h, r.h);
     if (lstm) m.keeps[1] = weft_assign(c, r.c);
     return m;

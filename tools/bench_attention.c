@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <weft/weft.h>
 
-enum { LEAVES = 4 };
+enum { SOURCES = 4 };
 
 typedef struct attention_size {
     int64_t batch, heads, length, width;
@@ -17,18 +17,18 @@ typedef struct attention_size {
 static const int64_t usual_sizes[][BENCH_NUMBERS] = {
     {1, 8, 1024, 64}, {4, 8, 1024, 64}, {1, 8, 256, 64}, {1, 8, 1024, 128}, {32, 4, 64, 32}};
 
-/* outputs: y, or the gradients of q, k and v. Returns their number; leaves: q, k, v, the gradient of y. */
+/* outputs: y, or the gradients of q, k and v. Returns their number; sources: q, k, v, the gradient of y. */
 static size_t build(const bench_state *bench, const attention_size *size, weft_graph *graph, bool training,
-    weft_tensor **leaves, weft_tensor **outputs) {
-    static const char *const names[LEAVES] = {"q", "k", "v", "slope"};
-    for (int i = 0; i < LEAVES; i++)
-        leaves[i] = weft_input_shape(graph, names[i], WEFT_F32, 4,
+    weft_tensor **sources, weft_tensor **outputs) {
+    static const char *const names[SOURCES] = {"q", "k", "v", "slope"};
+    for (int i = 0; i < SOURCES; i++)
+        sources[i] = weft_input_shape(graph, names[i], WEFT_F32, 4,
             (const int64_t[]){WEFT_BATCH, size->heads, size->length, size->width});
-    outputs[0] = weft_attention(leaves[0], leaves[1], leaves[2],
+    outputs[0] = weft_attention(sources[0], sources[1], sources[2],
         &(weft_attention_options){WEFT_ATTENTION_OPTIONS_INIT, .causal = bench->flag});
     if (!training) return 1;
-    weft_tensor *const loss = weft_sum(weft_mul(outputs[0], leaves[3]));
-    return weft_gradients(loss, leaves, 3, outputs) == WEFT_OK ? 3 : 0;
+    weft_tensor *const loss = weft_sum(weft_mul(outputs[0], sources[3]));
+    return weft_gradients(loss, sources, 3, outputs) == WEFT_OK ? 3 : 0;
 }
 
 static void print_figure(const bench_state *bench, const attention_size *size, bool training,
@@ -54,18 +54,18 @@ static weft_status measure(bench_state *bench, const int64_t *n, int training) {
     bench_figure figure;
     weft_graph *graph = NULL;
     weft_plan *plan = NULL;
-    weft_tensor *leaves[LEAVES], *outputs[LEAVES];
+    weft_tensor *sources[SOURCES], *outputs[SOURCES];
     weft_plan_info info;
     weft_status status;
     WI_TRY_DONE(weft_graph_create(&graph, bench->context));
-    const size_t count = build(bench, size, graph, training, leaves, outputs);
+    const size_t count = build(bench, size, graph, training, sources, outputs);
     WI_TRY_DONE(weft_graph_status(graph));
     WI_TRY_DONE(weft_plan_create(&plan, outputs, count,
         &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = size->batch, .inference = !training}));
     WI_TRY_DONE(weft_plan_get_info(plan, &info));
-    for (int i = 0; i < (training ? LEAVES : 3); i++)
+    for (int i = 0; i < (training ? SOURCES : 3); i++)
         WI_TRY_DONE(
-            bench_fill(plan, leaves[i], (size_t)(size->batch * size->heads * size->length * size->width)));
+            bench_fill(plan, sources[i], (size_t)(size->batch * size->heads * size->length * size->width)));
     const double scores = (double)(size->batch * size->heads * size->length * size->length);
     const double flops = scores * (double)size->width * (training ? 12.0 : 4.0) * (bench->flag ? 0.5 : 1.0);
     WI_TRY_DONE(bench_plan_rounds(&figure, bench, plan, flops));

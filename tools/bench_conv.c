@@ -45,7 +45,7 @@ static const char *implementation_of(const weft_plan *plan) {
     for (size_t i = 1; i < plan->partition.step_count; i++) {
         if (plan->schedule.of[i].flops > plan->schedule.of[most].flops) most = i;
     }
-    return wi_step_implementation_name(plan->partition.steps[most]);
+    return wi_step_implementation_name(plan, plan->partition.steps[most]);
 }
 
 static void print_figure(const bench_state *bench, const conv_size *size, int pass,

@@ -9,7 +9,7 @@
 
 typedef struct product_size {
     int64_t m, n, k;
-    bool b_turned, a_turned; /* the matrix lies transposed in memory */
+    bool b_transposed, a_transposed; /* the matrix lies transposed in memory */
 } product_size;
 
 /* Squares, rectangles, and the products of a small network's training step. */
@@ -20,7 +20,7 @@ static const int64_t usual_sizes[][BENCH_NUMBERS] = {{512, 512, 512, 0, 0}, {102
 
 static weft_status time_product(double *seconds, void *work, weft_context *context, int repeats) {
     const double begin = wi_clock_seconds();
-    for (int i = 0; i < repeats; i++) WI_TRY(wi_gemm_product_run(work, context));
+    for (int i = 0; i < repeats; i++) WI_TRY(wi_gemm_product_run(work, wi_context_device(context)));
     WI_TRY(wi_queue_finish(wi_context_device(context)));
     *seconds = (wi_clock_seconds() - begin) / repeats;
     return WEFT_OK;
@@ -44,14 +44,14 @@ static void print_figure(const bench_state *bench, const product_size *size, con
         printf("{\"m\": %lld, \"n\": %lld, \"k\": %lld, \"a_transposed\": %s, \"b_transposed\": %s,"
                " \"microseconds\": %.2f, \"gflops\": %.2f, \"peak_gflops\": %.2f, \"share\": %.4f,"
                " \"implementation\": \"%s\"}\n",
-            (long long)size->m, (long long)size->n, (long long)size->k, size->a_turned ? "true" : "false",
-            size->b_turned ? "true" : "false", figure->seconds * 1e6, figure->gflops, figure->peak_gflops,
+            (long long)size->m, (long long)size->n, (long long)size->k, size->a_transposed ? "true" : "false",
+            size->b_transposed ? "true" : "false", figure->seconds * 1e6, figure->gflops, figure->peak_gflops,
             figure->share, implementation);
     else
         printf("%6lld %6lld %6lld  %c%c %12.1f %10.1f %10.1f %6.0f%%  %s\n", (long long)size->m,
-            (long long)size->n, (long long)size->k, size->a_turned ? 'T' : 'N', size->b_turned ? 'T' : 'N',
-            figure->seconds * 1e6, figure->gflops, figure->peak_gflops, 100.0 * figure->share,
-            implementation);
+            (long long)size->n, (long long)size->k, size->a_transposed ? 'T' : 'N',
+            size->b_transposed ? 'T' : 'N', figure->seconds * 1e6, figure->gflops, figure->peak_gflops,
+            100.0 * figure->share, implementation);
 }
 
 static weft_status measure(bench_state *bench, const int64_t *numbers, int pass) {
@@ -59,8 +59,8 @@ static weft_status measure(bench_state *bench, const int64_t *numbers, int pass)
     const product_size given = {m, n, k, numbers[3], numbers[4]}, *const size = &given;
     bench_figure figure;
     (void)pass;
-    const wi_gemm_shape shape = {1, m, n, k, 0, size->a_turned ? 1 : k, size->a_turned ? m : 1, 0,
-        size->b_turned ? 1 : n, size->b_turned ? k : 1, NULL};
+    const wi_gemm_shape shape = {1, m, n, k, 0, size->a_transposed ? 1 : k, size->a_transposed ? m : 1, 0,
+        size->b_transposed ? 1 : n, size->b_transposed ? k : 1, NULL};
     const wi_kernel_site site = {.device = &wi_context_device(bench->context)->profile, .product = &shape};
     wi_selection selection;
     wi_gemm_product product = {0};
@@ -69,14 +69,14 @@ static weft_status measure(bench_state *bench, const int64_t *numbers, int pass)
     WI_TRY_DONE(fill(&a, bench->context, m * k));
     WI_TRY_DONE(fill(&b, bench->context, k * n));
     WI_TRY_DONE(wi_buffer_create(&c, wi_context_device(bench->context), (size_t)(m * n) * sizeof(float)));
-    WI_TRY_DONE(wi_select(&selection, bench->context, &wi_op_matmul, &site));
-    WI_TRY_DONE(wi_gemm_product_create(&product, bench->context, selection.chosen, selection.variant, &shape,
-        &(wi_gemm_operands){.a = a.memory, .b = b.memory, .c = c.memory}, NULL));
+    WI_TRY_DONE(wi_select(&selection, wi_context_device(bench->context), &wi_op_matmul, &site));
+    WI_TRY_DONE(wi_gemm_product_create(&product, wi_context_device(bench->context), selection.chosen,
+        selection.variant, &shape, &(wi_gemm_operands){.a = a.memory, .b = b.memory, .c = c.memory}, NULL));
     WI_TRY_DONE(
         bench_rounds(&figure, bench, time_product, &product, 2.0 * (double)m * (double)n * (double)k));
     print_figure(bench, size, &figure, selection.chosen->name);
 done:
-    wi_gemm_product_clear(&product, bench->context);
+    wi_gemm_product_clear(&product, wi_context_device(bench->context));
     wi_buffer_release(&a, wi_context_device(bench->context));
     wi_buffer_release(&b, wi_context_device(bench->context));
     wi_buffer_release(&c, wi_context_device(bench->context));

@@ -19,27 +19,27 @@ typedef struct lstm_size {
 static const int64_t usual_sizes[][BENCH_NUMBERS] = {{128, 1, 32}, {256, 1, 32}, {512, 1, 32}, {128, 32, 32},
     {256, 32, 32}, {512, 32, 32}, {128, 128, 32}, {256, 128, 32}, {512, 128, 32}};
 
-/* Returns the number of outputs, 0 after an error; leaves: x (for the scan: the products), the gradient of y.
+/* Returns the number of outputs, 0 after an error; sources: x (for the scan: the products), the gradient of y.
  */
 static size_t build(
-    weft_graph *graph, const lstm_size *size, bench_pass pass, weft_tensor **leaves, weft_tensor **outputs) {
+    weft_graph *graph, const lstm_size *size, bench_pass pass, weft_tensor **sources, weft_tensor **outputs) {
     const int64_t width = pass == SCAN ? 4 * size->hidden : size->hidden;
-    leaves[0] = weft_input_shape(graph, "x", WEFT_F32, 3, (const int64_t[]){size->steps, WEFT_BATCH, width});
-    leaves[1] = weft_input_shape(
+    sources[0] = weft_input_shape(graph, "x", WEFT_F32, 3, (const int64_t[]){size->steps, WEFT_BATCH, width});
+    sources[1] = weft_input_shape(
         graph, "slope", WEFT_F32, 3, (const int64_t[]){size->steps, WEFT_BATCH, size->hidden});
     if (pass == SCAN) {
         const wi_scan scan = {.cell = WI_CELL_LSTM,
-            .x = leaves[0],
+            .x = sources[0],
             .w = weft_parameter_shape(graph, "w", weft_init_uniform(-0.05f, 0.05f), 2,
                 (const int64_t[]){4 * size->hidden, size->hidden})};
         outputs[0] = wi_recurrent_scan(&scan).y;
         return 1;
     }
     const weft_recurrent_options options = {WEFT_RECURRENT_OPTIONS_INIT, .time_major = true};
-    outputs[0] = weft_lstm(leaves[0], size->hidden, &options).y;
+    outputs[0] = weft_lstm(sources[0], size->hidden, &options).y;
     if (pass == FORWARD) return 1;
-    weft_tensor *const loss = weft_sum(weft_mul(outputs[0], leaves[1]));
-    weft_tensor *wrt[MAX_OUTPUTS] = {leaves[0]};
+    weft_tensor *const loss = weft_sum(weft_mul(outputs[0], sources[1]));
+    weft_tensor *wrt[MAX_OUTPUTS] = {sources[0]};
     const size_t count = 1 + weft_graph_parameter_count(graph);
     for (size_t i = 1; i < count; i++) wrt[i] = weft_graph_parameter(graph, i - 1);
     return weft_gradients(loss, wrt, count, outputs) == WEFT_OK ? count : 0;
@@ -69,17 +69,17 @@ static weft_status measure(bench_state *bench, const int64_t *n, int which) {
     weft_plan_info info;
     weft_graph *graph = NULL;
     weft_plan *plan = NULL;
-    weft_tensor *leaves[2], *outputs[MAX_OUTPUTS];
+    weft_tensor *sources[2], *outputs[MAX_OUTPUTS];
     weft_status status;
     WI_TRY_DONE(weft_graph_create(&graph, bench->context));
-    const size_t count = build(graph, size, pass, leaves, outputs);
+    const size_t count = build(graph, size, pass, sources, outputs);
     WI_TRY_DONE(weft_graph_status(graph));
     WI_TRY_DONE(weft_plan_create(&plan, outputs, count,
         &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = size->batch, .inference = pass != TRAINING}));
     WI_TRY_DONE(weft_plan_get_info(plan, &info));
     const int64_t rows = size->steps * size->batch;
-    WI_TRY_DONE(bench_fill(plan, leaves[0], (size_t)(rows * size->hidden * (pass == SCAN ? 4 : 1))));
-    if (pass == TRAINING) WI_TRY_DONE(bench_fill(plan, leaves[1], (size_t)(rows * size->hidden)));
+    WI_TRY_DONE(bench_fill(plan, sources[0], (size_t)(rows * size->hidden * (pass == SCAN ? 4 : 1))));
+    if (pass == TRAINING) WI_TRY_DONE(bench_fill(plan, sources[1], (size_t)(rows * size->hidden)));
     const double one = 8.0 * (double)rows * (double)(size->hidden * size->hidden);
     WI_TRY_DONE(bench_plan_rounds(&figure, bench, plan, one * (pass == SCAN ? 1 : pass == FORWARD ? 2 : 6)));
     print_figure(bench, size, pass, &figure, &info);

@@ -144,15 +144,15 @@ static int64_t predictions(const bench_network *network) {
 }
 
 static weft_status build(
-    bench_model *model, weft_tensor **leaves, weft_tensor **outputs, size_t *output_count) {
+    bench_model *model, weft_tensor **sources, weft_tensor **outputs, size_t *output_count) {
     const bench_network *const network = model->network;
-    leaves[0] = input_of(model->graph, network);
-    outputs[0] = network->build(network->rank == 3 ? weft_channels_first(leaves[0]) : leaves[0]);
+    sources[0] = input_of(model->graph, network);
+    outputs[0] = network->build(network->rank == 3 ? weft_channels_first(sources[0]) : sources[0]);
     *output_count = 1;
     if (model->inference) return weft_graph_status(model->graph);
     const int64_t labels[] = {WEFT_BATCH * predictions(network)};
-    leaves[1] = weft_input_shape(model->graph, "label", WEFT_I32, 1, labels);
-    outputs[0] = weft_cross_entropy(outputs[0], leaves[1]);
+    sources[1] = weft_input_shape(model->graph, "label", WEFT_I32, 1, labels);
+    outputs[0] = weft_cross_entropy(outputs[0], sources[1]);
     const weft_optimizer optimizer = network->adam ? weft_adam(1e-3f) : weft_sgd(1e-3f);
     WI_TRY(weft_graph_status(model->graph));
     WI_TRY(weft_minimize(outputs[0], &optimizer, outputs + 1, WEFT_MAX_UPDATES, output_count));
@@ -160,13 +160,13 @@ static weft_status build(
     return WEFT_OK;
 }
 
-static weft_status fill_all(const bench_model *model, weft_tensor *const *leaves) {
+static weft_status fill_all(const bench_model *model, weft_tensor *const *sources) {
     const bench_network *const network = model->network;
     int64_t count = model->batch;
     for (int i = 0; i < network->rank; i++) count *= network->dims[i];
-    WI_TRY(fill(model->plan, leaves[0], count, network->vocabulary));
+    WI_TRY(fill(model->plan, sources[0], count, network->vocabulary));
     if (model->inference) return WEFT_OK;
-    return fill(model->plan, leaves[1], model->batch * predictions(network), network->classes);
+    return fill(model->plan, sources[1], model->batch * predictions(network), network->classes);
 }
 
 /* Of a plan without a limit, which is made for it. */
@@ -183,13 +183,13 @@ static weft_status bytes_without_limit(
 
 weft_status bench_model_create(
     bench_model *model, weft_context *context, const bench_network *network, const bench_setting *setting) {
-    weft_tensor *leaves[2] = {NULL}, *outputs[1 + WEFT_MAX_UPDATES];
+    weft_tensor *sources[2] = {NULL}, *outputs[1 + WEFT_MAX_UPDATES];
     size_t output_count, whole = 0;
     *model = (bench_model){.network = network,
         .batch = setting->batch > 0 ? setting->batch : network->batch,
         .inference = setting->inference};
     WI_TRY(weft_graph_create(&model->graph, context));
-    WI_TRY(build(model, leaves, outputs, &output_count));
+    WI_TRY(build(model, sources, outputs, &output_count));
     weft_plan_options options = {
         WEFT_PLAN_OPTIONS_INIT, .batch = model->batch, .inference = model->inference, .compile_late = true};
     if (setting->memory_percent > 0) WI_TRY(bytes_without_limit(&whole, outputs, output_count, &options));
@@ -198,7 +198,7 @@ weft_status bench_model_create(
     const double begin = wi_clock_seconds();
     WI_TRY(weft_plan_create(&model->plan, outputs, output_count, &options));
     model->plan_seconds = wi_clock_seconds() - begin;
-    return fill_all(model, leaves);
+    return fill_all(model, sources);
 }
 
 void bench_model_clear(bench_model *model) {

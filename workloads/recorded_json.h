@@ -21,7 +21,9 @@ static inline int whole_list(const cJSON *array, int64_t list[WEFT_MAX_RANK + 1]
 
 static inline weft_dtype dtype_of(const cJSON *array) {
     const char *const name = cJSON_GetStringValue(member(array, "dtype"));
-    return strcmp(name, "f32") == 0 ? WEFT_F32 : strcmp(name, "i32") == 0 ? WEFT_I32 : WEFT_BOOL;
+    for (int dtype = 0; weft_dtype_size((weft_dtype)dtype) > 0; dtype++)
+        if (strcmp(name, weft_dtype_name((weft_dtype)dtype)) == 0) return (weft_dtype)dtype;
+    return WEFT_F32;
 }
 
 static inline size_t count_of(const cJSON *array) {

@@ -49,10 +49,11 @@ static inline float16 weft_attention_exp2(float16 x) {
     return as_float16(as_int16(p) + (as_int16(whole) << 23));
 }
 
-/* The blocks of a work-item on the way back. scores: S, then P, then dS; slopes: dP, before that P with its factors
+/* The blocks of a work-item on the way back. scores: S, then P, then dS; gradients: dP, before that P with its factors
  * where weights are dropped; log_sums, inner: lse and rowsum(dy y) of each query. */
 typedef struct weft_attention_blocks {
-    float *q, *q_turned, *dy, *dy_turned, *dq, *keys, *values, *dk, *dv, *scores, *slopes, *factors;
+    float *q, *q_transposed, *dy, *dy_transposed, *dq, *keys, *values, *dk, *dv, *scores, *gradients,
+        *factors;
     float *log_sums, *inner;
 } weft_attention_blocks;
 #endif
@@ -88,7 +89,7 @@ typedef struct weft_attention_blocks {
 #define WEFT_MULTIPLY_ROWS    WEFT_NAME(multiply_rows)
 #define WEFT_MULTIPLY_COLUMNS WEFT_NAME(multiply_columns)
 #define WEFT_FETCH            WEFT_NAME(fetch)
-#define WEFT_TURN             WEFT_NAME(turn)
+#define WEFT_TRANSPOSE_BLOCK  WEFT_NAME(transpose_block)
 #define WEFT_PUT_BLOCK        WEFT_NAME(put)
 #define WEFT_SCORE_BLOCK      WEFT_NAME(score)
 #define WEFT_WEIGH            WEFT_NAME(weigh)
@@ -113,7 +114,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
     k += k_offset + a * k_0 + b * k_1;
     v += v_offset + a * v_0 + b * v_1;
     mask_offset += a * mask_0 + b * mask_1;
-    WEFT_BLOCK(q_turned, WEFT_WIDTH);
+    WEFT_BLOCK(q_transposed, WEFT_WIDTH);
     WEFT_BLOCK(keys_block, WEFT_KEYS);
     WEFT_BLOCK(values, WEFT_KEYS);
     WEFT_BLOCK(scores, WEFT_KEYS);
@@ -124,7 +125,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
     float16 state[4 * WEFT_QUERIES / 16];
     float *most = (float *)state, *total = most + WEFT_QUERIES, *rescale = total + WEFT_QUERIES;
     WEFT_FETCH(sums, q, nq, d_width, q_row, q_column);
-    WEFT_TURN(q_turned, sums, nq, d_width, scale * WEFT_LOG2E);
+    WEFT_TRANSPOSE_BLOCK(q_transposed, sums, nq, d_width, scale * WEFT_LOG2E);
     for (int i = 0; i < WEFT_QUERY_ROWS * WEFT_LINE; i++) sums_room[i] = 0.0f;
     for (int i = 0; i < WEFT_QUERIES; i++) {
         most[i] = -INFINITY;
@@ -135,7 +136,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
         const int nk = min(WEFT_KEYS, end - key);
         WEFT_FETCH(keys_block, k + key * k_row, nk, d_width, k_row, k_column);
         WEFT_FETCH(values, v + key * v_row, nk, dv_width, v_row, v_column);
-        WEFT_SCORE_BLOCK(scores, q_turned, keys_block, nq, nk, d_width, mask_kind, mask, mask_offset,
+        WEFT_SCORE_BLOCK(scores, q_transposed, keys_block, nq, nk, d_width, mask_kind, mask, mask_offset,
             mask_row, mask_column, causal, query, key);
         if (WEFT_WEIGH(scores, most, total, rescale, nq, nk) && key > 0) {
             for (int i = 0; i < nq; i++) {
@@ -168,9 +169,9 @@ static inline void WEFT_NAME(fetch_queries)(const weft_attention_blocks *to, __g
     long q_row, long q_column, __global const float *dy, long dy_row, long dy_column, __global const float *y,
     long y_row, __global const float *lse, int nq, int d_width, int dv_width, float scale) {
     WEFT_FETCH(to->q, q, nq, d_width, q_row, q_column);
-    WEFT_TURN(to->q_turned, to->q, nq, d_width, scale * WEFT_LOG2E);
+    WEFT_TRANSPOSE_BLOCK(to->q_transposed, to->q, nq, d_width, scale * WEFT_LOG2E);
     WEFT_FETCH(to->dy, dy, nq, dv_width, dy_row, dy_column);
-    WEFT_TURN(to->dy_turned, to->dy, nq, dv_width, 1.0f);
+    WEFT_TRANSPOSE_BLOCK(to->dy_transposed, to->dy, nq, dv_width, 1.0f);
     for (int i = 0; i < WEFT_QUERIES; i++) {
         to->log_sums[i] = i < nq ? lse[i] : INFINITY;
         to->inner[i] = 0.0f;
@@ -194,11 +195,11 @@ static inline void WEFT_NAME(value_gradients)(
     const float *weights = blocks->scores;
 #if WEFT_DROP
     const float16 *scores = (const float16 *)blocks->scores, *factors = (const float16 *)blocks->factors;
-    float16 *slopes = (float16 *)blocks->slopes;
+    float16 *gradients = (float16 *)blocks->gradients;
     for (int j = 0; j < nk; j++)
         for (int x = 0; x < WEFT_QUERIES / 16; x++)
-            slopes[j * WEFT_LINE + x] = scores[j * WEFT_LINE + x] * factors[j * WEFT_LINE + x];
-    weights = blocks->slopes;
+            gradients[j * WEFT_LINE + x] = scores[j * WEFT_LINE + x] * factors[j * WEFT_LINE + x];
+    weights = blocks->gradients;
 #endif
     for (int x = 0; x < dv_width; x += 32) {
         for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
@@ -207,23 +208,23 @@ static inline void WEFT_NAME(value_gradients)(
     }
     for (int x = 0; x < nq; x += 32) {
         for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
-            WEFT_MULTIPLY_ROWS(blocks->slopes + j * WEFT_PITCH + x, blocks->values + j * WEFT_PITCH,
-                blocks->dy_turned + x, dv_width, 1);
+            WEFT_MULTIPLY_ROWS(blocks->gradients + j * WEFT_PITCH + x, blocks->values + j * WEFT_PITCH,
+                blocks->dy_transposed + x, dv_width, 1);
     }
 }
 
 /* dS = P (dP - rowsum(dy y)) scale, dk += dST q, dq += dS k. */
 static inline void WEFT_NAME(score_gradients)(
     const weft_attention_blocks *blocks, int nq, int nk, int d_width, float scale) {
-    float16 *scores = (float16 *)blocks->scores, *slopes = (float16 *)blocks->slopes;
+    float16 *scores = (float16 *)blocks->scores, *gradients = (float16 *)blocks->gradients;
     const float16 *inner = (const float16 *)blocks->inner;
     for (int j = 0; j < nk; j++) {
         for (int x = 0; x < WEFT_QUERIES / 16; x++) {
             const int at = j * WEFT_LINE + x;
 #if WEFT_DROP
-            slopes[at] *= ((const float16 *)blocks->factors)[at];
+            gradients[at] *= ((const float16 *)blocks->factors)[at];
 #endif
-            scores[at] *= (slopes[at] - inner[x]) * scale;
+            scores[at] *= (gradients[at] - inner[x]) * scale;
         }
     }
     for (int x = 0; x < d_width; x += 32) {
@@ -261,16 +262,16 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
     __global float *dk = result + result_offset + dk_at + a * dk_0 + b * dk_1;
     __global float *dv = result + result_offset + dv_at + a * dv_0 + b * dv_1;
     WEFT_BLOCK(q_block, WEFT_QUERY_ROWS);
-    WEFT_BLOCK(q_turned, WEFT_WIDTH);
+    WEFT_BLOCK(q_transposed, WEFT_WIDTH);
     WEFT_BLOCK(dy_block, WEFT_QUERY_ROWS);
-    WEFT_BLOCK(dy_turned, WEFT_WIDTH);
+    WEFT_BLOCK(dy_transposed, WEFT_WIDTH);
     WEFT_BLOCK(dq_block, WEFT_QUERY_ROWS);
     WEFT_BLOCK(keys_block, WEFT_KEYS);
     WEFT_BLOCK(values, WEFT_KEYS);
     WEFT_BLOCK(dk_block, WEFT_KEYS);
     WEFT_BLOCK(dv_block, WEFT_KEYS);
     WEFT_BLOCK(scores, WEFT_KEYS);
-    WEFT_BLOCK(slopes, WEFT_KEYS);
+    WEFT_BLOCK(gradients, WEFT_KEYS);
 #if WEFT_DROP
     WEFT_BLOCK(factors, WEFT_KEYS);
 #else
@@ -279,8 +280,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
     float16 state[2 * WEFT_QUERIES / 16];
     float ones[WEFT_KEYS > WEFT_QUERIES ? WEFT_KEYS : WEFT_QUERIES];
     for (int i = 0; i < WEFT_KEYS || i < WEFT_QUERIES; i++) ones[i] = 1.0f;
-    const weft_attention_blocks blocks = {q_block, q_turned, dy_block, dy_turned, dq_block, keys_block,
-        values, dk_block, dv_block, scores, slopes, factors, (float *)state, (float *)state + WEFT_QUERIES};
+    const weft_attention_blocks blocks = {q_block, q_transposed, dy_block, dy_transposed, dq_block,
+        keys_block, values, dk_block, dv_block, scores, gradients, factors, (float *)state,
+        (float *)state + WEFT_QUERIES};
     const int last = min(keys, begin + range);
     for (int query = 0; query < queries; query += WEFT_QUERIES) {
         const int nq = min(WEFT_QUERIES, queries - query);
@@ -300,8 +302,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
             if (key < end) {
                 WEFT_FETCH(keys_block, k + key * k_row, nk, d_width, k_row, k_column);
                 WEFT_FETCH(values, v + key * v_row, nk, dv_width, v_row, v_column);
-                WEFT_SCORE_BLOCK(scores, q_turned, keys_block, nq, nk, d_width, mask_kind, mask, mask_offset,
-                    mask_row, mask_column, causal, query, key);
+                WEFT_SCORE_BLOCK(scores, q_transposed, keys_block, nq, nk, d_width, mask_kind, mask,
+                    mask_offset, mask_row, mask_column, causal, query, key);
                 WEFT_NAME(weights)(&blocks, nk);
 #if WEFT_DROP
                 WEFT_DRAW_FACTORS(factors, ((long)n * queries + query) * keys + key, keys, nk, drop, kept,
@@ -317,15 +319,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
     }
 }
 
-/* dq from the ranges' parts, in their order. */
+/* dq from the ranges' partial sums, in their order. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sum)(__global float *restrict dq,
-    long dq_offset, __global const float *restrict parts, long parts_offset, long count, int ranges) {
+    long dq_offset, __global const float *restrict partials, long partials_offset, long count, int ranges) {
     const long begin = get_global_id(0) * (long)WEFT_SUMMED, end = min(begin + (long)WEFT_SUMMED, count);
     dq += dq_offset;
-    parts += parts_offset;
+    partials += partials_offset;
     for (long i = begin; i < end; i++) {
-        float total = parts[i];
-        for (int r = 1; r < ranges; r++) total += parts[r * count + i];
+        float total = partials[i];
+        for (int r = 1; r < ranges; r++) total += partials[r * count + i];
         dq[i] = total;
     }
 }
@@ -337,7 +339,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sum)(__gl
 #undef WEFT_MULTIPLY_ROWS
 #undef WEFT_MULTIPLY_COLUMNS
 #undef WEFT_FETCH
-#undef WEFT_TURN
+#undef WEFT_TRANSPOSE_BLOCK
 #undef WEFT_PUT_BLOCK
 #undef WEFT_SCORE_BLOCK
 #undef WEFT_WEIGH

@@ -155,15 +155,15 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
     const float log_sum = y[lse + (long)n * queries + at];
     y += a * y_0 + b * y_1 + at * y_row;
     mask_offset += a * mask_0 + b * mask_1;
-    float4 own[WEFT_D], slope[WEFT_DV], sum[WEFT_D];
+    float4 own[WEFT_D], gradient[WEFT_DV], sum[WEFT_D];
     float inner = 0.0f;
     for (int p = 0; p < WEFT_D; p++) {
         own[p] = weft_attention_four(q, 4 * p, d_width, q_column) * (scale * WEFT_LOG2E);
         sum[p] = 0.0f;
     }
     for (int x = 0; x < WEFT_DV; x++) {
-        slope[x] = weft_attention_four(dy, 4 * x, dv_width, dy_column);
-        inner += dot(slope[x], weft_attention_four(y, 4 * x, dv_width, 1));
+        gradient[x] = weft_attention_four(dy, 4 * x, dv_width, dy_column);
+        inner += dot(gradient[x], weft_attention_four(y, 4 * x, dv_width, 1));
     }
     const int last = (int)(get_group_id(0) + 1) * WEFT_ATTENTION_GROUP;
     const int end = causal ? min(keys, last) : keys;
@@ -178,7 +178,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
             __local const float4 *kk = k_tile + j * WEFT_D, *vv = v_tile + j * WEFT_DV;
             float s = 0.0f, t = 0.0f;
             for (int p = 0; p < WEFT_D; p++) s += dot(own[p], kk[p]);
-            for (int x = 0; x < WEFT_DV; x++) t += dot(slope[x], vv[x]);
+            for (int x = 0; x < WEFT_DV; x++) t += dot(gradient[x], vv[x]);
             const float weight = exp2(WEFT_SCORE(s, query, key + j) - log_sum) *
                                  (t * WEFT_FACTOR(query, key + j) - inner) * scale;
             for (int p = 0; p < WEFT_D; p++) sum[p] += weight * kk[p];
@@ -232,14 +232,14 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int i = 0; i < WEFT_TILE; i++) {
-            __local const float4 *qq = q_tile + i * WEFT_D, *slope = dy_tile + i * WEFT_DV;
+            __local const float4 *qq = q_tile + i * WEFT_D, *gradient = dy_tile + i * WEFT_DV;
             float s = 0.0f, t = 0.0f;
             for (int p = 0; p < WEFT_D; p++) s += dot(own_k[p], qq[p]);
-            for (int x = 0; x < WEFT_DV; x++) t += dot(own_v[x], slope[x]);
+            for (int x = 0; x < WEFT_DV; x++) t += dot(own_v[x], gradient[x]);
             const float weight = exp2(WEFT_SCORE(s, query + i, key) - log_sums[i]);
             const float factor = WEFT_FACTOR(query + i, key), left = weight * factor;
             const float change = weight * (t * factor - inner[i]) * scale;
-            for (int x = 0; x < WEFT_DV; x++) sum_v[x] += left * slope[x];
+            for (int x = 0; x < WEFT_DV; x++) sum_v[x] += left * gradient[x];
             for (int p = 0; p < WEFT_D; p++) sum_k[p] += change * qq[p];
         }
     }

@@ -82,7 +82,7 @@ static inline int weft_conv_number(
     return number;
 }
 
-/* to[0..count) = from[low..high) at their places, zeros around them. May write a vector's rest past the end;
+/* to[0..count) = from[low..high) at their indices, zeros around them. May write a vector's tail past the end;
  * reads nothing outside of the `left` elements at `from`. */
 __attribute__((always_inline)) static inline void weft_conv_copy(
     float *to, __global const float *from, int count, int low, int high, long left) {

@@ -122,11 +122,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__g
     }
 }
 
-/* Work-item: `strip` tiles of `tiles`; a row of the result has `pieces` of them for each phase. */
+/* Work-item: `strip` tiles of `tiles`; a row of the result has `row_tiles` of them for each phase. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__global const float *x,
     long x_offset, __global const float *panels, long panels_offset, long x_elements, int tiles, int strip,
-    int pieces, int groups, int images, int channels, int filters, int read0, int read1, int read2, int made0,
-    int made1, int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2,
+    int row_tiles, int groups, int images, int channels, int filters, int read0, int read1, int read2,
+    int made0, int made1, int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2,
     int dilation0, int dilation1, int dilation2, int before0, int before1, int before2, int transposed,
     long x_image, long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
     const int begin = (int)get_global_id(0) * strip, end = min(tiles, begin + strip);
@@ -136,9 +136,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__g
     x += x_offset;
     panels += panels_offset;
     for (int tile = begin; tile < end; ++tile) {
-        const int phase = tile / pieces % phases, line = tile / pieces / phases;
+        const int phase = tile / row_tiles % phases, line = tile / row_tiles / phases;
         const int at1 = line % made1, at0 = line / made1 % made0, image = line / made1 / made0;
-        const int first = tile % pieces * WEFT_DEPTHWISE_TILE,
+        const int first = tile % row_tiles * WEFT_DEPTHWISE_TILE,
                   rows = min(WEFT_DEPTHWISE_TILE, (made2 - phase + phases - 1) / phases - first);
         const weft_depthwise_axis a0 =
             weft_depthwise_taps(at0 % out0, taps0, stride0, dilation0, before0, transposed);

@@ -3,7 +3,7 @@
  *     x: images, channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
  *
  * A matrix product over windows: row = position of the result, column = channel made, step of k = (tap,
- * channel read). A is never written down: as gemm_gpu.cl, but for where a piece of A comes from.
+ * channel read). A is never written down: as gemm_gpu.cl, but for where a tile of A comes from.
  *
  * pack: writes the weight as panels[k][column], once a run, so that neighbouring items read neighbouring
  * words.
@@ -13,7 +13,7 @@
  * k for the rows y, y + 16, y + 32, y + 48: the beginnings of these windows are computed once, and the tap
  * and channel of its k advance by 16. Neighbouring items read neighbouring channels:
  *
- *       image                         piece of A (64 rows, 16 steps)
+ *       image                         tile of A (64 rows, 16 steps)
  *     . . . . . .       tap (t)         x ->  channels c .. c + 15 of one pixel
  *     . w w w . .   ------------>    y  [ row y:      pixel t of its window ]
  *     . w t w . .                       [ row y + 16: pixel t of its window ]
@@ -31,7 +31,7 @@
 
 WEFT_REQUIRE(weft_conv_gpu_items_are_steps, WEFT_CONV_GPU_STEP == WEFT_CONV_GPU_GROUP);
 
-/* One word more than the tile, so that columns of a piece lie in different banks. */
+/* One word more than the tile, so that columns of a tile lie in different banks. */
 #define WEFT_CONV_GPU_ROOM (WEFT_CONV_GPU_STEP * (WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_MICRO + 1))
 
 /* The taps that positions of a phase meet: `count` of them along each axis, index = position in the phase *
@@ -108,7 +108,7 @@ static weft_conv_gpu_phase weft_conv_gpu_phase_of(const weft_conv_gpu_problem *w
     return p;
 }
 
-/* The place of a row in its phase: axes, and the image. */
+/* The position of a row in its phase: axes, and the image. */
 static int4 weft_conv_gpu_position(const weft_conv_gpu_phase *p, int row) {
     const int line = row / p->size.z, plane = line / p->size.y;
     return (int4)(plane % p->size.x, line % p->size.y, row % p->size.z, plane / p->size.x);
@@ -138,7 +138,7 @@ static int4 weft_conv_gpu_position(const weft_conv_gpu_phase *p, int row) {
 
 /* acc = rows top .. of the windows · columns left .. of the weight. */
 __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(
-    float acc[WEFT_CONV_GPU_MICRO][WEFT_CONV_GPU_MICRO], __local float *a_piece, __local float *b_piece,
+    float acc[WEFT_CONV_GPU_MICRO][WEFT_CONV_GPU_MICRO], __local float *a_tile, __local float *b_tile,
     __global const float *x, __global const float *panels, const weft_conv_gpu_problem *w,
     const weft_conv_gpu_phase *p, int top, int left) {
     const int lx = (int)get_local_id(0), ly = (int)get_local_id(1), item = ly * WEFT_CONV_GPU_GROUP + lx;
@@ -176,23 +176,23 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(
             const int3 index = at[i] + reach;
             const bool inside = some && index.x >= 0 && index.x < limit[i] && index.y >= 0 &&
                                 index.y < w->read.y && index.z >= 0 && index.z < w->read.z;
-            a_piece[lx * (width + 1) + ly + WEFT_CONV_GPU_GROUP * i] = inside ? x[from[i] + further] : 0.0f;
+            a_tile[lx * (width + 1) + ly + WEFT_CONV_GPU_GROUP * i] = inside ? x[from[i] + further] : 0.0f;
         }
         channel += WEFT_CONV_GPU_STEP;
         WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) {
             const int e = item + WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_GROUP * i;
             const int step = e / width, column = e % width;
-            b_piece[step * (width + 1) + column] = start + step < k && left + column < w->filters
-                                                       ? panels[(long)(start + step) * w->filters + column]
-                                                       : 0.0f;
+            b_tile[step * (width + 1) + column] = start + step < k && left + column < w->filters
+                                                      ? panels[(long)(start + step) * w->filters + column]
+                                                      : 0.0f;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int step = 0; step < WEFT_CONV_GPU_STEP; ++step) {
             float from_a[WEFT_CONV_GPU_MICRO];
             WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) from_a[i] =
-                a_piece[step * (width + 1) + ly + WEFT_CONV_GPU_GROUP * i];
+                a_tile[step * (width + 1) + ly + WEFT_CONV_GPU_GROUP * i];
             WEFT_UNROLL for (int j = 0; j < WEFT_CONV_GPU_MICRO; ++j) {
-                const float from_b = b_piece[step * (width + 1) + lx + WEFT_CONV_GPU_GROUP * j];
+                const float from_b = b_tile[step * (width + 1) + lx + WEFT_CONV_GPU_GROUP * j];
                 WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) acc[i][j] =
                     fma(from_a[i], from_b, acc[i][j]);
             }
@@ -227,14 +227,14 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
 /* Work-group (columns, phase and rows, group). */
 __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_GROUP, WEFT_CONV_GPU_GROUP, 1))) void WEFT_NAME(
     tiles)(WEFT_CONV_GPU_PARAMETERS WEFT_EPILOGUE_PARAMETERS) {
-    __local float a_piece[WEFT_CONV_GPU_ROOM], b_piece[WEFT_CONV_GPU_ROOM];
+    __local float a_tile[WEFT_CONV_GPU_ROOM], b_tile[WEFT_CONV_GPU_ROOM];
     const int width = WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_MICRO;
     const weft_conv_gpu_problem w = WEFT_CONV_GPU_PROBLEM;
     const weft_conv_gpu_phase p = weft_conv_gpu_phase_of(&w, (int)get_group_id(1) / row_tiles);
     const int top = (int)get_group_id(1) % row_tiles * width, left = (int)get_group_id(0) * width;
     float acc[WEFT_CONV_GPU_MICRO][WEFT_CONV_GPU_MICRO];
     WEFT_NAME(multiply)
-    (acc, a_piece, b_piece, x + x_offset,
+    (acc, a_tile, b_tile, x + x_offset,
         panels + panels_offset + (long)w.group * taps0 * taps1 * taps2 * channels * filters, &w, &p, top,
         left);
     WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) {

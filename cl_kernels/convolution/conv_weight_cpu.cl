@@ -8,7 +8,7 @@
  * sums: a product of matrices for every tap, TILE (13) channels x 32 filters of it in registers, positions o
  * summed up. A work-item (no barriers, no local memory) owns some panels of 32 filters and a share of the
  * lines of positions; it takes them in blocks. Of a block it copies y into panels, and of TILE channels at a
- * time the pixels that its windows look at, zeros outside the image; there a tap is only another place to
+ * time the pixels that its windows look at, zeros outside the image; there a tap is only another address to
  * begin:
  *
  *        x, 13 of 16 floats a pixel           y, 32 floats a position
@@ -18,18 +18,18 @@
  *          p, p + stride, ...                   p
  *
  * Few channels: `joined`, the pixels are copied whole, and a tile is of neighbours among the taps2 *
- * channels of a row of taps. Sums lie in scratch memory, [share][group][panel][tap][tile][TILE][32].
+ * channels of a row of taps. Sums lie in scratch memory, [split][group][panel][tap][tile][TILE][32].
  *
  * TILE is as many as share the channels evenly; at most 16 filters are one vector (VECTORS), and up to 24
  * rows of it.
  *
- * finish: adds the shares up, in their order, and turns the sums into w. */
+ * combine: adds the splits up, in their order, and stores the sums as w. */
 
 #ifndef WEFT_CONV_WEIGHT_CPU
 #define WEFT_CONV_WEIGHT_CPU
 
-/* How many pixels before its use a line is asked for: a pixel of many channels is a page from the next. */
-#define WEFT_CONV_WEIGHT_AHEAD 12
+/* The prefetch distance in pixels: a pixel of many channels is a page from the next. */
+#define WEFT_CONV_WEIGHT_PREFETCH 12
 
 /* The sums of one tap over a block of lines. tile and vectors are constants at the call. */
 __attribute__((always_inline)) static inline void weft_conv_weight_multiply(__global weft_lanes_f32 *sum,
@@ -62,10 +62,10 @@ typedef struct weft_conv_line {
     int image, o0, o1, o2;
 } weft_conv_line;
 
-static weft_conv_line weft_conv_line_at(int number, int result0, int result1, int pieces, int length) {
+static weft_conv_line weft_conv_line_at(int number, int result0, int result1, int segments, int length) {
     weft_conv_line line;
-    line.o2 = number % pieces * length;
-    number /= pieces;
+    line.o2 = number % segments * length;
+    number /= segments;
     line.o1 = number % result1;
     number /= result1;
     line.o0 = number % result0;
@@ -78,8 +78,8 @@ static inline void weft_conv_weight_pack_y(float16 *panel, __global const float 
     int columns, long step, const int vectors) {
     if (columns == 16 * vectors) {
         for (int p = 0; p < count; ++p, y += step) {
-            WEFT_PREFETCH(y + WEFT_CONV_WEIGHT_AHEAD * step, 2);
-            WEFT_PREFETCH(y + WEFT_CONV_WEIGHT_AHEAD * step + 16, 2);
+            WEFT_PREFETCH(y + WEFT_CONV_WEIGHT_PREFETCH * step, 2);
+            WEFT_PREFETCH(y + WEFT_CONV_WEIGHT_PREFETCH * step + 16, 2);
             panel[vectors * p] = *(__global const weft_lanes_f32 *)y;
             if (vectors == 2) panel[vectors * p + 1] = *(__global const weft_lanes_f32 *)(y + 16);
         }
@@ -110,8 +110,8 @@ static inline void weft_conv_weight_pack_x(float *pixels, __global const float *
     }
     __global const float *from = row + (long)(first + low) * step;
     for (int i = low; i < whole; ++i, from += step) {
-        WEFT_PREFETCH(from + WEFT_CONV_WEIGHT_AHEAD * step, 2);
-        WEFT_PREFETCH(from + WEFT_CONV_WEIGHT_AHEAD * step + 15, 2);
+        WEFT_PREFETCH(from + WEFT_CONV_WEIGHT_PREFETCH * step, 2);
+        WEFT_PREFETCH(from + WEFT_CONV_WEIGHT_PREFETCH * step + 15, 2);
         *(weft_lanes_f32 *)(pixels + i * 16) = *(__global const weft_lanes_f32 *)from;
     }
     for (int i = whole; i < high; ++i, from += step) {
@@ -134,7 +134,7 @@ static inline void weft_conv_weight_pack_x(float *pixels, __global const float *
 #define WEFT_CONV_WEIGHT_ANY_TILE
 #endif
 
-/* Work-item (share, span of panels, group). A share has `lines` lines of the `all_lines`, each of at most
+/* Work-item (split, span of panels, group). A split has `lines` lines of the `all_lines`, each of at most
  * `length` positions; `block` of them at once. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
     long x_offset, __global const float *y, long y_offset, __global float *sums, long sums_offset,
@@ -142,10 +142,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
     int channels, int filters, int groups, int image0, int image1, int image2, int result0, int result1,
     int result2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
     int dilation1, int dilation2, int before0, int before1, int before2) {
-    const int share = (int)get_global_id(0), group = (int)get_global_id(2);
+    const int split = (int)get_global_id(0), group = (int)get_global_id(2);
     const int wide = 16 * WEFT_CONV_WEIGHT_VECTORS, panels = (filters + wide - 1) / wide,
               left = (int)get_global_id(1) * span, right = min(panels, left + span);
-    const int end = min(all_lines, (share + 1) * lines), pieces = (result2 + length - 1) / length;
+    const int end = min(all_lines, (split + 1) * lines), segments = (result2 + length - 1) / length;
     const int rows = taps0 * taps1, across = joined ? 1 : taps2,
               elements = joined ? taps2 * channels : channels;
     const int pitch = joined ? channels : 16, width = (length - 1) * stride2 + (taps2 - 1) * dilation2 + 1;
@@ -155,15 +155,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
     __global const float *x_end = x + x_offset + (long)images * image0 * image1 * image2 * x_step;
     x += x_offset + (long)group * channels;
     y += y_offset + (long)group * filters;
-    sums += sums_offset + (((long)share * groups + group) * panels + left) * panel_sums;
+    sums += sums_offset + (((long)split * groups + group) * panels + left) * panel_sums;
     float16 y_room[WEFT_CONV_WEIGHT_PANELS * WEFT_CONV_WEIGHT_POSITIONS * WEFT_CONV_WEIGHT_VECTORS];
     float16 x_room[WEFT_CONV_WEIGHT_ROOM / 16 + 1];
     float *pixels = (float *)x_room;
-    for (int start = share * lines; start < end; start += block) {
-        const bool first = start == share * lines;
+    for (int start = split * lines; start < end; start += block) {
+        const bool first = start == split * lines;
         const int count = min(block, end - start);
         for (int i = 0; i < count; ++i) {
-            const weft_conv_line at = weft_conv_line_at(start + i, result0, result1, pieces, length);
+            const weft_conv_line at = weft_conv_line_at(start + i, result0, result1, segments, length);
             const long from = (((long)at.image * result0 + at.o0) * result1 + at.o1) * result2 + at.o2;
             for (int panel = left; panel < right; ++panel)
                 weft_conv_weight_pack_y(y_room + ((panel - left) * WEFT_CONV_WEIGHT_POSITIONS + i * length) *
@@ -174,7 +174,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
         for (int tile = 0; tile < tiles; ++tile) {
             const int channel = tile * WEFT_CONV_WEIGHT_TILE;
             for (int i = 0; i < count && (!joined || tile == 0); ++i) {
-                const weft_conv_line at = weft_conv_line_at(start + i, result0, result1, pieces, length);
+                const weft_conv_line at = weft_conv_line_at(start + i, result0, result1, segments, length);
                 for (int t0 = 0; t0 < taps0; ++t0) {
                     const int i0 = at.o0 * stride0 + t0 * dilation0 - before0;
                     for (int t1 = 0; t1 < taps1; ++t1) {
@@ -207,8 +207,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
 }
 
 /* Work-item (tile, panel, group). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(finish)(__global const float *sums,
-    long sums_offset, __global float *w, long w_offset, int shares, int joined, int channels, int filters,
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(__global const float *sums,
+    long sums_offset, __global float *w, long w_offset, int splits, int joined, int channels, int filters,
     int rows, int taps2) {
     const int tile = (int)get_global_id(0), tiles = (int)get_global_size(0), panel = (int)get_global_id(1),
               panels = (int)get_global_size(1), group = (int)get_global_id(2),
@@ -217,7 +217,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(finish)(_
     const int wide = 16 * WEFT_CONV_WEIGHT_VECTORS, size = WEFT_CONV_WEIGHT_TILE * wide, taps = rows * taps2,
               columns = min(wide, filters - wide * panel);
     const int count = min(WEFT_CONV_WEIGHT_TILE, elements - tile * WEFT_CONV_WEIGHT_TILE);
-    const long panel_sums = (long)rows * across * tiles * size, share_sums = panel_sums * panels * groups;
+    const long panel_sums = (long)rows * across * tiles * size, partial_sums = panel_sums * panels * groups;
     sums += sums_offset + ((long)group * panels + panel) * panel_sums + (long)tile * size;
     w += w_offset + ((long)group * filters + wide * panel) * channels * taps;
     for (int j = 0; j < columns; ++j) {
@@ -228,7 +228,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(finish)(_
             for (int tap = 0; tap < rows * across; ++tap) {
                 __global const float *from = sums + (long)tap * tiles * size + e * wide + j;
                 float sum = from[0];
-                for (int share = 1; share < shares; ++share) sum += from[share * share_sums];
+                for (int split = 1; split < splits; ++split) sum += from[split * partial_sums];
                 w[((long)j * channels + channel) * taps + (joined ? tap * taps2 + first : tap)] = sum;
             }
         }

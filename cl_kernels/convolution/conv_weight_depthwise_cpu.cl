@@ -7,7 +7,7 @@
  *
  * sums: a work-item (no barriers, no local memory) owns a share of the tiles; a tile is 7 neighbouring
  * positions of a row of y. For 16 channels after the other, each row of taps is summed in vectors and added
- * to the share's sums[16 channels][tap][lane]:
+ * to the split's sums[16 channels][tap][lane]:
  *
  *     y, 16 channels each                  y0 y1 y2 y3 y4 y5 y6           7 loads a tile
  *     pixels of a row of x                 p0 p1 p2 p3 p4 p5 p6 p7 p8     9 loads a row of taps
@@ -16,7 +16,7 @@
  *     tap 2                                      *  *  *  *  *  *  *
  *
  * Three taps side by side with stride 1 or 2 are done so, where the tile and its window are whole; other
- * tiles load a pixel for each multiply-add. finish: adds the shares in their order. */
+ * tiles load a pixel for each multiply-add. combine: adds the splits in their order. */
 
 #ifndef WEFT_WEIGHT_DEPTHWISE_CPU
 #define WEFT_WEIGHT_DEPTHWISE_CPU
@@ -30,16 +30,16 @@ static float16 weft_weight_depthwise_load(__global const float *from, long left)
 }
 
 /* sums[tap] += the tile's, for three taps; everything that they meet is inside. */
-__attribute__((always_inline)) static inline void weft_weight_depthwise_three(
-    __global float16 *sums, const float16 *slope, const int across, __global const float *from, long pixel) {
+__attribute__((always_inline)) static inline void weft_weight_depthwise_three(__global float16 *sums,
+    const float16 *gradient, const int across, __global const float *from, long pixel) {
     const int count = (WEFT_WEIGHT_DEPTHWISE_TILE - 1) * across + 3;
     float16 line[(WEFT_WEIGHT_DEPTHWISE_TILE - 1) * 2 + 3];
     WEFT_UNROLL for (int i = 0; i < count; ++i) line[i] =
         *(__global const weft_lanes_f32 *)(from + i * pixel);
     WEFT_UNROLL for (int tap = 0; tap < 3; ++tap) {
-        float16 sum = line[tap] * slope[0];
+        float16 sum = line[tap] * gradient[0];
         WEFT_UNROLL for (int r = 1; r < WEFT_WEIGHT_DEPTHWISE_TILE; ++r) sum =
-            fma(line[r * across + tap], slope[r], sum);
+            fma(line[r * across + tap], gradient[r], sum);
         sums[tap] += sum;
     }
 }
@@ -51,10 +51,10 @@ __attribute__((always_inline)) static inline void weft_weight_depthwise_three(
 #define WEFT_CONV_WEIGHT_ALONE
 #endif
 
-/* Work-item: a share. */
+/* Work-item: a split. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
     long x_offset, __global const float *y, long y_offset, __global float *sums, long sums_offset, int tiles,
-    int share, int pieces, int images, int channels, int filters, int groups, int image0, int image1,
+    int share, int row_tiles, int images, int channels, int filters, int groups, int image0, int image1,
     int image2, int result0, int result1, int result2, int taps0, int taps1, int taps2, int stride0,
     int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0, int before1,
     int before2) {
@@ -68,17 +68,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
     __global float16 *all = (__global float16 *)(sums + sums_offset) + (long)get_global_id(0) * blocks * taps;
     for (int i = 0; i < blocks * taps; ++i) all[i] = 0.0f;
     for (int tile = begin; tile < end; ++tile) {
-        const int line = tile / pieces, o2 = tile % pieces * WEFT_WEIGHT_DEPTHWISE_TILE;
+        const int line = tile / row_tiles, o2 = tile % row_tiles * WEFT_WEIGHT_DEPTHWISE_TILE;
         const int o1 = line % result1, o0 = line / result1 % result0, image = line / result1 / result0;
         const int rows = min(WEFT_WEIGHT_DEPTHWISE_TILE, result2 - o2);
         const int i2 = o2 * stride2 - before2,
                   last = i2 + (WEFT_WEIGHT_DEPTHWISE_TILE - 1) * stride2 + (taps2 - 1) * dilation2;
         for (int block = 0; block < blocks; ++block) {
-            float16 slope[WEFT_WEIGHT_DEPTHWISE_TILE];
+            float16 gradient[WEFT_WEIGHT_DEPTHWISE_TILE];
             const long to = ((long)line * result2 + o2) * groups + 16 * block;
             for (int r = 0; r < WEFT_WEIGHT_DEPTHWISE_TILE; ++r) {
                 const long at = to + (long)r * groups;
-                slope[r] = r < rows ? weft_weight_depthwise_load(y + at, y_elements - at) : (float16)(0.0f);
+                gradient[r] =
+                    r < rows ? weft_weight_depthwise_load(y + at, y_elements - at) : (float16)(0.0f);
             }
             for (int t0 = 0; t0 < taps0; ++t0) {
                 const int i0 = o0 * stride0 + t0 * dilation0 - before0;
@@ -92,9 +93,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
                     const bool whole = rows == WEFT_WEIGHT_DEPTHWISE_TILE && i2 >= 0 && last < image2 &&
                                        (row + last) * groups + 16 * block + 16 <= x_elements;
                     if (whole && three && stride2 == 1) {
-                        weft_weight_depthwise_three(to_taps, slope, 1, x + from, groups);
+                        weft_weight_depthwise_three(to_taps, gradient, 1, x + from, groups);
                     } else if (whole && three) {
-                        weft_weight_depthwise_three(to_taps, slope, 2, x + from, groups);
+                        weft_weight_depthwise_three(to_taps, gradient, 2, x + from, groups);
                     } else {
                         for (int t2 = 0; t2 < taps2; ++t2) {
                             float16 sum = 0.0f;
@@ -102,8 +103,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
                                 const int reach = r * stride2 + t2 * dilation2;
                                 const long at = from + (long)reach * groups;
                                 if (i2 + reach >= 0 && i2 + reach < image2)
-                                    sum = fma(
-                                        weft_weight_depthwise_load(x + at, x_elements - at), slope[r], sum);
+                                    sum = fma(weft_weight_depthwise_load(x + at, x_elements - at),
+                                        gradient[r], sum);
                             }
                             to_taps[t2] += sum;
                         }
@@ -115,8 +116,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
 }
 
 /* Work-item: 16 channels. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(finish)(__global const float *sums,
-    long sums_offset, __global float *w, long w_offset, int shares, int groups, int taps) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(__global const float *sums,
+    long sums_offset, __global float *w, long w_offset, int splits, int groups, int taps) {
     const int block = (int)get_global_id(0), lanes = min(16, groups - 16 * block);
     const long all = (long)get_global_size(0) * taps * 16;
     sums += sums_offset + (long)block * taps * 16;
@@ -124,7 +125,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(finish)(_
     for (int tap = 0; tap < taps; ++tap) {
         for (int lane = 0; lane < lanes; ++lane) {
             float sum = 0.0f;
-            for (int share = 0; share < shares; ++share) sum += sums[share * all + tap * 16 + lane];
+            for (int split = 0; split < splits; ++split) sum += sums[split * all + tap * 16 + lane];
             w[lane * taps + tap] = sum;
         }
     }

@@ -7,14 +7,14 @@
  *
  * sums: a work-item sums one tap of one channel over a share of the positions; neighbours are neighbouring
  * channels, so that every read is of words side by side.
- * finish: adds the shares of an element in their order. */
+ * combine: adds the splits of an element in their order. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) conv_weight_##suffix
 #define WEFT_CONV_WEIGHT_ALONE
 #endif
 
-/* Work-item (channel, tap, share). */
+/* Work-item (channel, tap, split). */
 __kernel __attribute__((reqd_work_group_size(WEFT_WEIGHT_DEPTHWISE_WIDE, 1, 1))) void WEFT_NAME(sums)(
     __global const float *x, long x_offset, __global const float *y, long y_offset, __global float *sums,
     long sums_offset, int positions, int share, int images, int channels, int filters, int groups, int image0,
@@ -51,14 +51,14 @@ __kernel __attribute__((reqd_work_group_size(WEFT_WEIGHT_DEPTHWISE_WIDE, 1, 1)))
 }
 
 /* Work-item: an element of w. */
-__kernel __attribute__((reqd_work_group_size(WEFT_WEIGHT_DEPTHWISE_FINISHED, 1, 1))) void WEFT_NAME(finish)(
-    __global const float *sums, long sums_offset, __global float *w, long w_offset, int shares, int groups,
+__kernel __attribute__((reqd_work_group_size(WEFT_WEIGHT_DEPTHWISE_COMBINED, 1, 1))) void WEFT_NAME(combine)(
+    __global const float *sums, long sums_offset, __global float *w, long w_offset, int splits, int groups,
     int taps) {
     const int element = (int)get_global_id(0);
     if (element >= groups * taps) return;
     sums += sums_offset + (long)(element % taps) * groups + element / taps;
     float sum = 0.0f;
-    for (int share = 0; share < shares; ++share) sum += sums[(long)share * groups * taps];
+    for (int split = 0; split < splits; ++split) sum += sums[(long)split * groups * taps];
     w[w_offset + element] = sum;
 }
 

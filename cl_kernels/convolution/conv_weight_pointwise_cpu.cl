@@ -14,12 +14,12 @@
  *      +--+--+--+--+--+--+--             +----+----+----+----+    broadcasts, 24 multiply-adds
  *                p                                 p
  *
- * Meanwhile memory is asked for, a line a position and evenly, so that it never waits for multiplications nor
+ * Meanwhile memory is prefetched, a line a position and evenly, so that it never waits for multiplications nor
  * they for it: where there are few channels and filters (`ahead`), the next block, else x some positions on.
- * Between blocks the sums lie in scratch memory, [share][group][row][filter]: a row is a channel, but the
+ * Between blocks the sums lie in scratch memory, [split][group][row][filter]: a row is a channel, but the
  * last 6 rows are the last 6 channels.
  *
- * finish: adds the shares up, in their order, and turns the sums into w. */
+ * combine: adds the splits up, in their order, and stores the sums as w. */
 
 #ifndef WEFT_POINTWISE_CPU
 #define WEFT_POINTWISE_CPU
@@ -28,10 +28,10 @@ WEFT_REQUIRE(weft_pointwise_has_a_case_for_each_width, WEFT_POINTWISE_VECTORS <=
 
 #define WEFT_POINTWISE_ROLL __attribute__((opencl_unroll_hint(1)))
 
-/* How many positions before its use a line of x is asked for. */
+/* How many positions before its use a line of x is prefetched. */
 #define WEFT_POINTWISE_SOON 16
 
-/* sum[r][v] (+)= x[p][r] * y[p][v] over `count` positions (1 or more). Two places are asked for at each, so
+/* sum[r][v] (+)= x[p][r] * y[p][v] over `count` positions (1 or more). Two lines are prefetched at each, so
  * many bytes from the ones before. vectors is a constant at each call. */
 __attribute__((always_inline)) static inline void weft_pointwise_multiply(__global float *sum, long sum_row,
     bool first, __global const float *x, long x_step, __global const float *y, long y_step, int count,
@@ -92,7 +92,7 @@ static inline void weft_pointwise_pack(
 #define WEFT_POINTWISE_ANY_WIDTH
 #endif
 
-/* Work-item (share, span of panels, group). `apart`: y is copied; else it is one panel, read where it lies.
+/* Work-item (split, span of panels, group). `apart`: y is copied; else it is one panel, read where it lies.
  */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
     long x_offset, __global const float *y, long y_offset, __global float *sums, long sums_offset,
@@ -149,14 +149,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
 }
 
 /* Work-item (sixty-four channels, sixteen filters, group). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(finish)(__global const float *sums,
-    long sums_offset, __global float *w, long w_offset, int shares, int channels, int filters) {
-    const int begin = (int)get_global_id(0) * WEFT_POINTWISE_FINISHED, left = (int)get_global_id(1) * 16,
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(__global const float *sums,
+    long sums_offset, __global float *w, long w_offset, int splits, int channels, int filters) {
+    const int begin = (int)get_global_id(0) * WEFT_POINTWISE_COMBINED, left = (int)get_global_id(1) * 16,
               group = (int)get_global_id(2), groups = (int)get_global_size(2);
     const int tiles = (channels + WEFT_POINTWISE_TILE - 1) / WEFT_POINTWISE_TILE,
               rows = tiles * WEFT_POINTWISE_TILE, kept = rows - WEFT_POINTWISE_TILE;
-    const long sum_row = (filters + 15) / 16 * 16, share_sums = rows * sum_row * groups;
-    const int end = min(channels, begin + WEFT_POINTWISE_FINISHED), columns = min(16, filters - left);
+    const long sum_row = (filters + 15) / 16 * 16, partial_sums = rows * sum_row * groups;
+    const int end = min(channels, begin + WEFT_POINTWISE_COMBINED), columns = min(16, filters - left);
     sums += sums_offset + (long)group * rows * sum_row + left;
     w += w_offset + ((long)group * filters + left) * channels;
     for (int first = begin; first < end; first += 16) {
@@ -167,8 +167,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(finish)(_
             __global const float *from =
                 sums + (channel < kept ? channel : channel + rows - channels) * sum_row;
             v[c] = WEFT_LANES_READ(f32, from);
-            for (int share = 1; share < shares; ++share)
-                v[c] += WEFT_LANES_READ(f32, from + share * share_sums);
+            for (int split = 1; split < splits; ++split)
+                v[c] += WEFT_LANES_READ(f32, from + split * partial_sums);
         }
         WEFT_TRANSPOSE(v, t)
         for (int j = 0; j < columns; ++j) {

@@ -14,39 +14,39 @@
  * block of it, it writes both transforms to its room, then adds up, for every point, tile of channels and
  * panel:
  *
- *      x, TILE of 16 floats a place         y, 32 floats a place
+ *      x, TILE of 16 floats a position         y, 32 floats a position
  *      +--+--+--+--+--+--+--                 +----------+
  *      |  |  |  |  |  |  |      times        |          |
  *      +--+--+--+--+--+--+--                 +----------+
  *
- * each place 2 vector loads, TILE broadcasts and 2 * TILE multiply-adds, all in registers.
+ * each position 2 vector loads, TILE broadcasts and 2 * TILE multiply-adds, all in registers.
  *
- * A place is a tile of y. In rows, places go by line, then image, then along the line, so that those that
+ * A position is a tile of y. In rows, positions go by line, then image, then along the line, so that those that
  * meet a row of taps inside the image lie side by side, and zeros above and below the image are never
- * multiplied. Sums lie in scratch memory, [share][group][panel][row of taps][point][tile][TILE][32].
+ * multiplied. Sums lie in scratch memory, [split][group][panel][row of taps][point][tile][TILE][32].
  *
- * finish: adds the shares up, in their order, transforms them and turns them into w. */
+ * combine: adds the splits up, in their order, transforms them and stores them as w. */
 
 #ifndef WEFT_CONV_WEIGHT_WINOGRAD_CPU
 #define WEFT_CONV_WEIGHT_WINOGRAD_CPU
 
-/* sums (+)= pixels * slopes over `places`. tile and vectors are constants at the call. */
+/* sums (+)= pixels * gradients over `positions`. tile and vectors are constants at the call. */
 __attribute__((always_inline)) static inline void weft_conv_weight_winograd_multiply(
-    __global weft_lanes_f32 *sum, bool first, __global const float *pixels, __global const float16 *slopes,
-    int places, const int tile, const int vectors) {
+    __global weft_lanes_f32 *sum, bool first, __global const float *pixels, __global const float16 *gradients,
+    int positions, const int tile, const int vectors) {
     float16 acc[16][2];
     WEFT_UNROLL for (int r = 0; r < tile; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = first ? 0.0f : sum[vectors * r + v];
     }
-    for (int p = 0; p < places; ++p) {
-        const float16 y0 = slopes[0], y1 = slopes[vectors - 1];
+    for (int p = 0; p < positions; ++p) {
+        const float16 y0 = gradients[0], y1 = gradients[vectors - 1];
         WEFT_UNROLL for (int r = 0; r < tile; ++r) {
             const float16 a = pixels[r];
             acc[r][0] = fma(a, y0, acc[r][0]);
             if (vectors == 2) acc[r][vectors - 1] = fma(a, y1, acc[r][vectors - 1]);
         }
         pixels += 16;
-        slopes += vectors;
+        gradients += vectors;
     }
     WEFT_UNROLL for (int r = 0; r < tile; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) sum[vectors * r + v] = acc[r][v];
@@ -57,7 +57,7 @@ __attribute__((always_inline)) static inline void weft_conv_weight_winograd_mult
  * to the next are x_point and y_point floats. */
 typedef struct weft_conv_weight_work {
     __global const float *x, *y;
-    __global float *pixels, *slopes, *sums;
+    __global float *pixels, *gradients, *sums;
     long x_left, y_left, x_pixel, y_pixel, x_point, y_point, panel_sums; /* left: elements up to the end */
     int channels, filters, image1, image2, result1, result2, before1, before2;
     int tiles, left, right; /* of channels, of panels */
@@ -84,9 +84,9 @@ typedef struct weft_conv_weight_work {
 #define WEFT_ALL    (WEFT_DOWN * WEFT_POINTS)
 #define WEFT_WIDE   (16 * WEFT_CONV_WEIGHT_VECTORS)
 
-/* The pixels of one place of `places`: the transforms of x around (i1, i2). */
+/* The pixels of one position of `positions`: the transforms of x around (i1, i2). */
 __attribute__((always_inline)) static inline void WEFT_NAME(pixels)(
-    const weft_conv_weight_work *work, int image, int i1, int i2, int place, int places) {
+    const weft_conv_weight_work *work, int image, int i1, int i2, int position, int positions) {
     const long base = (((long)image * work->image1 + i1) * work->image2 + i2) * work->x_pixel;
     for (int tile = 0; tile < work->tiles; ++tile) {
         const int c = tile * WEFT_CONV_WEIGHT_TILE;
@@ -100,14 +100,14 @@ __attribute__((always_inline)) static inline void WEFT_NAME(pixels)(
             WEFT_UNROLL for (int j = 0; j < WEFT_POINTS; ++j)
                 weft_winograd_pixels(d + j, WEFT_POINTS, WEFT_POINTS);
         }
-        __global float *to = work->pixels + ((long)tile * places + place) * 16;
+        __global float *to = work->pixels + ((long)tile * positions + position) * 16;
         WEFT_UNROLL for (int i = 0; i < WEFT_ALL; ++i) * (__global float16 *)(to + i * work->x_point) = d[i];
     }
 }
 
-/* The slopes of one place of `places`: the transforms of y from (o1, o2) on. */
-__attribute__((always_inline)) static inline void WEFT_NAME(slopes)(
-    const weft_conv_weight_work *work, int image, int o1, int o2, int place, int places) {
+/* The gradients of one position of `positions`: the transforms of y from (o1, o2) on. */
+__attribute__((always_inline)) static inline void WEFT_NAME(gradients)(
+    const weft_conv_weight_work *work, int image, int o1, int o2, int position, int positions) {
     const long base = (((long)image * work->result1 + o1) * work->result2 + o2) * work->y_pixel;
     for (int f = work->left * WEFT_WIDE; f < min(work->filters, work->right * WEFT_WIDE); f += 16) {
         float16 g[WEFT_STEPS * WEFT_WINOGRAD_STEP], half_way[WEFT_STEPS * WEFT_POINTS], v[WEFT_ALL];
@@ -121,7 +121,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(slopes)(
                 weft_winograd_values(half_way + j, WEFT_POINTS, WEFT_STEPS, v + j, WEFT_POINTS, WEFT_POINTS);
         }
         const int panel = f / WEFT_WIDE - work->left;
-        __global float *to = work->slopes + ((long)panel * places + place) * WEFT_WIDE + f % WEFT_WIDE;
+        __global float *to =
+            work->gradients + ((long)panel * positions + position) * WEFT_WIDE + f % WEFT_WIDE;
         WEFT_UNROLL for (int i = 0; i < WEFT_ALL; ++i) * (__global float16 *)(to + i * work->y_point) = v[i];
     }
 }
@@ -140,7 +141,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(transforms)(
                 (line * count + unit) * across + t, count * x_lines * across);
         }
         for (int line = 0; line < y_lines; ++line) {
-            for (int t = 0; t < across; ++t) WEFT_NAME(slopes)
+            for (int t = 0; t < across; ++t) WEFT_NAME(gradients)
             (work, image, square ? from : line, t * WEFT_WINOGRAD_STEP, (line * count + unit) * across + t,
                 count * y_lines * across);
         }
@@ -151,7 +152,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(transforms)(
 __attribute__((always_inline)) static inline void WEFT_NAME(products)(
     const weft_conv_weight_work *work, int point, int row, int count, bool first) {
     const int square = WEFT_CONV_WEIGHT_SQUARE, line = count * work->across;
-    const int x_places = (square ? 1 : work->image1) * line, y_places = (square ? 1 : work->result1) * line;
+    const int x_positions = (square ? 1 : work->image1) * line,
+              y_positions = (square ? 1 : work->result1) * line;
     const long size = WEFT_CONV_WEIGHT_TILE * WEFT_WIDE;
     /* The lines of y whose row of taps looks at a line of x. */
     const int low = square ? 0 : max(0, work->before1 - row),
@@ -159,33 +161,33 @@ __attribute__((always_inline)) static inline void WEFT_NAME(products)(
     const int shift = square ? 0 : row - work->before1;
     for (int tile = 0; tile < work->tiles; ++tile) {
         __global const float *by =
-            work->pixels + point * work->x_point + ((long)tile * x_places + (low + shift) * line) * 16;
+            work->pixels + point * work->x_point + ((long)tile * x_positions + (low + shift) * line) * 16;
         __global float *to = work->sums + (((long)row * WEFT_ALL + point) * work->tiles + tile) * size;
         for (int panel = 0; panel < work->right - work->left; ++panel) {
-            __global const float *slopes =
-                work->slopes + point * work->y_point + ((long)panel * y_places + low * line) * WEFT_WIDE;
+            __global const float *gradients = work->gradients + point * work->y_point +
+                                              ((long)panel * y_positions + low * line) * WEFT_WIDE;
             weft_conv_weight_winograd_multiply((__global weft_lanes_f32 *)(to + panel * work->panel_sums),
-                first, by, (__global const float16 *)slopes, (high - low) * line, WEFT_CONV_WEIGHT_TILE,
+                first, by, (__global const float16 *)gradients, (high - low) * line, WEFT_CONV_WEIGHT_TILE,
                 WEFT_CONV_WEIGHT_VECTORS);
         }
     }
 }
 
-/* Work-item (share, span of panels, group). A share has `share_units` of the units (images; in SQUARE lines
- * of tiles), taken `block` at once. Columns past the last filter hold anything: finish leaves them. */
+/* Work-item (split, span of panels, group). A split has `split_units` of the units (images; in SQUARE lines
+ * of tiles), taken `block` at once. Columns past the last filter hold anything: combine leaves them. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
     long x_offset, __global const float *y, long y_offset, __global float *rooms, long rooms_offset,
-    __global float *sums, long sums_offset, long room, int units, int share_units, int block, int span,
+    __global float *sums, long sums_offset, long room, int units, int split_units, int block, int span,
     int tiles, int images, int channels, int filters, int groups, int image1, int image2, int result1,
     int result2, int taps1, int before1, int before2) {
-    const int share = (int)get_global_id(0), group = (int)get_global_id(2);
+    const int split = (int)get_global_id(0), group = (int)get_global_id(2);
     const int panels = (filters + WEFT_WIDE - 1) / WEFT_WIDE, left = (int)get_global_id(1) * span,
               right = min(panels, left + span);
-    const int begin = share * share_units, end = min(units, begin + share_units);
+    const int begin = split * split_units, end = min(units, begin + split_units);
     const int rows = WEFT_CONV_WEIGHT_SQUARE ? 1 : taps1;
     const int across = (result2 + WEFT_WINOGRAD_STEP - 1) / WEFT_WINOGRAD_STEP;
     const int lines1 = (result1 + WEFT_STEPS - 1) / WEFT_STEPS;
-    /* Lines of places that a unit has in each room. */
+    /* Lines of positions that a unit has in each room. */
     const int x_lines = WEFT_CONV_WEIGHT_SQUARE ? 1 : image1, y_lines = WEFT_CONV_WEIGHT_SQUARE ? 1 : result1;
     const long x_pixel = (long)groups * channels, y_pixel = (long)groups * filters;
     const long x_first = (long)group * channels, y_first = (long)group * filters;
@@ -199,7 +201,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
                    get_global_id(0));
     const weft_conv_weight_work work = {x + x_offset + x_first, y + y_offset + y_first, pixels,
         pixels + WEFT_ALL * x_point,
-        sums + sums_offset + (((long)share * groups + group) * panels + left) * panel_sums,
+        sums + sums_offset + (((long)split * groups + group) * panels + left) * panel_sums,
         (long)images * image1 * image2 * x_pixel - x_first,
         (long)images * result1 * result2 * y_pixel - y_first, x_pixel, y_pixel, x_point, y_point, panel_sums,
         channels, filters, image1, image2, result1, result2, before1, before2, tiles, left, right, across,
@@ -214,8 +216,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
 }
 
 /* Work-item (tile, panel, group). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(finish)(__global const float *sums,
-    long sums_offset, __global float *w, long w_offset, int shares, int channels, int filters, int rows) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(__global const float *sums,
+    long sums_offset, __global float *w, long w_offset, int splits, int channels, int filters, int rows) {
     const int tile = (int)get_global_id(0), tiles = (int)get_global_size(0), panel = (int)get_global_id(1),
               panels = (int)get_global_size(1), group = (int)get_global_id(2),
               groups = (int)get_global_size(2);
@@ -223,7 +225,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(finish)(_
               columns = min(WEFT_WIDE, filters - WEFT_WIDE * panel);
     const int first = tile * WEFT_CONV_WEIGHT_TILE, count = min(WEFT_CONV_WEIGHT_TILE, channels - first);
     const long size = WEFT_CONV_WEIGHT_TILE * WEFT_WIDE, panel_sums = (long)rows * WEFT_ALL * tiles * size,
-               share_sums = panel_sums * panels * groups;
+               partial_sums = panel_sums * panels * groups;
     sums += sums_offset + ((long)group * panels + panel) * panel_sums + tile * size;
     w += w_offset + (((long)group * filters + WEFT_WIDE * panel) * channels + first) * taps;
     for (int row = 0; row < rows; ++row) {
@@ -234,9 +236,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(finish)(_
                 float16 m[WEFT_ALL], half_way[WEFT_DOWN * WEFT_TAPS], g[WEFT_TAPS * WEFT_TAPS];
                 WEFT_UNROLL for (int i = 0; i < WEFT_ALL; ++i) {
                     float16 sum = *(__global const weft_lanes_f32 *)(from + i * tiles * size);
-                    for (int share = 1; share < shares; ++share)
-                        sum +=
-                            *(__global const weft_lanes_f32 *)(from + i * tiles * size + share * share_sums);
+                    for (int split = 1; split < splits; ++split)
+                        sum += *(
+                            __global const weft_lanes_f32 *)(from + i * tiles * size + split * partial_sums);
                     m[i] = sum * weft_winograd_factor(i % WEFT_POINTS, WEFT_POINTS);
                     if (WEFT_CONV_WEIGHT_SQUARE) m[i] *= weft_winograd_factor(i / WEFT_POINTS, WEFT_POINTS);
                 }

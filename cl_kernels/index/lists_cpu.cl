@@ -1,4 +1,4 @@
-/* lists_cpu.cl: rows of a source added up at the places that an index names, each row of the result written
+/* lists_cpu.cl: rows of a source added up where an index says, each row of the result written
  * once.
  *
  *     source (count, inner)   index (count)   y (size, inner), all contiguous

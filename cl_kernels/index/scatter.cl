@@ -1,4 +1,4 @@
-/* scatter.cl: elements of a source added up along one axis at the places that an index names.
+/* scatter.cl: elements of a source added up along one axis where an index says.
  *
  *     source (outer, count, inner)   index (outer, count, inner) or (count)   y (outer, size, inner)
  *     all contiguous

@@ -1,4 +1,4 @@
-/* segments_gpu.cl: rows of a source added up at the places that a sorted index names, each row of the result
+/* segments_gpu.cl: rows of a source added up where a sorted index says, each row of the result
  * written once.
  *
  *     source (count, inner)   index (count)   order (count)   y (size, inner), all contiguous
@@ -35,7 +35,7 @@ __kernel void WEFT_NAME(starts)(__global const int *restrict index, long index_o
         if (bad) WEFT_FAULT(faults, fault, item);
     }
     if (item > size) return;
-    long low = 0, high = count; /* the first place whose index is not below the item */
+    long low = 0, high = count; /* the first element whose index is not below the item */
     while (low < high) {
         const long middle = (low + high) / 2;
         if (index[order[middle]] < item)

@@ -19,12 +19,12 @@
  * each, in the order of their walk. A row of the way back leaves out its own log-probability. With WEFT_TABLE
  * 0 it is the loss alone.
  *
- * spread: gradient[t][b][c] = -g[b] · share of the paths that are at step t in a state of class c.
+ * spread: gradient[t][b][c] = -g[b] · fraction of the paths that are at step t in a state of class c.
  *
  * Work split: on cpu-class devices an item walks through an example, WEFT_LANES states at a time, and spreads
  * some rows (t, b). On gpu-class devices a group of WEFT_GROUP items walks, rows in local memory if they fit
  * (WEFT_LOCAL_ROWS), one group a direction; another spreads one row. There the first of equal labels adds all
- * of them up along the chain of their places, so that each class has one writer: no atomics, one order. */
+ * of them up along the chain of their indices, so that each class has one writer: no atomics, one order. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) ctc_##suffix
@@ -217,7 +217,7 @@ __kernel void WEFT_NAME(walk)(__global const float *log_probs, long log_probs_of
 
 #if WEFT_TABLE
 #if WEFT_LANES == 1
-/* chain[j]: the next place of label j's class, or INT_MAX; its complement where it is not the first. */
+/* chain[j]: the next index of label j's class, or INT_MAX; its complement where it is not the first. */
 __kernel void WEFT_NAME(chain)(__global const int *restrict targets, long targets_offset,
     __global const int *restrict target_lengths, long target_lengths_offset,
     __global const float *restrict tables, long tables_offset, __global int *restrict chains,
@@ -266,7 +266,7 @@ __kernel void WEFT_NAME(spread)(__global const int *restrict targets, long targe
         __global const float *const back =
             head + WEFT_CTC_HEAD + (steps + (states ? length - 1 - t : 0)) * (long)width + states - 1;
         __global float *const y = gradient + gradient_offset + row * classes;
-        const float rest = lost ? NAN : 0.0f, slope = -(g + g_offset)[example];
+        const float rest = lost ? NAN : 0.0f, gradient = -(g + g_offset)[example];
         for (int c = me; c < classes; c += WEFT_CTC_ITEMS) y[c] = rest;
 #if WEFT_LANES == 16
         __global const int *const own = targets + example * labels;
@@ -280,7 +280,7 @@ __kernel void WEFT_NAME(spread)(__global const int *restrict targets, long targe
             const WF x = vload16(0, there + i) + weft_ctc_load_reversed(back - i);
             sum += WEFT_MASKED(states - i, exp(x - peak), (WF)(0.0f));
         }
-        const WF share = (WF)(slope / weft_lanes_sum_f(sum));
+        const WF share = (WF)(gradient / weft_lanes_sum_f(sum));
         float blanks = 0.0f;
         for (int i = 0; i < states; i += 16) {
             float x[16];
@@ -301,13 +301,13 @@ __kernel void WEFT_NAME(spread)(__global const int *restrict targets, long targe
         const float blanks = weft_group_sum_f(me & 1 ? 0.0f : sum, shared);
         const float all = blanks + weft_group_sum_f(me & 1 ? sum : 0.0f, shared);
         barrier(CLK_GLOBAL_MEM_FENCE); /* y[c] = rest was another item's */
-        if (me == 0 && states) y[blank] = slope * (blanks / all);
+        if (me == 0 && states) y[blank] = gradient * (blanks / all);
         for (int j = me; j < count; j += WEFT_GROUP) {
             if (chain[j] < 0) continue;
             float of_class = 0.0f;
             for (int at = j; at != INT_MAX; at = at == j ? chain[at] : ~chain[at])
                 of_class += exp(there[2 * at + 1] + back[-(2 * at + 1)] - peak);
-            y[own[j]] = slope * (of_class / all);
+            y[own[j]] = gradient * (of_class / all);
         }
 #endif
     }

@@ -15,7 +15,7 @@
  *
  * Class cpu: an item takes `share` pixels of the result, 16 channels at a time. Where fewer than 16 channels
  * are left, the other lanes read the next pixels, and what they make of them is overwritten by the next
- * pixels' own; where memory, or the item's part of it, ends before, channels are taken one by one. Gradients
+ * pixels' own; where memory, or the item's share of it, ends before, channels are taken one by one. Gradients
  * scatter: an item owns whole images, or 16 channels or more of them, and goes through the windows in order.
  * Class gpu: an item takes one element, neighbours having neighbouring channels. Gradients gather: an element
  * of dx looks at the windows that hold it.

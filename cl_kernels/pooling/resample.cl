@@ -6,7 +6,7 @@
  *
  * Element o of an axis lies at o·scale (nearest: that element; aligned corners: between it and the next) or
  * at (o + 1/2)·scale - 1/2, not below 0. The gradient gathers: element i of dx goes through the o that weigh
- * it, which are side by side, as places grow with o. No atomics, and one order of every sum.
+ * it, which are side by side, as their indices grow with o. No atomics, and one order of every sum.
  *
  *     o    0     1     2     3     4           weight(1, 0) = 1 - f, weight(1, 1) = f
  *     i    0       1       2       3           f the distance of o = 1 from i = 0

@@ -20,8 +20,8 @@
  * One launch does it for every shape and every transposition; the sizes and strides are arguments. Which of A
  * and B have their rows (A_ROWS, B_ROWS) or columns (B_COLUMNS) contiguous may be known before: macros of 0
  * or 1, without which the kernel looks at the strides. Parameters (src/kernels/product/gemm_cpu.c): a tile is
- * ROWS x COLUMNS, two vectors wide; a work-item has at most STRIP rows and PANELS panels; prefetches run AHEAD
- * steps of k before the multiplication, PACK_AHEAD before packing. The macros before an inclusion (WEFT_NAME,
+ * ROWS x COLUMNS, two vectors wide; a work-item has at most STRIP rows and PANELS panels; prefetches run PREFETCH
+ * steps of k before the multiplication, PACK_PREFETCH before packing. The macros before an inclusion (WEFT_NAME,
  * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) are described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU
@@ -96,8 +96,8 @@ static inline void weft_gemm_store(__global float *p, float16 value, int lanes) 
 }
 
 /* sum[r][0..1] (+)= tile * panel. The strides of the tile are constants at each call.
- * Meanwhile two streams of the next tile of A, at the addresses soon and later, `step` bytes apart, are asked
- * for; before them, where has_own (a constant, too), two lines a row of what the epilogue will read, from
+ * Meanwhile two streams of the next tile of A, at the addresses soon and later, `step` bytes apart, are prefetched;
+ * before them, where has_own (a constant, too), two lines a row of what the epilogue will read, from
  * `own` on, rows own_step bytes apart. */
 __attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, const float *tile,
     const float16 *panel, int depth, bool first, const int row_stride, const int depth_stride, size_t soon,
@@ -113,8 +113,8 @@ __attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, c
         size_t one = owned ? own : soon + part * step, other = owned ? own + 64 : later + part * step;
         const size_t apart = owned ? own_step : step;
         for (int p = part; p < end; ++p) {
-            WEFT_PREFETCH(panel + 2 * (p + WEFT_GEMM_AHEAD), 3);
-            WEFT_PREFETCH(panel + 2 * (p + WEFT_GEMM_AHEAD) + 1, 3);
+            WEFT_PREFETCH(panel + 2 * (p + WEFT_GEMM_PREFETCH), 3);
+            WEFT_PREFETCH(panel + 2 * (p + WEFT_GEMM_PREFETCH) + 1, 3);
             WEFT_PREFETCH(one, 2);
             WEFT_PREFETCH(other, 2);
             one += apart;
@@ -151,7 +151,7 @@ __attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, c
 #define WEFT_GEMM_LOAD(p, lanes) weft_gemm_load(p, lanes)
 #else
 #define WEFT_GEMM_LOAD(p, lanes)                                                                             \
-    ((lanes) >= 16 ? WEFT_OF(WEFT_READ_)(p) : WEFT_OF(weft_load_part_)(p, 0, lanes))
+    ((lanes) >= 16 ? WEFT_OF(WEFT_READ_)(p) : WEFT_OF(weft_load_tail_)(p, 0, lanes))
 #endif
 
 /* B, whose columns are contiguous along k: transposes blocks of 16 x 16 into the panel. A short last block
@@ -217,7 +217,7 @@ static inline void WEFT_NAME(copy_rows)(float *tile, WEFT_OPERANDS *a, int rows,
 }
 
 /* The same, k-major: tile[p * ROWS + r]; `beside` elements stand in a row of memory from the tile's first. A
- * store spills into the next step's place, which is written after it. */
+ * store reaches into the next step's memory, which is written after it. */
 static inline void WEFT_NAME(copy_columns)(
     float *tile, WEFT_OPERANDS *a, int rows, int beside, int depth, long a_row, long a_column) {
     if (a_row == 1 && (beside >= 16 || a_column >= 16)) {
@@ -241,13 +241,13 @@ static inline void WEFT_NAME(copy_columns)(
 #define WEFT_GEMM_B_COLUMNS (b_row == 1)
 #define WEFT_GEMM_ANY_LAYOUT
 #endif
-#ifdef WEFT_AHEAD
-#define WEFT_AHEAD_KNOWN true
+#ifdef WEFT_EPILOGUE_READ
+#define WEFT_EPILOGUE_READ_KNOWN true
 #else
-#define WEFT_AHEAD_KNOWN               false
-#define WEFT_AHEAD(batch, row, column) 0
-#define WEFT_AHEAD_STEP                0
-#define WEFT_GEMM_NOT_AHEAD
+#define WEFT_EPILOGUE_READ_KNOWN               false
+#define WEFT_EPILOGUE_READ(batch, row, column) 0
+#define WEFT_EPILOGUE_READ_STEP                0
+#define WEFT_GEMM_NO_EPILOGUE_READ
 #endif
 
 /* Work-item (strip, span, batch). */
@@ -272,7 +272,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(WE
             for (int p = 0; p < depth; ++p) {
                 WEFT_OPERANDS *bb = b + (start + p) * b_row + left;
                 float16 *to = panels + 2 * p;
-                const size_t soon = (size_t)(bb + WEFT_GEMM_PACK_AHEAD * b_row);
+                const size_t soon = (size_t)(bb + WEFT_GEMM_PACK_PREFETCH * b_row);
                 WEFT_UNROLL4 for (int i = 0; i < packed; ++i) {
                     WEFT_PREFETCH(soon + sizeof(*a) * WEFT_GEMM_COLUMNS * i, 2);
                     WEFT_PREFETCH(soon + sizeof(*a) * WEFT_GEMM_COLUMNS * i + 64, 2);
@@ -305,8 +305,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(WE
                 else /* once: each step of k is a page of its own */
                     weft_gemm_tile(sum + 2 * i, tile, panel, depth, start == 0, 1, WEFT_GEMM_ROWS,
                         i == 0 ? (size_t)next : none, i == 0 ? (size_t)(next + WEFT_GEMM_ROWS - 1) : none,
-                        i == 0 ? sizeof(*a) * a_column : 0, WEFT_AHEAD_KNOWN,
-                        last ? WEFT_AHEAD(batch, row, j) : none, last ? WEFT_AHEAD_STEP : 0);
+                        i == 0 ? sizeof(*a) * a_column : 0, WEFT_EPILOGUE_READ_KNOWN,
+                        last ? WEFT_EPILOGUE_READ(batch, row, j) : none, last ? WEFT_EPILOGUE_READ_STEP : 0);
                 if (!last) continue;
                 /* Now, not after the last panel: the next one's multiplications hide the wait for memory. */
                 for (int r = 0; r < rows; ++r) {
@@ -326,11 +326,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(WE
 #undef WEFT_GEMM_B_ROWS
 #undef WEFT_GEMM_B_COLUMNS
 #endif
-#undef WEFT_AHEAD_KNOWN
-#ifdef WEFT_GEMM_NOT_AHEAD
-#undef WEFT_GEMM_NOT_AHEAD
-#undef WEFT_AHEAD
-#undef WEFT_AHEAD_STEP
+#undef WEFT_EPILOGUE_READ_KNOWN
+#ifdef WEFT_GEMM_NO_EPILOGUE_READ
+#undef WEFT_GEMM_NO_EPILOGUE_READ
+#undef WEFT_EPILOGUE_READ
+#undef WEFT_EPILOGUE_READ_STEP
 #endif
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE

@@ -19,12 +19,12 @@
  *    6 | A, there|  |                   |
  *      +---------+  +----+----+----+----+
  *
- * Multiplications hide the memory's latency only if it is asked early and evenly: a core has some 20 lines
- * under way at most, and stores wait for lines, too. So each step of k asks for its share of the next tile of
+ * Multiplications hide the memory's latency only if lines are requested early and evenly: a core has some 20 of
+ * them under way at most, and stores wait for lines, too. So each step of k requests its share of the next tile of
  * A, of the lines that the next results go to and of those that the epilogue will read.
  *
  * As many panels as stay in the second-level cache are taken `together`. The macros before an inclusion
- * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE, WEFT_STORED, WEFT_AHEAD) are described in
+ * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE, WEFT_EPILOGUE_WRITE, WEFT_EPILOGUE_READ) are described in
  * src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU_DIRECT
@@ -34,28 +34,29 @@ WEFT_REQUIRE(weft_direct_has_a_case_for_each_width, WEFT_DIRECT_VECTORS <= 4);
 
 #define WEFT_DIRECT_ROLL __attribute__((opencl_unroll_hint(1)))
 
-/* Memory that is asked for along the way, `step` bytes further at each step of k. (Anything less simple costs
+/* Memory that is prefetched along the way, `step` bytes further at each step of k. (Anything less simple costs
  * the compiler the registers of the sums.) */
-typedef struct weft_direct_ask {
+typedef struct weft_direct_request {
     size_t at;
     long step;
-} weft_direct_ask;
+} weft_direct_request;
 
-/* What one of `parts` multiplications asks for of a tile that begins at `begin`, with `bytes` in a row and
- * `pitch` from row to row: its part where all follow each other, else a row; nothing where pitch is 0. */
-static inline weft_direct_ask weft_direct_part(
-    size_t begin, long bytes, long pitch, int part, int parts, int k) {
-    const bool dense = bytes == pitch, apart = pitch != 0 && part < WEFT_DIRECT_TILE;
-    const long share = dense ? (WEFT_DIRECT_TILE * bytes + parts - 1) / parts : apart ? bytes : 0;
-    const weft_direct_ask ask = {begin + part * (dense ? share : pitch), (share + k - 1) / k};
-    return ask;
+/* What multiplication `number` of `count` requests of a tile that begins at `begin`, with `bytes` in a row and
+ * `pitch` from row to row: its share where all follow each other, else a row; nothing where pitch is 0. */
+static inline weft_direct_request weft_direct_request_of(
+    size_t begin, long bytes, long pitch, int number, int count, int k) {
+    const bool dense = bytes == pitch, apart = pitch != 0 && number < WEFT_DIRECT_TILE;
+    const long share = dense ? (WEFT_DIRECT_TILE * bytes + count - 1) / count : apart ? bytes : 0;
+    const weft_direct_request request = {begin + number * (dense ? share : pitch), (share + k - 1) / k};
+    return request;
 }
 
 /* sums[r][v] = rows of A times a panel. rows, vectors and reads (whether the epilogue reads) are constants at
  * each call. */
 __attribute__((always_inline)) static inline void weft_direct_multiply(float16 *sums, __global const float *a,
-    long a_row, __global const weft_lanes_f32 *panel, int k, weft_direct_ask next_a, weft_direct_ask stored,
-    weft_direct_ask read, const bool reads, const int rows, const int vectors) {
+    long a_row, __global const weft_lanes_f32 *panel, int k, weft_direct_request next_a,
+    weft_direct_request stored, weft_direct_request read, const bool reads, const int rows,
+    const int vectors) {
     float16 acc[WEFT_DIRECT_TILE][WEFT_DIRECT_VECTORS];
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = 0.0f;
@@ -105,18 +106,18 @@ __attribute__((always_inline)) static inline void weft_direct_multiply(float16 *
 #define WEFT_DIRECT_LAST (vectors - (all - 1) * WEFT_DIRECT_VECTORS)
 #define WEFT_DIRECT_ANY_WIDTH
 #endif
-#ifndef WEFT_STORED
-#define WEFT_STORED(batch, row, column) panels
-#define WEFT_STORED_STEP                0
+#ifndef WEFT_EPILOGUE_WRITE
+#define WEFT_EPILOGUE_WRITE(batch, row, column) panels
+#define WEFT_EPILOGUE_WRITE_STEP                0
 #define WEFT_DIRECT_NOT_STORED
 #endif
-#ifdef WEFT_AHEAD
+#ifdef WEFT_EPILOGUE_READ
 #define WEFT_DIRECT_READS true
 #else
-#define WEFT_DIRECT_READS              false
-#define WEFT_AHEAD(batch, row, column) panels
-#define WEFT_AHEAD_STEP                0
-#define WEFT_DIRECT_NOT_AHEAD
+#define WEFT_DIRECT_READS                      false
+#define WEFT_EPILOGUE_READ(batch, row, column) panels
+#define WEFT_EPILOGUE_READ_STEP                0
+#define WEFT_DIRECT_NO_EPILOGUE_READ
 #endif
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)        gemm_direct_##suffix
@@ -187,18 +188,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__g
             }
             for (int panel = from; panel < to; ++panel) {
                 const int j = panel * (16 * WEFT_DIRECT_VECTORS);
-                const int part = panel - from, parts = to - from;
+                const int number = panel - from, count = to - from;
                 const int ahead = column + from * (16 * WEFT_DIRECT_VECTORS);
                 const long bytes =
-                    4 * min(parts * (16 * WEFT_DIRECT_VECTORS), n - from * (16 * WEFT_DIRECT_VECTORS));
-                const weft_direct_ask next_a = weft_direct_part((size_t)(tile + rows * a_row), 4 * (long)k,
-                                          4 * a_row, part, parts, k),
-                                      stored = weft_direct_part(
-                                          (size_t)WEFT_STORED(batches[rows], lines[rows], ahead), bytes,
-                                          WEFT_STORED_STEP, part, parts, k),
-                                      read = weft_direct_part(
-                                          (size_t)WEFT_AHEAD(batches[rows], lines[rows], ahead), bytes,
-                                          WEFT_AHEAD_STEP, part, parts, k);
+                    4 * min(count * (16 * WEFT_DIRECT_VECTORS), n - from * (16 * WEFT_DIRECT_VECTORS));
+                const weft_direct_request next_a = weft_direct_request_of((size_t)(tile + rows * a_row),
+                                              4 * (long)k, 4 * a_row, number, count, k),
+                                          stored = weft_direct_request_of(
+                                              (size_t)WEFT_EPILOGUE_WRITE(batches[rows], lines[rows], ahead),
+                                              bytes, WEFT_EPILOGUE_WRITE_STEP, number, count, k),
+                                          read = weft_direct_request_of(
+                                              (size_t)WEFT_EPILOGUE_READ(batches[rows], lines[rows], ahead),
+                                              bytes, WEFT_EPILOGUE_READ_STEP, number, count, k);
                 __global const weft_lanes_f32 *b = (__global const weft_lanes_f32 *)(panels + (long)j * k);
                 const int wide = panel + 1 < all ? WEFT_DIRECT_VECTORS : WEFT_DIRECT_LAST;
                 if (rows == WEFT_DIRECT_TILE)
@@ -216,14 +217,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__g
 #endif
 #ifdef WEFT_DIRECT_NOT_STORED
 #undef WEFT_DIRECT_NOT_STORED
-#undef WEFT_STORED
-#undef WEFT_STORED_STEP
+#undef WEFT_EPILOGUE_WRITE
+#undef WEFT_EPILOGUE_WRITE_STEP
 #endif
 #undef WEFT_DIRECT_READS
-#ifdef WEFT_DIRECT_NOT_AHEAD
-#undef WEFT_DIRECT_NOT_AHEAD
-#undef WEFT_AHEAD
-#undef WEFT_AHEAD_STEP
+#ifdef WEFT_DIRECT_NO_EPILOGUE_READ
+#undef WEFT_DIRECT_NO_EPILOGUE_READ
+#undef WEFT_EPILOGUE_READ
+#undef WEFT_EPILOGUE_READ_STEP
 #endif
 #ifdef WEFT_DIRECT_ALONE
 #undef WEFT_DIRECT_ALONE

@@ -14,7 +14,7 @@
  *    4 |   A    |     |  acc  |   each step of k: a vector of B, 4 broadcasts of A, 4 multiply-adds
  *      +--------+     +-------+
  *
- * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in
+ * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is described in
  * src/kernels/product/gemm.h. */
 
 #define WEFT_SMALL_LOOP __attribute__((opencl_unroll_hint(1)))

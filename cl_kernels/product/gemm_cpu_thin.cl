@@ -6,7 +6,7 @@
  *
  * What gemm_cpu.cl does for speed, packing B, costs more here than the multiplications. So B is read where it
  * lies, once, at the speed of memory. A work-item owns `span` columns and all rows. It walks k in blocks of
- * at most WEFT_THIN_DEPTH, of which it copies A's part; 4 rows of that at a time meet
+ * at most WEFT_THIN_DEPTH, of which it copies A's block; 4 rows of that at a time meet
  *
  *     columns of B contiguous: 6 of them. A sum is a vector of 16 sums over every 16th step of k:
  *
@@ -15,13 +15,13 @@
  *         |        4 rows        |      |      6 columns       |      10 loads for 24 multiply-adds of 16
  *         +----------------------+      +----------------------+
  *
- *     rows of B contiguous: 96 columns, WEFT_THIN_PART steps of k, each of 6 loads and 4 broadcasts for 24
+ *     rows of B contiguous: 96 columns, WEFT_THIN_BLOCK steps of k, each of 6 loads and 4 broadcasts for 24
  *     multiply-adds of 16. Few steps, since each is a page of its own.
  *
  * 24 sums fill the registers, and wait in private memory between blocks. While the first rows are at it, what
- * B has for the next six columns, or the next 96, is asked for. Which of B's is contiguous may be known
+ * B has for the next six columns, or the next 96, is prefetched. Which of B's is contiguous may be known
  * before: WEFT_THIN_ROWS (0 or 1), without which the kernel looks at the stride. What stands before an
- * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in src/kernels/product/gemm.h. */
+ * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_GEMM_CPU_THIN
 #define WEFT_GEMM_CPU_THIN
@@ -34,23 +34,23 @@ WEFT_REQUIRE(weft_thin_has_six_columns, WEFT_THIN_COLUMNS == 6);
 
 #define WEFT_ROLL __attribute__((opencl_unroll_hint(1)))
 
-/* Three streams of memory asked for during a product, `stride` bytes apart from step to step. */
-typedef struct weft_thin_ahead {
+/* Three streams of memory that are prefetched during a product, `stride` bytes apart from step to step. */
+typedef struct weft_thin_prefetch {
     size_t one, two, three, stride;
-} weft_thin_ahead;
+} weft_thin_prefetch;
 
 #define WEFT_THIN_BEGIN                                                                                      \
     float16 acc[4][6];                                                                                       \
     WEFT_UNROLL for (int r = 0; r < 4; ++r) {                                                                \
         WEFT_UNROLL for (int c = 0; c < 6; ++c) acc[r][c] = first ? 0.0f : sum[r * 6 + c];                   \
     }
-#define WEFT_THIN_ASK                                                                                        \
-    WEFT_PREFETCH(ahead.one, 2);                                                                             \
-    WEFT_PREFETCH(ahead.two, 2);                                                                             \
-    WEFT_PREFETCH(ahead.three, 2);                                                                           \
-    ahead.one += ahead.stride;                                                                               \
-    ahead.two += ahead.stride;                                                                               \
-    ahead.three += ahead.stride;
+#define WEFT_THIN_REQUEST                                                                                    \
+    WEFT_PREFETCH(prefetch.one, 2);                                                                          \
+    WEFT_PREFETCH(prefetch.two, 2);                                                                          \
+    WEFT_PREFETCH(prefetch.three, 2);                                                                        \
+    prefetch.one += prefetch.stride;                                                                         \
+    prefetch.two += prefetch.stride;                                                                         \
+    prefetch.three += prefetch.stride;
 #define WEFT_THIN_STEP(A)                                                                                    \
     WEFT_UNROLL for (int r = 0; r < 4; ++r) {                                                                \
         const float16 x_r = A;                                                                               \
@@ -66,16 +66,16 @@ typedef struct weft_thin_ahead {
         WEFT_UNROLL for (int c = 0; c < 6; ++c) sum[r * 6 + c] = acc[r][c];                                  \
     }
 
-/* What group `group` of `groups` asks for: its part of six streams, `apart` bytes from each other. The groups
+/* What group `group` of `groups` prefetches: its share of six streams, `apart` bytes from each other. The groups
  * share the six, at most three each and one where there are six groups. */
-static inline weft_thin_ahead weft_thin_share(
+static inline weft_thin_prefetch weft_thin_share(
     int group, int groups, size_t next, long apart, long stride, size_t nothing) {
-    const int turns = groups >= 6 ? 6 : groups >= 3 ? 3 : groups, each = min(3, 6 / turns);
-    const weft_thin_ahead none = {nothing, nothing, nothing, 0};
-    if (group >= turns) return none;
+    const int loads = groups >= 6 ? 6 : groups >= 3 ? 3 : groups, each = min(3, 6 / loads);
+    const weft_thin_prefetch none = {nothing, nothing, nothing, 0};
+    if (group >= loads) return none;
     const size_t one = next + each * group * apart, two = one + (each > 1 ? apart : 0);
-    const weft_thin_ahead ahead = {one, two, each > 2 ? two + apart : two, (size_t)stride};
-    return ahead;
+    const weft_thin_prefetch prefetch = {one, two, each > 2 ? two + apart : two, (size_t)stride};
+    return prefetch;
 }
 
 static inline float weft_thin_total(float16 v) {
@@ -119,8 +119,8 @@ static inline void WEFT_NAME(copy)(
 }
 
 /* sum[r * 6 + c] (+)= x[r][0..depth) * b[c][0..depth), lane by lane. */
-static inline void WEFT_NAME(columns)(
-    float16 *sum, const float *x, WEFT_OPERANDS *const *b, int depth, bool first, weft_thin_ahead ahead) {
+static inline void WEFT_NAME(columns)(float16 *sum, const float *x, WEFT_OPERANDS *const *b, int depth,
+    bool first, weft_thin_prefetch prefetch) {
     WEFT_OPERANDS *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3], *b4 = b[4], *b5 = b[5];
     const int whole = depth / 16 * 16;
     WEFT_THIN_BEGIN
@@ -128,7 +128,7 @@ static inline void WEFT_NAME(columns)(
         const float16 v0 = WEFT_OF(WEFT_READ_)(b0 + p), v1 = WEFT_OF(WEFT_READ_)(b1 + p),
                       v2 = WEFT_OF(WEFT_READ_)(b2 + p), v3 = WEFT_OF(WEFT_READ_)(b3 + p),
                       v4 = WEFT_OF(WEFT_READ_)(b4 + p), v5 = WEFT_OF(WEFT_READ_)(b5 + p);
-        WEFT_THIN_ASK
+        WEFT_THIN_REQUEST
         WEFT_THIN_STEP(*(const float16 *)(x + r * WEFT_THIN_PITCH + p))
     }
     WEFT_THIN_END
@@ -144,14 +144,14 @@ static inline void WEFT_NAME(columns)(
 
 /* sum[r * 6 + c] (+)= x[r][0..depth) * b[0..depth)[16 c .. 16 c + 16). */
 static inline void WEFT_NAME(rows)(float16 *sum, const float *x, WEFT_OPERANDS *b, long b_row, int depth,
-    bool first, weft_thin_ahead ahead) {
+    bool first, weft_thin_prefetch prefetch) {
     WEFT_THIN_BEGIN
     for (int p = 0; p < depth; ++p) {
         const float16 v0 = WEFT_OF(WEFT_READ_)(b), v1 = WEFT_OF(WEFT_READ_)(b + 16),
                       v2 = WEFT_OF(WEFT_READ_)(b + 32), v3 = WEFT_OF(WEFT_READ_)(b + 48),
                       v4 = WEFT_OF(WEFT_READ_)(b + 64), v5 = WEFT_OF(WEFT_READ_)(b + 80);
         b += b_row;
-        WEFT_THIN_ASK
+        WEFT_THIN_REQUEST
         WEFT_THIN_STEP(x[r * WEFT_THIN_PITCH + p])
     }
     WEFT_THIN_END
@@ -179,9 +179,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(WEF
     for (int start = 0; start < k; start += WEFT_THIN_DEPTH) {
         const int depth = min(WEFT_THIN_DEPTH, k - start);
         WEFT_NAME(copy)(x, a + start * a_column, m, 4 * groups, depth, a_row, a_column);
-        const int part = WEFT_THIN_ROWS ? WEFT_THIN_PART : WEFT_THIN_DEPTH;
-        for (int at = 0; at < depth; at += part) {
-            const int steps = min(part, depth - at);
+        const int block = WEFT_THIN_ROWS ? WEFT_THIN_BLOCK : WEFT_THIN_DEPTH;
+        for (int at = 0; at < depth; at += block) {
+            const int steps = min(block, depth - at);
             WEFT_OPERANDS *from = b + (start + at) * b_row;
             for (int j = left, i = 0; j < right; j += wide, ++i) {
                 for (int group = 0; group < groups; ++group) {

@@ -3,13 +3,13 @@
  *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
  *
  * A work-group of GROUP x GROUP items owns a tile of C with MICRO x MICRO elements per item. It walks k in
- * steps of STEP: all items together copy a piece of A and a piece of B to local memory, then each multiplies
+ * steps of STEP: all items together copy a tile of A and a tile of B to local memory, then each multiplies
  * its elements, which are GROUP apart so that neighbours read and write neighbouring words. With 16, 4 and
  * 16:
  *
- *                     B piece (16, 64)
+ *                     B tile (16, 64)
  *                    +----------------+
- *     A piece        |   x   x   x   x|
+ *     A tile        |   x   x   x   x|
  *    (64, 16)        +----------------+
  *     +----+         +----------------+
  *     |   y|         |   .   .   .   .|  item (x, y): rows y, y + 16, y + 32, y + 48
@@ -21,9 +21,9 @@
  * Large tiles read less memory for each multiplication; small ones (MICRO 1) give every compute unit work if
  * the product is small. The parameters stand in src/kernels/product/gemm_gpu.c.
  *
- * The pieces are read along whichever axis has stride 1. Elements outside A and B count as zero; nothing
+ * The tiles are read along whichever axis has stride 1. Elements outside A and B count as zero; nothing
  * outside C is stored. What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is
- * told in src/kernels/product/gemm.h. */
+ * described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)                          gemm_##suffix
@@ -38,18 +38,18 @@
 #ifndef WEFT_GEMM_GPU
 #define WEFT_GEMM_GPU
 
-/* One word more than the tile, so that columns of a piece lie in different banks. */
+/* One word more than the tile, so that columns of a tile lie in different banks. */
 #define WEFT_GEMM_ROOM (WEFT_GEMM_STEP * (WEFT_GEMM_GROUP * WEFT_GEMM_MICRO + 1))
 
 #endif
 
-/* piece[p][i] = from[i * across + p * down] for i < width, p < STEP; zero where i >= limit or p >= depth. */
-__attribute__((always_inline)) static inline void WEFT_NAME(fetch)(__local float *piece, const int width,
+/* tile[p][i] = from[i * across + p * down] for i < width, p < STEP; zero where i >= limit or p >= depth. */
+__attribute__((always_inline)) static inline void WEFT_NAME(fetch)(__local float *tile, const int width,
     WEFT_OPERANDS *from, int limit, int depth, long across, long down, int item) {
     for (int e = item; e < width * WEFT_GEMM_STEP; e += WEFT_GEMM_GROUP * WEFT_GEMM_GROUP) {
         const int i = down == 1 ? e / WEFT_GEMM_STEP : e % width;
         const int p = down == 1 ? e % WEFT_GEMM_STEP : e / width;
-        piece[p * (width + 1) + i] =
+        tile[p * (width + 1) + i] =
             i < limit && p < depth ? WEFT_OF(WEFT_GET_)(from, i * across + p * down) : 0.0f;
     }
 }
@@ -59,7 +59,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_GROUP, WEFT_GEMM_GROUP, 1
     WEFT_OPERANDS *a, long a_offset, WEFT_OPERANDS *b, long b_offset, int m, int n, int k, long a_batch,
     long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int width = WEFT_GEMM_GROUP * WEFT_GEMM_MICRO;
-    __local float a_piece[WEFT_GEMM_ROOM], b_piece[WEFT_GEMM_ROOM];
+    __local float a_tile[WEFT_GEMM_ROOM], b_tile[WEFT_GEMM_ROOM];
     const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_GROUP + x;
     const int top = (int)get_group_id(1) * width, left = (int)get_group_id(0) * width;
     const int batch = (int)get_global_id(2);
@@ -70,15 +70,15 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_GROUP, WEFT_GEMM_GROUP, 1
         WEFT_UNROLL for (int j = 0; j < WEFT_GEMM_MICRO; ++j) acc[i][j] = 0.0f;
     }
     for (int start = 0; start < k; start += WEFT_GEMM_STEP) {
-        WEFT_NAME(fetch)(a_piece, width, a + start * a_column, m - top, k - start, a_row, a_column, item);
-        WEFT_NAME(fetch)(b_piece, width, b + start * b_row, n - left, k - start, b_column, b_row, item);
+        WEFT_NAME(fetch)(a_tile, width, a + start * a_column, m - top, k - start, a_row, a_column, item);
+        WEFT_NAME(fetch)(b_tile, width, b + start * b_row, n - left, k - start, b_column, b_row, item);
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int p = 0; p < WEFT_GEMM_STEP; ++p) {
             float from_a[WEFT_GEMM_MICRO];
             WEFT_UNROLL for (int i = 0; i < WEFT_GEMM_MICRO; ++i) from_a[i] =
-                a_piece[p * (width + 1) + y + WEFT_GEMM_GROUP * i];
+                a_tile[p * (width + 1) + y + WEFT_GEMM_GROUP * i];
             WEFT_UNROLL for (int j = 0; j < WEFT_GEMM_MICRO; ++j) {
-                const float from_b = b_piece[p * (width + 1) + x + WEFT_GEMM_GROUP * j];
+                const float from_b = b_tile[p * (width + 1) + x + WEFT_GEMM_GROUP * j];
                 WEFT_UNROLL for (int i = 0; i < WEFT_GEMM_MICRO; ++i) acc[i][j] =
                     fma(from_a[i], from_b, acc[i][j]);
             }

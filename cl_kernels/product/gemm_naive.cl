@@ -8,7 +8,7 @@
  *              B   | | | |   k down
  *     A  -k->    [ c c c c ]  one work-item
  *
- * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is told in
+ * What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is described in
  * src/kernels/product/gemm.h. */
 
 #ifndef WEFT_NAME

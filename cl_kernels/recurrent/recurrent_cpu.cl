@@ -38,8 +38,8 @@
 #define WEFT_R_DEPTH 256
 #define WEFT_R_PITCH (WEFT_R_DEPTH + 16)
 #define WEFT_R_MOST  4 /* panels side by side */
-/* How many steps of the depth before its use a row of a panel is asked for. */
-#define WEFT_R_AHEAD 8
+/* The prefetch distance of a panel's rows, in steps of the depth. */
+#define WEFT_R_PREFETCH 8
 
 #include "recurrent_cell_cpu.clh"
 #include "recurrent_share_cpu.clh"
@@ -58,6 +58,9 @@
 /* WEFT_CELL: 0 LSTM, 1 GRU, 2 GRU that resets h before its product, 3 RNN with tanh, 4 with relu.
  * WEFT_PROJECT: an LSTM's h is projected. WEFT_KEEP: the gradient is wanted. WEFT_BACK: 0 forward, 1 the
  * gradient, 2 both. */
+#define WEFT_IS_LSTM (WEFT_CELL == 0)
+#define WEFT_IS_GRU  (WEFT_CELL == 1 || WEFT_CELL == 2)
+#define WEFT_SECOND  (WEFT_PROJECT || WEFT_CELL == 2) /* a step has a second product */
 #if WEFT_CELL == 0
 #define WEFT_GATES 4
 #define WEFT_FIRST 4 /* gates of the first product */
@@ -144,7 +147,7 @@ static inline void WEFT_NAME(cells)(
             const int j = u + 16 * q, lanes = scan->units - j;
             if (lanes <= 0) break;
             const long at = n * units + j;
-            __global float *after = WEFT_PROJECT || WEFT_CELL == 2 ? step->more : step->after;
+            __global float *after = WEFT_SECOND ? step->more : step->after;
             const weft_r_unit unit = {step->x + n * WEFT_GATES * units + j, scan->bias ? scan->bias + j : 0,
                 step->before + at, step->c_before + at, step->gates + n * WEFT_SAVED * units + j, after + at,
                 step->c_after + at, scan->sums + (q / 2 * WEFT_FIRST * WEFT_R_ROWS + r) * 2 + q % 2, units,
@@ -187,7 +190,7 @@ static inline void WEFT_NAME(shares)(const weft_r_scan *scan, const weft_r_step 
     }
 }
 
-#if WEFT_PROJECT || WEFT_CELL == 2
+#if WEFT_SECOND
 /* A tile of rows of the second product, whose sums are there. */
 static inline void WEFT_NAME(second_cells)(
     const weft_r_scan *scan, const weft_r_step *step, int u, int span, int row, int count) {
@@ -239,7 +242,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
     long x_offset, int has_bias, __global const float *bias, long bias_offset, int has_lengths,
     __global const int *lengths, long lengths_offset, __global float *y, long y_offset,
     __global const float *packed, long packed_offset, __global const float *packed_r, long packed_r_offset,
-    int turn, int steps, int phases, int total, int batch, int units, int width, int rows, int blocks,
+    int iteration, int steps, int phases, int total, int batch, int units, int width, int rows, int blocks,
     int reverse, int left, long c_at, long c_step, long gates_at, long gates_step, long more_at,
     long more_step, long cells_at, __global float *cells, long cells_offset, __global int *state,
     long state_offset, int helped) {
@@ -255,7 +258,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
     cells += cells_offset + cells_at;
     const int own = helped ? weft_r_arrive(scan.state) : (int)get_global_id(1);
     const int last_share = helped && own == 0 ? (int)get_global_size(1) - 1 : own;
-    for (int s = turn * steps; s < min(total, (turn + 1) * steps); ++s) {
+    for (int s = iteration * steps; s < min(total, (iteration + 1) * steps); ++s) {
         if (helped && own > 0) {
             s = weft_r_join(scan.state, own, s, total);
             if (s >= total) break;
@@ -267,7 +270,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
             y + more_at + t * more_step};
         if (phases & 1) WEFT_NAME(shares)(&scan, &step, own, last_share);
         if (helped) weft_r_tell(scan.state, 1 + own, own ? s + 2 : s + 1);
-#if WEFT_PROJECT || WEFT_CELL == 2
+#if WEFT_SECOND
         const int first = own * blocks * WEFT_R_PANEL;
         if (phases & 2) WEFT_NAME(second)(&scan, &step, first, min(width, first + blocks * WEFT_R_PANEL));
 #endif
@@ -283,7 +286,7 @@ static inline weft_r_back_unit WEFT_NAME(back_unit)(
     const weft_r_back_unit unit = {step->gates + n * WEFT_SAVED * units + j, step->before + at,
         step->after + at, step->c_before + at, step->c_after + at, step->dc_given ? step->dc_given + at : 0,
         step->dx + wide, step->ds + wide, step->out + at, step->keep + at, step->dc + at, units, columns - j,
-        weft_r_valid(scan, n, step->t), WEFT_CELL == 1 || WEFT_CELL == 2 || scan->has_lengths};
+        weft_r_valid(scan, n, step->t), WEFT_IS_GRU || scan->has_lengths};
     return unit;
 }
 
@@ -300,8 +303,8 @@ static inline void WEFT_NAME(back_cell)(
     if (step->dy) dh += weft_r_load_strided(step->dy + n * step->dy_n + j * step->dy_p, step->dy_p, lanes);
     const weft_r_back_unit unit = WEFT_NAME(back_unit)(scan, step, n, j, scan->width);
     if (WEFT_PROJECT) weft_r_projection_back(&unit, dh);
-    if (WEFT_CELL == 0 && !WEFT_PROJECT) weft_r_lstm_back(&unit, dh, unit.keeps);
-    if (WEFT_CELL == 1 || WEFT_CELL == 2) weft_r_gru_back(&unit, dh, WEFT_CELL == 2);
+    if (!WEFT_PROJECT && WEFT_IS_LSTM) weft_r_lstm_back(&unit, dh, unit.keeps);
+    if (WEFT_IS_GRU) weft_r_gru_back(&unit, dh, WEFT_CELL == 2);
     if (WEFT_CELL > 2) weft_r_rnn_back(&unit, dh, WEFT_CELL == 4);
 }
 
@@ -340,7 +343,7 @@ static inline void WEFT_NAME(back_shares)(
     }
 }
 
-#if WEFT_PROJECT || WEFT_CELL == 2
+#if WEFT_SECOND
 /* The second product, for the units first .. end, and what waits for it. */
 static inline void WEFT_NAME(back_second)(
     const weft_r_scan *scan, const weft_r_back_step *step, int first, int end) {
@@ -371,19 +374,19 @@ static inline void WEFT_NAME(back_second)(
 }
 #endif
 
-/* Work-item (rows, blocks of 32). Turn i belongs to step total - 1 - i of the scan; the one after the last is
+/* Work-item (rows, blocks of 32). Iteration i belongs to step total - 1 - i of the scan; the one after the last is
  * dh0. d: the gradients of x (T, N, G·H) at 0, of what is added to the recurrent products (T, N, G·H) at
  * sums_at (the same but for a GRU), of h as a projection gives it (T, N, P) at out_at, dh0 and dc0. given: 1
- * dy, 2 dh of the last state, 4 its dc. rooms: what goes on to the next turn of dh at 0 and of dc at
- * dc_room_at, `room_step` from turn to turn. helped: as forward. */
+ * dy, 2 dh of the last state, 4 its dc. rooms: what goes on to the next iteration of dh at 0 and of dc at
+ * dc_room_at, `room_step` from iteration to iteration. helped: as forward. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__global const float *y,
     long y_offset, int given, __global const float *dy, long dy_offset, __global const float *dh_last,
     long dh_last_offset, __global const float *dc_last, long dc_last_offset, int has_lengths,
     __global const int *lengths, long lengths_offset, __global float *d, long d_offset,
     __global const float *packed, long packed_offset, __global const float *packed_r, long packed_r_offset,
-    int turn, int steps, int turns, int phases, int total, int batch, int units, int width, int rows,
-    int blocks, int reverse, int left, long c_at, long gates_at, long sums_at, long out_at, long dh_at,
-    long dc_at, long dy_t, long dy_n, long dy_p, long rooms_at, long dc_room_at, long room_step,
+    int iteration, int steps, int iterations, int phases, int total, int batch, int units, int width,
+    int rows, int blocks, int reverse, int left, long c_at, long gates_at, long sums_at, long out_at,
+    long dh_at, long dc_at, long dy_t, long dy_n, long dy_p, long rooms_at, long dc_room_at, long room_step,
     __global float *rooms, long rooms_offset, __global int *state, long state_offset, int helped) {
     const int top = (int)get_global_id(0) * rows, bottom = min(batch, top + rows);
     const long line = WEFT_GATES * (long)units, area = batch * (long)width, c_area = batch * (long)units;
@@ -392,7 +395,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
     const weft_r_scan scan = {top, bottom, blocks, total, units, width, has_lengths, left,
         lengths + lengths_offset, packed + packed_offset, packed_r + packed_r_offset, 0, state + state_offset,
         sums, (float *)tile_room};
-    const bool keeps = WEFT_CELL == 1 || WEFT_CELL == 2 || has_lengths;
+    const bool keeps = WEFT_IS_GRU || has_lengths;
     __global const float *dh_end = given & 2 ? dh_last + dh_last_offset : 0,
                          *dc_end = given & 4 ? dc_last + dc_last_offset : 0;
     y += y_offset;
@@ -401,16 +404,16 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
     rooms += rooms_offset + rooms_at;
     const int own = helped ? weft_r_arrive(scan.state) : (int)get_global_id(1);
     const int last_share = helped && own == 0 ? (int)get_global_size(1) - 1 : own;
-    for (int turn_at = turn * steps; turn_at < min(turns, (turn + 1) * steps); ++turn_at) {
+    for (int current = iteration * steps; current < min(iterations, (iteration + 1) * steps); ++current) {
         if (helped && own > 0) {
-            turn_at = weft_r_join(scan.state, own, turn_at, turns);
-            if (turn_at >= turns) break;
+            current = weft_r_join(scan.state, own, current, iterations);
+            if (current >= iterations) break;
         }
-        const int s = total - 1 - turn_at, t = reverse ? total - 1 - s : s, next = reverse ? t - 1 : t + 1;
+        const int s = total - 1 - current, t = reverse ? total - 1 - s : s, next = reverse ? t - 1 : t + 1;
         const bool newest = s == total - 1;
         __global const float *c_after = y + c_at + (total - s - 1) * c_area;
-        __global float *room = rooms + turn_at * room_step, *room_before = room - room_step;
-        const weft_r_back_step at = {turn_at, s, t, y + (reverse ? t + 1 : t) * area,
+        __global float *room = rooms + current * room_step, *room_before = room - room_step;
+        const weft_r_back_step at = {current, s, t, y + (reverse ? t + 1 : t) * area,
             y + (reverse ? t : t + 1) * area, y + gates_at + t * (long)(WEFT_SAVED * units) * batch,
             c_after + c_area, c_after, newest ? 0 : d + sums_at + next * (batch * line),
             newest  ? dh_end
@@ -420,8 +423,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
             d + t * (batch * line), d + sums_at + t * (batch * line), d + out_at + t * area,
             s < 0 ? d + dh_at : room, s == 0 ? d + dc_at : room + dc_room_at};
         if (phases & 1) WEFT_NAME(back_shares)(&scan, &at, own, last_share);
-        if (helped) weft_r_tell(scan.state, 1 + own, own ? turn_at + 2 : turn_at + 1);
-#if WEFT_PROJECT || WEFT_CELL == 2
+        if (helped) weft_r_tell(scan.state, 1 + own, own ? current + 2 : current + 1);
+#if WEFT_SECOND
         const int first = own * blocks * WEFT_R_PANEL;
         if (s >= 0 && (phases & 2))
             WEFT_NAME(back_second)(&scan, &at, first, min(units, first + blocks * WEFT_R_PANEL));
@@ -438,6 +441,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(back)(__g
 #undef WEFT_R_ALONE
 #undef WEFT_NAME
 #undef WEFT_CELL
+#undef WEFT_IS_LSTM
+#undef WEFT_IS_GRU
+#undef WEFT_SECOND
 #undef WEFT_PROJECT
 #undef WEFT_KEEP
 #undef WEFT_BACK

@@ -1,9 +1,9 @@
 /* recurrent_gpu.cl: LSTM, GRU and RNN over time for devices with many work-items and local memory. It stands
  * after elementwise.clh and recurrent.clh.
  *
- * Formulas, layouts of the results and arguments are those of recurrent_cpu.cl, which tells them. Here a
- * launch is one step of time (`turn`), or one of its two products where there are two: `phases`. A work-group
- * of 16 x 16 owns 16 units of 32 rows, with all gates: it brings pieces of 16 along the depth of h and of the
+ * Formulas, layouts of the results and arguments are those of recurrent_cpu.cl, which describes them. Here a
+ * launch is one step of time (`iteration`), or one of its two products where there are two: `phases`. A work-group
+ * of 16 x 16 owns 16 units of 32 rows, with all gates: it brings tiles of 16 along the depth of h and of the
  * weights, gate by gate, into local memory, and each item multiplies its 2 rows of 1 unit; then, in
  * registers, gates, c and h:
  *
@@ -37,26 +37,26 @@
  * gate * b_gate + k * b_k + column * b_column, and rows and columns past the last count as zero. All items of
  * the group come here. */
 __attribute__((always_inline)) static inline void weft_r_product(float *acc, const int gates,
-    __local float *a_piece, __local float *b_piece, __global const float *a, long a_row, int rows,
+    __local float *a_tile, __local float *b_tile, __global const float *a, long a_row, int rows,
     __global const float *b, long b_gate, long b_k, long b_column, int columns, int depth) {
     const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_R_GROUP + x;
     for (int start = 0; start < depth; start += WEFT_R_STEP) {
         WEFT_UNROLL for (int i = 0; i < WEFT_R_LINES; ++i) {
             const int row = y + i * WEFT_R_GROUP;
-            a_piece[x * (WEFT_R_ROWS + 1) + row] =
+            a_tile[x * (WEFT_R_ROWS + 1) + row] =
                 row < rows && start + x < depth ? a[row * a_row + start + x] : 0.0f;
         }
         const int p = b_k == 1 ? item % WEFT_R_STEP : item / WEFT_R_STEP;
         const int c = b_k == 1 ? item / WEFT_R_STEP : item % WEFT_R_STEP;
-        WEFT_UNROLL for (int g = 0; g < gates; ++g) b_piece[g * WEFT_R_B_ROOM + p * (WEFT_R_GROUP + 1) + c] =
+        WEFT_UNROLL for (int g = 0; g < gates; ++g) b_tile[g * WEFT_R_B_ROOM + p * (WEFT_R_GROUP + 1) + c] =
             c < columns && start + p < depth ? b[g * b_gate + (start + p) * b_k + c * b_column] : 0.0f;
         barrier(CLK_LOCAL_MEM_FENCE);
         WEFT_ROLLED for (int k = 0; k < WEFT_R_STEP; ++k) {
             float from_a[WEFT_R_LINES];
             WEFT_UNROLL for (int i = 0; i < WEFT_R_LINES; ++i) from_a[i] =
-                a_piece[k * (WEFT_R_ROWS + 1) + y + i * WEFT_R_GROUP];
+                a_tile[k * (WEFT_R_ROWS + 1) + y + i * WEFT_R_GROUP];
             WEFT_UNROLL for (int g = 0; g < gates; ++g) {
-                const float from_b = b_piece[g * WEFT_R_B_ROOM + k * (WEFT_R_GROUP + 1) + x];
+                const float from_b = b_tile[g * WEFT_R_B_ROOM + k * (WEFT_R_GROUP + 1) + x];
                 WEFT_UNROLL for (int i = 0; i < WEFT_R_LINES; ++i) acc[g * WEFT_R_LINES + i] =
                     fma(from_a[i], from_b, acc[g * WEFT_R_LINES + i]);
             }
@@ -108,6 +108,9 @@ static inline int weft_r_row(int top, int i) {
 #define WEFT_R_ALONE
 #endif
 
+#define WEFT_IS_LSTM (WEFT_CELL == 0)
+#define WEFT_IS_GRU  (WEFT_CELL == 1 || WEFT_CELL == 2)
+#define WEFT_SECOND  (WEFT_PROJECT || WEFT_CELL == 2) /* a step has a second product */
 #if WEFT_CELL == 0
 #define WEFT_GATES 4
 #define WEFT_FIRST 4
@@ -155,7 +158,7 @@ static inline void WEFT_NAME(cells)(const weft_r_step *step, const float *acc) {
         const int n = weft_r_row(step->top, i);
         if (n >= step->batch || j >= units) continue;
         const long at = n * units + j;
-        __global float *after = WEFT_PROJECT || WEFT_CELL == 2 ? step->more : step->after;
+        __global float *after = WEFT_SECOND ? step->more : step->after;
         const weft_r_unit unit = {step->x + n * WEFT_GATES * units + j, step->bias ? step->bias + j : 0,
             step->before + at, step->c_before + at, step->gates + n * WEFT_SAVED * units + j, after + at,
             step->c_after + at, units,
@@ -169,7 +172,7 @@ static inline void WEFT_NAME(cells)(const weft_r_step *step, const float *acc) {
     }
 }
 
-#if WEFT_PROJECT || WEFT_CELL == 2
+#if WEFT_SECOND
 /* What the second product gives: h as projected, or a GRU's n and h. */
 static inline void WEFT_NAME(second_cells)(const weft_r_step *step, const float *acc) {
     const int j = (int)get_global_id(0);
@@ -199,11 +202,11 @@ static inline void WEFT_NAME(second_cells)(const weft_r_step *step, const float 
 __kernel __attribute__((reqd_work_group_size(WEFT_R_GROUP, WEFT_R_GROUP, 1))) void WEFT_NAME(forward)(
     __global const float *x, long x_offset, int has_bias, __global const float *bias, long bias_offset,
     int has_lengths, __global const int *lengths, long lengths_offset, __global float *y, long y_offset,
-    __global const float *w, long w_offset, __global const float *wr, long wr_offset, int turn, int steps,
-    int phases, int total, int batch, int units, int width, int rows, int blocks, int reverse, int left,
-    long c_at, long c_step, long gates_at, long gates_step, long more_at, long more_step) {
-    __local float a_piece[WEFT_R_A_ROOM], b_piece[WEFT_FIRST * WEFT_R_B_ROOM];
-    const int s = turn, t = reverse ? total - 1 - s : s;
+    __global const float *w, long w_offset, __global const float *wr, long wr_offset, int iteration,
+    int steps, int phases, int total, int batch, int units, int width, int rows, int blocks, int reverse,
+    int left, long c_at, long c_step, long gates_at, long gates_step, long more_at, long more_step) {
+    __local float a_tile[WEFT_R_A_ROOM], b_tile[WEFT_FIRST * WEFT_R_B_ROOM];
+    const int s = iteration, t = reverse ? total - 1 - s : s;
     const int corner = (int)get_group_id(0) * WEFT_R_GROUP, top = (int)get_group_id(1) * WEFT_R_ROWS;
     const long line = WEFT_GATES * (long)units, area = batch * (long)width;
     y += y_offset;
@@ -216,14 +219,14 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_GROUP, WEFT_R_GROUP, 1))) vo
     float acc[WEFT_FIRST * WEFT_R_LINES];
     WEFT_UNROLL for (int i = 0; i < WEFT_FIRST * WEFT_R_LINES; ++i) acc[i] = 0.0f;
     if (phases & 1) {
-        weft_r_product(acc, WEFT_FIRST, a_piece, b_piece, step.before + top * (long)width, width, batch - top,
+        weft_r_product(acc, WEFT_FIRST, a_tile, b_tile, step.before + top * (long)width, width, batch - top,
             w + corner * (long)width, units * (long)width, 1, width, units - corner, width);
         WEFT_NAME(cells)(&step, acc);
     }
-#if WEFT_PROJECT || WEFT_CELL == 2
+#if WEFT_SECOND
     if (phases & 2) {
         __global const float *second = WEFT_PROJECT ? wr : w + 2 * (long)units * units;
-        weft_r_product(acc, 1, a_piece, b_piece, step.more + top * (long)units, units, batch - top,
+        weft_r_product(acc, 1, a_tile, b_tile, step.more + top * (long)units, units, batch - top,
             second + corner * (long)units, 0, 1, units, width - corner, units);
         WEFT_NAME(second_cells)(&step, acc);
     }
@@ -239,7 +242,7 @@ static inline weft_r_back_unit WEFT_NAME(back_unit)(const weft_r_back_step *step
         step->after + at, step->c_before + at, step->c_after + at, step->dc_given ? step->dc_given + at : 0,
         step->dx + wide, step->ds + wide, step->out + at, step->keep + at, step->dc + at, units,
         weft_r_valid(step->lengths, step->has_lengths, n, step->t, step->total, step->left),
-        WEFT_CELL == 1 || WEFT_CELL == 2 || step->has_lengths};
+        WEFT_IS_GRU || step->has_lengths};
     return unit;
 }
 
@@ -259,16 +262,16 @@ static inline void WEFT_NAME(back_cells)(const weft_r_back_step *step, const flo
         if (step->dy) dh += step->dy[n * step->dy_n + j * step->dy_p];
         const weft_r_back_unit unit = WEFT_NAME(back_unit)(step, n, j, step->width);
         if (WEFT_PROJECT) weft_r_projection_back(&unit, dh);
-        if (WEFT_CELL == 0 && !WEFT_PROJECT) {
+        if (!WEFT_PROJECT && WEFT_IS_LSTM) {
             weft_r_keep(&unit, dh);
             weft_r_lstm_back(&unit, dh);
         }
-        if (WEFT_CELL == 1 || WEFT_CELL == 2) weft_r_gru_back(&unit, dh, WEFT_CELL == 2);
+        if (WEFT_IS_GRU) weft_r_gru_back(&unit, dh, WEFT_CELL == 2);
         if (WEFT_CELL > 2) weft_r_rnn_back(&unit, dh, WEFT_CELL == 4);
     }
 }
 
-#if WEFT_PROJECT || WEFT_CELL == 2
+#if WEFT_SECOND
 /* What waits for the second product. */
 static inline void WEFT_NAME(back_second_cells)(const weft_r_back_step *step, const float *acc) {
     const int j = (int)get_global_id(0);
@@ -284,20 +287,20 @@ static inline void WEFT_NAME(back_second_cells)(const weft_r_back_step *step, co
 }
 #endif
 
-/* Work-group (columns, rows). Turn i belongs to step total - 1 - i of the scan; the one after the last is
+/* Work-group (columns, rows). Iteration i belongs to step total - 1 - i of the scan; the one after the last is
  * dh0. */
 __kernel __attribute__((reqd_work_group_size(WEFT_R_GROUP, WEFT_R_GROUP, 1))) void WEFT_NAME(back)(
     __global const float *y, long y_offset, int given, __global const float *dy, long dy_offset,
     __global const float *dh_last, long dh_last_offset, __global const float *dc_last, long dc_last_offset,
     int has_lengths, __global const int *lengths, long lengths_offset, __global float *d, long d_offset,
-    __global const float *w, long w_offset, __global const float *wr, long wr_offset, int turn, int steps,
-    int turns, int phases, int total, int batch, int units, int width, int rows, int blocks, int reverse,
-    int left, long c_at, long gates_at, long sums_at, long out_at, long dh_at, long dc_at, long dy_t,
-    long dy_n, long dy_p) {
-    __local float a_piece[WEFT_R_A_ROOM], b_piece[WEFT_R_B_ROOM];
-    const int s = total - 1 - turn, t = reverse ? total - 1 - s : s, next = reverse ? t - 1 : t + 1;
+    __global const float *w, long w_offset, __global const float *wr, long wr_offset, int iteration,
+    int steps, int iterations, int phases, int total, int batch, int units, int width, int rows, int blocks,
+    int reverse, int left, long c_at, long gates_at, long sums_at, long out_at, long dh_at, long dc_at,
+    long dy_t, long dy_n, long dy_p) {
+    __local float a_tile[WEFT_R_A_ROOM], b_tile[WEFT_R_B_ROOM];
+    const int s = total - 1 - iteration, t = reverse ? total - 1 - s : s, next = reverse ? t - 1 : t + 1;
     const int corner = (int)get_group_id(0) * WEFT_R_GROUP, top = (int)get_group_id(1) * WEFT_R_ROWS;
-    const bool newest = s == total - 1, keeps = WEFT_CELL == 1 || WEFT_CELL == 2 || has_lengths;
+    const bool newest = s == total - 1, keeps = WEFT_IS_GRU || has_lengths;
     const long line = WEFT_GATES * (long)units, area = batch * (long)width, c_step = batch * (long)units;
     y += y_offset;
     d += d_offset;
@@ -319,17 +322,17 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_GROUP, WEFT_R_GROUP, 1))) vo
     WEFT_UNROLL for (int i = 0; i < WEFT_R_LINES; ++i) acc[i] = 0.0f;
     if (phases & 1) {
         if (!newest)
-            weft_r_product(acc, 1, a_piece, b_piece, d + sums_at + next * (batch * line) + top * line, line,
+            weft_r_product(acc, 1, a_tile, b_tile, d + sums_at + next * (batch * line) + top * line, line,
                 batch - top, w + corner, 0, width, 1, width - corner, WEFT_FIRST * units);
         WEFT_NAME(back_cells)(&at, acc);
     }
-#if WEFT_PROJECT || WEFT_CELL == 2
+#if WEFT_SECOND
     if ((phases & 2) && s >= 0) {
 #if WEFT_PROJECT
-        weft_r_product(acc, 1, a_piece, b_piece, at.out + top * (long)width, width, batch - top, wr + corner,
-            0, units, 1, units - corner, width);
+        weft_r_product(acc, 1, a_tile, b_tile, at.out + top * (long)width, width, batch - top, wr + corner, 0,
+            units, 1, units - corner, width);
 #else
-        weft_r_product(acc, 1, a_piece, b_piece, at.dx + top * line + 2 * (long)units, line, batch - top,
+        weft_r_product(acc, 1, a_tile, b_tile, at.dx + top * line + 2 * (long)units, line, batch - top,
             w + 2 * (long)units * units + corner, 0, units, 1, units - corner, units);
 #endif
         WEFT_NAME(back_second_cells)(&at, acc);
@@ -345,6 +348,9 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_GROUP, WEFT_R_GROUP, 1))) vo
 #undef WEFT_R_ALONE
 #undef WEFT_NAME
 #undef WEFT_CELL
+#undef WEFT_IS_LSTM
+#undef WEFT_IS_GRU
+#undef WEFT_SECOND
 #undef WEFT_PROJECT
 #undef WEFT_KEEP
 #undef WEFT_BACK

@@ -9,18 +9,18 @@
  *     y[j] = s after j (form 0), s before j (form 1), or, recurrence only, x[j-1] * y[j-1] + b[j] (form 2)
  *
  * backwards: the same from the last element to the first. A scan is a sum of states under an associative
- * `combine`, so a line may be cut into parts:
+ * `combine`, so a line may be cut into splits:
  *
- *     pass 0      [ part 0 ] [ part 1 ] [ part 2 ]      the total of each part, into `totals`
- *     pass 1      [ part 0 ] [ part 1 ] [ part 2 ]      each begins with the totals before it: y
+ *     pass 0      [ split 0 ] [ split 1 ] [ split 2 ]      the total of each split, into `totals`
+ *     pass 1      [ split 0 ] [ split 1 ] [ split 2 ]      each begins with the totals before it: y
  *
- * One part needs only pass 1. Float sums carry their rounding errors along (two-sum: Knuth, TAOCP 2, 4.2.2),
+ * One split needs only pass 1. Float sums carry their rounding errors along (two-sum: Knuth, TAOCP 2, 4.2.2),
  * products too, and an exponent of their own, so that neither length nor order makes them inexact or overflow
  * early.
  *
  * Work split. columns: an item walks along the axis with WEFT_LANES neighbouring lines. lines (inner = 1): an
  * item of a cpu-class device scans 16 elements at once; a group of a gpu-class device scans tiles of
- * WEFT_GROUP * WEFT_SCAN_TILE. An item takes `lines_an_item` lines (or vectors of lines) of one part. */
+ * WEFT_GROUP * WEFT_SCAN_TILE. An item takes `lines_an_item` lines (or vectors of lines) of one split. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) scan_##suffix
@@ -81,20 +81,20 @@ static inline WF weft_scan_scale(WF x, WI e) {
 
 #if WEFT_LANES == 16
 #define WEFT_SCAN_LOAD_float(p, at, lanes)                                                                   \
-    ((lanes) == 16 ? weft_load_f32(p, at) : weft_load_part_f32(p, at, (int)(lanes)))
+    ((lanes) == 16 ? weft_load_f32(p, at) : weft_load_tail_f32(p, at, (int)(lanes)))
 #define WEFT_SCAN_LOAD_int(p, at, lanes)                                                                     \
-    ((lanes) == 16 ? weft_load_i32(p, at) : weft_load_part_i32(p, at, (int)(lanes)))
+    ((lanes) == 16 ? weft_load_i32(p, at) : weft_load_tail_i32(p, at, (int)(lanes)))
 static inline void weft_scan_put_float(float16 v, __global float *p, long at, int lanes) {
     if (lanes == 16)
         vstore16(v, 0, p + at);
     else
-        weft_store_part_f32(v, p, at, lanes);
+        weft_store_tail_f32(v, p, at, lanes);
 }
 static inline void weft_scan_put_int(int16 v, __global int *p, long at, int lanes) {
     if (lanes == 16)
         vstore16(v, 0, p + at);
     else
-        weft_store_part_i32(v, p, at, lanes);
+        weft_store_tail_i32(v, p, at, lanes);
 }
 /* `lanes` elements at, at + 1, ... or at, at - 1, ... */
 static inline float16 weft_scan_take_float(__global const float *p, long at, int lanes, int backwards) {
@@ -184,8 +184,8 @@ static inline weft_scan_state WEFT_NAME(combine)(weft_scan_state first, weft_sca
     s.e = WEFT_KIND == 0 ? first.e + second.e : first.e * second.e;
 #elif WEFT_KIND == 0
     s.b = first.b + second.b;
-    const WF part = s.b - first.b;
-    const WF error = (first.b - (s.b - part)) + (second.b - part);
+    const WF added = s.b - first.b;
+    const WF error = (first.b - (s.b - added)) + (second.b - added);
     s.a = first.a + second.a + select((WF)(0.0f), error, (WI)(isfinite(s.b)));
 #else
     const WF a = first.a * second.a;
@@ -225,24 +225,25 @@ static inline WEFT_V WEFT_NAME(result)(weft_scan_state before, weft_scan_state a
 
 __kernel void WEFT_NAME(columns)(__global const WEFT_S *x, long x_offset, __global const WEFT_S *b,
     long b_offset, __global WEFT_S *y, long y_offset, __global int *totals, long totals_offset, long outer,
-    long n, long inner, long parts, long part_length, long lines_an_item, int form, int backwards, int pass) {
+    long n, long inner, long splits, long split_length, long lines_an_item, int form, int backwards,
+    int pass) {
     const long columns = (inner + WEFT_LANES - 1) / WEFT_LANES, lines = outer * columns;
-    const long runs = (lines + lines_an_item - 1) / lines_an_item; /* of lines, an item each and part */
-    const long run = (long)get_global_id(0) % runs, part = (long)get_global_id(0) / runs;
+    const long runs = (lines + lines_an_item - 1) / lines_an_item; /* of lines, an item each and split */
+    const long run = (long)get_global_id(0) % runs, split = (long)get_global_id(0) / runs;
     const long step = backwards ? -inner : inner;
     x += x_offset;
     b += b_offset;
     y += y_offset;
     totals += totals_offset;
-    if (part >= parts) return;
+    if (split >= splits) return;
     for (long line = run * lines_an_item; line < min((run + 1) * lines_an_item, lines); line++) {
         const long o = line / columns, column = line % columns * WEFT_LANES;
-        const long count = min(part_length, n - part * part_length);
+        const long count = min(split_length, n - split * split_length);
         const int lanes = (int)min((long)WEFT_LANES, inner - column);
-        long at = o * n * inner + column + (backwards ? (n - 1) * inner : 0L) + part * part_length * step;
+        long at = o * n * inner + column + (backwards ? (n - 1) * inner : 0L) + split * split_length * step;
         weft_scan_state s = WEFT_NAME(nothing)();
         if (pass == 1) {
-            for (long before = 0; before < part; before++)
+            for (long before = 0; before < split; before++)
                 s = WEFT_NAME(combine)(
                     s, weft_scan_load(totals + (before * lines + line) * WEFT_SCAN_STORED));
         }
@@ -253,7 +254,7 @@ __kernel void WEFT_NAME(columns)(__global const WEFT_S *x, long x_offset, __glob
             if (pass == 1) WEFT_PUT(WEFT_NAME(result)(s, after, b_j, form), y, at, lanes);
             s = after;
         }
-        if (pass == 0) weft_scan_store(s, totals + (part * lines + line) * WEFT_SCAN_STORED);
+        if (pass == 0) weft_scan_store(s, totals + (split * lines + line) * WEFT_SCAN_STORED);
     }
 }
 
@@ -276,23 +277,24 @@ static inline weft_scan_state WEFT_NAME(last)(weft_scan_state s) {
 
 __kernel void WEFT_NAME(lines)(__global const WEFT_S *x, long x_offset, __global const WEFT_S *b,
     long b_offset, __global WEFT_S *y, long y_offset, __global int *totals, long totals_offset, long outer,
-    long n, long inner, long parts, long part_length, long lines_an_item, int form, int backwards, int pass) {
+    long n, long inner, long splits, long split_length, long lines_an_item, int form, int backwards,
+    int pass) {
     const long runs = (outer + lines_an_item - 1) / lines_an_item;
-    const long run = (long)get_global_id(0) % runs, part = (long)get_global_id(0) / runs;
+    const long run = (long)get_global_id(0) % runs, split = (long)get_global_id(0) / runs;
     const long step = backwards ? -1 : 1;
     x += x_offset;
     b += b_offset;
     y += y_offset;
     totals += totals_offset;
     for (long line = run * lines_an_item; line < min((run + 1) * lines_an_item, outer); line++) {
-        long at = line * n + (backwards ? n - 1 : 0L) + part * part_length * step;
+        long at = line * n + (backwards ? n - 1 : 0L) + split * split_length * step;
         weft_scan_state s = WEFT_NAME(nothing)();
         if (pass == 1) {
-            for (long before = 0; before < part; before++)
+            for (long before = 0; before < split; before++)
                 s = WEFT_NAME(combine)(
                     s, weft_scan_load(totals + (before * outer + line) * WEFT_SCAN_STORED));
         }
-        const long count = min(part_length, n - part * part_length);
+        const long count = min(split_length, n - split * split_length);
         for (long j = 0; j < count; j += 16, at += 16 * step) {
             const int lanes = (int)min(16L, count - j);
             const WEFT_V b_j = WEFT_KIND == 2 ? WEFT_TAKE(b, at, lanes, backwards) : (WEFT_V)(0);
@@ -303,7 +305,7 @@ __kernel void WEFT_NAME(lines)(__global const WEFT_S *x, long x_offset, __global
                 const weft_scan_state before = WEFT_SCAN_SHIFT(after, s, 1, s00123456789abcde);
                 WEFT_GIVE(WEFT_NAME(result)(before, after, b_j, form), y, at, lanes, backwards);
             }
-            s = WEFT_NAME(last)(after); /* of no use after the last vector, which may be a part */
+            s = WEFT_NAME(last)(after); /* of no use after the last vector, which may be a tail */
             if (lanes < 16) {
                 int a[16], e[16], w[16];
                 vstore16(as_int16(after.a), 0, a);
@@ -313,7 +315,7 @@ __kernel void WEFT_NAME(lines)(__global const WEFT_S *x, long x_offset, __global
                     (float16)(as_float(w[lanes - 1]))};
             }
         }
-        if (pass == 0) weft_scan_store(s, totals + (part * outer + line) * WEFT_SCAN_STORED);
+        if (pass == 0) weft_scan_store(s, totals + (split * outer + line) * WEFT_SCAN_STORED);
     }
 }
 
@@ -352,22 +354,22 @@ __attribute__((always_inline)) static inline void WEFT_NAME(across)(
 
 __kernel __attribute__((reqd_work_group_size(WEFT_GROUP, 1, 1))) void WEFT_NAME(lines)(
     __global const WEFT_S *x, long x_offset, __global const WEFT_S *b, long b_offset, __global WEFT_S *y,
-    long y_offset, __global int *totals, long totals_offset, long outer, long n, long inner, long parts,
-    long part_length, long lines_an_item, int form, int backwards, int pass) {
+    long y_offset, __global int *totals, long totals_offset, long outer, long n, long inner, long splits,
+    long split_length, long lines_an_item, int form, int backwards, int pass) {
     __local float group_a[WEFT_GROUP], group_b[WEFT_GROUP];
     __local int group_e[WEFT_GROUP];
-    const long line = (long)get_group_id(0) % outer, part = (long)get_group_id(0) / outer;
+    const long line = (long)get_group_id(0) % outer, split = (long)get_group_id(0) / outer;
     const long me = (long)get_local_id(0), step = backwards ? -1 : 1;
-    const long count = min(part_length, n - part * part_length);
-    const long first = line * n + (backwards ? n - 1 : 0L) + part * part_length * step;
+    const long count = min(split_length, n - split * split_length);
+    const long first = line * n + (backwards ? n - 1 : 0L) + split * split_length * step;
     x += x_offset + first;
     b += b_offset + first;
     y += y_offset + first;
     totals += totals_offset;
     weft_scan_state carry = WEFT_NAME(nothing)(), total;
     if (pass == 1) {
-        const long share = (part + WEFT_GROUP - 1) / WEFT_GROUP;
-        for (long before = me * share; before < min((me + 1) * share, part); before++)
+        const long share = (split + WEFT_GROUP - 1) / WEFT_GROUP;
+        for (long before = me * share; before < min((me + 1) * share, split); before++)
             carry = WEFT_NAME(combine)(
                 carry, weft_scan_load(totals + (before * outer + line) * WEFT_SCAN_STORED));
         WEFT_NAME(across)(&carry, &total, group_a, group_e, group_b);
@@ -389,7 +391,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GROUP, 1, 1))) void WEFT_NAME(
         }
         carry = WEFT_NAME(combine)(carry, total);
     }
-    if (pass == 0 && me == 0) weft_scan_store(carry, totals + (part * outer + line) * WEFT_SCAN_STORED);
+    if (pass == 0 && me == 0) weft_scan_store(carry, totals + (split * outer + line) * WEFT_SCAN_STORED);
 }
 
 #endif

@@ -276,12 +276,12 @@ WEFT_API weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_
 /* Every step-th of them, step >= 1: x[start:end:step]. On an axis of k times the batch, 0 <= start < step,
  * end is WEFT_END and step divides k; other slices of a batch axis are an error. */
 WEFT_API weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step);
-/* parts[0] to parts[count - 1] become an axis cut into equal slices, or into slices of the given sizes
- * (WEFT_BATCH * k on a batch axis), whose sum must be the size of the axis. On an error every parts[i] is
+/* outputs[0] to outputs[count - 1] become an axis cut into equal slices, or into slices of the given sizes
+ * (WEFT_BATCH * k on a batch axis), whose sum must be the size of the axis. On an error every outputs[i] is
  * NULL. */
-WEFT_API weft_status weft_split(weft_tensor *x, int axis, size_t count, weft_tensor **parts);
+WEFT_API weft_status weft_split(weft_tensor *x, int axis, size_t count, weft_tensor **outputs);
 WEFT_API weft_status weft_split_sizes(
-    weft_tensor *x, int axis, const int64_t *sizes, size_t count, weft_tensor **parts);
+    weft_tensor *x, int axis, const int64_t *sizes, size_t count, weft_tensor **outputs);
 /* weft_flip(x, 0, -1): reverses these axes, which may be the batch; weft_flip(x): all axes. */
 #define weft_flip(...) WEFT_TAKE_AXES_(weft_flip_list_, __VA_ARGS__, WEFT_8_ENDS_)
 WEFT_API weft_tensor *weft_flip_axes(weft_tensor *x, const int64_t *axes); /* axes: a list up to WEFT_END */

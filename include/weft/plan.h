@@ -60,11 +60,11 @@ WEFT_API weft_status weft_plan_wait(weft_plan *plan);
 
 typedef struct weft_plan_info {
     int64_t batch;
-    size_t steps;          /* fused steps */
-    size_t launches;       /* kernels (and library calls) per run */
-    size_t kernels;        /* distinct kernels */
-    size_t conversions;    /* steps that only convert the layout */
-    size_t layout_changes; /* operands that convert between (N, C, spatial...) and channels-last */
+    size_t steps;              /* fused steps */
+    size_t launches;           /* kernels (and library calls) per run */
+    size_t kernels;            /* distinct kernels */
+    size_t conversions;        /* steps that only convert the layout */
+    size_t layout_conversions; /* operands that convert between (N, C, spatial...) and channels-last */
     double flops;       /* floating-point operations per run: 2·m·n·k per product, 1 per elementwise op */
     double bytes_moved; /* read and written by the launches per run, without caches */
     size_t arena_bytes; /* intermediates */

@@ -68,10 +68,10 @@ static inline float wi_random_sqrt(float x) {
     return x * y;
 }
 
-/* cos(2π · turn / 2^24) */
-static inline float wi_random_cos(uint32_t turn) {
-    const uint32_t quarter = (turn + (1u << 21)) >> 22;
-    const float x = (float)((int32_t)turn - (int32_t)(quarter << 22)) * 3.745070282923929e-7f;
+/* cos(2π · angle / 2^24) */
+static inline float wi_random_cos(uint32_t angle) {
+    const uint32_t quarter = (angle + (1u << 21)) >> 22;
+    const float x = (float)((int32_t)angle - (int32_t)(quarter << 22)) * 3.745070282923929e-7f;
     const float square = x * x;
     float c = fmaf(2.443315711809948e-5f, square, -1.388731625493765e-3f);
     c = fmaf(c, square, 4.166664568298827e-2f);

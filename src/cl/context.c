@@ -53,12 +53,14 @@ static weft_context *make_context(const weft_context_options *options) {
     return context;
 }
 
-static weft_status open_device(weft_context *context, const weft_context_options *options) {
+weft_status wi_context_open_device(weft_context *context, const weft_context_options *options) {
     const wi_device_host host = {.allocator = context->allocator,
         .log = &context->log,
         .progress = context->progress,
         .progress_user = context->progress_user};
     const int index = context->device_count;
+    if (index == WI_MAX_DEVICES)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "a context has at most %d devices", WI_MAX_DEVICES);
     WI_TRY(wi_device_open(&context->devices[index], &host, index, options));
     context->device_count++;
     return WEFT_OK;
@@ -78,7 +80,7 @@ weft_status weft_context_create(weft_context **result, const weft_context_option
     WI_TRY(check_options(&options));
     weft_context *const context = make_context(&options);
     if (!context) return WEFT_ERROR_MEMORY;
-    const weft_status status = open_device(context, &options);
+    const weft_status status = wi_context_open_device(context, &options);
     if (status != WEFT_OK) {
         free_context(context);
         return status;

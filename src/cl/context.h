@@ -25,7 +25,10 @@ struct weft_context {
     atomic_int references;
 };
 
-/* The device that parameters and states belong to, and that a plan runs on. */
+/* Opens one more device as these options say; its index is the next. */
+weft_status wi_context_open_device(weft_context *context, const weft_context_options *options);
+
+/* The device that parameters and states belong to, and that a plan runs on: index 0. */
 static inline wi_device *wi_context_device(const weft_context *context) {
     return context->devices[0];
 }

@@ -18,10 +18,10 @@ struct wi_capabilities;
 typedef struct wi_loop_profile {
     int64_t item_elements; /* items that walk: that make one more of them worth its start */
     /* Neighbouring items: a reduction is split into parts when it has few results. */
-    int64_t results;       /* so many work-items keep the device busy */
-    int64_t part_elements; /* of a row that a group reduces */
-    int64_t part_rounds;   /* that an item walks through */
-    int64_t parts;         /* at most */
+    int64_t results;        /* so many work-items keep the device busy */
+    int64_t split_elements; /* of a row that a group reduces */
+    int64_t split_rounds;   /* that an item walks through */
+    int64_t splits;         /* at most */
     /* A function of many instructions is sooner read from memory than computed twice. */
     bool stores_functions;
 } wi_loop_profile;
@@ -53,8 +53,10 @@ typedef struct wi_device_profile {
     double launch_seconds; /* of an empty kernel in a full queue */
     double read_seconds;   /* of a read on which the next one waits */
     double wake_seconds;   /* of a launch that more than one unit works on, in addition */
-    double runs;           /* how often a plan runs for each time that its kernels are compiled */
-    size_t near_cache;     /* bytes of a unit's own cache */
+    double transfer_bandwidth,
+        transfer_seconds; /* to and from other devices: bytes a second, and each begins */
+    double runs;          /* how often a plan runs for each time that its kernels are compiled */
+    size_t near_cache;    /* bytes of a unit's own cache */
 } wi_device_profile;
 
 /* The profile of the kind that fits, with what the driver reports. */

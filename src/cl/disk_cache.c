@@ -35,6 +35,10 @@ static wi_cache_key key_of(const void *data, size_t bytes) {
     return (wi_cache_key){.high = hash.high64, .low = hash.low64};
 }
 
+wi_cache_key wi_text_key(const char *text, size_t length) {
+    return key_of(text, length);
+}
+
 static weft_status identify(wi_device *device, wi_cache_key *identity) {
     char version[1024] = "";
     cl_platform_id platform = NULL;

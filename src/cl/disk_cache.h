@@ -12,7 +12,12 @@ typedef struct wi_cache_key {
     uint64_t high, low;
 } wi_cache_key;
 
-typedef enum wi_cache_kind { WI_CACHE_BINARY = 1, WI_CACHE_FAILURE, WI_CACHE_VALUE } wi_cache_kind;
+typedef enum wi_cache_kind {
+    WI_CACHE_BINARY = 1,
+    WI_CACHE_FAILURE,
+    WI_CACHE_VALUE,
+    WI_CACHE_INDEX /* of pieces: piece_index.h */
+} wi_cache_kind;
 
 typedef struct wi_cache_entry {
     wi_cache_kind kind;
@@ -24,6 +29,8 @@ typedef struct wi_cache_entry {
 weft_status wi_disk_cache_open(wi_device *device, const char *folder);
 void wi_disk_cache_close(wi_device *device);
 
+/* A hash of the text alone (XXH3 128). */
+wi_cache_key wi_text_key(const char *text, size_t length);
 /* The key of two texts on this device, driver, platform and version of Weft. */
 wi_cache_key wi_disk_cache_key(const wi_device *device, const char *first, const char *second);
 /* Only WEFT_ERROR_MEMORY is an error; a miss leaves entry->data NULL. */

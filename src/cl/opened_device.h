@@ -30,7 +30,7 @@ typedef struct wi_capabilities {
     unsigned quirks;           /* WI_QUIRK_ bits, see quirks.h */
 } wi_capabilities;
 
-/* What a device takes from its context: where memory comes from, and who is told. */
+/* What a device takes from its context: where memory comes from, and where log lines go. */
 typedef struct wi_device_host {
     const weft_allocator *allocator; /* NULL: malloc */
     const wi_log *log;

@@ -4,10 +4,11 @@
  * wi_programs_save is called, because some drivers compile a kernel as late as its first launch. */
 #include "cl/program.h"
 
-#include "cl/disk_cache.h"
+#include "cl/piece_index.h"
 #include "cl/program_cache.h"
 #include "cl/quirks.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,7 @@ struct wi_program {
 
 struct wi_program_cache {
     wi_program *programs; /* the latest first */
+    wi_piece_index pieces;
     wi_program_stats stats;
 };
 
@@ -46,6 +48,7 @@ void wi_program_cache_close(wi_device *device) {
         free_program(device->host.allocator, device->programs->programs);
         device->programs->programs = next;
     }
+    wi_piece_index_clear(&device->programs->pieces, device);
     wi_release(device->host.allocator, device->programs);
     device->programs = NULL;
 }
@@ -177,29 +180,43 @@ static weft_status build(wi_device *device, wi_program *program, const char *sou
     return status;
 }
 
+/* A program of this key from disk, or built; source NULL: from disk only. Neither was possible: *made has neither a
+ * program nor a failure. */
+static weft_status load_or_build(
+    wi_device *device, wi_program *made, const char *source, const char *options, bool *loaded) {
+    WI_TRY(load(device, made, options));
+    *loaded = made->program || made->failure;
+    return *loaded || !source ? WEFT_OK : build(device, made, source, options);
+}
+
+static void keep(wi_device *device, wi_program *program, bool loaded, double seconds) {
+    wi_program_cache *const cache = device->programs;
+    cache->stats.seconds += seconds;
+    wi_log_line(device->host.log, WEFT_LOG_DEBUG, "%s: %s in %.1f ms", program->what,
+        program->failure ? "did not compile"
+        : loaded         ? "loaded"
+                         : "built",
+        1e3 * seconds);
+    program->next = cache->programs;
+    cache->programs = program;
+}
+
+/* *result stays NULL when the source is NULL and the disk does not have the program. */
 static weft_status make(wi_program **result, wi_device *device, const char *what, wi_cache_key key,
     const char *source, const char *options) {
     const double start = wi_clock_seconds();
     weft_status status = WEFT_ERROR_MEMORY;
+    bool loaded = false;
     wi_program *const program = wi_allocate(device->host.allocator, sizeof *program);
     if (!program) return status;
     program->key = key;
-    if (!(program->what = wi_copy_string(device->host.allocator, what))) goto failed;
-    if ((status = load(device, program, options)) != WEFT_OK) goto failed;
-    const bool found = program->program || program->failure;
-    if (!found && (status = build(device, program, source, options)) != WEFT_OK) goto failed;
-    const double seconds = wi_clock_seconds() - start;
-    device->programs->stats.seconds += seconds;
-    wi_log_line(device->host.log, WEFT_LOG_DEBUG, "%s: %s in %.1f ms", what,
-        program->failure ? "did not compile"
-        : found          ? "loaded"
-                         : "built",
-        1e3 * seconds);
-    program->next = device->programs->programs;
-    device->programs->programs = program;
+    if (!(program->what = wi_copy_string(device->host.allocator, what))) goto dropped;
+    status = load_or_build(device, program, source, options, &loaded);
+    if (status != WEFT_OK || (!program->program && !program->failure)) goto dropped;
+    keep(device, program, loaded, wi_clock_seconds() - start);
     *result = program;
-    return program->failure ? fail_build(device, program, found) : WEFT_OK;
-failed:
+    return program->failure ? fail_build(device, program, loaded) : WEFT_OK;
+dropped:
     free_program(device->host.allocator, program);
     return status;
 }
@@ -225,6 +242,48 @@ done:
     wi_text_clear(&options);
     return status;
 }
+
+/* ---- pieces ---- */
+
+weft_status wi_program_piece_key(
+    wi_cache_key *key, const wi_device *device, wi_cache_key before, wi_cache_key text) {
+    wi_text options;
+    char hashes[80];
+    snprintf(hashes, sizeof hashes, "piece %016" PRIx64 "%016" PRIx64 "%016" PRIx64 "%016" PRIx64,
+        before.high, before.low, text.high, text.low);
+    const weft_status status = find_options(device, NULL, &options);
+    if (status == WEFT_OK) *key = wi_disk_cache_key(device, hashes, options.data);
+    wi_text_clear(&options);
+    return status;
+}
+
+/* From disk; not there any more: NULL, and no error. */
+static weft_status load_program(wi_program **program, wi_device *device, const char *what, wi_cache_key key) {
+    wi_text options;
+    WI_TRY(find_options(device, NULL, &options));
+    const weft_status status = make(program, device, what, key, NULL, options.data);
+    wi_text_clear(&options);
+    return status;
+}
+
+weft_status wi_program_find_piece(
+    wi_program **program, wi_device *device, const char *what, wi_cache_key piece) {
+    wi_cache_key key;
+    *program = NULL;
+    if (!wi_piece_index_find(&device->programs->pieces, device, piece, &key)) return WEFT_OK;
+    *program = find_in_memory(device, key);
+    if (!*program) WI_TRY(load_program(program, device, what, key));
+    if (!*program) wi_piece_index_forget(&device->programs->pieces, key);
+    device->programs->stats.pieces_reused += *program != NULL;
+    return WEFT_OK;
+}
+
+weft_status wi_program_add_piece(wi_device *device, const wi_program *program, wi_cache_key piece) {
+    device->programs->stats.pieces_added++;
+    return wi_piece_index_set(&device->programs->pieces, device, piece, program->key);
+}
+
+/* ---- kernels ---- */
 
 weft_status wi_program_kernel(cl_kernel *kernel, wi_program *program, const char *name) {
     cl_int error = CL_SUCCESS;
@@ -281,6 +340,12 @@ static void save(wi_device *device, wi_program *program) {
     wi_release(device->host.allocator, binary);
 }
 
+/* A program that memory does not know was named by the index on disk. */
+static bool is_on_disk(const wi_device *device, wi_cache_key key) {
+    const wi_program *const program = find_in_memory(device, key);
+    return !program || (program->on_disk && !program->failure);
+}
+
 void wi_programs_save(wi_device *device) {
     char error[2048];
     if (!wi_disk_cache_writes(device)) return; /* some drivers take long to give a binary */
@@ -288,6 +353,7 @@ void wi_programs_save(wi_device *device) {
     for (wi_program *program = device->programs->programs; program; program = program->next) {
         if (program->program && program->kernels_made && !program->on_disk) save(device, program);
     }
+    wi_piece_index_save(&device->programs->pieces, device, is_on_disk);
     wi_error_restore(error);
 }
 

@@ -7,19 +7,35 @@
 #ifndef WI_PROGRAM_H
 #define WI_PROGRAM_H
 
-#include "cl/opened_device.h"
+#include "cl/disk_cache.h"
 
 typedef struct wi_program wi_program; /* owned by the device until it is closed */
 
 typedef struct wi_program_stats {
-    size_t built, loaded, reused; /* compiled from source / from disk / found in memory */
-    double seconds;               /* spent compiling and loading */
+    size_t built, loaded, reused;       /* compiled from source / from disk / found in memory */
+    size_t pieces_added, pieces_reused; /* new to all programs / taken from one */
+    double seconds;                     /* spent compiling and loading */
 } wi_program_stats;
 
 /* The program for source + options ("" or NULL: none beyond the defaults). On WEFT_ERROR_BUILD the line holds
  * `what`, and the head of the log; the whole log goes to the log callback. */
 weft_status wi_program_get(
     wi_program **program, wi_device *device, const char *what, const char *source, const char *options);
+/* ---- pieces: source that stands for itself, as a kernel with its helpers ----
+ *
+ * Programs are put together from pieces. The device knows which of its programs, in memory or on disk, has which, so
+ * that a piece is compiled once, whatever program it is asked for in. */
+
+/* text, before: hashes (wi_text_key) of the piece, and of what stands before it in every program that has it. */
+weft_status wi_program_piece_key(
+    wi_cache_key *key, const wi_device *device, wi_cache_key before, wi_cache_key text);
+/* A program that has the piece; NULL: none is known. */
+weft_status wi_program_find_piece(
+    wi_program **program, wi_device *device, const char *what, wi_cache_key piece);
+weft_status wi_program_add_piece(wi_device *device, const wi_program *program, wi_cache_key piece);
+
+/* ---- kernels ---- */
+
 /* A kernel object of its own, arguments unset; the caller releases it. */
 weft_status wi_program_kernel(cl_kernel *kernel, wi_program *program, const char *name);
 /* To be called once the program's kernels ran: some drivers compile as late as that. Saves the binaries that

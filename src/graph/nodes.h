@@ -15,7 +15,7 @@ enum { WI_KERNEL_INPUTS = 8 }; /* of a node of kind KERNEL, at most */
 
 typedef enum wi_op_kind {
     WI_SOURCE,    /* memory that is there before the step: input, parameter, state */
-    WI_LEAF,      /* a value computed where it is used: constant, scalar, coordinate, random bits */
+    WI_GENERATOR, /* a value computed where it is used: constant, scalar, coordinate, random bits */
     WI_MAP,       /* elementwise with broadcasting */
     WI_REDUCE,    /* over the axes of attributes.axes, which stay with size 1 */
     WI_PRODUCT,   /* batched matrix product */
@@ -23,6 +23,7 @@ typedef enum wi_op_kind {
     WI_KERNEL,    /* kernels of its own, over inputs in memory: kernels/registry.h */
     WI_JOIN,      /* inputs side by side in one memory */
     WI_ASSIGN,    /* a variable gets a value at the end of the step */
+    WI_TRANSFER,  /* its input, on another device; made by plans */
     WI_COMPOSITE, /* replaced by ordinary nodes when a plan is made */
     WI_FUNCTION   /* no node of its own: built from others when it is called */
 } wi_op_kind;
@@ -46,26 +47,26 @@ typedef struct wi_op {
      */
     bool (*view)(const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out,
         wi_layout *layout);
-    /* MAP: instead of code, its one input is read at the indices that attributes.fold tells. */
-    bool folds;
+    /* MAP: instead of code, a padded read of its one input, as attributes.fold says. */
+    bool reads_padded;
     /* KERNEL: contiguous: the inputs that its kernels want so, a bit each. fault: what WEFT_FAULT in its kernels means ("an index is out of range"); NULL: they have none.
-     * fault_place: of what the position that it notes is one; NULL: "(row-major) of its index input". */
+     * fault_index: of what the position that it notes is one; NULL: "(row-major) of its index input". */
     uint32_t contiguous;
-    const char *fault, *fault_place;
+    const char *fault, *fault_index;
     /* How a plan rewrites the node (graph/rewrite.h); ended by a rule without a name. NULL: no rule does. */
     const struct wi_rule *rules;
 } wi_op;
 
 /* Which element of the input stands at index c of an axis of the result; n is the input's size there. Outside
  * the input stands attributes.number. */
-typedef enum wi_fold_mode {
-    WI_FOLD_NONE,    /* c */
-    WI_FOLD_CUT,     /* c - before, where that is in 0 .. n - 1 */
-    WI_FOLD_SPREAD,  /* (c - before) / step, where that is whole and in 0 .. n - 1 */
-    WI_FOLD_EDGE,    /* c - before, the nearest in 0 .. n - 1 */
-    WI_FOLD_REFLECT, /* c - before, mirrored at 0 and n - 1 */
-    WI_FOLD_WRAP     /* c - before modulo n */
-} wi_fold_mode;
+typedef enum wi_padding_mode {
+    WI_PADDING_NONE,     /* c */
+    WI_PADDING_CONSTANT, /* c - before, where that is in 0 .. n - 1 */
+    WI_PADDING_INTERIOR, /* (c - before) / step, where that is whole and in 0 .. n - 1 */
+    WI_PADDING_EDGE,     /* c - before, the nearest in 0 .. n - 1 */
+    WI_PADDING_REFLECT,  /* c - before, mirrored at 0 and n - 1 */
+    WI_PADDING_WRAP      /* c - before modulo n */
+} wi_padding_mode;
 
 /* Windows over the spatial axes of an image, as depth, height and width: a rank that has fewer lacks the
  * first ones, whose entries are as of an axis of 1. */
@@ -86,11 +87,12 @@ typedef struct wi_attributes {
     int64_t start;               /* slice; diagonal: its offset */
     int64_t step;                /* slice, spread */
     int8_t order[WEFT_MAX_RANK]; /* permute */
-    int8_t fold[WEFT_MAX_RANK];  /* folds: the wi_fold_mode of each axis */
+    int8_t fold[WEFT_MAX_RANK];  /* folds: the wi_padding_mode of each axis */
     /* folds: as dimensions are written (negative: multiples of the batch); WRAP: any number. */
     int64_t before[WEFT_MAX_RANK];
     wi_window window; /* pooling: a stride of 0 means adaptive windows; convolution */
     int32_t groups;   /* convolution */
+    int32_t device;   /* transfer */
     float scale[4];   /* resampling: input elements an element of the result; the last is unused */
 } wi_attributes;
 
@@ -199,7 +201,7 @@ weft_graph *wi_inputs_graph(const char *op, weft_tensor *const *inputs, int coun
 weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes);
 
-/* ---- leaves ---- */
+/* ---- sources and generators ---- */
 extern const wi_op wi_op_input, wi_op_parameter, wi_op_state, wi_op_flat, wi_op_constant, wi_op_scalar,
     wi_op_coordinate;
 /* value × batch^power, rank 0. */

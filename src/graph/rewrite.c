@@ -52,6 +52,23 @@ static weft_status set_image(wi_rewrite *rewrite, const weft_tensor *node, weft_
     of_image->image = image;
     of_image->kept |= of_node->kept;
     if (of_image->readers < of_node->readers) of_image->readers = of_node->readers;
+    if (rewrite->replaced && image != node) rewrite->replaced(rewrite->asker, node, image);
+    return WEFT_OK;
+}
+
+/* ---- what was done ---- */
+
+static weft_status count(wi_rewrite *rewrite, const wi_op *op, const char *what) {
+    for (size_t i = 0; i < rewrite->count_count; i++) {
+        wi_rewrite_count *const known = &rewrite->counts[i];
+        if (known->op != op || known->what != what || known->stage != rewrite->stage) continue;
+        known->count++;
+        return WEFT_OK;
+    }
+    WI_TRY(wi_grow(rewrite->graph->context->allocator, (void **)&rewrite->counts, &rewrite->count_capacity,
+        rewrite->count_count + 1, sizeof *rewrite->counts));
+    rewrite->counts[rewrite->count_count++] =
+        (wi_rewrite_count){.op = op, .what = what, .stage = rewrite->stage, .count = 1};
     return WEFT_OK;
 }
 
@@ -61,7 +78,9 @@ weft_tensor *wi_rewrite_apply(wi_rewrite *rewrite, const weft_tensor *y, weft_te
     for (const wi_rule *rule = y->op->rules; rule && rule->name; rule++) {
         if (rule->stage > rewrite->stage) continue;
         weft_tensor *const made = rule->apply(rewrite, y, inputs);
-        if (made && made != y) return made;
+        if (!made || made == y) continue;
+        const weft_status status = count(rewrite, y->op, rule->name);
+        return status == WEFT_OK ? made : wi_graph_fail_recorded(rewrite->graph, status);
     }
     return NULL;
 }
@@ -90,7 +109,8 @@ static weft_status lower(wi_rewrite *rewrite, weft_tensor *y, weft_tensor **made
         WI_TRY(add_root(rewrite, effect));
     if (!*lowered) *lowered = op->lower(y, rewrite->inference);
     *made = *lowered;
-    return weft_graph_status(rewrite->graph);
+    WI_TRY(weft_graph_status(rewrite->graph));
+    return count(rewrite, op, "lowered");
 }
 
 /* ---- the walk ---- */
@@ -125,7 +145,8 @@ static weft_status replace(
     if (kind == WI_COMPOSITE) return lower(rewrite, y, made);
     *made = rewrite->replace_kernel(rewrite->asker, y);
     *done = *made == y;
-    return weft_graph_status(rewrite->graph);
+    WI_TRY(weft_graph_status(rewrite->graph));
+    return *done ? WEFT_OK : count(rewrite, y->op, "replaced by another kernel op");
 }
 
 /* The node on top, whose inputs have their images, gets one itself, or something to be looked at first. */
@@ -224,4 +245,5 @@ void wi_rewrite_end(wi_rewrite *rewrite) {
     wi_release(allocator, rewrite->nodes);
     wi_release(allocator, rewrite->stack);
     wi_release(allocator, rewrite->drawn);
+    wi_release(allocator, rewrite->counts);
 }

@@ -21,6 +21,14 @@ typedef enum wi_stage { WI_STAGE_FORM, WI_STAGE_MATCH } wi_stage;
 
 typedef struct wi_rewrite wi_rewrite;
 
+/* How often something was done to nodes of an op in one pass. */
+typedef struct wi_rewrite_count {
+    const wi_op *op;
+    const char *what; /* a rule's name, "lowered" or "replaced by another kernel op" */
+    wi_stage stage;
+    uint32_t count;
+} wi_rewrite_count;
+
 /* An op's rules are an array that one without a name ends. apply gives a node of y's value, dtype and shape,
  * or NULL where it does not apply; `inputs` are the images of y's. */
 typedef struct wi_rule {
@@ -43,8 +51,9 @@ struct wi_rewrite {
     int64_t batch;
     /* What the device's implementation computes in place of a kernel op's node: mostly that node itself.
      * NULL: the graph has an error. */
-    weft_tensor *(*replace_kernel)(const void *asker, weft_tensor *node);
-    const void *asker;
+    weft_tensor *(*replace_kernel)(void *asker, weft_tensor *node);
+    void (*replaced)(void *asker, const weft_tensor *node, const weft_tensor *image); /* NULL: nobody asks */
+    void *asker;
     /* The outputs of the plan, then assignments that composites do (a norm's running statistics). */
     weft_tensor **roots;
     size_t root_count, root_capacity;
@@ -55,6 +64,8 @@ struct wi_rewrite {
     size_t depth, stack_capacity;
     weft_tensor **drawn; /* by stream of random numbers: the first node of the pass that draws from it */
     size_t drawn_count;
+    wi_rewrite_count *counts; /* in the order in which they were first done */
+    size_t count_count, count_capacity;
 };
 
 /* Replaces the roots by their images in all passes. */

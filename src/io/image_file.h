@@ -1,4 +1,4 @@
-/* Images in memory and in files: PNG and JPEG, told apart by their content.
+/* Images in memory and in files: PNG and JPEG, recognised by their content.
  *
  * A picture is 8-bit RGB whatever the file held: palettes are looked up, grey is tripled, 16 bits become 8,
  * transparency is dropped, CMYK is converted, an EXIF orientation is not applied; all as torchvision's loader

@@ -1,6 +1,6 @@
 /* JPEG through libjpeg-turbo (contract in image_file.h).
  *
- * libjpeg tells errors by a function that must not return: ours writes the line and jumps back to `decode`,
+ * libjpeg reports errors by a function that must not return: ours writes the line and jumps back to `decode`,
  * which is the only place that calls setjmp. Everything that the jump could lose is in `reading`, outside of
  * the functions that it leaves. What libjpeg only warns of and then fills up with grey (data that end too
  * soon, codes that are none) is an error here; stray bytes between markers are not. */
@@ -109,7 +109,7 @@ static void read_image(reading *r) {
 }
 
 static void decode(reading *r) {
-    if (setjmp(r->back)) return; /* who jumped has told why */
+    if (setjmp(r->back)) return; /* the error is recorded */
     jpeg_create_decompress(&r->jpeg);
     r->jpeg.progress = &r->progress;
     read_image(r);

@@ -1,6 +1,6 @@
 /* PNG through libpng (contract in image_file.h).
  *
- * libpng tells errors by a function that must not return: ours writes the line and jumps back to `decode`,
+ * libpng reports errors by a function that must not return: ours writes the line and jumps back to `decode`,
  * which is the only place that calls setjmp. Everything that the jump could lose is in `reading`, outside of
  * the functions that it leaves. Memory comes from the picture's allocator. */
 #ifdef WEFT_WITH_PNG
@@ -76,7 +76,7 @@ static void read_image(reading *r) {
 }
 
 static void decode(reading *r) {
-    if (setjmp(png_jmpbuf(r->png))) return; /* fail_at has told why */
+    if (setjmp(png_jmpbuf(r->png))) return; /* the error is recorded */
     r->info = png_create_info_struct(r->png);
     if (!r->info) return;
     png_set_read_fn(r->png, r, read_bytes);

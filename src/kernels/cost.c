@@ -12,7 +12,7 @@ double wi_traffic_seconds(const wi_device_profile *device, double bytes, double 
     return bytes / (near ? units * device->near_bandwidth : device->bandwidth);
 }
 
-double wi_build_share(const wi_device_profile *device, double build_seconds) {
+double wi_build_fraction(const wi_device_profile *device, double build_seconds) {
     return build_seconds / device->runs;
 }
 
@@ -25,6 +25,6 @@ static double arithmetic(const wi_device_profile *device, const wi_work *work) {
 
 double wi_work_seconds(const wi_device_profile *device, const wi_work *work) {
     const double wake = work->groups > 1.0 ? device->wake_seconds : 0.0;
-    return work->launches * device->launch_seconds + wake + wi_build_share(device, work->build_seconds) +
+    return work->launches * device->launch_seconds + wake + wi_build_fraction(device, work->build_seconds) +
            fmax(arithmetic(device, work), wi_traffic_seconds(device, work->bytes, 0.0));
 }

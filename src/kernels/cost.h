@@ -25,7 +25,7 @@ double wi_vector_seconds(const wi_device_profile *device);
  * where the units' own caches hold them all. */
 double wi_traffic_seconds(const wi_device_profile *device, double bytes, double others);
 
-/* The part of the time of compiling that one run pays. */
-double wi_build_share(const wi_device_profile *device, double build_seconds);
+/* The fraction of the time of compiling that one run pays. */
+double wi_build_fraction(const wi_device_profile *device, double build_seconds);
 
 #endif

@@ -1,4 +1,4 @@
-/* Filling what an op with kernels of its own tells a plan (contract in kernel_plan.h). */
+/* Filling what an op with kernels of its own gives a plan (contract in kernel_plan.h). */
 #include "kernels/kernel_plan.h"
 #include "cl/kernel_source.h"
 #include <stdio.h>
@@ -99,14 +99,14 @@ void wi_kernel_random(wi_kernel_launch *launch) {
     add(launch, (wi_kernel_argument){.kind = WI_KERNEL_RANDOM});
 }
 
-void wi_kernel_turn(wi_kernel_launch *launch) {
-    add(launch, (wi_kernel_argument){.kind = WI_KERNEL_TURN});
+void wi_kernel_iteration(wi_kernel_launch *launch) {
+    add(launch, (wi_kernel_argument){.kind = WI_KERNEL_ITERATION});
 }
 
-void wi_kernel_repeat(wi_kernel_plan *plan, int first, int64_t turns) {
+void wi_kernel_repeat(wi_kernel_plan *plan, int first, int64_t iterations) {
     if (plan->failed || plan->count > WI_KERNEL_LAUNCHES || first >= plan->count) return;
-    plan->launches[first]->turns = turns;
-    plan->launches[first]->together = plan->count - first;
+    plan->launches[first]->iterations = iterations;
+    plan->launches[first]->launches_per_iteration = plan->count - first;
 }
 
 static bool fits_int(const wi_kernel_argument *argument) {

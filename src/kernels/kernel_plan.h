@@ -1,4 +1,4 @@
-/* Ops with kernels of their own (WI_KERNEL): what such an op tells a plan.
+/* Ops with kernels of their own (WI_KERNEL): what such an op gives a plan.
  *
  * The inputs lie in memory, any strides unless the descriptor asks for contiguous ones; the result is
  * contiguous memory that only the op's launches write. The descriptor's `kernel` function fills a
@@ -23,16 +23,16 @@
 enum { WI_KERNEL_ARGUMENTS = 64, WI_KERNEL_LAUNCHES = 48, WI_KERNEL_MACROS = 8 };
 
 typedef enum wi_kernel_argument_kind {
-    WI_KERNEL_INPUT,   /* two of the kernel's: __global const T *, long offset (elements); number: which */
-    WI_KERNEL_RESULT,  /* two: __global T *, long offset (elements) */
-    WI_KERNEL_SCRATCH, /* two: __global float * (or another type of 4 bytes), long offset + number (elements)
+    WI_KERNEL_INPUT,    /* two of the kernel's: __global const T *, long offset (elements); number: which */
+    WI_KERNEL_RESULT,   /* two: __global T *, long offset (elements) */
+    WI_KERNEL_SCRATCH,  /* two: __global float * (or another type of 4 bytes), long offset + number (elements)
                         */
-    WI_KERNEL_INT,     /* int */
-    WI_KERNEL_LONG,    /* long */
-    WI_KERNEL_FLOAT,   /* float */
-    WI_KERNEL_FAULTS,  /* two: __global int *, long: for WEFT_FAULT of common.clh */
-    WI_KERNEL_RANDOM,  /* three uints: the seed's halves, the number of the run */
-    WI_KERNEL_TURN     /* int: the number of the repetition, from 0 */
+    WI_KERNEL_INT,      /* int */
+    WI_KERNEL_LONG,     /* long */
+    WI_KERNEL_FLOAT,    /* float */
+    WI_KERNEL_FAULTS,   /* two: __global int *, long: for WEFT_FAULT of common.clh */
+    WI_KERNEL_RANDOM,   /* three uints: the seed's halves, the number of the run */
+    WI_KERNEL_ITERATION /* int: the number of the repetition, from 0 */
 } wi_kernel_argument_kind;
 
 typedef struct wi_kernel_argument {
@@ -48,8 +48,8 @@ typedef struct wi_kernel_launch {
     size_t global[3], local[3]; /* local[0] == 0: the driver chooses */
     wi_kernel_argument arguments[WI_KERNEL_ARGUMENTS];
     int argument_count;
-    int64_t turns; /* at the first of `together` launches that are repeated so often; 0: once */
-    int together;
+    int64_t iterations; /* of this launch and those after it; 0: it runs once */
+    int launches_per_iteration;
 } wi_kernel_launch;
 
 typedef struct wi_kernel_macro {
@@ -75,8 +75,8 @@ typedef struct wi_kernel_plan {
     double flops;
 } wi_kernel_plan;
 
-/* Filling a wi_kernel_plan. Too many launches or arguments (a defect) and missing memory are told
- * by wi_kernel_plan_check, so that a launch is never NULL; it stays where it is. */
+/* Filling a wi_kernel_plan. Too many launches or arguments (a defect) and missing memory are reported by
+ * wi_kernel_plan_check, so that a launch is never NULL; it stays where it is. */
 void wi_kernel_macro_text(wi_kernel_plan *plan, const char *name, const char *value);
 void wi_kernel_macro_int(wi_kernel_plan *plan, const char *name, int64_t value);
 /* The unsigned type of the dtype's size, for what only moves elements. */
@@ -100,9 +100,9 @@ void wi_kernel_longs(wi_kernel_launch *launch, const int64_t *numbers, size_t co
 void wi_kernel_float(wi_kernel_launch *launch, double number);
 void wi_kernel_faults(wi_kernel_launch *launch);
 void wi_kernel_random(wi_kernel_launch *launch);
-void wi_kernel_turn(wi_kernel_launch *launch);
-/* The launches from `first` (an index into plan->launches) to the last so far run `turns` times, together. */
-void wi_kernel_repeat(wi_kernel_plan *plan, int first, int64_t turns);
+void wi_kernel_iteration(wi_kernel_launch *launch);
+/* The launches from `first` (an index into plan->launches) to the last so far run `iterations` times, together. */
+void wi_kernel_repeat(wi_kernel_plan *plan, int first, int64_t iterations);
 /* The file is named, everything fitted, and sizes are positive; `op` begins the line. */
 weft_status wi_kernel_plan_check(const wi_kernel_plan *plan, const char *op);
 

@@ -93,7 +93,7 @@ typedef struct wi_implementation {
     weft_status (*prepare)(const wi_kernel_site *site, wi_kernel_plan *plan);
     /* A library's product: enqueues C = A·B, C (batch, m, n) contiguous at c_offset (elements); no epilogue.
      * event: that of the last kernel; NULL: none is made. */
-    weft_status (*run)(weft_context *context, const struct wi_gemm_shape *shape, cl_mem a, size_t a_offset,
+    weft_status (*run)(wi_device *device, const struct wi_gemm_shape *shape, cl_mem a, size_t a_offset,
         cl_mem b, size_t b_offset, cl_mem c, size_t c_offset, cl_event *event);
 } wi_implementation;
 

@@ -94,7 +94,7 @@ static void entry_name(
     const struct wi_gemm_shape *const shape = site->product;
     int at = snprintf(text, ENTRY_NAME, "%s %s/%s %s", any_entry, candidate->implementation->name,
         candidate->variant->name, op->name);
-    if (shape && !shape->windows) {
+    if (shape && !shape->convolution) {
         snprintf(text + at, (size_t)(ENTRY_NAME - at), " %dx%dx%dx%d %c%c", magnitude(shape->batch),
             magnitude(shape->m), magnitude(shape->n), magnitude(shape->k), shape->a_column == 1 ? 'n' : 't',
             shape->b_column == 1 ? 'n' : 't');
@@ -105,26 +105,26 @@ static void entry_name(
     append_sizes(text, at, &site->result);
 }
 
-void wi_selection_record(weft_context *context, const wi_candidate *candidate, const wi_op *op,
+void wi_selection_record(wi_device *device, const wi_candidate *candidate, const wi_op *op,
     const wi_kernel_site *site, double seconds) {
     char name[ENTRY_NAME];
     entry_name(name, candidate, op, site);
-    wi_tuning_set(wi_context_device(context), any_entry, 1.0);
-    wi_tuning_set(wi_context_device(context), name, seconds);
+    wi_tuning_set(device, any_entry, 1.0);
+    wi_tuning_set(device, name, seconds);
 }
 
 static void ask_the_database(
-    wi_candidate *candidate, weft_context *context, const wi_op *op, const wi_kernel_site *site) {
+    wi_candidate *candidate, wi_device *device, const wi_op *op, const wi_kernel_site *site) {
     char name[ENTRY_NAME];
     double seconds;
     entry_name(name, candidate, op, site);
-    if (!wi_tuning_get(wi_context_device(context), name, &seconds)) return;
+    if (!wi_tuning_get(device, name, &seconds)) return;
     if (isfinite(seconds) && seconds > 0.0) {
         candidate->seconds = seconds;
         candidate->tuned = true;
     } else {
         wi_log_line(
-            &context->log, WEFT_LOG_WARNING, "tuning database: '%s' is no time, and is ignored", name);
+            device->host.log, WEFT_LOG_WARNING, "tuning database: '%s' is no time, and is ignored", name);
     }
 }
 
@@ -142,9 +142,9 @@ static void choose(wi_selection *selection, wi_candidate *candidate, wi_verdict 
 
 /* Fills in what each candidate costs. */
 static void estimate(
-    wi_selection *selection, weft_context *context, const wi_op *op, const wi_kernel_site *site) {
+    wi_selection *selection, wi_device *device, const wi_op *op, const wi_kernel_site *site) {
     double any;
-    const bool has_entries = wi_tuning_get(wi_context_device(context), any_entry, &any);
+    const bool has_entries = wi_tuning_get(device, any_entry, &any);
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const candidate = &selection->candidates[i];
         const wi_implementation *const implementation = candidate->implementation;
@@ -154,7 +154,7 @@ static void estimate(
         if (implementation->run) continue;
         candidate->seconds = wi_implementation_cost(implementation, candidate->variant, site);
         candidate->margin = wi_implementation_margin(implementation, candidate->variant, site);
-        if (has_entries) ask_the_database(candidate, context, op, site);
+        if (has_entries) ask_the_database(candidate, device, op, site);
     }
 }
 
@@ -184,12 +184,12 @@ static void say_why_not(wi_selection *selection, const wi_candidate *best) {
 
 /* A library, where the build and the device have one. */
 static void try_libraries(
-    wi_selection *selection, wi_candidate *ours, weft_context *context, const wi_kernel_site *site) {
+    wi_selection *selection, wi_candidate *ours, wi_device *device, const wi_kernel_site *site) {
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const candidate = &selection->candidates[i];
         if (!candidate->implementation->run || candidate->verdict == WI_VERDICT_REFUSED) continue;
         const double ratio = wi_gemm_ratio(
-            context, site->product, ours->implementation, ours->variant, candidate->implementation);
+            device, site->product, ours->implementation, ours->variant, candidate->implementation);
         candidate->tuned = ratio < HUGE_RATIO;
         candidate->seconds = candidate->tuned ? ratio * ours->seconds : 0.0;
         if (ratio >= 1.0 || !is_chosen(selection, ours)) continue;
@@ -199,18 +199,18 @@ static void try_libraries(
 }
 
 weft_status wi_select(
-    wi_selection *selection, weft_context *context, const wi_op *op, const wi_kernel_site *site) {
+    wi_selection *selection, wi_device *device, const wi_op *op, const wi_kernel_site *site) {
     const char *const forced = forced_name(op);
     WI_TRY(list_candidates(selection, op));
     if (forced) WI_TRY(check_forced(op, forced));
-    estimate(selection, context, op, site);
+    estimate(selection, device, op, site);
     wi_candidate *const named = forced ? cheapest(selection, op, forced) : NULL;
     wi_candidate *const best = named ? named : cheapest(selection, op, NULL);
     if (!best)
         WI_FAIL(WEFT_ERROR_INTERNAL, "%s: no implementation takes these sizes on this device", op->name);
     say_why_not(selection, best);
     choose(selection, best, named ? WI_VERDICT_FORCED : WI_VERDICT_CHOSEN);
-    if (!named) try_libraries(selection, best, context, site);
+    if (!named) try_libraries(selection, best, device, site);
     return WEFT_OK;
 }
 

@@ -43,11 +43,11 @@ typedef struct wi_selection {
 /* The implementations of an op, in order. WEFT_ERROR_ARGUMENT: the environment forces a name that no matrix
  * product, or no convolution, has; WEFT_ERROR_INTERNAL: no implementation takes the site. */
 weft_status wi_select(
-    wi_selection *selection, weft_context *context, const wi_op *op, const wi_kernel_site *site);
+    wi_selection *selection, wi_device *device, const wi_op *op, const wi_kernel_site *site);
 
 /* Keeps in the tuning database what a candidate took at a site: from now on it stands for the estimate at all sites of
  * this class of sizes (powers of two). */
-void wi_selection_record(weft_context *context, const wi_candidate *candidate, const wi_op *op,
+void wi_selection_record(wi_device *device, const wi_candidate *candidate, const wi_op *op,
     const wi_kernel_site *site, double seconds);
 
 /* "chosen", "slower", ... */

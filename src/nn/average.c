@@ -1,9 +1,9 @@
-/* The average of the parameters changes places with them, in pieces through a small buffer. */
+/* The average of the parameters is exchanged with them, a range at a time, through a small buffer. */
 #include "cl/launch.h"
 #include "graph/nodes.h"
 #include <weft/nn.h>
 
-enum { PIECE = 1 << 20 };
+enum { SCRATCH_BYTES = 1 << 20 };
 
 static weft_status copy(
     weft_context *context, cl_mem from, cl_mem to, size_t from_at, size_t to_at, size_t bytes) {
@@ -14,11 +14,11 @@ static weft_status copy(
 }
 
 static weft_status exchange(weft_context *context, cl_mem a, cl_mem b, cl_mem scratch, size_t bytes) {
-    for (size_t at = 0; at < bytes; at += PIECE) {
-        const size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
-        WI_TRY(copy(context, a, scratch, at, 0, piece));
-        WI_TRY(copy(context, b, a, at, at, piece));
-        WI_TRY(copy(context, scratch, b, 0, at, piece));
+    for (size_t at = 0; at < bytes; at += SCRATCH_BYTES) {
+        const size_t count = bytes - at < SCRATCH_BYTES ? bytes - at : SCRATCH_BYTES;
+        WI_TRY(copy(context, a, scratch, at, 0, count));
+        WI_TRY(copy(context, b, a, at, at, count));
+        WI_TRY(copy(context, scratch, b, 0, at, count));
     }
     return wi_queue_finish(wi_context_device(context));
 }
@@ -36,7 +36,8 @@ weft_status weft_average_swap(weft_graph *graph) {
     WI_TRY(wi_graph_block_ready(graph, 0));
     WI_TRY(wi_graph_block_ready(graph, block));
     wi_buffer scratch;
-    WI_TRY(wi_buffer_create(&scratch, wi_context_device(context), bytes < PIECE ? bytes : PIECE));
+    WI_TRY(wi_buffer_create(
+        &scratch, wi_context_device(context), bytes < SCRATCH_BYTES ? bytes : SCRATCH_BYTES));
     const weft_status status = exchange(
         context, graph->blocks[0].buffer.memory, graph->blocks[block].buffer.memory, scratch.memory, bytes);
     wi_buffer_release(&scratch, wi_context_device(context));

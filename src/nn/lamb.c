@@ -26,7 +26,7 @@ static weft_tensor *belongs(weft_tensor *row_parameters, const wi_shape *space, 
 }
 
 /* (2, R): the sums of squares of the step and of p over the parameter that the row belongs to. The way back
- * has its axes turned, so that it is a launch of its own: its sums are of the first in memory. */
+ * has its axes permuted, so that it is a launch of its own: its sums are of the first in memory. */
 static weft_tensor *parameter_sums(weft_graph *graph, weft_tensor *of_step, weft_tensor *of_p) {
     const int64_t rows = wi_flat_rows(graph), parameters = (int64_t)weft_graph_parameter_count(graph);
     const wi_shape there = {.rank = 3, .dims = {parameters, 2, rows}};

@@ -65,7 +65,7 @@ static bool has_channels(const norm_layer *layer, const weft_tensor *x) {
     return false;
 }
 
-/* A zero stands for the default, so that what is out of range is told here, before parameters are made. */
+/* A zero stands for the default, so that what is out of range is reported here, before parameters are made. */
 static bool check_momentum(const norm_layer *layer, float momentum, bool given_elsewise) {
     if (momentum >= 0 && momentum <= 1 && !(momentum != 0 && given_elsewise)) return true;
     if (momentum >= 0 && momentum <= 1)

@@ -302,8 +302,8 @@ static void take_run(wi_update *u, weft_tensor *const *gradients, size_t first, 
     const int64_t height =
         (end < count ? row_of(weft_graph_parameter(u->graph, end)) : wi_flat_rows(u->graph)) - u->first_row;
     const bool large = is_large(parameter, gradients[first]);
-    u->part = large ? parameter->shape : (wi_shape){.rank = 2, .dims = {height, WI_FLAT_ROW}};
-    u->p = wi_update_part(u, wi_flat_parameters(u->graph));
+    u->range = large ? parameter->shape : (wi_shape){.rank = 2, .dims = {height, WI_FLAT_ROW}};
+    u->p = wi_update_range(u, wi_flat_parameters(u->graph));
     u->g = large ? gradients[first] : wi_flat_gradients(u->graph, gradients, first, length, height);
     if (u->optimizer->clip_value > 0)
         u->g = limit(u->g, -(double)u->optimizer->clip_value, (double)u->optimizer->clip_value);
@@ -312,21 +312,21 @@ static void take_run(wi_update *u, weft_tensor *const *gradients, size_t first, 
 }
 
 /* One assignment a flat tensor, each of as many parts as there are runs. */
-static weft_status update_in_parts(
+static weft_status update_in_ranges(
     wi_update *u, const wi_rows *by_row, weft_tensor *const *gradients, weft_tensor **updates) {
     const size_t count = weft_graph_parameter_count(u->graph);
-    weft_tensor **const parts = wi_arena_take(&u->graph->arena, WEFT_MAX_UPDATES * count * sizeof *parts);
-    if (!parts) return WEFT_ERROR_MEMORY;
+    weft_tensor **const views = wi_arena_take(&u->graph->arena, WEFT_MAX_UPDATES * count * sizeof *views);
+    if (!views) return WEFT_ERROR_MEMORY;
     size_t runs = 0;
     for (size_t first = 0, length; first < count; first += length, runs++) {
         length = run_length(u->graph, gradients, first);
         take_run(u, gradients, first, length);
         WI_TRY(apply_rule(u, by_row));
         for (size_t i = 0; i < u->count; i++)
-            parts[i * count + runs] = wi_assign_part(u->pairs[i].variable, u->pairs[i].value);
+            views[i * count + runs] = wi_assign_view(u->pairs[i].variable, u->pairs[i].value);
     }
     for (size_t i = 0; i < u->count; i++)
-        updates[i] = wi_assign_parts(wi_flat_parameters(u->graph), parts + i * count, runs);
+        updates[i] = wi_assign_views(wi_flat_parameters(u->graph), views + i * count, runs);
     return weft_graph_status(u->graph);
 }
 
@@ -341,7 +341,7 @@ static weft_status make_updates(wi_update *u, weft_tensor *loss, weft_tensor **u
     bool large = false;
     for (size_t i = 0; i < count; i++)
         large = large || is_large(weft_graph_parameter(u->graph, i), gradients[i]);
-    if (large && is_elementwise(u, &by_row)) return update_in_parts(u, &by_row, gradients, updates);
+    if (large && is_elementwise(u, &by_row)) return update_in_ranges(u, &by_row, gradients, updates);
     u->p = wi_flat_parameters(u->graph);
     u->count = 1; /* p comes first: pairs[0] */
     u->g = clipped(u->optimizer,

@@ -8,13 +8,13 @@
 
 /* ---- what they share ---- */
 
-weft_tensor *wi_update_part(const wi_update *u, weft_tensor *flat) {
-    if (u->part.rank == 0 || !flat) return flat;
+weft_tensor *wi_update_range(const wi_update *u, weft_tensor *flat) {
+    if (u->range.rank == 0 || !flat) return flat;
     int64_t elements;
     int power;
-    wi_shape_count(&u->part, &elements, &power);
+    wi_shape_count(&u->range, &elements, &power);
     return weft_reshape_shape(
-        wi_slice_dims(flat, 0, u->first_row, elements / WI_FLAT_ROW, 1), u->part.rank, u->part.dims);
+        wi_slice_dims(flat, 0, u->first_row, elements / WI_FLAT_ROW, 1), u->range.rank, u->range.dims);
 }
 
 /* A state without a name: it is no weight, and stays out of files of weights. */
@@ -28,7 +28,7 @@ static weft_tensor *make_state(wi_update *u, const char *role, float first) {
 
 weft_tensor *wi_update_state(wi_update *u, const char *role, float first) {
     if (u->asked == u->state_count) u->states[u->state_count++] = make_state(u, role, first);
-    return wi_update_part(u, u->states[u->asked++]);
+    return wi_update_range(u, u->states[u->asked++]);
 }
 
 void wi_update_keep(wi_update *u, weft_tensor *state, weft_tensor *value) {
@@ -122,12 +122,12 @@ static double nadam_product(wi_scalar *scalar, uint64_t t) {
     return scalar->memory;
 }
 
-static double nadam_gradient_part(wi_scalar *scalar, const wi_clock *clock) {
+static double nadam_gradient_weight(wi_scalar *scalar, const wi_clock *clock) {
     const uint64_t t = wi_clock_update(clock);
     return (1 - nadam_momentum(scalar, t)) / (1 - nadam_product(scalar, t));
 }
 
-static double nadam_moment_part(wi_scalar *scalar, const wi_clock *clock) {
+static double nadam_moment_weight(wi_scalar *scalar, const wi_clock *clock) {
     const uint64_t t = wi_clock_update(clock);
     const double next = nadam_momentum(scalar, t + 1);
     return next / (1 - nadam_product(scalar, t) * next);
@@ -137,8 +137,8 @@ weft_tensor *wi_nadam_rule(wi_update *u) {
     const weft_optimizer *const o = u->optimizer;
     const double beta = wi_fraction(o->beta1), decay = (double)o->momentum_decay;
     const wi_moments next = wi_update_moments(u);
-    weft_tensor *const of_g = wi_step_scalar(u->graph, u->clock, nadam_gradient_part, beta, decay);
-    weft_tensor *const of_m = wi_step_scalar(u->graph, u->clock, nadam_moment_part, beta, decay);
+    weft_tensor *const of_g = wi_step_scalar(u->graph, u->clock, nadam_gradient_weight, beta, decay);
+    weft_tensor *const of_m = wi_step_scalar(u->graph, u->clock, nadam_moment_weight, beta, decay);
     weft_tensor *const v = wi_unbiased(u, next.second, o->beta2);
     weft_tensor *const part = weft_add(weft_mul(u->g, of_g), weft_mul(next.first, of_m));
     return descend(u, u->p, weft_div(part, wi_root_plus(v, o->epsilon)));

@@ -22,13 +22,13 @@ typedef struct wi_update {
     size_t count;
     /* The part of the flat tensors that p, g and the states are views of; rank 0: they are whole. */
     int64_t first_row;
-    wi_shape part;
+    wi_shape range;
     weft_tensor *states[WEFT_MAX_UPDATES]; /* whole, in the order in which the rule asks for them */
     size_t state_count, asked;
 } wi_update;
 
 /* The update's part of a flat tensor. */
-weft_tensor *wi_update_part(const wi_update *u, weft_tensor *flat);
+weft_tensor *wi_update_range(const wi_update *u, weft_tensor *flat);
 
 /* A state of the shape of p, and its next value. role: a literal, its name in checkpoints: "m" of "conv1.weight" is
  * optimizer.m.conv1.weight. */

@@ -44,18 +44,18 @@ static void mark(walk *w, weft_tensor *loss) {
 
 static weft_status pass_back(walk *w, weft_tensor *node) {
     weft_tensor *few[4] = {0};
-    weft_tensor **parts = few;
+    weft_tensor **contributions = few;
     if (node->input_count > 4) {
-        parts = wi_arena_take(&w->graph->arena, (size_t)node->input_count * sizeof *parts);
-        if (!parts) return WEFT_ERROR_MEMORY;
+        contributions = wi_arena_take(&w->graph->arena, (size_t)node->input_count * sizeof *contributions);
+        if (!contributions) return WEFT_ERROR_MEMORY;
     }
-    node->op->backward(node, w->gradients[node->id], parts);
+    node->op->backward(node, w->gradients[node->id], contributions);
     for (int i = 0; i < node->input_count; i++) {
         const weft_tensor *input = node->inputs[i];
-        if (!parts[i] || !w->wanted[input->id]) continue;
-        weft_tensor *part = wi_sum_to(parts[i], &input->shape);
+        if (!contributions[i] || !w->wanted[input->id]) continue;
+        weft_tensor *contribution = wi_sum_to(contributions[i], &input->shape);
         weft_tensor **sum = &w->gradients[input->id];
-        *sum = *sum ? weft_add(*sum, part) : part;
+        *sum = *sum ? weft_add(*sum, contribution) : contribution;
     }
     return weft_graph_status(w->graph);
 }
@@ -148,18 +148,18 @@ weft_tensor *weft_stop_gradient(weft_tensor *x) {
     return graph ? wi_node(graph, &wi_op_stop_gradient, &x, 1, x->dtype, &x->shape, NULL) : NULL;
 }
 
-const wi_op wi_op_assign_parts = {.name = "assign parts", .kind = WI_ASSIGN};
+const wi_op wi_op_assign_views = {.name = "assign views", .kind = WI_ASSIGN};
 
-weft_tensor *wi_assign_part(weft_tensor *part, weft_tensor *value) {
-    weft_tensor *inputs[] = {part, value};
+weft_tensor *wi_assign_view(weft_tensor *view, weft_tensor *value) {
+    weft_tensor *inputs[] = {view, value};
     weft_graph *graph = wi_inputs_graph("assign", inputs, 2);
     return graph ? wi_node(graph, &wi_op_assign, inputs, 2, value->dtype, &value->shape, NULL) : NULL;
 }
 
-weft_tensor *wi_assign_parts(weft_tensor *variable, weft_tensor *const *parts, size_t count) {
-    weft_graph *graph = wi_inputs_graph("assign", parts, (int)count);
+weft_tensor *wi_assign_views(weft_tensor *variable, weft_tensor *const *views, size_t count) {
+    weft_graph *graph = wi_inputs_graph("assign", views, (int)count);
     return graph ? wi_node(
-                       graph, &wi_op_assign_parts, parts, (int)count, variable->dtype, &variable->shape, NULL)
+                       graph, &wi_op_assign_views, views, (int)count, variable->dtype, &variable->shape, NULL)
                  : NULL;
 }
 

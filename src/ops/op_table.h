@@ -19,9 +19,9 @@ extern const size_t wi_op_count;
 
 extern const wi_op wi_op_flat_gradients; /* JOIN: input i stands where parameter start + i does */
 extern const wi_op wi_op_assign;
-extern const wi_op wi_op_assign_parts; /* ASSIGN: all its inputs, which assign to views of one variable */
+extern const wi_op wi_op_assign_views; /* ASSIGN: all its inputs, which assign to views of one variable */
 extern const wi_op wi_op_in_memory;    /* VIEW: its input, written down even where it is a number */
-extern const wi_op wi_op_spread; /* MAP: the input's elements every `step` along an axis, zeros between */
+extern const wi_op wi_op_dilate; /* MAP: the input's elements every `step` along an axis, zeros between */
 
 /* x in the dtype that arithmetic on it is done in: f32 for f16 and bf16, else x itself. NULL gives NULL. What
  * is made of several steps is made of this, and rounded once with weft_cast. */
@@ -36,26 +36,28 @@ weft_tensor *wi_sum_to(weft_tensor *g, const wi_shape *shape);
 /* A part of an axis; start and length as dimensions are written (negative: multiples of the batch). */
 weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t length, int64_t step);
 /* Its gradient: an axis of that length whose elements before, before + step, ... are x, the others zero. */
-weft_tensor *wi_spread_dims(weft_tensor *x, int axis, int64_t before, int64_t step, int64_t length);
+weft_tensor *wi_dilate_dims(weft_tensor *x, int axis, int64_t before, int64_t step, int64_t length);
 /* ---- memory order (memory_order.c): for rewrites ---- */
 /* Axis i of a tensor is axis axes[i] of what lies in memory. rank 0: nothing but the tensor itself. */
-typedef struct wi_order {
+typedef struct wi_memory_order {
     int rank;
     int8_t axes[WEFT_MAX_RANK];
-} wi_order;
-/* attributes.flags of a permute. Its input is what lies in memory, and what reads it is made over that; */
-enum { WI_FROM_MEMORY = 1, WI_TO_MEMORY = 2 }; /* or it sees a tensor as such a node's input would be. */
+} wi_memory_order;
+/* attributes.flags of a permute. FROM: its input is what is in memory, and what reads it is made over that. TO: it
+ * gives a tensor as such a node's input would be. */
+enum { WI_FROM_MEMORY_ORDER = 1, WI_TO_MEMORY_ORDER = 2 };
 /* The order that x is a view of. */
-wi_order wi_order_of(const weft_tensor *x);
+wi_memory_order wi_memory_order_of(const weft_tensor *x);
 /* x, of the order's rank or a lower one that broadcasts, seen as it lies in memory; and back. NULL gives
  * NULL. */
-weft_tensor *wi_to_memory(const wi_rewrite *rewrite, const wi_order *order, weft_tensor *x);
-weft_tensor *wi_from_memory(const wi_order *order, weft_tensor *x);
-wi_shape wi_shape_in_memory(const wi_order *order, const wi_shape *shape);
-uint32_t wi_axes_in_memory(const wi_order *order, uint32_t axes); /* a bit an axis */
-/* The rule of nodes that do not look at places (attributes without axes): made over what lies in memory,
+weft_tensor *wi_to_memory(const wi_rewrite *rewrite, const wi_memory_order *order, weft_tensor *x);
+weft_tensor *wi_from_memory(const wi_memory_order *order, weft_tensor *x);
+wi_shape wi_shape_in_memory(const wi_memory_order *order, const wi_shape *shape);
+uint32_t wi_axes_in_memory(const wi_memory_order *order, uint32_t axes); /* a bit an axis */
+/* The rule of nodes that do not depend on the index (attributes without axes): made over what lies in memory,
  * where inputs say so; and the list of that rule alone. */
-weft_tensor *wi_elementwise_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
+weft_tensor *wi_elementwise_in_memory_order(
+    wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
 extern const wi_rule wi_elementwise_rules[];
 /* The rule of a permute to the order of memory: what costs nothing to make in that order is made in it. */
 weft_tensor *wi_made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
@@ -64,7 +66,7 @@ weft_tensor *wi_permute(weft_tensor *x, const int8_t *order, uint32_t flags);
 /* The same of what x itself permutes, and nothing where the two cancel. */
 weft_tensor *wi_permute_through(weft_tensor *x, const int8_t *order, uint32_t flags);
 /* Does the order move anything but axes of size 1? */
-bool wi_order_moves(const wi_shape *shape, const int8_t *order);
+bool wi_memory_order_moves(const wi_shape *shape, const int8_t *order);
 
 /* x (N, C, spatial...) of rank 2 or more seen as (N, spatial..., C), and back; NULL gives NULL. Channels-last
  * is how images lie in memory (channels_last.c). */
@@ -87,8 +89,8 @@ weft_tensor **wi_parameter_gradients(weft_tensor *loss);
 weft_tensor *wi_flat_gradients(
     weft_graph *graph, weft_tensor *const *gradients, size_t first, size_t count, int64_t rows);
 /* weft_assign to a view of a variable; no two such views of one plan may overlap. */
-weft_tensor *wi_assign_part(weft_tensor *part, weft_tensor *value);
+weft_tensor *wi_assign_view(weft_tensor *view, weft_tensor *value);
 /* All of them as one assignment to the variable. */
-weft_tensor *wi_assign_parts(weft_tensor *variable, weft_tensor *const *parts, size_t count);
+weft_tensor *wi_assign_views(weft_tensor *variable, weft_tensor *const *views, size_t count);
 
 #endif

@@ -9,7 +9,7 @@ typedef struct accumulator {
     const char *float_identity, *int_identity; /* of what it keeps in a<m>, as literals */
     bool blocks;                               /* adds elements to d<m> first */
     bool carries;                              /* floats: e<m> */
-    bool places;                               /* g<m>, which is its result */
+    bool indices;                              /* g<m>, which is its result */
 } accumulator;
 
 static const accumulator accumulators[] = {
@@ -27,11 +27,11 @@ static const accumulator *kind_of(const wi_value *value) {
     return kind;
 }
 
-int wi_reduction_slots(const wi_value *value) {
-    return wi_is_reduction(value) ? 1 + kind_of(value)->places : 0;
+int wi_partial_cells(const wi_value *value) {
+    return wi_is_reduction(value) ? 1 + kind_of(value)->indices : 0;
 }
 
-/* ---- small pieces ---- */
+/* ---- a reduction ---- */
 
 /* A reduction of the step, with what its code is made of. */
 typedef struct reduction {
@@ -80,40 +80,41 @@ static bool keeps_bits(const wi_emitter *e, const reduction *r) {
     return is_extreme && r->dtype == WEFT_F32 && e->inner_is_reduced;
 }
 
-/* The next member from *m on that is a reduction of the pass; -1 as pass: of any. */
-static bool next_reduction(const wi_emitter *e, int *m, int pass, reduction *r) {
+/* The next member from *m on that is a reduction of the sweep; -1 as sweep: of any. */
+static bool next_reduction(const wi_emitter *e, int *m, int sweep, reduction *r) {
     for (; *m < e->step->member_count; ++*m) {
         const wi_value *value = &e->partition->values[e->step->members[*m]];
-        if (!wi_is_reduction(value) || (pass >= 0 && e->loops->pass[e->step->members[*m]] != pass)) continue;
+        if (!wi_is_reduction(value) || (sweep >= 0 && e->loops->sweep[e->step->members[*m]] != sweep))
+            continue;
         *r = reduction_of(e, *m);
         return true;
     }
     return false;
 }
 
-/* ---- pieces ---- */
+/* ---- vectors ---- */
 
-int wi_reduction_pieces(const wi_partition *p, const wi_step *step) {
-    enum { MOST = 128, PIECE_BYTES = 64, PRIVATE_BYTES = 24576 };
-    int arrays = 0, pieces = MOST;
+int wi_reduction_vectors(const wi_partition *p, const wi_step *step) {
+    enum { MOST = 128, VECTOR_BYTES = 64, PRIVATE_BYTES = 24576 };
+    int arrays = 0, vectors = MOST;
     for (int m = 0; m < step->member_count; m++) {
         const wi_value *value = &p->values[step->members[m]];
         if (!wi_is_reduction(value)) continue;
         const accumulator *kind = kind_of(value);
         const int wide = (int)(wi_format_of(kept_dtype(value))->size / sizeof(float));
-        arrays += wide * (1 + kind->blocks + kind->carries) + kind->places;
+        arrays += wide * (1 + kind->blocks + kind->carries) + kind->indices;
     }
-    while (pieces > 1 && pieces * arrays * PIECE_BYTES > PRIVATE_BYTES) pieces /= 2;
-    return pieces;
+    while (vectors > 1 && vectors * arrays * VECTOR_BYTES > PRIVATE_BYTES) vectors /= 2;
+    return vectors;
 }
 
-void wi_emit_pieces_begin(wi_emitter *e) {
+void wi_emit_vectors_begin(wi_emitter *e) {
     if (e->wide)
         wi_text_append(
-            &e->text, "for (int u = 0; u < pieces; u++) {\nconst int j = first + 16 * u;\n(void)j;\n");
+            &e->text, "for (int u = 0; u < vectors; u++) {\nconst int j = first + 16 * u;\n(void)j;\n");
 }
 
-void wi_emit_pieces_end(wi_emitter *e) {
+void wi_emit_vectors_end(wi_emitter *e) {
     if (e->wide) wi_text_append(&e->text, "}\n");
 }
 
@@ -130,7 +131,7 @@ static spelling named(const wi_emitter *e, char letter, int m) {
 
 static void declare(wi_emitter *e, const char *type, char letter, int m, const char *value) {
     if (e->wide)
-        wi_text_append(&e->text, "%s %c%d[%d];\nfor (int u = 0; u < pieces; u++) %c%d[u] = %s;\n", type,
+        wi_text_append(&e->text, "%s %c%d[%d];\nfor (int u = 0; u < vectors; u++) %c%d[u] = %s;\n", type,
             letter, m, e->wide, letter, m, value);
     else
         wi_text_append(&e->text, "%s %c%d = %s;\n", type, letter, m, value);
@@ -138,9 +139,10 @@ static void declare(wi_emitter *e, const char *type, char letter, int m, const c
 
 /* ---- in the loops ---- */
 
-void wi_emit_accumulators(wi_emitter *e, int pass) {
+void wi_emit_accumulators(wi_emitter *e, int sweep) {
     reduction r;
-    for (int m = 0; next_reduction(e, &m, pass, &r); m++) {
+    for (int m = 0; next_reduction(e, &m, sweep, &r); m++) {
+        wi_emit_needs(e, r.dtype);
         declare(e, r.type, 'a', m, r.identity);
         if (r.kind->carries && r.is_float) {
             char zero[24];
@@ -148,24 +150,24 @@ void wi_emit_accumulators(wi_emitter *e, int pass) {
             declare(e, r.type, 'e', m, zero);
         }
         if (keeps_bits(e, &r)) declare(e, "WI", 'e', m, "(WI)(0)");
-        if (r.kind->places) declare(e, "WI", 'g', m, "(WI)(INT_MAX)");
+        if (r.kind->indices) declare(e, "WI", 'g', m, "(WI)(INT_MAX)");
     }
 }
 
-void wi_emit_block_begin(wi_emitter *e, int pass) {
+void wi_emit_block_begin(wi_emitter *e, int sweep) {
     reduction r;
-    for (int m = 0; next_reduction(e, &m, pass, &r); m++) {
+    for (int m = 0; next_reduction(e, &m, sweep, &r); m++) {
         if (r.kind->blocks) declare(e, r.type, 'd', m, r.identity);
     }
 }
 
-/* a<m> takes x; for places, one that stands at `place`. */
-static void emit_take(wi_emitter *e, const reduction *r, int m, const char *x, const char *place) {
+/* a<m> takes x; for indices, one whose index is `index`. */
+static void emit_take(wi_emitter *e, const reduction *r, int m, const char *x, const char *index) {
     wi_text *text = &e->text;
     const spelling a = named(e, 'a', m), carry = named(e, 'e', m), g = named(e, 'g', m);
-    if (r->kind->places)
+    if (r->kind->indices)
         wi_text_append(
-            text, "weft_%s_%s(&%s, &%s, %s, %s);\n", r->kind->name, r->k, a.text, g.text, x, place);
+            text, "weft_%s_%s(&%s, &%s, %s, %s);\n", r->kind->name, r->k, a.text, g.text, x, index);
     else if (r->kind->op == &wi_op_sum && r->is_float)
         wi_text_append(text, "weft_add_%s(&%s, &%s, %s);\n", r->k, a.text, carry.text, x);
     else if (r->kind->op == &wi_op_sum)
@@ -180,32 +182,32 @@ static void emit_take(wi_emitter *e, const reduction *r, int m, const char *x, c
         wi_text_append(text, "%s = weft_%s_%s(%s, %s);\n", a.text, r->kind->name, r->k, a.text, x);
 }
 
-void wi_emit_block_end(wi_emitter *e, int pass) {
+void wi_emit_block_end(wi_emitter *e, int sweep) {
     reduction r;
-    wi_emit_pieces_begin(e);
-    for (int m = 0; next_reduction(e, &m, pass, &r); m++) {
+    wi_emit_vectors_begin(e);
+    for (int m = 0; next_reduction(e, &m, sweep, &r); m++) {
         if (r.kind->blocks) emit_take(e, &r, m, named(e, 'd', m).text, "");
     }
-    wi_emit_pieces_end(e);
+    wi_emit_vectors_end(e);
 }
 
 void wi_emit_accumulate(wi_emitter *e, int m, const char *index) {
     const reduction r = reduction_of(e, m);
-    const bool masks = e->part && e->inner_is_reduced;
+    const bool masks = e->tail && e->inner_is_reduced;
     const int temp = wi_emit_input(e, r.value->node->inputs[0]);
-    char x[96], place[192];
+    char x[96], masked[192];
     if (masks) {
         snprintf(
             x, sizeof x, "WEFT_MASKED%s(lanes, t%d, %s)", r.dtype == WEFT_F64 ? "_d" : "", temp, r.identity);
-        snprintf(place, sizeof place, "WEFT_MASKED(lanes, %s, (WI)(INT_MAX))", index);
+        snprintf(masked, sizeof masked, "WEFT_MASKED(lanes, %s, (WI)(INT_MAX))", index);
     } else {
         snprintf(x, sizeof x, "t%d", temp);
-        snprintf(place, sizeof place, "%s", index);
+        snprintf(masked, sizeof masked, "%s", index);
     }
     if (r.kind->blocks)
         wi_text_append(&e->text, "%s += %s;\n", named(e, 'd', m).text, x);
     else
-        emit_take(e, &r, m, x, place);
+        emit_take(e, &r, m, x, masked);
 }
 
 /* ---- results ---- */
@@ -223,9 +225,9 @@ static void emit_total(wi_emitter *e, const reduction *r, int m) {
     if (keeps_bits(e, r))
         wi_text_append(&e->text, "%s = weft_extreme_f(%s, %s);\n", a.text, a.text, carry.text);
     if (!e->inner_is_reduced) return;
-    if (r->kind->places && e->walks)
+    if (r->kind->indices && e->walks)
         wi_text_append(&e->text, "weft_lanes_%s_%s(&a%d, &g%d);\n", op, k, m, m);
-    else if (r->kind->places)
+    else if (r->kind->indices)
         wi_text_append(&e->text, "weft_group_%s_%s(&a%d, &g%d, shared_%s, shared_i);\n", op, k, m, m, k);
     else if (e->walks)
         wi_text_append(&e->text, "a%d = (%s)(weft_lanes_%s_%s(a%d));\n", m, r->type, op, k, m);
@@ -244,73 +246,73 @@ int wi_emit_result(wi_emitter *e, int m) {
     const reduction r = reduction_of(e, m);
     const int temp = e->temps++;
     emit_total(e, &r, m);
-    if (r.kind->places)
-        wi_text_append(&e->text, "const WI t%d = weft_place(%s);\n", temp, named(e, 'g', m).text);
+    if (r.kind->indices)
+        wi_text_append(&e->text, "const WI t%d = weft_index_or_first(%s);\n", temp, named(e, 'g', m).text);
     else
         emit_rounded(e, &r, temp, named(e, 'a', m).text);
     wi_emit_remember(e, r.value, temp);
     return temp;
 }
 
-/* ---- parts ---- */
+/* ---- splits ---- */
 
-/* Where a part's result lies: all results of part 0, of part 1, ... */
+/* Where a split's result is stored: all results of split 0, of split 1, ... */
 static void emit_cell(wi_emitter *e, int slot, weft_dtype dtype, bool vector) {
     const char *name = weft_dtype_name(dtype);
     const size_t cell = wi_reduction_cell(e->partition, e->step), size = weft_dtype_size(dtype);
     wi_emit_argument(e, WI_ARGUMENT_SCRATCH, slot, (int)size, (double)(cell / size));
     wi_text_append(&e->text,
-        "__global WEFT_T_%s *m%d = (__global WEFT_T_%s *)x%d;\nconst long at%d = y%d + (long)part * w0 + "
+        "__global WEFT_T_%s *m%d = (__global WEFT_T_%s *)x%d;\nconst long at%d = y%d + (long)split * w0 + "
         "%s;\n",
         name, slot, name, slot, slot, slot, vector ? "row * columns + j" : "row");
 }
 
-static void emit_part_store(wi_emitter *e, int slot, weft_dtype dtype, const char *variable, bool vector) {
+static void emit_partial_store(wi_emitter *e, int slot, weft_dtype dtype, const char *variable, bool vector) {
     const char *name = weft_dtype_name(dtype);
     emit_cell(e, slot, dtype, vector);
     if (vector)
         wi_text_append(&e->text,
-            e->part ? "weft_store_part_%s(%s, m%d, at%d, lanes);\n" : "weft_store_%s(%s, m%d, at%d);\n", name,
+            e->tail ? "weft_store_tail_%s(%s, m%d, at%d, lanes);\n" : "weft_store_%s(%s, m%d, at%d);\n", name,
             variable, slot, slot);
     else
         wi_text_append(&e->text, "%sweft_store_one_%s(%s, m%d, at%d);\n",
             e->inner_is_reduced && !e->walks ? "if (get_local_id(0) == 0) " : "", name, variable, slot, slot);
 }
 
-void wi_emit_part_stores(wi_emitter *e) {
+void wi_emit_partial_stores(wi_emitter *e) {
     const bool vector = e->walks && !e->inner_is_reduced;
     int slot = 0;
     reduction r;
-    wi_emit_pieces_begin(e);
+    wi_emit_vectors_begin(e);
     for (int m = 0; next_reduction(e, &m, -1, &r); m++) {
         emit_total(e, &r, m);
         wi_text_append(&e->text, "{\n");
-        emit_part_store(e, slot++, r.dtype, named(e, 'a', m).text, vector);
-        if (r.kind->places) emit_part_store(e, slot++, WEFT_I32, named(e, 'g', m).text, vector);
+        emit_partial_store(e, slot++, r.dtype, named(e, 'a', m).text, vector);
+        if (r.kind->indices) emit_partial_store(e, slot++, WEFT_I32, named(e, 'g', m).text, vector);
         wi_text_append(&e->text, "}\n");
     }
-    wi_emit_pieces_end(e);
+    wi_emit_vectors_end(e);
 }
 
-static void emit_part_load(wi_emitter *e, int slot, weft_dtype dtype, const char *variable, bool vector) {
+static void emit_partial_load(wi_emitter *e, int slot, weft_dtype dtype, const char *variable, bool vector) {
     const char *name = weft_dtype_name(dtype), *type = wi_register_type(dtype);
     emit_cell(e, slot, dtype, vector);
     wi_text_append(&e->text, "const %s %s = weft_%s_%s(m%d, at%d%s);\n", type, variable,
         !vector   ? "splat"
-        : e->part ? "load_part"
+        : e->tail ? "load_tail"
                   : "load",
-        name, slot, slot, vector && e->part ? ", lanes" : "");
+        name, slot, slot, vector && e->tail ? ", lanes" : "");
 }
 
-void wi_emit_part_loads(wi_emitter *e, bool vector) {
+void wi_emit_partial_loads(wi_emitter *e, bool vector) {
     int slot = 0;
     reduction r;
-    wi_text_append(&e->text, "for (int part = 0; part < w4; part++) {\n");
+    wi_text_append(&e->text, "for (int split = 0; split < w4; split++) {\n");
     for (int m = 0; next_reduction(e, &m, -1, &r); m++) {
         wi_text_append(&e->text, "{\n");
-        emit_part_load(e, slot++, r.dtype, "x", vector);
-        if (r.kind->places) emit_part_load(e, slot++, WEFT_I32, "place", vector);
-        emit_take(e, &r, m, "x", "place");
+        emit_partial_load(e, slot++, r.dtype, "x", vector);
+        if (r.kind->indices) emit_partial_load(e, slot++, WEFT_I32, "index", vector);
+        emit_take(e, &r, m, "x", "index");
         wi_text_append(&e->text, "}\n");
     }
     wi_text_append(&e->text, "}\n");

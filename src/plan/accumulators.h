@@ -1,39 +1,39 @@
 /* Accumulators of reductions in generated kernels: what a reduction keeps while it walks over its elements.
  *
- * Where several pieces of 16 columns are walked along together these are arrays over the pieces u. Member m
+ * Where several vectors of 16 columns are walked along together these are arrays over the vectors u. Member m
  * of the step has a<m>, the value so far, and besides, as its kind needs: d<m> the sum of a block, e<m> the
- * rounding errors carried along, g<m> the place of the best element. One table row an op says which; the
+ * rounding errors carried along, g<m> the index of the best element. One table row an op says which; the
  * functions that the kernels call stand in reduce.clh under the row's name. */
 #ifndef WI_ACCUMULATORS_H
 #define WI_ACCUMULATORS_H
 
 #include "plan/expression.h"
 
-/* How many pieces of 16 columns a step's reductions walk along together: their arrays stay in the nearest
+/* How many vectors of 16 columns a step's reductions walk along together: their arrays stay in the nearest
  * cache, and within the private memory that drivers for CPUs give. */
-int wi_reduction_pieces(const wi_partition *p, const wi_step *step);
-/* In wide kernels a loop over the pieces, in which j is the column of piece u. */
-void wi_emit_pieces_begin(wi_emitter *e);
-void wi_emit_pieces_end(wi_emitter *e);
+int wi_reduction_vectors(const wi_partition *p, const wi_step *step);
+/* In wide kernels a loop over the vectors, in which j is the first column of vector u. */
+void wi_emit_vectors_begin(wi_emitter *e);
+void wi_emit_vectors_end(wi_emitter *e);
 
-/* Scratch cells that one part of the reduction leaves for each result. */
-int wi_reduction_slots(const wi_value *value);
+/* Scratch cells that one split of the reduction leaves for each result. */
+int wi_partial_cells(const wi_value *value);
 /* Bytes of each of the step's cells: the widest of its reductions' registers. */
 size_t wi_reduction_cell(const wi_partition *p, const wi_step *step);
 
-/* All emit code for the reductions of one pass. */
-void wi_emit_accumulators(wi_emitter *e, int pass);
-void wi_emit_block_begin(wi_emitter *e, int pass);
-void wi_emit_block_end(wi_emitter *e, int pass);
-/* Takes an element; index: its place as an expression. */
+/* All emit code for the reductions of one sweep. */
+void wi_emit_accumulators(wi_emitter *e, int sweep);
+void wi_emit_block_begin(wi_emitter *e, int sweep);
+void wi_emit_block_end(wi_emitter *e, int sweep);
+/* Takes an element; index: as an expression. */
 void wi_emit_accumulate(wi_emitter *e, int m, const char *index);
 /* The variable that holds the result, combined across lanes or work-items where the last dimension is
  * reduced. */
 int wi_emit_result(wi_emitter *e, int m);
 
-/* Parts: each leaves what it has in scratch memory, and `finish` puts them together, in order. vector: 16
+/* Splits: each leaves its partial results in scratch memory, and `combine` combines them, in order. vector: 16
  * neighbouring results at once. */
-void wi_emit_part_stores(wi_emitter *e);
-void wi_emit_part_loads(wi_emitter *e, bool vector);
+void wi_emit_partial_stores(wi_emitter *e);
+void wi_emit_partial_loads(wi_emitter *e, bool vector);
 
 #endif

@@ -54,7 +54,8 @@ static void set_scratch(wi_binder *b, int64_t elements, size_t size) {
 }
 
 static void set_faults(wi_binder *b) {
-    const wi_location at = wi_locate_place(b->launches->memory, partition_of(b)->faults);
+    const wi_location at =
+        wi_locate_place(b->launches->memory, partition_of(b)->faults[b->run->step->device]);
     set_argument(b, sizeof at.memory, &at.memory);
     set_long(b, (int64_t)(at.offset / sizeof(cl_int)) + b->run->step->fault);
 }
@@ -71,10 +72,10 @@ static void set_changing(wi_binder *b, const wi_argument *argument) {
     set_argument(b, sizeof zero, &zero);
 }
 
-static void set_fold(wi_binder *b, const wi_fold *fold) {
-    set_int(b, fold->before.actual);
-    set_int(b, fold->size.actual);
-    set_int(b, fold->step);
+static void set_padding(wi_binder *b, const wi_padding *padding) {
+    set_int(b, padding->before.actual);
+    set_int(b, padding->size.actual);
+    set_int(b, padding->step);
 }
 
 void wi_bind_described(wi_binder *b, const wi_argument *argument) {
@@ -86,16 +87,16 @@ void wi_bind_described(wi_binder *b, const wi_argument *argument) {
     case WI_ARGUMENT_BUFFER: set_memory(b, operand->value); break;
     case WI_ARGUMENT_OFFSET: set_offset(b, operand->value, operand->layout.offset.actual); break;
     case WI_ARGUMENT_STRIDE: set_long(b, operand->layout.strides[argument->b].actual); break;
-    case WI_ARGUMENT_FOLD: set_fold(b, &operand->folds[argument->b]); break;
+    case WI_ARGUMENT_PADDING: set_padding(b, &operand->padding[argument->b]); break;
     case WI_ARGUMENT_DIM: set_int(b, loop->space.dims[argument->a].actual); break;
     case WI_ARGUMENT_WORK: set_int(b, work[argument->a]); break;
     case WI_ARGUMENT_FLOAT: set_argument(b, sizeof single, &single); break;
     case WI_ARGUMENT_DOUBLE: set_argument(b, sizeof argument->number, &argument->number); break;
     case WI_ARGUMENT_SCALAR:
     case WI_ARGUMENT_DRAWS:
-    case WI_ARGUMENT_TURN: set_changing(b, argument); break;
+    case WI_ARGUMENT_ITERATION: set_changing(b, argument); break;
     case WI_ARGUMENT_SEED: set_seed(b); break;
-    case WI_ARGUMENT_SCRATCH: /* the parts of one reduction after those of another */
+    case WI_ARGUMENT_SCRATCH: /* the splits of one reduction after those of another */
         set_scratch(
             b, (int64_t)argument->a * (int64_t)argument->number * work[0] * work[4], (size_t)argument->b);
         break;
@@ -120,6 +121,6 @@ void wi_bind_kernel(wi_binder *b, const wi_kernel_argument *argument) {
         set_seed(b);
         set_changing(b, &(wi_argument){.kind = WI_ARGUMENT_DRAWS});
         break;
-    case WI_KERNEL_TURN: set_changing(b, &(wi_argument){.kind = WI_ARGUMENT_TURN}); break;
+    case WI_KERNEL_ITERATION: set_changing(b, &(wi_argument){.kind = WI_ARGUMENT_ITERATION}); break;
     }
 }

@@ -56,7 +56,7 @@ static bool reads_in_step(const wi_partition *p, const wi_loop *loop, const wi_o
     const wi_operand *output, int storage, wi_size start) {
     if (operand->value < 0 || operand->is_output || wi_base_storage(p, operand->value) != storage)
         return true;
-    return !operand->fold && wi_size_equal(operand->layout.offset, start) &&
+    return !operand->padded && wi_size_equal(operand->layout.offset, start) &&
            same_layout(loop, &operand->layout, &output->layout);
 }
 
@@ -66,8 +66,10 @@ static bool writes_over(
     const wi_partition *p, const wi_loop *loop, const wi_assignment *assignment, int storage) {
     const wi_step *step = loop->step;
     const wi_operand *output = find_output(loop, p->values[assignment->value].base);
-    if (!output || (step->reduced && loop->passes > 1)) return false;
-    if (step->kind == WI_STEP_KERNEL && reads_variable(p, loop, assignment->variable)) return false;
+    if (!output || (step->reduced && loop->sweeps > 1)) return false;
+    if ((step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) &&
+        reads_variable(p, loop, assignment->variable))
+        return false;
     if (step->kind == WI_STEP_PRODUCT &&
         (wi_base_storage(p, step->sources[0]) == storage || wi_base_storage(p, step->sources[1]) == storage))
         return false;

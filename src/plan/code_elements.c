@@ -1,11 +1,11 @@
 /* What kernels of loops and epilogues of products have in common: indices, addresses, elements. */
-#include "plan/code_parts.h"
+#include "plan/code_shared.h"
 
 bool wi_never_whole(const wi_emitter *e) {
     return e->loop->space.dims[e->loop->space.rank - 1].general < 16;
 }
 
-bool wi_never_rest(const wi_emitter *e) {
+bool wi_has_no_tail(const wi_emitter *e) {
     return e->loop->space.dims[e->loop->space.rank - 1].general % 16 == 0;
 }
 
@@ -51,7 +51,7 @@ static void emit_strides(wi_emitter *e, int o, bool reduced) {
     for (int d = 0; d < space->rank; d++) {
         if (space->reduced[d] != reduced || (e->has_j && d == space->rank - 1)) continue;
         if (!wi_operand_varies(operand, d)) continue;
-        if (operand->folds && operand->folds[d].mode)
+        if (operand->padding && operand->padding[d].mode)
             wi_text_append(&e->text, " + (long)z%d_%d", o, d);
         else
             wi_text_append(&e->text, " + i%d", d);
@@ -65,7 +65,7 @@ void wi_emit_addresses(wi_emitter *e, bool reduced) {
     for (int o = 0; o < e->loop->operand_count; o++) {
         const wi_operand *operand = &e->loop->operands[o];
         if (reduced && !wi_operand_in_loop(e->loop, operand)) continue;
-        if (operand->folds) wi_emit_fold_indices(e, o, reduced);
+        if (operand->padding) wi_emit_padded_indices(e, o, reduced);
         if (reduced) {
             wi_text_append(&e->text, "const long q%d = p%d", o, o);
         } else if (operand->value >= 0) {

@@ -11,35 +11,24 @@ static bool draws(const wi_kernel_plan *kernel) {
     return false;
 }
 
-static weft_status append_template(wi_code *code, const wi_step_code *step) {
-    wi_text *source = &code->source;
-    wi_kernel_macros_define(step->kernel, source);
-    WI_TRY(wi_kernel_headers_append(step->kernel, source));
-    wi_text_append(source, "#define WEFT_NAME(suffix) %s_##suffix\n", step->prefix);
-    WI_TRY(wi_kernel_source_append(source, step->kernel->file));
-    wi_text_append(source, "\n#undef WEFT_NAME\n");
-    wi_kernel_macros_undefine(step->kernel, source);
-    return source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
-}
-
-static weft_status add_template(wi_code *code, wi_step_code *step, const wi_text *key) {
-    bool added = false;
-    if (key->failed) return WEFT_ERROR_MEMORY;
-    WI_TRY(wi_find_kernel(code, key->data, &step->prefix, &added));
-    return added ? append_template(code, step) : WEFT_OK;
+static weft_status append_template(wi_text *source, const wi_kernel_plan *kernel) {
+    wi_kernel_macros_define(kernel, source);
+    WI_TRY(wi_kernel_headers_append(kernel, source));
+    WI_TRY(wi_kernel_source_append(source, kernel->file));
+    wi_text_append(source, "\n");
+    wi_kernel_macros_undefine(kernel, source);
+    return WEFT_OK;
 }
 
 weft_status wi_code_kernel(wi_code *code, const wi_step *step) {
-    const wi_partition *p = code->loops->partition;
     wi_step_code *own = &code->of[step->index];
     WI_TRY(wi_prepare_kernel(code, step));
     code->draws = code->draws || draws(own->kernel);
-
-    wi_text key;
-    wi_text_init(&key, p->request->context->allocator);
-    wi_text_append(&key, "%s\n", own->kernel->file);
-    wi_kernel_macros_define(own->kernel, &key);
-    const weft_status status = add_template(code, own, &key);
-    wi_text_clear(&key);
+    const unsigned needs = wi_step_needs(code->loops->partition, step);
+    wi_text source;
+    wi_text_init(&source, code->loops->partition->request->context->allocator);
+    weft_status status = append_template(&source, own->kernel);
+    if (status == WEFT_OK) status = wi_add_piece(code, &source, needs, &own->whole.piece);
+    wi_text_clear(&source);
     return status;
 }

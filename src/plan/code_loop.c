@@ -7,12 +7,12 @@
  *            Where items do not walk (wi_device_profile), a group of WEFT_GROUP work-items goes along the row
  *            together.
  *
- * A long reduction with few results is cut into parts (`part`), whose sums a second kernel (`finish`) adds
- * up, always in the same order. Sums are taken in blocks, and blocks added with compensation, so that errors
+ * A long reduction with few results is split (`partial`); a second kernel (`combine`) combines the partial results,
+ * always in the same order. Sums are taken in blocks, and blocks added with compensation, so that errors
  * do not grow with length.
  *
- * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 parts. */
-#include "plan/code_parts.h"
+ * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 splits. */
+#include "plan/code_shared.h"
 
 /* Everything that is the same for a whole row is loaded before the loops. */
 static void emit_row_loads(wi_emitter *e) {
@@ -24,52 +24,52 @@ static void emit_row_loads(wi_emitter *e) {
     }
 }
 
-/* What one row, or one piece of 16 columns, needs from its addresses to its stores. */
+/* What one row, or one vector of 16 columns, needs from its addresses to its stores. */
 static void emit_body(wi_emitter *e, wi_form form) {
     const size_t remembered = e->memo_count;
     emit_row_loads(e);
-    if (form == WI_FORM_FINISH) {
+    if (form == WI_FORM_COMBINE) {
         const bool rows = e->inner_is_reduced;
         wi_emit_accumulators(e, 0);
-        wi_emit_part_loads(e, !rows && e->walks);
+        wi_emit_partial_loads(e, !rows && e->walks);
         e->inner_is_reduced = false; /* totals are whole already */
         wi_emit_row_values(e, 0);
         e->inner_is_reduced = rows;
-    } else if (form == WI_FORM_PART) {
-        wi_emit_pass(e, 0);
-        wi_emit_part_stores(e);
+    } else if (form == WI_FORM_PARTIAL) {
+        wi_emit_sweep(e, 0);
+        wi_emit_partial_stores(e);
     } else {
-        for (int pass = 0; pass < e->loop->passes; pass++) {
-            wi_emit_pass(e, pass);
-            wi_emit_row_values(e, pass);
+        for (int sweep = 0; sweep < e->loop->sweeps; sweep++) {
+            wi_emit_sweep(e, sweep);
+            wi_emit_row_values(e, sweep);
         }
     }
     e->memo_count = remembered;
 }
 
-/* Columns along which an item walks: pieces of 16, then the rest. A reduction in one pass takes several pieces along from row
- * to row, so that it reads whole runs of memory. */
-static void emit_column_pieces(wi_emitter *e, wi_form form) {
-    const bool wide = e->step->reduced && e->loop->passes == 1 && form != WI_FORM_FINISH;
-    const int most = wi_reduction_pieces(e->partition, e->step);
+/* Columns along which an item walks: vectors of 16, then the tail. A reduction in one sweep takes several vectors
+ * along from row to row, so that it reads whole runs of memory. */
+static void emit_column_vectors(wi_emitter *e, wi_form form) {
+    const bool wide = e->step->reduced && e->loop->sweeps == 1 && form != WI_FORM_COMBINE;
+    const int most = wi_reduction_vectors(e->partition, e->step);
     wi_text_append(&e->text, "int j = begin;\n");
     if (!wi_never_whole(e) && wide) {
         wi_text_append(&e->text,
-            "while (j + 16 <= end) {\nconst int first = j, pieces = min(%d, (end - j) / 16);\n", most);
+            "while (j + 16 <= end) {\nconst int first = j, vectors = min(%d, (end - j) / 16);\n", most);
         e->wide = most;
         emit_body(e, form);
         e->wide = 0;
-        wi_text_append(&e->text, "j += 16 * pieces;\n}\n");
+        wi_text_append(&e->text, "j += 16 * vectors;\n}\n");
     } else if (!wi_never_whole(e)) {
         wi_text_append(&e->text, "for (; j + 16 <= end; j += 16) {\n");
         emit_body(e, form);
         wi_text_append(&e->text, "}\n");
     }
-    if (wi_never_rest(e)) return;
+    if (wi_has_no_tail(e)) return;
     wi_text_append(&e->text, "if (j < end) {\nconst int lanes = end - j;\n");
-    e->part = true;
+    e->tail = true;
     emit_body(e, form);
-    e->part = false;
+    e->tail = false;
     wi_text_append(&e->text, "}\n");
 }
 
@@ -84,7 +84,7 @@ static void emit_walking(wi_emitter *e, wi_form form) {
     need_work(e, 0, columns ? 3 : 1);
     if (form != WI_FORM_WHOLE) need_work(e, 4, 4);
     wi_text_append(&e->text, "int item = (int)get_global_id(0);\n");
-    if (form == WI_FORM_PART) wi_text_append(&e->text, "const int part = item %% w4;\nitem /= w4;\n");
+    if (form == WI_FORM_PARTIAL) wi_text_append(&e->text, "const int split = item %% w4;\nitem /= w4;\n");
     if (columns) {
         wi_emit_argument(e, WI_ARGUMENT_DIM, last, 0, 0);
         wi_text_append(&e->text,
@@ -94,19 +94,19 @@ static void emit_walking(wi_emitter *e, wi_form form) {
     } else {
         wi_text_append(&e->text, "const int row_end = min((item + 1) * w1, w0);\n");
     }
-    if (e->step->reduced && form != WI_FORM_FINISH) wi_emit_ranges(e, form);
+    if (e->step->reduced && form != WI_FORM_COMBINE) wi_emit_ranges(e, form);
     wi_text_append(&e->text, "for (int row = item * w1; row < row_end; row++) {\n");
     wi_emit_decode(e, false, "row");
     wi_emit_addresses(e, false);
     if (columns)
-        emit_column_pieces(e, form);
+        emit_column_vectors(e, form);
     else
         emit_body(e, form);
     wi_text_append(&e->text, "}\n");
 }
 
 static void emit_neighbours(wi_emitter *e, wi_form form) {
-    const bool group = e->inner_is_reduced && form != WI_FORM_FINISH;
+    const bool group = e->inner_is_reduced && form != WI_FORM_COMBINE;
     e->has_j = e->inner_is_reduced;
     need_work(e, 0, 0);
     if (form != WI_FORM_WHOLE) need_work(e, 4, 4);
@@ -120,8 +120,8 @@ static void emit_neighbours(wi_emitter *e, wi_form form) {
     } else {
         wi_text_append(&e->text, "const int row = (int)get_global_id(0);\nif (row >= w0) return;\n");
     }
-    if (form == WI_FORM_PART) wi_text_append(&e->text, "const int part = (int)get_group_id(1);\n");
-    if (e->step->reduced && form != WI_FORM_FINISH) wi_emit_ranges(e, form);
+    if (form == WI_FORM_PARTIAL) wi_text_append(&e->text, "const int split = (int)get_group_id(1);\n");
+    if (e->step->reduced && form != WI_FORM_COMBINE) wi_emit_ranges(e, form);
     wi_emit_decode(e, false, "row");
     wi_emit_addresses(e, false);
     emit_body(e, form);
@@ -129,19 +129,10 @@ static void emit_neighbours(wi_emitter *e, wi_form form) {
 
 /* ---- whole kernels ---- */
 
-static weft_status add_kernel(
-    wi_code *code, const wi_emitter *e, wi_form form, const wi_text *whole, const char **name) {
-    bool added = false;
-    if (e->text.failed || whole->failed) return WEFT_ERROR_MEMORY;
-    WI_TRY(wi_find_kernel(code, whole->data, name, &added));
-    if (added)
-        wi_text_append(form == WI_FORM_WHOLE ? &code->source : &code->parts_source,
-            "__kernel __attribute__((reqd_work_group_size(%s, 1, 1))) void %s%s\n",
-            e->walks ? "1" : "WEFT_GROUP", *name, whole->data);
-    return WEFT_OK;
-}
-
 static weft_status emit_kernel(wi_code *code, const wi_step *step, wi_form form, wi_kernel_text *kernel) {
+    static const char *const suffixes[] = {[WI_FORM_WHOLE] = WI_LOOP_SUFFIX,
+        [WI_FORM_PARTIAL] = WI_PARTIAL_SUFFIX,
+        [WI_FORM_COMBINE] = WI_COMBINE_SUFFIX};
     wi_emitter e;
     wi_emitter_begin(&e, code->loops, step, kernel);
     if (e.walks)
@@ -150,10 +141,12 @@ static weft_status emit_kernel(wi_code *code, const wi_step *step, wi_form form,
         emit_neighbours(&e, form);
     wi_text whole;
     wi_text_init(&whole, e.text.allocator);
-    wi_text_append(&whole, "(");
+    wi_text_append(&whole, "__kernel __attribute__((reqd_work_group_size(%s, 1, 1))) void WEFT_NAME(%s)(",
+        e.walks ? "1" : "WEFT_GROUP", suffixes[form]);
     wi_emit_parameters(&e, &whole, false);
     wi_text_append(&whole, ") {\n%s}\n", e.text.data ? e.text.data : "");
-    const weft_status status = add_kernel(code, &e, form, &whole, &kernel->name);
+    const weft_status status =
+        e.text.failed ? WEFT_ERROR_MEMORY : wi_add_piece(code, &whole, e.needs, &kernel->piece);
     wi_emitter_end(&e);
     wi_text_clear(&whole);
     return status;
@@ -162,7 +155,7 @@ static weft_status emit_kernel(wi_code *code, const wi_step *step, wi_form form,
 weft_status wi_code_loop(wi_code *code, const wi_step *step) {
     wi_step_code *own = &code->of[step->index];
     WI_TRY(emit_kernel(code, step, WI_FORM_WHOLE, &own->whole));
-    if (!code->loops->of[step->index].splits) return WEFT_OK;
-    WI_TRY(emit_kernel(code, step, WI_FORM_PART, &own->part));
-    return emit_kernel(code, step, WI_FORM_FINISH, &own->finish);
+    if (!code->loops->of[step->index].may_split) return WEFT_OK;
+    WI_TRY(emit_kernel(code, step, WI_FORM_PARTIAL, &own->partial));
+    return emit_kernel(code, step, WI_FORM_COMBINE, &own->combine);
 }

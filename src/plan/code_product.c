@@ -1,7 +1,7 @@
 /* Epilogues of products: the template once more in the program, with what follows the product pasted in. */
 #include "cl/kernel_source.h"
 #include "kernels/convolution/conv_product.h"
-#include "plan/code_parts.h"
+#include "plan/code_shared.h"
 
 static void emit_epilogue_elements(wi_emitter *e) {
     const size_t remembered = e->memo_count;
@@ -17,8 +17,8 @@ static void emit_epilogue_elements(wi_emitter *e) {
 
 /* Each group of a convolution is stored by itself: its last lanes may be fewer, whatever all groups have. */
 static bool ends_in_groups(const wi_emitter *e) {
-    const wi_windows *const windows = e->step->gemm.windows;
-    return windows && windows->groups > 1 && windows->filters % 16 != 0;
+    const wi_conv_geometry *const geometry = e->step->gemm.convolution;
+    return geometry && geometry->groups > 1 && geometry->filters % 16 != 0;
 }
 
 static void emit_epilogue_body(wi_emitter *e) {
@@ -39,21 +39,21 @@ static void emit_epilogue_body(wi_emitter *e) {
         emit_epilogue_elements(e);
         wi_text_append(&e->text, "}\n");
     }
-    if (wi_never_rest(e) && !ends_in_groups(e)) return;
+    if (wi_has_no_tail(e) && !ends_in_groups(e)) return;
     wi_text_append(&e->text, "if (lanes < 16) {\n");
-    e->part = true;
+    e->tail = true;
     emit_epilogue_elements(e);
-    e->part = false;
+    e->tail = false;
     wi_text_append(&e->text, "}\n");
 }
 
 /* Rows of it lie side by side or apart, elements of a row side by side. */
 static bool is_matrix(const wi_loop *loop, const wi_operand *operand) {
-    return loop->space.rank == 3 && operand->value >= 0 && !operand->fold &&
+    return loop->space.rank == 3 && operand->value >= 0 && !operand->padded &&
            wi_size_is(operand->layout.strides[2], 1) && wi_operand_varies(operand, 1);
 }
 
-/* Where an element of operand o lies and how far a row is from the next, as macros: for templates that ask
+/* Where an element of operand o is and how far a row is from the next, as macros: for templates that ask
  * for memory early. */
 static void define_place(wi_text *source, const char *name, const wi_loop *loop, int o) {
     static const char *const indices[] = {"batch", "row"};
@@ -78,77 +78,69 @@ static void define_places(wi_text *source, const wi_loop *loop) {
     for (int o = 0; o < loop->operand_count; o++) {
         const bool is_output = loop->operands[o].is_output;
         if (!is_matrix(loop, &loop->operands[o]) || (is_output ? has_stored : has_read)) continue;
-        define_place(source, is_output ? "WEFT_STORED" : "WEFT_AHEAD", loop, o);
+        define_place(source, is_output ? "WEFT_EPILOGUE_WRITE" : "WEFT_EPILOGUE_READ", loop, o);
         *(is_output ? &has_stored : &has_read) = true;
     }
 }
 
-/* An epilogue: its parameters, their names, its body; and all that makes the kernel what it is. */
+/* An epilogue: its parameters, their names, its body. */
 typedef struct epilogue {
     wi_emitter e;
-    wi_text parameters, names, key;
+    wi_text parameters, names;
 } epilogue;
 
 /* The function that stores an element, and the macros through which the template finds it. */
-static void define_epilogue(wi_text *source, const epilogue *own, const char *prefix) {
+static void define_epilogue(wi_text *source, const epilogue *own) {
     const bool any = own->parameters.length > 0;
     const char *const comma = any ? ", " : "", *const parameters = any ? own->parameters.data : "";
     wi_text_append(source,
-        "static inline void %s_store(%s acc, int batch, int row, int column, int lanes%s%s) {\n%s}\n", prefix,
+        "static inline void WEFT_NAME(store)(%s acc, int batch, int row, int column, int lanes%s%s) {\n%s}\n",
         wi_register_type(wi_emitted_member(&own->e, 0)->node->dtype), comma, parameters, own->e.text.data);
-    wi_text_append(source, "#define WEFT_NAME(suffix) %s_##suffix\n#define WEFT_EPILOGUE_PARAMETERS %s%s\n",
-        prefix, comma, parameters);
+    wi_text_append(source, "#define WEFT_EPILOGUE_PARAMETERS %s%s\n", comma, parameters);
     wi_text_append(source,
-        "#define WEFT_STORE(acc, batch, row, column, lanes) %s_store(acc, batch, row, column, lanes%s%s)\n",
-        prefix, comma, any ? own->names.data : "");
+        "#define WEFT_STORE(acc, batch, row, column, lanes) WEFT_NAME(store)(acc, batch, row, column, "
+        "lanes%s%s)\n",
+        comma, any ? own->names.data : "");
     define_places(source, own->e.loop);
 }
 
-/* The template once more in the program, with this epilogue and its macros. */
-static weft_status append_template(wi_code *code, const epilogue *own, const wi_step_code *step) {
-    wi_text *source = &code->source;
-    define_epilogue(source, own, step->prefix);
-    wi_kernel_macros_define(step->kernel, source);
-    WI_TRY(wi_kernel_headers_append(step->kernel, source));
-    WI_TRY(wi_kernel_source_append(source, own->e.step->selection->chosen->file));
-    wi_text_append(source, "\n#undef WEFT_NAME\n#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n"
-                           "#undef WEFT_AHEAD\n#undef WEFT_AHEAD_STEP\n"
-                           "#undef WEFT_STORED\n#undef WEFT_STORED_STEP\n");
-    wi_kernel_macros_undefine(step->kernel, source);
-    return own->e.text.failed || source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
+/* The template with this epilogue and its macros. */
+static weft_status append_template(wi_text *source, const epilogue *own, const wi_kernel_plan *kernel) {
+    define_epilogue(source, own);
+    wi_kernel_macros_define(kernel, source);
+    WI_TRY(wi_kernel_headers_append(kernel, source));
+    WI_TRY(wi_kernel_source_append(source, kernel->file));
+    wi_text_append(source, "\n#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n"
+                           "#undef WEFT_EPILOGUE_READ\n#undef WEFT_EPILOGUE_READ_STEP\n"
+                           "#undef WEFT_EPILOGUE_WRITE\n#undef WEFT_EPILOGUE_WRITE_STEP\n");
+    wi_kernel_macros_undefine(kernel, source);
+    return source->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 
-static void emit_epilogue(epilogue *own, const char *file, const wi_kernel_plan *kernel) {
-    const weft_allocator *const allocator = own->e.text.allocator;
+static void emit_epilogue(epilogue *own) {
     emit_epilogue_body(&own->e);
-    wi_text_init(&own->parameters, allocator);
-    wi_text_init(&own->names, allocator);
-    wi_text_init(&own->key, allocator);
+    wi_text_init(&own->parameters, own->e.text.allocator);
+    wi_text_init(&own->names, own->e.text.allocator);
     wi_emit_parameters(&own->e, &own->parameters, false);
     wi_emit_parameters(&own->e, &own->names, true);
-    wi_text_append(&own->key, "%s(%s)%s", file, own->parameters.data, own->e.text.data);
-    wi_kernel_macros_define(kernel, &own->key);
-}
-
-static weft_status add_template(wi_code *code, const epilogue *own, wi_step_code *step) {
-    bool added = false;
-    if (own->e.text.failed || own->key.failed) return WEFT_ERROR_MEMORY;
-    WI_TRY(wi_find_kernel(code, own->key.data, &step->prefix, &added));
-    return added ? append_template(code, own, step) : WEFT_OK;
 }
 
 weft_status wi_code_product(wi_code *code, const wi_step *step) {
-    const wi_implementation *const chosen = step->selection->chosen;
     wi_step_code *const own = &code->of[step->index];
     if (wi_step_is_library(step)) return WEFT_OK;
     WI_TRY(wi_prepare_kernel(code, step));
     epilogue stored;
+    wi_text source;
     wi_emitter_begin(&stored.e, code->loops, step, &own->whole);
-    emit_epilogue(&stored, chosen->file, own->kernel);
-    const weft_status status = add_template(code, &stored, own);
+    wi_text_init(&source, stored.e.text.allocator);
+    emit_epilogue(&stored);
+    const bool failed = stored.e.text.failed || stored.parameters.failed || stored.names.failed;
+    const unsigned needs = stored.e.needs | wi_step_needs(code->loops->partition, step);
+    weft_status status = failed ? WEFT_ERROR_MEMORY : append_template(&source, &stored, own->kernel);
+    if (status == WEFT_OK) status = wi_add_piece(code, &source, needs, &own->whole.piece);
     wi_emitter_end(&stored.e);
     wi_text_clear(&stored.parameters);
     wi_text_clear(&stored.names);
-    wi_text_clear(&stored.key);
+    wi_text_clear(&source);
     return status;
 }

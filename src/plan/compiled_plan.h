@@ -23,9 +23,11 @@ struct weft_plan {
     wi_launches launches;
     weft_plan_info info;
     wi_dump dump;
+    bool verifies;
 
     wi_arena arena;
-    bool owns_graph; /* holds a reference */
+    size_t transfers, transfer_bytes; /* of runs between devices; of steps on one device: none */
+    bool owns_graph;                  /* holds a reference */
     int references;
     bool compiled;                /* the launches are there */
     struct wi_profiler *profiler; /* notes what is enqueued; NULL: nobody asks */
@@ -35,6 +37,9 @@ struct weft_plan {
 /* weft_plan_create without a reference to the graph: for plans that the graph itself keeps. */
 weft_status wi_plan_create_unowned(
     weft_plan **plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options);
+/* The same on these devices: NULL is the context's first. What weft_plan_create does not offer yet. */
+weft_status wi_plan_create_on(weft_plan **plan, weft_tensor *const *outputs, size_t count,
+    const weft_plan_options *options, const wi_plan_devices *devices);
 /* wi_plan_launches, once; after an error it may be tried again. */
 weft_status wi_plan_compile(weft_plan *plan);
 
@@ -43,6 +48,8 @@ weft_status wi_plan_compile(weft_plan *plan);
 weft_status wi_plan_begin_run(weft_plan *plan);
 /* Enqueues every launch. */
 weft_status wi_plan_walk(weft_plan *plan);
+/* Waits for all devices, after an error too. */
+weft_status wi_plan_finish_queues(const weft_plan *plan);
 /* Fails with the line of the first fault that a run has noted since the last call, and forgets it. */
 weft_status wi_plan_check_faults(weft_plan *plan);
 
@@ -50,6 +57,6 @@ weft_status wi_plan_check_faults(weft_plan *plan);
 /* "matmul+add+relu": the ops of a step in their order. */
 void wi_step_append_ops(const weft_plan *plan, const wi_step *step, wi_text *text);
 const char *wi_step_kind_name(const weft_plan *plan, const wi_step *step); /* "product" */
-const char *wi_step_implementation_name(const wi_step *step);
+const char *wi_step_implementation_name(const weft_plan *plan, const wi_step *step);
 
 #endif

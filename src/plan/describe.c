@@ -11,9 +11,9 @@ weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info) {
 void wi_step_append_ops(const weft_plan *plan, const wi_step *step, wi_text *text) {
     for (int i = 0; i < step->member_count; i++) {
         const wi_value *value = &plan->partition.values[step->members[i]];
-        const char *name = value->copy_of >= 0     ? "copy"
-                           : value->is_leaf_member ? value->leaf->op->name
-                                                   : value->node->op->name;
+        const char *name = value->copy_of >= 0    ? "copy"
+                           : value->stores_inline ? value->expression->op->name
+                                                  : value->node->op->name;
         wi_text_append(text, i ? "+%s" : "%s", name);
     }
 }
@@ -21,12 +21,17 @@ void wi_step_append_ops(const weft_plan *plan, const wi_step *step, wi_text *tex
 const char *wi_step_kind_name(const weft_plan *plan, const wi_step *step) {
     if (step->kind == WI_STEP_PRODUCT) return "product";
     if (step->kind == WI_STEP_KERNEL) return "kernel";
-    const wi_conversions changes = wi_count_conversions(&plan->loops, step);
-    if (step->only_moves) return changes.to_last + changes.to_first ? "convert" : "move";
+    if (step->kind == WI_STEP_TRANSFER) return "transfer";
+    const wi_layout_conversions changes = wi_count_layout_conversions(&plan->loops, step);
+    if (step->only_moves) return changes.to_last + changes.to_first ? "layout conversion" : "move";
     return step->reduced ? "reduce" : "map";
 }
 
-const char *wi_step_implementation_name(const wi_step *step) {
+const char *wi_step_implementation_name(const weft_plan *plan, const wi_step *step) {
+    if (step->kind == WI_STEP_TRANSFER) {
+        wi_device *const *of = plan->request.devices.of;
+        return of[wi_transfer_from(&plan->partition, step)]->cl == of[step->device]->cl ? "queue" : "host";
+    }
     return step->selection ? step->selection->chosen->name : "generated";
 }
 
@@ -62,20 +67,34 @@ static void describe_candidates(const wi_selection *selection, wi_text *text) {
     wi_text_append(text, "\n");
 }
 
+/* Of plans on several devices. */
+static void describe_device(const weft_plan *plan, const wi_step *step, wi_text *text) {
+    const wi_partition *p = &plan->partition;
+    if (plan->request.devices.count == 1) return;
+    if (!wi_changes_device(p, step)) {
+        wi_text_append(text, "  [device %d]", step->device);
+        return;
+    }
+    wi_text_append(text, "  [device %d -> device %d, %zu bytes, %.1f us]", wi_transfer_from(p, step),
+        step->device, wi_value_bytes(&p->values[step->members[0]]),
+        1e6 * plan->schedule.of[step->index].seconds);
+}
+
 static void describe_step(const weft_plan *plan, size_t index, wi_text *text) {
     const wi_run *run = &plan->runs.runs[index];
     const wi_step *step = run->step;
     const wi_step_schedule *schedule = &plan->schedule.of[step->index];
     char shape[WI_SHAPE_TEXT];
     wi_text_append(text, "%4zu  %-8s%-14s%2d launch%s  %10.0f flop %10.0f byte  %s  ", index,
-        wi_step_kind_name(plan, step), wi_step_implementation_name(step), schedule->launch_count,
+        wi_step_kind_name(plan, step), wi_step_implementation_name(plan, step), schedule->launch_count,
         schedule->launch_count == 1 ? "  " : "es", schedule->flops, schedule->bytes_moved,
         wi_shape_print(&step->shape, shape));
     wi_step_append_ops(plan, step, text);
-    const wi_conversions changes = wi_count_conversions(&plan->loops, step);
+    const wi_layout_conversions changes = wi_count_layout_conversions(&plan->loops, step);
     if (changes.to_last) wi_text_append(text, "  [%d (N, C, ...) -> channels-last]", changes.to_last);
     if (changes.to_first) wi_text_append(text, "  [%d channels-last -> (N, C, ...)]", changes.to_first);
     if (run->is_repeated) wi_text_append(text, "  [rematerialised]");
+    describe_device(plan, step, text);
     wi_text_append(text, "\n");
     if (step->selection) describe_candidates(step->selection, text);
 }
@@ -92,13 +111,23 @@ static void describe_rematerialised(const weft_plan *plan, wi_text *text) {
         1e3 * (plan->runs.whole_seconds + info->rematerialised_seconds));
 }
 
+static void describe_devices(const weft_plan *plan, wi_text *text) {
+    const wi_plan_devices *devices = &plan->request.devices;
+    for (int d = 0; d < devices->count && devices->count > 1; d++)
+        wi_text_append(text, "  device %d: %s, %zu bytes of intermediates and inputs\n", d,
+            devices->of[d]->info.name, plan->placement.device_bytes[d]);
+    if (devices->count > 1)
+        wi_text_append(
+            text, "  %zu transfers between devices, %zu bytes\n", plan->transfers, plan->transfer_bytes);
+}
+
 static void describe_text(const weft_plan *plan, wi_text *text) {
     const weft_plan_info *info = &plan->info;
     wi_text_append(
-        text, "plan for batch %lld on %s\n", (long long)info->batch, plan->request.device->info.name);
+        text, "plan for batch %lld on %s\n", (long long)info->batch, plan->request.devices.of[0]->info.name);
     wi_text_append(text,
-        "  %zu steps, %zu launches, %zu kernels, %zu conversions, %zu layout changes of images\n",
-        info->steps, info->launches, info->kernels, info->conversions, info->layout_changes);
+        "  %zu steps, %zu launches, %zu kernels, %zu conversions, %zu layout conversions of images\n",
+        info->steps, info->launches, info->kernels, info->conversions, info->layout_conversions);
     wi_text_append(
         text, "  %.0f floating-point operations, %.0f bytes moved\n", info->flops, info->bytes_moved);
     wi_text_append(text,
@@ -106,6 +135,7 @@ static void describe_text(const weft_plan *plan, wi_text *text) {
         "parameters and states\n",
         info->total_bytes, info->arena_bytes, info->arena_lower_bound, info->io_bytes, info->variable_bytes);
     describe_rematerialised(plan, text);
+    describe_devices(plan, text);
     for (size_t i = 0; i < plan->runs.run_count; i++) describe_step(plan, i, text);
 }
 
@@ -148,32 +178,33 @@ static bool add_step(const weft_plan *plan, const wi_run *run, cJSON *steps) {
     wi_text ops;
     wi_text_init(&ops, plan->request.context->allocator);
     wi_step_append_ops(plan, step, &ops);
-    const wi_conversions changes = wi_count_conversions(&plan->loops, step);
+    const wi_layout_conversions changes = wi_count_layout_conversions(&plan->loops, step);
     const wi_step_schedule *schedule = &plan->schedule.of[step->index];
-    const bool added = !ops.failed &&
-                       cJSON_AddStringToObject(object, "kind", wi_step_kind_name(plan, step)) &&
-                       cJSON_AddStringToObject(object, "implementation", wi_step_implementation_name(step)) &&
-                       cJSON_AddStringToObject(object, "ops", ops.data) &&
-                       cJSON_AddStringToObject(object, "shape", wi_shape_print(&step->shape, shape)) &&
-                       add_number(object, "launches", schedule->launch_count) &&
-                       add_number(object, "to_channels_last", changes.to_last) &&
-                       add_number(object, "to_channels_first", changes.to_first) &&
-                       add_number(object, "flops", schedule->flops) &&
-                       add_number(object, "bytes_moved", schedule->bytes_moved) &&
-                       cJSON_AddBoolToObject(object, "rematerialised", run->is_repeated) &&
-                       add_candidates(step->selection, object);
+    const bool added =
+        !ops.failed && cJSON_AddStringToObject(object, "kind", wi_step_kind_name(plan, step)) &&
+        cJSON_AddStringToObject(object, "implementation", wi_step_implementation_name(plan, step)) &&
+        cJSON_AddStringToObject(object, "ops", ops.data) &&
+        cJSON_AddStringToObject(object, "shape", wi_shape_print(&step->shape, shape)) &&
+        add_number(object, "device", step->device) &&
+        add_number(object, "launches", schedule->launch_count) &&
+        add_number(object, "to_channels_last", changes.to_last) &&
+        add_number(object, "to_channels_first", changes.to_first) &&
+        add_number(object, "flops", schedule->flops) &&
+        add_number(object, "bytes_moved", schedule->bytes_moved) &&
+        cJSON_AddBoolToObject(object, "rematerialised", run->is_repeated) &&
+        add_candidates(step->selection, object);
     wi_text_clear(&ops);
     return added;
 }
 
 static bool fill_json(const weft_plan *plan, cJSON *root) {
     const weft_plan_info *info = &plan->info;
-    bool added = cJSON_AddStringToObject(root, "device", plan->request.device->info.name) &&
+    bool added = cJSON_AddStringToObject(root, "device", plan->request.devices.of[0]->info.name) &&
                  add_number(root, "batch", (double)info->batch) &&
                  add_number(root, "launches", (double)info->launches) &&
                  add_number(root, "kernels", (double)info->kernels) &&
                  add_number(root, "conversions", (double)info->conversions) &&
-                 add_number(root, "layout_changes", (double)info->layout_changes) &&
+                 add_number(root, "layout_conversions", (double)info->layout_conversions) &&
                  add_number(root, "flops", info->flops) &&
                  add_number(root, "bytes_moved", info->bytes_moved) &&
                  add_number(root, "arena_bytes", (double)info->arena_bytes) &&
@@ -181,6 +212,8 @@ static bool fill_json(const weft_plan *plan, cJSON *root) {
                  add_number(root, "io_bytes", (double)info->io_bytes) &&
                  add_number(root, "variable_bytes", (double)info->variable_bytes) &&
                  add_number(root, "total_bytes", (double)info->total_bytes) &&
+                 add_number(root, "transfers", (double)plan->transfers) &&
+                 add_number(root, "transfer_bytes", (double)plan->transfer_bytes) &&
                  add_number(root, "rematerialised_steps", (double)info->rematerialised_steps) &&
                  add_number(root, "rematerialised_bytes", (double)info->rematerialised_bytes) &&
                  add_number(root, "rematerialised_flops", info->rematerialised_flops) &&

@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const names[WI_PASSES] = {[WI_PASS_ORDER] = "order",
+static const char *const names[WI_PASSES] = {[WI_PASS_REWRITES] = "rewrites",
+    [WI_PASS_ORDER] = "order",
     [WI_PASS_PARTITION] = "partition",
-    [WI_PASS_SELECTION] = "selection",
+    [WI_PASS_SELECT] = "select",
     [WI_PASS_LOOPS] = "loops",
     [WI_PASS_CODE] = "code",
     [WI_PASS_SCHEDULE] = "schedule",
+    [WI_PASS_MATERIALISE] = "materialise",
     [WI_PASS_MEMORY] = "memory",
     [WI_PASS_LAUNCHES] = "launches"};
 
@@ -29,9 +31,8 @@ static weft_status find_passes(const char *name, size_t length, unsigned *passes
         return WEFT_OK;
     }
     WI_FAIL(WEFT_ERROR_ARGUMENT,
-        "WEFT_DUMP: there is no pass '%.*s'; there are order, partition, selection, loops, code, schedule, "
-        "memory, "
-        "launches, and all",
+        "WEFT_DUMP: '%.*s' is not a pass; passes are rewrites, order, partition, select, loops, code, "
+        "schedule, materialise, memory and launches, and 'all' means every pass",
         (int)(length < 64 ? length : 64), name);
 }
 
@@ -50,12 +51,14 @@ static void append(const weft_plan *plan, wi_plan_pass pass, wi_text *text) {
     wi_text_append(text, "%s of plan %d: batch %lld, for %s\n", names[pass], plan->dump.number,
         (long long)plan->request.batch, plan->request.inference ? "inference" : "training");
     switch (pass) {
+    case WI_PASS_REWRITES: wi_dump_rewrites(&plan->order, text); break;
     case WI_PASS_ORDER: wi_dump_order(&plan->order, text); break;
     case WI_PASS_PARTITION: wi_dump_partition(&plan->partition, text); break;
-    case WI_PASS_SELECTION: wi_dump_selection(&plan->partition, text); break;
+    case WI_PASS_SELECT: wi_dump_selection(&plan->partition, text); break;
     case WI_PASS_LOOPS: wi_dump_loops(&plan->loops, text); break;
     case WI_PASS_CODE: wi_dump_code(&plan->code, text); break;
     case WI_PASS_SCHEDULE: wi_dump_schedule(&plan->schedule, text); break;
+    case WI_PASS_MATERIALISE: wi_dump_runs(&plan->runs, text); break;
     case WI_PASS_MEMORY: wi_dump_placement(&plan->placement, text); break;
     case WI_PASS_LAUNCHES: wi_dump_launches(&plan->launches, text); break;
     case WI_PASSES: break;

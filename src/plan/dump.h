@@ -11,12 +11,14 @@
 struct weft_plan;
 
 typedef enum wi_plan_pass {
+    WI_PASS_REWRITES,
     WI_PASS_ORDER,
     WI_PASS_PARTITION,
-    WI_PASS_SELECTION, /* made by the partition, step by step */
+    WI_PASS_SELECT, /* made by the partition, step by step */
     WI_PASS_LOOPS,
     WI_PASS_CODE,
     WI_PASS_SCHEDULE,
+    WI_PASS_MATERIALISE,
     WI_PASS_MEMORY,
     WI_PASS_LAUNCHES,
     WI_PASSES
@@ -36,12 +38,14 @@ weft_status wi_dump_begin(wi_dump *dump, weft_context *context);
 weft_status wi_dump_pass(const struct weft_plan *plan, wi_plan_pass pass);
 
 /* ---- the texts (dump_nodes.c, dump_steps.c, dump_memory.c) ---- */
+void wi_dump_rewrites(const wi_node_order *order, wi_text *text);
 void wi_dump_order(const wi_node_order *order, wi_text *text);
 void wi_dump_partition(const wi_partition *p, wi_text *text);
 void wi_dump_selection(const wi_partition *p, wi_text *text);
 void wi_dump_loops(const wi_loops *loops, wi_text *text);
 void wi_dump_code(const wi_code *code, wi_text *text);
 void wi_dump_schedule(const wi_schedule *schedule, wi_text *text);
+void wi_dump_runs(const wi_materialised *runs, wi_text *text);
 void wi_dump_placement(const wi_placement *placement, wi_text *text);
 void wi_dump_launches(const wi_launches *launches, wi_text *text);
 

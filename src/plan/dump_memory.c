@@ -1,5 +1,25 @@
-/* Placement and launches as text. */
+/* Runs, placement and launches as text. */
 #include "plan/dump.h"
+
+/* ---- runs ---- */
+
+static void append_instances(const wi_run *run, wi_text *text) {
+    for (int i = 0; i < run->instance_count; i++)
+        wi_text_append(text, "%s storage %d in place %d", i ? "," : "  with", run->instances[i].storage,
+            run->instances[i].place);
+    wi_text_append(text, "\n");
+}
+
+void wi_dump_runs(const wi_materialised *runs, wi_text *text) {
+    wi_text_append(text, "%zu runs, %zu of steps that ran before\n", runs->run_count, runs->again_count);
+    for (size_t i = 0; i < runs->run_count; i++) {
+        wi_text_append(text, "run %zu  step %d%s", i, runs->runs[i].step->index,
+            runs->runs[i].is_repeated ? " again" : "");
+        append_instances(&runs->runs[i], text);
+    }
+    wi_text_append(text, "outputs");
+    append_instances(&runs->end, text);
+}
 
 /* ---- memory ---- */
 
@@ -8,6 +28,7 @@ static void append_place(const wi_placement *placement, size_t index, wi_text *t
         [WI_STORAGE_ARENA] = "arena", [WI_STORAGE_INPUT] = "input", [WI_STORAGE_BLOCK] = "block"};
     const wi_place *place = &placement->places[index];
     wi_text_append(text, "place %zu  %s, %zu bytes", index, kinds[place->kind], place->bytes);
+    if (place->device > 0) wi_text_append(text, ", on device %d", place->device);
     if (place->keep)
         wi_text_append(text, ", kept");
     else if (place->first >= 0)
@@ -19,29 +40,40 @@ static void append_place(const wi_placement *placement, size_t index, wi_text *t
     wi_text_append(text, "\n");
 }
 
+static void append_chunk(const wi_placement *placement, size_t index, wi_text *text) {
+    wi_text_append(text, "chunk %zu  %zu bytes", index, placement->chunk_bytes[index]);
+    if (placement->chunk_device[index] > 0)
+        wi_text_append(text, ", on device %d", placement->chunk_device[index]);
+    wi_text_append(text, "\n");
+}
+
 void wi_dump_placement(const wi_placement *placement, wi_text *text) {
-    for (size_t i = 0; i < placement->chunk_count; i++)
-        wi_text_append(text, "chunk %zu  %zu bytes\n", i, placement->chunk_bytes[i]);
+    for (size_t i = 0; i < placement->chunk_count; i++) append_chunk(placement, i, text);
     wi_text_append(text, "%zu bytes of arena, no arena has less than %zu; %zu bytes of inputs\n",
         placement->arena_bytes, placement->lower_bound, placement->io_bytes);
     for (size_t i = 0; i < placement->place_count; i++) append_place(placement, i, text);
-    for (size_t i = 0; i < placement->partition->step_count; i++)
+    for (size_t i = 0; i < placement->runs->run_count; i++)
         if (placement->scratch[i] >= 0)
-            wi_text_append(text, "step %zu  scratch in place %d\n", i, placement->scratch[i]);
+            wi_text_append(text, "run %zu  scratch in place %d\n", i, placement->scratch[i]);
 }
 
 /* ---- launches ---- */
 
 static void append_launch(const wi_plan_launch *launch, wi_text *text) {
     const wi_launch *own = &launch->launch;
-    wi_text_append(text, "run %d of step %d  %s", launch->run->index, launch->run->step->index,
-        own->name ? own->name : "a library's product");
+    const bool copies = launch->run->step->kind == WI_STEP_TRANSFER;
+    wi_text_append(text, "run %d  %s", launch->run->index,
+        own->name ? own->name
+        : copies  ? "a transfer"
+                  : "a library's product");
+    if (launch->run->step->device > 0) wi_text_append(text, " on device %d", launch->run->step->device);
     for (cl_uint d = 0; own->kernel && d < own->dimensions; d++)
         wi_text_append(text, "%s %zu/%zu", d ? "," : "", own->global[d], own->local[d]);
-    wi_text_append(
-        text, "  %d arguments change and %d are in inputs", launch->changing_count, launch->bound_count);
-    if (launch->turns > 0)
-        wi_text_append(text, "; %d launches, %lld times", launch->together, (long long)launch->turns);
+    wi_text_append(text, "  %d arguments, of which %d change and %d lie in inputs", launch->argument_count,
+        launch->changing_count, launch->bound_count);
+    if (launch->iterations > 0)
+        wi_text_append(
+            text, "; %d launches, %lld times", launch->launches_per_iteration, (long long)launch->iterations);
     wi_text_append(text, "\n");
 }
 

@@ -1,4 +1,4 @@
-/* The order, the partition and the selection as text. */
+/* The rewritten graph, the order, the partition and the selection as text. */
 #include "plan/dump.h"
 
 /* ---- nodes ---- */
@@ -12,6 +12,32 @@ void wi_dump_node(const weft_tensor *node, wi_text *text) {
 static void append_inputs(const weft_tensor *node, wi_text *text) {
     for (int i = 0; i < node->input_count; i++)
         wi_text_append(text, "%s%%%u", i ? ", " : "  of ", (unsigned)node->inputs[i]->id);
+}
+
+static void append_counts(const wi_node_order *order, wi_text *text) {
+    static const char *const stages[] = {[WI_STAGE_FORM] = "form", [WI_STAGE_MATCH] = "match"};
+    for (size_t i = 0; i < order->rewrite_count; i++) {
+        const wi_rewrite_count *const done = &order->rewrites[i];
+        wi_text_append(text, "%6u  %-6s %-24s %s\n", (unsigned)done->count, stages[done->stage],
+            done->op->name, done->what);
+    }
+}
+
+void wi_dump_rewrites(const wi_node_order *order, wi_text *text) {
+    const wi_request *request = order->request;
+    append_counts(order, text);
+    for (size_t i = 0; i < order->root_count; i++) {
+        if (i < request->output_count)
+            wi_text_append(text, "output %zu, %%%u, is ", i, (unsigned)request->outputs[i]->id);
+        else
+            wi_text_append(text, "assignment of a composite is ");
+        wi_text_append(text, "%%%u\n", (unsigned)order->roots[i]->id);
+    }
+    for (size_t i = 0; i < order->count; i++) {
+        wi_dump_node(order->nodes[i], text);
+        append_inputs(order->nodes[i], text);
+        wi_text_append(text, "\n");
+    }
 }
 
 void wi_dump_order(const wi_node_order *order, wi_text *text) {
@@ -36,8 +62,8 @@ static void append_layout(const wi_value *value, wi_text *text) {
 
 static void append_state(const wi_value *value, wi_text *text) {
     switch (value->state) {
-    case WI_VALUE_LEAF:
-        wi_text_append(text, "  leaf %s%s", value->leaf->op->name, value->uniform ? ", uniform" : "");
+    case WI_VALUE_INLINE:
+        wi_text_append(text, "  inline %s%s", value->expression->op->name, value->uniform ? ", uniform" : "");
         break;
     case WI_VALUE_MEMBER:
         wi_text_append(text, "  member %d of step %d%s", value->place, value->step,
@@ -50,8 +76,8 @@ static void append_state(const wi_value *value, wi_text *text) {
         break;
     }
     if (value->copy_of >= 0) wi_text_append(text, ", a copy of value %d", value->copy_of);
-    if (value->is_leaf_member) wi_text_append(text, ", a leaf stored");
-    if (value->written >= 0) wi_text_append(text, ", written as value %d", value->written);
+    if (value->stores_inline) wi_text_append(text, ", an inline value stored");
+    if (value->stored_as >= 0) wi_text_append(text, ", written as value %d", value->stored_as);
 }
 
 static void append_value(const wi_partition *p, int index, wi_text *text) {
@@ -61,7 +87,7 @@ static void append_value(const wi_partition *p, int index, wi_text *text) {
     append_state(value, text);
     if (value->storage >= 0) wi_text_append(text, "  storage %d", value->storage);
     if (value->storage >= 0 || value->base != index) append_layout(value, text);
-    if (value->turned) wi_text_append(text, ", turned");
+    if (value->permuted) wi_text_append(text, ", permuted");
     wi_text_append(text, "\n");
 }
 
@@ -73,6 +99,7 @@ static void append_storage(const wi_partition *p, int index, wi_text *text) {
     const wi_storage *storage = &p->storages[index];
     wi_text_append(text, "storage %d  %s, %zu bytes", index, kinds[storage->kind], storage->bytes);
     if (storage->kind == WI_STORAGE_BLOCK) wi_text_append(text, ", block %zu of the graph", storage->block);
+    if (storage->device > 0) wi_text_append(text, ", on device %d", storage->device);
     if (storage->keep) wi_text_append(text, ", kept");
     if (storage->alias >= 0)
         wi_text_append(text, ", in storage %d at byte %zu", storage->alias, storage->alias_offset);
@@ -80,18 +107,23 @@ static void append_storage(const wi_partition *p, int index, wi_text *text) {
 }
 
 static void append_step(const wi_partition *p, const wi_step *step, wi_text *text) {
-    static const char *const kinds[] = {
-        [WI_STEP_LOOP] = "loop", [WI_STEP_PRODUCT] = "product", [WI_STEP_KERNEL] = "kernel"};
+    static const char *const kinds[] = {[WI_STEP_LOOP] = "loop",
+        [WI_STEP_PRODUCT] = "product",
+        [WI_STEP_KERNEL] = "kernel",
+        [WI_STEP_TRANSFER] = "transfer"};
     char shape[WI_SHAPE_TEXT];
     wi_text_append(
         text, "step %d  %s %s", step->index, kinds[step->kind], wi_shape_print(&step->shape, shape));
+    if (step->device > 0) wi_text_append(text, ", on device %d", step->device);
+    if (wi_changes_device(p, step)) wi_text_append(text, " from device %d", wi_transfer_from(p, step));
     if (step->reduced) wi_text_append(text, ", reduces axes");
     for (int i = 0; i < step->shape.rank; i++)
         if (step->reduced >> i & 1) wi_text_append(text, " %d", i);
     if (step->only_moves) wi_text_append(text, ", only moves");
     wi_text_append(text, ", members");
     for (int i = 0; i < step->member_count; i++) wi_text_append(text, " %d", step->members[i]);
-    const int sources = step->kind == WI_STEP_LOOP ? 0 : p->values[step->members[0]].node->input_count;
+    const bool selects = step->kind == WI_STEP_PRODUCT || step->kind == WI_STEP_KERNEL;
+    const int sources = selects ? p->values[step->members[0]].node->input_count : 0;
     for (int i = 0; i < sources; i++) wi_text_append(text, "%s %d", i ? "" : ", sources", step->sources[i]);
     if (step->selection) wi_text_append(text, ", by %s", step->selection->chosen->name);
     wi_text_append(text, "\n");
@@ -110,6 +142,13 @@ void wi_dump_partition(const wi_partition *p, wi_text *text) {
 
 /* ---- the selection ---- */
 
+/* Estimates are of the device, and may be measured: they stand in weft_plan_describe. */
+static void append_candidate(const wi_candidate *candidate, wi_text *text) {
+    wi_text_append(text, "    %s %s: %s\n", candidate->implementation->name,
+        candidate->variant && candidate->variant->name ? candidate->variant->name : "",
+        wi_verdict_name(candidate->verdict));
+}
+
 void wi_dump_selection(const wi_partition *p, wi_text *text) {
     for (size_t i = 0; i < p->step_count; i++) {
         const wi_selection *selection = p->steps[i]->selection;
@@ -117,8 +156,6 @@ void wi_dump_selection(const wi_partition *p, wi_text *text) {
         wi_text_append(text, "step %zu  ", i);
         wi_dump_node(p->values[p->steps[i]->members[0]].node, text);
         wi_text_append(text, "\n");
-        for (int k = 0; k < selection->count; k++)
-            wi_text_append(text, "    %-24s %s\n", selection->candidates[k].implementation->name,
-                wi_verdict_name(selection->candidates[k].verdict));
+        for (int k = 0; k < selection->count; k++) append_candidate(&selection->candidates[k], text);
     }
 }

@@ -4,15 +4,15 @@
 
 /* ---- loops ---- */
 
-static void append_fold(const wi_operand *operand, int rank, wi_text *text) {
-    static const char *const modes[] = {[WI_FOLD_NONE] = "-",
-        [WI_FOLD_CUT] = "cut",
-        [WI_FOLD_SPREAD] = "spread",
-        [WI_FOLD_EDGE] = "edge",
-        [WI_FOLD_REFLECT] = "reflect",
-        [WI_FOLD_WRAP] = "wrap"};
-    wi_text_append(text, "  folded");
-    for (int d = 0; d < rank; d++) wi_text_append(text, " %s", modes[operand->folds[d].mode]);
+static void append_padding(const wi_operand *operand, int rank, wi_text *text) {
+    static const char *const modes[] = {[WI_PADDING_NONE] = "-",
+        [WI_PADDING_CONSTANT] = "constant",
+        [WI_PADDING_INTERIOR] = "interior",
+        [WI_PADDING_EDGE] = "edge",
+        [WI_PADDING_REFLECT] = "reflect",
+        [WI_PADDING_WRAP] = "wrap"};
+    wi_text_append(text, "  padded");
+    for (int d = 0; d < rank; d++) wi_text_append(text, " %s", modes[operand->padding[d].mode]);
 }
 
 static void append_operand(const wi_loop *loop, int o, wi_text *text) {
@@ -22,11 +22,12 @@ static void append_operand(const wi_loop *loop, int o, wi_text *text) {
     if (operand->value >= 0)
         wi_text_append(text, " value %d", operand->value);
     else
-        wi_text_append(text, " leaf %%%u %s", (unsigned)operand->leaf->id, operand->leaf->op->name);
+        wi_text_append(
+            text, " generator %%%u %s", (unsigned)operand->generator->id, operand->generator->op->name);
     wi_text_append(text, " at %lld, strides", (long long)operand->layout.offset.actual);
     for (int d = 0; d < loop->space.rank; d++)
         wi_text_append(text, " %lld", (long long)operand->layout.strides[d].actual);
-    if (operand->folds) append_fold(operand, loop->space.rank, text);
+    if (operand->padding) append_padding(operand, loop->space.rank, text);
     wi_text_append(text, "\n");
 }
 
@@ -35,9 +36,9 @@ static void append_loop(const wi_loop *loop, wi_text *text) {
     for (int d = 0; d < loop->space.rank; d++)
         wi_text_append(text, " %lld%s", (long long)loop->space.dims[d].actual,
             loop->space.reduced[d] ? " (reduced)" : "");
-    if (loop->step->kind == WI_STEP_LOOP) wi_text_append(text, ", %d passes", loop->passes);
-    if (loop->splits) wi_text_append(text, ", may be cut into parts");
-    if (loop->spilled >= 0) wi_text_append(text, ", value %d kept in operand %d", loop->spilled, loop->spill);
+    if (loop->step->kind == WI_STEP_LOOP) wi_text_append(text, ", %d sweeps", loop->sweeps);
+    if (loop->may_split) wi_text_append(text, ", may be split");
+    if (loop->staged >= 0) wi_text_append(text, ", value %d kept in operand %d", loop->staged, loop->staging);
     wi_text_append(text, "\n");
     for (int o = 0; o < loop->operand_count; o++) append_operand(loop, o, text);
 }
@@ -52,45 +53,43 @@ static void append_argument(const wi_argument *argument, wi_text *text) {
     static const char *const kinds[] = {[WI_ARGUMENT_BUFFER] = "buffer",
         [WI_ARGUMENT_OFFSET] = "offset",
         [WI_ARGUMENT_STRIDE] = "stride",
-        [WI_ARGUMENT_FOLD] = "fold",
+        [WI_ARGUMENT_PADDING] = "padding",
         [WI_ARGUMENT_DIM] = "dim",
         [WI_ARGUMENT_WORK] = "work",
         [WI_ARGUMENT_FLOAT] = "float",
         [WI_ARGUMENT_DOUBLE] = "double",
         [WI_ARGUMENT_SCALAR] = "scalar",
         [WI_ARGUMENT_DRAWS] = "draws",
-        [WI_ARGUMENT_TURN] = "turn",
+        [WI_ARGUMENT_ITERATION] = "iteration",
         [WI_ARGUMENT_SEED] = "seed",
         [WI_ARGUMENT_SCRATCH] = "scratch"};
     wi_text_append(text, " %s %d", kinds[argument->kind], argument->a);
-    if (argument->kind == WI_ARGUMENT_STRIDE || argument->kind == WI_ARGUMENT_FOLD)
+    if (argument->kind == WI_ARGUMENT_STRIDE || argument->kind == WI_ARGUMENT_PADDING)
         wi_text_append(text, ".%d", argument->b);
     if (argument->kind == WI_ARGUMENT_FLOAT || argument->kind == WI_ARGUMENT_DOUBLE)
-        wi_text_append(text, " = %g", argument->number);
+        wi_text_append(text, " = %.17g", argument->number);
 }
 
-static void append_kernel(size_t step, const char *form, const wi_kernel_text *kernel, wi_text *text) {
-    if (!kernel->name) return;
-    wi_text_append(text, "step %zu %s  %s:", step, form, kernel->name);
+static void append_kernel(
+    const wi_code *code, size_t step, const char *form, const wi_kernel_text *kernel, wi_text *text) {
+    if (kernel->piece < 0) return;
+    wi_text_append(text, "step %zu %s  %s:", step, form, code->pieces[kernel->piece].name);
     for (int i = 0; i < kernel->argument_count; i++) append_argument(&kernel->arguments[i], text);
     wi_text_append(text, "\n");
-}
-
-static void append_source(const char *name, const wi_text *source, wi_text *text) {
-    if (source->length == 0) return;
-    wi_text_append(text, "\n---- %s ----\n", name);
-    wi_text_append_bytes(text, source->data, source->length);
 }
 
 void wi_dump_code(const wi_code *code, wi_text *text) {
     for (size_t i = 0; i < code->loops->partition->step_count; i++) {
         const wi_step_code *own = &code->of[i];
-        append_kernel(i, "whole", &own->whole, text);
-        append_kernel(i, "part", &own->part, text);
-        append_kernel(i, "finish", &own->finish, text);
+        append_kernel(code, i, "whole", &own->whole, text);
+        append_kernel(code, i, "partial", &own->partial, text);
+        append_kernel(code, i, "combine", &own->combine, text);
     }
-    append_source("program", &code->source, text);
-    append_source("program of parts", &code->parts_source, text);
+    for (size_t i = 0; i < code->piece_count; i++) {
+        wi_text_append(text, "\n---- %s ----\n", code->pieces[i].name);
+        if (code->pieces[i].text)
+            wi_text_append_bytes(text, code->pieces[i].text, strlen(code->pieces[i].text));
+    }
 }
 
 /* ---- the schedule ---- */
@@ -102,8 +101,9 @@ void wi_dump_schedule(const wi_schedule *schedule, wi_text *text) {
         wi_text_append(text, "step %zu  %d launches, %.0f flop, %.0f bytes, %zu bytes of scratch", i,
             own->launch_count, own->flops, own->bytes_moved, own->scratch_bytes);
         if (p->steps[i]->kind == WI_STEP_LOOP)
-            wi_text_append(text, ", work %d %d %d %d, %d parts, %zu items, %zu to finish", own->work[0],
-                own->work[1], own->work[2], own->work[3], own->work[4], own->items, own->finish_items);
+            wi_text_append(text, ", work %d %d %d %d, %d splits, %zu items, %zu to combine", own->work[0],
+                own->work[1], own->work[2], own->work[3], own->work[4], own->items, own->combine_items);
+        if (wi_changes_device(p, p->steps[i])) wi_text_append(text, ", between devices");
         wi_text_append(text, "\n");
     }
 }

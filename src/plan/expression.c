@@ -10,7 +10,7 @@ void wi_emitter_begin(wi_emitter *e, const wi_loops *loops, const wi_step *step,
     *e = (wi_emitter){
         .partition = loops->partition, .loops = loops, .step = step, .loop = loop, .kernel = kernel};
     wi_text_init(&e->text, request->context->allocator);
-    e->walks = request->device->profile.item_walks;
+    e->walks = wi_step_device(loops->partition, step)->profile.item_walks;
     e->inner_is_reduced = loop->space.reduced[loop->space.rank - 1];
 }
 
@@ -47,7 +47,7 @@ static void emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument
     case WI_ARGUMENT_STRIDE:
         wi_text_append(text, "%ss%d_%d", names_only ? "" : "const long ", a, argument->b);
         break;
-    case WI_ARGUMENT_FOLD:
+    case WI_ARGUMENT_PADDING:
         for (int i = 0; i < 3; i++)
             wi_text_append(text, "%s%s%c%d_%d", i ? ", " : "", names_only ? "" : "const int ", "lhv"[i], a,
                 argument -> b);
@@ -58,7 +58,7 @@ static void emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument
     case WI_ARGUMENT_DOUBLE: wi_text_append(text, "%sc%d", names_only ? "" : "const double ", a); break;
     case WI_ARGUMENT_SCALAR: wi_text_append(text, "%su%d", names_only ? "" : "const float ", a); break;
     case WI_ARGUMENT_DRAWS: wi_text_append(text, "%sdraws", names_only ? "" : "const uint "); break;
-    case WI_ARGUMENT_TURN: break; /* of ops with kernels of their own */
+    case WI_ARGUMENT_ITERATION: break; /* of ops with kernels of their own */
     case WI_ARGUMENT_SEED:
         wi_text_append(text, names_only ? "seed0, seed1" : "const uint seed0, const uint seed1");
         break;
@@ -80,15 +80,15 @@ void wi_emit_parameters(const wi_emitter *e, wi_text *text, bool names_only) {
 
 /* ---- operands ---- */
 
-static int fold_operand(const wi_loop *loop, const weft_tensor *fold) {
+static int padded_operand(const wi_loop *loop, const weft_tensor *node) {
     int o = 0;
-    while (loop->operands[o].fold != fold) o++;
+    while (loop->operands[o].padded != node) o++;
     return o;
 }
 
-static int leaf_operand(const wi_loop *loop, const weft_tensor *leaf) {
+static int generator_operand(const wi_loop *loop, const weft_tensor *node) {
     for (int i = 0; i < loop->operand_count; i++) {
-        if (loop->operands[i].leaf == leaf) return i;
+        if (loop->operands[i].generator == node) return i;
     }
     return -1;
 }
@@ -131,7 +131,9 @@ void wi_emit_remember(wi_emitter *e, const void *key, int temp) {
     e->memo[e->memo_count++] = (wi_memo){key, temp};
 }
 
+/* Once memory is short nothing is remembered, and the text is thrown away: any variable will do. */
 static int recall(const wi_emitter *e, const void *key) {
+    if (e->text.failed) return 0;
     for (size_t i = e->memo_count; i-- > 0;) {
         if (e->memo[i].key == key) return e->memo[i].temp;
     }
@@ -143,8 +145,13 @@ const char *wi_register_type(weft_dtype dtype) {
 }
 
 int wi_emit_begin(wi_emitter *e, weft_dtype dtype) {
+    wi_emit_needs(e, dtype);
     wi_text_append(&e->text, "const %s t%d = ", wi_register_type(dtype), e->temps);
     return e->temps++;
+}
+
+void wi_emit_needs(wi_emitter *e, weft_dtype dtype) {
+    if (dtype == WEFT_F64) e->needs |= WI_NEEDS_DOUBLES;
 }
 
 void wi_emit_rounding(wi_emitter *e, weft_dtype dtype) {
@@ -163,13 +170,13 @@ static void emit_element(wi_emitter *e, int o, const char *where) {
         wi_text_append(&e->text, "weft_splat_%s(b%d, %s)", dtype, o, where);
     else if (lanes == LANES_APART)
         wi_text_append(&e->text, "weft_load_strided_%s(b%d, %s, s%d_%d, %s)", dtype, o, where, o, last,
-            e->part ? "lanes" : "16");
-    else if (lanes == LANES_BACK && e->part)
+            e->tail ? "lanes" : "16");
+    else if (lanes == LANES_BACK && e->tail)
         wi_text_append(&e->text, "weft_load_strided_%s(b%d, %s, -1, lanes)", dtype, o, where);
     else if (lanes == LANES_BACK)
         wi_text_append(&e->text, "(weft_load_%s(b%d, %s - 15)).sfedcba9876543210", dtype, o, where);
-    else if (e->part)
-        wi_text_append(&e->text, "weft_load_part_%s(b%d, %s, lanes)", dtype, o, where);
+    else if (e->tail)
+        wi_text_append(&e->text, "weft_load_tail_%s(b%d, %s, lanes)", dtype, o, where);
     else
         wi_text_append(&e->text, "weft_load_%s(b%d, %s)", dtype, o, where);
 }
@@ -179,19 +186,19 @@ int wi_emit_load(wi_emitter *e, int o) {
     const int known = recall(e, operand);
     if (known >= 0) return known;
     wi_emit_argument(e, WI_ARGUMENT_BUFFER, o, 0, 0);
-    if (wi_folds_lanes(e, operand)) {
-        const int folded = wi_emit_folded_lanes(e, o);
-        wi_emit_remember(e, operand, folded);
-        return folded;
+    if (wi_pads_lanes(e, operand)) {
+        const int padded = wi_emit_padded_lanes(e, o);
+        wi_emit_remember(e, operand, padded);
+        return padded;
     }
     char where[64], condition[16], outside[WI_LITERAL];
     address(e, o, where);
-    const bool guarded = wi_fold_condition(e, o, condition);
+    const bool guarded = wi_padding_condition(e, o, condition);
     const int temp = wi_emit_begin(e, operand->dtype);
     if (guarded) wi_text_append(&e->text, "%s ? ", condition);
     emit_element(e, o, where);
     if (guarded) {
-        wi_number_literal(outside, operand->dtype, operand->fold->attributes.number);
+        wi_number_literal(outside, operand->dtype, operand->padded->attributes.number);
         wi_text_append(&e->text, " : (%s)(%s)", wi_register_type(operand->dtype), outside);
     }
     wi_text_append(&e->text, ";\n");
@@ -211,17 +218,17 @@ void wi_emit_store(wi_emitter *e, int o, int temp) {
         wi_text_append(&e->text, "weft_store_one_%s(t%d, b%d, %s);\n", dtype, temp, o, where);
     else if (lanes == LANES_BACK)
         wi_text_append(&e->text, "weft_store_strided_%s(t%d, b%d, %s, -1, %s);\n", dtype, temp, o, where,
-            e->part ? "lanes" : "16");
+            e->tail ? "lanes" : "16");
     else if (lanes == LANES_APART)
         wi_text_append(&e->text, "weft_store_strided_%s(t%d, b%d, %s, s%d_%d, %s);\n", dtype, temp, o, where,
-            o, last, e->part ? "lanes" : "16");
-    else if (e->part)
-        wi_text_append(&e->text, "weft_store_part_%s(t%d, b%d, %s, lanes);\n", dtype, temp, o, where);
+            o, last, e->tail ? "lanes" : "16");
+    else if (e->tail)
+        wi_text_append(&e->text, "weft_store_tail_%s(t%d, b%d, %s, lanes);\n", dtype, temp, o, where);
     else
         wi_text_append(&e->text, "weft_store_%s(t%d, b%d, %s);\n", dtype, temp, o, where);
 }
 
-/* ---- leaves ---- */
+/* ---- inline values ---- */
 
 void wi_number_literal(char text[WI_LITERAL], weft_dtype dtype, double value) {
     if (dtype == WEFT_I64) {
@@ -245,12 +252,12 @@ void wi_number_literal(char text[WI_LITERAL], weft_dtype dtype, double value) {
         snprintf(text, WI_LITERAL, "%af", (double)(float)value); /* exact: a hexadecimal float */
 }
 
-static int emit_constant(wi_emitter *e, const weft_tensor *leaf) {
-    if (leaf->attributes.power == 0) {
-        const int temp = wi_emit_begin(e, leaf->dtype);
+static int emit_constant(wi_emitter *e, const weft_tensor *node) {
+    if (node->attributes.power == 0) {
+        const int temp = wi_emit_begin(e, node->dtype);
         char literal[WI_LITERAL];
-        wi_number_literal(literal, leaf->dtype, leaf->attributes.number);
-        wi_text_append(&e->text, "(%s)(%s);\n", wi_register_type(leaf->dtype), literal);
+        wi_number_literal(literal, node->dtype, node->attributes.number);
+        wi_text_append(&e->text, "(%s)(%s);\n", wi_register_type(node->dtype), literal);
         return temp;
     }
     int index = 0;
@@ -258,18 +265,18 @@ static int emit_constant(wi_emitter *e, const weft_tensor *leaf) {
         const wi_argument_kind kind = e->kernel->arguments[i].kind;
         index += kind == WI_ARGUMENT_FLOAT || kind == WI_ARGUMENT_DOUBLE;
     }
-    const wi_format *format = wi_format_of(leaf->dtype);
+    const wi_format *format = wi_format_of(node->dtype);
     const double number =
-        leaf->attributes.number * pow((double)e->partition->request->batch, leaf->attributes.power);
+        node->attributes.number * pow((double)e->partition->request->batch, node->attributes.power);
     const bool is_double = format->size > sizeof(float);
     wi_emit_argument(e, is_double ? WI_ARGUMENT_DOUBLE : WI_ARGUMENT_FLOAT, index, 0,
-        wi_dtype_nearest(leaf->dtype, number));
-    const int temp = wi_emit_begin(e, leaf->dtype);
+        wi_dtype_nearest(node->dtype, number));
+    const int temp = wi_emit_begin(e, node->dtype);
     wi_text_append(&e->text, "(%s)(c%d);\n", format->registers, index);
     return temp;
 }
 
-/* The index of each lane, as an expression: the leaf's address is its value. */
+/* The index of each lane, as an expression: a generator's address is its value. */
 static void emit_index(wi_emitter *e, int o, const char *where) {
     const wi_operand *operand = &e->loop->operands[o];
     const int last = e->loop->space.rank - 1;
@@ -283,47 +290,47 @@ static void emit_index(wi_emitter *e, int o, const char *where) {
     }
 }
 
-static int emit_random(wi_emitter *e, int o, const weft_tensor *leaf) {
+static int emit_random(wi_emitter *e, int o, const weft_tensor *node) {
     char where[64];
     address(e, o, where);
     wi_emit_argument(e, WI_ARGUMENT_SEED, 0, 0, 0);
     wi_emit_argument(e, WI_ARGUMENT_DRAWS, 0, 0, 0);
-    const bool uniform = leaf->op == &wi_op_uniform;
-    const float first = (float)leaf->attributes.number;
-    const float second = uniform ? (float)leaf->attributes.number2 - first : (float)leaf->attributes.number2;
+    const bool uniform = node->op == &wi_op_uniform;
+    const float first = (float)node->attributes.number;
+    const float second = uniform ? (float)node->attributes.number2 - first : (float)node->attributes.number2;
     const int temp = wi_emit_begin(e, WEFT_F32);
-    wi_text_append(&e->text, "weft_%s(", leaf->op->name);
+    wi_text_append(&e->text, "weft_%s(", node->op->name);
     emit_index(e, o, where);
     wi_text_append(&e->text, ", (uint)((ulong)(%s) >> 32), %uu, draws, seed0, seed1, %af, %af);\n", where,
-        leaf->attributes.stream, (double)first, (double)second);
+        node->attributes.stream, (double)first, (double)second);
     return temp;
 }
 
 static int emit_map(wi_emitter *e, const weft_tensor *node);
 
-static int emit_leaf(wi_emitter *e, const weft_tensor *leaf) {
-    const int known = recall(e, leaf);
+static int emit_inline(wi_emitter *e, const weft_tensor *node) {
+    const int known = recall(e, node);
     if (known >= 0) return known;
     int temp;
-    if (leaf->op == &wi_op_constant) {
-        temp = emit_constant(e, leaf);
-    } else if (leaf->op == &wi_op_scalar) {
-        wi_emit_argument(e, WI_ARGUMENT_SCALAR, (int)leaf->attributes.stream, 0, 0);
+    if (node->op == &wi_op_constant) {
+        temp = emit_constant(e, node);
+    } else if (node->op == &wi_op_scalar) {
+        wi_emit_argument(e, WI_ARGUMENT_SCALAR, (int)node->attributes.stream, 0, 0);
         temp = wi_emit_begin(e, WEFT_F32);
-        wi_text_append(&e->text, "(WF)(u%u);\n", leaf->attributes.stream);
-    } else if (leaf->op == &wi_op_coordinate) {
+        wi_text_append(&e->text, "(WF)(u%u);\n", node->attributes.stream);
+    } else if (node->op == &wi_op_coordinate) {
         char where[64];
-        const int o = leaf_operand(e->loop, leaf);
+        const int o = generator_operand(e->loop, node);
         address(e, o, where);
         temp = wi_emit_begin(e, WEFT_I32);
         emit_index(e, o, where);
         wi_text_append(&e->text, ";\n");
-    } else if (leaf->op->kind == WI_MAP) {
-        temp = emit_map(e, leaf);
+    } else if (node->op->kind == WI_MAP) {
+        temp = emit_map(e, node);
     } else {
-        temp = emit_random(e, leaf_operand(e->loop, leaf), leaf);
+        temp = emit_random(e, generator_operand(e->loop, node), node);
     }
-    wi_emit_remember(e, leaf, temp);
+    wi_emit_remember(e, node, temp);
     return temp;
 }
 
@@ -363,6 +370,7 @@ static void emit_code(wi_emitter *e, const weft_tensor *node, const int *inputs)
     const char *code = wi_dtype_is_float(from) ? node->op->float_code : node->op->int_code;
     bool whole[3] = {false};
     for (int i = 0; i < node->input_count; i++) whole[i] = !wi_dtype_is_float(node->inputs[i]->dtype);
+    e->needs |= wi_code_calls(code) ? WI_NEEDS_FUNCTIONS : 0;
     wi_text_append(&e->text, "(");
     while (*code) {
         size_t length = word_length(code), shown = length;
@@ -403,7 +411,7 @@ static void emit_cast(wi_emitter *e, weft_dtype from, weft_dtype to, int x) {
 }
 
 static int emit_map(wi_emitter *e, const weft_tensor *node) {
-    if (node->op->folds) return wi_emit_load(e, fold_operand(e->loop, node));
+    if (node->op->reads_padded) return wi_emit_load(e, padded_operand(e->loop, node));
     int inputs[3] = {0};
     for (int i = 0; i < node->input_count; i++) inputs[i] = wi_emit_input(e, node->inputs[i]);
     const int temp = wi_emit_begin(e, node->dtype);
@@ -421,12 +429,12 @@ int wi_emit_member(wi_emitter *e, int index) {
     const int known = recall(e, value);
     if (known >= 0) return known;
     if (e->text.failed) return 0; /* out of memory: what is in variables may have been forgotten */
-    if (e->spilled && index == e->loop->spilled) return wi_emit_load(e, e->loop->spill);
+    if (e->staged && index == e->loop->staged) return wi_emit_load(e, e->loop->staging);
     int temp;
     if (value->copy_of >= 0)
         temp = wi_emit_load(e, wi_loop_operand(e->loop, value->copy_of, false));
-    else if (value->is_leaf_member)
-        temp = emit_leaf(e, value->leaf);
+    else if (value->stores_inline)
+        temp = emit_inline(e, value->expression);
     else
         temp = emit_map(e, value->node);
     wi_emit_remember(e, value, temp);
@@ -436,7 +444,7 @@ int wi_emit_member(wi_emitter *e, int index) {
 int wi_emit_input(wi_emitter *e, weft_tensor *node) {
     const wi_value *input = wi_value_of_node(e->partition, node);
     const int index = (int)(input - e->partition->values);
-    if (input->state == WI_VALUE_LEAF) return emit_leaf(e, input->leaf);
+    if (input->state == WI_VALUE_INLINE) return emit_inline(e, input->expression);
     if (input->state == WI_VALUE_MEMBER && input->step == e->step->index) return wi_emit_member(e, index);
     return wi_emit_load(e, wi_loop_operand(e->loop, index, false));
 }

@@ -1,4 +1,4 @@
-/* OpenCL C of one element (or 16 neighbours) of a step: loads, leaves, ops, stores.
+/* OpenCL C of one element (or 16 neighbours) of a step: loads, inline values, ops, stores.
  *
  * Every value becomes one `const` variable t<n>, in the innermost scope that it needs. Kernel arguments are
  * noted as they are met, so that a kernel has just those that it uses:
@@ -9,7 +9,7 @@
  *   x<i> y<i>                  scratch memory and offset
  *   c<i> u<i>                  constants that depend on the batch; scalars
  *   draws, seed0, seed1        of random numbers
- *   l<o>_<d> h<o>_<d> v<o>_<d> before, size and step of a fold
+ *   l<o>_<d> h<o>_<d> v<o>_<d> before, size and step of a padded read
  *
  * p<o> is an operand's address without, q<o> with the reduced dimensions that are walked through one by one;
  * j walks along the last dimension. */
@@ -30,14 +30,15 @@ typedef struct wi_emitter {
     const wi_loop *loop;
     wi_kernel_text *kernel; /* its arguments */
     wi_text text;
-    bool walks;   /* a work-item walks along the last dimension in vectors (wi_device_profile.item_walks) */
-    bool part;    /* only `lanes` of the 16 elements are there */
-    bool has_j;   /* addresses move with j */
-    bool in_loop; /* inside the loop over reduced dimensions: q<o> are there */
-    bool spilled; /* the step's spilled member lies in memory */
+    unsigned needs; /* of the kernel, see wi_code_piece */
+    bool walks;     /* a work-item walks along the last dimension in vectors (wi_device_profile.item_walks) */
+    bool tail;      /* only `lanes` of the 16 elements are there */
+    bool has_j;     /* addresses move with j */
+    bool in_loop;   /* inside the loop over reduced dimensions: q<o> are there */
+    bool staged;    /* the step's staged member is in memory */
     bool inner_is_reduced;
-    int wide; /* pieces of 16 columns at once, at most: accumulators are arrays over the pieces u; 0: one
-                 piece */
+    int wide; /* vectors of 16 columns at once, at most: accumulators are arrays over the vectors u; 0: one
+                 vector */
     int temps;
     wi_memo *memo; /* values that are in variables here, and forgotten at the end of a scope */
     size_t memo_count, memo_capacity;
@@ -57,6 +58,8 @@ int wi_emit_input(wi_emitter *e, weft_tensor *node);
 int wi_emit_load(wi_emitter *e, int operand);
 /* What holds elements of the dtype in a kernel: WF, WI, WL of common.clh or WD of doubles.clh. */
 const char *wi_register_type(weft_dtype dtype);
+/* The kernel has values of that dtype. */
+void wi_emit_needs(wi_emitter *e, weft_dtype dtype);
 /* A new variable; the declaration is written up to the value. */
 int wi_emit_begin(wi_emitter *e, weft_dtype dtype);
 /* Before the value, which stands in parentheses: rounds it where the dtype is narrower than its registers. */
@@ -67,14 +70,14 @@ void wi_number_literal(char text[WI_LITERAL], weft_dtype dtype, double value);
 void wi_emit_store(wi_emitter *e, int operand, int temp);
 void wi_emit_remember(wi_emitter *e, const void *key, int temp);
 
-/* fold.c */
-/* z<o>_<d>: folded indices of the kept or of the reduced dimensions, and whether they are inside the input:
+/* padded_read.c */
+/* z<o>_<d>: mapped indices of the kept or of the reduced dimensions, and whether they are inside the input:
  * m<o>, k<o>. */
-void wi_emit_fold_indices(wi_emitter *e, int operand, bool reduced);
+void wi_emit_padded_indices(wi_emitter *e, int operand, bool reduced);
 /* The condition under which the operand may be read here; false: always. */
-bool wi_fold_condition(const wi_emitter *e, int operand, char text[16]);
-bool wi_folds_lanes(const wi_emitter *e, const wi_operand *operand);
+bool wi_padding_condition(const wi_emitter *e, int operand, char text[16]);
+bool wi_pads_lanes(const wi_emitter *e, const wi_operand *operand);
 /* Lanes that each find their own element. */
-int wi_emit_folded_lanes(wi_emitter *e, int operand);
+int wi_emit_padded_lanes(wi_emitter *e, int operand);
 
 #endif

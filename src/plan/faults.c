@@ -11,20 +11,21 @@ static weft_status fail_of(const weft_plan *plan, const cl_int *slots, int first
         const weft_tensor *node = plan->partition.values[step->members[0]].node;
         WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s, first at position %d %s", node->op->name, node->op->fault,
             INT32_MAX - slots[step->fault - first],
-            node->op->fault_place ? node->op->fault_place : "(row-major) of its index input");
+            node->op->fault_index ? node->op->fault_index : "(row-major) of its index input");
     }
     return WEFT_OK;
 }
 
-weft_status wi_plan_check_faults(weft_plan *plan) {
+static weft_status check_device(weft_plan *plan, int index) {
     const wi_partition *p = &plan->partition;
-    wi_device *const device = plan->request.device;
-    if (p->faults < 0) return WEFT_OK;
-    const wi_location at = wi_locate_place(&plan->memory, p->faults);
+    wi_device *const device = plan->request.devices.of[index];
+    if (p->faults[index] < 0) return WEFT_OK;
+    const wi_location at = wi_locate_place(&plan->memory, p->faults[index]);
+    const int count_all = (int)(p->storages[p->faults[index]].bytes / sizeof(cl_int));
     weft_status status = WEFT_OK;
-    for (int first = 0; first < p->fault_count && status == WEFT_OK; first += FAULTS_READ) {
+    for (int first = 0; first < count_all && status == WEFT_OK; first += FAULTS_READ) {
         cl_int slots[FAULTS_READ];
-        const int left = p->fault_count - first, count = left < FAULTS_READ ? left : FAULTS_READ;
+        const int left = count_all - first, count = left < FAULTS_READ ? left : FAULTS_READ;
         WI_CL(
             clEnqueueReadBuffer(device->queue, at.memory, CL_TRUE, at.offset + (size_t)first * sizeof(cl_int),
                 (size_t)count * sizeof(cl_int), slots, 0, NULL, NULL),
@@ -32,6 +33,11 @@ weft_status wi_plan_check_faults(weft_plan *plan) {
         status = fail_of(plan, slots, first, count);
     }
     if (status != WEFT_OK)
-        WI_TRY(wi_buffer_fill_zero(device, at.memory, at.offset, p->storages[p->faults].bytes));
+        WI_TRY(wi_buffer_fill_zero(device, at.memory, at.offset, p->storages[p->faults[index]].bytes));
     return status;
+}
+
+weft_status wi_plan_check_faults(weft_plan *plan) {
+    for (int d = 0; d < plan->request.devices.count; d++) WI_TRY(check_device(plan, d));
+    return WEFT_OK;
 }

@@ -1,4 +1,4 @@
-/* From steps to launches: programs, and kernels with all arguments set. */
+/* From steps to launches: kernels with all arguments set. */
 #include "plan/launches.h"
 #include <stdio.h>
 
@@ -8,56 +8,65 @@ static const wi_request *request_of(const wi_launches *l) {
 
 /* ---- launches ---- */
 
-static weft_status new_launch(
-    wi_launches *l, const wi_run *run, wi_program *program, const char *kernel, wi_binder *b) {
+static weft_status new_launch(wi_launches *l, const wi_run *run, wi_binder *b) {
     const wi_request *request = request_of(l);
     WI_TRY(wi_grow(
         request->context->allocator, (void **)&l->launches, &l->capacity, l->count + 1, sizeof *l->launches));
     wi_plan_launch *launch = &l->launches[l->count++];
-    *launch = (wi_plan_launch){.run = run};
+    *launch = (wi_plan_launch){.run = run, .device = request->devices.of[run->step->device]};
     *b = (wi_binder){.launches = l, .run = run, .launch = launch};
     launch->bound = wi_arena_take(request->arena, WI_MAX_ARGUMENTS * sizeof *launch->bound);
     launch->changing = wi_arena_take(request->arena, WI_MAX_ARGUMENTS * sizeof *launch->changing);
-    if (!launch->bound || !launch->changing) return WEFT_ERROR_MEMORY;
-    if (!kernel) return WEFT_OK;
-    launch->launch.name = wi_arena_string(request->arena, kernel);
-    if (!launch->launch.name) return WEFT_ERROR_MEMORY;
-    return wi_program_kernel(&launch->launch.kernel, program, kernel);
+    return launch->bound && launch->changing ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
-static weft_status launch_loop(wi_launches *l, const wi_run *run, wi_program *program,
-    const wi_kernel_text *kernel, size_t items, size_t parts) {
+/* suffix: of one of the piece's kernels. */
+static weft_status make_kernel(const wi_launches *l, int piece, const char *suffix, wi_plan_launch *made) {
+    const wi_code *code = l->schedule->code;
+    wi_launch *launch = &made->launch;
+    char name[96];
+    snprintf(name, sizeof name, "%s_%s", code->pieces[piece].name, suffix);
+    launch->name = wi_arena_string(request_of(l)->arena, name);
+    if (!launch->name) return WEFT_ERROR_MEMORY;
+    const size_t first = (size_t)made->run->step->device * code->piece_count;
+    return wi_program_kernel(&launch->kernel, l->programs[first + (size_t)piece], name);
+}
+
+static weft_status launch_loop(wi_launches *l, const wi_run *run, const wi_kernel_text *kernel,
+    const char *suffix, size_t items, size_t splits) {
     wi_binder b;
-    WI_TRY(new_launch(l, run, program, kernel->name, &b));
-    for (int i = 0; i < kernel->argument_count; i++) wi_bind_described(&b, &kernel->arguments[i]);
+    WI_TRY(new_launch(l, run, &b));
     wi_launch *launch = &b.launch->launch;
-    launch->dimensions = parts > 1 ? 2 : 1;
+    WI_TRY(make_kernel(l, kernel->piece, suffix, b.launch));
+    for (int i = 0; i < kernel->argument_count; i++) wi_bind_described(&b, &kernel->arguments[i]);
+    launch->dimensions = splits > 1 ? 2 : 1;
     launch->global[0] = items;
-    launch->global[1] = parts;
+    launch->global[1] = splits;
     launch->global[2] = 1;
-    launch->local[0] = (size_t)request_of(l)->device->profile.group;
+    launch->local[0] = (size_t)b.launch->device->profile.group;
     launch->local[1] = launch->local[2] = 1;
+    b.launch->argument_count = (int)b.next;
     return b.status;
 }
 
 /* One launch of a template's kernels. */
 static weft_status launch_kernel(wi_launches *l, const wi_run *run, const wi_kernel_launch *kernel) {
     wi_binder b;
-    char name[96];
-    const wi_step_code *code = &l->schedule->code->of[run->step->index];
-    snprintf(name, sizeof name, "%s_%s", code->prefix, kernel->suffix);
-    WI_TRY(new_launch(l, run, l->program, name, &b));
-    for (int i = 0; i < kernel->argument_count; i++) wi_bind_kernel(&b, &kernel->arguments[i]);
-    for (int i = 0; kernel->has_epilogue && i < code->whole.argument_count; i++)
-        wi_bind_described(&b, &code->whole.arguments[i]);
+    const wi_kernel_text *code = &l->schedule->code->of[run->step->index].whole;
+    WI_TRY(new_launch(l, run, &b));
     wi_launch *launch = &b.launch->launch;
+    WI_TRY(make_kernel(l, code->piece, kernel->suffix, b.launch));
+    for (int i = 0; i < kernel->argument_count; i++) wi_bind_kernel(&b, &kernel->arguments[i]);
+    for (int i = 0; kernel->has_epilogue && i < code->argument_count; i++)
+        wi_bind_described(&b, &code->arguments[i]);
     launch->dimensions = kernel->dimensions;
     for (int i = 0; i < 3; i++) {
         launch->global[i] = kernel->global[i];
         launch->local[i] = kernel->local[i];
     }
-    b.launch->turns = kernel->turns;
-    b.launch->together = kernel->together;
+    b.launch->iterations = kernel->iterations;
+    b.launch->launches_per_iteration = kernel->launches_per_iteration;
+    b.launch->argument_count = (int)b.next;
     return b.status;
 }
 
@@ -67,49 +76,35 @@ static weft_status launch_kernels(wi_launches *l, const wi_run *run) {
     return WEFT_OK;
 }
 
-/* A product that a library computes has no kernel: run.c calls the library. */
-static weft_status launch_library(wi_launches *l, const wi_run *run) {
+bool wi_has_kernel(const wi_step *step) {
+    return step->kind != WI_STEP_TRANSFER && !wi_step_is_library(step);
+}
+
+/* run.c calls the library, or copies. */
+static weft_status launch_without_kernel(wi_launches *l, const wi_run *run) {
     wi_binder b;
-    return new_launch(l, run, NULL, NULL, &b);
+    return new_launch(l, run, &b);
 }
 
 static weft_status launch_run(wi_launches *l, const wi_run *run) {
     const wi_step *step = run->step;
     const wi_step_code *code = &l->schedule->code->of[step->index];
     const wi_step_schedule *own = &l->schedule->of[step->index];
-    if (wi_step_is_library(step)) return launch_library(l, run);
+    if (!wi_has_kernel(step)) return launch_without_kernel(l, run);
     if (step->kind != WI_STEP_LOOP) return launch_kernels(l, run);
-    if (!wi_is_cut(step, own)) return launch_loop(l, run, l->program, &code->whole, own->items, 1);
-    /* Where items walk, each has one part; where they are neighbours, parts are a second dimension. */
-    const bool walks = request_of(l)->device->profile.item_walks;
-    WI_TRY(launch_loop(l, run, l->parts_program, &code->part, own->items, walks ? 1 : (size_t)own->work[4]));
-    return launch_loop(l, run, l->parts_program, &code->finish, own->finish_items, 1);
-}
-
-/* ---- programs ---- */
-
-/* Kernels for parts are rarely needed, and compiling costs: they are built when a step is cut. */
-static weft_status build_programs(wi_launches *l) {
-    const wi_partition *p = l->memory->placement->partition;
-    const wi_code *code = l->schedule->code;
-    wi_device *const device = p->request->device;
-    bool whole = false, parts = false;
-    for (size_t i = 0; i < p->step_count; i++) {
-        const bool cut = wi_is_cut(p->steps[i], &l->schedule->of[i]);
-        parts = parts || cut;
-        whole = whole || (!cut && !wi_step_is_library(p->steps[i]));
-    }
-    if (whole) WI_TRY(wi_program_get(&l->program, device, "plan", code->source.data, NULL));
-    if (parts)
-        WI_TRY(wi_program_get(&l->parts_program, device, "plan (parts)", code->parts_source.data, NULL));
-    return WEFT_OK;
+    if (!wi_is_split(step, own)) return launch_loop(l, run, &code->whole, WI_LOOP_SUFFIX, own->items, 1);
+    /* Where items walk, each has one split; where they are neighbours, splits are a second dimension. */
+    const bool walks = wi_step_device(l->memory->placement->partition, step)->profile.item_walks;
+    const size_t splits = walks ? 1 : (size_t)own->work[4];
+    WI_TRY(launch_loop(l, run, &code->partial, WI_PARTIAL_SUFFIX, own->items, splits));
+    return launch_loop(l, run, &code->combine, WI_COMBINE_SUFFIX, own->combine_items, 1);
 }
 
 weft_status wi_plan_launches(
     const wi_schedule *schedule, const wi_plan_memory *memory, wi_launches *launches) {
     const wi_materialised *runs = memory->placement->runs;
     *launches = (wi_launches){.schedule = schedule, .memory = memory};
-    WI_TRY(build_programs(launches));
+    WI_TRY(wi_plan_programs(schedule, &launches->programs));
     for (size_t i = 0; i < runs->run_count; i++) WI_TRY(launch_run(launches, &runs->runs[i]));
     return WEFT_OK;
 }

@@ -2,7 +2,8 @@
  *
  *   plan_memory.c  buffers; where a place lies in them
  *   arguments.c    kernel arguments, and a note of the few that change
- *   launches.c     programs and launches */
+ *   programs.c     which program has each kernel
+ *   launches.c     launches */
 #ifndef WI_LAUNCHES_H
 #define WI_LAUNCHES_H
 
@@ -34,7 +35,7 @@ typedef struct wi_location {
 /* Bytes of the graph's parameters and states that no plan has needed before. */
 size_t wi_missing_bytes(const wi_partition *p);
 weft_status wi_plan_allocate(const wi_placement *placement, wi_plan_memory *memory);
-void wi_plan_memory_clear(wi_plan_memory *memory, wi_device *device);
+void wi_plan_memory_clear(wi_plan_memory *memory);
 wi_location wi_locate_place(const wi_plan_memory *memory, int place);
 /* The memory that a value lies in during a run, to its beginning: the value's own offset is not in it. */
 wi_location wi_locate_value(const wi_plan_memory *memory, const wi_run *run, int value);
@@ -43,7 +44,7 @@ wi_location wi_locate_value(const wi_plan_memory *memory, const wi_run *run, int
 
 /* An argument that changes: set before the run, or when an input is bound to other memory. */
 typedef struct wi_bound_argument {
-    wi_argument_kind kind; /* SCALAR, DRAWS, TURN; BUFFER and OFFSET of an input's place */
+    wi_argument_kind kind; /* SCALAR, DRAWS, ITERATION; BUFFER and OFFSET of an input's place */
     int index;             /* of the kernel's argument */
     int which;             /* scalar or place */
     int64_t elements;      /* OFFSET: to be added, in elements of `size` bytes */
@@ -51,12 +52,14 @@ typedef struct wi_bound_argument {
 } wi_bound_argument;
 
 typedef struct wi_plan_launch {
-    wi_launch launch;
+    wi_launch launch; /* no kernel: a library's product, or a transfer */
+    wi_device *device;
     const wi_run *run;
-    wi_bound_argument *changing; /* SCALAR, DRAWS and TURN */
+    int argument_count;
+    wi_bound_argument *changing; /* SCALAR, DRAWS and ITERATION */
     int changing_count;
-    int64_t turns; /* at the first of `together` launches that are repeated so often; 0: once */
-    int together;
+    int64_t iterations; /* of this launch and those after it; 0: it runs once */
+    int launches_per_iteration;
     wi_bound_argument *bound; /* arguments that lie in inputs */
     int bound_count;
 } wi_plan_launch;
@@ -64,7 +67,7 @@ typedef struct wi_plan_launch {
 typedef struct wi_launches {
     const wi_schedule *schedule;
     const wi_plan_memory *memory;
-    wi_program *program, *parts_program;
+    wi_program **programs; /* by device index and piece; NULL: no launch needs it */
     wi_plan_launch *launches;
     size_t count, capacity;
 } wi_launches;
@@ -72,8 +75,14 @@ typedef struct wi_launches {
 /* After an error it may be tried again. */
 weft_status wi_plan_launches(
     const wi_schedule *schedule, const wi_plan_memory *memory, wi_launches *launches);
+/* Has the step a kernel of ours? Libraries and transfers have none. */
+bool wi_has_kernel(const wi_step *step);
 /* Kernels are released, and the list is empty. */
 void wi_launches_clear(wi_launches *launches);
+
+/* ---- programs.c ---- */
+/* What no program has is compiled. *programs: by device index and piece of the code. */
+weft_status wi_plan_programs(const wi_schedule *schedule, wi_program ***programs);
 
 /* ---- arguments.c ---- */
 typedef struct wi_binder {

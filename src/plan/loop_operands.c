@@ -1,11 +1,11 @@
-/* What a step addresses: memory, folded memory, and leaves that depend on the index. */
+/* What a step addresses: memory, padded reads of it, and generators that depend on the index. */
 #include "plan/loops.h"
 
 static weft_status add_operand(wi_loop *loop, wi_operand operand) {
     for (int i = 0; i < loop->operand_count; i++) {
         const wi_operand *known = &loop->operands[i];
-        if (known->value == operand.value && known->leaf == operand.leaf && known->fold == operand.fold &&
-            known->is_output == operand.is_output)
+        if (known->value == operand.value && known->generator == operand.generator &&
+            known->padded == operand.padded && known->is_output == operand.is_output)
             return WEFT_OK;
     }
     if (loop->operand_count == WI_MAX_OPERANDS)
@@ -32,56 +32,57 @@ static weft_status add_memory(const wi_partition *p, wi_loop *loop, int index, b
     return add_operand(loop, operand);
 }
 
-/* The memory behind a folding node. Folded axes are never of size 1, so that stretching leaves them alone. */
-static weft_status add_fold(const wi_partition *p, wi_loop *loop, const weft_tensor *node) {
+/* The memory behind a node that reads padded. Its padded axes are never of size 1, so stretching keeps them. */
+static weft_status add_padded(const wi_partition *p, wi_loop *loop, const weft_tensor *node) {
     const wi_value *input = wi_value_of_node(p, node->inputs[0]);
     const wi_extent extent = wi_extent_of(&node->shape, p->request->batch);
-    wi_operand operand = {.value = (int)(input - p->values), .dtype = node->dtype, .fold = node};
+    wi_operand operand = {.value = (int)(input - p->values), .dtype = node->dtype, .padded = node};
     WI_TRY(stretch(loop->step, &extent, &input->layout, &operand.layout));
-    operand.folds = wi_arena_take(p->request->arena, WEFT_MAX_RANK * sizeof *operand.folds);
-    if (!operand.folds) return WEFT_ERROR_MEMORY;
+    operand.padding = wi_arena_take(p->request->arena, WEFT_MAX_RANK * sizeof *operand.padding);
+    if (!operand.padding) return WEFT_ERROR_MEMORY;
     for (int axis = 0; axis < extent.rank; axis++) {
-        wi_fold *fold = &operand.folds[loop->step->extent.rank - extent.rank + axis];
+        wi_padding *padding = &operand.padding[loop->step->extent.rank - extent.rank + axis];
         const int64_t start = node->attributes.before[axis];
-        fold->mode = (wi_fold_mode)node->attributes.fold[axis];
-        fold->size = input->extent.dims[axis];
-        fold->step = node->attributes.step;
-        fold->before = wi_size_of(start);
-        if (fold->mode == WI_FOLD_WRAP)
-            fold->before.actual = (start % fold->size.actual + fold->size.actual) % fold->size.actual;
+        padding->mode = (wi_padding_mode)node->attributes.fold[axis];
+        padding->size = input->extent.dims[axis];
+        padding->step = node->attributes.step;
+        padding->before = wi_size_of(start);
+        if (padding->mode == WI_PADDING_WRAP)
+            padding->before.actual =
+                (start % padding->size.actual + padding->size.actual) % padding->size.actual;
         else if (start < 0)
-            fold->before = (wi_size){-start * WI_GENERAL_BATCH, -start * p->request->batch};
+            padding->before = (wi_size){-start * WI_GENERAL_BATCH, -start * p->request->batch};
     }
     return add_operand(loop, operand);
 }
 
-/* Leaves behind leaves, down to those with an address of their own. Each reads few operands (see `weight`), so
- * that the walk is short. */
-static weft_status add_leaf(const wi_partition *p, wi_loop *loop, const weft_tensor *leaf) {
-    if (leaf->op == &wi_op_constant || leaf->op == &wi_op_scalar) return WEFT_OK;
-    if (leaf->op->folds) return add_fold(p, loop, leaf);
-    for (int i = 0; i < leaf->input_count; i++) {
-        const wi_value *input = wi_value_of_node(p, leaf->inputs[i]);
-        if (input->state != WI_VALUE_LEAF)
+/* Inline values behind inline values, down to generators with an address of their own. Each reads few operands
+ * (`inline_operands`), so that the walk is short. */
+static weft_status add_generator(const wi_partition *p, wi_loop *loop, const weft_tensor *expression) {
+    if (expression->op == &wi_op_constant || expression->op == &wi_op_scalar) return WEFT_OK;
+    if (expression->op->reads_padded) return add_padded(p, loop, expression);
+    for (int i = 0; i < expression->input_count; i++) {
+        const wi_value *input = wi_value_of_node(p, expression->inputs[i]);
+        if (input->state != WI_VALUE_INLINE)
             WI_TRY(add_memory(p, loop, (int)(input - p->values), false));
         else if (!input->uniform)
-            WI_TRY(add_leaf(p, loop, input->leaf));
+            WI_TRY(add_generator(p, loop, input->expression));
     }
-    if (leaf->input_count > 0) return WEFT_OK;
-    const wi_extent extent = wi_extent_of(&leaf->shape, p->request->batch);
+    if (expression->input_count > 0) return WEFT_OK;
+    const wi_extent extent = wi_extent_of(&expression->shape, p->request->batch);
     wi_layout layout = wi_layout_contiguous(&extent);
-    if (leaf->op == &wi_op_coordinate) {
+    if (expression->op == &wi_op_coordinate) {
         layout = (wi_layout){0};
-        layout.strides[leaf->attributes.axis] = wi_size_of(1);
+        layout.strides[expression->attributes.axis] = wi_size_of(1);
     }
-    wi_operand operand = {.value = -1, .leaf = leaf, .dtype = leaf->dtype};
+    wi_operand operand = {.value = -1, .generator = expression, .dtype = expression->dtype};
     WI_TRY(stretch(loop->step, &extent, &layout, &operand.layout));
     return add_operand(loop, operand);
 }
 
 static weft_status add_input(
     const wi_partition *p, wi_loop *loop, const wi_value *member, const wi_value *input) {
-    if (input->state == WI_VALUE_LEAF) return add_leaf(p, loop, input->leaf);
+    if (input->state == WI_VALUE_INLINE) return add_generator(p, loop, input->expression);
     if (input->state == WI_VALUE_MEMBER && input->step == member->step) return WEFT_OK;
     return add_memory(p, loop, (int)(input - p->values), false);
 }
@@ -90,10 +91,10 @@ static weft_status add_member_operands(const wi_partition *p, wi_loop *loop, int
     const wi_value *member = &p->values[index];
     if (member->copy_of >= 0) {
         WI_TRY(add_memory(p, loop, member->copy_of, false));
-    } else if (member->is_leaf_member) {
-        WI_TRY(add_leaf(p, loop, member->leaf));
-    } else if (member->node->op->folds) {
-        WI_TRY(add_fold(p, loop, member->node));
+    } else if (member->stores_inline) {
+        WI_TRY(add_generator(p, loop, member->expression));
+    } else if (member->node->op->reads_padded) {
+        WI_TRY(add_padded(p, loop, member->node));
     } else if (member->node->op->kind != WI_PRODUCT) {
         for (int i = 0; i < member->node->input_count; i++)
             WI_TRY(add_input(p, loop, member, wi_value_of_node(p, member->node->inputs[i])));
@@ -115,9 +116,21 @@ static weft_status add_kernel_operands(const wi_partition *p, wi_loop *loop) {
     return WEFT_OK;
 }
 
+/* Both of their own extent. */
+static weft_status add_transfer_operands(const wi_partition *p, wi_loop *loop) {
+    const int copy = loop->step->members[0], values[] = {p->values[copy].copy_of, copy};
+    for (int i = 0; i < 2; i++)
+        loop->operands[loop->operand_count++] = (wi_operand){.value = values[i],
+            .is_output = i == 1,
+            .dtype = p->values[copy].node->dtype,
+            .layout = p->values[values[i]].layout};
+    return WEFT_OK;
+}
+
 weft_status wi_find_operands(const wi_partition *p, wi_loop *loop) {
     const wi_step *step = loop->step;
     if (step->kind == WI_STEP_KERNEL) return add_kernel_operands(p, loop);
+    if (step->kind == WI_STEP_TRANSFER) return add_transfer_operands(p, loop);
     for (int i = 0; i < step->member_count; i++) WI_TRY(add_member_operands(p, loop, step->members[i]));
     for (int i = 0; i < step->member_count; i++) {
         if (p->values[step->members[i]].storage >= 0) WI_TRY(add_memory(p, loop, step->members[i], true));
@@ -129,7 +142,7 @@ weft_status wi_find_operands(const wi_partition *p, wi_loop *loop) {
 
 bool wi_operand_varies(const wi_operand *operand, int dimension) {
     return !wi_size_is(operand->layout.strides[dimension], 0) ||
-           (operand->folds && operand->folds[dimension].mode);
+           (operand->padding && operand->padding[dimension].mode);
 }
 
 bool wi_operand_in_loop(const wi_loop *loop, const wi_operand *operand) {
@@ -142,7 +155,7 @@ bool wi_operand_in_loop(const wi_loop *loop, const wi_operand *operand) {
 int wi_loop_operand(const wi_loop *loop, int value, bool is_output) {
     for (int i = 0; i < loop->operand_count; i++) {
         if (loop->operands[i].value == value && loop->operands[i].is_output == is_output &&
-            !loop->operands[i].fold)
+            !loop->operands[i].padded)
             return i;
     }
     return -1;

@@ -2,7 +2,7 @@
  *
  * Operands are stretched to the space (stride 0 where they are broadcast); axes of size 1 are dropped, and
  * neighbours that every operand walks through as one are merged, so that most maps end as a single dimension.
- * A leaf that depends on the index (a coordinate, random numbers) is an operand too: its "address" is its
+ * A generator that depends on the index (a coordinate, random numbers) is an operand too: its "address" is its
  * value. */
 #include "plan/loops.h"
 
@@ -12,8 +12,8 @@ static bool merges(const wi_loop *loop, int outer, int inner) {
     if (loop->space.reduced[outer] != loop->space.reduced[inner]) return false;
     for (int i = 0; i < loop->operand_count; i++) {
         const wi_size *strides = loop->operands[i].layout.strides;
-        const wi_fold *folds = loop->operands[i].folds;
-        if (folds && (folds[outer].mode || folds[inner].mode)) return false;
+        const wi_padding *padding = loop->operands[i].padding;
+        if (padding && (padding[outer].mode || padding[inner].mode)) return false;
         if (!wi_size_equal(strides[outer], wi_size_mul(strides[inner], loop->space.dims[inner])))
             return false;
     }
@@ -26,7 +26,7 @@ static void move_dimension(wi_loop *loop, int to, int from) {
     for (int i = 0; i < loop->operand_count; i++) {
         wi_operand *operand = &loop->operands[i];
         operand->layout.strides[to] = operand->layout.strides[from];
-        if (operand->folds) operand->folds[to] = operand->folds[from];
+        if (operand->padding) operand->padding[to] = operand->padding[from];
     }
 }
 
@@ -52,8 +52,8 @@ static void merge_space(wi_loop *loop) {
     space->rank = count;
 }
 
-/* Turned code is longer, and so is its compilation: worth it for many rows, not for a row or a few an
- * example. */
+/* Code with its loops interchanged is longer, and so is its compilation: worth it for many rows, not for a
+ * row or a few an example. */
 static bool has_many_rows(const wi_space *space) {
     enum { MANY = 4096, MANY_AN_EXAMPLE = 16 };
     int64_t rows = 1;
@@ -68,7 +68,7 @@ static bool has_many_rows(const wi_space *space) {
 
 /* Short rows: lanes that are neighbouring rows have more to do than lanes within a row. The innermost kept
  * dimension becomes the last. */
-static void turn_short_rows(wi_loop *loop) {
+static void interchange_short_rows(wi_loop *loop) {
     enum { SHORT = 32 };
     wi_space *space = &loop->space;
     const int last = space->rank - 1;
@@ -122,7 +122,8 @@ static weft_status make_space(wi_loop *loop) {
     whole_space(loop);
     if (loop->step->kind == WI_STEP_KERNEL) return WEFT_OK;
     merge_space(loop);
-    turn_short_rows(loop);
+    if (loop->step->kind == WI_STEP_TRANSFER) return WEFT_OK;
+    interchange_short_rows(loop);
     return check_space(&loop->space);
 }
 
@@ -130,12 +131,12 @@ static weft_status make_space(wi_loop *loop) {
 
 weft_status wi_make_loop(wi_loops *loops, const wi_step *step) {
     wi_loop *loop = &loops->of[step->index];
-    *loop = (wi_loop){.step = step, .spilled = -1, .spill = -1};
+    *loop = (wi_loop){.step = step, .staged = -1, .staging = -1};
     WI_TRY(wi_find_operands(loops->partition, loop));
     WI_TRY(make_space(loop));
-    if (step->kind == WI_STEP_KERNEL) return WEFT_OK;
-    wi_count_passes(loops, loop);
-    wi_find_spilled(loops, loop);
+    if (step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) return WEFT_OK;
+    wi_count_sweeps(loops, loop);
+    wi_find_staged(loops, loop);
     return WEFT_OK;
 }
 
@@ -144,8 +145,8 @@ static weft_status make_room(wi_loops *loops) {
     const wi_partition *p = loops->partition;
     const size_t more = p->assignment_count + 1;
     loops->of = wi_arena_take(p->request->arena, (p->step_count + more) * sizeof *loops->of);
-    loops->pass = wi_arena_take(p->request->arena, (p->value_count + more) * sizeof *loops->pass);
-    return loops->of && loops->pass ? WEFT_OK : WEFT_ERROR_MEMORY;
+    loops->sweep = wi_arena_take(p->request->arena, (p->value_count + more) * sizeof *loops->sweep);
+    return loops->of && loops->sweep ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
 weft_status wi_plan_loops(wi_partition *partition, wi_loops *loops) {

@@ -2,30 +2,30 @@
  *
  *   loops.c          the space, with axes merged
  *   loop_operands.c  what a step addresses
- *   loop_passes.c    passes over the space, and what one keeps for the next
+ *   loop_sweeps.c    sweeps over the space, and what one stages for the next
  *   assign.c         assignments: done in place, or by steps that copy */
 #ifndef WI_LOOPS_H
 #define WI_LOOPS_H
 
 #include "plan/partition.h"
 
-/* Along one dimension of the space; see wi_fold_mode. */
-typedef struct wi_fold {
-    wi_fold_mode mode;
+/* Along one dimension of the space; see wi_padding_mode. */
+typedef struct wi_padding {
+    wi_padding_mode mode;
     wi_size before, size;
     int64_t step;
-} wi_fold;
+} wi_padding;
 
-/* Something that a kernel addresses: memory that it reads or writes, or a leaf that depends on the index. */
+/* Something that a kernel addresses: memory that it reads or writes, or a generator that depends on the index. */
 typedef struct wi_operand {
-    int value; /* -1: a leaf */
-    const weft_tensor *leaf;
+    int value; /* -1: a generator */
+    const weft_tensor *generator;
     bool is_output;
     weft_dtype dtype;
     wi_layout layout; /* over the merged dimensions of the space */
-    /* Read at folded indices: the node that says so, and how over the dimensions of the space. NULL: not. */
-    const weft_tensor *fold;
-    wi_fold *folds;
+    /* A padded read: the node that says so, and how over the dimensions of the space. NULL: it is none. */
+    const weft_tensor *padded;
+    wi_padding *padding;
 } wi_operand;
 
 typedef struct wi_space {
@@ -39,18 +39,18 @@ typedef struct wi_loop {
     wi_space space;
     wi_operand operands[WI_MAX_OPERANDS];
     int operand_count;
-    int passes;  /* over the space: reductions that depend on reductions need more than one */
-    bool splits; /* a reduction that may be cut into parts */
-    /* A member that several passes need, and the operand, an output, that holds it for the later ones; they
+    int sweeps;     /* over the space: reductions that depend on reductions need more than one */
+    bool may_split; /* a reduction that may be split */
+    /* A member that several sweeps need, and the operand, an output, that holds it for the later ones; they
      * read nothing else along a row. -1: none. */
-    int spilled, spill;
+    int staged, staging;
 } wi_loop;
 
 typedef struct wi_loops {
     const wi_partition *partition;
     wi_loop *of; /* by step */
-    /* By value, of members: the pass over the space that computes it (in_row: after which it is there). */
-    int *pass;
+    /* By value, of members: the sweep that computes it (in_row: after which it is there). */
+    int *sweep;
 } wi_loops;
 
 /* Settles the partition's assignments too, which may add steps to it. */
@@ -62,26 +62,26 @@ bool wi_is_reduction(const wi_value *value);
 bool wi_operand_varies(const wi_operand *operand, int dimension);
 /* Does the operand's address change inside the loops over the reduced dimensions? */
 bool wi_operand_in_loop(const wi_loop *loop, const wi_operand *operand);
-/* The operand that is the value, read without a fold, or written; -1: none. */
+/* The operand that is the value, read without padding, or written; -1: none. */
 int wi_loop_operand(const wi_loop *loop, int value, bool is_output);
 /* Is the output written element by element, when nothing is left to read there for any other? In a reduction
- * that is what has an element for every point, written in the last pass. */
+ * that is what has an element for every point, written in the last sweep. */
 bool wi_writes_last(const wi_loops *loops, const wi_loop *loop, const wi_operand *output);
 /* Does an op's code call a function of elementwise.clh? code may be NULL. */
 bool wi_code_calls(const char *code);
 
-/* Where a step changes the order of images in memory, counted by operand (conversion.c). */
-typedef struct wi_conversions {
+/* Where a step changes the order of images in memory, counted by operand (layout_conversion.c). */
+typedef struct wi_layout_conversions {
     int to_last;  /* from (N, C, spatial...) to channels-last */
     int to_first; /* back */
-} wi_conversions;
-wi_conversions wi_count_conversions(const wi_loops *loops, const wi_step *step);
+} wi_layout_conversions;
+wi_layout_conversions wi_count_layout_conversions(const wi_loops *loops, const wi_step *step);
 
 /* ---- for the files of this pass ---- */
 weft_status wi_find_operands(const wi_partition *p, wi_loop *loop);
-void wi_count_passes(wi_loops *loops, wi_loop *loop);
-/* An exponential is computed once, and lies where the last pass writes until that pass reads it. */
-void wi_find_spilled(const wi_loops *loops, wi_loop *loop);
+void wi_count_sweeps(wi_loops *loops, wi_loop *loop);
+/* An exponential is computed once, and is staged where the last sweep writes, until that sweep reads it. */
+void wi_find_staged(const wi_loops *loops, wi_loop *loop);
 weft_status wi_make_loop(wi_loops *loops, const wi_step *step);
 weft_status wi_settle_assignments(wi_partition *partition, wi_loops *loops);
 

@@ -1,5 +1,5 @@
 /* Which values are inline: never stored, computed in each step that reads them. That decides what the steps are
- * made of, so this part of materialisation is asked while the partition is made, and knows no limit of memory:
+ * made of, so this half of materialisation runs while the partition is made, and knows no limit of memory:
  * an inline value takes none.
  *
  * Values that are the same everywhere cost nothing. Other maps of generators, inputs, parameters and states are
@@ -23,8 +23,8 @@ bool wi_is_inline(const wi_partition *p, const weft_tensor *node) {
     for (int i = 0; i < node->input_count; i++) {
         const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
         const bool source = input->state == WI_VALUE_MEMORY && input->step < 0;
-        if (input->state != WI_VALUE_LEAF && !source) return false;
-        reads = reads || !wi_is_uniform_leaf(input);
+        if (input->state != WI_VALUE_INLINE && !source) return false;
+        reads = reads || !wi_is_uniform_inline(input);
     }
     return !reads || (is_cheap(node->op) && wi_new_operands(p, node, -1) <= MOST_OPERANDS);
 }

@@ -7,34 +7,50 @@
 
 /* ---- the graph that is planned ---- */
 
-static weft_status take_roots(wi_node_order *order, const wi_rewrite *rewrite) {
-    const wi_request *request = order->request;
-    order->id_count = request->graph->node_count;
-    order->root_count = rewrite->root_count;
-    order->roots = wi_arena_take(request->arena, order->root_count * sizeof *order->roots);
-    order->readers = wi_arena_take(request->arena, order->id_count * sizeof *order->readers);
-    if (!order->roots || !order->readers) return WEFT_ERROR_MEMORY;
-    memcpy(order->roots, rewrite->roots, order->root_count * sizeof *order->roots);
+static weft_status take_counts(wi_node_order *order, const wi_rewrite *rewrite) {
+    if (rewrite->count_count == 0) return WEFT_OK;
+    order->rewrites = wi_arena_take(order->request->arena, rewrite->count_count * sizeof *order->rewrites);
+    if (!order->rewrites) return WEFT_ERROR_MEMORY;
+    memcpy(order->rewrites, rewrite->counts, rewrite->count_count * sizeof *order->rewrites);
+    order->rewrite_count = rewrite->count_count;
     return WEFT_OK;
 }
 
-static weft_tensor *replace_kernel(const void *asker, weft_tensor *node) {
-    const wi_request *request = asker;
-    return wi_kernel_rewrite(node, &request->device->profile, request->batch, request->inference);
+static weft_status take_roots(wi_node_order *order, const wi_rewrite *rewrite) {
+    order->root_count = rewrite->root_count;
+    order->roots = wi_arena_take(order->request->arena, order->root_count * sizeof *order->roots);
+    if (!order->roots) return WEFT_ERROR_MEMORY;
+    memcpy(order->roots, rewrite->roots, order->root_count * sizeof *order->roots);
+    return take_counts(order, rewrite);
 }
 
-static weft_status rewrite_graph(wi_node_order *order) {
+static weft_tensor *replace_kernel(void *asker, weft_tensor *node) {
+    const wi_wishes *wishes = asker;
+    const wi_request *request = wishes->request;
+    const int wished = wi_wished(wishes, node->id);
+    const wi_device *device = request->devices.of[wished < 0 ? 0 : wished];
+    return wi_kernel_rewrite(node, &device->profile, request->batch, request->inference);
+}
+
+static void pass_wish_on(void *asker, const weft_tensor *node, const weft_tensor *image) {
+    wi_wishes *wishes = asker;
+    const int wished = wi_wished(wishes, node->id);
+    if (wished >= 0 && wi_wished(wishes, image->id) < 0) wi_wish(wishes, image->id, wished);
+}
+
+static weft_status rewrite_graph(wi_node_order *order, wi_wishes *wishes) {
     const wi_request *request = order->request;
     wi_rewrite rewrite = {.graph = request->graph,
         .inference = request->inference,
         .batch = request->batch,
         .replace_kernel = replace_kernel,
-        .asker = request};
+        .replaced = pass_wish_on,
+        .asker = wishes};
     weft_status status = wi_rewrite_begin(&rewrite, request->outputs, request->output_count);
     if (status == WEFT_OK) status = wi_rewrite_run(&rewrite);
     if (status == WEFT_OK) status = take_roots(order, &rewrite);
     wi_rewrite_end(&rewrite);
-    return status;
+    return status == WEFT_OK && wishes->failed ? WEFT_ERROR_MEMORY : status;
 }
 
 /* ---- its order ---- */
@@ -104,12 +120,36 @@ static void count_readers(wi_node_order *order) {
     for (size_t i = 0; i < order->request->output_count; i++) order->readers[order->roots[i]->id]++;
 }
 
-weft_status wi_plan_order(const wi_request *request, wi_node_order *order) {
-    *order = (wi_node_order){.request = request};
-    WI_TRY(rewrite_graph(order));
+static weft_status make_order(wi_node_order *order) {
+    const wi_request *request = order->request;
+    order->id_count = request->graph->node_count;
+    order->count = 0;
+    order->readers = wi_arena_take(request->arena, order->id_count * sizeof *order->readers);
+    if (!order->readers) return WEFT_ERROR_MEMORY;
     WI_TRY(visit_all(order));
     count_readers(order);
     return WEFT_OK;
+}
+
+static weft_status make_order_on_devices(wi_node_order *order, wi_wishes *wishes) {
+    const wi_request *request = order->request;
+    WI_TRY(rewrite_graph(order, wishes));
+    WI_TRY(make_order(order));
+    if (request->devices.count > 1) {
+        WI_TRY(wi_order_devices(order, wishes));
+        return make_order(order);
+    }
+    order->device = wi_arena_take(request->arena, order->id_count * sizeof *order->device);
+    return order->device ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
+weft_status wi_plan_order(const wi_request *request, wi_node_order *order) {
+    wi_wishes wishes;
+    *order = (wi_node_order){.request = request};
+    weft_status status = wi_wishes_make(&wishes, request);
+    if (status == WEFT_OK) status = make_order_on_devices(order, &wishes);
+    wi_wishes_clear(&wishes);
+    return status;
 }
 
 void wi_node_order_clear(wi_node_order *order) {

@@ -1,22 +1,52 @@
 /* The nodes behind the outputs, rewritten (graph/rewrite.h), in an order in which inputs come before their
- * users. */
+ * users; and which device computes each.
+ *
+ *   order.c          rewriting, the order, who reads what
+ *   order_devices.c  devices, and transfers between them as nodes */
 #ifndef WI_ORDER_H
 #define WI_ORDER_H
 
+#include "graph/rewrite.h"
 #include "plan/request.h"
 
 typedef struct wi_node_order {
     const wi_request *request;
     weft_tensor **roots; /* what stands for each output; then assignments that composites do */
     size_t root_count;
+    wi_rewrite_count *rewrites; /* what the rewriting did */
+    size_t rewrite_count;
     weft_tensor **nodes; /* inputs first */
     size_t count, capacity;
     /* By node id: inputs of nodes in the order, and outputs of the plan, that the node is. */
     int *readers;
+    int *device;     /* by node id: device index. Generators and views have that of what reads them */
     size_t id_count; /* nodes with an id from here on are made by later passes */
 } wi_node_order;
 
+/* TRANSFER: its input, on the device with index attributes.device. Only plans make it. */
+extern const wi_op wi_op_transfer;
+
 weft_status wi_plan_order(const wi_request *request, wi_node_order *order);
 void wi_node_order_clear(wi_node_order *order);
+
+/* ---- for the files of this pass ---- */
+
+/* Which device a node was asked for. What stands for a node is wanted where the node was. */
+typedef struct wi_wishes {
+    const wi_request *request;
+    int *device; /* by node id: device index + 1; 0: nobody said */
+    size_t capacity;
+    bool failed; /* there was no memory for a wish */
+} wi_wishes;
+
+/* Those of the request. */
+weft_status wi_wishes_make(wi_wishes *wishes, const wi_request *request);
+void wi_wishes_clear(wi_wishes *wishes);
+int wi_wished(const wi_wishes *wishes, size_t node); /* -1: nobody said */
+void wi_wish(wi_wishes *wishes, size_t node, int device);
+
+/* Where each node is computed, and a transfer before what another device reads. The roots are others then, and the
+ * order is to be made again. */
+weft_status wi_order_devices(wi_node_order *order, const wi_wishes *wishes);
 
 #endif

@@ -2,10 +2,11 @@
  *
  *   partition_nodes.c     takes the nodes in order; the plan's outputs
  *   partition_values.c    values, storages and steps; where values get memory
- *   partition_views.c     sources, leaves, views
+ *   partition_views.c     sources, generators, views
  *   partition_maps.c      maps and reductions: which step they join
  *   materialise_inline.c  maps that no step stores
  *   partition_products.c  matrix products and convolutions
+ *   partition_copies.c    copies, and transfers from device to device
  *   partition_joins.c     concatenation and flat buffers; assignments
  *   partition_ops.c       ops with kernels of their own
  *   select.c              the implementation of a product or kernel op, as soon as its operands are laid out
@@ -29,6 +30,7 @@ typedef enum wi_storage_kind {
 
 typedef struct wi_storage {
     wi_storage_kind kind;
+    int device; /* index */
     size_t bytes;
     bool keep;           /* in use from the first step to the end of the plan's life, zero at first */
     int alias;           /* lies inside that storage; -1: of its own */
@@ -39,7 +41,7 @@ typedef struct wi_storage {
 /* ---- values ---- */
 
 typedef enum wi_value_state {
-    WI_VALUE_LEAF,   /* computed where it is used */
+    WI_VALUE_INLINE, /* computed where it is used */
     WI_VALUE_MEMBER, /* computed by a step, in registers until `storage` is given */
     WI_VALUE_MEMORY  /* there already, or another layout of a base value */
 } wi_value_state;
@@ -47,8 +49,8 @@ typedef enum wi_value_state {
 typedef struct wi_value {
     weft_tensor *node;
     wi_value_state state;
-    const weft_tensor *leaf; /* LEAF: the node that says how */
-    /* LEAF: the same everywhere. Such leaves can stand in any kernel; others depend on the index in their own
+    const weft_tensor *expression; /* INLINE: the node that says how */
+    /* INLINE: the same everywhere. Any kernel can compute such values; others depend on the index in their own
      * shape. */
     bool uniform;
     int copy_of;          /* MEMBER: the value that it copies; -1: the node's own expression */
@@ -57,12 +59,12 @@ typedef struct wi_value {
     int place;            /* MEMBER: among the members of its step */
     bool in_row;          /* MEMBER: one element a row of the reduction, not one a point of the space */
     bool after_reduction; /* MEMBER: computed from a result of its own step's reductions */
-    bool is_leaf_member;  /* MEMBER: stores `leaf` */
+    bool stores_inline;   /* MEMBER: stores `expression` */
     int storage;          /* -1: none */
-    int written;          /* the value that has a LEAF in memory, or MEMORY row-major; -1: none */
-    int weight;           /* LEAF: operands that it takes in a step, at most */
+    int stored_as;        /* the value that has an INLINE one in memory, or MEMORY row-major; -1: none */
+    int inline_operands;  /* INLINE: operands that it takes in a step, at most */
     int outside;          /* readers that are not members of its step, or not yet; a plan's output is one */
-    bool turned;          /* MEMBER: lies in memory as its readers want it, not in the order of its axes */
+    bool permuted;        /* MEMBER: stored as its readers want it, not in the order of its axes */
     wi_extent extent;
     wi_layout layout;
 } wi_value;
@@ -78,12 +80,14 @@ enum {
 typedef enum wi_step_kind {
     WI_STEP_LOOP,    /* maps, and reductions over one set of axes */
     WI_STEP_PRODUCT, /* matrix product with an epilogue of maps */
-    WI_STEP_KERNEL   /* an op with kernels of its own */
+    WI_STEP_KERNEL,  /* an op with kernels of its own */
+    WI_STEP_TRANSFER /* a value's bytes as they are, from its memory to that of a copy: on a device, or between two */
 } wi_step_kind;
 
 typedef struct wi_step {
     int index; /* in the order of execution */
     wi_step_kind kind;
+    int device;       /* index; TRANSFER: of the copy */
     wi_shape shape;   /* LOOP: the space before merging; PRODUCT: the result */
     wi_extent extent; /* the same */
     uint32_t reduced; /* LOOP: reduced axes, a bit each */
@@ -113,12 +117,13 @@ typedef struct wi_partition {
     size_t step_count, step_capacity;
     wi_assignment *assignments;
     size_t assignment_count, assignment_capacity;
-    int *output_values; /* by output; -1: an assignment */
-    int faults;         /* storage of the fault slots; -1: no step has one */
-    int fault_count;
-    bool draws;      /* random numbers stand among the leaves */
-    bool trains;     /* assigns to the parameters */
-    uint64_t clocks; /* of the graph that a run moves, a bit each */
+    int *output_values;         /* by output; -1: an assignment */
+    int faults[WI_MAX_DEVICES]; /* by device index: storage of the fault slots; -1: no step there has one */
+    int fault_count;            /* on all devices; a slot has one number everywhere */
+    int device;                 /* of the node that is being taken: new steps and storages are there */
+    bool draws;                 /* random numbers are among the generators */
+    bool trains;                /* assigns to the parameters */
+    uint64_t clocks;            /* of the graph that a run moves, a bit each */
 } wi_partition;
 
 weft_status wi_plan_partition(const wi_node_order *order, wi_partition *partition);
@@ -131,6 +136,11 @@ const wi_value *wi_value_of_node(const wi_partition *p, weft_tensor *node);
 size_t wi_value_bytes(const wi_value *value);
 /* The storage that a value's elements lie in. */
 int wi_base_storage(const wi_partition *p, int value);
+wi_device *wi_step_device(const wi_partition *p, const wi_step *step);
+/* Of a TRANSFER: the device index of what is copied. */
+int wi_transfer_from(const wi_partition *p, const wi_step *step);
+/* Is the step a transfer from one device to another? */
+bool wi_changes_device(const wi_partition *p, const wi_step *step);
 /* Does a library compute the step's product? Then there is no kernel of ours. */
 bool wi_step_is_library(const wi_step *step);
 /* PRODUCT and KERNEL steps; the first member and the sources are set. */
@@ -146,9 +156,9 @@ weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index);
 weft_status wi_new_storage(wi_partition *p, wi_storage_kind kind, size_t bytes, int *index);
 weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shape, int *index);
 void wi_add_member(wi_partition *p, int step, int value);
-/* Makes the value a leaf that the node says how to compute. */
-void wi_make_leaf(wi_partition *p, int value, const weft_tensor *leaf, int weight);
-bool wi_is_uniform_leaf(const wi_value *value);
+/* Makes the value an inline one that the node says how to compute. */
+void wi_make_inline(wi_partition *p, int value, const weft_tensor *expression, int operands);
+bool wi_is_uniform_inline(const wi_value *value);
 /* Storage in the arena, unless the value lies in memory already. */
 weft_status wi_give_memory(wi_partition *p, int value);
 /* A step that copies a value into memory of its own, or into storage (>= 0) with the given layout. */
@@ -158,7 +168,7 @@ weft_status wi_in_memory(wi_partition *p, int *value);
 /* Makes *value, which lies in memory, one that lies there row-major; copied at most once. */
 weft_status wi_contiguous(wi_partition *p, int *value);
 /* Computed by a loop, and no one has asked for its memory yet: it may lie in any order. */
-bool wi_may_be_turned(const wi_partition *p, int value);
+bool wi_may_be_permuted(const wi_partition *p, int value);
 weft_status wi_select_for(const wi_partition *p, wi_step *step);
 
 /* Is the map computed where it is used, rather than stored (materialise_inline.c)? Its inputs have values. */
@@ -168,14 +178,15 @@ int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step);
 
 /* One node each, by its op's kind; value: of the node. at: the node's place in the order. */
 weft_status wi_take_source(wi_partition *p, int value);
-weft_status wi_take_leaf(wi_partition *p, int value);
+weft_status wi_take_generator(wi_partition *p, int value);
 weft_status wi_take_view(wi_partition *p, int value);
 weft_status wi_take_map(wi_partition *p, int value, size_t at);
 weft_status wi_take_reduce(wi_partition *p, int value);
 weft_status wi_take_product(wi_partition *p, int value);
-weft_status wi_take_windows(wi_partition *p, int value);
+weft_status wi_take_convolution(wi_partition *p, int value);
 weft_status wi_take_kernel(wi_partition *p, int value);
 weft_status wi_take_join(wi_partition *p, int value);
 weft_status wi_take_assign(wi_partition *p, int value);
+weft_status wi_take_transfer(wi_partition *p, int value);
 
 #endif

@@ -1,8 +1,8 @@
 /* Several values side by side in one memory: concatenation, and the flat buffer of the gradients; assignments. */
 #include "plan/partition.h"
 
-/* Where input i begins in the joined memory, in elements; false when it is not one piece of it. */
-static bool piece_of_join(
+/* Where input i begins in the joined memory, in elements; false when it is not one range of it. */
+static bool range_in_join(
     const wi_partition *p, const weft_tensor *join, int i, const wi_value *whole, wi_size *start) {
     *start = wi_size_of(0);
     if (join->op == &wi_op_flat_gradients) {
@@ -35,22 +35,22 @@ static bool may_be_placed(const wi_partition *p, int index) {
            wi_size_equal(wi_extent_count(&value->extent), wi_extent_count(&base->extent));
 }
 
-/* Can what computes it write it to its place among the others? */
-static bool may_be_apart(const wi_partition *p, int whole, int piece) {
-    const wi_value *value = &p->values[piece];
+/* Can what computes the input write it with strides, among the others? */
+static bool may_be_strided(const wi_partition *p, int whole, int input) {
+    const wi_value *value = &p->values[input];
     if (value->state != WI_VALUE_MEMBER || value->storage >= 0) return false;
     const wi_step *step = p->steps[value->step];
     wi_layout merged;
     return step->kind == WI_STEP_PRODUCT
                ? !wi_step_is_library(step) &&
                      wi_product_layout(step, &value->extent, &p->values[whole].layout, &merged)
-               : wi_may_be_turned(p, piece);
+               : wi_may_be_permuted(p, input);
 }
 
-/* A piece that is not one run of the joined memory is written there by the step that computes it. */
-static weft_status place_apart(wi_partition *p, int whole, int piece, int storage, wi_size start) {
+/* An input that is not one range of the joined memory is written there by the step that computes it. */
+static weft_status store_strided(wi_partition *p, int whole, int input, int storage, wi_size start) {
     int own;
-    wi_value *value = &p->values[piece];
+    wi_value *value = &p->values[input];
     WI_TRY(wi_new_storage(p, WI_STORAGE_ARENA, wi_value_bytes(value), &own));
     p->storages[own].alias = storage;
     value->storage = own;
@@ -60,31 +60,31 @@ static weft_status place_apart(wi_partition *p, int whole, int piece, int storag
     return WEFT_OK;
 }
 
-static weft_status join_piece(wi_partition *p, int whole, int i, int storage) {
+static weft_status join_input(wi_partition *p, int whole, int i, int storage) {
     const weft_tensor *join = p->values[whole].node;
-    const int piece = wi_value_index(p, join->inputs[i]);
+    const int input = wi_value_index(p, join->inputs[i]);
     wi_size start;
     double number;
     int power;
     if (join->op == &wi_op_flat_gradients && wi_is_constant(join->inputs[i], &number, &power) && number == 0)
         return WEFT_OK; /* of a frozen or unused parameter: the memory is zero already */
-    const bool one_piece = piece_of_join(p, join, i, &p->values[whole], &start);
-    if (join->op == &wi_op_concat && !one_piece && may_be_apart(p, whole, piece))
-        return place_apart(p, whole, piece, storage, start);
-    if (p->values[piece].state == WI_VALUE_MEMBER) WI_TRY(wi_give_memory(p, piece));
-    if (one_piece && may_be_placed(p, piece)) {
-        wi_storage *own = &p->storages[wi_base_storage(p, piece)];
+    const bool is_one_range = range_in_join(p, join, i, &p->values[whole], &start);
+    if (join->op == &wi_op_concat && !is_one_range && may_be_strided(p, whole, input))
+        return store_strided(p, whole, input, storage, start);
+    if (p->values[input].state == WI_VALUE_MEMBER) WI_TRY(wi_give_memory(p, input));
+    if (is_one_range && may_be_placed(p, input)) {
+        wi_storage *own = &p->storages[wi_base_storage(p, input)];
         own->alias = storage;
         own->alias_offset = (size_t)start.actual * weft_dtype_size(join->dtype);
     } else {
         wi_layout layout = p->values[whole].layout;
-        if (join->op == &wi_op_flat_gradients) layout = wi_layout_contiguous(&p->values[piece].extent);
+        if (join->op == &wi_op_flat_gradients) layout = wi_layout_contiguous(&p->values[input].extent);
         layout.offset = start;
         int copy;
-        WI_TRY(wi_copy_value(p, piece, storage, &layout, &copy));
+        WI_TRY(wi_copy_value(p, input, storage, &layout, &copy));
         if (p->values[copy].step > p->values[whole].step) p->values[whole].step = p->values[copy].step;
     }
-    if (p->values[piece].step > p->values[whole].step) p->values[whole].step = p->values[piece].step;
+    if (p->values[input].step > p->values[whole].step) p->values[whole].step = p->values[input].step;
     return WEFT_OK;
 }
 
@@ -92,10 +92,10 @@ weft_status wi_take_join(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     int storage;
     WI_TRY(wi_new_storage(p, WI_STORAGE_ARENA, wi_value_bytes(&p->values[index]), &storage));
-    p->storages[storage].keep = node->op == &wi_op_flat_gradients; /* gaps between the pieces stay zero */
+    p->storages[storage].keep = node->op == &wi_op_flat_gradients; /* gaps between the inputs stay zero */
     p->values[index].state = WI_VALUE_MEMORY;
     p->values[index].storage = storage;
-    for (int i = 0; i < node->input_count; i++) WI_TRY(join_piece(p, index, i, storage));
+    for (int i = 0; i < node->input_count; i++) WI_TRY(join_input(p, index, i, storage));
     return WEFT_OK;
 }
 
@@ -104,7 +104,7 @@ weft_status wi_take_join(wi_partition *p, int index) {
 weft_status wi_take_assign(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     p->values[index].state = WI_VALUE_MEMORY;
-    if (node->op == &wi_op_assign_parts) return WEFT_OK; /* its inputs have been taken */
+    if (node->op == &wi_op_assign_views) return WEFT_OK; /* its inputs have been taken */
     const int variable = wi_value_index(p, node->inputs[0]);
     int value = wi_value_index(p, node->inputs[1]);
     for (size_t i = 0; i < p->assignment_count; i++) {

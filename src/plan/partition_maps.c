@@ -7,7 +7,7 @@ static int latest_step(const wi_partition *p, const weft_tensor *node) {
     int latest = -1;
     for (int i = 0; i < node->input_count; i++) {
         const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
-        if (input->state != WI_VALUE_LEAF && input->step > latest) latest = input->step;
+        if (input->state != WI_VALUE_INLINE && input->step > latest) latest = input->step;
     }
     return latest;
 }
@@ -69,7 +69,7 @@ static bool step_reads(const wi_partition *p, const wi_step *step, int value) {
     return false;
 }
 
-/* Operands that the node brings with it into the step (-1: into none). Every folded axis counts as one more,
+/* Operands that the node brings with it into the step (-1: into none). Every padded axis counts as one more,
  * for its arguments. */
 int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step) {
     int count = 0;
@@ -77,12 +77,13 @@ int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step) {
         const int index = wi_value_index(p, node->inputs[i]);
         const wi_value *input = &p->values[index];
         const bool member = input->state == WI_VALUE_MEMBER && input->step == step;
-        const bool leaf = input->state == WI_VALUE_LEAF;
-        if (member || wi_is_uniform_leaf(input)) continue;
-        if (step < 0 || !step_reads(p, p->steps[step], index)) count += leaf ? input->weight : 1;
+        const bool is_inline = input->state == WI_VALUE_INLINE;
+        if (member || wi_is_uniform_inline(input)) continue;
+        if (step < 0 || !step_reads(p, p->steps[step], index))
+            count += is_inline ? input->inline_operands : 1;
     }
-    for (int axis = 0; node->op->folds && axis < node->shape.rank; axis++)
-        count += node->attributes.fold[axis] != WI_FOLD_NONE;
+    for (int axis = 0; node->op->reads_padded && axis < node->shape.rank; axis++)
+        count += node->attributes.fold[axis] != WI_PADDING_NONE;
     return count;
 }
 
@@ -106,24 +107,24 @@ static int possible_outputs(const wi_partition *p, const wi_step *step, const we
  * already. */
 static bool has_room(const wi_partition *p, const wi_step *step, const weft_tensor *node, int index) {
     const int inputs = step->input_count + wi_new_operands(p, node, index);
-    return step->member_count < WI_MAX_MEMBERS - 2 && inputs <= WI_MAX_INPUTS &&
+    return step->device == p->device && step->member_count < WI_MAX_MEMBERS - 2 && inputs <= WI_MAX_INPUTS &&
            inputs + possible_outputs(p, step, node) <= WI_MAX_OPERANDS;
 }
 
 static bool product_reads(const wi_partition *p, const wi_step *step, const wi_value *input) {
-    const weft_tensor *leaf = input->state == WI_VALUE_LEAF ? input->leaf : NULL;
-    if (wi_is_uniform_leaf(input)) return true;
-    if (leaf && leaf->op->folds) return false;
-    for (int i = 0; leaf && i < leaf->input_count; i++) {
-        if (!product_reads(p, step, &p->values[wi_value_index(p, leaf->inputs[i])])) return false;
+    const weft_tensor *expression = input->state == WI_VALUE_INLINE ? input->expression : NULL;
+    if (wi_is_uniform_inline(input)) return true;
+    if (expression && expression->op->reads_padded) return false;
+    for (int i = 0; expression && i < expression->input_count; i++) {
+        if (!product_reads(p, step, &p->values[wi_value_index(p, expression->inputs[i])])) return false;
     }
     wi_layout merged;
-    return (leaf && leaf->input_count > 0) ||
+    return (expression && expression->input_count > 0) ||
            wi_product_layout(step, &input->extent, &input->layout, &merged);
 }
 
 static bool product_takes(const wi_partition *p, const wi_step *step, const weft_tensor *node, int index) {
-    if (wi_step_is_library(step) || node->op->folds) return false;
+    if (wi_step_is_library(step) || node->op->reads_padded) return false;
     for (int i = 0; i < node->input_count; i++) {
         const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
         const bool member = input->state == WI_VALUE_MEMBER && input->step == index;
@@ -136,7 +137,7 @@ static bool product_takes(const wi_partition *p, const wi_step *step, const weft
 static bool map_joins(const wi_partition *p, int index, const weft_tensor *node, bool *in_row) {
     if (index < 0) return false;
     const wi_step *step = p->steps[index];
-    if (step->kind == WI_STEP_KERNEL) return false;
+    if (step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) return false;
     if (!inputs_in_registers(p, node, index) || !has_room(p, step, node, index)) return false;
     const wi_shape row = row_shape(step);
     *in_row = false;
@@ -202,7 +203,7 @@ static bool joins_sibling(const wi_partition *p, const weft_tensor *node, size_t
 weft_status wi_take_map(wi_partition *p, int index, size_t at) {
     const weft_tensor *node = p->values[index].node;
     if (wi_is_inline(p, node)) {
-        wi_make_leaf(p, index, node, wi_new_operands(p, node, -1));
+        wi_make_inline(p, index, node, wi_new_operands(p, node, -1));
         return WEFT_OK;
     }
     int step = latest_step(p, node);

@@ -11,6 +11,7 @@
 static weft_status take_output(wi_partition *p, size_t output) {
     p->output_values[output] = -1;
     weft_tensor *node = p->order->roots[output];
+    p->device = p->order->device[node->id];
     if (node->op->kind == WI_ASSIGN) return WEFT_OK;
     int index = wi_value_index(p, node);
     WI_TRY(wi_in_memory(p, &index));
@@ -25,18 +26,21 @@ static weft_status take_output(wi_partition *p, size_t output) {
 /* at: its place in the order. */
 static weft_status take_node(wi_partition *p, weft_tensor *node, size_t at) {
     int index;
+    p->device = p->order->device[node->id];
     WI_TRY(wi_new_value(p, node, &index));
     p->value_of[node->id] = index + 1;
     switch (node->op->kind) {
     case WI_SOURCE: return wi_take_source(p, index);
-    case WI_LEAF: return wi_take_leaf(p, index);
+    case WI_GENERATOR: return wi_take_generator(p, index);
     case WI_VIEW: return wi_take_view(p, index);
     case WI_MAP: return wi_take_map(p, index, at);
     case WI_REDUCE: return wi_take_reduce(p, index);
-    case WI_PRODUCT: return node->op == &wi_op_matmul ? wi_take_product(p, index) : wi_take_windows(p, index);
+    case WI_PRODUCT:
+        return node->op == &wi_op_matmul ? wi_take_product(p, index) : wi_take_convolution(p, index);
     case WI_KERNEL: return wi_take_kernel(p, index);
     case WI_JOIN: return wi_take_join(p, index);
     case WI_ASSIGN: return wi_take_assign(p, index);
+    case WI_TRANSFER: return wi_take_transfer(p, index);
     case WI_COMPOSITE:
     case WI_FUNCTION: break;
     }
@@ -45,12 +49,14 @@ static weft_status take_node(wi_partition *p, weft_tensor *node, size_t at) {
 
 weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
     const wi_request *request = order->request;
-    *p = (wi_partition){.request = request, .order = order, .faults = -1};
+    *p = (wi_partition){.request = request, .order = order};
+    for (int d = 0; d < WI_MAX_DEVICES; d++) p->faults[d] = -1;
     p->value_of = wi_arena_take(request->arena, order->id_count * sizeof *p->value_of);
     p->output_values = wi_arena_take(request->arena, request->output_count * sizeof *p->output_values);
     if (!p->value_of || !p->output_values) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < order->count; i++) WI_TRY(take_node(p, order->nodes[i], i));
     for (size_t i = 0; i < request->output_count; i++) WI_TRY(take_output(p, i));
+    p->device = 0; /* where assignments may be copied to */
     return WEFT_OK;
 }
 

@@ -9,12 +9,13 @@ static weft_status take_source(wi_partition *p, const weft_tensor *node, int inp
 }
 
 static weft_status take_fault(wi_partition *p, wi_step *step) {
-    if (p->faults < 0) {
-        WI_TRY(wi_new_storage(p, WI_STORAGE_ARENA, 0, &p->faults));
-        p->storages[p->faults].keep = true;
+    int *faults = &p->faults[step->device];
+    if (*faults < 0) {
+        WI_TRY(wi_new_storage(p, WI_STORAGE_ARENA, 0, faults));
+        p->storages[*faults].keep = true;
     }
     step->fault = p->fault_count++;
-    p->storages[p->faults].bytes = (size_t)p->fault_count * sizeof(cl_int);
+    p->storages[*faults].bytes = (size_t)p->fault_count * sizeof(cl_int);
     return WEFT_OK;
 }
 

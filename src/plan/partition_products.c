@@ -119,28 +119,29 @@ weft_status wi_take_product(wi_partition *p, int index) {
 
 /* A convolution: the product of windows of its image with the weight, for the epilogue (images · outer axes,
  * last axis, channels). */
-weft_status wi_take_windows(wi_partition *p, int index) {
+weft_status wi_take_convolution(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     const wi_extent extent = p->values[index].extent;
     int image = wi_value_index(p, node->inputs[0]), weight = wi_value_index(p, node->inputs[1]), step;
-    wi_windows *windows = wi_arena_take(p->request->arena, sizeof *windows);
-    if (!windows) return WEFT_ERROR_MEMORY;
+    wi_conv_geometry *geometry = wi_arena_take(p->request->arena, sizeof *geometry);
+    if (!geometry) return WEFT_ERROR_MEMORY;
     WI_TRY(wi_in_memory(p, &image));
     WI_TRY(wi_in_memory(p, &weight));
     for (int tries = 0; tries < 2; tries++) {
         const wi_value *x = &p->values[image], *w = &p->values[weight];
-        if (wi_windows_of(windows, node, &x->extent, &x->layout, &w->extent, &w->layout, &extent)) break;
+        if (wi_conv_geometry_of(geometry, node, &x->extent, &x->layout, &w->extent, &w->layout, &extent))
+            break;
         WI_TRY(wi_contiguous(p, &image));
     }
     WI_TRY(wi_new_step(p, WI_STEP_PRODUCT, &node->shape, &step));
     wi_step *s = p->steps[step];
     s->sources[0] = image;
     s->sources[1] = weight;
-    s->gemm = (wi_gemm_shape){.batch = windows->images * windows->made[0] * windows->made[1],
-        .m = windows->made[2],
-        .n = windows->filters * windows->groups,
-        .k = windows->channels * windows->taps[0] * windows->taps[1] * windows->taps[2],
-        .windows = windows};
+    s->gemm = (wi_gemm_shape){.batch = geometry->images * geometry->made[0] * geometry->made[1],
+        .m = geometry->made[2],
+        .n = geometry->filters * geometry->groups,
+        .k = geometry->channels * geometry->taps[0] * geometry->taps[1] * geometry->taps[2],
+        .convolution = geometry};
     wi_add_member(p, step, index);
     return wi_select_for(p, s);
 }

@@ -1,4 +1,4 @@
-/* Values, storages and steps, as the partition makes them; where values get memory. */
+/* Values, storages and steps, as the partition makes them; where values get memory (copies: partition_copies.c). */
 #include "plan/partition.h"
 
 /* ---- values, storages and steps ---- */
@@ -9,7 +9,7 @@ weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index) {
     *index = (int)p->value_count++;
     wi_value *value = &p->values[*index];
     *value =
-        (wi_value){.node = node, .copy_of = -1, .base = *index, .step = -1, .storage = -1, .written = -1};
+        (wi_value){.node = node, .copy_of = -1, .base = *index, .step = -1, .storage = -1, .stored_as = -1};
     value->extent = wi_extent_of(&node->shape, p->request->batch);
     value->layout = wi_layout_contiguous(&value->extent);
     value->outside = node->id < p->order->id_count ? p->order->readers[node->id] : 0;
@@ -20,7 +20,7 @@ weft_status wi_new_storage(wi_partition *p, wi_storage_kind kind, size_t bytes, 
     WI_TRY(wi_grow(p->request->context->allocator, (void **)&p->storages, &p->storage_capacity,
         p->storage_count + 1, sizeof *p->storages));
     *index = (int)p->storage_count++;
-    p->storages[*index] = (wi_storage){.kind = kind, .bytes = bytes, .alias = -1};
+    p->storages[*index] = (wi_storage){.kind = kind, .device = p->device, .bytes = bytes, .alias = -1};
     return WEFT_OK;
 }
 
@@ -30,6 +30,7 @@ weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shap
     wi_step *step = wi_arena_take(p->request->arena, sizeof *step);
     if (!step) return WEFT_ERROR_MEMORY;
     step->kind = kind;
+    step->device = p->device;
     step->shape = *shape;
     step->extent = wi_extent_of(shape, p->request->batch);
     step->fault = -1;
@@ -63,28 +64,32 @@ int wi_base_storage(const wi_partition *p, int index) {
     return p->values[p->values[index].base].storage;
 }
 
-/* ---- giving values memory ---- */
-
-bool wi_is_uniform_leaf(const wi_value *value) {
-    return value->state == WI_VALUE_LEAF && value->uniform;
+wi_device *wi_step_device(const wi_partition *p, const wi_step *step) {
+    return p->request->devices.of[step->device];
 }
 
-/* Known of each leaf as it is made, from its inputs: who asks later need not walk through the graph. */
-static bool is_uniform(const wi_partition *p, const weft_tensor *leaf) {
-    if (leaf->op == &wi_op_constant || leaf->op == &wi_op_scalar) return true;
-    if (leaf->op->kind != WI_MAP) return false;
-    for (int i = 0; i < leaf->input_count; i++) {
-        if (!wi_is_uniform_leaf(&p->values[wi_value_index(p, leaf->inputs[i])])) return false;
+/* ---- giving values memory ---- */
+
+bool wi_is_uniform_inline(const wi_value *value) {
+    return value->state == WI_VALUE_INLINE && value->uniform;
+}
+
+/* Known of each inline value as it is made, from its inputs: later questions need no walk through the graph. */
+static bool is_uniform(const wi_partition *p, const weft_tensor *expression) {
+    if (expression->op == &wi_op_constant || expression->op == &wi_op_scalar) return true;
+    if (expression->op->kind != WI_MAP) return false;
+    for (int i = 0; i < expression->input_count; i++) {
+        if (!wi_is_uniform_inline(&p->values[wi_value_index(p, expression->inputs[i])])) return false;
     }
     return true;
 }
 
-void wi_make_leaf(wi_partition *p, int index, const weft_tensor *leaf, int weight) {
+void wi_make_inline(wi_partition *p, int index, const weft_tensor *expression, int operands) {
     wi_value *value = &p->values[index];
-    value->state = WI_VALUE_LEAF;
-    value->leaf = leaf;
-    value->weight = weight;
-    value->uniform = is_uniform(p, leaf);
+    value->state = WI_VALUE_INLINE;
+    value->expression = expression;
+    value->inline_operands = operands;
+    value->uniform = is_uniform(p, expression);
 }
 
 weft_status wi_give_memory(wi_partition *p, int index) {
@@ -92,45 +97,7 @@ weft_status wi_give_memory(wi_partition *p, int index) {
     if (value->state == WI_VALUE_MEMORY || value->storage >= 0) return WEFT_OK;
     int storage;
     WI_TRY(wi_new_storage(p, WI_STORAGE_ARENA, wi_value_bytes(value), &storage));
+    p->storages[storage].device = p->steps[p->values[index].step]->device;
     p->values[index].storage = storage;
-    return WEFT_OK;
-}
-
-weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layout *layout, int *copy) {
-    const weft_tensor *leaf = p->values[from].state == WI_VALUE_LEAF ? p->values[from].leaf : NULL;
-    if (!leaf) WI_TRY(wi_give_memory(p, from));
-    weft_tensor *node = p->values[from].node;
-    int step;
-    WI_TRY(wi_new_value(p, node, copy));
-    WI_TRY(wi_new_step(p, WI_STEP_LOOP, &node->shape, &step));
-    p->steps[step]->only_moves = !leaf;
-    p->values[*copy].copy_of = leaf ? -1 : from;
-    p->values[*copy].is_leaf_member = leaf != NULL;
-    p->values[*copy].leaf = leaf;
-    wi_add_member(p, step, *copy);
-    if (storage < 0) return wi_give_memory(p, *copy);
-    p->values[*copy].storage = storage;
-    p->values[*copy].layout = *layout;
-    return WEFT_OK;
-}
-
-/* A leaf is written down by a step of its own and stays a leaf:
- * steps before that one compute it themselves. */
-weft_status wi_in_memory(wi_partition *p, int *index) {
-    if (p->values[*index].state != WI_VALUE_LEAF) return wi_give_memory(p, *index);
-    int written = p->values[*index].written;
-    if (written < 0) WI_TRY(wi_copy_value(p, *index, -1, NULL, &written));
-    p->values[*index].written = written;
-    *index = written;
-    return WEFT_OK;
-}
-
-weft_status wi_contiguous(wi_partition *p, int *index) {
-    const wi_value *value = &p->values[*index];
-    if (wi_layout_is_contiguous(&value->layout, &value->extent)) return WEFT_OK;
-    int written = value->written;
-    if (written < 0) WI_TRY(wi_copy_value(p, *index, -1, NULL, &written));
-    p->values[*index].written = written;
-    *index = written;
     return WEFT_OK;
 }

@@ -1,4 +1,4 @@
-/* Values that no step computes: sources, leaves, and views of what lies in memory. */
+/* Values that no step computes: sources, generators, and views of memory. */
 #include "plan/partition.h"
 
 static weft_status block_storage(wi_partition *p, size_t block, int *index) {
@@ -33,10 +33,10 @@ weft_status wi_take_source(wi_partition *p, int index) {
     return WEFT_OK;
 }
 
-weft_status wi_take_leaf(wi_partition *p, int index) {
+weft_status wi_take_generator(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     const wi_op *op = node->op;
-    wi_make_leaf(p, index, node, 1);
+    wi_make_inline(p, index, node, 1);
     if (op == &wi_op_uniform || op == &wi_op_normal) p->draws = true;
     if (op == &wi_op_scalar) {
         const wi_scalar *scalar = &p->request->graph->scalars[node->attributes.stream];
@@ -48,34 +48,34 @@ weft_status wi_take_leaf(wi_partition *p, int index) {
 /* ---- views ---- */
 
 /* Computed by a loop, and no one has asked for its memory yet: it may lie in any order. */
-bool wi_may_be_turned(const wi_partition *p, int index) {
+bool wi_may_be_permuted(const wi_partition *p, int index) {
     const wi_value *value = &p->values[index];
-    if (value->state == WI_VALUE_LEAF) return value->written < 0;
+    if (value->state == WI_VALUE_INLINE) return value->stored_as < 0;
     return value->state == WI_VALUE_MEMBER && value->storage < 0 && !value->in_row &&
            p->steps[value->step]->kind == WI_STEP_LOOP;
 }
 
 /* Lays the input of a permute so that the permuted view is contiguous. */
-static void turn_for(wi_partition *p, const weft_tensor *permute, int from, const wi_extent *view) {
+static void permute_for(wi_partition *p, const weft_tensor *permute, int from, const wi_extent *view) {
     const wi_layout wanted = wi_layout_contiguous(view);
     wi_value *value = &p->values[from];
     for (int i = 0; i < view->rank; i++)
         value->layout.strides[permute->attributes.order[i]] = wanted.strides[i];
-    value->turned = true;
+    value->permuted = true;
 }
 
 weft_status wi_take_view(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     int from = wi_value_index(p, node->inputs[0]);
     const wi_value *x = &p->values[from];
-    if (node->op != &wi_op_in_memory && wi_is_uniform_leaf(x)) {
-        wi_make_leaf(p, index, x->leaf, 0);
+    if (node->op != &wi_op_in_memory && wi_is_uniform_inline(x)) {
+        wi_make_inline(p, index, x->expression, 0);
         return WEFT_OK;
     }
-    const bool turns =
-        node->op == &wi_op_permute && node->attributes.flags == WI_TO_MEMORY && wi_may_be_turned(p, from);
+    const bool permutes = node->op == &wi_op_permute && node->attributes.flags == WI_TO_MEMORY_ORDER &&
+                          wi_may_be_permuted(p, from);
     WI_TRY(wi_in_memory(p, &from));
-    if (turns) turn_for(p, node, from, &p->values[index].extent);
+    if (permutes) permute_for(p, node, from, &p->values[index].extent);
     wi_layout layout;
     wi_value *value = &p->values[index];
     x = &p->values[from];

@@ -86,9 +86,11 @@ static bool read_once(const wi_partition *p, const wi_loop *loop, int root) {
 bool wi_may_lie_over(
     const wi_loops *loops, const wi_loop *loop, const wi_operand *output, const wi_operand *input) {
     const wi_partition *p = loops->partition;
-    if (loop->step->kind == WI_STEP_KERNEL || wi_step_is_library(loop->step)) return false;
+    if (loop->step->kind == WI_STEP_KERNEL || loop->step->kind == WI_STEP_TRANSFER ||
+        wi_step_is_library(loop->step))
+        return false;
     if (!output->is_output || !wi_writes_last(loops, loop, output) || !fills(p, output)) return false;
-    if (input->value < 0 || input->is_output || input->fold || !fills(p, input) ||
+    if (input->value < 0 || input->is_output || input->padded || !fills(p, input) ||
         !walks_alike(loop, input, output))
         return false;
     const int from = wi_base_storage(p, input->value), to = wi_base_storage(p, output->value);
@@ -157,15 +159,17 @@ static int larger_first(const void *a, const void *b) {
 }
 
 static weft_status set_place(wi_placement *m, wi_place **placed, size_t count, wi_place *place) {
-    const size_t limit = (size_t)m->partition->request->device->caps.largest_allocation;
+    const size_t limit = (size_t)m->partition->request->devices.of[place->device]->caps.largest_allocation;
     if (place->bytes > limit)
         WI_FAIL(WEFT_ERROR_DEVICE_MEMORY,
             "a tensor of %zu bytes exceeds the device's largest allocation of %zu", place->bytes, limit);
     for (size_t chunk = 0;; chunk++) {
+        if (chunk < m->chunk_count && m->chunk_device[chunk] != place->device) continue;
         const size_t offset = lowest_offset(placed, count, place, chunk);
         if (offset + place->bytes > limit) continue;
         place->chunk = chunk;
         place->offset = offset;
+        m->chunk_device[chunk] = place->device;
         if (chunk >= m->chunk_count) m->chunk_count = chunk + 1;
         if (offset + place->bytes > m->chunk_bytes[chunk]) m->chunk_bytes[chunk] = offset + place->bytes;
         return WEFT_OK;
@@ -175,7 +179,8 @@ static weft_status set_place(wi_placement *m, wi_place **placed, size_t count, w
 static weft_status place_arena(wi_placement *m) {
     wi_place **order = wi_arena_take(m->arena, (m->place_count + 1) * sizeof(wi_place *));
     m->chunk_bytes = wi_arena_take(m->arena, (m->place_count + 1) * sizeof *m->chunk_bytes);
-    if (!order || !m->chunk_bytes) return WEFT_ERROR_MEMORY;
+    m->chunk_device = wi_arena_take(m->arena, (m->place_count + 1) * sizeof *m->chunk_device);
+    if (!order || !m->chunk_bytes || !m->chunk_device) return WEFT_ERROR_MEMORY;
     size_t count = 0;
     for (size_t i = 0; i < m->place_count; i++) {
         wi_place *place = &m->places[i];
@@ -205,6 +210,7 @@ static size_t lower_bound(const wi_placement *m) {
 
 static void take_storage(wi_place *place, const wi_storage *storage) {
     *place = (wi_place){.kind = storage->kind,
+        .device = storage->device,
         .bytes = storage->bytes,
         .first = -1,
         .last = -1,
@@ -227,13 +233,27 @@ static weft_status make_places(wi_placement *m, const wi_schedule *schedule) {
     for (size_t i = 0; i < runs->instance_count; i++)
         take_storage(&m->places[m->place_count++], &p->storages[runs->instance_of[i]]);
     for (size_t i = 0; i < runs->run_count; i++) {
-        const size_t bytes = schedule->of[runs->runs[i].step->index].scratch_bytes;
+        const wi_step *step = runs->runs[i].step;
+        const size_t bytes = schedule->of[step->index].scratch_bytes;
         m->scratch[i] = bytes ? (int)m->place_count++ : -1;
         if (bytes)
             take_storage(&m->places[m->scratch[i]],
-                &(wi_storage){.kind = WI_STORAGE_ARENA, .bytes = bytes, .alias = -1});
+                &(wi_storage){.kind = WI_STORAGE_ARENA, .device = step->device, .bytes = bytes, .alias = -1});
     }
     return WEFT_OK;
+}
+
+static void sum_up(wi_placement *m) {
+    for (size_t i = 0; i < m->chunk_count; i++) {
+        m->arena_bytes += m->chunk_bytes[i];
+        m->device_bytes[m->chunk_device[i]] += m->chunk_bytes[i];
+    }
+    for (size_t i = 0; i < m->place_count; i++) {
+        if (m->places[i].kind != WI_STORAGE_INPUT) continue;
+        m->io_bytes += m->places[i].bytes;
+        m->device_bytes[m->places[i].device] += m->places[i].bytes;
+    }
+    m->lower_bound = lower_bound(m);
 }
 
 weft_status wi_plan_placement(const wi_materialised *runs, wi_arena *arena, wi_placement *m) {
@@ -243,10 +263,6 @@ weft_status wi_plan_placement(const wi_materialised *runs, wi_arena *arena, wi_p
     find_lives(m, loops);
     reuse_inputs(m, loops);
     WI_TRY(place_arena(m));
-    for (size_t i = 0; i < m->chunk_count; i++) m->arena_bytes += m->chunk_bytes[i];
-    for (size_t i = 0; i < m->place_count; i++) {
-        if (m->places[i].kind == WI_STORAGE_INPUT) m->io_bytes += m->places[i].bytes;
-    }
-    m->lower_bound = lower_bound(m);
+    sum_up(m);
     return WEFT_OK;
 }

@@ -8,6 +8,7 @@
 /* A storage of the partition, a further instance of one, or the scratch memory of a run. */
 typedef struct wi_place {
     wi_storage_kind kind;
+    int device; /* index */
     size_t bytes;
     int first, last; /* runs between which it is in use; -1: in none */
     bool keep;
@@ -25,9 +26,11 @@ typedef struct wi_placement {
     size_t place_count;
     int *scratch;        /* by run: a place; -1: none */
     size_t *chunk_bytes; /* of the arena's buffers */
+    int *chunk_device;   /* index */
     size_t chunk_count;
-    size_t arena_bytes, io_bytes;
-    size_t lower_bound; /* no arena has less */
+    size_t arena_bytes, io_bytes;        /* on all devices */
+    size_t device_bytes[WI_MAX_DEVICES]; /* of both, by device index */
+    size_t lower_bound;                  /* no arena has less */
 } wi_placement;
 
 /* arena: for what the placement holds. */

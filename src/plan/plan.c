@@ -1,13 +1,14 @@
 /* The life of a plan: its passes in order. */
 #include "plan/compiled_plan.h"
+#include "plan/verify.h"
 #include <string.h>
 
 static void plan_destroy(weft_plan *plan) {
     weft_context *context = plan->request.context;
     weft_graph *graph = plan->owns_graph ? plan->request.graph : NULL;
-    (void)wi_queue_finish(plan->request.device); /* nothing may run on memory that is given back */
+    (void)wi_plan_finish_queues(plan); /* nothing may run on memory that is given back */
     wi_launches_clear(&plan->launches);
-    wi_plan_memory_clear(&plan->memory, plan->request.device);
+    wi_plan_memory_clear(&plan->memory);
     wi_code_clear(&plan->code);
     wi_partition_clear(&plan->partition);
     wi_node_order_clear(&plan->order);
@@ -18,9 +19,11 @@ static void plan_destroy(weft_plan *plan) {
 
 /* ---- the passes ---- */
 
-/* What the context still allows, when the graph's variables that no plan has needed before are there too. */
+/* What the context still allows, when the graph's variables that no plan has needed before are there too. On several
+ * devices memory is not divided by computing again: each device's limit is only checked. */
 static size_t left_of_context(const weft_plan *plan) {
-    const size_t left = wi_buffer_available(plan->request.device);
+    if (plan->request.devices.count > 1) return 0;
+    const size_t left = wi_buffer_available(plan->request.devices.of[0]);
     const size_t missing = wi_missing_bytes(&plan->partition);
     return left == SIZE_MAX ? 0 : left > missing ? left - missing : 1;
 }
@@ -33,7 +36,7 @@ static weft_status refuse(const weft_plan *plan, size_t limit, size_t least) {
             "needs %zu",
             least, plan->placement.io_bytes, limit, plan->placement.arena_bytes + plan->placement.io_bytes);
     return wi_buffer_check_limit(
-        plan->request.device, least + wi_missing_bytes(&plan->partition), "plan, at its least,");
+        plan->request.devices.of[0], least + wi_missing_bytes(&plan->partition), "plan, at its least,");
 }
 
 static weft_status materialise(weft_plan *plan, size_t limit) {
@@ -43,16 +46,23 @@ static weft_status materialise(weft_plan *plan, size_t limit) {
     return least ? refuse(plan, limit, least) : WEFT_OK;
 }
 
-static void sum_up_steps(const weft_plan *plan, weft_plan_info *info) {
+static void sum_up_transfer(weft_plan *plan, const wi_step *step) {
+    if (!wi_changes_device(&plan->partition, step)) return;
+    plan->transfers++;
+    plan->transfer_bytes += wi_value_bytes(&plan->partition.values[step->members[0]]);
+}
+
+static void sum_up_steps(weft_plan *plan, weft_plan_info *info) {
     for (size_t i = 0; i < plan->runs.run_count; i++) {
         const wi_step *step = plan->runs.runs[i].step;
+        sum_up_transfer(plan, step);
         const wi_step_schedule *schedule = &plan->schedule.of[step->index];
         info->launches += (size_t)schedule->launch_count;
         info->flops += schedule->flops;
         info->bytes_moved += schedule->bytes_moved;
         info->conversions += step->only_moves;
-        const wi_conversions changes = wi_count_conversions(&plan->loops, step);
-        info->layout_changes += (size_t)(changes.to_last + changes.to_first);
+        const wi_layout_conversions changes = wi_count_layout_conversions(&plan->loops, step);
+        info->layout_conversions += (size_t)(changes.to_last + changes.to_first);
     }
 }
 
@@ -67,7 +77,7 @@ static void sum_up(weft_plan *plan) {
     weft_plan_info *info = &plan->info;
     info->batch = plan->request.batch;
     info->steps = plan->runs.run_count;
-    info->kernels = plan->code.kernel_count;
+    info->kernels = plan->code.piece_count;
     info->arena_bytes = plan->placement.arena_bytes;
     info->io_bytes = plan->placement.io_bytes;
     info->arena_lower_bound = plan->placement.lower_bound;
@@ -77,9 +87,10 @@ static void sum_up(weft_plan *plan) {
     sum_up_rematerialised(&plan->runs, info);
 }
 
-/* The result of a pass is whole: it is written out where $WEFT_DUMP asks for it. */
+/* The result of a pass is whole: it is written out, where that is asked for, and checked. */
 static weft_status finish(const weft_plan *plan, wi_plan_pass pass) {
-    return wi_dump_pass(plan, pass);
+    WI_TRY(wi_dump_pass(plan, pass));
+    return plan->verifies ? wi_verify_pass(plan, pass) : WEFT_OK;
 }
 
 weft_status wi_plan_compile(weft_plan *plan) {
@@ -90,17 +101,18 @@ weft_status wi_plan_compile(weft_plan *plan) {
         wi_launches_clear(&plan->launches);
         return status;
     }
-    wi_code_forget_source(&plan->code);
+    wi_code_forget_texts(&plan->code);
     plan->compiled = true;
     return WEFT_OK;
 }
 
 static weft_status partition(weft_plan *plan) {
     WI_TRY(wi_plan_order(&plan->request, &plan->order));
+    WI_TRY(finish(plan, WI_PASS_REWRITES));
     WI_TRY(finish(plan, WI_PASS_ORDER));
     WI_TRY(wi_plan_partition(&plan->order, &plan->partition));
     WI_TRY(finish(plan, WI_PASS_PARTITION));
-    return finish(plan, WI_PASS_SELECTION);
+    return finish(plan, WI_PASS_SELECT);
 }
 
 static weft_status generate(weft_plan *plan) {
@@ -113,10 +125,12 @@ static weft_status generate(weft_plan *plan) {
 }
 
 static weft_status build(weft_plan *plan, const weft_plan_options *options) {
+    plan->verifies = wi_verify_is_on();
     WI_TRY(wi_dump_begin(&plan->dump, plan->request.context));
     WI_TRY(partition(plan));
     WI_TRY(generate(plan));
     WI_TRY(materialise(plan, options ? options->memory_limit : 0));
+    WI_TRY(finish(plan, WI_PASS_MATERIALISE));
     WI_TRY(finish(plan, WI_PASS_MEMORY));
     sum_up(plan);
     WI_TRY(wi_plan_allocate(&plan->placement, &plan->memory));
@@ -164,8 +178,8 @@ static weft_status fill_request(
     return WEFT_OK;
 }
 
-weft_status wi_plan_create_unowned(
-    weft_plan **out, weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
+weft_status wi_plan_create_on(weft_plan **out, weft_tensor *const *outputs, size_t count,
+    const weft_plan_options *options, const wi_plan_devices *devices) {
     int64_t batch = 1;
     if (!out) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: plan is NULL");
     *out = NULL;
@@ -178,7 +192,7 @@ weft_status wi_plan_create_unowned(
     wi_arena_init(&plan->arena, context->allocator);
     plan->request = (wi_request){.graph = graph,
         .context = context,
-        .device = wi_context_device(context),
+        .devices = devices ? *devices : (wi_plan_devices){.of = context->devices, .count = 1},
         .arena = &plan->arena,
         .batch = batch};
     plan->references = 1;
@@ -189,6 +203,11 @@ weft_status wi_plan_create_unowned(
     else
         *out = plan;
     return status;
+}
+
+weft_status wi_plan_create_unowned(
+    weft_plan **out, weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
+    return wi_plan_create_on(out, outputs, count, options, NULL);
 }
 
 weft_status weft_plan_create(

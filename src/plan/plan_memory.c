@@ -1,13 +1,15 @@
 /* Device memory of a plan: buffers for inputs and for the chunks of the arena; parameters lie in the graph's. */
 #include "plan/launches.h"
+#include <stdio.h>
 
 static weft_status allocate_place(wi_plan_memory *memory, size_t index) {
     const wi_placement *placement = memory->placement;
     const wi_request *request = placement->partition->request;
     const wi_place *place = &placement->places[index];
+    wi_device *device = request->devices.of[place->device];
     wi_place_memory *own = &memory->of[index];
     if (place->kind == WI_STORAGE_INPUT) {
-        WI_TRY(wi_buffer_create(&own->buffer, request->device, place->bytes));
+        WI_TRY(wi_buffer_create(&own->buffer, device, place->bytes));
         own->memory = own->buffer.memory;
     } else if (place->kind == WI_STORAGE_BLOCK) {
         const size_t block = placement->partition->storages[index].block;
@@ -16,7 +18,7 @@ static weft_status allocate_place(wi_plan_memory *memory, size_t index) {
     } else if (place->alias < 0) {
         own->memory = memory->chunks[place->chunk].memory;
         own->offset = place->offset;
-        if (place->keep) WI_TRY(wi_buffer_fill_zero(request->device, own->memory, own->offset, place->bytes));
+        if (place->keep) WI_TRY(wi_buffer_fill_zero(device, own->memory, own->offset, place->bytes));
     }
     return WEFT_OK;
 }
@@ -31,30 +33,47 @@ size_t wi_missing_bytes(const wi_partition *p) {
     return missing;
 }
 
+/* Parameters and states are on device 0. */
+static weft_status check_limits(const wi_placement *placement) {
+    const wi_partition *p = placement->partition;
+    const wi_plan_devices *devices = &p->request->devices;
+    for (int d = 0; d < devices->count; d++) {
+        const size_t own = placement->device_bytes[d] + (d == 0 ? wi_missing_bytes(p) : 0);
+        char what[32] = "plan";
+        if (d > 0) snprintf(what, sizeof what, "plan, on device %d,", d);
+        WI_TRY(wi_buffer_check_limit(devices->of[d], own, what));
+    }
+    return WEFT_OK;
+}
+
+static wi_device *chunk_device(const wi_placement *placement, size_t chunk) {
+    return placement->partition->request->devices.of[placement->chunk_device[chunk]];
+}
+
 weft_status wi_plan_allocate(const wi_placement *placement, wi_plan_memory *memory) {
     const wi_partition *p = placement->partition;
-    const size_t own = placement->arena_bytes + placement->io_bytes;
     *memory = (wi_plan_memory){.placement = placement};
-    WI_TRY(wi_buffer_check_limit(p->request->device, own + wi_missing_bytes(p), "plan"));
+    WI_TRY(check_limits(placement));
     memory->of = wi_arena_take(p->request->arena, (placement->place_count + 1) * sizeof *memory->of);
     memory->chunks = wi_arena_take(p->request->arena, (placement->chunk_count + 1) * sizeof *memory->chunks);
     if (!memory->of || !memory->chunks) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < placement->chunk_count; i++)
-        WI_TRY(wi_buffer_create(&memory->chunks[i], p->request->device, placement->chunk_bytes[i]));
+        WI_TRY(wi_buffer_create(&memory->chunks[i], chunk_device(placement, i), placement->chunk_bytes[i]));
     for (size_t i = 0; i < placement->place_count; i++) WI_TRY(allocate_place(memory, i));
     return WEFT_OK;
 }
 
-void wi_plan_memory_clear(wi_plan_memory *memory, wi_device *device) {
+void wi_plan_memory_clear(wi_plan_memory *memory) {
     const wi_placement *placement = memory->placement;
     for (size_t i = 0; memory->of && i < placement->place_count; i++) {
         wi_place_memory *own = &memory->of[i];
         if (placement->places[i].kind != WI_STORAGE_INPUT) continue;
         if (own->memory && own->memory != own->buffer.memory) clReleaseMemObject(own->memory);
-        wi_buffer_release(&own->buffer, device);
+        wi_buffer_release(
+            &own->buffer, placement->partition->request->devices.of[placement->places[i].device]);
     }
     for (size_t i = 0; memory->chunks && i < placement->chunk_count; i++)
-        wi_buffer_release(&memory->chunks[i], device);
+        wi_buffer_release(&memory->chunks[i], chunk_device(placement, i));
 }
 
 wi_location wi_locate_place(const wi_plan_memory *memory, int place) {

@@ -1,4 +1,4 @@
-/* Profiling a run: the context's queue is exchanged for one that tells times, the step loop notes an event a
+/* Profiling a run: the context's queue is exchanged for one that reports times, the step loop notes an event a
  * launch, and their times become rows. */
 #include "plan/profiler.h"
 #include <math.h>
@@ -14,27 +14,43 @@ wi_profiled *wi_profiler_next(wi_profiler *profiler, const wi_plan_launch *launc
 
 static weft_status run_once(weft_profile *profile, weft_plan *plan) {
     WI_TRY(wi_plan_begin_run(plan));
-    WI_TRY(wi_queue_finish(plan->request.device)); /* of binaries that were fetched */
+    WI_TRY(wi_plan_finish_queues(plan)); /* of binaries that were fetched */
     profile->began = wi_clock_seconds();
     const weft_status status = wi_plan_walk(plan);
-    const weft_status finished = wi_queue_finish(plan->request.device); /* after an error too */
+    const weft_status finished = wi_plan_finish_queues(plan);
     profile->info.wall_seconds = wi_clock_seconds() - profile->began;
     return status == WEFT_OK ? finished : status;
 }
 
-static weft_status run_on_own_queue(weft_profile *profile, weft_plan *plan, wi_profiler *profiler) {
-    wi_device *const device = plan->request.device;
+/* By device. */
+typedef struct queues {
+    cl_command_queue usual[WI_MAX_DEVICES];
+    int count;
+} queues;
+
+static weft_status exchange_queue(wi_device *device, queues *kept) {
     cl_int error = CL_SUCCESS;
     cl_command_queue const queue =
         clCreateCommandQueue(device->cl, device->id, CL_QUEUE_PROFILING_ENABLE, &error);
     WI_CL(error, "creating a queue that records times");
-    cl_command_queue const usual = device->queue;
+    kept->usual[kept->count++] = device->queue;
     device->queue = queue;
+    return WEFT_OK;
+}
+
+static weft_status run_on_own_queues(weft_profile *profile, weft_plan *plan, wi_profiler *profiler) {
+    const wi_plan_devices *devices = &plan->request.devices;
+    queues kept = {.count = 0};
+    weft_status status = WEFT_OK;
+    for (int d = 0; d < devices->count && status == WEFT_OK; d++)
+        status = exchange_queue(devices->of[d], &kept);
     plan->profiler = profiler;
-    const weft_status status = run_once(profile, plan);
+    if (status == WEFT_OK) status = run_once(profile, plan);
     plan->profiler = NULL;
-    device->queue = usual;
-    clReleaseCommandQueue(queue);
+    for (int d = 0; d < kept.count; d++) {
+        clReleaseCommandQueue(devices->of[d]->queue);
+        devices->of[d]->queue = kept.usual[d];
+    }
     return status;
 }
 
@@ -48,33 +64,35 @@ static weft_status read_time(double *seconds, cl_event event, cl_profiling_info 
     return WEFT_OK;
 }
 
-/* The host's time minus the device's. A launch is queued, by the device's clock, while the host is in the
+/* The host's time minus that of a device. A launch is queued, by the device's clock, while the host is in the
  * call, which bounds it on both sides; all calls together bound it closely. */
-static weft_status find_offset(double *offset, const wi_profiler *profiler) {
+static weft_status find_offset(double *offset, const wi_profiler *profiler, const wi_device *device) {
     double least = -HUGE_VAL, most = HUGE_VAL;
     for (size_t i = 0; i < profiler->count; i++) {
         const wi_profiled *const noted = &profiler->launches[i];
         double queued;
+        if (noted->launch->device != device) continue;
         WI_TRY(read_time(&queued, noted->event, CL_PROFILING_COMMAND_QUEUED));
         least = fmax(least, noted->begin - queued);
         most = fmin(most, noted->end - queued);
     }
-    *offset = profiler->count > 0 ? (least + most) / 2 : 0;
+    *offset = isfinite(least) ? (least + most) / 2 : 0;
     return WEFT_OK;
 }
 
 /* A library's event is that of its last kernel: the call began when the launch before it had ended, or when
  * the host made it. */
-static weft_status read_times(const wi_profiler *profiler) {
+static weft_status read_times(const wi_profiler *profiler, const wi_device *device) {
     double offset;
-    WI_TRY(find_offset(&offset, profiler));
+    WI_TRY(find_offset(&offset, profiler, device));
     for (size_t i = 0; i < profiler->count; i++) {
         wi_profiled *const noted = &profiler->launches[i];
+        if (noted->launch->device != device) continue;
         WI_TRY(read_time(&noted->start, noted->event, CL_PROFILING_COMMAND_START));
         WI_TRY(read_time(&noted->stop, noted->event, CL_PROFILING_COMMAND_END));
         noted->start += offset;
         noted->stop += offset;
-        if (noted->launch->launch.kernel) continue;
+        if (noted->launch->launch.kernel || noted->launch->run->step->kind == WI_STEP_TRANSFER) continue;
         noted->start = fmax(noted->begin, i > 0 ? profiler->launches[i - 1].stop : noted->begin);
         noted->stop = fmax(noted->start, noted->stop);
     }
@@ -91,7 +109,7 @@ static weft_status name_row(weft_profile *profile, const weft_plan *plan, size_t
     wi_text_init(&ops, plan->request.context->allocator);
     wi_step_append_ops(plan, step, &ops);
     row->kind = wi_step_kind_name(plan, step);
-    row->implementation = wi_arena_string(&profile->arena, wi_step_implementation_name(step));
+    row->implementation = wi_arena_string(&profile->arena, wi_step_implementation_name(plan, step));
     row->shape = wi_arena_string(&profile->arena, wi_shape_print(&step->shape, shape));
     row->ops = ops.failed ? NULL : wi_arena_string(&profile->arena, ops.data ? ops.data : "");
     row->flops = plan->schedule.of[step->index].flops;
@@ -134,9 +152,10 @@ static weft_status measure(weft_profile *profile, weft_plan *plan) {
     profile->rows = wi_arena_take(&profile->arena, (plan->runs.run_count + 1) * sizeof *profile->rows);
     if (!profiler.launches || !profile->rows) return WEFT_ERROR_MEMORY;
     WI_TRY(wi_plan_compile(plan));
-    WI_TRY(wi_queue_finish(plan->request.device));
-    weft_status status = run_on_own_queue(profile, plan, &profiler);
-    if (status == WEFT_OK) status = read_times(&profiler);
+    WI_TRY(wi_plan_finish_queues(plan));
+    weft_status status = run_on_own_queues(profile, plan, &profiler);
+    for (int d = 0; d < plan->request.devices.count && status == WEFT_OK; d++)
+        status = read_times(&profiler, plan->request.devices.of[d]);
     if (status == WEFT_OK) status = fill_rows(profile, plan, &profiler);
     for (size_t i = 0; i < profiler.count; i++) {
         if (profiler.launches[i].event) clReleaseEvent(profiler.launches[i].event);

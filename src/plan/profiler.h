@@ -12,7 +12,7 @@ typedef struct wi_profiled {
     const char *name;             /* of the kernel; of the library */
     size_t row;
     double begin, end;  /* the enqueueing call, host */
-    double start, stop; /* on the device, told in the host's time */
+    double start, stop; /* on the device, in the host's time */
 } wi_profiled;
 
 /* Where the step loop writes while a plan is profiled; there is room for all launches of a run. */

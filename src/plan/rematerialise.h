@@ -1,4 +1,4 @@
-/* What is stored and what is computed again: the search behind `materialise`, on a model of its own.
+/* What is stored and what is rematerialised: the search behind `materialise`, on a model of its own.
  *
  * The model has the plan's steps in their order, and the storages of the arena that they write and read. A
  * *replay* runs steps once more, just before a later step of the order, and what they write is then a new
@@ -7,7 +7,7 @@
  * results are only read after a replay need not run at its old place at all, so that a replay may also be a
  * step moved to where it is needed.
  *
- * rematerialise_sweep.c tells for given replays which memory is in use when, and what the run costs.
+ * rematerialise_sweep.c finds for given replays which memory is in use when, and what the run costs.
  * rematerialise_search.c looks for replays that keep the memory below a target and cost least: greedily, as the
  * bytes over the target that a replay frees for a second of computation (after T. Chen, B. Xu, C. Zhang and
  * C. Guestrin, "Training Deep Nets with Sublinear Memory Cost", 2016, whose segments of a chain arise from

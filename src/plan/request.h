@@ -19,11 +19,21 @@
 
 #include "ops/op_table.h"
 
+/* What a plan may use. A device index is a device's number here. Parameters, states and inputs are on device 0. */
+typedef struct wi_plan_devices {
+    wi_device *const *of; /* of the context, as long as the plan lives */
+    int count;
+    /* By node id, until the plan is made: the device index of what computes the node; -1, or beyond the end: where
+     * most of what it reads is. Of several devices. */
+    const int *wanted;
+    size_t wanted_count;
+} wi_plan_devices;
+
 typedef struct wi_request {
     weft_graph *graph;
     weft_context *context;
-    wi_device *device; /* of the context: all steps run there, and all storages are its memory */
-    wi_arena *arena;   /* for what the passes make */
+    wi_plan_devices devices;
+    wi_arena *arena; /* for what the passes make */
     int64_t batch;
     bool inference;
     weft_tensor *const *outputs;

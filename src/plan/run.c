@@ -1,4 +1,5 @@
 /* The step loop: a walk over prepared launches. Nothing is allocated, hashed or printed here. */
+#include "cl/device_copy.h"
 #include "plan/profiler.h"
 
 static float scalar_value(weft_graph *graph, int index) {
@@ -6,13 +7,13 @@ static float scalar_value(weft_graph *graph, int index) {
     return scalar->rule ? (float)scalar->rule(scalar, &graph->clocks[scalar->clock]) : scalar->value;
 }
 
-static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *launch, int64_t turn) {
+static weft_status set_changing(const weft_plan *plan, const wi_plan_launch *launch, int64_t iteration) {
     for (int i = 0; i < launch->changing_count; i++) {
         const wi_bound_argument *argument = &launch->changing[i];
         const float number =
             argument->kind == WI_ARGUMENT_SCALAR ? scalar_value(plan->request.graph, argument->which) : 0;
-        const cl_uint whole =
-            argument->kind == WI_ARGUMENT_TURN ? (cl_uint)turn : (cl_uint)plan->request.graph->draws;
+        const cl_uint whole = argument->kind == WI_ARGUMENT_ITERATION ? (cl_uint)iteration
+                                                                      : (cl_uint)plan->request.graph->draws;
         const void *value =
             argument->kind == WI_ARGUMENT_SCALAR ? (const void *)&number : (const void *)&whole;
         WI_CL(clSetKernelArg(launch->launch.kernel, (cl_uint)argument->index, 4, value), "clSetKernelArg");
@@ -36,27 +37,61 @@ static weft_status run_library(weft_plan *plan, const wi_run *run, cl_event *eve
                  b_offset = locate(plan, run, step->sources[1], &b),
                  c_offset = locate(plan, run, step->members[0], &c);
     return step->selection->chosen->run(
-        plan->request.context, &step->gemm, a, a_offset, b, b_offset, c, c_offset, event);
+        wi_step_device(&plan->partition, step), &step->gemm, a, a_offset, b, b_offset, c, c_offset, event);
 }
 
-static weft_status enqueue(weft_plan *plan, const wi_plan_launch *launch, int64_t turn, cl_event *event) {
+static wi_device_range range_of(const weft_plan *plan, const wi_run *run, int value, int device) {
+    const wi_value *own = &plan->partition.values[value];
+    const wi_location at = wi_locate_value(&plan->memory, run, value);
+    return (wi_device_range){.device = plan->request.devices.of[device],
+        .memory = at.memory,
+        .offset = at.offset + (size_t)own->layout.offset.actual * weft_dtype_size(own->node->dtype)};
+}
+
+static weft_status run_transfer(const weft_plan *plan, const wi_run *run, cl_event *event) {
+    const wi_step *step = run->step;
+    const wi_partition *p = &plan->partition;
+    const wi_value *copy = &p->values[step->members[0]];
+    const wi_device_range from = range_of(plan, run, copy->copy_of, wi_transfer_from(p, step)),
+                          to = range_of(plan, run, step->members[0], step->device);
+    return wi_device_copy(&to, &from, wi_value_bytes(copy), event);
+}
+
+static weft_status enqueue(
+    weft_plan *plan, const wi_plan_launch *launch, int64_t iteration, cl_event *event) {
+    if (launch->run->step->kind == WI_STEP_TRANSFER) return run_transfer(plan, launch->run, event);
     if (!launch->launch.kernel) return run_library(plan, launch->run, event);
-    if (launch->changing_count > 0) WI_TRY(set_changing(plan, launch, turn));
-    return wi_launch_run_event(&launch->launch, plan->request.device, event);
+    if (launch->changing_count > 0) WI_TRY(set_changing(plan, launch, iteration));
+    return wi_launch_run_event(&launch->launch, launch->device, event);
 }
 
-static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch, int64_t turn) {
+/* Only the plan knows which step a kernel or a copy belongs to. */
+static weft_status name_step(const weft_plan *plan, const wi_run *run, weft_status status) {
+    char error[1024];
+    wi_text ops;
+    wi_error_save(error, sizeof error);
+    wi_text_init(&ops, plan->request.context->allocator);
+    wi_step_append_ops(plan, run->step, &ops);
+    status = wi_fail(status, "plan: step %d (%s) on device %d: %s", run->step->index,
+        ops.failed ? "" : ops.data, run->step->device, error);
+    wi_text_clear(&ops);
+    return status;
+}
+
+static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch, int64_t iteration) {
     wi_profiled *const noted = plan->profiler ? wi_profiler_next(plan->profiler, launch) : NULL;
-    WI_TRY(enqueue(plan, launch, turn, noted ? &noted->event : NULL));
+    const weft_status status = enqueue(plan, launch, iteration, noted ? &noted->event : NULL);
+    if (status != WEFT_OK) return name_step(plan, launch->run, status);
     if (noted) noted->end = wi_clock_seconds();
     return WEFT_OK;
 }
 
 /* A launch, or those that are repeated together with it. */
-static weft_status run_turns(weft_plan *plan, const wi_plan_launch *launch) {
-    if (launch->turns <= 0) return run_launch(plan, launch, 0);
-    for (int64_t turn = 0; turn < launch->turns; turn++)
-        for (int i = 0; i < launch->together; i++) WI_TRY(run_launch(plan, launch + i, turn));
+static weft_status run_iterations(weft_plan *plan, const wi_plan_launch *launch) {
+    if (launch->iterations <= 0) return run_launch(plan, launch, 0);
+    for (int64_t iteration = 0; iteration < launch->iterations; iteration++)
+        for (int i = 0; i < launch->launches_per_iteration; i++)
+            WI_TRY(run_launch(plan, launch + i, iteration));
     return WEFT_OK;
 }
 
@@ -64,9 +99,18 @@ static weft_status run_turns(weft_plan *plan, const wi_plan_launch *launch) {
  * them may take a second, so it waits for the second run. A plan that runs once leaves it to the context's
  * end. */
 static weft_status keep_binaries(weft_plan *plan) {
-    WI_TRY(wi_queue_finish(plan->request.device));
-    wi_programs_keep(plan->request.device);
+    WI_TRY(wi_plan_finish_queues(plan));
+    for (int d = 0; d < plan->request.devices.count; d++) wi_programs_keep(plan->request.devices.of[d]);
     return WEFT_OK;
+}
+
+weft_status wi_plan_finish_queues(const weft_plan *plan) {
+    weft_status status = WEFT_OK;
+    for (int d = 0; d < plan->request.devices.count; d++) {
+        const weft_status finished = wi_queue_finish(plan->request.devices.of[d]);
+        if (status == WEFT_OK) status = finished;
+    }
+    return status;
 }
 
 weft_status wi_plan_begin_run(weft_plan *plan) {
@@ -87,10 +131,11 @@ weft_status wi_plan_walk(weft_plan *plan) {
     const wi_launches *launches = &plan->launches;
     for (size_t i = 0; i < launches->count;) {
         const wi_plan_launch *launch = &launches->launches[i];
-        WI_TRY(run_turns(plan, launch));
-        i += launch->turns > 0 ? (size_t)launch->together : 1;
+        WI_TRY(run_iterations(plan, launch));
+        i += launch->iterations > 0 ? (size_t)launch->launches_per_iteration : 1;
     }
-    return wi_queue_flush(plan->request.device);
+    for (int d = 0; d < plan->request.devices.count; d++) WI_TRY(wi_queue_flush(plan->request.devices.of[d]));
+    return WEFT_OK;
 }
 
 weft_status weft_plan_run(weft_plan *plan) {
@@ -101,6 +146,6 @@ weft_status weft_plan_run(weft_plan *plan) {
 
 weft_status weft_plan_wait(weft_plan *plan) {
     if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_wait: plan is NULL");
-    WI_TRY(wi_queue_finish(plan->request.device));
+    WI_TRY(wi_plan_finish_queues(plan));
     return wi_plan_check_faults(plan);
 }

@@ -3,6 +3,7 @@
 #include "base/integers.h"
 #include "kernels/convolution/conv_product.h"
 #include "plan/accumulators.h"
+#include <math.h>
 
 typedef struct sizes {
     int64_t kept, reduced, last;
@@ -66,19 +67,19 @@ static void cut_columns(cutter *c, int64_t wanted, int64_t run) {
 static void cut_walks(cutter *c) {
     const sizes *s = &c->s;
     const wi_step *step = c->loop->step;
-    const bool one_pass = step->reduced && c->loop->passes == 1;
+    const bool one_sweep = step->reduced && c->loop->sweeps == 1;
     const int64_t lanes = c->device->lanes;
-    const int64_t run = one_pass ? lanes * wi_reduction_pieces(c->partition, step) : lanes;
-    const int64_t pieces = s->rows ? s->kept : s->kept / s->last * wi_divide_up(s->last, run);
-    int64_t wanted = items_wanted(c), parts = 1;
-    if (c->loop->splits && pieces < wanted) parts = wi_min64(wanted / pieces, s->reduced / lanes);
-    if (parts > 1) wanted = pieces;
+    const int64_t run = one_sweep ? lanes * wi_reduction_vectors(c->partition, step) : lanes;
+    const int64_t ranges = s->rows ? s->kept : s->kept / s->last * wi_divide_up(s->last, run);
+    int64_t wanted = items_wanted(c), splits = 1;
+    if (c->loop->may_split && ranges < wanted) splits = wi_min64(wanted / ranges, s->reduced / lanes);
+    if (splits > 1) wanted = ranges;
     if (s->rows)
         cut_rows(c, wanted);
     else
         cut_columns(c, wanted, run);
-    c->own->work[4] = (int)wi_max64(1, parts);
-    c->own->finish_items = c->own->items;
+    c->own->work[4] = (int)wi_max64(1, splits);
+    c->own->combine_items = c->own->items;
     c->own->items *= (size_t)c->own->work[4];
 }
 
@@ -92,30 +93,31 @@ static void cut_neighbours(cutter *c) {
     const sizes *s = &c->s;
     const wi_loop_profile *profile = &c->device->loops;
     const int64_t group = c->device->group;
-    int64_t parts = 1;
-    if (c->loop->splits && s->rows)
-        parts = wi_divide_up(s->reduced, profile->part_elements);
-    else if (c->loop->splits && s->kept < profile->results)
-        parts = wi_divide_up(s->reduced, profile->part_rounds);
+    int64_t splits = 1;
+    if (c->loop->may_split && s->rows)
+        splits = wi_divide_up(s->reduced, profile->split_elements);
+    else if (c->loop->may_split && s->kept < profile->results)
+        splits = wi_divide_up(s->reduced, profile->split_rounds);
     const int64_t rows = s->rows ? s->kept * group : s->kept;
-    parts = wi_min64(parts, wi_max64(1, wi_min64(profile->parts, profile->results * 8 / wi_max64(rows, 1))));
-    c->own->work[4] = (int)wi_max64(1, parts);
+    splits =
+        wi_min64(splits, wi_max64(1, wi_min64(profile->splits, profile->results * 8 / wi_max64(rows, 1))));
+    c->own->work[4] = (int)wi_max64(1, splits);
     c->own->items = (size_t)whole_groups(rows, group);
-    c->own->finish_items = (size_t)whole_groups(s->kept, group);
+    c->own->combine_items = (size_t)whole_groups(s->kept, group);
 }
 
 /* ---- steps of each kind ---- */
 
-static size_t count_slots(const wi_partition *p, const wi_step *step) {
+static size_t count_partial_cells(const wi_partition *p, const wi_step *step) {
     size_t count = 0;
     for (int i = 0; i < step->member_count; i++)
-        count += (size_t)wi_reduction_slots(&p->values[step->members[i]]);
+        count += (size_t)wi_partial_cells(&p->values[step->members[i]]);
     return count;
 }
 
 static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_step_schedule *own) {
     const wi_step *step = loop->step;
-    const wi_device_profile *device = &p->request->device->profile;
+    const wi_device_profile *device = &wi_step_device(p, step)->profile;
     cutter c = {.partition = p, .loop = loop, .device = device, .s = sizes_of(loop), .own = own};
     if (c.s.kept > INT32_MAX / 2)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a step over %lld results is more than a kernel counts",
@@ -126,8 +128,8 @@ static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_
     else
         cut_neighbours(&c);
     if (own->work[4] > 1)
-        own->scratch_bytes =
-            count_slots(p, step) * wi_reduction_cell(p, step) * (size_t)c.s.kept * (size_t)own->work[4];
+        own->scratch_bytes = count_partial_cells(p, step) * wi_reduction_cell(p, step) * (size_t)c.s.kept *
+                             (size_t)own->work[4];
     own->flops = (double)step->member_count * (double)c.s.kept * (double)c.s.reduced;
     own->launch_count = own->work[4] > 1 ? 2 : 1;
     return WEFT_OK;
@@ -138,16 +140,16 @@ static int count_launches(const wi_kernel_plan *kernel) {
     int count = 0;
     for (int i = 0; i < kernel->count;) {
         const wi_kernel_launch *const launch = kernel->launches[i];
-        const bool repeats = launch->turns > 0;
-        count += repeats ? (int)launch->turns * launch->together : 1;
-        i += repeats ? launch->together : 1;
+        const bool repeats = launch->iterations > 0;
+        count += repeats ? (int)launch->iterations * launch->launches_per_iteration : 1;
+        i += repeats ? launch->launches_per_iteration : 1;
     }
     return count;
 }
 
 /* Of the multiplications alone. */
 static double product_flops(const wi_gemm_shape *gemm) {
-    if (gemm->windows) return gemm->windows->flops;
+    if (gemm->convolution) return gemm->convolution->flops;
     return 2.0 * (double)gemm->batch * (double)gemm->m * (double)gemm->n * (double)gemm->k;
 }
 
@@ -178,16 +180,30 @@ static double bytes_of(const wi_partition *p, const wi_loop *loop) {
         const wi_value *value = &p->values[loop->operands[i].value];
         bytes += (double)wi_extent_count(&value->extent).actual * (double)weft_dtype_size(value->node->dtype);
     }
-    for (int i = 0; step->kind == WI_STEP_PRODUCT && step->gemm.windows && i < 2; i++)
+    for (int i = 0; step->kind == WI_STEP_PRODUCT && step->gemm.convolution && i < 2; i++)
         bytes += (double)wi_extent_count(&p->values[step->sources[i]].extent).actual * source_size(p, step);
-    if (step->kind == WI_STEP_PRODUCT && !step->gemm.windows)
+    if (step->kind == WI_STEP_PRODUCT && !step->gemm.convolution)
         bytes += ((double)step->gemm.m + (double)step->gemm.n) * (double)step->gemm.k *
                  (double)step->gemm.batch * source_size(p, step);
     return bytes;
 }
 
-bool wi_is_cut(const wi_step *step, const wi_step_schedule *schedule) {
+bool wi_is_split(const wi_step *step, const wi_step_schedule *schedule) {
     return step->kind == WI_STEP_LOOP && schedule->work[4] > 1;
+}
+
+/* A transfer between devices goes at the pace of the slower one. */
+static double seconds_of(const wi_partition *p, const wi_step *step, const wi_step_schedule *own) {
+    const wi_device_profile *device = &wi_step_device(p, step)->profile;
+    if (wi_changes_device(p, step)) {
+        const wi_device_profile *from = &p->request->devices.of[wi_transfer_from(p, step)]->profile;
+        return fmax(device->transfer_seconds, from->transfer_seconds) +
+               (double)wi_value_bytes(&p->values[step->members[0]]) /
+                   fmin(device->transfer_bandwidth, from->transfer_bandwidth);
+    }
+    return own->launch_count * device->launch_seconds +
+           fmax(
+               own->flops / (device->peak_f32 * (double)device->units), own->bytes_moved / device->bandwidth);
 }
 
 weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule) {
@@ -200,9 +216,12 @@ weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule) {
         wi_step_schedule *own = &schedule->of[i];
         if (p->steps[i]->kind == WI_STEP_LOOP)
             WI_TRY(schedule_loop(p, loop, own));
+        else if (p->steps[i]->kind == WI_STEP_TRANSFER)
+            own->launch_count = 1;
         else
             schedule_kernel(p->steps[i], code->of[i].kernel, own);
         own->bytes_moved = bytes_of(p, loop);
+        own->seconds = seconds_of(p, p->steps[i], own);
     }
     return WEFT_OK;
 }

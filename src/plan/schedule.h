@@ -6,11 +6,12 @@
 #include "plan/code.h"
 
 typedef struct wi_step_schedule {
-    int work[5]; /* LOOP: the work split, see code_loop.c; work[4] is the number of parts, 1: not cut */
-    size_t items, finish_items;
+    int work[5]; /* LOOP: the work split, see code_loop.c; work[4] is the number of splits */
+    size_t items, combine_items;
     size_t scratch_bytes;
     int launch_count; /* repetitions included */
     double flops, bytes_moved;
+    double seconds; /* estimated */
 } wi_step_schedule;
 
 typedef struct wi_schedule {
@@ -19,7 +20,7 @@ typedef struct wi_schedule {
 } wi_schedule;
 
 weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule);
-/* Is the step's reduction cut into parts? */
-bool wi_is_cut(const wi_step *step, const wi_step_schedule *schedule);
+/* Is the step's reduction split? */
+bool wi_is_split(const wi_step *step, const wi_step_schedule *schedule);
 
 #endif

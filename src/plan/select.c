@@ -7,7 +7,7 @@
 wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
     const wi_value *result = &p->values[step->members[0]];
     wi_kernel_site site = {.node = result->node,
-        .device = &p->request->device->profile,
+        .device = &wi_step_device(p, step)->profile,
         .inference = p->request->inference,
         .result = result->extent,
         .product = step->kind == WI_STEP_PRODUCT ? &step->gemm : NULL};
@@ -23,7 +23,7 @@ weft_status wi_select_for(const wi_partition *p, wi_step *step) {
     wi_selection *selection = wi_arena_take(p->request->arena, sizeof *selection);
     if (!selection) return WEFT_ERROR_MEMORY;
     const wi_kernel_site site = wi_step_site(p, step);
-    WI_TRY(wi_select(selection, p->request->context, site.node->op, &site));
+    WI_TRY(wi_select(selection, wi_step_device(p, step), site.node->op, &site));
     step->selection = selection;
     return WEFT_OK;
 }

@@ -22,6 +22,13 @@ static weft_status find_value(weft_plan *plan, const char *call, weft_tensor *te
     return WEFT_OK;
 }
 
+/* The queue of the device that the value's memory is on. */
+static cl_command_queue queue_of(const weft_plan *plan, const wi_value *value) {
+    const wi_partition *p = &plan->partition;
+    const int device = p->storages[wi_base_storage(p, (int)(value - p->values))].device;
+    return plan->request.devices.of[device]->queue;
+}
+
 static cl_mem memory_of(const weft_plan *plan, const wi_value *value, size_t *offset) {
     const wi_location at =
         wi_locate_value(&plan->memory, &plan->runs.end, (int)(value - plan->partition.values));
@@ -36,7 +43,7 @@ static weft_status write_input(
     size_t offset;
     const cl_mem memory = memory_of(plan, value, &offset);
     return wi_cl_check(
-        clEnqueueWriteBuffer(plan->request.device->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
+        clEnqueueWriteBuffer(queue_of(plan, value), memory, wait, offset, bytes, data, 0, NULL, NULL),
         "clEnqueueWriteBuffer");
 }
 
@@ -54,7 +61,7 @@ static weft_status read_output(weft_plan *plan, weft_tensor *output, void *data,
     size_t offset;
     const cl_mem memory = memory_of(plan, value, &offset);
     return wi_cl_check(
-        clEnqueueReadBuffer(plan->request.device->queue, memory, wait, offset, bytes, data, 0, NULL, NULL),
+        clEnqueueReadBuffer(queue_of(plan, value), memory, wait, offset, bytes, data, 0, NULL, NULL),
         "clEnqueueReadBuffer");
 }
 

@@ -243,7 +243,7 @@ static void crop_fallback(wi_image_view *view, const weft_transform *t) {
     wi_view_crop(view, (view->height - height) / 2, (view->width - width) / 2, height, width);
 }
 
-static void random_window(running *r, const weft_transform *t, size_t transform) {
+static void random_resized_crop(running *r, const weft_transform *t, size_t transform) {
     wi_image_view *const view = &r->view;
     const double area = (double)view->height * (double)view->width;
     for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -276,7 +276,7 @@ static weft_status apply(running *r, size_t transform) {
     case WEFT_TRANSFORM_CENTRE_CROP: centre_crop(r, t); return WEFT_OK;
     case WEFT_TRANSFORM_RANDOM_CROP: return random_crop(r, t, words);
     case WEFT_TRANSFORM_RANDOM_RESIZED_CROP:
-        random_window(r, t, transform);
+        random_resized_crop(r, t, transform);
         return resize(r, t->height, t->width);
     case WEFT_TRANSFORM_RANDOM_FLIP:
         if ((double)words[0] * 0x1p-32 < t->probability) wi_view_flip(&r->view);

@@ -1,4 +1,4 @@
-/* Windows over pixels (contract in image_view.h). */
+/* Crops of pixels (contract in image_view.h). */
 #include "train/image_view.h"
 #include <string.h>
 

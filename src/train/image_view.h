@@ -1,4 +1,4 @@
-/* An image as a window over pixels: cropping, padding and mirroring only move the window, and the pixels are
+/* An image as a crop of pixels: cropping, padding and mirroring only move the crop, and the pixels are
  * read once, row by row, when the result is written or resized. */
 #ifndef WI_IMAGE_VIEW_H
 #define WI_IMAGE_VIEW_H
@@ -10,15 +10,15 @@ typedef struct wi_image_view {
     const unsigned char *pixels;
     ptrdiff_t row, column, channel;      /* strides, in bytes */
     int64_t source_height, source_width; /* of the pixels */
-    int64_t top, left;                   /* the window; outside of the pixels it is black */
+    int64_t top, left;                   /* the crop; outside of the pixels it is black */
     int64_t height, width;
-    bool flipped; /* the window, left to right */
+    bool flipped; /* the crop, left to right */
 } wi_image_view;
 
 /* All of an image of `channels` planes, or with them interleaved. */
 wi_image_view wi_view_of(
     const unsigned char *pixels, int64_t channels, int64_t height, int64_t width, bool interleaved);
-/* A window of the window; it may reach outside. */
+/* A crop of the crop; it may reach outside. */
 void wi_view_crop(wi_image_view *view, int64_t top, int64_t left, int64_t height, int64_t width);
 void wi_view_flip(wi_image_view *view);
 /* One row of one channel: view->width bytes. */

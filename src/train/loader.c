@@ -8,14 +8,14 @@
  * one batch together before they make the next. made counts the whole batches, in order.
  *
  * What a batch holds depends on the seed, the epoch's number and the example alone, not on the threads. An
- * example that cannot be made fails its batch: of several, the first one in the batch's order is told.
+ * example that cannot be made fails its batch: of several, the first one in the batch's order is reported.
  *
  * Shuffle: Fisher and Yates, with SplitMix64 (Steele, Lea and Flood 2014) and Lemire's unbiased bounding
  * (2019). */
 #include "train/dataset.h"
 #include <string.h>
 
-enum { MAX_THREADS = 256, DEFAULT_THREADS = 8, ERROR_LINE = 2048, PIECES = 4 /* of a batch, a thread */ };
+enum { MAX_THREADS = 256, DEFAULT_THREADS = 8, ERROR_LINE = 2048, JOBS = 4 /* of a batch, a thread */ };
 
 typedef struct worker {
     weft_loader *loader;
@@ -24,10 +24,10 @@ typedef struct worker {
 } worker;
 
 /* The examples begin .. end - 1 of a batch. */
-typedef struct piece {
+typedef struct job {
     uint64_t batch, batch_in_epoch;
     size_t begin, end;
-} piece;
+} job;
 
 /* The first example that could not be made. */
 typedef struct failure {
@@ -48,7 +48,7 @@ struct weft_loader {
     size_t slot_bytes;
     unsigned char *storage; /* all slots */
     worker *workers;
-    size_t threads, piece; /* examples that a thread takes at a time */
+    size_t threads, job_examples; /* examples that a thread takes at a time */
     wi_mutex mutex;
     wi_condition work, ready; /* there may be work for the threads; a batch was finished, or one went idle */
     /* under the mutex: */
@@ -99,7 +99,7 @@ static unsigned char *slot_column(const weft_loader *loader, uint64_t batch, siz
     return loader->storage + (size_t)(batch % loader->slots) * loader->slot_bytes + loader->offsets[column];
 }
 
-static void gather(const weft_loader *loader, const piece *p, size_t c) {
+static void gather(const weft_loader *loader, const job *p, size_t c) {
     const size_t *const order = loader->order + (size_t)p->batch_in_epoch * loader->batch;
     const weft_column *const column = &loader->dataset->columns[c];
     const size_t bytes = wi_column_bytes(column);
@@ -109,7 +109,7 @@ static void gather(const weft_loader *loader, const piece *p, size_t c) {
 }
 
 /* Column 0 of a dataset with a source. *failed: the position of the example that could not be made. */
-static weft_status make_examples(worker *self, const piece *p, size_t *failed) {
+static weft_status make_examples(worker *self, const job *p, size_t *failed) {
     const weft_loader *const loader = self->loader;
     const weft_dataset *const dataset = loader->dataset;
     const size_t *const order = loader->order + (size_t)p->batch_in_epoch * loader->batch;
@@ -125,7 +125,7 @@ static weft_status make_examples(worker *self, const piece *p, size_t *failed) {
     return WEFT_OK;
 }
 
-static weft_status fill(worker *self, const piece *p, size_t *failed) {
+static weft_status fill(worker *self, const job *p, size_t *failed) {
     const weft_dataset *const dataset = self->loader->dataset;
     for (size_t c = dataset->source ? 1 : 0; c < dataset->count; c++) gather(self->loader, p, c);
     return dataset->source ? make_examples(self, p, failed) : WEFT_OK;
@@ -137,11 +137,11 @@ static bool has_work(const weft_loader *loader) {
     return loader->cursor < loader->end && loader->cursor < loader->taken + loader->prefetch;
 }
 
-static piece take_piece(weft_loader *loader) {
+static job take_job(weft_loader *loader) {
     const uint64_t batch_in_epoch = loader->cursor - loader->first;
     const size_t examples = batch_examples(loader, batch_in_epoch), left = examples - loader->position;
-    piece p = {.batch = loader->cursor, .batch_in_epoch = batch_in_epoch, .begin = loader->position};
-    p.end = p.begin + (left < loader->piece ? left : loader->piece);
+    job p = {.batch = loader->cursor, .batch_in_epoch = batch_in_epoch, .begin = loader->position};
+    p.end = p.begin + (left < loader->job_examples ? left : loader->job_examples);
     if (p.begin == 0) loader->left[p.batch % loader->slots] = examples;
     loader->position = p.end;
     if (p.end == examples) {
@@ -151,7 +151,7 @@ static piece take_piece(weft_loader *loader) {
     return p;
 }
 
-static void note_failure(weft_loader *loader, const piece *p, weft_status status, size_t position) {
+static void note_failure(weft_loader *loader, const job *p, weft_status status, size_t position) {
     failure *const known = &loader->failure;
     if (known->status != WEFT_OK &&
         (known->batch < p->batch || (known->batch == p->batch && known->position < position)))
@@ -163,7 +163,7 @@ static void note_failure(weft_loader *loader, const piece *p, weft_status status
 }
 
 /* Batches are whole in any order, and counted in theirs. */
-static void give_back(weft_loader *loader, const piece *p) {
+static void give_back(weft_loader *loader, const job *p) {
     loader->left[p->batch % loader->slots] -= p->end - p->begin;
     while (loader->made < loader->cursor && loader->left[loader->made % loader->slots] == 0) loader->made++;
     loader->busy--;
@@ -179,7 +179,7 @@ static void *work(void *argument) {
             pthread_cond_wait(&loader->work, &loader->mutex);
             continue;
         }
-        const piece p = take_piece(loader);
+        const job p = take_job(loader);
         loader->busy++;
         pthread_mutex_unlock(&loader->mutex);
         size_t failed = 0;
@@ -237,8 +237,8 @@ static void choose_threads(weft_loader *loader, size_t wanted) {
     if (!wanted && loader->dataset->source)
         loader->threads = processors < DEFAULT_THREADS ? processors : DEFAULT_THREADS;
     if (!loader->threads) loader->threads = 1;
-    loader->piece = loader->threads == 1 ? loader->batch : loader->batch / (PIECES * loader->threads);
-    if (loader->piece == 0) loader->piece = 1;
+    loader->job_examples = loader->threads == 1 ? loader->batch : loader->batch / (JOBS * loader->threads);
+    if (loader->job_examples == 0) loader->job_examples = 1;
 }
 
 static weft_status start_threads(weft_loader *loader) {

@@ -8,19 +8,19 @@ static void add_outputs(wi_pass *pass, weft_tensor *const *tensors, size_t count
     for (size_t i = 0; i < count; i++) pass->outputs[pass->output_count++] = tensors[i];
 }
 
-weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const wi_pass_parts *parts) {
+weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const wi_pass_options *options) {
     pass->allocator = allocator;
-    pass->inference = parts->update_count == 0;
-    pass->memory_limit = parts->memory_limit;
-    pass->counts = parts->correct != NULL;
-    pass->rate = weft_minimize_rate(weft_tensor_graph(parts->loss));
-    WI_TRY(wi_measures_init(&pass->measures, &parts->measured));
-    add_outputs(pass, &parts->loss, 1);
-    add_outputs(pass, &parts->correct, pass->counts);
+    pass->inference = options->update_count == 0;
+    pass->memory_limit = options->memory_limit;
+    pass->counts = options->correct != NULL;
+    pass->rate = weft_minimize_rate(weft_tensor_graph(options->loss));
+    WI_TRY(wi_measures_init(&pass->measures, &options->measured));
+    add_outputs(pass, &options->loss, 1);
+    add_outputs(pass, &options->correct, pass->counts);
     add_outputs(pass, pass->measures.tensors, pass->measures.tensor_count);
-    add_outputs(pass, parts->updates, parts->update_count);
+    add_outputs(pass, options->updates, options->update_count);
     WI_TRY(wi_feed_collect(&pass->feed, allocator, pass->outputs, pass->output_count));
-    pass->feed.partial = parts->partial;
+    pass->feed.partial = options->partial;
     return WEFT_OK;
 }
 
@@ -67,18 +67,18 @@ static size_t example_bytes(const weft_dataset *dataset) {
 
 static weft_status make_loader(wi_pass *pass, weft_dataset *dataset) {
     const size_t batch_bytes = (example_bytes(dataset) + pass->measures.example_bytes / 2) * pass->batch;
-    size_t window = RING_BYTES / 2 / (batch_bytes ? batch_bytes : 1);
-    if (window < 2) window = 2;
-    if (window > WI_PASS_WINDOW) window = WI_PASS_WINDOW;
+    size_t interval = RING_BYTES / 2 / (batch_bytes ? batch_bytes : 1);
+    if (interval < 2) interval = 2;
+    if (interval > WI_PASS_INTERVAL) interval = WI_PASS_INTERVAL;
     const weft_loader_options options = {WEFT_LOADER_OPTIONS_INIT, .batch = pass->batch,
-        .shuffle = pass->shuffle, .seed = pass->seed, .prefetch = window, .threads = pass->threads};
+        .shuffle = pass->shuffle, .seed = pass->seed, .prefetch = interval, .threads = pass->threads};
     WI_TRY(weft_loader_create(&pass->loader, dataset, &options));
     pass->dataset = weft_dataset_retain(dataset);
-    pass->window = window;
+    pass->interval = interval;
     pass->slot_examples = dataset->examples < pass->batch ? dataset->examples : pass->batch;
     if (pass->measures.tensor_count == 0) return WEFT_OK;
     pass->measured =
-        wi_allocate_array(pass->allocator, window * pass->slot_examples, pass->measures.example_bytes);
+        wi_allocate_array(pass->allocator, interval * pass->slot_examples, pass->measures.example_bytes);
     if (pass->measured) return WEFT_OK;
     forget_dataset(pass);
     return WEFT_ERROR_MEMORY;
@@ -107,7 +107,7 @@ size_t wi_pass_steps(const wi_pass *pass) {
     return (pass->dataset->examples + pass->batch - 1) / pass->batch;
 }
 
-/* Where the outputs of the window's step lie. */
+/* Where the outputs of a step of the interval are stored. */
 static unsigned char *measured_slot(const wi_pass *pass, size_t step) {
     return pass->measured + step * pass->slot_examples * pass->measures.example_bytes;
 }
@@ -152,7 +152,7 @@ static weft_status enqueue_step(
     return read_measured(pass, plan, step, examples);
 }
 
-/* Both plans: each tells what its own ops found wrong. */
+/* Both plans: each reports the faults of its own ops. */
 static weft_status wait_for_device(wi_pass *pass) {
     if (pass->full) WI_TRY(weft_plan_wait(pass->full));
     return pass->rest ? weft_plan_wait(pass->rest) : WEFT_OK;
@@ -170,13 +170,13 @@ static weft_status take_record(wi_pass *pass, size_t step) {
         &pass->measures, measured_slot(pass, step), record->targets, pass->slot_examples, record->examples);
 }
 
-static weft_status finish_window(wi_pass *pass, const wi_pass_hooks *hooks) {
+static weft_status finish_interval(wi_pass *pass, const wi_pass_hooks *hooks) {
     const size_t count = pass->pending;
     pass->pending = 0;
     if (count == 0) return WEFT_OK;
     WI_TRY(wait_for_device(pass));
     for (size_t i = 0; i < count; i++) WI_TRY(take_record(pass, i));
-    return hooks ? hooks->after_window(hooks->user, pass->records, count) : WEFT_OK;
+    return hooks ? hooks->after_interval(hooks->user, pass->records, count) : WEFT_OK;
 }
 
 static weft_status run_steps(wi_pass *pass, const wi_pass_hooks *hooks) {
@@ -188,9 +188,9 @@ static weft_status run_steps(wi_pass *pass, const wi_pass_hooks *hooks) {
         if (examples == 0) break;
         WI_TRY(enqueue_step(pass, columns, examples, hooks));
         if (hooks) WI_TRY(hooks->after_step(hooks->user, &finish, &stop));
-        if (finish || pass->pending == pass->window) WI_TRY(finish_window(pass, hooks));
+        if (finish || pass->pending == pass->interval) WI_TRY(finish_interval(pass, hooks));
     }
-    return finish_window(pass, hooks);
+    return finish_interval(pass, hooks);
 }
 
 weft_status wi_pass_run(

@@ -2,9 +2,9 @@
  *
  * A pass owns a feed, a loader, metrics and two plans (whole batches, and the smaller last one of an epoch).
  * A step enqueues the inputs, the plan, and the reads of its loss, count of correct answers and measured
- * outputs; nothing waits. Once `window` steps are out, the pass waits for the device, looks at the records,
- * and goes on: so the loader's batches, which last `prefetch` = window calls, stay valid while they are
- * copied, and the queue never grows beyond a window. Between wi_pass_prepare and the end of an epoch nothing
+ * outputs; nothing waits. Once `interval` steps are out, the pass waits for the device, looks at the records,
+ * and goes on: so the loader's batches, which last `prefetch` = interval calls, stay valid while they are
+ * copied, and the queue never grows beyond an interval. Between wi_pass_prepare and the end of an epoch nothing
  * is allocated. */
 #ifndef WI_PASS_H
 #define WI_PASS_H
@@ -12,9 +12,9 @@
 #include "train/feed.h"
 #include "train/measure.h"
 
-enum { WI_PASS_WINDOW = 16, WI_PASS_COLUMNS = 32 };
+enum { WI_PASS_INTERVAL = 16, WI_PASS_COLUMNS = 32 };
 
-/* What one step gave, known after its window. */
+/* What one step gave, known after its interval. */
 typedef struct wi_record {
     float loss;
     int32_t correct; /* -1: not counted */
@@ -43,18 +43,18 @@ typedef struct wi_pass_hooks {
         bool *has_loss, float *loss);
     /* After a step was enqueued. finish: its records are wanted now. stop: no further step. */
     weft_status (*after_step)(void *user, bool *finish, bool *stop);
-    /* After a window, with its records; totals include them. */
-    weft_status (*after_window)(void *user, const wi_record *records, size_t count);
+    /* After an interval, with its records; totals include them. */
+    weft_status (*after_interval)(void *user, const wi_record *records, size_t count);
 } wi_pass_hooks;
 
-typedef struct wi_pass_parts {
+typedef struct wi_pass_options {
     weft_tensor *loss, *correct; /* correct NULL: not counted */
     weft_tensor *const *updates;
     size_t update_count;
     wi_measure_list measured;
     size_t memory_limit; /* of a plan; 0: none */
     bool partial;        /* inputs may lack a column: a step callback writes them */
-} wi_pass_parts;
+} wi_pass_options;
 
 struct wi_pass {
     const weft_allocator *allocator;
@@ -68,19 +68,19 @@ struct wi_pass {
     uint64_t seed;
     wi_feed feed;
     wi_measures measures;
-    unsigned char *measured; /* outputs read back: room for a window's steps of slot_examples each */
+    unsigned char *measured; /* outputs read back: room for an interval's steps of slot_examples each */
     size_t slot_examples;
     weft_dataset *dataset; /* the one that was prepared for; retained */
     weft_loader *loader;
     weft_plan *full, *rest;
     size_t full_examples, rest_examples;
-    size_t window, pending;
-    wi_record records[WI_PASS_WINDOW];
+    size_t interval, pending;
+    wi_record records[WI_PASS_INTERVAL];
     wi_pass_totals totals;
 };
 
 /* Clear it afterwards, whatever this returns. */
-weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const wi_pass_parts *parts);
+weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const wi_pass_options *options);
 void wi_pass_clear(wi_pass *pass);
 /* Plans the first batch size. */
 weft_status wi_pass_plan(wi_pass *pass, size_t examples);
@@ -91,7 +91,7 @@ weft_status wi_pass_run(
     wi_pass *pass, uint64_t epoch, const wi_pass_start *start, const wi_pass_hooks *hooks);
 size_t wi_pass_steps(const wi_pass *pass); /* an epoch */
 
-double wi_pass_loss(const wi_pass *pass);     /* mean so far; NaN before the first window */
+double wi_pass_loss(const wi_pass *pass);     /* mean so far; NaN before the first interval */
 double wi_pass_accuracy(const wi_pass *pass); /* NaN when not counted */
 
 #endif

@@ -22,22 +22,23 @@ static weft_status add(wi_report *report, const char *prefix, const char *name, 
     return WEFT_OK;
 }
 
-static bool is_replaced(const wi_report_parts *parts, bool with_metrics) {
-    for (size_t m = 0; m < parts->metric_count && with_metrics; m++)
-        if (strcmp(parts->metrics[m].name, "accuracy") == 0) return true;
+static bool is_replaced(const wi_report_options *options, bool with_metrics) {
+    for (size_t m = 0; m < options->metric_count && with_metrics; m++)
+        if (strcmp(options->metrics[m].name, "accuracy") == 0) return true;
     return false;
 }
 
-weft_status wi_report_init(wi_report *report, const wi_report_parts *parts) {
+weft_status wi_report_init(wi_report *report, const wi_report_options *options) {
     report->count = 0;
-    for (int validation = 0; validation < 1 + parts->validation; validation++) {
+    for (int validation = 0; validation < 1 + options->validation; validation++) {
         const char *const prefix = prefixes[validation];
-        const bool with_metrics = validation || parts->training_metrics;
+        const bool with_metrics = validation || options->training_metrics;
         WI_TRY(add(report, prefix, "loss", true));
-        if (parts->accuracy && !is_replaced(parts, with_metrics))
+        if (options->accuracy && !is_replaced(options, with_metrics))
             WI_TRY(add(report, prefix, "accuracy", false));
-        for (size_t m = 0; m < parts->metric_count && with_metrics; m++)
-            WI_TRY(add(report, prefix, parts->metrics[m].name, wi_metric_goes_down(parts->metrics[m].kind)));
+        for (size_t m = 0; m < options->metric_count && with_metrics; m++)
+            WI_TRY(
+                add(report, prefix, options->metrics[m].name, wi_metric_goes_down(options->metrics[m].kind)));
     }
     return WEFT_OK;
 }

@@ -17,15 +17,15 @@ typedef struct wi_report {
     size_t count;
 } wi_report;
 
-typedef struct wi_report_parts {
+typedef struct wi_report_options {
     bool accuracy, training_metrics, validation;
     const weft_metric *metrics; /* named */
     size_t metric_count;
-} wi_report_parts;
+} wi_report_options;
 
 /* Loss, accuracy and metrics of the training, then the same of the validation, as far as there are any. A
  * metric called "accuracy" replaces the accuracy of the logits. Errors: two values of one name. */
-weft_status wi_report_init(wi_report *report, const wi_report_parts *parts);
+weft_status wi_report_init(wi_report *report, const wi_report_options *options);
 /* SIZE_MAX when there is none; name may be NULL. */
 size_t wi_report_find(const wi_report *report, const char *name);
 void wi_report_set(wi_report *report, const char *name, double value); /* a name that is not there is fine */

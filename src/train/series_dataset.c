@@ -1,4 +1,4 @@
-/* A series of numbers as windows (contract in weft/text.h): a CSV table read as one column, cut by time. */
+/* A series of numbers as sliding windows (contract in weft/text.h): a CSV table read as one column, cut by time. */
 #include "base/platform.h"
 #include "io/csv.h"
 #include "train/dataset.h"

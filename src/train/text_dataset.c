@@ -1,5 +1,5 @@
-/* Text as streams of tokens beside each other (contract in weft/text.h). Example window · streams + stream is
- * the window of that stream, so that batches of `streams` examples in order are windows in order. */
+/* Text as streams of tokens beside each other (contract in weft/text.h). Example sequence · streams + stream is
+ * that sequence of that stream, so that batches of `streams` examples in order are sequences in order. */
 #include "base/platform.h"
 #include "train/dataset.h"
 #include "train/vocabulary.h"
@@ -16,12 +16,13 @@ static weft_status check_options(const char *call, const weft_text_options *opti
     return WEFT_OK;
 }
 
-static void fill(weft_dataset *dataset, const int32_t *tokens, size_t windows, size_t streams, size_t steps) {
+static void fill(
+    weft_dataset *dataset, const int32_t *tokens, size_t sequences, size_t streams, size_t steps) {
     int32_t *seen = wi_dataset_data(dataset, 0), *next = wi_dataset_data(dataset, 1);
     float *carry = wi_dataset_data(dataset, 2);
-    for (size_t w = 0; w < windows; w++) {
+    for (size_t w = 0; w < sequences; w++) {
         for (size_t s = 0; s < streams; s++) {
-            const int32_t *const from = tokens + s * windows * steps + w * steps;
+            const int32_t *const from = tokens + s * sequences * steps + w * steps;
             memcpy(seen, from, steps * sizeof *seen);
             memcpy(next, from + 1, steps * sizeof *next);
             *carry++ = w ? 1.0f : 0.0f;
@@ -35,15 +36,15 @@ static weft_status build(weft_dataset **dataset, weft_context *context, const ch
     const int32_t *tokens, size_t count, const weft_text_options *options) {
     const size_t streams = options->streams ? options->streams : 32,
                  steps = options->steps ? options->steps : 32;
-    const size_t windows = count ? (count - 1) / steps / streams : 0;
-    if (windows == 0)
+    const size_t sequences = count ? (count - 1) / steps / streams : 0;
+    if (sequences == 0)
         WI_FAIL(WEFT_ERROR_FORMAT, "%s: %zu tokens are too few for %zu streams of %zu steps, which need %zu",
             name, count, streams, steps, streams * steps + 1);
     const weft_column columns[] = {{.name = "tokens", .dtype = WEFT_I32, .rank = 1, .dims = {(int64_t)steps}},
         {.name = "next", .dtype = WEFT_I32, .rank = 1, .dims = {(int64_t)steps}},
         {.name = "carry", .dtype = WEFT_F32}};
-    WI_TRY(wi_dataset_create(dataset, context, windows * streams, columns, 3));
-    fill(*dataset, tokens, windows, streams, steps);
+    WI_TRY(wi_dataset_create(dataset, context, sequences * streams, columns, 3));
+    fill(*dataset, tokens, sequences, streams, steps);
     return WEFT_OK;
 }
 

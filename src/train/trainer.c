@@ -3,7 +3,7 @@
 #include "base/platform.h"
 #include "graph/nodes.h"
 #include "train/correct_count.h"
-#include "train/trainer_parts.h"
+#include "train/trainer_shared.h"
 #include <math.h>
 
 /* what: "update" or "carry". */
@@ -112,12 +112,12 @@ static weft_status keep_metrics(weft_trainer *trainer) {
 
 static weft_status prepare_reports(weft_trainer *trainer) {
     const weft_trainer_options *const options = &trainer->options;
-    const wi_report_parts parts = {.accuracy = options->logits,
+    const wi_report_options given = {.accuracy = options->logits,
         .training_metrics = options->training_metrics,
         .validation = options->validation,
         .metrics = trainer->metrics,
         .metric_count = options->metric_count};
-    WI_TRY(wi_report_init(&trainer->report, &parts));
+    WI_TRY(wi_report_init(&trainer->report, &given));
     trainer->step_report = trainer->report;
     for (size_t i = 0; i < trainer->step_report.count; i++)
         trainer->step_report.values[i].value = (double)NAN;
@@ -125,21 +125,21 @@ static weft_status prepare_reports(weft_trainer *trainer) {
     return wi_watch_init(&trainer->watch, trainer->graph, &options->early_stopping, &trainer->report);
 }
 
-static weft_status build_passes(weft_trainer *trainer, wi_pass_parts parts) {
+static weft_status build_passes(weft_trainer *trainer, wi_pass_options given) {
     const weft_allocator *const allocator = trainer->context->allocator;
     const wi_measure_list measured = {trainer->context, trainer->metrics, trainer->options.metric_count};
-    if (trainer->options.training_metrics) parts.measured = measured;
-    parts.partial = trainer->options.step != NULL;
-    parts.memory_limit = trainer->options.memory_limit;
-    WI_TRY(wi_pass_init(&trainer->training, allocator, &parts));
-    parts = (wi_pass_parts){.loss = parts.loss,
-        .correct = parts.correct,
+    if (trainer->options.training_metrics) given.measured = measured;
+    given.partial = trainer->options.step != NULL;
+    given.memory_limit = trainer->options.memory_limit;
+    WI_TRY(wi_pass_init(&trainer->training, allocator, &given));
+    given = (wi_pass_options){.loss = given.loss,
+        .correct = given.correct,
         .measured = measured,
         .memory_limit = trainer->options.memory_limit,
         .updates = trainer->options.carries,
         .update_count = trainer->options.carry_count};
-    WI_TRY(wi_pass_init(&trainer->validation, allocator, &parts));
-    WI_TRY(wi_pass_init(&trainer->evaluation, allocator, &parts));
+    WI_TRY(wi_pass_init(&trainer->validation, allocator, &given));
+    WI_TRY(wi_pass_init(&trainer->evaluation, allocator, &given));
     return wi_pass_plan(&trainer->training, trainer->options.batch);
 }
 
@@ -147,20 +147,20 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     const weft_trainer_options *const options = &trainer->options;
     const weft_allocator *const allocator = trainer->context->allocator;
     weft_tensor *updates[WEFT_MAX_UPDATES + WEFT_MAX_CARRIES] = {NULL};
-    wi_pass_parts parts = {.loss = loss, .updates = updates, .update_count = options->update_count};
+    wi_pass_options given = {.loss = loss, .updates = updates, .update_count = options->update_count};
     WI_TRY(weft_graph_status(trainer->graph));
     WI_TRY(keep_strings(trainer));
     WI_TRY(keep_metrics(trainer));
     WI_TRY(wi_checkpointer_init(&trainer->checkpointer, allocator, options));
     WI_TRY(prepare_reports(trainer));
     if (options->logits)
-        WI_TRY(wi_correct_count(&parts.correct, allocator, loss, options->logits, options->labels));
+        WI_TRY(wi_correct_count(&given.correct, allocator, loss, options->logits, options->labels));
     for (size_t i = 0; i < options->update_count; i++) updates[i] = options->updates[i];
     if (options->update_count == 0)
-        WI_TRY(weft_minimize(loss, &options->optimizer, updates, WEFT_MAX_UPDATES, &parts.update_count));
-    for (size_t i = 0; i < options->carry_count; i++) updates[parts.update_count++] = options->carries[i];
+        WI_TRY(weft_minimize(loss, &options->optimizer, updates, WEFT_MAX_UPDATES, &given.update_count));
+    for (size_t i = 0; i < options->carry_count; i++) updates[given.update_count++] = options->carries[i];
     WI_TRY(wi_rate_init(&trainer->rate, trainer->graph, options));
-    return build_passes(trainer, parts);
+    return build_passes(trainer, given);
 }
 
 weft_status weft_trainer_create(

@@ -90,8 +90,8 @@ static void note_time(weft_trainer *trainer, size_t steps) {
     if (trainer->examined == 0) /* it compiled kernels: no ordinary step */
         trainer->info.first_step_seconds = now - trainer->created;
     else if (trainer->time_count < trainer->time_capacity)
-        trainer->times[trainer->time_count++] = (now - trainer->window_began) / (double)steps;
-    trainer->window_began = now;
+        trainer->times[trainer->time_count++] = (now - trainer->interval_began) / (double)steps;
+    trainer->interval_began = now;
 }
 
 static weft_status log_step(weft_trainer *trainer, const wi_record *record, size_t step) {
@@ -107,7 +107,7 @@ static weft_status log_step(weft_trainer *trainer, const wi_record *record, size
     return wi_training_log_write(&trainer->log, &event, &trainer->step_report);
 }
 
-static weft_status after_window(void *user, const wi_record *records, size_t count) {
+static weft_status after_interval(void *user, const wi_record *records, size_t count) {
     weft_trainer *const trainer = user;
     note_time(trainer, count);
     for (size_t i = 0; i < count; i++) {
@@ -174,7 +174,8 @@ static weft_status save_epoch(weft_trainer *trainer) {
 
 /* The steps of an epoch, all or from where a checkpoint was saved. */
 static weft_status train_epoch(weft_trainer *trainer) {
-    const wi_pass_hooks hooks = {trainer, trainer->options.step ? run_step : NULL, after_step, after_window};
+    const wi_pass_hooks hooks = {
+        trainer, trainer->options.step ? run_step : NULL, after_step, after_interval};
     const wi_pass_start start = trainer->resume.start;
     trainer->resume = (wi_resume){0};
     trainer->state.step_in_epoch = start.step;
@@ -184,7 +185,7 @@ static weft_status train_epoch(weft_trainer *trainer) {
 
 /* stop: a callback asked for the end, or the patience is over. */
 static weft_status run_epoch(weft_trainer *trainer, bool *stop) {
-    trainer->window_began = wi_clock_seconds();
+    trainer->interval_began = wi_clock_seconds();
     forget_metrics(trainer);
     WI_TRY(train_epoch(trainer));
     *stop = trainer->ends;
@@ -202,11 +203,11 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Room for the windows' times, so that the steps need none. */
+/* Room for the intervals' times, so that the steps need none. */
 static weft_status prepare_times(weft_trainer *trainer) {
-    const size_t windows = trainer->state.steps_per_epoch / trainer->training.window + 2;
+    const size_t intervals = trainer->state.steps_per_epoch / trainer->training.interval + 2;
     const size_t needed =
-        trainer->options.epochs < MAX_TIMES / windows ? trainer->options.epochs * windows : MAX_TIMES;
+        trainer->options.epochs < MAX_TIMES / intervals ? trainer->options.epochs * intervals : MAX_TIMES;
     trainer->time_count = 0;
     if (needed <= trainer->time_capacity) return WEFT_OK;
     wi_release(trainer->context->allocator, trainer->times);

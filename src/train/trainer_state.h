@@ -5,7 +5,7 @@
 #ifndef WI_TRAINER_STATE_H
 #define WI_TRAINER_STATE_H
 
-#include "train/trainer_parts.h"
+#include "train/trainer_shared.h"
 
 /* Before a run: takes the memory for checkpoints, if they are to be saved. */
 weft_status wi_trainer_reserve(weft_trainer *trainer);

@@ -56,8 +56,38 @@ static void tuning_values_last(void **state) {
     weft_context_release(context);
 }
 
+/* A whole file of another version: it differs in the number after the magic, and in nothing else. */
+static void another_version_is_ignored(void **state) {
+    enum { VERSION_AT = 8 };
+    char path[PATH_MAX], *bytes = NULL;
+    size_t length = 0;
+    double value = 5.0;
+    scratch_log log = {0};
+    weft_context *context = open_logged(*state, NULL);
+    wi_device *const device = wi_context_device(context);
+    wi_tuning_set(device, "tile", 3.0);
+    wi_disk_cache_path(device, wi_disk_cache_key(device, "tuning", "tile"), path, sizeof path);
+    weft_context_release(context);
+    assert_ok(wi_file_read(NULL, path, &bytes, &length));
+    assert_true(length > VERSION_AT);
+    bytes[VERSION_AT]++;
+    assert_ok(wi_file_write_atomic(path, bytes, length));
+    wi_release(NULL, bytes);
+    context = open_logged(*state, &log);
+    const int before = log.warnings;
+    assert_false(wi_tuning_get(wi_context_device(context), "tile", &value));
+    assert_true(value == 5.0);
+    assert_int_equal(log.warnings, before + 1);
+    wi_tuning_set(wi_context_device(context), "tile", 4.0);
+    weft_context_release(context);
+    context = open_logged(*state, &log); /* written anew */
+    assert_true(wi_tuning_get(wi_context_device(context), "tile", &value) && value == 4.0);
+    weft_context_release(context);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(tuning_values_last, make_scratch, remove_scratch)};
+        cmocka_unit_test_setup_teardown(tuning_values_last, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(another_version_is_ignored, make_scratch, remove_scratch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,7 +111,7 @@ static int steps_of(const weft_plan *plan, const char *name) {
     int count = 0;
     for (size_t i = 0; i < plan->partition.step_count; i++) {
         const wi_step *const step = plan->partition.steps[i];
-        if (step->kind == WI_STEP_PRODUCT && step->gemm.windows)
+        if (step->kind == WI_STEP_PRODUCT && step->gemm.convolution)
             count += strcmp(step->selection->chosen->name, name) == 0;
     }
     return count;
@@ -193,17 +193,17 @@ static void every_implementation_computes_the_same(void **state) {
     weft_graph_release(n.graph);
 }
 
-static bool accepts(const wi_implementation *implementation, const wi_windows *windows) {
-    const wi_gemm_shape shape = {.windows = windows};
+static bool accepts(const wi_implementation *implementation, const wi_conv_geometry *geometry) {
+    const wi_gemm_shape shape = {.convolution = geometry};
     const wi_kernel_site site = {.device = &wi_context_device(test_context())->profile, .product = &shape};
     return wi_implementation_accepts(implementation, NULL, &site);
 }
 
-static const char *choice(const wi_windows *windows) {
-    const wi_gemm_shape shape = {.windows = windows};
+static const char *choice(const wi_conv_geometry *geometry) {
+    const wi_gemm_shape shape = {.convolution = geometry};
     const wi_kernel_site site = {.device = &wi_context_device(test_context())->profile, .product = &shape};
     wi_selection selection;
-    assert_weft_ok(wi_select(&selection, test_context(), &wi_op_conv, &site));
+    assert_weft_ok(wi_select(&selection, wi_context_device(test_context()), &wi_op_conv, &site));
     return selection.chosen->name;
 }
 
@@ -217,7 +217,7 @@ static void the_fast_ones_come_first(void **state) {
         skip();
     }
     const bool is_cpu = wi_context_device(context)->caps.device_class == WEFT_CLASS_CPU;
-    wi_windows wide = {.images = 2,
+    wi_conv_geometry wide = {.images = 2,
         .groups = 1,
         .channels = 16,
         .filters = 32,
@@ -227,12 +227,12 @@ static void the_fast_ones_come_first(void **state) {
         .stride = {1, 1, 1},
         .dilation = {1, 1, 1},
         .before = {0, 1, 1}};
-    wi_windows thin = wide;
+    wi_conv_geometry thin = wide;
     thin.groups = 16;
     thin.channels = thin.filters = 1;
     assert_string_equal(choice(&wide), is_cpu ? "conv_cpu" : "conv_gpu");
     assert_string_equal(choice(&thin), is_cpu ? "depthwise_cpu" : "depthwise_gpu");
-    wi_windows pointwise = wide;
+    wi_conv_geometry pointwise = wide;
     pointwise.taps[1] = pointwise.taps[2] = 1;
     pointwise.before[1] = pointwise.before[2] = 0;
     pointwise.step[2] = 16;
@@ -249,7 +249,7 @@ static void the_fast_ones_come_first(void **state) {
 /* Sizes that its ints do not hold are left to others; the naive one is last and accepts everything. */
 static void sizes_over_an_int_are_left(void **state) {
     (void)state;
-    const wi_windows huge = {.images = INT64_C(1) << 40,
+    const wi_conv_geometry huge = {.images = INT64_C(1) << 40,
         .groups = 1,
         .channels = 1,
         .filters = 1,

@@ -23,7 +23,7 @@ typedef struct test_case {
     wi_gemm_shape shape;
 } test_case;
 
-/* Row-major A and B; tests turn them below. */
+/* Row-major A and B; tests transpose them below. */
 #define PLAIN(M, N, K)                                                                                       \
     {                                                                                                        \
 #M " " #N " " #K, {                                                                                  \
@@ -188,7 +188,7 @@ static void compute(
     const int64_t offset = f->with_bias ? 3 : 0;
     for (size_t i = 0; i < f->counts[2]; i++) to[i] = untouched;
     assert_ok(wi_buffer_write(wi_context_device(context), f->device[2].memory, 0, to, bytes));
-    assert_ok(wi_gemm_product_create(&product, context, implementation, NULL, &f->shape,
+    assert_ok(wi_gemm_product_create(&product, wi_context_device(context), implementation, NULL, &f->shape,
         &(wi_gemm_operands){.a = f->device[0].memory,
             .b = f->device[1].memory,
             .c = f->device[2].memory,
@@ -196,9 +196,9 @@ static void compute(
             .b_offset = offset,
             .c_offset = GUARD},
         epilogue));
-    assert_ok(wi_gemm_product_run(&product, context));
+    assert_ok(wi_gemm_product_run(&product, wi_context_device(context)));
     assert_ok(wi_buffer_read(wi_context_device(context), f->device[2].memory, 0, to, bytes));
-    wi_gemm_product_clear(&product, context);
+    wi_gemm_product_clear(&product, wi_context_device(context));
 }
 
 static wi_kernel_site site_of(const wi_gemm_shape *shape) {
@@ -213,7 +213,7 @@ static bool accepts(const wi_implementation *implementation, const wi_gemm_shape
 static weft_status select_for(const wi_implementation **chosen, const wi_gemm_shape *shape) {
     const wi_kernel_site site = site_of(shape);
     wi_selection selection;
-    const weft_status status = wi_select(&selection, context, &wi_op_matmul, &site);
+    const weft_status status = wi_select(&selection, wi_context_device(context), &wi_op_matmul, &site);
     *chosen = selection.chosen;
     return status;
 }
@@ -245,7 +245,7 @@ static void check_everywhere(const test_case *test) {
     }
 }
 
-static wi_gemm_shape turned(wi_gemm_shape shape, bool a, bool b) {
+static wi_gemm_shape transposed(wi_gemm_shape shape, bool a, bool b) {
     if (a) {
         shape.a_row = 1;
         shape.a_column = shape.m;
@@ -260,11 +260,11 @@ static wi_gemm_shape turned(wi_gemm_shape shape, bool a, bool b) {
 static void every_transposition(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        for (int turn = 0; turn < 4; turn++) {
+        for (int transposes = 0; transposes < 4; transposes++) {
             char what[64];
-            snprintf(what, sizeof what, "%s%s%s", cases[i].what, turn & 1 ? ", A turned" : "",
-                turn & 2 ? ", B turned" : "");
-            check_everywhere(&(test_case){what, turned(cases[i].shape, turn & 1, turn & 2)});
+            snprintf(what, sizeof what, "%s%s%s", cases[i].what, transposes & 1 ? ", A transposed" : "",
+                transposes & 2 ? ", B transposed" : "");
+            check_everywhere(&(test_case){what, transposed(cases[i].shape, transposes & 1, transposes & 2)});
         }
     }
 }
@@ -286,8 +286,8 @@ static void the_fast_kernel_comes_first_and_can_be_forced(void **state) {
         const wi_gemm_shape large = {1, 256, 256, 256, 0, 256, 1, 0, 256, 1, NULL};
         assert_ok(select_for(&chosen, &large));
         assert_string_equal(chosen->name, is_cpu ? "cpu_direct" : "gpu_tiled");
-        const wi_gemm_shape turned = {1, 256, 256, 256, 0, 1, 256, 0, 256, 1, NULL};
-        assert_ok(select_for(&chosen, &turned));
+        const wi_gemm_shape transposed = {1, 256, 256, 256, 0, 1, 256, 0, 256, 1, NULL};
+        assert_ok(select_for(&chosen, &transposed));
         assert_string_equal(chosen->name, is_cpu ? "cpu_block" : "gpu_tiled");
     }
     setenv("WEFT_GEMM", "naive", 1);
@@ -302,7 +302,7 @@ static void the_fast_kernel_comes_first_and_can_be_forced(void **state) {
     unsetenv("WEFT_GEMM");
 }
 
-/* CLBlast, where the build has it, through the plan's own choice: one product and a batch, turned and plain.
+/* CLBlast, where the build has it, through the plan's own choice: one product and a batch, transposed and plain.
  * On a GPU it takes part in every case above. */
 static void a_library_computes_the_same(void **state) {
     const wi_gemm_shape one = {1, 33, 17, 29, 0, 29, 1, 0, 17, 1, NULL},
@@ -323,9 +323,9 @@ static void a_library_computes_the_same(void **state) {
     const wi_implementation *chosen = NULL;
     assert_ok(select_for(&chosen, &one));
     assert_ptr_equal(chosen, library);
-    const wi_gemm_shape one_turned = turned(one, true, true);
+    const wi_gemm_shape one_transposed = transposed(one, true, true);
     check_product(library, &one, true, "one");
-    check_product(library, &one_turned, true, "one, turned");
+    check_product(library, &one_transposed, true, "one, transposed");
     check_product(library, &batch, true, "batch");
     unsetenv("WEFT_GEMM");
 }
@@ -353,7 +353,7 @@ static void small_products_are_one_launch(void **state) {
     (void)state;
     for (size_t i = 10; i < 15; i++) {
         const wi_implementation *chosen = NULL;
-        const wi_gemm_shape shape = turned(cases[i].shape, i >= 13, i < 12);
+        const wi_gemm_shape shape = transposed(cases[i].shape, i >= 13, i < 12);
         assert_ok(select_for(&chosen, &shape));
         if (!chosen->file) continue;
         wi_arena arena;

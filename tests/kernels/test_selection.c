@@ -27,7 +27,7 @@ static weft_context *open_context(const char *folder, scratch_log *log) {
 static wi_selection choose(weft_context *context, const wi_gemm_shape *product) {
     const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = product};
     wi_selection selection;
-    assert_ok(wi_select(&selection, context, &wi_op_matmul, &site));
+    assert_ok(wi_select(&selection, wi_context_device(context), &wi_op_matmul, &site));
     return selection;
 }
 
@@ -86,7 +86,7 @@ static void tuned_times_replace_estimates(void **state) {
             slowest = candidate;
     }
     assert_non_null(slowest);
-    wi_selection_record(context, slowest, &wi_op_matmul, &site, 1e-9);
+    wi_selection_record(wi_context_device(context), slowest, &wi_op_matmul, &site, 1e-9);
     weft_context_release(context);
     context = open_context(*state, &log);
     const wi_selection after = choose(context, &shape);
@@ -97,7 +97,7 @@ static void tuned_times_replace_estimates(void **state) {
     const wi_selection other = choose(context, &larger);
     assert_false(chosen_of(&other)->tuned);
     const int warnings = log.warnings;
-    wi_selection_record(context, slowest, &wi_op_matmul, &site, NAN);
+    wi_selection_record(wi_context_device(context), slowest, &wi_op_matmul, &site, NAN);
     const wi_selection ignored = choose(context, &shape);
     assert_ptr_equal(ignored.chosen, before.chosen);
     assert_int_equal(log.warnings, warnings + 1);
@@ -107,7 +107,7 @@ static void tuned_times_replace_estimates(void **state) {
 static void names_that_nothing_has_are_errors(void **state) {
     scratch_log log = {0};
     weft_context *const context = open_context(*state, &log);
-    const wi_windows windows = {.images = 2,
+    const wi_conv_geometry geometry = {.images = 2,
         .groups = 1,
         .channels = 16,
         .filters = 32,
@@ -117,17 +117,17 @@ static void names_that_nothing_has_are_errors(void **state) {
         .stride = {1, 1, 1},
         .dilation = {1, 1, 1},
         .before = {0, 1, 1}};
-    const wi_gemm_shape convolution = {.windows = &windows};
+    const wi_gemm_shape convolution = {.convolution = &geometry};
     const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = &convolution};
     wi_selection selection;
     setenv("WEFT_CONV", "fastest", 1);
-    assert_fails(wi_select(&selection, context, &wi_op_conv, &site), WEFT_ERROR_ARGUMENT,
+    assert_fails(wi_select(&selection, wi_context_device(context), &wi_op_conv, &site), WEFT_ERROR_ARGUMENT,
         "WEFT_CONV=fastest names no convolution");
     setenv("WEFT_CONV", "pointwise_weight", 1); /* of another of the three ops */
-    assert_ok(wi_select(&selection, context, &wi_op_conv, &site));
+    assert_ok(wi_select(&selection, wi_context_device(context), &wi_op_conv, &site));
     assert_int_equal(chosen_of(&selection)->verdict, WI_VERDICT_CHOSEN);
     setenv("WEFT_CONV", "conv_naive", 1);
-    assert_ok(wi_select(&selection, context, &wi_op_conv, &site));
+    assert_ok(wi_select(&selection, wi_context_device(context), &wi_op_conv, &site));
     assert_string_equal(selection.chosen->name, "conv_naive");
     assert_int_equal(chosen_of(&selection)->verdict, WI_VERDICT_FORCED);
     unsetenv("WEFT_CONV");

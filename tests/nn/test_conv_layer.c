@@ -197,12 +197,12 @@ static void plain_layers_want_their_rank(void **state) {
         weft_graph *const graph = test_graph();
         weft_tensor *const image = weft_input(graph, "image", WEFT_F32, 2, 5, 4);
         weft_tensor *const line = weft_input(graph, "line", WEFT_F32, 2, 5);
-        weft_tensor *const turned =
-            weft_input_shape(graph, "turned", WEFT_F32, 3, (const int64_t[]){2, WEFT_BATCH, 5});
+        weft_tensor *const permuted =
+            weft_input_shape(graph, "permuted", WEFT_F32, 3, (const int64_t[]){2, WEFT_BATCH, 5});
         assert_null(i == 0   ? weft_conv1d(image, 3, 2)
                     : i == 1 ? weft_conv2d(line, 3, 2)
                     : i == 2 ? weft_conv3d(image, 3, 2)
-                             : weft_conv1d(turned, 3, 2));
+                             : weft_conv1d(permuted, 3, 2));
         assert_weft_fails(WEFT_ERROR_SHAPE, weft_graph_status(graph), parts[i]);
         weft_graph_release(graph);
     }

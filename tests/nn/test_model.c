@@ -54,8 +54,8 @@ static void every_network_is_planned(void **state) {
         weft_plan_info info;
         assert_weft_ok(weft_plan_get_info(plan, &info));
         print_message("%-12s %4zu launches, %3zu kernels, %zu layout changes, arena %zu bytes\n",
-            rows[i].name, info.launches, info.kernels, info.layout_changes, info.arena_bytes);
-        assert_int_equal(info.layout_changes, rows[i].changes);
+            rows[i].name, info.launches, info.kernels, info.layout_conversions, info.arena_bytes);
+        assert_int_equal(info.layout_conversions, rows[i].changes);
         weft_plan_release(plan);
         weft_graph_release(s.graph);
     }
@@ -91,7 +91,7 @@ static void resnet50_trains_within_3_gb(void **state) {
     print_message("ResNet-50, batch 16: %zu bytes of its own, %zu of variables, %zu launches\n",
         info.total_bytes, info.variable_bytes, info.launches);
     assert_true(info.total_bytes + info.variable_bytes < 3000000000u);
-    assert_int_equal(info.layout_changes, 1); /* the image */
+    assert_int_equal(info.layout_conversions, 1); /* the image */
     assert_int_equal(during - before, info.total_bytes);
     weft_plan_release(plan);
     weft_graph_release(s.graph);

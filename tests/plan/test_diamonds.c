@@ -60,8 +60,8 @@ static void test_members(void **state) {
     }
 }
 
-/* Leaves that are the same everywhere, read by a map, a reduction and the epilogue of a product. */
-static void test_uniform_leaves(void **state) {
+/* Inline values that are the same everywhere, read by a map, a reduction and the epilogue of a product. */
+static void test_uniform_inline_values(void **state) {
     (void)state;
     weft_graph *const graph = test_graph();
     weft_tensor *const x = image(graph);
@@ -80,8 +80,8 @@ static void test_uniform_leaves(void **state) {
     weft_graph_release(graph);
 }
 
-/* Leaves that depend on the index, and those that read memory. */
-static void test_other_leaves(void **state) {
+/* Inline values that depend on the index, and those that read memory. */
+static void test_other_inline_values(void **state) {
     (void)state;
     weft_graph *const graph = test_graph();
     weft_tensor *const x = image(graph);
@@ -106,12 +106,45 @@ static void test_gradients(void **state) {
     weft_graph_release(graph);
 }
 
+/* Between convolutions, where the order of images in memory is decided; maximum(x, x) is x. */
+static void test_images(void **state) {
+    (void)state;
+    enum { SIZE = 8, CHANNELS = 4, COUNT = CHANNELS * (SIZE - 2) * (SIZE - 2) };
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input_shape(graph, "x", WEFT_F32, 4, (const int64_t[]){1, 3, SIZE, SIZE});
+    weft_tensor *const y = weft_conv2d(x, CHANNELS, 3);
+    float plain[COUNT], got[COUNT];
+    assert_int_equal(3 * SIZE * SIZE, ROWS * COLUMNS);
+    compute(x, weft_relu(y), plain, sizeof plain);
+    compute(x, weft_relu(diamonds(y, DIAMONDS)), got, sizeof got);
+    assert_memory_equal(got, plain, sizeof got);
+    weft_graph_release(graph);
+}
+
+/* Gradients that reach a recurrent layer as a chain of sums. */
+static void test_recurrent(void **state) {
+    (void)state;
+    enum { STEPS = 8, UNITS = 5 };
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x =
+        weft_input_shape(graph, "x", WEFT_F32, 3, (const int64_t[]){ROWS, STEPS, COLUMNS / STEPS});
+    weft_tensor *y = weft_lstm(x, UNITS, NULL).y;
+    float plain[ROWS * COLUMNS], got[ROWS * COLUMNS];
+    compute(x, weft_gradient(weft_sum(weft_square(y)), x), plain, sizeof plain);
+    for (int i = 0; i < DIAMONDS; i++) y = weft_mul_number(weft_add(y, y), 0.5);
+    compute(x, weft_gradient(weft_sum(weft_square(y)), x), got, sizeof got);
+    for (int i = 0; i < ROWS * COLUMNS; i++) assert_true(fabs((double)got[i] - plain[i]) < 1e-5);
+    weft_graph_release(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_members),
-        cmocka_unit_test(test_uniform_leaves),
-        cmocka_unit_test(test_other_leaves),
+        cmocka_unit_test(test_uniform_inline_values),
+        cmocka_unit_test(test_other_inline_values),
         cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_images),
+        cmocka_unit_test(test_recurrent),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const passes[] = {
-    "order", "partition", "selection", "loops", "code", "schedule", "memory", "launches"};
+static const char *const passes[] = {"rewrites", "order", "partition", "select", "loops", "code", "schedule",
+    "materialise", "memory", "launches"};
 enum { PASSES = sizeof passes / sizeof *passes };
 
 /* In each pass's text. */
-static const char *const expected[PASSES] = {
-    "readers", "members", "chosen", "space", "__kernel", "flop", "bytes of arena", "arguments"};
+static const char *const expected[PASSES] = {"     1  form   softmax                  lowered", "readers",
+    "members", "chosen", "space", "__kernel", "flop", "ran before", "bytes of arena", "arguments"};
 
 static void set(const char *dump, const char *folder) {
     assert_int_equal(setenv("WEFT_DUMP", dump, 1), 0);

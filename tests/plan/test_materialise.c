@@ -239,7 +239,12 @@ static void test_below_least(void **state) {
     char needed[32], given[32];
     snprintf(needed, sizeof needed, "least %zu bytes", least);
     snprintf(given, sizeof given, "is %zu", least / 2);
+    size_t before, after, peak_before, peak_after;
+    weft_context_memory(test_context(), &before, &peak_before);
     assert_weft_fails(WEFT_ERROR_MEMORY_LIMIT, plan_training(&t, least / 2), needed, given);
+    weft_context_memory(test_context(), &after, &peak_after);
+    assert_int_equal(after, before); /* nothing was allocated */
+    assert_int_equal(peak_after, peak_before);
     assert_weft_ok(plan_training(&t, least));
     training_end(&t);
 }

@@ -223,11 +223,11 @@ static weft_tensor *loss_tensor(const program *p, weft_tensor *const *tensors) {
     return loss;
 }
 
-static double loss_at(const program *p, const f64_array *const *leaves, int which, const f64_array *leaf) {
+static double loss_at(const program *p, const f64_array *const *sources, int which, const f64_array *source) {
     const f64_mark mark = f64_pool_mark();
     const f64_array *values[MAX_VALUES];
-    memcpy(values, leaves, INPUTS_COUNT * sizeof *values);
-    values[which] = leaf;
+    memcpy(values, sources, INPUTS_COUNT * sizeof *values);
+    values[which] = source;
     evaluate_program(p, values);
     double loss = 0;
     for (int i = p->count - LOSS_TERMS; i < p->count; i++)
@@ -237,13 +237,13 @@ static double loss_at(const program *p, const f64_array *const *leaves, int whic
 }
 
 static void check_gradient(
-    const program *p, const f64_array *const *leaves, int which, const float *gradient) {
+    const program *p, const f64_array *const *sources, int which, const float *gradient) {
     const double step = 1e-6;
-    const f64_array *const leaf = leaves[which];
-    f64_array *const up = f64_copy(leaf), *const down = f64_copy(leaf);
+    const f64_array *const source = sources[which];
+    f64_array *const up = f64_copy(source), *const down = f64_copy(source);
     test_random random = test_random_named("fuzz direction", (uint64_t)which);
     double along = 0, squares = 0;
-    for (size_t i = 0; i < leaf->count; i++) {
+    for (size_t i = 0; i < source->count; i++) {
         const double direction = test_random_between(&random, -1, 1), part = direction * (double)gradient[i];
         up->value[i] += step * direction;
         down->value[i] -= step * direction;
@@ -251,7 +251,7 @@ static void check_gradient(
         squares += part * part;
     }
     f64_track_errors(false);
-    const double expected = (loss_at(p, leaves, which, up) - loss_at(p, leaves, which, down)) / (2 * step);
+    const double expected = (loss_at(p, sources, which, up) - loss_at(p, sources, which, down)) / (2 * step);
     f64_track_errors(true);
     if (fabs(along - expected) > 1e-4 * sqrt(squares) + 1e-8)
         fail_msg("gradient of input %d: %.9g instead of %.9g along a direction", which, along, expected);

@@ -112,6 +112,23 @@ expect fail "a class in a header" sh "$here/check_classes.sh" "$tree"
 rm -rf "${tree:?}"/*
 expect fail "classes of an empty tree" sh "$here/check_classes.sh" "$tree"
 
+# words FILE LINE: a good tree to which LINE is added fails.
+words() {
+    fresh
+    mkdir -p "$tree/cl_kernels"
+    echo "$2" >>"$tree/$1"
+}
+words src/cl/launch.c 'const wi_order_cpu *order = wi_memory_order_of(x); /* a fold */'
+expect pass "words of the glossary" sh "$here/check_words.sh" "$tree"
+words src/cl/launch.c 'value->state = WI_VALUE_LEAF;'
+expect fail "a replaced name in src" sh "$here/check_words.sh" "$tree"
+words cl_kernels/common.clh 'x = weft_load_part_f32(p, i, lanes);'
+expect fail "a replaced name in a kernel" sh "$here/check_words.sh" "$tree"
+words include/weft/base.h 'size_t layout_changes;'
+expect fail "a replaced name in a header" sh "$here/check_words.sh" "$tree"
+rm -rf "${tree:?}"/*
+expect fail "words of an empty tree" sh "$here/check_words.sh" "$tree"
+
 fresh
 expect pass "a short sample" sh "$here/check_samples.sh" "$tree"
 yes '/* one more line */' | head -n 100 >>"$tree/samples/one.c"

@@ -5,8 +5,8 @@
  *        compile_kernel LANES COMMON FILE   any other file, after common.clh
  *
  * Files that a file includes are those embedded in the library. A .cl file must hold at least one kernel. Exit
- * status 0: it compiled everywhere; 1: it did not (the build log is printed), no implementation names it, or
- * there is no OpenCL device to ask.
+ * status 0: it compiled everywhere without a warning; 1: it did not (the build log is printed), no implementation
+ * names it, or there is no OpenCL device to ask.
  */
 #include "cl/kernel_source.h"
 #include "cl/opened_device.h"
@@ -60,7 +60,7 @@ static int compile_everywhere(const char *source, const char *lanes, size_t leas
     const wi_capabilities caps = {.device_class = strcmp(lanes, "16") == 0 ? WEFT_CLASS_CPU : WEFT_CLASS_GPU,
         .max_work_group_size = 256};
     const wi_device_profile profile = wi_device_profile_of(&caps);
-    snprintf(options, sizeof options, "-cl-std=CL1.2 -DWEFT_LANES=%d -DWEFT_GROUP=%d", profile.lanes,
+    snprintf(options, sizeof options, "-cl-std=CL1.2 -Werror -DWEFT_LANES=%d -DWEFT_GROUP=%d", profile.lanes,
         profile.group);
     if (clGetPlatformIDs(MAX_PLATFORMS, platforms, &count) != CL_SUCCESS) count = 0;
     int tried = 0, failed = 0;

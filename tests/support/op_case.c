@@ -1,5 +1,5 @@
 /* Runs suites of op cases: see op_case.h. */
-#include "support/op_case_parts.h"
+#include "support/op_case_shared.h"
 
 #include "graph/nodes.h"
 #include <math.h>
@@ -46,7 +46,7 @@ static int dims_at(const int64_t *list, int64_t batch, int64_t *dims) {
 }
 
 /* The shape of the memory behind an input's view; a list as in op_input. */
-static void leaf_list(const op_input *input, int64_t *list) {
+static void source_list(const op_input *input, int64_t *list) {
     const int rank = f64_list_length(input->dims);
     memcpy(list, input->dims, sizeof input->dims);
     for (int i = 0; input->view == OP_REVERSED && i < rank; i++) list[i] = input->dims[rank - 1 - i];
@@ -57,29 +57,29 @@ static void leaf_list(const op_input *input, int64_t *list) {
     if (input->view == OP_SLICED) list[rank - 1] += 3;
 }
 
-static weft_tensor *view_tensor(const op_input *input, weft_tensor *leaf) {
-    const int rank = weft_tensor_rank(leaf);
+static weft_tensor *view_tensor(const op_input *input, weft_tensor *source) {
+    const int rank = weft_tensor_rank(source);
     int axes[WEFT_MAX_RANK];
     for (int i = 0; i < rank; i++) axes[i] = rank - 1 - i;
     switch (input->view) {
-    case OP_TRANSPOSED: return weft_transpose(leaf);
-    case OP_REVERSED: return weft_permute_axes(leaf, rank, axes);
-    case OP_SLICED: return weft_slice(leaf, -1, 2, -1);
+    case OP_TRANSPOSED: return weft_transpose(source);
+    case OP_REVERSED: return weft_permute_axes(source, rank, axes);
+    case OP_SLICED: return weft_slice(source, -1, 2, -1);
     case OP_WHOLE: break;
     }
-    return leaf;
+    return source;
 }
 
-static f64_array *view_array(const op_input *input, f64_array *leaf) {
+static f64_array *view_array(const op_input *input, f64_array *source) {
     int axes[WEFT_MAX_RANK];
-    for (int i = 0; i < leaf->rank; i++) axes[i] = leaf->rank - 1 - i;
+    for (int i = 0; i < source->rank; i++) axes[i] = source->rank - 1 - i;
     switch (input->view) {
-    case OP_TRANSPOSED: return f64_transpose(leaf);
-    case OP_REVERSED: return f64_permute(leaf, axes);
-    case OP_SLICED: return f64_slice(leaf, -1, 2, -1);
+    case OP_TRANSPOSED: return f64_transpose(source);
+    case OP_REVERSED: return f64_permute(source, axes);
+    case OP_SLICED: return f64_slice(source, -1, 2, -1);
     case OP_WHOLE: break;
     }
-    return leaf;
+    return source;
 }
 
 /* ---- numbers ---- */
@@ -100,10 +100,10 @@ static double apart(test_random *random, const op_input *input, size_t i, size_t
 }
 
 /* The same for every call; as exact as the dtype keeps them. */
-static f64_array *leaf_values(const op_state *s, int which, int64_t batch) {
+static f64_array *source_values(const op_state *s, int which, int64_t batch) {
     const op_input *const input = &s->c->inputs[which];
     int64_t list[WEFT_MAX_RANK + 1], dims[WEFT_MAX_RANK];
-    leaf_list(input, list);
+    source_list(input, list);
     f64_array *const values = f64_zeros(dims_at(list, batch, dims), dims);
     test_random random = test_random_named(s->title, (uint64_t)which);
     const bool whole = input->values == OP_WHOLE_RANDOM || input->dtype != WEFT_F32;
@@ -125,9 +125,9 @@ f64_array *op_weight_values(const op_state *s, const f64_array *output) {
     return weights;
 }
 
-f64_array *op_reference_value(const op_state *s, f64_array *const *leaves) {
+f64_array *op_reference_value(const op_state *s, f64_array *const *sources) {
     const f64_array *inputs[OP_CASE_INPUTS] = {NULL};
-    for (int i = 0; i < s->input_count; i++) inputs[i] = view_array(&s->c->inputs[i], leaves[i]);
+    for (int i = 0; i < s->input_count; i++) inputs[i] = view_array(&s->c->inputs[i], sources[i]);
     return s->c->reference(s->c, inputs);
 }
 
@@ -145,20 +145,20 @@ static void write_tensor(weft_plan *plan, weft_tensor *tensor, bool parameter, c
 
 /* ---- building the graph of all cases ---- */
 
-static void build_leaves(op_state *s) {
+static void build_sources(op_state *s) {
     for (; s->input_count < OP_CASE_INPUTS; s->input_count++) {
         const op_input *const input = &s->c->inputs[s->input_count];
         if (input->values == OP_ABSENT) return;
         int64_t list[WEFT_MAX_RANK + 1];
         char name[176];
-        leaf_list(input, list);
+        source_list(input, list);
         const int rank = f64_list_length(list);
         for (int i = 0; i < rank; i++) s->has_batch |= list[i] < 0;
         snprintf(name, sizeof name, "%s %d", s->title, s->input_count);
         const weft_dtype dtype = dtype_of(input);
-        s->leaves[s->input_count] = input->values == OP_PARAMETER
-                                        ? weft_parameter_dtype(suite.graph, name, dtype, zeros, rank, list)
-                                        : weft_input_shape(suite.graph, name, dtype, rank, list);
+        s->sources[s->input_count] = input->values == OP_PARAMETER
+                                         ? weft_parameter_dtype(suite.graph, name, dtype, zeros, rank, list)
+                                         : weft_input_shape(suite.graph, name, dtype, rank, list);
     }
 }
 
@@ -174,7 +174,7 @@ static void build_gradients(op_state *s) {
     for (int i = 0; i < s->input_count; i++) {
         if (s->c->inputs[i].dtype != WEFT_F32) continue;
         which[count] = i;
-        wrt[count++] = s->leaves[i];
+        wrt[count++] = s->sources[i];
     }
     assert_weft_ok(weft_gradients(weft_sum(weft_mul(s->output, s->weights)), wrt, count, gradients));
     for (size_t i = 0; i < count; i++) s->gradients[which[i]] = gradients[i];
@@ -198,8 +198,8 @@ static void drop_unread_weights(op_state *s) {
 
 static void build_state(op_state *s) {
     weft_tensor *inputs[OP_CASE_INPUTS] = {NULL};
-    build_leaves(s);
-    for (int i = 0; i < s->input_count; i++) inputs[i] = view_tensor(&s->c->inputs[i], s->leaves[i]);
+    build_sources(s);
+    for (int i = 0; i < s->input_count; i++) inputs[i] = view_tensor(&s->c->inputs[i], s->sources[i]);
     s->output = s->c->build(s->c, suite.graph, inputs);
     if (!s->output) print_error("%s:\n", s->title);
     assert_weft_ok(weft_graph_status(suite.graph));
@@ -241,7 +241,7 @@ static double *read_numbers(weft_plan *plan, weft_tensor *tensor, int64_t batch)
 static void write_state(weft_plan *plan, const op_state *s, int64_t batch) {
     const f64_mark mark = f64_pool_mark();
     for (int i = 0; i < s->input_count; i++)
-        write_tensor(plan, s->leaves[i], s->c->inputs[i].values == OP_PARAMETER, leaf_values(s, i, batch));
+        write_tensor(plan, s->sources[i], s->c->inputs[i].values == OP_PARAMETER, source_values(s, i, batch));
     if (s->weights) {
         int64_t dims[WEFT_MAX_RANK];
         const int rank = weft_tensor_rank(s->output);
@@ -296,18 +296,18 @@ static int suite_teardown(void **unused) {
 static void check_batch(const op_state *s, size_t which) {
     const int64_t batch = batches[which];
     const op_result *const r = &s->results[which];
-    f64_array *leaves[OP_CASE_INPUTS] = {NULL};
+    f64_array *sources[OP_CASE_INPUTS] = {NULL};
     char what[200];
-    for (int i = 0; i < s->input_count; i++) leaves[i] = leaf_values(s, i, batch);
+    for (int i = 0; i < s->input_count; i++) sources[i] = source_values(s, i, batch);
     f64_track_errors(true);
-    const f64_array *const wanted = op_reference_value(s, leaves);
+    const f64_array *const wanted = op_reference_value(s, sources);
     snprintf(what, sizeof what, "%s: batch %lld", s->title, (long long)batch);
     assert_int_equal(weft_tensor_rank(s->output), wanted->rank);
     assert_int_equal(count_at(s->output, batch), wanted->count);
     op_assert_values(what, weft_tensor_dtype(s->output), r->output, wanted, s->c->roundings);
     f64_track_errors(false);
     for (int i = 0; i < s->input_count; i++)
-        if (s->gradients[i]) op_check_gradient(s, batch, leaves, i, r->gradients[i]);
+        if (s->gradients[i]) op_check_gradient(s, batch, sources, i, r->gradients[i]);
 }
 
 static void test_case(void **initial) {
@@ -357,7 +357,7 @@ static int64_t size_of(const op_case *c) {
     int64_t most = 0;
     for (int i = 0; i < OP_CASE_INPUTS && c->inputs[i].values != OP_ABSENT; i++) {
         int64_t list[WEFT_MAX_RANK + 1], dims[WEFT_MAX_RANK], count = 1;
-        leaf_list(&c->inputs[i], list);
+        source_list(&c->inputs[i], list);
         const int rank = dims_at(list, batches[0], dims);
         for (int k = 0; k < rank; k++) count *= dims[k];
         if (count > most) most = count;

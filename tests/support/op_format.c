@@ -1,5 +1,5 @@
 /* The formats that suites of op cases compute in. */
-#include "support/op_case_parts.h"
+#include "support/op_case_shared.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Judges what the plans of a suite of op cases gave: values and gradients. */
-#include "support/op_case_parts.h"
+#include "support/op_case_shared.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,10 +69,10 @@ void op_assert_close(const char *what, weft_dtype dtype, const void *got, const 
 /* ---- judging gradients ---- */
 
 /* sum(output · weights); the sum of absolute values in *size, the weights' norm in *weight (NULL: not wanted). */
-static double loss_of(const op_state *s, f64_array *const *leaves, double *size, double *weight) {
+static double loss_of(const op_state *s, f64_array *const *sources, double *size, double *weight) {
     const f64_mark mark = f64_pool_mark();
-    const f64_array *const output = op_reference_value(s, leaves), *const weights =
-                                                                       op_weight_values(s, output);
+    const f64_array *const output = op_reference_value(s, sources), *const weights =
+                                                                        op_weight_values(s, output);
     double loss = 0, squares = 0, sizes = 0;
     for (size_t i = 0; i < output->count; i++) {
         loss += output->value[i] * weights->value[i];
@@ -85,28 +85,28 @@ static double loss_of(const op_state *s, f64_array *const *leaves, double *size,
     return loss;
 }
 
-/* The difference of the loss along a direction of one leaf, divided by the step. */
-static double slope(const op_state *s, f64_array **leaves, int which, const double *direction, double step) {
-    f64_array *const leaf = leaves[which], *const moved = f64_copy(leaf);
-    leaves[which] = moved;
+/* The difference of the loss along a direction of one source, divided by the step. */
+static double slope(const op_state *s, f64_array **sources, int which, const double *direction, double step) {
+    f64_array *const source = sources[which], *const moved = f64_copy(source);
+    sources[which] = moved;
     double losses[2];
     for (int side = 0; side < 2; side++) {
-        for (size_t i = 0; i < leaf->count; i++)
-            moved->value[i] = leaf->value[i] + (side ? step : -step) * direction[i];
-        losses[side] = loss_of(s, leaves, NULL, NULL);
+        for (size_t i = 0; i < source->count; i++)
+            moved->value[i] = source->value[i] + (side ? step : -step) * direction[i];
+        losses[side] = loss_of(s, sources, NULL, NULL);
     }
-    leaves[which] = leaf;
+    sources[which] = source;
     return (losses[1] - losses[0]) / (2 * step);
 }
 
 /* Names the element whose gradient is worst: only after a direction has failed. */
-static void blame(const op_state *s, f64_array **leaves, int which, const double *gradient) {
-    f64_array *const direction = f64_zeros(leaves[which]->rank, leaves[which]->dims);
+static void blame(const op_state *s, f64_array **sources, int which, const double *gradient) {
+    f64_array *const direction = f64_zeros(sources[which]->rank, sources[which]->dims);
     size_t worst_at = 0;
     double worst = -1, worst_slope = 0;
     for (size_t i = 0; i < direction->count; i++) {
         direction->value[i] = 1;
-        const double d = slope(s, leaves, which, direction->value, 1e-5);
+        const double d = slope(s, sources, which, direction->value, 1e-5);
         direction->value[i] = 0;
         const double wrong = fabs(d - gradient[i]);
         if (!(wrong > worst) && !isnan(wrong)) continue;
@@ -120,14 +120,14 @@ static void blame(const op_state *s, f64_array **leaves, int which, const double
 }
 
 void op_check_gradient(
-    const op_state *s, int64_t batch, f64_array **leaves, int which, const double *gradient) {
+    const op_state *s, int64_t batch, f64_array **sources, int which, const double *gradient) {
     const double step = 1e-5;
     double size = 0, weight = 0;
-    loss_of(s, leaves, &size, &weight);
+    loss_of(s, sources, &size, &weight);
     /* Slopes are made of rounded results (tanh), and of terms that nearly cancel (sums over broadcasts). */
     const double rounded =
         op_tested_format()->precision < 24 ? 0.25 * op_tested_format()->gradient * weight : 0;
-    f64_array *const direction = f64_zeros(leaves[which]->rank, leaves[which]->dims);
+    f64_array *const direction = f64_zeros(sources[which]->rank, sources[which]->dims);
     test_random random = test_random_named(s->title, 1000 + (uint64_t)which);
     for (int round = 0; round < (test_reduced() ? 1 : DIRECTIONS); round++) {
         double along = 0, squares = 0;
@@ -137,14 +137,14 @@ void op_check_gradient(
             along += part;
             squares += part * part;
         }
-        const double expected = slope(s, leaves, which, direction->value, step);
+        const double expected = slope(s, sources, which, direction->value, step);
         /* The last term is what float64 leaves of two large, nearly equal losses. */
         const double allowed = op_tested_format()->gradient * sqrt(squares) + 1e-9 * size + rounded;
         if (fabs(along - expected) <= allowed) continue;
         print_error("%s: batch %lld: gradient of input %d along direction %d: %.9g instead of %.9g, "
                     "%.3g of %.3g allowed\n",
             s->title, (long long)batch, which, round, along, expected, fabs(along - expected), allowed);
-        blame(s, leaves, which, gradient);
+        blame(s, sources, which, gradient);
         fail();
     }
 }

@@ -50,7 +50,7 @@ static double row_length(const f64_array *a, const f64_array *kept) {
     return (double)a->count / (double)kept->count;
 }
 
-/* Folds every element into its row, which begins as `first`; mean may be NULL. */
+/* Takes every element into its row, which begins as `first`; mean may be NULL. */
 static f64_array *fold(const f64_array *a, const int64_t *axes, double first, const f64_array *mean,
     double (*step)(double row, double element, double mean)) {
     f64_array *const kept = f64_sum(a, axes, true);

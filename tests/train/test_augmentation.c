@@ -84,7 +84,7 @@ static int64_t below(uint32_t word, int64_t bound) {
     return (int64_t)floor((double)word / 4294967296.0 * (double)bound);
 }
 
-static void random_window(picture *p, const weft_transform *t, size_t example, uint32_t place) {
+static void random_resized_crop(picture *p, const weft_transform *t, size_t example, uint32_t place) {
     for (uint32_t attempt = 0; attempt < 10; attempt++) {
         uint32_t words[4];
         words_of(words, example, place, attempt);
@@ -133,7 +133,7 @@ static void apply(picture *p, const weft_transform *t, size_t example, uint32_t 
             t->height, t->width);
         break;
     case WEFT_TRANSFORM_RANDOM_RESIZED_CROP:
-        random_window(p, t, example, place);
+        random_resized_crop(p, t, example, place);
         resize(p, t->height, t->width);
         break;
     case WEFT_TRANSFORM_RANDOM_FLIP:

@@ -254,8 +254,8 @@ static void wrong_options_are_refused(void **state) {
     (void)state;
     static const unsigned char pixels[2 * 3 * 4 * 4];
     const float nan_value = nanf("");
-    weft_transform bad_window = weft_transform_random_resized_crop(2, 2), backwards = bad_window;
-    bad_window.least_area = 0;
+    weft_transform bad_crop = weft_transform_random_resized_crop(2, 2), backwards = bad_crop;
+    bad_crop.least_area = 0;
     backwards.least_ratio = 2;
     const struct {
         weft_transform transform;
@@ -268,7 +268,7 @@ static void wrong_options_are_refused(void **state) {
         {weft_transform_random_crop(2, 2, -1), {.transform_count = 1}, "a padding of -1"},
         {weft_transform_random_flip(1.5), {.transform_count = 1}, "a probability of 1.5"},
         {weft_transform_random_flip((double)nan_value), {.transform_count = 1}, "random_flip: a probability"},
-        {bad_window, {.transform_count = 1}, "areas 0..1"},
+        {bad_crop, {.transform_count = 1}, "areas 0..1"},
         {backwards, {.transform_count = 1}, "ratios 2..1.33"},
         {{0}, {.transform_count = 17}, "17 transforms"},
         {{0}, {.channels = 4}, "4 channels of 3"},

@@ -1,4 +1,4 @@
-/* Streams of tokens, the state that is carried from window to window, and a trainer that does both. */
+/* Streams of tokens, the state that is carried from sequence to sequence, and a trainer that does both. */
 #include "support/fixture.h"
 #include "support/scratch.h"
 
@@ -27,11 +27,11 @@ static weft_dataset *counting(size_t count, size_t streams, size_t steps) {
     return dataset;
 }
 
-static void test_windows_follow(void **state) {
+static void test_sequences_follow(void **state) {
     (void)state;
-    enum { STREAMS = 3, STEPS = 4, WINDOWS = 2 };
+    enum { STREAMS = 3, STEPS = 4, SEQUENCES = 2 };
     weft_dataset *const dataset = counting(35, STREAMS, STEPS); /* 24 + 1 are used; 36 + 1 would be needed */
-    assert_int_equal(weft_dataset_size(dataset), STREAMS * WINDOWS);
+    assert_int_equal(weft_dataset_size(dataset), STREAMS * SEQUENCES);
     assert_string_equal(weft_dataset_column(dataset, 0)->name, "tokens");
     assert_string_equal(weft_dataset_column(dataset, 1)->name, "next");
     assert_string_equal(weft_dataset_column(dataset, 2)->name, "carry");
@@ -40,16 +40,16 @@ static void test_windows_follow(void **state) {
     assert_weft_ok(weft_loader_create(&loader, dataset, &options));
     for (uint64_t epoch = 0; epoch < 2; epoch++) {
         assert_weft_ok(weft_loader_begin(loader, epoch));
-        for (int w = 0; w <= WINDOWS; w++) {
+        for (int w = 0; w <= SEQUENCES; w++) {
             size_t examples;
             const void *columns[3];
             assert_weft_ok(weft_loader_next(loader, &examples, columns));
-            assert_int_equal(examples, w < WINDOWS ? STREAMS : 0);
-            if (w == WINDOWS) break;
+            assert_int_equal(examples, w < SEQUENCES ? STREAMS : 0);
+            if (w == SEQUENCES) break;
             for (int s = 0; s < STREAMS; s++) {
                 assert_true(((const float *)columns[2])[s] == (w ? 1.0f : 0.0f));
                 for (int t = 0; t < STEPS; t++) {
-                    const int32_t place = s * WINDOWS * STEPS + w * STEPS + t;
+                    const int32_t place = s * SEQUENCES * STEPS + w * STEPS + t;
                     assert_int_equal(((const int32_t *)columns[0])[s * STEPS + t], place);
                     assert_int_equal(((const int32_t *)columns[1])[s * STEPS + t], place + 1);
                 }
@@ -103,7 +103,7 @@ static void test_bad_texts(void **state) {
     weft_vocabulary_release(v);
 }
 
-/* ---- carried state: final = start + w · sum of the window ---- */
+/* ---- carried state: final = start + w · sum of the sequence ---- */
 
 enum { STREAMS = 2, STEPS = 3 };
 
@@ -181,17 +181,17 @@ static bool note(void *user, const weft_epoch *epoch) {
     return true;
 }
 
-/* The mean over the windows of the mean over the streams of what each has summed up. */
+/* The mean over the sequences of the mean over the streams of what each has summed up. */
 static double by_hand(const weft_dataset *dataset) {
     const int32_t *const tokens = weft_dataset_column(dataset, 0)->data;
-    const size_t windows = weft_dataset_size(dataset) / STREAMS;
+    const size_t sequences = weft_dataset_size(dataset) / STREAMS;
     double sums[STREAMS] = {0}, total = 0;
-    for (size_t w = 0; w < windows; w++)
+    for (size_t w = 0; w < sequences; w++)
         for (size_t s = 0; s < STREAMS; s++) {
             for (size_t t = 0; t < STEPS; t++) sums[s] += tokens[(w * STREAMS + s) * STEPS + t];
             total += sums[s];
         }
-    return total / (double)(windows * STREAMS);
+    return total / (double)(sequences * STREAMS);
 }
 
 /* Training and validation carry the state, and every epoch begins with zeros. */
@@ -258,7 +258,7 @@ static void test_bad_carries(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_windows_follow),
+        cmocka_unit_test(test_sequences_follow),
         cmocka_unit_test(test_a_file),
         cmocka_unit_test(test_bad_texts),
         cmocka_unit_test(test_carried_state),

@@ -1,11 +1,11 @@
 /* Language models of two layers follow PyTorch's loss curves from the same weights and tokens, with state
- * carried from window to window (text_golden.json, recorded by make_text_golden.py beside it). */
+ * carried from sequence to sequence (text_golden.json, recorded by make_text_golden.py beside it). */
 #include "support/fixture.h"
 #include "support/golden_file.h"
 #include <math.h>
 
-enum { WORDS = 50, EMBEDDING = 24, HIDDEN = 32, LAYERS = 2, STREAMS = 4, STEPS = 12, WINDOWS = 20 };
-enum { ROWS = STREAMS * STEPS, TOKENS = ROWS * WINDOWS + 1, LARGEST = 4 * HIDDEN * HIDDEN };
+enum { WORDS = 50, EMBEDDING = 24, HIDDEN = 32, LAYERS = 2, STREAMS = 4, STEPS = 12, SEQUENCES = 20 };
+enum { ROWS = STREAMS * STEPS, TOKENS = ROWS * SEQUENCES + 1, LARGEST = 4 * HIDDEN * HIDDEN };
 static const double tolerance = 1e-3; /* relative */
 
 typedef struct network {
@@ -27,7 +27,7 @@ static float weight(uint32_t number, uint32_t index, float scale) {
 
 static weft_dataset *make_text(void) {
     static int32_t tokens[TOKENS];
-    const weft_text_options windows = {WEFT_TEXT_OPTIONS_INIT, .streams = STREAMS, .steps = STEPS};
+    const weft_text_options sequences = {WEFT_TEXT_OPTIONS_INIT, .streams = STREAMS, .steps = STEPS};
     weft_dataset *text = NULL;
     uint32_t bits = 1, token = 0;
     for (int i = 0; i < TOKENS; i++) {
@@ -35,8 +35,8 @@ static weft_dataset *make_text(void) {
         bits = bits * 1664525u + 1013904223u;
         token = bits >> 16 & 7 ? (token + 1) % 8 : (bits >> 24) * (bits >> 24) * WORDS >> 16;
     }
-    assert_weft_ok(weft_dataset_from_tokens(&text, test_context(), tokens, TOKENS, &windows));
-    assert_int_equal(weft_dataset_size(text), STREAMS * WINDOWS);
+    assert_weft_ok(weft_dataset_from_tokens(&text, test_context(), tokens, TOKENS, &sequences));
+    assert_int_equal(weft_dataset_size(text), STREAMS * SEQUENCES);
     return text;
 }
 
@@ -54,11 +54,11 @@ static void write_weights(weft_graph *graph) {
 }
 
 static network make_network(bool lstm) {
-    static const int64_t window[] = {STREAMS, STEPS}, state[] = {LAYERS, STREAMS, HIDDEN};
+    static const int64_t sequence[] = {STREAMS, STEPS}, state[] = {LAYERS, STREAMS, HIDDEN};
     network net = {.graph = test_graph(), .keep_count = lstm ? 2 : 1};
-    net.tokens = weft_input_shape(net.graph, "tokens", WEFT_I32, 2, window);
-    net.next = weft_input_shape(net.graph, "next", WEFT_I32, 2, window);
-    net.carry = weft_input_shape(net.graph, "carry", WEFT_F32, 1, window);
+    net.tokens = weft_input_shape(net.graph, "tokens", WEFT_I32, 2, sequence);
+    net.next = weft_input_shape(net.graph, "next", WEFT_I32, 2, sequence);
+    net.carry = weft_input_shape(net.graph, "carry", WEFT_F32, 1, sequence);
     weft_tensor *const h = weft_carried_state(net.graph, 3, state),
                        *const c = lstm ? weft_carried_state(net.graph, 3, state) : NULL,
                        *const x = weft_embedding(net.tokens, WORDS, EMBEDDING);
@@ -86,10 +86,10 @@ static double golden_loss(const cJSON *curve, int step) {
 
 static void assert_close(double got, double expected, int step) {
     if (!(fabs(got - expected) <= tolerance * fabs(expected)))
-        fail_msg("window %d: loss %.7g, PyTorch's %.7g", step, got, expected);
+        fail_msg("sequence %d: loss %.7g, PyTorch's %.7g", step, got, expected);
 }
 
-/* By hand: every window's loss. */
+/* By hand: every sequence's loss. */
 static void follow_with_a_plan(const cJSON *curve, bool lstm, const weft_dataset *text) {
     const network net = make_network(lstm);
     const weft_optimizer optimizer = make_optimizer();
@@ -102,7 +102,7 @@ static void follow_with_a_plan(const cJSON *curve, bool lstm, const weft_dataset
     const int32_t *const tokens = weft_dataset_column(text, 0)->data, *const next =
                                                                           weft_dataset_column(text, 1)->data;
     const float *const carry = weft_dataset_column(text, 2)->data;
-    for (size_t step = 0; step < WINDOWS; step++) {
+    for (size_t step = 0; step < SEQUENCES; step++) {
         float loss = 0.0f;
         assert_weft_ok(weft_plan_write(plan, net.tokens, tokens + step * ROWS, ROWS * sizeof *tokens));
         assert_weft_ok(weft_plan_write(plan, net.next, next + step * ROWS, ROWS * sizeof *next));
@@ -130,8 +130,8 @@ static void follow_with_the_trainer(const cJSON *curve, bool lstm, weft_dataset 
         .on_epoch = keep_loss, .user = &mean};
     assert_weft_ok(weft_trainer_create(&trainer, net.loss, &options));
     assert_weft_ok(weft_trainer_run(trainer, text));
-    for (int step = 0; step < WINDOWS; step++) expected += golden_loss(curve, step) / WINDOWS;
-    assert_close(mean, expected, WINDOWS);
+    for (int step = 0; step < SEQUENCES; step++) expected += golden_loss(curve, step) / SEQUENCES;
+    assert_close(mean, expected, SEQUENCES);
     weft_trainer_release(trainer);
     weft_graph_release(net.graph);
 }
@@ -141,7 +141,7 @@ static void follow(const char *kind) {
     const cJSON *const curve = cJSON_GetObjectItemCaseSensitive(root, kind);
     weft_dataset *const text = make_text();
     const bool lstm = strcmp(kind, "lstm") == 0;
-    assert_int_equal(cJSON_GetArraySize(curve), WINDOWS);
+    assert_int_equal(cJSON_GetArraySize(curve), SEQUENCES);
     follow_with_a_plan(curve, lstm, text);
     follow_with_the_trainer(curve, lstm, text);
     weft_dataset_release(text);

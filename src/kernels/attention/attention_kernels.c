@@ -30,8 +30,8 @@ static void strides(wi_kernel_launch *launch, const wi_kernel_site *site, int in
     for (int i = 0; i < 4; i++) wi_kernel_long(launch, site->layouts[input].strides[i].actual);
 }
 
-/* Of a part of a packed result: n0, n1, row. */
-static void part_strides(wi_kernel_launch *launch, const wi_kernel_site *site, const wi_attention_sizes *s,
+/* Of a section of a packed result: n0, n1, row. */
+static void section_strides(wi_kernel_launch *launch, const wi_kernel_site *site, const wi_attention_sizes *s,
     int64_t length, int64_t width) {
     const bool inside = site->node->attributes.axis == 2;
     wi_kernel_long(launch, s->n1 * length * width);
@@ -73,7 +73,7 @@ void wi_attention_forward_arguments(
     mask_input(launch, site, WI_ATTENTION_MASK);
     size_arguments(launch, s);
     for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++) strides(launch, site, i);
-    part_strides(launch, site, s, s->queries, s->dv);
+    section_strides(launch, site, s, s->queries, s->dv);
     wi_kernel_long(launch, s->n0 * s->n1 * s->queries * s->dv);
     wi_kernel_float(launch, site->node->attributes.number);
     dropout_arguments(launch, site);
@@ -82,25 +82,25 @@ void wi_attention_forward_arguments(
 void wi_attention_gradient_arguments(wi_kernel_launch *launch, const wi_kernel_site *site,
     const wi_attention_sizes *s, bool to_scratch, int64_t range) {
     const int64_t n = s->n0 * s->n1, dq = n * s->queries * s->d, dk = n * s->keys * s->d;
-    for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_SLOPE; i++) wi_kernel_input(launch, i);
+    for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_OUTPUT_GRADIENT; i++) wi_kernel_input(launch, i);
     wi_kernel_result(launch);
     if (to_scratch)
         wi_kernel_scratch(launch, 0);
     else
         wi_kernel_result(launch);
-    mask_input(launch, site, WI_ATTENTION_SLOPE_MASK);
+    mask_input(launch, site, WI_ATTENTION_GRADIENT_MASK);
     size_arguments(launch, s);
     for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++) strides(launch, site, i);
-    strides(launch, site, WI_ATTENTION_SLOPE);
-    part_strides(launch, site, s, s->queries, s->dv);
+    strides(launch, site, WI_ATTENTION_OUTPUT_GRADIENT);
+    section_strides(launch, site, s, s->queries, s->dv);
     wi_kernel_long(launch, n * s->queries * s->dv);
     wi_kernel_int(launch, range);
     wi_kernel_long(launch, dq);
-    part_strides(launch, site, s, s->queries, s->d);
+    section_strides(launch, site, s, s->queries, s->d);
     wi_kernel_long(launch, dq);
-    part_strides(launch, site, s, s->keys, s->d);
+    section_strides(launch, site, s, s->keys, s->d);
     wi_kernel_long(launch, dq + dk);
-    part_strides(launch, site, s, s->keys, s->dv);
+    section_strides(launch, site, s, s->keys, s->dv);
     wi_kernel_float(launch, site->node->attributes.number);
     dropout_arguments(launch, site);
 }

@@ -24,24 +24,24 @@ static const wi_variant variants[] = {
  * does. */
 enum { SMALL = 1 << 18, ITEM = 1 << 16 };
 
-static int64_t phases_of(const wi_windows *w) {
+static int64_t phases_of(const wi_conv_geometry *w) {
     return w->transposed ? w->stride[0] * w->stride[1] * w->stride[2] : 1;
 }
 
 /* Positions of the largest phase. */
-static int64_t positions_of(const wi_windows *w) {
+static int64_t positions_of(const wi_conv_geometry *w) {
     int64_t count = w->images;
     for (int i = 0; i < 3; i++) count *= w->transposed ? wi_divide_up(w->made[i], w->stride[i]) : w->made[i];
     return count;
 }
 
-static int64_t steps_of(const wi_windows *w) {
+static int64_t steps_of(const wi_conv_geometry *w) {
     return w->taps[0] * w->taps[1] * w->taps[2] * w->channels;
 }
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
-    const wi_windows *const w = shape->windows;
+    const wi_conv_geometry *const w = shape->convolution;
     const double most = INT32_MAX - 4096;
     const double positions = (double)w->images * (double)w->made[0] * (double)w->made[1] * (double)w->made[2];
     const double steps = (double)w->taps[0] * (double)w->taps[1] * (double)w->taps[2] * (double)w->channels;
@@ -50,7 +50,7 @@ static bool accepts(const wi_kernel_site *site) {
 }
 
 /* What is known before: the code for all else takes most of the time to compile. */
-static void add_macros(wi_kernel_plan *plan, const wi_windows *w) {
+static void add_macros(wi_kernel_plan *plan, const wi_conv_geometry *w) {
     const bool has_first = w->read[0] > 1 || w->made[0] > 1 || w->taps[0] > 1 || w->before[0] != 0;
     wi_kernel_macro_int(plan, "WEFT_CONV_AXES", has_first ? 3 : 2);
     wi_kernel_macro_int(plan, "WEFT_CONV_TRANSPOSED", w->transposed);
@@ -61,7 +61,7 @@ static void add_macros(wi_kernel_plan *plan, const wi_windows *w) {
 
 /* A row of taps is copied before it is multiplied; of a data gradient each tap. */
 static double cost(const wi_kernel_site *site) {
-    const wi_windows *const w = site->product->windows;
+    const wi_conv_geometry *const w = site->product->convolution;
     const int *const p = site->values;
     const double positions = (double)w->groups * wi_conv_positions(w), steps = wi_conv_steps(w);
     const double columns = (double)(wi_divide_up(w->filters, p[COLUMNS]) * p[COLUMNS]);
@@ -80,7 +80,7 @@ static double cost(const wi_kernel_site *site) {
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
-    const wi_windows *const w = shape->windows;
+    const wi_conv_geometry *const w = shape->convolution;
     const int *const p = site->values;
     const int64_t units = site->device->units;
     const int64_t panels = wi_divide_up(w->filters, p[COLUMNS]), steps = steps_of(w), phases = phases_of(w);
@@ -107,7 +107,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_int(launch, strips);
     wi_kernel_int(launch, strip);
     wi_kernel_int(launch, span);
-    wi_conv_add_windows(launch, w);
+    wi_conv_add_geometry(launch, w);
     return WEFT_OK;
 }
 

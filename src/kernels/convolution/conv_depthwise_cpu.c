@@ -17,7 +17,7 @@ enum { LANES = 16, SMALL = 1 << 17, STRIPS = 4 };
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
-    const wi_windows *const w = shape->windows;
+    const wi_conv_geometry *const w = shape->convolution;
     const double positions = (double)w->images * (double)w->made[0] * (double)w->made[1] *
                              (double)(w->made[2] + w->stride[2] * site->values[TILE]);
     return w->channels == 1 && w->filters == 1 && positions <= INT32_MAX - 4096 &&
@@ -25,13 +25,13 @@ static bool accepts(const wi_kernel_site *site) {
 }
 
 /* Elements from the first of the image read to its last, both included. */
-static int64_t read_elements(const wi_windows *w) {
+static int64_t read_elements(const wi_conv_geometry *w) {
     int64_t last = (w->images - 1) * w->image + w->groups - 1;
     for (int i = 0; i < 3; i++) last += (w->read[i] - 1) * w->step[i];
     return last + 1;
 }
 
-static void add_pack(wi_kernel_plan *plan, const wi_windows *w, int64_t panels) {
+static void add_pack(wi_kernel_plan *plan, const wi_conv_geometry *w, int64_t panels) {
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", panels, 1);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
@@ -42,7 +42,7 @@ static void add_pack(wi_kernel_plan *plan, const wi_windows *w, int64_t panels) 
 }
 
 static double cost(const wi_kernel_site *site) {
-    const wi_windows *const w = site->product->windows;
+    const wi_conv_geometry *const w = site->product->convolution;
     const double channels = (double)(wi_divide_up(w->groups, LANES) * LANES);
     const double multiplications = wi_conv_positions(w) * channels * wi_conv_steps(w);
     const bool large = multiplications > SMALL;
@@ -55,11 +55,11 @@ static double cost(const wi_kernel_site *site) {
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
-    const wi_windows *const w = shape->windows;
+    const wi_conv_geometry *const w = shape->convolution;
     const int64_t units = site->device->units;
     const int64_t phases = w->transposed ? w->stride[2] : 1, panels = wi_divide_up(w->groups, LANES);
-    const int64_t pieces = wi_divide_up(wi_divide_up(w->made[2], phases), site->values[TILE]);
-    const int64_t tiles = w->images * w->made[0] * w->made[1] * phases * pieces;
+    const int64_t row_tiles = wi_divide_up(wi_divide_up(w->made[2], phases), site->values[TILE]);
+    const int64_t tiles = w->images * w->made[0] * w->made[1] * phases * row_tiles;
     const int64_t strips = w->flops / 2 > SMALL ? wi_min64(tiles, STRIPS * units) : 1;
     const int64_t strip = wi_divide_up(tiles, strips);
     plan->scratch_bytes = (size_t)(panels * LANES * w->taps[0] * w->taps[1] * w->taps[2]) * sizeof(float);
@@ -71,9 +71,9 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_long(launch, read_elements(w));
     wi_kernel_int(launch, tiles);
     wi_kernel_int(launch, strip);
-    wi_kernel_int(launch, pieces);
+    wi_kernel_int(launch, row_tiles);
     wi_kernel_int(launch, w->groups);
-    wi_conv_add_windows(launch, w);
+    wi_conv_add_geometry(launch, w);
     return WEFT_OK;
 }
 

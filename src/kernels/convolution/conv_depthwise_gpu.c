@@ -13,14 +13,14 @@ static wi_limits limits(const int *p) {
     return (wi_limits){.group = (size_t)p[GROUP], .items = {(size_t)p[GROUP]}};
 }
 
-static double elements_of(const wi_windows *w) {
+static double elements_of(const wi_conv_geometry *w) {
     return (double)w->images * (double)w->made[0] * (double)w->made[1] * (double)w->made[2] *
            (double)w->groups;
 }
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
-    const wi_windows *const w = shape->windows;
+    const wi_conv_geometry *const w = shape->convolution;
     return w->channels == 1 && w->filters == 1 && elements_of(w) <= INT32_MAX - 4096;
 }
 
@@ -37,7 +37,7 @@ static int64_t taps_between(int64_t stride, int64_t dilation) {
 
 /* An item reads two words of memory for each multiplication. */
 static double cost(const wi_kernel_site *site) {
-    const wi_windows *const w = site->product->windows;
+    const wi_conv_geometry *const w = site->product->convolution;
     return wi_work_seconds(
         site->device, &(wi_work){.operations = 10.0 * 2.0 * elements_of(w) * wi_conv_steps(w),
                           .bytes = wi_conv_bytes(w),
@@ -48,7 +48,7 @@ static double cost(const wi_kernel_site *site) {
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
-    const wi_windows *const w = shape->windows;
+    const wi_conv_geometry *const w = shape->convolution;
     const int64_t elements = (int64_t)elements_of(w);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "depthwise", elements, site->values[GROUP]);
     launch->has_epilogue = true;
@@ -57,7 +57,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_int(launch, elements);
     wi_kernel_int(launch, w->groups);
     for (int i = 0; i < 3; i++) wi_kernel_int(launch, taps_between(w->stride[i], w->dilation[i]));
-    wi_conv_add_windows(launch, w);
+    wi_conv_add_geometry(launch, w);
     wi_kernel_long(launch, w->w_group);
     for (int i = 0; i < 3; i++) wi_kernel_long(launch, w->w_tap[i]);
     return WEFT_OK;

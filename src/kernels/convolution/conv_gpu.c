@@ -20,18 +20,17 @@ static const wi_variant variants[] = {{"large", {[GROUP] = 16, [MICRO] = 4, [STE
     {"small", {[GROUP] = 16, [MICRO] = 1, [STEP] = 16, [PACKED] = 64}}, {0}};
 
 static wi_limits limits(const int *p) {
-    const size_t group = (size_t)p[GROUP], piece = (size_t)(p[STEP] * (p[GROUP] * p[MICRO] + 1));
-    return (wi_limits){.group = group * group,
-        .items = {(size_t)p[PACKED], group},
-        .local_bytes = 2 * piece * sizeof(float)};
+    const size_t group = (size_t)p[GROUP], tile = (size_t)(p[STEP] * (p[GROUP] * p[MICRO] + 1));
+    return (wi_limits){
+        .group = group * group, .items = {(size_t)p[PACKED], group}, .local_bytes = 2 * tile * sizeof(float)};
 }
 
-static int64_t phases_of(const wi_windows *w) {
+static int64_t phases_of(const wi_conv_geometry *w) {
     return w->transposed ? w->stride[0] * w->stride[1] * w->stride[2] : 1;
 }
 
 /* Positions of the largest phase. */
-static int64_t positions_of(const wi_windows *w) {
+static int64_t positions_of(const wi_conv_geometry *w) {
     int64_t count = w->images;
     for (int i = 0; i < 3; i++) count *= w->transposed ? wi_divide_up(w->made[i], w->stride[i]) : w->made[i];
     return count;
@@ -39,7 +38,7 @@ static int64_t positions_of(const wi_windows *w) {
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
-    const wi_windows *const w = shape->windows;
+    const wi_conv_geometry *const w = shape->convolution;
     const double most = INT32_MAX - 4096;
     double positions = (double)w->images, phases = 1.0;
     double weights = (double)w->groups * (double)w->filters * (double)w->channels;
@@ -54,7 +53,7 @@ static bool accepts(const wi_kernel_site *site) {
            phases * (positions + site->values[GROUP] * site->values[MICRO]) <= most;
 }
 
-static void add_pack(wi_kernel_plan *plan, const wi_windows *w, int64_t weights) {
+static void add_pack(wi_kernel_plan *plan, const wi_conv_geometry *w, int64_t weights) {
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", weights, plan->values[PACKED]);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
@@ -66,7 +65,7 @@ static void add_pack(wi_kernel_plan *plan, const wi_windows *w, int64_t weights)
 
 /* As in gemm_gpu.c. */
 static double cost(const wi_kernel_site *site) {
-    const wi_windows *const w = site->product->windows;
+    const wi_conv_geometry *const w = site->product->convolution;
     const int *const p = site->values;
     const int64_t tile = p[GROUP] * p[MICRO];
     const double groups = (double)(wi_divide_up(positions_of(w), tile) * wi_divide_up(w->filters, tile)) *
@@ -82,7 +81,7 @@ static double cost(const wi_kernel_site *site) {
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
-    const wi_windows *const w = shape->windows;
+    const wi_conv_geometry *const w = shape->convolution;
     const int64_t weights = w->groups * w->filters * w->channels * w->taps[0] * w->taps[1] * w->taps[2];
     const int64_t group = site->values[GROUP], tile = group * site->values[MICRO];
     const int64_t row_tiles = wi_divide_up(positions_of(w), tile);
@@ -99,7 +98,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_input(launch, 0);
     wi_kernel_scratch(launch, 0);
     wi_kernel_int(launch, row_tiles);
-    wi_conv_add_windows(launch, w);
+    wi_conv_add_geometry(launch, w);
     return WEFT_OK;
 }
 

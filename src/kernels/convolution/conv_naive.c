@@ -6,7 +6,7 @@
 
 /* Every tap is looked for anew, and no pixel is read once for several multiplications. */
 static double cost(const wi_kernel_site *site) {
-    const wi_windows *const w = site->product->windows;
+    const wi_conv_geometry *const w = site->product->convolution;
     const int64_t lanes = site->device->lanes;
     const double channels = (double)w->groups * (double)(wi_divide_up(w->filters, lanes) * lanes);
     double taps = (double)w->channels;
@@ -21,7 +21,7 @@ static double cost(const wi_kernel_site *site) {
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
-    const wi_windows *const w = shape->windows;
+    const wi_conv_geometry *const w = shape->convolution;
     const double rows = (double)w->images * (double)w->made[0] * (double)w->made[1] * (double)w->made[2];
     if (rows > INT32_MAX - 16 || w->filters * w->groups > INT32_MAX - 16)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a convolution with %.0f elements a channel is too large", rows);
@@ -32,7 +32,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
     wi_kernel_int(launch, w->groups);
-    wi_conv_add_windows(launch, w);
+    wi_conv_add_geometry(launch, w);
     wi_kernel_long(launch, w->w_group);
     wi_kernel_long(launch, w->w_filter);
     wi_kernel_long(launch, w->w_channel);

@@ -6,7 +6,7 @@
 #include "kernels/product/gemm_list.h"
 
 /* Windows of one element, which lie side by side as the results do. */
-static bool is_pointwise(const wi_windows *w) {
+static bool is_pointwise(const wi_conv_geometry *w) {
     for (int i = 0; i < 3; i++) {
         if (w->taps[i] != 1 || w->stride[i] != 1 || w->before[i] != 0 || w->read[i] != w->made[i])
             return false;
@@ -16,7 +16,7 @@ static bool is_pointwise(const wi_windows *w) {
            w->image == w->step[2] * w->read[2] * w->read[1] * w->read[0];
 }
 
-static wi_gemm_shape product_of(const wi_windows *w) {
+static wi_gemm_shape product_of(const wi_conv_geometry *w) {
     return (wi_gemm_shape){.batch = w->groups,
         .m = w->images * w->read[0] * w->read[1] * w->read[2],
         .n = w->filters,
@@ -31,18 +31,18 @@ static wi_gemm_shape product_of(const wi_windows *w) {
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
-    const wi_gemm_shape product = product_of(shape->windows);
-    return is_pointwise(shape->windows) && wi_gemm_direct_accepts(&product);
+    const wi_gemm_shape product = product_of(shape->convolution);
+    return is_pointwise(shape->convolution) && wi_gemm_direct_accepts(&product);
 }
 
 static double cost(const wi_kernel_site *site) {
-    const wi_gemm_shape product = product_of(site->product->windows);
+    const wi_gemm_shape product = product_of(site->product->convolution);
     return wi_gemm_direct_cost(site->device, &product, site->values);
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
-    const wi_windows *const w = shape->windows;
+    const wi_conv_geometry *const w = shape->convolution;
     const wi_gemm_shape product = product_of(w);
     const int64_t columns = wi_gemm_direct_columns(plan->values);
     /* Vectors of the last panel: code for other widths need not be compiled. */

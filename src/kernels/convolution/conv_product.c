@@ -11,7 +11,7 @@ const wi_implementation *const wi_convolution_family[] = {&wi_conv_depthwise_cpu
     &wi_conv_winograd_cpu, &wi_conv_winograd_row_cpu, &wi_conv_pointwise_cpu, &wi_conv_cpu, &wi_conv_gpu,
     &wi_conv_naive, NULL};
 
-bool wi_windows_of(wi_windows *windows, const weft_tensor *node, const wi_extent *read,
+bool wi_conv_geometry_of(wi_conv_geometry *geometry, const weft_tensor *node, const wi_extent *read,
     const wi_layout *read_layout, const wi_extent *weight, const wi_layout *weight_layout,
     const wi_extent *made) {
     const bool transposed = node->op == &wi_op_conv_data;
@@ -21,7 +21,7 @@ bool wi_windows_of(wi_windows *windows, const weft_tensor *node, const wi_extent
     const int64_t w_first = weight_layout->strides[0].actual, w_second = weight_layout->strides[1].actual;
     int64_t strides[4];
     const bool together = wi_conv_strides(read, read_layout, strides);
-    *windows = (wi_windows){.transposed = transposed,
+    *geometry = (wi_conv_geometry){.transposed = transposed,
         .images = conv.images,
         .groups = conv.groups,
         .channels = transposed ? conv.filters : conv.channels,
@@ -32,14 +32,14 @@ bool wi_windows_of(wi_windows *windows, const weft_tensor *node, const wi_extent
         .w_group = conv.filters * w_first,
         .flops = wi_conv_flops(&conv)};
     for (int i = 0; i < 3; i++) {
-        windows->read[i] = transposed ? conv.result[i] : conv.image[i];
-        windows->made[i] = transposed ? conv.image[i] : conv.result[i];
-        windows->taps[i] = conv.taps[i];
-        windows->stride[i] = conv.stride[i];
-        windows->dilation[i] = conv.dilation[i];
-        windows->before[i] = conv.before[i];
-        windows->step[i] = strides[1 + i];
-        windows->w_tap[i] = i < 3 - axes ? 0 : weight_layout->strides[2 + i - (3 - axes)].actual;
+        geometry->read[i] = transposed ? conv.result[i] : conv.image[i];
+        geometry->made[i] = transposed ? conv.image[i] : conv.result[i];
+        geometry->taps[i] = conv.taps[i];
+        geometry->stride[i] = conv.stride[i];
+        geometry->dilation[i] = conv.dilation[i];
+        geometry->before[i] = conv.before[i];
+        geometry->step[i] = strides[1 + i];
+        geometry->w_tap[i] = i < 3 - axes ? 0 : weight_layout->strides[2 + i - (3 - axes)].actual;
     }
     return together;
 }
@@ -48,74 +48,74 @@ static void add_ints(wi_kernel_launch *launch, const int64_t numbers[3]) {
     for (int i = 0; i < 3; i++) wi_kernel_int(launch, numbers[i]);
 }
 
-static void add_taps(wi_kernel_launch *launch, const wi_windows *windows) {
-    add_ints(launch, windows->taps);
-    add_ints(launch, windows->stride);
-    add_ints(launch, windows->dilation);
-    add_ints(launch, windows->before);
-    wi_kernel_int(launch, windows->transposed);
+static void add_taps(wi_kernel_launch *launch, const wi_conv_geometry *geometry) {
+    add_ints(launch, geometry->taps);
+    add_ints(launch, geometry->stride);
+    add_ints(launch, geometry->dilation);
+    add_ints(launch, geometry->before);
+    wi_kernel_int(launch, geometry->transposed);
 }
 
-void wi_conv_add_windows(wi_kernel_launch *launch, const wi_windows *windows) {
-    wi_kernel_int(launch, windows->images);
-    wi_kernel_int(launch, windows->channels);
-    wi_kernel_int(launch, windows->filters);
-    add_ints(launch, windows->read);
-    add_ints(launch, windows->made);
-    add_taps(launch, windows);
-    wi_kernel_long(launch, windows->image);
-    for (int i = 0; i < 3; i++) wi_kernel_long(launch, windows->step[i]);
+void wi_conv_add_geometry(wi_kernel_launch *launch, const wi_conv_geometry *geometry) {
+    wi_kernel_int(launch, geometry->images);
+    wi_kernel_int(launch, geometry->channels);
+    wi_kernel_int(launch, geometry->filters);
+    add_ints(launch, geometry->read);
+    add_ints(launch, geometry->made);
+    add_taps(launch, geometry);
+    wi_kernel_long(launch, geometry->image);
+    for (int i = 0; i < 3; i++) wi_kernel_long(launch, geometry->step[i]);
 }
 
-void wi_conv_add_weight(wi_kernel_launch *launch, const wi_windows *windows) {
-    add_taps(launch, windows);
-    wi_kernel_long(launch, windows->w_group);
-    wi_kernel_long(launch, windows->w_filter);
-    wi_kernel_long(launch, windows->w_channel);
-    for (int i = 0; i < 3; i++) wi_kernel_long(launch, windows->w_tap[i]);
+void wi_conv_add_weight(wi_kernel_launch *launch, const wi_conv_geometry *geometry) {
+    add_taps(launch, geometry);
+    wi_kernel_long(launch, geometry->w_group);
+    wi_kernel_long(launch, geometry->w_filter);
+    wi_kernel_long(launch, geometry->w_channel);
+    for (int i = 0; i < 3; i++) wi_kernel_long(launch, geometry->w_tap[i]);
 }
 
 wi_kernel_launch *wi_conv_panels_launch(
-    wi_kernel_plan *plan, const char *kernel, const wi_windows *windows, int64_t panels) {
+    wi_kernel_plan *plan, const char *kernel, const wi_conv_geometry *geometry, int64_t panels) {
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, kernel, panels, 1);
     launch->dimensions = 3;
-    launch->global[1] = (size_t)wi_divide_up(windows->channels, 16);
-    launch->global[2] = (size_t)windows->groups;
+    launch->global[1] = (size_t)wi_divide_up(geometry->channels, 16);
+    launch->global[2] = (size_t)geometry->groups;
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
-    wi_kernel_int(launch, windows->channels);
-    wi_kernel_int(launch, windows->filters);
+    wi_kernel_int(launch, geometry->channels);
+    wi_kernel_int(launch, geometry->filters);
     return launch;
 }
 
 wi_kernel_launch *wi_conv_winograd_weights_launch(
-    wi_kernel_plan *plan, const wi_windows *windows, int64_t panels) {
-    wi_kernel_launch *const launch = wi_conv_panels_launch(plan, "weights", windows, panels);
-    wi_kernel_int(launch, windows->transposed);
-    wi_kernel_long(launch, windows->w_group);
-    wi_kernel_long(launch, windows->w_filter);
-    wi_kernel_long(launch, windows->w_channel);
-    for (int i = 1; i < 3; i++) wi_kernel_long(launch, windows->w_tap[i]);
+    wi_kernel_plan *plan, const wi_conv_geometry *geometry, int64_t panels) {
+    wi_kernel_launch *const launch = wi_conv_panels_launch(plan, "weights", geometry, panels);
+    wi_kernel_int(launch, geometry->transposed);
+    wi_kernel_long(launch, geometry->w_group);
+    wi_kernel_long(launch, geometry->w_filter);
+    wi_kernel_long(launch, geometry->w_channel);
+    for (int i = 1; i < 3; i++) wi_kernel_long(launch, geometry->w_tap[i]);
     return launch;
 }
 
-int64_t wi_conv_read_elements(const wi_windows *w) {
+int64_t wi_conv_read_elements(const wi_conv_geometry *w) {
     int64_t last = (w->images - 1) * w->image + w->groups * w->channels - 1;
     for (int i = 0; i < 3; i++) last += (w->read[i] - 1) * w->step[i];
     return last + 1;
 }
 
-double wi_conv_positions(const wi_windows *w) {
+double wi_conv_positions(const wi_conv_geometry *w) {
     return (double)w->images * (double)w->made[0] * (double)w->made[1] * (double)w->made[2];
 }
 
-double wi_conv_steps(const wi_windows *w) {
+double wi_conv_steps(const wi_conv_geometry *w) {
     double steps = (double)w->channels;
     for (int i = 0; i < 3; i++) steps *= (double)w->taps[i] / (w->transposed ? (double)w->stride[i] : 1.0);
     return steps;
 }
 
-double wi_conv_bytes(const wi_windows *w) {
+double wi_conv_bytes(const wi_conv_geometry *w) {
     double read = (double)w->images, taps = 1.0;
     for (int i = 0; i < 3; i++) {
         read *= (double)w->read[i];
@@ -126,11 +126,11 @@ double wi_conv_bytes(const wi_windows *w) {
     return (double)w->groups * elements * (double)sizeof(float);
 }
 
-int64_t wi_conv_before(const wi_windows *w, int axis) {
+int64_t wi_conv_before(const wi_conv_geometry *w, int axis) {
     return w->transposed ? w->taps[axis] - 1 - w->before[axis] : w->before[axis];
 }
 
-bool wi_conv_meets_image(const wi_windows *w, int axis) {
+bool wi_conv_meets_image(const wi_conv_geometry *w, int axis) {
     const int64_t before = wi_conv_before(w, axis);
     return before < w->taps[axis] && w->made[axis] - before <= w->read[axis];
 }

@@ -13,7 +13,7 @@
 #include "kernels/product/gemm.h"
 #include "ops/convolution/conv.h"
 
-typedef struct wi_windows {
+typedef struct wi_conv_geometry {
     bool transposed;
     int64_t images, groups;
     int64_t channels, filters; /* of a group: read, made */
@@ -22,42 +22,42 @@ typedef struct wi_windows {
     int64_t w_filter, w_channel, w_tap[3]; /* strides of the weight, by what is made and read */
     int64_t w_group;
     double flops;
-} wi_windows;
+} wi_conv_geometry;
 
-/* What a conv or conv_data node asks for. False: channels of the image are not side by side in memory. */
-bool wi_windows_of(wi_windows *windows, const weft_tensor *node, const wi_extent *read,
+/* The geometry of a conv or conv_data node. False: channels of the image are not side by side in memory. */
+bool wi_conv_geometry_of(wi_conv_geometry *geometry, const weft_tensor *node, const wi_extent *read,
     const wi_layout *read_layout, const wi_extent *weight, const wi_layout *weight_layout,
     const wi_extent *made);
 
 /* Elements from the first of the image read to its last, both included. */
-int64_t wi_conv_read_elements(const wi_windows *windows);
+int64_t wi_conv_read_elements(const wi_conv_geometry *geometry);
 
 /* Positions of the result in all images; multiply-adds for each of them, channel made, and group. */
-double wi_conv_positions(const wi_windows *windows);
-double wi_conv_steps(const wi_windows *windows);
+double wi_conv_positions(const wi_conv_geometry *geometry);
+double wi_conv_steps(const wi_conv_geometry *geometry);
 /* Operations that the kernels of class cpu with tiles of 13 x 32 spend on so many multiply-adds of their estimates. */
 #define WI_CONV_TILE_OPERATIONS 2.4
 /* Bytes of the image read, the weight, and the result, f32. */
-double wi_conv_bytes(const wi_windows *windows);
+double wi_conv_bytes(const wi_conv_geometry *geometry);
 
 /* Of stride 1: zeros before an axis, a transposed one taken as a convolution with the taps from the last to
  * the first; and is there no window that sees nothing of the image? */
-int64_t wi_conv_before(const wi_windows *windows, int axis);
-bool wi_conv_meets_image(const wi_windows *windows, int axis);
+int64_t wi_conv_before(const wi_conv_geometry *geometry, int axis);
+bool wi_conv_meets_image(const wi_conv_geometry *geometry, int axis);
 
-/* What every kernel over windows is told, in this order: ints images, channels, filters, read (3), made (3),
+/* The arguments of every kernel over windows, in this order: ints images, channels, filters, read (3), made (3),
  * taps (3), stride (3), dilation (3), before (3), transposed; longs image, step (3). */
-void wi_conv_add_windows(wi_kernel_launch *launch, const wi_windows *windows);
+void wi_conv_add_geometry(wi_kernel_launch *launch, const wi_conv_geometry *geometry);
 /* Ints taps (3), stride (3), dilation (3), before (3), transposed; longs w_group, w_filter, w_channel, w_tap
  * (3). */
-void wi_conv_add_weight(wi_kernel_launch *launch, const wi_windows *windows);
+void wi_conv_add_weight(wi_kernel_launch *launch, const wi_conv_geometry *geometry);
 /* A launch that lays the weight out in panels of filters for class cpu, the first of a product's scratch: a
- * work-item (panel, sixteen channels read, group); told ints channels and filters. */
+ * work-item (panel, sixteen channels read, group); arguments: ints channels and filters. */
 wi_kernel_launch *wi_conv_panels_launch(
-    wi_kernel_plan *plan, const char *kernel, const wi_windows *windows, int64_t panels);
-/* The same of Winograd's, "weights": told also int reversed (taps from the last to the first), longs w_group,
+    wi_kernel_plan *plan, const char *kernel, const wi_conv_geometry *geometry, int64_t panels);
+/* The same of Winograd's, "weights"; arguments besides: int reversed (taps from the last to the first), longs w_group,
  * w_filter, w_channel, w_tap[1], w_tap[2]. */
 wi_kernel_launch *wi_conv_winograd_weights_launch(
-    wi_kernel_plan *plan, const wi_windows *windows, int64_t panels);
+    wi_kernel_plan *plan, const wi_conv_geometry *geometry, int64_t panels);
 
 #endif

@@ -8,7 +8,7 @@
 /* The convolution whose weight's gradient the node at this site is. */
 wi_conv wi_conv_weight_of(const wi_kernel_site *site);
 
-/* What every kernel of a weight's gradient is told: ints images, channels, filters, groups, image (3), result
+/* The arguments of every kernel of a weight's gradient: ints images, channels, filters, groups, image (3), result
  * (3), taps (3), stride (3), dilation (3), before (3). */
 void wi_conv_weight_add_sizes(wi_kernel_launch *launch, const wi_conv *conv);
 

@@ -21,7 +21,7 @@ static const char *const parameters[] = {[PANELS] = "WEFT_CONV_WEIGHT_PANELS",
 static const wi_variant variants[] = {
     {"f32", {[PANELS] = 4, [POSITIONS] = 512, [ROOM] = 65536, [ROWS_OF_TWO] = 13, [ROWS_OF_ONE] = 24}}, {0}};
 
-/* A pixel that is copied by itself has room for VECTOR channels; LONGEST: positions of a piece of a row; FEW: channels
+/* A pixel that is copied by itself has room for VECTOR channels; LONGEST: positions of a segment of a row; FEW: channels
  * that are copied together with those of the next pixels. */
 enum { VECTOR = 16, LONGEST = 256, FEW = 12 };
 
@@ -30,9 +30,9 @@ typedef struct wi_cut {
     bool joined;               /* a row of taps is one line: few channels that lie side by side */
     int64_t vectors;           /* of 16 filters in a panel */
     int64_t tiles, tile;       /* how many, and of how many channels, or of a line's elements */
-    int64_t length;            /* positions of a piece of a row */
-    int64_t all, lines, block; /* pieces: all, of a work-item, at once */
-    int64_t panels, span, shares;
+    int64_t length;            /* positions of a segment of a row */
+    int64_t all, lines, block; /* segments: all, of a work-item, at once */
+    int64_t panels, span, splits;
 } wi_cut;
 
 /* Pixels that a line of so many positions looks at, as the kernel copies them. */
@@ -52,20 +52,20 @@ static bool cut_work(wi_cut *cut, const wi_conv *conv, const int *p, int64_t uni
                                     : cut->joined     ? p[ROWS_OF_ONE]
                                                       : VECTOR);
     cut->tile = wi_divide_up(rows, cut->tiles);
-    int64_t pieces = wi_divide_up(conv->result[2], LONGEST);
-    cut->length = wi_divide_up(conv->result[2], pieces);
+    int64_t segments = wi_divide_up(conv->result[2], LONGEST);
+    cut->length = wi_divide_up(conv->result[2], segments);
     while (pixels_of(conv, cut->length) * pitch > p[ROOM] && cut->length > 1)
-        cut->length = wi_divide_up(conv->result[2], ++pieces);
+        cut->length = wi_divide_up(conv->result[2], ++segments);
     if (pixels_of(conv, cut->length) * pitch > p[ROOM]) return false;
     cut->all = conv->images * conv->result[0] * conv->result[1] * wi_divide_up(conv->result[2], cut->length);
     cut->panels = wi_divide_up(conv->filters, cut->vectors * VECTOR);
     cut->span = wi_divide_up(cut->panels, wi_divide_up(cut->panels, p[PANELS]));
     const int64_t others = wi_divide_up(cut->panels, cut->span) * conv->groups;
-    cut->shares = 1;
-    while (others * cut->shares % units != 0 && others * cut->shares < 4 * units && cut->shares < cut->all)
-        cut->shares++;
-    cut->lines = wi_divide_up(cut->all, cut->shares);
-    cut->shares = wi_divide_up(cut->all, cut->lines);
+    cut->splits = 1;
+    while (others * cut->splits % units != 0 && others * cut->splits < 4 * units && cut->splits < cut->all)
+        cut->splits++;
+    cut->lines = wi_divide_up(cut->all, cut->splits);
+    cut->splits = wi_divide_up(cut->all, cut->lines);
     cut->block = wi_min64(p[POSITIONS] / cut->length, p[ROOM] / (pixels_of(conv, cut->length) * pitch));
     return cut->all <= INT32_MAX / 2;
 }
@@ -82,8 +82,8 @@ static void tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) 
                          cut->tile * cut->vectors * VECTOR;
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_TILE", cut->tile);
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_VECTORS", cut->vectors);
-    plan->scratch_bytes = (size_t)(cut->shares * sums) * sizeof(float);
-    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", cut->shares, 1);
+    plan->scratch_bytes = (size_t)(cut->splits * sums) * sizeof(float);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", cut->splits, 1);
     launch->dimensions = 3;
     launch->global[1] = (size_t)wi_divide_up(cut->panels, cut->span);
     launch->global[2] = (size_t)conv->groups;
@@ -94,14 +94,14 @@ static void tiled(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) 
         (const int64_t[]){cut->all, cut->lines, cut->block, cut->length, cut->span, cut->joined, cut->tiles},
         7);
     wi_conv_weight_add_sizes(launch, conv);
-    launch = wi_kernel_launch_1d(plan, "finish", cut->tiles, 1);
+    launch = wi_kernel_launch_1d(plan, "combine", cut->tiles, 1);
     launch->dimensions = 3;
     launch->global[1] = (size_t)cut->panels;
     launch->global[2] = (size_t)conv->groups;
     wi_kernel_scratch(launch, 0);
     wi_kernel_result(launch);
     add_ints(launch,
-        (const int64_t[]){cut->shares, cut->joined, conv->channels, conv->filters, rows, conv->taps[2]}, 6);
+        (const int64_t[]){cut->splits, cut->joined, conv->channels, conv->filters, rows, conv->taps[2]}, 6);
 }
 
 static double cost(const wi_kernel_site *site) {
@@ -109,7 +109,7 @@ static double cost(const wi_kernel_site *site) {
     wi_cut cut;
     (void)cut_work(&cut, &conv, site->values, site->device->units);
     const double columns = (double)(cut.panels * cut.vectors * VECTOR) / (double)conv.filters;
-    const int64_t items = cut.shares * wi_divide_up(cut.panels, cut.span) * conv.groups;
+    const int64_t items = cut.splits * wi_divide_up(cut.panels, cut.span) * conv.groups;
     return wi_work_seconds(
         site->device, &(wi_work){.operations = 1.205 * 2.0 * wi_conv_weight_multiplications(&conv) * columns,
                           .bytes = wi_conv_weight_bytes(&conv),

@@ -11,31 +11,31 @@ enum { TILE };
 static const char *const cpu_parameters[] = {[TILE] = "WEFT_WEIGHT_DEPTHWISE_TILE", NULL};
 static const wi_variant cpu_variants[] = {{"f32", {[TILE] = 7}}, {0}};
 
-/* Class gpu: channels of a work-group of the sums, weights of one that adds shares up. */
-enum { WIDE, FINISHED };
+/* Class gpu: channels of a work-group of the sums, weights of one that adds splits up. */
+enum { WIDE, COMBINED };
 
 static const char *const gpu_parameters[] = {
-    [WIDE] = "WEFT_WEIGHT_DEPTHWISE_WIDE", [FINISHED] = "WEFT_WEIGHT_DEPTHWISE_FINISHED", NULL};
-static const wi_variant gpu_variants[] = {{"f32", {[WIDE] = 32, [FINISHED] = 64}}, {0}};
+    [WIDE] = "WEFT_WEIGHT_DEPTHWISE_WIDE", [COMBINED] = "WEFT_WEIGHT_DEPTHWISE_COMBINED", NULL};
+static const wi_variant gpu_variants[] = {{"f32", {[WIDE] = 32, [COMBINED] = 64}}, {0}};
 
 static wi_limits gpu_limits(const int *p) {
-    return (wi_limits){.group = (size_t)p[FINISHED], .items = {(size_t)p[FINISHED]}};
+    return (wi_limits){.group = (size_t)p[COMBINED], .items = {(size_t)p[COMBINED]}};
 }
 
 /* ITEMS: work-items that fill a compute unit of class gpu; SMALL: multiply-adds that are not worth waking another
- * core; SHARES: work-items for each. */
-enum { LANES = 16, ITEMS = 512, SMALL = 1 << 17, SHARES = 4 };
+ * core; SPLITS: work-items for each. */
+enum { LANES = 16, ITEMS = 512, SMALL = 1 << 17, SPLITS = 4 };
 
 static int64_t taps_of(const wi_conv *conv) {
     return conv->taps[0] * conv->taps[1] * conv->taps[2];
 }
 
-static void add_finish(
-    wi_kernel_plan *plan, const wi_conv *conv, int64_t items, int64_t group, int64_t shares) {
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "finish", items, group);
+static void add_combine(
+    wi_kernel_plan *plan, const wi_conv *conv, int64_t items, int64_t group, int64_t splits) {
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "combine", items, group);
     wi_kernel_scratch(launch, 0);
     wi_kernel_result(launch);
-    wi_kernel_int(launch, shares);
+    wi_kernel_int(launch, splits);
     wi_kernel_int(launch, conv->groups);
     wi_kernel_int(launch, taps_of(conv));
 }
@@ -50,17 +50,17 @@ static wi_kernel_launch *add_sums(wi_kernel_plan *plan, int64_t items, int64_t g
 
 static weft_status on_cpu(const wi_conv *conv, int64_t units, wi_kernel_plan *plan) {
     const int64_t blocks = wi_divide_up(conv->groups, LANES),
-                  pieces = wi_divide_up(conv->result[2], plan->values[TILE]);
-    const int64_t tiles = conv->images * conv->result[0] * conv->result[1] * pieces;
-    const int64_t wanted = plan->flops / 2 > SMALL ? wi_min64(tiles, SHARES * units) : 1;
-    const int64_t share = wi_divide_up(tiles, wanted), shares = wi_divide_up(tiles, share);
-    plan->scratch_bytes = (size_t)(shares * blocks * LANES * taps_of(conv)) * sizeof(float);
-    wi_kernel_launch *const launch = add_sums(plan, shares, 1);
+                  row_tiles = wi_divide_up(conv->result[2], plan->values[TILE]);
+    const int64_t tiles = conv->images * conv->result[0] * conv->result[1] * row_tiles;
+    const int64_t wanted = plan->flops / 2 > SMALL ? wi_min64(tiles, SPLITS * units) : 1;
+    const int64_t share = wi_divide_up(tiles, wanted), splits = wi_divide_up(tiles, share);
+    plan->scratch_bytes = (size_t)(splits * blocks * LANES * taps_of(conv)) * sizeof(float);
+    wi_kernel_launch *const launch = add_sums(plan, splits, 1);
     wi_kernel_int(launch, tiles);
     wi_kernel_int(launch, share);
-    wi_kernel_int(launch, pieces);
+    wi_kernel_int(launch, row_tiles);
     wi_conv_weight_add_sizes(launch, conv);
-    add_finish(plan, conv, blocks, 1, shares);
+    add_combine(plan, conv, blocks, 1, splits);
     return WEFT_OK;
 }
 
@@ -70,17 +70,17 @@ static weft_status on_gpu(const wi_conv *conv, int64_t units, wi_kernel_plan *pl
     /* Enough items for every compute unit, but sixteen positions for each. */
     const int64_t share =
         wi_max64(wi_divide_up(positions, wi_divide_up(ITEMS * units, weights)), wi_min64(positions, 16));
-    const int64_t shares = wi_divide_up(positions, share);
-    plan->scratch_bytes = (size_t)(shares * weights) * sizeof(float);
+    const int64_t splits = wi_divide_up(positions, share);
+    plan->scratch_bytes = (size_t)(splits * weights) * sizeof(float);
     wi_kernel_launch *const launch = add_sums(plan, conv->groups, plan->values[WIDE]);
     launch->dimensions = 3;
     launch->global[1] = (size_t)taps;
-    launch->global[2] = (size_t)shares;
+    launch->global[2] = (size_t)splits;
     launch->local[1] = launch->local[2] = 1;
     wi_kernel_int(launch, positions);
     wi_kernel_int(launch, share);
     wi_conv_weight_add_sizes(launch, conv);
-    add_finish(plan, conv, weights, plan->values[FINISHED], shares);
+    add_combine(plan, conv, weights, plan->values[COMBINED], splits);
     return WEFT_OK;
 }
 
@@ -106,7 +106,7 @@ static double cost_cpu(const wi_kernel_site *site) {
     return wi_work_seconds(
         site->device, &(wi_work){.operations = 3.5 * 2.0 * wi_conv_weight_multiplications(&conv) * channels,
                           .bytes = wi_conv_weight_bytes(&conv),
-                          .groups = (double)(SHARES * site->device->units),
+                          .groups = (double)(SPLITS * site->device->units),
                           .launches = 2,
                           .build_seconds = 0.3});
 }

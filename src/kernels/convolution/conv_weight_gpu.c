@@ -8,23 +8,23 @@ static void add_ints(wi_kernel_launch *launch, const int64_t *numbers, int count
 }
 
 /* A work-group of GROUP x GROUP items has a tile of MICRO x MICRO weights an item, and walks positions in STEPs;
- * one of FINISHED items adds shares up. */
-enum { GROUP, MICRO, STEP, FINISHED };
+ * one of COMBINED items adds splits up. */
+enum { GROUP, MICRO, STEP, COMBINED };
 
 static const char *const parameters[] = {[GROUP] = "WEFT_CONV_WEIGHT_GROUP",
     [MICRO] = "WEFT_CONV_WEIGHT_MICRO",
     [STEP] = "WEFT_CONV_WEIGHT_STEP",
-    [FINISHED] = "WEFT_CONV_WEIGHT_FINISHED",
+    [COMBINED] = "WEFT_CONV_WEIGHT_COMBINED",
     NULL};
 
-static const wi_variant variants[] = {{"large", {[GROUP] = 16, [MICRO] = 4, [STEP] = 16, [FINISHED] = 64}},
-    {"small", {[GROUP] = 16, [MICRO] = 1, [STEP] = 16, [FINISHED] = 64}}, {0}};
+static const wi_variant variants[] = {{"large", {[GROUP] = 16, [MICRO] = 4, [STEP] = 16, [COMBINED] = 64}},
+    {"small", {[GROUP] = 16, [MICRO] = 1, [STEP] = 16, [COMBINED] = 64}}, {0}};
 
 static wi_limits limits(const int *p) {
-    const size_t group = (size_t)p[GROUP], piece = (size_t)(p[STEP] * (p[GROUP] * p[MICRO] + 1));
+    const size_t group = (size_t)p[GROUP], tile = (size_t)(p[STEP] * (p[GROUP] * p[MICRO] + 1));
     return (wi_limits){.group = group * group,
-        .items = {(size_t)p[FINISHED], group},
-        .local_bytes = 2 * piece * sizeof(float)};
+        .items = {(size_t)p[COMBINED], group},
+        .local_bytes = 2 * tile * sizeof(float)};
 }
 
 static int64_t columns_of(const wi_conv *conv) {
@@ -39,7 +39,7 @@ static bool accepts(const wi_kernel_site *site) {
            wi_conv_weight_positions(&conv) <= INT32_MAX - 4096;
 }
 
-/* As in gemm_gpu.c; there are as many shares of the positions as the compute units need. */
+/* As in gemm_gpu.c; there are as many splits of the positions as the compute units need. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     const int *const p = site->values;
@@ -65,28 +65,28 @@ static void tiled(const wi_conv *conv, int64_t units, wi_kernel_plan *plan) {
     const int64_t wanted = wi_divide_up(4 * units, across * down * conv->groups);
     const int64_t length =
         wi_divide_up(wi_max64(wi_divide_up(positions, wanted), 4 * p[STEP]), p[STEP]) * p[STEP];
-    const int64_t shares = wi_divide_up(positions, length);
+    const int64_t splits = wi_divide_up(positions, length);
     wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "tiles", 1, 1);
     launch->dimensions = 3;
     launch->global[0] = (size_t)(across * p[GROUP]);
     launch->global[1] = (size_t)(down * p[GROUP]);
-    launch->global[2] = (size_t)(shares * conv->groups);
+    launch->global[2] = (size_t)(splits * conv->groups);
     launch->local[0] = launch->local[1] = (size_t)p[GROUP];
     launch->local[2] = 1;
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
-    if (shares > 1)
+    if (splits > 1)
         wi_kernel_scratch(launch, 0);
     else
         wi_kernel_result(launch);
     add_ints(launch, (const int64_t[]){positions, length}, 2);
     wi_conv_weight_add_sizes(launch, conv);
-    if (shares == 1) return;
-    plan->scratch_bytes = (size_t)(shares * weights) * sizeof(float);
-    launch = wi_kernel_launch_1d(plan, "finish", weights, p[FINISHED]);
+    if (splits == 1) return;
+    plan->scratch_bytes = (size_t)(splits * weights) * sizeof(float);
+    launch = wi_kernel_launch_1d(plan, "combine", weights, p[COMBINED]);
     wi_kernel_scratch(launch, 0);
     wi_kernel_result(launch);
-    add_ints(launch, (const int64_t[]){weights, shares}, 2);
+    add_ints(launch, (const int64_t[]){weights, splits}, 2);
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {

@@ -5,22 +5,22 @@
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"
 
-/* A tile is TILE channels x VECTORS of filters; a work-item adds shares up for FINISHED channels. */
-enum { TILE, VECTORS, FINISHED };
+/* A tile is TILE channels x VECTORS of filters; a work-item adds splits up for COMBINED channels. */
+enum { TILE, VECTORS, COMBINED };
 
 static const char *const parameters[] = {[TILE] = "WEFT_POINTWISE_TILE",
     [VECTORS] = "WEFT_POINTWISE_VECTORS",
-    [FINISHED] = "WEFT_POINTWISE_FINISHED",
+    [COMBINED] = "WEFT_POINTWISE_COMBINED",
     NULL};
 
-static const wi_variant variants[] = {{"f32", {[TILE] = 6, [VECTORS] = 4, [FINISHED] = 64}}, {0}};
+static const wi_variant variants[] = {{"f32", {[TILE] = 6, [VECTORS] = 4, [COMBINED] = 64}}, {0}};
 
 /* NEAR: floats of a block that leave room for the next one in a core's own cache,
- * which are then asked for; BLOCK: most positions of it; LONG: of one that is not; SHARES: work-items for
+ * which is then prefetched; BLOCK: most positions of it; LONG: of one that is not; SPLITS: work-items for
  * each core, so that none waits long for another; FEW: floats of sums up to which there are so many; SMALL:
  * multiply-adds that are not worth waking another core. */
 enum { LANES = 16, NEAR = 1 << 16, BLOCK = 512, LONG = 1024 };
-enum { SHARES = 4, FEW = 1 << 16, SMALL = 1 << 18 };
+enum { SPLITS = 4, FEW = 1 << 16, SMALL = 1 << 18 };
 
 static int64_t positions_of(const wi_conv *conv) {
     return conv->images * conv->image[0] * conv->image[1] * conv->image[2];
@@ -47,25 +47,25 @@ static bool is_pointwise(const wi_conv *conv, const int *p) {
                most;
 }
 
-/* How the work is cut: `share` positions of each of `shares`, `block` of them at once; `span` panels. */
+/* How the work is cut: `share` positions of each of `splits`, `block` of them at once; `span` panels. */
 typedef struct wi_cut {
-    int64_t share, shares, block, span, spans;
-    bool ahead; /* is the next block asked for? */
+    int64_t share, splits, block, span, spans;
+    bool ahead; /* is the next block prefetched? */
 } wi_cut;
 
 static wi_cut cut_of(const wi_conv *conv, const int *p, int64_t units) {
     const int64_t positions = positions_of(conv), panels = wi_divide_up(conv->filters, panel_of(p));
     const int64_t near = NEAR / (conv->channels + conv->filters);
     const bool large = (double)positions * (double)conv->channels * (double)conv->filters > SMALL;
-    wi_cut cut = {.shares = 1, .span = panels, .ahead = conv->groups == 1 && near >= BLOCK / 4};
+    wi_cut cut = {.splits = 1, .span = panels, .ahead = conv->groups == 1 && near >= BLOCK / 4};
     if (large && !cut.ahead) cut.span = wi_divide_up(panels, wi_min64(panels, units));
     cut.spans = wi_divide_up(panels, cut.span);
     const int64_t others = cut.spans * conv->groups;
-    const int64_t wanted = sums_of(conv, p) <= FEW ? SHARES * units : units;
-    while (large && (others * cut.shares % units != 0 || others * cut.shares < wanted)) cut.shares++;
-    cut.shares = wi_min64(cut.shares, wi_divide_up(positions, LANES));
-    cut.share = wi_divide_up(positions, cut.shares);
-    cut.shares = wi_divide_up(positions, cut.share);
+    const int64_t wanted = sums_of(conv, p) <= FEW ? SPLITS * units : units;
+    while (large && (others * cut.splits % units != 0 || others * cut.splits < wanted)) cut.splits++;
+    cut.splits = wi_min64(cut.splits, wi_divide_up(positions, LANES));
+    cut.share = wi_divide_up(positions, cut.splits);
+    cut.splits = wi_divide_up(positions, cut.share);
     const int64_t most = cut.ahead ? wi_min64(near, BLOCK) : LONG;
     cut.block = wi_divide_up(cut.share, wi_divide_up(cut.share, most));
     return cut;
@@ -77,27 +77,27 @@ static weft_status pointwise(const wi_conv *conv, int64_t units, wi_kernel_plan 
     const int64_t vectors = wi_divide_up(conv->filters, LANES),
                   panels = wi_divide_up(conv->filters, panel_of(p));
     const bool apart = conv->groups > 1 || conv->filters != panel_of(p);
-    const int64_t rooms = apart ? cut.shares * cut.spans * conv->groups * cut.block * panel_of(p) : 0;
+    const int64_t rooms = apart ? cut.splits * cut.spans * conv->groups * cut.block * panel_of(p) : 0;
     wi_kernel_macro_int(plan, "WEFT_POINTWISE_LAST", vectors - (panels - 1) * p[VECTORS]);
-    plan->scratch_bytes = (size_t)(cut.shares * sums_of(conv, p) + rooms) * sizeof(float);
-    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", cut.shares, 1);
+    plan->scratch_bytes = (size_t)(cut.splits * sums_of(conv, p) + rooms) * sizeof(float);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", cut.splits, 1);
     launch->dimensions = 3;
     launch->global[1] = (size_t)cut.spans;
     launch->global[2] = (size_t)conv->groups;
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
     wi_kernel_scratch(launch, 0);
-    wi_kernel_scratch(launch, cut.shares * sums_of(conv, p));
+    wi_kernel_scratch(launch, cut.splits * sums_of(conv, p));
     const int64_t numbers[] = {positions_of(conv), cut.share, cut.block, cut.span, apart, cut.ahead,
         conv->channels, conv->filters, conv->groups};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_int(launch, numbers[i]);
-    launch = wi_kernel_launch_1d(plan, "finish", wi_divide_up(conv->channels, p[FINISHED]), 1);
+    launch = wi_kernel_launch_1d(plan, "combine", wi_divide_up(conv->channels, p[COMBINED]), 1);
     launch->dimensions = 3;
     launch->global[1] = (size_t)vectors;
     launch->global[2] = (size_t)conv->groups;
     wi_kernel_scratch(launch, 0);
     wi_kernel_result(launch);
-    wi_kernel_int(launch, cut.shares);
+    wi_kernel_int(launch, cut.splits);
     wi_kernel_int(launch, conv->channels);
     wi_kernel_int(launch, conv->filters);
     return WEFT_OK;
@@ -115,7 +115,7 @@ static double cost(const wi_kernel_site *site) {
     return wi_work_seconds(
         site->device, &(wi_work){.operations = 1.1 * 2.0 * wi_conv_weight_multiplications(&conv) * columns,
                           .bytes = wi_conv_weight_bytes(&conv),
-                          .groups = (double)(cut.shares * cut.spans * conv.groups),
+                          .groups = (double)(cut.splits * cut.spans * conv.groups),
                           .launches = 2,
                           .build_seconds = 0.4});
 }

@@ -13,20 +13,20 @@ enum { ROWS = WI_WINOGRAD_ROWS, STEP = WI_WINOGRAD_STEP };
  * that no cache of a core holds. */
 enum { VECTOR = 16, NEAR = 1 << 17, FAR = 1 << 20 };
 
-/* How the work is cut: into shares of units (lines of tiles, or images), and spans of panels of filters. */
+/* How the work is cut: into splits of units (lines of tiles, or images), and spans of panels of filters. */
 typedef struct wi_cut {
     bool square;
     int64_t points, lines, across; /* of a transform; rows of taps; tiles along a line */
     int64_t vectors, panels, span, spans;
     int64_t tiles, tile; /* of channels */
-    int64_t units, shares, share, block;
-    int64_t x_places, y_places; /* of a unit */
-    int64_t room, sums;         /* elements: of a work-item, of a share */
+    int64_t units, splits, share, block;
+    int64_t x_positions, y_positions; /* of a unit */
+    int64_t room, sums;               /* elements: of a work-item, of a split */
 } wi_cut;
 
 static int64_t room_of(const wi_cut *cut) {
-    const int64_t x = cut->tiles * cut->x_places * VECTOR,
-                  y = cut->span * cut->y_places * cut->vectors * VECTOR;
+    const int64_t x = cut->tiles * cut->x_positions * VECTOR,
+                  y = cut->span * cut->y_positions * cut->vectors * VECTOR;
     return cut->points * (cut->block * (x + y) + 2 * VECTOR);
 }
 
@@ -37,21 +37,21 @@ static wi_cut cut_work(const wi_conv *conv, const int *p, int64_t cores) {
     cut.lines = cut.square ? 1 : conv->taps[1];
     cut.across = wi_divide_up(conv->result[2], p[STEP]);
     cut.units = conv->images * (cut.square ? wi_divide_up(conv->result[1], p[STEP]) : 1);
-    cut.x_places = cut.across * (cut.square ? 1 : conv->image[1]);
-    cut.y_places = cut.across * (cut.square ? 1 : conv->result[1]);
+    cut.x_positions = cut.across * (cut.square ? 1 : conv->image[1]);
+    cut.y_positions = cut.across * (cut.square ? 1 : conv->result[1]);
     cut.vectors = conv->filters <= VECTOR ? 1 : 2;
     cut.panels = wi_divide_up(conv->filters, cut.vectors * VECTOR);
     cut.tiles = wi_divide_up(conv->channels, cut.vectors == 1 ? VECTOR : p[ROWS]);
     cut.tile = wi_divide_up(conv->channels, cut.tiles);
     cut.sums =
         conv->groups * cut.panels * cut.lines * cut.points * cut.tiles * cut.tile * cut.vectors * VECTOR;
-    /* Spans save sums, shares save transforms of x. */
+    /* Spans save sums, splits save transforms of x. */
     const int64_t wanted = wi_max64(1, cores / conv->groups);
     cut.spans = cut.sums > FAR ? wi_min64(cut.panels, wanted) : 1;
     cut.span = wi_divide_up(cut.panels, cut.spans);
     cut.spans = wi_divide_up(cut.panels, cut.span);
     cut.share = wi_divide_up(cut.units, wi_min64(cut.units, wi_divide_up(wanted, cut.spans)));
-    cut.shares = wi_divide_up(cut.units, cut.share);
+    cut.splits = wi_divide_up(cut.units, cut.share);
     /* Every block reads and writes all sums: the more they are, the larger it is. */
     cut.block = 1;
     const int64_t most = wi_max64(1, wi_min64(cut.share, wi_max64(NEAR, cut.sums / 2) / room_of(&cut)));
@@ -78,31 +78,31 @@ static bool is_straight(const wi_conv *conv, const int *p) {
 
 static weft_status winograd(const wi_conv *conv, int64_t cores, wi_kernel_plan *plan) {
     const wi_cut cut = cut_work(conv, plan->values, cores);
-    const int64_t items = cut.shares * cut.spans * conv->groups;
+    const int64_t items = cut.splits * cut.spans * conv->groups;
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_TILE", cut.tile);
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_VECTORS", cut.vectors);
     wi_kernel_macro_int(plan, "WEFT_CONV_WEIGHT_SQUARE", cut.square);
-    plan->scratch_bytes = (size_t)(cut.shares * cut.sums + items * cut.room) * sizeof(float);
-    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", cut.shares, 1);
+    plan->scratch_bytes = (size_t)(cut.splits * cut.sums + items * cut.room) * sizeof(float);
+    wi_kernel_launch *launch = wi_kernel_launch_1d(plan, "sums", cut.splits, 1);
     launch->dimensions = 3;
     launch->global[1] = (size_t)cut.spans;
     launch->global[2] = (size_t)conv->groups;
     wi_kernel_input(launch, 0);
     wi_kernel_input(launch, 1);
-    wi_kernel_scratch(launch, cut.shares * cut.sums);
+    wi_kernel_scratch(launch, cut.splits * cut.sums);
     wi_kernel_scratch(launch, 0);
     wi_kernel_long(launch, cut.room);
     const int64_t numbers[] = {cut.units, cut.share, cut.block, cut.span, cut.tiles, conv->images,
         conv->channels, conv->filters, conv->groups, conv->image[1], conv->image[2], conv->result[1],
         conv->result[2], conv->taps[1], conv->before[1], conv->before[2]};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) wi_kernel_int(launch, numbers[i]);
-    launch = wi_kernel_launch_1d(plan, "finish", cut.tiles, 1);
+    launch = wi_kernel_launch_1d(plan, "combine", cut.tiles, 1);
     launch->dimensions = 3;
     launch->global[1] = (size_t)cut.panels;
     launch->global[2] = (size_t)conv->groups;
     wi_kernel_scratch(launch, 0);
     wi_kernel_result(launch);
-    wi_kernel_int(launch, cut.shares);
+    wi_kernel_int(launch, cut.splits);
     wi_kernel_int(launch, conv->channels);
     wi_kernel_int(launch, conv->filters);
     wi_kernel_int(launch, cut.lines);
@@ -120,16 +120,16 @@ static double cost(const wi_kernel_site *site) {
     const wi_cut cut = cut_work(&conv, site->values, site->device->units);
     const double units = (double)cut.units, points = (double)cut.points;
     const double rows = (double)(cut.tiles * cut.tile), columns = (double)(cut.panels * cut.vectors * VECTOR);
-    const double places = points * (double)cut.y_places * units;
-    const double products = places * (double)cut.lines * rows * columns;
-    const double between =
-        points * units *
-        ((double)cut.x_places * (double)(cut.tiles * VECTOR * cut.spans) + (double)cut.y_places * columns);
+    const double positions = points * (double)cut.y_positions * units;
+    const double products = positions * (double)cut.lines * rows * columns;
+    const double between = points * units *
+                           ((double)cut.x_positions * (double)(cut.tiles * VECTOR * cut.spans) +
+                               (double)cut.y_positions * columns);
     const double all =
-        (double)conv.groups * (1.2 * products + 20 * between) + 60 * (double)(cut.sums * cut.shares);
+        (double)conv.groups * (1.2 * products + 20 * between) + 60 * (double)(cut.sums * cut.splits);
     return wi_work_seconds(site->device, &(wi_work){.operations = 2.0 * all,
                                              .bytes = wi_conv_weight_bytes(&conv),
-                                             .groups = (double)(cut.shares * cut.spans * conv.groups),
+                                             .groups = (double)(cut.splits * cut.spans * conv.groups),
                                              .launches = 2,
                                              .build_seconds = 0.5});
 }

@@ -33,17 +33,17 @@ typedef struct wi_winograd {
     int64_t weights, room;   /* elements */
 } wi_winograd;
 
-static int64_t tiles_of(const wi_windows *w, const int *p) {
+static int64_t tiles_of(const wi_conv_geometry *w, const int *p) {
     return w->images * wi_divide_up(w->made[1], p[STEP]) * wi_divide_up(w->made[2], p[STEP]);
 }
 
-static int64_t pitch_of(const wi_windows *w) {
+static int64_t pitch_of(const wi_conv_geometry *w) {
     return wi_divide_up(w->channels, 16) * 16 + 16;
 }
 
 /* Transformed weights of a few megabytes are read from a near cache again and again, and the room fits the
  * nearest; larger ones come from afar, and are worth a room that does not. */
-static wi_winograd winograd_of(const wi_kernel_site *site, const wi_windows *w) {
+static wi_winograd winograd_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
     const int *const p = site->values;
     wi_winograd cut = {.panels = wi_divide_up(w->filters, p[COLUMNS]), .tiles = tiles_of(w, p)};
     cut.weights = w->groups * cut.panels * points_of(p) * (w->channels * p[COLUMNS] + 16);
@@ -66,7 +66,7 @@ static wi_winograd winograd_of(const wi_kernel_site *site, const wi_windows *w) 
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
-    const wi_windows *const w = shape->windows;
+    const wi_conv_geometry *const w = shape->convolution;
     const int *const p = site->values;
     const double limit = INT32_MAX - 4096;
     bool fits = w->taps[0] == 1 && w->taps[1] == 3 && w->taps[2] == 3 && w->read[0] == 1 && w->made[0] == 1 &&
@@ -81,7 +81,7 @@ static bool accepts(const wi_kernel_site *site) {
 
 /* In multiply-adds of the products, as measured: transforming costs by what lies between the steps. */
 static double cost(const wi_kernel_site *site) {
-    const wi_windows *const w = site->product->windows;
+    const wi_conv_geometry *const w = site->product->convolution;
     const wi_winograd cut = winograd_of(site, w);
     const int *const p = site->values;
     const double tiles = (double)cut.tiles, channels = (double)w->channels, groups = (double)w->groups;
@@ -102,12 +102,12 @@ static double cost(const wi_kernel_site *site) {
 /* At least a fifth should be won, as errors are larger than those of a direct convolution; a third of small ones, of
  * which there are many in networks of few channels and many layers, where errors grow. */
 static double margin(const wi_kernel_site *site) {
-    return winograd_of(site, site->product->windows).weights > LARGE ? 1.25 : 1.5;
+    return winograd_of(site, site->product->convolution).weights > LARGE ? 1.25 : 1.5;
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
-    const wi_windows *const w = shape->windows;
+    const wi_conv_geometry *const w = shape->convolution;
     const wi_winograd cut = winograd_of(site, w);
     const int *const p = site->values;
     const int64_t items = cut.strips * cut.spans * w->groups;

@@ -25,17 +25,18 @@ typedef struct wi_rows {
     int64_t weights, room;         /* elements */
 } wi_rows;
 
-static int64_t pitch_of(const wi_windows *w) {
+static int64_t pitch_of(const wi_conv_geometry *w) {
     return wi_divide_up(w->channels, 16) * 16 + 16;
 }
 
-static int64_t room_of(const wi_windows *w, const int *p, const wi_rows *cut, int64_t block, int64_t band) {
+static int64_t room_of(
+    const wi_conv_geometry *w, const int *p, const wi_rows *cut, int64_t block, int64_t band) {
     const int64_t line = block * cut->across, rows = wi_divide_up(band * line, p[ROWS]) * p[ROWS];
     return points_of(p) *
            ((rows + (w->taps[1] - 1) * line) * pitch_of(w) + rows * cut->together * p[COLUMNS] + 2 * 16);
 }
 
-static wi_rows rows_of(const wi_kernel_site *site, const wi_windows *w) {
+static wi_rows rows_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
     const int *const p = site->values;
     wi_rows cut = {.panels = wi_divide_up(w->filters, p[COLUMNS]),
         .across = wi_divide_up(w->made[2], p[STEP]),
@@ -61,7 +62,7 @@ static wi_rows rows_of(const wi_kernel_site *site, const wi_windows *w) {
 
 static bool accepts(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
-    const wi_windows *const w = shape->windows;
+    const wi_conv_geometry *const w = shape->convolution;
     const int *const p = site->values;
     const double limit = INT32_MAX - 4096;
     bool fits =
@@ -79,7 +80,7 @@ static bool accepts(const wi_kernel_site *site) {
 
 /* In multiply-adds of the products, as measured; see conv_winograd_cpu.c. */
 static double cost(const wi_kernel_site *site) {
-    const wi_windows *const w = site->product->windows;
+    const wi_conv_geometry *const w = site->product->convolution;
     const wi_rows cut = rows_of(site, w);
     const double lines = (double)w->images * (double)w->made[1], groups = (double)w->groups;
     const double rows = lines * (double)cut.across, channels = (double)w->channels;
@@ -104,7 +105,7 @@ static double margin(const wi_kernel_site *site) {
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_gemm_shape *const shape = site->product;
-    const wi_windows *const w = shape->windows;
+    const wi_conv_geometry *const w = shape->convolution;
     const wi_rows cut = rows_of(site, w);
     const int *const p = site->values;
     const int64_t items = cut.shares * cut.spans * w->groups;

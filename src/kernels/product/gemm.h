@@ -1,4 +1,4 @@
-/* Matrix products: the list of implementations, and what each asks the plan to launch.
+/* Matrix products: the list of implementations, and what each lets the plan launch.
  *
  * A product is C[b] = A[b] · B[b], A (m, k), B (k, n), any strides. What happens to a finished element of C
  * (scale, bias, activation, where it is stored) is the epilogue: generated code that the plan hands to the
@@ -15,10 +15,10 @@
  *       a statement that finishes and stores. cpu: acc is a float16 of which lanes (1 to 16) are valid, for
  *       the columns column .. column + lanes - 1; gpu: acc is a float and lanes is 1. batch, row, column,
  *       lanes are int.
- *   WEFT_AHEAD(batch, row, column), WEFT_AHEAD_STEP
+ *   WEFT_EPILOGUE_READ(batch, row, column), WEFT_EPILOGUE_READ_STEP
  *       only if the epilogue reads a matrix: the address of its element (a size_t), and the bytes from a row
  *       to the next, so that a template may prefetch it
- *   WEFT_STORED(batch, row, column), WEFT_STORED_STEP
+ *   WEFT_EPILOGUE_WRITE(batch, row, column), WEFT_EPILOGUE_WRITE_STEP
  *       the same of the matrix that it writes, if there is one
  *
  * WEFT_OPERAND: the name of the format of A and B (f32); WEFT_SUM, WEFT_SUMS: the type of one sum and of
@@ -39,8 +39,8 @@ typedef struct wi_gemm_shape {
     int64_t batch, m, n, k;
     int64_t a_batch, a_row,
         a_column; /* strides in elements: A[b][i][p] = a[b*a_batch + i*a_row + p*a_column] */
-    int64_t b_batch, b_row, b_column; /* B[b][p][j] = b[b*b_batch + p*b_row + j*b_column] */
-    const struct wi_windows *windows; /* a convolution (conv_product.h): A is not in memory; else NULL */
+    int64_t b_batch, b_row, b_column;           /* B[b][p][j] = b[b*b_batch + p*b_row + j*b_column] */
+    const struct wi_conv_geometry *convolution; /* conv_product.h: A is not in memory; or NULL */
 } wi_gemm_shape;
 
 /* What templates take that convert A and B as they load them: f32, f16 and bf16, with sums of f32. */

@@ -47,21 +47,20 @@ static bool accepts(const wi_kernel_site *site) {
     return (site->device->library_gemm || is_forced()) && batches && express_both(shape, &a, &b);
 }
 
-static weft_status run(weft_context *context, const wi_gemm_shape *shape, cl_mem a, size_t a_offset, cl_mem b,
+static weft_status run(wi_device *device, const wi_gemm_shape *shape, cl_mem a, size_t a_offset, cl_mem b,
     size_t b_offset, cl_mem c, size_t c_offset, cl_event *event) {
     blas_matrix from_a, from_b;
     const size_t m = (size_t)shape->m, n = (size_t)shape->n, k = (size_t)shape->k;
     if (!express_both(shape, &from_a, &from_b))
         WI_FAIL(WEFT_ERROR_INTERNAL, "CLBlast was given a matrix product that it does not accept");
     const CLBlastStatusCode code =
-        shape->batch == 1
-            ? CLBlastSgemm(CLBlastLayoutRowMajor, from_a.transpose, from_b.transpose, m, n, k, 1.0f, a,
-                  a_offset, from_a.leading, b, b_offset, from_b.leading, 0.0f, c, c_offset, n,
-                  &wi_context_device(context)->queue, event)
-            : CLBlastSgemmStridedBatched(CLBlastLayoutRowMajor, from_a.transpose, from_b.transpose, m, n, k,
-                  1.0f, a, a_offset, from_a.leading, (size_t)shape->a_batch, b, b_offset, from_b.leading,
-                  (size_t)shape->b_batch, 0.0f, c, c_offset, n, m * n, (size_t)shape->batch,
-                  &wi_context_device(context)->queue, event);
+        shape->batch == 1 ? CLBlastSgemm(CLBlastLayoutRowMajor, from_a.transpose, from_b.transpose, m, n, k,
+                                1.0f, a, a_offset, from_a.leading, b, b_offset, from_b.leading, 0.0f, c,
+                                c_offset, n, &device->queue, event)
+                          : CLBlastSgemmStridedBatched(CLBlastLayoutRowMajor, from_a.transpose,
+                                from_b.transpose, m, n, k, 1.0f, a, a_offset, from_a.leading,
+                                (size_t)shape->a_batch, b, b_offset, from_b.leading, (size_t)shape->b_batch,
+                                0.0f, c, c_offset, n, m * n, (size_t)shape->batch, &device->queue, event);
     if (code != CLBlastSuccess)
         WI_FAIL(WEFT_ERROR_OPENCL, "CLBlast failed with code %d on a (%zu, %zu) by (%zu, %zu) product",
             (int)code, m, k, k, n);

@@ -8,18 +8,18 @@
 
 /* A tile is ROWS x COLUMNS: 13 x 2 vectors of sums, 2 of B and the broadcasts of A fill the 32 registers of
  * AVX-512; 13 also divides powers of two with little rest (64 = 5 x 13 - 1, 128 = 10 x 13 - 2). DEPTH: most steps
- * of k between two packings of B; STRIP, PANELS: most rows and panels of COLUMNS of a work-item; AHEAD, PACK_AHEAD:
+ * of k between two packings of B; STRIP, PANELS: most rows and panels of COLUMNS of a work-item; PREFETCH, PACK_PREFETCH:
  * steps of k that B is prefetched ahead, as its rows often lie a page apart, where no processor's own prefetcher
  * follows. */
-enum { ROWS, COLUMNS, DEPTH, STRIP, PANELS, AHEAD, PACK_AHEAD };
+enum { ROWS, COLUMNS, DEPTH, STRIP, PANELS, PREFETCH, PACK_PREFETCH };
 
 static const char *const parameters[] = {[ROWS] = "WEFT_GEMM_ROWS",
     [COLUMNS] = "WEFT_GEMM_COLUMNS",
     [DEPTH] = "WEFT_GEMM_DEPTH",
     [STRIP] = "WEFT_GEMM_STRIP",
     [PANELS] = "WEFT_GEMM_PANELS",
-    [AHEAD] = "WEFT_GEMM_AHEAD",
-    [PACK_AHEAD] = "WEFT_GEMM_PACK_AHEAD",
+    [PREFETCH] = "WEFT_GEMM_PREFETCH",
+    [PACK_PREFETCH] = "WEFT_GEMM_PACK_PREFETCH",
     NULL};
 
 static const wi_variant variants[] = {{"f32", {[ROWS] = 13,
@@ -27,8 +27,8 @@ static const wi_variant variants[] = {{"f32", {[ROWS] = 13,
                                                   [DEPTH] = 256,
                                                   [STRIP] = 520,
                                                   [PANELS] = 8,
-                                                  [AHEAD] = 4,
-                                                  [PACK_AHEAD] = 12}},
+                                                  [PREFETCH] = 4,
+                                                  [PACK_PREFETCH] = 12}},
     {0}};
 
 #define BUILD_SECONDS 0.45
@@ -97,7 +97,7 @@ static double cost(const wi_kernel_site *site) {
     const wi_device_profile *const device = site->device;
     const wi_cut cut = best_cut(&view, site->values, device);
     const double b = wi_gemm_bytes(&view, WI_GEMM_B), others = wi_gemm_bytes(&view, WI_GEMM_A | WI_GEMM_C);
-    return device->launch_seconds + wi_build_share(device, BUILD_SECONDS) +
+    return device->launch_seconds + wi_build_fraction(device, BUILD_SECONDS) +
            cut_cost(&view, site->values, cut, WASTE, device) + wi_traffic_seconds(device, b, others);
 }
 

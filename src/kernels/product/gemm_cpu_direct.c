@@ -61,14 +61,16 @@ enum { ITEM = 1 << 16 }; /* operations that a work-item costs, whatever it does 
 double wi_gemm_direct_cost(const wi_device_profile *device, const wi_gemm_shape *shape, const int *p) {
     const wi_cut cut = cut_of(shape, p, device->units);
     const double b = wi_gemm_bytes(shape, WI_GEMM_B), others = wi_gemm_bytes(shape, WI_GEMM_A | WI_GEMM_C);
-    const double turned = shape->b_column == 1 ? 0.1 : shape->b_row == 1 ? 0.25 : 2.0; /* cycles an element */
+    const double transposing = shape->b_column == 1 ? 0.1
+                               : shape->b_row == 1  ? 0.25
+                                                    : 2.0; /* cycles an element */
     const int64_t vectors = wi_divide_up(shape->n, 16), last = (vectors - 1) % p[VECTORS] + 1;
     const double wide =
         (double)vectors + (last == 1 ? 0.8 : 0.0); /* one vector does not fill the pipelines */
     const double elements = (double)shape->batch * wide * 16.0 * (double)shape->k;
     const double units = (double)device->units, vector = wi_vector_seconds(device);
     const double pack =
-        2.0 * vector * turned * elements / units + wi_traffic_seconds(device, 3.0 * b, others);
+        2.0 * vector * transposing * elements / units + wi_traffic_seconds(device, 3.0 * b, others);
     const double rows = (double)(shape->m / p[ROWS] * p[ROWS]) + 4.0 * (double)(shape->m % p[ROWS]);
     /* More where not even one panel stays in the near cache. */
     const double waste = 16 * p[VECTORS] * shape->k > TOGETHER ? 1.25 : 1.15;

@@ -8,19 +8,19 @@
 #include <math.h>
 
 /* MOST: rows of A; SUMS: panels of 16 * COLUMNS columns of B, where its rows are contiguous, or of COLUMNS of them,
- * that a work-item has at most; DEPTH: steps of k between copies of A; PART: of them between loads of the sums,
+ * that a work-item has at most; DEPTH: steps of k between copies of A; BLOCK: of them between loads of the sums,
  * where rows of B are contiguous. */
-enum { MOST, SUMS, COLUMNS, DEPTH, PART };
+enum { MOST, SUMS, COLUMNS, DEPTH, BLOCK };
 
 static const char *const parameters[] = {[MOST] = "WEFT_THIN_MOST",
     [SUMS] = "WEFT_THIN_SUMS",
     [COLUMNS] = "WEFT_THIN_COLUMNS",
     [DEPTH] = "WEFT_THIN_DEPTH",
-    [PART] = "WEFT_THIN_PART",
+    [BLOCK] = "WEFT_THIN_BLOCK",
     NULL};
 
 static const wi_variant variants[] = {
-    {"f32", {[MOST] = 64, [SUMS] = 16, [COLUMNS] = 6, [DEPTH] = 512, [PART] = 16}}, {0}};
+    {"f32", {[MOST] = 64, [SUMS] = 16, [COLUMNS] = 6, [DEPTH] = 512, [BLOCK] = 16}}, {0}};
 
 static int64_t panel_of(const int *p) {
     return 16 * p[COLUMNS];

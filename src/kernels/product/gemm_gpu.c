@@ -13,9 +13,9 @@ static const wi_variant variants[] = {{"large", {[GROUP] = 16, [MICRO] = 4, [STE
     {"small", {[GROUP] = 16, [MICRO] = 1, [STEP] = 16}}, {0}};
 
 static wi_limits limits(const int *p) {
-    const size_t group = (size_t)p[GROUP], piece = (size_t)(p[STEP] * (p[GROUP] * p[MICRO] + 1));
+    const size_t group = (size_t)p[GROUP], tile = (size_t)(p[STEP] * (p[GROUP] * p[MICRO] + 1));
     return (wi_limits){
-        .group = group * group, .items = {group, group}, .local_bytes = 2 * piece * sizeof(float)};
+        .group = group * group, .items = {group, group}, .local_bytes = 2 * tile * sizeof(float)};
 }
 
 static size_t round_up(int64_t number, size_t multiple) {

@@ -36,7 +36,8 @@ static weft_status set_arguments(
         case WI_KERNEL_FLOAT:
         case WI_KERNEL_FAULTS:
         case WI_KERNEL_RANDOM:
-        case WI_KERNEL_TURN: WI_FAIL(WEFT_ERROR_INTERNAL, "a matrix product's kernel takes no such argument");
+        case WI_KERNEL_ITERATION:
+            WI_FAIL(WEFT_ERROR_INTERNAL, "a matrix product's kernel takes no such argument");
         }
     }
     return WEFT_OK;
@@ -60,12 +61,12 @@ static const char store_lanes[] =
     "}\n"
     "#endif\n";
 
-static weft_status build(wi_program **program, const wi_gemm_product *product, weft_context *context,
+static weft_status build(wi_program **program, const wi_gemm_product *product, wi_device *device,
     const wi_kernel_plan *plan, const wi_gemm_epilogue *epilogue) {
     const char *const file = product->implementation->file;
     wi_text source;
     weft_status status;
-    wi_text_init(&source, context->allocator);
+    wi_text_init(&source, device->host.allocator);
     WI_TRY_DONE(wi_kernel_source_append(&source, "common.clh"));
     wi_text_append(&source, "\n%s#define WEFT_NAME(suffix) gemm_##suffix\n", store_lanes);
     wi_text_append(&source, "#define WEFT_EPILOGUE_PARAMETERS %s\n", epilogue->parameters);
@@ -74,7 +75,7 @@ static weft_status build(wi_program **program, const wi_gemm_product *product, w
     WI_TRY_DONE(wi_kernel_headers_append(plan, &source));
     WI_TRY_DONE(wi_kernel_source_append(&source, file));
     if (source.failed) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "no memory for the source of %s", file);
-    status = wi_program_get(program, wi_context_device(context), file, source.data, NULL);
+    status = wi_program_get(program, device, file, source.data, NULL);
 done:
     wi_text_clear(&source);
     return status;
@@ -109,20 +110,20 @@ static weft_status make_launch(wi_gemm_product *product, wi_program *program, co
                          : set_plain(launch->kernel, next, product);
 }
 
-static weft_status make_launches(wi_gemm_product *product, weft_context *context, const wi_kernel_plan *plan,
+static weft_status make_launches(wi_gemm_product *product, wi_device *device, const wi_kernel_plan *plan,
     const wi_gemm_epilogue *epilogue) {
     wi_program *program = NULL;
     if (plan->scratch_bytes > 0) {
-        WI_TRY(wi_buffer_create(&product->scratch, wi_context_device(context), plan->scratch_bytes));
+        WI_TRY(wi_buffer_create(&product->scratch, device, plan->scratch_bytes));
         product->operands.scratch = product->scratch.memory;
         product->operands.scratch_offset = 0;
     }
-    WI_TRY(build(&program, product, context, plan, epilogue));
+    WI_TRY(build(&program, product, device, plan, epilogue));
     for (int i = 0; i < plan->count; i++) WI_TRY(make_launch(product, program, plan->launches[i], epilogue));
     return WEFT_OK;
 }
 
-weft_status wi_gemm_product_create(wi_gemm_product *product, weft_context *context,
+weft_status wi_gemm_product_create(wi_gemm_product *product, wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant, const wi_gemm_shape *shape,
     const wi_gemm_operands *operands, const wi_gemm_epilogue *epilogue) {
     *product = (wi_gemm_product){.implementation = implementation, .shape = *shape, .operands = *operands};
@@ -131,28 +132,27 @@ weft_status wi_gemm_product_create(wi_gemm_product *product, weft_context *conte
         return WEFT_OK;
     }
     wi_arena arena;
-    wi_arena_init(&arena, context->allocator);
+    wi_arena_init(&arena, device->host.allocator);
     wi_kernel_plan plan;
-    const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = shape};
+    const wi_kernel_site site = {.device = &device->profile, .product = shape};
     weft_status status = wi_implementation_prepare(implementation, variant, &site, &arena, &plan);
     if (status == WEFT_OK)
-        status = make_launches(product, context, &plan, epilogue ? epilogue : &plain_epilogue);
+        status = make_launches(product, device, &plan, epilogue ? epilogue : &plain_epilogue);
     wi_arena_clear(&arena);
     return status;
 }
 
-weft_status wi_gemm_product_run(const wi_gemm_product *product, weft_context *context) {
+weft_status wi_gemm_product_run(const wi_gemm_product *product, wi_device *device) {
     const wi_gemm_operands *const at = &product->operands;
     if (!product->implementation->file)
-        return product->implementation->run(context, &product->shape, at->a, (size_t)at->a_offset, at->b,
+        return product->implementation->run(device, &product->shape, at->a, (size_t)at->a_offset, at->b,
             (size_t)at->b_offset, at->c, (size_t)at->c_offset, NULL);
-    for (int i = 0; i < product->count; i++)
-        WI_TRY(wi_launch_run(&product->launches[i], wi_context_device(context)));
+    for (int i = 0; i < product->count; i++) WI_TRY(wi_launch_run(&product->launches[i], device));
     return WEFT_OK;
 }
 
-void wi_gemm_product_clear(wi_gemm_product *product, weft_context *context) {
+void wi_gemm_product_clear(wi_gemm_product *product, wi_device *device) {
     for (int i = 0; i < product->count; i++) wi_launch_clear(&product->launches[i]);
-    wi_buffer_release(&product->scratch, wi_context_device(context));
+    wi_buffer_release(&product->scratch, device);
     *product = (wi_gemm_product){0};
 }

@@ -32,11 +32,11 @@ typedef struct wi_gemm_product {
 
 /* variant NULL: the first; epilogue NULL: the plain one. Clear it also after a failure. Library implementations take only the plain
  * one: WEFT_ERROR_UNSUPPORTED. */
-weft_status wi_gemm_product_create(wi_gemm_product *product, weft_context *context,
+weft_status wi_gemm_product_create(wi_gemm_product *product, wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant, const wi_gemm_shape *shape,
     const wi_gemm_operands *operands, const wi_gemm_epilogue *epilogue);
 /* Enqueues without waiting. */
-weft_status wi_gemm_product_run(const wi_gemm_product *product, weft_context *context);
-void wi_gemm_product_clear(wi_gemm_product *product, weft_context *context);
+weft_status wi_gemm_product_run(const wi_gemm_product *product, wi_device *device);
+void wi_gemm_product_clear(wi_gemm_product *product, wi_device *device);
 
 #endif

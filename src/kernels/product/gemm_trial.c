@@ -10,7 +10,7 @@ static const double never = 1e30;
 
 /* What a measurement holds. C is there twice: ours and CLBlast's. */
 typedef struct wi_trial {
-    weft_context *context;
+    wi_device *device;
     const wi_gemm_shape *shape;
     wi_buffer a, b, c[2];
     float *host[2];
@@ -18,25 +18,24 @@ typedef struct wi_trial {
 } wi_trial;
 
 static weft_status fill(wi_trial *trial, wi_buffer *buffer, size_t count) {
-    weft_context *const context = trial->context;
-    float *const values = wi_allocate_array(context->allocator, count, sizeof *values);
+    wi_device *const device = trial->device;
+    float *const values = wi_allocate_array(device->host.allocator, count, sizeof *values);
     if (!values) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < count; i++) values[i] = (float)((i * 2654435761u >> 7) % 17) / 8.0f - 1.0f;
-    weft_status status = wi_buffer_create(buffer, wi_context_device(context), count * sizeof *values);
+    weft_status status = wi_buffer_create(buffer, device, count * sizeof *values);
     if (status == WEFT_OK)
-        status =
-            wi_buffer_write(wi_context_device(context), buffer->memory, 0, values, count * sizeof *values);
-    wi_release(context->allocator, values);
+        status = wi_buffer_write(device, buffer->memory, 0, values, count * sizeof *values);
+    wi_release(device->host.allocator, values);
     return status;
 }
 
 /* The best of three runs after one that pays for compiling. */
-static weft_status time_product(double *seconds, const wi_gemm_product *product, weft_context *context) {
+static weft_status time_product(double *seconds, const wi_gemm_product *product, wi_device *device) {
     *seconds = HUGE_VAL;
     for (int run = 0; run < 4; run++) {
         const double begin = wi_clock_seconds();
-        WI_TRY(wi_gemm_product_run(product, context));
-        WI_TRY(wi_queue_finish(wi_context_device(context)));
+        WI_TRY(wi_gemm_product_run(product, device));
+        WI_TRY(wi_queue_finish(device));
         if (run > 0) *seconds = fmin(*seconds, wi_clock_seconds() - begin);
     }
     return WEFT_OK;
@@ -47,16 +46,15 @@ static weft_status try_one(
     const size_t bytes = (size_t)(trial->shape->batch * trial->shape->m * trial->shape->n) * sizeof(float);
     wi_gemm_product product = {0};
     weft_status status;
-    WI_TRY(wi_buffer_create(&trial->c[which], wi_context_device(trial->context), bytes));
-    WI_TRY_DONE(wi_gemm_product_create(&product, trial->context, implementation, variant, trial->shape,
+    WI_TRY(wi_buffer_create(&trial->c[which], trial->device, bytes));
+    WI_TRY_DONE(wi_gemm_product_create(&product, trial->device, implementation, variant, trial->shape,
         &(wi_gemm_operands){.a = trial->a.memory, .b = trial->b.memory, .c = trial->c[which].memory}, NULL));
-    WI_TRY_DONE(time_product(&trial->seconds[which], &product, trial->context));
-    trial->host[which] = wi_allocate(trial->context->allocator, bytes);
+    WI_TRY_DONE(time_product(&trial->seconds[which], &product, trial->device));
+    trial->host[which] = wi_allocate(trial->device->host.allocator, bytes);
     if (!trial->host[which]) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "no memory to compare matrix products");
-    status = wi_buffer_read(
-        wi_context_device(trial->context), trial->c[which].memory, 0, trial->host[which], bytes);
+    status = wi_buffer_read(trial->device, trial->c[which].memory, 0, trial->host[which], bytes);
 done:
-    wi_gemm_product_clear(&product, trial->context);
+    wi_gemm_product_clear(&product, trial->device);
     return status;
 }
 
@@ -70,9 +68,9 @@ static bool agree(const wi_trial *trial) {
 }
 
 /* CLBlast's time over ours; infinite where it fails or gives other numbers. */
-static weft_status measure(double *ratio, weft_context *context, const wi_gemm_shape *shape,
+static weft_status measure(double *ratio, wi_device *device, const wi_gemm_shape *shape,
     const wi_implementation *kernel, const wi_variant *variant, const wi_implementation *library) {
-    wi_trial trial = {.context = context, .shape = shape};
+    wi_trial trial = {.device = device, .shape = shape};
     const size_t a_count = wi_gemm_extent((int64_t[]){shape->batch, shape->m, shape->k},
         (int64_t[]){shape->a_batch, shape->a_row, shape->a_column});
     const size_t b_count = wi_gemm_extent((int64_t[]){shape->batch, shape->k, shape->n},
@@ -84,17 +82,17 @@ static weft_status measure(double *ratio, weft_context *context, const wi_gemm_s
     WI_TRY_DONE(fill(&trial, &trial.b, b_count));
     WI_TRY_DONE(try_one(&trial, 0, kernel, variant));
     if (try_one(&trial, 1, library, NULL) != WEFT_OK || !agree(&trial))
-        wi_log_line(&context->log, WEFT_LOG_WARNING, "%s is not used: it failed or gave wrong numbers",
+        wi_log_line(device->host.log, WEFT_LOG_WARNING, "%s is not used: it failed or gave wrong numbers",
             library->name);
     else
         *ratio = trial.seconds[1] / trial.seconds[0];
 done:
     for (int i = 0; i < 2; i++) {
-        wi_release(context->allocator, trial.host[i]);
-        wi_buffer_release(&trial.c[i], wi_context_device(context));
+        wi_release(device->host.allocator, trial.host[i]);
+        wi_buffer_release(&trial.c[i], device);
     }
-    wi_buffer_release(&trial.a, wi_context_device(context));
-    wi_buffer_release(&trial.b, wi_context_device(context));
+    wi_buffer_release(&trial.a, device);
+    wi_buffer_release(&trial.b, device);
     return status;
 }
 
@@ -107,16 +105,16 @@ static int magnitude(int64_t number) {
     return bits;
 }
 
-double wi_gemm_ratio(weft_context *context, const wi_gemm_shape *shape, const wi_implementation *kernel,
+double wi_gemm_ratio(wi_device *device, const wi_gemm_shape *shape, const wi_implementation *kernel,
     const wi_variant *variant, const wi_implementation *library) {
     char name[128];
     double ratio = never;
     snprintf(name, sizeof name, "gemm %s/%s/%s batch 2^%d m 2^%d n 2^%d k 2^%d %c%c", library->name,
         kernel->name, variant->name, magnitude(shape->batch), magnitude(shape->m), magnitude(shape->n),
         magnitude(shape->k), shape->a_column == 1 ? 'n' : 't', shape->b_column == 1 ? 'n' : 't');
-    if (!wi_tuning_get(wi_context_device(context), name, &ratio)) {
-        if (measure(&ratio, context, shape, kernel, variant, library) != WEFT_OK) return never;
-        wi_tuning_set(wi_context_device(context), name, ratio);
+    if (!wi_tuning_get(device, name, &ratio)) {
+        if (measure(&ratio, device, shape, kernel, variant, library) != WEFT_OK) return never;
+        wi_tuning_set(device, name, ratio);
     }
     return ratio;
 }

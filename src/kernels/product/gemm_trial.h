@@ -8,7 +8,7 @@
 
 /* The library's time over that of our kernel. A measurement that cannot be made (no memory for it) speaks for the
  * kernel, which needs no more than the product itself. */
-double wi_gemm_ratio(weft_context *context, const wi_gemm_shape *shape, const wi_implementation *kernel,
+double wi_gemm_ratio(wi_device *device, const wi_gemm_shape *shape, const wi_implementation *kernel,
     const wi_variant *variant, const wi_implementation *library);
 
 #endif

@@ -40,9 +40,9 @@ static void make_rooms(work *w, int64_t all) {
     const int64_t c = s->cell == WI_CELL_LSTM ? s->a.units : 0;
     w->state = s->site->values[LINE] * (1 + wi_divide_up(all, s->blocks));
     if (s->back)
-        w->rooms = s->turns * s->batch * (s->a.width + c);
+        w->rooms = s->iterations * s->batch * (s->a.width + c);
     else if (!s->kept)
-        w->rooms = (s->turns + 1) * s->batch * c;
+        w->rooms = (s->iterations + 1) * s->batch * c;
 }
 
 static void cut(work *w) {
@@ -55,9 +55,9 @@ static void cut(work *w) {
     const double by_rows = panel_rows * rows_cost(rows, p),
                  by_units = panel_rows * rows_cost(s->batch, p) * (double)blocks / (double)all,
                  meeting = meeting_cycles + line_cycles * (double)(s->batch * s->a.width) / p[LINE];
-    w->helped = !s->second && s->turns > 1 && blocks < all && by_units + meeting < by_rows;
+    w->helped = !s->second && s->iterations > 1 && blocks < all && by_units + meeting < by_rows;
     w->whole = w->helped || by_rows <= by_units + launch_cycles;
-    s->steps = w->whole ? s->turns : 1;
+    s->steps = w->whole ? s->iterations : 1;
     s->rows = w->whole && !w->helped ? rows : s->batch;
     s->blocks = w->whole && !w->helped ? all : blocks;
     if (w->helped) make_rooms(w, all);
@@ -135,7 +135,7 @@ static void add_steps(const work *w, wi_kernel_plan *plan) {
     const int first = plan->count;
     add(w, plan, w->whole ? 3 : 1);
     if (w->s.second && !w->whole) add(w, plan, 2);
-    wi_kernel_repeat(plan, first, wi_divide_up(w->s.turns, w->s.steps));
+    wi_kernel_repeat(plan, first, wi_divide_up(w->s.iterations, w->s.steps));
 }
 
 static weft_status fill(const wi_kernel_site *site, wi_kernel_plan *plan, bool back) {

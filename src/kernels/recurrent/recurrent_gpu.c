@@ -38,7 +38,7 @@ static void add_steps(const wi_recurrent *s, wi_kernel_plan *plan) {
         s->back ? wi_recurrent_back_arguments : wi_recurrent_forward_arguments;
     const int first = plan->count;
     for (int phase = 1; phase <= (s->second ? 2 : 1); phase++) add(s, launch_phase(s, plan, phase), phase);
-    wi_kernel_repeat(plan, first, s->turns);
+    wi_kernel_repeat(plan, first, s->iterations);
 }
 
 static weft_status prepare_forward(const wi_kernel_site *site, wi_kernel_plan *plan) {

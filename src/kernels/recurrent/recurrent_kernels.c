@@ -4,7 +4,7 @@
 
 const char *const wi_recurrent_headers[] = {"elementwise.clh", "recurrent.clh", NULL};
 
-static int64_t turns_of(const weft_tensor *node, const wi_scan_parts *a, bool back) {
+static int64_t iterations_of(const weft_tensor *node, const wi_scan_sections *a, bool back) {
     return a->steps + (back && (node->attributes.flags & WI_BACK_WANTS_DH0) ? 1 : 0);
 }
 
@@ -22,12 +22,12 @@ wi_recurrent wi_recurrent_of(const wi_kernel_site *site, bool back) {
     s.projects = s.wr >= 0;
     s.second = s.projects || s.cell == WI_CELL_GRU_RESET_FIRST;
     s.gates = wi_cell_gates(s.cell);
-    s.a = wi_scan_parts_of(s.cell, attributes->before[0], attributes->start, site->inputs[s.w].dims[1].actual,
-        s.projects, s.kept);
+    s.a = wi_scan_sections_of(s.cell, attributes->before[0], attributes->start,
+        site->inputs[s.w].dims[1].actual, s.projects, s.kept);
     const int64_t row =
         back ? s.a.dx + s.a.sums + s.a.out + s.a.dh0 + s.a.dc0 : s.a.h + s.a.c + s.a.gates + s.a.more;
     s.batch = site->result.dims[0].actual / row;
-    s.turns = turns_of(node, &s.a, back);
+    s.iterations = iterations_of(node, &s.a, back);
     return s;
 }
 
@@ -78,7 +78,7 @@ static void packed_output(const wi_recurrent *s, wi_kernel_launch *launch) {
 }
 
 void wi_recurrent_prepare_arguments(const wi_recurrent *s, wi_kernel_launch *launch, int64_t rows) {
-    const wi_scan_parts *a = &s->a;
+    const wi_scan_sections *a = &s->a;
     const int h0 = s->back ? -1 : wi_scan_index(s->node, WI_SCAN_H0),
               c0 = s->back ? -1 : wi_scan_index(s->node, WI_SCAN_C0);
     wi_kernel_input(launch, s->w);
@@ -100,7 +100,7 @@ void wi_recurrent_prepare_arguments(const wi_recurrent *s, wi_kernel_launch *lau
 }
 
 void wi_recurrent_forward_arguments(const wi_recurrent *s, wi_kernel_launch *launch, int phases) {
-    const wi_scan_parts *a = &s->a;
+    const wi_scan_sections *a = &s->a;
     const int64_t n = s->batch, one = s->kept ? 1 : 0;
     const int bias = wi_scan_index(s->node, WI_SCAN_BIAS);
     wi_kernel_input(launch, wi_scan_index(s->node, WI_SCAN_X));
@@ -109,7 +109,7 @@ void wi_recurrent_forward_arguments(const wi_recurrent *s, wi_kernel_launch *lau
     lengths_input(s, launch);
     wi_kernel_result(launch);
     weights_input(s, launch);
-    wi_kernel_turn(launch);
+    wi_kernel_iteration(launch);
     INTS(launch, s->steps, phases, a->steps, n, a->units, a->width, s->rows, s->blocks,
         s->node->attributes.axis, s->node->attributes.axis2);
     LONGS(launch, n * a->h, (s->kept || s->states_apart ? 1 : 0) * n * a->units, n * (a->h + a->c),
@@ -117,7 +117,7 @@ void wi_recurrent_forward_arguments(const wi_recurrent *s, wi_kernel_launch *lau
 }
 
 void wi_recurrent_back_arguments(const wi_recurrent *s, wi_kernel_launch *launch, int phases) {
-    const wi_scan_parts *a = &s->a;
+    const wi_scan_sections *a = &s->a;
     const int64_t n = s->batch, dh0 = n * (a->dx + a->sums + a->out), dc0 = dh0 + n * a->dh0;
     const bool has_y = s->node->attributes.flags & WI_BACK_HAS_DY;
     const int dh = wi_scan_index(s->node, WI_BACK_DH), dc = wi_scan_index(s->node, WI_BACK_DC);
@@ -129,8 +129,8 @@ void wi_recurrent_back_arguments(const wi_recurrent *s, wi_kernel_launch *launch
     lengths_input(s, launch);
     wi_kernel_result(launch);
     weights_input(s, launch);
-    wi_kernel_turn(launch);
-    INTS(launch, s->steps, s->turns, phases, a->steps, n, a->units, a->width, s->rows, s->blocks,
+    wi_kernel_iteration(launch);
+    INTS(launch, s->steps, s->iterations, phases, a->steps, n, a->units, a->width, s->rows, s->blocks,
         s->node->attributes.axis, s->node->attributes.axis2);
     LONGS(launch, n * a->h, n * (a->h + a->c), a->sums ? n * a->dx : 0, n * (a->dx + a->sums), dh0, dc0);
     for (int i = 0; i < 3; i++)

@@ -11,15 +11,15 @@ typedef struct wi_recurrent {
     const wi_kernel_site *site;
     const weft_tensor *node;
     wi_cell cell;
-    wi_scan_parts a;
+    wi_scan_sections a;
     bool back, projects, kept;
     bool second;        /* each step has a second product */
     int w, wr, lengths; /* inputs; -1: there is none */
     int64_t batch, gates;
-    int64_t turns; /* steps to walk through; the gradient's last one is dh0, where it is wanted */
+    int64_t iterations; /* steps to walk through; the gradient's last one is dh0, where it is wanted */
     /* ---- set by the implementation ---- */
     int64_t steps;            /* of one launch */
-    int64_t rows, blocks;     /* of a work-item; 0: the kernel does not ask */
+    int64_t rows, blocks;     /* of a work-item; 0: the kernel needs none */
     int64_t panels, panels_r; /* of the packed weights; 0: the kernels read them where they are */
     int64_t packed;           /* elements of the packed w at the beginning of scratch memory, wr after it */
     bool states_apart;        /* what steps leave to the next is in scratch memory, a place for each step */

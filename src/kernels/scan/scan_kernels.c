@@ -7,7 +7,7 @@
 typedef struct scan_work {
     int64_t outer, n, inner;
     int64_t lines; /* or vectors of neighbouring lines */
-    int64_t parts, part_length, lines_an_item;
+    int64_t splits, split_length, lines_an_item;
     bool along; /* a line's elements are neighbours, and many enough to share them out */
 } scan_work;
 
@@ -18,9 +18,9 @@ static const char *const parameters[] = {[AN_ITEM] = "WEFT_SCAN_TILE", [STATE] =
 
 static const wi_variant variants[] = {{"f32", {[AN_ITEM] = 4, [STATE] = 3}}, {0}};
 
-static void cut(scan_work *w, int64_t parts, int64_t unit) {
-    w->part_length = wi_divide_up(wi_divide_up(w->n, wi_max64(parts, 1)), unit) * unit;
-    w->parts = wi_divide_up(w->n, w->part_length);
+static void cut(scan_work *w, int64_t splits, int64_t unit) {
+    w->split_length = wi_divide_up(wi_divide_up(w->n, wi_max64(splits, 1)), unit) * unit;
+    w->splits = wi_divide_up(w->n, w->split_length);
 }
 
 /* Items walk: as few as keep the units busy; a line is cut where there are too few of them. */
@@ -31,7 +31,8 @@ static void share_walks(scan_work *w, const wi_device_profile *device) {
     const bool few = w->lines < device->units * 2;
     cut(w, few ? wi_min64(wanted / w->lines, w->n * width / 8192) : 1, lanes);
     const int64_t worth = wi_max64(1, w->lines * w->n * width / 4096);
-    w->lines_an_item = w->parts > 1 ? 1 : wi_divide_up(w->lines, wi_min64(wi_min64(wanted, worth), w->lines));
+    w->lines_an_item =
+        w->splits > 1 ? 1 : wi_divide_up(w->lines, wi_min64(wi_min64(wanted, worth), w->lines));
 }
 
 /* A group scans tiles of a line, or neighbouring items neighbouring lines. */
@@ -67,7 +68,7 @@ static scan_work work_of(const wi_kernel_site *site) {
 static void add_pass(const wi_kernel_site *site, wi_kernel_plan *plan, const scan_work *w, int pass) {
     const int64_t group = site->device->group;
     const uint32_t flags = site->node->attributes.flags;
-    const int64_t items = wi_divide_up(w->lines, w->lines_an_item) * w->parts;
+    const int64_t items = wi_divide_up(w->lines, w->lines_an_item) * w->splits;
     wi_kernel_launch *launch =
         wi_kernel_launch_1d(plan, w->along ? "lines" : "columns", w->along ? items * group : items, group);
     wi_kernel_input(launch, 0);
@@ -75,18 +76,18 @@ static void add_pass(const wi_kernel_site *site, wi_kernel_plan *plan, const sca
     wi_kernel_result(launch);
     wi_kernel_scratch(launch, 0);
     wi_kernel_longs(
-        launch, WI_KERNEL_NUMBERS(w->outer, w->n, w->inner, w->parts, w->part_length, w->lines_an_item));
+        launch, WI_KERNEL_NUMBERS(w->outer, w->n, w->inner, w->splits, w->split_length, w->lines_an_item));
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(flags & WI_SCAN_FORM, (flags & WI_SCAN_BACKWARDS) != 0, pass));
 }
 
 static weft_status scan(const wi_kernel_site *site, wi_kernel_plan *plan, int kind) {
     const scan_work w = work_of(site);
-    const int64_t states = w.parts > 1 ? w.parts * w.lines : 1;
+    const int64_t states = w.splits > 1 ? w.splits * w.lines : 1;
     plan->flops = (double)(w.outer * w.n * w.inner);
     plan->scratch_bytes = (size_t)(states * site->device->lanes * site->values[STATE]) * sizeof(float);
     wi_kernel_macro_int(plan, "WEFT_KIND", kind);
     wi_kernel_macro_int(plan, "WEFT_FLOAT", site->node->dtype == WEFT_F32);
-    if (w.parts > 1) add_pass(site, plan, &w, 0);
+    if (w.splits > 1) add_pass(site, plan, &w, 0);
     add_pass(site, plan, &w, 1);
     return WEFT_OK;
 }

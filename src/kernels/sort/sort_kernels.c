@@ -1,4 +1,4 @@
-/* The launches of sorting, of the greatest elements, and of putting elements at their places: sort.cl, place.cl. */
+/* The launches of sorting, of the greatest elements, and of putting elements at their indices: sort.cl, put.cl. */
 #include "kernels/families.h"
 #include "kernels/work_split.h"
 #include "ops/sort/sort.h"
@@ -12,7 +12,7 @@ static const char *const parameters[] = {[TILE] = "WEFT_SORT_TILE", [FEW] = "WEF
 
 static const wi_variant variants[] = {{"u64", {[TILE] = 1024, [FEW] = 64}}, {0}};
 
-/* MERGED: elements that an item of a group merges. LEAST: of a part of a line that an item sorts by itself. */
+/* MERGED: elements that an item of a group merges. LEAST: of a range of a line that an item sorts by itself. */
 enum { MERGED = 16, LEAST = 8192 };
 
 static wi_limits group_limits(const int *p) {
@@ -133,11 +133,11 @@ static weft_status prepare_order_gpu(const wi_kernel_site *site, wi_kernel_plan 
     return WEFT_OK;
 }
 
-/* ---- place ---- */
+/* ---- put ---- */
 
 enum { WORTH = 4096 }; /* elements of an item that walks */
 
-static weft_status place_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+static weft_status put_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_extent *index = &site->inputs[1], *y = &site->result;
     const int axis = site->node->attributes.axis;
     int64_t outer = 1, inner = 1;
@@ -178,7 +178,7 @@ static const wi_implementation wi_order_gpu = {.name = "order_gpu",
     .variants = variants,
     .prepare = prepare_order_gpu};
 
-static const wi_implementation wi_place_kernel = {
-    .name = "place", .ops = {&wi_op_place}, .file = "place.cl", .prepare = place_kernel};
+static const wi_implementation wi_put_kernel = {
+    .name = "put", .ops = {&wi_op_put}, .file = "put.cl", .prepare = put_kernel};
 
-const wi_implementation *const wi_sort_family[] = {&wi_order_cpu, &wi_order_gpu, &wi_place_kernel, NULL};
+const wi_implementation *const wi_sort_family[] = {&wi_order_cpu, &wi_order_gpu, &wi_put_kernel, NULL};

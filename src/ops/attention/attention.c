@@ -1,8 +1,8 @@
 /* Scaled dot-product attention: softmax(q kT scale + mask) v, in memory linear in the lengths.
  *
  * The public function brings its inputs to the rank of the kernels, (n0, n1, length, width), and makes a
- * composite. A plan replaces it by a part of `attention_forward`, whose one result holds y and, behind it,
- * the logarithms of the rows' sums; the gradients are parts of `attention_gradient`, which holds dq, dk and
+ * composite. A plan replaces it by a section of `attention_forward`, whose one packed result holds y and, behind
+ * it, the logarithms of the rows' sums; the gradients are sections of `attention_gradient`, which holds dq, dk and
  * dv. Kernels: attention_cpu.cl and attention_gpu.cl. What they do not take (a width above
  * WI_ATTENTION_WIDTH, a length that is the batch) is composed of products and a softmax, with the scores in
  * memory. */
@@ -14,7 +14,7 @@
 
 static const double log2_e = 1.4426950408889634;
 
-/* ---- parts of the packed results ---- */
+/* ---- sections of the packed results ---- */
 
 /* Elements as a dimension is written. */
 static int64_t length_of(const wi_shape *shape) {
@@ -30,7 +30,7 @@ static wi_shape shape4(const weft_tensor *like, int64_t length, int64_t width) {
 
 /* attributes.axis is the axis of n1 in the packed results: 1 is (n0, n1, length, width), 2 is (n0, length,
  * n1, width), which a layer of several heads can use without copying. */
-static weft_tensor *part(const weft_tensor *y, weft_tensor *pack, int64_t start, wi_shape shape) {
+static weft_tensor *section(const weft_tensor *y, weft_tensor *pack, int64_t start, wi_shape shape) {
     weft_tensor *x = wi_slice_dims(pack, 0, start, length_of(&shape), 1);
     if (!x || y->attributes.axis == 1) return weft_reshape_shape(x, 4, shape.dims);
     const int64_t swapped[] = {shape.dims[0], shape.dims[2], shape.dims[1], shape.dims[3]};
@@ -75,11 +75,11 @@ static weft_tensor *mask_gradient(weft_tensor *y, weft_tensor *g, weft_tensor *p
         p = weft_where(
             allowed(y->graph, x[WI_ATTENTION_QUERY]->shape.dims[2], x[WI_ATTENTION_KEY]->shape.dims[2]), p,
             weft_number(g, 0));
-    weft_tensor *slope = weft_matmul(g, weft_transpose(x[WI_ATTENTION_VALUE]));
+    weft_tensor *gradient = weft_matmul(g, weft_transpose(x[WI_ATTENTION_VALUE]));
     if (y->attributes.number2 > 0)
-        slope = weft_mul(
-            slope, wi_dropout_factors(y->graph, &s->shape, y->attributes.number2, y->attributes.stream));
-    return weft_mul(p, weft_sub(slope, wi_sum_keep(weft_mul(g, y), 1u << 3)));
+        gradient = weft_mul(
+            gradient, wi_dropout_factors(y->graph, &s->shape, y->attributes.number2, y->attributes.stream));
+    return weft_mul(p, weft_sub(gradient, wi_sum_keep(weft_mul(g, y), 1u << 3)));
 }
 
 static void attention_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
@@ -95,14 +95,14 @@ static void attention_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
     weft_tensor *all = wi_node(
         y->graph, &wi_op_attention_gradient, inputs, 2 + y->input_count, WEFT_F32, &shape, &y->attributes);
     for (int i = WI_ATTENTION_QUERY; all && i <= WI_ATTENTION_VALUE; i++)
-        gradients[i] = part(y, all, starts[i], x[i]->shape);
+        gradients[i] = section(y, all, starts[i], x[i]->shape);
     if (y->input_count > WI_ATTENTION_MASK && x[WI_ATTENTION_MASK]->dtype == WEFT_F32)
         gradients[WI_ATTENTION_MASK] = mask_gradient(y, g, pack);
 }
 
 static weft_tensor *attention_lower(weft_tensor *y, bool inference) {
     weft_tensor *pack = forward(y, inference);
-    return pack ? part(y, pack, 0, y->shape) : NULL;
+    return pack ? section(y, pack, 0, y->shape) : NULL;
 }
 
 const wi_op wi_op_attention = {

@@ -11,8 +11,8 @@ enum {
     WI_ATTENTION_VALUE,
     WI_ATTENTION_MASK,
     WI_ATTENTION_FORWARD = 3,
-    WI_ATTENTION_SLOPE,
-    WI_ATTENTION_SLOPE_MASK
+    WI_ATTENTION_OUTPUT_GRADIENT,
+    WI_ATTENTION_GRADIENT_MASK
 };
 
 extern const wi_op wi_op_attention_forward, wi_op_attention_gradient;

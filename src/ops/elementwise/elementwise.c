@@ -129,8 +129,8 @@ static weft_tensor *map(const wi_op *op, types rule, weft_tensor *const *inputs,
     return wi_node(graph, op, inputs, count, dtype, &shape, NULL);
 }
 
-static const wi_rule map_rules[] = {
-    {"simplify", WI_STAGE_FORM, simplify}, {"order of memory", WI_STAGE_FORM, wi_elementwise_in_order}, {0}};
+static const wi_rule map_rules[] = {{"simplify", WI_STAGE_FORM, simplify},
+    {"order of memory", WI_STAGE_FORM, wi_elementwise_in_memory_order}, {0}};
 
 /* ---- the rows ---- */
 

@@ -6,6 +6,9 @@
 /* An i32 takes whole numbers only: 0.5 would silently become 0. */
 static weft_tensor *number_like(const char *op, weft_tensor *a, double number) {
     if (!wi_inputs_graph(op, &a, 1)) return NULL;
+    if (!wi_dtype_computes(a->dtype))
+        return wi_graph_fail(a->graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s; weft_cast converts", op,
+            wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(a->dtype));
     if (a->dtype == WEFT_I32 && !(number == floor(number) && fabs(number) <= 2147483648.0))
         return wi_graph_fail(
             a->graph, WEFT_ERROR_ARGUMENT, "%s: %g is not an i32; weft_cast converts the tensor", op, number);

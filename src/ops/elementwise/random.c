@@ -1,11 +1,11 @@
-/* Random numbers as leaves: each element is a function of the seed, the node's stream, the number of the run
+/* Random numbers as generators: each element is a function of the seed, the node's stream, the number of the run
  * and the element's row-major index, so that they may be computed wherever they are used, and again in the
  * backward pass. */
 #include "ops/op_table.h"
 #include <weft/images.h>
 
-const wi_op wi_op_uniform = {.name = "uniform", .kind = WI_LEAF};
-const wi_op wi_op_normal = {.name = "normal", .kind = WI_LEAF};
+const wi_op wi_op_uniform = {.name = "uniform", .kind = WI_GENERATOR};
+const wi_op wi_op_normal = {.name = "normal", .kind = WI_GENERATOR};
 
 static weft_tensor *draw(weft_graph *graph, const wi_op *op, double number, double number2,
     const wi_shape *shape, uint32_t stream) {
@@ -63,7 +63,7 @@ static weft_tensor *dropout_in_order(wi_rewrite *rewrite, const weft_tensor *y, 
     if (y->attributes.flags) return NULL;
     weft_tensor **const first = wi_rewrite_drawn(rewrite, y->attributes.stream);
     if (!*first) *first = inputs[0];
-    const wi_order order = wi_order_of(*first);
+    const wi_memory_order order = wi_memory_order_of(*first);
     if (order.rank == 0) return NULL;
     weft_tensor *const x = wi_to_memory(rewrite, &order, inputs[0]);
     wi_attributes attributes = y->attributes;

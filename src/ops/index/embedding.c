@@ -20,7 +20,7 @@ const wi_op wi_op_embedding = {.name = "embedding",
     .backward = embedding_backward,
     .contiguous = 3,
     .fault = "a token is outside the vocabulary",
-    .fault_place = "(row-major) of its tokens"};
+    .fault_index = "(row-major) of its tokens"};
 
 static bool check(weft_tensor *table, weft_tensor *tokens) {
     char text[WI_SHAPE_TEXT];

@@ -7,7 +7,7 @@
 /* attributes.flags of index_sum: attributes.start is an index to leave out. */
 enum { WI_INDEX_SKIPS = 1 };
 
-extern const wi_op wi_op_partition;
+extern const wi_op wi_op_select_rows;
 
 /* weft_index_sum along the first axis, without the rows whose index is `skipped`. */
 weft_tensor *wi_index_sum_skipping(weft_tensor *source, weft_tensor *index, int64_t size, int64_t skipped);

@@ -30,7 +30,7 @@ weft_tensor *wi_loss_drop_axis(weft_tensor *x, int axis);
 weft_tensor *wi_loss_clamp_zero(
     weft_tensor *x); /* max(x, 0); at 0 the gradient passes, as torch.clamp_min's */
 
-/* ---- log(1 + exp(x)) and its slopes for x of any size: one exponential for all of them ---- */
+/* ---- log(1 + exp(x)) and its derivatives for x of any size: one exponential for all of them ---- */
 typedef struct wi_softplus {
     weft_tensor *of_x, *of_minus_x; /* log(1 + exp(±x)) */
 } wi_softplus;

@@ -12,7 +12,7 @@
     {                                                                                                        \
         .name = "ctc", .kind = WI_KERNEL,                                                                    \
         .contiguous = 1u << WI_CTC_TARGETS | 1u << WI_CTC_INPUT_LENGTHS | 1u << WI_CTC_TARGET_LENGTHS,       \
-        .fault = "a length or a label is out of range", .fault_place = "of the batch"                        \
+        .fault = "a length or a label is out of range", .fault_index = "of the batch"                        \
     }
 const wi_op wi_op_ctc_table = WALK_OP, wi_op_ctc_alone = WALK_OP;
 

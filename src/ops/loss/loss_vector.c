@@ -21,9 +21,9 @@ static weft_tensor *cosine_lower(weft_tensor *y, bool inference) {
 /* As PyTorch's, it treats a bounded norm like any other. */
 static void cosine_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *across = weft_div(weft_div(g, norm_of(y, 0)), norm_of(y, 1));
-    weft_tensor *turn = weft_mul(g, y);
+    weft_tensor *product = weft_mul(g, y);
     for (int i = 0; i < 2; i++) {
-        weft_tensor *norm = norm_of(y, i), *along = weft_div(weft_div(turn, norm), norm);
+        weft_tensor *norm = norm_of(y, i), *along = weft_div(weft_div(product, norm), norm);
         gradients[i] = weft_sub(weft_mul(across, y->inputs[1 - i]), weft_mul(along, y->inputs[i]));
     }
 }

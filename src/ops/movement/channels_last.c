@@ -15,10 +15,10 @@ static weft_tensor *move_channels(weft_tensor *x, int from, int to, uint32_t fla
 }
 
 weft_tensor *wi_channels_last(weft_tensor *x) {
-    return x ? move_channels(x, 1, x->shape.rank - 1, WI_TO_MEMORY) : NULL;
+    return x ? move_channels(x, 1, x->shape.rank - 1, WI_TO_MEMORY_ORDER) : NULL;
 }
 weft_tensor *wi_channels_first(weft_tensor *x) {
-    return x ? move_channels(x, x->shape.rank - 1, 1, WI_FROM_MEMORY) : NULL;
+    return x ? move_channels(x, x->shape.rank - 1, 1, WI_FROM_MEMORY_ORDER) : NULL;
 }
 
 static weft_graph *check(const char *op, weft_tensor *x) {

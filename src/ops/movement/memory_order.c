@@ -1,28 +1,28 @@
-/* Orders of memory. An op may give its result as a view (permute, WI_FROM_MEMORY) of a node whose axes lie in
+/* Orders of memory. An op may give its result as a view (permute, WI_FROM_MEMORY_ORDER) of a node whose axes lie in
  * another order: images are (N, C, spatial...) over (N, spatial..., C). The rules here and of the ops of
  * movement make what reads such a view over the node beneath it, and give it as such a view again: maps,
  * reductions, slices, pads, joins and their gradients keep the order of memory, whatever the order of their
  * axes, and views meet and cancel. Permutes that users write are none of these and do what they say. */
 #include "ops/op_table.h"
 
-wi_order wi_order_of(const weft_tensor *x) {
-    wi_order order = {0};
-    if (x->op != &wi_op_permute || x->attributes.flags != WI_FROM_MEMORY) return order;
+wi_memory_order wi_memory_order_of(const weft_tensor *x) {
+    wi_memory_order order = {0};
+    if (x->op != &wi_op_permute || x->attributes.flags != WI_FROM_MEMORY_ORDER) return order;
     order.rank = x->shape.rank;
     for (int i = 0; i < order.rank; i++) order.axes[i] = x->attributes.order[i];
     return order;
 }
 
-wi_shape wi_shape_in_memory(const wi_order *order, const wi_shape *shape) {
+wi_shape wi_shape_in_memory(const wi_memory_order *order, const wi_shape *shape) {
     wi_shape lying = {.rank = shape->rank};
     for (int i = 0; i < shape->rank; i++) lying.dims[order->axes[i]] = shape->dims[i];
     return lying;
 }
 
-uint32_t wi_axes_in_memory(const wi_order *order, uint32_t axes) {
-    uint32_t turned = 0;
-    for (int i = 0; i < order->rank; i++) turned |= (axes >> i & 1) << order->axes[i];
-    return turned;
+uint32_t wi_axes_in_memory(const wi_memory_order *order, uint32_t axes) {
+    uint32_t in_memory = 0;
+    for (int i = 0; i < order->rank; i++) in_memory |= (axes >> i & 1) << order->axes[i];
+    return in_memory;
 }
 
 /* ---- functions of the index ---- */
@@ -38,14 +38,14 @@ static bool is_of_index(const weft_tensor *x, bool sources, int *budget) {
     if (--*budget < 0) return false;
     if (x->op == &wi_op_coordinate || wi_is_constant(x, &value, &power)) return true;
     if (x->op->kind == WI_VIEW || x->op->kind == WI_SOURCE) return sources && !wi_dtype_is_float(x->dtype);
-    if (x->op->kind != WI_MAP || x->op->folds) return false;
+    if (x->op->kind != WI_MAP || x->op->reads_padded) return false;
     for (int i = 0; i < x->input_count; i++) {
         if (!is_of_index(x->inputs[i], sources, budget)) return false;
     }
     return true;
 }
 
-static weft_tensor *index_in_memory(const wi_rewrite *rewrite, const wi_order *order, weft_tensor *x) {
+static weft_tensor *index_in_memory(const wi_rewrite *rewrite, const wi_memory_order *order, weft_tensor *x) {
     const wi_shape lying = wi_shape_in_memory(order, &x->shape);
     if (x->op == &wi_op_coordinate) return wi_coordinate(x->graph, &lying, order->axes[x->attributes.axis]);
     if (x->op == &wi_op_uniform || x->op == &wi_op_normal)
@@ -62,7 +62,7 @@ static weft_tensor *index_in_memory(const wi_rewrite *rewrite, const wi_order *o
 static bool is_computed(const weft_tensor *x) {
     const bool seen = x->op->kind == WI_VIEW;
     while (x->op->kind == WI_VIEW) x = x->inputs[0];
-    if (seen || x->op->kind != WI_MAP) return x->op->kind != WI_SOURCE && x->op->kind != WI_LEAF;
+    if (seen || x->op->kind != WI_MAP) return x->op->kind != WI_SOURCE && x->op->kind != WI_GENERATOR;
     for (int i = 0; i < x->input_count; i++) {
         if (is_computed(x->inputs[i])) return true;
     }
@@ -70,24 +70,24 @@ static bool is_computed(const weft_tensor *x) {
 }
 
 /* Can it be made anew? */
-static bool is_index(const wi_rewrite *rewrite, const wi_order *order, const weft_tensor *x) {
+static bool is_index(const wi_rewrite *rewrite, const wi_memory_order *order, const weft_tensor *x) {
     int8_t inverse[WEFT_MAX_RANK];
     int budget = MOST_OF_INDEX;
     if (x->shape.rank != order->rank) return false;
     for (int i = 0; i < order->rank; i++) inverse[order->axes[i]] = (int8_t)i;
-    if (x->op == &wi_op_uniform || x->op == &wi_op_normal) return !wi_order_moves(&x->shape, inverse);
-    if (x->op != &wi_op_coordinate && (x->op->kind != WI_MAP || x->op->folds)) return false;
+    if (x->op == &wi_op_uniform || x->op == &wi_op_normal) return !wi_memory_order_moves(&x->shape, inverse);
+    if (x->op != &wi_op_coordinate && (x->op->kind != WI_MAP || x->op->reads_padded)) return false;
     return is_of_index(x, !wi_dtype_is_float(x->dtype), &budget) &&
            !(wi_rewrite_is_kept(rewrite, x) && is_computed(x));
 }
 
 /* The order that a node over these inputs is best made in: an input as large as the result decides, unless it
  * is a function of the index, which is made in any order; where none does, the first that has one. */
-static wi_order order_for(weft_tensor *const *inputs, int count, const wi_shape *shape) {
-    wi_order found = {0};
+static wi_memory_order memory_order_for(weft_tensor *const *inputs, int count, const wi_shape *shape) {
+    wi_memory_order found = {0};
     bool whole = false;
     for (int i = 0; i < count; i++) {
-        const wi_order order = wi_order_of(inputs[i]);
+        const wi_memory_order order = wi_memory_order_of(inputs[i]);
         const bool is_whole = wi_shape_equal(&inputs[i]->shape, shape);
         if (order.rank == shape->rank && order.rank > 0) {
             if (is_whole) return order;
@@ -96,12 +96,12 @@ static wi_order order_for(weft_tensor *const *inputs, int count, const wi_shape 
         int budget = MOST_OF_INDEX;
         whole = whole || (is_whole && !is_of_index(inputs[i], false, &budget));
     }
-    return whole ? (wi_order){0} : found;
+    return whole ? (wi_memory_order){0} : found;
 }
 
 /* ---- to memory and back ---- */
 
-weft_tensor *wi_to_memory(const wi_rewrite *rewrite, const wi_order *order, weft_tensor *x) {
+weft_tensor *wi_to_memory(const wi_rewrite *rewrite, const wi_memory_order *order, weft_tensor *x) {
     if (!x || x->shape.rank == 0) return x; /* a number fits everywhere */
     wi_shape wide = {.rank = order->rank};
     const int more = order->rank - x->shape.rank;
@@ -111,17 +111,18 @@ weft_tensor *wi_to_memory(const wi_rewrite *rewrite, const wi_order *order, weft
     if (is_index(rewrite, order, x)) return index_in_memory(rewrite, order, x);
     int8_t inverse[WEFT_MAX_RANK];
     for (int i = 0; i < order->rank; i++) inverse[order->axes[i]] = (int8_t)i;
-    return wi_permute_through(x, inverse, WI_TO_MEMORY);
+    return wi_permute_through(x, inverse, WI_TO_MEMORY_ORDER);
 }
 
-weft_tensor *wi_from_memory(const wi_order *order, weft_tensor *x) {
-    return x ? wi_permute_through(x, order->axes, WI_FROM_MEMORY) : NULL;
+weft_tensor *wi_from_memory(const wi_memory_order *order, weft_tensor *x) {
+    return x ? wi_permute_through(x, order->axes, WI_FROM_MEMORY_ORDER) : NULL;
 }
 
 /* ---- elementwise ---- */
 
-weft_tensor *wi_elementwise_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    const wi_order order = order_for(inputs, y->input_count, &y->shape);
+weft_tensor *wi_elementwise_in_memory_order(
+    wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    const wi_memory_order order = memory_order_for(inputs, y->input_count, &y->shape);
     if (order.rank == 0) return NULL;
     const wi_shape lying_shape = wi_shape_in_memory(&order, &y->shape);
     weft_tensor *lying[WI_KERNEL_INPUTS] = {0};
@@ -133,12 +134,13 @@ weft_tensor *wi_elementwise_in_order(wi_rewrite *rewrite, const weft_tensor *y, 
         &order, wi_node(y->graph, y->op, lying, y->input_count, y->dtype, &lying_shape, &y->attributes));
 }
 
-const wi_rule wi_elementwise_rules[] = {{"order of memory", WI_STAGE_FORM, wi_elementwise_in_order}, {0}};
+const wi_rule wi_elementwise_rules[] = {
+    {"order of memory", WI_STAGE_FORM, wi_elementwise_in_memory_order}, {0}};
 
 /* ---- what only a reader in another order reads ---- */
 
 /* Does the order of memory differ from that of x, a tensor that broadcasts to the order's rank? */
-static bool is_moved(const wi_order *order, const weft_tensor *x) {
+static bool is_moved(const wi_memory_order *order, const weft_tensor *x) {
     wi_shape wide = {.rank = order->rank};
     const int more = order->rank - x->shape.rank;
     int8_t inverse[WEFT_MAX_RANK];
@@ -146,7 +148,7 @@ static bool is_moved(const wi_order *order, const weft_tensor *x) {
         wide.dims[i] = i < more ? 1 : x->shape.dims[i - more];
         inverse[order->axes[i]] = (int8_t)i;
     }
-    return wi_order_moves(&wide, inverse);
+    return wi_memory_order_moves(&wide, inverse);
 }
 
 /* Ops whose result has the axes of their inputs, and that have a rule for an order of memory. */
@@ -156,7 +158,8 @@ static bool keeps_axes(const wi_op *op) {
 }
 
 /* Can x be made in the order of memory with nothing read in another one, and is it read nowhere else? */
-static bool is_free(const wi_rewrite *rewrite, const wi_order *order, const weft_tensor *x, int *budget) {
+static bool is_free(
+    const wi_rewrite *rewrite, const wi_memory_order *order, const weft_tensor *x, int *budget) {
     if (--*budget < 0) return false;
     if (!is_moved(order, x) || is_index(rewrite, order, x)) return true;
     if (x->op == &wi_op_expand) return is_free(rewrite, order, x->inputs[0], budget);
@@ -170,15 +173,16 @@ static bool is_free(const wi_rewrite *rewrite, const wi_order *order, const weft
 weft_tensor *wi_made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     const weft_tensor *const x = inputs[0];
     int budget = MOST_OF_INDEX;
-    if (y->attributes.flags != WI_TO_MEMORY || !keeps_axes(x->op)) return NULL;
-    wi_order order = {.rank = y->shape.rank};
+    if (y->attributes.flags != WI_TO_MEMORY_ORDER || !keeps_axes(x->op)) return NULL;
+    wi_memory_order order = {.rank = y->shape.rank};
     for (int i = 0; i < order.rank; i++) order.axes[y->attributes.order[i]] = (int8_t)i;
     if (!is_free(rewrite, &order, x, &budget)) return NULL;
     weft_tensor *seen[WI_KERNEL_INPUTS];
     for (int i = 0; i < x->input_count; i++) {
         weft_tensor *const lying = wi_to_memory(rewrite, &order, x->inputs[i]);
-        seen[i] = lying && lying->shape.rank > 0 ? wi_permute(lying, order.axes, WI_FROM_MEMORY) : lying;
+        seen[i] =
+            lying && lying->shape.rank > 0 ? wi_permute(lying, order.axes, WI_FROM_MEMORY_ORDER) : lying;
     }
     weft_tensor *const made = wi_rewrite_apply(rewrite, x, seen);
-    return made ? wi_permute_through(made, y->attributes.order, WI_TO_MEMORY) : NULL;
+    return made ? wi_permute_through(made, y->attributes.order, WI_TO_MEMORY_ORDER) : NULL;
 }

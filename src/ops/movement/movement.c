@@ -70,7 +70,7 @@ static void reshape_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
 
 /* Where in memory the run lies: *first is the memory axis of its first axis; false when its axes do not lie
  * one after the other. */
-static bool run_in_memory(const run *r, const wi_extent *x, const wi_order *order, int *first) {
+static bool run_in_memory(const run *r, const wi_extent *x, const wi_memory_order *order, int *first) {
     int at[WEFT_MAX_RANK]; /* the tensor's axis of each axis of memory */
     for (int i = 0; i < order->rank; i++) at[order->axes[i]] = i;
     int last = -1;
@@ -94,10 +94,10 @@ static weft_tensor *reshape_in_order(wi_rewrite *rewrite, const weft_tensor *y, 
     (void)rewrite;
     const weft_tensor *const x = inputs[0];
     const wi_shape *const shape = &y->shape;
-    const wi_order order = wi_order_of(x);
+    const wi_memory_order order = wi_memory_order_of(x);
     if (order.rank == 0) return NULL;
     weft_tensor *memory = x->inputs[0];
-    if (!wi_order_moves(&memory->shape, order.axes))
+    if (!wi_memory_order_moves(&memory->shape, order.axes))
         return weft_reshape_shape(memory, shape->rank, shape->dims);
     const wi_extent from = wi_extent_of(&x->shape, 1), to = wi_extent_of(shape, 1);
     int begins[WEFT_MAX_RANK], ends[WEFT_MAX_RANK]; /* the result's axes at each axis of memory */
@@ -119,7 +119,7 @@ static weft_tensor *reshape_in_order(wi_rewrite *rewrite, const weft_tensor *y, 
             axes[j] = (int8_t)place++;
         }
     }
-    return wi_permute_through(weft_reshape_shape(memory, lying.rank, lying.dims), axes, WI_FROM_MEMORY);
+    return wi_permute_through(weft_reshape_shape(memory, lying.rank, lying.dims), axes, WI_FROM_MEMORY_ORDER);
 }
 
 static weft_tensor *reshape_of_reshape(
@@ -155,9 +155,6 @@ weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
     if (count_x != count_y || power_x != power_y)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "reshape: %s and %s have different numbers of elements",
             wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
-    while (x->op == &wi_op_reshape)
-        x = x->inputs[0]; /* so that the gradients of all shapes of x meet there */
-    if (wi_shape_equal(&shape, &x->shape)) return x;
     return wi_node(graph, &wi_op_reshape, &x, 1, x->dtype, &shape, NULL);
 }
 
@@ -267,7 +264,7 @@ static weft_tensor *expand_of_expand(wi_rewrite *rewrite, const weft_tensor *y, 
 
 static weft_tensor *expand_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
-    const wi_order order = wi_order_of(inputs[0]);
+    const wi_memory_order order = wi_memory_order_of(inputs[0]);
     if (order.rank == 0 || order.rank != y->shape.rank) return NULL;
     const wi_shape lying = wi_shape_in_memory(&order, &y->shape);
     return wi_from_memory(&order, weft_expand(inputs[0]->inputs[0], lying.rank, lying.dims));
@@ -311,8 +308,8 @@ static void concat_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
 
 /* All lie, or are seen, in the order of the first that has one. */
 static weft_tensor *concat_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    wi_order order = {0};
-    for (int i = 0; i < y->input_count && order.rank == 0; i++) order = wi_order_of(inputs[i]);
+    wi_memory_order order = {0};
+    for (int i = 0; i < y->input_count && order.rank == 0; i++) order = wi_memory_order_of(inputs[i]);
     if (order.rank == 0) return NULL;
     const size_t count = (size_t)y->input_count;
     weft_tensor **lying = wi_arena_take(&y->graph->arena, count * sizeof *lying);
@@ -327,10 +324,21 @@ const wi_op wi_op_concat = {
 
 static bool joins(const weft_tensor *a, const weft_tensor *b, int axis) {
     wi_shape shape = b->shape;
-    if (a->dtype != b->dtype || a->shape.rank != b->shape.rank) return false;
+    if (a->shape.rank != b->shape.rank) return false;
     if ((a->shape.dims[axis] < 0) != (b->shape.dims[axis] < 0)) return false;
     shape.dims[axis] = a->shape.dims[axis];
     return wi_shape_equal(&a->shape, &shape);
+}
+
+static bool share_dtype(weft_graph *graph, const char *op, weft_tensor *const *xs, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        if (xs[i]->dtype == xs[0]->dtype) continue;
+        wi_graph_fail(graph, WEFT_ERROR_DTYPE,
+            "%s: takes tensors of one dtype, not %s and %s; weft_cast converts", op,
+            weft_dtype_name(xs[0]->dtype), weft_dtype_name(xs[i]->dtype));
+        return false;
+    }
+    return true;
 }
 
 weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
@@ -342,6 +350,7 @@ weft_tensor *weft_concat(weft_tensor *const *xs, size_t count, int axis) {
     }
     weft_graph *graph = wi_inputs_graph("concat", xs, (int)count);
     if (!graph) return NULL;
+    if (!share_dtype(graph, "concat", xs, count)) return NULL;
     const int index = wi_axis_index(xs[0], "concat", axis);
     if (index < 0) return NULL;
     wi_shape shape = xs[0]->shape;
@@ -362,12 +371,12 @@ weft_tensor *weft_stack(weft_tensor *const *xs, size_t count, int axis) {
     if (!xs || count == 0) return NULL;
     if (count > WI_MOST_JOINED) return weft_concat(xs, count, axis); /* which refuses */
     weft_graph *graph = wi_inputs_graph("stack", xs, (int)count);
-    if (!graph) return NULL;
+    if (!graph || !share_dtype(graph, "stack", xs, count)) return NULL;
     weft_tensor **parts = wi_arena_take(&graph->arena, count * sizeof *parts);
     if (!parts) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     for (size_t i = 0; i < count; i++) {
-        if (xs[i]->dtype != xs[0]->dtype || !wi_shape_equal(&xs[i]->shape, &xs[0]->shape))
+        if (!wi_shape_equal(&xs[i]->shape, &xs[0]->shape))
             return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "stack: %s %s and %s %s are not alike",
                 weft_dtype_name(xs[0]->dtype), wi_shape_print(&xs[0]->shape, text_a),
                 weft_dtype_name(xs[i]->dtype), wi_shape_print(&xs[i]->shape, text_b));

@@ -1,6 +1,6 @@
-/* Longer axes: pad, roll, tile, and zeros between (the gradient of a slice). Each is one node that reads its
- * input at folded indices (see wi_fold_mode), so that padding any number of axes is a part of one kernel,
- * with maps and reductions after it. The input must be in memory; nothing is read outside of it. */
+/* Longer axes: pad, roll, tile, and zeros between (the gradient of a slice). Each is one node that is a padded read
+ * of its input (see wi_padding_mode), so that one kernel pads any number of axes, with maps and reductions after
+ * it. The input must be in memory; nothing is read outside of it. */
 #include "ops/op_table.h"
 #include <string.h>
 
@@ -24,14 +24,14 @@ const wi_op wi_op_in_memory = {.name = "in memory",
     .backward = same_backward,
     .rules = wi_elementwise_rules};
 
-static weft_tensor *fold(
+static weft_tensor *padded_node(
     const wi_op *op, weft_tensor *x, const wi_shape *shape, const wi_attributes *attributes) {
     weft_tensor *memory = wi_node(x->graph, &wi_op_in_memory, &x, 1, x->dtype, &x->shape, NULL);
     return memory ? wi_node(x->graph, op, &memory, 1, x->dtype, shape, attributes) : NULL;
 }
 
-/* A number everywhere, cut out of another: coordinates tell where. */
-static weft_tensor *fold_number(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+/* A number everywhere, cut out of another: coordinates say where. */
+static weft_tensor *outside_number(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
     weft_tensor *const x = inputs[0];
     const wi_shape *const shape = &y->shape;
@@ -43,8 +43,8 @@ static weft_tensor *fold_number(wi_rewrite *rewrite, const weft_tensor *y, weft_
     weft_tensor *outside = weft_number(x, attributes->number), *cut = number;
     for (int axis = 0; axis < shape->rank; axis++) {
         const int64_t before = attributes->before[axis], size = x->shape.dims[axis];
-        if (attributes->fold[axis] == WI_FOLD_SPREAD) return NULL;
-        if (attributes->fold[axis] != WI_FOLD_CUT) continue;
+        if (attributes->fold[axis] == WI_PADDING_INTERIOR) return NULL;
+        if (attributes->fold[axis] != WI_PADDING_CONSTANT) continue;
         if (before < 0 || size < 0) return NULL;
         weft_tensor *at = wi_coordinate(x->graph, shape, axis);
         cut = weft_where(weft_less(at, weft_number(at, (double)before)), outside, cut);
@@ -53,28 +53,28 @@ static weft_tensor *fold_number(wi_rewrite *rewrite, const weft_tensor *y, weft_
     return weft_expand(cut, shape->rank, shape->dims);
 }
 
-static wi_attributes fold_in_memory(const wi_order *order, const wi_attributes *attributes) {
-    wi_attributes turned = *attributes;
+static wi_attributes padding_in_memory(const wi_memory_order *order, const wi_attributes *attributes) {
+    wi_attributes in_memory = *attributes;
     for (int i = 0; i < order->rank; i++) {
-        turned.fold[order->axes[i]] = attributes->fold[i];
-        turned.before[order->axes[i]] = attributes->before[i];
+        in_memory.fold[order->axes[i]] = attributes->fold[i];
+        in_memory.before[order->axes[i]] = attributes->before[i];
     }
-    turned.axis = order->axes[attributes->axis]; /* of a spread */
-    return turned;
+    in_memory.axis = order->axes[attributes->axis]; /* of dilate */
+    return in_memory;
 }
 
-static weft_tensor *fold_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+static weft_tensor *padding_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
-    const wi_order order = wi_order_of(inputs[0]);
+    const wi_memory_order order = wi_memory_order_of(inputs[0]);
     if (order.rank == 0) return NULL;
     weft_tensor *const memory = inputs[0]->inputs[0];
     const wi_shape lying = wi_shape_in_memory(&order, &y->shape);
-    const wi_attributes turned = fold_in_memory(&order, &y->attributes);
-    return wi_from_memory(&order, wi_node(y->graph, y->op, &memory, 1, y->dtype, &lying, &turned));
+    const wi_attributes in_memory = padding_in_memory(&order, &y->attributes);
+    return wi_from_memory(&order, wi_node(y->graph, y->op, &memory, 1, y->dtype, &lying, &in_memory));
 }
 
-static const wi_rule fold_rules[] = {
-    {"cut number", WI_STAGE_FORM, fold_number}, {"order of memory", WI_STAGE_FORM, fold_in_order}, {0}};
+static const wi_rule padding_rules[] = {
+    {"cut number", WI_STAGE_FORM, outside_number}, {"order of memory", WI_STAGE_FORM, padding_in_order}, {0}};
 
 static weft_tensor *fail_batch(const weft_tensor *x, const char *op, int axis) {
     char text[WI_SHAPE_TEXT];
@@ -84,53 +84,56 @@ static weft_tensor *fail_batch(const weft_tensor *x, const char *op, int axis) {
 
 /* ---- zeros between ---- */
 
-static void spread_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+static void dilate_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const wi_attributes *a = &y->attributes;
     gradients[0] = wi_slice_dims(g, a->axis, a->before[a->axis], y->inputs[0]->shape.dims[a->axis], a->step);
 }
 
-const wi_op wi_op_spread = {
-    .name = "spread", .kind = WI_MAP, .folds = true, .backward = spread_backward, .rules = fold_rules};
+const wi_op wi_op_dilate = {.name = "dilate",
+    .kind = WI_MAP,
+    .reads_padded = true,
+    .backward = dilate_backward,
+    .rules = padding_rules};
 
-weft_tensor *wi_spread_dims(weft_tensor *x, int axis, int64_t before, int64_t step, int64_t length) {
+weft_tensor *wi_dilate_dims(weft_tensor *x, int axis, int64_t before, int64_t step, int64_t length) {
     if (!x || x->shape.dims[axis] == length) return x;
     wi_shape shape = x->shape;
     shape.dims[axis] = length;
     wi_attributes attributes = {.axis = axis, .step = step};
-    attributes.fold[axis] = step == 1 ? WI_FOLD_CUT : WI_FOLD_SPREAD;
+    attributes.fold[axis] = step == 1 ? WI_PADDING_CONSTANT : WI_PADDING_INTERIOR;
     attributes.before[axis] = before;
-    return fold(&wi_op_spread, x, &shape, &attributes);
+    return padded_node(&wi_op_dilate, x, &shape, &attributes);
 }
 
 /* ---- pad ---- */
 
 /* The gradients of what an axis was lengthened by, added to where it was taken from. */
-static weft_tensor *unpad_axis(weft_tensor *g, int axis, wi_fold_mode mode, int64_t before, int64_t size) {
+static weft_tensor *unpad_axis(weft_tensor *g, int axis, wi_padding_mode mode, int64_t before, int64_t size) {
     const int64_t after = g->shape.dims[axis] - size - before;
     weft_tensor *sum = wi_slice_dims(g, axis, before, size, 1);
     weft_tensor *left = before ? wi_slice_dims(g, axis, 0, before, 1) : NULL;
     weft_tensor *right = after ? wi_slice_dims(g, axis, before + size, after, 1) : NULL;
-    const int64_t turned[] = {axis, WEFT_END};
+    const int64_t axes[] = {axis, WEFT_END};
     int64_t left_at = 0, right_at = 0;
     switch (mode) {
-    case WI_FOLD_EDGE:
+    case WI_PADDING_EDGE:
         left = wi_sum_keep(left, 1u << axis);
         right = wi_sum_keep(right, 1u << axis);
         right_at = size - 1;
         break;
-    case WI_FOLD_REFLECT:
-        left = left ? weft_flip_axes(left, turned) : NULL;
-        right = right ? weft_flip_axes(right, turned) : NULL;
+    case WI_PADDING_REFLECT:
+        left = left ? weft_flip_axes(left, axes) : NULL;
+        right = right ? weft_flip_axes(right, axes) : NULL;
         left_at = 1;
         right_at = size - 1 - after;
         break;
-    case WI_FOLD_WRAP: left_at = size - before; break;
-    case WI_FOLD_NONE:
-    case WI_FOLD_CUT:
-    case WI_FOLD_SPREAD: return sum;
+    case WI_PADDING_WRAP: left_at = size - before; break;
+    case WI_PADDING_NONE:
+    case WI_PADDING_CONSTANT:
+    case WI_PADDING_INTERIOR: return sum;
     }
-    if (left) sum = weft_add(sum, wi_spread_dims(left, axis, left_at, 1, size));
-    if (right) sum = weft_add(sum, wi_spread_dims(right, axis, right_at, 1, size));
+    if (left) sum = weft_add(sum, wi_dilate_dims(left, axis, left_at, 1, size));
+    if (right) sum = weft_add(sum, wi_dilate_dims(right, axis, right_at, 1, size));
     return sum;
 }
 
@@ -139,13 +142,13 @@ static void pad_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
     for (int axis = 0; g && axis < y->shape.rank; axis++) {
         if (a->fold[axis])
             g = unpad_axis(
-                g, axis, (wi_fold_mode)a->fold[axis], a->before[axis], y->inputs[0]->shape.dims[axis]);
+                g, axis, (wi_padding_mode)a->fold[axis], a->before[axis], y->inputs[0]->shape.dims[axis]);
     }
     gradients[0] = g;
 }
 
 const wi_op wi_op_pad = {
-    .name = "pad", .kind = WI_MAP, .folds = true, .backward = pad_backward, .rules = fold_rules};
+    .name = "pad", .kind = WI_MAP, .reads_padded = true, .backward = pad_backward, .rules = padding_rules};
 
 /* What may stand on either side of an axis. */
 static bool check_pad(weft_tensor *x, int axis, int64_t before, int64_t after, weft_pad_mode mode) {
@@ -166,10 +169,10 @@ static bool check_pad(weft_tensor *x, int axis, int64_t before, int64_t after, w
 
 weft_tensor *weft_pad(
     weft_tensor *x, const int64_t *before, const int64_t *after, weft_pad_mode mode, double value) {
-    static const int8_t folds[] = {[WEFT_PAD_CONSTANT] = WI_FOLD_CUT,
-        [WEFT_PAD_REFLECT] = WI_FOLD_REFLECT,
-        [WEFT_PAD_EDGE] = WI_FOLD_EDGE,
-        [WEFT_PAD_WRAP] = WI_FOLD_WRAP};
+    static const int8_t modes[] = {[WEFT_PAD_CONSTANT] = WI_PADDING_CONSTANT,
+        [WEFT_PAD_REFLECT] = WI_PADDING_REFLECT,
+        [WEFT_PAD_EDGE] = WI_PADDING_EDGE,
+        [WEFT_PAD_WRAP] = WI_PADDING_WRAP};
     weft_graph *graph = wi_inputs_graph("pad", &x, 1);
     if (!graph) return NULL;
     if ((unsigned)mode > WEFT_PAD_WRAP)
@@ -185,11 +188,11 @@ weft_tensor *weft_pad(
     for (int axis = 0; axis < shape.rank; axis++) {
         if (!check_pad(x, axis, before[axis], after[axis], mode)) return NULL;
         if (before[axis] == 0 && after[axis] == 0) continue;
-        attributes.fold[axis] = folds[mode];
+        attributes.fold[axis] = modes[mode];
         attributes.before[axis] = before[axis];
         shape.dims[axis] += before[axis] + after[axis];
     }
-    return wi_shape_equal(&shape, &x->shape) ? x : fold(&wi_op_pad, x, &shape, &attributes);
+    return wi_shape_equal(&shape, &x->shape) ? x : padded_node(&wi_op_pad, x, &shape, &attributes);
 }
 
 /* ---- roll ---- */
@@ -199,17 +202,17 @@ static void roll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     gradients[0] = g;
 }
 
-/* x moved along each axis by as many places as `before` says. */
+/* x moved along each axis by `before` elements. */
 static weft_tensor *roll(weft_tensor *x, const int64_t *before) {
     wi_attributes attributes = {0};
     bool rolls = false;
     for (int i = 0; i < x->shape.rank; i++) {
         const int64_t size = x->shape.dims[i];
         attributes.before[i] = size > 0 ? before[i] % size : before[i];
-        attributes.fold[i] = attributes.before[i] ? WI_FOLD_WRAP : WI_FOLD_NONE;
+        attributes.fold[i] = attributes.before[i] ? WI_PADDING_WRAP : WI_PADDING_NONE;
         rolls = rolls || attributes.before[i];
     }
-    return rolls ? fold(&wi_op_roll, x, &x->shape, &attributes) : x;
+    return rolls ? padded_node(&wi_op_roll, x, &x->shape, &attributes) : x;
 }
 
 /* Several axes are one node. */
@@ -224,9 +227,9 @@ static weft_tensor *roll_of_roll(wi_rewrite *rewrite, const weft_tensor *y, weft
 }
 
 static const wi_rule roll_rules[] = {{"roll of roll", WI_STAGE_FORM, roll_of_roll},
-    {"cut number", WI_STAGE_FORM, fold_number}, {"order of memory", WI_STAGE_FORM, fold_in_order}, {0}};
+    {"cut number", WI_STAGE_FORM, outside_number}, {"order of memory", WI_STAGE_FORM, padding_in_order}, {0}};
 const wi_op wi_op_roll = {
-    .name = "roll", .kind = WI_MAP, .folds = true, .backward = roll_backward, .rules = roll_rules};
+    .name = "roll", .kind = WI_MAP, .reads_padded = true, .backward = roll_backward, .rules = roll_rules};
 
 weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift) {
     weft_graph *graph = wi_inputs_graph("roll", &x, 1);
@@ -291,7 +294,7 @@ static void tile_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
 }
 
 const wi_op wi_op_tile = {
-    .name = "tile", .kind = WI_MAP, .folds = true, .backward = tile_backward, .rules = fold_rules};
+    .name = "tile", .kind = WI_MAP, .reads_padded = true, .backward = tile_backward, .rules = padding_rules};
 
 weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats) {
     weft_graph *graph = wi_inputs_graph("tile", &x, 1);
@@ -315,9 +318,9 @@ weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats) {
         if (size == 1)
             stretched.dims[axis] = repeats[i];
         else if (repeats[i] > 1)
-            attributes.fold[axis] = WI_FOLD_WRAP;
+            attributes.fold[axis] = WI_PADDING_WRAP;
     }
     weft_tensor *wide = weft_expand(x, stretched.rank, stretched.dims);
     if (!wide || wi_shape_equal(&stretched, &shape)) return wide;
-    return fold(&wi_op_tile, wide, &shape, &attributes);
+    return padded_node(&wi_op_tile, wide, &shape, &attributes);
 }

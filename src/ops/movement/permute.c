@@ -10,7 +10,7 @@ static bool permute_view(
 }
 
 static void permute_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    static const uint32_t back[] = {0, WI_TO_MEMORY, WI_FROM_MEMORY};
+    static const uint32_t back[] = {0, WI_TO_MEMORY_ORDER, WI_FROM_MEMORY_ORDER};
     int8_t inverse[WEFT_MAX_RANK];
     for (int i = 0; i < y->shape.rank; i++) inverse[y->attributes.order[i]] = (int8_t)i;
     gradients[0] = wi_permute(g, inverse, back[y->attributes.flags]);
@@ -28,7 +28,7 @@ static bool read_order(const weft_tensor *x, int rank, const int *axes, wi_attri
     return true;
 }
 
-bool wi_order_moves(const wi_shape *shape, const int8_t *order) {
+bool wi_memory_order_moves(const wi_shape *shape, const int8_t *order) {
     int last = -1;
     for (int i = 0; i < shape->rank; i++) {
         if (shape->dims[order[i]] == 1) continue;
@@ -58,7 +58,8 @@ weft_tensor *wi_permute_through(weft_tensor *x, const int8_t *order, uint32_t fl
     const bool permuted = x->op == &wi_op_permute;
     for (int i = 0; i < x->shape.rank; i++) through[i] = permuted ? x->attributes.order[order[i]] : order[i];
     if (permuted) x = x->inputs[0];
-    if (flags != WI_TO_MEMORY || wi_order_moves(&x->shape, through)) return wi_permute(x, through, flags);
+    if (flags != WI_TO_MEMORY_ORDER || wi_memory_order_moves(&x->shape, through))
+        return wi_permute(x, through, flags);
     wi_shape shape = {.rank = x->shape.rank};
     for (int i = 0; i < shape.rank; i++) shape.dims[i] = x->shape.dims[through[i]];
     return weft_reshape_shape(x, shape.rank, shape.dims);
@@ -81,13 +82,13 @@ static bool swaps_last_two(const int8_t *order, int rank) {
 /* What is stretched is seen in the order of memory before it is stretched. */
 static weft_tensor *permute_of_expand(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
-    if (y->attributes.flags != WI_TO_MEMORY || inputs[0]->op != &wi_op_expand) return NULL;
+    if (y->attributes.flags != WI_TO_MEMORY_ORDER || inputs[0]->op != &wi_op_expand) return NULL;
     weft_tensor *const x = inputs[0]->inputs[0];
     wi_shape wide = {.rank = y->shape.rank};
     const int more = wide.rank - x->shape.rank;
     for (int i = 0; i < wide.rank; i++) wide.dims[i] = i < more ? 1 : x->shape.dims[i - more];
-    weft_tensor *const small =
-        wi_permute_through(weft_reshape_shape(x, wide.rank, wide.dims), y->attributes.order, WI_TO_MEMORY);
+    weft_tensor *const small = wi_permute_through(
+        weft_reshape_shape(x, wide.rank, wide.dims), y->attributes.order, WI_TO_MEMORY_ORDER);
     return small ? weft_expand(small, y->shape.rank, y->shape.dims) : NULL;
 }
 
@@ -104,7 +105,7 @@ static weft_tensor *transpose_last_two(weft_tensor *x) {
 static weft_tensor *transposed_product(
     wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     const weft_tensor *const x = inputs[0];
-    if (x->op != &wi_op_matmul || y->attributes.flags == WI_FROM_MEMORY ||
+    if (x->op != &wi_op_matmul || y->attributes.flags == WI_FROM_MEMORY_ORDER ||
         !swaps_last_two(y->attributes.order, y->shape.rank) ||
         !wi_rewrite_has_one_reader(rewrite, y->inputs[0]))
         return NULL;

@@ -22,12 +22,12 @@ static bool slice_view(
 static void slice_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const int axis = y->attributes.axis;
     const int64_t length = y->inputs[0]->shape.dims[axis];
-    gradients[0] = wi_spread_dims(g, axis, y->attributes.start, y->attributes.step, length);
+    gradients[0] = wi_dilate_dims(g, axis, y->attributes.start, y->attributes.step, length);
 }
 
 static weft_tensor *slice_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
-    const wi_order order = wi_order_of(inputs[0]);
+    const wi_memory_order order = wi_memory_order_of(inputs[0]);
     const wi_attributes *a = &y->attributes;
     if (order.rank == 0) return NULL;
     return wi_from_memory(&order,
@@ -116,18 +116,18 @@ static weft_status check_sizes(const weft_tensor *x, int axis, const int64_t *si
     return weft_graph_status(x->graph);
 }
 
-static weft_status split_begin(weft_tensor *x, int axis, size_t count, weft_tensor **parts, int *index) {
-    for (size_t i = 0; parts && i < count; i++) parts[i] = NULL;
-    if (!x || !parts) WI_FAIL(WEFT_ERROR_ARGUMENT, "split: x or parts is NULL");
+static weft_status split_begin(weft_tensor *x, int axis, size_t count, weft_tensor **outputs, int *index) {
+    for (size_t i = 0; outputs && i < count; i++) outputs[i] = NULL;
+    if (!x || !outputs) WI_FAIL(WEFT_ERROR_ARGUMENT, "split: x or outputs is NULL");
     WI_TRY(weft_graph_status(x->graph));
     *index = wi_axis_index(x, "split", axis);
     return weft_graph_status(x->graph);
 }
 
 weft_status weft_split_sizes(
-    weft_tensor *x, int axis, const int64_t *sizes, size_t count, weft_tensor **parts) {
+    weft_tensor *x, int axis, const int64_t *sizes, size_t count, weft_tensor **outputs) {
     int index = 0;
-    WI_TRY(split_begin(x, axis, count, parts, &index));
+    WI_TRY(split_begin(x, axis, count, outputs, &index));
     if (!sizes) {
         wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "split: sizes is NULL");
         return weft_graph_status(x->graph);
@@ -135,15 +135,15 @@ weft_status weft_split_sizes(
     WI_TRY(check_sizes(x, index, sizes, count));
     int64_t start = 0;
     for (size_t i = 0; i < count; i++) {
-        parts[i] = wi_slice_dims(x, index, start, sizes[i], 1);
+        outputs[i] = wi_slice_dims(x, index, start, sizes[i], 1);
         start += sizes[i];
     }
     return weft_graph_status(x->graph);
 }
 
-weft_status weft_split(weft_tensor *x, int axis, size_t count, weft_tensor **parts) {
+weft_status weft_split(weft_tensor *x, int axis, size_t count, weft_tensor **outputs) {
     int index = 0;
-    WI_TRY(split_begin(x, axis, count, parts, &index));
+    WI_TRY(split_begin(x, axis, count, outputs, &index));
     const int64_t size = x->shape.dims[index];
     char text[WI_SHAPE_TEXT];
     if (count == 0 || count > (size_t)(size < 0 ? -size : size) || size % (int64_t)count != 0) {
@@ -152,7 +152,7 @@ weft_status weft_split(weft_tensor *x, int axis, size_t count, weft_tensor **par
         return weft_graph_status(x->graph);
     }
     const int64_t part = size / (int64_t)count;
-    for (size_t i = 0; i < count; i++) parts[i] = wi_slice_dims(x, index, part * (int64_t)i, part, 1);
+    for (size_t i = 0; i < count; i++) outputs[i] = wi_slice_dims(x, index, part * (int64_t)i, part, 1);
     return weft_graph_status(x->graph);
 }
 
@@ -189,7 +189,7 @@ static weft_tensor *flip_of_flip(wi_rewrite *rewrite, const weft_tensor *y, weft
 
 static weft_tensor *flip_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
-    const wi_order order = wi_order_of(inputs[0]);
+    const wi_memory_order order = wi_memory_order_of(inputs[0]);
     const uint32_t axes = wi_axes_in_memory(&order, y->attributes.axes);
     return order.rank ? wi_from_memory(&order, flip(inputs[0]->inputs[0], axes)) : NULL;
 }
@@ -246,7 +246,7 @@ static void diagonal_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
     wi_shape wide = g->shape;
     wide.dims[wide.rank++] = shape->dims[axis2];
     weft_tensor *at_rows = weft_expand(weft_unsqueeze(g, -1), wide.rank, wide.dims);
-    at_rows = wi_spread_dims(at_rows, row, offset < 0 ? -offset : 0, 1, shape->dims[axis1]);
+    at_rows = wi_dilate_dims(at_rows, row, offset < 0 ? -offset : 0, 1, shape->dims[axis1]);
     wide.dims[row] = shape->dims[axis1];
     weft_tensor *rows = wi_coordinate(g->graph, &wide, row),
                 *columns = wi_coordinate(g->graph, &wide, row + 1);

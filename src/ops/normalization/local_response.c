@@ -1,4 +1,4 @@
-/* Local response normalisation (Krizhevsky et al. 2012): a composite of folded reads along the channels, the
+/* Local response normalisation (Krizhevsky et al. 2012): a composite of padded reads along the channels, the
  * last axis in memory, so that forward is one map and the gradient two. */
 #include "ops/pooling/pool.h"
 #include <math.h>
@@ -11,7 +11,7 @@ static weft_tensor *shifted(weft_tensor *x, int64_t by) {
     const int axis = x->shape.rank - 1;
     const int64_t n = x->shape.dims[axis], left = n - (by < 0 ? -by : by);
     weft_tensor *part = wi_slice_dims(x, axis, by < 0 ? -by : 0, left, 1);
-    return wi_spread_dims(part, axis, by < 0 ? 0 : by, 1, n);
+    return wi_dilate_dims(part, axis, by < 0 ? 0 : by, 1, n);
 }
 
 /* The sum of x, or of its squares, over `size` channels, `below` of them below each. */

@@ -14,7 +14,7 @@
  *
  * The order in which expressions name their inputs is the order in which a plan meets them: what a channel
  * has stands before what an element has, so that the latter finds its step. */
-#include "ops/normalization/normalization_parts.h"
+#include "ops/normalization/normalization_shared.h"
 #include <math.h>
 
 /* ---- the statistics of a batch ---- */
@@ -258,7 +258,7 @@ static weft_tensor *gradient_of(
 }
 
 /* Where training and inference differ, a gradient is a composite, too: y's inputs and g, attributes.power
- * tells which gradient it is. */
+ * says which gradient it is. */
 static weft_tensor *back_lower(weft_tensor *node, bool inference) {
     const wi_norm_inputs in = wi_norm_inputs_of(node);
     return gradient_of(node, &in, in.g, node->attributes.power, inference);

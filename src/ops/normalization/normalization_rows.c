@@ -5,7 +5,7 @@
  * short rows as often as it needs. The gradients, x̂ being y without weight and bias and w = weight·g:
  *   dx = (w - mean(w) - x̂·mean(w·x̂)) / sqrt(v + epsilon)        one launch over rows
  *   dweight = sum(g·x̂), dbias = sum(g) over the rows              one launch over columns */
-#include "ops/normalization/normalization_parts.h"
+#include "ops/normalization/normalization_shared.h"
 #include <math.h>
 
 enum { BACKWARD_ROWS = 1, BACKWARD_COLUMNS }; /* keys of wi_again: one a launch */

@@ -1,4 +1,4 @@
-/* Resampling: images at another size, by the nearest element or linearly. Kernels: resample.cl, where places
+/* Resampling: images at another size, by the nearest element or linearly. Kernels: resample.cl, where indices
  * and weights are described. Both ways are linear in x, so that the gradient's gradient is the op itself. */
 #include "base/integers.h"
 #include "ops/pooling/pool.h"

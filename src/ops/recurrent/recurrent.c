@@ -95,7 +95,7 @@ static weft_tensor *sum_of(weft_tensor *a, weft_tensor *b) {
 static weft_tensor *input_bias(const call *c) {
     weft_tensor *hidden = c->w.bias_hh;
     if (hidden && c->cell == WI_CELL_GRU)
-        hidden = wi_spread_dims(weft_slice(hidden, 0, 0, 2 * c->units), 0, 0, 1, 3 * c->units);
+        hidden = wi_dilate_dims(weft_slice(hidden, 0, 0, 2 * c->units), 0, 0, 1, 3 * c->units);
     return sum_of(c->w.bias_ih, hidden);
 }
 

@@ -2,7 +2,7 @@
  *
  * The composite lstm, gru or rnn is one flat tensor: the states of h in order of time, (T + 1, N, P), the
  * initial one at the end where time begins, and for an LSTM the last c, (N, H). Its users see slices. A plan
- * replaces it by a part of the node recurrent, whose result goes on with what the gradient needs (all c,
+ * replaces it by a section of the node recurrent, whose result goes on with what the gradient needs (all c,
  * gates), or, for inference, with one step of it. The gradient is one node over that result, dy and the
  * gradients of the last states; behind it stand slices and products over all steps. Attributes: power, the
  * cell; flags, which inputs there are; axis, reverse; axis2, padded on the left; start, units; before[0],
@@ -23,13 +23,13 @@ static weft_tensor *input_of(const weft_tensor *node, int input) {
     return index < 0 ? NULL : node->inputs[index];
 }
 
-/* ---- parts ---- */
+/* ---- sections of the packed results ---- */
 
-wi_scan_parts wi_scan_parts_of(
+wi_scan_sections wi_scan_sections_of(
     wi_cell cell, int64_t steps, int64_t units, int64_t width, bool projects, bool kept) {
     const int64_t gates = wi_cell_gates(cell), lines = kept ? steps : 1;
     const bool lstm = cell == WI_CELL_LSTM, first = cell == WI_CELL_GRU_RESET_FIRST;
-    wi_scan_parts a = {.steps = steps, .units = units, .width = width};
+    wi_scan_sections a = {.steps = steps, .units = units, .width = width};
     a.h = (steps + 1) * width;
     if (lstm) a.c = (kept ? steps + 1 : 1) * units;
     if (cell <= WI_CELL_GRU_RESET_FIRST && (kept || first)) a.gates = lines * (first ? 3 : 4) * units;
@@ -42,9 +42,9 @@ wi_scan_parts wi_scan_parts_of(
     return a;
 }
 
-static wi_scan_parts parts_of(const weft_tensor *y, bool kept) {
+static wi_scan_sections sections_of(const weft_tensor *y, bool kept) {
     const weft_tensor *x = y->inputs[WI_SCAN_X], *w = y->inputs[WI_SCAN_W];
-    return wi_scan_parts_of((wi_cell)y->attributes.power, x->shape.dims[0], y->attributes.start,
+    return wi_scan_sections_of((wi_cell)y->attributes.power, x->shape.dims[0], y->attributes.start,
         w->shape.dims[1], wi_scan_index(y, WI_SCAN_WR) >= 0, kept);
 }
 
@@ -53,19 +53,19 @@ static int64_t batch_of(const weft_tensor *y) {
 }
 
 /* `elements` a row from `start`, all n rows, as (first, N, last); first 0: as (N, last). */
-static weft_tensor *part_of(int64_t n, weft_tensor *flat, int64_t start, int64_t first, int64_t last) {
+static weft_tensor *section_of(int64_t n, weft_tensor *flat, int64_t start, int64_t first, int64_t last) {
     const int64_t lines = wi_max64(first, 1);
     weft_tensor *x = wi_slice_dims(flat, 0, n * start, n * lines * last, 1);
     if (first == 0) return weft_reshape_shape(x, 2, (const int64_t[]){n, last});
     return weft_reshape_shape(x, 3, (const int64_t[]){first, n, last});
 }
 
-static weft_tensor *part(
+static weft_tensor *section(
     const weft_tensor *y, weft_tensor *flat, int64_t start, int64_t first, int64_t last) {
-    return part_of(batch_of(y), flat, start, first, last);
+    return section_of(batch_of(y), flat, start, first, last);
 }
 
-/* (T·N, columns) of a part, for products over all steps. */
+/* (T·N, columns) of a section, for products over all steps. */
 static weft_tensor *rows(
     const weft_tensor *y, weft_tensor *flat, int64_t start, int64_t steps, int64_t columns) {
     const int64_t n = batch_of(y);
@@ -74,10 +74,10 @@ static weft_tensor *rows(
 }
 
 /* Where y, the last h and the last c begin. */
-static int64_t y_start(const weft_tensor *y, const wi_scan_parts *a) {
+static int64_t y_start(const weft_tensor *y, const wi_scan_sections *a) {
     return y->attributes.axis ? 0 : a->width;
 }
-static int64_t last_start(const weft_tensor *y, const wi_scan_parts *a) {
+static int64_t last_start(const weft_tensor *y, const wi_scan_sections *a) {
     return y->attributes.axis ? 0 : a->steps * a->width;
 }
 
@@ -87,10 +87,10 @@ const wi_op wi_op_recurrent_forward = {.name = "recurrent",
     .kind = WI_KERNEL,
     .contiguous = ~0u,
     .fault = "a length is negative or more than the number of steps",
-    .fault_place = "of the batch"};
+    .fault_index = "of the batch"};
 
 static weft_tensor *forward(const weft_tensor *y, bool kept) {
-    const wi_scan_parts a = parts_of(y, kept);
+    const wi_scan_sections a = sections_of(y, kept);
     const wi_shape shape = {.rank = 1, .dims = {batch_of(y) * (a.h + a.c + a.gates + a.more)}};
     wi_attributes attributes = y->attributes;
     attributes.step = !kept;
@@ -108,11 +108,11 @@ static weft_tensor *recurrent_lower(weft_tensor *y, bool inference) {
 /* The gradient's node reads the gradients of y (T, N, P), of the last h (N, P) and of the last c (N, H). The
  * walk back leaves one gradient for them all, that of the flat states, which slices take apart again; the
  * rule below finds what the slices' gradients were before they were put between zeros and added up. */
-typedef struct slopes {
+typedef struct output_gradients {
     weft_tensor *y, *h, *c; /* NULL: none */
-} slopes;
+} output_gradients;
 
-static weft_tensor *back_node(weft_graph *graph, weft_tensor *const *inputs, const slopes *d,
+static weft_tensor *back_node(weft_graph *graph, weft_tensor *const *inputs, const output_gradients *d,
     const wi_attributes *given, const wi_shape *shape) {
     weft_tensor *const pack = inputs[WI_BACK_Y];
     weft_tensor *const wanted[] = {
@@ -129,11 +129,11 @@ static weft_tensor *back_node(weft_graph *graph, weft_tensor *const *inputs, con
     return wi_node(graph, &wi_op_recurrent_back, list, count, WEFT_F32, shape, &attributes);
 }
 
-static weft_tensor *back(const weft_tensor *y, weft_tensor *pack, weft_tensor *g, const wi_scan_parts *a) {
+static weft_tensor *back(const weft_tensor *y, weft_tensor *pack, weft_tensor *g, const wi_scan_sections *a) {
     weft_tensor *const inputs[] = {
         NULL, pack, input_of(y, WI_SCAN_W), input_of(y, WI_SCAN_WR), input_of(y, WI_SCAN_LENGTHS)};
-    const slopes d = {.y = part(y, g, y_start(y, a), a->steps, a->width),
-        .c = a->c > 0 ? part(y, g, a->h, 0, a->units) : NULL};
+    const output_gradients d = {.y = section(y, g, y_start(y, a), a->steps, a->width),
+        .c = a->c > 0 ? section(y, g, a->h, 0, a->units) : NULL};
     wi_attributes attributes = y->attributes;
     attributes.flags = wi_scan_index(y, WI_SCAN_H0) >= 0 ? WI_BACK_WANTS_DH0 : 0;
     const wi_shape shape = {.rank = 1, .dims = {batch_of(y) * (a->dx + a->sums + a->out + a->dh0 + a->dc0)}};
@@ -142,19 +142,19 @@ static weft_tensor *back(const weft_tensor *y, weft_tensor *pack, weft_tensor *g
 
 /* ---- the rule of the gradient ---- */
 
-/* A node of the gradient whose slopes are looked for. */
+/* A node of the gradient whose output gradients are looked for. */
 typedef struct search {
     const wi_rewrite *rewrite;
-    wi_scan_parts parts;
+    wi_scan_sections sections;
     int64_t n, begin, last; /* the batch; where y and the last h begin */
-    slopes found;
+    output_gradients found;
 } search;
 
 static void add_to(weft_tensor **sum, weft_tensor *term) {
     *sum = *sum ? weft_add(*sum, term) : term;
 }
 
-/* What was written down in memory for a spread, before it was made flat, where it has that shape. */
+/* What was stored for a dilate, before it was made flat, where it has that shape. */
 static weft_tensor *unflatten(weft_tensor *x, int rank, const int64_t *dims) {
     const wi_shape wanted = {.rank = rank, .dims = {dims[0], rank > 1 ? dims[1] : 0, rank > 2 ? dims[2] : 0}};
     for (const weft_tensor *at = x; at->op == &wi_op_in_memory || at->op == &wi_op_reshape;) {
@@ -165,11 +165,11 @@ static weft_tensor *unflatten(weft_tensor *x, int rank, const int64_t *dims) {
 }
 
 /* Is it the gradient of one of the slices? With one step y and the last h are the same. */
-static bool is_slope(search *s, const weft_tensor *g) {
-    const wi_scan_parts *const a = &s->parts;
+static bool is_output_gradient(search *s, const weft_tensor *g) {
+    const wi_scan_sections *const a = &s->sections;
     const int64_t n = s->n, y_dims[] = {a->steps, n, a->width}, h_dims[] = {n, a->width};
     const int64_t c_dims[] = {n, a->units};
-    if (g->op != &wi_op_spread || g->attributes.step != 1) return false;
+    if (g->op != &wi_op_dilate || g->attributes.step != 1) return false;
     weft_tensor *const x = g->inputs[0];
     const int64_t before = g->attributes.before[0], size = x->shape.dims[0];
     if (before == s->begin && size == n * a->steps * a->width)
@@ -184,10 +184,10 @@ static bool is_slope(search *s, const weft_tensor *g) {
 }
 
 static weft_tensor *states_of(const search *s, weft_tensor *g) {
-    return part_of(s->n, g, s->begin / s->n, s->parts.steps, s->parts.width);
+    return section_of(s->n, g, s->begin / s->n, s->sections.steps, s->sections.width);
 }
 static weft_tensor *cells_of(const search *s, weft_tensor *g) {
-    return s->parts.c > 0 ? part_of(s->n, g, s->parts.h, 0, s->parts.units) : NULL;
+    return s->sections.c > 0 ? section_of(s->n, g, s->sections.h, 0, s->sections.units) : NULL;
 }
 
 static bool is_sum(const weft_tensor *g) {
@@ -198,9 +198,9 @@ static void collect(search *s, weft_tensor *g, bool whole) {
     if (is_sum(g) && (whole || wi_rewrite_has_one_reader(s->rewrite, g))) {
         collect(s, g->inputs[0], false);
         collect(s, g->inputs[1], false);
-    } else if (!is_slope(s, g)) {
+    } else if (!is_output_gradient(s, g)) {
         add_to(&s->found.y, states_of(s, g));
-        if (s->parts.c > 0) add_to(&s->found.c, cells_of(s, g));
+        if (s->sections.c > 0) add_to(&s->found.c, cells_of(s, g));
     }
 }
 
@@ -208,26 +208,27 @@ static search search_of(const wi_rewrite *rewrite, const weft_tensor *d, weft_te
     const wi_attributes *const a = &d->attributes;
     const weft_tensor *const pack = inputs[WI_BACK_Y], *const w = inputs[WI_BACK_W];
     search s = {.rewrite = rewrite,
-        .parts = wi_scan_parts_of(
+        .sections = wi_scan_sections_of(
             (wi_cell)a->power, a->before[0], a->start, w->shape.dims[1], inputs[WI_BACK_WR] != NULL, true)};
-    s.n = pack->shape.dims[0] / (s.parts.h + s.parts.c + s.parts.gates + s.parts.more);
-    s.begin = s.n * y_start(d, &s.parts);
-    s.last = s.n * last_start(d, &s.parts);
+    s.n = pack->shape.dims[0] / (s.sections.h + s.sections.c + s.sections.gates + s.sections.more);
+    s.begin = s.n * y_start(d, &s.sections);
+    s.last = s.n * last_start(d, &s.sections);
     return s;
 }
 
-/* The flat gradient that all slopes are slices of, when nothing else reads it. */
+/* The flat gradient that all output gradients are slices of, when nothing else reads it. */
 static weft_tensor *flat_gradient(const search *s, weft_tensor *const *inputs) {
     const weft_tensor *slice = inputs[WI_BACK_DY];
     if (slice && slice->op == &wi_op_reshape) slice = slice->inputs[0];
     if (!slice || slice->op != &wi_op_slice || inputs[WI_BACK_DH]) return NULL;
     weft_tensor *const g = slice->inputs[0];
-    const uint32_t slices = s->parts.c > 0 ? 2 : 1;
+    const uint32_t slices = s->sections.c > 0 ? 2 : 1;
     if (wi_rewrite_is_kept(s->rewrite, g) || wi_rewrite_readers(s->rewrite, g) != slices) return NULL;
     return states_of(s, g) == inputs[WI_BACK_DY] && cells_of(s, g) == inputs[WI_BACK_DC] ? g : NULL;
 }
 
-static weft_tensor *find_slopes(wi_rewrite *rewrite, const weft_tensor *d, weft_tensor *const *inputs) {
+static weft_tensor *find_output_gradients(
+    wi_rewrite *rewrite, const weft_tensor *d, weft_tensor *const *inputs) {
     weft_tensor *all[WI_BACK_DC + 1];
     for (int i = 0; i <= WI_BACK_DC; i++) {
         const int index = wi_scan_index(d, i);
@@ -236,20 +237,21 @@ static weft_tensor *find_slopes(wi_rewrite *rewrite, const weft_tensor *d, weft_
     if (!(d->attributes.flags & WI_BACK_HAS_DY)) return NULL;
     search s = search_of(rewrite, d, all);
     weft_tensor *const g = flat_gradient(&s, all);
-    if (!g || (!is_sum(g) && g->op != &wi_op_spread)) return NULL;
+    if (!g || (!is_sum(g) && g->op != &wi_op_dilate)) return NULL;
     collect(&s, g, true);
     return weft_graph_status(d->graph) == WEFT_OK
                ? back_node(d->graph, all, &s.found, &d->attributes, &d->shape)
                : NULL;
 }
 
-static const wi_rule back_rules[] = {{"slopes of a scan", WI_STAGE_MATCH, find_slopes}, {0}};
+static const wi_rule back_rules[] = {
+    {"output gradients of a scan", WI_STAGE_MATCH, find_output_gradients}, {0}};
 const wi_op wi_op_recurrent_back = {
     .name = "recurrent_gradient", .kind = WI_KERNEL, .contiguous = ~(1u << WI_BACK_DY), .rules = back_rules};
 
 /* The product over all steps of the gates' gradients and the states before them. */
 static weft_tensor *weight_gradient(
-    const weft_tensor *y, weft_tensor *pack, weft_tensor *d, const wi_scan_parts *a) {
+    const weft_tensor *y, weft_tensor *pack, weft_tensor *d, const wi_scan_sections *a) {
     const int64_t line = wi_cell_gates((wi_cell)y->attributes.power) * a->units;
     weft_tensor *ds = rows(y, d, a->sums ? a->dx : 0, a->steps, line);
     weft_tensor *before = rows(y, pack, y->attributes.axis ? a->width : 0, a->steps, a->width);
@@ -261,7 +263,7 @@ static weft_tensor *weight_gradient(
 }
 
 static void recurrent_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const wi_scan_parts a = parts_of(y, true);
+    const wi_scan_sections a = sections_of(y, true);
     weft_tensor *pack = forward(y, true);
     if (!pack || !g) return;
     weft_tensor *d = back(y, pack, g, &a);
@@ -270,10 +272,10 @@ static void recurrent_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
     const int h0 = wi_scan_index(y, WI_SCAN_H0), c0 = wi_scan_index(y, WI_SCAN_C0),
               bias = wi_scan_index(y, WI_SCAN_BIAS), wr = wi_scan_index(y, WI_SCAN_WR);
     const int64_t dh0 = a.dx + a.sums + a.out;
-    gradients[WI_SCAN_X] = part(y, d, 0, a.steps, line);
+    gradients[WI_SCAN_X] = section(y, d, 0, a.steps, line);
     gradients[WI_SCAN_W] = weight_gradient(y, pack, d, &a);
-    if (h0 >= 0) gradients[h0] = part(y, d, dh0, 0, a.width);
-    if (c0 >= 0) gradients[c0] = part(y, d, dh0 + a.dh0, 0, a.units);
+    if (h0 >= 0) gradients[h0] = section(y, d, dh0, 0, a.width);
+    if (c0 >= 0) gradients[c0] = section(y, d, dh0 + a.dh0, 0, a.units);
     if (bias >= 0)
         gradients[bias] = weft_sum_axes(weft_slice(rows(y, d, a.dx, a.steps, line), 1, 2 * a.units, line),
             (const int64_t[]){0, WEFT_END}, false);
@@ -303,13 +305,13 @@ weft_recurrent wi_recurrent_scan(const wi_scan *scan) {
     if (!graph) return (weft_recurrent){NULL, NULL, NULL};
     attributes.start = scan->x->shape.dims[2] / wi_cell_gates(scan->cell);
     attributes.before[0] = scan->x->shape.dims[0];
-    const wi_scan_parts a = wi_scan_parts_of(
+    const wi_scan_sections a = wi_scan_sections_of(
         scan->cell, scan->x->shape.dims[0], attributes.start, scan->w->shape.dims[1], scan->wr != NULL, true);
     const int64_t last_c = scan->cell == WI_CELL_LSTM ? a.units : 0;
     const wi_shape shape = {.rank = 1, .dims = {scan->x->shape.dims[1] * (a.h + last_c)}};
     weft_tensor *y = wi_node(graph, op, inputs, count, WEFT_F32, &shape, &attributes);
     if (!y) return (weft_recurrent){NULL, NULL, NULL};
-    return (weft_recurrent){.y = part(y, y, y_start(y, &a), a.steps, a.width),
-        .h = part(y, y, last_start(y, &a), 0, a.width),
-        .c = last_c ? part(y, y, a.h, 0, a.units) : NULL};
+    return (weft_recurrent){.y = section(y, y, y_start(y, &a), a.steps, a.width),
+        .h = section(y, y, last_start(y, &a), 0, a.width),
+        .c = last_c ? section(y, y, a.h, 0, a.units) : NULL};
 }

@@ -63,13 +63,13 @@ enum { WI_BACK_HAS_DY = 1 << 16, WI_BACK_WANTS_DH0 = 1 << 17 };
 /* The index of an input among the node's, -1: it has none. */
 int wi_scan_index(const weft_tensor *node, int input);
 
-/* Parts of the results in elements a row of the batch; 0: there is none. */
-typedef struct wi_scan_parts {
+/* Sections of the packed results, in elements a row of the batch; 0: there is none. */
+typedef struct wi_scan_sections {
     int64_t steps, units, width;
     int64_t h, c, gates, more;       /* forward, in this order */
     int64_t dx, sums, out, dh0, dc0; /* gradient, in this order */
-} wi_scan_parts;
-wi_scan_parts wi_scan_parts_of(
+} wi_scan_sections;
+wi_scan_sections wi_scan_sections_of(
     wi_cell cell, int64_t steps, int64_t units, int64_t width, bool projects, bool kept);
 
 extern const wi_op wi_op_recurrent_forward, wi_op_recurrent_back;

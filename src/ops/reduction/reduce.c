@@ -1,4 +1,4 @@
-/* Reductions over any axes: sums, products, extremes and their places, and what is made of them. In the graph
+/* Reductions over any axes: sums, products, extremes and their indices, and what is made of them. In the graph
  * reduced axes keep size 1; a view drops them. */
 #include "ops/reduction/reduce.h"
 
@@ -59,12 +59,12 @@ static uint32_t real_axes(const weft_tensor *x, uint32_t axes) {
     return axes;
 }
 
-static bool gives_place(const wi_op *op) {
+static bool gives_index(const wi_op *op) {
     return op == &wi_op_argmax || op == &wi_op_argmin;
 }
 
-/* Do the axes follow each other in memory as they do in the tensor? Then a place counts the same elements. */
-static bool keeps_sequence(const wi_order *order, uint32_t axes) {
+/* Do the axes follow each other in memory as they do in the tensor? Then an index counts the same elements. */
+static bool keeps_sequence(const wi_memory_order *order, uint32_t axes) {
     int last = -1;
     for (int i = 0; i < order->rank; i++) {
         if (!(axes >> i & 1)) continue;
@@ -77,15 +77,15 @@ static bool keeps_sequence(const wi_order *order, uint32_t axes) {
 static weft_tensor *reduce_keep(const wi_op *op, weft_tensor *x, uint32_t axes, weft_dtype dtype) {
     const wi_shape shape = wi_kept_shape(&x->shape, axes);
     const wi_attributes attributes = {.axes = real_axes(x, axes)};
-    if (attributes.axes == 0 && !gives_place(op)) return x;
+    if (attributes.axes == 0 && !gives_index(op)) return x;
     return wi_node(x->graph, op, &x, 1, dtype, &shape, &attributes);
 }
 
 static weft_tensor *reduce_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
-    const wi_order order = wi_order_of(inputs[0]);
+    const wi_memory_order order = wi_memory_order_of(inputs[0]);
     const uint32_t axes = y->attributes.axes;
-    if (order.rank == 0 || (gives_place(y->op) && !keeps_sequence(&order, axes))) return NULL;
+    if (order.rank == 0 || (gives_index(y->op) && !keeps_sequence(&order, axes))) return NULL;
     return wi_from_memory(
         &order, reduce_keep(y->op, inputs[0]->inputs[0], wi_axes_in_memory(&order, axes), y->dtype));
 }
@@ -120,7 +120,7 @@ static weft_tensor *reduce(const wi_op *op, weft_tensor *x, const int64_t *axes,
     if (!wi_dtype_computes(x->dtype))
         return wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op->name,
             wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(x->dtype));
-    weft_tensor *y = reduce_keep(op, x, mask, gives_place(op) ? WEFT_I32 : x->dtype);
+    weft_tensor *y = reduce_keep(op, x, mask, gives_index(op) ? WEFT_I32 : x->dtype);
     return keep ? y : wi_drop_axes(y, mask);
 }
 
@@ -180,7 +180,7 @@ weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return reduce(&wi_op_prod, x, axes, keep);
 }
 
-/* ---- extremes and their places ---- */
+/* ---- extremes and their indices ---- */
 
 /* Evenly among ties. A row with NaN has no element that equals its extreme: 0/0 makes its gradient NaN. */
 static void extreme_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {

@@ -1,8 +1,8 @@
-/* Sorting, and the greatest elements, along an axis. Kernels: sort.cl and place.cl.
+/* Sorting, and the greatest elements, along an axis. Kernels: sort.cl and put.cl.
  *
  * The order is one node (argsort, topk_indices), the values a second that picks by it; both functions of the
- * same arguments meet in the first. An order names each place once, so the values' gradient is put, not
- * added: `place`, whose own gradient picks again. */
+ * same arguments meet in the first. An order names each index once, so the values' gradient is put, not added:
+ * `put`, whose own gradient picks again. */
 #include "ops/sort/sort.h"
 
 /* ---- the order ---- */
@@ -10,7 +10,7 @@
 const wi_op wi_op_argsort = {.name = "argsort", .kind = WI_KERNEL, .contiguous = 1};
 const wi_op wi_op_topk_indices = {.name = "topk_indices", .kind = WI_KERNEL, .contiguous = 1};
 
-/* ---- the values: x at the places of an order ---- */
+/* ---- the values: x at the indices of an order ---- */
 
 static weft_tensor *pick(const wi_op *op, weft_tensor *x, weft_tensor *order, int axis) {
     weft_tensor *inputs[] = {x, order};
@@ -26,7 +26,7 @@ static weft_tensor *pick_lower(weft_tensor *y, bool inference) {
 
 static void pick_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *inputs[] = {g, y->inputs[1]};
-    gradients[0] = g ? wi_node(g->graph, &wi_op_place, inputs, 2, g->dtype, &y->inputs[0]->shape,
+    gradients[0] = g ? wi_node(g->graph, &wi_op_put, inputs, 2, g->dtype, &y->inputs[0]->shape,
                            &(wi_attributes){.axis = y->attributes.axis})
                      : NULL;
 }
@@ -36,13 +36,13 @@ const wi_op wi_op_sort = {
 const wi_op wi_op_topk = {
     .name = "topk", .kind = WI_COMPOSITE, .lower = pick_lower, .backward = pick_backward};
 
-/* ---- place ---- */
+/* ---- put ---- */
 
-static void place_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+static void put_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     gradients[0] = pick(&wi_op_sort, g, y->inputs[1], y->attributes.axis);
 }
 
-const wi_op wi_op_place = {.name = "place", .kind = WI_KERNEL, .backward = place_backward, .contiguous = 3};
+const wi_op wi_op_put = {.name = "put", .kind = WI_KERNEL, .backward = put_backward, .contiguous = 3};
 
 /* ---- the public functions ---- */
 

@@ -81,18 +81,19 @@ static things make_things(void) {
         "a window of 7 is larger than the padded image of 4")                                                \
     ROW(padded_window, CONV(.dilation = {4, 1}, .padding = {1, 0}), SHAPE, "spatial axis 0",                 \
         "a window of 9 is larger than the padded image of 7")                                                \
-    ROW(turned_flat, weft_conv_transpose_with(t.flat, t.wt, NULL, NULL), SHAPE,                              \
+    ROW(transposed_flat, weft_conv_transpose_with(t.flat, t.wt, NULL, NULL), SHAPE,                          \
         "conv_transpose: x (batch, 6)", "one to three")                                                      \
-    ROW(turned_deep, weft_conv_transpose_with(t.deep, t.wt, NULL, NULL), SHAPE, "conv_transpose",            \
+    ROW(transposed_deep, weft_conv_transpose_with(t.deep, t.wt, NULL, NULL), SHAPE, "conv_transpose",        \
         "one to three")                                                                                      \
-    ROW(turned_channels, weft_conv_transpose_with(t.x, t.w, NULL, NULL), SHAPE, "conv_transpose",            \
+    ROW(transposed_channels, weft_conv_transpose_with(t.x, t.w, NULL, NULL), SHAPE, "conv_transpose",        \
         "weight (4, 6, 3, 3)", "(C, F / groups, K...)")                                                      \
-    ROW(turned_groups, TRANSPOSE(.groups = 4), SHAPE, "conv_transpose", "with 4 groups", "groups divide C")  \
-    ROW(turned_bias, weft_conv_transpose_with(t.x, t.wt, t.three, NULL), SHAPE, "conv_transpose",            \
+    ROW(transposed_groups, TRANSPOSE(.groups = 4), SHAPE, "conv_transpose", "with 4 groups",                 \
+        "groups divide C")                                                                                   \
+    ROW(transposed_bias, weft_conv_transpose_with(t.x, t.wt, t.three, NULL), SHAPE, "conv_transpose",        \
         "the bias is not (F)")                                                                               \
-    ROW(turned_bias_of_groups, weft_conv_transpose_with(t.x, t.wt, t.four, OPTIONS(.groups = 2)), SHAPE,     \
+    ROW(transposed_bias_of_groups, weft_conv_transpose_with(t.x, t.wt, t.four, OPTIONS(.groups = 2)), SHAPE, \
         "conv_transpose", "the bias is not (F)")                                                             \
-    ROW(turned_batch, weft_conv_transpose_with(t.tall, t.wt, NULL, NULL), SHAPE, "conv_transpose",           \
+    ROW(transposed_batch, weft_conv_transpose_with(t.tall, t.wt, NULL, NULL), SHAPE, "conv_transpose",       \
         "not the batch")                                                                                     \
     ROW(negative, TRANSPOSE(.padding = {0, 3}), SHAPE, "conv_transpose", "spatial axis 1",                   \
         "would have 0 elements")
@@ -101,18 +102,19 @@ static things make_things(void) {
     ROW(x_dtype, weft_conv_with(t.whole, t.w, NULL, NULL), DTYPE, "conv: takes f32", "(i32, f32)")           \
     ROW(w_dtype, weft_conv_with(t.x, t.w_i32, NULL, NULL), DTYPE, "conv: takes f32", "(f32, i32)")           \
     ROW(b_dtype, weft_conv_with(t.x, t.w, t.b_i32, NULL), DTYPE, "conv: takes f32", "(f32, f32, i32)")       \
-    ROW(turned_dtype, weft_conv_transpose_with(t.x, t.wt, t.b_i32, NULL), DTYPE,                             \
+    ROW(transposed_dtype, weft_conv_transpose_with(t.x, t.wt, t.b_i32, NULL), DTYPE,                         \
         "conv_transpose: takes f32", "(f32, f32, i32)")
 
 #define MOST "1 or more"
 #define ARGUMENTS(ROW)                                                                                       \
     ROW(size, weft_conv_with(t.x, t.w, NULL, SMALL), ARGUMENT, "conv: options of 1 bytes",                   \
         "WEFT_CONV_OPTIONS_INIT")                                                                            \
-    ROW(turned_size, weft_conv_transpose_with(t.x, t.wt, NULL, SMALL), ARGUMENT, "conv_transpose: options")  \
+    ROW(transposed_size, weft_conv_transpose_with(t.x, t.wt, NULL, SMALL), ARGUMENT,                         \
+        "conv_transpose: options")                                                                           \
     ROW(groups, CONV(.groups = -1), ARGUMENT, "conv: -1 groups", MOST)                                       \
     ROW(many_groups, CONV(.groups = INT64_C(1) << 32), ARGUMENT, "conv: 4294967296 groups")                  \
     ROW(mode, CONV(.mode = (weft_conv_padding)3), ARGUMENT, "conv: does not take padding mode 3")            \
-    ROW(turned_mode, TRANSPOSE(.mode = WEFT_PADDING_SAME), ARGUMENT,                                         \
+    ROW(transposed_mode, TRANSPOSE(.mode = WEFT_PADDING_SAME), ARGUMENT,                                     \
         "conv_transpose: does not take padding mode 2")                                                      \
     ROW(stride, CONV(.stride = {1, -2}), ARGUMENT, "conv: a stride of -2 along spatial axis 1", MOST)        \
     ROW(far_stride, CONV(.stride = {INT64_C(1) << 33}), ARGUMENT, "conv: a stride of 8589934592", MOST)      \
@@ -125,13 +127,13 @@ static things make_things(void) {
     ROW(far_after, CONV(.mode = WEFT_PADDING_EACH, .padding_after = {INT64_MAX}), ARGUMENT,                  \
         "a padding after the image of 9223372036854775807")                                                  \
     ROW(output, CONV(.output_padding = {1}), ARGUMENT, "conv: an output padding of 1", "transposed")         \
-    ROW(turned_output, TRANSPOSE(.output_padding = {0, 2}, .stride = {2, 2}), ARGUMENT,                      \
+    ROW(transposed_output, TRANSPOSE(.output_padding = {0, 2}, .stride = {2, 2}), ARGUMENT,                  \
         "conv_transpose: an output padding of 2 along spatial axis 1", "below the stride or dilation")       \
-    ROW(turned_negative_output, TRANSPOSE(.output_padding = {-1}), ARGUMENT,                                 \
+    ROW(transposed_negative_output, TRANSPOSE(.output_padding = {-1}), ARGUMENT,                             \
         "conv_transpose: an output padding of -1", "0 or more")                                              \
     ROW(null_x, weft_conv_with(NULL, t.w, NULL, NULL), ARGUMENT, "conv: input 0 is NULL")                    \
     ROW(null_weight, weft_conv_with(t.x, NULL, t.four, NULL), ARGUMENT, "conv: input 1 is NULL")             \
-    ROW(turned_null, weft_conv_transpose_with(t.x, NULL, NULL, NULL), ARGUMENT,                              \
+    ROW(transposed_null, weft_conv_transpose_with(t.x, NULL, NULL, NULL), ARGUMENT,                          \
         "conv_transpose: input 1 is NULL")
 
 #define F32_OF(graph, ...)                                                                                   \

@@ -179,8 +179,8 @@ static void test_moved_i64(void **state) {
     int64_t numbers[63], got[126];
     for (int i = 0; i < 63; i++) numbers[i] = INT64_MIN + i * 0x0123456789abcdLL;
     weft_tensor *const x = weft_input_shape(graph, "x", WEFT_I64, 2, dims);
-    weft_tensor *const turned = weft_transpose(x);
-    weft_tensor *const y = weft_concat((weft_tensor *[]){turned, turned}, 2, 1);
+    weft_tensor *const permuted = weft_transpose(x);
+    weft_tensor *const y = weft_concat((weft_tensor *[]){permuted, permuted}, 2, 1);
     weft_plan *plan = NULL;
     assert_weft_ok(weft_plan_create(&plan, &y, 1, NULL));
     assert_weft_ok(weft_plan_write(plan, x, numbers, sizeof numbers));

@@ -143,13 +143,13 @@ static void test_normal(void **state) {
     d.outputs[0] = weft_normal(d.graph, 0.5f, 2.0f, 1, dims);
     draw_plan(&d, 1, false);
     float *const got = run_and_read(&d, d.outputs[0]);
-    const double turn = 6.283185307179586;
+    const double two_pi = 6.283185307179586;
     for (size_t i = 0; i < draw_count(); i++) {
         uint32_t words[4];
         host_words(i, 0, 1, words);
         const double radius = sqrt(-2 * log(((words[0] >> 8) + 1) * 0x1p-24));
         const double exact =
-            0.5 + 2 * radius * cos(turn * (words[1] >> 8) * 0x1p-24); /* Box and Muller 1958 */
+            0.5 + 2 * radius * cos(two_pi * (words[1] >> 8) * 0x1p-24); /* Box and Muller 1958 */
         assert_true(fabs((double)got[i] - exact) <= 4e-6 * (0.5 + 2 * radius));
         assert_true(got[i] == fmaf(wi_normal_of(words[0], words[1]), 2.0f, 0.5f));
     }

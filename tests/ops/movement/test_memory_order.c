@@ -184,17 +184,19 @@ static void compare(const outcome *a, const outcome *b) {
     }
 }
 
-/* No step changes the layout or only moves data, but for a place that is counted in the order (C, H, W), and
- * for the weights of `column`, whose gradient comes through a reshape. */
+/* No step only moves data, and two operands are read in another order than they lie in. One is x in `place_in_all`,
+ * whose result counts places in the order (C, H, W). The other is the weights of `column`, (N, C, 1, H): being a function
+ * of the index, they are made anew for a reader in memory order, but here the reader is the gradient of `unsqueeze`,
+ * which sees them as (N, C, H) through a reshape, and a reshaped function of the index is read as it was stored. */
 static void test_order_is_kept(void **state) {
     (void)state;
     static outcome last, first;
     compute(CHANNELS_LAST, &last);
     compute(CHANNELS_FIRST, &first);
     compare(&first, &last);
-    assert_int_equal(last.info.layout_changes, 2);
+    assert_int_equal(last.info.layout_conversions, 2);
     assert_int_equal(last.info.conversions, 0);
-    assert_true(first.info.layout_changes >= 2); /* to the op of images in `grouped`, and back */
+    assert_true(first.info.layout_conversions >= 2); /* to the op of images in `grouped`, and back */
 }
 
 int main(void) {

@@ -1,4 +1,4 @@
-/* Pad, roll and tile: indices that are folded back, alone, in chains of maps, in reductions, on both sides of
+/* Pad, roll and tile: indices that are mapped back, alone, in chains of maps, in reductions, on both sides of
  * products; and how few launches they take. */
 #include "support/op_case.h"
 

@@ -141,10 +141,10 @@ static bool place_flip(const void *context, const f64_array *a, const int64_t *t
     const int64_t *axes = context;
     memcpy(from, to, (size_t)a->rank * sizeof *to);
     for (int axis = 0; axis < a->rank; axis++) {
-        bool turned = axes[0] == WEFT_END;
+        bool flipped = axes[0] == WEFT_END;
         for (int i = 0; axes[i] != WEFT_END; i++)
-            turned |= (axes[i] < 0 ? axes[i] + a->rank : axes[i]) == axis;
-        if (turned) from[axis] = a->dims[axis] - 1 - to[axis];
+            flipped |= (axes[i] < 0 ? axes[i] + a->rank : axes[i]) == axis;
+        if (flipped) from[axis] = a->dims[axis] - 1 - to[axis];
     }
     return true;
 }

@@ -1,28 +1,27 @@
-/* Passes over the space: how many a step needs, and what one keeps for the next. */
+/* Sweeps over the space: how many a step needs, and what one stages for the next. */
 #include "plan/loops.h"
 
 bool wi_is_reduction(const wi_value *value) {
-    return value->copy_of < 0 && !value->is_leaf_member && value->node->op->kind == WI_REDUCE;
+    return value->copy_of < 0 && !value->stores_inline && value->node->op->kind == WI_REDUCE;
 }
 
 static int max_int(int a, int b) {
     return a > b ? a : b;
 }
 
-static int member_pass(const wi_loops *loops, const wi_value *member) {
+static int member_sweep(const wi_loops *loops, const wi_value *member) {
     const wi_partition *p = loops->partition;
-    int pass = 0;
-    if (member->copy_of >= 0 || member->is_leaf_member || member->node->op->kind == WI_PRODUCT) return 0;
+    int sweep = 0;
+    if (member->copy_of >= 0 || member->stores_inline || member->node->op->kind == WI_PRODUCT) return 0;
     for (int i = 0; i < member->node->input_count; i++) {
         const wi_value *input = wi_value_of_node(p, member->node->inputs[i]);
         if (input->state != WI_VALUE_MEMBER || input->step != member->step) continue;
-        pass = max_int(pass, loops->pass[input - p->values] + (input->in_row && !member->in_row));
+        sweep = max_int(sweep, loops->sweep[input - p->values] + (input->in_row && !member->in_row));
     }
-    return pass;
+    return sweep;
 }
 
-/* Many elements a row and few rows: the reduction is worth cutting into parts that are added up afterwards.
- */
+/* Many elements a row and few rows: the reduction is worth splitting, with a kernel that combines the splits. */
 static bool worth_splitting(const wi_loop *loop) {
     int64_t rows = 1, row = 1;
     for (int i = 0; i < loop->space.rank; i++) {
@@ -34,27 +33,27 @@ static bool worth_splitting(const wi_loop *loop) {
     return row >= 8192 && rows <= 65536;
 }
 
-/* Is it what a pass does with every element: taken by a reduction, or stored? */
+/* Is it what a sweep does with every element: taken by a reduction, or stored? */
 static bool is_elements_work(const wi_value *value) {
     return wi_is_reduction(value) || (!value->in_row && value->storage >= 0);
 }
 
-void wi_count_passes(wi_loops *loops, wi_loop *loop) {
+void wi_count_sweeps(wi_loops *loops, wi_loop *loop) {
     const wi_step *step = loop->step;
-    loop->passes = 1;
+    loop->sweeps = 1;
     for (int i = 0; i < step->member_count; i++) {
         const int index = step->members[i];
         const wi_value *member = &loops->partition->values[index];
-        loops->pass[index] = member_pass(loops, member);
-        if (is_elements_work(member)) loop->passes = max_int(loop->passes, loops->pass[index] + 1);
+        loops->sweep[index] = member_sweep(loops, member);
+        if (is_elements_work(member)) loop->sweeps = max_int(loop->sweeps, loops->sweep[index] + 1);
     }
-    loop->splits = step->reduced && loop->passes == 1 && worth_splitting(loop);
+    loop->may_split = step->reduced && loop->sweeps == 1 && worth_splitting(loop);
 }
 
-/* ---- what a pass spills for the next ---- */
+/* ---- what a sweep stages for the next ---- */
 
-/* Does the input of a member lie in memory that differs along a row? Leaves are computed from what lies there
- * for the whole plan, or read by folds, and neither is ever written over. */
+/* Is the input of a member in memory that differs along a row? Inline values are computed from what is there for
+ * the whole plan, or from padded reads, and neither is ever written over. */
 static bool is_read_along(const wi_loop *loop, int value) {
     const int o = wi_loop_operand(loop, value, false);
     return o >= 0 && wi_operand_in_loop(loop, &loop->operands[o]);
@@ -75,7 +74,7 @@ typedef struct needs {
 static void find_needs_of(const wi_partition *p, const wi_loop *loop, int place, needs *n) {
     const wi_value *value = &p->values[loop->step->members[place]];
     if (value->copy_of >= 0) n->reads[place] = is_read_along(loop, value->copy_of);
-    if (value->copy_of >= 0 || value->is_leaf_member) return;
+    if (value->copy_of >= 0 || value->stores_inline) return;
     for (int i = 0; i < value->node->input_count; i++) {
         const wi_value *input = wi_value_of_node(p, value->node->inputs[i]);
         const bool element = is_element_of(loop, input);
@@ -95,24 +94,24 @@ static needs find_needs(const wi_partition *p, const wi_loop *loop, int wanted) 
 }
 
 /* A function of elements, worth more than a trip to memory, that is not stored anyway. */
-static bool may_be_spilled(const wi_value *value, weft_dtype dtype) {
-    return !value->in_row && value->storage < 0 && value->copy_of < 0 && !value->is_leaf_member &&
+static bool may_be_staged(const wi_value *value, weft_dtype dtype) {
+    return !value->in_row && value->storage < 0 && value->copy_of < 0 && !value->stores_inline &&
            value->node->op->kind == WI_MAP && value->node->dtype == dtype &&
            wi_code_calls(value->node->op->float_code);
 }
 
-/* A pass needs the member, a later one too, and none of the later ones reads memory along a row otherwise. */
-static bool is_worth_spilling(const wi_loops *loops, const wi_loop *loop, int index) {
+/* A sweep needs the member, a later one too, and none of the later ones reads memory along a row otherwise. */
+static bool is_worth_staging(const wi_loops *loops, const wi_loop *loop, int index) {
     const wi_partition *p = loops->partition;
-    const int pass = loops->pass[index];
+    const int sweep = loops->sweep[index];
     bool now = false, later = false;
-    if (!may_be_spilled(&p->values[index], loop->operands[loop->spill].dtype)) return false;
+    if (!may_be_staged(&p->values[index], loop->operands[loop->staging].dtype)) return false;
     const needs n = find_needs(p, loop, index);
     for (int i = 0; i < loop->step->member_count; i++) {
         const int member = loop->step->members[i];
         const wi_value *other = &p->values[member];
-        if (!is_elements_work(other) || loops->pass[member] < pass) continue;
-        if (loops->pass[member] == pass) {
+        if (!is_elements_work(other) || loops->sweep[member] < sweep) continue;
+        if (loops->sweep[member] == sweep) {
             now = now || (n.wanted[i] && wi_is_reduction(other));
         } else {
             later = later || n.wanted[i];
@@ -127,21 +126,21 @@ bool wi_writes_last(const wi_loops *loops, const wi_loop *loop, const wi_operand
     for (int d = 0; d < loop->space.rank && reduces; d++) {
         if (output->layout.strides[d].actual == 0) return false;
     }
-    return !reduces || loops->pass[output->value] == loop->passes - 1;
+    return !reduces || loops->sweep[output->value] == loop->sweeps - 1;
 }
 
 /* Softmax is the case in point. */
-void wi_find_spilled(const wi_loops *loops, wi_loop *loop) {
+void wi_find_staged(const wi_loops *loops, wi_loop *loop) {
     const wi_step *step = loop->step;
-    const wi_loop_profile *profile = &loops->partition->request->device->profile.loops;
-    if (!step->reduced || loop->passes < 2 || !profile->stores_functions) return;
-    for (int o = 0; o < loop->operand_count && loop->spill < 0; o++) {
+    const wi_loop_profile *profile = &wi_step_device(loops->partition, step)->profile.loops;
+    if (!step->reduced || loop->sweeps < 2 || !profile->stores_functions) return;
+    for (int o = 0; o < loop->operand_count && loop->staging < 0; o++) {
         const wi_operand *output = &loop->operands[o];
         if (output->is_output && !wi_dtype_rounds(output->dtype) && wi_dtype_is_float(output->dtype) &&
             wi_writes_last(loops, loop, output))
-            loop->spill = o;
+            loop->staging = o;
     }
-    for (int i = 0; i < step->member_count && loop->spill >= 0 && loop->spilled < 0; i++) {
-        if (is_worth_spilling(loops, loop, step->members[i])) loop->spilled = step->members[i];
+    for (int i = 0; i < step->member_count && loop->staging >= 0 && loop->staged < 0; i++) {
+        if (is_worth_staging(loops, loop, step->members[i])) loop->staged = step->members[i];
     }
 }

@@ -1,4 +1,4 @@
-/* Leaves of a graph: inputs, variables, constants, scalars, coordinates. */
+/* Sources (inputs, parameters, states) and the generators that need no op family: constants, scalars, coordinates. */
 #include "graph/initial.h"
 #include <string.h>
 
@@ -6,9 +6,9 @@ const wi_op wi_op_input = {.name = "input", .kind = WI_SOURCE};
 const wi_op wi_op_parameter = {.name = "parameter", .kind = WI_SOURCE};
 const wi_op wi_op_state = {.name = "state", .kind = WI_SOURCE};
 const wi_op wi_op_flat = {.name = "flat parameters", .kind = WI_SOURCE};
-const wi_op wi_op_constant = {.name = "constant", .kind = WI_LEAF};
-const wi_op wi_op_scalar = {.name = "scalar", .kind = WI_LEAF};
-const wi_op wi_op_coordinate = {.name = "coordinate", .kind = WI_LEAF};
+const wi_op wi_op_constant = {.name = "constant", .kind = WI_GENERATOR};
+const wi_op wi_op_scalar = {.name = "scalar", .kind = WI_GENERATOR};
+const wi_op wi_op_coordinate = {.name = "coordinate", .kind = WI_GENERATOR};
 
 static bool read_dims(wi_shape *shape, int rank, const int64_t *dims) {
     if (rank < 0 || rank > WEFT_MAX_RANK || (rank > 0 && !dims)) return false;

@@ -1,6 +1,6 @@
 /* What the norms share: over channels (normalization.c) and over last axes (normalization_rows.c). */
-#ifndef WI_NORMALIZATION_PARTS_H
-#define WI_NORMALIZATION_PARTS_H
+#ifndef WI_NORMALIZATION_SHARED_H
+#define WI_NORMALIZATION_SHARED_H
 
 #include "ops/op_table.h"
 #include <weft/normalization.h>

@@ -1,14 +1,14 @@
-/* OpenCL C of reads at folded indices: pad, roll, tile and what their gradients need.
+/* OpenCL C of padded reads: pad, roll, tile and what their gradients need.
  *
- * An axis of such an operand is not walked through with a stride: weft_fold_<mode> of common.clh turns the
- * index along it into the index of the input's element, or into -1 where there is none and the node's number
- * stands instead. Lanes read 16 neighbours at once where their indices lie side by side, as they do inside of
+ * An axis of such an operand is not walked through with a stride: weft_padding_<mode> of common.clh maps the index
+ * along it to the index of the input's element, or to -1 where there is none and the node's number is read instead.
+ * Lanes read 16 neighbours at once where their indices lie side by side, as they do inside of
  * a padded row, and one by one at its ends. */
 #include "plan/expression.h"
 #include <stdio.h>
 
-static bool has_outside(const wi_fold *fold) {
-    return fold->mode == WI_FOLD_CUT || fold->mode == WI_FOLD_SPREAD;
+static bool has_outside(const wi_padding *padding) {
+    return padding->mode == WI_PADDING_CONSTANT || padding->mode == WI_PADDING_INTERIOR;
 }
 
 /* Is that dimension one that the lanes walk along? */
@@ -16,35 +16,35 @@ static bool is_lane(const wi_emitter *e, int d) {
     return e->has_j && d == e->loop->space.rank - 1;
 }
 
-bool wi_folds_lanes(const wi_emitter *e, const wi_operand *operand) {
-    return operand->folds && e->has_j && operand->folds[e->loop->space.rank - 1].mode;
+bool wi_pads_lanes(const wi_emitter *e, const wi_operand *operand) {
+    return operand->padding && e->has_j && operand->padding[e->loop->space.rank - 1].mode;
 }
 
-/* The folded index of `c` along a dimension, as an expression. */
+/* The mapped index of `c` along a dimension, as an expression. */
 static void append_index(wi_emitter *e, int o, int d, const char *c) {
-    static const char *const names[] = {[WI_FOLD_CUT] = "cut",
-        [WI_FOLD_SPREAD] = "spread",
-        [WI_FOLD_EDGE] = "edge",
-        [WI_FOLD_REFLECT] = "reflect",
-        [WI_FOLD_WRAP] = "wrap"};
-    wi_emit_argument(e, WI_ARGUMENT_FOLD, o, d, 0);
-    wi_text_append(&e->text, "weft_fold_%s(%s, l%d_%d, h%d_%d, v%d_%d)",
-        names[e->loop->operands[o].folds[d].mode], c, o, d, o, d, o, d);
+    static const char *const names[] = {[WI_PADDING_CONSTANT] = "constant",
+        [WI_PADDING_INTERIOR] = "interior",
+        [WI_PADDING_EDGE] = "edge",
+        [WI_PADDING_REFLECT] = "reflect",
+        [WI_PADDING_WRAP] = "wrap"};
+    wi_emit_argument(e, WI_ARGUMENT_PADDING, o, d, 0);
+    wi_text_append(&e->text, "weft_padding_%s(%s, l%d_%d, h%d_%d, v%d_%d)",
+        names[e->loop->operands[o].padding[d].mode], c, o, d, o, d, o, d);
 }
 
 static bool any_outside(const wi_emitter *e, const wi_operand *operand, bool reduced) {
     for (int d = 0; d < e->loop->space.rank; d++) {
-        if (e->loop->space.reduced[d] == reduced && !is_lane(e, d) && has_outside(&operand->folds[d]))
+        if (e->loop->space.reduced[d] == reduced && !is_lane(e, d) && has_outside(&operand->padding[d]))
             return true;
     }
     return false;
 }
 
-void wi_emit_fold_indices(wi_emitter *e, int o, bool reduced) {
+void wi_emit_padded_indices(wi_emitter *e, int o, bool reduced) {
     const wi_operand *operand = &e->loop->operands[o];
     const wi_space *space = &e->loop->space;
     for (int d = 0; d < space->rank; d++) {
-        if (space->reduced[d] != reduced || is_lane(e, d) || !operand->folds[d].mode) continue;
+        if (space->reduced[d] != reduced || is_lane(e, d) || !operand->padding[d].mode) continue;
         char index[24];
         snprintf(index, sizeof index, "(int)i%d", d);
         wi_text_append(&e->text, "const int z%d_%d = ", o, d);
@@ -58,15 +58,15 @@ void wi_emit_fold_indices(wi_emitter *e, int o, bool reduced) {
     else
         wi_text_append(&e->text, "1");
     for (int d = 0; d < space->rank; d++) {
-        if (space->reduced[d] == reduced && !is_lane(e, d) && has_outside(&operand->folds[d]))
+        if (space->reduced[d] == reduced && !is_lane(e, d) && has_outside(&operand->padding[d]))
             wi_text_append(&e->text, " && z%d_%d >= 0", o, d);
     }
     wi_text_append(&e->text, ";\n");
 }
 
-bool wi_fold_condition(const wi_emitter *e, int o, char text[16]) {
+bool wi_padding_condition(const wi_emitter *e, int o, char text[16]) {
     const wi_operand *operand = &e->loop->operands[o];
-    if (!operand->folds) return false;
+    if (!operand->padding) return false;
     const bool in_loop = e->in_loop && any_outside(e, operand, true);
     if (!in_loop && !any_outside(e, operand, false)) return false;
     snprintf(text, 16, "%c%d", in_loop ? 'k' : 'm', o);
@@ -82,13 +82,14 @@ static void append_lane(wi_emitter *e, int o, const char *base, const char *cond
         *condition ? " && " : "", weft_dtype_name(operand->dtype), o, base, o, last, outside);
 }
 
-int wi_emit_folded_lanes(wi_emitter *e, int o) {
+int wi_emit_padded_lanes(wi_emitter *e, int o) {
     const wi_operand *operand = &e->loop->operands[o];
     const int last = e->loop->space.rank - 1, temp = e->temps++;
     char condition[16] = "", base[16], outside[WI_LITERAL];
-    (void)wi_fold_condition(e, o, condition);
+    wi_emit_needs(e, operand->dtype);
+    (void)wi_padding_condition(e, o, condition);
     snprintf(base, sizeof base, "%c%d", e->in_loop && wi_operand_in_loop(e->loop, operand) ? 'q' : 'p', o);
-    wi_number_literal(outside, operand->dtype, operand->fold->attributes.number);
+    wi_number_literal(outside, operand->dtype, operand->padded->attributes.number);
     wi_text_append(&e->text, "%s t%d;\n{\n", wi_register_type(operand->dtype), temp);
     if (!e->walks) {
         wi_text_append(&e->text, "const int at = ");
@@ -98,7 +99,7 @@ int wi_emit_folded_lanes(wi_emitter *e, int o) {
         wi_text_append(&e->text, "}\n");
         return temp;
     }
-    if (!e->part && wi_size_is(operand->layout.strides[last], 1)) {
+    if (!e->tail && wi_size_is(operand->layout.strides[last], 1)) {
         wi_text_append(&e->text, "const int first = ");
         append_index(e, o, last, "j");
         wi_text_append(&e->text, ", final = ");
@@ -109,7 +110,7 @@ int wi_emit_folded_lanes(wi_emitter *e, int o) {
     }
     wi_text_append(&e->text,
         "{\n%s x[16];\nWEFT_ROLLED for (int lane = 0; lane < 16; lane++) {\nconst int at = %s",
-        wi_format_of(operand->dtype)->scalar, e->part ? "lane >= lanes ? -1 : " : "");
+        wi_format_of(operand->dtype)->scalar, e->tail ? "lane >= lanes ? -1 : " : "");
     append_index(e, o, last, "j + lane");
     wi_text_append(&e->text, ";\nx[lane] = ");
     append_lane(e, o, base, condition, outside);

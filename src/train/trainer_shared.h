@@ -1,6 +1,6 @@
 /* What a trainer consists of: made in trainer.c, run in trainer_run.c. */
-#ifndef WI_TRAINER_PARTS_H
-#define WI_TRAINER_PARTS_H
+#ifndef WI_TRAINER_SHARED_H
+#define WI_TRAINER_SHARED_H
 
 #include "train/checkpointer.h"
 #include "train/early_stopping.h"
@@ -40,8 +40,8 @@ struct weft_trainer {
     size_t steps;    /* enqueued */
     size_t examined; /* of these, with known loss */
     weft_training_info info;
-    double created, window_began;
-    double *times; /* seconds a step, a window each; of the last run */
+    double created, interval_began;
+    double *times; /* seconds a step, an interval each; of the last run */
     size_t time_count, time_capacity;
     weft_epoch state; /* of the run under way */
     double run_began;

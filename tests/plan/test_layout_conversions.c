@@ -50,7 +50,7 @@ static weft_plan_info train_tower(weft_tensor *(*op)(weft_tensor *), bool user) 
 static void test_tower_moves_nothing(void **state) {
     (void)state;
     const weft_plan_info kept = train_tower(image_tower_op, false);
-    assert_int_equal(kept.layout_changes, 0);
+    assert_int_equal(kept.layout_conversions, 0);
     assert_int_equal(kept.conversions, 0);
     const weft_plan_info moved = train_tower(image_tower_op_of_user, true);
     assert_true(moved.steps >= kept.steps + 5);
@@ -80,12 +80,12 @@ static double json_sum(const cJSON *root, const char *name) {
 /* What a plan says of them, as text, numbers and JSON. */
 static void assert_changes(const weft_plan *plan, int to_last, int to_first) {
     char *const text = described(plan, WEFT_FORMAT_TEXT), *const json = described(plan, WEFT_FORMAT_JSON);
-    assert_int_equal(info_of(plan).layout_changes, to_last + to_first);
+    assert_int_equal(info_of(plan).layout_conversions, to_last + to_first);
     assert_int_equal(strstr(text, "(N, C, ...) -> channels-last]") != NULL, to_last > 0);
     assert_int_equal(strstr(text, "channels-last -> (N, C, ...)]") != NULL, to_first > 0);
     cJSON *const root = cJSON_Parse(json);
     assert_int_equal(
-        cJSON_GetObjectItemCaseSensitive(root, "layout_changes")->valuedouble, to_last + to_first);
+        cJSON_GetObjectItemCaseSensitive(root, "layout_conversions")->valuedouble, to_last + to_first);
     assert_int_equal(json_sum(root, "to_channels_last"), to_last);
     assert_int_equal(json_sum(root, "to_channels_first"), to_first);
     cJSON_Delete(root);
@@ -141,7 +141,7 @@ static void test_conversion_is_named(void **state) {
     assert_changes(plan, 1, 0);
     assert_int_equal(info_of(plan).conversions, 1);
     char *const text = described(plan, WEFT_FORMAT_TEXT);
-    assert_non_null(strstr(text, "convert"));
+    assert_non_null(strstr(text, "layout conversion"));
     free(text);
     weft_plan_release(plan);
     weft_graph_release(graph);
@@ -206,18 +206,18 @@ static void test_permutes_of_users(void **state) {
     (void)state;
     weft_graph *const graph = test_graph();
     weft_tensor *const x = image_input(graph, "x", 6, 5, 4);
-    weft_tensor *const turned = weft_permute(x, 0, 3, 1, 2);
+    weft_tensor *const permuted = weft_permute(x, 0, 3, 1, 2);
     weft_tensor *const heads = weft_permute(x, 0, 2, 1, 3);
-    assert_int_equal(wi_order_of(turned).rank, 0);
-    assert_ptr_equal(weft_tanh(turned)->inputs[0], turned);
+    assert_int_equal(wi_memory_order_of(permuted).rank, 0);
+    assert_ptr_equal(weft_tanh(permuted)->inputs[0], permuted);
     assert_ptr_equal(weft_tanh(heads)->inputs[0], heads);
-    weft_tensor *const outputs[] = {weft_tanh(turned), weft_tanh(heads)};
+    weft_tensor *const outputs[] = {weft_tanh(permuted), weft_tanh(heads)};
     weft_plan *plan = plan_of(outputs, 2);
     assert_changes(plan, 0, 0);
     assert_int_equal(info_of(plan).steps, 2);
     weft_plan_release(plan);
     weft_tensor *const cancelled[] = {weft_tanh(x), weft_tanh(weft_permute(wi_channels_first(x), 0, 2, 3, 1)),
-        weft_tanh(wi_channels_last(turned))};
+        weft_tanh(wi_channels_last(permuted))};
     plan = plan_of(cancelled, 3);
     assert_changes(plan, 0, 0);
     assert_int_equal(info_of(plan).steps, 1);
@@ -230,5 +230,5 @@ int main(void) {
         cmocka_unit_test(test_edges), cmocka_unit_test(test_conversion_is_named),
         cmocka_unit_test(test_join_copies_nothing), cmocka_unit_test(test_convolution_converts_once),
         cmocka_unit_test(test_permutes_of_users)};
-    return test_finish(cmocka_run_group_tests_name("conversions", tests, NULL, NULL));
+    return test_finish(cmocka_run_group_tests_name("layout_conversions", tests, NULL, NULL));
 }

@@ -1,6 +1,6 @@
 /* What the files of op_case.h share: the cases of a suite, the format that it computes in, how results are judged. */
-#ifndef TEST_OP_CASE_PARTS_H
-#define TEST_OP_CASE_PARTS_H
+#ifndef TEST_OP_CASE_SHARED_H
+#define TEST_OP_CASE_SHARED_H
 
 #include "support/op_case.h"
 
@@ -18,7 +18,7 @@ typedef struct op_state {
     char title[160];
     int input_count;
     bool has_batch;
-    weft_tensor *leaves[OP_CASE_INPUTS], *output, *weights;
+    weft_tensor *sources[OP_CASE_INPUTS], *output, *weights;
     weft_tensor *gradients[OP_CASE_INPUTS];
     op_result results[OP_BATCHES];
 } op_state;
@@ -46,7 +46,7 @@ double op_rounding(weft_dtype dtype, double value);
 
 /* ---- op_case.c ---- */
 
-f64_array *op_reference_value(const op_state *s, f64_array *const *leaves);
+f64_array *op_reference_value(const op_state *s, f64_array *const *sources);
 f64_array *op_weight_values(const op_state *s, const f64_array *output);
 
 /* ---- op_judge.c ---- */
@@ -56,6 +56,6 @@ void op_assert_values(
     const char *what, weft_dtype dtype, const void *got, const f64_array *wanted, double roundings);
 /* In random directions against differences of the reference. */
 void op_check_gradient(
-    const op_state *s, int64_t batch, f64_array **leaves, int which, const double *gradient);
+    const op_state *s, int64_t batch, f64_array **sources, int which, const double *gradient);
 
 #endif

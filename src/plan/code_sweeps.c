@@ -1,24 +1,25 @@
-/* Passes over the elements of a row, or of 16 columns. */
-#include "plan/code_parts.h"
+/* Sweeps over the elements of a row, or of 16 columns. */
+#include "plan/code_shared.h"
 #include <stdio.h>
 
 enum { BLOCK_ELEMENTS = 4096, BLOCK_ROUNDS = 64 };
 
-/* What a pass does with each element: reductions take it, full-size results are stored. All loads come before
+/* What a sweep does with each element: reductions take it, full-size results are stored. All loads come before
  * the first store, as a result may lie where an operand lay. */
-static void emit_elements(wi_emitter *e, int pass, const char *index) {
+static void emit_elements(wi_emitter *e, int sweep, const char *index) {
     const size_t remembered = e->memo_count;
     for (int m = 0; m < e->step->member_count; m++) {
         const wi_value *value = wi_emitted_member(e, m);
-        if (wi_is_reduction(value) && e->loops->pass[e->step->members[m]] == pass)
+        if (wi_is_reduction(value) && e->loops->sweep[e->step->members[m]] == sweep)
             wi_emit_accumulate(e, m, index);
     }
     for (int store = 0; store < 2; store++) {
-        if (store && e->loop->spilled >= 0 && e->loops->pass[e->loop->spilled] == pass)
-            wi_emit_store(e, e->loop->spill, wi_emit_member(e, e->loop->spilled));
+        if (store && e->loop->staged >= 0 && e->loops->sweep[e->loop->staged] == sweep)
+            wi_emit_store(e, e->loop->staging, wi_emit_member(e, e->loop->staged));
         for (int m = 0; m < e->step->member_count; m++) {
             const wi_value *value = wi_emitted_member(e, m);
-            if (value->in_row || e->loops->pass[e->step->members[m]] != pass || value->storage < 0) continue;
+            if (value->in_row || e->loops->sweep[e->step->members[m]] != sweep || value->storage < 0)
+                continue;
             const int temp = wi_emit_member(e, e->step->members[m]);
             if (store) wi_emit_store(e, wi_loop_operand(e->loop, e->step->members[m], true), temp);
         }
@@ -44,13 +45,13 @@ static bool has_rounds(const wi_emitter *e) {
 
 void wi_emit_ranges(wi_emitter *e, wi_form form) {
     if (has_rounds(e)) emit_rounds(e);
-    const bool cut_rounds = form == WI_FORM_PART && has_rounds(e),
-               cut_row = form == WI_FORM_PART && !has_rounds(e);
+    const bool cut_rounds = form == WI_FORM_PARTIAL && has_rounds(e),
+               cut_row = form == WI_FORM_PARTIAL && !has_rounds(e);
     if (has_rounds(e)) {
         if (cut_rounds)
             wi_text_append(&e->text,
                 "const long share = (rounds + w4 - 1) / w4;\nconst long t_begin = min(rounds, "
-                "share * part), t_end = min(rounds, t_begin + share);\n");
+                "share * split), t_end = min(rounds, t_begin + share);\n");
         else
             wi_text_append(&e->text, "const long t_begin = 0, t_end = rounds;\n");
     }
@@ -60,13 +61,13 @@ void wi_emit_ranges(wi_emitter *e, wi_form form) {
     if (cut_row)
         wi_text_append(&e->text,
             "const int share = ((n%d + w4 - 1) / w4 + 15) / 16 * 16;\nconst int j_begin = "
-            "min(n%d, share * part), j_end = min(n%d, j_begin + share);\n",
+            "min(n%d, share * split), j_end = min(n%d, j_begin + share);\n",
             last, last, last);
     else
         wi_text_append(&e->text, "const int j_begin = 0, j_end = n%d;\n", last);
 }
 
-static void emit_row_elements(wi_emitter *e, int pass) {
+static void emit_row_elements(wi_emitter *e, int sweep) {
     char index[96];
     if (has_rounds(e))
         snprintf(index, sizeof index, "(WI)((int)t * n%d + j) + WEFT_LANE_INDEX", e->loop->space.rank - 1);
@@ -76,24 +77,24 @@ static void emit_row_elements(wi_emitter *e, int pass) {
         "for (int block = j_begin; block < j_end; block += %d) {\nconst int stop = min(block + %d, "
         "j_end);\n",
         BLOCK_ELEMENTS, BLOCK_ELEMENTS);
-    wi_emit_block_begin(e, pass);
+    wi_emit_block_begin(e, sweep);
     if (e->walks) {
         wi_text_append(&e->text, "int j = block;\n");
         if (!wi_never_whole(e)) {
             wi_text_append(&e->text, "for (; j + 16 <= stop; j += 16) {\n");
-            emit_elements(e, pass, index);
+            emit_elements(e, sweep, index);
             wi_text_append(&e->text, "}\n");
         }
         wi_text_append(&e->text, "if (j < stop) {\nconst int lanes = stop - j;\n(void)lanes;\n");
-        e->part = true;
-        if (!wi_never_rest(e)) emit_elements(e, pass, index);
-        e->part = false;
+        e->tail = true;
+        if (!wi_has_no_tail(e)) emit_elements(e, sweep, index);
+        e->tail = false;
     } else {
         wi_text_append(&e->text, "for (int j = block + (int)get_local_id(0); j < stop; j += WEFT_GROUP) {\n");
-        emit_elements(e, pass, index);
+        emit_elements(e, sweep, index);
     }
     wi_text_append(&e->text, "}\n");
-    wi_emit_block_end(e, pass);
+    wi_emit_block_end(e, sweep);
     wi_text_append(&e->text, "}\n");
 }
 
@@ -103,32 +104,32 @@ static void emit_round_begin(wi_emitter *e) {
     wi_emit_addresses(e, true);
 }
 
-void wi_emit_pass(wi_emitter *e, int pass) {
-    e->spilled = e->loop->spilled >= 0 && pass > e->loops->pass[e->loop->spilled];
-    wi_emit_accumulators(e, pass);
+void wi_emit_sweep(wi_emitter *e, int sweep) {
+    e->staged = e->loop->staged >= 0 && sweep > e->loops->sweep[e->loop->staged];
+    wi_emit_accumulators(e, sweep);
     if (!e->step->reduced) {
-        emit_elements(e, pass, "0");
+        emit_elements(e, sweep, "0");
     } else if (e->inner_is_reduced) {
         if (has_rounds(e))
             wi_text_append(&e->text, "for (long t = t_begin; t < t_end; t++) {\n");
         else
             wi_text_append(&e->text, "{\n");
         emit_round_begin(e);
-        emit_row_elements(e, pass);
+        emit_row_elements(e, sweep);
         wi_text_append(&e->text, "}\n");
     } else {
         wi_text_append(&e->text,
             "for (long block = t_begin; block < t_end; block += %d) {\nconst long stop = min(block + "
             "%dl, t_end);\n",
             BLOCK_ROUNDS, BLOCK_ROUNDS);
-        wi_emit_block_begin(e, pass);
+        wi_emit_block_begin(e, sweep);
         wi_text_append(&e->text, "for (long t = block; t < stop; t++) {\n");
         emit_round_begin(e);
-        wi_emit_pieces_begin(e);
-        emit_elements(e, pass, "(WI)((int)t)");
-        wi_emit_pieces_end(e);
+        wi_emit_vectors_begin(e);
+        emit_elements(e, sweep, "(WI)((int)t)");
+        wi_emit_vectors_end(e);
         wi_text_append(&e->text, "}\n");
-        wi_emit_block_end(e, pass);
+        wi_emit_block_end(e, sweep);
         wi_text_append(&e->text, "}\n");
     }
     e->in_loop = false;
@@ -141,14 +142,14 @@ static void emit_row_store(wi_emitter *e, int m, int temp) {
     if (e->inner_is_reduced && !e->walks) wi_text_append(&e->text, "}\n");
 }
 
-void wi_emit_row_values(wi_emitter *e, int pass) {
-    wi_emit_pieces_begin(e);
+void wi_emit_row_values(wi_emitter *e, int sweep) {
+    wi_emit_vectors_begin(e);
     for (int m = 0; m < e->step->member_count; m++) {
         const wi_value *value = wi_emitted_member(e, m);
-        if (!value->in_row || e->loops->pass[e->step->members[m]] != pass) continue;
+        if (!value->in_row || e->loops->sweep[e->step->members[m]] != sweep) continue;
         const int temp =
             wi_is_reduction(value) ? wi_emit_result(e, m) : wi_emit_member(e, e->step->members[m]);
         if (value->storage >= 0) emit_row_store(e, m, temp);
     }
-    wi_emit_pieces_end(e);
+    wi_emit_vectors_end(e);
 }

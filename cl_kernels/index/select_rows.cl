@@ -1,12 +1,12 @@
-/* partition.cl: the rows that a mask chooses before all others, each group in order; the first k of them.
+/* select_rows.cl: the rows that a mask chooses before all others, each group in order; the first k of them.
  *
  *     mask (n) i32   y (k):   mask 0 1 1 0 1, k = 4   ->   y 1 2 4 0
  *
  * More than k chosen rows are noted, with the first that has no place. Work split: cpu, one item; gpu, one
- * group of WEFT_ITEMS items, of which each takes a piece of the mask. */
+ * group of WEFT_ITEMS items, of which each takes a share of the mask. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix) partition_##suffix
+#define WEFT_NAME(suffix) select_rows_##suffix
 #define WEFT_ITEMS        WEFT_GROUP
 #endif
 
@@ -34,8 +34,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ITEMS, 1, 1))) void WEFT_NAME(
     __global int *faults, long fault, long n, long k) {
     __local int counts[WEFT_ITEMS], before[WEFT_ITEMS + 1];
     const int item = (int)get_local_id(0);
-    const long piece = (n + WEFT_ITEMS - 1) / WEFT_ITEMS, begin = min(item * piece, n),
-               end = min(begin + piece, n);
+    const long share = (n + WEFT_ITEMS - 1) / WEFT_ITEMS, begin = min(item * share, n),
+               end = min(begin + share, n);
     int count = 0;
     mask += mask_offset;
     y += y_offset;

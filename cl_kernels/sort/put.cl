@@ -1,4 +1,4 @@
-/* place.cl: elements put at the places along one axis that an index names, each place at most once.
+/* put.cl: elements put where an index says along one axis, each index at most once.
  *
  *     source, index (outer, count, inner)   y (outer, size, inner), contiguous
  *
@@ -8,7 +8,7 @@
  * of y, or of the source. WEFT_ELEMENT is an unsigned type of the elements' size. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix) place_##suffix
+#define WEFT_NAME(suffix) put_##suffix
 #define WEFT_ELEMENT      uint
 #endif
 

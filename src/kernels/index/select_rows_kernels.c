@@ -1,11 +1,11 @@
-/* The rows that a mask chooses: partition.cl. One group does it all. */
+/* The rows that a mask chooses: select_rows.cl. One group does it all. */
 #include "base/integers.h"
 #include "kernels/index/index_kernels.h"
 
 /* Work-items of the group, where neighbouring ones share the mask. */
 enum { ITEMS = 256 };
 
-static weft_status partition_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+static weft_status select_rows_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
     int64_t items = site->device->item_walks ? 1 : ITEMS;
     while (items > (int64_t)site->device->max_group) items /= 2;
     wi_kernel_macro_int(plan, "WEFT_ITEMS", items);
@@ -18,5 +18,7 @@ static weft_status partition_kernel(const wi_kernel_site *site, wi_kernel_plan *
     return WEFT_OK;
 }
 
-const wi_implementation wi_partition_kernel = {
-    .name = "partition", .file = "partition.cl", .ops = {&wi_op_partition}, .prepare = partition_kernel};
+const wi_implementation wi_select_rows_kernel = {.name = "select_rows",
+    .file = "select_rows.cl",
+    .ops = {&wi_op_select_rows},
+    .prepare = select_rows_kernel};

@@ -1,5 +1,5 @@
-/* What the norms share (normalization_parts.h): their nodes, their inputs and the checks of these. */
-#include "ops/normalization/normalization_parts.h"
+/* What the norms share (normalization_shared.h): their nodes, their inputs and the checks of these. */
+#include "ops/normalization/normalization_shared.h"
 #include <math.h>
 
 static bool again_view(

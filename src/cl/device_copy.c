@@ -1,0 +1,66 @@
+/* The three ways of copying (contract in device_copy.h). Nothing here allocates. */
+#include "cl/device_copy.h"
+
+#include "cl/launch.h"
+
+#include <stdio.h>
+
+static weft_status check(cl_int error, const wi_device_range *to, const wi_device_range *from, size_t bytes) {
+    if (error == CL_SUCCESS) return WEFT_OK;
+    char what[128];
+    snprintf(what, sizeof what, "copying %zu bytes from device %d to device %d", bytes, from->device->index,
+        to->device->index);
+    return wi_cl_check(error, what);
+}
+
+/* On the queue of `to`. A range onto itself, which OpenCL refuses to copy, is there already. */
+static cl_int enqueue(const wi_device_range *to, const wi_device_range *from, size_t bytes, cl_uint waits,
+    const cl_event *wait, cl_event *event) {
+    cl_command_queue const queue = to->device->queue;
+    if (to->memory == from->memory && to->offset == from->offset)
+        return clEnqueueMarkerWithWaitList(queue, waits, wait, event);
+    return clEnqueueCopyBuffer(
+        queue, from->memory, to->memory, from->offset, to->offset, bytes, waits, wait, event);
+}
+
+/* Queues of one OpenCL context wait for events of one another, once those are flushed. */
+static weft_status copy_in_context(
+    const wi_device_range *to, const wi_device_range *from, size_t bytes, cl_event *event) {
+    cl_event written = NULL, copied = NULL;
+    weft_status status;
+    WI_TRY_DONE(check(clEnqueueMarkerWithWaitList(from->device->queue, 0, NULL, &written), to, from, bytes));
+    WI_TRY_DONE(wi_queue_flush(from->device));
+    WI_TRY_DONE(check(enqueue(to, from, bytes, 1, &written, &copied), to, from, bytes));
+    WI_TRY_DONE(wi_queue_flush(to->device));
+    WI_TRY_DONE(check(clEnqueueBarrierWithWaitList(from->device->queue, 1, &copied, NULL), to, from, bytes));
+    if (event) {
+        *event = copied;
+        copied = NULL;
+    }
+done:
+    if (copied) clReleaseEvent(copied);
+    if (written) clReleaseEvent(written);
+    return status;
+}
+
+/* Mapping waits for what the queue of `from` has, and writing for the copy. */
+static weft_status copy_through_host(
+    const wi_device_range *to, const wi_device_range *from, size_t bytes, cl_event *event) {
+    cl_command_queue const queue = from->device->queue;
+    cl_int error = CL_SUCCESS;
+    void *const data = clEnqueueMapBuffer(
+        queue, from->memory, CL_TRUE, CL_MAP_READ, from->offset, bytes, 0, NULL, NULL, &error);
+    WI_TRY(check(error, to, from, bytes));
+    const cl_int written =
+        clEnqueueWriteBuffer(to->device->queue, to->memory, CL_TRUE, to->offset, bytes, data, 0, NULL, event);
+    const cl_int unmapped = clEnqueueUnmapMemObject(queue, from->memory, data, 0, NULL, NULL);
+    WI_TRY(check(written, to, from, bytes));
+    return check(unmapped, to, from, bytes);
+}
+
+weft_status wi_device_copy(
+    const wi_device_range *to, const wi_device_range *from, size_t bytes, cl_event *event) {
+    if (to->device == from->device) return check(enqueue(to, from, bytes, 0, NULL, event), to, from, bytes);
+    if (to->device->cl == from->device->cl) return copy_in_context(to, from, bytes, event);
+    return copy_through_host(to, from, bytes, event);
+}

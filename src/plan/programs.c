@@ -1,0 +1,128 @@
+/* Programs of a plan: pieces that some program has already are taken from there, all others become one new program.
+ *
+ * So a choice that changes with the batch compiles the one kernel that it changes, a plan for inference takes what
+ * a plan for training has, and a cold start still compiles everything at once: a program takes long to begin with.
+ * Which pieces are missing depends on the plans before, but a device keeps programs on disk, and knows by pieces
+ * what they hold. */
+#include "cl/kernel_source.h"
+#include "plan/launches.h"
+#include <string.h>
+
+enum { PREFIXES = 4 }; /* by what pieces need */
+
+/* On one device. */
+typedef struct search {
+    wi_device *device;
+    int index; /* of the device */
+    const wi_code *code;
+    wi_program **programs;    /* by piece; NULL: not known, or not needed */
+    bool *needed;             /* by piece */
+    wi_cache_key *keys;       /* by piece */
+    wi_text before[PREFIXES]; /* what stands before pieces */
+} search;
+
+static void need(search *s, const wi_kernel_text *kernel) {
+    if (kernel->piece >= 0) s->needed[kernel->piece] = true;
+}
+
+/* Kernels of splits are needed where a step is split, and only there. */
+static void find_needed(search *s, const wi_schedule *schedule) {
+    const wi_partition *p = s->code->loops->partition;
+    for (size_t i = 0; i < p->step_count; i++) {
+        if (p->steps[i]->device != s->index) continue;
+        const bool cut = wi_is_split(p->steps[i], &schedule->of[i]);
+        const wi_step_code *own = &s->code->of[i];
+        if (!cut) need(s, &own->whole);
+        if (cut) need(s, &own->partial);
+        if (cut) need(s, &own->combine);
+    }
+}
+
+static weft_status fill_prefixes(search *s) {
+    for (unsigned needs = 0; needs < PREFIXES; needs++) {
+        wi_text *text = &s->before[needs];
+        WI_TRY(wi_kernel_source_append(text, "common.clh"));
+        if (needs & WI_NEEDS_DOUBLES) WI_TRY(wi_kernel_source_append(text, "doubles.clh"));
+        if (needs & WI_NEEDS_FUNCTIONS) WI_TRY(wi_kernel_source_append(text, "elementwise.clh"));
+        if (text->failed) return WEFT_ERROR_MEMORY;
+    }
+    return WEFT_OK;
+}
+
+static weft_status find_known(search *s) {
+    wi_cache_key before[PREFIXES];
+    for (int i = 0; i < PREFIXES; i++) before[i] = wi_text_key(s->before[i].data, s->before[i].length);
+    for (size_t i = 0; i < s->code->piece_count; i++) {
+        const wi_code_piece *piece = &s->code->pieces[i];
+        if (!s->needed[i]) continue;
+        WI_TRY(wi_program_piece_key(&s->keys[i], s->device, before[piece->needs], piece->hash));
+        WI_TRY(wi_program_find_piece(&s->programs[i], s->device, "plan", s->keys[i]));
+    }
+    return WEFT_OK;
+}
+
+static bool is_missing(const search *s, size_t piece) {
+    return s->needed[piece] && !s->programs[piece];
+}
+
+static void append_missing(const search *s, wi_text *source) {
+    for (size_t i = 0; i < s->code->piece_count; i++) {
+        const wi_code_piece *piece = &s->code->pieces[i];
+        if (!is_missing(s, i)) continue;
+        wi_text_append(source, "#define WEFT_NAME(suffix) %s_##suffix\n", piece->name);
+        wi_text_append_bytes(source, piece->text, strlen(piece->text));
+        wi_text_append(source, "#undef WEFT_NAME\n");
+    }
+}
+
+static weft_status build_missing(search *s) {
+    bool any = false;
+    unsigned needs = 0;
+    for (size_t i = 0; i < s->code->piece_count; i++) {
+        any = any || is_missing(s, i);
+        needs |= is_missing(s, i) ? s->code->pieces[i].needs : 0;
+    }
+    if (!any) return WEFT_OK;
+    wi_text *source = &s->before[needs];
+    append_missing(s, source);
+    if (source->failed) return WEFT_ERROR_MEMORY;
+    wi_program *built;
+    WI_TRY(wi_program_get(&built, s->device, "plan", source->data, NULL));
+    for (size_t i = 0; i < s->code->piece_count; i++) {
+        if (!is_missing(s, i)) continue;
+        s->programs[i] = built;
+        WI_TRY(wi_program_add_piece(s->device, built, s->keys[i]));
+    }
+    return WEFT_OK;
+}
+
+static weft_status find_programs(search *s, const wi_schedule *schedule) {
+    find_needed(s, schedule);
+    WI_TRY(fill_prefixes(s));
+    WI_TRY(find_known(s));
+    return build_missing(s);
+}
+
+static weft_status search_device(
+    const wi_schedule *schedule, int device, wi_arena *arena, wi_program **programs) {
+    const wi_code *code = schedule->code;
+    const wi_request *request = code->loops->partition->request;
+    search s = {.device = request->devices.of[device], .index = device, .code = code, .programs = programs};
+    s.needed = wi_arena_take(arena, code->piece_count * sizeof *s.needed);
+    s.keys = wi_arena_take(arena, code->piece_count * sizeof *s.keys);
+    if (!s.needed || !s.keys) return WEFT_ERROR_MEMORY;
+    for (int i = 0; i < PREFIXES; i++) wi_text_init(&s.before[i], request->context->allocator);
+    const weft_status status = find_programs(&s, schedule);
+    for (int i = 0; i < PREFIXES; i++) wi_text_clear(&s.before[i]);
+    return status;
+}
+
+weft_status wi_plan_programs(const wi_schedule *schedule, wi_program ***programs) {
+    const wi_request *request = schedule->code->loops->partition->request;
+    const size_t pieces = schedule->code->piece_count;
+    *programs = wi_arena_take(request->arena, (size_t)request->devices.count * pieces * sizeof(wi_program *));
+    if (!*programs) return WEFT_ERROR_MEMORY;
+    for (int d = 0; d < request->devices.count; d++)
+        WI_TRY(search_device(schedule, d, request->arena, *programs + (size_t)d * pieces));
+    return WEFT_OK;
+}

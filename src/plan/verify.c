@@ -1,0 +1,56 @@
+/* When the verifier runs, and what its files share (contract in verify.h). */
+#include "plan/verify.h"
+#include "plan/compiled_plan.h"
+#include <string.h>
+
+bool wi_verify_is_on(void) {
+    const char *const wanted = wi_environment("WEFT_VERIFY");
+    if (wanted) return strcmp(wanted, "0") != 0;
+#ifdef NDEBUG
+    return false;
+#else
+    return true;
+#endif
+}
+
+weft_status wi_verify_fail(wi_plan_pass pass, const char *thing, size_t index, const char *invariant) {
+    WI_FAIL(
+        WEFT_ERROR_INTERNAL, "plan verifier: %s: %s %zu: %s", wi_pass_name(pass), thing, index, invariant);
+}
+
+size_t wi_verify_room(const wi_partition *p, int storage) {
+    size_t offset = 0;
+    for (; p->storages[storage].alias >= 0; storage = p->storages[storage].alias)
+        offset += p->storages[storage].alias_offset;
+    return p->storages[storage].bytes - offset;
+}
+
+void wi_verify_reach(
+    const wi_layout *layout, const wi_size *dims, int rank, size_t element, int64_t *first, int64_t *end) {
+    *first = *end = layout->offset.actual;
+    for (int d = 0; d < rank; d++) {
+        const int64_t reach = (dims[d].actual - 1) * layout->strides[d].actual;
+        *(reach < 0 ? first : end) += reach;
+    }
+    *first *= (int64_t)element;
+    *end = (*end + 1) * (int64_t)element;
+}
+
+weft_status wi_verify_pass(const weft_plan *plan, wi_plan_pass pass) {
+    switch (pass) {
+    case WI_PASS_REWRITES: /* checked as the order */ break;
+    case WI_PASS_ORDER: return wi_verify_order(&plan->order);
+    case WI_PASS_PARTITION: return wi_verify_partition(&plan->partition);
+    case WI_PASS_SELECT: return wi_verify_selection(&plan->partition);
+    case WI_PASS_LOOPS: /* adds steps to the partition */
+        WI_TRY(wi_verify_partition(&plan->partition));
+        return wi_verify_loops(&plan->loops);
+    case WI_PASS_CODE: return wi_verify_code(&plan->code);
+    case WI_PASS_SCHEDULE: return wi_verify_schedule(&plan->schedule);
+    case WI_PASS_MATERIALISE: return wi_verify_runs(&plan->runs);
+    case WI_PASS_MEMORY: return wi_verify_placement(&plan->placement);
+    case WI_PASS_LAUNCHES: return wi_verify_launches(&plan->launches);
+    case WI_PASSES: break;
+    }
+    return WEFT_OK;
+}

@@ -1,0 +1,213 @@
+/* What must hold of the order and of the partition. */
+#include "plan/verify.h"
+
+/* ---- the order ---- */
+
+/* Marks what has been met. */
+static weft_status check_node(const wi_node_order *order, size_t at, bool *met) {
+    const weft_tensor *node = order->nodes[at];
+    WI_REQUIRE(node->id < order->id_count, WI_PASS_ORDER, "node", at, "its number is beyond the table's end");
+    WI_REQUIRE(!met[node->id], WI_PASS_ORDER, "node", at, "it stands in the order twice");
+    WI_REQUIRE(node->op->kind != WI_COMPOSITE, WI_PASS_ORDER, "node", at, "a composite is not replaced");
+    for (int i = 0; i < node->input_count; i++) {
+        const weft_tensor *input = node->inputs[i];
+        WI_REQUIRE(input->id < order->id_count && met[input->id], WI_PASS_ORDER, "node", at,
+            "it comes before one of its inputs");
+        WI_REQUIRE(order->readers[input->id] > 0, WI_PASS_ORDER, "node", at,
+            "it is not counted among the readers of an input");
+    }
+    WI_REQUIRE(order->device[node->id] >= 0 && order->device[node->id] < order->request->devices.count,
+        WI_PASS_ORDER, "node", at, "its device does not exist");
+    met[node->id] = true;
+    return WEFT_OK;
+}
+
+weft_status wi_verify_order(const wi_node_order *order) {
+    bool *met = wi_arena_take(order->request->arena, order->id_count * sizeof *met);
+    if (!met) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < order->count; i++) WI_TRY(check_node(order, i, met));
+    for (size_t i = 0; i < order->request->output_count; i++) {
+        const weft_tensor *output = order->roots[i];
+        WI_REQUIRE(output->id < order->id_count && met[output->id], WI_PASS_ORDER, "output", i,
+            "its node is not in the order");
+    }
+    return WEFT_OK;
+}
+
+/* ---- storages ---- */
+
+static bool is_storage(const wi_partition *p, int storage) {
+    return storage >= 0 && (size_t)storage < p->storage_count;
+}
+
+static weft_status check_storage(const wi_partition *p, size_t index) {
+    size_t hops = 0;
+    for (int at = (int)index; p->storages[at].alias >= 0; at = p->storages[at].alias) {
+        WI_REQUIRE(is_storage(p, p->storages[at].alias), WI_PASS_PARTITION, "storage", index,
+            "it lies in one that does not exist");
+        WI_REQUIRE(++hops < p->storage_count, WI_PASS_PARTITION, "storage", index, "it lies in itself");
+    }
+    const wi_storage *own = &p->storages[index];
+    WI_REQUIRE(own->device >= 0 && own->device < p->request->devices.count, WI_PASS_PARTITION, "storage",
+        index, "its device does not exist");
+    const wi_storage *whole = own->alias >= 0 ? &p->storages[own->alias] : own;
+    const size_t offset = own->alias >= 0 ? own->alias_offset : 0;
+    WI_REQUIRE(offset <= whole->bytes && own->bytes <= whole->bytes - offset, WI_PASS_PARTITION, "storage",
+        index, "it does not fit into the one that it lies in");
+    WI_REQUIRE(own->device == whole->device, WI_PASS_PARTITION, "storage", index,
+        "it lies in one on another device");
+    return WEFT_OK;
+}
+
+/* ---- values ---- */
+
+static weft_status check_member(const wi_partition *p, size_t index) {
+    const wi_value *value = &p->values[index];
+    WI_REQUIRE(value->step >= 0 && (size_t)value->step < p->step_count, WI_PASS_PARTITION, "value", index,
+        "it is a member of a step that does not exist");
+    const wi_step *step = p->steps[value->step];
+    WI_REQUIRE(
+        value->place >= 0 && value->place < step->member_count && step->members[value->place] == (int)index,
+        WI_PASS_PARTITION, "value", index, "its step does not have it among its members");
+    return WEFT_OK;
+}
+
+static weft_status check_value(const wi_partition *p, size_t index) {
+    const wi_value *value = &p->values[index];
+    if (value->state == WI_VALUE_MEMBER) WI_TRY(check_member(p, index));
+    WI_REQUIRE(value->base >= 0 && (size_t)value->base < p->value_count, WI_PASS_PARTITION, "value", index,
+        "it is a view of a value that does not exist");
+    WI_REQUIRE(value->storage < 0 || is_storage(p, value->storage), WI_PASS_PARTITION, "value", index,
+        "it lies in a storage that does not exist");
+    const int storage = wi_base_storage(p, (int)index);
+    if (storage < 0 || value->state == WI_VALUE_INLINE) return WEFT_OK;
+    int64_t first, end;
+    wi_verify_reach(&value->layout, value->extent.dims, value->extent.rank,
+        weft_dtype_size(value->node->dtype), &first, &end);
+    WI_REQUIRE(first >= 0 && (size_t)end <= wi_verify_room(p, storage), WI_PASS_PARTITION, "value", index,
+        "its layout reaches beyond its storage");
+    return WEFT_OK;
+}
+
+/* ---- steps ---- */
+
+/* May the step's member at `place` read the value? */
+static weft_status check_read(const wi_partition *p, const wi_step *step, int place, int index) {
+    WI_REQUIRE(index >= 0 && (size_t)index < p->value_count, WI_PASS_PARTITION, "step", step->index,
+        "it reads a value that does not exist");
+    const wi_value *value = &p->values[index];
+    if (value->state == WI_VALUE_INLINE) return WEFT_OK;
+    if (value->state == WI_VALUE_MEMBER && value->step == step->index) {
+        WI_REQUIRE(value->place < place, WI_PASS_PARTITION, "step", step->index,
+            "a member is computed before its inputs");
+        return WEFT_OK;
+    }
+    WI_REQUIRE(value->step < step->index, WI_PASS_PARTITION, "step", step->index,
+        "it reads what neither it nor an earlier step has made");
+    const int storage = wi_base_storage(p, index);
+    WI_REQUIRE(
+        storage >= 0, WI_PASS_PARTITION, "step", step->index, "it reads what another step has in registers");
+    WI_REQUIRE(step->kind == WI_STEP_TRANSFER || p->storages[storage].device == step->device,
+        WI_PASS_PARTITION, "step", step->index, "it reads what is on another device");
+    return WEFT_OK;
+}
+
+static weft_status check_sources(const wi_partition *p, const wi_step *step) {
+    const int count = p->values[step->members[0]].node->input_count;
+    for (int i = 0; i < count; i++) {
+        WI_TRY(check_read(p, step, 0, step->sources[i]));
+        WI_REQUIRE(p->values[step->sources[i]].state != WI_VALUE_INLINE, WI_PASS_PARTITION, "step",
+            step->index, "a source does not lie in memory");
+    }
+    return WEFT_OK;
+}
+
+static weft_status check_inputs(const wi_partition *p, const wi_step *step, int place) {
+    const wi_value *member = &p->values[step->members[place]];
+    if (member->copy_of >= 0) return check_read(p, step, place, member->copy_of);
+    if (member->stores_inline) return WEFT_OK;
+    if (place == 0 && step->kind != WI_STEP_LOOP) return check_sources(p, step);
+    for (int i = 0; i < member->node->input_count; i++)
+        WI_TRY(check_read(p, step, place, wi_value_index(p, member->node->inputs[i])));
+    return WEFT_OK;
+}
+
+static weft_status check_transfer(const wi_partition *p, const wi_step *step) {
+    const wi_value *copy = &p->values[step->members[0]];
+    WI_REQUIRE(step->member_count == 1 && copy->copy_of >= 0, WI_PASS_PARTITION, "step", step->index,
+        "a transfer copies no value, or more than one");
+    const wi_value *from = &p->values[copy->copy_of];
+    WI_REQUIRE(wi_layout_is_contiguous(&from->layout, &from->extent) &&
+                   wi_layout_is_contiguous(&copy->layout, &copy->extent) &&
+                   wi_value_bytes(from) == wi_value_bytes(copy),
+        WI_PASS_PARTITION, "step", step->index, "what a transfer copies is not whole");
+    return WEFT_OK;
+}
+
+static weft_status check_place_of(const wi_partition *p, const wi_step *step, const wi_value *member) {
+    WI_REQUIRE(member->storage < 0 || p->storages[member->storage].device == step->device, WI_PASS_PARTITION,
+        "step", step->index, "it writes to another device");
+    return WEFT_OK;
+}
+
+static weft_status check_step(const wi_partition *p, size_t index) {
+    const wi_step *step = p->steps[index];
+    WI_REQUIRE(step->index == (int)index, WI_PASS_PARTITION, "step", index, "it has another number");
+    WI_REQUIRE(step->member_count > 0 && step->member_count <= WI_MAX_MEMBERS, WI_PASS_PARTITION, "step",
+        index, "it has no members, or more than fit");
+    for (int m = 0; m < step->member_count; m++) {
+        const int value = step->members[m];
+        WI_REQUIRE(value >= 0 && (size_t)value < p->value_count, WI_PASS_PARTITION, "step", index,
+            "a member does not exist");
+        const wi_value *member = &p->values[value];
+        WI_REQUIRE(member->state == WI_VALUE_MEMBER && member->step == (int)index && member->place == m,
+            WI_PASS_PARTITION, "step", index, "a member belongs to another step, or stands in it twice");
+        WI_TRY(check_inputs(p, step, m));
+        WI_TRY(check_place_of(p, step, member));
+    }
+    if (step->kind == WI_STEP_TRANSFER) WI_TRY(check_transfer(p, step));
+    WI_REQUIRE(
+        step->fault < p->fault_count, WI_PASS_PARTITION, "step", index, "its fault slot does not exist");
+    return WEFT_OK;
+}
+
+/* ---- what is asked for ---- */
+
+static weft_status check_outputs(const wi_partition *p) {
+    const wi_request *request = p->request;
+    for (size_t i = 0; i < request->output_count; i++) {
+        const bool assigns = p->order->roots[i]->op->kind == WI_ASSIGN;
+        const int value = p->output_values[i];
+        WI_REQUIRE(assigns ? value == -1 : value >= 0 && wi_base_storage(p, value) >= 0, WI_PASS_PARTITION,
+            "output", i, "it has no memory");
+    }
+    for (size_t i = 0; i < p->assignment_count; i++) {
+        const int variable = wi_base_storage(p, p->assignments[i].variable);
+        WI_REQUIRE(is_storage(p, variable) && p->storages[variable].kind == WI_STORAGE_BLOCK,
+            WI_PASS_PARTITION, "assignment", i, "it writes to what is no variable");
+        WI_REQUIRE(wi_base_storage(p, p->assignments[i].value) >= 0, WI_PASS_PARTITION, "assignment", i,
+            "the new value has no memory");
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_verify_partition(const wi_partition *p) {
+    for (size_t i = 0; i < p->storage_count; i++) WI_TRY(check_storage(p, i));
+    for (size_t i = 0; i < p->value_count; i++) WI_TRY(check_value(p, i));
+    for (size_t i = 0; i < p->step_count; i++) WI_TRY(check_step(p, i));
+    return check_outputs(p);
+}
+
+/* ---- the selection ---- */
+
+weft_status wi_verify_selection(const wi_partition *p) {
+    for (size_t i = 0; i < p->step_count; i++) {
+        const wi_selection *selection = p->steps[i]->selection;
+        const wi_step_kind kind = p->steps[i]->kind;
+        const bool selects = kind == WI_STEP_PRODUCT || kind == WI_STEP_KERNEL;
+        WI_REQUIRE(
+            selects == (selection != NULL), WI_PASS_SELECT, "step", i, "it has no selection, or needs none");
+        WI_REQUIRE(!selection || selection->chosen, WI_PASS_SELECT, "step", i, "no implementation is chosen");
+    }
+    return WEFT_OK;
+}
