@@ -12,15 +12,34 @@ extern "C" {
  * header length, a JSON header, the data). The file is written completely or not at all. */
 WEFT_API weft_status weft_weights_save(weft_graph *graph, const char *path);
 
+/* How a file and a graph differ, for weft_weights_options.on_difference. */
+typedef enum weft_weights_difference {
+    WEFT_WEIGHTS_MISSING,    /* a tensor of the graph is not in the file */
+    WEFT_WEIGHTS_UNEXPECTED, /* a tensor of the file is not in the graph */
+    WEFT_WEIGHTS_OTHER_SHAPE /* the shapes differ */
+} weft_weights_difference;
+
 typedef struct weft_weights_options {
     size_t struct_size;
     bool allow_missing; /* default false: every parameter and named state of the graph must be in the file */
     bool allow_extra;   /* default false: every tensor of the file must match one of the graph */
+    bool
+        allow_other_shapes; /* default false; true: a tensor of another shape keeps its values in the graph */
+    /* Names of the graph, ended by NULL, in which a star matches any characters: all others are left alone (only), or these
+     * are (skip). What the file has for them is not looked at: {"fc.*", NULL} in skip gives a network a new head. */
+    const char *const *only, *const *skip;
+    /* Names of the file that begin with `prefix` begin with `new_prefix` instead: "module." and "" for what PyTorch's
+     * DataParallel saved, "" and "backbone." for a part of a network. Default NULL: unchanged. */
+    const char *prefix, *new_prefix;
+    /* Called for each difference that is allowed, when the whole file is valid; default none. */
+    void (*on_difference)(void *user, weft_weights_difference difference, const char *name);
+    void *user;
 } weft_weights_options;
 #define WEFT_WEIGHTS_OPTIONS_INIT .struct_size = sizeof(weft_weights_options)
-/* Loads parameters and states by name. f16, bf16 and f64 are converted to f32, i64 to i32 if every number
- * fits. The graph is unchanged unless the whole file is valid. Errors name the file, the tensor, and both
- * shapes or dtypes. */
+/* Loads parameters and states by name, from a file of weights or from a checkpoint, whose other tensors are skipped, as
+ * are PyTorch's "num_batches_tracked" where the graph has none. f16, bf16 and f64 are converted to f32, i64 to i32 if every
+ * number fits. The graph is unchanged unless the whole file is valid. Errors name the file and list the tensors that
+ * differ, with both shapes or dtypes. */
 WEFT_API weft_status weft_weights_load(
     weft_graph *graph, const char *path, const weft_weights_options *options);
 
