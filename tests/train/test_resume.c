@@ -25,8 +25,21 @@ static void assert_same_files(const char *one, const char *other) {
     wi_release(NULL, b);
 }
 
+/* The training metrics of the last epoch. */
+static void assert_same_metrics(const resumed_training *one, const resumed_training *other) {
+    for (size_t i = 0; weft_trainer_metric(one->trainer, i, true); i++) {
+        double a[16] = {0}, b[16] = {0};
+        size_t count = 0;
+        assert_ok(weft_metric_values(weft_trainer_metric(one->trainer, i, true), a, 16, &count));
+        assert_true(count > 0 && count <= 16);
+        assert_ok(weft_metric_values(weft_trainer_metric(other->trainer, i, true), b, 16, &count));
+        assert_memory_equal(a, b, sizeof a);
+    }
+}
+
 static void assert_same_end(const resumed_training *one, const resumed_training *other) {
     weft_training_info a, b;
+    assert_same_metrics(one, other);
     weft_trainer_get_info(one->trainer, &a);
     weft_trainer_get_info(other->trainer, &b);
     assert_int_equal(a.steps, b.steps);
