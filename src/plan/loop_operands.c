@@ -42,10 +42,10 @@ static weft_status add_padded(const wi_partition *p, wi_loop *loop, const weft_t
     if (!operand.padding) return WEFT_ERROR_MEMORY;
     for (int axis = 0; axis < extent.rank; axis++) {
         wi_padding *padding = &operand.padding[loop->step->extent.rank - extent.rank + axis];
-        const int64_t start = node->attributes.before[axis];
-        padding->mode = (wi_padding_mode)node->attributes.fold[axis];
+        const int64_t start = node->attributes.padding.before[axis];
+        padding->mode = (wi_padding_mode)node->attributes.padding.mode[axis];
         padding->size = input->extent.dims[axis];
-        padding->step = node->attributes.step;
+        padding->step = node->attributes.padding.step;
         padding->before = wi_size_of(start);
         if (padding->mode == WI_PADDING_WRAP)
             padding->before.actual =
@@ -56,34 +56,32 @@ static weft_status add_padded(const wi_partition *p, wi_loop *loop, const weft_t
     return add_operand(loop, operand);
 }
 
-/* Inline values behind inline values, down to generators with an address of their own. Each reads few operands
- * (`inline_operands`), so that the walk is short. */
+static weft_status add_input(const wi_partition *p, wi_loop *loop, const wi_value *input);
+
+/* Inline values behind inline values, down to memory and to generators with an address of their own. Each reads few
+ * operands (WI_MAX_INLINE_OPERANDS), so that the walk is short. */
 static weft_status add_generator(const wi_partition *p, wi_loop *loop, const weft_tensor *expression) {
     if (expression->op == &wi_op_constant || expression->op == &wi_op_scalar) return WEFT_OK;
     if (expression->op->reads_padded) return add_padded(p, loop, expression);
     for (int i = 0; i < expression->input_count; i++) {
         const wi_value *input = wi_value_of_node(p, expression->inputs[i]);
-        if (input->state != WI_VALUE_INLINE)
-            WI_TRY(add_memory(p, loop, (int)(input - p->values), false));
-        else if (!input->uniform)
-            WI_TRY(add_generator(p, loop, input->expression));
+        if (!wi_is_uniform_inline(input)) WI_TRY(add_input(p, loop, input));
     }
     if (expression->input_count > 0) return WEFT_OK;
     const wi_extent extent = wi_extent_of(&expression->shape, p->request->batch);
     wi_layout layout = wi_layout_contiguous(&extent);
     if (expression->op == &wi_op_coordinate) {
         layout = (wi_layout){0};
-        layout.strides[expression->attributes.axis] = wi_size_of(1);
+        layout.strides[expression->attributes.along.axis] = wi_size_of(1);
     }
     wi_operand operand = {.value = -1, .generator = expression, .dtype = expression->dtype};
     WI_TRY(stretch(loop->step, &extent, &layout, &operand.layout));
     return add_operand(loop, operand);
 }
 
-static weft_status add_input(
-    const wi_partition *p, wi_loop *loop, const wi_value *member, const wi_value *input) {
-    if (input->state == WI_VALUE_INLINE) return add_generator(p, loop, input->expression);
-    if (input->state == WI_VALUE_MEMBER && input->step == member->step) return WEFT_OK;
+static weft_status add_input(const wi_partition *p, wi_loop *loop, const wi_value *input) {
+    if (wi_is_inline_in(input, loop->step->index)) return add_generator(p, loop, wi_inline_node(input));
+    if (input->state == WI_VALUE_MEMBER && input->step == loop->step->index) return WEFT_OK;
     return add_memory(p, loop, (int)(input - p->values), false);
 }
 
@@ -97,7 +95,7 @@ static weft_status add_member_operands(const wi_partition *p, wi_loop *loop, int
         WI_TRY(add_padded(p, loop, member->node));
     } else if (member->node->op->kind != WI_PRODUCT) {
         for (int i = 0; i < member->node->input_count; i++)
-            WI_TRY(add_input(p, loop, member, wi_value_of_node(p, member->node->inputs[i])));
+            WI_TRY(add_input(p, loop, wi_value_of_node(p, member->node->inputs[i])));
     }
     return WEFT_OK;
 }

@@ -52,11 +52,20 @@ void wi_count_sweeps(wi_loops *loops, wi_loop *loop) {
 
 /* ---- what a sweep stages for the next ---- */
 
-/* Is the input of a member in memory that differs along a row? Inline values are computed from what is there for
- * the whole plan, or from padded reads, and neither is ever written over. */
-static bool is_read_along(const wi_loop *loop, int value) {
+/* Is memory that differs along a row read for the input of a member? What lies there for the whole plan does not
+ * count, nor padded reads: neither is ever written over. */
+static bool is_read_along(const wi_partition *p, const wi_loop *loop, int value) {
+    const wi_value *input = &p->values[value];
     const int o = wi_loop_operand(loop, value, false);
-    return o >= 0 && wi_operand_in_loop(loop, &loop->operands[o]);
+    if (!wi_is_inline_in(input, loop->step->index))
+        return o >= 0 && wi_operand_in_loop(loop, &loop->operands[o]);
+    const weft_tensor *node = wi_inline_node(input);
+    for (int i = 0; i < node->input_count && !wi_is_uniform_inline(input); i++) {
+        const wi_value *from = wi_value_of_node(p, node->inputs[i]);
+        const bool is_source = from->state == WI_VALUE_MEMORY && from->step < 0;
+        if (!is_source && is_read_along(p, loop, (int)(from - p->values))) return true;
+    }
+    return false;
 }
 
 /* Is the input of a member a member of the same step that is computed for every element? */
@@ -73,13 +82,14 @@ typedef struct needs {
 
 static void find_needs_of(const wi_partition *p, const wi_loop *loop, int place, needs *n) {
     const wi_value *value = &p->values[loop->step->members[place]];
-    if (value->copy_of >= 0) n->reads[place] = is_read_along(loop, value->copy_of);
+    if (value->copy_of >= 0) n->reads[place] = is_read_along(p, loop, value->copy_of);
     if (value->copy_of >= 0 || value->stores_inline) return;
     for (int i = 0; i < value->node->input_count; i++) {
         const wi_value *input = wi_value_of_node(p, value->node->inputs[i]);
         const bool element = is_element_of(loop, input);
         n->wanted[place] |= element && n->wanted[input->place];
-        n->reads[place] |= element ? n->reads[input->place] : is_read_along(loop, (int)(input - p->values));
+        n->reads[place] |=
+            element ? n->reads[input->place] : is_read_along(p, loop, (int)(input - p->values));
     }
 }
 

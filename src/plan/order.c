@@ -2,6 +2,7 @@
  * plan for training, the assignments that composites among them do (a norm's running statistics). The order
  * depends on the graph alone, so that every plan of it looks alike. */
 #include "plan/order.h"
+#include "base/integers.h"
 #include "kernels/registry.h"
 #include <string.h>
 
@@ -120,14 +121,35 @@ static void count_readers(wi_node_order *order) {
     for (size_t i = 0; i < order->request->output_count; i++) order->readers[order->roots[i]->id]++;
 }
 
+int64_t wi_priced_count(const wi_shape *shape) {
+    enum { PRICED_BATCH = 64 };
+    const wi_extent extent = wi_extent_of(shape, PRICED_BATCH);
+    return wi_extent_count(&extent).actual;
+}
+
+/* Users before their inputs. */
+static void find_widest(wi_node_order *order) {
+    for (size_t i = order->count; i-- > 0;) {
+        const weft_tensor *node = order->nodes[i];
+        int64_t *own = &order->widest[node->id];
+        *own = wi_max64(*own, wi_priced_count(&node->shape));
+        for (int k = 0; k < node->input_count && node->op->kind == WI_MAP; k++) {
+            int64_t *of_input = &order->widest[node->inputs[k]->id];
+            *of_input = wi_max64(*of_input, *own);
+        }
+    }
+}
+
 static weft_status make_order(wi_node_order *order) {
     const wi_request *request = order->request;
     order->id_count = request->graph->node_count;
     order->count = 0;
     order->readers = wi_arena_take(request->arena, order->id_count * sizeof *order->readers);
-    if (!order->readers) return WEFT_ERROR_MEMORY;
+    order->widest = wi_arena_take(request->arena, order->id_count * sizeof *order->widest);
+    if (!order->readers || !order->widest) return WEFT_ERROR_MEMORY;
     WI_TRY(visit_all(order));
     count_readers(order);
+    find_widest(order);
     return WEFT_OK;
 }
 

@@ -19,13 +19,19 @@ typedef struct wi_node_order {
     size_t count, capacity;
     /* By node id: inputs of nodes in the order, and outputs of the plan, that the node is. */
     int *readers;
+    /* By node id: elements (wi_priced_count) of the largest space in which the node may be computed for those
+     * that read it: maps of maps may all be computed where the last of them is read. */
+    int64_t *widest;
     int *device;     /* by node id: device index. Generators and views have that of what reads them */
     size_t id_count; /* nodes with an id from here on are made by later passes */
 } wi_node_order;
 
-/* TRANSFER: its input, on the device with index attributes.device. Only plans make it. */
+/* TRANSFER: its input, on the device with index attributes.transfer.device. Only plans make it. */
 extern const wi_op wi_op_transfer;
 
+/* Elements at a usual batch size, for decisions by cost that are alike for all plans of a graph: at the general
+ * batch, what has a row per example would be so large that a launch cost nothing beside it. */
+int64_t wi_priced_count(const wi_shape *shape);
 weft_status wi_plan_order(const wi_request *request, wi_node_order *order);
 void wi_node_order_clear(wi_node_order *order);
 

@@ -4,7 +4,8 @@
  *   partition_values.c    values, storages and steps; where values get memory
  *   partition_views.c     sources, generators, views
  *   partition_maps.c      maps and reductions: which step they join
- *   materialise_inline.c  maps that no step stores
+ *   materialise_inline.c  maps that their readers compute
+ *   partition_unread.c    what leaves its step when all readers do
  *   partition_products.c  matrix products and convolutions
  *   partition_copies.c    copies, and transfers from device to device
  *   partition_joins.c     concatenation and flat buffers; assignments
@@ -64,6 +65,7 @@ typedef struct wi_value {
     int stored_as;        /* the value that has an INLINE one in memory, or MEMORY row-major; -1: none */
     int inline_operands;  /* INLINE: operands that it takes in a step, at most */
     int outside;          /* readers that are not members of its step, or not yet; a plan's output is one */
+    bool keeps_layout;    /* MEMBER: inline in an epilogue; if it gets memory after all, that reads it */
     bool permuted;        /* MEMBER: stored as its readers want it, not in the order of its axes */
     wi_extent extent;
     wi_layout layout;
@@ -74,7 +76,9 @@ typedef struct wi_value {
 enum {
     WI_MAX_MEMBERS = 64,
     WI_MAX_OPERANDS = 28, /* inputs and outputs of a kernel */
-    WI_MAX_INPUTS = 14    /* of which inputs, before outputs are known */
+    WI_MAX_INPUTS = 14,   /* of which inputs, before outputs are known */
+    /* An inline value reads so many at most, so that a map of three of them can always begin a step. */
+    WI_MAX_INLINE_OPERANDS = 6
 };
 
 typedef enum wi_step_kind {
@@ -134,6 +138,10 @@ int wi_value_index(const wi_partition *p, weft_tensor *node);
 /* NULL: the node is not part of the plan. */
 const wi_value *wi_value_of_node(const wi_partition *p, weft_tensor *node);
 size_t wi_value_bytes(const wi_value *value);
+/* Does the step compute the value where it reads it: an inline value, or what another step has in registers only? */
+bool wi_is_inline_in(const wi_value *value, int step);
+/* The node that says how. */
+const weft_tensor *wi_inline_node(const wi_value *value);
 /* The storage that a value's elements lie in. */
 int wi_base_storage(const wi_partition *p, int value);
 wi_device *wi_step_device(const wi_partition *p, const wi_step *step);
@@ -171,10 +179,24 @@ weft_status wi_contiguous(wi_partition *p, int *value);
 bool wi_may_be_permuted(const wi_partition *p, int value);
 weft_status wi_select_for(const wi_partition *p, wi_step *step);
 
-/* Is the map computed where it is used, rather than stored (materialise_inline.c)? Its inputs have values. */
-bool wi_is_inline(const wi_partition *p, const weft_tensor *node);
 /* Operands that the node brings with it into the step (-1: into none). */
 int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step);
+/* Does a member of the step read that value, too? */
+bool wi_step_reads(const wi_partition *p, const wi_step *step, int value);
+/* Of a member without memory: does its step have room for one more output? */
+bool wi_may_store(const wi_partition *p, int value);
+
+/* ---- materialise_inline.c ---- */
+/* Is the map computed where it is used, rather than stored? Its inputs have values. */
+bool wi_is_inline(const wi_partition *p, int value);
+/* Of a value that the step is to read and does not compute: how many operands that brings. */
+int wi_operands_of_reading(const wi_partition *p, int value, int step);
+/* Is a member of another step rather computed in this one than read from memory? */
+bool wi_becomes_inline(const wi_partition *p, int value, int step);
+/* The member is stored, or becomes inline in this one, whichever takes less time. */
+weft_status wi_read_from(wi_partition *p, int value, int step);
+/* ---- partition_unread.c ---- */
+weft_status wi_drop_unread(wi_partition *p);
 
 /* One node each, by its op's kind; value: of the node. at: the node's place in the order. */
 weft_status wi_take_source(wi_partition *p, int value);

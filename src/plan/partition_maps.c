@@ -58,8 +58,7 @@ static bool after_reduction(const wi_partition *p, const weft_tensor *node, int 
     return false;
 }
 
-/* Does a member of the step read that value, too? */
-static bool step_reads(const wi_partition *p, const wi_step *step, int value) {
+bool wi_step_reads(const wi_partition *p, const wi_step *step, int value) {
     for (int m = 0; m < step->member_count; m++) {
         const weft_tensor *member = p->values[step->members[m]].node;
         for (int i = 0; i < member->input_count; i++) {
@@ -77,13 +76,12 @@ int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step) {
         const int index = wi_value_index(p, node->inputs[i]);
         const wi_value *input = &p->values[index];
         const bool member = input->state == WI_VALUE_MEMBER && input->step == step;
-        const bool is_inline = input->state == WI_VALUE_INLINE;
         if (member || wi_is_uniform_inline(input)) continue;
-        if (step < 0 || !step_reads(p, p->steps[step], index))
-            count += is_inline ? input->inline_operands : 1;
+        if (step < 0 || !wi_step_reads(p, p->steps[step], index))
+            count += wi_operands_of_reading(p, index, step);
     }
     for (int axis = 0; node->op->reads_padded && axis < node->shape.rank; axis++)
-        count += node->attributes.fold[axis] != WI_PADDING_NONE;
+        count += node->attributes.padding.mode[axis] != WI_PADDING_NONE;
     return count;
 }
 
@@ -93,14 +91,22 @@ static int times_read(const wi_partition *p, const weft_tensor *node, int value)
     return count;
 }
 
-/* Members that others may still ask to be written down, once the node has joined. */
+/* Members that lie in memory, or that others may still ask to be written down, once the node (may be NULL) has
+ * joined. */
 static int possible_outputs(const wi_partition *p, const wi_step *step, const weft_tensor *node) {
     int count = 1;
     for (int m = 0; m < step->member_count; m++) {
-        const int outside = p->values[step->members[m]].outside;
-        count += outside > 0 && outside > times_read(p, node, step->members[m]);
+        const wi_value *member = &p->values[step->members[m]];
+        const int asked = node ? times_read(p, node, step->members[m]) : 0;
+        count += member->storage >= 0 || (member->outside > 0 && member->outside > asked);
     }
     return count;
+}
+
+bool wi_may_store(const wi_partition *p, int index) {
+    const wi_value *value = &p->values[index];
+    const wi_step *step = p->steps[value->step];
+    return value->outside > 0 || step->input_count + possible_outputs(p, step, NULL) <= WI_MAX_OPERANDS;
 }
 
 /* Inputs and outputs stay within WI_MAX_OPERANDS whatever follows: what reads a member later is outside
@@ -126,9 +132,10 @@ static bool product_reads(const wi_partition *p, const wi_step *step, const wi_v
 static bool product_takes(const wi_partition *p, const wi_step *step, const weft_tensor *node, int index) {
     if (wi_step_is_library(step) || node->op->reads_padded) return false;
     for (int i = 0; i < node->input_count; i++) {
-        const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
+        const int value = wi_value_index(p, node->inputs[i]);
+        const wi_value *input = &p->values[value];
         const bool member = input->state == WI_VALUE_MEMBER && input->step == index;
-        if (!member && !product_reads(p, step, input)) return false;
+        if (!member && !wi_becomes_inline(p, value, index) && !product_reads(p, step, input)) return false;
     }
     return true;
 }
@@ -149,13 +156,13 @@ static bool map_joins(const wi_partition *p, int index, const weft_tensor *node,
     return step->reduced != 0 && wi_shape_equal(&node->shape, &row);
 }
 
-/* Inputs made by other steps are read from memory. */
+/* Inputs made by other steps are read from memory, or computed once more. */
 static weft_status read_inputs(wi_partition *p, const weft_tensor *node, int step) {
     p->steps[step]->input_count += wi_new_operands(p, node, step);
     for (int i = 0; i < node->input_count; i++) {
         const int index = wi_value_index(p, node->inputs[i]);
         const wi_value *input = &p->values[index];
-        if (input->state == WI_VALUE_MEMBER && input->step != step) WI_TRY(wi_give_memory(p, index));
+        if (input->state == WI_VALUE_MEMBER && input->step != step) WI_TRY(wi_read_from(p, index, step));
         if (input->state == WI_VALUE_MEMBER && input->step == step) p->values[index].outside--;
     }
     return WEFT_OK;
@@ -195,14 +202,14 @@ static bool joins_sibling(const wi_partition *p, const weft_tensor *node, size_t
     for (int i = 0; i < node->input_count; i++) {
         const int input = wi_value_index(p, node->inputs[i]);
         const bool memory = p->values[input].state == WI_VALUE_MEMORY;
-        shared = shared || (memory && step_reads(p, step, input));
+        shared = shared || (memory && wi_step_reads(p, step, input));
     }
     return (shared || leads_into(p, at, index)) && map_joins(p, index, node, &in_row) && !in_row;
 }
 
 weft_status wi_take_map(wi_partition *p, int index, size_t at) {
     const weft_tensor *node = p->values[index].node;
-    if (wi_is_inline(p, node)) {
+    if (wi_is_inline(p, index)) {
         wi_make_inline(p, index, node, wi_new_operands(p, node, -1));
         return WEFT_OK;
     }
@@ -227,10 +234,10 @@ static bool reduce_joins(const wi_partition *p, int index, const weft_tensor *no
     const wi_step *step = p->steps[index];
     const wi_value *input = &p->values[wi_value_index(p, node->inputs[0])];
     if (step->kind != WI_STEP_LOOP || input->state != WI_VALUE_MEMBER || input->in_row) return false;
-    if (step->reduced && step->reduced != node->attributes.axes) return false;
+    if (step->reduced && step->reduced != node->attributes.over.axes) return false;
     if (!has_room(p, step, node, index)) return false;
     wi_step probe = *step;
-    probe.reduced = node->attributes.axes;
+    probe.reduced = node->attributes.over.axes;
     return !input->after_reduction || rows_may_be_read_twice(&probe);
 }
 
@@ -241,7 +248,7 @@ static int sibling_reduction(const wi_partition *p, const weft_tensor *node, con
     const int count = (int)p->step_count, first = latest_step(p, node) + 1;
     for (int index = first > count - LOOK_BACK ? first : count - LOOK_BACK; index < count; index++) {
         const wi_step *step = index < 0 ? NULL : p->steps[index];
-        if (!step || step->kind != WI_STEP_LOOP || step->reduced != node->attributes.axes) continue;
+        if (!step || step->kind != WI_STEP_LOOP || step->reduced != node->attributes.over.axes) continue;
         if (wi_shape_equal(&step->shape, &x->shape) && has_room(p, step, node, index)) return index;
     }
     return -1;
@@ -255,7 +262,7 @@ weft_status wi_take_reduce(wi_partition *p, int index) {
         step = sibling_reduction(p, node, x);
         if (step < 0) WI_TRY(wi_new_step(p, WI_STEP_LOOP, &x->shape, &step));
     }
-    p->steps[step]->reduced = node->attributes.axes;
+    p->steps[step]->reduced = node->attributes.over.axes;
     WI_TRY(read_inputs(p, node, step));
     wi_add_member(p, step, index);
     p->values[index].in_row = true;

@@ -57,7 +57,7 @@ weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
     for (size_t i = 0; i < order->count; i++) WI_TRY(take_node(p, order->nodes[i], i));
     for (size_t i = 0; i < request->output_count; i++) WI_TRY(take_output(p, i));
     p->device = 0; /* where assignments may be copied to */
-    return WEFT_OK;
+    return wi_drop_unread(p);
 }
 
 void wi_partition_clear(wi_partition *p) {

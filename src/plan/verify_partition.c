@@ -91,12 +91,30 @@ static weft_status check_value(const wi_partition *p, size_t index) {
 
 /* ---- steps ---- */
 
+static weft_status check_index(const wi_partition *p, const wi_step *step, int value) {
+    WI_REQUIRE(value >= 0 && (size_t)value < p->value_count, WI_PASS_PARTITION, "step", step->index,
+        "it reads a value that does not exist");
+    return WEFT_OK;
+}
+
+static weft_status check_read(const wi_partition *p, const wi_step *step, int place, int index);
+
+/* What the value is computed from, where it is read. */
+static weft_status check_inline(
+    const wi_partition *p, const wi_step *step, int place, const wi_value *value) {
+    const weft_tensor *node = wi_inline_node(value);
+    WI_REQUIRE(node && (node->op->kind == WI_MAP || node->input_count == 0), WI_PASS_PARTITION, "step",
+        step->index, "it reads what another step has in registers");
+    for (int i = 0; i < node->input_count && !wi_is_uniform_inline(value); i++)
+        WI_TRY(check_read(p, step, place, wi_value_index(p, node->inputs[i])));
+    return WEFT_OK;
+}
+
 /* May the step's member at `place` read the value? */
 static weft_status check_read(const wi_partition *p, const wi_step *step, int place, int index) {
-    WI_REQUIRE(index >= 0 && (size_t)index < p->value_count, WI_PASS_PARTITION, "step", step->index,
-        "it reads a value that does not exist");
+    WI_TRY(check_index(p, step, index));
     const wi_value *value = &p->values[index];
-    if (value->state == WI_VALUE_INLINE) return WEFT_OK;
+    if (wi_is_inline_in(value, step->index)) return check_inline(p, step, place, value);
     if (value->state == WI_VALUE_MEMBER && value->step == step->index) {
         WI_REQUIRE(value->place < place, WI_PASS_PARTITION, "step", step->index,
             "a member is computed before its inputs");
@@ -105,8 +123,7 @@ static weft_status check_read(const wi_partition *p, const wi_step *step, int pl
     WI_REQUIRE(value->step < step->index, WI_PASS_PARTITION, "step", step->index,
         "it reads what neither it nor an earlier step has made");
     const int storage = wi_base_storage(p, index);
-    WI_REQUIRE(
-        storage >= 0, WI_PASS_PARTITION, "step", step->index, "it reads what another step has in registers");
+    WI_REQUIRE(storage >= 0, WI_PASS_PARTITION, "step", step->index, "it reads what has no memory");
     WI_REQUIRE(step->kind == WI_STEP_TRANSFER || p->storages[storage].device == step->device,
         WI_PASS_PARTITION, "step", step->index, "it reads what is on another device");
     return WEFT_OK;
@@ -115,9 +132,10 @@ static weft_status check_read(const wi_partition *p, const wi_step *step, int pl
 static weft_status check_sources(const wi_partition *p, const wi_step *step) {
     const int count = p->values[step->members[0]].node->input_count;
     for (int i = 0; i < count; i++) {
-        WI_TRY(check_read(p, step, 0, step->sources[i]));
-        WI_REQUIRE(p->values[step->sources[i]].state != WI_VALUE_INLINE, WI_PASS_PARTITION, "step",
+        WI_TRY(check_index(p, step, step->sources[i]));
+        WI_REQUIRE(!wi_is_inline_in(&p->values[step->sources[i]], step->index), WI_PASS_PARTITION, "step",
             step->index, "a source does not lie in memory");
+        WI_TRY(check_read(p, step, 0, step->sources[i]));
     }
     return WEFT_OK;
 }

@@ -52,6 +52,14 @@ static weft_tensor *transformer(weft_tensor *x) {
     return weft_linear(weft_flatten(x), 10);
 }
 
+/* Two layers over 16 steps of time, whose kernels are launched again and again. */
+static weft_tensor *recurrent(weft_tensor *x) {
+    const weft_recurrent_options two_layers = {WEFT_RECURRENT_OPTIONS_INIT, .layers = 2};
+    x = weft_reshape(x, WEFT_BATCH, 16, 16);
+    x = weft_layer_norm(weft_lstm(weft_tanh(weft_linear(x, 32)), 32, &two_layers).y);
+    return weft_linear(weft_flatten(weft_gelu(weft_linear(x, 32))), 10);
+}
+
 /* ---- training ---- */
 
 typedef struct results {
@@ -84,7 +92,8 @@ typedef struct subject {
 static const subject tower_subject = {"tower", tower, false, 50},
                      perceptron_subject = {"perceptron", perceptron, false, 50},
                      wide_subject = {"wide", wide, false, 95},
-                     transformer_subject = {"transformer", transformer, true, 60};
+                     transformer_subject = {"transformer", transformer, true, 60},
+                     recurrent_subject = {"recurrent", recurrent, true, 80};
 
 /* The loss, the gradients of the first and of a middle parameter, and the update of all. */
 static training training_of(const subject *s) {
@@ -229,6 +238,11 @@ static void test_transformer(void **state) {
     check_limits(&transformer_subject);
 }
 
+static void test_recurrent(void **state) {
+    (void)state;
+    check_limits(&recurrent_subject);
+}
+
 /* ---- refusals and descriptions ---- */
 
 /* A byte less than the least is refused with both figures. */
@@ -334,7 +348,8 @@ static void test_limit_of_the_context(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_tower), cmocka_unit_test(test_perceptron),
-        cmocka_unit_test(test_wide), cmocka_unit_test(test_transformer), cmocka_unit_test(test_below_least),
-        cmocka_unit_test(test_description), cmocka_unit_test(test_limit_of_the_context)};
+        cmocka_unit_test(test_wide), cmocka_unit_test(test_transformer), cmocka_unit_test(test_recurrent),
+        cmocka_unit_test(test_below_least), cmocka_unit_test(test_description),
+        cmocka_unit_test(test_limit_of_the_context)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

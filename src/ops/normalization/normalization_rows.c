@@ -8,8 +8,6 @@
 #include "ops/normalization/normalization_shared.h"
 #include <math.h>
 
-enum { BACKWARD_ROWS = 1, BACKWARD_COLUMNS }; /* keys of wi_again: one a launch */
-
 typedef struct rows {
     weft_tensor *x;
     uint32_t axes;
@@ -22,33 +20,32 @@ static weft_tensor *row_mean(const rows *r, weft_tensor *v) {
     return weft_mul(wi_sum_keep(v, r->axes), r->share);
 }
 
-/* x - mean, for a key. */
-static weft_tensor *centred_row(const rows *r, uint32_t key) {
-    weft_tensor *x = key ? wi_again(r->x, key) : r->x;
-    return r->mean ? weft_sub(x, r->mean) : x;
+/* x - mean */
+static weft_tensor *centred_row(const rows *r) {
+    return r->mean ? weft_sub(r->x, r->mean) : r->x;
 }
 
-static weft_tensor *hat_of(const rows *r, uint32_t key) {
-    weft_tensor *near = centred_row(r, key);
+static weft_tensor *hat_of(const rows *r) {
+    weft_tensor *near = centred_row(r);
     return weft_mul(r->drift ? weft_sub(near, r->drift) : near, r->root);
 }
 
 static rows rows_of(const weft_tensor *y) {
     rows r = {.x = y->inputs[0]};
-    const int rank = r.x->shape.rank, first = rank - y->attributes.axis;
+    const int rank = r.x->shape.rank, first = rank - y->attributes.norm.last_axes;
     r.axes = ((1u << rank) - 1) & ~((1u << first) - 1);
     int64_t count;
     int power;
     wi_axes_count(r.x, r.axes, &count, &power);
-    r.share = wi_constant_power(r.x->graph, r.x->dtype, 1.0 / (double)count, -power);
+    r.share = wi_constant_batch_power(r.x->graph, r.x->dtype, 1.0 / (double)count, -power);
     const bool centres = y->op == &wi_op_layer_norm;
     if (centres) r.mean = row_mean(&r, r.x);
-    weft_tensor *near = centred_row(&r, 0), *variance = row_mean(&r, weft_square(near));
+    weft_tensor *near = centred_row(&r), *variance = row_mean(&r, weft_square(near));
     if (centres) {
         r.drift = row_mean(&r, near);
         variance = weft_sub(variance, weft_square(r.drift));
     }
-    r.root = wi_norm_scale(variance, y->attributes.number);
+    r.root = wi_norm_scale(variance, y->attributes.norm.epsilon);
     return r;
 }
 
@@ -56,7 +53,7 @@ static weft_tensor *row_norm_lower(weft_tensor *y, bool inference) {
     (void)inference;
     const wi_norm_inputs in = wi_norm_inputs_of(y);
     const rows r = rows_of(y);
-    weft_tensor *result = hat_of(&r, 0);
+    weft_tensor *result = hat_of(&r);
     if (in.weight) result = weft_mul(result, in.weight);
     return in.bias ? weft_add(result, in.bias) : result;
 }
@@ -70,19 +67,21 @@ static void row_norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
     const wi_norm_inputs in = wi_norm_inputs_of(y);
     if (!g) return;
     const rows r = rows_of(y);
-    weft_tensor *hat = hat_of(&r, BACKWARD_ROWS), *w = in.weight ? weft_mul(g, in.weight) : g;
+    weft_tensor *hat = hat_of(&r), *w = in.weight ? weft_mul(g, in.weight) : g;
     weft_tensor *along = weft_mul(hat, row_mean(&r, weft_mul(w, hat)));
     weft_tensor *rest = r.mean ? weft_sub(w, row_mean(&r, w)) : w;
     int next = 0;
     gradients[next++] = weft_mul(weft_sub(rest, along), r.root);
-    if (in.weight)
-        gradients[next++] = over_rows(&r, weft_mul(hat_of(&r, BACKWARD_COLUMNS), g), &in.weight->shape);
+    if (in.weight) gradients[next++] = over_rows(&r, weft_mul(hat_of(&r), g), &in.weight->shape);
     if (in.bias) gradients[next++] = over_rows(&r, g, &in.bias->shape);
 }
 
 #define ROW_NORM(which)                                                                                      \
-    const wi_op wi_op_##which = {                                                                            \
-        .name = #which, .kind = WI_COMPOSITE, .lower = row_norm_lower, .backward = row_norm_backward};
+    const wi_op wi_op_##which = {.name = #which,                                                             \
+        .kind = WI_COMPOSITE,                                                                                \
+        .attribute_bytes = sizeof(wi_norm_attributes),                                                       \
+        .lower = row_norm_lower,                                                                             \
+        .backward = row_norm_backward};
 ROW_NORM(layer_norm)
 ROW_NORM(rms_norm)
 
@@ -104,7 +103,7 @@ static weft_tensor *row_norm(
     }
     wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
     if (!wi_norm_check(op, &inputs, &shape, epsilon)) return NULL;
-    const wi_attributes attributes = {.number = (double)epsilon, .axis = axes};
+    const wi_norm_attributes attributes = {.epsilon = epsilon, .last_axes = axes};
     return weft_cast(wi_norm_node(op, &inputs, attributes), x->dtype);
 }
 
