@@ -37,15 +37,15 @@ static double decode(uint16_t bits, int exponent_bits, int fraction_bits) {
  * writes for a value, kind, whether arithmetic takes it, the dtype that this is done in, the type of WEFT_LANES elements in
  * registers, of one, the end of functions' names, and the name in .npy files. */
 /* clang-format off */
-#define FORMATS(ROW)                                                                                                                    \
-    ROW(WEFT_F32,  f32,  float,    (double)x,       value,               WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", "f4") \
-    ROW(WEFT_I32,  i32,  int32_t,  (double)x,       value,               WI_NUMBER_INT,   true,  WEFT_I32,  "WI", "int",    "i", "i4") \
-    ROW(WEFT_F16,  f16,  uint16_t, decode(x, 5, 10), encode(value, 5, 10), WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", "f2") \
-    ROW(WEFT_BF16, bf16, uint16_t, decode(x, 8, 7), encode(value, 8, 7), WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", NULL) \
-    ROW(WEFT_I64,  i64,  int64_t,  (double)x,       value,               WI_NUMBER_INT,   false, WEFT_I64,  "WL", "long",   "l", "i8") \
-    ROW(WEFT_U8,   u8,   uint8_t,  (double)x,       value,               WI_NUMBER_INT,   false, WEFT_U8,   "WI", "int",    "i", "u1") \
-    ROW(WEFT_BOOL, bool, uint8_t,  x != 0 ? 1 : 0,  value != 0,          WI_NUMBER_BOOL,  false, WEFT_BOOL, "WI", "int",    "i", "b1") \
-    ROW(WEFT_F64,  f64,  double,   x,               value,               WI_NUMBER_FLOAT, true,  WEFT_F64,  "WD", "double", "d", "f8")
+#define FORMATS(ROW)                                                                                                                      \
+    ROW(WEFT_F32,   f32,  float,    (double)x,        value,                WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", "f4") \
+    ROW(WEFT_I32,   i32,  int32_t,  (double)x,        value,                WI_NUMBER_INT,   true,  WEFT_I32,  "WI", "int",    "i", "i4") \
+    ROW(WEFT_F16,   f16,  uint16_t, decode(x, 5, 10), encode(value, 5, 10), WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", "f2") \
+    ROW(WEFT_BF16,  bf16, uint16_t, decode(x, 8, 7),  encode(value, 8, 7),  WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", NULL) \
+    ROW(WEFT_I64,   i64,  int64_t,  (double)x,        value,                WI_NUMBER_INT,   false, WEFT_I64,  "WL", "long",   "l", "i8") \
+    ROW(WEFT_U8,    u8,   uint8_t,  (double)x,        value,                WI_NUMBER_INT,   false, WEFT_U8,   "WI", "int",    "i", "u1") \
+    ROW(WEFT_BOOL,  bool, uint8_t,  x != 0 ? 1 : 0,   value != 0,           WI_NUMBER_BOOL,  false, WEFT_BOOL, "WI", "int",    "i", "b1") \
+    ROW(WEFT_F64,   f64,  double,   x,                value,                WI_NUMBER_FLOAT, true,  WEFT_F64,  "WD", "double", "d", "f8")
 /* clang-format on */
 
 #define ACCESS(dtype, name, type, READ, WRITE, ...)                                                          \
