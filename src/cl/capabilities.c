@@ -26,7 +26,9 @@ weft_status wi_capabilities_read(wi_device *device) {
     wi_capabilities *const caps = &device->caps;
     cl_device_id const id = device->id;
     cl_device_local_mem_type local_type = CL_GLOBAL;
+    const char *const forced = wi_environment("WEFT_DEVICE_CLASS");
     *caps = (wi_capabilities){
+        .kind = forced ? wi_device_kind_named(forced) : NULL,
         .device_class = device->info.device_class,
         .compute_units = device->info.compute_units,
         .local_memory = device->info.local_memory,

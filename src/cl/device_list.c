@@ -25,6 +25,15 @@ static void read_device_text(cl_device_id device, cl_device_info what, char *fie
     copy_text(field, capacity, text);
 }
 
+static weft_status fail_kind(const char *name) {
+    char known[256] = "";
+    size_t length = 0;
+    const wi_device_profile *kind;
+    for (int i = 0; (kind = wi_device_kind(i)) != NULL && length < sizeof known; i++)
+        length += (size_t)snprintf(known + length, sizeof known - length, "%s%s", i ? ", " : "", kind->name);
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_DEVICE_CLASS is '%s'; it must be one of %s", name, known);
+}
+
 /* The cpu kernels are for processors whose compiler takes wide vectors as they are. A software rasteriser
  * calls itself a CPU, too, but works through scalars side by side as a GPU does; its native width says so. */
 static weft_status read_class(weft_device_info *info, cl_device_id device) {
@@ -33,12 +42,9 @@ static weft_status read_class(weft_device_info *info, cl_device_id device) {
     (void)clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width, &width, NULL);
     info->device_class = info->is_cpu && width >= 4 ? WEFT_CLASS_CPU : WEFT_CLASS_GPU;
     if (!forced) return WEFT_OK;
-    if (strcmp(forced, "cpu") == 0)
-        info->device_class = WEFT_CLASS_CPU;
-    else if (strcmp(forced, "gpu") == 0)
-        info->device_class = WEFT_CLASS_GPU;
-    else
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_DEVICE_CLASS is '%s'; it must be cpu or gpu", forced);
+    const wi_device_profile *const kind = wi_device_kind_named(forced);
+    if (!kind) return fail_kind(forced);
+    info->device_class = kind->device_class;
     return WEFT_OK;
 }
 

@@ -37,9 +37,9 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     device->profile = wi_device_profile_of(&device->caps); /* the probe is compiled as programs are */
     WI_TRY(wi_capabilities_probe(device));
     device->profile = wi_device_profile_of(&device->caps);
-    wi_log_line(device->host.log, WEFT_LOG_INFO, "device %s %s (%s, driver %s), class %s",
+    wi_log_line(device->host.log, WEFT_LOG_INFO, "device %s %s (%s, driver %s), of kind %s",
         device->info.selector, device->info.name, device->info.platform, device->info.driver,
-        device->caps.device_class == WEFT_CLASS_CPU ? "cpu" : "gpu");
+        device->profile.name);
     return WEFT_OK;
 }
 

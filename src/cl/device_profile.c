@@ -3,60 +3,90 @@
 #include "cl/capabilities.h"
 #include "cl/quirks.h"
 
-/* Processors: measured on two AVX-512 cores with PoCL 3.1. peak_f32: `weft bench gemm 1000x3000x3000`; bandwidth:
+#include <string.h>
+
+/* A row: the devices of the profile's class that it fits, and the profile. */
+typedef struct device_kind {
+    cl_device_type types; /* CL_DEVICE_TYPE_ bits; 0: any */
+    wi_device_profile profile;
+} device_kind;
+
+/* What is special comes first. Processors: measured on two AVX-512 cores with PoCL 3.1. peak_f32: `weft bench gemm 1000x3000x3000`; bandwidth:
  * `weft bench map`; near_bandwidth and wake_seconds: `weft bench gemm` of 8x512x512 and of 64x64x64. f64 has half as
  * many lanes; 16-bit formats are converted and computed in f32. GPUs: the figures of a small one, until a measurement
  * replaces them; hiding_groups and exposed keep small tiles where large ones would leave compute units idle. */
-static const wi_device_profile kinds[] = {
-    [WEFT_CLASS_CPU] = {.name = "cpu",
-        .lanes = 16,
-        .sub_group = 1,
-        .group = 1,
-        .item_walks = true,
-        .items_a_unit = 4,
-        .loops = {.item_elements = 4096, .stores_functions = true},
-        .hiding_groups = 1,
-        .peak_f32 = 1.25e11,
-        .peak_f64 = 6.2e10,
-        .peak_f16 = 1.25e11,
-        .peak_bf16 = 1.25e11,
-        .exposed = 1.0,
-        .bandwidth = 3.5e10,
-        .near_bandwidth = 6e10,
-        .launch_seconds = 2e-6,
-        .read_seconds = 5e-9,
-        .wake_seconds = 3e-6,
-        .transfer_bandwidth = 1e10,
-        .transfer_seconds = 2e-5,
-        .runs = 1e5,
-        .near_cache = 1 << 20},
-    [WEFT_CLASS_GPU] = {.name = "gpu",
-        .lanes = 1,
-        .sub_group = 32,
-        .group = 64,
-        .loops = {.results = 32768, .split_elements = 4096, .split_rounds = 256, .splits = 512},
-        .hiding_groups = 2,
-        .peak_f32 = 2e11,
-        .peak_f64 = 6e9,
-        .peak_f16 = 2e11,
-        .peak_bf16 = 2e11,
-        .exposed = 0.125,
-        .bandwidth = 3e11,
-        .near_bandwidth = 1e11,
-        .launch_seconds = 5e-6,
-        .read_seconds = 3.9e-8,
-        .transfer_bandwidth = 1e10,
-        .transfer_seconds = 2e-5,
-        .runs = 1e5,
-        .near_cache = 1 << 15},
+static const device_kind kinds[] = {
+    {.profile = {.name = "cpu",
+         .device_class = WEFT_CLASS_CPU,
+         .lanes = 16,
+         .sub_group = 1,
+         .group = 1,
+         .item_walks = true,
+         .items_a_unit = 4,
+         .loops = {.item_elements = 4096, .stores_functions = true},
+         .hiding_groups = 1,
+         .peak_f32 = 1.25e11,
+         .peak_f64 = 6.2e10,
+         .peak_f16 = 1.25e11,
+         .peak_bf16 = 1.25e11,
+         .exposed = 1.0,
+         .bandwidth = 3.5e10,
+         .near_bandwidth = 6e10,
+         .launch_seconds = 2e-6,
+         .read_seconds = 5e-9,
+         .wake_seconds = 3e-6,
+         .transfer_bandwidth = 1e10,
+         .transfer_seconds = 2e-5,
+         .runs = 1e5,
+         .near_cache = 1 << 20}},
+    {.profile = {.name = "gpu",
+         .device_class = WEFT_CLASS_GPU,
+         .lanes = 1,
+         .sub_group = 32,
+         .group = 64,
+         .loops = {.results = 32768, .split_elements = 4096, .split_rounds = 256, .splits = 512},
+         .hiding_groups = 2,
+         .peak_f32 = 2e11,
+         .peak_f64 = 6e9,
+         .peak_f16 = 2e11,
+         .peak_bf16 = 2e11,
+         .exposed = 0.125,
+         .bandwidth = 3e11,
+         .near_bandwidth = 1e11,
+         .launch_seconds = 5e-6,
+         .read_seconds = 3.9e-8,
+         .transfer_bandwidth = 1e10,
+         .transfer_seconds = 2e-5,
+         .runs = 1e5,
+         .near_cache = 1 << 15}},
 };
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+const wi_device_profile *wi_device_kind(int index) {
+    return index < KINDS ? &kinds[index].profile : NULL;
+}
+
+const wi_device_profile *wi_device_kind_named(const char *name) {
+    for (int i = 0; i < KINDS; i++) {
+        if (strcmp(kinds[i].profile.name, name) == 0) return &kinds[i].profile;
+    }
+    return NULL;
+}
+
+/* The last of each class fits all devices of it. */
+static const wi_device_profile *kind_that_fits(const wi_capabilities *caps) {
+    const device_kind *kind = kinds;
+    while (kind->profile.device_class != caps->device_class || (kind->types && !(kind->types & caps->type)))
+        kind++;
+    return &kind->profile;
+}
 
 /* Kernels combine the values of a group in eights. */
 enum { LEAST_GROUP = 8 };
 
 wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
-    wi_device_profile profile = kinds[caps->device_class == WEFT_CLASS_CPU ? WEFT_CLASS_CPU : WEFT_CLASS_GPU];
-    profile.device_class = caps->device_class;
+    wi_device_profile profile = caps->kind ? *caps->kind : *kind_that_fits(caps);
     profile.units = caps->compute_units > 0 ? caps->compute_units : 1;
     profile.max_group = caps->max_work_group_size;
     while (profile.group > LEAST_GROUP && (size_t)profile.group > profile.max_group) profile.group /= 2;

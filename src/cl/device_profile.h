@@ -1,8 +1,8 @@
 /* A device as the compiler of plans sees it: limits, capabilities, and constants of speed. Everything that
  * depends on the device is read from this record; nothing above asks which device it is.
  *
- * A kind of device (a class of processors) is one row of the table in device_profile.c; what the driver
- * reports is filled in. Constants are measured or tabulated, in seconds, bytes and operations a second. */
+ * A kind of device (a class of processors) is one row of the table in device_profile.c, which says which devices it
+ * fits; what the driver reports is filled in. Constants are measured or tabulated, in seconds, bytes and operations a second. */
 #ifndef WI_DEVICE_PROFILE_H
 #define WI_DEVICE_PROFILE_H
 
@@ -59,7 +59,12 @@ typedef struct wi_device_profile {
     size_t near_cache;    /* bytes of a unit's own cache */
 } wi_device_profile;
 
-/* The profile of the kind that fits, with what the driver reports. */
+/* The kinds, in the order in which they are tried; NULL after the last. What drivers report is 0. */
+const wi_device_profile *wi_device_kind(int index);
+/* By its name, "cpu"; NULL: there is none. */
+const wi_device_profile *wi_device_kind_named(const char *name);
+
+/* The profile of the kind that was asked for, else of the first that fits, with what the driver reports. */
 wi_device_profile wi_device_profile_of(const struct wi_capabilities *caps);
 
 #endif

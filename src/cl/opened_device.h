@@ -16,6 +16,7 @@
 /* What the device can do. Where drivers lie, it was found by compiling and running a kernel. */
 typedef struct wi_capabilities {
     weft_device_class device_class;
+    const wi_device_profile *kind; /* that $WEFT_DEVICE_CLASS names; NULL: the one that fits */
     cl_device_type type;
     cl_uint compute_units;
     size_t max_work_group_size;

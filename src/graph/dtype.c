@@ -1,14 +1,15 @@
 #include "graph/dtype.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-/* ---- 16-bit floats on the host ---- */
+/* ---- narrow floats on the host ---- */
 
-/* Any binary format of 16 bits: the bits of the nearest number, ties to even. */
-static uint16_t encode(double value, int fraction_bits) {
-    const int exponent_bits = 15 - fraction_bits, bias = (1 << (exponent_bits - 1)) - 1;
+/* Any binary format of up to 16 bits: the bits of the nearest number, ties to even. */
+static uint16_t encode(double value, int exponent_bits, int fraction_bits) {
+    const int bias = (1 << (exponent_bits - 1)) - 1;
     const uint32_t infinity = ((1u << exponent_bits) - 1) << fraction_bits;
-    const uint32_t sign = signbit(value) ? 0x8000u : 0;
+    const uint32_t sign = signbit(value) ? 1u << (exponent_bits + fraction_bits) : 0;
     if (isnan(value)) return (uint16_t)(sign | infinity | 1u << (fraction_bits - 1));
     if (value == 0 || isinf(value)) return (uint16_t)(sign | (value == 0 ? 0 : infinity));
     int exponent = ilogb(value);
@@ -20,21 +21,34 @@ static uint16_t encode(double value, int fraction_bits) {
     return (uint16_t)(sign | (bits < infinity ? bits : infinity));
 }
 
-static double decode(uint16_t bits, int fraction_bits) {
-    const int exponent_bits = 15 - fraction_bits, bias = (1 << (exponent_bits - 1)) - 1;
+static double decode(uint16_t bits, int exponent_bits, int fraction_bits) {
+    const int bias = (1 << (exponent_bits - 1)) - 1;
     const int fraction = bits & ((1 << fraction_bits) - 1);
     const int exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1);
-    const double sign = bits & 0x8000u ? -1 : 1;
+    const double sign = bits >> (exponent_bits + fraction_bits) & 1 ? -1 : 1;
     if (exponent == (1 << exponent_bits) - 1) return fraction ? (double)NAN : sign * (double)INFINITY;
     const int implied = exponent ? 1 << fraction_bits : 0, shown = exponent ? exponent : 1;
     return sign * ldexp(implied + fraction, shown - bias - fraction_bits);
 }
 
-enum { F16_FRACTION = 10, BF16_FRACTION = 7 };
+/* ---- the table ---- */
 
-/* ---- numbers in memory ---- */
+/* A row is a format: its dtype and name, the type of an element in memory, what the host reads of an element x and
+ * writes for a value, kind, whether arithmetic takes it, the dtype that this is done in, the type of WEFT_LANES elements in
+ * registers, of one, the end of functions' names, and the name in .npy files. */
+/* clang-format off */
+#define FORMATS(ROW)                                                                                                                    \
+    ROW(WEFT_F32,  f32,  float,    (double)x,       value,               WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", "f4") \
+    ROW(WEFT_I32,  i32,  int32_t,  (double)x,       value,               WI_NUMBER_INT,   true,  WEFT_I32,  "WI", "int",    "i", "i4") \
+    ROW(WEFT_F16,  f16,  uint16_t, decode(x, 5, 10), encode(value, 5, 10), WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", "f2") \
+    ROW(WEFT_BF16, bf16, uint16_t, decode(x, 8, 7), encode(value, 8, 7), WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", NULL) \
+    ROW(WEFT_I64,  i64,  int64_t,  (double)x,       value,               WI_NUMBER_INT,   false, WEFT_I64,  "WL", "long",   "l", "i8") \
+    ROW(WEFT_U8,   u8,   uint8_t,  (double)x,       value,               WI_NUMBER_INT,   false, WEFT_U8,   "WI", "int",    "i", "u1") \
+    ROW(WEFT_BOOL, bool, uint8_t,  x != 0 ? 1 : 0,  value != 0,          WI_NUMBER_BOOL,  false, WEFT_BOOL, "WI", "int",    "i", "b1") \
+    ROW(WEFT_F64,  f64,  double,   x,               value,               WI_NUMBER_FLOAT, true,  WEFT_F64,  "WD", "double", "d", "f8")
+/* clang-format on */
 
-#define ACCESS(name, type, READ, WRITE)                                                                      \
+#define ACCESS(dtype, name, type, READ, WRITE, ...)                                                          \
     static double get_##name(const void *data, size_t i) {                                                   \
         type x;                                                                                              \
         memcpy(&x, (const char *)data + i * sizeof x, sizeof x);                                             \
@@ -44,31 +58,13 @@ enum { F16_FRACTION = 10, BF16_FRACTION = 7 };
         const type x = (type)(WRITE);                                                                        \
         memcpy((char *)data + i * sizeof x, &x, sizeof x);                                                   \
     }
-ACCESS(f32, float, (double)x, value)
-ACCESS(f64, double, x, value)
-ACCESS(f16, uint16_t, decode(x, F16_FRACTION), encode(value, F16_FRACTION))
-ACCESS(bf16, uint16_t, decode(x, BF16_FRACTION), encode(value, BF16_FRACTION))
-ACCESS(i32, int32_t, (double)x, value)
-ACCESS(i64, int64_t, (double)x, value)
-ACCESS(u8, uint8_t, (double)x, value)
-ACCESS(bool, uint8_t, x != 0 ? 1.0 : 0.0, value != 0)
+FORMATS(ACCESS)
 
-/* ---- the table ---- */
+#define ENTRY(dtype, name, type, READ, WRITE, ...)                                                           \
+    [dtype] = {#name, sizeof(type), __VA_ARGS__, get_##name, put_##name},
+static const wi_format formats[] = {FORMATS(ENTRY)};
 
-/* clang-format off */
-#define FORMAT(name, size, kind, computes, compute, registers, scalar, suffix, numpy)                        \
-    {#name, size, kind, computes, compute, registers, scalar, suffix, numpy, get_##name, put_##name}
-static const wi_format formats[] = {
-    [WEFT_F32]  = FORMAT(f32,  4, WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", "f4"),
-    [WEFT_I32]  = FORMAT(i32,  4, WI_NUMBER_INT,   true,  WEFT_I32,  "WI", "int",    "i", "i4"),
-    [WEFT_F16]  = FORMAT(f16,  2, WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", "f2"),
-    [WEFT_BF16] = FORMAT(bf16, 2, WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", NULL),
-    [WEFT_I64]  = FORMAT(i64,  8, WI_NUMBER_INT,   false, WEFT_I64,  "WL", "long",   "l", "i8"),
-    [WEFT_U8]   = FORMAT(u8,   1, WI_NUMBER_INT,   false, WEFT_U8,   "WI", "int",    "i", "u1"),
-    [WEFT_BOOL] = FORMAT(bool, 1, WI_NUMBER_BOOL,  false, WEFT_BOOL, "WI", "int",    "i", "b1"),
-    [WEFT_F64]  = FORMAT(f64,  8, WI_NUMBER_FLOAT, true,  WEFT_F64,  "WD", "double", "d", "f8"),
-};
-/* clang-format on */
+enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
 
 const wi_format *wi_format_of(weft_dtype dtype) {
     return &formats[dtype];
@@ -102,9 +98,34 @@ double wi_dtype_nearest(weft_dtype dtype, double value) {
     return formats[dtype].get(&memory, 0);
 }
 
+/* Floats first, in the table's order; the last after "or". */
+static int listed(unsigned takes, weft_dtype *list) {
+    int count = 0;
+    for (int floats = 1; floats >= 0; floats--) {
+        for (int i = 0; i < FORMAT_COUNT; i++) {
+            const bool is_float = formats[i].kind == WI_NUMBER_FLOAT;
+            const unsigned kinds = !is_float                        ? WI_TAKES_INTEGERS
+                                   : formats[i].compute == WEFT_F32 ? WI_TAKES_FLOATS | WI_TAKES_SINGLES
+                                                                    : WI_TAKES_FLOATS;
+            if (is_float == (floats != 0) && formats[i].computes && (takes & kinds))
+                list[count++] = (weft_dtype)i;
+        }
+    }
+    return count;
+}
+
 const char *wi_dtypes_text(unsigned takes) {
-    if (takes == WI_TAKES_INTEGERS) return "i32";
-    return takes == WI_TAKES_FLOATS ? "f32, f16, bf16 or f64" : "f32, f16, bf16, f64 or i32";
+    static _Thread_local char text[256];
+    weft_dtype list[FORMAT_COUNT];
+    const int count = listed(takes, list);
+    size_t length = 0;
+    for (int i = 0; i < count && length < sizeof text; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%s",
+            i == 0          ? ""
+            : i + 1 < count ? ", "
+                            : " or ",
+            formats[list[i]].name);
+    return text;
 }
 
 const char *weft_dtype_name(weft_dtype dtype) {

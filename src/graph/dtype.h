@@ -39,8 +39,8 @@ weft_dtype wi_dtype_wider(weft_dtype a, weft_dtype b);
 /* The number of the dtype that is nearest. */
 double wi_dtype_nearest(weft_dtype dtype, double value);
 
-/* What an op takes, for its error: "f32, f16, bf16, f64 or i32". */
-enum { WI_TAKES_FLOATS = 1, WI_TAKES_INTEGERS = 2 };
+/* What an op takes, for its error: "f32, f16, bf16, f64 or i32". Valid until the thread's next call. */
+enum { WI_TAKES_FLOATS = 1, WI_TAKES_INTEGERS = 2, WI_TAKES_SINGLES = 4 }; /* singles: computed in f32 */
 const char *wi_dtypes_text(unsigned takes);
 
 #endif

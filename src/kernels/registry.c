@@ -1,10 +1,5 @@
-/* The list of families (contract in registry.h). */
+/* What implementations accept and cost (contract in registry.h). */
 #include "kernels/registry.h"
-#include "kernels/families.h"
-
-const wi_family wi_families[] = {wi_product_family, wi_convolution_family, wi_convolution_weight_family,
-    wi_recurrent_family, wi_attention_family, wi_scan_family, wi_sort_family, wi_index_family,
-    wi_pooling_family, wi_loss_family, NULL};
 
 static const wi_variant no_parameters = {.name = ""};
 
@@ -37,8 +32,8 @@ static bool has_format(const wi_implementation *implementation, weft_dtype stora
     const int count = implementation->formats ? implementation->format_count : 1;
     const weft_dtype compute = wi_format_of(storage)->compute;
     for (int i = 0; i < count; i++) {
-        if (all[i].storage == storage && all[i].compute == compute && all[i].accumulation == compute)
-            return true;
+        const bool stores = all[i].storage == WI_ANY_STORAGE || all[i].storage == storage;
+        if (stores && all[i].compute == compute && all[i].accumulation == compute) return true;
     }
     return false;
 }

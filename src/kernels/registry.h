@@ -1,7 +1,8 @@
 /* The registry of implementations: every kernel that computes an op of its own, and every library that does.
  *
  * An implementation is one record beside its kernel's host side, in src/kernels/<family>/; its template has the
- * same name in cl_kernels/<family>/. registry.c lists the families. Which implementation serves a node is
+ * same name in cl_kernels/<family>/. The list of families is generated from the arrays wi_<name>_family in these
+ * folders (cmake/list_families.cmake). Which implementation serves a node is
  * decided in selection.h, by what the device's profile and the tuning file say; nothing else looks at the list.
  *
  * Parameters (tile sizes and the like) are numbers that the template and its host side share. They stand in
@@ -66,6 +67,9 @@ typedef struct wi_formats {
     weft_dtype storage, compute, accumulation;
 } wi_formats;
 
+/* As `storage`: every format that is computed in the dtype of the row. */
+#define WI_ANY_STORAGE ((weft_dtype)-1)
+
 enum { WI_ON_CPU = 1u << WEFT_CLASS_CPU, WI_ON_GPU = 1u << WEFT_CLASS_GPU };
 
 typedef struct wi_implementation {
@@ -100,8 +104,10 @@ typedef struct wi_implementation {
 /* The implementations of a family, the portable one last; of equal ones the first is chosen. Ends with NULL. */
 typedef const wi_implementation *const *wi_family;
 
-/* All families; ends with NULL. */
+/* All families; ends with NULL. Those that files name: products, and convolutions and their weights' gradients. */
 extern const wi_family wi_families[];
+extern const wi_implementation *const wi_product_family[], *const wi_convolution_family[],
+                                                               *const wi_convolution_weight_family[];
 
 /* The variant with this index, NULL after the last. Without parameters there is one, which has no name. */
 const wi_variant *wi_implementation_variant(const wi_implementation *implementation, int index);

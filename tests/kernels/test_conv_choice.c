@@ -9,7 +9,6 @@
 #include "cl/context.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
-#include "kernels/families.h"
 #include "kernels/selection.h"
 #include "ops/op_table.h"
 #include "plan/compiled_plan.h"

@@ -4,7 +4,6 @@
  * Numbers are small multiples of 1/8, so products and sums of the shapes here are exact in float32 and every
  * implementation must give exactly the reference, whatever its order of summation. */
 #include "cl/quirks.h"
-#include "kernels/families.h"
 #include "kernels/product/gemm.h"
 #include "kernels/product/gemm_list.h"
 #include "kernels/product/gemm_product.h"

@@ -7,7 +7,6 @@
 #include "cl/program.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
-#include "kernels/families.h"
 #include "kernels/product/gemm.h"
 #include "kernels/selection.h"
 #include "ops/convolution/conv.h"

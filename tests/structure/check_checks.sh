@@ -189,6 +189,10 @@ breaks_documented() {
 }
 documented
 expect pass "a documented tree" sh "$here/check_documented.sh" "$tree"
+documented
+sed -i '/weft_add/d' "$tree/docs/ops.md"
+sed -i 's|/\* a + 1|  /* torch.add: a + 1|' "$tree/include/weft/ops.h"
+expect pass "an op whose comment names PyTorch's" sh "$here/check_documented.sh" "$tree"
 breaks_documented 'weft_add has no comment' include/weft/ops.h 's| /\* a + 1 \*/||'
 breaks_documented 'weft_sum_axes has no comment' include/weft/ops.h '/The sum/d'
 breaks_documented 'weft_sum_axes has no comment' include/weft/ops.h 's|/\* The sum. \*/|&\n|'
@@ -199,6 +203,7 @@ breaks_documented 'sum: no weft_sum in include/weft' include/weft/ops.h '/define
 breaks_documented 'sum: no weft_sum in include/weft' include/weft/ops.h 's|^#define weft_sum(.*|/* weft_sum(x) */|'
 breaks_documented 'add: no `weft_add` in docs/ops.md' docs/ops.md '/weft_add/d'
 breaks_documented 'add: no `weft_add` in docs/ops.md' docs/ops.md 's/`weft_add`/weft_add/'
+breaks_documented 'sum: no `weft_sum` in docs/ops.md' docs/ops.md 's/.*weft_sum.*/`weft_add`/'
 breaks_documented 'weft_sum_all is not in include/weft' docs/ops.md 's/`weft_sum_axes`/`weft_sum_all`/'
 breaks_documented 'names no functions' docs/ops.md 's/`//g'
 breaks_documented 'has no ops' src/ops/op_list.h 's/^WI/WEFT/'

@@ -37,6 +37,23 @@ static double decode(uint32_t bits, int exponent_bits, int fraction_bits) {
     return bits >> (exponent_bits + fraction_bits) & 1 ? -value : value;
 }
 
+/* tests/CMakeLists.txt reads this table: suites of op cases run in each of them. */
+static const test_narrow_format narrow[] = {
+    {WEFT_F16, 5, 10},
+    {WEFT_BF16, 8, 7},
+};
+
+const test_narrow_format *test_narrow_formats(size_t *count) {
+    *count = sizeof narrow / sizeof narrow[0];
+    return narrow;
+}
+
+static const test_narrow_format *narrow_format(weft_dtype dtype) {
+    for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++)
+        if (narrow[i].dtype == dtype) return &narrow[i];
+    return NULL;
+}
+
 uint16_t test_half_of(double value) {
     return (uint16_t)encode(value, 5, 10);
 }
@@ -50,32 +67,46 @@ double test_bfloat_value(uint16_t bits) {
     return decode(bits, 8, 7);
 }
 
+static void put_narrow(const test_narrow_format *format, double value, size_t i, void *to) {
+    const uint32_t bits = encode(value, format->exponent_bits, format->fraction_bits);
+    if (weft_dtype_size(format->dtype) == 1)
+        ((uint8_t *)to)[i] = (uint8_t)bits;
+    else
+        ((uint16_t *)to)[i] = (uint16_t)bits;
+}
+
+static double narrow_at(const test_narrow_format *format, const void *from, size_t i) {
+    const uint32_t bits =
+        weft_dtype_size(format->dtype) == 1 ? ((const uint8_t *)from)[i] : ((const uint16_t *)from)[i];
+    return decode(bits, format->exponent_bits, format->fraction_bits);
+}
+
 void test_to_dtype(weft_dtype dtype, const double *from, size_t count, void *to) {
+    const test_narrow_format *const format = narrow_format(dtype);
     for (size_t i = 0; i < count; i++) {
-        switch (dtype) {
+        switch ((int)dtype) {
         case WEFT_F32: ((float *)to)[i] = (float)from[i]; break;
         case WEFT_F64: ((double *)to)[i] = from[i]; break;
         case WEFT_I32: ((int32_t *)to)[i] = (int32_t)from[i]; break;
-        case WEFT_F16: ((uint16_t *)to)[i] = test_half_of(from[i]); break;
-        case WEFT_BF16: ((uint16_t *)to)[i] = test_bfloat_of(from[i]); break;
         case WEFT_I64: ((int64_t *)to)[i] = (int64_t)from[i]; break;
         case WEFT_U8: ((uint8_t *)to)[i] = (uint8_t)from[i]; break;
         case WEFT_BOOL: ((uint8_t *)to)[i] = from[i] != 0; break;
+        default: assert(format); put_narrow(format, from[i], i, to);
         }
     }
 }
 
 void test_from_dtype(weft_dtype dtype, const void *from, size_t count, double *to) {
+    const test_narrow_format *const format = narrow_format(dtype);
     for (size_t i = 0; i < count; i++) {
-        switch (dtype) {
+        switch ((int)dtype) {
         case WEFT_F32: to[i] = (double)((const float *)from)[i]; break;
         case WEFT_F64: to[i] = ((const double *)from)[i]; break;
-        case WEFT_I32: to[i] = ((const int32_t *)from)[i]; break;
-        case WEFT_F16: to[i] = test_half_value(((const uint16_t *)from)[i]); break;
-        case WEFT_BF16: to[i] = test_bfloat_value(((const uint16_t *)from)[i]); break;
+        case WEFT_I32: to[i] = (double)((const int32_t *)from)[i]; break;
         case WEFT_I64: to[i] = (double)((const int64_t *)from)[i]; break;
         case WEFT_U8:
         case WEFT_BOOL: to[i] = ((const uint8_t *)from)[i]; break;
+        default: assert(format); to[i] = narrow_at(format, from, i);
         }
     }
 }

@@ -11,6 +11,13 @@
  */
 void test_to_dtype(weft_dtype dtype, const double *from, size_t count, void *to);
 void test_from_dtype(weft_dtype dtype, const void *from, size_t count, double *to);
+/* Floats of a sign, exponent and fraction that fit into 8 or 16 bits. */
+typedef struct test_narrow_format {
+    weft_dtype dtype;
+    int exponent_bits, fraction_bits;
+} test_narrow_format;
+
+const test_narrow_format *test_narrow_formats(size_t *count);
 /* IEEE 754 binary16, and the upper half of binary32. */
 uint16_t test_half_of(double value);
 double test_half_value(uint16_t bits);

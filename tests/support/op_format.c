@@ -4,25 +4,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const op_format formats[] = {
+static const op_format wide[] = {
     {"f32", WEFT_F32, 24, -126, 1, 1e-4},
-    {"f16", WEFT_F16, 11, -14, 1, 4 * 0x1p-11},
-    {"bf16", WEFT_BF16, 8, -126, 1, 4 * 0x1p-8},
     {"f64", WEFT_F64, 53, -1022, 0x1p-24, 1e-6},
 };
+enum { WIDE = sizeof wide / sizeof wide[0], MOST = 16 };
+
+/* Four roundings of a gradient. */
+static op_format narrow_format(const test_narrow_format *from) {
+    return (op_format){weft_dtype_name(from->dtype), from->dtype, from->fraction_bits + 1,
+        2 - (1 << (from->exponent_bits - 1)), 1, ldexp(4, -from->fraction_bits - 1)};
+}
+
+static const op_format *formats(size_t *count) {
+    static op_format all[MOST];
+    const test_narrow_format *const narrow = test_narrow_formats(count);
+    assert_true(WIDE + *count <= MOST);
+    memcpy(all, wide, sizeof wide);
+    for (size_t i = 0; i < *count; i++) all[WIDE + i] = narrow_format(&narrow[i]);
+    *count += WIDE;
+    return all;
+}
 
 const op_format *op_format_of(weft_dtype dtype) {
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (formats[i].dtype == dtype) return &formats[i];
+    size_t count;
+    const op_format *const all = formats(&count);
+    for (size_t i = 0; i < count; i++)
+        if (all[i].dtype == dtype) return &all[i];
     return NULL;
 }
 
 const op_format *op_tested_format(void) {
     const char *const name = getenv("WEFT_TEST_FORMAT");
-    for (size_t i = 0; name && *name && i < sizeof formats / sizeof formats[0]; i++)
-        if (strcmp(name, formats[i].name) == 0) return &formats[i];
-    if (name && *name) fail_msg("WEFT_TEST_FORMAT=%s is no format of op_format.c", name);
-    return &formats[0];
+    size_t count;
+    const op_format *const all = formats(&count);
+    for (size_t i = 0; name && *name && i < count; i++)
+        if (strcmp(name, all[i].name) == 0) return &all[i];
+    if (name && *name) fail_msg("WEFT_TEST_FORMAT=%s is no format of the tests", name);
+    return &all[0];
 }
 
 double op_nearest(weft_dtype dtype, double value) {

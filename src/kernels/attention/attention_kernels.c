@@ -1,6 +1,5 @@
 /* Sizes and arguments of attention's kernels (contract in attention_kernels.h). */
 #include "kernels/attention/attention_kernels.h"
-#include "kernels/families.h"
 
 wi_attention_sizes wi_attention_sizes_of(const wi_kernel_site *site) {
     const wi_extent *q = &site->inputs[WI_ATTENTION_QUERY], *v = &site->inputs[WI_ATTENTION_VALUE];

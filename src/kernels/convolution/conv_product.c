@@ -1,7 +1,6 @@
 /* See conv_product.h. */
 #include "kernels/convolution/conv_product.h"
 #include "base/integers.h"
-#include "kernels/families.h"
 #include "kernels/product/gemm_list.h"
 
 extern const wi_implementation wi_conv_depthwise_cpu, wi_conv_depthwise_gpu, wi_conv_winograd_cpu,

@@ -1,6 +1,5 @@
 /* The weight's gradient of a convolution: the family (contract in conv_weight.h). */
 #include "kernels/convolution/conv_weight.h"
-#include "kernels/families.h"
 
 extern const wi_implementation wi_conv_weight_depthwise_cpu, wi_conv_weight_depthwise_gpu,
     wi_conv_weight_winograd_cpu, wi_conv_weight_pointwise_cpu, wi_conv_weight_cpu, wi_conv_weight_gpu,

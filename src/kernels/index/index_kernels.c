@@ -1,6 +1,5 @@
 /* Sizes and launches of kernels that pick and add up by index (contract in index_kernels.h). */
 #include "kernels/index/index_kernels.h"
-#include "kernels/families.h"
 
 wi_around wi_around_axis(const wi_kernel_site *site, const wi_extent *extent) {
     const int axis = site->node->attributes.index.axis;

@@ -1,6 +1,6 @@
 /* The launches of connectionist temporal classification: ctc.cl. */
 #include "base/integers.h"
-#include "kernels/families.h"
+#include "kernels/registry.h"
 #include "ops/loss/ctc.h"
 
 /* HEAD: elements of a table before its rows. LEAD: elements of a row of states before its first. LOCAL_WIDTH: states of a row that may be in local memory. */

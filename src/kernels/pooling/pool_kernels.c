@@ -1,6 +1,6 @@
 /* The launches of pooling and its gradients: pool.cl. */
 #include "base/integers.h"
-#include "kernels/families.h"
+#include "kernels/registry.h"
 #include "ops/pooling/pool.h"
 
 enum { PASS_MAX, PASS_MAX_GRADIENT, PASS_MEAN, PASS_MEAN_GRADIENT };

@@ -1,16 +1,26 @@
 /* Matrix products: the family, and what its members share. */
-#include "kernels/families.h"
 #include "kernels/product/gemm_list.h"
 
-extern const wi_implementation wi_gemm_cpu_small, wi_gemm_cpu_thin, wi_gemm_cpu_direct, wi_gemm_cpu,
-    wi_gemm_gpu, wi_gemm_clblast, wi_gemm_naive;
-
-const wi_implementation *const wi_product_family[] = {&wi_gemm_cpu_small, &wi_gemm_cpu_thin,
-    &wi_gemm_cpu_direct, &wi_gemm_cpu, &wi_gemm_gpu,
 #ifdef WEFT_WITH_CLBLAST
-    &wi_gemm_clblast,
+#define CLBLAST(ROW) ROW(wi_gemm_clblast)
+#else
+#define CLBLAST(ROW)
 #endif
-    &wi_gemm_naive, NULL};
+
+/* Of equally fast ones the first is chosen; the portable one is the last. */
+#define PRODUCTS(ROW)                                                                                        \
+    ROW(wi_gemm_cpu_small)                                                                                   \
+    ROW(wi_gemm_cpu_thin)                                                                                    \
+    ROW(wi_gemm_cpu_direct)                                                                                  \
+    ROW(wi_gemm_cpu)                                                                                         \
+    ROW(wi_gemm_gpu)                                                                                         \
+    CLBLAST(ROW)                                                                                             \
+    ROW(wi_gemm_naive)
+
+#define DECLARATION(implementation) extern const wi_implementation implementation;
+#define ENTRY(implementation)       &(implementation),
+PRODUCTS(DECLARATION)
+const wi_implementation *const wi_product_family[] = {PRODUCTS(ENTRY) NULL};
 
 wi_kernel_launch *wi_gemm_launch(
     wi_kernel_plan *plan, const char *suffix, const size_t global[3], const size_t local[3]) {

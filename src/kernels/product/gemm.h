@@ -43,11 +43,9 @@ typedef struct wi_gemm_shape {
     const struct wi_conv_geometry *convolution; /* conv_product.h: A is not in memory; or NULL */
 } wi_gemm_shape;
 
-/* What templates take that convert A and B as they load them: f32, f16 and bf16, with sums of f32. */
+/* What templates take that convert A and B as they load them: all that is computed in f32, with sums of f32. */
 #define WI_GEMM_FORMATS                                                                                      \
-    .formats = (const wi_formats[]){{WEFT_F32, WEFT_F32, WEFT_F32}, {WEFT_F16, WEFT_F32, WEFT_F32},          \
-        {WEFT_BF16, WEFT_F32, WEFT_F32}},                                                                    \
-    .format_count = 3
+    .formats = (const wi_formats[]){{WI_ANY_STORAGE, WEFT_F32, WEFT_F32}}, .format_count = 1
 
 /* The highest element of A or B that a product reads, plus one; 0 when a stride is negative. */
 size_t wi_gemm_extent(const int64_t sizes[3], const int64_t strides[3]);

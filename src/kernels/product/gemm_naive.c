@@ -36,8 +36,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
-static const wi_formats formats[] = {{WEFT_F32, WEFT_F32, WEFT_F32}, {WEFT_F16, WEFT_F32, WEFT_F32},
-    {WEFT_BF16, WEFT_F32, WEFT_F32}, {WEFT_F64, WEFT_F64, WEFT_F64}};
+static const wi_formats formats[] = {{WI_ANY_STORAGE, WEFT_F32, WEFT_F32}, {WEFT_F64, WEFT_F64, WEFT_F64}};
 
 const wi_implementation wi_gemm_naive = {.name = "naive",
     .ops = {&wi_op_matmul},

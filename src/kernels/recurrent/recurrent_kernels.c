@@ -1,6 +1,5 @@
 /* Sizes and arguments of recurrent scans (contract in recurrent_kernels.h). */
 #include "kernels/recurrent/recurrent_kernels.h"
-#include "kernels/families.h"
 
 const char *const wi_recurrent_headers[] = {"elementwise.clh", "recurrent.clh", NULL};
 

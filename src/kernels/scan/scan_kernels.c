@@ -1,6 +1,6 @@
 /* The launches of scans: scan.cl. */
 #include "base/integers.h"
-#include "kernels/families.h"
+#include "kernels/registry.h"
 #include "ops/op_table.h"
 #include "ops/scan/scan.h"
 

@@ -1,5 +1,5 @@
 /* The launches of sorting, of the greatest elements, and of putting elements at their indices: sort.cl, put.cl. */
-#include "kernels/families.h"
+#include "kernels/registry.h"
 #include "kernels/work_split.h"
 #include "ops/sort/sort.h"
 

@@ -72,8 +72,8 @@ static weft_tensor *cumulate(const wi_op *op, weft_tensor *x, int axis, bool exc
     if (!graph) return NULL;
     const weft_dtype computed = wi_format_of(x->dtype)->compute;
     if (computed != WEFT_F32 && computed != WEFT_I32)
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes f32, f16, bf16 or i32, not %s", op->name,
-            weft_dtype_name(x->dtype));
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op->name,
+            wi_dtypes_text(WI_TAKES_SINGLES | WI_TAKES_INTEGERS), weft_dtype_name(x->dtype));
     const int a = wi_axis_index(x, op->name, axis);
     if (a < 0) return NULL;
     const wi_scan_form form = exclusive ? WI_SCAN_BEFORE : WI_SCAN_AFTER;
@@ -99,9 +99,8 @@ weft_tensor *weft_linear_scan(weft_tensor *a, weft_tensor *b, int axis, bool rev
     if (!graph) return NULL;
     char text_a[WI_SHAPE_TEXT], text_b[WI_SHAPE_TEXT];
     if (wi_format_of(a->dtype)->compute != WEFT_F32 || wi_format_of(b->dtype)->compute != WEFT_F32)
-        return wi_graph_fail(graph, WEFT_ERROR_DTYPE,
-            "linear_scan: takes f32, f16 or bf16 and the same, not %s and %s", weft_dtype_name(a->dtype),
-            weft_dtype_name(b->dtype));
+        return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "linear_scan: takes %s and the same, not %s and %s",
+            wi_dtypes_text(WI_TAKES_SINGLES), weft_dtype_name(a->dtype), weft_dtype_name(b->dtype));
     const weft_dtype dtype = wi_dtype_wider(a->dtype, b->dtype);
     wi_shape shape;
     if (!wi_shape_broadcast(&a->shape, &b->shape, &shape))

@@ -64,8 +64,8 @@ static int check(const char *op, weft_tensor *x, int axis) {
     if (!graph) return -1;
     const weft_dtype compared = wi_format_of(x->dtype)->compute;
     if (compared == WEFT_F32 || compared == WEFT_I32) return wi_axis_index(x, op, axis);
-    wi_graph_fail(
-        graph, WEFT_ERROR_DTYPE, "%s: takes f32, f16, bf16 or i32, not %s", op, weft_dtype_name(x->dtype));
+    wi_graph_fail(graph, WEFT_ERROR_DTYPE, "%s: takes %s, not %s", op,
+        wi_dtypes_text(WI_TAKES_SINGLES | WI_TAKES_INTEGERS), weft_dtype_name(x->dtype));
     return -1;
 }
 

