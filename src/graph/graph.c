@@ -129,7 +129,7 @@ weft_graph *wi_inputs_graph(const char *op, weft_tensor *const *inputs, int coun
 
 static uint64_t node_hash(const wi_op *op, weft_tensor *const *inputs, int count, weft_dtype dtype,
     const wi_shape *shape, const wi_attributes *attributes) {
-    uint64_t hash = XXH3_64bits_withSeed(attributes, sizeof *attributes, (uint64_t)(uintptr_t)op);
+    uint64_t hash = XXH3_64bits_withSeed(attributes, op->attribute_bytes, (uint64_t)(uintptr_t)op);
     if (count > 0) hash = XXH3_64bits_withSeed(inputs, (size_t)count * sizeof *inputs, hash);
     const size_t dims = (size_t)shape->rank * sizeof *shape->dims;
     return XXH3_64bits_withSeed(shape->dims, dims, hash + (uint64_t)dtype * 31 + (uint64_t)shape->rank);
@@ -140,7 +140,7 @@ static bool node_is(const weft_tensor *node, const wi_op *op, weft_tensor *const
     return node->op == op && node->dtype == dtype && node->input_count == count &&
            wi_shape_equal(&node->shape, shape) &&
            (count == 0 || memcmp(node->inputs, inputs, (size_t)count * sizeof *inputs) == 0) &&
-           memcmp(&node->attributes, attributes, sizeof *attributes) == 0;
+           memcmp(&node->attributes, attributes, op->attribute_bytes) == 0;
 }
 
 static weft_status grow_buckets(weft_graph *graph) {
@@ -161,16 +161,26 @@ static weft_status grow_buckets(weft_graph *graph) {
     return WEFT_OK;
 }
 
-weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
-    weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes) {
-    if (graph->status != WEFT_OK) return NULL;
-    wi_attributes given; /* copied over zeros, so that padding compares equal */
-    memset(&given, 0, sizeof given);
-    if (attributes) given = *attributes;
+/* False with the error recorded. Attributes of an op that does not declare them would not be compared. */
+static bool check_node(weft_graph *graph, const wi_op *op, weft_dtype dtype, const wi_shape *shape,
+    const wi_attributes *attributes) {
     if (wi_shape_check(shape, op->name) != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_SHAPE);
     if (dtype == WEFT_F64 && !wi_context_device(graph->context)->caps.fp64)
         return wi_graph_fail(graph, WEFT_ERROR_UNSUPPORTED, "%s: f64 needs cl_khr_fp64, which '%s' lacks",
             op->name, wi_context_device(graph->context)->info.name);
+    if ((attributes != NULL) != (op->attribute_bytes > 0))
+        return wi_graph_fail(graph, WEFT_ERROR_INTERNAL,
+            "%s: a node %s attributes, and its op says otherwise", op->name, attributes ? "has" : "lacks");
+    return true;
+}
+
+weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
+    weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes) {
+    if (graph->status != WEFT_OK) return NULL;
+    if (!check_node(graph, op, dtype, shape, attributes)) return NULL;
+    wi_attributes given; /* zero beyond the op's struct */
+    memset(&given, 0, sizeof given);
+    if (attributes) memcpy(&given, attributes, op->attribute_bytes);
     if (grow_buckets(graph) != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
 
     const uint64_t hash = node_hash(op, inputs, count, dtype, shape, &given);
@@ -192,6 +202,11 @@ weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inp
     node->same_hash = *bucket;
     *bucket = node;
     return node;
+}
+
+weft_tensor *wi_node_over(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape) {
+    const wi_attributes *const attributes = y->op->attribute_bytes ? &y->attributes : NULL;
+    return wi_node(y->graph, y->op, inputs, y->input_count, y->dtype, shape, attributes);
 }
 
 /* ---- looking at tensors ---- */

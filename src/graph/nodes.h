@@ -8,6 +8,7 @@
 
 #include "cl/buffer.h"
 #include "cl/context.h"
+#include "graph/attributes.h"
 #include "graph/dtype.h"
 #include "graph/shape.h"
 
@@ -17,7 +18,7 @@ typedef enum wi_op_kind {
     WI_SOURCE,    /* memory that is there before the step: input, parameter, state */
     WI_GENERATOR, /* a value computed where it is used: constant, scalar, coordinate, random bits */
     WI_MAP,       /* elementwise with broadcasting */
-    WI_REDUCE,    /* over the axes of attributes.axes, which stay with size 1 */
+    WI_REDUCE,    /* over the axes of attributes.over, which stay with size 1 */
     WI_PRODUCT,   /* batched matrix product */
     WI_VIEW,      /* other strides over the same memory */
     WI_KERNEL,    /* kernels of its own, over inputs in memory: kernels/registry.h */
@@ -31,6 +32,7 @@ typedef enum wi_op_kind {
 typedef struct wi_op {
     const char *name;
     wi_op_kind kind;
+    size_t attribute_bytes; /* sizeof the struct of attributes.h that its nodes have; 0: none */
     /* MAP: OpenCL C over a, b, c for float and for int results (comparisons: for float and int inputs). */
     const char *float_code, *int_code;
     /* Writes input gradients (NULL: none) for the gradient g of node y. Builds ordinary nodes. Gradients of
@@ -47,7 +49,7 @@ typedef struct wi_op {
      */
     bool (*view)(const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out,
         wi_layout *layout);
-    /* MAP: instead of code, a padded read of its one input, as attributes.fold says. */
+    /* MAP: instead of code, a padded read of its one input, as attributes.padding says. */
     bool reads_padded;
     /* KERNEL: contiguous: the inputs that its kernels want so, a bit each. fault: what WEFT_FAULT in its kernels means ("an index is out of range"); NULL: they have none.
      * fault_index: of what the position that it notes is one; NULL: "(row-major) of its index input". */
@@ -56,45 +58,6 @@ typedef struct wi_op {
     /* How a plan rewrites the node (graph/rewrite.h); ended by a rule without a name. NULL: no rule does. */
     const struct wi_rule *rules;
 } wi_op;
-
-/* Which element of the input stands at index c of an axis of the result; n is the input's size there. Outside
- * the input stands attributes.number. */
-typedef enum wi_padding_mode {
-    WI_PADDING_NONE,     /* c */
-    WI_PADDING_CONSTANT, /* c - before, where that is in 0 .. n - 1 */
-    WI_PADDING_INTERIOR, /* (c - before) / step, where that is whole and in 0 .. n - 1 */
-    WI_PADDING_EDGE,     /* c - before, the nearest in 0 .. n - 1 */
-    WI_PADDING_REFLECT,  /* c - before, mirrored at 0 and n - 1 */
-    WI_PADDING_WRAP      /* c - before modulo n */
-} wi_padding_mode;
-
-/* Windows over the spatial axes of an image, as depth, height and width: a rank that has fewer lacks the
- * first ones, whose entries are as of an axis of 1. */
-typedef struct wi_window {
-    int32_t size[3], stride[3], padding[3], dilation[3];
-} wi_window;
-
-/* What a node knows besides its inputs; unused fields are zero. */
-typedef struct wi_attributes {
-    double number;               /* constant; probability; low or mean */
-    double number2;              /* high or deviation */
-    int32_t power;               /* constant: times batch^power */
-    int32_t axis;                /* softmax, slice, concat, coordinate, diagonal */
-    int32_t axis2;               /* diagonal */
-    uint32_t axes;               /* reduce, flip: a bit an axis */
-    uint32_t stream;             /* random: the node's number; scalar: its index */
-    uint32_t flags;              /* scans, sorting, permute: as scan.c, sort.c and op_table.h number them */
-    int64_t start;               /* slice; diagonal: its offset */
-    int64_t step;                /* slice, spread */
-    int8_t order[WEFT_MAX_RANK]; /* permute */
-    int8_t fold[WEFT_MAX_RANK];  /* folds: the wi_padding_mode of each axis */
-    /* folds: as dimensions are written (negative: multiples of the batch); WRAP: any number. */
-    int64_t before[WEFT_MAX_RANK];
-    wi_window window; /* pooling: a stride of 0 means adaptive windows; convolution */
-    int32_t groups;   /* convolution */
-    int32_t device;   /* transfer */
-    float scale[4];   /* resampling: input elements an element of the result; the last is unused */
-} wi_attributes;
 
 struct weft_tensor {
     weft_graph *graph;
@@ -193,15 +156,18 @@ weft_tensor *wi_graph_fail_recorded(weft_graph *graph, weft_status status);
 /* The graph of the inputs when none is NULL and all are of one graph without an error; else NULL, with the
  * error recorded where there is a graph to record it in. */
 weft_graph *wi_inputs_graph(const char *op, weft_tensor *const *inputs, int count);
-/* Makes a node, or finds the equal one. dtype and shape are the result's, already inferred. */
+/* Makes a node, or finds the equal one. dtype and shape are the result's, already inferred. Of the attributes
+ * the op's struct is read; NULL: the op has none. */
 weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inputs, int count,
     weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes);
+/* The same of y's op, dtype and attributes, over as many other inputs. */
+weft_tensor *wi_node_over(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape);
 
 /* ---- sources and generators ---- */
 extern const wi_op wi_op_input, wi_op_parameter, wi_op_state, wi_op_flat, wi_op_constant, wi_op_scalar,
     wi_op_coordinate;
 /* value × batch^power, rank 0. */
-weft_tensor *wi_constant_power(weft_graph *graph, weft_dtype dtype, double value, int power);
+weft_tensor *wi_constant_batch_power(weft_graph *graph, weft_dtype dtype, double value, int power);
 /* i32, shape `shape`: the index along an axis. */
 weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis);
 /* What the dropout of this stream multiplies a tensor of this shape by: 0, or 1 / (1 - p). */

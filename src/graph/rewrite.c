@@ -88,7 +88,7 @@ weft_tensor *wi_rewrite_apply(wi_rewrite *rewrite, const weft_tensor *y, weft_te
 static weft_tensor *over_images(weft_tensor *y, weft_tensor *const *inputs) {
     if (y->input_count == 0 || memcmp(inputs, y->inputs, (size_t)y->input_count * sizeof *inputs) == 0)
         return y;
-    return wi_node(y->graph, y->op, inputs, y->input_count, y->dtype, &y->shape, &y->attributes);
+    return wi_node_over(y, inputs, &y->shape);
 }
 
 /* ---- composites ---- */

@@ -2,13 +2,19 @@
 #include "graph/initial.h"
 #include <string.h>
 
-const wi_op wi_op_input = {.name = "input", .kind = WI_SOURCE};
-const wi_op wi_op_parameter = {.name = "parameter", .kind = WI_SOURCE};
-const wi_op wi_op_state = {.name = "state", .kind = WI_SOURCE};
+const wi_op wi_op_input = {
+    .name = "input", .kind = WI_SOURCE, .attribute_bytes = sizeof(wi_source_attributes)};
+const wi_op wi_op_parameter = {
+    .name = "parameter", .kind = WI_SOURCE, .attribute_bytes = sizeof(wi_source_attributes)};
+const wi_op wi_op_state = {
+    .name = "state", .kind = WI_SOURCE, .attribute_bytes = sizeof(wi_source_attributes)};
 const wi_op wi_op_flat = {.name = "flat parameters", .kind = WI_SOURCE};
-const wi_op wi_op_constant = {.name = "constant", .kind = WI_GENERATOR};
-const wi_op wi_op_scalar = {.name = "scalar", .kind = WI_GENERATOR};
-const wi_op wi_op_coordinate = {.name = "coordinate", .kind = WI_GENERATOR};
+const wi_op wi_op_constant = {
+    .name = "constant", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_constant_attributes)};
+const wi_op wi_op_scalar = {
+    .name = "scalar", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_scalar_attributes)};
+const wi_op wi_op_coordinate = {
+    .name = "coordinate", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_along_attributes)};
 
 static bool read_dims(wi_shape *shape, int rank, const int64_t *dims) {
     if (rank < 0 || rank > WEFT_MAX_RANK || (rank > 0 && !dims)) return false;
@@ -48,7 +54,7 @@ weft_tensor *weft_input_shape(
     if (!read_dims(&shape, rank, dims))
         return wi_graph_fail(
             graph, WEFT_ERROR_SHAPE, "input '%s': rank %d is not in 0..%d", name, rank, WEFT_MAX_RANK);
-    const wi_attributes attributes = {.stream = graph->node_count};
+    const wi_attributes attributes = {.source = {.number = graph->node_count}};
     return name_node(wi_node(graph, &wi_op_input, NULL, 0, dtype, &shape, &attributes), name);
 }
 
@@ -85,7 +91,7 @@ static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char
         return wi_graph_fail(graph, WEFT_ERROR_STATE,
             "parameter '%s': the graph has a plan already; make all parameters first, or use a second graph",
             name ? name : "");
-    const wi_attributes attributes = {.stream = graph->node_count};
+    const wi_attributes attributes = {.source = {.number = graph->node_count}};
     weft_tensor *tensor = wi_node(graph, op, NULL, 0, dtype, shape, &attributes);
     if (!tensor) return NULL;
     int64_t count;
@@ -184,10 +190,10 @@ weft_tensor *weft_array(
 
 /* ---- constants and scalars ---- */
 
-weft_tensor *wi_constant_power(weft_graph *graph, weft_dtype dtype, double value, int power) {
+weft_tensor *wi_constant_batch_power(weft_graph *graph, weft_dtype dtype, double value, int power) {
     const wi_shape shape = {.rank = 0};
     if (wi_dtype_rounds(dtype) && power == 0) value = wi_dtype_nearest(dtype, value);
-    const wi_attributes attributes = {.number = value, .power = power};
+    const wi_attributes attributes = {.constant = {.value = value, .batch_power = power}};
     return wi_node(graph, &wi_op_constant, NULL, 0, dtype, &shape, &attributes);
 }
 
@@ -196,7 +202,7 @@ weft_tensor *weft_constant(weft_graph *graph, weft_dtype dtype, double value) {
     if (!wi_dtype_valid(dtype) || (!wi_dtype_computes(dtype) && dtype != WEFT_BOOL))
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "constant: takes %s, or bool, not %s",
             wi_dtypes_text(WI_TAKES_FLOATS | WI_TAKES_INTEGERS), weft_dtype_name(dtype));
-    return wi_constant_power(graph, dtype, value, 0);
+    return wi_constant_batch_power(graph, dtype, value, 0);
 }
 
 weft_tensor *weft_number(weft_tensor *x, double value) {
@@ -204,7 +210,7 @@ weft_tensor *weft_number(weft_tensor *x, double value) {
 }
 
 weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis) {
-    const wi_attributes attributes = {.axis = axis};
+    const wi_attributes attributes = {.along = {.axis = axis}};
     return wi_node(graph, &wi_op_coordinate, NULL, 0, WEFT_I32, shape, &attributes);
 }
 
@@ -213,7 +219,7 @@ static weft_tensor *make_scalar(weft_graph *graph, wi_scalar scalar) {
             graph->scalar_count + 1, sizeof *graph->scalars) != WEFT_OK)
         return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
     const wi_shape shape = {.rank = 0};
-    const wi_attributes attributes = {.stream = (uint32_t)graph->scalar_count};
+    const wi_attributes attributes = {.scalar = {.index = (uint32_t)graph->scalar_count}};
     weft_tensor *tensor = wi_node(graph, &wi_op_scalar, NULL, 0, WEFT_F32, &shape, &attributes);
     if (tensor) graph->scalars[graph->scalar_count++] = scalar;
     return tensor;
@@ -242,14 +248,14 @@ static weft_status check_scalar(const weft_tensor *scalar) {
 
 weft_status weft_scalar_set(weft_tensor *scalar, float value) {
     WI_TRY(check_scalar(scalar));
-    scalar->graph->scalars[scalar->attributes.stream].value = value;
+    scalar->graph->scalars[scalar->attributes.scalar.index].value = value;
     return WEFT_OK;
 }
 
 weft_status weft_scalar_get(const weft_tensor *scalar, float *value) {
     WI_TRY(check_scalar(scalar));
     if (!value) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scalar_get: value is NULL");
-    *value = scalar->graph->scalars[scalar->attributes.stream].value;
+    *value = scalar->graph->scalars[scalar->attributes.scalar.index].value;
     return WEFT_OK;
 }
 

@@ -181,7 +181,8 @@ weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
 
 /* ---- all parameters at once ---- */
 
-const wi_op wi_op_flat_gradients = {.name = "flat gradients", .kind = WI_JOIN};
+const wi_op wi_op_flat_gradients = {
+    .name = "flat gradients", .kind = WI_JOIN, .attribute_bytes = sizeof(wi_flat_gradients_attributes)};
 
 weft_tensor **wi_parameter_gradients(weft_tensor *loss) {
     if (!loss) return NULL;
@@ -221,7 +222,7 @@ weft_tensor **wi_parameter_gradients(weft_tensor *loss) {
 weft_tensor *wi_flat_gradients(
     weft_graph *graph, weft_tensor *const *gradients, size_t first, size_t count, int64_t rows) {
     const wi_shape shape = {.rank = 2, .dims = {rows, WI_FLAT_ROW}};
-    const wi_attributes attributes = {.start = (int64_t)first};
+    const wi_attributes attributes = {.flat_gradients = {.first = (int64_t)first}};
     if (!gradients || !wi_inputs_graph("flat gradients", gradients + first, (int)count)) return NULL;
     return wi_node(
         graph, &wi_op_flat_gradients, gradients + first, (int)count, WEFT_F32, &shape, &attributes);

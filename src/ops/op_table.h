@@ -43,8 +43,8 @@ typedef struct wi_memory_order {
     int rank;
     int8_t axes[WEFT_MAX_RANK];
 } wi_memory_order;
-/* attributes.flags of a permute. FROM: its input is what is in memory, and what reads it is made over that. TO: it
- * gives a tensor as such a node's input would be. */
+/* attributes.permute.direction. FROM: its input is what is in memory, and what reads it is made over that. TO:
+ * it gives a tensor as such a node's input would be. */
 enum { WI_FROM_MEMORY_ORDER = 1, WI_TO_MEMORY_ORDER = 2 };
 /* The order that x is a view of. */
 wi_memory_order wi_memory_order_of(const weft_tensor *x);
@@ -61,10 +61,10 @@ weft_tensor *wi_elementwise_in_memory_order(
 extern const wi_rule wi_elementwise_rules[];
 /* The rule of a permute to the order of memory: what costs nothing to make in that order is made in it. */
 weft_tensor *wi_made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
-/* permute, with its attributes.flags; order is one, unchecked. */
-weft_tensor *wi_permute(weft_tensor *x, const int8_t *order, uint32_t flags);
+/* permute, with its direction; order is one, unchecked. */
+weft_tensor *wi_permute(weft_tensor *x, const int8_t *order, uint32_t direction);
 /* The same of what x itself permutes, and nothing where the two cancel. */
-weft_tensor *wi_permute_through(weft_tensor *x, const int8_t *order, uint32_t flags);
+weft_tensor *wi_permute_through(weft_tensor *x, const int8_t *order, uint32_t direction);
 /* Does the order move anything but axes of size 1? */
 bool wi_memory_order_moves(const wi_shape *shape, const int8_t *order);
 

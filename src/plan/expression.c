@@ -198,7 +198,7 @@ int wi_emit_load(wi_emitter *e, int o) {
     if (guarded) wi_text_append(&e->text, "%s ? ", condition);
     emit_element(e, o, where);
     if (guarded) {
-        wi_number_literal(outside, operand->dtype, operand->padded->attributes.number);
+        wi_number_literal(outside, operand->dtype, operand->padded->attributes.padding.outside);
         wi_text_append(&e->text, " : (%s)(%s)", wi_register_type(operand->dtype), outside);
     }
     wi_text_append(&e->text, ";\n");
@@ -253,10 +253,10 @@ void wi_number_literal(char text[WI_LITERAL], weft_dtype dtype, double value) {
 }
 
 static int emit_constant(wi_emitter *e, const weft_tensor *node) {
-    if (node->attributes.power == 0) {
+    if (node->attributes.constant.batch_power == 0) {
         const int temp = wi_emit_begin(e, node->dtype);
         char literal[WI_LITERAL];
-        wi_number_literal(literal, node->dtype, node->attributes.number);
+        wi_number_literal(literal, node->dtype, node->attributes.constant.value);
         wi_text_append(&e->text, "(%s)(%s);\n", wi_register_type(node->dtype), literal);
         return temp;
     }
@@ -266,8 +266,8 @@ static int emit_constant(wi_emitter *e, const weft_tensor *node) {
         index += kind == WI_ARGUMENT_FLOAT || kind == WI_ARGUMENT_DOUBLE;
     }
     const wi_format *format = wi_format_of(node->dtype);
-    const double number =
-        node->attributes.number * pow((double)e->partition->request->batch, node->attributes.power);
+    const double number = node->attributes.constant.value *
+                          pow((double)e->partition->request->batch, node->attributes.constant.batch_power);
     const bool is_double = format->size > sizeof(float);
     wi_emit_argument(e, is_double ? WI_ARGUMENT_DOUBLE : WI_ARGUMENT_FLOAT, index, 0,
         wi_dtype_nearest(node->dtype, number));
@@ -295,14 +295,12 @@ static int emit_random(wi_emitter *e, int o, const weft_tensor *node) {
     address(e, o, where);
     wi_emit_argument(e, WI_ARGUMENT_SEED, 0, 0, 0);
     wi_emit_argument(e, WI_ARGUMENT_DRAWS, 0, 0, 0);
-    const bool uniform = node->op == &wi_op_uniform;
-    const float first = (float)node->attributes.number;
-    const float second = uniform ? (float)node->attributes.number2 - first : (float)node->attributes.number2;
+    const wi_random_attributes *const random = &node->attributes.random;
     const int temp = wi_emit_begin(e, WEFT_F32);
     wi_text_append(&e->text, "weft_%s(", node->op->name);
     emit_index(e, o, where);
     wi_text_append(&e->text, ", (uint)((ulong)(%s) >> 32), %uu, draws, seed0, seed1, %af, %af);\n", where,
-        node->attributes.stream, (double)first, (double)second);
+        random->stream, (double)random->offset, (double)random->scale);
     return temp;
 }
 
@@ -315,9 +313,9 @@ static int emit_inline(wi_emitter *e, const weft_tensor *node) {
     if (node->op == &wi_op_constant) {
         temp = emit_constant(e, node);
     } else if (node->op == &wi_op_scalar) {
-        wi_emit_argument(e, WI_ARGUMENT_SCALAR, (int)node->attributes.stream, 0, 0);
+        wi_emit_argument(e, WI_ARGUMENT_SCALAR, (int)node->attributes.scalar.index, 0, 0);
         temp = wi_emit_begin(e, WEFT_F32);
-        wi_text_append(&e->text, "(WF)(u%u);\n", node->attributes.stream);
+        wi_text_append(&e->text, "(WF)(u%u);\n", node->attributes.scalar.index);
     } else if (node->op == &wi_op_coordinate) {
         char where[64];
         const int o = generator_operand(e->loop, node);

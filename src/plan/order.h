@@ -26,7 +26,7 @@ typedef struct wi_node_order {
     size_t id_count; /* nodes with an id from here on are made by later passes */
 } wi_node_order;
 
-/* TRANSFER: its input, on the device with index attributes.device. Only plans make it. */
+/* TRANSFER: its input, on the device with index attributes.transfer.device. Only plans make it. */
 extern const wi_op wi_op_transfer;
 
 /* Elements at a usual batch size, for decisions by cost that are alike for all plans of a graph: at the general

@@ -6,7 +6,8 @@
  * computed where it is used, and views, so that what is transferred is the memory behind a view. */
 #include "plan/order.h"
 
-const wi_op wi_op_transfer = {.name = "transfer", .kind = WI_TRANSFER};
+const wi_op wi_op_transfer = {
+    .name = "transfer", .kind = WI_TRANSFER, .attribute_bytes = sizeof(wi_transfer_attributes)};
 
 /* ---- what was asked for ---- */
 
@@ -110,7 +111,7 @@ static weft_tensor **image_at(const spread *s, const weft_tensor *node, int devi
 /* Of a node that came before. */
 static weft_tensor *image_on(const spread *s, weft_tensor *node, int device) {
     weft_tensor **image = image_at(s, node, device);
-    const wi_attributes attributes = {.device = device};
+    const wi_attributes attributes = {.transfer = {.device = device}};
     if (!*image)
         *image = wi_node(node->graph, &wi_op_transfer, image_at(s, node, s->home[node->id]), 1, node->dtype,
             &node->shape, &attributes);
@@ -126,9 +127,7 @@ static weft_status make_image(const spread *s, weft_tensor *node, int device) {
         if (!inputs[i]) return weft_graph_status(node->graph);
         changed = changed || inputs[i] != node->inputs[i];
     }
-    weft_tensor *image = !changed ? node
-                                  : wi_node(node->graph, node->op, inputs, node->input_count, node->dtype,
-                                        &node->shape, &node->attributes);
+    weft_tensor *image = changed ? wi_node_over(node, inputs, &node->shape) : node;
     *image_at(s, node, device) = image;
     return weft_graph_status(node->graph);
 }

@@ -31,7 +31,7 @@ static int64_t tile_of(const wi_attention_sizes *s) {
 }
 
 static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, const wi_attention_sizes *s) {
-    wi_kernel_macro_int(plan, "WEFT_DROP", site->node->attributes.number2 > 0);
+    wi_kernel_macro_int(plan, "WEFT_DROP", site->node->attributes.attention.dropout > 0);
     wi_kernel_macro_int(plan, "WEFT_D", fours_of(s->d));
     wi_kernel_macro_int(plan, "WEFT_DV", fours_of(s->dv));
     wi_kernel_macro_int(plan, "WEFT_TILE", tile_of(s));

@@ -33,7 +33,7 @@ static void strides(wi_kernel_launch *launch, const wi_kernel_site *site, int in
 /* Of a section of a packed result: n0, n1, row. */
 static void section_strides(wi_kernel_launch *launch, const wi_kernel_site *site, const wi_attention_sizes *s,
     int64_t length, int64_t width) {
-    const bool inside = site->node->attributes.axis == 2;
+    const bool inside = site->node->attributes.attention.heads_inside;
     wi_kernel_long(launch, s->n1 * length * width);
     wi_kernel_long(launch, inside ? width : length * width);
     wi_kernel_long(launch, inside ? s->n1 * width : width);
@@ -45,7 +45,7 @@ static void mask_input(wi_kernel_launch *launch, const wi_kernel_site *site, int
     wi_kernel_int(launch, !has_mask ? 0 : site->node->inputs[mask]->dtype == WEFT_BOOL ? 1 : 2);
     wi_kernel_input(launch, has_mask ? mask : WI_ATTENTION_QUERY);
     strides(launch, site, has_mask ? mask : WI_ATTENTION_QUERY);
-    wi_kernel_int(launch, site->node->attributes.power);
+    wi_kernel_int(launch, site->node->attributes.attention.causal);
 }
 
 static void size_arguments(wi_kernel_launch *launch, const wi_attention_sizes *s) {
@@ -58,11 +58,11 @@ static void size_arguments(wi_kernel_launch *launch, const wi_attention_sizes *s
 
 /* Behind all others, where weights are dropped. */
 static void dropout_arguments(wi_kernel_launch *launch, const wi_kernel_site *site) {
-    const wi_attributes *attributes = &site->node->attributes;
-    if (attributes->number2 <= 0) return;
-    wi_kernel_float(launch, attributes->number2);
-    wi_kernel_float(launch, 1 / (1 - attributes->number2));
-    wi_kernel_int(launch, attributes->stream);
+    const double dropout = site->node->attributes.attention.dropout;
+    if (dropout <= 0) return;
+    wi_kernel_float(launch, dropout);
+    wi_kernel_float(launch, 1 / (1 - dropout));
+    wi_kernel_int(launch, site->node->attributes.attention.stream);
     wi_kernel_random(launch);
 }
 
@@ -75,7 +75,7 @@ void wi_attention_forward_arguments(
     for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++) strides(launch, site, i);
     section_strides(launch, site, s, s->queries, s->dv);
     wi_kernel_long(launch, s->n0 * s->n1 * s->queries * s->dv);
-    wi_kernel_float(launch, site->node->attributes.number);
+    wi_kernel_float(launch, site->node->attributes.attention.scale);
     dropout_arguments(launch, site);
 }
 
@@ -101,7 +101,7 @@ void wi_attention_gradient_arguments(wi_kernel_launch *launch, const wi_kernel_s
     section_strides(launch, site, s, s->keys, s->d);
     wi_kernel_long(launch, dq + dk);
     section_strides(launch, site, s, s->keys, s->dv);
-    wi_kernel_float(launch, site->node->attributes.number);
+    wi_kernel_float(launch, site->node->attributes.attention.scale);
     dropout_arguments(launch, site);
 }
 

@@ -45,7 +45,7 @@ static pool_work share_out(const wi_kernel_site *site, bool forward, double work
 
 static weft_status pool_kernel(const wi_kernel_site *site, wi_kernel_plan *plan, int pass) {
     static const char *const suffixes[] = {"max", "max_gradient", "mean", "mean_gradient"};
-    const wi_attributes *a = &site->node->attributes;
+    const wi_pool_attributes *const a = &site->node->attributes.pool;
     const bool forward = pass == PASS_MAX || pass == PASS_MEAN;
     const wi_extent *x = pass == PASS_MEAN_GRADIENT ? &site->result : &site->inputs[0];
     const wi_extent *y = forward ? &site->result : &site->inputs[pass == PASS_MAX_GRADIENT];
@@ -61,8 +61,8 @@ static weft_status pool_kernel(const wi_kernel_site *site, wi_kernel_plan *plan,
     wi_kernel_long(launch, pixels_of(&site->result));
     wi_kernel_int(launch, x->dims[x->rank - 1].actual);
     wi_kernel_int(launch, work.share);
-    wi_kernel_int(launch, !(a->flags & WI_POOL_EXCLUDE_PADDING));
-    wi_kernel_int(launch, a->step);
+    wi_kernel_int(launch, !a->exclude_padding);
+    wi_kernel_int(launch, a->divisor);
     for (int i = 0; i < 3; i++) {
         const int64_t numbers[] = {axis_of(x, i), axis_of(y, i), a->window.size[i], a->window.stride[i],
             a->window.padding[i], a->window.dilation[i]};

@@ -48,7 +48,7 @@ static void share_groups(scan_work *w, const wi_device_profile *device, int64_t 
 
 static scan_work work_of(const wi_kernel_site *site) {
     const wi_extent *x = &site->result;
-    const int axis = site->node->attributes.axis;
+    const int axis = site->node->attributes.scan.axis;
     const wi_device_profile *const device = site->device;
     scan_work w = {.outer = 1, .n = x->dims[axis].actual, .inner = 1};
     int64_t inner_general = 1;
@@ -67,7 +67,7 @@ static scan_work work_of(const wi_kernel_site *site) {
 
 static void add_pass(const wi_kernel_site *site, wi_kernel_plan *plan, const scan_work *w, int pass) {
     const int64_t group = site->device->group;
-    const uint32_t flags = site->node->attributes.flags;
+    const wi_scan_attributes *const a = &site->node->attributes.scan;
     const int64_t items = wi_divide_up(w->lines, w->lines_an_item) * w->splits;
     wi_kernel_launch *launch =
         wi_kernel_launch_1d(plan, w->along ? "lines" : "columns", w->along ? items * group : items, group);
@@ -77,7 +77,7 @@ static void add_pass(const wi_kernel_site *site, wi_kernel_plan *plan, const sca
     wi_kernel_scratch(launch, 0);
     wi_kernel_longs(
         launch, WI_KERNEL_NUMBERS(w->outer, w->n, w->inner, w->splits, w->split_length, w->lines_an_item));
-    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(flags & WI_SCAN_FORM, (flags & WI_SCAN_BACKWARDS) != 0, pass));
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(a->form, a->backwards, pass));
 }
 
 static weft_status scan(const wi_kernel_site *site, wi_kernel_plan *plan, int kind) {

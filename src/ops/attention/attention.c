@@ -28,22 +28,23 @@ static wi_shape shape4(const weft_tensor *like, int64_t length, int64_t width) {
     return (wi_shape){.rank = 4, .dims = {like->shape.dims[0], like->shape.dims[1], length, width}};
 }
 
-/* attributes.axis is the axis of n1 in the packed results: 1 is (n0, n1, length, width), 2 is (n0, length,
- * n1, width), which a layer of several heads can use without copying. */
+/* Packed results are (n0, n1, length, width), or with heads_inside (n0, length, n1, width), which a layer of
+ * several heads can use without copying. */
 static weft_tensor *section(const weft_tensor *y, weft_tensor *pack, int64_t start, wi_shape shape) {
     weft_tensor *x = wi_slice_dims(pack, 0, start, length_of(&shape), 1);
-    if (!x || y->attributes.axis == 1) return weft_reshape_shape(x, 4, shape.dims);
+    if (!x || !y->attributes.attention.heads_inside) return weft_reshape_shape(x, 4, shape.dims);
     const int64_t swapped[] = {shape.dims[0], shape.dims[2], shape.dims[1], shape.dims[3]};
     return weft_permute_axes(weft_reshape_shape(x, 4, swapped), 4, (const int[]){0, 2, 1, 3});
 }
 
 /* ---- forward ---- */
 
-const wi_op wi_op_attention_forward = {.name = "attention", .kind = WI_KERNEL};
+const wi_op wi_op_attention_forward = {
+    .name = "attention", .kind = WI_KERNEL, .attribute_bytes = sizeof(wi_attention_attributes)};
 
 static weft_tensor *forward(const weft_tensor *y, bool inference) {
     wi_attributes attributes = y->attributes;
-    if (inference) attributes.number2 = attributes.stream = 0;
+    if (inference) attributes.attention.dropout = 0, attributes.attention.stream = 0;
     const wi_shape lse = shape4(y, y->shape.dims[2], 1);
     const wi_shape shape = {.rank = 1, .dims = {length_of(&y->shape) + length_of(&lse)}};
     return wi_node(
@@ -53,8 +54,10 @@ static weft_tensor *forward(const weft_tensor *y, bool inference) {
 /* ---- gradients ---- */
 
 /* The forward result is read as it was written. */
-const wi_op wi_op_attention_gradient = {
-    .name = "attention_gradient", .kind = WI_KERNEL, .contiguous = 1u << WI_ATTENTION_FORWARD};
+const wi_op wi_op_attention_gradient = {.name = "attention_gradient",
+    .kind = WI_KERNEL,
+    .attribute_bytes = sizeof(wi_attention_attributes),
+    .contiguous = 1u << WI_ATTENTION_FORWARD};
 
 static weft_tensor *allowed(weft_graph *graph, int64_t queries, int64_t keys) {
     const wi_shape shape = {.rank = 2, .dims = {queries, keys}};
@@ -64,21 +67,21 @@ static weft_tensor *allowed(weft_graph *graph, int64_t queries, int64_t keys) {
 /* dS itself, which is as large as the mask: ordinary nodes, computed only where a mask is trained. */
 static weft_tensor *mask_gradient(weft_tensor *y, weft_tensor *g, weft_tensor *pack) {
     weft_tensor *const *x = y->inputs;
+    const wi_attention_attributes *const a = &y->attributes.attention;
     const wi_shape row = shape4(y, y->shape.dims[2], 1);
     weft_tensor *lse =
         weft_reshape_shape(wi_slice_dims(pack, 0, length_of(&y->shape), length_of(&row), 1), 4, row.dims);
-    weft_tensor *s = weft_mul(weft_matmul(x[WI_ATTENTION_QUERY], weft_transpose(x[WI_ATTENTION_KEY])),
-        weft_number(g, y->attributes.number));
+    weft_tensor *s = weft_mul(
+        weft_matmul(x[WI_ATTENTION_QUERY], weft_transpose(x[WI_ATTENTION_KEY])), weft_number(g, a->scale));
     weft_tensor *p =
         weft_exp(weft_sub(weft_add(s, x[WI_ATTENTION_MASK]), weft_mul(lse, weft_number(g, 1 / log2_e))));
-    if (y->attributes.power)
+    if (a->causal)
         p = weft_where(
             allowed(y->graph, x[WI_ATTENTION_QUERY]->shape.dims[2], x[WI_ATTENTION_KEY]->shape.dims[2]), p,
             weft_number(g, 0));
     weft_tensor *gradient = weft_matmul(g, weft_transpose(x[WI_ATTENTION_VALUE]));
-    if (y->attributes.number2 > 0)
-        gradient = weft_mul(
-            gradient, wi_dropout_factors(y->graph, &s->shape, y->attributes.number2, y->attributes.stream));
+    if (a->dropout > 0)
+        gradient = weft_mul(gradient, wi_dropout_factors(y->graph, &s->shape, a->dropout, a->stream));
     return weft_mul(p, weft_sub(gradient, wi_sum_keep(weft_mul(g, y), 1u << 3)));
 }
 
@@ -105,8 +108,11 @@ static weft_tensor *attention_lower(weft_tensor *y, bool inference) {
     return pack ? section(y, pack, 0, y->shape) : NULL;
 }
 
-const wi_op wi_op_attention = {
-    .name = "attention", .kind = WI_COMPOSITE, .lower = attention_lower, .backward = attention_backward};
+const wi_op wi_op_attention = {.name = "attention",
+    .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_attention_attributes),
+    .lower = attention_lower,
+    .backward = attention_backward};
 
 /* ---- the same, composed: the scores lie in memory ---- */
 
@@ -242,9 +248,11 @@ weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *o
     const int count = x[WI_ATTENTION_MASK] ? 4 : 3;
     if (!wi_inputs_graph("attention", inputs, count)) return NULL;
     const wi_shape shape = shape4(inputs[WI_ATTENTION_QUERY], queries, dv);
-    wi_attributes attributes = {
-        .number = scale, .number2 = options->dropout, .power = options->causal, .axis = heads_inside ? 2 : 1};
-    if (options->dropout > 0) attributes.stream = inputs[WI_ATTENTION_QUERY]->graph->streams++;
+    wi_attributes attributes = {.attention = {.scale = scale,
+                                    .dropout = options->dropout,
+                                    .causal = options->causal,
+                                    .heads_inside = heads_inside}};
+    if (options->dropout > 0) attributes.attention.stream = inputs[WI_ATTENTION_QUERY]->graph->streams++;
     weft_tensor *y = wi_node(
         inputs[WI_ATTENTION_QUERY]->graph, &wi_op_attention, inputs, count, WEFT_F32, &shape, &attributes);
     wi_shape result = lead;

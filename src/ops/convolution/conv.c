@@ -9,7 +9,7 @@
 /* ---- what a node computes ---- */
 
 wi_conv wi_conv_of(
-    const wi_attributes *attributes, const wi_extent *x, const wi_extent *y, const wi_shape *weight) {
+    const wi_conv_attributes *attributes, const wi_extent *x, const wi_extent *y, const wi_shape *weight) {
     const int axes = x->rank - 2, first = 3 - axes;
     wi_conv conv = {.images = x->dims[0].actual,
         .groups = attributes->groups,
@@ -80,10 +80,19 @@ static void conv_weight_backward(weft_tensor *w, weft_tensor *g, weft_tensor **g
     gradients[1] = conv_node(x, g, &w->attributes, &y->shape);
 }
 
-const wi_op wi_op_conv = {.name = "conv", .kind = WI_PRODUCT, .backward = conv_backward};
-const wi_op wi_op_conv_data = {.name = "conv_data", .kind = WI_PRODUCT, .backward = conv_data_backward};
-const wi_op wi_op_conv_weight = {
-    .name = "conv_weight", .kind = WI_KERNEL, .backward = conv_weight_backward, .contiguous = 3};
+const wi_op wi_op_conv = {.name = "conv",
+    .kind = WI_PRODUCT,
+    .attribute_bytes = sizeof(wi_conv_attributes),
+    .backward = conv_backward};
+const wi_op wi_op_conv_data = {.name = "conv_data",
+    .kind = WI_PRODUCT,
+    .attribute_bytes = sizeof(wi_conv_attributes),
+    .backward = conv_data_backward};
+const wi_op wi_op_conv_weight = {.name = "conv_weight",
+    .kind = WI_KERNEL,
+    .attribute_bytes = sizeof(wi_conv_attributes),
+    .backward = conv_weight_backward,
+    .contiguous = 3};
 
 /* ---- options ---- */
 
@@ -146,14 +155,15 @@ static void pad_same(weft_conv_options *options, int axis, int64_t image, int64_
 }
 
 static wi_attributes window_of(const weft_conv_options *options, const weft_tensor *weight, int axes) {
-    wi_attributes attributes = {.groups = (int32_t)options->groups};
+    wi_attributes attributes = {.conv = {.groups = (int32_t)options->groups}};
+    wi_window *const window = &attributes.conv.window;
     for (int i = 0; i < 3; i++) {
         const int axis = i - (3 - axes);
         const bool there = axis >= 0;
-        attributes.window.size[i] = there ? (int32_t)weight->shape.dims[2 + axis] : 1;
-        attributes.window.stride[i] = there ? (int32_t)options->stride[axis] : 1;
-        attributes.window.dilation[i] = there ? (int32_t)options->dilation[axis] : 1;
-        attributes.window.padding[i] = there ? (int32_t)options->padding[axis] : 0;
+        window->size[i] = there ? (int32_t)weight->shape.dims[2 + axis] : 1;
+        window->stride[i] = there ? (int32_t)options->stride[axis] : 1;
+        window->dilation[i] = there ? (int32_t)options->dilation[axis] : 1;
+        window->padding[i] = there ? (int32_t)options->padding[axis] : 0;
     }
     return attributes;
 }

@@ -23,7 +23,7 @@ typedef struct wi_conv {
 /* What a conv, conv_data or conv_weight node computes; x and y are the extents of the image and the result.
  */
 wi_conv wi_conv_of(
-    const wi_attributes *attributes, const wi_extent *x, const wi_extent *y, const wi_shape *weight);
+    const wi_conv_attributes *attributes, const wi_extent *x, const wi_extent *y, const wi_shape *weight);
 /* Multiply-adds of it, those with zeros outside the image included, times two. */
 double wi_conv_flops(const wi_conv *conv);
 /* A channels-last layout's strides: of images and of the three spatial axes. False: channels are not side by

@@ -63,8 +63,8 @@ static weft_tensor *fail_shape(const wi_op *op, const wi_shape *a, const weft_te
 bool wi_is_constant(const weft_tensor *x, double *value, int *power) {
     while (x->op->kind == WI_VIEW) x = x->inputs[0];
     if (x->op != &wi_op_constant) return false;
-    *value = x->attributes.number;
-    *power = x->attributes.power;
+    *value = x->attributes.constant.value;
+    *power = x->attributes.constant.batch_power;
     return true;
 }
 
@@ -90,14 +90,15 @@ static weft_tensor *simplify(wi_rewrite *rewrite, const weft_tensor *y, weft_ten
         if (is_number(inputs[1], 1)) return same_value(inputs[0], shape);
         if (inputs[0]->dtype == WEFT_F32 && wi_is_constant(inputs[0], &a, &power_a) &&
             wi_is_constant(inputs[1], &b, &power_b))
-            return same_value(wi_constant_power(inputs[0]->graph, WEFT_F32, a * b, power_a + power_b), shape);
+            return same_value(
+                wi_constant_batch_power(inputs[0]->graph, WEFT_F32, a * b, power_a + power_b), shape);
     }
     if (op == &wi_op_add && is_number(inputs[0], 0)) return same_value(inputs[1], shape);
     if ((op == &wi_op_add || op == &wi_op_sub) && is_number(inputs[1], 0))
         return same_value(inputs[0], shape);
     if (op == &wi_op_div && is_number(inputs[1], 1)) return same_value(inputs[0], shape);
     if (op == &wi_op_neg && wi_is_constant(inputs[0], &a, &power_a))
-        return same_value(wi_constant_power(inputs[0]->graph, inputs[0]->dtype, -a, power_a), shape);
+        return same_value(wi_constant_batch_power(inputs[0]->graph, inputs[0]->dtype, -a, power_a), shape);
     return NULL;
 }
 

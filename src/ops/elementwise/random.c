@@ -4,35 +4,37 @@
 #include "ops/op_table.h"
 #include <weft/images.h>
 
-const wi_op wi_op_uniform = {.name = "uniform", .kind = WI_GENERATOR};
-const wi_op wi_op_normal = {.name = "normal", .kind = WI_GENERATOR};
+const wi_op wi_op_uniform = {
+    .name = "uniform", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_random_attributes)};
+const wi_op wi_op_normal = {
+    .name = "normal", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_random_attributes)};
 
-static weft_tensor *draw(weft_graph *graph, const wi_op *op, double number, double number2,
-    const wi_shape *shape, uint32_t stream) {
-    const wi_attributes attributes = {.number = number, .number2 = number2, .stream = stream};
+static weft_tensor *draw(
+    weft_graph *graph, const wi_op *op, float offset, float scale, const wi_shape *shape, uint32_t stream) {
+    const wi_attributes attributes = {.random = {.offset = offset, .scale = scale, .stream = stream}};
     return wi_node(graph, op, NULL, 0, WEFT_F32, shape, &attributes);
 }
 
 static weft_tensor *draw_dims(
-    weft_graph *graph, const wi_op *op, float number, float number2, int rank, const int64_t *dims) {
+    weft_graph *graph, const wi_op *op, float offset, float scale, int rank, const int64_t *dims) {
     if (!graph) return NULL;
     wi_shape shape = {.rank = rank};
     if (rank < 0 || rank > WEFT_MAX_RANK || (rank > 0 && !dims))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: rank %d is not in 0..%d, or dims is NULL",
             op->name, rank, WEFT_MAX_RANK);
     for (int i = 0; i < rank; i++) shape.dims[i] = dims[i];
-    return draw(graph, op, number, number2, &shape, graph->streams++);
+    return draw(graph, op, offset, scale, &shape, graph->streams++);
 }
 
 weft_tensor *weft_uniform(weft_graph *graph, float low, float high, int rank, const int64_t *dims) {
-    return draw_dims(graph, &wi_op_uniform, low, high, rank, dims);
+    return draw_dims(graph, &wi_op_uniform, low, high - low, rank, dims);
 }
 
 weft_tensor *weft_normal(weft_graph *graph, float mean, float deviation, int rank, const int64_t *dims) {
     return draw_dims(graph, &wi_op_normal, mean, deviation, rank, dims);
 }
 
-/* ---- dropout; attributes.axes: those along which one number is drawn for all ---- */
+/* ---- dropout ---- */
 
 weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double p, uint32_t stream) {
     weft_tensor *chance = draw(graph, &wi_op_uniform, 0, 1, shape, stream);
@@ -42,33 +44,34 @@ weft_tensor *wi_dropout_factors(weft_graph *graph, const wi_shape *shape, double
 
 static weft_tensor *dropout_lower(weft_tensor *y, bool inference) {
     weft_tensor *x = y->inputs[0];
-    const double p = y->attributes.number;
+    const wi_dropout_attributes *const a = &y->attributes.dropout;
+    const double p = a->probability;
     if (inference) return x;
     wi_shape shape = x->shape;
     for (int i = 0; i < shape.rank; i++)
-        if (y->attributes.axes >> i & 1) shape.dims[i] = 1;
-    weft_tensor *chance = draw(y->graph, &wi_op_uniform, 0, 1, &shape, y->attributes.stream);
+        if (a->axes >> i & 1) shape.dims[i] = 1;
+    weft_tensor *chance = draw(y->graph, &wi_op_uniform, 0, 1, &shape, a->stream);
     weft_tensor *scaled = weft_mul_number(x, 1 / (1 - p));
     return weft_where(weft_less(chance, weft_number(chance, p)), weft_number(x, 0), scaled);
 }
 
 /* The same elements are dropped from the gradient: the same op with the same stream. */
 static void dropout_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    gradients[0] = wi_node(y->graph, y->op, &g, 1, y->dtype, &y->shape, &y->attributes);
+    gradients[0] = wi_node_over(y, &g, &y->shape);
 }
 
 /* Numbers are drawn in the order of memory. All nodes of a stream drop the same elements, so all are made in
- * the order of the first; attributes.flags marks a node that is made in it. */
+ * the order of the first; in_memory marks a node that is made in it. */
 static weft_tensor *dropout_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
-    if (y->attributes.flags) return NULL;
-    weft_tensor **const first = wi_rewrite_drawn(rewrite, y->attributes.stream);
+    if (y->attributes.dropout.in_memory) return NULL;
+    weft_tensor **const first = wi_rewrite_drawn(rewrite, y->attributes.dropout.stream);
     if (!*first) *first = inputs[0];
     const wi_memory_order order = wi_memory_order_of(*first);
     if (order.rank == 0) return NULL;
     weft_tensor *const x = wi_to_memory(rewrite, &order, inputs[0]);
     wi_attributes attributes = y->attributes;
-    attributes.axes = wi_axes_in_memory(&order, attributes.axes);
-    attributes.flags = 1;
+    attributes.dropout.axes = wi_axes_in_memory(&order, attributes.dropout.axes);
+    attributes.dropout.in_memory = true;
     return x ? wi_from_memory(&order, wi_node(y->graph, y->op, &x, 1, y->dtype, &x->shape, &attributes))
              : NULL;
 }
@@ -76,6 +79,7 @@ static weft_tensor *dropout_in_order(wi_rewrite *rewrite, const weft_tensor *y, 
 static const wi_rule dropout_rules[] = {{"order of memory", WI_STAGE_FORM, dropout_in_order}, {0}};
 const wi_op wi_op_dropout = {.name = "dropout",
     .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_dropout_attributes),
     .lower = dropout_lower,
     .backward = dropout_backward,
     .rules = dropout_rules};
@@ -87,7 +91,8 @@ static weft_tensor *drop(const char *op, weft_tensor *x, float p, uint32_t axes)
             wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(x->dtype));
     if (!(p >= 0 && p < 1))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: p = %g is not in [0, 1)", op, (double)p);
-    const wi_attributes attributes = {.number = p, .axes = axes, .stream = graph->streams++};
+    const wi_attributes attributes = {
+        .dropout = {.probability = p, .axes = axes, .stream = graph->streams++}};
     return wi_node(graph, &wi_op_dropout, &x, 1, x->dtype, &x->shape, &attributes);
 }
 

@@ -1,22 +1,21 @@
 /* Rows of a table picked by token; the table's gradient adds up the rows of equal tokens. Kernels: gather.cl
  * and, through index_sum, lists_cpu.cl and segments_gpu.cl.
  *
- * The node has inputs (table (vocabulary, width), tokens (count)). Attributes: flags PADDED, and start, the
- * token whose row gets no gradient. */
+ * The node has inputs (table (vocabulary, width), tokens (count)). Its attributes name axis 0 and, if there
+ * is one, the token whose row gets no gradient. */
 #include "ops/index/index.h"
 #include <inttypes.h>
 
-enum { PADDED = 1 };
-
 static void embedding_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const int64_t vocabulary = y->inputs[0]->shape.dims[0];
-    gradients[0] = y->attributes.flags & PADDED
-                       ? wi_index_sum_skipping(g, y->inputs[1], vocabulary, y->attributes.start)
-                       : weft_index_sum(g, 0, y->inputs[1], vocabulary);
+    const wi_index_attributes *const a = &y->attributes.index;
+    gradients[0] = a->skips ? wi_index_sum_skipping(g, y->inputs[1], vocabulary, a->skipped)
+                            : weft_index_sum(g, 0, y->inputs[1], vocabulary);
 }
 
 const wi_op wi_op_embedding = {.name = "embedding",
     .kind = WI_KERNEL,
+    .attribute_bytes = sizeof(wi_index_attributes),
     .backward = embedding_backward,
     .contiguous = 3,
     .fault = "a token is outside the vocabulary",
@@ -39,7 +38,7 @@ static bool check(weft_tensor *table, weft_tensor *tokens) {
     return false;
 }
 
-static weft_tensor *pick_rows(weft_tensor *table, weft_tensor *tokens, wi_attributes attributes) {
+static weft_tensor *pick_rows(weft_tensor *table, weft_tensor *tokens, wi_index_attributes given) {
     char text[WI_SHAPE_TEXT];
     int64_t count;
     int power;
@@ -56,12 +55,13 @@ static weft_tensor *pick_rows(weft_tensor *table, weft_tensor *tokens, wi_attrib
         return wi_graph_fail_recorded(table->graph, WEFT_ERROR_SHAPE);
     weft_tensor *inputs[] = {table, weft_reshape_shape(tokens, 1, &length)};
     if (!inputs[1]) return NULL;
+    const wi_attributes attributes = {.index = given};
     weft_tensor *y = wi_node(table->graph, &wi_op_embedding, inputs, 2, table->dtype, &flat, &attributes);
     return y ? weft_reshape_shape(y, shape.rank, shape.dims) : NULL;
 }
 
 weft_tensor *weft_embedding_with(weft_tensor *table, weft_tensor *tokens) {
-    return check(table, tokens) ? pick_rows(table, tokens, (wi_attributes){0}) : NULL;
+    return check(table, tokens) ? pick_rows(table, tokens, (wi_index_attributes){0}) : NULL;
 }
 
 weft_tensor *weft_embedding_padded_with(weft_tensor *table, weft_tensor *tokens, int64_t padding) {
@@ -71,5 +71,5 @@ weft_tensor *weft_embedding_padded_with(weft_tensor *table, weft_tensor *tokens,
         return wi_graph_fail(table->graph, WEFT_ERROR_ARGUMENT,
             "embedding: padding index %" PRId64 " is not in %" PRId64 "..%" PRId64, padding, -vocabulary,
             vocabulary - 1);
-    return pick_rows(table, tokens, (wi_attributes){.flags = PADDED, .start = row});
+    return pick_rows(table, tokens, (wi_index_attributes){.skips = true, .skipped = row});
 }

@@ -5,19 +5,19 @@
 /* ---- gradients ---- */
 
 static bool skips(const weft_tensor *node) {
-    return node->attributes.flags & WI_INDEX_SKIPS;
+    return node->attributes.index.skips;
 }
 
 static void gather_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const int axis = y->attributes.axis;
+    const int axis = y->attributes.index.axis;
     gradients[0] = weft_scatter_sum(g, axis, y->inputs[1], y->inputs[0]->shape.dims[axis]);
 }
 static void index_select_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const int axis = y->attributes.axis;
+    const int axis = y->attributes.index.axis;
     gradients[0] = weft_index_sum(g, axis, y->inputs[1], y->inputs[0]->shape.dims[axis]);
 }
 static void scatter_sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    gradients[0] = weft_gather(g, y->attributes.axis, y->inputs[1]);
+    gradients[0] = weft_gather(g, y->attributes.index.axis, y->inputs[1]);
 }
 /* The index as (count, 1, ...): beside the rows of a tensor whose first axis it names. */
 static weft_tensor *beside_rows(weft_tensor *index, int rank) {
@@ -29,10 +29,10 @@ static weft_tensor *beside_rows(weft_tensor *index, int rank) {
 static void index_sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *index = y->inputs[1];
     if (!skips(y)) {
-        gradients[0] = weft_index_select(g, y->attributes.axis, index);
+        gradients[0] = weft_index_select(g, y->attributes.index.axis, index);
         return;
     }
-    weft_tensor *left_out = weft_equal(index, weft_number(index, (double)y->attributes.start));
+    weft_tensor *left_out = weft_equal(index, weft_number(index, (double)y->attributes.index.skipped));
     weft_tensor *rows = weft_index_select(g, 0, weft_where(left_out, weft_number(index, 0), index));
     gradients[0] =
         rows ? weft_where(beside_rows(left_out, rows->shape.rank), weft_number(rows, 0), rows) : NULL;
@@ -41,6 +41,7 @@ static void index_sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
 #define KERNEL_OP(op)                                                                                        \
     const wi_op wi_op_##op = {.name = #op,                                                                   \
         .kind = WI_KERNEL,                                                                                   \
+        .attribute_bytes = sizeof(wi_index_attributes),                                                      \
         .backward = op##_backward,                                                                           \
         .contiguous = 7,                                                                                     \
         .fault = "an index is out of range"};
@@ -88,11 +89,11 @@ static weft_graph *check_sum(const wi_op *op, weft_tensor *source, weft_tensor *
     return NULL;
 }
 
-static weft_tensor *make(
-    const wi_op *op, weft_tensor *x, weft_tensor *index, const wi_shape *shape, wi_attributes attributes) {
+static weft_tensor *make(const wi_op *op, weft_tensor *x, weft_tensor *index, const wi_shape *shape,
+    wi_index_attributes attributes) {
     weft_tensor *inputs[] = {x, index};
     if (!x) return NULL;
-    return wi_node(x->graph, op, inputs, 2, x->dtype, shape, &attributes);
+    return wi_node(x->graph, op, inputs, 2, x->dtype, shape, &(wi_attributes){.index = attributes});
 }
 
 /* ---- picking ---- */
@@ -108,7 +109,7 @@ weft_tensor *weft_gather(weft_tensor *x, int axis, weft_tensor *index) {
             return fail_shapes("gather", x, index, "the index is larger along another axis");
         x = weft_slice(x, i, 0, want);
     }
-    return x ? make(&wi_op_gather, x, index, &index->shape, (wi_attributes){.axis = a}) : NULL;
+    return x ? make(&wi_op_gather, x, index, &index->shape, (wi_index_attributes){.axis = a}) : NULL;
 }
 
 static bool one_axis(const wi_shape *shape, int64_t *length) {
@@ -137,7 +138,8 @@ weft_tensor *weft_index_select(weft_tensor *x, int axis, weft_tensor *index) {
                         : i < a + more ? index->shape.dims[i - a]
                                        : x->shape.dims[i - more + 1];
     weft_tensor *line = weft_reshape_shape(index, 1, &length);
-    weft_tensor *y = line ? make(&wi_op_index_select, x, line, &shape, (wi_attributes){.axis = a}) : NULL;
+    weft_tensor *y =
+        line ? make(&wi_op_index_select, x, line, &shape, (wi_index_attributes){.axis = a}) : NULL;
     return y ? weft_reshape_shape(y, whole.rank, whole.dims) : NULL;
 }
 
@@ -149,7 +151,8 @@ weft_tensor *weft_scatter_sum(weft_tensor *source, int axis, weft_tensor *index,
     if (!check_sum(&wi_op_scatter_sum, source, index, axis, size, &a, &shape)) return NULL;
     if (!wi_shape_equal(&source->shape, &index->shape))
         return fail_shapes("scatter_sum", source, index, "they differ");
-    weft_tensor *sum = make(&wi_op_scatter_sum, wi_wide(source), index, &shape, (wi_attributes){.axis = a});
+    weft_tensor *sum =
+        make(&wi_op_scatter_sum, wi_wide(source), index, &shape, (wi_index_attributes){.axis = a});
     return weft_cast(sum, source->dtype);
 }
 
@@ -159,7 +162,8 @@ weft_tensor *weft_index_sum(weft_tensor *source, int axis, weft_tensor *index, i
     if (!check_sum(&wi_op_index_sum, source, index, axis, size, &a, &shape)) return NULL;
     if (index->shape.rank != 1 || index->shape.dims[0] != source->shape.dims[a])
         return fail_shapes("index_sum", source, index, "the index is not one axis as long as the source's");
-    weft_tensor *sum = make(&wi_op_index_sum, wi_wide(source), index, &shape, (wi_attributes){.axis = a});
+    weft_tensor *sum =
+        make(&wi_op_index_sum, wi_wide(source), index, &shape, (wi_index_attributes){.axis = a});
     return weft_cast(sum, source->dtype);
 }
 
@@ -167,7 +171,7 @@ weft_tensor *wi_index_sum_skipping(weft_tensor *source, weft_tensor *index, int6
     int a;
     wi_shape shape;
     if (!check_sum(&wi_op_index_sum, source, index, 0, size, &a, &shape)) return NULL;
-    const wi_attributes attributes = {.flags = WI_INDEX_SKIPS, .start = skipped};
+    const wi_index_attributes attributes = {.skips = true, .skipped = skipped};
     return weft_cast(make(&wi_op_index_sum, wi_wide(source), index, &shape, attributes), source->dtype);
 }
 

@@ -4,9 +4,6 @@
 
 #include "ops/op_table.h"
 
-/* attributes.flags of index_sum: attributes.start is an index to leave out. */
-enum { WI_INDEX_SKIPS = 1 };
-
 extern const wi_op wi_op_select_rows;
 
 /* weft_index_sum along the first axis, without the rows whose index is `skipped`. */

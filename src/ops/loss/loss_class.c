@@ -2,9 +2,7 @@
  *
  * The nodes are the losses of single examples, with the class axis kept at size 1; reductions are ordinary
  * nodes behind them. Their inputs are x (batch, classes, ...), the labels as they were given, and the class
- * weights if there are any. Attributes: number, the label smoothing or the margin; power, the exponent of the
- * margin; start, the ignored label or NO_LABEL. What the forward and the backward rule both write down is
- * made once. */
+ * weights if there are any. What the forward and the backward rule both write down is made once. */
 #include "ops/loss/loss.h"
 #include "ops/normalization/softmax.h"
 #include <math.h>
@@ -32,12 +30,12 @@ static weft_tensor *weights_beside(const weft_tensor *y) {
 
 static weft_tensor *is_ignored(const weft_tensor *y) {
     weft_tensor *labels = labels_beside(y);
-    return weft_equal(labels, weft_number(labels, (double)y->attributes.start));
+    return weft_equal(labels, weft_number(labels, (double)y->attributes.class_loss.ignored));
 }
 
 /* x where the example counts, else 0. */
 static weft_tensor *unless_ignored(const weft_tensor *y, weft_tensor *x) {
-    if (y->attributes.start == NO_LABEL) return x;
+    if (y->attributes.class_loss.ignored == NO_LABEL) return x;
     return weft_where(is_ignored(y), weft_number(x, 0), x);
 }
 
@@ -74,7 +72,7 @@ static weft_tensor *total_weight(const weft_tensor *y) {
     const uint32_t all = (1u << y->shape.rank) - 1;
     weft_tensor *weights = weights_beside(y);
     if (weights) return wi_sum_keep(unless_ignored(y, at_label(y, weights)), all);
-    if (y->attributes.start == NO_LABEL) return NULL;
+    if (y->attributes.class_loss.ignored == NO_LABEL) return NULL;
     return wi_sum_keep(unless_ignored(y, weft_number(y->inputs[0], 1)), all);
 }
 
@@ -84,7 +82,7 @@ static weft_tensor *total_weight(const weft_tensor *y) {
 
 static weft_tensor *smooth_targets(const weft_tensor *y) {
     weft_tensor *weights = weights_beside(y), *one = weft_number(y->inputs[0], 1);
-    const double e = y->attributes.number, share = e / (double)y->inputs[0]->shape.dims[1];
+    const double e = y->attributes.class_loss.smoothing, share = e / (double)y->inputs[0]->shape.dims[1];
     weft_tensor *hit = weft_number(one, 1 - e + share), *miss = weft_number(one, share);
     return weft_where(is_label(y), times(hit, weights), times(miss, weights));
 }
@@ -92,15 +90,15 @@ static weft_tensor *smooth_targets(const weft_tensor *y) {
 /* The sum of the targets; NULL: 1. */
 static weft_tensor *target_sum(const weft_tensor *y) {
     if (y->input_count < 3) return NULL;
-    return y->attributes.number > 0 ? over_classes(smooth_targets(y)) : label_weights(y);
+    return y->attributes.class_loss.smoothing > 0 ? over_classes(smooth_targets(y)) : label_weights(y);
 }
 
 static weft_tensor *cross_entropy_lower(weft_tensor *y, bool inference) {
     (void)inference;
     const wi_shifted s = wi_shift(y->inputs[0], 1);
     /* without smoothing the other classes are left out: 0·∞ of an infinite logit is not 0 */
-    weft_tensor *chosen = y->attributes.number > 0 ? weft_mul(smooth_targets(y), s.x)
-                                                   : at_label(y, times(s.x, weights_beside(y)));
+    weft_tensor *chosen = y->attributes.class_loss.smoothing > 0 ? weft_mul(smooth_targets(y), s.x)
+                                                                 : at_label(y, times(s.x, weights_beside(y)));
     return settle(y, weft_sub(times(weft_log(s.sum), target_sum(y)), over_classes(chosen)));
 }
 
@@ -113,6 +111,7 @@ static void cross_entropy_backward(weft_tensor *y, weft_tensor *g, weft_tensor *
 
 const wi_op wi_op_cross_entropy = {.name = "cross_entropy",
     .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_class_loss_attributes),
     .lower = cross_entropy_lower,
     .backward = cross_entropy_backward};
 
@@ -120,7 +119,7 @@ const wi_op wi_op_cross_entropy = {.name = "cross_entropy",
 
 static weft_tensor *given_targets(const weft_tensor *y) {
     weft_tensor *p = y->inputs[1];
-    const double e = y->attributes.number;
+    const double e = y->attributes.class_loss.smoothing;
     if (e > 0) p = weft_add(weft_mul(p, weft_number(p, 1 - e)), weft_number(p, e / (double)p->shape.dims[1]));
     return times(p, weights_beside(y));
 }
@@ -137,12 +136,15 @@ static void dense_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradien
     weft_tensor *t = given_targets(y);
     weft_tensor *slope = weft_sub(weft_mul(weft_div(s.exp, s.sum), over_classes(t)), t);
     gradients[0] = weft_mul(g, slope);
-    weft_tensor *share = times(weft_number(g, 1 - y->attributes.number), weights_beside(y));
+    weft_tensor *share = times(weft_number(g, 1 - y->attributes.class_loss.smoothing), weights_beside(y));
     gradients[1] = weft_mul(weft_mul(g, share), weft_sub(weft_log(s.sum), s.x));
 }
 
-static const wi_op dense_cross_entropy = {
-    .name = "cross_entropy", .kind = WI_COMPOSITE, .lower = dense_lower, .backward = dense_backward};
+static const wi_op dense_cross_entropy = {.name = "cross_entropy",
+    .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_class_loss_attributes),
+    .lower = dense_lower,
+    .backward = dense_backward};
 
 /* ---- nll ---- */
 
@@ -156,14 +158,18 @@ static void nll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
     gradients[0] = unless_ignored(y, at_label(y, weft_neg(times(g, weights_beside(y)))));
 }
 
-const wi_op wi_op_nll = {.name = "nll", .kind = WI_COMPOSITE, .lower = nll_lower, .backward = nll_backward};
+const wi_op wi_op_nll = {.name = "nll",
+    .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_class_loss_attributes),
+    .lower = nll_lower,
+    .backward = nll_backward};
 
 /* ---- multi-class margin: of z = margin - x[label] + x, the sum of max(0, z)^p over the other classes ----
  */
 
 static weft_tensor *excess(const weft_tensor *y) {
     weft_tensor *x = y->inputs[0], *own = over_classes(at_label(y, x));
-    weft_tensor *z = weft_add(weft_sub(weft_number(x, y->attributes.number), own), x);
+    weft_tensor *z = weft_add(weft_sub(weft_number(x, y->attributes.class_loss.margin), own), x);
     weft_tensor *zero = weft_number(x, 0);
     z = weft_where(is_label(y), zero, z);
     return weft_where(weft_less_equal(z, zero), zero, z);
@@ -178,20 +184,22 @@ static weft_tensor *margin_factor(const weft_tensor *y) {
 static weft_tensor *multi_margin_lower(weft_tensor *y, bool inference) {
     (void)inference;
     weft_tensor *z = excess(y);
-    if (y->attributes.power == 2) z = weft_square(z);
+    if (y->attributes.class_loss.exponent == 2) z = weft_square(z);
     return settle(y, weft_mul(over_classes(z), margin_factor(y)));
 }
 
 static void multi_margin_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *z = excess(y), *zero = weft_number(z, 0);
-    weft_tensor *slope = y->attributes.power == 2 ? weft_mul(z, weft_number(z, 2))
-                                                  : weft_where(weft_equal(z, zero), zero, weft_number(z, 1));
+    weft_tensor *slope = y->attributes.class_loss.exponent == 2
+                             ? weft_mul(z, weft_number(z, 2))
+                             : weft_where(weft_equal(z, zero), zero, weft_number(z, 1));
     slope = weft_where(is_label(y), weft_neg(over_classes(slope)), slope);
     gradients[0] = weft_mul(weft_mul(g, margin_factor(y)), slope);
 }
 
 const wi_op wi_op_multi_margin = {.name = "multi_margin",
     .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_class_loss_attributes),
     .lower = multi_margin_lower,
     .backward = multi_margin_backward};
 
@@ -200,7 +208,7 @@ wi_labels wi_labels_of(const weft_tensor *node) {
         return (wi_labels){0};
     const weft_tensor *labels = node->inputs[1];
     while (labels->op == &wi_op_reshape) labels = labels->inputs[0];
-    return (wi_labels){labels, node->inputs[0]->shape.dims[1], node->attributes.start};
+    return (wi_labels){labels, node->inputs[0]->shape.dims[1], node->attributes.class_loss.ignored};
 }
 
 /* ---- checks ---- */
@@ -296,10 +304,12 @@ static bool begin(class_loss *loss, const weft_class_loss_options *options, bool
     return true;
 }
 
-static weft_tensor *finish(class_loss *loss, const wi_op *op, wi_attributes attributes, bool weighted_mean) {
+static weft_tensor *finish(
+    class_loss *loss, const wi_op *op, wi_class_loss_attributes given, bool weighted_mean) {
     wi_shape shape = loss->inputs[0]->shape;
     shape.dims[1] = 1;
-    attributes.start = loss->options.ignore ? loss->options.ignored_label : NO_LABEL;
+    wi_attributes attributes = {.class_loss = given};
+    attributes.class_loss.ignored = loss->options.ignore ? loss->options.ignored_label : NO_LABEL;
     const int count = loss->inputs[2] ? 3 : 2;
     weft_tensor *y =
         wi_node(loss->inputs[0]->graph, op, loss->inputs, count, loss->inputs[0]->dtype, &shape, &attributes);
@@ -322,7 +332,7 @@ weft_tensor *weft_cross_entropy_loss(
     if (!begin(&loss, options, true)) return NULL;
     const bool dense = wi_dtype_is_float(labels->dtype);
     if (dense && loss.options.ignore) return refuse(&loss, "ignored label where targets are probabilities");
-    const wi_attributes attributes = {.number = loss.options.label_smoothing};
+    const wi_class_loss_attributes attributes = {.smoothing = loss.options.label_smoothing};
     return finish(&loss, dense ? &dense_cross_entropy : &wi_op_cross_entropy, attributes, !dense);
 }
 
@@ -335,7 +345,7 @@ weft_tensor *weft_nll_loss(
     class_loss loss = {.op = "nll", .inputs = {log_probabilities, labels}};
     if (!begin(&loss, options, false)) return NULL;
     if (loss.options.label_smoothing > 0) return refuse(&loss, "label_smoothing");
-    return finish(&loss, &wi_op_nll, (wi_attributes){0}, true);
+    return finish(&loss, &wi_op_nll, (wi_class_loss_attributes){0}, true);
 }
 
 weft_tensor *weft_nll(weft_tensor *log_probabilities, weft_tensor *labels) {
@@ -352,7 +362,7 @@ weft_tensor *weft_multi_margin_loss(
     if (p != 1 && p != 2)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "multi_margin: p = %d is neither 1 nor 2", p);
     if (!wi_loss_finite(graph, loss.op, "margin", margin)) return NULL;
-    const wi_attributes attributes = {.number = margin, .power = p};
+    const wi_class_loss_attributes attributes = {.margin = margin, .exponent = p};
     return finish(&loss, &wi_op_multi_margin, attributes, false);
 }
 

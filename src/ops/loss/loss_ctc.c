@@ -1,8 +1,7 @@
 /* Connectionist temporal classification (Graves et al. 2006). Kernels: ctc.cl.
  *
  * The node ctc is the losses of the examples. A plan for inference replaces it by their kernel alone; another
- * one by a slice of the examples' tables, which the gradient reads, too. Attributes: start, the blank; axis,
- * zero_infinity. */
+ * one by a slice of the examples' tables, which the gradient reads, too. */
 #include "ops/loss/ctc.h"
 #include "ops/loss/loss.h"
 
@@ -10,7 +9,7 @@
 
 #define WALK_OP                                                                                              \
     {                                                                                                        \
-        .name = "ctc", .kind = WI_KERNEL,                                                                    \
+        .name = "ctc", .kind = WI_KERNEL, .attribute_bytes = sizeof(wi_ctc_attributes),                      \
         .contiguous = 1u << WI_CTC_TARGETS | 1u << WI_CTC_INPUT_LENGTHS | 1u << WI_CTC_TARGET_LENGTHS,       \
         .fault = "a length or a label is out of range", .fault_index = "of the batch"                        \
     }
@@ -32,19 +31,25 @@ static weft_tensor *ctc_lower(weft_tensor *y, bool inference) {
 
 /* ---- the gradient ---- */
 
-const wi_op wi_op_ctc_gradient = {
-    .name = "ctc_gradient", .kind = WI_KERNEL, .contiguous = (1u << WI_CTC_SPREAD_INPUTS) - 1};
+const wi_op wi_op_ctc_gradient = {.name = "ctc_gradient",
+    .kind = WI_KERNEL,
+    .attribute_bytes = sizeof(wi_ctc_attributes),
+    .contiguous = (1u << WI_CTC_SPREAD_INPUTS) - 1};
 
 static void ctc_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *inputs[WI_CTC_SPREAD_INPUTS] = {y->inputs[WI_CTC_TARGETS], y->inputs[WI_CTC_INPUT_LENGTHS],
         y->inputs[WI_CTC_TARGET_LENGTHS], table_of(y), g};
     if (!inputs[WI_CTC_SPREAD_TABLE] || !g) return;
-    const wi_attributes attributes = {.start = y->attributes.start};
+    const wi_attributes attributes = {.ctc = {.blank = y->attributes.ctc.blank}};
     gradients[WI_CTC_LOG_PROBS] = wi_node(y->graph, &wi_op_ctc_gradient, inputs, WI_CTC_SPREAD_INPUTS,
         WEFT_F32, &y->inputs[WI_CTC_LOG_PROBS]->shape, &attributes);
 }
 
-const wi_op wi_op_ctc = {.name = "ctc", .kind = WI_COMPOSITE, .lower = ctc_lower, .backward = ctc_backward};
+const wi_op wi_op_ctc = {.name = "ctc",
+    .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_ctc_attributes),
+    .lower = ctc_lower,
+    .backward = ctc_backward};
 
 /* ---- checks ---- */
 
@@ -121,7 +126,8 @@ weft_tensor *weft_ctc_loss(weft_tensor *log_probs, weft_tensor *targets, weft_te
     if (!wi_inputs_graph("ctc", inputs, WI_CTC_INPUTS) || !dtypes_good(inputs) || !shapes_good(inputs) ||
         !options_good(inputs, options) || !table_fits(inputs))
         return NULL;
-    const wi_attributes attributes = {.start = options->blank, .axis = options->zero_infinity};
+    const wi_attributes attributes = {
+        .ctc = {.blank = options->blank, .zero_infinity = options->zero_infinity}};
     const wi_shape shape = input_lengths->shape;
     weft_tensor *losses =
         wi_node(log_probs->graph, &wi_op_ctc, inputs, WI_CTC_INPUTS, WEFT_F32, &shape, &attributes);

@@ -34,31 +34,34 @@ weft_tensor *weft_l1(weft_tensor *a, weft_tensor *b) {
 }
 
 /* ---- huber, smooth l1 ----
- * Of a difference d, with attributes number (delta) and number2 (the slope s of its straight parts):
+ * Of a difference d, s being the slope of its straight parts:
  * d²·s/(2·delta) where |d| < delta, else s·(|d| - delta/2). A composite, since the gradient of a choice
  * between the two would be 0·∞ for infinite d. */
 
 static weft_tensor *huber_lower(weft_tensor *y, bool inference) {
     (void)inference;
     weft_tensor *d = y->inputs[0], *size = weft_abs(d);
-    const double delta = y->attributes.number, slope = y->attributes.number2;
+    const double delta = y->attributes.huber.delta, slope = y->attributes.huber.slope;
     weft_tensor *curve = weft_mul(size, weft_mul(size, weft_number(d, slope / (2 * delta))));
     weft_tensor *line = weft_mul(weft_sub(size, weft_number(d, delta / 2)), weft_number(d, slope));
     return weft_where(weft_less(size, weft_number(d, delta)), curve, line);
 }
 
 static void huber_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const double delta = y->attributes.number, slope = y->attributes.number2;
+    const double delta = y->attributes.huber.delta, slope = y->attributes.huber.slope;
     weft_tensor *d = y->inputs[0];
     gradients[0] = weft_mul(g, weft_clamp(weft_mul(d, weft_number(d, slope / delta)), -slope, slope));
 }
 
-const wi_op wi_op_huber = {
-    .name = "huber", .kind = WI_COMPOSITE, .lower = huber_lower, .backward = huber_backward};
+const wi_op wi_op_huber = {.name = "huber",
+    .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_huber_attributes),
+    .lower = huber_lower,
+    .backward = huber_backward};
 
 static weft_tensor *huber(weft_tensor *a, weft_tensor *b, double delta, double slope) {
     weft_tensor *d = weft_sub(a, b);
-    const wi_attributes attributes = {.number = delta, .number2 = slope};
+    const wi_attributes attributes = {.huber = {.delta = delta, .slope = slope}};
     return d ? wi_node(d->graph, &wi_op_huber, &d, 1, d->dtype, &d->shape, &attributes) : NULL;
 }
 

@@ -2,19 +2,19 @@
 #include "ops/loss/loss.h"
 #include <float.h>
 
-/* ---- cosine similarity: attributes axis, number (epsilon, which bounds norms) and number2 (which is added
- * to their squares); the axis stays with size 1 ---- */
+/* ---- cosine similarity: the axis stays with size 1 ---- */
 
 static weft_tensor *norm_of(const weft_tensor *y, int input) {
     weft_tensor *x = y->inputs[input];
-    weft_tensor *squares = wi_sum_keep(weft_square(x), 1u << y->attributes.axis);
-    weft_tensor *norm = weft_sqrt(weft_add(squares, weft_number(x, y->attributes.number2)));
-    return y->attributes.number > 0 ? weft_maximum(norm, weft_number(x, y->attributes.number)) : norm;
+    const wi_cosine_attributes *const a = &y->attributes.cosine;
+    weft_tensor *squares = wi_sum_keep(weft_square(x), 1u << a->axis);
+    weft_tensor *norm = weft_sqrt(weft_add(squares, weft_number(x, a->added)));
+    return a->epsilon > 0 ? weft_maximum(norm, weft_number(x, a->epsilon)) : norm;
 }
 
 static weft_tensor *cosine_lower(weft_tensor *y, bool inference) {
     (void)inference;
-    weft_tensor *product = wi_sum_keep(weft_mul(y->inputs[0], y->inputs[1]), 1u << y->attributes.axis);
+    weft_tensor *product = wi_sum_keep(weft_mul(y->inputs[0], y->inputs[1]), 1u << y->attributes.cosine.axis);
     return weft_div(weft_div(product, norm_of(y, 0)), norm_of(y, 1));
 }
 
@@ -28,14 +28,17 @@ static void cosine_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
     }
 }
 
-const wi_op wi_op_cosine_similarity = {
-    .name = "cosine_similarity", .kind = WI_COMPOSITE, .lower = cosine_lower, .backward = cosine_backward};
+const wi_op wi_op_cosine_similarity = {.name = "cosine_similarity",
+    .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_cosine_attributes),
+    .lower = cosine_lower,
+    .backward = cosine_backward};
 
 static weft_tensor *cosine(weft_tensor *a, weft_tensor *b, int axis, double epsilon, double added) {
     weft_tensor *inputs[] = {a, b};
     wi_shape shape = a->shape;
     shape.dims[axis] = 1;
-    const wi_attributes attributes = {.axis = axis, .number = epsilon, .number2 = added};
+    const wi_attributes attributes = {.cosine = {.axis = axis, .epsilon = epsilon, .added = added}};
     return wi_node(a->graph, &wi_op_cosine_similarity, inputs, 2, a->dtype, &shape, &attributes);
 }
 
@@ -91,20 +94,20 @@ weft_tensor *weft_cosine_embedding(weft_tensor *a, weft_tensor *b, weft_tensor *
 
 /* ---- triplets ---- */
 
-/* The norm of a difference d along the last axis, which stays with size 1; attribute power: p. A composite,
- * so that the gradient is 0 where the norm is. */
+/* The norm of a difference d along the last axis, which stays with size 1. A composite, so that the gradient
+ * is 0 where the norm is. */
 
 static weft_tensor *norm_lower(weft_tensor *y, bool inference) {
     (void)inference;
     weft_tensor *d = y->inputs[0];
-    const uint32_t last = 1u << (d->shape.rank - 1);
-    return y->attributes.power == 1 ? wi_sum_keep(weft_abs(d), last)
-                                    : weft_sqrt(wi_sum_keep(weft_square(d), last));
+    const uint32_t last = y->attributes.vector_norm.axes;
+    return y->attributes.vector_norm.order == 1 ? wi_sum_keep(weft_abs(d), last)
+                                                : weft_sqrt(wi_sum_keep(weft_square(d), last));
 }
 
 static void norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *d = y->inputs[0], *zero = weft_number(d, 0);
-    if (y->attributes.power == 1) {
+    if (y->attributes.vector_norm.order == 1) {
         weft_tensor *up = weft_where(weft_less(zero, d), g, zero);
         gradients[0] = weft_where(weft_less(d, zero), weft_neg(g), up);
     } else {
@@ -112,8 +115,11 @@ static void norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     }
 }
 
-static const wi_op norm_op = {
-    .name = "norm", .kind = WI_COMPOSITE, .lower = norm_lower, .backward = norm_backward};
+static const wi_op norm_op = {.name = "norm",
+    .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_vector_norm_attributes),
+    .lower = norm_lower,
+    .backward = norm_backward};
 
 /* ‖a - b + 1e-6‖; the epsilon is PyTorch's. */
 static weft_tensor *distance(weft_tensor *a, weft_tensor *b, int p) {
@@ -121,7 +127,7 @@ static weft_tensor *distance(weft_tensor *a, weft_tensor *b, int p) {
     if (!apart) return NULL;
     wi_shape shape = apart->shape;
     shape.dims[shape.rank - 1] = 1;
-    const wi_attributes attributes = {.power = p};
+    const wi_attributes attributes = {.vector_norm = {.axes = 1u << (shape.rank - 1), .order = (float)p}};
     return wi_node(a->graph, &norm_op, &apart, 1, apart->dtype, &shape, &attributes);
 }
 

@@ -7,9 +7,9 @@
 
 wi_memory_order wi_memory_order_of(const weft_tensor *x) {
     wi_memory_order order = {0};
-    if (x->op != &wi_op_permute || x->attributes.flags != WI_FROM_MEMORY_ORDER) return order;
+    if (x->op != &wi_op_permute || x->attributes.permute.direction != WI_FROM_MEMORY_ORDER) return order;
     order.rank = x->shape.rank;
-    for (int i = 0; i < order.rank; i++) order.axes[i] = x->attributes.order[i];
+    for (int i = 0; i < order.rank; i++) order.axes[i] = x->attributes.permute.axes[i];
     return order;
 }
 
@@ -47,15 +47,15 @@ static bool is_of_index(const weft_tensor *x, bool sources, int *budget) {
 
 static weft_tensor *index_in_memory(const wi_rewrite *rewrite, const wi_memory_order *order, weft_tensor *x) {
     const wi_shape lying = wi_shape_in_memory(order, &x->shape);
-    if (x->op == &wi_op_coordinate) return wi_coordinate(x->graph, &lying, order->axes[x->attributes.axis]);
-    if (x->op == &wi_op_uniform || x->op == &wi_op_normal)
-        return wi_node(x->graph, x->op, NULL, 0, x->dtype, &lying, &x->attributes);
+    if (x->op == &wi_op_coordinate)
+        return wi_coordinate(x->graph, &lying, order->axes[x->attributes.along.axis]);
+    if (x->op == &wi_op_uniform || x->op == &wi_op_normal) return wi_node_over(x, NULL, &lying);
     weft_tensor *inputs[3];
     for (int i = 0; i < x->input_count; i++) {
         inputs[i] = wi_to_memory(rewrite, order, x->inputs[i]);
         if (!inputs[i]) return NULL;
     }
-    return wi_node(x->graph, x->op, inputs, x->input_count, x->dtype, &lying, &x->attributes);
+    return wi_node_over(x, inputs, &lying);
 }
 
 /* Does the mask, which is_of_index knows as one, need more than what is there before the first step? */
@@ -130,8 +130,7 @@ weft_tensor *wi_elementwise_in_memory_order(
         lying[i] = wi_to_memory(rewrite, &order, inputs[i]);
         if (!lying[i]) return NULL;
     }
-    return wi_from_memory(
-        &order, wi_node(y->graph, y->op, lying, y->input_count, y->dtype, &lying_shape, &y->attributes));
+    return wi_from_memory(&order, wi_node_over(y, lying, &lying_shape));
 }
 
 const wi_rule wi_elementwise_rules[] = {
@@ -173,9 +172,9 @@ static bool is_free(
 weft_tensor *wi_made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     const weft_tensor *const x = inputs[0];
     int budget = MOST_OF_INDEX;
-    if (y->attributes.flags != WI_TO_MEMORY_ORDER || !keeps_axes(x->op)) return NULL;
+    if (y->attributes.permute.direction != WI_TO_MEMORY_ORDER || !keeps_axes(x->op)) return NULL;
     wi_memory_order order = {.rank = y->shape.rank};
-    for (int i = 0; i < order.rank; i++) order.axes[y->attributes.order[i]] = (int8_t)i;
+    for (int i = 0; i < order.rank; i++) order.axes[y->attributes.permute.axes[i]] = (int8_t)i;
     if (!is_free(rewrite, &order, x, &budget)) return NULL;
     weft_tensor *seen[WI_KERNEL_INPUTS];
     for (int i = 0; i < x->input_count; i++) {
@@ -184,5 +183,5 @@ weft_tensor *wi_made_for_reader(wi_rewrite *rewrite, const weft_tensor *y, weft_
             lying && lying->shape.rank > 0 ? wi_permute(lying, order.axes, WI_FROM_MEMORY_ORDER) : lying;
     }
     weft_tensor *const made = wi_rewrite_apply(rewrite, x, seen);
-    return made ? wi_permute_through(made, y->attributes.order, WI_TO_MEMORY_ORDER) : NULL;
+    return made ? wi_permute_through(made, y->attributes.permute.axes, WI_TO_MEMORY_ORDER) : NULL;
 }

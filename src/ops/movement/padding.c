@@ -35,16 +35,16 @@ static weft_tensor *outside_number(wi_rewrite *rewrite, const weft_tensor *y, we
     (void)rewrite;
     weft_tensor *const x = inputs[0];
     const wi_shape *const shape = &y->shape;
-    const wi_attributes *const attributes = &y->attributes;
+    const wi_padding_attributes *const padding = &y->attributes.padding;
     double value;
     int power;
     if (!wi_is_constant(x, &value, &power) || !wi_dtype_computes(x->dtype)) return NULL;
-    weft_tensor *number = wi_constant_power(x->graph, x->dtype, value, power);
-    weft_tensor *outside = weft_number(x, attributes->number), *cut = number;
+    weft_tensor *number = wi_constant_batch_power(x->graph, x->dtype, value, power);
+    weft_tensor *outside = weft_number(x, padding->outside), *cut = number;
     for (int axis = 0; axis < shape->rank; axis++) {
-        const int64_t before = attributes->before[axis], size = x->shape.dims[axis];
-        if (attributes->fold[axis] == WI_PADDING_INTERIOR) return NULL;
-        if (attributes->fold[axis] != WI_PADDING_CONSTANT) continue;
+        const int64_t before = padding->before[axis], size = x->shape.dims[axis];
+        if (padding->mode[axis] == WI_PADDING_INTERIOR) return NULL;
+        if (padding->mode[axis] != WI_PADDING_CONSTANT) continue;
         if (before < 0 || size < 0) return NULL;
         weft_tensor *at = wi_coordinate(x->graph, shape, axis);
         cut = weft_where(weft_less(at, weft_number(at, (double)before)), outside, cut);
@@ -53,13 +53,12 @@ static weft_tensor *outside_number(wi_rewrite *rewrite, const weft_tensor *y, we
     return weft_expand(cut, shape->rank, shape->dims);
 }
 
-static wi_attributes padding_in_memory(const wi_memory_order *order, const wi_attributes *attributes) {
-    wi_attributes in_memory = *attributes;
+static wi_attributes padding_in_memory(const wi_memory_order *order, const wi_padding_attributes *padding) {
+    wi_attributes in_memory = {.padding = *padding};
     for (int i = 0; i < order->rank; i++) {
-        in_memory.fold[order->axes[i]] = attributes->fold[i];
-        in_memory.before[order->axes[i]] = attributes->before[i];
+        in_memory.padding.mode[order->axes[i]] = padding->mode[i];
+        in_memory.padding.before[order->axes[i]] = padding->before[i];
     }
-    in_memory.axis = order->axes[attributes->axis]; /* of dilate */
     return in_memory;
 }
 
@@ -69,7 +68,7 @@ static weft_tensor *padding_in_order(wi_rewrite *rewrite, const weft_tensor *y, 
     if (order.rank == 0) return NULL;
     weft_tensor *const memory = inputs[0]->inputs[0];
     const wi_shape lying = wi_shape_in_memory(&order, &y->shape);
-    const wi_attributes in_memory = padding_in_memory(&order, &y->attributes);
+    const wi_attributes in_memory = padding_in_memory(&order, &y->attributes.padding);
     return wi_from_memory(&order, wi_node(y->graph, y->op, &memory, 1, y->dtype, &lying, &in_memory));
 }
 
@@ -85,12 +84,15 @@ static weft_tensor *fail_batch(const weft_tensor *x, const char *op, int axis) {
 /* ---- zeros between ---- */
 
 static void dilate_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const wi_attributes *a = &y->attributes;
-    gradients[0] = wi_slice_dims(g, a->axis, a->before[a->axis], y->inputs[0]->shape.dims[a->axis], a->step);
+    const wi_padding_attributes *const a = &y->attributes.padding;
+    int axis = 0;
+    while (a->mode[axis] == WI_PADDING_NONE) axis++;
+    gradients[0] = wi_slice_dims(g, axis, a->before[axis], y->inputs[0]->shape.dims[axis], a->step);
 }
 
 const wi_op wi_op_dilate = {.name = "dilate",
     .kind = WI_MAP,
+    .attribute_bytes = sizeof(wi_padding_attributes),
     .reads_padded = true,
     .backward = dilate_backward,
     .rules = padding_rules};
@@ -99,9 +101,9 @@ weft_tensor *wi_dilate_dims(weft_tensor *x, int axis, int64_t before, int64_t st
     if (!x || x->shape.dims[axis] == length) return x;
     wi_shape shape = x->shape;
     shape.dims[axis] = length;
-    wi_attributes attributes = {.axis = axis, .step = step};
-    attributes.fold[axis] = step == 1 ? WI_PADDING_CONSTANT : WI_PADDING_INTERIOR;
-    attributes.before[axis] = before;
+    wi_attributes attributes = {.padding = {.step = step}};
+    attributes.padding.mode[axis] = step == 1 ? WI_PADDING_CONSTANT : WI_PADDING_INTERIOR;
+    attributes.padding.before[axis] = before;
     return padded_node(&wi_op_dilate, x, &shape, &attributes);
 }
 
@@ -138,17 +140,21 @@ static weft_tensor *unpad_axis(weft_tensor *g, int axis, wi_padding_mode mode, i
 }
 
 static void pad_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const wi_attributes *a = &y->attributes;
+    const wi_padding_attributes *const a = &y->attributes.padding;
     for (int axis = 0; g && axis < y->shape.rank; axis++) {
-        if (a->fold[axis])
+        if (a->mode[axis])
             g = unpad_axis(
-                g, axis, (wi_padding_mode)a->fold[axis], a->before[axis], y->inputs[0]->shape.dims[axis]);
+                g, axis, (wi_padding_mode)a->mode[axis], a->before[axis], y->inputs[0]->shape.dims[axis]);
     }
     gradients[0] = g;
 }
 
-const wi_op wi_op_pad = {
-    .name = "pad", .kind = WI_MAP, .reads_padded = true, .backward = pad_backward, .rules = padding_rules};
+const wi_op wi_op_pad = {.name = "pad",
+    .kind = WI_MAP,
+    .attribute_bytes = sizeof(wi_padding_attributes),
+    .reads_padded = true,
+    .backward = pad_backward,
+    .rules = padding_rules};
 
 /* What may stand on either side of an axis. */
 static bool check_pad(weft_tensor *x, int axis, int64_t before, int64_t after, weft_pad_mode mode) {
@@ -184,12 +190,12 @@ weft_tensor *weft_pad(
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "pad: %s is padded with 0, not %g; weft_cast converts",
             weft_dtype_name(x->dtype), value);
     wi_shape shape = x->shape;
-    wi_attributes attributes = {.number = mode == WEFT_PAD_CONSTANT ? value : 0};
+    wi_attributes attributes = {.padding = {.outside = mode == WEFT_PAD_CONSTANT ? value : 0}};
     for (int axis = 0; axis < shape.rank; axis++) {
         if (!check_pad(x, axis, before[axis], after[axis], mode)) return NULL;
         if (before[axis] == 0 && after[axis] == 0) continue;
-        attributes.fold[axis] = modes[mode];
-        attributes.before[axis] = before[axis];
+        attributes.padding.mode[axis] = modes[mode];
+        attributes.padding.before[axis] = before[axis];
         shape.dims[axis] += before[axis] + after[axis];
     }
     return wi_shape_equal(&shape, &x->shape) ? x : padded_node(&wi_op_pad, x, &shape, &attributes);
@@ -198,21 +204,22 @@ weft_tensor *weft_pad(
 /* ---- roll ---- */
 
 static void roll_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    for (int axis = 0; axis < y->shape.rank; axis++) g = weft_roll(g, axis, -y->attributes.before[axis]);
+    for (int axis = 0; axis < y->shape.rank; axis++)
+        g = weft_roll(g, axis, -y->attributes.padding.before[axis]);
     gradients[0] = g;
 }
 
 /* x moved along each axis by `before` elements. */
 static weft_tensor *roll(weft_tensor *x, const int64_t *before) {
-    wi_attributes attributes = {0};
+    wi_padding_attributes padding = {0};
     bool rolls = false;
     for (int i = 0; i < x->shape.rank; i++) {
         const int64_t size = x->shape.dims[i];
-        attributes.before[i] = size > 0 ? before[i] % size : before[i];
-        attributes.fold[i] = attributes.before[i] ? WI_PADDING_WRAP : WI_PADDING_NONE;
-        rolls = rolls || attributes.before[i];
+        padding.before[i] = size > 0 ? before[i] % size : before[i];
+        padding.mode[i] = padding.before[i] ? WI_PADDING_WRAP : WI_PADDING_NONE;
+        rolls = rolls || padding.before[i];
     }
-    return rolls ? padded_node(&wi_op_roll, x, &x->shape, &attributes) : x;
+    return rolls ? padded_node(&wi_op_roll, x, &x->shape, &(wi_attributes){.padding = padding}) : x;
 }
 
 /* Several axes are one node. */
@@ -222,14 +229,19 @@ static weft_tensor *roll_of_roll(wi_rewrite *rewrite, const weft_tensor *y, weft
     while (x->op == &wi_op_in_memory) x = x->inputs[0];
     if (x->op != &wi_op_roll) return NULL;
     int64_t before[WEFT_MAX_RANK];
-    for (int i = 0; i < y->shape.rank; i++) before[i] = x->attributes.before[i] + y->attributes.before[i];
+    for (int i = 0; i < y->shape.rank; i++)
+        before[i] = x->attributes.padding.before[i] + y->attributes.padding.before[i];
     return roll(x->inputs[0]->inputs[0], before);
 }
 
 static const wi_rule roll_rules[] = {{"roll of roll", WI_STAGE_FORM, roll_of_roll},
     {"cut number", WI_STAGE_FORM, outside_number}, {"order of memory", WI_STAGE_FORM, padding_in_order}, {0}};
-const wi_op wi_op_roll = {
-    .name = "roll", .kind = WI_MAP, .reads_padded = true, .backward = roll_backward, .rules = roll_rules};
+const wi_op wi_op_roll = {.name = "roll",
+    .kind = WI_MAP,
+    .attribute_bytes = sizeof(wi_padding_attributes),
+    .reads_padded = true,
+    .backward = roll_backward,
+    .rules = roll_rules};
 
 weft_tensor *weft_roll(weft_tensor *x, int axis, int64_t shift) {
     weft_graph *graph = wi_inputs_graph("roll", &x, 1);
@@ -293,8 +305,12 @@ static void tile_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     gradients[0] = g;
 }
 
-const wi_op wi_op_tile = {
-    .name = "tile", .kind = WI_MAP, .reads_padded = true, .backward = tile_backward, .rules = padding_rules};
+const wi_op wi_op_tile = {.name = "tile",
+    .kind = WI_MAP,
+    .attribute_bytes = sizeof(wi_padding_attributes),
+    .reads_padded = true,
+    .backward = tile_backward,
+    .rules = padding_rules};
 
 weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats) {
     weft_graph *graph = wi_inputs_graph("tile", &x, 1);
@@ -306,7 +322,7 @@ weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats) {
     for (int i = 0; i < shape.rank; i++)
         shape.dims[i] = more > 0 ? (i < more ? 1 : x->shape.dims[i - more]) : x->shape.dims[i];
     stretched = shape;
-    wi_attributes attributes = {0};
+    wi_attributes attributes = {.padding = {0}};
     for (int i = 0; i < rank; i++) {
         const int axis = more < 0 ? i - more : i;
         const int64_t size = shape.dims[axis], most = (INT64_C(1) << 40) / (size < 0 ? -size : size);
@@ -318,7 +334,7 @@ weft_tensor *weft_tile(weft_tensor *x, int rank, const int64_t *repeats) {
         if (size == 1)
             stretched.dims[axis] = repeats[i];
         else if (repeats[i] > 1)
-            attributes.fold[axis] = WI_PADDING_WRAP;
+            attributes.padding.mode[axis] = WI_PADDING_WRAP;
     }
     weft_tensor *wide = weft_expand(x, stretched.rank, stretched.dims);
     if (!wide || wi_shape_equal(&stretched, &shape)) return wide;

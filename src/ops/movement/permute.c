@@ -5,25 +5,25 @@ static bool permute_view(
     const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
     (void)x;
     layout->offset = in->offset;
-    for (int i = 0; i < out->rank; i++) layout->strides[i] = in->strides[y->attributes.order[i]];
+    for (int i = 0; i < out->rank; i++) layout->strides[i] = in->strides[y->attributes.permute.axes[i]];
     return true;
 }
 
 static void permute_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     static const uint32_t back[] = {0, WI_TO_MEMORY_ORDER, WI_FROM_MEMORY_ORDER};
     int8_t inverse[WEFT_MAX_RANK];
-    for (int i = 0; i < y->shape.rank; i++) inverse[y->attributes.order[i]] = (int8_t)i;
-    gradients[0] = wi_permute(g, inverse, back[y->attributes.flags]);
+    for (int i = 0; i < y->shape.rank; i++) inverse[y->attributes.permute.axes[i]] = (int8_t)i;
+    gradients[0] = wi_permute(g, inverse, back[y->attributes.permute.direction]);
 }
 
-static bool read_order(const weft_tensor *x, int rank, const int *axes, wi_attributes *attributes) {
+static bool read_order(const weft_tensor *x, int rank, const int *axes, int8_t *order) {
     uint32_t seen = 0;
     if (rank != x->shape.rank || (rank > 0 && !axes)) return false;
     for (int i = 0; i < rank; i++) {
         const int axis = axes[i] < 0 ? axes[i] + rank : axes[i];
         if (axis < 0 || axis >= rank || (seen >> axis & 1)) return false;
         seen |= 1u << axis;
-        attributes->order[i] = (int8_t)axis;
+        order[i] = (int8_t)axis;
     }
     return true;
 }
@@ -38,28 +38,29 @@ bool wi_memory_order_moves(const wi_shape *shape, const int8_t *order) {
     return false;
 }
 
-weft_tensor *wi_permute(weft_tensor *x, const int8_t *order, uint32_t flags) {
+weft_tensor *wi_permute(weft_tensor *x, const int8_t *order, uint32_t direction) {
     if (!x) return NULL;
     const int rank = x->shape.rank;
-    wi_attributes attributes = {.flags = flags};
+    wi_attributes attributes = {.permute = {.direction = direction}};
     wi_shape shape = {.rank = rank};
     bool identity = true;
     for (int i = 0; i < rank; i++) {
-        attributes.order[i] = order[i];
+        attributes.permute.axes[i] = order[i];
         shape.dims[i] = x->shape.dims[order[i]];
         identity = identity && order[i] == i;
     }
     return identity ? x : wi_node(x->graph, &wi_op_permute, &x, 1, x->dtype, &shape, &attributes);
 }
 
-weft_tensor *wi_permute_through(weft_tensor *x, const int8_t *order, uint32_t flags) {
+weft_tensor *wi_permute_through(weft_tensor *x, const int8_t *order, uint32_t direction) {
     if (!x) return NULL;
     int8_t through[WEFT_MAX_RANK];
     const bool permuted = x->op == &wi_op_permute;
-    for (int i = 0; i < x->shape.rank; i++) through[i] = permuted ? x->attributes.order[order[i]] : order[i];
+    for (int i = 0; i < x->shape.rank; i++)
+        through[i] = permuted ? x->attributes.permute.axes[order[i]] : order[i];
     if (permuted) x = x->inputs[0];
-    if (flags != WI_TO_MEMORY_ORDER || wi_memory_order_moves(&x->shape, through))
-        return wi_permute(x, through, flags);
+    if (direction != WI_TO_MEMORY_ORDER || wi_memory_order_moves(&x->shape, through))
+        return wi_permute(x, through, direction);
     wi_shape shape = {.rank = x->shape.rank};
     for (int i = 0; i < shape.rank; i++) shape.dims[i] = x->shape.dims[through[i]];
     return weft_reshape_shape(x, shape.rank, shape.dims);
@@ -68,7 +69,7 @@ weft_tensor *wi_permute_through(weft_tensor *x, const int8_t *order, uint32_t fl
 static weft_tensor *permute_of_permute(
     wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
-    return wi_permute_through(inputs[0], y->attributes.order, y->attributes.flags);
+    return wi_permute_through(inputs[0], y->attributes.permute.axes, y->attributes.permute.direction);
 }
 
 static bool swaps_last_two(const int8_t *order, int rank) {
@@ -82,13 +83,13 @@ static bool swaps_last_two(const int8_t *order, int rank) {
 /* What is stretched is seen in the order of memory before it is stretched. */
 static weft_tensor *permute_of_expand(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
-    if (y->attributes.flags != WI_TO_MEMORY_ORDER || inputs[0]->op != &wi_op_expand) return NULL;
+    if (y->attributes.permute.direction != WI_TO_MEMORY_ORDER || inputs[0]->op != &wi_op_expand) return NULL;
     weft_tensor *const x = inputs[0]->inputs[0];
     wi_shape wide = {.rank = y->shape.rank};
     const int more = wide.rank - x->shape.rank;
     for (int i = 0; i < wide.rank; i++) wide.dims[i] = i < more ? 1 : x->shape.dims[i - more];
     weft_tensor *const small = wi_permute_through(
-        weft_reshape_shape(x, wide.rank, wide.dims), y->attributes.order, WI_TO_MEMORY_ORDER);
+        weft_reshape_shape(x, wide.rank, wide.dims), y->attributes.permute.axes, WI_TO_MEMORY_ORDER);
     return small ? weft_expand(small, y->shape.rank, y->shape.dims) : NULL;
 }
 
@@ -105,8 +106,8 @@ static weft_tensor *transpose_last_two(weft_tensor *x) {
 static weft_tensor *transposed_product(
     wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     const weft_tensor *const x = inputs[0];
-    if (x->op != &wi_op_matmul || y->attributes.flags == WI_FROM_MEMORY_ORDER ||
-        !swaps_last_two(y->attributes.order, y->shape.rank) ||
+    if (x->op != &wi_op_matmul || y->attributes.permute.direction == WI_FROM_MEMORY_ORDER ||
+        !swaps_last_two(y->attributes.permute.axes, y->shape.rank) ||
         !wi_rewrite_has_one_reader(rewrite, y->inputs[0]))
         return NULL;
     return weft_matmul(transpose_last_two(x->inputs[1]), transpose_last_two(x->inputs[0]));
@@ -118,6 +119,7 @@ static const wi_rule permute_rules[] = {{"transposed product", WI_STAGE_MATCH, t
     {"permute of permute", WI_STAGE_FORM, permute_of_permute}, {0}};
 const wi_op wi_op_permute = {.name = "permute",
     .kind = WI_VIEW,
+    .attribute_bytes = sizeof(wi_permute_attributes),
     .view = permute_view,
     .backward = permute_backward,
     .rules = permute_rules};
@@ -125,13 +127,13 @@ const wi_op wi_op_permute = {.name = "permute",
 weft_tensor *weft_permute_axes(weft_tensor *x, int rank, const int *axes) {
     weft_graph *graph = wi_inputs_graph("permute", &x, 1);
     if (!graph) return NULL;
-    wi_attributes attributes = {0};
+    int8_t order[WEFT_MAX_RANK] = {0};
     char text[WI_SHAPE_TEXT];
-    if (!read_order(x, rank, axes, &attributes))
+    if (!read_order(x, rank, axes, order))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
             "permute: the %d axes given are not a permutation of those of %s", rank,
             wi_shape_print(&x->shape, text));
-    return wi_permute(x, attributes.order, 0);
+    return wi_permute(x, order, 0);
 }
 
 weft_tensor *weft_permute_list_(weft_tensor *x, const int64_t *axes, bool unused) {

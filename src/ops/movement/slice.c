@@ -7,28 +7,28 @@
 static bool slice_view(
     const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
     (void)out;
-    const int axis = y->attributes.axis;
-    wi_size start = wi_size_of(y->attributes.start);
-    if (y->attributes.start < 0) { /* multiples of the batch, which the axis is made of, too */
+    const wi_slice_attributes *const a = &y->attributes.slice;
+    const int axis = a->axis;
+    wi_size start = wi_size_of(a->start);
+    if (a->start < 0) { /* multiples of the batch, which the axis is made of, too */
         const int64_t batch = x->dims[axis].actual / -y->inputs[0]->shape.dims[axis];
-        start = (wi_size){-y->attributes.start * WI_GENERAL_BATCH, -y->attributes.start * batch};
+        start = (wi_size){-a->start * WI_GENERAL_BATCH, -a->start * batch};
     }
     *layout = *in;
     layout->offset = wi_size_add(in->offset, wi_size_mul(start, in->strides[axis]));
-    layout->strides[axis] = wi_size_mul(in->strides[axis], wi_size_of(y->attributes.step));
+    layout->strides[axis] = wi_size_mul(in->strides[axis], wi_size_of(a->step));
     return true;
 }
 
 static void slice_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const int axis = y->attributes.axis;
-    const int64_t length = y->inputs[0]->shape.dims[axis];
-    gradients[0] = wi_dilate_dims(g, axis, y->attributes.start, y->attributes.step, length);
+    const wi_slice_attributes *const a = &y->attributes.slice;
+    gradients[0] = wi_dilate_dims(g, a->axis, a->start, a->step, y->inputs[0]->shape.dims[a->axis]);
 }
 
 static weft_tensor *slice_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
     const wi_memory_order order = wi_memory_order_of(inputs[0]);
-    const wi_attributes *a = &y->attributes;
+    const wi_slice_attributes *const a = &y->attributes.slice;
     if (order.rank == 0) return NULL;
     return wi_from_memory(&order,
         wi_slice_dims(inputs[0]->inputs[0], order.axes[a->axis], a->start, y->shape.dims[a->axis], a->step));
@@ -37,7 +37,7 @@ static weft_tensor *slice_in_order(wi_rewrite *rewrite, const weft_tensor *y, we
 /* A part of what is stretched is stretched from a part. */
 static weft_tensor *slice_of_expand(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
-    const wi_attributes *a = &y->attributes;
+    const wi_slice_attributes *const a = &y->attributes.slice;
     if (inputs[0]->op != &wi_op_expand) return NULL;
     weft_tensor *x = inputs[0]->inputs[0];
     const int axis = a->axis - (y->shape.rank - x->shape.rank);
@@ -48,15 +48,19 @@ static weft_tensor *slice_of_expand(wi_rewrite *rewrite, const weft_tensor *y, w
 
 static const wi_rule slice_rules[] = {{"slice of expand", WI_STAGE_FORM, slice_of_expand},
     {"order of memory", WI_STAGE_FORM, slice_in_order}, {0}};
-const wi_op wi_op_slice = {
-    .name = "slice", .kind = WI_VIEW, .view = slice_view, .backward = slice_backward, .rules = slice_rules};
+const wi_op wi_op_slice = {.name = "slice",
+    .kind = WI_VIEW,
+    .attribute_bytes = sizeof(wi_slice_attributes),
+    .view = slice_view,
+    .backward = slice_backward,
+    .rules = slice_rules};
 
 weft_tensor *wi_slice_dims(weft_tensor *x, int axis, int64_t start, int64_t length, int64_t step) {
     if (!x) return NULL;
     wi_shape shape = x->shape;
     if (shape.dims[axis] == length) return x;
     shape.dims[axis] = length;
-    const wi_attributes attributes = {.axis = axis, .start = start, .step = step};
+    const wi_attributes attributes = {.slice = {.axis = axis, .start = start, .step = step}};
     return wi_node(x->graph, &wi_op_slice, &x, 1, x->dtype, &shape, &attributes);
 }
 
@@ -163,7 +167,7 @@ static bool flip_view(
     (void)out;
     *layout = *in;
     for (int i = 0; i < x->rank; i++) {
-        if (!(y->attributes.axes >> i & 1)) continue;
+        if (!(y->attributes.over.axes >> i & 1)) continue;
         const wi_size last = wi_size_add(x->dims[i], wi_size_of(-1));
         layout->offset = wi_size_add(layout->offset, wi_size_mul(last, in->strides[i]));
         layout->strides[i] = wi_size_mul(in->strides[i], wi_size_of(-1));
@@ -173,31 +177,36 @@ static bool flip_view(
 
 static weft_tensor *flip(weft_tensor *x, uint32_t axes) {
     if (!x || axes == 0) return x;
-    const wi_attributes attributes = {.axes = axes};
+    const wi_attributes attributes = {.over = {.axes = axes}};
     return wi_node(x->graph, &wi_op_flip, &x, 1, x->dtype, &x->shape, &attributes);
 }
 
 static void flip_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    gradients[0] = flip(g, y->attributes.axes);
+    gradients[0] = flip(g, y->attributes.over.axes);
 }
 
 static weft_tensor *flip_of_flip(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
     const weft_tensor *const x = inputs[0];
-    return x->op == &wi_op_flip ? flip(x->inputs[0], x->attributes.axes ^ y->attributes.axes) : NULL;
+    return x->op == &wi_op_flip ? flip(x->inputs[0], x->attributes.over.axes ^ y->attributes.over.axes)
+                                : NULL;
 }
 
 static weft_tensor *flip_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
     const wi_memory_order order = wi_memory_order_of(inputs[0]);
-    const uint32_t axes = wi_axes_in_memory(&order, y->attributes.axes);
+    const uint32_t axes = wi_axes_in_memory(&order, y->attributes.over.axes);
     return order.rank ? wi_from_memory(&order, flip(inputs[0]->inputs[0], axes)) : NULL;
 }
 
 static const wi_rule flip_rules[] = {
     {"flip of flip", WI_STAGE_FORM, flip_of_flip}, {"order of memory", WI_STAGE_FORM, flip_in_order}, {0}};
-const wi_op wi_op_flip = {
-    .name = "flip", .kind = WI_VIEW, .view = flip_view, .backward = flip_backward, .rules = flip_rules};
+const wi_op wi_op_flip = {.name = "flip",
+    .kind = WI_VIEW,
+    .attribute_bytes = sizeof(wi_over_attributes),
+    .view = flip_view,
+    .backward = flip_backward,
+    .rules = flip_rules};
 
 weft_tensor *weft_flip_axes(weft_tensor *x, const int64_t *axes) {
     weft_graph *graph = wi_inputs_graph("flip", &x, 1);
@@ -224,16 +233,16 @@ weft_tensor *weft_flip_list_(weft_tensor *x, const int64_t *axes, bool unused) {
 
 static bool diagonal_view(
     const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
-    const int axis1 = y->attributes.axis, axis2 = y->attributes.axis2;
-    const int64_t offset = y->attributes.start;
+    const int rows = y->attributes.diagonal.rows, columns = y->attributes.diagonal.columns;
+    const int64_t offset = y->attributes.diagonal.offset;
     const wi_size away = wi_size_of(offset < 0 ? -offset : offset);
     int next = 0;
     *layout = (wi_layout){
-        .offset = wi_size_add(in->offset, wi_size_mul(away, in->strides[offset < 0 ? axis1 : axis2]))};
+        .offset = wi_size_add(in->offset, wi_size_mul(away, in->strides[offset < 0 ? rows : columns]))};
     for (int i = 0; i < x->rank; i++) {
-        if (i != axis1 && i != axis2) layout->strides[next++] = in->strides[i];
+        if (i != rows && i != columns) layout->strides[next++] = in->strides[i];
     }
-    layout->strides[out->rank - 1] = wi_size_add(in->strides[axis1], in->strides[axis2]);
+    layout->strides[out->rank - 1] = wi_size_add(in->strides[rows], in->strides[columns]);
     return true;
 }
 
@@ -241,8 +250,9 @@ static bool diagonal_view(
  * row + offset = column. */
 static void diagonal_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const wi_shape *shape = &y->inputs[0]->shape;
-    const int axis1 = y->attributes.axis, axis2 = y->attributes.axis2, row = shape->rank - 2;
-    const int64_t offset = y->attributes.start;
+    const int axis1 = y->attributes.diagonal.rows, axis2 = y->attributes.diagonal.columns,
+              row = shape->rank - 2;
+    const int64_t offset = y->attributes.diagonal.offset;
     wi_shape wide = g->shape;
     wide.dims[wide.rank++] = shape->dims[axis2];
     weft_tensor *at_rows = weft_expand(weft_unsqueeze(g, -1), wide.rank, wide.dims);
@@ -257,8 +267,11 @@ static void diagonal_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
     gradients[0] = weft_permute_axes(full, shape->rank, order);
 }
 
-const wi_op wi_op_diagonal = {
-    .name = "diagonal", .kind = WI_VIEW, .view = diagonal_view, .backward = diagonal_backward};
+const wi_op wi_op_diagonal = {.name = "diagonal",
+    .kind = WI_VIEW,
+    .attribute_bytes = sizeof(wi_diagonal_attributes),
+    .view = diagonal_view,
+    .backward = diagonal_backward};
 
 /* 0: there is none. A batch axis has only a main diagonal with an axis of the same size. */
 static int64_t diagonal_length(int64_t rows, int64_t columns, int64_t offset) {
@@ -287,6 +300,6 @@ weft_tensor *weft_diagonal(weft_tensor *x, int64_t offset, int axis1, int axis2)
         if (i != first && i != second) shape.dims[shape.rank++] = x->shape.dims[i];
     }
     shape.dims[shape.rank++] = length;
-    const wi_attributes attributes = {.axis = first, .axis2 = second, .start = offset};
+    const wi_attributes attributes = {.diagonal = {.rows = first, .columns = second, .offset = offset}};
     return wi_node(graph, &wi_op_diagonal, &x, 1, x->dtype, &shape, &attributes);
 }

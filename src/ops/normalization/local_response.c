@@ -3,8 +3,6 @@
 #include "ops/pooling/pool.h"
 #include <math.h>
 
-/* attributes.number: alpha; number2: beta; scale[0]: k; axis: channels of a window, half of them below */
-
 /* Along the channels: element i of x goes to i + by, zeros come in at the other end; by less than there are.
  */
 static weft_tensor *shifted(weft_tensor *x, int64_t by) {
@@ -29,9 +27,9 @@ static weft_tensor *around(weft_tensor *x, int64_t below, int64_t size, bool squ
 
 /* k + alpha / size · the squares around */
 static weft_tensor *denominator(const weft_tensor *y) {
-    const wi_attributes *a = &y->attributes;
-    weft_tensor *sum = around(y->inputs[0], a->axis / 2, a->axis, true);
-    return weft_add_number(weft_mul_number(sum, a->number / a->axis), (double)a->scale[0]);
+    const wi_response_attributes *const a = &y->attributes.response;
+    weft_tensor *sum = around(y->inputs[0], a->channels / 2, a->channels, true);
+    return weft_add_number(weft_mul_number(sum, a->alpha / (double)a->channels), a->k);
 }
 
 /* x / s^beta; the paper's 3/4 without pow. */
@@ -43,22 +41,24 @@ static weft_tensor *divided(weft_tensor *x, weft_tensor *s, double beta) {
 
 static weft_tensor *response_lower(weft_tensor *y, bool inference) {
     (void)inference;
-    return divided(y->inputs[0], denominator(y), y->attributes.number2);
+    return divided(y->inputs[0], denominator(y), y->attributes.response.beta);
 }
 
 /* With s the denominators, element i gets g[i] / s[i]^beta, and from each window that holds it
  * -2·alpha·beta / size · x[i] · g·y / s; these windows lie the other way around it. */
 static void response_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    const wi_attributes *a = &y->attributes;
+    const wi_response_attributes *const a = &y->attributes.response;
     weft_tensor *x = y->inputs[0], *s = denominator(y);
     weft_tensor *flow = s ? weft_div(weft_mul(g, y), s) : NULL;
-    weft_tensor *sum = flow ? around(flow, a->axis - 1 - a->axis / 2, a->axis, false) : NULL;
-    weft_tensor *back = sum ? weft_mul_number(weft_mul(x, sum), 2 * a->number * a->number2 / a->axis) : NULL;
-    gradients[0] = back ? weft_sub(divided(g, s, a->number2), back) : NULL;
+    weft_tensor *sum = flow ? around(flow, a->channels - 1 - a->channels / 2, a->channels, false) : NULL;
+    const double factor = 2 * a->alpha * a->beta / (double)a->channels;
+    weft_tensor *back = sum ? weft_mul_number(weft_mul(x, sum), factor) : NULL;
+    gradients[0] = back ? weft_sub(divided(g, s, a->beta), back) : NULL;
 }
 
 const wi_op wi_op_local_response_norm = {.name = "local_response_norm",
     .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_response_attributes),
     .lower = response_lower,
     .backward = response_backward};
 
@@ -78,8 +78,7 @@ weft_tensor *weft_local_response_norm(weft_tensor *x, int64_t size, double alpha
             "local_response_norm: the channels of %s depend on the batch size",
             wi_shape_print(&x->shape, text));
     weft_tensor *image = wi_channels_last(x);
-    const wi_attributes attributes = {
-        .number = alpha, .number2 = beta, .scale = {(float)k}, .axis = (int32_t)size};
+    const wi_attributes attributes = {.response = {.alpha = alpha, .beta = beta, .k = k, .channels = size}};
     return image ? wi_channels_first(wi_node(
                        graph, &wi_op_local_response_norm, &image, 1, WEFT_F32, &image->shape, &attributes))
                  : NULL;

@@ -88,13 +88,13 @@ static void combine_group(channels *c, weft_tensor *drift, weft_tensor *variance
 }
 
 static channels channels_of(const weft_tensor *y, bool statistics) {
-    channels c = {.x = y->inputs[0], .groups = y->attributes.axis};
+    channels c = {.x = y->inputs[0], .groups = y->attributes.norm.groups};
     const uint32_t all = (1u << (c.x->shape.rank - 1)) - 1;
-    c.axes = y->attributes.axis2 ? all & ~1u : all;
+    c.axes = y->attributes.norm.per_example ? all & ~1u : all;
     int64_t count;
     int power;
     wi_axes_count(c.x, c.axes, &count, &power);
-    c.share = wi_constant_power(c.x->graph, c.x->dtype, 1.0 / (double)count, -power);
+    c.share = wi_constant_batch_power(c.x->graph, c.x->dtype, 1.0 / (double)count, -power);
     if (!statistics) return c;
     c.shift = c.x;
     for (int i = 0; i < c.x->shape.rank - 1; i++) {
@@ -111,13 +111,13 @@ static channels channels_of(const weft_tensor *y, bool statistics) {
         c.mean = weft_add(c.shift, drift);
         c.offset = weft_neg(drift);
     }
-    c.root = wi_norm_scale(c.variance, y->attributes.number);
+    c.root = wi_norm_scale(c.variance, y->attributes.norm.epsilon);
     return c;
 }
 
 static bool uses_running(const weft_tensor *y, bool inference) {
-    const uint32_t flags = y->attributes.flags;
-    return flags & WI_NORM_RUNNING && (inference || flags & WI_NORM_FIXED);
+    const wi_norm_attributes *const a = &y->attributes.norm;
+    return a->inputs & WI_NORM_RUNNING && (inference || a->fixed);
 }
 
 /* ---- forward ---- */
@@ -129,7 +129,7 @@ static weft_tensor *scaled(weft_tensor *root, weft_tensor *weight) {
 /* The running statistics as sums over the axes have them: (1, ..., C). */
 static weft_tensor *running_root(const channels *c, const weft_tensor *y, weft_tensor *variance) {
     weft_tensor *v = small_weight(c, variance);
-    return weft_rsqrt(weft_add(v, weft_number(v, y->attributes.number)));
+    return weft_rsqrt(weft_add(v, weft_number(v, y->attributes.norm.epsilon)));
 }
 
 /* One multiplication and addition an element, which can stand in the epilogue of what makes x. */
@@ -159,7 +159,7 @@ static weft_tensor *channel_norm_lower(weft_tensor *y, bool inference) {
 
 /* What a batch counts for, rank 0. */
 static weft_tensor *momentum_of(const weft_tensor *y, weft_tensor *batches) {
-    if (!batches) return weft_constant(y->graph, y->dtype, y->attributes.number2);
+    if (!batches) return weft_constant(y->graph, y->dtype, y->attributes.norm.momentum);
     weft_tensor *count = weft_cast(weft_add(batches, weft_number(batches, 1)), y->dtype);
     return weft_reciprocal(count);
 }
@@ -170,7 +170,8 @@ static weft_tensor *over_examples(const channels *c, weft_tensor *v) {
     int64_t count;
     int power;
     wi_axes_count(v, 1, &count, &power);
-    return weft_mul(wi_sum_keep(v, 1), wi_constant_power(v->graph, v->dtype, 1.0 / (double)count, -power));
+    return weft_mul(
+        wi_sum_keep(v, 1), wi_constant_batch_power(v->graph, v->dtype, 1.0 / (double)count, -power));
 }
 
 static weft_tensor *move_running(
@@ -184,7 +185,7 @@ static weft_tensor *move_running(
 /* The running variance is the unbiased one: n / (n - 1) times. */
 static weft_tensor *channel_norm_effect(weft_tensor *y, int number) {
     const wi_norm_inputs in = wi_norm_inputs_of(y);
-    if (!in.mean || y->attributes.flags & WI_NORM_FIXED || number > 2) return NULL;
+    if (!in.mean || y->attributes.norm.fixed || number > 2) return NULL;
     if (number == 2)
         return in.batches ? weft_assign(in.batches, weft_add(in.batches, weft_number(in.batches, 1))) : NULL;
     const channels c = channels_of(y, true);
@@ -196,10 +197,11 @@ static weft_tensor *channel_norm_effect(weft_tensor *y, int number) {
 
 /* One value has no variance. */
 static weft_status channel_norm_check(const weft_tensor *y, int64_t batch, bool inference) {
-    if (uses_running(y, inference) || y->attributes.axis) return WEFT_OK;
+    if (uses_running(y, inference) || y->attributes.norm.groups) return WEFT_OK;
     int64_t values = 1;
     const wi_extent extent = wi_extent_of(&y->shape, batch);
-    for (int i = y->attributes.axis2 ? 1 : 0; i < extent.rank - 1; i++) values *= extent.dims[i].actual;
+    for (int i = y->attributes.norm.per_example ? 1 : 0; i < extent.rank - 1; i++)
+        values *= extent.dims[i].actual;
     if (values > 1) return WEFT_OK;
     char text[WI_SHAPE_TEXT];
     wi_shape shape = y->shape; /* (N, C, spatial...) */
@@ -207,7 +209,7 @@ static weft_status channel_norm_check(const weft_tensor *y, int64_t batch, bool 
     WI_FAIL(WEFT_ERROR_SHAPE,
         "%s: %s at batch %lld has one value per channel, which has no variance; more are needed%s",
         y->op->name, wi_shape_print(&shape, text), (long long)batch,
-        y->attributes.flags & WI_NORM_RUNNING ? " in training" : "");
+        y->attributes.norm.inputs & WI_NORM_RUNNING ? " in training" : "");
 }
 
 /* ---- backward ---- */
@@ -255,11 +257,11 @@ static weft_tensor *gradient_of(
     return (uses_running(y, inference) ? running_gradient : batch_gradient)(y, in, g, which);
 }
 
-/* Where training and inference differ, a gradient is a composite, too: y's inputs and g, attributes.power
- * says which gradient it is. */
+/* Where training and inference differ, a gradient is a composite, too, of y's inputs and g; its attributes
+ * say which gradient it is. */
 static weft_tensor *back_lower(weft_tensor *node, bool inference) {
     const wi_norm_inputs in = wi_norm_inputs_of(node);
-    return gradient_of(node, &in, in.g, node->attributes.power, inference);
+    return gradient_of(node, &in, in.g, node->attributes.norm.gradient, inference);
 }
 
 static void back_backward(weft_tensor *node, weft_tensor *g, weft_tensor **gradients) {
@@ -268,16 +270,19 @@ static void back_backward(weft_tensor *node, weft_tensor *g, weft_tensor **gradi
         "batch_norm: the gradient of a norm with running statistics has no gradient");
 }
 
-static const wi_op norm_back = {
-    .name = "norm gradient", .kind = WI_COMPOSITE, .lower = back_lower, .backward = back_backward};
+static const wi_op norm_back = {.name = "norm gradient",
+    .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_norm_attributes),
+    .lower = back_lower,
+    .backward = back_backward};
 
 static weft_tensor *gradient_node(const weft_tensor *y, weft_tensor *g, int which) {
     wi_norm_inputs in = wi_norm_inputs_of(y);
-    const bool always = !in.mean || y->attributes.flags & WI_NORM_FIXED;
+    const bool always = !in.mean || y->attributes.norm.fixed;
     if (always) return gradient_of(y, &in, g, which, false);
     weft_tensor *list[WI_NORM_INPUTS];
     wi_attributes attributes = y->attributes;
-    attributes.power = which;
+    attributes.norm.gradient = which;
     in.g = g;
     const int count = wi_norm_list_inputs(&in, list);
     const wi_shape *shape = which == OF_X        ? &y->shape
@@ -300,6 +305,7 @@ static void channel_norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **
 #define CHANNEL_NORM(which)                                                                                  \
     const wi_op wi_op_##which = {.name = #which,                                                             \
         .kind = WI_COMPOSITE,                                                                                \
+        .attribute_bytes = sizeof(wi_norm_attributes),                                                       \
         .lower = channel_norm_lower,                                                                         \
         .effect = channel_norm_effect,                                                                       \
         .check = channel_norm_check,                                                                         \
@@ -342,7 +348,7 @@ static bool check_running(const wi_op *op, const weft_running *running, const wi
 }
 
 /* The node over x as it lies in memory, seen as an image again. */
-static weft_tensor *image_norm(const wi_op *op, wi_norm_inputs inputs, wi_attributes attributes) {
+static weft_tensor *image_norm(const wi_op *op, wi_norm_inputs inputs, wi_norm_attributes attributes) {
     const bool is_image = inputs.x->shape.rank > 2;
     if (is_image) inputs.x = wi_channels_last(inputs.x);
     if (!inputs.x) return NULL;
@@ -357,14 +363,14 @@ static weft_tensor *running_norm(const wi_op *op, weft_tensor *x, weft_tensor *w
     wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
     weft_graph *graph = wi_norm_check(op, &inputs, &shape, epsilon);
     if (!graph) return NULL;
-    wi_attributes attributes = {.number = (double)epsilon, .axis2 = examples};
+    wi_norm_attributes attributes = {.epsilon = epsilon, .per_example = examples};
     if (running) {
         if (!check_running(op, running, &shape, inputs.x->dtype, graph)) return NULL;
         inputs.mean = running->mean;
         inputs.var = running->var;
         inputs.batches = running->batches;
-        attributes.number2 = running->batches ? 0 : (double)running->momentum;
-        attributes.flags = running->fixed ? WI_NORM_FIXED : 0;
+        attributes.momentum = running->batches ? 0 : running->momentum;
+        attributes.fixed = running->fixed;
     }
     return weft_cast(image_norm(op, inputs, attributes), x->dtype);
 }
@@ -394,7 +400,8 @@ weft_tensor *weft_group_norm_with(
     if (flat) x = weft_unsqueeze(x, 2);
     wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
     if (!wi_norm_check(op, &inputs, &shape, epsilon)) return NULL;
-    const wi_attributes attributes = {.number = (double)epsilon, .axis = (int32_t)groups, .axis2 = 1};
+    const wi_norm_attributes attributes = {
+        .epsilon = epsilon, .groups = (int32_t)groups, .per_example = true};
     weft_tensor *y = weft_cast(image_norm(op, inputs, attributes), x->dtype);
     return flat ? weft_flatten(y) : y;
 }

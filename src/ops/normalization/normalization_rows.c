@@ -32,12 +32,12 @@ static weft_tensor *hat_of(const rows *r) {
 
 static rows rows_of(const weft_tensor *y) {
     rows r = {.x = y->inputs[0]};
-    const int rank = r.x->shape.rank, first = rank - y->attributes.axis;
+    const int rank = r.x->shape.rank, first = rank - y->attributes.norm.last_axes;
     r.axes = ((1u << rank) - 1) & ~((1u << first) - 1);
     int64_t count;
     int power;
     wi_axes_count(r.x, r.axes, &count, &power);
-    r.share = wi_constant_power(r.x->graph, r.x->dtype, 1.0 / (double)count, -power);
+    r.share = wi_constant_batch_power(r.x->graph, r.x->dtype, 1.0 / (double)count, -power);
     const bool centres = y->op == &wi_op_layer_norm;
     if (centres) r.mean = row_mean(&r, r.x);
     weft_tensor *near = centred_row(&r), *variance = row_mean(&r, weft_square(near));
@@ -45,7 +45,7 @@ static rows rows_of(const weft_tensor *y) {
         r.drift = row_mean(&r, near);
         variance = weft_sub(variance, weft_square(r.drift));
     }
-    r.root = wi_norm_scale(variance, y->attributes.number);
+    r.root = wi_norm_scale(variance, y->attributes.norm.epsilon);
     return r;
 }
 
@@ -77,8 +77,11 @@ static void row_norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
 }
 
 #define ROW_NORM(which)                                                                                      \
-    const wi_op wi_op_##which = {                                                                            \
-        .name = #which, .kind = WI_COMPOSITE, .lower = row_norm_lower, .backward = row_norm_backward};
+    const wi_op wi_op_##which = {.name = #which,                                                             \
+        .kind = WI_COMPOSITE,                                                                                \
+        .attribute_bytes = sizeof(wi_norm_attributes),                                                       \
+        .lower = row_norm_lower,                                                                             \
+        .backward = row_norm_backward};
 ROW_NORM(layer_norm)
 ROW_NORM(rms_norm)
 
@@ -100,7 +103,7 @@ static weft_tensor *row_norm(
     }
     wi_norm_inputs inputs = {.x = x, .weight = weight, .bias = bias};
     if (!wi_norm_check(op, &inputs, &shape, epsilon)) return NULL;
-    const wi_attributes attributes = {.number = (double)epsilon, .axis = axes};
+    const wi_norm_attributes attributes = {.epsilon = epsilon, .last_axes = axes};
     return weft_cast(wi_norm_node(op, &inputs, attributes), x->dtype);
 }
 

@@ -8,14 +8,14 @@ weft_tensor *wi_norm_scale(weft_tensor *variance, double epsilon) {
 }
 
 wi_norm_inputs wi_norm_inputs_of(const weft_tensor *node) {
-    const uint32_t flags = node->attributes.flags;
+    const uint32_t given = node->attributes.norm.inputs;
     int next = 1;
     wi_norm_inputs inputs = {.x = node->inputs[0]};
-    if (flags & WI_NORM_WEIGHT) inputs.weight = node->inputs[next++];
-    if (flags & WI_NORM_BIAS) inputs.bias = node->inputs[next++];
-    if (flags & WI_NORM_RUNNING) inputs.mean = node->inputs[next++];
-    if (flags & WI_NORM_RUNNING) inputs.var = node->inputs[next++];
-    if (flags & WI_NORM_COUNTS) inputs.batches = node->inputs[next++];
+    if (given & WI_NORM_WEIGHT) inputs.weight = node->inputs[next++];
+    if (given & WI_NORM_BIAS) inputs.bias = node->inputs[next++];
+    if (given & WI_NORM_RUNNING) inputs.mean = node->inputs[next++];
+    if (given & WI_NORM_RUNNING) inputs.var = node->inputs[next++];
+    if (given & WI_NORM_COUNTS) inputs.batches = node->inputs[next++];
     if (next < node->input_count) inputs.g = node->inputs[next];
     return inputs;
 }
@@ -30,14 +30,15 @@ int wi_norm_list_inputs(const wi_norm_inputs *from, weft_tensor *list[WI_NORM_IN
     return count;
 }
 
-weft_tensor *wi_norm_node(const wi_op *op, const wi_norm_inputs *inputs, wi_attributes attributes) {
+weft_tensor *wi_norm_node(const wi_op *op, const wi_norm_inputs *inputs, wi_norm_attributes attributes) {
     weft_tensor *list[WI_NORM_INPUTS];
     const int count = wi_norm_list_inputs(inputs, list);
-    if (inputs->weight) attributes.flags |= WI_NORM_WEIGHT;
-    if (inputs->bias) attributes.flags |= WI_NORM_BIAS;
-    if (inputs->mean) attributes.flags |= WI_NORM_RUNNING;
-    if (inputs->batches) attributes.flags |= WI_NORM_COUNTS;
-    return wi_node(inputs->x->graph, op, list, count, inputs->x->dtype, &inputs->x->shape, &attributes);
+    if (inputs->weight) attributes.inputs |= WI_NORM_WEIGHT;
+    if (inputs->bias) attributes.inputs |= WI_NORM_BIAS;
+    if (inputs->mean) attributes.inputs |= WI_NORM_RUNNING;
+    if (inputs->batches) attributes.inputs |= WI_NORM_COUNTS;
+    return wi_node(inputs->x->graph, op, list, count, inputs->x->dtype, &inputs->x->shape,
+        &(wi_attributes){.norm = attributes});
 }
 
 bool wi_norm_has_shape(const wi_op *op, const char *what, const weft_tensor *tensor, const wi_shape *shape) {

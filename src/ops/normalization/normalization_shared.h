@@ -5,15 +5,15 @@
 #include "ops/op_table.h"
 #include <weft/normalization.h>
 
+/* attributes.norm.inputs */
 enum {
     WI_NORM_WEIGHT = 1,
     WI_NORM_BIAS = 2,
     WI_NORM_RUNNING = 4,
-    WI_NORM_COUNTS = 8, /* a cumulative mean */
-    WI_NORM_FIXED = 16
+    WI_NORM_COUNTS = 8 /* a cumulative mean */
 };
 
-/* A node's inputs: x, then those that its flags tell, in this order; a gradient node has g besides. */
+/* A node's inputs: x, then those that its attributes name, in this order; a gradient node has g besides. */
 typedef struct wi_norm_inputs {
     weft_tensor *x, *weight, *bias, *mean, *var, *batches, *g; /* NULL: none */
 } wi_norm_inputs;
@@ -24,8 +24,8 @@ int wi_norm_list_inputs(const wi_norm_inputs *from, weft_tensor *list[WI_NORM_IN
 /* False, with the error recorded: the tensor is not of that shape. */
 bool wi_norm_has_shape(const wi_op *op, const char *what, const weft_tensor *tensor, const wi_shape *shape);
 
-/* Makes the node of an op over x, of x's shape. */
-weft_tensor *wi_norm_node(const wi_op *op, const wi_norm_inputs *inputs, wi_attributes attributes);
+/* Makes the node of an op over x, of x's shape; the attributes need not name the inputs. */
+weft_tensor *wi_norm_node(const wi_op *op, const wi_norm_inputs *inputs, wi_norm_attributes attributes);
 /* The graph of the inputs when all are floats, weight and bias have the shape, and epsilon is in its range.
  * Replaces what is of 16 bits: the node is computed in f32, or in f64. */
 weft_graph *wi_norm_check(const wi_op *op, wi_norm_inputs *inputs, const wi_shape *shape, float epsilon);

@@ -19,7 +19,7 @@ static weft_tensor *along_axis(const wi_op *op, weft_tensor *x, int64_t axis) {
     if (wi_dtype_rounds(x->dtype)) return weft_cast(along_axis(op, wi_wide(x), axis), x->dtype);
     const int index = wi_axis_index(x, op->name, axis);
     if (index < 0) return NULL;
-    const wi_attributes attributes = {.axis = index};
+    const wi_attributes attributes = {.along = {.axis = index}};
     return wi_node(graph, op, &x, 1, x->dtype, &x->shape, &attributes);
 }
 
@@ -27,19 +27,22 @@ static weft_tensor *along_axis(const wi_op *op, weft_tensor *x, int64_t axis) {
 
 static weft_tensor *softmax_lower(weft_tensor *y, bool inference) {
     (void)inference;
-    const wi_shifted s = wi_shift(y->inputs[0], y->attributes.axis);
+    const wi_shifted s = wi_shift(y->inputs[0], y->attributes.along.axis);
     /* One division a row, for an error of up to 1.5 units in the last place where elements divided have 0.5.
      */
     return weft_mul(s.exp, weft_reciprocal(s.sum));
 }
 
 static void softmax_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    weft_tensor *inner = wi_sum_keep(weft_mul(g, y), 1u << y->attributes.axis);
+    weft_tensor *inner = wi_sum_keep(weft_mul(g, y), 1u << y->attributes.along.axis);
     gradients[0] = weft_mul(y, weft_sub(g, inner));
 }
 
-const wi_op wi_op_softmax = {
-    .name = "softmax", .kind = WI_COMPOSITE, .lower = softmax_lower, .backward = softmax_backward};
+const wi_op wi_op_softmax = {.name = "softmax",
+    .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_along_attributes),
+    .lower = softmax_lower,
+    .backward = softmax_backward};
 
 weft_tensor *weft_softmax(weft_tensor *x, int axis) {
     return along_axis(&wi_op_softmax, x, axis);
@@ -49,17 +52,18 @@ weft_tensor *weft_softmax(weft_tensor *x, int axis) {
 
 static weft_tensor *log_softmax_lower(weft_tensor *y, bool inference) {
     (void)inference;
-    const wi_shifted s = wi_shift(y->inputs[0], y->attributes.axis);
+    const wi_shifted s = wi_shift(y->inputs[0], y->attributes.along.axis);
     return weft_sub(s.x, weft_log(s.sum));
 }
 
 static void log_softmax_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    weft_tensor *total = wi_sum_keep(g, 1u << y->attributes.axis);
+    weft_tensor *total = wi_sum_keep(g, 1u << y->attributes.along.axis);
     gradients[0] = weft_sub(g, weft_mul(weft_exp(y), total));
 }
 
 const wi_op wi_op_log_softmax = {.name = "log_softmax",
     .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_along_attributes),
     .lower = log_softmax_lower,
     .backward = log_softmax_backward};
 

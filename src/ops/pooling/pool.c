@@ -6,10 +6,16 @@
 
 /* ---- nodes and gradients ---- */
 
-const wi_op wi_op_max_pool_gradient = {.name = "max_pool gradient", .kind = WI_KERNEL, .contiguous = 7};
+const wi_op wi_op_max_pool_gradient = {.name = "max_pool gradient",
+    .kind = WI_KERNEL,
+    .attribute_bytes = sizeof(wi_pool_attributes),
+    .contiguous = 7};
 static void mean_gradient_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
-const wi_op wi_op_avg_pool_gradient = {
-    .name = "avg_pool gradient", .kind = WI_KERNEL, .backward = mean_gradient_backward, .contiguous = 1};
+const wi_op wi_op_avg_pool_gradient = {.name = "avg_pool gradient",
+    .kind = WI_KERNEL,
+    .attribute_bytes = sizeof(wi_pool_attributes),
+    .backward = mean_gradient_backward,
+    .contiguous = 1};
 
 static void max_pool_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *x = y->inputs[0], *inputs[] = {x, y, g};
@@ -24,10 +30,16 @@ static void mean_gradient_backward(weft_tensor *y, weft_tensor *g, weft_tensor *
     gradients[0] = wi_node(y->graph, &wi_op_avg_pool, &g, 1, WEFT_F32, &y->inputs[0]->shape, &y->attributes);
 }
 
-const wi_op wi_op_max_pool = {
-    .name = "max_pool", .kind = WI_KERNEL, .backward = max_pool_backward, .contiguous = 1};
-const wi_op wi_op_avg_pool = {
-    .name = "avg_pool", .kind = WI_KERNEL, .backward = avg_pool_backward, .contiguous = 1};
+const wi_op wi_op_max_pool = {.name = "max_pool",
+    .kind = WI_KERNEL,
+    .attribute_bytes = sizeof(wi_pool_attributes),
+    .backward = max_pool_backward,
+    .contiguous = 1};
+const wi_op wi_op_avg_pool = {.name = "avg_pool",
+    .kind = WI_KERNEL,
+    .attribute_bytes = sizeof(wi_pool_attributes),
+    .backward = avg_pool_backward,
+    .contiguous = 1};
 
 weft_tensor *wi_pool(const wi_op *op, weft_tensor *x, const wi_attributes *attributes, const int64_t *sizes) {
     weft_tensor *image = wi_channels_last(x);
@@ -120,12 +132,12 @@ static weft_tensor *pool(const wi_op *op, weft_tensor *x, const weft_pool_option
     if (options->divisor < 0 || options->divisor > INT32_MAX)
         return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: a divisor of %lld is not in 0..2^31 - 1",
             op->name, (long long)options->divisor);
-    wi_attributes attributes = {.step = options->divisor,
-        .flags = options->exclude_padding ? WI_POOL_EXCLUDE_PADDING : 0,
-        .window = {{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}}};
+    wi_attributes attributes = {.pool = {.divisor = (int32_t)options->divisor,
+                                    .exclude_padding = options->exclude_padding,
+                                    .window = {{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}}}};
     int64_t sizes[3] = {0};
     for (int i = 0; i < x->shape.rank - 2; i++) {
-        sizes[i] = place_axis(op->name, x, options, i, &attributes.window);
+        sizes[i] = place_axis(op->name, x, options, i, &attributes.pool.window);
         if (sizes[i] == 0) return NULL;
     }
     return wi_pool(op, x, &attributes, sizes);

@@ -5,10 +5,8 @@
 #include "ops/op_table.h"
 #include <weft/images.h>
 
-enum { WI_POOL_EXCLUDE_PADDING = 1 }; /* attributes.flags; attributes.step is the divisor */
-
 extern const wi_op wi_op_max_pool_gradient, wi_op_avg_pool_gradient, wi_op_resample_gradient;
-/* attributes.flags of resample */
+/* attributes.resample.mode */
 enum { WI_RESAMPLE_NEAREST, WI_RESAMPLE_LINEAR, WI_RESAMPLE_LINEAR_CORNERS };
 
 /* x is an f32 image; its graph, or NULL with the error recorded. */

@@ -32,7 +32,7 @@ static weft_tensor *adaptive(const char *name, const wi_op *op, weft_tensor *x, 
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: sizes[%d] = %lld is not in 1..2^30", name, i,
             (long long)sizes[i]);
     }
-    return wi_pool(op, x, &(wi_attributes){.window = {.dilation = {1, 1, 1}}}, sizes);
+    return wi_pool(op, x, &(wi_attributes){.pool = {.window = {.dilation = {1, 1, 1}}}}, sizes);
 }
 
 weft_tensor *weft_adaptive_max_pool(weft_tensor *x, const int64_t *sizes) {

@@ -10,16 +10,22 @@ static void gradient_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
     gradients[0] = wi_node(y->graph, &wi_op_resample, &g, 1, WEFT_F32, &y->inputs[0]->shape, &y->attributes);
 }
 
-const wi_op wi_op_resample_gradient = {
-    .name = "resample gradient", .kind = WI_KERNEL, .backward = gradient_backward, .contiguous = 1};
+const wi_op wi_op_resample_gradient = {.name = "resample gradient",
+    .kind = WI_KERNEL,
+    .attribute_bytes = sizeof(wi_resample_attributes),
+    .backward = gradient_backward,
+    .contiguous = 1};
 
 static void resample_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     gradients[0] =
         wi_node(y->graph, &wi_op_resample_gradient, &g, 1, WEFT_F32, &y->inputs[0]->shape, &y->attributes);
 }
 
-const wi_op wi_op_resample = {
-    .name = "resample", .kind = WI_KERNEL, .backward = resample_backward, .contiguous = 1};
+const wi_op wi_op_resample = {.name = "resample",
+    .kind = WI_KERNEL,
+    .attribute_bytes = sizeof(wi_resample_attributes),
+    .backward = resample_backward,
+    .contiguous = 1};
 
 /* ---- the public functions ---- */
 
@@ -63,16 +69,16 @@ weft_tensor *weft_resample(weft_tensor *x, const weft_resample_options *options)
     if (options->align_corners && options->mode == WEFT_RESAMPLE_NEAREST)
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "resample: align_corners is for WEFT_RESAMPLE_LINEAR");
-    wi_attributes attributes = {.flags = options->mode == WEFT_RESAMPLE_NEAREST ? WI_RESAMPLE_NEAREST
-                                         : options->align_corners               ? WI_RESAMPLE_LINEAR_CORNERS
-                                                                                : WI_RESAMPLE_LINEAR};
+    const uint32_t mode = options->mode == WEFT_RESAMPLE_NEAREST ? WI_RESAMPLE_NEAREST
+                          : options->align_corners               ? WI_RESAMPLE_LINEAR_CORNERS
+                                                                 : WI_RESAMPLE_LINEAR;
+    wi_attributes attributes = {.resample = {.mode = mode, .scale = {1, 1}}};
     int64_t sizes[3] = {0};
-    attributes.scale[0] = attributes.scale[1] = 1;
     for (int i = 0; i < x->shape.rank - 2; i++) {
         sizes[i] = size_of(x, options, i);
         if (sizes[i] == 0) return NULL;
-        attributes.scale[i + 5 - x->shape.rank] =
-            scale_of(x->shape.dims[i + 2], sizes[i], options->factors[i], attributes.flags);
+        attributes.resample.scale[i + 5 - x->shape.rank] =
+            scale_of(x->shape.dims[i + 2], sizes[i], options->factors[i], mode);
     }
     return wi_pool(&wi_op_resample, x, &attributes, sizes);
 }

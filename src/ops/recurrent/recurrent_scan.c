@@ -4,17 +4,16 @@
  * initial one at the end where time begins, and for an LSTM the last c, (N, H). Its users see slices. A plan
  * replaces it by a section of the node recurrent, whose result goes on with what the gradient needs (all c,
  * gates), or, for inference, with one step of it. The gradient is one node over that result, dy and the
- * gradients of the last states; behind it stand slices and products over all steps. Attributes: power, the
- * cell; flags, which inputs there are; axis, reverse; axis2, padded on the left; start, units; before[0],
- * steps; step, 1: nothing is kept. */
+ * gradients of the last states; behind it stand slices and products over all steps. */
 #include "ops/recurrent/recurrent_scan.h"
 #include "base/integers.h"
 #include "ops/op_table.h"
 
 int wi_scan_index(const weft_tensor *node, int input) {
+    const uint32_t inputs = node->attributes.recurrent.inputs;
     int index = 0;
-    if (!(node->attributes.flags >> input & 1)) return -1;
-    for (int i = 0; i < input; i++) index += (int)(node->attributes.flags >> i & 1);
+    if (!(inputs >> input & 1)) return -1;
+    for (int i = 0; i < input; i++) index += (int)(inputs >> i & 1);
     return index;
 }
 
@@ -44,7 +43,7 @@ wi_scan_sections wi_scan_sections_of(
 
 static wi_scan_sections sections_of(const weft_tensor *y, bool kept) {
     const weft_tensor *x = y->inputs[WI_SCAN_X], *w = y->inputs[WI_SCAN_W];
-    return wi_scan_sections_of((wi_cell)y->attributes.power, x->shape.dims[0], y->attributes.start,
+    return wi_scan_sections_of(wi_cell_of(y), x->shape.dims[0], y->attributes.recurrent.units,
         w->shape.dims[1], wi_scan_index(y, WI_SCAN_WR) >= 0, kept);
 }
 
@@ -75,16 +74,17 @@ static weft_tensor *rows(
 
 /* Where y, the last h and the last c begin. */
 static int64_t y_start(const weft_tensor *y, const wi_scan_sections *a) {
-    return y->attributes.axis ? 0 : a->width;
+    return y->attributes.recurrent.reverse ? 0 : a->width;
 }
 static int64_t last_start(const weft_tensor *y, const wi_scan_sections *a) {
-    return y->attributes.axis ? 0 : a->steps * a->width;
+    return y->attributes.recurrent.reverse ? 0 : a->steps * a->width;
 }
 
 /* ---- forward ---- */
 
 const wi_op wi_op_recurrent_forward = {.name = "recurrent",
     .kind = WI_KERNEL,
+    .attribute_bytes = sizeof(wi_recurrent_attributes),
     .contiguous = ~0u,
     .fault = "a length is negative or more than the number of steps",
     .fault_index = "of the batch"};
@@ -93,7 +93,7 @@ static weft_tensor *forward(const weft_tensor *y, bool kept) {
     const wi_scan_sections a = sections_of(y, kept);
     const wi_shape shape = {.rank = 1, .dims = {batch_of(y) * (a.h + a.c + a.gates + a.more)}};
     wi_attributes attributes = y->attributes;
-    attributes.step = !kept;
+    attributes.recurrent.forgets = !kept;
     return wi_node(
         y->graph, &wi_op_recurrent_forward, y->inputs, y->input_count, WEFT_F32, &shape, &attributes);
 }
@@ -113,17 +113,18 @@ typedef struct output_gradients {
 } output_gradients;
 
 static weft_tensor *back_node(weft_graph *graph, weft_tensor *const *inputs, const output_gradients *d,
-    const wi_attributes *given, const wi_shape *shape) {
+    const wi_recurrent_attributes *given, const wi_shape *shape) {
     weft_tensor *const pack = inputs[WI_BACK_Y];
     weft_tensor *const wanted[] = {
         d->y ? d->y : pack, pack, inputs[WI_BACK_W], inputs[WI_BACK_WR], inputs[WI_BACK_LENGTHS], d->h, d->c};
     weft_tensor *list[WI_KERNEL_INPUTS];
-    wi_attributes attributes = *given;
-    attributes.flags = (given->flags & WI_BACK_WANTS_DH0) | (d->y ? WI_BACK_HAS_DY : 0);
+    wi_attributes attributes = {.recurrent = *given};
+    attributes.recurrent.reads_dy = d->y != NULL;
+    attributes.recurrent.inputs = 0;
     int count = 0;
     for (int i = 0; i <= WI_BACK_DC; i++) {
         if (!wanted[i]) continue;
-        attributes.flags |= 1u << i;
+        attributes.recurrent.inputs |= 1u << i;
         list[count++] = wanted[i];
     }
     return wi_node(graph, &wi_op_recurrent_back, list, count, WEFT_F32, shape, &attributes);
@@ -134,8 +135,8 @@ static weft_tensor *back(const weft_tensor *y, weft_tensor *pack, weft_tensor *g
         NULL, pack, input_of(y, WI_SCAN_W), input_of(y, WI_SCAN_WR), input_of(y, WI_SCAN_LENGTHS)};
     const output_gradients d = {.y = section(y, g, y_start(y, a), a->steps, a->width),
         .c = a->c > 0 ? section(y, g, a->h, 0, a->units) : NULL};
-    wi_attributes attributes = y->attributes;
-    attributes.flags = wi_scan_index(y, WI_SCAN_H0) >= 0 ? WI_BACK_WANTS_DH0 : 0;
+    wi_recurrent_attributes attributes = y->attributes.recurrent;
+    attributes.gives_dh0 = wi_scan_index(y, WI_SCAN_H0) >= 0;
     const wi_shape shape = {.rank = 1, .dims = {batch_of(y) * (a->dx + a->sums + a->out + a->dh0 + a->dc0)}};
     return d.y ? back_node(y->graph, inputs, &d, &attributes, &shape) : NULL;
 }
@@ -169,9 +170,9 @@ static bool is_output_gradient(search *s, const weft_tensor *g) {
     const wi_scan_sections *const a = &s->sections;
     const int64_t n = s->n, y_dims[] = {a->steps, n, a->width}, h_dims[] = {n, a->width};
     const int64_t c_dims[] = {n, a->units};
-    if (g->op != &wi_op_dilate || g->attributes.step != 1) return false;
+    if (g->op != &wi_op_dilate || g->attributes.padding.step != 1) return false;
     weft_tensor *const x = g->inputs[0];
-    const int64_t before = g->attributes.before[0], size = x->shape.dims[0];
+    const int64_t before = g->attributes.padding.before[0], size = x->shape.dims[0];
     if (before == s->begin && size == n * a->steps * a->width)
         add_to(&s->found.y, unflatten(x, 3, y_dims));
     else if (before == s->last && size == n * a->width)
@@ -205,11 +206,11 @@ static void collect(search *s, weft_tensor *g, bool whole) {
 }
 
 static search search_of(const wi_rewrite *rewrite, const weft_tensor *d, weft_tensor *const *inputs) {
-    const wi_attributes *const a = &d->attributes;
+    const wi_recurrent_attributes *const a = &d->attributes.recurrent;
     const weft_tensor *const pack = inputs[WI_BACK_Y], *const w = inputs[WI_BACK_W];
     search s = {.rewrite = rewrite,
         .sections = wi_scan_sections_of(
-            (wi_cell)a->power, a->before[0], a->start, w->shape.dims[1], inputs[WI_BACK_WR] != NULL, true)};
+            wi_cell_of(d), a->steps, a->units, w->shape.dims[1], inputs[WI_BACK_WR] != NULL, true)};
     s.n = pack->shape.dims[0] / (s.sections.h + s.sections.c + s.sections.gates + s.sections.more);
     s.begin = s.n * y_start(d, &s.sections);
     s.last = s.n * last_start(d, &s.sections);
@@ -234,28 +235,31 @@ static weft_tensor *find_output_gradients(
         const int index = wi_scan_index(d, i);
         all[i] = index < 0 ? NULL : inputs[index];
     }
-    if (!(d->attributes.flags & WI_BACK_HAS_DY)) return NULL;
+    if (!d->attributes.recurrent.reads_dy) return NULL;
     search s = search_of(rewrite, d, all);
     weft_tensor *const g = flat_gradient(&s, all);
     if (!g || (!is_sum(g) && g->op != &wi_op_dilate)) return NULL;
     collect(&s, g, true);
     return weft_graph_status(d->graph) == WEFT_OK
-               ? back_node(d->graph, all, &s.found, &d->attributes, &d->shape)
+               ? back_node(d->graph, all, &s.found, &d->attributes.recurrent, &d->shape)
                : NULL;
 }
 
 static const wi_rule back_rules[] = {
     {"output gradients of a scan", WI_STAGE_MATCH, find_output_gradients}, {0}};
-const wi_op wi_op_recurrent_back = {
-    .name = "recurrent_gradient", .kind = WI_KERNEL, .contiguous = ~(1u << WI_BACK_DY), .rules = back_rules};
+const wi_op wi_op_recurrent_back = {.name = "recurrent_gradient",
+    .kind = WI_KERNEL,
+    .attribute_bytes = sizeof(wi_recurrent_attributes),
+    .contiguous = ~(1u << WI_BACK_DY),
+    .rules = back_rules};
 
 /* The product over all steps of the gates' gradients and the states before them. */
 static weft_tensor *weight_gradient(
     const weft_tensor *y, weft_tensor *pack, weft_tensor *d, const wi_scan_sections *a) {
-    const int64_t line = wi_cell_gates((wi_cell)y->attributes.power) * a->units;
+    const int64_t line = wi_cell_gates(wi_cell_of(y)) * a->units;
     weft_tensor *ds = rows(y, d, a->sums ? a->dx : 0, a->steps, line);
-    weft_tensor *before = rows(y, pack, y->attributes.axis ? a->width : 0, a->steps, a->width);
-    if (y->attributes.power != WI_CELL_GRU_RESET_FIRST) return weft_matmul(weft_transpose(ds), before);
+    weft_tensor *before = rows(y, pack, y->attributes.recurrent.reverse ? a->width : 0, a->steps, a->width);
+    if (wi_cell_of(y) != WI_CELL_GRU_RESET_FIRST) return weft_matmul(weft_transpose(ds), before);
     weft_tensor *reset = rows(y, pack, a->h + a->c + a->gates, a->steps, a->units);
     weft_tensor *const both[] = {weft_matmul(weft_transpose(weft_slice(ds, 1, 0, 2 * a->units)), before),
         weft_matmul(weft_transpose(weft_slice(ds, 1, 2 * a->units, line)), reset)};
@@ -268,7 +272,7 @@ static void recurrent_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
     if (!pack || !g) return;
     weft_tensor *d = back(y, pack, g, &a);
     if (!d) return;
-    const int64_t line = wi_cell_gates((wi_cell)y->attributes.power) * a.units;
+    const int64_t line = wi_cell_gates(wi_cell_of(y)) * a.units;
     const int h0 = wi_scan_index(y, WI_SCAN_H0), c0 = wi_scan_index(y, WI_SCAN_C0),
               bias = wi_scan_index(y, WI_SCAN_BIAS), wr = wi_scan_index(y, WI_SCAN_WR);
     const int64_t dh0 = a.dx + a.sums + a.out;
@@ -285,17 +289,21 @@ static void recurrent_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
 }
 
 #define COMPOSITE(text)                                                                                      \
-    { .name = text, .kind = WI_COMPOSITE, .lower = recurrent_lower, .backward = recurrent_backward }
+    {                                                                                                        \
+        .name = text, .kind = WI_COMPOSITE, .attribute_bytes = sizeof(wi_recurrent_attributes),              \
+        .lower = recurrent_lower, .backward = recurrent_backward                                             \
+    }
 const wi_op wi_op_lstm = COMPOSITE("lstm"), wi_op_gru = COMPOSITE("gru"), wi_op_rnn = COMPOSITE("rnn");
 
 weft_recurrent wi_recurrent_scan(const wi_scan *scan) {
     weft_tensor *const wanted[] = {scan->x, scan->w, scan->h0, scan->c0, scan->bias, scan->wr, scan->lengths};
     weft_tensor *inputs[WI_KERNEL_INPUTS];
-    wi_attributes attributes = {.power = (int32_t)scan->cell, .axis = scan->reverse, .axis2 = scan->left};
+    wi_recurrent_attributes attributes = {
+        .cell = scan->cell, .reverse = scan->reverse, .pads_left = scan->left};
     int count = 0;
     for (int i = 0; i <= WI_SCAN_LENGTHS; i++) {
         if (!wanted[i]) continue;
-        attributes.flags |= 1u << i;
+        attributes.inputs |= 1u << i;
         inputs[count++] = wanted[i];
     }
     const wi_op *op = scan->cell == WI_CELL_LSTM              ? &wi_op_lstm
@@ -303,13 +311,14 @@ weft_recurrent wi_recurrent_scan(const wi_scan *scan) {
                                                               : &wi_op_rnn;
     weft_graph *graph = wi_inputs_graph(op->name, inputs, count);
     if (!graph) return (weft_recurrent){NULL, NULL, NULL};
-    attributes.start = scan->x->shape.dims[2] / wi_cell_gates(scan->cell);
-    attributes.before[0] = scan->x->shape.dims[0];
+    attributes.units = scan->x->shape.dims[2] / wi_cell_gates(scan->cell);
+    attributes.steps = scan->x->shape.dims[0];
     const wi_scan_sections a = wi_scan_sections_of(
-        scan->cell, scan->x->shape.dims[0], attributes.start, scan->w->shape.dims[1], scan->wr != NULL, true);
+        scan->cell, attributes.steps, attributes.units, scan->w->shape.dims[1], scan->wr != NULL, true);
     const int64_t last_c = scan->cell == WI_CELL_LSTM ? a.units : 0;
     const wi_shape shape = {.rank = 1, .dims = {scan->x->shape.dims[1] * (a.h + last_c)}};
-    weft_tensor *y = wi_node(graph, op, inputs, count, WEFT_F32, &shape, &attributes);
+    weft_tensor *y =
+        wi_node(graph, op, inputs, count, WEFT_F32, &shape, &(wi_attributes){.recurrent = attributes});
     if (!y) return (weft_recurrent){NULL, NULL, NULL};
     return (weft_recurrent){.y = section(y, y, y_start(y, &a), a.steps, a.width),
         .h = section(y, y, last_start(y, &a), 0, a.width),

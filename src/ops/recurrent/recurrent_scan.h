@@ -39,7 +39,11 @@ weft_recurrent wi_recurrent_scan(const wi_scan *scan);
 
 /* ---- between the two files ---- */
 
-/* Which inputs a node has, in this order: bits of attributes.flags. */
+static inline wi_cell wi_cell_of(const weft_tensor *node) {
+    return (wi_cell)node->attributes.recurrent.cell;
+}
+
+/* Which inputs a node has, in this order: bits of attributes.recurrent.inputs. */
 typedef enum wi_scan_input {
     WI_SCAN_X,
     WI_SCAN_W,
@@ -49,7 +53,7 @@ typedef enum wi_scan_input {
     WI_SCAN_WR,
     WI_SCAN_LENGTHS,
     /* Of the gradient: */
-    WI_BACK_DY = 0, /* any strides; without WI_BACK_HAS_DY it is not read */
+    WI_BACK_DY = 0, /* any strides; without reads_dy it is not read */
     WI_BACK_Y,
     WI_BACK_W,
     WI_BACK_WR,
@@ -57,8 +61,6 @@ typedef enum wi_scan_input {
     WI_BACK_DH,
     WI_BACK_DC
 } wi_scan_input;
-/* Flags of the gradient beside these bits. */
-enum { WI_BACK_HAS_DY = 1 << 16, WI_BACK_WANTS_DH0 = 1 << 17 };
 
 /* The index of an input among the node's, -1: it has none. */
 int wi_scan_index(const weft_tensor *node, int input);

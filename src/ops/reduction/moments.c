@@ -18,7 +18,7 @@ static centred centre(weft_tensor *x, uint32_t axes) {
     int power;
     centred c;
     wi_axes_count(x, axes, &count, &power);
-    weft_tensor *share = wi_constant_power(x->graph, x->dtype, 1.0 / (double)count, -power);
+    weft_tensor *share = wi_constant_batch_power(x->graph, x->dtype, 1.0 / (double)count, -power);
     c.near = weft_sub(x, weft_mul(wi_sum_keep(x, axes), share));
     c.total = wi_sum_keep(c.near, axes);
     c.drift = weft_mul(c.total, share);
@@ -30,17 +30,17 @@ static weft_tensor *divisor(const weft_tensor *y) {
     weft_tensor *x = y->inputs[0];
     int64_t count;
     int power;
-    wi_axes_count(x, y->attributes.axes, &count, &power);
-    const double correction = y->attributes.number, left = (double)count - correction;
+    wi_axes_count(x, y->attributes.variance.axes, &count, &power);
+    const double correction = y->attributes.variance.correction, left = (double)count - correction;
     if (power == 0) return weft_constant(x->graph, x->dtype, left > 0 ? left : 0);
-    weft_tensor *all = wi_constant_power(x->graph, x->dtype, (double)count, power);
+    weft_tensor *all = wi_constant_batch_power(x->graph, x->dtype, (double)count, power);
     weft_tensor *rest = weft_sub(all, weft_number(all, correction));
     return correction > 0 ? weft_maximum(rest, weft_number(all, 0)) : rest;
 }
 
 static weft_tensor *var_lower(weft_tensor *y, bool inference) {
     (void)inference;
-    const uint32_t axes = y->attributes.axes;
+    const uint32_t axes = y->attributes.variance.axes;
     const centred c = centre(y->inputs[0], axes);
     weft_tensor *spread = weft_sub(wi_sum_keep(weft_square(c.near), axes), weft_mul(c.total, c.drift));
     return weft_div(weft_maximum(spread, weft_number(spread, 0)), divisor(y));
@@ -48,7 +48,7 @@ static weft_tensor *var_lower(weft_tensor *y, bool inference) {
 
 /* The gradient of the variance: 2 (x - mean) / divisor. */
 static weft_tensor *spread_back(weft_tensor *y, weft_tensor *g) {
-    const centred c = centre(y->inputs[0], y->attributes.axes);
+    const centred c = centre(y->inputs[0], y->attributes.variance.axes);
     return weft_mul(weft_sub(c.near, c.drift), weft_div(weft_mul(g, weft_number(g, 2)), divisor(y)));
 }
 
@@ -56,7 +56,11 @@ static void var_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
     gradients[0] = spread_back(y, g);
 }
 
-const wi_op wi_op_var = {.name = "var", .kind = WI_COMPOSITE, .lower = var_lower, .backward = var_backward};
+const wi_op wi_op_var = {.name = "var",
+    .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_variance_attributes),
+    .lower = var_lower,
+    .backward = var_backward};
 
 static weft_tensor *std_lower(weft_tensor *y, bool inference) {
     return weft_sqrt(var_lower(y, inference));
@@ -68,7 +72,11 @@ static void std_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
     gradients[0] = spread_back(y, weft_where(weft_equal(y, zero), zero, slope));
 }
 
-const wi_op wi_op_std = {.name = "std", .kind = WI_COMPOSITE, .lower = std_lower, .backward = std_backward};
+const wi_op wi_op_std = {.name = "std",
+    .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_variance_attributes),
+    .lower = std_lower,
+    .backward = std_backward};
 
 static weft_tensor *moment(const wi_op *op, weft_tensor *x, int correction, const int64_t *axes, bool keep) {
     uint32_t mask;
@@ -76,7 +84,8 @@ static weft_tensor *moment(const wi_op *op, weft_tensor *x, int correction, cons
     if (correction < 0)
         return wi_graph_fail(
             x->graph, WEFT_ERROR_ARGUMENT, "%s: correction %d is below 0", op->name, correction);
-    return wi_reduce_composite(op, x, mask, correction, keep);
+    const wi_attributes attributes = {.variance = {.axes = mask, .correction = correction}};
+    return wi_reduce_composite(op, x, mask, &attributes, keep);
 }
 
 weft_tensor *weft_var_with(weft_tensor *x, int correction, const int64_t *axes, bool keep) {

@@ -7,9 +7,10 @@
 static weft_tensor *norm_lower(weft_tensor *y, bool inference) {
     (void)inference;
     weft_tensor *x = y->inputs[0];
-    const uint32_t axes = y->attributes.axes;
-    if (y->attributes.number == 1) return wi_sum_keep(weft_abs(x), axes);
-    if (y->attributes.number == 2) return weft_sqrt(wi_sum_keep(weft_square(x), axes));
+    const wi_vector_norm_attributes *const a = &y->attributes.vector_norm;
+    const uint32_t axes = a->axes;
+    if (a->order == 1) return wi_sum_keep(weft_abs(x), axes);
+    if (a->order == 2) return weft_sqrt(wi_sum_keep(weft_square(x), axes));
     return wi_max_keep(weft_abs(x), axes);
 }
 
@@ -21,26 +22,31 @@ static weft_tensor *signed_as(weft_tensor *x, weft_tensor *g) {
 
 static void norm_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *x = y->inputs[0], *zero = weft_number(y, 0);
-    if (y->attributes.number == 1) {
+    const wi_vector_norm_attributes *const a = &y->attributes.vector_norm;
+    if (a->order == 1) {
         gradients[0] = signed_as(x, g);
-    } else if (y->attributes.number == 2) {
+    } else if (a->order == 2) {
         gradients[0] = weft_mul(x, weft_where(weft_equal(y, zero), zero, weft_div(g, y)));
     } else {
         weft_tensor *hit = weft_equal(weft_abs(x), y);
-        weft_tensor *ties = wi_sum_keep(weft_cast(hit, x->dtype), y->attributes.axes);
+        weft_tensor *ties = wi_sum_keep(weft_cast(hit, x->dtype), a->axes);
         gradients[0] = weft_where(hit, signed_as(x, weft_div(g, ties)), zero);
     }
 }
 
-const wi_op wi_op_norm = {
-    .name = "norm", .kind = WI_COMPOSITE, .lower = norm_lower, .backward = norm_backward};
+const wi_op wi_op_norm = {.name = "norm",
+    .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_vector_norm_attributes),
+    .lower = norm_lower,
+    .backward = norm_backward};
 
 weft_tensor *weft_norm_with(weft_tensor *x, double order, const int64_t *axes, bool keep) {
     uint32_t mask;
     if (!wi_reduce_float_axes("norm", x, axes, &mask)) return NULL;
     if (order != 1 && order != 2 && order != (double)INFINITY)
         return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "norm: order %g is not 1, 2 or INFINITY", order);
-    return wi_reduce_composite(&wi_op_norm, x, mask, order, keep);
+    const wi_attributes attributes = {.vector_norm = {.axes = mask, .order = (float)order}};
+    return wi_reduce_composite(&wi_op_norm, x, mask, &attributes, keep);
 }
 
 weft_tensor *weft_norm_axes(weft_tensor *x, const int64_t *axes, bool keep) {
@@ -58,7 +64,7 @@ typedef struct exponentials {
 
 static exponentials exponentials_of(const weft_tensor *y) {
     weft_tensor *x = y->inputs[0];
-    const uint32_t axes = y->attributes.axes;
+    const uint32_t axes = y->attributes.over.axes;
     exponentials s;
     weft_tensor *most = wi_max_keep(x, axes), *zero = weft_number(most, 0);
     weft_tensor *infinite = weft_equal(weft_abs(most), weft_number(most, (double)INFINITY));
@@ -81,11 +87,15 @@ static void logsumexp_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
     gradients[0] = weft_mul(s.exp, share);
 }
 
-const wi_op wi_op_logsumexp = {
-    .name = "logsumexp", .kind = WI_COMPOSITE, .lower = logsumexp_lower, .backward = logsumexp_backward};
+const wi_op wi_op_logsumexp = {.name = "logsumexp",
+    .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_over_attributes),
+    .lower = logsumexp_lower,
+    .backward = logsumexp_backward};
 
 weft_tensor *weft_logsumexp_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     uint32_t mask;
     if (!wi_reduce_float_axes("logsumexp", x, axes, &mask)) return NULL;
-    return wi_reduce_composite(&wi_op_logsumexp, x, mask, 0, keep);
+    const wi_attributes attributes = {.over = {.axes = mask}};
+    return wi_reduce_composite(&wi_op_logsumexp, x, mask, &attributes, keep);
 }

@@ -76,15 +76,15 @@ static bool keeps_sequence(const wi_memory_order *order, uint32_t axes) {
 
 static weft_tensor *reduce_keep(const wi_op *op, weft_tensor *x, uint32_t axes, weft_dtype dtype) {
     const wi_shape shape = wi_kept_shape(&x->shape, axes);
-    const wi_attributes attributes = {.axes = real_axes(x, axes)};
-    if (attributes.axes == 0 && !gives_index(op)) return x;
+    const wi_attributes attributes = {.over = {.axes = real_axes(x, axes)}};
+    if (attributes.over.axes == 0 && !gives_index(op)) return x;
     return wi_node(x->graph, op, &x, 1, dtype, &shape, &attributes);
 }
 
 static weft_tensor *reduce_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
     (void)rewrite;
     const wi_memory_order order = wi_memory_order_of(inputs[0]);
-    const uint32_t axes = y->attributes.axes;
+    const uint32_t axes = y->attributes.over.axes;
     if (order.rank == 0 || (gives_index(y->op) && !keeps_sequence(&order, axes))) return NULL;
     return wi_from_memory(
         &order, reduce_keep(y->op, inputs[0]->inputs[0], wi_axes_in_memory(&order, axes), y->dtype));
@@ -124,11 +124,11 @@ static weft_tensor *reduce(const wi_op *op, weft_tensor *x, const int64_t *axes,
     return keep ? y : wi_drop_axes(y, mask);
 }
 
-weft_tensor *wi_reduce_composite(const wi_op *op, weft_tensor *x, uint32_t axes, double number, bool keep) {
+weft_tensor *wi_reduce_composite(
+    const wi_op *op, weft_tensor *x, uint32_t axes, const wi_attributes *attributes, bool keep) {
     const wi_shape shape = wi_kept_shape(&x->shape, axes);
-    const wi_attributes attributes = {.axes = axes, .number = number};
     weft_tensor *wide = wi_wide(x);
-    weft_tensor *y = weft_cast(wi_node(x->graph, op, &wide, 1, wide->dtype, &shape, &attributes), x->dtype);
+    weft_tensor *y = weft_cast(wi_node(x->graph, op, &wide, 1, wide->dtype, &shape, attributes), x->dtype);
     return keep ? y : wi_drop_axes(y, axes);
 }
 
@@ -139,7 +139,11 @@ static void sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
     gradients[0] = weft_expand(g, shape->rank, shape->dims);
 }
 
-const wi_op wi_op_sum = {.name = "sum", .kind = WI_REDUCE, .backward = sum_backward, .rules = reduce_rules};
+const wi_op wi_op_sum = {.name = "sum",
+    .kind = WI_REDUCE,
+    .attribute_bytes = sizeof(wi_over_attributes),
+    .backward = sum_backward,
+    .rules = reduce_rules};
 
 weft_tensor *weft_sum_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return reduce(&wi_op_sum, x, axes, keep);
@@ -152,7 +156,7 @@ weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     int power;
     wi_axes_count(x, mask, &count, &power);
     weft_tensor *wide = wi_wide(x),
-                *share = wi_constant_power(x->graph, wide->dtype, 1.0 / (double)count, -power);
+                *share = wi_constant_batch_power(x->graph, wide->dtype, 1.0 / (double)count, -power);
     weft_tensor *mean_value = weft_cast(weft_mul(wi_sum_keep(wide, mask), share), x->dtype);
     return keep ? mean_value : wi_drop_axes(mean_value, mask);
 }
@@ -163,7 +167,7 @@ weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
  * all that are not zero, without this one. So no one divides by zero. */
 static void prod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *x = wi_wide(y->inputs[0]);
-    const uint32_t axes = y->attributes.axes;
+    const uint32_t axes = y->attributes.over.axes;
     weft_tensor *is_zero = weft_equal(x, weft_number(x, 0));
     weft_tensor *zero = weft_cast(is_zero, x->dtype);
     weft_tensor *factor = weft_where(is_zero, weft_number(x, 1), x);
@@ -173,8 +177,11 @@ static void prod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
     gradients[0] = weft_cast(weft_mul(wi_wide(g), slope), y->dtype);
 }
 
-const wi_op wi_op_prod = {
-    .name = "prod", .kind = WI_REDUCE, .backward = prod_backward, .rules = reduce_rules};
+const wi_op wi_op_prod = {.name = "prod",
+    .kind = WI_REDUCE,
+    .attribute_bytes = sizeof(wi_over_attributes),
+    .backward = prod_backward,
+    .rules = reduce_rules};
 
 weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return reduce(&wi_op_prod, x, axes, keep);
@@ -186,16 +193,28 @@ weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep) {
 static void extreme_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const weft_dtype wide = wi_format_of(y->dtype)->compute;
     weft_tensor *hit = weft_cast(weft_equal(y->inputs[0], y), wide);
-    weft_tensor *share = weft_div(wi_wide(g), wi_sum_keep(hit, y->attributes.axes));
+    weft_tensor *share = weft_div(wi_wide(g), wi_sum_keep(hit, y->attributes.over.axes));
     gradients[0] = weft_cast(weft_mul(hit, share), y->dtype);
 }
 
-const wi_op wi_op_max = {
-    .name = "max", .kind = WI_REDUCE, .backward = extreme_backward, .rules = reduce_rules};
-const wi_op wi_op_min = {
-    .name = "min", .kind = WI_REDUCE, .backward = extreme_backward, .rules = reduce_rules};
-const wi_op wi_op_argmax = {.name = "argmax", .kind = WI_REDUCE, .rules = reduce_rules};
-const wi_op wi_op_argmin = {.name = "argmin", .kind = WI_REDUCE, .rules = reduce_rules};
+const wi_op wi_op_max = {.name = "max",
+    .kind = WI_REDUCE,
+    .attribute_bytes = sizeof(wi_over_attributes),
+    .backward = extreme_backward,
+    .rules = reduce_rules};
+const wi_op wi_op_min = {.name = "min",
+    .kind = WI_REDUCE,
+    .attribute_bytes = sizeof(wi_over_attributes),
+    .backward = extreme_backward,
+    .rules = reduce_rules};
+const wi_op wi_op_argmax = {.name = "argmax",
+    .kind = WI_REDUCE,
+    .attribute_bytes = sizeof(wi_over_attributes),
+    .rules = reduce_rules};
+const wi_op wi_op_argmin = {.name = "argmin",
+    .kind = WI_REDUCE,
+    .attribute_bytes = sizeof(wi_over_attributes),
+    .rules = reduce_rules};
 
 weft_tensor *weft_max_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     return reduce(&wi_op_max, x, axes, keep);

@@ -12,7 +12,8 @@ bool wi_reduce_float_axes(const char *op, weft_tensor *x, const int64_t *axes, u
 /* The shape with reduced axes of size 1, as reductions stand in the graph; and a view without those axes. */
 wi_shape wi_kept_shape(const wi_shape *shape, uint32_t axes);
 weft_tensor *wi_drop_axes(weft_tensor *y, uint32_t axes);
-/* A composite over axes that stay with size 1, or a view without them. */
-weft_tensor *wi_reduce_composite(const wi_op *op, weft_tensor *x, uint32_t axes, double number, bool keep);
+/* A composite over axes, which its attributes name, too, that stay with size 1, or a view without them. */
+weft_tensor *wi_reduce_composite(
+    const wi_op *op, weft_tensor *x, uint32_t axes, const wi_attributes *attributes, bool keep);
 
 #endif

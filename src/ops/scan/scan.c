@@ -5,15 +5,17 @@
 
 /* ---- gradients ---- */
 
-static weft_tensor *make(const wi_op *op, weft_tensor *x, weft_tensor *b, int axis, uint32_t flags) {
+static weft_tensor *make(
+    const wi_op *op, weft_tensor *x, weft_tensor *b, int axis, wi_scan_form form, bool backwards) {
     weft_tensor *inputs[] = {x, b};
     if (!x || (op == &wi_op_linear_scan && !b)) return NULL;
-    return wi_node(
-        x->graph, op, inputs, b ? 2 : 1, x->dtype, &x->shape, &(wi_attributes){.axis = axis, .flags = flags});
+    const wi_attributes attributes = {.scan = {.axis = axis, .form = form, .backwards = backwards}};
+    return wi_node(x->graph, op, inputs, b ? 2 : 1, x->dtype, &x->shape, &attributes);
 }
 
 static void cumsum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    gradients[0] = make(&wi_op_cumsum, g, NULL, y->attributes.axis, y->attributes.flags ^ WI_SCAN_BACKWARDS);
+    const wi_scan_attributes *const a = &y->attributes.scan;
+    gradients[0] = make(&wi_op_cumsum, g, NULL, a->axis, (wi_scan_form)a->form, !a->backwards);
 }
 
 /* s · p, where the sum s may have overflowed behind an element that is 0 and takes it away. */
@@ -27,12 +29,10 @@ static weft_tensor *taken_away(weft_tensor *s, weft_tensor *p) {
  * s[i] = g[i] + x[i+1] · s[i+1]. */
 static void cumprod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *x = y->inputs[0];
-    const int axis = y->attributes.axis;
-    const uint32_t back = (y->attributes.flags & WI_SCAN_BACKWARDS) ^ WI_SCAN_BACKWARDS;
-    const bool before = (y->attributes.flags & WI_SCAN_FORM) == WI_SCAN_BEFORE;
-    weft_tensor *products = make(&wi_op_cumprod, x, NULL, axis, WI_SCAN_BEFORE | (back ^ WI_SCAN_BACKWARDS));
-    weft_tensor *sums =
-        make(&wi_op_linear_scan, x, g, axis, (before ? WI_SCAN_BEFORE : WI_SCAN_DELAYED) | back);
+    const wi_scan_attributes *const a = &y->attributes.scan;
+    const wi_scan_form form = a->form == WI_SCAN_BEFORE ? WI_SCAN_BEFORE : WI_SCAN_DELAYED;
+    weft_tensor *products = make(&wi_op_cumprod, x, NULL, a->axis, WI_SCAN_BEFORE, a->backwards);
+    weft_tensor *sums = make(&wi_op_linear_scan, x, g, a->axis, form, !a->backwards);
     gradients[0] = products && sums ? taken_away(sums, products) : NULL;
 }
 
@@ -40,24 +40,27 @@ static void cumprod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradi
  * y[i-1]. The three forms are closed under this. */
 static void linear_scan_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *a = y->inputs[0], *b = y->inputs[1];
-    const int axis = y->attributes.axis;
-    const uint32_t direction = y->attributes.flags & WI_SCAN_BACKWARDS, back = direction ^ WI_SCAN_BACKWARDS;
-    const uint32_t form = y->attributes.flags & WI_SCAN_FORM;
+    const int axis = y->attributes.scan.axis;
+    const bool direction = y->attributes.scan.backwards, back = !direction;
+    const uint32_t form = y->attributes.scan.form;
     if (form == WI_SCAN_AFTER) {
-        gradients[1] = make(&wi_op_linear_scan, a, g, axis, WI_SCAN_DELAYED | back);
+        gradients[1] = make(&wi_op_linear_scan, a, g, axis, WI_SCAN_DELAYED, back);
         gradients[0] =
-            weft_mul(gradients[1], make(&wi_op_linear_scan, a, b, axis, WI_SCAN_BEFORE | direction));
+            weft_mul(gradients[1], make(&wi_op_linear_scan, a, b, axis, WI_SCAN_BEFORE, direction));
         return;
     }
-    weft_tensor *before = make(&wi_op_linear_scan, a, g, axis, WI_SCAN_BEFORE | back);
+    weft_tensor *before = make(&wi_op_linear_scan, a, g, axis, WI_SCAN_BEFORE, back);
     gradients[0] = weft_mul(before, y);
     gradients[1] =
-        form == WI_SCAN_BEFORE ? before : make(&wi_op_linear_scan, a, g, axis, WI_SCAN_AFTER | back);
+        form == WI_SCAN_BEFORE ? before : make(&wi_op_linear_scan, a, g, axis, WI_SCAN_AFTER, back);
 }
 
 #define KERNEL_OP(op, inputs)                                                                                \
-    const wi_op wi_op_##op = {                                                                               \
-        .name = #op, .kind = WI_KERNEL, .backward = op##_backward, .contiguous = inputs};
+    const wi_op wi_op_##op = {.name = #op,                                                                   \
+        .kind = WI_KERNEL,                                                                                   \
+        .attribute_bytes = sizeof(wi_scan_attributes),                                                       \
+        .backward = op##_backward,                                                                           \
+        .contiguous = inputs};
 KERNEL_OP(cumsum, 1)
 KERNEL_OP(cumprod, 1)
 KERNEL_OP(linear_scan, 3)
@@ -73,8 +76,8 @@ static weft_tensor *cumulate(const wi_op *op, weft_tensor *x, int axis, bool exc
             weft_dtype_name(x->dtype));
     const int a = wi_axis_index(x, op->name, axis);
     if (a < 0) return NULL;
-    const uint32_t flags = (exclusive ? WI_SCAN_BEFORE : WI_SCAN_AFTER) | (reverse ? WI_SCAN_BACKWARDS : 0u);
-    return weft_cast(make(op, wi_wide(x), NULL, a, flags), x->dtype);
+    const wi_scan_form form = exclusive ? WI_SCAN_BEFORE : WI_SCAN_AFTER;
+    return weft_cast(make(op, wi_wide(x), NULL, a, form, reverse), x->dtype);
 }
 
 weft_tensor *weft_cumsum(weft_tensor *x, int axis) {
@@ -108,6 +111,6 @@ weft_tensor *weft_linear_scan(weft_tensor *a, weft_tensor *b, int axis, bool rev
     b = weft_expand(b, shape.rank, shape.dims);
     const int found = a ? wi_axis_index(a, "linear_scan", axis) : -1;
     if (found < 0) return NULL;
-    const uint32_t flags = reverse ? WI_SCAN_BACKWARDS : 0;
-    return weft_cast(make(&wi_op_linear_scan, wi_wide(a), wi_wide(b), found, flags), dtype);
+    weft_tensor *y = make(&wi_op_linear_scan, wi_wide(a), wi_wide(b), found, WI_SCAN_AFTER, reverse);
+    return weft_cast(y, dtype);
 }

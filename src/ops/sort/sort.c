@@ -7,42 +7,54 @@
 
 /* ---- the order ---- */
 
-const wi_op wi_op_argsort = {.name = "argsort", .kind = WI_KERNEL, .contiguous = 1};
-const wi_op wi_op_topk_indices = {.name = "topk_indices", .kind = WI_KERNEL, .contiguous = 1};
+const wi_op wi_op_argsort = {
+    .name = "argsort", .kind = WI_KERNEL, .attribute_bytes = sizeof(wi_sort_attributes), .contiguous = 1};
+const wi_op wi_op_topk_indices = {.name = "topk_indices",
+    .kind = WI_KERNEL,
+    .attribute_bytes = sizeof(wi_sort_attributes),
+    .contiguous = 1};
 
 /* ---- the values: x at the indices of an order ---- */
 
 static weft_tensor *pick(const wi_op *op, weft_tensor *x, weft_tensor *order, int axis) {
     weft_tensor *inputs[] = {x, order};
-    return x && order
-               ? wi_node(x->graph, op, inputs, 2, x->dtype, &order->shape, &(wi_attributes){.axis = axis})
-               : NULL;
+    const wi_attributes attributes = {.sort = {.axis = axis}};
+    return x && order ? wi_node(x->graph, op, inputs, 2, x->dtype, &order->shape, &attributes) : NULL;
 }
 
 static weft_tensor *pick_lower(weft_tensor *y, bool inference) {
     (void)inference;
-    return weft_gather(y->inputs[0], y->attributes.axis, y->inputs[1]);
+    return weft_gather(y->inputs[0], y->attributes.sort.axis, y->inputs[1]);
 }
 
 static void pick_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     weft_tensor *inputs[] = {g, y->inputs[1]};
-    gradients[0] = g ? wi_node(g->graph, &wi_op_put, inputs, 2, g->dtype, &y->inputs[0]->shape,
-                           &(wi_attributes){.axis = y->attributes.axis})
-                     : NULL;
+    gradients[0] =
+        g ? wi_node(g->graph, &wi_op_put, inputs, 2, g->dtype, &y->inputs[0]->shape, &y->attributes) : NULL;
 }
 
-const wi_op wi_op_sort = {
-    .name = "sort", .kind = WI_COMPOSITE, .lower = pick_lower, .backward = pick_backward};
-const wi_op wi_op_topk = {
-    .name = "topk", .kind = WI_COMPOSITE, .lower = pick_lower, .backward = pick_backward};
+const wi_op wi_op_sort = {.name = "sort",
+    .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_sort_attributes),
+    .lower = pick_lower,
+    .backward = pick_backward};
+const wi_op wi_op_topk = {.name = "topk",
+    .kind = WI_COMPOSITE,
+    .attribute_bytes = sizeof(wi_sort_attributes),
+    .lower = pick_lower,
+    .backward = pick_backward};
 
 /* ---- put ---- */
 
 static void put_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    gradients[0] = pick(&wi_op_sort, g, y->inputs[1], y->attributes.axis);
+    gradients[0] = pick(&wi_op_sort, g, y->inputs[1], y->attributes.sort.axis);
 }
 
-const wi_op wi_op_put = {.name = "put", .kind = WI_KERNEL, .backward = put_backward, .contiguous = 3};
+const wi_op wi_op_put = {.name = "put",
+    .kind = WI_KERNEL,
+    .attribute_bytes = sizeof(wi_sort_attributes),
+    .backward = put_backward,
+    .contiguous = 3};
 
 /* ---- the public functions ---- */
 
@@ -63,7 +75,7 @@ static weft_tensor *order(const wi_op *op, weft_tensor *x, int axis, int64_t k, 
     x = wi_wide(x);
     if (!x) return NULL;
     return wi_node(x->graph, op, &x, 1, WEFT_I32, &shape,
-        &(wi_attributes){.axis = axis, .flags = descending ? WI_SORT_DESCENDING : 0});
+        &(wi_attributes){.sort = {.axis = axis, .descending = descending}});
 }
 
 weft_tensor *weft_argsort(weft_tensor *x, int axis, bool descending) {

@@ -4,8 +4,6 @@
 
 #include "ops/op_table.h"
 
-enum { WI_SORT_DESCENDING = 1 }; /* attributes.flags */
-
 /* Elements of input 0 put at the indices that input 1 names along an axis, zeros elsewhere. */
 extern const wi_op wi_op_put;
 
