@@ -16,7 +16,8 @@ endforeach()
 # headers and each other's, as a user's would.
 set(programs train_cifar classify)
 foreach(name IN LISTS programs)
-  add_executable(${name} programs/${name}.c programs/command_line.c programs/image_network.c programs/json_text.c)
+  add_executable(${name} programs/${name}.c programs/command_line.c programs/image_network.c programs/json_text.c
+                         programs/stopping.c)
   target_link_libraries(${name} PRIVATE weft_static m)
   target_compile_definitions(${name} PRIVATE WEFT_SOURCE_DATA_DIR="${PROJECT_SOURCE_DIR}/data")
 endforeach()

@@ -23,6 +23,15 @@ static bool is_whole(const char *text, int least) {
     return length > 0 && length <= 9 && strspn(text, "0123456789") == length && atoi(text) >= least;
 }
 
+static bool is_interval(const char *text) {
+    char digits[16];
+    const size_t length = strlen(text);
+    if (length == 0 || length > 10) return false;
+    memcpy(digits, text, length + 1);
+    if (digits[length - 1] == 'e' || digits[length - 1] == 's') digits[length - 1] = '\0';
+    return is_whole(digits, 1);
+}
+
 static bool is_rate(const char *text) {
     char *end = NULL;
     const double value = strtod(text, &end);
@@ -34,6 +43,8 @@ static const char *wanted(option_kind kind, const char *text) {
     if (kind == OPTION_COUNT && !is_whole(text, 1)) return "a whole number from 1 to 999999999";
     if (kind == OPTION_SEED && !is_whole(text, 0)) return "a whole number from 0 to 999999999";
     if (kind == OPTION_RATE && !is_rate(text)) return "a number above 0";
+    if (kind == OPTION_INTERVAL && !is_interval(text))
+        return "a whole number of steps, or of epochs or seconds as in 2e and 60s";
     if (kind == OPTION_TEXT && *text == '\0') return "not empty";
     return NULL;
 }

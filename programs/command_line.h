@@ -9,10 +9,11 @@
 
 typedef enum option_kind {
     OPTION_TEXT,
-    OPTION_COUNT, /* a whole number from 1 to 999,999,999 */
-    OPTION_SEED,  /* from 0 */
-    OPTION_RATE,  /* a number above 0 */
-    OPTION_FLAG   /* takes no value */
+    OPTION_COUNT,    /* a whole number from 1 to 999,999,999 */
+    OPTION_SEED,     /* from 0 */
+    OPTION_RATE,     /* a number above 0 */
+    OPTION_INTERVAL, /* a count, alone or with the unit e or s */
+    OPTION_FLAG      /* takes no value */
 } option_kind;
 
 typedef struct option {
@@ -35,7 +36,7 @@ typedef struct command_line {
 
 /* True: go on. False: end the program with *status, since --help was shown or something was wrong. */
 bool command_line_read(command_line *line, int argc, char **argv, int *status);
-/* The value of an option of kind count or seed; 0 when it was not given and has no default. */
+/* The value of an option of kind count, seed or interval; 0 when it was not given and has no default. */
 size_t option_count_of(const option *o);
 
 #endif

@@ -4,6 +4,7 @@
 #include "command_line.h"
 #include "image_network.h"
 #include "json_text.h"
+#include "stopping.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #endif
 
 enum { SIDE = 32, PADDING = 4, PATH_ROOM = 4096 };
-enum { DATA, MODEL, EPOCHS, BATCH, RATE, SEED, FROM, SAVE, DEVICE, JSON, OPTIONS };
+enum { DATA, MODEL, EPOCHS, BATCH, RATE, SEED, FROM, SAVE, CHECKPOINT, EVERY, RESUME, DEVICE, JSON, OPTIONS };
 
 static const char program[] = "train_cifar";
 static option options[OPTIONS] = {
@@ -28,6 +29,9 @@ static option options[OPTIONS] = {
     [SEED] = {"--seed", OPTION_SEED, "S", "of first weights, order and augmentation", "0"},
     [FROM] = {"--from", OPTION_TEXT, "FILE", "weights to begin with, as saved before", NULL},
     [SAVE] = {"--save", OPTION_TEXT, "FILE", "where the weights go; default NAME.safetensors", NULL},
+    [CHECKPOINT] = STOPPING_CHECKPOINT,
+    [EVERY] = STOPPING_EVERY,
+    [RESUME] = STOPPING_RESUME,
     [DEVICE] = {"--device", OPTION_TEXT, "SEL", "gpu, cpu, a part of a name, platform:device", NULL},
     [JSON] = {"--json", OPTION_FLAG, NULL, "the result as a JSON object on the last line", NULL},
 };
@@ -48,7 +52,8 @@ typedef struct run {
     const char *weights;
     char default_weights[64], names[PATH_ROOM];
     weft_status saved;
-    bool said; /* what went wrong stands on stderr already */
+    bool said;   /* what went wrong stands on stderr already */
+    int stopped; /* by a signal: the exit status; 0: not */
 } run;
 
 static weft_image_options image_options(const weft_transform *transforms, size_t count) {
@@ -160,7 +165,8 @@ static weft_status make_trainer(run *r) {
         .optimizer = weft_sgd_momentum(rate, 0.9f, 1e-4f), .schedule = schedule, .epochs = epochs,
         .batch = batch, .seed = option_count_of(&options[SEED]), .logits = logits,
         .validation = r->pictures.test, .user = r, .on_epoch = finish_epoch,
-        .on_step = isatty(STDOUT_FILENO) ? draw_bar : NULL};
+        .on_step = isatty(STDOUT_FILENO) ? draw_bar : NULL, .checkpoint = options[CHECKPOINT].text,
+        .checkpoint_every = stopping_interval(&options[EVERY])};
     const weft_status status = weft_graph_status(r->graph);
     if (status) return status;
     if (options[FROM].text) {
@@ -205,8 +211,11 @@ static weft_status train(run *r) {
         weft_dataset_size(r->pictures.training), weft_dataset_size(r->pictures.test));
     r->said = !class_names_write(r->pictures.training, 1, r->pictures.classes, program, r->names);
     if (r->said) return WEFT_ERROR_FILE;
-    status = weft_trainer_run(r->trainer, r->pictures.training);
+    status = stopping_begin(r->trainer, &options[CHECKPOINT], &options[RESUME]);
+    if (!status) status = weft_trainer_run(r->trainer, r->pictures.training);
     if (r->saved) status = r->saved;
+    if (!status) r->stopped = stopping_end(r->trainer, program);
+    if (r->stopped) return status;
     if (!status) status = weft_trainer_evaluate(r->trainer, r->pictures.test, NULL, &accuracy);
     if (!status) show_result(r, accuracy);
     return status;
@@ -228,6 +237,8 @@ int main(int argc, char **argv) {
     int end = 0;
     if (!command_line_read(&line, argc, argv, &end)) return end;
     if (!check_model()) return 2;
+    if (options[RESUME].text && !options[CHECKPOINT].text)
+        return fprintf(stderr, "%s: --resume needs --checkpoint, the folder to go on from\n", program), 2;
     setvbuf(stdout, NULL, _IONBF, 0);
     (void)snprintf(r.default_weights, sizeof r.default_weights, "%s.safetensors", options[MODEL].text);
     r.weights = options[SAVE].text ? options[SAVE].text : r.default_weights;
@@ -239,5 +250,5 @@ int main(int argc, char **argv) {
     weft_dataset_release(r.pictures.test);
     weft_dataset_release(r.pictures.training);
     weft_context_release(r.context);
-    return status != WEFT_OK;
+    return status != WEFT_OK ? 1 : r.stopped;
 }

@@ -21,6 +21,8 @@ refused 2 "--rate is 'fast', but must be a number above 0" --rate fast
 refused 2 "--batch lacks its value" --batch
 refused 2 "--colour is no option" --colour
 refused 2 "here is not expected" here
+refused 2 "--resume needs --checkpoint" --resume
+refused 2 "--checkpoint-every is '2x', but must be a whole number of steps" --checkpoint-every 2x
 refused 1 "neither data_batch_1.bin (CIFAR-10) nor train.bin (CIFAR-100)" --data "$work/empty" --save "$weights"
 : >"$work/empty/data_batch_1.bin"
 refused 1 "data_batch_1.bin" --data "$work/empty" --save "$weights"
@@ -29,6 +31,30 @@ result=$("$train" --model alexnet --epochs 1 --batch 359 --json --save "$weights
 case $result in *'"model": "alexnet", "data": "digits", "epochs": 1, "batch": 359, "steps": 5,'*) ;; *) fail "train_cifar: $result" ;; esac
 [ -s "$weights" ] || fail "train_cifar left no weights"
 [ "$(tr '\n' ' ' <"$work/small.names")" = "0 1 2 3 4 5 6 7 8 9 " ] || fail "train_cifar left other names"
+
+# A run that SIGTERM stops ends with a checkpoint, and goes on to the same weights as one that was not stopped.
+two="--model alexnet --epochs 2 --batch 359"
+folder=$work/checkpoints
+"$train" $two --save "$work/straight.safetensors" >"$work/straight.txt" || fail "train_cifar $two failed"
+"$train" $two --save "$work/parts.safetensors" --checkpoint "$folder" --checkpoint-every 1 \
+    >"$work/stopped.txt" 2>"$work/stopped.err" &
+running=$!
+waited=0
+while [ -z "$(ls "$folder"/*.safetensors 2>/dev/null)" ] && [ $waited -lt 1200 ]; do
+    sleep 0.1
+    waited=$((waited + 1))
+done
+kill -TERM $running
+wait $running
+[ $? -eq 143 ] || fail "SIGTERM: not the exit status 143"
+grep -q "stopped by signal 15 after step [1-9][0-9]*; --resume continues" "$work/stopped.err" ||
+    fail "SIGTERM: $(cat "$work/stopped.err")"
+refused 1 "is a checkpoint of another training" $two --save "$work/parts.safetensors" --checkpoint "$folder"
+"$train" $two --save "$work/parts.safetensors" --checkpoint "$folder" --resume >"$work/resumed.txt" ||
+    fail "--resume failed"
+grep -q "continuing after step [1-9]" "$work/resumed.txt" || fail "--resume did not continue"
+cmp "$work/straight.safetensors" "$work/parts.safetensors" || fail "--resume: other weights"
+[ "$(ls "$folder" | wc -l)" -eq 3 ] || fail "checkpoints: $(ls "$folder")"
 
 # A digit of the test set, 8 x 8.
 image=$work/digit.png

@@ -1,5 +1,6 @@
 /* The weft command: what devices there are, whether they compute right, how fast they are. */
 #include "bench_attention.h"
+#include "bench_checkpoint.h"
 #include "bench_conv.h"
 #include "bench_gemm.h"
 #include "bench_images.h"
@@ -22,6 +23,7 @@ static const char usage[] =
     "       weft bench attention [--json]   measure attention and its gradients\n"
     "       weft bench images [--json] [--folder DIR]   measure loading and augmentation\n"
     "       weft bench lstm [--json]        measure an LSTM layer and its gradients\n"
+    "       weft bench checkpoint [--json] [--folder DIR]   measure saving a checkpoint of FCN-S\n"
     "       weft --help | --version\n"
     "SEL: gpu, cpu, a part of a name, or platform:device as 'weft devices' shows it;\n"
     "     else $WEFT_DEVICE, else the best device\n";
@@ -82,8 +84,9 @@ static int bench(int argc, char **argv) {
     if (strcmp(what, "attention") == 0) return weft_bench_attention(argc - 1, argv + 1);
     if (strcmp(what, "images") == 0) return weft_bench_images(argc - 1, argv + 1);
     if (strcmp(what, "lstm") == 0) return weft_bench_lstm(argc - 1, argv + 1);
+    if (strcmp(what, "checkpoint") == 0) return weft_bench_checkpoint(argc - 1, argv + 1);
     return bad_usage(
-        "the benchmarks are: weft bench seven, gemm, conv, map, reduce, attention, images, lstm");
+        "the benchmarks are: weft bench seven, gemm, conv, map, reduce, attention, images, lstm, checkpoint");
 }
 
 int main(int argc, char **argv) {

@@ -12,17 +12,67 @@ extern "C" {
  * header length, a JSON header, the data). The file is written completely or not at all. */
 WEFT_API weft_status weft_weights_save(weft_graph *graph, const char *path);
 
+/* How a file and a graph differ, for weft_weights_options.on_difference. */
+typedef enum weft_weights_difference {
+    WEFT_WEIGHTS_MISSING,    /* a tensor of the graph is not in the file */
+    WEFT_WEIGHTS_UNEXPECTED, /* a tensor of the file is not in the graph */
+    WEFT_WEIGHTS_OTHER_SHAPE /* the shapes differ */
+} weft_weights_difference;
+
 typedef struct weft_weights_options {
     size_t struct_size;
     bool allow_missing; /* default false: every parameter and named state of the graph must be in the file */
     bool allow_extra;   /* default false: every tensor of the file must match one of the graph */
+    bool
+        allow_other_shapes; /* default false; true: a tensor of another shape keeps its values in the graph */
+    /* Names of the graph, ended by NULL, in which a star matches any characters: all others are left alone (only), or these
+     * are (skip). What the file has for them is not looked at: {"fc.*", NULL} in skip gives a network a new head. */
+    const char *const *only, *const *skip;
+    /* Names of the file that begin with `prefix` begin with `new_prefix` instead: "module." and "" for what PyTorch's
+     * DataParallel saved, "" and "backbone." for a part of a network. Default NULL: unchanged. */
+    const char *prefix, *new_prefix;
+    /* Called for each difference that is allowed, when the whole file is valid; default none. */
+    void (*on_difference)(void *user, weft_weights_difference difference, const char *name);
+    void *user;
 } weft_weights_options;
 #define WEFT_WEIGHTS_OPTIONS_INIT .struct_size = sizeof(weft_weights_options)
-/* Loads parameters and states by name. f16, bf16 and f64 are converted to f32, i64 to i32 if every number
- * fits. The graph is unchanged unless the whole file is valid. Errors name the file, the tensor, and both
- * shapes or dtypes. */
+/* Loads parameters and states by name, from a file of weights or from a checkpoint, whose other tensors are skipped, as
+ * are PyTorch's "num_batches_tracked" where the graph has none. f16, bf16 and f64 are converted to f32, i64 to i32 if every
+ * number fits. The graph is unchanged unless the whole file is valid. Errors name the file and list the tensors that
+ * differ, with both shapes or dtypes. */
 WEFT_API weft_status weft_weights_load(
     weft_graph *graph, const char *path, const weft_weights_options *options);
+
+/* ---- checkpoints: all that a training is made of, in one file ----
+ * A checkpoint is a safetensors file with the parameters and named states under their names, the state of optimizers as
+ * "optimizer.ROLE.NAME" (of the second weft_minimize of a graph "optimizer2...."), states without a name that something
+ * assigns to as "carried.N", and tensors of the caller as "extra.NAME". Its metadata has the counters of updates and
+ * random numbers, the values of scalars, Weft's version, a fingerprint of the network and a checksum of the whole file.
+ * A training that is saved after any run of its plan, loaded into the same graph in another process, and continued there
+ * gives the same bits as one that was not interrupted. A trainer saves checkpoints itself (train.h); they can be loaded
+ * here too, for what the graph has. */
+
+/* A tensor of the caller in host memory. */
+typedef struct weft_checkpoint_extra {
+    const char *name;
+    weft_dtype dtype;
+    int rank; /* loading rank 1 of WEFT_U8: dims[0] is the room, and becomes the number of bytes in the file */
+    int64_t dims[WEFT_MAX_RANK];
+    void *data; /* row-major */
+} weft_checkpoint_extra;
+
+/* Writes the file completely or not at all, and durably: once this returns, it outlives a power failure. extras may be
+ * NULL with count 0. Errors: WEFT_ERROR_FILE; WEFT_ERROR_STATE: a parameter without a name, two tensors of one name;
+ * WEFT_ERROR_ARGUMENT: a name that is not UTF-8. */
+WEFT_API weft_status weft_checkpoint_save(
+    weft_graph *graph, const char *path, const weft_checkpoint_extra *extras, size_t count);
+/* Loads a checkpoint into a graph that was made in the same way, weft_minimize included, and fills the extras; others in
+ * the file are skipped. Unless everything fits, nothing is changed. Errors: WEFT_ERROR_FILE; WEFT_ERROR_FORMAT: not a
+ * checkpoint, cut off or damaged, of a newer version, of another network (the line lists the tensors that differ);
+ * WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE; WEFT_ERROR_ARGUMENT: the graph draws random numbers, and the context has another
+ * seed than the one that saved. */
+WEFT_API weft_status weft_checkpoint_load(
+    weft_graph *graph, const char *path, weft_checkpoint_extra *extras, size_t count);
 
 /* ---- NumPy's .npy arrays: format versions 1.0 to 3.0, either byte order, C and Fortran order ---- */
 typedef struct weft_npy_array {

@@ -2,6 +2,7 @@
 #ifndef WEFT_TRAIN_H
 #define WEFT_TRAIN_H
 
+#include <weft/io.h>
 #include <weft/nn.h>
 #include <weft/plan.h>
 
@@ -256,6 +257,13 @@ typedef struct weft_early_stopping {
     const char *best_file; /* saves the best weights there (weft_weights_save); default none */
 } weft_early_stopping;
 
+/* When a trainer saves a checkpoint: whenever one of these has passed since the last one. All 0: after each epoch. */
+typedef struct weft_checkpoint_every {
+    size_t steps;
+    size_t epochs;
+    double seconds;
+} weft_checkpoint_every;
+
 typedef enum weft_not_finite { WEFT_NOT_FINITE_STOP, WEFT_NOT_FINITE_CONTINUE } weft_not_finite;
 
 typedef struct weft_trainer_options {
@@ -295,7 +303,20 @@ typedef struct weft_trainer_options {
         schedule; /* default constant, with which callbacks may set weft_minimize_rate. Counts the epochs or
                      updates of the trainer over all runs; a plateau uses the validation loss */
     size_t memory_limit; /* of each of its plans, as in weft_plan_options; default none */
+    /* The folder for checkpoints (io.h), which is made if it is missing; default none. step-N.safetensors is the state
+     * after N steps; best-N.safetensors the same after the epoch with the best value, if early_stopping watches one.
+     * Besides those that are due, one is saved when a run ends or is stopped. The step loop only copies to host memory; a
+     * thread writes the file, and while it does no other one is begun, except after the last or the best epoch. If it
+     * fails, the run ends with its error. */
+    const char *checkpoint;
+    weft_checkpoint_every checkpoint_every;
+    size_t checkpoint_keep; /* the newest files that are kept, besides the best; default 3 */
+    /* Tensors of the caller, copied without their data, which is read at each checkpoint and written by
+     * weft_trainer_resume; at most WEFT_MAX_EXTRAS. */
+    const weft_checkpoint_extra *checkpoint_extras;
+    size_t checkpoint_extra_count;
 } weft_trainer_options;
+#define WEFT_MAX_EXTRAS           16
 #define WEFT_MAX_METRICS          16
 #define WEFT_MAX_CARRIES          16
 #define WEFT_TRAINER_OPTIONS_INIT .struct_size = sizeof(weft_trainer_options)
@@ -310,6 +331,16 @@ WEFT_API void weft_trainer_release(weft_trainer *trainer);
  * number of the example), WEFT_ERROR_NOT_FINITE with the step at which it began, WEFT_ERROR_CANCELLED. */
 WEFT_API weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset);
 WEFT_API weft_status weft_trainer_cancel(weft_trainer *trainer); /* from any thread; the run ends soon */
+/* From any thread, a callback or a signal handler: the run ends after the step in progress with WEFT_OK, and saves a
+ * checkpoint if there is a folder for them. Before a run: that run ends after its first step. */
+WEFT_API weft_status weft_trainer_stop(weft_trainer *trainer);
+/* Restores a training from a checkpoint, or from the newest one in a folder; then weft_trainer_run continues the run that
+ * was interrupted, in the same epoch, after the same step. With the same options and data the weights after it have the
+ * same bits as if it had not been interrupted; the number of epochs may be another. A newest file that is damaged is
+ * logged, and the one before it is used. *found: false, and nothing happens, if the folder has no checkpoint or does not
+ * exist; with found NULL that is an error. Errors, after which nothing has changed: those of weft_checkpoint_load;
+ * WEFT_ERROR_ARGUMENT: another seed, batch or order. */
+WEFT_API weft_status weft_trainer_resume(weft_trainer *trainer, const char *path, bool *found);
 /* Loss and accuracy over a dataset, without training. Either pointer may be NULL. */
 WEFT_API weft_status weft_trainer_evaluate(
     weft_trainer *trainer, weft_dataset *dataset, double *loss, double *accuracy);
@@ -332,6 +363,7 @@ typedef struct weft_training_info {
     bool stopped_early;         /* the last run ended because the watched value did not improve */
     size_t best_epoch;          /* of the last run, from 0; SIZE_MAX: none */
     double best;                /* the watched value in that epoch; NaN: none */
+    bool stopped;               /* the last run was ended by weft_trainer_stop or by a callback */
 } weft_training_info;
 /* Figures of the runs so far. trainer NULL: those of a trainer that has not run. */
 WEFT_API void weft_trainer_get_info(const weft_trainer *trainer, weft_training_info *info);

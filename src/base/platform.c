@@ -1,5 +1,6 @@
 /* Files, clock, threads and environment through POSIX 2008 (contract in platform.h). */
 #include "base/platform.h"
+#include "base/writeback.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,11 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { READ_STEP = 65536, TEMPORARY_ATTEMPTS = 100 };
+enum { READ_STEP = 65536, TEMPORARY_ATTEMPTS = 100, LARGE_BLOCK = 16 << 20 };
 
 static weft_status fail_file(const char *doing, const char *path, int error) {
     char reason[128] = "";
@@ -81,6 +83,14 @@ static void free_writer(wi_file_writer *writer) {
     wi_release(writer->allocator, writer);
 }
 
+/* Locks a new file, so that wi_file_remove_abandoned of another process leaves it alone. False: that has removed it
+ * already. Where the file system has no locks nothing is ever removed. */
+static bool claim(int file) {
+    struct stat state;
+    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+    return fstat(file, &state) != 0 || state.st_nlink > 0;
+}
+
 /* Opens a new file beside the path. mkstemp would make it 0600; this leaves the mode to the user's umask.
  * O_EXCL settles who owns a name, so process id and clock need only make clashes rare. */
 static int open_temporary(wi_file_writer *writer) {
@@ -93,8 +103,10 @@ static int open_temporary(wi_file_writer *writer) {
         snprintf(writer->temporary, capacity, "%s.%ld-%ld-%d.tmp", writer->path, (long)getpid(), now.tv_nsec,
             attempt);
         const int file = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (file >= 0) return file;
-        if (errno != EEXIST) break;
+        if (file >= 0 && claim(file)) return file;
+        if (file < 0 && errno != EEXIST) break;
+        if (file >= 0) close(file);
+        errno = EEXIST;
     }
     fail_file("create a file beside", writer->path, errno);
     return -2;
@@ -126,8 +138,18 @@ done:
     return status;
 }
 
+/* Past the buffer of the FILE, which is empty then and writes at the descriptor's position. */
+static bool append_large(wi_file_writer *writer, const void *data, size_t bytes) {
+    if (fflush(writer->file) != 0) return false;
+    const int file = fileno(writer->file);
+    const off_t at = lseek(file, 0, SEEK_CUR);
+    return at >= 0 && wi_write_through(file, (uint64_t)at, data, bytes);
+}
+
 weft_status wi_file_writer_append(wi_file_writer *writer, const void *data, size_t bytes) {
-    if (bytes == 0 || fwrite(data, 1, bytes, writer->file) == bytes) return WEFT_OK;
+    if (bytes == 0) return WEFT_OK;
+    if (bytes < LARGE_BLOCK && fwrite(data, 1, bytes, writer->file) == bytes) return WEFT_OK;
+    if (bytes >= LARGE_BLOCK && append_large(writer, data, bytes)) return WEFT_OK;
     return fail_file("write", writer->path, errno);
 }
 
@@ -135,14 +157,63 @@ weft_status wi_file_writer_commit(wi_file_writer *writer) {
     weft_status status = WEFT_OK;
     if (fflush(writer->file) != 0 || fsync(fileno(writer->file)) != 0)
         status = fail_file("write", writer->path, errno);
-    const int closed = fclose(writer->file);
-    writer->file = NULL;
-    if (status == WEFT_OK && closed != 0) status = fail_file("write", writer->path, errno);
-    if (status == WEFT_OK && rename(writer->temporary, writer->path) != 0)
+    else if (rename(writer->temporary, writer->path) != 0)
         status = fail_file("replace", writer->path, errno);
     if (status != WEFT_OK) unlink(writer->temporary);
-    free_writer(writer);
+    free_writer(writer); /* closes it, and so gives up the lock under the new name only */
     return status;
+}
+
+weft_status wi_directory_sync(const char *path) {
+    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return fail_file("open the folder", path, errno);
+    /* Some file systems cannot sync a folder and say so with EINVAL: there is nothing more to do for them. */
+    const int error = fsync(folder) != 0 && errno != EINVAL ? errno : 0;
+    close(folder);
+    return error ? fail_file("write the folder", path, error) : WEFT_OK;
+}
+
+static bool has_ending(const char *name, const char *ending) {
+    const size_t length = strlen(name), end = strlen(ending);
+    return length > end && strcmp(name + length - end, ending) == 0;
+}
+
+/* A file that nobody has locked is of no living writer. */
+static void remove_unlocked(const char *folder, const char *name) {
+    char path[PATH_MAX];
+    const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (length < 0 || (size_t)length >= sizeof path) return;
+    const int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) return;
+    if (flock(file, LOCK_EX | LOCK_NB) == 0) unlink(path);
+    close(file);
+}
+
+weft_status wi_file_remove_abandoned(
+    const weft_allocator *allocator, const char *folder, const char *prefix) {
+    wi_arena arena;
+    const char **names = NULL;
+    size_t count = 0;
+    wi_arena_init(&arena, allocator);
+    const weft_status status = wi_directory_list(&names, &count, &arena, folder);
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(names[i], prefix, strlen(prefix)) == 0 && has_ending(names[i], ".tmp"))
+            remove_unlocked(folder, names[i]);
+    wi_release(allocator, (void *)names);
+    wi_arena_clear(&arena);
+    return status;
+}
+
+weft_status wi_file_remove(const char *path) {
+    return unlink(path) == 0 || errno == ENOENT ? WEFT_OK : fail_file("remove", path, errno);
+}
+
+void wi_path_split(const char *path, char *folder, size_t capacity, const char **name) {
+    const char *const slash = strrchr(path, '/');
+    const size_t length = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
+    snprintf(folder, capacity, "%.*s", (int)length, length ? path : "");
+    if (length == 0) snprintf(folder, capacity, ".");
+    *name = slash ? slash + 1 : path;
 }
 
 void wi_file_writer_abandon(wi_file_writer *writer) {
@@ -267,7 +338,7 @@ weft_status wi_directory_list(const char ***names, size_t *count, wi_arena *aren
     return WEFT_OK;
 }
 
-weft_status wi_directory_create(const char *path) {
+weft_status wi_directory_create(const char *path, unsigned mode) {
     char part[PATH_MAX];
     const size_t length = strlen(path);
     if (is_directory(path)) return WEFT_OK;
@@ -276,7 +347,8 @@ weft_status wi_directory_create(const char *path) {
     for (size_t i = 1; i <= length; i++) {
         if (path[i] != '/' && path[i] != '\0') continue;
         part[i] = '\0';
-        if (mkdir(part, 0700) != 0 && !is_directory(part)) return fail_file("create folder", part, errno);
+        if (mkdir(part, (mode_t)mode) != 0 && !is_directory(part))
+            return fail_file("create folder", part, errno);
         part[i] = path[i];
     }
     return WEFT_OK;

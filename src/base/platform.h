@@ -18,6 +18,14 @@ weft_status wi_file_writer_begin(wi_file_writer **writer, const weft_allocator *
 weft_status wi_file_writer_append(wi_file_writer *writer, const void *data, size_t bytes);
 weft_status wi_file_writer_commit(wi_file_writer *writer); /* frees the writer, whatever it returns */
 void wi_file_writer_abandon(wi_file_writer *writer);       /* NULL is fine */
+/* Makes a rename in this folder last beyond a power failure. */
+weft_status wi_directory_sync(const char *path);
+/* Removes the temporaries that killed processes left in a folder, of files whose names begin with prefix. Those of
+ * living writers are locked, and stay. */
+weft_status wi_file_remove_abandoned(const weft_allocator *allocator, const char *folder, const char *prefix);
+weft_status wi_file_remove(const char *path); /* a file that is not there is fine */
+/* The folder of a path ("." for a bare name) in a buffer, and the name in it. */
+void wi_path_split(const char *path, char *folder, size_t capacity, const char **name);
 /* A file of lines that grows, for logs: each write is one call of the system's, so that readers see whole
  * lines. append: an old file goes on (*empty: it held nothing), else it is replaced. */
 typedef struct wi_line_file wi_line_file;
@@ -37,8 +45,8 @@ weft_status wi_path_look(wi_path_info *info, const char *path, bool *missing);
 /* The names in a folder but . and .., sorted by their bytes, in the arena; *names is released by the caller.
  */
 weft_status wi_directory_list(const char ***names, size_t *count, wi_arena *arena, const char *path);
-/* mkdir -p; the folders that are made get mode 0700. */
-weft_status wi_directory_create(const char *path);
+/* mkdir -p; the folders that are made get this mode, less the umask. */
+weft_status wi_directory_create(const char *path, unsigned mode);
 
 double wi_clock_seconds(void);   /* monotonic */
 size_t wi_processor_count(void); /* that are online; at least 1 */

@@ -157,7 +157,7 @@ weft_status wi_disk_cache_read(wi_device *device, wi_cache_key key, wi_cache_ent
 static weft_status write_entry(
     wi_device *device, const char *path, const entry_header *header, const void *data, size_t bytes) {
     wi_file_writer *writer = NULL;
-    WI_TRY(wi_directory_create(device->disk->folder));
+    WI_TRY(wi_directory_create(device->disk->folder, 0700));
     WI_TRY(wi_file_writer_begin(&writer, device->host.allocator, path));
     weft_status status = wi_file_writer_append(writer, header, sizeof *header);
     if (status == WEFT_OK) status = wi_file_writer_append(writer, data, bytes);

@@ -92,6 +92,10 @@ typedef struct wi_variable {
     size_t zero_from, zero_bytes; /* of what the initialiser computes, this part is zeros */
     bool trainable;
     bool frozen; /* a parameter that the next weft_minimize leaves alone */
+    /* A state of the optimizer with this clock, of the flat shape: what it is ("m"). NULL: not one. */
+    const char *role;
+    size_t clock;
+    bool assigned; /* by weft_assign: its value is part of a training's state */
 } wi_variable;
 
 /* Counts the runs that train with one optimizer. */

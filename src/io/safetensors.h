@@ -27,8 +27,15 @@ typedef struct wi_saved_tensor {
     bool taken;        /* for the loader of a graph */
 } wi_saved_tensor;
 
+/* One string of the section "__metadata__". */
+typedef struct wi_saved_pair {
+    const char *key, *value;
+} wi_saved_pair;
+
 typedef struct wi_safetensors {
     wi_arena arena;
+    wi_saved_pair *metadata; /* sorted by key */
+    size_t metadata_count;
     wi_saved_tensor *tensors; /* sorted by name */
     size_t count;
     const unsigned char *data;
@@ -41,6 +48,8 @@ weft_status wi_safetensors_parse(
 void wi_safetensors_clear(wi_safetensors *file);
 /* NULL when there is none. */
 wi_saved_tensor *wi_safetensors_find(const wi_safetensors *file, const char *name);
+/* The metadata's string; NULL when there is none. */
+const char *wi_safetensors_metadata(const wi_safetensors *file, const char *key);
 
 /* F32, F16, BF16 and F64: what an f32 tensor takes. data: of the tensor. */
 bool wi_saved_is_number(const wi_saved_tensor *saved);

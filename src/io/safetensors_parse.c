@@ -159,6 +159,33 @@ static weft_status check_table(const parse *p) {
     return WEFT_OK;
 }
 
+static int by_key(const void *a, const void *b) {
+    return strcmp(((const wi_saved_pair *)a)->key, ((const wi_saved_pair *)b)->key);
+}
+
+static weft_status parse_metadata(const parse *p, const cJSON *section) {
+    wi_safetensors *const file = p->file;
+    size_t count = 0;
+    const cJSON *item = NULL;
+    if (!cJSON_IsObject(section)) return bad_header(p, "\"__metadata__\" is not an object");
+    if (file->metadata) return bad_header(p, "\"__metadata__\" is in the header twice");
+    cJSON_ArrayForEach(item, section) count++;
+    file->metadata = wi_arena_take(&file->arena, (count + 1) * sizeof *file->metadata);
+    if (!file->metadata) return WEFT_ERROR_MEMORY;
+    cJSON_ArrayForEach(item, section) {
+        if (!cJSON_IsString(item)) return bad_header(p, "a value of \"__metadata__\" is not a string");
+        wi_saved_pair *const pair = &file->metadata[file->metadata_count++];
+        pair->key = wi_arena_string(&file->arena, item->string);
+        pair->value = wi_arena_string(&file->arena, item->valuestring);
+        if (!pair->key || !pair->value) return WEFT_ERROR_MEMORY;
+    }
+    qsort(file->metadata, file->metadata_count, sizeof *file->metadata, by_key);
+    for (size_t i = 1; i < count; i++)
+        if (by_key(&file->metadata[i - 1], &file->metadata[i]) == 0)
+            return bad_header(p, "a key is in \"__metadata__\" twice");
+    return WEFT_OK;
+}
+
 static weft_status parse_entries(const parse *p, const cJSON *root) {
     if (!cJSON_IsObject(root)) return bad_header(p, "the header is not a JSON object");
     size_t entries = 0;
@@ -168,11 +195,10 @@ static weft_status parse_entries(const parse *p, const cJSON *root) {
     p->file->tensors = wi_arena_take(&p->file->arena, (entries + 1) * sizeof *p->file->tensors);
     if (!p->file->tensors) return WEFT_ERROR_MEMORY;
     cJSON_ArrayForEach(entry, root) {
-        if (strcmp(entry->string, "__metadata__") != 0) {
+        if (strcmp(entry->string, "__metadata__") == 0)
+            WI_TRY(parse_metadata(p, entry));
+        else
             WI_TRY(parse_tensor(p, &p->file->tensors[p->file->count++], entry));
-        } else if (!cJSON_IsObject(entry)) {
-            return bad_header(p, "\"__metadata__\" is not an object");
-        }
     }
     return check_table(p);
 }
@@ -225,4 +251,12 @@ wi_saved_tensor *wi_safetensors_find(const wi_safetensors *file, const char *nam
     if (file->count == 0) return NULL;
     const wi_saved_tensor key = {.name = name};
     return bsearch(&key, file->tensors, file->count, sizeof key, by_name);
+}
+
+const char *wi_safetensors_metadata(const wi_safetensors *file, const char *key) {
+    if (file->metadata_count == 0) return NULL;
+    const wi_saved_pair wanted = {.key = key};
+    const wi_saved_pair *const pair =
+        bsearch(&wanted, file->metadata, file->metadata_count, sizeof wanted, by_key);
+    return pair ? pair->value : NULL;
 }

@@ -63,3 +63,18 @@ weft_status wi_snapshot_restore(const wi_snapshot *snapshot) {
     if (!snapshot->taken) WI_FAIL(WEFT_ERROR_STATE, "no best weights were kept");
     return copy(snapshot, restore_one);
 }
+
+weft_status wi_snapshot_list(const wi_snapshot *snapshot, wi_saved_list *list) {
+    size_t offset = 0;
+    for (size_t i = 0; i < snapshot->graph->variable_count; i++) {
+        const wi_variable *const variable = snapshot->graph->variables[i];
+        if (!is_kept(variable)) continue;
+        if (variable->bytes > snapshot->bytes - offset) break;
+        wi_saved_entry entry = wi_saved_entry_of(variable->tensor);
+        entry.variable = NULL;
+        entry.host = snapshot->data + offset;
+        WI_TRY(wi_saved_list_add(list, "best.", &entry));
+        offset += variable->bytes;
+    }
+    return WEFT_OK;
+}

@@ -1,30 +1,8 @@
 /* Parameter groups and frozen parameters: which parameters a name means, and what belongs to a parameter as a
  * whole as one number a row of the flat tensors (1/16 of their size, and nothing where nothing differs). */
+#include "base/pattern.h"
 #include "nn/update_rules.h"
 #include <math.h>
-
-/* ---- names ---- */
-
-/* A star stands for any characters, none included. */
-static bool name_matches(const char *pattern, const char *name) {
-    const char *after_star = NULL, *retry = NULL;
-    while (*name) {
-        if (*pattern == '*') {
-            after_star = ++pattern;
-            retry = name;
-        } else if (*pattern == *name) {
-            pattern++;
-            name++;
-        } else if (after_star) {
-            pattern = after_star;
-            name = ++retry;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*') pattern++;
-    return *pattern == '\0';
-}
 
 weft_status weft_freeze(weft_graph *graph, const char *parameters, bool frozen) {
     if (!graph || !parameters)
@@ -33,7 +11,8 @@ weft_status weft_freeze(weft_graph *graph, const char *parameters, bool frozen) 
     bool found = false;
     for (size_t i = 0; i < graph->variable_count; i++) {
         wi_variable *const variable = graph->variables[i];
-        if (!variable->trainable || !name_matches(parameters, weft_tensor_name(variable->tensor))) continue;
+        if (!variable->trainable || !wi_pattern_matches(parameters, weft_tensor_name(variable->tensor)))
+            continue;
         variable->frozen = frozen;
         found = true;
     }
@@ -44,7 +23,7 @@ weft_status weft_freeze(weft_graph *graph, const char *parameters, bool frozen) 
 /* ---- groups ---- */
 
 static bool in_group(const weft_parameter_group *group, const weft_tensor *parameter) {
-    return name_matches(group->parameters, weft_tensor_name(parameter));
+    return wi_pattern_matches(group->parameters, weft_tensor_name(parameter));
 }
 
 static weft_status check_group(weft_graph *graph, const weft_parameter_group *groups, size_t index) {

@@ -202,7 +202,7 @@ static weft_tensor *accumulated(wi_update *u, weft_tensor *g) {
     if (every <= 1) return g;
     weft_tensor *const last = wi_step_scalar(u->graph, u->clock, last_of_every, 0, 0);
     u->apply = weft_less(weft_number(last, 0), last);
-    weft_tensor *const sum = wi_update_state(u, 0);
+    weft_tensor *const sum = wi_update_state(u, "gradient_sum", 0);
     g = weft_add(g, sum);
     wi_update_keep(u, sum, weft_where(u->apply, weft_number(g, 0), g));
     return wi_scaled(g, 1.0 / every);
@@ -231,7 +231,7 @@ static double average_take(wi_scalar *scalar, const wi_clock *clock) {
 static void keep_average(wi_update *u, weft_tensor *p) {
     if (!(u->optimizer->average_decay > 0)) return;
     const double decay = wi_fraction(u->optimizer->average_decay);
-    weft_tensor *const average = wi_update_state(u, 0);
+    weft_tensor *const average = wi_update_state(u, "average", 0);
     weft_tensor *const keep = wi_step_scalar(u->graph, u->clock, average_keep, decay, 0);
     weft_tensor *const take = wi_step_scalar(u->graph, u->clock, average_take, decay, 0);
     wi_update_keep(u, average, weft_add(weft_mul(p, take), weft_mul(average, keep)));

@@ -17,9 +17,17 @@ weft_tensor *wi_update_range(const wi_update *u, weft_tensor *flat) {
         wi_slice_dims(flat, 0, u->first_row, elements / WI_FLAT_ROW, 1), u->range.rank, u->range.dims);
 }
 
-weft_tensor *wi_update_state(wi_update *u, float first) {
-    if (u->asked == u->state_count) /* no name: it is no weight, and stays out of files of weights */
-        u->states[u->state_count++] = wi_flat_state(u->graph, "", first);
+/* A state without a name: it is no weight, and stays out of files of weights. */
+static weft_tensor *make_state(wi_update *u, const char *role, float first) {
+    weft_tensor *const state = wi_flat_state(u->graph, "", first);
+    if (!state) return NULL;
+    state->variable->role = role;
+    state->variable->clock = u->clock;
+    return state;
+}
+
+weft_tensor *wi_update_state(wi_update *u, const char *role, float first) {
+    if (u->asked == u->state_count) u->states[u->state_count++] = make_state(u, role, first);
     return wi_update_range(u, u->states[u->asked++]);
 }
 
@@ -45,7 +53,7 @@ static weft_tensor *descend(const wi_update *u, weft_tensor *p, weft_tensor *ste
 }
 
 wi_moments wi_update_moments(wi_update *u) {
-    weft_tensor *const m = wi_update_state(u, 0), *const v = wi_update_state(u, 0);
+    weft_tensor *const m = wi_update_state(u, "m", 0), *const v = wi_update_state(u, "v", 0);
     const wi_moments next = {wi_blend(m, u->g, wi_fraction(u->optimizer->beta1)),
         wi_blend(v, weft_square(u->g), wi_fraction(u->optimizer->beta2))};
     wi_update_keep(u, m, next.first);
@@ -72,7 +80,7 @@ weft_tensor *wi_sgd_rule(wi_update *u) {
     const weft_optimizer *const o = u->optimizer;
     if (!(o->momentum > 0)) return descend(u, u->p, u->g);
     const double momentum = wi_fraction(o->momentum);
-    weft_tensor *const v = wi_update_state(u, 0);
+    weft_tensor *const v = wi_update_state(u, "momentum", 0);
     weft_tensor *part = u->g;
     if (o->dampening > 0)
         part = weft_mul(part, wi_step_scalar(u->graph, u->clock, undamped, wi_fraction(o->dampening), 0));
@@ -88,7 +96,7 @@ weft_tensor *wi_adam_rule(wi_update *u) {
     const wi_moments next = wi_update_moments(u);
     weft_tensor *second = next.second;
     if (o->amsgrad) {
-        weft_tensor *const largest = wi_update_state(u, 0);
+        weft_tensor *const largest = wi_update_state(u, "largest_v", 0);
         second = weft_maximum(second, largest);
         wi_update_keep(u, largest, second);
     }
@@ -141,12 +149,12 @@ weft_tensor *wi_nadam_rule(wi_update *u) {
 weft_tensor *wi_rmsprop_rule(wi_update *u) {
     const weft_optimizer *const o = u->optimizer;
     const double rho = wi_fraction(o->rho);
-    weft_tensor *const v = wi_update_state(u, 0);
+    weft_tensor *const v = wi_update_state(u, "v", 0);
     weft_tensor *const next_v = wi_blend(v, weft_square(u->g), rho);
     weft_tensor *spread = next_v;
     wi_update_keep(u, v, next_v);
     if (o->centered) {
-        weft_tensor *const mean = wi_update_state(u, 0);
+        weft_tensor *const mean = wi_update_state(u, "mean", 0);
         weft_tensor *const next_mean = wi_blend(mean, u->g, rho);
         spread = weft_sub(next_v, weft_square(next_mean));
         spread = weft_maximum(spread, weft_number(spread, 0)); /* rounding may take it below */
@@ -154,7 +162,7 @@ weft_tensor *wi_rmsprop_rule(wi_update *u) {
     }
     weft_tensor *step = weft_div(u->g, wi_root_plus(spread, o->epsilon));
     if (o->momentum > 0) {
-        weft_tensor *const b = wi_update_state(u, 0);
+        weft_tensor *const b = wi_update_state(u, "momentum", 0);
         step = weft_add(step, wi_scaled(b, wi_fraction(o->momentum)));
         wi_update_keep(u, b, step);
     }
@@ -167,7 +175,7 @@ static double falling_rate(wi_scalar *scalar, const wi_clock *clock) {
 
 weft_tensor *wi_adagrad_rule(wi_update *u) {
     const weft_optimizer *const o = u->optimizer;
-    weft_tensor *const v = wi_update_state(u, o->first_sum);
+    weft_tensor *const v = wi_update_state(u, "v", o->first_sum);
     weft_tensor *const next = weft_add(weft_square(u->g), v);
     wi_update_keep(u, v, next);
     weft_tensor *step = weft_div(u->g, wi_root_plus(next, o->epsilon));
@@ -178,7 +186,7 @@ weft_tensor *wi_adagrad_rule(wi_update *u) {
 
 weft_tensor *wi_adadelta_rule(wi_update *u) {
     const double rho = wi_fraction(u->optimizer->rho), epsilon = (double)u->optimizer->epsilon;
-    weft_tensor *const v = wi_update_state(u, 0), *const deltas = wi_update_state(u, 0);
+    weft_tensor *const v = wi_update_state(u, "v", 0), *const deltas = wi_update_state(u, "u", 0);
     weft_tensor *const next_v = wi_blend(v, weft_square(u->g), rho);
     weft_tensor *const quotient = weft_div(
         weft_add(deltas, weft_number(deltas, epsilon)), weft_add(next_v, weft_number(next_v, epsilon)));
@@ -197,7 +205,7 @@ static weft_tensor *sign(weft_tensor *x) {
 
 weft_tensor *wi_lion_rule(wi_update *u) {
     const weft_optimizer *const o = u->optimizer;
-    weft_tensor *const m = wi_update_state(u, 0);
+    weft_tensor *const m = wi_update_state(u, "m", 0);
     weft_tensor *step = sign(wi_blend(m, u->g, wi_fraction(o->beta1)));
     if (u->decay) step = weft_add(step, weft_mul(u->p, u->decay));
     wi_update_keep(u, m, wi_blend(m, u->g, wi_fraction(o->beta2)));

@@ -30,8 +30,9 @@ typedef struct wi_update {
 /* The update's part of a flat tensor. */
 weft_tensor *wi_update_range(const wi_update *u, weft_tensor *flat);
 
-/* A state of the shape of p, and its next value. */
-weft_tensor *wi_update_state(wi_update *u, float first);
+/* A state of the shape of p, and its next value. role: a literal, its name in checkpoints: "m" of "conv1.weight" is
+ * optimizer.m.conv1.weight. */
+weft_tensor *wi_update_state(wi_update *u, const char *role, float first);
 void wi_update_keep(wi_update *u, weft_tensor *state, weft_tensor *value);
 
 /* The next p. */

@@ -176,6 +176,7 @@ weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
             weft_tensor_name(variable), weft_dtype_name(variable->dtype),
             wi_shape_print(&variable->shape, text_a), weft_dtype_name(value->dtype),
             wi_shape_print(&value->shape, text_b));
+    if (variable->variable) variable->variable->assigned = true;
     return wi_node(graph, &wi_op_assign, inputs, 2, value->dtype, &value->shape, NULL);
 }
 

@@ -53,13 +53,22 @@ static weft_status try_file(const wi_watch *watch) {
     return WEFT_OK;
 }
 
-weft_status wi_watch_begin(wi_watch *watch) {
+weft_status wi_watch_prepare(wi_watch *watch) {
+    if (!watch->options.keep_best && !watch->options.restore_best) return WEFT_OK;
+    return wi_snapshot_prepare(&watch->snapshot, watch->graph);
+}
+
+weft_status wi_watch_begin(wi_watch *watch, bool goes_on) {
+    if (watch->options.best_file) WI_TRY(try_file(watch));
+    if (goes_on) return WEFT_OK;
     watch->best = (double)NAN;
     watch->best_epoch = SIZE_MAX;
     watch->waited = 0;
-    if (watch->options.best_file) WI_TRY(try_file(watch));
-    if (!watch->options.keep_best && !watch->options.restore_best) return WEFT_OK;
-    return wi_snapshot_prepare(&watch->snapshot, watch->graph);
+    return wi_watch_prepare(watch);
+}
+
+bool wi_watch_is_over(const wi_watch *watch) {
+    return watch->active && watch->options.patience && watch->waited >= watch->options.patience;
 }
 
 static bool is_better(const wi_watch *watch, double value) {
@@ -74,7 +83,7 @@ weft_status wi_watch_epoch(wi_watch *watch, size_t epoch, const wi_report *repor
     const double value = report->values[watch->value].value;
     if (!is_better(watch, value)) {
         watch->waited++;
-        if (watch->options.patience && watch->waited >= watch->options.patience) *stop = true;
+        if (wi_watch_is_over(watch)) *stop = true;
         return WEFT_OK;
     }
     watch->best = value;

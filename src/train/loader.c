@@ -319,19 +319,24 @@ void weft_loader_release(weft_loader *loader) {
 
 weft_status weft_loader_begin(weft_loader *loader, uint64_t epoch) {
     if (!loader) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_loader_begin: loader is NULL");
+    wi_loader_begin_at(loader, epoch, 0);
+    return WEFT_OK;
+}
+
+void wi_loader_begin_at(weft_loader *loader, uint64_t epoch, size_t batch) {
     pthread_mutex_lock(&loader->mutex);
     loader->end = 0; /* nothing more of the old epoch */
     while (loader->busy) pthread_cond_wait(&loader->ready, &loader->mutex);
     make_order(loader, epoch); /* the threads are idle: the order is ours */
     loader->epoch = epoch;
-    loader->first = loader->cursor = loader->made = loader->taken;
+    loader->cursor = loader->made = loader->taken;
+    loader->first = loader->taken - batch; /* may wrap around: only differences to it count */
     loader->position = 0;
     loader->end = loader->first + loader->batches;
     loader->failure.status = WEFT_OK;
     loader->begun = true;
     pthread_cond_broadcast(&loader->work);
     pthread_mutex_unlock(&loader->mutex);
-    return WEFT_OK;
 }
 
 weft_status weft_loader_next(weft_loader *loader, size_t *examples, const void **columns) {

@@ -159,6 +159,11 @@ void weft_metric_reset(weft_metric_state *state) {
     for (size_t i = 0; state && i < state->count; i++) state->sums[i] = 0.0;
 }
 
+double *wi_metric_sums(weft_metric_state *state, size_t *count) {
+    *count = state->count;
+    return state->sums;
+}
+
 /* ---- rows with labels ---- */
 
 /* PyTorch's order: NaN is larger than every number, and the first of equals comes first. */

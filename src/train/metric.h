@@ -12,5 +12,7 @@ weft_status wi_metric_check(const weft_metric *metric);
 void wi_metric_name(const weft_metric *metric, char name[WI_METRIC_NAME]);
 bool wi_metric_takes_values(weft_metric_kind kind); /* float targets of the outputs' shape, not labels */
 bool wi_metric_goes_down(weft_metric_kind kind);    /* less is better */
+/* All that a state has counted and summed, for checkpoints. */
+double *wi_metric_sums(weft_metric_state *state, size_t *count);
 
 #endif

@@ -193,11 +193,12 @@ static weft_status run_steps(wi_pass *pass, const wi_pass_hooks *hooks) {
     return finish_interval(pass, hooks);
 }
 
-weft_status wi_pass_run(wi_pass *pass, uint64_t epoch, const wi_pass_hooks *hooks) {
-    pass->totals = (wi_pass_totals){0};
+weft_status wi_pass_run(
+    wi_pass *pass, uint64_t epoch, const wi_pass_start *start, const wi_pass_hooks *hooks) {
+    pass->totals = start ? start->totals : (wi_pass_totals){0};
     pass->pending = 0;
-    wi_measures_reset(&pass->measures);
-    WI_TRY(weft_loader_begin(pass->loader, epoch));
+    if (!start) wi_measures_reset(&pass->measures);
+    wi_loader_begin_at(pass->loader, epoch, start ? start->step : 0);
     const weft_status status = run_steps(pass, hooks);
     if (status != WEFT_OK && pass->pending) { /* the device may still be reading our buffers */
         char line[2048];

@@ -29,6 +29,12 @@ typedef struct wi_pass_totals {
     size_t correct, counted, examples;
 } wi_pass_totals;
 
+/* Where a pass begins in its epoch: what a checkpoint in the middle of one left to do. */
+typedef struct wi_pass_start {
+    size_t step; /* steps that were done; the sums of the metrics are in place */
+    wi_pass_totals totals;
+} wi_pass_start;
+
 typedef struct wi_pass wi_pass;
 typedef struct wi_pass_hooks {
     void *user;
@@ -80,8 +86,9 @@ void wi_pass_clear(wi_pass *pass);
 weft_status wi_pass_plan(wi_pass *pass, size_t examples);
 /* Makes all that an epoch over the dataset needs; quick when it is the same one as before. */
 weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset);
-/* One epoch; totals begin at 0. hooks may be NULL. */
-weft_status wi_pass_run(wi_pass *pass, uint64_t epoch, const wi_pass_hooks *hooks);
+/* One epoch; start NULL: all of it, with totals from 0. hooks may be NULL. */
+weft_status wi_pass_run(
+    wi_pass *pass, uint64_t epoch, const wi_pass_start *start, const wi_pass_hooks *hooks);
 size_t wi_pass_steps(const wi_pass *pass); /* an epoch */
 
 double wi_pass_loss(const wi_pass *pass);     /* mean so far; NaN before the first interval */

@@ -1,24 +1,7 @@
 /* Texts cut into tokens: UTF-8 characters, or words and line ends. */
+#include "base/utf8.h"
 #include "train/vocabulary.h"
 #include <string.h>
-
-/* Unicode 15, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF. */
-size_t wi_utf8_length(const char *text, size_t bytes) {
-    const unsigned char *const b = (const unsigned char *)text;
-    if (bytes == 0) return 0;
-    if (b[0] < 0x80) return 1;
-    const size_t length = b[0] >= 0xC2 && b[0] <= 0xDF   ? 2
-                          : b[0] >= 0xE0 && b[0] <= 0xEF ? 3
-                          : b[0] >= 0xF0 && b[0] <= 0xF4 ? 4
-                                                         : 0;
-    if (length == 0 || length > bytes) return 0;
-    const unsigned low = b[0] == 0xE0 ? 0xA0 : b[0] == 0xF0 ? 0x90 : 0x80;
-    const unsigned high = b[0] == 0xED ? 0x9F : b[0] == 0xF4 ? 0x8F : 0xBF;
-    if (b[1] < low || b[1] > high) return 0;
-    for (size_t i = 2; i < length; i++)
-        if (b[i] < 0x80 || b[i] > 0xBF) return 0;
-    return length;
-}
 
 static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';

@@ -38,6 +38,11 @@ static weft_status check_options(weft_tensor *loss, const weft_trainer_options *
     if (options->metric_count > WEFT_MAX_METRICS || (options->metric_count && !options->metrics))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: %zu metrics, expected at most %d and not NULL",
             options->metric_count, WEFT_MAX_METRICS);
+    if (options->checkpoint_extra_count > WEFT_MAX_EXTRAS ||
+        (options->checkpoint_extra_count && !options->checkpoint_extras))
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_trainer_create: %zu checkpoint_extras, expected at most %d and not NULL",
+            options->checkpoint_extra_count, WEFT_MAX_EXTRAS);
     WI_TRY(check_assignments(loss, "update", options->updates, options->update_count, WEFT_MAX_UPDATES));
     return check_assignments(loss, "carry", options->carries, options->carry_count, WEFT_MAX_CARRIES);
 }
@@ -67,6 +72,12 @@ static weft_status keep_strings(weft_trainer *trainer) {
     options->json_log = kept_string(trainer, options->json_log, &failed);
     options->early_stopping.monitor = kept_string(trainer, options->early_stopping.monitor, &failed);
     options->early_stopping.best_file = kept_string(trainer, options->early_stopping.best_file, &failed);
+    options->checkpoint = kept_string(trainer, options->checkpoint, &failed);
+    for (size_t i = 0; i < options->checkpoint_extra_count; i++) {
+        trainer->extras[i] = options->checkpoint_extras[i];
+        trainer->extras[i].name = kept_string(trainer, trainer->extras[i].name, &failed);
+    }
+    options->checkpoint_extras = trainer->extras;
     return failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 
@@ -140,6 +151,7 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     WI_TRY(weft_graph_status(trainer->graph));
     WI_TRY(keep_strings(trainer));
     WI_TRY(keep_metrics(trainer));
+    WI_TRY(wi_checkpointer_init(&trainer->checkpointer, allocator, options));
     WI_TRY(prepare_reports(trainer));
     if (options->logits)
         WI_TRY(wi_correct_count(&given.correct, allocator, loss, options->logits, options->labels));
@@ -177,6 +189,7 @@ weft_status weft_trainer_create(
     made->info.best = (double)NAN;
     atomic_init(&made->references, 1);
     atomic_init(&made->cancelled, false);
+    atomic_init(&made->stopping, false);
     init_pass_options(made);
     const weft_status status = build(made, loss);
     made->options.updates = made->options.carries = NULL; /* the caller's, not needed any more */
@@ -197,6 +210,7 @@ weft_trainer *weft_trainer_retain(weft_trainer *trainer) {
 void weft_trainer_release(weft_trainer *trainer) {
     if (!trainer || atomic_fetch_sub(&trainer->references, 1) != 1) return;
     weft_context *const context = trainer->context;
+    wi_checkpointer_clear(&trainer->checkpointer);
     wi_pass_clear(&trainer->training);
     wi_pass_clear(&trainer->validation);
     wi_pass_clear(&trainer->evaluation);
@@ -213,5 +227,11 @@ void weft_trainer_release(weft_trainer *trainer) {
 weft_status weft_trainer_cancel(weft_trainer *trainer) {
     if (!trainer) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_cancel: trainer is NULL");
     atomic_store(&trainer->cancelled, true);
+    return WEFT_OK;
+}
+
+weft_status weft_trainer_stop(weft_trainer *trainer) {
+    if (!trainer) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_stop: trainer is NULL");
+    atomic_store(&trainer->stopping, true);
     return WEFT_OK;
 }

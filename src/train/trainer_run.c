@@ -3,7 +3,7 @@
 #include "base/platform.h"
 #include "graph/nodes.h"
 #include "plan/compiled_plan.h"
-#include "train/trainer_shared.h"
+#include "train/trainer_state.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -47,17 +47,30 @@ static weft_status run_step(
     return status;
 }
 
+/* A checkpoint that is due waits until the last one is written, and at the end of an epoch until that is complete. */
+static bool saves_now(const weft_trainer *trainer) {
+    const wi_checkpointer *const checkpointer = &trainer->checkpointer;
+    if (trainer->ends) return checkpointer->folder != NULL;
+    return trainer->state.step_in_epoch < trainer->state.steps_per_epoch &&
+           wi_checkpointer_is_due(checkpointer) && wi_checkpointer_is_idle(checkpointer);
+}
+
 static weft_status after_step(void *user, bool *finish, bool *stop) {
     weft_trainer *const trainer = user;
     trainer->steps++;
     trainer->state.step_in_epoch++;
-    *finish = trainer->steps == 1; /* the end of the very first step is wanted at once */
+    WI_TRY(wi_checkpointer_step(&trainer->checkpointer));
     if (atomic_exchange(&trainer->cancelled, false))
         WI_FAIL(WEFT_ERROR_CANCELLED, "training was cancelled after step %zu", trainer->steps);
     if (trainer->options.on_step) {
         update_state(trainer);
-        *stop = !trainer->options.on_step(trainer->options.user, &trainer->state);
+        if (!trainer->options.on_step(trainer->options.user, &trainer->state)) trainer->ends = true;
     }
+    if (atomic_exchange(&trainer->stopping, false)) trainer->ends = true;
+    *stop = trainer->ends;
+    trainer->save_now = saves_now(trainer);
+    /* The end of the very first step is wanted at once. */
+    *finish = trainer->steps == 1 || trainer->save_now;
     return wi_rate_after_step(&trainer->rate, trainer->steps);
 }
 
@@ -102,7 +115,9 @@ static weft_status after_interval(void *user, const wi_record *records, size_t c
         if (trainer->options.log_steps) WI_TRY(log_step(trainer, &records[i], step));
         if (!isfinite(records[i].loss)) WI_TRY(not_finite(trainer, records[i].loss, step));
     }
-    return WEFT_OK;
+    if (!trainer->save_now) return WEFT_OK;
+    trainer->save_now = false;
+    return wi_trainer_save(trainer, false);
 }
 
 static weft_status read_metrics(const wi_measures *measures, double *values) {
@@ -120,7 +135,7 @@ static void forget_metrics(weft_trainer *trainer) {
 static weft_status validate(weft_trainer *trainer) {
     if (!trainer->options.validation) return WEFT_OK;
     trainer->last_measured = &trainer->validation;
-    WI_TRY(wi_pass_run(&trainer->validation, 0, NULL));
+    WI_TRY(wi_pass_run(&trainer->validation, 0, NULL, NULL));
     trainer->state.validation_loss = wi_pass_loss(&trainer->validation);
     trainer->state.validation_accuracy = wi_pass_accuracy(&trainer->validation);
     WI_TRY(read_metrics(&trainer->validation.measures, trainer->validation_values));
@@ -141,24 +156,46 @@ static weft_status finish_epoch(weft_trainer *trainer, bool *stop) {
         .seconds = trainer->state.seconds};
     WI_TRY(wi_training_log_write(&trainer->log, &event, &trainer->report));
     if (trainer->options.on_epoch && !trainer->options.on_epoch(trainer->options.user, &trainer->state))
-        *stop = true;
+        trainer->ends = true;
+    if (atomic_exchange(&trainer->stopping, false)) trainer->ends = true;
     return WEFT_OK;
+}
+
+/* The position is now the beginning of the next epoch. */
+static weft_status save_epoch(weft_trainer *trainer) {
+    wi_checkpointer *const checkpointer = &trainer->checkpointer;
+    const bool best = trainer->watch.active && trainer->watch.best_epoch == trainer->state.epoch;
+    trainer->state.step_in_epoch = 0;
+    trainer->state.epoch++;
+    wi_checkpointer_epoch(checkpointer);
+    if (!checkpointer->folder || (!best && !wi_checkpointer_is_due(checkpointer))) return WEFT_OK;
+    return wi_trainer_save(trainer, best);
+}
+
+/* The steps of an epoch, all or from where a checkpoint was saved. */
+static weft_status train_epoch(weft_trainer *trainer) {
+    const wi_pass_hooks hooks = {
+        trainer, trainer->options.step ? run_step : NULL, after_step, after_interval};
+    const wi_pass_start start = trainer->resume.start;
+    trainer->resume = (wi_resume){0};
+    trainer->state.step_in_epoch = start.step;
+    if (start.step == 0) WI_TRY(wi_rate_before_epoch(&trainer->rate, trainer->epochs));
+    return wi_pass_run(&trainer->training, trainer->epochs++, start.step ? &start : NULL, &hooks);
 }
 
 /* stop: a callback asked for the end, or the patience is over. */
 static weft_status run_epoch(weft_trainer *trainer, bool *stop) {
-    const wi_pass_hooks hooks = {
-        trainer, trainer->options.step ? run_step : NULL, after_step, after_interval};
     trainer->interval_began = wi_clock_seconds();
-    trainer->state.step_in_epoch = 0;
     forget_metrics(trainer);
-    WI_TRY(wi_rate_before_epoch(&trainer->rate, trainer->epochs));
-    WI_TRY(wi_pass_run(&trainer->training, trainer->epochs++, &hooks));
-    *stop = trainer->state.step_in_epoch < trainer->state.steps_per_epoch;
+    WI_TRY(train_epoch(trainer));
+    *stop = trainer->ends;
     if (*stop) return WEFT_OK;
     WI_TRY(read_metrics(&trainer->training.measures, trainer->training_values));
     WI_TRY(validate(trainer));
-    return finish_epoch(trainer, stop);
+    WI_TRY(finish_epoch(trainer, stop));
+    WI_TRY(save_epoch(trainer));
+    *stop = *stop || trainer->ends;
+    return WEFT_OK;
 }
 
 static int by_value(const void *a, const void *b) {
@@ -182,6 +219,10 @@ static weft_status prepare_times(weft_trainer *trainer) {
 }
 
 static weft_status prepare_run(weft_trainer *trainer, weft_dataset *dataset) {
+    if (trainer->resume.pending && trainer->resume.examples != dataset->examples)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_trainer_run: the checkpoint is of a training over %zu examples, the dataset has %zu",
+            trainer->resume.examples, dataset->examples);
     WI_TRY(wi_pass_prepare(&trainer->training, dataset));
     if (trainer->options.validation)
         WI_TRY(wi_pass_prepare(&trainer->validation, trainer->options.validation));
@@ -191,27 +232,36 @@ static weft_status prepare_run(weft_trainer *trainer, weft_dataset *dataset) {
         .metric_count = trainer->options.metric_count,
         .training_metrics = trainer->training_values,
         .validation_metrics = trainer->validation_values,
-        .best_epoch = SIZE_MAX,
-        .best = (double)NAN};
-    trainer->info.stopped_early = false;
-    trainer->info.best_epoch = SIZE_MAX;
-    trainer->info.best = (double)NAN;
+        .epoch = trainer->resume.epoch};
     WI_TRY(prepare_times(trainer));
-    WI_TRY(wi_watch_begin(&trainer->watch));
+    WI_TRY(wi_watch_begin(&trainer->watch, trainer->resume.pending));
+    trainer->info.stopped_early = trainer->info.stopped = trainer->ends = trainer->save_now = false;
+    trainer->state.best_epoch = trainer->info.best_epoch = trainer->watch.best_epoch;
+    trainer->state.best = trainer->info.best = trainer->watch.best;
+    WI_TRY(wi_checkpointer_begin(&trainer->checkpointer));
+    WI_TRY(wi_trainer_reserve(trainer));
     return wi_training_log_open(&trainer->log, &trainer->report);
 }
 
-weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset) {
-    if (!trainer || !dataset)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_run: trainer and dataset must not be NULL");
-    trainer->run_began = wi_clock_seconds();
-    WI_TRY(prepare_run(trainer, dataset));
-    weft_status status = WEFT_OK;
-    bool stop = false;
-    for (size_t epoch = 0; epoch < trainer->options.epochs && !stop && status == WEFT_OK; epoch++) {
-        trainer->state.epoch = epoch;
-        status = run_epoch(trainer, &stop);
-    }
+static weft_status run_epochs(weft_trainer *trainer) {
+    bool stop = wi_watch_is_over(&trainer->watch); /* the run that goes on had ended so */
+    trainer->info.stopped_early = stop;
+    while (trainer->state.epoch < trainer->options.epochs && !stop) WI_TRY(run_epoch(trainer, &stop));
+    trainer->resume = (wi_resume){0};
+    trainer->info.stopped = trainer->ends;
+    if (!trainer->checkpointer.folder || trainer->checkpointer.is_current) return WEFT_OK;
+    return wi_trainer_save(trainer, false);
+}
+
+/* What a run leaves, however it ended. */
+static weft_status end_run(weft_trainer *trainer, weft_status status) {
+    char line[WI_CHECKPOINT_LINE];
+    wi_error_save(line, sizeof line);
+    const weft_status written = wi_checkpointer_wait(&trainer->checkpointer);
+    if (status == WEFT_OK)
+        status = written;
+    else
+        wi_error_restore(line);
     const weft_status restored = wi_watch_end(&trainer->watch);
     if (status == WEFT_OK) status = restored;
     trainer->examined = trainer->steps; /* after an error, some steps were never looked at */
@@ -223,6 +273,14 @@ weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset) {
     return status;
 }
 
+weft_status weft_trainer_run(weft_trainer *trainer, weft_dataset *dataset) {
+    if (!trainer || !dataset)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_run: trainer and dataset must not be NULL");
+    trainer->run_began = wi_clock_seconds();
+    WI_TRY(prepare_run(trainer, dataset));
+    return end_run(trainer, run_epochs(trainer));
+}
+
 weft_status weft_trainer_evaluate(
     weft_trainer *trainer, weft_dataset *dataset, double *loss, double *accuracy) {
     if (!trainer || !dataset)
@@ -231,7 +289,7 @@ weft_status weft_trainer_evaluate(
     wi_pass *const pass = known ? &trainer->validation : &trainer->evaluation;
     WI_TRY(wi_pass_prepare(pass, dataset));
     trainer->last_measured = pass;
-    WI_TRY(wi_pass_run(pass, 0, NULL));
+    WI_TRY(wi_pass_run(pass, 0, NULL, NULL));
     if (loss) *loss = wi_pass_loss(pass);
     if (accuracy) *accuracy = wi_pass_accuracy(pass);
     return WEFT_OK;

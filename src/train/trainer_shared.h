@@ -2,10 +2,19 @@
 #ifndef WI_TRAINER_SHARED_H
 #define WI_TRAINER_SHARED_H
 
+#include "train/checkpointer.h"
 #include "train/early_stopping.h"
 #include "train/pass.h"
 #include "train/rate.h"
 #include "train/training_log.h"
+
+/* Where the next run goes on, after weft_trainer_resume. */
+typedef struct wi_resume {
+    bool pending;
+    size_t epoch;    /* of the run */
+    size_t examples; /* of the dataset */
+    wi_pass_start start;
+} wi_resume;
 
 struct weft_trainer {
     weft_graph *graph;
@@ -19,9 +28,14 @@ struct weft_trainer {
     wi_watch watch;
     wi_training_log log;
     atomic_int references;
-    atomic_bool cancelled;
+    atomic_bool cancelled, stopping;
     wi_pass training, validation, evaluation;
     wi_rate rate;
+    wi_checkpointer checkpointer;
+    weft_checkpoint_extra extras[WEFT_MAX_EXTRAS];
+    wi_resume resume;
+    bool ends;       /* the run in progress: a callback or weft_trainer_stop has asked for it */
+    bool save_now;   /* a checkpoint, as soon as the device has finished the steps so far */
     uint64_t epochs; /* begun so far, over all runs: the shuffle's number */
     size_t steps;    /* enqueued */
     size_t examined; /* of these, with known loss */

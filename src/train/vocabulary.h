@@ -48,8 +48,6 @@ wi_text_walk wi_text_walk_begin(weft_text_level level, const char *name, const c
 bool wi_text_next(wi_text_walk *walk, wi_token *token);
 /* WEFT_ERROR_FORMAT for an empty text, and for words that are not UTF-8, with byte and line. */
 weft_status wi_text_check(weft_text_level level, const char *name, const char *text, size_t bytes);
-/* Bytes of the UTF-8 character at text (1 to 4); 0: none begins there. */
-size_t wi_utf8_length(const char *text, size_t bytes);
 /* All tokens as numbers, in memory of the vocabulary's allocator. */
 weft_status wi_encode_all(const weft_vocabulary *vocabulary, const char *name, const char *text, size_t bytes,
     int32_t **tokens, size_t *count);

@@ -1,5 +1,6 @@
 /* Vocabularies as JSON files (format in weft/text.h). */
 #include "base/platform.h"
+#include "base/utf8.h"
 #include "train/vocabulary.h"
 #include <cjson/cJSON.h>
 #include <math.h>

@@ -145,18 +145,42 @@ static void a_full_disk_keeps_the_old_file(void **state) {
     assert_int_equal(scratch_count(*state, ".tmp", NULL), 0);
 }
 
+/* Small and large appends take different ways into the file, and keep their order. */
+static void large_blocks_are_written_whole(void **state) {
+    enum { LARGE = (41 << 20) + 5 };
+    wi_file_writer *writer = NULL;
+    char *read = NULL, *const block = malloc(LARGE);
+    size_t bytes = 0;
+    assert_non_null(block);
+    for (size_t i = 0; i < LARGE; i++) block[i] = (char)(i * 2654435761u >> 13);
+    assert_ok(wi_file_writer_begin(&writer, NULL, scratch_path(*state, "large")));
+    assert_ok(wi_file_writer_append(writer, "one", 3));
+    assert_ok(wi_file_writer_append(writer, block, LARGE));
+    assert_ok(wi_file_writer_append(writer, "two", 3));
+    assert_ok(wi_file_writer_append(writer, block, LARGE));
+    assert_ok(wi_file_writer_commit(writer));
+    assert_ok(wi_file_read(NULL, scratch_path(*state, "large"), &read, &bytes));
+    assert_int_equal(bytes, 2 * LARGE + 6);
+    assert_memory_equal(read, "one", 3);
+    assert_int_equal(memcmp(read + 3, block, LARGE), 0);
+    assert_memory_equal(read + 3 + LARGE, "two", 3);
+    assert_int_equal(memcmp(read + 6 + LARGE, block, LARGE), 0);
+    wi_release(NULL, read);
+    free(block);
+}
+
 static void folders_are_made_with_their_parents(void **state) {
     struct stat made;
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s", scratch_path(*state, "a/b//c"));
-    assert_ok(wi_directory_create(path));
-    assert_ok(wi_directory_create(path)); /* once more is fine */
+    assert_ok(wi_directory_create(path, 0700));
+    assert_ok(wi_directory_create(path, 0700)); /* once more is fine */
     assert_int_equal(stat(path, &made), 0);
     assert_int_equal(made.st_mode & 0777, 0700);
     assert_ok(wi_file_write_atomic(scratch_path(*state, "a/file"), "", 0));
-    assert_fails(wi_directory_create(scratch_path(*state, "a/file/b")), WEFT_ERROR_FILE, "a/file'");
-    assert_fails(wi_directory_create(scratch_path(*state, "a/file")), WEFT_ERROR_FILE, "a/file'");
-    assert_status(wi_directory_create(""), WEFT_ERROR_FILE);
+    assert_fails(wi_directory_create(scratch_path(*state, "a/file/b"), 0700), WEFT_ERROR_FILE, "a/file'");
+    assert_fails(wi_directory_create(scratch_path(*state, "a/file"), 0700), WEFT_ERROR_FILE, "a/file'");
+    assert_status(wi_directory_create("", 0700), WEFT_ERROR_FILE);
 }
 
 static void the_clock_goes_on(void **state) {
@@ -187,6 +211,7 @@ int main(void) {
         WITH_SCRATCH(a_writer_replaces_only_on_commit),
         WITH_SCRATCH(a_writer_needs_a_folder_and_memory),
         WITH_SCRATCH(a_full_disk_keeps_the_old_file),
+        WITH_SCRATCH(large_blocks_are_written_whole),
         WITH_SCRATCH(folders_are_made_with_their_parents),
         cmocka_unit_test(the_clock_goes_on),
         cmocka_unit_test(an_empty_variable_is_unset),

@@ -40,6 +40,8 @@ static void good_files_are_read(void **state) {
     assert_int_equal(a->rank, 0);
     assert_int_equal(a->elements, 1);
     assert_null(wi_safetensors_find(&file, "c"));
+    assert_string_equal(wi_safetensors_metadata(&file, "format"), "pt");
+    assert_null(wi_safetensors_metadata(&file, "forma"));
     wi_safetensors_clear(&file);
     free(bytes);
 
@@ -72,6 +74,9 @@ static void bad_headers_are_refused(void **state) {
         {"{} x", 0, "something follows"},
         {"{}{}", 0, "something follows"},
         {"{\"__metadata__\":1}", 0, "__metadata__"},
+        {"{\"__metadata__\":{\"a\":1}}", 0, "a value of \"__metadata__\" is not a string"},
+        {"{\"__metadata__\":{\"a\":\"1\",\"a\":\"1\"}}", 0, "a key is in \"__metadata__\" twice"},
+        {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, "\"__metadata__\" is in the header twice"},
         {"{\"t\":3}", 0, "'t': its entry is not an object"},
         {"{\"t\":{}}", 0, "'t': \"dtype\""},
         {"{" TENSOR("5", "[1]", "[0,4]") "}", 4, "'t': \"dtype\""},

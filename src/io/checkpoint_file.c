@@ -1,0 +1,238 @@
+/* Checkpoint files (contract and format in checkpoint_file.h). */
+#include "io/checkpoint_file.h"
+#include "base/platform.h"
+#include "io/differences.h"
+#include "io/safetensors_write.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum { LENGTH_BYTES = 8, DIGITS = 32 };
+
+/* What follows the length in every checkpoint, up to the digits of the checksum. */
+static const char head[] = "{\"__metadata__\":{\"weft.checksum\":\"";
+static const size_t digits_at = LENGTH_BYTES + sizeof head - 1;
+
+/* ---- writing ---- */
+
+static void hash_entry(XXH3_state_t *state, const wi_saved_entry *entry) {
+    const char *const dtype = wi_saved_dtype_name(entry->dtype);
+    XXH3_64bits_update(state, entry->name, strlen(entry->name) + 1);
+    XXH3_64bits_update(state, dtype, strlen(dtype) + 1);
+    for (int axis = 0; axis < entry->rank; axis++)
+        XXH3_64bits_update(state, &entry->dims[axis], sizeof entry->dims[axis]);
+}
+
+weft_status wi_checkpoint_note_head(wi_saved_list *list, size_t weights) {
+    static const char zeros[DIGITS + 1] = "00000000000000000000000000000000";
+    XXH3_state_t *const state = XXH3_createState();
+    if (!state) WI_FAIL(WEFT_ERROR_MEMORY, "out of memory while listing a checkpoint");
+    XXH3_64bits_reset(state);
+    for (size_t i = 0; i < weights; i++) hash_entry(state, &list->entries[i]);
+    const uint64_t network = XXH3_64bits_digest(state);
+    XXH3_freeState(state);
+    WI_TRY(wi_saved_list_note(list, "weft.checksum", "%s", zeros));
+    WI_TRY(wi_saved_list_note(list, "weft.checkpoint", "%d", WI_CHECKPOINT_FORMAT));
+    WI_TRY(wi_saved_list_note(list, "weft.version", "%s", weft_version()));
+    return wi_saved_list_note(list, "weft.network", "%016" PRIx64, network);
+}
+
+static weft_status make_room(wi_checkpoint_image *image, size_t bytes, const char *path) {
+    if (bytes > image->capacity) {
+        wi_release(image->allocator, image->bytes);
+        image->capacity = 0;
+        image->bytes = wi_allocate(image->allocator, bytes);
+        if (!image->bytes)
+            WI_FAIL(WEFT_ERROR_MEMORY, "out of memory for the %zu bytes of checkpoint '%s'", bytes, path);
+        image->capacity = bytes;
+    }
+    image->size = bytes;
+    return WEFT_OK;
+}
+
+weft_status wi_checkpoint_image_reserve(wi_checkpoint_image *image, const char *path, wi_saved_list *list) {
+    enum { SPARE = 16384 }; /* numbers in the metadata grow */
+    wi_text header;
+    size_t data_bytes = 0;
+    wi_text_init(&header, image->allocator);
+    weft_status status = wi_saved_header(&header, path, list, &data_bytes);
+    if (status == WEFT_OK) status = make_room(image, header.length + data_bytes + SPARE, path);
+    wi_text_clear(&header);
+    return status;
+}
+
+weft_status wi_checkpoint_image_fill(wi_checkpoint_image *image, const char *path, wi_saved_list *list) {
+    wi_text header;
+    size_t data_bytes = 0;
+    wi_text_init(&header, image->allocator);
+    weft_status status = wi_saved_header(&header, path, list, &data_bytes);
+    if (status == WEFT_OK) status = make_room(image, header.length + data_bytes, path);
+    if (status == WEFT_OK) memcpy(image->bytes, header.data, header.length);
+    for (size_t i = 0; i < list->count && status == WEFT_OK; i++)
+        status =
+            wi_saved_entry_read(&list->entries[i], image->bytes + header.length + list->entries[i].begin);
+    wi_text_clear(&header);
+    return status;
+}
+
+void wi_checkpoint_image_clear(wi_checkpoint_image *image) {
+    wi_release(image->allocator, image->bytes);
+    *image = (wi_checkpoint_image){.allocator = image->allocator};
+}
+
+/* The digits' place must hold zeros. */
+static void checksum(const unsigned char *bytes, size_t size, char digits[DIGITS]) {
+    static const char hexadecimal[] = "0123456789abcdef";
+    const XXH128_hash_t hash = XXH3_128bits(bytes, size);
+    const uint64_t halves[2] = {hash.high64, hash.low64};
+    for (int i = 0; i < DIGITS; i++) digits[i] = hexadecimal[halves[i / 16] >> (60 - 4 * (i % 16)) & 15u];
+}
+
+weft_status wi_checkpoint_image_write(wi_checkpoint_image *image, const char *path) {
+    char folder[4096], digits[DIGITS];
+    const char *name = NULL;
+    wi_file_writer *writer = NULL;
+    checksum(image->bytes, image->size, digits);
+    memcpy(image->bytes + digits_at, digits, DIGITS);
+    wi_path_split(path, folder, sizeof folder, &name);
+    WI_TRY(wi_file_writer_begin(&writer, image->allocator, path));
+    const weft_status status = wi_file_writer_append(writer, image->bytes, image->size);
+    if (status != WEFT_OK) {
+        wi_file_writer_abandon(writer);
+        return status;
+    }
+    WI_TRY(wi_file_writer_commit(writer));
+    return wi_directory_sync(folder);
+}
+
+/* ---- reading ---- */
+
+static weft_status check_sum(const char *path, char *bytes, size_t size) {
+    char saved[DIGITS], found[DIGITS];
+    if (size < digits_at + DIGITS || memcmp(bytes + LENGTH_BYTES, head, sizeof head - 1) != 0)
+        WI_FAIL(WEFT_ERROR_FORMAT,
+            "'%s' is not a checkpoint of Weft, or its beginning is damaged (weft_weights_load reads files of "
+            "weights)",
+            path);
+    memcpy(saved, bytes + digits_at, DIGITS);
+    memset(bytes + digits_at, '0', DIGITS);
+    checksum((const unsigned char *)bytes, size, found);
+    memcpy(bytes + digits_at, saved, DIGITS);
+    if (memcmp(saved, found, DIGITS) == 0) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_FORMAT,
+        "'%s': the checksum does not match its %zu bytes: it was cut off or changed after it was written",
+        path, size);
+}
+
+static weft_status check_version(const wi_checkpoint_file *file) {
+    const char *const version = wi_checkpoint_find(file, "weft.version");
+    uint64_t format = 0;
+    WI_TRY(wi_checkpoint_count(file, "weft.checkpoint", &format));
+    if (format == WI_CHECKPOINT_FORMAT) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_FORMAT,
+        "'%s': a checkpoint of format %" PRIu64
+        ", written by Weft %.40s; this is Weft %s, which reads format %d",
+        file->path, format, version ? version : "of an unknown version", weft_version(),
+        WI_CHECKPOINT_FORMAT);
+}
+
+static weft_status read_file(wi_checkpoint_file *file) {
+    wi_path_info info;
+    size_t size = 0;
+    WI_TRY(wi_path_look(&info, file->path, NULL));
+    if (info.kind != WI_PATH_FILE) WI_FAIL(WEFT_ERROR_FILE, "'%s' is not a regular file", file->path);
+    WI_TRY(wi_file_read(file->allocator, file->path, &file->bytes, &size));
+    WI_TRY(check_sum(file->path, file->bytes, size));
+    WI_TRY(wi_safetensors_parse(&file->table, file->allocator, file->path, file->bytes, size));
+    return check_version(file);
+}
+
+weft_status wi_checkpoint_open(wi_checkpoint_file *file, const weft_allocator *allocator, const char *path) {
+    *file = (wi_checkpoint_file){.path = path, .allocator = allocator};
+    const weft_status status = read_file(file);
+    if (status != WEFT_OK) wi_checkpoint_close(file);
+    return status;
+}
+
+void wi_checkpoint_close(wi_checkpoint_file *file) {
+    if (file->table.arena.blocks) wi_safetensors_clear(&file->table);
+    wi_release(file->allocator, file->bytes);
+    *file = (wi_checkpoint_file){0};
+}
+
+const char *wi_checkpoint_find(const wi_checkpoint_file *file, const char *key) {
+    return wi_safetensors_metadata(&file->table, key);
+}
+
+weft_status wi_checkpoint_count(const wi_checkpoint_file *file, const char *key, uint64_t *value) {
+    const char *const text = wi_checkpoint_find(file, key);
+    const size_t length = text ? strlen(text) : 0;
+    errno = 0;
+    if (length && strspn(text, "0123456789") == length) *value = strtoull(text, NULL, 10);
+    if (length && strspn(text, "0123456789") == length && errno == 0) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': its metadata has no whole number '%s'", file->path, key);
+}
+
+weft_status wi_checkpoint_number(const wi_checkpoint_file *file, const char *key, double *value) {
+    const char *const text = wi_checkpoint_find(file, key);
+    char *end = NULL;
+    wi_locale locale;
+    wi_locale_enter(&locale);
+    if (text) *value = strtod(text, &end);
+    wi_locale_leave(&locale);
+    if (text && end != text && *end == '\0') return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': its metadata has no number '%s'", file->path, key);
+}
+
+/* ---- matching ---- */
+
+static bool begins_with_any(const char *name, const char *const *prefixes) {
+    while (*prefixes && strncmp(name, *prefixes, strlen(*prefixes)) != 0) prefixes++;
+    return *prefixes != NULL;
+}
+
+static void compare(wi_differences *differences, const wi_saved_tensor *saved, const wi_saved_entry *entry) {
+    if (!saved)
+        wi_differences_missing(differences, entry->name);
+    else if (!wi_saved_shape_equal(saved, entry))
+        wi_differences_shape(differences, saved, entry);
+    else if (saved->dtype->dtype != (int)entry->dtype)
+        wi_differences_dtype(differences, saved, entry);
+}
+
+static bool is_same_network(const wi_checkpoint_file *file, const wi_saved_list *list) {
+    const char *const theirs = wi_checkpoint_find(file, "weft.network");
+    for (size_t i = 0; theirs && i < list->pair_count; i++)
+        if (strcmp(list->pairs[i].key, "weft.network") == 0) return strcmp(list->pairs[i].value, theirs) == 0;
+    return false;
+}
+
+weft_status wi_checkpoint_match(
+    wi_checkpoint_file *file, const wi_saved_list *list, const char *const *ignored) {
+    wi_differences differences;
+    wi_safetensors *const table = &file->table;
+    wi_differences_init(&differences, file->allocator);
+    for (size_t i = 0; i < list->count; i++) {
+        wi_saved_tensor *const saved = wi_safetensors_find(table, list->entries[i].name);
+        if (saved) saved->taken = true;
+        compare(&differences, saved, &list->entries[i]);
+    }
+    for (size_t i = 0; i < table->count; i++)
+        if (!table->tensors[i].taken && !begins_with_any(table->tensors[i].name, ignored))
+            wi_differences_unexpected(&differences, table->tensors[i].name);
+    const weft_status status = wi_differences_report(&differences, file->path,
+        is_same_network(file, list) ? "a checkpoint of another training: "
+                                    : "a checkpoint of another network: ");
+    wi_differences_clear(&differences);
+    return status;
+}
+
+weft_status wi_checkpoint_apply(const wi_checkpoint_file *file, const wi_saved_list *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        const wi_saved_tensor *const saved = wi_safetensors_find(&file->table, list->entries[i].name);
+        WI_TRY(wi_saved_entry_write(&list->entries[i], file->table.data + saved->begin));
+    }
+    return WEFT_OK;
+}

@@ -1,0 +1,148 @@
+/* The state of a graph, listed (names in graph_state.h). */
+#include "io/graph_state.h"
+#include "graph/nodes.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PREFIX = 64, KEY = 40 };
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const wi_saved_entry *)a)->name, ((const wi_saved_entry *)b)->name);
+}
+
+weft_status wi_list_weights(wi_saved_list *list, weft_graph *graph) {
+    for (size_t i = 0; i < graph->variable_count; i++) {
+        const wi_variable *const variable = graph->variables[i];
+        const bool named = *weft_tensor_name(variable->tensor) != '\0';
+        if (!named && variable->trainable)
+            WI_FAIL(WEFT_ERROR_STATE, "weights are kept by name, and a parameter of the graph has none");
+        if (named) WI_TRY(wi_saved_list_add_variable(list, variable->tensor));
+    }
+    if (list->count) qsort(list->entries, list->count, sizeof *list->entries, by_name);
+    for (size_t i = 1; i < list->count; i++)
+        if (by_name(&list->entries[i - 1], &list->entries[i]) == 0)
+            WI_FAIL(WEFT_ERROR_STATE,
+                "weights are kept by name, and two variables of the graph are called '%s'",
+                list->entries[i].name);
+    return WEFT_OK;
+}
+
+/* A state that is laid out as all parameters together, in one entry for each of them. */
+static weft_status list_optimizer_state(wi_saved_list *list, weft_graph *graph, const wi_variable *state) {
+    char prefix[PREFIX], number[16] = "";
+    if (state->clock) snprintf(number, sizeof number, "%zu", state->clock + 1);
+    snprintf(prefix, sizeof prefix, "optimizer%s.%s.", number, state->role);
+    for (size_t i = 0; i < graph->variable_count; i++) {
+        const wi_variable *const parameter = graph->variables[i];
+        if (!parameter->trainable) continue;
+        wi_saved_entry entry = {.name = weft_tensor_name(parameter->tensor),
+            .dtype = state->tensor->dtype,
+            .rank = parameter->tensor->shape.rank,
+            .bytes = parameter->bytes,
+            .variable = state->tensor,
+            .offset = parameter->offset};
+        for (int axis = 0; axis < entry.rank; axis++) entry.dims[axis] = parameter->tensor->shape.dims[axis];
+        WI_TRY(wi_saved_list_add(list, prefix, &entry));
+    }
+    return WEFT_OK;
+}
+
+static weft_status list_states(wi_saved_list *list, weft_graph *graph) {
+    size_t carried = 0;
+    for (size_t i = 0; i < graph->variable_count; i++) {
+        const wi_variable *const variable = graph->variables[i];
+        if (variable->role) {
+            WI_TRY(list_optimizer_state(list, graph, variable));
+        } else if (variable->assigned && *weft_tensor_name(variable->tensor) == '\0') {
+            char name[KEY];
+            WI_TRY(wi_saved_list_add_variable(list, variable->tensor));
+            snprintf(name, sizeof name, "carried.%zu", carried++);
+            list->entries[list->count - 1].name = wi_arena_string(&list->arena, name);
+            if (!list->entries[list->count - 1].name) return WEFT_ERROR_MEMORY;
+        }
+    }
+    return WEFT_OK;
+}
+
+static const char *numbered(char key[KEY], const char *prefix, size_t number) {
+    snprintf(key, KEY, "%s%zu", prefix, number);
+    return key;
+}
+
+/* All but the weights. */
+static weft_status list_training(wi_saved_list *list, weft_graph *graph) {
+    char key[KEY];
+    WI_TRY(list_states(list, graph));
+    WI_TRY(wi_saved_list_note(list, "graph.seed", "%" PRIu64, graph->context->seed));
+    WI_TRY(wi_saved_list_note(list, "graph.draws", "%" PRIu64, graph->draws));
+    WI_TRY(wi_saved_list_note(list, "graph.swapped", "%d", graph->swapped));
+    WI_TRY(wi_saved_list_note(list, "graph.clocks", "%zu", graph->clock_count));
+    WI_TRY(wi_saved_list_note(list, "graph.scalars", "%zu", graph->scalar_count));
+    for (size_t i = 0; i < graph->clock_count; i++)
+        WI_TRY(wi_saved_list_note(list, numbered(key, "graph.clock.", i), "%" PRIu64, graph->clocks[i].runs));
+    for (size_t i = 0; i < graph->scalar_count; i++)
+        if (!graph->scalars[i].rule)
+            WI_TRY(wi_saved_list_note(
+                list, numbered(key, "graph.scalar.", i), "%.9g", (double)graph->scalars[i].value));
+    return WEFT_OK;
+}
+
+/* The numbers of clocks and scalars are those of this graph. */
+static weft_status check_counts(const weft_graph *graph, const wi_checkpoint_file *file) {
+    uint64_t clocks = 0, scalars = 0, seed = 0;
+    WI_TRY(wi_checkpoint_count(file, "graph.clocks", &clocks));
+    WI_TRY(wi_checkpoint_count(file, "graph.scalars", &scalars));
+    WI_TRY(wi_checkpoint_count(file, "graph.seed", &seed));
+    if (clocks != graph->clock_count || scalars != graph->scalar_count)
+        WI_FAIL(WEFT_ERROR_FORMAT,
+            "'%s': a checkpoint of another training: %" PRIu64 " optimizers and %" PRIu64
+            " scalars, the graph has %zu and %zu",
+            file->path, clocks, scalars, graph->clock_count, graph->scalar_count);
+    if (graph->streams && seed != graph->context->seed)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "'%s': the graph draws random numbers, and was trained with the seed %" PRIu64
+            "; this context has the seed %" PRIu64,
+            file->path, seed, graph->context->seed);
+    return WEFT_OK;
+}
+
+/* Walks over the metadata; `graph` gets the values unless `dry`. */
+static weft_status take_numbers(weft_graph *graph, const wi_checkpoint_file *file, bool dry) {
+    char key[KEY];
+    uint64_t draws = 0, swapped = 0, runs = 0;
+    double value = 0;
+    WI_TRY(wi_checkpoint_count(file, "graph.draws", &draws));
+    WI_TRY(wi_checkpoint_count(file, "graph.swapped", &swapped));
+    for (size_t i = 0; i < graph->clock_count; i++) {
+        WI_TRY(wi_checkpoint_count(file, numbered(key, "graph.clock.", i), &runs));
+        if (!dry) graph->clocks[i].runs = runs;
+    }
+    for (size_t i = 0; i < graph->scalar_count; i++) {
+        wi_scalar *const scalar = &graph->scalars[i];
+        if (!dry) scalar->remembers = 0; /* what a rule remembers is of another update now */
+        if (scalar->rule) continue;
+        WI_TRY(wi_checkpoint_number(file, numbered(key, "graph.scalar.", i), &value));
+        if (!dry) scalar->value = (float)value;
+    }
+    if (dry) return WEFT_OK;
+    graph->draws = draws;
+    graph->swapped = swapped != 0;
+    return WEFT_OK;
+}
+
+weft_status wi_list_graph(wi_saved_list *list, weft_graph *graph) {
+    WI_TRY(wi_list_weights(list, graph));
+    WI_TRY(wi_checkpoint_note_head(list, list->count));
+    return list_training(list, graph);
+}
+
+weft_status wi_graph_numbers_check(weft_graph *graph, const wi_checkpoint_file *file) {
+    WI_TRY(check_counts(graph, file));
+    return take_numbers(graph, file, true);
+}
+
+weft_status wi_graph_numbers_apply(weft_graph *graph, const wi_checkpoint_file *file) {
+    return take_numbers(graph, file, false);
+}

@@ -1,0 +1,26 @@
+/* The state of a graph as named tensors and strings of metadata:
+ *
+ *   NAME                      parameters and named states, the weights of the network
+ *   optimizer.ROLE.NAME       what an optimizer keeps of parameter NAME ("m", "v", "momentum", "average", ...); of the
+ *                             second weft_minimize of a graph optimizer2, and so on
+ *   carried.N                 states without a name that something assigns to, in order of creation
+ *
+ * and in the metadata graph.draws (runs with random numbers), graph.clock.N (runs of each optimizer), graph.scalar.N
+ * (values set by weft_scalar_set), graph.swapped (the averages are exchanged), graph.seed. */
+#ifndef WI_GRAPH_STATE_H
+#define WI_GRAPH_STATE_H
+
+#include "io/checkpoint_file.h"
+
+/* Parameters and named states, sorted by name. Errors: one without a name, two of one name. */
+weft_status wi_list_weights(wi_saved_list *list, weft_graph *graph);
+/* The same after the head of a checkpoint (wi_checkpoint_note_head), then everything else, tensors and metadata. The list
+ * must be empty. */
+weft_status wi_list_graph(wi_saved_list *list, weft_graph *graph);
+
+/* Reads the metadata of wi_list_graph. check changes nothing, and its error names what does not fit this graph; apply
+ * cannot fail after a check that passed. */
+weft_status wi_graph_numbers_check(weft_graph *graph, const wi_checkpoint_file *file);
+weft_status wi_graph_numbers_apply(weft_graph *graph, const wi_checkpoint_file *file);
+
+#endif

@@ -1,0 +1,103 @@
+/* Lists of what is saved (contract in saved_list.h). */
+#include "io/saved_list.h"
+#include "base/platform.h"
+#include "graph/nodes.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void wi_saved_list_init(wi_saved_list *list, const weft_allocator *allocator) {
+    *list = (wi_saved_list){0};
+    wi_arena_init(&list->arena, allocator);
+}
+
+void wi_saved_list_empty(wi_saved_list *list) {
+    wi_arena_clear(&list->arena);
+    list->count = list->pair_count = 0;
+}
+
+void wi_saved_list_clear(wi_saved_list *list) {
+    const weft_allocator *const allocator = list->arena.allocator;
+    wi_arena_clear(&list->arena);
+    wi_release(allocator, list->entries);
+    wi_release(allocator, list->pairs);
+    *list = (wi_saved_list){0};
+}
+
+weft_status wi_saved_list_add(wi_saved_list *list, const char *prefix, const wi_saved_entry *entry) {
+    const size_t capacity = strlen(prefix) + strlen(entry->name) + 1;
+    char *const name = wi_arena_take(&list->arena, capacity);
+    if (!name) return WEFT_ERROR_MEMORY;
+    snprintf(name, capacity, "%s%s", prefix, entry->name);
+    WI_TRY(wi_grow(list->arena.allocator, (void **)&list->entries, &list->capacity, list->count + 1,
+        sizeof *list->entries));
+    list->entries[list->count] = *entry;
+    list->entries[list->count++].name = name;
+    return WEFT_OK;
+}
+
+wi_saved_entry wi_saved_entry_of(weft_tensor *variable) {
+    wi_saved_entry entry = {.name = weft_tensor_name(variable),
+        .dtype = variable->dtype,
+        .rank = variable->shape.rank,
+        .bytes = variable->variable->bytes,
+        .variable = variable};
+    for (int axis = 0; axis < entry.rank; axis++) entry.dims[axis] = variable->shape.dims[axis];
+    return entry;
+}
+
+weft_status wi_saved_list_add_variable(wi_saved_list *list, weft_tensor *variable) {
+    const wi_saved_entry entry = wi_saved_entry_of(variable);
+    return wi_saved_list_add(list, "", &entry);
+}
+
+weft_status wi_saved_list_note(wi_saved_list *list, const char *key, const char *format, ...) {
+    char value[256];
+    wi_locale locale;
+    va_list arguments;
+    wi_locale_enter(&locale);
+    va_start(arguments, format);
+    vsnprintf(value, sizeof value, format, arguments);
+    va_end(arguments);
+    wi_locale_leave(&locale);
+    const wi_saved_pair pair = {wi_arena_string(&list->arena, key), wi_arena_string(&list->arena, value)};
+    if (!pair.key || !pair.value) return WEFT_ERROR_MEMORY;
+    WI_TRY(wi_grow(list->arena.allocator, (void **)&list->pairs, &list->pair_capacity, list->pair_count + 1,
+        sizeof *list->pairs));
+    list->pairs[list->pair_count++] = pair;
+    return WEFT_OK;
+}
+
+/* The memory that holds the entry, made and filled if it was not yet, and where in it. */
+static weft_status locate(const wi_saved_entry *entry, cl_mem *memory, size_t *offset) {
+    const wi_variable *const variable = entry->variable->variable;
+    weft_graph *const graph = entry->variable->graph;
+    WI_TRY(wi_graph_block_ready(graph, variable->block));
+    *memory = graph->blocks[variable->block].buffer.memory;
+    *offset = variable->offset + entry->offset;
+    return WEFT_OK;
+}
+
+weft_status wi_saved_entry_read(const wi_saved_entry *entry, void *data) {
+    cl_mem memory = NULL;
+    size_t offset = 0;
+    if (!entry->variable) {
+        if (entry->bytes) memcpy(data, entry->host, entry->bytes);
+        return WEFT_OK;
+    }
+    WI_TRY(locate(entry, &memory, &offset));
+    return wi_buffer_read(
+        wi_context_device(entry->variable->graph->context), memory, offset, data, entry->bytes);
+}
+
+weft_status wi_saved_entry_write(const wi_saved_entry *entry, const void *data) {
+    cl_mem memory = NULL;
+    size_t offset = 0;
+    if (!entry->variable) {
+        if (entry->bytes) memcpy(entry->host, data, entry->bytes);
+        return WEFT_OK;
+    }
+    WI_TRY(locate(entry, &memory, &offset));
+    return wi_buffer_write(
+        wi_context_device(entry->variable->graph->context), memory, offset, data, entry->bytes);
+}

@@ -1,0 +1,221 @@
+/* A safetensors file to the parameters and named states of a graph. The whole file is checked against the graph, and all
+ * the memory that is needed is taken, before the first variable is written. */
+#include "base/pattern.h"
+#include "base/platform.h"
+#include "graph/dtype.h"
+#include "graph/nodes.h"
+#include "io/differences.h"
+#include "io/graph_state.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weft/io.h>
+
+/* A tensor of the file under the name that it is looked for by. */
+typedef struct candidate {
+    const char *name;
+    wi_saved_tensor *saved;
+} candidate;
+
+typedef struct load {
+    const weft_weights_options *options;
+    const char *path;
+    wi_saved_list list; /* the graph's; its arena has renamed names, too */
+    wi_safetensors file;
+    char *bytes;
+    candidate *candidates;          /* sorted by name */
+    const wi_saved_tensor **chosen; /* of each entry of the list; NULL: it keeps its values */
+    wi_differences refused;
+} load;
+
+/* ---- conversions ---- */
+
+static int64_t i64_value(const unsigned char *bytes) {
+    int64_t value = 0;
+    memcpy(&value, bytes, sizeof value);
+    return value;
+}
+
+/* Whether a tensor of the file can become the variable. */
+static bool converts(const wi_saved_dtype *from, weft_dtype to) {
+    if (from->dtype == (int)to) return true;
+    if (to == WEFT_I32) return from->dtype == WEFT_I64;
+    return to == WEFT_F32 && from->dtype >= 0 && wi_dtype_is_float((weft_dtype)from->dtype);
+}
+
+bool wi_saved_is_number(const wi_saved_tensor *saved) {
+    return converts(saved->dtype, WEFT_F32);
+}
+
+void wi_saved_to_f32(float *values, const wi_saved_tensor *saved, const unsigned char *data) {
+    const size_t size = saved->dtype->size;
+    if (saved->dtype->dtype == WEFT_F32) {
+        memcpy(values, data, saved->elements * size);
+        return;
+    }
+    const wi_format *format = wi_format_of((weft_dtype)saved->dtype->dtype);
+    for (size_t i = 0; i < saved->elements; i++) values[i] = (float)format->get(data, i);
+}
+
+static weft_status check_i64(const wi_saved_tensor *saved, const unsigned char *data, const char *path) {
+    for (size_t i = 0; i < saved->elements; i++) {
+        const int64_t value = i64_value(data + 8 * i);
+        if (value < INT32_MIN || value > INT32_MAX)
+            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': tensor '%s': element %zu, %" PRId64 ", does not fit i32", path,
+                saved->name, i, value);
+    }
+    return WEFT_OK;
+}
+
+/* ---- names ---- */
+
+static bool matches_any(const char *const *patterns, const char *name) {
+    while (*patterns && !wi_pattern_matches(*patterns, name)) patterns++;
+    return *patterns != NULL;
+}
+
+static bool is_wanted(const weft_weights_options *options, const char *name) {
+    if (options->only && !matches_any(options->only, name)) return false;
+    return !options->skip || !matches_any(options->skip, name);
+}
+
+/* The name with the prefix changed. */
+static const char *renamed(load *l, const char *name) {
+    const char *const from = l->options->prefix;
+    const char *const to = l->options->new_prefix ? l->options->new_prefix : "";
+    if (!from || strncmp(name, from, strlen(from)) != 0) return name;
+    const size_t capacity = strlen(to) + strlen(name) - strlen(from) + 1;
+    char *const changed = wi_arena_take(&l->list.arena, capacity);
+    if (changed) snprintf(changed, capacity, "%s%s", to, name + strlen(from));
+    return changed;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const candidate *)a)->name, ((const candidate *)b)->name);
+}
+
+static weft_status list_candidates(load *l) {
+    const size_t count = l->file.count;
+    l->candidates = wi_arena_take(&l->list.arena, (count + 1) * sizeof *l->candidates);
+    if (!l->candidates) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        l->candidates[i] = (candidate){renamed(l, l->file.tensors[i].name), &l->file.tensors[i]};
+        if (!l->candidates[i].name) return WEFT_ERROR_MEMORY;
+    }
+    if (count) qsort(l->candidates, count, sizeof *l->candidates, by_name);
+    for (size_t i = 1; i < count; i++)
+        if (by_name(&l->candidates[i - 1], &l->candidates[i]) == 0)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "'%s': with the prefix changed two tensors are called '%.100s'",
+                l->path, l->candidates[i].name);
+    return WEFT_OK;
+}
+
+/* What a file may have besides weights: PyTorch's counts of batches, and the rest of a checkpoint. */
+static bool is_no_weight(const load *l, const char *name) {
+    static const char *const patterns[] = {"*.num_batches_tracked", "num_batches_tracked", NULL};
+    static const char *const state[] = {"optimizer*.*", "carried.*", "best.*", "extra.*", "trainer.*", NULL};
+    if (matches_any(patterns, name)) return true;
+    return wi_safetensors_metadata(&l->file, "weft.checkpoint") && matches_any(state, name);
+}
+
+/* ---- matching ---- */
+
+/* Reports a difference that is allowed, once nothing is refused any more. */
+static void tell(const load *l, bool dry, weft_weights_difference difference, const char *name) {
+    if (!dry && l->options->on_difference) l->options->on_difference(l->options->user, difference, name);
+}
+
+static weft_status match_entry(load *l, size_t index, bool dry) {
+    const weft_weights_options *const options = l->options;
+    const wi_saved_entry *const entry = &l->list.entries[index];
+    const candidate key = {.name = entry->name};
+    if (!is_wanted(options, entry->name)) return WEFT_OK;
+    const candidate *const found =
+        l->file.count ? bsearch(&key, l->candidates, l->file.count, sizeof key, by_name) : NULL;
+    if (found) found->saved->taken = true;
+    if (!found && !options->allow_missing && dry) wi_differences_missing(&l->refused, entry->name);
+    if (!found) return tell(l, dry, WEFT_WEIGHTS_MISSING, entry->name), WEFT_OK;
+    if (!wi_saved_shape_equal(found->saved, entry)) {
+        if (dry && !options->allow_other_shapes) wi_differences_shape(&l->refused, found->saved, entry);
+        return tell(l, dry, WEFT_WEIGHTS_OTHER_SHAPE, entry->name), WEFT_OK;
+    }
+    if (!converts(found->saved->dtype, entry->dtype)) {
+        wi_differences_dtype(&l->refused, found->saved, entry);
+        return WEFT_OK;
+    }
+    l->chosen[index] = found->saved;
+    return dry && entry->dtype == WEFT_I32 && found->saved->dtype->dtype == WEFT_I64
+               ? check_i64(found->saved, l->file.data + found->saved->begin, l->path)
+               : WEFT_OK;
+}
+
+static weft_status match_all(load *l, bool dry) {
+    for (size_t i = 0; i < l->list.count; i++) WI_TRY(match_entry(l, i, dry));
+    for (size_t i = 0; i < l->file.count; i++) {
+        const candidate *const c = &l->candidates[i];
+        if (c->saved->taken || !is_wanted(l->options, c->name) || is_no_weight(l, c->name)) continue;
+        if (dry && !l->options->allow_extra) wi_differences_unexpected(&l->refused, c->name);
+        tell(l, dry, WEFT_WEIGHTS_UNEXPECTED, c->name);
+    }
+    return wi_differences_report(&l->refused, l->path, "");
+}
+
+/* ---- loading ---- */
+
+static weft_status write_entry(
+    const wi_saved_entry *entry, const wi_saved_tensor *saved, const unsigned char *data, void *scratch) {
+    const unsigned char *const source = data + saved->begin;
+    if (saved->dtype->dtype == (int)entry->dtype) return wi_saved_entry_write(entry, source);
+    if (entry->dtype == WEFT_F32)
+        wi_saved_to_f32(scratch, saved, source);
+    else
+        for (size_t i = 0; i < saved->elements; i++)
+            ((int32_t *)scratch)[i] = (int32_t)i64_value(source + 8 * i);
+    return wi_saved_entry_write(entry, scratch);
+}
+
+static weft_status read_file(load *l, weft_graph *graph) {
+    size_t size = 0;
+    WI_TRY(wi_list_weights(&l->list, graph));
+    WI_TRY(wi_file_read(l->list.arena.allocator, l->path, &l->bytes, &size));
+    WI_TRY(wi_safetensors_parse(&l->file, l->list.arena.allocator, l->path, l->bytes, size));
+    l->chosen = wi_arena_take(&l->list.arena, (l->list.count + 1) * sizeof *l->chosen);
+    return l->chosen ? list_candidates(l) : WEFT_ERROR_MEMORY;
+}
+
+static weft_status load_file(load *l, weft_graph *graph) {
+    size_t largest = 1;
+    WI_TRY(read_file(l, graph));
+    WI_TRY(match_all(l, true));
+    for (size_t i = 0; i < l->list.count; i++)
+        if (l->list.entries[i].bytes > largest) largest = l->list.entries[i].bytes;
+    void *const scratch = wi_allocate(l->list.arena.allocator, largest);
+    if (!scratch) WI_FAIL(WEFT_ERROR_MEMORY, "out of memory while loading '%s'", l->path);
+    weft_status status = WEFT_OK;
+    for (size_t i = 0; i < l->list.count && status == WEFT_OK; i++)
+        if (l->chosen[i]) status = write_entry(&l->list.entries[i], l->chosen[i], l->file.data, scratch);
+    wi_release(l->list.arena.allocator, scratch);
+    return status == WEFT_OK ? match_all(l, false) : status;
+}
+
+weft_status weft_weights_load(weft_graph *graph, const char *path, const weft_weights_options *options) {
+    static const weft_weights_options defaults = {WEFT_WEIGHTS_OPTIONS_INIT};
+    if (!graph || !path) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_weights_load: graph and path must not be NULL");
+    if (!options) options = &defaults;
+    if (options->struct_size != sizeof *options)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_weights_load: options of %zu bytes, expected %zu (use the _INIT macro)",
+            options->struct_size, sizeof *options);
+    WI_TRY(weft_graph_status(graph));
+    const weft_allocator *const allocator = graph->context->allocator;
+    load l = {.options = options, .path = path};
+    wi_saved_list_init(&l.list, allocator);
+    wi_differences_init(&l.refused, allocator);
+    const weft_status status = load_file(&l, graph);
+    wi_differences_clear(&l.refused);
+    if (l.file.arena.blocks) wi_safetensors_clear(&l.file);
+    wi_release(allocator, l.bytes);
+    wi_saved_list_clear(&l.list);
+    return status;
+}

@@ -1,0 +1,293 @@
+/* Saving and resuming a trainer (contract in trainer_state.h). */
+#include "train/trainer_state.h"
+#include "graph/nodes.h"
+#include "io/checkpoint_extras.h"
+#include "io/graph_state.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- numbers: one table for both ways ---- */
+
+typedef enum number_kind { COUNT, SIZE, FLAG, REAL, SINGLE } number_kind;
+typedef struct number_row {
+    const char *key;
+    number_kind kind;
+    void *place;
+} number_row;
+
+/* What is saved of a trainer, gathered; on resuming it goes back only when all of it was read. */
+typedef struct numbers {
+    wi_resume position;
+    uint64_t seed, epochs;
+    size_t batch, steps, not_finite_step, best_epoch, waited;
+    bool shuffle, kept;
+    double best, seconds;
+    weft_plateau plateau;
+} numbers;
+
+enum { ROWS = 24 };
+
+static size_t list_rows(numbers *n, number_row rows[ROWS]) {
+    const number_row all[] = {
+        {"trainer.seed", COUNT, &n->seed},
+        {"trainer.batch", SIZE, &n->batch},
+        {"trainer.shuffle", FLAG, &n->shuffle},
+        {"trainer.examples", SIZE, &n->position.examples},
+        {"trainer.epoch", SIZE, &n->position.epoch},
+        {"trainer.step_in_epoch", SIZE, &n->position.start.step},
+        {"trainer.epochs", COUNT, &n->epochs},
+        {"trainer.steps", SIZE, &n->steps},
+        {"trainer.loss_sum", REAL, &n->position.start.totals.loss},
+        {"trainer.loss_examples", SIZE, &n->position.start.totals.examples},
+        {"trainer.correct", SIZE, &n->position.start.totals.correct},
+        {"trainer.counted", SIZE, &n->position.start.totals.counted},
+        {"trainer.not_finite_step", SIZE, &n->not_finite_step},
+        {"trainer.seconds", REAL, &n->seconds},
+        {"trainer.best", REAL, &n->best},
+        {"trainer.best_epoch", SIZE, &n->best_epoch},
+        {"trainer.waited", SIZE, &n->waited},
+        {"trainer.best_is_kept", FLAG, &n->kept},
+        {"trainer.plateau.best", REAL, &n->plateau.best},
+        {"trainer.plateau.epochs", COUNT, &n->plateau.epochs},
+        {"trainer.plateau.bad", COUNT, &n->plateau.bad},
+        {"trainer.plateau.cooldown", COUNT, &n->plateau.cooldown},
+        {"trainer.plateau.rate", SINGLE, &n->plateau.rate},
+    };
+    memcpy(rows, all, sizeof all);
+    return sizeof all / sizeof *all;
+}
+
+static weft_status note_row(wi_saved_list *list, const number_row *row) {
+    switch (row->kind) {
+    case COUNT: return wi_saved_list_note(list, row->key, "%" PRIu64, *(const uint64_t *)row->place);
+    case SIZE: return wi_saved_list_note(list, row->key, "%zu", *(const size_t *)row->place);
+    case FLAG: return wi_saved_list_note(list, row->key, "%d", *(const bool *)row->place);
+    case SINGLE: return wi_saved_list_note(list, row->key, "%.9g", (double)*(const float *)row->place);
+    default: return wi_saved_list_note(list, row->key, "%.17g", *(const double *)row->place);
+    }
+}
+
+static weft_status read_row(const wi_checkpoint_file *file, const number_row *row) {
+    uint64_t count = 0;
+    double value = 0;
+    if (row->kind == REAL || row->kind == SINGLE)
+        WI_TRY(wi_checkpoint_number(file, row->key, &value));
+    else
+        WI_TRY(wi_checkpoint_count(file, row->key, &count));
+    switch (row->kind) {
+    case COUNT: *(uint64_t *)row->place = count; break;
+    case SIZE: *(size_t *)row->place = (size_t)count; break;
+    case FLAG: *(bool *)row->place = count != 0; break;
+    case SINGLE: *(float *)row->place = (float)value; break;
+    default: *(double *)row->place = value; break;
+    }
+    return WEFT_OK;
+}
+
+static numbers gather(const weft_trainer *trainer) {
+    const bool inside = trainer->state.step_in_epoch > 0;
+    numbers n = {.seed = trainer->options.seed,
+        .batch = trainer->options.batch,
+        .shuffle = trainer->training.shuffle,
+        .epochs = trainer->epochs - inside, /* the epoch in progress is counted already */
+        .steps = trainer->steps,
+        .not_finite_step = trainer->info.not_finite_step,
+        .seconds = trainer->info.seconds + wi_clock_seconds() - trainer->run_began,
+        .best = trainer->watch.best,
+        .best_epoch = trainer->watch.best_epoch,
+        .waited = trainer->watch.waited,
+        .kept = trainer->watch.snapshot.taken,
+        .plateau = trainer->rate.plateau};
+    n.position.examples = trainer->training.dataset->examples;
+    n.position.epoch = trainer->state.epoch;
+    n.position.start.step = trainer->state.step_in_epoch;
+    if (inside) n.position.start.totals = trainer->training.totals;
+    return n;
+}
+
+/* ---- tensors ---- */
+
+static weft_status list_metrics(wi_saved_list *list, weft_trainer *trainer) {
+    for (size_t i = 0; i < trainer->training.measures.count; i++) {
+        char name[48];
+        size_t count = 0;
+        double *const sums = wi_metric_sums(trainer->training.measures.items[i].state, &count);
+        const wi_saved_entry entry = {.name = name,
+            .dtype = WEFT_F64,
+            .rank = 1,
+            .dims = {(int64_t)count},
+            .bytes = count * sizeof *sums,
+            .host = sums};
+        snprintf(name, sizeof name, "trainer.metric.%zu", i);
+        WI_TRY(wi_saved_list_add(list, "", &entry));
+    }
+    return WEFT_OK;
+}
+
+static weft_status list_tensors(weft_trainer *trainer, const numbers *n, wi_saved_list *list) {
+    const weft_trainer_options *const options = &trainer->options;
+    if (n->position.start.step) WI_TRY(list_metrics(list, trainer));
+    if (n->kept && trainer->watch.snapshot.data) WI_TRY(wi_snapshot_list(&trainer->watch.snapshot, list));
+    return wi_list_extras(list, options->checkpoint_extras, options->checkpoint_extra_count);
+}
+
+/* ---- saving ---- */
+
+static weft_status list_all(weft_trainer *trainer, numbers *n) {
+    wi_saved_list *const list = &trainer->checkpointer.list;
+    number_row rows[ROWS];
+    const size_t count = list_rows(n, rows);
+    wi_saved_list_empty(list);
+    WI_TRY(wi_list_graph(list, trainer->graph));
+    for (size_t i = 0; i < count; i++) WI_TRY(note_row(list, &rows[i]));
+    return list_tensors(trainer, n, list);
+}
+
+weft_status wi_trainer_reserve(weft_trainer *trainer) {
+    wi_checkpointer *const c = &trainer->checkpointer;
+    numbers n = gather(trainer);
+    if (!c->folder) return WEFT_OK;
+    n.kept = trainer->watch.snapshot.data != NULL;
+    WI_TRY(list_all(trainer, &n));
+    return wi_checkpoint_image_reserve(&c->image, c->folder, &c->list);
+}
+
+weft_status wi_trainer_save(weft_trainer *trainer, bool best) {
+    numbers n = gather(trainer);
+    WI_TRY(list_all(trainer, &n));
+    return wi_checkpointer_save(&trainer->checkpointer, trainer->steps, best);
+}
+
+/* ---- resuming ---- */
+
+static weft_status check_options(
+    const weft_trainer *trainer, const wi_checkpoint_file *file, const numbers *n) {
+    if (n->batch != trainer->options.batch || n->shuffle != trainer->training.shuffle)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "'%s': a training with batches of %zu, %s; this trainer has batches of %zu, %s", file->path,
+            n->batch, n->shuffle ? "shuffled" : "in order", trainer->options.batch,
+            trainer->training.shuffle ? "shuffled" : "in order");
+    if (n->seed != trainer->options.seed)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "'%s': a training with the seed %" PRIu64 "; this trainer has the seed %" PRIu64, file->path,
+            n->seed, trainer->options.seed);
+    return WEFT_OK;
+}
+
+static weft_status read_numbers(const weft_trainer *trainer, const wi_checkpoint_file *file, numbers *n) {
+    number_row rows[ROWS];
+    const size_t count = list_rows(n, rows);
+    if (!wi_checkpoint_find(file, "trainer.steps"))
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s' was not saved by a trainer; weft_checkpoint_load reads what it has",
+            file->path);
+    for (size_t i = 0; i < count; i++) WI_TRY(read_row(file, &rows[i]));
+    return check_options(trainer, file, n);
+}
+
+static bool is_in_folder(const char *path, const char *folder) {
+    char own[WI_CHECKPOINT_PATH];
+    const char *name = NULL;
+    wi_path_info one, other;
+    wi_path_split(path, own, sizeof own, &name);
+    return folder && wi_path_look(&one, own, NULL) == WEFT_OK &&
+           wi_path_look(&other, folder, NULL) == WEFT_OK && one.device == other.device &&
+           one.number == other.number;
+}
+
+static void take_numbers(weft_trainer *trainer, const numbers *n, const char *path) {
+    trainer->resume = n->position;
+    trainer->resume.pending = true;
+    trainer->epochs = n->epochs;
+    trainer->steps = trainer->examined = n->steps;
+    trainer->info.not_finite_step = n->not_finite_step;
+    trainer->info.seconds = n->seconds;
+    trainer->watch.best = n->best;
+    trainer->watch.best_epoch = n->best_epoch;
+    trainer->watch.waited = n->waited;
+    trainer->watch.snapshot.taken = n->kept && trainer->watch.snapshot.data;
+    trainer->rate.plateau = n->plateau;
+    trainer->log.append = true;
+    trainer->checkpointer.owns = is_in_folder(path, trainer->options.checkpoint);
+    trainer->checkpointer.is_current = trainer->checkpointer.owns;
+}
+
+static weft_status apply(weft_trainer *trainer, wi_checkpoint_file *file, wi_saved_list *list) {
+    static const char *const others[] = {"extra.", "trainer.", "best.", NULL};
+    numbers n = {0};
+    WI_TRY(wi_list_graph(list, trainer->graph));
+    WI_TRY(wi_checkpoint_match(file, list, others)); /* another network is told before other options are */
+    WI_TRY(read_numbers(trainer, file, &n));
+    if (!trainer->watch.snapshot.data) WI_TRY(wi_watch_prepare(&trainer->watch));
+    WI_TRY(list_tensors(trainer, &n, list));
+    WI_TRY(wi_checkpoint_match(file, list, others));
+    WI_TRY(wi_graph_numbers_check(trainer->graph, file));
+    WI_TRY(wi_checkpoint_apply(file, list));
+    WI_TRY(wi_graph_numbers_apply(trainer->graph, file));
+    take_numbers(trainer, &n, file->path);
+    return WEFT_OK;
+}
+
+static weft_status resume_from(weft_trainer *trainer, wi_checkpoint_file *file) {
+    wi_saved_list list;
+    wi_saved_list_init(&list, trainer->context->allocator);
+    const weft_status status = apply(trainer, file, &list);
+    wi_saved_list_clear(&list);
+    return status;
+}
+
+/* The newest that can be read. If none can, the error is that of the newest. */
+static weft_status open_newest(
+    weft_trainer *trainer, const wi_checkpoint_name *names, size_t count, wi_checkpoint_file *file) {
+    char line[WI_CHECKPOINT_LINE] = "";
+    weft_status first = WEFT_OK;
+    for (size_t i = 0; i < count; i++) {
+        const weft_status status = wi_checkpoint_open(file, trainer->context->allocator, names[i].path);
+        if (status == WEFT_OK) return WEFT_OK;
+        wi_log_line(&trainer->context->log, WEFT_LOG_WARNING, "%s", weft_last_error());
+        if (first != WEFT_OK) continue;
+        first = status;
+        wi_error_save(line, sizeof line);
+    }
+    wi_error_restore(line);
+    return first;
+}
+
+static weft_status resume_folder(weft_trainer *trainer, const char *folder, bool *found) {
+    wi_arena arena;
+    wi_checkpoint_file file;
+    wi_checkpoint_name *names = NULL;
+    size_t count = 0;
+    wi_arena_init(&arena, trainer->context->allocator);
+    weft_status status = wi_checkpoint_names(&names, &count, &arena, folder);
+    if (status == WEFT_OK && count == 0 && !found)
+        status = wi_fail(WEFT_ERROR_FILE, "'%s': there is no checkpoint in this folder", folder);
+    if (status == WEFT_OK && count) status = open_newest(trainer, names, count, &file);
+    if (status == WEFT_OK && count) {
+        status = resume_from(trainer, &file);
+        wi_checkpoint_close(&file);
+    }
+    if (found) *found = status == WEFT_OK && count;
+    wi_arena_clear(&arena);
+    return status;
+}
+
+weft_status weft_trainer_resume(weft_trainer *trainer, const char *path, bool *found) {
+    wi_path_info info;
+    wi_checkpoint_file file;
+    bool missing = false;
+    if (found) *found = false;
+    if (!trainer || !path)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_resume: trainer and path must not be NULL");
+    WI_TRY(weft_graph_status(trainer->graph));
+    WI_TRY(wi_checkpointer_wait(&trainer->checkpointer));
+    const weft_status looked = wi_path_look(&info, path, &missing);
+    if (missing && found) return WEFT_OK;
+    WI_TRY(looked);
+    if (info.kind == WI_PATH_FOLDER) return resume_folder(trainer, path, found);
+    WI_TRY(wi_checkpoint_open(&file, trainer->context->allocator, path));
+    const weft_status status = resume_from(trainer, &file);
+    wi_checkpoint_close(&file);
+    if (found) *found = status == WEFT_OK;
+    return status;
+}

@@ -1,0 +1,165 @@
+/* See bench_checkpoint.h. A file of the same bytes is written in pieces of 1 MiB, as dd does, and synced, in turns with the
+ * checkpoint: what the disk can do changes from minute to minute. Both files are new ones; a round before those that count
+ * makes the system find the memory for them. */
+#include "bench_checkpoint.h"
+#include "base/platform.h"
+#include "bench_measure.h"
+#include "bench_networks.h"
+#include "io/graph_state.h"
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROUNDS = 5, PIECE = 1 << 20, PATH_ROOM = 4096 };
+
+typedef struct times {
+    double step, copy, file, disk, fraction, step_while_writing;
+} times;
+
+typedef struct measurement {
+    weft_graph *graph;
+    weft_plan *plan;
+    wi_saved_list list;
+    wi_checkpoint_image image;
+    char path[PATH_ROOM], plain[PATH_ROOM];
+    atomic_bool writing;
+    weft_status written;
+    times rounds[ROUNDS];
+} measurement;
+
+static weft_status build(measurement *m, const bench_network *network) {
+    const weft_optimizer momentum = weft_sgd_momentum(1e-3f, 0.9f, 0);
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = network->batch};
+    weft_tensor *outputs[1 + WEFT_MAX_UPDATES];
+    size_t count = 0;
+    weft_tensor *const x = weft_input(m->graph, "x", WEFT_F32, network->dims[0]);
+    const size_t inputs = (size_t)(network->batch * network->dims[0]);
+    outputs[0] = weft_cross_entropy(network->build(x), weft_input(m->graph, "label", WEFT_I32));
+    WI_TRY(weft_graph_status(m->graph));
+    WI_TRY(weft_minimize(outputs[0], &momentum, outputs + 1, WEFT_MAX_UPDATES, &count));
+    WI_TRY(weft_plan_create(&m->plan, outputs, count + 1, &options));
+    WI_TRY(bench_fill(m->plan, x, inputs));
+    WI_TRY(wi_list_graph(&m->list, m->graph));
+    return wi_checkpoint_image_reserve(&m->image, m->path, &m->list);
+}
+
+static void *write_image(void *argument) {
+    measurement *const m = argument;
+    m->written = wi_checkpoint_image_write(&m->image, m->path);
+    atomic_store(&m->writing, false);
+    return NULL;
+}
+
+/* The same bytes, as dd writes them. */
+static bool write_plain(const measurement *m) {
+    const int file = open(m->plain, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    bool good = file >= 0;
+    for (size_t at = 0; good && at < m->image.size; at += PIECE) {
+        const size_t left = m->image.size - at, piece = left < PIECE ? left : PIECE;
+        good = write(file, m->image.bytes + at, piece) == (ssize_t)piece;
+    }
+    good = good && fsync(file) == 0;
+    return file >= 0 && close(file) == 0 && good;
+}
+
+/* Steps while a thread writes the file, as in a training. */
+static weft_status step_while_writing(measurement *m, double *seconds) {
+    wi_thread thread = {0};
+    int steps = 0;
+    double all = 0, one = 0;
+    atomic_store(&m->writing, true);
+    WI_TRY(wi_thread_start(&thread, write_image, m));
+    for (; atomic_load(&m->writing); steps++, all += one) WI_TRY(bench_time_plan(&one, m->plan, 1));
+    wi_thread_join(&thread);
+    *seconds = steps ? all / steps : 0;
+    return m->written;
+}
+
+static weft_status measure(measurement *m, times *t) {
+    WI_TRY(bench_time_plan(&t->step, m->plan, 3));
+    double begin = wi_clock_seconds();
+    WI_TRY(wi_checkpoint_image_fill(&m->image, m->path, &m->list));
+    t->copy = wi_clock_seconds() - begin;
+    begin = wi_clock_seconds();
+    WI_TRY(wi_checkpoint_image_write(&m->image, m->path));
+    t->file = wi_clock_seconds() - begin;
+    WI_TRY(wi_file_remove(m->path));
+    begin = wi_clock_seconds();
+    if (!write_plain(m)) WI_FAIL(WEFT_ERROR_FILE, "cannot write '%s'", m->plain);
+    t->disk = wi_clock_seconds() - begin;
+    t->fraction = t->disk / t->file;
+    WI_TRY(wi_file_remove(m->plain));
+    WI_TRY(wi_checkpoint_image_fill(&m->image, m->path, &m->list));
+    WI_TRY(step_while_writing(m, &t->step_while_writing));
+    return wi_file_remove(m->path);
+}
+
+static int by_value(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(const measurement *m, size_t offset) {
+    double values[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++)
+        memcpy(&values[i], (const char *)&m->rounds[i] + offset, sizeof values[i]);
+    qsort(values, ROUNDS, sizeof *values, by_value);
+    return values[ROUNDS / 2];
+}
+
+static void show(const measurement *m, bool json) {
+    const double mega = (double)m->image.size / 1e6, step = median(m, offsetof(times, step)),
+                 copy = median(m, offsetof(times, copy)), file = median(m, offsetof(times, file)),
+                 disk = median(m, offsetof(times, disk)),
+                 busy = median(m, offsetof(times, step_while_writing));
+    printf(
+        json ? "{\"megabytes\": %.1f, \"step_ms\": %.1f, \"copy_ms\": %.1f, \"step_while_writing_ms\": %.1f, "
+               "\"file_mb_s\": %.1f, \"disk_mb_s\": %.1f, \"fraction\": %.3f}\n"
+             : "checkpoint of %.1f MB, medians of rounds: a step %.1f ms, the copy in the step loop %.1f ms, "
+               "a "
+               "step while the file is written %.1f ms\nthe file with checksum and sync %.1f MB/s, the same "
+               "bytes as dd writes them %.1f MB/s: %.3f of it\n",
+        mega, 1e3 * step, 1e3 * copy, 1e3 * busy, mega / file, mega / disk,
+        median(m, offsetof(times, fraction)));
+}
+
+static weft_status run(measurement *m, weft_context *context) {
+    WI_TRY(weft_graph_create(&m->graph, context));
+    wi_saved_list_init(&m->list, NULL);
+    WI_TRY(build(m, bench_network_find("FCN-S")));
+    WI_TRY(measure(m, &m->rounds[0])); /* compiles, too */
+    for (int i = 0; i < ROUNDS; i++) WI_TRY(measure(m, &m->rounds[i]));
+    return WEFT_OK;
+}
+
+int weft_bench_checkpoint(int argc, char **argv) {
+    weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT};
+    weft_context *context = NULL;
+    const char *folder = ".";
+    bool json = false;
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--folder") == 0 && i + 1 < argc)
+            folder = argv[++i];
+        else if (!bench_take_option(argc, argv, &i, &json, &options))
+            return fprintf(stderr, "weft: '%s' is no option of bench checkpoint\n", argv[i]), 2;
+    }
+    measurement *const m = calloc(1, sizeof *m);
+    if (!m) return 1;
+    snprintf(m->path, sizeof m->path, "%s/weft_bench.checkpoint", folder);
+    snprintf(m->plain, sizeof m->plain, "%s/weft_bench.plain", folder);
+    weft_status status = weft_context_create(&context, &options);
+    if (status == WEFT_OK) status = run(m, context);
+    if (status == WEFT_OK) show(m, json);
+    if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());
+    (void)unlink(m->path), (void)unlink(m->plain);
+    wi_checkpoint_image_clear(&m->image);
+    wi_saved_list_clear(&m->list);
+    weft_plan_release(m->plan);
+    weft_graph_release(m->graph);
+    weft_context_release(context);
+    free(m);
+    return status != WEFT_OK;
+}

@@ -1,0 +1,7 @@
+/* Measures a checkpoint of FCN-S with momentum: the copy in the step loop beside a step, and the file beside the disk. */
+#ifndef BENCH_CHECKPOINT_H
+#define BENCH_CHECKPOINT_H
+
+int weft_bench_checkpoint(int argc, char **argv);
+
+#endif
