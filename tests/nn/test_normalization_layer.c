@@ -188,7 +188,8 @@ static void folded_into_convolutions(void **state) {
     weft_plan_info without, with;
     assert_weft_ok(weft_plan_get_info(plans[0], &without));
     assert_weft_ok(weft_plan_get_info(plans[1], &with));
-    assert_int_equal(with.steps, without.steps + 1); /* the channels' scale and addition */
+    /* At most the channels' scale and addition, where the device does not compute them for every element. */
+    assert_in_range(with.steps, without.steps, without.steps + 1);
     char text[8000];
     assert_weft_ok(weft_plan_describe(plans[1], WEFT_FORMAT_TEXT, text, sizeof text, NULL));
     assert_non_null(strstr(text, "conv+mul+add+relu"));
