@@ -45,6 +45,7 @@ fetch() {
 
 # apply FOLDER DIFF: exactly, but for line numbers.
 apply() {
+    : >"$copy/patch.log"
     fetch "$1" "$2" && patch -d "$1" -p1 -F0 -N -s -i "$2" >"$copy/patch.log" 2>&1 && return
     cat "$copy/patch.log"
     return 1
