@@ -23,8 +23,8 @@ typedef struct weft_weights_options {
     size_t struct_size;
     bool allow_missing; /* default false: every parameter and named state of the graph must be in the file */
     bool allow_extra;   /* default false: every tensor of the file must match one of the graph */
-    bool
-        allow_other_shapes; /* default false; true: a tensor of another shape keeps its values in the graph */
+    /* Default false; true: where the shapes differ, the graph's tensor keeps its values. */
+    bool allow_other_shapes;
     /* Names of the graph, ended by NULL, in which a star matches any characters: all others are left alone (only), or these
      * are (skip). What the file has for them is not looked at: {"fc.*", NULL} in skip gives a network a new head. */
     const char *const *only, *const *skip;
@@ -37,8 +37,8 @@ typedef struct weft_weights_options {
 } weft_weights_options;
 #define WEFT_WEIGHTS_OPTIONS_INIT .struct_size = sizeof(weft_weights_options)
 /* Loads parameters and states by name, from a file of weights or from a checkpoint, whose other tensors are skipped, as
- * are PyTorch's "num_batches_tracked" where the graph has none. f16, bf16 and f64 are converted to f32, i64 to i32 if every
- * number fits. The graph is unchanged unless the whole file is valid. Errors name the file and list the tensors that
+ * are PyTorch's "num_batches_tracked" where the graph has none. f16, bf16 and f64 are converted to f32, i64 to i32 if
+ * every number fits. The graph is unchanged unless the whole file is valid. Errors name the file and list the tensors that
  * differ, with both shapes or dtypes. */
 WEFT_API weft_status weft_weights_load(
     weft_graph *graph, const char *path, const weft_weights_options *options);

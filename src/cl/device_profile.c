@@ -11,10 +11,12 @@ typedef struct device_kind {
     wi_device_profile profile;
 } device_kind;
 
-/* What is special comes first. Processors: measured on two AVX-512 cores with PoCL 3.1. peak_f32: `weft bench gemm 1000x3000x3000`; bandwidth:
- * `weft bench map`; near_bandwidth and wake_seconds: `weft bench gemm` of 8x512x512 and of 64x64x64. f64 has half as
- * many lanes; 16-bit formats are converted and computed in f32. GPUs: the figures of a small one, until a measurement
- * replaces them; hiding_groups and exposed keep small tiles where large ones would leave compute units idle. */
+/* What is special comes first. Processors were measured on two AVX-512 cores with PoCL 3.1. peak_f32: `weft bench gemm
+ * 1000x3000x3000`; f64 has half as many lanes, and 16-bit formats are converted and computed in f32. bandwidth: `weft
+ * bench map`. near_bandwidth and wake_seconds: `weft bench gemm` of 8x512x512 and of 64x64x64. prices: weft_sum of
+ * 16,777,216 quotients, functions and random numbers (docs/measurements.md). GPUs have the figures of a small one, and
+ * the prices of processors, until measurements replace them. hiding_groups and exposed keep small tiles where large ones
+ * would leave compute units idle. */
 static const device_kind kinds[] = {
     {.profile = {.name = "cpu",
          .device_class = WEFT_CLASS_CPU,
@@ -29,6 +31,7 @@ static const device_kind kinds[] = {
          .peak_f64 = 6.2e10,
          .peak_f16 = 1.25e11,
          .peak_bf16 = 1.25e11,
+         .prices = {.simple = 2, .division = 30, .function = 60, .random = 600},
          .exposed = 1.0,
          .bandwidth = 3.5e10,
          .near_bandwidth = 6e10,
@@ -50,6 +53,7 @@ static const device_kind kinds[] = {
          .peak_f64 = 6e9,
          .peak_f16 = 2e11,
          .peak_bf16 = 2e11,
+         .prices = {.simple = 2, .division = 30, .function = 60, .random = 600},
          .exposed = 0.125,
          .bandwidth = 3e11,
          .near_bandwidth = 1e11,
@@ -60,6 +64,11 @@ static const device_kind kinds[] = {
          .runs = 1e5,
          .near_cache = 1 << 15}},
 };
+
+double wi_device_peak(const wi_device_profile *device, size_t element_bytes) {
+    const double unit = element_bytes > sizeof(float) ? device->peak_f64 : device->peak_f32;
+    return unit * (double)device->units;
+}
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

@@ -2,7 +2,8 @@
  * depends on the device is read from this record; nothing above asks which device it is.
  *
  * A kind of device (a class of processors) is one row of the table in device_profile.c, which says which devices it
- * fits; what the driver reports is filled in. Constants are measured or tabulated, in seconds, bytes and operations a second. */
+ * fits; what the driver reports is filled in. Constants are measured or tabulated, in seconds, bytes and operations
+ * per second. */
 #ifndef WI_DEVICE_PROFILE_H
 #define WI_DEVICE_PROFILE_H
 
@@ -17,7 +18,7 @@ struct wi_capabilities;
  * of the loop's whole space. */
 typedef struct wi_loop_profile {
     int64_t item_elements; /* items that walk: that make one more of them worth its start */
-    /* Neighbouring items: a reduction is split into parts when it has few results. */
+    /* Neighbouring items: a reduction with few results is split. */
     int64_t results;        /* so many work-items keep the device busy */
     int64_t split_elements; /* of a row that a group reduces */
     int64_t split_rounds;   /* that an item walks through */
@@ -25,6 +26,15 @@ typedef struct wi_loop_profile {
     /* A function of many instructions is sooner read from memory than computed twice. */
     bool stores_functions;
 } wi_loop_profile;
+
+/* What an element of an elementwise op takes of the arithmetic units, in the operations that the peak counts: a
+ * multiply-add is two, and what is no multiply-add takes its place. */
+typedef struct wi_operation_prices {
+    int simple;   /* +, *, a comparison */
+    int division; /* and remainder */
+    int function; /* of elementwise.clh, and roots */
+    int random;   /* a random number */
+} wi_operation_prices;
 
 typedef struct wi_device_profile {
     const char *name;               /* "cpu" */
@@ -46,18 +56,22 @@ typedef struct wi_device_profile {
     int hiding_groups;    /* work-groups of a unit, from which on the waits of one are hidden by the others */
     wi_loop_profile loops;
     /* ---- speed ---- */
-    double peak_f32, peak_f64, peak_f16, peak_bf16; /* operations a second of one unit */
-    double exposed;        /* with fewer groups than that: the share of its speed that a unit reaches */
-    double bandwidth;      /* bytes a second of the device's memory */
-    double near_bandwidth; /* of a unit's own cache */
-    double launch_seconds; /* of an empty kernel in a full queue */
-    double read_seconds;   /* of a read on which the next one waits */
-    double wake_seconds;   /* of a launch that more than one unit works on, in addition */
-    double transfer_bandwidth,
-        transfer_seconds; /* to and from other devices: bytes a second, and each begins */
-    double runs;          /* how often a plan runs for each time that its kernels are compiled */
-    size_t near_cache;    /* bytes of a unit's own cache */
+    double peak_f32, peak_f64, peak_f16, peak_bf16; /* operations per second of one unit */
+    wi_operation_prices prices;
+    double exposed;            /* with fewer groups than that: the share of its speed that a unit reaches */
+    double bandwidth;          /* bytes a second of the device's memory */
+    double near_bandwidth;     /* of a unit's own cache */
+    double launch_seconds;     /* of an empty kernel in a full queue */
+    double read_seconds;       /* of a read on which the next one waits */
+    double wake_seconds;       /* of a launch that more than one unit works on, in addition */
+    double transfer_bandwidth; /* bytes per second to and from other devices */
+    double transfer_seconds;   /* of beginning such a transfer */
+    double runs;               /* how often a plan runs for each time that its kernels are compiled */
+    size_t near_cache;         /* bytes of a unit's own cache */
 } wi_device_profile;
+
+/* Operations per second of all units, on elements of so many bytes in registers. */
+double wi_device_peak(const wi_device_profile *device, size_t element_bytes);
 
 /* The kinds, in the order in which they are tried; NULL after the last. What drivers report is 0. */
 const wi_device_profile *wi_device_kind(int index);

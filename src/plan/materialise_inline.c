@@ -6,11 +6,11 @@
  * profile says which takes less time:
  *   stored    the bytes written, divided among those that are still to read them, and read here;
  *   inline    a further instance: what the value is computed from is read here, unless the step reads it
- *             anyway, and the operations are done here once more. Inputs that lie in no memory are stored for
+ *             anyway, and the operations are done here once more. Inputs that are in no memory are stored for
  *             it, or computed here as well, whichever is less.
  * What all readers compute for themselves has no first instance either (partition_unread.c).
  *
- * A map of generators, inputs, parameters and states would begin a step of its own, or lie in one that has
+ * A map of generators, inputs, parameters and states would begin a step of its own, or be a member of one that has
  * nothing to do with it. Here it is known before any step how many read it: inline unless storing it, with that
  * launch, takes less. */
 #include "plan/loops.h"
@@ -19,27 +19,25 @@
 
 /* ---- operations ---- */
 
-/* Operations of an element, in those that the profile's peak counts: a multiply-add is two, and what is no
- * multiply-add takes its place. Divisions are as those of processors with vectors; functions of
- * elementwise.clh have 15 to 40 instructions, and a random number ten rounds of wide multiplications. */
-enum { SIMPLE = 2, DIVISION = 30, FUNCTION = 60, RANDOM = 600 };
-
-static int code_operations(const char *code) {
+static int code_operations(const char *code, const wi_operation_prices *prices) {
     int count = 0;
     for (const char *at = code; *at; at++) {
         const bool calls = strncmp(at, "weft_", 5) == 0 || strncmp(at, "sqrt", 4) == 0;
-        count += calls ? FUNCTION : *at == '/' ? DIVISION : strchr("+-*<>=&|^(", *at) ? SIMPLE : 0;
+        count += calls                       ? prices->function
+                 : *at == '/'                ? prices->division
+                 : strchr("+-*<>=&|^(", *at) ? prices->simple
+                                             : 0;
     }
     return count;
 }
 
-static int operations_of(const weft_tensor *node) {
+static int operations_of(const weft_tensor *node, const wi_operation_prices *prices) {
     const wi_op *op = node->op;
-    if (op == &wi_op_uniform || op == &wi_op_normal) return RANDOM;
+    if (op == &wi_op_uniform || op == &wi_op_normal) return prices->random;
     const bool is_float =
         node->input_count > 0 && wi_dtype_is_float(node->inputs[node->input_count - 1]->dtype);
     const char *code = is_float ? op->float_code : op->int_code;
-    return code ? code_operations(code) : SIMPLE;
+    return code ? code_operations(code, prices) : prices->simple;
 }
 
 /* ---- what computing a value in a step takes ---- */
@@ -75,7 +73,8 @@ static double traffic(const inliner *own, const wi_value *value) {
 
 static void add_operations(inliner *own, const weft_tensor *node) {
     const wi_device_profile *device = device_of(own);
-    own->arithmetic += own->points * operations_of(node) / (device->peak_f32 * (double)device->units);
+    const double peak = wi_device_peak(device, weft_dtype_size(wi_format_of(node->dtype)->compute));
+    own->arithmetic += own->points * operations_of(node, &device->prices) / peak;
 }
 
 /* Arithmetic and memory overlap, and a step walks through memory over its space whatever it computes. */
@@ -221,8 +220,8 @@ bool wi_is_inline(const wi_partition *p, int index) {
         if (!is_source(input)) return false;
         uniform = uniform && wi_is_uniform_inline(input);
     }
-    inliner own = {.partition = p, .step = -1, .points = (double)p->order->widest[value->node->id]};
     if (uniform) return true;
+    inliner own = {.partition = p, .step = -1, .points = (double)p->order->widest[value->node->id]};
     if (!add_node(&own, value->node)) return false;
     const double bytes = traffic(&own, value), readers = value->outside;
     const double once = own.arithmetic * count_of(value) / own.points;

@@ -201,9 +201,10 @@ static double seconds_of(const wi_partition *p, const wi_step *step, const wi_st
                (double)wi_value_bytes(&p->values[step->members[0]]) /
                    fmin(device->transfer_bandwidth, from->transfer_bandwidth);
     }
+    const weft_dtype compute = wi_format_of(p->values[step->members[0]].node->dtype)->compute;
+    const double peak = wi_device_peak(device, weft_dtype_size(compute));
     return own->launch_count * device->launch_seconds +
-           fmax(
-               own->flops / (device->peak_f32 * (double)device->units), own->bytes_moved / device->bandwidth);
+           fmax(own->flops / peak, own->bytes_moved / device->bandwidth);
 }
 
 weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule) {

@@ -1,6 +1,6 @@
 /* The verifier: what must hold of each pass's result, checked before the next pass reads it.
  *
- * It runs in debug builds (NDEBUG is not defined) and where WEFT_VERIFY is 1, as in the tests; WEFT_VERIFY=0 iterations it
+ * It runs in debug builds (NDEBUG is not defined) and where WEFT_VERIFY is 1, as in the tests; WEFT_VERIFY=0 turns it
  * off. What it finds is a defect of a pass: WEFT_ERROR_INTERNAL, with a line that names the pass, the step (or value,
  * place, ...) and the invariant. It trusts nothing that it can find out by itself: lives of memory, for one, are
  * counted again from the operands. */

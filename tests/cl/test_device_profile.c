@@ -13,6 +13,7 @@ static void test_constants(void **state) {
     const wi_device_profile *kind;
     for (int i = 0; (kind = wi_device_kind(i)) != NULL; i++) {
         const double positive[] = {kind->peak_f32, kind->peak_f64, kind->peak_f16, kind->peak_bf16,
+            kind->prices.simple, kind->prices.division, kind->prices.function, kind->prices.random,
             kind->bandwidth, kind->near_bandwidth, kind->launch_seconds, kind->read_seconds, kind->runs,
             (double)kind->near_cache, (double)kind->sub_group, (double)kind->hiding_groups};
         for (size_t k = 0; k < sizeof positive / sizeof *positive; k++)
