@@ -61,15 +61,15 @@ static weft_status check_place(const check *c, size_t index) {
     size_t hops = 0;
     for (int at = (int)index; m->places[at].alias >= 0; at = m->places[at].alias) {
         WI_REQUIRE((size_t)m->places[at].alias < m->place_count, WI_PASS_MEMORY, "place", index,
-            "it lies in one that does not exist");
-        WI_REQUIRE(++hops < m->place_count, WI_PASS_MEMORY, "place", index, "it lies in itself");
+            "it is in one that does not exist");
+        WI_REQUIRE(++hops < m->place_count, WI_PASS_MEMORY, "place", index, "it is in itself");
     }
     WI_REQUIRE(place->alias < 0 || m->places[place->alias].device == place->device, WI_PASS_MEMORY, "place",
-        index, "it lies in one on another device");
+        index, "it is in one on another device");
     if (place->alias >= 0) {
         const size_t whole = m->places[place->alias].bytes;
         WI_REQUIRE(place->alias_offset <= whole && place->bytes <= whole - place->alias_offset,
-            WI_PASS_MEMORY, "place", index, "it does not fit into the one that it lies in");
+            WI_PASS_MEMORY, "place", index, "it does not fit into the one that it is in");
     }
     if (!is_root(m, index)) return WEFT_OK;
     WI_REQUIRE(place->chunk < m->chunk_count && place->offset + place->bytes <= m->chunk_bytes[place->chunk],
@@ -91,7 +91,7 @@ static weft_status check_reuse(const check *c, size_t index) {
     return WEFT_OK;
 }
 
-/* Of all that lies in the place. */
+/* Of all that is in the place. */
 static life whole_life(const check *c, size_t root) {
     life whole = {-1, -1};
     for (size_t i = 0; i < c->placement->place_count; i++) {

@@ -7,7 +7,7 @@
 static weft_status check_node(const wi_node_order *order, size_t at, bool *met) {
     const weft_tensor *node = order->nodes[at];
     WI_REQUIRE(node->id < order->id_count, WI_PASS_ORDER, "node", at, "its number is beyond the table's end");
-    WI_REQUIRE(!met[node->id], WI_PASS_ORDER, "node", at, "it stands in the order twice");
+    WI_REQUIRE(!met[node->id], WI_PASS_ORDER, "node", at, "it is in the order twice");
     WI_REQUIRE(node->op->kind != WI_COMPOSITE, WI_PASS_ORDER, "node", at, "a composite is not replaced");
     for (int i = 0; i < node->input_count; i++) {
         const weft_tensor *input = node->inputs[i];
@@ -44,8 +44,8 @@ static weft_status check_storage(const wi_partition *p, size_t index) {
     size_t hops = 0;
     for (int at = (int)index; p->storages[at].alias >= 0; at = p->storages[at].alias) {
         WI_REQUIRE(is_storage(p, p->storages[at].alias), WI_PASS_PARTITION, "storage", index,
-            "it lies in one that does not exist");
-        WI_REQUIRE(++hops < p->storage_count, WI_PASS_PARTITION, "storage", index, "it lies in itself");
+            "it is in one that does not exist");
+        WI_REQUIRE(++hops < p->storage_count, WI_PASS_PARTITION, "storage", index, "it is in itself");
     }
     const wi_storage *own = &p->storages[index];
     WI_REQUIRE(own->device >= 0 && own->device < p->request->devices.count, WI_PASS_PARTITION, "storage",
@@ -53,9 +53,9 @@ static weft_status check_storage(const wi_partition *p, size_t index) {
     const wi_storage *whole = own->alias >= 0 ? &p->storages[own->alias] : own;
     const size_t offset = own->alias >= 0 ? own->alias_offset : 0;
     WI_REQUIRE(offset <= whole->bytes && own->bytes <= whole->bytes - offset, WI_PASS_PARTITION, "storage",
-        index, "it does not fit into the one that it lies in");
-    WI_REQUIRE(own->device == whole->device, WI_PASS_PARTITION, "storage", index,
-        "it lies in one on another device");
+        index, "it does not fit into the one that it is in");
+    WI_REQUIRE(
+        own->device == whole->device, WI_PASS_PARTITION, "storage", index, "it is in one on another device");
     return WEFT_OK;
 }
 
@@ -78,7 +78,7 @@ static weft_status check_value(const wi_partition *p, size_t index) {
     WI_REQUIRE(value->base >= 0 && (size_t)value->base < p->value_count, WI_PASS_PARTITION, "value", index,
         "it is a view of a value that does not exist");
     WI_REQUIRE(value->storage < 0 || is_storage(p, value->storage), WI_PASS_PARTITION, "value", index,
-        "it lies in a storage that does not exist");
+        "it is in a storage that does not exist");
     const int storage = wi_base_storage(p, (int)index);
     if (storage < 0 || value->state == WI_VALUE_INLINE) return WEFT_OK;
     int64_t first, end;
@@ -134,7 +134,7 @@ static weft_status check_sources(const wi_partition *p, const wi_step *step) {
     for (int i = 0; i < count; i++) {
         WI_TRY(check_index(p, step, step->sources[i]));
         WI_REQUIRE(!wi_is_inline_in(&p->values[step->sources[i]], step->index), WI_PASS_PARTITION, "step",
-            step->index, "a source does not lie in memory");
+            step->index, "a source is not in memory");
         WI_TRY(check_read(p, step, 0, step->sources[i]));
     }
     return WEFT_OK;
@@ -179,7 +179,7 @@ static weft_status check_step(const wi_partition *p, size_t index) {
             "a member does not exist");
         const wi_value *member = &p->values[value];
         WI_REQUIRE(member->state == WI_VALUE_MEMBER && member->step == (int)index && member->place == m,
-            WI_PASS_PARTITION, "step", index, "a member belongs to another step, or stands in it twice");
+            WI_PASS_PARTITION, "step", index, "a member belongs to another step, or is in it twice");
         WI_TRY(check_inputs(p, step, m));
         WI_TRY(check_place_of(p, step, member));
     }
