@@ -18,7 +18,7 @@ extern "C" {
 typedef struct weft_graph weft_graph;
 typedef struct weft_tensor weft_tensor;
 
-/* Number formats. f32, f16, bf16, f64 and i32 are computed with: f16 and bf16 in f32, each result rounded to
+/* Number formats. Floats and i32 are computed with: floats narrower than f32 in f32, each result rounded to
  * nearest even; f64 where the device has it (cl_khr_fp64, else WEFT_ERROR_UNSUPPORTED names the device). i64,
  * u8 and bool are stored, moved, and cast (weft_cast) to be computed with. */
 typedef enum weft_dtype {
@@ -29,7 +29,7 @@ typedef enum weft_dtype {
     WEFT_I64,
     WEFT_U8,
     WEFT_BOOL,
-    WEFT_F64
+    WEFT_F64,
 } weft_dtype;
 
 WEFT_API const char *weft_dtype_name(weft_dtype dtype); /* "f32" */

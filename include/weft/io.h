@@ -37,8 +37,8 @@ typedef struct weft_weights_options {
 } weft_weights_options;
 #define WEFT_WEIGHTS_OPTIONS_INIT .struct_size = sizeof(weft_weights_options)
 /* Loads parameters and states by name, from a file of weights or from a checkpoint, whose other tensors are skipped, as
- * are PyTorch's "num_batches_tracked" where the graph has none. f16, bf16 and f64 are converted to f32, i64 to i32 if
- * every number fits. The graph is unchanged unless the whole file is valid. Errors name the file and list the tensors that
+ * are PyTorch's "num_batches_tracked" where the graph has none. Other floats are converted to f32, i64 to i32 if every
+ * number fits. The graph is unchanged unless the whole file is valid. Errors name the file and list the tensors that
  * differ, with both shapes or dtypes. */
 WEFT_API weft_status weft_weights_load(
     weft_graph *graph, const char *path, const weft_weights_options *options);

@@ -122,8 +122,8 @@ WEFT_API weft_tensor *weft_greater_number(weft_tensor *a, double number);
 WEFT_API weft_tensor *weft_greater_equal_number(weft_tensor *a, double number);
 /* The same; exponents -1, 1, 2 and 3 do not use weft_pow. */
 WEFT_API weft_tensor *weft_pow_number(weft_tensor *a, double number);
-/* Any dtype to any other. To an integer: truncates toward zero (undefined out of range). To f16 and bf16:
- * rounds to nearest even. To bool: a != 0. Gradients flow between floats. */
+/* Any dtype to any other. To an integer: truncates toward zero (undefined out of range). To a
+ * narrower float: rounds to nearest even. To bool: a != 0. Gradients flow between floats. */
 WEFT_API weft_tensor *weft_cast(weft_tensor *a, weft_dtype dtype);
 
 /* ---- reductions: weft_sum(x) over all axes, weft_sum(x, 1) over one, weft_sum(x, 0, 2) over several ---- */
@@ -172,7 +172,7 @@ WEFT_API weft_tensor *weft_any_axes(weft_tensor *x, const int64_t *axes, bool ke
 WEFT_API weft_tensor *weft_all_axes(weft_tensor *x, const int64_t *axes, bool keep);
 WEFT_API weft_tensor *weft_count_nonzero_axes(weft_tensor *x, const int64_t *axes, bool keep);
 
-/* ---- scans along one axis: y has the shape of x; f32, f16, bf16 or i32 (wraps around) ----
+/* ---- scans along one axis: y has the shape of x; f32, narrower floats or i32 (wraps around) ----
  * Sums and products of floats carry their rounding errors along, and products an exponent, too: results are
  * as accurate as those of twice the precision of f32, then rounded, for any length. NaN propagates to all
  * later elements. Errors: another dtype, no such axis. */
@@ -187,7 +187,7 @@ WEFT_API weft_tensor *weft_cumprod_with(weft_tensor *x, int axis, bool exclusive
  * y[j] = a[j] · y[j+1] + b[j]. */
 WEFT_API weft_tensor *weft_linear_scan(weft_tensor *a, weft_tensor *b, int axis, bool reverse);
 
-/* ---- sorting along one axis; f32, f16, bf16 or i32; stable: equal elements keep their order ----
+/* ---- sorting along one axis; f32, narrower floats or i32; stable: equal elements keep their order ----
  * NaN is the greatest (first when descending), -0 and 0 are equal, denormals are not flushed. Values and
  * indices are two functions with the same arguments, which share one sort. Errors: another dtype, no such
  * axis, k outside of [1, size] or along an axis that depends on the batch size. */

@@ -5,26 +5,26 @@
 
 /* ---- narrow floats on the host ---- */
 
-/* Any binary format of up to 16 bits: the bits of the nearest number, ties to even. */
-static uint16_t encode(double value, int exponent_bits, int fraction_bits) {
+/* Any binary format that is narrower than f32: the bits of the nearest number, ties to even. */
+static uint32_t encode(double value, int exponent_bits, int fraction_bits) {
     const int bias = (1 << (exponent_bits - 1)) - 1;
     const uint32_t infinity = ((1u << exponent_bits) - 1) << fraction_bits;
     const uint32_t sign = signbit(value) ? 1u << (exponent_bits + fraction_bits) : 0;
-    if (isnan(value)) return (uint16_t)(sign | infinity | 1u << (fraction_bits - 1));
-    if (value == 0 || isinf(value)) return (uint16_t)(sign | (value == 0 ? 0 : infinity));
+    if (isnan(value)) return sign | infinity | 1u << (fraction_bits - 1);
+    if (value == 0 || isinf(value)) return sign | (value == 0 ? 0 : infinity);
     int exponent = ilogb(value);
     if (exponent < 1 - bias) exponent = 1 - bias; /* subnormal numbers share the least exponent */
-    if (exponent > bias) return (uint16_t)(sign | infinity);
+    if (exponent > bias) return sign | infinity;
     /* The implied one of a normal number adds 1 to the exponent, as a carry of the rounding does. */
     const uint32_t steps = (uint32_t)nearbyint(ldexp(fabs(value), fraction_bits - exponent));
     const uint32_t bits = ((uint32_t)(exponent + bias - 1) << fraction_bits) + steps;
-    return (uint16_t)(sign | (bits < infinity ? bits : infinity));
+    return sign | (bits < infinity ? bits : infinity);
 }
 
-static double decode(uint16_t bits, int exponent_bits, int fraction_bits) {
+static double decode(uint32_t bits, int exponent_bits, int fraction_bits) {
     const int bias = (1 << (exponent_bits - 1)) - 1;
-    const int fraction = bits & ((1 << fraction_bits) - 1);
-    const int exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1);
+    const int fraction = (int)(bits & ((1u << fraction_bits) - 1));
+    const int exponent = (int)(bits >> fraction_bits & ((1u << exponent_bits) - 1));
     const double sign = bits >> (exponent_bits + fraction_bits) & 1 ? -1 : 1;
     if (exponent == (1 << exponent_bits) - 1) return fraction ? (double)NAN : sign * (double)INFINITY;
     const int implied = exponent ? 1 << fraction_bits : 0, shown = exponent ? exponent : 1;
@@ -37,15 +37,15 @@ static double decode(uint16_t bits, int exponent_bits, int fraction_bits) {
  * writes for a value, kind, whether arithmetic takes it, the dtype that this is done in, the type of WEFT_LANES elements in
  * registers, of one, the end of functions' names, and the name in .npy files. */
 /* clang-format off */
-#define FORMATS(ROW)                                                                                                                    \
-    ROW(WEFT_F32,  f32,  float,    (double)x,       value,               WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", "f4") \
-    ROW(WEFT_I32,  i32,  int32_t,  (double)x,       value,               WI_NUMBER_INT,   true,  WEFT_I32,  "WI", "int",    "i", "i4") \
-    ROW(WEFT_F16,  f16,  uint16_t, decode(x, 5, 10), encode(value, 5, 10), WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", "f2") \
-    ROW(WEFT_BF16, bf16, uint16_t, decode(x, 8, 7), encode(value, 8, 7), WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", NULL) \
-    ROW(WEFT_I64,  i64,  int64_t,  (double)x,       value,               WI_NUMBER_INT,   false, WEFT_I64,  "WL", "long",   "l", "i8") \
-    ROW(WEFT_U8,   u8,   uint8_t,  (double)x,       value,               WI_NUMBER_INT,   false, WEFT_U8,   "WI", "int",    "i", "u1") \
-    ROW(WEFT_BOOL, bool, uint8_t,  x != 0 ? 1 : 0,  value != 0,          WI_NUMBER_BOOL,  false, WEFT_BOOL, "WI", "int",    "i", "b1") \
-    ROW(WEFT_F64,  f64,  double,   x,               value,               WI_NUMBER_FLOAT, true,  WEFT_F64,  "WD", "double", "d", "f8")
+#define FORMATS(ROW)                                                                                                                      \
+    ROW(WEFT_F32,   f32,  float,    (double)x,        value,                WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", "f4") \
+    ROW(WEFT_I32,   i32,  int32_t,  (double)x,        value,                WI_NUMBER_INT,   true,  WEFT_I32,  "WI", "int",    "i", "i4") \
+    ROW(WEFT_F16,   f16,  uint16_t, decode(x, 5, 10), encode(value, 5, 10), WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", "f2") \
+    ROW(WEFT_BF16,  bf16, uint16_t, decode(x, 8, 7),  encode(value, 8, 7),  WI_NUMBER_FLOAT, true,  WEFT_F32,  "WF", "float",  "f", NULL) \
+    ROW(WEFT_I64,   i64,  int64_t,  (double)x,        value,                WI_NUMBER_INT,   false, WEFT_I64,  "WL", "long",   "l", "i8") \
+    ROW(WEFT_U8,    u8,   uint8_t,  (double)x,        value,                WI_NUMBER_INT,   false, WEFT_U8,   "WI", "int",    "i", "u1") \
+    ROW(WEFT_BOOL,  bool, uint8_t,  x != 0 ? 1 : 0,   value != 0,           WI_NUMBER_BOOL,  false, WEFT_BOOL, "WI", "int",    "i", "b1") \
+    ROW(WEFT_F64,   f64,  double,   x,                value,                WI_NUMBER_FLOAT, true,  WEFT_F64,  "WD", "double", "d", "f8")
 /* clang-format on */
 
 #define ACCESS(dtype, name, type, READ, WRITE, ...)                                                          \

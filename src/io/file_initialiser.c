@@ -19,8 +19,8 @@ static weft_status check_entry(
             weft_tensor_name(variable), ours);
     }
     if (!wi_saved_is_number(saved))
-        WI_FAIL(WEFT_ERROR_DTYPE, "'%s': tensor '%s' is %s, not f32, f16, bf16 or f64", path, entry,
-            saved->dtype->name);
+        WI_FAIL(WEFT_ERROR_DTYPE, "'%s': tensor '%s' is %s, not %s", path, entry, saved->dtype->name,
+            wi_dtypes_text(WI_TAKES_FLOATS));
     return WEFT_OK;
 }
 

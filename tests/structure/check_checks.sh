@@ -209,6 +209,55 @@ breaks_documented 'names no functions' docs/ops.md 's/`//g'
 breaks_documented 'has no ops' src/ops/op_list.h 's/^WI/WEFT/'
 breaks_documented 'declares no functions' include/weft/ops.h '/weft_/d'
 
+# adding: a good tree, in a folder with a blank, whose five worked examples take two places each.
+adding() {
+    fresh
+    adding_tree="$tree/a tree"
+    mkdir -p "$adding_tree/docs/adding"
+    seq 1 60 >"$adding_tree/numbers"
+    line=0
+    for name in elementwise-op structured-op matrix-product number-format device-kind; do
+        line=$((line + 10))
+        cat >"$adding_tree/docs/adding/$name.diff" <<END
+diff --git a/numbers b/numbers
+--- a/numbers
++++ b/numbers
+@@ -$line,2 +$line,3 @@
+ $line
++$name
+ $((line + 1))
+diff --git a/$name b/$name
+new file mode 100644
+--- /dev/null
++++ b/$name
+@@ -0,0 +1 @@
++new
+END
+        echo "| [$name](adding/$name.diff) | 2 |" >>"$adding_tree/docs/adding.md"
+    done
+}
+# breaks_adding LINE FILE SCRIPT: a good tree whose FILE is edited by sed's SCRIPT fails, and LINE is told.
+breaks_adding() {
+    adding
+    sed -i "$3" "$adding_tree/$2"
+    expect fail "adding: $1" sh "$here/check_adding.sh" "$adding_tree"
+    case $output in *"$1"*) return ;; esac
+    echo "expected '$1' after $3, got: $output"
+    bad=1
+}
+adding
+expect pass "worked examples" sh "$here/check_adding.sh" "$adding_tree"
+breaks_adding 'number-format.diff does not apply' numbers 's/^41$/forty-one/'
+breaks_adding 'docs/adding.md does not say that it takes 2 places' docs/adding.md 's/| 2 |/| 3 |/'
+breaks_adding 'device-kind.diff: 3 places, of 2 at most' docs/adding/device-kind.diff \
+    's/^ 51$/ 51\n+more/; s/50,2 +50,3/50,2 +50,4/'
+adding
+rm "$adding_tree/docs/adding/matrix-product.diff"
+expect fail "a worked example that is missing" sh "$here/check_adding.sh" "$adding_tree"
+adding
+cp "$adding_tree/docs/adding/matrix-product.diff" "$adding_tree/docs/adding/other.diff"
+expect fail "a worked example without a limit" sh "$here/check_adding.sh" "$adding_tree"
+
 # lengths FILE LINES...: a file of functions of so many lines.
 lengths() {
     file=$1

@@ -67,18 +67,26 @@ double test_bfloat_value(uint16_t bits) {
     return decode(bits, 8, 7);
 }
 
+/* The bits stand at the upper end of an element's memory. */
+static int shift_of(const test_narrow_format *format) {
+    return 8 * (int)weft_dtype_size(format->dtype) - 1 - format->exponent_bits - format->fraction_bits;
+}
+
 static void put_narrow(const test_narrow_format *format, double value, size_t i, void *to) {
-    const uint32_t bits = encode(value, format->exponent_bits, format->fraction_bits);
-    if (weft_dtype_size(format->dtype) == 1)
-        ((uint8_t *)to)[i] = (uint8_t)bits;
-    else
-        ((uint16_t *)to)[i] = (uint16_t)bits;
+    const uint32_t bits = encode(value, format->exponent_bits, format->fraction_bits) << shift_of(format);
+    switch (weft_dtype_size(format->dtype)) {
+    case 1: ((uint8_t *)to)[i] = (uint8_t)bits; break;
+    case 2: ((uint16_t *)to)[i] = (uint16_t)bits; break;
+    default: ((uint32_t *)to)[i] = bits; break;
+    }
 }
 
 static double narrow_at(const test_narrow_format *format, const void *from, size_t i) {
-    const uint32_t bits =
-        weft_dtype_size(format->dtype) == 1 ? ((const uint8_t *)from)[i] : ((const uint16_t *)from)[i];
-    return decode(bits, format->exponent_bits, format->fraction_bits);
+    const size_t bytes = weft_dtype_size(format->dtype);
+    const uint32_t bits = bytes == 1   ? ((const uint8_t *)from)[i]
+                          : bytes == 2 ? ((const uint16_t *)from)[i]
+                                       : ((const uint32_t *)from)[i];
+    return decode(bits >> shift_of(format), format->exponent_bits, format->fraction_bits);
 }
 
 void test_to_dtype(weft_dtype dtype, const double *from, size_t count, void *to) {

@@ -11,7 +11,7 @@
  */
 void test_to_dtype(weft_dtype dtype, const double *from, size_t count, void *to);
 void test_from_dtype(weft_dtype dtype, const void *from, size_t count, double *to);
-/* Floats of a sign, exponent and fraction that fit into 8 or 16 bits. */
+/* Floats of a sign, exponent and fraction that are narrower than f32. */
 typedef struct test_narrow_format {
     weft_dtype dtype;
     int exponent_bits, fraction_bits;
