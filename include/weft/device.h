@@ -63,6 +63,11 @@ typedef struct weft_context_options {
     struct _cl_context *cl_context;
     struct _cl_device_id *cl_device;
     struct _cl_command_queue *cl_queue;
+    /* Weft does not ask the operating system for the use of matrix engines, and does without them. Otherwise, where the
+     * device is this processor and has Intel's AMX, the process gets the permission for its tile registers (Linux:
+     * arch_prctl, ARCH_REQ_XCOMP_PERM), which it keeps: a thread that computes with them takes 8 KiB more when the
+     * system saves its registers, also on a signal's stack. Also: $WEFT_MATRIX_ENGINES=0. */
+    bool no_matrix_engines;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 

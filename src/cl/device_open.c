@@ -9,6 +9,7 @@
 #include "cl/device_list.h"
 #include "cl/disk_cache.h"
 #include "cl/launch.h"
+#include "cl/matrix_engine.h"
 #include "cl/program.h"
 #include "cl/program_cache.h"
 #include "cl/tuning.h"
@@ -27,9 +28,17 @@ static void close_parts(wi_device *device) {
     device->cl = NULL;
 }
 
+/* Engines of the processor that this process runs on, unless the embedder or the user does without them. */
+static unsigned engines_of(const wi_capabilities *caps, const weft_context_options *options) {
+    const char *const wanted = wi_environment("WEFT_MATRIX_ENGINES");
+    if (options->no_matrix_engines || (wanted && strcmp(wanted, "0") == 0)) return 0;
+    return caps->type & CL_DEVICE_TYPE_CPU ? wi_matrix_engines_of_host() : 0;
+}
+
 /* The OpenCL objects are there; what stands on them follows. */
 static weft_status open_parts(wi_device *device, const weft_context_options *options) {
     WI_TRY(wi_capabilities_read(device));
+    device->caps.engines = engines_of(&device->caps, options);
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));
     WI_TRY(wi_disk_cache_open(device, options->cache_dir));
     WI_TRY(wi_tuning_open(device));

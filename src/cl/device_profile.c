@@ -13,7 +13,8 @@ typedef struct device_kind {
 
 /* What is special comes first. Processors were measured on two AVX-512 cores with PoCL 3.1. peak_f32: `weft bench gemm
  * 1000x3000x3000`; f64 has half as many lanes, and 16-bit formats are converted and computed in f32. bandwidth: `weft
- * bench map`. near_bandwidth and wake_seconds: `weft bench gemm` of 8x512x512 and of 64x64x64. prices: weft_sum of
+ * bench map`. peak_engine: AMX, `weft bench gemm
+ * --precision bf16 2048x2048x2048`. near_bandwidth and wake_seconds: `weft bench gemm` of 8x512x512 and of 64x64x64. prices: weft_sum of
  * 16,777,216 quotients, functions and random numbers (docs/measurements.md). GPUs have the figures of a small one, and
  * the prices of processors, until measurements replace them. hiding_groups and exposed keep small tiles where large ones
  * would leave compute units idle. */
@@ -31,6 +32,7 @@ static const device_kind kinds[] = {
          .peak_f64 = 6.2e10,
          .peak_f16 = 1.25e11,
          .peak_bf16 = 1.25e11,
+         .peak_engine = 1.1e12,
          .prices = {.simple = 2, .division = 30, .function = 60, .random = 600},
          .exposed = 1.0,
          .bandwidth = 3.5e10,
@@ -102,6 +104,7 @@ wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     for (int i = 0; i < 3; i++) profile.max_items[i] = caps->max_work_item_sizes[i];
     profile.local_bytes = (size_t)caps->local_memory;
     profile.quirks = caps->quirks;
+    profile.engines = caps->engines;
     profile.library_gemm = (caps->type & CL_DEVICE_TYPE_GPU) && !(caps->quirks & WI_QUIRK_NO_CLBLAST);
     return profile;
 }

@@ -44,6 +44,7 @@ typedef struct wi_device_profile {
     size_t max_group, max_items[3];
     size_t local_bytes;
     unsigned quirks;   /* WI_QUIRK_ bits */
+    unsigned engines;  /* matrix engines, WI_ENGINE_ bits */
     bool library_gemm; /* a library's matrix products may be tried */
     /* ---- how work is shaped ---- */
     int lanes;     /* elements of a work-item's vectors: WEFT_LANES of kernels */
@@ -57,6 +58,7 @@ typedef struct wi_device_profile {
     wi_loop_profile loops;
     /* ---- speed ---- */
     double peak_f32, peak_f64, peak_f16, peak_bf16; /* operations per second of one unit */
+    double peak_engine;                             /* of a matrix engine, where there is one */
     wi_operation_prices prices;
     double exposed;            /* with fewer groups than that: the share of its speed that a unit reaches */
     double bandwidth;          /* bytes a second of the device's memory */

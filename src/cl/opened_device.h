@@ -29,6 +29,7 @@ typedef struct wi_capabilities {
     bool local_memory_is_real; /* CL_LOCAL: false where local memory lies in global memory */
     bool can_build;            /* the trivial probe kernel was compiled, run, and gave the right numbers */
     unsigned quirks;           /* WI_QUIRK_ bits, see quirks.h */
+    unsigned engines;          /* WI_ENGINE_ bits, see matrix_engine.h */
 } wi_capabilities;
 
 /* What a device takes from its context: where memory comes from, and where log lines go. */

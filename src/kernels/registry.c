@@ -23,17 +23,20 @@ static bool has_limits(const wi_device_profile *device, const wi_limits *limits)
 static bool has_needs(const wi_device_profile *device, const wi_needs *needs, const int *values) {
     const wi_limits limits = needs->limits ? needs->limits(values) : (wi_limits){0};
     return (needs->classes == 0 || (needs->classes >> device->device_class & 1)) &&
-           !(device->quirks & needs->without) && has_limits(device, &limits);
+           !(device->quirks & needs->without) && !(needs->engines & ~device->engines) &&
+           has_limits(device, &limits);
 }
 
 static bool has_format(const wi_implementation *implementation, weft_dtype storage) {
     static const wi_formats plain = {WEFT_F32, WEFT_F32, WEFT_F32};
     const wi_formats *const all = implementation->formats ? implementation->formats : &plain;
     const int count = implementation->formats ? implementation->format_count : 1;
-    const weft_dtype compute = wi_format_of(storage)->compute;
+    const weft_dtype wide = wi_format_of(storage)->compute;
     for (int i = 0; i < count; i++) {
         const bool stores = all[i].storage == WI_ANY_STORAGE || all[i].storage == storage;
-        if (stores && all[i].compute == compute && all[i].accumulation == compute) return true;
+        const bool multiplies =
+            all[i].compute == wide || all[i].compute == storage; /* products of both are exact */
+        if (stores && multiplies && all[i].accumulation == wide) return true;
     }
     return false;
 }

@@ -59,6 +59,7 @@ typedef struct wi_limits {
 typedef struct wi_needs {
     unsigned classes;                       /* bits WI_ON_CPU, WI_ON_GPU; 0: any */
     unsigned without;                       /* quirks that it cannot live with */
+    unsigned engines;                       /* matrix engines that it uses, WI_ENGINE_ bits */
     wi_limits (*limits)(const int *values); /* NULL: none */
 } wi_needs;
 

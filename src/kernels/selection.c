@@ -1,6 +1,7 @@
 /* The choice among candidates (contract in selection.h). */
 #include "kernels/selection.h"
 #include "cl/program.h"
+#include "kernels/product/gemm_check.h"
 #include "kernels/product/gemm_trial.h"
 #include "ops/convolution/conv.h"
 #include <math.h>
@@ -150,6 +151,9 @@ static void estimate(
         const wi_implementation *const implementation = candidate->implementation;
         candidate->verdict = WI_VERDICT_REFUSED;
         if (!wi_implementation_accepts(implementation, candidate->variant, site)) continue;
+        if (implementation->needs.engines &&
+            !wi_gemm_is_right(device, implementation, candidate->variant, site->storage))
+            continue;
         candidate->verdict = WI_VERDICT_SLOWER;
         if (implementation->run) continue;
         candidate->seconds = wi_implementation_cost(implementation, candidate->variant, site);

@@ -13,6 +13,7 @@
     ROW(wi_gemm_cpu_thin)                                                                                    \
     ROW(wi_gemm_cpu_direct)                                                                                  \
     ROW(wi_gemm_cpu)                                                                                         \
+    ROW(wi_gemm_cpu_amx)                                                                                     \
     ROW(wi_gemm_gpu)                                                                                         \
     CLBLAST(ROW)                                                                                             \
     ROW(wi_gemm_naive)

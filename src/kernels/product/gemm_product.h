@@ -11,6 +11,7 @@
 typedef struct wi_gemm_operands {
     cl_mem a, b, c, scratch;
     int64_t a_offset, b_offset, c_offset, scratch_offset;
+    weft_dtype storage; /* of A and B; C is of the dtype that it is computed in */
 } wi_gemm_operands;
 
 /* What stands in place of the plain epilogue. NULL or zero: C (batch, m, n) contiguous. */

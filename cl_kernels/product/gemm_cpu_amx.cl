@@ -1,0 +1,329 @@
+/* gemm_cpu_amx.cl: C[b] = A[b] * B[b] in bf16 with sums of f32, by the matrix engine AMX of processors (its
+ * instructions as inline assembly).
+ *
+ *     A (m, k), B (k, n): any strides, numbers of the format WEFT_OPERAND, rounded to bf16 where they are wider
+ *     C: whatever WEFT_STORE makes of an element
+ *
+ * The engine has eight tiles of 16 rows of 64 bytes. One instruction adds the product of a tile of A, 16 rows by 32
+ * of k, and a tile of B, 16 pairs of k by 16 columns, to a tile of 16 x 16 sums: the two numbers of a pair lie side
+ * by side in a word.
+ *
+ * pack: writes B as panels of 32 columns: panel[(block * 2 + side) * 256 + pair * 16 + column], words, `block` one
+ * of the blocks of 32 of k. Past the end of k there are zeros, past the last column anything.
+ *
+ * tiles: a work-item (no barriers, no local memory) owns a strip of rows and a span of panels. It copies two tiles'
+ * rows of A over at most DEPTH of k, so that they lie one after another in the first-level cache, and multiplies them with
+ * each panel, which comes from the second-level cache:
+ *
+ *                       panel: 2 tiles wide
+ *                     +---------+---------+
+ *              k      |   b0    |   b1    |        each block of 32 of k: 4 tiles are loaded, 4 products made
+ *        +---------+  +---------+---------+
+ *     16 |   a0    |  | c0      | c1      |        between two stretches of DEPTH the sums wait in private memory
+ *        +---------+  +---------+---------+
+ *     16 |   a1    |  | c2      | c3      |
+ *        +---------+  +---------+---------+
+ *
+ * A_ROWS, B_ROWS: macros of 0 or 1: k lies side by side in A, the columns in B; A_COLUMNS, B_COLUMNS: the rows of A,
+ * k in B. Parameters (src/kernels/product/gemm_cpu_amx.c): a work-item has at most STRIP rows and SPAN columns. The
+ * macros before an inclusion are described in src/kernels/product/gemm.h.
+ *
+ * The layout of tiles and pairs: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18,
+ * and TDPBF16PS in volume 2. */
+
+#ifndef WEFT_GEMM_CPU_AMX
+#define WEFT_GEMM_CPU_AMX
+
+/* In words, pairs of bf16. */
+#define WEFT_AMX_TILE   256
+#define WEFT_AMX_BLOCKS (WEFT_AMX_DEPTH / 32)
+
+typedef uint16 weft_amx_pairs __attribute__((aligned(2)));
+
+#if defined(__clang__) && defined(__x86_64__)
+typedef int weft_amx_engine; /* the registers of the processor */
+#define WEFT_AMX_LOAD(engine, tile, address)                                                                 \
+    __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #tile ::"r"((size_t)(address)), "r"(64L) : "memory")
+#define WEFT_AMX_STORE(engine, tile, address)                                                                \
+    __asm__ volatile("tilestored %%tmm" #tile ", (%0,%1,1)" ::"r"((size_t)(address)), "r"(64L) : "memory")
+#define WEFT_AMX_ZERO(engine, tile) __asm__ volatile("tilezero %%tmm" #tile ::)
+#define WEFT_AMX_MULTIPLY(engine, sums, a, b)                                                                \
+    __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #sums ::)
+#define WEFT_AMX_RELEASE(engine) __asm__ volatile("tilerelease" ::)
+
+/* All eight tiles: 16 rows of 64 bytes. */
+static inline void weft_amx_begin(weft_amx_engine *engine) {
+    uchar config[64] __attribute__((aligned(64)));
+    for (int i = 0; i < 64; ++i)
+        config[i] = i >= 48 && i < 56 ? 16 : i >= 16 && i < 32 && i % 2 == 0 ? 64 : 0;
+    config[0] = 1; /* the only palette */
+    __asm__ volatile("ldtilecfg (%0)" ::"r"((size_t)config) : "memory");
+}
+#else
+/* What the manual says of each instruction: for checking the rest on devices that have no such engine. */
+typedef struct weft_amx_engine {
+    uint tiles[8][WEFT_AMX_TILE];
+} weft_amx_engine;
+#define WEFT_AMX_LOAD(engine, tile, address)                                                                 \
+    for (int weft_i = 0; weft_i < WEFT_AMX_TILE; ++weft_i)                                                   \
+    (engine)->tiles[tile][weft_i] = as_uint((address)[weft_i])
+#define WEFT_AMX_STORE(engine, tile, address)                                                                \
+    for (int weft_i = 0; weft_i < WEFT_AMX_TILE; ++weft_i)                                                   \
+    (address)[weft_i] = as_float((engine)->tiles[tile][weft_i])
+#define WEFT_AMX_ZERO(engine, tile)                                                                          \
+    for (int weft_i = 0; weft_i < WEFT_AMX_TILE; ++weft_i) (engine)->tiles[tile][weft_i] = 0
+#define WEFT_AMX_MULTIPLY(engine, sums, a, b)                                                                \
+    weft_amx_multiply((engine)->tiles[sums], (engine)->tiles[a], (engine)->tiles[b])
+#define WEFT_AMX_RELEASE(engine)
+
+static inline void weft_amx_begin(weft_amx_engine *engine) {
+    for (int i = 0; i < 8; ++i) WEFT_AMX_ZERO(engine, i);
+}
+
+static inline void weft_amx_multiply(uint *sums, const uint *a, const uint *b) {
+    for (int i = 0; i < WEFT_AMX_TILE; ++i) {
+        float sum = as_float(sums[i]);
+        for (int pair = 0; pair < 16; ++pair) {
+            const uint x = a[i / 16 * 16 + pair], y = b[pair * 16 + i % 16];
+            sum += as_float(x << 16) * as_float(y << 16);
+            sum += as_float(x & 0xFFFF0000u) * as_float(y & 0xFFFF0000u);
+        }
+        sums[i] = as_uint(sum);
+    }
+}
+#endif
+
+#define WEFT_AMX_LIES_AS_bf16 1 /* in memory as the engine takes it */
+
+/* The bits of bf16 numbers in the lower halves of words. */
+#define WEFT_AMX_BITS_bf16(value) (as_uint16(value) >> 16)
+#define WEFT_AMX_BITS_f32(value)  (as_uint16(weft_round_bf16(value)) >> 16)
+#define WEFT_AMX_BITS_f16(value)  WEFT_AMX_BITS_f32(value)
+
+/* Pairs of neighbours: of 32 numbers, the first 16 and the others. */
+static inline uint16 weft_amx_neighbours(uint16 low, uint16 high) {
+    uint16 pairs;
+    pairs.lo = low.even | low.odd << 16;
+    pairs.hi = high.even | high.odd << 16;
+    return pairs;
+}
+
+/* Sixteen words of sixteen vectors, rows for columns. */
+static inline void weft_amx_transpose(uint16 *words) {
+    float16 v[16], t[16];
+    WEFT_UNROLL for (int i = 0; i < 16; ++i) v[i] = as_float16(words[i]);
+    WEFT_TRANSPOSE(v, t)
+    WEFT_UNROLL for (int i = 0; i < 16; ++i) words[i] = as_uint16(v[i]);
+}
+
+/* sums: four tiles one after another, (+)= two rows of tiles of A times a panel; first, tall (more than 16 rows):
+ * constants at each call. */
+__attribute__((always_inline)) static inline void weft_amx_panel(weft_amx_engine *engine, float *sums,
+    const uint16 *rows, __global const uint *panel, int blocks, bool first, const bool tall) {
+    const uint *a = (const uint *)rows;
+    if (first) {
+        WEFT_AMX_ZERO(engine, 0);
+        WEFT_AMX_ZERO(engine, 1);
+        WEFT_AMX_ZERO(engine, 2);
+        WEFT_AMX_ZERO(engine, 3);
+    } else {
+        WEFT_AMX_LOAD(engine, 0, sums);
+        WEFT_AMX_LOAD(engine, 1, sums + WEFT_AMX_TILE);
+        WEFT_AMX_LOAD(engine, 2, sums + 2 * WEFT_AMX_TILE);
+        WEFT_AMX_LOAD(engine, 3, sums + 3 * WEFT_AMX_TILE);
+    }
+    for (int block = 0; block < blocks; ++block) {
+        WEFT_AMX_LOAD(engine, 6, panel);
+        WEFT_AMX_LOAD(engine, 4, a);
+        WEFT_AMX_MULTIPLY(engine, 0, 4, 6);
+        WEFT_AMX_LOAD(engine, 7, panel + WEFT_AMX_TILE);
+        WEFT_AMX_MULTIPLY(engine, 1, 4, 7);
+        if (tall) {
+            WEFT_AMX_LOAD(engine, 5, a + WEFT_AMX_TILE);
+            WEFT_AMX_MULTIPLY(engine, 2, 5, 6);
+            WEFT_AMX_MULTIPLY(engine, 3, 5, 7);
+        }
+        a += 2 * WEFT_AMX_TILE;
+        panel += 2 * WEFT_AMX_TILE;
+    }
+    WEFT_AMX_STORE(engine, 0, sums);
+    WEFT_AMX_STORE(engine, 1, sums + WEFT_AMX_TILE);
+    if (tall) {
+        WEFT_AMX_STORE(engine, 2, sums + 2 * WEFT_AMX_TILE);
+        WEFT_AMX_STORE(engine, 3, sums + 3 * WEFT_AMX_TILE);
+    }
+}
+
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)        gemm_amx_##suffix
+#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
+#define WEFT_STORE               WEFT_PLAIN_STORE
+#define WEFT_OPERAND             bf16
+#define WEFT_AMX_ALONE
+#endif
+#ifndef WEFT_AMX_A_ROWS
+#define WEFT_AMX_A_ROWS    (a_column == 1)
+#define WEFT_AMX_A_COLUMNS (a_row == 1)
+#define WEFT_AMX_B_ROWS    (b_column == 1)
+#define WEFT_AMX_B_COLUMNS (b_row == 1)
+#define WEFT_AMX_ANY_LAYOUT
+#endif
+#define WEFT_AMX_BITS WEFT_OF(WEFT_AMX_BITS_)
+
+/* Sixteen numbers at p, or the first `lanes` (0 to 16, or more) of them and zeros. */
+static inline uint16 WEFT_NAME(bits)(WEFT_OPERANDS *p, int lanes) {
+    if (lanes >= 16) return WEFT_AMX_BITS(WEFT_OF(WEFT_READ_)(p));
+    return WEFT_AMX_BITS(WEFT_OF(weft_load_tail_)(p, 0, max(0, lanes)));
+}
+
+/* Thirty-two numbers at p, or the first `count` (at least 1) of them and zeros, as pairs of neighbours. */
+static inline uint16 WEFT_NAME(neighbours)(WEFT_OPERANDS *p, int count) {
+#if WEFT_OF(WEFT_AMX_LIES_AS_)
+    if (count >= 32) return *(__global const weft_amx_pairs *)p;
+#endif
+    return weft_amx_neighbours(WEFT_NAME(bits)(p, count), WEFT_NAME(bits)(p + 16, count - 16));
+}
+
+/* Two numbers `step` apart; the second is 0 where count is 1, both where it is less. */
+static inline uint WEFT_NAME(pair)(WEFT_OPERANDS *p, long step, int count) {
+    const float16 low = count > 0 ? WEFT_OF(WEFT_GET_)(p, 0) : 0.0f;
+    const float16 high = count > 1 ? WEFT_OF(WEFT_GET_)(p, step) : 0.0f;
+    return WEFT_AMX_BITS(low).s0 | WEFT_AMX_BITS(high).s0 << 16;
+}
+
+/* words[pair] of 16 columns (rows of A) at p, neighbours in memory, of which `lanes` are there; `depth` of k. */
+static inline void WEFT_NAME(interleave)(uint16 *words, WEFT_OPERANDS *p, long step, int lanes, int depth) {
+    for (int pair = 0; pair < 16; ++pair) {
+        const int at = 2 * pair;
+        const uint16 low = at < depth ? WEFT_NAME(bits)(p + at * step, lanes) : 0;
+        const uint16 high = at + 1 < depth ? WEFT_NAME(bits)(p + (at + 1) * step, lanes) : 0;
+        words[pair] = low | high << 16;
+    }
+}
+
+/* Any strides. `across` is from column to column (row to row of A), `step` along k. */
+static inline void WEFT_NAME(gather)(
+    uint16 *words, WEFT_OPERANDS *p, long step, long across, int lanes, int depth) {
+    for (int pair = 0; pair < 16; ++pair) {
+        for (int i = 0; i < 16; ++i)
+            ((uint *)&words[pair])[i] =
+                i < lanes ? WEFT_NAME(pair)(p + 2 * pair * step + i * across, step, depth - 2 * pair) : 0;
+    }
+}
+
+/* words[i] = the neighbours of column i of B (row of A), of which there are `lanes` (at least 1); others repeat the last. */
+static inline void WEFT_NAME(lines)(uint16 *words, WEFT_OPERANDS *p, long across, int lanes, int depth) {
+    for (int i = 0; i < 16; ++i) words[i] = WEFT_NAME(neighbours)(p + min(i, lanes - 1) * across, depth);
+}
+
+/* Work-item (panels, DEPTH of k, batch): `span` panels. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEFT_OPERANDS *b, long b_offset,
+    __global uint *panels, long panels_offset, int n, int k, int span, long b_batch, long b_row,
+    long b_column) {
+    const int batch = (int)get_global_id(2), blocks = (k + 31) / 32, all = (n + 31) / 32;
+    const int from = (int)get_global_id(0) * span, to = min(all, from + span);
+    const int first = (int)get_global_id(1) * WEFT_AMX_BLOCKS, last = min(blocks, first + WEFT_AMX_BLOCKS);
+    b += b_offset + batch * b_batch;
+    panels += panels_offset + (long)batch * all * blocks * (2 * WEFT_AMX_TILE);
+    for (int block = first; block < last; ++block) {
+        const int depth = k - 32 * block;
+        for (int panel = from; panel < to; ++panel) {
+            __global uint16 *to16 =
+                (__global uint16 *)(panels + ((long)panel * blocks + block) * (2 * WEFT_AMX_TILE));
+            for (int side = 0; side < 2; ++side) {
+                const int column = 32 * panel + 16 * side, lanes = n - column;
+                WEFT_OPERANDS *p = b + 32 * block * b_row + column * b_column;
+                uint16 words[16];
+                if (lanes <= 0) {
+                    for (int i = 0; i < 16; ++i) words[i] = 0;
+                } else if (WEFT_AMX_B_ROWS) {
+                    WEFT_NAME(interleave)(words, p, b_row, lanes, depth);
+                } else if (WEFT_AMX_B_COLUMNS) {
+                    WEFT_NAME(lines)(words, p, b_column, lanes, depth);
+                    weft_amx_transpose(words);
+                } else {
+                    WEFT_NAME(gather)(words, p, b_row, b_column, lanes, depth);
+                }
+                for (int i = 0; i < 16; ++i) to16[16 * side + i] = words[i];
+            }
+        }
+    }
+}
+
+/* 32 rows of A, of which there are `rows`, by `depth` of k -> two tiles for each block of 32. */
+static inline void WEFT_NAME(copy)(
+    uint16 *tiles, WEFT_OPERANDS *a, int rows, int depth, long a_row, long a_column) {
+    for (int at = 0; at < depth; at += 32, tiles += 32) {
+        for (int side = 0; side < 2 && 16 * side < rows; ++side) {
+            WEFT_OPERANDS *p = a + 16 * side * a_row + at * a_column;
+            const int lanes = rows - 16 * side;
+            if (WEFT_AMX_A_ROWS) {
+                WEFT_NAME(lines)(tiles + 16 * side, p, a_row, lanes, depth - at);
+            } else {
+                if (WEFT_AMX_A_COLUMNS)
+                    WEFT_NAME(interleave)(tiles + 16 * side, p, a_column, lanes, depth - at);
+                else
+                    WEFT_NAME(gather)(tiles + 16 * side, p, a_column, a_row, lanes, depth - at);
+                weft_amx_transpose(tiles + 16 * side);
+            }
+        }
+    }
+}
+
+/* Work-item (strip, span, batch): `strip` rows, a multiple of 32, and `span` panels. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(WEFT_OPERANDS *a, long a_offset,
+    __global const uint *panels, long panels_offset, int m, int n, int k, int strip, int span, long a_batch,
+    long a_row, long a_column WEFT_EPILOGUE_PARAMETERS) {
+    const int batch = (int)get_global_id(2), blocks = (k + 31) / 32, all = (n + 31) / 32;
+    const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
+    const int left = (int)get_global_id(1) * span, right = min(all, left + span);
+    float sums[WEFT_AMX_STRIP * WEFT_AMX_SPAN] __attribute__((aligned(64)));
+    uint16 tiles[32 * WEFT_AMX_BLOCKS];
+    a += a_offset + batch * a_batch;
+    panels += panels_offset + (long)batch * all * blocks * (2 * WEFT_AMX_TILE);
+    weft_amx_engine engine;
+    weft_amx_begin(&engine);
+    for (int start = 0; start < k; start += WEFT_AMX_DEPTH) {
+        const int depth = min(WEFT_AMX_DEPTH, k - start);
+        const bool last = start + depth == k, waits = k > WEFT_AMX_DEPTH;
+        for (int row = top; row < bottom; row += 32) {
+            const int rows = min(32, bottom - row);
+            WEFT_NAME(copy)(tiles, a + row * a_row + start * a_column, rows, depth, a_row, a_column);
+            for (int panel = left; panel < right; ++panel) {
+                float *sum =
+                    sums + (waits ? ((row - top) / 32 * span + panel - left) * (4 * WEFT_AMX_TILE) : 0);
+                __global const uint *from =
+                    panels + ((long)panel * blocks + start / 32) * (2 * WEFT_AMX_TILE);
+                if (rows > 16)
+                    weft_amx_panel(&engine, sum, tiles, from, (depth + 31) / 32, start == 0, true);
+                else
+                    weft_amx_panel(&engine, sum, tiles, from, (depth + 31) / 32, start == 0, false);
+                if (!last) continue;
+                for (int r = 0; r < rows; ++r) {
+                    const float16 *line = (const float16 *)sum + r / 16 * 32 + r % 16;
+                    for (int column = 32 * panel, side = 0; side < 2 && column < n; column += 16, ++side)
+                        WEFT_STORE(line[16 * side], batch, row + r, column, min(16, n - column));
+                }
+            }
+        }
+    }
+    WEFT_AMX_RELEASE(&engine);
+}
+
+#undef WEFT_AMX_BITS
+#ifdef WEFT_AMX_ANY_LAYOUT
+#undef WEFT_AMX_ANY_LAYOUT
+#undef WEFT_AMX_A_ROWS
+#undef WEFT_AMX_A_COLUMNS
+#undef WEFT_AMX_B_ROWS
+#undef WEFT_AMX_B_COLUMNS
+#endif
+#ifdef WEFT_AMX_ALONE
+#undef WEFT_AMX_ALONE
+#undef WEFT_OPERAND
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
+#endif

@@ -1,0 +1,18 @@
+/* Matrix engines: units of a processor that multiply small matrices in one instruction, many times as fast as its
+ * vector units. Kernels reach them by inline assembly. */
+#ifndef WI_MATRIX_ENGINE_H
+#define WI_MATRIX_ENGINE_H
+
+/* Bits. AMX: Intel's, of bf16 with sums of f32. */
+enum { WI_ENGINE_AMX_BF16 = 1 << 0 };
+
+/* Those that this process may use on the processor that it runs on, for devices that are this processor. The first
+ * call asks the operating system for them, where they need its permission: from then on the process, threads that
+ * exist included, and children that it forks have it, and a thread that uses the engine has a larger register file to be saved
+ * when it is interrupted. 0: none, or refused. */
+unsigned wi_matrix_engines_of_host(void);
+
+/* "AMX bf16" for one bit. */
+const char *wi_matrix_engine_name(unsigned engine);
+
+#endif

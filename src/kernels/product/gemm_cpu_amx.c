@@ -1,0 +1,134 @@
+/* The matrix product in bf16 by the matrix engine AMX: B packed, then one launch over blocks of C. See
+ * cl_kernels/product/gemm_cpu_amx.cl. */
+#include "base/integers.h"
+#include "cl/matrix_engine.h"
+#include "cl/quirks.h"
+#include "kernels/cost.h"
+#include "kernels/product/gemm_list.h"
+#include "ops/op_table.h"
+
+/* DEPTH: of k that is multiplied before sums wait: two tiles' rows of A (16 KB) stay in the first-level cache with a
+ * panel of B. STRIP, SPAN: most rows and columns of a work-item: its part of B (256 KB) and its sums (512 KB) stay in the
+ * second-level cache. */
+enum { DEPTH, STRIP, SPAN };
+
+static const char *const parameters[] = {
+    [DEPTH] = "WEFT_AMX_DEPTH", [STRIP] = "WEFT_AMX_STRIP", [SPAN] = "WEFT_AMX_SPAN", NULL};
+
+static const wi_variant variants[] = {{"bf16", {[DEPTH] = 256, [STRIP] = 256, [SPAN] = 512}}, {0}};
+
+/* A block: 32 rows, columns or steps of k. */
+enum { BLOCK = 32, PACK_PANELS = 8 };
+
+/* Of copying a block of A whose rows, whose columns, or neither are contiguous, and of packing one of B. */
+static const double copy_seconds[] = {12e-9, 50e-9, 2e-6};
+static const double item_seconds = 1.5e-6, build_seconds = 0.6;
+
+/* How C is cut: a work-item owns `strip` blocks of rows and `span` panels. */
+typedef struct wi_cut {
+    int64_t strip, strips, span, spans;
+} wi_cut;
+
+static double copying(int64_t near, int64_t other) {
+    return copy_seconds[near == 1 ? 0 : other == 1 ? 1 : 2];
+}
+
+/* Seconds of all units. */
+static double cut_cost(const wi_gemm_shape *shape, wi_cut cut, const wi_device_profile *device) {
+    const int64_t items = cut.strips * cut.spans * shape->batch;
+    const double multiply = 2.0 * BLOCK * BLOCK * BLOCK / device->peak_engine;
+    const double blocks = (double)wi_divide_up(shape->k, BLOCK) * (double)cut.strip;
+    const double item =
+        item_seconds + blocks * ((double)cut.span * multiply + copying(shape->a_column, shape->a_row));
+    return (double)wi_divide_up(items, device->units) * item;
+}
+
+static wi_cut cut_into(int64_t rows, int64_t strips, int64_t panels, int64_t spans) {
+    const int64_t strip = wi_divide_up(rows, strips), span = wi_divide_up(panels, spans);
+    return (wi_cut){strip, wi_divide_up(rows, strip), span, wi_divide_up(panels, span)};
+}
+
+/* The cheapest of cuts that keep the units about equally busy. */
+static wi_cut best_cut(const wi_gemm_shape *shape, const int *p, const wi_device_profile *device) {
+    const int64_t rows = wi_divide_up(shape->m, BLOCK), panels = wi_divide_up(shape->n, BLOCK);
+    const int64_t strips = wi_divide_up(rows, p[STRIP] / BLOCK),
+                  spans = wi_divide_up(panels, p[SPAN] / BLOCK);
+    wi_cut best = cut_into(rows, strips, panels, spans);
+    double least = cut_cost(shape, best, device);
+    for (int64_t i = strips; i <= rows && i <= strips + 2 * device->units; i++) {
+        for (int64_t j = spans; j <= panels && j <= spans + 2 * device->units; j++) {
+            const wi_cut next = cut_into(rows, i, panels, j);
+            const double seconds = cut_cost(shape, next, device);
+            if (seconds >= least) continue;
+            best = next;
+            least = seconds;
+        }
+    }
+    return best;
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    const wi_gemm_shape *const shape = site->product;
+    return wi_gemm_fits_int(shape) && shape->k > 0;
+}
+
+/* Half the bytes of f32. B is read, written packed, and read again. */
+static double cost(const wi_kernel_site *site) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_device_profile *const device = site->device;
+    const wi_cut cut = best_cut(shape, site->values, device);
+    const double b = 0.5 * wi_gemm_bytes(shape, WI_GEMM_B),
+                 others = 0.5 * wi_gemm_bytes(shape, WI_GEMM_A | WI_GEMM_C);
+    const double blocks =
+        (double)wi_divide_up(shape->n, BLOCK) * (double)wi_divide_up(shape->k, BLOCK) * (double)shape->batch;
+    const double pack = blocks * copying(shape->b_column, shape->b_row) / (double)device->units;
+    return 2.0 * (device->launch_seconds + device->wake_seconds) + wi_build_fraction(device, build_seconds) +
+           pack + wi_traffic_seconds(device, 3.0 * b, others) + cut_cost(shape, cut, device);
+}
+
+static void pack(const wi_gemm_shape *shape, const int *p, wi_kernel_plan *plan) {
+    const int64_t panels = wi_divide_up(shape->n, BLOCK), blocks = wi_divide_up(shape->k, BLOCK);
+    plan->scratch_bytes = (size_t)(shape->batch * panels * blocks) * BLOCK * BLOCK * sizeof(uint16_t);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", wi_divide_up(panels, PACK_PANELS), 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)wi_divide_up(shape->k, p[DEPTH]);
+    launch->global[2] = (size_t)shape->batch;
+    wi_kernel_input(launch, 1);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(shape->n, shape->k, PACK_PANELS));
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(shape->b_batch, shape->b_row, shape->b_column));
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_gemm_shape *const shape = site->product;
+    const wi_cut cut = best_cut(shape, site->values, site->device);
+    pack(shape, site->values, plan);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", cut.strips, 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)cut.spans;
+    launch->global[2] = (size_t)shape->batch;
+    launch->has_epilogue = true;
+    wi_kernel_input(launch, 0);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(shape->m, shape->n, shape->k, cut.strip * BLOCK, cut.span));
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(shape->a_batch, shape->a_row, shape->a_column));
+    wi_kernel_macro_int(plan, "WEFT_AMX_A_ROWS", shape->a_column == 1);
+    wi_kernel_macro_int(plan, "WEFT_AMX_A_COLUMNS", shape->a_row == 1);
+    wi_kernel_macro_int(plan, "WEFT_AMX_B_ROWS", shape->b_column == 1);
+    wi_kernel_macro_int(plan, "WEFT_AMX_B_COLUMNS", shape->b_row == 1);
+    return WEFT_OK;
+}
+
+static const wi_formats formats[] = {{WEFT_BF16, WEFT_BF16, WEFT_F32}};
+
+const wi_implementation wi_gemm_cpu_amx = {.name = "cpu_amx",
+    .ops = {&wi_op_matmul},
+    .formats = formats,
+    .format_count = 1,
+    .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16},
+    .file = "gemm_cpu_amx.cl",
+    .parameters = parameters,
+    .variants = variants,
+    .accepts = accepts,
+    .cost = cost,
+    .prepare = prepare};
