@@ -1,6 +1,7 @@
 /* See bench_gemm.h. Packing and everything else that a product needs is inside its time. */
 #include "bench_gemm.h"
 #include "bench_sizes.h"
+#include "graph/dtype.h"
 #include "kernels/product/gemm_product.h"
 #include "kernels/selection.h"
 #include "ops/op_table.h"
@@ -26,14 +27,15 @@ static weft_status time_product(double *seconds, void *work, weft_context *conte
     return WEFT_OK;
 }
 
-static weft_status fill(wi_buffer *buffer, weft_context *context, int64_t count) {
-    float *const values = wi_allocate_array(NULL, (size_t)count, sizeof *values);
+static weft_status fill(wi_buffer *buffer, const bench_state *bench, int64_t count) {
+    wi_device *const device = wi_context_device(bench->context);
+    const wi_format *const format = wi_format_of(bench->precision);
+    void *const values = wi_allocate_array(NULL, (size_t)count, format->size);
     if (!values) return WEFT_ERROR_MEMORY;
-    for (int64_t i = 0; i < count; i++) values[i] = (float)(i % 19) / 19.0f - 0.5f;
-    weft_status status = wi_buffer_create(buffer, wi_context_device(context), (size_t)count * sizeof *values);
+    for (int64_t i = 0; i < count; i++) format->put(values, (size_t)i, (double)(i % 19) / 19.0 - 0.5);
+    weft_status status = wi_buffer_create(buffer, device, (size_t)count * format->size);
     if (status == WEFT_OK)
-        status = wi_buffer_write(
-            wi_context_device(context), buffer->memory, 0, values, (size_t)count * sizeof *values);
+        status = wi_buffer_write(device, buffer->memory, 0, values, (size_t)count * format->size);
     wi_release(NULL, values);
     return status;
 }
@@ -41,12 +43,13 @@ static weft_status fill(wi_buffer *buffer, weft_context *context, int64_t count)
 static void print_figure(const bench_state *bench, const product_size *size, const bench_figure *figure,
     const char *implementation) {
     if (bench->json)
-        printf("{\"m\": %lld, \"n\": %lld, \"k\": %lld, \"a_transposed\": %s, \"b_transposed\": %s,"
+        printf("{\"precision\": \"%s\", \"m\": %lld, \"n\": %lld, \"k\": %lld, \"a_transposed\": %s, "
+               "\"b_transposed\": %s,"
                " \"microseconds\": %.2f, \"gflops\": %.2f, \"peak_gflops\": %.2f, \"share\": %.4f,"
                " \"implementation\": \"%s\"}\n",
-            (long long)size->m, (long long)size->n, (long long)size->k, size->a_transposed ? "true" : "false",
-            size->b_transposed ? "true" : "false", figure->seconds * 1e6, figure->gflops, figure->peak_gflops,
-            figure->share, implementation);
+            weft_dtype_name(bench->precision), (long long)size->m, (long long)size->n, (long long)size->k,
+            size->a_transposed ? "true" : "false", size->b_transposed ? "true" : "false",
+            figure->seconds * 1e6, figure->gflops, figure->peak_gflops, figure->share, implementation);
     else
         printf("%6lld %6lld %6lld  %c%c %12.1f %10.1f %10.1f %6.0f%%  %s\n", (long long)size->m,
             (long long)size->n, (long long)size->k, size->a_transposed ? 'T' : 'N',
@@ -61,17 +64,20 @@ static weft_status measure(bench_state *bench, const int64_t *numbers, int pass)
     (void)pass;
     const wi_gemm_shape shape = {1, m, n, k, 0, size->a_transposed ? 1 : k, size->a_transposed ? m : 1, 0,
         size->b_transposed ? 1 : n, size->b_transposed ? k : 1, NULL};
-    const wi_kernel_site site = {.device = &wi_context_device(bench->context)->profile, .product = &shape};
+    const wi_kernel_site site = {.device = &wi_context_device(bench->context)->profile,
+        .product = &shape,
+        .storage = bench->precision};
     wi_selection selection;
     wi_gemm_product product = {0};
     wi_buffer a = {0}, b = {0}, c = {0};
     weft_status status;
-    WI_TRY_DONE(fill(&a, bench->context, m * k));
-    WI_TRY_DONE(fill(&b, bench->context, k * n));
+    WI_TRY_DONE(fill(&a, bench, m * k));
+    WI_TRY_DONE(fill(&b, bench, k * n));
     WI_TRY_DONE(wi_buffer_create(&c, wi_context_device(bench->context), (size_t)(m * n) * sizeof(float)));
     WI_TRY_DONE(wi_select(&selection, wi_context_device(bench->context), &wi_op_matmul, &site));
     WI_TRY_DONE(wi_gemm_product_create(&product, wi_context_device(bench->context), selection.chosen,
-        selection.variant, &shape, &(wi_gemm_operands){.a = a.memory, .b = b.memory, .c = c.memory}, NULL));
+        selection.variant, &shape,
+        &(wi_gemm_operands){.a = a.memory, .b = b.memory, .c = c.memory, .storage = bench->precision}, NULL));
     WI_TRY_DONE(
         bench_rounds(&figure, bench, time_product, &product, 2.0 * (double)m * (double)n * (double)k));
     print_figure(bench, size, &figure, selection.chosen->name);
@@ -96,6 +102,7 @@ static const bench_op op = {.name = "gemm",
     .header = "     m      n      k  AB microseconds    GFLOP/s       peak   share  implementation",
     .usual = usual_sizes,
     .usual_count = sizeof usual_sizes / sizeof *usual_sizes,
+    .precisions = true,
     .passes = 1,
     .least = 3,
     .most = 3,

@@ -1,4 +1,4 @@
-/* The device's peak of multiply-adds, measured beside what a benchmark times. */
+/* The device's peak, measured beside what a benchmark times: of multiply-adds in f32, or of its matrix engine. */
 #ifndef BENCH_PEAK_H
 #define BENCH_PEAK_H
 
@@ -11,7 +11,8 @@ typedef struct bench_peak {
     double flops; /* of one run */
 } bench_peak;
 
-weft_status bench_peak_create(bench_peak *peak, weft_context *context);
+/* engine: of the matrix engine, if the device has one. */
+weft_status bench_peak_create(bench_peak *peak, weft_context *context, bool engine);
 void bench_peak_clear(bench_peak *peak, weft_context *context);
 /* One run; the first one compiles. */
 weft_status bench_peak_time(double *seconds, const bench_peak *peak, weft_context *context);

@@ -267,7 +267,7 @@ static bool is_asked(const bench_options *options, size_t index) {
 
 static weft_status run(bench_state *bench) {
     const bench_options *const options = &bench->options;
-    WI_TRY(bench_peak_create(&bench->peak, bench->context));
+    WI_TRY(bench_peak_create(&bench->peak, bench->context, false));
     WI_TRY(bench_copy_create(&bench->copy, bench->context, COPY_BYTES));
     WI_TRY(bench_copy_size(&bench->copy, bench->context, 2.0 * COPY_BYTES, &bench->copied));
     if (!options->json) print_heading(bench);

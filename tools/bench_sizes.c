@@ -63,13 +63,24 @@ static bool parse_size(const bench_op *op, size_list *sizes, const char *text) {
     return true;
 }
 
+static bool parse_precision(weft_dtype *precision, const char *name) {
+    static const weft_dtype taken[] = {WEFT_F32, WEFT_F16, WEFT_BF16};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        *precision = taken[i];
+        if (strcmp(weft_dtype_name(taken[i]), name) == 0) return true;
+    }
+    return false;
+}
+
 static bool parse(const bench_op *op, bench_state *bench, size_list *sizes, weft_context_options *options,
     int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
         if (bench_take_option(argc, argv, &i, &bench->json, options)) continue;
         if (op->flag && strcmp(argv[i], op->flag) == 0)
             bench->flag = true;
-        else if (!parse_size(op, sizes, argv[i]))
+        else if (op->precisions && strcmp(argv[i], "--precision") == 0 && i + 1 < argc) {
+            if (!parse_precision(&bench->precision, argv[++i])) return false;
+        } else if (!parse_size(op, sizes, argv[i]))
             return false;
     }
     if (sizes->count > 0) return true;
@@ -89,7 +100,7 @@ static weft_status warm_up(const bench_state *bench) {
 }
 
 static weft_status run(const bench_op *op, bench_state *bench, const size_list *sizes) {
-    WI_TRY(bench_peak_create(&bench->peak, bench->context));
+    WI_TRY(bench_peak_create(&bench->peak, bench->context, bench->precision == WEFT_BF16));
     WI_TRY(warm_up(bench));
     if (!bench->json) printf("%s\n%s\n", weft_context_device(bench->context)->name, op->header);
     for (int i = 0; i < op->passes * sizes->count; i++) {
@@ -104,8 +115,9 @@ int bench_sizes(const bench_op *op, int argc, char **argv) {
     size_list sizes = {0};
     weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT};
     if (!parse(op, &bench, &sizes, &options, argc, argv)) {
-        fprintf(stderr, "usage: weft bench %s [--json]%s%s%s [--device SELECTOR] [%s ...]\n", op->name,
-            op->flag ? " [" : "", op->flag ? op->flag : "", op->flag ? "]" : "", op->numbers);
+        fprintf(stderr, "usage: weft bench %s [--json]%s%s%s%s [--device SELECTOR] [%s ...]\n", op->name,
+            op->flag ? " [" : "", op->flag ? op->flag : "", op->flag ? "]" : "",
+            op->precisions ? " [--precision f32|f16|bf16]" : "", op->numbers);
         return 2;
     }
     weft_status status = weft_context_create(&bench.context, &options);

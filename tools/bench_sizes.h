@@ -11,12 +11,14 @@ enum { BENCH_NUMBERS = 7 };
 typedef struct bench_state {
     weft_context *context;
     bench_peak peak;
-    bool json, flag; /* the options --json and the op's own */
+    bool json, flag;      /* the options --json and the op's own */
+    weft_dtype precision; /* --precision; f32 */
 } bench_state;
 
 typedef struct bench_op {
     const char *name, *numbers; /* "conv" and "BATCHxSIZE...", for the usage line */
     const char *flag;           /* an option without a value; NULL: none */
+    bool precisions;            /* has it --precision? */
     const char *header;         /* of the table */
     const int64_t (*usual)[BENCH_NUMBERS];
     int usual_count, passes;

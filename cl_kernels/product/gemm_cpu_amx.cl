@@ -4,10 +4,6 @@
  *     A (m, k), B (k, n): any strides, numbers of the format WEFT_OPERAND, rounded to bf16 where they are wider
  *     C: whatever WEFT_STORE makes of an element
  *
- * The engine has eight tiles of 16 rows of 64 bytes. One instruction adds the product of a tile of A, 16 rows by 32
- * of k, and a tile of B, 16 pairs of k by 16 columns, to a tile of 16 x 16 sums: the two numbers of a pair lie side
- * by side in a word.
- *
  * pack: writes B as panels of 32 columns: panel[(block * 2 + side) * 256 + pair * 16 + column], words, `block` one
  * of the blocks of 32 of k. Past the end of k there are zeros, past the last column anything.
  *
@@ -27,71 +23,14 @@
  * A_ROWS, B_ROWS: macros of 0 or 1: k lies side by side in A, the columns in B; A_COLUMNS, B_COLUMNS: the rows of A,
  * k in B. Parameters (src/kernels/product/gemm_cpu_amx.c): a work-item has at most STRIP rows and SPAN columns. The
  * macros before an inclusion are described in src/kernels/product/gemm.h.
- *
- * The layout of tiles and pairs: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18,
- * and TDPBF16PS in volume 2. */
+ * The engine is in amx.clh. */
 
 #ifndef WEFT_GEMM_CPU_AMX
 #define WEFT_GEMM_CPU_AMX
 
-/* In words, pairs of bf16. */
-#define WEFT_AMX_TILE   256
 #define WEFT_AMX_BLOCKS (WEFT_AMX_DEPTH / 32)
 
 typedef uint16 weft_amx_pairs __attribute__((aligned(2)));
-
-#if defined(__clang__) && defined(__x86_64__)
-typedef int weft_amx_engine; /* the registers of the processor */
-#define WEFT_AMX_LOAD(engine, tile, address)                                                                 \
-    __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #tile ::"r"((size_t)(address)), "r"(64L) : "memory")
-#define WEFT_AMX_STORE(engine, tile, address)                                                                \
-    __asm__ volatile("tilestored %%tmm" #tile ", (%0,%1,1)" ::"r"((size_t)(address)), "r"(64L) : "memory")
-#define WEFT_AMX_ZERO(engine, tile) __asm__ volatile("tilezero %%tmm" #tile ::)
-#define WEFT_AMX_MULTIPLY(engine, sums, a, b)                                                                \
-    __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #sums ::)
-#define WEFT_AMX_RELEASE(engine) __asm__ volatile("tilerelease" ::)
-
-/* All eight tiles: 16 rows of 64 bytes. */
-static inline void weft_amx_begin(weft_amx_engine *engine) {
-    uchar config[64] __attribute__((aligned(64)));
-    for (int i = 0; i < 64; ++i)
-        config[i] = i >= 48 && i < 56 ? 16 : i >= 16 && i < 32 && i % 2 == 0 ? 64 : 0;
-    config[0] = 1; /* the only palette */
-    __asm__ volatile("ldtilecfg (%0)" ::"r"((size_t)config) : "memory");
-}
-#else
-/* What the manual says of each instruction: for checking the rest on devices that have no such engine. */
-typedef struct weft_amx_engine {
-    uint tiles[8][WEFT_AMX_TILE];
-} weft_amx_engine;
-#define WEFT_AMX_LOAD(engine, tile, address)                                                                 \
-    for (int weft_i = 0; weft_i < WEFT_AMX_TILE; ++weft_i)                                                   \
-    (engine)->tiles[tile][weft_i] = as_uint((address)[weft_i])
-#define WEFT_AMX_STORE(engine, tile, address)                                                                \
-    for (int weft_i = 0; weft_i < WEFT_AMX_TILE; ++weft_i)                                                   \
-    (address)[weft_i] = as_float((engine)->tiles[tile][weft_i])
-#define WEFT_AMX_ZERO(engine, tile)                                                                          \
-    for (int weft_i = 0; weft_i < WEFT_AMX_TILE; ++weft_i) (engine)->tiles[tile][weft_i] = 0
-#define WEFT_AMX_MULTIPLY(engine, sums, a, b)                                                                \
-    weft_amx_multiply((engine)->tiles[sums], (engine)->tiles[a], (engine)->tiles[b])
-#define WEFT_AMX_RELEASE(engine)
-
-static inline void weft_amx_begin(weft_amx_engine *engine) {
-    for (int i = 0; i < 8; ++i) WEFT_AMX_ZERO(engine, i);
-}
-
-static inline void weft_amx_multiply(uint *sums, const uint *a, const uint *b) {
-    for (int i = 0; i < WEFT_AMX_TILE; ++i) {
-        float sum = as_float(sums[i]);
-        for (int pair = 0; pair < 16; ++pair) {
-            const uint x = a[i / 16 * 16 + pair], y = b[pair * 16 + i % 16];
-            sum += as_float(x << 16) * as_float(y << 16);
-            sum += as_float(x & 0xFFFF0000u) * as_float(y & 0xFFFF0000u);
-        }
-        sums[i] = as_uint(sum);
-    }
-}
-#endif
 
 #define WEFT_AMX_LIES_AS_bf16 1 /* in memory as the engine takes it */
 

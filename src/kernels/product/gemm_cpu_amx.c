@@ -119,6 +119,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
+static const char *const headers[] = {"amx.clh", NULL};
 static const wi_formats formats[] = {{WEFT_BF16, WEFT_BF16, WEFT_F32}};
 
 const wi_implementation wi_gemm_cpu_amx = {.name = "cpu_amx",
@@ -127,6 +128,7 @@ const wi_implementation wi_gemm_cpu_amx = {.name = "cpu_amx",
     .format_count = 1,
     .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16},
     .file = "gemm_cpu_amx.cl",
+    .headers = headers,
     .parameters = parameters,
     .variants = variants,
     .accepts = accepts,
