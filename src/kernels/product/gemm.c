@@ -10,10 +10,10 @@
 /* Of equally fast ones the first is chosen; the portable one is the last. */
 #define PRODUCTS(ROW)                                                                                        \
     ROW(wi_gemm_cpu_small)                                                                                   \
+    ROW(wi_gemm_cpu_amx)                                                                                     \
     ROW(wi_gemm_cpu_thin)                                                                                    \
     ROW(wi_gemm_cpu_direct)                                                                                  \
     ROW(wi_gemm_cpu)                                                                                         \
-    ROW(wi_gemm_cpu_amx)                                                                                     \
     ROW(wi_gemm_gpu)                                                                                         \
     CLBLAST(ROW)                                                                                             \
     ROW(wi_gemm_naive)
