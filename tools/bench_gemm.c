@@ -66,7 +66,7 @@ static weft_status measure(bench_state *bench, const int64_t *numbers, int pass)
         size->b_transposed ? 1 : n, size->b_transposed ? k : 1, NULL};
     const wi_kernel_site site = {.device = &wi_context_device(bench->context)->profile,
         .product = &shape,
-        .storage = bench->precision};
+        .formats = {bench->precision, bench->precision}};
     wi_selection selection;
     wi_gemm_product product = {0};
     wi_buffer a = {0}, b = {0}, c = {0};
@@ -77,7 +77,9 @@ static weft_status measure(bench_state *bench, const int64_t *numbers, int pass)
     WI_TRY_DONE(wi_select(&selection, wi_context_device(bench->context), &wi_op_matmul, &site));
     WI_TRY_DONE(wi_gemm_product_create(&product, wi_context_device(bench->context), selection.chosen,
         selection.variant, &shape,
-        &(wi_gemm_operands){.a = a.memory, .b = b.memory, .c = c.memory, .storage = bench->precision}, NULL));
+        &(wi_gemm_operands){
+            .a = a.memory, .b = b.memory, .c = c.memory, .formats = {bench->precision, bench->precision}},
+        NULL));
     WI_TRY_DONE(
         bench_rounds(&figure, bench, time_product, &product, 2.0 * (double)m * (double)n * (double)k));
     print_figure(bench, size, &figure, selection.chosen->name);

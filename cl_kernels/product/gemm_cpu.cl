@@ -140,24 +140,31 @@ __attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, c
 #define WEFT_EPILOGUE_PARAMETERS , __global float *c, long c_batch, long c_row
 #define WEFT_STORE(acc, batch, row, column, lanes)                                                           \
     weft_gemm_store(c + (batch)*c_batch + (row)*c_row + (column), acc, lanes)
-#define WEFT_OPERAND f32
-#define WEFT_SUM     float
-#define WEFT_SUMS    WF
+#define WEFT_FORMAT_A f32
+#define WEFT_FORMAT_B f32
+#define WEFT_SUM      float
+#define WEFT_SUMS     WF
 #define WEFT_GEMM_ALONE
 #endif
 
 /* The first `lanes` (1 to 16) operands at p, zeros after them; reads nothing past them. */
-#if WEFT_OF(WEFT_PLAIN_)
-#define WEFT_GEMM_LOAD(p, lanes) weft_gemm_load(p, lanes)
+#if WEFT_OF_A(WEFT_PLAIN_)
+#define WEFT_GEMM_LOAD_A(p, lanes) weft_gemm_load(p, lanes)
 #else
-#define WEFT_GEMM_LOAD(p, lanes)                                                                             \
-    ((lanes) >= 16 ? WEFT_OF(WEFT_READ_)(p) : WEFT_OF(weft_load_tail_)(p, 0, lanes))
+#define WEFT_GEMM_LOAD_A(p, lanes)                                                                           \
+    ((lanes) >= 16 ? WEFT_OF_A(WEFT_READ_)(p) : WEFT_OF_A(weft_load_tail_)(p, 0, lanes))
+#endif
+#if WEFT_OF_B(WEFT_PLAIN_)
+#define WEFT_GEMM_LOAD_B(p, lanes) weft_gemm_load(p, lanes)
+#else
+#define WEFT_GEMM_LOAD_B(p, lanes)                                                                           \
+    ((lanes) >= 16 ? WEFT_OF_B(WEFT_READ_)(p) : WEFT_OF_B(weft_load_tail_)(p, 0, lanes))
 #endif
 
 /* B, whose columns are contiguous along k: transposes blocks of 16 x 16 into the panel. A short last block
  * reaches back over rows that are already there. */
 static inline void WEFT_NAME(pack_transposed)(
-    float16 *panel, WEFT_OPERANDS *b, int depth, int columns, long b_column) {
+    float16 *panel, WEFT_OPERANDS_B *b, int depth, int columns, long b_column) {
     for (int side = 0; side < 2; ++side) {
         const int lanes = min(16, columns - 16 * side);
         if (lanes <= 0) {
@@ -169,9 +176,9 @@ static inline void WEFT_NAME(pack_transposed)(
             const int p = max(0, min(block, depth - 16));
             float16 v[16], t[16];
             for (int i = 0; i < 16; ++i) {
-                WEFT_OPERANDS *from = b + min(16 * side + i, columns - 1) * b_column + p;
+                WEFT_OPERANDS_B *from = b + min(16 * side + i, columns - 1) * b_column + p;
                 WEFT_PREFETCH(from + 48, 2);
-                v[i] = WEFT_GEMM_LOAD(from, available);
+                v[i] = WEFT_GEMM_LOAD_B(from, available);
             }
             WEFT_TRANSPOSE(v, t)
             for (int i = 0; i < available; ++i) panel[2 * (p + i) + side] = v[i];
@@ -181,17 +188,17 @@ static inline void WEFT_NAME(pack_transposed)(
 
 /* B[0..depth)[0..columns) -> panel[p * COLUMNS + j]; columns past the last hold anything finite or not: their sums
  * are never stored. in_rows: b_column is 1; in_columns: b_row is 1; constants at each call. */
-__attribute__((always_inline)) static inline void WEFT_NAME(pack_b)(float16 *panel, WEFT_OPERANDS *b,
+__attribute__((always_inline)) static inline void WEFT_NAME(pack_b)(float16 *panel, WEFT_OPERANDS_B *b,
     int depth, int columns, long b_row, long b_column, const bool in_rows, const bool in_columns) {
     if (in_rows && columns >= WEFT_GEMM_COLUMNS) {
         for (int p = 0; p < depth; ++p) {
-            panel[2 * p] = WEFT_OF(WEFT_READ_)(b + p * b_row);
-            panel[2 * p + 1] = WEFT_OF(WEFT_READ_)(b + p * b_row + 16);
+            panel[2 * p] = WEFT_OF_B(WEFT_READ_)(b + p * b_row);
+            panel[2 * p + 1] = WEFT_OF_B(WEFT_READ_)(b + p * b_row + 16);
         }
     } else if (in_rows) {
         for (int p = 0; p < depth; ++p) {
-            panel[2 * p] = WEFT_GEMM_LOAD(b + p * b_row, min(columns, 16));
-            panel[2 * p + 1] = columns > 16 ? WEFT_GEMM_LOAD(b + p * b_row + 16, columns - 16) : 0.0f;
+            panel[2 * p] = WEFT_GEMM_LOAD_B(b + p * b_row, min(columns, 16));
+            panel[2 * p + 1] = columns > 16 ? WEFT_GEMM_LOAD_B(b + p * b_row + 16, columns - 16) : 0.0f;
         }
     } else if (in_columns) {
         WEFT_NAME(pack_transposed)(panel, b, depth, columns, b_column);
@@ -200,37 +207,37 @@ __attribute__((always_inline)) static inline void WEFT_NAME(pack_b)(float16 *pan
         for (int p = 0; p < depth; ++p) {
             for (int j = 0; j < WEFT_GEMM_COLUMNS; ++j)
                 element[p * WEFT_GEMM_COLUMNS + j] =
-                    j < columns ? WEFT_OF(WEFT_GET_)(b, p * b_row + j * b_column) : 0.0f;
+                    j < columns ? WEFT_OF_B(WEFT_GET_)(b, p * b_row + j * b_column) : 0.0f;
         }
     }
 }
 
 /* A[0..rows)[0..depth) -> tile[r * PITCH + p]. */
-static inline void WEFT_NAME(copy_rows)(float *tile, WEFT_OPERANDS *a, int rows, int depth, long a_row) {
+static inline void WEFT_NAME(copy_rows)(float *tile, WEFT_OPERANDS_A *a, int rows, int depth, long a_row) {
     for (int r = 0; r < rows; ++r) {
         float16 *to = (float16 *)(tile + r * WEFT_GEMM_PITCH);
-        WEFT_OPERANDS *from = a + r * a_row;
+        WEFT_OPERANDS_A *from = a + r * a_row;
         const int whole = depth / 16;
-        WEFT_UNROLL4 for (int v = 0; v < whole; ++v) to[v] = WEFT_OF(WEFT_READ_)(from + 16 * v);
-        if (depth % 16) to[whole] = WEFT_GEMM_LOAD(from + 16 * whole, depth % 16);
+        WEFT_UNROLL4 for (int v = 0; v < whole; ++v) to[v] = WEFT_OF_A(WEFT_READ_)(from + 16 * v);
+        if (depth % 16) to[whole] = WEFT_GEMM_LOAD_A(from + 16 * whole, depth % 16);
     }
 }
 
 /* The same, k-major: tile[p * ROWS + r]; `beside` elements stand in a row of memory from the tile's first. A
  * store reaches into the next step's memory, which is written after it. */
 static inline void WEFT_NAME(copy_columns)(
-    float *tile, WEFT_OPERANDS *a, int rows, int beside, int depth, long a_row, long a_column) {
+    float *tile, WEFT_OPERANDS_A *a, int rows, int beside, int depth, long a_row, long a_column) {
     if (a_row == 1 && (beside >= 16 || a_column >= 16)) {
         /* Whole vectors, of which the rest is no one's: but the last one may end where the memory does. */
         const int whole = beside >= 16 ? depth : depth - 1;
         for (int p = 0; p < whole; ++p)
-            *(weft_lanes_f32 *)(tile + p * WEFT_GEMM_ROWS) = WEFT_OF(WEFT_READ_)(a + p * a_column);
+            *(weft_lanes_f32 *)(tile + p * WEFT_GEMM_ROWS) = WEFT_OF_A(WEFT_READ_)(a + p * a_column);
         if (whole < depth)
-            *(weft_lanes_f32 *)(tile + whole * WEFT_GEMM_ROWS) = WEFT_GEMM_LOAD(a + whole * a_column, rows);
+            *(weft_lanes_f32 *)(tile + whole * WEFT_GEMM_ROWS) = WEFT_GEMM_LOAD_A(a + whole * a_column, rows);
     } else {
         for (int p = 0; p < depth; ++p) {
             for (int r = 0; r < rows; ++r)
-                tile[p * WEFT_GEMM_ROWS + r] = WEFT_OF(WEFT_GET_)(a, r * a_row + p * a_column);
+                tile[p * WEFT_GEMM_ROWS + r] = WEFT_OF_A(WEFT_GET_)(a, r * a_row + p * a_column);
         }
     }
 }
@@ -251,9 +258,10 @@ static inline void WEFT_NAME(copy_columns)(
 #endif
 
 /* Work-item (strip, span, batch). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(WEFT_OPERANDS *a, long a_offset,
-    WEFT_OPERANDS *b, long b_offset, int m, int n, int k, int strip, int span, int most_depth, long a_batch,
-    long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(WEFT_OPERANDS_A *a,
+    long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k, int strip, int span,
+    int most_depth, long a_batch, long a_row, long a_column, long b_batch, long b_row,
+    long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(2);
     const int left = (int)get_global_id(1) * span, right = min(n, left + span);
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
@@ -270,14 +278,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(WE
         if (WEFT_GEMM_B_ROWS) {
             packed = (right - left) / WEFT_GEMM_COLUMNS;
             for (int p = 0; p < depth; ++p) {
-                WEFT_OPERANDS *bb = b + (start + p) * b_row + left;
+                WEFT_OPERANDS_B *bb = b + (start + p) * b_row + left;
                 float16 *to = panels + 2 * p;
                 const size_t soon = (size_t)(bb + WEFT_GEMM_PACK_PREFETCH * b_row);
                 WEFT_UNROLL4 for (int i = 0; i < packed; ++i) {
-                    WEFT_PREFETCH(soon + sizeof(*a) * WEFT_GEMM_COLUMNS * i, 2);
-                    WEFT_PREFETCH(soon + sizeof(*a) * WEFT_GEMM_COLUMNS * i + 64, 2);
-                    to[i * 2 * WEFT_GEMM_DEPTH] = WEFT_OF(WEFT_READ_)(bb + WEFT_GEMM_COLUMNS * i);
-                    to[i * 2 * WEFT_GEMM_DEPTH + 1] = WEFT_OF(WEFT_READ_)(bb + WEFT_GEMM_COLUMNS * i + 16);
+                    WEFT_PREFETCH(soon + sizeof(*b) * WEFT_GEMM_COLUMNS * i, 2);
+                    WEFT_PREFETCH(soon + sizeof(*b) * WEFT_GEMM_COLUMNS * i + 64, 2);
+                    to[i * 2 * WEFT_GEMM_DEPTH] = WEFT_OF_B(WEFT_READ_)(bb + WEFT_GEMM_COLUMNS * i);
+                    to[i * 2 * WEFT_GEMM_DEPTH + 1] = WEFT_OF_B(WEFT_READ_)(bb + WEFT_GEMM_COLUMNS * i + 16);
                 }
             }
         }
@@ -287,13 +295,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(WE
             min(WEFT_GEMM_COLUMNS, right - j), b_row, b_column, WEFT_GEMM_B_ROWS, WEFT_GEMM_B_COLUMNS);
         for (int row = top; row < bottom; row += WEFT_GEMM_ROWS) {
             const int rows = min(WEFT_GEMM_ROWS, bottom - row);
-            WEFT_OPERANDS *from = a + row * a_row + start * a_column;
+            WEFT_OPERANDS_A *from = a + row * a_row + start * a_column;
             if (WEFT_GEMM_A_ROWS)
                 WEFT_NAME(copy_rows)(tile, from, rows, depth, a_row);
             else
                 WEFT_NAME(copy_columns)(tile, from, rows, m - row, depth, a_row, a_column);
             const int ahead = bottom - row - WEFT_GEMM_ROWS - 1;
-            WEFT_OPERANDS *next = ahead >= 0 ? from + WEFT_GEMM_ROWS * a_row : from;
+            WEFT_OPERANDS_A *next = ahead >= 0 ? from + WEFT_GEMM_ROWS * a_row : from;
             const size_t none = (size_t)tile;
             float16 *sum = sums + (most_depth < k ? row - top : 0) * 2 * WEFT_GEMM_PANELS;
             for (int j = left, i = 0; j < right; j += WEFT_GEMM_COLUMNS, ++i) {
@@ -319,7 +327,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(WE
     }
 }
 
-#undef WEFT_GEMM_LOAD
+#undef WEFT_GEMM_LOAD_A
+#undef WEFT_GEMM_LOAD_B
 #ifdef WEFT_GEMM_ANY_LAYOUT
 #undef WEFT_GEMM_ANY_LAYOUT
 #undef WEFT_GEMM_A_ROWS
@@ -334,7 +343,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(block)(WE
 #endif
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE
-#undef WEFT_OPERAND
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_SUM
 #undef WEFT_SUMS
 #undef WEFT_NAME

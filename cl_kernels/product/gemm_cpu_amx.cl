@@ -1,7 +1,7 @@
 /* gemm_cpu_amx.cl: C[b] = A[b] * B[b] in bf16 with sums of f32, by the matrix engine AMX of processors (its
  * instructions as inline assembly).
  *
- *     A (m, k), B (k, n): any strides, numbers of the format WEFT_OPERAND, rounded to bf16 where they are wider
+ *     A (m, k), B (k, n): any strides, numbers of the formats WEFT_FORMAT_A and _B, rounded to bf16 where they are wider
  *     C: whatever WEFT_STORE makes of an element
  *
  * pack: writes B as panels of 32 columns: panel[(block * 2 + side) * 256 + pair * 16 + column], words, `block` one
@@ -23,7 +23,7 @@
  * A_ROWS, B_ROWS: macros of 0 or 1: k lies side by side in A, the columns in B; A_COLUMNS, B_COLUMNS: the rows of A,
  * k in B. Parameters (src/kernels/product/gemm_cpu_amx.c): a work-item has at most STRIP rows and SPAN columns. The
  * macros before an inclusion are described in src/kernels/product/gemm.h.
- * The engine is in amx.clh. */
+ * The engine is in amx.clh, reading the operands in gemm_cpu_amx_operand.clh. */
 
 #ifndef WEFT_GEMM_CPU_AMX
 #define WEFT_GEMM_CPU_AMX
@@ -99,7 +99,8 @@ __attribute__((always_inline)) static inline void weft_amx_panel(weft_amx_engine
 #define WEFT_NAME(suffix)        gemm_amx_##suffix
 #define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
 #define WEFT_STORE               WEFT_PLAIN_STORE
-#define WEFT_OPERAND             bf16
+#define WEFT_FORMAT_A            bf16
+#define WEFT_FORMAT_B            bf16
 #define WEFT_AMX_ALONE
 #endif
 #ifndef WEFT_AMX_A_ROWS
@@ -109,58 +110,22 @@ __attribute__((always_inline)) static inline void weft_amx_panel(weft_amx_engine
 #define WEFT_AMX_B_COLUMNS (b_row == 1)
 #define WEFT_AMX_ANY_LAYOUT
 #endif
-#define WEFT_AMX_BITS WEFT_OF(WEFT_AMX_BITS_)
 
-/* Sixteen numbers at p, or the first `lanes` (0 to 16, or more) of them and zeros. */
-static inline uint16 WEFT_NAME(bits)(WEFT_OPERANDS *p, int lanes) {
-    if (lanes >= 16) return WEFT_AMX_BITS(WEFT_OF(WEFT_READ_)(p));
-    return WEFT_AMX_BITS(WEFT_OF(weft_load_tail_)(p, 0, max(0, lanes)));
-}
-
-/* Thirty-two numbers at p, or the first `count` (at least 1) of them and zeros, as pairs of neighbours. */
-static inline uint16 WEFT_NAME(neighbours)(WEFT_OPERANDS *p, int count) {
-#if WEFT_OF(WEFT_AMX_LIES_AS_)
-    if (count >= 32) return *(__global const weft_amx_pairs *)p;
-#endif
-    return weft_amx_neighbours(WEFT_NAME(bits)(p, count), WEFT_NAME(bits)(p + 16, count - 16));
-}
-
-/* Two numbers `step` apart; the second is 0 where count is 1, both where it is less. */
-static inline uint WEFT_NAME(pair)(WEFT_OPERANDS *p, long step, int count) {
-    const float16 low = count > 0 ? WEFT_OF(WEFT_GET_)(p, 0) : 0.0f;
-    const float16 high = count > 1 ? WEFT_OF(WEFT_GET_)(p, step) : 0.0f;
-    return WEFT_AMX_BITS(low).s0 | WEFT_AMX_BITS(high).s0 << 16;
-}
-
-/* words[pair] of 16 columns (rows of A) at p, neighbours in memory, of which `lanes` are there; `depth` of k. */
-static inline void WEFT_NAME(interleave)(uint16 *words, WEFT_OPERANDS *p, long step, int lanes, int depth) {
-    for (int pair = 0; pair < 16; ++pair) {
-        const int at = 2 * pair;
-        const uint16 low = at < depth ? WEFT_NAME(bits)(p + at * step, lanes) : 0;
-        const uint16 high = at + 1 < depth ? WEFT_NAME(bits)(p + (at + 1) * step, lanes) : 0;
-        words[pair] = low | high << 16;
-    }
-}
-
-/* Any strides. `across` is from column to column (row to row of A), `step` along k. */
-static inline void WEFT_NAME(gather)(
-    uint16 *words, WEFT_OPERANDS *p, long step, long across, int lanes, int depth) {
-    for (int pair = 0; pair < 16; ++pair) {
-        for (int i = 0; i < 16; ++i)
-            ((uint *)&words[pair])[i] =
-                i < lanes ? WEFT_NAME(pair)(p + 2 * pair * step + i * across, step, depth - 2 * pair) : 0;
-    }
-}
-
-/* words[i] = the neighbours of column i of B (row of A), of which there are `lanes` (at least 1); others repeat the last. */
-static inline void WEFT_NAME(lines)(uint16 *words, WEFT_OPERANDS *p, long across, int lanes, int depth) {
-    for (int i = 0; i < 16; ++i) words[i] = WEFT_NAME(neighbours)(p + min(i, lanes - 1) * across, depth);
-}
+#define WEFT_AMX_NAME(suffix) WEFT_NAME(a_##suffix)
+#define WEFT_AMX_OF           WEFT_OF_A
+#include "gemm_cpu_amx_operand.clh"
+#undef WEFT_AMX_NAME
+#undef WEFT_AMX_OF
+#define WEFT_AMX_NAME(suffix) WEFT_NAME(b_##suffix)
+#define WEFT_AMX_OF           WEFT_OF_B
+#include "gemm_cpu_amx_operand.clh"
+#undef WEFT_AMX_NAME
+#undef WEFT_AMX_OF
 
 /* Work-item (panels, DEPTH of k, batch): `span` panels. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEFT_OPERANDS *b, long b_offset,
-    __global uint *panels, long panels_offset, int n, int k, int span, long b_batch, long b_row,
-    long b_column) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEFT_OPERANDS_B *b,
+    long b_offset, __global uint *panels, long panels_offset, int n, int k, int span, long b_batch,
+    long b_row, long b_column) {
     const int batch = (int)get_global_id(2), blocks = (k + 31) / 32, all = (n + 31) / 32;
     const int from = (int)get_global_id(0) * span, to = min(all, from + span);
     const int first = (int)get_global_id(1) * WEFT_AMX_BLOCKS, last = min(blocks, first + WEFT_AMX_BLOCKS);
@@ -173,17 +138,17 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEF
                 (__global uint16 *)(panels + ((long)panel * blocks + block) * (2 * WEFT_AMX_TILE));
             for (int side = 0; side < 2; ++side) {
                 const int column = 32 * panel + 16 * side, lanes = n - column;
-                WEFT_OPERANDS *p = b + 32 * block * b_row + column * b_column;
+                WEFT_OPERANDS_B *p = b + 32 * block * b_row + column * b_column;
                 uint16 words[16];
                 if (lanes <= 0) {
                     for (int i = 0; i < 16; ++i) words[i] = 0;
                 } else if (WEFT_AMX_B_ROWS) {
-                    WEFT_NAME(interleave)(words, p, b_row, lanes, depth);
+                    WEFT_NAME(b_interleave)(words, p, b_row, lanes, depth);
                 } else if (WEFT_AMX_B_COLUMNS) {
-                    WEFT_NAME(lines)(words, p, b_column, lanes, depth);
+                    WEFT_NAME(b_lines)(words, p, b_column, lanes, depth);
                     weft_amx_transpose(words);
                 } else {
-                    WEFT_NAME(gather)(words, p, b_row, b_column, lanes, depth);
+                    WEFT_NAME(b_gather)(words, p, b_row, b_column, lanes, depth);
                 }
                 for (int i = 0; i < 16; ++i) to16[16 * side + i] = words[i];
             }
@@ -193,18 +158,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEF
 
 /* 32 rows of A, of which there are `rows`, by `depth` of k -> two tiles for each block of 32. */
 static inline void WEFT_NAME(copy)(
-    uint16 *tiles, WEFT_OPERANDS *a, int rows, int depth, long a_row, long a_column) {
+    uint16 *tiles, WEFT_OPERANDS_A *a, int rows, int depth, long a_row, long a_column) {
     for (int at = 0; at < depth; at += 32, tiles += 32) {
         for (int side = 0; side < 2 && 16 * side < rows; ++side) {
-            WEFT_OPERANDS *p = a + 16 * side * a_row + at * a_column;
+            WEFT_OPERANDS_A *p = a + 16 * side * a_row + at * a_column;
             const int lanes = rows - 16 * side;
             if (WEFT_AMX_A_ROWS) {
-                WEFT_NAME(lines)(tiles + 16 * side, p, a_row, lanes, depth - at);
+                WEFT_NAME(a_lines)(tiles + 16 * side, p, a_row, lanes, depth - at);
             } else {
                 if (WEFT_AMX_A_COLUMNS)
-                    WEFT_NAME(interleave)(tiles + 16 * side, p, a_column, lanes, depth - at);
+                    WEFT_NAME(a_interleave)(tiles + 16 * side, p, a_column, lanes, depth - at);
                 else
-                    WEFT_NAME(gather)(tiles + 16 * side, p, a_column, a_row, lanes, depth - at);
+                    WEFT_NAME(a_gather)(tiles + 16 * side, p, a_column, a_row, lanes, depth - at);
                 weft_amx_transpose(tiles + 16 * side);
             }
         }
@@ -212,9 +177,9 @@ static inline void WEFT_NAME(copy)(
 }
 
 /* Work-item (strip, span, batch): `strip` rows, a multiple of 32, and `span` panels. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(WEFT_OPERANDS *a, long a_offset,
-    __global const uint *panels, long panels_offset, int m, int n, int k, int strip, int span, long a_batch,
-    long a_row, long a_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a,
+    long a_offset, __global const uint *panels, long panels_offset, int m, int n, int k, int strip, int span,
+    long a_batch, long a_row, long a_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(2), blocks = (k + 31) / 32, all = (n + 31) / 32;
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
     const int left = (int)get_global_id(1) * span, right = min(all, left + span);
@@ -251,7 +216,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(WE
     WEFT_AMX_RELEASE(&engine);
 }
 
-#undef WEFT_AMX_BITS
 #ifdef WEFT_AMX_ANY_LAYOUT
 #undef WEFT_AMX_ANY_LAYOUT
 #undef WEFT_AMX_A_ROWS
@@ -261,7 +225,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(WE
 #endif
 #ifdef WEFT_AMX_ALONE
 #undef WEFT_AMX_ALONE
-#undef WEFT_OPERAND
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_NAME
 #undef WEFT_EPILOGUE_PARAMETERS
 #undef WEFT_STORE

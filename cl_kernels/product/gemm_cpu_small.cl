@@ -23,7 +23,8 @@
 #define WEFT_NAME(suffix)        gemm_##suffix
 #define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
 #define WEFT_STORE               WEFT_PLAIN_STORE
-#define WEFT_OPERAND             f32
+#define WEFT_FORMAT_A            f32
+#define WEFT_FORMAT_B            f32
 #define WEFT_SUM                 float
 #define WEFT_SUMS                WF
 #define WEFT_SMALL_ALONE
@@ -32,9 +33,9 @@
 WEFT_REQUIRE(WEFT_NAME(has_four_rows), WEFT_SMALL_ROWS == 4);
 
 /* Work-item (strip, panel, batch). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(small)(WEFT_OPERANDS *a, long a_offset,
-    WEFT_OPERANDS *b, long b_offset, int m, int n, int k, int strip, long a_batch, long a_row, long a_column,
-    long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(small)(WEFT_OPERANDS_A *a,
+    long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k, int strip, long a_batch,
+    long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(2), left = (int)get_global_id(1) * 16, columns = min(16, n - left);
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
     a += a_offset + batch * a_batch;
@@ -43,23 +44,23 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(small)(WE
     const bool together = b_column == 1 && columns == 16;
     WEFT_SMALL_LOOP for (int p = 0; p < k; p++) {
         float *to = (float *)(panel + p);
-        WEFT_OPERANDS *from = b + p * b_row;
-        panel[p] = together ? WEFT_OF(WEFT_READ_)(from) : (float16)(0.0f);
+        WEFT_OPERANDS_B *from = b + p * b_row;
+        panel[p] = together ? WEFT_OF_B(WEFT_READ_)(from) : (float16)(0.0f);
         WEFT_SMALL_LOOP for (int j = together ? columns : 0; j < columns; j++) to[j] =
-            WEFT_OF(WEFT_GET_)(from, j * b_column);
+            WEFT_OF_B(WEFT_GET_)(from, j * b_column);
     }
     WEFT_SMALL_LOOP for (int row = top; row < bottom; row += WEFT_SMALL_ROWS) {
         const int rows = min(WEFT_SMALL_ROWS, bottom - row); /* rows past the last repeat it */
-        WEFT_OPERANDS *a0 = a + row * a_row, *a1 = a0 + min(1, rows - 1) * a_row,
-                      *a2 = a0 + min(2, rows - 1) * a_row, *a3 = a0 + min(3, rows - 1) * a_row;
+        WEFT_OPERANDS_A *a0 = a + row * a_row, *a1 = a0 + min(1, rows - 1) * a_row,
+                        *a2 = a0 + min(2, rows - 1) * a_row, *a3 = a0 + min(3, rows - 1) * a_row;
         float16 sums[4] = {(float16)(0.0f), (float16)(0.0f), (float16)(0.0f), (float16)(0.0f)};
         WEFT_SMALL_LOOP for (int p = 0; p < k; p++) {
             const float16 x = panel[p];
             const long at = p * a_column;
-            sums[0] = fma((float16)(WEFT_OF(WEFT_GET_)(a0, at)), x, sums[0]);
-            sums[1] = fma((float16)(WEFT_OF(WEFT_GET_)(a1, at)), x, sums[1]);
-            sums[2] = fma((float16)(WEFT_OF(WEFT_GET_)(a2, at)), x, sums[2]);
-            sums[3] = fma((float16)(WEFT_OF(WEFT_GET_)(a3, at)), x, sums[3]);
+            sums[0] = fma((float16)(WEFT_OF_A(WEFT_GET_)(a0, at)), x, sums[0]);
+            sums[1] = fma((float16)(WEFT_OF_A(WEFT_GET_)(a1, at)), x, sums[1]);
+            sums[2] = fma((float16)(WEFT_OF_A(WEFT_GET_)(a2, at)), x, sums[2]);
+            sums[3] = fma((float16)(WEFT_OF_A(WEFT_GET_)(a3, at)), x, sums[3]);
         }
         float16 stored[4];
         for (int r = 0; r < 4; r++) stored[r] = sums[r];
@@ -73,7 +74,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(small)(WE
 #undef WEFT_SMALL_LOOP
 #ifdef WEFT_SMALL_ALONE
 #undef WEFT_SMALL_ALONE
-#undef WEFT_OPERAND
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_SUM
 #undef WEFT_SUMS
 #undef WEFT_NAME

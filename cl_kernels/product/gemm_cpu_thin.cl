@@ -91,43 +91,44 @@ static inline float weft_thin_total(float16 v) {
 #define WEFT_NAME(suffix)        gemm_##suffix
 #define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
 #define WEFT_STORE               WEFT_PLAIN_STORE
-#define WEFT_OPERAND             f32
+#define WEFT_FORMAT_A            f32
+#define WEFT_FORMAT_B            f32
 #define WEFT_SUM                 float
 #define WEFT_SUMS                WF
 #define WEFT_THIN_ALONE
 #endif
 
 /* The first `lanes` elements at p, zeros after them; reads nothing past them. */
-static inline float16 WEFT_NAME(load)(WEFT_OPERANDS *p, int lanes) {
+static inline float16 WEFT_NAME(load)(WEFT_OPERANDS_B *p, int lanes) {
     float16 value = 0.0f;
     float *element = (float *)&value;
-    WEFT_ROLL for (int i = 0; i < lanes; ++i) element[i] = WEFT_OF(WEFT_GET_)(p, i);
+    WEFT_ROLL for (int i = 0; i < lanes; ++i) element[i] = WEFT_OF_B(WEFT_GET_)(p, i);
     return value;
 }
 
 /* A[0..m)[0..depth) -> x[r * PITCH + p], with zeros after the last step; rows past the last repeat it. */
 static inline void WEFT_NAME(copy)(
-    float *x, WEFT_OPERANDS *a, int m, int rows, int depth, long a_row, long a_column) {
+    float *x, WEFT_OPERANDS_A *a, int m, int rows, int depth, long a_row, long a_column) {
     const int whole = a_column == 1 ? depth / 16 * 16 : 0, room = (depth + 15) / 16 * 16;
     WEFT_ROLL for (int r = 0; r < rows; ++r) {
         float *to = x + r * WEFT_THIN_PITCH;
-        WEFT_OPERANDS *from = a + min(r, m - 1) * a_row;
-        WEFT_ROLL for (int p = 0; p < whole; p += 16) * (float16 *)(to + p) = WEFT_OF(WEFT_READ_)(from + p);
-        WEFT_ROLL for (int p = whole; p < depth; ++p) to[p] = WEFT_OF(WEFT_GET_)(from, p * a_column);
+        WEFT_OPERANDS_A *from = a + min(r, m - 1) * a_row;
+        WEFT_ROLL for (int p = 0; p < whole; p += 16) * (float16 *)(to + p) = WEFT_OF_A(WEFT_READ_)(from + p);
+        WEFT_ROLL for (int p = whole; p < depth; ++p) to[p] = WEFT_OF_A(WEFT_GET_)(from, p * a_column);
         WEFT_ROLL for (int p = depth; p < room; ++p) to[p] = 0.0f;
     }
 }
 
 /* sum[r * 6 + c] (+)= x[r][0..depth) * b[c][0..depth), lane by lane. */
-static inline void WEFT_NAME(columns)(float16 *sum, const float *x, WEFT_OPERANDS *const *b, int depth,
+static inline void WEFT_NAME(columns)(float16 *sum, const float *x, WEFT_OPERANDS_B *const *b, int depth,
     bool first, weft_thin_prefetch prefetch) {
-    WEFT_OPERANDS *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3], *b4 = b[4], *b5 = b[5];
+    WEFT_OPERANDS_B *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3], *b4 = b[4], *b5 = b[5];
     const int whole = depth / 16 * 16;
     WEFT_THIN_BEGIN
     for (int p = 0; p < whole; p += 16) {
-        const float16 v0 = WEFT_OF(WEFT_READ_)(b0 + p), v1 = WEFT_OF(WEFT_READ_)(b1 + p),
-                      v2 = WEFT_OF(WEFT_READ_)(b2 + p), v3 = WEFT_OF(WEFT_READ_)(b3 + p),
-                      v4 = WEFT_OF(WEFT_READ_)(b4 + p), v5 = WEFT_OF(WEFT_READ_)(b5 + p);
+        const float16 v0 = WEFT_OF_B(WEFT_READ_)(b0 + p), v1 = WEFT_OF_B(WEFT_READ_)(b1 + p),
+                      v2 = WEFT_OF_B(WEFT_READ_)(b2 + p), v3 = WEFT_OF_B(WEFT_READ_)(b3 + p),
+                      v4 = WEFT_OF_B(WEFT_READ_)(b4 + p), v5 = WEFT_OF_B(WEFT_READ_)(b5 + p);
         WEFT_THIN_REQUEST
         WEFT_THIN_STEP(*(const float16 *)(x + r * WEFT_THIN_PITCH + p))
     }
@@ -143,13 +144,13 @@ static inline void WEFT_NAME(columns)(float16 *sum, const float *x, WEFT_OPERAND
 }
 
 /* sum[r * 6 + c] (+)= x[r][0..depth) * b[0..depth)[16 c .. 16 c + 16). */
-static inline void WEFT_NAME(rows)(float16 *sum, const float *x, WEFT_OPERANDS *b, long b_row, int depth,
+static inline void WEFT_NAME(rows)(float16 *sum, const float *x, WEFT_OPERANDS_B *b, long b_row, int depth,
     bool first, weft_thin_prefetch prefetch) {
     WEFT_THIN_BEGIN
     for (int p = 0; p < depth; ++p) {
-        const float16 v0 = WEFT_OF(WEFT_READ_)(b), v1 = WEFT_OF(WEFT_READ_)(b + 16),
-                      v2 = WEFT_OF(WEFT_READ_)(b + 32), v3 = WEFT_OF(WEFT_READ_)(b + 48),
-                      v4 = WEFT_OF(WEFT_READ_)(b + 64), v5 = WEFT_OF(WEFT_READ_)(b + 80);
+        const float16 v0 = WEFT_OF_B(WEFT_READ_)(b), v1 = WEFT_OF_B(WEFT_READ_)(b + 16),
+                      v2 = WEFT_OF_B(WEFT_READ_)(b + 32), v3 = WEFT_OF_B(WEFT_READ_)(b + 48),
+                      v4 = WEFT_OF_B(WEFT_READ_)(b + 64), v5 = WEFT_OF_B(WEFT_READ_)(b + 80);
         b += b_row;
         WEFT_THIN_REQUEST
         WEFT_THIN_STEP(x[r * WEFT_THIN_PITCH + p])
@@ -164,9 +165,9 @@ static inline void WEFT_NAME(rows)(float16 *sum, const float *x, WEFT_OPERANDS *
 
 /* Work-item (span, batch). span: a multiple of WEFT_THIN_PANEL. Where rows of B are contiguous n is at least WEFT_THIN_PANEL: the last
  * panel reaches back over columns of the one before. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(WEFT_OPERANDS *a, long a_offset,
-    WEFT_OPERANDS *b, long b_offset, int m, int n, int k, int span, long a_batch, long a_row, long a_column,
-    long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(WEFT_OPERANDS_A *a,
+    long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k, int span, long a_batch, long a_row,
+    long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(1);
     const int left = (int)get_global_id(0) * span, right = min(n, left + span);
     const int groups = (m + 3) / 4, wide = WEFT_THIN_ROWS ? WEFT_THIN_PANEL : WEFT_THIN_COLUMNS;
@@ -182,27 +183,27 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(WEF
         const int block = WEFT_THIN_ROWS ? WEFT_THIN_BLOCK : WEFT_THIN_DEPTH;
         for (int at = 0; at < depth; at += block) {
             const int steps = min(block, depth - at);
-            WEFT_OPERANDS *from = b + (start + at) * b_row;
+            WEFT_OPERANDS_B *from = b + (start + at) * b_row;
             for (int j = left, i = 0; j < right; j += wide, ++i) {
                 for (int group = 0; group < groups; ++group) {
                     float16 *sum = sums + (i * WEFT_THIN_GROUPS + group) * (4 * WEFT_THIN_COLUMNS);
                     const float *rows = x + group * 4 * WEFT_THIN_PITCH + at;
                     const bool first = start + at == 0;
                     if (WEFT_THIN_ROWS) {
-                        WEFT_OPERANDS *panel = from + min(j, n - WEFT_THIN_PANEL);
-                        WEFT_OPERANDS *next = j + WEFT_THIN_PANEL < right ? panel + WEFT_THIN_PANEL
-                                                                          : from + steps * b_row + left;
+                        WEFT_OPERANDS_B *panel = from + min(j, n - WEFT_THIN_PANEL);
+                        WEFT_OPERANDS_B *next = j + WEFT_THIN_PANEL < right ? panel + WEFT_THIN_PANEL
+                                                                            : from + steps * b_row + left;
                         WEFT_NAME(rows)
                         (sum, rows, panel, b_row, steps, first,
                             weft_thin_share(
                                 group, groups, (size_t)next, 64, sizeof(*b) * b_row, (size_t)rows));
                     } else {
-                        WEFT_OPERANDS *columns[WEFT_THIN_COLUMNS];
+                        WEFT_OPERANDS_B *columns[WEFT_THIN_COLUMNS];
                         for (int c = 0; c < WEFT_THIN_COLUMNS; ++c)
                             columns[c] = from + min(j + c, n - 1) * b_column;
-                        WEFT_OPERANDS *next = j + WEFT_THIN_COLUMNS < right
-                                                  ? columns[0] + WEFT_THIN_COLUMNS * b_column
-                                                  : from + steps + left * b_column;
+                        WEFT_OPERANDS_B *next = j + WEFT_THIN_COLUMNS < right
+                                                    ? columns[0] + WEFT_THIN_COLUMNS * b_column
+                                                    : from + steps + left * b_column;
                         WEFT_NAME(columns)
                         (sum, rows, columns, steps, first,
                             weft_thin_share(
@@ -242,7 +243,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(thin)(WEF
 #endif
 #ifdef WEFT_THIN_ALONE
 #undef WEFT_THIN_ALONE
-#undef WEFT_OPERAND
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_SUM
 #undef WEFT_SUMS
 #undef WEFT_NAME

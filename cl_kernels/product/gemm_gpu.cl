@@ -29,7 +29,8 @@
 #define WEFT_NAME(suffix)                          gemm_##suffix
 #define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
 #define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
-#define WEFT_OPERAND                               f32
+#define WEFT_FORMAT_A                              f32
+#define WEFT_FORMAT_B                              f32
 #define WEFT_SUM                                   float
 #define WEFT_SUMS                                  WF
 #define WEFT_GEMM_ALONE
@@ -43,20 +44,24 @@
 
 #endif
 
-/* tile[p][i] = from[i * across + p * down] for i < width, p < STEP; zero where i >= limit or p >= depth. */
-__attribute__((always_inline)) static inline void WEFT_NAME(fetch)(__local float *tile, const int width,
-    WEFT_OPERANDS *from, int limit, int depth, long across, long down, int item) {
-    for (int e = item; e < width * WEFT_GEMM_STEP; e += WEFT_GEMM_GROUP * WEFT_GEMM_GROUP) {
-        const int i = down == 1 ? e / WEFT_GEMM_STEP : e % width;
-        const int p = down == 1 ? e % WEFT_GEMM_STEP : e / width;
-        tile[p * (width + 1) + i] =
-            i < limit && p < depth ? WEFT_OF(WEFT_GET_)(from, i * across + p * down) : 0.0f;
+/* A function: tile[p][i] = from[i * across + p * down] for i < width, p < STEP; zero where i >= limit or p >= depth. */
+#define WEFT_GEMM_FETCH(name, OF)                                                                            \
+    __attribute__((always_inline)) static inline void WEFT_NAME(name)(__local float *tile, const int width,  \
+        __global const OF(WEFT_T_) * from, int limit, int depth, long across, long down, int item) {         \
+        for (int e = item; e < width * WEFT_GEMM_STEP; e += WEFT_GEMM_GROUP * WEFT_GEMM_GROUP) {             \
+            const int i = down == 1 ? e / WEFT_GEMM_STEP : e % width;                                        \
+            const int p = down == 1 ? e % WEFT_GEMM_STEP : e / width;                                        \
+            tile[p * (width + 1) + i] =                                                                      \
+                i < limit && p < depth ? OF(WEFT_GET_)(from, i * across + p * down) : 0.0f;                  \
+        }                                                                                                    \
     }
-}
+WEFT_GEMM_FETCH(fetch_a, WEFT_OF_A)
+WEFT_GEMM_FETCH(fetch_b, WEFT_OF_B)
+#undef WEFT_GEMM_FETCH
 
 /* Work-group (columns, rows, batch). */
 __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_GROUP, WEFT_GEMM_GROUP, 1))) void WEFT_NAME(tiles)(
-    WEFT_OPERANDS *a, long a_offset, WEFT_OPERANDS *b, long b_offset, int m, int n, int k, long a_batch,
+    WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k, long a_batch,
     long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int width = WEFT_GEMM_GROUP * WEFT_GEMM_MICRO;
     __local float a_tile[WEFT_GEMM_ROOM], b_tile[WEFT_GEMM_ROOM];
@@ -70,8 +75,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_GROUP, WEFT_GEMM_GROUP, 1
         WEFT_UNROLL for (int j = 0; j < WEFT_GEMM_MICRO; ++j) acc[i][j] = 0.0f;
     }
     for (int start = 0; start < k; start += WEFT_GEMM_STEP) {
-        WEFT_NAME(fetch)(a_tile, width, a + start * a_column, m - top, k - start, a_row, a_column, item);
-        WEFT_NAME(fetch)(b_tile, width, b + start * b_row, n - left, k - start, b_column, b_row, item);
+        WEFT_NAME(fetch_a)(a_tile, width, a + start * a_column, m - top, k - start, a_row, a_column, item);
+        WEFT_NAME(fetch_b)(b_tile, width, b + start * b_row, n - left, k - start, b_column, b_row, item);
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int p = 0; p < WEFT_GEMM_STEP; ++p) {
             float from_a[WEFT_GEMM_MICRO];
@@ -96,7 +101,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_GROUP, WEFT_GEMM_GROUP, 1
 
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE
-#undef WEFT_OPERAND
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_SUM
 #undef WEFT_SUMS
 #undef WEFT_NAME

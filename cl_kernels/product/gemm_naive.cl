@@ -21,13 +21,14 @@
             c[(batch)*c_batch + (row)*c_row + (column) + weft_lane] =                                        \
                 ((const WEFT_SUM *)&weft_sum)[weft_lane];                                                    \
     } while (0)
-#define WEFT_OPERAND f32
-#define WEFT_SUM     float
-#define WEFT_SUMS    WF
+#define WEFT_FORMAT_A f32
+#define WEFT_FORMAT_B f32
+#define WEFT_SUM      float
+#define WEFT_SUMS     WF
 #define WEFT_GEMM_ALONE
 #endif
 
-__kernel void WEFT_NAME(naive)(WEFT_OPERANDS *a, long a_offset, WEFT_OPERANDS *b, long b_offset, int n,
+__kernel void WEFT_NAME(naive)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b, long b_offset, int n,
     long k, long a_batch, long a_row, long a_column, long b_batch, long b_row,
     long b_column WEFT_EPILOGUE_PARAMETERS) {
     const int column = (int)get_global_id(0) * WEFT_LANES;
@@ -38,15 +39,15 @@ __kernel void WEFT_NAME(naive)(WEFT_OPERANDS *a, long a_offset, WEFT_OPERANDS *b
 #if WEFT_LANES == 1
     WEFT_SUM acc = 0.0f;
     for (long p = 0; p < k; ++p)
-        acc = fma(
-            (WEFT_SUM)WEFT_OF(WEFT_GET_)(a, p * a_column), (WEFT_SUM)WEFT_OF(WEFT_GET_)(b, p * b_row), acc);
+        acc = fma((WEFT_SUM)WEFT_OF_A(WEFT_GET_)(a, p * a_column),
+            (WEFT_SUM)WEFT_OF_B(WEFT_GET_)(b, p * b_row), acc);
 #else
     WEFT_SUMS acc = 0.0f;
     WEFT_SUMS values = 0.0f; /* lanes past the last column stay zero */
     for (long p = 0; p < k; ++p) {
         for (int lane = 0; lane < lanes; ++lane)
-            ((WEFT_SUM *)&values)[lane] = WEFT_OF(WEFT_GET_)(b, p * b_row + lane * b_column);
-        acc = fma((WEFT_SUMS)(WEFT_OF(WEFT_GET_)(a, p * a_column)), values, acc);
+            ((WEFT_SUM *)&values)[lane] = WEFT_OF_B(WEFT_GET_)(b, p * b_row + lane * b_column);
+        acc = fma((WEFT_SUMS)(WEFT_OF_A(WEFT_GET_)(a, p * a_column)), values, acc);
     }
 #endif
     WEFT_STORE(acc, batch, row, column, lanes);
@@ -54,7 +55,8 @@ __kernel void WEFT_NAME(naive)(WEFT_OPERANDS *a, long a_offset, WEFT_OPERANDS *b
 
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE
-#undef WEFT_OPERAND
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_SUM
 #undef WEFT_SUMS
 #undef WEFT_NAME

@@ -27,16 +27,31 @@ static bool has_needs(const wi_device_profile *device, const wi_needs *needs, co
            has_limits(device, &limits);
 }
 
-static bool has_format(const wi_implementation *implementation, weft_dtype storage) {
+/* The dtype of the sums of products of both operands. */
+static weft_dtype sums_of(const weft_dtype *formats) {
+    return wi_format_of(wi_dtype_wider(formats[0], formats[1]))->compute;
+}
+
+static bool stores(const wi_formats *formats, weft_dtype dtype) {
+    return formats->storage == WI_ANY_STORAGE || formats->storage == dtype;
+}
+
+/* Multiplications in a format that both operands have are exact in the wider one that sums are kept in. */
+static bool multiplies(const wi_formats *formats, const wi_kernel_site *site, weft_dtype wide) {
+    const weft_dtype a = site->formats[0], b = site->formats[1];
+    return formats->compute == wide || (formats->compute == a && formats->compute == b) ||
+           (formats->compute == site->precision && wide == wi_format_of(site->precision)->compute);
+}
+
+static bool has_format(const wi_implementation *implementation, const wi_kernel_site *site) {
     static const wi_formats plain = {WEFT_F32, WEFT_F32, WEFT_F32};
     const wi_formats *const all = implementation->formats ? implementation->formats : &plain;
     const int count = implementation->formats ? implementation->format_count : 1;
-    const weft_dtype wide = wi_format_of(storage)->compute;
+    const weft_dtype wide = sums_of(site->formats);
     for (int i = 0; i < count; i++) {
-        const bool stores = all[i].storage == WI_ANY_STORAGE || all[i].storage == storage;
-        const bool multiplies =
-            all[i].compute == wide || all[i].compute == storage; /* products of both are exact */
-        if (stores && multiplies && all[i].accumulation == wide) return true;
+        if (stores(&all[i], site->formats[0]) && stores(&all[i], site->formats[1]) &&
+            multiplies(&all[i], site, wide) && all[i].accumulation == wide)
+            return true;
     }
     return false;
 }
@@ -44,7 +59,7 @@ static bool has_format(const wi_implementation *implementation, weft_dtype stora
 bool wi_implementation_accepts(
     const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site) {
     const wi_kernel_site own = with_variant(site, implementation, variant);
-    if (site->product && !has_format(implementation, site->storage)) return false;
+    if (site->product && !has_format(implementation, site)) return false;
     return has_needs(site->device, &implementation->needs, own.values) &&
            (!implementation->accepts || implementation->accepts(&own));
 }
@@ -61,9 +76,10 @@ double wi_implementation_margin(
     return implementation->margin ? implementation->margin(&own) : 1.0;
 }
 
-static void define_formats(weft_dtype dtype, wi_kernel_plan *plan) {
-    const wi_format *const storage = wi_format_of(dtype), *const sums = wi_format_of(storage->compute);
-    wi_kernel_macro_text(plan, "WEFT_OPERAND", storage->name);
+static void define_formats(const weft_dtype *formats, wi_kernel_plan *plan) {
+    const wi_format *const sums = wi_format_of(sums_of(formats));
+    wi_kernel_macro_text(plan, "WEFT_FORMAT_A", wi_format_of(formats[0])->name);
+    wi_kernel_macro_text(plan, "WEFT_FORMAT_B", wi_format_of(formats[1])->name);
     wi_kernel_macro_text(plan, "WEFT_SUM", sums->scalar);
     wi_kernel_macro_text(plan, "WEFT_SUMS", sums->registers);
 }
@@ -76,7 +92,7 @@ weft_status wi_implementation_prepare(const wi_implementation *implementation, c
         .parameters = implementation->parameters,
         .values = own.values,
         .arena = arena};
-    if (site->product) define_formats(site->storage, plan);
+    if (site->product) define_formats(site->formats, plan);
     WI_TRY(implementation->prepare(&own, plan));
     return wi_kernel_plan_check(plan, implementation->name);
 }

@@ -36,8 +36,10 @@ typedef struct wi_kernel_site {
     wi_extent inputs[WI_KERNEL_INPUTS], result;
     wi_layout layouts[WI_KERNEL_INPUTS]; /* of the inputs; the offset goes with the argument */
     const struct wi_gemm_shape *product; /* contractions: the sizes and strides */
-    weft_dtype storage; /* contractions: of A and B; sums are of the dtype it is computed in */
-    const int *values;  /* of the parameters, those of the variant that is asked for */
+    weft_dtype formats[2];               /* contractions: of A and B in memory */
+    weft_dtype
+        precision; /* contractions: A and B may be rounded to it, before they are multiplied; f32: to nothing */
+    const int *values; /* of the parameters, those of the variant that is asked for */
 } wi_kernel_site;
 
 enum { WI_IMPLEMENTATION_OPS = 3, WI_PARAMETERS = 12 };
@@ -82,7 +84,7 @@ typedef struct wi_implementation {
     const wi_variant *variants;              /* the default first, ends with an empty one; NULL: none */
     wi_needs needs;
     /* Contractions: the formats that it takes, `format_count` of them; NULL: f32 in everything. A template that
-     * takes several reads A and B with what common.clh has for WEFT_OPERAND (product/gemm.h). */
+     * takes several reads A and B with what common.clh has for WEFT_FORMAT_A and _B (product/gemm.h). */
     const wi_formats *formats;
     int format_count;
     /* Asked while a plan is ordered, with sizes but no layouts: the node that it computes in place of this one, this

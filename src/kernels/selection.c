@@ -151,8 +151,7 @@ static void estimate(
         const wi_implementation *const implementation = candidate->implementation;
         candidate->verdict = WI_VERDICT_REFUSED;
         if (!wi_implementation_accepts(implementation, candidate->variant, site)) continue;
-        if (implementation->needs.engines &&
-            !wi_gemm_is_right(device, implementation, candidate->variant, site->storage))
+        if (implementation->needs.engines && !wi_gemm_is_right(device, implementation, candidate->variant))
             continue;
         candidate->verdict = WI_VERDICT_SLOWER;
         if (implementation->run) continue;

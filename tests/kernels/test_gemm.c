@@ -18,6 +18,11 @@ enum { GUARD = 64 };
 static const float untouched = -12345.0f;
 static weft_context *context;
 
+/* Every number of the tests is one of bf16 too, so that it may be rounded to it. */
+static const weft_dtype precision = WEFT_BF16;
+static const weft_dtype formats[][2] = {
+    {WEFT_F32, WEFT_F32}, {WEFT_BF16, WEFT_BF16}, {WEFT_BF16, WEFT_F32}, {WEFT_F32, WEFT_F16}};
+
 typedef struct test_case {
     const char *what;
     wi_gemm_shape shape;
@@ -61,8 +66,8 @@ static int64_t extent(const int64_t sizes[3], const int64_t strides[3]) {
 /* One product on the host and on the device. */
 typedef struct fixture {
     wi_gemm_shape shape;
-    weft_dtype storage; /* of A and B on the device */
-    size_t counts[3];   /* elements of A, B, and of C with its guard zones */
+    weft_dtype formats[2]; /* of A and B on the device */
+    size_t counts[3];      /* elements of A, B, and of C with its guard zones */
     int64_t c_batch, c_row;
     float *a, *b, *bias, *got, *again;
     wi_buffer device[4]; /* A, B, C, bias */
@@ -90,9 +95,9 @@ static void upload(wi_buffer *buffer, weft_dtype dtype, const float *values, siz
 }
 
 /* C lies in a larger matrix: GUARD elements before it, 5 after each row, 11 after each batch. */
-static void set_up(fixture *f, const wi_gemm_shape *shape, weft_dtype storage, bool plain) {
+static void set_up(fixture *f, const wi_gemm_shape *shape, const weft_dtype *of, bool plain) {
     const int64_t offset = plain ? 0 : 3;
-    *f = (fixture){.shape = *shape, .storage = storage, .with_bias = !plain};
+    *f = (fixture){.shape = *shape, .formats = {of[0], of[1]}, .with_bias = !plain};
     f->c_row = shape->n + (plain ? 0 : 5);
     f->c_batch = shape->m * f->c_row + (plain ? 0 : 11);
     f->counts[0] = (size_t)(offset + extent((int64_t[]){shape->batch, shape->m, shape->k},
@@ -106,8 +111,8 @@ static void set_up(fixture *f, const wi_gemm_shape *shape, weft_dtype storage, b
     f->got = calloc(f->counts[2], sizeof(float));
     f->again = calloc(f->counts[2], sizeof(float));
     assert_true(f->got && f->again);
-    upload(&f->device[0], storage, f->a, f->counts[0]);
-    upload(&f->device[1], storage, f->b, f->counts[1]);
+    upload(&f->device[0], of[0], f->a, f->counts[0]);
+    upload(&f->device[1], of[1], f->b, f->counts[1]);
     for (size_t i = 0; i < f->counts[2]; i++) f->got[i] = untouched;
     upload(&f->device[2], WEFT_F32, f->got, f->counts[2]);
     upload(&f->device[3], WEFT_F32, f->bias, (size_t)shape->n);
@@ -201,7 +206,8 @@ static void compute(
             .a_offset = offset,
             .b_offset = offset,
             .c_offset = GUARD,
-            .storage = f->storage},
+            .formats = {f->formats[0], f->formats[1]},
+            .precision = precision},
         epilogue));
     assert_ok(wi_gemm_product_run(&product, wi_context_device(context)));
     assert_ok(wi_buffer_read(wi_context_device(context), f->device[2].memory, 0, to, bytes));
@@ -212,15 +218,18 @@ static wi_kernel_site site_of(const wi_gemm_shape *shape) {
     return (wi_kernel_site){.device = &wi_context_device(context)->profile, .product = shape};
 }
 
-static bool accepts_stored(
-    const wi_implementation *implementation, const wi_gemm_shape *shape, weft_dtype storage) {
+static bool accepts_formats(
+    const wi_implementation *implementation, const wi_gemm_shape *shape, const weft_dtype *of) {
     wi_kernel_site site = site_of(shape);
-    site.storage = storage;
+    site.formats[0] = of[0];
+    site.formats[1] = of[1];
+    site.precision = precision;
     return wi_implementation_accepts(implementation, NULL, &site);
 }
 
 static bool accepts(const wi_implementation *implementation, const wi_gemm_shape *shape) {
-    return accepts_stored(implementation, shape, WEFT_F32);
+    const wi_kernel_site site = site_of(shape);
+    return wi_implementation_accepts(implementation, NULL, &site);
 }
 
 static weft_status select_for(const wi_implementation **chosen, const wi_gemm_shape *shape) {
@@ -238,10 +247,10 @@ static weft_status prepare(const wi_implementation *implementation, const wi_gem
 }
 
 static void check_product(const wi_implementation *implementation, const wi_gemm_shape *shape,
-    weft_dtype storage, bool plain, const char *what) {
+    const weft_dtype *of, bool plain, const char *what) {
     fixture f;
-    if (!accepts_stored(implementation, shape, storage)) return;
-    set_up(&f, shape, storage, plain);
+    if (!accepts_formats(implementation, shape, of)) return;
+    set_up(&f, shape, of, plain);
     const wi_gemm_epilogue epilogue = bias_relu(&f);
     compute(&f, implementation, plain ? NULL : &epilogue, f.got);
     check(&f, implementation->name, what);
@@ -250,13 +259,14 @@ static void check_product(const wi_implementation *implementation, const wi_gemm
     tear_down(&f);
 }
 
-static void check_everywhere(const test_case *test) {
+/* In f32, and with operands of other formats. */
+static void check_everywhere(const test_case *test, const weft_dtype *narrow) {
     for (int i = 0; wi_product_family[i]; i++) {
         const wi_implementation *const implementation = wi_product_family[i];
-        check_product(implementation, &test->shape, WEFT_F32, true, test->what);
-        if (implementation->file) check_product(implementation, &test->shape, WEFT_F32, false, test->what);
-        if (implementation->needs.engines)
-            check_product(implementation, &test->shape, WEFT_BF16, false, test->what);
+        check_product(implementation, &test->shape, formats[0], true, test->what);
+        if (!implementation->file) continue;
+        check_product(implementation, &test->shape, formats[0], false, test->what);
+        if (narrow) check_product(implementation, &test->shape, narrow, false, test->what);
     }
 }
 
@@ -279,14 +289,16 @@ static void every_transposition(void **state) {
             char what[64];
             snprintf(what, sizeof what, "%s%s%s", cases[i].what, transposes & 1 ? ", A transposed" : "",
                 transposes & 2 ? ", B transposed" : "");
-            check_everywhere(&(test_case){what, transposed(cases[i].shape, transposes & 1, transposes & 2)});
+            check_everywhere(&(test_case){what, transposed(cases[i].shape, transposes & 1, transposes & 2)},
+                formats[1 + transposes % 3]);
         }
     }
 }
 
 static void strides_of_any_kind(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof odd_cases / sizeof *odd_cases; i++) check_everywhere(&odd_cases[i]);
+    for (size_t i = 0; i < sizeof odd_cases / sizeof *odd_cases; i++)
+        check_everywhere(&odd_cases[i], formats[1 + i % 3]);
 }
 
 static void the_fast_kernel_comes_first_and_can_be_forced(void **state) {
@@ -317,44 +329,6 @@ static void the_fast_kernel_comes_first_and_can_be_forced(void **state) {
     unsetenv("WEFT_GEMM");
 }
 
-/* Where the processor has one; without it, or without permission, the portable kernels serve. */
-static void a_matrix_engine_multiplies_bf16(void **state) {
-    const wi_gemm_shape large = {1, 512, 512, 512, 0, 512, 1, 0, 512, 1, NULL};
-    wi_device *const device = wi_context_device(context);
-    wi_selection selection;
-    (void)state;
-    wi_kernel_site site = site_of(&large);
-    site.storage = WEFT_BF16;
-    assert_ok(wi_select(&selection, device, &wi_op_matmul, &site));
-    const bool fits = device->caps.device_class == WEFT_CLASS_CPU && device->caps.engines;
-    assert_int_equal(selection.chosen->needs.engines != 0, fits);
-    const wi_capabilities own = device->caps;
-    device->caps.engines = 0;
-    device->profile = wi_device_profile_of(&device->caps);
-    assert_ok(wi_select(&selection, device, &wi_op_matmul, &site));
-    assert_int_equal(selection.chosen->needs.engines, 0);
-    device->caps = own;
-    device->profile = wi_device_profile_of(&device->caps);
-    if (fits) return;
-    print_message(
-        "skipped: %s\n", device->caps.engines ? "the engine belongs to class cpu" : "no matrix engine here");
-    skip();
-}
-
-static void engines_can_be_forbidden(void **state) {
-    weft_context *without = NULL;
-    (void)state;
-    assert_ok(weft_context_create(
-        &without, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .no_matrix_engines = true}));
-    assert_int_equal(wi_context_device(without)->profile.engines, 0);
-    weft_context_release(without);
-    setenv("WEFT_MATRIX_ENGINES", "0", 1);
-    assert_ok(weft_context_create(&without, NULL));
-    assert_int_equal(wi_context_device(without)->profile.engines, 0);
-    weft_context_release(without);
-    unsetenv("WEFT_MATRIX_ENGINES");
-}
-
 /* CLBlast, where the build has it, through the plan's own choice: one product and a batch, transposed and plain.
  * On a GPU it takes part in every case above. */
 static void a_library_computes_the_same(void **state) {
@@ -377,9 +351,9 @@ static void a_library_computes_the_same(void **state) {
     assert_ok(select_for(&chosen, &one));
     assert_ptr_equal(chosen, library);
     const wi_gemm_shape one_transposed = transposed(one, true, true);
-    check_product(library, &one, WEFT_F32, true, "one");
-    check_product(library, &one_transposed, WEFT_F32, true, "one, transposed");
-    check_product(library, &batch, WEFT_F32, true, "batch");
+    check_product(library, &one, formats[0], true, "one");
+    check_product(library, &one_transposed, formats[0], true, "one, transposed");
+    check_product(library, &batch, formats[0], true, "batch");
     unsetenv("WEFT_GEMM");
 }
 
@@ -435,8 +409,6 @@ int main(void) {
         cmocka_unit_test(every_transposition),
         cmocka_unit_test(strides_of_any_kind),
         cmocka_unit_test(the_fast_kernel_comes_first_and_can_be_forced),
-        cmocka_unit_test(a_matrix_engine_multiplies_bf16),
-        cmocka_unit_test(engines_can_be_forbidden),
         cmocka_unit_test(a_library_computes_the_same),
         cmocka_unit_test(the_naive_one_is_last_and_accepts_everything),
         cmocka_unit_test(small_products_are_one_launch),

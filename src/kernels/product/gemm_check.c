@@ -14,9 +14,8 @@ typedef struct wi_matrices {
     float *numbers; /* of A, B, C, one after another */
 } wi_matrices;
 
-static weft_status upload(
-    wi_buffer *buffer, wi_device *device, weft_dtype storage, const float *numbers, size_t count) {
-    const wi_format *const format = wi_format_of(storage);
+static weft_status upload(wi_buffer *buffer, wi_device *device, const float *numbers, size_t count) {
+    const wi_format *const format = wi_format_of(WEFT_BF16);
     void *const data = wi_allocate_array(device->host.allocator, count, format->size);
     if (!data) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < count; i++) format->put(data, i, (double)numbers[i]);
@@ -26,8 +25,8 @@ static weft_status upload(
     return status;
 }
 
-static weft_status multiply(wi_matrices *at, wi_device *device, const wi_implementation *implementation,
-    const wi_variant *variant, weft_dtype storage) {
+static weft_status multiply(
+    wi_matrices *at, wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
     const wi_gemm_shape shape = {.batch = 1,
         .m = ROWS,
         .n = COLUMNS,
@@ -39,11 +38,12 @@ static weft_status multiply(wi_matrices *at, wi_device *device, const wi_impleme
     float *const a = at->numbers, *const b = a + ROWS * DEPTH, *const c = b + DEPTH * COLUMNS;
     wi_gemm_product product = {0};
     weft_status status;
-    WI_TRY(upload(&at->a, device, storage, a, ROWS * DEPTH));
-    WI_TRY(upload(&at->b, device, storage, b, DEPTH * COLUMNS));
+    WI_TRY(upload(&at->a, device, a, ROWS * DEPTH));
+    WI_TRY(upload(&at->b, device, b, DEPTH * COLUMNS));
     WI_TRY(wi_buffer_create(&at->c, device, ROWS * COLUMNS * sizeof *c));
     WI_TRY_DONE(wi_gemm_product_create(&product, device, implementation, variant, &shape,
-        &(wi_gemm_operands){.a = at->a.memory, .b = at->b.memory, .c = at->c.memory, .storage = storage},
+        &(wi_gemm_operands){
+            .a = at->a.memory, .b = at->b.memory, .c = at->c.memory, .formats = {WEFT_BF16, WEFT_BF16}},
         NULL));
     WI_TRY_DONE(wi_gemm_product_run(&product, device));
     status = wi_buffer_read(device, at->c.memory, 0, c, ROWS * COLUMNS * sizeof *c);
@@ -64,14 +64,14 @@ static bool agrees(const float *numbers) {
     return true;
 }
 
-static weft_status compare(bool *right, wi_device *device, const wi_implementation *implementation,
-    const wi_variant *variant, weft_dtype storage) {
+static weft_status compare(
+    bool *right, wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
     const size_t inputs = ROWS * DEPTH + DEPTH * COLUMNS;
     wi_matrices at = {
         .numbers = wi_allocate_array(device->host.allocator, inputs + ROWS * COLUMNS, sizeof(float))};
     if (!at.numbers) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < inputs; i++) at.numbers[i] = (float)((i * 2654435761u >> 7) % 17) / 8.0f - 1.0f;
-    const weft_status status = multiply(&at, device, implementation, variant, storage);
+    const weft_status status = multiply(&at, device, implementation, variant);
     *right = status == WEFT_OK && agrees(at.numbers);
     wi_buffer_release(&at.a, device);
     wi_buffer_release(&at.b, device);
@@ -86,16 +86,14 @@ static bool may_pass(weft_status status) {
            status == WEFT_ERROR_MEMORY_LIMIT;
 }
 
-bool wi_gemm_is_right(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
-    weft_dtype storage) {
+bool wi_gemm_is_right(wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
     char name[128], error[2048];
     double known = 0.0;
     bool right = false;
-    snprintf(name, sizeof name, "right %s/%s of %s", implementation->name, variant->name,
-        wi_format_of(storage)->name);
+    snprintf(name, sizeof name, "right %s/%s", implementation->name, variant->name);
     if (wi_tuning_get(device, name, &known)) return known == 1.0;
     wi_error_save(error, sizeof error);
-    const weft_status status = compare(&right, device, implementation, variant, storage);
+    const weft_status status = compare(&right, device, implementation, variant);
     if (!right)
         wi_log_line(device->host.log, WEFT_LOG_WARNING, "%s is not used: %s", implementation->name,
             status == WEFT_OK ? "it computes wrong numbers" : weft_last_error());

@@ -6,8 +6,7 @@
 
 #include "kernels/product/gemm.h"
 
-/* Of operands of the dtype. Logs why not. The thread's error stays what it was. */
-bool wi_gemm_is_right(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
-    weft_dtype storage);
+/* Of operands in bf16. Logs why not. The thread's error stays what it was. */
+bool wi_gemm_is_right(wi_device *device, const wi_implementation *implementation, const wi_variant *variant);
 
 #endif

@@ -120,7 +120,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 }
 
 static const char *const headers[] = {"amx.clh", NULL};
-static const wi_formats formats[] = {{WEFT_BF16, WEFT_BF16, WEFT_F32}};
+static const wi_formats formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}};
 
 const wi_implementation wi_gemm_cpu_amx = {.name = "cpu_amx",
     .ops = {&wi_op_matmul},

@@ -134,7 +134,10 @@ weft_status wi_gemm_product_create(wi_gemm_product *product, wi_device *device,
     wi_arena arena;
     wi_arena_init(&arena, device->host.allocator);
     wi_kernel_plan plan;
-    const wi_kernel_site site = {.device = &device->profile, .product = shape, .storage = operands->storage};
+    const wi_kernel_site site = {.device = &device->profile,
+        .product = shape,
+        .formats = {operands->formats[0], operands->formats[1]},
+        .precision = operands->precision};
     weft_status status = wi_implementation_prepare(implementation, variant, &site, &arena, &plan);
     if (status == WEFT_OK)
         status = make_launches(product, device, &plan, epilogue ? epilogue : &plain_epilogue);
