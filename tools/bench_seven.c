@@ -28,6 +28,7 @@ typedef struct bench_options {
     int64_t batch, steps, pairs;
     int64_t memory; /* a limit: bytes, or percent */
     bool is_percent;
+    weft_precision precision;
     const char *compare, *trace;
     const char *device;
 } bench_options;
@@ -246,6 +247,7 @@ static weft_status run_model(const bench_state *bench, const bench_network *netw
     const bench_options *const options = &bench->options;
     const bench_setting setting = {.batch = batch,
         .inference = options->inference,
+        .precision = options->precision,
         .memory_limit = options->is_percent ? 0 : (size_t)options->memory,
         .memory_percent = options->is_percent ? (int)options->memory : 0};
     weft_status status = bench_model_create(&model, bench->context, network, &setting);
@@ -298,6 +300,7 @@ static const char help[] =
     "  --device SEL      as of weft check\n"
     "  --profile         where the time goes: a row a step of the plan, of the\n"
     "                    quickest of three runs\n"
+    "  --precision NAME  f32, or bf16: mixed precision\n"
     "  --trace FILE      of one network: that run for ui.perfetto.dev or chrome://tracing\n"
     "  --json            an object a line\n";
 
@@ -315,6 +318,11 @@ static bool read_memory(bench_options *options, const char *text) {
     return end != text && !*end && options->memory >= 1;
 }
 
+static bool read_precision(weft_precision *precision, const char *text) {
+    *precision = strcmp(text, "bf16") == 0 ? WEFT_PRECISION_BF16 : WEFT_PRECISION_F32;
+    return *precision == WEFT_PRECISION_BF16 || strcmp(text, "f32") == 0;
+}
+
 static bool ask_for(bench_options *options, const char *name) {
     const bench_network *const network = bench_network_find(name);
     if (!network) return false;
@@ -328,6 +336,7 @@ static bool take_value(bench_options *options, const char *name, const char *val
     if (strcmp(name, "--steps") == 0) return read_whole(&options->steps, value, 1, MAX_ROUNDS);
     if (strcmp(name, "--pairs") == 0) return read_whole(&options->pairs, value, FEWEST_PAIRS, MAX_PAIRS);
     if (strcmp(name, "--memory-limit") == 0) return read_memory(options, value);
+    if (strcmp(name, "--precision") == 0) return read_precision(&options->precision, value);
     if (strcmp(name, "--compare") == 0) return *(options->compare = value) != '\0';
     if (strcmp(name, "--trace") == 0) return *(options->trace = value) != '\0';
     options->device = value;
@@ -335,8 +344,8 @@ static bool take_value(bench_options *options, const char *name, const char *val
 }
 
 static bool takes_value(const char *name) {
-    static const char *const names[] = {
-        "--only", "--batch", "--steps", "--pairs", "--memory-limit", "--compare", "--trace", "--device"};
+    static const char *const names[] = {"--only", "--batch", "--steps", "--pairs", "--memory-limit",
+        "--precision", "--compare", "--trace", "--device"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0) return true;
     return false;

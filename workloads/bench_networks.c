@@ -189,6 +189,7 @@ weft_status bench_model_create(
         .batch = setting->batch > 0 ? setting->batch : network->batch,
         .inference = setting->inference};
     WI_TRY(weft_graph_create(&model->graph, context));
+    WI_TRY(weft_graph_set_precision(model->graph, setting->precision));
     WI_TRY(build(model, sources, outputs, &output_count));
     weft_plan_options options = {
         WEFT_PLAN_OPTIONS_INIT, .batch = model->batch, .inference = model->inference, .compile_late = true};

@@ -40,7 +40,8 @@ typedef struct bench_setting {
     int64_t batch; /* 0: the network's own */
     bool inference;
     size_t memory_limit; /* bytes; 0: none */
-    int memory_percent;  /* a limit of so much of what the plan takes without one; 0: none */
+    weft_precision precision;
+    int memory_percent; /* a limit of so much of what the plan takes without one; 0: none */
 } bench_setting;
 
 /* A training step is forward, backward and the update of all parameters. */

@@ -53,6 +53,18 @@ WEFT_API weft_context *weft_graph_context(const weft_graph *graph); /* borrowed 
 /* The first error of the graph's ops, WEFT_OK if there was none. */
 WEFT_API weft_status weft_graph_status(weft_graph *graph);
 
+/* In which format plans keep what runs through the network. Parameters, their gradients, optimizer state, statistics of
+ * norms, losses, inputs and outputs are f32 in each of them, and so are sums and everything in registers. */
+typedef enum weft_precision {
+    WEFT_PRECISION_F32, /* as the tensors' dtypes say; the default */
+    /* Mixed precision: f32 activations and their gradients are stored in bf16, and the operands of matrix products are
+     * rounded to bf16 where a matrix engine multiplies them; sums are f32. Exponents are those of f32, so that losses
+     * need no scaling. Attention, recurrent layers, pooling and convolutions compute and read in f32. */
+    WEFT_PRECISION_BF16
+} weft_precision;
+/* For plans that are made from now on. WEFT_ERROR_ARGUMENT: no such precision. */
+WEFT_API weft_status weft_graph_set_precision(weft_graph *graph, weft_precision precision);
+
 /* ---- inputs, parameters, states and constants ---- */
 
 /* The initial values of a parameter. Fans as in PyTorch: a shape (out, in, k...) has fan_in = in·k,

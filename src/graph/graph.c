@@ -83,6 +83,15 @@ weft_context *weft_graph_context(const weft_graph *graph) {
 
 /* ---- errors ---- */
 
+weft_status weft_graph_set_precision(weft_graph *graph, weft_precision precision) {
+    if (!graph) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_graph_set_precision: graph is NULL");
+    switch (precision) {
+    case WEFT_PRECISION_F32: graph->precision = WEFT_F32; return WEFT_OK;
+    case WEFT_PRECISION_BF16: graph->precision = WEFT_BF16; return WEFT_OK;
+    }
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_graph_set_precision: %d is no weft_precision", (int)precision);
+}
+
 weft_status weft_graph_status(weft_graph *graph) {
     if (!graph) WI_FAIL(WEFT_ERROR_ARGUMENT, "the graph is NULL");
     if (graph->status != WEFT_OK) wi_error_restore(graph->error);

@@ -139,6 +139,7 @@ struct weft_graph {
     size_t scalar_count, scalar_capacity;
     uint32_t streams;               /* random nodes made so far */
     uint32_t layers;                /* for automatic names */
+    weft_dtype precision;           /* weft_graph_set_precision */
     bool frozen;                    /* block 0 is on the device: no more parameters */
     wi_clock clocks[WI_MAX_CLOCKS]; /* one a weft_minimize */
     size_t clock_count;

@@ -38,7 +38,7 @@ static void set_memory(wi_binder *b, int value) {
 
 static void set_offset(wi_binder *b, int value, int64_t elements) {
     const wi_location at = wi_locate_value(b->launches->memory, b->run, value);
-    const size_t size = weft_dtype_size(partition_of(b)->values[value].node->dtype);
+    const size_t size = weft_dtype_size(partition_of(b)->values[value].format);
     if (at.input >= 0)
         note(b, true,
             (wi_bound_argument){

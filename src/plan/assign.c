@@ -100,8 +100,8 @@ static weft_status settle(
     if (may_be_in_place(loops, assignment, step_count)) {
         wi_storage *storage = &p->storages[wi_base_storage(p, assignment->value)];
         storage->alias = over;
-        storage->alias_offset = (size_t)variable->layout.offset.actual *
-                                weft_dtype_size(p->values[assignment->value].node->dtype);
+        storage->alias_offset =
+            (size_t)variable->layout.offset.actual * weft_dtype_size(p->values[assignment->value].format);
         return WEFT_OK;
     }
     const wi_layout layout = variable->layout; /* copying makes values, which moves them */

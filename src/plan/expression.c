@@ -198,7 +198,7 @@ int wi_emit_load(wi_emitter *e, int o) {
     if (guarded) wi_text_append(&e->text, "%s ? ", condition);
     emit_element(e, o, where);
     if (guarded) {
-        wi_number_literal(outside, operand->dtype, operand->padded->attributes.padding.outside);
+        wi_number_literal(outside, operand->padded->dtype, operand->padded->attributes.padding.outside);
         wi_text_append(&e->text, " : (%s)(%s)", wi_register_type(operand->dtype), outside);
     }
     wi_text_append(&e->text, ";\n");
@@ -206,8 +206,18 @@ int wi_emit_load(wi_emitter *e, int o) {
     return temp;
 }
 
+/* The register as what lies in memory will be read again: rounded, where that is narrower. */
+static int emit_as_stored(wi_emitter *e, const wi_operand *operand, int temp) {
+    if (operand->dtype == e->partition->values[operand->value].node->dtype) return temp;
+    const int rounded = wi_emit_begin(e, operand->dtype);
+    wi_emit_rounding(e, operand->dtype);
+    wi_text_append(&e->text, "(t%d);\n", temp);
+    return rounded;
+}
+
 void wi_emit_store(wi_emitter *e, int o, int temp) {
     const wi_operand *operand = &e->loop->operands[o];
+    temp = emit_as_stored(e, operand, temp);
     char where[64];
     address(e, o, where);
     const char *dtype = weft_dtype_name(operand->dtype);

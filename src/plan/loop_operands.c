@@ -27,7 +27,7 @@ static weft_status stretch(
 
 static weft_status add_memory(const wi_partition *p, wi_loop *loop, int index, bool is_output) {
     const wi_value *value = &p->values[index];
-    wi_operand operand = {.value = index, .is_output = is_output, .dtype = value->node->dtype};
+    wi_operand operand = {.value = index, .is_output = is_output, .dtype = value->format};
     WI_TRY(stretch(loop->step, &value->extent, &value->layout, &operand.layout));
     return add_operand(loop, operand);
 }
@@ -36,7 +36,7 @@ static weft_status add_memory(const wi_partition *p, wi_loop *loop, int index, b
 static weft_status add_padded(const wi_partition *p, wi_loop *loop, const weft_tensor *node) {
     const wi_value *input = wi_value_of_node(p, node->inputs[0]);
     const wi_extent extent = wi_extent_of(&node->shape, p->request->batch);
-    wi_operand operand = {.value = (int)(input - p->values), .dtype = node->dtype, .padded = node};
+    wi_operand operand = {.value = (int)(input - p->values), .dtype = input->format, .padded = node};
     WI_TRY(stretch(loop->step, &extent, &input->layout, &operand.layout));
     operand.padding = wi_arena_take(p->request->arena, WEFT_MAX_RANK * sizeof *operand.padding);
     if (!operand.padding) return WEFT_ERROR_MEMORY;
@@ -108,7 +108,7 @@ static weft_status add_kernel_operands(const wi_partition *p, wi_loop *loop) {
         const int value = is_output ? step->members[0] : step->sources[i];
         loop->operands[loop->operand_count++] = (wi_operand){.value = value,
             .is_output = is_output,
-            .dtype = p->values[value].node->dtype,
+            .dtype = p->values[value].format,
             .layout = p->values[value].layout};
     }
     return WEFT_OK;
@@ -120,7 +120,7 @@ static weft_status add_transfer_operands(const wi_partition *p, wi_loop *loop) {
     for (int i = 0; i < 2; i++)
         loop->operands[loop->operand_count++] = (wi_operand){.value = values[i],
             .is_output = i == 1,
-            .dtype = p->values[copy].node->dtype,
+            .dtype = p->values[copy].format,
             .layout = p->values[values[i]].layout};
     return WEFT_OK;
 }

@@ -68,7 +68,7 @@ static double count_of(const wi_value *value) {
 
 /* The bytes of a value, read or written. */
 static double traffic(const inliner *own, const wi_value *value) {
-    return count_of(value) * (double)weft_dtype_size(value->node->dtype) / device_of(own)->bandwidth;
+    return count_of(value) * (double)weft_dtype_size(value->format) / device_of(own)->bandwidth;
 }
 
 static void add_operations(inliner *own, const weft_tensor *node) {

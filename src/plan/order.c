@@ -165,13 +165,17 @@ static weft_status make_order_on_devices(wi_node_order *order, wi_wishes *wishes
     return order->device ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
+weft_dtype wi_stored_format(const wi_node_order *order, const weft_tensor *node) {
+    return node->id < order->id_count ? order->formats[node->id] : node->dtype;
+}
+
 weft_status wi_plan_order(const wi_request *request, wi_node_order *order) {
     wi_wishes wishes;
     *order = (wi_node_order){.request = request};
     weft_status status = wi_wishes_make(&wishes, request);
     if (status == WEFT_OK) status = make_order_on_devices(order, &wishes);
     wi_wishes_clear(&wishes);
-    return status;
+    return status == WEFT_OK ? wi_order_formats(order) : status;
 }
 
 void wi_node_order_clear(wi_node_order *order) {

@@ -2,7 +2,8 @@
  * users; and which device computes each.
  *
  *   order.c          rewriting, the order, who reads what
- *   order_devices.c  devices, and transfers between them as nodes */
+ *   order_devices.c  devices, and transfers between them as nodes
+ *   order_formats.c  the format of each node's values in memory */
 #ifndef WI_ORDER_H
 #define WI_ORDER_H
 
@@ -22,6 +23,8 @@ typedef struct wi_node_order {
     /* By node id: elements (wi_priced_count) of the largest space in which the node may be computed for those
      * that read it: maps of maps may all be computed where the last of them is read. */
     int64_t *widest;
+    weft_dtype
+        *formats;    /* by node id: of its values in memory; arithmetic on them is done in the node's dtype */
     int *device;     /* by node id: device index. Generators and views have that of what reads them */
     size_t id_count; /* nodes with an id from here on are made by later passes */
 } wi_node_order;
@@ -34,6 +37,8 @@ extern const wi_op wi_op_transfer;
 int64_t wi_priced_count(const wi_shape *shape);
 weft_status wi_plan_order(const wi_request *request, wi_node_order *order);
 void wi_node_order_clear(wi_node_order *order);
+/* Of a node of the order, or one that a later pass made. */
+weft_dtype wi_stored_format(const wi_node_order *order, const weft_tensor *node);
 
 /* ---- for the files of this pass ---- */
 
@@ -54,5 +59,8 @@ void wi_wish(wi_wishes *wishes, size_t node, int device);
 /* Where each node is computed, and a transfer before what another device reads. The roots are others then, and the
  * order is to be made again. */
 weft_status wi_order_devices(wi_node_order *order, const wi_wishes *wishes);
+
+/* Fills `formats`. */
+weft_status wi_order_formats(wi_node_order *order);
 
 #endif

@@ -49,6 +49,7 @@ typedef enum wi_value_state {
 
 typedef struct wi_value {
     weft_tensor *node;
+    weft_dtype format; /* in memory; registers hold the node's dtype */
     wi_value_state state;
     const weft_tensor *expression; /* INLINE: the node that says how */
     /* INLINE: the same everywhere. Any kernel can compute such values; others depend on the index in their own

@@ -26,6 +26,7 @@ weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layou
     WI_TRY(wi_new_step(p, kind_of_copy(&p->values[from], layout), &node->shape, &step));
     p->steps[step]->only_moves = !expression;
     p->values[*copy].copy_of = expression ? -1 : from;
+    p->values[*copy].format = p->values[from].format;
     p->values[*copy].stores_inline = expression != NULL;
     p->values[*copy].expression = expression;
     wi_add_member(p, step, *copy);

@@ -75,7 +75,7 @@ static weft_status join_input(wi_partition *p, int whole, int i, int storage) {
     if (is_one_range && may_be_placed(p, input)) {
         wi_storage *own = &p->storages[wi_base_storage(p, input)];
         own->alias = storage;
-        own->alias_offset = (size_t)start.actual * weft_dtype_size(join->dtype);
+        own->alias_offset = (size_t)start.actual * weft_dtype_size(p->values[whole].format);
     } else {
         wi_layout layout = p->values[whole].layout;
         if (join->op == &wi_op_flat_gradients) layout = wi_layout_contiguous(&p->values[input].extent);

@@ -63,6 +63,7 @@ static weft_status write_stretched(
     const wi_value *x = &p->values[from];
     wi_value *value = &p->values[view];
     value->state = WI_VALUE_MEMORY;
+    value->format = x->format;
     value->base = x->base;
     value->step = x->step;
     value->layout = wi_broadcast_layout(&x->extent, &x->layout, &value->extent);

@@ -8,8 +8,13 @@ weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index) {
         p->value_count + 1, sizeof *p->values));
     *index = (int)p->value_count++;
     wi_value *value = &p->values[*index];
-    *value =
-        (wi_value){.node = node, .copy_of = -1, .base = *index, .step = -1, .storage = -1, .stored_as = -1};
+    *value = (wi_value){.node = node,
+        .format = wi_stored_format(p->order, node),
+        .copy_of = -1,
+        .base = *index,
+        .step = -1,
+        .storage = -1,
+        .stored_as = -1};
     value->extent = wi_extent_of(&node->shape, p->request->batch);
     value->layout = wi_layout_contiguous(&value->extent);
     value->outside = node->id < p->order->id_count ? p->order->readers[node->id] : 0;
@@ -57,7 +62,7 @@ const wi_value *wi_value_of_node(const wi_partition *p, weft_tensor *node) {
 }
 
 size_t wi_value_bytes(const wi_value *value) {
-    return (size_t)wi_extent_count(&value->extent).actual * weft_dtype_size(value->node->dtype);
+    return (size_t)wi_extent_count(&value->extent).actual * weft_dtype_size(value->format);
 }
 
 int wi_base_storage(const wi_partition *p, int index) {

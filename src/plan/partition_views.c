@@ -88,6 +88,7 @@ weft_status wi_take_view(wi_partition *p, int index) {
             WI_FAIL(WEFT_ERROR_INTERNAL, "%s: no view of contiguous memory", node->op->name);
     }
     value->state = WI_VALUE_MEMORY;
+    value->format = x->format;
     value->base = x->base;
     value->step = x->step;
     value->layout = layout;

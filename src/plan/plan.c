@@ -175,6 +175,7 @@ static weft_status fill_request(
     plan->request.outputs = own;
     plan->request.output_count = count;
     plan->request.inference = options && options->inference;
+    plan->request.precision = plan->request.graph->precision;
     return WEFT_OK;
 }
 

@@ -20,7 +20,7 @@ typedef struct builder {
 
 static wi_access access_of(const wi_partition *p, int value, bool writes) {
     const wi_value *v = &p->values[value];
-    const int64_t size = (int64_t)weft_dtype_size(v->node->dtype);
+    const int64_t size = (int64_t)weft_dtype_size(v->format);
     wi_access a = {.storage = wi_base_storage(p, value), .writes = writes};
     a.first = v->layout.offset.actual * size;
     for (; p->storages[a.storage].alias >= 0; a.storage = p->storages[a.storage].alias)

@@ -36,6 +36,8 @@ typedef struct wi_request {
     wi_arena *arena; /* for what the passes make */
     int64_t batch;
     bool inference;
+    weft_dtype
+        precision; /* of what runs through the network, stored and multiplied; f32: all as the graph says */
     weft_tensor *const *outputs;
     size_t output_count;
 } wi_request;

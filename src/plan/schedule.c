@@ -166,9 +166,9 @@ static void schedule_kernel(const wi_step *step, const wi_kernel_plan *kernel, w
     own->flops = product_flops(gemm) + (double)(step->member_count - 1) * results;
 }
 
-/* Bytes an element of a product's operands, which are of one dtype. */
-static double source_size(const wi_partition *p, const wi_step *step) {
-    return (double)weft_dtype_size(p->values[step->sources[0]].node->dtype);
+/* Bytes an element of a product's operand. */
+static double source_size(const wi_partition *p, const wi_step *step, int source) {
+    return (double)weft_dtype_size(p->values[step->sources[source]].format);
 }
 
 /* What the step reads and writes, each operand once: stretched ones in their own size. */
@@ -178,13 +178,15 @@ static double bytes_of(const wi_partition *p, const wi_loop *loop) {
     for (int i = 0; i < loop->operand_count; i++) {
         if (loop->operands[i].value < 0) continue;
         const wi_value *value = &p->values[loop->operands[i].value];
-        bytes += (double)wi_extent_count(&value->extent).actual * (double)weft_dtype_size(value->node->dtype);
+        bytes += (double)wi_extent_count(&value->extent).actual * (double)weft_dtype_size(value->format);
     }
     for (int i = 0; step->kind == WI_STEP_PRODUCT && step->gemm.convolution && i < 2; i++)
-        bytes += (double)wi_extent_count(&p->values[step->sources[i]].extent).actual * source_size(p, step);
+        bytes +=
+            (double)wi_extent_count(&p->values[step->sources[i]].extent).actual * source_size(p, step, i);
     if (step->kind == WI_STEP_PRODUCT && !step->gemm.convolution)
-        bytes += ((double)step->gemm.m + (double)step->gemm.n) * (double)step->gemm.k *
-                 (double)step->gemm.batch * source_size(p, step);
+        bytes += ((double)step->gemm.m * source_size(p, step, 0) +
+                     (double)step->gemm.n * source_size(p, step, 1)) *
+                 (double)step->gemm.k * (double)step->gemm.batch;
     return bytes;
 }
 

@@ -15,7 +15,8 @@ wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
         site.inputs[i] = p->values[step->sources[i]].extent;
         site.layouts[i] = p->values[step->sources[i]].layout;
     }
-    for (int i = 0; site.product && i < 2; i++) site.formats[i] = p->values[step->sources[i]].node->dtype;
+    for (int i = 0; site.product && i < 2; i++) site.formats[i] = p->values[step->sources[i]].format;
+    site.precision = p->request->precision;
     return site;
 }
 

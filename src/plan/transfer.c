@@ -32,7 +32,7 @@ static cl_command_queue queue_of(const weft_plan *plan, const wi_value *value) {
 static cl_mem memory_of(const weft_plan *plan, const wi_value *value, size_t *offset) {
     const wi_location at =
         wi_locate_value(&plan->memory, &plan->runs.end, (int)(value - plan->partition.values));
-    *offset = at.offset + (size_t)value->layout.offset.actual * weft_dtype_size(value->node->dtype);
+    *offset = at.offset + (size_t)value->layout.offset.actual * weft_dtype_size(value->format);
     return at.memory;
 }
 

@@ -82,8 +82,8 @@ static weft_status check_value(const wi_partition *p, size_t index) {
     const int storage = wi_base_storage(p, (int)index);
     if (storage < 0 || value->state == WI_VALUE_INLINE) return WEFT_OK;
     int64_t first, end;
-    wi_verify_reach(&value->layout, value->extent.dims, value->extent.rank,
-        weft_dtype_size(value->node->dtype), &first, &end);
+    wi_verify_reach(
+        &value->layout, value->extent.dims, value->extent.rank, weft_dtype_size(value->format), &first, &end);
     WI_REQUIRE(first >= 0 && (size_t)end <= wi_verify_room(p, storage), WI_PASS_PARTITION, "value", index,
         "its layout reaches beyond its storage");
     return WEFT_OK;

@@ -1,0 +1,116 @@
+/* In which format each node's values lie in memory, where a plan stores them (order.h).
+ *
+ * In mixed precision what runs through the network is stored in 16 bits: what depends on the batch and comes from
+ * a contraction, gradients included. It is rounded as it is stored; arithmetic stays in f32 wherever
+ * a value does not leave the registers. Everything else stays as it is: parameters, their gradients, states and
+ * optimizers (they do not depend on the batch), inputs and outputs of the plan, what a reduction gives (statistics of
+ * norms, row sums of a softmax) and numbers on the way from an exponential or a logarithm to the next contraction
+ * (probabilities and losses, where the differences from 1 matter). Of what only some templates read in 16 bits, the ops with
+ * kernels of their own and the operands of convolutions, the format is f32 as well.
+ *
+ * Nodes that may be one memory have one format: views, what a join lays side by side, transfers, assignments. */
+#include "plan/order.h"
+
+typedef struct format_search {
+    wi_node_order *order;
+    uint32_t *group; /* by node id: another node of its memory; a representative is its own */
+    bool *flows;     /* by node id: comes from a contraction */
+    bool *precise;   /* by node id: comes from an exponential or a logarithm, with no contraction since */
+    bool *wide;      /* by representative: stays as it is */
+} format_search;
+
+static uint32_t representative(const format_search *s, uint32_t id) {
+    while (s->group[id] != id) id = s->group[id] = s->group[s->group[id]];
+    return id;
+}
+
+static void unite(format_search *s, const weft_tensor *a, const weft_tensor *b) {
+    s->group[representative(s, a->id)] = representative(s, b->id);
+}
+
+/* More than one number for each example of a batch. */
+static bool has_numbers_of_examples(const wi_shape *shape) {
+    int64_t coefficient;
+    int power;
+    wi_shape_count(shape, &coefficient, &power);
+    return power > 0 && coefficient > 1;
+}
+
+static bool needs_precision(const wi_op *op) {
+    static const wi_op *const functions[] = {
+        &wi_op_exp, &wi_op_exp2, &wi_op_expm1, &wi_op_log, &wi_op_log2, &wi_op_log1p};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (op == functions[i]) return true;
+    }
+    return false;
+}
+
+static void trace(format_search *s, const weft_tensor *node) {
+    const bool is_contraction = node->op->kind == WI_PRODUCT;
+    bool flows = is_contraction, precise = needs_precision(node->op);
+    for (int i = 0; i < node->input_count; i++) {
+        flows = flows || s->flows[node->inputs[i]->id];
+        precise = precise || s->precise[node->inputs[i]->id];
+    }
+    s->flows[node->id] = flows;
+    s->precise[node->id] = precise && !is_contraction;
+}
+
+static void join_memory(format_search *s, const weft_tensor *node) {
+    const wi_op_kind kind = node->op->kind;
+    if (kind != WI_VIEW && kind != WI_JOIN && kind != WI_TRANSFER && kind != WI_ASSIGN) return;
+    for (int i = 0; i < node->input_count; i++) unite(s, node, node->inputs[i]);
+}
+
+/* Views and joins are what their memory is. */
+static bool may_be_narrow(const format_search *s, const weft_tensor *node) {
+    const wi_op_kind kind = node->op->kind;
+    if (kind == WI_VIEW || kind == WI_JOIN || kind == WI_TRANSFER) return node->dtype == WEFT_F32;
+    return node->dtype == WEFT_F32 && (kind == WI_MAP || kind == WI_PRODUCT) && s->flows[node->id] &&
+           !s->precise[node->id] && has_numbers_of_examples(&node->shape);
+}
+
+static void keep(format_search *s, const weft_tensor *node) {
+    s->wide[representative(s, node->id)] = true;
+}
+
+static void keep_what_must_be(format_search *s) {
+    const wi_node_order *order = s->order;
+    for (size_t i = 0; i < order->count; i++) {
+        const weft_tensor *const node = order->nodes[i];
+        const bool is_convolution = node->op->kind == WI_PRODUCT && node->op != &wi_op_matmul;
+        if (!may_be_narrow(s, node)) keep(s, node);
+        if (node->op->kind != WI_KERNEL && !is_convolution) continue;
+        for (int k = 0; k < node->input_count; k++) keep(s, node->inputs[k]);
+    }
+    for (size_t i = 0; i < order->root_count; i++) keep(s, order->roots[i]);
+}
+
+static weft_status find_formats(format_search *s) {
+    wi_node_order *const order = s->order;
+    wi_arena *const arena = order->request->arena;
+    s->group = wi_arena_take(arena, order->id_count * sizeof *s->group);
+    s->flows = wi_arena_take(arena, order->id_count * sizeof *s->flows);
+    s->precise = wi_arena_take(arena, order->id_count * sizeof *s->precise);
+    s->wide = wi_arena_take(arena, order->id_count * sizeof *s->wide);
+    if (!s->group || !s->flows || !s->precise || !s->wide) return WEFT_ERROR_MEMORY;
+    for (uint32_t id = 0; id < order->id_count; id++) s->group[id] = id;
+    for (size_t i = 0; i < order->count; i++) {
+        trace(s, order->nodes[i]);
+        join_memory(s, order->nodes[i]);
+    }
+    keep_what_must_be(s);
+    for (size_t i = 0; i < order->count; i++) {
+        const weft_tensor *const node = order->nodes[i];
+        if (!s->wide[representative(s, node->id)]) order->formats[node->id] = order->request->precision;
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_order_formats(wi_node_order *order) {
+    format_search search = {.order = order};
+    order->formats = wi_arena_take(order->request->arena, order->id_count * sizeof *order->formats);
+    if (!order->formats) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < order->count; i++) order->formats[order->nodes[i]->id] = order->nodes[i]->dtype;
+    return wi_dtype_rounds(order->request->precision) ? find_formats(&search) : WEFT_OK;
+}
