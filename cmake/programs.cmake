@@ -40,4 +40,9 @@ if("train_digits" IN_LIST samples)
     COMMAND train_digits --model cnn --data ${PROJECT_SOURCE_DIR}/data/digits --epochs 20
     USES_TERMINAL VERBATIM
     COMMENT "Training a convolutional network on real handwritten digits")
+  # All that the README names is there after the demo, which nothing should disturb.
+  add_dependencies(run_demo ${samples} ${programs})
+  if(TARGET weft_command)
+    add_dependencies(run_demo weft_command)
+  endif()
 endif()
