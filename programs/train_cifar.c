@@ -4,6 +4,7 @@
 #include "command_line.h"
 #include "image_network.h"
 #include "json_text.h"
+#include "progress.h"
 #include "stopping.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,8 +197,8 @@ static void show_result(const run *r, double accuracy) {
 }
 
 static weft_status train(run *r, const command_line *line) {
-    const weft_context_options opened = {
-        WEFT_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text, .seed = option_count_of(&options[SEED])};
+    const weft_context_options opened = {WEFT_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text,
+        .seed = option_count_of(&options[SEED]), .progress = show_compiling};
     const char *const folder = options[DATA].text;
     double accuracy = 0;
     weft_status status = weft_context_create(&r->context, &opened);

@@ -1,4 +1,5 @@
 /* Trains a network on handwritten digits; --help tells the options. */
+#include "progress.h"
 #include "stopping.h"
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +64,7 @@ int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IONBF, 0);
     const size_t seed = option_count_of(&options[SEED]), epochs = option_count_of(&options[EPOCHS]);
     const weft_context_options device = {
-        WEFT_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text, .seed = seed};
+        WEFT_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text, .seed = seed, .progress = show_compiling};
     if ((status = weft_context_create(&context, &device))) goto done;
     if ((status = weft_dataset_open_idx(&digits, context, options[DATA].text, "train"))) goto done;
     if ((status = weft_dataset_open_idx(&test, context, options[DATA].text, "t10k"))) goto done;
@@ -81,12 +82,11 @@ int main(int argc, char **argv) {
     if (options[SAVE].text && (status = weft_weights_save(graph, options[SAVE].text))) goto done;
     weft_trainer_get_info(trainer, &info);
     const char *const form =
-        options[JSON].text
-            ? "{\"device\": \"%s\", \"model\": \"%s\", \"epochs\": %zu, \"seconds\": %.4f, "
-              "\"first_step_seconds\": %.4f, \"step_ms\": %.4f, \"test_accuracy\": %.5f}\n"
-            : "%s, %s: %zu epochs in %.2f s, first step after %.3f s, %.3f ms a step, test accuracy %.4f\n";
+        options[JSON].text ? "{\"device\": \"%s\", \"model\": \"%s\", \"epochs\": %zu, \"seconds\": %.4f, "
+                             "\"step_ms\": %.4f, \"test_accuracy\": %.5f, \"first_step_seconds\": %.4f}\n"
+                           : "%s, %s: %zu epochs in %.2f s, %.3f ms a step, test accuracy %.4f\n";
     printf(form, weft_context_device(context)->name, options[MODEL].text, epochs, info.seconds,
-        info.first_step_seconds, 1e3 * info.median_step_seconds, accuracy);
+        1e3 * info.median_step_seconds, accuracy, info.first_step_seconds);
 done:
     if (status) fprintf(stderr, "train_digits: %s\n", weft_last_error());
     weft_trainer_release(trainer), weft_dataset_release(test), weft_dataset_release(digits);

@@ -1,6 +1,7 @@
 /* Trains on a CSV table. One column says the kind of a fruit, the others are its
  * measures. A fifth of the rows is kept for validation; training stops when F1 no longer rises, and the best
  * weights come back. */
+#include "progress.h"
 #include "stopping.h"
 #include <math.h>
 #include <stdio.h>
@@ -70,7 +71,8 @@ int main(int argc, char **argv) {
     const weft_csv_column columns[] = {{.name = "x", .fields = measures},
         {.name = "label", .kind = WEFT_CSV_CATEGORY, .fields = (const char *const[]){"kind", NULL}}};
     const weft_csv_options csv = {WEFT_CSV_OPTIONS_INIT, .columns = columns, .column_count = 2};
-    if ((status = weft_context_create(&context, NULL))) goto done;
+    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
+    if ((status = weft_context_create(&context, &shown))) goto done;
     if ((status = weft_dataset_open_csv(&table, context, line.operand, &csv))) goto done;
     if ((status = weft_dataset_split(&validation, &training, table, weft_dataset_size(table) / 5, 1)))
         goto done;

@@ -2,6 +2,7 @@
  * season of 12 before the next one, and says how the next differs from it. The last sixth of the rows is
  * neither trained on nor chosen by: there it is compared with the forecast that says what was a season ago.
  */
+#include "progress.h"
 #include "stopping.h"
 #include <math.h>
 #include <stdio.h>
@@ -63,7 +64,8 @@ int main(int argc, char **argv) {
 
     if (!command_line_read(&line, argc, argv, &stopped)) return stopped;
     const weft_series_options series = {WEFT_SERIES_OPTIONS_INIT, .window = WINDOW, .validation = 1.0 / 6};
-    if ((status = weft_context_create(&context, NULL))) goto done;
+    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
+    if ((status = weft_context_create(&context, &shown))) goto done;
     if ((status = weft_dataset_open_series(&training, &validation, &scale, context, line.operand, &series)))
         goto done;
 

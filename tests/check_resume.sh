@@ -38,9 +38,9 @@ tensors() {
     tail -c +$((length + 9)) "$1"
 }
 
-# What the user is told, without times.
+# What the user is told about the training, without times.
 told() {
-    grep -v '^continuing after step' "$work/$1.out" | sed -E 's/[0-9.]+ m?s( |,|$)/TIME\1/g'
+    grep -v -e '^continuing after step' -e '^preparing kernels' "$work/$1.out" | sed -E 's/[0-9.]+ m?s( |,|$)/TIME\1/g'
 }
 
 moment=
