@@ -36,12 +36,24 @@ compile() {
     LD_LIBRARY_PATH=$libdir "$work/cpp_$name"
 }
 
+# Samples are installed, too, and can be compiled with what they share.
+compile_samples() {
+    samples=$(dirname "$(find "$work/moved" -name 01_devices.c)")
+    for sample in "$samples"/[0-9]*.c; do
+        eval "\$cc $flags $cflags \"\$sample\" \"\$samples/command_line.c\" \"\$samples/progress.c\" \
+            \"\$samples/stopping.c\" -o \"\$work/sample\" $1 -lm"
+        LD_LIBRARY_PATH=$libdir "$work/sample" --help >"$work/sample.txt"
+        grep -q '^usage: ' "$work/sample.txt"
+    done
+}
+
 with_pkg_config() {
     export PKG_CONFIG_PATH="$pc_dir"
     pkg-config --exact-version="$(sed -n 's/^Version: //p' "$pc_dir/weft.pc")" weft
     cflags=$(pkg-config --cflags weft)
     libdir=$(variable libdir)
     compile shared "$(pkg-config --libs weft)"
+    compile_samples "$(pkg-config --libs weft)"
     # The static library by its name; the shared one beside it would win else.
     compile static "$(pkg-config --static --libs weft | sed 's/-lweft/-l:libweft.a/')"
     libdir=
