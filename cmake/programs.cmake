@@ -1,24 +1,27 @@
 # The weft command, the samples and the programs, in bin/. samples/05_train_digits.c becomes bin/train_digits.
 # The samples see the public headers only; the command may use what is inside the library.
 
-file(GLOB sample_files CONFIGURE_DEPENDS samples/*.c)
+# Samples have numbers; the files without one are what samples and programs share.
+add_library(sample_support STATIC samples/command_line.c samples/progress.c samples/stopping.c)
+target_include_directories(sample_support PUBLIC samples)
+target_link_libraries(sample_support PUBLIC weft_static m)
+file(GLOB sample_files CONFIGURE_DEPENDS samples/[0-9]*.c)
 set(samples "")
 foreach(file IN LISTS sample_files)
   get_filename_component(name ${file} NAME_WE)
   string(REGEX REPLACE "^[0-9]+_" "" name ${name})
   add_executable(${name} ${file})
-  target_link_libraries(${name} PRIVATE weft_static m)
+  target_link_libraries(${name} PRIVATE sample_support)
   target_compile_definitions(${name} PRIVATE WEFT_SOURCE_DATA_DIR="${PROJECT_SOURCE_DIR}/data")
   list(APPEND samples ${name})
 endforeach()
 
 # programs/train_cifar.c becomes bin/train_cifar; what the programs share is linked into each. They see the public
-# headers and each other's, as a user's would.
+# headers, each other's and the samples', as a user's would.
 set(programs train_cifar classify)
 foreach(name IN LISTS programs)
-  add_executable(${name} programs/${name}.c programs/command_line.c programs/image_network.c programs/json_text.c
-                         programs/stopping.c)
-  target_link_libraries(${name} PRIVATE weft_static m)
+  add_executable(${name} programs/${name}.c programs/image_network.c programs/json_text.c)
+  target_link_libraries(${name} PRIVATE sample_support)
   target_compile_definitions(${name} PRIVATE WEFT_SOURCE_DATA_DIR="${PROJECT_SOURCE_DIR}/data")
 endforeach()
 
@@ -37,4 +40,9 @@ if("train_digits" IN_LIST samples)
     COMMAND train_digits --model cnn --data ${PROJECT_SOURCE_DIR}/data/digits --epochs 20
     USES_TERMINAL VERBATIM
     COMMENT "Training a convolutional network on real handwritten digits")
+  # All that the README names is there after the demo, which nothing should disturb.
+  add_dependencies(run_demo ${samples} ${programs})
+  if(TARGET weft_command)
+    add_dependencies(run_demo weft_command)
+  endif()
 endif()

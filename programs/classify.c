@@ -169,8 +169,11 @@ static weft_status classify(request *r) {
 }
 
 int main(int argc, char **argv) {
-    command_line line = {program, "--weights FILE [OPTION]... IMAGE", "Tells what is in a PNG or JPEG image.",
-        options, OPTIONS, "IMAGE", NULL};
+    command_line line = {.program = program,
+        .purpose = "Tells what is in a PNG or JPEG image.",
+        .options = options,
+        .option_count = OPTIONS,
+        .operand_sign = "IMAGE"};
     request r = {0};
     int end = 0;
     if (!command_line_read(&line, argc, argv, &end)) return end;

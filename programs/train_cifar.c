@@ -4,6 +4,7 @@
 #include "command_line.h"
 #include "image_network.h"
 #include "json_text.h"
+#include "progress.h"
 #include "stopping.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,23 +16,20 @@
 #endif
 
 enum { SIDE = 32, PADDING = 4, PATH_ROOM = 4096 };
-enum { DATA, MODEL, EPOCHS, BATCH, RATE, SEED, FROM, SAVE, CHECKPOINT, EVERY, RESUME, DEVICE, JSON, OPTIONS };
+enum { DATA, MODEL, EPOCHS, BATCH, RATE, SEED, FROM, SAVE, DEVICE, JSON, OPTIONS };
 
 static const char program[] = "train_cifar";
 static option options[OPTIONS] = {
     [DATA] = {"--data", OPTION_TEXT, "DIR", "the folder of CIFAR's binary files; without it, the digits",
         NULL},
-    [MODEL] = {"--model", OPTION_TEXT, "NAME", "alexnet, resnet20 or resnet56", "resnet20"},
+    [MODEL] = {"--model", OPTION_CHOICE, "alexnet|resnet20|resnet56", "the network", "resnet20"},
     [EPOCHS] = {"--epochs", OPTION_COUNT, "N", "passes over the training images", "20"},
     [BATCH] = {"--batch", OPTION_COUNT, "N", "images a step", "128"},
-    [RATE] = {"--rate", OPTION_RATE, "R",
-        "the first learning rate, which falls to 0 by a cosine; default 0.1, alexnet 0.01", NULL},
+    [RATE] = {"--rate", OPTION_RATE, "R", "falls from this to 0 by a cosine; default 0.1, alexnet 0.01",
+        NULL},
     [SEED] = {"--seed", OPTION_SEED, "S", "of first weights, order and augmentation", "0"},
     [FROM] = {"--from", OPTION_TEXT, "FILE", "weights to begin with, as saved before", NULL},
     [SAVE] = {"--save", OPTION_TEXT, "FILE", "where the weights go; default NAME.safetensors", NULL},
-    [CHECKPOINT] = STOPPING_CHECKPOINT,
-    [EVERY] = STOPPING_EVERY,
-    [RESUME] = STOPPING_RESUME,
     [DEVICE] = {"--device", OPTION_TEXT, "SEL", "gpu, cpu, a part of a name, platform:device", NULL},
     [JSON] = {"--json", OPTION_FLAG, NULL, "the result as a JSON object on the last line", NULL},
 };
@@ -149,7 +147,7 @@ static const char *model_name(void) {
     return strcmp(options[MODEL].text, "alexnet") == 0 ? "alexnet_r" : options[MODEL].text;
 }
 
-static weft_status make_trainer(run *r) {
+static weft_status make_trainer(run *r, const command_line *line) {
     const bool alexnet = strcmp(options[MODEL].text, "alexnet") == 0;
     const size_t batch = option_count_of(&options[BATCH]), epochs = option_count_of(&options[EPOCHS]);
     const size_t steps = epochs * ((weft_dataset_size(r->pictures.training) + batch - 1) / batch);
@@ -165,8 +163,8 @@ static weft_status make_trainer(run *r) {
         .optimizer = weft_sgd_momentum(rate, 0.9f, 1e-4f), .schedule = schedule, .epochs = epochs,
         .batch = batch, .seed = option_count_of(&options[SEED]), .logits = logits,
         .validation = r->pictures.test, .user = r, .on_epoch = finish_epoch,
-        .on_step = isatty(STDOUT_FILENO) ? draw_bar : NULL, .checkpoint = options[CHECKPOINT].text,
-        .checkpoint_every = stopping_interval(&options[EVERY])};
+        .on_step = isatty(STDOUT_FILENO) ? draw_bar : NULL, .checkpoint = line->checkpoint,
+        .checkpoint_every = line->checkpoint_every};
     const weft_status status = weft_graph_status(r->graph);
     if (status) return status;
     if (options[FROM].text) {
@@ -198,53 +196,42 @@ static void show_result(const run *r, double accuracy) {
     printf("}\n");
 }
 
-static weft_status train(run *r) {
-    const weft_context_options opened = {
-        WEFT_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text, .seed = option_count_of(&options[SEED])};
+static weft_status train(run *r, const command_line *line) {
+    const weft_context_options opened = {WEFT_CONTEXT_OPTIONS_INIT, .device = options[DEVICE].text,
+        .seed = option_count_of(&options[SEED]), .progress = show_compiling};
     const char *const folder = options[DATA].text;
     double accuracy = 0;
     weft_status status = weft_context_create(&r->context, &opened);
     if (!status) status = folder ? open_cifar(r, folder) : open_all_digits(r);
-    if (!status) status = make_trainer(r);
+    if (!status) status = make_trainer(r, line);
     if (status) return status;
     printf("%s: %zu images for training, %zu for the test\n", r->pictures.name,
         weft_dataset_size(r->pictures.training), weft_dataset_size(r->pictures.test));
     r->said = !class_names_write(r->pictures.training, 1, r->pictures.classes, program, r->names);
     if (r->said) return WEFT_ERROR_FILE;
-    status = stopping_begin(r->trainer, &options[CHECKPOINT], &options[RESUME]);
-    if (!status) status = weft_trainer_run(r->trainer, r->pictures.training);
+    status = stopping_run(r->trainer, r->pictures.training, line, &r->stopped);
     if (r->saved) status = r->saved;
-    if (!status) r->stopped = stopping_end(r->trainer, program);
     if (r->stopped) return status;
     if (!status) status = weft_trainer_evaluate(r->trainer, r->pictures.test, NULL, &accuracy);
     if (!status) show_result(r, accuracy);
     return status;
 }
 
-static bool check_model(void) {
-    const char *const known[] = {"alexnet", "resnet20", "resnet56"};
-    for (size_t i = 0; i < 3; i++)
-        if (strcmp(options[MODEL].text, known[i]) == 0) return true;
-    fprintf(stderr, "%s: no model '%s'; there are alexnet, resnet20 and resnet56\n", program,
-        options[MODEL].text);
-    return false;
-}
-
 int main(int argc, char **argv) {
-    command_line line = {
-        program, "[OPTION]...", "Trains a network on CIFAR-10 or CIFAR-100.", options, OPTIONS, NULL, NULL};
+    command_line line = {.program = program,
+        .purpose = "Trains a network on CIFAR-10 or CIFAR-100.",
+        .options = options,
+        .option_count = OPTIONS,
+        .trains = true};
     run r = {0};
     int end = 0;
     if (!command_line_read(&line, argc, argv, &end)) return end;
-    if (!check_model()) return 2;
-    if (options[RESUME].text && !options[CHECKPOINT].text)
-        return fprintf(stderr, "%s: --resume needs --checkpoint, the folder to go on from\n", program), 2;
     setvbuf(stdout, NULL, _IONBF, 0);
     (void)snprintf(r.default_weights, sizeof r.default_weights, "%s.safetensors", options[MODEL].text);
     r.weights = options[SAVE].text ? options[SAVE].text : r.default_weights;
     if (!class_names_path(r.names, sizeof r.names, program, r.weights)) return 2;
 
-    const weft_status status = train(&r);
+    const weft_status status = train(&r, &line);
     if (status && !r.said) fprintf(stderr, "%s: %s\n", program, weft_last_error());
     weft_trainer_release(r.trainer);
     weft_dataset_release(r.pictures.test);

@@ -1,8 +1,13 @@
 /* Lists the OpenCL devices of this machine, and which one Weft would choose. */
+#include "command_line.h"
 #include <stdio.h>
 #include <weft/weft.h>
 
-int main(void) {
+int main(int argc, char **argv) {
+    command_line line = {.program = "devices",
+        .purpose = "Lists the OpenCL devices of this machine, and which one Weft would choose."};
+    int end = 0;
+    if (!command_line_read(&line, argc, argv, &end)) return end;
     size_t count = 0;
     weft_context *context = NULL;
     weft_status status = weft_device_count(&count);

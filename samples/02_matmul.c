@@ -1,8 +1,12 @@
 /* Multiplies two matrices: a graph with two inputs, a plan that computes their product, one run. */
+#include "command_line.h"
 #include <stdio.h>
 #include <weft/weft.h>
 
-int main(void) {
+int main(int argc, char **argv) {
+    command_line line = {.program = "matmul", .purpose = "Multiplies two matrices."};
+    int end = 0;
+    if (!command_line_read(&line, argc, argv, &end)) return end;
     const float a[2 * 3] = {1, 2, 3, 4, 5, 6};
     const float b[3 * 2] = {7, 8, 9, 10, 11, 12};
     float c[2 * 2];

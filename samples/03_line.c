@@ -1,4 +1,5 @@
 /* Fits a line y = w·x + b to points that lie near 3·x - 2, with a trainer, and prints what it found. */
+#include "stopping.h"
 #include <stdio.h>
 #include <weft/weft.h>
 
@@ -10,13 +11,18 @@ static bool show(void *user, const weft_epoch *state) {
     return true;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    command_line command = {.program = "line",
+        .purpose = "Fits a line to points that lie near 3x - 2, with a trainer.",
+        .trains = true};
     float xs[POINTS], ys[POINTS], w = 0, b = 0;
     weft_context *context = NULL;
     weft_dataset *points = NULL;
     weft_trainer *trainer = NULL;
     weft_status status;
+    int stopped = 0;
 
+    if (!command_line_read(&command, argc, argv, &stopped)) return stopped;
     for (int i = 0; i < POINTS; i++) {
         const float noise = (float)(i * 37 % 11 - 5) * 0.01f;
         xs[i] = (float)i / POINTS;
@@ -33,9 +39,10 @@ int main(void) {
     weft_tensor *line = weft_linear(weft_input(graph, "x", WEFT_F32, 1), 1);
     weft_tensor *loss = weft_mse(line, weft_input(graph, "y", WEFT_F32, 1));
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT,
-        .optimizer = weft_sgd_momentum(0.1f, 0.9f, 0.0f), .epochs = 100, .batch = 16, .on_epoch = show};
+        .optimizer = weft_sgd_momentum(0.1f, 0.9f, 0.0f), .epochs = 100, .batch = 16, .on_epoch = show,
+        .checkpoint = command.checkpoint, .checkpoint_every = command.checkpoint_every};
     if ((status = weft_trainer_create(&trainer, loss, &options)) != WEFT_OK) goto done;
-    if ((status = weft_trainer_run(trainer, points)) != WEFT_OK) goto done;
+    if ((status = stopping_run(trainer, points, &command, &stopped)) != WEFT_OK || stopped) goto done;
 
     weft_tensor *weight = weft_graph_find(graph, "linear1.weight");
     weft_tensor *bias = weft_graph_find(graph, "linear1.bias");
@@ -48,5 +55,5 @@ done:
     weft_trainer_release(trainer);
     weft_dataset_release(points);
     weft_context_release(context);
-    return status != WEFT_OK;
+    return status != WEFT_OK ? 1 : stopped;
 }

@@ -1,18 +1,35 @@
 /* Learns XOR with two layers, written out without a trainer: a plan whose outputs are the loss and the update
- * of all parameters, run again and again. Then weft_predict asks the network. */
+ * of all parameters, run again and again. A checkpoint of the graph has all that the loop needs to go on, and
+ * the number of the step beside it. Then weft_predict asks the network. */
+#include "stopping.h"
 #include <stdio.h>
-#include <weft/weft.h>
+#include <unistd.h>
 
-enum { STEPS = 400 };
+enum { STEPS = 400, EVERY = 100 };
+enum { CHECKPOINT, RESUME, OPTIONS };
+static option options[OPTIONS] = {
+    [CHECKPOINT] = {"--checkpoint", OPTION_TEXT, "FILE", "saves a checkpoint there every 100 steps", NULL},
+    [RESUME] = {"--resume", OPTION_FLAG, NULL, "continues from that checkpoint, if there is one", NULL},
+};
 
-int main(void) {
+int main(int argc, char **argv) {
     const float inputs[4 * 2] = {0, 0, 0, 1, 1, 0, 1, 1};
     const float targets[4] = {0, 1, 1, 0};
     float answers[4], loss_now = 0;
+    int32_t step = 0;
+    weft_checkpoint_extra extra = {.name = "step", .dtype = WEFT_I32, .data = &step};
     weft_context *context = NULL;
     weft_plan *plan = NULL;
     weft_status status;
+    int stopped = 0;
+    command_line line = {.program = "xor",
+        .purpose = "Learns XOR with two layers, without a trainer.",
+        .options = options,
+        .option_count = OPTIONS};
 
+    if (!command_line_read(&line, argc, argv, &stopped)) return stopped;
+    const char *checkpoint = options[CHECKPOINT].text;
+    if (options[RESUME].text && !checkpoint) return fputs("xor: --resume needs --checkpoint\n", stderr), 2;
     if ((status = weft_context_create(&context, NULL)) != WEFT_OK) goto done;
     weft_graph *graph = weft_context_graph(context);
     weft_tensor *x = weft_input(graph, "x", WEFT_F32, 2);
@@ -24,17 +41,27 @@ int main(void) {
     weft_tensor *outputs[1 + WEFT_MAX_UPDATES] = {loss};
     size_t updates = 0;
     if ((status = weft_minimize(loss, &adam, outputs + 1, WEFT_MAX_UPDATES, &updates)) != WEFT_OK) goto done;
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = 4};
-    if ((status = weft_plan_create(&plan, outputs, 1 + updates, &options)) != WEFT_OK) goto done;
+    const weft_plan_options planned = {WEFT_PLAN_OPTIONS_INIT, .batch = 4};
+    if ((status = weft_plan_create(&plan, outputs, 1 + updates, &planned)) != WEFT_OK) goto done;
     if ((status = weft_plan_write(plan, x, inputs, sizeof inputs)) != WEFT_OK) goto done;
     if ((status = weft_plan_write(plan, target, targets, sizeof targets)) != WEFT_OK) goto done;
-
-    for (int step = 1; step <= STEPS; step++) {
-        if ((status = weft_plan_run(plan)) != WEFT_OK) goto done;
-        if (step % 100) continue;
-        if ((status = weft_plan_read(plan, loss, &loss_now, sizeof loss_now)) != WEFT_OK) goto done;
-        printf("step %d  loss %.5f\n", step, (double)loss_now);
+    if (options[RESUME].text && access(checkpoint, F_OK) == 0) {
+        if ((status = weft_checkpoint_load(graph, checkpoint, &extra, 1)) != WEFT_OK) goto done;
+        printf("continuing after step %d\n", (int)step);
     }
+
+    if (checkpoint) stopping_begin(NULL); /* SIGINT and SIGTERM end the loop */
+    while (step < STEPS && !stopping_wanted()) {
+        if ((status = weft_plan_run(plan)) != WEFT_OK) goto done;
+        if (++step % EVERY) continue;
+        if (checkpoint && (status = weft_checkpoint_save(graph, checkpoint, &extra, 1)) != WEFT_OK) goto done;
+        if ((status = weft_plan_read(plan, loss, &loss_now, sizeof loss_now)) != WEFT_OK) goto done;
+        printf("step %d  loss %.5f\n", (int)step, (double)loss_now);
+    }
+    if (stopping_wanted() && (status = weft_checkpoint_save(graph, checkpoint, &extra, 1)) != WEFT_OK)
+        goto done;
+    if (checkpoint && (stopped = stopping_end("xor", (size_t)step))) goto done;
+
     const weft_column column = {.name = "x", .dtype = WEFT_F32, .rank = 1, .dims = {2}, .data = inputs};
     if ((status = weft_predict(answer, 4, &column, 1, answers, sizeof answers)) != WEFT_OK) goto done;
     for (int i = 0; i < 4; i++)
@@ -44,5 +71,5 @@ done:
     if (status != WEFT_OK) fprintf(stderr, "xor: %s\n", weft_last_error());
     weft_plan_release(plan);
     weft_context_release(context);
-    return status != WEFT_OK;
+    return status != WEFT_OK ? 1 : stopped;
 }

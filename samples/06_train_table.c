@@ -1,6 +1,8 @@
-/* Trains on a CSV table: train_table [TABLE.csv]. One column says the kind of a fruit, the others are its
+/* Trains on a CSV table. One column says the kind of a fruit, the others are its
  * measures. A fifth of the rows is kept for validation; training stops when F1 no longer rises, and the best
  * weights come back. */
+#include "progress.h"
+#include "stopping.h"
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -53,20 +55,25 @@ static weft_status print_confusion(const weft_metric_state *confusion, const wef
 
 int main(int argc, char **argv) {
     const char *built_here = WEFT_SOURCE_DATA_DIR "/fruit/fruit.csv";
-    const char *path = argc > 1                        ? argv[1]
-                       : access(built_here, R_OK) == 0 ? built_here
-                                                       : "data/fruit/fruit.csv";
+    command_line line = {.program = "train_table",
+        .purpose = "Learns the kind of a fruit from its measures, in a CSV table.",
+        .operand_sign = "TABLE.csv",
+        .operand = access(built_here, R_OK) == 0 ? built_here : "data/fruit/fruit.csv",
+        .trains = true};
     weft_context *context = NULL;
     weft_dataset *table = NULL, *validation = NULL, *training = NULL;
     weft_trainer *trainer = NULL;
     weft_status status;
+    int stopped = 0;
 
+    if (!command_line_read(&line, argc, argv, &stopped)) return stopped;
     const char *const measures[] = {"mass_g", "width_cm", "height_cm", "colour", "sugar_brix", NULL};
     const weft_csv_column columns[] = {{.name = "x", .fields = measures},
         {.name = "label", .kind = WEFT_CSV_CATEGORY, .fields = (const char *const[]){"kind", NULL}}};
     const weft_csv_options csv = {WEFT_CSV_OPTIONS_INIT, .columns = columns, .column_count = 2};
-    if ((status = weft_context_create(&context, NULL))) goto done;
-    if ((status = weft_dataset_open_csv(&table, context, path, &csv))) goto done;
+    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
+    if ((status = weft_context_create(&context, &shown))) goto done;
+    if ((status = weft_dataset_open_csv(&table, context, line.operand, &csv))) goto done;
     if ((status = weft_dataset_split(&validation, &training, table, weft_dataset_size(table) / 5, 1)))
         goto done;
     const size_t kinds = weft_dataset_category_count(table, 1);
@@ -78,10 +85,10 @@ int main(int argc, char **argv) {
     const weft_metric metrics[] = {weft_metric_f1(WEFT_AVERAGE_MACRO), weft_metric_confusion()};
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(1e-2f),
         .epochs = 50, .logits = logits, .validation = validation, .metrics = metrics, .metric_count = 2,
-        .on_epoch = show,
+        .on_epoch = show, .checkpoint = line.checkpoint, .checkpoint_every = line.checkpoint_every,
         .early_stopping = {.monitor = "validation_f1", .patience = 5, .restore_best = true}};
     if ((status = weft_trainer_create(&trainer, loss, &options))) goto done;
-    if ((status = weft_trainer_run(trainer, training))) goto done;
+    if ((status = stopping_run(trainer, training, &line, &stopped)) || stopped) goto done;
     if ((status = weft_trainer_evaluate(trainer, validation, NULL, NULL))) goto done;
     status = print_confusion(weft_trainer_metric(trainer, 1, false), table);
 done:
@@ -89,5 +96,5 @@ done:
     weft_trainer_release(trainer);
     weft_dataset_release(training), weft_dataset_release(validation), weft_dataset_release(table);
     weft_context_release(context);
-    return status != WEFT_OK;
+    return status != WEFT_OK ? 1 : stopped;
 }

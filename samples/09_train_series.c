@@ -1,7 +1,9 @@
-/* Forecasts a series: train_series [SERIES.csv]. A GRU reads 24 rows, as what each differs from the row a
+/* Forecasts a series. A GRU reads 24 rows, as what each differs from the row a
  * season of 12 before the next one, and says how the next differs from it. The last sixth of the rows is
  * neither trained on nor chosen by: there it is compared with the forecast that says what was a season ago.
  */
+#include "progress.h"
+#include "stopping.h"
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -47,22 +49,24 @@ static weft_status print_forecasts(
 
 int main(int argc, char **argv) {
     const char *shipped = WEFT_SOURCE_DATA_DIR "/series/passengers.csv";
-    const char *path = argc > 1                     ? argv[1]
-                       : access(shipped, R_OK) == 0 ? shipped
-                                                    : "data/series/passengers.csv";
+    command_line line = {.program = "train_series",
+        .purpose =
+            "Learns to forecast a series of numbers by month, and shows its forecasts of the last rows.",
+        .operand_sign = "SERIES.csv",
+        .operand = access(shipped, R_OK) == 0 ? shipped : "data/series/passengers.csv",
+        .trains = true};
     weft_context *context = NULL;
     weft_dataset *training = NULL, *validation = NULL;
     weft_trainer *trainer = NULL;
     weft_series_scale scale;
     weft_status status;
+    int stopped = 0;
 
-    if (argc > 2 || (argc == 2 && argv[1][0] == '-'))
-        return fprintf(
-                   stderr, "train_series: '%s' is not expected; train_series [SERIES.csv]\n", argv[argc - 1]),
-               2;
+    if (!command_line_read(&line, argc, argv, &stopped)) return stopped;
     const weft_series_options series = {WEFT_SERIES_OPTIONS_INIT, .window = WINDOW, .validation = 1.0 / 6};
-    if ((status = weft_context_create(&context, NULL))) goto done;
-    if ((status = weft_dataset_open_series(&training, &validation, &scale, context, path, &series)))
+    const weft_context_options shown = {WEFT_CONTEXT_OPTIONS_INIT, .progress = show_compiling};
+    if ((status = weft_context_create(&context, &shown))) goto done;
+    if ((status = weft_dataset_open_series(&training, &validation, &scale, context, line.operand, &series)))
         goto done;
 
     weft_graph *graph = weft_context_graph(context);
@@ -72,14 +76,15 @@ int main(int argc, char **argv) {
     weft_tensor *change = weft_linear(weft_gru(weft_sub(window, season), 32, NULL).h, 1);
     weft_tensor *forecast = weft_add(season, weft_permute(change, 1, 0, 2)); /* (1, N, 1) → (N, 1, 1) */
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(3e-3f),
-        .epochs = EPOCHS, .batch = 16, .validation = validation, .on_epoch = show};
+        .epochs = EPOCHS, .batch = 16, .validation = validation, .on_epoch = show,
+        .checkpoint = line.checkpoint, .checkpoint_every = line.checkpoint_every};
     if ((status = weft_trainer_create(&trainer, weft_mse(forecast, target), &options))) goto done;
-    if ((status = weft_trainer_run(trainer, training))) goto done;
+    if ((status = stopping_run(trainer, training, &line, &stopped)) || stopped) goto done;
     status = print_forecasts(forecast, validation, &scale);
 done:
     if (status) fprintf(stderr, "train_series: %s\n", weft_last_error());
     weft_trainer_release(trainer);
     weft_dataset_release(validation), weft_dataset_release(training);
     weft_context_release(context);
-    return status != WEFT_OK;
+    return status != WEFT_OK ? 1 : stopped;
 }

@@ -1,4 +1,4 @@
-/* The network that train_text trains and generate writes with: an embedding, two recurrent layers whose state
+/* The text that train_text reads, and the network that it trains and generate writes with: an embedding, two recurrent layers whose state
  * goes on from sequence to sequence, and a linear layer. */
 #ifndef LANGUAGE_MODEL_H
 #define LANGUAGE_MODEL_H
@@ -15,39 +15,22 @@
 
 enum { EMBEDDING = 64, HIDDEN = 128, LAYERS = 2 };
 
-/* ---- options of the command line: names with values, and --json where json is not NULL ---- */
-typedef enum option_kind { FILE_NAME, LEVEL_NAME, CELL_NAME, COUNT, NUMBER, POSITIVE_OR_0 } option_kind;
-typedef struct option {
-    const char *name, *value;
-    option_kind kind;
-} option;
-
-static inline bool is_good(const option *o) {
-    const char *const v = o->value;
-    char *end = NULL;
-    if (o->kind == FILE_NAME) return !v || *v;
-    if (o->kind == LEVEL_NAME) return strcmp(v, "char") == 0 || strcmp(v, "word") == 0;
-    if (o->kind == CELL_NAME) return strcmp(v, "lstm") == 0 || strcmp(v, "gru") == 0 || strcmp(v, "rnn") == 0;
-    if (o->kind == POSITIVE_OR_0) return *v && strtod(v, &end) >= 0 && *end == '\0' && strtod(v, NULL) <= 1e6;
-    return *v && strspn(v, "0123456789") == strlen(v) && strlen(v) < 10 && (o->kind == NUMBER || atoi(v) > 0);
-}
-
-static inline bool read_options(
-    const char *program, int argc, char **argv, option *options, size_t count, bool *json) {
-    for (int i = 1; i < argc; i++) {
-        size_t o = 0;
-        if (json && strcmp(argv[i], "--json") == 0) {
-            *json = true;
-            continue;
-        }
-        while (o < count && strcmp(argv[i], options[o].name) != 0) o++;
-        if (o == count || i + 1 == argc)
-            return fprintf(stderr, "%s: '%s' is no option, or lacks its value\n", program, argv[i]), false;
-        options[o].value = argv[++i];
-        if (!is_good(&options[o]))
-            return fprintf(stderr, "%s: %s cannot be '%s'\n", program, argv[i - 1], argv[i]), false;
-    }
-    return true;
+/* The last tenth of the text is kept for validation. A text that is short for *streams of these steps gets fewer. */
+static inline weft_status read_text(weft_dataset **training, weft_dataset **validation, size_t *streams,
+    size_t steps, const char *path, const weft_vocabulary *vocabulary, weft_context *context) {
+    weft_dataset *all = NULL; /* one stream of one step: the tokens one after another */
+    weft_text_options shape = {WEFT_TEXT_OPTIONS_INIT, .streams = 1, .steps = 1};
+    weft_status status = weft_dataset_open_text(&all, context, path, vocabulary, &shape);
+    if (status) return status;
+    const int32_t *tokens = weft_dataset_column(all, 0)->data;
+    const size_t count = weft_dataset_size(all), held = count / 10;
+    shape.steps = steps;
+    while (*streams > 1 && held <= *streams * steps) *streams /= 2;
+    shape.streams = *streams;
+    status = weft_dataset_from_tokens(training, context, tokens, count - held, &shape);
+    if (!status) status = weft_dataset_from_tokens(validation, context, tokens + count - held, held, &shape);
+    weft_dataset_release(all);
+    return status;
 }
 
 /* The progress of an epoch, on a terminal. */

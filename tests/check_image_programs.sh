@@ -14,8 +14,8 @@ fail() {
 
 program=$train
 weights=$work/small.safetensors
-helps "--model NAME"
-refused 2 "no model 'vgg11'; there are alexnet, resnet20 and resnet56" --model vgg11
+helps "--model alexnet|resnet20|resnet56"
+refused 2 "--model is 'vgg11', but must be one of alexnet|resnet20|resnet56" --model vgg11
 refused 2 "--epochs is '0', but must be a whole number from 1" --epochs 0
 refused 2 "--rate is 'fast', but must be a number above 0" --rate fast
 refused 2 "--batch lacks its value" --batch

@@ -371,8 +371,9 @@ static bool can_trace(const bench_options *options) {
 static bool parse(bench_options *options, int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
         if (take_flag(options, argv[i])) continue;
-        if (!takes_value(argv[i]) || i + 1 == argc)
-            return fprintf(stderr, "weft: '%s' is no option, or lacks its value\n", argv[i]), false;
+        if (!takes_value(argv[i]))
+            return fprintf(stderr, "weft: %s is no option; see weft bench seven --help\n", argv[i]), false;
+        if (i + 1 == argc) return fprintf(stderr, "weft: %s lacks its value\n", argv[i]), false;
         if (!take_value(options, argv[i], argv[i + 1]))
             return fprintf(stderr, "weft: %s cannot be '%s'\n", argv[i], argv[i + 1]), false;
         i++;

@@ -45,7 +45,12 @@ static const char *kind(const weft_device_info *info) {
 static int devices(void) {
     size_t count = 0;
     if (weft_device_count(&count) != WEFT_OK) return fail();
-    if (count == 0) printf("no OpenCL device: is a driver installed?\n");
+    if (count == 0) {
+        fprintf(stderr,
+            "weft: no OpenCL device on this machine: install an OpenCL driver, such as the package "
+            "pocl-opencl-icd, which runs on any CPU\n");
+        return 1;
+    }
     for (size_t i = 0; i < count; i++) {
         weft_device_info info;
         if (weft_device_get(i, &info) != WEFT_OK) return fail();
@@ -89,15 +94,29 @@ static int bench(int argc, char **argv) {
         "the benchmarks are: weft bench seven, gemm, conv, map, reduce, attention, images, lstm, checkpoint");
 }
 
+/* `weft bench seven` has a help of its own. */
+static bool wants_help(int argc, char **argv) {
+    bool seven = false, help = false;
+    for (int i = 1; i < argc; i++) {
+        seven = seven || strcmp(argv[i], "seven") == 0;
+        help = help || strcmp(argv[i], "--help") == 0;
+    }
+    return help && !seven;
+}
+
 int main(int argc, char **argv) {
     const char *const command = argc > 1 ? argv[1] : "--help";
     setvbuf(stdout, NULL, _IOLBF, 0);
+    if (wants_help(argc, argv)) return fputs(usage, stdout) < 0;
     if (strcmp(command, "devices") == 0)
         return argc == 2 ? devices() : bad_usage("devices takes no arguments");
     if (strcmp(command, "check") == 0) return check(argc - 2, argv + 2);
     if (strcmp(command, "bench") == 0) return bench(argc - 2, argv + 2);
     if (strcmp(command, "--version") == 0) return printf("weft %s\n", weft_version()) < 0;
-    if (strcmp(command, "--help") != 0) return bad_usage("unknown command");
+    if (strcmp(command, "--help") != 0) {
+        fprintf(stderr, "weft: %s is no command; see weft --help\n", command);
+        return 2;
+    }
     fputs(usage, argc > 1 ? stdout : stderr);
     return argc > 1 ? 0 : 2;
 }

@@ -286,7 +286,8 @@ typedef struct weft_trainer_options {
     bool training_metrics;      /* default false; true: for the training examples of each epoch, too */
     weft_tensor *output;        /* read by metrics without an output of their own; default `logits` */
     weft_early_stopping early_stopping;
-    /* Logs, written by whole lines; opened when the first run begins, closed with the trainer. One line per
+    /* Logs, written by whole lines; opened when the first run begins, closed with the trainer. A resumed training
+     * continues them, without what was written after the checkpoint, since that is written again. One line per
      * epoch: "event" (epoch or step), "epoch" and "step" (from 1), the values that early_stopping.monitor can
      * name, "learning_rate", "seconds". A number that is not finite is nan, inf or empty in CSV, and null in
      * JSON. */

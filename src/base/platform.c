@@ -271,6 +271,19 @@ weft_status wi_line_file_write(wi_line_file *file, const char *line, size_t byte
     return WEFT_OK;
 }
 
+weft_status wi_line_file_size(const wi_line_file *file, uint64_t *bytes) {
+    struct stat state;
+    if (fstat(file->file, &state) != 0) return fail_file("look at", file->path, errno);
+    *bytes = (uint64_t)state.st_size;
+    return WEFT_OK;
+}
+
+weft_status wi_line_file_cut(wi_line_file *file, uint64_t bytes) {
+    while (ftruncate(file->file, (off_t)bytes) != 0)
+        if (errno != EINTR) return fail_file("shorten", file->path, errno);
+    return WEFT_OK;
+}
+
 void wi_line_file_close(wi_line_file *file) {
     if (!file) return;
     if (file->file >= 0) close(file->file);

@@ -32,7 +32,9 @@ typedef struct wi_line_file wi_line_file;
 weft_status wi_line_file_open(
     wi_line_file **file, const weft_allocator *allocator, const char *path, bool append, bool *empty);
 weft_status wi_line_file_write(wi_line_file *file, const char *line, size_t bytes);
-void wi_line_file_close(wi_line_file *file); /* NULL is fine */
+weft_status wi_line_file_size(const wi_line_file *file, uint64_t *bytes);
+weft_status wi_line_file_cut(wi_line_file *file, uint64_t bytes); /* what follows is removed */
+void wi_line_file_close(wi_line_file *file);                      /* NULL is fine */
 bool wi_file_exists(const char *path);
 /* What a path leads to, links followed. device and number are the same for two paths of one folder. */
 typedef enum wi_path_kind { WI_PATH_FILE, WI_PATH_FOLDER, WI_PATH_OTHER } wi_path_kind;

@@ -239,8 +239,8 @@ static weft_status prepare_run(weft_trainer *trainer, weft_dataset *dataset) {
     trainer->state.best_epoch = trainer->info.best_epoch = trainer->watch.best_epoch;
     trainer->state.best = trainer->info.best = trainer->watch.best;
     WI_TRY(wi_checkpointer_begin(&trainer->checkpointer));
-    WI_TRY(wi_trainer_reserve(trainer));
-    return wi_training_log_open(&trainer->log, &trainer->report);
+    WI_TRY(wi_training_log_open(&trainer->log, &trainer->report));
+    return wi_trainer_reserve(trainer);
 }
 
 static weft_status run_epochs(weft_trainer *trainer) {

@@ -23,6 +23,7 @@ typedef struct numbers {
     size_t batch, steps, not_finite_step, best_epoch, waited;
     bool shuffle, kept;
     double best, seconds;
+    wi_log_position logs;
     weft_plateau plateau;
 } numbers;
 
@@ -132,6 +133,26 @@ static weft_status list_tensors(weft_trainer *trainer, const numbers *n, wi_save
     return wi_list_extras(list, options->checkpoint_extras, options->checkpoint_extra_count);
 }
 
+/* ---- logs: what is not there was not written ---- */
+
+static const char *const log_keys[WI_LOGS] = {"trainer.log.csv", "trainer.log.json"};
+
+static weft_status note_logs(wi_saved_list *list, const weft_trainer *trainer) {
+    wi_log_position position = {0};
+    WI_TRY(wi_training_log_position(&trainer->log, &position));
+    for (int i = 0; i < WI_LOGS; i++)
+        if (position.known[i]) WI_TRY(wi_saved_list_note(list, log_keys[i], "%" PRIu64, position.bytes[i]));
+    return WEFT_OK;
+}
+
+static weft_status read_logs(const wi_checkpoint_file *file, wi_log_position *position) {
+    for (int i = 0; i < WI_LOGS; i++) {
+        position->known[i] = wi_checkpoint_find(file, log_keys[i]) != NULL;
+        if (position->known[i]) WI_TRY(wi_checkpoint_count(file, log_keys[i], &position->bytes[i]));
+    }
+    return WEFT_OK;
+}
+
 /* ---- saving ---- */
 
 static weft_status list_all(weft_trainer *trainer, numbers *n) {
@@ -141,6 +162,7 @@ static weft_status list_all(weft_trainer *trainer, numbers *n) {
     wi_saved_list_empty(list);
     WI_TRY(wi_list_graph(list, trainer->graph));
     for (size_t i = 0; i < count; i++) WI_TRY(note_row(list, &rows[i]));
+    WI_TRY(note_logs(list, trainer));
     return list_tensors(trainer, n, list);
 }
 
@@ -182,6 +204,8 @@ static weft_status read_numbers(const weft_trainer *trainer, const wi_checkpoint
         WI_FAIL(WEFT_ERROR_FORMAT, "'%s' was not saved by a trainer; weft_checkpoint_load reads what it has",
             file->path);
     for (size_t i = 0; i < count; i++) WI_TRY(read_row(file, &rows[i]));
+    WI_TRY(read_logs(file, &n->logs));
+    n->logs.step = n->steps;
     return check_options(trainer, file, n);
 }
 
@@ -207,7 +231,7 @@ static void take_numbers(weft_trainer *trainer, const numbers *n, const char *pa
     trainer->watch.waited = n->waited;
     trainer->watch.snapshot.taken = n->kept && trainer->watch.snapshot.data;
     trainer->rate.plateau = n->plateau;
-    trainer->log.append = true;
+    wi_training_log_resume(&trainer->log, &n->logs);
     trainer->checkpointer.owns = is_in_folder(path, trainer->options.checkpoint);
     trainer->checkpointer.is_current = trainer->checkpointer.owns;
 }

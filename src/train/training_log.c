@@ -2,9 +2,10 @@
  * which are f32, with 7) and a point, whatever the program's locale is. */
 #include "train/training_log.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { CSV, JSON, FILES };
+enum { EVENT_ROOM = 96 }; /* enough for a line's event, epoch and step */
 
 void wi_training_log_init(
     wi_training_log *log, const weft_allocator *allocator, const weft_trainer_options *options) {
@@ -14,14 +15,22 @@ void wi_training_log_init(
     wi_text_init(&log->line, allocator);
 }
 
+static void close_files(wi_training_log *log) {
+    for (int i = 0; i < WI_LOGS; i++) {
+        wi_line_file_close(log->files[i]);
+        log->files[i] = NULL;
+    }
+    log->open = false;
+}
+
 void wi_training_log_clear(wi_training_log *log) {
-    for (int i = 0; i < FILES; i++) wi_line_file_close(log->files[i]);
+    close_files(log);
     wi_text_clear(&log->line);
     *log = (wi_training_log){0};
 }
 
 bool wi_training_log_wanted(const wi_training_log *log) {
-    return log->paths[CSV] || log->paths[JSON];
+    return log->paths[WI_LOG_CSV] || log->paths[WI_LOG_JSON];
 }
 
 static void begin_line(wi_training_log *log) {
@@ -69,21 +78,85 @@ static weft_status check_header(wi_training_log *log, const char *path) {
 static weft_status begin_csv(wi_training_log *log, const wi_report *report, bool empty) {
     csv_header(log, report);
     if (log->line.failed) return WEFT_ERROR_MEMORY;
-    return empty ? end_line(log, CSV) : check_header(log, log->paths[CSV]);
+    return empty ? end_line(log, WI_LOG_CSV) : check_header(log, log->paths[WI_LOG_CSV]);
+}
+
+/* ---- logs that go on after a checkpoint ---- */
+
+weft_status wi_training_log_position(const wi_training_log *log, wi_log_position *position) {
+    for (int i = 0; i < WI_LOGS; i++) {
+        position->known[i] = log->files[i] != NULL;
+        if (log->files[i]) WI_TRY(wi_line_file_size(log->files[i], &position->bytes[i]));
+    }
+    return WEFT_OK;
+}
+
+void wi_training_log_resume(wi_training_log *log, const wi_log_position *position) {
+    close_files(log);
+    log->append = true;
+    log->resumed = *position;
+}
+
+/* A line that the resumed training writes again. The line of an epoch comes after that of its last step. */
+static bool comes_again(const char *line, size_t bytes, int which, size_t step) {
+    static const char *const forms[WI_LOGS] = {
+        "%5[a-z],%*u,%zu,", "{\"event\":\"%5[a-z]\",\"epoch\":%*u,\"step\":%zu,"};
+    char start[EVENT_ROOM] = "", event[8] = "";
+    size_t at = 0;
+    memcpy(start, line, bytes < sizeof start - 1 ? bytes : sizeof start - 1);
+    if (sscanf(start, forms[which], event, &at) != 2) return false;
+    return at > step || (at == step && strcmp(event, "epoch") == 0);
+}
+
+/* Nothing but whole lines that come again, and at the end a part of a line that a kill has cut. */
+static bool can_be_cut(const char *data, size_t bytes, size_t from, int which, size_t step) {
+    if (from > 0 && data[from - 1] != '\n') return false;
+    while (from < bytes) {
+        const char *const end = memchr(data + from, '\n', bytes - from);
+        if (!end) return true;
+        if (!comes_again(data + from, (size_t)(end - data) - from, which, step)) return false;
+        from = (size_t)(end - data) + 1;
+    }
+    return true;
+}
+
+/* A file that is shorter than it was is another one, or lost its end: it only goes on. */
+static weft_status cut_file(wi_training_log *log, int which) {
+    const wi_log_position *const at = &log->resumed;
+    char *data = NULL;
+    size_t bytes = 0;
+    if (!at->known[which]) return WEFT_OK;
+    WI_TRY(wi_file_read(log->allocator, log->paths[which], &data, &bytes));
+    const bool longer = bytes > at->bytes[which];
+    const bool fits = !longer || can_be_cut(data, bytes, (size_t)at->bytes[which], which, at->step);
+    wi_release(log->allocator, data);
+    if (!fits)
+        WI_FAIL(WEFT_ERROR_FORMAT,
+            "'%s' is not the log of the training that is resumed: its lines from byte %zu on are not those "
+            "after "
+            "step %zu",
+            log->paths[which], (size_t)at->bytes[which], at->step);
+    return longer ? wi_line_file_cut(log->files[which], at->bytes[which]) : WEFT_OK;
+}
+
+static weft_status open_file(wi_training_log *log, int which, const wi_report *report) {
+    bool empty = false;
+    WI_TRY(wi_line_file_open(&log->files[which], log->allocator, log->paths[which], log->append, &empty));
+    if (which == WI_LOG_CSV) WI_TRY(begin_csv(log, report, empty));
+    return empty ? WEFT_OK : cut_file(log, which);
 }
 
 weft_status wi_training_log_open(wi_training_log *log, const wi_report *report) {
-    for (int i = 0; i < FILES && !log->open; i++) {
-        bool empty = false;
-        wi_line_file_close(log->files[i]); /* of an attempt that failed */
-        log->files[i] = NULL;
-        if (!log->paths[i]) continue;
-        WI_TRY(wi_line_file_open(&log->files[i], log->allocator, log->paths[i], log->append, &empty));
-        if (i == CSV) WI_TRY(begin_csv(log, report, empty));
-    }
+    if (log->open) return WEFT_OK;
+    close_files(log); /* of an attempt that failed */
+    for (int i = 0; i < WI_LOGS; i++)
+        if (log->paths[i]) WI_TRY(open_file(log, i, report));
+    log->resumed = (wi_log_position){0};
     log->open = true;
     return WEFT_OK;
 }
+
+/* ---- lines ---- */
 
 static void csv_line(wi_text *line, const wi_log_event *event, const wi_report *report) {
     wi_text_append(line, "%s,%zu,%zu", event->is_step ? "step" : "epoch", event->epoch, event->step);
@@ -122,9 +195,9 @@ static void json_line(wi_text *line, const wi_log_event *event, const wi_report 
 }
 
 weft_status wi_training_log_write(wi_training_log *log, const wi_log_event *event, const wi_report *report) {
-    static void (*const forms[FILES])(wi_text *, const wi_log_event *, const wi_report *) = {
+    static void (*const forms[WI_LOGS])(wi_text *, const wi_log_event *, const wi_report *) = {
         csv_line, json_line};
-    for (int i = 0; i < FILES; i++) {
+    for (int i = 0; i < WI_LOGS; i++) {
         if (!log->files[i]) continue;
         wi_locale locale;
         begin_line(log);

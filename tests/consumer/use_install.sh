@@ -13,7 +13,11 @@ found=$(find "$work/stage" -name weft.pc)
 # What is installed must not know where: DESTDIR already moved it, and moving it again changes nothing.
 mv "$work/stage" "$work/moved"
 pc_dir=$(dirname "$(find "$work/moved" -name weft.pc)")
-prefix=$(cd "$pc_dir" && cd "$(PKG_CONFIG_PATH=$pc_dir pkg-config --variable=prefix weft)" && pwd)
+# pkg-config escapes blanks for the shell.
+variable() {
+    eval "printf '%s\n' $(PKG_CONFIG_PATH=$pc_dir pkg-config --variable="$1" weft)"
+}
+prefix=$(cd "$pc_dir" && cd "$(variable prefix)" && pwd)
 
 with_cmake() {
     cmake -S "$here/project" -B "$work/project" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
@@ -25,22 +29,31 @@ with_cmake() {
 # compile NAME LIBS: builds both programs with the given libraries and runs them.
 compile() {
     name=$1 libs=$2
-    # shellcheck disable=SC2086
-    {
-        "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror $flags $cflags "$here/consumer_c.c" -o "$work/c_$name" $libs
-        "$cxx" -std=c++17 -Wall -Wextra -Wpedantic -Werror $flags $cflags "$here/consumer_cpp.cpp" \
-            -o "$work/cpp_$name" $libs
-    }
+    eval "\$cc -std=c11 -Wall -Wextra -Wpedantic -Werror $flags $cflags \"\$here/consumer_c.c\" -o \"\$work/c_\$name\" $libs"
+    eval "\$cxx -std=c++17 -Wall -Wextra -Wpedantic -Werror $flags $cflags \"\$here/consumer_cpp.cpp\" \
+        -o \"\$work/cpp_\$name\" $libs"
     LD_LIBRARY_PATH=$libdir "$work/c_$name"
     LD_LIBRARY_PATH=$libdir "$work/cpp_$name"
+}
+
+# Samples are installed, too, and can be compiled with what they share.
+compile_samples() {
+    samples=$(dirname "$(find "$work/moved" -name 01_devices.c)")
+    for sample in "$samples"/[0-9]*.c; do
+        eval "\$cc $flags $cflags \"\$sample\" \"\$samples/command_line.c\" \"\$samples/progress.c\" \
+            \"\$samples/stopping.c\" -o \"\$work/sample\" $1 -lm"
+        LD_LIBRARY_PATH=$libdir "$work/sample" --help >"$work/sample.txt"
+        grep -q '^usage: ' "$work/sample.txt"
+    done
 }
 
 with_pkg_config() {
     export PKG_CONFIG_PATH="$pc_dir"
     pkg-config --exact-version="$(sed -n 's/^Version: //p' "$pc_dir/weft.pc")" weft
     cflags=$(pkg-config --cflags weft)
-    libdir=$(pkg-config --variable=libdir weft)
+    libdir=$(variable libdir)
     compile shared "$(pkg-config --libs weft)"
+    compile_samples "$(pkg-config --libs weft)"
     # The static library by its name; the shared one beside it would win else.
     compile static "$(pkg-config --static --libs weft | sed 's/-lweft/-l:libweft.a/')"
     libdir=

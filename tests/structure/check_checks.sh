@@ -26,7 +26,7 @@ fresh() {
     echo '#include <weft/base.h>' >"$tree/include/weft/device.h"
     echo '#include <weft/device.h>' >"$tree/include/weft/weft.h"
     printf '#include "base/log.h"\n#include <weft/device.h>\n#include "cl/launch.h"\n' >"$tree/src/cl/launch.c"
-    echo '#include <weft/weft.h>' >"$tree/samples/one.c"
+    echo '#include <weft/weft.h>' >"$tree/samples/01_one.c"
     printf '#include "parts.h"\n#include <weft/weft.h>\n' >"$tree/programs/long.c"
 }
 
@@ -46,7 +46,7 @@ breaks_layers src/cl/launch.c '#include "elsewhere/thing.h"'
 breaks_layers include/weft/base.h '#include <weft/device.h>'
 breaks_layers include/weft/base.h '#include "base/log.h"'
 breaks_layers include/weft/stray.h '#include <stddef.h>'
-breaks_layers samples/one.c '#include "cl/launch.h"'
+breaks_layers samples/01_one.c '#include "cl/launch.h"'
 breaks_layers programs/long.c '#include "cl/launch.h"'
 # breaks_apart FILE LINE: so does a LINE in FILE beside tools/, tests/ and workloads/.
 breaks_apart() {
@@ -131,9 +131,9 @@ expect fail "words of an empty tree" sh "$here/check_words.sh" "$tree"
 
 fresh
 expect pass "a short sample" sh "$here/check_samples.sh" "$tree"
-yes '/* one more line */' | head -n 100 >>"$tree/samples/one.c"
+yes '/* one more line */' | head -n 100 >>"$tree/samples/01_one.c"
 expect fail "a sample of 101 lines" sh "$here/check_samples.sh" "$tree"
-rm "$tree/samples/one.c"
+rm "$tree/samples/01_one.c"
 expect fail "no samples" sh "$here/check_samples.sh" "$tree"
 
 # linked: a good tree of two documents. breaks_links TEXT LINE: with LINE in one of them the check fails and TEXT is in

@@ -4,7 +4,7 @@
 # A folder of src/ is a layer; a public header belongs to the layer of its name (device.h: cl; losses.h,
 # images.h, convolution.h, normalization.h, recurrent.h: ops; profile.h: plan; models.h: nn; text.h, image_data.h: train;
 # weft.h stands above all). tools/ may include everything but tests/, tests/ and workloads/ everything but tools/, samples/
-# and programs/ the public headers and their own.
+# and programs/ the public headers and their own, programs/ those of samples/, too.
 set -eu
 cd "$1"
 

@@ -3,6 +3,7 @@
 #include "support/checks.h"
 #include "support/fixture.h"
 #include "support/image_examples.h"
+#include "support/scratch.h"
 
 enum {
     POINTS = 22,
@@ -145,6 +146,8 @@ resumed_training *resumed_training_make(resumed_kind kind, const char *checkpoin
         options.metric_count = 2;
     }
     if (kind == RESUMED_LONG) {
+        options.json_log = scratch_path(checkpoints, "log.json");
+        options.log_steps = true;
         options.epochs = 30;
         options.checkpoint_every.steps = 2;
     }

@@ -9,7 +9,7 @@ typedef enum resumed_kind {
     RESUMED_CNN, /* images with crops and flips, batch norm, dropout, momentum, a cosine for each step */
     RESUMED_TEXT, /* an LSTM whose state is carried along the streams of a text, in order, accumulated gradients */
     RESUMED_PLATEAU, /* a plateau, early stopping and the best weights back at the end */
-    RESUMED_LONG     /* as RESUMED_CNN, with more epochs and a checkpoint every 2 steps */
+    RESUMED_LONG     /* as RESUMED_CNN, with more epochs, a checkpoint every 2 steps and a log beside them */
 } resumed_kind;
 
 typedef struct resumed_training {

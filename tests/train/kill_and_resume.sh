@@ -1,7 +1,7 @@
 #!/bin/sh
 # Kills a training that saves checkpoints every few steps, with SIGKILL at random moments. After each kill a copy of what is
-# on the disk must go on to the bit-identical end and leave no temporary file; then the training itself goes on until the
-# next kill. Usage: kill_and_resume.sh PROGRAM WORK_FOLDER [KILLS [SEED]]
+# on the disk must go on to the bit-identical end, with the same log, and leave no temporary file; then the training itself
+# goes on until the next kill. Usage: kill_and_resume.sh PROGRAM WORK_FOLDER [KILLS [SEED]]
 set -u
 program=$1 work=$2 kills=${3:-200} seed=${4:-1}
 rm -rf "$work"
@@ -19,6 +19,13 @@ begin=$(date +%s%N)
 "$program" "$work/second" "$work/again" >/dev/null || fail "the training that nobody kills fails"
 longest=$(( ($(date +%s%N) - begin) / 1000000 ))
 cmp "$work/wanted" "$work/again" || fail "two trainings that nobody kills differ"
+
+# The log of a training, without the seconds.
+lines() {
+    sed 's/,"seconds":[0-9.]*}$//' "$1/log.json"
+}
+lines "$work/first" >"$work/wanted.log"
+[ "$(wc -l <"$work/wanted.log")" -gt 100 ] || fail "no log of the steps"
 
 folder=$work/killed left=0 within=0 finished=0
 moments=$(awk -v n="$((kills * 20))" -v most="$longest" -v seed="$seed" \
@@ -44,6 +51,7 @@ for moment in $moments; do
     ! grep '\.safetensors' "$work/told" || fail "a checkpoint could not be read"
     cmp "$work/wanted" "$work/end" || fail "another end, $(cat "$work/told")"
     ! ls "$work/copy" | grep '\.tmp$' || fail "temporary files are left"
+    lines "$work/copy" | cmp "$work/wanted.log" - || fail "another log, $(cat "$work/told")"
 done
 [ "$killed" -eq "$kills" ] || fail "only $killed of $kills kills in time"
 [ "$within" -gt 0 ] || fail "no kill came after a checkpoint"

@@ -6,12 +6,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <weft/weft.h>
 
 typedef enum option_kind {
     OPTION_TEXT,
+    OPTION_CHOICE,   /* one of the words in its sign: "cnn|mlp" */
     OPTION_COUNT,    /* a whole number from 1 to 999,999,999 */
     OPTION_SEED,     /* from 0 */
     OPTION_RATE,     /* a number above 0 */
+    OPTION_AMOUNT,   /* a number from 0 to 1,000,000 */
     OPTION_INTERVAL, /* a count, alone or with the unit e or s */
     OPTION_FLAG      /* takes no value */
 } option_kind;
@@ -26,17 +29,21 @@ typedef struct option {
 
 typedef struct command_line {
     const char *program;
-    const char *usage;   /* behind "usage: " */
-    const char *purpose; /* one line */
+    const char *purpose; /* one line of the help, or more */
     option *options;
     size_t option_count;
-    const char *operand_sign; /* the one word that is no option, in words: "IMAGE"; NULL: takes none */
-    const char *operand;      /* that word */
+    const char *operand_sign; /* of the one word that is no option: "IMAGE"; NULL: the program takes none */
+    const char *operand;      /* that word: the default (NULL: it must be given), then what was given */
+    /* A program that trains takes --checkpoint, --checkpoint-every and --resume as well. */
+    bool trains;
+    const char *checkpoint; /* the folder; NULL: not given */
+    weft_checkpoint_every checkpoint_every;
+    bool resume;
 } command_line;
 
-/* True: go on. False: end the program with *status, since --help was shown or something was wrong. */
+/* True: go on; *status is 0. False: end the program with *status, since --help was shown or something was wrong. */
 bool command_line_read(command_line *line, int argc, char **argv, int *status);
-/* The value of an option of kind count, seed or interval; 0 when it was not given and has no default. */
+/* The value of an option of kind count or seed; 0 when it was not given and has no default. */
 size_t option_count_of(const option *o);
 
 #endif

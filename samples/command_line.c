@@ -1,0 +1,166 @@
+/* See command_line.h. */
+#include "command_line.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEANING_COLUMN = 22 };
+
+/* The options of every program that trains. */
+enum { CHECKPOINT, EVERY, RESUME, TRAINING_OPTIONS };
+static option training[TRAINING_OPTIONS] = {
+    [CHECKPOINT] = {"--checkpoint", OPTION_TEXT, "DIR", "saves checkpoints in this folder", NULL},
+    [EVERY] = {"--checkpoint-every", OPTION_INTERVAL, "N", "steps between them; 2e: epochs, 60s: seconds",
+        "1e"},
+    [RESUME] = {"--resume", OPTION_FLAG, NULL, "continues from the newest checkpoint, if there is one", NULL},
+};
+
+/* ---- help ---- */
+
+static void show_options(const option *options, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const option *const o = &options[i];
+        const char *const sign = o->sign ? o->sign : "";
+        const int room = MEANING_COLUMN - (int)strlen(o->name) - 1;
+        const bool is_long = (int)strlen(sign) > room;
+        printf("  %s %-*s%s%*s%s", o->name, room, sign, is_long ? "\n" : "", is_long ? MEANING_COLUMN + 2 : 0,
+            "", o->meaning);
+        if (o->kind != OPTION_FLAG && o->text) printf("; default %s", o->text);
+        printf("\n");
+    }
+}
+
+static void show_help(const command_line *line) {
+    const bool any = line->option_count > 0 || line->trains;
+    printf("usage: %s%s", line->program, any ? " [OPTION]..." : "");
+    if (line->operand_sign) printf(line->operand ? " [%s]" : " %s", line->operand_sign);
+    printf("\n%s\n%s", line->purpose, any ? "\n" : "");
+    show_options(line->options, line->option_count);
+    if (line->trains) show_options(training, TRAINING_OPTIONS);
+}
+
+/* ---- values ---- */
+
+static bool is_whole(const char *text, int least) {
+    const size_t length = strlen(text);
+    return length > 0 && length <= 9 && strspn(text, "0123456789") == length && atoi(text) >= least;
+}
+
+static bool is_interval(const char *text) {
+    char digits[16];
+    const size_t length = strlen(text);
+    if (length == 0 || length > 10) return false;
+    memcpy(digits, text, length + 1);
+    if (digits[length - 1] == 'e' || digits[length - 1] == 's') digits[length - 1] = '\0';
+    return is_whole(digits, 1);
+}
+
+static bool is_number(const char *text, double *value) {
+    char *end = NULL;
+    *value = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*value);
+}
+
+static bool is_choice(const char *text, const char *words) {
+    const size_t length = strlen(text);
+    for (; words; words = strchr(words, '|'), words += words != NULL)
+        if (length && strcspn(words, "|") == length && strncmp(words, text, length) == 0) return true;
+    return false;
+}
+
+/* NULL: the text is a value of the option; else what it should be. */
+static const char *wanted(const option *o, const char *text) {
+    double value = 0;
+    switch (o->kind) {
+    case OPTION_CHOICE: return is_choice(text, o->sign) ? NULL : o->sign;
+    case OPTION_COUNT: return is_whole(text, 1) ? NULL : "a whole number from 1 to 999999999";
+    case OPTION_SEED: return is_whole(text, 0) ? NULL : "a whole number from 0 to 999999999";
+    case OPTION_RATE: return is_number(text, &value) && value > 0 ? NULL : "a number above 0";
+    case OPTION_AMOUNT:
+        return is_number(text, &value) && value >= 0 && value <= 1e6 ? NULL : "a number from 0 to 1000000";
+    case OPTION_INTERVAL:
+        return is_interval(text) ? NULL : "a whole number of steps, or of epochs or seconds as in 2e and 60s";
+    default: return *text ? NULL : "not empty";
+    }
+}
+
+size_t option_count_of(const option *o) {
+    return o->text ? (size_t)atoi(o->text) : 0;
+}
+
+static weft_checkpoint_every interval_of(const option *o) {
+    const size_t count = option_count_of(o);
+    const char unit = o->text[strlen(o->text) - 1];
+    if (unit == 'e') return (weft_checkpoint_every){.epochs = count};
+    if (unit == 's') return (weft_checkpoint_every){.seconds = (double)count};
+    return (weft_checkpoint_every){.steps = count};
+}
+
+/* ---- words ---- */
+
+static bool refuse(const command_line *line, const char *word, const char *complaint) {
+    fprintf(stderr, "%s: %s %s; see %s --help\n", line->program, word, complaint, line->program);
+    return false;
+}
+
+static option *find_option(const command_line *line, const char *name) {
+    for (size_t i = 0; i < line->option_count; i++)
+        if (strcmp(line->options[i].name, name) == 0) return &line->options[i];
+    for (size_t i = 0; line->trains && i < TRAINING_OPTIONS; i++)
+        if (strcmp(training[i].name, name) == 0) return &training[i];
+    return NULL;
+}
+
+static bool take_operand(command_line *line, const char *word, bool *given) {
+    if (word[0] == '-' && word[1] != '\0') return refuse(line, word, "is no option");
+    if (!line->operand_sign) return refuse(line, word, "is not expected");
+    if (*given) return refuse(line, word, "is one too many");
+    line->operand = word;
+    return *given = true;
+}
+
+/* value: the next word, or NULL. */
+static bool take_option(const command_line *line, option *o, const char *value) {
+    if (o->kind == OPTION_FLAG) return o->text = o->name, true;
+    if (!value) return refuse(line, o->name, "lacks its value");
+    const char *const right = wanted(o, value);
+    if (right) {
+        fprintf(stderr, "%s: %s is '%s', but must be %s%s\n", line->program, o->name, value,
+            o->kind == OPTION_CHOICE ? "one of " : "", right);
+        return false;
+    }
+    o->text = value;
+    return true;
+}
+
+static bool take_words(command_line *line, int argc, char **argv) {
+    bool given = false;
+    for (int i = 1; i < argc; i++) {
+        option *const o = find_option(line, argv[i]);
+        if (o && !take_option(line, o, i + 1 < argc ? argv[i + 1] : NULL)) return false;
+        if (!o && !take_operand(line, argv[i], &given)) return false;
+        if (o && o->kind != OPTION_FLAG) i++;
+    }
+    return !line->operand_sign || line->operand || refuse(line, line->operand_sign, "is missing");
+}
+
+static bool take_training(command_line *line) {
+    line->checkpoint = training[CHECKPOINT].text;
+    line->checkpoint_every = interval_of(&training[EVERY]);
+    line->resume = training[RESUME].text != NULL;
+    return line->checkpoint || !line->resume ||
+           refuse(line, "--resume", "needs --checkpoint, the folder to continue from");
+}
+
+bool command_line_read(command_line *line, int argc, char **argv, int *status) {
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") != 0) continue;
+        show_help(line);
+        *status = 0;
+        return false;
+    }
+    const bool good = take_words(line, argc, argv) && take_training(line);
+    *status = good ? 0 : 2;
+    return good;
+}

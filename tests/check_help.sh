@@ -1,0 +1,9 @@
+#!/bin/sh
+# A program answers --help on one screen, and an unknown option with one line and the status 2. Usage: check_help.sh PROGRAM
+set -u
+program=$1
+. "$(dirname "$0")/refusals.sh"
+helps "usage: $(basename "$program")"
+[ "$(printf '%s\n' "$told" | wc -l)" -le 24 ] || { echo "--help takes more than a screen"; bad=1; }
+refused 2 "--no-such-option" --no-such-option
+exit $bad

@@ -1,0 +1,16 @@
+#!/bin/sh
+# Configured without a preset, without Ninja, in a folder with a blank in its name, Weft is optimised, and each program that
+# the README names can be built. Usage: configure_plain.sh ROOT WORK_DIR CC
+set -eu
+root=$1 work="$2/a plain build" cc=$3
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work"
+env -u CMAKE_GENERATOR -u CMAKE_BUILD_TYPE CC="$cc" cmake "$root" -G "Unix Makefiles" -DWEFT_BUILD_TESTS=OFF >log
+grep -qx 'CMAKE_BUILD_TYPE:STRING=Release' CMakeCache.txt || { echo "not a release build"; exit 1; }
+grep -q -- '-O2' CMakeFiles/weft_objects.dir/flags.make || { echo "not optimised"; exit 1; }
+make help >targets
+for program in $(sed -n '/^| program | what it does |$/,/^$/s/^| \(`[^|]*`\) |.*/\1/p' "$root/README.md" | tr -d '`,'); do
+    [ "$program" != weft ] || program=weft_command
+    grep -qx -- "\.\.\. $program" targets || { echo "the README names $program, which is no target"; exit 1; }
+done
