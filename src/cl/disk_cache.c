@@ -56,9 +56,10 @@ static weft_status identify(wi_device *device, wi_cache_key *identity) {
     return status;
 }
 
-static weft_status join_folder(wi_device *device, char **folder, const char *base, const char *rest) {
+static weft_status join_folder(
+    char **folder, const weft_allocator *allocator, const char *base, const char *rest) {
     wi_text path;
-    wi_text_init(&path, device->host.allocator);
+    wi_text_init(&path, allocator);
     wi_text_append(&path, "%s%s", base, rest);
     if (path.failed) {
         wi_text_clear(&path);
@@ -69,21 +70,21 @@ static weft_status join_folder(wi_device *device, char **folder, const char *bas
 }
 
 /* The XDG base directory specification has relative paths ignored. */
-static weft_status find_folder(wi_device *device, char **folder, const char *asked) {
-    if (asked) return *asked ? join_folder(device, folder, asked, "") : WEFT_OK;
+static weft_status find_folder(char **folder, const weft_allocator *allocator, const char *asked) {
+    if (asked) return *asked ? join_folder(folder, allocator, asked, "") : WEFT_OK;
     const char *const own = wi_environment("WEFT_CACHE_DIR");
-    if (own) return join_folder(device, folder, own, "");
+    if (own) return join_folder(folder, allocator, own, "");
     const char *const xdg = wi_environment("XDG_CACHE_HOME");
-    if (xdg && *xdg == '/') return join_folder(device, folder, xdg, "/weft");
+    if (xdg && *xdg == '/') return join_folder(folder, allocator, xdg, "/weft");
     const char *const home = wi_environment("HOME");
-    return home ? join_folder(device, folder, home, "/.cache/weft") : WEFT_OK;
+    return home ? join_folder(folder, allocator, home, "/.cache/weft") : WEFT_OK;
 }
 
 weft_status wi_disk_cache_open(wi_device *device, const char *folder) {
     device->disk = wi_allocate(device->host.allocator, sizeof *device->disk);
     if (!device->disk) return WEFT_ERROR_MEMORY;
     WI_TRY(identify(device, &device->disk->identity));
-    return find_folder(device, &device->disk->folder, folder);
+    return find_folder(&device->disk->folder, device->host.allocator, folder);
 }
 
 void wi_disk_cache_close(wi_device *device) {
@@ -182,4 +183,48 @@ bool wi_disk_cache_write(
     wi_error_restore(error);
     device->disk->writing_failed = true;
     return false;
+}
+
+/* ---- forgetting ---- */
+
+static bool is_failure(const weft_allocator *allocator, const char *path) {
+    char *data = NULL, error[2048];
+    size_t bytes = 0;
+    entry_header header = {0};
+    wi_error_save(error, sizeof error);
+    if (wi_file_read(allocator, path, &data, &bytes) != WEFT_OK) wi_error_restore(error);
+    if (bytes >= sizeof header) memcpy(&header, data, sizeof header);
+    wi_release(allocator, data);
+    return memcmp(header.magic, entry_magic, sizeof entry_magic) == 0 && header.kind == WI_CACHE_FAILURE;
+}
+
+static weft_status forget_in(const weft_allocator *allocator, const char *folder, size_t *forgotten) {
+    wi_arena arena;
+    const char **names = NULL;
+    size_t count = 0;
+    wi_arena_init(&arena, allocator);
+    weft_status status = wi_directory_list(&names, &count, &arena, folder);
+    for (size_t i = 0; status == WEFT_OK && i < count; i++) {
+        char path[PATH_MAX];
+        const size_t length = strlen(names[i]);
+        if (length < 5 || strcmp(names[i] + length - 5, ".weft") != 0) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        if (!is_failure(allocator, path)) continue;
+        status = wi_file_remove(path);
+        *forgotten += status == WEFT_OK;
+    }
+    wi_release(allocator, (void *)names);
+    wi_arena_clear(&arena);
+    return status;
+}
+
+weft_status wi_disk_cache_forget_failures(
+    const weft_allocator *allocator, const char *asked, size_t *forgotten) {
+    char *folder = NULL;
+    *forgotten = 0;
+    WI_TRY(find_folder(&folder, allocator, asked));
+    const weft_status status =
+        folder && wi_file_exists(folder) ? forget_in(allocator, folder, forgotten) : WEFT_OK;
+    wi_release(allocator, folder);
+    return status;
 }
