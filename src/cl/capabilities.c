@@ -136,7 +136,7 @@ static weft_status probe(wi_device *device, bool fp64, bool fp16) {
     return WEFT_OK;
 }
 
-enum { FOUND_FLOAT = 1, FOUND_FP64 = 2, FOUND_FP16 = 4 };
+enum { FOUND_FLOAT = 1, FOUND_FP64 = 2, FOUND_FP16 = 4, FOUND_ALL = 7 };
 
 static void apply(wi_capabilities *caps, unsigned found) {
     caps->can_build = (found & FOUND_FLOAT) != 0;
@@ -151,7 +151,8 @@ static bool is_for_format(weft_status status) {
 
 weft_status wi_capabilities_probe(wi_device *device) {
     double known = 0;
-    if (wi_tuning_get(device, "probe", &known) && ((unsigned)known & FOUND_FLOAT)) {
+    if (wi_tuning_get(device, "probe", &known) && known >= FOUND_FLOAT && known <= FOUND_ALL &&
+        ((unsigned)known & FOUND_FLOAT)) {
         apply(&device->caps, (unsigned)known);
         return WEFT_OK;
     }

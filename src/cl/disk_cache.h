@@ -2,7 +2,10 @@
  *
  * A context owns one. It is an aid only: no failure of the disk reaches the caller. The first write that
  * fails is logged as a warning and ends writing; an entry that is damaged, cut short or another's counts as
- * absent. Entries are replaced whole, so any number of processes may share the folder. */
+ * absent. Entries are replaced whole, so any number of processes may share the folder.
+ *
+ * Programs run what is in an entry, so folder and entries must be the user's own, and nobody else may write to them;
+ * others are not used, which is logged once. The folder is made with the mode 0700, its entries with 0600. */
 #ifndef WI_DISK_CACHE_H
 #define WI_DISK_CACHE_H
 
