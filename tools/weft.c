@@ -43,22 +43,29 @@ static const char *kind(const weft_device_info *info) {
     return info->is_gpu ? "GPU" : info->is_cpu ? "CPU" : "accelerator";
 }
 
+static void show_device(const weft_device_info *info) {
+    printf("%s  %s\n", info->selector, info->name);
+    printf("     %s, %s, %s, driver %s\n", kind(info), info->platform, info->opencl, info->driver);
+    printf("     %u compute units at %u MHz, %llu MiB, largest block %llu MiB, local memory %llu KiB\n",
+        info->compute_units, info->clock_mhz, (unsigned long long)(info->global_memory >> 20),
+        (unsigned long long)(info->largest_allocation >> 20), (unsigned long long)(info->local_memory >> 10));
+    printf("     kernels of class %s\n", info->device_class == WEFT_CLASS_GPU ? "gpu" : "cpu");
+}
+
+/* One that cannot be described does not hide the others. */
 static int devices(void) {
     size_t count = 0;
+    int failed = 0;
     if (weft_device_count(&count) != WEFT_OK) return fail();
     if (count == 0) printf("no OpenCL device: is a driver installed?\n");
     for (size_t i = 0; i < count; i++) {
         weft_device_info info;
-        if (weft_device_get(i, &info) != WEFT_OK) return fail();
-        printf("%s  %s\n", info.selector, info.name);
-        printf("     %s, %s, %s, driver %s\n", kind(&info), info.platform, info.opencl, info.driver);
-        printf("     %u compute units at %u MHz, %llu MiB, largest block %llu MiB, local memory %llu KiB\n",
-            info.compute_units, info.clock_mhz, (unsigned long long)(info.global_memory >> 20),
-            (unsigned long long)(info.largest_allocation >> 20),
-            (unsigned long long)(info.local_memory >> 10));
-        printf("     kernels of class %s\n", info.device_class == WEFT_CLASS_GPU ? "gpu" : "cpu");
+        if (weft_device_get(i, &info) == WEFT_OK)
+            show_device(&info);
+        else
+            failed = fail();
     }
-    return 0;
+    return failed;
 }
 
 static int check(int argc, char **argv) {

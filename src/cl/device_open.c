@@ -62,7 +62,13 @@ static weft_status make_context(wi_device *device, cl_platform_id platform) {
     return wi_cl_check(error, "making an OpenCL context");
 }
 
-static weft_status fail_unusable(const weft_device_info *info) {
+static weft_status check_usable(const wi_device_entry *entry) {
+    const weft_device_info *const info = &entry->info;
+    if (entry->usable) return WEFT_OK;
+    if (entry->status != WEFT_OK) {
+        wi_error_restore(entry->error);
+        return entry->status;
+    }
     WI_FAIL(WEFT_ERROR_UNSUPPORTED,
         "%s (%s, %s): Weft needs an available device with a compiler and OpenCL 1.2", info->name,
         info->platform, info->opencl);
@@ -70,7 +76,7 @@ static weft_status fail_unusable(const weft_device_info *info) {
 
 static weft_status open_entry(
     wi_device *device, const weft_context_options *options, const wi_device_entry *entry) {
-    if (!entry->usable) return fail_unusable(&entry->info);
+    WI_TRY(check_usable(entry));
     device->info = entry->info;
     device->id = entry->device;
     WI_TRY(make_context(device, entry->platform));
@@ -78,15 +84,17 @@ static weft_status open_entry(
     return open_parts(device, options);
 }
 
-/* Some drivers list a sub-device's parent in its place. */
-static bool is_or_descends_from(cl_device_id device, cl_device_id listed) {
+/* Some drivers list a sub-device's parent in its place. OpenCL 1.1 does not know the query, nor sub-devices. */
+static weft_status descends_from(bool *descends, cl_device_id device, cl_device_id listed) {
     while (device && device != listed) {
         cl_device_id parent = NULL;
-        if (clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) != CL_SUCCESS)
-            break;
+        const cl_int error = clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL);
+        if (error != CL_SUCCESS && error != CL_INVALID_VALUE)
+            return wi_cl_check(error, "clGetDeviceInfo(CL_DEVICE_PARENT_DEVICE)");
         device = parent;
     }
-    return device == listed;
+    *descends = device == listed;
+    return WEFT_OK;
 }
 
 static weft_status check_own_device(cl_context cl, cl_device_id device) {
@@ -95,7 +103,9 @@ static weft_status check_own_device(cl_context cl, cl_device_id device) {
     WI_CL(clGetContextInfo(cl, CL_CONTEXT_DEVICES, sizeof devices, devices, &bytes),
         "reading the given cl_context");
     for (size_t i = 0; i < bytes / sizeof *devices; i++) {
-        if (is_or_descends_from(device, devices[i])) return WEFT_OK;
+        bool descends = false;
+        WI_TRY(descends_from(&descends, device, devices[i]));
+        if (descends) return WEFT_OK;
     }
     WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: cl_device is not of cl_context");
 }
@@ -132,8 +142,8 @@ static weft_status open_given(wi_device *device, const weft_context_options *opt
     wi_device_entry entry;
     WI_TRY(check_own_device(options->cl_context, options->cl_device));
     if (options->cl_queue) WI_TRY(check_own_queue(options));
-    WI_TRY(wi_device_describe(&entry, options->cl_device));
-    if (!entry.usable) return fail_unusable(&entry.info);
+    WI_TRY(wi_device_describe(&entry, options->cl_device, device->host.allocator));
+    WI_TRY(check_usable(&entry));
     device->info = entry.info;
     device->id = options->cl_device;
     WI_TRY(find_place(device));

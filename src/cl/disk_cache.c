@@ -5,6 +5,7 @@
 #include "cl/disk_cache.h"
 
 #include "base/ownership.h"
+#include "cl/device_query.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -45,19 +46,20 @@ wi_cache_key wi_text_key(const char *text, size_t length) {
 }
 
 static weft_status identify(wi_device *device, wi_cache_key *identity) {
-    char version[1024] = "";
+    const weft_allocator *const allocator = device->host.allocator;
+    char *version = NULL;
     cl_platform_id platform = NULL;
-    if (clGetDeviceInfo(device->id, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) != CL_SUCCESS ||
-        clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof version - 1, version, NULL) != CL_SUCCESS)
-        version[0] = '\0';
+    WI_QUERY(device->id, CL_DEVICE_PLATFORM, &platform);
+    WI_TRY(wi_platform_query_text(&version, allocator, platform, CL_PLATFORM_VERSION, "CL_PLATFORM_VERSION"));
     const weft_device_info *const info = &device->info;
     wi_text text;
-    wi_text_init(&text, device->host.allocator);
+    wi_text_init(&text, allocator);
     wi_text_append(&text, "format %d\nweft %s\n%s\n%s\n%s\n%s\n%s\n%s\n", ENTRY_FORMAT, weft_version(),
         info->name, info->vendor, info->driver, info->opencl, info->platform, version);
     if (!text.failed) *identity = key_of(text.data, text.length);
     const weft_status status = text.failed ? WEFT_ERROR_MEMORY : WEFT_OK;
     wi_text_clear(&text);
+    wi_release(allocator, version);
     return status;
 }
 
