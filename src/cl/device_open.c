@@ -158,12 +158,24 @@ static weft_status open_given(wi_device *device, const weft_context_options *opt
     return open_parts(device, options);
 }
 
+/* What could not be listed or described is not tried before another, but it is told. */
+static void log_unknown(const wi_device *device, const wi_device_list *list) {
+    if (list->status != WEFT_OK)
+        wi_log_line(device->host.log, WEFT_LOG_WARNING, "a platform is passed over: %s", list->error);
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->entries[i].status != WEFT_OK)
+            wi_log_line(
+                device->host.log, WEFT_LOG_WARNING, "a device is passed over: %s", list->entries[i].error);
+    }
+}
+
 /* Tries the devices that fit, the best first; when none opens, the first one's error is the answer. */
 static weft_status open_selected(wi_device *device, const weft_context_options *options) {
     char first_error[2048] = "";
     wi_device_list list;
     weft_status status = wi_device_list_read(&list, device->host.allocator);
     if (status != WEFT_OK) goto done;
+    log_unknown(device, &list);
     const char *const selector = options->device ? options->device : wi_environment("WEFT_DEVICE");
     WI_TRY_DONE(wi_device_list_select(&list, selector));
     for (size_t i = 0; i < list.count; i++) {
@@ -178,8 +190,9 @@ static weft_status open_selected(wi_device *device, const weft_context_options *
             status = opened;
             goto done;
         }
-        wi_log_line(device->host.log, WEFT_LOG_WARNING, "device %s is passed over: %s",
-            list.entries[i].info.selector, weft_last_error());
+        if (list.entries[i].status == WEFT_OK)
+            wi_log_line(device->host.log, WEFT_LOG_WARNING, "device %s is passed over: %s",
+                list.entries[i].info.selector, weft_last_error());
         if (i == 0) {
             status = opened;
             wi_error_save(first_error, sizeof first_error);

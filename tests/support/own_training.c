@@ -56,6 +56,7 @@ weft_status own_training_run(own_training *t) {
         weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = "",
                                           .seed = 5, .allocator = t->allocator});
     if (status != WEFT_OK) return status;
+    snprintf(t->platform, sizeof t->platform, "%s", weft_context_device(context)->platform);
     WI_TRY_DONE(open_images(&data, context, t));
     WI_TRY_DONE(make_trainer(&trainer, &weights, weft_context_graph(context), t));
     WI_TRY_DONE(weft_trainer_run(trainer, data));

@@ -14,6 +14,7 @@ typedef struct own_training {
     const weft_allocator *allocator;
     weft_progress_callback on_step;
     void *user;
+    char platform[128];                  /* of the device, once it has begun */
     float weights[OWN_TRAINING_WEIGHTS]; /* of the convolution, at the end */
 } own_training;
 
