@@ -14,7 +14,8 @@
 
 static const char usage[] =
     "usage: weft devices               list the OpenCL devices of this machine\n"
-    "       weft check [--device SEL] [--all]  test that a device computes every op right\n"
+    "       weft check [--device SEL] [--all] [--forget]  test that a device computes every op right;\n"
+    "                                  --forget: kernels that did not compile are tried again\n"
     "       weft bench seven [--help]  measure training steps of whole networks\n"
     "       weft bench gemm [--json]   measure matrix products\n"
     "       weft bench conv [--json]   measure convolutions and their gradients\n"
@@ -42,8 +43,19 @@ static const char *kind(const weft_device_info *info) {
     return info->is_gpu ? "GPU" : info->is_cpu ? "CPU" : "accelerator";
 }
 
+static void show_device(const weft_device_info *info) {
+    printf("%s  %s\n", info->selector, info->name);
+    printf("     %s, %s, %s, driver %s\n", kind(info), info->platform, info->opencl, info->driver);
+    printf("     %u compute units at %u MHz, %llu MiB, largest block %llu MiB, local memory %llu KiB\n",
+        info->compute_units, info->clock_mhz, (unsigned long long)(info->global_memory >> 20),
+        (unsigned long long)(info->largest_allocation >> 20), (unsigned long long)(info->local_memory >> 10));
+    printf("     kernels of class %s\n", info->device_class == WEFT_CLASS_GPU ? "gpu" : "cpu");
+}
+
+/* One that cannot be described does not hide the others. */
 static int devices(void) {
     size_t count = 0;
+    int failed = 0;
     if (weft_device_count(&count) != WEFT_OK) return fail();
     if (count == 0) {
         fprintf(stderr,
@@ -53,29 +65,28 @@ static int devices(void) {
     }
     for (size_t i = 0; i < count; i++) {
         weft_device_info info;
-        if (weft_device_get(i, &info) != WEFT_OK) return fail();
-        printf("%s  %s\n", info.selector, info.name);
-        printf("     %s, %s, %s, driver %s\n", kind(&info), info.platform, info.opencl, info.driver);
-        printf("     %u compute units at %u MHz, %llu MiB, largest block %llu MiB, local memory %llu KiB\n",
-            info.compute_units, info.clock_mhz, (unsigned long long)(info.global_memory >> 20),
-            (unsigned long long)(info.largest_allocation >> 20),
-            (unsigned long long)(info.local_memory >> 10));
-        printf("     kernels of class %s\n", info.device_class == WEFT_CLASS_GPU ? "gpu" : "cpu");
+        if (weft_device_get(i, &info) == WEFT_OK)
+            show_device(&info);
+        else
+            failed = fail();
     }
-    return 0;
+    return failed;
 }
 
 static int check(int argc, char **argv) {
     const char *device = NULL;
-    bool all = false;
+    bool all = false, forget = false;
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--all") == 0)
             all = true;
+        else if (strcmp(argv[i], "--forget") == 0)
+            forget = true;
         else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
             device = argv[++i];
         else
-            return bad_usage("check takes --device SEL and --all");
+            return bad_usage("check takes --device SEL, --all and --forget");
     }
+    if (forget && weft_check_forget() != WEFT_OK) return fail();
     return weft_check(device, all);
 }
 

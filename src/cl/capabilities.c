@@ -7,6 +7,7 @@
 
 #include "cl/buffer.h"
 #include "cl/device_list.h"
+#include "cl/device_query.h"
 #include "cl/launch.h"
 #include "cl/program.h"
 #include "cl/program_cache.h"
@@ -14,18 +15,11 @@
 
 #include <string.h>
 
-static bool reports(const wi_device *device, const char *extension) {
-    char extensions[16384] = "";
-    if (clGetDeviceInfo(device->id, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL) !=
-        CL_SUCCESS)
-        return false;
-    return strstr(extensions, extension) != NULL;
-}
-
 weft_status wi_capabilities_read(wi_device *device) {
     wi_capabilities *const caps = &device->caps;
     cl_device_id const id = device->id;
     cl_device_local_mem_type local_type = CL_GLOBAL;
+    size_t sizes[16] = {0};
     const char *const forced = wi_environment("WEFT_DEVICE_CLASS");
     *caps = (wi_capabilities){
         .kind = forced ? wi_device_kind_named(forced) : NULL,
@@ -36,17 +30,12 @@ weft_status wi_capabilities_read(wi_device *device) {
         .global_memory = device->info.global_memory,
         .quirks = wi_quirks_find(&device->info),
     };
-    WI_CL(
-        clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof caps->type, &caps->type, NULL), "reading a device's type");
-    WI_CL(clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof caps->max_work_group_size,
-              &caps->max_work_group_size, NULL),
-        "reading a device's largest work-group");
-    size_t sizes[16] = {0};
-    WI_CL(clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, NULL),
-        "reading a device's work-item sizes");
+    WI_QUERY(id, CL_DEVICE_TYPE, &caps->type);
+    WI_QUERY(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, &caps->max_work_group_size);
+    WI_QUERY(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, &sizes);
     memcpy(caps->max_work_item_sizes, sizes, sizeof caps->max_work_item_sizes);
-    if (clGetDeviceInfo(id, CL_DEVICE_LOCAL_MEM_TYPE, sizeof local_type, &local_type, NULL) == CL_SUCCESS)
-        caps->local_memory_is_real = local_type == CL_LOCAL;
+    WI_QUERY(id, CL_DEVICE_LOCAL_MEM_TYPE, &local_type);
+    caps->local_memory_is_real = local_type == CL_LOCAL;
     return WEFT_OK;
 }
 
@@ -136,7 +125,7 @@ static weft_status probe(wi_device *device, bool fp64, bool fp16) {
     return WEFT_OK;
 }
 
-enum { FOUND_FLOAT = 1, FOUND_FP64 = 2, FOUND_FP16 = 4 };
+enum { FOUND_FLOAT = 1, FOUND_FP64 = 2, FOUND_FP16 = 4, FOUND_ALL = 7 };
 
 static void apply(wi_capabilities *caps, unsigned found) {
     caps->can_build = (found & FOUND_FLOAT) != 0;
@@ -144,28 +133,50 @@ static void apply(wi_capabilities *caps, unsigned found) {
     caps->fp16 = (found & FOUND_FP16) != 0;
 }
 
-weft_status wi_capabilities_probe(wi_device *device) {
-    double known = 0;
-    if (wi_tuning_get(device, "probe", &known) && ((unsigned)known & FOUND_FLOAT)) {
-        apply(&device->caps, (unsigned)known);
-        return WEFT_OK;
-    }
-    if (device->caps.device_class == WEFT_CLASS_CPU && (device->caps.type & CL_DEVICE_TYPE_CPU)) {
-        apply(&device->caps, FOUND_FLOAT | (reports(device, "cl_khr_fp64") ? FOUND_FP64 : 0u));
-        return WEFT_OK;
-    }
+/* Whether the device may do with fewer formats what failed. */
+static bool is_for_format(weft_status status) {
+    return status != WEFT_OK && status != WEFT_ERROR_MEMORY && status != WEFT_ERROR_DEVICE_MEMORY;
+}
+
+/* What the driver says; it is tried then. */
+static weft_status read_formats(const wi_device *device, bool *fp64, bool *fp16) {
+    char *extensions = NULL;
+    WI_TRY(wi_device_query_text(
+        &extensions, device->host.allocator, device->id, CL_DEVICE_EXTENSIONS, "CL_DEVICE_EXTENSIONS"));
+    *fp64 = strstr(extensions, "cl_khr_fp64") != NULL;
+    /* NVIDIA's driver computes with half without saying so: github.com/CNugteren/CLBlast/issues/570 */
+    *fp16 = strstr(extensions, "cl_khr_fp16") || wi_contains_any_case(device->info.vendor, "nvidia");
+    wi_release(device->host.allocator, extensions);
+    return WEFT_OK;
+}
+
+static weft_status probe_formats(wi_device *device, bool fp64, bool fp16) {
     char error[2048];
     wi_error_save(error, sizeof error);
-    /* NVIDIA's driver computes with half without saying so: github.com/CNugteren/CLBlast/issues/570 */
-    bool fp16 = reports(device, "cl_khr_fp16") || wi_contains_any_case(device->info.vendor, "nvidia");
-    bool fp64 = reports(device, "cl_khr_fp64");
     weft_status status = probe(device, fp64, fp16);
-    if (status != WEFT_OK && status != WEFT_ERROR_MEMORY && fp16) status = probe(device, fp64, fp16 = false);
-    if (status != WEFT_OK && status != WEFT_ERROR_MEMORY && fp64) status = probe(device, fp64 = false, fp16);
+    if (is_for_format(status) && fp16) status = probe(device, fp64, fp16 = false);
+    if (is_for_format(status) && fp64) status = probe(device, fp64 = false, fp16);
     if (status != WEFT_OK) return status;
     wi_error_restore(error);
     const unsigned found = FOUND_FLOAT | (fp64 ? FOUND_FP64 : 0u) | (fp16 ? FOUND_FP16 : 0u);
     apply(&device->caps, found);
-    wi_tuning_set(device, "probe", found);
+    /* A build that was interrupted says nothing of the device: it is asked again next time. */
+    if (wi_programs_stats(device)->interrupted == 0) wi_tuning_set(device, "probe", found);
     return WEFT_OK;
+}
+
+weft_status wi_capabilities_probe(wi_device *device) {
+    double known = 0;
+    bool fp64 = false, fp16 = false;
+    if (wi_tuning_get(device, "probe", &known) && known >= FOUND_FLOAT && known <= FOUND_ALL &&
+        ((unsigned)known & FOUND_FLOAT)) {
+        apply(&device->caps, (unsigned)known);
+        return WEFT_OK;
+    }
+    WI_TRY(read_formats(device, &fp64, &fp16));
+    if (device->caps.device_class == WEFT_CLASS_CPU && (device->caps.type & CL_DEVICE_TYPE_CPU)) {
+        apply(&device->caps, FOUND_FLOAT | (fp64 ? FOUND_FP64 : 0u));
+        return WEFT_OK;
+    }
+    return probe_formats(device, fp64, fp16);
 }

@@ -1,8 +1,12 @@
 /* Enumeration: every device of every platform, in the loader's order, with what the driver says of it.
  *
  * Nothing is kept between calls. A platform without devices (Rusticl with no driver enabled) is passed over,
- * and so is a platform whose enumeration fails: one bad driver must not hide the others. */
+ * and so is a platform whose enumeration fails, unless there is no other: one bad driver must not hide the others.
+ *
+ * Hence the lock, the only state of the process that src/cl has: PoCL answers a thread that asks for devices while
+ * another starts them with no device, or with one that is half set up (docs/devices.md). */
 #include "cl/device_list.h"
+#include "cl/device_query.h"
 #include "cl/opened_device.h"
 
 #include <stdio.h>
@@ -10,19 +14,44 @@
 
 enum { MOST_PLATFORMS = 64, MOST_DEVICES = 256, PLATFORM_NOT_FOUND = -1001 };
 
-/* Texts of drivers may be longer than our fields, and some begin with blanks. */
+/* Texts of drivers may be longer than our fields. */
 static void copy_text(char *field, size_t capacity, const char *text) {
-    while (*text == ' ') text++;
     const size_t length = strlen(text);
     const size_t kept = length < capacity ? length : capacity - 1;
     memcpy(field, text, kept);
     field[kept] = '\0';
 }
 
-static void read_device_text(cl_device_id device, cl_device_info what, char *field, size_t capacity) {
-    char text[1024] = "";
-    if (clGetDeviceInfo(device, what, sizeof text - 1, text, NULL) != CL_SUCCESS) text[0] = '\0';
-    copy_text(field, capacity, text);
+typedef struct text_query {
+    cl_device_info what;
+    const char *name;
+    char *field;
+    size_t capacity;
+} text_query;
+
+static weft_status read_texts(weft_device_info *info, cl_device_id device, const weft_allocator *allocator) {
+    const text_query queries[] = {
+        {CL_DEVICE_NAME, "CL_DEVICE_NAME", info->name, sizeof info->name},
+        {CL_DEVICE_VENDOR, "CL_DEVICE_VENDOR", info->vendor, sizeof info->vendor},
+        {CL_DRIVER_VERSION, "CL_DRIVER_VERSION", info->driver, sizeof info->driver},
+        {CL_DEVICE_VERSION, "CL_DEVICE_VERSION", info->opencl, sizeof info->opencl},
+    };
+    for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
+        char *text = NULL;
+        WI_TRY(wi_device_query_text(&text, allocator, device, queries[i].what, queries[i].name));
+        copy_text(queries[i].field, queries[i].capacity, text);
+        wi_release(allocator, text);
+    }
+    return WEFT_OK;
+}
+
+static weft_status read_platform(
+    weft_device_info *info, cl_platform_id platform, const weft_allocator *allocator) {
+    char *text = NULL;
+    WI_TRY(wi_platform_query_text(&text, allocator, platform, CL_PLATFORM_NAME, "CL_PLATFORM_NAME"));
+    copy_text(info->platform, sizeof info->platform, text);
+    wi_release(allocator, text);
+    return WEFT_OK;
 }
 
 static weft_status fail_kind(const char *name) {
@@ -34,12 +63,17 @@ static weft_status fail_kind(const char *name) {
     WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_DEVICE_CLASS is '%s'; it must be one of %s", name, known);
 }
 
+static bool speaks_opencl_1_2(const char *version) {
+    int major = 0, minor = 0;
+    return sscanf(version, "OpenCL %d.%d", &major, &minor) == 2 && major * 10 + minor >= 12;
+}
+
 /* The cpu kernels are for processors whose compiler takes wide vectors as they are. A software rasteriser
  * calls itself a CPU, too, but works through scalars side by side as a GPU does; its native width says so. */
 static weft_status read_class(weft_device_info *info, cl_device_id device) {
     const char *const forced = wi_environment("WEFT_DEVICE_CLASS");
     cl_uint width = 1;
-    (void)clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width, &width, NULL);
+    if (speaks_opencl_1_2(info->opencl)) WI_QUERY(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, &width);
     info->device_class = info->is_cpu && width >= 4 ? WEFT_CLASS_CPU : WEFT_CLASS_GPU;
     if (!forced) return WEFT_OK;
     const wi_device_profile *const kind = wi_device_kind_named(forced);
@@ -48,85 +82,120 @@ static weft_status read_class(weft_device_info *info, cl_device_id device) {
     return WEFT_OK;
 }
 
-static bool speaks_opencl_1_2(const char *version) {
-    int major = 0, minor = 0;
-    return sscanf(version, "OpenCL %d.%d", &major, &minor) == 2 && major * 10 + minor >= 12;
-}
-
-static bool read_usable(cl_device_id device, const char *version) {
+static weft_status read_usable(wi_device_entry *entry, cl_device_id device) {
     cl_bool available = CL_FALSE, compiler = CL_FALSE;
-    clGetDeviceInfo(device, CL_DEVICE_AVAILABLE, sizeof available, &available, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiler, &compiler, NULL);
-    return available && compiler && speaks_opencl_1_2(version);
+    WI_QUERY(device, CL_DEVICE_AVAILABLE, &available);
+    WI_QUERY(device, CL_DEVICE_COMPILER_AVAILABLE, &compiler);
+    entry->usable = available && compiler && speaks_opencl_1_2(entry->info.opencl);
+    return WEFT_OK;
 }
 
-static void read_numbers(cl_device_id device, weft_device_info *info) {
+static weft_status read_numbers(weft_device_info *info, cl_device_id device) {
     cl_uint units = 0, clock = 0;
     cl_ulong memory = 0, largest = 0, local = 0;
-    clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof clock, &clock, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory, &memory, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
+    WI_QUERY(device, CL_DEVICE_MAX_COMPUTE_UNITS, &units);
+    WI_QUERY(device, CL_DEVICE_MAX_CLOCK_FREQUENCY, &clock);
+    WI_QUERY(device, CL_DEVICE_GLOBAL_MEM_SIZE, &memory);
+    WI_QUERY(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &largest);
+    WI_QUERY(device, CL_DEVICE_LOCAL_MEM_SIZE, &local);
     info->compute_units = units;
     info->clock_mhz = clock;
     info->global_memory = memory;
     info->largest_allocation = largest;
     info->local_memory = local;
+    return WEFT_OK;
 }
 
-weft_status wi_device_describe(wi_device_entry *entry, cl_device_id device) {
-    weft_device_info *const info = &entry->info;
+static weft_status read_type(weft_device_info *info, cl_device_id device) {
     cl_device_type type = 0;
-    *entry = (wi_device_entry){.device = device};
-    WI_CL(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL), "reading a device's type");
-    WI_CL(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof entry->platform, &entry->platform, NULL),
-        "reading a device's platform");
-    char platform[1024] = "";
-    if (clGetPlatformInfo(entry->platform, CL_PLATFORM_NAME, sizeof platform - 1, platform, NULL) !=
-        CL_SUCCESS)
-        platform[0] = '\0';
-    copy_text(info->platform, sizeof info->platform, platform);
-    read_device_text(device, CL_DEVICE_NAME, info->name, sizeof info->name);
-    read_device_text(device, CL_DEVICE_VENDOR, info->vendor, sizeof info->vendor);
-    read_device_text(device, CL_DRIVER_VERSION, info->driver, sizeof info->driver);
-    read_device_text(device, CL_DEVICE_VERSION, info->opencl, sizeof info->opencl);
+    WI_QUERY(device, CL_DEVICE_TYPE, &type);
     info->is_gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
     info->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
-    read_numbers(device, info);
-    entry->usable = read_usable(device, info->opencl);
-    return read_class(info, device);
+    return WEFT_OK;
+}
+
+weft_status wi_device_describe(wi_device_entry *entry, cl_device_id device, const weft_allocator *allocator) {
+    weft_device_info *const info = &entry->info;
+    *entry = (wi_device_entry){.device = device};
+    WI_QUERY(device, CL_DEVICE_PLATFORM, &entry->platform);
+    WI_TRY(read_platform(info, entry->platform, allocator));
+    WI_TRY(read_texts(info, device, allocator));
+    WI_TRY(read_type(info, device));
+    WI_TRY(read_numbers(info, device));
+    WI_TRY(read_class(info, device));
+    return read_usable(entry, device);
+}
+
+/* Lack of memory and a bad variable are no faults of the device, and end the list. */
+static weft_status add_device(wi_device_list *list, cl_device_id device, unsigned platform, unsigned number) {
+    wi_device_entry *const entry = &list->entries[list->count++];
+    char error[2048];
+    wi_error_save(error, sizeof error);
+    const weft_status status = wi_device_describe(entry, device, list->allocator);
+    snprintf(entry->info.selector, sizeof entry->info.selector, "%hu:%hu", (unsigned short)platform,
+        (unsigned short)number);
+    if (status == WEFT_OK || status == WEFT_ERROR_MEMORY || status == WEFT_ERROR_ARGUMENT) return status;
+    entry->status = status;
+    snprintf(entry->error, sizeof entry->error, "device %s: %.200s", entry->info.selector, weft_last_error());
+    wi_error_restore(error);
+    return WEFT_OK;
+}
+
+static void note_platform(wi_device_list *list, cl_int error, unsigned number) {
+    char what[64], line[2048];
+    if (error == CL_DEVICE_NOT_FOUND || list->status != WEFT_OK) return;
+    wi_error_save(line, sizeof line);
+    snprintf(what, sizeof what, "listing the devices of platform %u", number);
+    list->status = wi_cl_check(error, what);
+    wi_error_save(list->error, sizeof list->error);
+    wi_error_restore(line);
 }
 
 static weft_status add_platform(wi_device_list *list, cl_platform_id platform, unsigned number) {
     cl_device_id devices[MOST_DEVICES];
     cl_uint count = 0;
-    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &count) != CL_SUCCESS)
+    const cl_int error = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &count);
+    if (error != CL_SUCCESS) {
+        note_platform(list, error, number);
         return WEFT_OK;
+    }
     if (count > MOST_DEVICES) count = MOST_DEVICES;
     void *entries = list->entries;
     WI_TRY(wi_grow(list->allocator, &entries, &list->capacity, list->count + count, sizeof *list->entries));
     list->entries = entries;
-    for (cl_uint i = 0; i < count; i++) {
-        wi_device_entry *const entry = &list->entries[list->count];
-        WI_TRY(wi_device_describe(entry, devices[i]));
-        snprintf(entry->info.selector, sizeof entry->info.selector, "%hu:%hu", (unsigned short)number,
-            (unsigned short)i);
-        list->count++;
-    }
+    for (cl_uint i = 0; i < count; i++) WI_TRY(add_device(list, devices[i], number, i));
     return WEFT_OK;
 }
 
-weft_status wi_device_list_read(wi_device_list *list, const weft_allocator *allocator) {
+static wi_mutex driver_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void wi_driver_lock(void) {
+    pthread_mutex_lock(&driver_mutex);
+}
+
+void wi_driver_unlock(void) {
+    pthread_mutex_unlock(&driver_mutex);
+}
+
+static weft_status add_platforms(wi_device_list *list) {
     cl_platform_id platforms[MOST_PLATFORMS];
     cl_uint count = 0;
-    *list = (wi_device_list){.allocator = allocator};
     const cl_int error = clGetPlatformIDs(MOST_PLATFORMS, platforms, &count);
     if (error == PLATFORM_NOT_FOUND) return WEFT_OK;
     WI_CL(error, "listing the OpenCL platforms");
     if (count > MOST_PLATFORMS) count = MOST_PLATFORMS;
     for (cl_uint i = 0; i < count; i++) WI_TRY(add_platform(list, platforms[i], i));
     return WEFT_OK;
+}
+
+weft_status wi_device_list_read(wi_device_list *list, const weft_allocator *allocator) {
+    *list = (wi_device_list){.allocator = allocator};
+    wi_driver_lock();
+    const weft_status status = add_platforms(list);
+    wi_driver_unlock();
+    if (status != WEFT_OK || list->count > 0 || list->status == WEFT_OK) return status;
+    wi_error_restore(list->error);
+    return list->status;
 }
 
 void wi_device_list_clear(wi_device_list *list) {
@@ -151,6 +220,10 @@ weft_status weft_device_get(size_t index, weft_device_info *info) {
         status = wi_fail(
             WEFT_ERROR_ARGUMENT, "weft_device_get: there is no device %zu, there are %zu", index, list.count);
     if (status == WEFT_OK) *info = list.entries[index].info;
+    if (status == WEFT_OK && list.entries[index].status != WEFT_OK) {
+        status = list.entries[index].status;
+        wi_error_restore(list.entries[index].error);
+    }
     wi_device_list_clear(&list);
     return status;
 }

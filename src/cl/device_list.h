@@ -11,21 +11,33 @@ typedef struct wi_device_entry {
     cl_device_id device;
     bool usable; /* the driver says that it is available, has a compiler, and speaks OpenCL 1.2 */
     weft_device_info info;
+    weft_status status; /* of describing it; info is not complete unless it is WEFT_OK */
+    char error[256];
 } wi_device_entry;
 
 typedef struct wi_device_list {
     const weft_allocator *allocator;
     wi_device_entry *entries;
     size_t count, capacity;
+    weft_status status; /* of the first platform that did not list its devices */
+    char error[256];
 } wi_device_list;
 
-/* Fills a list; no platform at all is an empty list. Clear it also after a failure. */
+/* One thread of the process at a time lists devices, opens or closes one: a driver may start up at the first of these
+ * calls, and some do so without a lock. Held for OpenCL calls and allocations only. Not recursive. */
+void wi_driver_lock(void);
+void wi_driver_unlock(void);
+
+/* Fills a list; no platform at all is an empty list. Clear it also after a failure. Takes the lock. A device that cannot
+ * be described is in the list with its error, as one bad driver must not hide the others; a platform that does not list
+ * its devices is an error only if there are no others. */
 weft_status wi_device_list_read(wi_device_list *list, const weft_allocator *allocator);
 void wi_device_list_clear(wi_device_list *list);
-/* Describes one device. Errors: WEFT_ERROR_OPENCL; WEFT_ERROR_ARGUMENT for a bad $WEFT_DEVICE_CLASS. */
-weft_status wi_device_describe(wi_device_entry *entry, cl_device_id device);
+/* Describes one device. Errors: those of the queries; WEFT_ERROR_ARGUMENT for a bad $WEFT_DEVICE_CLASS. */
+weft_status wi_device_describe(wi_device_entry *entry, cl_device_id device, const weft_allocator *allocator);
 
-/* Keeps only the devices that fit the selector (NULL: all), the best first. None left: WEFT_ERROR_NO_DEVICE,
+/* Keeps only the devices that fit the selector (NULL: all), the best first; one that could not be described fits any
+ * selector but a place, and is last. None left: WEFT_ERROR_NO_DEVICE,
  * whose line lists the devices that there are. */
 weft_status wi_device_list_select(wi_device_list *list, const char *selector);
 

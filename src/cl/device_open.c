@@ -22,8 +22,10 @@ static void close_parts(wi_device *device) {
     wi_tuning_close(device);
     wi_disk_cache_close(device);
     wi_buffer_pool_close(device);
+    wi_driver_lock();
     if (device->queue) clReleaseCommandQueue(device->queue);
     if (device->cl) clReleaseContext(device->cl);
+    wi_driver_unlock();
     device->queue = NULL;
     device->cl = NULL;
 }
@@ -54,11 +56,28 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
 
 static weft_status make_queue(wi_device *device) {
     cl_int error = CL_SUCCESS;
+    wi_driver_lock();
     device->queue = clCreateCommandQueue(device->cl, device->id, 0, &error);
+    wi_driver_unlock();
     return wi_cl_check(error, "making a command queue");
 }
 
-static weft_status fail_unusable(const weft_device_info *info) {
+static weft_status make_context(wi_device *device, cl_platform_id platform) {
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0};
+    cl_int error = CL_SUCCESS;
+    wi_driver_lock();
+    device->cl = clCreateContext(properties, 1, &device->id, NULL, NULL, &error);
+    wi_driver_unlock();
+    return wi_cl_check(error, "making an OpenCL context");
+}
+
+static weft_status check_usable(const wi_device_entry *entry) {
+    const weft_device_info *const info = &entry->info;
+    if (entry->usable) return WEFT_OK;
+    if (entry->status != WEFT_OK) {
+        wi_error_restore(entry->error);
+        return entry->status;
+    }
     WI_FAIL(WEFT_ERROR_UNSUPPORTED,
         "%s (%s, %s): Weft needs an available device with a compiler and OpenCL 1.2", info->name,
         info->platform, info->opencl);
@@ -66,27 +85,25 @@ static weft_status fail_unusable(const weft_device_info *info) {
 
 static weft_status open_entry(
     wi_device *device, const weft_context_options *options, const wi_device_entry *entry) {
-    if (!entry->usable) return fail_unusable(&entry->info);
-    const cl_context_properties properties[] = {
-        CL_CONTEXT_PLATFORM, (cl_context_properties)entry->platform, 0};
-    cl_int error = CL_SUCCESS;
+    WI_TRY(check_usable(entry));
     device->info = entry->info;
     device->id = entry->device;
-    device->cl = clCreateContext(properties, 1, &entry->device, NULL, NULL, &error);
-    WI_CL(error, "making an OpenCL context");
+    WI_TRY(make_context(device, entry->platform));
     WI_TRY(make_queue(device));
     return open_parts(device, options);
 }
 
-/* Some drivers list a sub-device's parent in its place. */
-static bool is_or_descends_from(cl_device_id device, cl_device_id listed) {
+/* Some drivers list a sub-device's parent in its place. OpenCL 1.1 does not know the query, nor sub-devices. */
+static weft_status descends_from(bool *descends, cl_device_id device, cl_device_id listed) {
     while (device && device != listed) {
         cl_device_id parent = NULL;
-        if (clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) != CL_SUCCESS)
-            break;
+        const cl_int error = clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL);
+        if (error != CL_SUCCESS && error != CL_INVALID_VALUE)
+            return wi_cl_check(error, "clGetDeviceInfo(CL_DEVICE_PARENT_DEVICE)");
         device = parent;
     }
-    return device == listed;
+    *descends = device == listed;
+    return WEFT_OK;
 }
 
 static weft_status check_own_device(cl_context cl, cl_device_id device) {
@@ -95,7 +112,9 @@ static weft_status check_own_device(cl_context cl, cl_device_id device) {
     WI_CL(clGetContextInfo(cl, CL_CONTEXT_DEVICES, sizeof devices, devices, &bytes),
         "reading the given cl_context");
     for (size_t i = 0; i < bytes / sizeof *devices; i++) {
-        if (is_or_descends_from(device, devices[i])) return WEFT_OK;
+        bool descends = false;
+        WI_TRY(descends_from(&descends, device, devices[i]));
+        if (descends) return WEFT_OK;
     }
     WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: cl_device is not of cl_context");
 }
@@ -132,8 +151,8 @@ static weft_status open_given(wi_device *device, const weft_context_options *opt
     wi_device_entry entry;
     WI_TRY(check_own_device(options->cl_context, options->cl_device));
     if (options->cl_queue) WI_TRY(check_own_queue(options));
-    WI_TRY(wi_device_describe(&entry, options->cl_device));
-    if (!entry.usable) return fail_unusable(&entry.info);
+    WI_TRY(wi_device_describe(&entry, options->cl_device, device->host.allocator));
+    WI_TRY(check_usable(&entry));
     device->info = entry.info;
     device->id = options->cl_device;
     WI_TRY(find_place(device));
@@ -148,12 +167,24 @@ static weft_status open_given(wi_device *device, const weft_context_options *opt
     return open_parts(device, options);
 }
 
+/* What could not be listed or described is not tried before another, but it is told. */
+static void log_unknown(const wi_device *device, const wi_device_list *list) {
+    if (list->status != WEFT_OK)
+        wi_log_line(device->host.log, WEFT_LOG_WARNING, "a platform is passed over: %s", list->error);
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->entries[i].status != WEFT_OK)
+            wi_log_line(
+                device->host.log, WEFT_LOG_WARNING, "a device is passed over: %s", list->entries[i].error);
+    }
+}
+
 /* Tries the devices that fit, the best first; when none opens, the first one's error is the answer. */
 static weft_status open_selected(wi_device *device, const weft_context_options *options) {
     char first_error[2048] = "";
     wi_device_list list;
     weft_status status = wi_device_list_read(&list, device->host.allocator);
     if (status != WEFT_OK) goto done;
+    log_unknown(device, &list);
     const char *const selector = options->device ? options->device : wi_environment("WEFT_DEVICE");
     WI_TRY_DONE(wi_device_list_select(&list, selector));
     for (size_t i = 0; i < list.count; i++) {
@@ -168,8 +199,9 @@ static weft_status open_selected(wi_device *device, const weft_context_options *
             status = opened;
             goto done;
         }
-        wi_log_line(device->host.log, WEFT_LOG_WARNING, "device %s is passed over: %s",
-            list.entries[i].info.selector, weft_last_error());
+        if (list.entries[i].status == WEFT_OK)
+            wi_log_line(device->host.log, WEFT_LOG_WARNING, "device %s is passed over: %s",
+                list.entries[i].info.selector, weft_last_error());
         if (i == 0) {
             status = opened;
             wi_error_save(first_error, sizeof first_error);

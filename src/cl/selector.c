@@ -31,9 +31,12 @@ static bool equal_any_case(const char *a, const char *b) {
     return strlen(a) == strlen(b) && begins_any_case(a, b);
 }
 
-static bool fits(const weft_device_info *info, const char *selector) {
+static bool fits(const wi_device_entry *entry, const char *selector) {
+    const weft_device_info *const info = &entry->info;
     if (!selector) return true;
     if (is_place(selector)) return strcmp(info->selector, selector) == 0;
+    if (entry->status != WEFT_OK)
+        return true; /* it may be the one that was meant: its error is told if no other is */
     if (equal_any_case(selector, "gpu")) return info->is_gpu;
     if (equal_any_case(selector, "cpu")) return info->is_cpu;
     return wi_contains_any_case(info->name, selector) || wi_contains_any_case(info->platform, selector);
@@ -81,11 +84,11 @@ static weft_status fail_none(const wi_device_list *list, const char *selector) {
 
 weft_status wi_device_list_select(wi_device_list *list, const char *selector) {
     size_t fitting = 0;
-    for (size_t i = 0; i < list->count; i++) fitting += fits(&list->entries[i].info, selector);
+    for (size_t i = 0; i < list->count; i++) fitting += fits(&list->entries[i], selector);
     if (fitting == 0) return fail_none(list, selector);
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
-        if (fits(&list->entries[i].info, selector)) list->entries[kept++] = list->entries[i];
+        if (fits(&list->entries[i], selector)) list->entries[kept++] = list->entries[i];
     }
     list->count = kept;
     sort_best_first(list);
