@@ -50,6 +50,13 @@ const char *fuzz_file(int number, const void *data, size_t size) {
     return path;
 }
 
+char *fuzz_copy(const void *data, size_t size) {
+    char *const bytes = malloc(size ? size : 1);
+    fuzz_assert(bytes != NULL);
+    if (size) memcpy(bytes, data, size);
+    return bytes;
+}
+
 uint8_t fuzz_take_byte(const uint8_t *data, size_t *size) {
     return *size ? data[--*size] : 0;
 }

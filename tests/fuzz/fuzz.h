@@ -25,6 +25,8 @@ const char *fuzz_file(int number, const void *data, size_t size);
 /* The path of an empty folder of the program's own. */
 const char *fuzz_folder(void);
 
+/* The bytes in memory of their own, of their exact size; to be freed. */
+char *fuzz_copy(const void *data, size_t size);
 /* Cuts numbers off the end of the bytes, so that seeds begin as files do. 0 when nothing is left. */
 uint8_t fuzz_take_byte(const uint8_t *data, size_t *size);
 /* A number below bound (1 to 256). */
