@@ -63,6 +63,11 @@ typedef struct weft_context_options {
     struct _cl_context *cl_context;
     struct _cl_device_id *cl_device;
     struct _cl_command_queue *cl_queue;
+    /* What reads files (of data, weights, texts) takes regular files alone, which end. true: pipes and devices, too. */
+    bool any_files;
+    /* The most bytes that are taken from a file that does not tell how many there are. 0: 1 GiB from a pipe or a device,
+     * 16 MiB + 100 times its size from a gzip file. */
+    size_t file_limit;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 

@@ -3,7 +3,6 @@
  * A cell without its quotes and with its terminator is never longer than the cell with its separator in the
  * file, so the writing place never overtakes the reading place and one block of memory is enough. */
 #include "io/csv.h"
-#include "base/platform.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,9 +149,9 @@ static weft_status check_text(const wi_csv *table, size_t size) {
     return WEFT_OK;
 }
 
-static weft_status read_table(wi_csv *table, const wi_csv_options *options) {
+static weft_status read_table(wi_csv *table, const wi_file_rules *rules, const wi_csv_options *options) {
     size_t size = 0;
-    WI_TRY(wi_file_read(table->allocator, table->path, &table->bytes, &size));
+    WI_TRY(wi_file_read_by(rules, table->path, &table->bytes, &size));
     WI_TRY(check_text(table, size));
     const bool mark = size >= 3 && memcmp(table->bytes, "\xef\xbb\xbf", 3) == 0;
     scan s = {.table = table,
@@ -167,9 +166,9 @@ static weft_status read_table(wi_csv *table, const wi_csv_options *options) {
 }
 
 weft_status wi_csv_read(
-    wi_csv *table, const weft_allocator *allocator, const char *path, const wi_csv_options *options) {
-    *table = (wi_csv){.allocator = allocator, .path = path};
-    const weft_status status = read_table(table, options);
+    wi_csv *table, const wi_file_rules *rules, const char *path, const wi_csv_options *options) {
+    *table = (wi_csv){.allocator = rules->allocator, .path = path};
+    const weft_status status = read_table(table, rules, options);
     if (status != WEFT_OK) wi_csv_clear(table);
     return status;
 }

@@ -7,7 +7,7 @@
 #ifndef WI_CSV_H
 #define WI_CSV_H
 
-#include "base/memory.h"
+#include "base/platform.h"
 
 typedef struct wi_csv_options {
     char separator;
@@ -28,7 +28,7 @@ typedef struct wi_csv {
 
 /* path must outlive the table. A clear table after an error. */
 weft_status wi_csv_read(
-    wi_csv *table, const weft_allocator *allocator, const char *path, const wi_csv_options *options);
+    wi_csv *table, const wi_file_rules *rules, const char *path, const wi_csv_options *options);
 void wi_csv_clear(wi_csv *table);
 /* Fills cells[fields] with the row that begins at `at` (table->first: row 0); returns where the next begins.
  */

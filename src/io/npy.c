@@ -134,7 +134,8 @@ weft_status weft_load_npy(weft_npy_array *array, weft_context *context, const ch
     char *bytes = NULL;
     size_t size = 0;
     wi_npy npy;
-    WI_TRY(wi_file_read(allocator, path, &bytes, &size));
+    WI_TRY(context ? wi_file_read_by(&context->files, path, &bytes, &size)
+                   : wi_file_read(NULL, path, &bytes, &size));
     array->context = weft_context_retain(context);
     weft_status status = wi_npy_parse(&npy, path, bytes, size);
     if (status == WEFT_OK) status = load(array, &npy, dtype);

@@ -375,7 +375,7 @@ static weft_status build(builder *b, weft_dataset **dataset, weft_context *conte
     const wi_csv_options form = {.separator = b->options->separator ? b->options->separator : ',',
         .header = !b->options->no_header,
         .trim = b->options->trim};
-    WI_TRY(wi_csv_read(&b->table, b->allocator, path, &form));
+    WI_TRY(wi_csv_read(&b->table, &context->files, path, &form));
     b->cells = wi_allocate_array(b->allocator, b->table.fields, sizeof *b->cells);
     if (!b->cells) return WEFT_ERROR_MEMORY;
     WI_TRY(b->options->columns ? take_given_columns(b) : take_all_fields(b));

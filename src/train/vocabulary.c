@@ -240,7 +240,7 @@ weft_status weft_vocabulary_from_file(weft_vocabulary **vocabulary, weft_context
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_vocabulary_from_file: context and path must not be NULL");
     char *text = NULL;
     size_t bytes = 0;
-    WI_TRY(wi_file_read(context->allocator, path, &text, &bytes));
+    WI_TRY(wi_file_read_by(&context->files, path, &text, &bytes));
     char name[512];
     snprintf(name, sizeof name, "'%.480s'", path);
     const weft_status status = build(vocabulary, context, name, text, bytes, options ? options : &defaults);

@@ -142,7 +142,7 @@ weft_status weft_vocabulary_load(weft_vocabulary **vocabulary, weft_context *con
     if (!context || !path)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_vocabulary_load: context and path must not be NULL");
     loaded l = {.path = path};
-    WI_TRY(wi_file_read(context->allocator, path, &l.text, &l.bytes));
+    WI_TRY(wi_file_read_by(&context->files, path, &l.text, &l.bytes));
     const weft_status status = read_all(vocabulary, context, &l);
     wi_release(context->allocator, l.tokens);
     wi_release(context->allocator, l.text);
