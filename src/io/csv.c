@@ -132,8 +132,11 @@ static weft_status read_rows(scan *s) {
 
 static weft_status take_names(wi_csv *table) {
     table->names = wi_allocate_array(table->allocator, table->fields, sizeof *table->names);
-    if (!table->names) return WEFT_ERROR_MEMORY;
+    table->sorted = wi_allocate_array(table->allocator, table->fields, sizeof *table->sorted);
+    if (!table->names || !table->sorted) return WEFT_ERROR_MEMORY;
     (void)wi_csv_row(table, table->bytes, table->names);
+    for (size_t i = 0; i < table->fields; i++) table->sorted[i] = (wi_name){table->names[i], i};
+    wi_names_sort(table->sorted, table->fields);
     return WEFT_OK;
 }
 
@@ -176,6 +179,7 @@ weft_status wi_csv_read(
 void wi_csv_clear(wi_csv *table) {
     wi_release(table->allocator, table->bytes);
     wi_release(table->allocator, table->names);
+    wi_release(table->allocator, table->sorted);
     wi_release(table->allocator, table->lines);
     *table = (wi_csv){0};
 }
@@ -189,13 +193,10 @@ const char *wi_csv_row(const wi_csv *table, const char *at, const char **cells) 
 }
 
 size_t wi_csv_field(const wi_csv *table, const char *name) {
-    size_t found = SIZE_MAX;
-    for (size_t i = 0; i < table->fields && table->names; i++) {
-        if (strcmp(table->names[i], name) != 0) continue;
-        if (found != SIZE_MAX) return SIZE_MAX - 1;
-        found = i;
-    }
-    return found;
+    const wi_name *const found = table->sorted ? wi_names_find(table->sorted, table->fields, name) : NULL;
+    if (!found) return SIZE_MAX;
+    return wi_names_twice(table->sorted, table->fields, (size_t)(found - table->sorted)) ? SIZE_MAX - 1
+                                                                                         : found->number;
 }
 
 static size_t skip_digits(const char *text) {

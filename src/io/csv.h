@@ -7,6 +7,7 @@
 #ifndef WI_CSV_H
 #define WI_CSV_H
 
+#include "base/names.h"
 #include "base/platform.h"
 
 typedef struct wi_csv_options {
@@ -21,6 +22,7 @@ typedef struct wi_csv {
     char *bytes;
     size_t fields, rows; /* rows of data */
     const char **names;  /* of the fields; NULL: no header */
+    wi_name *sorted;     /* the same */
     const char *first;   /* cell of row 0 */
     size_t *lines;       /* of each row, from 1 */
     size_t line_capacity;
