@@ -1,6 +1,8 @@
 /* What fuzz targets share (contract in fuzz.h). */
 #include "fuzz.h"
 #include "cl/context.h"
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,34 +21,50 @@ void fuzz_check_status(weft_status status) {
 }
 
 weft_context *fuzz_context(void) {
+    enum { NEVER_RELEASED = 1 << 20 };
     static weft_context context;
-    atomic_store(&context.references, 1);
+    if (!atomic_load(&context.references)) atomic_store(&context.references, NEVER_RELEASED);
     return &context;
 }
 
+weft_context *fuzz_opened_context(void) {
+    static weft_context *context;
+    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = fuzz_folder()};
+    if (context) return context;
+    const weft_status status = weft_context_create(&context, &options);
+    if (status != WEFT_OK) fprintf(stderr, "%s\n", weft_last_error());
+    fuzz_assert(status == WEFT_OK);
+    return context;
+}
+
+static char folder[64];
+
+static void remove_folder(void) {
+    DIR *const names = opendir(folder);
+    for (const struct dirent *entry; names && (entry = readdir(names));) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        (void)unlink(path);
+    }
+    if (names) closedir(names);
+    (void)rmdir(folder);
+}
+
 const char *fuzz_folder(void) {
-    static char folder[64];
     if (*folder) return folder;
     snprintf(folder, sizeof folder, "/tmp/weft_fuzz.XXXXXX");
     fuzz_assert(mkdtemp(folder) != NULL);
+    fuzz_assert(atexit(remove_folder) == 0);
     return folder;
 }
 
-static char paths[2][96];
-
-static void remove_files(void) {
-    for (int i = 0; i < 2; i++)
-        if (*paths[i]) (void)unlink(paths[i]);
-    (void)rmdir(fuzz_folder());
-}
-
-const char *fuzz_file(int number, const void *data, size_t size) {
-    char *const path = paths[number];
-    if (!*paths[0] && !*paths[1]) (void)atexit(remove_files);
-    snprintf(path, sizeof paths[number], "%s/%d", fuzz_folder(), number);
-    FILE *const file = fopen(path, "wb");
-    fuzz_assert(file && fwrite(data, 1, size, file) == size);
-    fuzz_assert(fclose(file) == 0);
+const char *fuzz_file(const char *name, const void *data, size_t size) {
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", fuzz_folder(), name);
+    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    fuzz_assert(file >= 0);
+    fuzz_assert(size == 0 || write(file, data, size) == (ssize_t)size);
+    fuzz_assert(close(file) == 0);
     return path;
 }
 

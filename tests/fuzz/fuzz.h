@@ -20,10 +20,11 @@ void fuzz_check_status(weft_status status);
 
 /* A context without a device, for readers that need only its allocator; never released. */
 weft_context *fuzz_context(void);
-/* The path of a regular file with this content, valid until the next call with the same number (0 or 1). */
-const char *fuzz_file(int number, const void *data, size_t size);
-/* The path of an empty folder of the program's own. */
+/* A context on the best device, made once, with the cache folder fuzz_folder(). */
+weft_context *fuzz_opened_context(void);
+/* The program's own folder, removed at its end; and the path of a file there with this content, valid until the next call. */
 const char *fuzz_folder(void);
+const char *fuzz_file(const char *name, const void *data, size_t size);
 
 /* The bytes in memory of their own, of their exact size; to be freed. */
 char *fuzz_copy(const void *data, size_t size);
