@@ -84,12 +84,12 @@ static bool write_integer(const wi_npy *npy, const wi_format *format, uint64_t b
     const int width = 8 * (int)format->size - (*format->numpy == 'i');
     const int64_t high = (int64_t)(UINT64_MAX >> (64 - width)), low = *format->numpy == 'i' ? -high - 1 : 0;
     int64_t value = 0;
-    const bool fits = as_integer(npy, bits, low, high, &value);
+    if (!as_integer(npy, bits, low, high, &value)) return false;
     if (format->size == sizeof value)
         memcpy(target, &value, sizeof value); /* more digits than a double has */
     else
         format->put(target, 0, (double)value);
-    return fits;
+    return true;
 }
 
 static bool write_element(const wi_npy *npy, const wi_format *format, uint64_t bits, char *target) {
