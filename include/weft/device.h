@@ -69,6 +69,11 @@ typedef struct weft_context_options {
      * arch_prctl, ARCH_REQ_XCOMP_PERM), which it keeps: a thread that computes with them takes 8 KiB more when the
      * system saves its registers, also on a signal's stack. Also: $WEFT_MATRIX_ENGINES=0. */
     bool no_matrix_engines;
+    /* What reads files (of data, weights, texts) takes regular files alone, which end. true: pipes and devices, too. */
+    bool any_files;
+    /* The most bytes that are taken from a file that does not tell how many there are. 0: 1 GiB from a pipe or a device,
+     * 16 MiB + 100 times its size from a gzip file. */
+    size_t file_limit;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 

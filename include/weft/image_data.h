@@ -66,7 +66,7 @@ typedef struct weft_image_options {
     float deviation[WEFT_MAX_IMAGE_CHANNELS]; /* default 1 (all are 0) */
     bool bytes;           /* default false; true: the column is u8, 0..255: a quarter of the bytes to copy */
     uint64_t max_pixels;  /* of a file; a larger image is an error, before memory is allocated; default
-                             2^26 */
+                             2^26. Also, a progressive JPEG has at most 32 · max_pixels in all its scans */
     bool skip_unreadable; /* of a folder: every file is decoded once when the dataset is opened; files that
                              cannot be decoded are left out, counted and logged; default: an error when the
                              file is loaded */

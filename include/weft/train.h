@@ -55,8 +55,8 @@ typedef struct weft_csv_column {
 
 typedef struct weft_csv_options {
     size_t struct_size;
-    /* Default: one column for each of the table, with its name ("column1", ... without a header): numbers if
-     * all its cells are numbers, else categories. */
+    /* Default: one column for each of the table (65,536 at most), with its name ("column1", ... without a
+     * header): numbers if all its cells are numbers, else categories. */
     const weft_csv_column *columns;
     size_t column_count;
     char separator;       /* default ',' */

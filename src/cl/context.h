@@ -17,6 +17,7 @@ struct weft_context {
     weft_progress_function progress;
     void *progress_user;
     uint64_t seed;
+    wi_file_rules files; /* which are read */
     wi_device *devices[WI_MAX_DEVICES];
     int device_count;
     struct weft_graph *graph; /* the default graph, made on demand by src/graph; released first */

@@ -3,7 +3,6 @@
  * A cell without its quotes and with its terminator is never longer than the cell with its separator in the
  * file, so the writing place never overtakes the reading place and one block of memory is enough. */
 #include "io/csv.h"
-#include "base/platform.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,8 +132,11 @@ static weft_status read_rows(scan *s) {
 
 static weft_status take_names(wi_csv *table) {
     table->names = wi_allocate_array(table->allocator, table->fields, sizeof *table->names);
-    if (!table->names) return WEFT_ERROR_MEMORY;
+    table->sorted = wi_allocate_array(table->allocator, table->fields, sizeof *table->sorted);
+    if (!table->names || !table->sorted) return WEFT_ERROR_MEMORY;
     (void)wi_csv_row(table, table->bytes, table->names);
+    for (size_t i = 0; i < table->fields; i++) table->sorted[i] = (wi_name){table->names[i], i};
+    wi_names_sort(table->sorted, table->fields);
     return WEFT_OK;
 }
 
@@ -150,9 +152,9 @@ static weft_status check_text(const wi_csv *table, size_t size) {
     return WEFT_OK;
 }
 
-static weft_status read_table(wi_csv *table, const wi_csv_options *options) {
+static weft_status read_table(wi_csv *table, const wi_file_rules *rules, const wi_csv_options *options) {
     size_t size = 0;
-    WI_TRY(wi_file_read(table->allocator, table->path, &table->bytes, &size));
+    WI_TRY(wi_file_read_by(rules, table->path, &table->bytes, &size));
     WI_TRY(check_text(table, size));
     const bool mark = size >= 3 && memcmp(table->bytes, "\xef\xbb\xbf", 3) == 0;
     scan s = {.table = table,
@@ -167,9 +169,9 @@ static weft_status read_table(wi_csv *table, const wi_csv_options *options) {
 }
 
 weft_status wi_csv_read(
-    wi_csv *table, const weft_allocator *allocator, const char *path, const wi_csv_options *options) {
-    *table = (wi_csv){.allocator = allocator, .path = path};
-    const weft_status status = read_table(table, options);
+    wi_csv *table, const wi_file_rules *rules, const char *path, const wi_csv_options *options) {
+    *table = (wi_csv){.allocator = rules->allocator, .path = path};
+    const weft_status status = read_table(table, rules, options);
     if (status != WEFT_OK) wi_csv_clear(table);
     return status;
 }
@@ -177,6 +179,7 @@ weft_status wi_csv_read(
 void wi_csv_clear(wi_csv *table) {
     wi_release(table->allocator, table->bytes);
     wi_release(table->allocator, table->names);
+    wi_release(table->allocator, table->sorted);
     wi_release(table->allocator, table->lines);
     *table = (wi_csv){0};
 }
@@ -190,13 +193,10 @@ const char *wi_csv_row(const wi_csv *table, const char *at, const char **cells) 
 }
 
 size_t wi_csv_field(const wi_csv *table, const char *name) {
-    size_t found = SIZE_MAX;
-    for (size_t i = 0; i < table->fields && table->names; i++) {
-        if (strcmp(table->names[i], name) != 0) continue;
-        if (found != SIZE_MAX) return SIZE_MAX - 1;
-        found = i;
-    }
-    return found;
+    const wi_name *const found = table->sorted ? wi_names_find(table->sorted, table->fields, name) : NULL;
+    if (!found) return SIZE_MAX;
+    return wi_names_twice(table->sorted, table->fields, (size_t)(found - table->sorted)) ? SIZE_MAX - 1
+                                                                                         : found->number;
 }
 
 static size_t skip_digits(const char *text) {

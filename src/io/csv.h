@@ -7,7 +7,8 @@
 #ifndef WI_CSV_H
 #define WI_CSV_H
 
-#include "base/memory.h"
+#include "base/names.h"
+#include "base/platform.h"
 
 typedef struct wi_csv_options {
     char separator;
@@ -21,6 +22,7 @@ typedef struct wi_csv {
     char *bytes;
     size_t fields, rows; /* rows of data */
     const char **names;  /* of the fields; NULL: no header */
+    wi_name *sorted;     /* the same */
     const char *first;   /* cell of row 0 */
     size_t *lines;       /* of each row, from 1 */
     size_t line_capacity;
@@ -28,7 +30,7 @@ typedef struct wi_csv {
 
 /* path must outlive the table. A clear table after an error. */
 weft_status wi_csv_read(
-    wi_csv *table, const weft_allocator *allocator, const char *path, const wi_csv_options *options);
+    wi_csv *table, const wi_file_rules *rules, const char *path, const wi_csv_options *options);
 void wi_csv_clear(wi_csv *table);
 /* Fills cells[fields] with the row that begins at `at` (table->first: row 0); returns where the next begins.
  */

@@ -33,7 +33,7 @@ static weft_status fill_from_file(const weft_initialiser *self, const weft_tenso
     wi_safetensors file = {0};
     char *bytes = NULL;
     size_t size = 0;
-    WI_TRY_DONE(wi_file_read(allocator, path, &bytes, &size));
+    WI_TRY_DONE(wi_file_read_by(&variable->graph->context->files, path, &bytes, &size));
     WI_TRY_DONE(wi_safetensors_parse(&file, allocator, path, bytes, size));
     const wi_saved_tensor *const saved = wi_safetensors_find(&file, entry);
     WI_TRY_DONE(check_entry(saved, variable, path, entry));

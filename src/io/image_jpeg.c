@@ -6,6 +6,7 @@
  * soon, codes that are none) is an error here; stray bytes between markers are not. */
 #ifdef WEFT_WITH_JPEG
 #include "io/image_file.h"
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdio.h>
 /* the library's headers want size_t and FILE before them */
@@ -13,7 +14,8 @@
 
 #include <jerror.h>
 
-enum { MAX_SCANS = 1000 }; /* of a progressive image: each goes over all of it */
+/* Each scan of a progressive image goes over all of its pixels, and may take a few bytes of the file. */
+enum { MAX_SCANS = 1000, SCANS_OF_LARGEST = 32 };
 
 typedef struct reading {
     struct jpeg_error_mgr errors; /* first: libjpeg hands back a pointer to it */
@@ -64,8 +66,13 @@ static void ignore_message(j_common_ptr common) {
 
 static void count_scans(j_common_ptr common) {
     reading *const r = reading_of(common);
-    if (r->jpeg.input_scan_number <= MAX_SCANS) return;
-    r->status = wi_fail(WEFT_ERROR_FORMAT, "'%s': a JPEG image of more than %d scans", r->name, MAX_SCANS);
+    const uint64_t pixels = (uint64_t)r->jpeg.image_height * r->jpeg.image_width;
+    const uint64_t scans = r->jpeg.input_scan_number > 0 ? (uint64_t)r->jpeg.input_scan_number : 0;
+    if (scans <= MAX_SCANS && scans * pixels / SCANS_OF_LARGEST <= r->max_pixels) return;
+    r->status = wi_fail(WEFT_ERROR_FORMAT,
+        "'%s': a JPEG image of %u x %u pixels in %" PRIu64
+        " scans or more; at most %d, and %d times max_pixels in all, are allowed",
+        r->name, r->jpeg.image_width, r->jpeg.image_height, scans, MAX_SCANS, SCANS_OF_LARGEST);
     longjmp(r->back, 1);
 }
 

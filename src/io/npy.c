@@ -84,12 +84,12 @@ static bool write_integer(const wi_npy *npy, const wi_format *format, uint64_t b
     const int width = 8 * (int)format->size - (*format->numpy == 'i');
     const int64_t high = (int64_t)(UINT64_MAX >> (64 - width)), low = *format->numpy == 'i' ? -high - 1 : 0;
     int64_t value = 0;
-    const bool fits = as_integer(npy, bits, low, high, &value);
+    if (!as_integer(npy, bits, low, high, &value)) return false;
     if (format->size == sizeof value)
         memcpy(target, &value, sizeof value); /* more digits than a double has */
     else
         format->put(target, 0, (double)value);
-    return fits;
+    return true;
 }
 
 static bool write_element(const wi_npy *npy, const wi_format *format, uint64_t bits, char *target) {
@@ -134,7 +134,8 @@ weft_status weft_load_npy(weft_npy_array *array, weft_context *context, const ch
     char *bytes = NULL;
     size_t size = 0;
     wi_npy npy;
-    WI_TRY(wi_file_read(allocator, path, &bytes, &size));
+    WI_TRY(context ? wi_file_read_by(&context->files, path, &bytes, &size)
+                   : wi_file_read(NULL, path, &bytes, &size));
     array->context = weft_context_retain(context);
     weft_status status = wi_npy_parse(&npy, path, bytes, size);
     if (status == WEFT_OK) status = load(array, &npy, dtype);

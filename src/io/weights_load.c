@@ -178,7 +178,7 @@ static weft_status write_entry(
 static weft_status read_file(load *l, weft_graph *graph) {
     size_t size = 0;
     WI_TRY(wi_list_weights(&l->list, graph));
-    WI_TRY(wi_file_read(l->list.arena.allocator, l->path, &l->bytes, &size));
+    WI_TRY(wi_file_read_by(&graph->context->files, l->path, &l->bytes, &size));
     WI_TRY(wi_safetensors_parse(&l->file, l->list.arena.allocator, l->path, l->bytes, size));
     l->chosen = wi_arena_take(&l->list.arena, (l->list.count + 1) * sizeof *l->chosen);
     return l->chosen ? list_candidates(l) : WEFT_ERROR_MEMORY;

@@ -2,53 +2,25 @@
  *
  * Two walks over the table: the first decides which rows are kept and gathers the texts of categories, the
  * second writes numbers into the dataset. */
-#include "io/csv.h"
-#include "train/dataset.h"
+#include "train/csv_build.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHOLE_DIGITS = 18, MOST_COLUMNS = 1 << 16 };
-
-typedef struct category {
-    const char *text;
-    int32_t number;
-} category;
-
-/* A column of the dataset in the making. */
-typedef struct chosen {
-    weft_csv_column spec;
-    size_t *fields;
-    size_t count;
-    bool fixed;           /* the categories were given */
-    category *categories; /* sorted by text once they are complete */
-    size_t category_count, category_capacity;
-} chosen;
-
-typedef struct builder {
-    const weft_allocator *allocator;
-    const weft_csv_options *options;
-    wi_csv table;
-    wi_arena arena;
-    chosen *columns;
-    size_t count;
-    const char **cells; /* of the row at hand */
-    size_t kept;        /* rows */
-    bool *keep;         /* of each row */
-} builder;
+enum { MOST_COLUMNS = 1 << 16, MOST_FIELDS = 1 << 24 /* of one column */ };
 
 /* ---- errors ---- */
 
-static void field_name(const builder *b, size_t field, char text[128]) {
+static void field_name(const wi_csv_builder *b, size_t field, char text[128]) {
     if (b->table.names)
         snprintf(text, 128, "'%.100s'", b->table.names[field]);
     else
         snprintf(text, 128, "%zu (from 0)", field);
 }
 
-static weft_status bad_cell(const builder *b, size_t row, size_t field, const char *what) {
+static weft_status bad_cell(const wi_csv_builder *b, size_t row, size_t field, const char *what) {
     char name[128];
     field_name(b, field, name);
     return wi_fail(WEFT_ERROR_FORMAT, "'%s': line %zu (row %zu of the data), column %s: '%.60s' %s",
@@ -57,7 +29,8 @@ static weft_status bad_cell(const builder *b, size_t row, size_t field, const ch
 
 /* ---- which fields ---- */
 
-static weft_status find_field(const builder *b, const chosen *column, const char *name, size_t *field) {
+static weft_status find_field(
+    const wi_csv_builder *b, const wi_csv_chosen *column, const char *name, size_t *field) {
     *field = wi_csv_field(&b->table, name);
     if (!b->table.names)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "'%s': column '%s' names the field '%s', but the table has no header",
@@ -71,12 +44,12 @@ static weft_status find_field(const builder *b, const chosen *column, const char
     return WEFT_OK;
 }
 
-static weft_status choose_fields(builder *b, chosen *column) {
+static weft_status choose_fields(wi_csv_builder *b, wi_csv_chosen *column) {
     const weft_csv_column *const spec = &column->spec;
     column->count = spec->count ? spec->count : 1;
     if (spec->fields)
         for (column->count = 0; spec->fields[column->count];) column->count++;
-    if (column->count == 0 || column->count > MOST_COLUMNS ||
+    if (column->count == 0 || column->count > MOST_FIELDS ||
         (!spec->fields && (spec->first >= b->table.fields || column->count > b->table.fields - spec->first)))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "'%s': column '%s' names %zu fields from index %zu on; the table has %zu", b->table.path,
@@ -90,7 +63,7 @@ static weft_status choose_fields(builder *b, chosen *column) {
     return WEFT_OK;
 }
 
-static weft_status choose_shape(const builder *b, chosen *column) {
+static weft_status choose_shape(const wi_csv_builder *b, wi_csv_chosen *column) {
     weft_csv_column *const spec = &column->spec;
     if (spec->rank == 0 && column->count > 1) {
         spec->rank = 1;
@@ -99,7 +72,7 @@ static weft_status choose_shape(const builder *b, chosen *column) {
     uint64_t numbers = 1;
     bool good = spec->rank >= 0 && spec->rank < WEFT_MAX_RANK;
     for (int axis = 0; axis < spec->rank && good; axis++) {
-        good = spec->dims[axis] > 0 && spec->dims[axis] <= MOST_COLUMNS && numbers <= MOST_COLUMNS;
+        good = spec->dims[axis] > 0 && spec->dims[axis] <= MOST_FIELDS && numbers <= MOST_FIELDS;
         numbers *= (uint64_t)spec->dims[axis];
     }
     if (!good || numbers != column->count)
@@ -110,36 +83,50 @@ static weft_status choose_shape(const builder *b, chosen *column) {
 
 /* ---- without columns in the options: all of the table's ---- */
 
-static bool is_numeric(builder *b, size_t field) {
+/* What the cells of a field are that hold anything: one walk for all fields. */
+typedef enum field_kind { FIELD_EMPTY, FIELD_NUMBERS, FIELD_TEXTS } field_kind;
+
+static void find_kinds(wi_csv_builder *b, field_kind *kinds) {
     const char *at = b->table.first;
-    bool any = false;
     for (size_t row = 0; row < b->table.rows; row++) {
-        double value = 0.0;
         at = wi_csv_row(&b->table, at, b->cells);
-        if (wi_csv_is_missing(b->cells[field])) continue;
-        if (!wi_csv_number(b->cells[field], &value)) return false;
-        any = true;
+        for (size_t i = 0; i < b->table.fields; i++) {
+            double value = 0.0;
+            if (kinds[i] == FIELD_TEXTS || wi_csv_is_missing(b->cells[i])) continue;
+            kinds[i] = wi_csv_number(b->cells[i], &value) ? FIELD_NUMBERS : FIELD_TEXTS;
+        }
     }
-    return any;
 }
 
-static weft_status take_all_fields(builder *b) {
+static weft_status name_column(wi_csv_builder *b, size_t field, const char **name) {
+    char number[32];
+    snprintf(number, sizeof number, "column%zu", field + 1);
+    const char *const given = b->table.names ? b->table.names[field] : "";
+    *name = *given ? given : wi_arena_string(&b->arena, number);
+    return *name ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
+static weft_status take_all_fields(wi_csv_builder *b) {
     b->count = b->table.fields;
+    if (b->count > MOST_COLUMNS)
+        WI_FAIL(WEFT_ERROR_FORMAT,
+            "'%s': %zu fields, more than the %d that become a column each; the option columns gathers fields",
+            b->table.path, b->count, MOST_COLUMNS);
     b->columns = wi_allocate_array(b->allocator, b->count, sizeof *b->columns);
-    if (!b->columns) return WEFT_ERROR_MEMORY;
-    for (size_t i = 0; i < b->count; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "column%zu", i + 1);
-        const char *const given = b->table.names ? b->table.names[i] : "";
-        b->columns[i].spec = (weft_csv_column){.first = i,
-            .name = *given ? given : wi_arena_string(&b->arena, name),
-            .kind = is_numeric(b, i) ? WEFT_CSV_NUMBER : WEFT_CSV_CATEGORY};
-        if (!b->columns[i].spec.name) return WEFT_ERROR_MEMORY;
+    field_kind *const kinds = wi_allocate_array(b->allocator, b->count, sizeof *kinds);
+    weft_status status = b->columns && kinds ? WEFT_OK : WEFT_ERROR_MEMORY;
+    if (status == WEFT_OK) find_kinds(b, kinds);
+    for (size_t i = 0; i < b->count && status == WEFT_OK; i++) {
+        weft_csv_column *const spec = &b->columns[i].spec;
+        spec->first = i;
+        spec->kind = kinds[i] == FIELD_NUMBERS ? WEFT_CSV_NUMBER : WEFT_CSV_CATEGORY;
+        status = name_column(b, i, &spec->name);
     }
-    return WEFT_OK;
+    wi_release(b->allocator, kinds);
+    return status;
 }
 
-static weft_status take_given_columns(builder *b) {
+static weft_status take_given_columns(wi_csv_builder *b) {
     b->count = b->options->column_count;
     b->columns = wi_allocate_array(b->allocator, b->count, sizeof *b->columns);
     if (!b->columns) return WEFT_ERROR_MEMORY;
@@ -155,96 +142,17 @@ static weft_status take_given_columns(builder *b) {
     return WEFT_OK;
 }
 
-/* ---- categories ---- */
-
-static bool whole_number(const char *text, int64_t *value) {
-    const char *const digits = text + (*text == '-');
-    const size_t length = strspn(digits, "0123456789");
-    if (length == 0 || length > WHOLE_DIGITS || digits[length]) return false;
-    *value = strtoll(text, NULL, 10);
-    return true;
-}
-
-static int by_text(const void *a, const void *b) {
-    const char *const left = ((const category *)a)->text, *const right = ((const category *)b)->text;
-    int64_t x = 0, y = 0;
-    const bool whole_left = whole_number(left, &x), whole_right = whole_number(right, &y);
-    if (whole_left != whole_right) return whole_left ? -1 : 1;
-    if (whole_left && x != y) return x < y ? -1 : 1;
-    return strcmp(left, right);
-}
-
-static weft_status add_category(const builder *b, chosen *column, const char *text) {
-    if (column->category_count >= INT32_MAX)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': too many categories", b->table.path);
-    WI_TRY(wi_grow(b->allocator, (void **)&column->categories, &column->category_capacity,
-        column->category_count + 1, sizeof *column->categories));
-    column->categories[column->category_count] = (category){text, (int32_t)column->category_count};
-    column->category_count++;
-    return WEFT_OK;
-}
-
-/* Those of the options, or of the dataset that this one is to be like. */
-static weft_status take_given_categories(builder *b, chosen *column) {
-    const weft_dataset *const like = b->options->like;
-    const char *const *const texts = column->spec.categories;
-    if (column->spec.kind != WEFT_CSV_CATEGORY) return WEFT_OK;
-    for (size_t i = 0; texts && texts[i]; i++) WI_TRY(add_category(b, column, texts[i]));
-    for (size_t c = 0; !texts && like && c < like->count; c++) {
-        if (strcmp(like->columns[c].name, column->spec.name) != 0) continue;
-        for (size_t i = 0; i < like->categories[c].count; i++)
-            WI_TRY(add_category(b, column, like->categories[c].texts[i]));
-    }
-    column->fixed = column->category_count > 0;
-    if (!column->fixed) return WEFT_OK;
-    qsort(column->categories, column->category_count, sizeof *column->categories, by_text);
-    for (size_t i = 1; i < column->category_count; i++)
-        if (strcmp(column->categories[i - 1].text, column->categories[i].text) == 0)
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: column '%s' has the category '%s' twice",
-                column->spec.name, column->categories[i].text);
-    return WEFT_OK;
-}
-
-/* Each text once, numbered in order. */
-static void number_categories(chosen *column) {
-    size_t count = 0;
-    if (column->fixed || column->category_count == 0) return;
-    qsort(column->categories, column->category_count, sizeof *column->categories, by_text);
-    for (size_t i = 0; i < column->category_count; i++) {
-        const char *const text = column->categories[i].text;
-        if (count && strcmp(column->categories[count - 1].text, text) == 0) continue;
-        column->categories[count] = (category){text, (int32_t)count};
-        count++;
-    }
-    column->category_count = count;
-}
-
-static weft_status hand_over_categories(const builder *b, weft_dataset *dataset) {
-    for (size_t c = 0; c < b->count; c++) {
-        const chosen *const column = &b->columns[c];
-        if (column->spec.kind != WEFT_CSV_CATEGORY) continue;
-        const char **const texts = wi_allocate_array(b->allocator, column->category_count, sizeof *texts);
-        if (!texts) return WEFT_ERROR_MEMORY;
-        for (size_t i = 0; i < column->category_count; i++)
-            texts[column->categories[i].number] = column->categories[i].text;
-        const weft_status status = wi_dataset_set_categories(dataset, c, texts, column->category_count);
-        wi_release(b->allocator, texts);
-        WI_TRY(status);
-    }
-    return WEFT_OK;
-}
-
 /* ---- the first walk ---- */
 
-static bool is_missing(const chosen *column, const char *cell) {
+static bool is_missing(const wi_csv_chosen *column, const char *cell) {
     if (column->spec.kind != WEFT_CSV_CATEGORY) return wi_csv_is_missing(cell);
     return cell[strspn(cell, " \t")] == '\0';
 }
 
-static weft_status check_row(builder *b, size_t row) {
+static weft_status check_row(wi_csv_builder *b, size_t row) {
     b->keep[row] = true;
     for (size_t c = 0; c < b->count; c++) {
-        const chosen *const column = &b->columns[c];
+        const wi_csv_chosen *const column = &b->columns[c];
         for (size_t i = 0; i < column->count; i++) {
             if (!is_missing(column, b->cells[column->fields[i]])) continue;
             const weft_missing missing = b->options->missing;
@@ -257,17 +165,7 @@ static weft_status check_row(builder *b, size_t row) {
     return WEFT_OK;
 }
 
-static weft_status gather_categories(builder *b) {
-    for (size_t c = 0; c < b->count; c++) {
-        chosen *const column = &b->columns[c];
-        if (column->spec.kind != WEFT_CSV_CATEGORY || column->fixed) continue;
-        for (size_t i = 0; i < column->count; i++)
-            WI_TRY(add_category(b, column, b->cells[column->fields[i]]));
-    }
-    return WEFT_OK;
-}
-
-static weft_status look_at_rows(builder *b) {
+static weft_status look_at_rows(wi_csv_builder *b) {
     const char *at = b->table.first;
     b->keep = wi_allocate_array(b->allocator, b->table.rows, sizeof *b->keep);
     if (!b->keep) return WEFT_ERROR_MEMORY;
@@ -276,17 +174,17 @@ static weft_status look_at_rows(builder *b) {
         WI_TRY(check_row(b, row));
         if (!b->keep[row]) continue;
         b->kept++;
-        WI_TRY(gather_categories(b));
+        WI_TRY(wi_csv_gather_categories(b));
     }
     if (b->kept == 0)
         WI_FAIL(WEFT_ERROR_FORMAT, "'%s': every row has missing values; nothing is left", b->table.path);
-    for (size_t c = 0; c < b->count; c++) number_categories(&b->columns[c]);
+    for (size_t c = 0; c < b->count; c++) wi_csv_number_categories(&b->columns[c]);
     return WEFT_OK;
 }
 
 /* ---- the second walk ---- */
 
-static weft_status cell_number(const builder *b, size_t row, size_t field, double *value) {
+static weft_status cell_number(const wi_csv_builder *b, size_t row, size_t field, double *value) {
     if (b->options->missing == WEFT_MISSING_FILL && wi_csv_is_missing(b->cells[field])) {
         *value = b->options->fill;
         return WEFT_OK;
@@ -294,7 +192,7 @@ static weft_status cell_number(const builder *b, size_t row, size_t field, doubl
     return wi_csv_number(b->cells[field], value) ? WEFT_OK : bad_cell(b, row, field, "is not a number");
 }
 
-static weft_status write_number(const builder *b, size_t row, size_t field, float *target) {
+static weft_status write_number(const wi_csv_builder *b, size_t row, size_t field, float *target) {
     double value = 0.0;
     WI_TRY(cell_number(b, row, field, &value));
     *target = (float)value;
@@ -304,7 +202,7 @@ static weft_status write_number(const builder *b, size_t row, size_t field, floa
     return WEFT_OK;
 }
 
-static weft_status write_integer(const builder *b, size_t row, size_t field, int32_t *target) {
+static weft_status write_integer(const wi_csv_builder *b, size_t row, size_t field, int32_t *target) {
     double value = 0.0;
     WI_TRY(cell_number(b, row, field, &value));
     if (!(value >= INT32_MIN && value <= INT32_MAX) || value != floor(value))
@@ -314,18 +212,16 @@ static weft_status write_integer(const builder *b, size_t row, size_t field, int
 }
 
 static weft_status write_category(
-    const builder *b, const chosen *column, size_t row, size_t field, int32_t *target) {
-    const category key = {.text = b->cells[field]};
-    const category *const found =
-        bsearch(&key, column->categories, column->category_count, sizeof key, by_text);
-    if (!found) return bad_cell(b, row, field, "is not one of the categories");
-    *target = found->number;
+    const wi_csv_builder *b, const wi_csv_chosen *column, size_t row, size_t field, int32_t *target) {
+    const int32_t found = wi_csv_find_category(column, b->cells[field]);
+    if (found < 0) return bad_cell(b, row, field, "is not one of the categories");
+    *target = found;
     return WEFT_OK;
 }
 
-static weft_status write_row(const builder *b, weft_dataset *dataset, size_t row, size_t example) {
+static weft_status write_row(const wi_csv_builder *b, weft_dataset *dataset, size_t row, size_t example) {
     for (size_t c = 0; c < b->count; c++) {
-        const chosen *const column = &b->columns[c];
+        const wi_csv_chosen *const column = &b->columns[c];
         for (size_t i = 0; i < column->count; i++) {
             const size_t index = example * column->count + i, field = column->fields[i];
             void *const data = wi_dataset_data(dataset, c);
@@ -341,19 +237,19 @@ static weft_status write_row(const builder *b, weft_dataset *dataset, size_t row
     return WEFT_OK;
 }
 
-static weft_status write_rows(const builder *b, weft_dataset *dataset) {
+static weft_status write_rows(const wi_csv_builder *b, weft_dataset *dataset) {
     const char *at = b->table.first;
     size_t example = 0;
     for (size_t row = 0; row < b->table.rows; row++) {
         at = wi_csv_row(&b->table, at, b->cells);
         if (b->keep[row]) WI_TRY(write_row(b, dataset, row, example++));
     }
-    return hand_over_categories(b, dataset);
+    return wi_csv_hand_over_categories(b, dataset);
 }
 
 /* ---- all of it ---- */
 
-static weft_status make_dataset(builder *b, weft_dataset **dataset, weft_context *context) {
+static weft_status make_dataset(wi_csv_builder *b, weft_dataset **dataset, weft_context *context) {
     weft_column *const columns = wi_arena_take(&b->arena, b->count * sizeof *columns);
     if (!columns) return WEFT_ERROR_MEMORY;
     for (size_t c = 0; c < b->count; c++) {
@@ -371,26 +267,38 @@ static weft_status make_dataset(builder *b, weft_dataset **dataset, weft_context
     return status;
 }
 
-static weft_status build(builder *b, weft_dataset **dataset, weft_context *context, const char *path) {
+static weft_status sort_like(wi_csv_builder *b) {
+    const weft_dataset *const like = b->options->like;
+    if (!like) return WEFT_OK;
+    b->like = wi_allocate_array(b->allocator, like->count, sizeof *b->like);
+    if (!b->like) return WEFT_ERROR_MEMORY;
+    for (size_t c = 0; c < like->count; c++) b->like[c] = (wi_name){like->columns[c].name, c};
+    wi_names_sort(b->like, like->count);
+    return WEFT_OK;
+}
+
+static weft_status build(wi_csv_builder *b, weft_dataset **dataset, weft_context *context, const char *path) {
     const wi_csv_options form = {.separator = b->options->separator ? b->options->separator : ',',
         .header = !b->options->no_header,
         .trim = b->options->trim};
-    WI_TRY(wi_csv_read(&b->table, b->allocator, path, &form));
+    WI_TRY(wi_csv_read(&b->table, &context->files, path, &form));
     b->cells = wi_allocate_array(b->allocator, b->table.fields, sizeof *b->cells);
     if (!b->cells) return WEFT_ERROR_MEMORY;
+    WI_TRY(sort_like(b));
     WI_TRY(b->options->columns ? take_given_columns(b) : take_all_fields(b));
     for (size_t c = 0; c < b->count; c++) {
         WI_TRY(choose_fields(b, &b->columns[c]));
         WI_TRY(choose_shape(b, &b->columns[c]));
-        WI_TRY(take_given_categories(b, &b->columns[c]));
+        WI_TRY(wi_csv_give_categories(b, &b->columns[c]));
     }
     WI_TRY(look_at_rows(b));
     return make_dataset(b, dataset, context);
 }
 
-static void clear_builder(builder *b) {
+static void clear_builder(wi_csv_builder *b) {
     for (size_t c = 0; c < b->count && b->columns; c++) wi_release(b->allocator, b->columns[c].categories);
     wi_release(b->allocator, b->columns);
+    wi_release(b->allocator, b->like);
     wi_release(b->allocator, b->cells);
     wi_release(b->allocator, b->keep);
     wi_arena_clear(&b->arena);
@@ -422,7 +330,7 @@ weft_status weft_dataset_open_csv(
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: context and path must not be NULL");
     if (!options) options = &defaults;
     WI_TRY(check_options(options));
-    builder b = {.allocator = context->allocator, .options = options};
+    wi_csv_builder b = {.allocator = context->allocator, .options = options};
     wi_locale locale;
     wi_arena_init(&b.arena, b.allocator);
     wi_locale_enter(&locale);

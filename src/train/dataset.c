@@ -1,6 +1,7 @@
 /* Datasets in memory (contract in dataset.h and weft/train.h). A dataset is not changed once it is made, so
  * any number of threads may read it. */
 #include "train/dataset.h"
+#include "base/names.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -57,17 +58,25 @@ static weft_status check_column(const weft_column *column, size_t examples) {
     return WEFT_OK;
 }
 
-static weft_status check_columns(size_t examples, const weft_column *columns, size_t count) {
+static weft_status check_names(const weft_allocator *allocator, const weft_column *columns, size_t count) {
+    wi_name *const names = wi_allocate_array(allocator, count, sizeof *names);
+    weft_status status = names ? WEFT_OK : WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < count && names; i++) names[i] = (wi_name){columns[i].name, i};
+    if (names) wi_names_sort(names, count);
+    for (size_t i = 0; i < count && status == WEFT_OK; i++)
+        if (wi_names_twice(names, count, i))
+            status = wi_fail(WEFT_ERROR_ARGUMENT, "dataset: two columns are called '%s'", names[i].text);
+    wi_release(allocator, names);
+    return status;
+}
+
+static weft_status check_columns(
+    const weft_allocator *allocator, size_t examples, const weft_column *columns, size_t count) {
     if (examples == 0 || count == 0)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "dataset: %zu examples of %zu columns, expected at least one of each",
             examples, count);
-    for (size_t i = 0; i < count; i++) {
-        WI_TRY(check_column(&columns[i], examples));
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(columns[i].name, columns[j].name) == 0)
-                WI_FAIL(WEFT_ERROR_ARGUMENT, "dataset: two columns are called '%s'", columns[i].name);
-    }
-    return WEFT_OK;
+    for (size_t i = 0; i < count; i++) WI_TRY(check_column(&columns[i], examples));
+    return check_names(allocator, columns, count);
 }
 
 static weft_status copy_columns(weft_dataset *dataset, const weft_column *columns, size_t count) {
@@ -91,7 +100,7 @@ static weft_status copy_columns(weft_dataset *dataset, const weft_column *column
 
 weft_status wi_dataset_create_made(weft_dataset **dataset, weft_context *context, wi_source *source,
     size_t examples, const weft_column *columns, size_t count) {
-    WI_TRY(check_columns(examples, columns, count));
+    WI_TRY(check_columns(context->allocator, examples, columns, count));
     weft_dataset *const made = wi_allocate(context->allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
     made->context = weft_context_retain(context);

@@ -3,16 +3,19 @@
  * An IDX file is a big-endian magic (0, 0, type 0x08 for bytes, number of dimensions), the dimensions as
  * 32-bit numbers, and the bytes. Source: yann.lecun.com/exdb/mnist. A file must hold exactly what its header
  * says; memory is taken as bytes arrive, so a header that lies costs nothing. */
+#include "base/platform.h"
 #include "train/dataset.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum { PATH_CAPACITY = 4096, CHUNK = 1 << 20, IMAGES_RANK = 3, LABELS_RANK = 1 };
 
 typedef struct idx_file {
-    const weft_allocator *allocator;
+    const wi_file_rules *rules;
     char path[PATH_CAPACITY];
     gzFile stream;
     uint32_t dims[IMAGES_RANK];
@@ -54,6 +57,18 @@ static uint32_t big_endian(const unsigned char *bytes) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
+/* Zeros shrink to a thousandth. */
+static weft_status check_limit(const idx_file *file) {
+    wi_path_info info;
+    WI_TRY(wi_path_look(&info, file->path, NULL));
+    const uint64_t limit = wi_file_unpacked_limit(file->rules, info.bytes);
+    if (file->bytes <= limit) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_FORMAT,
+        "'%s': the header says %zu bytes of data, and %" PRIu64 " at most are taken from a file of %" PRIu64
+        " (option file_limit of the context)",
+        file->path, file->bytes, limit, info.bytes);
+}
+
 static weft_status read_header(idx_file *file, unsigned rank) {
     unsigned char header[4 + 4 * IMAGES_RANK];
     const size_t bytes = 4 + 4 * (size_t)rank;
@@ -72,7 +87,7 @@ static weft_status read_header(idx_file *file, unsigned rank) {
             WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the dimensions in the header overflow", file->path);
         file->bytes *= file->dims[axis];
     }
-    return WEFT_OK;
+    return check_limit(file);
 }
 
 static weft_status wrong_size(const idx_file *file, size_t got, const char *more) {
@@ -86,7 +101,7 @@ static weft_status read_data(idx_file *file) {
         if (used == capacity) {
             capacity = capacity ? 2 * capacity : CHUNK;
             if (capacity > file->bytes) capacity = file->bytes;
-            unsigned char *const grown = wi_reallocate(file->allocator, file->data, capacity);
+            unsigned char *const grown = wi_reallocate(file->rules->allocator, file->data, capacity);
             if (!grown) return WEFT_ERROR_MEMORY;
             file->data = grown;
         }
@@ -102,11 +117,19 @@ static weft_status read_data(idx_file *file) {
     return got ? wrong_size(file, file->bytes, "more than ") : WEFT_OK;
 }
 
+static weft_status open_file(idx_file *file) {
+    int descriptor = -1;
+    WI_TRY(wi_file_open_by(file->rules, file->path, &descriptor));
+    file->stream = gzdopen(descriptor, "rb");
+    if (file->stream) return WEFT_OK;
+    close(descriptor);
+    WI_FAIL(WEFT_ERROR_MEMORY, "out of host memory while opening '%s'", file->path);
+}
+
 static weft_status read_file(
     idx_file *file, const char *folder, const char *prefix, const char *kind, unsigned rank) {
     WI_TRY(find_file(file, folder, prefix, kind));
-    file->stream = gzopen(file->path, "rb");
-    if (!file->stream) WI_FAIL(WEFT_ERROR_FILE, "cannot open '%s': %s", file->path, strerror(errno));
+    WI_TRY(open_file(file));
     weft_status status = read_header(file, rank);
     if (status == WEFT_OK) status = read_data(file);
     (void)gzclose_r(file->stream);
@@ -138,7 +161,7 @@ weft_status weft_dataset_open_idx(
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_idx: context, folder and prefix must not be NULL");
     idx_file *const files = wi_allocate_array(context->allocator, 2, sizeof *files);
     if (!files) return WEFT_ERROR_MEMORY;
-    files[0].allocator = files[1].allocator = context->allocator;
+    files[0].rules = files[1].rules = &context->files;
     weft_status status = read_file(&files[0], folder, prefix, "images-idx3-ubyte", IMAGES_RANK);
     if (status == WEFT_OK) status = read_file(&files[1], folder, prefix, "labels-idx1-ubyte", LABELS_RANK);
     if (status == WEFT_OK) status = make_dataset(dataset, context, &files[0], &files[1]);

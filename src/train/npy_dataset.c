@@ -17,9 +17,9 @@ static weft_status check_column(const weft_npy_column *column, size_t index) {
 }
 
 static weft_status read_source(
-    source *it, const weft_allocator *allocator, const weft_npy_column *spec, weft_column *column) {
+    source *it, const wi_file_rules *rules, const weft_npy_column *spec, weft_column *column) {
     size_t size = 0;
-    WI_TRY(wi_file_read(allocator, spec->path, &it->bytes, &size));
+    WI_TRY(wi_file_read_by(rules, spec->path, &it->bytes, &size));
     WI_TRY(wi_npy_parse(&it->npy, spec->path, it->bytes, size));
     if (it->npy.rank == 0)
         WI_FAIL(WEFT_ERROR_SHAPE, "'%s': a single number, expected an array of (examples, ...)", spec->path);
@@ -32,7 +32,7 @@ static weft_status build(weft_dataset **dataset, weft_context *context, const we
     size_t count, source *sources, weft_column *columns) {
     for (size_t i = 0; i < count; i++) {
         WI_TRY(check_column(&specs[i], i));
-        WI_TRY(read_source(&sources[i], context->allocator, &specs[i], &columns[i]));
+        WI_TRY(read_source(&sources[i], &context->files, &specs[i], &columns[i]));
         if (sources[i].npy.dims[0] != sources[0].npy.dims[0])
             WI_FAIL(WEFT_ERROR_SHAPE, "'%s' holds %" PRId64 " examples, '%s' %" PRId64, specs[0].path,
                 sources[0].npy.dims[0], specs[i].path, sources[i].npy.dims[0]);

@@ -20,7 +20,7 @@ static weft_status last_field(
     const wi_csv_options form = {
         .separator = options->separator ? options->separator : ',', .header = !options->no_header};
     wi_csv table;
-    WI_TRY(wi_csv_read(&table, context->allocator, path, &form));
+    WI_TRY(wi_csv_read(&table, &context->files, path, &form));
     *field = table.fields - 1;
     wi_csv_clear(&table);
     return WEFT_OK;

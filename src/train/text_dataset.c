@@ -73,7 +73,7 @@ weft_status weft_dataset_open_text(weft_dataset **dataset, weft_context *context
     int32_t *tokens = NULL;
     size_t bytes = 0, count = 0;
     snprintf(name, sizeof name, "'%.480s'", path);
-    WI_TRY(wi_file_read(context->allocator, path, &text, &bytes));
+    WI_TRY(wi_file_read_by(&context->files, path, &text, &bytes));
     weft_status status = wi_encode_all(vocabulary, name, text, bytes, &tokens, &count);
     wi_release(context->allocator, text);
     if (status == WEFT_OK) status = build(dataset, context, name, tokens, count, options);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static int make_scratch(void **state) {
     *state = scratch_make();
@@ -60,6 +61,35 @@ static void reading_fails_with_the_name(void **state) {
     scratch_allocator allocator;
     scratch_allocator_init(&allocator, 0);
     assert_status(wi_file_read(&allocator.hooks, "/proc/self/maps", &read, &bytes), WEFT_ERROR_MEMORY);
+}
+
+/* A pipe without a writer would wait, a device would give bytes for ever. */
+static void only_regular_files_are_read(void **state) {
+    char *read = NULL, path[PATH_MAX];
+    size_t bytes = 0;
+    snprintf(path, sizeof path, "%s", scratch_path(*state, "pipe"));
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_fails(
+        wi_file_read(NULL, path, &read, &bytes), WEFT_ERROR_FILE, "/pipe': it is not a regular file");
+    assert_fails(wi_file_read(NULL, "/dev/zero", &read, &bytes), WEFT_ERROR_FILE, "it is not a regular file");
+    const wi_file_rules limited = {.any = true, .limit = 1000000};
+    assert_fails(wi_file_read_by(&limited, "/dev/zero", &read, &bytes), WEFT_ERROR_FILE,
+        "'/dev/zero' gives more than 1000000 bytes");
+    assert_fails(wi_file_read_by(&limited, *state, &read, &bytes), WEFT_ERROR_FILE, "Is a directory");
+    assert_null(read);
+    assert_ok(wi_file_read_by(&limited, "/dev/null", &read, &bytes));
+    assert_int_equal(bytes, 0);
+    wi_release(NULL, read);
+    int ends[2];
+    char from[64];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "through a pipe", 14), 14);
+    close(ends[1]);
+    snprintf(from, sizeof from, "/dev/fd/%d", ends[0]);
+    assert_ok(wi_file_read_by(&limited, from, &read, &bytes));
+    assert_string_equal(read, "through a pipe");
+    close(ends[0]);
+    wi_release(NULL, read);
 }
 
 static void reading_survives_every_lack_of_memory(void **state) {
@@ -207,6 +237,7 @@ int main(void) {
         WITH_SCRATCH(what_is_written_is_read),
         cmocka_unit_test(a_file_without_a_size_is_read),
         WITH_SCRATCH(reading_fails_with_the_name),
+        WITH_SCRATCH(only_regular_files_are_read),
         WITH_SCRATCH(reading_survives_every_lack_of_memory),
         WITH_SCRATCH(a_writer_replaces_only_on_commit),
         WITH_SCRATCH(a_writer_needs_a_folder_and_memory),

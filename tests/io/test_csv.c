@@ -18,6 +18,8 @@ static const char *write_file(const char *text, size_t size) {
     return path;
 }
 
+static const wi_file_rules files = {NULL, false, 0};
+
 #define PLAIN                                                                                                \
     { ',', false, false }
 #define TRIM                                                                                                 \
@@ -74,7 +76,7 @@ static void tables_are_read(void **state) {
         char text[512];
         wi_csv table;
         assert_ok(
-            wi_csv_read(&table, NULL, write_file(rows[i].text, strlen(rows[i].text)), &rows[i].options));
+            wi_csv_read(&table, &files, write_file(rows[i].text, strlen(rows[i].text)), &rows[i].options));
         show(&table, text);
         assert_string_equal(text, rows[i].expected);
         wi_csv_clear(&table);
@@ -86,7 +88,7 @@ static void headers_have_names(void **state) {
     const wi_csv_options options = HEADER;
     static const char text[] = "a,\"b \"\"c\"\"\",a,\n1,2,3,4\n";
     wi_csv table;
-    assert_ok(wi_csv_read(&table, NULL, write_file(text, strlen(text)), &options));
+    assert_ok(wi_csv_read(&table, &files, write_file(text, strlen(text)), &options));
     assert_int_equal(table.fields, 4);
     assert_string_equal(table.names[1], "b \"c\"");
     assert_string_equal(table.names[3], "");
@@ -104,7 +106,7 @@ static void a_line_may_be_huge(void **state) {
     char *const text = malloc(2 * CELLS + LONG + 16);
     for (size_t i = 0; i < CELLS; i++) memcpy(text + 2 * i, "7,", 2);
     memset(text + 2 * CELLS, 'x', LONG);
-    assert_ok(wi_csv_read(&table, NULL, write_file(text, 2 * CELLS + LONG), &options));
+    assert_ok(wi_csv_read(&table, &files, write_file(text, 2 * CELLS + LONG), &options));
     const char **const cells = malloc((CELLS + 1) * sizeof *cells);
     assert_int_equal(table.fields, CELLS + 1);
     wi_csv_row(&table, table.first, cells);
@@ -145,13 +147,13 @@ static void bad_tables_are_refused(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         wi_csv table;
         const char *const path = write_file(rows[i].text, rows[i].size ? rows[i].size : strlen(rows[i].text));
-        assert_fails(wi_csv_read(&table, NULL, path, &rows[i].options), WEFT_ERROR_FORMAT, rows[i].part);
+        assert_fails(wi_csv_read(&table, &files, path, &rows[i].options), WEFT_ERROR_FORMAT, rows[i].part);
         assert_non_null(strstr(weft_last_error(), "table.csv"));
         assert_null(table.bytes);
     }
     wi_csv table;
     assert_fails(
-        wi_csv_read(&table, NULL, "/no/such/table", &rows[0].options), WEFT_ERROR_FILE, "/no/such/table");
+        wi_csv_read(&table, &files, "/no/such/table", &rows[0].options), WEFT_ERROR_FILE, "/no/such/table");
 }
 
 static void numbers_and_missing_values(void **state) {
@@ -195,7 +197,7 @@ static bool read_mutated(void *user, const char *bytes, size_t size) {
     FILE *const file = fopen(it->path, "wb");
     fwrite(bytes, 1, size, file);
     fclose(file);
-    const weft_status status = wi_csv_read(&table, NULL, it->path, &it->options);
+    const weft_status status = wi_csv_read(&table, &files, it->path, &it->options);
     if (status != WEFT_OK) {
         assert_int_equal(status, WEFT_ERROR_FORMAT);
         return false;

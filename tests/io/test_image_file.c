@@ -249,6 +249,67 @@ static void large_images_are_refused_before_memory_is_taken(void **state) {
     assert_int_equal(allocator.live, 0);
 }
 
+/* A progressive image whose first scan comes `times` more. */
+static image_bytes repeat_scan(const image_bytes *file, size_t times) {
+    size_t begin = 2, end = 0;
+    while (file->data[begin] != 0xff || file->data[begin + 1] != 0xda) begin++;
+    for (end = begin + 2; file->data[end] != 0xff || file->data[end + 1] == 0;) end++;
+    const size_t scan = end - begin;
+    image_bytes longer = {malloc(file->size + times * scan), file->size + times * scan};
+    memcpy(longer.data, file->data, end);
+    for (size_t i = 0; i < times; i++) memcpy(longer.data + end + i * scan, file->data + begin, scan);
+    memcpy(longer.data + end + times * scan, file->data + end, file->size - end);
+    return longer;
+}
+
+static void many_scans_of_many_pixels_are_refused(void **state) {
+    (void)state;
+    enum { SIDE = 64 };
+    static const unsigned char pixels[3 * SIDE * SIDE];
+    wi_picture picture = {NULL, NULL, 0, 0, 0};
+    const image_bytes file = image_bytes_jpeg(SIDE, SIDE, IMAGE_JPEG_PROGRESSIVE, pixels);
+    const image_bytes longer = repeat_scan(&file, 40), endless = repeat_scan(&file, 1000);
+    assert_ok(wi_picture_decode(&picture, "x", file.data, file.size, SIDE * SIDE));
+    assert_fails(wi_picture_decode(&picture, "x", longer.data, longer.size, SIDE * SIDE), WEFT_ERROR_FORMAT,
+        "'x': a JPEG image of 64 x 64 pixels in 33 scans or more");
+    assert_ok(wi_picture_decode(&picture, "x", longer.data, longer.size, 2 * SIDE * SIDE));
+    assert_fails(wi_picture_decode(&picture, "x", endless.data, endless.size, 1 << 26), WEFT_ERROR_FORMAT,
+        "in 1001 scans");
+    wi_picture_clear(&picture);
+    free(file.data);
+    free(longer.data);
+    free(endless.data);
+}
+
+/* A text of 4 MB in 4 kB, a hundred times: the chunks are not unpacked. */
+static void texts_in_images_cost_nothing(void **state) {
+    (void)state;
+    enum { TEXT = 4 << 20, TIMES = 100 };
+    static const unsigned char pixels[3 * 8 * 8];
+    const image_bytes file = image_bytes_png(8, 8, PNG_COLOR_TYPE_RGB, 8, false, false, pixels);
+    unsigned char *const text = calloc(TEXT, 1), *const chunk = malloc(TEXT);
+    uLongf packed = TEXT - 16;
+    memcpy(chunk + 4, "zTXta\0\0", 7);
+    assert_int_equal(compress2(chunk + 11, &packed, text, TEXT, 9), Z_OK);
+    put_big_endian(chunk, (uint32_t)packed + 3);
+    put_big_endian(chunk + 11 + packed, (uint32_t)crc32(0, chunk + 4, (uInt)packed + 7));
+    const size_t bytes = packed + 15, head = 33; /* signature and IHDR */
+    image_bytes bomb = {malloc(file.size + TIMES * bytes), file.size + TIMES * bytes};
+    memcpy(bomb.data, file.data, head);
+    for (size_t i = 0; i < TIMES; i++) memcpy(bomb.data + head + i * bytes, chunk, bytes);
+    memcpy(bomb.data + head + TIMES * bytes, file.data + head, file.size - head);
+    scratch_allocator allocator;
+    scratch_allocator_init(&allocator, 100); /* allocations, in all */
+    wi_picture picture = {.allocator = &allocator.hooks};
+    assert_ok(wi_picture_decode(&picture, "x", bomb.data, bomb.size, MAX_PIXELS));
+    assert_true(allocator.made < 50);
+    wi_picture_clear(&picture);
+    free(text);
+    free(chunk);
+    free(file.data);
+    free(bomb.data);
+}
+
 static void memory_may_end_anywhere(void **state) {
     (void)state;
     static const unsigned char pixels[3 * 8 * 8];
@@ -322,6 +383,8 @@ int main(void) {
         cmocka_unit_test(each_kind_of_jpeg_becomes_rgb),
         cmocka_unit_test(damaged_files_are_refused),
         cmocka_unit_test(large_images_are_refused_before_memory_is_taken),
+        cmocka_unit_test(many_scans_of_many_pixels_are_refused),
+        cmocka_unit_test(texts_in_images_cost_nothing),
         cmocka_unit_test(memory_may_end_anywhere),
 #else
         cmocka_unit_test(the_missing_option_is_named),

@@ -165,7 +165,7 @@ static void bad_idx_files_are_refused(void **state) {
         {"empty", 0x803, {7, 3, 2}, 0, "says 42 bytes of data, the file holds 0"},
         {"long", 0x803, {7, 3, 2}, 43, "says 42 bytes of data, the file holds more than 42"},
         {"zero", 0x803, {7, 0, 2}, 0, "dimension 1 is 0"},
-        {"huge", 0x803, {0xffffffff, 0x7fffffff, 1}, 42, "the file holds 42"},
+        {"huge", 0x803, {0xffffffff, 0x7fffffff, 1}, 42, "at most are taken from a file of"},
         {"overflow", 0x803, {0xffffffff, 0xffffffff, 0xffffffff}, 42, "overflow"},
         {"count", 0x803, {8, 3, 2}, 48, "holds 8 images"},
     };
@@ -183,6 +183,39 @@ static void bad_idx_files_are_refused(void **state) {
             assert_non_null(strstr(weft_last_error(), rows[i].prefix)); /* the file's name */
             assert_null(dataset);
         }
+}
+
+static void write_zeros(const char *name, uint32_t magic, size_t rank, const uint32_t *dims, size_t bytes) {
+    unsigned char header[16];
+    static const unsigned char zeros[1 << 16];
+    const gzFile file = gzopen(test_path(name), "wb9");
+    assert_non_null(file);
+    assert_true(gzwrite(file, header, (unsigned)put_header(header, magic, rank, dims)) > 0);
+    for (size_t left = bytes, now; left; left -= now) {
+        now = left < sizeof zeros ? left : sizeof zeros;
+        assert_int_equal(gzwrite(file, zeros, (unsigned)now), now);
+    }
+    assert_int_equal(gzclose(file), Z_OK);
+}
+
+/* A small file of a great many zeros is refused before they are there, unless the context allows it. */
+static void what_gzip_may_become_is_limited(void **state) {
+    (void)state;
+    enum { COUNT = 22000, PIXELS = 32 * 32 };
+    weft_dataset *dataset = NULL;
+    const uint32_t dims[] = {COUNT, 32, 32};
+    write_zeros("bomb-images-idx3-ubyte.gz", 0x803, 3, dims, (size_t)COUNT * PIXELS);
+    write_zeros("bomb-labels-idx1-ubyte.gz", 0x801, 1, dims, COUNT);
+    assert_fails(weft_dataset_open_idx(&dataset, test_context(), test_folder(), "bomb"), WEFT_ERROR_FORMAT,
+        "the header says 22528000 bytes of data, and ");
+    assert_non_null(strstr(weft_last_error(), "(option file_limit of the context)"));
+    assert_null(dataset);
+    weft_context *const patient = test_context_open(
+        (weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .file_limit = (size_t)COUNT * PIXELS});
+    assert_ok(weft_dataset_open_idx(&dataset, patient, test_folder(), "bomb"));
+    assert_int_equal(weft_dataset_size(dataset), COUNT);
+    weft_dataset_release(dataset);
+    weft_context_release(patient);
 }
 
 static void write_bytes(const char *name, const void *bytes, size_t count) {
@@ -232,6 +265,7 @@ int main(void) {
         cmocka_unit_test(idx_is_read_plain_and_gzipped),
         cmocka_unit_test(the_digits_are_there),
         cmocka_unit_test(bad_idx_files_are_refused),
+        cmocka_unit_test(what_gzip_may_become_is_limited),
         cmocka_unit_test(missing_and_damaged_files_are_refused),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));

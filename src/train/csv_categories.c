@@ -1,0 +1,100 @@
+/* Categories of tables (contract in csv_build.h): texts, sorted, whole numbers first. */
+#include "train/csv_build.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { WHOLE_DIGITS = 18 };
+
+static bool whole_number(const char *text, int64_t *value) {
+    const char *const digits = text + (*text == '-');
+    const size_t length = strspn(digits, "0123456789");
+    if (length == 0 || length > WHOLE_DIGITS || digits[length]) return false;
+    *value = strtoll(text, NULL, 10);
+    return true;
+}
+
+static int by_text(const void *a, const void *b) {
+    const char *const left = ((const wi_csv_category *)a)->text, *const right =
+                                                                     ((const wi_csv_category *)b)->text;
+    int64_t x = 0, y = 0;
+    const bool whole_left = whole_number(left, &x), whole_right = whole_number(right, &y);
+    if (whole_left != whole_right) return whole_left ? -1 : 1;
+    if (whole_left && x != y) return x < y ? -1 : 1;
+    return strcmp(left, right);
+}
+
+static weft_status add_category(const wi_csv_builder *b, wi_csv_chosen *column, const char *text) {
+    if (column->category_count >= INT32_MAX)
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': too many categories", b->table.path);
+    WI_TRY(wi_grow(b->allocator, (void **)&column->categories, &column->category_capacity,
+        column->category_count + 1, sizeof *column->categories));
+    column->categories[column->category_count] = (wi_csv_category){text, (int32_t)column->category_count};
+    column->category_count++;
+    return WEFT_OK;
+}
+
+weft_status wi_csv_give_categories(const wi_csv_builder *b, wi_csv_chosen *column) {
+    const weft_dataset *const like = b->options->like;
+    const char *const *const texts = column->spec.categories;
+    if (column->spec.kind != WEFT_CSV_CATEGORY) return WEFT_OK;
+    for (size_t i = 0; texts && texts[i]; i++) WI_TRY(add_category(b, column, texts[i]));
+    const wi_name *const same =
+        texts || !like ? NULL : wi_names_find(b->like, like->count, column->spec.name);
+    const wi_categories *const known = same ? &like->categories[same->number] : NULL;
+    for (size_t i = 0; known && i < known->count; i++) WI_TRY(add_category(b, column, known->texts[i]));
+    column->fixed = column->category_count > 0;
+    if (!column->fixed) return WEFT_OK;
+    qsort(column->categories, column->category_count, sizeof *column->categories, by_text);
+    for (size_t i = 1; i < column->category_count; i++)
+        if (strcmp(column->categories[i - 1].text, column->categories[i].text) == 0)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: column '%s' has the category '%s' twice",
+                column->spec.name, column->categories[i].text);
+    return WEFT_OK;
+}
+
+void wi_csv_number_categories(wi_csv_chosen *column) {
+    size_t count = 0;
+    if (column->fixed || column->category_count == 0) return;
+    qsort(column->categories, column->category_count, sizeof *column->categories, by_text);
+    for (size_t i = 0; i < column->category_count; i++) {
+        const char *const text = column->categories[i].text;
+        if (count && strcmp(column->categories[count - 1].text, text) == 0) continue;
+        column->categories[count] = (wi_csv_category){text, (int32_t)count};
+        count++;
+    }
+    column->category_count = count;
+}
+
+weft_status wi_csv_gather_categories(wi_csv_builder *b) {
+    for (size_t c = 0; c < b->count; c++) {
+        wi_csv_chosen *const column = &b->columns[c];
+        if (column->spec.kind != WEFT_CSV_CATEGORY || column->fixed) continue;
+        for (size_t i = 0; i < column->count; i++)
+            WI_TRY(add_category(b, column, b->cells[column->fields[i]]));
+    }
+    return WEFT_OK;
+}
+
+int32_t wi_csv_find_category(const wi_csv_chosen *column, const char *text) {
+    const wi_csv_category key = {.text = text};
+    const wi_csv_category *const found =
+        column->category_count
+            ? bsearch(&key, column->categories, column->category_count, sizeof key, by_text)
+            : NULL;
+    return found ? found->number : -1;
+}
+
+weft_status wi_csv_hand_over_categories(const wi_csv_builder *b, weft_dataset *dataset) {
+    for (size_t c = 0; c < b->count; c++) {
+        const wi_csv_chosen *const column = &b->columns[c];
+        if (column->spec.kind != WEFT_CSV_CATEGORY) continue;
+        const char **const texts = wi_allocate_array(b->allocator, column->category_count, sizeof *texts);
+        if (!texts) return WEFT_ERROR_MEMORY;
+        for (size_t i = 0; i < column->category_count; i++)
+            texts[column->categories[i].number] = column->categories[i].text;
+        const weft_status status = wi_dataset_set_categories(dataset, c, texts, column->category_count);
+        wi_release(b->allocator, texts);
+        WI_TRY(status);
+    }
+    return WEFT_OK;
+}
