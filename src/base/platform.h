@@ -10,7 +10,9 @@
 
 /* Reads a whole file. *data is NUL-terminated after *bytes bytes; release it with wi_release. */
 weft_status wi_file_read(const weft_allocator *allocator, const char *path, char **data, size_t *bytes);
-/* Writes to a temporary beside path, fsyncs, renames: path has the old content or the new, never a part. */
+/* Writes to a temporary beside path, fsyncs, renames: path has the old content or the new, never a part. A symbolic link
+ * stays, and leads to the new content; a file that is replaced keeps its mode. Temporaries that killed processes left of
+ * this path are removed. */
 weft_status wi_file_write_atomic(const char *path, const void *data, size_t bytes);
 /* The same in pieces: begin, any number of appends, then commit or abandon (which removes the temporary). */
 typedef struct wi_file_writer wi_file_writer;
