@@ -14,12 +14,17 @@
 
 #include <string.h>
 
-static bool reports(const wi_device *device, const char *extension) {
+typedef struct reported {
+    bool fp16, fp64;
+} reported;
+
+static weft_status read_reported(reported *found, const wi_device *device) {
     char extensions[16384] = "";
-    if (clGetDeviceInfo(device->id, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL) !=
-        CL_SUCCESS)
-        return false;
-    return strstr(extensions, extension) != NULL;
+    WI_CL(clGetDeviceInfo(device->id, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL),
+        "reading a device's extensions");
+    found->fp16 = strstr(extensions, "cl_khr_fp16") != NULL;
+    found->fp64 = strstr(extensions, "cl_khr_fp64") != NULL;
+    return WEFT_OK;
 }
 
 weft_status wi_capabilities_read(wi_device *device) {
@@ -45,8 +50,9 @@ weft_status wi_capabilities_read(wi_device *device) {
     WI_CL(clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, NULL),
         "reading a device's work-item sizes");
     memcpy(caps->max_work_item_sizes, sizes, sizeof caps->max_work_item_sizes);
-    if (clGetDeviceInfo(id, CL_DEVICE_LOCAL_MEM_TYPE, sizeof local_type, &local_type, NULL) == CL_SUCCESS)
-        caps->local_memory_is_real = local_type == CL_LOCAL;
+    WI_CL(clGetDeviceInfo(id, CL_DEVICE_LOCAL_MEM_TYPE, sizeof local_type, &local_type, NULL),
+        "reading the type of a device's local memory");
+    caps->local_memory_is_real = local_type == CL_LOCAL;
     return WEFT_OK;
 }
 
@@ -150,15 +156,17 @@ weft_status wi_capabilities_probe(wi_device *device) {
         apply(&device->caps, (unsigned)known);
         return WEFT_OK;
     }
+    reported extensions;
+    WI_TRY(read_reported(&extensions, device));
     if (device->caps.device_class == WEFT_CLASS_CPU && (device->caps.type & CL_DEVICE_TYPE_CPU)) {
-        apply(&device->caps, FOUND_FLOAT | (reports(device, "cl_khr_fp64") ? FOUND_FP64 : 0u));
+        apply(&device->caps, FOUND_FLOAT | (extensions.fp64 ? FOUND_FP64 : 0u));
         return WEFT_OK;
     }
     char error[2048];
     wi_error_save(error, sizeof error);
     /* NVIDIA's driver computes with half without saying so: github.com/CNugteren/CLBlast/issues/570 */
-    bool fp16 = reports(device, "cl_khr_fp16") || wi_contains_any_case(device->info.vendor, "nvidia");
-    bool fp64 = reports(device, "cl_khr_fp64");
+    bool fp16 = extensions.fp16 || wi_contains_any_case(device->info.vendor, "nvidia");
+    bool fp64 = extensions.fp64;
     weft_status status = probe(device, fp64, fp16);
     if (status != WEFT_OK && status != WEFT_ERROR_MEMORY && fp16) status = probe(device, fp64, fp16 = false);
     if (status != WEFT_OK && status != WEFT_ERROR_MEMORY && fp64) status = probe(device, fp64 = false, fp16);

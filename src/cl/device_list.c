@@ -19,10 +19,27 @@ static void copy_text(char *field, size_t capacity, const char *text) {
     field[kept] = '\0';
 }
 
-static void read_device_text(cl_device_id device, cl_device_info what, char *field, size_t capacity) {
+/* What a driver does not know, or does not have the room for here, stays as it was; every other error is one. */
+static weft_status check_query(cl_int error) {
+    return wi_cl_check(error == CL_INVALID_VALUE ? CL_SUCCESS : error, "asking for a device's properties");
+}
+
+static weft_status read_device_value(cl_device_id device, cl_device_info what, void *value, size_t bytes) {
+    return check_query(clGetDeviceInfo(device, what, bytes, value, NULL));
+}
+
+static weft_status read_device_text(cl_device_id device, cl_device_info what, char *field, size_t capacity) {
     char text[1024] = "";
-    if (clGetDeviceInfo(device, what, sizeof text - 1, text, NULL) != CL_SUCCESS) text[0] = '\0';
+    WI_TRY(read_device_value(device, what, text, sizeof text - 1));
     copy_text(field, capacity, text);
+    return WEFT_OK;
+}
+
+static weft_status read_platform_text(cl_platform_id platform, char *field, size_t capacity) {
+    char text[1024] = "";
+    WI_TRY(check_query(clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof text - 1, text, NULL)));
+    copy_text(field, capacity, text);
+    return WEFT_OK;
 }
 
 static weft_status fail_kind(const char *name) {
@@ -39,7 +56,7 @@ static weft_status fail_kind(const char *name) {
 static weft_status read_class(weft_device_info *info, cl_device_id device) {
     const char *const forced = wi_environment("WEFT_DEVICE_CLASS");
     cl_uint width = 1;
-    (void)clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width, &width, NULL);
+    WI_TRY(read_device_value(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, &width, sizeof width));
     info->device_class = info->is_cpu && width >= 4 ? WEFT_CLASS_CPU : WEFT_CLASS_GPU;
     if (!forced) return WEFT_OK;
     const wi_device_profile *const kind = wi_device_kind_named(forced);
@@ -53,26 +70,35 @@ static bool speaks_opencl_1_2(const char *version) {
     return sscanf(version, "OpenCL %d.%d", &major, &minor) == 2 && major * 10 + minor >= 12;
 }
 
-static bool read_usable(cl_device_id device, const char *version) {
+static weft_status read_usable(wi_device_entry *entry, cl_device_id device) {
     cl_bool available = CL_FALSE, compiler = CL_FALSE;
-    clGetDeviceInfo(device, CL_DEVICE_AVAILABLE, sizeof available, &available, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiler, &compiler, NULL);
-    return available && compiler && speaks_opencl_1_2(version);
+    WI_TRY(read_device_value(device, CL_DEVICE_AVAILABLE, &available, sizeof available));
+    WI_TRY(read_device_value(device, CL_DEVICE_COMPILER_AVAILABLE, &compiler, sizeof compiler));
+    entry->usable = available && compiler && speaks_opencl_1_2(entry->info.opencl);
+    return WEFT_OK;
 }
 
-static void read_numbers(cl_device_id device, weft_device_info *info) {
+static weft_status read_numbers(cl_device_id device, weft_device_info *info) {
     cl_uint units = 0, clock = 0;
     cl_ulong memory = 0, largest = 0, local = 0;
-    clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof clock, &clock, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory, &memory, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
+    WI_TRY(read_device_value(device, CL_DEVICE_MAX_COMPUTE_UNITS, &units, sizeof units));
+    WI_TRY(read_device_value(device, CL_DEVICE_MAX_CLOCK_FREQUENCY, &clock, sizeof clock));
+    WI_TRY(read_device_value(device, CL_DEVICE_GLOBAL_MEM_SIZE, &memory, sizeof memory));
+    WI_TRY(read_device_value(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &largest, sizeof largest));
+    WI_TRY(read_device_value(device, CL_DEVICE_LOCAL_MEM_SIZE, &local, sizeof local));
     info->compute_units = units;
     info->clock_mhz = clock;
     info->global_memory = memory;
     info->largest_allocation = largest;
     info->local_memory = local;
+    return WEFT_OK;
+}
+
+static weft_status read_texts(weft_device_info *info, cl_device_id device) {
+    WI_TRY(read_device_text(device, CL_DEVICE_NAME, info->name, sizeof info->name));
+    WI_TRY(read_device_text(device, CL_DEVICE_VENDOR, info->vendor, sizeof info->vendor));
+    WI_TRY(read_device_text(device, CL_DRIVER_VERSION, info->driver, sizeof info->driver));
+    return read_device_text(device, CL_DEVICE_VERSION, info->opencl, sizeof info->opencl);
 }
 
 weft_status wi_device_describe(wi_device_entry *entry, cl_device_id device) {
@@ -82,19 +108,12 @@ weft_status wi_device_describe(wi_device_entry *entry, cl_device_id device) {
     WI_CL(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL), "reading a device's type");
     WI_CL(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof entry->platform, &entry->platform, NULL),
         "reading a device's platform");
-    char platform[1024] = "";
-    if (clGetPlatformInfo(entry->platform, CL_PLATFORM_NAME, sizeof platform - 1, platform, NULL) !=
-        CL_SUCCESS)
-        platform[0] = '\0';
-    copy_text(info->platform, sizeof info->platform, platform);
-    read_device_text(device, CL_DEVICE_NAME, info->name, sizeof info->name);
-    read_device_text(device, CL_DEVICE_VENDOR, info->vendor, sizeof info->vendor);
-    read_device_text(device, CL_DRIVER_VERSION, info->driver, sizeof info->driver);
-    read_device_text(device, CL_DEVICE_VERSION, info->opencl, sizeof info->opencl);
+    WI_TRY(read_platform_text(entry->platform, info->platform, sizeof info->platform));
+    WI_TRY(read_texts(info, device));
     info->is_gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
     info->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
-    read_numbers(device, info);
-    entry->usable = read_usable(device, info->opencl);
+    WI_TRY(read_numbers(device, info));
+    WI_TRY(read_usable(entry, device));
     return read_class(info, device);
 }
 
