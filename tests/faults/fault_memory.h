@@ -24,6 +24,9 @@ bool fault_memory_is_library(const void *code);
 size_t fault_memory_live(void);
 void fault_memory_mark(void);
 size_t fault_memory_print_leaks(void);
+/* A thread of Weft's runs fault_memory_run_thread with what fault_memory_thread returns (of the last 256 threads). */
+void *fault_memory_run_thread(void *user);
+void *fault_memory_thread(void *(*function)(void *), void *argument);
 /* "file+0x1234", for addr2line; valid until the next call. */
 const char *fault_memory_name(const void *code);
 

@@ -32,7 +32,7 @@ extern const fault_subject fault_cnn, fault_lstm, fault_images, fault_readers;
 /* The first step of all. */
 weft_status fault_open_context(fault_world *world);
 void fault_close_context(fault_world *world);
-/* A path in the attempt's folder; valid until the next call of this thread. */
+/* A path in the attempt's folder; valid until the fourth call of this thread after it. */
 const char *fault_path(const char *folder, const char *name);
 
 #endif

@@ -118,8 +118,8 @@ static bool run_children(walk *w, size_t series, long from) {
 }
 
 static bool choose(fault_setting *setting, const char *kind, const char *subject) {
-    static const fault_kind *const kinds[] = {&fault_kind_memory, &fault_kind_opencl};
-    static const fault_subject *const subjects[] = {&fault_cnn};
+    static const fault_kind *const kinds[] = {&fault_kind_memory, &fault_kind_opencl, &fault_kind_files};
+    static const fault_subject *const subjects[] = {&fault_cnn, &fault_lstm, &fault_images, &fault_readers};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i]->name, kind) == 0) setting->kind = kinds[i];
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)

@@ -16,9 +16,9 @@ void fault_close_context(fault_world *world) {
 }
 
 const char *fault_path(const char *folder, const char *name) {
-    static _Thread_local char paths[2][2 * FAULT_PATH];
+    static _Thread_local char paths[4][2 * FAULT_PATH];
     static _Thread_local int next;
-    char *const path = paths[next ^= 1];
+    char *const path = paths[next = (next + 1) % 4];
     snprintf(path, sizeof paths[0], "%s/%s", folder, name);
     return path;
 }
