@@ -2,6 +2,7 @@
  * host, of odd sizes, as tails are where kernels go wrong; then every op as PyTorch computed it. */
 #include "check.h"
 #include "check_recorded.h"
+#include "cl/disk_cache.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -252,4 +253,11 @@ int weft_check(const char *device, bool all) {
     printf("%zu of %zu work\n", passed, count);
     weft_context_release(context);
     return passed == count && status == WEFT_OK ? 0 : 1;
+}
+
+weft_status weft_check_forget(void) {
+    size_t forgotten = 0;
+    const weft_status status = wi_disk_cache_forget_failures(NULL, NULL, &forgotten);
+    if (status == WEFT_OK) printf("%zu kernels that did not compile will be tried again\n", forgotten);
+    return status;
 }

@@ -14,7 +14,8 @@
 
 static const char usage[] =
     "usage: weft devices               list the OpenCL devices of this machine\n"
-    "       weft check [--device SEL] [--all]  test that a device computes every op right\n"
+    "       weft check [--device SEL] [--all] [--forget]  test that a device computes every op right;\n"
+    "                                  --forget: kernels that did not compile are tried again\n"
     "       weft bench seven [--help]  measure training steps of whole networks\n"
     "       weft bench gemm [--json]   measure matrix products\n"
     "       weft bench conv [--json]   measure convolutions and their gradients\n"
@@ -62,15 +63,18 @@ static int devices(void) {
 
 static int check(int argc, char **argv) {
     const char *device = NULL;
-    bool all = false;
+    bool all = false, forget = false;
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--all") == 0)
             all = true;
+        else if (strcmp(argv[i], "--forget") == 0)
+            forget = true;
         else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
             device = argv[++i];
         else
-            return bad_usage("check takes --device SEL and --all");
+            return bad_usage("check takes --device SEL, --all and --forget");
     }
+    if (forget && weft_check_forget() != WEFT_OK) return fail();
     return weft_check(device, all);
 }
 

@@ -57,7 +57,8 @@ WEFT_API const char *weft_version(void);
 /* What the library was built with, for example "clblast=yes png=yes jpeg=no". */
 WEFT_API const char *weft_build_options(void);
 
-/* Host memory hooks: set all three functions or none. They may be called from several threads at once. */
+/* Host memory hooks: set all three functions or none. They may be called from several threads at once, and must not
+ * call Weft. */
 typedef struct weft_allocator {
     void *(*allocate)(void *user, size_t bytes); /* NULL when out of memory */
     void *(*reallocate)(void *user, void *block, size_t bytes);

@@ -49,7 +49,8 @@ typedef struct weft_context_options {
      * clock). */
     const char *device;
     /* The folder for compiled kernels. NULL: $WEFT_CACHE_DIR, else $XDG_CACHE_HOME/weft, else ~/.cache/weft.
-     * "": nothing is cached on disk. */
+     * "": nothing is cached on disk. A folder or file that is not the user's own, or that others may write to, is
+     * not used, which the log says once; the folder is made with the mode 0700. */
     const char *cache_dir;
     size_t memory_limit; /* bytes of device memory that the context may hold, see plan.h; 0: no limit */
     uint64_t seed;       /* of initialisers and random ops; 0 is an ordinary seed */

@@ -39,7 +39,8 @@ WEFT_API weft_status weft_vocabulary_from_file(weft_vocabulary **vocabulary, wef
 WEFT_API weft_status weft_vocabulary_from_text(weft_vocabulary **vocabulary, weft_context *context,
     const char *text, size_t bytes, const weft_vocabulary_options *options);
 /* Saves a JSON file, completely or not at all: {"weft_vocabulary": 1, "level": "characters" or "words",
- * "unknown": number or -1, "tokens": [...]}, in which a byte that is not UTF-8 is a number. */
+ * "unknown": number or -1, "tokens": [...]}, in which a byte that is not UTF-8 is a number (as is a NUL
+ * alone). */
 WEFT_API weft_status weft_vocabulary_save(const weft_vocabulary *vocabulary, const char *path);
 /* WEFT_ERROR_FORMAT names what is wrong in the file: another version, a token that occurs twice, or no
  * tokens. */

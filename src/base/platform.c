@@ -157,6 +157,10 @@ done:
     return status;
 }
 
+void wi_file_writer_make_private(wi_file_writer *writer) {
+    (void)fchmod(fileno(writer->file), S_IRUSR | S_IWUSR); /* else whoever reads it will see the mode */
+}
+
 /* Past the buffer of the FILE, which is empty then and writes at the descriptor's position. */
 static bool append_large(wi_file_writer *writer, const void *data, size_t bytes) {
     if (fflush(writer->file) != 0) return false;

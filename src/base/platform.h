@@ -17,6 +17,8 @@ weft_status wi_file_write_atomic(const char *path, const void *data, size_t byte
 /* The same in pieces: begin, any number of appends, then commit or abandon (which removes the temporary). */
 typedef struct wi_file_writer wi_file_writer;
 weft_status wi_file_writer_begin(wi_file_writer **writer, const weft_allocator *allocator, const char *path);
+void wi_file_writer_make_private(
+    wi_file_writer *writer); /* only the user may read and write it, whatever the umask */
 weft_status wi_file_writer_append(wi_file_writer *writer, const void *data, size_t bytes);
 weft_status wi_file_writer_commit(wi_file_writer *writer); /* frees the writer, whatever it returns */
 void wi_file_writer_abandon(wi_file_writer *writer);       /* NULL is fine */

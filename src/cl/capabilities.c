@@ -142,7 +142,7 @@ static weft_status probe(wi_device *device, bool fp64, bool fp16) {
     return WEFT_OK;
 }
 
-enum { FOUND_FLOAT = 1, FOUND_FP64 = 2, FOUND_FP16 = 4 };
+enum { FOUND_FLOAT = 1, FOUND_FP64 = 2, FOUND_FP16 = 4, FOUND_ALL = 7 };
 
 static void apply(wi_capabilities *caps, unsigned found) {
     caps->can_build = (found & FOUND_FLOAT) != 0;
@@ -150,9 +150,15 @@ static void apply(wi_capabilities *caps, unsigned found) {
     caps->fp16 = (found & FOUND_FP16) != 0;
 }
 
+/* Whether the device may do with fewer formats what failed. */
+static bool is_for_format(weft_status status) {
+    return status != WEFT_OK && status != WEFT_ERROR_MEMORY && status != WEFT_ERROR_DEVICE_MEMORY;
+}
+
 weft_status wi_capabilities_probe(wi_device *device) {
     double known = 0;
-    if (wi_tuning_get(device, "probe", &known) && ((unsigned)known & FOUND_FLOAT)) {
+    if (wi_tuning_get(device, "probe", &known) && known >= FOUND_FLOAT && known <= FOUND_ALL &&
+        ((unsigned)known & FOUND_FLOAT)) {
         apply(&device->caps, (unsigned)known);
         return WEFT_OK;
     }
@@ -168,12 +174,13 @@ weft_status wi_capabilities_probe(wi_device *device) {
     bool fp16 = extensions.fp16 || wi_contains_any_case(device->info.vendor, "nvidia");
     bool fp64 = extensions.fp64;
     weft_status status = probe(device, fp64, fp16);
-    if (status != WEFT_OK && status != WEFT_ERROR_MEMORY && fp16) status = probe(device, fp64, fp16 = false);
-    if (status != WEFT_OK && status != WEFT_ERROR_MEMORY && fp64) status = probe(device, fp64 = false, fp16);
+    if (is_for_format(status) && fp16) status = probe(device, fp64, fp16 = false);
+    if (is_for_format(status) && fp64) status = probe(device, fp64 = false, fp16);
     if (status != WEFT_OK) return status;
     wi_error_restore(error);
     const unsigned found = FOUND_FLOAT | (fp64 ? FOUND_FP64 : 0u) | (fp16 ? FOUND_FP16 : 0u);
     apply(&device->caps, found);
-    wi_tuning_set(device, "probe", found);
+    /* A build that was interrupted says nothing of the device: it is asked again next time. */
+    if (wi_programs_stats(device)->interrupted == 0) wi_tuning_set(device, "probe", found);
     return WEFT_OK;
 }

@@ -2,6 +2,7 @@
 #include "cl/context.h"
 
 #include "cl/device_open.h"
+#include "cl/kernel_source.h"
 #include "cl/launch.h"
 #include "cl/program.h"
 
@@ -80,6 +81,7 @@ weft_status weft_context_create(weft_context **result, const weft_context_option
     WI_TRY(check_options(&options));
     weft_context *const context = make_context(&options);
     if (!context) return WEFT_ERROR_MEMORY;
+    wi_kernel_source_check(&context->log);
     const weft_status status = wi_context_open_device(context, &options);
     if (status != WEFT_OK) {
         free_context(context);

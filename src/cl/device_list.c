@@ -1,7 +1,10 @@
 /* Enumeration: every device of every platform, in the loader's order, with what the driver says of it.
  *
  * Nothing is kept between calls. A platform without devices (Rusticl with no driver enabled) is passed over,
- * and so is a platform whose enumeration fails: one bad driver must not hide the others. */
+ * and so is a platform whose enumeration fails: one bad driver must not hide the others.
+ *
+ * Hence the lock, the only state of the process that src/cl has: PoCL answers a thread that asks for devices while
+ * another starts them with no device, or with one that is half set up (docs/devices.md). */
 #include "cl/device_list.h"
 #include "cl/opened_device.h"
 
@@ -136,16 +139,33 @@ static weft_status add_platform(wi_device_list *list, cl_platform_id platform, u
     return WEFT_OK;
 }
 
-weft_status wi_device_list_read(wi_device_list *list, const weft_allocator *allocator) {
+static wi_mutex driver_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void wi_driver_lock(void) {
+    pthread_mutex_lock(&driver_mutex);
+}
+
+void wi_driver_unlock(void) {
+    pthread_mutex_unlock(&driver_mutex);
+}
+
+static weft_status add_platforms(wi_device_list *list) {
     cl_platform_id platforms[MOST_PLATFORMS];
     cl_uint count = 0;
-    *list = (wi_device_list){.allocator = allocator};
     const cl_int error = clGetPlatformIDs(MOST_PLATFORMS, platforms, &count);
     if (error == PLATFORM_NOT_FOUND) return WEFT_OK;
     WI_CL(error, "listing the OpenCL platforms");
     if (count > MOST_PLATFORMS) count = MOST_PLATFORMS;
     for (cl_uint i = 0; i < count; i++) WI_TRY(add_platform(list, platforms[i], i));
     return WEFT_OK;
+}
+
+weft_status wi_device_list_read(wi_device_list *list, const weft_allocator *allocator) {
+    *list = (wi_device_list){.allocator = allocator};
+    wi_driver_lock();
+    const weft_status status = add_platforms(list);
+    wi_driver_unlock();
+    return status;
 }
 
 void wi_device_list_clear(wi_device_list *list) {

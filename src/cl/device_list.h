@@ -19,7 +19,12 @@ typedef struct wi_device_list {
     size_t count, capacity;
 } wi_device_list;
 
-/* Fills a list; no platform at all is an empty list. Clear it also after a failure. */
+/* One thread of the process at a time lists devices, opens or closes one: a driver may start up at the first of these
+ * calls, and some do so without a lock. Held for OpenCL calls and allocations only. Not recursive. */
+void wi_driver_lock(void);
+void wi_driver_unlock(void);
+
+/* Fills a list; no platform at all is an empty list. Clear it also after a failure. Takes the lock. */
 weft_status wi_device_list_read(wi_device_list *list, const weft_allocator *allocator);
 void wi_device_list_clear(wi_device_list *list);
 /* Describes one device. Errors: WEFT_ERROR_OPENCL; WEFT_ERROR_ARGUMENT for a bad $WEFT_DEVICE_CLASS. */

@@ -21,8 +21,10 @@ static void close_parts(wi_device *device) {
     wi_tuning_close(device);
     wi_disk_cache_close(device);
     wi_buffer_pool_close(device);
+    wi_driver_lock();
     if (device->queue) clReleaseCommandQueue(device->queue);
     if (device->cl) clReleaseContext(device->cl);
+    wi_driver_unlock();
     device->queue = NULL;
     device->cl = NULL;
 }
@@ -45,8 +47,19 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
 
 static weft_status make_queue(wi_device *device) {
     cl_int error = CL_SUCCESS;
+    wi_driver_lock();
     device->queue = clCreateCommandQueue(device->cl, device->id, 0, &error);
+    wi_driver_unlock();
     return wi_cl_check(error, "making a command queue");
+}
+
+static weft_status make_context(wi_device *device, cl_platform_id platform) {
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0};
+    cl_int error = CL_SUCCESS;
+    wi_driver_lock();
+    device->cl = clCreateContext(properties, 1, &device->id, NULL, NULL, &error);
+    wi_driver_unlock();
+    return wi_cl_check(error, "making an OpenCL context");
 }
 
 static weft_status fail_unusable(const weft_device_info *info) {
@@ -58,13 +71,9 @@ static weft_status fail_unusable(const weft_device_info *info) {
 static weft_status open_entry(
     wi_device *device, const weft_context_options *options, const wi_device_entry *entry) {
     if (!entry->usable) return fail_unusable(&entry->info);
-    const cl_context_properties properties[] = {
-        CL_CONTEXT_PLATFORM, (cl_context_properties)entry->platform, 0};
-    cl_int error = CL_SUCCESS;
     device->info = entry->info;
     device->id = entry->device;
-    device->cl = clCreateContext(properties, 1, &entry->device, NULL, NULL, &error);
-    WI_CL(error, "making an OpenCL context");
+    WI_TRY(make_context(device, entry->platform));
     WI_TRY(make_queue(device));
     return open_parts(device, options);
 }

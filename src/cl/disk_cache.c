@@ -4,6 +4,8 @@
  * was renamed, cut or mixed up is noticed. */
 #include "cl/disk_cache.h"
 
+#include "base/ownership.h"
+
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -25,7 +27,10 @@ _Static_assert(sizeof(entry_header) == 48, "no padding in the header");
 static const char entry_magic[8] = {'W', 'E', 'F', 'T', 'C', 'A', 'C', 'H'};
 
 struct wi_disk_cache {
-    char *folder; /* NULL: nothing is kept on disk */
+    char *folder;     /* NULL: nothing is kept on disk */
+    bool is_own;      /* the folder is there, and nobody else may write to it */
+    bool is_clean;    /* of what killed processes left */
+    bool other_noted; /* an entry that may be another's was logged */
     bool writing_failed;
     wi_cache_key identity; /* of device, driver, platform and version */
 };
@@ -56,9 +61,10 @@ static weft_status identify(wi_device *device, wi_cache_key *identity) {
     return status;
 }
 
-static weft_status join_folder(wi_device *device, char **folder, const char *base, const char *rest) {
+static weft_status join_folder(
+    char **folder, const weft_allocator *allocator, const char *base, const char *rest) {
     wi_text path;
-    wi_text_init(&path, device->host.allocator);
+    wi_text_init(&path, allocator);
     wi_text_append(&path, "%s%s", base, rest);
     if (path.failed) {
         wi_text_clear(&path);
@@ -68,29 +74,62 @@ static weft_status join_folder(wi_device *device, char **folder, const char *bas
     return WEFT_OK;
 }
 
-/* The XDG base directory specification has relative paths ignored. */
-static weft_status find_folder(wi_device *device, char **folder, const char *asked) {
-    if (asked) return *asked ? join_folder(device, folder, asked, "") : WEFT_OK;
+/* The XDG base directory specification has relative paths ignored. *home: that of the user, which the folder is in
+ * unless somebody named it. */
+static weft_status find_folder(
+    char **folder, const char **home, const weft_allocator *allocator, const char *asked) {
+    *home = NULL;
+    if (asked) return *asked ? join_folder(folder, allocator, asked, "") : WEFT_OK;
     const char *const own = wi_environment("WEFT_CACHE_DIR");
-    if (own) return join_folder(device, folder, own, "");
+    if (own) return join_folder(folder, allocator, own, "");
     const char *const xdg = wi_environment("XDG_CACHE_HOME");
-    if (xdg && *xdg == '/') return join_folder(device, folder, xdg, "/weft");
-    const char *const home = wi_environment("HOME");
-    return home ? join_folder(device, folder, home, "/.cache/weft") : WEFT_OK;
+    *home = xdg && *xdg == '/' ? xdg : wi_environment("HOME");
+    return *home ? join_folder(folder, allocator, *home, *home == xdg ? "/weft" : "/.cache/weft") : WEFT_OK;
 }
 
-weft_status wi_disk_cache_open(wi_device *device, const char *folder) {
+static void drop_folder(wi_device *device) {
+    wi_release(device->host.allocator, device->disk->folder);
+    device->disk->folder = NULL;
+}
+
+/* A program that sudo runs may have the home of another, who could not use a folder that it makes there. */
+weft_status wi_disk_cache_open(wi_device *device, const char *asked) {
+    const char *home = NULL;
     device->disk = wi_allocate(device->host.allocator, sizeof *device->disk);
     if (!device->disk) return WEFT_ERROR_MEMORY;
     WI_TRY(identify(device, &device->disk->identity));
-    return find_folder(device, &device->disk->folder, folder);
+    WI_TRY(find_folder(&device->disk->folder, &home, device->host.allocator, asked));
+    if (home && wi_own_is_other(home) && !wi_file_exists(device->disk->folder)) {
+        wi_log_line(device->host.log, WEFT_LOG_WARNING,
+            "kernel cache: '%s' belongs to another user; nothing is kept on disk", home);
+        drop_folder(device);
+    }
+    return WEFT_OK;
 }
 
 void wi_disk_cache_close(wi_device *device) {
     if (!device->disk) return;
-    wi_release(device->host.allocator, device->disk->folder);
+    drop_folder(device);
     wi_release(device->host.allocator, device->disk);
     device->disk = NULL;
+}
+
+/* Entries are native code. A folder that another may write to is not used at all; one that is not there is looked at
+ * again when it was made. */
+static bool may_use_folder(wi_device *device) {
+    struct wi_disk_cache *const disk = device->disk;
+    char error[2048];
+    bool unseen = false;
+    if (!disk->folder || disk->is_own) return disk->folder;
+    wi_error_save(error, sizeof error);
+    disk->is_own = wi_own_check(disk->folder, &unseen) == WEFT_OK;
+    if (!disk->is_own && !unseen) {
+        wi_log_line(device->host.log, WEFT_LOG_WARNING, "kernel cache: %s; the folder is not used",
+            weft_last_error());
+        drop_folder(device);
+    }
+    wi_error_restore(error);
+    return disk->is_own;
 }
 
 /* A hash of hashes: no text can run into its neighbour. */
@@ -126,18 +165,28 @@ static bool is_whole(const char *data, size_t bytes, wi_cache_key key, entry_hea
            header->checksum == checksum(header, data + sizeof *header, bytes - sizeof *header);
 }
 
+/* Said once: a folder that was copied may have many entries of others. */
+static void note_unread(wi_device *device, const char *path) {
+    const bool other = wi_own_check(path, NULL) != WEFT_OK;
+    if (!other || !device->disk->other_noted)
+        wi_log_line(device->host.log, WEFT_LOG_WARNING, "kernel cache: %s%s", weft_last_error(),
+            other ? "; such entries are not used" : "");
+    device->disk->other_noted |= other;
+}
+
 weft_status wi_disk_cache_read(wi_device *device, wi_cache_key key, wi_cache_entry *entry) {
     char path[PATH_MAX], error[2048];
     *entry = (wi_cache_entry){0};
+    if (!may_use_folder(device)) return WEFT_OK;
     wi_disk_cache_path(device, key, path, sizeof path);
-    if (!*path || !wi_file_exists(path)) return WEFT_OK;
+    if (!wi_file_exists(path)) return WEFT_OK;
     char *data = NULL;
     size_t bytes = 0;
     wi_error_save(error, sizeof error);
-    const weft_status status = wi_file_read(device->host.allocator, path, &data, &bytes);
+    const weft_status status = wi_own_read(device->host.allocator, path, &data, &bytes);
     if (status == WEFT_ERROR_MEMORY) return status;
     if (status != WEFT_OK) {
-        wi_log_line(device->host.log, WEFT_LOG_WARNING, "kernel cache: %s", weft_last_error());
+        note_unread(device, path);
         wi_error_restore(error);
         return WEFT_OK;
     }
@@ -157,8 +206,8 @@ weft_status wi_disk_cache_read(wi_device *device, wi_cache_key key, wi_cache_ent
 static weft_status write_entry(
     wi_device *device, const char *path, const entry_header *header, const void *data, size_t bytes) {
     wi_file_writer *writer = NULL;
-    WI_TRY(wi_directory_create(device->disk->folder, 0700));
     WI_TRY(wi_file_writer_begin(&writer, device->host.allocator, path));
+    wi_file_writer_make_private(writer);
     weft_status status = wi_file_writer_append(writer, header, sizeof *header);
     if (status == WEFT_OK) status = wi_file_writer_append(writer, data, bytes);
     if (status == WEFT_OK) return wi_file_writer_commit(writer);
@@ -166,9 +215,39 @@ static weft_status write_entry(
     return status;
 }
 
+/* "KEY.weft.something.tmp": what a process left that was killed while it wrote. The folder may hold files of others. */
+static bool is_temporary(const char *name) {
+    const size_t length = strlen(name), key = 32;
+    return length > key + 10 && strspn(name, "0123456789abcdef") == key &&
+           strncmp(name + key, ".weft.", 6) == 0 && strcmp(name + length - 4, ".tmp") == 0;
+}
+
+static void remove_abandoned(wi_device *device) {
+    wi_arena arena;
+    const char **names = NULL;
+    size_t count = 0;
+    wi_arena_init(&arena, device->host.allocator);
+    if (wi_directory_list(&names, &count, &arena, device->disk->folder) == WEFT_OK)
+        for (size_t i = 0; i < count; i++)
+            if (is_temporary(names[i]))
+                (void)wi_file_remove_abandoned(device->host.allocator, device->disk->folder, names[i]);
+    wi_release(device->host.allocator, (void *)names);
+    wi_arena_clear(&arena);
+    device->disk->is_clean = true;
+}
+
+/* The folder is there, or is made, and may be used. The error's line, if there is one, is of its making. */
+static weft_status make_folder(wi_device *device, bool *usable) {
+    const weft_status status = wi_directory_create(device->disk->folder, 0700);
+    *usable = status == WEFT_OK && may_use_folder(device);
+    if (*usable && !device->disk->is_clean) remove_abandoned(device);
+    return status;
+}
+
 bool wi_disk_cache_write(
     wi_device *device, wi_cache_key key, wi_cache_kind kind, const void *data, size_t bytes) {
     char path[PATH_MAX], error[2048];
+    bool usable = false;
     wi_disk_cache_path(device, key, path, sizeof path);
     if (!wi_disk_cache_writes(device)) return false;
     entry_header header = {
@@ -176,10 +255,59 @@ bool wi_disk_cache_write(
     memcpy(header.magic, entry_magic, sizeof entry_magic);
     header.checksum = checksum(&header, data, bytes);
     wi_error_save(error, sizeof error);
-    if (write_entry(device, path, &header, data, bytes) == WEFT_OK) return true;
+    weft_status status = make_folder(device, &usable);
+    if (status == WEFT_OK && usable) status = write_entry(device, path, &header, data, bytes);
+    if (status == WEFT_OK) return usable;
     wi_log_line(
         device->host.log, WEFT_LOG_WARNING, "kernel cache: %s; nothing more is written", weft_last_error());
     wi_error_restore(error);
     device->disk->writing_failed = true;
     return false;
+}
+
+/* ---- forgetting ---- */
+
+static bool is_failure(const weft_allocator *allocator, const char *path) {
+    char *data = NULL, error[2048];
+    size_t bytes = 0;
+    entry_header header = {0};
+    wi_error_save(error, sizeof error);
+    if (wi_own_read(allocator, path, &data, &bytes) != WEFT_OK) wi_error_restore(error);
+    if (bytes >= sizeof header) memcpy(&header, data, sizeof header);
+    wi_release(allocator, data);
+    return memcmp(header.magic, entry_magic, sizeof entry_magic) == 0 && header.kind == WI_CACHE_FAILURE;
+}
+
+static weft_status forget_in(const weft_allocator *allocator, const char *folder, size_t *forgotten) {
+    wi_arena arena;
+    const char **names = NULL;
+    size_t count = 0;
+    wi_arena_init(&arena, allocator);
+    weft_status status = wi_directory_list(&names, &count, &arena, folder);
+    for (size_t i = 0; status == WEFT_OK && i < count; i++) {
+        char path[PATH_MAX];
+        const size_t length = strlen(names[i]);
+        if (length < 5 || strcmp(names[i] + length - 5, ".weft") != 0) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        if (!is_failure(allocator, path)) continue;
+        status = wi_file_remove(path);
+        *forgotten += status == WEFT_OK;
+    }
+    wi_release(allocator, (void *)names);
+    wi_arena_clear(&arena);
+    return status;
+}
+
+weft_status wi_disk_cache_forget_failures(
+    const weft_allocator *allocator, const char *asked, size_t *forgotten) {
+    char *folder = NULL;
+    const char *home = NULL;
+    *forgotten = 0;
+    WI_TRY(find_folder(&folder, &home, allocator, asked));
+    weft_status status = WEFT_OK;
+    if (folder && wi_file_exists(folder)) status = wi_own_check(folder, NULL);
+    if (status == WEFT_OK && folder && wi_file_exists(folder))
+        status = forget_in(allocator, folder, forgotten);
+    wi_release(allocator, folder);
+    return status;
 }

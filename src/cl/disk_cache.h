@@ -2,7 +2,10 @@
  *
  * A context owns one. It is an aid only: no failure of the disk reaches the caller. The first write that
  * fails is logged as a warning and ends writing; an entry that is damaged, cut short or another's counts as
- * absent. Entries are replaced whole, so any number of processes may share the folder. */
+ * absent. Entries are replaced whole, so any number of processes may share the folder.
+ *
+ * Programs run what is in an entry, so folder and entries must be the user's own, and nobody else may write to them;
+ * others are not used, which is logged once. The folder is made with the mode 0700, its entries with 0600. */
 #ifndef WI_DISK_CACHE_H
 #define WI_DISK_CACHE_H
 
@@ -14,9 +17,9 @@ typedef struct wi_cache_key {
 
 typedef enum wi_cache_kind {
     WI_CACHE_BINARY = 1,
-    WI_CACHE_FAILURE,
-    WI_CACHE_VALUE,
-    WI_CACHE_INDEX /* of pieces: piece_index.h */
+    WI_CACHE_VALUE = 3,
+    WI_CACHE_INDEX = 4,  /* of pieces: piece_index.h */
+    WI_CACHE_FAILURE = 5 /* the log of a compiler that refuses the source; 2 were logs of any failure */
 } wi_cache_kind;
 
 typedef struct wi_cache_entry {
@@ -40,6 +43,9 @@ bool wi_disk_cache_write(
     wi_device *device, wi_cache_key key, wi_cache_kind kind, const void *data, size_t bytes);
 /* Whether a write would be tried at all. */
 bool wi_disk_cache_writes(const wi_device *device);
+/* Removes from a folder, as for wi_disk_cache_open, what compilers refused on any device. No folder: *forgotten is 0. */
+weft_status wi_disk_cache_forget_failures(
+    const weft_allocator *allocator, const char *folder, size_t *forgotten);
 /* The file of an entry for messages; "" without a folder. */
 void wi_disk_cache_path(const wi_device *device, wi_cache_key key, char *path, size_t capacity);
 

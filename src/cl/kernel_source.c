@@ -1,6 +1,7 @@
 /* The embedded kernel files, or those of $WEFT_KERNEL_DIR (contract in kernel_source.h). No state. */
 #include "cl/kernel_source.h"
 
+#include "base/ownership.h"
 #include "base/platform.h"
 
 #include <limits.h>
@@ -49,7 +50,7 @@ static weft_status append_text(wi_text *source, const char *text, size_t bytes, 
 static weft_status append_file(wi_text *source, const char *path, int depth) {
     char *data = NULL;
     size_t bytes = 0;
-    WI_TRY(wi_file_read(source->allocator, path, &data, &bytes));
+    WI_TRY(wi_own_read(source->allocator, path, &data, &bytes));
     const weft_status status = append_text(source, data, bytes, depth);
     wi_release(source->allocator, data);
     return status;
@@ -62,16 +63,45 @@ static const wi_kernel_file *find(const char *name) {
     return NULL;
 }
 
+typedef enum own_file { NO_FILE, OWN_FILE, OTHER_FILE } own_file;
+
+/* Whether $WEFT_KERNEL_DIR has a file that may replace the embedded one: file, its folder and the whole must be the
+ * user's own. OTHER_FILE leaves the reason in the error's line. */
+static own_file look(char *path, size_t capacity, const char *root, const char *name) {
+    char folder[PATH_MAX];
+    const char *rest;
+    const int length = snprintf(path, capacity, "%s/%s", root, name);
+    if (length < 0 || (size_t)length >= capacity || !wi_file_exists(path)) return NO_FILE;
+    wi_path_split(path, folder, sizeof folder, &rest);
+    const bool own = wi_own_check(root, NULL) == WEFT_OK && wi_own_check(folder, NULL) == WEFT_OK &&
+                     wi_own_check(path, NULL) == WEFT_OK;
+    return own ? OWN_FILE : OTHER_FILE;
+}
+
 static weft_status append(wi_text *source, const char *name, int depth) {
     const char *const folder = wi_environment("WEFT_KERNEL_DIR");
     const wi_kernel_file *const file = find(name);
-    char path[PATH_MAX];
-    if (folder) {
-        snprintf(path, sizeof path, "%s/%s", folder, file ? file->path : name);
-        if (wi_file_exists(path)) return append_file(source, path, depth);
-    }
+    char path[PATH_MAX], error[2048];
+    wi_error_save(error, sizeof error);
+    if (folder && look(path, sizeof path, folder, file ? file->path : name) == OWN_FILE)
+        return append_file(source, path, depth);
+    wi_error_restore(error);
     if (!file) WI_FAIL(WEFT_ERROR_INTERNAL, "there is no kernel file '%s'", name);
     return append_text(source, file->text, file->bytes, depth);
+}
+
+void wi_kernel_source_check(const wi_log *log) {
+    const char *const folder = wi_environment("WEFT_KERNEL_DIR");
+    char path[PATH_MAX], error[2048];
+    if (!folder) return;
+    wi_error_save(error, sizeof error);
+    for (const wi_kernel_file *file = wi_kernel_files; file->name; file++) {
+        if (look(path, sizeof path, folder, file->path) != OTHER_FILE) continue;
+        wi_log_line(log, WEFT_LOG_WARNING, "WEFT_KERNEL_DIR: %s; it is not used, nor is any other such file",
+            weft_last_error());
+        break;
+    }
+    wi_error_restore(error);
 }
 
 weft_status wi_kernel_source_append(wi_text *source, const char *name) {

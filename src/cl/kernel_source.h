@@ -2,6 +2,7 @@
 #ifndef WI_KERNEL_SOURCE_H
 #define WI_KERNEL_SOURCE_H
 
+#include "base/log.h"
 #include "base/memory.h"
 
 typedef struct wi_kernel_file {
@@ -14,12 +15,17 @@ typedef struct wi_kernel_file {
 /* Generated at build time; ends with a row of NULLs. */
 extern const wi_kernel_file wi_kernel_files[];
 
-/* Appends the text of a kernel file, from WEFT_KERNEL_DIR when that is set and has it at the same path. A line
+/* Appends the text of a kernel file, from WEFT_KERNEL_DIR when that is set and has it at the same path, and
+ * nobody else may have written it. A line
  * #include "NAME" of it becomes the text of the kernel file NAME, which has an include guard: drivers see one text.
  * Unknown name, files that include each other: WEFT_ERROR_INTERNAL. */
 weft_status wi_kernel_source_append(wi_text *source, const char *name);
 
 /* The same for a text that is no kernel file. */
 weft_status wi_kernel_source_expand(wi_text *source, const char *text, size_t bytes);
+
+/* Logs the first file of WEFT_KERNEL_DIR that is not used because it, or its folder, is not the user's own or others may
+ * write to it (ownership.h). */
+void wi_kernel_source_check(const wi_log *log);
 
 #endif

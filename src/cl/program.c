@@ -4,6 +4,7 @@
  * wi_programs_save is called, because some drivers compile a kernel as late as its first launch. */
 #include "cl/program.h"
 
+#include "cl/build_log.h"
 #include "cl/piece_index.h"
 #include "cl/program_cache.h"
 #include "cl/quirks.h"
@@ -17,7 +18,7 @@ struct wi_program {
     struct wi_program *next;
     wi_cache_key key;
     char *what;
-    char *failure;      /* the build log of a program that is known to fail, else NULL */
+    char *failure;      /* the build log of a program that the compiler refuses, else NULL */
     cl_program program; /* NULL when it failed */
     bool kernels_made;  /* since the binary was last saved */
     bool on_disk;
@@ -87,34 +88,6 @@ static weft_status fail_build(const wi_device *device, const wi_program *program
         *path ? ", as remembered in " : "", path, program->failure);
 }
 
-/* The callback takes single lines, a build log has many. */
-static void log_lines(const wi_device *device, const char *what, const char *log) {
-    while (*log) {
-        const size_t length = strcspn(log, "\n");
-        if (length > 0)
-            wi_log_line(device->host.log, WEFT_LOG_WARNING, "%s: %.*s", what,
-                (int)(length < 1900 ? length : 1900), log);
-        log += length + (log[length] != '\0');
-    }
-}
-
-/* The driver's log, or the error's name where it gives none. */
-static weft_status read_build_log(const wi_device *device, cl_program built, cl_int error, char **log) {
-    size_t bytes = 0;
-    *log = NULL;
-    if (clGetProgramBuildInfo(built, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes) == CL_SUCCESS &&
-        bytes > 1) {
-        *log = wi_allocate(device->host.allocator, bytes + 1);
-        if (!*log) return WEFT_ERROR_MEMORY;
-        if (clGetProgramBuildInfo(built, device->id, CL_PROGRAM_BUILD_LOG, bytes, *log, NULL) == CL_SUCCESS &&
-            strspn(*log, " \r\n\t") < strlen(*log))
-            return WEFT_OK;
-        wi_release(device->host.allocator, *log);
-    }
-    *log = wi_copy_string(device->host.allocator, wi_cl_error_name(error));
-    return *log ? WEFT_OK : WEFT_ERROR_MEMORY;
-}
-
 static weft_status build_binary(
     wi_device *device, wi_program *program, const wi_cache_entry *entry, const char *options) {
     const unsigned char *binary = (const unsigned char *)entry->data;
@@ -152,15 +125,20 @@ static weft_status load(wi_device *device, wi_program *program, const char *opti
     return status;
 }
 
-/* Only a refusal by the compiler is a property of the source; other errors may pass and are not remembered.
- */
+/* WEFT_OK: the compiler refuses the source, which is remembered. Else the error of a failure that may pass. */
 static weft_status note_failure(wi_device *device, wi_program *program, cl_program built, cl_int error) {
-    WI_TRY(read_build_log(device, built, error, &program->failure));
-    log_lines(device, program->what, program->failure);
-    if (error == CL_BUILD_PROGRAM_FAILURE)
+    char what[256];
+    WI_TRY(wi_build_log_read(&program->failure, device, built, error));
+    wi_build_log_show(device, program->what, program->failure);
+    if (error == CL_BUILD_PROGRAM_FAILURE && wi_build_log_is_verdict(program->failure)) {
         program->on_disk = wi_disk_cache_write(
             device, program->key, WI_CACHE_FAILURE, program->failure, strlen(program->failure));
-    return WEFT_OK;
+        return WEFT_OK;
+    }
+    device->programs->stats.interrupted++;
+    if (error == CL_BUILD_PROGRAM_FAILURE) return fail_build(device, program, false);
+    snprintf(what, sizeof what, "building %s", program->what);
+    return wi_cl_check(error, what);
 }
 
 static weft_status build(wi_device *device, wi_program *program, const char *source, const char *options) {

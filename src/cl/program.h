@@ -2,7 +2,8 @@
  *
  * Key: hash (XXH3 128) of source, options, device name, driver, platform, Weft version. Disk entries carry a
  * magic, the key and a checksum; they are written to a temporary name and renamed; a damaged or foreign entry
- * is rebuilt; a failed build is remembered in memory and on disk with its log. A full or read-only disk is a
+ * is rebuilt; a source that the compiler refuses is remembered in memory and on disk with the log, until
+ * wi_disk_cache_forget_failures; any other failure of a build is not, since it may pass. A full or read-only disk is a
  * logged warning, never an error. Several processes may share one folder. */
 #ifndef WI_PROGRAM_H
 #define WI_PROGRAM_H
@@ -12,13 +13,15 @@
 typedef struct wi_program wi_program; /* owned by the device until it is closed */
 
 typedef struct wi_program_stats {
-    size_t built, loaded, reused;       /* compiled from source / from disk / found in memory */
+    size_t built, loaded, reused; /* compiled from source / from disk / found in memory */
+    size_t interrupted;           /* builds that failed, but not by the compiler's verdict on the source */
     size_t pieces_added, pieces_reused; /* new to all programs / taken from one */
     double seconds;                     /* spent compiling and loading */
 } wi_program_stats;
 
 /* The program for source + options ("" or NULL: none beyond the defaults). On WEFT_ERROR_BUILD the line holds
- * `what`, and the head of the log; the whole log goes to the log callback. */
+ * `what`, and the head of the log; the whole log goes to the log callback. An error that is not
+ * CL_BUILD_PROGRAM_FAILURE has the status of wi_cl_check. */
 weft_status wi_program_get(
     wi_program **program, wi_device *device, const char *what, const char *source, const char *options);
 /* ---- pieces: source that stands for itself, as a kernel with its helpers ----

@@ -18,7 +18,7 @@ typedef struct wi_saved_dtype {
 } wi_saved_dtype;
 
 typedef struct wi_saved_tensor {
-    const char *name; /* in the arena */
+    const char *name; /* in the file's bytes */
     const wi_saved_dtype *dtype;
     int rank;
     int64_t dims[WEFT_MAX_RANK];
@@ -42,9 +42,10 @@ typedef struct wi_safetensors {
     size_t data_bytes;
 } wi_safetensors;
 
-/* bytes and path must outlive the table; path is for the errors only. After an error the table is clear. */
+/* bytes and path must outlive the table; the names are decoded where they stand in the bytes, path is for the errors only.
+ * Besides them it takes at most 5 bytes for each byte of the header. After an error the table is clear. */
 weft_status wi_safetensors_parse(
-    wi_safetensors *file, const weft_allocator *allocator, const char *path, const char *bytes, size_t size);
+    wi_safetensors *file, const weft_allocator *allocator, const char *path, char *bytes, size_t size);
 void wi_safetensors_clear(wi_safetensors *file);
 /* NULL when there is none. */
 wi_saved_tensor *wi_safetensors_find(const wi_safetensors *file, const char *name);

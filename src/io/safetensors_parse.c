@@ -1,8 +1,7 @@
 /* Reading the header of a safetensors file (contract in safetensors.h). */
+#include "base/json.h"
 #include "io/safetensors.h"
-#include <cjson/cJSON.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,10 +43,11 @@ void wi_shape_text(char *buffer, size_t capacity, int rank, const int64_t *dims)
     if (used < capacity) snprintf(buffer + used, capacity - used, "%s", rank ? ")" : "()");
 }
 
-/* What every step of the parse needs: where it is, for the errors. */
+/* What every step of the parse needs: where it is, and for the errors. */
 typedef struct parse {
     wi_safetensors *file;
     const char *path;
+    wi_json json; /* of the header, which is well-formed */
 } parse;
 
 static weft_status bad_header(const parse *p, const char *what) {
@@ -58,35 +58,38 @@ static weft_status bad_tensor(const parse *p, const wi_saved_tensor *tensor, con
     return wi_fail(WEFT_ERROR_FORMAT, "'%s': tensor '%.100s': %s", p->path, tensor->name, what);
 }
 
-/* A JSON number that is an integer in 0 .. 2^53, the range in which doubles are exact. */
-static bool whole_number(const cJSON *item, uint64_t *value) {
-    if (!cJSON_IsNumber(item)) return false;
-    const double number = item->valuedouble;
-    if (!(number >= 0.0 && number <= 9007199254740992.0) || floor(number) != number) return false;
+/* The name of a member, as a C string. */
+static weft_status parse_name(parse *p, const char **name) {
+    size_t bytes = 0;
+    *name = wi_json_name(&p->json, &bytes);
+    return strlen(*name) == bytes ? WEFT_OK : bad_header(p, "a name in the header holds a NUL");
+}
+
+/* In 0 .. 2^63 - 1. */
+static bool whole_number(parse *p, uint64_t *value) {
+    int64_t number = 0;
+    if (!wi_json_integer(&p->json, &number) || number < 0) return false;
     *value = (uint64_t)number;
     return true;
 }
 
-static weft_status parse_dtype(const parse *p, wi_saved_tensor *tensor, const cJSON *entry) {
-    const cJSON *const item = cJSON_GetObjectItemCaseSensitive(entry, "dtype");
-    if (!cJSON_IsString(item)) return bad_tensor(p, tensor, "\"dtype\" is missing or not a string");
+static weft_status parse_dtype(parse *p, wi_saved_tensor *tensor) {
+    size_t bytes = 0;
+    const char *const name = wi_json_string(&p->json, &bytes);
+    if (!name) return bad_tensor(p, tensor, "\"dtype\" is not a string");
     for (size_t i = 0; i < SAVED_DTYPES; i++)
-        if (strcmp(saved_dtypes[i].name, item->valuestring) == 0) tensor->dtype = &saved_dtypes[i];
+        if (strcmp(saved_dtypes[i].name, name) == 0) tensor->dtype = &saved_dtypes[i];
     if (tensor->dtype) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': tensor '%.100s': unknown dtype '%.40s'", p->path, tensor->name,
-        item->valuestring);
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': tensor '%.100s': unknown dtype '%.40s'", p->path, tensor->name, name);
 }
 
-static weft_status parse_shape(const parse *p, wi_saved_tensor *tensor, const cJSON *entry) {
-    const cJSON *const shape = cJSON_GetObjectItemCaseSensitive(entry, "shape");
-    if (!cJSON_IsArray(shape)) return bad_tensor(p, tensor, "\"shape\" is missing or not an array");
+static weft_status parse_shape(parse *p, wi_saved_tensor *tensor) {
+    if (wi_json_peek(&p->json) != '[') return bad_tensor(p, tensor, "\"shape\" is not an array");
     tensor->elements = 1;
-    const cJSON *item = NULL;
-    cJSON_ArrayForEach(item, shape) {
+    for (bool more = wi_json_enter(&p->json, '['); more; more = wi_json_more(&p->json)) {
         uint64_t dimension = 0;
         if (tensor->rank == WEFT_MAX_RANK) return bad_tensor(p, tensor, "more than 8 dimensions");
-        if (!whole_number(item, &dimension))
-            return bad_tensor(p, tensor, "a dimension is not a whole number");
+        if (!whole_number(p, &dimension)) return bad_tensor(p, tensor, "a dimension is not a whole number");
         if (dimension && tensor->elements > SIZE_MAX / dimension)
             return bad_tensor(p, tensor, "the product of the dimensions overflows");
         tensor->elements *= (size_t)dimension;
@@ -95,37 +98,58 @@ static weft_status parse_shape(const parse *p, wi_saved_tensor *tensor, const cJ
     return WEFT_OK;
 }
 
-static weft_status parse_offsets(const parse *p, wi_saved_tensor *tensor, const cJSON *entry) {
-    const cJSON *const offsets = cJSON_GetObjectItemCaseSensitive(entry, "data_offsets");
-    uint64_t begin = 0, end = 0;
-    if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 ||
-        !whole_number(cJSON_GetArrayItem(offsets, 0), &begin) ||
-        !whole_number(cJSON_GetArrayItem(offsets, 1), &end))
-        return bad_tensor(p, tensor, "\"data_offsets\" is not a pair of whole numbers");
-    if (begin > end || end > p->file->data_bytes)
+static weft_status parse_offsets(parse *p, wi_saved_tensor *tensor) {
+    uint64_t offsets[2] = {0, 0};
+    size_t count = 0;
+    bool good = wi_json_peek(&p->json) == '[';
+    for (bool more = wi_json_enter(&p->json, '['); more && good; more = wi_json_more(&p->json), count++)
+        good = count < 2 && whole_number(p, &offsets[count]);
+    if (!good || count != 2) return bad_tensor(p, tensor, "\"data_offsets\" is not a pair of whole numbers");
+    if (offsets[0] > offsets[1] || offsets[1] > p->file->data_bytes)
         WI_FAIL(WEFT_ERROR_FORMAT,
             "'%s': tensor '%.100s': data_offsets %" PRIu64 " to %" PRIu64
             " are not within the %zu bytes of data",
-            p->path, tensor->name, begin, end, p->file->data_bytes);
-    char shape[200];
-    wi_shape_text(shape, sizeof shape, tensor->rank, tensor->dims);
-    if (tensor->elements > SIZE_MAX / tensor->dtype->size ||
-        tensor->elements * tensor->dtype->size != end - begin)
-        WI_FAIL(WEFT_ERROR_FORMAT,
-            "'%s': tensor '%.100s': %s %s does not take the %" PRIu64 " bytes of its offsets", p->path,
-            tensor->name, tensor->dtype->name, shape, end - begin);
-    tensor->begin = (size_t)begin;
-    tensor->end = (size_t)end;
+            p->path, tensor->name, offsets[0], offsets[1], p->file->data_bytes);
+    tensor->begin = (size_t)offsets[0];
+    tensor->end = (size_t)offsets[1];
     return WEFT_OK;
 }
 
-static weft_status parse_tensor(const parse *p, wi_saved_tensor *tensor, const cJSON *entry) {
-    tensor->name = wi_arena_string(&p->file->arena, entry->string);
-    if (!tensor->name) return WEFT_ERROR_MEMORY;
-    if (!cJSON_IsObject(entry)) return bad_tensor(p, tensor, "its entry is not an object");
-    WI_TRY(parse_dtype(p, tensor, entry));
-    WI_TRY(parse_shape(p, tensor, entry));
-    return parse_offsets(p, tensor, entry);
+static weft_status check_size(const parse *p, const wi_saved_tensor *tensor) {
+    const size_t bytes = tensor->end - tensor->begin;
+    char shape[200];
+    if (tensor->elements <= SIZE_MAX / tensor->dtype->size && tensor->elements * tensor->dtype->size == bytes)
+        return WEFT_OK;
+    wi_shape_text(shape, sizeof shape, tensor->rank, tensor->dims);
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': tensor '%.100s': %s %s does not take the %zu bytes of its offsets",
+        p->path, tensor->name, tensor->dtype->name, shape, bytes);
+}
+
+/* Members that the format does not have are passed over. */
+static weft_status parse_tensor(parse *p, wi_saved_tensor *tensor) {
+    static weft_status (*const parsers[])(parse *, wi_saved_tensor *) = {
+        parse_dtype, parse_shape, parse_offsets};
+    static const char *const keys[] = {"dtype", "shape", "data_offsets"};
+    static const char *const missing[] = {
+        "\"dtype\" is missing", "\"shape\" is missing", "\"data_offsets\" is missing"};
+    bool seen[3] = {false};
+    if (wi_json_peek(&p->json) != '{') return bad_tensor(p, tensor, "its entry is not an object");
+    for (bool more = wi_json_enter(&p->json, '{'); more; more = wi_json_more(&p->json)) {
+        const char *key = NULL;
+        size_t which = 0;
+        WI_TRY(parse_name(p, &key));
+        while (which < 3 && strcmp(keys[which], key) != 0) which++;
+        if (which == 3) {
+            wi_json_skip(&p->json);
+            continue;
+        }
+        if (seen[which]) return bad_tensor(p, tensor, "a key is in its entry twice");
+        seen[which] = true;
+        WI_TRY(parsers[which](p, tensor));
+    }
+    for (size_t i = 0; i < 3; i++)
+        if (!seen[i]) return bad_tensor(p, tensor, missing[i]);
+    return check_size(p, tensor);
 }
 
 static int by_begin(const void *a, const void *b) {
@@ -163,42 +187,49 @@ static int by_key(const void *a, const void *b) {
     return strcmp(((const wi_saved_pair *)a)->key, ((const wi_saved_pair *)b)->key);
 }
 
-static weft_status parse_metadata(const parse *p, const cJSON *section) {
-    wi_safetensors *const file = p->file;
-    size_t count = 0;
-    const cJSON *item = NULL;
-    if (!cJSON_IsObject(section)) return bad_header(p, "\"__metadata__\" is not an object");
-    if (file->metadata) return bad_header(p, "\"__metadata__\" is in the header twice");
-    cJSON_ArrayForEach(item, section) count++;
-    file->metadata = wi_arena_take(&file->arena, (count + 1) * sizeof *file->metadata);
-    if (!file->metadata) return WEFT_ERROR_MEMORY;
-    cJSON_ArrayForEach(item, section) {
-        if (!cJSON_IsString(item)) return bad_header(p, "a value of \"__metadata__\" is not a string");
-        wi_saved_pair *const pair = &file->metadata[file->metadata_count++];
-        pair->key = wi_arena_string(&file->arena, item->string);
-        pair->value = wi_arena_string(&file->arena, item->valuestring);
-        if (!pair->key || !pair->value) return WEFT_ERROR_MEMORY;
-    }
+static weft_status check_metadata(const parse *p) {
+    const wi_safetensors *const file = p->file;
     qsort(file->metadata, file->metadata_count, sizeof *file->metadata, by_key);
-    for (size_t i = 1; i < count; i++)
+    for (size_t i = 1; i < file->metadata_count; i++)
         if (by_key(&file->metadata[i - 1], &file->metadata[i]) == 0)
             return bad_header(p, "a key is in \"__metadata__\" twice");
     return WEFT_OK;
 }
 
-static weft_status parse_entries(const parse *p, const cJSON *root) {
-    if (!cJSON_IsObject(root)) return bad_header(p, "the header is not a JSON object");
-    size_t entries = 0;
-    const cJSON *entry = NULL;
-    cJSON_ArrayForEach(entry, root) entries++;
-    if (entries > SIZE_MAX / sizeof *p->file->tensors) return bad_header(p, "too many tensors");
-    p->file->tensors = wi_arena_take(&p->file->arena, (entries + 1) * sizeof *p->file->tensors);
-    if (!p->file->tensors) return WEFT_ERROR_MEMORY;
-    cJSON_ArrayForEach(entry, root) {
-        if (strcmp(entry->string, "__metadata__") == 0)
-            WI_TRY(parse_metadata(p, entry));
-        else
-            WI_TRY(parse_tensor(p, &p->file->tensors[p->file->count++], entry));
+static weft_status parse_metadata(parse *p) {
+    wi_safetensors *const file = p->file;
+    if (wi_json_peek(&p->json) != '{') return bad_header(p, "\"__metadata__\" is not an object");
+    if (file->metadata) return bad_header(p, "\"__metadata__\" is in the header twice");
+    const size_t count = wi_json_count(&p->json);
+    file->metadata = wi_arena_take(&file->arena, (count + 1) * sizeof *file->metadata);
+    if (!file->metadata) return WEFT_ERROR_MEMORY;
+    for (bool more = wi_json_enter(&p->json, '{'); more; more = wi_json_more(&p->json)) {
+        wi_saved_pair *const pair = &file->metadata[file->metadata_count++];
+        size_t bytes = 0;
+        WI_TRY(parse_name(p, &pair->key));
+        pair->value = wi_json_string(&p->json, &bytes);
+        if (!pair->value) return bad_header(p, "a value of \"__metadata__\" is not a string");
+        if (strlen(pair->value) != bytes) return bad_header(p, "a value of \"__metadata__\" holds a NUL");
+    }
+    return check_metadata(p);
+}
+
+static weft_status parse_entries(parse *p) {
+    wi_safetensors *const file = p->file;
+    if (wi_json_peek(&p->json) != '{') return bad_header(p, "the header is not a JSON object");
+    const size_t entries = wi_json_count(&p->json); /* fewer than bytes of the header */
+    file->tensors = wi_arena_take(&file->arena, (entries + 1) * sizeof *file->tensors);
+    if (!file->tensors) return WEFT_ERROR_MEMORY;
+    for (bool more = wi_json_enter(&p->json, '{'); more; more = wi_json_more(&p->json)) {
+        const char *name = NULL;
+        WI_TRY(parse_name(p, &name));
+        if (strcmp(name, "__metadata__") == 0) {
+            WI_TRY(parse_metadata(p));
+            continue;
+        }
+        wi_saved_tensor *const tensor = &file->tensors[file->count++];
+        tensor->name = name;
+        WI_TRY(parse_tensor(p, tensor));
     }
     return check_table(p);
 }
@@ -208,7 +239,10 @@ static weft_status header_length(const parse *p, const char *bytes, size_t size,
         WI_FAIL(WEFT_ERROR_FORMAT, "'%s': %zu bytes are too few for a safetensors file", p->path, size);
     uint64_t value = 0;
     for (int i = LENGTH_BYTES - 1; i >= 0; i--) value = value << 8 | (unsigned char)bytes[i];
-    if (value > size - LENGTH_BYTES || value > HEADER_LIMIT)
+    if (value > HEADER_LIMIT)
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the header should take %" PRIu64 " bytes; the format allows %d",
+            p->path, value, HEADER_LIMIT);
+    if (value > size - LENGTH_BYTES)
         WI_FAIL(WEFT_ERROR_FORMAT,
             "'%s': the header should take %" PRIu64 " bytes, but the file holds %zu after its length",
             p->path, value, size - LENGTH_BYTES);
@@ -216,28 +250,25 @@ static weft_status header_length(const parse *p, const char *bytes, size_t size,
     return WEFT_OK;
 }
 
+static weft_status parse_file(parse *p, char *bytes, size_t size) {
+    size_t length = 0, at = 0;
+    WI_TRY(header_length(p, bytes, size, &length));
+    char *const header = bytes + LENGTH_BYTES;
+    p->file->data = (const unsigned char *)header + length;
+    p->file->data_bytes = size - LENGTH_BYTES - length;
+    if (!wi_json_check(header, length, &at))
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the header is not JSON: see byte %zu of the file", p->path,
+            at + LENGTH_BYTES);
+    p->json = (wi_json){header, header + length};
+    return parse_entries(p);
+}
+
 weft_status wi_safetensors_parse(
-    wi_safetensors *file, const weft_allocator *allocator, const char *path, const char *bytes, size_t size) {
+    wi_safetensors *file, const weft_allocator *allocator, const char *path, char *bytes, size_t size) {
     *file = (wi_safetensors){0};
     wi_arena_init(&file->arena, allocator);
-    const parse p = {file, path};
-    size_t length = 0;
-    WI_TRY(header_length(&p, bytes, size, &length));
-    const char *const header = bytes + LENGTH_BYTES;
-    file->data = (const unsigned char *)header + length;
-    file->data_bytes = size - LENGTH_BYTES - length;
-
-    weft_status status = WEFT_OK;
-    const char *end = NULL;
-    cJSON *const root = length ? cJSON_ParseWithLengthOpts(header, length, &end, false) : NULL;
-    if (!root) {
-        status = bad_header(&p, "the header is not JSON");
-    } else {
-        while (end < header + length && (*end == ' ' || *end == '\n' || *end == '\r' || *end == '\t')) end++;
-        status = end == header + length ? parse_entries(&p, root)
-                                        : bad_header(&p, "something follows the JSON object of the header");
-    }
-    cJSON_Delete(root);
+    parse p = {.file = file, .path = path};
+    const weft_status status = parse_file(&p, bytes, size);
     if (status != WEFT_OK) wi_safetensors_clear(file);
     return status;
 }

@@ -36,6 +36,13 @@ static size_t slot_of(const weft_vocabulary *v, const char *text, size_t bytes) 
     return at;
 }
 
+/* Room for all texts in one block, as most are of a few bytes. */
+static char *take_texts(weft_vocabulary *v, const wi_token *tokens, size_t count) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++) bytes += tokens[i].bytes + 1;
+    return wi_arena_take(&v->arena, bytes);
+}
+
 weft_status wi_vocabulary_fill(weft_vocabulary *v, const wi_token *tokens, size_t count) {
     if (count == 0 || count >= INT32_MAX / 4)
         WI_FAIL(WEFT_ERROR_FORMAT, "vocabulary: %zu tokens, expected 1 to %d", count, INT32_MAX / 4);
@@ -43,17 +50,17 @@ weft_status wi_vocabulary_fill(weft_vocabulary *v, const wi_token *tokens, size_
     while (v->slot_count < 2 * count) v->slot_count *= 2;
     v->tokens = wi_allocate_array(v->context->allocator, count, sizeof *v->tokens);
     v->slots = wi_allocate_array(v->context->allocator, v->slot_count, sizeof *v->slots);
-    if (!v->tokens || !v->slots) return WEFT_ERROR_MEMORY;
+    char *text = take_texts(v, tokens, count);
+    if (!v->tokens || !v->slots || !text) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        const size_t slot = slot_of(v, tokens[i].text, tokens[i].bytes);
+        const size_t bytes = tokens[i].bytes, slot = slot_of(v, tokens[i].text, bytes);
         if (v->slots[slot])
-            WI_FAIL(WEFT_ERROR_FORMAT, "vocabulary: tokens %d and %zu are both '%.60s'", v->slots[slot] - 1,
-                i, tokens[i].text);
-        char *const text = wi_arena_take(&v->arena, tokens[i].bytes + 1);
-        if (!text) return WEFT_ERROR_MEMORY;
-        memcpy(text, tokens[i].text, tokens[i].bytes);
-        v->tokens[v->count++] = (wi_token){text, tokens[i].bytes};
+            WI_FAIL(WEFT_ERROR_FORMAT, "vocabulary: tokens %d and %zu are both '%.*s'", v->slots[slot] - 1, i,
+                (int)(bytes < 60 ? bytes : 60), tokens[i].text);
+        memcpy(text, tokens[i].text, bytes);
+        v->tokens[v->count++] = (wi_token){text, bytes};
         v->slots[slot] = (int32_t)v->count;
+        text += bytes + 1; /* the block was zeros */
     }
     return WEFT_OK;
 }
@@ -315,7 +322,8 @@ weft_status weft_vocabulary_decode(const weft_vocabulary *vocabulary, const int3
         if (!text)
             WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_vocabulary_decode: token %zu is %d, not in 0..%zu", i,
                 (int)tokens[i], vocabulary->count - 1);
-        const bool ends = words && strcmp(text, WI_END_OF_LINE) == 0;
+        const bool ends =
+            words && bytes == strlen(WI_END_OF_LINE) && memcmp(text, WI_END_OF_LINE, bytes) == 0;
         if (words && !ends && !line_begins) put(&out, " ", 1);
         put(&out, ends ? "\n" : text, ends ? 1 : bytes);
         line_begins = ends;

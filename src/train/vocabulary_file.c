@@ -1,9 +1,9 @@
 /* Vocabularies as JSON files (format in weft/text.h). */
+#include "base/json.h"
 #include "base/platform.h"
 #include "base/utf8.h"
 #include "train/vocabulary.h"
-#include <cjson/cJSON.h>
-#include <math.h>
+#include <inttypes.h>
 #include <string.h>
 
 enum { VERSION = 1 };
@@ -11,17 +11,9 @@ static const char *const level_names[] = {"characters", "words"};
 
 /* ---- saving ---- */
 
-static bool is_utf8(const wi_token *token) {
-    for (size_t at = 0, length; at < token->bytes; at += length) {
-        length = wi_utf8_length(token->text + at, token->bytes - at);
-        if (length == 0 || token->text[at] == '\0') return false;
-    }
-    return true;
-}
-
-/* A byte that is no UTF-8, and NUL, which C's strings lack, are numbers. */
+/* A byte that is no UTF-8 is a number, as is NUL alone. */
 static void write_token(wi_text *out, const wi_token *token) {
-    if (!is_utf8(token)) {
+    if (!wi_utf8_is_text(token->text, token->bytes) || (token->bytes == 1 && !*token->text)) {
         wi_text_append(out, "%u", (unsigned)(unsigned char)token->text[0]);
         return;
     }
@@ -57,77 +49,91 @@ weft_status weft_vocabulary_save(const weft_vocabulary *vocabulary, const char *
 
 /* ---- loading ---- */
 
-static const cJSON *member(const cJSON *root, const char *name) {
-    return cJSON_GetObjectItemCaseSensitive(root, name);
-}
+/* What the file says, in its own memory. */
+typedef struct loaded {
+    const char *path;
+    char *text;
+    size_t bytes;
+    bool has_version, has_unknown;
+    int64_t version, unknown;
+    const char *level;
+    wi_json list; /* the value of "tokens" */
+    wi_token *tokens;
+    size_t count;
+} loaded;
 
-static weft_status read_head(const cJSON *root, const char *path, weft_text_level *level) {
-    const cJSON *const version = member(root, "weft_vocabulary");
-    if (!cJSON_IsNumber(version))
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': no vocabulary: it has no number \"weft_vocabulary\"", path);
-    if (version->valuedouble != VERSION)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': a vocabulary of version %g; this library reads version %d", path,
-            version->valuedouble, VERSION);
-    const char *const name = cJSON_GetStringValue(member(root, "level"));
-    for (int i = 0; name && i < 2; i++) {
-        if (strcmp(name, level_names[i]) != 0) continue;
-        *level = (weft_text_level)i;
-        return WEFT_OK;
-    }
-    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the level is neither \"characters\" nor \"words\"", path);
-}
-
-static bool read_token(const cJSON *item, wi_token *token, char *byte) {
-    const double number = cJSON_IsNumber(item) ? item->valuedouble : -1;
-    if (cJSON_IsString(item) && item->valuestring[0]) {
-        *token = (wi_token){item->valuestring, strlen(item->valuestring)};
-        return true;
-    }
-    if (!(number >= 0 && number <= 255) || number != floor(number)) return false;
-    *byte = (char)(unsigned char)number;
-    *token = (wi_token){byte, 1};
+/* A text, or the number of a byte, which is written where the number stood. */
+static bool read_token(wi_json *json, wi_token *token) {
+    int64_t byte = 0;
+    (void)wi_json_peek(json); /* blanks go */
+    char *const place = json->at;
+    token->text = wi_json_string(json, &token->bytes);
+    if (token->text) return token->bytes > 0;
+    if (!wi_json_integer(json, &byte) || byte < 0 || byte > 255) return false;
+    place[0] = (char)(unsigned char)byte;
+    *token = (wi_token){place, 1};
     return true;
 }
 
-static weft_status read_unknown(const cJSON *root, const char *path, weft_vocabulary *v) {
-    const wi_token unknown = wi_unknown_token(v->level);
-    const int32_t found = weft_vocabulary_find(v, unknown.text, unknown.bytes);
-    const cJSON *const saved = member(root, "unknown");
-    if (!cJSON_IsNumber(saved) || saved->valuedouble != (double)found)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': \"unknown\" is not %d, the number of '%s'", path, (int)found,
-            unknown.text);
-    v->unknown = found;
+static weft_status read_tokens(loaded *l, const weft_allocator *allocator) {
+    wi_json *const json = &l->list;
+    const size_t count = wi_json_peek(json) == '[' ? wi_json_count(json) : 0;
+    if (count == 0) WI_FAIL(WEFT_ERROR_FORMAT, "'%s': there is no list \"tokens\", or it is empty", l->path);
+    l->tokens = wi_allocate_array(allocator, count, sizeof *l->tokens);
+    if (!l->tokens) return WEFT_ERROR_MEMORY;
+    for (bool more = wi_json_enter(json, '['); more; more = wi_json_more(json), l->count++)
+        if (!read_token(json, &l->tokens[l->count]))
+            WI_FAIL(WEFT_ERROR_FORMAT, "'%s': token %zu is neither a text nor a byte", l->path, l->count);
     return WEFT_OK;
 }
 
-static weft_status read_tokens(const cJSON *root, const char *path, weft_vocabulary *v) {
-    const cJSON *const list = member(root, "tokens"), *item;
-    const weft_allocator *const allocator = v->context->allocator;
-    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) == 0)
-        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': there is no list \"tokens\", or it is empty", path);
-    const size_t count = (size_t)cJSON_GetArraySize(list);
-    wi_token *const tokens = wi_allocate_array(allocator, count, sizeof *tokens);
-    char *const bytes = wi_allocate_array(allocator, count, 2);
-    weft_status status = tokens && bytes ? WEFT_OK : WEFT_ERROR_MEMORY;
-    size_t i = 0;
-    if (status == WEFT_OK) cJSON_ArrayForEach(item, list) {
-            if (status == WEFT_OK && !read_token(item, &tokens[i], &bytes[2 * i]))
-                status = wi_fail(WEFT_ERROR_FORMAT, "'%s': token %zu is neither a text nor a byte", path, i);
-            i++;
-        }
-    if (status == WEFT_OK) status = wi_vocabulary_fill(v, tokens, count);
-    wi_release(allocator, tokens);
-    wi_release(allocator, bytes);
-    return status == WEFT_OK ? read_unknown(root, path, v) : status;
+static weft_status read_members(loaded *l) {
+    wi_json json = {l->text, l->text + l->bytes};
+    size_t at = 0, bytes = 0;
+    if (!wi_json_check(l->text, l->bytes, &at))
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': not JSON: see byte %zu", l->path, at);
+    for (bool more = wi_json_enter(&json, '{'); more; more = wi_json_more(&json)) {
+        const char *const name = wi_json_name(&json, &bytes);
+        if (strcmp(name, "weft_vocabulary") == 0) l->has_version = wi_json_integer(&json, &l->version);
+        if (strcmp(name, "unknown") == 0) l->has_unknown = wi_json_integer(&json, &l->unknown);
+        if (strcmp(name, "level") == 0) l->level = wi_json_string(&json, &bytes);
+        if (strcmp(name, "tokens") == 0) l->list = json;
+        const char next = wi_json_peek(&json);
+        if (next != ',' && next != '}') wi_json_skip(&json); /* what was not taken */
+    }
+    return WEFT_OK;
 }
 
-static weft_status read_all(
-    weft_vocabulary **vocabulary, weft_context *context, const char *path, const cJSON *root) {
+static weft_status read_level(const loaded *l, weft_text_level *level) {
+    if (!l->has_version)
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': no vocabulary: it has no number \"weft_vocabulary\"", l->path);
+    if (l->version != VERSION)
+        WI_FAIL(WEFT_ERROR_FORMAT, "'%s': a vocabulary of version %" PRId64 "; this library reads version %d",
+            l->path, l->version, VERSION);
+    for (int i = 0; l->level && i < 2; i++) {
+        if (strcmp(l->level, level_names[i]) != 0) continue;
+        *level = (weft_text_level)i;
+        return WEFT_OK;
+    }
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': the level is neither \"characters\" nor \"words\"", l->path);
+}
+
+static weft_status set_unknown(const loaded *l, weft_vocabulary *v) {
+    const wi_token unknown = wi_unknown_token(v->level);
+    v->unknown = weft_vocabulary_find(v, unknown.text, unknown.bytes);
+    if (l->has_unknown && l->unknown == v->unknown) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s': \"unknown\" is not %d, the number of '%s'", l->path, (int)v->unknown,
+        unknown.text);
+}
+
+static weft_status read_all(weft_vocabulary **vocabulary, weft_context *context, loaded *l) {
     weft_text_level level = WEFT_TEXT_CHARACTERS;
-    if (!root) WI_FAIL(WEFT_ERROR_FORMAT, "'%s': not JSON", path);
-    WI_TRY(read_head(root, path, &level));
+    WI_TRY(read_members(l));
+    WI_TRY(read_level(l, &level));
+    WI_TRY(read_tokens(l, context->allocator));
     WI_TRY(wi_vocabulary_create(vocabulary, context, level));
-    return read_tokens(root, path, *vocabulary);
+    WI_TRY(wi_vocabulary_fill(*vocabulary, l->tokens, l->count));
+    return set_unknown(l, *vocabulary);
 }
 
 weft_status weft_vocabulary_load(weft_vocabulary **vocabulary, weft_context *context, const char *path) {
@@ -135,13 +141,11 @@ weft_status weft_vocabulary_load(weft_vocabulary **vocabulary, weft_context *con
     *vocabulary = NULL;
     if (!context || !path)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_vocabulary_load: context and path must not be NULL");
-    char *text = NULL;
-    size_t bytes = 0;
-    WI_TRY(wi_file_read(context->allocator, path, &text, &bytes));
-    cJSON *const root = cJSON_ParseWithLength(text, bytes);
-    wi_release(context->allocator, text);
-    const weft_status status = read_all(vocabulary, context, path, root);
-    cJSON_Delete(root);
+    loaded l = {.path = path};
+    WI_TRY(wi_file_read(context->allocator, path, &l.text, &l.bytes));
+    const weft_status status = read_all(vocabulary, context, &l);
+    wi_release(context->allocator, l.tokens);
+    wi_release(context->allocator, l.text);
     if (status == WEFT_OK) return WEFT_OK;
     weft_vocabulary_release(*vocabulary);
     *vocabulary = NULL;

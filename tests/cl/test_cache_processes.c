@@ -91,9 +91,13 @@ static void a_killed_process_harms_nobody(void **state) {
         _exit(wi_file_writer_append(writer, "half", 4) != WEFT_OK);
     }
     assert_succeeds(child);
-    assert_int_equal(scratch_count(folder, ".tmp", NULL), 1);
+    assert_ok(wi_file_write_atomic(scratch_path(folder, "of the user.tmp"), "", 0));
+    assert_int_equal(scratch_count(folder, ".tmp", NULL), 2);
     assert_succeeds(start_child(folder, false));
     assert_succeeds(start_child(folder, true));
+    assert_int_equal(
+        scratch_count(folder, ".tmp", NULL), 1); /* the next writer removed that of the killed one */
+    assert_int_equal(scratch_count(folder, "of the user.tmp", NULL), 1);
     scratch_remove(folder);
 }
 

@@ -14,10 +14,14 @@ static const char *write_file(const char *name, const char *content, size_t byte
     return path;
 }
 
-static weft_vocabulary *of_text(const char *text, weft_vocabulary_options options) {
+static weft_vocabulary *of_text_bytes(const char *text, size_t bytes, weft_vocabulary_options options) {
     weft_vocabulary *v = NULL;
-    assert_weft_ok(weft_vocabulary_from_text(&v, test_context(), text, strlen(text), &options));
+    assert_weft_ok(weft_vocabulary_from_text(&v, test_context(), text, bytes, &options));
     return v;
+}
+
+static weft_vocabulary *of_text(const char *text, weft_vocabulary_options options) {
+    return of_text_bytes(text, strlen(text), options);
 }
 #define OPTIONS(...) ((weft_vocabulary_options){WEFT_VOCABULARY_OPTIONS_INIT, __VA_ARGS__})
 #define WORDS        .level = WEFT_TEXT_WORDS
@@ -156,6 +160,35 @@ static void test_files(void **state) {
     weft_vocabulary_release(NULL);
 }
 
+/* What C strings cannot hold: words with a NUL. The texts are compared by their lengths. */
+static void test_words_with_zeros(void **state) {
+    (void)state;
+    static const char text[] = "a\0b a\0c \0 a \"\\\x01\x7f\xC3\xA9\n\n<eos>\0 <eos>";
+    const size_t bytes = sizeof text - 1;
+    weft_vocabulary *const v = of_text_bytes(text, bytes, OPTIONS(WORDS)), *loaded = NULL;
+    assert_weft_ok(weft_vocabulary_save(v, test_path("zeros.json")));
+    assert_weft_ok(weft_vocabulary_load(&loaded, test_context(), test_path("zeros.json")));
+    assert_int_equal(weft_vocabulary_size(v), 7);
+    assert_int_equal(weft_vocabulary_size(loaded), 7);
+    for (int32_t i = 0; i < 7; i++) {
+        size_t wanted = 0, got = 0;
+        const char *const one = weft_vocabulary_token(v, i, &wanted);
+        const char *const other = weft_vocabulary_token(loaded, i, &got);
+        assert_int_equal(got, wanted);
+        assert_memory_equal(other, one, wanted + 1);
+        assert_int_equal(weft_vocabulary_find(loaded, one, wanted), i);
+    }
+    int32_t tokens[16];
+    char back[64];
+    size_t count = 0, length = 0;
+    assert_weft_ok(weft_vocabulary_encode(loaded, text, bytes, tokens, 16, &count));
+    assert_weft_ok(weft_vocabulary_decode(loaded, tokens, count, back, sizeof back, &length));
+    assert_int_equal(length, bytes - strlen(" <eos>") + 1);
+    assert_memory_equal(back, text, bytes - strlen(" <eos>"));
+    weft_vocabulary_release(loaded);
+    weft_vocabulary_release(v);
+}
+
 /* A vocabulary that does not fit the model. */
 static void test_another_model(void **state) {
     (void)state;
@@ -216,6 +249,9 @@ static void test_bad_files(void **state) {
     } bad[] = {
         {"", "not JSON"},
         {"{\"weft_vocabulary\": 1", "not JSON"},
+        {"{\"weft_vocabulary\": 1, \"tokens\": [\"\xC3(\"]}", "not JSON: see byte 35"},
+        {"{\"weft_vocabulary\": 1, \"tokens\": [\"\\ud800\"]}", "not JSON: see byte 35"},
+        {"[1]", "no vocabulary: it"},
         {"{}", "no vocabulary: it has no number \"weft_vocabulary\""},
         {"{\"weft_vocabulary\": 2}", "a vocabulary of version 2; this library reads version 1"},
         {"{\"weft_vocabulary\": 1, \"level\": \"lines\"}", "the level is neither"},
@@ -223,6 +259,10 @@ static void test_bad_files(void **state) {
         {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"tokens\": []}", "or it is empty"},
         {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"tokens\": [\"a\", true]}", "token 1 is neither"},
         {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"tokens\": [\"a\", 256]}", "token 1 is neither"},
+        {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"tokens\": [\"a\", 1.5]}", "token 1 is neither"},
+        {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"tokens\": [\"a\", \"\"]}", "token 1 is neither"},
+        {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"tokens\": 3}", "no list \"tokens\""},
+        {"{\"weft_vocabulary\": 3, \"tokens\": [{}]}", "a vocabulary of version 3"},
         {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"tokens\": [\"a\", \"b\", \"a\"]}",
             "tokens 0 and 2 are both 'a'"},
         {"{\"weft_vocabulary\": 1, \"level\": \"words\", \"unknown\": 0, \"tokens\": [\"a\"]}",
@@ -270,6 +310,7 @@ int main(void) {
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_rare_and_too_many),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_words_with_zeros),
         cmocka_unit_test(test_another_model),
         cmocka_unit_test(test_bad_texts),
         cmocka_unit_test(test_bad_files),
