@@ -1,5 +1,6 @@
 /* Files, clock, threads and environment through POSIX 2008 (contract in platform.h). */
 #include "base/platform.h"
+#include "base/file_target.h"
 #include "base/writeback.h"
 
 #include <dirent.h>
@@ -19,15 +20,13 @@ enum { READ_STEP = 65536, TEMPORARY_ATTEMPTS = 100, LARGE_BLOCK = 16 << 20 };
 enum { STREAM_LIMIT = 1 << 30, UNPACKED_LEAST = 16 << 20, UNPACKED_RATIO = 100 };
 
 static weft_status fail_file(const char *doing, const char *path, int error) {
-    char reason[128] = "";
-    if (strerror_r(error, reason, sizeof reason) != 0) snprintf(reason, sizeof reason, "error %d", error);
-    return wi_fail(WEFT_ERROR_FILE, "cannot %s '%s': %s", doing, path, reason);
+    return wi_file_fail(doing, path, error);
 }
 
 weft_status wi_file_open_by(const wi_file_rules *rules, const char *path, int *file) {
     struct stat state;
     /* To open a pipe waits for its writer, if not told otherwise. */
-    *file = open(path, O_RDONLY | O_CLOEXEC | (rules->any ? 0 : O_NONBLOCK));
+    *file = wi_open(path, O_RDONLY | O_CLOEXEC | (rules->any ? 0 : O_NONBLOCK), 0);
     if (*file < 0) return fail_file("open", path, errno);
     const int error = fstat(*file, &state) != 0 ? errno : S_ISDIR(state.st_mode) ? EISDIR : 0;
     if (error == 0 && (rules->any || S_ISREG(state.st_mode))) return WEFT_OK;
@@ -144,7 +143,7 @@ static int open_temporary(wi_file_writer *writer) {
         clock_gettime(CLOCK_MONOTONIC, &now);
         snprintf(writer->temporary, capacity, "%s.%ld-%ld-%d.tmp", writer->path, (long)getpid(), now.tv_nsec,
             attempt);
-        const int file = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        const int file = wi_open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file >= 0 && claim(file)) return file;
         if (file < 0 && errno != EEXIST) break;
         if (file >= 0) close(file);
@@ -154,25 +153,45 @@ static int open_temporary(wi_file_writer *writer) {
     return -2;
 }
 
+/* What a killed process left of this file. That it cannot be removed is no reason not to save. */
+static void remove_own_abandoned(const weft_allocator *allocator, const char *path) {
+    char folder[PATH_MAX], prefix[PATH_MAX];
+    const char *name = NULL;
+    wi_path_split(path, folder, sizeof folder, &name);
+    snprintf(prefix, sizeof prefix, "%s.", name);
+    (void)wi_file_remove_abandoned(allocator, folder, prefix);
+}
+
+/* The stream over the temporary; what fails removes that. */
+static weft_status open_stream(wi_file_writer *writer, int file) {
+    weft_status status = WEFT_OK;
+    if (!wi_file_keep_mode(file, writer->path))
+        status = fail_file("keep the mode of", writer->path, errno);
+    else if (!(writer->file = fdopen(file, "wb")))
+        status = wi_fail(WEFT_ERROR_MEMORY, "out of host memory while opening '%s'", writer->path);
+    if (status == WEFT_OK) return WEFT_OK;
+    close(file);
+    unlink(writer->temporary);
+    return status;
+}
+
 weft_status wi_file_writer_begin(wi_file_writer **result, const weft_allocator *allocator, const char *path) {
+    char target[PATH_MAX];
     *result = NULL;
+    WI_TRY(wi_file_target(target, sizeof target, path));
     wi_file_writer *writer = wi_allocate(allocator, sizeof *writer);
     if (!writer) return WEFT_ERROR_MEMORY;
     writer->allocator = allocator;
     weft_status status = WEFT_ERROR_MEMORY;
     int file = -1;
-    if (!(writer->path = wi_copy_string(allocator, path))) goto done;
+    if (!(writer->path = wi_copy_string(allocator, target))) goto done;
+    remove_own_abandoned(allocator, target);
     file = open_temporary(writer);
     if (file < 0) {
         status = file == -1 ? WEFT_ERROR_MEMORY : WEFT_ERROR_FILE;
         goto done;
     }
-    writer->file = fdopen(file, "wb");
-    if (!writer->file) {
-        close(file);
-        unlink(writer->temporary);
-        WI_FAIL_DONE(WEFT_ERROR_MEMORY, "out of host memory while opening '%s'", path);
-    }
+    WI_TRY_DONE(open_stream(writer, file));
     *result = writer;
     return WEFT_OK;
 done:
@@ -201,7 +220,7 @@ weft_status wi_file_writer_append(wi_file_writer *writer, const void *data, size
 
 weft_status wi_file_writer_commit(wi_file_writer *writer) {
     weft_status status = WEFT_OK;
-    if (fflush(writer->file) != 0 || fsync(fileno(writer->file)) != 0)
+    if (fflush(writer->file) != 0 || wi_sync(fileno(writer->file)) != 0)
         status = fail_file("write", writer->path, errno);
     else if (rename(writer->temporary, writer->path) != 0)
         status = fail_file("replace", writer->path, errno);
@@ -211,17 +230,12 @@ weft_status wi_file_writer_commit(wi_file_writer *writer) {
 }
 
 weft_status wi_directory_sync(const char *path) {
-    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int folder = wi_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (folder < 0) return fail_file("open the folder", path, errno);
     /* Some file systems cannot sync a folder and say so with EINVAL: there is nothing more to do for them. */
-    const int error = fsync(folder) != 0 && errno != EINVAL ? errno : 0;
+    const int error = wi_sync(folder) != 0 && errno != EINVAL ? errno : 0;
     close(folder);
     return error ? fail_file("write the folder", path, error) : WEFT_OK;
-}
-
-static bool has_ending(const char *name, const char *ending) {
-    const size_t length = strlen(name), end = strlen(ending);
-    return length > end && strcmp(name + length - end, ending) == 0;
 }
 
 /* A file that nobody has locked is of no living writer. */
@@ -243,7 +257,7 @@ weft_status wi_file_remove_abandoned(
     wi_arena_init(&arena, allocator);
     const weft_status status = wi_directory_list(&names, &count, &arena, folder);
     for (size_t i = 0; i < count; i++)
-        if (strncmp(names[i], prefix, strlen(prefix)) == 0 && has_ending(names[i], ".tmp"))
+        if (strncmp(names[i], prefix, strlen(prefix)) == 0 && wi_file_is_temporary(names[i]))
             remove_unlocked(folder, names[i]);
     wi_release(allocator, (void *)names);
     wi_arena_clear(&arena);
@@ -293,7 +307,7 @@ weft_status wi_line_file_open(
     made->file = -1;
     weft_status status = WEFT_ERROR_MEMORY;
     if (!(made->path = wi_copy_string(allocator, path))) goto done;
-    made->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
+    made->file = wi_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
     if (made->file < 0 || fstat(made->file, &state) != 0) {
         status = fail_file("open", path, errno);
         goto done;
@@ -342,9 +356,17 @@ bool wi_file_exists(const char *path) {
     return stat(path, &state) == 0;
 }
 
-static bool is_directory(const char *path) {
+/* 0 for a folder; why it is none. */
+static int folder_error(const char *path) {
     struct stat state;
-    return stat(path, &state) == 0 && S_ISDIR(state.st_mode);
+    if (stat(path, &state) != 0) return errno;
+    return S_ISDIR(state.st_mode) ? 0 : EEXIST;
+}
+
+static weft_status make_folder(const char *path, unsigned mode) {
+    const int error = mkdir(path, (mode_t)mode) != 0 ? errno : 0;
+    const int found = error ? folder_error(path) : 0;
+    return found ? fail_file("create folder", path, error == EEXIST ? found : error) : WEFT_OK;
 }
 
 weft_status wi_path_look(wi_path_info *info, const char *path, bool *missing) {
@@ -400,14 +422,13 @@ weft_status wi_directory_list(const char ***names, size_t *count, wi_arena *aren
 weft_status wi_directory_create(const char *path, unsigned mode) {
     char part[PATH_MAX];
     const size_t length = strlen(path);
-    if (is_directory(path)) return WEFT_OK;
+    if (folder_error(path) == 0) return WEFT_OK;
     if (length == 0 || length >= sizeof part) return fail_file("create folder", path, ENAMETOOLONG);
     memcpy(part, path, length + 1);
     for (size_t i = 1; i <= length; i++) {
         if (path[i] != '/' && path[i] != '\0') continue;
         part[i] = '\0';
-        if (mkdir(part, (mode_t)mode) != 0 && !is_directory(part))
-            return fail_file("create folder", part, errno);
+        WI_TRY(make_folder(part, mode));
         part[i] = path[i];
     }
     return WEFT_OK;

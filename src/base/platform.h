@@ -22,7 +22,9 @@ weft_status wi_file_read_by(const wi_file_rules *rules, const char *path, char *
 weft_status wi_file_open_by(const wi_file_rules *rules, const char *path, int *file);
 /* The most bytes that a gzip file of that size may become. */
 uint64_t wi_file_unpacked_limit(const wi_file_rules *rules, uint64_t bytes);
-/* Writes to a temporary beside path, fsyncs, renames: path has the old content or the new, never a part. */
+/* Writes to a temporary beside path, fsyncs, renames: path has the old content or the new, never a part. A symbolic link
+ * stays, and leads to the new content; a file that is replaced keeps its mode. Temporaries that killed processes left of
+ * this path are removed. */
 weft_status wi_file_write_atomic(const char *path, const void *data, size_t bytes);
 /* The same in pieces: begin, any number of appends, then commit or abandon (which removes the temporary). */
 typedef struct wi_file_writer wi_file_writer;

@@ -111,6 +111,15 @@ static weft_status check_largest(const wi_device *device, size_t bytes) {
         device->info.name, (unsigned long long)largest);
 }
 
+/* What drivers return when the device's memory does not suffice; other errors are faults of a call. */
+static weft_status fail_create(const wi_buffer_pool *pool, size_t bytes, cl_int error) {
+    const bool full = error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
+                      error == CL_OUT_OF_HOST_MEMORY || error == CL_INVALID_BUFFER_SIZE;
+    return wi_fail(full ? WEFT_ERROR_DEVICE_MEMORY : WEFT_ERROR_OPENCL,
+        "a buffer of %zu bytes, %zu held already: %s (%d)", bytes, atomic_load(&pool->held),
+        wi_cl_error_name(error), error);
+}
+
 weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes) {
     wi_buffer_pool *const pool = device->buffers;
     *buffer = (wi_buffer){0};
@@ -125,9 +134,7 @@ weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes)
         empty_pool(pool);
         memory = clCreateBuffer(device->cl, CL_MEM_READ_WRITE, bytes, NULL, &error);
     }
-    if (error != CL_SUCCESS)
-        WI_FAIL(WEFT_ERROR_DEVICE_MEMORY, "a buffer of %zu bytes, %zu held already: %s (%d)", bytes,
-            atomic_load(&pool->held), wi_cl_error_name(error), error);
+    if (error != CL_SUCCESS) return fail_create(pool, bytes, error);
     *buffer = (wi_buffer){.memory = memory, .bytes = bytes, .capacity = bytes};
     count_held(pool, bytes);
     return WEFT_OK;

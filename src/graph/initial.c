@@ -50,6 +50,21 @@ static void convert_filled(const wi_format *format, void *data, size_t count) {
     }
 }
 
+/* The caller's function may fail without a line, which then says where that was. */
+static weft_status fill(wi_variable *variable) {
+    char before[2048];
+    wi_error_save(before, sizeof before);
+    wi_error_restore("");
+    const weft_status status =
+        variable->initialiser.fill(&variable->initialiser, variable->tensor, variable->data);
+    if (status == WEFT_OK)
+        wi_error_restore(before);
+    else if (!*weft_last_error())
+        wi_fail(status, "initialiser of '%s': its function returned %s", weft_tensor_name(variable->tensor),
+            weft_status_name(status));
+    return status;
+}
+
 weft_status wi_initialise(wi_variable *variable) {
     const weft_initialiser *how = &variable->initialiser;
     const weft_allocator *allocator = variable->tensor->graph->context->allocator;
@@ -60,7 +75,7 @@ weft_status wi_initialise(wi_variable *variable) {
     variable->data = wi_allocate_array(
         allocator, count ? count : 1, format->size > sizeof(float) ? format->size : sizeof(float));
     if (!variable->data) return WEFT_ERROR_MEMORY;
-    WI_TRY(how->fill(how, variable->tensor, variable->data));
+    WI_TRY(fill(variable));
     convert_filled(format, variable->data, count);
     return WEFT_OK;
 }

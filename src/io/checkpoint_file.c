@@ -1,5 +1,6 @@
 /* Checkpoint files (contract and format in checkpoint_file.h). */
 #include "io/checkpoint_file.h"
+#include "base/file_target.h"
 #include "base/platform.h"
 #include "io/differences.h"
 #include "io/safetensors_write.h"
@@ -91,12 +92,13 @@ static void checksum(const unsigned char *bytes, size_t size, char digits[DIGITS
 }
 
 weft_status wi_checkpoint_image_write(wi_checkpoint_image *image, const char *path) {
-    char folder[4096], digits[DIGITS];
+    char target[4096], folder[4096], digits[DIGITS];
     const char *name = NULL;
     wi_file_writer *writer = NULL;
     checksum(image->bytes, image->size, digits);
     memcpy(image->bytes + digits_at, digits, DIGITS);
-    wi_path_split(path, folder, sizeof folder, &name);
+    WI_TRY(wi_file_target(target, sizeof target, path));
+    wi_path_split(target, folder, sizeof folder, &name);
     WI_TRY(wi_file_writer_begin(&writer, image->allocator, path));
     const weft_status status = wi_file_writer_append(writer, image->bytes, image->size);
     if (status != WEFT_OK) {

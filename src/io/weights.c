@@ -3,7 +3,6 @@
 #include "graph/nodes.h"
 #include "io/graph_state.h"
 #include "io/safetensors_write.h"
-#include <stdio.h>
 #include <weft/io.h>
 
 static size_t largest_bytes(const wi_saved_list *list) {
@@ -19,15 +18,6 @@ static weft_status append_data(wi_file_writer *writer, const wi_saved_list *list
         WI_TRY(wi_file_writer_append(writer, scratch, list->entries[i].bytes));
     }
     return WEFT_OK;
-}
-
-/* What a killed process left of this file. That it cannot be removed is no reason not to save. */
-static void remove_abandoned(const weft_allocator *allocator, const char *path) {
-    char folder[4096], prefix[4096];
-    const char *name = NULL;
-    wi_path_split(path, folder, sizeof folder, &name);
-    snprintf(prefix, sizeof prefix, "%s.", name);
-    (void)wi_file_remove_abandoned(allocator, folder, prefix);
 }
 
 weft_status weft_weights_save(weft_graph *graph, const char *path) {
@@ -46,7 +36,6 @@ weft_status weft_weights_save(weft_graph *graph, const char *path) {
     WI_TRY_DONE(wi_saved_header(&header, path, &list, &bytes));
     scratch = wi_allocate(allocator, largest_bytes(&list));
     if (!scratch) WI_FAIL_DONE(WEFT_ERROR_MEMORY, "out of memory while writing '%s'", path);
-    remove_abandoned(allocator, path);
     WI_TRY_DONE(wi_file_writer_begin(&writer, allocator, path));
     WI_TRY_DONE(wi_file_writer_append(writer, header.data, header.length));
     WI_TRY_DONE(append_data(writer, &list, scratch));

@@ -4,6 +4,7 @@
  * channel by channel. Source: A. Krizhevsky, "Learning Multiple Layers of Features from Tiny Images", 2009,
  * and cs.toronto.edu/~kriz/cifar.html. The files have fixed lengths, which are checked before anything is
  * read. */
+#include "base/file_target.h"
 #include "base/platform.h"
 #include "train/image_source.h"
 #include <errno.h>
@@ -90,7 +91,7 @@ static weft_status read_records(const cifar_kind *kind, FILE *file, const char *
     const size_t bytes = kind->label_count + PIXELS;
     for (size_t i = 0; i < kind->records; i++) {
         if (fread(record, 1, bytes, file) != bytes) {
-            if (ferror(file)) WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': error %d", path, errno);
+            if (ferror(file)) return wi_file_fail("read", path, errno);
             WI_FAIL(WEFT_ERROR_FORMAT, "'%s': it ended at record %zu, while it was read", path, i);
         }
         WI_TRY(take_labels(kind, record, dataset, first + i, path, i));
@@ -105,7 +106,7 @@ static weft_status read_files(
         char path[PATH_CAPACITY];
         WI_TRY(join(path, folder, kind->files[i]));
         FILE *const file = fopen(path, "rb");
-        if (!file) WI_FAIL(WEFT_ERROR_FILE, "cannot open '%s': error %d", path, errno);
+        if (!file) return wi_file_fail("open", path, errno);
         const weft_status status = read_records(kind, file, path, i * kind->records, store, dataset);
         fclose(file);
         WI_TRY(status);

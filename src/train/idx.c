@@ -31,7 +31,10 @@ static weft_status find_file(idx_file *file, const char *folder, const char *pre
             snprintf(file->path, sizeof file->path, "%s/%s-%s%s", folder, prefix, kind, endings[i]);
         if (length < 0 || (size_t)length >= sizeof file->path)
             WI_FAIL(WEFT_ERROR_ARGUMENT, "the path of folder and prefix is too long: '%.100s...'", folder);
-        if (wi_file_exists(file->path)) return WEFT_OK;
+        bool missing = false;
+        wi_path_info info;
+        const weft_status status = wi_path_look(&info, file->path, &missing);
+        if (!missing) return status;
     }
     WI_FAIL(WEFT_ERROR_FILE, "neither '%s/%s-%s' nor '%s' exists", folder, prefix, kind, file->path);
 }

@@ -254,11 +254,11 @@ static void temporaries_of_the_dead_are_removed(void **state) {
     char path[PATH_ROOM];
     snprintf(path, sizeof path, "%s", scratch_path(folder, "model"));
     weft_graph *const graph = make_graph(2, false);
+    wi_file_writer *living = NULL;
+    assert_ok(wi_file_writer_begin(&living, NULL, path));
     write_bytes(scratch_path(folder, "model.1-2-3.tmp"), "half", 4);
     write_bytes(scratch_path(folder, "model.1-2-4.tmp"), "", 0);
     write_bytes(scratch_path(folder, "other.1-2-3.tmp"), "not ours", 8);
-    wi_file_writer *living = NULL;
-    assert_ok(wi_file_writer_begin(&living, NULL, path));
     assert_int_equal(scratch_count(folder, ".tmp", NULL), 4);
     assert_ok(weft_checkpoint_save(graph, path, NULL, 0));
     assert_int_equal(scratch_count(folder, ".tmp", NULL), 2);

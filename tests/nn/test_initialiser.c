@@ -151,7 +151,8 @@ static void a_function_may_write_the_values(void **state) {
     weft_graph *graph = make_graph();
     assert_null(
         weft_parameter(graph, "p", ((weft_initialiser){.kind = WEFT_INIT_CUSTOM, .fill = refuse}), 3));
-    assert_status(weft_graph_status(graph), WEFT_ERROR_CANCELLED);
+    assert_fails(weft_graph_status(graph), WEFT_ERROR_CANCELLED,
+        "initialiser of 'p': its function returned WEFT_ERROR_CANCELLED");
     weft_graph_release(graph);
     graph = make_graph(); /* a state takes one, too */
     const int64_t dims[] = {2, 3};

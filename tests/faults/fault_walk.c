@@ -1,0 +1,151 @@
+/* Walks through all faults of a kind in a program. Usage: fault_walk KIND PROGRAM [CASES [SERIES NTH]]
+ *
+ * KIND: memory, opencl or files; PROGRAM: cnn, lstm, images or readers. CASES: at most so many of each series, spread evenly; 0
+ * or $WEFT_FAULTS=full: all, until the program passes untouched. SERIES NTH: this case alone.
+ * The cases run in a child process, which is started again behind a case that ends it or in which nothing moves. */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include "fault_case.h"
+#include "fault_layer.h"
+#include "support/scratch.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STUCK_SECONDS = 120, MOST_DEATHS = 20 };
+
+/* What the child tells. */
+typedef struct progress {
+    size_t series;
+    long nth;
+    long moved; /* counts cases */
+    long outcomes[FAULT_WRONG + 1];
+    bool finished;
+} progress;
+
+typedef struct walk {
+    fault_setting setting;
+    progress *shared;
+    long cases;
+    bool single;
+} walk;
+
+/* ---- the child ---- */
+
+static long step_of(const walk *w, long calls) {
+    return w->cases <= 0 || calls <= w->cases ? 1 : (calls + w->cases - 1) / w->cases;
+}
+
+/* Cases of neighbouring series stand at other places. */
+static long first_of(size_t series, long step) {
+    return 1 + (long)(series * 7 % (size_t)step);
+}
+
+static void walk_series(const walk *w, size_t series, long calls, long from) {
+    progress *const p = w->shared;
+    const long step = w->single ? 1 : step_of(w, calls);
+    p->series = series;
+    for (p->nth = from ? from : first_of(series, step);; p->nth += step) {
+        const fault_outcome outcome = fault_case_run(&w->setting, series, p->nth);
+        p->outcomes[outcome]++;
+        p->moved++;
+        if (outcome == FAULT_UNTOUCHED || w->single) return;
+        if (outcome == FAULT_WRONG && p->nth > calls + 1000) return;
+    }
+}
+
+static int walk_all(walk *w, size_t series, long from) {
+    const fault_kind *const kind = w->setting.kind;
+    char *const folder = scratch_make();
+    long calls[512] = {0};
+    w->setting.folder = folder;
+    kind->open();
+    const bool prepared = fault_case_prepare(&w->setting) && fault_layer_present();
+    if (!fault_layer_present()) fprintf(stderr, "the OpenCL loader did not open the layer\n");
+    const size_t count = kind->series();
+    for (size_t s = 0; s < count && s < 512; s++) calls[s] = kind->calls(s);
+    for (size_t s = series; prepared && s < count; s++) {
+        if (calls[s] == 0 && !w->single) continue;
+        walk_series(w, s, calls[s], s == series ? from : 0);
+        if (w->single) break;
+    }
+    w->shared->finished = prepared;
+    scratch_remove(folder);
+    return prepared ? 0 : 1;
+}
+
+/* ---- the parent: it never calls OpenCL ---- */
+
+/* Its exit status, as waitpid gives it; -1: it was stuck. */
+static int watch(const walk *w, pid_t child) {
+    long moved = w->shared->moved;
+    int status = 0;
+    for (double still = 0;; still += 0.05) {
+        if (waitpid(child, &status, WNOHANG) == child) return status;
+        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+        if (w->shared->moved != moved) still = 0;
+        moved = w->shared->moved;
+        if (still < STUCK_SECONDS) continue;
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+        return -1;
+    }
+}
+
+static bool run_children(walk *w, size_t series, long from) {
+    progress *const p = w->shared;
+    for (int deaths = 0; deaths < MOST_DEATHS; deaths++) {
+        p->moved = 0;
+        fflush(NULL);
+        const pid_t child = fork();
+        if (child == 0) _exit(walk_all(w, series, from));
+        const int status = watch(w, child);
+        if (p->finished || status == 0) return status == 0;
+        if (WIFEXITED(status) && p->moved == 0 && p->nth == 0) return false;
+        fprintf(stderr, "%s %s %zu.%ld: %s (%d)\n", w->setting.kind->name, w->setting.subject->name,
+            p->series, p->nth, status == -1 ? "it hangs" : "it ends the process", status);
+        p->outcomes[FAULT_WRONG]++;
+        if (w->single) return false;
+        series = p->series;
+        from = p->nth + 1;
+    }
+    return false;
+}
+
+static bool choose(fault_setting *setting, const char *kind, const char *subject) {
+    static const fault_kind *const kinds[] = {&fault_kind_memory, &fault_kind_opencl, &fault_kind_files};
+    static const fault_subject *const subjects[] = {&fault_cnn, &fault_lstm, &fault_images, &fault_readers};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i]->name, kind) == 0) setting->kind = kinds[i];
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
+        if (strcmp(subjects[i]->name, subject) == 0) setting->subject = subjects[i];
+    return setting->kind && setting->subject;
+}
+
+int main(int argc, char **argv) {
+    walk w = {.single = argc == 6};
+    if (argc < 3 || argc > 6 || argc == 5 || !choose(&w.setting, argv[1], argv[2])) {
+        fprintf(
+            stderr, "usage: fault_walk memory|opencl|files cnn|lstm|images|readers [CASES [SERIES NTH]]\n");
+        return 2;
+    }
+    if (!getenv("OPENCL_LAYERS")) {
+        setenv("OPENCL_LAYERS", FAULT_LAYER_FILE, 1);
+        execv("/proc/self/exe", argv);
+    }
+    const char *const full = getenv("WEFT_FAULTS");
+    w.cases = argc > 3 && !(full && strcmp(full, "full") == 0) ? strtol(argv[3], NULL, 10) : 0;
+    w.shared = mmap(NULL, sizeof *w.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (w.shared == MAP_FAILED) return 1;
+    const bool ended =
+        run_children(&w, w.single ? strtoul(argv[4], NULL, 10) : 0, w.single ? strtol(argv[5], NULL, 10) : 0);
+    const long *const outcomes = w.shared->outcomes;
+    printf("%s, %s: %ld cases ended with their error and went on, %ld were tolerated, %ld were wrong\n",
+        argv[1], argv[2], outcomes[FAULT_RETURNED], outcomes[FAULT_TOLERATED], outcomes[FAULT_WRONG]);
+    return ended && outcomes[FAULT_WRONG] == 0 && outcomes[FAULT_RETURNED] > 0 ? 0 : 1;
+}
