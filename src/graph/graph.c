@@ -97,6 +97,13 @@ weft_tensor *wi_graph_fail_recorded(weft_graph *graph, weft_status status) {
     return NULL;
 }
 
+bool wi_graph_options(
+    weft_graph *graph, void *own, size_t known, const void *given, const char *call, const char *macro) {
+    const weft_status status = wi_options_read(own, known, given, call, macro);
+    if (status != WEFT_OK) wi_graph_fail_recorded(graph, status);
+    return status == WEFT_OK;
+}
+
 weft_tensor *wi_graph_fail(weft_graph *graph, weft_status status, const char *format, ...) {
     char line[sizeof graph->error];
     va_list arguments;

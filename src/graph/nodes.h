@@ -6,6 +6,7 @@
 #ifndef WI_NODES_H
 #define WI_NODES_H
 
+#include "base/options.h"
 #include "cl/buffer.h"
 #include "cl/context.h"
 #include "graph/attributes.h"
@@ -157,6 +158,11 @@ struct weft_graph {
 weft_tensor *wi_graph_fail(weft_graph *graph, weft_status status, const char *format, ...) WI_PRINTF(3, 4);
 /* The same after a call that has recorded its line. */
 weft_tensor *wi_graph_fail_recorded(weft_graph *graph, weft_status status);
+/* wi_options_read for an expression; false with the error recorded in the graph. */
+bool wi_graph_options(
+    weft_graph *graph, void *own, size_t known, const void *given, const char *call, const char *macro);
+#define WI_GRAPH_OPTIONS(graph, own, given, call, init)                                                      \
+    wi_graph_options((graph), (own), sizeof *(own) + 0 * sizeof((own) == (given)), (given), (call), #init)
 /* The graph of the inputs when none is NULL and all are of one graph without an error; else NULL, with the
  * error recorded where there is a graph to record it in. */
 weft_graph *wi_inputs_graph(const char *op, weft_tensor *const *inputs, int count);

@@ -32,15 +32,12 @@ weft_tensor *wi_layer_parameter(weft_graph *graph, const char *layer, const char
     return weft_parameter_shape(graph, name, *initialiser, rank, dims);
 }
 
-weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const weft_linear_options *options) {
-    static const weft_linear_options defaults = {WEFT_LINEAR_OPTIONS_INIT};
+weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const weft_linear_options *given) {
     if (!x) return NULL;
-    if (!options) options = &defaults;
+    weft_linear_options own;
+    const weft_linear_options *const options = &own;
     weft_graph *const graph = weft_tensor_graph(x);
-    if (options->struct_size != sizeof *options)
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_linear_layer: options of %zu bytes, expected %zu (use WEFT_LINEAR_OPTIONS_INIT)",
-            options->struct_size, sizeof *options);
+    if (!WI_GRAPH_OPTIONS(graph, &own, given, "weft_linear_layer", WEFT_LINEAR_OPTIONS_INIT)) return NULL;
     const int64_t in = weft_tensor_dimension(x, -1);
     if (weft_tensor_rank(x) < 1 || in <= 0)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,

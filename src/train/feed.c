@@ -104,9 +104,11 @@ static weft_status check_fit(const weft_tensor *input, const weft_column *column
     if (column->dtype != input->dtype)
         WI_FAIL(WEFT_ERROR_DTYPE, "input '%s' is %s, its column %s", column->name,
             weft_dtype_name(input->dtype), weft_dtype_name(column->dtype));
+    if (column->rank < 0 || column->rank >= WEFT_MAX_RANK)
+        WI_FAIL(WEFT_ERROR_SHAPE, "input '%s': its column has rank %d, expected 0 to %d", column->name,
+            column->rank, WEFT_MAX_RANK - 1);
     wi_shape shape = {.rank = column->rank + 1, .dims = {input->shape.dims[0]}};
-    if (column->rank >= 0 && column->rank < WEFT_MAX_RANK)
-        for (int axis = 0; axis < column->rank; axis++) shape.dims[axis + 1] = column->dims[axis];
+    for (int axis = 0; axis < column->rank; axis++) shape.dims[axis + 1] = column->dims[axis];
     if (!wi_shape_equal(&shape, &input->shape)) {
         char expected[WI_SHAPE_TEXT], got[WI_SHAPE_TEXT];
         WI_FAIL(WEFT_ERROR_SHAPE, "input '%s' is %s, its column %s", column->name,

@@ -93,6 +93,12 @@ static void misuse_is_refused(void **state) {
         {{good_a, {.name = "b", .dtype = WEFT_I32, .data = b}}, 2, 1, 4, WEFT_ERROR_DTYPE, "'b' is f32"},
         {{good_b, {.name = "a", .dtype = WEFT_F32, .rank = 1, .dims = {4}, .data = a}}, 2, 1, 4,
             WEFT_ERROR_SHAPE, "(batch, 4)"},
+        {{good_b, {.name = "a", .dtype = WEFT_F32, .rank = 99, .dims = {3}, .data = a}}, 2, 1, 4,
+            WEFT_ERROR_SHAPE, "input 'a': its column has rank 99, expected 0 to 7"},
+        {{good_b, {.name = "a", .dtype = WEFT_F32, .rank = -1, .dims = {3}, .data = a}}, 2, 1, 4,
+            WEFT_ERROR_SHAPE, "rank -1"},
+        {{good_b, {.name = "a", .dtype = WEFT_F32, .rank = INT32_MAX, .dims = {3}, .data = a}}, 2, 1, 4,
+            WEFT_ERROR_SHAPE, "rank 2147483647"},
         {{good_a, good_b}, 2, 1, 8, WEFT_ERROR_ARGUMENT, "8"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
