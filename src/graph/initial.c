@@ -2,6 +2,7 @@
  * stream and the element's index, so they are the same on every device. */
 #include "graph/initial.h"
 #include "base/philox.h"
+#include <stdio.h>
 #include <string.h>
 
 enum { INITIAL_DRAW = -1 }; /* the counter's last word: no run of a plan has this number */
@@ -50,6 +51,24 @@ static void convert_filled(const wi_format *format, void *data, size_t count) {
     }
 }
 
+/* A function of the caller may fail without a line, or with one that does not say where. */
+static weft_status fill(wi_variable *variable) {
+    const weft_initialiser *how = &variable->initialiser;
+    const char *const name = weft_tensor_name(variable->tensor);
+    char line[2048], quoted[512];
+    snprintf(quoted, sizeof quoted, "'%.500s'", name);
+    wi_error_save(line, sizeof line);
+    wi_error_restore("");
+    const weft_status status = how->fill(how, variable->tensor, variable->data);
+    if (status == WEFT_OK)
+        wi_error_restore(line);
+    else if (!*weft_last_error())
+        WI_FAIL(status, "initialiser of '%s': its function returned %s", name, weft_status_name(status));
+    else if (!strstr(weft_last_error(), quoted))
+        WI_FAIL(status, "initialiser of '%s': %s", name, weft_last_error());
+    return status;
+}
+
 weft_status wi_initialise(wi_variable *variable) {
     const weft_initialiser *how = &variable->initialiser;
     const weft_allocator *allocator = variable->tensor->graph->context->allocator;
@@ -60,7 +79,7 @@ weft_status wi_initialise(wi_variable *variable) {
     variable->data = wi_allocate_array(
         allocator, count ? count : 1, format->size > sizeof(float) ? format->size : sizeof(float));
     if (!variable->data) return WEFT_ERROR_MEMORY;
-    WI_TRY(how->fill(how, variable->tensor, variable->data));
+    WI_TRY(fill(variable));
     convert_filled(format, variable->data, count);
     return WEFT_OK;
 }

@@ -2,6 +2,7 @@
 #include "plan/compiled_plan.h"
 
 #include "base/options.h"
+#include "plan/conflicts.h"
 #include "plan/verify.h"
 #include <string.h>
 
@@ -114,6 +115,7 @@ static weft_status partition(weft_plan *plan) {
     WI_TRY(finish(plan, WI_PASS_ORDER));
     WI_TRY(wi_plan_partition(&plan->order, &plan->partition));
     WI_TRY(finish(plan, WI_PASS_PARTITION));
+    WI_TRY(wi_check_writers(&plan->partition));
     return finish(plan, WI_PASS_SELECT);
 }
 
