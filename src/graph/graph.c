@@ -1,4 +1,4 @@
-#include "graph/nodes.h"
+#include "graph/names.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +17,8 @@ static void graph_destroy(weft_graph *graph) {
     wi_release(allocator, graph->variables);
     wi_release(allocator, graph->scalars);
     wi_release(allocator, graph->buckets);
+    for (int i = 0; i < 2; i++) wi_release(allocator, graph->kinds[i].of);
+    wi_names_clear(graph);
     wi_arena_clear(&graph->arena);
     wi_release(allocator, graph);
 }

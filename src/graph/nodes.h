@@ -117,6 +117,14 @@ typedef struct wi_scalar {
 
 enum { WI_MAX_CLOCKS = 64 };
 
+typedef struct wi_name wi_name; /* graph/names.h */
+
+/* Variables of a kind in order of creation. */
+typedef struct wi_variable_list {
+    wi_variable **of;
+    size_t count, capacity;
+} wi_variable_list;
+
 typedef struct wi_attachment {
     const char *key;
     void *value;
@@ -136,6 +144,9 @@ struct weft_graph {
     size_t block_count, block_capacity;
     wi_variable **variables; /* parameters and states in order of creation */
     size_t variable_count, variable_capacity;
+    wi_variable_list kinds[2]; /* the same: states, parameters */
+    wi_name **names;           /* buckets (names.c) */
+    size_t name_count, name_bucket_count;
     wi_scalar *scalars;
     size_t scalar_count, scalar_capacity;
     uint32_t streams;               /* random nodes made so far */
