@@ -22,6 +22,10 @@
 extern "C" {
 #endif
 
+/* Structs of options begin with struct_size, which WEFT_..._INIT sets; NULL instead of a struct, and fields that
+ * are zero, mean the defaults. Weft reads struct_size bytes (at most 1024): known fields are taken, and fields of
+ * newer headers must be zero, else WEFT_ERROR_UNSUPPORTED. Any other struct_size is WEFT_ERROR_ARGUMENT. */
+
 /* Every function that can fail returns one of these. After a failure weft_last_error() describes in one line
  * what failed and where. */
 typedef enum weft_status {

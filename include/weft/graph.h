@@ -96,7 +96,8 @@ struct weft_initialiser {
     const char *path, *entry; /* used by weft_init_from_file */
 };
 
-/* A tensor that the caller writes before each run. The dimensions are those of one example; the shape is
+/* A tensor that the caller writes before each run. weft_predict and trainers find inputs by name: an output that
+ * depends on two of one name is an error there. The dimensions are those of one example; the shape is
  * (batch, dims...):
  *     weft_input(g, "image", WEFT_F32, 1, 8, 8)    has the shape (batch, 1, 8, 8) */
 #define weft_input(...) WEFT_TAKE_INPUT_(__VA_ARGS__, WEFT_8_ENDS_)
@@ -142,7 +143,8 @@ WEFT_API weft_tensor *weft_gradient(weft_tensor *loss, weft_tensor *wrt);
 WEFT_API weft_status weft_gradients(
     weft_tensor *loss, weft_tensor *const *wrt, size_t count, weft_tensor **gradients);
 /* variable ← value in each run of a plan that has this node among its outputs; both have the same shape and
- * dtype. All other nodes of that run see the old value. */
+ * dtype. All other nodes of that run see the old value. Two assignments to one variable in one plan, or one
+ * beside an update of weft_minimize, are an error of weft_plan_create. */
 WEFT_API weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value);
 /* Returns x; no gradient flows back through it. */
 WEFT_API weft_tensor *weft_stop_gradient(weft_tensor *x);

@@ -59,8 +59,8 @@ WEFT_API weft_tensor *weft_conv3d(weft_tensor *x, int64_t filters, int64_t size)
 
 typedef struct weft_conv_layer_options {
     size_t struct_size;
-    weft_conv_options conv; /* set its struct_size, too: .conv = {WEFT_CONV_OPTIONS_INIT, ...}; if it is 0,
-                               all are defaults */
+    weft_conv_options conv; /* set its struct_size, too: .conv = {WEFT_CONV_OPTIONS_INIT, ...}; 0 means
+                               the same */
     bool transposed;        /* default false; true: weight (C, F / groups, K...), "convtransposeN" */
     const char *name;       /* default "convN" */
     const weft_initialiser *weight_initialiser; /* default U(±1/sqrt(fan_in)) */

@@ -1,30 +1,11 @@
 /* A context's life: options checked, its devices opened, everything released in reverse order. */
 #include "cl/context.h"
 
+#include "base/options.h"
 #include "cl/device_open.h"
 #include "cl/kernel_source.h"
 #include "cl/launch.h"
 #include "cl/program.h"
-
-#include <string.h>
-
-/* Takes the options of callers that were built with an older or a newer header. */
-static weft_status read_options(weft_context_options *own, const weft_context_options *given) {
-    *own = (weft_context_options){WEFT_CONTEXT_OPTIONS_INIT};
-    if (!given) return WEFT_OK;
-    if (given->struct_size < offsetof(weft_context_options, device) + sizeof given->device)
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_context_create: options.struct_size is %zu; use WEFT_CONTEXT_OPTIONS_INIT",
-            given->struct_size);
-    const unsigned char *const bytes = (const unsigned char *)given;
-    for (size_t i = sizeof *own; i < given->struct_size; i++) {
-        if (bytes[i] != 0)
-            WI_FAIL(WEFT_ERROR_UNSUPPORTED, "weft_context_create: an option that Weft %s does not know",
-                weft_version());
-    }
-    memcpy(own, given, given->struct_size < sizeof *own ? given->struct_size : sizeof *own);
-    return WEFT_OK;
-}
 
 static weft_status check_options(const weft_context_options *options) {
     const weft_allocator *const allocator = options->allocator;
@@ -78,7 +59,7 @@ weft_status weft_context_create(weft_context **result, const weft_context_option
     if (!result) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: context is NULL");
     *result = NULL;
     weft_context_options options;
-    WI_TRY(read_options(&options, given));
+    WI_TRY(WI_OPTIONS(&options, given, "weft_context_create", WEFT_CONTEXT_OPTIONS_INIT));
     WI_TRY(check_options(&options));
     weft_context *const context = make_context(&options);
     if (!context) return WEFT_ERROR_MEMORY;

@@ -1,4 +1,4 @@
-#include "graph/nodes.h"
+#include "graph/names.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +17,8 @@ static void graph_destroy(weft_graph *graph) {
     wi_release(allocator, graph->variables);
     wi_release(allocator, graph->scalars);
     wi_release(allocator, graph->buckets);
+    for (int i = 0; i < 2; i++) wi_release(allocator, graph->kinds[i].of);
+    wi_names_clear(graph);
     wi_arena_clear(&graph->arena);
     wi_release(allocator, graph);
 }
@@ -104,6 +106,13 @@ weft_tensor *wi_graph_fail_recorded(weft_graph *graph, weft_status status) {
         wi_error_save(graph->error, sizeof graph->error);
     }
     return NULL;
+}
+
+bool wi_graph_options(
+    weft_graph *graph, void *own, size_t known, const void *given, const char *call, const char *macro) {
+    const weft_status status = wi_options_read(own, known, given, call, macro);
+    if (status != WEFT_OK) wi_graph_fail_recorded(graph, status);
+    return status == WEFT_OK;
 }
 
 weft_tensor *wi_graph_fail(weft_graph *graph, weft_status status, const char *format, ...) {

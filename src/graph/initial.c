@@ -2,6 +2,7 @@
  * stream and the element's index, so they are the same on every device. */
 #include "graph/initial.h"
 #include "base/philox.h"
+#include <stdio.h>
 #include <string.h>
 
 enum { INITIAL_DRAW = -1 }; /* the counter's last word: no run of a plan has this number */
@@ -50,18 +51,21 @@ static void convert_filled(const wi_format *format, void *data, size_t count) {
     }
 }
 
-/* The caller's function may fail without a line, which then says where that was. */
+/* A function of the caller may fail without a line, or with one that does not say where. */
 static weft_status fill(wi_variable *variable) {
-    char before[2048];
-    wi_error_save(before, sizeof before);
+    const weft_initialiser *how = &variable->initialiser;
+    const char *const name = weft_tensor_name(variable->tensor);
+    char line[2048], quoted[512];
+    snprintf(quoted, sizeof quoted, "'%.500s'", name);
+    wi_error_save(line, sizeof line);
     wi_error_restore("");
-    const weft_status status =
-        variable->initialiser.fill(&variable->initialiser, variable->tensor, variable->data);
+    const weft_status status = how->fill(how, variable->tensor, variable->data);
     if (status == WEFT_OK)
-        wi_error_restore(before);
+        wi_error_restore(line);
     else if (!*weft_last_error())
-        wi_fail(status, "initialiser of '%s': its function returned %s", weft_tensor_name(variable->tensor),
-            weft_status_name(status));
+        WI_FAIL(status, "initialiser of '%s': its function returned %s", name, weft_status_name(status));
+    else if (!strstr(weft_last_error(), quoted))
+        WI_FAIL(status, "initialiser of '%s': %s", name, weft_last_error());
     return status;
 }
 

@@ -6,6 +6,7 @@
 #ifndef WI_NODES_H
 #define WI_NODES_H
 
+#include "base/options.h"
 #include "cl/buffer.h"
 #include "cl/context.h"
 #include "graph/attributes.h"
@@ -116,6 +117,14 @@ typedef struct wi_scalar {
 
 enum { WI_MAX_CLOCKS = 64 };
 
+typedef struct wi_name wi_name; /* graph/names.h */
+
+/* Variables of a kind in order of creation. */
+typedef struct wi_variable_list {
+    wi_variable **of;
+    size_t count, capacity;
+} wi_variable_list;
+
 typedef struct wi_attachment {
     const char *key;
     void *value;
@@ -135,6 +144,9 @@ struct weft_graph {
     size_t block_count, block_capacity;
     wi_variable **variables; /* parameters and states in order of creation */
     size_t variable_count, variable_capacity;
+    wi_variable_list kinds[2]; /* the same: states, parameters */
+    wi_name **names;           /* buckets (names.c) */
+    size_t name_count, name_bucket_count;
     wi_scalar *scalars;
     size_t scalar_count, scalar_capacity;
     uint32_t streams;               /* random nodes made so far */
@@ -158,6 +170,11 @@ struct weft_graph {
 weft_tensor *wi_graph_fail(weft_graph *graph, weft_status status, const char *format, ...) WI_PRINTF(3, 4);
 /* The same after a call that has recorded its line. */
 weft_tensor *wi_graph_fail_recorded(weft_graph *graph, weft_status status);
+/* wi_options_read for an expression; false with the error recorded in the graph. */
+bool wi_graph_options(
+    weft_graph *graph, void *own, size_t known, const void *given, const char *call, const char *macro);
+#define WI_GRAPH_OPTIONS(graph, own, given, call, init)                                                      \
+    wi_graph_options((graph), (own), sizeof *(own) + 0 * sizeof((own) == (given)), (given), (call), #init)
 /* The graph of the inputs when none is NULL and all are of one graph without an error; else NULL, with the
  * error recorded where there is a graph to record it in. */
 weft_graph *wi_inputs_graph(const char *op, weft_tensor *const *inputs, int count);

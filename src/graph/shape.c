@@ -10,6 +10,12 @@ bool wi_shape_equal(const wi_shape *a, const wi_shape *b) {
     return true;
 }
 
+/* Of a dimension, whatever its sign; the largest number for one that has no opposite. */
+static int64_t magnitude(int64_t dim) {
+    if (dim >= 0) return dim;
+    return dim == INT64_MIN ? INT64_MAX : -dim;
+}
+
 const char *wi_shape_print(const wi_shape *shape, char text[WI_SHAPE_TEXT]) {
     size_t length = 1;
     text[0] = '(';
@@ -21,7 +27,7 @@ const char *wi_shape_print(const wi_shape *shape, char text[WI_SHAPE_TEXT]) {
         else if (dim == WEFT_BATCH)
             snprintf(one, sizeof one, "batch");
         else
-            snprintf(one, sizeof one, "%lld*batch", (long long)-dim);
+            snprintf(one, sizeof one, "%lld*batch", (long long)magnitude(dim));
         length += (size_t)snprintf(text + length, WI_SHAPE_TEXT - length, i ? ", %s" : "%s", one);
     }
     snprintf(text + length, WI_SHAPE_TEXT - length, ")");
@@ -44,7 +50,8 @@ void wi_shape_count(const wi_shape *shape, int64_t *coefficient, int *power) {
     *coefficient = 1;
     *power = 0;
     for (int i = 0; i < shape->rank; i++) {
-        *coefficient *= shape->dims[i] < 0 ? -shape->dims[i] : shape->dims[i];
+        const int64_t size = magnitude(shape->dims[i]);
+        *coefficient = size && *coefficient > INT64_MAX / size ? INT64_MAX : *coefficient * size;
         *power += shape->dims[i] < 0;
     }
 }
@@ -57,8 +64,8 @@ weft_status wi_shape_check(const wi_shape *shape, const char *what) {
     for (int i = 0; i < shape->rank; i++) {
         if (shape->dims[i] == 0)
             WI_FAIL(WEFT_ERROR_SHAPE, "%s: dimension %d of %s is zero", what, i, wi_shape_print(shape, text));
-        const int64_t size = shape->dims[i] < 0 ? -shape->dims[i] : shape->dims[i];
-        if (size <= 0 || count > (INT64_C(1) << 40) / size)
+        const int64_t size = magnitude(shape->dims[i]);
+        if (count > (INT64_C(1) << 40) / size)
             WI_FAIL(
                 WEFT_ERROR_SHAPE, "%s: %s has more than 2^40 elements", what, wi_shape_print(shape, text));
         count *= size;

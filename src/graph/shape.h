@@ -56,7 +56,7 @@ bool wi_shape_equal(const wi_shape *a, const wi_shape *b);
 const char *wi_shape_print(const wi_shape *shape, char text[WI_SHAPE_TEXT]);
 /* NumPy broadcasting; false when the shapes do not fit. */
 bool wi_shape_broadcast(const wi_shape *a, const wi_shape *b, wi_shape *result);
-/* Elements as coefficient × batch^power. */
+/* Elements as coefficient × batch^power; INT64_MAX where the product is larger. */
 void wi_shape_count(const wi_shape *shape, int64_t *coefficient, int *power);
 /* Dimensions positive (or multiples of the batch), rank and element count within bounds; `what` begins the
  * line. */

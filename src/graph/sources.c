@@ -1,5 +1,6 @@
 /* Sources (inputs, parameters, states) and the generators that need no op family: constants, scalars, coordinates. */
 #include "graph/initial.h"
+#include "graph/names.h"
 #include <string.h>
 
 const wi_op wi_op_input = {
@@ -69,14 +70,19 @@ weft_tensor *weft_input_dims(weft_graph *graph, const char *name, weft_dtype dty
 /* ---- variables ---- */
 
 static wi_variable *add_variable(
-    weft_graph *graph, weft_tensor *tensor, size_t block, size_t offset, size_t bytes) {
+    weft_graph *graph, weft_tensor *tensor, size_t block, size_t offset, size_t bytes, bool trainable) {
+    const weft_allocator *const allocator = graph->context->allocator;
+    wi_variable_list *const list = &graph->kinds[trainable];
     wi_variable *variable = wi_arena_take(&graph->arena, sizeof *variable);
     if (!variable) return NULL;
-    if (wi_grow(graph->context->allocator, (void **)&graph->variables, &graph->variable_capacity,
-            graph->variable_count + 1, sizeof *graph->variables) != WEFT_OK)
+    if (wi_grow(allocator, (void **)&graph->variables, &graph->variable_capacity, graph->variable_count + 1,
+            sizeof *graph->variables) != WEFT_OK ||
+        wi_grow(allocator, (void **)&list->of, &list->capacity, list->count + 1, sizeof(wi_variable *)) !=
+            WEFT_OK)
         return NULL;
-    *variable = (wi_variable){.tensor = tensor, .block = block, .offset = offset, .bytes = bytes};
-    graph->variables[graph->variable_count++] = variable;
+    *variable = (wi_variable){
+        .tensor = tensor, .block = block, .offset = offset, .bytes = bytes, .trainable = trainable};
+    graph->variables[graph->variable_count++] = list->of[list->count++] = variable;
     tensor->variable = variable;
     return variable;
 }
@@ -106,11 +112,13 @@ static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char
     } else if (wi_graph_add_block(graph, bytes, &block) != WEFT_OK) {
         return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
     }
-    wi_variable *variable = add_variable(graph, tensor, block, offset, bytes);
+    wi_variable *variable = add_variable(graph, tensor, block, offset, bytes, trainable);
     if (!variable) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
-    variable->trainable = trainable;
     variable->stream = (uint32_t)graph->variable_count;
-    return name_node(tensor, name);
+    tensor = name_node(tensor, name);
+    if (tensor && tensor->name && wi_names_add(graph, tensor) != WEFT_OK)
+        return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
+    return tensor;
 }
 
 /* Checks the initialiser, and lets a custom one write its values at once: its error belongs to this line. */

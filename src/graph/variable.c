@@ -1,5 +1,6 @@
 /* The memory of parameters and states: reserved in blocks, made and filled when first needed. */
 #include "graph/initial.h"
+#include "graph/names.h"
 #include <string.h>
 
 weft_status wi_graph_add_block(weft_graph *graph, size_t bytes, size_t *index) {
@@ -54,39 +55,25 @@ weft_status wi_graph_block_ready(weft_graph *graph, size_t index) {
 
 /* ---- the public view ---- */
 
-static size_t count_variables(const weft_graph *graph, bool trainable) {
-    size_t count = 0;
-    for (size_t i = 0; graph && i < graph->variable_count; i++)
-        count += graph->variables[i]->trainable == trainable;
-    return count;
-}
-
-static weft_tensor *nth_variable(const weft_graph *graph, size_t index, bool trainable) {
-    for (size_t i = 0; graph && i < graph->variable_count; i++) {
-        if (graph->variables[i]->trainable == trainable && index-- == 0) return graph->variables[i]->tensor;
-    }
-    return NULL;
+static weft_tensor *nth_of(const weft_graph *graph, size_t index, bool trainable) {
+    return graph && index < graph->kinds[trainable].count ? graph->kinds[trainable].of[index]->tensor : NULL;
 }
 
 size_t weft_graph_parameter_count(const weft_graph *graph) {
-    return count_variables(graph, true);
+    return graph ? graph->kinds[true].count : 0;
 }
 weft_tensor *weft_graph_parameter(const weft_graph *graph, size_t index) {
-    return nth_variable(graph, index, true);
+    return nth_of(graph, index, true);
 }
 size_t weft_graph_state_count(const weft_graph *graph) {
-    return count_variables(graph, false);
+    return graph ? graph->kinds[false].count : 0;
 }
 weft_tensor *weft_graph_state(const weft_graph *graph, size_t index) {
-    return nth_variable(graph, index, false);
+    return nth_of(graph, index, false);
 }
 
 weft_tensor *weft_graph_find(const weft_graph *graph, const char *name) {
-    for (size_t i = 0; graph && name && i < graph->variable_count; i++) {
-        weft_tensor *tensor = graph->variables[i]->tensor;
-        if (tensor->name && strcmp(tensor->name, name) == 0) return tensor;
-    }
-    return NULL;
+    return graph && name ? wi_names_find(graph, name) : NULL;
 }
 
 static weft_status check_variable(

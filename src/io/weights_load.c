@@ -1,5 +1,6 @@
 /* A safetensors file to the parameters and named states of a graph. The whole file is checked against the graph, and all
  * the memory that is needed is taken, before the first variable is written. */
+#include "base/options.h"
 #include "base/pattern.h"
 #include "base/platform.h"
 #include "graph/dtype.h"
@@ -199,17 +200,13 @@ static weft_status load_file(load *l, weft_graph *graph) {
     return status == WEFT_OK ? match_all(l, false) : status;
 }
 
-weft_status weft_weights_load(weft_graph *graph, const char *path, const weft_weights_options *options) {
-    static const weft_weights_options defaults = {WEFT_WEIGHTS_OPTIONS_INIT};
+weft_status weft_weights_load(weft_graph *graph, const char *path, const weft_weights_options *given) {
+    weft_weights_options options;
     if (!graph || !path) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_weights_load: graph and path must not be NULL");
-    if (!options) options = &defaults;
-    if (options->struct_size != sizeof *options)
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_weights_load: options of %zu bytes, expected %zu (use the _INIT macro)",
-            options->struct_size, sizeof *options);
+    WI_TRY(WI_OPTIONS(&options, given, "weft_weights_load", WEFT_WEIGHTS_OPTIONS_INIT));
     WI_TRY(weft_graph_status(graph));
     const weft_allocator *const allocator = graph->context->allocator;
-    load l = {.options = options, .path = path};
+    load l = {.options = &options, .path = path};
     wi_saved_list_init(&l.list, allocator);
     wi_differences_init(&l.refused, allocator);
     const weft_status status = load_file(&l, graph);

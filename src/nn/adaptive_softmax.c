@@ -39,13 +39,6 @@ struct weft_adaptive_softmax {
 
 static bool check(weft_graph *graph, int64_t width, int64_t classes, const int64_t *cutoffs, size_t count,
     const weft_adaptive_softmax_options *options) {
-    if (options->struct_size != sizeof *options) {
-        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_adaptive_softmax: options of %zu bytes, expected %zu (use "
-            "WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT)",
-            options->struct_size, sizeof *options);
-        return false;
-    }
     bool good = width >= 1 && classes >= 2 && cutoffs && count >= 1 && count <= WEFT_MAX_CLUSTERS;
     for (size_t i = 0; good && i < count; i++)
         good = cutoffs[i] > (i ? cutoffs[i - 1] : 0) && cutoffs[i] < classes;
@@ -105,10 +98,13 @@ static bool make_parameters(weft_adaptive_softmax *a, const weft_adaptive_softma
 }
 
 weft_adaptive_softmax *weft_adaptive_softmax_layer(weft_graph *graph, int64_t width, int64_t classes,
-    const int64_t *cutoffs, size_t count, const weft_adaptive_softmax_options *options) {
-    static const weft_adaptive_softmax_options defaults = {WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT};
-    if (!options) options = &defaults;
-    if (!graph || !check(graph, width, classes, cutoffs, count, options)) return NULL;
+    const int64_t *cutoffs, size_t count, const weft_adaptive_softmax_options *given) {
+    weft_adaptive_softmax_options own;
+    const weft_adaptive_softmax_options *const options = &own;
+    if (!graph ||
+        !WI_GRAPH_OPTIONS(graph, &own, given, "weft_adaptive_softmax", WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT) ||
+        !check(graph, width, classes, cutoffs, count, options))
+        return NULL;
     weft_adaptive_softmax *const a = wi_arena_take(&graph->arena, sizeof *a);
     if (!a) {
         wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);

@@ -8,7 +8,7 @@
 #include <weft/nn.h>
 
 typedef struct layer {
-    const weft_multi_head_options *options;
+    weft_multi_head_options options;
     char name[WI_LAYER_NAME];
     int64_t heads, width; /* width of the query and of the result */
     weft_tensor *query, *key, *value;
@@ -37,7 +37,7 @@ static weft_tensor *split_heads(const layer *l, weft_tensor *x) {
 /* Query, key and value times their parts of one matrix; one product where they are one tensor. */
 static void project_together(const layer *l, weft_tensor *bias, weft_tensor **projected) {
     weft_tensor *weight = parameter(l, "in_proj_weight", weft_glorot_uniform(), 3 * l->width, l->width);
-    if (!l->options->no_bias) bias = parameter(l, "in_proj_bias", weft_zeros(), 3 * l->width, 0);
+    if (!l->options.no_bias) bias = parameter(l, "in_proj_bias", weft_zeros(), 3 * l->width, 0);
     weft_tensor *const inputs[] = {l->query, l->key, l->value};
     const bool one = l->query == l->key && l->key == l->value;
     weft_tensor *all = one ? weft_linear_with(l->query, weight, bias) : NULL;
@@ -54,7 +54,7 @@ static void project_apart(const layer *l, weft_tensor *bias, weft_tensor **proje
     for (int i = 0; i < 3; i++)
         weights[i] =
             parameter(l, names[i], weft_glorot_uniform(), l->width, weft_tensor_dimension(inputs[i], -1));
-    if (!l->options->no_bias) bias = parameter(l, "in_proj_bias", weft_zeros(), 3 * l->width, 0);
+    if (!l->options.no_bias) bias = parameter(l, "in_proj_bias", weft_zeros(), 3 * l->width, 0);
     for (int i = 0; i < 3; i++)
         projected[i] = weft_linear_with(inputs[i], weights[i], rows_of(bias, i, l->width));
 }
@@ -63,7 +63,7 @@ static void project_apart(const layer *l, weft_tensor *bias, weft_tensor **proje
 
 /* Both masks as one: a mask of keys alone costs nothing, both together are added up in memory. */
 static weft_tensor *join_masks(const layer *l) {
-    weft_tensor *mask = l->options->mask, *keys = l->options->key_mask;
+    weft_tensor *mask = l->options.mask, *keys = l->options.key_mask;
     if (!keys) return mask;
     const int64_t length = weft_tensor_dimension(keys, -1);
     keys = weft_tensor_rank(l->query) == 2 ? weft_reshape(keys, 1, 1, length)
@@ -101,7 +101,7 @@ static bool check_inputs(const layer *l) {
 }
 
 static bool check_key_mask(const layer *l) {
-    const weft_tensor *mask = l->options->key_mask;
+    const weft_tensor *mask = l->options.key_mask;
     wi_shape wanted = l->key->shape;
     char text_m[WI_SHAPE_TEXT], text_w[WI_SHAPE_TEXT];
     wanted.rank--;
@@ -111,15 +111,14 @@ static bool check_key_mask(const layer *l) {
         wi_shape_print(&mask->shape, text_m), wi_shape_print(&wanted, text_w));
 }
 
-static bool check(layer *l) {
-    weft_tensor *const inputs[] = {l->query, l->key, l->value, l->options->mask};
-    weft_graph *graph = wi_inputs_graph("weft_multi_head_attention", inputs, l->options->mask ? 4 : 3);
-    if (!graph) return false;
-    if (l->options->struct_size != sizeof *l->options)
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_multi_head_attention: options of %zu bytes, expected %zu (use "
-            "WEFT_MULTI_HEAD_OPTIONS_INIT)",
-            l->options->struct_size, sizeof *l->options);
+static bool check(layer *l, const weft_multi_head_options *given) {
+    static const char call[] = "weft_multi_head_attention";
+    weft_tensor *const inputs[] = {l->query, l->key, l->value};
+    weft_graph *graph = wi_inputs_graph(call, inputs, 3);
+    if (!graph || !WI_GRAPH_OPTIONS(graph, &l->options, given, call, WEFT_MULTI_HEAD_OPTIONS_INIT))
+        return false;
+    if (l->options.mask && !wi_inputs_graph(call, (weft_tensor *[]){l->query, l->options.mask}, 2))
+        return false;
     if (!check_inputs(l) || !check_key_mask(l)) return false;
     l->width = weft_tensor_dimension(l->query, -1);
     if (l->heads >= 1 && l->width % l->heads == 0) return true;
@@ -129,11 +128,9 @@ static bool check(layer *l) {
 
 weft_tensor *weft_multi_head_attention(weft_tensor *query, weft_tensor *key, weft_tensor *value,
     int64_t heads, const weft_multi_head_options *options) {
-    static const weft_multi_head_options defaults = {WEFT_MULTI_HEAD_OPTIONS_INIT};
-    layer l = {
-        .options = options ? options : &defaults, .heads = heads, .query = query, .key = key, .value = value};
-    if (!check(&l)) return NULL;
-    wi_layer_name(l.name, weft_tensor_graph(l.query), "attention", l.options->name);
+    layer l = {.heads = heads, .query = query, .key = key, .value = value};
+    if (!check(&l, options)) return NULL;
+    wi_layer_name(l.name, weft_tensor_graph(l.query), "attention", l.options.name);
     const bool together =
         weft_tensor_dimension(key, -1) == l.width && weft_tensor_dimension(value, -1) == l.width;
     weft_tensor *x[4] = {NULL}, *out_bias = NULL;
@@ -143,12 +140,12 @@ weft_tensor *weft_multi_head_attention(weft_tensor *query, weft_tensor *key, wef
         project_apart(&l, NULL, x);
     const float bound = 1.0f / sqrtf((float)l.width);
     weft_tensor *out = parameter(&l, "out_proj.weight", weft_init_uniform(-bound, bound), l.width, l.width);
-    if (!l.options->no_bias) out_bias = parameter(&l, "out_proj.bias", weft_zeros(), l.width, 0);
-    if (!x[0] || !x[1] || !x[2] || !out || (!l.options->no_bias && !out_bias)) return NULL;
+    if (!l.options.no_bias) out_bias = parameter(&l, "out_proj.bias", weft_zeros(), l.width, 0);
+    if (!x[0] || !x[1] || !x[2] || !out || (!l.options.no_bias && !out_bias)) return NULL;
     for (int i = 0; i < 3; i++) x[i] = split_heads(&l, x[i]);
     x[3] = join_masks(&l);
     const weft_attention_options attention = {
-        WEFT_ATTENTION_OPTIONS_INIT, .causal = l.options->causal, .dropout = l.options->dropout};
+        WEFT_ATTENTION_OPTIONS_INIT, .causal = l.options.causal, .dropout = l.options.dropout};
     weft_tensor *y = wi_attention(x, &attention, true);
     const int rank = weft_tensor_rank(query);
     y = rank == 2 ? weft_permute(y, 1, 0, 2) : weft_permute(y, 0, 2, 1, 3);

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <weft/nn.h>
 
-static const weft_conv_layer_options defaults = {WEFT_CONV_LAYER_OPTIONS_INIT};
-
 /* (F, C / groups, K...), transposed (C, F / groups, K...); false with the error recorded. */
 static bool weight_shape(int64_t dims[WEFT_MAX_RANK], const weft_tensor *x, int64_t filters,
     const int64_t *size, int64_t groups, bool transposed) {
@@ -38,17 +36,25 @@ static bool weight_shape(int64_t dims[WEFT_MAX_RANK], const weft_tensor *x, int6
     return true;
 }
 
+static bool read_options(
+    weft_graph *graph, weft_conv_layer_options *own, const weft_conv_layer_options *given) {
+    if (!WI_GRAPH_OPTIONS(graph, own, given, "weft_conv_layer", WEFT_CONV_LAYER_OPTIONS_INIT)) return false;
+    weft_conv_options *const conv = &own->conv;
+    if (conv->struct_size == 0) conv->struct_size = sizeof *conv;
+    if (conv->struct_size == sizeof *conv) return true; /* what follows it is not of its type */
+    return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+        "weft_conv_layer: conv: options of %zu bytes, expected %zu (use WEFT_CONV_OPTIONS_INIT)",
+        conv->struct_size, sizeof *conv);
+}
+
 weft_tensor *weft_conv_layer(
-    weft_tensor *x, int64_t filters, const int64_t *size, const weft_conv_layer_options *options) {
+    weft_tensor *x, int64_t filters, const int64_t *size, const weft_conv_layer_options *given) {
     if (!x) return NULL;
-    if (!options) options = &defaults;
     weft_graph *const graph = weft_tensor_graph(x);
-    if (options->struct_size != sizeof *options)
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_conv_layer: options of %zu bytes, expected %zu (use WEFT_CONV_LAYER_OPTIONS_INIT)",
-            options->struct_size, sizeof *options);
-    weft_conv_options conv = options->conv;
-    if (conv.struct_size == 0) conv.struct_size = sizeof conv;
+    weft_conv_layer_options own;
+    const weft_conv_layer_options *const options = &own;
+    if (!read_options(graph, &own, given)) return NULL;
+    const weft_conv_options conv = own.conv;
     int64_t dims[WEFT_MAX_RANK];
     if (!weight_shape(dims, x, filters, size, conv.groups ? conv.groups : 1, options->transposed))
         return NULL;

@@ -5,12 +5,6 @@
 
 static bool check(
     weft_graph *graph, int64_t vocabulary, int64_t width, const weft_embedding_options *options) {
-    if (options->struct_size != sizeof *options) {
-        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_embedding_layer: options of %zu bytes, expected %zu (use WEFT_EMBEDDING_OPTIONS_INIT)",
-            options->struct_size, sizeof *options);
-        return false;
-    }
     if (vocabulary < 1 || width < 1) {
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "weft_embedding: %" PRId64 " tokens of width %" PRId64 ", expected 1 or more of both", vocabulary,
@@ -25,11 +19,14 @@ static bool check(
 }
 
 weft_tensor *weft_embedding_layer(
-    weft_tensor *tokens, int64_t vocabulary, int64_t width, const weft_embedding_options *options) {
-    static const weft_embedding_options defaults = {WEFT_EMBEDDING_OPTIONS_INIT};
+    weft_tensor *tokens, int64_t vocabulary, int64_t width, const weft_embedding_options *given) {
+    weft_embedding_options own;
+    const weft_embedding_options *const options = &own;
     weft_graph *graph = wi_inputs_graph("embedding", &tokens, 1);
-    if (!options) options = &defaults;
-    if (!graph || !check(graph, vocabulary, width, options)) return NULL;
+    if (!graph ||
+        !WI_GRAPH_OPTIONS(graph, &own, given, "weft_embedding_layer", WEFT_EMBEDDING_OPTIONS_INIT) ||
+        !check(graph, vocabulary, width, options))
+        return NULL;
     char name[WI_LAYER_NAME];
     wi_layer_name(name, graph, "embedding", options->name);
     const weft_initialiser normal = weft_init_normal(0, 1);

@@ -1,28 +1,21 @@
 /* Layers: ops that make their own parameters and name them. */
+#include "graph/names.h"
 #include "nn/layer_parameters.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <weft/nn.h>
 
-static bool is_taken(const weft_graph *graph, const char *layer) {
-    const size_t length = strlen(layer);
-    for (size_t i = 0; i < graph->variable_count; i++) {
-        const char *const name = graph->variables[i]->tensor->name;
-        if (name && strncmp(name, layer, length) == 0 && name[length] == '.') return true;
-    }
-    return false;
-}
-
 void wi_layer_name(char name[WI_LAYER_NAME], weft_graph *graph, const char *layer, const char *given) {
+    /* No name is ever free again: the search goes on where the last one ended. */
+    uint32_t first = 1, *const kept = given ? NULL : wi_names_number(graph, layer);
+    uint32_t *const n = kept ? kept : &first;
     if (given) {
         snprintf(name, WI_LAYER_NAME, "%s", given);
         return;
     }
-    unsigned n = 1;
-    do snprintf(name, WI_LAYER_NAME, "%s%u", layer, n++);
-    while (is_taken(graph, name));
+    if (*n == 0) *n = 1;
+    while (snprintf(name, WI_LAYER_NAME, "%s%" PRIu32, layer, *n), wi_names_has_layer(graph, name)) ++*n;
 }
 
 weft_tensor *wi_layer_parameter(weft_graph *graph, const char *layer, const char *what,
@@ -32,15 +25,12 @@ weft_tensor *wi_layer_parameter(weft_graph *graph, const char *layer, const char
     return weft_parameter_shape(graph, name, *initialiser, rank, dims);
 }
 
-weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const weft_linear_options *options) {
-    static const weft_linear_options defaults = {WEFT_LINEAR_OPTIONS_INIT};
+weft_tensor *weft_linear_layer(weft_tensor *x, int64_t units, const weft_linear_options *given) {
     if (!x) return NULL;
-    if (!options) options = &defaults;
+    weft_linear_options own;
+    const weft_linear_options *const options = &own;
     weft_graph *const graph = weft_tensor_graph(x);
-    if (options->struct_size != sizeof *options)
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_linear_layer: options of %zu bytes, expected %zu (use WEFT_LINEAR_OPTIONS_INIT)",
-            options->struct_size, sizeof *options);
+    if (!WI_GRAPH_OPTIONS(graph, &own, given, "weft_linear_layer", WEFT_LINEAR_OPTIONS_INIT)) return NULL;
     const int64_t in = weft_tensor_dimension(x, -1);
     if (weft_tensor_rank(x) < 1 || in <= 0)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE,

@@ -48,30 +48,25 @@ static bool check_image(const wi_model *model, const weft_tensor *x) {
     return false;
 }
 
-weft_tensor *weft_model(
-    weft_tensor *x, const char *name, int64_t classes, const weft_model_options *options) {
-    static const weft_model_options defaults = {WEFT_MODEL_OPTIONS_INIT};
+weft_tensor *weft_model(weft_tensor *x, const char *name, int64_t classes, const weft_model_options *given) {
+    weft_model_options options;
     weft_graph *const graph = wi_inputs_graph("weft_model", &x, 1);
     if (!graph) return NULL;
-    if (!options) options = &defaults;
     wi_model model = {.row = row_of(name), .graph = graph, .classes = classes};
     if (!model.row)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "weft_model: no network is named '%s', expected one of weft_model_name", name ? name : "");
-    if (options->struct_size != sizeof *options)
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "weft_model: options of %zu bytes, expected %zu (use WEFT_MODEL_OPTIONS_INIT)",
-            options->struct_size, sizeof *options);
+    if (!WI_GRAPH_OPTIONS(graph, &options, given, "weft_model", WEFT_MODEL_OPTIONS_INIT)) return NULL;
     if (classes < 1)
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "weft_%s: %" PRId64 " classes, expected 1 or more", name, classes);
-    const char *const prefix = options->prefix ? options->prefix : "";
+    const char *const prefix = options.prefix ? options.prefix : "";
     if (strlen(prefix) > WI_MODEL_SCOPE / 2)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "weft_%s: a prefix of %zu characters, expected %d at most", name, strlen(prefix),
             WI_MODEL_SCOPE / 2);
     if (!check_image(&model, x)) return NULL;
-    model.no_dropout = options->no_dropout;
+    model.no_dropout = options.no_dropout;
     snprintf(model.scope, sizeof model.scope, "%s", prefix);
     return model.row->build(&model, x);
 }

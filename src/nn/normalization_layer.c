@@ -46,15 +46,11 @@ static float epsilon_of(float given, float otherwise) {
     return given != 0 ? given : otherwise;
 }
 
-/* x is there, the options are of this version; false with the error recorded. */
-static bool begin(norm_layer *layer, const char *call, weft_tensor *x, size_t size, size_t expected) {
+/* x is there, and its graph without an error. */
+static bool begin(norm_layer *layer, const char *call, weft_tensor *x) {
     if (!x) return false;
     *layer = (norm_layer){.graph = weft_tensor_graph(x), .call = call};
-    if (weft_graph_status(layer->graph) != WEFT_OK) return false;
-    if (size == expected) return true;
-    wi_graph_fail(layer->graph, WEFT_ERROR_ARGUMENT,
-        "%s: options of %zu bytes, expected %zu (use the _INIT macro)", call, size, expected);
-    return false;
+    return weft_graph_status(layer->graph) == WEFT_OK;
 }
 
 /* Axis 1 has to be a number before parameters of its size are made. */
@@ -80,11 +76,12 @@ static bool check_momentum(const norm_layer *layer, float momentum, bool given_e
 
 /* ---- batch and instance norm ---- */
 
-weft_tensor *weft_batch_norm_layer(weft_tensor *x, const weft_batch_norm_options *options) {
-    static const weft_batch_norm_options defaults = {WEFT_BATCH_NORM_OPTIONS_INIT};
+weft_tensor *weft_batch_norm_layer(weft_tensor *x, const weft_batch_norm_options *given) {
     norm_layer layer;
-    if (!options) options = &defaults;
-    if (!begin(&layer, "weft_batch_norm", x, options->struct_size, sizeof *options) ||
+    weft_batch_norm_options own;
+    const weft_batch_norm_options *const options = &own;
+    if (!begin(&layer, "weft_batch_norm", x) ||
+        !WI_GRAPH_OPTIONS(layer.graph, &own, given, layer.call, WEFT_BATCH_NORM_OPTIONS_INIT) ||
         !has_channels(&layer, x) ||
         !check_momentum(&layer, options->momentum, options->cumulative || options->no_running))
         return NULL;
@@ -102,11 +99,12 @@ weft_tensor *weft_batch_norm_layer(weft_tensor *x, const weft_batch_norm_options
                      options->no_running ? NULL : &layer.running, epsilon_of(options->epsilon, 1e-5f));
 }
 
-weft_tensor *weft_instance_norm_layer(weft_tensor *x, const weft_instance_norm_options *options) {
-    static const weft_instance_norm_options defaults = {WEFT_INSTANCE_NORM_OPTIONS_INIT};
+weft_tensor *weft_instance_norm_layer(weft_tensor *x, const weft_instance_norm_options *given) {
     norm_layer layer;
-    if (!options) options = &defaults;
-    if (!begin(&layer, "weft_instance_norm", x, options->struct_size, sizeof *options) ||
+    weft_instance_norm_options own;
+    const weft_instance_norm_options *const options = &own;
+    if (!begin(&layer, "weft_instance_norm", x) ||
+        !WI_GRAPH_OPTIONS(layer.graph, &own, given, layer.call, WEFT_INSTANCE_NORM_OPTIONS_INIT) ||
         !has_channels(&layer, x) ||
         !check_momentum(&layer, options->momentum, options->cumulative || !options->running))
         return NULL;
@@ -132,12 +130,12 @@ weft_tensor *weft_instance_norm(weft_tensor *x) {
 
 /* ---- group, layer and RMS norm ---- */
 
-static const weft_norm_options norm_defaults = {WEFT_NORM_OPTIONS_INIT};
-
-weft_tensor *weft_group_norm_layer(weft_tensor *x, int64_t groups, const weft_norm_options *options) {
+weft_tensor *weft_group_norm_layer(weft_tensor *x, int64_t groups, const weft_norm_options *given) {
     norm_layer layer;
-    if (!options) options = &norm_defaults;
-    if (!begin(&layer, "weft_group_norm", x, options->struct_size, sizeof *options) ||
+    weft_norm_options own;
+    const weft_norm_options *const options = &own;
+    if (!begin(&layer, "weft_group_norm", x) ||
+        !WI_GRAPH_OPTIONS(layer.graph, &own, given, layer.call, WEFT_NORM_OPTIONS_INIT) ||
         !has_channels(&layer, x))
         return NULL;
     if (options->axes)
@@ -167,11 +165,14 @@ static int last_axes(
     return 0;
 }
 
-weft_tensor *weft_layer_norm_layer(weft_tensor *x, const weft_norm_options *options) {
+weft_tensor *weft_layer_norm_layer(weft_tensor *x, const weft_norm_options *given) {
     norm_layer layer;
     int64_t dims[WEFT_MAX_RANK];
-    if (!options) options = &norm_defaults;
-    if (!begin(&layer, "weft_layer_norm", x, options->struct_size, sizeof *options)) return NULL;
+    weft_norm_options own;
+    const weft_norm_options *const options = &own;
+    if (!begin(&layer, "weft_layer_norm", x) ||
+        !WI_GRAPH_OPTIONS(layer.graph, &own, given, layer.call, WEFT_NORM_OPTIONS_INIT))
+        return NULL;
     const int axes = last_axes(&layer, x, options, dims);
     if (!axes) return NULL;
     wi_layer_name(layer.name, layer.graph, "layernorm", options->name);
@@ -181,11 +182,14 @@ weft_tensor *weft_layer_norm_layer(weft_tensor *x, const weft_norm_options *opti
                : weft_layer_norm_with(x, axes, layer.weight, layer.bias, epsilon_of(options->epsilon, 1e-5f));
 }
 
-weft_tensor *weft_rms_norm_layer(weft_tensor *x, const weft_norm_options *options) {
+weft_tensor *weft_rms_norm_layer(weft_tensor *x, const weft_norm_options *given) {
     norm_layer layer;
     int64_t dims[WEFT_MAX_RANK];
-    if (!options) options = &norm_defaults;
-    if (!begin(&layer, "weft_rms_norm", x, options->struct_size, sizeof *options)) return NULL;
+    weft_norm_options own;
+    const weft_norm_options *const options = &own;
+    if (!begin(&layer, "weft_rms_norm", x) ||
+        !WI_GRAPH_OPTIONS(layer.graph, &own, given, layer.call, WEFT_NORM_OPTIONS_INIT))
+        return NULL;
     if (options->no_bias)
         return wi_graph_fail(
             layer.graph, WEFT_ERROR_ARGUMENT, "weft_rms_norm: no_bias is set, but there is no bias");

@@ -7,14 +7,15 @@
 #include <weft/recurrent.h>
 
 enum { MOST_LAYERS = 64 };
+#define MOST_HIDDEN (INT64_C(1) << 40) /* as many numbers as a tensor has at most */
 
 typedef weft_recurrent sequence_function(
     weft_tensor *x, const weft_recurrent_weights *weights, const weft_sequence_options *options);
 
 typedef struct layer {
-    const char *kind; /* "lstm" */
+    const char *kind, *call; /* "lstm", "weft_lstm" */
     sequence_function *sequence;
-    const weft_recurrent_options *options;
+    weft_recurrent_options options;
     weft_graph *graph;
     weft_initialiser initialiser;
     char name[WI_LAYER_NAME];
@@ -32,8 +33,9 @@ static bool fail(const layer *l, const char *what, double value, const char *rul
 }
 
 static bool check_numbers(const layer *l) {
-    const weft_recurrent_options *o = l->options;
+    const weft_recurrent_options *o = &l->options;
     if (l->hidden < 1) return fail(l, "a hidden width", (double)l->hidden, "1 or more");
+    if (l->hidden > MOST_HIDDEN) return fail(l, "a hidden width", (double)l->hidden, "2^40 at most");
     if (o->layers < 0 || o->layers > MOST_LAYERS)
         return fail(l, "a number of layers", (double)o->layers, "1 to 64");
     if (!(o->dropout >= 0 && o->dropout < 1))
@@ -56,17 +58,13 @@ static bool check_state(
     return false;
 }
 
-static bool check(layer *l, weft_tensor *x) {
-    const weft_recurrent_options *o = l->options;
+static bool check(layer *l, weft_tensor *x, const weft_recurrent_options *given) {
+    const weft_recurrent_options *o = &l->options;
     char text[WI_SHAPE_TEXT];
-    if (!wi_inputs_graph(l->kind, &x, 1)) return false;
-    if (o->struct_size != sizeof *o) {
-        wi_graph_fail(l->graph, WEFT_ERROR_ARGUMENT,
-            "weft_%s: options of %zu bytes, expected %zu (use WEFT_RECURRENT_OPTIONS_INIT)", l->kind,
-            o->struct_size, sizeof *o);
+    if (!wi_inputs_graph(l->kind, &x, 1) ||
+        !WI_GRAPH_OPTIONS(l->graph, &l->options, given, l->call, WEFT_RECURRENT_OPTIONS_INIT) ||
+        !check_numbers(l))
         return false;
-    }
-    if (!check_numbers(l)) return false;
     l->count = o->layers > 0 ? o->layers : 1;
     l->directions = o->bidirectional ? 2 : 1;
     l->width = o->projection > 0 ? o->projection : l->hidden;
@@ -94,7 +92,7 @@ static weft_tensor *parameter(
 static bool make_weights(
     const layer *l, int64_t index, bool reverse, int64_t inputs, weft_recurrent_weights *w) {
     const int64_t line = l->gates * l->hidden;
-    const bool biased = !l->options->no_bias, projects = l->options->projection > 0;
+    const bool biased = !l->options.no_bias, projects = l->options.projection > 0;
     *w = (weft_recurrent_weights){.weight_ih = parameter(l, "weight_ih", index, reverse, line, inputs),
         .weight_hh = parameter(l, "weight_hh", index, reverse, line, l->width)};
     if (biased) w->bias_ih = parameter(l, "bias_ih", index, reverse, line, 0);
@@ -112,7 +110,7 @@ static weft_tensor *state_of(weft_tensor *states, int64_t index) {
 }
 
 static weft_recurrent run_direction(const layer *l, weft_tensor *x, int64_t index, bool reverse) {
-    const weft_recurrent_options *o = l->options;
+    const weft_recurrent_options *o = &l->options;
     const int64_t state = index * l->directions + reverse;
     weft_recurrent_weights weights;
     if (!make_weights(l, index, reverse, weft_tensor_dimension(x, -1), &weights)) return nothing;
@@ -127,7 +125,7 @@ static weft_recurrent run_layers(const layer *l, weft_tensor *x) {
     weft_tensor *h[2 * MOST_LAYERS], *c[2 * MOST_LAYERS], *y[2];
     size_t count = 0;
     for (int64_t index = 0; index < l->count; index++) {
-        if (index > 0 && l->options->dropout > 0) x = weft_dropout(x, l->options->dropout);
+        if (index > 0 && l->options.dropout > 0) x = weft_dropout(x, l->options.dropout);
         for (int d = 0; d < l->directions; d++, count++) {
             const weft_recurrent one = run_direction(l, x, index, d == 1);
             if (!one.y) return nothing;
@@ -141,15 +139,13 @@ static weft_recurrent run_layers(const layer *l, weft_tensor *x) {
 }
 
 static weft_recurrent recurrent(layer l, weft_tensor *x, const weft_recurrent_options *options) {
-    static const weft_recurrent_options defaults = {WEFT_RECURRENT_OPTIONS_INIT};
     if (!x) return nothing;
-    l.options = options ? options : &defaults;
     l.graph = weft_tensor_graph(x);
-    if (!check(&l, x)) return nothing;
-    wi_layer_name(l.name, l.graph, l.kind, l.options->name);
+    if (!check(&l, x, options)) return nothing;
+    wi_layer_name(l.name, l.graph, l.kind, l.options.name);
     const float bound = 1.0f / sqrtf((float)l.hidden);
-    l.initialiser = l.options->initialiser ? *l.options->initialiser : weft_init_uniform(-bound, bound);
-    const bool time_major = l.options->time_major;
+    l.initialiser = l.options.initialiser ? *l.options.initialiser : weft_init_uniform(-bound, bound);
+    const bool time_major = l.options.time_major;
     weft_recurrent result = run_layers(&l, time_major ? x : weft_permute(x, 1, 0, 2));
     if (!time_major) result.y = weft_permute(result.y, 1, 0, 2);
     return result.y ? result : nothing;
@@ -157,13 +153,17 @@ static weft_recurrent recurrent(layer l, weft_tensor *x, const weft_recurrent_op
 
 weft_recurrent weft_lstm(weft_tensor *x, int64_t hidden, const weft_recurrent_options *options) {
     return recurrent(
-        (layer){.kind = "lstm", .sequence = weft_lstm_with, .hidden = hidden, .gates = 4}, x, options);
+        (layer){
+            .kind = "lstm", .call = "weft_lstm", .sequence = weft_lstm_with, .hidden = hidden, .gates = 4},
+        x, options);
 }
 weft_recurrent weft_gru(weft_tensor *x, int64_t hidden, const weft_recurrent_options *options) {
     return recurrent(
-        (layer){.kind = "gru", .sequence = weft_gru_with, .hidden = hidden, .gates = 3}, x, options);
+        (layer){.kind = "gru", .call = "weft_gru", .sequence = weft_gru_with, .hidden = hidden, .gates = 3},
+        x, options);
 }
 weft_recurrent weft_rnn(weft_tensor *x, int64_t hidden, const weft_recurrent_options *options) {
     return recurrent(
-        (layer){.kind = "rnn", .sequence = weft_rnn_with, .hidden = hidden, .gates = 1}, x, options);
+        (layer){.kind = "rnn", .call = "weft_rnn", .sequence = weft_rnn_with, .hidden = hidden, .gates = 1},
+        x, options);
 }

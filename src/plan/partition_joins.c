@@ -107,11 +107,6 @@ weft_status wi_take_assign(wi_partition *p, int index) {
     if (node->op == &wi_op_assign_views) return WEFT_OK; /* its inputs have been taken */
     const int variable = wi_value_index(p, node->inputs[0]);
     int value = wi_value_index(p, node->inputs[1]);
-    for (size_t i = 0; i < p->assignment_count; i++) {
-        if (p->values[p->assignments[i].variable].node == p->values[variable].node)
-            WI_FAIL(WEFT_ERROR_ARGUMENT, "assign: '%s' is assigned twice in one plan",
-                weft_tensor_name(p->values[variable].node));
-    }
     if (p->values[value].state == WI_VALUE_MEMBER) WI_TRY(wi_give_memory(p, value));
     if (!may_be_placed(p, value)) WI_TRY(wi_copy_value(p, value, -1, NULL, &value));
     WI_TRY(wi_grow(p->request->context->allocator, (void **)&p->assignments, &p->assignment_capacity,

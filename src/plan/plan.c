@@ -1,5 +1,8 @@
 /* The life of a plan: its passes in order. */
 #include "plan/compiled_plan.h"
+
+#include "base/options.h"
+#include "plan/conflicts.h"
 #include "plan/verify.h"
 #include <string.h>
 
@@ -112,6 +115,7 @@ static weft_status partition(weft_plan *plan) {
     WI_TRY(finish(plan, WI_PASS_ORDER));
     WI_TRY(wi_plan_partition(&plan->order, &plan->partition));
     WI_TRY(finish(plan, WI_PASS_PARTITION));
+    WI_TRY(wi_check_writers(&plan->partition));
     return finish(plan, WI_PASS_SELECT);
 }
 
@@ -129,12 +133,12 @@ static weft_status build(weft_plan *plan, const weft_plan_options *options) {
     WI_TRY(wi_dump_begin(&plan->dump, plan->request.context));
     WI_TRY(partition(plan));
     WI_TRY(generate(plan));
-    WI_TRY(materialise(plan, options ? options->memory_limit : 0));
+    WI_TRY(materialise(plan, options->memory_limit));
     WI_TRY(finish(plan, WI_PASS_MATERIALISE));
     WI_TRY(finish(plan, WI_PASS_MEMORY));
     sum_up(plan);
     WI_TRY(wi_plan_allocate(&plan->placement, &plan->memory));
-    return options && options->compile_late ? WEFT_OK : wi_plan_compile(plan);
+    return options->compile_late ? WEFT_OK : wi_plan_compile(plan);
 }
 
 /* ---- the public calls ---- */
@@ -156,14 +160,12 @@ static weft_status check_outputs(weft_tensor *const *outputs, size_t count) {
     return WEFT_OK;
 }
 
-static weft_status check_options(const weft_plan_options *options, int64_t *batch) {
-    if (options && options->struct_size < sizeof *options)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: options.struct_size is %zu, not %zu",
-            options->struct_size, sizeof *options);
-    *batch = options && options->batch ? options->batch : 1;
-    if (*batch < 1 || *batch > INT32_MAX)
-        WI_FAIL(
-            WEFT_ERROR_ARGUMENT, "weft_plan_create: a batch of %lld is not in 1..2^31-1", (long long)*batch);
+static weft_status read_options(weft_plan_options *own, const weft_plan_options *given) {
+    WI_TRY(WI_OPTIONS(own, given, "weft_plan_create", WEFT_PLAN_OPTIONS_INIT));
+    if (own->batch == 0) own->batch = 1;
+    if (own->batch < 1 || own->batch > INT32_MAX)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: a batch of %lld is not in 1..2^31-1",
+            (long long)own->batch);
     return WEFT_OK;
 }
 
@@ -174,18 +176,18 @@ static weft_status fill_request(
     memcpy(own, outputs, count * sizeof *outputs);
     plan->request.outputs = own;
     plan->request.output_count = count;
-    plan->request.inference = options && options->inference;
+    plan->request.inference = options->inference;
     plan->request.precision = plan->request.graph->precision;
     return WEFT_OK;
 }
 
 weft_status wi_plan_create_on(weft_plan **out, weft_tensor *const *outputs, size_t count,
-    const weft_plan_options *options, const wi_plan_devices *devices) {
-    int64_t batch = 1;
+    const weft_plan_options *given, const wi_plan_devices *devices) {
+    weft_plan_options options;
     if (!out) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: plan is NULL");
     *out = NULL;
     WI_TRY(check_outputs(outputs, count));
-    WI_TRY(check_options(options, &batch));
+    WI_TRY(read_options(&options, given));
     weft_graph *graph = outputs[0]->graph;
     weft_context *context = graph->context;
     weft_plan *plan = wi_allocate(context->allocator, sizeof *plan);
@@ -195,10 +197,10 @@ weft_status wi_plan_create_on(weft_plan **out, weft_tensor *const *outputs, size
         .context = context,
         .devices = devices ? *devices : (wi_plan_devices){.of = context->devices, .count = 1},
         .arena = &plan->arena,
-        .batch = batch};
+        .batch = options.batch};
     plan->references = 1;
-    weft_status status = fill_request(plan, outputs, count, options);
-    if (status == WEFT_OK) status = build(plan, options);
+    weft_status status = fill_request(plan, outputs, count, &options);
+    if (status == WEFT_OK) status = build(plan, &options);
     if (status != WEFT_OK)
         plan_destroy(plan);
     else

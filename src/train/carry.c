@@ -8,7 +8,7 @@ weft_tensor *weft_carried_state(weft_graph *graph, int rank, const int64_t *dims
     if (!graph) return NULL;
     size_t count = 1;
     for (int i = 0; i < rank && i < WEFT_MAX_RANK && dims; i++) {
-        if (dims[i] < 1 || (uint64_t)dims[i] > SIZE_MAX / sizeof zero / count) /* refused below */
+        if (dims[i] < 1 || dims[i] > (INT64_C(1) << 40) / (int64_t)count) /* refused there */
             return weft_array(graph, WEFT_F32, &zero, rank, dims);
         count *= (size_t)dims[i];
     }

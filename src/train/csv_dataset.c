@@ -3,6 +3,7 @@
  * Two walks over the table: the first decides which rows are kept and gathers the texts of categories, the
  * second writes numbers into the dataset. */
 #include "train/csv_build.h"
+#include "base/options.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -305,11 +306,8 @@ static void clear_builder(wi_csv_builder *b) {
     wi_csv_clear(&b->table);
 }
 
-static weft_status check_options(const weft_csv_options *options) {
-    if (options->struct_size != sizeof *options)
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_dataset_open_csv: options of %zu bytes, expected %zu (use the _INIT macro)",
-            options->struct_size, sizeof *options);
+static weft_status read_options(weft_csv_options *options, const weft_csv_options *given) {
+    WI_TRY(WI_OPTIONS(options, given, "weft_dataset_open_csv", WEFT_CSV_OPTIONS_INIT));
     if ((unsigned)options->missing > WEFT_MISSING_FILL)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: missing is %d", (int)options->missing);
     if (options->separator == '"' || options->separator == '\n' || options->separator == '\r')
@@ -322,15 +320,14 @@ static weft_status check_options(const weft_csv_options *options) {
 }
 
 weft_status weft_dataset_open_csv(
-    weft_dataset **dataset, weft_context *context, const char *path, const weft_csv_options *options) {
-    static const weft_csv_options defaults = {WEFT_CSV_OPTIONS_INIT};
+    weft_dataset **dataset, weft_context *context, const char *path, const weft_csv_options *given) {
+    weft_csv_options options;
     if (!dataset) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: dataset is NULL");
     *dataset = NULL;
     if (!context || !path)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_csv: context and path must not be NULL");
-    if (!options) options = &defaults;
-    WI_TRY(check_options(options));
-    wi_csv_builder b = {.allocator = context->allocator, .options = options};
+    WI_TRY(read_options(&options, given));
+    wi_csv_builder b = {.allocator = context->allocator, .options = &options};
     wi_locale locale;
     wi_arena_init(&b.arena, b.allocator);
     wi_locale_enter(&locale);

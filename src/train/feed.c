@@ -4,6 +4,7 @@
 #include "ops/op_table.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A walk over everything that the outputs depend on; each node once. */
@@ -68,6 +69,34 @@ static weft_status visit_all(walk *w, weft_tensor **losses, size_t *loss_count) 
     return WEFT_OK;
 }
 
+static int by_name(const void *a, const void *b) {
+    const weft_tensor *const x = *(weft_tensor *const *)a, *const y = *(weft_tensor *const *)b;
+    const int names = strcmp(weft_tensor_name(x), weft_tensor_name(y));
+    return names ? names : (x->id > y->id) - (x->id < y->id);
+}
+
+static weft_status fail_names(const weft_tensor *first, const weft_tensor *second) {
+    char text[2][WI_SHAPE_TEXT];
+    WI_FAIL(WEFT_ERROR_ARGUMENT,
+        "two inputs are named '%s', %s %s and %s %s: give each a name of its own, or use one tensor for both",
+        weft_tensor_name(first), weft_dtype_name(first->dtype), wi_shape_print(&first->shape, text[0]),
+        weft_dtype_name(second->dtype), wi_shape_print(&second->shape, text[1]));
+}
+
+/* Columns find their inputs by name, so each name is there once. */
+static weft_status check_names(const wi_feed *feed) {
+    weft_status status = WEFT_OK;
+    weft_tensor **const inputs = wi_allocate_array(feed->allocator, feed->count + 1, sizeof(weft_tensor *));
+    if (!inputs) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < feed->count; i++) inputs[i] = feed->inputs[i].tensor;
+    qsort(inputs, feed->count, sizeof *inputs, by_name);
+    for (size_t i = 1; i < feed->count && status == WEFT_OK; i++)
+        if (strcmp(weft_tensor_name(inputs[i - 1]), weft_tensor_name(inputs[i])) == 0)
+            status = fail_names(inputs[i - 1], inputs[i]);
+    wi_release(feed->allocator, inputs);
+    return status;
+}
+
 weft_status wi_feed_collect(
     wi_feed *feed, const weft_allocator *allocator, weft_tensor *const *outputs, size_t count) {
     *feed = (wi_feed){.allocator = allocator};
@@ -82,6 +111,7 @@ weft_status wi_feed_collect(
         status = visit_all(&w, losses, &loss_count);
     }
     for (size_t i = 0; i < loss_count; i++) note_labels(feed, losses[i]);
+    if (status == WEFT_OK) status = check_names(feed);
     wi_release(allocator, losses);
     wi_release(allocator, w.seen);
     wi_release(allocator, w.stack);
@@ -104,9 +134,11 @@ static weft_status check_fit(const weft_tensor *input, const weft_column *column
     if (column->dtype != input->dtype)
         WI_FAIL(WEFT_ERROR_DTYPE, "input '%s' is %s, its column %s", column->name,
             weft_dtype_name(input->dtype), weft_dtype_name(column->dtype));
+    if (column->rank < 0 || column->rank >= WEFT_MAX_RANK)
+        WI_FAIL(WEFT_ERROR_SHAPE, "input '%s': its column has rank %d, expected 0 to %d", column->name,
+            column->rank, WEFT_MAX_RANK - 1);
     wi_shape shape = {.rank = column->rank + 1, .dims = {input->shape.dims[0]}};
-    if (column->rank >= 0 && column->rank < WEFT_MAX_RANK)
-        for (int axis = 0; axis < column->rank; axis++) shape.dims[axis + 1] = column->dims[axis];
+    for (int axis = 0; axis < column->rank; axis++) shape.dims[axis + 1] = column->dims[axis];
     if (!wi_shape_equal(&shape, &input->shape)) {
         char expected[WI_SHAPE_TEXT], got[WI_SHAPE_TEXT];
         WI_FAIL(WEFT_ERROR_SHAPE, "input '%s' is %s, its column %s", column->name,

@@ -3,6 +3,7 @@
  * First all names are gathered, class by class; then, if asked, threads decode every file once to find those
  * that cannot be. Links are followed; a folder that is reached from within itself is an error, so the walk
  * ends. */
+#include "base/options.h"
 #include "base/platform.h"
 #include "io/image_file.h"
 #include "train/image_source.h"
@@ -240,20 +241,21 @@ static weft_status open_listed(weft_dataset **dataset, weft_context *context, co
 }
 
 weft_status weft_dataset_open_image_folder(
-    weft_dataset **dataset, weft_context *context, const char *folder, const weft_image_options *options) {
+    weft_dataset **dataset, weft_context *context, const char *folder, const weft_image_options *given) {
+    weft_image_options options;
     if (!dataset) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_image_folder: dataset is NULL");
     *dataset = NULL;
     if (!context || !folder)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_image_folder: context and folder must not be NULL");
-    listing l = {
-        .allocator = context->allocator, .log = &context->log, .skip = options && options->skip_unreadable};
+    WI_TRY(WI_OPTIONS(&options, given, "weft_dataset_open_image_folder", WEFT_IMAGE_OPTIONS_INIT));
+    listing l = {.allocator = context->allocator, .log = &context->log, .skip = options.skip_unreadable};
     const char **names = NULL;
     size_t count = 0;
     wi_arena arena;
     wi_arena_init(&arena, context->allocator);
     weft_status status = wi_image_store_create(&l.store, context->allocator);
     if (status == WEFT_OK) status = wi_directory_list(&names, &count, &arena, folder);
-    if (status == WEFT_OK) status = open_listed(dataset, context, folder, options, &l, names, count);
+    if (status == WEFT_OK) status = open_listed(dataset, context, folder, &options, &l, names, count);
     wi_image_store_release(l.store);
     wi_release(context->allocator, (void *)names);
     wi_arena_clear(&arena);

@@ -7,6 +7,7 @@
  * The definitions are those of torchvision.transforms: RandomCrop, RandomResizedCrop (Szegedy et al., "Going
  * Deeper with Convolutions", 2015), CenterCrop, RandomHorizontalFlip, Resize. */
 #include "train/image_transform.h"
+#include "base/options.h"
 #include "base/philox.h"
 #include <inttypes.h>
 #include <math.h>
@@ -80,9 +81,6 @@ static weft_status check_transform(const weft_transform *t, size_t i) {
 }
 
 static weft_status check_options(const weft_image_options *options, int64_t channels) {
-    if (options->struct_size != sizeof *options)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "images: options of %zu bytes, expected %zu (use the _INIT macro)",
-            options->struct_size, sizeof *options);
     if (options->transform_count > WEFT_MAX_TRANSFORMS || (options->transform_count && !options->transforms))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "images: %zu transforms, expected at most %d and not NULL",
             options->transform_count, WEFT_MAX_TRANSFORMS);
@@ -119,10 +117,10 @@ static weft_status make_tables(wi_image_pipeline *pipeline, const weft_image_opt
     return WEFT_OK;
 }
 
-weft_status wi_pipeline_init(
-    wi_image_pipeline *pipeline, const weft_image_options *options, int64_t channels) {
-    static const weft_image_options defaults = {WEFT_IMAGE_OPTIONS_INIT};
-    if (!options) options = &defaults;
+weft_status wi_pipeline_init(wi_image_pipeline *pipeline, const weft_image_options *given, int64_t channels) {
+    weft_image_options own;
+    const weft_image_options *const options = &own;
+    WI_TRY(WI_OPTIONS(&own, given, "images", WEFT_IMAGE_OPTIONS_INIT));
     WI_TRY(check_options(options, channels));
     *pipeline = (wi_image_pipeline){.count = options->transform_count,
         .channels = options->channels ? options->channels : channels,

@@ -12,6 +12,7 @@
  *
  * Shuffle: Fisher and Yates, with SplitMix64 (Steele, Lea and Flood 2014) and Lemire's unbiased bounding
  * (2019). */
+#include "base/options.h"
 #include "train/dataset.h"
 #include <string.h>
 
@@ -194,11 +195,9 @@ static void *work(void *argument) {
 
 /* ---- making one ---- */
 
-static weft_status check_options(const weft_dataset *dataset, const weft_loader_options *options) {
-    if (options->struct_size != sizeof *options)
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_loader_create: options of %zu bytes, expected %zu (use the _INIT macro)",
-            options->struct_size, sizeof *options);
+static weft_status read_options(
+    const weft_dataset *dataset, weft_loader_options *options, const weft_loader_options *given) {
+    WI_TRY(WI_OPTIONS(options, given, "weft_loader_create", WEFT_LOADER_OPTIONS_INIT));
     if (dataset->examples > UINT32_MAX)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "loader: %zu examples, at most %u", dataset->examples, UINT32_MAX);
     if (options->drop_last && options->batch > dataset->examples)
@@ -265,13 +264,13 @@ static void stop_threads(weft_loader *loader) {
 }
 
 weft_status weft_loader_create(
-    weft_loader **loader, weft_dataset *dataset, const weft_loader_options *options) {
-    static const weft_loader_options defaults = {WEFT_LOADER_OPTIONS_INIT};
+    weft_loader **loader, weft_dataset *dataset, const weft_loader_options *given) {
+    weft_loader_options own;
+    const weft_loader_options *const options = &own;
     if (!loader) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_loader_create: loader is NULL");
     *loader = NULL;
     if (!dataset) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_loader_create: dataset is NULL");
-    if (!options) options = &defaults;
-    WI_TRY(check_options(dataset, options));
+    WI_TRY(read_options(dataset, &own, given));
     const weft_allocator *const allocator = dataset->context->allocator;
     weft_loader *const made = wi_allocate(allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;

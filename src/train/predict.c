@@ -78,6 +78,14 @@ static weft_status bind_inputs(wi_feed *feed, const weft_column *inputs, size_t 
     return WEFT_OK;
 }
 
+/* The copies and launches that are still on the queue: they use the caller's memory. */
+static void wait_after_failure(weft_plan *plan) {
+    char line[2048];
+    wi_error_save(line, sizeof line);
+    (void)weft_plan_wait(plan);
+    wi_error_restore(line);
+}
+
 weft_status weft_predict(
     weft_tensor *output, size_t batch, const weft_column *inputs, size_t count, void *data, size_t bytes) {
     if (!output) return wi_missing_tensor("weft_predict", "output");
@@ -98,6 +106,7 @@ weft_status weft_predict(
     if (status == WEFT_OK) status = wi_feed_write(&feed, plan, columns, batch);
     if (status == WEFT_OK) status = weft_plan_run(plan);
     if (status == WEFT_OK) status = weft_plan_read(plan, output, data, bytes); /* waits for the copies too */
+    if (status != WEFT_OK && plan) wait_after_failure(plan);
     wi_feed_clear(&feed);
     return status;
 }

@@ -1,4 +1,5 @@
 /* A series of numbers as sliding windows (contract in weft/text.h): a CSV table read as one column, cut by time. */
+#include "base/options.h"
 #include "base/platform.h"
 #include "io/csv.h"
 #include "train/dataset.h"
@@ -108,11 +109,8 @@ static weft_status make_parts(weft_dataset **training, weft_dataset **validation
     return status;
 }
 
-static weft_status check_options(const weft_series_options *options) {
-    if (options->struct_size != sizeof *options)
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_dataset_open_series: options of %zu bytes, expected %zu (use WEFT_SERIES_OPTIONS_INIT)",
-            options->struct_size, sizeof *options);
+static weft_status read_options(weft_series_options *options, const weft_series_options *given) {
+    WI_TRY(WI_OPTIONS(options, given, "weft_dataset_open_series", WEFT_SERIES_OPTIONS_INIT));
     if (!(options->validation >= 0 && options->validation < 1))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_dataset_open_series: validation is %g, expected 0 or more, below 1", options->validation);
@@ -123,15 +121,15 @@ static weft_status check_options(const weft_series_options *options) {
 }
 
 weft_status weft_dataset_open_series(weft_dataset **training, weft_dataset **validation,
-    weft_series_scale *scale, weft_context *context, const char *path, const weft_series_options *options) {
-    static const weft_series_options defaults = {WEFT_SERIES_OPTIONS_INIT};
+    weft_series_scale *scale, weft_context *context, const char *path, const weft_series_options *given) {
+    weft_series_options own;
+    const weft_series_options *const options = &own;
     weft_dataset *table = NULL;
     if (training) *training = NULL;
     if (validation) *validation = NULL;
     if (!training || !context || !path)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_series: training, context and path must not be NULL");
-    if (!options) options = &defaults;
-    WI_TRY(check_options(options));
+    WI_TRY(read_options(&own, given));
     WI_TRY(read_table(&table, context, path, options));
     series s = {.rows = table->columns[0].data, .count = table->examples, .fields = 1};
     if (table->columns[0].rank) s.fields = (size_t)table->columns[0].dims[0];

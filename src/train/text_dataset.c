@@ -1,15 +1,15 @@
 /* Text as streams of tokens beside each other (contract in weft/text.h). Example sequence · streams + stream is
  * that sequence of that stream, so that batches of `streams` examples in order are sequences in order. */
+#include "base/options.h"
 #include "base/platform.h"
 #include "train/dataset.h"
 #include "train/vocabulary.h"
 #include <stdio.h>
 #include <string.h>
 
-static weft_status check_options(const char *call, const weft_text_options *options) {
-    if (options->struct_size != sizeof *options)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: options of %zu bytes, expected %zu (use WEFT_TEXT_OPTIONS_INIT)",
-            call, options->struct_size, sizeof *options);
+static weft_status read_options(
+    const char *call, weft_text_options *options, const weft_text_options *given) {
+    WI_TRY(WI_OPTIONS(options, given, call, WEFT_TEXT_OPTIONS_INIT));
     if (options->streams > INT32_MAX || options->steps > INT32_MAX)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %zu streams of %zu steps, expected at most %d of each", call,
             options->streams, options->steps, INT32_MAX);
@@ -48,27 +48,25 @@ static weft_status build(weft_dataset **dataset, weft_context *context, const ch
     return WEFT_OK;
 }
 
-static const weft_text_options defaults = {WEFT_TEXT_OPTIONS_INIT};
-
 weft_status weft_dataset_from_tokens(weft_dataset **dataset, weft_context *context, const int32_t *tokens,
-    size_t count, const weft_text_options *options) {
+    size_t count, const weft_text_options *given) {
+    weft_text_options options;
     if (!dataset) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_from_tokens: dataset is NULL");
     *dataset = NULL;
     if (!context || !tokens)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_from_tokens: context and tokens must not be NULL");
-    if (!options) options = &defaults;
-    WI_TRY(check_options("weft_dataset_from_tokens", options));
-    return build(dataset, context, "weft_dataset_from_tokens", tokens, count, options);
+    WI_TRY(read_options("weft_dataset_from_tokens", &options, given));
+    return build(dataset, context, "weft_dataset_from_tokens", tokens, count, &options);
 }
 
 weft_status weft_dataset_open_text(weft_dataset **dataset, weft_context *context, const char *path,
-    const weft_vocabulary *vocabulary, const weft_text_options *options) {
+    const weft_vocabulary *vocabulary, const weft_text_options *given) {
+    weft_text_options options;
     if (!dataset) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_text: dataset is NULL");
     *dataset = NULL;
     if (!context || !path || !vocabulary)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_dataset_open_text: context, path and vocabulary must not be NULL");
-    if (!options) options = &defaults;
-    WI_TRY(check_options("weft_dataset_open_text", options));
+    WI_TRY(read_options("weft_dataset_open_text", &options, given));
     char *text = NULL, name[512];
     int32_t *tokens = NULL;
     size_t bytes = 0, count = 0;
@@ -76,7 +74,7 @@ weft_status weft_dataset_open_text(weft_dataset **dataset, weft_context *context
     WI_TRY(wi_file_read_by(&context->files, path, &text, &bytes));
     weft_status status = wi_encode_all(vocabulary, name, text, bytes, &tokens, &count);
     wi_release(context->allocator, text);
-    if (status == WEFT_OK) status = build(dataset, context, name, tokens, count, options);
+    if (status == WEFT_OK) status = build(dataset, context, name, tokens, count, &options);
     wi_release(vocabulary->context->allocator, tokens);
     return status;
 }

@@ -1,5 +1,6 @@
 /* The trainer: its options, its parts, and how it is made and released; trainer_run.c runs it. One thread at a time
  * uses a trainer; weft_trainer_cancel may come from any. */
+#include "base/options.h"
 #include "base/platform.h"
 #include "graph/nodes.h"
 #include "train/correct_count.h"
@@ -25,10 +26,6 @@ static weft_status check_assignments(
 }
 
 static weft_status check_options(weft_tensor *loss, const weft_trainer_options *options) {
-    if (options->struct_size != sizeof *options)
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "weft_trainer_create: options of %zu bytes, expected %zu (use the _INIT macro)",
-            options->struct_size, sizeof *options);
     if (options->not_finite != WEFT_NOT_FINITE_STOP && options->not_finite != WEFT_NOT_FINITE_CONTINUE)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: not_finite is %d", (int)options->not_finite);
     if (options->batch > INT32_MAX)
@@ -164,21 +161,21 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
 }
 
 weft_status weft_trainer_create(
-    weft_trainer **trainer, weft_tensor *loss, const weft_trainer_options *options) {
-    static const weft_trainer_options defaults = {WEFT_TRAINER_OPTIONS_INIT};
+    weft_trainer **trainer, weft_tensor *loss, const weft_trainer_options *given) {
+    weft_trainer_options options;
     const double created = wi_clock_seconds();
     if (!trainer) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_trainer_create: trainer is NULL");
     *trainer = NULL;
     if (!loss) return wi_missing_tensor("weft_trainer_create", "loss");
-    if (!options) options = &defaults;
-    WI_TRY(check_options(loss, options));
+    WI_TRY(WI_OPTIONS(&options, given, "weft_trainer_create", WEFT_TRAINER_OPTIONS_INIT));
+    WI_TRY(check_options(loss, &options));
     weft_graph *const graph = weft_tensor_graph(loss);
     weft_trainer *const made = wi_allocate(graph->context->allocator, sizeof *made);
     if (!made) return WEFT_ERROR_MEMORY;
     made->graph = weft_graph_retain(graph);
     made->context = weft_context_retain(graph->context);
-    made->options = *options;
-    made->options.validation = weft_dataset_retain(options->validation);
+    made->options = options;
+    made->options.validation = weft_dataset_retain(options.validation);
     if (!made->options.optimizer.kind) made->options.optimizer = weft_adam(1e-3f);
     if (!made->options.epochs) made->options.epochs = 1;
     if (!made->options.batch) made->options.batch = 32;

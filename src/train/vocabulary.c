@@ -1,5 +1,6 @@
 /* Vocabularies: tokens and their numbers (contract in weft/text.h). */
 #include "train/vocabulary.h"
+#include "base/options.h"
 #include "base/platform.h"
 #include "graph/nodes.h"
 #include <stdio.h>
@@ -194,11 +195,8 @@ static weft_status count_tokens(
     return choose(c, options);
 }
 
-static weft_status check_options(const weft_vocabulary_options *options) {
-    if (options->struct_size != sizeof *options)
-        WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "vocabulary: options of %zu bytes, expected %zu (use WEFT_VOCABULARY_OPTIONS_INIT)",
-            options->struct_size, sizeof *options);
+static weft_status read_options(weft_vocabulary_options *options, const weft_vocabulary_options *given) {
+    WI_TRY(WI_OPTIONS(options, given, "vocabulary", WEFT_VOCABULARY_OPTIONS_INIT));
     if ((unsigned)options->level > WEFT_TEXT_WORDS)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "vocabulary: level is %d", (int)options->level);
     if (options->maximum_size == 1)
@@ -207,11 +205,12 @@ static weft_status check_options(const weft_vocabulary_options *options) {
 }
 
 static weft_status build(weft_vocabulary **vocabulary, weft_context *context, const char *name,
-    const char *text, size_t bytes, const weft_vocabulary_options *options) {
+    const char *text, size_t bytes, const weft_vocabulary_options *given) {
     census c = {.allocator = context->allocator};
-    weft_status status = check_options(options);
-    if (status == WEFT_OK) status = count_tokens(&c, options, name, text, bytes);
-    if (status == WEFT_OK) status = wi_vocabulary_create(vocabulary, context, options->level);
+    weft_vocabulary_options options;
+    weft_status status = read_options(&options, given);
+    if (status == WEFT_OK) status = count_tokens(&c, &options, name, text, bytes);
+    if (status == WEFT_OK) status = wi_vocabulary_create(vocabulary, context, options.level);
     if (status == WEFT_OK) status = take_census(*vocabulary, &c);
     wi_release(c.allocator, c.items);
     wi_release(c.allocator, c.slots);
@@ -221,15 +220,13 @@ static weft_status build(weft_vocabulary **vocabulary, weft_context *context, co
     return status;
 }
 
-static const weft_vocabulary_options defaults = {WEFT_VOCABULARY_OPTIONS_INIT};
-
 weft_status weft_vocabulary_from_text(weft_vocabulary **vocabulary, weft_context *context, const char *text,
     size_t bytes, const weft_vocabulary_options *options) {
     if (!vocabulary) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_vocabulary_from_text: vocabulary is NULL");
     *vocabulary = NULL;
     if (!context || !text)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_vocabulary_from_text: context and text must not be NULL");
-    return build(vocabulary, context, "vocabulary", text, bytes, options ? options : &defaults);
+    return build(vocabulary, context, "vocabulary", text, bytes, options);
 }
 
 weft_status weft_vocabulary_from_file(weft_vocabulary **vocabulary, weft_context *context, const char *path,
@@ -243,7 +240,7 @@ weft_status weft_vocabulary_from_file(weft_vocabulary **vocabulary, weft_context
     WI_TRY(wi_file_read_by(&context->files, path, &text, &bytes));
     char name[512];
     snprintf(name, sizeof name, "'%.480s'", path);
-    const weft_status status = build(vocabulary, context, name, text, bytes, options ? options : &defaults);
+    const weft_status status = build(vocabulary, context, name, text, bytes, options);
     wi_release(context->allocator, text);
     return status;
 }

@@ -140,6 +140,12 @@ static weft_status refuse(const weft_initialiser *self, const weft_tensor *varia
     return WEFT_ERROR_CANCELLED;
 }
 
+static weft_status refuse_with_line(
+    const weft_initialiser *self, const weft_tensor *variable, float *values) {
+    (void)self, (void)variable, (void)values;
+    return weft_plan_run(NULL);
+}
+
 static void a_function_may_write_the_values(void **state) {
     (void)state;
     int calls = 0;
@@ -153,6 +159,12 @@ static void a_function_may_write_the_values(void **state) {
         weft_parameter(graph, "p", ((weft_initialiser){.kind = WEFT_INIT_CUSTOM, .fill = refuse}), 3));
     assert_fails(weft_graph_status(graph), WEFT_ERROR_CANCELLED,
         "initialiser of 'p': its function returned WEFT_ERROR_CANCELLED");
+    weft_graph_release(graph);
+    graph = make_graph();
+    assert_null(weft_parameter(
+        graph, "q", ((weft_initialiser){.kind = WEFT_INIT_CUSTOM, .fill = refuse_with_line}), 3));
+    assert_fails(
+        weft_graph_status(graph), WEFT_ERROR_ARGUMENT, "initialiser of 'q': weft_plan_run: plan is NULL");
     weft_graph_release(graph);
     graph = make_graph(); /* a state takes one, too */
     const int64_t dims[] = {2, 3};

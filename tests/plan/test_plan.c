@@ -337,7 +337,8 @@ static void test_wrong_calls(void **state) {
     weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = -1};
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_create(&none, &n.y, 1, &options), "-1");
     options = (weft_plan_options){.struct_size = 1};
-    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_create(&none, &n.y, 1, &options), "struct_size");
+    assert_weft_fails(
+        WEFT_ERROR_ARGUMENT, weft_plan_create(&none, &n.y, 1, &options), "WEFT_PLAN_OPTIONS_INIT");
     const small_net m = small_net_in(test_context());
     weft_tensor *const of_two[] = {n.y, m.y};
     assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_create(&none, of_two, 2, NULL), "graph");

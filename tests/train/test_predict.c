@@ -93,6 +93,12 @@ static void misuse_is_refused(void **state) {
         {{good_a, {.name = "b", .dtype = WEFT_I32, .data = b}}, 2, 1, 4, WEFT_ERROR_DTYPE, "'b' is f32"},
         {{good_b, {.name = "a", .dtype = WEFT_F32, .rank = 1, .dims = {4}, .data = a}}, 2, 1, 4,
             WEFT_ERROR_SHAPE, "(batch, 4)"},
+        {{good_b, {.name = "a", .dtype = WEFT_F32, .rank = 99, .dims = {3}, .data = a}}, 2, 1, 4,
+            WEFT_ERROR_SHAPE, "input 'a': its column has rank 99, expected 0 to 7"},
+        {{good_b, {.name = "a", .dtype = WEFT_F32, .rank = -1, .dims = {3}, .data = a}}, 2, 1, 4,
+            WEFT_ERROR_SHAPE, "rank -1"},
+        {{good_b, {.name = "a", .dtype = WEFT_F32, .rank = INT32_MAX, .dims = {3}, .data = a}}, 2, 1, 4,
+            WEFT_ERROR_SHAPE, "rank 2147483647"},
         {{good_a, good_b}, 2, 1, 8, WEFT_ERROR_ARGUMENT, "8"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -105,11 +111,29 @@ static void misuse_is_refused(void **state) {
     weft_graph_release(net.graph);
 }
 
+static void two_inputs_of_one_name(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const a = weft_input(graph, "x", WEFT_F32, 3), *const b = weft_input(graph, "x", WEFT_F32);
+    const float numbers[3] = {0};
+    float got[1];
+    const weft_column column = {.name = "x", .dtype = WEFT_F32, .rank = 1, .dims = {3}, .data = numbers};
+    assert_fails(weft_predict(weft_add(weft_sum(a, 1), b), 1, &column, 1, got, sizeof got),
+        WEFT_ERROR_ARGUMENT, "two inputs are named 'x', f32 (batch, 3) and f32 (batch)");
+    assert_ok(weft_predict(weft_sum(a, 1), 1, &column, 1, got, sizeof got));
+    weft_trainer *trainer = NULL;
+    weft_tensor *const y = weft_linear(a, 1);
+    assert_fails(weft_trainer_create(&trainer, weft_mse(y, weft_reshape(b, WEFT_BATCH, 1)), NULL),
+        WEFT_ERROR_ARGUMENT, "two inputs are named 'x'");
+    weft_graph_release(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_of_any_size),
         cmocka_unit_test(kept_plans_are_used_again),
         cmocka_unit_test(misuse_is_refused),
+        cmocka_unit_test(two_inputs_of_one_name),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -262,12 +262,9 @@ weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *o
 }
 
 weft_tensor *weft_attention(
-    weft_tensor *q, weft_tensor *k, weft_tensor *v, const weft_attention_options *options) {
-    static const weft_attention_options defaults = {WEFT_ATTENTION_OPTIONS_INIT};
-    if (!options) options = &defaults;
-    if (q && options->struct_size != sizeof *options)
-        return wi_graph_fail(q->graph, WEFT_ERROR_ARGUMENT,
-            "attention: options of %zu bytes, expected %zu (use WEFT_ATTENTION_OPTIONS_INIT)",
-            options->struct_size, sizeof *options);
-    return wi_attention((weft_tensor *[]){q, k, v, options->mask}, options, false);
+    weft_tensor *q, weft_tensor *k, weft_tensor *v, const weft_attention_options *given) {
+    weft_attention_options options = {WEFT_ATTENTION_OPTIONS_INIT};
+    if (q && !WI_GRAPH_OPTIONS(q->graph, &options, given, "attention", WEFT_ATTENTION_OPTIONS_INIT))
+        return NULL;
+    return wi_attention((weft_tensor *[]){q, k, v, options.mask}, &options, false);
 }

@@ -96,8 +96,6 @@ const wi_op wi_op_conv_weight = {.name = "conv_weight",
 
 /* ---- options ---- */
 
-static const weft_conv_options defaults = {WEFT_CONV_OPTIONS_INIT};
-
 static weft_tensor *fail_axis(
     const weft_tensor *x, const char *op, const char *what, int64_t number, int axis, const char *rule) {
     return wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
@@ -108,14 +106,7 @@ static weft_tensor *fail_axis(
 static bool read_options(weft_conv_options *options, const weft_conv_options *given, const char *op,
     const weft_tensor *x, int axes, bool transposed) {
     const int64_t most = 1 << 20;
-    if (!given) given = &defaults;
-    if (given->struct_size != sizeof *given) {
-        wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
-            "%s: options of %zu bytes, expected %zu (use WEFT_CONV_OPTIONS_INIT)", op, given->struct_size,
-            sizeof *given);
-        return false;
-    }
-    *options = *given;
+    if (!WI_GRAPH_OPTIONS(x->graph, options, given, op, WEFT_CONV_OPTIONS_INIT)) return false;
     if (options->groups == 0) options->groups = 1;
     if (options->groups < 0 || options->groups > most)
         return wi_graph_fail(

@@ -28,14 +28,9 @@ bool wi_loss_reduction_good(weft_graph *graph, const char *op, weft_loss_reducti
 weft_graph *wi_loss_begin(const char *op, weft_tensor **inputs, int count, const weft_loss_options *options) {
     weft_graph *graph = wi_inputs_graph(op, inputs, count);
     if (!graph || !wi_loss_widen(op, inputs, count)) return NULL;
-    if (!options) return graph;
-    if (options->struct_size != sizeof *options) {
-        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "%s: options of %zu bytes, expected %zu (use WEFT_LOSS_OPTIONS_INIT)", op, options->struct_size,
-            sizeof *options);
-        return NULL;
-    }
-    return wi_loss_reduction_good(graph, op, options->reduction) ? graph : NULL;
+    weft_loss_options own;
+    if (!WI_GRAPH_OPTIONS(graph, &own, options, op, WEFT_LOSS_OPTIONS_INIT)) return NULL;
+    return wi_loss_reduction_good(graph, op, own.reduction) ? graph : NULL;
 }
 
 bool wi_loss_broadcasts(const char *op, weft_tensor *const *inputs, int count, wi_shape *shape) {
@@ -134,12 +129,13 @@ static weft_tensor *weights_beside(const char *op, weft_tensor *weights, weft_te
 }
 
 weft_tensor *wi_loss_finish(const char *op, weft_tensor *losses, int kept, const weft_loss_options *options) {
-    if (!losses || !options) return wi_loss_reduce(losses, kept, WEFT_LOSS_MEAN, NULL);
-    if (options->weights) {
-        weft_tensor *weights = weights_beside(op, options->weights, losses, kept);
+    weft_loss_options own;
+    if (!losses || !WI_GRAPH_OPTIONS(losses->graph, &own, options, op, WEFT_LOSS_OPTIONS_INIT)) return NULL;
+    if (own.weights) {
+        weft_tensor *weights = weights_beside(op, own.weights, losses, kept);
         losses = weft_mul(losses, weft_cast(weights, losses->dtype));
     }
-    return wi_loss_reduce(losses, kept, options->reduction, NULL);
+    return wi_loss_reduce(losses, kept, own.reduction, NULL);
 }
 
 /* ---- gradients of their own ---- */

@@ -220,18 +220,12 @@ typedef struct class_loss {
     bool single; /* x had no batch axis */
 } class_loss;
 
-static bool options_good(weft_graph *graph, class_loss *loss, const weft_class_loss_options *options) {
-    if (!options) return true;
-    if (options->struct_size != sizeof *options) {
-        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "%s: options of %zu bytes, expected %zu (use WEFT_CLASS_LOSS_OPTIONS_INIT)", loss->op,
-            options->struct_size, sizeof *options);
-        return false;
-    }
-    loss->options = *options;
-    loss->inputs[2] = options->class_weights;
-    return wi_loss_reduction_good(graph, loss->op, options->reduction) &&
-           wi_loss_number_in(graph, loss->op, "label_smoothing", options->label_smoothing, 0, 1);
+static bool read_options(weft_graph *graph, class_loss *loss, const weft_class_loss_options *given) {
+    weft_class_loss_options *const own = &loss->options;
+    if (!WI_GRAPH_OPTIONS(graph, own, given, loss->op, WEFT_CLASS_LOSS_OPTIONS_INIT)) return false;
+    loss->inputs[2] = own->class_weights;
+    return wi_loss_reduction_good(graph, loss->op, own->reduction) &&
+           wi_loss_number_in(graph, loss->op, "label_smoothing", own->label_smoothing, 0, 1);
 }
 
 static bool weights_good(const class_loss *loss) {
@@ -288,7 +282,7 @@ static void widen(class_loss *loss, bool dense) {
 static bool begin(class_loss *loss, const weft_class_loss_options *options, bool takes_dense) {
     weft_tensor *const *inputs = loss->inputs;
     weft_graph *graph = wi_inputs_graph(loss->op, inputs, 2);
-    if (!graph || !options_good(graph, loss, options)) return false;
+    if (!graph || !read_options(graph, loss, options)) return false;
     if (inputs[2] && !wi_inputs_graph(loss->op, inputs, 3)) return false;
     const bool dense = takes_dense && wi_dtype_is_float(inputs[1]->dtype);
     if (!wi_dtype_is_float(inputs[0]->dtype) || (inputs[1]->dtype != WEFT_I32 && !dense)) {

@@ -99,14 +99,10 @@ static bool table_fits(weft_tensor *const *inputs) {
     return false;
 }
 
-static bool options_good(weft_tensor *const *inputs, const weft_ctc_loss_options *options) {
+static bool read_options(
+    weft_tensor *const *inputs, weft_ctc_loss_options *options, const weft_ctc_loss_options *given) {
     weft_graph *graph = inputs[0]->graph;
-    if (options->struct_size != sizeof *options) {
-        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "ctc: options of %zu bytes, expected %zu (use WEFT_CTC_LOSS_OPTIONS_INIT)", options->struct_size,
-            sizeof *options);
-        return false;
-    }
+    if (!WI_GRAPH_OPTIONS(graph, options, given, "ctc", WEFT_CTC_LOSS_OPTIONS_INIT)) return false;
     const int64_t classes = inputs[WI_CTC_LOG_PROBS]->shape.dims[2];
     if (options->blank < 0 || options->blank >= classes) {
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "ctc: blank = %d is not one of the %lld classes",
@@ -119,23 +115,22 @@ static bool options_good(weft_tensor *const *inputs, const weft_ctc_loss_options
 /* ---- the functions ---- */
 
 weft_tensor *weft_ctc_loss(weft_tensor *log_probs, weft_tensor *targets, weft_tensor *input_lengths,
-    weft_tensor *target_lengths, const weft_ctc_loss_options *options) {
+    weft_tensor *target_lengths, const weft_ctc_loss_options *given) {
     weft_tensor *inputs[WI_CTC_INPUTS] = {log_probs, targets, input_lengths, target_lengths};
-    const weft_ctc_loss_options defaults = {WEFT_CTC_LOSS_OPTIONS_INIT};
-    if (!options) options = &defaults;
+    weft_ctc_loss_options options;
     if (!wi_inputs_graph("ctc", inputs, WI_CTC_INPUTS) || !dtypes_good(inputs) || !shapes_good(inputs) ||
-        !options_good(inputs, options) || !table_fits(inputs))
+        !read_options(inputs, &options, given) || !table_fits(inputs))
         return NULL;
     const wi_attributes attributes = {
-        .ctc = {.blank = options->blank, .zero_infinity = options->zero_infinity}};
+        .ctc = {.blank = options.blank, .zero_infinity = options.zero_infinity}};
     const wi_shape shape = input_lengths->shape;
     weft_tensor *losses =
         wi_node(log_probs->graph, &wi_op_ctc, inputs, WI_CTC_INPUTS, WEFT_F32, &shape, &attributes);
-    if (options->reduction == WEFT_LOSS_MEAN) {
+    if (options.reduction == WEFT_LOSS_MEAN) {
         weft_tensor *lengths = weft_maximum(target_lengths, weft_number(target_lengths, 1));
         losses = weft_div(losses, weft_cast(lengths, WEFT_F32));
     }
-    return wi_loss_reduce(losses, -1, options->reduction, NULL);
+    return wi_loss_reduce(losses, -1, options.reduction, NULL);
 }
 
 weft_tensor *weft_ctc(

@@ -62,8 +62,10 @@ weft_tensor *weft_sequence_cross_entropy_loss(
         return wi_graph_fail(logits->graph, WEFT_ERROR_DTYPE,
             "sequence_cross_entropy: labels are i32, not %s", weft_dtype_name(labels->dtype));
     if (!shapes_good(logits, labels)) return NULL;
-    weft_class_loss_options own = {WEFT_CLASS_LOSS_OPTIONS_INIT};
-    if (options) own = *options;
+    weft_class_loss_options own;
+    if (!WI_GRAPH_OPTIONS(
+            logits->graph, &own, options, "sequence_cross_entropy", WEFT_CLASS_LOSS_OPTIONS_INIT))
+        return NULL;
     if (!own.ignore) own.ignored_label = IGNORED;
     own.ignore = true;
     const wi_shape shape = labels->shape;

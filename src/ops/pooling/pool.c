@@ -74,14 +74,11 @@ weft_graph *wi_image_graph(const char *op, weft_tensor *x) {
     return graph;
 }
 
-bool wi_pool_options_check(const char *op, const weft_tensor *x, const weft_pool_options *options) {
-    if (!options)
-        wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: options is NULL, expected a window", op);
-    else if (options->struct_size != sizeof *options)
-        wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT,
-            "%s: options of %zu bytes, expected %zu (use WEFT_POOL_OPTIONS_INIT)", op, options->struct_size,
-            sizeof *options);
-    return x->graph->status == WEFT_OK;
+bool wi_pool_options_read(
+    const char *op, const weft_tensor *x, weft_pool_options *own, const weft_pool_options *given) {
+    if (given) return WI_GRAPH_OPTIONS(x->graph, own, given, op, WEFT_POOL_OPTIONS_INIT);
+    wi_graph_fail(x->graph, WEFT_ERROR_ARGUMENT, "%s: options is NULL, expected a window", op);
+    return false;
 }
 
 /* A field's entry is in least .. most. */
@@ -123,8 +120,10 @@ static int64_t place_axis(
     return o->ceil_mode && (places - 1) * stride >= n + o->padding[i] ? places - 1 : places;
 }
 
-static weft_tensor *pool(const wi_op *op, weft_tensor *x, const weft_pool_options *options) {
-    if (!wi_image_graph(op->name, x) || !wi_pool_options_check(op->name, x, options)) return NULL;
+static weft_tensor *pool(const wi_op *op, weft_tensor *x, const weft_pool_options *given) {
+    weft_pool_options own;
+    if (!wi_image_graph(op->name, x) || !wi_pool_options_read(op->name, x, &own, given)) return NULL;
+    const weft_pool_options *const options = &own;
     const bool averages = op == &wi_op_avg_pool;
     if (!averages && (options->exclude_padding || options->divisor))
         return wi_graph_fail(

@@ -61,18 +61,19 @@ static weft_tensor *root(weft_tensor *s, double p) {
     return weft_where(none, zero, p == 2 ? weft_sqrt(some) : weft_pow_number(some, 1 / p));
 }
 
-weft_tensor *weft_lp_pool(weft_tensor *x, double p, const weft_pool_options *options) {
+weft_tensor *weft_lp_pool(weft_tensor *x, double p, const weft_pool_options *given) {
     weft_graph *graph = wi_image_graph("lp_pool", x);
-    if (!graph || !wi_pool_options_check("lp_pool", x, options)) return NULL;
+    weft_pool_options options;
+    if (!graph || !wi_pool_options_read("lp_pool", x, &options, given)) return NULL;
     if (!(p > 0) || isinf(p))
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "lp_pool: p = %g is not a positive number", p);
-    if (options->exclude_padding || options->divisor)
+    if (options.exclude_padding || options.divisor)
         return wi_graph_fail(
             graph, WEFT_ERROR_ARGUMENT, "lp_pool: exclude_padding and divisor are for avg_pool");
     double size = 1;
-    for (int i = 0; i < x->shape.rank - 2; i++) size *= (double)options->window[i];
+    for (int i = 0; i < x->shape.rank - 2; i++) size *= (double)options.window[i];
     weft_tensor *powers = p == 2 ? weft_square(x) : weft_pow_number(x, p);
-    weft_tensor *mean = weft_avg_pool(powers, options);
+    weft_tensor *mean = weft_avg_pool(powers, &options);
     weft_tensor *sum = mean ? weft_mul_number(mean, size) : NULL;
     return sum ? root(sum, p) : NULL;
 }

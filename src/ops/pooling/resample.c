@@ -55,15 +55,13 @@ static float scale_of(int64_t in, int64_t out, double factor, uint32_t mode) {
     return factor > 0 ? (float)(1 / factor) : (float)in / (float)out;
 }
 
-weft_tensor *weft_resample(weft_tensor *x, const weft_resample_options *options) {
+weft_tensor *weft_resample(weft_tensor *x, const weft_resample_options *given) {
     weft_graph *graph = wi_image_graph("resample", x);
+    weft_resample_options own;
+    const weft_resample_options *const options = &own;
     if (!graph) return NULL;
-    if (!options)
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "resample: options is NULL, expected sizes");
-    if (options->struct_size != sizeof *options)
-        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "resample: options of %zu bytes, expected %zu (use WEFT_RESAMPLE_OPTIONS_INIT)",
-            options->struct_size, sizeof *options);
+    if (!given) return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "resample: options is NULL, expected sizes");
+    if (!WI_GRAPH_OPTIONS(graph, &own, given, "resample", WEFT_RESAMPLE_OPTIONS_INIT)) return NULL;
     if ((unsigned)options->mode > WEFT_RESAMPLE_LINEAR)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "resample: %d is not a mode", (int)options->mode);
     if (options->align_corners && options->mode == WEFT_RESAMPLE_NEAREST)

@@ -145,15 +145,10 @@ static bool check_options(const call *c, const weft_sequence_options *o) {
 }
 
 static weft_recurrent sequence(
-    call c, const weft_recurrent_weights *weights, const weft_sequence_options *options) {
-    static const weft_sequence_options defaults = {WEFT_SEQUENCE_OPTIONS_INIT};
-    const weft_sequence_options *o = options ? options : &defaults;
-    if (c.x && o->struct_size != sizeof *o) {
-        wi_graph_fail(c.x->graph, WEFT_ERROR_ARGUMENT,
-            "%s: options of %zu bytes, expected %zu (use WEFT_SEQUENCE_OPTIONS_INIT)", c.op, o->struct_size,
-            sizeof *o);
-        return nothing;
-    }
+    call c, const weft_recurrent_weights *weights, const weft_sequence_options *given) {
+    weft_sequence_options own = {WEFT_SEQUENCE_OPTIONS_INIT};
+    const weft_sequence_options *const o = &own;
+    if (c.x && !WI_GRAPH_OPTIONS(c.x->graph, &own, given, c.op, WEFT_SEQUENCE_OPTIONS_INIT)) return nothing;
     if (c.cell == WI_CELL_GRU && o->reset_first) c.cell = WI_CELL_GRU_RESET_FIRST;
     if (c.cell == WI_CELL_RNN_TANH && o->relu) c.cell = WI_CELL_RNN_RELU;
     weft_tensor *const further[] = {o->h0, o->c0, o->lengths};

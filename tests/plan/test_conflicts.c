@@ -1,0 +1,76 @@
+/* Plans whose meaning would depend on the order of their outputs are refused, in one line that names both sides. */
+#include "support/fixture.h"
+
+static weft_status plan_of(weft_tensor *a, weft_tensor *b) {
+    weft_plan *plan = NULL;
+    weft_tensor *const outputs[] = {a, b};
+    const weft_status status = weft_plan_create(&plan, outputs, 2, NULL);
+    weft_plan_release(plan);
+    return status;
+}
+
+typedef struct training {
+    weft_graph *graph;
+    weft_tensor *w, *other, *loss, *update, *assign;
+} training;
+
+static training make_training(const char *frozen) {
+    training t = {.graph = test_graph()};
+    weft_tensor *const x = weft_input(t.graph, "x", WEFT_F32, 4);
+    t.w = weft_parameter(t.graph, "w", weft_glorot_uniform(), 4, 4);
+    t.other = weft_parameter(t.graph, "other", weft_glorot_uniform(), 3, 4);
+    t.loss = weft_mse(weft_matmul(x, weft_matmul(t.w, weft_transpose(t.other))), weft_number(x, 0));
+    if (frozen) assert_weft_ok(weft_freeze(t.graph, frozen, true));
+    const weft_optimizer sgd = weft_sgd(0.1f);
+    size_t count = 0;
+    weft_tensor *updates[WEFT_MAX_UPDATES];
+    assert_weft_ok(weft_minimize(t.loss, &sgd, updates, WEFT_MAX_UPDATES, &count));
+    assert_int_equal(count, 1);
+    t.update = updates[0];
+    t.assign = weft_assign(t.w, weft_mul_number(t.w, 0.5));
+    return t;
+}
+
+static void an_update_and_an_assignment(void **state) {
+    const training t = make_training(NULL);
+    (void)state;
+    assert_weft_fails(
+        WEFT_ERROR_ARGUMENT, plan_of(t.update, t.assign), "weft_minimize", "write 'w'", "two plans");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, plan_of(t.assign, t.update), "weft_minimize", "write 'w'");
+    assert_weft_ok(plan_of(t.update, t.loss));
+    assert_weft_ok(plan_of(t.assign, t.loss));
+    weft_graph_release(t.graph);
+}
+
+/* The update writes a frozen parameter's old value. */
+static void a_frozen_parameter_is_written_too(void **state) {
+    const training t = make_training("w");
+    (void)state;
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, plan_of(t.update, t.assign), "write 'w'");
+    weft_graph_release(t.graph);
+}
+
+static void two_assignments_and_two_updates(void **state) {
+    const training t = make_training(NULL);
+    weft_tensor *const twice = weft_assign(t.w, weft_neg(t.w)), *const else_where =
+                                                                    weft_assign(t.other, weft_neg(t.other));
+    const weft_optimizer sgd = weft_adam(0.2f);
+    size_t count = 0;
+    weft_tensor *updates[WEFT_MAX_UPDATES];
+    (void)state;
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, plan_of(t.assign, twice), "'w' is assigned twice in one plan");
+    assert_weft_ok(plan_of(t.assign, t.assign));
+    assert_weft_ok(plan_of(t.assign, else_where));
+    assert_weft_ok(weft_minimize(t.loss, &sgd, updates, WEFT_MAX_UPDATES, &count));
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, plan_of(t.update, updates[0]), "two updates of weft_minimize");
+    weft_graph_release(t.graph);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_update_and_an_assignment),
+        cmocka_unit_test(a_frozen_parameter_is_written_too),
+        cmocka_unit_test(two_assignments_and_two_updates),
+    };
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
+}

@@ -1,0 +1,355 @@
+/* The rows: see public_calls.h. A list of axes or dimensions has room for eight, whatever its rank says, and ends
+ * with WEFT_END. */
+#include "support/public_calls.h"
+#include "support/public_call_rows.h"
+
+#include <limits.h>
+
+enum { ROOM = WEFT_MAX_RANK + 1 };
+
+/* ---- arguments ---- */
+
+static int64_t whole(call_source *s, int64_t usual) {
+    return s->whole(s, usual);
+}
+
+static int number_in(call_source *s, int64_t usual, int64_t least, int64_t most) {
+    const int64_t value = whole(s, usual);
+    return (int)(value < least ? least : value > most ? most : value);
+}
+
+static int small(call_source *s, int64_t usual) {
+    return number_in(s, usual, INT_MIN, INT_MAX);
+}
+
+static size_t count(call_source *s, int64_t usual, int64_t most) {
+    return (size_t)number_in(s, usual, 0, most);
+}
+
+static bool flag(call_source *s, bool usual) {
+    return whole(s, usual) != 0;
+}
+
+static double number(call_source *s, double usual) {
+    return s->number(s, usual);
+}
+
+static float single(call_source *s, double usual) {
+    return (float)number(s, usual);
+}
+
+typedef struct list {
+    int64_t of[ROOM];
+} list;
+
+static list list_of(call_source *s, int64_t a, int64_t b, int64_t c, int64_t d) {
+    const int64_t usual[] = {a, b, c, d, WEFT_END};
+    list l;
+    bool ended = false;
+    for (int i = 0; i < ROOM; i++) {
+        ended = ended || i > 4 || usual[i] == WEFT_END;
+        l.of[i] = ended ? WEFT_END : whole(s, usual[i]);
+    }
+    return l;
+}
+
+typedef struct axes {
+    int of[ROOM];
+} axes;
+
+static axes axes_of(call_source *s, int a, int b, int c) {
+    return (axes){{small(s, a), small(s, b), small(s, c), 3, 4, 5, 6, 7, 0}};
+}
+
+static weft_tensor *tensor(
+    call_source *s, weft_dtype dtype, int rank, int64_t a, int64_t b, int64_t c, int64_t d) {
+    return s->tensor(s, dtype, rank, (const int64_t[]){a, b, c, d});
+}
+
+#define END       WEFT_END
+#define G         s->graph
+#define IMAGE     tensor(s, WEFT_F32, 4, 2, 4, 6, 6)
+#define ROWS      tensor(s, WEFT_F32, 2, 2, 4, 0, 0)
+#define CUBE      tensor(s, WEFT_F32, 3, 2, 4, 6, 0)
+#define MASK      tensor(s, WEFT_BOOL, 2, 2, 4, 0, 0)
+#define LINE      tensor(s, WEFT_F32, 1, 4, 0, 0, 0)
+#define INDEX     tensor(s, WEFT_I32, 2, 2, 4, 0, 0)
+#define NAMES     tensor(s, WEFT_I32, 1, 2, 0, 0, 0) /* one label a row */
+#define AXES(...) list_of(s, __VA_ARGS__).of
+
+static weft_conv_options window_of(call_source *s, bool transposed) {
+    weft_conv_options o = {WEFT_CONV_OPTIONS_INIT, .groups = whole(s, 1)};
+    o.mode = (weft_conv_padding)number_in(s, WEFT_PADDING_EACH, 0, 3);
+    for (int i = 0; i < 2; i++) {
+        o.stride[i] = whole(s, 1);
+        o.dilation[i] = whole(s, 1);
+        o.padding[i] = whole(s, 1);
+        o.padding_after[i] = whole(s, 0);
+        if (transposed) o.output_padding[i] = whole(s, 0);
+    }
+    return o;
+}
+
+static weft_pool_options pool_of(call_source *s, bool averages) {
+    weft_pool_options o = {WEFT_POOL_OPTIONS_INIT, .ceil_mode = flag(s, false)};
+    if (averages) o.divisor = whole(s, 0);
+    for (int i = 0; i < 2; i++) {
+        o.window[i] = whole(s, 2);
+        o.stride[i] = whole(s, 2);
+        o.padding[i] = whole(s, 1);
+        o.dilation[i] = whole(s, 1);
+    }
+    return o;
+}
+
+static weft_resample_options resample_of(call_source *s) {
+    const weft_resample_options o = {WEFT_RESAMPLE_OPTIONS_INIT,
+        .mode = (weft_resample_mode)number_in(s, WEFT_RESAMPLE_LINEAR, 0, 2),
+        .sizes = {whole(s, 3), whole(s, 0)}, .factors = {number(s, 0), number(s, 1.5)}};
+    return o;
+}
+
+static weft_recurrent_options recurrent_of(call_source *s) {
+    const weft_recurrent_options o = {WEFT_RECURRENT_OPTIONS_INIT, .layers = whole(s, 2),
+        .projection = whole(s, 0), .bidirectional = flag(s, false), .dropout = single(s, 0),
+        .time_major = flag(s, false)};
+    return o;
+}
+
+static weft_class_loss_options classes_of(call_source *s) {
+    const weft_class_loss_options o = {WEFT_CLASS_LOSS_OPTIONS_INIT, .ignore = flag(s, true),
+        .ignored_label = small(s, -100), .reduction = (weft_loss_reduction)number_in(s, 0, -1, 5)};
+    return o;
+}
+
+static weft_loss_options loss_of(call_source *s) {
+    const weft_loss_options o = {
+        WEFT_LOSS_OPTIONS_INIT, .reduction = (weft_loss_reduction)number_in(s, 0, -1, 5)};
+    return o;
+}
+
+static weft_initialiser initialiser_of(call_source *s) {
+    const weft_initialiser i = {.kind = (weft_initialiser_kind)number_in(s, WEFT_INIT_UNIFORM, -1, 8),
+        .a = single(s, 0),
+        .b = single(s, 1),
+        .c = single(s, -1),
+        .d = single(s, 1)};
+    return i;
+}
+
+/* Names are not hostile here, but different. */
+static const char *name(call_source *s) {
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    return names[count(s, 0, 7)];
+}
+
+/* ---- calls with more than one result, or with structs of tensors ---- */
+
+static weft_tensor *first(weft_status status, weft_tensor **outputs, size_t made) {
+    weft_tensor *result = NULL;
+    for (size_t i = 0; i < made && status == WEFT_OK; i++) result = outputs[i];
+    return result;
+}
+
+static weft_tensor *split(call_source *s) {
+    weft_tensor *outputs[8] = {NULL};
+    weft_tensor *const x = ROWS;
+    const int axis = small(s, 1);
+    const size_t made = count(s, 2, 8);
+    return first(weft_split(x, axis, made, outputs), outputs, made);
+}
+
+static weft_tensor *split_sizes(call_source *s) {
+    weft_tensor *outputs[8] = {NULL};
+    weft_tensor *const x = ROWS;
+    const int axis = small(s, 1);
+    const int64_t sizes[] = {whole(s, 1), whole(s, 3)};
+    return first(weft_split_sizes(x, axis, sizes, 2, outputs), outputs, 2);
+}
+
+static weft_tensor *joined(call_source *s, bool stacked) {
+    weft_tensor *const xs[] = {ROWS, ROWS, ROWS};
+    const size_t number_of = count(s, 3, 3);
+    return stacked ? weft_stack(xs, number_of, small(s, 1)) : weft_concat(xs, number_of, small(s, 1));
+}
+
+static weft_tensor *adaptive(call_source *s) {
+    const int64_t width = whole(s, 4), classes = whole(s, 9), cutoffs[] = {whole(s, 3), whole(s, 5)};
+    const weft_adaptive_softmax_options o = {
+        WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT, .divisor = single(s, 2), .head_bias = flag(s, true)};
+    weft_adaptive_softmax *const softmax =
+        weft_adaptive_softmax_layer(G, width, classes, cutoffs, count(s, 2, 2), &o);
+    return softmax ? weft_adaptive_softmax_loss(softmax, ROWS, NAMES) : NULL;
+}
+
+static weft_tensor *lstm_cell(call_source *s) {
+    const weft_recurrent_weights w = {
+        .weight_ih = tensor(s, WEFT_F32, 2, 12, 4, 0, 0), .weight_hh = tensor(s, WEFT_F32, 2, 12, 3, 0, 0)};
+    weft_tensor *const h = tensor(s, WEFT_F32, 2, 2, 3, 0, 0);
+    return weft_lstm_cell(ROWS, h, h, &w).h;
+}
+
+static weft_tensor *sequence(call_source *s, int gates) {
+    const weft_recurrent_weights w = {.weight_ih = tensor(s, WEFT_F32, 2, 3 * gates, 6, 0, 0),
+        .weight_hh = tensor(s, WEFT_F32, 2, 3 * gates, 3, 0, 0)};
+    const weft_sequence_options o = {WEFT_SEQUENCE_OPTIONS_INIT, .reverse = flag(s, false)};
+    if (gates == 4) return weft_lstm_with(CUBE, &w, &o).y;
+    return gates == 3 ? weft_gru_with(CUBE, &w, &o).y : weft_rnn_with(CUBE, &w, &o).y;
+}
+
+static weft_tensor *ctc(call_source *s) {
+    const weft_ctc_loss_options o = {WEFT_CTC_LOSS_OPTIONS_INIT, .blank = small(s, 0)};
+    weft_tensor *const lengths = tensor(s, WEFT_I32, 1, 4, 0, 0, 0);
+    return weft_ctc_loss(CUBE, tensor(s, WEFT_I32, 2, 4, 1, 0, 0), lengths, lengths, &o);
+}
+
+static weft_tensor *gradient(call_source *s) {
+    weft_tensor *const x = LINE;
+    return weft_gradient(weft_sum_axes(weft_square(x), NULL, false), x);
+}
+
+static weft_tensor *assigned(call_source *s) {
+    const int64_t dims[] = {whole(s, 4)};
+    weft_tensor *const state = weft_state_shape(G, name(s), WEFT_F32, weft_zeros(), 1, dims);
+    return weft_assign(state, weft_add_number(state, 1));
+}
+
+/* A dimension of memory that the call takes at once: small, or larger than any tensor. */
+static int64_t host_size(call_source *s, int64_t usual) {
+    const int64_t value = whole(s, usual);
+    return value > 8 && value <= INT64_C(1) << 40 ? usual : value;
+}
+
+static weft_tensor *array(call_source *s) {
+    static const char numbers[1024];
+    const int64_t dims[] = {host_size(s, 4), host_size(s, 2)};
+    return weft_array(G, WEFT_F32, numbers, 2, dims);
+}
+
+static weft_tensor *padded(call_source *s) {
+    const int64_t before[] = {whole(s, 0), whole(s, 1), 0, 0, 0, 0, 0, 0};
+    const int64_t after[] = {whole(s, 0), whole(s, 1), 0, 0, 0, 0, 0, 0};
+    return weft_pad(ROWS, before, after, (weft_pad_mode)number_in(s, WEFT_PAD_CONSTANT, 0, 4), number(s, 0));
+}
+
+static weft_tensor *adaptive_pool(call_source *s, bool maximum) {
+    const int64_t sizes[] = {whole(s, 2), whole(s, 3), 1};
+    return maximum ? weft_adaptive_max_pool(IMAGE, sizes) : weft_adaptive_avg_pool(IMAGE, sizes);
+}
+
+static weft_tensor *conv(call_source *s, bool transposed) {
+    const weft_conv_options o = window_of(s, transposed);
+    weft_tensor *const weight = tensor(s, WEFT_F32, 4, 4, 4, 3, 3);
+    return transposed ? weft_conv_transpose_with(IMAGE, weight, NULL, &o)
+                      : weft_conv_with(IMAGE, weight, NULL, &o);
+}
+
+static weft_tensor *conv_layer(call_source *s, bool transposed) {
+    const weft_conv_layer_options o = {WEFT_CONV_LAYER_OPTIONS_INIT, .conv = window_of(s, transposed),
+        .transposed = transposed, .no_bias = flag(s, false)};
+    const int64_t size[] = {whole(s, 3), whole(s, 3), 1};
+    return weft_conv_layer(IMAGE, whole(s, 4), size, &o);
+}
+
+static weft_tensor *recurrent(call_source *s, int kind) {
+    const weft_recurrent_options o = recurrent_of(s);
+    const int64_t hidden = whole(s, 3);
+    if (kind == 0) return weft_lstm(CUBE, hidden, &o).y;
+    return kind == 1 ? weft_gru(CUBE, hidden, &o).y : weft_rnn(CUBE, hidden, &o).y;
+}
+
+static weft_tensor *multi_head(call_source *s) {
+    const weft_multi_head_options o = {WEFT_MULTI_HEAD_OPTIONS_INIT, .causal = flag(s, true)};
+    weft_tensor *const x = CUBE;
+    return weft_multi_head_attention(x, x, x, whole(s, 2), &o);
+}
+
+static weft_tensor *attention(call_source *s) {
+    const weft_attention_options o = {WEFT_ATTENTION_OPTIONS_INIT, .causal = flag(s, false),
+        .scale = single(s, 0), .dropout = single(s, 0)};
+    return weft_attention(CUBE, CUBE, CUBE, &o);
+}
+
+static weft_tensor *embedding_layer(call_source *s) {
+    const weft_embedding_options o = {
+        WEFT_EMBEDDING_OPTIONS_INIT, .padded = flag(s, true), .padding = whole(s, 1)};
+    return weft_embedding_layer(INDEX, whole(s, 5), whole(s, 3), &o);
+}
+
+static weft_tensor *norm(call_source *s, int kind) {
+    const weft_norm_options o = {
+        WEFT_NORM_OPTIONS_INIT, .axes = small(s, kind ? 2 : 0), .epsilon = single(s, 0)};
+    if (kind == 0) return weft_group_norm_layer(IMAGE, whole(s, 2), &o);
+    return kind == 1 ? weft_layer_norm_layer(IMAGE, &o) : weft_rms_norm_layer(IMAGE, &o);
+}
+
+static weft_tensor *batch_norm(call_source *s, bool of_batch) {
+    const weft_batch_norm_options b = {WEFT_BATCH_NORM_OPTIONS_INIT, .momentum = single(s, 0.5)};
+    const weft_instance_norm_options i = {WEFT_INSTANCE_NORM_OPTIONS_INIT, .running = flag(s, true)};
+    return of_batch ? weft_batch_norm_layer(IMAGE, &b) : weft_instance_norm_layer(IMAGE, &i);
+}
+
+static weft_tensor *class_loss(call_source *s, int kind) {
+    const weft_class_loss_options o = classes_of(s);
+    if (kind == 0) return weft_cross_entropy_loss(ROWS, NAMES, &o);
+    return kind == 1 ? weft_nll_loss(ROWS, NAMES, &o)
+                     : weft_sequence_cross_entropy_loss(CUBE, INDEX, NULL, &o);
+}
+
+static weft_tensor *pool(call_source *s, int kind) {
+    const weft_pool_options o = pool_of(s, kind == 1);
+    if (kind == 0) return weft_max_pool(IMAGE, &o);
+    return kind == 1 ? weft_avg_pool(IMAGE, &o) : weft_lp_pool(IMAGE, number(s, 2), &o);
+}
+
+static weft_tensor *resampled(call_source *s) {
+    const weft_resample_options o = resample_of(s);
+    return weft_resample(IMAGE, &o);
+}
+
+static weft_tensor *model(call_source *s) {
+    static const char *const models[] = {"lenet5", "alexnet_r", "resnet20", "mobilenet_v2"};
+    const char *const which = models[count(s, 0, 3)];
+    return weft_model(weft_input(G, name(s), WEFT_F32, 1, 32, 32), which, whole(s, 10), NULL);
+}
+
+static weft_tensor *carried(call_source *s) {
+    const int64_t dims[] = {host_size(s, 2), host_size(s, 4)};
+    return weft_carry_start(
+        weft_carried_state(G, small(s, 2), dims), tensor(s, WEFT_F32, 1, 2, 0, 0, 0), small(s, 0));
+}
+
+static weft_tensor *einsum(call_source *s) {
+    static const char *const equations[] = {
+        "ij,kj->ik", "ij,ij->", "...j,kj->...k", "ij", "", "->", "i.j,", "iij->j", "ij,jk,kl", "ab->ba"};
+    weft_tensor *const a = ROWS, *const b = ROWS;
+    return weft_einsum(equations[count(s, 0, 9)], a, b);
+}
+
+/* ---- the table ---- */
+
+#define DEFINE_UNARY(op)                                                                                     \
+    static weft_tensor *call_##op(call_source *s) {                                                          \
+        return weft_##op(ROWS);                                                                              \
+    }
+#define DEFINE_BINARY(op)                                                                                    \
+    static weft_tensor *call_##op(call_source *s) {                                                          \
+        return weft_##op(ROWS, ROWS);                                                                        \
+    }
+#define DEFINE_REDUCTION(op)                                                                                 \
+    static weft_tensor *call_##op(call_source *s) {                                                          \
+        return weft_##op##_axes(CUBE, AXES(1, END, END, END), flag(s, false));                               \
+    }
+#define DEFINE_OTHER(op, ...)                                                                                \
+    static weft_tensor *call_##op(call_source *s) {                                                          \
+        return __VA_ARGS__;                                                                                  \
+    }
+UNARY(DEFINE_UNARY)
+BINARY(DEFINE_BINARY)
+REDUCTIONS(DEFINE_REDUCTION)
+OTHERS(DEFINE_OTHER)
+
+#define ENTRY(op)         {#op, call_##op},
+#define ENTRY_OF(op, ...) {#op, call_##op},
+const public_call public_calls[] = {UNARY(ENTRY) BINARY(ENTRY) REDUCTIONS(ENTRY) OTHERS(ENTRY_OF)};
+const size_t public_call_count = sizeof public_calls / sizeof *public_calls;
