@@ -145,6 +145,8 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     const weft_allocator *const allocator = trainer->context->allocator;
     weft_tensor *updates[WEFT_MAX_UPDATES + WEFT_MAX_CARRIES] = {NULL};
     wi_pass_options given = {.loss = loss, .updates = updates, .update_count = options->update_count};
+    if (options->precision != WEFT_PRECISION_F32)
+        WI_TRY(weft_graph_set_precision(trainer->graph, options->precision));
     WI_TRY(weft_graph_status(trainer->graph));
     WI_TRY(keep_strings(trainer));
     WI_TRY(keep_metrics(trainer));

@@ -106,6 +106,34 @@ static void progress_is_reported(void **state) {
     weft_graph_release(net.graph);
 }
 
+static void mixed_precision_learns_too(void **state) {
+    (void)state;
+    const problem p = make_problem();
+    const network net = make_network(test_context()), wide = make_network(test_context());
+    reports narrow_epochs = {0}, wide_epochs = {0};
+    double loss = 0.0, accuracy = 0.0;
+    weft_dataset *const dataset = make_dataset(test_context(), &p);
+    weft_trainer *const trainer = make_trainer(&net, (weft_trainer_options){.epochs = 5,
+                                                         .logits = net.logits,
+                                                         .on_epoch = on_epoch,
+                                                         .user = &narrow_epochs,
+                                                         .precision = WEFT_PRECISION_BF16});
+    weft_trainer *const other =
+        make_trainer(&wide, (weft_trainer_options){.epochs = 5, .on_epoch = on_epoch, .user = &wide_epochs});
+    assert_ok(weft_trainer_run(trainer, dataset));
+    assert_ok(weft_trainer_run(other, dataset));
+    assert_ok(weft_trainer_evaluate(trainer, dataset, &loss, &accuracy));
+    assert_true(accuracy == 1.0);
+    const double narrow_loss = narrow_epochs.epochs[4].loss, wide_loss = wide_epochs.epochs[4].loss;
+    assert_true(
+        narrow_loss != wide_loss && fabs(narrow_loss - wide_loss) < 0.05 * wide_epochs.epochs[0].loss);
+    weft_trainer_release(trainer);
+    weft_trainer_release(other);
+    weft_dataset_release(dataset);
+    weft_graph_release(net.graph);
+    weft_graph_release(wide.graph);
+}
+
 static void without_logits_there_is_no_accuracy(void **state) {
     (void)state;
     const problem p = make_problem();
@@ -291,6 +319,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_is_fitted),
         cmocka_unit_test(progress_is_reported),
+        cmocka_unit_test(mixed_precision_learns_too),
         cmocka_unit_test(without_logits_there_is_no_accuracy),
         cmocka_unit_test(evaluation_is_exact),
         cmocka_unit_test(callbacks_stop_the_training),
