@@ -4,24 +4,10 @@
 #ifndef WI_PLATFORM_H
 #define WI_PLATFORM_H
 
-#include "base/memory.h"
+#include "base/file_read.h"
 #include <locale.h>
 #include <pthread.h>
 
-/* Reads a whole regular file. *data is NUL-terminated after *bytes bytes; release it with wi_release. Anything else
- * (a folder, a pipe, a device) is an error at once. */
-weft_status wi_file_read(const weft_allocator *allocator, const char *path, char **data, size_t *bytes);
-/* Which files a caller allows, see weft_context_options. */
-typedef struct wi_file_rules {
-    const weft_allocator *allocator;
-    bool any;     /* pipes and devices, too */
-    size_t limit; /* of what does not tell its length; 0: the default */
-} wi_file_rules;
-weft_status wi_file_read_by(const wi_file_rules *rules, const char *path, char **data, size_t *bytes);
-/* A descriptor of such a file, opened for reading, which the caller closes. */
-weft_status wi_file_open_by(const wi_file_rules *rules, const char *path, int *file);
-/* The most bytes that a gzip file of that size may become. */
-uint64_t wi_file_unpacked_limit(const wi_file_rules *rules, uint64_t bytes);
 /* Writes to a temporary beside path, fsyncs, renames: path has the old content or the new, never a part. A symbolic link
  * stays, and leads to the new content; a file that is replaced keeps its mode. Temporaries that killed processes left of
  * this path are removed. */

@@ -1,4 +1,4 @@
-#include "graph/names.h"
+#include "graph/variable_names.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void graph_destroy(weft_graph *graph) {
     wi_release(allocator, graph->scalars);
     wi_release(allocator, graph->buckets);
     for (int i = 0; i < 2; i++) wi_release(allocator, graph->kinds[i].of);
-    wi_names_clear(graph);
+    wi_variable_names_clear(graph);
     wi_arena_clear(&graph->arena);
     wi_release(allocator, graph);
 }

@@ -1,6 +1,6 @@
 /* Sources (inputs, parameters, states) and the generators that need no op family: constants, scalars, coordinates. */
 #include "graph/initial.h"
-#include "graph/names.h"
+#include "graph/variable_names.h"
 #include <string.h>
 
 const wi_op wi_op_input = {
@@ -116,7 +116,7 @@ static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char
     if (!variable) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
     variable->stream = (uint32_t)graph->variable_count;
     tensor = name_node(tensor, name);
-    if (tensor && tensor->name && wi_names_add(graph, tensor) != WEFT_OK)
+    if (tensor && tensor->name && wi_variable_names_add(graph, tensor) != WEFT_OK)
         return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
     return tensor;
 }

@@ -1,6 +1,6 @@
 /* The memory of parameters and states: reserved in blocks, made and filled when first needed. */
 #include "graph/initial.h"
-#include "graph/names.h"
+#include "graph/variable_names.h"
 #include <string.h>
 
 weft_status wi_graph_add_block(weft_graph *graph, size_t bytes, size_t *index) {
@@ -73,7 +73,7 @@ weft_tensor *weft_graph_state(const weft_graph *graph, size_t index) {
 }
 
 weft_tensor *weft_graph_find(const weft_graph *graph, const char *name) {
-    return graph && name ? wi_names_find(graph, name) : NULL;
+    return graph && name ? wi_variable_names_find(graph, name) : NULL;
 }
 
 static weft_status check_variable(

@@ -29,7 +29,7 @@ static void force_class(const char *text) {
     wi_device_entry entry = {0};
     const cl_device_id device = wi_context_device(fuzz_opened_context())->id;
     fuzz_assert(setenv("WEFT_DEVICE_CLASS", text, 1) == 0);
-    const weft_status status = wi_device_describe(&entry, device);
+    const weft_status status = wi_device_describe(&entry, device, NULL);
     fuzz_check_status(status);
     fuzz_assert(status == WEFT_OK || status == WEFT_ERROR_ARGUMENT);
     fuzz_assert(unsetenv("WEFT_DEVICE_CLASS") == 0);

@@ -1,19 +1,19 @@
 /* The names of a graph's variables in a hash table, so that networks of many layers are built in linear time.
  *
  * Entries live in the graph's arena and are never removed. */
-#ifndef WI_NAMES_H
-#define WI_NAMES_H
+#ifndef WI_VARIABLE_NAMES_H
+#define WI_VARIABLE_NAMES_H
 
 #include "graph/nodes.h"
 
 /* Makes a named variable known, and every part of its name before a dot as taken by a layer. */
-weft_status wi_names_add(weft_graph *graph, weft_tensor *variable);
+weft_status wi_variable_names_add(weft_graph *graph, weft_tensor *variable);
 /* The first variable of that name; NULL: none. */
-weft_tensor *wi_names_find(const weft_graph *graph, const char *name);
+weft_tensor *wi_variable_names_find(const weft_graph *graph, const char *name);
 /* Has the graph a variable "layer.anything"? */
-bool wi_names_has_layer(const weft_graph *graph, const char *layer);
+bool wi_variable_names_has_layer(const weft_graph *graph, const char *layer);
 /* A number that belongs to a word, 0 at first; NULL: out of memory. */
-uint32_t *wi_names_number(weft_graph *graph, const char *word);
-void wi_names_clear(weft_graph *graph);
+uint32_t *wi_variable_names_number(weft_graph *graph, const char *word);
+void wi_variable_names_clear(weft_graph *graph);
 
 #endif

@@ -1,4 +1,4 @@
-#include "graph/names.h"
+#include "graph/variable_names.h"
 #include <string.h>
 #include <xxhash.h>
 
@@ -59,7 +59,7 @@ static wi_name *take(weft_graph *graph, name_kind kind, const char *text, size_t
     return name;
 }
 
-weft_status wi_names_add(weft_graph *graph, weft_tensor *variable) {
+weft_status wi_variable_names_add(weft_graph *graph, weft_tensor *variable) {
     const char *const text = variable->name;
     wi_name *const name = take(graph, VARIABLE, text, strlen(text));
     if (!name) return WEFT_ERROR_MEMORY;
@@ -69,16 +69,16 @@ weft_status wi_names_add(weft_graph *graph, weft_tensor *variable) {
     return WEFT_OK;
 }
 
-weft_tensor *wi_names_find(const weft_graph *graph, const char *name) {
+weft_tensor *wi_variable_names_find(const weft_graph *graph, const char *name) {
     const wi_name *const found = find(graph, VARIABLE, name, strlen(name));
     return found ? found->variable : NULL;
 }
 
-bool wi_names_has_layer(const weft_graph *graph, const char *layer) {
+bool wi_variable_names_has_layer(const weft_graph *graph, const char *layer) {
     return find(graph, LAYER, layer, strlen(layer)) != NULL;
 }
 
-uint32_t *wi_names_number(weft_graph *graph, const char *word) {
+uint32_t *wi_variable_names_number(weft_graph *graph, const char *word) {
     wi_name *name = find(graph, WORD, word, strlen(word));
     if (!name) {
         const char *const own = wi_arena_string(&graph->arena, word);
@@ -87,6 +87,6 @@ uint32_t *wi_names_number(weft_graph *graph, const char *word) {
     return name ? &name->number : NULL;
 }
 
-void wi_names_clear(weft_graph *graph) {
+void wi_variable_names_clear(weft_graph *graph) {
     wi_release(graph->context->allocator, graph->names);
 }

@@ -1,0 +1,99 @@
+/* See file_read.h. */
+#include "base/file_read.h"
+#include "base/file_target.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READ_STEP = 65536 };
+/* The limits that include/weft/device.h documents. */
+enum { STREAM_LIMIT = 1 << 30, UNPACKED_LEAST = 16 << 20, UNPACKED_RATIO = 100 };
+
+weft_status wi_file_open_by(const wi_file_rules *rules, const char *path, int *file) {
+    struct stat state;
+    /* To open a pipe waits for its writer, if not told otherwise. */
+    *file = wi_open(path, O_RDONLY | O_CLOEXEC | (rules->any ? 0 : O_NONBLOCK), 0);
+    if (*file < 0) return wi_file_fail("open", path, errno);
+    const int error = fstat(*file, &state) != 0 ? errno : S_ISDIR(state.st_mode) ? EISDIR : 0;
+    if (error == 0 && (rules->any || S_ISREG(state.st_mode))) return WEFT_OK;
+    close(*file);
+    *file = -1;
+    if (error) return wi_file_fail("read", path, error);
+    WI_FAIL(WEFT_ERROR_FILE, "cannot read '%s': it is not a regular file", path);
+}
+
+uint64_t wi_file_unpacked_limit(const wi_file_rules *rules, uint64_t bytes) {
+    if (rules->limit) return rules->limit;
+    return bytes > UINT64_MAX / UNPACKED_RATIO / 2 ? UINT64_MAX : UNPACKED_LEAST + UNPACKED_RATIO * bytes;
+}
+
+/* What fstat says, and how much may follow: a regular file may grow meanwhile, anything else has no size. */
+typedef struct source {
+    int file;
+    const char *path;
+    size_t hint, limit;
+} source;
+
+static weft_status look_at_source(source *s, const wi_file_rules *rules) {
+    struct stat state;
+    if (fstat(s->file, &state) != 0) return wi_file_fail("read", s->path, errno);
+    const bool regular = S_ISREG(state.st_mode) && state.st_size >= 0;
+    s->limit = regular ? SIZE_MAX : rules->limit ? rules->limit : STREAM_LIMIT;
+    /* One more, so that the end is noticed. Files of /proc are regular, and of size 0. */
+    s->hint = regular && state.st_size ? (size_t)state.st_size + 1 : READ_STEP;
+    return WEFT_OK;
+}
+
+static weft_status read_some(const source *s, char *buffer, size_t room, size_t *got) {
+    ssize_t result = -1;
+    do result = read(s->file, buffer, room);
+    while (result < 0 && errno == EINTR);
+    if (result < 0) return wi_file_fail("read", s->path, errno);
+    *got = (size_t)result;
+    return WEFT_OK;
+}
+
+static weft_status grow_buffer(const weft_allocator *allocator, char **buffer, size_t *capacity) {
+    char *const grown = wi_reallocate(allocator, *buffer, 2 * *capacity + 1);
+    if (!grown) return WEFT_ERROR_MEMORY;
+    *buffer = grown;
+    *capacity *= 2;
+    return WEFT_OK;
+}
+
+static weft_status read_all(const source *s, const weft_allocator *allocator, char **data, size_t *bytes) {
+    size_t capacity = s->hint, used = 0, got = 1;
+    char *buffer = wi_reallocate(allocator, NULL, capacity + 1);
+    weft_status status = buffer ? WEFT_OK : WEFT_ERROR_MEMORY;
+    while (status == WEFT_OK && got) {
+        status = read_some(s, buffer + used, capacity - used, &got);
+        if (status == WEFT_OK) used += got;
+        if (status == WEFT_OK && used > s->limit)
+            status = wi_fail(WEFT_ERROR_FILE,
+                "'%s' gives more than %zu bytes, the limit of what tells no length (option file_limit)",
+                s->path, s->limit);
+        if (status == WEFT_OK && used == capacity) status = grow_buffer(allocator, &buffer, &capacity);
+    }
+    if (status != WEFT_OK) {
+        wi_release(allocator, buffer);
+        return status;
+    }
+    buffer[used] = '\0';
+    *data = buffer;
+    *bytes = used;
+    return WEFT_OK;
+}
+
+weft_status wi_file_read_by(const wi_file_rules *rules, const char *path, char **data, size_t *bytes) {
+    source s = {.path = path};
+    WI_TRY(wi_file_open_by(rules, path, &s.file));
+    weft_status status = look_at_source(&s, rules);
+    if (status == WEFT_OK) status = read_all(&s, rules->allocator, data, bytes);
+    close(s.file);
+    return status;
+}
+
+weft_status wi_file_read(const weft_allocator *allocator, const char *path, char **data, size_t *bytes) {
+    return wi_file_read_by(&(wi_file_rules){.allocator = allocator}, path, data, bytes);
+}
