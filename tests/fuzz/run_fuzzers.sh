@@ -14,6 +14,7 @@ if [ $# -eq 0 ]; then
     set -- $(cd tests/fuzz && ls fuzz_*.c | sed 's/^fuzz_//; s/\.c$//')
 fi
 export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
+export LSAN_OPTIONS=suppressions=tests/sanitizers/leaks.supp:print_suppressions=0
 mkdir -p build/fuzz/found
 failed=0
 for name in "$@"; do

@@ -1,8 +1,8 @@
 /* CSV tables of very many columns: what they cost, and how many there may be. */
-#include "base/platform.h"
 #include "support/checks.h"
 #include "support/fixture.h"
 #include <stdio.h>
+#include <time.h>
 
 static const char *write_file(const char *name, const char *text) {
     static char path[4096];
@@ -37,10 +37,10 @@ static void many_columns_take_a_moment(void **state) {
     for (int row = 0; row < 2; row++)
         for (int i = 0; i < COLUMNS; i++)
             used += (size_t)sprintf(text + used, i % 3 == row ? "%s%d" : "%sx%d", i ? "," : "\n", i);
-    const double begin = wi_clock_seconds();
+    const clock_t begin = clock(); /* of the processor: the machine may have other work */
     weft_dataset *const data = open_csv(text, (weft_csv_options){0});
     weft_dataset *const other = open_csv(text, (weft_csv_options){.like = data});
-    assert_true(wi_clock_seconds() - begin < 5);
+    assert_true(clock() - begin < 5 * CLOCKS_PER_SEC);
     assert_int_equal(weft_dataset_column_count(data), COLUMNS);
     assert_int_equal(weft_dataset_category_count(other, 0), 2);
     assert_int_equal(i32_of(other, 0, 0), 0); /* "0" comes before "x0" */
