@@ -104,8 +104,20 @@ static weft_status keep_binaries(weft_plan *plan) {
     return WEFT_OK;
 }
 
-weft_status wi_plan_finish_queues(const weft_plan *plan) {
+/* A queue may wait for events of another, which a run that failed on its way has not flushed: that would be for ever. A
+ * flush that fails is tried again. */
+static weft_status flush_queues(const weft_plan *plan) {
     weft_status status = WEFT_OK;
+    for (int d = 0; d < plan->request.devices.count && plan->request.devices.count > 1; d++) {
+        const weft_status flushed = wi_queue_flush(plan->request.devices.of[d]);
+        if (flushed != WEFT_OK) (void)wi_queue_flush(plan->request.devices.of[d]);
+        if (status == WEFT_OK) status = flushed;
+    }
+    return status;
+}
+
+weft_status wi_plan_finish_queues(const weft_plan *plan) {
+    weft_status status = flush_queues(plan);
     for (int d = 0; d < plan->request.devices.count; d++) {
         const weft_status finished = wi_queue_finish(plan->request.devices.of[d]);
         if (status == WEFT_OK) status = finished;
