@@ -13,6 +13,7 @@ export POCL_CACHE_DIR="$work/pocl" # a kill may leave its files in any state, to
 fail() {
     echo "kill $killed (seed $seed): $1"
     cat "$work"/errors.* 2>/dev/null
+    kill -KILL $one $other 2>/dev/null
     exit 1
 }
 
@@ -24,7 +25,7 @@ end() {
 }
 
 # With the driver's own kernels at hand: how long a process takes from nothing is the range of the moments.
-killed=0
+killed=0 one= other=
 "$program" "$work/first" 1 >/dev/null || fail "a process that nobody kills fails"
 begin=$(date +%s%N)
 "$program" "$work/second" 1 >/dev/null || fail "a process that nobody kills fails"

@@ -6,14 +6,30 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { PROGRAMS = 4 };
+enum { PROGRAMS = 4, BLOCK = 2 << 20 };
 
 /* A warning is what a reader of another's half-written file would get. */
 static void count_warning(void *user, weft_log_level level, const char *line) {
     if (level != WEFT_LOG_WARNING) return;
     fprintf(stderr, "%s\n", line);
     ++*(int *)user;
+}
+
+/* An entry that takes as long to write as a large program: many a kill comes amid it. */
+static weft_status use_block(wi_device *device) {
+    static char block[BLOCK];
+    wi_cache_entry entry;
+    const wi_cache_key key = wi_disk_cache_key(device, "a block", "");
+    for (size_t i = 0; i < BLOCK; i++) block[i] = (char)(i * 2654435761u >> 13);
+    if (!wi_disk_cache_write(device, key, WI_CACHE_INDEX, block, BLOCK))
+        WI_FAIL(WEFT_ERROR_INTERNAL, "the block cannot be written");
+    WI_TRY(wi_disk_cache_read(device, key, &entry));
+    const bool same = entry.data && entry.bytes == BLOCK && memcmp(entry.data, block, BLOCK) == 0;
+    wi_release(device->host.allocator, entry.data);
+    if (!same) WI_FAIL(WEFT_ERROR_INTERNAL, "the block is not what was written");
+    return WEFT_OK;
 }
 
 static weft_status use_all(weft_context *context) {
@@ -23,6 +39,7 @@ static weft_status use_all(weft_context *context) {
         WI_TRY(small_program_use(context, options));
         wi_tuning_set(wi_context_device(context), options, i);
         wi_programs_save(wi_context_device(context));
+        WI_TRY(use_block(wi_context_device(context)));
     }
     for (int i = 0; i < PROGRAMS; i++) {
         char name[32];

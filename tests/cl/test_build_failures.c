@@ -31,8 +31,8 @@ static weft_status get(weft_context *context, const char *source) {
 }
 
 static void only_a_position_and_an_error_are_a_verdict(void **state) {
-    static const char *const verdicts[] = {"error: /tmp/pocl/tempfile_32nQun.cl:2:77: use of undeclared "
-                                           "identifier 'x'\nDevice failed to build\n",
+    static const char *const verdicts[] = {
+        "error: /tmp/pocl/tempfile_32nQun.cl:2:77: undeclared identifier 'x'\nDevice failed to build\n",
         "<kernel>:12:5: error: expected ';'", "1 warning generated.\ninput.cl:3:1: fatal error: no type\n",
         "(12:0) : error : undefined identifier", "program(7): Error: syntax", "a.cl(7,3): error X3000"};
     static const char *const failures[] = {"", "CL_BUILD_PROGRAM_FAILURE", "1 error generated.\n",

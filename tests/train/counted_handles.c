@@ -2,8 +2,6 @@
 #define _GNU_SOURCE
 #include "train/counted_handles.h"
 
-#define CL_TARGET_OPENCL_VERSION 120
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <dirent.h>
 #include <dlfcn.h>
