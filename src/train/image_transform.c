@@ -178,7 +178,6 @@ typedef struct running {
     wi_workspace *workspace;
     wi_image_view view;
     int64_t channels;
-    size_t resized; /* how often */
 } running;
 
 static void draw(const wi_example *example, size_t transform, uint32_t block, uint32_t words[4]) {
@@ -197,9 +196,11 @@ static double between(uint32_t word, double low, double high) {
     return low + (high - low) * ((double)word * 0x1p-32);
 }
 
+/* Into the one of the two blocks where the view's pixels are not. */
 static weft_status resize(running *r, int64_t height, int64_t width) {
+    const bool second = r->view.pixels == r->workspace->blocks[WI_BLOCK_RESIZED];
     const wi_resize_blocks blocks = {
-        .target = WI_BLOCK_RESIZED + r->resized++ % 2, .rows = WI_BLOCK_ROWS, .weights = WI_BLOCK_WEIGHTS};
+        .target = WI_BLOCK_RESIZED + second, .rows = WI_BLOCK_ROWS, .weights = WI_BLOCK_WEIGHTS};
     if (height > MAX_SIDE || width > MAX_SIDE)
         WI_FAIL(WEFT_ERROR_SHAPE, "'%s': resized to %" PRId64 " x %" PRId64 " pixels, sides may have %d",
             r->name, height, width, MAX_SIDE);

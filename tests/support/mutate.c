@@ -41,10 +41,16 @@ static bool try_bytes(mutate_counts *counts, const char *bytes, size_t size,
 
 mutate_counts mutate_all(const char *good, size_t size, size_t changes,
     bool (*read)(void *user, const char *bytes, size_t size), void *user) {
+    return mutate_some(good, size, size, changes, read, user);
+}
+
+mutate_counts mutate_some(const char *good, size_t size, size_t prefixes, size_t changes,
+    bool (*read)(void *user, const char *bytes, size_t size), void *user) {
+    const size_t step = prefixes && size > prefixes ? size / prefixes : 1;
     mutate_counts counts = {0, 0};
     test_random random = test_random_named("mutate", size);
     char *const bytes = malloc(size + 4);
-    for (size_t cut = 0; cut < size; cut++) try_bytes(&counts, good, cut, read, user);
+    for (size_t cut = 0; cut < size; cut += step) try_bytes(&counts, good, cut, read, user);
     for (size_t i = 0; i < changes; i++) {
         size_t now = size;
         memcpy(bytes, good, size);

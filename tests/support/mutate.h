@@ -15,5 +15,8 @@ typedef struct mutate_counts {
  * doubled or swapped, besides the prefixes. */
 mutate_counts mutate_all(const char *good, size_t size, size_t changes,
     bool (*read)(void *user, const char *bytes, size_t size), void *user);
+/* The same with about so many prefixes. */
+mutate_counts mutate_some(const char *good, size_t size, size_t prefixes, size_t changes,
+    bool (*read)(void *user, const char *bytes, size_t size), void *user);
 
 #endif

@@ -222,6 +222,11 @@ static void transforms_follow_the_reference(void **state) {
         {"resized twice, padded", 12, 12, 4,
             {weft_transform_random_crop(21, 25, 2), weft_transform_resize(13, 13),
                 weft_transform_random_flip(0.5), weft_transform_random_resized_crop(12, 12)}},
+        {"resized to the size that it has, then twice", 64, 64, 3,
+            {weft_transform_resize(4, 4), weft_transform_resize(4, 4), weft_transform_resize(64, 64)}},
+        {"larger, as large, smaller: twice", 6, 7, 4,
+            {weft_transform_resize(30, 40), weft_transform_resize_shorter(30), weft_transform_random_flip(1),
+                weft_transform_resize(6, 7)}},
     };
     for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
         check_recipe(&recipes[i], i % 2 ? WEFT_CHANNELS_LAST : WEFT_CHANNELS_FIRST);
