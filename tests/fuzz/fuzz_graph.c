@@ -82,6 +82,7 @@ static void check_plan(bytes *b) {
     const weft_status status = weft_plan_create(&plan, outputs, count, &options);
     fuzz_check_status(status);
     fuzz_assert((status == WEFT_OK) == (plan != NULL));
+    if (status == WEFT_ERROR_INTERNAL) fprintf(stderr, "%s\n", weft_last_error());
     fuzz_assert(status != WEFT_ERROR_INTERNAL);
     weft_plan_release(plan);
 }
