@@ -52,7 +52,7 @@ WEFT_API weft_status weft_plan_bind(
 WEFT_API weft_status weft_plan_memory(
     weft_plan *plan, weft_tensor *output, struct _cl_mem **memory, size_t *offset);
 
-/* Enqueues one step and does not wait. */
+/* Enqueues one step and does not wait. WEFT_ERROR_STATE: an input was never written or bound. */
 WEFT_API weft_status weft_plan_run(weft_plan *plan);
 /* Waits until everything that was enqueued has finished. Reports an index out of range as weft_plan_read
  * does. */

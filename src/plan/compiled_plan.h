@@ -30,6 +30,7 @@ struct weft_plan {
     bool owns_graph;                  /* holds a reference */
     int references;
     bool compiled;                /* the launches are there */
+    bool inputs_known;            /* each input has been written, or is the embedder's memory */
     struct wi_profiler *profiler; /* notes what is enqueued; NULL: nobody asks */
     size_t run_count;
 };

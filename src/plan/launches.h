@@ -18,6 +18,7 @@ typedef struct wi_place_memory {
     cl_mem memory;    /* NULL: the place lies in another */
     size_t offset;    /* bytes */
     wi_buffer buffer; /* INPUT: its own */
+    bool written;     /* INPUT: its own memory has been, by the caller */
 } wi_place_memory;
 
 typedef struct wi_plan_memory {

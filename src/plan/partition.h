@@ -61,13 +61,14 @@ typedef struct wi_value {
     int place;            /* MEMBER: among the members of its step */
     bool in_row;          /* MEMBER: one element a row of the reduction, not one a point of the space */
     bool after_reduction; /* MEMBER: computed from a result of its own step's reductions */
-    bool stores_inline;   /* MEMBER: stores `expression` */
-    int storage;          /* -1: none */
-    int stored_as;        /* the value that has an INLINE one in memory, or MEMORY row-major; -1: none */
-    int inline_operands;  /* INLINE: operands that it takes in a step, at most */
-    int outside;          /* readers that are not members of its step, or not yet; a plan's output is one */
-    bool keeps_layout;    /* MEMBER: inline in an epilogue; if it gets memory after all, that reads it */
-    bool permuted;        /* MEMBER: stored as its readers want it, not in the order of its axes */
+    int chain; /* MEMBER: of so many reductions of its own step, each of elements made of the one before */
+    bool stores_inline;  /* MEMBER: stores `expression` */
+    int storage;         /* -1: none */
+    int stored_as;       /* the value that has an INLINE one in memory, or MEMORY row-major; -1: none */
+    int inline_operands; /* INLINE: operands that it takes in a step, at most */
+    int outside;         /* readers that are not members of its step, or not yet; a plan's output is one */
+    bool keeps_layout;   /* MEMBER: inline in an epilogue; if it gets memory after all, that reads it */
+    bool permuted;       /* MEMBER: stored as its readers want it, not in the order of its axes */
     wi_extent extent;
     wi_layout layout;
 } wi_value;
@@ -76,6 +77,8 @@ typedef struct wi_value {
 
 enum {
     WI_MAX_MEMBERS = 64,
+    /* Reductions one after the other in a step: each reads the row again, and makes anew what the ones before did. */
+    WI_MAX_CHAIN = 6,
     WI_MAX_OPERANDS = 28, /* inputs and outputs of a kernel */
     WI_MAX_INPUTS = 14,   /* of which inputs, before outputs are known */
     /* An inline value reads so many at most, so that a map of three of them can always begin a step. */

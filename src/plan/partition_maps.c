@@ -170,6 +170,16 @@ static weft_status read_inputs(wi_partition *p, const weft_tensor *node, int ste
 
 /* ---- maps ---- */
 
+static int chain_of(const wi_partition *p, const weft_tensor *node, int step) {
+    int chain = 0;
+    for (int i = 0; i < node->input_count; i++) {
+        const wi_value *input = &p->values[wi_value_index(p, node->inputs[i])];
+        if (input->state == WI_VALUE_MEMBER && input->step == step && input->chain > chain)
+            chain = input->chain;
+    }
+    return chain;
+}
+
 /* Do the maps that follow in order, each made of the one before, lead to one that also reads a member of the
  * step? Then the node is better computed there than in a step of its own. at: the node's place in the order.
  */
@@ -222,6 +232,7 @@ weft_status wi_take_map(wi_partition *p, int index, size_t at) {
     }
     WI_TRY(read_inputs(p, node, step));
     p->values[index].after_reduction = !in_row && after_reduction(p, node, step);
+    p->values[index].chain = chain_of(p, node, step);
     wi_add_member(p, step, index);
     p->values[index].in_row = in_row;
     return WEFT_OK;
@@ -235,6 +246,7 @@ static bool reduce_joins(const wi_partition *p, int index, const weft_tensor *no
     const wi_value *input = &p->values[wi_value_index(p, node->inputs[0])];
     if (step->kind != WI_STEP_LOOP || input->state != WI_VALUE_MEMBER || input->in_row) return false;
     if (step->reduced && step->reduced != node->attributes.over.axes) return false;
+    if (input->chain >= WI_MAX_CHAIN) return false;
     if (!has_room(p, step, node, index)) return false;
     wi_step probe = *step;
     probe.reduced = node->attributes.over.axes;
@@ -264,6 +276,7 @@ weft_status wi_take_reduce(wi_partition *p, int index) {
     }
     p->steps[step]->reduced = node->attributes.over.axes;
     WI_TRY(read_inputs(p, node, step));
+    p->values[index].chain = chain_of(p, node, step) + 1;
     wi_add_member(p, step, index);
     p->values[index].in_row = true;
     return WEFT_OK;

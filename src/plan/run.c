@@ -125,10 +125,27 @@ weft_status wi_plan_finish_queues(const weft_plan *plan) {
     return status;
 }
 
+static weft_status check_inputs(weft_plan *plan) {
+    const wi_partition *p = &plan->partition;
+    for (size_t i = 0; i < p->value_count && !plan->inputs_known; i++) {
+        const wi_value *const value = &p->values[i];
+        if (value->node->op != &wi_op_input || value->copy_of >= 0 || value->storage < 0) continue;
+        const wi_place_memory *const own = &plan->memory.of[value->storage];
+        if (!own->written && own->memory == own->buffer.memory)
+            WI_FAIL(WEFT_ERROR_STATE,
+                "weft_plan_run: the input '%s' was never written: weft_plan_write it, or weft_plan_bind "
+                "memory",
+                weft_tensor_name(value->node));
+    }
+    plan->inputs_known = true;
+    return WEFT_OK;
+}
+
 weft_status wi_plan_begin_run(weft_plan *plan) {
     weft_graph *graph = plan->request.graph;
     const wi_partition *p = &plan->partition;
     WI_TRY(wi_plan_compile(plan));
+    WI_TRY(check_inputs(plan));
     if (p->trains && graph->swapped)
         WI_FAIL(WEFT_ERROR_STATE,
             "weft_plan_run: the parameters hold their average; weft_average_swap them back before training");

@@ -42,9 +42,10 @@ static weft_status write_input(
     WI_TRY(find_value(plan, "weft_plan_write", input, false, data, bytes, &value));
     size_t offset;
     const cl_mem memory = memory_of(plan, value, &offset);
-    return wi_cl_check(
-        clEnqueueWriteBuffer(queue_of(plan, value), memory, wait, offset, bytes, data, 0, NULL, NULL),
+    WI_CL(clEnqueueWriteBuffer(queue_of(plan, value), memory, wait, offset, bytes, data, 0, NULL, NULL),
         "clEnqueueWriteBuffer");
+    plan->memory.of[value->storage].written = true;
+    return WEFT_OK;
 }
 
 weft_status weft_plan_write(weft_plan *plan, weft_tensor *input, const void *data, size_t bytes) {
@@ -79,7 +80,9 @@ weft_status weft_plan_memory(weft_plan *plan, weft_tensor *output, struct _cl_me
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_memory: plan, output, memory or offset is NULL");
     for (size_t i = 0; i < plan->request.output_count; i++) {
         if (plan->request.outputs[i] != output || plan->partition.output_values[i] < 0) continue;
-        *memory = memory_of(plan, &plan->partition.values[plan->partition.output_values[i]], offset);
+        const wi_value *const value = &plan->partition.values[plan->partition.output_values[i]];
+        *memory = memory_of(plan, value, offset);
+        if (output->op == &wi_op_input) plan->memory.of[value->storage].written = true; /* it may be now */
         return WEFT_OK;
     }
     WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_memory: the tensor is not among the plan's outputs");
@@ -128,6 +131,7 @@ weft_status weft_plan_bind(weft_plan *plan, weft_tensor *input, struct _cl_mem *
     if (own->memory != own->buffer.memory) clReleaseMemObject(own->memory);
     own->memory = memory ? memory : own->buffer.memory;
     own->offset = memory ? offset : 0;
+    plan->inputs_known = false;
     for (size_t i = 0; i < plan->launches.count; i++)
         WI_TRY(rebind_launch(&plan->launches.launches[i], value->storage, own));
     return WEFT_OK;

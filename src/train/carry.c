@@ -7,7 +7,8 @@ weft_tensor *weft_carried_state(weft_graph *graph, int rank, const int64_t *dims
     static const float zero = 0;
     if (!graph) return NULL;
     size_t count = 1;
-    for (int i = 0; i < rank && i < WEFT_MAX_RANK && dims; i++) {
+    if (rank > WEFT_MAX_RANK) return weft_array(graph, WEFT_F32, &zero, rank, dims); /* refused there */
+    for (int i = 0; i < rank && dims; i++) {
         if (dims[i] < 1 || dims[i] > (INT64_C(1) << 40) / (int64_t)count) /* refused there */
             return weft_array(graph, WEFT_F32, &zero, rank, dims);
         count *= (size_t)dims[i];

@@ -174,6 +174,18 @@ static void a_function_may_write_the_values(void **state) {
     weft_graph_release(graph);
 }
 
+static void a_whole_state_takes_numbers_of_its_range(void **state) {
+    static const float wrong[] = {INFINITY, -INFINITY, NAN, 0x1p31f, -0x1.1p31f};
+    const int64_t dims[] = {2};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        weft_graph *const graph = make_graph();
+        assert_null(weft_state_shape(graph, "s", WEFT_I32, weft_fill(wrong[i]), 1, dims));
+        assert_fails(weft_graph_status(graph), WEFT_ERROR_ARGUMENT, "initialiser of 's'");
+        weft_graph_release(graph);
+    }
+}
+
 /* ---- from a file ---- */
 
 static const char *write_file(const char *folder, const char *header, const void *data, size_t bytes) {
@@ -267,6 +279,7 @@ int main(void) {
         cmocka_unit_test(truncated_normal_has_its_moments),
         cmocka_unit_test(orthogonal_matrices_are_orthogonal),
         cmocka_unit_test(a_function_may_write_the_values),
+        cmocka_unit_test(a_whole_state_takes_numbers_of_its_range),
         cmocka_unit_test(parameters_begin_as_a_file_says),
         cmocka_unit_test(bad_values_are_refused),
     };

@@ -66,11 +66,37 @@ static void two_assignments_and_two_updates(void **state) {
     weft_graph_release(t.graph);
 }
 
+/* Its memory has what was there before. */
+static void an_input_that_was_never_written(void **state) {
+    weft_graph *const graph = test_graph();
+    weft_tensor *const a = weft_input(graph, "a", WEFT_F32, 2), *const b =
+                                                                    weft_input(graph, "b", WEFT_F32, 2);
+    weft_tensor *const y = weft_add(a, b);
+    const float numbers[2] = {1, 2};
+    float got[2];
+    weft_plan *plan = NULL;
+    weft_profile *profile = NULL;
+    (void)state;
+    assert_weft_ok(weft_plan_create(&plan, &y, 1, NULL));
+    assert_weft_fails(WEFT_ERROR_STATE, weft_plan_run(plan), "input 'a' was never written");
+    assert_weft_ok(weft_plan_write(plan, a, numbers, sizeof numbers));
+    assert_weft_fails(WEFT_ERROR_STATE, weft_plan_run(plan), "input 'b' was never written");
+    assert_weft_fails(WEFT_ERROR_STATE, weft_profile_run(&profile, plan), "input 'b'");
+    assert_weft_ok(weft_plan_write_async(plan, b, numbers, sizeof numbers));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read(plan, y, got, sizeof got));
+    assert_true(got[0] == 2 && got[1] == 4);
+    assert_weft_ok(weft_plan_run(plan)); /* what was written stays */
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_update_and_an_assignment),
         cmocka_unit_test(a_frozen_parameter_is_written_too),
         cmocka_unit_test(two_assignments_and_two_updates),
+        cmocka_unit_test(an_input_that_was_never_written),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -323,7 +323,10 @@ static void test_limit_of_the_context(void **state) {
         size_t count, peak;
         assert_weft_ok(weft_graph_create(&graph, context));
         weft_tensor *const x = weft_input(graph, "x", WEFT_F32, SIDE * SIDE);
-        outputs[0] = weft_cross_entropy(tower(x), weft_input(graph, "label", WEFT_I32));
+        weft_tensor *const label = weft_input(graph, "label", WEFT_I32);
+        static const float numbers[BATCH * SIDE * SIDE];
+        static const int32_t labels[BATCH];
+        outputs[0] = weft_cross_entropy(tower(x), label);
         const weft_optimizer adam = weft_adam(0.01f);
         assert_weft_ok(weft_minimize(outputs[0], &adam, outputs + 1, MOST_OUTPUTS - 1, &count));
         const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
@@ -331,6 +334,8 @@ static void test_limit_of_the_context(void **state) {
         weft_context_memory(context, NULL, &peak);
         assert_int_equal(status, fits ? WEFT_OK : WEFT_ERROR_MEMORY_LIMIT);
         if (fits) {
+            assert_weft_ok(weft_plan_write(plan, x, numbers, sizeof numbers));
+            assert_weft_ok(weft_plan_write(plan, label, labels, sizeof labels));
             assert_weft_ok(weft_plan_run(plan));
             assert_weft_ok(weft_plan_wait(plan));
             assert_weft_ok(weft_plan_get_info(plan, &info));

@@ -314,7 +314,7 @@ static weft_tensor *model(call_source *s) {
 }
 
 static weft_tensor *carried(call_source *s) {
-    const int64_t dims[] = {host_size(s, 2), host_size(s, 4)};
+    const int64_t dims[WEFT_MAX_RANK] = {host_size(s, 2), host_size(s, 4), 1, 1, 1, 1, 1, 1};
     return weft_carry_start(
         weft_carried_state(G, small(s, 2), dims), tensor(s, WEFT_F32, 1, 2, 0, 0, 0), small(s, 0));
 }
