@@ -4,11 +4,15 @@
  *     A (m, k), B (k, n): any strides, numbers of the formats WEFT_FORMAT_A and _B, rounded to bf16 where they are wider
  *     C: whatever WEFT_STORE makes of an element
  *
- * pack: writes B as panels of 32 columns: panel[(block * 2 + side) * 256 + pair * 16 + column], words, `block` one
+ * The engine multiplies a left matrix, which is read where it lies, with a right one, which is packed. They are A and B,
+ * and the product is C; or, where SWAP is 1, the transposes of B and A, and the product is that of C: so the smaller of
+ * the two can be the one that is packed.
+ *
+ * pack: writes the right matrix as panels of 32 columns: panel[(block * 2 + side) * 256 + pair * 16 + column], words, `block` one
  * of the blocks of 32 of k. Past the end of k there are zeros, past the last column anything.
  *
  * tiles: a work-item (no barriers, no local memory) owns a strip of rows and a span of panels. It copies two tiles'
- * rows of A over at most DEPTH of k, so that they lie one after another in the first-level cache, and multiplies them with
+ * rows of the left matrix over at most DEPTH of k, so that they lie one after another in the first-level cache, and multiplies them with
  * each panel, which comes from the second-level cache:
  *
  *                       panel: 2 tiles wide
@@ -20,8 +24,8 @@
  *     16 |   a1    |  | c2      | c3      |
  *        +---------+  +---------+---------+
  *
- * A_ROWS, B_ROWS: macros of 0 or 1: k lies side by side in A, the columns in B; A_COLUMNS, B_COLUMNS: the rows of A,
- * k in B. Parameters (src/kernels/product/gemm_cpu_amx.c): a work-item has at most STRIP rows and SPAN columns. The
+ * LEFT_ROWS, RIGHT_ROWS: macros of 0 or 1: k lies side by side in the left matrix, the columns in the right one;
+ * LEFT_COLUMNS, RIGHT_COLUMNS: the rows of the left one, k in the right one. Parameters (src/kernels/product/gemm_cpu_amx.c): a work-item has at most STRIP rows and SPAN columns. The
  * macros before an inclusion are described in src/kernels/product/gemm.h.
  * The engine is in amx.clh, reading the operands in gemm_cpu_amx_operand.clh. */
 
@@ -103,33 +107,40 @@ __attribute__((always_inline)) static inline void weft_amx_panel(weft_amx_engine
 #define WEFT_FORMAT_B            bf16
 #define WEFT_AMX_ALONE
 #endif
-#ifndef WEFT_AMX_A_ROWS
-#define WEFT_AMX_A_ROWS    (a_column == 1)
-#define WEFT_AMX_A_COLUMNS (a_row == 1)
-#define WEFT_AMX_B_ROWS    (b_column == 1)
-#define WEFT_AMX_B_COLUMNS (b_row == 1)
+#ifndef WEFT_AMX_LEFT_ROWS
+#define WEFT_AMX_LEFT_ROWS     (l_column == 1)
+#define WEFT_AMX_LEFT_COLUMNS  (l_row == 1)
+#define WEFT_AMX_RIGHT_ROWS    (r_column == 1)
+#define WEFT_AMX_RIGHT_COLUMNS (r_row == 1)
 #define WEFT_AMX_ANY_LAYOUT
 #endif
+#if WEFT_AMX_SWAP
+#define WEFT_AMX_LEFT  WEFT_OF_B
+#define WEFT_AMX_RIGHT WEFT_OF_A
+#else
+#define WEFT_AMX_LEFT  WEFT_OF_A
+#define WEFT_AMX_RIGHT WEFT_OF_B
+#endif
 
-#define WEFT_AMX_NAME(suffix) WEFT_NAME(a_##suffix)
-#define WEFT_AMX_OF           WEFT_OF_A
+#define WEFT_AMX_NAME(suffix) WEFT_NAME(left_##suffix)
+#define WEFT_AMX_OF           WEFT_AMX_LEFT
 #include "gemm_cpu_amx_operand.clh"
 #undef WEFT_AMX_NAME
 #undef WEFT_AMX_OF
-#define WEFT_AMX_NAME(suffix) WEFT_NAME(b_##suffix)
-#define WEFT_AMX_OF           WEFT_OF_B
+#define WEFT_AMX_NAME(suffix) WEFT_NAME(right_##suffix)
+#define WEFT_AMX_OF           WEFT_AMX_RIGHT
 #include "gemm_cpu_amx_operand.clh"
 #undef WEFT_AMX_NAME
 #undef WEFT_AMX_OF
 
 /* Work-item (panels, DEPTH of k, batch): `span` panels. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEFT_OPERANDS_B *b,
-    long b_offset, __global uint *panels, long panels_offset, int n, int k, int span, long b_batch,
-    long b_row, long b_column) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(
+    __global const WEFT_AMX_RIGHT(WEFT_T_) *r, long r_offset, __global uint *panels, long panels_offset,
+    int n, int k, int span, long r_batch, long r_row, long r_column) {
     const int batch = (int)get_global_id(2), blocks = (k + 31) / 32, all = (n + 31) / 32;
     const int from = (int)get_global_id(0) * span, to = min(all, from + span);
     const int first = (int)get_global_id(1) * WEFT_AMX_BLOCKS, last = min(blocks, first + WEFT_AMX_BLOCKS);
-    b += b_offset + batch * b_batch;
+    r += r_offset + batch * r_batch;
     panels += panels_offset + (long)batch * all * blocks * (2 * WEFT_AMX_TILE);
     for (int block = first; block < last; ++block) {
         const int depth = k - 32 * block;
@@ -138,17 +149,17 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEF
                 (__global uint16 *)(panels + ((long)panel * blocks + block) * (2 * WEFT_AMX_TILE));
             for (int side = 0; side < 2; ++side) {
                 const int column = 32 * panel + 16 * side, lanes = n - column;
-                WEFT_OPERANDS_B *p = b + 32 * block * b_row + column * b_column;
+                __global const WEFT_AMX_RIGHT(WEFT_T_) *p = r + 32 * block * r_row + column * r_column;
                 uint16 words[16];
                 if (lanes <= 0) {
                     for (int i = 0; i < 16; ++i) words[i] = 0;
-                } else if (WEFT_AMX_B_ROWS) {
-                    WEFT_NAME(b_interleave)(words, p, b_row, lanes, depth);
-                } else if (WEFT_AMX_B_COLUMNS) {
-                    WEFT_NAME(b_lines)(words, p, b_column, lanes, depth);
+                } else if (WEFT_AMX_RIGHT_ROWS) {
+                    WEFT_NAME(right_interleave)(words, p, r_row, lanes, depth);
+                } else if (WEFT_AMX_RIGHT_COLUMNS) {
+                    WEFT_NAME(right_lines)(words, p, r_column, lanes, depth);
                     weft_amx_transpose(words);
                 } else {
-                    WEFT_NAME(b_gather)(words, p, b_row, b_column, lanes, depth);
+                    WEFT_NAME(right_gather)(words, p, r_row, r_column, lanes, depth);
                 }
                 for (int i = 0; i < 16; ++i) to16[16 * side + i] = words[i];
             }
@@ -156,20 +167,20 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEF
     }
 }
 
-/* 32 rows of A, of which there are `rows`, by `depth` of k -> two tiles for each block of 32. */
-static inline void WEFT_NAME(copy)(
-    uint16 *tiles, WEFT_OPERANDS_A *a, int rows, int depth, long a_row, long a_column) {
+/* 32 rows of the left matrix, of which there are `rows`, by `depth` of k -> two tiles for each block of 32. */
+static inline void WEFT_NAME(copy)(uint16 *tiles, __global const WEFT_AMX_LEFT(WEFT_T_) *l, int rows,
+    int depth, long l_row, long l_column) {
     for (int at = 0; at < depth; at += 32, tiles += 32) {
         for (int side = 0; side < 2 && 16 * side < rows; ++side) {
-            WEFT_OPERANDS_A *p = a + 16 * side * a_row + at * a_column;
+            __global const WEFT_AMX_LEFT(WEFT_T_) *p = l + 16 * side * l_row + at * l_column;
             const int lanes = rows - 16 * side;
-            if (WEFT_AMX_A_ROWS) {
-                WEFT_NAME(a_lines)(tiles + 16 * side, p, a_row, lanes, depth - at);
+            if (WEFT_AMX_LEFT_ROWS) {
+                WEFT_NAME(left_lines)(tiles + 16 * side, p, l_row, lanes, depth - at);
             } else {
-                if (WEFT_AMX_A_COLUMNS)
-                    WEFT_NAME(a_interleave)(tiles + 16 * side, p, a_column, lanes, depth - at);
+                if (WEFT_AMX_LEFT_COLUMNS)
+                    WEFT_NAME(left_interleave)(tiles + 16 * side, p, l_column, lanes, depth - at);
                 else
-                    WEFT_NAME(a_gather)(tiles + 16 * side, p, a_column, a_row, lanes, depth - at);
+                    WEFT_NAME(left_gather)(tiles + 16 * side, p, l_column, l_row, lanes, depth - at);
                 weft_amx_transpose(tiles + 16 * side);
             }
         }
@@ -177,15 +188,16 @@ static inline void WEFT_NAME(copy)(
 }
 
 /* Work-item (strip, span, batch): `strip` rows, a multiple of 32, and `span` panels. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(WEFT_OPERANDS_A *a,
-    long a_offset, __global const uint *panels, long panels_offset, int m, int n, int k, int strip, int span,
-    long a_batch, long a_row, long a_column WEFT_EPILOGUE_PARAMETERS) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(
+    __global const WEFT_AMX_LEFT(WEFT_T_) *l, long l_offset, __global const uint *panels, long panels_offset,
+    int m, int n, int k, int strip, int span, long l_batch, long l_row,
+    long l_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(2), blocks = (k + 31) / 32, all = (n + 31) / 32;
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
     const int left = (int)get_global_id(1) * span, right = min(all, left + span);
     float sums[WEFT_AMX_STRIP * WEFT_AMX_SPAN] __attribute__((aligned(64)));
     uint16 tiles[32 * WEFT_AMX_BLOCKS];
-    a += a_offset + batch * a_batch;
+    l += l_offset + batch * l_batch;
     panels += panels_offset + (long)batch * all * blocks * (2 * WEFT_AMX_TILE);
     weft_amx_engine engine;
     weft_amx_begin(&engine);
@@ -194,7 +206,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(WE
         const bool last = start + depth == k, waits = k > WEFT_AMX_DEPTH;
         for (int row = top; row < bottom; row += 32) {
             const int rows = min(32, bottom - row);
-            WEFT_NAME(copy)(tiles, a + row * a_row + start * a_column, rows, depth, a_row, a_column);
+            WEFT_NAME(copy)(tiles, l + row * l_row + start * l_column, rows, depth, l_row, l_column);
             for (int panel = left; panel < right; ++panel) {
                 float *sum =
                     sums + (waits ? ((row - top) / 32 * span + panel - left) * (4 * WEFT_AMX_TILE) : 0);
@@ -205,23 +217,36 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(WE
                 else
                     weft_amx_panel(&engine, sum, tiles, from, (depth + 31) / 32, start == 0, false);
                 if (!last) continue;
+#if WEFT_AMX_SWAP
+                for (int tile = 0; tile < 4; ++tile) {
+                    const int line = 32 * panel + tile % 2 * 16, column = row + tile / 2 * 16;
+                    if (tile / 2 * 16 >= rows) break;
+                    weft_amx_transpose((uint16 *)(sum + tile * WEFT_AMX_TILE));
+                    const float16 *lines = (const float16 *)(sum + tile * WEFT_AMX_TILE);
+                    for (int r = 0; r < 16 && line + r < n; ++r)
+                        WEFT_STORE(lines[r], batch, line + r, column, min(16, bottom - column));
+                }
+#else
                 for (int r = 0; r < rows; ++r) {
                     const float16 *line = (const float16 *)sum + r / 16 * 32 + r % 16;
                     for (int column = 32 * panel, side = 0; side < 2 && column < n; column += 16, ++side)
                         WEFT_STORE(line[16 * side], batch, row + r, column, min(16, n - column));
                 }
+#endif
             }
         }
     }
     WEFT_AMX_RELEASE(&engine);
 }
 
+#undef WEFT_AMX_LEFT
+#undef WEFT_AMX_RIGHT
 #ifdef WEFT_AMX_ANY_LAYOUT
 #undef WEFT_AMX_ANY_LAYOUT
-#undef WEFT_AMX_A_ROWS
-#undef WEFT_AMX_A_COLUMNS
-#undef WEFT_AMX_B_ROWS
-#undef WEFT_AMX_B_COLUMNS
+#undef WEFT_AMX_LEFT_ROWS
+#undef WEFT_AMX_LEFT_COLUMNS
+#undef WEFT_AMX_RIGHT_ROWS
+#undef WEFT_AMX_RIGHT_COLUMNS
 #endif
 #ifdef WEFT_AMX_ALONE
 #undef WEFT_AMX_ALONE

@@ -192,14 +192,19 @@ static void check(const fixture *f, const char *name, const char *what) {
     }
 }
 
-static void compute(
-    fixture *f, const wi_implementation *implementation, const wi_gemm_epilogue *epilogue, float *to) {
+typedef struct candidate {
+    const wi_implementation *implementation;
+    const wi_variant *variant;
+} candidate;
+
+static void compute(fixture *f, const candidate *product_of, const wi_gemm_epilogue *epilogue, float *to) {
     const size_t bytes = f->counts[2] * sizeof(float);
     wi_gemm_product product;
     const int64_t offset = f->with_bias ? 3 : 0;
     for (size_t i = 0; i < f->counts[2]; i++) to[i] = untouched;
     assert_ok(wi_buffer_write(wi_context_device(context), f->device[2].memory, 0, to, bytes));
-    assert_ok(wi_gemm_product_create(&product, wi_context_device(context), implementation, NULL, &f->shape,
+    assert_ok(wi_gemm_product_create(&product, wi_context_device(context), product_of->implementation,
+        product_of->variant, &f->shape,
         &(wi_gemm_operands){.a = f->device[0].memory,
             .b = f->device[1].memory,
             .c = f->device[2].memory,
@@ -218,13 +223,12 @@ static wi_kernel_site site_of(const wi_gemm_shape *shape) {
     return (wi_kernel_site){.device = &wi_context_device(context)->profile, .product = shape};
 }
 
-static bool accepts_formats(
-    const wi_implementation *implementation, const wi_gemm_shape *shape, const weft_dtype *of) {
+static bool accepts_formats(const candidate *one, const wi_gemm_shape *shape, const weft_dtype *of) {
     wi_kernel_site site = site_of(shape);
     site.formats[0] = of[0];
     site.formats[1] = of[1];
     site.precision = precision;
-    return wi_implementation_accepts(implementation, NULL, &site);
+    return wi_implementation_accepts(one->implementation, one->variant, &site);
 }
 
 static bool accepts(const wi_implementation *implementation, const wi_gemm_shape *shape) {
@@ -246,27 +250,33 @@ static weft_status prepare(const wi_implementation *implementation, const wi_gem
     return wi_implementation_prepare(implementation, NULL, &site, arena, launches);
 }
 
-static void check_product(const wi_implementation *implementation, const wi_gemm_shape *shape,
-    const weft_dtype *of, bool plain, const char *what) {
+static void check_product(
+    const candidate *one, const wi_gemm_shape *shape, const weft_dtype *of, bool plain, const char *what) {
     fixture f;
-    if (!accepts_formats(implementation, shape, of)) return;
+    if (!accepts_formats(one, shape, of)) return;
     set_up(&f, shape, of, plain);
     const wi_gemm_epilogue epilogue = bias_relu(&f);
-    compute(&f, implementation, plain ? NULL : &epilogue, f.got);
-    check(&f, implementation->name, what);
-    compute(&f, implementation, plain ? NULL : &epilogue, f.again);
+    compute(&f, one, plain ? NULL : &epilogue, f.got);
+    check(&f, one->implementation->name, what);
+    compute(&f, one, plain ? NULL : &epilogue, f.again);
     assert_memory_equal(f.got, f.again, f.counts[2] * sizeof(float));
     tear_down(&f);
 }
 
 /* In f32, and with operands of other formats. */
+static void check_candidate(const candidate *one, const test_case *test, const weft_dtype *narrow) {
+    check_product(one, &test->shape, formats[0], true, test->what);
+    if (!one->implementation->file) return;
+    check_product(one, &test->shape, formats[0], false, test->what);
+    check_product(one, &test->shape, narrow, false, test->what);
+}
+
 static void check_everywhere(const test_case *test, const weft_dtype *narrow) {
     for (int i = 0; wi_product_family[i]; i++) {
         const wi_implementation *const implementation = wi_product_family[i];
-        check_product(implementation, &test->shape, formats[0], true, test->what);
-        if (!implementation->file) continue;
-        check_product(implementation, &test->shape, formats[0], false, test->what);
-        if (narrow) check_product(implementation, &test->shape, narrow, false, test->what);
+        const wi_variant *variant;
+        for (int v = 0; (variant = wi_implementation_variant(implementation, v)) != NULL; v++)
+            check_candidate(&(candidate){implementation, variant}, test, narrow);
     }
 }
 
@@ -351,9 +361,9 @@ static void a_library_computes_the_same(void **state) {
     assert_ok(select_for(&chosen, &one));
     assert_ptr_equal(chosen, library);
     const wi_gemm_shape one_transposed = transposed(one, true, true);
-    check_product(library, &one, formats[0], true, "one");
-    check_product(library, &one_transposed, formats[0], true, "one, transposed");
-    check_product(library, &batch, formats[0], true, "batch");
+    check_product(&(candidate){library, NULL}, &one, formats[0], true, "one");
+    check_product(&(candidate){library, NULL}, &one_transposed, formats[0], true, "one, transposed");
+    check_product(&(candidate){library, NULL}, &batch, formats[0], true, "batch");
     unsetenv("WEFT_GEMM");
 }
 

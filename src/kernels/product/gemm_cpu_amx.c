@@ -9,13 +9,17 @@
 
 /* DEPTH: of k that is multiplied before sums wait: two tiles' rows of A (16 KB) stay in the first-level cache with a
  * panel of B. STRIP, SPAN: most rows and columns of a work-item: its part of B (256 KB) and its sums (512 KB) stay in the
- * second-level cache. */
-enum { DEPTH, STRIP, SPAN };
+ * second-level cache. SWAP: 1 where A is packed, and the product is that of the transposes. */
+enum { DEPTH, STRIP, SPAN, SWAP };
 
-static const char *const parameters[] = {
-    [DEPTH] = "WEFT_AMX_DEPTH", [STRIP] = "WEFT_AMX_STRIP", [SPAN] = "WEFT_AMX_SPAN", NULL};
+static const char *const parameters[] = {[DEPTH] = "WEFT_AMX_DEPTH",
+    [STRIP] = "WEFT_AMX_STRIP",
+    [SPAN] = "WEFT_AMX_SPAN",
+    [SWAP] = "WEFT_AMX_SWAP",
+    NULL};
 
-static const wi_variant variants[] = {{"bf16", {[DEPTH] = 256, [STRIP] = 256, [SPAN] = 512}}, {0}};
+static const wi_variant variants[] = {{"right", {[DEPTH] = 256, [STRIP] = 256, [SPAN] = 512}},
+    {"left", {[DEPTH] = 256, [STRIP] = 256, [SPAN] = 512, [SWAP] = 1}}, {0}};
 
 /* A block: 32 rows, columns or steps of k. */
 enum { BLOCK = 32, PACK_PANELS = 8 };
@@ -28,6 +32,21 @@ static const double item_seconds = 1.5e-6, build_seconds = 0.6;
 typedef struct wi_cut {
     int64_t strip, strips, span, spans;
 } wi_cut;
+
+/* A is the left matrix and B the right one; swapped, they are the transposes of B and A. */
+static wi_gemm_shape view_of(const wi_gemm_shape *s, const int *p) {
+    if (!p[SWAP]) return *s;
+    return (wi_gemm_shape){.batch = s->batch,
+        .m = s->n,
+        .n = s->m,
+        .k = s->k,
+        .a_batch = s->b_batch,
+        .a_row = s->b_column,
+        .a_column = s->b_row,
+        .b_batch = s->a_batch,
+        .b_row = s->a_column,
+        .b_column = s->a_row};
+}
 
 static double copying(int64_t near, int64_t other) {
     return copy_seconds[near == 1 ? 0 : other == 1 ? 1 : 2];
@@ -72,9 +91,9 @@ static bool accepts(const wi_kernel_site *site) {
     return wi_gemm_fits_int(shape) && shape->k > 0;
 }
 
-/* Half the bytes of f32. B is read, written packed, and read again. */
+/* Half the bytes of f32. The right matrix is read, written packed, and read again. */
 static double cost(const wi_kernel_site *site) {
-    const wi_gemm_shape *const shape = site->product;
+    const wi_gemm_shape view = view_of(site->product, site->values), *const shape = &view;
     const wi_device_profile *const device = site->device;
     const wi_cut cut = best_cut(shape, site->values, device);
     const double b = 0.5 * wi_gemm_bytes(shape, WI_GEMM_B),
@@ -93,14 +112,14 @@ static void pack(const wi_gemm_shape *shape, const int *p, wi_kernel_plan *plan)
     launch->dimensions = 3;
     launch->global[1] = (size_t)wi_divide_up(shape->k, p[DEPTH]);
     launch->global[2] = (size_t)shape->batch;
-    wi_kernel_input(launch, 1);
+    wi_kernel_input(launch, p[SWAP] ? 0 : 1);
     wi_kernel_scratch(launch, 0);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(shape->n, shape->k, PACK_PANELS));
     wi_kernel_longs(launch, WI_KERNEL_NUMBERS(shape->b_batch, shape->b_row, shape->b_column));
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    const wi_gemm_shape *const shape = site->product;
+    const wi_gemm_shape view = view_of(site->product, site->values), *const shape = &view;
     const wi_cut cut = best_cut(shape, site->values, site->device);
     pack(shape, site->values, plan);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", cut.strips, 1);
@@ -108,14 +127,14 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     launch->global[1] = (size_t)cut.spans;
     launch->global[2] = (size_t)shape->batch;
     launch->has_epilogue = true;
-    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, site->values[SWAP] ? 1 : 0);
     wi_kernel_scratch(launch, 0);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(shape->m, shape->n, shape->k, cut.strip * BLOCK, cut.span));
     wi_kernel_longs(launch, WI_KERNEL_NUMBERS(shape->a_batch, shape->a_row, shape->a_column));
-    wi_kernel_macro_int(plan, "WEFT_AMX_A_ROWS", shape->a_column == 1);
-    wi_kernel_macro_int(plan, "WEFT_AMX_A_COLUMNS", shape->a_row == 1);
-    wi_kernel_macro_int(plan, "WEFT_AMX_B_ROWS", shape->b_column == 1);
-    wi_kernel_macro_int(plan, "WEFT_AMX_B_COLUMNS", shape->b_row == 1);
+    wi_kernel_macro_int(plan, "WEFT_AMX_LEFT_ROWS", shape->a_column == 1);
+    wi_kernel_macro_int(plan, "WEFT_AMX_LEFT_COLUMNS", shape->a_row == 1);
+    wi_kernel_macro_int(plan, "WEFT_AMX_RIGHT_ROWS", shape->b_column == 1);
+    wi_kernel_macro_int(plan, "WEFT_AMX_RIGHT_COLUMNS", shape->b_row == 1);
     return WEFT_OK;
 }
 
