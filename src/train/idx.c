@@ -39,8 +39,10 @@ static weft_status find_file(idx_file *file, const char *folder, const char *pre
 static weft_status read_error(const idx_file *file) {
     int code = 0;
     const char *const text = gzerror(file->stream, &code);
-    return wi_fail(code == Z_ERRNO ? WEFT_ERROR_FILE : WEFT_ERROR_FORMAT, "cannot read '%s': %s", file->path,
-        code == Z_ERRNO ? strerror(errno) : text);
+    const weft_status status = code == Z_ERRNO       ? WEFT_ERROR_FILE
+                               : code == Z_MEM_ERROR ? WEFT_ERROR_MEMORY
+                                                     : WEFT_ERROR_FORMAT;
+    return wi_fail(status, "cannot read '%s': %s", file->path, code == Z_ERRNO ? strerror(errno) : text);
 }
 
 /* Reads up to bytes (at most CHUNK); got says how many there were before the end. */

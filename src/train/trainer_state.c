@@ -185,17 +185,23 @@ static weft_status read_numbers(const weft_trainer *trainer, const wi_checkpoint
     return check_options(trainer, file, n);
 }
 
-static bool is_in_folder(const char *path, const char *folder) {
+/* A folder that is not there yet has nothing in it. */
+static weft_status look_in_folder(bool *is_in, const char *path, const char *folder) {
     char own[WI_CHECKPOINT_PATH];
     const char *name = NULL;
+    bool missing = false;
     wi_path_info one, other;
+    *is_in = false;
+    if (!folder) return WEFT_OK;
     wi_path_split(path, own, sizeof own, &name);
-    return folder && wi_path_look(&one, own, NULL) == WEFT_OK &&
-           wi_path_look(&other, folder, NULL) == WEFT_OK && one.device == other.device &&
-           one.number == other.number;
+    WI_TRY(wi_path_look(&one, own, NULL));
+    const weft_status status = wi_path_look(&other, folder, &missing);
+    if (status != WEFT_OK) return missing ? WEFT_OK : status;
+    *is_in = one.device == other.device && one.number == other.number;
+    return WEFT_OK;
 }
 
-static void take_numbers(weft_trainer *trainer, const numbers *n, const char *path) {
+static void take_numbers(weft_trainer *trainer, const numbers *n, bool owns) {
     trainer->resume = n->position;
     trainer->resume.pending = true;
     trainer->epochs = n->epochs;
@@ -208,13 +214,15 @@ static void take_numbers(weft_trainer *trainer, const numbers *n, const char *pa
     trainer->watch.snapshot.taken = n->kept && trainer->watch.snapshot.data;
     trainer->rate.plateau = n->plateau;
     trainer->log.append = true;
-    trainer->checkpointer.owns = is_in_folder(path, trainer->options.checkpoint);
-    trainer->checkpointer.is_current = trainer->checkpointer.owns;
+    trainer->checkpointer.owns = owns;
+    trainer->checkpointer.is_current = owns;
 }
 
 static weft_status apply(weft_trainer *trainer, wi_checkpoint_file *file, wi_saved_list *list) {
     static const char *const others[] = {"extra.", "trainer.", "best.", NULL};
     numbers n = {0};
+    bool owns = false;
+    WI_TRY(look_in_folder(&owns, file->path, trainer->options.checkpoint));
     WI_TRY(wi_list_graph(list, trainer->graph));
     WI_TRY(wi_checkpoint_match(file, list, others)); /* another network is told before other options are */
     WI_TRY(read_numbers(trainer, file, &n));
@@ -224,7 +232,7 @@ static weft_status apply(weft_trainer *trainer, wi_checkpoint_file *file, wi_sav
     WI_TRY(wi_graph_numbers_check(trainer->graph, file));
     WI_TRY(wi_checkpoint_apply(file, list));
     WI_TRY(wi_graph_numbers_apply(trainer->graph, file));
-    take_numbers(trainer, &n, file->path);
+    take_numbers(trainer, &n, owns);
     return WEFT_OK;
 }
 

@@ -13,6 +13,7 @@ typedef struct report {
     const fault_setting *setting;
     size_t series;
     long nth;
+    long objects; /* OpenCL objects that are the program's own */
     bool wrong;
 } report;
 
@@ -58,7 +59,7 @@ static void check_error(report *r, weft_status status) {
 static void check_left(report *r) {
     char text[256];
     fault_layer_describe_live(text, sizeof text);
-    if (fault_layer_live() != 0) complain(r, "OpenCL objects are left: ", text);
+    if (fault_layer_live() != r->objects) complain(r, "OpenCL objects are left: ", text);
     if (fault_memory_print_leaks() != 0) complain(r, "memory is left", "");
 }
 
@@ -94,9 +95,9 @@ static void go_on(report *r, fault_world *world, int reached) {
     if (status == WEFT_OK && !is_reference(r, world)) complain(r, "it goes on to another result", "");
 }
 
-fault_outcome fault_case_run(const fault_setting *setting, size_t series, long nth) {
+fault_outcome fault_case_run(const fault_setting *setting, size_t series, long nth, bool *last) {
     const fault_kind *const kind = setting->kind;
-    report r = {setting, series, nth, false};
+    report r = {setting, series, nth, fault_layer_live(), false};
     fault_world world;
     int reached = 0;
     begin(setting, &world, "case");
@@ -116,6 +117,9 @@ fault_outcome fault_case_run(const fault_setting *setting, size_t series, long n
     clear_from(setting->subject, &world, 0);
     check_left(&r);
     end(&world);
+    if (hit && status == WEFT_OK && getenv("FAULT_SHOW"))
+        fprintf(stderr, "tolerated: %zu.%ld\n", series, nth);
+    *last = !hit;
     return r.wrong             ? FAULT_WRONG
            : !hit              ? FAULT_UNTOUCHED
            : status == WEFT_OK ? FAULT_TOLERATED

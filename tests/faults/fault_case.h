@@ -21,6 +21,7 @@ typedef struct fault_setting {
 
 /* Prepares the program and computes the reference. False: it was printed what failed. */
 bool fault_case_prepare(fault_setting *setting);
-fault_outcome fault_case_run(const fault_setting *setting, size_t series, long nth);
+/* last: there is no nth call. */
+fault_outcome fault_case_run(const fault_setting *setting, size_t series, long nth, bool *last);
 
 #endif

@@ -15,53 +15,65 @@
     CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE,                   \
         CL_INVALID_EVENT_WAIT_LIST, CL_MISALIGNED_SUB_BUFFER_OFFSET, CL_MEM_OBJECT_ALLOCATION_FAILURE
 
-/* row(name, enqueues, errors...) */
-#define FUNCTIONS(row)                                                                                       \
-    row(clGetPlatformIDs, false, CL_INVALID_VALUE, CL_OUT_OF_HOST_MEMORY) row(clGetPlatformInfo, false,      \
-        CL_INVALID_PLATFORM, CL_INVALID_VALUE, CL_OUT_OF_HOST_MEMORY) row(clGetDeviceIDs, false,             \
-        CL_INVALID_PLATFORM, CL_INVALID_DEVICE_TYPE, CL_INVALID_VALUE, CL_DEVICE_NOT_FOUND,                  \
-        RESOURCES) row(clGetDeviceInfo, false, CL_INVALID_DEVICE, CL_INVALID_VALUE,                          \
-        RESOURCES) row(clCreateContext, false, CL_INVALID_PLATFORM, CL_INVALID_PROPERTY, CL_INVALID_VALUE,   \
-        CL_INVALID_DEVICE, CL_DEVICE_NOT_AVAILABLE,                                                          \
-        RESOURCES) row(clRetainContext, false, CL_INVALID_CONTEXT, RESOURCES) row(clReleaseContext, false,   \
-        CL_INVALID_CONTEXT, RESOURCES) row(clGetContextInfo, false, CL_INVALID_CONTEXT, CL_INVALID_VALUE,    \
-        RESOURCES) row(clCreateCommandQueue, false, CL_INVALID_CONTEXT, CL_INVALID_DEVICE, CL_INVALID_VALUE, \
-        CL_INVALID_QUEUE_PROPERTIES, RESOURCES) row(clRetainCommandQueue, false, CL_INVALID_COMMAND_QUEUE,   \
-        RESOURCES) row(clReleaseCommandQueue, false, CL_INVALID_COMMAND_QUEUE,                               \
-        RESOURCES) row(clGetCommandQueueInfo, false, CL_INVALID_COMMAND_QUEUE, CL_INVALID_VALUE,             \
-        RESOURCES) row(clCreateBuffer, false, CL_INVALID_CONTEXT, CL_INVALID_VALUE, CL_INVALID_BUFFER_SIZE,  \
-        CL_INVALID_HOST_PTR, CL_MEM_OBJECT_ALLOCATION_FAILURE, RESOURCES) row(clRetainMemObject, false,      \
-        CL_INVALID_MEM_OBJECT, RESOURCES) row(clReleaseMemObject, false, CL_INVALID_MEM_OBJECT,              \
-        RESOURCES) row(clGetMemObjectInfo, false, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE,                   \
-        RESOURCES) row(clCreateProgramWithSource, false, CL_INVALID_CONTEXT, CL_INVALID_VALUE,               \
-        RESOURCES) row(clCreateProgramWithBinary, false, CL_INVALID_CONTEXT, CL_INVALID_VALUE,               \
-        CL_INVALID_DEVICE, CL_INVALID_BINARY, RESOURCES) row(clReleaseProgram, false, CL_INVALID_PROGRAM,    \
-        RESOURCES) row(clBuildProgram, false, CL_INVALID_PROGRAM, CL_INVALID_VALUE, CL_INVALID_DEVICE,       \
-        CL_INVALID_BINARY, CL_INVALID_BUILD_OPTIONS, CL_COMPILER_NOT_AVAILABLE, CL_BUILD_PROGRAM_FAILURE,    \
-        CL_INVALID_OPERATION, RESOURCES) row(clGetProgramInfo, false, CL_INVALID_PROGRAM, CL_INVALID_VALUE,  \
-        CL_INVALID_PROGRAM_EXECUTABLE, RESOURCES) row(clGetProgramBuildInfo, false, CL_INVALID_PROGRAM,      \
-        CL_INVALID_VALUE, CL_INVALID_DEVICE, RESOURCES) row(clCreateKernel, false, CL_INVALID_PROGRAM,       \
-        CL_INVALID_PROGRAM_EXECUTABLE, CL_INVALID_KERNEL_NAME, CL_INVALID_KERNEL_DEFINITION,                 \
-        CL_INVALID_VALUE, RESOURCES) row(clReleaseKernel, false, CL_INVALID_KERNEL, RESOURCES)               \
-        row(clSetKernelArg, false, CL_INVALID_KERNEL, CL_INVALID_ARG_INDEX, CL_INVALID_ARG_VALUE,            \
-            CL_INVALID_MEM_OBJECT, CL_INVALID_ARG_SIZE, RESOURCES) row(clGetKernelInfo, false,               \
-            CL_INVALID_KERNEL, CL_INVALID_VALUE, RESOURCES) row(clWaitForEvents, false, CL_INVALID_VALUE,    \
-            CL_INVALID_CONTEXT, CL_INVALID_EVENT, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,              \
-            RESOURCES) row(clReleaseEvent, false, CL_INVALID_EVENT, RESOURCES) row(clGetEventProfilingInfo,  \
-            false, CL_PROFILING_INFO_NOT_AVAILABLE, CL_INVALID_VALUE, CL_INVALID_EVENT,                      \
-            RESOURCES) row(clFlush, false, CL_INVALID_COMMAND_QUEUE, RESOURCES)                              \
-            row(clFinish, false, CL_INVALID_COMMAND_QUEUE, RESOURCES) row(clEnqueueReadBuffer, true,         \
-                COMMAND, CL_INVALID_OPERATION, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,                 \
-                RESOURCES) row(clEnqueueWriteBuffer, true, COMMAND, CL_INVALID_OPERATION,                    \
-                CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, RESOURCES) row(clEnqueueFillBuffer, true,      \
-                COMMAND, RESOURCES) row(clEnqueueCopyBuffer, true, COMMAND, CL_MEM_COPY_OVERLAP, RESOURCES)  \
-                row(clEnqueueMapBuffer, true, COMMAND, CL_MAP_FAILURE, CL_INVALID_OPERATION, RESOURCES)      \
-                    row(clEnqueueUnmapMemObject, true, COMMAND, RESOURCES) row(clEnqueueNDRangeKernel, true, \
-                        COMMAND, CL_INVALID_PROGRAM_EXECUTABLE, CL_INVALID_KERNEL, CL_INVALID_KERNEL_ARGS,   \
-                        CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_GLOBAL_OFFSET,    \
-                        CL_INVALID_WORK_GROUP_SIZE, CL_INVALID_WORK_ITEM_SIZE, RESOURCES)                    \
-                        row(clEnqueueMarkerWithWaitList, true, COMMAND, RESOURCES)                           \
-                            row(clEnqueueBarrierWithWaitList, true, COMMAND, RESOURCES)
+/* row(name, enqueues, errors...), one a line */
+/* clang-format off */
+#define FUNCTIONS(row) \
+    row(clGetPlatformIDs, false, CL_INVALID_VALUE, CL_OUT_OF_HOST_MEMORY) \
+    row(clGetPlatformInfo, false, CL_INVALID_PLATFORM, CL_INVALID_VALUE, CL_OUT_OF_HOST_MEMORY) \
+    row(clGetDeviceIDs, false, CL_INVALID_PLATFORM, CL_INVALID_DEVICE_TYPE, CL_INVALID_VALUE, \
+        CL_DEVICE_NOT_FOUND, RESOURCES) \
+    row(clGetDeviceInfo, false, CL_INVALID_DEVICE, CL_INVALID_VALUE, RESOURCES) \
+    row(clCreateContext, false, CL_INVALID_PLATFORM, CL_INVALID_PROPERTY, CL_INVALID_VALUE, CL_INVALID_DEVICE, \
+        CL_DEVICE_NOT_AVAILABLE, RESOURCES) \
+    row(clRetainContext, false, CL_INVALID_CONTEXT, RESOURCES) \
+    row(clReleaseContext, false, CL_INVALID_CONTEXT, RESOURCES) \
+    row(clGetContextInfo, false, CL_INVALID_CONTEXT, CL_INVALID_VALUE, RESOURCES) \
+    row(clCreateCommandQueue, false, CL_INVALID_CONTEXT, CL_INVALID_DEVICE, CL_INVALID_VALUE, \
+        CL_INVALID_QUEUE_PROPERTIES, RESOURCES) \
+    row(clRetainCommandQueue, false, CL_INVALID_COMMAND_QUEUE, RESOURCES) \
+    row(clReleaseCommandQueue, false, CL_INVALID_COMMAND_QUEUE, RESOURCES) \
+    row(clGetCommandQueueInfo, false, CL_INVALID_COMMAND_QUEUE, CL_INVALID_VALUE, RESOURCES) \
+    row(clCreateBuffer, false, CL_INVALID_CONTEXT, CL_INVALID_VALUE, CL_INVALID_BUFFER_SIZE, \
+        CL_INVALID_HOST_PTR, CL_MEM_OBJECT_ALLOCATION_FAILURE, RESOURCES) \
+    row(clRetainMemObject, false, CL_INVALID_MEM_OBJECT, RESOURCES) \
+    row(clReleaseMemObject, false, CL_INVALID_MEM_OBJECT, RESOURCES) \
+    row(clGetMemObjectInfo, false, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE, RESOURCES) \
+    row(clCreateProgramWithSource, false, CL_INVALID_CONTEXT, CL_INVALID_VALUE, RESOURCES) \
+    row(clCreateProgramWithBinary, false, CL_INVALID_CONTEXT, CL_INVALID_VALUE, CL_INVALID_DEVICE, \
+        CL_INVALID_BINARY, RESOURCES) \
+    row(clReleaseProgram, false, CL_INVALID_PROGRAM, RESOURCES) \
+    row(clBuildProgram, false, CL_INVALID_PROGRAM, CL_INVALID_VALUE, CL_INVALID_DEVICE, CL_INVALID_BINARY, \
+        CL_INVALID_BUILD_OPTIONS, CL_COMPILER_NOT_AVAILABLE, CL_BUILD_PROGRAM_FAILURE, CL_INVALID_OPERATION, \
+        RESOURCES) \
+    row(clGetProgramInfo, false, CL_INVALID_PROGRAM, CL_INVALID_VALUE, CL_INVALID_PROGRAM_EXECUTABLE, RESOURCES) \
+    row(clGetProgramBuildInfo, false, CL_INVALID_PROGRAM, CL_INVALID_VALUE, CL_INVALID_DEVICE, RESOURCES) \
+    row(clCreateKernel, false, CL_INVALID_PROGRAM, CL_INVALID_PROGRAM_EXECUTABLE, CL_INVALID_KERNEL_NAME, \
+        CL_INVALID_KERNEL_DEFINITION, CL_INVALID_VALUE, RESOURCES) \
+    row(clReleaseKernel, false, CL_INVALID_KERNEL, RESOURCES) \
+    row(clSetKernelArg, false, CL_INVALID_KERNEL, CL_INVALID_ARG_INDEX, CL_INVALID_ARG_VALUE, \
+        CL_INVALID_MEM_OBJECT, CL_INVALID_ARG_SIZE, RESOURCES) \
+    row(clGetKernelInfo, false, CL_INVALID_KERNEL, CL_INVALID_VALUE, RESOURCES) \
+    row(clWaitForEvents, false, CL_INVALID_VALUE, CL_INVALID_CONTEXT, CL_INVALID_EVENT, \
+        CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, RESOURCES) \
+    row(clReleaseEvent, false, CL_INVALID_EVENT, RESOURCES) \
+    row(clGetEventProfilingInfo, false, CL_PROFILING_INFO_NOT_AVAILABLE, CL_INVALID_VALUE, CL_INVALID_EVENT, \
+        RESOURCES) \
+    row(clFlush, false, CL_INVALID_COMMAND_QUEUE, RESOURCES) \
+    row(clFinish, false, CL_INVALID_COMMAND_QUEUE, RESOURCES) \
+    row(clEnqueueReadBuffer, true, COMMAND, CL_INVALID_OPERATION, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, \
+        RESOURCES) \
+    row(clEnqueueWriteBuffer, true, COMMAND, CL_INVALID_OPERATION, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, \
+        RESOURCES) \
+    row(clEnqueueFillBuffer, true, COMMAND, RESOURCES) \
+    row(clEnqueueCopyBuffer, true, COMMAND, CL_MEM_COPY_OVERLAP, RESOURCES) \
+    row(clEnqueueMapBuffer, false, COMMAND, CL_MAP_FAILURE, CL_INVALID_OPERATION, RESOURCES) \
+    row(clEnqueueUnmapMemObject, true, COMMAND, RESOURCES) \
+    row(clEnqueueNDRangeKernel, true, COMMAND, CL_INVALID_PROGRAM_EXECUTABLE, CL_INVALID_KERNEL, \
+        CL_INVALID_KERNEL_ARGS, CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_WORK_SIZE, \
+        CL_INVALID_GLOBAL_OFFSET, CL_INVALID_WORK_GROUP_SIZE, CL_INVALID_WORK_ITEM_SIZE, RESOURCES) \
+    row(clEnqueueMarkerWithWaitList, true, COMMAND, RESOURCES) \
+    row(clEnqueueBarrierWithWaitList, true, COMMAND, RESOURCES)
+/* clang-format on */
 
 #define NUMBER(name, ...) AT_##name,
 enum { FUNCTIONS(NUMBER) COUNT };
@@ -70,6 +82,7 @@ FUNCTIONS(ERRORS)
 #define ROW(name, enqueues, ...) {#name, enqueues, errors_##name},
 static const fault_function table[COUNT] = {FUNCTIONS(ROW)};
 
+enum { MOST_ENDED = 64 };
 enum { CONTEXTS, QUEUES, BUFFERS, PROGRAMS, KERNELS, EVENTS, KINDS };
 static const char *const kind_names[KINDS] = {
     "contexts", "queues", "buffers", "programs", "kernels", "events"};
@@ -83,6 +96,8 @@ static struct {
     atomic_bool later, hit;
     atomic_int pending; /* what the next call that waits returns */
     _Atomic(cl_program) unbuilt;
+    _Atomic(cl_event) ended[MOST_ENDED]; /* events of commands that were dropped; the latest */
+    atomic_uint ended_count;
     atomic_long calls[COUNT], live[KINDS];
 } layer;
 
@@ -100,6 +115,7 @@ EXPORT void fault_layer_arm(size_t function, long nth, cl_int error, bool later)
     atomic_store(&layer.hit, false);
     atomic_store(&layer.pending, CL_SUCCESS);
     atomic_store(&layer.unbuilt, NULL);
+    for (int i = 0; i < MOST_ENDED; i++) atomic_store(&layer.ended[i], NULL);
     atomic_store(&layer.function, function);
     atomic_store(&layer.error, error);
     atomic_store(&layer.later, later);
@@ -154,6 +170,14 @@ static cl_int give(cl_int *to, cl_int error) {
 /* What a command that failed earlier has left for who waits. */
 static cl_int take_pending(void) {
     return atomic_exchange(&layer.pending, CL_SUCCESS);
+}
+
+/* PoCL 3.1 never ends a command that waits for an event with an error: such commands are dropped, too. */
+static bool waits_for_ended(cl_uint count, const cl_event *waits) {
+    for (cl_uint i = 0; i < count; i++)
+        for (int k = 0; k < MOST_ENDED; k++)
+            if (waits[i] == atomic_load(&layer.ended[k])) return true;
+    return false;
 }
 
 /* ---- calls that only return a status ---- */
@@ -225,8 +249,16 @@ static cl_int CL_API_CALL own_clGetProgramBuildInfo(cl_program program, cl_devic
     }
 
 WAITS(clFinish, (cl_command_queue queue), (queue), CL_OUT_OF_RESOURCES)
-WAITS(clWaitForEvents, (cl_uint count, const cl_event *events), (count, events),
-    CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+
+static cl_int CL_API_CALL own_clWaitForEvents(cl_uint count, const cl_event *events) {
+    const cl_int error = due(AT_clWaitForEvents);
+    const bool ended = waits_for_ended(count, events);
+    depth++;
+    const cl_int result = ended ? CL_SUCCESS : layer.next.clWaitForEvents(count, events);
+    depth--;
+    if (error) return error;
+    return take_pending() || ended ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : result;
+}
 
 /* ---- objects: a release that fails has released all the same ---- */
 
@@ -298,6 +330,7 @@ static cl_event ended_event(cl_command_queue queue, cl_int error) {
         return NULL;
     cl_event const event = layer.next.clCreateUserEvent(context, &code);
     if (event) layer.next.clSetUserEventStatus(event, error);
+    if (event) atomic_store(&layer.ended[atomic_fetch_add(&layer.ended_count, 1) % MOST_ENDED], event);
     return event;
 }
 
@@ -323,6 +356,8 @@ static cl_int finish(cl_int result, bool blocking, const cl_event *event) {
     static cl_int CL_API_CALL own_##name parameters {                                                        \
         const cl_int error = due(AT_##name);                                                                 \
         if (error) return drop(queue, blocking, error, event);                                               \
+        if (waits_for_ended(count, waits))                                                                   \
+            return drop(queue, blocking, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, event);               \
         depth++;                                                                                             \
         const cl_int result = layer.next.name arguments;                                                     \
         depth--;                                                                                             \

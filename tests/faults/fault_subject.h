@@ -27,7 +27,7 @@ typedef struct fault_subject {
     int again;
 } fault_subject;
 
-extern const fault_subject fault_cnn, fault_lstm, fault_images, fault_readers;
+extern const fault_subject fault_cnn, fault_lstm, fault_images, fault_readers, fault_devices;
 
 /* The first step of all. */
 weft_status fault_open_context(fault_world *world);

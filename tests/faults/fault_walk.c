@@ -1,7 +1,8 @@
 /* Walks through all faults of a kind in a program. Usage: fault_walk KIND PROGRAM [CASES [SERIES NTH]]
  *
- * KIND: memory, opencl or files; PROGRAM: cnn, lstm, images or readers. CASES: at most so many of each series, spread evenly; 0
- * or $WEFT_FAULTS=full: all, until the program passes untouched. SERIES NTH: this case alone.
+ * KIND: memory, opencl or files; PROGRAM: cnn, lstm, images, readers or devices. CASES: at most so many of each series,
+ * spread evenly; "1/3": one of every third series; 0 or $WEFT_FAULTS=full: all, until the program passes untouched. SERIES
+ * NTH: this case alone.
  * The cases run in a child process, which is started again behind a case that ends it or in which nothing moves. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "fault_case.h"
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +34,7 @@ typedef struct walk {
     fault_setting setting;
     progress *shared;
     long cases;
+    size_t every; /* series */
     bool single;
 } walk;
 
@@ -49,13 +52,13 @@ static long first_of(size_t series, long step) {
 static void walk_series(const walk *w, size_t series, long calls, long from) {
     progress *const p = w->shared;
     const long step = w->single ? 1 : step_of(w, calls);
+    bool last = false;
     p->series = series;
     for (p->nth = from ? from : first_of(series, step);; p->nth += step) {
-        const fault_outcome outcome = fault_case_run(&w->setting, series, p->nth);
+        const fault_outcome outcome = fault_case_run(&w->setting, series, p->nth, &last);
         p->outcomes[outcome]++;
         p->moved++;
-        if (outcome == FAULT_UNTOUCHED || w->single) return;
-        if (outcome == FAULT_WRONG && p->nth > calls + 1000) return;
+        if (last || w->single) return;
     }
 }
 
@@ -70,7 +73,7 @@ static int walk_all(walk *w, size_t series, long from) {
     const size_t count = kind->series();
     for (size_t s = 0; s < count && s < 512; s++) calls[s] = kind->calls(s);
     for (size_t s = series; prepared && s < count; s++) {
-        if (calls[s] == 0 && !w->single) continue;
+        if ((calls[s] == 0 || s % w->every != 0) && !w->single) continue;
         walk_series(w, s, calls[s], s == series ? from : 0);
         if (w->single) break;
     }
@@ -103,12 +106,17 @@ static bool run_children(walk *w, size_t series, long from) {
         p->moved = 0;
         fflush(NULL);
         const pid_t child = fork();
-        if (child == 0) _exit(walk_all(w, series, from));
+        if (child == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            _exit(walk_all(w, series, from));
+        }
         const int status = watch(w, child);
         if (p->finished || status == 0) return status == 0;
         if (WIFEXITED(status) && p->moved == 0 && p->nth == 0) return false;
-        fprintf(stderr, "%s %s %zu.%ld: %s (%d)\n", w->setting.kind->name, w->setting.subject->name,
-            p->series, p->nth, status == -1 ? "it hangs" : "it ends the process", status);
+        char text[600];
+        w->setting.kind->describe(p->series, text, sizeof text);
+        fprintf(stderr, "%s %s %zu.%ld (%s): %s (%d)\n", w->setting.kind->name, w->setting.subject->name,
+            p->series, p->nth, text, status == -1 ? "it hangs" : "it ends the process", status);
         p->outcomes[FAULT_WRONG]++;
         if (w->single) return false;
         series = p->series;
@@ -119,7 +127,8 @@ static bool run_children(walk *w, size_t series, long from) {
 
 static bool choose(fault_setting *setting, const char *kind, const char *subject) {
     static const fault_kind *const kinds[] = {&fault_kind_memory, &fault_kind_opencl, &fault_kind_files};
-    static const fault_subject *const subjects[] = {&fault_cnn, &fault_lstm, &fault_images, &fault_readers};
+    static const fault_subject *const subjects[] = {
+        &fault_cnn, &fault_lstm, &fault_images, &fault_readers, &fault_devices};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i]->name, kind) == 0) setting->kind = kinds[i];
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
@@ -127,19 +136,28 @@ static bool choose(fault_setting *setting, const char *kind, const char *subject
     return setting->kind && setting->subject;
 }
 
+static void read_cases(walk *w, const char *text) {
+    const char *const full = getenv("WEFT_FAULTS");
+    char *end = NULL;
+    w->every = 1;
+    if (full && strcmp(full, "full") == 0) return;
+    w->cases = strtol(text, &end, 10);
+    if (*end == '/') w->every = strtoul(end + 1, NULL, 10);
+    if (w->every == 0) w->every = 1;
+}
+
 int main(int argc, char **argv) {
     walk w = {.single = argc == 6};
     if (argc < 3 || argc > 6 || argc == 5 || !choose(&w.setting, argv[1], argv[2])) {
-        fprintf(
-            stderr, "usage: fault_walk memory|opencl|files cnn|lstm|images|readers [CASES [SERIES NTH]]\n");
+        fprintf(stderr,
+            "usage: fault_walk memory|opencl|files cnn|lstm|images|readers|devices [CASES [SERIES NTH]]\n");
         return 2;
     }
     if (!getenv("OPENCL_LAYERS")) {
         setenv("OPENCL_LAYERS", FAULT_LAYER_FILE, 1);
         execv("/proc/self/exe", argv);
     }
-    const char *const full = getenv("WEFT_FAULTS");
-    w.cases = argc > 3 && !(full && strcmp(full, "full") == 0) ? strtol(argv[3], NULL, 10) : 0;
+    read_cases(&w, argc > 3 ? argv[3] : "0");
     w.shared = mmap(NULL, sizeof *w.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (w.shared == MAP_FAILED) return 1;
     const bool ended =
