@@ -82,6 +82,7 @@ FUNCTIONS(ERRORS)
 #define ROW(name, enqueues, ...) {#name, enqueues, errors_##name},
 static const fault_function table[COUNT] = {FUNCTIONS(ROW)};
 
+enum { MOST_ENDED = 64 };
 enum { CONTEXTS, QUEUES, BUFFERS, PROGRAMS, KERNELS, EVENTS, KINDS };
 static const char *const kind_names[KINDS] = {
     "contexts", "queues", "buffers", "programs", "kernels", "events"};
@@ -95,6 +96,8 @@ static struct {
     atomic_bool later, hit;
     atomic_int pending; /* what the next call that waits returns */
     _Atomic(cl_program) unbuilt;
+    _Atomic(cl_event) ended[MOST_ENDED]; /* events of commands that were dropped; the latest */
+    atomic_uint ended_count;
     atomic_long calls[COUNT], live[KINDS];
 } layer;
 
@@ -112,6 +115,7 @@ EXPORT void fault_layer_arm(size_t function, long nth, cl_int error, bool later)
     atomic_store(&layer.hit, false);
     atomic_store(&layer.pending, CL_SUCCESS);
     atomic_store(&layer.unbuilt, NULL);
+    for (int i = 0; i < MOST_ENDED; i++) atomic_store(&layer.ended[i], NULL);
     atomic_store(&layer.function, function);
     atomic_store(&layer.error, error);
     atomic_store(&layer.later, later);
@@ -166,6 +170,14 @@ static cl_int give(cl_int *to, cl_int error) {
 /* What a command that failed earlier has left for who waits. */
 static cl_int take_pending(void) {
     return atomic_exchange(&layer.pending, CL_SUCCESS);
+}
+
+/* PoCL 3.1 never ends a command that waits for an event with an error: such commands are dropped, too. */
+static bool waits_for_ended(cl_uint count, const cl_event *waits) {
+    for (cl_uint i = 0; i < count; i++)
+        for (int k = 0; k < MOST_ENDED; k++)
+            if (waits[i] == atomic_load(&layer.ended[k])) return true;
+    return false;
 }
 
 /* ---- calls that only return a status ---- */
@@ -237,8 +249,16 @@ static cl_int CL_API_CALL own_clGetProgramBuildInfo(cl_program program, cl_devic
     }
 
 WAITS(clFinish, (cl_command_queue queue), (queue), CL_OUT_OF_RESOURCES)
-WAITS(clWaitForEvents, (cl_uint count, const cl_event *events), (count, events),
-    CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+
+static cl_int CL_API_CALL own_clWaitForEvents(cl_uint count, const cl_event *events) {
+    const cl_int error = due(AT_clWaitForEvents);
+    const bool ended = waits_for_ended(count, events);
+    depth++;
+    const cl_int result = ended ? CL_SUCCESS : layer.next.clWaitForEvents(count, events);
+    depth--;
+    if (error) return error;
+    return take_pending() || ended ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : result;
+}
 
 /* ---- objects: a release that fails has released all the same ---- */
 
@@ -310,6 +330,7 @@ static cl_event ended_event(cl_command_queue queue, cl_int error) {
         return NULL;
     cl_event const event = layer.next.clCreateUserEvent(context, &code);
     if (event) layer.next.clSetUserEventStatus(event, error);
+    if (event) atomic_store(&layer.ended[atomic_fetch_add(&layer.ended_count, 1) % MOST_ENDED], event);
     return event;
 }
 
@@ -335,6 +356,8 @@ static cl_int finish(cl_int result, bool blocking, const cl_event *event) {
     static cl_int CL_API_CALL own_##name parameters {                                                        \
         const cl_int error = due(AT_##name);                                                                 \
         if (error) return drop(queue, blocking, error, event);                                               \
+        if (waits_for_ended(count, waits))                                                                   \
+            return drop(queue, blocking, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, event);               \
         depth++;                                                                                             \
         const cl_int result = layer.next.name arguments;                                                     \
         depth--;                                                                                             \

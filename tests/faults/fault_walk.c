@@ -1,7 +1,8 @@
 /* Walks through all faults of a kind in a program. Usage: fault_walk KIND PROGRAM [CASES [SERIES NTH]]
  *
- * KIND: memory, opencl or files; PROGRAM: cnn, lstm, images, readers or devices. CASES: at most so many of each series, spread evenly; 0
- * or $WEFT_FAULTS=full: all, until the program passes untouched. SERIES NTH: this case alone.
+ * KIND: memory, opencl or files; PROGRAM: cnn, lstm, images, readers or devices. CASES: at most so many of each series,
+ * spread evenly; "1/3": one of every third series; 0 or $WEFT_FAULTS=full: all, until the program passes untouched. SERIES
+ * NTH: this case alone.
  * The cases run in a child process, which is started again behind a case that ends it or in which nothing moves. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "fault_case.h"
@@ -33,6 +34,7 @@ typedef struct walk {
     fault_setting setting;
     progress *shared;
     long cases;
+    size_t every; /* series */
     bool single;
 } walk;
 
@@ -71,7 +73,7 @@ static int walk_all(walk *w, size_t series, long from) {
     const size_t count = kind->series();
     for (size_t s = 0; s < count && s < 512; s++) calls[s] = kind->calls(s);
     for (size_t s = series; prepared && s < count; s++) {
-        if (calls[s] == 0 && !w->single) continue;
+        if ((calls[s] == 0 || s % w->every != 0) && !w->single) continue;
         walk_series(w, s, calls[s], s == series ? from : 0);
         if (w->single) break;
     }
@@ -106,7 +108,7 @@ static bool run_children(walk *w, size_t series, long from) {
         const pid_t child = fork();
         if (child == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
-            _exit(walk_all(w, series, from));
+            exit(walk_all(w, series, from)); /* LeakSanitizer looks at the end */
         }
         const int status = watch(w, child);
         if (p->finished || status == 0) return status == 0;
@@ -134,6 +136,16 @@ static bool choose(fault_setting *setting, const char *kind, const char *subject
     return setting->kind && setting->subject;
 }
 
+static void read_cases(walk *w, const char *text) {
+    const char *const full = getenv("WEFT_FAULTS");
+    char *end = NULL;
+    w->every = 1;
+    if (full && strcmp(full, "full") == 0) return;
+    w->cases = strtol(text, &end, 10);
+    if (*end == '/') w->every = strtoul(end + 1, NULL, 10);
+    if (w->every == 0) w->every = 1;
+}
+
 int main(int argc, char **argv) {
     walk w = {.single = argc == 6};
     if (argc < 3 || argc > 6 || argc == 5 || !choose(&w.setting, argv[1], argv[2])) {
@@ -145,8 +157,7 @@ int main(int argc, char **argv) {
         setenv("OPENCL_LAYERS", FAULT_LAYER_FILE, 1);
         execv("/proc/self/exe", argv);
     }
-    const char *const full = getenv("WEFT_FAULTS");
-    w.cases = argc > 3 && !(full && strcmp(full, "full") == 0) ? strtol(argv[3], NULL, 10) : 0;
+    read_cases(&w, argc > 3 ? argv[3] : "0");
     w.shared = mmap(NULL, sizeof *w.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (w.shared == MAP_FAILED) return 1;
     const bool ended =
