@@ -135,7 +135,7 @@ __attribute__((always_inline)) static inline void weft_amx_panel(weft_amx_engine
 
 /* Work-item (panels, DEPTH of k, batch): `span` panels. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(
-    __global const WEFT_AMX_RIGHT(WEFT_T_) *r, long r_offset, __global uint *panels, long panels_offset,
+    __global const WEFT_AMX_RIGHT(WEFT_T_) * r, long r_offset, __global uint *panels, long panels_offset,
     int n, int k, int span, long r_batch, long r_row, long r_column) {
     const int batch = (int)get_global_id(2), blocks = (k + 31) / 32, all = (n + 31) / 32;
     const int from = (int)get_global_id(0) * span, to = min(all, from + span);
@@ -168,7 +168,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(
 }
 
 /* 32 rows of the left matrix, of which there are `rows`, by `depth` of k -> two tiles for each block of 32. */
-static inline void WEFT_NAME(copy)(uint16 *tiles, __global const WEFT_AMX_LEFT(WEFT_T_) *l, int rows,
+static inline void WEFT_NAME(copy)(uint16 *tiles, __global const WEFT_AMX_LEFT(WEFT_T_) * l, int rows,
     int depth, long l_row, long l_column) {
     for (int at = 0; at < depth; at += 32, tiles += 32) {
         for (int side = 0; side < 2 && 16 * side < rows; ++side) {
@@ -189,7 +189,7 @@ static inline void WEFT_NAME(copy)(uint16 *tiles, __global const WEFT_AMX_LEFT(W
 
 /* Work-item (strip, span, batch): `strip` rows, a multiple of 32, and `span` panels. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(
-    __global const WEFT_AMX_LEFT(WEFT_T_) *l, long l_offset, __global const uint *panels, long panels_offset,
+    __global const WEFT_AMX_LEFT(WEFT_T_) * l, long l_offset, __global const uint *panels, long panels_offset,
     int m, int n, int k, int strip, int span, long l_batch, long l_row,
     long l_column WEFT_EPILOGUE_PARAMETERS) {
     const int batch = (int)get_global_id(2), blocks = (k + 31) / 32, all = (n + 31) / 32;

@@ -2,8 +2,8 @@
  *
  * Two walks over the table: the first decides which rows are kept and gathers the texts of categories, the
  * second writes numbers into the dataset. */
-#include "train/csv_build.h"
 #include "base/options.h"
+#include "train/csv_build.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
