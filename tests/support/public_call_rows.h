@@ -3,27 +3,21 @@
 #define PUBLIC_CALL_ROWS_H
 
 /* ROW(function): over one and two tensors, and over axes. */
-#define UNARY(ROW)                                                                                           \
-    ROW(neg)                                                                                                 \
-    ROW(square)                                                                                              \
-    ROW(abs)                                                                                                 \
-    ROW(sign)                                                                                                \
-    ROW(floor) ROW(ceil) ROW(round) ROW(trunc) ROW(sqrt) ROW(rsqrt) ROW(reciprocal) ROW(exp) ROW(exp2)       \
-        ROW(expm1) ROW(log) ROW(log2) ROW(log1p) ROW(sin) ROW(cos) ROW(tan) ROW(asin) ROW(acos) ROW(atan)    \
-            ROW(erf) ROW(relu) ROW(tanh) ROW(sigmoid) ROW(gelu) ROW(gelu_tanh) ROW(silu) ROW(mish)           \
-                ROW(softplus) ROW(softsign) ROW(selu) ROW(relu6) ROW(hardsigmoid) ROW(hardswish) ROW(isnan)  \
-                    ROW(isinf) ROW(isfinite) ROW(transpose) ROW(flatten) ROW(stop_gradient)
-#define BINARY(ROW)                                                                                          \
-    ROW(add)                                                                                                 \
-    ROW(sub)                                                                                                 \
-    ROW(mul)                                                                                                 \
-    ROW(div)                                                                                                 \
-    ROW(maximum) ROW(minimum) ROW(remainder) ROW(pow) ROW(atan2) ROW(equal) ROW(not_equal) ROW(less)         \
-        ROW(less_equal) ROW(greater) ROW(greater_equal) ROW(mse) ROW(l1) ROW(bce) ROW(bce_with_logits)       \
-            ROW(kl_div) ROW(poisson_nll) ROW(hinge) ROW(soft_margin)
-#define REDUCTIONS(ROW)                                                                                      \
-    ROW(sum)                                                                                                 \
-    ROW(mean) ROW(min) ROW(max) ROW(prod) ROW(var) ROW(std) ROW(norm) ROW(logsumexp) ROW(argmax) ROW(argmin)
+/* clang-format off */
+#define UNARY(ROW) \
+    ROW(neg) ROW(square) ROW(abs) ROW(sign) ROW(floor) ROW(ceil) ROW(round) ROW(trunc) ROW(sqrt) ROW(rsqrt) \
+    ROW(reciprocal) ROW(exp) ROW(exp2) ROW(expm1) ROW(log) ROW(log2) ROW(log1p) ROW(sin) ROW(cos) ROW(tan) \
+    ROW(asin) ROW(acos) ROW(atan) ROW(erf) ROW(relu) ROW(tanh) ROW(sigmoid) ROW(gelu) ROW(gelu_tanh) \
+    ROW(silu) ROW(mish) ROW(softplus) ROW(softsign) ROW(selu) ROW(relu6) ROW(hardsigmoid) ROW(hardswish) \
+    ROW(isnan) ROW(isinf) ROW(isfinite) ROW(transpose) ROW(flatten) ROW(stop_gradient)
+#define BINARY(ROW) \
+    ROW(add) ROW(sub) ROW(mul) ROW(div) ROW(maximum) ROW(minimum) ROW(remainder) ROW(pow) ROW(atan2) \
+    ROW(equal) ROW(not_equal) ROW(less) ROW(less_equal) ROW(greater) ROW(greater_equal) ROW(mse) ROW(l1) \
+    ROW(bce) ROW(bce_with_logits) ROW(kl_div) ROW(poisson_nll) ROW(hinge) ROW(soft_margin)
+#define REDUCTIONS(ROW) \
+    ROW(sum) ROW(mean) ROW(min) ROW(max) ROW(prod) ROW(var) ROW(std) ROW(norm) ROW(logsumexp) ROW(argmax) \
+    ROW(argmin)
+/* clang-format on */
 /* ROW(name, call) */
 #define OTHERS(ROW)                                                                                          \
     ROW(input_shape,                                                                                         \
