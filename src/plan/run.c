@@ -145,10 +145,10 @@ weft_status wi_plan_begin_run(weft_plan *plan) {
     weft_graph *graph = plan->request.graph;
     const wi_partition *p = &plan->partition;
     WI_TRY(wi_plan_compile(plan));
-    WI_TRY(check_inputs(plan));
     if (p->trains && graph->swapped)
         WI_FAIL(WEFT_ERROR_STATE,
             "weft_plan_run: the parameters hold their average; weft_average_swap them back before training");
+    WI_TRY(check_inputs(plan));
     for (size_t i = 0; i < graph->clock_count; i++) graph->clocks[i].runs += p->clocks >> i & 1;
     graph->draws += p->draws || plan->code.draws;
     if (plan->run_count == 1) WI_TRY(keep_binaries(plan));

@@ -9,7 +9,7 @@
 
 typedef struct step {
     weft_graph *graph;
-    weft_tensor *outputs[WEFT_MAX_UPDATES + 1];
+    weft_tensor *image, *label, *outputs[WEFT_MAX_UPDATES + 1];
     size_t count;
 } step;
 
@@ -17,9 +17,9 @@ typedef struct step {
 static step make_step(weft_context *context, const char *name, int64_t channels, int64_t size) {
     step s = {0};
     assert_weft_ok(weft_graph_create(&s.graph, context));
-    weft_tensor *const x = weft_input(s.graph, "image", WEFT_F32, channels, size, size);
-    weft_tensor *const logits = weft_model(x, name, 10, NULL);
-    s.outputs[0] = weft_cross_entropy(logits, weft_input(s.graph, "label", WEFT_I32));
+    s.image = weft_input(s.graph, "image", WEFT_F32, channels, size, size);
+    s.label = weft_input(s.graph, "label", WEFT_I32);
+    s.outputs[0] = weft_cross_entropy(weft_model(s.image, name, 10, NULL), s.label);
     const weft_optimizer sgd = weft_sgd_momentum(0.01f, 0.9f, 0);
     assert_weft_ok(weft_minimize(s.outputs[0], &sgd, s.outputs + 1, WEFT_MAX_UPDATES, &s.count));
     s.count++;
@@ -112,6 +112,10 @@ static void what_is_allocated_is_what_was_said(void **state) {
     weft_plan_info info;
     assert_weft_ok(weft_plan_get_info(plan, &info));
     assert_int_equal(during - before, info.total_bytes);
+    static const float image[3 * 3 * 8 * 8];
+    static const int32_t label[3];
+    assert_weft_ok(weft_plan_write(plan, s.image, image, sizeof image));
+    assert_weft_ok(weft_plan_write(plan, s.label, label, sizeof label));
     for (int i = 0; i < 2; i++) assert_weft_ok(weft_plan_run(plan));
     float loss;
     assert_weft_ok(weft_plan_read(plan, s.outputs[0], &loss, sizeof loss));

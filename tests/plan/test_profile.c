@@ -211,6 +211,8 @@ static void test_library(void **state) {
     setenv("WEFT_GEMM", "clblast", 1);
     assert_weft_ok(weft_plan_create(&plan, &y, 1, NULL));
     unsetenv("WEFT_GEMM");
+    static const float zeros[SIDE * SIDE];
+    assert_weft_ok(weft_plan_write(plan, x, zeros, sizeof zeros));
     for (int i = 0; i < 2; i++) assert_weft_ok(weft_plan_run(plan));
     assert_weft_ok(weft_profile_run(&profile, plan));
     assert_weft_ok(weft_profile_get_info(profile, &info));
