@@ -143,8 +143,9 @@ WEFT_API weft_tensor *weft_gradient(weft_tensor *loss, weft_tensor *wrt);
 WEFT_API weft_status weft_gradients(
     weft_tensor *loss, weft_tensor *const *wrt, size_t count, weft_tensor **gradients);
 /* variable ← value in each run of a plan that has this node among its outputs; both have the same shape and
- * dtype. All other nodes of that run see the old value. Two assignments to one variable in one plan, or one to
- * a parameter beside an update of weft_minimize, are an error of weft_plan_create. */
+ * dtype. All other nodes of that run see the old value. The node itself has no value: it is an output of plans, and
+ * an error as the input of other nodes. Two assignments to one variable in one plan, or one to a parameter
+ * beside an update of weft_minimize, are an error of weft_plan_create. */
 WEFT_API weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value);
 /* Returns x; no gradient flows back through it. */
 WEFT_API weft_tensor *weft_stop_gradient(weft_tensor *x);

@@ -140,6 +140,12 @@ weft_graph *wi_inputs_graph(const char *op, weft_tensor *const *inputs, int coun
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: input %d is NULL", op, i);
         return NULL;
     }
+    for (int i = 0; graph && i < count; i++) {
+        if (inputs[i]->op->kind != WI_ASSIGN) continue;
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "%s: input %d is an assignment, which has no value; use the tensor that is assigned", op, i);
+        return NULL;
+    }
     return graph && graph->status == WEFT_OK ? graph : NULL;
 }
 

@@ -156,11 +156,15 @@ weft_tensor *wi_assign_view(weft_tensor *view, weft_tensor *value) {
     return graph ? wi_node(graph, &wi_op_assign, inputs, 2, value->dtype, &value->shape, NULL) : NULL;
 }
 
+/* views: assignments themselves, NULL after an error. */
 weft_tensor *wi_assign_views(weft_tensor *variable, weft_tensor *const *views, size_t count) {
-    weft_graph *graph = wi_inputs_graph("assign", views, (int)count);
-    return graph ? wi_node(
-                       graph, &wi_op_assign_views, views, (int)count, variable->dtype, &variable->shape, NULL)
-                 : NULL;
+    weft_graph *graph = variable->graph;
+    for (size_t i = 0; i < count; i++) {
+        if (!views[i]) graph = NULL;
+    }
+    return graph && graph->status == WEFT_OK ? wi_node(graph, &wi_op_assign_views, views, (int)count,
+                                                   variable->dtype, &variable->shape, NULL)
+                                             : NULL;
 }
 
 weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
