@@ -56,20 +56,28 @@ void wi_shape_count(const wi_shape *shape, int64_t *coefficient, int *power) {
     }
 }
 
+/* Counts at the general batch, and bytes of them, are 64-bit integers. */
+static const double MOST_GENERAL = (double)(INT64_C(1) << 60);
+
 weft_status wi_shape_check(const wi_shape *shape, const char *what) {
     char text[WI_SHAPE_TEXT];
     if (shape->rank < 0 || shape->rank > WEFT_MAX_RANK)
         WI_FAIL(WEFT_ERROR_SHAPE, "%s: rank %d is not in 0..%d", what, shape->rank, WEFT_MAX_RANK);
     int64_t count = 1;
+    double general = 1.0;
     for (int i = 0; i < shape->rank; i++) {
         if (shape->dims[i] == 0)
             WI_FAIL(WEFT_ERROR_SHAPE, "%s: dimension %d of %s is zero", what, i, wi_shape_print(shape, text));
         const int64_t size = magnitude(shape->dims[i]);
+        general *= (double)size * (shape->dims[i] < 0 ? (double)WI_GENERAL_BATCH : 1.0);
         if (count > (INT64_C(1) << 40) / size)
             WI_FAIL(
                 WEFT_ERROR_SHAPE, "%s: %s has more than 2^40 elements", what, wi_shape_print(shape, text));
         count *= size;
     }
+    if (general > MOST_GENERAL)
+        WI_FAIL(WEFT_ERROR_SHAPE, "%s: %s has more than 2^60 elements at a batch of %d", what,
+            wi_shape_print(shape, text), WI_GENERAL_BATCH);
     return WEFT_OK;
 }
 
