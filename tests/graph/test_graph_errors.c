@@ -40,7 +40,7 @@ static things make_things(void) {
 /* ROW(name, expression over t, status, texts of the line...): each is a test. */
 #define SHAPES(ROW)                                                                                          \
     ROW(add_shapes, weft_add(t.x, t.row), SHAPE, "add", "(batch, 3, 4)", "(5)")                              \
-    ROW(batches, INPUT(WEFT_BATCH, WEFT_BATCH, WEFT_BATCH, WEFT_BATCH), SHAPE, "bad", "2^60 elements")       \
+    ROW(batches, INPUT(WEFT_BATCH, WEFT_BATCH, WEFT_BATCH, WEFT_BATCH), SHAPE, "input", "2^60 elements")     \
     ROW(assignment_read, weft_abs(weft_assign(t.weight, t.weight)), ARGUMENT, "abs", "no value")             \
     ROW(mul_shapes, weft_mul(t.row, t.x), SHAPE, "mul", "(batch, 3, 4)", "(5)")                              \
     ROW(where_shapes, weft_where(t.mask, t.row, t.row), SHAPE, "where", "(3, 4)", "(5)")                     \
