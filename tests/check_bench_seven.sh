@@ -65,6 +65,7 @@ case $got in *'"mode":"inference","batch":7,'*) ;; *) bad "what is $got" ;; esac
 object --profile --trace "$folder/trace.json"
 case $got in *'"profile":{"device":'*'"rows":[{"kind":'*'"roofline":'*) ;; *) bad "no profile in $got" ;; esac
 case $(cat "$folder/trace.json") in '{"traceEvents":['*'"ph":"X"'*) ;; *) bad "no trace in trace.json" ;; esac
+"$weft" bench seven --only digits-MLP --steps 1 --precision bf16 >"$folder/output" || bad "--precision failed"
 "$weft" bench seven --only digits-MLP --steps 1 --profile >"$folder/output" || bad "--profile failed"
 grep -q "all steps .*100.0%" "$folder/output" || bad "no sum in $(cat "$folder/output")"
 grep -q "wall .* ms, of which the host was enqueueing" "$folder/output" || bad "no wall in $(cat "$folder/output")"

@@ -25,6 +25,8 @@ refused() {
 
 rows 2 '"share": ' gemm 40x24x16 8x8x8
 rows 1 '"a_transposed": false, "b_transposed": true' gemm 40x24x16:NT
+rows 2 '"precision": "bf16"' gemm --precision bf16 40x24x16 300x200x100:TN
+rows 1 '"precision": "f16"' gemm --precision f16 40x24x16
 rows 3 '"shape": "2x8x16x16x3x1"' conv 2x8x16x16x3x1
 rows 3 '"shape": "2x8x16x16x3x1x16"' conv 2x8x16x16x3x1x16
 rows 3 '"launches": ' lstm 16x2x3
@@ -37,5 +39,7 @@ for size in 1x2x3x4x3 1x2x4x4x3x1 1x8x4x4x3x1x3 1x8x4x4x3x1x1x1 65537x8x4x4x3x1 
 refused lstm 8193x1x1
 refused attention 1x1x1x4097
 refused gemm --causal
+refused gemm --precision f64 8x8x8
+refused conv --precision bf16
 refused gemm 1x1x1 --device
 exit $bad

@@ -32,6 +32,8 @@
 #ifndef WEFT_GEMM_CPU_AMX
 #define WEFT_GEMM_CPU_AMX
 
+WEFT_REQUIRE(weft_amx_blocks_are_two_tiles, WEFT_AMX_SIDE == 32);
+
 #define WEFT_AMX_BLOCKS (WEFT_AMX_DEPTH / 32)
 
 typedef uint16 weft_amx_pairs __attribute__((aligned(2)));

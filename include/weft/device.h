@@ -64,10 +64,10 @@ typedef struct weft_context_options {
     struct _cl_context *cl_context;
     struct _cl_device_id *cl_device;
     struct _cl_command_queue *cl_queue;
-    /* Weft does not ask the operating system for the use of matrix engines, and does without them. Otherwise, where the
-     * device is this processor and has Intel's AMX, the process gets the permission for its tile registers (Linux:
-     * arch_prctl, ARCH_REQ_XCOMP_PERM), which it keeps: a thread that computes with them takes 8 KiB more when the
-     * system saves its registers, also on a signal's stack. Also: $WEFT_MATRIX_ENGINES=0. */
+    /* Default false. If the device is this processor and has Intel's AMX, Weft asks the operating system for the use of its
+     * tile registers (Linux: arch_prctl, ARCH_REQ_XCOMP_PERM). The process keeps the permission: each thread that uses
+     * them needs 8 KiB more wherever the system saves its registers, on the stack of a signal handler, too. true, or
+     * $WEFT_MATRIX_ENGINES=0: Weft does not ask, and multiplies without them. */
     bool no_matrix_engines;
     /* What reads files (of data, weights, texts) takes regular files alone, which end. true: pipes and devices, too. */
     bool any_files;

@@ -62,7 +62,8 @@ typedef enum weft_precision {
      * need no scaling. Attention, recurrent layers, pooling and convolutions compute and read in f32. */
     WEFT_PRECISION_BF16
 } weft_precision;
-/* For plans that are made from now on. WEFT_ERROR_ARGUMENT: no such precision. */
+/* Of the plans that are made from now on; those that exist keep theirs. Errors: WEFT_ERROR_ARGUMENT if graph is NULL or
+ * precision is none of these. */
 WEFT_API weft_status weft_graph_set_precision(weft_graph *graph, weft_precision precision);
 
 /* ---- inputs, parameters, states and constants ---- */

@@ -316,7 +316,7 @@ typedef struct weft_trainer_options {
      * weft_trainer_resume; at most WEFT_MAX_EXTRAS. */
     const weft_checkpoint_extra *checkpoint_extras;
     size_t checkpoint_extra_count;
-    weft_precision precision; /* of the graph (weft_graph_set_precision), unless it is f32; default f32 */
+    weft_precision precision; /* default f32, which leaves the graph's; others: weft_graph_set_precision */
 } weft_trainer_options;
 #define WEFT_MAX_EXTRAS           16
 #define WEFT_MAX_METRICS          16

@@ -85,12 +85,18 @@ static weft_status read_all(const source *s, const weft_allocator *allocator, ch
     return WEFT_OK;
 }
 
+weft_status wi_file_read_opened(
+    int file, const wi_file_rules *rules, const char *path, char **data, size_t *bytes) {
+    source s = {.file = file, .path = path};
+    WI_TRY(look_at_source(&s, rules));
+    return read_all(&s, rules->allocator, data, bytes);
+}
+
 weft_status wi_file_read_by(const wi_file_rules *rules, const char *path, char **data, size_t *bytes) {
-    source s = {.path = path};
-    WI_TRY(wi_file_open_by(rules, path, &s.file));
-    weft_status status = look_at_source(&s, rules);
-    if (status == WEFT_OK) status = read_all(&s, rules->allocator, data, bytes);
-    close(s.file);
+    int file = -1;
+    WI_TRY(wi_file_open_by(rules, path, &file));
+    const weft_status status = wi_file_read_opened(file, rules, path, data, bytes);
+    close(file);
     return status;
 }
 

@@ -16,6 +16,9 @@ typedef struct wi_file_rules {
 weft_status wi_file_read_by(const wi_file_rules *rules, const char *path, char **data, size_t *bytes);
 /* A descriptor of such a file, opened for reading, which the caller closes. */
 weft_status wi_file_open_by(const wi_file_rules *rules, const char *path, int *file);
+/* The rest of an opened file, which stays open; path is for the error. */
+weft_status wi_file_read_opened(
+    int file, const wi_file_rules *rules, const char *path, char **data, size_t *bytes);
 /* The most bytes that a gzip file of that size may become. */
 uint64_t wi_file_unpacked_limit(const wi_file_rules *rules, uint64_t bytes);
 

@@ -54,7 +54,3 @@ unsigned wi_matrix_engines_of_host(void) {
 }
 
 #endif
-
-const char *wi_matrix_engine_name(unsigned engine) {
-    return engine == WI_ENGINE_AMX_BF16 ? "AMX bf16" : NULL;
-}

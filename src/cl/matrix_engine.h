@@ -12,7 +12,4 @@ enum { WI_ENGINE_AMX_BF16 = 1 << 0 };
  * when it is interrupted. 0: none, or refused. */
 unsigned wi_matrix_engines_of_host(void);
 
-/* "AMX bf16" for one bit. */
-const char *wi_matrix_engine_name(unsigned engine);
-
 #endif

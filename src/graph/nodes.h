@@ -117,7 +117,7 @@ typedef struct wi_scalar {
 
 enum { WI_MAX_CLOCKS = 64 };
 
-typedef struct wi_name wi_name; /* graph/names.h */
+typedef struct wi_variable_name wi_variable_name; /* graph/variable_names.h */
 
 /* Variables of a kind in order of creation. */
 typedef struct wi_variable_list {
@@ -145,7 +145,7 @@ struct weft_graph {
     wi_variable **variables; /* parameters and states in order of creation */
     size_t variable_count, variable_capacity;
     wi_variable_list kinds[2]; /* the same: states, parameters */
-    wi_name **names;           /* buckets (names.c) */
+    wi_variable_name **names;  /* buckets (variable_names.c) */
     size_t name_count, name_bucket_count;
     wi_scalar *scalars;
     size_t scalar_count, scalar_capacity;

@@ -29,10 +29,6 @@ void wi_training_log_clear(wi_training_log *log) {
     *log = (wi_training_log){0};
 }
 
-bool wi_training_log_wanted(const wi_training_log *log) {
-    return log->paths[WI_LOG_CSV] || log->paths[WI_LOG_JSON];
-}
-
 static void begin_line(wi_training_log *log) {
     log->line.length = 0;
 }

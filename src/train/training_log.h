@@ -34,7 +34,6 @@ typedef struct wi_log_event {
 void wi_training_log_init(
     wi_training_log *log, const weft_allocator *allocator, const weft_trainer_options *options);
 void wi_training_log_clear(wi_training_log *log);
-bool wi_training_log_wanted(const wi_training_log *log);
 weft_status wi_training_log_position(const wi_training_log *log, wi_log_position *position);
 /* From here on the files go on as they were at this position, when they are opened again. */
 void wi_training_log_resume(wi_training_log *log, const wi_log_position *position);

@@ -5,14 +5,13 @@
 #include "kernels/selection.h"
 #include "ops/op_table.h"
 #include "support/checks.h"
+#include "support/fixture.h"
 #include <stdlib.h>
-
-static weft_context *context;
 
 /* Where the processor has one; without it, or without permission, the portable kernels serve. */
 static void a_matrix_engine_multiplies_bf16(void **state) {
     const wi_gemm_shape large = {1, 512, 512, 512, 0, 512, 1, 0, 512, 1, NULL};
-    wi_device *const device = wi_context_device(context);
+    wi_device *const device = wi_context_device(test_context());
     wi_selection selection;
     (void)state;
     wi_kernel_site site = {.device = &device->profile, .product = &large};
@@ -47,21 +46,10 @@ static void engines_can_be_forbidden(void **state) {
     unsetenv("WEFT_MATRIX_ENGINES");
 }
 
-static int open_context(void **state) {
-    (void)state;
-    return weft_context_create(&context, NULL) != WEFT_OK;
-}
-
-static int close_context(void **state) {
-    (void)state;
-    weft_context_release(context);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_matrix_engine_multiplies_bf16),
         cmocka_unit_test(engines_can_be_forbidden),
     };
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -31,7 +31,8 @@ static const wi_variant variants[] = {{"f32", {[ROWS] = 13,
                                                   [PACK_PREFETCH] = 12}},
     {0}};
 
-/* What a launch takes besides: of 128x128x128 to 144x144x144 it is 13 to 18 us; more would keep it from small products. */
+/* Added to every launch. Products of 128x128x128 to 144x144x144 took 13 to 18 us longer than estimated without it; the whole
+ * difference would leave small products to slower kernels. */
 #define START_SECONDS 3e-6
 #define BUILD_SECONDS 0.45
 #define WASTE         1.2 /* of the multiplications of large products */

@@ -2,27 +2,28 @@
  * cl_kernels/product/gemm_cpu_amx.cl. */
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
-#include "cl/quirks.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 #include "ops/op_table.h"
 
 /* DEPTH: of k that is multiplied before sums wait: two tiles' rows of A (16 KB) stay in the first-level cache with a
  * panel of B. STRIP, SPAN: most rows and columns of a work-item: its part of B (256 KB) and its sums (512 KB) stay in the
- * second-level cache. SWAP: 1 where A is packed, and the product is that of the transposes. */
-enum { DEPTH, STRIP, SPAN, SWAP };
+ * second-level cache. SWAP: 1 where A is packed, and the product is that of the transposes. SIDE: of a
+ * block, two tiles of the engine. */
+enum { DEPTH, STRIP, SPAN, SWAP, SIDE };
 
 static const char *const parameters[] = {[DEPTH] = "WEFT_AMX_DEPTH",
     [STRIP] = "WEFT_AMX_STRIP",
     [SPAN] = "WEFT_AMX_SPAN",
     [SWAP] = "WEFT_AMX_SWAP",
+    [SIDE] = "WEFT_AMX_SIDE",
     NULL};
-
-static const wi_variant variants[] = {{"right", {[DEPTH] = 256, [STRIP] = 256, [SPAN] = 512}},
-    {"left", {[DEPTH] = 256, [STRIP] = 256, [SPAN] = 512, [SWAP] = 1}}, {0}};
 
 /* A block: 32 rows, columns or steps of k. */
 enum { BLOCK = 32, PACK_PANELS = 8 };
+
+static const wi_variant variants[] = {{"right", {[DEPTH] = 256, [STRIP] = 256, [SPAN] = 512, [SIDE] = BLOCK}},
+    {"left", {[DEPTH] = 256, [STRIP] = 256, [SPAN] = 512, [SWAP] = 1, [SIDE] = BLOCK}}, {0}};
 
 /* Of copying a block of A whose rows, whose columns, or neither are contiguous, and of packing one of B. */
 static const double copy_seconds[] = {12e-9, 50e-9, 2e-6};
@@ -91,18 +92,26 @@ static bool accepts(const wi_kernel_site *site) {
     return wi_gemm_fits_int(shape) && shape->k > 0;
 }
 
-/* Half the bytes of f32. The right matrix is read, written packed, and read again. */
+/* Bytes of operand 0 or 1 as it lies in memory. */
+static double operand_bytes(const wi_kernel_site *site, int operand) {
+    const double f32 = wi_gemm_bytes(site->product, operand == 0 ? WI_GEMM_A : WI_GEMM_B);
+    return f32 / (double)sizeof(float) * (double)weft_dtype_size(site->formats[operand]);
+}
+
+/* The right matrix is read, written packed as bf16, and read again; C is counted as f32. */
 static double cost(const wi_kernel_site *site) {
     const wi_gemm_shape view = view_of(site->product, site->values), *const shape = &view;
     const wi_device_profile *const device = site->device;
     const wi_cut cut = best_cut(shape, site->values, device);
-    const double b = 0.5 * wi_gemm_bytes(shape, WI_GEMM_B),
-                 others = 0.5 * wi_gemm_bytes(shape, WI_GEMM_A | WI_GEMM_C);
+    const int right = site->values[SWAP] ? 0 : 1;
+    const double packed = wi_gemm_bytes(shape, WI_GEMM_B) / (double)sizeof(float) * sizeof(uint16_t);
+    const double others = operand_bytes(site, 1 - right) + wi_gemm_bytes(shape, WI_GEMM_C);
     const double blocks =
         (double)wi_divide_up(shape->n, BLOCK) * (double)wi_divide_up(shape->k, BLOCK) * (double)shape->batch;
-    const double pack = blocks * copying(shape->b_column, shape->b_row) / (double)device->units;
+    const double packing = blocks * copying(shape->b_column, shape->b_row) / (double)device->units;
     return 2.0 * (device->launch_seconds + device->wake_seconds) + wi_build_fraction(device, build_seconds) +
-           pack + wi_traffic_seconds(device, 3.0 * b, others) + cut_cost(shape, cut, device);
+           packing + wi_traffic_seconds(device, operand_bytes(site, right) + 2.0 * packed, others) +
+           cut_cost(shape, cut, device);
 }
 
 static void pack(const wi_gemm_shape *shape, const int *p, wi_kernel_plan *plan) {
