@@ -141,6 +141,21 @@ static void choose(wi_selection *selection, wi_candidate *candidate, wi_verdict 
     candidate->verdict = verdict;
 }
 
+/* Do the engines that it uses compute what they should? Any of our products by them tells, of the first variant. */
+static bool has_right_engines(
+    wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
+    const unsigned engines = implementation->needs.engines;
+    if (engines == 0) return true;
+    if (wi_implementation_computes(implementation, &wi_op_matmul))
+        return wi_gemm_is_right(device, implementation, variant);
+    for (int i = 0; wi_product_family[i]; i++) {
+        if (wi_product_family[i]->needs.engines == engines)
+            return wi_gemm_is_right(
+                device, wi_product_family[i], wi_implementation_variant(wi_product_family[i], 0));
+    }
+    return false;
+}
+
 /* Fills in what each candidate costs. */
 static void estimate(
     wi_selection *selection, wi_device *device, const wi_op *op, const wi_kernel_site *site) {
@@ -151,8 +166,7 @@ static void estimate(
         const wi_implementation *const implementation = candidate->implementation;
         candidate->verdict = WI_VERDICT_REFUSED;
         if (!wi_implementation_accepts(implementation, candidate->variant, site)) continue;
-        if (implementation->needs.engines && !wi_gemm_is_right(device, implementation, candidate->variant))
-            continue;
+        if (!has_right_engines(device, implementation, candidate->variant)) continue;
         candidate->verdict = WI_VERDICT_SLOWER;
         if (implementation->run) continue;
         candidate->seconds = wi_implementation_cost(implementation, candidate->variant, site);
