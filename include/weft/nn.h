@@ -135,7 +135,7 @@ typedef struct weft_adaptive_softmax_options {
 WEFT_API weft_adaptive_softmax *weft_adaptive_softmax_layer(weft_graph *graph, int64_t width, int64_t classes,
     const int64_t *cutoffs, size_t count, const weft_adaptive_softmax_options *options);
 /* x (..., width), labels i32 (...) → the mean of -log p(label) over the labels that are not -100. Any other
- * label that is not a class gives NaN. */
+ * label that is not a class is an error of the next read or wait. */
 WEFT_API weft_tensor *weft_adaptive_softmax_loss(
     weft_adaptive_softmax *softmax, weft_tensor *x, weft_tensor *labels);
 /* x (..., width) → log p of all classes, (..., classes). */

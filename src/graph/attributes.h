@@ -206,6 +206,14 @@ typedef struct wi_class_loss_attributes {
     uint32_t unused;
 } wi_class_loss_attributes;
 
+/* label: which numbers it lets pass */
+typedef struct wi_label_attributes {
+    int64_t count;   /* 0 .. count - 1 */
+    int64_t ignored; /* one more; INT64_MIN: none */
+    uint32_t kind;   /* a wi_label_kind: what the numbers are */
+    uint32_t unused;
+} wi_label_attributes;
+
 /* huber, smooth_l1 */
 typedef struct wi_huber_attributes {
     double delta; /* differences below it are on the curve */
@@ -275,6 +283,7 @@ typedef union wi_attributes {
     wi_attention_attributes attention;
     wi_recurrent_attributes recurrent;
     wi_class_loss_attributes class_loss;
+    wi_label_attributes label;
     wi_huber_attributes huber;
     wi_cosine_attributes cosine;
     wi_ctc_attributes ctc;

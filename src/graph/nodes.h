@@ -54,7 +54,7 @@ typedef struct wi_op {
     bool precise;
     /* MAP: instead of code, a padded read of its one input, as attributes.padding says. */
     bool reads_padded;
-    /* KERNEL: contiguous: the inputs that its kernels want so, a bit each. fault: what WEFT_FAULT in its kernels means ("an index is out of range"); NULL: they have none.
+    /* KERNEL: contiguous: the inputs that its kernels want so, a bit each. fault (also of the map `label`): what WEFT_FAULT in its kernels means ("an index is out of range"); NULL: they have none.
      * fault_index: of what the position that it notes is one; NULL: "(row-major) of its index input". */
     uint32_t contiguous;
     const char *fault, *fault_index;

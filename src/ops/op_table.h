@@ -83,6 +83,20 @@ typedef struct wi_labels {
     int64_t ignored; /* INT64_MIN: none is */
 } wi_labels;
 wi_labels wi_labels_of(const weft_tensor *node);
+/* MAP: numbers i32 as they are. One that is neither in 0 .. count - 1 nor the ignored one (INT64_MIN: none is) fails the
+ * next read or wait (label.c). */
+typedef enum wi_label_kind {
+    WI_LABEL_CROSS_ENTROPY,
+    WI_LABEL_NLL,
+    WI_LABEL_MULTI_MARGIN,
+    WI_LABEL_ADAPTIVE_SOFTMAX,
+    WI_LABEL_LENGTH
+} wi_label_kind;
+extern const wi_op wi_op_label;
+weft_tensor *wi_label(
+    weft_tensor *x, wi_label_kind kind, int64_t count, int64_t ignored); /* NULL gives NULL */
+/* Fails with the line of the number that its code found. */
+weft_status wi_label_fail(const weft_tensor *node, int32_t found);
 /* The gradient of each parameter; frozen ones have zeros, and none is computed for them. NULL: an error. */
 weft_tensor **wi_parameter_gradients(weft_tensor *loss);
 /* Those of `count` parameters from `first` on with the layout of wi_flat_parameters, `rows` of it. */
