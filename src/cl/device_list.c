@@ -45,12 +45,18 @@ static weft_status read_texts(weft_device_info *info, cl_device_id device, const
     return WEFT_OK;
 }
 
-static weft_status read_platform(
-    weft_device_info *info, cl_platform_id platform, const weft_allocator *allocator) {
-    char *text = NULL;
-    WI_TRY(wi_platform_query_text(&text, allocator, platform, CL_PLATFORM_NAME, "CL_PLATFORM_NAME"));
-    copy_text(info->platform, sizeof info->platform, text);
-    wi_release(allocator, text);
+static weft_status read_platform(wi_device_entry *entry, const weft_allocator *allocator) {
+    const text_query queries[] = {
+        {CL_PLATFORM_NAME, "CL_PLATFORM_NAME", entry->info.platform, sizeof entry->info.platform},
+        {CL_PLATFORM_VERSION, "CL_PLATFORM_VERSION", entry->platform_version, sizeof entry->platform_version},
+        {CL_PLATFORM_VENDOR, "CL_PLATFORM_VENDOR", entry->platform_vendor, sizeof entry->platform_vendor},
+    };
+    for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
+        char *text = NULL;
+        WI_TRY(wi_platform_query_text(&text, allocator, entry->platform, queries[i].what, queries[i].name));
+        copy_text(queries[i].field, queries[i].capacity, text);
+        wi_release(allocator, text);
+    }
     return WEFT_OK;
 }
 
@@ -118,7 +124,7 @@ weft_status wi_device_describe(wi_device_entry *entry, cl_device_id device, cons
     weft_device_info *const info = &entry->info;
     *entry = (wi_device_entry){.device = device};
     WI_QUERY(device, CL_DEVICE_PLATFORM, &entry->platform);
-    WI_TRY(read_platform(info, entry->platform, allocator));
+    WI_TRY(read_platform(entry, allocator));
     WI_TRY(read_texts(info, device, allocator));
     WI_TRY(read_type(info, device));
     WI_TRY(read_numbers(info, device));
