@@ -90,7 +90,7 @@ __attribute__((always_inline)) static inline void weft_depthwise_sum(float16 *su
     WEFT_UNROLL for (int tap = 0; tap < taps; ++tap) {
         const float16 w = weight[tap];
         WEFT_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_TILE; ++r) sum[r] =
-            fma(line[r * across + tap], w, sum[r]);
+            WEFT_MULTIPLY_ADD(line[r * across + tap], w, sum[r]);
     }
 }
 

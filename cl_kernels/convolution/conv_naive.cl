@@ -87,11 +87,11 @@ __kernel void WEFT_NAME(naive)(__global const float *x, long x_offset, __global 
                 __global const float *weight = w + k0 * w0 + k1 * w1 + k2 * w2;
                 for (int c = 0; c < channels; ++c) {
 #if WEFT_LANES == 1
-                    acc = fma(from[c], weight[c * w_channel], acc);
+                    acc = WEFT_MULTIPLY_ADD(from[c], weight[c * w_channel], acc);
 #else
                     for (int lane = 0; lane < lanes; ++lane)
                         ((float *)&values)[lane] = weight[c * w_channel + lane * w_filter];
-                    acc = fma((float16)from[c], values, acc);
+                    acc = WEFT_MULTIPLY_ADD((float16)from[c], values, acc);
 #endif
                 }
             }

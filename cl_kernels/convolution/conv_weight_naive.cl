@@ -39,7 +39,7 @@ __kernel void WEFT_NAME(naive)(__global const float *x, long x_offset, __global 
                 for (int o2 = 0; o2 < result2; ++o2) {
                     const int i2 = o2 * stride2 + k2 * dilation2 - before2;
                     if (i2 >= 0 && i2 < image2)
-                        line = fma(x[(x_line + i2) * x_step], y[(y_line + o2) * y_step], line);
+                        line = WEFT_MULTIPLY_ADD(x[(x_line + i2) * x_step], y[(y_line + o2) * y_step], line);
                 }
                 sum += line;
             }
