@@ -246,10 +246,13 @@ static void quirks_follow_the_names(void **state) {
     const weft_device_info nvidia = {.platform = "NVIDIA CUDA", .name = "GeForce"};
     const weft_device_info other = {.platform = "Some Platform", .name = "Some Device"};
     (void)state;
-    assert_int_equal(wi_quirks_find(&pocl),
-        WI_QUIRK_POCL_LOOPVEC | WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE);
-    assert_int_equal(wi_quirks_find(&nvidia), WI_QUIRK_QUARTER_ALLOC);
-    assert_int_equal(wi_quirks_find(&other), 0);
+    const unsigned always = WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE;
+    assert_int_equal(wi_quirks_find(&pocl, NULL), always);
+    assert_int_equal(wi_quirks_find(&pocl, "loopvec"), always);
+    assert_int_equal(wi_quirks_find(&pocl, "auto"), always | WI_QUIRK_WORK_ITEM_LOOPS);
+    assert_int_equal(wi_quirks_find(&pocl, "workitemloops"), always | WI_QUIRK_WORK_ITEM_LOOPS);
+    assert_int_equal(wi_quirks_find(&nvidia, "auto"), WI_QUIRK_QUARTER_ALLOC);
+    assert_int_equal(wi_quirks_find(&other, NULL), 0);
     for (unsigned bit = 1; bit <= WI_QUIRK_EARLY_FINISH; bit <<= 1)
         assert_string_not_equal(wi_quirk_text(bit), wi_quirk_text(0));
 }
