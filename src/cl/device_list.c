@@ -8,6 +8,7 @@
 #include "cl/device_list.h"
 #include "cl/device_query.h"
 #include "cl/opened_device.h"
+#include "cl/quirks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -74,13 +75,16 @@ static bool speaks_opencl_1_2(const char *version) {
     return sscanf(version, "OpenCL %d.%d", &major, &minor) == 2 && major * 10 + minor >= 12;
 }
 
-/* The cpu kernels are for processors whose compiler takes wide vectors as they are. A software rasteriser
- * calls itself a CPU, too, but works through scalars side by side as a GPU does; its native width says so. */
+/* The cpu kernels are for processors whose compiler takes wide vectors as they are. A software rasteriser calls itself a
+ * CPU, too, but works through scalars side by side as a GPU does: the table of quirks knows it. What calls itself a GPU
+ * as well (Oclgrind) is a processor if its native vectors say so; PoCL on AArch64 reports that those have one float. */
 static weft_status read_class(weft_device_info *info, cl_device_id device) {
     const char *const forced = wi_environment("WEFT_DEVICE_CLASS");
+    const bool scalar = wi_quirks_find(info, NULL) & WI_QUIRK_SCALAR_COMPILER;
     cl_uint width = 1;
     if (speaks_opencl_1_2(info->opencl)) WI_QUERY(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, &width);
-    info->device_class = info->is_cpu && width >= 4 ? WEFT_CLASS_CPU : WEFT_CLASS_GPU;
+    const bool processor = info->is_cpu && !scalar && (!info->is_gpu || width >= 4);
+    info->device_class = processor ? WEFT_CLASS_CPU : WEFT_CLASS_GPU;
     if (!forced) return WEFT_OK;
     const wi_device_profile *const kind = wi_device_kind_named(forced);
     if (!kind) return fail_kind(forced);
