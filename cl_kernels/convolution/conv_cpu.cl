@@ -128,28 +128,37 @@ typedef struct weft_conv_image {
     int taps2, channels, line, across, down;
 } weft_conv_image;
 
-/* sum[r][0..1] (+)= tile * panel. */
-__attribute__((always_inline)) static inline void weft_conv_multiply(
-    float16 *sum, const float *tile, __global const weft_lanes_f32 *panel, int depth, bool first) {
+/* sum[r][v] (+)= rows of the tile * vectors of the panel; rows and vectors are constants at each call. */
+__attribute__((always_inline)) static inline void weft_conv_part(float16 *sum, const float *tile,
+    __global const weft_lanes_f32 *panel, int depth, bool first, const int rows, const int vectors) {
     float16 acc[WEFT_CONV_ROWS][2];
-    WEFT_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
+    WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         acc[r][0] = first ? 0.0f : sum[2 * WEFT_CONV_PANELS * r];
-        acc[r][1] = first ? 0.0f : sum[2 * WEFT_CONV_PANELS * r + 1];
+        if (vectors > 1) acc[r][1] = first ? 0.0f : sum[2 * WEFT_CONV_PANELS * r + 1];
     }
     for (int p = 0; p < depth; ++p) {
         WEFT_PREFETCH(panel + 2 * (p + 4), 3);
-        WEFT_PREFETCH(panel + 2 * (p + 4) + 1, 3);
-        const float16 b0 = panel[2 * p], b1 = panel[2 * p + 1];
-        WEFT_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
+        if (vectors > 1) WEFT_PREFETCH(panel + 2 * (p + 4) + 1, 3);
+        const float16 b0 = panel[2 * p], b1 = vectors > 1 ? panel[2 * p + 1] : 0.0f;
+        WEFT_UNROLL for (int r = 0; r < rows; ++r) {
             const float16 x = tile[r * WEFT_CONV_PITCH + p];
-            acc[r][0] = fma(x, b0, acc[r][0]);
-            acc[r][1] = fma(x, b1, acc[r][1]);
+            acc[r][0] = WEFT_MULTIPLY_ADD(x, b0, acc[r][0]);
+            if (vectors > 1) acc[r][1] = WEFT_MULTIPLY_ADD(x, b1, acc[r][1]);
         }
     }
-    WEFT_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
+    WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         sum[2 * WEFT_CONV_PANELS * r] = acc[r][0];
-        sum[2 * WEFT_CONV_PANELS * r + 1] = acc[r][1];
+        if (vectors > 1) sum[2 * WEFT_CONV_PANELS * r + 1] = acc[r][1];
     }
+}
+
+#define WEFT_CONV_PART(row, rows, vector, vectors)                                                           \
+    weft_conv_part(sum + 2 * WEFT_CONV_PANELS * (row) + (vector), tile + (row)*WEFT_CONV_PITCH,              \
+        panel + (vector), depth, first, rows, vectors)
+
+__attribute__((always_inline)) static inline void weft_conv_multiply(
+    float16 *sum, const float *tile, __global const weft_lanes_f32 *panel, int depth, bool first) {
+    WEFT_EACH_PART(WEFT_CONV_PART, WEFT_CONV_ROWS, 2)
 }
 
 #endif
