@@ -36,9 +36,14 @@ typedef struct wi_op {
     size_t attribute_bytes; /* sizeof the struct of attributes.h that its nodes have; 0: none */
     /* MAP: OpenCL C over a, b, c for float and for int results (comparisons: for float and int inputs). */
     const char *float_code, *int_code;
-    /* Writes input gradients (NULL: none) for the gradient g of node y. Builds ordinary nodes. Gradients of
-     * broadcast inputs have y's shape; the caller sums them down. NULL: not differentiable, nothing flows. */
+    /* How a gradient passes through a node with inputs: exactly one of the next three is there.
+     * backward: writes input gradients (NULL: zero) for the gradient g of node y. Builds ordinary nodes.
+     * Gradients of broadcast inputs have y's shape; the caller sums them down.
+     * zero_gradient: it is zero everywhere (indices, steps, what is meant to stop it).
+     * no_gradient: asking for it is an error, whose line ends with this text, the way out. */
     void (*backward)(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
+    bool zero_gradient;
+    const char *no_gradient;
     /* COMPOSITE: ordinary nodes of the same value. */
     weft_tensor *(*lower)(weft_tensor *y, bool inference);
     /* COMPOSITE, NULL where there is nothing: refuses a plan that computes y at that batch (the line names

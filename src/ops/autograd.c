@@ -38,8 +38,21 @@ static void mark(walk *w, weft_tensor *loss) {
     }
     for (uint32_t id = 0; id < w->count; id++) {
         const weft_tensor *node = w->nodes[id];
-        for (int i = 0; node && i < node->input_count; i++) w->wanted[id] |= w->wanted[node->inputs[i]->id];
+        if (!node || node->op->zero_gradient || !wi_dtype_is_float(node->dtype)) continue;
+        for (int i = 0; i < node->input_count; i++) w->wanted[id] |= w->wanted[node->inputs[i]->id];
     }
+}
+
+/* Nothing is skipped without a word: a zero is what an op says of itself. */
+static weft_status fail_without(const weft_tensor *node) {
+    const char *const way_out = node->op->no_gradient;
+    if (!way_out)
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "weft_gradients: op %s does not say what its gradient is",
+            node->op->name);
+    WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+        "weft_gradients: %s, between the loss and what is differentiated, has no gradient: %s, or take "
+        "weft_stop_gradient of it, which makes the gradient zero there",
+        node->op->name, way_out);
 }
 
 static weft_status pass_back(walk *w, weft_tensor *node) {
@@ -65,8 +78,9 @@ static weft_status walk_back(walk *w, weft_tensor *loss) {
     w->gradients[loss->id] = weft_expand(one, loss->shape.rank, loss->shape.dims);
     for (uint32_t id = w->count; id-- > 0;) {
         weft_tensor *node = w->nodes[id];
-        if (!node || !w->wanted[id] || !w->gradients[id] || !node->op->backward) continue;
-        WI_TRY(pass_back(w, node));
+        if (!node || !w->wanted[id] || !w->gradients[id] || node->input_count == 0) continue;
+        if (!node->op->backward && !node->op->zero_gradient) return fail_without(node);
+        if (node->op->backward) WI_TRY(pass_back(w, node));
     }
     return weft_graph_status(w->graph);
 }
@@ -139,16 +153,20 @@ static bool stop_view(
     return true;
 }
 
-static const wi_op wi_op_stop_gradient = {
-    .name = "stop_gradient", .kind = WI_VIEW, .view = stop_view, .rules = wi_elementwise_rules};
-const wi_op wi_op_assign = {.name = "assign", .kind = WI_ASSIGN};
+static const wi_op wi_op_stop_gradient = {.name = "stop_gradient",
+    .kind = WI_VIEW,
+    .zero_gradient = true,
+    .view = stop_view,
+    .rules = wi_elementwise_rules};
+static const char what_is_assigned[] = "take that of the value that is assigned";
+const wi_op wi_op_assign = {.name = "assign", .kind = WI_ASSIGN, .no_gradient = what_is_assigned};
 
 weft_tensor *weft_stop_gradient(weft_tensor *x) {
     weft_graph *graph = wi_inputs_graph("stop_gradient", &x, 1);
     return graph ? wi_node(graph, &wi_op_stop_gradient, &x, 1, x->dtype, &x->shape, NULL) : NULL;
 }
 
-const wi_op wi_op_assign_views = {.name = "assign views", .kind = WI_ASSIGN};
+const wi_op wi_op_assign_views = {.name = "assign views", .kind = WI_ASSIGN, .no_gradient = what_is_assigned};
 
 weft_tensor *wi_assign_view(weft_tensor *view, weft_tensor *value) {
     weft_tensor *inputs[] = {view, value};
@@ -186,8 +204,10 @@ weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
 
 /* ---- all parameters at once ---- */
 
-const wi_op wi_op_flat_gradients = {
-    .name = "flat gradients", .kind = WI_JOIN, .attribute_bytes = sizeof(wi_flat_gradients_attributes)};
+const wi_op wi_op_flat_gradients = {.name = "flat gradients",
+    .kind = WI_JOIN,
+    .attribute_bytes = sizeof(wi_flat_gradients_attributes),
+    .no_gradient = "take that of weft_gradients"};
 
 weft_tensor **wi_parameter_gradients(weft_tensor *loss) {
     if (!loss) return NULL;
