@@ -217,13 +217,14 @@ WEFT_API weft_optimizer weft_lion(float rate, float weight_decay); /* betas 0.9,
  * the reduction of the norm, and LAMB takes four launches (a reduction over many elements is two launches).
  * Matrices of 2^20 elements or more are updated in the epilogue of the products that compute their gradients,
  * unless something needs all gradients first. The learning rate is the scalar "learning_rate"
- * (weft_minimize_rate), which can be set between runs. updates: an array of at least WEFT_MAX_UPDATES.
+ * (weft_minimize_rate) of this call, which can be set between runs. updates: an array of at least WEFT_MAX_UPDATES.
  * Errors: WEFT_ERROR_ARGUMENT (a field that is out of range or not of that kind, a group that names no
  * parameter or one of another group, a capacity that is too small), WEFT_ERROR_STATE (no parameters, or all
  * are frozen). */
 WEFT_API weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *optimizer, weft_tensor **updates,
     size_t capacity, size_t *count);
-WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph); /* NULL before weft_minimize */
+/* The rate of the graph's latest optimizer: call it after the weft_minimize that it is asked for. NULL before any. */
+WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph);
 #define WEFT_MAX_UPDATES 8
 
 /* Freezes parameters, or unfreezes them: a name in which a star matches any characters. Frozen parameters get

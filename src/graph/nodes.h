@@ -156,7 +156,7 @@ struct weft_graph {
     wi_clock clocks[WI_MAX_CLOCKS]; /* one a weft_minimize */
     size_t clock_count;
     uint64_t draws;       /* runs of plans with random numbers so far: a part of their counter */
-    weft_tensor *rate;    /* weft_minimize_rate */
+    weft_tensor *rate;    /* of the latest optimizer: weft_minimize_rate */
     weft_tensor *average; /* of the parameters, kept by an optimizer; NULL: none */
     size_t average_clock;
     bool swapped; /* the parameters hold the average, and the average the parameters */

@@ -5,8 +5,8 @@
  * in this order: accumulation, clipping by value, clipping by norm, coupled decay; then frozen rows, the
  * average, and the choice between old and new on runs that only accumulate.
  *
- * The learning rate is one scalar a graph, shared by all updates that were made for it. Adding an optimizer:
- * a kind in nn.h, a row here, a rule, a case in tests/golden/make_optimizer_golden.py. */
+ * Each optimizer has a learning rate of its own, one scalar. Adding an optimizer: a kind in nn.h, a row here, a
+ * rule, a case in tests/golden/make_optimizer_golden.py. */
 #include "nn/fraction.h"
 #include "nn/update_rules.h"
 #include "ops/op_table.h"
@@ -358,8 +358,7 @@ weft_tensor *weft_minimize_rate(weft_graph *graph) {
     return graph ? graph->rate : NULL;
 }
 
-static weft_status prepare_rate(weft_graph *graph, float value) {
-    if (graph->rate) return weft_scalar_set(graph->rate, value);
+static weft_status make_rate(weft_graph *graph, float value) {
     graph->rate = weft_scalar(graph, "learning_rate", value);
     return weft_graph_status(graph);
 }
@@ -394,7 +393,7 @@ weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *optimizer, we
     WI_TRY(wi_groups_check(graph, optimizer));
     wi_update u = {.graph = graph, .optimizer = optimizer};
     WI_TRY(new_clock(graph, optimizer->accumulate, &u.clock));
-    WI_TRY(prepare_rate(graph, optimizer->rate));
+    WI_TRY(make_rate(graph, optimizer->rate));
     WI_TRY(make_updates(&u, loss, updates));
     *count = u.count;
     return u.count == needed
