@@ -107,8 +107,8 @@ WEFT_API weft_tensor *weft_input_shape(
     weft_graph *graph, const char *name, weft_dtype dtype, int rank, const int64_t *dims);
 
 /* A trainable f32 tensor that belongs to the graph and keeps its values from plan to plan. The dimensions are
- * the whole shape. All parameters must be created before the first plan of the graph, and before any of them
- * is read or written; creating one later is WEFT_ERROR_STATE.
+ * the whole shape. Parameters may be created at any time: updates that exist already do not train later ones, new ones
+ * do.
  *     weft_parameter(g, "w", weft_glorot_uniform(), 10, 64)    has the shape (10, 64) */
 #define weft_parameter(...) WEFT_TAKE_PARAMETER_(__VA_ARGS__, WEFT_8_ENDS_)
 WEFT_API weft_tensor *weft_parameter_shape(
