@@ -30,6 +30,8 @@ typedef enum wi_op_kind {
     WI_FUNCTION   /* no node of its own: built from others when it is called */
 } wi_op_kind;
 
+struct wi_rewrite;
+
 typedef struct wi_op {
     const char *name;
     wi_op_kind kind;
@@ -42,10 +44,11 @@ typedef struct wi_op {
     /* COMPOSITE: ordinary nodes of the same value. */
     weft_tensor *(*lower)(weft_tensor *y, bool inference);
     /* COMPOSITE, NULL where there is nothing: refuses a plan that computes y at that batch (the line names
-     * the op); and assignment 0, 1, ... (NULL: no more) that every plan for training does which computes y.
-     */
+     * the op); and assignment 0, 1, ... (NULL: no more) that every plan for training does which computes y. Of
+     * several nodes that assign to one variable in a plan, each reads what the one before leaves in it
+     * (wi_rewrite_value), in the order of their creation, and the last assigns. */
     weft_status (*check)(const weft_tensor *y, int64_t batch, bool inference);
-    weft_tensor *(*effect)(weft_tensor *y, int number);
+    weft_tensor *(*effect)(weft_tensor *y, int number, const struct wi_rewrite *rewrite);
     /* VIEW: y's layout over the memory of x; false when strides cannot express it and x must be copied first.
      */
     bool (*view)(const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out,
