@@ -126,6 +126,7 @@ typedef struct wi_scalar {
 enum { WI_MAX_CLOCKS = 64 };
 
 typedef struct wi_variable_name wi_variable_name; /* graph/variable_names.h */
+typedef struct wi_scope wi_scope;                 /* graph/scope.h */
 
 /* Variables of a kind in order of creation. */
 typedef struct wi_variable_list {
@@ -165,7 +166,7 @@ struct weft_graph {
     wi_scalar *scalars;
     size_t scalar_count, scalar_capacity;
     uint32_t streams;               /* random nodes made so far */
-    uint32_t layers;                /* for automatic names */
+    struct wi_scope *scope;         /* that is open (graph/scope.h); NULL: none */
     weft_dtype precision;           /* weft_graph_set_precision */
     size_t parameter_block;         /* where the next parameter is put, unless it is on the device by then */
     wi_clock clocks[WI_MAX_CLOCKS]; /* of optimizers */

@@ -1,5 +1,6 @@
 /* Sources (inputs, parameters, states) and the generators that need no op family: constants, scalars, coordinates. */
 #include "graph/initial.h"
+#include "graph/scope.h"
 #include "graph/variable_names.h"
 #include <string.h>
 
@@ -138,6 +139,29 @@ static weft_tensor *set_initialiser(weft_tensor *tensor, weft_initialiser initia
     return status == WEFT_OK ? tensor : wi_graph_fail_recorded(tensor->graph, status);
 }
 
+/* The name with the scopes' prefix; nameless variables have none. */
+static const char *full_name(weft_graph *graph, const char *name) {
+    const char *const prefix = wi_scope_prefix(graph);
+    if (!*prefix || !*name) return name;
+    const size_t length = strlen(prefix) + strlen(name) + 1;
+    char *const full = wi_arena_take(&graph->arena, length);
+    if (!full) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY), NULL;
+    memcpy(full, prefix, strlen(prefix));
+    memcpy(full + strlen(prefix), name, strlen(name) + 1);
+    return full;
+}
+
+/* The variable that the scope shares under that name, or a new one. */
+static weft_tensor *find_or_make(weft_graph *graph, const wi_op *op, const char *name, weft_dtype dtype,
+    weft_initialiser initialiser, const wi_shape *shape) {
+    const bool trainable = op == &wi_op_parameter;
+    const char *const full = full_name(graph, name);
+    if (!full) return NULL;
+    weft_tensor *const known = wi_scope_find(graph, full, trainable, dtype, shape);
+    if (known || graph->status != WEFT_OK) return graph->status == WEFT_OK ? known : NULL;
+    return set_initialiser(make_variable(graph, op, full, dtype, shape, trainable), initialiser);
+}
+
 weft_tensor *weft_parameter_shape(
     weft_graph *graph, const char *name, weft_initialiser initialiser, int rank, const int64_t *dims) {
     return weft_parameter_dtype(graph, name, WEFT_F32, initialiser, rank, dims);
@@ -156,10 +180,7 @@ weft_tensor *weft_parameter_dtype(weft_graph *graph, const char *name, weft_dtyp
     if (!wi_dtype_valid(dtype) || !wi_dtype_is_float(dtype))
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "parameter '%s': takes %s, not %s", name,
             wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(dtype));
-    if (weft_graph_find(graph, name))
-        return wi_graph_fail(
-            graph, WEFT_ERROR_ARGUMENT, "parameter '%s': the graph has one of that name", name);
-    return set_initialiser(make_variable(graph, &wi_op_parameter, name, dtype, &shape, true), initialiser);
+    return find_or_make(graph, &wi_op_parameter, name, dtype, initialiser, &shape);
 }
 
 weft_tensor *weft_parameter_dims(weft_graph *graph, const char *name, weft_initialiser initialiser,
@@ -184,7 +205,7 @@ weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dt
     if (!read_dims(&shape, rank, dims))
         return wi_graph_fail(
             graph, WEFT_ERROR_SHAPE, "state '%s': rank %d is not in 0..%d", name, rank, WEFT_MAX_RANK);
-    return set_initialiser(make_variable(graph, &wi_op_state, name, dtype, &shape, false), initialiser);
+    return find_or_make(graph, &wi_op_state, name, dtype, initialiser, &shape);
 }
 
 weft_tensor *weft_array(
