@@ -48,6 +48,11 @@ typedef struct wi_scalar_attributes {
     uint32_t index; /* among the scalars of the graph */
 } wi_scalar_attributes;
 
+/* Parameters of one block as one tensor. */
+typedef struct wi_flat_attributes {
+    uint32_t block;
+} wi_flat_attributes;
+
 /* Input i of flat_gradients is stored where parameter first + i would be. */
 typedef struct wi_flat_gradients_attributes {
     int64_t first;
@@ -265,6 +270,7 @@ typedef union wi_attributes {
     wi_source_attributes source;
     wi_constant_attributes constant;
     wi_scalar_attributes scalar;
+    wi_flat_attributes flat;
     wi_flat_gradients_attributes flat_gradients;
     wi_transfer_attributes transfer;
     wi_random_attributes random;

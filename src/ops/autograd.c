@@ -166,7 +166,7 @@ weft_tensor *weft_stop_gradient(weft_tensor *x) {
     return graph ? wi_node(graph, &wi_op_stop_gradient, &x, 1, x->dtype, &x->shape, NULL) : NULL;
 }
 
-const wi_op wi_op_assign_views = {.name = "assign views", .kind = WI_ASSIGN, .no_gradient = what_is_assigned};
+const wi_op wi_op_assign_all = {.name = "assign all", .kind = WI_ASSIGN, .no_gradient = what_is_assigned};
 
 weft_tensor *wi_assign_view(weft_tensor *view, weft_tensor *value) {
     weft_tensor *inputs[] = {view, value};
@@ -174,15 +174,15 @@ weft_tensor *wi_assign_view(weft_tensor *view, weft_tensor *value) {
     return graph ? wi_node(graph, &wi_op_assign, inputs, 2, value->dtype, &value->shape, NULL) : NULL;
 }
 
-/* views: assignments themselves, NULL after an error. */
-weft_tensor *wi_assign_views(weft_tensor *variable, weft_tensor *const *views, size_t count) {
-    weft_graph *graph = variable->graph;
+weft_tensor *wi_assign_all(weft_tensor *const *assignments, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (!views[i]) graph = NULL;
+        if (!assignments[i]) return NULL;
     }
-    return graph && graph->status == WEFT_OK ? wi_node(graph, &wi_op_assign_views, views, (int)count,
-                                                   variable->dtype, &variable->shape, NULL)
-                                             : NULL;
+    const weft_tensor *const first = assignments[0];
+    if (first->graph->status != WEFT_OK) return NULL;
+    return count == 1 ? assignments[0]
+                      : wi_node(first->graph, &wi_op_assign_all, assignments, (int)count, first->dtype,
+                            &first->shape, NULL);
 }
 
 weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
@@ -202,47 +202,12 @@ weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
     return wi_node(graph, &wi_op_assign, inputs, 2, value->dtype, &value->shape, NULL);
 }
 
-/* ---- all parameters at once ---- */
+/* ---- gradients of parameters side by side ---- */
 
 const wi_op wi_op_flat_gradients = {.name = "flat gradients",
     .kind = WI_JOIN,
     .attribute_bytes = sizeof(wi_flat_gradients_attributes),
     .no_gradient = "take that of weft_gradients"};
-
-weft_tensor **wi_parameter_gradients(weft_tensor *loss) {
-    if (!loss) return NULL;
-    weft_graph *graph = loss->graph;
-    const size_t count = weft_graph_parameter_count(graph);
-    if (count == 0) {
-        wi_graph_fail(graph, WEFT_ERROR_STATE, "the graph has no parameters to train");
-        return NULL;
-    }
-    weft_tensor **parameters = wi_arena_take(&graph->arena, count * sizeof *parameters);
-    weft_tensor **gradients = wi_arena_take(&graph->arena, count * sizeof *gradients);
-    if (!parameters || !gradients) {
-        wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
-        return NULL;
-    }
-    size_t trained = 0;
-    for (size_t i = 0; i < count; i++) {
-        weft_tensor *parameter = weft_graph_parameter(graph, i);
-        if (!parameter->variable->frozen) parameters[trained++] = parameter;
-    }
-    const weft_status status = weft_gradients(loss, parameters, trained, gradients);
-    if (status != WEFT_OK) {
-        wi_graph_fail_recorded(graph, status);
-        return NULL;
-    }
-    for (size_t i = count; i-- > 0;) { /* spread out from the end, zeros where a parameter is frozen */
-        weft_tensor *parameter = weft_graph_parameter(graph, i);
-        const wi_shape *shape = &parameter->shape;
-        gradients[i] = parameter->variable->frozen
-                           ? weft_expand(weft_number(parameter, 0), shape->rank, shape->dims)
-                           : gradients[--trained];
-        if (!gradients[i]) return NULL;
-    }
-    return gradients;
-}
 
 weft_tensor *wi_flat_gradients(
     weft_graph *graph, weft_tensor *const *gradients, size_t first, size_t count, int64_t rows) {
