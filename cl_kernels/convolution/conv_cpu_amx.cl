@@ -167,38 +167,36 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEF
     __global uint16 *to = (__global uint16 *)(panels + panels_offset +
                                               ((long)group * get_global_size(0) + panel) * panel_words) +
                           (before * channels / 32 + phase + first) * 32L;
-    int number = 32 * first / channels, channel = 32 * first % channels;
-    WEFT_OPERANDS_B *from = w;
-    bool found = false;
     for (int block = first; block < last; ++block, to += 32) {
-        for (int pair = 0; pair < 16; ++pair) {
-            float16 values[2][2]; /* [step][side] */
-            values[0][0] = values[0][1] = values[1][0] = values[1][1] = 0.0f;
-            for (int step = 0; step < 2 && 32 * block + 2 * pair + step < k; ++step) {
-                if (!found) {
-                    const int n2 = number % a2.count, n1 = number / a2.count % a1.count,
-                              n0 = number / a2.count / a1.count;
-                    from =
-                        w +
-                        weft_conv_amx_tap(n0, phase0, taps0, stride0, dilation0, before0, WEFT_CONV_PHASES) *
-                            w0 +
-                        weft_conv_amx_tap(n1, phase1, taps1, stride1, dilation1, before1, WEFT_CONV_PHASES) *
-                            w1 +
-                        weft_conv_amx_tap(n2, phase2, taps2, stride2, dilation2, before2, WEFT_CONV_PHASES) *
-                            w2;
-                    found = true;
-                }
-                float *values_of_step = (float *)values[step];
+        long steps[32];     /* elements from the panel's first weight to each of the block's steps */
+        float16 values[64]; /* [step][side] */
+        const int count = min(32, k - 32 * block);
+        for (int step = 0; step < count; ++step) {
+            const int number = (32 * block + step) / channels, n2 = number % a2.count,
+                      n1 = number / a2.count % a1.count, n0 = number / a2.count / a1.count;
+            steps[step] =
+                (32 * block + step) % channels * w_channel +
+                weft_conv_amx_tap(n0, phase0, taps0, stride0, dilation0, before0, WEFT_CONV_PHASES) * w0 +
+                weft_conv_amx_tap(n1, phase1, taps1, stride1, dilation1, before1, WEFT_CONV_PHASES) * w1 +
+                weft_conv_amx_tap(n2, phase2, taps2, stride2, dilation2, before2, WEFT_CONV_PHASES) * w2;
+        }
+        if (count < 32 || columns < 32) {
+            for (int i = 0; i < 64; ++i) values[i] = 0.0f;
+        }
+        /* The inner loop along what lies closer. */
+        if (w_filter > w_channel && w_filter > -w_channel) {
+            for (int j = 0; j < columns; ++j)
+                for (int step = 0; step < count; ++step)
+                    ((float *)values)[32 * step + j] = WEFT_OF_B(WEFT_GET_)(w, steps[step] + j * w_filter);
+        } else {
+            for (int step = 0; step < count; ++step)
                 for (int j = 0; j < columns; ++j)
-                    values_of_step[j] = WEFT_OF_B(WEFT_GET_)(from, channel * w_channel + j * w_filter);
-                if (++channel < channels) continue;
-                channel = 0;
-                ++number;
-                found = false;
-            }
-            for (int side = 0; side < 2; ++side)
-                to[16 * side + pair] = WEFT_OF_B(WEFT_CONV_AMX_BITS_)(values[0][side]) |
-                                       WEFT_OF_B(WEFT_CONV_AMX_BITS_)(values[1][side]) << 16;
+                    ((float *)values)[32 * step + j] = WEFT_OF_B(WEFT_GET_)(w, steps[step] + j * w_filter);
+        }
+        for (int i = 0; i < 32; ++i) {
+            const int side = i / 16, pair = i % 16;
+            to[i] = WEFT_OF_B(WEFT_CONV_AMX_BITS_)(values[4 * pair + side]) |
+                    WEFT_OF_B(WEFT_CONV_AMX_BITS_)(values[4 * pair + 2 + side]) << 16;
         }
     }
 }

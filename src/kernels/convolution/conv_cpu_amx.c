@@ -6,7 +6,7 @@
 #include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 
-/* DEPTH: of k that is multiplied before sums wait: the windows of 32 rows (18 KB) stay in the first-level cache. SUMS:
+/* DEPTH: of k that is multiplied before sums wait: the windows of 32 rows (42 KB) stay in the nearest caches. SUMS:
  * floats that wait: 512 KB stay in the second-level cache, beside the part of the weight that is read again and again.
  * PACKED: blocks of k that a work-item packs. SIDE: of a block, two tiles of the engine. */
 enum { DEPTH, SUMS, PACKED, SIDE };
@@ -21,7 +21,7 @@ static const char *const parameters[] = {[DEPTH] = "WEFT_CONV_AMX_DEPTH",
 enum { BLOCK = 32, SPAN = 512, STRIP = 1024, BLOCK_WORDS = BLOCK * BLOCK / 2 };
 
 static const wi_variant variants[] = {
-    {"bf16", {[DEPTH] = 256, [SUMS] = 128 << 10, [PACKED] = 4, [SIDE] = BLOCK}}, {0}};
+    {"bf16", {[DEPTH] = 640, [SUMS] = 128 << 10, [PACKED] = 4, [SIDE] = BLOCK}}, {0}};
 
 /* Of copying a line of a window, 32 elements of it, storing a result, packing a weight; of a work-item. */
 static const double line_seconds = 6e-9, copy_seconds = 1.5e-9, store_seconds = 0.12e-9,
