@@ -59,7 +59,7 @@ static bool has_format(const wi_implementation *implementation, const wi_kernel_
 bool wi_implementation_accepts(
     const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site) {
     const wi_kernel_site own = with_variant(site, implementation, variant);
-    if (site->product && !has_format(implementation, site)) return false;
+    if ((site->product || implementation->formats) && !has_format(implementation, site)) return false;
     return has_needs(site->device, &implementation->needs, own.values) &&
            (!implementation->accepts || implementation->accepts(&own));
 }
@@ -92,7 +92,7 @@ weft_status wi_implementation_prepare(const wi_implementation *implementation, c
         .parameters = implementation->parameters,
         .values = own.values,
         .arena = arena};
-    if (site->product) define_formats(site->formats, plan);
+    if (site->product || implementation->formats) define_formats(site->formats, plan);
     WI_TRY(implementation->prepare(&own, plan));
     return wi_kernel_plan_check(plan, implementation->name);
 }

@@ -1,6 +1,7 @@
 /* The choice among candidates (contract in selection.h). */
 #include "kernels/selection.h"
 #include "cl/program.h"
+#include "kernels/convolution/conv_weight_check.h"
 #include "kernels/product/gemm_check.h"
 #include "kernels/product/gemm_trial.h"
 #include "ops/convolution/conv.h"
@@ -141,6 +142,12 @@ static void choose(wi_selection *selection, wi_candidate *candidate, wi_verdict 
     candidate->verdict = verdict;
 }
 
+static bool is_right(wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
+    return wi_implementation_computes(implementation, &wi_op_conv_weight)
+               ? wi_conv_weight_is_right(device, implementation, variant)
+               : wi_gemm_is_right(device, implementation, variant);
+}
+
 /* Fills in what each candidate costs. */
 static void estimate(
     wi_selection *selection, wi_device *device, const wi_op *op, const wi_kernel_site *site) {
@@ -151,8 +158,7 @@ static void estimate(
         const wi_implementation *const implementation = candidate->implementation;
         candidate->verdict = WI_VERDICT_REFUSED;
         if (!wi_implementation_accepts(implementation, candidate->variant, site)) continue;
-        if (implementation->needs.engines && !wi_gemm_is_right(device, implementation, candidate->variant))
-            continue;
+        if (implementation->needs.engines && !is_right(device, implementation, candidate->variant)) continue;
         candidate->verdict = WI_VERDICT_SLOWER;
         if (implementation->run) continue;
         candidate->seconds = wi_implementation_cost(implementation, candidate->variant, site);
