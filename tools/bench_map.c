@@ -35,7 +35,7 @@ typedef struct bench_row {
 #define WI_FUNCTION_ROW(name)
 #include "ops/op_list.h"
 
-enum types { NUMERIC, FLOAT, COMPARE, WHERE, LOGIC };
+enum types { NUMERIC, FLOAT, PRECISE, COMPARE, WHERE, LOGIC };
 #define MAP_ROW(name, types)      {#name, types == WHERE || types == LOGIC, types == LOGIC, build_##name},
 #define WI_MAP1(name, types, ...) MAP_ROW(name, types)
 #define WI_MAP2(name, types, ...) MAP_ROW(name, types)

@@ -82,26 +82,6 @@ static inline int weft_conv_number(
     return number;
 }
 
-/* to[0..count) = from[low..high) at their indices, zeros around them. May write a vector's tail past the end;
- * reads nothing outside of the `left` elements at `from`. */
-__attribute__((always_inline)) static inline void weft_conv_copy(
-    float *to, __global const float *from, int count, int low, int high, long left) {
-    if (low <= 0 && high >= count) {
-        int i = 0;
-        for (; i + 16 <= count; i += 16)
-            *(weft_lanes_f32 *)(to + i) = *(__global const weft_lanes_f32 *)(from + i);
-        if (i < count && i + 16 <= left) {
-            *(weft_lanes_f32 *)(to + i) = *(__global const weft_lanes_f32 *)(from + i);
-            i = count;
-        }
-        for (; i < count; ++i) to[i] = from[i];
-    } else if (high <= 0 || low >= count) {
-        for (int i = 0; i < count; i += 16) *(weft_lanes_f32 *)(to + i) = 0.0f;
-    } else {
-        for (int i = 0; i < count; ++i) to[i] = i >= low && i < high ? from[i] : 0.0f;
-    }
-}
-
 /* One axis of the result as a phase walks along it: `size` positions, `out` apart in the result from `phase` on, `in`
  * apart in the image, which is `read` long. */
 typedef struct weft_conv_walk {
@@ -143,44 +123,10 @@ __attribute__((always_inline)) static inline void weft_conv_next(
 /* What windows are copied from. A line is what is copied at once: a row of taps where they lie side by side
  * (joined), else a tap; `across` and `down` of them are in a window, at least 1. */
 typedef struct weft_conv_image {
-    __global const float *x;
     long elements, x_image, x0, x1, x2, first; /* first: channel of the group */
     weft_conv_walk w0, w1, w2;
     int taps2, channels, line, across, down;
 } weft_conv_image;
-
-/* to[0..depth) = the elements start .. start + depth of the window of a position. */
-__attribute__((always_inline)) static inline void weft_conv_window(float *to, const weft_conv_image *from,
-    const weft_conv_position *at, int start, int depth, const bool joined) {
-    const weft_conv_walk *const w0 = &from->w0, *const w1 = &from->w1, *const w2 = &from->w2;
-    const int i0 = at->q0 * w0->in + w0->taps.base, i1 = at->q1 * w1->in + w1->taps.base,
-              i2 = at->q2 * w2->in + w2->taps.base;
-    const int number = start / from->line;
-    int place = start % from->line, n2 = number % from->across, n1 = number / from->across % from->down,
-        n0 = number / from->across / from->down;
-    for (int done = 0; done < depth;) {
-        const int count = min(from->line - place, depth - done);
-        const int p0 = i0 + n0 * w0->taps.step, p1 = i1 + n1 * w1->taps.step, p2 = i2 + n2 * w2->taps.step;
-        int low = 0, high = 0;
-        if (p0 >= 0 && p0 < w0->read && p1 >= 0 && p1 < w1->read) {
-            low = joined ? max(0, -p2) * from->channels : 0;
-            high = joined                     ? min(from->taps2, w2->read - p2) * from->channels
-                   : p2 >= 0 && p2 < w2->read ? from->line
-                                              : 0;
-        }
-        const long element =
-            at->image * from->x_image + from->first + p0 * from->x0 + p1 * from->x1 + p2 * from->x2 + place;
-        weft_conv_copy(
-            to + done, from->x + element, count, low - place, high - place, from->elements - element);
-        done += count;
-        place = 0;
-        if (++n2 < from->across) continue;
-        n2 = 0;
-        if (++n1 < w1->taps.count) continue;
-        n1 = 0;
-        ++n0;
-    }
-}
 
 /* sum[r][0..1] (+)= tile * panel. */
 __attribute__((always_inline)) static inline void weft_conv_multiply(
@@ -219,11 +165,64 @@ __attribute__((always_inline)) static inline void weft_conv_multiply(
 #define WEFT_NAME(suffix)        conv_##suffix
 #define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
 #define WEFT_STORE               WEFT_PLAIN_STORE
+#define WEFT_FORMAT_A            f32
+#define WEFT_FORMAT_B            f32
 #define WEFT_CONV_ALONE
 #endif
 
+/* to[0..count) = from[low..high) at their indices, zeros around them. May write a vector's tail past the end;
+ * reads nothing outside of the `left` elements at `from`. */
+__attribute__((always_inline)) static inline void WEFT_NAME(copy)(
+    float *to, WEFT_OPERANDS_A *from, int count, int low, int high, long left) {
+    if (low <= 0 && high >= count) {
+        int i = 0;
+        for (; i + 16 <= count; i += 16) *(weft_lanes_f32 *)(to + i) = WEFT_OF_A(WEFT_READ_)(from + i);
+        if (i < count && i + 16 <= left) {
+            *(weft_lanes_f32 *)(to + i) = WEFT_OF_A(WEFT_READ_)(from + i);
+            i = count;
+        }
+        for (; i < count; ++i) to[i] = WEFT_OF_A(WEFT_GET_)(from, i);
+    } else if (high <= 0 || low >= count) {
+        for (int i = 0; i < count; i += 16) *(weft_lanes_f32 *)(to + i) = 0.0f;
+    } else {
+        for (int i = 0; i < count; ++i) to[i] = i >= low && i < high ? WEFT_OF_A(WEFT_GET_)(from, i) : 0.0f;
+    }
+}
+
+/* to[0..depth) = the elements start .. start + depth of the window of a position. */
+__attribute__((always_inline)) static inline void WEFT_NAME(window)(float *to, WEFT_OPERANDS_A *x,
+    const weft_conv_image *from, const weft_conv_position *at, int start, int depth, const bool joined) {
+    const weft_conv_walk *const w0 = &from->w0, *const w1 = &from->w1, *const w2 = &from->w2;
+    const int i0 = at->q0 * w0->in + w0->taps.base, i1 = at->q1 * w1->in + w1->taps.base,
+              i2 = at->q2 * w2->in + w2->taps.base;
+    const int number = start / from->line;
+    int place = start % from->line, n2 = number % from->across, n1 = number / from->across % from->down,
+        n0 = number / from->across / from->down;
+    for (int done = 0; done < depth;) {
+        const int count = min(from->line - place, depth - done);
+        const int p0 = i0 + n0 * w0->taps.step, p1 = i1 + n1 * w1->taps.step, p2 = i2 + n2 * w2->taps.step;
+        int low = 0, high = 0;
+        if (p0 >= 0 && p0 < w0->read && p1 >= 0 && p1 < w1->read) {
+            low = joined ? max(0, -p2) * from->channels : 0;
+            high = joined                     ? min(from->taps2, w2->read - p2) * from->channels
+                   : p2 >= 0 && p2 < w2->read ? from->line
+                                              : 0;
+        }
+        const long element =
+            at->image * from->x_image + from->first + p0 * from->x0 + p1 * from->x1 + p2 * from->x2 + place;
+        WEFT_NAME(copy)(to + done, x + element, count, low - place, high - place, from->elements - element);
+        done += count;
+        place = 0;
+        if (++n2 < from->across) continue;
+        n2 = 0;
+        if (++n1 < w1->taps.count) continue;
+        n1 = 0;
+        ++n0;
+    }
+}
+
 /* Work-item (panel, sixteen channels read, group). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__global const float *w,
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w,
     long w_offset, __global float *panels, long panels_offset, int channels, int filters, int taps0,
     int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,
     int before0, int before1, int before2, int transposed, long w_group, long w_filter, long w_channel,
@@ -254,11 +253,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__g
                 const int before =
                     a0.order * taps1 * taps2 + a0.count * (a1.order * taps2 + a1.count * a2.order);
                 const long place = before + (n0 * a1.count + n1) * a2.count + n2;
-                __global const float *from = w + t0 * w0 + t1 * w1 + t2 * w2;
+                WEFT_OPERANDS_B *from = w + t0 * w0 + t1 * w1 + t2 * w2;
                 for (int c = first; c < last; ++c) {
                     __global float *to = panels + (place * channels + c) * WEFT_CONV_COLUMNS;
                     WEFT_CONV_ROLL for (int j = 0; j < columns; j++) to[j] =
-                        from[c * w_channel + j * w_filter];
+                        WEFT_OF_B(WEFT_GET_)(from, c * w_channel + j * w_filter);
                     WEFT_CONV_ROLL for (int j = columns; j < WEFT_CONV_COLUMNS; j++) to[j] = 0.0f;
                 }
             }
@@ -267,7 +266,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__g
 }
 
 /* Work-item (phase and strip, span, group). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(__global const float *x,
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(WEFT_OPERANDS_A *x,
     long x_offset, __global const float *panels, long panels_offset, long x_elements, int strips, int strip,
     int span, int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1,
     int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
@@ -291,8 +290,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
     if (top >= bottom) return;
     const bool joined = WEFT_CONV_JOINED;
     /* A phase may have no tap. */
-    const weft_conv_image from = {x + x_offset, x_elements, x_image, x0, x1, x2, (long)group * channels, w0,
-        w1, w2, taps2, channels, joined ? taps2 * channels : channels, joined ? 1 : max(1, w2.taps.count),
+    const weft_conv_image from = {x_elements, x_image, x0, x1, x2, (long)group * channels, w0, w1, w2, taps2,
+        channels, joined ? taps2 * channels : channels, joined ? 1 : max(1, w2.taps.count),
         max(1, w1.taps.count)};
     const int k = w0.taps.count * w1.taps.count * w2.taps.count * channels;
     const int blocks = max(1, (k + WEFT_CONV_DEPTH - 1) / WEFT_CONV_DEPTH);
@@ -316,7 +315,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
             const int rows = min(WEFT_CONV_ROWS, bottom - row);
             int places[WEFT_CONV_ROWS][2]; /* of the result, for the epilogue */
             for (int r = 0; r < rows; ++r) {
-                weft_conv_window(tile + r * WEFT_CONV_PITCH, &from, &at, start, depth, joined);
+                WEFT_NAME(window)(tile + r * WEFT_CONV_PITCH, x + x_offset, &from, &at, start, depth, joined);
                 places[r][0] = (at.image * made0 + at.q0 * w0.out + phase0) * made1 + at.q1 * w1.out + phase1;
                 places[r][1] = at.q2 * w2.out + phase2;
                 weft_conv_next(&at, w0.size, w1.size, w2.size);
@@ -349,6 +348,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
 #endif
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_NAME
 #undef WEFT_EPILOGUE_PARAMETERS
 #undef WEFT_STORE

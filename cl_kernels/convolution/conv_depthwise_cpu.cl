@@ -55,35 +55,45 @@ static weft_depthwise_axis weft_depthwise_taps(
     return axis;
 }
 
-/* The first of 16 floats at `from`, of which `left` may be read. */
-static float16 weft_depthwise_load(__global const float *from, long left) {
-    if (left >= 16) return *(__global const weft_lanes_f32 *)from;
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)        conv_##suffix
+#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
+#define WEFT_STORE               WEFT_PLAIN_STORE
+#define WEFT_FORMAT_A            f32
+#define WEFT_FORMAT_B            f32
+#define WEFT_CONV_ALONE
+#endif
+
+/* The first of 16 numbers at `from`, of which `left` may be read. */
+static inline float16 WEFT_NAME(load)(WEFT_OPERANDS_A *from, long left) {
+    if (left >= 16) return WEFT_OF_A(WEFT_READ_)(from);
     float16 value = 0.0f;
-    __attribute__((opencl_unroll_hint(1))) for (int i = 0; i < left; ++i)((float *)&value)[i] = from[i];
+    __attribute__((opencl_unroll_hint(1))) for (int i = 0; i < left; ++i)((float *)&value)[i] =
+        WEFT_OF_A(WEFT_GET_)(from, i);
     return value;
 }
 
 /* room[i] = pixel `index` + i * apart of a row, zero where that is outside of it; `from` is pixel `index`. */
-static void weft_depthwise_fetch(float16 *room, __global const float *from, int count, int apart, long pixel,
-    int index, int read, long left) {
+static inline void WEFT_NAME(fetch)(
+    float16 *room, WEFT_OPERANDS_A *from, int count, int apart, long pixel, int index, int read, long left) {
     for (int i = 0; i < count; ++i) {
         const int at = i * apart;
-        room[i] = index + at >= 0 && index + at < read
-                      ? weft_depthwise_load(from + at * pixel, left - at * pixel)
-                      : (float16)(0.0f);
+        room[i] = index + at >= 0 && index + at < read ? WEFT_NAME(load)(from + at * pixel, left - at * pixel)
+                                                       : (float16)(0.0f);
     }
 }
 
 /* sum[r] += `taps` taps side by side of one row of its window. Its pixels lie `pixel` apart from `from` on,
  * or in `room`; a position is `across` of them after the one before. */
-__attribute__((always_inline)) static inline void weft_depthwise_sum(float16 *sum, const int taps,
-    const int across, __global const float *from, long pixel, const float16 *room, bool whole,
+__attribute__((always_inline)) static inline void WEFT_NAME(sum)(float16 *sum, const int taps,
+    const int across, WEFT_OPERANDS_A *from, long pixel, const float16 *room, bool whole,
     __global const float16 *weight) {
     const int count = (WEFT_DEPTHWISE_TILE - 1) * across + taps;
     float16 line[WEFT_DEPTHWISE_LINE];
     if (whole) {
-        WEFT_UNROLL for (int i = 0; i < count; ++i) line[i] =
-            *(__global const weft_lanes_f32 *)(from + i * pixel);
+        WEFT_UNROLL for (int i = 0; i < count; ++i) line[i] = WEFT_OF_A(WEFT_READ_)(from + i * pixel);
     } else {
         WEFT_UNROLL for (int i = 0; i < count; ++i) line[i] = room[i];
     }
@@ -94,17 +104,8 @@ __attribute__((always_inline)) static inline void weft_depthwise_sum(float16 *su
     }
 }
 
-#endif
-
-#ifndef WEFT_NAME
-#define WEFT_NAME(suffix)        conv_##suffix
-#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
-#define WEFT_STORE               WEFT_PLAIN_STORE
-#define WEFT_CONV_ALONE
-#endif
-
 /* Work-item: 16 channels. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__global const float *w,
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w,
     long w_offset, __global float *panels, long panels_offset, int groups, int taps0, int taps1, int taps2,
     long w_group, long w0, long w1, long w2) {
     const int first = (int)get_global_id(0) * 16, lanes = min(16, groups - first);
@@ -113,9 +114,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__g
     for (int t0 = 0; t0 < taps0; ++t0) {
         for (int t1 = 0; t1 < taps1; ++t1) {
             for (int t2 = 0; t2 < taps2; ++t2) {
-                __global const float *from = w + t0 * w0 + t1 * w1 + t2 * w2;
+                WEFT_OPERANDS_B *from = w + t0 * w0 + t1 * w1 + t2 * w2;
                 for (int lane = 0; lane < 16; ++lane)
-                    panels[lane] = lane < lanes ? from[lane * w_group] : 0.0f;
+                    panels[lane] = lane < lanes ? WEFT_OF_B(WEFT_GET_)(from, lane * w_group) : 0.0f;
                 panels += 16;
             }
         }
@@ -123,7 +124,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(__g
 }
 
 /* Work-item: `strip` tiles of `tiles`; a row of the result has `row_tiles` of them for each phase. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__global const float *x,
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(WEFT_OPERANDS_A *x,
     long x_offset, __global const float *panels, long panels_offset, long x_elements, int tiles, int strip,
     int row_tiles, int groups, int images, int channels, int filters, int read0, int read1, int read2,
     int made0, int made1, int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2,
@@ -169,18 +170,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__g
                     const bool whole = i2 >= 0 && last < read2 && from + (last - i2) * x2 + 16 <= x_elements;
                     for (int n2 = 0; n2 < steps; ++n2) {
                         const int reach = n2 * a2.step;
-                        __global const float *line = x + from + reach * x2;
+                        WEFT_OPERANDS_A *line = x + from + reach * x2;
                         float16 room[WEFT_DEPTHWISE_LINE];
                         if (!whole)
-                            weft_depthwise_fetch(room, line, count, apart, x2, i2 + reach, read2,
-                                x_elements - from - reach * x2);
+                            WEFT_NAME(fetch)
+                            (room, line, count, apart, x2, i2 + reach, read2, x_elements - from - reach * x2);
                         if (three && in2 == 1)
-                            weft_depthwise_sum(sum, 3, 1, line, x2, room, whole, weight);
+                            WEFT_NAME(sum)(sum, 3, 1, line, x2, room, whole, weight);
                         else if (three)
-                            weft_depthwise_sum(sum, 3, 2, line, x2, room, whole, weight);
+                            WEFT_NAME(sum)(sum, 3, 2, line, x2, room, whole, weight);
                         else
-                            weft_depthwise_sum(
-                                sum, 1, 1, line, in2 * x2, room, whole, weight + a2.tap + n2 * a2.every);
+                            WEFT_NAME(sum)
+                            (sum, 1, 1, line, in2 * x2, room, whole, weight + a2.tap + n2 * a2.every);
                     }
                 }
             }
@@ -192,6 +193,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__g
 
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_NAME
 #undef WEFT_EPILOGUE_PARAMETERS
 #undef WEFT_STORE

@@ -41,12 +41,14 @@ static weft_depthwise_axis weft_depthwise_taps(
 #define WEFT_NAME(suffix)                          conv_##suffix
 #define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
 #define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
+#define WEFT_FORMAT_A                              f32
+#define WEFT_FORMAT_B                              f32
 #define WEFT_CONV_ALONE
 #endif
 
 /* every0 .. 2: how many taps lie from one that meets a position to the next, of a transposed one. */
 __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void WEFT_NAME(depthwise)(
-    __global const float *x, long x_offset, __global const float *w, long w_offset, int elements, int groups,
+    WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *w, long w_offset, int elements, int groups,
     int every0, int every1, int every2, int images, int channels, int filters, int read0, int read1,
     int read2, int made0, int made1, int made2, int taps0, int taps1, int taps2, int stride0, int stride1,
     int stride2, int dilation0, int dilation1, int dilation2, int before0, int before1, int before2,
@@ -72,7 +74,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void 
             if (i1 < 0 || i1 >= read1) continue;
             for (int t2 = a2.tap, i2 = a2.index; t2 < taps2; t2 += a2.every, i2 += a2.step) {
                 if (i2 >= 0 && i2 < read2)
-                    sum = fma(x[i0 * x0 + i1 * x1 + i2 * x2], w[t0 * w0 + t1 * w1 + t2 * w2], sum);
+                    sum = fma(WEFT_OF_A(WEFT_GET_)(x, i0 * x0 + i1 * x1 + i2 * x2),
+                        WEFT_OF_B(WEFT_GET_)(w, t0 * w0 + t1 * w1 + t2 * w2), sum);
             }
         }
     }
@@ -81,6 +84,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void 
 
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_NAME
 #undef WEFT_EPILOGUE_PARAMETERS
 #undef WEFT_STORE

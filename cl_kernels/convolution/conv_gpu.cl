@@ -115,7 +115,7 @@ static int4 weft_conv_gpu_position(const weft_conv_gpu_phase *p, int row) {
 }
 
 #define WEFT_CONV_GPU_PARAMETERS                                                                             \
-    __global const float *x, long x_offset, __global const float *panels, long panels_offset, int row_tiles, \
+    WEFT_OPERANDS_A *x, long x_offset, __global const float *panels, long panels_offset, int row_tiles,      \
         int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1,        \
         int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,    \
         int dilation1, int dilation2, int before0, int before1, int before2, int transposed, long x_image,   \
@@ -133,13 +133,15 @@ static int4 weft_conv_gpu_position(const weft_conv_gpu_phase *p, int row) {
 #define WEFT_NAME(suffix)                          conv_##suffix
 #define WEFT_EPILOGUE_PARAMETERS                   , __global float *c, long c_batch, long c_row
 #define WEFT_STORE(acc, batch, row, column, lanes) c[(batch)*c_batch + (row)*c_row + (column)] = (acc)
+#define WEFT_FORMAT_A                              f32
+#define WEFT_FORMAT_B                              f32
 #define WEFT_CONV_ALONE
 #endif
 
 /* acc = rows top .. of the windows · columns left .. of the weight. */
 __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(
     float acc[WEFT_CONV_GPU_MICRO][WEFT_CONV_GPU_MICRO], __local float *a_tile, __local float *b_tile,
-    __global const float *x, __global const float *panels, const weft_conv_gpu_problem *w,
+    WEFT_OPERANDS_A *x, __global const float *panels, const weft_conv_gpu_problem *w,
     const weft_conv_gpu_phase *p, int top, int left) {
     const int lx = (int)get_local_id(0), ly = (int)get_local_id(1), item = ly * WEFT_CONV_GPU_GROUP + lx;
     const int width = WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_MICRO;
@@ -176,7 +178,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(
             const int3 index = at[i] + reach;
             const bool inside = some && index.x >= 0 && index.x < limit[i] && index.y >= 0 &&
                                 index.y < w->read.y && index.z >= 0 && index.z < w->read.z;
-            a_tile[lx * (width + 1) + ly + WEFT_CONV_GPU_GROUP * i] = inside ? x[from[i] + further] : 0.0f;
+            a_tile[lx * (width + 1) + ly + WEFT_CONV_GPU_GROUP * i] =
+                inside ? WEFT_OF_A(WEFT_GET_)(x, from[i] + further) : 0.0f;
         }
         channel += WEFT_CONV_GPU_STEP;
         WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) {
@@ -203,10 +206,10 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(
 
 /* Work-item: an element of the panels, (group, tap, channel, column). */
 __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void WEFT_NAME(pack)(
-    __global const float *w, long w_offset, __global float *panels, long panels_offset, int elements,
-    int channels, int filters, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2,
-    int dilation0, int dilation1, int dilation2, int before0, int before1, int before2, int transposed,
-    long w_group, long w_filter, long w_channel, long w0, long w1, long w2) {
+    WEFT_OPERANDS_B *w, long w_offset, __global float *panels, long panels_offset, int elements, int channels,
+    int filters, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
+    int dilation1, int dilation2, int before0, int before1, int before2, int transposed, long w_group,
+    long w_filter, long w_channel, long w0, long w1, long w2) {
     const int element = (int)get_global_id(0);
     if (element >= elements) return;
     const int column = element % filters, channel = element / filters % channels;
@@ -220,8 +223,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
     const weft_conv_gpu_axis a2 = weft_conv_gpu_taps(n2.x, taps2, stride2, dilation2, before2, transposed);
     const int first = a0.order * taps1 * taps2 + a0.count * (a1.order * taps2 + a1.count * a2.order);
     const int place = group * taps0 * taps1 * taps2 + first + (n0.y * a1.count + n1.y) * a2.count + n2.y;
-    panels[panels_offset + ((long)place * channels + channel) * filters + column] =
-        w[w_offset + group * w_group + column * w_filter + channel * w_channel + t0 * w0 + t1 * w1 + t2 * w2];
+    panels[panels_offset + ((long)place * channels + channel) * filters + column] = WEFT_OF_B(WEFT_GET_)(w,
+        w_offset + group * w_group + column * w_filter + channel * w_channel + t0 * w0 + t1 * w1 + t2 * w2);
 }
 
 /* Work-group (columns, phase and rows, group). */
@@ -252,6 +255,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_GROUP, WEFT_CONV_GPU_
 
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_NAME
 #undef WEFT_EPILOGUE_PARAMETERS
 #undef WEFT_STORE

@@ -52,10 +52,12 @@ static int weft_conv_index(int at, int tap, int size, int stride, int dilation, 
         for (int weft_lane = 0; weft_lane < (lanes); ++weft_lane)                                            \
             c[(batch)*c_batch + (row)*c_row + (column) + weft_lane] = ((const float *)&weft_sum)[weft_lane]; \
     } while (0)
+#define WEFT_FORMAT_A f32
+#define WEFT_FORMAT_B f32
 #define WEFT_CONV_ALONE
 #endif
 
-__kernel void WEFT_NAME(naive)(__global const float *x, long x_offset, __global const float *w, long w_offset,
+__kernel void WEFT_NAME(naive)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *w, long w_offset,
     int groups, int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1,
     int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
     int dilation1, int dilation2, int before0, int before1, int before2, int transposed, long x_image,
@@ -83,15 +85,17 @@ __kernel void WEFT_NAME(naive)(__global const float *x, long x_offset, __global 
             for (int k2 = 0; k2 < taps2; ++k2) {
                 const int i2 = weft_conv_index(at2, k2, read2, stride2, dilation2, before2, transposed);
                 if (i2 < 0) continue;
-                __global const float *from = x + i0 * x0 + i1 * x1 + i2 * x2;
-                __global const float *weight = w + k0 * w0 + k1 * w1 + k2 * w2;
+                WEFT_OPERANDS_A *from = x + i0 * x0 + i1 * x1 + i2 * x2;
+                WEFT_OPERANDS_B *weight = w + k0 * w0 + k1 * w1 + k2 * w2;
                 for (int c = 0; c < channels; ++c) {
 #if WEFT_LANES == 1
-                    acc = fma(from[c], weight[c * w_channel], acc);
+                    acc =
+                        fma(WEFT_OF_A(WEFT_GET_)(from, c), WEFT_OF_B(WEFT_GET_)(weight, c * w_channel), acc);
 #else
                     for (int lane = 0; lane < lanes; ++lane)
-                        ((float *)&values)[lane] = weight[c * w_channel + lane * w_filter];
-                    acc = fma((float16)from[c], values, acc);
+                        ((float *)&values)[lane] =
+                            WEFT_OF_B(WEFT_GET_)(weight, c * w_channel + lane * w_filter);
+                    acc = fma((float16)WEFT_OF_A(WEFT_GET_)(from, c), values, acc);
 #endif
                 }
             }
@@ -102,6 +106,8 @@ __kernel void WEFT_NAME(naive)(__global const float *x, long x_offset, __global 
 
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_NAME
 #undef WEFT_EPILOGUE_PARAMETERS
 #undef WEFT_STORE

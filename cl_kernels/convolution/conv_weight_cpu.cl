@@ -73,59 +73,12 @@ static weft_conv_line weft_conv_line_at(int number, int result0, int result1, in
     return line;
 }
 
-/* panel[p] = y of position p, zeros past the row's end and past the last filter. */
-static inline void weft_conv_weight_pack_y(float16 *panel, __global const float *y, int count, int length,
-    int columns, long step, const int vectors) {
-    if (columns == 16 * vectors) {
-        for (int p = 0; p < count; ++p, y += step) {
-            WEFT_PREFETCH(y + WEFT_CONV_WEIGHT_PREFETCH * step, 2);
-            WEFT_PREFETCH(y + WEFT_CONV_WEIGHT_PREFETCH * step + 16, 2);
-            panel[vectors * p] = *(__global const weft_lanes_f32 *)y;
-            if (vectors == 2) panel[vectors * p + 1] = *(__global const weft_lanes_f32 *)(y + 16);
-        }
-    } else {
-        float *to = (float *)panel;
-        for (int p = 0; p < count; ++p, y += step) {
-            for (int j = 0; j < 16 * vectors; ++j) to[16 * vectors * p + j] = j < columns ? y[j] : 0.0f;
-        }
-    }
-    for (int p = vectors * count; p < vectors * length; ++p) panel[p] = 0.0f;
-}
-
-/* pixels[i * pitch + c] for i < width: pixel first + i of a row of the image, zeros outside it. A pitch of 16
- * takes a vector, of which only `count` channels matter, where x does not end before. */
-static inline void weft_conv_weight_pack_x(float *pixels, __global const float *row,
-    __global const float *x_end, bool inside, int first, int width, int size, int count, int pitch,
-    long step) {
-    /* Pixels before and up to these are in the image, and up to `whole` as vectors. */
-    const int low = inside ? min(width, max(0, -first)) : width;
-    const int high = inside ? max(low, min(width, size - first)) : width;
-    int whole = low;
-    if (pitch == 16 && high > low) {
-        __global const float *last = row + (long)(first + high - 1) * step;
-        whole = x_end - last >= 16 ? high : high - 1;
-    }
-    for (int i = 0; i < low; ++i) {
-        for (int c = 0; c < count; ++c) pixels[i * pitch + c] = 0.0f;
-    }
-    __global const float *from = row + (long)(first + low) * step;
-    for (int i = low; i < whole; ++i, from += step) {
-        WEFT_PREFETCH(from + WEFT_CONV_WEIGHT_PREFETCH * step, 2);
-        WEFT_PREFETCH(from + WEFT_CONV_WEIGHT_PREFETCH * step + 15, 2);
-        *(weft_lanes_f32 *)(pixels + i * 16) = *(__global const weft_lanes_f32 *)from;
-    }
-    for (int i = whole; i < high; ++i, from += step) {
-        for (int c = 0; c < count; ++c) pixels[i * pitch + c] = from[c];
-    }
-    for (int i = high; i < width; ++i) {
-        for (int c = 0; c < count; ++c) pixels[i * pitch + c] = 0.0f;
-    }
-}
-
 #endif
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) conv_weight_##suffix
+#define WEFT_FORMAT_A     f32
+#define WEFT_FORMAT_B     f32
 #define WEFT_CONV_WEIGHT_ALONE
 #endif
 #ifndef WEFT_CONV_WEIGHT_TILE
@@ -134,14 +87,63 @@ static inline void weft_conv_weight_pack_x(float *pixels, __global const float *
 #define WEFT_CONV_WEIGHT_ANY_TILE
 #endif
 
+/* panel[p] = y of position p, zeros past the row's end and past the last filter. */
+static inline void WEFT_NAME(pack_y)(
+    float16 *panel, WEFT_OPERANDS_B *y, int count, int length, int columns, long step, const int vectors) {
+    if (columns == 16 * vectors) {
+        for (int p = 0; p < count; ++p, y += step) {
+            WEFT_PREFETCH(y + WEFT_CONV_WEIGHT_PREFETCH * step, 2);
+            WEFT_PREFETCH(y + WEFT_CONV_WEIGHT_PREFETCH * step + 16, 2);
+            panel[vectors * p] = WEFT_OF_B(WEFT_READ_)(y);
+            if (vectors == 2) panel[vectors * p + 1] = WEFT_OF_B(WEFT_READ_)(y + 16);
+        }
+    } else {
+        float *to = (float *)panel;
+        for (int p = 0; p < count; ++p, y += step) {
+            for (int j = 0; j < 16 * vectors; ++j)
+                to[16 * vectors * p + j] = j < columns ? WEFT_OF_B(WEFT_GET_)(y, j) : 0.0f;
+        }
+    }
+    for (int p = vectors * count; p < vectors * length; ++p) panel[p] = 0.0f;
+}
+
+/* pixels[i * pitch + c] for i < width: pixel first + i of a row of the image, zeros outside it. A pitch of 16
+ * takes a vector, of which only `count` channels matter, where x does not end before. */
+static inline void WEFT_NAME(pack_x)(float *pixels, WEFT_OPERANDS_A *row, WEFT_OPERANDS_A *x_end, bool inside,
+    int first, int width, int size, int count, int pitch, long step) {
+    /* Pixels before and up to these are in the image, and up to `whole` as vectors. */
+    const int low = inside ? min(width, max(0, -first)) : width;
+    const int high = inside ? max(low, min(width, size - first)) : width;
+    int whole = low;
+    if (pitch == 16 && high > low) {
+        WEFT_OPERANDS_A *last = row + (long)(first + high - 1) * step;
+        whole = x_end - last >= 16 ? high : high - 1;
+    }
+    for (int i = 0; i < low; ++i) {
+        for (int c = 0; c < count; ++c) pixels[i * pitch + c] = 0.0f;
+    }
+    WEFT_OPERANDS_A *from = row + (long)(first + low) * step;
+    for (int i = low; i < whole; ++i, from += step) {
+        WEFT_PREFETCH(from + WEFT_CONV_WEIGHT_PREFETCH * step, 2);
+        WEFT_PREFETCH(from + WEFT_CONV_WEIGHT_PREFETCH * step + 15, 2);
+        *(weft_lanes_f32 *)(pixels + i * 16) = WEFT_OF_A(WEFT_READ_)(from);
+    }
+    for (int i = whole; i < high; ++i, from += step) {
+        for (int c = 0; c < count; ++c) pixels[i * pitch + c] = WEFT_OF_A(WEFT_GET_)(from, c);
+    }
+    for (int i = high; i < width; ++i) {
+        for (int c = 0; c < count; ++c) pixels[i * pitch + c] = 0.0f;
+    }
+}
+
 /* Work-item (split, span of panels, group). A split has `lines` lines of the `all_lines`, each of at most
  * `length` positions; `block` of them at once. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
-    long x_offset, __global const float *y, long y_offset, __global float *sums, long sums_offset,
-    int all_lines, int lines, int block, int length, int span, int joined, int tiles, int images,
-    int channels, int filters, int groups, int image0, int image1, int image2, int result0, int result1,
-    int result2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
-    int dilation1, int dilation2, int before0, int before1, int before2) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x,
+    long x_offset, WEFT_OPERANDS_B *y, long y_offset, __global float *sums, long sums_offset, int all_lines,
+    int lines, int block, int length, int span, int joined, int tiles, int images, int channels, int filters,
+    int groups, int image0, int image1, int image2, int result0, int result1, int result2, int taps0,
+    int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,
+    int before0, int before1, int before2) {
     const int split = (int)get_global_id(0), group = (int)get_global_id(2);
     const int wide = 16 * WEFT_CONV_WEIGHT_VECTORS, panels = (filters + wide - 1) / wide,
               left = (int)get_global_id(1) * span, right = min(panels, left + span);
@@ -152,7 +154,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
     const int x_row = width * pitch, x_line = rows * x_row; /* of taps; of positions */
     const long x_step = (long)groups * channels, y_step = (long)groups * filters;
     const long panel_sums = (long)rows * across * tiles * WEFT_CONV_WEIGHT_TILE * wide;
-    __global const float *x_end = x + x_offset + (long)images * image0 * image1 * image2 * x_step;
+    WEFT_OPERANDS_A *x_end = x + x_offset + (long)images * image0 * image1 * image2 * x_step;
     x += x_offset + (long)group * channels;
     y += y_offset + (long)group * filters;
     sums += sums_offset + (((long)split * groups + group) * panels + left) * panel_sums;
@@ -166,8 +168,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
             const weft_conv_line at = weft_conv_line_at(start + i, result0, result1, segments, length);
             const long from = (((long)at.image * result0 + at.o0) * result1 + at.o1) * result2 + at.o2;
             for (int panel = left; panel < right; ++panel)
-                weft_conv_weight_pack_y(y_room + ((panel - left) * WEFT_CONV_WEIGHT_POSITIONS + i * length) *
-                                                     WEFT_CONV_WEIGHT_VECTORS,
+                WEFT_NAME(pack_y)
+                (y_room +
+                        ((panel - left) * WEFT_CONV_WEIGHT_POSITIONS + i * length) * WEFT_CONV_WEIGHT_VECTORS,
                     y + from * y_step + wide * panel, min(length, result2 - at.o2), length,
                     min(wide, filters - wide * panel), y_step, WEFT_CONV_WEIGHT_VECTORS);
         }
@@ -181,7 +184,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
                         const int i1 = at.o1 * stride1 + t1 * dilation1 - before1;
                         const bool inside = i0 >= 0 && i0 < image0 && i1 >= 0 && i1 < image1;
                         const long row = (((long)at.image * image0 + i0) * image1 + i1) * image2;
-                        weft_conv_weight_pack_x(pixels + i * x_line + (t0 * taps1 + t1) * x_row,
+                        WEFT_NAME(pack_x)
+                        (pixels + i * x_line + (t0 * taps1 + t1) * x_row,
                             x + row * x_step + (joined ? 0 : channel), x_end, inside,
                             at.o2 * stride2 - before2, width, image2,
                             joined ? channels : min(16, channels - channel), pitch, x_step);
@@ -242,5 +246,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(
 #endif
 #ifdef WEFT_CONV_WEIGHT_ALONE
 #undef WEFT_CONV_WEIGHT_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_NAME
 #endif

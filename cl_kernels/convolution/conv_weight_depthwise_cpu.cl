@@ -18,24 +18,37 @@
  * Three taps side by side with stride 1 or 2 are done so, where the tile and its window are whole; other
  * tiles load a pixel for each multiply-add. combine: adds the splits in their order. */
 
-#ifndef WEFT_WEIGHT_DEPTHWISE_CPU
-#define WEFT_WEIGHT_DEPTHWISE_CPU
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix) conv_weight_##suffix
+#define WEFT_FORMAT_A     f32
+#define WEFT_FORMAT_B     f32
+#define WEFT_CONV_WEIGHT_ALONE
+#endif
 
-/* The first of 16 floats at `from`, of which `left` may be read. */
-static float16 weft_weight_depthwise_load(__global const float *from, long left) {
-    if (left >= 16) return *(__global const weft_lanes_f32 *)from;
+/* The first of 16 numbers of x at `from`, of which `left` may be read. */
+static inline float16 WEFT_NAME(load_x)(WEFT_OPERANDS_A *from, long left) {
+    if (left >= 16) return WEFT_OF_A(WEFT_READ_)(from);
     float16 value = 0.0f;
-    __attribute__((opencl_unroll_hint(1))) for (int i = 0; i < left; ++i)((float *)&value)[i] = from[i];
+    __attribute__((opencl_unroll_hint(1))) for (int i = 0; i < left; ++i)((float *)&value)[i] =
+        WEFT_OF_A(WEFT_GET_)(from, i);
+    return value;
+}
+
+/* The first of 16 numbers of y at `from`, of which `left` may be read. */
+static inline float16 WEFT_NAME(load_y)(WEFT_OPERANDS_B *from, long left) {
+    if (left >= 16) return WEFT_OF_B(WEFT_READ_)(from);
+    float16 value = 0.0f;
+    __attribute__((opencl_unroll_hint(1))) for (int i = 0; i < left; ++i)((float *)&value)[i] =
+        WEFT_OF_B(WEFT_GET_)(from, i);
     return value;
 }
 
 /* sums[tap] += the tile's, for three taps; everything that they meet is inside. */
-__attribute__((always_inline)) static inline void weft_weight_depthwise_three(__global float16 *sums,
-    const float16 *gradient, const int across, __global const float *from, long pixel) {
+__attribute__((always_inline)) static inline void WEFT_NAME(three)(
+    __global float16 *sums, const float16 *gradient, const int across, WEFT_OPERANDS_A *from, long pixel) {
     const int count = (WEFT_WEIGHT_DEPTHWISE_TILE - 1) * across + 3;
     float16 line[(WEFT_WEIGHT_DEPTHWISE_TILE - 1) * 2 + 3];
-    WEFT_UNROLL for (int i = 0; i < count; ++i) line[i] =
-        *(__global const weft_lanes_f32 *)(from + i * pixel);
+    WEFT_UNROLL for (int i = 0; i < count; ++i) line[i] = WEFT_OF_A(WEFT_READ_)(from + i * pixel);
     WEFT_UNROLL for (int tap = 0; tap < 3; ++tap) {
         float16 sum = line[tap] * gradient[0];
         WEFT_UNROLL for (int r = 1; r < WEFT_WEIGHT_DEPTHWISE_TILE; ++r) sum =
@@ -44,16 +57,9 @@ __attribute__((always_inline)) static inline void weft_weight_depthwise_three(__
     }
 }
 
-#endif
-
-#ifndef WEFT_NAME
-#define WEFT_NAME(suffix) conv_weight_##suffix
-#define WEFT_CONV_WEIGHT_ALONE
-#endif
-
 /* Work-item: a split. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
-    long x_offset, __global const float *y, long y_offset, __global float *sums, long sums_offset, int tiles,
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x,
+    long x_offset, WEFT_OPERANDS_B *y, long y_offset, __global float *sums, long sums_offset, int tiles,
     int share, int row_tiles, int images, int channels, int filters, int groups, int image0, int image1,
     int image2, int result0, int result1, int result2, int taps0, int taps1, int taps2, int stride0,
     int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0, int before1,
@@ -78,8 +84,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
             const long to = ((long)line * result2 + o2) * groups + 16 * block;
             for (int r = 0; r < WEFT_WEIGHT_DEPTHWISE_TILE; ++r) {
                 const long at = to + (long)r * groups;
-                gradient[r] =
-                    r < rows ? weft_weight_depthwise_load(y + at, y_elements - at) : (float16)(0.0f);
+                gradient[r] = r < rows ? WEFT_NAME(load_y)(y + at, y_elements - at) : (float16)(0.0f);
             }
             for (int t0 = 0; t0 < taps0; ++t0) {
                 const int i0 = o0 * stride0 + t0 * dilation0 - before0;
@@ -93,9 +98,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
                     const bool whole = rows == WEFT_WEIGHT_DEPTHWISE_TILE && i2 >= 0 && last < image2 &&
                                        (row + last) * groups + 16 * block + 16 <= x_elements;
                     if (whole && three && stride2 == 1) {
-                        weft_weight_depthwise_three(to_taps, gradient, 1, x + from, groups);
+                        WEFT_NAME(three)(to_taps, gradient, 1, x + from, groups);
                     } else if (whole && three) {
-                        weft_weight_depthwise_three(to_taps, gradient, 2, x + from, groups);
+                        WEFT_NAME(three)(to_taps, gradient, 2, x + from, groups);
                     } else {
                         for (int t2 = 0; t2 < taps2; ++t2) {
                             float16 sum = 0.0f;
@@ -103,8 +108,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
                                 const int reach = r * stride2 + t2 * dilation2;
                                 const long at = from + (long)reach * groups;
                                 if (i2 + reach >= 0 && i2 + reach < image2)
-                                    sum = fma(weft_weight_depthwise_load(x + at, x_elements - at),
-                                        gradient[r], sum);
+                                    sum = fma(WEFT_NAME(load_x)(x + at, x_elements - at), gradient[r], sum);
                             }
                             to_taps[t2] += sum;
                         }
@@ -133,5 +137,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(
 
 #ifdef WEFT_CONV_WEIGHT_ALONE
 #undef WEFT_CONV_WEIGHT_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_NAME
 #endif

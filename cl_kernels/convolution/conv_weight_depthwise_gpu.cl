@@ -11,12 +11,14 @@
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) conv_weight_##suffix
+#define WEFT_FORMAT_A     f32
+#define WEFT_FORMAT_B     f32
 #define WEFT_CONV_WEIGHT_ALONE
 #endif
 
 /* Work-item (channel, tap, split). */
 __kernel __attribute__((reqd_work_group_size(WEFT_WEIGHT_DEPTHWISE_WIDE, 1, 1))) void WEFT_NAME(sums)(
-    __global const float *x, long x_offset, __global const float *y, long y_offset, __global float *sums,
+    WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *y, long y_offset, __global float *sums,
     long sums_offset, int positions, int share, int images, int channels, int filters, int groups, int image0,
     int image1, int image2, int result0, int result1, int result2, int taps0, int taps1, int taps2,
     int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0,
@@ -40,7 +42,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_WEIGHT_DEPTHWISE_WIDE, 1, 1)))
             for (int i = 0; i < count; ++i) {
                 const int i2 = (o2 + i) * stride2 + reach2;
                 if (i2 >= 0 && i2 < image2)
-                    part = fma(x[(row + i2) * groups], y[(long)(position + i) * groups], part);
+                    part = fma(WEFT_OF_A(WEFT_GET_)(x, (row + i2) * groups),
+                        WEFT_OF_B(WEFT_GET_)(y, (long)(position + i) * groups), part);
             }
             sum += part;
         }
@@ -64,5 +67,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_WEIGHT_DEPTHWISE_COMBINED, 1, 
 
 #ifdef WEFT_CONV_WEIGHT_ALONE
 #undef WEFT_CONV_WEIGHT_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_NAME
 #endif

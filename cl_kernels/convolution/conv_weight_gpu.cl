@@ -38,7 +38,7 @@ typedef struct weft_conv_weight_problem {
 } weft_conv_weight_problem;
 
 #define WEFT_CONV_WEIGHT_PARAMETERS                                                                          \
-    __global const float *x, long x_offset, __global const float *y, long y_offset, __global float *sums,    \
+    WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *y, long y_offset, __global float *sums,              \
         long sums_offset, int positions, int length, int images, int channels, int filters, int groups,      \
         int image0, int image1, int image2, int result0, int result1, int result2, int taps0, int taps1,     \
         int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,       \
@@ -56,12 +56,14 @@ typedef struct weft_conv_weight_problem {
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) conv_weight_##suffix
+#define WEFT_FORMAT_A     f32
+#define WEFT_FORMAT_B     f32
 #define WEFT_CONV_WEIGHT_ALONE
 #endif
 
 /* w[filter][channel][tap] of a tile, over the positions of a split. */
 __attribute__((always_inline)) static inline void WEFT_NAME(tile)(__local float *x_tile,
-    __local float *y_tile, __global const float *x, __global const float *y, __global float *sums,
+    __local float *y_tile, WEFT_OPERANDS_A *x, WEFT_OPERANDS_B *y, __global float *sums,
     const weft_conv_weight_problem *w, int top, int left) {
     const int lx = (int)get_local_id(0), ly = (int)get_local_id(1),
               width = WEFT_CONV_WEIGHT_GROUP * WEFT_CONV_WEIGHT_MICRO;
@@ -96,9 +98,11 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tile)(__local float 
             const int3 index = first + reach[i];
             const bool inside = some && left + column < columns && index.x >= 0 && index.x < w->image.x &&
                                 index.y >= 0 && index.y < w->image.y && index.z >= 0 && index.z < w->image.z;
-            x_tile[ly * (width + 1) + column] = inside ? x[from * x_step + further[i]] : 0.0f;
-            y_tile[ly * (width + 1) + column] =
-                some && top + column < w->filters ? y[position * y_step + column] : 0.0f;
+            x_tile[ly * (width + 1) + column] =
+                inside ? WEFT_OF_A(WEFT_GET_)(x, from * x_step + further[i]) : 0.0f;
+            y_tile[ly * (width + 1) + column] = some && top + column < w->filters
+                                                    ? WEFT_OF_B(WEFT_GET_)(y, position * y_step + column)
+                                                    : 0.0f;
         }
         position += WEFT_CONV_WEIGHT_STEP;
         at.z += WEFT_CONV_WEIGHT_STEP;
@@ -160,5 +164,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) 
 
 #ifdef WEFT_CONV_WEIGHT_ALONE
 #undef WEFT_CONV_WEIGHT_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_NAME
 #endif

@@ -8,10 +8,12 @@
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) conv_weight_##suffix
+#define WEFT_FORMAT_A     f32
+#define WEFT_FORMAT_B     f32
 #define WEFT_CONV_WEIGHT_ALONE
 #endif
 
-__kernel void WEFT_NAME(naive)(__global const float *x, long x_offset, __global const float *y, long y_offset,
+__kernel void WEFT_NAME(naive)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *y, long y_offset,
     __global float *w, long w_offset, int images, int channels, int filters, int groups, int image0,
     int image1, int image2, int result0, int result1, int result2, int taps0, int taps1, int taps2,
     int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0,
@@ -39,7 +41,8 @@ __kernel void WEFT_NAME(naive)(__global const float *x, long x_offset, __global 
                 for (int o2 = 0; o2 < result2; ++o2) {
                     const int i2 = o2 * stride2 + k2 * dilation2 - before2;
                     if (i2 >= 0 && i2 < image2)
-                        line = fma(x[(x_line + i2) * x_step], y[(y_line + o2) * y_step], line);
+                        line = fma(WEFT_OF_A(WEFT_GET_)(x, (x_line + i2) * x_step),
+                            WEFT_OF_B(WEFT_GET_)(y, (y_line + o2) * y_step), line);
                 }
                 sum += line;
             }
@@ -50,5 +53,7 @@ __kernel void WEFT_NAME(naive)(__global const float *x, long x_offset, __global 
 
 #ifdef WEFT_CONV_WEIGHT_ALONE
 #undef WEFT_CONV_WEIGHT_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_NAME
 #endif

@@ -5,15 +5,16 @@
  * context's thread's. */
 #include "cl/buffer.h"
 
-#include "cl/context.h"
-
+#include "base/pages.h"
 #include "cl/buffer_pool.h"
+#include "cl/context.h"
 #include "cl/quirks.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 
 enum { MOST_POOLED = 64, LARGEST_WASTE = 4 }; /* a pooled buffer may be larger by a quarter */
+enum { LEAST_IN_LARGE_PAGES = 4 << 20 };
 
 typedef struct pooled_buffer {
     cl_mem memory;
@@ -120,6 +121,44 @@ static weft_status fail_create(const wi_buffer_pool *pool, size_t bytes, cl_int 
         wi_cl_error_name(error), error);
 }
 
+/* What lies behind the numbers of a buffer in large pages. */
+typedef struct page_end {
+    void *pages;
+    size_t bytes;
+} page_end;
+
+static void CL_CALLBACK unmap_pages(cl_mem memory, void *user) {
+    const page_end end = *(const page_end *)user;
+    (void)memory;
+    wi_pages_unmap(end.pages, end.bytes);
+}
+
+/* A buffer of a processor in memory of ours, which goes when the driver has finished with it. NULL: not here. */
+static cl_mem create_in_large_pages(const wi_device *device, size_t bytes) {
+    const size_t step = sizeof(page_end), numbers = (bytes + step - 1) / step * step, all = numbers + step;
+    char *const pages = wi_pages_map(all);
+    if (!pages) return NULL;
+    page_end *const end = (page_end *)(void *)(pages + numbers);
+    *end = (page_end){pages, all};
+    cl_int error = CL_SUCCESS;
+    cl_mem memory = clCreateBuffer(device->cl, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, pages, &error);
+    if (error == CL_SUCCESS && clSetMemObjectDestructorCallback(memory, unmap_pages, end) == CL_SUCCESS)
+        return memory;
+    if (error == CL_SUCCESS) clReleaseMemObject(memory);
+    wi_pages_unmap(pages, all);
+    return NULL;
+}
+
+/* The driver counts what it allocates itself against the device's memory; of ours we see to it. */
+static cl_mem create_memory(const wi_device *device, size_t bytes, cl_int *error) {
+    const wi_capabilities *const caps = &device->caps;
+    const bool is_ours = (caps->type & CL_DEVICE_TYPE_CPU) && bytes >= LEAST_IN_LARGE_PAGES &&
+                         atomic_load(&device->buffers->held) + bytes <= caps->global_memory;
+    cl_mem memory = is_ours ? create_in_large_pages(device, bytes) : NULL;
+    *error = CL_SUCCESS;
+    return memory ? memory : clCreateBuffer(device->cl, CL_MEM_READ_WRITE, bytes, NULL, error);
+}
+
 weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes) {
     wi_buffer_pool *const pool = device->buffers;
     *buffer = (wi_buffer){0};
@@ -129,10 +168,10 @@ weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes)
     WI_TRY(check_largest(device, bytes));
     if (exceeds_limit(pool, atomic_load(&pool->held), bytes)) empty_pool(pool);
     cl_int error = CL_SUCCESS;
-    cl_mem memory = clCreateBuffer(device->cl, CL_MEM_READ_WRITE, bytes, NULL, &error);
+    cl_mem memory = create_memory(device, bytes, &error);
     if (error != CL_SUCCESS && pool->pooled_count > 0) {
         empty_pool(pool);
-        memory = clCreateBuffer(device->cl, CL_MEM_READ_WRITE, bytes, NULL, &error);
+        memory = create_memory(device, bytes, &error);
     }
     if (error != CL_SUCCESS) return fail_create(pool, bytes, error);
     *buffer = (wi_buffer){.memory = memory, .bytes = bytes, .capacity = bytes};

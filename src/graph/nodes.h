@@ -50,6 +50,8 @@ typedef struct wi_op {
      */
     bool (*view)(const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out,
         wi_layout *layout);
+    /* MAP: numbers on the way from it to the next contraction stay in f32 where others are stored in 16 bits. */
+    bool precise;
     /* MAP: instead of code, a padded read of its one input, as attributes.padding says. */
     bool reads_padded;
     /* KERNEL: contiguous: the inputs that its kernels want so, a bit each. fault: what WEFT_FAULT in its kernels means ("an index is out of range"); NULL: they have none.

@@ -27,9 +27,16 @@ static bool has_needs(const wi_device_profile *device, const wi_needs *needs, co
            has_limits(device, &limits);
 }
 
-/* The dtype of the sums of products of both operands. */
-static weft_dtype sums_of(const weft_dtype *formats) {
-    return wi_format_of(wi_dtype_wider(formats[0], formats[1]))->compute;
+/* A product on its own has two. */
+static int inputs_of(const wi_kernel_site *site) {
+    return site->node ? site->node->input_count : 2;
+}
+
+/* The dtype of the sums of products of all inputs. */
+static weft_dtype sums_of(const wi_kernel_site *site) {
+    weft_dtype widest = site->formats[0];
+    for (int i = 1; i < inputs_of(site); i++) widest = wi_dtype_wider(widest, site->formats[i]);
+    return wi_format_of(widest)->compute;
 }
 
 static bool stores(const wi_formats *formats, weft_dtype dtype) {
@@ -43,14 +50,29 @@ static bool multiplies(const wi_formats *formats, const wi_kernel_site *site, we
            (formats->compute == site->precision && wide == wi_format_of(site->precision)->compute);
 }
 
+static bool stores_all(const wi_formats *formats, const wi_kernel_site *site) {
+    bool all = site->product || stores(formats, site->result_format);
+    for (int i = 0; i < inputs_of(site); i++) all = all && stores(formats, site->formats[i]);
+    return all;
+}
+
+/* Is everything of a kernel op stored in the dtype of its node? */
+static bool is_plain(const wi_kernel_site *site) {
+    bool plain = !wi_dtype_rounds(site->result_format) || site->result_format == site->node->dtype;
+    for (int i = 0; i < site->node->input_count; i++)
+        plain =
+            plain && (!wi_dtype_rounds(site->formats[i]) || site->formats[i] == site->node->inputs[i]->dtype);
+    return plain;
+}
+
 static bool has_format(const wi_implementation *implementation, const wi_kernel_site *site) {
     static const wi_formats plain = {WEFT_F32, WEFT_F32, WEFT_F32};
     const wi_formats *const all = implementation->formats ? implementation->formats : &plain;
     const int count = implementation->formats ? implementation->format_count : 1;
-    const weft_dtype wide = sums_of(site->formats);
+    if (!site->product && !implementation->formats) return is_plain(site);
+    const weft_dtype wide = sums_of(site);
     for (int i = 0; i < count; i++) {
-        if (stores(&all[i], site->formats[0]) && stores(&all[i], site->formats[1]) &&
-            multiplies(&all[i], site, wide) && all[i].accumulation == wide)
+        if (stores_all(&all[i], site) && multiplies(&all[i], site, wide) && all[i].accumulation == wide)
             return true;
     }
     return false;
@@ -59,8 +81,7 @@ static bool has_format(const wi_implementation *implementation, const wi_kernel_
 bool wi_implementation_accepts(
     const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site) {
     const wi_kernel_site own = with_variant(site, implementation, variant);
-    if ((site->product || implementation->formats) && !has_format(implementation, site)) return false;
-    return has_needs(site->device, &implementation->needs, own.values) &&
+    return has_format(implementation, site) && has_needs(site->device, &implementation->needs, own.values) &&
            (!implementation->accepts || implementation->accepts(&own));
 }
 
@@ -76,10 +97,16 @@ double wi_implementation_margin(
     return implementation->margin ? implementation->margin(&own) : 1.0;
 }
 
-static void define_formats(const weft_dtype *formats, wi_kernel_plan *plan) {
-    const wi_format *const sums = wi_format_of(sums_of(formats));
-    wi_kernel_macro_text(plan, "WEFT_FORMAT_A", wi_format_of(formats[0])->name);
-    wi_kernel_macro_text(plan, "WEFT_FORMAT_B", wi_format_of(formats[1])->name);
+/* Of a contraction, and of a kernel op whose template takes several. */
+static void define_formats(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    static const char *const inputs[] = {"WEFT_FORMAT_A", "WEFT_FORMAT_B", "WEFT_FORMAT_C"};
+    const wi_format *const sums = wi_format_of(sums_of(site));
+    for (int i = 0; i < inputs_of(site) && i < 3; i++)
+        wi_kernel_macro_text(plan, inputs[i], wi_format_of(site->formats[i])->name);
+    if (!site->product) {
+        wi_kernel_macro_text(plan, "WEFT_FORMAT_RESULT", wi_format_of(site->result_format)->name);
+        return;
+    }
     wi_kernel_macro_text(plan, "WEFT_SUM", sums->scalar);
     wi_kernel_macro_text(plan, "WEFT_SUMS", sums->registers);
 }
@@ -92,7 +119,7 @@ weft_status wi_implementation_prepare(const wi_implementation *implementation, c
         .parameters = implementation->parameters,
         .values = own.values,
         .arena = arena};
-    if (site->product || implementation->formats) define_formats(site->formats, plan);
+    if (site->product || implementation->formats) define_formats(site, plan);
     WI_TRY(implementation->prepare(&own, plan));
     return wi_kernel_plan_check(plan, implementation->name);
 }
@@ -127,4 +154,22 @@ weft_tensor *wi_kernel_rewrite(
         }
     }
     return node;
+}
+
+static bool takes(const wi_implementation *implementation, weft_dtype format) {
+    for (int i = 0; i < implementation->format_count; i++) {
+        const wi_formats *const row = &implementation->formats[i];
+        if (row->compute == WEFT_F32 && stores(row, format)) return true;
+    }
+    return false;
+}
+
+bool wi_kernels_take(const wi_op *op, weft_dtype format) {
+    const wi_implementation *portable = NULL;
+    for (const wi_family *family = wi_families; *family; family++) {
+        for (int i = 0; (*family)[i]; i++) {
+            if (wi_implementation_computes((*family)[i], op)) portable = (*family)[i];
+        }
+    }
+    return portable && takes(portable, format);
 }

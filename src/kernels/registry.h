@@ -34,12 +34,12 @@ typedef struct wi_kernel_site {
     const wi_device_profile *device;
     bool inference;
     wi_extent inputs[WI_KERNEL_INPUTS], result;
-    wi_layout layouts[WI_KERNEL_INPUTS]; /* of the inputs; the offset goes with the argument */
-    const struct wi_gemm_shape *product; /* contractions: the sizes and strides */
-    weft_dtype formats[2];               /* contractions: of A and B in memory */
-    weft_dtype
-        precision; /* contractions: A and B may be rounded to it, before they are multiplied; f32: to nothing */
-    const int *values; /* of the parameters, those of the variant that is asked for */
+    wi_layout layouts[WI_KERNEL_INPUTS];  /* of the inputs; the offset goes with the argument */
+    const struct wi_gemm_shape *product;  /* contractions: the sizes and strides */
+    weft_dtype formats[WI_KERNEL_INPUTS]; /* of the inputs in memory */
+    weft_dtype result_format;             /* kernel ops: of the result in memory */
+    weft_dtype precision; /* inputs may be rounded to it, before they are multiplied; f32: to nothing */
+    const int *values;    /* of the parameters, those of the variant that is asked for */
 } wi_kernel_site;
 
 enum { WI_IMPLEMENTATION_OPS = 3, WI_PARAMETERS = 12 };
@@ -65,13 +65,18 @@ typedef struct wi_needs {
     wi_limits (*limits)(const int *values); /* NULL: none */
 } wi_needs;
 
-/* Number formats of a contraction: of A and B in memory, of the multiplications, of the sums. */
+/* Number formats: of the inputs in memory (and of a kernel op's result), of the multiplications, of the sums. */
 typedef struct wi_formats {
     weft_dtype storage, compute, accumulation;
 } wi_formats;
 
 /* As `storage`: every format that is computed in the dtype of the row. */
 #define WI_ANY_STORAGE ((weft_dtype)-1)
+
+/* What templates take that convert their inputs as they load them, each from a format of its own: all that is computed
+ * in f32, with sums of f32. */
+#define WI_GEMM_FORMATS                                                                                      \
+    .formats = (const wi_formats[]){{WI_ANY_STORAGE, WEFT_F32, WEFT_F32}}, .format_count = 1
 
 enum { WI_ON_CPU = 1u << WEFT_CLASS_CPU, WI_ON_GPU = 1u << WEFT_CLASS_GPU };
 
@@ -83,8 +88,9 @@ typedef struct wi_implementation {
     const char *const *parameters;           /* their macros, ends with NULL; NULL: none */
     const wi_variant *variants;              /* the default first, ends with an empty one; NULL: none */
     wi_needs needs;
-    /* Contractions: the formats that it takes, `format_count` of them; NULL: f32 in everything. A template that
-     * takes several reads A and B with what common.clh has for WEFT_FORMAT_A and _B (product/gemm.h). */
+    /* The formats that it takes, `format_count` of them. NULL: of a contraction f32 in everything, of a kernel op the
+     * nodes' dtypes. A template that takes several reads inputs 0, 1, 2 with what common.clh has for WEFT_FORMAT_A, _B
+     * and _C; a kernel op's stores its result in WEFT_FORMAT_RESULT. */
     const wi_formats *formats;
     int format_count;
     /* Asked while a plan is ordered, with sizes but no layouts: the node that it computes in place of this one, this
@@ -136,5 +142,9 @@ weft_tensor *wi_kernel_rewrite(
     weft_tensor *node, const wi_device_profile *device, int64_t batch, bool inference);
 
 bool wi_implementation_computes(const wi_implementation *implementation, const wi_op *op);
+
+/* May the op's inputs, and a kernel op's result, lie in memory in this format instead of f32? What its portable
+ * implementation says, the last one of the op: others may refuse. */
+bool wi_kernels_take(const wi_op *op, weft_dtype format);
 
 #endif

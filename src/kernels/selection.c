@@ -1,7 +1,6 @@
 /* The choice among candidates (contract in selection.h). */
 #include "kernels/selection.h"
 #include "cl/program.h"
-#include "kernels/convolution/conv_weight_check.h"
 #include "kernels/product/gemm_check.h"
 #include "kernels/product/gemm_trial.h"
 #include "ops/convolution/conv.h"
@@ -142,10 +141,19 @@ static void choose(wi_selection *selection, wi_candidate *candidate, wi_verdict 
     candidate->verdict = verdict;
 }
 
-static bool is_right(wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
-    return wi_implementation_computes(implementation, &wi_op_conv_weight)
-               ? wi_conv_weight_is_right(device, implementation, variant)
-               : wi_gemm_is_right(device, implementation, variant);
+/* Do the engines that it uses compute what they should? Any of our products by them tells, of the first variant. */
+static bool has_right_engines(
+    wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
+    const unsigned engines = implementation->needs.engines;
+    if (engines == 0) return true;
+    if (wi_implementation_computes(implementation, &wi_op_matmul))
+        return wi_gemm_is_right(device, implementation, variant);
+    for (int i = 0; wi_product_family[i]; i++) {
+        if (wi_product_family[i]->needs.engines == engines)
+            return wi_gemm_is_right(
+                device, wi_product_family[i], wi_implementation_variant(wi_product_family[i], 0));
+    }
+    return false;
 }
 
 /* Fills in what each candidate costs. */
@@ -158,7 +166,7 @@ static void estimate(
         const wi_implementation *const implementation = candidate->implementation;
         candidate->verdict = WI_VERDICT_REFUSED;
         if (!wi_implementation_accepts(implementation, candidate->variant, site)) continue;
-        if (implementation->needs.engines && !is_right(device, implementation, candidate->variant)) continue;
+        if (!has_right_engines(device, implementation, candidate->variant)) continue;
         candidate->verdict = WI_VERDICT_SLOWER;
         if (implementation->run) continue;
         candidate->seconds = wi_implementation_cost(implementation, candidate->variant, site);

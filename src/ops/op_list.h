@@ -3,8 +3,8 @@
  *
  * No include guard: define the five macros, then include. Columns of an elementwise row:
  *   name          weft_<name> is the public function
- *   types         NUMERIC f32 or i32 → the same; FLOAT f32 → f32; COMPARE f32 or i32 → bool;
- *                 WHERE bool and two of f32 or i32 → the latter; LOGIC bool → bool
+ *   types         NUMERIC f32 or i32 → the same; FLOAT f32 → f32; PRECISE the same, whose results mixed precision
+ *                 stores in f32; COMPARE f32 or i32 → bool; WHERE bool and two of f32 or i32 → the latter; LOGIC bool → bool
  *   float, int    the value in OpenCL C over a, b, c, for f32 and for i32 inputs (NULL: not for that dtype);
  *                 WF and WI are the float and int types of common.clh, comparisons end in WEFT_BOOL;
  *                 weft_<function> is one of cl_kernels/elementwise
@@ -20,8 +20,8 @@ WI_MAP1(neg,        NUMERIC, "-a",                                  "-a",       
 WI_MAP2(maximum,    NUMERIC, "select(b, a, (a >= b) | isnan(a))",   "max(a, b)",    share_of_maximum(g, a, b), share_of_maximum(g, b, a))
 WI_MAP3(where,      WHERE,   "select(c, b, -(a))",                  "select(c, b, -(a))",
                                                                                     NULL, weft_where(a, g, weft_number(g, 0)), weft_where(a, weft_number(g, 0), g))
-WI_MAP1(exp,        FLOAT,   "weft_exp(a)",                         NULL,           weft_mul(g, y))
-WI_MAP1(log,        FLOAT,   "weft_log(a)",                         NULL,           weft_div(g, a))
+WI_MAP1(exp,        PRECISE, "weft_exp(a)",                         NULL,           weft_mul(g, y))
+WI_MAP1(log,        PRECISE, "weft_log(a)",                         NULL,           weft_div(g, a))
 WI_MAP1(sqrt,       FLOAT,   "sqrt(a)",                             NULL,           weft_div(weft_mul(g, weft_number(g, 0.5)), y))
 WI_MAP1(tanh,       FLOAT,   "weft_tanh(a)",                        NULL,           weft_mul(g, weft_sub(weft_number(y, 1), weft_square(y))))
 WI_MAP1(sigmoid,    FLOAT,   "weft_sigmoid(a)",                     NULL,           weft_mul(g, weft_mul(y, weft_sub(weft_number(y, 1), y))))
@@ -46,10 +46,10 @@ WI_MAP1(round,         NUMERIC, "rint(a)",                           "a",       
 WI_MAP1(trunc,         NUMERIC, "trunc(a)",                          "a",            NULL)
 WI_MAP1(rsqrt,         FLOAT,   "1.0f / sqrt(a)",                    NULL,           weft_mul(g, weft_mul(weft_number(y, -0.5), weft_mul(y, weft_square(y)))))
 WI_MAP1(reciprocal,    FLOAT,   "1.0f / a",                          NULL,           weft_neg(weft_mul(g, weft_square(y))))
-WI_MAP1(exp2,          FLOAT,   "weft_exp2(a)",                      NULL,           weft_mul(g, weft_mul(y, weft_number(y, 0.69314718055994531))))
-WI_MAP1(expm1,         FLOAT,   "weft_expm1(a)",                     NULL,           weft_mul(g, weft_add(y, weft_number(y, 1))))
-WI_MAP1(log2,          FLOAT,   "weft_log2(a)",                      NULL,           weft_div(weft_mul(g, weft_number(g, 1.4426950408889634)), a))
-WI_MAP1(log1p,         FLOAT,   "weft_log1p(a)",                     NULL,           weft_div(g, weft_add(a, weft_number(a, 1))))
+WI_MAP1(exp2,          PRECISE, "weft_exp2(a)",                      NULL,           weft_mul(g, weft_mul(y, weft_number(y, 0.69314718055994531))))
+WI_MAP1(expm1,         PRECISE, "weft_expm1(a)",                     NULL,           weft_mul(g, weft_add(y, weft_number(y, 1))))
+WI_MAP1(log2,          PRECISE, "weft_log2(a)",                      NULL,           weft_div(weft_mul(g, weft_number(g, 1.4426950408889634)), a))
+WI_MAP1(log1p,         PRECISE, "weft_log1p(a)",                     NULL,           weft_div(g, weft_add(a, weft_number(a, 1))))
 WI_MAP1(sin,           FLOAT,   "weft_sin(a)",                       NULL,           weft_mul(g, weft_cos(a)))
 WI_MAP1(cos,           FLOAT,   "weft_cos(a)",                       NULL,           weft_neg(weft_mul(g, weft_sin(a))))
 WI_MAP1(tan,           FLOAT,   "weft_tan(a)",                       NULL,           weft_mul(g, weft_add(weft_square(y), weft_number(y, 1))))

@@ -5,10 +5,11 @@
  * a value does not leave the registers. Everything else stays as it is: parameters, their gradients, states and
  * optimizers (they do not depend on the batch), inputs and outputs of the plan, what a reduction gives (statistics of
  * norms, row sums of a softmax) and numbers on the way from an exponential or a logarithm to the next contraction
- * (probabilities and losses, where the differences from 1 matter). Of what only some templates read in 16 bits, the ops with
- * kernels of their own and the operands of convolutions, the format is f32 as well.
+ * (probabilities and losses, where the differences from 1 matter). What kernels read and write that take f32 only
+ * (wi_kernels_take) is f32 as well.
  *
  * Nodes that may be one memory have one format: views, what a join lays side by side, transfers, assignments. */
+#include "kernels/registry.h"
 #include "plan/order.h"
 
 typedef struct format_search {
@@ -36,18 +37,9 @@ static bool has_numbers_of_examples(const wi_shape *shape) {
     return power > 0 && coefficient > 1;
 }
 
-static bool needs_precision(const wi_op *op) {
-    static const wi_op *const functions[] = {
-        &wi_op_exp, &wi_op_exp2, &wi_op_expm1, &wi_op_log, &wi_op_log2, &wi_op_log1p};
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        if (op == functions[i]) return true;
-    }
-    return false;
-}
-
 static void trace(format_search *s, const weft_tensor *node) {
     const bool is_contraction = node->op->kind == WI_PRODUCT;
-    bool flows = is_contraction, precise = needs_precision(node->op);
+    bool flows = is_contraction, precise = node->op->precise;
     for (int i = 0; i < node->input_count; i++) {
         flows = flows || s->flows[node->inputs[i]->id];
         precise = precise || s->precise[node->inputs[i]->id];
@@ -62,12 +54,21 @@ static void join_memory(format_search *s, const weft_tensor *node) {
     for (int i = 0; i < node->input_count; i++) unite(s, node, node->inputs[i]);
 }
 
+static bool has_kernels(const wi_op *op) {
+    return op->kind == WI_KERNEL || op->kind == WI_PRODUCT;
+}
+
+static bool takes_narrow(const format_search *s, const wi_op *op) {
+    return !has_kernels(op) || wi_kernels_take(op, s->order->request->precision);
+}
+
 /* Views and joins are what their memory is. */
 static bool may_be_narrow(const format_search *s, const weft_tensor *node) {
     const wi_op_kind kind = node->op->kind;
     if (kind == WI_VIEW || kind == WI_JOIN || kind == WI_TRANSFER) return node->dtype == WEFT_F32;
-    return node->dtype == WEFT_F32 && (kind == WI_MAP || kind == WI_PRODUCT) && s->flows[node->id] &&
-           !s->precise[node->id] && has_numbers_of_examples(&node->shape);
+    return node->dtype == WEFT_F32 && (kind == WI_MAP || has_kernels(node->op)) &&
+           (kind != WI_KERNEL || takes_narrow(s, node->op)) && s->flows[node->id] && !s->precise[node->id] &&
+           has_numbers_of_examples(&node->shape);
 }
 
 static void keep(format_search *s, const weft_tensor *node) {
@@ -78,9 +79,8 @@ static void keep_what_must_be(format_search *s) {
     const wi_node_order *order = s->order;
     for (size_t i = 0; i < order->count; i++) {
         const weft_tensor *const node = order->nodes[i];
-        const bool is_convolution = node->op->kind == WI_PRODUCT && node->op != &wi_op_matmul;
         if (!may_be_narrow(s, node)) keep(s, node);
-        if (node->op->kind != WI_KERNEL && !is_convolution) continue;
+        if (takes_narrow(s, node->op)) continue;
         for (int k = 0; k < node->input_count; k++) keep(s, node->inputs[k]);
     }
     for (size_t i = 0; i < order->root_count; i++) keep(s, order->roots[i]);

@@ -14,8 +14,9 @@ wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
     for (int i = 0; i < result->node->input_count; i++) {
         site.inputs[i] = p->values[step->sources[i]].extent;
         site.layouts[i] = p->values[step->sources[i]].layout;
+        site.formats[i] = p->values[step->sources[i]].format;
     }
-    for (int i = 0; site.product && i < 2; i++) site.formats[i] = p->values[step->sources[i]].format;
+    site.result_format = result->format;
     site.precision = p->request->precision;
     return site;
 }

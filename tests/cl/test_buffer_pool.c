@@ -3,6 +3,8 @@
 #include "cl/context.h"
 #include "support/checks.h"
 
+#include <stdio.h>
+
 static weft_context *open_limited(size_t limit) {
     weft_context *context = NULL;
     assert_ok(weft_context_create(
@@ -134,8 +136,46 @@ static void copies_keep_to_their_bytes(void **state) {
     weft_context_release(context);
 }
 
+static size_t mapped_pages(void) {
+    unsigned long pages = 0;
+    FILE *const file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu", &pages), 1);
+    fclose(file);
+    return pages;
+}
+
+/* Odd sizes from below what lies in large pages to some of them: first and last bytes are the buffer's own. */
+static void use_large_buffers(void) {
+    weft_context *const context = open_limited(0);
+    wi_device *const device = wi_context_device(context);
+    for (size_t bytes = (4 << 20) - 1; bytes < 40 << 20; bytes = bytes * 2 + 3) {
+        const unsigned char ends[] = {7, 9};
+        unsigned char back[] = {0, 0};
+        wi_buffer buffer;
+        assert_ok(wi_buffer_create(&buffer, device, bytes));
+        assert_ok(wi_buffer_fill_zero(device, buffer.memory, 0, bytes));
+        assert_ok(wi_buffer_write(device, buffer.memory, 0, &ends[0], 1));
+        assert_ok(wi_buffer_write(device, buffer.memory, bytes - 1, &ends[1], 1));
+        assert_ok(wi_buffer_read(device, buffer.memory, 0, &back[0], 1));
+        assert_ok(wi_buffer_read(device, buffer.memory, bytes - 1, &back[1], 1));
+        assert_memory_equal(back, ends, 2);
+        wi_buffer_release(&buffer, device);
+    }
+    weft_context_release(context);
+}
+
+static void memory_of_large_buffers_is_given_back(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++) use_large_buffers();
+    const size_t before = mapped_pages();
+    for (int i = 0; i < 5; i++) use_large_buffers();
+    assert_true(mapped_pages() < before + (16 << 20) / 4096);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_of_large_buffers_is_given_back),
         cmocka_unit_test(released_buffers_are_used_again),
         cmocka_unit_test(the_best_fit_is_taken),
         cmocka_unit_test(the_pool_does_not_grow_without_end),

@@ -119,4 +119,5 @@ const wi_implementation wi_conv_cpu = {.name = "conv_cpu",
     .variants = variants,
     .accepts = accepts,
     .cost = cost,
-    .prepare = prepare};
+    .prepare = prepare,
+    WI_GEMM_FORMATS};

@@ -85,4 +85,5 @@ const wi_implementation wi_conv_depthwise_cpu = {.name = "depthwise_cpu",
     .variants = variants,
     .accepts = accepts,
     .cost = cost,
-    .prepare = prepare};
+    .prepare = prepare,
+    WI_GEMM_FORMATS};

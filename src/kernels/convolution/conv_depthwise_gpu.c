@@ -71,4 +71,5 @@ const wi_implementation wi_conv_depthwise_gpu = {.name = "depthwise_gpu",
     .variants = variants,
     .accepts = accepts,
     .cost = cost,
-    .prepare = prepare};
+    .prepare = prepare,
+    WI_GEMM_FORMATS};

@@ -110,4 +110,5 @@ const wi_implementation wi_conv_gpu = {.name = "conv_gpu",
     .variants = variants,
     .accepts = accepts,
     .cost = cost,
-    .prepare = prepare};
+    .prepare = prepare,
+    WI_GEMM_FORMATS};

@@ -44,4 +44,5 @@ const wi_implementation wi_conv_naive = {.name = "conv_naive",
     .ops = {&wi_op_conv, &wi_op_conv_data},
     .file = "conv_naive.cl",
     .cost = cost,
-    .prepare = prepare};
+    .prepare = prepare,
+    WI_GEMM_FORMATS};

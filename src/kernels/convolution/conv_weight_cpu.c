@@ -135,4 +135,5 @@ const wi_implementation wi_conv_weight_cpu = {.name = "conv_cpu_weight",
     .variants = variants,
     .accepts = accepts,
     .cost = cost,
-    .prepare = prepare};
+    .prepare = prepare,
+    WI_GEMM_FORMATS};

@@ -154,6 +154,7 @@ static wi_cut cut_work(const wi_conv *conv, const int *p, const wi_device_profil
 static bool accepts(const wi_kernel_site *site) {
     const wi_conv conv = wi_conv_weight_of(site);
     wi_cut cut = {0};
+    if (site->result_format != WEFT_F32) return false;
     if (conv.taps[0] != 1 || conv.image[0] != 1 || conv.result[0] != 1 || conv.before[0] != 0) return false;
     number_positions(&cut, &conv, site->values);
     number_columns(&cut, &conv);

@@ -141,7 +141,8 @@ const wi_implementation wi_conv_weight_depthwise_cpu = {.name = "depthwise_cpu_w
     .variants = cpu_variants,
     .accepts = accepts_cpu,
     .cost = cost_cpu,
-    .prepare = prepare_cpu};
+    .prepare = prepare_cpu,
+    WI_GEMM_FORMATS};
 
 const wi_implementation wi_conv_weight_depthwise_gpu = {.name = "depthwise_gpu_weight",
     .ops = {&wi_op_conv_weight},
@@ -151,4 +152,5 @@ const wi_implementation wi_conv_weight_depthwise_gpu = {.name = "depthwise_gpu_w
     .variants = gpu_variants,
     .accepts = accepts_gpu,
     .cost = cost_gpu,
-    .prepare = prepare_gpu};
+    .prepare = prepare_gpu,
+    WI_GEMM_FORMATS};

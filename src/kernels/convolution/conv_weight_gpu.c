@@ -104,4 +104,5 @@ const wi_implementation wi_conv_weight_gpu = {.name = "conv_gpu_weight",
     .variants = variants,
     .accepts = accepts,
     .cost = cost,
-    .prepare = prepare};
+    .prepare = prepare,
+    WI_GEMM_FORMATS};

@@ -31,4 +31,5 @@ const wi_implementation wi_conv_weight_naive = {.name = "conv_naive_weight",
     .ops = {&wi_op_conv_weight},
     .file = "conv_weight_naive.cl",
     .cost = cost,
-    .prepare = prepare};
+    .prepare = prepare,
+    WI_GEMM_FORMATS};

@@ -21,7 +21,7 @@
  *   WEFT_EPILOGUE_WRITE(batch, row, column), WEFT_EPILOGUE_WRITE_STEP
  *       the same of the matrix that it writes, if there is one
  *
- * WEFT_FORMAT_A, WEFT_FORMAT_B: the names of the formats of A and B (f32); WEFT_SUM, WEFT_SUMS: the type of one sum and of
+ * WEFT_FORMAT_A, WEFT_FORMAT_B: the names of the formats of A and B (f32), for convolutions the image and the weight; WEFT_SUM, WEFT_SUMS: the type of one sum and of
  * WEFT_LANES of them (float, WF).
  *
  * It undefines them afterwards. So it does with the macros that `prepare` gives, by which a template leaves
@@ -42,11 +42,6 @@ typedef struct wi_gemm_shape {
     int64_t b_batch, b_row, b_column;           /* B[b][p][j] = b[b*b_batch + p*b_row + j*b_column] */
     const struct wi_conv_geometry *convolution; /* conv_product.h: A is not in memory; or NULL */
 } wi_gemm_shape;
-
-/* What templates take that convert A and B as they load them, each in a format of its own: all that is computed in f32,
- * with sums of f32. */
-#define WI_GEMM_FORMATS                                                                                      \
-    .formats = (const wi_formats[]){{WI_ANY_STORAGE, WEFT_F32, WEFT_F32}}, .format_count = 1
 
 /* The highest element of A or B that a product reads, plus one; 0 when a stride is negative. */
 size_t wi_gemm_extent(const int64_t sizes[3], const int64_t strides[3]);

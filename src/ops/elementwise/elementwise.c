@@ -2,7 +2,11 @@
 #include "ops/op_table.h"
 #include <string.h>
 
-typedef enum types { NUMERIC, FLOAT, COMPARE, WHERE, LOGIC } types;
+typedef enum types { NUMERIC, FLOAT, PRECISE, COMPARE, WHERE, LOGIC } types;
+
+static bool takes_floats_only(types rule) {
+    return rule == FLOAT || rule == PRECISE;
+}
 
 /* ---- dtypes and shapes ---- */
 
@@ -13,7 +17,7 @@ static int first_of(types rule) {
 
 static bool takes(types rule, weft_dtype dtype) {
     if (rule == LOGIC) return dtype == WEFT_BOOL;
-    return rule == FLOAT ? wi_dtype_is_float(dtype) : wi_dtype_computes(dtype);
+    return takes_floats_only(rule) ? wi_dtype_is_float(dtype) : wi_dtype_computes(dtype);
 }
 
 /* Floats of several dtypes meet in the widest. Tensors of rank 0 widen no other: they count only where all
@@ -48,8 +52,9 @@ static weft_tensor *fail_dtype(const wi_op *op, types rule, weft_tensor *const *
     }
     return wi_graph_fail(inputs[0]->graph, WEFT_ERROR_DTYPE, "%s: takes %s%s%s, not (%s); weft_cast converts",
         op->name, rule == WHERE ? "bool, then " : "",
-        rule == LOGIC ? "bool" : wi_dtypes_text(WI_TAKES_FLOATS | (rule == FLOAT ? 0 : WI_TAKES_INTEGERS)),
-        rule == LOGIC || rule == FLOAT ? "" : ", floats or integers alike", given);
+        rule == LOGIC ? "bool"
+                      : wi_dtypes_text(WI_TAKES_FLOATS | (takes_floats_only(rule) ? 0 : WI_TAKES_INTEGERS)),
+        rule == LOGIC || takes_floats_only(rule) ? "" : ", floats or integers alike", given);
 }
 
 static weft_tensor *fail_shape(const wi_op *op, const wi_shape *a, const weft_tensor *b) {
@@ -229,19 +234,20 @@ static weft_tensor *hardswish_slope(weft_tensor *a) {
         y = wi_wide(y), g = wi_wide(g);                                                                      \
         (void)a, (void)b;
 #define GRADIENT(i, expression) gradients[i] = narrowed(expression, dtype);
-#define DESCRIPTOR(op_name, float_text, int_text)                                                            \
+#define DESCRIPTOR(op_name, types, float_text, int_text)                                                     \
     const wi_op wi_op_##op_name = {.name = #op_name,                                                         \
         .kind = WI_MAP,                                                                                      \
         .float_code = float_text,                                                                            \
         .int_code = int_text,                                                                                \
         .backward = op_name##_backward,                                                                      \
+        .precise = (types) == PRECISE,                                                                       \
         .rules = map_rules};
 
 #define WI_MAP1(name, types, float_code, int_code, da)                                                       \
     GRADIENTS_BEGIN(name)                                                                                    \
     GRADIENT(0, da)                                                                                          \
     }                                                                                                        \
-    DESCRIPTOR(name, float_code, int_code)                                                                   \
+    DESCRIPTOR(name, types, float_code, int_code)                                                            \
     weft_tensor *weft_##name(weft_tensor *a) {                                                               \
         weft_tensor *inputs[] = {a};                                                                         \
         return map(&wi_op_##name, types, inputs, 1);                                                         \
@@ -251,7 +257,7 @@ static weft_tensor *hardswish_slope(weft_tensor *a) {
     GRADIENT(0, da)                                                                                          \
     GRADIENT(1, db)                                                                                          \
     }                                                                                                        \
-    DESCRIPTOR(name, float_code, int_code)                                                                   \
+    DESCRIPTOR(name, types, float_code, int_code)                                                            \
     weft_tensor *weft_##name(weft_tensor *a, weft_tensor *b) {                                               \
         weft_tensor *inputs[] = {a, b};                                                                      \
         return map(&wi_op_##name, types, inputs, 2);                                                         \
@@ -262,7 +268,7 @@ static weft_tensor *hardswish_slope(weft_tensor *a) {
     GRADIENT(1, db)                                                                                          \
     GRADIENT(2, dc)                                                                                          \
     }                                                                                                        \
-    DESCRIPTOR(name, float_code, int_code)                                                                   \
+    DESCRIPTOR(name, types, float_code, int_code)                                                            \
     weft_tensor *weft_##name(weft_tensor *a, weft_tensor *b, weft_tensor *c) {                               \
         weft_tensor *inputs[] = {a, b, c};                                                                   \
         return map(&wi_op_##name, types, inputs, 3);                                                         \

@@ -1,0 +1,154 @@
+/* Mixed precision: every kernel of convolutions and their gradients reads images and gradients that are stored in 16 bits.
+ * Numbers are small integers, exact in bf16 with all their sums in f32, so results are those of f32, bit for bit. */
+#include "kernels/registry.h"
+#include "plan/compiled_plan.h"
+#include "support/fixture.h"
+#include <stdlib.h>
+#include <string.h>
+#include <weft/weft.h>
+
+enum { RESULTS = 3, MOST = 1 << 15 };
+
+typedef struct shape {
+    const char *name;
+    int64_t batch, channels, image[2], filters, taps[2];
+    weft_conv_options options;
+} shape;
+
+#define OPTIONS(...)                                                                                         \
+    { WEFT_CONV_OPTIONS_INIT, __VA_ARGS__ }
+
+static const shape shapes[] = {
+    {"first layer", 2, 3, {19, 17}, 18, {7, 7}, OPTIONS(.stride = {2, 2}, .padding = {3, 3})},
+    {"3 by 3", 3, 33, {9, 7}, 35, {3, 3}, OPTIONS(.padding = {1, 1})},
+    {"one image, stride 2", 1, 40, {8, 9}, 70, {3, 3}, OPTIONS(.stride = {2, 2}, .padding = {1, 1})},
+    {"stride over the window", 2, 17, {11, 10}, 5, {2, 1}, OPTIONS(.stride = {3, 4})},
+    {"dilated, one row of taps", 2, 6, {4, 13}, 9, {1, 5}, OPTIONS(.dilation = {1, 2}, .padding = {0, 3})},
+    {"1 by 1", 2, 70, {5, 7}, 34, {1, 1}, OPTIONS(.groups = 1)},
+    {"1 by 1, stride 2", 2, 18, {5, 7}, 34, {1, 1}, OPTIONS(.stride = {2, 2})},
+    {"two groups", 2, 36, {6, 5}, 38, {3, 3}, OPTIONS(.groups = 2, .padding = {1, 1})},
+    {"a channel a group", 2, 21, {9, 8}, 21, {3, 3}, OPTIONS(.groups = 21, .padding = {1, 1})},
+};
+
+static void fill(float *numbers, size_t count, uint32_t bits) {
+    for (size_t i = 0; i < count; i++) {
+        bits = bits * 1664525u + 1013904223u;
+        numbers[i] = (float)((int)(bits >> 16) % 5 - 2);
+    }
+}
+
+static weft_tensor *identity(weft_graph *graph, int64_t channels) {
+    static float numbers[128 * 128];
+    assert_true(channels <= 128);
+    memset(numbers, 0, sizeof numbers);
+    for (int64_t i = 0; i < channels; i++) numbers[i * channels + i] = 1.0f;
+    return weft_array(graph, WEFT_F32, numbers, 4, (const int64_t[]){channels, channels, 1, 1});
+}
+
+static weft_tensor *weights(weft_graph *graph, const shape *s, const int64_t *dims) {
+    static float numbers[MOST];
+    const size_t count = (size_t)(dims[0] * dims[1] * dims[2] * dims[3]);
+    assert_true(count <= MOST);
+    fill(numbers, count, (uint32_t)s->channels);
+    return weft_array(graph, WEFT_F32, numbers, 4, dims);
+}
+
+/* x passes a contraction before the convolution and the gradient another one, so that both are stored in 16 bits. */
+typedef struct network {
+    weft_graph *graph;
+    weft_plan *plan;
+    weft_tensor *x, *factors, *results[RESULTS];
+} network;
+
+static size_t elements(const shape *s, const weft_tensor *t) {
+    size_t count = 1;
+    for (int i = 0; i < weft_tensor_rank(t); i++) {
+        const int64_t size = weft_tensor_dimension(t, i);
+        count *= (size_t)(size < 0 ? s->batch : size);
+    }
+    assert_true(count <= MOST);
+    return count;
+}
+
+static void build(network *n, const shape *s, weft_precision precision) {
+    const int64_t groups = s->options.groups ? s->options.groups : 1;
+    const int64_t dims[] = {WEFT_BATCH, s->channels, s->image[0], s->image[1]};
+    int64_t made[4];
+    assert_weft_ok(weft_graph_create(&n->graph, test_context()));
+    assert_weft_ok(weft_graph_set_precision(n->graph, precision));
+    n->x = weft_input_shape(n->graph, "x", WEFT_F32, 4, dims);
+    weft_tensor *const h = weft_conv_with(n->x, identity(n->graph, s->channels), NULL, NULL);
+    weft_tensor *const w =
+        weights(n->graph, s, (const int64_t[]){s->filters, s->channels / groups, s->taps[0], s->taps[1]});
+    n->results[0] = weft_conv_with(h, w, NULL, &s->options);
+    assert_weft_ok(weft_graph_status(n->graph));
+    for (int i = 0; i < 4; i++) made[i] = weft_tensor_dimension(n->results[0], i);
+    n->factors = weft_input_shape(n->graph, "factors", WEFT_F32, 4, made);
+    weft_tensor *const z = weft_conv_with(n->results[0], identity(n->graph, s->filters), NULL, NULL);
+    assert_weft_ok(
+        weft_gradients(weft_sum(weft_mul(z, n->factors)), (weft_tensor *[]){h, w}, 2, n->results + 1));
+    assert_weft_ok(weft_plan_create(
+        &n->plan, n->results, RESULTS, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = s->batch}));
+}
+
+static void feed(const network *n, const shape *s, weft_tensor *input) {
+    static float numbers[MOST];
+    const size_t count = elements(s, input);
+    fill(numbers, count, (uint32_t)count);
+    assert_weft_ok(weft_plan_write(n->plan, input, numbers, count * sizeof *numbers));
+}
+
+static size_t narrow_values(const weft_plan *plan) {
+    const wi_partition *const p = &plan->partition;
+    size_t count = 0;
+    for (size_t i = 0; i < p->value_count; i++)
+        count += p->values[i].format == WEFT_BF16 && p->values[i].storage >= 0;
+    return count;
+}
+
+/* Numbers of all results, one after another. */
+static size_t run(const shape *s, weft_precision precision, const char *kernel, float *numbers) {
+    network n;
+    size_t count = 0;
+    assert_int_equal(setenv("WEFT_CONV", kernel, 1), 0);
+    build(&n, s, precision);
+    unsetenv("WEFT_CONV");
+    assert_int_equal(narrow_values(n.plan) >= 2, precision == WEFT_PRECISION_BF16);
+    feed(&n, s, n.x);
+    feed(&n, s, n.factors);
+    assert_weft_ok(weft_plan_run(n.plan));
+    for (int i = 0; i < RESULTS; i++) {
+        const size_t own = elements(s, n.results[i]);
+        assert_weft_ok(weft_plan_read(n.plan, n.results[i], numbers + count, own * sizeof *numbers));
+        count += own;
+    }
+    weft_plan_release(n.plan);
+    weft_graph_release(n.graph);
+    return count;
+}
+
+static void compare(const shape *s, const char *kernel, const float *expected) {
+    static float numbers[RESULTS * MOST];
+    const size_t count = run(s, WEFT_PRECISION_BF16, kernel, numbers);
+    for (size_t i = 0; i < count; i++) {
+        if (numbers[i] != expected[i])
+            fail_msg("%s, %s: number %zu is %g, not %g", s->name, kernel, i, (double)numbers[i],
+                (double)expected[i]);
+    }
+}
+
+static void every_kernel_reads_16_bits(void **state) {
+    static const char *const kernels[] = {"conv_naive", "conv_cpu", "conv_gpu", "depthwise"};
+    static float expected[RESULTS * MOST];
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        (void)run(&shapes[i], WEFT_PRECISION_F32, "conv_naive", expected);
+        for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
+            compare(&shapes[i], kernels[k], expected);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_kernel_reads_16_bits)};
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
+}
