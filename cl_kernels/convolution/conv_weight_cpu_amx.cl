@@ -1,0 +1,410 @@
+/* conv_weight_cpu_amx.cl: the weight's gradient of a convolution over one or two spatial axes in bf16 with sums of f32, by
+ * the matrix engine AMX of processors.
+ *
+ *     x (N, I..., groups * C)   y (N, O..., groups * F)  -> w (groups * F, C, taps): all contiguous; x and y of the formats
+ *     WEFT_FORMAT_A and _B, rounded to bf16 where they are wider
+ *
+ * w[f][c][tap] = sum over positions p of y[p][f] * x[p at tap][c]: for the engine the product of a left matrix, y with rows for
+ * columns, and a right one, x in pairs of positions. Positions are numbered through all rows of all images, as if rows
+ * had PITCH positions and images ROWS rows, so many that windows end in zeros; y is 0 where there is no
+ * position. So a tap sees x moved by a number of positions that is the same everywhere, and a sum runs through rows and images:
+ *
+ *      . x x x x x x           '.' zeros between rows: the end of one row's windows and the beginning of the next one's;
+ *      . x x x x x x           a tap one column on: + 1; one row on: + PITCH
+ *      . . . . . . .           zeros between images
+ *
+ * A stride splits rows and columns of x into planes, one for each remainder, which all are as this one.
+ *
+ * pairs: x is stored as words, the two bf16 numbers of positions 2i, 2i + 1, and once more of 2i + 1, 2i + 2 for taps that move
+ * it by an odd number: 16 channels by 16 words are a tile of the engine, at any place. y is stored as tiles of 16 filters by 32
+ * positions. Both stay in the second-level cache for a block of positions; there each tile of y meets each channel and tap.
+ *
+ * Where channels are few (JOINED), a row of taps counts as channels: a position's window over a row of x is one line in memory.
+ *
+ * combine: adds splits up, in their order, and stores them in w's order. */
+
+#ifndef WEFT_CONV_WEIGHT_AMX
+#define WEFT_CONV_WEIGHT_AMX
+
+/* How many pixels ahead x is prefetched. */
+#define WEFT_WEIGHT_AMX_SOON 16
+
+/* The bits of bf16 numbers in the lower halves of words. */
+#define WEFT_WEIGHT_AMX_BITS_bf16(value) (as_uint16(value) >> 16)
+#define WEFT_WEIGHT_AMX_BITS_f32(value)  (as_uint16(weft_round_bf16(value)) >> 16)
+#define WEFT_WEIGHT_AMX_BITS_f16(value)  WEFT_WEIGHT_AMX_BITS_f32(value)
+
+typedef ushort16 weft_weight_amx_line __attribute__((aligned(2)));
+
+/* The convolution along rows and columns, and how positions are numbered. */
+typedef struct weft_weight_amx {
+    int images, rows, pitch;
+    int image1, image2, result1, result2, stride1, stride2, before1, before2;
+    long x_step, y_step; /* from pixel to pixel */
+} weft_weight_amx;
+
+typedef struct weft_weight_amx_place {
+    int image, row, column;
+} weft_weight_amx_place;
+
+static weft_weight_amx_place weft_weight_amx_place_at(const weft_weight_amx *conv, int position) {
+    weft_weight_amx_place at;
+    at.column = position % conv->pitch;
+    position /= conv->pitch;
+    at.row = position % conv->rows;
+    at.image = position / conv->rows;
+    return at;
+}
+
+static inline void weft_weight_amx_next_row(const weft_weight_amx *conv, weft_weight_amx_place *at) {
+    at->column = 0;
+    if (++at->row < conv->rows) return;
+    at->row = 0;
+    ++at->image;
+}
+
+/* The row of x that a row of positions looks at in a plane, as a number of all images' rows; -1: none. */
+static inline int weft_weight_amx_row(
+    const weft_weight_amx *conv, const weft_weight_amx_place *at, int phase1) {
+    const int row = at->row * conv->stride1 + phase1 - conv->before1;
+    return at->image < conv->images && row >= 0 && row < conv->image1 ? at->image * conv->image1 + row : -1;
+}
+
+/* Elements from the first of y to that of 32 positions; -1: there is none. */
+static inline void weft_weight_amx_positions(
+    long *from, const weft_weight_amx *conv, weft_weight_amx_place *at) {
+    for (int i = 0; i < 32; ++i) {
+        const bool is_one = at->image < conv->images && at->row < conv->result1 && at->column < conv->result2;
+        from[i] =
+            is_one ? ((at->image * (long)conv->result1 + at->row) * conv->result2 + at->column) * conv->y_step
+                   : -1;
+        if (++at->column == conv->pitch) weft_weight_amx_next_row(conv, at);
+    }
+}
+
+static inline void weft_weight_amx_transpose(uint16 *words) {
+    float16 v[16], t[16];
+    WEFT_UNROLL for (int i = 0; i < 16; ++i) v[i] = as_float16(words[i]);
+    WEFT_TRANSPOSE(v, t)
+    WEFT_UNROLL for (int i = 0; i < 16; ++i) words[i] = as_uint16(v[i]);
+}
+
+/* Two tiles of y by two of x: sum, and the ones after it, of the next filters, and of both. */
+__attribute__((always_inline)) static inline void weft_weight_amx_four(weft_amx_engine *engine,
+    __global float *sum, long row, bool first, __global const uint *y, long y_tile, __global const uint *x0,
+    __global const uint *x1, int steps) {
+    if (first) {
+        WEFT_AMX_ZERO(engine, 0);
+        WEFT_AMX_ZERO(engine, 1);
+        WEFT_AMX_ZERO(engine, 2);
+        WEFT_AMX_ZERO(engine, 3);
+    } else {
+        WEFT_AMX_LOAD(engine, 0, sum);
+        WEFT_AMX_LOAD(engine, 1, sum + WEFT_AMX_TILE);
+        WEFT_AMX_LOAD(engine, 2, sum + row);
+        WEFT_AMX_LOAD(engine, 3, sum + row + WEFT_AMX_TILE);
+    }
+    for (int step = 0; step < steps; ++step) {
+        WEFT_AMX_LOAD(engine, 6, x0);
+        WEFT_AMX_LOAD(engine, 4, y);
+        WEFT_AMX_MULTIPLY(engine, 0, 4, 6);
+        WEFT_AMX_LOAD(engine, 7, x1);
+        WEFT_AMX_MULTIPLY(engine, 1, 4, 7);
+        WEFT_AMX_LOAD(engine, 5, y + y_tile);
+        WEFT_AMX_MULTIPLY(engine, 2, 5, 6);
+        WEFT_AMX_MULTIPLY(engine, 3, 5, 7);
+        y += WEFT_AMX_TILE;
+        x0 += WEFT_AMX_TILE;
+        x1 += WEFT_AMX_TILE;
+    }
+    WEFT_AMX_STORE(engine, 0, sum);
+    WEFT_AMX_STORE(engine, 1, sum + WEFT_AMX_TILE);
+    WEFT_AMX_STORE(engine, 2, sum + row);
+    WEFT_AMX_STORE(engine, 3, sum + row + WEFT_AMX_TILE);
+}
+
+/* A tile of y by three of x. */
+__attribute__((always_inline)) static inline void weft_weight_amx_three(weft_amx_engine *engine,
+    __global float *sum, bool first, __global const uint *y, __global const uint *x0, __global const uint *x1,
+    __global const uint *x2, int steps) {
+    if (first) {
+        WEFT_AMX_ZERO(engine, 0);
+        WEFT_AMX_ZERO(engine, 1);
+        WEFT_AMX_ZERO(engine, 2);
+    } else {
+        WEFT_AMX_LOAD(engine, 0, sum);
+        WEFT_AMX_LOAD(engine, 1, sum + WEFT_AMX_TILE);
+        WEFT_AMX_LOAD(engine, 2, sum + 2 * WEFT_AMX_TILE);
+    }
+    for (int step = 0; step < steps; ++step) {
+        const int at = step * WEFT_AMX_TILE;
+        WEFT_AMX_LOAD(engine, 4, y + at);
+        WEFT_AMX_LOAD(engine, 5, x0 + at);
+        WEFT_AMX_MULTIPLY(engine, 0, 4, 5);
+        WEFT_AMX_LOAD(engine, 6, x1 + at);
+        WEFT_AMX_MULTIPLY(engine, 1, 4, 6);
+        WEFT_AMX_LOAD(engine, 7, x2 + at);
+        WEFT_AMX_MULTIPLY(engine, 2, 4, 7);
+    }
+    WEFT_AMX_STORE(engine, 0, sum);
+    WEFT_AMX_STORE(engine, 1, sum + WEFT_AMX_TILE);
+    WEFT_AMX_STORE(engine, 2, sum + 2 * WEFT_AMX_TILE);
+}
+
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix) conv_weight_amx_##suffix
+#define WEFT_FORMAT_A     bf16
+#define WEFT_FORMAT_B     bf16
+#define WEFT_WEIGHT_AMX_ALONE
+#endif
+
+/* Sixteen numbers at p, of which those from `end` on are 0. */
+static inline uint16 WEFT_NAME(bits_x)(
+    __global const WEFT_OF_A(WEFT_T_) * p, __global const WEFT_OF_A(WEFT_T_) * end) {
+    if (end - p >= 16) return WEFT_OF_A(WEFT_WEIGHT_AMX_BITS_)(WEFT_OF_A(WEFT_READ_)(p));
+    return WEFT_OF_A(WEFT_WEIGHT_AMX_BITS_)(WEFT_OF_A(weft_load_tail_)(p, 0, (int)(end - p)));
+}
+static inline uint16 WEFT_NAME(bits_y)(
+    __global const WEFT_OF_B(WEFT_T_) * p, __global const WEFT_OF_B(WEFT_T_) * end) {
+    if (end - p >= 16) return WEFT_OF_B(WEFT_WEIGHT_AMX_BITS_)(WEFT_OF_B(WEFT_READ_)(p));
+    return WEFT_OF_B(WEFT_WEIGHT_AMX_BITS_)(WEFT_OF_B(weft_load_tail_)(p, 0, (int)(end - p)));
+}
+
+/* tiles[tile][step]: 16 filters of y by 32 positions, from `start` on. */
+static void WEFT_NAME(pack_y)(__global uint *tiles, const weft_weight_amx *conv,
+    __global const WEFT_OF_B(WEFT_T_) * y, __global const WEFT_OF_B(WEFT_T_) * end, int start, int steps,
+    int count) {
+    weft_weight_amx_place at = weft_weight_amx_place_at(conv, start);
+    for (int step = 0; step < steps; ++step) {
+        long from[32];
+        weft_weight_amx_positions(from, conv, &at);
+        for (int tile = 0; tile < count; ++tile) {
+            __global uint16 *to = (__global uint16 *)(tiles + ((long)tile * steps + step) * WEFT_AMX_TILE);
+            uint16 words[16];
+            for (int i = 0; i < 16; ++i) {
+                const long one = from[2 * i], other = from[2 * i + 1];
+                const uint16 low = one < 0 ? 0 : WEFT_NAME(bits_y)(y + one + 16 * tile, end);
+                const uint16 high = other < 0 ? 0 : WEFT_NAME(bits_y)(y + other + 16 * tile, end);
+                words[i] = low | high << 16;
+            }
+            weft_weight_amx_transpose(words);
+            for (int i = 0; i < 16; ++i) to[i] = words[i];
+        }
+    }
+}
+
+/* 16 channels of `count` positions of a plane, from `start` on: even[i] positions 2i and 2i + 1, odd[i] the ones after them
+ * where `twice`; odd[-1] is there, too. */
+static void WEFT_NAME(pack_x)(__global uint16 *even, __global uint16 *odd, const bool twice,
+    const weft_weight_amx *conv, __global const WEFT_OF_A(WEFT_T_) * x,
+    __global const WEFT_OF_A(WEFT_T_) * end, int phase1, int phase2, int start, int count) {
+    weft_weight_amx_place at = weft_weight_amx_place_at(conv, start);
+    const int shift = phase2 - conv->before2; /* of column 0 */
+    const int least = shift < 0 ? (conv->stride2 - 1 - shift) / conv->stride2 : 0;
+    const int most = conv->image2 > shift ? (conv->image2 - 1 - shift) / conv->stride2 + 1 : 0;
+    const long step = conv->stride2 * conv->x_step;
+    uint16 before = 0;
+#define WEFT_WEIGHT_AMX_PUT(word)                                                                            \
+    {                                                                                                        \
+        const uint16 weft_word = (word);                                                                     \
+        if (position % 2 == 1)                                                                               \
+            even[position / 2] = before | weft_word << 16;                                                   \
+        else if (twice)                                                                                      \
+            odd[position / 2 - 1] = before | weft_word << 16;                                                \
+        before = weft_word;                                                                                  \
+    }
+    for (int position = 0; position < count;) {
+        const int row = weft_weight_amx_row(conv, &at, phase1), zero = position - at.column;
+        const int stop = min(count, zero + conv->pitch);
+        const int low = row < 0 ? stop : clamp(zero + least, position, stop),
+                  high = row < 0 ? stop : clamp(zero + most, low, stop);
+        __global const WEFT_OF_A(WEFT_T_) *from =
+            x + ((long)row * conv->image2 + (low - zero) * conv->stride2 + shift) * conv->x_step;
+        for (; position < low; ++position) WEFT_WEIGHT_AMX_PUT((uint16)(0))
+        for (; position < high; ++position, from += step) {
+            WEFT_PREFETCH(from + WEFT_WEIGHT_AMX_SOON * step, 3);
+            WEFT_WEIGHT_AMX_PUT(WEFT_NAME(bits_x)(from, end))
+        }
+        for (; position < stop; ++position) WEFT_WEIGHT_AMX_PUT((uint16)(0))
+        weft_weight_amx_next_row(conv, &at);
+    }
+}
+
+/* The same of the lines that windows see of a row, `across` tiles of 16 elements, `count` pairs apart. */
+static void WEFT_NAME(pack_lines)(__global uint16 *pairs, const weft_weight_amx *conv,
+    __global const WEFT_OF_A(WEFT_T_) * x, int phase1, int start, int count, int across, int between) {
+    weft_weight_amx_place at = weft_weight_amx_place_at(conv, start);
+    const int elements = conv->image2 * (int)conv->x_step, step = conv->stride2 * (int)conv->x_step;
+    ushort line[WEFT_WEIGHT_AMX_LINE];
+    for (int i = 0; i < WEFT_WEIGHT_AMX_LINE; ++i) line[i] = 0;
+    for (int position = 0; position < count;) {
+        const int row = weft_weight_amx_row(conv, &at, phase1);
+        const int stop = min(count, position + conv->pitch - at.column);
+        __global const WEFT_OF_A(WEFT_T_) *from = x + (long)row * elements;
+        ushort *to = line + conv->before2 * (int)conv->x_step;
+        for (int i = 0; i < elements && row >= 0; i += 16) {
+            const uint16 word = WEFT_NAME(bits_x)(from + i, from + elements);
+            *(weft_weight_amx_line *)(to + i) = convert_ushort16(word);
+        }
+        const ushort *window = line + at.column * step;
+        for (; position < stop; position += 2, window += 2 * step) {
+            for (int tile = 0; tile < across; ++tile) {
+                const uint16 low = convert_uint16(*(const weft_weight_amx_line *)(window + 16 * tile)),
+                             high =
+                                 convert_uint16(*(const weft_weight_amx_line *)(window + step + 16 * tile));
+                pairs[tile * between + position / 2] = row < 0 ? 0 : low | high << 16;
+            }
+        }
+        weft_weight_amx_next_row(conv, &at);
+    }
+}
+
+/* Work-item (split, span of tiles of filters, group): `share` positions, `block` of them at once; `wide` tiles of channels are
+ * packed at once, and their planes are `length` pairs long. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(
+    __global const WEFT_OF_A(WEFT_T_) * x, long x_offset, __global const WEFT_OF_B(WEFT_T_) * y,
+    long y_offset, __global float *sums, long sums_offset, __global uint *rooms, long rooms_offset, long room,
+    int share, int block, int span, int wide, int length, int twice, int joined, int rows, int pitch,
+    int reach, int phases1, int phases2, int columns, int images, int channels, int filters, int groups,
+    int image0, int image1, int image2, int result0, int result1, int result2, int taps0, int taps1,
+    int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,
+    int before0, int before1, int before2) {
+    const weft_weight_amx conv = {images, rows, pitch, image1, image2, result1, result2, stride1, stride2,
+        before1, before2, (long)groups * channels, (long)groups * filters};
+    const int split = (int)get_global_id(0), group = (int)get_global_id(2);
+    const int tiles = (filters + 15) / 16, left = (int)get_global_id(1) * span,
+              count = min(tiles - left, span);
+    const int begin = split * share, end = min(images * rows * pitch, begin + share);
+    const int across = joined ? 1 : taps2, line = joined ? taps2 * channels : channels,
+              parts = ((line + 15) / 16 + wide - 1) / wide, used = taps1 * across * wide;
+    const long row = (long)parts * columns * WEFT_AMX_TILE, plane = (long)length * 16 * (1 + twice);
+    __global const WEFT_OF_A(WEFT_T_) *x_end = x + x_offset + (long)images * image1 * image2 * conv.x_step;
+    __global const WEFT_OF_B(WEFT_T_) *y_end = y + y_offset + (long)images * result1 * result2 * conv.y_step;
+    x += x_offset + (long)group * channels;
+    y += y_offset + (long)group * filters + 16 * left;
+    sums += sums_offset + (((long)split * groups + group) * tiles + left) * row;
+    rooms += rooms_offset + ((split * get_global_size(1) + get_global_id(1)) * groups + group) * room;
+    __global uint *const x_room = rooms + (long)span * block * 8;
+    int places[WEFT_WEIGHT_AMX_COLUMNS]; /* of a column's first pair of x, from x_room on */
+    for (int i = 0; i < columns; ++i) {
+        const int column = min(i, used - 1), tile = column % wide, tap = column / wide;
+        const int t1 = tap / across * dilation1, t2 = joined ? 0 : tap % across * dilation2;
+        const int moved = t1 / stride1 * pitch + t2 / stride2;
+        const int number = (t1 % stride1 * phases2 + t2 % stride2) * wide + tile;
+        places[i] = (int)(number * plane) + (moved % 2 * length + moved / 2) * 16;
+    }
+    weft_amx_engine engine;
+    weft_amx_begin(&engine);
+    for (int start = begin; start < end; start += block) {
+        const int steps = (min(block, end - start) + 31) / 32;
+        const bool first = start == begin;
+        WEFT_NAME(pack_y)(rooms, &conv, y, y_end, start, steps, count);
+        for (int part = 0; part < parts; ++part) {
+            for (int phase = 0; phase < phases1 * phases2; ++phase) {
+                __global uint16 *to = (__global uint16 *)(x_room + phase * wide * plane);
+                if (joined)
+                    WEFT_NAME(pack_lines)(to, &conv, x, phase, start, 32 * steps + reach, wide, length);
+                for (int tile = 0; tile < wide && !joined; ++tile) {
+                    const int channel = 16 * (part * wide + tile);
+                    if (channel >= channels) break;
+                    WEFT_NAME(pack_x)
+                    (to + tile * (plane / 16), to + tile * (plane / 16) + length, twice, &conv, x + channel,
+                        x_end, phase / phases2, phase % phases2, start, 32 * steps + reach);
+                }
+            }
+            for (int tile = 0; tile < count; tile += 2) {
+                __global const uint *from = rooms + (long)tile * steps * WEFT_AMX_TILE;
+                __global float *sum = sums + tile * row + (long)part * columns * WEFT_AMX_TILE;
+                if (tile + 1 < count) {
+                    for (int i = 0; i < used; i += 2, sum += 2 * WEFT_AMX_TILE)
+                        weft_weight_amx_four(&engine, sum, row, first, from, steps * WEFT_AMX_TILE,
+                            x_room + places[i], x_room + places[i + 1], steps);
+                } else {
+                    for (int i = 0; i < used; i += 3, sum += 3 * WEFT_AMX_TILE)
+                        weft_weight_amx_three(&engine, sum, first, from, x_room + places[i],
+                            x_room + places[i + 1], x_room + places[i + 2], steps);
+                }
+            }
+        }
+    }
+    WEFT_AMX_RELEASE(&engine);
+}
+
+/* The first of 16 sums, added up over splits. */
+static inline float16 WEFT_NAME(total)(__global const float *from, int splits, long split_sums) {
+    float16 sum = WEFT_LANES_READ(f32, from);
+    for (int split = 1; split < splits; ++split) sum += WEFT_LANES_READ(f32, from + split * split_sums);
+    return sum;
+}
+
+/* to[channel * taps + tap] = the sums of 16 channels at 16 taps, one from `between` to the next; `room` elements are there.
+ * What a vector writes too much is overwritten by the next one. */
+static inline void WEFT_NAME(channels)(__global float *to, __global const float *from, long between, int taps,
+    int room, int splits, long split_sums) {
+    for (int tap = 0; tap < taps; tap += 16) {
+        float16 v[16], t[16];
+        for (int i = 0; i < 16; ++i)
+            v[i] = WEFT_NAME(total)(from + min(tap + i, taps - 1) * between, splits, split_sums);
+        WEFT_TRANSPOSE(v, t)
+        for (int channel = 0, at = tap; channel < 16 && at < room; ++channel, at += taps) {
+            if (taps <= 16 && room - at >= 16)
+                WEFT_LANES_WRITE(f32, to + at) = v[channel];
+            else
+                for (int i = 0; i < min(16, taps - tap); ++i) to[at + i] = ((const float *)&v[channel])[i];
+        }
+    }
+}
+
+/* Work-item (tile of filters, group). */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(__global const float *sums,
+    long sums_offset, __global float *w, long w_offset, int splits, int wide, int columns, int channels,
+    int filters, int taps) {
+    const int tile = (int)get_global_id(0), tiles = (int)get_global_size(0), group = (int)get_global_id(1),
+              groups = (int)get_global_size(1);
+    const int parts = ((channels + 15) / 16 + wide - 1) / wide;
+    const long row = (long)parts * columns * WEFT_AMX_TILE, split_sums = row * tiles * groups;
+    sums += sums_offset + ((long)group * tiles + tile) * row;
+    w += w_offset + ((long)group * filters + 16 * tile) * channels * taps;
+    for (int channel = 0; channel < channels; channel += 16) {
+        const int part = channel / 16 / wide, place = channel / 16 % wide;
+        for (int filter = 0; filter < min(16, filters - 16 * tile); ++filter) {
+            __global float *to = w + ((long)filter * channels + channel) * taps;
+            __global const float *from = sums + (part * columns + place) * WEFT_AMX_TILE + 16 * filter;
+            const int room = (channels - channel) * taps;
+            if (taps == 1 && room >= 16)
+                WEFT_LANES_WRITE(f32, to) = WEFT_NAME(total)(from, splits, split_sums);
+            else
+                WEFT_NAME(channels)(to, from, wide * WEFT_AMX_TILE, taps, room, splits, split_sums);
+        }
+    }
+}
+
+/* The same where a row of taps counts as channels. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine_lines)(
+    __global const float *sums, long sums_offset, __global float *w, long w_offset, int splits, int wide,
+    int columns, int channels, int filters, int taps1, int taps2) {
+    const int tile = (int)get_global_id(0), taps = taps1 * taps2;
+    const long row = (long)columns * WEFT_AMX_TILE, split_sums = row * get_global_size(0);
+    sums += sums_offset + tile * row;
+    w += w_offset + (long)16 * tile * channels * taps;
+    for (int filter = 0; filter < min(16, filters - 16 * tile); ++filter) {
+        __global float *const to = w + (long)filter * channels * taps;
+        for (int column = 0; column < taps1 * wide; ++column) {
+            const float16 sum =
+                WEFT_NAME(total)(sums + column * WEFT_AMX_TILE + 16 * filter, splits, split_sums);
+            const int first = column % wide * 16, last = min(first + 16, taps2 * channels);
+            for (int i = first; i < last; ++i)
+                to[i % channels * taps + column / wide * taps2 + i / channels] =
+                    ((const float *)&sum)[i - first];
+        }
+    }
+}
+
+#ifdef WEFT_WEIGHT_AMX_ALONE
+#undef WEFT_WEIGHT_AMX_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
+#undef WEFT_NAME
+#endif

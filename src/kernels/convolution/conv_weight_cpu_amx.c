@@ -1,0 +1,232 @@
+/* The weight's gradient of a convolution in bf16 by the matrix engine AMX: see conv_weight_cpu_amx.cl. */
+#include "base/integers.h"
+#include "cl/matrix_engine.h"
+#include "kernels/convolution/conv_weight.h"
+#include "kernels/cost.h"
+
+/* COLUMNS: most tiles of channels and taps of a part; LINE: most elements of a padded row whose windows are lines. */
+enum { COLUMNS, LINE };
+
+static const char *const parameters[] = {
+    [COLUMNS] = "WEFT_WEIGHT_AMX_COLUMNS", [LINE] = "WEFT_WEIGHT_AMX_LINE", NULL};
+static const wi_variant variants[] = {{"bf16", {[COLUMNS] = 384, [LINE] = 4096}}, {0}};
+
+/* A tile: 16 filters or channels, 32 positions; a word holds two numbers. */
+enum { TILE = 16, STEP = 32, TILE_WORDS = 256 };
+/* Fewer channels than a tile count together with the taps of a row. WHOLE: tiles that are multiplied together. */
+enum { FEW = 12, WHOLE = 2 };
+
+/* Of all that a core does to one tile: transposing 32 positions of y, storing 16 pairs of x, and for a block of positions
+ * reading and writing sums. */
+static const double y_seconds = 45e-9, x_seconds = 22e-9, sum_seconds = 60e-9, build_seconds = 0.5;
+
+/* How positions along an axis are numbered: those of each remainder by the stride that a tap looks at (phase) are a plane of
+ * their own. */
+typedef struct wi_axis {
+    int64_t phases, pitch, reach;
+} wi_axis;
+
+/* What the kernel's work is cut into. */
+typedef struct wi_cut {
+    bool joined;
+    wi_axis axis[3];
+    int64_t positions, reach;     /* of all images; that a tap sees ahead */
+    int64_t twice;                /* pairs of x are stored for odd moves as well */
+    int64_t wide, parts, columns; /* tiles of channels: of a part; columns of sums of a part */
+    int64_t used;                 /* of them */
+    int64_t tiles, span, spans;   /* of filters */
+    int64_t share, splits, block, half;
+    int64_t room, sums; /* words: of a work-item, of a split */
+} wi_cut;
+
+static int64_t clamp_up(int64_t value) {
+    return wi_max64(0, value);
+}
+
+/* Rows end in zeros and begin with zeros, which may be the same ones. */
+static wi_axis axis_of(const wi_conv *conv, int i) {
+    const int64_t stride = conv->stride[i];
+    wi_axis axis = {.pitch = conv->result[i]};
+    for (int64_t t = 0; t < conv->taps[i]; t++)
+        axis.phases = wi_max64(axis.phases, t * conv->dilation[i] % stride + 1);
+    axis.reach = (conv->taps[i] - 1) * conv->dilation[i] / stride;
+    for (int64_t phase = 0; phase < axis.phases; phase++) {
+        const int64_t shift = phase - conv->before[i], width = conv->result[i] + axis.reach;
+        const int64_t before = shift < 0 ? wi_divide_up(-shift, stride) : 0;
+        const int64_t end = conv->image[i] > shift ? (conv->image[i] - 1 - shift) / stride + 1 : 0;
+        axis.pitch = wi_max64(axis.pitch, width - wi_min64(before, clamp_up(width - end)));
+    }
+    return axis;
+}
+
+/* Elements of a row with what windows see beside it. */
+static int64_t line_of(const wi_conv *conv) {
+    const int64_t windows = conv->result[2] * conv->stride[2] + conv->taps[2];
+    return (wi_max64(windows, conv->before[2] + conv->image[2]) + 1) * conv->channels + 2 * TILE;
+}
+
+static void number_positions(wi_cut *cut, const wi_conv *conv, const int *p) {
+    cut->joined = conv->groups == 1 && conv->channels <= FEW && conv->taps[2] > 1 && conv->dilation[2] == 1 &&
+                  line_of(conv) <= p[LINE];
+    for (int i = 1; i < 3; i++) cut->axis[i] = axis_of(conv, i);
+    if (cut->joined) cut->axis[2] = (wi_axis){.phases = 1, .pitch = conv->result[2]};
+    cut->twice = cut->axis[2].reach > 0;
+    if (!cut->twice) cut->axis[2].pitch += cut->axis[2].pitch % 2;
+    cut->reach = cut->axis[1].reach * cut->axis[2].pitch + cut->axis[2].reach;
+    cut->reach += cut->reach % 2;
+    cut->positions = conv->images * cut->axis[1].pitch * cut->axis[2].pitch;
+}
+
+/* Tiles of channels that meet the filters together: as few as leave no column alone. */
+static void number_columns(wi_cut *cut, const wi_conv *conv) {
+    const int64_t line = cut->joined ? conv->taps[2] * conv->channels : conv->channels;
+    const int64_t tiles = wi_divide_up(line, TILE), taps = conv->taps[1] * (cut->joined ? 1 : conv->taps[2]);
+    cut->wide = cut->joined ? tiles : tiles % WHOLE == 0 ? WHOLE : taps > 1 ? 1 : wi_min64(tiles, 3);
+    cut->parts = wi_divide_up(tiles, cut->wide);
+    cut->used = taps * cut->wide;
+    cut->columns = wi_divide_up(cut->used, WHOLE) * WHOLE;
+    cut->tiles = wi_divide_up(conv->filters, TILE);
+    if (cut->tiles % WHOLE) cut->columns = wi_max64(cut->columns, wi_divide_up(cut->used, 3) * 3);
+    cut->sums = conv->groups * cut->tiles * cut->parts * cut->columns * TILE_WORDS;
+}
+
+static int64_t planes_of(const wi_cut *cut) {
+    return cut->axis[1].phases * cut->axis[2].phases * cut->wide * (1 + cut->twice);
+}
+
+static void set_block(wi_cut *cut, int64_t block) {
+    cut->block = block;
+    cut->half = (block + cut->reach) / 2 + 1;
+    cut->room = cut->span * block * (TILE / 2) + planes_of(cut) * cut->half * TILE;
+}
+
+/* As many positions at once as a core's cache holds, in blocks of about one size. */
+static void cut_block(wi_cut *cut, size_t cache) {
+    const int64_t words = (int64_t)(cache / sizeof(uint32_t)), share = cut->share;
+    const int64_t a_step = STEP * (cut->span + planes_of(cut)) * (TILE / 2);
+    const int64_t rest = words - planes_of(cut) * (cut->reach / 2 + 1) * TILE;
+    const int64_t steps = wi_max64(4, rest / a_step), blocks = wi_divide_up(share, steps * STEP);
+    set_block(cut, wi_divide_up(wi_divide_up(share, blocks), STEP) * STEP);
+}
+
+/* Seconds of all units. */
+static double cut_cost(const wi_cut *cut, const wi_conv *conv, const wi_device_profile *device) {
+    const double multiply = 2.0 * TILE * TILE * STEP / device->peak_engine;
+    const double blocks = (double)wi_divide_up(cut->share, cut->block),
+                 steps = (double)cut->share / (double)STEP;
+    const double columns = (double)(cut->parts * cut->columns * cut->span);
+    const double ahead = 1.0 + (double)cut->reach / (double)cut->block;
+    const double item = steps * ((double)cut->span * y_seconds + columns * multiply +
+                                    ahead * (double)(cut->parts * planes_of(cut)) * x_seconds) +
+                        blocks * columns * sum_seconds;
+    const int64_t items = cut->splits * cut->spans * conv->groups;
+    const double combine = sum_seconds * (double)cut->sums / TILE_WORDS * (double)cut->splits / 2.0;
+    return (double)wi_divide_up(items, device->units) * item + combine / (double)device->units;
+}
+
+static wi_cut cut_into(wi_cut cut, int64_t splits, int64_t spans, const wi_device_profile *device) {
+    cut.span = wi_divide_up(wi_divide_up(cut.tiles, spans), WHOLE) * WHOLE;
+    cut.spans = wi_divide_up(cut.tiles, cut.span);
+    cut.share = wi_divide_up(wi_divide_up(cut.positions, splits), STEP) * STEP;
+    cut.splits = wi_divide_up(cut.positions, cut.share);
+    cut_block(&cut, device->near_cache);
+    return cut;
+}
+
+static wi_cut cut_work(const wi_conv *conv, const int *p, const wi_device_profile *device) {
+    wi_cut cut = {0};
+    number_positions(&cut, conv, p);
+    number_columns(&cut, conv);
+    wi_cut best = cut_into(cut, 1, 1, device);
+    double least = cut_cost(&best, conv, device);
+    for (int64_t splits = 1; splits <= 2 * device->units; splits++) {
+        for (int64_t spans = 1; spans <= wi_min64(cut.tiles, 4 * device->units); spans++) {
+            const wi_cut next = cut_into(cut, splits, spans, device);
+            const double seconds = cut_cost(&next, conv, device);
+            if (seconds >= least) continue;
+            best = next;
+            least = seconds;
+        }
+    }
+    return best;
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    wi_cut cut = {0};
+    if (site->result_format != WEFT_F32) return false;
+    if (conv.taps[0] != 1 || conv.image[0] != 1 || conv.result[0] != 1 || conv.before[0] != 0) return false;
+    number_positions(&cut, &conv, site->values);
+    number_columns(&cut, &conv);
+    return cut.columns <= site->values[COLUMNS] && cut.positions < INT32_MAX / 4 &&
+           planes_of(&cut) * cut.reach < INT32_MAX / 64;
+}
+
+static void add_sums(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) {
+    const int64_t items = cut->splits * cut->spans * conv->groups;
+    plan->scratch_bytes = (size_t)(cut->splits * cut->sums + items * cut->room) * sizeof(uint32_t);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "sums", cut->splits, 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)cut->spans;
+    launch->global[2] = (size_t)conv->groups;
+    wi_kernel_input(launch, 0);
+    wi_kernel_input(launch, 1);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_scratch(launch, cut->splits * cut->sums);
+    wi_kernel_long(launch, cut->room);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(cut->share, cut->block, cut->span, cut->wide, cut->half,
+                               cut->twice, cut->joined, cut->axis[1].pitch, cut->axis[2].pitch, cut->reach,
+                               cut->axis[1].phases, cut->axis[2].phases, cut->columns));
+    wi_conv_weight_add_sizes(launch, conv);
+}
+
+static void add_combine(const wi_conv *conv, const wi_cut *cut, wi_kernel_plan *plan) {
+    wi_kernel_launch *const launch =
+        wi_kernel_launch_1d(plan, cut->joined ? "combine_lines" : "combine", cut->tiles, 1);
+    launch->dimensions = 2;
+    launch->global[1] = (size_t)conv->groups;
+    launch->local[1] = 1;
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_result(launch);
+    wi_kernel_ints(
+        launch, WI_KERNEL_NUMBERS(cut->splits, cut->wide, cut->columns, conv->channels, conv->filters));
+    if (cut->joined)
+        wi_kernel_ints(launch, WI_KERNEL_NUMBERS(conv->taps[1], conv->taps[2]));
+    else
+        wi_kernel_int(launch, conv->taps[1] * conv->taps[2]);
+}
+
+static double cost(const wi_kernel_site *site) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    const wi_device_profile *const device = site->device;
+    const wi_cut cut = cut_work(&conv, site->values, device);
+    const double seconds = cut_cost(&cut, &conv, device),
+                 traffic = wi_traffic_seconds(device, wi_conv_weight_bytes(&conv), 0.0);
+    return 2.0 * (device->launch_seconds + device->wake_seconds) + wi_build_fraction(device, build_seconds) +
+           (seconds > traffic ? seconds : traffic);
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    const wi_cut cut = cut_work(&conv, site->values, site->device);
+    plan->flops = wi_conv_flops(&conv);
+    add_sums(&conv, &cut, plan);
+    add_combine(&conv, &cut, plan);
+    return WEFT_OK;
+}
+
+static const char *const headers[] = {"amx.clh", NULL};
+static const wi_formats formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}};
+
+const wi_implementation wi_conv_weight_cpu_amx = {.name = "amx_weight",
+    .ops = {&wi_op_conv_weight},
+    .formats = formats,
+    .format_count = 1,
+    .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16},
+    .file = "conv_weight_cpu_amx.cl",
+    .headers = headers,
+    .parameters = parameters,
+    .variants = variants,
+    .accepts = accepts,
+    .cost = cost,
+    .prepare = prepare};
