@@ -278,9 +278,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(
             const long ahead =
                 row + 32 < bottom ? 32 * l_row : (top - row) * l_row + WEFT_AMX_DEPTH * l_column;
             uint16 *const of_rows = tiles + (WEFT_AMX_LEFT_COLUMNS ? (row - top) * WEFT_AMX_BLOCKS : 0);
-            if (!WEFT_AMX_LEFT_COLUMNS)
-                WEFT_NAME(copy)
-                (of_rows, l + row * l_row + start * l_column, rows, depth, l_row, l_column, ahead);
+            if (!WEFT_AMX_LEFT_COLUMNS) WEFT_NAME(copy)
+            (of_rows, l + row * l_row + start * l_column, rows, depth, l_row, l_column, ahead);
             for (int panel = left; panel < right; ++panel) {
                 float *sum = sums + ((row - top) / 32 * (right - left) + panel - left) * (4 * WEFT_AMX_TILE);
                 __global const uint *from =

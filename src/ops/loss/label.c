@@ -7,6 +7,7 @@ const wi_op wi_op_label = {.name = "label",
     .kind = WI_MAP,
     .attribute_bytes = sizeof(wi_label_attributes),
     .int_code = "a",
+    .zero_gradient = true,
     .fault = "it is out of range",
     .rules = wi_elementwise_rules};
 
