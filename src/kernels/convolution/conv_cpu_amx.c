@@ -100,8 +100,7 @@ static double multiplying(const wi_conv_geometry *w, const wi_cut *cut, const wi
     const double panels = (double)wi_divide_up(w->filters, BLOCK / 2) / 2.0;
     const double copying =
         BLOCK * (line_seconds * (lines + 1.0) + copy_seconds * blocks) * (double)cut->spans;
-    return rows *
-           (blocks * panels * multiply + copying + BLOCK * store_seconds * (double)(w->filters * (int64_t)1));
+    return rows * (blocks * panels * multiply + copying + BLOCK * store_seconds * (double)w->filters);
 }
 
 static double cost(const wi_kernel_site *site) {
