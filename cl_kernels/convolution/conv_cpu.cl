@@ -206,12 +206,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
     int start = 0;
     do {
         const int depth = min(most, k - start);
+        const weft_conv_step begin = weft_conv_step_of(&from, start);
         weft_conv_position at = weft_conv_position_of(top, w0.size, w1.size, w2.size);
         for (int row = top; row < bottom; row += WEFT_CONV_ROWS) {
             const int rows = min(WEFT_CONV_ROWS, bottom - row);
             int places[WEFT_CONV_ROWS][2]; /* of the result, for the epilogue */
             for (int r = 0; r < rows; ++r) {
-                WEFT_NAME(window)(tile + r * WEFT_CONV_PITCH, x + x_offset, &from, &at, start, depth, joined);
+                WEFT_NAME(window)
+                (tile + r * WEFT_CONV_PITCH, x + x_offset, &from, &at, &begin, depth, joined);
                 places[r][0] = (at.image * made0 + at.q0 * w0.out + phase0) * made1 + at.q1 * w1.out + phase1;
                 places[r][1] = at.q2 * w2.out + phase2;
                 weft_conv_next(&at, w0.size, w1.size, w2.size);

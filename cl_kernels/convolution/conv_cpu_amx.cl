@@ -122,6 +122,11 @@ static inline int weft_conv_amx_tap(
  * outside of the `left` elements at `from`. */
 __attribute__((always_inline)) static inline void WEFT_NAME(copy)(
     ushort *to, WEFT_OPERANDS_A *from, int count, int low, int high, long left) {
+    if (low <= 0 && high >= count && count + 16 <= left) {
+        for (int i = 0; i < count; i += 16)
+            *(weft_conv_amx_line *)(to + i) = WEFT_OF_A(WEFT_CONV_AMX_READ_)(from + i);
+        return;
+    }
     low = clamp(low, 0, count);
     high = clamp(high, low, count);
     weft_conv_amx_zeros(to, 0, low);
@@ -244,13 +249,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
     do {
         const int depth = min(most, k - start), blocks = (depth + 31) / 32;
         const bool first = start == 0, last = start + depth >= k;
+        const weft_conv_step begin = weft_conv_step_of(&from, start);
         weft_conv_position at = weft_conv_position_of(top, w0.size, w1.size, w2.size);
         for (int row = top; row < bottom; row += 32) {
             const int rows = min(32, bottom - row);
             int places[32][2]; /* of the result, for the epilogue */
             for (int r = 0; r < rows; ++r) {
                 ushort *to = tile + r * WEFT_CONV_AMX_PITCH;
-                WEFT_NAME(window)(to, x + x_offset, &from, &at, start, depth, joined);
+                WEFT_NAME(window)(to, x + x_offset, &from, &at, &begin, depth, joined);
                 weft_conv_amx_zeros(to, depth, 32 * blocks);
                 places[r][0] = (at.image * made0 + at.q0 * w0.out + phase0) * made1 + at.q1 * w1.out + phase1;
                 places[r][1] = at.q2 * w2.out + phase2;
