@@ -1,8 +1,14 @@
 /* See bench_conv.h. Images come and go channels-last, as between the layers of a network; packing the weight
- * is inside the time. Multiply-adds with zeros of the padding count, as usual. */
+ * is inside the time. Multiply-adds with zeros of the padding count, as usual. In formats of 16 bits a convolution and its
+ * data gradient read images of that format and a weight of f32, and store f32; a weight's gradient reads f32, as plans do
+ * with inputs, and may round it. */
 #include "bench_conv.h"
 #include "bench_measure.h"
 #include "bench_sizes.h"
+#include "graph/dtype.h"
+#include "kernels/convolution/conv_product.h"
+#include "kernels/product/gemm_product.h"
+#include "kernels/selection.h"
 #include "plan/compiled_plan.h"
 #include <stdio.h>
 #include <weft/weft.h>
@@ -48,6 +54,94 @@ static const char *implementation_of(const weft_plan *plan) {
     return wi_step_implementation_name(plan, plan->partition.steps[most]);
 }
 
+/* ---- on its own, in formats ---- */
+
+/* Pass 1 reads the result and makes the image. */
+static wi_conv_geometry geometry_of(const conv_size *s, int64_t result, int pass) {
+    const bool data = pass == 1;
+    const int64_t channels = s->channels / s->groups, filters = s->filters / s->groups;
+    const int64_t taps = s->window * s->window, step = data ? s->filters : s->channels;
+    const int64_t read = data ? result : s->size, made = data ? s->size : result;
+    return (wi_conv_geometry){.transposed = data,
+        .images = s->batch,
+        .groups = s->groups,
+        .channels = data ? filters : channels,
+        .filters = data ? channels : filters,
+        .read = {1, read, read},
+        .made = {1, made, made},
+        .taps = {1, s->window, s->window},
+        .stride = {1, s->stride, s->stride},
+        .dilation = {1, 1, 1},
+        .before = {0, s->window / 2, s->window / 2},
+        .image = read * read * step,
+        .step = {0, read * step, step},
+        .w_filter = data ? taps : channels * taps,
+        .w_channel = data ? channels * taps : taps,
+        .w_tap = {0, s->window, 1},
+        .w_group = filters * channels * taps};
+}
+
+static weft_status fill(wi_buffer *buffer, const bench_state *bench, weft_dtype dtype, int64_t count) {
+    wi_device *const device = wi_context_device(bench->context);
+    const wi_format *const format = wi_format_of(dtype);
+    void *const values = wi_allocate_array(NULL, (size_t)count, format->size);
+    if (!values) return WEFT_ERROR_MEMORY;
+    for (int64_t i = 0; i < count; i++) format->put(values, (size_t)i, (double)(i % 19) / 19.0 - 0.5);
+    weft_status status = wi_buffer_create(buffer, device, (size_t)count * format->size);
+    if (status == WEFT_OK)
+        status = wi_buffer_write(device, buffer->memory, 0, values, (size_t)count * format->size);
+    wi_release(NULL, values);
+    return status;
+}
+
+static weft_status time_product(double *seconds, void *work, weft_context *context, int repeats) {
+    const double begin = wi_clock_seconds();
+    for (int i = 0; i < repeats; i++) WI_TRY(wi_gemm_product_run(work, wi_context_device(context)));
+    WI_TRY(wi_queue_finish(wi_context_device(context)));
+    *seconds = (wi_clock_seconds() - begin) / repeats;
+    return WEFT_OK;
+}
+
+/* The site of a convolution outside a plan. */
+static weft_status time_in_formats(bench_figure *figure, const char **name, const bench_state *bench,
+    const wi_conv_geometry *w, double flops) {
+    wi_device *const device = wi_context_device(bench->context);
+    const wi_gemm_shape shape = {.batch = w->images * w->made[1],
+        .m = w->made[2],
+        .n = w->filters * w->groups,
+        .k = w->channels * w->taps[1] * w->taps[2],
+        .convolution = w};
+    const wi_kernel_site site = {.device = &device->profile,
+        .product = &shape,
+        .formats = {bench->precision, WEFT_F32},
+        .precision = bench->precision};
+    wi_selection selection;
+    wi_gemm_product product = {0};
+    wi_buffer x = {0}, weight = {0}, made = {0};
+    weft_status status;
+    WI_TRY_DONE(fill(&x, bench, bench->precision, wi_conv_read_elements(w)));
+    WI_TRY_DONE(fill(&weight, bench, WEFT_F32, shape.n * shape.k));
+    WI_TRY_DONE(wi_buffer_create(&made, device, (size_t)(shape.batch * shape.m * shape.n) * sizeof(float)));
+    WI_TRY_DONE(wi_select(&selection, device, w->transposed ? &wi_op_conv_data : &wi_op_conv, &site));
+    *name = selection.chosen->name;
+    WI_TRY_DONE(wi_gemm_product_create(&product, device, selection.chosen, selection.variant, &shape,
+        &(wi_gemm_operands){.a = x.memory,
+            .b = weight.memory,
+            .c = made.memory,
+            .formats = {bench->precision, WEFT_F32},
+            .precision = bench->precision},
+        NULL));
+    status = bench_rounds(figure, bench, time_product, &product, flops);
+done:
+    wi_gemm_product_clear(&product, device);
+    wi_buffer_release(&x, device);
+    wi_buffer_release(&weight, device);
+    wi_buffer_release(&made, device);
+    return status;
+}
+
+/* ---- rows ---- */
+
 static void print_figure(const bench_state *bench, const conv_size *size, int pass,
     const bench_figure *figure, const char *implementation) {
     char shape[96];
@@ -57,11 +151,12 @@ static void print_figure(const bench_state *bench, const conv_size *size, int pa
     if (size->groups > 1)
         snprintf(shape + length, sizeof shape - (size_t)length, "x%lld", (long long)size->groups);
     if (bench->json)
-        printf("{\"shape\": \"%s\", \"pass\": \"%s\", \"microseconds\": %.2f, \"gflops\": %.2f, "
+        printf("{\"precision\": \"%s\", \"shape\": \"%s\", \"pass\": \"%s\", \"microseconds\": %.2f, "
+               "\"gflops\": %.2f, "
                "\"peak_gflops\": %.2f,"
                " \"share\": %.4f, \"implementation\": \"%s\"}\n",
-            shape, pass_names[pass], figure->seconds * 1e6, figure->gflops, figure->peak_gflops,
-            figure->share, implementation);
+            weft_dtype_name(bench->precision), shape, pass_names[pass], figure->seconds * 1e6, figure->gflops,
+            figure->peak_gflops, figure->share, implementation);
     else
         printf("%-24s %-8s %12.1f %10.1f %10.1f %6.0f%%  %s\n", shape, pass_names[pass],
             figure->seconds * 1e6, figure->gflops, figure->peak_gflops, 100.0 * figure->share,
@@ -78,11 +173,19 @@ static weft_status measure(bench_state *bench, const int64_t *n, int pass) {
         (size_t)(size->filters * (size->channels / size->groups) * size->window * size->window);
     const double flops =
         2.0 * (double)results * (double)(size->channels / size->groups * size->window * size->window);
+    const wi_conv_geometry geometry = geometry_of(size, result, pass);
+    const char *name = NULL;
     conv_net net;
     weft_graph *graph = NULL;
     weft_plan *plan = NULL;
     weft_status status;
+    if (bench->precision != WEFT_F32 && pass < 2) {
+        WI_TRY(time_in_formats(&figure, &name, bench, &geometry, flops));
+        print_figure(bench, size, pass, &figure, name);
+        return WEFT_OK;
+    }
     WI_TRY_DONE(weft_graph_create(&graph, bench->context));
+    if (bench->precision == WEFT_BF16) WI_TRY_DONE(weft_graph_set_precision(graph, WEFT_PRECISION_BF16));
     WI_TRY_DONE(build(&net, graph, size, result, pass));
     WI_TRY_DONE(weft_plan_create(
         &plan, &net.output, 1, &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = size->batch}));
@@ -110,6 +213,7 @@ static const bench_op op = {.name = "conv",
     .header = "batch x size x C x F x ...  pass  microseconds    GFLOP/s       peak   share  implementation",
     .usual = usual_sizes,
     .usual_count = sizeof usual_sizes / sizeof *usual_sizes,
+    .precisions = true,
     .passes = PASSES,
     .least = 6,
     .most = 7,

@@ -40,12 +40,12 @@ static inline float16 weft_attention_exp2(float16 x) {
                   shift = 12582912.0f; /* 1.5 x 2^23: the last bits of the sum are the whole part */
     x = x < low ? low : x;
     const float16 whole = x + shift, f = x - (whole - shift);
-    float16 p = fma((float16)(1.5353362e-4f), f, (float16)(1.33988739e-3f));
-    p = fma(p, f, (float16)(9.61843692e-3f));
-    p = fma(p, f, (float16)(5.55033237e-2f));
-    p = fma(p, f, (float16)(2.40226477e-1f));
-    p = fma(p, f, (float16)(6.93147182e-1f));
-    p = fma(p, f, (float16)(1.0f));
+    float16 p = WEFT_MULTIPLY_ADD((float16)(1.5353362e-4f), f, (float16)(1.33988739e-3f));
+    p = WEFT_MULTIPLY_ADD(p, f, (float16)(9.61843692e-3f));
+    p = WEFT_MULTIPLY_ADD(p, f, (float16)(5.55033237e-2f));
+    p = WEFT_MULTIPLY_ADD(p, f, (float16)(2.40226477e-1f));
+    p = WEFT_MULTIPLY_ADD(p, f, (float16)(6.93147182e-1f));
+    p = WEFT_MULTIPLY_ADD(p, f, (float16)(1.0f));
     return as_float16(as_int16(p) + (as_int16(whole) << 23));
 }
 

@@ -43,113 +43,37 @@ WEFT_REQUIRE(weft_conv_has_two_vectors, WEFT_CONV_COLUMNS == 2 * 16);
 
 #define WEFT_CONV_ROLL __attribute__((opencl_unroll_hint(1)))
 
-/* The taps of one axis that positions of a phase meet: `count` of them, index = position in the phase *
- * stride (of a transposed one: 1) + base + number of the tap * step; `order` taps of other phases are packed
- * before them. */
-typedef struct weft_conv_axis {
-    int count, order, base, step;
-} weft_conv_axis;
-
-static inline int weft_conv_modulo(int a, int n) {
-    const int rest = a % n;
-    return rest < 0 ? rest + n : rest;
-}
-
-static inline weft_conv_axis weft_conv_taps(
-    int phase, int taps, int stride, int dilation, int before, const bool transposed, const bool phases) {
-    weft_conv_axis axis = {taps, 0, transposed ? before : -before, transposed ? -dilation : dilation};
-    if (!phases) return axis;
-    axis.count = axis.base = axis.step = 0;
-    for (int tap = 0; tap < taps; ++tap) {
-        const int own = weft_conv_modulo(tap * dilation - before, stride);
-        if (own < phase) ++axis.order;
-        if (own != phase) continue;
-        const int at = (phase + before - tap * dilation) / stride; /* without a rest */
-        if (axis.count == 0) axis.base = at;
-        if (axis.count == 1) axis.step = at - axis.base;
-        ++axis.count;
-    }
-    return axis;
-}
-
-/* Where a tap stands among those of its phase. */
-static inline int weft_conv_number(
-    int tap, int phase, int stride, int dilation, int before, const bool phases) {
-    if (!phases) return tap;
-    int number = 0;
-    for (int other = 0; other < tap; ++other)
-        number += weft_conv_modulo(other * dilation - before, stride) == phase;
-    return number;
-}
-
-/* One axis of the result as a phase walks along it: `size` positions, `out` apart in the result from `phase` on, `in`
- * apart in the image, which is `read` long. */
-typedef struct weft_conv_walk {
-    weft_conv_axis taps;
-    int phase, size, out, in, read;
-} weft_conv_walk;
-
-__attribute__((always_inline)) static inline weft_conv_walk weft_conv_walk_along(int phase, int read,
-    int made, int taps, int stride, int dilation, int before, const bool transposed, const bool phases) {
-    const int out = phases ? stride : 1;
-    const weft_conv_walk walk = {weft_conv_taps(phase, taps, stride, dilation, before, transposed, phases),
-        phase, (made - phase + out - 1) / out, out, transposed ? 1 : stride, read};
-    return walk;
-}
-
-/* A position of the result: its numbers along the axes of the phase, and the image. */
-typedef struct weft_conv_position {
-    int q0, q1, q2, image;
-} weft_conv_position;
-
-__attribute__((always_inline)) static inline weft_conv_position weft_conv_position_of(
-    int row, int size0, int size1, int size2) {
-    const weft_conv_position at = {
-        row / size2 / size1 % size0, row / size2 % size1, row % size2, row / size2 / size1 / size0};
-    return at;
-}
-
-__attribute__((always_inline)) static inline void weft_conv_next(
-    weft_conv_position *at, int size0, int size1, int size2) {
-    if (++at->q2 < size2) return;
-    at->q2 = 0;
-    if (++at->q1 < size1) return;
-    at->q1 = 0;
-    if (++at->q0 < size0) return;
-    at->q0 = 0;
-    ++at->image;
-}
-
-/* What windows are copied from. A line is what is copied at once: a row of taps where they lie side by side
- * (joined), else a tap; `across` and `down` of them are in a window, at least 1. */
-typedef struct weft_conv_image {
-    long elements, x_image, x0, x1, x2, first; /* first: channel of the group */
-    weft_conv_walk w0, w1, w2;
-    int taps2, channels, line, across, down;
-} weft_conv_image;
-
-/* sum[r][0..1] (+)= tile * panel. */
-__attribute__((always_inline)) static inline void weft_conv_multiply(
-    float16 *sum, const float *tile, __global const weft_lanes_f32 *panel, int depth, bool first) {
+/* sum[r][v] (+)= rows of the tile * vectors of the panel; rows and vectors are constants at each call. */
+__attribute__((always_inline)) static inline void weft_conv_part(float16 *sum, const float *tile,
+    __global const weft_lanes_f32 *panel, int depth, bool first, const int rows, const int vectors) {
     float16 acc[WEFT_CONV_ROWS][2];
-    WEFT_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
+    WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         acc[r][0] = first ? 0.0f : sum[2 * WEFT_CONV_PANELS * r];
-        acc[r][1] = first ? 0.0f : sum[2 * WEFT_CONV_PANELS * r + 1];
+        if (vectors > 1) acc[r][1] = first ? 0.0f : sum[2 * WEFT_CONV_PANELS * r + 1];
     }
     for (int p = 0; p < depth; ++p) {
         WEFT_PREFETCH(panel + 2 * (p + 4), 3);
-        WEFT_PREFETCH(panel + 2 * (p + 4) + 1, 3);
-        const float16 b0 = panel[2 * p], b1 = panel[2 * p + 1];
-        WEFT_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
+        if (vectors > 1) WEFT_PREFETCH(panel + 2 * (p + 4) + 1, 3);
+        const float16 b0 = panel[2 * p], b1 = vectors > 1 ? panel[2 * p + 1] : 0.0f;
+        WEFT_UNROLL for (int r = 0; r < rows; ++r) {
             const float16 x = tile[r * WEFT_CONV_PITCH + p];
-            acc[r][0] = fma(x, b0, acc[r][0]);
-            acc[r][1] = fma(x, b1, acc[r][1]);
+            acc[r][0] = WEFT_MULTIPLY_ADD(x, b0, acc[r][0]);
+            if (vectors > 1) acc[r][1] = WEFT_MULTIPLY_ADD(x, b1, acc[r][1]);
         }
     }
-    WEFT_UNROLL for (int r = 0; r < WEFT_CONV_ROWS; ++r) {
+    WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         sum[2 * WEFT_CONV_PANELS * r] = acc[r][0];
-        sum[2 * WEFT_CONV_PANELS * r + 1] = acc[r][1];
+        if (vectors > 1) sum[2 * WEFT_CONV_PANELS * r + 1] = acc[r][1];
     }
+}
+
+#define WEFT_CONV_PART(row, rows, vector, vectors)                                                           \
+    weft_conv_part(sum + 2 * WEFT_CONV_PANELS * (row) + (vector), tile + (row)*WEFT_CONV_PITCH,              \
+        panel + (vector), depth, first, rows, vectors)
+
+__attribute__((always_inline)) static inline void weft_conv_multiply(
+    float16 *sum, const float *tile, __global const weft_lanes_f32 *panel, int depth, bool first) {
+    WEFT_EACH_PART(WEFT_CONV_PART, WEFT_CONV_ROWS, 2)
 }
 
 #endif
@@ -189,37 +113,9 @@ __attribute__((always_inline)) static inline void WEFT_NAME(copy)(
     }
 }
 
-/* to[0..depth) = the elements start .. start + depth of the window of a position. */
-__attribute__((always_inline)) static inline void WEFT_NAME(window)(float *to, WEFT_OPERANDS_A *x,
-    const weft_conv_image *from, const weft_conv_position *at, int start, int depth, const bool joined) {
-    const weft_conv_walk *const w0 = &from->w0, *const w1 = &from->w1, *const w2 = &from->w2;
-    const int i0 = at->q0 * w0->in + w0->taps.base, i1 = at->q1 * w1->in + w1->taps.base,
-              i2 = at->q2 * w2->in + w2->taps.base;
-    const int number = start / from->line;
-    int place = start % from->line, n2 = number % from->across, n1 = number / from->across % from->down,
-        n0 = number / from->across / from->down;
-    for (int done = 0; done < depth;) {
-        const int count = min(from->line - place, depth - done);
-        const int p0 = i0 + n0 * w0->taps.step, p1 = i1 + n1 * w1->taps.step, p2 = i2 + n2 * w2->taps.step;
-        int low = 0, high = 0;
-        if (p0 >= 0 && p0 < w0->read && p1 >= 0 && p1 < w1->read) {
-            low = joined ? max(0, -p2) * from->channels : 0;
-            high = joined                     ? min(from->taps2, w2->read - p2) * from->channels
-                   : p2 >= 0 && p2 < w2->read ? from->line
-                                              : 0;
-        }
-        const long element =
-            at->image * from->x_image + from->first + p0 * from->x0 + p1 * from->x1 + p2 * from->x2 + place;
-        WEFT_NAME(copy)(to + done, x + element, count, low - place, high - place, from->elements - element);
-        done += count;
-        place = 0;
-        if (++n2 < from->across) continue;
-        n2 = 0;
-        if (++n1 < w1->taps.count) continue;
-        n1 = 0;
-        ++n0;
-    }
-}
+#define WEFT_WINDOW_T float
+#include "conv_window_cpu.clh"
+#undef WEFT_WINDOW_T
 
 /* Work-item (panel, sixteen channels read, group). */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w,

@@ -100,7 +100,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(sum)(float16 *sum, c
     WEFT_UNROLL for (int tap = 0; tap < taps; ++tap) {
         const float16 w = weight[tap];
         WEFT_UNROLL for (int r = 0; r < WEFT_DEPTHWISE_TILE; ++r) sum[r] =
-            fma(line[r * across + tap], w, sum[r]);
+            WEFT_MULTIPLY_ADD(line[r * across + tap], w, sum[r]);
     }
 }
 
@@ -172,16 +172,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(WEF
                         const int reach = n2 * a2.step;
                         WEFT_OPERANDS_A *line = x + from + reach * x2;
                         float16 room[WEFT_DEPTHWISE_LINE];
-                        if (!whole)
-                            WEFT_NAME(fetch)
-                            (room, line, count, apart, x2, i2 + reach, read2, x_elements - from - reach * x2);
+                        if (!whole) WEFT_NAME(fetch)
+                        (room, line, count, apart, x2, i2 + reach, read2, x_elements - from - reach * x2);
                         if (three && in2 == 1)
                             WEFT_NAME(sum)(sum, 3, 1, line, x2, room, whole, weight);
                         else if (three)
                             WEFT_NAME(sum)(sum, 3, 2, line, x2, room, whole, weight);
                         else
                             WEFT_NAME(sum)
-                            (sum, 1, 1, line, in2 * x2, room, whole, weight + a2.tap + n2 * a2.every);
+                        (sum, 1, 1, line, in2 * x2, room, whole, weight + a2.tap + n2 * a2.every);
                     }
                 }
             }

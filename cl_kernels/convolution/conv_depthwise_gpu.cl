@@ -74,7 +74,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_DEPTHWISE_GROUP, 1, 1))) void 
             if (i1 < 0 || i1 >= read1) continue;
             for (int t2 = a2.tap, i2 = a2.index; t2 < taps2; t2 += a2.every, i2 += a2.step) {
                 if (i2 >= 0 && i2 < read2)
-                    sum = fma(WEFT_OF_A(WEFT_GET_)(x, i0 * x0 + i1 * x1 + i2 * x2),
+                    sum = WEFT_MULTIPLY_ADD(WEFT_OF_A(WEFT_GET_)(x, i0 * x0 + i1 * x1 + i2 * x2),
                         WEFT_OF_B(WEFT_GET_)(w, t0 * w0 + t1 * w1 + t2 * w2), sum);
             }
         }

@@ -197,7 +197,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(multiply)(
             WEFT_UNROLL for (int j = 0; j < WEFT_CONV_GPU_MICRO; ++j) {
                 const float from_b = b_tile[step * (width + 1) + lx + WEFT_CONV_GPU_GROUP * j];
                 WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) acc[i][j] =
-                    fma(from_a[i], from_b, acc[i][j]);
+                    WEFT_MULTIPLY_ADD(from_a[i], from_b, acc[i][j]);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -89,13 +89,13 @@ __kernel void WEFT_NAME(naive)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_
                 WEFT_OPERANDS_B *weight = w + k0 * w0 + k1 * w1 + k2 * w2;
                 for (int c = 0; c < channels; ++c) {
 #if WEFT_LANES == 1
-                    acc =
-                        fma(WEFT_OF_A(WEFT_GET_)(from, c), WEFT_OF_B(WEFT_GET_)(weight, c * w_channel), acc);
+                    acc = WEFT_MULTIPLY_ADD(
+                        WEFT_OF_A(WEFT_GET_)(from, c), WEFT_OF_B(WEFT_GET_)(weight, c * w_channel), acc);
 #else
                     for (int lane = 0; lane < lanes; ++lane)
                         ((float *)&values)[lane] =
                             WEFT_OF_B(WEFT_GET_)(weight, c * w_channel + lane * w_filter);
-                    acc = fma((float16)WEFT_OF_A(WEFT_GET_)(from, c), values, acc);
+                    acc = WEFT_MULTIPLY_ADD((float16)WEFT_OF_A(WEFT_GET_)(from, c), values, acc);
 #endif
                 }
             }

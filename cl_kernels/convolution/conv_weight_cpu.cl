@@ -31,13 +31,14 @@
 /* The prefetch distance in pixels: a pixel of many channels is a page from the next. */
 #define WEFT_CONV_WEIGHT_PREFETCH 12
 
-/* The sums of one tap over a block of lines. tile and vectors are constants at the call. */
+/* The sums of one tap over a block of lines, of `tile` rows and `vectors` of a panel of `wide` of them: constants at the
+ * call. */
 __attribute__((always_inline)) static inline void weft_conv_weight_multiply(__global weft_lanes_f32 *sum,
     bool first, const float *x, const float16 *y, int lines, int length, int x_line, int x_step,
-    const int tile, const int vectors) {
+    const int tile, const int vectors, const int wide) {
     float16 acc[WEFT_CONV_WEIGHT_MOST][2];
     WEFT_UNROLL for (int r = 0; r < tile; ++r) {
-        WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = first ? 0.0f : sum[vectors * r + v];
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = first ? 0.0f : sum[wide * r + v];
     }
     for (int line = 0; line < lines; ++line) {
         const float *pixel = x + line * x_line;
@@ -45,15 +46,15 @@ __attribute__((always_inline)) static inline void weft_conv_weight_multiply(__gl
             const float16 y0 = y[0], y1 = y[vectors - 1];
             WEFT_UNROLL for (int r = 0; r < tile; ++r) {
                 const float16 a = pixel[r];
-                acc[r][0] = fma(a, y0, acc[r][0]);
-                if (vectors == 2) acc[r][vectors - 1] = fma(a, y1, acc[r][vectors - 1]);
+                acc[r][0] = WEFT_MULTIPLY_ADD(a, y0, acc[r][0]);
+                if (vectors == 2) acc[r][vectors - 1] = WEFT_MULTIPLY_ADD(a, y1, acc[r][vectors - 1]);
             }
             pixel += x_step;
-            y += vectors;
+            y += wide;
         }
     }
     WEFT_UNROLL for (int r = 0; r < tile; ++r) {
-        WEFT_UNROLL for (int v = 0; v < vectors; ++v) sum[vectors * r + v] = acc[r][v];
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) sum[wide * r + v] = acc[r][v];
     }
 }
 
@@ -167,12 +168,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(WEF
         for (int i = 0; i < count; ++i) {
             const weft_conv_line at = weft_conv_line_at(start + i, result0, result1, segments, length);
             const long from = (((long)at.image * result0 + at.o0) * result1 + at.o1) * result2 + at.o2;
-            for (int panel = left; panel < right; ++panel)
-                WEFT_NAME(pack_y)
-                (y_room +
-                        ((panel - left) * WEFT_CONV_WEIGHT_POSITIONS + i * length) * WEFT_CONV_WEIGHT_VECTORS,
-                    y + from * y_step + wide * panel, min(length, result2 - at.o2), length,
-                    min(wide, filters - wide * panel), y_step, WEFT_CONV_WEIGHT_VECTORS);
+            for (int panel = left; panel < right; ++panel) WEFT_NAME(pack_y)
+            (y_room + ((panel - left) * WEFT_CONV_WEIGHT_POSITIONS + i * length) * WEFT_CONV_WEIGHT_VECTORS,
+                y + from * y_step + wide * panel, min(length, result2 - at.o2), length,
+                min(wide, filters - wide * panel), y_step, WEFT_CONV_WEIGHT_VECTORS);
         }
         for (int tile = 0; tile < tiles; ++tile) {
             const int channel = tile * WEFT_CONV_WEIGHT_TILE;
@@ -197,12 +196,16 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(WEF
                     const float *from = pixels + row * x_row + (joined ? channel : t2 * dilation2 * pitch);
                     const long place = ((row * across + t2) * tiles + tile) * (WEFT_CONV_WEIGHT_TILE * wide);
                     for (int panel = left; panel < right; ++panel) {
-                        weft_conv_weight_multiply(
-                            (__global weft_lanes_f32 *)(sums + (panel - left) * panel_sums + place), first,
-                            from,
-                            y_room + (panel - left) * WEFT_CONV_WEIGHT_POSITIONS * WEFT_CONV_WEIGHT_VECTORS,
-                            count, length, x_line, stride2 * pitch, WEFT_CONV_WEIGHT_TILE,
-                            WEFT_CONV_WEIGHT_VECTORS);
+                        __global weft_lanes_f32 *sum =
+                            (__global weft_lanes_f32 *)(sums + (panel - left) * panel_sums + place);
+                        const float16 *gradients =
+                            y_room + (panel - left) * WEFT_CONV_WEIGHT_POSITIONS * WEFT_CONV_WEIGHT_VECTORS;
+#define WEFT_CONV_WEIGHT_PART(row, rows, vector, vectors)                                                    \
+    weft_conv_weight_multiply(sum + (row)*WEFT_CONV_WEIGHT_VECTORS + (vector), first, from + (row),          \
+        gradients + (vector), count, length, x_line, stride2 * pitch, rows, vectors,                         \
+        WEFT_CONV_WEIGHT_VECTORS)
+                        WEFT_EACH_PART(WEFT_CONV_WEIGHT_PART, WEFT_CONV_WEIGHT_TILE, WEFT_CONV_WEIGHT_VECTORS)
+#undef WEFT_CONV_WEIGHT_PART
                     }
                 }
             }

@@ -52,7 +52,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(three)(
     WEFT_UNROLL for (int tap = 0; tap < 3; ++tap) {
         float16 sum = line[tap] * gradient[0];
         WEFT_UNROLL for (int r = 1; r < WEFT_WEIGHT_DEPTHWISE_TILE; ++r) sum =
-            fma(line[r * across + tap], gradient[r], sum);
+            WEFT_MULTIPLY_ADD(line[r * across + tap], gradient[r], sum);
         sums[tap] += sum;
     }
 }
@@ -108,7 +108,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(WEF
                                 const int reach = r * stride2 + t2 * dilation2;
                                 const long at = from + (long)reach * groups;
                                 if (i2 + reach >= 0 && i2 + reach < image2)
-                                    sum = fma(WEFT_NAME(load_x)(x + at, x_elements - at), gradient[r], sum);
+                                    sum = WEFT_MULTIPLY_ADD(
+                                        WEFT_NAME(load_x)(x + at, x_elements - at), gradient[r], sum);
                             }
                             to_taps[t2] += sum;
                         }

@@ -42,7 +42,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_WEIGHT_DEPTHWISE_WIDE, 1, 1)))
             for (int i = 0; i < count; ++i) {
                 const int i2 = (o2 + i) * stride2 + reach2;
                 if (i2 >= 0 && i2 < image2)
-                    part = fma(WEFT_OF_A(WEFT_GET_)(x, (row + i2) * groups),
+                    part = WEFT_MULTIPLY_ADD(WEFT_OF_A(WEFT_GET_)(x, (row + i2) * groups),
                         WEFT_OF_B(WEFT_GET_)(y, (long)(position + i) * groups), part);
             }
             sum += part;

@@ -122,7 +122,7 @@ __attribute__((always_inline)) static inline void WEFT_NAME(tile)(__local float 
             WEFT_UNROLL for (int j = 0; j < WEFT_CONV_WEIGHT_MICRO; ++j) {
                 const float from_x = x_tile[step * (width + 1) + lx + WEFT_CONV_WEIGHT_GROUP * j];
                 WEFT_UNROLL for (int i = 0; i < WEFT_CONV_WEIGHT_MICRO; ++i) acc[i][j] =
-                    fma(from_y[i], from_x, acc[i][j]);
+                    WEFT_MULTIPLY_ADD(from_y[i], from_x, acc[i][j]);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);

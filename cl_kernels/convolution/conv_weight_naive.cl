@@ -41,7 +41,7 @@ __kernel void WEFT_NAME(naive)(WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_
                 for (int o2 = 0; o2 < result2; ++o2) {
                     const int i2 = o2 * stride2 + k2 * dilation2 - before2;
                     if (i2 >= 0 && i2 < image2)
-                        line = fma(WEFT_OF_A(WEFT_GET_)(x, (x_line + i2) * x_step),
+                        line = WEFT_MULTIPLY_ADD(WEFT_OF_A(WEFT_GET_)(x, (x_line + i2) * x_step),
                             WEFT_OF_B(WEFT_GET_)(y, (y_line + o2) * y_step), line);
                 }
                 sum += line;

@@ -32,30 +32,33 @@ WEFT_REQUIRE(weft_pointwise_has_a_case_for_each_width, WEFT_POINTWISE_VECTORS <=
 #define WEFT_POINTWISE_SOON 16
 
 /* sum[r][v] (+)= x[p][r] * y[p][v] over `count` positions (1 or more). Two lines are prefetched at each, so
- * many bytes from the ones before. vectors is a constant at each call. */
+ * many bytes from the ones before, where requests. It, rows and vectors are constants at each call. */
 __attribute__((always_inline)) static inline void weft_pointwise_multiply(__global float *sum, long sum_row,
     bool first, __global const float *x, long x_step, __global const float *y, long y_step, int count,
-    size_t one, long one_step, size_t other, long other_step, const int vectors) {
+    size_t one, long one_step, size_t other, long other_step, const bool requests, const int rows,
+    const int vectors) {
     float16 acc[WEFT_POINTWISE_TILE][WEFT_POINTWISE_VECTORS];
-    WEFT_UNROLL for (int r = 0; r < WEFT_POINTWISE_TILE; ++r) {
+    WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = 0.0f;
     }
     WEFT_POINTWISE_ROLL for (int p = 0;;) {
-        WEFT_PREFETCH(one, 3);
-        WEFT_PREFETCH(other, 3);
+        if (requests) {
+            WEFT_PREFETCH(one, 3);
+            WEFT_PREFETCH(other, 3);
+        }
         one += one_step;
         other += other_step;
         float16 b[WEFT_POINTWISE_VECTORS];
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) b[v] = WEFT_LANES_READ(f32, y + 16 * v);
-        WEFT_UNROLL for (int r = 0; r < WEFT_POINTWISE_TILE; ++r) {
+        WEFT_UNROLL for (int r = 0; r < rows; ++r) {
             const float16 a = x[r];
-            WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = fma(a, b[v], acc[r][v]);
+            WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = WEFT_MULTIPLY_ADD(a, b[v], acc[r][v]);
         }
         x += x_step;
         y += y_step;
         if (++p == count) break; /* count is never 0: so the compiler keeps the sums in their registers */
     }
-    WEFT_UNROLL for (int r = 0; r < WEFT_POINTWISE_TILE; ++r) {
+    WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) {
             __global float *const to = sum + r * sum_row + 16 * v;
             WEFT_LANES_WRITE(f32, to) = first ? acc[r][v] : acc[r][v] + WEFT_LANES_READ(f32, to);
@@ -63,9 +66,11 @@ __attribute__((always_inline)) static inline void weft_pointwise_multiply(__glob
     }
 }
 
-#define WEFT_POINTWISE_MULTIPLY(vectors)                                                                     \
-    weft_pointwise_multiply(                                                                                 \
-        to, sum_row, first, a, x_step, b, b_step, count, one, one_step, other, other_step, vectors)
+#define WEFT_POINTWISE_PART(row, rows, vector, vectors)                                                      \
+    weft_pointwise_multiply(to + (row)*sum_row + 16 * (vector), sum_row, first, a + (row), x_step,           \
+        b + 16 * (vector), b_step, count, one, one_step, other, other_step, (row) == 0 && (vector) == 0,     \
+        rows, vectors)
+#define WEFT_POINTWISE_MULTIPLY(vectors) WEFT_EACH_PART(WEFT_POINTWISE_PART, WEFT_POINTWISE_TILE, vectors)
 
 /* to[p][0..width) = from[p][0..width), zeros from `most` on. */
 static inline void weft_pointwise_pack(

@@ -30,26 +30,27 @@
 #ifndef WEFT_CONV_WEIGHT_WINOGRAD_CPU
 #define WEFT_CONV_WEIGHT_WINOGRAD_CPU
 
-/* sums (+)= pixels * gradients over `positions`. tile and vectors are constants at the call. */
+/* sums (+)= pixels * gradients over `positions`: `tile` rows and `vectors` of a panel of `wide` of them, constants at the
+ * call. */
 __attribute__((always_inline)) static inline void weft_conv_weight_winograd_multiply(
     __global weft_lanes_f32 *sum, bool first, __global const float *pixels, __global const float16 *gradients,
-    int positions, const int tile, const int vectors) {
+    int positions, const int tile, const int vectors, const int wide) {
     float16 acc[16][2];
     WEFT_UNROLL for (int r = 0; r < tile; ++r) {
-        WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = first ? 0.0f : sum[vectors * r + v];
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = first ? 0.0f : sum[wide * r + v];
     }
     for (int p = 0; p < positions; ++p) {
         const float16 y0 = gradients[0], y1 = gradients[vectors - 1];
         WEFT_UNROLL for (int r = 0; r < tile; ++r) {
             const float16 a = pixels[r];
-            acc[r][0] = fma(a, y0, acc[r][0]);
-            if (vectors == 2) acc[r][vectors - 1] = fma(a, y1, acc[r][vectors - 1]);
+            acc[r][0] = WEFT_MULTIPLY_ADD(a, y0, acc[r][0]);
+            if (vectors == 2) acc[r][vectors - 1] = WEFT_MULTIPLY_ADD(a, y1, acc[r][vectors - 1]);
         }
         pixels += 16;
-        gradients += vectors;
+        gradients += wide;
     }
     WEFT_UNROLL for (int r = 0; r < tile; ++r) {
-        WEFT_UNROLL for (int v = 0; v < vectors; ++v) sum[vectors * r + v] = acc[r][v];
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) sum[wide * r + v] = acc[r][v];
     }
 }
 
@@ -164,11 +165,15 @@ __attribute__((always_inline)) static inline void WEFT_NAME(products)(
             work->pixels + point * work->x_point + ((long)tile * x_positions + (low + shift) * line) * 16;
         __global float *to = work->sums + (((long)row * WEFT_ALL + point) * work->tiles + tile) * size;
         for (int panel = 0; panel < work->right - work->left; ++panel) {
-            __global const float *gradients = work->gradients + point * work->y_point +
-                                              ((long)panel * y_positions + low * line) * WEFT_WIDE;
-            weft_conv_weight_winograd_multiply((__global weft_lanes_f32 *)(to + panel * work->panel_sums),
-                first, by, (__global const float16 *)gradients, (high - low) * line, WEFT_CONV_WEIGHT_TILE,
-                WEFT_CONV_WEIGHT_VECTORS);
+            __global const float16 *gradients =
+                (__global const float16 *)(work->gradients + point * work->y_point +
+                                           ((long)panel * y_positions + low * line) * WEFT_WIDE);
+            __global weft_lanes_f32 *sum = (__global weft_lanes_f32 *)(to + panel * work->panel_sums);
+#define WEFT_CONV_WEIGHT_PART(row, rows, vector, vectors)                                                    \
+    weft_conv_weight_winograd_multiply(sum + (row)*WEFT_CONV_WEIGHT_VECTORS + (vector), first, by + (row),   \
+        gradients + (vector), (high - low) * line, rows, vectors, WEFT_CONV_WEIGHT_VECTORS)
+            WEFT_EACH_PART(WEFT_CONV_WEIGHT_PART, WEFT_CONV_WEIGHT_TILE, WEFT_CONV_WEIGHT_VECTORS)
+#undef WEFT_CONV_WEIGHT_PART
         }
     }
 }

@@ -3,20 +3,31 @@
  *     chain[i] = chain[i] * factor + shift      i < WEFT_PEAK_CHAINS, rounds times, all in registers
  *
  * Work split: a work-item of WEFT_LANES lanes owns its chains. Enough chains hide the latency of the
- * operation:
+ * operation, and few enough stay in the registers (16 of 16 or 32 bytes without AVX-512):
  *
- *     round 0   c0 c1 c2 ... c19
- *     round 1   c0 c1 c2 ... c19     each waits only for the one above it
+ *     round 0   c0 c1 c2 ...
+ *     round 1   c0 c1 c2 ...     each waits only for the one above it
  */
+#pragma OPENCL FP_CONTRACT ON
+
 #ifndef WEFT_LANES
 #define WEFT_LANES 16
 #endif
 
+/* Chains whose multiply-adds are a round, whatever the number of chains. */
 #if WEFT_LANES == 1
+#define WEFT_PEAK_ROUND  16
 #define WEFT_PEAK_CHAINS 16
 typedef float weft_peak_value;
 #else
+#define WEFT_PEAK_ROUND 20
+#if defined(__clang__) && !defined(__AVX512F__) && (defined(__AVX__) || defined(__aarch64__))
+#define WEFT_PEAK_CHAINS 6
+#elif defined(__clang__) && !defined(__AVX512F__)
+#define WEFT_PEAK_CHAINS 3
+#else
 #define WEFT_PEAK_CHAINS 20
+#endif
 typedef float16 weft_peak_value;
 #endif
 
@@ -24,9 +35,9 @@ __kernel void peak(__global float *result, int rounds, float factor, float shift
     weft_peak_value chain[WEFT_PEAK_CHAINS];
     for (int i = 0; i < WEFT_PEAK_CHAINS; ++i)
         chain[i] = (weft_peak_value)((float)i + (float)get_global_id(0));
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = rounds * WEFT_PEAK_ROUND / WEFT_PEAK_CHAINS; round > 0; --round) {
         __attribute__((opencl_unroll_hint)) for (int i = 0; i < WEFT_PEAK_CHAINS; ++i) chain[i] =
-            fma(chain[i], (weft_peak_value)factor, (weft_peak_value)shift);
+            chain[i] * (weft_peak_value)factor + (weft_peak_value)shift;
     }
     weft_peak_value sum = 0.0f;
     for (int i = 0; i < WEFT_PEAK_CHAINS; ++i) sum += chain[i];

@@ -95,17 +95,18 @@ static inline void weft_gemm_store(__global float *p, float16 value, int lanes) 
     if (lanes & 1) p[0] = last.x;
 }
 
-/* sum[r][0..1] (+)= tile * panel. The strides of the tile are constants at each call.
- * Meanwhile two streams of the next tile of A, at the addresses soon and later, `step` bytes apart, are prefetched;
- * before them, where has_own (a constant, too), two lines a row of what the epilogue will read, from
+/* sum[r][v] (+)= rows of the tile * vectors of the panel. The strides of the tile, rows and vectors are constants at each
+ * call. Meanwhile two streams of the next tile of A, at the addresses soon and later, `step` bytes apart, are prefetched
+ * where requests (a constant, too); before them, where has_own, two lines a row of what the epilogue will read, from
  * `own` on, rows own_step bytes apart. */
-__attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, const float *tile,
+__attribute__((always_inline)) static inline void weft_gemm_part(float16 *sum, const float *tile,
     const float16 *panel, int depth, bool first, const int row_stride, const int depth_stride, size_t soon,
-    size_t later, size_t step, const bool has_own, size_t own, size_t own_step) {
+    size_t later, size_t step, const bool has_own, size_t own, size_t own_step, const bool requests,
+    const int rows, const int vectors) {
     float16 acc[WEFT_GEMM_ROWS][2];
-    WEFT_UNROLL for (int r = 0; r < WEFT_GEMM_ROWS; ++r) {
+    WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         acc[r][0] = first ? 0.0f : sum[2 * WEFT_GEMM_PANELS * r];
-        acc[r][1] = first ? 0.0f : sum[2 * WEFT_GEMM_PANELS * r + 1];
+        if (vectors > 1) acc[r][1] = first ? 0.0f : sum[2 * WEFT_GEMM_PANELS * r + 1];
     }
     const int head = has_own ? min(WEFT_GEMM_ROWS, depth) : depth;
     for (int part = 0, end = head; part < depth; part = end, end = depth) {
@@ -113,24 +114,37 @@ __attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, c
         size_t one = owned ? own : soon + part * step, other = owned ? own + 64 : later + part * step;
         const size_t apart = owned ? own_step : step;
         for (int p = part; p < end; ++p) {
-            WEFT_PREFETCH(panel + 2 * (p + WEFT_GEMM_PREFETCH), 3);
-            WEFT_PREFETCH(panel + 2 * (p + WEFT_GEMM_PREFETCH) + 1, 3);
-            WEFT_PREFETCH(one, 2);
-            WEFT_PREFETCH(other, 2);
+            if (requests) {
+                WEFT_PREFETCH(panel + 2 * (p + WEFT_GEMM_PREFETCH), 3);
+                WEFT_PREFETCH(panel + 2 * (p + WEFT_GEMM_PREFETCH) + 1, 3);
+                WEFT_PREFETCH(one, 2);
+                WEFT_PREFETCH(other, 2);
+            }
             one += apart;
             other += apart;
-            const float16 b0 = panel[2 * p], b1 = panel[2 * p + 1];
-            WEFT_UNROLL for (int r = 0; r < WEFT_GEMM_ROWS; ++r) {
+            const float16 b0 = panel[2 * p], b1 = vectors > 1 ? panel[2 * p + 1] : 0.0f;
+            WEFT_UNROLL for (int r = 0; r < rows; ++r) {
                 const float16 x = tile[r * row_stride + p * depth_stride];
-                acc[r][0] = fma(x, b0, acc[r][0]);
-                acc[r][1] = fma(x, b1, acc[r][1]);
+                acc[r][0] = WEFT_MULTIPLY_ADD(x, b0, acc[r][0]);
+                if (vectors > 1) acc[r][1] = WEFT_MULTIPLY_ADD(x, b1, acc[r][1]);
             }
         }
     }
-    WEFT_UNROLL for (int r = 0; r < WEFT_GEMM_ROWS; ++r) {
+    WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         sum[2 * WEFT_GEMM_PANELS * r] = acc[r][0];
-        sum[2 * WEFT_GEMM_PANELS * r + 1] = acc[r][1];
+        if (vectors > 1) sum[2 * WEFT_GEMM_PANELS * r + 1] = acc[r][1];
     }
+}
+
+#define WEFT_GEMM_PART(row, rows, vector, vectors)                                                           \
+    weft_gemm_part(sum + 2 * WEFT_GEMM_PANELS * (row) + (vector), tile + (row)*row_stride, panel + (vector), \
+        depth, first, row_stride, depth_stride, soon, later, step, has_own && (row) == 0 && (vector) == 0,   \
+        own, own_step, (row) == 0 && (vector) == 0, rows, vectors)
+
+__attribute__((always_inline)) static inline void weft_gemm_tile(float16 *sum, const float *tile,
+    const float16 *panel, int depth, bool first, const int row_stride, const int depth_stride, size_t soon,
+    size_t later, size_t step, const bool has_own, size_t own, size_t own_step) {
+    WEFT_EACH_PART(WEFT_GEMM_PART, WEFT_GEMM_ROWS, 2)
 }
 
 #endif

@@ -13,13 +13,15 @@
  *
  * tiles: a work-item (no barriers, no local memory) owns a strip of rows and a span of panels. It copies two tiles'
  * rows of the left matrix over at most DEPTH of k, so that they lie one after another in the first-level cache, and multiplies them with
- * each panel, which comes from the second-level cache:
+ * each panel, which comes from the second-level cache. Where the rows lie side by side, the whole strip is copied at
+ * once: matrices of many rows and few columns are as slow as memory is, and that is quickest where lines are read as a
+ * whole. For the same reason C is stored at the end, row after row:
  *
  *                       panel: 2 tiles wide
  *                     +---------+---------+
  *              k      |   b0    |   b1    |        each block of 32 of k: 4 tiles are loaded, 4 products made
  *        +---------+  +---------+---------+
- *     16 |   a0    |  | c0      | c1      |        between two stretches of DEPTH the sums wait in private memory
+ *     16 |   a0    |  | c0      | c1      |        from one stretch of DEPTH to the next the sums wait in private memory
  *        +---------+  +---------+---------+
  *     16 |   a1    |  | c2      | c3      |
  *        +---------+  +---------+---------+
@@ -35,6 +37,10 @@
 WEFT_REQUIRE(weft_amx_blocks_are_two_tiles, WEFT_AMX_SIDE == 32);
 
 #define WEFT_AMX_BLOCKS (WEFT_AMX_DEPTH / 32)
+
+/* Lines along k are requested so many before they are read. */
+#define WEFT_AMX_AHEAD       8
+#define WEFT_AMX_LINES_AHEAD 2
 
 typedef uint16 weft_amx_pairs __attribute__((aligned(2)));
 
@@ -115,6 +121,9 @@ __attribute__((always_inline)) static inline void weft_amx_panel(weft_amx_engine
 #define WEFT_AMX_RIGHT_ROWS    (r_column == 1)
 #define WEFT_AMX_RIGHT_COLUMNS (r_row == 1)
 #define WEFT_AMX_ANY_LAYOUT
+#define WEFT_AMX_LEFT_COLUMNS_POSSIBLE 1
+#else
+#define WEFT_AMX_LEFT_COLUMNS_POSSIBLE WEFT_AMX_LEFT_COLUMNS
 #endif
 #if WEFT_AMX_SWAP
 #define WEFT_AMX_LEFT  WEFT_OF_B
@@ -169,25 +178,82 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(
     }
 }
 
-/* 32 rows of the left matrix, of which there are `rows`, by `depth` of k -> two tiles for each block of 32. */
+/* Lines of memory of `count` numbers. */
+static inline void WEFT_NAME(prefetch)(__global const WEFT_AMX_LEFT(WEFT_T_) * p, int count) {
+    for (int i = 0; i < count; i += 64 / (int)sizeof *p) WEFT_PREFETCH(p + i, 2);
+}
+
+/* 32 rows of the left matrix, of which there are `rows`, by `depth` of k -> two tiles for each block of 32. What lies
+ * `ahead` numbers further is the next to be copied. */
 static inline void WEFT_NAME(copy)(uint16 *tiles, __global const WEFT_AMX_LEFT(WEFT_T_) * l, int rows,
-    int depth, long l_row, long l_column) {
+    int depth, long l_row, long l_column, long ahead) {
     for (int at = 0; at < depth; at += 32, tiles += 32) {
         for (int side = 0; side < 2 && 16 * side < rows; ++side) {
             __global const WEFT_AMX_LEFT(WEFT_T_) *p = l + 16 * side * l_row + at * l_column;
             const int lanes = rows - 16 * side;
             if (WEFT_AMX_LEFT_ROWS) {
+                for (int i = 0; i < 16; ++i) WEFT_NAME(prefetch)(p + i * l_row + ahead, 32);
                 WEFT_NAME(left_lines)(tiles + 16 * side, p, l_row, lanes, depth - at);
             } else {
-                if (WEFT_AMX_LEFT_COLUMNS)
-                    WEFT_NAME(left_interleave)(tiles + 16 * side, p, l_column, lanes, depth - at);
-                else
-                    WEFT_NAME(left_gather)(tiles + 16 * side, p, l_column, l_row, lanes, depth - at);
+                WEFT_NAME(left_gather)(tiles + 16 * side, p, l_column, l_row, lanes, depth - at);
                 weft_amx_transpose(tiles + 16 * side);
             }
         }
     }
 }
+
+/* The same of all `rows` of a strip, which lie side by side: each line of memory is read from its begin to its end, as
+ * the processor's own prefetching wants it. */
+static inline void WEFT_NAME(copy_columns)(
+    uint16 *tiles, __global const WEFT_AMX_LEFT(WEFT_T_) * l, int rows, int depth, long l_column) {
+    for (int at = 0; at < depth; at += 32) {
+        uint16 *const block = tiles + at;
+        for (int pair = 0; pair < 16; ++pair) {
+            __global const WEFT_AMX_LEFT(WEFT_T_) *p = l + (at + 2 * pair) * l_column;
+            for (int i = 0; i < 2 && at + 2 * pair + i + WEFT_AMX_AHEAD < depth; ++i)
+                WEFT_NAME(prefetch)(p + (i + WEFT_AMX_AHEAD) * l_column, rows);
+            for (int row = 0; row < rows; row += 16)
+                block[row / 32 * (32 * WEFT_AMX_BLOCKS) + row % 32 + pair] =
+                    WEFT_NAME(left_pairs)(p + row, l_column, rows - row, depth - at - 2 * pair);
+        }
+        for (int row = 0; row < rows; row += 16)
+            weft_amx_transpose(block + row / 32 * (32 * WEFT_AMX_BLOCKS) + row % 32);
+    }
+}
+
+/* What the epilogue reads or writes of a line of C some lines later. */
+#ifdef WEFT_EPILOGUE_READ
+#define WEFT_AMX_EXPECT(row, column) WEFT_PREFETCH(WEFT_EPILOGUE_READ(batch, row, column), 2)
+#elif defined(WEFT_EPILOGUE_WRITE)
+#define WEFT_AMX_EXPECT(row, column) WEFT_PREFETCH(WEFT_EPILOGUE_WRITE(batch, row, column), 2)
+#else
+#define WEFT_AMX_EXPECT(row, column)
+#endif
+
+/* Rows of C, each from its begin to its end. sums: of `rows` by `panels`, the first of them at (row, panel). */
+#if WEFT_AMX_SWAP
+#define WEFT_AMX_STORE_BLOCKS(sums, row, rows, panel, panels)                                                \
+    for (int i = 0; i < 4 * (panels) * (((rows) + 31) / 32); ++i)                                            \
+        weft_amx_transpose((uint16 *)((sums) + i * WEFT_AMX_TILE));                                          \
+    for (int line = 0; line < 32 * (panels) && 32 * (panel) + line < n; ++line) {                            \
+        for (int at = 0; at < (rows); at += 16) {                                                            \
+            const int tile = (at / 32 * (panels) + line / 32) * 4 + at % 32 / 16 * 2 + line % 32 / 16;       \
+            WEFT_AMX_EXPECT(32 * (panel) + line + WEFT_AMX_LINES_AHEAD, (row) + at);                         \
+            WEFT_STORE(((const float16 *)((sums) + tile * WEFT_AMX_TILE))[line % 16], batch,                 \
+                32 * (panel) + line, (row) + at, min(16, (rows)-at));                                        \
+        }                                                                                                    \
+    }
+#else
+#define WEFT_AMX_STORE_BLOCKS(sums, row, rows, panel, panels)                                                \
+    for (int line = 0; line < (rows); ++line) {                                                              \
+        for (int at = 0; at < 32 * (panels) && 32 * (panel) + at < n; at += 16) {                            \
+            const int tile = (line / 32 * (panels) + at / 32) * 4 + line % 32 / 16 * 2 + at % 32 / 16;       \
+            WEFT_AMX_EXPECT((row) + line + WEFT_AMX_LINES_AHEAD, 32 * (panel) + at);                         \
+            WEFT_STORE(((const float16 *)((sums) + tile * WEFT_AMX_TILE))[line % 16], batch, (row) + line,   \
+                32 * (panel) + at, min(16, n - 32 * (panel)-at));                                            \
+        }                                                                                                    \
+    }
+#endif
 
 /* Work-item (strip, span, batch): `strip` rows, a multiple of 32, and `span` panels. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(
@@ -198,49 +264,41 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
     const int left = (int)get_global_id(1) * span, right = min(all, left + span);
     float sums[WEFT_AMX_STRIP * WEFT_AMX_SPAN] __attribute__((aligned(64)));
-    uint16 tiles[32 * WEFT_AMX_BLOCKS];
+    uint16 tiles[(WEFT_AMX_LEFT_COLUMNS_POSSIBLE ? WEFT_AMX_STRIP : 32) * WEFT_AMX_BLOCKS];
     l += l_offset + batch * l_batch;
     panels += panels_offset + (long)batch * all * blocks * (2 * WEFT_AMX_TILE);
     weft_amx_engine engine;
     weft_amx_begin(&engine);
     for (int start = 0; start < k; start += WEFT_AMX_DEPTH) {
         const int depth = min(WEFT_AMX_DEPTH, k - start);
-        const bool last = start + depth == k, waits = k > WEFT_AMX_DEPTH;
+        if (WEFT_AMX_LEFT_COLUMNS)
+            WEFT_NAME(copy_columns)(tiles, l + top + start * l_column, bottom - top, depth, l_column);
         for (int row = top; row < bottom; row += 32) {
             const int rows = min(32, bottom - row);
-            WEFT_NAME(copy)(tiles, l + row * l_row + start * l_column, rows, depth, l_row, l_column);
+            const long ahead =
+                row + 32 < bottom ? 32 * l_row : (top - row) * l_row + WEFT_AMX_DEPTH * l_column;
+            uint16 *const of_rows = tiles + (WEFT_AMX_LEFT_COLUMNS ? (row - top) * WEFT_AMX_BLOCKS : 0);
+            if (!WEFT_AMX_LEFT_COLUMNS)
+                WEFT_NAME(copy)
+                (of_rows, l + row * l_row + start * l_column, rows, depth, l_row, l_column, ahead);
             for (int panel = left; panel < right; ++panel) {
-                float *sum =
-                    sums + (waits ? ((row - top) / 32 * span + panel - left) * (4 * WEFT_AMX_TILE) : 0);
+                float *sum = sums + ((row - top) / 32 * (right - left) + panel - left) * (4 * WEFT_AMX_TILE);
                 __global const uint *from =
                     panels + ((long)panel * blocks + start / 32) * (2 * WEFT_AMX_TILE);
                 if (rows > 16)
-                    weft_amx_panel(&engine, sum, tiles, from, (depth + 31) / 32, start == 0, true);
+                    weft_amx_panel(&engine, sum, of_rows, from, (depth + 31) / 32, start == 0, true);
                 else
-                    weft_amx_panel(&engine, sum, tiles, from, (depth + 31) / 32, start == 0, false);
-                if (!last) continue;
-#if WEFT_AMX_SWAP
-                for (int tile = 0; tile < 4; ++tile) {
-                    const int line = 32 * panel + tile % 2 * 16, column = row + tile / 2 * 16;
-                    if (tile / 2 * 16 >= rows) break;
-                    weft_amx_transpose((uint16 *)(sum + tile * WEFT_AMX_TILE));
-                    const float16 *lines = (const float16 *)(sum + tile * WEFT_AMX_TILE);
-                    for (int r = 0; r < 16 && line + r < n; ++r)
-                        WEFT_STORE(lines[r], batch, line + r, column, min(16, bottom - column));
-                }
-#else
-                for (int r = 0; r < rows; ++r) {
-                    const float16 *line = (const float16 *)sum + r / 16 * 32 + r % 16;
-                    for (int column = 32 * panel, side = 0; side < 2 && column < n; column += 16, ++side)
-                        WEFT_STORE(line[16 * side], batch, row + r, column, min(16, n - column));
-                }
-#endif
+                    weft_amx_panel(&engine, sum, of_rows, from, (depth + 31) / 32, start == 0, false);
             }
         }
     }
     WEFT_AMX_RELEASE(&engine);
+    WEFT_AMX_STORE_BLOCKS(sums, top, bottom - top, left, right - left)
 }
 
+#undef WEFT_AMX_STORE_BLOCKS
+#undef WEFT_AMX_EXPECT
+#undef WEFT_AMX_LEFT_COLUMNS_POSSIBLE
 #undef WEFT_AMX_LEFT
 #undef WEFT_AMX_RIGHT
 #ifdef WEFT_AMX_ANY_LAYOUT

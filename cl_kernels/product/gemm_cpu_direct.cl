@@ -51,28 +51,30 @@ static inline weft_direct_request weft_direct_request_of(
     return request;
 }
 
-/* sums[r][v] = rows of A times a panel. rows, vectors and reads (whether the epilogue reads) are constants at
- * each call. */
+/* sums[r][v] = rows of A times vectors of a panel that is `wide` of them wide. rows, vectors, wide and reads (whether the
+ * epilogue reads) are constants at each call. */
 __attribute__((always_inline)) static inline void weft_direct_multiply(float16 *sums, __global const float *a,
     long a_row, __global const weft_lanes_f32 *panel, int k, weft_direct_request next_a,
-    weft_direct_request stored, weft_direct_request read, const bool reads, const int rows,
-    const int vectors) {
+    weft_direct_request stored, weft_direct_request read, const bool reads, const bool requests,
+    const int rows, const int vectors, const int wide) {
     float16 acc[WEFT_DIRECT_TILE][WEFT_DIRECT_VECTORS];
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = 0.0f;
     }
     WEFT_DIRECT_ROLL for (int p = 0;;) {
-        WEFT_PREFETCH(next_a.at, 3);
-        WEFT_PREFETCH(stored.at, 3);
-        if (reads) WEFT_PREFETCH(read.at, 3);
+        if (requests) {
+            WEFT_PREFETCH(next_a.at, 3);
+            WEFT_PREFETCH(stored.at, 3);
+            if (reads) WEFT_PREFETCH(read.at, 3);
+        }
         next_a.at += next_a.step;
         stored.at += stored.step;
         if (reads) read.at += read.step;
         float16 b[WEFT_DIRECT_VECTORS];
-        WEFT_UNROLL for (int v = 0; v < vectors; ++v) b[v] = panel[vectors * p + v];
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) b[v] = panel[wide * p + v];
         WEFT_UNROLL for (int r = 0; r < rows; ++r) {
             const float16 x = a[r * a_row + p];
-            WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = fma(x, b[v], acc[r][v]);
+            WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = WEFT_MULTIPLY_ADD(x, b[v], acc[r][v]);
         }
         if (++p == k) break; /* k is never 0: so the compiler keeps the sums in their registers */
     }
@@ -89,11 +91,19 @@ __attribute__((always_inline)) static inline void weft_direct_multiply(float16 *
     case 3: WEFT_DIRECT_MULTIPLY_BY(rows, 3) break;                                                          \
     default: WEFT_DIRECT_MULTIPLY_BY(rows, 4)                                                                \
     }
+/* What is prefetched along the way, is so by the first part. */
+#define WEFT_DIRECT_PART(row, rows, vector, vectors, wide)                                                   \
+    weft_direct_multiply(sums + (row)*WEFT_DIRECT_VECTORS + (vector), tile + (row)*a_row, a_row,             \
+        b + (vector), k, next_a, stored, read, WEFT_DIRECT_READS, (row) == 0 && (vector) == 0, rows,         \
+        vectors, wide)
+#define WEFT_DIRECT_PART_1(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 1)
+#define WEFT_DIRECT_PART_2(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 2)
+#define WEFT_DIRECT_PART_3(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 3)
+#define WEFT_DIRECT_PART_4(row, rows, vector, vectors) WEFT_DIRECT_PART(row, rows, vector, vectors, 4)
 #define WEFT_DIRECT_MULTIPLY_BY(rows, vectors)                                                               \
     {                                                                                                        \
         float16 sums[WEFT_DIRECT_TILE * WEFT_DIRECT_VECTORS];                                                \
-        weft_direct_multiply(                                                                                \
-            sums, tile, a_row, b, k, next_a, stored, read, WEFT_DIRECT_READS, rows, vectors);                \
+        WEFT_EACH_PART(WEFT_DIRECT_PART_##vectors, rows, vectors)                                            \
         WEFT_UNROLL for (int r = 0; r < rows; ++r) {                                                         \
             WEFT_UNROLL for (int v = 0; v < vectors; ++v) WEFT_STORE(sums[r * WEFT_DIRECT_VECTORS + v],      \
                 batches[r], lines[r], column + j + 16 * v, v < vectors - 1 ? 16 : min(16, n - j - 16 * v));  \

@@ -57,10 +57,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(small)(WE
         WEFT_SMALL_LOOP for (int p = 0; p < k; p++) {
             const float16 x = panel[p];
             const long at = p * a_column;
-            sums[0] = fma((float16)(WEFT_OF_A(WEFT_GET_)(a0, at)), x, sums[0]);
-            sums[1] = fma((float16)(WEFT_OF_A(WEFT_GET_)(a1, at)), x, sums[1]);
-            sums[2] = fma((float16)(WEFT_OF_A(WEFT_GET_)(a2, at)), x, sums[2]);
-            sums[3] = fma((float16)(WEFT_OF_A(WEFT_GET_)(a3, at)), x, sums[3]);
+            sums[0] = WEFT_MULTIPLY_ADD((float16)(WEFT_OF_A(WEFT_GET_)(a0, at)), x, sums[0]);
+            sums[1] = WEFT_MULTIPLY_ADD((float16)(WEFT_OF_A(WEFT_GET_)(a1, at)), x, sums[1]);
+            sums[2] = WEFT_MULTIPLY_ADD((float16)(WEFT_OF_A(WEFT_GET_)(a2, at)), x, sums[2]);
+            sums[3] = WEFT_MULTIPLY_ADD((float16)(WEFT_OF_A(WEFT_GET_)(a3, at)), x, sums[3]);
         }
         float16 stored[4];
         for (int r = 0; r < 4; r++) stored[r] = sums[r];

@@ -54,12 +54,12 @@ typedef struct weft_thin_prefetch {
 #define WEFT_THIN_STEP(A)                                                                                    \
     WEFT_UNROLL for (int r = 0; r < 4; ++r) {                                                                \
         const float16 x_r = A;                                                                               \
-        acc[r][0] = fma(x_r, v0, acc[r][0]);                                                                 \
-        acc[r][1] = fma(x_r, v1, acc[r][1]);                                                                 \
-        acc[r][2] = fma(x_r, v2, acc[r][2]);                                                                 \
-        acc[r][3] = fma(x_r, v3, acc[r][3]);                                                                 \
-        acc[r][4] = fma(x_r, v4, acc[r][4]);                                                                 \
-        acc[r][5] = fma(x_r, v5, acc[r][5]);                                                                 \
+        acc[r][0] = WEFT_MULTIPLY_ADD(x_r, v0, acc[r][0]);                                                   \
+        acc[r][1] = WEFT_MULTIPLY_ADD(x_r, v1, acc[r][1]);                                                   \
+        acc[r][2] = WEFT_MULTIPLY_ADD(x_r, v2, acc[r][2]);                                                   \
+        acc[r][3] = WEFT_MULTIPLY_ADD(x_r, v3, acc[r][3]);                                                   \
+        acc[r][4] = WEFT_MULTIPLY_ADD(x_r, v4, acc[r][4]);                                                   \
+        acc[r][5] = WEFT_MULTIPLY_ADD(x_r, v5, acc[r][5]);                                                   \
     }
 #define WEFT_THIN_END                                                                                        \
     WEFT_UNROLL for (int r = 0; r < 4; ++r) {                                                                \
@@ -138,7 +138,7 @@ static inline void WEFT_NAME(columns)(float16 *sum, const float *x, WEFT_OPERAND
         const float16 v = WEFT_NAME(load)(b[c] + whole, depth - whole);
         WEFT_ROLL for (int r = 0; r < 4; ++r) {
             const float16 a = *(const float16 *)(x + r * WEFT_THIN_PITCH + whole);
-            sum[r * 6 + c] = fma(a, v, sum[r * 6 + c]);
+            sum[r * 6 + c] = WEFT_MULTIPLY_ADD(a, v, sum[r * 6 + c]);
         }
     }
 }

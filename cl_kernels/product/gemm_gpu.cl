@@ -85,7 +85,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_GROUP, WEFT_GEMM_GROUP, 1
             WEFT_UNROLL for (int j = 0; j < WEFT_GEMM_MICRO; ++j) {
                 const float from_b = b_tile[p * (width + 1) + x + WEFT_GEMM_GROUP * j];
                 WEFT_UNROLL for (int i = 0; i < WEFT_GEMM_MICRO; ++i) acc[i][j] =
-                    fma(from_a[i], from_b, acc[i][j]);
+                    WEFT_MULTIPLY_ADD(from_a[i], from_b, acc[i][j]);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -39,7 +39,7 @@ __kernel void WEFT_NAME(naive)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_
 #if WEFT_LANES == 1
     WEFT_SUM acc = 0.0f;
     for (long p = 0; p < k; ++p)
-        acc = fma((WEFT_SUM)WEFT_OF_A(WEFT_GET_)(a, p * a_column),
+        acc = WEFT_MULTIPLY_ADD((WEFT_SUM)WEFT_OF_A(WEFT_GET_)(a, p * a_column),
             (WEFT_SUM)WEFT_OF_B(WEFT_GET_)(b, p * b_row), acc);
 #else
     WEFT_SUMS acc = 0.0f;
@@ -47,7 +47,7 @@ __kernel void WEFT_NAME(naive)(WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_
     for (long p = 0; p < k; ++p) {
         for (int lane = 0; lane < lanes; ++lane)
             ((WEFT_SUM *)&values)[lane] = WEFT_OF_B(WEFT_GET_)(b, p * b_row + lane * b_column);
-        acc = fma((WEFT_SUMS)(WEFT_OF_A(WEFT_GET_)(a, p * a_column)), values, acc);
+        acc = WEFT_MULTIPLY_ADD((WEFT_SUMS)(WEFT_OF_A(WEFT_GET_)(a, p * a_column)), values, acc);
     }
 #endif
     WEFT_STORE(acc, batch, row, column, lanes);

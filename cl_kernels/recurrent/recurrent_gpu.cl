@@ -58,7 +58,7 @@ __attribute__((always_inline)) static inline void weft_r_product(float *acc, con
             WEFT_UNROLL for (int g = 0; g < gates; ++g) {
                 const float from_b = b_tile[g * WEFT_R_B_ROOM + k * (WEFT_R_GROUP + 1) + x];
                 WEFT_UNROLL for (int i = 0; i < WEFT_R_LINES; ++i) acc[g * WEFT_R_LINES + i] =
-                    fma(from_a[i], from_b, acc[g * WEFT_R_LINES + i]);
+                    WEFT_MULTIPLY_ADD(from_a[i], from_b, acc[g * WEFT_R_LINES + i]);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -44,9 +44,10 @@ struct _cl_mem;
 
 typedef struct weft_context_options {
     size_t struct_size;
-    /* "gpu", "cpu", "pocl" (or any part of the name of a device or platform, in any case), or "0:1". NULL:
-     * $WEFT_DEVICE, else the best device of this machine (a GPU before a CPU, then by compute units ×
-     * clock). */
+    /* "gpu", "cpu", "0:1", or a part of a text in any case: of a platform's name, version or vendor or of the version of
+     * OpenCL ("pocl", "rusticl"); else, if no device has it there, of a device's name; else of its vendor. The best one
+     * that fits is opened: a GPU before a CPU, then by compute units × clock. NULL: $WEFT_DEVICE, else the best device
+     * of this machine. */
     const char *device;
     /* The folder for compiled kernels. NULL: $WEFT_CACHE_DIR, else $XDG_CACHE_HOME/weft, else ~/.cache/weft.
      * "": nothing is cached on disk. A folder or file that is not the user's own, or that others may write to, is

@@ -107,8 +107,8 @@ WEFT_API weft_tensor *weft_input_shape(
     weft_graph *graph, const char *name, weft_dtype dtype, int rank, const int64_t *dims);
 
 /* A trainable f32 tensor that belongs to the graph and keeps its values from plan to plan. The dimensions are
- * the whole shape. All parameters must be created before the first plan of the graph, and before any of them
- * is read or written; creating one later is WEFT_ERROR_STATE.
+ * the whole shape. Parameters may be created at any time: updates that exist already do not train later ones, new ones
+ * do.
  *     weft_parameter(g, "w", weft_glorot_uniform(), 10, 64)    has the shape (10, 64) */
 #define weft_parameter(...) WEFT_TAKE_PARAMETER_(__VA_ARGS__, WEFT_8_ENDS_)
 WEFT_API weft_tensor *weft_parameter_shape(
@@ -134,6 +134,26 @@ WEFT_API weft_status weft_scalar_get(const weft_tensor *scalar, float *value);
 /* An array of numbers (copied) of any dtype, like a state without a name. */
 WEFT_API weft_tensor *weft_array(
     weft_graph *graph, weft_dtype dtype, const void *data, int rank, const int64_t *dims);
+
+/* ---- scopes: names, and layers that are used twice ----
+ * Until its weft_scope_end, the names of parameters and states, and so of layers, begin with "name.", within the scopes
+ * around it. name NULL or "": they keep their names. Layers without a name are numbered from 1 in each scope.
+ *
+ * share: a parameter or state whose name exists is that one, and its initialiser is not used again; else it is made. So
+ * a function that opens a scope that shares makes one network, however often it is called: the towers of a siamese
+ * network, a discriminator for real and generated images, a decoder for training and for sampling.
+ *     weft_tensor *tower(weft_graph *graph, weft_tensor *x) {
+ *         weft_scope_begin(graph, "tower", true);
+ *         weft_tensor *y = weft_linear(weft_relu(weft_linear(x, 64)), 16);
+ *         weft_scope_end(graph);
+ *         return y;                                            "tower.linear1.weight", "tower.linear2.weight", ...
+ *     }
+ * Scopes within one that shares do so, too. A name that is shared with another shape or dtype is WEFT_ERROR_SHAPE,
+ * which names both; one that exists and is not shared is WEFT_ERROR_ARGUMENT. Both calls also record their error in
+ * the graph, so that their status need not be looked at. Errors of weft_scope_begin: WEFT_ERROR_ARGUMENT (more than 254
+ * characters of open scopes); of weft_scope_end: WEFT_ERROR_STATE (no scope is open). */
+WEFT_API weft_status weft_scope_begin(weft_graph *graph, const char *name, bool share);
+WEFT_API weft_status weft_scope_end(weft_graph *graph); /* of the scope that was opened last */
 
 /* ---- gradients and effects ---- */
 

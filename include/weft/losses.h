@@ -84,7 +84,8 @@ WEFT_API weft_tensor *weft_kl_div_loss(
 
 /* ---- classes ----
  * x (batch, classes, ...) or (classes); labels i32 in [0, classes), of the shape of x without the class axis.
- * The losses have the shape of the labels. A label out of range gives NaN. */
+ * The losses have the shape of the labels. A label out of range is an error of the next read or wait; its loss
+ * is NaN. */
 /* -log softmax(logits)[label]. Or, with f32 targets of the shape of the logits: -sum of target·log
  * softmax(logits). */
 WEFT_API weft_tensor *weft_cross_entropy(weft_tensor *logits, weft_tensor *labels);
@@ -156,7 +157,8 @@ WEFT_API weft_tensor *weft_triplet_margin_loss(weft_tensor *anchor, weft_tensor 
 /* ---- sequences ---- */
 /* Cross-entropy of logits (..., classes) and labels i32 (...): the mean over the labels that are not masked.
  * The label -100 is always masked, as in PyTorch. mask: NULL; or bool that broadcasts to the labels, true
- * where a label counts; or i32 lengths (N) in [0, T] for labels (N, T), where any other length gives NaN. */
+ * where a label counts; or i32 lengths (N) in [0, T] for labels (N, T), where any other length is an error of
+ * the next read or wait. */
 WEFT_API weft_tensor *weft_sequence_cross_entropy(
     weft_tensor *logits, weft_tensor *labels, weft_tensor *mask);
 /* The same with options; with `ignore` the label that is masked is ignored_label instead of -100. */

@@ -135,7 +135,7 @@ typedef struct weft_adaptive_softmax_options {
 WEFT_API weft_adaptive_softmax *weft_adaptive_softmax_layer(weft_graph *graph, int64_t width, int64_t classes,
     const int64_t *cutoffs, size_t count, const weft_adaptive_softmax_options *options);
 /* x (..., width), labels i32 (...) → the mean of -log p(label) over the labels that are not -100. Any other
- * label that is not a class gives NaN. */
+ * label that is not a class is an error of the next read or wait. */
 WEFT_API weft_tensor *weft_adaptive_softmax_loss(
     weft_adaptive_softmax *softmax, weft_tensor *x, weft_tensor *labels);
 /* x (..., width) → log p of all classes, (..., classes). */
@@ -196,7 +196,7 @@ typedef struct weft_optimizer {
     uint32_t accumulate; /* runs per update, which uses the mean of their gradients; 0 and 1: every run */
     float average_decay; /* keeps a ← average_decay·a + (1 - average_decay)·p, where the first a is the first
                             updated p (see weft_average_swap); 0: off */
-    const weft_parameter_group *groups; /* a parameter is in at most one; read during the call only */
+    const weft_parameter_group *groups; /* of two that name a parameter, the later counts; copied */
     size_t group_count;
 } weft_optimizer;
 
@@ -217,22 +217,55 @@ WEFT_API weft_optimizer weft_lion(float rate, float weight_decay); /* betas 0.9,
  * the reduction of the norm, and LAMB takes four launches (a reduction over many elements is two launches).
  * Matrices of 2^20 elements or more are updated in the epilogue of the products that compute their gradients,
  * unless something needs all gradients first. The learning rate is the scalar "learning_rate"
- * (weft_minimize_rate), which can be set between runs. updates: an array of at least WEFT_MAX_UPDATES.
+ * (weft_minimize_rate) of this call, which can be set between runs. updates: an array of at least WEFT_MAX_UPDATES.
  * Errors: WEFT_ERROR_ARGUMENT (a field that is out of range or not of that kind, a group that names no
- * parameter or one of another group, a capacity that is too small), WEFT_ERROR_STATE (no parameters, or all
- * are frozen). */
+ * parameter, a capacity that is too small), WEFT_ERROR_STATE (no parameters, or all are frozen). */
 WEFT_API weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *optimizer, weft_tensor **updates,
     size_t capacity, size_t *count);
-WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph); /* NULL before weft_minimize */
+/* The rate of the graph's latest optimizer: call it after the weft_minimize that it is asked for. NULL before any. */
+WEFT_API weft_tensor *weft_minimize_rate(weft_graph *graph);
 #define WEFT_MAX_UPDATES 8
+
+/* ---- optimizers as objects: one state for several losses, plans and gradients of any origin ----
+ * An optimizer object keeps the moments, counters and averages of the parameters that it has stepped, and a learning
+ * rate of its own. Each step is a tensor, an output of plans: a run of such a plan is one update. All steps of an
+ * optimizer, in whatever plans, share its state: several losses, batches of other lengths, networks that are trained in
+ * turn (weft_minimize is the short form, with an optimizer for its one loss). Checkpoints keep the states of all
+ * optimizers of a graph. The object belongs to its graph, and is released with it.
+ *
+ * t of the formulas counts, for the parameters that came to the optimizer in the same step, the runs that update any
+ * of them: parameters that come later, or in a step of their own, begin at t = 1. A step is one launch for each run
+ * of parameters that were created one after the other. A plan may hold several steps, of one optimizer or of more, as
+ * long as no parameter is in two of them (WEFT_ERROR_ARGUMENT of weft_plan_create). clip_norm takes the norm over the
+ * parameters of a step. */
+typedef struct weft_optimizer_state weft_optimizer_state;
+/* rule is copied, and so are its groups, each of which must name a parameter by the first step. NULL after an error:
+ * WEFT_ERROR_ARGUMENT (a field that is out of range or not of that kind). */
+WEFT_API weft_optimizer_state *weft_optimizer_create(weft_graph *graph, const weft_optimizer *rule);
+/* The update of `count` parameters by these gradients, each of the shape of its parameter: results of weft_gradients,
+ * sums or projections of them, inputs that the program writes. Other parameters do not change, and frozen ones in the
+ * list neither. Parameters that the optimizer does not know yet are welcome in any step. NULL after an error:
+ * WEFT_ERROR_ARGUMENT (no parameters, one that is twice in the list, one of another graph, a tensor that is no
+ * parameter), WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE (f32 only), WEFT_ERROR_STATE (more than 64 sets of parameters in one
+ * graph that began in different steps). */
+WEFT_API weft_tensor *weft_optimizer_step(weft_optimizer_state *optimizer, weft_tensor *const *parameters,
+    weft_tensor *const *gradients, size_t count);
+/* The same with the gradients of a loss: of the parameters of these names (a star matches any characters; NULL: all)
+ * that it depends on and that are not frozen. WEFT_ERROR_STATE: there are none.
+ *     weft_tensor *train = weft_optimizer_minimize(optimizer, loss, "generator.*"); */
+WEFT_API weft_tensor *weft_optimizer_minimize(
+    weft_optimizer_state *optimizer, weft_tensor *loss, const char *parameters);
+/* The learning rate, a scalar that can be set between runs (weft_scalar_set, weft_schedule_rate); NULL for NULL. */
+WEFT_API weft_tensor *weft_optimizer_rate(weft_optimizer_state *optimizer);
 
 /* Freezes parameters, or unfreezes them: a name in which a star matches any characters. Frozen parameters get
  * no gradient (the backward pass does not compute it), no update and no decay. Takes effect in the next
- * weft_minimize or weft_trainer_create; what exists already does not change. WEFT_ERROR_ARGUMENT: there is no
+ * weft_minimize, weft_optimizer_minimize, weft_optimizer_step or weft_trainer_create; what exists already does not change. WEFT_ERROR_ARGUMENT: there is no
  * such parameter. */
 WEFT_API weft_status weft_freeze(weft_graph *graph, const char *parameters, bool frozen);
 
-/* Exchanges the parameters and their averages (average_decay). Predict, evaluate or save, then exchange them
+/* Exchanges the parameters and their averages (average_decay); of two optimizers that average a parameter, the later
+ * one's counts. Predict, evaluate or save, then exchange them
  * again; a training run before that is an error. WEFT_ERROR_STATE: no average is kept, or there was no update
  * yet. */
 WEFT_API weft_status weft_average_swap(weft_graph *graph);

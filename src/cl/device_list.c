@@ -8,6 +8,7 @@
 #include "cl/device_list.h"
 #include "cl/device_query.h"
 #include "cl/opened_device.h"
+#include "cl/quirks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,12 +46,18 @@ static weft_status read_texts(weft_device_info *info, cl_device_id device, const
     return WEFT_OK;
 }
 
-static weft_status read_platform(
-    weft_device_info *info, cl_platform_id platform, const weft_allocator *allocator) {
-    char *text = NULL;
-    WI_TRY(wi_platform_query_text(&text, allocator, platform, CL_PLATFORM_NAME, "CL_PLATFORM_NAME"));
-    copy_text(info->platform, sizeof info->platform, text);
-    wi_release(allocator, text);
+static weft_status read_platform(wi_device_entry *entry, const weft_allocator *allocator) {
+    const text_query queries[] = {
+        {CL_PLATFORM_NAME, "CL_PLATFORM_NAME", entry->info.platform, sizeof entry->info.platform},
+        {CL_PLATFORM_VERSION, "CL_PLATFORM_VERSION", entry->platform_version, sizeof entry->platform_version},
+        {CL_PLATFORM_VENDOR, "CL_PLATFORM_VENDOR", entry->platform_vendor, sizeof entry->platform_vendor},
+    };
+    for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
+        char *text = NULL;
+        WI_TRY(wi_platform_query_text(&text, allocator, entry->platform, queries[i].what, queries[i].name));
+        copy_text(queries[i].field, queries[i].capacity, text);
+        wi_release(allocator, text);
+    }
     return WEFT_OK;
 }
 
@@ -68,13 +75,16 @@ static bool speaks_opencl_1_2(const char *version) {
     return sscanf(version, "OpenCL %d.%d", &major, &minor) == 2 && major * 10 + minor >= 12;
 }
 
-/* The cpu kernels are for processors whose compiler takes wide vectors as they are. A software rasteriser
- * calls itself a CPU, too, but works through scalars side by side as a GPU does; its native width says so. */
+/* The cpu kernels are for processors whose compiler takes wide vectors as they are. A software rasteriser calls itself a
+ * CPU, too, but works through scalars side by side as a GPU does: the table of quirks knows it. What calls itself a GPU
+ * as well (Oclgrind) is a processor if its native vectors say so; PoCL on AArch64 reports that those have one float. */
 static weft_status read_class(weft_device_info *info, cl_device_id device) {
     const char *const forced = wi_environment("WEFT_DEVICE_CLASS");
+    const bool scalar = wi_quirks_find(info, NULL) & WI_QUIRK_SCALAR_COMPILER;
     cl_uint width = 1;
     if (speaks_opencl_1_2(info->opencl)) WI_QUERY(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, &width);
-    info->device_class = info->is_cpu && width >= 4 ? WEFT_CLASS_CPU : WEFT_CLASS_GPU;
+    const bool processor = info->is_cpu && !scalar && (!info->is_gpu || width >= 4);
+    info->device_class = processor ? WEFT_CLASS_CPU : WEFT_CLASS_GPU;
     if (!forced) return WEFT_OK;
     const wi_device_profile *const kind = wi_device_kind_named(forced);
     if (!kind) return fail_kind(forced);
@@ -118,7 +128,7 @@ weft_status wi_device_describe(wi_device_entry *entry, cl_device_id device, cons
     weft_device_info *const info = &entry->info;
     *entry = (wi_device_entry){.device = device};
     WI_QUERY(device, CL_DEVICE_PLATFORM, &entry->platform);
-    WI_TRY(read_platform(info, entry->platform, allocator));
+    WI_TRY(read_platform(entry, allocator));
     WI_TRY(read_texts(info, device, allocator));
     WI_TRY(read_type(info, device));
     WI_TRY(read_numbers(info, device));

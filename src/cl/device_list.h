@@ -11,6 +11,7 @@ typedef struct wi_device_entry {
     cl_device_id device;
     bool usable; /* the driver says that it is available, has a compiler, and speaks OpenCL 1.2 */
     weft_device_info info;
+    char platform_version[128], platform_vendor[128];
     weft_status status; /* of describing it; info is not complete unless it is WEFT_OK */
     char error[256];
 } wi_device_entry;
@@ -36,8 +37,9 @@ void wi_device_list_clear(wi_device_list *list);
 /* Describes one device. Errors: those of the queries; WEFT_ERROR_ARGUMENT for a bad $WEFT_DEVICE_CLASS. */
 weft_status wi_device_describe(wi_device_entry *entry, cl_device_id device, const weft_allocator *allocator);
 
-/* Keeps only the devices that fit the selector (NULL: all), the best first; one that could not be described fits any
- * selector but a place, and is last. None left: WEFT_ERROR_NO_DEVICE,
+/* Keeps only the devices that fit the selector (NULL: all), the best first. Where it is part of the name, version or
+ * vendor of a platform, devices that only have it in their own name are not kept; then come names of devices, then
+ * their vendors. One that could not be described fits any selector but a place, and is last. None left: WEFT_ERROR_NO_DEVICE,
  * whose line lists the devices that there are. */
 weft_status wi_device_list_select(wi_device_list *list, const char *selector);
 

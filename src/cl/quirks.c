@@ -3,18 +3,21 @@
 
 #include "cl/device_list.h"
 
+#include <string.h>
+
 typedef struct quirk_row {
     const char *platform, *device, *driver; /* parts of the names, any case; "" fits all */
     unsigned quirks;
 } quirk_row;
 
 static const quirk_row quirk_rows[] = {
-    /* github.com/JuliaGPU/OpenCL.jl/issues/460, github.com/pocl/pocl/issues/1167 */
-    {"portable computing language", "", "", WI_QUIRK_POCL_LOOPVEC},
+    /* seen with 3.1 as "corrupted double-linked list"; loopvec, the default, works, as does cbs */
+    {"portable computing language", "", "", WI_QUIRK_WORK_ITEM_LOOPS},
     /* pocl compiles a kernel at its first launch, once for each local size, and once more for any size when
        its binary is asked for; $POCL_CACHE_DIR keeps them */
     {"portable computing language", "", "", WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE},
     {"rusticl", "llvmpipe", "", WI_QUIRK_NO_CLBLAST | WI_QUIRK_SCALAR_COMPILER},
+    {"rusticl", "softpipe", "", WI_QUIRK_NO_CLBLAST | WI_QUIRK_SCALAR_COMPILER},
     /* Mesa 22.3 compiles OpenCL C without NIR's preservation of signed zeros, infinities and NaN; its
        clFinish waits for what it flushes itself, an event for what was flushed before, too */
     {"rusticl", "", "", WI_QUIRK_LOOSE_EDGES | WI_QUIRK_EARLY_FINISH},
@@ -25,7 +28,12 @@ static const quirk_row quirk_rows[] = {
     {"amd accelerated parallel processing", "", "", WI_QUIRK_BINARY_LATE},
 };
 
-unsigned wi_quirks_find(const weft_device_info *info) {
+/* "auto" takes work-item loops for some kernels. */
+static bool takes_work_item_loops(const char *method) {
+    return method && (strcmp(method, "auto") == 0 || strcmp(method, "workitemloops") == 0);
+}
+
+unsigned wi_quirks_find(const weft_device_info *info, const char *method) {
     unsigned quirks = 0;
     for (size_t i = 0; i < sizeof quirk_rows / sizeof *quirk_rows; i++) {
         const quirk_row *const row = &quirk_rows[i];
@@ -33,12 +41,13 @@ unsigned wi_quirks_find(const weft_device_info *info) {
             wi_contains_any_case(info->name, row->device) && wi_contains_any_case(info->driver, row->driver))
             quirks |= row->quirks;
     }
-    return quirks;
+    return takes_work_item_loops(method) ? quirks : quirks & ~(unsigned)WI_QUIRK_WORK_ITEM_LOOPS;
 }
 
 const char *wi_quirk_text(unsigned quirk) {
     switch (quirk) {
-    case WI_QUIRK_POCL_LOOPVEC: return "kernels with barriers may be miscompiled in the loopvec mode";
+    case WI_QUIRK_WORK_ITEM_LOOPS:
+        return "attention of class gpu fails with POCL_WORK_GROUP_METHOD=auto and workitemloops";
     case WI_QUIRK_QUARTER_ALLOC: return "reports a quarter of the memory as the largest allocation";
     case WI_QUIRK_BINARY_LATE: return "program binaries are complete only after the kernels ran";
     case WI_QUIRK_NO_CLBLAST: return "CLBlast takes too long to build here";

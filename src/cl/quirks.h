@@ -6,8 +6,7 @@
 #include "cl/opened_device.h"
 
 enum {
-    WI_QUIRK_POCL_LOOPVEC =
-        1 << 0, /* barrier kernels miscompile in PoCL's loopvec mode: prefer work-groups of known size */
+    WI_QUIRK_WORK_ITEM_LOOPS = 1 << 0, /* attention of class gpu corrupts memory with these methods of PoCL */
     WI_QUIRK_QUARTER_ALLOC = 1 << 1,   /* reports a quarter of memory as largest allocation, gives more */
     WI_QUIRK_BINARY_LATE = 1 << 2,     /* program binary is complete only after the kernels ran */
     WI_QUIRK_NO_CLBLAST = 1 << 3,      /* CLBlast takes far too long to build here */
@@ -17,7 +16,8 @@ enum {
     WI_QUIRK_EARLY_FINISH = 1 << 7, /* clFinish returns before what was flushed is done */
 };
 
-unsigned wi_quirks_find(const weft_device_info *info);
+/* method: $POCL_WORK_GROUP_METHOD, or NULL. */
+unsigned wi_quirks_find(const weft_device_info *info, const char *method);
 /* For logs and `weft check`: one line for a single bit. */
 const char *wi_quirk_text(unsigned quirk);
 

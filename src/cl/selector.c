@@ -31,27 +31,62 @@ static bool equal_any_case(const char *a, const char *b) {
     return strlen(a) == strlen(b) && begins_any_case(a, b);
 }
 
-static bool fits(const wi_device_entry *entry, const char *selector) {
+/* What a selector is about, the stronger first: a device that it fits strongly hides those that it fits weakly. A driver's
+ * name comes before a device's, as PoCL's devices have the name and the vendor of the processor that they run on. */
+typedef enum fit { FITS_NOT, FITS_VENDOR, FITS_NAME, FITS_DRIVER, FITS_EXACTLY } fit;
+
+/* PoCL 3.1 says "PoCL" in the versions of its platform and device only. */
+static bool names_driver(const wi_device_entry *entry, const char *selector) {
+    const char *const texts[] = {
+        entry->info.platform, entry->platform_version, entry->platform_vendor, entry->info.opencl};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (wi_contains_any_case(texts[i], selector)) return true;
+    }
+    return false;
+}
+
+static fit fit_of(const wi_device_entry *entry, const char *selector) {
     const weft_device_info *const info = &entry->info;
+    if (equal_any_case(selector, "gpu")) return info->is_gpu ? FITS_EXACTLY : FITS_NOT;
+    if (equal_any_case(selector, "cpu")) return info->is_cpu ? FITS_EXACTLY : FITS_NOT;
+    if (names_driver(entry, selector)) return FITS_DRIVER;
+    if (wi_contains_any_case(info->name, selector)) return FITS_NAME;
+    return wi_contains_any_case(info->vendor, selector) ? FITS_VENDOR : FITS_NOT;
+}
+
+static fit best_fit(const wi_device_list *list, const char *selector) {
+    fit best = FITS_VENDOR;
+    for (size_t i = 0; i < list->count && selector && !is_place(selector); i++) {
+        if (list->entries[i].status != WEFT_OK) continue;
+        const fit own = fit_of(&list->entries[i], selector);
+        if (own > best) best = own;
+    }
+    return best;
+}
+
+static bool fits(const wi_device_entry *entry, const char *selector, fit best) {
     if (!selector) return true;
-    if (is_place(selector)) return strcmp(info->selector, selector) == 0;
+    if (is_place(selector)) return strcmp(entry->info.selector, selector) == 0;
     if (entry->status != WEFT_OK)
         return true; /* it may be the one that was meant: its error is told if no other is */
-    if (equal_any_case(selector, "gpu")) return info->is_gpu;
-    if (equal_any_case(selector, "cpu")) return info->is_cpu;
-    return wi_contains_any_case(info->name, selector) || wi_contains_any_case(info->platform, selector);
+    return fit_of(entry, selector) == best;
 }
 
 static int kind_rank(const weft_device_info *info) {
     return info->is_gpu ? 2 : info->is_cpu ? 1 : 0;
 }
 
+/* A driver that does not know its clock reports 0. */
+static uint64_t cycles(const weft_device_info *info) {
+    enum { USUAL_MHZ = 1000 };
+    return (uint64_t)info->compute_units * (info->clock_mhz > 0 ? info->clock_mhz : USUAL_MHZ);
+}
+
 /* Whether a is to be tried before b. Equal devices keep the loader's order. */
 static bool better(const wi_device_entry *a, const wi_device_entry *b) {
     if (a->usable != b->usable) return a->usable;
     if (kind_rank(&a->info) != kind_rank(&b->info)) return kind_rank(&a->info) > kind_rank(&b->info);
-    return (uint64_t)a->info.compute_units * a->info.clock_mhz >
-           (uint64_t)b->info.compute_units * b->info.clock_mhz;
+    return cycles(&a->info) > cycles(&b->info);
 }
 
 static void sort_best_first(wi_device_list *list) {
@@ -83,12 +118,13 @@ static weft_status fail_none(const wi_device_list *list, const char *selector) {
 }
 
 weft_status wi_device_list_select(wi_device_list *list, const char *selector) {
+    const fit best = best_fit(list, selector);
     size_t fitting = 0;
-    for (size_t i = 0; i < list->count; i++) fitting += fits(&list->entries[i], selector);
+    for (size_t i = 0; i < list->count; i++) fitting += fits(&list->entries[i], selector, best);
     if (fitting == 0) return fail_none(list, selector);
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
-        if (fits(&list->entries[i], selector)) list->entries[kept++] = list->entries[i];
+        if (fits(&list->entries[i], selector, best)) list->entries[kept++] = list->entries[i];
     }
     list->count = kept;
     sort_best_first(list);

@@ -48,6 +48,11 @@ typedef struct wi_scalar_attributes {
     uint32_t index; /* among the scalars of the graph */
 } wi_scalar_attributes;
 
+/* Parameters of one block as one tensor. */
+typedef struct wi_flat_attributes {
+    uint32_t block;
+} wi_flat_attributes;
+
 /* Input i of flat_gradients is stored where parameter first + i would be. */
 typedef struct wi_flat_gradients_attributes {
     int64_t first;
@@ -206,6 +211,14 @@ typedef struct wi_class_loss_attributes {
     uint32_t unused;
 } wi_class_loss_attributes;
 
+/* label: which numbers it lets pass */
+typedef struct wi_label_attributes {
+    int64_t count;   /* 0 .. count - 1 */
+    int64_t ignored; /* one more; INT64_MIN: none */
+    uint32_t kind;   /* a wi_label_kind: what the numbers are */
+    uint32_t unused;
+} wi_label_attributes;
+
 /* huber, smooth_l1 */
 typedef struct wi_huber_attributes {
     double delta; /* differences below it are on the curve */
@@ -257,6 +270,7 @@ typedef union wi_attributes {
     wi_source_attributes source;
     wi_constant_attributes constant;
     wi_scalar_attributes scalar;
+    wi_flat_attributes flat;
     wi_flat_gradients_attributes flat_gradients;
     wi_transfer_attributes transfer;
     wi_random_attributes random;
@@ -275,6 +289,7 @@ typedef union wi_attributes {
     wi_attention_attributes attention;
     wi_recurrent_attributes recurrent;
     wi_class_loss_attributes class_loss;
+    wi_label_attributes label;
     wi_huber_attributes huber;
     wi_cosine_attributes cosine;
     wi_ctc_attributes ctc;

@@ -30,22 +30,30 @@ typedef enum wi_op_kind {
     WI_FUNCTION   /* no node of its own: built from others when it is called */
 } wi_op_kind;
 
+struct wi_rewrite;
+
 typedef struct wi_op {
     const char *name;
     wi_op_kind kind;
     size_t attribute_bytes; /* sizeof the struct of attributes.h that its nodes have; 0: none */
     /* MAP: OpenCL C over a, b, c for float and for int results (comparisons: for float and int inputs). */
     const char *float_code, *int_code;
-    /* Writes input gradients (NULL: none) for the gradient g of node y. Builds ordinary nodes. Gradients of
-     * broadcast inputs have y's shape; the caller sums them down. NULL: not differentiable, nothing flows. */
+    /* How a gradient passes through a node with inputs: exactly one of the next three is there.
+     * backward: writes input gradients (NULL: zero) for the gradient g of node y. Builds ordinary nodes.
+     * Gradients of broadcast inputs have y's shape; the caller sums them down.
+     * zero_gradient: it is zero everywhere (indices, steps, what is meant to stop it).
+     * no_gradient: asking for it is an error, whose line ends with this text, the way out. */
     void (*backward)(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
+    bool zero_gradient;
+    const char *no_gradient;
     /* COMPOSITE: ordinary nodes of the same value. */
     weft_tensor *(*lower)(weft_tensor *y, bool inference);
     /* COMPOSITE, NULL where there is nothing: refuses a plan that computes y at that batch (the line names
-     * the op); and assignment 0, 1, ... (NULL: no more) that every plan for training does which computes y.
-     */
+     * the op); and assignment 0, 1, ... (NULL: no more) that every plan for training does which computes y. Of
+     * several nodes that assign to one variable in a plan, each reads what the one before leaves in it
+     * (wi_rewrite_value), in the order of their creation, and the last assigns. */
     weft_status (*check)(const weft_tensor *y, int64_t batch, bool inference);
-    weft_tensor *(*effect)(weft_tensor *y, int number);
+    weft_tensor *(*effect)(weft_tensor *y, int number, const struct wi_rewrite *rewrite);
     /* VIEW: y's layout over the memory of x; false when strides cannot express it and x must be copied first.
      */
     bool (*view)(const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out,
@@ -54,7 +62,7 @@ typedef struct wi_op {
     bool precise;
     /* MAP: instead of code, a padded read of its one input, as attributes.padding says. */
     bool reads_padded;
-    /* KERNEL: contiguous: the inputs that its kernels want so, a bit each. fault: what WEFT_FAULT in its kernels means ("an index is out of range"); NULL: they have none.
+    /* KERNEL: contiguous: the inputs that its kernels want so, a bit each. fault (also of the map `label`): what WEFT_FAULT in its kernels means ("an index is out of range"); NULL: they have none.
      * fault_index: of what the position that it notes is one; NULL: "(row-major) of its index input". */
     uint32_t contiguous;
     const char *fault, *fault_index;
@@ -78,7 +86,8 @@ struct weft_tensor {
     weft_tensor *inputs[];
 };
 
-/* Memory of a graph that lives from plan to plan. A block is one buffer; all parameters share block 0. */
+/* Memory of a graph that lives from plan to plan. A block is one buffer. All parameters that are there before the first
+ * plan share one; those that are made after it share the next, and so on: memory never moves. */
 typedef struct wi_block {
     wi_buffer buffer; /* made when the first plan or read needs it */
     size_t bytes;
@@ -86,6 +95,7 @@ typedef struct wi_block {
 
 typedef struct wi_variable {
     weft_tensor *tensor;
+    size_t number; /* among the parameters, or among the states, of the graph */
     size_t block;
     size_t offset; /* bytes in the block */
     size_t bytes;
@@ -94,14 +104,17 @@ typedef struct wi_variable {
     uint32_t stream;              /* of the initialiser's random numbers */
     size_t zero_from, zero_bytes; /* of what the initialiser computes, this part is zeros */
     bool trainable;
-    bool frozen; /* a parameter that the next weft_minimize leaves alone */
-    /* A state of the optimizer with this clock, of the flat shape: what it is ("m"). NULL: not one. */
+    bool frozen; /* a parameter that the next weft_minimize or weft_optimizer_step leaves alone */
+    /* What an optimizer keeps for the parameters from offset `covered` of a block on, as many bytes: "m". NULL: no such
+     * state. */
     const char *role;
-    size_t clock;
+    size_t optimizer, clock; /* by number */
+    size_t covered_block, covered;
+    bool replaced; /* an average that a later optimizer keeps, too: weft_average_swap leaves it alone */
     bool assigned; /* by weft_assign: its value is part of a training's state */
 } wi_variable;
 
-/* Counts the runs that train with one optimizer. */
+/* Counts the runs that update the parameters that an optimizer met in one step. */
 typedef struct wi_clock {
     uint64_t runs;  /* so far, the one under way included */
     uint64_t every; /* runs an update: gradients are accumulated over so many */
@@ -120,12 +133,20 @@ typedef struct wi_scalar {
 enum { WI_MAX_CLOCKS = 64 };
 
 typedef struct wi_variable_name wi_variable_name; /* graph/variable_names.h */
+typedef struct wi_scope wi_scope;                 /* graph/scope.h */
 
 /* Variables of a kind in order of creation. */
 typedef struct wi_variable_list {
     wi_variable **of;
     size_t count, capacity;
 } wi_variable_list;
+
+/* Which learning rate an update moves with. */
+typedef struct wi_rated_update {
+    const weft_tensor *update;
+    weft_tensor *rate;
+    struct wi_rated_update *next;
+} wi_rated_update;
 
 typedef struct wi_attachment {
     const char *key;
@@ -152,15 +173,15 @@ struct weft_graph {
     wi_scalar *scalars;
     size_t scalar_count, scalar_capacity;
     uint32_t streams;               /* random nodes made so far */
-    uint32_t layers;                /* for automatic names */
+    struct wi_scope *scope;         /* that is open (graph/scope.h); NULL: none */
     weft_dtype precision;           /* weft_graph_set_precision */
-    bool frozen;                    /* block 0 is on the device: no more parameters */
-    wi_clock clocks[WI_MAX_CLOCKS]; /* one a weft_minimize */
+    size_t parameter_block;         /* where the next parameter is put, unless it is on the device by then */
+    wi_clock clocks[WI_MAX_CLOCKS]; /* of optimizers */
     size_t clock_count;
-    uint64_t draws;       /* runs of plans with random numbers so far: a part of their counter */
-    weft_tensor *rate;    /* weft_minimize_rate */
-    weft_tensor *average; /* of the parameters, kept by an optimizer; NULL: none */
-    size_t average_clock;
+    uint64_t draws;    /* runs of plans with random numbers so far: a part of their counter */
+    weft_tensor *rate; /* of the latest optimizer: weft_minimize_rate */
+    size_t optimizers; /* made so far */
+    wi_rated_update *rated;
     bool swapped; /* the parameters hold the average, and the average the parameters */
     wi_attachment *attachments;
     weft_status status; /* the first error */
@@ -201,15 +222,15 @@ uint64_t wi_clock_update(const wi_clock *clock);
 /* A rank-0 f32 that the host computes before each run. */
 weft_tensor *wi_step_scalar(
     weft_graph *graph, size_t clock, double (*rule)(wi_scalar *, const wi_clock *), double a, double b);
-/* All parameters, as one f32 tensor (rows, WI_FLAT_ROW) over block 0: every parameter begins a row, so what
- * belongs to a parameter as a whole is one number a row. Gaps are zero. No parameters, or one that is not
- * f32: an error. */
+/* The parameters of a block, as one f32 tensor (rows, WI_FLAT_ROW): every parameter begins a row, so what belongs to a
+ * parameter as a whole is one number a row. Gaps are zero. */
 enum { WI_FLAT_ROW = 16, WI_FLAT_ROW_BYTES = 64 };
-weft_tensor *wi_flat_parameters(weft_graph *graph);
-/* A state of the same shape, `value` at first. */
-weft_tensor *wi_flat_state(weft_graph *graph, const char *name, float value);
-int64_t wi_flat_rows(const weft_graph *graph);
-wi_shape wi_flat_shape(const weft_graph *graph);
+weft_tensor *wi_flat_parameters(weft_graph *graph, size_t block);
+/* How many there are now; later parameters add to them until the block is on the device. */
+int64_t wi_flat_rows(const weft_graph *graph, size_t block);
+/* The row at which a parameter begins, and how many it has. */
+int64_t wi_first_row(const weft_tensor *parameter);
+int64_t wi_row_count(const weft_tensor *parameter);
 
 /* ---- variables ---- */
 weft_status wi_graph_add_block(weft_graph *graph, size_t bytes, size_t *index);

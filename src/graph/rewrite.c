@@ -1,4 +1,5 @@
 #include "graph/rewrite.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* A node, or what a rule has made of it, on the way down. */
@@ -100,13 +101,58 @@ static weft_status add_root(wi_rewrite *rewrite, weft_tensor *root) {
     return WEFT_OK;
 }
 
+/* The node on top of the stack may stand for one of the caller's graph. */
+static weft_status note_effective(wi_rewrite *rewrite, weft_tensor *y) {
+    size_t from = rewrite->depth - 1;
+    while (from > 0 && rewrite->stack[from - 1].made == rewrite->stack[from].node) from--;
+    WI_TRY(wi_grow(rewrite->graph->context->allocator, (void **)&rewrite->effective,
+        &rewrite->effective_capacity, rewrite->effective_count + 1, sizeof *rewrite->effective));
+    rewrite->effective[rewrite->effective_count++] = (wi_effective){y, rewrite->stack[from].node->id};
+    return WEFT_OK;
+}
+
+static int by_order(const void *a, const void *b) {
+    const wi_effective *const x = a, *const y = b;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* The assignment to the variable among the effects made together last. */
+static size_t effect_on(const wi_rewrite *rewrite, const weft_tensor *variable) {
+    size_t i = rewrite->first_effect;
+    while (i < rewrite->root_count && rewrite->roots[i]->inputs[0] != variable) i++;
+    return i;
+}
+
+weft_tensor *wi_rewrite_value(const wi_rewrite *rewrite, weft_tensor *variable) {
+    const size_t found = effect_on(rewrite, variable);
+    return found < rewrite->root_count ? rewrite->roots[found]->inputs[1] : variable;
+}
+
+/* The last of several assignments to a variable, which has taken the others in, replaces them. */
+static weft_status add_effects(wi_rewrite *rewrite) {
+    weft_tensor *effect;
+    rewrite->first_effect = rewrite->root_count;
+    if (rewrite->effective_count > 1)
+        qsort(rewrite->effective, rewrite->effective_count, sizeof *rewrite->effective, by_order);
+    for (size_t i = 0; i < rewrite->effective_count; i++) {
+        weft_tensor *const y = rewrite->effective[i].node;
+        for (int number = 0; (effect = y->op->effect(y, number, rewrite)) != NULL; number++) {
+            const size_t known = effect_on(rewrite, effect->inputs[0]);
+            if (known == rewrite->root_count) WI_TRY(add_root(rewrite, effect));
+            rewrite->roots[known] = effect;
+        }
+        WI_TRY(weft_graph_status(rewrite->graph));
+    }
+    rewrite->effective_count = 0;
+    return WEFT_OK;
+}
+
 /* Asks the composite, once, what it wants of the plan, and gives what it is lowered to. */
 static weft_status lower(wi_rewrite *rewrite, weft_tensor *y, weft_tensor **made) {
     const wi_op *const op = y->op;
-    weft_tensor *effect, **lowered = &y->lowered[rewrite->inference];
+    weft_tensor **lowered = &y->lowered[rewrite->inference];
     if (op->check) WI_TRY(op->check(y, rewrite->batch, rewrite->inference));
-    for (int i = 0; op->effect && !rewrite->inference && (effect = op->effect(y, i)) != NULL; i++)
-        WI_TRY(add_root(rewrite, effect));
+    if (op->effect && !rewrite->inference) WI_TRY(note_effective(rewrite, y));
     if (!*lowered) *lowered = op->lower(y, rewrite->inference);
     *made = *lowered;
     WI_TRY(weft_graph_status(rewrite->graph));
@@ -219,6 +265,7 @@ static weft_status run_pass(wi_rewrite *rewrite, wi_stage stage) {
     for (size_t i = 0; i < rewrite->root_count; i++) {
         WI_TRY(visit_from(rewrite, rewrite->roots[i]));
         rewrite->roots[i] = image_of(rewrite, rewrite->roots[i]);
+        if (i + 1 == rewrite->root_count) WI_TRY(add_effects(rewrite));
     }
     return WEFT_OK;
 }
@@ -242,6 +289,7 @@ weft_status wi_rewrite_run(wi_rewrite *rewrite) {
 void wi_rewrite_end(wi_rewrite *rewrite) {
     const weft_allocator *const allocator = rewrite->graph->context->allocator;
     wi_release(allocator, rewrite->roots);
+    wi_release(allocator, rewrite->effective);
     wi_release(allocator, rewrite->nodes);
     wi_release(allocator, rewrite->stack);
     wi_release(allocator, rewrite->drawn);

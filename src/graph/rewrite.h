@@ -45,6 +45,12 @@ typedef struct wi_rewritten {
     bool entered;       /* it, or what stands for it, is being looked at */
 } wi_rewritten;
 
+/* A composite with assignments, which are made when all roots so far have been walked over. */
+typedef struct wi_effective {
+    weft_tensor *node;
+    uint32_t order; /* the number of the node of the caller's graph that it stands for */
+} wi_effective;
+
 struct wi_rewrite {
     weft_graph *graph;
     bool inference;
@@ -57,6 +63,9 @@ struct wi_rewrite {
     /* The outputs of the plan, then assignments that composites do (a norm's running statistics). */
     weft_tensor **roots;
     size_t root_count, root_capacity;
+    size_t first_effect; /* among the roots: of those made together last */
+    wi_effective *effective;
+    size_t effective_count, effective_capacity;
     wi_stage stage;
     wi_rewritten *nodes; /* by id */
     size_t node_capacity;
@@ -82,6 +91,8 @@ uint32_t wi_rewrite_readers(const wi_rewrite *rewrite, const weft_tensor *node);
 bool wi_rewrite_has_one_reader(const wi_rewrite *rewrite, const weft_tensor *node);
 /* What the first of the op's rules makes of y over these inputs; NULL: none applies. */
 weft_tensor *wi_rewrite_apply(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs);
+/* What the variable holds after the assignments that are known so far of composites. */
+weft_tensor *wi_rewrite_value(const wi_rewrite *rewrite, weft_tensor *variable);
 /* Where to note the first node that draws from a stream. */
 weft_tensor **wi_rewrite_drawn(wi_rewrite *rewrite, uint32_t stream);
 

@@ -1,5 +1,6 @@
 /* Sources (inputs, parameters, states) and the generators that need no op family: constants, scalars, coordinates. */
 #include "graph/initial.h"
+#include "graph/scope.h"
 #include "graph/variable_names.h"
 #include <string.h>
 
@@ -9,7 +10,8 @@ const wi_op wi_op_parameter = {
     .name = "parameter", .kind = WI_SOURCE, .attribute_bytes = sizeof(wi_source_attributes)};
 const wi_op wi_op_state = {
     .name = "state", .kind = WI_SOURCE, .attribute_bytes = sizeof(wi_source_attributes)};
-const wi_op wi_op_flat = {.name = "flat parameters", .kind = WI_SOURCE};
+const wi_op wi_op_flat = {
+    .name = "flat parameters", .kind = WI_SOURCE, .attribute_bytes = sizeof(wi_flat_attributes)};
 const wi_op wi_op_constant = {
     .name = "constant", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_constant_attributes)};
 const wi_op wi_op_scalar = {
@@ -80,23 +82,35 @@ static wi_variable *add_variable(
         wi_grow(allocator, (void **)&list->of, &list->capacity, list->count + 1, sizeof(wi_variable *)) !=
             WEFT_OK)
         return NULL;
-    *variable = (wi_variable){
-        .tensor = tensor, .block = block, .offset = offset, .bytes = bytes, .trainable = trainable};
+    *variable = (wi_variable){.tensor = tensor,
+        .number = list->count,
+        .block = block,
+        .offset = offset,
+        .bytes = bytes,
+        .trainable = trainable};
     graph->variables[graph->variable_count++] = list->of[list->count++] = variable;
     tensor->variable = variable;
     return variable;
 }
 
-/* A new variable's tensor with memory reserved: trainable ones share block 0, every other has its own. */
+/* The room of a new parameter, in the block that is not on the device yet. Each begins a row: 64 bytes, a cache line,
+ * and a float16. */
+static weft_status reserve_parameter(weft_graph *graph, size_t bytes, size_t *block, size_t *offset) {
+    const size_t row = WI_FLAT_ROW_BYTES;
+    if (graph->blocks[graph->parameter_block].buffer.memory)
+        WI_TRY(wi_graph_add_block(graph, 0, &graph->parameter_block));
+    *block = graph->parameter_block;
+    *offset = graph->blocks[*block].bytes;
+    graph->blocks[*block].bytes += (bytes + row - 1) / row * row;
+    return WEFT_OK;
+}
+
+/* A new variable's tensor with memory reserved: parameters share a block, every state has its own. */
 static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char *name, weft_dtype dtype,
     const wi_shape *shape, bool trainable) {
     if (has_batch(shape))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s '%s': its shape cannot depend on the batch size",
             op->name, name ? name : "");
-    if (trainable && graph->frozen)
-        return wi_graph_fail(graph, WEFT_ERROR_STATE,
-            "parameter '%s': the graph has a plan already; make all parameters first, or use a second graph",
-            name ? name : "");
     const wi_attributes attributes = {.source = {.number = graph->node_count}};
     weft_tensor *tensor = wi_node(graph, op, NULL, 0, dtype, shape, &attributes);
     if (!tensor) return NULL;
@@ -105,13 +119,9 @@ static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char
     wi_shape_count(shape, &count, &power);
     const size_t bytes = (size_t)count * weft_dtype_size(dtype);
     size_t block = 0, offset = 0;
-    if (trainable) { /* each begins a row: 64 bytes, a cache line, and a float16 */
-        const size_t row = WI_FLAT_ROW_BYTES;
-        offset = graph->blocks[0].bytes;
-        graph->blocks[0].bytes += (bytes + row - 1) / row * row;
-    } else if (wi_graph_add_block(graph, bytes, &block) != WEFT_OK) {
+    if ((trainable ? reserve_parameter(graph, bytes, &block, &offset)
+                   : wi_graph_add_block(graph, bytes, &block)) != WEFT_OK)
         return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
-    }
     wi_variable *variable = add_variable(graph, tensor, block, offset, bytes, trainable);
     if (!variable) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
     variable->stream = (uint32_t)graph->variable_count;
@@ -127,6 +137,29 @@ static weft_tensor *set_initialiser(weft_tensor *tensor, weft_initialiser initia
     tensor->variable->initialiser = initialiser;
     const weft_status status = wi_initialise(tensor->variable);
     return status == WEFT_OK ? tensor : wi_graph_fail_recorded(tensor->graph, status);
+}
+
+/* The name with the scopes' prefix; nameless variables have none. */
+static const char *full_name(weft_graph *graph, const char *name) {
+    const char *const prefix = wi_scope_prefix(graph);
+    if (!*prefix || !*name) return name;
+    const size_t length = strlen(prefix) + strlen(name) + 1;
+    char *const full = wi_arena_take(&graph->arena, length);
+    if (!full) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY), NULL;
+    memcpy(full, prefix, strlen(prefix));
+    memcpy(full + strlen(prefix), name, strlen(name) + 1);
+    return full;
+}
+
+/* The variable that the scope shares under that name, or a new one. */
+static weft_tensor *find_or_make(weft_graph *graph, const wi_op *op, const char *name, weft_dtype dtype,
+    weft_initialiser initialiser, const wi_shape *shape) {
+    const bool trainable = op == &wi_op_parameter;
+    const char *const full = full_name(graph, name);
+    if (!full) return NULL;
+    weft_tensor *const known = wi_scope_find(graph, full, trainable, dtype, shape);
+    if (known || graph->status != WEFT_OK) return graph->status == WEFT_OK ? known : NULL;
+    return set_initialiser(make_variable(graph, op, full, dtype, shape, trainable), initialiser);
 }
 
 weft_tensor *weft_parameter_shape(
@@ -147,10 +180,7 @@ weft_tensor *weft_parameter_dtype(weft_graph *graph, const char *name, weft_dtyp
     if (!wi_dtype_valid(dtype) || !wi_dtype_is_float(dtype))
         return wi_graph_fail(graph, WEFT_ERROR_DTYPE, "parameter '%s': takes %s, not %s", name,
             wi_dtypes_text(WI_TAKES_FLOATS), weft_dtype_name(dtype));
-    if (weft_graph_find(graph, name))
-        return wi_graph_fail(
-            graph, WEFT_ERROR_ARGUMENT, "parameter '%s': the graph has one of that name", name);
-    return set_initialiser(make_variable(graph, &wi_op_parameter, name, dtype, &shape, true), initialiser);
+    return find_or_make(graph, &wi_op_parameter, name, dtype, initialiser, &shape);
 }
 
 weft_tensor *weft_parameter_dims(weft_graph *graph, const char *name, weft_initialiser initialiser,
@@ -175,7 +205,7 @@ weft_tensor *weft_state_shape(weft_graph *graph, const char *name, weft_dtype dt
     if (!read_dims(&shape, rank, dims))
         return wi_graph_fail(
             graph, WEFT_ERROR_SHAPE, "state '%s': rank %d is not in 0..%d", name, rank, WEFT_MAX_RANK);
-    return set_initialiser(make_variable(graph, &wi_op_state, name, dtype, &shape, false), initialiser);
+    return find_or_make(graph, &wi_op_state, name, dtype, initialiser, &shape);
 }
 
 weft_tensor *weft_array(
@@ -267,32 +297,22 @@ weft_status weft_scalar_get(const weft_tensor *scalar, float *value) {
     return WEFT_OK;
 }
 
-/* ---- all parameters as one vector ---- */
+/* ---- the parameters of a block as one tensor ---- */
 
-int64_t wi_flat_rows(const weft_graph *graph) {
-    return (int64_t)(graph->blocks[0].bytes / WI_FLAT_ROW_BYTES);
+int64_t wi_flat_rows(const weft_graph *graph, size_t block) {
+    return (int64_t)(graph->blocks[block].bytes / WI_FLAT_ROW_BYTES);
 }
 
-wi_shape wi_flat_shape(const weft_graph *graph) {
-    return (wi_shape){.rank = 2, .dims = {wi_flat_rows(graph), WI_FLAT_ROW}};
+int64_t wi_first_row(const weft_tensor *parameter) {
+    return (int64_t)(parameter->variable->offset / WI_FLAT_ROW_BYTES);
 }
 
-weft_tensor *wi_flat_parameters(weft_graph *graph) {
-    if (wi_flat_rows(graph) == 0)
-        return wi_graph_fail(graph, WEFT_ERROR_STATE, "the graph has no parameters to train");
-    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
-        const weft_tensor *parameter = weft_graph_parameter(graph, i);
-        if (parameter->dtype != WEFT_F32)
-            return wi_graph_fail(graph, WEFT_ERROR_DTYPE,
-                "training all parameters at once takes f32, but parameter '%s' is %s",
-                weft_tensor_name(parameter), weft_dtype_name(parameter->dtype));
-    }
-    const wi_shape shape = wi_flat_shape(graph);
-    return wi_node(graph, &wi_op_flat, NULL, 0, WEFT_F32, &shape, NULL);
+int64_t wi_row_count(const weft_tensor *parameter) {
+    return (int64_t)((parameter->variable->bytes + WI_FLAT_ROW_BYTES - 1) / WI_FLAT_ROW_BYTES);
 }
 
-weft_tensor *wi_flat_state(weft_graph *graph, const char *name, float value) {
-    const wi_shape shape = wi_flat_shape(graph);
-    const weft_initialiser constant = {.kind = WEFT_INIT_CONSTANT, .a = value};
-    return weft_state_shape(graph, name, WEFT_F32, constant, shape.rank, shape.dims);
+weft_tensor *wi_flat_parameters(weft_graph *graph, size_t block) {
+    const wi_shape shape = {.rank = 2, .dims = {wi_flat_rows(graph, block), WI_FLAT_ROW}};
+    const wi_attributes attributes = {.flat = {.block = (uint32_t)block}};
+    return wi_node(graph, &wi_op_flat, NULL, 0, WEFT_F32, &shape, &attributes);
 }

@@ -49,7 +49,6 @@ weft_status wi_graph_block_ready(weft_graph *graph, size_t index) {
         return status;
     }
     forget_data(graph, index);
-    if (index == 0) graph->frozen = true;
     return WEFT_OK;
 }
 

@@ -29,20 +29,22 @@ weft_status wi_list_weights(wi_saved_list *list, weft_graph *graph) {
     return WEFT_OK;
 }
 
-/* A state that is laid out as all parameters together, in one entry for each of them. */
+/* A state that is laid out as some parameters together, in one entry for each of them. */
 static weft_status list_optimizer_state(wi_saved_list *list, weft_graph *graph, const wi_variable *state) {
     char prefix[PREFIX], number[16] = "";
-    if (state->clock) snprintf(number, sizeof number, "%zu", state->clock + 1);
+    if (state->optimizer) snprintf(number, sizeof number, "%zu", state->optimizer + 1);
     snprintf(prefix, sizeof prefix, "optimizer%s.%s.", number, state->role);
     for (size_t i = 0; i < graph->variable_count; i++) {
         const wi_variable *const parameter = graph->variables[i];
-        if (!parameter->trainable) continue;
+        if (!parameter->trainable || parameter->block != state->covered_block ||
+            parameter->offset < state->covered || parameter->offset >= state->covered + state->bytes)
+            continue;
         wi_saved_entry entry = {.name = weft_tensor_name(parameter->tensor),
             .dtype = state->tensor->dtype,
             .rank = parameter->tensor->shape.rank,
             .bytes = parameter->bytes,
             .variable = state->tensor,
-            .offset = parameter->offset};
+            .offset = parameter->offset - state->covered};
         for (int axis = 0; axis < entry.rank; axis++) entry.dims[axis] = parameter->tensor->shape.dims[axis];
         WI_TRY(wi_saved_list_add(list, prefix, &entry));
     }

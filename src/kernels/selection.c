@@ -1,6 +1,7 @@
 /* The choice among candidates (contract in selection.h). */
 #include "kernels/selection.h"
 #include "cl/program.h"
+#include "cl/quirks.h"
 #include "kernels/product/gemm_check.h"
 #include "kernels/product/gemm_trial.h"
 #include "ops/convolution/conv.h"
@@ -215,6 +216,16 @@ static void try_libraries(
     }
 }
 
+static weft_status fail_none(
+    const wi_selection *selection, const wi_device_profile *device, const wi_op *op) {
+    for (int i = 0; i < selection->count; i++) {
+        const unsigned faults = device->quirks & selection->candidates[i].implementation->needs.without;
+        if (faults & WI_QUIRK_WORK_ITEM_LOOPS)
+            WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s: %s", op->name, wi_quirk_text(WI_QUIRK_WORK_ITEM_LOOPS));
+    }
+    WI_FAIL(WEFT_ERROR_INTERNAL, "%s: no implementation takes these sizes on this device", op->name);
+}
+
 weft_status wi_select(
     wi_selection *selection, wi_device *device, const wi_op *op, const wi_kernel_site *site) {
     const char *const forced = forced_name(op);
@@ -223,8 +234,7 @@ weft_status wi_select(
     estimate(selection, device, op, site);
     wi_candidate *const named = forced ? cheapest(selection, op, forced) : NULL;
     wi_candidate *const best = named ? named : cheapest(selection, op, NULL);
-    if (!best)
-        WI_FAIL(WEFT_ERROR_INTERNAL, "%s: no implementation takes these sizes on this device", op->name);
+    if (!best) return fail_none(selection, site->device, op);
     say_why_not(selection, best);
     choose(selection, best, named ? WI_VERDICT_FORCED : WI_VERDICT_CHOSEN);
     if (!named) try_libraries(selection, best, device, site);

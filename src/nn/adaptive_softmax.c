@@ -212,7 +212,8 @@ weft_tensor *weft_adaptive_softmax_loss(weft_adaptive_softmax *softmax, weft_ten
             weft_dtype_name(labels->dtype), wi_shape_print(&labels->shape, text),
             wi_shape_print(&x->shape, text_x));
     }
-    labels = weft_reshape_shape(labels, 1, &rows);
+    labels =
+        wi_label(weft_reshape_shape(labels, 1, &rows), WI_LABEL_ADAPTIVE_SOFTMAX, softmax->classes, IGNORED);
     weft_tensor *total = summed_losses(head_of(softmax, flat), head_labels(softmax, labels));
     for (int i = 0; i < softmax->count; i++)
         total = weft_add(total, tail_loss(&softmax->tails[i], flat, labels, rows));

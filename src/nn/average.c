@@ -1,7 +1,6 @@
 /* The average of the parameters is exchanged with them, a range at a time, through a small buffer. */
 #include "cl/launch.h"
-#include "graph/nodes.h"
-#include <weft/nn.h>
+#include "nn/update_rules.h"
 
 enum { SCRATCH_BYTES = 1 << 20 };
 
@@ -13,34 +12,53 @@ static weft_status copy(
     return WEFT_OK;
 }
 
-static weft_status exchange(weft_context *context, cl_mem a, cl_mem b, cl_mem scratch, size_t bytes) {
-    for (size_t at = 0; at < bytes; at += SCRATCH_BYTES) {
-        const size_t count = bytes - at < SCRATCH_BYTES ? bytes - at : SCRATCH_BYTES;
-        WI_TRY(copy(context, a, scratch, at, 0, count));
-        WI_TRY(copy(context, b, a, at, at, count));
+/* A state and what it covers of the parameters. */
+static weft_status exchange(weft_graph *graph, const wi_variable *average, cl_mem scratch) {
+    weft_context *const context = graph->context;
+    WI_TRY(wi_graph_block_ready(graph, average->covered_block));
+    WI_TRY(wi_graph_block_ready(graph, average->block));
+    const cl_mem a = graph->blocks[average->covered_block].buffer.memory,
+                 b = graph->blocks[average->block].buffer.memory;
+    for (size_t at = 0; at < average->bytes; at += SCRATCH_BYTES) {
+        const size_t left = average->bytes - at, count = left < SCRATCH_BYTES ? left : SCRATCH_BYTES;
+        WI_TRY(copy(context, a, scratch, average->covered + at, 0, count));
+        WI_TRY(copy(context, b, a, at, average->covered + at, count));
         WI_TRY(copy(context, scratch, b, 0, at, count));
     }
-    return wi_queue_finish(wi_context_device(context));
+    return WEFT_OK;
+}
+
+static bool is_kept(const wi_variable *variable) {
+    return variable->role == wi_average_role && !variable->replaced;
+}
+
+static weft_status check_averages(const weft_graph *graph) {
+    size_t kept = 0;
+    for (size_t i = 0; i < graph->variable_count; i++) {
+        const wi_variable *const variable = graph->variables[i];
+        if (!is_kept(variable)) continue;
+        const wi_clock *const clock = &graph->clocks[variable->clock];
+        if (clock->runs < clock->every)
+            WI_FAIL(WEFT_ERROR_STATE, "weft_average_swap: nothing is averaged before the first update");
+        kept++;
+    }
+    if (kept == 0)
+        WI_FAIL(WEFT_ERROR_STATE, "weft_average_swap: no average is kept; set the optimizer's average_decay");
+    return WEFT_OK;
 }
 
 weft_status weft_average_swap(weft_graph *graph) {
     if (!graph) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_average_swap: graph must not be NULL");
     WI_TRY(weft_graph_status(graph));
-    if (!graph->average)
-        WI_FAIL(WEFT_ERROR_STATE, "weft_average_swap: no average is kept; set the optimizer's average_decay");
-    const wi_clock *const clock = &graph->clocks[graph->average_clock];
-    if (clock->runs < clock->every)
-        WI_FAIL(WEFT_ERROR_STATE, "weft_average_swap: nothing is averaged before the first update");
-    weft_context *const context = graph->context;
-    const size_t bytes = graph->blocks[0].bytes, block = graph->average->variable->block;
-    WI_TRY(wi_graph_block_ready(graph, 0));
-    WI_TRY(wi_graph_block_ready(graph, block));
+    WI_TRY(check_averages(graph));
+    wi_device *const device = wi_context_device(graph->context);
     wi_buffer scratch;
-    WI_TRY(wi_buffer_create(
-        &scratch, wi_context_device(context), bytes < SCRATCH_BYTES ? bytes : SCRATCH_BYTES));
-    const weft_status status = exchange(
-        context, graph->blocks[0].buffer.memory, graph->blocks[block].buffer.memory, scratch.memory, bytes);
-    wi_buffer_release(&scratch, wi_context_device(context));
+    WI_TRY(wi_buffer_create(&scratch, device, SCRATCH_BYTES));
+    weft_status status = WEFT_OK;
+    for (size_t i = 0; i < graph->variable_count && status == WEFT_OK; i++)
+        if (is_kept(graph->variables[i])) status = exchange(graph, graph->variables[i], scratch.memory);
+    if (status == WEFT_OK) status = wi_queue_finish(device);
+    wi_buffer_release(&scratch, device);
     if (status == WEFT_OK) graph->swapped = !graph->swapped;
     return status;
 }

@@ -30,12 +30,15 @@ weft_tensor *weft_embedding_layer(
     char name[WI_LAYER_NAME];
     wi_layer_name(name, graph, "embedding", options->name);
     const weft_initialiser normal = weft_init_normal(0, 1);
+    const size_t before = weft_graph_parameter_count(graph);
     weft_tensor *table = wi_layer_parameter(graph, name, "weight",
         options->initialiser ? options->initialiser : &normal, 2, (int64_t[]){vocabulary, width});
     if (!table || !options->padded) return weft_embedding_with(table, tokens);
     const int64_t row = options->padding < 0 ? options->padding + vocabulary : options->padding;
-    table->variable->zero_bytes = (size_t)width * sizeof(float);
-    table->variable->zero_from = (size_t)row * table->variable->zero_bytes;
+    if (weft_graph_parameter_count(graph) > before) { /* a shared one keeps what it began with */
+        table->variable->zero_bytes = (size_t)width * sizeof(float);
+        table->variable->zero_from = (size_t)row * table->variable->zero_bytes;
+    }
     return weft_embedding_padded_with(table, tokens, row);
 }
 

@@ -26,8 +26,13 @@ static bool in_group(const weft_parameter_group *group, const weft_tensor *param
     return wi_pattern_matches(group->parameters, weft_tensor_name(parameter));
 }
 
-static weft_status check_group(weft_graph *graph, const weft_parameter_group *groups, size_t index) {
-    const weft_parameter_group *const group = &groups[index];
+static bool names_any(const weft_graph *graph, const weft_parameter_group *group) {
+    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++)
+        if (in_group(group, weft_graph_parameter(graph, i))) return true;
+    return false;
+}
+
+static weft_status check_group(const weft_graph *graph, const weft_parameter_group *group, size_t index) {
     if (!group->parameters) WI_FAIL(WEFT_ERROR_ARGUMENT, "group %zu: parameters must not be NULL", index);
     if (!(group->rate_factor > 0) || !isfinite(group->rate_factor))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
@@ -36,60 +41,44 @@ static weft_status check_group(weft_graph *graph, const weft_parameter_group *gr
     if (!(group->weight_decay >= 0) || !isfinite(group->weight_decay))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "group '%s': weight_decay is %g, expected at least 0", group->parameters,
             (double)group->weight_decay);
-    size_t found = 0;
-    const size_t count = weft_graph_parameter_count(graph);
-    for (size_t i = 0; i < count; i++) {
-        const weft_tensor *const parameter = weft_graph_parameter(graph, i);
-        if (!in_group(group, parameter)) continue;
-        found++;
-        for (size_t k = 0; k < index; k++)
-            if (in_group(&groups[k], parameter))
-                WI_FAIL(WEFT_ERROR_ARGUMENT, "group '%s': parameter '%s' is in group '%s' already",
-                    group->parameters, weft_tensor_name(parameter), groups[k].parameters);
-    }
-    if (!found)
+    if (graph && !names_any(graph, group))
         WI_FAIL(WEFT_ERROR_ARGUMENT, "group '%s': the graph has no such parameter", group->parameters);
     return WEFT_OK;
 }
 
-weft_status wi_groups_check(weft_graph *graph, const weft_optimizer *optimizer) {
+weft_status wi_groups_check(const weft_graph *graph, const weft_optimizer *optimizer) {
     if (optimizer->group_count > 0 && !optimizer->groups)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: groups is NULL, group_count %zu", optimizer->group_count);
-    for (size_t i = 0; i < optimizer->group_count; i++) WI_TRY(check_group(graph, optimizer->groups, i));
+    for (size_t i = 0; i < optimizer->group_count; i++) WI_TRY(check_group(graph, &optimizer->groups[i], i));
     return WEFT_OK;
 }
 
 /* ---- rows ---- */
 
-static void fill_rows(float *values, const weft_tensor *parameter, float value) {
-    const size_t row = WI_FLAT_ROW_BYTES;
-    const wi_variable *const variable = parameter->variable;
-    const size_t first = variable->offset / row, end = first + (variable->bytes + row - 1) / row;
-    for (size_t i = first; i < end; i++) values[i] = value;
+static void fill_rows(const wi_update *u, float *values, const weft_tensor *parameter, float value) {
+    const int64_t first = wi_first_row(parameter) - u->first_row, count = wi_row_count(parameter);
+    for (int64_t i = first; i < first + count; i++) values[i] = value;
 }
 
-static weft_tensor *row_array(weft_graph *graph, weft_dtype dtype, const void *values) {
-    const int64_t dims[2] = {wi_flat_rows(graph), 1};
-    return weft_array(graph, dtype, values, 2, dims);
+static weft_tensor *row_array(const wi_update *u, weft_dtype dtype, const void *values) {
+    return weft_array(u->graph, dtype, values, 2, (const int64_t[]){u->rows, 1});
 }
 
+/* The last one that names it. */
 static const weft_parameter_group *group_of(const weft_optimizer *optimizer, const weft_tensor *parameter) {
-    for (size_t i = 0; i < optimizer->group_count; i++)
+    for (size_t i = optimizer->group_count; i-- > 0;)
         if (in_group(&optimizer->groups[i], parameter)) return &optimizer->groups[i];
     return NULL;
 }
 
-/* decays NULL: the same everywhere. */
-static void write_rows(
-    weft_graph *graph, const weft_optimizer *optimizer, float *factors, float *decays, bool *frozen) {
-    const size_t count = weft_graph_parameter_count(graph);
-    for (size_t i = 0; i < count; i++) {
-        const weft_tensor *const parameter = weft_graph_parameter(graph, i);
-        const weft_parameter_group *const group = group_of(optimizer, parameter);
+static void write_rows(wi_update *u, float *factors, float *decays) {
+    for (size_t i = u->first; i < u->first + u->length; i++) {
+        const weft_tensor *const parameter = weft_graph_parameter(u->graph, i);
+        const weft_parameter_group *const group = group_of(u->optimizer, parameter);
         const bool still = parameter->variable->frozen;
-        *frozen = *frozen || still;
-        fill_rows(factors, parameter, still ? 0 : group ? group->rate_factor : 1);
-        fill_rows(decays, parameter, still ? 0 : group ? group->weight_decay : optimizer->weight_decay);
+        u->by_row.frozen = u->by_row.frozen || still;
+        fill_rows(u, factors, parameter, still ? 0 : group ? group->rate_factor : 1);
+        fill_rows(u, decays, parameter, still ? 0 : group ? group->weight_decay : u->optimizer->weight_decay);
     }
 }
 
@@ -99,33 +88,32 @@ static bool differ(const float *values, int64_t count) {
     return false;
 }
 
-weft_status wi_groups_rows(weft_graph *graph, const weft_optimizer *optimizer, wi_rows *rows) {
-    const weft_allocator *const allocator = graph->context->allocator;
-    const int64_t count = wi_flat_rows(graph);
-    float *const values = wi_allocate_array(allocator, (size_t)count * 2, sizeof *values);
+weft_status wi_groups_rows(wi_update *u) {
+    const weft_allocator *const allocator = u->graph->context->allocator;
+    float *const values = wi_allocate_array(allocator, (size_t)u->rows * 2, sizeof *values);
     if (!values) return WEFT_ERROR_MEMORY;
-    float *const factors = values, *const decays = values + count;
-    write_rows(graph, optimizer, factors, decays, &rows->frozen);
-    if (differ(factors, count) || factors[0] != 1) rows->factor = row_array(graph, WEFT_F32, factors);
-    if (differ(decays, count))
-        rows->decay = row_array(graph, WEFT_F32, decays);
+    float *const factors = values, *const decays = values + u->rows;
+    u->by_row = (wi_rows){0};
+    write_rows(u, factors, decays);
+    if (differ(factors, u->rows) || factors[0] != 1) u->by_row.factor = row_array(u, WEFT_F32, factors);
+    if (differ(decays, u->rows))
+        u->by_row.decay = row_array(u, WEFT_F32, decays);
     else if (decays[0] > 0)
-        rows->decay = weft_constant(graph, WEFT_F32, (double)decays[0]);
+        u->by_row.decay = weft_constant(u->graph, WEFT_F32, (double)decays[0]);
     wi_release(allocator, values);
-    return weft_graph_status(graph);
+    return weft_graph_status(u->graph);
 }
 
-weft_tensor *wi_row_parameters(weft_graph *graph) {
-    const weft_allocator *const allocator = graph->context->allocator;
-    const size_t row = WI_FLAT_ROW_BYTES, count = weft_graph_parameter_count(graph);
-    int32_t *const numbers = wi_allocate_array(allocator, (size_t)wi_flat_rows(graph), sizeof *numbers);
-    if (!numbers) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
-    for (size_t i = 0; i < count; i++) {
-        const wi_variable *const variable = weft_graph_parameter(graph, i)->variable;
-        const size_t first = variable->offset / row, end = first + (variable->bytes + row - 1) / row;
-        for (size_t k = first; k < end; k++) numbers[k] = (int32_t)i;
+weft_tensor *wi_row_parameters(const wi_update *u) {
+    const weft_allocator *const allocator = u->graph->context->allocator;
+    int32_t *const numbers = wi_allocate_array(allocator, (size_t)u->rows, sizeof *numbers);
+    if (!numbers) return wi_graph_fail_recorded(u->graph, WEFT_ERROR_MEMORY);
+    for (size_t i = 0; i < u->length; i++) {
+        const weft_tensor *const parameter = weft_graph_parameter(u->graph, u->first + i);
+        const int64_t first = wi_first_row(parameter) - u->first_row;
+        for (int64_t k = first; k < first + wi_row_count(parameter); k++) numbers[k] = (int32_t)i;
     }
-    weft_tensor *const result = row_array(graph, WEFT_I32, numbers);
+    weft_tensor *const result = row_array(u, WEFT_I32, numbers);
     wi_release(allocator, numbers);
     return result;
 }

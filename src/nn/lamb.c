@@ -27,11 +27,12 @@ static weft_tensor *belongs(weft_tensor *row_parameters, const wi_shape *space, 
 
 /* (2, R): the sums of squares of the step and of p over the parameter that the row belongs to. The way back
  * has its axes permuted, so that it is a launch of its own: its sums are of the first in memory. */
-static weft_tensor *parameter_sums(weft_graph *graph, weft_tensor *of_step, weft_tensor *of_p) {
-    const int64_t rows = wi_flat_rows(graph), parameters = (int64_t)weft_graph_parameter_count(graph);
+static weft_tensor *parameter_sums(const wi_update *u, weft_tensor *of_step, weft_tensor *of_p) {
+    weft_graph *const graph = u->graph;
+    const int64_t rows = u->rows, parameters = (int64_t)u->length;
     const wi_shape there = {.rank = 3, .dims = {parameters, 2, rows}};
     const wi_shape back = {.rank = 3, .dims = {2, parameters, rows}};
-    weft_tensor *const owner = reshape3(wi_row_parameters(graph), 1, 1, rows);
+    weft_tensor *const owner = reshape3(wi_row_parameters(u), 1, 1, rows);
     if (!owner) return NULL;
     weft_tensor *const which = wi_coordinate(graph, &there, 1);
     weft_tensor *const both = weft_where(
@@ -43,10 +44,9 @@ static weft_tensor *parameter_sums(weft_graph *graph, weft_tensor *of_step, weft
 }
 
 /* Line i of the sums over all elements of the flat tensors: a view. */
-static weft_tensor *line(weft_tensor *sums, int64_t i) {
+static weft_tensor *line(const wi_update *u, weft_tensor *sums, int64_t i) {
     if (!sums) return NULL;
-    const wi_shape shape = wi_flat_shape(weft_tensor_graph(sums));
-    return weft_expand(weft_transpose(weft_slice(sums, 0, i, i + 1)), shape.rank, shape.dims);
+    return weft_expand(weft_transpose(weft_slice(sums, 0, i, i + 1)), u->shape.rank, u->shape.dims);
 }
 
 weft_tensor *wi_lamb_rule(wi_update *u) {
@@ -58,8 +58,9 @@ weft_tensor *wi_lamb_rule(wi_update *u) {
     if (u->decay) step = weft_add(step, weft_mul(u->p, u->decay));
     weft_tensor *const of_step = row_sums(step), *const of_p = row_sums(u->p);
     if (!of_step || !of_p) return NULL;
-    weft_tensor *const sums = parameter_sums(u->graph, of_step, of_p);
-    weft_tensor *const squared = weft_div(line(sums, 1), line(sums, 0)); /* 0, infinite, NaN: a norm is 0 */
+    weft_tensor *const sums = parameter_sums(u, of_step, of_p);
+    weft_tensor *const squared =
+        weft_div(line(u, sums, 1), line(u, sums, 0)); /* 0, infinite, NaN: a norm is 0 */
     weft_tensor *const one = weft_number(squared, 1), *const infinity = weft_number(squared, HUGE_VAL);
     weft_tensor *const finite = weft_where(weft_less(squared, infinity), weft_sqrt(squared), one);
     weft_tensor *const trust = weft_where(weft_less(weft_number(squared, 0), squared), finite, one);

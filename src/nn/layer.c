@@ -1,5 +1,5 @@
 /* Layers: ops that make their own parameters and name them. */
-#include "graph/variable_names.h"
+#include "graph/scope.h"
 #include "nn/layer_parameters.h"
 #include <inttypes.h>
 #include <math.h>
@@ -7,16 +7,10 @@
 #include <weft/nn.h>
 
 void wi_layer_name(char name[WI_LAYER_NAME], weft_graph *graph, const char *layer, const char *given) {
-    /* No name is ever free again: the search goes on where the last one ended. */
-    uint32_t first = 1, *const kept = given ? NULL : wi_variable_names_number(graph, layer);
-    uint32_t *const n = kept ? kept : &first;
-    if (given) {
+    if (given)
         snprintf(name, WI_LAYER_NAME, "%s", given);
-        return;
-    }
-    if (*n == 0) *n = 1;
-    while (snprintf(name, WI_LAYER_NAME, "%s%" PRIu32, layer, *n), wi_variable_names_has_layer(graph, name))
-        ++*n;
+    else
+        snprintf(name, WI_LAYER_NAME, "%s%" PRIu32, layer, wi_scope_number(graph, layer));
 }
 
 weft_tensor *wi_layer_parameter(weft_graph *graph, const char *layer, const char *what,

@@ -6,7 +6,7 @@
 
 enum { WI_LAYER_NAME = 256 };
 
-/* The given name, or "layerN" with the smallest N under which the graph has no parameter or state yet. */
+/* The given name, or "layerN" (wi_scope_number), both without the prefix of the scope. */
 void wi_layer_name(char name[WI_LAYER_NAME], weft_graph *graph, const char *layer, const char *given);
 /* The parameter "name.what". */
 weft_tensor *wi_layer_parameter(weft_graph *graph, const char *name, const char *what,

@@ -1,4 +1,5 @@
 /* The layers of networks: named, begun as the network's row says, and refused with their name. */
+#include "graph/scope.h"
 #include "nn/model.h"
 #include <inttypes.h>
 #include <math.h>
@@ -40,9 +41,9 @@ static void full_name(char text[FULL_NAME], const wi_model *model, const char *n
 
 /* No parameter of that name is there yet. */
 static bool is_new(const wi_model *model, const char *layer) {
-    char weight[FULL_NAME + 8];
-    snprintf(weight, sizeof weight, "%s.weight", layer);
-    if (!weft_graph_find(model->graph, weight)) return true;
+    char weight[WI_SCOPE_PREFIX + FULL_NAME + 8];
+    snprintf(weight, sizeof weight, "%s%s.weight", wi_scope_prefix(model->graph), layer);
+    if (wi_scope_shares(model->graph) || !weft_graph_find(model->graph, weight)) return true;
     wi_graph_fail(model->graph, WEFT_ERROR_ARGUMENT,
         "weft_%s: the graph has a parameter '%s' already, expected another prefix", model->row->name, weight);
     return false;

@@ -1,15 +1,7 @@
-/* Optimizers: the table of them, their checks, and what is the same for all.
- *
- * Parameters p, gradients g and each state are one tensor (rows, 16), so a few elementwise nodes update the
- * whole network and the planner makes one launch of them. Around an optimizer's rule (update_rules.c) stand,
- * in this order: accumulation, clipping by value, clipping by norm, coupled decay; then frozen rows, the
- * average, and the choice between old and new on runs that only accumulate.
- *
- * The learning rate is one scalar a graph, shared by all updates that were made for it. Adding an optimizer:
- * a kind in nn.h, a row here, a rule, a case in tests/golden/make_optimizer_golden.py. */
-#include "nn/fraction.h"
+/* The kinds of optimizers: a table of them, their values and checks. Adding one: a kind in nn.h, a row here, a rule
+ * (update_rules.c), a case in tests/golden/make_optimizer_golden.py. */
 #include "nn/update_rules.h"
-#include "ops/op_table.h"
+#include <math.h>
 #include <string.h>
 
 /* ---- fields and rows ---- */
@@ -168,7 +160,7 @@ static weft_status check_flags(const optimizer_row *row, const weft_optimizer *o
     return WEFT_OK;
 }
 
-static weft_status check_optimizer(const weft_optimizer *optimizer) {
+weft_status wi_optimizer_check(const weft_optimizer *optimizer) {
     const size_t kind = (size_t)optimizer->kind;
     if (kind >= ROWS || !rows[kind].rule)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "optimizer: kind %d is not one of WEFT_SGD to WEFT_LION",
@@ -179,225 +171,17 @@ static weft_status check_optimizer(const weft_optimizer *optimizer) {
     return check_flags(row, optimizer);
 }
 
-static size_t count_updates(const weft_optimizer *o) {
+/* ---- what the others ask of a kind ---- */
+
+size_t wi_optimizer_writes(const weft_optimizer *o) {
     return 1 + rows[o->kind].states + (o->momentum > 0) + o->centered + o->amsgrad + (o->accumulate > 1) +
            (o->average_decay > 0);
 }
 
-/* ---- the gradient before the rule ---- */
-
-static weft_tensor *limit(weft_tensor *x, double low, double high) {
-    x = weft_maximum(x, weft_number(x, low));
-    return weft_neg(weft_maximum(weft_neg(x), weft_number(x, -high))); /* NaN stays NaN */
+weft_tensor *wi_optimizer_apply_rule(wi_update *u) {
+    return rows[u->optimizer->kind].rule(u);
 }
 
-static double last_of_every(wi_scalar *scalar, const wi_clock *clock) {
-    (void)scalar;
-    return clock->runs % clock->every == 0;
-}
-
-/* The sum over the runs of an update, kept until the last of them, which takes the mean. */
-static weft_tensor *accumulated(wi_update *u, weft_tensor *g) {
-    const uint32_t every = u->optimizer->accumulate;
-    if (every <= 1) return g;
-    weft_tensor *const last = wi_step_scalar(u->graph, u->clock, last_of_every, 0, 0);
-    u->apply = weft_less(weft_number(last, 0), last);
-    weft_tensor *const sum = wi_update_state(u, "gradient_sum", 0);
-    g = weft_add(g, sum);
-    wi_update_keep(u, sum, weft_where(u->apply, weft_number(g, 0), g));
-    return wi_scaled(g, 1.0 / every);
-}
-
-/* PyTorch's clip_grad_norm_. The factor goes through memory: the norm is a launch of its own. */
-static weft_tensor *clipped(const weft_optimizer *o, weft_tensor *g) {
-    if (o->clip_value > 0) g = limit(g, -(double)o->clip_value, (double)o->clip_value);
-    if (!(o->clip_norm > 0)) return g;
-    weft_tensor *const norm = weft_sqrt(wi_sum_keep(weft_square(g), 3u));
-    weft_tensor *const factor =
-        weft_div(weft_number(norm, (double)o->clip_norm), weft_add(norm, weft_number(norm, 1e-6)));
-    return weft_mul(g, weft_reshape_shape(limit(factor, 0, 1), 0, NULL));
-}
-
-/* ---- what follows the rule ---- */
-
-static double average_keep(wi_scalar *scalar, const wi_clock *clock) {
-    return wi_clock_update(clock) == 1 ? 0 : scalar->a; /* the first average is the first p */
-}
-
-static double average_take(wi_scalar *scalar, const wi_clock *clock) {
-    return 1 - average_keep(scalar, clock);
-}
-
-static void keep_average(wi_update *u, weft_tensor *p) {
-    if (!(u->optimizer->average_decay > 0)) return;
-    const double decay = wi_fraction(u->optimizer->average_decay);
-    weft_tensor *const average = wi_update_state(u, "average", 0);
-    weft_tensor *const keep = wi_step_scalar(u->graph, u->clock, average_keep, decay, 0);
-    weft_tensor *const take = wi_step_scalar(u->graph, u->clock, average_take, decay, 0);
-    wi_update_keep(u, average, weft_add(weft_mul(p, take), weft_mul(average, keep)));
-    u->graph->average = average;
-    u->graph->average_clock = u->clock;
-}
-
-/* Runs that only accumulate leave everything but the sum (the pair `sum`, if any) as it is. */
-static void make_assignments(const wi_update *u, size_t sum, weft_tensor **updates) {
-    for (size_t i = 0; i < u->count; i++) {
-        weft_tensor *const variable = u->pairs[i].variable, *value = u->pairs[i].value;
-        if (u->apply && i != sum) value = weft_where(u->apply, value, variable);
-        updates[i] = weft_assign(variable, value);
-    }
-}
-
-/* The rule for what u->p, u->g and its states are, in u->pairs. */
-static weft_status apply_rule(wi_update *u, const wi_rows *by_row) {
-    const optimizer_row *const row = &rows[u->optimizer->kind];
-    if (u->decay && !(row->uses & DECOUPLED)) u->g = weft_add(u->g, weft_mul(u->p, u->decay));
-    WI_TRY(weft_graph_status(u->graph));
-    weft_tensor *next = row->rule(u);
-    if (by_row->frozen) /* chosen, not multiplied by 0: whatever the rule makes of them */
-        next = weft_where(weft_less(weft_number(by_row->factor, 0), by_row->factor), next, u->p);
-    u->pairs[0] = (wi_pair){u->p, next};
-    return weft_graph_status(u->graph);
-}
-
-/* ---- large parameters ---- */
-
-/* A matrix whose gradient is one product, of so many elements that writing the gradient down and reading it
- * again would take longer than the update: it is updated where its gradient is computed. */
-enum { LARGE = 1 << 20 };
-
-static bool is_large(const weft_tensor *parameter, const weft_tensor *gradient) {
-    int64_t elements;
-    int power;
-    if (gradient->op == &wi_op_permute) gradient = gradient->inputs[0]; /* a transposed product is one, too */
-    wi_shape_count(&parameter->shape, &elements, &power);
-    return parameter->shape.rank == 2 && elements >= LARGE && elements % WI_FLAT_ROW == 0 &&
-           gradient->op == &wi_op_matmul;
-}
-
-/* Does an element's update need nothing but what belongs to that element? */
-static bool is_elementwise(const wi_update *u, const wi_rows *by_row) {
-    const weft_optimizer *const o = u->optimizer;
-    return o->kind != WEFT_LAMB && o->accumulate <= 1 && !(o->clip_norm > 0) && !(o->average_decay > 0) &&
-           !by_row->factor && (!by_row->decay || by_row->decay->shape.rank == 0);
-}
-
-static int64_t row_of(const weft_tensor *parameter) {
-    return (int64_t)(parameter->variable->offset / WI_FLAT_ROW_BYTES);
-}
-
-/* The next parameters that are updated together: a large one, or all up to the next large one. */
-static size_t run_length(weft_graph *graph, weft_tensor *const *gradients, size_t first) {
-    const size_t count = weft_graph_parameter_count(graph);
-    size_t end = first;
-    while (end < count && !is_large(weft_graph_parameter(graph, end), gradients[end])) end++;
-    return end > first ? end - first : 1;
-}
-
-/* Sets p, g and part of the update to the run's. */
-static void take_run(wi_update *u, weft_tensor *const *gradients, size_t first, size_t length) {
-    const size_t end = first + length, count = weft_graph_parameter_count(u->graph);
-    weft_tensor *const parameter = weft_graph_parameter(u->graph, first);
-    u->first_row = row_of(parameter);
-    const int64_t height =
-        (end < count ? row_of(weft_graph_parameter(u->graph, end)) : wi_flat_rows(u->graph)) - u->first_row;
-    const bool large = is_large(parameter, gradients[first]);
-    u->range = large ? parameter->shape : (wi_shape){.rank = 2, .dims = {height, WI_FLAT_ROW}};
-    u->p = wi_update_range(u, wi_flat_parameters(u->graph));
-    u->g = large ? gradients[first] : wi_flat_gradients(u->graph, gradients, first, length, height);
-    if (u->optimizer->clip_value > 0)
-        u->g = limit(u->g, -(double)u->optimizer->clip_value, (double)u->optimizer->clip_value);
-    u->count = 1;
-    u->asked = 0;
-}
-
-/* One assignment a flat tensor, each of as many parts as there are runs. */
-static weft_status update_in_ranges(
-    wi_update *u, const wi_rows *by_row, weft_tensor *const *gradients, weft_tensor **updates) {
-    const size_t count = weft_graph_parameter_count(u->graph);
-    weft_tensor **const views = wi_arena_take(&u->graph->arena, WEFT_MAX_UPDATES * count * sizeof *views);
-    if (!views) return WEFT_ERROR_MEMORY;
-    size_t runs = 0;
-    for (size_t first = 0, length; first < count; first += length, runs++) {
-        length = run_length(u->graph, gradients, first);
-        take_run(u, gradients, first, length);
-        WI_TRY(apply_rule(u, by_row));
-        for (size_t i = 0; i < u->count; i++)
-            views[i * count + runs] = wi_assign_view(u->pairs[i].variable, u->pairs[i].value);
-    }
-    for (size_t i = 0; i < u->count; i++)
-        updates[i] = wi_assign_views(wi_flat_parameters(u->graph), views + i * count, runs);
-    return weft_graph_status(u->graph);
-}
-
-static weft_status make_updates(wi_update *u, weft_tensor *loss, weft_tensor **updates) {
-    const size_t count = weft_graph_parameter_count(u->graph);
-    wi_rows by_row = {0};
-    weft_tensor **const gradients = wi_parameter_gradients(loss);
-    if (!gradients) return weft_graph_status(u->graph);
-    WI_TRY(wi_groups_rows(u->graph, u->optimizer, &by_row));
-    u->rate = by_row.factor ? weft_mul(by_row.factor, u->graph->rate) : u->graph->rate;
-    u->decay = by_row.decay;
-    bool large = false;
-    for (size_t i = 0; i < count; i++)
-        large = large || is_large(weft_graph_parameter(u->graph, i), gradients[i]);
-    if (large && is_elementwise(u, &by_row)) return update_in_ranges(u, &by_row, gradients, updates);
-    u->p = wi_flat_parameters(u->graph);
-    u->count = 1; /* p comes first: pairs[0] */
-    u->g = clipped(u->optimizer,
-        accumulated(u, wi_flat_gradients(u->graph, gradients, 0, count, wi_flat_rows(u->graph))));
-    WI_TRY(apply_rule(u, &by_row));
-    keep_average(u, u->pairs[0].value);
-    make_assignments(u, u->apply ? 1 : 0, updates);
-    return weft_graph_status(u->graph);
-}
-
-/* ---- weft_minimize ---- */
-
-weft_tensor *weft_minimize_rate(weft_graph *graph) {
-    return graph ? graph->rate : NULL;
-}
-
-static weft_status prepare_rate(weft_graph *graph, float value) {
-    if (graph->rate) return weft_scalar_set(graph->rate, value);
-    graph->rate = weft_scalar(graph, "learning_rate", value);
-    return weft_graph_status(graph);
-}
-
-static weft_status new_clock(weft_graph *graph, uint32_t every, size_t *clock) {
-    if (graph->clock_count == WI_MAX_CLOCKS)
-        WI_FAIL(WEFT_ERROR_STATE, "weft_minimize: the graph has %d optimizers already", WI_MAX_CLOCKS);
-    *clock = graph->clock_count++;
-    graph->clocks[*clock] = (wi_clock){.every = every > 1 ? every : 1};
-    return WEFT_OK;
-}
-
-static weft_status check_parameters(const weft_graph *graph) {
-    const size_t count = weft_graph_parameter_count(graph);
-    if (count == 0) WI_FAIL(WEFT_ERROR_STATE, "weft_minimize: the graph has no parameters to train");
-    for (size_t i = 0; i < count; i++)
-        if (!weft_graph_parameter(graph, i)->variable->frozen) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_STATE, "weft_minimize: all %zu parameters are frozen", count);
-}
-
-weft_status weft_minimize(weft_tensor *loss, const weft_optimizer *optimizer, weft_tensor **updates,
-    size_t capacity, size_t *count) {
-    if (!loss || !optimizer || !updates || !count)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_minimize: loss, optimizer, updates and count must not be NULL");
-    weft_graph *const graph = weft_tensor_graph(loss);
-    WI_TRY(weft_graph_status(graph));
-    WI_TRY(check_optimizer(optimizer));
-    const size_t needed = count_updates(optimizer);
-    if (capacity < needed)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_minimize: %zu updates, room for %zu", needed, capacity);
-    WI_TRY(check_parameters(graph));
-    WI_TRY(wi_groups_check(graph, optimizer));
-    wi_update u = {.graph = graph, .optimizer = optimizer};
-    WI_TRY(new_clock(graph, optimizer->accumulate, &u.clock));
-    WI_TRY(prepare_rate(graph, optimizer->rate));
-    WI_TRY(make_updates(&u, loss, updates));
-    *count = u.count;
-    return u.count == needed
-               ? WEFT_OK
-               : wi_fail(WEFT_ERROR_INTERNAL, "weft_minimize: %zu updates, not %zu", u.count, needed);
+bool wi_optimizer_decouples(const weft_optimizer *optimizer) {
+    return rows[optimizer->kind].uses & DECOUPLED;
 }

@@ -8,27 +8,41 @@
 
 /* ---- what they share ---- */
 
-weft_tensor *wi_update_range(const wi_update *u, weft_tensor *flat) {
-    if (u->range.rank == 0 || !flat) return flat;
-    int64_t elements;
-    int power;
-    wi_shape_count(&u->range, &elements, &power);
-    return weft_reshape_shape(
-        wi_slice_dims(flat, 0, u->first_row, elements / WI_FLAT_ROW, 1), u->range.rank, u->range.dims);
+/* The range's part of a flat tensor that begins with row `begin` of the block. */
+static weft_tensor *range_of(const wi_update *u, weft_tensor *flat, int64_t begin) {
+    if (!flat || wi_shape_equal(&flat->shape, &u->shape)) return flat;
+    weft_tensor *const rows =
+        flat->shape.dims[0] == u->rows ? flat : wi_slice_dims(flat, 0, u->first_row - begin, u->rows, 1);
+    return weft_reshape_shape(rows, u->shape.rank, u->shape.dims);
+}
+
+weft_tensor *wi_update_parameters(const wi_update *u) {
+    return range_of(u, wi_flat_parameters(u->graph, u->stretch->block), 0);
 }
 
 /* A state without a name: it is no weight, and stays out of files of weights. */
 static weft_tensor *make_state(wi_update *u, const char *role, float first) {
-    weft_tensor *const state = wi_flat_state(u->graph, "", first);
+    const wi_stretch *const stretch = u->stretch;
+    const int64_t dims[] = {stretch->rows, WI_FLAT_ROW};
+    weft_tensor *const state = weft_state_shape(u->graph, "", WEFT_F32, weft_fill(first), 2, dims);
     if (!state) return NULL;
-    state->variable->role = role;
-    state->variable->clock = u->clock;
+    wi_variable *const variable = state->variable;
+    variable->role = role;
+    variable->optimizer = u->number;
+    variable->clock = stretch->clock;
+    variable->covered_block = stretch->block;
+    variable->covered = (size_t)stretch->first_row * WI_FLAT_ROW_BYTES;
     return state;
 }
 
 weft_tensor *wi_update_state(wi_update *u, const char *role, float first) {
-    if (u->asked == u->state_count) u->states[u->state_count++] = make_state(u, role, first);
-    return wi_update_range(u, u->states[u->asked++]);
+    wi_stretch *const stretch = u->stretch;
+    if (u->asked == stretch->state_count) {
+        weft_tensor *const made = make_state(u, role, first);
+        if (!made) return NULL;
+        stretch->states[stretch->state_count++] = made;
+    }
+    return range_of(u, stretch->states[u->asked++], stretch->first_row);
 }
 
 void wi_update_keep(wi_update *u, weft_tensor *state, weft_tensor *value) {
@@ -66,7 +80,7 @@ static double bias_correction(wi_scalar *scalar, const wi_clock *clock) {
 }
 
 weft_tensor *wi_unbiased(wi_update *u, weft_tensor *x, float beta) {
-    return weft_mul(x, wi_step_scalar(u->graph, u->clock, bias_correction, wi_fraction(beta), 0));
+    return weft_mul(x, wi_step_scalar(u->graph, u->stretch->clock, bias_correction, wi_fraction(beta), 0));
 }
 
 /* ---- SGD ---- */
@@ -83,7 +97,8 @@ weft_tensor *wi_sgd_rule(wi_update *u) {
     weft_tensor *const v = wi_update_state(u, "momentum", 0);
     weft_tensor *part = u->g;
     if (o->dampening > 0)
-        part = weft_mul(part, wi_step_scalar(u->graph, u->clock, undamped, wi_fraction(o->dampening), 0));
+        part = weft_mul(
+            part, wi_step_scalar(u->graph, u->stretch->clock, undamped, wi_fraction(o->dampening), 0));
     weft_tensor *const next = weft_add(part, wi_scaled(v, momentum));
     wi_update_keep(u, v, next);
     return descend(u, u->p, o->nesterov ? weft_add(u->g, wi_scaled(next, momentum)) : next);
@@ -137,8 +152,8 @@ weft_tensor *wi_nadam_rule(wi_update *u) {
     const weft_optimizer *const o = u->optimizer;
     const double beta = wi_fraction(o->beta1), decay = (double)o->momentum_decay;
     const wi_moments next = wi_update_moments(u);
-    weft_tensor *const of_g = wi_step_scalar(u->graph, u->clock, nadam_gradient_weight, beta, decay);
-    weft_tensor *const of_m = wi_step_scalar(u->graph, u->clock, nadam_moment_weight, beta, decay);
+    weft_tensor *const of_g = wi_step_scalar(u->graph, u->stretch->clock, nadam_gradient_weight, beta, decay);
+    weft_tensor *const of_m = wi_step_scalar(u->graph, u->stretch->clock, nadam_moment_weight, beta, decay);
     weft_tensor *const v = wi_unbiased(u, next.second, o->beta2);
     weft_tensor *const part = weft_add(weft_mul(u->g, of_g), weft_mul(next.first, of_m));
     return descend(u, u->p, weft_div(part, wi_root_plus(v, o->epsilon)));
@@ -180,7 +195,8 @@ weft_tensor *wi_adagrad_rule(wi_update *u) {
     wi_update_keep(u, v, next);
     weft_tensor *step = weft_div(u->g, wi_root_plus(next, o->epsilon));
     if (o->rate_decay > 0)
-        step = weft_mul(step, wi_step_scalar(u->graph, u->clock, falling_rate, (double)o->rate_decay, 0));
+        step = weft_mul(
+            step, wi_step_scalar(u->graph, u->stretch->clock, falling_rate, (double)o->rate_decay, 0));
     return descend(u, u->p, step);
 }
 

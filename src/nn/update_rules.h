@@ -1,5 +1,9 @@
-/* The optimizers' formulas, one function each. A rule writes down nodes over the flat tensors (rows,
- * WI_FLAT_ROW); weft_minimize (optimizer.c) does what is the same for all. */
+/* Optimizers: formulas, one function each, that write down nodes over flat tensors (rows, WI_FLAT_ROW); what is the
+ * same for all of them (update.c); and the object that keeps their states (optimizer_object.c).
+ *
+ * An optimizer keeps its states by stretches: parameters that lie side by side in a block and that it met for the
+ * first time in the same step. A step updates ranges: parameters side by side of one stretch. So a network that is
+ * trained as a whole is one stretch and one range. */
 #ifndef WI_UPDATE_RULES_H
 #define WI_UPDATE_RULES_H
 
@@ -10,25 +14,49 @@ typedef struct wi_pair {
     weft_tensor *variable, *value;
 } wi_pair;
 
+typedef struct wi_stretch {
+    size_t clock, block;
+    int64_t first_row, rows;               /* of the block */
+    weft_tensor *states[WEFT_MAX_UPDATES]; /* (rows, 16) each, in the order in which the rule asks for them */
+    size_t state_count;
+    struct wi_stretch *next;
+} wi_stretch;
+
+struct weft_optimizer_state {
+    weft_graph *graph;
+    weft_optimizer rule;
+    size_t number; /* in the graph */
+    weft_tensor *rate;
+    wi_stretch *stretches;
+};
+
+typedef struct wi_rows {
+    weft_tensor *factor; /* (rows, 1) of the rate; 0 for frozen parameters; NULL: 1 everywhere */
+    weft_tensor *decay;  /* rank 0 or (rows, 1); NULL: 0 everywhere */
+    bool frozen;         /* some are */
+} wi_rows;
+
+/* The update of a range. */
 typedef struct wi_update {
     weft_graph *graph;
-    const weft_optimizer *optimizer;
-    size_t clock;
-    weft_tensor *p, *g; /* g: accumulated, clipped, with coupled decay */
+    const weft_optimizer *optimizer; /* the rule */
+    size_t number;                   /* of the optimizer */
+    wi_stretch *stretch;
+    size_t first, length;    /* the range's parameters, by their numbers in the graph */
+    int64_t first_row, rows; /* of the block */
+    wi_shape shape;          /* of p, g and the states: (rows, 16), or that of the only parameter */
+    bool large;              /* the gradient of the only parameter is not written down */
+    weft_tensor *p, *g;      /* g: accumulated, clipped, with coupled decay */
+    wi_rows by_row;
     weft_tensor *rate;  /* rank 0, or (rows, 1) where groups differ */
     weft_tensor *decay; /* the same; NULL: none */
     weft_tensor *apply; /* bool, rank 0: this run updates; NULL: each does */
     wi_pair pairs[WEFT_MAX_UPDATES];
-    size_t count;
-    /* The part of the flat tensors that p, g and the states are views of; rank 0: they are whole. */
-    int64_t first_row;
-    wi_shape range;
-    weft_tensor *states[WEFT_MAX_UPDATES]; /* whole, in the order in which the rule asks for them */
-    size_t state_count, asked;
+    size_t count, asked;
 } wi_update;
 
-/* The update's part of a flat tensor. */
-weft_tensor *wi_update_range(const wi_update *u, weft_tensor *flat);
+/* The range's part of the parameters. */
+weft_tensor *wi_update_parameters(const wi_update *u);
 
 /* A state of the shape of p, and its next value. role: a literal, its name in checkpoints: "m" of "conv1.weight" is
  * optimizer.m.conv1.weight. */
@@ -57,15 +85,28 @@ weft_tensor *wi_scaled(weft_tensor *x, double factor);
 weft_tensor *wi_blend(weft_tensor *a, weft_tensor *b, double keep);
 weft_tensor *wi_root_plus(weft_tensor *x, float epsilon); /* sqrt(x) + epsilon */
 
+/* ---- optimizer.c ---- */
+weft_status wi_optimizer_check(const weft_optimizer *optimizer);
+/* How many tensors an update writes: the parameters and the states. */
+size_t wi_optimizer_writes(const weft_optimizer *optimizer);
+weft_tensor *wi_optimizer_apply_rule(wi_update *u);           /* the next p */
+bool wi_optimizer_decouples(const weft_optimizer *optimizer); /* the rule itself applies the decay */
+
+/* ---- update.c ---- */
+extern const char wi_average_role[];
+/* Where the optimizer keeps what belongs to the parameter; NULL: it has not stepped it yet. */
+wi_stretch *wi_stretch_of(const weft_optimizer_state *optimizer, const weft_tensor *parameter);
+/* The update of the parameters that have a gradient (by number; NULL: none), all within stretches of the optimizer:
+ * wi_optimizer_writes assignments. */
+weft_status wi_update_make(
+    weft_optimizer_state *optimizer, weft_tensor *const *gradients, weft_tensor **assignments);
+
 /* ---- groups.c ---- */
-typedef struct wi_rows {
-    weft_tensor *factor; /* (rows, 1) of the rate; 0 for frozen parameters; NULL: 1 everywhere */
-    weft_tensor *decay;  /* rank 0 or (rows, 1); NULL: 0 everywhere */
-    bool frozen;         /* some are */
-} wi_rows;
-weft_status wi_groups_check(weft_graph *graph, const weft_optimizer *optimizer);
-weft_status wi_groups_rows(weft_graph *graph, const weft_optimizer *optimizer, wi_rows *rows);
-/* (rows, 1) i32: the number of the parameter that the row belongs to. */
-weft_tensor *wi_row_parameters(weft_graph *graph);
+/* Values, and whether each group names a parameter of the graph (graph NULL: that may come later). */
+weft_status wi_groups_check(const weft_graph *graph, const weft_optimizer *optimizer);
+/* Sets u->by_row for the range. */
+weft_status wi_groups_rows(wi_update *u);
+/* (rows, 1) i32: the number, within the range, of the parameter that the row belongs to. */
+weft_tensor *wi_row_parameters(const wi_update *u);
 
 #endif

@@ -38,8 +38,21 @@ static void mark(walk *w, weft_tensor *loss) {
     }
     for (uint32_t id = 0; id < w->count; id++) {
         const weft_tensor *node = w->nodes[id];
-        for (int i = 0; node && i < node->input_count; i++) w->wanted[id] |= w->wanted[node->inputs[i]->id];
+        if (!node || node->op->zero_gradient || !wi_dtype_is_float(node->dtype)) continue;
+        for (int i = 0; i < node->input_count; i++) w->wanted[id] |= w->wanted[node->inputs[i]->id];
     }
+}
+
+/* Nothing is skipped without a word: a zero is what an op says of itself. */
+static weft_status fail_without(const weft_tensor *node) {
+    const char *const way_out = node->op->no_gradient;
+    if (!way_out)
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "weft_gradients: op %s does not say what its gradient is",
+            node->op->name);
+    WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+        "weft_gradients: %s, between the loss and what is differentiated, has no gradient: %s, or take "
+        "weft_stop_gradient of it, which makes the gradient zero there",
+        node->op->name, way_out);
 }
 
 static weft_status pass_back(walk *w, weft_tensor *node) {
@@ -65,8 +78,9 @@ static weft_status walk_back(walk *w, weft_tensor *loss) {
     w->gradients[loss->id] = weft_expand(one, loss->shape.rank, loss->shape.dims);
     for (uint32_t id = w->count; id-- > 0;) {
         weft_tensor *node = w->nodes[id];
-        if (!node || !w->wanted[id] || !w->gradients[id] || !node->op->backward) continue;
-        WI_TRY(pass_back(w, node));
+        if (!node || !w->wanted[id] || !w->gradients[id] || node->input_count == 0) continue;
+        if (!node->op->backward && !node->op->zero_gradient) return fail_without(node);
+        if (node->op->backward) WI_TRY(pass_back(w, node));
     }
     return weft_graph_status(w->graph);
 }
@@ -139,16 +153,20 @@ static bool stop_view(
     return true;
 }
 
-static const wi_op wi_op_stop_gradient = {
-    .name = "stop_gradient", .kind = WI_VIEW, .view = stop_view, .rules = wi_elementwise_rules};
-const wi_op wi_op_assign = {.name = "assign", .kind = WI_ASSIGN};
+static const wi_op wi_op_stop_gradient = {.name = "stop_gradient",
+    .kind = WI_VIEW,
+    .zero_gradient = true,
+    .view = stop_view,
+    .rules = wi_elementwise_rules};
+static const char what_is_assigned[] = "take that of the value that is assigned";
+const wi_op wi_op_assign = {.name = "assign", .kind = WI_ASSIGN, .no_gradient = what_is_assigned};
 
 weft_tensor *weft_stop_gradient(weft_tensor *x) {
     weft_graph *graph = wi_inputs_graph("stop_gradient", &x, 1);
     return graph ? wi_node(graph, &wi_op_stop_gradient, &x, 1, x->dtype, &x->shape, NULL) : NULL;
 }
 
-const wi_op wi_op_assign_views = {.name = "assign views", .kind = WI_ASSIGN};
+const wi_op wi_op_assign_all = {.name = "assign all", .kind = WI_ASSIGN, .no_gradient = what_is_assigned};
 
 weft_tensor *wi_assign_view(weft_tensor *view, weft_tensor *value) {
     weft_tensor *inputs[] = {view, value};
@@ -156,15 +174,15 @@ weft_tensor *wi_assign_view(weft_tensor *view, weft_tensor *value) {
     return graph ? wi_node(graph, &wi_op_assign, inputs, 2, value->dtype, &value->shape, NULL) : NULL;
 }
 
-/* views: assignments themselves, NULL after an error. */
-weft_tensor *wi_assign_views(weft_tensor *variable, weft_tensor *const *views, size_t count) {
-    weft_graph *graph = variable->graph;
+weft_tensor *wi_assign_all(weft_tensor *const *assignments, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (!views[i]) graph = NULL;
+        if (!assignments[i]) return NULL;
     }
-    return graph && graph->status == WEFT_OK ? wi_node(graph, &wi_op_assign_views, views, (int)count,
-                                                   variable->dtype, &variable->shape, NULL)
-                                             : NULL;
+    const weft_tensor *const first = assignments[0];
+    if (first->graph->status != WEFT_OK) return NULL;
+    return count == 1 ? assignments[0]
+                      : wi_node(first->graph, &wi_op_assign_all, assignments, (int)count, first->dtype,
+                            &first->shape, NULL);
 }
 
 weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
@@ -184,45 +202,12 @@ weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value) {
     return wi_node(graph, &wi_op_assign, inputs, 2, value->dtype, &value->shape, NULL);
 }
 
-/* ---- all parameters at once ---- */
+/* ---- gradients of parameters side by side ---- */
 
-const wi_op wi_op_flat_gradients = {
-    .name = "flat gradients", .kind = WI_JOIN, .attribute_bytes = sizeof(wi_flat_gradients_attributes)};
-
-weft_tensor **wi_parameter_gradients(weft_tensor *loss) {
-    if (!loss) return NULL;
-    weft_graph *graph = loss->graph;
-    const size_t count = weft_graph_parameter_count(graph);
-    if (count == 0) {
-        wi_graph_fail(graph, WEFT_ERROR_STATE, "the graph has no parameters to train");
-        return NULL;
-    }
-    weft_tensor **parameters = wi_arena_take(&graph->arena, count * sizeof *parameters);
-    weft_tensor **gradients = wi_arena_take(&graph->arena, count * sizeof *gradients);
-    if (!parameters || !gradients) {
-        wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
-        return NULL;
-    }
-    size_t trained = 0;
-    for (size_t i = 0; i < count; i++) {
-        weft_tensor *parameter = weft_graph_parameter(graph, i);
-        if (!parameter->variable->frozen) parameters[trained++] = parameter;
-    }
-    const weft_status status = weft_gradients(loss, parameters, trained, gradients);
-    if (status != WEFT_OK) {
-        wi_graph_fail_recorded(graph, status);
-        return NULL;
-    }
-    for (size_t i = count; i-- > 0;) { /* spread out from the end, zeros where a parameter is frozen */
-        weft_tensor *parameter = weft_graph_parameter(graph, i);
-        const wi_shape *shape = &parameter->shape;
-        gradients[i] = parameter->variable->frozen
-                           ? weft_expand(weft_number(parameter, 0), shape->rank, shape->dims)
-                           : gradients[--trained];
-        if (!gradients[i]) return NULL;
-    }
-    return gradients;
-}
+const wi_op wi_op_flat_gradients = {.name = "flat gradients",
+    .kind = WI_JOIN,
+    .attribute_bytes = sizeof(wi_flat_gradients_attributes),
+    .no_gradient = "take that of weft_gradients"};
 
 weft_tensor *wi_flat_gradients(
     weft_graph *graph, weft_tensor *const *gradients, size_t first, size_t count, int64_t rows) {

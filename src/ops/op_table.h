@@ -19,9 +19,9 @@ extern const size_t wi_op_count;
 
 extern const wi_op wi_op_flat_gradients; /* JOIN: input i stands where parameter start + i does */
 extern const wi_op wi_op_assign;
-extern const wi_op wi_op_assign_views; /* ASSIGN: all its inputs, which assign to views of one variable */
-extern const wi_op wi_op_in_memory;    /* VIEW: its input, written down even where it is a number */
-extern const wi_op wi_op_dilate; /* MAP: the input's elements every `step` along an axis, zeros between */
+extern const wi_op wi_op_assign_all; /* ASSIGN: all its inputs, which are assignments */
+extern const wi_op wi_op_in_memory;  /* VIEW: its input, written down even where it is a number */
+extern const wi_op wi_op_dilate;     /* MAP: the input's elements every `step` along an axis, zeros between */
 
 /* x in the dtype that arithmetic on it is done in: f32 for f16 and bf16, else x itself. NULL gives NULL. What
  * is made of several steps is made of this, and rounded once with weft_cast. */
@@ -83,14 +83,26 @@ typedef struct wi_labels {
     int64_t ignored; /* INT64_MIN: none is */
 } wi_labels;
 wi_labels wi_labels_of(const weft_tensor *node);
-/* The gradient of each parameter; frozen ones have zeros, and none is computed for them. NULL: an error. */
-weft_tensor **wi_parameter_gradients(weft_tensor *loss);
+/* MAP: numbers i32 as they are. One that is neither in 0 .. count - 1 nor the ignored one (INT64_MIN: none is) fails the
+ * next read or wait (label.c). */
+typedef enum wi_label_kind {
+    WI_LABEL_CROSS_ENTROPY,
+    WI_LABEL_NLL,
+    WI_LABEL_MULTI_MARGIN,
+    WI_LABEL_ADAPTIVE_SOFTMAX,
+    WI_LABEL_LENGTH
+} wi_label_kind;
+extern const wi_op wi_op_label;
+weft_tensor *wi_label(
+    weft_tensor *x, wi_label_kind kind, int64_t count, int64_t ignored); /* NULL gives NULL */
+/* Fails with the line of the number that its code found. */
+weft_status wi_label_fail(const weft_tensor *node, int32_t found);
 /* Those of `count` parameters from `first` on with the layout of wi_flat_parameters, `rows` of it. */
 weft_tensor *wi_flat_gradients(
     weft_graph *graph, weft_tensor *const *gradients, size_t first, size_t count, int64_t rows);
 /* weft_assign to a view of a variable; no two such views of one plan may overlap. */
 weft_tensor *wi_assign_view(weft_tensor *view, weft_tensor *value);
-/* All of them as one assignment to the variable. */
-weft_tensor *wi_assign_views(weft_tensor *variable, weft_tensor *const *views, size_t count);
+/* One assignment or more as one output of plans. NULL after an error. */
+weft_tensor *wi_assign_all(weft_tensor *const *assignments, size_t count);
 
 #endif

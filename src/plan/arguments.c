@@ -53,11 +53,11 @@ static void set_scratch(wi_binder *b, int64_t elements, size_t size) {
     set_long(b, elements + (int64_t)(at.offset / size));
 }
 
-static void set_faults(wi_binder *b) {
+static void set_fault(wi_binder *b, int slot) {
     const wi_location at =
         wi_locate_place(b->launches->memory, partition_of(b)->faults[b->run->step->device]);
     set_argument(b, sizeof at.memory, &at.memory);
-    set_long(b, (int64_t)(at.offset / sizeof(cl_int)) + b->run->step->fault);
+    set_long(b, (int64_t)(at.offset / sizeof(cl_int)) + slot);
 }
 
 static void set_seed(wi_binder *b) {
@@ -96,6 +96,7 @@ void wi_bind_described(wi_binder *b, const wi_argument *argument) {
     case WI_ARGUMENT_DRAWS:
     case WI_ARGUMENT_ITERATION: set_changing(b, argument); break;
     case WI_ARGUMENT_SEED: set_seed(b); break;
+    case WI_ARGUMENT_FAULT: set_fault(b, argument->a); break;
     case WI_ARGUMENT_SCRATCH: /* the splits of one reduction after those of another */
         set_scratch(
             b, (int64_t)argument->a * (int64_t)argument->number * work[0] * work[4], (size_t)argument->b);
@@ -116,7 +117,7 @@ void wi_bind_kernel(wi_binder *b, const wi_kernel_argument *argument) {
     case WI_KERNEL_INT: set_int(b, argument->number); break;
     case WI_KERNEL_LONG: set_long(b, argument->number); break;
     case WI_KERNEL_FLOAT: set_argument(b, sizeof argument->real, &argument->real); break;
-    case WI_KERNEL_FAULTS: set_faults(b); break;
+    case WI_KERNEL_FAULTS: set_fault(b, partition_of(b)->values[b->run->step->members[0]].fault); break;
     case WI_KERNEL_RANDOM:
         set_seed(b);
         set_changing(b, &(wi_argument){.kind = WI_ARGUMENT_DRAWS});

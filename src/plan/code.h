@@ -32,6 +32,7 @@ typedef enum wi_argument_kind {
     WI_ARGUMENT_DRAWS,     /* the number of the run, set before each: uint */
     WI_ARGUMENT_ITERATION, /* the number of the repetition, set before each: int */
     WI_ARGUMENT_SEED,      /* two: uint, uint */
+    WI_ARGUMENT_FAULT,     /* two: __global int *, long: slot a among the plan's faults */
     WI_ARGUMENT_SCRATCH /* partial results: __global float *, long offset + cell a: `number` elements of b bytes */
 } wi_argument_kind;
 

@@ -29,24 +29,45 @@ static int by_place(const void *a, const void *b) {
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Only weft_minimize and weft_average_swap assign to all parameters at once. */
-static weft_status fail_writers(const weft_tensor *a, const weft_tensor *b) {
-    const weft_tensor *const named = a->variable ? a : b;
-    if (!named->variable)
+/* The name of the parameter that is at this byte of the block that flat parameters, or an optimizer's state of them,
+ * cover. */
+static const char *parameter_at(const written *w, int64_t byte) {
+    const weft_graph *const graph = w->variable->graph;
+    const wi_variable *const state = w->variable->variable;
+    const size_t block = state ? state->covered_block : w->variable->attributes.flat.block;
+    const size_t offset = (size_t)byte + (state ? state->covered : 0);
+    const char *name = "";
+    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
+        weft_tensor *const parameter = weft_graph_parameter(graph, i);
+        if (parameter->variable->block == block && parameter->variable->offset <= offset)
+            name = weft_tensor_name(parameter);
+    }
+    return name;
+}
+
+static bool is_update(const written *w) {
+    return !w->variable->variable || w->variable->variable->role;
+}
+
+/* Updates write ranges of all parameters, and of states that have no name. b begins within a. */
+static weft_status fail_writers(const written *a, const written *b) {
+    if (is_update(a) && is_update(b))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "plan: two updates of weft_minimize write the parameters, and a run has no order between them: "
-            "use two plans");
-    if (!a->variable || !b->variable)
+            "plan: '%s' is updated twice in one plan (by weft_minimize or an optimizer's steps), and a run "
+            "has no order "
+            "between them: add the gradients and step once, or use two plans",
+            parameter_at(a, b->first));
+    const char *const name = weft_tensor_name(is_update(a) ? b->variable : a->variable);
+    if (is_update(a) || is_update(b))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "plan: an update of weft_minimize, which writes every parameter, and an assignment both write "
-            "'%s', and a "
+            "plan: an update (of weft_minimize or an optimizer's step) and an assignment both write '%s', "
+            "and a "
             "run has no order between them: use two plans, or make '%s' a state",
-            weft_tensor_name(named), weft_tensor_name(named));
+            name, name);
     WI_FAIL(WEFT_ERROR_ARGUMENT,
         "plan: '%s' is assigned twice in one plan, and a run has no order between them: assign one value, or "
-        "use "
-        "two plans",
-        weft_tensor_name(named));
+        "use two plans",
+        name);
 }
 
 weft_status wi_check_writers(const wi_partition *p) {
@@ -56,7 +77,7 @@ weft_status wi_check_writers(const wi_partition *p) {
     if (p->assignment_count > 1) qsort(all, p->assignment_count, sizeof *all, by_place);
     for (size_t i = 1; i < p->assignment_count; i++) {
         if (all[i - 1].storage == all[i].storage && all[i].first < all[i - 1].end)
-            return fail_writers(all[i - 1].variable, all[i].variable);
+            return fail_writers(&all[i - 1], &all[i]);
     }
     return WEFT_OK;
 }

@@ -62,6 +62,7 @@ static void append_argument(const wi_argument *argument, wi_text *text) {
         [WI_ARGUMENT_DRAWS] = "draws",
         [WI_ARGUMENT_ITERATION] = "iteration",
         [WI_ARGUMENT_SEED] = "seed",
+        [WI_ARGUMENT_FAULT] = "fault",
         [WI_ARGUMENT_SCRATCH] = "scratch"};
     wi_text_append(text, " %s %d", kinds[argument->kind], argument->a);
     if (argument->kind == WI_ARGUMENT_STRIDE || argument->kind == WI_ARGUMENT_PADDING)

@@ -62,6 +62,12 @@ static void emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument
     case WI_ARGUMENT_SEED:
         wi_text_append(text, names_only ? "seed0, seed1" : "const uint seed0, const uint seed1");
         break;
+    case WI_ARGUMENT_FAULT:
+        if (names_only)
+            wi_text_append(text, "faults%d, fault%d", a, a);
+        else
+            wi_text_append(text, "__global int *faults%d, const long fault%d", a, a);
+        break;
     case WI_ARGUMENT_SCRATCH:
         if (names_only)
             wi_text_append(text, "x%d, y%d", a, a);
@@ -407,6 +413,7 @@ static int emit_map(wi_emitter *e, const weft_tensor *node) {
         wi_emit_rounding(e, node->dtype);
         emit_code(e, node, inputs);
     }
+    if (node->op == &wi_op_label) wi_emit_label_check(e, node, temp);
     return temp;
 }
 

@@ -9,6 +9,7 @@
  *   x<i> y<i>                  scratch memory and offset
  *   c<i> u<i>                  constants that depend on the batch; scalars
  *   draws, seed0, seed1        of random numbers
+ *   faults<i> fault<i>         memory and offset of fault i
  *   l<o>_<d> h<o>_<d> v<o>_<d> before, size and step of a padded read
  *
  * p<o> is an operand's address without, q<o> with the reduced dimensions that are walked through one by one;
@@ -69,6 +70,9 @@ enum { WI_LITERAL = 48 };
 void wi_number_literal(char text[WI_LITERAL], weft_dtype dtype, double value);
 void wi_emit_store(wi_emitter *e, int operand, int temp);
 void wi_emit_remember(wi_emitter *e, const void *key, int temp);
+
+/* label_check.c: notes lanes of the variable that are out of range. */
+void wi_emit_label_check(wi_emitter *e, const weft_tensor *node, int label);
 
 /* padded_read.c */
 /* z<o>_<d>: mapped indices of the kept or of the reduced dimensions, and whether they are inside the input:

@@ -1,17 +1,22 @@
 /* Faults: what kernels report of their inputs. */
+#include "ops/op_table.h"
 #include "plan/compiled_plan.h"
 
 enum { FAULTS_READ = 64 };
 
-/* A slot holds INT_MAX minus the lowest position at which the kernel met a fault; 0: none. */
+/* A slot holds INT_MAX minus the lowest position at which the kernel met a fault, or a label; 0: none. */
+static weft_status fail_of_node(const weft_tensor *node, cl_int noted) {
+    if (node->op == &wi_op_label) return wi_label_fail(node, noted);
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s, first at position %d %s", node->op->name, node->op->fault,
+        INT32_MAX - noted, node->op->fault_index ? node->op->fault_index : "(row-major) of its index input");
+}
+
 static weft_status fail_of(const weft_plan *plan, const cl_int *slots, int first, int count) {
-    for (size_t i = 0; i < plan->partition.step_count; i++) {
-        const wi_step *step = plan->partition.steps[i];
-        if (step->fault < first || step->fault >= first + count || slots[step->fault - first] == 0) continue;
-        const weft_tensor *node = plan->partition.values[step->members[0]].node;
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s, first at position %d %s", node->op->name, node->op->fault,
-            INT32_MAX - slots[step->fault - first],
-            node->op->fault_index ? node->op->fault_index : "(row-major) of its index input");
+    for (size_t i = 0; i < plan->partition.value_count; i++) {
+        const wi_value *const value = &plan->partition.values[i];
+        if (value->fault < first || value->fault >= first + count || slots[value->fault - first] == 0)
+            continue;
+        return fail_of_node(value->node, slots[value->fault - first]);
     }
     return WEFT_OK;
 }

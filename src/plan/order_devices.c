@@ -6,8 +6,10 @@
  * computed where it is used, and views, so that what is transferred is the memory behind a view. */
 #include "plan/order.h"
 
-const wi_op wi_op_transfer = {
-    .name = "transfer", .kind = WI_TRANSFER, .attribute_bytes = sizeof(wi_transfer_attributes)};
+const wi_op wi_op_transfer = {.name = "transfer",
+    .kind = WI_TRANSFER,
+    .attribute_bytes = sizeof(wi_transfer_attributes),
+    .no_gradient = "plans make it"};
 
 /* ---- what was asked for ---- */
 

@@ -68,6 +68,7 @@ typedef struct wi_value {
     int inline_operands; /* INLINE: operands that it takes in a step, at most */
     int outside;         /* readers that are not members of its step, or not yet; a plan's output is one */
     bool keeps_layout;   /* MEMBER: inline in an epilogue; if it gets memory after all, that reads it */
+    int fault;           /* slot among the plan's faults of what computes it; -1: none */
     bool permuted;       /* MEMBER: stored as its readers want it, not in the order of its axes */
     wi_extent extent;
     wi_layout layout;
@@ -105,7 +106,6 @@ typedef struct wi_step {
     bool only_moves;
     int sources[WI_KERNEL_INPUTS]; /* PRODUCT and KERNEL: values; PRODUCT: A and B */
     wi_gemm_shape gemm;            /* PRODUCT */
-    int fault;                     /* KERNEL: its slot among the plan's faults; -1: none */
     const wi_selection *selection; /* PRODUCT and KERNEL: what was considered, and chosen (select.c) */
 } wi_step;
 
@@ -140,7 +140,7 @@ void wi_partition_clear(wi_partition *partition);
 /* ---- for later passes ---- */
 int wi_value_index(const wi_partition *p, weft_tensor *node);
 /* NULL: the node is not part of the plan. */
-const wi_value *wi_value_of_node(const wi_partition *p, weft_tensor *node);
+const wi_value *wi_value_of_node(const wi_partition *p, const weft_tensor *node);
 size_t wi_value_bytes(const wi_value *value);
 /* Does the step compute the value where it reads it: an inline value, or what another step has in registers only? */
 bool wi_is_inline_in(const wi_value *value, int step);
@@ -173,6 +173,8 @@ void wi_make_inline(wi_partition *p, int value, const weft_tensor *expression, i
 bool wi_is_uniform_inline(const wi_value *value);
 /* Storage in the arena, unless the value lies in memory already. */
 weft_status wi_give_memory(wi_partition *p, int value);
+/* A slot among the faults for what computes the value, on `count` devices from `first` on. */
+weft_status wi_take_fault(wi_partition *p, int value, int first, int count);
 /* A step that copies a value into memory of its own, or into storage (>= 0) with the given layout. */
 weft_status wi_copy_value(wi_partition *p, int from, int storage, const wi_layout *layout, int *copy);
 /* Makes *value one that lies in memory. */

@@ -104,7 +104,7 @@ weft_status wi_take_join(wi_partition *p, int index) {
 weft_status wi_take_assign(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     p->values[index].state = WI_VALUE_MEMORY;
-    if (node->op == &wi_op_assign_views) return WEFT_OK; /* its inputs have been taken */
+    if (node->op == &wi_op_assign_all) return WEFT_OK; /* its inputs have been taken */
     const int variable = wi_value_index(p, node->inputs[0]);
     int value = wi_value_index(p, node->inputs[1]);
     if (p->values[value].state == WI_VALUE_MEMBER) WI_TRY(wi_give_memory(p, value));

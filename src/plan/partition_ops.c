@@ -8,17 +8,6 @@ static weft_status take_source(wi_partition *p, const weft_tensor *node, int inp
     return node->op->contiguous >> input & 1 ? wi_contiguous(p, value) : WEFT_OK;
 }
 
-static weft_status take_fault(wi_partition *p, wi_step *step) {
-    int *faults = &p->faults[step->device];
-    if (*faults < 0) {
-        WI_TRY(wi_new_storage(p, WI_STORAGE_ARENA, 0, faults));
-        p->storages[*faults].keep = true;
-    }
-    step->fault = p->fault_count++;
-    p->storages[*faults].bytes = (size_t)p->fault_count * sizeof(cl_int);
-    return WEFT_OK;
-}
-
 weft_status wi_take_kernel(wi_partition *p, int value) {
     const weft_tensor *node = p->values[value].node;
     int sources[WI_KERNEL_INPUTS], index;
@@ -29,7 +18,7 @@ weft_status wi_take_kernel(wi_partition *p, int value) {
     wi_step *step = p->steps[index];
     for (int i = 0; i < node->input_count; i++) step->sources[i] = sources[i];
     wi_add_member(p, index, value);
-    if (node->op->fault) WI_TRY(take_fault(p, step));
+    if (node->op->fault) WI_TRY(wi_take_fault(p, value, step->device, 1));
     WI_TRY(wi_select_for(p, step));
     return wi_in_memory(p, &value);
 }

@@ -14,7 +14,8 @@ weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index) {
         .base = *index,
         .step = -1,
         .storage = -1,
-        .stored_as = -1};
+        .stored_as = -1,
+        .fault = -1};
     value->extent = wi_extent_of(&node->shape, p->request->batch);
     value->layout = wi_layout_contiguous(&value->extent);
     value->outside = node->id < p->order->id_count ? p->order->readers[node->id] : 0;
@@ -29,6 +30,21 @@ weft_status wi_new_storage(wi_partition *p, wi_storage_kind kind, size_t bytes, 
     return WEFT_OK;
 }
 
+weft_status wi_take_fault(wi_partition *p, int value, int first, int count) {
+    const int slot = p->fault_count++;
+    for (int d = first; d < first + count; d++) {
+        int *const faults = &p->faults[d];
+        if (*faults < 0) {
+            WI_TRY(wi_new_storage(p, WI_STORAGE_ARENA, 0, faults));
+            p->storages[*faults].device = d;
+            p->storages[*faults].keep = true;
+        }
+        p->storages[*faults].bytes = (size_t)p->fault_count * sizeof(cl_int);
+    }
+    p->values[value].fault = slot;
+    return WEFT_OK;
+}
+
 weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shape, int *index) {
     WI_TRY(wi_grow(p->request->context->allocator, (void **)&p->steps, &p->step_capacity, p->step_count + 1,
         sizeof *p->steps));
@@ -38,7 +54,6 @@ weft_status wi_new_step(wi_partition *p, wi_step_kind kind, const wi_shape *shap
     step->device = p->device;
     step->shape = *shape;
     step->extent = wi_extent_of(shape, p->request->batch);
-    step->fault = -1;
     *index = step->index = (int)p->step_count++;
     p->steps[*index] = step;
     return WEFT_OK;
@@ -56,7 +71,7 @@ int wi_value_index(const wi_partition *p, weft_tensor *node) {
     return p->value_of[node->id] - 1;
 }
 
-const wi_value *wi_value_of_node(const wi_partition *p, weft_tensor *node) {
+const wi_value *wi_value_of_node(const wi_partition *p, const weft_tensor *node) {
     if (!node || node->id >= p->order->id_count || p->value_of[node->id] == 0) return NULL;
     return &p->values[p->value_of[node->id] - 1];
 }

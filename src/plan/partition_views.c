@@ -22,12 +22,10 @@ weft_status wi_take_source(wi_partition *p, int index) {
         WI_TRY(wi_new_storage(p, WI_STORAGE_INPUT, wi_value_bytes(value), &storage));
     } else {
         const wi_variable *variable = node->variable;
-        WI_TRY(block_storage(p, variable ? variable->block : 0, &storage));
+        WI_TRY(block_storage(p, variable ? variable->block : node->attributes.flat.block, &storage));
         if (variable)
             p->values[index].layout.offset =
                 wi_size_of((int64_t)(variable->offset / weft_dtype_size(node->dtype)));
-        else if (wi_flat_rows(p->request->graph) != node->shape.dims[0])
-            WI_FAIL(WEFT_ERROR_STATE, "parameters were added to the graph after its optimizer was made");
     }
     p->values[index].storage = storage;
     return WEFT_OK;

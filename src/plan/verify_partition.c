@@ -79,6 +79,8 @@ static weft_status check_value(const wi_partition *p, size_t index) {
         "it is a view of a value that does not exist");
     WI_REQUIRE(value->storage < 0 || is_storage(p, value->storage), WI_PASS_PARTITION, "value", index,
         "it is in a storage that does not exist");
+    WI_REQUIRE(
+        value->fault < p->fault_count, WI_PASS_PARTITION, "value", index, "its fault slot does not exist");
     const int storage = wi_base_storage(p, (int)index);
     if (storage < 0 || value->state == WI_VALUE_INLINE) return WEFT_OK;
     int64_t first, end;
@@ -184,8 +186,6 @@ static weft_status check_step(const wi_partition *p, size_t index) {
         WI_TRY(check_place_of(p, step, member));
     }
     if (step->kind == WI_STEP_TRANSFER) WI_TRY(check_transfer(p, step));
-    WI_REQUIRE(
-        step->fault < p->fault_count, WI_PASS_PARTITION, "step", index, "its fault slot does not exist");
     return WEFT_OK;
 }
 

@@ -96,6 +96,7 @@ static bool is_bound(const wi_loop *loop, const wi_argument *argument) {
     case WI_ARGUMENT_DRAWS:
     case WI_ARGUMENT_ITERATION:
     case WI_ARGUMENT_SEED:
+    case WI_ARGUMENT_FAULT:
     case WI_ARGUMENT_SCRATCH: break;
     }
     return true;

@@ -13,7 +13,7 @@ weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const w
     pass->inference = options->update_count == 0;
     pass->memory_limit = options->memory_limit;
     pass->counts = options->correct != NULL;
-    pass->rate = weft_minimize_rate(weft_tensor_graph(options->loss));
+    pass->rate = options->rate;
     WI_TRY(wi_measures_init(&pass->measures, &options->measured));
     add_outputs(pass, &options->loss, 1);
     add_outputs(pass, &options->correct, pass->counts);

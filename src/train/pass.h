@@ -51,6 +51,7 @@ typedef struct wi_pass_options {
     weft_tensor *loss, *correct; /* correct NULL: not counted */
     weft_tensor *const *updates;
     size_t update_count;
+    weft_tensor *rate; /* of the updates; NULL: none */
     wi_measure_list measured;
     size_t memory_limit; /* of a plan; 0: none */
     bool partial;        /* inputs may lack a column: a step callback writes them */

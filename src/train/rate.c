@@ -1,16 +1,44 @@
 #include "train/rate.h"
 #include "base/status.h"
+#include "graph/nodes.h"
 
-weft_status wi_rate_init(wi_rate *rate, weft_graph *graph, const weft_trainer_options *options) {
+static weft_tensor *rate_of(const weft_graph *graph, const weft_tensor *update) {
+    const wi_rated_update *noted = graph->rated;
+    while (noted && noted->update != update) noted = noted->next;
+    return noted ? noted->rate : NULL;
+}
+
+/* The first rate of the updates; *count: how many they have. */
+static weft_tensor *rates_of(weft_graph *graph, weft_tensor *const *updates, size_t *count) {
+    weft_tensor *rates[WEFT_MAX_UPDATES] = {NULL};
+    size_t found = 0;
+    for (size_t i = 0; i < *count; i++) {
+        weft_tensor *const rate = rate_of(graph, updates[i]);
+        size_t known = 0;
+        while (known < found && rates[known] != rate) known++;
+        if (rate && known == found && found < WEFT_MAX_UPDATES) rates[found++] = rate;
+    }
+    *count = found;
+    return found ? rates[0] : weft_minimize_rate(graph);
+}
+
+weft_status wi_rate_init(wi_rate *rate, weft_graph *graph, weft_tensor *const *updates, size_t count,
+    const weft_trainer_options *options) {
     const uint32_t accumulate = options->optimizer.accumulate;
     float first;
     *rate = (wi_rate){.schedule = options->schedule,
         .base = options->optimizer.rate,
         .accumulate = accumulate > 1 ? accumulate : 1,
-        .scalar = weft_minimize_rate(graph)};
+        .scalar = rates_of(graph, updates, &count)};
     if (!rate->scalar && (rate->schedule.kind != WEFT_SCHEDULE_CONSTANT || rate->schedule.warmup))
         WI_FAIL(WEFT_ERROR_ARGUMENT,
             "weft_trainer_create: a schedule changes the rate of weft_minimize, which has not been called");
+    if (count > 1 && (rate->schedule.kind != WEFT_SCHEDULE_CONSTANT || rate->schedule.warmup))
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_trainer_create: a schedule changes one rate, and the updates are of %zu optimizers: set "
+            "their "
+            "rates in a step callback, by weft_schedule_rate and weft_scalar_set",
+            count);
     if (rate->schedule.kind != WEFT_SCHEDULE_PLATEAU)
         return weft_schedule_rate(&rate->schedule, rate->base, 0, &first);
     if (!options->validation)

@@ -13,8 +13,10 @@ typedef struct wi_rate {
     weft_tensor *scalar;
 } wi_rate;
 
-/* After weft_minimize. Checks the schedule; a plateau needs a validation dataset. */
-weft_status wi_rate_init(wi_rate *rate, weft_graph *graph, const weft_trainer_options *options);
+/* The rate that the updates move with; that of the graph's latest optimizer if they have none of their own. Checks the
+ * schedule; a plateau needs a validation dataset. */
+weft_status wi_rate_init(wi_rate *rate, weft_graph *graph, weft_tensor *const *updates, size_t count,
+    const weft_trainer_options *options);
 /* epochs and steps: done so far, over all runs. */
 weft_status wi_rate_before_epoch(const wi_rate *rate, uint64_t epochs);
 weft_status wi_rate_after_step(const wi_rate *rate, uint64_t steps);

@@ -131,6 +131,7 @@ static weft_status build_passes(weft_trainer *trainer, wi_pass_options given) {
     WI_TRY(wi_pass_init(&trainer->training, allocator, &given));
     given = (wi_pass_options){.loss = given.loss,
         .correct = given.correct,
+        .rate = given.rate,
         .measured = measured,
         .memory_limit = trainer->options.memory_limit,
         .updates = trainer->options.carries,
@@ -157,8 +158,9 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     for (size_t i = 0; i < options->update_count; i++) updates[i] = options->updates[i];
     if (options->update_count == 0)
         WI_TRY(weft_minimize(loss, &options->optimizer, updates, WEFT_MAX_UPDATES, &given.update_count));
+    WI_TRY(wi_rate_init(&trainer->rate, trainer->graph, updates, given.update_count, options));
+    given.rate = trainer->rate.scalar;
     for (size_t i = 0; i < options->carry_count; i++) updates[given.update_count++] = options->carries[i];
-    WI_TRY(wi_rate_init(&trainer->rate, trainer->graph, options));
     return build_passes(trainer, given);
 }
 

@@ -10,7 +10,7 @@
 enum { MAX_TIMES = 65536 };
 
 static double learning_rate(const weft_trainer *trainer) {
-    const weft_tensor *const rate = weft_minimize_rate(trainer->graph);
+    const weft_tensor *const rate = trainer->rate.scalar;
     float value = NAN;
     return rate && weft_scalar_get(rate, &value) == WEFT_OK ? (double)value : (double)NAN;
 }

@@ -45,18 +45,110 @@ static void make_list(wi_device_list *list, const weft_allocator *allocator) {
     memcpy(list->entries, entries, sizeof entries);
 }
 
-/* The selectors of the devices that fit, best first. */
-static void assert_selects(const char *selector, const char *wanted) {
-    wi_device_list list;
+/* The selectors of the devices that fit, best first; clears the list. */
+static void assert_selects_of(wi_device_list *list, const char *selector, const char *wanted) {
     char got[64] = "";
-    make_list(&list, NULL);
-    assert_ok(wi_device_list_select(&list, selector));
-    for (size_t i = 0; i < list.count; i++) {
-        strcat(got, list.entries[i].info.selector);
+    assert_ok(wi_device_list_select(list, selector));
+    for (size_t i = 0; i < list->count; i++) {
+        strcat(got, list->entries[i].info.selector);
         strcat(got, " ");
     }
     assert_string_equal(got, wanted);
+    wi_device_list_clear(list);
+}
+
+static void assert_selects(const char *selector, const char *wanted) {
+    wi_device_list list;
+    make_list(&list, NULL);
+    assert_selects_of(&list, selector, wanted);
+}
+
+/* Drivers as they describe themselves: two for one processor, one of which names it; a GPU whose clock is not known. */
+static void make_drivers(wi_device_list *list, size_t count) {
+    static const wi_device_entry entries[] = {
+        {.usable = true,
+            .platform_version = "OpenCL 3.0 PoCL 3.1+debian  Linux, LLVM 15.0.6",
+            .platform_vendor = "The pocl project",
+            .info = {.selector = "0:0",
+                .name = "pthread-skylake-avx512-Intel(R) Xeon(R) Processor",
+                .platform = "Portable Computing Language",
+                .vendor = "GenuineIntel",
+                .opencl = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-pc-linux-gnu-skylake-avx512",
+                .is_cpu = true,
+                .compute_units = 8,
+                .clock_mhz = 2600}},
+        {.usable = true,
+            .platform_version = "OpenCL 3.0 ",
+            .platform_vendor = "Mesa/X.org",
+            .info = {.selector = "1:0",
+                .name = "Big",
+                .platform = "rusticl",
+                .vendor = "Maker",
+                .opencl = "OpenCL 3.0 ",
+                .is_gpu = true,
+                .compute_units = 64,
+                .clock_mhz = 0}},
+        {.usable = true,
+            .platform_version = "OpenCL 3.0 ",
+            .platform_vendor = "Mesa/X.org",
+            .info = {.selector = "1:1",
+                .name = "Small",
+                .platform = "rusticl",
+                .vendor = "Maker",
+                .opencl = "OpenCL 3.0 ",
+                .is_gpu = true,
+                .compute_units = 4,
+                .clock_mhz = 1500}},
+        {.usable = true,
+            .platform_version = "OpenCL 3.0 LINUX",
+            .platform_vendor = "Intel(R) Corporation",
+            .info = {.selector = "2:0",
+                .name = "Xeon",
+                .platform = "OpenCL runtime",
+                .vendor = "Some vendor",
+                .opencl = "OpenCL 3.0 (Build 0)",
+                .is_cpu = true,
+                .compute_units = 8,
+                .clock_mhz = 2600}},
+    };
+    *list = (wi_device_list){.count = count, .capacity = 4};
+    list->entries = wi_allocate(NULL, sizeof entries);
+    assert_non_null(list->entries);
+    memcpy(list->entries, entries, sizeof entries);
+}
+
+static void assert_selects_driver(size_t count, const char *selector, const char *wanted) {
+    wi_device_list list;
+    make_drivers(&list, count);
+    assert_selects_of(&list, selector, wanted);
+}
+
+static void a_driver_is_found_before_a_device(void **state) {
+    (void)state;
+    assert_selects_driver(4, "pocl", "0:0 ");
+    assert_selects_driver(4, "intel", "2:0 "); /* and not PoCL, whose device has the processor's name */
+    assert_selects_driver(3, "intel", "0:0 "); /* there is no other */
+    assert_selects_driver(4, "xeon", "0:0 2:0 ");
+    assert_selects_driver(4, "genuine", "0:0 ");
+    assert_selects_driver(4, "mesa", "1:0 1:1 ");
+}
+
+static void a_clock_that_is_not_known_is_a_usual_one(void **state) {
+    (void)state;
+    assert_selects_driver(4, NULL, "1:0 1:1 0:0 2:0 ");
+}
+
+/* The driver of most of these tests, by the word that the header names. */
+static void pocl_is_found_by_its_name(void **state) {
+    wi_device_list list;
+    bool there = false;
+    (void)state;
+    assert_ok(wi_device_list_read(&list, NULL));
+    for (size_t i = 0; i < list.count; i++)
+        there |= strcmp(list.entries[i].info.platform, "Portable Computing Language") == 0;
+    const weft_status status = wi_device_list_select(&list, "PoCL");
     wi_device_list_clear(&list);
+    assert_status(status, there ? WEFT_OK : WEFT_ERROR_NO_DEVICE);
 }
 
 static void selectors_choose_the_best_first(void **state) {
@@ -154,10 +246,13 @@ static void quirks_follow_the_names(void **state) {
     const weft_device_info nvidia = {.platform = "NVIDIA CUDA", .name = "GeForce"};
     const weft_device_info other = {.platform = "Some Platform", .name = "Some Device"};
     (void)state;
-    assert_int_equal(wi_quirks_find(&pocl),
-        WI_QUIRK_POCL_LOOPVEC | WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE);
-    assert_int_equal(wi_quirks_find(&nvidia), WI_QUIRK_QUARTER_ALLOC);
-    assert_int_equal(wi_quirks_find(&other), 0);
+    const unsigned always = WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE;
+    assert_int_equal(wi_quirks_find(&pocl, NULL), always);
+    assert_int_equal(wi_quirks_find(&pocl, "loopvec"), always);
+    assert_int_equal(wi_quirks_find(&pocl, "auto"), always | WI_QUIRK_WORK_ITEM_LOOPS);
+    assert_int_equal(wi_quirks_find(&pocl, "workitemloops"), always | WI_QUIRK_WORK_ITEM_LOOPS);
+    assert_int_equal(wi_quirks_find(&nvidia, "auto"), WI_QUIRK_QUARTER_ALLOC);
+    assert_int_equal(wi_quirks_find(&other, NULL), 0);
     for (unsigned bit = 1; bit <= WI_QUIRK_EARLY_FINISH; bit <<= 1)
         assert_string_not_equal(wi_quirk_text(bit), wi_quirk_text(0));
 }
@@ -165,6 +260,9 @@ static void quirks_follow_the_names(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(selectors_choose_the_best_first),
+        cmocka_unit_test(a_driver_is_found_before_a_device),
+        cmocka_unit_test(a_clock_that_is_not_known_is_a_usual_one),
+        cmocka_unit_test(pocl_is_found_by_its_name),
         cmocka_unit_test(a_selector_that_fits_nothing_lists_the_devices),
         cmocka_unit_test(parts_are_found_in_any_case),
         cmocka_unit_test(devices_describe_themselves),

@@ -96,7 +96,7 @@ static void releasing_saves_too(void **state) {
 
 static wi_cache_key small_key(const wi_device *device) {
     char options[96];
-    snprintf(options, sizeof options, "-cl-std=CL1.2 -D WEFT_LANES=%d -D WEFT_GROUP=%d",
+    snprintf(options, sizeof options, "-w -cl-std=CL1.2 -D WEFT_LANES=%d -D WEFT_GROUP=%d",
         device->profile.lanes, device->profile.group);
     return wi_disk_cache_key(device, SMALL_SOURCE, options);
 }

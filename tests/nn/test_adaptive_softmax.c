@@ -177,7 +177,7 @@ static void test_more_than_capacity(void **state) {
     cJSON_Delete(root);
 }
 
-/* Ignored labels lose nothing and are not counted; no class at all gives NaN. Sequences of a batch. */
+/* Ignored labels lose nothing and are not counted; one that is no class is an error. Sequences of a batch. */
 static void test_ignored_labels(void **state) {
     (void)state;
     weft_graph *graph = test_graph();
@@ -211,7 +211,9 @@ static void test_ignored_labels(void **state) {
     for (int32_t bad = -1; bad <= 8; bad += 9) {
         assert_weft_ok(weft_plan_write(plan, labels, (const int32_t[]){1, 1, bad, 1, 1, 1}, 24));
         assert_weft_ok(weft_plan_run(plan));
-        assert_weft_ok(weft_plan_read(plan, outputs[0], &loss, sizeof loss));
+        assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_read(plan, outputs[0], &loss, sizeof loss),
+            bad < 0 ? "adaptive_softmax: a label is -1, not in 0..7"
+                    : "adaptive_softmax: a label is 8, not in 0..7");
         assert_true(isnan(loss));
     }
     weft_plan_release(plan);

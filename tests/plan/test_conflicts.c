@@ -62,7 +62,8 @@ static void two_assignments_and_two_updates(void **state) {
     assert_weft_ok(plan_of(t.assign, t.assign));
     assert_weft_ok(plan_of(t.assign, else_where));
     assert_weft_ok(weft_minimize(t.loss, &sgd, updates, WEFT_MAX_UPDATES, &count));
-    assert_weft_fails(WEFT_ERROR_ARGUMENT, plan_of(t.update, updates[0]), "two updates of weft_minimize");
+    assert_weft_fails(
+        WEFT_ERROR_ARGUMENT, plan_of(t.update, updates[0]), "is updated twice in one plan (by weft_minimize");
     weft_graph_release(t.graph);
 }
 

@@ -136,7 +136,7 @@ static void compute_source(weft_plan *plan) {
     source_in_memory(plan)->state = WI_VALUE_INLINE;
 }
 static void invent_fault(weft_plan *plan) {
-    plan->partition.steps[0]->fault = 1 << 20;
+    plan->partition.values[plan->partition.steps[0]->members[0]].fault = 1 << 20;
 }
 static void lose_output(weft_plan *plan) {
     plan->partition.output_values[0] = -1;

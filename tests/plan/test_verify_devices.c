@@ -72,7 +72,9 @@ static void move_chunk(weft_plan *plan) {
     plan->placement.chunk_device[plan->placement.places[place_on(plan, 1)].chunk] = 0;
 }
 static void launch_on_other(weft_plan *plan) {
-    plan->launches.launches[0].device = plan->request.devices.of[1];
+    wi_plan_launch *launch = plan->launches.launches;
+    while (launch->device == plan->request.devices.of[1]) launch++;
+    launch->device = plan->request.devices.of[1];
 }
 
 static const breakage breakages[] = {

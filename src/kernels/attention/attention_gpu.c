@@ -1,5 +1,6 @@
 /* Attention and its gradient where groups share tiles in local memory: attention_gpu.cl. */
 #include "base/integers.h"
+#include "cl/quirks.h"
 #include "kernels/attention/attention_kernels.h"
 
 /* Work-items of a group, one for each of its queries or keys. */
@@ -63,7 +64,7 @@ const wi_implementation wi_attention_gpu = {.name = "attention_gpu",
     .file = "attention_gpu.cl",
     .parameters = parameters,
     .variants = variants,
-    .needs = {.classes = WI_ON_GPU, .limits = limits},
+    .needs = {.classes = WI_ON_GPU, .without = WI_QUIRK_WORK_ITEM_LOOPS, .limits = limits},
     .prepare = prepare_forward};
 
 const wi_implementation wi_attention_gpu_gradient = {.name = "attention_gradient_gpu",
@@ -71,5 +72,5 @@ const wi_implementation wi_attention_gpu_gradient = {.name = "attention_gradient
     .file = "attention_gpu.cl",
     .parameters = parameters,
     .variants = variants,
-    .needs = {.classes = WI_ON_GPU, .limits = limits},
+    .needs = {.classes = WI_ON_GPU, .without = WI_QUIRK_WORK_ITEM_LOOPS, .limits = limits},
     .prepare = prepare_gradient};

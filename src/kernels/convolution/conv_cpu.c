@@ -24,17 +24,6 @@ static const wi_variant variants[] = {
  * does. */
 enum { SMALL = 1 << 18, ITEM = 1 << 16 };
 
-static int64_t phases_of(const wi_conv_geometry *w) {
-    return w->transposed ? w->stride[0] * w->stride[1] * w->stride[2] : 1;
-}
-
-/* Positions of the largest phase. */
-static int64_t positions_of(const wi_conv_geometry *w) {
-    int64_t count = w->images;
-    for (int i = 0; i < 3; i++) count *= w->transposed ? wi_divide_up(w->made[i], w->stride[i]) : w->made[i];
-    return count;
-}
-
 static int64_t steps_of(const wi_conv_geometry *w) {
     return w->taps[0] * w->taps[1] * w->taps[2] * w->channels;
 }
@@ -46,17 +35,7 @@ static bool accepts(const wi_kernel_site *site) {
     const double positions = (double)w->images * (double)w->made[0] * (double)w->made[1] * (double)w->made[2];
     const double steps = (double)w->taps[0] * (double)w->taps[1] * (double)w->taps[2] * (double)w->channels;
     return positions <= most && steps * site->values[COLUMNS] <= most &&
-           (double)w->filters * (double)w->groups <= most && (double)phases_of(w) * positions <= most;
-}
-
-/* What is known before: the code for all else takes most of the time to compile. */
-static void add_macros(wi_kernel_plan *plan, const wi_conv_geometry *w) {
-    const bool has_first = w->read[0] > 1 || w->made[0] > 1 || w->taps[0] > 1 || w->before[0] != 0;
-    wi_kernel_macro_int(plan, "WEFT_CONV_AXES", has_first ? 3 : 2);
-    wi_kernel_macro_int(plan, "WEFT_CONV_TRANSPOSED", w->transposed);
-    wi_kernel_macro_int(plan, "WEFT_CONV_PHASES", phases_of(w) > 1);
-    wi_kernel_macro_int(
-        plan, "WEFT_CONV_JOINED", !w->transposed && w->dilation[2] == 1 && w->step[2] == w->channels);
+           (double)w->filters * (double)w->groups <= most && (double)wi_conv_phases(w) * positions <= most;
 }
 
 /* A row of taps is copied before it is multiplied; of a data gradient each tap. */
@@ -83,9 +62,11 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_conv_geometry *const w = shape->convolution;
     const int *const p = site->values;
     const int64_t units = site->device->units;
-    const int64_t panels = wi_divide_up(w->filters, p[COLUMNS]), steps = steps_of(w), phases = phases_of(w);
+    const int64_t panels = wi_divide_up(w->filters, p[COLUMNS]), steps = steps_of(w),
+                  phases = wi_conv_phases(w);
     const int64_t spans = wi_divide_up(panels, p[PANELS]), span = wi_divide_up(panels, spans) * p[COLUMNS];
-    const int64_t tiles = wi_divide_up(positions_of(w), p[ROWS]), others = spans * w->groups * phases;
+    const int64_t tiles = wi_divide_up(wi_conv_phase_positions(w), p[ROWS]),
+                  others = spans * w->groups * phases;
     /* As few strips as fit, but enough for every core, and as many for each. */
     int64_t strips = wi_divide_up(tiles, p[STRIP] / p[ROWS]);
     if (w->flops / 2 > SMALL) {
@@ -93,7 +74,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     }
     const int64_t strip = wi_divide_up(tiles, strips) * p[ROWS];
     strips = wi_divide_up(tiles * p[ROWS], strip);
-    add_macros(plan, w);
+    wi_conv_add_macros(plan, w);
     plan->scratch_bytes = (size_t)(w->groups * panels * steps * p[COLUMNS]) * sizeof(float);
     wi_conv_add_weight(wi_conv_panels_launch(plan, "pack", w, panels), w);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "windows", phases * strips, 1);
@@ -111,10 +92,13 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
+static const char *const headers[] = {"conv_walk_cpu.clh", NULL};
+
 const wi_implementation wi_conv_cpu = {.name = "conv_cpu",
     .ops = {&wi_op_conv, &wi_op_conv_data},
     .needs = {.classes = WI_ON_CPU, .without = WI_QUIRK_SCALAR_COMPILER},
     .file = "conv_cpu.cl",
+    .headers = headers,
     .parameters = parameters,
     .variants = variants,
     .accepts = accepts,

@@ -4,11 +4,11 @@
 #include "kernels/product/gemm_list.h"
 
 extern const wi_implementation wi_conv_depthwise_cpu, wi_conv_depthwise_gpu, wi_conv_winograd_cpu,
-    wi_conv_winograd_row_cpu, wi_conv_pointwise_cpu, wi_conv_cpu, wi_conv_gpu, wi_conv_naive;
+    wi_conv_winograd_row_cpu, wi_conv_pointwise_cpu, wi_conv_cpu_amx, wi_conv_cpu, wi_conv_gpu, wi_conv_naive;
 
 const wi_implementation *const wi_convolution_family[] = {&wi_conv_depthwise_cpu, &wi_conv_depthwise_gpu,
-    &wi_conv_winograd_cpu, &wi_conv_winograd_row_cpu, &wi_conv_pointwise_cpu, &wi_conv_cpu, &wi_conv_gpu,
-    &wi_conv_naive, NULL};
+    &wi_conv_winograd_cpu, &wi_conv_winograd_row_cpu, &wi_conv_pointwise_cpu, &wi_conv_cpu_amx, &wi_conv_cpu,
+    &wi_conv_gpu, &wi_conv_naive, NULL};
 
 bool wi_conv_geometry_of(wi_conv_geometry *geometry, const weft_tensor *node, const wi_extent *read,
     const wi_layout *read_layout, const wi_extent *weight, const wi_layout *weight_layout,
@@ -102,6 +102,25 @@ int64_t wi_conv_read_elements(const wi_conv_geometry *w) {
     int64_t last = (w->images - 1) * w->image + w->groups * w->channels - 1;
     for (int i = 0; i < 3; i++) last += (w->read[i] - 1) * w->step[i];
     return last + 1;
+}
+
+int64_t wi_conv_phases(const wi_conv_geometry *w) {
+    return w->transposed ? w->stride[0] * w->stride[1] * w->stride[2] : 1;
+}
+
+int64_t wi_conv_phase_positions(const wi_conv_geometry *w) {
+    int64_t count = w->images;
+    for (int i = 0; i < 3; i++) count *= w->transposed ? wi_divide_up(w->made[i], w->stride[i]) : w->made[i];
+    return count;
+}
+
+void wi_conv_add_macros(wi_kernel_plan *plan, const wi_conv_geometry *w) {
+    const bool has_first = w->read[0] > 1 || w->made[0] > 1 || w->taps[0] > 1 || w->before[0] != 0;
+    wi_kernel_macro_int(plan, "WEFT_CONV_AXES", has_first ? 3 : 2);
+    wi_kernel_macro_int(plan, "WEFT_CONV_TRANSPOSED", w->transposed);
+    wi_kernel_macro_int(plan, "WEFT_CONV_PHASES", wi_conv_phases(w) > 1);
+    wi_kernel_macro_int(
+        plan, "WEFT_CONV_JOINED", !w->transposed && w->dilation[2] == 1 && w->step[2] == w->channels);
 }
 
 double wi_conv_positions(const wi_conv_geometry *w) {

@@ -32,6 +32,13 @@ bool wi_conv_geometry_of(wi_conv_geometry *geometry, const weft_tensor *node, co
 /* Elements from the first of the image read to its last, both included. */
 int64_t wi_conv_read_elements(const wi_conv_geometry *geometry);
 
+/* Products that a data gradient with strides is taken apart into (conv_cpu.cl); positions of the largest. */
+int64_t wi_conv_phases(const wi_conv_geometry *geometry);
+int64_t wi_conv_phase_positions(const wi_conv_geometry *geometry);
+/* The macros of conv_cpu.cl and conv_cpu_amx.cl, of what is known before: the code for all else takes most of the time to
+ * compile. */
+void wi_conv_add_macros(wi_kernel_plan *plan, const wi_conv_geometry *geometry);
+
 /* Positions of the result in all images; multiply-adds for each of them, channel made, and group. */
 double wi_conv_positions(const wi_conv_geometry *geometry);
 double wi_conv_steps(const wi_conv_geometry *geometry);

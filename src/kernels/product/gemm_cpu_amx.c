@@ -7,8 +7,8 @@
 #include "ops/op_table.h"
 
 /* DEPTH: of k that is multiplied before sums wait: two tiles' rows of A (16 KB) stay in the first-level cache with a
- * panel of B. STRIP, SPAN: most rows and columns of a work-item: its part of B (256 KB) and its sums (512 KB) stay in the
- * second-level cache. SWAP: 1 where A is packed, and the product is that of the transposes. SIDE: of a
+ * panel of B. STRIP, SPAN: most rows and columns of a work-item: its part of B (256 KB), its sums (512 KB) and, where it
+ * copies a whole strip of A (128 KB), that stay in the second-level cache. SWAP: 1 where A is packed, and the product is that of the transposes. SIDE: of a
  * block, two tiles of the engine. */
 enum { DEPTH, STRIP, SPAN, SWAP, SIDE };
 

@@ -39,8 +39,10 @@ static weft_tensor *section(const weft_tensor *y, weft_tensor *pack, int64_t sta
 
 /* ---- forward ---- */
 
-const wi_op wi_op_attention_forward = {
-    .name = "attention", .kind = WI_KERNEL, .attribute_bytes = sizeof(wi_attention_attributes)};
+const wi_op wi_op_attention_forward = {.name = "attention",
+    .kind = WI_KERNEL,
+    .attribute_bytes = sizeof(wi_attention_attributes),
+    .no_gradient = "compose it of weft_matmul and weft_softmax"};
 
 static weft_tensor *forward(const weft_tensor *y, bool inference) {
     wi_attributes attributes = y->attributes;
@@ -57,6 +59,7 @@ static weft_tensor *forward(const weft_tensor *y, bool inference) {
 const wi_op wi_op_attention_gradient = {.name = "attention_gradient",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_attention_attributes),
+    .no_gradient = "compose it of weft_matmul and weft_softmax",
     .contiguous = 1u << WI_ATTENTION_FORWARD};
 
 static weft_tensor *allowed(weft_graph *graph, int64_t queries, int64_t keys) {

@@ -4,6 +4,7 @@
 
 const wi_op wi_op_select_rows = {.name = "adaptive_softmax",
     .kind = WI_KERNEL,
+    .zero_gradient = true,
     .contiguous = 1,
     .fault = "a cluster has more labels than its capacity",
     .fault_index = "of the labels"};

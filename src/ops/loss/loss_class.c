@@ -13,7 +13,11 @@
 /* ---- labels and weights beside x ---- */
 
 static weft_tensor *labels_beside(const weft_tensor *y) {
-    return weft_reshape_shape(y->inputs[1], y->shape.rank, y->shape.dims);
+    const wi_label_kind kind = y->op == &wi_op_nll            ? WI_LABEL_NLL
+                               : y->op == &wi_op_multi_margin ? WI_LABEL_MULTI_MARGIN
+                                                              : WI_LABEL_CROSS_ENTROPY;
+    weft_tensor *labels = weft_reshape_shape(y->inputs[1], y->shape.rank, y->shape.dims);
+    return wi_label(labels, kind, y->inputs[0]->shape.dims[1], y->attributes.class_loss.ignored);
 }
 
 static weft_tensor *is_label(const weft_tensor *y) {
@@ -57,7 +61,7 @@ static weft_tensor *times(weft_tensor *x, weft_tensor *factor) {
     return factor ? weft_mul(x, factor) : x;
 }
 
-/* NaN for labels that are no class, 0 for ignored ones. */
+/* NaN for labels that are no class, until the error is read; 0 for ignored ones. */
 static weft_tensor *settle(const weft_tensor *y, weft_tensor *losses) {
     weft_tensor *labels = labels_beside(y), *nan = weft_number(losses, (double)NAN);
     losses = weft_where(weft_less(labels, weft_number(labels, 0)), nan, losses);

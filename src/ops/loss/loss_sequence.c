@@ -32,7 +32,8 @@ static weft_tensor *masked_labels(
         labels->shape.dims[1] < 1)
         return fail_shapes(logits, labels, mask, "lengths are (N) for labels (N, T)");
     const int64_t dims[] = {mask->shape.dims[0], 1};
-    weft_tensor *lengths = weft_reshape_shape(mask, 2, dims);
+    weft_tensor *lengths =
+        wi_label(weft_reshape_shape(mask, 2, dims), WI_LABEL_LENGTH, labels->shape.dims[1] + 1, INT64_MIN);
     weft_tensor *place = wi_coordinate(labels->graph, &labels->shape, 1);
     weft_tensor *most = weft_number(lengths, (double)labels->shape.dims[1]), *none = weft_number(lengths, 0);
     weft_tensor *bad = weft_logical_or(weft_less(lengths, none), weft_less(most, lengths));

@@ -14,6 +14,7 @@
  *
  * The order in which expressions name their inputs is the order in which a plan meets them: what a channel
  * has stands before what an element has, so that the latter finds its step. */
+#include "graph/rewrite.h"
 #include "ops/normalization/normalization_shared.h"
 #include <math.h>
 
@@ -175,24 +176,25 @@ static weft_tensor *over_examples(const channels *c, weft_tensor *v) {
 }
 
 static weft_tensor *move_running(
-    const channels *c, weft_tensor *running, weft_tensor *value, weft_tensor *m) {
-    weft_tensor *old = small_weight(c, running);
+    const channels *c, weft_tensor *running, weft_tensor *value, weft_tensor *m, const wi_rewrite *rewrite) {
+    weft_tensor *old = small_weight(c, wi_rewrite_value(rewrite, running));
     weft_tensor *kept = weft_mul(old, weft_sub(weft_number(m, 1), m));
     weft_tensor *moved = weft_add(weft_mul(over_examples(c, value), m), kept);
     return weft_assign(running, weft_reshape_shape(moved, 1, &running->shape.dims[0]));
 }
 
 /* The running variance is the unbiased one: n / (n - 1) times. */
-static weft_tensor *channel_norm_effect(weft_tensor *y, int number) {
+static weft_tensor *channel_norm_effect(weft_tensor *y, int number, const wi_rewrite *rewrite) {
     const wi_norm_inputs in = wi_norm_inputs_of(y);
     if (!in.mean || y->attributes.norm.fixed || number > 2) return NULL;
+    weft_tensor *const batches = in.batches ? wi_rewrite_value(rewrite, in.batches) : NULL;
     if (number == 2)
-        return in.batches ? weft_assign(in.batches, weft_add(in.batches, weft_number(in.batches, 1))) : NULL;
+        return batches ? weft_assign(in.batches, weft_add(batches, weft_number(batches, 1))) : NULL;
     const channels c = channels_of(y, true);
-    weft_tensor *m = momentum_of(y, in.batches);
-    if (number == 0) return move_running(&c, in.mean, c.mean, m);
+    weft_tensor *m = momentum_of(y, batches);
+    if (number == 0) return move_running(&c, in.mean, c.mean, m, rewrite);
     weft_tensor *one = weft_number(c.share, 1), *unbiased = weft_div(one, weft_sub(one, c.share));
-    return move_running(&c, in.var, weft_mul(c.variance, unbiased), m);
+    return move_running(&c, in.var, weft_mul(c.variance, unbiased), m, rewrite);
 }
 
 /* One value has no variance. */

@@ -9,6 +9,7 @@
 const wi_op wi_op_max_pool_gradient = {.name = "max_pool gradient",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_pool_attributes),
+    .no_gradient = "compose it of weft_slice_step and weft_maximum",
     .contiguous = 7};
 static void mean_gradient_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
 const wi_op wi_op_avg_pool_gradient = {.name = "avg_pool gradient",

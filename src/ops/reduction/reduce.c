@@ -209,10 +209,12 @@ const wi_op wi_op_min = {.name = "min",
     .rules = reduce_rules};
 const wi_op wi_op_argmax = {.name = "argmax",
     .kind = WI_REDUCE,
+    .zero_gradient = true,
     .attribute_bytes = sizeof(wi_over_attributes),
     .rules = reduce_rules};
 const wi_op wi_op_argmin = {.name = "argmin",
     .kind = WI_REDUCE,
+    .zero_gradient = true,
     .attribute_bytes = sizeof(wi_over_attributes),
     .rules = reduce_rules};
 

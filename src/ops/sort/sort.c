@@ -7,10 +7,14 @@
 
 /* ---- the order ---- */
 
-const wi_op wi_op_argsort = {
-    .name = "argsort", .kind = WI_KERNEL, .attribute_bytes = sizeof(wi_sort_attributes), .contiguous = 1};
+const wi_op wi_op_argsort = {.name = "argsort",
+    .kind = WI_KERNEL,
+    .attribute_bytes = sizeof(wi_sort_attributes),
+    .zero_gradient = true,
+    .contiguous = 1};
 const wi_op wi_op_topk_indices = {.name = "topk_indices",
     .kind = WI_KERNEL,
+    .zero_gradient = true,
     .attribute_bytes = sizeof(wi_sort_attributes),
     .contiguous = 1};
 

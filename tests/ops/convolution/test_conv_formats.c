@@ -138,7 +138,7 @@ static void compare(const shape *s, const char *kernel, const float *expected) {
 }
 
 static void every_kernel_reads_16_bits(void **state) {
-    static const char *const kernels[] = {"conv_naive", "conv_cpu", "conv_gpu", "depthwise"};
+    static const char *const kernels[] = {"conv_naive", "amx", "conv_cpu", "conv_gpu", "depthwise"};
     static float expected[RESULTS * MOST];
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {

@@ -3,6 +3,7 @@
 
 #include "ops/covered_ops.h"
 #include <math.h>
+#include <stdio.h>
 
 /* ---- references: losses as sums over the classes, with targets written out ---- */
 
@@ -241,26 +242,112 @@ static void bench_end(bench *b) {
     weft_graph_release(b->graph);
 }
 
-static void test_labels_out_of_range(void **state) {
-    (void)state;
+/* The run's error, once, at the first read; whatever the loss is, each plan has one. */
+static void assert_label_fails(
+    weft_tensor *(*make)(bench *), bool gradient_alone, const int32_t labels[EXAMPLES], const char *wanted) {
     bench b = bench_begin();
-    const weft_class_loss_options ignore = {
-        WEFT_CLASS_LOSS_OPTIONS_INIT, .ignore = true, .ignored_label = -1, .label_smoothing = 0.1f};
-    bench_add(&b, weft_cross_entropy(b.x, b.labels));
-    bench_add(&b, weft_nll(b.x, b.labels));
-    bench_add(&b, weft_multi_margin(b.x, b.labels, 1));
-    bench_add(&b, weft_cross_entropy_loss(b.x, b.labels, &ignore));
+    weft_tensor *const loss = make(&b);
+    b.outputs[b.count++] = gradient_alone ? weft_gradient(loss, b.x) : loss;
     bench_plan(&b);
     static const float logits[EXAMPLES][COUNT] = {{-1, 0, 0}, {1, -1, 0}};
-    static const int32_t wrong[][EXAMPLES] = {{1, 3}, {-2, 0}, {1, INT32_MAX}, {INT32_MIN, 0}, {-100, 1}};
-    float gradient[EXAMPLES][COUNT];
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        bench_run(&b, logits, wrong[i]);
-        for (size_t k = 0; k < 4; k++) assert_true(isnan(bench_read(&b, k, gradient)));
-    }
-    bench_run(&b, logits, (const int32_t[]){1, -1});
-    for (size_t k = 0; k < 4; k++) assert_int_equal(!isnan(bench_read(&b, k, gradient)), k == 3);
+    float result[EXAMPLES][COUNT];
+    bench_run(&b, logits, labels);
+    const size_t bytes = gradient_alone ? sizeof result : sizeof result[0][0];
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_read(b.plan, b.outputs[0], result, bytes), wanted);
+    assert_weft_ok(weft_plan_wait(b.plan));
+    bench_run(&b, logits, (const int32_t[]){0, 2}); /* and it goes on */
+    assert_weft_ok(weft_plan_read(b.plan, b.outputs[0], result, bytes));
+    assert_true(isfinite(result[0][0]));
     bench_end(&b);
+}
+
+static weft_tensor *make_cross_entropy(bench *b) {
+    return weft_cross_entropy(b->x, b->labels);
+}
+static weft_tensor *make_smoothed(bench *b) {
+    const weft_class_loss_options options = {
+        WEFT_CLASS_LOSS_OPTIONS_INIT, .ignore = true, .ignored_label = -1, .label_smoothing = 0.1f};
+    return weft_cross_entropy_loss(b->x, b->labels, &options);
+}
+/* Its gradient alone would not read x. */
+static weft_tensor *make_nll(bench *b) {
+    return weft_nll(weft_log_softmax(b->x, 1), b->labels);
+}
+static weft_tensor *make_multi_margin(bench *b) {
+    return weft_multi_margin(b->x, b->labels, 1);
+}
+/* Labels that a step computes. */
+static weft_tensor *make_computed(bench *b) {
+    weft_tensor *sorted = weft_gather(b->labels, 0, weft_argsort(b->labels, 0, false));
+    return weft_cross_entropy(b->x, weft_add(sorted, weft_number(sorted, 0)));
+}
+static weft_tensor *make_sequence(bench *b) {
+    return weft_sequence_cross_entropy(b->x, b->labels, NULL);
+}
+
+static void test_labels_out_of_range(void **state) {
+    (void)state;
+    static const struct {
+        weft_tensor *(*make)(bench *);
+        const char *name;
+        int32_t ignored;
+    } losses[] = {{make_cross_entropy, "cross_entropy", 0}, {make_smoothed, "cross_entropy", -1},
+        {make_nll, "nll", 0}, {make_multi_margin, "multi_margin", 0}, {make_computed, "cross_entropy", 0},
+        {make_sequence, "cross_entropy", -100}};
+    static const int32_t wrong[][EXAMPLES] = {{1, 3}, {-2, 0}, {1, INT32_MAX}, {INT32_MIN, 0}, {-99, 1}};
+    static const int32_t found[] = {3, -2, INT32_MAX, INT32_MIN, -99};
+    for (size_t k = 0; k < sizeof losses / sizeof losses[0]; k++) {
+        for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+            char line[96];
+            snprintf(line, sizeof line, "%s: a label is %d, not in 0..2", losses[k].name, (int)found[i]);
+            assert_label_fails(losses[k].make, false, wrong[i], line);
+            if (i < 2) assert_label_fails(losses[k].make, true, wrong[i], line);
+        }
+    }
+}
+
+/* The ignored label is an error of every loss that does not ignore it. */
+static void test_ignored_label(void **state) {
+    (void)state;
+    static const int32_t labels[EXAMPLES] = {1, -1};
+    static const float logits[EXAMPLES][COUNT] = {{-1, 0, 0}, {1, -1, 0}};
+    assert_label_fails(make_cross_entropy, false, labels, "cross_entropy: a label is -1, not in 0..2");
+    assert_label_fails(make_sequence, false, labels, "cross_entropy: a label is -1, not in 0..2");
+    bench b = bench_begin();
+    float gradient[EXAMPLES][COUNT];
+    bench_add(&b, make_smoothed(&b));
+    bench_plan(&b);
+    bench_run(&b, logits, labels);
+    assert_true(isfinite(bench_read(&b, 0, gradient)));
+    bench_end(&b);
+}
+
+/* Images of labels: lanes are examples, and there are many that are right. */
+static void test_label_of_a_pixel(void **state) {
+    (void)state;
+    enum { SIDE = 37, PIXELS = SIDE * SIDE };
+    weft_graph *graph = test_graph();
+    weft_tensor *x = weft_input_shape(graph, "x", WEFT_F32, 4, (const int64_t[]){2, COUNT, SIDE, SIDE});
+    weft_tensor *labels = weft_input_shape(graph, "labels", WEFT_I32, 3, (const int64_t[]){2, SIDE, SIDE});
+    weft_tensor *const loss = weft_cross_entropy(x, labels);
+    weft_plan *plan;
+    assert_weft_ok(weft_plan_create(&plan, &loss, 1, NULL));
+    static float scores[2 * COUNT * PIXELS];
+    static int32_t classes[2 * PIXELS];
+    assert_weft_ok(weft_plan_write(plan, x, scores, sizeof scores));
+    for (int at = 0; at < 2 * PIXELS; at += 171) {
+        float value;
+        classes[at] = 3 + at;
+        assert_weft_ok(weft_plan_write(plan, labels, classes, sizeof classes));
+        assert_weft_ok(weft_plan_run(plan));
+        char line[96];
+        snprintf(line, sizeof line, "cross_entropy: a label is %d, not in 0..2", 3 + at);
+        assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_read(plan, loss, &value, sizeof value), line);
+        assert_true(isnan(value));
+        classes[at] = at % COUNT;
+    }
+    weft_plan_release(plan);
+    weft_graph_release(graph);
 }
 
 /* As PyTorch: the mean over nothing is NaN, its gradient 0; a sum is 0; weights of 0 are 0/0 throughout. */
@@ -274,10 +361,6 @@ static void test_nothing_left(void **state) {
     bench_add(&b, weft_cross_entropy_loss(b.x, b.labels, &options));
     options.reduction = WEFT_LOSS_SUM;
     bench_add(&b, weft_cross_entropy_loss(b.x, b.labels, &options));
-    const weft_class_loss_options weightless = {WEFT_CLASS_LOSS_OPTIONS_INIT,
-        .class_weights =
-            weft_array(b.graph, WEFT_F32, (const float[]){0, 0, 1}, 1, (const int64_t[]){COUNT})};
-    bench_add(&b, weft_cross_entropy_loss(b.x, b.labels, &weightless));
     bench_plan(&b);
     static const float logits[EXAMPLES][COUNT] = {{-1, 0, 0.5f}, {1, -1, 0}};
     float gradient[EXAMPLES][COUNT];
@@ -287,10 +370,23 @@ static void test_nothing_left(void **state) {
         assert_true(k == 3 ? loss == 0 : isnan(loss));
         for (int i = 0; i < EXAMPLES * COUNT; i++) assert_true(gradient[i / COUNT][i % COUNT] == 0);
     }
+    bench_end(&b);
+}
+
+static void test_no_weight_left(void **state) {
+    (void)state;
+    bench b = bench_begin();
+    const weft_class_loss_options weightless = {WEFT_CLASS_LOSS_OPTIONS_INIT,
+        .class_weights =
+            weft_array(b.graph, WEFT_F32, (const float[]){0, 0, 1}, 1, (const int64_t[]){COUNT})};
+    bench_add(&b, weft_cross_entropy_loss(b.x, b.labels, &weightless));
+    bench_plan(&b);
+    static const float logits[EXAMPLES][COUNT] = {{-1, 0, 0.5f}, {1, -1, 0}};
+    float gradient[EXAMPLES][COUNT];
     bench_run(&b, logits, (const int32_t[]){0, 1});
-    assert_true(isnan(bench_read(&b, 4, gradient)) && isnan(gradient[0][0]));
+    assert_true(isnan(bench_read(&b, 0, gradient)) && isnan(gradient[0][0]));
     bench_run(&b, logits, (const int32_t[]){0, 2}); /* one example weighs something: it alone counts */
-    assert_true(fabsf(bench_read(&b, 4, gradient) - 1.40760596f) < 2e-6f);
+    assert_true(fabsf(bench_read(&b, 0, gradient) - 1.40760596f) < 2e-6f);
     assert_true(gradient[0][0] == 0 && fabsf(gradient[1][2] + 0.755271554f) < 1e-6f);
     bench_end(&b);
 }
@@ -324,7 +420,10 @@ int main(void) {
     static const op_cases ops[] = {LOSS_CLASS_OPS(COVERED_CASES)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_labels_out_of_range),
+        cmocka_unit_test(test_ignored_label),
+        cmocka_unit_test(test_label_of_a_pixel),
         cmocka_unit_test(test_nothing_left),
+        cmocka_unit_test(test_no_weight_left),
         cmocka_unit_test(test_large_logits),
     };
     return test_finish(op_suite_run("losses of classes", ops, sizeof ops / sizeof ops[0]) +

@@ -1,0 +1,299 @@
+/* conv_cpu_amx.cl: convolution and its data gradient in bf16 with sums of f32, by the matrix engine AMX of processors.
+ *
+ *     x: images, channels adjacent, of the format WEFT_FORMAT_A   w: any strides, of WEFT_FORMAT_B; both are rounded to bf16
+ *     where they are wider   result: whatever WEFT_STORE makes of an element
+ *
+ * As conv_cpu.cl, a matrix product over windows: row = position of the result, column = channel made, step of k = (tap,
+ * channel read), the steps of all taps side by side, so that a first layer of three channels fills the engine, too. Phases
+ * of a data gradient with strides are described there.
+ *
+ * pack: writes the weight as panels of 32 columns in pairs of steps: panel[(block * 2 + side) * 256 + pair * 16 + column],
+ * words, `block` one of the blocks of 32 steps of a phase. Past the last step and column are zeros.
+ *
+ * windows: a work-item (no barriers, no local memory) owns a strip of rows and a span of panels. It copies the windows of 32
+ * rows over at most DEPTH of k, zeros for what is outside the image, and multiplies them with each panel, which comes from
+ * the second-level cache:
+ *
+ *                           panel: 2 tiles wide
+ *                         +---------+---------+
+ *              k          |   b0    |   b1    |        each block of 32 of k: 4 tiles are loaded, 4 products made
+ *        +-----------+    +---------+---------+
+ *     16 | a0, PITCH |    | c0      | c1      |        between two stretches of DEPTH the sums wait in private memory
+ *        +-----------+    +---------+---------+
+ *     16 | a1        |    | c2      | c3      |
+ *        +-----------+    +---------+---------+
+ *
+ * The arguments are described in src/kernels/convolution/conv_product.h, the macros before an inclusion in conv_cpu.cl and
+ * src/kernels/product/gemm.h. The engine is in amx.clh. */
+
+#ifndef WEFT_CONV_CPU_AMX
+#define WEFT_CONV_CPU_AMX
+
+WEFT_REQUIRE(weft_conv_amx_blocks_are_two_tiles, WEFT_CONV_AMX_SIDE == 32);
+
+/* Elements from row to row: rows share no set of the cache, and a vector has room past the end. */
+#define WEFT_CONV_AMX_PITCH (WEFT_CONV_AMX_DEPTH + 32)
+
+/* Words of a block of 32 steps of a panel. */
+#define WEFT_CONV_AMX_BLOCK (2 * WEFT_AMX_TILE)
+
+typedef ushort16 weft_conv_amx_line __attribute__((aligned(2)));
+
+/* The bits of bf16 numbers: of a float16, and of sixteen in memory. */
+#define WEFT_CONV_AMX_HALVES(value)    (as_uint16(value) >> 16)
+#define WEFT_CONV_AMX_BITS_bf16(value) WEFT_CONV_AMX_HALVES(value)
+#define WEFT_CONV_AMX_BITS_f32(value)  WEFT_CONV_AMX_HALVES(weft_round_bf16(value))
+#define WEFT_CONV_AMX_BITS_f16(value)  WEFT_CONV_AMX_BITS_f32(value)
+#define WEFT_CONV_AMX_READ_bf16(p)     (*(__global const weft_conv_amx_line *)(p))
+#define WEFT_CONV_AMX_READ_f32(p)      convert_ushort16(WEFT_CONV_AMX_BITS_f32(WEFT_READ_f32(p)))
+#define WEFT_CONV_AMX_READ_f16(p)      convert_ushort16(WEFT_CONV_AMX_BITS_f16(WEFT_READ_f16(p)))
+
+static inline void weft_conv_amx_zeros(ushort *to, int from, int count) {
+    for (int i = from; i < count; i += 16) *(weft_conv_amx_line *)(to + i) = (ushort16)(0);
+}
+
+/* sums: four tiles one after another, (+)= two rows of tiles times a panel; tall (more than 16 rows) and wide (more than
+ * 16 columns) are constants at each call. */
+__attribute__((always_inline)) static inline void weft_conv_amx_multiply(weft_amx_engine *engine, float *sums,
+    const ushort *rows, __global const uint *panel, int blocks, bool first, const bool tall,
+    const bool wide) {
+    if (first) {
+        WEFT_AMX_ZERO(engine, 0);
+        WEFT_AMX_ZERO(engine, 1);
+        WEFT_AMX_ZERO(engine, 2);
+        WEFT_AMX_ZERO(engine, 3);
+    } else {
+        WEFT_AMX_LOAD(engine, 0, sums);
+        if (wide) WEFT_AMX_LOAD(engine, 1, sums + WEFT_AMX_TILE);
+        if (tall) WEFT_AMX_LOAD(engine, 2, sums + 2 * WEFT_AMX_TILE);
+        if (tall && wide) WEFT_AMX_LOAD(engine, 3, sums + 3 * WEFT_AMX_TILE);
+    }
+    for (int block = 0; block < blocks; ++block) {
+        WEFT_AMX_LOAD(engine, 6, panel);
+        WEFT_AMX_LOAD_ROWS(engine, 4, rows, WEFT_CONV_AMX_PITCH / 2);
+        WEFT_AMX_MULTIPLY(engine, 0, 4, 6);
+        if (wide) {
+            WEFT_AMX_LOAD(engine, 7, panel + WEFT_AMX_TILE);
+            WEFT_AMX_MULTIPLY(engine, 1, 4, 7);
+        }
+        if (tall) {
+            WEFT_AMX_LOAD_ROWS(engine, 5, rows + 16 * WEFT_CONV_AMX_PITCH, WEFT_CONV_AMX_PITCH / 2);
+            WEFT_AMX_MULTIPLY(engine, 2, 5, 6);
+            if (wide) WEFT_AMX_MULTIPLY(engine, 3, 5, 7);
+        }
+        rows += 32;
+        panel += WEFT_CONV_AMX_BLOCK;
+    }
+    WEFT_AMX_STORE(engine, 0, sums);
+    if (wide) WEFT_AMX_STORE(engine, 1, sums + WEFT_AMX_TILE);
+    if (tall) WEFT_AMX_STORE(engine, 2, sums + 2 * WEFT_AMX_TILE);
+    if (tall && wide) WEFT_AMX_STORE(engine, 3, sums + 3 * WEFT_AMX_TILE);
+}
+
+/* The tap of an axis that is number `number` of a phase. */
+static inline int weft_conv_amx_tap(
+    int number, int phase, int taps, int stride, int dilation, int before, const bool phases) {
+    if (!phases) return number;
+    for (int tap = 0; tap < taps; ++tap) {
+        if (weft_conv_modulo(tap * dilation - before, stride) == phase && number-- == 0) return tap;
+    }
+    return 0;
+}
+
+#endif
+
+#ifndef WEFT_CONV_AXES
+#define WEFT_CONV_AXES       3
+#define WEFT_CONV_TRANSPOSED (transposed != 0)
+#define WEFT_CONV_PHASES     (transposed != 0)
+#define WEFT_CONV_JOINED     (!transposed && dilation2 == 1 && x2 == channels)
+#define WEFT_CONV_ANY_SHAPE
+#endif
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)        conv_amx_##suffix
+#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
+#define WEFT_STORE               WEFT_PLAIN_STORE
+#define WEFT_FORMAT_A            bf16
+#define WEFT_FORMAT_B            f32
+#define WEFT_CONV_ALONE
+#endif
+
+/* to[0..count) = from[low..high) at their indices as bf16, zeros around them. May write a vector past the end; reads nothing
+ * outside of the `left` elements at `from`. */
+__attribute__((always_inline)) static inline void WEFT_NAME(copy)(
+    ushort *to, WEFT_OPERANDS_A *from, int count, int low, int high, long left) {
+    low = clamp(low, 0, count);
+    high = clamp(high, low, count);
+    weft_conv_amx_zeros(to, 0, low);
+    int i = low;
+    for (; i + 16 <= high; i += 16)
+        *(weft_conv_amx_line *)(to + i) = WEFT_OF_A(WEFT_CONV_AMX_READ_)(from + i);
+    if (i < high && i + 16 <= left)
+        *(weft_conv_amx_line *)(to + i) = WEFT_OF_A(WEFT_CONV_AMX_READ_)(from + i);
+    else if (i < high)
+        *(weft_conv_amx_line *)(to + i) =
+            convert_ushort16(WEFT_OF_A(WEFT_CONV_AMX_BITS_)(WEFT_OF_A(weft_load_tail_)(from, i, high - i)));
+    weft_conv_amx_zeros(to, high, count);
+}
+
+#define WEFT_WINDOW_T ushort
+#include "conv_window_cpu.clh"
+#undef WEFT_WINDOW_T
+
+/* Work-item (panel, WEFT_CONV_AMX_PACKED blocks, phase and group): blocks of 32 steps of a phase. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEFT_OPERANDS_B *w,
+    long w_offset, __global uint *panels, long panels_offset, long panel_words, long w_first, int phases,
+    int channels, int filters, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2,
+    int dilation0, int dilation1, int dilation2, int before0, int before1, int before2, int transposed,
+    long w_group, long w_filter, long w_channel, long w0, long w1, long w2) {
+    if (WEFT_CONV_AXES < 3) taps0 = stride0 = dilation0 = 1, before0 = 0;
+    const int panel = (int)get_global_id(0), phase = (int)get_global_id(2) % phases,
+              group = (int)get_global_id(2) / phases;
+    const int columns = min(32, filters - 32 * panel);
+    const int phase2 = WEFT_CONV_PHASES ? phase % stride2 : 0,
+              phase1 = WEFT_CONV_PHASES ? phase / stride2 % stride1 : 0,
+              phase0 = WEFT_CONV_PHASES ? phase / stride2 / stride1 : 0;
+    const weft_conv_axis a0 =
+        weft_conv_taps(phase0, taps0, stride0, dilation0, before0, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
+    const weft_conv_axis a1 =
+        weft_conv_taps(phase1, taps1, stride1, dilation1, before1, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
+    const weft_conv_axis a2 =
+        weft_conv_taps(phase2, taps2, stride2, dilation2, before2, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
+    const int before = a0.order * taps1 * taps2 + a0.count * (a1.order * taps2 + a1.count * a2.order);
+    const int k = a0.count * a1.count * a2.count * channels, blocks = (k + 31) / 32;
+    const int first = (int)get_global_id(1) * WEFT_CONV_AMX_PACKED,
+              last = min(blocks, first + WEFT_CONV_AMX_PACKED);
+    w += w_offset + w_first + group * w_group + 32 * panel * w_filter;
+    __global uint16 *to = (__global uint16 *)(panels + panels_offset +
+                                              ((long)group * get_global_size(0) + panel) * panel_words) +
+                          (before * channels / 32 + phase + first) * 32L;
+    for (int block = first; block < last; ++block, to += 32) {
+        long steps[32];     /* elements from the panel's first weight to each of the block's steps */
+        float16 values[64]; /* [step][side] */
+        const int count = min(32, k - 32 * block);
+        for (int step = 0; step < count; ++step) {
+            const int number = (32 * block + step) / channels, n2 = number % a2.count,
+                      n1 = number / a2.count % a1.count, n0 = number / a2.count / a1.count;
+            steps[step] =
+                (32 * block + step) % channels * w_channel +
+                weft_conv_amx_tap(n0, phase0, taps0, stride0, dilation0, before0, WEFT_CONV_PHASES) * w0 +
+                weft_conv_amx_tap(n1, phase1, taps1, stride1, dilation1, before1, WEFT_CONV_PHASES) * w1 +
+                weft_conv_amx_tap(n2, phase2, taps2, stride2, dilation2, before2, WEFT_CONV_PHASES) * w2;
+        }
+        if (count < 32 || columns < 32) {
+            for (int i = 0; i < 64; ++i) values[i] = 0.0f;
+        }
+        /* The inner loop along what lies closer. */
+        if (w_filter > w_channel && w_filter > -w_channel) {
+            for (int j = 0; j < columns; ++j)
+                for (int step = 0; step < count; ++step)
+                    ((float *)values)[32 * step + j] = WEFT_OF_B(WEFT_GET_)(w, steps[step] + j * w_filter);
+        } else {
+            for (int step = 0; step < count; ++step)
+                for (int j = 0; j < columns; ++j)
+                    ((float *)values)[32 * step + j] = WEFT_OF_B(WEFT_GET_)(w, steps[step] + j * w_filter);
+        }
+        for (int i = 0; i < 32; ++i) {
+            const int side = i / 16, pair = i % 16;
+            to[i] = WEFT_OF_B(WEFT_CONV_AMX_BITS_)(values[4 * pair + side]) |
+                    WEFT_OF_B(WEFT_CONV_AMX_BITS_)(values[4 * pair + 2 + side]) << 16;
+        }
+    }
+}
+
+/* Work-item (phase and strip, span, group): `strip` rows, a multiple of 32, and `span` columns. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(WEFT_OPERANDS_A *x,
+    long x_offset, __global const uint *panels, long panels_offset, long panel_words, long x_elements,
+    int strips, int strip, int span, int images, int channels, int filters, int read0, int read1, int read2,
+    int made0, int made1, int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2,
+    int dilation0, int dilation1, int dilation2, int before0, int before1, int before2, int transposed,
+    long x_image, long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
+    if (WEFT_CONV_AXES < 3) read0 = made0 = taps0 = stride0 = dilation0 = 1, before0 = 0;
+    const int group = (int)get_global_id(2), phase = (int)get_global_id(0) / strips;
+    const int left = (int)get_global_id(1) * span, right = min(filters, left + span);
+    const int phase2 = WEFT_CONV_PHASES ? phase % stride2 : 0,
+              phase1 = WEFT_CONV_PHASES ? phase / stride2 % stride1 : 0,
+              phase0 = WEFT_CONV_PHASES ? phase / stride2 / stride1 : 0;
+    const weft_conv_walk w0 = weft_conv_walk_along(
+        phase0, read0, made0, taps0, stride0, dilation0, before0, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
+    const weft_conv_walk w1 = weft_conv_walk_along(
+        phase1, read1, made1, taps1, stride1, dilation1, before1, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
+    const weft_conv_walk w2 = weft_conv_walk_along(
+        phase2, read2, made2, taps2, stride2, dilation2, before2, WEFT_CONV_TRANSPOSED, WEFT_CONV_PHASES);
+    const int top = (int)get_global_id(0) % strips * strip,
+              bottom = min(images * w0.size * w1.size * w2.size, top + strip);
+    if (top >= bottom) return;
+    const bool joined = WEFT_CONV_JOINED;
+    /* A phase may have no tap. */
+    const weft_conv_image from = {x_elements, x_image, x0, x1, x2, (long)group * channels, w0, w1, w2, taps2,
+        channels, joined ? taps2 * channels : channels, joined ? 1 : max(1, w2.taps.count),
+        max(1, w1.taps.count)};
+    const int k = w0.taps.count * w1.taps.count * w2.taps.count * channels;
+    const int stretches = max(1, (k + WEFT_CONV_AMX_DEPTH - 1) / WEFT_CONV_AMX_DEPTH);
+    const int most = min(WEFT_CONV_AMX_DEPTH, ((k + stretches - 1) / stretches + 31) / 32 * 32);
+    const int before = w0.taps.order * taps1 * taps2 +
+                       w0.taps.count * (w1.taps.order * taps2 + w1.taps.count * w2.taps.order);
+    panels += panels_offset + ((long)group * ((filters + 31) / 32) + left / 32) * panel_words +
+              (before * channels / 32 + phase) * (long)WEFT_CONV_AMX_BLOCK;
+    float sums[WEFT_CONV_AMX_SUMS] __attribute__((aligned(64)));
+    ushort tile[32 * WEFT_CONV_AMX_PITCH] __attribute__((aligned(64)));
+    const int across = (span + 31) / 32;
+    weft_amx_engine engine;
+    weft_amx_begin(&engine);
+    int start = 0;
+    do {
+        const int depth = min(most, k - start), blocks = (depth + 31) / 32;
+        const bool first = start == 0, last = start + depth >= k;
+        weft_conv_position at = weft_conv_position_of(top, w0.size, w1.size, w2.size);
+        for (int row = top; row < bottom; row += 32) {
+            const int rows = min(32, bottom - row);
+            int places[32][2]; /* of the result, for the epilogue */
+            for (int r = 0; r < rows; ++r) {
+                ushort *to = tile + r * WEFT_CONV_AMX_PITCH;
+                WEFT_NAME(window)(to, x + x_offset, &from, &at, start, depth, joined);
+                weft_conv_amx_zeros(to, depth, 32 * blocks);
+                places[r][0] = (at.image * made0 + at.q0 * w0.out + phase0) * made1 + at.q1 * w1.out + phase1;
+                places[r][1] = at.q2 * w2.out + phase2;
+                weft_conv_next(&at, w0.size, w1.size, w2.size);
+            }
+            for (int j = left, i = 0; j < right; j += 32, ++i) {
+                float *sum = sums + (most < k ? ((row - top) / 32 * across + i) * (4 * WEFT_AMX_TILE) : 0);
+                __global const uint *panel =
+                    panels + i * panel_words + (long)(start / 32) * WEFT_CONV_AMX_BLOCK;
+                if (rows > 16 && right - j > 16)
+                    weft_conv_amx_multiply(&engine, sum, tile, panel, blocks, first, true, true);
+                else if (rows > 16)
+                    weft_conv_amx_multiply(&engine, sum, tile, panel, blocks, first, true, false);
+                else if (right - j > 16)
+                    weft_conv_amx_multiply(&engine, sum, tile, panel, blocks, first, false, true);
+                else
+                    weft_conv_amx_multiply(&engine, sum, tile, panel, blocks, first, false, false);
+                if (!last) continue;
+                for (int r = 0; r < rows; ++r) {
+                    const float16 *line = (const float16 *)sum + r / 16 * 32 + r % 16;
+                    for (int to = j, side = 0; side < 2 && to < right; to += 16, ++side)
+                        WEFT_STORE(line[16 * side], places[r][0], places[r][1], group * filters + to,
+                            min(16, right - to));
+                }
+            }
+        }
+        start += depth;
+    } while (start < k);
+    WEFT_AMX_RELEASE(&engine);
+}
+
+#ifdef WEFT_CONV_ANY_SHAPE
+#undef WEFT_CONV_ANY_SHAPE
+#undef WEFT_CONV_AXES
+#undef WEFT_CONV_TRANSPOSED
+#undef WEFT_CONV_PHASES
+#undef WEFT_CONV_JOINED
+#endif
+#ifdef WEFT_CONV_ALONE
+#undef WEFT_CONV_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
+#endif

@@ -1,0 +1,323 @@
+/* Optimizers as objects: their states, and the steps that use them (contract in nn.h). */
+#include "base/pattern.h"
+#include "nn/update_rules.h"
+#include "ops/op_table.h"
+#include <string.h>
+
+/* ---- making one ---- */
+
+static weft_optimizer_state *make_optimizer(weft_graph *graph, const weft_optimizer *rule) {
+    weft_optimizer_state *const made = wi_arena_take(&graph->arena, sizeof *made);
+    if (!made) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY), NULL;
+    *made = (weft_optimizer_state){.graph = graph, .rule = *rule, .number = graph->optimizers};
+    return made;
+}
+
+/* Its rate is the graph's latest. */
+static weft_status give_rate(weft_optimizer_state *optimizer) {
+    weft_graph *const graph = optimizer->graph;
+    optimizer->rate = graph->rate = weft_scalar(graph, "learning_rate", optimizer->rule.rate);
+    graph->optimizers++;
+    return weft_graph_status(graph);
+}
+
+/* The caller's groups may go once the optimizer is made. */
+static weft_status keep_groups(weft_optimizer_state *optimizer) {
+    const size_t count = optimizer->rule.group_count;
+    wi_arena *const arena = &optimizer->graph->arena;
+    weft_parameter_group *const groups = wi_arena_take(arena, (count + 1) * sizeof *groups);
+    if (!groups) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        groups[i] = optimizer->rule.groups[i];
+        groups[i].parameters = wi_arena_string(arena, groups[i].parameters);
+        if (!groups[i].parameters) return WEFT_ERROR_MEMORY;
+    }
+    optimizer->rule.groups = groups;
+    return WEFT_OK;
+}
+
+weft_optimizer_state *weft_optimizer_create(weft_graph *graph, const weft_optimizer *rule) {
+    weft_optimizer_state *made = NULL;
+    if (!graph || weft_graph_status(graph) != WEFT_OK) return NULL;
+    weft_status status = rule ? wi_optimizer_check(rule)
+                              : wi_fail(WEFT_ERROR_ARGUMENT, "weft_optimizer_create: rule must not be NULL");
+    if (status == WEFT_OK) status = wi_groups_check(NULL, rule);
+    if (status == WEFT_OK && !(made = make_optimizer(graph, rule))) return NULL;
+    if (status == WEFT_OK) status = keep_groups(made);
+    if (status == WEFT_OK) status = give_rate(made);
+    if (status == WEFT_OK) return made;
+    wi_graph_fail_recorded(graph, status);
+    return NULL;
+}
+
+weft_tensor *weft_optimizer_rate(weft_optimizer_state *optimizer) {
+    return optimizer ? optimizer->rate : NULL;
+}
+
+weft_tensor *weft_minimize_rate(weft_graph *graph) {
+    return graph ? graph->rate : NULL;
+}
+
+/* ---- stretches ---- */
+
+static bool is_known(const weft_optimizer_state *optimizer, const weft_tensor *parameter) {
+    return wi_stretch_of(optimizer, parameter) != NULL;
+}
+
+static weft_status new_clock(weft_graph *graph, uint32_t every, size_t *clock) {
+    if (graph->clock_count == WI_MAX_CLOCKS)
+        WI_FAIL(WEFT_ERROR_STATE,
+            "optimizer: the graph counts the updates of %d sets of parameters already, and has no more "
+            "counters: step parameters together",
+            WI_MAX_CLOCKS);
+    *clock = graph->clock_count++;
+    graph->clocks[*clock] = (wi_clock){.every = every > 1 ? every : 1};
+    return WEFT_OK;
+}
+
+static weft_status add_stretch(
+    weft_optimizer_state *optimizer, size_t clock, const weft_tensor *first, const weft_tensor *last) {
+    wi_stretch *const made = wi_arena_take(&optimizer->graph->arena, sizeof *made);
+    if (!made) return WEFT_ERROR_MEMORY;
+    const int64_t row = wi_first_row(first);
+    *made = (wi_stretch){.clock = clock,
+        .block = first->variable->block,
+        .first_row = row,
+        .rows = wi_first_row(last) + wi_row_count(last) - row,
+        .next = optimizer->stretches};
+    optimizer->stretches = made;
+    return WEFT_OK;
+}
+
+/* Parameters that the optimizer meets for the first time share a clock, and states where they lie side by side. */
+static weft_status meet_parameters(weft_optimizer_state *optimizer, weft_tensor *const *gradients) {
+    weft_graph *const graph = optimizer->graph;
+    const size_t count = weft_graph_parameter_count(graph);
+    size_t clock = SIZE_MAX;
+    for (size_t first = 0, end; first < count; first = end) {
+        const weft_tensor *const parameter = weft_graph_parameter(graph, first), *last = parameter;
+        end = first + 1;
+        if (!gradients[first] || is_known(optimizer, parameter)) continue;
+        for (; end < count && gradients[end]; end++) {
+            const weft_tensor *const next = weft_graph_parameter(graph, end);
+            if (next->variable->block != parameter->variable->block || is_known(optimizer, next)) break;
+            last = next;
+        }
+        if (clock == SIZE_MAX) WI_TRY(new_clock(graph, optimizer->rule.accumulate, &clock));
+        WI_TRY(add_stretch(optimizer, clock, parameter, last));
+    }
+    return WEFT_OK;
+}
+
+/* ---- a step ---- */
+
+static weft_status note_rate(weft_graph *graph, const weft_tensor *update, weft_tensor *rate) {
+    wi_rated_update *const noted = wi_arena_take(&graph->arena, sizeof *noted);
+    if (!noted) return WEFT_ERROR_MEMORY;
+    *noted = (wi_rated_update){update, rate, graph->rated};
+    graph->rated = noted;
+    return WEFT_OK;
+}
+
+/* gradients: by number. */
+static weft_status make_step(weft_optimizer_state *optimizer, weft_tensor *const *gradients,
+    weft_tensor *assignments[WEFT_MAX_UPDATES]) {
+    WI_TRY(wi_groups_check(optimizer->graph, &optimizer->rule));
+    WI_TRY(meet_parameters(optimizer, gradients));
+    return wi_update_make(optimizer, gradients, assignments);
+}
+
+/* The same as one output of plans. */
+static weft_status make_update(
+    weft_optimizer_state *optimizer, weft_tensor *const *gradients, weft_tensor **update) {
+    weft_tensor *assignments[WEFT_MAX_UPDATES];
+    WI_TRY(make_step(optimizer, gradients, assignments));
+    *update = wi_assign_all(assignments, wi_optimizer_writes(&optimizer->rule));
+    WI_TRY(weft_graph_status(optimizer->graph));
+    return note_rate(optimizer->graph, *update, optimizer->rate);
+}
+
+/* Is it a parameter that this optimizer may step, and is that its gradient? */
+static weft_status check_pair(const weft_graph *graph, const weft_tensor *p, const weft_tensor *g, size_t i) {
+    char text_p[WI_SHAPE_TEXT], text_g[WI_SHAPE_TEXT];
+    if (!p || !g)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_optimizer_step: %s %zu is NULL", p ? "gradient" : "parameter", i);
+    if (p->graph != graph || g->graph != graph)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_optimizer_step: %s %zu ('%s') belongs to another graph than the optimizer",
+            p->graph != graph ? "parameter" : "gradient of parameter", i, weft_tensor_name(p));
+    if (!p->variable || !p->variable->trainable)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_optimizer_step: parameter %zu is a %s '%s', not a parameter", i,
+            p->op->name, weft_tensor_name(p));
+    if (p->dtype != WEFT_F32)
+        WI_FAIL(WEFT_ERROR_DTYPE, "weft_optimizer_step: parameter '%s' is %s, expected f32",
+            weft_tensor_name(p), weft_dtype_name(p->dtype));
+    if (g->op->kind == WI_ASSIGN)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_optimizer_step: the gradient of '%s' is an assignment, which has no value",
+            weft_tensor_name(p));
+    if (g->dtype != p->dtype || !wi_shape_equal(&g->shape, &p->shape))
+        WI_FAIL(WEFT_ERROR_SHAPE, "weft_optimizer_step: the gradient of '%s' is %s %s, the parameter %s %s",
+            weft_tensor_name(p), weft_dtype_name(g->dtype), wi_shape_print(&g->shape, text_g),
+            weft_dtype_name(p->dtype), wi_shape_print(&p->shape, text_p));
+    return WEFT_OK;
+}
+
+/* Puts each gradient at the number of its parameter. */
+static weft_status sort_gradients(const weft_graph *graph, weft_tensor *const *parameters,
+    weft_tensor *const *gradients, size_t count, weft_tensor **sorted) {
+    if (count == 0 || !parameters || !gradients)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_optimizer_step: %zu parameters, expected 1 or more, and parameters and gradients not NULL",
+            count);
+    for (size_t i = 0; i < count; i++) {
+        WI_TRY(check_pair(graph, parameters[i], gradients[i], i));
+        weft_tensor **const own = &sorted[parameters[i]->variable->number];
+        if (*own)
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "weft_optimizer_step: parameter '%s' is in the list twice: add its gradients",
+                weft_tensor_name(parameters[i]));
+        *own = gradients[i];
+    }
+    return WEFT_OK;
+}
+
+static weft_tensor **make_sorted(const weft_graph *graph) {
+    return wi_allocate_array(
+        graph->context->allocator, weft_graph_parameter_count(graph) + 1, sizeof(weft_tensor *));
+}
+
+weft_tensor *weft_optimizer_step(weft_optimizer_state *optimizer, weft_tensor *const *parameters,
+    weft_tensor *const *gradients, size_t count) {
+    if (!optimizer || weft_graph_status(optimizer->graph) != WEFT_OK) return NULL;
+    weft_graph *const graph = optimizer->graph;
+    weft_tensor *update = NULL, **const sorted = make_sorted(graph);
+    weft_status status =
+        sorted ? sort_gradients(graph, parameters, gradients, count, sorted) : WEFT_ERROR_MEMORY;
+    if (status == WEFT_OK) status = make_update(optimizer, sorted, &update);
+    wi_release(graph->context->allocator, sorted);
+    return status == WEFT_OK ? update : wi_graph_fail_recorded(graph, status);
+}
+
+/* ---- the gradient of a loss ---- */
+
+/* Which nodes the loss is computed from, by id. */
+static void mark_sources(const weft_tensor *loss, const weft_tensor **nodes) {
+    nodes[loss->id] = loss;
+    for (uint32_t id = loss->id + 1; id-- > 0;)
+        for (int i = 0; nodes[id] && i < nodes[id]->input_count; i++)
+            nodes[nodes[id]->inputs[i]->id] = nodes[id]->inputs[i];
+}
+
+/* The parameters of these names that are not frozen and that the loss depends on. */
+static size_t choose_parameters(
+    const weft_tensor *loss, const char *names, const weft_tensor **nodes, weft_tensor **chosen) {
+    size_t count = 0;
+    mark_sources(loss, nodes);
+    for (size_t i = 0; i < weft_graph_parameter_count(loss->graph); i++) {
+        weft_tensor *const p = weft_graph_parameter(loss->graph, i);
+        const bool named = !names || wi_pattern_matches(names, weft_tensor_name(p));
+        if (named && !p->variable->frozen && p->id <= loss->id && nodes[p->id]) chosen[count++] = p;
+    }
+    return count;
+}
+
+static weft_status step_for_loss(weft_optimizer_state *optimizer, weft_tensor *loss, const char *names,
+    const weft_tensor **nodes, weft_tensor **chosen, weft_tensor **update) {
+    const size_t count = choose_parameters(loss, names, nodes, chosen);
+    weft_tensor **const gradients = chosen + count;
+    if (count == 0)
+        WI_FAIL(WEFT_ERROR_STATE,
+            "weft_optimizer_minimize: the loss depends on no parameter '%s' that is not frozen",
+            names ? names : "*");
+    WI_TRY(weft_gradients(loss, chosen, count, gradients));
+    *update = weft_optimizer_step(optimizer, chosen, gradients, count);
+    return weft_graph_status(optimizer->graph);
+}
+
+weft_tensor *weft_optimizer_minimize(
+    weft_optimizer_state *optimizer, weft_tensor *loss, const char *parameters) {
+    if (!optimizer || !loss || weft_graph_status(optimizer->graph) != WEFT_OK) return NULL;
+    weft_graph *const graph = optimizer->graph;
+    if (loss->graph != graph)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_optimizer_minimize: the loss belongs to another graph than the optimizer");
+    const weft_allocator *const allocator = graph->context->allocator;
+    weft_tensor *update = NULL;
+    const weft_tensor **const nodes = wi_allocate_array(allocator, loss->id + 1, sizeof *nodes);
+    weft_tensor **const chosen =
+        wi_allocate_array(allocator, 2 * weft_graph_parameter_count(graph) + 1, sizeof *chosen);
+    const weft_status status = nodes && chosen
+                                   ? step_for_loss(optimizer, loss, parameters, nodes, chosen, &update)
+                                   : WEFT_ERROR_MEMORY;
+    wi_release(allocator, nodes);
+    wi_release(allocator, chosen);
+    return status == WEFT_OK ? update : wi_graph_fail_recorded(graph, status);
+}
+
+/* ---- weft_minimize ---- */
+
+static weft_status check_parameters(const weft_graph *graph) {
+    const size_t count = weft_graph_parameter_count(graph);
+    size_t frozen = 0;
+    if (count == 0) WI_FAIL(WEFT_ERROR_STATE, "weft_minimize: the graph has no parameters to train");
+    for (size_t i = 0; i < count; i++) {
+        const weft_tensor *const parameter = weft_graph_parameter(graph, i);
+        frozen += parameter->variable->frozen;
+        if (parameter->dtype != WEFT_F32)
+            WI_FAIL(WEFT_ERROR_DTYPE, "training all parameters at once takes f32, but parameter '%s' is %s",
+                weft_tensor_name(parameter), weft_dtype_name(parameter->dtype));
+    }
+    if (frozen == count) WI_FAIL(WEFT_ERROR_STATE, "weft_minimize: all %zu parameters are frozen", count);
+    return WEFT_OK;
+}
+
+/* The gradient of each parameter; frozen ones have zeros, and none is computed for them. */
+static weft_status all_gradients(weft_tensor *loss, weft_tensor **parameters, weft_tensor **gradients) {
+    weft_graph *const graph = loss->graph;
+    size_t trained = 0;
+    for (size_t i = 0; i < weft_graph_parameter_count(graph); i++) {
+        weft_tensor *const parameter = weft_graph_parameter(graph, i);
+        if (!parameter->variable->frozen) parameters[trained++] = parameter;
+    }
+    WI_TRY(weft_gradients(loss, parameters, trained, gradients));
+    for (size_t i = weft_graph_parameter_count(graph); i-- > 0;) { /* spread out from the end */
+        weft_tensor *const parameter = weft_graph_parameter(graph, i);
+        const wi_shape *const shape = &parameter->shape;
+        gradients[i] = parameter->variable->frozen
+                           ? weft_expand(weft_number(parameter, 0), shape->rank, shape->dims)
+                           : gradients[--trained];
+    }
+    return weft_graph_status(graph);
+}
+
+static weft_status minimize(weft_optimizer_state *optimizer, weft_tensor *loss, weft_tensor **updates) {
+    const weft_allocator *const allocator = optimizer->graph->context->allocator;
+    weft_tensor **const sorted = make_sorted(optimizer->graph), **const list = make_sorted(optimizer->graph);
+    weft_status status = sorted && list ? all_gradients(loss, list, sorted) : WEFT_ERROR_MEMORY;
+    if (status == WEFT_OK) status = make_step(optimizer, sorted, updates);
+    wi_release(allocator, sorted);
+    wi_release(allocator, list);
+    return status;
+}
+
+weft_status weft_minimize(
+    weft_tensor *loss, const weft_optimizer *rule, weft_tensor **updates, size_t capacity, size_t *count) {
+    if (!loss || !rule || !updates || !count)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_minimize: loss, optimizer, updates and count must not be NULL");
+    weft_graph *const graph = weft_tensor_graph(loss);
+    WI_TRY(weft_graph_status(graph));
+    WI_TRY(wi_optimizer_check(rule));
+    const size_t needed = wi_optimizer_writes(rule);
+    if (capacity < needed)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_minimize: %zu updates, room for %zu", needed, capacity);
+    WI_TRY(check_parameters(graph));
+    WI_TRY(wi_groups_check(graph, rule));
+    weft_optimizer_state *const optimizer = make_optimizer(graph, rule);
+    if (!optimizer) return weft_graph_status(graph);
+    WI_TRY(give_rate(optimizer));
+    WI_TRY(minimize(optimizer, loss, updates));
+    for (size_t i = 0; i < needed; i++) WI_TRY(note_rate(graph, updates[i], optimizer->rate));
+    *count = needed;
+    return WEFT_OK;
+}

@@ -1,0 +1,267 @@
+/* What an update has around an optimizer's rule.
+ *
+ * Parameters p, gradients g and each state are one tensor (rows, 16), so a few elementwise nodes update the
+ * whole network and the planner makes one launch of them. Around the rule (update_rules.c) stand,
+ * in this order: accumulation, clipping by value, clipping by norm, coupled decay; then frozen rows, the
+ * average, and the choice between old and new on runs that only accumulate. */
+#include "nn/fraction.h"
+#include "nn/update_rules.h"
+#include "ops/op_table.h"
+#include <string.h>
+
+/* ---- the gradient before the rule ---- */
+
+static weft_tensor *limit(weft_tensor *x, double low, double high) {
+    x = weft_maximum(x, weft_number(x, low));
+    return weft_neg(weft_maximum(weft_neg(x), weft_number(x, -high))); /* NaN stays NaN */
+}
+
+static double last_of_every(wi_scalar *scalar, const wi_clock *clock) {
+    (void)scalar;
+    return clock->runs % clock->every == 0;
+}
+
+/* The sum over the runs of an update, kept until the last of them, which takes the mean. */
+static weft_tensor *accumulated(wi_update *u, weft_tensor *g) {
+    const uint32_t every = u->optimizer->accumulate;
+    if (every <= 1) return g;
+    weft_tensor *const last = wi_step_scalar(u->graph, u->stretch->clock, last_of_every, 0, 0);
+    u->apply = weft_less(weft_number(last, 0), last);
+    weft_tensor *const sum = wi_update_state(u, "gradient_sum", 0);
+    g = weft_add(g, sum);
+    wi_update_keep(u, sum, weft_where(u->apply, weft_number(g, 0), g));
+    return wi_scaled(g, 1.0 / every);
+}
+
+/* ---- what follows the rule ---- */
+
+static double average_keep(wi_scalar *scalar, const wi_clock *clock) {
+    return wi_clock_update(clock) == 1 ? 0 : scalar->a; /* the first average is the first p */
+}
+
+static double average_take(wi_scalar *scalar, const wi_clock *clock) {
+    return 1 - average_keep(scalar, clock);
+}
+
+const char wi_average_role[] = "average";
+
+/* Of two optimizers that average a parameter, the later one does. */
+static void replace_averages(weft_graph *graph, const wi_variable *average) {
+    for (size_t i = 0; i < graph->variable_count; i++) {
+        wi_variable *const other = graph->variables[i];
+        if (other != average && other->role == average->role &&
+            other->covered_block == average->covered_block && other->optimizer != average->optimizer &&
+            other->covered < average->covered + average->bytes &&
+            average->covered < other->covered + other->bytes)
+            other->replaced = true;
+    }
+}
+
+static void keep_average(wi_update *u, weft_tensor *p) {
+    if (!(u->optimizer->average_decay > 0)) return;
+    const double decay = wi_fraction(u->optimizer->average_decay);
+    const size_t clock = u->stretch->clock, number = u->asked;
+    weft_tensor *const average = wi_update_state(u, wi_average_role, 0);
+    weft_tensor *const keep = wi_step_scalar(u->graph, clock, average_keep, decay, 0);
+    weft_tensor *const take = wi_step_scalar(u->graph, clock, average_take, decay, 0);
+    wi_update_keep(u, average, weft_add(weft_mul(p, take), weft_mul(average, keep)));
+    if (average) replace_averages(u->graph, u->stretch->states[number]->variable);
+}
+
+/* Is it one tensor as it stands in memory, rather than a part of one? */
+static bool is_whole(const weft_tensor *variable) {
+    return variable->variable || variable->op == &wi_op_flat;
+}
+
+/* Runs that only accumulate leave everything but the sum, which is the pair after the parameters', as it is. */
+static weft_tensor *assignment(const wi_update *u, size_t i) {
+    weft_tensor *const variable = u->pairs[i].variable, *value = u->pairs[i].value;
+    if (!variable || !value) return NULL;
+    if (u->apply && i != 1) value = weft_where(u->apply, value, variable);
+    return is_whole(variable) ? weft_assign(variable, value) : wi_assign_view(variable, value);
+}
+
+/* ---- a range ---- */
+
+/* A matrix whose gradient is one product, of so many elements that writing the gradient down and reading it
+ * again would take longer than the update: it is updated where its gradient is computed. */
+enum { LARGE = 1 << 20 };
+
+static bool is_large(const weft_tensor *parameter, const weft_tensor *gradient) {
+    int64_t elements;
+    int power;
+    if (gradient->op == &wi_op_permute) gradient = gradient->inputs[0]; /* a transposed product is one, too */
+    wi_shape_count(&parameter->shape, &elements, &power);
+    return parameter->shape.rank == 2 && elements >= LARGE && elements % WI_FLAT_ROW == 0 &&
+           gradient->op == &wi_op_matmul;
+}
+
+/* Does an element's update need nothing but what belongs to that element? */
+static bool is_elementwise(const wi_update *u) {
+    const weft_optimizer *const o = u->optimizer;
+    return o->kind != WEFT_LAMB && o->accumulate <= 1 && !(o->clip_norm > 0) && !(o->average_decay > 0) &&
+           !u->by_row.factor && (!u->by_row.decay || u->by_row.decay->shape.rank == 0);
+}
+
+/* Sets p, and g up to the clipping by value. */
+static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
+    const weft_optimizer *const o = u->optimizer;
+    u->p = wi_update_parameters(u);
+    u->count = 1; /* p comes first: pairs[0] */
+    u->g =
+        u->large ? gradients[u->first] : wi_flat_gradients(u->graph, gradients, u->first, u->length, u->rows);
+    u->g = accumulated(u, u->g);
+    if (o->clip_value > 0) u->g = limit(u->g, -(double)o->clip_value, (double)o->clip_value);
+    return weft_graph_status(u->graph);
+}
+
+/* The rule for what u->p, u->g and its states are, in u->pairs. */
+static weft_status finish_range(wi_update *u) {
+    if (u->decay && !wi_optimizer_decouples(u->optimizer)) u->g = weft_add(u->g, weft_mul(u->p, u->decay));
+    WI_TRY(weft_graph_status(u->graph));
+    weft_tensor *next = wi_optimizer_apply_rule(u);
+    if (u->by_row.frozen) /* chosen, not multiplied by 0: whatever the rule makes of them */
+        next = weft_where(weft_less(weft_number(u->by_row.factor, 0), u->by_row.factor), next, u->p);
+    u->pairs[0] = (wi_pair){u->p, next};
+    keep_average(u, next);
+    return weft_graph_status(u->graph);
+}
+
+/* ---- the ranges of a step ---- */
+
+typedef struct step {
+    weft_optimizer_state *optimizer;
+    weft_tensor *const *gradients; /* by number; NULL: not of this step */
+    wi_update *ranges;
+    size_t count;
+} step;
+
+wi_stretch *wi_stretch_of(const weft_optimizer_state *optimizer, const weft_tensor *parameter) {
+    const int64_t row = wi_first_row(parameter);
+    wi_stretch *stretch = optimizer->stretches;
+    while (stretch && (stretch->block != parameter->variable->block || row < stretch->first_row ||
+                          row >= stretch->first_row + stretch->rows))
+        stretch = stretch->next;
+    return stretch;
+}
+
+static wi_update *add_range(step *s, size_t first, size_t length) {
+    const weft_tensor *const one = weft_graph_parameter(s->optimizer->graph, first);
+    const weft_tensor *const last = weft_graph_parameter(s->optimizer->graph, first + length - 1);
+    wi_update *const u = &s->ranges[s->count++];
+    *u = (wi_update){.graph = s->optimizer->graph,
+        .optimizer = &s->optimizer->rule,
+        .number = s->optimizer->number,
+        .stretch = wi_stretch_of(s->optimizer, one),
+        .first = first,
+        .length = length,
+        .first_row = wi_first_row(one),
+        .rows = wi_first_row(last) + wi_row_count(last) - wi_first_row(one)};
+    u->shape = (wi_shape){.rank = 2, .dims = {u->rows, WI_FLAT_ROW}};
+    return u;
+}
+
+static void set_rows(const step *s, wi_update *u, const wi_rows *by_row) {
+    weft_tensor *const rate = s->optimizer->rate;
+    u->by_row = *by_row;
+    u->rate = by_row->factor ? weft_mul(by_row->factor, rate) : rate;
+    u->decay = by_row->decay;
+}
+
+/* Large parameters become ranges of their own where nothing needs the whole. */
+static void split_range(step *s) {
+    const wi_update whole = s->ranges[--s->count];
+    const size_t end = whole.first + whole.length;
+    for (size_t first = whole.first, next; first < end; first = next) {
+        weft_tensor *const parameter = weft_graph_parameter(whole.graph, first);
+        const bool large = is_large(parameter, s->gradients[first]);
+        for (next = first + 1; next < end && !large; next++)
+            if (is_large(weft_graph_parameter(whole.graph, next), s->gradients[next])) break;
+        wi_update *const u = add_range(s, first, next - first);
+        u->large = large;
+        if (large) u->shape = parameter->shape;
+        set_rows(s, u, &whole.by_row);
+    }
+}
+
+static bool any_large(const wi_update *u, weft_tensor *const *gradients) {
+    for (size_t i = u->first; i < u->first + u->length; i++)
+        if (is_large(weft_graph_parameter(u->graph, i), gradients[i])) return true;
+    return false;
+}
+
+static weft_status find_ranges(step *s) {
+    const weft_graph *const graph = s->optimizer->graph;
+    const size_t count = weft_graph_parameter_count(graph);
+    for (size_t first = 0, end; first < count; first = end) {
+        end = first + 1;
+        if (!s->gradients[first]) continue;
+        const wi_stretch *const stretch = wi_stretch_of(s->optimizer, weft_graph_parameter(graph, first));
+        while (end < count && s->gradients[end] &&
+               wi_stretch_of(s->optimizer, weft_graph_parameter(graph, end)) == stretch)
+            end++;
+        wi_update *const u = add_range(s, first, end - first);
+        WI_TRY(wi_groups_rows(u));
+        if (is_elementwise(u) && any_large(u, s->gradients))
+            split_range(s);
+        else
+            set_rows(s, u, &u->by_row);
+    }
+    return WEFT_OK;
+}
+
+/* PyTorch's clip_grad_norm_ over all ranges. The factor goes through memory: the norm is a launch of its own. */
+static void clip_norm(step *s) {
+    weft_tensor *squares = NULL;
+    for (size_t i = 0; i < s->count; i++) {
+        weft_tensor *const own = wi_sum_keep(weft_square(s->ranges[i].g), 3u);
+        squares = squares ? weft_add(squares, own) : own;
+    }
+    weft_tensor *const norm = weft_sqrt(squares);
+    weft_tensor *const most = weft_number(norm, (double)s->optimizer->rule.clip_norm);
+    weft_tensor *const ratio = weft_div(most, weft_add(norm, weft_number(norm, 1e-6)));
+    weft_tensor *const factor = weft_reshape_shape(limit(ratio, 0, 1), 0, NULL);
+    for (size_t i = 0; i < s->count; i++) s->ranges[i].g = weft_mul(s->ranges[i].g, factor);
+}
+
+static weft_status make_values(step *s) {
+    const bool clips = s->optimizer->rule.clip_norm > 0;
+    for (size_t i = 0; i < s->count && clips; i++) WI_TRY(begin_range(&s->ranges[i], s->gradients));
+    if (clips) clip_norm(s);
+    for (size_t i = 0; i < s->count; i++) {
+        if (!clips) WI_TRY(begin_range(&s->ranges[i], s->gradients));
+        WI_TRY(finish_range(&s->ranges[i]));
+    }
+    return WEFT_OK;
+}
+
+/* One assignment for the parameters and for each state, of as many parts as there are ranges. */
+static weft_status make_assignments(const step *s, weft_tensor **parts, weft_tensor **assignments) {
+    const size_t writes = wi_optimizer_writes(&s->optimizer->rule);
+    for (size_t i = 0; i < writes; i++) {
+        for (size_t k = 0; k < s->count; k++) {
+            if (s->ranges[k].count != writes)
+                WI_FAIL(WEFT_ERROR_INTERNAL, "optimizer: %zu updates, not %zu", s->ranges[k].count, writes);
+            parts[k] = assignment(&s->ranges[k], i);
+        }
+        assignments[i] = wi_assign_all(parts, s->count);
+    }
+    return weft_graph_status(s->optimizer->graph);
+}
+
+weft_status wi_update_make(
+    weft_optimizer_state *optimizer, weft_tensor *const *gradients, weft_tensor **assignments) {
+    const weft_allocator *const allocator = optimizer->graph->context->allocator;
+    const size_t count = weft_graph_parameter_count(optimizer->graph);
+    weft_status status = WEFT_ERROR_MEMORY;
+    weft_tensor **const parts = wi_allocate_array(allocator, count, sizeof *parts);
+    step s = {optimizer, gradients, wi_allocate_array(allocator, count, sizeof(wi_update)), 0};
+    if (!parts || !s.ranges) goto done;
+    WI_TRY_DONE(find_ranges(&s));
+    WI_TRY_DONE(make_values(&s));
+    status = make_assignments(&s, parts, assignments);
+done:
+    wi_release(allocator, parts);
+    wi_release(allocator, s.ranges);
+    return status;
+}
