@@ -70,16 +70,20 @@ static inline int weft_weight_amx_row(
     return at->image < conv->images && row >= 0 && row < conv->image1 ? at->image * conv->image1 + row : -1;
 }
 
-/* Elements from the first of y to that of 32 positions; -1: there is none. */
-static inline void weft_weight_amx_positions(
-    long *from, const weft_weight_amx *conv, weft_weight_amx_place *at) {
+/* Elements from the first of y to that of 32 positions, and what their words are masked with: nothing where there is
+ * no position. The greatest of them. */
+static inline long weft_weight_amx_positions(
+    long *from, uint *masks, const weft_weight_amx *conv, weft_weight_amx_place *at) {
+    long last = 0;
     for (int i = 0; i < 32; ++i) {
         const bool is_one = at->image < conv->images && at->row < conv->result1 && at->column < conv->result2;
-        from[i] =
-            is_one ? ((at->image * (long)conv->result1 + at->row) * conv->result2 + at->column) * conv->y_step
-                   : -1;
+        const long pixel = (at->image * (long)conv->result1 + at->row) * conv->result2 + at->column;
+        masks[i] = is_one ? 0xFFFFFFFFu : 0;
+        from[i] = is_one ? pixel * conv->y_step : 0;
+        last = max(last, from[i]);
         if (++at->column == conv->pitch) weft_weight_amx_next_row(conv, at);
     }
+    return last;
 }
 
 static inline void weft_weight_amx_transpose(uint16 *words) {
@@ -160,16 +164,27 @@ __attribute__((always_inline)) static inline void weft_weight_amx_three(weft_amx
 #define WEFT_WEIGHT_AMX_ALONE
 #endif
 
-/* Sixteen numbers at p, of which those from `end` on are 0. */
+/* Sixteen numbers at p, of which those from `end` on are 0; whole: there are none. */
 static inline uint16 WEFT_NAME(bits_x)(
-    __global const WEFT_OF_A(WEFT_T_) * p, __global const WEFT_OF_A(WEFT_T_) * end) {
-    if (end - p >= 16) return WEFT_OF_A(WEFT_WEIGHT_AMX_BITS_)(WEFT_OF_A(WEFT_READ_)(p));
+    __global const WEFT_OF_A(WEFT_T_) * p, __global const WEFT_OF_A(WEFT_T_) * end, const bool whole) {
+    if (whole || end - p >= 16) return WEFT_OF_A(WEFT_WEIGHT_AMX_BITS_)(WEFT_OF_A(WEFT_READ_)(p));
     return WEFT_OF_A(WEFT_WEIGHT_AMX_BITS_)(WEFT_OF_A(weft_load_tail_)(p, 0, (int)(end - p)));
 }
 static inline uint16 WEFT_NAME(bits_y)(
-    __global const WEFT_OF_B(WEFT_T_) * p, __global const WEFT_OF_B(WEFT_T_) * end) {
-    if (end - p >= 16) return WEFT_OF_B(WEFT_WEIGHT_AMX_BITS_)(WEFT_OF_B(WEFT_READ_)(p));
+    __global const WEFT_OF_B(WEFT_T_) * p, __global const WEFT_OF_B(WEFT_T_) * end, const bool whole) {
+    if (whole || end - p >= 16) return WEFT_OF_B(WEFT_WEIGHT_AMX_BITS_)(WEFT_OF_B(WEFT_READ_)(p));
     return WEFT_OF_B(WEFT_WEIGHT_AMX_BITS_)(WEFT_OF_B(weft_load_tail_)(p, 0, (int)(end - p)));
+}
+
+/* words[i] = 16 filters of positions 2i and 2i + 1. whole: y ends later; a constant at the call. */
+__attribute__((always_inline)) static inline void WEFT_NAME(rows_y)(uint16 *words,
+    __global const WEFT_OF_B(WEFT_T_) * y, __global const WEFT_OF_B(WEFT_T_) * end, const long *from,
+    const uint *masks, const bool whole) {
+    for (int i = 0; i < 16; ++i) {
+        const uint16 low = WEFT_NAME(bits_y)(y + from[2 * i], end, whole),
+                     high = WEFT_NAME(bits_y)(y + from[2 * i + 1], end, whole);
+        words[i] = (low & masks[2 * i]) | (high & masks[2 * i + 1]) << 16;
+    }
 }
 
 /* tiles[tile][step]: 16 filters of y by 32 positions, from `start` on. */
@@ -179,16 +194,16 @@ static void WEFT_NAME(pack_y)(__global uint *tiles, const weft_weight_amx *conv,
     weft_weight_amx_place at = weft_weight_amx_place_at(conv, start);
     for (int step = 0; step < steps; ++step) {
         long from[32];
-        weft_weight_amx_positions(from, conv, &at);
+        uint masks[32];
+        const long last = weft_weight_amx_positions(from, masks, conv, &at);
         for (int tile = 0; tile < count; ++tile) {
             __global uint16 *to = (__global uint16 *)(tiles + ((long)tile * steps + step) * WEFT_AMX_TILE);
+            __global const WEFT_OF_B(WEFT_T_) *filter = y + 16 * tile;
             uint16 words[16];
-            for (int i = 0; i < 16; ++i) {
-                const long one = from[2 * i], other = from[2 * i + 1];
-                const uint16 low = one < 0 ? 0 : WEFT_NAME(bits_y)(y + one + 16 * tile, end);
-                const uint16 high = other < 0 ? 0 : WEFT_NAME(bits_y)(y + other + 16 * tile, end);
-                words[i] = low | high << 16;
-            }
+            if (end - filter >= last + 16)
+                WEFT_NAME(rows_y)(words, filter, end, from, masks, true);
+            else
+                WEFT_NAME(rows_y)(words, filter, end, from, masks, false);
             weft_weight_amx_transpose(words);
             for (int i = 0; i < 16; ++i) to[i] = words[i];
         }
@@ -205,6 +220,7 @@ static void WEFT_NAME(pack_x)(__global uint16 *even, __global uint16 *odd, const
     const int least = shift < 0 ? (conv->stride2 - 1 - shift) / conv->stride2 : 0;
     const int most = conv->image2 > shift ? (conv->image2 - 1 - shift) / conv->stride2 + 1 : 0;
     const long step = conv->stride2 * conv->x_step;
+    const int spare = 15 / (int)step + 1; /* pixels that hold what a vector reads past its own */
     uint16 before = 0;
 #define WEFT_WEIGHT_AMX_PUT(word)                                                                            \
     {                                                                                                        \
@@ -223,10 +239,22 @@ static void WEFT_NAME(pack_x)(__global uint16 *even, __global uint16 *odd, const
         __global const WEFT_OF_A(WEFT_T_) *from =
             x + ((long)row * conv->image2 + (low - zero) * conv->stride2 + shift) * conv->x_step;
         for (; position < low; ++position) WEFT_WEIGHT_AMX_PUT((uint16)(0))
-        for (; position < high; ++position, from += step) {
-            WEFT_PREFETCH(from + WEFT_WEIGHT_AMX_SOON * step, 3);
-            WEFT_WEIGHT_AMX_PUT(WEFT_NAME(bits_x)(from, end))
+        if (position % 2 == 1 && position < high) {
+            WEFT_WEIGHT_AMX_PUT(WEFT_NAME(bits_x)(from, end, false))
+            ++position;
+            from += step;
         }
+        for (; position + 1 + spare < high; position += 2, from += 2 * step) {
+            WEFT_PREFETCH(from + WEFT_WEIGHT_AMX_SOON * step, 3);
+            WEFT_PREFETCH(from + (WEFT_WEIGHT_AMX_SOON + 1) * step, 3);
+            const uint16 one = WEFT_NAME(bits_x)(from, end, true),
+                         other = WEFT_NAME(bits_x)(from + step, end, true);
+            if (twice) odd[position / 2 - 1] = before | one << 16;
+            even[position / 2] = one | other << 16;
+            before = other;
+        }
+        for (; position < high; ++position, from += step)
+            WEFT_WEIGHT_AMX_PUT(WEFT_NAME(bits_x)(from, end, false))
         for (; position < stop; ++position) WEFT_WEIGHT_AMX_PUT((uint16)(0))
         weft_weight_amx_next_row(conv, &at);
     }
@@ -245,7 +273,7 @@ static void WEFT_NAME(pack_lines)(__global uint16 *pairs, const weft_weight_amx 
         __global const WEFT_OF_A(WEFT_T_) *from = x + (long)row * elements;
         ushort *to = line + conv->before2 * (int)conv->x_step;
         for (int i = 0; i < elements && row >= 0; i += 16) {
-            const uint16 word = WEFT_NAME(bits_x)(from + i, from + elements);
+            const uint16 word = WEFT_NAME(bits_x)(from + i, from + elements, false);
             *(weft_weight_amx_line *)(to + i) = convert_ushort16(word);
         }
         const ushort *window = line + at.column * step;

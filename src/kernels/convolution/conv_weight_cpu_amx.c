@@ -4,17 +4,21 @@
 #include "kernels/convolution/conv_weight.h"
 #include "kernels/cost.h"
 
-/* COLUMNS: most tiles of channels and taps of a part; LINE: most elements of a padded row whose windows are lines. */
-enum { COLUMNS, LINE };
+/* COLUMNS: most tiles of channels and taps of a part; LINE: most elements of a padded row whose windows are lines;
+ * STEPS: of 32 positions, in a block: two tiles of filters stay in the first-level cache. */
+enum { COLUMNS, LINE, STEPS };
 
-static const char *const parameters[] = {
-    [COLUMNS] = "WEFT_WEIGHT_AMX_COLUMNS", [LINE] = "WEFT_WEIGHT_AMX_LINE", NULL};
-static const wi_variant variants[] = {{"bf16", {[COLUMNS] = 384, [LINE] = 4096}}, {0}};
+static const char *const parameters[] = {[COLUMNS] = "WEFT_WEIGHT_AMX_COLUMNS",
+    [LINE] = "WEFT_WEIGHT_AMX_LINE",
+    [STEPS] = "WEFT_WEIGHT_AMX_STEPS",
+    NULL};
+static const wi_variant variants[] = {{"bf16", {[COLUMNS] = 384, [LINE] = 4096, [STEPS] = 16}}, {0}};
 
 /* A tile: 16 filters or channels, 32 positions; a word holds two numbers. */
 enum { TILE = 16, STEP = 32, TILE_WORDS = 256 };
-/* Fewer channels than a tile count together with the taps of a row. WHOLE: tiles that are multiplied together. */
-enum { FEW = 12, WHOLE = 2 };
+/* Fewer channels than a tile count together with the taps of a row. WHOLE: tiles that are multiplied together. MOST:
+ * of channels, that a pointwise convolution packs at once. */
+enum { FEW = 12, WHOLE = 2, MOST = 32 };
 
 /* Of all that a core does to one tile: transposing 32 positions of y, storing 16 pairs of x, and for a block of positions
  * reading and writing sums. */
@@ -77,11 +81,13 @@ static void number_positions(wi_cut *cut, const wi_conv *conv, const int *p) {
     cut->positions = conv->images * cut->axis[1].pitch * cut->axis[2].pitch;
 }
 
-/* Tiles of channels that meet the filters together: as few as leave no column alone. */
+/* Tiles of channels that meet the filters together: two, so that few tiles are packed at once, but of pointwise convolutions
+ * as many as are read side by side. */
 static void number_columns(wi_cut *cut, const wi_conv *conv) {
     const int64_t line = cut->joined ? conv->taps[2] * conv->channels : conv->channels;
     const int64_t tiles = wi_divide_up(line, TILE), taps = conv->taps[1] * (cut->joined ? 1 : conv->taps[2]);
-    cut->wide = cut->joined ? tiles : tiles % WHOLE == 0 ? WHOLE : taps > 1 ? 1 : wi_min64(tiles, 3);
+    cut->wide = taps == 1 ? wi_divide_up(tiles, wi_divide_up(tiles, MOST)) : tiles % WHOLE == 0 ? WHOLE : 1;
+    if (cut->joined) cut->wide = tiles;
     cut->parts = wi_divide_up(tiles, cut->wide);
     cut->used = taps * cut->wide;
     cut->columns = wi_divide_up(cut->used, WHOLE) * WHOLE;
@@ -101,11 +107,12 @@ static void set_block(wi_cut *cut, int64_t block) {
 }
 
 /* As many positions at once as a core's cache holds, in blocks of about one size. */
-static void cut_block(wi_cut *cut, size_t cache) {
+static void cut_block(wi_cut *cut, const int *p, size_t cache) {
     const int64_t words = (int64_t)(cache / sizeof(uint32_t)), share = cut->share;
     const int64_t a_step = STEP * (cut->span + planes_of(cut)) * (TILE / 2);
     const int64_t rest = words - planes_of(cut) * (cut->reach / 2 + 1) * TILE;
-    const int64_t steps = wi_max64(4, rest / a_step), blocks = wi_divide_up(share, steps * STEP);
+    const int64_t steps = wi_max64(4, wi_min64(p[STEPS], rest / a_step)),
+                  blocks = wi_divide_up(share, steps * STEP);
     set_block(cut, wi_divide_up(wi_divide_up(share, blocks), STEP) * STEP);
 }
 
@@ -124,12 +131,13 @@ static double cut_cost(const wi_cut *cut, const wi_conv *conv, const wi_device_p
     return (double)wi_divide_up(items, device->units) * item + combine / (double)device->units;
 }
 
-static wi_cut cut_into(wi_cut cut, int64_t splits, int64_t spans, const wi_device_profile *device) {
+static wi_cut cut_into(
+    wi_cut cut, int64_t splits, int64_t spans, const int *p, const wi_device_profile *device) {
     cut.span = wi_divide_up(wi_divide_up(cut.tiles, spans), WHOLE) * WHOLE;
     cut.spans = wi_divide_up(cut.tiles, cut.span);
     cut.share = wi_divide_up(wi_divide_up(cut.positions, splits), STEP) * STEP;
     cut.splits = wi_divide_up(cut.positions, cut.share);
-    cut_block(&cut, device->near_cache);
+    cut_block(&cut, p, device->near_cache);
     return cut;
 }
 
@@ -137,11 +145,11 @@ static wi_cut cut_work(const wi_conv *conv, const int *p, const wi_device_profil
     wi_cut cut = {0};
     number_positions(&cut, conv, p);
     number_columns(&cut, conv);
-    wi_cut best = cut_into(cut, 1, 1, device);
+    wi_cut best = cut_into(cut, 1, 1, p, device);
     double least = cut_cost(&best, conv, device);
     for (int64_t splits = 1; splits <= 2 * device->units; splits++) {
         for (int64_t spans = 1; spans <= wi_min64(cut.tiles, 4 * device->units); spans++) {
-            const wi_cut next = cut_into(cut, splits, spans, device);
+            const wi_cut next = cut_into(cut, splits, spans, p, device);
             const double seconds = cut_cost(&next, conv, device);
             if (seconds >= least) continue;
             best = next;
