@@ -75,6 +75,10 @@ typedef struct weft_context_options {
     /* The most bytes that are taken from a file that does not tell how many there are. 0: 1 GiB from a pipe or a device,
      * 16 MiB + 100 times its size from a gzip file. */
     size_t file_limit;
+    /* Work is cut into pieces as for so many compute units, and what pieces add up is added in their order: with the same
+     * number, results have the same bits on any number of cores of one kind of processor. At most 4096. 0:
+     * $WEFT_WORK_UNITS, else as many as the device has. */
+    size_t work_units;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 

@@ -14,6 +14,7 @@
 #include "cl/program_cache.h"
 #include "cl/tuning.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Undoes an opening, and what failed of it; it may be tried again then. */
@@ -37,10 +38,30 @@ static unsigned engines_of(const wi_capabilities *caps, const weft_context_optio
     return caps->type & CL_DEVICE_TYPE_CPU ? wi_matrix_engines_of_host() : 0;
 }
 
+enum { MOST_WORK_UNITS = 4096 };
+
+/* The option, else the variable of the environment; 0: neither. */
+static weft_status read_work_units(cl_uint *units, const weft_context_options *options) {
+    const char *const text = wi_environment("WEFT_WORK_UNITS");
+    char *end = NULL;
+    *units = (cl_uint)options->work_units;
+    if (options->work_units > MOST_WORK_UNITS)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: work_units is %zu; the most is %d",
+            options->work_units, MOST_WORK_UNITS);
+    if (options->work_units > 0 || !text) return WEFT_OK;
+    const long value = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || value < 1 || value > MOST_WORK_UNITS)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_WORK_UNITS is '%s'; it must be a number from 1 to %d", text,
+            MOST_WORK_UNITS);
+    *units = (cl_uint)value;
+    return WEFT_OK;
+}
+
 /* The OpenCL objects are there; what stands on them follows. */
 static weft_status open_parts(wi_device *device, const weft_context_options *options) {
     WI_TRY(wi_capabilities_read(device));
     device->caps.engines = engines_of(&device->caps, options);
+    WI_TRY(read_work_units(&device->caps.work_units, options));
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));
     WI_TRY(wi_disk_cache_open(device, options->cache_dir));
     WI_TRY(wi_tuning_open(device));

@@ -98,7 +98,8 @@ enum { LEAST_GROUP = 8 };
 
 wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     wi_device_profile profile = caps->kind ? *caps->kind : *kind_that_fits(caps);
-    profile.units = caps->compute_units > 0 ? caps->compute_units : 1;
+    const cl_uint units = caps->work_units > 0 ? caps->work_units : caps->compute_units;
+    profile.units = units > 0 ? units : 1;
     profile.max_group = caps->max_work_group_size;
     while (profile.group > LEAST_GROUP && (size_t)profile.group > profile.max_group) profile.group /= 2;
     for (int i = 0; i < 3; i++) profile.max_items[i] = caps->max_work_item_sizes[i];

@@ -40,7 +40,7 @@ typedef struct wi_device_profile {
     const char *name;               /* "cpu" */
     weft_device_class device_class; /* which family of kernels runs on it */
     /* ---- reported ---- */
-    int64_t units; /* compute units, at least 1 */
+    int64_t units; /* compute units that work is cut for, at least 1 */
     size_t max_group, max_items[3];
     size_t local_bytes;
     unsigned quirks;   /* WI_QUIRK_ bits */

@@ -19,6 +19,7 @@ typedef struct wi_capabilities {
     const wi_device_profile *kind; /* that $WEFT_DEVICE_CLASS names; NULL: the one that fits */
     cl_device_type type;
     cl_uint compute_units;
+    cl_uint work_units; /* as for how many the context wants its work cut; 0: compute_units */
     size_t max_work_group_size;
     size_t max_work_item_sizes[3];
     cl_ulong local_memory;       /* bytes */

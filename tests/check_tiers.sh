@@ -1,0 +1,42 @@
+#!/bin/sh
+# The instruction sets that PoCL can be told to compile for, on a processor that has them all: each is a processor of
+# another kind to Weft. `weft check` must say that every op works, the tests must pass, and no compiler may write to
+# stderr. Each set has kernel caches of its own in FOLDER.
+#
+# usage: check_tiers.sh BUILD FOLDER [--full]
+# --full: all tests of matrix products, convolutions, attention and recurrent layers besides, in half an hour.
+set -eu
+
+[ $# -ge 2 ] || { echo "usage: $0 BUILD FOLDER [--full]" >&2; exit 2; }
+build=$1 folder=$2
+quick='test_matmul test_softmax test_norms test_layer'
+full='test_gemm test_conv test_conv_choice test_conv_weight test_attention test_attention_layer test_recurrent
+    test_recurrent_layer test_elementwise test_activation test_reduce test_scan test_random'
+tests=$quick
+[ "${3:-}" != --full ] || tests="$quick $full"
+
+# run SET COMMAND...: with the kernels of an instruction set; shows what it wrote where it failed.
+run() {
+    set=$1
+    shift
+    log=$folder/$set/log
+    if ! env -u WEFT_DEVICE_CLASS POCL_KERNELLIB_NAME="$set" POCL_CACHE_DIR="$folder/$set/pocl" \
+        WEFT_CACHE_DIR="$folder/$set/weft" WEFT_DEVICE=pocl "$@" >"$log" 2>"$log.errors"; then
+        tail -n 30 "$log" "$log.errors" >&2
+        echo "with the instruction set $set: $* failed" >&2
+        exit 1
+    fi
+    if grep 'generated\.$' "$log.errors" >&2; then
+        echo "with the instruction set $set: $* wrote to stderr" >&2
+        exit 1
+    fi
+}
+
+for set in avx2 avx sse2; do
+    mkdir -p "$folder/$set/pocl" "$folder/$set/weft"
+    begin=$(date +%s)
+    run "$set" "$build/bin/weft" check
+    grep -E '^([0-9]+) of \1 work$' "$folder/$set/log" >/dev/null || { tail -n 3 "$folder/$set/log" >&2; exit 1; }
+    for test in $tests; do run "$set" "$build/tests/$test"; done
+    echo "$set: $(tail -n 1 "$folder/$set/log" | cut -c1-60), $(($(date +%s) - begin)) s"
+done
