@@ -9,7 +9,9 @@ void wi_number_literal(char text[WI_LITERAL], weft_dtype dtype, double value) {
         return;
     }
     if (!wi_dtype_is_float(dtype)) {
-        const int32_t integer = value >= 2147483647.0    ? INT32_MAX
+        /* as OpenCL's convert_int_sat: no number is 0 */
+        const int32_t integer = isnan(value)             ? 0
+                                : value >= 2147483647.0  ? INT32_MAX
                                 : value <= -2147483648.0 ? INT32_MIN
                                                          : (int32_t)value;
         snprintf(text, WI_LITERAL, "%d", dtype == WEFT_BOOL ? value != 0 : integer);

@@ -134,7 +134,10 @@ static weft_status read_names(
     char *text = NULL;
     size_t bytes = 0;
     WI_TRY(join(path, folder, label->names));
-    if (!wi_file_exists(path)) return WEFT_OK;
+    bool missing = false;
+    wi_path_info info;
+    const weft_status found = wi_path_look(&info, path, &missing);
+    if (missing || found != WEFT_OK) return missing ? WEFT_OK : found;
     const weft_allocator *const allocator = dataset->context->allocator;
     WI_TRY(wi_file_read(allocator, path, &text, &bytes));
     const size_t count = split_lines(text, lines, 100);

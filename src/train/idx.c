@@ -3,27 +3,31 @@
  * An IDX file is a big-endian magic (0, 0, type 0x08 for bytes, number of dimensions), the dimensions as
  * 32-bit numbers, and the bytes. Source: yann.lecun.com/exdb/mnist. A file must hold exactly what its header
  * says; memory is taken as bytes arrive, so a header that lies costs nothing. */
+#include "base/file_read.h"
 #include "base/platform.h"
 #include "train/dataset.h"
-#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
 enum { PATH_CAPACITY = 4096, CHUNK = 1 << 20, IMAGES_RANK = 3, LABELS_RANK = 1 };
+enum { GZIP_HEADER = 16 }; /* inflateInit2 */
 
 typedef struct idx_file {
     const wi_file_rules *rules;
     char path[PATH_CAPACITY];
-    gzFile stream;
+    char *raw; /* the whole file */
+    size_t raw_bytes;
+    z_stream stream; /* over it */
+    bool zipped, ended;
     uint32_t dims[IMAGES_RANK];
     size_t bytes; /* of data, as the header says */
     unsigned char *data;
 } idx_file;
 
-/* zlib reads plain files too, so only the name has to be found. */
+/* What the file begins with says whether it is compressed, so only the name has to be found. */
 static weft_status find_file(idx_file *file, const char *folder, const char *prefix, const char *kind) {
     static const char *const endings[] = {"", ".gz"};
     for (size_t i = 0; i < 2; i++) {
@@ -39,23 +43,55 @@ static weft_status find_file(idx_file *file, const char *folder, const char *pre
     WI_FAIL(WEFT_ERROR_FILE, "neither '%s/%s-%s' nor '%s' exists", folder, prefix, kind, file->path);
 }
 
-static weft_status read_error(const idx_file *file) {
-    int code = 0;
-    const char *const text = gzerror(file->stream, &code);
-    const weft_status status = code == Z_ERRNO       ? WEFT_ERROR_FILE
-                               : code == Z_MEM_ERROR ? WEFT_ERROR_MEMORY
-                                                     : WEFT_ERROR_FORMAT;
-    return wi_fail(status, "cannot read '%s': %s", file->path, code == Z_ERRNO ? strerror(errno) : text);
+/* zlib counts what it may read in 32 bits. */
+static void offer_rest(idx_file *file) {
+    const size_t left = file->raw_bytes - (size_t)((const char *)file->stream.next_in - file->raw);
+    file->stream.avail_in = left < UINT_MAX ? (unsigned)left : UINT_MAX;
+}
+
+static bool is_member(const z_stream *stream) {
+    return stream->avail_in > 1 && stream->next_in[0] == 0x1f && stream->next_in[1] == 0x8b;
+}
+
+static weft_status fail_inflate(const idx_file *file, int code) {
+    if (code == Z_MEM_ERROR) WI_FAIL(WEFT_ERROR_MEMORY, "out of host memory while reading '%s'", file->path);
+    WI_FAIL(WEFT_ERROR_FORMAT, "cannot read '%s': %s", file->path,
+        code == Z_BUF_ERROR || !file->stream.msg ? "its compressed data ends too soon" : file->stream.msg);
+}
+
+static void copy_some(idx_file *file) {
+    z_stream *const stream = &file->stream;
+    const unsigned bytes = stream->avail_in < stream->avail_out ? stream->avail_in : stream->avail_out;
+    memcpy(stream->next_out, stream->next_in, bytes);
+    stream->next_in += bytes;
+    stream->avail_in -= bytes;
+    stream->avail_out -= bytes;
+    file->ended = stream->avail_out > 0;
+}
+
+/* To the end of a member. Another one may follow; anything else behind it is left alone, as gzip does. */
+static weft_status inflate_some(idx_file *file) {
+    z_stream *const stream = &file->stream;
+    const int code = inflate(stream, Z_NO_FLUSH);
+    if (code != Z_OK && code != Z_STREAM_END) return fail_inflate(file, code);
+    offer_rest(file);
+    if (code == Z_STREAM_END) file->ended = !is_member(stream) || inflateReset(stream) != Z_OK;
+    return WEFT_OK;
 }
 
 /* Reads up to bytes (at most CHUNK); got says how many there were before the end. */
-static weft_status read_some(const idx_file *file, void *buffer, size_t bytes, size_t *got) {
-    const int result = gzread(file->stream, buffer, (unsigned)bytes);
-    if (result < 0) return read_error(file);
-    *got = (size_t)result;
-    int code = Z_OK; /* a gzip stream that ends too soon is read without complaint up to there */
-    (void)gzerror(file->stream, &code);
-    return code == Z_OK || code == Z_STREAM_END ? WEFT_OK : read_error(file);
+static weft_status read_some(idx_file *file, void *buffer, size_t bytes, size_t *got) {
+    file->stream.next_out = buffer;
+    file->stream.avail_out = (unsigned)bytes;
+    while (file->stream.avail_out > 0 && !file->ended) {
+        offer_rest(file);
+        if (file->zipped)
+            WI_TRY(inflate_some(file));
+        else
+            copy_some(file);
+    }
+    *got = bytes - file->stream.avail_out;
+    return WEFT_OK;
 }
 
 static uint32_t big_endian(const unsigned char *bytes) {
@@ -64,14 +100,12 @@ static uint32_t big_endian(const unsigned char *bytes) {
 
 /* Zeros shrink to a thousandth. */
 static weft_status check_limit(const idx_file *file) {
-    wi_path_info info;
-    WI_TRY(wi_path_look(&info, file->path, NULL));
-    const uint64_t limit = wi_file_unpacked_limit(file->rules, info.bytes);
+    const uint64_t limit = wi_file_unpacked_limit(file->rules, file->raw_bytes);
     if (file->bytes <= limit) return WEFT_OK;
     WI_FAIL(WEFT_ERROR_FORMAT,
-        "'%s': the header says %zu bytes of data, and %" PRIu64 " at most are taken from a file of %" PRIu64
-        " (option file_limit of the context)",
-        file->path, file->bytes, limit, info.bytes);
+        "'%s': the header says %zu bytes of data, and %" PRIu64
+        " at most are taken from a file of %zu (option file_limit of the context)",
+        file->path, file->bytes, limit, file->raw_bytes);
 }
 
 static weft_status read_header(idx_file *file, unsigned rank) {
@@ -123,21 +157,23 @@ static weft_status read_data(idx_file *file) {
 }
 
 static weft_status open_file(idx_file *file) {
-    int descriptor = -1;
-    WI_TRY(wi_file_open_by(file->rules, file->path, &descriptor));
-    file->stream = gzdopen(descriptor, "rb");
-    if (file->stream) return WEFT_OK;
-    close(descriptor);
-    WI_FAIL(WEFT_ERROR_MEMORY, "out of host memory while opening '%s'", file->path);
+    WI_TRY(wi_file_read_by(file->rules, file->path, &file->raw, &file->raw_bytes));
+    file->stream.next_in = (Bytef *)file->raw;
+    offer_rest(file);
+    if (!is_member(&file->stream)) return WEFT_OK;
+    const int code = inflateInit2(&file->stream, MAX_WBITS + GZIP_HEADER);
+    file->zipped = code == Z_OK;
+    return file->zipped ? WEFT_OK : fail_inflate(file, code);
 }
 
 static weft_status read_file(
     idx_file *file, const char *folder, const char *prefix, const char *kind, unsigned rank) {
     WI_TRY(find_file(file, folder, prefix, kind));
-    WI_TRY(open_file(file));
-    weft_status status = read_header(file, rank);
+    weft_status status = open_file(file);
+    if (status == WEFT_OK) status = read_header(file, rank);
     if (status == WEFT_OK) status = read_data(file);
-    (void)gzclose_r(file->stream);
+    if (file->zipped) (void)inflateEnd(&file->stream);
+    wi_release(file->rules->allocator, file->raw);
     return status;
 }
 
