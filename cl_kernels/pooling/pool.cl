@@ -186,7 +186,7 @@ WEFT_DEFINE_POOL(float16, int16, WEFT_POOL_LOAD_16)
 #endif
 #endif
 
-#if WEFT_PASS == 0 || WEFT_PASS == 2 || WEFT_PASS < 0
+#if WEFT_PASS == 0 || WEFT_PASS == 2 || WEFT_PASS == 4 || WEFT_PASS < 0
 /* VALUE(T) of the walk t, which already begins at channel c. */
 #define WEFT_POOL_FORWARD(VALUE)                                                                             \
     const weft_pooled s = WEFT_POOLED;                                                                       \
@@ -223,6 +223,10 @@ __kernel void WEFT_NAME(mean)(__global const float *restrict x, long x_offset, _
     long y_offset, WEFT_POOLED_PARAMETERS){
 #define WEFT_MEAN_AT(T) (t.at = begin + c, weft_sum_of_##T(x, t) / (T)(by))
     WEFT_POOL_FORWARD(WEFT_MEAN_AT)}
+#endif
+
+#if WEFT_PASS == 4 || WEFT_PASS < 0
+#include "pool_winners.clh"
 #endif
 
 #if WEFT_LANES == 16 && (WEFT_PASS == 1 || WEFT_PASS == 3 || WEFT_PASS < 0)

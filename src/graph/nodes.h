@@ -13,7 +13,8 @@
 #include "graph/dtype.h"
 #include "graph/shape.h"
 
-enum { WI_KERNEL_INPUTS = 8 }; /* of a node of kind KERNEL, at most */
+enum { WI_KERNEL_INPUTS = 8 };    /* of a node of kind KERNEL, at most */
+enum { WI_COMPOSED_LEAVES = 12 }; /* of a node composed of others, at most */
 
 typedef enum wi_op_kind {
     WI_SOURCE,    /* memory that is there before the step: input, parameter, state */
@@ -38,12 +39,16 @@ typedef struct wi_op {
     size_t attribute_bytes; /* sizeof the struct of attributes.h that its nodes have; 0: none */
     /* MAP: OpenCL C over a, b, c for float and for int results (comparisons: for float and int inputs). */
     const char *float_code, *int_code;
-    /* How a gradient passes through a node with inputs: exactly one of the next three is there.
+    /* How a gradient passes through a node with inputs: exactly one of the next four is there.
      * backward: writes input gradients (NULL: zero) for the gradient g of node y. Builds ordinary nodes.
      * Gradients of broadcast inputs have y's shape; the caller sums them down.
+     * composed: ordinary nodes of y's value, or of those sections of it that other nodes than kernels read, made
+     * when a gradient passes; it goes back through them to the leaves that the function names, y's inputs or older
+     * nodes.
      * zero_gradient: it is zero everywhere (indices, steps, what is meant to stop it).
      * no_gradient: asking for it is an error, whose line ends with this text, the way out. */
     void (*backward)(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
+    weft_tensor *(*composed)(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);
     bool zero_gradient;
     const char *no_gradient;
     /* COMPOSITE: ordinary nodes of the same value. */

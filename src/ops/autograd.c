@@ -7,6 +7,7 @@
 typedef struct walk {
     weft_graph *graph;
     uint32_t count;          /* nodes with an id below this are walked over */
+    weft_tensor **leaves;    /* WI_COMPOSED_LEAVES or NULL where the walk ends; NULL: it has no leaves */
     bool *wanted;            /* by id: a gradient must flow to this node */
     weft_tensor **nodes;     /* by id, when reachable from the loss */
     weft_tensor **gradients; /* by id */
@@ -28,17 +29,24 @@ static weft_status walk_begin(walk *w, weft_tensor *loss) {
     return w->wanted && w->nodes && w->gradients ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
+static bool is_leaf(const walk *w, const weft_tensor *node) {
+    bool found = false;
+    for (int i = 0; w->leaves && i < WI_COMPOSED_LEAVES; i++) found |= w->leaves[i] == node;
+    return found;
+}
+
 /* Inputs are older than their users, so one pass downwards finds all that is reachable, and one upwards all
  * that depends on something wanted. */
 static void mark(walk *w, weft_tensor *loss) {
     w->nodes[loss->id] = loss;
     for (uint32_t id = w->count; id-- > 0;) {
         const weft_tensor *node = w->nodes[id];
-        for (int i = 0; node && i < node->input_count; i++) w->nodes[node->inputs[i]->id] = node->inputs[i];
+        if (!node || is_leaf(w, node)) continue;
+        for (int i = 0; i < node->input_count; i++) w->nodes[node->inputs[i]->id] = node->inputs[i];
     }
     for (uint32_t id = 0; id < w->count; id++) {
         const weft_tensor *node = w->nodes[id];
-        if (!node || node->op->zero_gradient || !wi_dtype_is_float(node->dtype)) continue;
+        if (!node || node->op->zero_gradient || !wi_dtype_is_float(node->dtype) || is_leaf(w, node)) continue;
         for (int i = 0; i < node->input_count; i++) w->wanted[id] |= w->wanted[node->inputs[i]->id];
     }
 }
@@ -55,6 +63,11 @@ static weft_status fail_without(const weft_tensor *node) {
         node->op->name, way_out);
 }
 
+static void add_gradient(walk *w, const weft_tensor *node, weft_tensor *contribution) {
+    weft_tensor **sum = &w->gradients[node->id];
+    *sum = *sum ? weft_add(*sum, contribution) : contribution;
+}
+
 static weft_status pass_back(walk *w, weft_tensor *node) {
     weft_tensor *few[4] = {0};
     weft_tensor **contributions = few;
@@ -66,23 +79,51 @@ static weft_status pass_back(walk *w, weft_tensor *node) {
     for (int i = 0; i < node->input_count; i++) {
         const weft_tensor *input = node->inputs[i];
         if (!contributions[i] || !w->wanted[input->id]) continue;
-        weft_tensor *contribution = wi_sum_to(contributions[i], &input->shape);
-        weft_tensor **sum = &w->gradients[input->id];
-        *sum = *sum ? weft_add(*sum, contribution) : contribution;
+        add_gradient(w, input, wi_sum_to(contributions[i], &input->shape));
     }
     return weft_graph_status(w->graph);
 }
 
-static weft_status walk_back(walk *w, weft_tensor *loss) {
-    weft_tensor *one = weft_constant(w->graph, loss->dtype, 1);
-    w->gradients[loss->id] = weft_expand(one, loss->shape.rank, loss->shape.dims);
+static weft_status pass_through(walk *w, weft_tensor *node);
+
+static weft_status walk_back(walk *w, weft_tensor *loss, weft_tensor *g) {
+    w->gradients[loss->id] = g;
     for (uint32_t id = w->count; id-- > 0;) {
         weft_tensor *node = w->nodes[id];
-        if (!node || !w->wanted[id] || !w->gradients[id] || node->input_count == 0) continue;
-        if (!node->op->backward && !node->op->zero_gradient) return fail_without(node);
-        if (node->op->backward) WI_TRY(pass_back(w, node));
+        if (!node || !w->wanted[id] || !w->gradients[id] || node->input_count == 0 || is_leaf(w, node))
+            continue;
+        if (node->op->backward)
+            WI_TRY(pass_back(w, node));
+        else if (node->op->composed)
+            WI_TRY(pass_through(w, node));
+        else if (!node->op->zero_gradient)
+            return fail_without(node);
     }
     return weft_graph_status(w->graph);
+}
+
+/* A walk of its own through the nodes that the node is composed of. */
+static weft_status pass_through(walk *outer, weft_tensor *node) {
+    weft_tensor *leaves[WI_COMPOSED_LEAVES] = {NULL};
+    weft_tensor *composed = node->op->composed(node, leaves);
+    WI_TRY(weft_graph_status(outer->graph));
+    walk w;
+    weft_status status = walk_begin(&w, composed);
+    if (status != WEFT_OK) goto done;
+    w.leaves = leaves;
+    for (int i = 0; i < WI_COMPOSED_LEAVES; i++)
+        if (leaves[i] && leaves[i]->id < w.count) w.wanted[leaves[i]->id] = outer->wanted[leaves[i]->id];
+    mark(&w, composed);
+    WI_TRY_DONE(walk_back(&w, composed, outer->gradients[node->id]));
+    for (int i = 0; i < WI_COMPOSED_LEAVES; i++) {
+        if (!leaves[i] || leaves[i]->id >= w.count || !w.gradients[leaves[i]->id]) continue;
+        add_gradient(outer, leaves[i], w.gradients[leaves[i]->id]);
+        w.gradients[leaves[i]->id] = NULL; /* a leaf may be named twice */
+    }
+    status = weft_graph_status(outer->graph);
+done:
+    walk_end(&w);
+    return status;
 }
 
 static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t count, weft_tensor **gradients) {
@@ -129,7 +170,8 @@ weft_status weft_gradients(
         if (wrt[i]->id < w.count) w.wanted[wrt[i]->id] = true;
     }
     mark(&w, loss);
-    WI_TRY_DONE(walk_back(&w, loss));
+    weft_tensor *one = weft_constant(loss->graph, loss->dtype, 1);
+    WI_TRY_DONE(walk_back(&w, loss, weft_expand(one, loss->shape.rank, loss->shape.dims)));
     for (size_t i = 0; i < count; i++) gradients[i] = found_gradient(&w, wrt[i]);
     status = weft_graph_status(loss->graph);
 done:

@@ -13,6 +13,7 @@ import torch
 torch.set_default_dtype(torch.float64)
 FOLDER = Path(__file__).resolve().parent / "ops"
 files = {}  # op: {name of a case: the case}
+observers = []  # called with op, name, function and inputs of each case that has gradients
 
 
 def spread(r, count):
@@ -124,6 +125,8 @@ def add(op, function, *inputs, case=None, **parameters):
         gradients = torch.autograd.grad((output * weights).sum(), [x for x in inputs if x.requires_grad])
         result["weights"] = as_json(weights)
         result["gradients"] = [as_json(g) for g in gradients]
+        for observer in observers:
+            observer(op, name, function, inputs)
     cases[name] = result
 
 
@@ -132,11 +135,11 @@ def text_of(cases):
     return "[\n" + ",\n".join(json.dumps(cases[name], allow_nan=False) for name in sorted(cases)) + "\n]\n"
 
 
-def write():
+def write(folder=FOLDER, files=files, ending="golden.json"):
     """Writes the files of all ops and removes those of ops that are no more."""
-    FOLDER.mkdir(exist_ok=True)
-    for old in FOLDER.glob("*.golden.json"):
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob(f"*.{ending}"):
         if old.name.split(".")[0] not in files:
             old.unlink()
     for op, cases in files.items():
-        (FOLDER / f"{op}.golden.json").write_text(text_of(cases), encoding="ascii")
+        (folder / f"{op}.{ending}").write_text(text_of(cases), encoding="ascii")

@@ -8,7 +8,7 @@ copy=$(mktemp -d) || exit 1
 trap 'rm -rf "$copy"' EXIT
 bad=0
 
-limits='elementwise-op 4
+limits='elementwise-op 5
 structured-op 6
 matrix-product 3
 number-format 6

@@ -10,10 +10,10 @@ awk '
 BEGIN { RS = ";" }
 /\.name = / && /\.kind = WI_[A-Z]+/ && !/\.kind = WI_(SOURCE|GENERATOR)/ {
     descriptors++
-    said = gsub(/\.backward = /, "&") + gsub(/\.zero_gradient = true/, "&") + gsub(/\.no_gradient = /, "&")
+    said = gsub(/\.backward = /, "&") + gsub(/\.composed = /, "&") + gsub(/\.zero_gradient = true/, "&") + gsub(/\.no_gradient = /, "&")
     if (said == 1) next
     match($0, /\.name = [^,]*/)
-    print FILENAME ": the op with " substr($0, RSTART, RLENGTH) " has " said " of .backward, .zero_gradient and .no_gradient"
+    print FILENAME ": the op with " substr($0, RSTART, RLENGTH) " has " said " of .backward, .composed, .zero_gradient and .no_gradient"
     bad = 1
 }
 END {

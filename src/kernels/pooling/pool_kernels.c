@@ -3,7 +3,7 @@
 #include "kernels/registry.h"
 #include "ops/pooling/pool.h"
 
-enum { PASS_MAX, PASS_MAX_GRADIENT, PASS_MEAN, PASS_MEAN_GRADIENT };
+enum { PASS_MAX, PASS_MAX_GRADIENT, PASS_MEAN, PASS_MEAN_GRADIENT, PASS_WINNERS };
 
 /* Axis a of depth, height and width in (N, spatial..., C). */
 static int64_t axis_of(const wi_extent *image, int a) {
@@ -44,9 +44,9 @@ static pool_work share_out(const wi_kernel_site *site, bool forward, double work
 }
 
 static weft_status pool_kernel(const wi_kernel_site *site, wi_kernel_plan *plan, int pass) {
-    static const char *const suffixes[] = {"max", "max_gradient", "mean", "mean_gradient"};
+    static const char *const suffixes[] = {"max", "max_gradient", "mean", "mean_gradient", "winners"};
     const wi_pool_attributes *const a = &site->node->attributes.pool;
-    const bool forward = pass == PASS_MAX || pass == PASS_MEAN;
+    const bool forward = pass != PASS_MAX_GRADIENT && pass != PASS_MEAN_GRADIENT;
     const wi_extent *x = pass == PASS_MEAN_GRADIENT ? &site->result : &site->inputs[0];
     const wi_extent *y = forward ? &site->result : &site->inputs[pass == PASS_MAX_GRADIENT];
     double taps = 1;
@@ -86,6 +86,9 @@ static weft_status mean_kernel(const wi_kernel_site *site, wi_kernel_plan *plan)
 static weft_status mean_gradient_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return pool_kernel(site, plan, PASS_MEAN_GRADIENT);
 }
+static weft_status winners_kernel(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    return pool_kernel(site, plan, PASS_WINNERS);
+}
 
 static const wi_implementation wi_max_pool_kernel = {
     .name = "max_pool", .file = "pool.cl", .ops = {&wi_op_max_pool}, .prepare = max_kernel};
@@ -99,9 +102,13 @@ static const wi_implementation wi_avg_pool_gradient_kernel = {.name = "avg_pool_
     .file = "pool.cl",
     .ops = {&wi_op_avg_pool_gradient},
     .prepare = mean_gradient_kernel};
+static const wi_implementation wi_max_pool_winners_kernel = {.name = "max_pool_winners",
+    .file = "pool.cl",
+    .ops = {&wi_op_max_pool_winners},
+    .prepare = winners_kernel};
 
 extern const wi_implementation wi_resample_kernel, wi_resample_gradient_kernel;
 
 const wi_implementation *const wi_pooling_family[] = {&wi_max_pool_kernel, &wi_max_pool_gradient_kernel,
-    &wi_avg_pool_kernel, &wi_avg_pool_gradient_kernel, &wi_resample_kernel, &wi_resample_gradient_kernel,
-    NULL};
+    &wi_max_pool_winners_kernel, &wi_avg_pool_kernel, &wi_avg_pool_gradient_kernel, &wi_resample_kernel,
+    &wi_resample_gradient_kernel, NULL};

@@ -9,15 +9,11 @@
 #include "ops/attention/attention.h"
 #include "base/integers.h"
 #include "ops/op_table.h"
-#include <float.h>
 #include <math.h>
-
-static const double log2_e = 1.4426950408889634;
 
 /* ---- sections of the packed results ---- */
 
-/* Elements as a dimension is written. */
-static int64_t length_of(const wi_shape *shape) {
+int64_t wi_attention_length(const wi_shape *shape) {
     int64_t count;
     int power;
     wi_shape_count(shape, &count, &power);
@@ -30,8 +26,8 @@ static wi_shape shape4(const weft_tensor *like, int64_t length, int64_t width) {
 
 /* Packed results are (n0, n1, length, width), or with heads_inside (n0, length, n1, width), which a layer of
  * several heads can use without copying. */
-static weft_tensor *section(const weft_tensor *y, weft_tensor *pack, int64_t start, wi_shape shape) {
-    weft_tensor *x = wi_slice_dims(pack, 0, start, length_of(&shape), 1);
+weft_tensor *wi_attention_section(const weft_tensor *y, weft_tensor *pack, int64_t start, wi_shape shape) {
+    weft_tensor *x = wi_slice_dims(pack, 0, start, wi_attention_length(&shape), 1);
     if (!x || !y->attributes.attention.heads_inside) return weft_reshape_shape(x, 4, shape.dims);
     const int64_t swapped[] = {shape.dims[0], shape.dims[2], shape.dims[1], shape.dims[3]};
     return weft_permute_axes(weft_reshape_shape(x, 4, swapped), 4, (const int[]){0, 2, 1, 3});
@@ -42,13 +38,13 @@ static weft_tensor *section(const weft_tensor *y, weft_tensor *pack, int64_t sta
 const wi_op wi_op_attention_forward = {.name = "attention",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_attention_attributes),
-    .no_gradient = "compose it of weft_matmul and weft_softmax"};
+    .composed = wi_attention_forward_composed};
 
 static weft_tensor *forward(const weft_tensor *y, bool inference) {
     wi_attributes attributes = y->attributes;
     if (inference) attributes.attention.dropout = 0, attributes.attention.stream = 0;
     const wi_shape lse = shape4(y, y->shape.dims[2], 1);
-    const wi_shape shape = {.rank = 1, .dims = {length_of(&y->shape) + length_of(&lse)}};
+    const wi_shape shape = {.rank = 1, .dims = {wi_attention_length(&y->shape) + wi_attention_length(&lse)}};
     return wi_node(
         y->graph, &wi_op_attention_forward, y->inputs, y->input_count, WEFT_F32, &shape, &attributes);
 }
@@ -59,29 +55,21 @@ static weft_tensor *forward(const weft_tensor *y, bool inference) {
 const wi_op wi_op_attention_gradient = {.name = "attention_gradient",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_attention_attributes),
-    .no_gradient = "compose it of weft_matmul and weft_softmax",
+    .composed = wi_attention_gradient_composed,
     .contiguous = 1u << WI_ATTENTION_FORWARD};
-
-static weft_tensor *allowed(weft_graph *graph, int64_t queries, int64_t keys) {
-    const wi_shape shape = {.rank = 2, .dims = {queries, keys}};
-    return weft_less_equal(wi_coordinate(graph, &shape, 1), wi_coordinate(graph, &shape, 0));
-}
 
 /* dS itself, which is as large as the mask: ordinary nodes, computed only where a mask is trained. */
 static weft_tensor *mask_gradient(weft_tensor *y, weft_tensor *g, weft_tensor *pack) {
     weft_tensor *const *x = y->inputs;
     const wi_attention_attributes *const a = &y->attributes.attention;
     const wi_shape row = shape4(y, y->shape.dims[2], 1);
-    weft_tensor *lse =
-        weft_reshape_shape(wi_slice_dims(pack, 0, length_of(&y->shape), length_of(&row), 1), 4, row.dims);
+    weft_tensor *lse = weft_reshape_shape(
+        wi_slice_dims(pack, 0, wi_attention_length(&y->shape), wi_attention_length(&row), 1), 4, row.dims);
     weft_tensor *s = weft_mul(
         weft_matmul(x[WI_ATTENTION_QUERY], weft_transpose(x[WI_ATTENTION_KEY])), weft_number(g, a->scale));
     weft_tensor *p =
-        weft_exp(weft_sub(weft_add(s, x[WI_ATTENTION_MASK]), weft_mul(lse, weft_number(g, 1 / log2_e))));
-    if (a->causal)
-        p = weft_where(
-            allowed(y->graph, x[WI_ATTENTION_QUERY]->shape.dims[2], x[WI_ATTENTION_KEY]->shape.dims[2]), p,
-            weft_number(g, 0));
+        weft_exp(weft_sub(weft_add(s, x[WI_ATTENTION_MASK]), weft_mul(lse, weft_number(g, 1 / WI_LOG2_E))));
+    if (a->causal) p = weft_where(wi_attention_allowed(x), p, weft_number(g, 0));
     weft_tensor *gradient = weft_matmul(g, weft_transpose(x[WI_ATTENTION_VALUE]));
     if (a->dropout > 0)
         gradient = weft_mul(gradient, wi_dropout_factors(y->graph, &s->shape, a->dropout, a->stream));
@@ -96,19 +84,19 @@ static void attention_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
     if (!pack || !g) return;
     int64_t starts[4] = {0};
     for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++)
-        starts[i + 1] = starts[i] + length_of(&x[i]->shape);
+        starts[i + 1] = starts[i] + wi_attention_length(&x[i]->shape);
     const wi_shape shape = {.rank = 1, .dims = {starts[3]}};
     weft_tensor *all = wi_node(
         y->graph, &wi_op_attention_gradient, inputs, 2 + y->input_count, WEFT_F32, &shape, &y->attributes);
     for (int i = WI_ATTENTION_QUERY; all && i <= WI_ATTENTION_VALUE; i++)
-        gradients[i] = section(y, all, starts[i], x[i]->shape);
+        gradients[i] = wi_attention_section(y, all, starts[i], x[i]->shape);
     if (y->input_count > WI_ATTENTION_MASK && x[WI_ATTENTION_MASK]->dtype == WEFT_F32)
         gradients[WI_ATTENTION_MASK] = mask_gradient(y, g, pack);
 }
 
 static weft_tensor *attention_lower(weft_tensor *y, bool inference) {
     weft_tensor *pack = forward(y, inference);
-    return pack ? section(y, pack, 0, y->shape) : NULL;
+    return pack ? wi_attention_section(y, pack, 0, y->shape) : NULL;
 }
 
 const wi_op wi_op_attention = {.name = "attention",
@@ -116,27 +104,6 @@ const wi_op wi_op_attention = {.name = "attention",
     .attribute_bytes = sizeof(wi_attention_attributes),
     .lower = attention_lower,
     .backward = attention_backward};
-
-/* ---- the same, composed: the scores lie in memory ---- */
-
-static weft_tensor *compose(weft_tensor *const *x, const weft_attention_options *options, double scale) {
-    weft_tensor *q = x[WI_ATTENTION_QUERY], *lowest = weft_number(q, -(double)FLT_MAX),
-                *zero = weft_number(q, 0);
-    const int rank = q->shape.rank;
-    weft_tensor *s = weft_mul(weft_matmul(q, weft_transpose(x[WI_ATTENTION_KEY])), weft_number(q, scale));
-    if (x[WI_ATTENTION_MASK] && x[WI_ATTENTION_MASK]->dtype == WEFT_F32)
-        s = weft_add(s, x[WI_ATTENTION_MASK]);
-    if (x[WI_ATTENTION_MASK] && x[WI_ATTENTION_MASK]->dtype == WEFT_BOOL)
-        s = weft_where(x[WI_ATTENTION_MASK], s, lowest);
-    if (options->causal)
-        s = weft_where(
-            allowed(q->graph, q->shape.dims[rank - 2], x[WI_ATTENTION_KEY]->shape.dims[rank - 2]), s, lowest);
-    const bool masked = x[WI_ATTENTION_MASK] || options->causal;
-    if (masked) s = weft_maximum(s, lowest);
-    weft_tensor *p = weft_softmax(s, -1);
-    if (masked) p = weft_where(weft_less_equal(s, lowest), zero, p);
-    return weft_matmul(options->dropout > 0 ? weft_dropout(p, options->dropout) : p, x[WI_ATTENTION_VALUE]);
-}
 
 /* ---- checks, and bringing everything to one rank ---- */
 
@@ -221,7 +188,8 @@ static weft_tensor *to_rank4(weft_tensor *x, const wi_shape *lead, int64_t lengt
     x = weft_expand(x, whole.rank, whole.dims);
     if (outer.rank > 0) outer.rank--;
     const int64_t inner = lead->rank > 0 ? lead->dims[lead->rank - 1] : 1;
-    return x ? weft_reshape_shape(x, 4, (const int64_t[]){length_of(&outer), inner, length, width}) : NULL;
+    return x ? weft_reshape_shape(x, 4, (const int64_t[]){wi_attention_length(&outer), inner, length, width})
+             : NULL;
 }
 
 /* Do the kernels take it? The batch may stand among the leading dimensions, once. */
@@ -244,7 +212,7 @@ weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *o
                   queries = end_dim(x[WI_ATTENTION_QUERY], 2), keys = end_dim(x[WI_ATTENTION_KEY], 2);
     if (options->scale == 0 && d < 0) return fail_shapes(x, "a width that is the batch needs a scale");
     const double scale = options->scale != 0 ? (double)options->scale : 1.0 / sqrt((double)d);
-    if (!fits(x, &lead)) return compose(x, options, scale);
+    if (!fits(x, &lead)) return wi_attention_composed(x, options, scale);
     weft_tensor *inputs[] = {to_rank4(x[WI_ATTENTION_QUERY], &lead, queries, d),
         to_rank4(x[WI_ATTENTION_KEY], &lead, keys, d), to_rank4(x[WI_ATTENTION_VALUE], &lead, keys, dv),
         x[WI_ATTENTION_MASK] ? to_rank4(x[WI_ATTENTION_MASK], &lead, queries, keys) : NULL};

@@ -20,6 +20,25 @@ extern const wi_op wi_op_attention_forward, wi_op_attention_gradient;
 /* The widest heads that the kernels take; wider ones are composed of other ops. */
 enum { WI_ATTENTION_WIDTH = 256 };
 
+#define WI_LOG2_E 1.4426950408889634
+
+/* ---- composed of other ops (attention_composed.c) ---- */
+
+/* (queries, keys): does the causal mask leave it? x = {q, k, ...}. */
+weft_tensor *wi_attention_allowed(weft_tensor *const *x);
+/* weft_attention of checked inputs, with the scores in memory. */
+weft_tensor *wi_attention_composed(
+    weft_tensor *const *x, const weft_attention_options *options, double scale);
+/* What gradients of the kernels go back through. */
+weft_tensor *wi_attention_forward_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);
+weft_tensor *wi_attention_gradient_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);
+
+/* ---- sections of packed results (attention.c) ---- */
+
+/* Elements as a dimension is written. */
+int64_t wi_attention_length(const wi_shape *shape);
+weft_tensor *wi_attention_section(const weft_tensor *y, weft_tensor *pack, int64_t start, wi_shape shape);
+
 /* weft_attention of x = {q, k, v, mask or NULL}; options without their mask. heads_inside: the result lies in
  * memory with its third axis before its second, (batch, length, heads, width), so that heads merge at no
  * cost. */

@@ -147,22 +147,27 @@ weft_tensor *wi_loss_clamp_zero(weft_tensor *x) {
 
 /* ---- softplus and sigmoid ---- */
 
+/* These functions are smooth, and 0 is where untrained layers begin: there all that is made of branches takes the same
+ * one, x >= 0, so that its gradients add up. (That of weft_abs is 0 there, of weft_maximum one half.) */
+static weft_tensor *is_negative(weft_tensor *x) {
+    return weft_less(x, weft_number(x, 0));
+}
+
 /* exp(-|x|): between 0 and 1. */
 static weft_tensor *exp_minus_abs(weft_tensor *x) {
-    return weft_exp(weft_neg(weft_abs(x)));
+    return weft_exp(weft_where(is_negative(x), x, weft_neg(x)));
 }
 
 wi_softplus wi_loss_softplus(weft_tensor *x) {
     weft_tensor *zero = weft_number(x, 0), *bend = weft_log1p(exp_minus_abs(x));
-    return (wi_softplus){.of_x = weft_add(weft_maximum(x, zero), bend),
-        .of_minus_x = weft_add(weft_maximum(weft_neg(x), zero), bend)};
+    return (wi_softplus){.of_x = weft_add(weft_where(is_negative(x), zero, x), bend),
+        .of_minus_x = weft_add(weft_where(is_negative(x), weft_neg(x), zero), bend)};
 }
 
 /* No 1 - sigmoid, which would cancel. */
 wi_sigmoids wi_loss_sigmoids(weft_tensor *x) {
     weft_tensor *e = exp_minus_abs(x), *one = weft_number(x, 1);
     weft_tensor *large = weft_div(one, weft_add(one, e)), *small = weft_mul(e, large);
-    weft_tensor *negative = weft_less(x, weft_number(x, 0));
-    return (wi_sigmoids){
-        .of_x = weft_where(negative, small, large), .of_minus_x = weft_where(negative, large, small)};
+    return (wi_sigmoids){.of_x = weft_where(is_negative(x), small, large),
+        .of_minus_x = weft_where(is_negative(x), large, small)};
 }

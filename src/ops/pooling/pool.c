@@ -1,16 +1,25 @@
 /* Pooling: the greatest or the mean of windows over images, which lie channels-last. Kernels: pool.cl, where
  * windows are described. The gradient of max_pool finds the winner again by comparing
- * x with y, both of which the layers around keep anyway, so that nothing else is remembered. */
+ * x with y, both of which the layers around keep anyway, so that nothing else is remembered. Its own gradient
+ * takes what stands where the winners do, and the gradient of that is the first gradient again. */
 #include "ops/pooling/pool.h"
 #include "base/integers.h"
 
 /* ---- nodes and gradients ---- */
 
+static void spread_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
+static void winners_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
 const wi_op wi_op_max_pool_gradient = {.name = "max_pool gradient",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_pool_attributes),
-    .no_gradient = "compose it of weft_slice_step and weft_maximum",
+    .backward = spread_backward,
     .contiguous = 7};
+/* Of (x, other): what other has where x has the greatest element of each window. */
+const wi_op wi_op_max_pool_winners = {.name = "max_pool winners",
+    .kind = WI_KERNEL,
+    .attribute_bytes = sizeof(wi_pool_attributes),
+    .backward = winners_backward,
+    .contiguous = 3};
 static void mean_gradient_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients);
 const wi_op wi_op_avg_pool_gradient = {.name = "avg_pool gradient",
     .kind = WI_KERNEL,
@@ -18,10 +27,26 @@ const wi_op wi_op_avg_pool_gradient = {.name = "avg_pool gradient",
     .backward = mean_gradient_backward,
     .contiguous = 1};
 
+/* g to the winners of y, the pooled x. */
+static weft_tensor *spread(weft_tensor *x, weft_tensor *y, weft_tensor *g) {
+    weft_tensor *inputs[] = {x, y, g};
+    return y && g
+               ? wi_node(y->graph, &wi_op_max_pool_gradient, inputs, 3, WEFT_F32, &x->shape, &y->attributes)
+               : NULL;
+}
 static void max_pool_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    weft_tensor *x = y->inputs[0], *inputs[] = {x, y, g};
-    gradients[0] =
-        wi_node(y->graph, &wi_op_max_pool_gradient, inputs, 3, WEFT_F32, &x->shape, &y->attributes);
+    gradients[0] = spread(y->inputs[0], y, g);
+}
+/* Which element wins does not change. */
+static void spread_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *inputs[] = {y->inputs[0], g};
+    gradients[2] =
+        wi_node(y->graph, &wi_op_max_pool_winners, inputs, 2, WEFT_F32, &y->inputs[2]->shape, &y->attributes);
+}
+static void winners_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    weft_tensor *x = y->inputs[0];
+    gradients[1] =
+        spread(x, wi_node(y->graph, &wi_op_max_pool, &x, 1, WEFT_F32, &y->shape, &y->attributes), g);
 }
 static void avg_pool_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     gradients[0] =

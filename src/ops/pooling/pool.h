@@ -5,7 +5,8 @@
 #include "ops/op_table.h"
 #include <weft/images.h>
 
-extern const wi_op wi_op_max_pool_gradient, wi_op_avg_pool_gradient, wi_op_resample_gradient;
+extern const wi_op wi_op_max_pool_gradient, wi_op_max_pool_winners, wi_op_avg_pool_gradient,
+    wi_op_resample_gradient;
 /* attributes.resample.mode */
 enum { WI_RESAMPLE_NEAREST, WI_RESAMPLE_LINEAR, WI_RESAMPLE_LINEAR_CORNERS };
 

@@ -82,12 +82,10 @@ static int64_t last_start(const weft_tensor *y, const wi_scan_sections *a) {
 
 /* ---- forward ---- */
 
-static const char compose_of_cells[] = "compose it of weft_lstm_cell, weft_gru_cell or weft_rnn_cell";
-
 const wi_op wi_op_recurrent_forward = {.name = "recurrent",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_recurrent_attributes),
-    .no_gradient = compose_of_cells,
+    .composed = wi_recurrent_forward_composed,
     .contiguous = ~0u,
     .fault = "a length is negative or more than the number of steps",
     .fault_index = "of the batch"};
@@ -253,7 +251,7 @@ static const wi_rule back_rules[] = {
 const wi_op wi_op_recurrent_back = {.name = "recurrent_gradient",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_recurrent_attributes),
-    .no_gradient = compose_of_cells,
+    .composed = wi_recurrent_back_composed,
     .contiguous = ~(1u << WI_BACK_DY),
     .rules = back_rules};
 

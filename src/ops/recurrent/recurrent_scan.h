@@ -76,4 +76,8 @@ wi_scan_sections wi_scan_sections_of(
 
 extern const wi_op wi_op_recurrent_forward, wi_op_recurrent_back;
 
+/* What gradients of the two go back through: the steps one by one (recurrent_composed.c). */
+weft_tensor *wi_recurrent_forward_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);
+weft_tensor *wi_recurrent_back_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]);
+
 #endif

@@ -101,7 +101,7 @@ weft_tensor *wi_max_keep(weft_tensor *x, uint32_t axes) {
 static weft_tensor *min_keep(weft_tensor *x, uint32_t axes) {
     return x ? reduce_keep(&wi_op_min, x, axes, x->dtype) : NULL;
 }
-static weft_tensor *prod_keep(weft_tensor *x, uint32_t axes) {
+weft_tensor *wi_prod_keep(weft_tensor *x, uint32_t axes) {
     return x ? reduce_keep(&wi_op_prod, x, axes, x->dtype) : NULL;
 }
 
@@ -163,24 +163,10 @@ weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
 
 /* ---- prod ---- */
 
-/* An element's gradient is the product of the others: nothing when a zero is among them, else the product of
- * all that are not zero, without this one. So no one divides by zero. */
-static void prod_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
-    weft_tensor *x = wi_wide(y->inputs[0]);
-    const uint32_t axes = y->attributes.over.axes;
-    weft_tensor *is_zero = weft_equal(x, weft_number(x, 0));
-    weft_tensor *zero = weft_cast(is_zero, x->dtype);
-    weft_tensor *factor = weft_where(is_zero, weft_number(x, 1), x);
-    weft_tensor *others = weft_div(prod_keep(factor, axes), factor);
-    weft_tensor *no_zero = weft_equal(wi_sum_keep(zero, axes), zero);
-    weft_tensor *slope = weft_where(no_zero, others, weft_number(x, 0));
-    gradients[0] = weft_cast(weft_mul(wi_wide(g), slope), y->dtype);
-}
-
 const wi_op wi_op_prod = {.name = "prod",
     .kind = WI_REDUCE,
     .attribute_bytes = sizeof(wi_over_attributes),
-    .backward = prod_backward,
+    .backward = wi_prod_backward,
     .rules = reduce_rules};
 
 weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep) {

@@ -62,6 +62,10 @@ add_loss("multi_margin", F.multi_margin_loss, numbers(6, 4), whole(4, 6), margin
          class_weights=[0.5, 2.0, 1.0, 0.25])
 add_loss("margin_ranking", signed(F.margin_ranking_loss), numbers(9), numbers(9), signs(9), margin=0.5)
 add_loss("soft_margin", signed(F.soft_margin_loss), numbers(3, 5), signs(3, 5))
+# Where layers begin whose parameters are zeros.
+add_loss("soft_margin", signed(F.soft_margin_loss), given([[0.0, -0.0, 0.5]]), signs(1, 3), reduction="none")
+add_loss("bce_with_logits", F.binary_cross_entropy_with_logits, given([[0.0, -0.0, 0.5]]), numbers(1, 3, low=0, high=1),
+         reduction="none")
 add_loss("poisson_nll", F.poisson_nll_loss, numbers(3, 5), numbers(3, 5, low=0, high=4), log_input=True, full=True)
 add_loss("poisson_nll", F.poisson_nll_loss, numbers(3, 5, low=0.1), numbers(3, 5, low=0, high=4), log_input=False,
          reduction="sum")

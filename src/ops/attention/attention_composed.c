@@ -1,0 +1,103 @@
+/* Attention composed of products and a softmax, with the scores in memory: what the kernels do not take, and what
+ * second gradients go back through. */
+#include "ops/attention/attention.h"
+#include <float.h>
+
+weft_tensor *wi_attention_allowed(weft_tensor *const *x) {
+    const weft_tensor *q = x[WI_ATTENTION_QUERY], *k = x[WI_ATTENTION_KEY];
+    const wi_shape shape = {
+        .rank = 2, .dims = {q->shape.dims[q->shape.rank - 2], k->shape.dims[k->shape.rank - 2]}};
+    return weft_less_equal(wi_coordinate(q->graph, &shape, 1), wi_coordinate(q->graph, &shape, 0));
+}
+
+/* q kT scale + mask; what takes no part is the lowest number. */
+static weft_tensor *scores_of(weft_tensor *const *x, weft_tensor *mask, double scale, bool causal) {
+    weft_tensor *q = x[WI_ATTENTION_QUERY], *lowest = weft_number(q, -(double)FLT_MAX);
+    weft_tensor *s = weft_mul(weft_matmul(q, weft_transpose(x[WI_ATTENTION_KEY])), weft_number(q, scale));
+    if (mask && mask->dtype == WEFT_F32) s = weft_add(s, mask);
+    if (mask && mask->dtype == WEFT_BOOL) s = weft_where(mask, s, lowest);
+    if (causal) s = weft_where(wi_attention_allowed(x), s, lowest);
+    return mask || causal ? weft_maximum(s, lowest) : s;
+}
+
+/* Their softmax; 0 where nothing takes part. */
+static weft_tensor *weights_of(weft_tensor *s, bool masked) {
+    weft_tensor *p = weft_softmax(s, -1);
+    if (!masked || !p) return p;
+    return weft_where(weft_less_equal(s, weft_number(s, -(double)FLT_MAX)), weft_number(s, 0), p);
+}
+
+weft_tensor *wi_attention_composed(
+    weft_tensor *const *x, const weft_attention_options *options, double scale) {
+    weft_tensor *const mask = x[WI_ATTENTION_MASK];
+    weft_tensor *p = weights_of(scores_of(x, mask, scale, options->causal), mask || options->causal);
+    return weft_matmul(options->dropout > 0 ? weft_dropout(p, options->dropout) : p, x[WI_ATTENTION_VALUE]);
+}
+
+/* ---- what the kernels compute ---- */
+
+/* Of a node of the kernels; dropped are the weights with the factors that the kernels draw, too. */
+typedef struct scene {
+    weft_tensor *q, *k, *v, *scores, *weights, *factors, *dropped; /* factors: NULL without dropout */
+    double scale;
+} scene;
+
+static scene scene_of(const weft_tensor *node, weft_tensor *mask) {
+    const wi_attention_attributes *const a = &node->attributes.attention;
+    weft_tensor *const *x = node->inputs;
+    scene s = {x[WI_ATTENTION_QUERY], x[WI_ATTENTION_KEY], x[WI_ATTENTION_VALUE], .scale = a->scale};
+    s.scores = scores_of(x, mask, a->scale, a->causal);
+    s.dropped = s.weights = weights_of(s.scores, mask || a->causal);
+    if (!s.weights || !(a->dropout > 0)) return s;
+    s.factors = wi_dropout_factors(node->graph, &s.scores->shape, a->dropout, a->stream);
+    s.dropped = weft_mul(s.weights, s.factors);
+    return s;
+}
+
+/* x where a packed result has it, from `start` on, zeros elsewhere. */
+static weft_tensor *packed(const weft_tensor *node, weft_tensor *x, int64_t start) {
+    if (x && node->attributes.attention.heads_inside) x = weft_permute_axes(x, 4, (const int[]){0, 2, 1, 3});
+    if (!x) return NULL;
+    const int64_t length = wi_attention_length(&x->shape);
+    return wi_dilate_dims(weft_reshape_shape(x, 1, &length), 0, start, 1, node->shape.dims[0]);
+}
+
+weft_tensor *wi_attention_forward_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]) {
+    for (int i = 0; i < y->input_count; i++) leaves[i] = y->inputs[i];
+    weft_tensor *const mask = y->input_count > WI_ATTENTION_MASK ? y->inputs[WI_ATTENTION_MASK] : NULL;
+    const scene s = scene_of(y, mask);
+    if (!s.dropped) return NULL;
+    weft_tensor *result = weft_matmul(s.dropped, s.v);
+    weft_tensor *lse =
+        weft_mul_number(weft_logsumexp_axes(s.scores, (const int64_t[]){3, WEFT_END}, true), WI_LOG2_E);
+    if (!result || !lse) return NULL;
+    const int64_t behind = wi_attention_length(&result->shape), length = wi_attention_length(&lse->shape);
+    return weft_add(packed(y, result, 0),
+        wi_dilate_dims(weft_reshape_shape(lse, 1, &length), 0, behind, 1, y->shape.dims[0]));
+}
+
+/* The forward result among the inputs is a function of the others. */
+weft_tensor *wi_attention_gradient_composed(weft_tensor *y, weft_tensor *leaves[WI_COMPOSED_LEAVES]) {
+    weft_tensor *const g = y->inputs[WI_ATTENTION_OUTPUT_GRADIENT];
+    weft_tensor *const mask =
+        y->input_count > WI_ATTENTION_GRADIENT_MASK ? y->inputs[WI_ATTENTION_GRADIENT_MASK] : NULL;
+    const scene s = scene_of(y, mask);
+    weft_tensor *const named[] = {s.q, s.k, s.v, g, mask};
+    for (int i = 0; i < 5; i++) leaves[i] = named[i];
+    if (!s.dropped) return NULL;
+    weft_tensor *dp = weft_matmul(g, weft_transpose(s.v));
+    if (s.factors) dp = weft_mul(dp, s.factors);
+    weft_tensor *ds = weft_mul(s.weights, weft_sub(dp, wi_sum_keep(weft_mul(dp, s.weights), 1u << 3)));
+    ds = weft_mul_number(ds, s.scale);
+    weft_tensor *const parts[] = {weft_matmul(ds, s.k), weft_matmul(weft_transpose(ds), s.q),
+        weft_matmul(weft_transpose(s.dropped), g)};
+    weft_tensor *all = NULL;
+    int64_t start = 0;
+    for (int i = 0; i < 3; i++) {
+        if (!parts[i]) return NULL;
+        weft_tensor *const part = packed(y, parts[i], start);
+        all = all ? weft_add(all, part) : part;
+        start += wi_attention_length(&parts[i]->shape);
+    }
+    return all;
+}

@@ -1,0 +1,226 @@
+/* The second gradients of all ops beside PyTorch's, which are recorded in float64 (tests/golden/seconds, written by
+ * make_second_golden.py): of sum(g * v) over the gradients g of a recorded case, for fixed random v. An op with
+ * gradients has a case here or is one of `first_only`, which say so in an error. */
+#include "support/fixture.h"
+#include "support/golden_file.h"
+
+#include "ops/op_table.h"
+#include "plan/compiled_plan.h"
+#include "recorded_json.h"
+#include "recorded_ops.h"
+#include <math.h>
+#include <string.h>
+
+enum { MAX_CASES = 512 };
+#define TOLERANCE 2e-5 /* of the largest number of an array */
+
+static const char *const first_only[] = {"ctc"};
+
+typedef struct second_case {
+    recorded_case first;
+    const cJSON *json; /* with directions and seconds */
+    weft_tensor *directions[RECORDED_INPUTS], *seconds[RECORDED_INPUTS];
+} second_case;
+
+static struct {
+    cJSON *cases; /* those of ops/ */
+    cJSON *files[MAX_CASES];
+    size_t file_count, count;
+    second_case list[MAX_CASES];
+    recorded_inputs shared;
+    weft_graph *graph;
+} all;
+
+static const char *text(const cJSON *object, const char *name) {
+    return cJSON_GetStringValue(member(object, name));
+}
+
+static bool is_first_only(const char *op) {
+    for (size_t i = 0; i < sizeof first_only / sizeof *first_only; i++)
+        if (strcmp(op, first_only[i]) == 0) return true;
+    return false;
+}
+
+/* ---- the recorded numbers ---- */
+
+static bool has_file(const char *op) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/tests/golden/seconds/%s.second.json", WEFT_SOURCE_DIR, op);
+    FILE *const file = fopen(path, "rb");
+    if (file) fclose(file);
+    return file != NULL;
+}
+
+/* The file of an op, read once; NULL: there is none. */
+static const cJSON *file_of(const char *op) {
+    char name[256];
+    for (size_t i = 0; i < all.file_count; i++)
+        if (strcmp(text(cJSON_GetArrayItem(all.files[i], 0), "op"), op) == 0) return all.files[i];
+    if (!has_file(op)) return NULL;
+    snprintf(name, sizeof name, "seconds/%s.second.json", op);
+    return all.files[all.file_count++] = golden_file(name);
+}
+
+static const cJSON *second_of(const cJSON *c) {
+    const cJSON *file = file_of(text(c, "op")), *item;
+    cJSON_ArrayForEach(item, file) if (strcmp(text(item, "name"), text(c, "name")) == 0) return item;
+    return NULL;
+}
+
+static void read_array(const cJSON *array, float *numbers, size_t count) {
+    const cJSON *item;
+    size_t i = 0;
+    cJSON_ArrayForEach(item, member(array, "data")) {
+        assert_true(i < count);
+        numbers[i++] = (float)item->valuedouble;
+    }
+    assert_int_equal(i, count);
+}
+
+/* ---- building ---- */
+
+static weft_tensor *like(const cJSON *array) {
+    int64_t dims[WEFT_MAX_RANK + 1];
+    const int rank = whole_list(member(array, "dims"), dims);
+    return weft_input_shape(all.graph, "direction", WEFT_F32, rank, dims);
+}
+
+static void build_second(second_case *s) {
+    weft_tensor *sum = NULL, *wrt[RECORDED_INPUTS];
+    size_t count = 0;
+    for (size_t i = 0; i < s->first.input_count; i++)
+        if (weft_tensor_dtype(s->first.inputs[i]) == WEFT_F32) wrt[count++] = s->first.inputs[i];
+    assert_int_equal(count, s->first.gradient_count);
+    for (size_t i = 0; i < count; i++) {
+        s->directions[i] = like(cJSON_GetArrayItem(member(s->json, "directions"), (int)i));
+        weft_tensor *const term = weft_sum(weft_mul(s->first.gradients[i], s->directions[i]));
+        sum = sum ? weft_add(sum, term) : term;
+    }
+    const weft_status status = weft_gradients(sum, wrt, count, s->seconds);
+    if (status != WEFT_OK) fail_msg("%s (%s): %s", s->first.op, s->first.name, weft_last_error());
+}
+
+static int setup(void **state) {
+    (void)state;
+    size_t seen = 0;
+    const cJSON *c;
+    all.cases = recorded_cases();
+    assert_non_null(all.cases);
+    all.graph = test_graph();
+    cJSON_ArrayForEach(c, all.cases) {
+        const cJSON *const second = second_of(c);
+        if (!second || (test_reduced() && seen++ % 8)) continue;
+        assert_true(all.count < MAX_CASES);
+        second_case *const s = &all.list[all.count++];
+        s->json = second;
+        assert_weft_ok(recorded_build(&s->first, &all.shared, all.graph, c));
+        build_second(s);
+    }
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    weft_graph_release(all.graph);
+    for (size_t i = 0; i < all.file_count; i++) cJSON_Delete(all.files[i]);
+    cJSON_Delete(all.cases);
+    return 0;
+}
+
+/* ---- running ---- */
+
+static void write_directions(weft_plan *plan, const second_case *s) {
+    static float numbers[RECORDED_ELEMENTS];
+    for (size_t i = 0; i < s->first.gradient_count; i++) {
+        if (!wi_value_of_node(&plan->partition, s->directions[i])) continue; /* the second gradient is zero */
+        const cJSON *const array = cJSON_GetArrayItem(member(s->json, "directions"), (int)i);
+        read_array(array, numbers, count_of(array));
+        assert_weft_ok(weft_plan_write(plan, s->directions[i], numbers, count_of(array) * sizeof *numbers));
+    }
+}
+
+/* The first number that is off, if one is. */
+static bool is_close(weft_plan *plan, const second_case *s, size_t which) {
+    static float got[RECORDED_ELEMENTS], wanted[RECORDED_ELEMENTS];
+    const cJSON *const array = cJSON_GetArrayItem(member(s->json, "seconds"), (int)which);
+    const size_t count = count_of(array);
+    float largest = 1e-3f;
+    read_array(array, wanted, count);
+    assert_weft_ok(weft_plan_read(plan, s->seconds[which], got, count * sizeof *got));
+    for (size_t i = 0; i < count; i++) largest = fmaxf(largest, fabsf(wanted[i]));
+    for (size_t i = 0; i < count; i++) {
+        if (fabsf(got[i] - wanted[i]) <= (float)TOLERANCE * largest) continue;
+        print_error("%s (%s): second gradient %zu[%zu] is %g, PyTorch's %g\n", s->first.op, s->first.name,
+            which, i, (double)got[i], (double)wanted[i]);
+        return false;
+    }
+    return true;
+}
+
+static void test_like_pytorch(void **state) {
+    (void)state;
+    static weft_tensor *outputs[MAX_CASES * RECORDED_INPUTS];
+    size_t count = 0, wrong = 0;
+    for (size_t i = 0; i < all.count; i++)
+        for (size_t k = 0; k < all.list[i].first.gradient_count; k++)
+            outputs[count++] = all.list[i].seconds[k];
+    weft_plan *plan = NULL;
+    assert_weft_ok(weft_plan_create(&plan, outputs, count, NULL));
+    for (size_t i = 0; i < all.count; i++) {
+        assert_weft_ok(recorded_write(&all.list[i].first, plan));
+        write_directions(plan, &all.list[i]);
+    }
+    assert_weft_ok(weft_plan_run(plan));
+    for (size_t i = 0; i < all.count; i++)
+        for (size_t k = 0; k < all.list[i].first.gradient_count; k++)
+            wrong += !is_close(plan, &all.list[i], k);
+    assert_int_equal(wrong, 0);
+    weft_plan_release(plan);
+}
+
+/* ---- is the table complete? ---- */
+
+static bool has_gradients(const char *op) {
+    const cJSON *c;
+    cJSON_ArrayForEach(
+        c, all.cases) if (strcmp(text(c, "op"), op) == 0 && member(c, "gradients")) return true;
+    return false;
+}
+
+static void test_every_op_is_swept(void **state) {
+    (void)state;
+    for (size_t i = 0; i < wi_op_count; i++) {
+        const char *const op = wi_op_names[i];
+        if (is_first_only(op) || !has_gradients(op)) continue;
+        if (!file_of(op)) fail_msg("%s has a gradient, and no case in tests/golden/seconds", op);
+    }
+}
+
+static void test_first_only_is_an_error(void **state) {
+    (void)state;
+    const cJSON *c;
+    size_t found = 0;
+    cJSON_ArrayForEach(c, all.cases) {
+        if (!is_first_only(text(c, "op"))) continue;
+        recorded_case r;
+        recorded_inputs shared = {.count = 0};
+        weft_graph *const graph = test_graph();
+        assert_weft_ok(recorded_build(&r, &shared, graph, c));
+        weft_tensor *second;
+        assert_weft_fails(WEFT_ERROR_UNSUPPORTED,
+            weft_gradients(weft_sum(weft_square(r.gradients[0])), r.inputs, 1, &second), r.op,
+            "has no gradient");
+        weft_graph_release(graph);
+        found++;
+    }
+    assert_true(found >= sizeof first_only / sizeof *first_only);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_like_pytorch),
+        cmocka_unit_test(test_every_op_is_swept),
+        cmocka_unit_test(test_first_only_is_an_error),
+    };
+    return test_finish(cmocka_run_group_tests(tests, setup, teardown));
+}
