@@ -135,8 +135,8 @@ WEFT_API weft_status weft_scalar_get(const weft_tensor *scalar, float *value);
 WEFT_API weft_tensor *weft_array(
     weft_graph *graph, weft_dtype dtype, const void *data, int rank, const int64_t *dims);
 
-/* ---- scopes: names, and layers that are used twice ----
- * Until its weft_scope_end, the names of parameters and states, and so of layers, begin with "name.", within the scopes
+/* ---- scopes: names, and layers that are used twice ---- */
+/* Until its weft_scope_end, the names of parameters and states, and so of layers, begin with "name.", within the scopes
  * around it. name NULL or "": they keep their names. Layers without a name are numbered from 1 in each scope.
  *
  * share: a parameter or state whose name exists is that one, and its initialiser is not used again; else it is made. So
