@@ -92,6 +92,17 @@ typedef struct weft_multi_head_options {
 WEFT_API weft_tensor *weft_multi_head_attention(weft_tensor *query, weft_tensor *key, weft_tensor *value,
     int64_t heads, const weft_multi_head_options *options);
 
+typedef struct weft_multi_head_weights {
+    weft_tensor *in_proj_weight; /* (3E, E), where Ek and Ev are E; else NULL, and the next three instead: */
+    weft_tensor *q_proj_weight, *k_proj_weight, *v_proj_weight; /* (E, E), (E, Ek), (E, Ev) */
+    weft_tensor *in_proj_bias;                                  /* (3E); NULL: none */
+    weft_tensor *out_proj_weight, *out_proj_bias;               /* (E, E); (E), NULL: none */
+} weft_multi_head_weights;
+/* The same with the caller's parameters; name and no_bias of the options stay unset. Errors: WEFT_ERROR_ARGUMENT (a weight
+ * that is needed is NULL), WEFT_ERROR_SHAPE (the line names the weight and both shapes). */
+WEFT_API weft_tensor *weft_multi_head_attention_with(weft_tensor *query, weft_tensor *key, weft_tensor *value,
+    int64_t heads, const weft_multi_head_weights *weights, const weft_multi_head_options *options);
+
 /* tokens i32 (...) → (..., width): rows of the parameter "embeddingN.weight" (vocabulary, width), which
  * begins as N(0, 1), as in PyTorch. The parameter can be shared: weft_linear_with(h, weight, bias) with
  * weight = weft_graph_find(g, "embedding1.weight") ties the output layer to it, and the gradients are

@@ -11,7 +11,7 @@ typedef struct quirk_row {
 } quirk_row;
 
 static const quirk_row quirk_rows[] = {
-    /* seen with 3.1 as "corrupted double-linked list"; loopvec, the default, works, as does cbs */
+    /* seen with 3.1 as "corrupted double-linked list"; loopvec, the default, works */
     {"portable computing language", "", "", WI_QUIRK_WORK_ITEM_LOOPS},
     /* pocl compiles a kernel at its first launch, once for each local size, and once more for any size when
        its binary is asked for; $POCL_CACHE_DIR keeps them */

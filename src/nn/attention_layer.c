@@ -35,28 +35,21 @@ static weft_tensor *split_heads(const layer *l, weft_tensor *x) {
 }
 
 /* Query, key and value times their parts of one matrix; one product where they are one tensor. */
-static void project_together(const layer *l, weft_tensor *bias, weft_tensor **projected) {
-    weft_tensor *weight = parameter(l, "in_proj_weight", weft_glorot_uniform(), 3 * l->width, l->width);
-    if (!l->options.no_bias) bias = parameter(l, "in_proj_bias", weft_zeros(), 3 * l->width, 0);
+static void project_together(const layer *l, const weft_multi_head_weights *w, weft_tensor **projected) {
     weft_tensor *const inputs[] = {l->query, l->key, l->value};
     const bool one = l->query == l->key && l->key == l->value;
-    weft_tensor *all = one ? weft_linear_with(l->query, weight, bias) : NULL;
+    weft_tensor *all = one ? weft_linear_with(l->query, w->in_proj_weight, w->in_proj_bias) : NULL;
     for (int i = 0; i < 3; i++)
-        projected[i] =
-            one ? weft_slice(all, -1, i * l->width, (i + 1) * l->width)
-                : weft_linear_with(inputs[i], rows_of(weight, i, l->width), rows_of(bias, i, l->width));
+        projected[i] = one ? weft_slice(all, -1, i * l->width, (i + 1) * l->width)
+                           : weft_linear_with(inputs[i], rows_of(w->in_proj_weight, i, l->width),
+                                 rows_of(w->in_proj_bias, i, l->width));
 }
 
-static void project_apart(const layer *l, weft_tensor *bias, weft_tensor **projected) {
-    static const char *const names[] = {"q_proj_weight", "k_proj_weight", "v_proj_weight"};
+static void project_apart(const layer *l, const weft_multi_head_weights *w, weft_tensor **projected) {
     weft_tensor *const inputs[] = {l->query, l->key, l->value};
-    weft_tensor *weights[3];
+    weft_tensor *const weights[] = {w->q_proj_weight, w->k_proj_weight, w->v_proj_weight};
     for (int i = 0; i < 3; i++)
-        weights[i] =
-            parameter(l, names[i], weft_glorot_uniform(), l->width, weft_tensor_dimension(inputs[i], -1));
-    if (!l->options.no_bias) bias = parameter(l, "in_proj_bias", weft_zeros(), 3 * l->width, 0);
-    for (int i = 0; i < 3; i++)
-        projected[i] = weft_linear_with(inputs[i], weights[i], rows_of(bias, i, l->width));
+        projected[i] = weft_linear_with(inputs[i], weights[i], rows_of(w->in_proj_bias, i, l->width));
 }
 
 /* ---- masks ---- */
@@ -126,28 +119,98 @@ static bool check(layer *l, const weft_multi_head_options *given) {
         "weft_multi_head_attention: %" PRId64 " heads do not divide a width of %" PRId64, l->heads, l->width);
 }
 
+/* ---- with parameters of any origin ---- */
+
+static bool needs_apart(const layer *l) {
+    return weft_tensor_dimension(l->key, -1) != l->width || weft_tensor_dimension(l->value, -1) != l->width;
+}
+
+/* columns 0: a vector. */
+static bool check_weight(
+    const layer *l, const char *what, const weft_tensor *weight, int64_t rows, int64_t columns) {
+    const wi_shape wanted = {.rank = columns ? 2 : 1, .dims = {rows, columns}};
+    weft_graph *const graph = weft_tensor_graph(l->query);
+    char text[WI_SHAPE_TEXT], text_wanted[WI_SHAPE_TEXT];
+    if (!weight)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "weft_multi_head_attention_with: %s is NULL", what);
+    if (!wi_inputs_graph(
+            "weft_multi_head_attention_with", (weft_tensor *[]){l->query, (weft_tensor *)weight}, 2))
+        return false;
+    if (wi_shape_equal(&weight->shape, &wanted)) return true;
+    return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "weft_multi_head_attention_with: %s is %s, expected %s",
+        what, wi_shape_print(&weight->shape, text), wi_shape_print(&wanted, text_wanted));
+}
+
+static bool check_weights(const layer *l, const weft_multi_head_weights *w) {
+    const int64_t width = l->width;
+    if (!check_weight(l, "out_proj_weight", w->out_proj_weight, width, width)) return false;
+    if (w->in_proj_bias && !check_weight(l, "in_proj_bias", w->in_proj_bias, 3 * width, 0)) return false;
+    if (w->out_proj_bias && !check_weight(l, "out_proj_bias", w->out_proj_bias, width, 0)) return false;
+    if (!needs_apart(l)) return check_weight(l, "in_proj_weight", w->in_proj_weight, 3 * width, width);
+    return check_weight(l, "q_proj_weight", w->q_proj_weight, width, width) &&
+           check_weight(l, "k_proj_weight", w->k_proj_weight, width, weft_tensor_dimension(l->key, -1)) &&
+           check_weight(l, "v_proj_weight", w->v_proj_weight, width, weft_tensor_dimension(l->value, -1));
+}
+
+static weft_tensor *attend(const layer *l, const weft_multi_head_weights *w) {
+    weft_tensor *x[4] = {NULL};
+    if (needs_apart(l))
+        project_apart(l, w, x);
+    else
+        project_together(l, w, x);
+    if (!x[0] || !x[1] || !x[2]) return NULL;
+    for (int i = 0; i < 3; i++) x[i] = split_heads(l, x[i]);
+    x[3] = join_masks(l);
+    const weft_attention_options attention = {
+        WEFT_ATTENTION_OPTIONS_INIT, .causal = l->options.causal, .dropout = l->options.dropout};
+    weft_tensor *y = wi_attention(x, &attention, true);
+    const int rank = weft_tensor_rank(l->query);
+    y = rank == 2 ? weft_permute(y, 1, 0, 2) : weft_permute(y, 0, 2, 1, 3);
+    return weft_linear_with(
+        weft_reshape_shape(y, rank, l->query->shape.dims), w->out_proj_weight, w->out_proj_bias);
+}
+
+weft_tensor *weft_multi_head_attention_with(weft_tensor *query, weft_tensor *key, weft_tensor *value,
+    int64_t heads, const weft_multi_head_weights *weights, const weft_multi_head_options *options) {
+    layer l = {.heads = heads, .query = query, .key = key, .value = value};
+    if (!check(&l, options)) return NULL;
+    weft_graph *const graph = weft_tensor_graph(query);
+    if (!weights)
+        return wi_graph_fail(
+            graph, WEFT_ERROR_ARGUMENT, "weft_multi_head_attention_with: weights must not be NULL");
+    if (l.options.name || l.options.no_bias)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_multi_head_attention_with: name and no_bias are of layers that make their parameters");
+    return check_weights(&l, weights) ? attend(&l, weights) : NULL;
+}
+
+/* ---- the layer ---- */
+
+static weft_multi_head_weights make_weights(const layer *l) {
+    const int64_t width = l->width;
+    const float bound = 1.0f / sqrtf((float)width);
+    const weft_initialiser glorot = weft_glorot_uniform(), zeros = weft_zeros();
+    const bool biased = !l->options.no_bias;
+    weft_multi_head_weights w = {0};
+    if (needs_apart(l)) {
+        w.q_proj_weight = parameter(l, "q_proj_weight", glorot, width, width);
+        w.k_proj_weight = parameter(l, "k_proj_weight", glorot, width, weft_tensor_dimension(l->key, -1));
+        w.v_proj_weight = parameter(l, "v_proj_weight", glorot, width, weft_tensor_dimension(l->value, -1));
+    } else {
+        w.in_proj_weight = parameter(l, "in_proj_weight", glorot, 3 * width, width);
+    }
+    if (biased) w.in_proj_bias = parameter(l, "in_proj_bias", zeros, 3 * width, 0);
+    w.out_proj_weight = parameter(l, "out_proj.weight", weft_init_uniform(-bound, bound), width, width);
+    if (biased) w.out_proj_bias = parameter(l, "out_proj.bias", zeros, width, 0);
+    return w;
+}
+
 weft_tensor *weft_multi_head_attention(weft_tensor *query, weft_tensor *key, weft_tensor *value,
     int64_t heads, const weft_multi_head_options *options) {
     layer l = {.heads = heads, .query = query, .key = key, .value = value};
     if (!check(&l, options)) return NULL;
-    wi_layer_name(l.name, weft_tensor_graph(l.query), "attention", l.options.name);
-    const bool together =
-        weft_tensor_dimension(key, -1) == l.width && weft_tensor_dimension(value, -1) == l.width;
-    weft_tensor *x[4] = {NULL}, *out_bias = NULL;
-    if (together)
-        project_together(&l, NULL, x);
-    else
-        project_apart(&l, NULL, x);
-    const float bound = 1.0f / sqrtf((float)l.width);
-    weft_tensor *out = parameter(&l, "out_proj.weight", weft_init_uniform(-bound, bound), l.width, l.width);
-    if (!l.options.no_bias) out_bias = parameter(&l, "out_proj.bias", weft_zeros(), l.width, 0);
-    if (!x[0] || !x[1] || !x[2] || !out || (!l.options.no_bias && !out_bias)) return NULL;
-    for (int i = 0; i < 3; i++) x[i] = split_heads(&l, x[i]);
-    x[3] = join_masks(&l);
-    const weft_attention_options attention = {
-        WEFT_ATTENTION_OPTIONS_INIT, .causal = l.options.causal, .dropout = l.options.dropout};
-    weft_tensor *y = wi_attention(x, &attention, true);
-    const int rank = weft_tensor_rank(query);
-    y = rank == 2 ? weft_permute(y, 1, 0, 2) : weft_permute(y, 0, 2, 1, 3);
-    return weft_linear_with(weft_reshape_shape(y, rank, query->shape.dims), out, out_bias);
+    weft_graph *const graph = weft_tensor_graph(query);
+    wi_layer_name(l.name, graph, "attention", l.options.name);
+    const weft_multi_head_weights weights = make_weights(&l);
+    return weft_graph_status(graph) == WEFT_OK ? attend(&l, &weights) : NULL;
 }

@@ -13,8 +13,9 @@ static weft_status find_value(weft_plan *plan, const char *call, weft_tensor *te
     if (!output && tensor->graph == plan->request.graph && tensor->op == &wi_op_input)
         *value = wi_value_of_node(&plan->partition, tensor);
     if (!*value)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s '%s' is not among the plan's %s", call, tensor->op->name,
-            weft_tensor_name(tensor), output ? "outputs" : "inputs");
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s '%s' is not among the plan's %s%s", call, tensor->op->name,
+            weft_tensor_name(tensor), output ? "outputs" : "inputs",
+            output ? ": give it to weft_plan_create" : ": no output of the plan depends on it");
     const size_t own = (size_t)wi_extent_count(&(*value)->extent).actual * weft_dtype_size(tensor->dtype);
     if (bytes != own)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s '%s' has %zu bytes at batch %lld, %zu were given", call,

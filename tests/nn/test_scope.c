@@ -87,6 +87,46 @@ static void every_layer_can_be_shared(void **state) {
     }
 }
 
+/* With the layer's own weights the other form is the same node. */
+static void attention_takes_given_weights(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 5, 4), *const wide =
+                                                                       weft_input(graph, "w", WEFT_F32, 5, 6);
+    weft_tensor *const one = weft_multi_head_attention(x, x, x, 2, NULL);
+    weft_tensor *const apart = weft_multi_head_attention(x, wide, wide, 2, NULL);
+    const weft_multi_head_weights of_one = {
+        .in_proj_weight = weft_graph_find(graph, "attention1.in_proj_weight"),
+        .in_proj_bias = weft_graph_find(graph, "attention1.in_proj_bias"),
+        .out_proj_weight = weft_graph_find(graph, "attention1.out_proj.weight"),
+        .out_proj_bias = weft_graph_find(graph, "attention1.out_proj.bias")};
+    const weft_multi_head_weights of_apart = {
+        .q_proj_weight = weft_graph_find(graph, "attention2.q_proj_weight"),
+        .k_proj_weight = weft_graph_find(graph, "attention2.k_proj_weight"),
+        .v_proj_weight = weft_graph_find(graph, "attention2.v_proj_weight"),
+        .in_proj_bias = weft_graph_find(graph, "attention2.in_proj_bias"),
+        .out_proj_weight = weft_graph_find(graph, "attention2.out_proj.weight"),
+        .out_proj_bias = weft_graph_find(graph, "attention2.out_proj.bias")};
+    assert_non_null(one);
+    assert_ptr_equal(weft_multi_head_attention_with(x, x, x, 2, &of_one, NULL), one);
+    assert_ptr_equal(weft_multi_head_attention_with(x, wide, wide, 2, &of_apart, NULL), apart);
+    assert_ptr_not_equal(apart, one);
+    assert_null(weft_multi_head_attention_with(x, wide, wide, 2, &of_one, NULL));
+    assert_fails(weft_graph_status(graph), WEFT_ERROR_ARGUMENT, "q_proj_weight is NULL");
+    weft_graph_release(graph);
+}
+
+static void weights_of_another_shape_are_refused(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 5, 4);
+    weft_tensor *const square = weft_parameter(graph, "square", weft_zeros(), 4, 4);
+    const weft_multi_head_weights weights = {.in_proj_weight = square, .out_proj_weight = square};
+    assert_null(weft_multi_head_attention_with(x, x, x, 2, &weights, NULL));
+    assert_fails(weft_graph_status(graph), WEFT_ERROR_SHAPE, "in_proj_weight is (4, 4), expected (12, 4)");
+    weft_graph_release(graph);
+}
+
 /* ---- a siamese network ---- */
 
 /* Both towers' gradients reach the one set of weights: as one tower over both inputs, one after the other. */
@@ -229,6 +269,8 @@ static void bad_scopes_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_layer_can_be_shared),
+        cmocka_unit_test(attention_takes_given_weights),
+        cmocka_unit_test(weights_of_another_shape_are_refused),
         cmocka_unit_test(towers_add_their_gradients),
         cmocka_unit_test(a_whole_network_is_shared),
         cmocka_unit_test(scopes_are_within_each_other),

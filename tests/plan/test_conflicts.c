@@ -80,6 +80,11 @@ static void an_input_that_was_never_written(void **state) {
     (void)state;
     assert_weft_ok(weft_plan_create(&plan, &y, 1, NULL));
     assert_weft_fails(WEFT_ERROR_STATE, weft_plan_run(plan), "input 'a' was never written");
+    weft_tensor *const unused = weft_input(graph, "unused", WEFT_F32, 2);
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_write(plan, unused, numbers, sizeof numbers),
+        "'unused' is not among the plan's inputs: no output of the plan depends on it");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_read(plan, b, got, sizeof got),
+        "'b' is not among the plan's outputs: give it to weft_plan_create");
     assert_weft_ok(weft_plan_write(plan, a, numbers, sizeof numbers));
     assert_weft_fails(WEFT_ERROR_STATE, weft_plan_run(plan), "input 'b' was never written");
     assert_weft_fails(WEFT_ERROR_STATE, weft_profile_run(&profile, plan), "input 'b'");

@@ -36,6 +36,9 @@
     ROW(scalar, weft_mul(weft_scalar(G, name(s), single(s, 2)), LINE))                                       \
     ROW(gradient, gradient(s))                                                                               \
     ROW(assign, assigned(s))                                                                                 \
+    ROW(optimizer_step, stepped(s))                                                                          \
+    ROW(scope, shared(s))                                                                                    \
+    ROW(multi_head_with, attended_with(s))                                                                   \
     ROW(cast, weft_cast(ROWS, (weft_dtype)number_in(s, WEFT_I32, -1, 8)))                                    \
     ROW(clamp, weft_clamp(ROWS, number(s, -1), number(s, 1)))                                                \
     ROW(add_number, weft_add_number(INDEX, number(s, 3)))                                                    \

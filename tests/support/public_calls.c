@@ -220,6 +220,40 @@ static int64_t host_size(call_source *s, int64_t usual) {
     return value > 8 && value <= INT64_C(1) << 40 ? usual : value;
 }
 
+/* An optimizer over a parameter and a tensor of any shape as its gradient, or over a loss. */
+static weft_tensor *stepped(call_source *s) {
+    weft_optimizer rule = {
+        .kind = (weft_optimizer_kind)number_in(s, WEFT_ADAM, 0, 10), .rate = single(s, 0.1)};
+    rule.beta1 = rule.beta2 = rule.kind == WEFT_ADAM ? single(s, 0.5) : 0;
+    weft_tensor *const parameter = weft_parameter(G, name(s), weft_zeros(), 4);
+    weft_tensor *const gradient = LINE, *const given[] = {flag(s, true) ? parameter : gradient, parameter};
+    weft_optimizer_state *const optimizer = weft_optimizer_create(G, &rule);
+    weft_tensor *const gradients[] = {gradient, gradient};
+    if (flag(s, true)) return weft_optimizer_step(optimizer, given, gradients, count(s, 1, 2));
+    return weft_optimizer_minimize(
+        optimizer, weft_sum(weft_mul(parameter, gradient)), flag(s, false) ? "*" : NULL);
+}
+
+/* A layer, twice under one name, of sizes that may differ. */
+static weft_tensor *shared(call_source *s) {
+    weft_tensor *y = NULL;
+    const bool share = flag(s, true);
+    for (int i = 0; i < 2; i++) {
+        (void)weft_scope_begin(G, flag(s, true) ? "twice" : NULL, share);
+        y = weft_linear(ROWS, host_size(s, 4));
+        if (flag(s, true)) (void)weft_scope_end(G);
+    }
+    return y;
+}
+
+static weft_tensor *attended_with(call_source *s) {
+    weft_tensor *const rows = CUBE;
+    const weft_multi_head_weights weights = {.in_proj_weight = tensor(s, WEFT_F32, 2, 18, 6, 0, 0),
+        .in_proj_bias = tensor(s, WEFT_F32, 1, 18, 0, 0, 0),
+        .out_proj_weight = tensor(s, WEFT_F32, 2, 6, 6, 0, 0)};
+    return weft_multi_head_attention_with(rows, rows, rows, whole(s, 2), &weights, NULL);
+}
+
 static weft_tensor *array(call_source *s) {
     static const char numbers[1024];
     const int64_t dims[] = {host_size(s, 4), host_size(s, 2)};
