@@ -31,6 +31,9 @@ wi_layout wi_broadcast_layout(const wi_extent *from, const wi_layout *layout, co
 bool wi_product_layout(
     const wi_step *step, const wi_extent *extent, const wi_layout *layout, wi_layout *merged) {
     const int rank = step->extent.rank;
+    for (int i = 0; i < extent->rank - rank;
+         i++) /* what an inline value reads may have more axes than the product */
+        if (!wi_size_is(extent->dims[i], 1)) return false;
     const wi_layout wide = wi_broadcast_layout(extent, layout, &step->extent);
     *merged = (wi_layout){.offset = wide.offset};
     merged->strides[1] = wide.strides[rank - 2];
