@@ -28,6 +28,7 @@ rows 1 '"a_transposed": false, "b_transposed": true' gemm 40x24x16:NT
 rows 2 '"precision": "bf16"' gemm --precision bf16 40x24x16 300x200x100:TN
 rows 1 '"precision": "f16"' gemm --precision f16 40x24x16
 rows 3 '"shape": "2x8x16x16x3x1"' conv 2x8x16x16x3x1
+rows 3 '"precision": "bf16"' conv --precision bf16 2x8x16x16x3x1
 rows 3 '"shape": "2x8x16x16x3x1x16"' conv 2x8x16x16x3x1x16
 rows 3 '"launches": ' lstm 16x2x3
 rows 2 '"causal": true' attention --causal 1x1x16x16
@@ -40,6 +41,6 @@ refused lstm 8193x1x1
 refused attention 1x1x1x4097
 refused gemm --causal
 refused gemm --precision f64 8x8x8
-refused conv --precision bf16
+refused conv --precision f64
 refused gemm 1x1x1 --device
 exit $bad

@@ -90,6 +90,12 @@ __attribute__((always_inline)) static inline void weft_conv_amx_multiply(weft_am
     if (tall && wide) WEFT_AMX_STORE(engine, 3, sums + 3 * WEFT_AMX_TILE);
 }
 
+/* Sums that are ready: four tiles, of columns from `column` on, of `rows` rows, whose places are number `places`. */
+typedef struct weft_conv_sums {
+    const float *sums;
+    int column, rows, places;
+} weft_conv_sums;
+
 /* The tap of an axis that is number `number` of a phase. */
 static inline int weft_conv_amx_tap(
     int number, int phase, int taps, int stride, int dilation, int before, const bool phases) {
@@ -206,6 +212,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEF
     }
 }
 
+/* Of made.rows rows the columns from made.column on. */
+#define WEFT_CONV_AMX_STORE(made)                                                                            \
+    for (int r = 0; r < made.rows; ++r) {                                                                    \
+        const float16 *line = (const float16 *)made.sums + r / 16 * 32 + r % 16;                             \
+        const int *place = places[made.places][r];                                                           \
+        for (int to = made.column, side = 0; side < 2 && to < right; to += 16, ++side)                       \
+            WEFT_STORE(line[16 * side], place[0], place[1], group *filters + to, min(16, right - to));       \
+    }
+
 /* Work-item (phase and strip, span, group): `strip` rows, a multiple of 32, and `span` columns. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(WEFT_OPERANDS_A *x,
     long x_offset, __global const uint *panels, long panels_offset, long panel_words, long x_elements,
@@ -241,7 +256,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
     panels += panels_offset + ((long)group * ((filters + 31) / 32) + left / 32) * panel_words +
               (before * channels / 32 + phase) * (long)WEFT_CONV_AMX_BLOCK;
     float sums[WEFT_CONV_AMX_SUMS] __attribute__((aligned(64)));
-    ushort tile[32 * WEFT_CONV_AMX_PITCH] __attribute__((aligned(64)));
+    ushort tiles[2][32 * WEFT_CONV_AMX_PITCH] __attribute__((aligned(64)));
+    int places[3][32][2]; /* of rows in the result, for the epilogue */
     const int across = (span + 31) / 32;
     weft_amx_engine engine;
     weft_amx_begin(&engine);
@@ -251,19 +267,24 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
         const bool first = start == 0, last = start + depth >= k;
         const weft_conv_step begin = weft_conv_step_of(&from, start);
         weft_conv_position at = weft_conv_position_of(top, w0.size, w1.size, w2.size);
-        for (int row = top; row < bottom; row += 32) {
-            const int rows = min(32, bottom - row);
-            int places[32][2]; /* of the result, for the epilogue */
-            for (int r = 0; r < rows; ++r) {
-                ushort *to = tile + r * WEFT_CONV_AMX_PITCH;
+        weft_conv_sums made = {0, 0, 0, 0};
+        for (int row = top, number = 0; row < bottom + 32; row += 32, ++number) {
+            for (int r = 0; r < min(32, bottom - row); ++r) {
+                ushort *to = tiles[number % 2] + r * WEFT_CONV_AMX_PITCH;
+                int *place = places[number % 3][r];
                 WEFT_NAME(window)(to, x + x_offset, &from, &at, &begin, depth, joined);
                 weft_conv_amx_zeros(to, depth, 32 * blocks);
-                places[r][0] = (at.image * made0 + at.q0 * w0.out + phase0) * made1 + at.q1 * w1.out + phase1;
-                places[r][1] = at.q2 * w2.out + phase2;
+                place[0] = (at.image * made0 + at.q0 * w0.out + phase0) * made1 + at.q1 * w1.out + phase1;
+                place[1] = at.q2 * w2.out + phase2;
                 weft_conv_next(&at, w0.size, w1.size, w2.size);
             }
+            if (row == top) continue;
+            /* What the engine reads was written a while ago, as what is stored of its sums: neither waits. */
+            const ushort *tile = tiles[(number + 1) % 2];
+            const int rows = min(32, bottom - row + 32);
             for (int j = left, i = 0; j < right; j += 32, ++i) {
-                float *sum = sums + (most < k ? ((row - top) / 32 * across + i) * (4 * WEFT_AMX_TILE) : 0);
+                const int place = most < k ? (row - top - 32) / 32 * across + i : (number * across + i) % 2;
+                float *sum = sums + place * (4 * WEFT_AMX_TILE);
                 __global const uint *panel =
                     panels + i * panel_words + (long)(start / 32) * WEFT_CONV_AMX_BLOCK;
                 if (rows > 16 && right - j > 16)
@@ -275,18 +296,17 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
                 else
                     weft_conv_amx_multiply(&engine, sum, tile, panel, blocks, first, false, false);
                 if (!last) continue;
-                for (int r = 0; r < rows; ++r) {
-                    const float16 *line = (const float16 *)sum + r / 16 * 32 + r % 16;
-                    for (int to = j, side = 0; side < 2 && to < right; to += 16, ++side)
-                        WEFT_STORE(line[16 * side], places[r][0], places[r][1], group * filters + to,
-                            min(16, right - to));
-                }
+                WEFT_CONV_AMX_STORE(made)
+                made = (weft_conv_sums){sum, j, rows, (number + 2) % 3};
             }
         }
+        WEFT_CONV_AMX_STORE(made)
         start += depth;
     } while (start < k);
     WEFT_AMX_RELEASE(&engine);
 }
+
+#undef WEFT_CONV_AMX_STORE
 
 #ifdef WEFT_CONV_ANY_SHAPE
 #undef WEFT_CONV_ANY_SHAPE
