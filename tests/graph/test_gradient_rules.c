@@ -19,7 +19,8 @@ static void test_every_row_says_one(void **state) {
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         const wi_op *const op = ops[i];
         if (op->kind == WI_GENERATOR) continue; /* it has no inputs */
-        const int said = (op->backward != NULL) + (op->composed != NULL) + op->zero_gradient + (op->no_gradient != NULL);
+        const int said =
+            (op->backward != NULL) + (op->composed != NULL) + op->zero_gradient + (op->no_gradient != NULL);
         if (said != 1) fail_msg("%s says %d times what its gradient is", op->name, said);
     }
 }
