@@ -90,6 +90,19 @@ __attribute__((always_inline)) static inline void weft_conv_amx_multiply(weft_am
     if (tall && wide) WEFT_AMX_STORE(engine, 3, sums + 3 * WEFT_AMX_TILE);
 }
 
+/* The same for any rows and columns. */
+__attribute__((always_inline)) static inline void weft_conv_amx_panel(weft_amx_engine *engine, float *sums,
+    const ushort *rows, __global const uint *panel, int blocks, bool first, int row_count, int columns) {
+    if (row_count > 16 && columns > 16)
+        weft_conv_amx_multiply(engine, sums, rows, panel, blocks, first, true, true);
+    else if (row_count > 16)
+        weft_conv_amx_multiply(engine, sums, rows, panel, blocks, first, true, false);
+    else if (columns > 16)
+        weft_conv_amx_multiply(engine, sums, rows, panel, blocks, first, false, true);
+    else
+        weft_conv_amx_multiply(engine, sums, rows, panel, blocks, first, false, false);
+}
+
 /* Sums that are ready: four tiles, of columns from `column` on, of `rows` rows, whose places are number `places`. */
 typedef struct weft_conv_sums {
     const float *sums;
@@ -287,14 +300,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
                 float *sum = sums + place * (4 * WEFT_AMX_TILE);
                 __global const uint *panel =
                     panels + i * panel_words + (long)(start / 32) * WEFT_CONV_AMX_BLOCK;
-                if (rows > 16 && right - j > 16)
-                    weft_conv_amx_multiply(&engine, sum, tile, panel, blocks, first, true, true);
-                else if (rows > 16)
-                    weft_conv_amx_multiply(&engine, sum, tile, panel, blocks, first, true, false);
-                else if (right - j > 16)
-                    weft_conv_amx_multiply(&engine, sum, tile, panel, blocks, first, false, true);
-                else
-                    weft_conv_amx_multiply(&engine, sum, tile, panel, blocks, first, false, false);
+                weft_conv_amx_panel(&engine, sum, tile, panel, blocks, first, rows, right - j);
                 if (!last) continue;
                 WEFT_CONV_AMX_STORE(made)
                 made = (weft_conv_sums){sum, j, rows, (number + 2) % 3};

@@ -23,16 +23,13 @@
  *
  * combine: adds splits up, in their order, and stores them in w's order. */
 
+#include "amx_words.clh"
+
 #ifndef WEFT_CONV_WEIGHT_AMX
 #define WEFT_CONV_WEIGHT_AMX
 
 /* How many pixels ahead x is prefetched. */
 #define WEFT_WEIGHT_AMX_SOON 16
-
-/* The bits of bf16 numbers in the lower halves of words. */
-#define WEFT_WEIGHT_AMX_BITS_bf16(value) (as_uint16(value) >> 16)
-#define WEFT_WEIGHT_AMX_BITS_f32(value)  (as_uint16(weft_round_bf16(value)) >> 16)
-#define WEFT_WEIGHT_AMX_BITS_f16(value)  WEFT_WEIGHT_AMX_BITS_f32(value)
 
 typedef ushort16 weft_weight_amx_line __attribute__((aligned(2)));
 
@@ -84,13 +81,6 @@ static inline long weft_weight_amx_positions(
         if (++at->column == conv->pitch) weft_weight_amx_next_row(conv, at);
     }
     return last;
-}
-
-static inline void weft_weight_amx_transpose(uint16 *words) {
-    float16 v[16], t[16];
-    WEFT_UNROLL for (int i = 0; i < 16; ++i) v[i] = as_float16(words[i]);
-    WEFT_TRANSPOSE(v, t)
-    WEFT_UNROLL for (int i = 0; i < 16; ++i) words[i] = as_uint16(v[i]);
 }
 
 /* Two tiles of y by two of x: sum, and the ones after it, of the next filters, and of both. */
@@ -167,13 +157,13 @@ __attribute__((always_inline)) static inline void weft_weight_amx_three(weft_amx
 /* Sixteen numbers at p, of which those from `end` on are 0; whole: there are none. */
 static inline uint16 WEFT_NAME(bits_x)(
     __global const WEFT_OF_A(WEFT_T_) * p, __global const WEFT_OF_A(WEFT_T_) * end, const bool whole) {
-    if (whole || end - p >= 16) return WEFT_OF_A(WEFT_WEIGHT_AMX_BITS_)(WEFT_OF_A(WEFT_READ_)(p));
-    return WEFT_OF_A(WEFT_WEIGHT_AMX_BITS_)(WEFT_OF_A(weft_load_tail_)(p, 0, (int)(end - p)));
+    if (whole || end - p >= 16) return WEFT_OF_A(WEFT_AMX_BITS_)(WEFT_OF_A(WEFT_READ_)(p));
+    return WEFT_OF_A(WEFT_AMX_BITS_)(WEFT_OF_A(weft_load_tail_)(p, 0, (int)(end - p)));
 }
 static inline uint16 WEFT_NAME(bits_y)(
     __global const WEFT_OF_B(WEFT_T_) * p, __global const WEFT_OF_B(WEFT_T_) * end, const bool whole) {
-    if (whole || end - p >= 16) return WEFT_OF_B(WEFT_WEIGHT_AMX_BITS_)(WEFT_OF_B(WEFT_READ_)(p));
-    return WEFT_OF_B(WEFT_WEIGHT_AMX_BITS_)(WEFT_OF_B(weft_load_tail_)(p, 0, (int)(end - p)));
+    if (whole || end - p >= 16) return WEFT_OF_B(WEFT_AMX_BITS_)(WEFT_OF_B(WEFT_READ_)(p));
+    return WEFT_OF_B(WEFT_AMX_BITS_)(WEFT_OF_B(weft_load_tail_)(p, 0, (int)(end - p)));
 }
 
 /* words[i] = 16 filters of positions 2i and 2i + 1. whole: y ends later; a constant at the call. */
@@ -204,7 +194,7 @@ static void WEFT_NAME(pack_y)(__global uint *tiles, const weft_weight_amx *conv,
                 WEFT_NAME(rows_y)(words, filter, end, from, masks, true);
             else
                 WEFT_NAME(rows_y)(words, filter, end, from, masks, false);
-            weft_weight_amx_transpose(words);
+            weft_amx_transpose(words);
             for (int i = 0; i < 16; ++i) to[i] = words[i];
         }
     }

@@ -31,6 +31,8 @@
  * macros before an inclusion are described in src/kernels/product/gemm.h.
  * The engine is in amx.clh, reading the operands in gemm_cpu_amx_operand.clh. */
 
+#include "amx_words.clh"
+
 #ifndef WEFT_GEMM_CPU_AMX
 #define WEFT_GEMM_CPU_AMX
 
@@ -46,25 +48,12 @@ typedef uint16 weft_amx_pairs __attribute__((aligned(2)));
 
 #define WEFT_AMX_LIES_AS_bf16 1 /* in memory as the engine takes it */
 
-/* The bits of bf16 numbers in the lower halves of words. */
-#define WEFT_AMX_BITS_bf16(value) (as_uint16(value) >> 16)
-#define WEFT_AMX_BITS_f32(value)  (as_uint16(weft_round_bf16(value)) >> 16)
-#define WEFT_AMX_BITS_f16(value)  WEFT_AMX_BITS_f32(value)
-
 /* Pairs of neighbours: of 32 numbers, the first 16 and the others. */
 static inline uint16 weft_amx_neighbours(uint16 low, uint16 high) {
     uint16 pairs;
     pairs.lo = low.even | low.odd << 16;
     pairs.hi = high.even | high.odd << 16;
     return pairs;
-}
-
-/* Sixteen words of sixteen vectors, rows for columns. */
-static inline void weft_amx_transpose(uint16 *words) {
-    float16 v[16], t[16];
-    WEFT_UNROLL for (int i = 0; i < 16; ++i) v[i] = as_float16(words[i]);
-    WEFT_TRANSPOSE(v, t)
-    WEFT_UNROLL for (int i = 0; i < 16; ++i) words[i] = as_uint16(v[i]);
 }
 
 /* sums: four tiles one after another, (+)= two rows of tiles of A times a panel; first, tall (more than 16 rows):

@@ -5,6 +5,7 @@
 #include "kernels/convolution/conv_product.h"
 #include "kernels/product/gemm_product.h"
 #include "support/checks.h"
+#include "support/engine_numbers.h"
 #include "support/fixture.h"
 #include <string.h>
 
@@ -64,22 +65,6 @@ static wi_conv_geometry geometry_of(const shape *s) {
         .w_group = s->filters * s->channels * taps};
 }
 
-/* Eighths up to 1, exact in bf16; their products and sums are exact in f32. */
-static float number(size_t i) {
-    return (float)((i * 2654435761u >> 7) % 17) / 8.0f - 1.0f;
-}
-
-static void upload(wi_buffer *buffer, weft_dtype dtype, size_t count, size_t first) {
-    wi_device *const device = wi_context_device(test_context());
-    const wi_format *const format = wi_format_of(dtype);
-    void *const data = malloc(count * format->size);
-    assert_non_null(data);
-    for (size_t i = 0; i < count; i++) format->put(data, i, (double)number(first + i));
-    assert_ok(wi_buffer_create(buffer, device, count * format->size));
-    assert_ok(wi_buffer_write(device, buffer->memory, 0, data, count * format->size));
-    free(data);
-}
-
 /* The image's index along an axis; -1: the tap meets none. */
 static int64_t index_of(const shape *s, int axis, int64_t at, int64_t tap) {
     int64_t index = at * s->stride[axis] + tap * s->dilation[axis] - s->before[axis];
@@ -102,8 +87,8 @@ static double expected(
         const int64_t pixel = at[0] * w->image + i * w->step[1] + j * w->step[2] + g * s->channels;
         const int64_t first = g * w->w_group + f * w->w_filter + t1 * w->w_tap[1] + t2 * w->w_tap[2];
         for (int64_t c = 0; c < s->channels; c++)
-            sum += (double)number((size_t)(pixel + c)) *
-                   (double)number(weight + (size_t)(first + c * w->w_channel));
+            sum += (double)engine_number((size_t)(pixel + c)) *
+                   (double)engine_number(weight + (size_t)(first + c * w->w_channel));
     }
     return sum;
 }
@@ -134,8 +119,8 @@ static void convolve(const wi_implementation *model, const shape *s) {
     wi_buffer buffers[3] = {0};
     wi_gemm_product product;
     assert_true(count <= sizeof made / sizeof *made);
-    upload(&buffers[0], s->formats[0], read, 0);
-    upload(&buffers[1], s->formats[1], weights, read);
+    upload_engine_numbers(&buffers[0], s->formats[0], read, 0);
+    upload_engine_numbers(&buffers[1], s->formats[1], weights, read);
     assert_ok(wi_buffer_create(&buffers[2], device, count * sizeof *made));
     assert_ok(wi_gemm_product_create(&product, device, model, NULL, &product_shape,
         &(wi_gemm_operands){.a = buffers[0].memory,

@@ -5,6 +5,7 @@
 #include "kernels/product/gemm.h"
 #include "kernels/product/gemm_product.h"
 #include "support/checks.h"
+#include "support/engine_numbers.h"
 #include "support/fixture.h"
 #include <string.h>
 
@@ -25,29 +26,13 @@ static wi_implementation modelled(void) {
     return (wi_implementation){0};
 }
 
-/* Eighths up to 1, exact in bf16; their products and sums are exact in f32. */
-static float number(size_t i) {
-    return (float)((i * 2654435761u >> 7) % 17) / 8.0f - 1.0f;
-}
-
-static void upload(wi_buffer *buffer, weft_dtype dtype, size_t count, size_t first) {
-    wi_device *const device = wi_context_device(test_context());
-    const wi_format *const format = wi_format_of(dtype);
-    void *const data = malloc(count * format->size);
-    assert_non_null(data);
-    for (size_t i = 0; i < count; i++) format->put(data, i, (double)number(first + i));
-    assert_ok(wi_buffer_create(buffer, device, count * format->size));
-    assert_ok(wi_buffer_write(device, buffer->memory, 0, data, count * format->size));
-    free(data);
-}
-
 static void check(const float *c, const wi_gemm_shape *s) {
     for (int64_t i = 0; i < s->m; i++) {
         for (int64_t j = 0; j < s->n; j++) {
             double sum = 0.0;
             for (int64_t p = 0; p < s->k; p++)
-                sum += (double)number((size_t)(i * s->a_row + p * s->a_column)) *
-                       (double)number((size_t)(s->m * s->k + p * s->b_row + j * s->b_column));
+                sum += (double)engine_number((size_t)(i * s->a_row + p * s->a_column)) *
+                       (double)engine_number((size_t)(s->m * s->k + p * s->b_row + j * s->b_column));
             assert_true((double)c[i * s->n + j] == sum);
         }
     }
@@ -60,8 +45,8 @@ static void multiply(const wi_implementation *model, const wi_variant *variant, 
     wi_buffer buffers[3] = {0};
     wi_gemm_product product;
     const size_t inputs = (size_t)(shape->m * shape->k), bytes = (size_t)(shape->m * shape->n) * sizeof *c;
-    upload(&buffers[0], formats[0], inputs, 0);
-    upload(&buffers[1], formats[1], (size_t)(shape->k * shape->n), inputs);
+    upload_engine_numbers(&buffers[0], formats[0], inputs, 0);
+    upload_engine_numbers(&buffers[1], formats[1], (size_t)(shape->k * shape->n), inputs);
     assert_ok(wi_buffer_create(&buffers[2], device, bytes));
     assert_ok(wi_gemm_product_create(&product, device, model, variant, shape,
         &(wi_gemm_operands){.a = buffers[0].memory,

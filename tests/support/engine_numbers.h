@@ -1,0 +1,29 @@
+/* Numbers whose products a matrix engine must compute exactly. */
+#ifndef ENGINE_NUMBERS_H
+#define ENGINE_NUMBERS_H
+
+#include "cl/buffer.h"
+#include "cl/context.h"
+#include "graph/dtype.h"
+#include "support/checks.h"
+#include "support/fixture.h"
+#include <stdlib.h>
+
+/* Eighths up to 1, exact in bf16; their products and sums are exact in f32. */
+static inline float engine_number(size_t i) {
+    return (float)((i * 2654435761u >> 7) % 17) / 8.0f - 1.0f;
+}
+
+/* A buffer of the test's context with `count` of them from number `first` on. */
+static inline void upload_engine_numbers(wi_buffer *buffer, weft_dtype dtype, size_t count, size_t first) {
+    wi_device *const device = wi_context_device(test_context());
+    const wi_format *const format = wi_format_of(dtype);
+    void *const data = malloc(count * format->size);
+    assert_non_null(data);
+    for (size_t i = 0; i < count; i++) format->put(data, i, (double)engine_number(first + i));
+    assert_ok(wi_buffer_create(buffer, device, count * format->size));
+    assert_ok(wi_buffer_write(device, buffer->memory, 0, data, count * format->size));
+    free(data);
+}
+
+#endif
