@@ -43,6 +43,16 @@ done:
     return status;
 }
 
+/* A mapping that stays keeps its buffer for ever, and what is written to that is undefined: a failed unmapping is
+ * tried once more. */
+static cl_int unmap(const wi_device_range *range, void *data) {
+    cl_command_queue const queue = range->device->queue;
+    const cl_int error = clEnqueueUnmapMemObject(queue, range->memory, data, 0, NULL, NULL);
+    if (error == CL_SUCCESS) return CL_SUCCESS;
+    const cl_int again = clEnqueueUnmapMemObject(queue, range->memory, data, 0, NULL, NULL);
+    return again == CL_SUCCESS ? CL_SUCCESS : error;
+}
+
 /* Mapping waits for what the queue of `from` has, and writing for the copy. */
 static weft_status copy_through_host(
     const wi_device_range *to, const wi_device_range *from, size_t bytes, cl_event *event) {
@@ -53,7 +63,7 @@ static weft_status copy_through_host(
     WI_TRY(check(error, to, from, bytes));
     const cl_int written =
         clEnqueueWriteBuffer(to->device->queue, to->memory, CL_TRUE, to->offset, bytes, data, 0, NULL, event);
-    const cl_int unmapped = clEnqueueUnmapMemObject(queue, from->memory, data, 0, NULL, NULL);
+    const cl_int unmapped = unmap(from, data);
     WI_TRY(check(written, to, from, bytes));
     return check(unmapped, to, from, bytes);
 }

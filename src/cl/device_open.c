@@ -157,12 +157,14 @@ static weft_status check_own_queue(const weft_context_options *options) {
     return WEFT_OK;
 }
 
-/* An embedder's device has a place in our list too, unless it is a sub-device. */
+/* An embedder's device has a place in our list too, unless it is a sub-device. Nothing else is taken from the list,
+ * in which a device may stand whose queries failed. */
 static weft_status find_place(wi_device *device) {
     wi_device_list list;
     const weft_status status = wi_device_list_read(&list, device->host.allocator);
     for (size_t i = 0; status == WEFT_OK && i < list.count; i++) {
-        if (list.entries[i].device == device->id) device->info = list.entries[i].info;
+        if (list.entries[i].device == device->id)
+            memcpy(device->info.selector, list.entries[i].info.selector, sizeof device->info.selector);
     }
     wi_device_list_clear(&list);
     return status;

@@ -25,7 +25,7 @@ weft_tensor *weft_carry_start(weft_tensor *state, weft_tensor *carry, int axis) 
     char text[WI_SHAPE_TEXT], text_carry[WI_SHAPE_TEXT];
     weft_tensor *inputs[] = {state, carry};
     weft_graph *graph = wi_inputs_graph("weft_carry_start", inputs, carry ? 2 : 1);
-    if (!graph || !carry) return state;
+    if (!graph || !carry) return graph ? state : NULL;
     const int rank = state->shape.rank, a = axis < 0 ? axis + rank : axis;
     if (carry->dtype != WEFT_F32)
         return wi_graph_fail(

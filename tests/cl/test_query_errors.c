@@ -113,10 +113,45 @@ static void a_device_that_is_not_described_fits_its_place_only(void **state) {
     assert_null(context);
 }
 
+/* Its own queries are an error; those of the list, in which it has a place, change nothing of what is known of it. */
+static bool open_own_with_failure(cl_context own, cl_device_id device, long call) {
+    weft_context *context = NULL;
+    fail_from(call, CL_OUT_OF_RESOURCES);
+    const weft_status status =
+        weft_context_create(&context, &(weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .cache_dir = "",
+                                          .cl_context = own, .cl_device = device});
+    const bool reached = calls >= call;
+    fail_from(0, CL_SUCCESS);
+    if (status != WEFT_OK) assert_true(names_a_query(weft_last_error(), "CL_OUT_OF_RESOURCES"));
+    if (status == WEFT_OK) {
+        const weft_device_info *const info = weft_context_device(context);
+        assert_true(info->global_memory > 0 && info->largest_allocation > 0);
+        assert_true(info->name[0] && info->opencl[0] && info->selector[0]);
+    }
+    weft_context_release(context);
+    return reached;
+}
+
+static void every_query_of_an_own_device_is_checked(void **state) {
+    cl_platform_id platform = NULL;
+    cl_device_id device = NULL;
+    cl_int error = CL_SUCCESS;
+    long call = 1;
+    (void)state;
+    assert_int_equal(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
+    assert_int_equal(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
+    cl_context const own = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    while (open_own_with_failure(own, device, call)) call++;
+    assert_in_range(call, 30, 400);
+    clReleaseContext(own);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_query_of_a_context_is_checked),
         cmocka_unit_test(every_query_of_a_list_is_checked),
+        cmocka_unit_test(every_query_of_an_own_device_is_checked),
         cmocka_unit_test(a_device_that_is_not_described_fits_its_place_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

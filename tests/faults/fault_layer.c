@@ -1,5 +1,6 @@
 /* The layer (contract in fault_layer.h): one table of functions, and a wrapper for each. */
 #include "fault_layer.h"
+#include "fault_functions.h"
 #include <CL/cl_layer.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -7,73 +8,6 @@
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
-
-/* ---- the functions that Weft calls, and the errors that their documentation lists ---- */
-
-#define RESOURCES CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY
-#define COMMAND                                                                                              \
-    CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE,                   \
-        CL_INVALID_EVENT_WAIT_LIST, CL_MISALIGNED_SUB_BUFFER_OFFSET, CL_MEM_OBJECT_ALLOCATION_FAILURE
-
-/* row(name, enqueues, errors...), one a line */
-/* clang-format off */
-#define FUNCTIONS(row) \
-    row(clGetPlatformIDs, false, CL_INVALID_VALUE, CL_OUT_OF_HOST_MEMORY) \
-    row(clGetPlatformInfo, false, CL_INVALID_PLATFORM, CL_INVALID_VALUE, CL_OUT_OF_HOST_MEMORY) \
-    row(clGetDeviceIDs, false, CL_INVALID_PLATFORM, CL_INVALID_DEVICE_TYPE, CL_INVALID_VALUE, \
-        CL_DEVICE_NOT_FOUND, RESOURCES) \
-    row(clGetDeviceInfo, false, CL_INVALID_DEVICE, CL_INVALID_VALUE, RESOURCES) \
-    row(clCreateContext, false, CL_INVALID_PLATFORM, CL_INVALID_PROPERTY, CL_INVALID_VALUE, CL_INVALID_DEVICE, \
-        CL_DEVICE_NOT_AVAILABLE, RESOURCES) \
-    row(clRetainContext, false, CL_INVALID_CONTEXT, RESOURCES) \
-    row(clReleaseContext, false, CL_INVALID_CONTEXT, RESOURCES) \
-    row(clGetContextInfo, false, CL_INVALID_CONTEXT, CL_INVALID_VALUE, RESOURCES) \
-    row(clCreateCommandQueue, false, CL_INVALID_CONTEXT, CL_INVALID_DEVICE, CL_INVALID_VALUE, \
-        CL_INVALID_QUEUE_PROPERTIES, RESOURCES) \
-    row(clRetainCommandQueue, false, CL_INVALID_COMMAND_QUEUE, RESOURCES) \
-    row(clReleaseCommandQueue, false, CL_INVALID_COMMAND_QUEUE, RESOURCES) \
-    row(clGetCommandQueueInfo, false, CL_INVALID_COMMAND_QUEUE, CL_INVALID_VALUE, RESOURCES) \
-    row(clCreateBuffer, false, CL_INVALID_CONTEXT, CL_INVALID_VALUE, CL_INVALID_BUFFER_SIZE, \
-        CL_INVALID_HOST_PTR, CL_MEM_OBJECT_ALLOCATION_FAILURE, RESOURCES) \
-    row(clRetainMemObject, false, CL_INVALID_MEM_OBJECT, RESOURCES) \
-    row(clReleaseMemObject, false, CL_INVALID_MEM_OBJECT, RESOURCES) \
-    row(clGetMemObjectInfo, false, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE, RESOURCES) \
-    row(clCreateProgramWithSource, false, CL_INVALID_CONTEXT, CL_INVALID_VALUE, RESOURCES) \
-    row(clCreateProgramWithBinary, false, CL_INVALID_CONTEXT, CL_INVALID_VALUE, CL_INVALID_DEVICE, \
-        CL_INVALID_BINARY, RESOURCES) \
-    row(clReleaseProgram, false, CL_INVALID_PROGRAM, RESOURCES) \
-    row(clBuildProgram, false, CL_INVALID_PROGRAM, CL_INVALID_VALUE, CL_INVALID_DEVICE, CL_INVALID_BINARY, \
-        CL_INVALID_BUILD_OPTIONS, CL_COMPILER_NOT_AVAILABLE, CL_BUILD_PROGRAM_FAILURE, CL_INVALID_OPERATION, \
-        RESOURCES) \
-    row(clGetProgramInfo, false, CL_INVALID_PROGRAM, CL_INVALID_VALUE, CL_INVALID_PROGRAM_EXECUTABLE, RESOURCES) \
-    row(clGetProgramBuildInfo, false, CL_INVALID_PROGRAM, CL_INVALID_VALUE, CL_INVALID_DEVICE, RESOURCES) \
-    row(clCreateKernel, false, CL_INVALID_PROGRAM, CL_INVALID_PROGRAM_EXECUTABLE, CL_INVALID_KERNEL_NAME, \
-        CL_INVALID_KERNEL_DEFINITION, CL_INVALID_VALUE, RESOURCES) \
-    row(clReleaseKernel, false, CL_INVALID_KERNEL, RESOURCES) \
-    row(clSetKernelArg, false, CL_INVALID_KERNEL, CL_INVALID_ARG_INDEX, CL_INVALID_ARG_VALUE, \
-        CL_INVALID_MEM_OBJECT, CL_INVALID_ARG_SIZE, RESOURCES) \
-    row(clGetKernelInfo, false, CL_INVALID_KERNEL, CL_INVALID_VALUE, RESOURCES) \
-    row(clWaitForEvents, false, CL_INVALID_VALUE, CL_INVALID_CONTEXT, CL_INVALID_EVENT, \
-        CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, RESOURCES) \
-    row(clReleaseEvent, false, CL_INVALID_EVENT, RESOURCES) \
-    row(clGetEventProfilingInfo, false, CL_PROFILING_INFO_NOT_AVAILABLE, CL_INVALID_VALUE, CL_INVALID_EVENT, \
-        RESOURCES) \
-    row(clFlush, false, CL_INVALID_COMMAND_QUEUE, RESOURCES) \
-    row(clFinish, false, CL_INVALID_COMMAND_QUEUE, RESOURCES) \
-    row(clEnqueueReadBuffer, true, COMMAND, CL_INVALID_OPERATION, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, \
-        RESOURCES) \
-    row(clEnqueueWriteBuffer, true, COMMAND, CL_INVALID_OPERATION, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, \
-        RESOURCES) \
-    row(clEnqueueFillBuffer, true, COMMAND, RESOURCES) \
-    row(clEnqueueCopyBuffer, true, COMMAND, CL_MEM_COPY_OVERLAP, RESOURCES) \
-    row(clEnqueueMapBuffer, false, COMMAND, CL_MAP_FAILURE, CL_INVALID_OPERATION, RESOURCES) \
-    row(clEnqueueUnmapMemObject, true, COMMAND, RESOURCES) \
-    row(clEnqueueNDRangeKernel, true, COMMAND, CL_INVALID_PROGRAM_EXECUTABLE, CL_INVALID_KERNEL, \
-        CL_INVALID_KERNEL_ARGS, CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_WORK_SIZE, \
-        CL_INVALID_GLOBAL_OFFSET, CL_INVALID_WORK_GROUP_SIZE, CL_INVALID_WORK_ITEM_SIZE, RESOURCES) \
-    row(clEnqueueMarkerWithWaitList, true, COMMAND, RESOURCES) \
-    row(clEnqueueBarrierWithWaitList, true, COMMAND, RESOURCES)
-/* clang-format on */
 
 #define NUMBER(name, ...) AT_##name,
 enum { FUNCTIONS(NUMBER) COUNT };
@@ -83,9 +17,9 @@ FUNCTIONS(ERRORS)
 static const fault_function table[COUNT] = {FUNCTIONS(ROW)};
 
 enum { MOST_ENDED = 64 };
-enum { CONTEXTS, QUEUES, BUFFERS, PROGRAMS, KERNELS, EVENTS, KINDS };
+enum { CONTEXTS, QUEUES, BUFFERS, MAPPINGS, PROGRAMS, KERNELS, EVENTS, KINDS };
 static const char *const kind_names[KINDS] = {
-    "contexts", "queues", "buffers", "programs", "kernels", "events"};
+    "contexts", "queues", "buffers", "mappings", "programs", "kernels", "events"};
 
 static struct {
     cl_icd_dispatch next, own;
@@ -380,10 +314,6 @@ COMMANDS(clEnqueueCopyBuffer, false,
     (cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size,
         cl_uint count, const cl_event *waits, cl_event *event),
     (queue, from, to, from_offset, to_offset, size, count, waits, event))
-COMMANDS(clEnqueueUnmapMemObject, false,
-    (cl_command_queue queue, cl_mem memory, void *data, cl_uint count, const cl_event *waits,
-        cl_event *event),
-    (queue, memory, data, count, waits, event))
 COMMANDS(clEnqueueNDRangeKernel, false,
     (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset, const size_t *global,
         const size_t *local, cl_uint count, const cl_event *waits, cl_event *event),
@@ -404,8 +334,24 @@ static void *CL_API_CALL own_clEnqueueMapBuffer(cl_command_queue queue, cl_mem m
     void *const data =
         layer.next.clEnqueueMapBuffer(queue, memory, blocks, flags, offset, size, count, waits, event, code);
     depth--;
+    if (data) atomic_fetch_add(&layer.live[MAPPINGS], 1);
     finish(data ? CL_SUCCESS : CL_MAP_FAILURE, false, event);
     return data;
+}
+
+/* The mapping ends even where the command fails later, as an object does whose release fails. */
+static cl_int CL_API_CALL own_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *data,
+    cl_uint count, const cl_event *waits, cl_event *event) {
+    cl_int error = due(AT_clEnqueueUnmapMemObject);
+    if (error && !atomic_load(&layer.later)) return error;
+    const bool ended = waits_for_ended(count, waits);
+    if (ended) error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    depth++;
+    const cl_int result = layer.next.clEnqueueUnmapMemObject(
+        queue, memory, data, ended ? 0 : count, ended ? NULL : waits, error ? NULL : event);
+    depth--;
+    if (result == CL_SUCCESS) atomic_fetch_sub(&layer.live[MAPPINGS], 1);
+    return error ? drop(queue, false, error, event) : finish(result, false, event);
 }
 
 /* ---- the loader's side ---- */

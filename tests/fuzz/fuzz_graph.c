@@ -105,6 +105,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         const unsigned row = below(&b, 256) % (unsigned)public_call_count;
         weft_tensor *const result = public_calls[row].make(&source);
         status = weft_graph_status(source.graph);
+        if (result && status != WEFT_OK)
+            fprintf(stderr, "%s: %s\n", public_calls[row].name, weft_last_error());
         fuzz_assert(!(result && status != WEFT_OK));
         if (result && b.count < KEPT) b.kept[b.count++] = result;
     }

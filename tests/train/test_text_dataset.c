@@ -248,6 +248,7 @@ static void test_bad_carries(void **state) {
     assert_null(weft_carry_start(n.state, n.carry, 0));
     assert_weft_fails(WEFT_ERROR_SHAPE, weft_graph_status(n.graph),
         "carry (2) is not one number for each index of axis 0 of the state (1, 2)");
+    assert_null(weft_carry_start(n.state, NULL, 0)); /* which would be the state */
     weft_graph_release(n.graph);
     weft_graph *const graph = test_graph();
     assert_null(weft_carried_state(graph, 2, (const int64_t[]){WEFT_BATCH, 3}));
