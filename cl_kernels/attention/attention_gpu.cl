@@ -180,8 +180,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
             for (int p = 0; p < WEFT_D; p++) s += dot(own[p], kk[p]);
             for (int x = 0; x < WEFT_DV; x++) t += dot(gradient[x], vv[x]);
             /* A variable of its own: Intel's runtime 2026.2 takes a wrong value where it contracts the two. */
-            const float kept = t * WEFT_FACTOR(query, key + j);
-            const float weight = exp2(WEFT_SCORE(s, query, key + j) - log_sum) * (kept - inner) * scale;
+            const float dropped = t * WEFT_FACTOR(query, key + j);
+            const float weight = exp2(WEFT_SCORE(s, query, key + j) - log_sum) * (dropped - inner) * scale;
             for (int p = 0; p < WEFT_D; p++) sum[p] += weight * kk[p];
         }
     }
@@ -239,8 +239,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
             for (int x = 0; x < WEFT_DV; x++) t += dot(own_v[x], gradient[x]);
             const float weight = exp2(WEFT_SCORE(s, query + i, key) - log_sums[i]);
             const float factor = WEFT_FACTOR(query + i, key), left = weight * factor;
-            const float kept = t * factor; /* as above */
-            const float change = weight * (kept - inner[i]) * scale;
+            const float dropped = t * factor; /* as above */
+            const float change = weight * (dropped - inner[i]) * scale;
             for (int x = 0; x < WEFT_DV; x++) sum_v[x] += left * gradient[x];
             for (int p = 0; p < WEFT_D; p++) sum_k[p] += change * qq[p];
         }
