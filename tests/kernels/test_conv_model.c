@@ -29,17 +29,40 @@ static const shape shapes[] = {
         {WEFT_BF16, WEFT_F32}},
 };
 
-static const char *const model_headers[] = {"amx_model.clh", "conv_walk_cpu.clh", NULL};
+/* Rows of the image that the engine reads where they lie: odd sizes, strides, padding wider than the filter, one channel and
+ * more than a block of them, tiles of every height, rows of taps with and without a rest; reversed taps. */
+static const shape row_shapes[] = {
+    {"first layer", 1, 1, 3, 18, {9, 8}, {5, 4}, {7, 7}, {2, 2}, {1, 1}, {3, 3}, false, {WEFT_F32, WEFT_F32}},
+    {"one channel", 2, 1, 1, 1, {5, 21}, {5, 21}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, false,
+        {WEFT_F16, WEFT_BF16}},
+    {"small", 2, 1, 16, 16, {5, 7}, {5, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, false, {WEFT_BF16, WEFT_F32}},
+    {"two tiles across", 1, 1, 12, 33, {4, 19}, {3, 18}, {2, 2}, {1, 1}, {1, 1}, {0, 0}, false,
+        {WEFT_BF16, WEFT_BF16}},
+    {"no rest", 2, 1, 32, 20, {3, 4}, {3, 4}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, false, {WEFT_F32, WEFT_F32}},
+    {"48 channels", 1, 1, 48, 5, {5, 3}, {5, 3}, {1, 3}, {1, 1}, {1, 1}, {0, 1}, false,
+        {WEFT_BF16, WEFT_F32}},
+    {"wide padding", 1, 1, 6, 7, {3, 4}, {9, 8}, {2, 2}, {1, 1}, {1, 1}, {4, 3}, false,
+        {WEFT_BF16, WEFT_F32}},
+    {"skipped rows", 1, 1, 4, 7, {9, 10}, {3, 3}, {1, 2}, {3, 4}, {1, 1}, {0, 0}, false,
+        {WEFT_BF16, WEFT_F32}},
+    {"dilated rows", 2, 1, 5, 6, {6, 5}, {4, 4}, {2, 2}, {1, 1}, {2, 1}, {0, 0}, false,
+        {WEFT_F16, WEFT_BF16}},
+    {"data", 2, 1, 6, 35, {5, 6}, {5, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, true, {WEFT_BF16, WEFT_F32}},
+    {"data, no padding", 1, 1, 7, 9, {4, 18}, {6, 20}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, true,
+        {WEFT_F32, WEFT_F32}},
+};
 
-static wi_implementation modelled(void) {
+static const char *const model_headers[] = {"amx_model.clh", "conv_walk_cpu.clh", "conv_cpu_amx.clh", NULL};
+
+static wi_implementation modelled(const char *name) {
     for (int i = 0; wi_convolution_family[i]; i++) {
-        if (strcmp(wi_convolution_family[i]->name, "amx") != 0) continue;
+        if (strcmp(wi_convolution_family[i]->name, name) != 0) continue;
         wi_implementation model = *wi_convolution_family[i];
         model.headers = model_headers;
         model.needs.engines = 0;
         return model;
     }
-    fail_msg("there is no amx");
+    fail_msg("there is no %s", name);
     return (wi_implementation){0};
 }
 
@@ -151,19 +174,30 @@ static void convolve(const wi_implementation *model, const shape *s) {
     check(s, &w, made, read);
 }
 
+static void skip_unless_cpu(void) {
+    if (wi_context_device(test_context())->caps.device_class == WEFT_CLASS_CPU) return;
+    print_message("skipped: the kernel is one of class cpu\n");
+    skip();
+}
+
 static void every_kind_of_window(void **state) {
-    const wi_implementation model = modelled();
+    const wi_implementation model = modelled("amx");
     (void)state;
-    if (wi_context_device(test_context())->caps.device_class != WEFT_CLASS_CPU) {
-        print_message("skipped: the kernel is one of class cpu\n");
-        skip();
-    }
+    skip_unless_cpu();
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         if (!test_reduced() || i != 1) convolve(&model, &shapes[i]);
     }
 }
 
+static void every_kind_of_row(void **state) {
+    const wi_implementation model = modelled("amx_rows");
+    (void)state;
+    skip_unless_cpu();
+    for (size_t i = 0; i < sizeof row_shapes / sizeof *row_shapes; i++) convolve(&model, &row_shapes[i]);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_kind_of_window)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_of_window), cmocka_unit_test(every_kind_of_row)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
