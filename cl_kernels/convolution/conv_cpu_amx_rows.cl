@@ -34,11 +34,13 @@ typedef struct weft_conv_rows {
     int mask, pitch, down, taps, full, rest, step;
 } weft_conv_rows;
 
-typedef struct weft_conv_line {
-    int row, column;
-} weft_conv_line;
+typedef ushort4 weft_conv_rows_pixel __attribute__((aligned(2)));
 
-#define WEFT_CONV_AMX_PART(a, b)                                                                             \
+typedef struct weft_conv_rows_line {
+    int row, column;
+} weft_conv_rows_line;
+
+#define WEFT_CONV_ROWS_PART(a, b)                                                                            \
     WEFT_AMX_LOAD(engine, b, panel);                                                                         \
     WEFT_AMX_LOAD_ROWS(engine, a, line0, from->step);                                                        \
     WEFT_AMX_MULTIPLY(engine, 0, a, b);                                                                      \
@@ -59,8 +61,8 @@ typedef struct weft_conv_line {
 /* sums: four tiles one after another = a pair of tiles times a panel; tall (two tiles) and wide (more than 16 columns) are
  * constants at each call. */
 __attribute__((always_inline)) static inline void weft_conv_rows_multiply(weft_amx_engine *engine,
-    float *sums, const weft_conv_rows *from, weft_conv_line a, weft_conv_line b, __global const uint *panel,
-    const bool tall, const bool wide) {
+    float *sums, const weft_conv_rows *from, weft_conv_rows_line a, weft_conv_rows_line b,
+    __global const uint *panel, const bool tall, const bool wide) {
     WEFT_AMX_ZERO(engine, 0);
     WEFT_AMX_ZERO(engine, 1);
     WEFT_AMX_ZERO(engine, 2);
@@ -69,10 +71,10 @@ __attribute__((always_inline)) static inline void weft_conv_rows_multiply(weft_a
         const ushort *line0 = from->ring + (a.row & from->mask) * from->pitch + a.column;
         const ushort *line1 = from->ring + (b.row & from->mask) * from->pitch + b.column;
         for (int block = 0; block < from->full; ++block, line0 += 32, line1 += 32) {
-            WEFT_CONV_AMX_PART(4, 6);
+            WEFT_CONV_ROWS_PART(4, 6);
         }
         if (from->rest) {
-            WEFT_CONV_AMX_PART(5, 7);
+            WEFT_CONV_ROWS_PART(5, 7);
         }
     }
     WEFT_AMX_STORE(engine, 0, sums);
@@ -81,11 +83,31 @@ __attribute__((always_inline)) static inline void weft_conv_rows_multiply(weft_a
     if (tall && wide) WEFT_AMX_STORE(engine, 3, sums + 3 * WEFT_AMX_TILE);
 }
 
+/* Exactly to[0..count) = 0. */
+static inline void weft_conv_rows_zeros(ushort *to, int count) {
+    for (int i = 0; i < count; ++i) to[i] = 0;
+}
+
+/* Pixels of an odd number of channels get one more of zero. They lie at `from`, behind `to`, and end at the same place. */
+static inline void weft_conv_rows_spread(ushort *to, const ushort *from, int pixels, int channels) {
+    if (channels == 3) {
+        for (int i = 0; i < pixels; ++i) {
+            const ushort4 pixel = *(const weft_conv_rows_pixel *)(from + 3 * i);
+            *(weft_conv_rows_pixel *)(to + 4 * i) = (ushort4)(pixel.xyz, 0);
+        }
+        return;
+    }
+    for (int i = 0; i < pixels; ++i) {
+        for (int c = 0; c < channels; ++c) to[i * (channels + 1) + c] = from[i * channels + c];
+        to[i * (channels + 1) + channels] = 0;
+    }
+}
+
 /* Sums that are ready: of a pair of tiles from number `tile` of an image on, of columns from `column` on. */
-typedef struct weft_conv_made {
+typedef struct weft_conv_rows_made {
     const float *sums;
     int column, image, tile, tiles;
-} weft_conv_made;
+} weft_conv_rows_made;
 
 #endif
 
@@ -105,16 +127,25 @@ typedef struct weft_conv_made {
 static inline void WEFT_NAME(line)(ushort *to, WEFT_OPERANDS_A *x, long element, long elements, int read,
     int width, int before, int channels, int wide, long x2) {
     const int low = clamp(before, 0, width), high = clamp(before + read, low, width);
-    if (x2 == wide && channels == wide) {
+    if (x2 == channels && channels == wide) {
         element -= before * x2;
-        WEFT_NAME(copy)(to, x + element, width * wide, low * wide, high * wide, elements - element);
+        WEFT_NAME(copy)
+        (to, x + element, width * wide, low * wide, high * wide, elements - element);
         return;
     }
-    weft_conv_amx_zeros(to, 0, width * wide);
     element += (low - before) * x2;
-    for (int pixel = low; pixel < high; ++pixel, element += x2)
-        for (int c = 0; c < channels; ++c)
-            to[pixel * wide + c] = weft_conv_amx_half(WEFT_OF_A(WEFT_GET_)(x, element + c));
+    if (x2 == channels) { /* to the right end of its place, then pixel after pixel to the left */
+        const int count = (high - low) * channels;
+        WEFT_NAME(copy)(to + high * wide - count, x + element, count, 0, count, elements - element);
+        weft_conv_rows_spread(to + low * wide, to + high * wide - count, high - low, channels);
+    } else {
+        for (int pixel = low; pixel < high; ++pixel, element += x2)
+            for (int c = 0; c < wide; ++c)
+                to[pixel * wide + c] =
+                    c < channels ? weft_conv_amx_half(WEFT_OF_A(WEFT_GET_)(x, element + c)) : (ushort)0;
+    }
+    weft_conv_rows_zeros(to, low * wide);
+    weft_conv_amx_zeros(to, high * wide, width * wide);
 }
 
 /* Work-item (panel, row of taps). */
@@ -145,7 +176,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEF
 }
 
 /* Of the tiles of `made` the columns from made.column on. */
-#define WEFT_CONV_AMX_STORE(made)                                                                            \
+#define WEFT_CONV_ROWS_STORE(made)                                                                           \
     for (int t = 0; t < made.tiles; ++t) {                                                                   \
         const int q1 = (made.tile + t) / across, q2 = (made.tile + t) % across * height;                     \
         for (int r = 0; r < min(height, made2 - q2); ++r) {                                                  \
@@ -172,7 +203,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(WEF
         ring, mask, pitch, dilation1, taps1, line / 32, line % 32, stride2 * wide / 2};
     weft_amx_engine engine;
     weft_amx_begin_parts(&engine, height, line % 32 == 0 ? 16 : line % 32 / 2);
-    weft_conv_made made = {0, 0, 0, 0, 0};
+    weft_conv_rows_made made = {0, 0, 0, 0, 0};
     int ready = 0, number = 0; /* rows of the padded image before `ready` are in the ring */
     panels += panels_offset;
     for (int pair = first; pair < last; ++pair) {
@@ -185,8 +216,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(WEF
             (ring + (ready & mask) * pitch, x + x_offset, image * x_image + i1 * x1, x_elements,
                 i1 >= 0 && i1 < read1 ? read2 : 0, width, before2, channels, wide, x2);
         }
-        const weft_conv_line a = {top, tile % across * height * stride2 * wide},
-                             b = {bottom, (tile + count - 1) % across * height * stride2 * wide};
+        const weft_conv_rows_line a = {top, tile % across * height * stride2 * wide},
+                                  b = {bottom, (tile + count - 1) % across * height * stride2 * wide};
         for (int j = 0; j < filters; j += 32, ++number) {
             float *sum = sums[number % 2];
             __global const uint *panel = panels + j / 32 * panel_words;
@@ -198,15 +229,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(WEF
                 weft_conv_rows_multiply(&engine, sum, &from, a, b, panel, false, true);
             else
                 weft_conv_rows_multiply(&engine, sum, &from, a, b, panel, false, false);
-            WEFT_CONV_AMX_STORE(made)
-            made = (weft_conv_made){sum, j, image, tile, count};
+            WEFT_CONV_ROWS_STORE(made)
+            made = (weft_conv_rows_made){sum, j, image, tile, count};
         }
     }
-    WEFT_CONV_AMX_STORE(made)
+    WEFT_CONV_ROWS_STORE(made)
     WEFT_AMX_RELEASE(&engine);
 }
 
-#undef WEFT_CONV_AMX_STORE
+#undef WEFT_CONV_ROWS_STORE
 
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE
