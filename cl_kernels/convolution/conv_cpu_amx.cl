@@ -34,24 +34,6 @@ WEFT_REQUIRE(weft_conv_amx_blocks_are_two_tiles, WEFT_CONV_AMX_SIDE == 32);
 /* Elements from row to row: rows share no set of the cache, and a vector has room past the end. */
 #define WEFT_CONV_AMX_PITCH (WEFT_CONV_AMX_DEPTH + 32)
 
-/* Words of a block of 32 steps of a panel. */
-#define WEFT_CONV_AMX_BLOCK (2 * WEFT_AMX_TILE)
-
-typedef ushort16 weft_conv_amx_line __attribute__((aligned(2)));
-
-/* The bits of bf16 numbers: of a float16, and of sixteen in memory. */
-#define WEFT_CONV_AMX_HALVES(value)    (as_uint16(value) >> 16)
-#define WEFT_CONV_AMX_BITS_bf16(value) WEFT_CONV_AMX_HALVES(value)
-#define WEFT_CONV_AMX_BITS_f32(value)  WEFT_CONV_AMX_HALVES(weft_round_bf16(value))
-#define WEFT_CONV_AMX_BITS_f16(value)  WEFT_CONV_AMX_BITS_f32(value)
-#define WEFT_CONV_AMX_READ_bf16(p)     (*(__global const weft_conv_amx_line *)(p))
-#define WEFT_CONV_AMX_READ_f32(p)      convert_ushort16(WEFT_CONV_AMX_BITS_f32(WEFT_READ_f32(p)))
-#define WEFT_CONV_AMX_READ_f16(p)      convert_ushort16(WEFT_CONV_AMX_BITS_f16(WEFT_READ_f16(p)))
-
-static inline void weft_conv_amx_zeros(ushort *to, int from, int count) {
-    for (int i = from; i < count; i += 16) *(weft_conv_amx_line *)(to + i) = (ushort16)(0);
-}
-
 /* sums: four tiles one after another, (+)= two rows of tiles times a panel; tall (more than 16 rows) and wide (more than
  * 16 columns) are constants at each call. */
 __attribute__((always_inline)) static inline void weft_conv_amx_multiply(weft_amx_engine *engine, float *sums,
@@ -137,28 +119,7 @@ static inline int weft_conv_amx_tap(
 #define WEFT_CONV_ALONE
 #endif
 
-/* to[0..count) = from[low..high) at their indices as bf16, zeros around them. May write a vector past the end; reads nothing
- * outside of the `left` elements at `from`. */
-__attribute__((always_inline)) static inline void WEFT_NAME(copy)(
-    ushort *to, WEFT_OPERANDS_A *from, int count, int low, int high, long left) {
-    if (low <= 0 && high >= count && count + 16 <= left) {
-        for (int i = 0; i < count; i += 16)
-            *(weft_conv_amx_line *)(to + i) = WEFT_OF_A(WEFT_CONV_AMX_READ_)(from + i);
-        return;
-    }
-    low = clamp(low, 0, count);
-    high = clamp(high, low, count);
-    weft_conv_amx_zeros(to, 0, low);
-    int i = low;
-    for (; i + 16 <= high; i += 16)
-        *(weft_conv_amx_line *)(to + i) = WEFT_OF_A(WEFT_CONV_AMX_READ_)(from + i);
-    if (i < high && i + 16 <= left)
-        *(weft_conv_amx_line *)(to + i) = WEFT_OF_A(WEFT_CONV_AMX_READ_)(from + i);
-    else if (i < high)
-        *(weft_conv_amx_line *)(to + i) =
-            convert_ushort16(WEFT_OF_A(WEFT_CONV_AMX_BITS_)(WEFT_OF_A(weft_load_tail_)(from, i, high - i)));
-    weft_conv_amx_zeros(to, high, count);
-}
+#include "conv_cpu_amx_copy.clh"
 
 #define WEFT_WINDOW_T ushort
 #include "conv_window_cpu.clh"

@@ -1,8 +1,8 @@
 /* Convolution in bf16 by the matrix engine AMX: the weight packed, then one launch over strips of the result. See
  * cl_kernels/convolution/conv_cpu_amx.cl. */
+#include "kernels/convolution/conv_cpu_amx.h"
 #include "base/integers.h"
 #include "cl/matrix_engine.h"
-#include "kernels/convolution/conv_product.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 
@@ -27,9 +27,7 @@ static const wi_variant variants[] = {
 static const double line_seconds = 6e-9, copy_seconds = 1.5e-9, store_seconds = 0.12e-9,
                     pack_seconds = 0.8e-9, item_seconds = 2e-6, build_seconds = 0.6;
 
-/* A data gradient of stride 1 is a convolution with the taps from the last to the first, `first` elements into the
- * weight. */
-static wi_conv_geometry straightened(const wi_conv_geometry *from, int64_t *first) {
+wi_conv_geometry wi_conv_straightened(const wi_conv_geometry *from, int64_t *first) {
     wi_conv_geometry w = *from;
     *first = 0;
     if (!w.transposed || wi_conv_phases(&w) > 1) return w;
@@ -105,7 +103,7 @@ static double multiplying(const wi_conv_geometry *w, const wi_cut *cut, const wi
 
 static double cost(const wi_kernel_site *site) {
     int64_t first;
-    const wi_conv_geometry w = straightened(site->product->convolution, &first);
+    const wi_conv_geometry w = wi_conv_straightened(site->product->convolution, &first);
     const wi_device_profile *const device = site->device;
     const wi_cut cut = cut_of(&w, site->values, device->units);
     const int64_t items = cut.strips * cut.spans * w.groups * wi_conv_phases(&w);
@@ -133,7 +131,7 @@ static void pack(const wi_conv_geometry *w, int64_t first, const int *p, wi_kern
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     int64_t first;
-    const wi_conv_geometry w = straightened(site->product->convolution, &first);
+    const wi_conv_geometry w = wi_conv_straightened(site->product->convolution, &first);
     const wi_cut cut = cut_of(&w, site->values, site->device->units);
     wi_conv_add_macros(plan, &w);
     pack(&w, first, site->values, plan);
@@ -150,7 +148,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     return WEFT_OK;
 }
 
-static const char *const headers[] = {"amx.clh", "conv_walk_cpu.clh", NULL};
+static const char *const headers[] = {"amx.clh", "conv_walk_cpu.clh", "conv_cpu_amx.clh", NULL};
 static const wi_formats formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}};
 
 const wi_implementation wi_conv_cpu_amx = {.name = "amx",

@@ -1,0 +1,164 @@
+/* Convolution in bf16 by the matrix engine AMX without windows: the weight packed, then one launch over strips of the
+ * result. See cl_kernels/convolution/conv_cpu_amx_rows.cl. */
+#include "base/integers.h"
+#include "cl/matrix_engine.h"
+#include "kernels/convolution/conv_cpu_amx.h"
+#include "kernels/cost.h"
+#include "kernels/product/gemm_list.h"
+
+/* RING: numbers of rows of the image in private memory, 96 KB: most shapes need far less. */
+enum { RING };
+
+static const char *const parameters[] = {[RING] = "WEFT_CONV_AMX_RING", NULL};
+static const wi_variant variants[] = {{"bf16", {[RING] = 48 << 10}}, {0}};
+
+/* TILE: most positions of a tile; BLOCK: steps of k and columns; ROOM: what copies of a row write past its end; STRIP: pairs
+ * of tiles that are worth a work-item. */
+enum { TILE = 16, BLOCK = 32, BLOCK_WORDS = BLOCK * BLOCK / 2, ROOM = 32, STRIP = 64 };
+
+/* Of copying a row of the image, 32 numbers of it, one number where channels are odd; of a tile of sums, of storing a number;
+ * of a byte of a weight that the second-level cache does not hold; of packing a weight; of a work-item. */
+static const double line_seconds = 20e-9, copy_seconds = 1.5e-9, element_seconds = 0.4e-9,
+                    tile_seconds = 20e-9, store_seconds = 0.12e-9, far_seconds = 0.016e-9,
+                    pack_seconds = 0.8e-9, item_seconds = 2e-6, build_seconds = 0.6;
+/* Of a tile's time at the rate of the engine that the profile has, as measured; lower tiles take less. NEAR: bytes of a weight
+ * that stay in the second-level cache. */
+static const double engine_part = 0.75;
+enum { NEAR = 3 << 19 };
+
+/* How the result is cut: tiles of `height` positions, `across` of them in a row of the result; of the ring: the number of
+ * rows, a power of two, and numbers from row to row; `line`: numbers of a row of taps. */
+typedef struct wi_cut {
+    int64_t height, across, line, extent, rows, pitch, pairs, strip, strips;
+} wi_cut;
+
+static int64_t even(int64_t channels) {
+    return channels + channels % 2;
+}
+
+/* As few strips as are worth it, but as many for every core. */
+static void cut_strips(wi_cut *cut, int64_t units) {
+    cut->strips = wi_divide_up(cut->pairs, STRIP);
+    while (cut->strips < cut->pairs && cut->strips % units != 0) cut->strips++;
+    cut->strip = wi_divide_up(cut->pairs, cut->strips);
+    cut->strips = wi_divide_up(cut->pairs, cut->strip);
+}
+
+static wi_cut cut_of(const wi_conv_geometry *w, int64_t units) {
+    wi_cut cut = {.across = wi_divide_up(w->made[2], TILE), .line = w->taps[2] * even(w->channels)};
+    cut.height = wi_divide_up(w->made[2], cut.across);
+    cut.extent = (w->taps[1] - 1) * w->dilation[1] + 1;
+    /* The tiles of a pair are in neighbouring rows of the result, at most. */
+    while (cut.rows < cut.extent + w->stride[1]) cut.rows = cut.rows ? 2 * cut.rows : 1;
+    const int64_t pixels = (cut.across * cut.height - 1) * w->stride[2] + w->taps[2];
+    cut.pitch = wi_divide_up(pixels * even(w->channels), BLOCK) * BLOCK + ROOM;
+    cut.pairs = w->images * wi_divide_up(cut.across * w->made[1], 2);
+    cut_strips(&cut, units);
+    return cut;
+}
+
+static int64_t panel_words(const wi_conv_geometry *w) {
+    return w->taps[1] * wi_divide_up(w->taps[2] * even(w->channels), BLOCK) * BLOCK_WORDS;
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    int64_t first;
+    const wi_conv_geometry w = wi_conv_straightened(site->product->convolution, &first);
+    const double most = INT32_MAX - 4096;
+    const bool flat = w.read[0] == 1 && w.made[0] == 1 && w.taps[0] == 1 && w.before[0] == 0;
+    if (w.transposed || !flat || w.groups > 1 || w.dilation[2] > 1 || w.made[2] < 1) return false;
+    const double row = ((double)w.made[2] + TILE) * (double)w.stride[2] + (double)w.taps[2];
+    const double rows = (double)w.taps[1] * (double)w.dilation[1] + (double)w.stride[1];
+    if (row * rows * (double)(w.channels + 1) > most) return false;
+    const wi_cut cut = cut_of(&w, site->device->units);
+    return cut.rows * cut.pitch <= site->values[RING] && wi_conv_positions(&w) <= most &&
+           wi_conv_steps(&w) * BLOCK <= most && (double)w.filters <= most;
+}
+
+/* Image, result and weight, in their formats; the result is counted as 16 bits. */
+static double bytes_of(const wi_kernel_site *site, const wi_conv_geometry *w) {
+    const double read = (double)w->images * (double)w->channels * (double)w->read[1] * (double)w->read[2];
+    const double weight = wi_conv_steps(w) * (double)w->filters;
+    return read * (double)weft_dtype_size(site->formats[0]) +
+           2.0 * wi_conv_positions(w) * (double)w->filters +
+           weight * ((double)weft_dtype_size(site->formats[1]) + 2.0);
+}
+
+/* Seconds of copying the rows of all images once, on one unit. */
+static double copying(const wi_conv_geometry *w, const wi_cut *cut) {
+    const double rows =
+        (double)w->images * (double)(w->made[1] * wi_min64(w->stride[1], cut->extent) + cut->extent);
+    const bool whole = w->step[2] == w->channels && w->channels % 2 == 0;
+    const double row = whole ? copy_seconds * (double)cut->pitch / BLOCK
+                             : element_seconds * (double)(w->read[2] * w->channels);
+    return rows * (line_seconds + row);
+}
+
+/* Seconds of the engine and of storing, on one unit. */
+static double multiplying(const wi_conv_geometry *w, const wi_cut *cut, const wi_device_profile *device) {
+    const double blocks = (double)(w->taps[1] * wi_divide_up(cut->line, BLOCK));
+    const double panels = (double)wi_divide_up(w->filters, BLOCK / 2);
+    const double multiply = engine_part * (double)(TILE + cut->height) * TILE * BLOCK / device->peak_engine;
+    const double weight = 2.0 * blocks * BLOCK * (double)w->filters;
+    const double pair =
+        2.0 * panels * (tile_seconds + blocks * multiply) + (weight > NEAR ? weight * far_seconds : 0.0);
+    return (double)cut->pairs * pair + store_seconds * wi_conv_positions(w) * (double)w->filters;
+}
+
+static double cost(const wi_kernel_site *site) {
+    int64_t first;
+    const wi_conv_geometry w = wi_conv_straightened(site->product->convolution, &first);
+    const wi_device_profile *const device = site->device;
+    const wi_cut cut = cut_of(&w, device->units);
+    const double used = (double)wi_divide_up(cut.strips, device->units) / (double)cut.strips;
+    const double arithmetic =
+        used * (copying(&w, &cut) + multiplying(&w, &cut, device) + (double)cut.strips * item_seconds);
+    const double traffic = wi_traffic_seconds(device, bytes_of(site, &w), 0.0);
+    return 2.0 * (device->launch_seconds + device->wake_seconds) + wi_build_fraction(device, build_seconds) +
+           pack_seconds * wi_conv_steps(&w) * (double)w.filters / (double)device->units +
+           (arithmetic > traffic ? arithmetic : traffic);
+}
+
+static void pack(const wi_conv_geometry *w, int64_t first, wi_kernel_plan *plan) {
+    const int64_t panels = wi_divide_up(w->filters, BLOCK);
+    plan->scratch_bytes = (size_t)(panels * panel_words(w)) * sizeof(uint32_t);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", panels, 1);
+    launch->dimensions = 2;
+    launch->global[1] = (size_t)w->taps[1];
+    wi_kernel_input(launch, 1);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(panel_words(w), first));
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(w->channels, w->filters));
+    wi_conv_add_weight(launch, w);
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    int64_t first;
+    const wi_conv_geometry w = wi_conv_straightened(site->product->convolution, &first);
+    const wi_cut cut = cut_of(&w, site->device->units);
+    pack(&w, first, plan);
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "rows", cut.strips, 1);
+    launch->has_epilogue = true;
+    wi_kernel_input(launch, 0);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(panel_words(&w), wi_conv_read_elements(&w)));
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(cut.strip, cut.height, cut.across, cut.rows - 1, cut.pitch));
+    wi_conv_add_geometry(launch, &w);
+    return WEFT_OK;
+}
+
+static const char *const headers[] = {"amx.clh", "conv_walk_cpu.clh", "conv_cpu_amx.clh", NULL};
+static const wi_formats formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}};
+
+const wi_implementation wi_conv_cpu_amx_rows = {.name = "amx_rows",
+    .ops = {&wi_op_conv, &wi_op_conv_data},
+    .formats = formats,
+    .format_count = 1,
+    .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16},
+    .file = "conv_cpu_amx_rows.cl",
+    .headers = headers,
+    .parameters = parameters,
+    .variants = variants,
+    .accepts = accepts,
+    .cost = cost,
+    .prepare = prepare};
