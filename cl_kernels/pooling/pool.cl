@@ -20,11 +20,19 @@
  * Class gpu: an item takes one element, neighbours having neighbouring channels. Gradients gather: an element
  * of dx looks at the windows that hold it.
  *
+ * Inputs are in formats of their own, WEFT_FORMAT_A, _B and _C in the order of a kernel's arguments, the result in
+ * WEFT_FORMAT_RESULT; sums are f32 and rounded once. A maximum is exact but where the result has fewer bits.
+ *
  * WEFT_PASS chooses the kernel, -1 all of them. */
 
 #ifndef WEFT_NAME
-#define WEFT_NAME(suffix) pool_##suffix
-#define WEFT_PASS         (-1)
+#define WEFT_NAME(suffix)  pool_##suffix
+#define WEFT_PASS          (-1)
+#define WEFT_FORMAT_A      f32
+#define WEFT_FORMAT_B      f32
+#define WEFT_FORMAT_C      f32
+#define WEFT_FORMAT_RESULT f32
+#define WEFT_POOL_ALONE
 #endif
 
 #ifndef WEFT_POOL_CL
@@ -115,40 +123,21 @@ static inline long weft_walk_end(weft_walk t) {
     return t.at + (t.d - 1) * t.d_step + (t.h - 1) * t.h_step + (t.w - 1) * t.w_step;
 }
 
-#define WEFT_DEFINE_POOL(T, I, LOAD)                                                                         \
-    inline T weft_max_of_##T(__global const float *x, weft_walk t) {                                         \
-        T best = (T)(-INFINITY);                                                                             \
-        for (int i = 0; i < t.d; i++, t.at += t.d_step) {                                                    \
-            long line = t.at;                                                                                \
-            for (int j = 0; j < t.h; j++, line += t.h_step) {                                                \
-                long at = line;                                                                              \
-                WEFT_ROLLED for (int k = 0; k < t.w; k++, at += t.w_step) {                                  \
-                    const T v = LOAD(x, at);                                                                 \
-                    best = select(v, best, (I)((best >= v) | isnan(best)));                                  \
-                }                                                                                            \
-            }                                                                                                \
-        }                                                                                                    \
-        return best;                                                                                         \
-    }                                                                                                        \
-    /* A line of taps is summed by itself, which keeps the error of large windows small. */                  \
-    inline T weft_sum_of_##T(__global const float *x, weft_walk t) {                                         \
-        T total = (T)(0.0f);                                                                                 \
-        for (int i = 0; i < t.d; i++, t.at += t.d_step) {                                                    \
-            long line = t.at;                                                                                \
-            for (int j = 0; j < t.h; j++, line += t.h_step) {                                                \
-                long at = line;                                                                              \
-                T part = (T)(0.0f);                                                                          \
-                WEFT_ROLLED for (int k = 0; k < t.w; k++, at += t.w_step) part += LOAD(x, at);               \
-                total += part;                                                                               \
-            }                                                                                                \
-        }                                                                                                    \
-        return total;                                                                                        \
-    }
-#define WEFT_POOL_LOAD_1(p, i) ((p)[i])
-WEFT_DEFINE_POOL(float, int, WEFT_POOL_LOAD_1)
+/* Operands of this inclusion, and the formats of all. */
+#define WEFT_OPERANDS_C                      __global const WEFT_JOIN(WEFT_T_, WEFT_FORMAT_C)
+#define WEFT_POOL_RESULT                     __global WEFT_JOIN(WEFT_T_, WEFT_FORMAT_RESULT)
+#define WEFT_POOL_LOAD_float(format, p, i)   WEFT_JOIN(WEFT_GET_, format)(p, i)
+#define WEFT_POOL_LOAD_float16(format, p, i) WEFT_JOIN(WEFT_READ_, format)((p) + (i))
+
+/* The nearest number of a format. */
+static inline WF weft_round_f32(WF v) {
+    return v;
+}
+#define WEFT_POOL_ROUND_float16(format, v) WEFT_JOIN(weft_round_, format)(v)
 #if WEFT_LANES == 16
-#define WEFT_POOL_LOAD_16(p, i) vload16(0, (p) + (i))
-WEFT_DEFINE_POOL(float16, int16, WEFT_POOL_LOAD_16)
+#define WEFT_POOL_ROUND_float(format, v) (WEFT_JOIN(weft_round_, format)((float16)(v)).s0)
+#else
+#define WEFT_POOL_ROUND_float(format, v) WEFT_JOIN(weft_round_, format)(v)
 #endif
 
 #define WEFT_AXIS_PARAMETERS(a)                                                                              \
@@ -173,16 +162,63 @@ WEFT_DEFINE_POOL(float16, int16, WEFT_POOL_LOAD_16)
 #define WEFT_POOL_EACH(result, at, inside, value_16, value_1)                                                \
     WEFT_ROLLED for (int c = 0; c < channels; c += 16) {                                                     \
         if (c + 16 <= channels || ((at) + c + 16 <= end * channels && (inside)))                             \
-            vstore16(value_16, 0, (result) + (at) + c);                                                      \
+            WEFT_NAME(put_float16)(value_16, result, (at) + c);                                              \
         else                                                                                                 \
-            WEFT_ROLLED for (const int stop = channels; c < stop; c++)(result)[(at) + c] = value_1;          \
+            WEFT_ROLLED for (const int stop = channels; c < stop; c++)                                       \
+                WEFT_NAME(put_float)(value_1, result, (at) + c);                                             \
     }
 #else
 #define WEFT_POOL_PIXELS                                                                                     \
     long p = (long)get_global_id(0) / channels;                                                              \
     const long end = min(p + 1, pixels);                                                                     \
     const int c = (int)((long)get_global_id(0) - p * channels)
-#define WEFT_POOL_EACH(result, at, inside, value_16, value_1) (result)[(at) + c] = value_1
+#define WEFT_POOL_EACH(result, at, inside, value_16, value_1) WEFT_NAME(put_float)(value_1, result, (at) + c)
+#endif
+#endif
+
+static inline void WEFT_NAME(put_float)(float v, WEFT_POOL_RESULT *p, long i) {
+    WEFT_JOIN(WEFT_PUT_, WEFT_FORMAT_RESULT)(p, i, WEFT_POOL_ROUND_float(WEFT_FORMAT_RESULT, v));
+}
+#if WEFT_LANES == 16
+static inline void WEFT_NAME(put_float16)(float16 v, WEFT_POOL_RESULT *p, long i) {
+    WEFT_JOIN(weft_store_, WEFT_FORMAT_RESULT)(WEFT_POOL_ROUND_float16(WEFT_FORMAT_RESULT, v), p, i);
+}
+#endif
+
+#if WEFT_PASS == 0 || WEFT_PASS == 2 || WEFT_PASS < 0
+#define WEFT_DEFINE_POOL(T, I)                                                                               \
+    static inline T WEFT_NAME(max_of_##T)(WEFT_OPERANDS_A * x, weft_walk t) {                                \
+        T best = (T)(-INFINITY);                                                                             \
+        for (int i = 0; i < t.d; i++, t.at += t.d_step) {                                                    \
+            long line = t.at;                                                                                \
+            for (int j = 0; j < t.h; j++, line += t.h_step) {                                                \
+                long at = line;                                                                              \
+                WEFT_ROLLED for (int k = 0; k < t.w; k++, at += t.w_step) {                                  \
+                    const T v = WEFT_POOL_LOAD_##T(WEFT_FORMAT_A, x, at);                                    \
+                    best = select(v, best, (I)((best >= v) | isnan(best)));                                  \
+                }                                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+        return best;                                                                                         \
+    }                                                                                                        \
+    /* A line of taps is summed by itself, which keeps the error of large windows small. */                  \
+    static inline T WEFT_NAME(sum_of_##T)(WEFT_OPERANDS_A * x, weft_walk t) {                                \
+        T total = (T)(0.0f);                                                                                 \
+        for (int i = 0; i < t.d; i++, t.at += t.d_step) {                                                    \
+            long line = t.at;                                                                                \
+            for (int j = 0; j < t.h; j++, line += t.h_step) {                                                \
+                long at = line;                                                                              \
+                T part = (T)(0.0f);                                                                          \
+                WEFT_ROLLED for (int k = 0; k < t.w; k++, at += t.w_step) part +=                            \
+                    WEFT_POOL_LOAD_##T(WEFT_FORMAT_A, x, at);                                                \
+                total += part;                                                                               \
+            }                                                                                                \
+        }                                                                                                    \
+        return total;                                                                                        \
+    }
+WEFT_DEFINE_POOL(float, int)
+#if WEFT_LANES == 16
+WEFT_DEFINE_POOL(float16, int16)
 #endif
 #endif
 
@@ -212,229 +248,41 @@ WEFT_DEFINE_POOL(float16, int16, WEFT_POOL_LOAD_16)
 #endif
 
 #if WEFT_PASS == 0 || WEFT_PASS < 0
-__kernel void WEFT_NAME(max)(__global const float *restrict x, long x_offset, __global float *restrict y,
+__kernel void WEFT_NAME(max)(WEFT_OPERANDS_A *restrict x, long x_offset, WEFT_POOL_RESULT *restrict y,
     long y_offset, WEFT_POOLED_PARAMETERS){
-#define WEFT_MAX_AT(T) (t.at = begin + c, weft_max_of_##T(x, t))
+#define WEFT_MAX_AT(T) (t.at = begin + c, WEFT_NAME(max_of_##T)(x, t))
     WEFT_POOL_FORWARD(WEFT_MAX_AT)}
 #endif
 
 #if WEFT_PASS == 2 || WEFT_PASS < 0
-__kernel void WEFT_NAME(mean)(__global const float *restrict x, long x_offset, __global float *restrict y,
-    long y_offset, WEFT_POOLED_PARAMETERS){
-#define WEFT_MEAN_AT(T) (t.at = begin + c, weft_sum_of_##T(x, t) / (T)(by))
-    WEFT_POOL_FORWARD(WEFT_MEAN_AT)}
+__kernel void WEFT_NAME(mean)(WEFT_OPERANDS_A *restrict x, long x_offset, WEFT_POOL_RESULT *restrict y,
+    long y_offset, WEFT_POOLED_PARAMETERS) {
+#define WEFT_MEAN_AT(T) (t.at = begin + c, WEFT_NAME(sum_of_##T)(x, t) / (T)(by))
+    WEFT_POOL_FORWARD(WEFT_MEAN_AT)
+}
 #endif
 
 #if WEFT_PASS == 4 || WEFT_PASS < 0
 #include "pool_winners.clh"
 #endif
 
-#if WEFT_LANES == 16 && (WEFT_PASS == 1 || WEFT_PASS == 3 || WEFT_PASS < 0)
-#ifndef WEFT_POOL_SCATTER
-#define WEFT_POOL_SCATTER
-#define WEFT_POOL_STORE_1(v, p, i)  ((p)[i] = (v))
-#define WEFT_POOL_STORE_16(v, p, i) vstore16(v, 0, (p) + (i))
-#define WEFT_SOME(mask)             ((mask) != 0)
-#define WEFT_DEFINE_SCATTER(T, I, LOAD, STORE, ANY)                                                          \
-    inline void weft_scatter_sum_##T(__global float *dx, weft_walk t, T g) {                                 \
-        WEFT_ROLLED for (int i = 0; i < t.d; i++, t.at += t.d_step) {                                        \
-            long line = t.at;                                                                                \
-            WEFT_ROLLED for (int j = 0; j < t.h; j++, line += t.h_step) {                                    \
-                long at = line;                                                                              \
-                WEFT_ROLLED for (int k = 0; k < t.w; k++, at += t.w_step) STORE(LOAD(dx, at) + g, dx, at);   \
-            }                                                                                                \
-        }                                                                                                    \
-    }                                                                                                        \
-    /* The first tap that equals best gets g; where best is NaN, the last one: there we walk backwards. */   \
-    inline void weft_scatter_max_##T(                                                                        \
-        __global const float *x, __global float *dx, weft_walk t, T best, T g) {                             \
-        const I nan = (I)(best != best);                                                                     \
-        I open = (I)(best == best);                                                                          \
-        WEFT_ROLLED for (int backwards = 0; backwards < 2; backwards++) {                                    \
-            WEFT_ROLLED for (int i = 0; i < t.d; i++, t.at += t.d_step) {                                    \
-                long line = t.at;                                                                            \
-                WEFT_ROLLED for (int j = 0; j < t.h; j++, line += t.h_step) {                                \
-                    long at = line;                                                                          \
-                    WEFT_ROLLED for (int k = 0; k < t.w; k++, at += t.w_step) {                              \
-                        const T v = LOAD(x, at);                                                             \
-                        const I hit = ((I)(v == best) | ((I)(v != v) & nan)) & open;                         \
-                        open &= ~hit;                                                                        \
-                        STORE(LOAD(dx, at) + select((T)(0.0f), g, hit), dx, at);                             \
-                    }                                                                                        \
-                }                                                                                            \
-            }                                                                                                \
-            if (!ANY(nan)) return;                                                                           \
-            open = nan;                                                                                      \
-            t.at -= t.d_step;                                                                                \
-            t.at += (t.h - 1) * t.h_step + (t.w - 1) * t.w_step;                                             \
-            t.d_step = -t.d_step;                                                                            \
-            t.h_step = -t.h_step;                                                                            \
-            t.w_step = -t.w_step;                                                                            \
-        }                                                                                                    \
-    }
-WEFT_DEFINE_SCATTER(float, int, WEFT_POOL_LOAD_1, WEFT_POOL_STORE_1, WEFT_SOME)
-    WEFT_DEFINE_SCATTER(float16, int16, WEFT_POOL_LOAD_16, WEFT_POOL_STORE_16, any)
-
-    /* Zeros for channels c_begin .. c_end - 1 of pixels first .. last - 1. */
-    inline void weft_clear(__global float *dx, long first, long last, int channels, int c_begin, int c_end) {
-    if (c_begin == 0 && c_end == channels) { /* one piece */
-        first *= channels;
-        last *= channels;
-        for (; first + 16 <= last; first += 16) vstore16((float16)(0.0f), 0, dx + first);
-        WEFT_ROLLED for (; first < last; first++) dx[first] = 0.0f;
-        return;
-    }
-    WEFT_ROLLED for (; first < last; first++) {
-        int c = c_begin;
-        for (; c + 16 <= c_end; c += 16) vstore16((float16)(0.0f), 0, dx + first * channels + c);
-        WEFT_ROLLED for (; c < c_end; c++) dx[first * channels + c] = 0.0f;
-    }
-}
+#if WEFT_PASS == 1 || WEFT_PASS == 3 || WEFT_PASS < 0
+/* A tap of x as it is compared with a maximum: as the numbers of y, which may have been rounded from those of x. */
+#if WEFT_OF_A(WEFT_PLAIN_) && WEFT_PASS != 3
+#define WEFT_POOL_TAP(T, x, at) WEFT_POOL_ROUND_##T(WEFT_FORMAT_B, WEFT_POOL_LOAD_##T(WEFT_FORMAT_A, x, at))
+#else
+#define WEFT_POOL_TAP(T, x, at) WEFT_POOL_LOAD_##T(WEFT_FORMAT_A, x, at)
 #endif
-
-/* Images n .. n_end - 1, channels c_begin .. c_end - 1; blocks of 16 but for the last item's, which has all
- * that are left. Of 16 or more channels the last block reaches back to the one before, whose lanes then add
- * 0; of fewer it reaches into the next pixel. SCATTER(T, c) adds `window` o of the walk t, with `keep` the
- * lanes that count. */
-#define WEFT_POOL_BACKWARD(SCATTER)                                                                          \
-    const weft_pooled s = WEFT_POOLED;                                                                       \
-    g += g_offset;                                                                                           \
-    dx += dx_offset;                                                                                         \
-    const int item = (int)get_global_id(0), c_begin = item % groups * blocks * 16;                           \
-    const int c_end = item % groups + 1 == groups ? channels : c_begin + blocks * 16;                        \
-    const long pixels_in = (long)s.d.in * s.h.in * s.w.in, pixels_out = (long)s.d.out * s.h.out * s.w.out;   \
-    const long images = pixels / pixels_in, n_end = min((long)(item / groups + 1) * share, images);          \
-    const long limit = n_end * pixels_in * channels, out_limit = images * pixels_out * channels;             \
-    WEFT_ROLLED for (long n = (long)(item / groups) * share; n < n_end; n++) {                               \
-        long cleared = n * pixels_in, window = n * pixels_out;                                               \
-        WEFT_ROLLED for (int row = 0; row < s.d.out * s.h.out; row++) {                                      \
-            const weft_taps d = weft_taps_of(row / s.h.out, s.d), h = weft_taps_of(row % s.h.out, s.h);      \
-            const long lines =                                                                               \
-                (long)(d.from + (d.count - 1) * d.step) * s.h.in + h.from + (h.count - 1) * h.step + 1;      \
-            const long clear = min(n * pixels_in + lines * s.w.in, (n + 1) * pixels_in);                     \
-            weft_clear(dx, cleared, clear, channels, c_begin, c_end);                                        \
-            cleared = max(clear, cleared);                                                                   \
-            WEFT_ROLLED for (int o = 0; o < s.w.out; o++, window++) {                                        \
-                const weft_taps w = weft_taps_of(o, s.w);                                                    \
-                weft_walk t = weft_walk_of(s, d, h, w, n * pixels_in * channels);                            \
-                const float by = weft_divisor(d, h, w, padding_counts, divisor);                             \
-                const long first = t.at, more = weft_walk_end(t) + 16;                                       \
-                if (channels >= 16 || (more <= limit && window * channels + 16 <= out_limit)) {              \
-                    WEFT_ROLLED for (int at = c_begin; at < c_end; at += 16) {                               \
-                        const int c = max(min(at, channels - 16), 0);                                        \
-                        const int16 keep =                                                                   \
-                            WEFT_LANE_INDEX + (int16)(c) >= (int16)(at)&WEFT_LANE_INDEX < (int16)(c_end);    \
-                        SCATTER(float16, keep, c);                                                           \
-                    }                                                                                        \
-                } else {                                                                                     \
-                    WEFT_ROLLED for (int c = 0; c < channels; c++) {                                         \
-                        SCATTER(float, 1, c);                                                                \
-                    }                                                                                        \
-                }                                                                                            \
-            }                                                                                                \
-        }                                                                                                    \
-        weft_clear(dx, cleared, (n + 1) * pixels_in, channels, c_begin, c_end);                              \
-    }
-#define WEFT_POOL_LOAD_float   WEFT_POOL_LOAD_1
-#define WEFT_POOL_LOAD_float16 WEFT_POOL_LOAD_16
-/* g of the window at channel c. */
-#define WEFT_GIVEN(T, keep, c) select((T)(0.0f), WEFT_POOL_LOAD_##T(g, window *channels + (c)), keep)
-
-#if WEFT_PASS == 1 || WEFT_PASS < 0
-__kernel void WEFT_NAME(max_gradient)(__global const float *restrict x, long x_offset,
-    __global const float *restrict y, long y_offset, __global const float *restrict g, long g_offset,
-    __global float *restrict dx, long dx_offset, WEFT_POOLED_PARAMETERS, int groups, int blocks) {
-    x += x_offset;
-    y += y_offset;
-#define WEFT_SCATTER_MAX(T, keep, c)                                                                         \
-    t.at = first + (c);                                                                                      \
-    weft_scatter_max_##T(x, dx, t, WEFT_POOL_LOAD_##T(y, window *channels + (c)), WEFT_GIVEN(T, keep, c))
-    WEFT_POOL_BACKWARD(WEFT_SCATTER_MAX)
-}
+/* What class cpu sums in, if the result has fewer bits. */
+#if WEFT_LANES == 16 && !WEFT_JOIN(WEFT_PLAIN_, WEFT_FORMAT_RESULT)
+#define WEFT_POOL_SUMS , __global float *room, long room_offset
+#else
+#define WEFT_POOL_SUMS
 #endif
-
-#if WEFT_PASS == 3 || WEFT_PASS < 0
-__kernel void WEFT_NAME(mean_gradient)(__global const float *restrict g, long g_offset,
-    __global float *restrict dx, long dx_offset, WEFT_POOLED_PARAMETERS, int groups, int blocks) {
-#define WEFT_SCATTER_MEAN(T, keep, c)                                                                        \
-    t.at = first + (c);                                                                                      \
-    weft_scatter_sum_##T(dx, t, WEFT_GIVEN(T, keep, c) / (T)(by))
-    WEFT_POOL_BACKWARD(WEFT_SCATTER_MEAN)
-}
-#endif
-#endif
-
-#if WEFT_LANES == 1 && (WEFT_PASS == 1 || WEFT_PASS == 3 || WEFT_PASS < 0)
-#ifndef WEFT_POOL_GATHER
-#define WEFT_POOL_GATHER
-/* Is e, which equals the window's maximum, the first tap that does, or if it is NaN, the last one? Window
- * order is the order of addresses. */
-static inline bool weft_wins(__global const float *x, weft_walk t, long e, float best) {
-    for (int i = 0; i < t.d; i++, t.at += t.d_step) {
-        long line = t.at;
-        for (int j = 0; j < t.h; j++, line += t.h_step) {
-            long at = line;
-            for (int k = 0; k < t.w; k++, at += t.w_step) {
-                const float v = x[at];
-                if (at == e && best == best) return true;
-                if (at < e && v == best) return false;
-                if (at > e && v != v) return false;
-            }
-        }
-    }
-    return true;
-}
-#endif
-
-/* TERM: what element e of dx gets of window o, of d, h, w of image n. */
-#define WEFT_POOL_BACKWARD(TERM)                                                                             \
-    const weft_pooled s = WEFT_POOLED;                                                                       \
-    WEFT_POOL_PIXELS;                                                                                        \
-    if (p >= end) return;                                                                                    \
-    g += g_offset;                                                                                           \
-    dx += dx_offset;                                                                                         \
-    const long e = p * channels + c, row = p / s.w.in, n = row / ((long)s.d.in * s.h.in);                    \
-    const long in = n * s.d.in * s.h.in * s.w.in * channels + c;                                             \
-    const int at_w = (int)(p - row * s.w.in), in_image = (int)(row - n * s.d.in * s.h.in);                   \
-    const int at_d = in_image / s.h.in, at_h = in_image % s.h.in;                                            \
-    const weft_range in_d = weft_windows_of(at_d, s.d), in_h = weft_windows_of(at_h, s.h),                   \
-                     in_w = weft_windows_of(at_w, s.w);                                                      \
-    float total = 0.0f;                                                                                      \
-    for (int d = in_d.first; d <= in_d.last; d++) {                                                          \
-        if (!weft_window_holds(d, at_d, s.d)) continue;                                                      \
-        for (int h = in_h.first; h <= in_h.last; h++) {                                                      \
-            if (!weft_window_holds(h, at_h, s.h)) continue;                                                  \
-            for (int w = in_w.first; w <= in_w.last; w++) {                                                  \
-                if (!weft_window_holds(w, at_w, s.w)) continue;                                              \
-                const long o = (((n * s.d.out + d) * s.h.out + h) * s.w.out + w) * channels + c;             \
-                const weft_taps td = weft_taps_of(d, s.d), th = weft_taps_of(h, s.h),                        \
-                                tw = weft_taps_of(w, s.w);                                                   \
-                TERM;                                                                                        \
-            }                                                                                                \
-        }                                                                                                    \
-    }                                                                                                        \
-    dx[e] = total
-
-#if WEFT_PASS == 1 || WEFT_PASS < 0
-__kernel void WEFT_NAME(max_gradient)(__global const float *restrict x, long x_offset,
-    __global const float *restrict y, long y_offset, __global const float *restrict g, long g_offset,
-    __global float *restrict dx, long dx_offset, WEFT_POOLED_PARAMETERS, int groups, int blocks) {
-    x += x_offset;
-    y += y_offset;
-#define WEFT_GATHER_MAX                                                                                      \
-    if ((x[e] == y[o] || (x[e] != x[e] && y[o] != y[o])) &&                                                  \
-        weft_wins(x, weft_walk_of(s, td, th, tw, in), e, y[o]))                                              \
-    total += g[o]
-    WEFT_POOL_BACKWARD(WEFT_GATHER_MAX);
-}
-#endif
-
-#if WEFT_PASS == 3 || WEFT_PASS < 0
-__kernel void WEFT_NAME(mean_gradient)(__global const float *restrict g, long g_offset,
-    __global float *restrict dx, long dx_offset, WEFT_POOLED_PARAMETERS, int groups, int blocks) {
-#define WEFT_GATHER_MEAN total += g[o] / weft_divisor(td, th, tw, padding_counts, divisor)
-    WEFT_POOL_BACKWARD(WEFT_GATHER_MEAN);
-}
+#if WEFT_LANES == 16
+#include "pool_scatter.clh"
+#else
+#include "pool_gather.clh"
 #endif
 #endif
 
@@ -447,3 +295,15 @@ __kernel void WEFT_NAME(mean_gradient)(__global const float *restrict g, long g_
 #undef WEFT_SCATTER_MEAN
 #undef WEFT_GATHER_MAX
 #undef WEFT_GATHER_MEAN
+#undef WEFT_DEFINE_POOL
+#undef WEFT_POOL_TAP
+#undef WEFT_POOL_SUMS
+#ifdef WEFT_POOL_ALONE
+#undef WEFT_POOL_ALONE
+#undef WEFT_NAME
+#undef WEFT_PASS
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
+#undef WEFT_FORMAT_C
+#undef WEFT_FORMAT_RESULT
+#endif

@@ -43,6 +43,19 @@ static pool_work share_out(const wi_kernel_site *site, bool forward, double work
     return w;
 }
 
+/* Items that walk add an image of f32 up before they round it: one for each range of images, and 16 numbers that a
+ * vector may reach past its end. */
+static void add_scatter(
+    const wi_kernel_site *site, wi_kernel_plan *plan, wi_kernel_launch *launch, const pool_work *work) {
+    const wi_extent *const result = &site->result;
+    wi_kernel_int(launch, work->groups);
+    wi_kernel_int(launch, work->blocks);
+    if (site->result_format == WEFT_F32 || !site->device->item_walks) return;
+    const int64_t image = wi_extent_count(result).actual / result->dims[0].actual + 16;
+    plan->scratch_bytes = (size_t)(work->items / work->groups * image) * sizeof(float);
+    wi_kernel_scratch(launch, 0);
+}
+
 static weft_status pool_kernel(const wi_kernel_site *site, wi_kernel_plan *plan, int pass) {
     static const char *const suffixes[] = {"max", "max_gradient", "mean", "mean_gradient", "winners"};
     const wi_pool_attributes *const a = &site->node->attributes.pool;
@@ -68,9 +81,7 @@ static weft_status pool_kernel(const wi_kernel_site *site, wi_kernel_plan *plan,
             a->window.padding[i], a->window.dilation[i]};
         for (int k = 0; k < 6; k++) wi_kernel_int(launch, numbers[k]);
     }
-    if (forward) return WEFT_OK;
-    wi_kernel_int(launch, work.groups);
-    wi_kernel_int(launch, work.blocks);
+    if (!forward) add_scatter(site, plan, launch, &work);
     return WEFT_OK;
 }
 
@@ -91,21 +102,24 @@ static weft_status winners_kernel(const wi_kernel_site *site, wi_kernel_plan *pl
 }
 
 static const wi_implementation wi_max_pool_kernel = {
-    .name = "max_pool", .file = "pool.cl", .ops = {&wi_op_max_pool}, .prepare = max_kernel};
+    .name = "max_pool", .file = "pool.cl", .ops = {&wi_op_max_pool}, .prepare = max_kernel, WI_GEMM_FORMATS};
 static const wi_implementation wi_max_pool_gradient_kernel = {.name = "max_pool_gradient",
     .file = "pool.cl",
     .ops = {&wi_op_max_pool_gradient},
-    .prepare = max_gradient_kernel};
+    .prepare = max_gradient_kernel,
+    WI_GEMM_FORMATS};
 static const wi_implementation wi_avg_pool_kernel = {
-    .name = "avg_pool", .file = "pool.cl", .ops = {&wi_op_avg_pool}, .prepare = mean_kernel};
+    .name = "avg_pool", .file = "pool.cl", .ops = {&wi_op_avg_pool}, .prepare = mean_kernel, WI_GEMM_FORMATS};
 static const wi_implementation wi_avg_pool_gradient_kernel = {.name = "avg_pool_gradient",
     .file = "pool.cl",
     .ops = {&wi_op_avg_pool_gradient},
-    .prepare = mean_gradient_kernel};
+    .prepare = mean_gradient_kernel,
+    WI_GEMM_FORMATS};
 static const wi_implementation wi_max_pool_winners_kernel = {.name = "max_pool_winners",
     .file = "pool.cl",
     .ops = {&wi_op_max_pool_winners},
-    .prepare = winners_kernel};
+    .prepare = winners_kernel,
+    WI_GEMM_FORMATS};
 
 extern const wi_implementation wi_resample_kernel, wi_resample_gradient_kernel;
 
