@@ -78,10 +78,16 @@ static void set_padding(wi_binder *b, const wi_padding *padding) {
     set_int(b, padding->step);
 }
 
+/* Whether `a` of the argument is the number of an operand. */
+static bool of_operand(wi_argument_kind kind) {
+    return kind == WI_ARGUMENT_BUFFER || kind == WI_ARGUMENT_OFFSET || kind == WI_ARGUMENT_STRIDE ||
+           kind == WI_ARGUMENT_PADDING;
+}
+
 void wi_bind_described(wi_binder *b, const wi_argument *argument) {
     const wi_loop *loop = &b->launches->schedule->code->loops->of[b->run->step->index];
     const int *work = b->launches->schedule->of[b->run->step->index].work;
-    const wi_operand *operand = &loop->operands[argument->a];
+    const wi_operand *operand = of_operand(argument->kind) ? &loop->operands[argument->a] : NULL;
     const float single = (float)argument->number;
     switch (argument->kind) {
     case WI_ARGUMENT_BUFFER: set_memory(b, operand->value); break;
