@@ -271,8 +271,8 @@ WEFT_API weft_tensor *weft_optimizer_rate(weft_optimizer_state *optimizer);
 
 /* Freezes parameters, or unfreezes them: a name in which a star matches any characters. Frozen parameters get
  * no gradient (the backward pass does not compute it), no update and no decay. Takes effect in the next
- * weft_minimize, weft_optimizer_minimize, weft_optimizer_step or weft_trainer_create; what exists already does not change. WEFT_ERROR_ARGUMENT: there is no
- * such parameter. */
+ * weft_minimize, weft_optimizer_minimize, weft_optimizer_step or weft_trainer_create; what exists already does not
+ * change. WEFT_ERROR_ARGUMENT: there is no such parameter. */
 WEFT_API weft_status weft_freeze(weft_graph *graph, const char *parameters, bool frozen);
 
 /* Exchanges the parameters and their averages (average_decay); of two optimizers that average a parameter, the later
