@@ -180,8 +180,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(WEF
         }
         for (int i = 0; i < 32; ++i) {
             const int side = i / 16, pair = i % 16;
-            to[i] = WEFT_OF_B(WEFT_CONV_AMX_BITS_)(values[4 * pair + side]) |
-                    WEFT_OF_B(WEFT_CONV_AMX_BITS_)(values[4 * pair + 2 + side]) << 16;
+            to[i] = WEFT_OF_B(WEFT_AMX_BITS_)(values[4 * pair + side]) |
+                    WEFT_OF_B(WEFT_AMX_BITS_)(values[4 * pair + 2 + side]) << 16;
         }
     }
 }
