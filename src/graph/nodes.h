@@ -137,8 +137,12 @@ typedef struct wi_scalar {
 
 enum { WI_MAX_CLOCKS = 64 };
 
-typedef struct wi_variable_name wi_variable_name; /* graph/variable_names.h */
-typedef struct wi_scope wi_scope;                 /* graph/scope.h */
+/* Names of variables, of the layers that they belong to, and words that are numbered (graph/variable_names.h). */
+typedef struct wi_variable_name wi_variable_name;
+typedef struct wi_variable_names {
+    wi_variable_name *variables, *layers, *words;
+} wi_variable_names;
+typedef struct wi_scope wi_scope; /* graph/scope.h */
 
 /* Variables of a kind in order of creation. */
 typedef struct wi_variable_list {
@@ -173,8 +177,7 @@ struct weft_graph {
     wi_variable **variables; /* parameters and states in order of creation */
     size_t variable_count, variable_capacity;
     wi_variable_list kinds[2]; /* the same: states, parameters */
-    wi_variable_name **names;  /* buckets (variable_names.c) */
-    size_t name_count, name_bucket_count;
+    wi_variable_names names;
     wi_scalar *scalars;
     size_t scalar_count, scalar_capacity;
     uint32_t streams;               /* random nodes made so far */
