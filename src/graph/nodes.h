@@ -67,10 +67,14 @@ typedef struct wi_op {
     bool precise;
     /* MAP: instead of code, a padded read of its one input, as attributes.padding says. */
     bool reads_padded;
-    /* KERNEL: contiguous: the inputs that its kernels want so, a bit each. fault (also of the map `label`): what WEFT_FAULT in its kernels means ("an index is out of range"); NULL: they have none.
-     * fault_index: of what the position that it notes is one; NULL: "(row-major) of its index input". */
+    /* KERNEL: contiguous: the inputs that its kernels want so, a bit each. fault: what WEFT_FAULT in its kernels means
+     * ("an index is out of range"); NULL: they have none. fault_index: of what the position that it notes is one;
+     * NULL: "(row-major) of its index input". */
     uint32_t contiguous;
     const char *fault, *fault_index;
+    /* MAP: its value is a label, which is checked wherever it is computed (plan/label_check.c); makes the line of the
+     * error for one that is out of range. NULL: it is not. */
+    weft_status (*fail_label)(const weft_tensor *node, int32_t label);
     /* How a plan rewrites the node (graph/rewrite.h); ended by a rule without a name. NULL: no rule does. */
     const struct wi_rule *rules;
 } wi_op;
