@@ -100,6 +100,7 @@ struct weft_tensor {
 typedef struct wi_block {
     wi_buffer buffer; /* made when the first plan or read needs it */
     size_t bytes;
+    uint64_t writes; /* how often something was written to it since it was made */
 } wi_block;
 
 typedef struct wi_variable {
@@ -248,6 +249,8 @@ int64_t wi_row_count(const weft_tensor *parameter);
 weft_status wi_graph_add_block(weft_graph *graph, size_t bytes, size_t *index);
 /* Makes and fills the block's memory if that has not happened yet. */
 weft_status wi_graph_block_ready(weft_graph *graph, size_t block);
+/* Whoever writes to a block's memory says so, so that plans compute again what they keep of it. */
+void wi_graph_block_written(weft_graph *graph, size_t block);
 size_t wi_graph_variable_bytes(const weft_graph *graph);
 
 /* ---- things that live as long as the graph: plans kept for inference ---- */
