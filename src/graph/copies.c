@@ -37,6 +37,7 @@ weft_status weft_tensor_copy(weft_tensor *to, weft_tensor *from) {
     WI_TRY(wi_graph_block_ready(to->graph, target->block));
     WI_TRY(wi_graph_block_ready(from->graph, source->block));
     if (to == from) return WEFT_OK;
+    wi_graph_block_written(to->graph, target->block);
     return copy(to->graph, &from->graph->blocks[source->block].buffer, source->offset,
         &to->graph->blocks[target->block].buffer, target->offset, target->bytes);
 }
@@ -129,10 +130,12 @@ weft_status weft_snapshot_restore(weft_snapshot *snapshot) {
     weft_graph *const graph = snapshot->graph;
     WI_TRY(weft_graph_status(graph));
     if (!snapshot->taken) WI_FAIL(WEFT_ERROR_STATE, "weft_snapshot_restore: nothing has been taken");
-    for (size_t i = 0; i < snapshot->block_count; i++)
-        if (snapshot->blocks[i].memory)
-            WI_TRY(
-                copy(graph, &snapshot->blocks[i], 0, &graph->blocks[i].buffer, 0, snapshot->blocks[i].bytes));
+    for (size_t i = 0; i < snapshot->block_count; i++) {
+        const wi_buffer *const kept = &snapshot->blocks[i];
+        if (!kept->memory) continue;
+        wi_graph_block_written(graph, i);
+        WI_TRY(copy(graph, kept, 0, &graph->blocks[i].buffer, 0, kept->bytes));
+    }
     for (size_t i = 0; i < snapshot->clock_count; i++) graph->clocks[i] = snapshot->clocks[i];
     for (size_t i = 0; i < snapshot->scalar_count; i++) graph->scalars[i] = snapshot->scalars[i];
     graph->draws = snapshot->draws;
