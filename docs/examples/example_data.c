@@ -1,5 +1,5 @@
 /* Contexts and graphs, variables, plans without waiting, arrays and datasets, and outputs that become inputs.
- * Usage: example_data [FOLDER of images, one folder a class] */
+ * Usage: example_data [FOLDER with a folder of images for each class, CIFAR's test_batch.bin and one.png] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <weft/weft.h>
@@ -138,14 +138,27 @@ static weft_status from_file(weft_context *context, weft_graph *graph, const cha
     return status;
 }
 
+/* A folder of images, CIFAR's files in it, and one image alone. */
 static weft_status images(weft_context *context, const char *folder) {
-    const weft_transform crops[] = {weft_transform_random_resized_crop(64, 64)};
-    weft_dataset *dataset = NULL;
-    const weft_image_options options = {
-        WEFT_IMAGE_OPTIONS_INIT, .transforms = crops, .transform_count = 1, .skip_unreadable = true};
-    const weft_status status = weft_dataset_open_image_folder(&dataset, context, folder, &options);
+    static unsigned char pixels[3 * 64 * 64];
+    const weft_transform random = weft_transform_random_resized_crop(64, 64),
+                         exact = weft_transform_resize(64, 64),
+                         middle[] = {weft_transform_resize_shorter(72), weft_transform_centre_crop(64, 64)};
+    const weft_image_options training = {WEFT_IMAGE_OPTIONS_INIT, .transforms = &random, .transform_count = 1,
+                                 .skip_unreadable = true},
+                             validation = {WEFT_IMAGE_OPTIONS_INIT, .transforms = middle,
+                                 .transform_count = 2},
+                             alone = {WEFT_IMAGE_OPTIONS_INIT, .transforms = &exact, .transform_count = 1,
+                                 .bytes = true};
+    weft_dataset *dataset = NULL, *small = NULL;
+    char path[512];
+    weft_status status = weft_dataset_open_image_folder(&dataset, context, folder, &training);
     if (!status)
         printf("%zu images, %zu cannot be read\n", weft_dataset_size(dataset), weft_dataset_skipped(dataset));
+    if (!status) status = weft_dataset_open_cifar(&small, context, folder, WEFT_CIFAR_10_TEST, &validation);
+    (void)snprintf(path, sizeof path, "%s/one.png", folder);
+    if (!status) status = weft_load_image(context, path, &alone, pixels, sizeof pixels);
+    weft_dataset_release(small);
     weft_dataset_release(dataset);
     return status;
 }

@@ -16,8 +16,10 @@ typedef struct weft_plan weft_plan;
 
 typedef struct weft_plan_options {
     size_t struct_size;
-    int64_t batch;  /* default 1 */
-    bool inference; /* default false: dropout is active, norms use and update the batch's statistics */
+    int64_t batch; /* default 1 */
+    /* Default false: dropout is active, norms use and update the batch's statistics. A plan for inference also keeps
+     * packed copies of weights, in arena_bytes, as long as memory_limit and the context allow it. */
+    bool inference;
     /* Bytes that the plan may allocate (total_bytes); 0: only the limit of the context. If storing every
      * intermediate would take more, the plan computes some of them again. */
     size_t memory_limit;
@@ -71,7 +73,7 @@ WEFT_API weft_status weft_plan_wait(weft_plan *plan);
 typedef struct weft_plan_info {
     int64_t batch;
     size_t steps;              /* fused steps */
-    size_t launches;           /* kernels (and library calls) per run */
+    size_t launches;           /* kernels (and library calls) per run, without those that pack weights once */
     size_t kernels;            /* distinct kernels */
     size_t conversions;        /* steps that only convert the layout */
     size_t layout_conversions; /* operands that convert between (N, C, spatial...) and channels-last */
