@@ -54,6 +54,16 @@ WEFT_API weft_status weft_plan_bind(
 WEFT_API weft_status weft_plan_memory(
     weft_plan *plan, weft_tensor *output, struct _cl_mem **memory, size_t *offset);
 
+/* Copies an output of a plan, as its last run left it, into an input of this plan or of another one, on the device and
+ * without waiting: a token that was drawn becomes the next one's input, actions become the input of an environment, one
+ * network's result that of another. Both are of the same dtype and number of bytes; the plans may be of different graphs
+ * and devices. Errors: WEFT_ERROR_ARGUMENT (not an input, not an output, another number of bytes), WEFT_ERROR_DTYPE,
+ * WEFT_ERROR_STATE (`from` has not run yet).
+ *     weft_plan_run(plan);
+ *     weft_plan_feed(plan, token, plan, next_token); */
+WEFT_API weft_status weft_plan_feed(
+    weft_plan *plan, weft_tensor *input, weft_plan *from, weft_tensor *output);
+
 /* Enqueues one step and does not wait. WEFT_ERROR_STATE: an input was never written or bound. */
 WEFT_API weft_status weft_plan_run(weft_plan *plan);
 /* Waits until everything that was enqueued has finished. Reports an index out of range as weft_plan_read

@@ -172,6 +172,15 @@ static int larger_first(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+/* What is kept has a chunk of its own: the host clears it, and Oclgrind takes all else in a buffer of which the host has
+ * written a part for uninitialised. */
+static bool may_share(wi_place *const *placed, size_t count, const wi_place *place, size_t chunk) {
+    for (size_t i = 0; i < count; i++) {
+        if (placed[i]->chunk == chunk && (place->keep || placed[i]->keep)) return false;
+    }
+    return true;
+}
+
 static weft_status set_place(wi_placement *m, wi_place **placed, size_t count, wi_place *place) {
     const size_t limit = (size_t)m->partition->request->devices.of[place->device]->caps.largest_allocation;
     if (place->bytes > limit)
@@ -179,6 +188,7 @@ static weft_status set_place(wi_placement *m, wi_place **placed, size_t count, w
             "a tensor of %zu bytes exceeds the device's largest allocation of %zu", place->bytes, limit);
     for (size_t chunk = 0;; chunk++) {
         if (chunk < m->chunk_count && m->chunk_device[chunk] != place->device) continue;
+        if (!may_share(placed, count, place, chunk)) continue;
         const size_t offset = lowest_offset(placed, count, place, chunk);
         if (offset + place->bytes > limit) continue;
         place->chunk = chunk;

@@ -103,6 +103,25 @@ static void test_writes_reach_a_plan(void **state) {
     weft_graph_release(n.graph);
 }
 
+static void test_copies_reach_a_plan(void **state) {
+    (void)state;
+    const network n = make_network();
+    weft_plan *const plan = new_plan(&n, 0);
+    weft_snapshot *snapshot = NULL;
+    float y[BATCH * CLASSES];
+    predict(plan, &n, y);
+    assert_weft_ok(weft_snapshot_create(&snapshot, n.graph));
+    assert_weft_ok(weft_snapshot_take(snapshot));
+    weft_tensor *const mean = weft_graph_state(n.graph, 0), *const variance = weft_graph_state(n.graph, 1);
+    assert_weft_ok(weft_tensor_copy(mean, variance));
+    expect_change(plan, &n, y, "a copy");
+    assert_weft_ok(weft_snapshot_restore(snapshot));
+    expect_change(plan, &n, y, "a snapshot");
+    weft_snapshot_release(snapshot);
+    weft_plan_release(plan);
+    weft_graph_release(n.graph);
+}
+
 static void test_other_writers_reach_a_plan(void **state) {
     (void)state;
     const network n = make_network();
@@ -189,7 +208,7 @@ static void test_launches_and_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_writes_reach_a_plan),
-        cmocka_unit_test(test_other_writers_reach_a_plan), cmocka_unit_test(test_carried_state),
-        cmocka_unit_test(test_launches_and_memory)};
+        cmocka_unit_test(test_copies_reach_a_plan), cmocka_unit_test(test_other_writers_reach_a_plan),
+        cmocka_unit_test(test_carried_state), cmocka_unit_test(test_launches_and_memory)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
