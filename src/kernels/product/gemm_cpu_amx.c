@@ -5,6 +5,7 @@
 #include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 #include "ops/op_table.h"
+#include <math.h>
 
 /* DEPTH: of k that is multiplied before sums wait: two tiles' rows of A (16 KB) stay in the first-level cache with a
  * panel of B. STRIP, SPAN: most rows and columns of a work-item: its part of B (256 KB), its sums (512 KB) and, where it
@@ -114,8 +115,9 @@ static double cost(const wi_kernel_site *site) {
         fixed ? wi_traffic_seconds(device, packed, others)
               : device->launch_seconds + device->wake_seconds + packing +
                     wi_traffic_seconds(device, operand_bytes(site, right) + 2.0 * packed, others);
+    const double left = wi_traffic_seconds(device, operand_bytes(site, 1 - right), 0.0);
     return device->launch_seconds + device->wake_seconds + wi_build_fraction(device, build_seconds) +
-           packing_seconds + cut_cost(shape, cut, device);
+           packing_seconds + fmax(left, cut_cost(shape, cut, device));
 }
 
 static void pack(const wi_gemm_shape *shape, const int *p, wi_kernel_plan *plan) {
