@@ -7,9 +7,9 @@
 #include "ops/op_table.h"
 #include <math.h>
 
-/* DEPTH: of k that is multiplied before sums wait: two tiles' rows of A (16 KB) stay in the first-level cache with a
- * panel of B. STRIP, SPAN: most rows and columns of a work-item: its part of B (256 KB), its sums (512 KB) and, where it
- * copies a whole strip of A (128 KB), that stay in the second-level cache. SWAP: 1 where A is packed, and the product is that of the transposes. SIDE: of a
+/* DEPTH: of k that is multiplied before sums wait: two tiles' rows of A (32 KB) stay in the first-level cache.
+ * STRIP, SPAN: most rows and columns of a work-item: its part of B (512 KB), its sums (512 KB) and, where it
+ * copies a whole strip of A (256 KB), that stay in the second-level cache. SWAP: 1 where A is packed, and the product is that of the transposes. SIDE: of a
  * block, two tiles of the engine. */
 enum { DEPTH, STRIP, SPAN, SWAP, SIDE };
 
@@ -23,8 +23,8 @@ static const char *const parameters[] = {[DEPTH] = "WEFT_AMX_DEPTH",
 /* A block: 32 rows, columns or steps of k. */
 enum { BLOCK = 32, PACK_PANELS = 8 };
 
-static const wi_variant variants[] = {{"right", {[DEPTH] = 256, [STRIP] = 256, [SPAN] = 512, [SIDE] = BLOCK}},
-    {"left", {[DEPTH] = 256, [STRIP] = 256, [SPAN] = 512, [SWAP] = 1, [SIDE] = BLOCK}}, {0}};
+static const wi_variant variants[] = {{"right", {[DEPTH] = 512, [STRIP] = 256, [SPAN] = 512, [SIDE] = BLOCK}},
+    {"left", {[DEPTH] = 512, [STRIP] = 256, [SPAN] = 512, [SWAP] = 1, [SIDE] = BLOCK}}, {0}};
 
 /* Of copying a block of A whose rows, whose columns, or neither are contiguous, and of packing one of B. */
 static const double copy_seconds[] = {12e-9, 50e-9, 2e-6};
