@@ -48,14 +48,6 @@ typedef uint16 weft_amx_pairs __attribute__((aligned(2)));
 
 #define WEFT_AMX_LIES_AS_bf16 1 /* in memory as the engine takes it */
 
-/* Pairs of neighbours: of 32 numbers, the first 16 and the others. */
-static inline uint16 weft_amx_neighbours(uint16 low, uint16 high) {
-    uint16 pairs;
-    pairs.lo = low.even | low.odd << 16;
-    pairs.hi = high.even | high.odd << 16;
-    return pairs;
-}
-
 /* sums: four tiles one after another, (+)= two rows of tiles of A times a panel; first, tall (more than 16 rows):
  * constants at each call. */
 __attribute__((always_inline)) static inline void weft_amx_panel(weft_amx_engine *engine, float *sums,
