@@ -235,6 +235,19 @@ static inline void WEFT_NAME(score_gradients)(
     WEFT_PRODUCT_OF_COLUMNS(blocks->own, blocks->dq, blocks->scores, blocks->keys, nq, d_width, nk);
 }
 
+/* dk and dv of a block of keys so far: nothing (first), or what earlier queries left in memory. */
+static inline void WEFT_NAME(begin_gradients)(const weft_attention_blocks *blocks, bool first,
+    __global const float *dk, long dk_row, __global const float *dv, long dv_row, int nk, int d_width,
+    int dv_width) {
+    if (!first) {
+        WEFT_FETCH(blocks->dk, dk, nk, d_width, dk_row, 1);
+        WEFT_FETCH(blocks->dv, dv, nk, dv_width, dv_row, 1);
+        return;
+    }
+    for (int i = 0; i < WEFT_KEYS * WEFT_LINE; i++)
+        ((float16 *)blocks->dk)[i] = ((float16 *)blocks->dv)[i] = 0.0f;
+}
+
 /* Work-item (range of keys, n). result: dk and dv at their offsets; dq: the result's own, or one for each
  * range in scratch. y is the forward result: rows of DV and lse. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)(
@@ -293,12 +306,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
         const int end = causal ? min(last, query + nq) : last;
         for (int key = begin; key < last && (query == 0 || key < end); key += WEFT_KEYS) {
             const int nk = min(WEFT_KEYS, last - key);
-            if (query == 0) {
-                for (int i = 0; i < WEFT_KEYS * WEFT_LINE; i++) dk_block_room[i] = dv_block_room[i] = 0.0f;
-            } else {
-                WEFT_FETCH(dk_block, dk + key * dk_row, nk, d_width, dk_row, 1);
-                WEFT_FETCH(dv_block, dv + key * dv_row, nk, dv_width, dv_row, 1);
-            }
+            WEFT_NAME(begin_gradients)
+            (&blocks, query == 0, dk + key * dk_row, dk_row, dv + key * dv_row, dv_row, nk, d_width,
+                dv_width);
             if (key < end) {
                 WEFT_FETCH(keys_block, k + key * k_row, nk, d_width, k_row, k_column);
                 WEFT_FETCH(values, v + key * v_row, nk, dv_width, v_row, v_column);
