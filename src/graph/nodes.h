@@ -114,7 +114,9 @@ typedef struct wi_variable {
     uint32_t stream;              /* of the initialiser's random numbers */
     size_t zero_from, zero_bytes; /* of what the initialiser computes, this part is zeros */
     bool trainable;
-    bool frozen; /* a parameter that the next weft_minimize or weft_optimizer_step leaves alone */
+    bool sparse;    /* a table that is updated by rows */
+    float max_norm; /* of such a table's rows where they are read; 0: any */
+    bool frozen;    /* a parameter that the next weft_minimize or weft_optimizer_step leaves alone */
     /* What an optimizer keeps for the parameters from offset `covered` of a block on, as many bytes: "m". NULL: no such
      * state. */
     const char *role;
