@@ -3,8 +3,9 @@
 #ifndef WI_MATRIX_ENGINE_H
 #define WI_MATRIX_ENGINE_H
 
-/* Bits. AMX: Intel's, of bf16 with sums of f32. */
-enum { WI_ENGINE_AMX_BF16 = 1 << 0 };
+/* Bits. AMX: that of Intel's processors, of bf16 with sums of f32. Of GPUs, of bf16 and f16 with sums of f32: MMA:
+ * NVIDIA's, mma.sync of compute capability 8.0. */
+enum { WI_ENGINE_AMX_BF16 = 1 << 0, WI_ENGINE_MMA = 1 << 1 };
 
 /* Those that this process may use on the processor that it runs on, for devices that are this processor. The first
  * call asks the operating system for them, where they need its permission: from then on the process, threads that
