@@ -20,10 +20,26 @@ static bool names(const char *list, const char *word) {
 /* mma.sync of bf16 and f16, 16 x 8 x 16: Parallel Thread Execution ISA, "Target ISA Notes" of mma. */
 enum { MMA_CAPABILITY = 80 };
 
+/* AMD's own drivers name devices by their architecture, "gfx90a:sramecc+:xnack-"; Mesa's do not, and their compiler has no
+ * builtins. LLVM's "User Guide for AMDGPU Backend", table of processors. */
+static const struct {
+    const char *begins;
+    unsigned engine;
+} architectures[] = {{"gfx90a", WI_ENGINE_MFMA}, {"gfx94", WI_ENGINE_MFMA}, {"gfx950", WI_ENGINE_MFMA},
+    {"gfx11", WI_ENGINE_WMMA}, {"gfx120", WI_ENGINE_WMMA12}};
+
+static unsigned engine_of_amd(const char *name) {
+    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
+        if (strncmp(name, architectures[i].begins, strlen(architectures[i].begins)) == 0)
+            return architectures[i].engine;
+    }
+    return 0;
+}
+
 unsigned wi_gpu_engines_of(const wi_gpu_traits *traits) {
     if (names(traits->extensions, "cl_nv_device_attribute_query") && traits->capability >= MMA_CAPABILITY)
         return WI_ENGINE_MMA;
-    return 0;
+    return engine_of_amd(traits->name);
 }
 
 static int capability_of(cl_device_id id) {

@@ -17,6 +17,12 @@ static const struct {
         WI_ENGINE_MMA},
     {{.name = "Tesla T4", .extensions = "cl_nv_device_attribute_query", .capability = 75}, 0},
     {{.name = "without the query", .extensions = "cl_nv_device_attribute_query_2", .capability = 90}, 0},
+    {{.name = "gfx90a:sramecc+:xnack-", .extensions = "cl_khr_fp16"}, WI_ENGINE_MFMA},
+    {{.name = "gfx942", .extensions = "cl_khr_fp16"}, WI_ENGINE_MFMA},
+    {{.name = "gfx1100", .extensions = "cl_khr_fp16"}, WI_ENGINE_WMMA},
+    {{.name = "gfx1201", .extensions = "cl_khr_fp16"}, WI_ENGINE_WMMA12},
+    {{.name = "gfx1030", .extensions = "cl_khr_fp16"}, 0},
+    {{.name = "AMD Radeon RX 7900 XTX (radeonsi, navi31)", .extensions = "cl_khr_fp16"}, 0},
     {{.name = "llvmpipe (LLVM 15.0.6, 256 bits)", .extensions = "cl_khr_byte_addressable_store"}, 0},
 };
 

@@ -13,7 +13,8 @@
 /* Multiples of no tile; two work-groups each way of the smaller ones, and k longer than local memory holds at once. */
 enum { ROWS = 67, COLUMNS = 75, DEPTH = 45, BATCH = 2 };
 
-static const char *const models[][2] = {{"gpu_mma", "mma_model.clh"}};
+static const char *const models[][2] = {{"gpu_mma", "mma_model.clh"}, {"gpu_wmma", "wmma_model.clh"},
+    {"gpu_wmma12", "wmma12_model.clh"}, {"gpu_mfma", "mfma_model.clh"}};
 enum { MODELS = sizeof models / sizeof *models };
 
 /* The record with its model in place of the last header, which is the instruction. */

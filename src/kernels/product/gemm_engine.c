@@ -116,3 +116,13 @@ static const wi_formats formats[] = {
 #define MMA [LANES] = 32, [ROWS] = 16, [COLUMNS] = 8
 ENGINE(wi_gemm_mma, "gpu_mma", WI_ENGINE_MMA, "mma.clh", "mma_instruction.clh",
     {"large", {TILE(2, 4, 4, 4, 32), MMA}}, {"small", {TILE(2, 2, 2, 4, 32), MMA}});
+
+#define WMMA [LANES] = 32, [ROWS] = 16, [COLUMNS] = 16
+ENGINE(wi_gemm_wmma, "gpu_wmma", WI_ENGINE_WMMA, "wmma.clh", "wmma_instruction.clh",
+    {"large", {TILE(2, 4, 4, 2, 32), WMMA}}, {"small", {TILE(2, 2, 2, 2, 32), WMMA}});
+ENGINE(wi_gemm_wmma12, "gpu_wmma12", WI_ENGINE_WMMA12, "wmma12.clh", "wmma12_instruction.clh",
+    {"large", {TILE(2, 4, 4, 2, 32), WMMA}}, {"small", {TILE(2, 2, 2, 2, 32), WMMA}});
+
+#define MFMA [LANES] = 64, [ROWS] = 32, [COLUMNS] = 32
+ENGINE(wi_gemm_mfma, "gpu_mfma", WI_ENGINE_MFMA, "mfma.clh", "mfma_instruction.clh",
+    {"large", {TILE(2, 2, 2, 2, 32), MFMA}}, {"small", {TILE(2, 2, 1, 1, 32), MFMA}});
