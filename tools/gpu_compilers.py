@@ -1,7 +1,8 @@
 """Compilers of GPUs that need no GPU, and what they say about a kernel: for tools/gpu-proofs.
 
 AMD: clang's amdgcn target with libclc. NVIDIA: clang's nvptx64 target with libclc, then ptxas, and nvdisasm for the
-instructions. Intel: ocloc, whose compiler writes its assembly where IGC_ShaderDumpEnable asks for it.
+instructions. Intel: ocloc, whose compiler writes its assembly where IGC_ShaderDumpEnable asks for it: spills are in it, arrays in
+private memory and local memory are not, and all of its messages to memory count as global.
 
 Occupancy is the share of a unit's places for waves (warps, threads) that registers and local memory leave to a kernel:
 AMD as clang says it; NVIDIA by the limits of "CUDA C++ Programming Guide", table "Technical Specifications per Compute
@@ -161,7 +162,7 @@ def group_sizes(toolbox, library, source):
     clang, _ = toolbox.clang(library)
     text = run([clang, "-E", "-P", "-x", "cl", "-cl-std=CL1.2", "-w", source], env=toolbox.environment)
     sizes = {}
-    for size, name in re.findall(r"reqd_work_group_size\(([\d\s()*+/-]+(?:,[\d\s()*+/-]+){2})\)\)\)\s[^{;]*?(\w+)\(__", text):
+    for size, name in re.findall(r"reqd_work_group_size\(([\d\s()*+/-]+(?:,[\d\s()*+/-]+){2})\)\)\)\s[^{;]*?(\w+)\(\s*__", text):
         x, y, z = (eval(part, {"__builtins__": {}}) for part in size.split(","))  # digits and operators alone
         sizes[name] = x * y * z
     return sizes
