@@ -60,6 +60,21 @@ static bool reads_in_step(const wi_partition *p, const wi_loop *loop, const wi_o
            same_layout(loop, &operand->layout, &output->layout);
 }
 
+/* Does the step replace rows of the variable, and reads nothing else of it? Its kernels leave the others as they are. */
+static bool replaces_rows(const wi_partition *p, const wi_step *step, int variable) {
+    const wi_value *const own = &p->values[variable];
+    if (step->kind != WI_STEP_KERNEL || p->values[step->members[0]].node->op != &wi_op_index_copy)
+        return false;
+    const wi_value *const x = &p->values[step->sources[0]];
+    int64_t first, end;
+    span_of(own, &first, &end);
+    return wi_base_storage(p, step->sources[0]) == wi_base_storage(p, variable) &&
+           wi_size_equal(x->layout.offset, own->layout.offset) &&
+           wi_layout_is_contiguous(&own->layout, &own->extent) &&
+           !value_overlaps(p, step->sources[1], wi_base_storage(p, variable), first, end) &&
+           !value_overlaps(p, step->sources[2], wi_base_storage(p, variable), first, end);
+}
+
 /* May the step that computes the new value write it over the old one? Each element must be read, if at all,
  * by the work-item that writes it, just before. */
 static bool writes_over(
@@ -67,6 +82,7 @@ static bool writes_over(
     const wi_step *step = loop->step;
     const wi_operand *output = find_output(loop, p->values[assignment->value].base);
     if (!output || (step->reduced && loop->sweeps > 1)) return false;
+    if (replaces_rows(p, step, assignment->variable)) return true;
     if ((step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) &&
         reads_variable(p, loop, assignment->variable))
         return false;
