@@ -184,8 +184,10 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     const int column = warp % WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_ACROSS * WEFT_ENGINE_COLUMNS;
     uint4 a_next[WEFT_ENGINE_COPIES(WEFT_ENGINE_HEIGHT)], b_next[WEFT_ENGINE_COPIES(WEFT_ENGINE_WIDTH)];
     float sums[WEFT_ENGINE_DOWN][WEFT_ENGINE_ACROSS][WEFT_ENGINE_SUMS];
-    WEFT_UNROLL for (int i = 0; i < WEFT_ENGINE_DOWN * WEFT_ENGINE_ACROSS * WEFT_ENGINE_SUMS; ++i)
-        sums[0][0][i] = 0.0f;
+    WEFT_UNROLL for (int i = 0; i < WEFT_ENGINE_DOWN * WEFT_ENGINE_ACROSS; ++i) {
+        WEFT_UNROLL for (int s = 0; s < WEFT_ENGINE_SUMS; ++s)
+            sums[i / WEFT_ENGINE_ACROSS][i % WEFT_ENGINE_ACROSS][s] = 0.0f;
+    }
     a += a_offset + batch * a_batch + top * a_row;
     b += b_offset + batch * b_batch + left * b_column;
     WEFT_NAME(fetch_a)(a_next, a, m - top, k, a_row, a_column, item);

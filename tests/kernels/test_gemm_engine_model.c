@@ -103,7 +103,7 @@ static void every_engine_layout_and_format(void **state) {
         const char *headers[3] = {NULL};
         const wi_implementation model = modelled(models[engine][0], models[engine][1], headers);
         const wi_variant *const small = wi_implementation_variant(&model, 1);
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < (test_reduced() ? 1 : 4); i++) {
             const wi_gemm_shape odd = shape_of(ROWS, COLUMNS, DEPTH, i & 1, i & 2);
             const wi_gemm_shape wide = shape_of(ROWS, COLUMNS, 48, false, true);
             multiply(&model, small, &odd, formats[i], precisions[i]);
@@ -116,7 +116,7 @@ static void every_variant(void **state) {
     static const weft_dtype formats[] = {WEFT_BF16, WEFT_F32};
     (void)state;
     if (!is_of_class_gpu()) skip();
-    for (int engine = 0; engine < MODELS; engine++) {
+    for (int engine = 0; engine < (test_reduced() ? 1 : MODELS); engine++) {
         const char *headers[3] = {NULL};
         const wi_implementation model = modelled(models[engine][0], models[engine][1], headers);
         const wi_variant *variant;
