@@ -1,5 +1,5 @@
 /* Skip-gram with negative sampling (T. Mikolov et al. 2013): words that stand among the same others get similar vectors.
- * Both tables are updated by rows, so that a step costs the same whatever the vocabulary. */
+ * Both tables are updated by rows: a step reads and writes those of its batch, however many words there are. */
 #include "command_line.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -55,8 +55,11 @@ typedef struct weft_conv_request {
 /* What tile `number` of `count` requests of the block after this one, of the same panel: its share. */
 static inline weft_conv_request weft_conv_request_of(
     __global const float *block, int number, int count, int depth, bool any) {
-    const long share = any ? (long)depth * WEFT_CONV_COLUMNS * 4 / count : 0;
-    const weft_conv_request request = {(size_t)block + number * share, (share + depth - 1) / depth};
+    weft_conv_request request = {(size_t)block, 0};
+    if (!any) return request; /* where a phase meets no tap, depth is 0 */
+    const long share = (long)depth * WEFT_CONV_COLUMNS * 4 / count;
+    request.at += number * share;
+    request.step = (share + depth - 1) / depth;
     return request;
 }
 

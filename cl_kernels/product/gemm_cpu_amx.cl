@@ -48,14 +48,6 @@ typedef uint16 weft_amx_pairs __attribute__((aligned(2)));
 
 #define WEFT_AMX_LIES_AS_bf16 1 /* in memory as the engine takes it */
 
-/* Pairs of neighbours: of 32 numbers, the first 16 and the others. */
-static inline uint16 weft_amx_neighbours(uint16 low, uint16 high) {
-    uint16 pairs;
-    pairs.lo = low.even | low.odd << 16;
-    pairs.hi = high.even | high.odd << 16;
-    return pairs;
-}
-
 /* What is requested from memory while the engine multiplies, so that it is near when it is copied: `rows` rows for each panel,
  * `row` bytes apart, of which each block of k requests so many bytes. */
 typedef struct weft_amx_soon {

@@ -58,8 +58,8 @@ WEFT_API weft_status weft_graph_status(weft_graph *graph);
 typedef enum weft_precision {
     WEFT_PRECISION_F32, /* as the tensors' dtypes say; the default */
     /* Mixed precision: f32 activations and their gradients are stored in bf16, and the operands of matrix products are
-     * rounded to bf16 where a matrix engine multiplies them; sums are f32. Exponents are those of f32, so that losses
-     * need no scaling. Attention, recurrent layers, pooling and convolutions compute and read in f32. */
+     * rounded to bf16 where a matrix engine multiplies them, as are those of convolutions; sums are f32. Exponents are
+     * those of f32, so that losses need no scaling. Attention and recurrent layers compute and read in f32. */
     WEFT_PRECISION_BF16
 } weft_precision;
 /* Of the plans that are made from now on; those that exist keep theirs. Errors: WEFT_ERROR_ARGUMENT if graph is NULL or

@@ -117,11 +117,10 @@ typedef struct weft_embedding_options {
     int64_t padding; /* with `padded`: the row of this token begins as zeros (unless a custom initialiser sets
                         it) and gets no gradient; a negative number counts from the end */
     bool sparse;     /* default false; true: the table is updated by rows, as by weft_sparse_updates */
-    float
-        max_norm; /* default 0: none; rows that are longer are shortened to it where they are read and updated;
-                        implies sparse */
-    bool
-        by_frequency; /* default false; true: the gradient of a row is divided by how often it is in tokens */
+    /* Default 0: none. Rows of a larger second norm are shortened to it where they are read and updated; implies
+     * sparse. */
+    float max_norm;
+    bool by_frequency; /* default false; true: a row's gradient is divided by how often it stands in tokens */
 } weft_embedding_options;
 #define WEFT_EMBEDDING_OPTIONS_INIT .struct_size = sizeof(weft_embedding_options)
 /* The same with options; NULL means all defaults. */
@@ -134,7 +133,7 @@ WEFT_API weft_tensor *weft_embedding_layer(
  * kinds are lazy: rows that were not picked keep their moments, and do not move; decay applies to the rows that were
  * picked; t counts all steps. clip_norm counts the rows' gradients. In the next weft_minimize, weft_optimizer_minimize or
  * weft_optimizer_step; its error is WEFT_ERROR_ARGUMENT where the table has other gradients than those of embeddings,
- * and WEFT_ERROR_UNSUPPORTED with LAMB, accumulate or average_decay. Errors here: WEFT_ERROR_ARGUMENT (there is no such
+ * and WEFT_ERROR_UNSUPPORTED with LAMB, accumulate or average_decay, or where more than 16 embeddings read the table. Errors here: WEFT_ERROR_ARGUMENT (there is no such
  * parameter), WEFT_ERROR_SHAPE (it is not an f32 table of rank 2). */
 WEFT_API weft_status weft_sparse_updates(weft_graph *graph, const char *parameters, bool sparse);
 

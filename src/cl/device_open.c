@@ -32,13 +32,25 @@ static void close_parts(wi_device *device) {
     device->cl = NULL;
 }
 
+/* For tests: kernels of the processor's engine run with a model of it in OpenCL C. */
+static bool wants_model(void) {
+    const char *const wanted = wi_environment("WEFT_MATRIX_ENGINES");
+    return wanted && strcmp(wanted, "model") == 0;
+}
+
 /* Engines of the processor that this process runs on, or of the GPU, unless the embedder or the user does without them. */
 static weft_status find_engines(wi_device *device, const weft_context_options *options) {
     const char *const wanted = wi_environment("WEFT_MATRIX_ENGINES");
-    device->caps.engines = 0;
+    wi_capabilities *caps = &device->caps;
+    caps->engine_model = wants_model();
+    caps->engines = 0;
     if (options->no_matrix_engines || (wanted && strcmp(wanted, "0") == 0)) return WEFT_OK;
-    if (device->caps.type & CL_DEVICE_TYPE_GPU) return wi_gpu_engines_find(device);
-    if (device->caps.type & CL_DEVICE_TYPE_CPU) device->caps.engines = wi_matrix_engines_of_host();
+    if (caps->engine_model)
+        caps->engines = WI_ENGINE_AMX_BF16;
+    else if (caps->type & CL_DEVICE_TYPE_GPU)
+        WI_TRY(wi_gpu_engines_find(device));
+    else if (caps->type & CL_DEVICE_TYPE_CPU)
+        caps->engines = wi_matrix_engines_of_host();
     return WEFT_OK;
 }
 

@@ -72,6 +72,9 @@ typedef struct wi_op {
      * NULL: "(row-major) of its index input". */
     uint32_t contiguous;
     const char *fault, *fault_index;
+    /* KERNEL: the result is its first input but for the parts that others name: its kernels may get one memory for both,
+     * and then write these parts alone. */
+    bool replaces;
     /* MAP: its value is a label, which is checked wherever it is computed (plan/label_check.c); makes the line of the
      * error for one that is out of range. NULL: it is not. */
     weft_status (*fail_label)(const weft_tensor *node, int32_t label);

@@ -1,5 +1,6 @@
 /* The embedding layer: a table of its own, and rows picked from it. */
 #include "nn/layer_parameters.h"
+#include "nn/update_rules.h"
 #include "ops/index/index.h"
 #include <inttypes.h>
 #include <math.h>
@@ -25,10 +26,9 @@ static bool check(
     return false;
 }
 
-/* A shared one keeps what it began with. */
-static void begin_table(const weft_tensor *table, const weft_embedding_options *options) {
+/* A shared one keeps what it began with. row: that of the padding. */
+static void begin_table(const weft_tensor *table, const weft_embedding_options *options, int64_t row) {
     wi_variable *const variable = table->variable;
-    const int64_t row = options->padding < 0 ? options->padding + table->shape.dims[0] : options->padding;
     variable->sparse = options->sparse || options->max_norm > 0;
     variable->max_norm = options->max_norm;
     if (!options->padded) return;
@@ -39,12 +39,8 @@ static void begin_table(const weft_tensor *table, const weft_embedding_options *
 /* The update does to the table what this does to the rows that are read, so the gradient is that of the limited rows. */
 static weft_tensor *limited(weft_tensor *rows, float max_norm) {
     if (!rows || !(max_norm > 0)) return rows;
-    const int64_t axes[] = {-1, WEFT_END};
-    weft_tensor *const fixed = weft_stop_gradient(rows), *const norm = weft_norm_axes(fixed, axes, true);
-    weft_tensor *const most = weft_number(norm, (double)max_norm);
-    weft_tensor *const less = weft_sub(weft_div(most, weft_add_number(norm, 1e-7)), weft_number(norm, 1));
-    weft_tensor *const part = weft_where(weft_less(most, norm), less, weft_number(norm, 0));
-    return weft_add(rows, weft_stop_gradient(weft_mul(fixed, part)));
+    weft_tensor *const fixed = weft_stop_gradient(rows);
+    return weft_add(rows, weft_sub(wi_row_limited(fixed, max_norm), fixed));
 }
 
 weft_tensor *weft_embedding_layer(
@@ -63,8 +59,8 @@ weft_tensor *weft_embedding_layer(
     weft_tensor *table = wi_layer_parameter(graph, name, "weight",
         options->initialiser ? options->initialiser : &normal, 2, (int64_t[]){vocabulary, width});
     if (!table) return NULL;
-    if (weft_graph_parameter_count(graph) > before) begin_table(table, options);
     const int64_t row = options->padding < 0 ? options->padding + vocabulary : options->padding;
+    if (weft_graph_parameter_count(graph) > before) begin_table(table, options, row);
     weft_tensor *const rows =
         wi_embedding_with(table, tokens, options->padded ? &row : NULL, options->by_frequency);
     return limited(rows, options->max_norm);

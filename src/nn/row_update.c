@@ -65,11 +65,15 @@ weft_status wi_row_gradient(
     const weft_tensor *const parameter = weft_graph_parameter(u->graph, u->first);
     parts p = {.count = 0};
     WI_TRY(check_rule(u->optimizer, parameter));
-    if (!collect(gradient, &p))
+    const bool all_collected = collect(gradient, &p);
+    if (!all_collected && p.count == MAX_PARTS)
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+            "optimizer: '%s' is updated by rows (weft_sparse_updates), and more than %d embeddings read it",
+            weft_tensor_name(parameter), MAX_PARTS);
+    if (!all_collected)
         WI_FAIL(WEFT_ERROR_ARGUMENT,
-            "optimizer: '%s' is updated by rows (weft_sparse_updates), but its gradient has parts that are "
-            "not those of "
-            "an embedding (%s)",
+            "optimizer: '%s' is updated by rows (weft_sparse_updates), but its gradient has parts that "
+            "are not those of an embedding (%s)",
             weft_tensor_name(parameter), gradient->op->name);
     weft_tensor *const all = weft_concat(p.index, p.count, 0), *const source =
                                                                    weft_concat(p.rows, p.count, 0);
@@ -95,10 +99,9 @@ weft_tensor *wi_row_selected(const wi_update *u, weft_tensor *table) {
     return table ? weft_index_select(table, 0, weft_maximum_number(u->row_index, 0)) : NULL;
 }
 
-/* Rows as the forward pass reads them: no longer than the table's largest norm. */
 weft_tensor *wi_row_limited(weft_tensor *rows, float max_norm) {
     if (!rows || !(max_norm > 0)) return rows;
-    weft_tensor *const norm = weft_norm_axes(rows, (const int64_t[]){1, WEFT_END}, true);
+    weft_tensor *const norm = weft_norm_axes(rows, (const int64_t[]){-1, WEFT_END}, true);
     weft_tensor *const most = weft_number(norm, (double)max_norm);
     weft_tensor *const factor = weft_div(most, weft_add_number(norm, 1e-7));
     return weft_mul(rows, weft_where(weft_less(most, norm), factor, weft_number(norm, 1)));

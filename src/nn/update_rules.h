@@ -112,6 +112,7 @@ weft_status wi_row_gradient(
 /* The range's only parameter, (rows, width), within a flat tensor that begins with row `begin`; and its chosen rows. */
 weft_tensor *wi_row_table(const wi_update *u, weft_tensor *flat, int64_t begin);
 weft_tensor *wi_row_selected(const wi_update *u, weft_tensor *table);
+/* Rows (..., width), those that are longer shortened to max_norm; 0: none is. */
 weft_tensor *wi_row_limited(weft_tensor *rows, float max_norm);
 
 /* ---- groups.c ---- */

@@ -3,20 +3,14 @@
 # a C program that a page shows whole (weft_add_shown_program in tests/CMakeLists.txt names these pages).
 # Usage: check_examples.sh ROOT
 set -eu
+here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
 bad=0
 
 # What the macros of these names call: an example of weft_input(...) is one of weft_input_dims.
 by_macro="weft_input_dims weft_parameter_dims weft_flip_list_ weft_permute_list_ weft_reshape_list_ weft_squeeze_list_"
 
-# Functions, and macros that take arguments; the comments before a declaration may name others.
-declared=$(awk '
-    /^WEFT_API/ { waiting = 1 }
-    /^#define weft_/ || (waiting && /weft_[a-z0-9_]+\(/) {
-        match($0, /weft_[a-z0-9_]+\(/)
-        print substr($0, RSTART, RLENGTH - 1)
-        waiting = 0
-    }' include/weft/*.h | sort -u)
+declared=$(awk -f "$here/public_calls.awk" include/weft/*.h | sort -u)
 [ -n "$declared" ] || { echo "include/weft declares no functions"; exit 1; }
 
 pages=$(sed -nE 's/^weft_add_shown_program\([a-z0-9_]+ ([A-Za-z0-9_./-]+\.md).*/\1/p' tests/CMakeLists.txt | sort -u)

@@ -20,8 +20,8 @@ static const char *const parameters[] = {[ROWS] = "WEFT_CONV_ROWS",
 static const wi_variant variants[] = {
     {"f32", {[ROWS] = 13, [COLUMNS] = 32, [DEPTH] = 256, [STRIP] = 520, [PANELS] = 8}}, {0}};
 
-/* FEW: tiles for each core; SMALL: multiply-adds that are not worth waking another core; ITEM: operations that a work-item costs, whatever it
- * does. */
+/* FEW: tiles for each core; SMALL: multiply-adds that are not worth waking another core; ITEM: operations that a
+ * work-item costs, whatever it does. */
 enum { FEW = 8, SMALL = 1 << 18, ITEM = 1 << 16 };
 
 static int64_t steps_of(const wi_conv_geometry *w) {

@@ -47,18 +47,19 @@ static void index_copy_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gr
     gradients[2] = weft_index_select(g, axis, y->inputs[1]);
 }
 
-#define KERNEL_OP(op)                                                                                        \
+#define KERNEL_OP(op, in_place)                                                                              \
     const wi_op wi_op_##op = {.name = #op,                                                                   \
         .kind = WI_KERNEL,                                                                                   \
         .attribute_bytes = sizeof(wi_index_attributes),                                                      \
         .backward = op##_backward,                                                                           \
         .contiguous = 7,                                                                                     \
-        .fault = "an index is out of range"};
-KERNEL_OP(gather)
-KERNEL_OP(index_select)
-KERNEL_OP(scatter_sum)
-KERNEL_OP(index_sum)
-KERNEL_OP(index_copy)
+        .fault = "an index is out of range",                                                                 \
+        .replaces = (in_place)};
+KERNEL_OP(gather, false)
+KERNEL_OP(index_select, false)
+KERNEL_OP(scatter_sum, false)
+KERNEL_OP(index_sum, false)
+KERNEL_OP(index_copy, true)
 
 /* ---- checks ---- */
 
@@ -169,9 +170,8 @@ static bool check_copy(weft_tensor *x, int axis, weft_tensor *index, weft_tensor
     if (index->shape.rank == 1 && wi_shape_equal(&wanted, &source->shape)) return true;
     char text_x[WI_SHAPE_TEXT], text_index[WI_SHAPE_TEXT], text_source[WI_SHAPE_TEXT];
     wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
-        "index_copy: shape %s, index %s and source %s: expected an index of one axis, and a source of the "
-        "shape of x "
-        "with as many elements along axis %d",
+        "index_copy: shape %s, index %s and source %s: expected an index of one axis, and a source "
+        "of the shape of x with as many elements along axis %d",
         wi_shape_print(&x->shape, text_x), wi_shape_print(&index->shape, text_index),
         wi_shape_print(&source->shape, text_source), *found);
     return false;
