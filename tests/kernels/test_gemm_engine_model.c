@@ -98,12 +98,12 @@ static void every_engine_layout_and_format(void **state) {
         {WEFT_BF16, WEFT_BF16}, {WEFT_F16, WEFT_F16}, {WEFT_F32, WEFT_BF16}, {WEFT_BF16, WEFT_F16}};
     static const weft_dtype precisions[] = {WEFT_BF16, WEFT_F16, WEFT_F16, WEFT_BF16};
     (void)state;
-    if (!is_of_class_gpu()) skip();
+    if (!is_of_class_gpu() || test_reduced()) skip();
     for (int engine = 0; engine < MODELS; engine++) {
         const char *headers[3] = {NULL};
         const wi_implementation model = modelled(models[engine][0], models[engine][1], headers);
         const wi_variant *const small = wi_implementation_variant(&model, 1);
-        for (int i = 0; i < (test_reduced() ? 1 : 4); i++) {
+        for (int i = 0; i < 4; i++) {
             const wi_gemm_shape odd = shape_of(ROWS, COLUMNS, DEPTH, i & 1, i & 2);
             const wi_gemm_shape wide = shape_of(ROWS, COLUMNS, 48, false, true);
             multiply(&model, small, &odd, formats[i], precisions[i]);
@@ -115,8 +115,8 @@ static void every_engine_layout_and_format(void **state) {
 static void every_variant(void **state) {
     static const weft_dtype formats[] = {WEFT_BF16, WEFT_F32};
     (void)state;
-    if (!is_of_class_gpu()) skip();
-    for (int engine = 0; engine < (test_reduced() ? 1 : MODELS); engine++) {
+    if (!is_of_class_gpu() || test_reduced()) skip();
+    for (int engine = 0; engine < MODELS; engine++) {
         const char *headers[3] = {NULL};
         const wi_implementation model = modelled(models[engine][0], models[engine][1], headers);
         const wi_variant *variant;
@@ -127,8 +127,22 @@ static void every_variant(void **state) {
     }
 }
 
+/* For interpreters: one work-group and a tail in each direction. */
+static void one_group(void **state) {
+    static const weft_dtype formats[] = {WEFT_BF16, WEFT_F16};
+    (void)state;
+    if (!is_of_class_gpu()) skip();
+    for (int engine = 0; engine < MODELS; engine++) {
+        const char *headers[3] = {NULL};
+        const wi_implementation model = modelled(models[engine][0], models[engine][1], headers);
+        wi_gemm_shape shape = shape_of(33, 19, 18, false, false);
+        shape.batch = 1;
+        multiply(&model, wi_implementation_variant(&model, 1), &shape, formats, WEFT_BF16);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_engine_layout_and_format), cmocka_unit_test(every_variant)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_engine_layout_and_format),
+        cmocka_unit_test(every_variant), cmocka_unit_test(one_group)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
