@@ -44,6 +44,20 @@ unsigned wi_quirks_find(const weft_device_info *info, const char *method) {
     return takes_work_item_loops(method) ? quirks : quirks & ~(unsigned)WI_QUIRK_WORK_ITEM_LOOPS;
 }
 
+/* A row says what docs/devices.md says; any other version of a driver is unknown. */
+static const struct {
+    const char *platform, *driver; /* a part of the name; the whole version */
+} proven_rows[] = {{"portable computing language", "3.1"}};
+
+bool wi_driver_is_proven(const weft_device_info *info) {
+    for (size_t i = 0; i < sizeof proven_rows / sizeof *proven_rows; i++) {
+        if (wi_contains_any_case(info->platform, proven_rows[i].platform) &&
+            strcmp(info->driver, proven_rows[i].driver) == 0)
+            return true;
+    }
+    return false;
+}
+
 const char *wi_quirk_text(unsigned quirk) {
     switch (quirk) {
     case WI_QUIRK_WORK_ITEM_LOOPS:
