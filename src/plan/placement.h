@@ -12,6 +12,7 @@ typedef struct wi_place {
     size_t bytes;
     int first, last; /* runs between which it is in use; -1: in none */
     bool keep;
+    bool cleared;        /* kept, and zero at first */
     int alias;           /* lies inside that place; -1: of its own */
     size_t alias_offset; /* bytes */
     size_t chunk;        /* ARENA without alias: the buffer that it lies in, */
@@ -25,6 +26,7 @@ typedef struct wi_placement {
     wi_place *places; /* the partition's storages, further instances, then scratch memory */
     size_t place_count;
     int *scratch;        /* by run: a place; -1: none */
+    int *fixed;          /* the same, of the scratch memory that is filled for all runs */
     size_t *chunk_bytes; /* of the arena's buffers */
     int *chunk_device;   /* index */
     size_t chunk_count;
