@@ -8,6 +8,7 @@
 #include "cl/capabilities.h"
 #include "cl/device_list.h"
 #include "cl/disk_cache.h"
+#include "cl/findings.h"
 #include "cl/gpu_engines.h"
 #include "cl/launch.h"
 #include "cl/matrix_engine.h"
@@ -21,6 +22,7 @@
 /* Undoes an opening, and what failed of it; it may be tried again then. */
 static void close_parts(wi_device *device) {
     wi_program_cache_close(device);
+    wi_findings_close(device);
     wi_tuning_close(device);
     wi_disk_cache_close(device);
     wi_buffer_pool_close(device);
