@@ -34,6 +34,10 @@ if(command_files)
   install(TARGETS weft_command)
 endif()
 
+if(TARGET weft_command)
+  weft_add_man_pages(weft_command ${samples} ${programs})
+endif()
+
 if("train_digits" IN_LIST samples)
   add_custom_target(
     run_demo

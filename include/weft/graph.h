@@ -187,6 +187,15 @@ WEFT_API weft_tensor *weft_array(
  * characters of open scopes); of weft_scope_end: WEFT_ERROR_STATE (no scope is open). */
 WEFT_API weft_status weft_scope_begin(weft_graph *graph, const char *name, bool share);
 WEFT_API weft_status weft_scope_end(weft_graph *graph); /* of the scope that was opened last */
+/* Moves the parameters and named states of the scope `to` towards those of the same names in the scope `from`, as one
+ * output of plans: a run does to ← (1 - factor)·to + factor·from, on the device, with one launch for each run of parameters
+ * that lie side by side in both; factor 1 copies, and so does every i32 state. Scopes within scopes are written with
+ * dots. A target network, with `target` built like `online`:
+ *     weft_tensor *follow = weft_scope_copy(graph, "online", "target", 0.005f);
+ * All variables of `from` have their counterpart in `to`; `to` may have more. Not in one plan with an update of the
+ * same parameters. NULL after an error: WEFT_ERROR_ARGUMENT (nothing is in the scope, or not its counterpart, a factor
+ * outside of 0 < factor <= 1, a scope into itself), WEFT_ERROR_SHAPE (shapes or dtypes differ). */
+WEFT_API weft_tensor *weft_scope_copy(weft_graph *graph, const char *from, const char *to, float factor);
 
 /* ---- gradients and effects ---- */
 
@@ -221,10 +230,30 @@ WEFT_API size_t weft_graph_state_count(const weft_graph *graph);
 WEFT_API weft_tensor *weft_graph_state(const weft_graph *graph, size_t index);
 /* The first parameter or state of that name; NULL, without an error, if there is none. */
 WEFT_API weft_tensor *weft_graph_find(const weft_graph *graph, const char *name);
+/* The input that was made first of those of that name; NULL, without an error, if there is none. */
+WEFT_API weft_tensor *weft_graph_find_input(const weft_graph *graph, const char *name);
 /* Copy all elements between host and device, row-major; bytes must be the exact size of the tensor. They wait
  * for the device. */
 WEFT_API weft_status weft_tensor_read(weft_tensor *variable, void *data, size_t bytes);
 WEFT_API weft_status weft_tensor_write(weft_tensor *variable, const void *data, size_t bytes);
+/* Copies the elements of a parameter or state to another one on the device, without waiting; both have the same dtype and
+ * shape, and may be of different graphs of one context. */
+WEFT_API weft_status weft_tensor_copy(weft_tensor *to, weft_tensor *from);
+
+/* ---- snapshots: everything that training changes, kept on the device ----
+ * A snapshot holds what the graph's parameters and states hold, those of optimizers included, the counters of updates and
+ * of random numbers, and the scalars: after weft_snapshot_restore training goes on as it did after weft_snapshot_take, as
+ * often as wanted. For the best weights of a training, trials of learning rates, a step that is taken back. It takes as
+ * much device memory as the graph's variables (weft_plan_info.variable_bytes). Neither call waits for the device. What
+ * was created since the last take keeps its value. */
+typedef struct weft_snapshot weft_snapshot;
+/* An empty one, which retains the graph. */
+WEFT_API weft_status weft_snapshot_create(weft_snapshot **snapshot, weft_graph *graph);
+WEFT_API void weft_snapshot_release(weft_snapshot *snapshot); /* NULL is allowed */
+/* Replaces what it held. Errors: WEFT_ERROR_MEMORY_LIMIT, WEFT_ERROR_DEVICE_MEMORY; then it is empty. */
+WEFT_API weft_status weft_snapshot_take(weft_snapshot *snapshot);
+/* WEFT_ERROR_STATE: nothing has been taken. */
+WEFT_API weft_status weft_snapshot_restore(weft_snapshot *snapshot);
 
 /* ---- used by the macros ---- */
 /* Dimensions up to the first WEFT_END. */

@@ -4,7 +4,9 @@
  * papers, 1 for grey. H and W may differ from the sizes given here, as long as every window of the network
  * fits; the first linear layer after a flatten is as wide as the flattened image. Parameters and running
  * statistics have the names and shapes of torchvision's model of the same name ("layer1.0.conv1.weight"), so
- * that its weights can be loaded with weft_weights_load. "Sequential" means the names of an nn.Sequential of
+ * that its weights can be loaded with weft_weights_load. classes 0: the features (N, width), which the last linear layer
+ * would read, without it and its dropout, for another head, or to compare images; option `allow_extra` of
+ * weft_weights_load skips what the file has for that layer. "Sequential" means the names of an nn.Sequential of
  * the given layers, in which activations, poolings and dropouts are counted too ("0.weight"). "Uniform",
  * "He", "normal" and "truncated" name the initial values of the parameters:
  *
@@ -16,7 +18,7 @@
  * With He and normal, biases begin as 0. Weights of norms begin as 1, their biases as 0.
  *
  * Errors: WEFT_ERROR_SHAPE (x is not (N, C, H, W), or the image is too small; the message names the layer
- * that it does not fit), WEFT_ERROR_DTYPE, WEFT_ERROR_ARGUMENT (classes below 1, a prefix that is too long, a
+ * that it does not fit), WEFT_ERROR_DTYPE, WEFT_ERROR_ARGUMENT (classes below 0, a prefix that is too long, a
  * name that is already in the graph: two networks in one graph need different prefixes). */
 #ifndef WEFT_MODELS_H
 #define WEFT_MODELS_H

@@ -270,7 +270,10 @@ WEFT_API weft_tensor *weft_optimizer_minimize(
 WEFT_API weft_tensor *weft_optimizer_rate(weft_optimizer_state *optimizer);
 
 /* Freezes parameters, or unfreezes them: a name in which a star matches any characters. Frozen parameters get
- * no gradient (the backward pass does not compute it), no update and no decay. Takes effect in the next
+ * no gradient (the backward pass does not compute it), no update and no decay. States of these names are frozen, too: a
+ * batch or instance norm whose running_mean is frozen is in its inference form in plans for training that are made from
+ * then on, and its statistics do not move ("backbone.*" is what PyTorch's requires_grad_(False) and eval() are for that
+ * part; "*.weight" and "*.bias" leave the statistics alone). For parameters it takes effect in the next
  * weft_minimize, weft_optimizer_minimize, weft_optimizer_step or weft_trainer_create; what exists already does not
  * change. WEFT_ERROR_ARGUMENT: there is no such parameter. */
 WEFT_API weft_status weft_freeze(weft_graph *graph, const char *parameters, bool frozen);

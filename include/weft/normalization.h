@@ -39,7 +39,7 @@ typedef struct weft_batch_norm_options {
     bool no_affine;   /* no weight and bias; default false */
     bool no_running;  /* no running statistics: those of the batch in inference, too; default false */
     bool fixed; /* uses the running statistics in training, too, and does not change them (PyTorch's eval()
-                   for some layers of a network); default false */
+                   for some layers of a network), as weft_freeze of the statistics does; default false */
 } weft_batch_norm_options;
 #define WEFT_BATCH_NORM_OPTIONS_INIT .struct_size = sizeof(weft_batch_norm_options)
 /* The same with options; NULL means all defaults. */

@@ -362,6 +362,11 @@ WEFT_API weft_tensor *weft_embedding_padded_with(weft_tensor *table, weft_tensor
 WEFT_API weft_tensor *weft_uniform(weft_graph *graph, float low, float high, int rank, const int64_t *dims);
 WEFT_API weft_tensor *weft_normal(
     weft_graph *graph, float mean, float deviation, int rank, const int64_t *dims);
+/* i32 (...): a class drawn from softmax(logits / temperature) of logits (..., classes), with new numbers in each run. top_k:
+ * only of the k most probable (0: of all); top_p: of these only the most probable, as many as it takes for their
+ * probabilities to add up to top_p (1: of all; Holtzman et al. 2020). Temperature 0 takes the most probable. A class of
+ * probability 0 is never drawn; a row without probabilities (NaN, +inf, or all -inf) gives -1. No gradient. */
+WEFT_API weft_tensor *weft_categorical(weft_tensor *logits, double temperature, int64_t top_k, double top_p);
 /* f32. Training: 0 with probability p, else x / (1 - p); the gradient likewise. Inference: x. 0 <= p < 1. */
 WEFT_API weft_tensor *weft_dropout(weft_tensor *x, float p);
 

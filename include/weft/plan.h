@@ -16,8 +16,10 @@ typedef struct weft_plan weft_plan;
 
 typedef struct weft_plan_options {
     size_t struct_size;
-    int64_t batch;  /* default 1 */
-    bool inference; /* default false: dropout is active, norms use and update the batch's statistics */
+    int64_t batch; /* default 1 */
+    /* Default false: dropout is active, norms use and update the batch's statistics. A plan for inference also keeps
+     * packed copies of weights, in arena_bytes, as long as memory_limit and the context allow it. */
+    bool inference;
     /* Bytes that the plan may allocate (total_bytes); 0: only the limit of the context. If storing every
      * intermediate would take more, the plan computes some of them again. */
     size_t memory_limit;
@@ -52,6 +54,16 @@ WEFT_API weft_status weft_plan_bind(
 WEFT_API weft_status weft_plan_memory(
     weft_plan *plan, weft_tensor *output, struct _cl_mem **memory, size_t *offset);
 
+/* Copies an output of a plan, as its last run left it, into an input of this plan or of another one, on the device and
+ * without waiting: a token that was drawn becomes the next one's input, actions become the input of an environment, one
+ * network's result that of another. Both are of the same dtype and number of bytes; the plans may be of different graphs
+ * and devices. Errors: WEFT_ERROR_ARGUMENT (not an input, not an output, another number of bytes), WEFT_ERROR_DTYPE,
+ * WEFT_ERROR_STATE (`from` has not run yet).
+ *     weft_plan_run(plan);
+ *     weft_plan_feed(plan, token, plan, next_token); */
+WEFT_API weft_status weft_plan_feed(
+    weft_plan *plan, weft_tensor *input, weft_plan *from, weft_tensor *output);
+
 /* Enqueues one step and does not wait. WEFT_ERROR_STATE: an input was never written or bound. */
 WEFT_API weft_status weft_plan_run(weft_plan *plan);
 /* Waits until everything that was enqueued has finished. Reports an index out of range as weft_plan_read
@@ -61,7 +73,7 @@ WEFT_API weft_status weft_plan_wait(weft_plan *plan);
 typedef struct weft_plan_info {
     int64_t batch;
     size_t steps;              /* fused steps */
-    size_t launches;           /* kernels (and library calls) per run */
+    size_t launches;           /* kernels (and library calls) per run, without those that pack weights once */
     size_t kernels;            /* distinct kernels */
     size_t conversions;        /* steps that only convert the layout */
     size_t layout_conversions; /* operands that convert between (N, C, spatial...) and channels-last */

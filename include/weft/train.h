@@ -378,6 +378,15 @@ WEFT_API void weft_trainer_get_info(const weft_trainer *trainer, weft_training_i
  * inputs is `batch` examples, row-major; `bytes` is the exact size of the output at that batch. */
 WEFT_API weft_status weft_predict(
     weft_tensor *output, size_t batch, const weft_column *inputs, size_t count, void *data, size_t bytes);
+/* One of several outputs: where its values go, and their exact bytes. */
+typedef struct weft_prediction {
+    weft_tensor *output;
+    void *data;
+    size_t bytes;
+} weft_prediction;
+/* The same with several outputs, 16 at most, in one run: what they have in common is computed once. */
+WEFT_API weft_status weft_predict_all(const weft_prediction *outputs, size_t output_count, size_t batch,
+    const weft_column *inputs, size_t count);
 
 #ifdef __cplusplus
 }

@@ -69,10 +69,14 @@ typedef struct wi_op {
     bool precise;
     /* MAP: instead of code, a padded read of its one input, as attributes.padding says. */
     bool reads_padded;
-    /* KERNEL: contiguous: the inputs that its kernels want so, a bit each. fault (also of the map `label`): what WEFT_FAULT in its kernels means ("an index is out of range"); NULL: they have none.
-     * fault_index: of what the position that it notes is one; NULL: "(row-major) of its index input". */
+    /* KERNEL: contiguous: the inputs that its kernels want so, a bit each. fault: what WEFT_FAULT in its kernels means
+     * ("an index is out of range"); NULL: they have none. fault_index: of what the position that it notes is one;
+     * NULL: "(row-major) of its index input". */
     uint32_t contiguous;
     const char *fault, *fault_index;
+    /* MAP: its value is a label, which is checked wherever it is computed (plan/label_check.c); makes the line of the
+     * error for one that is out of range. NULL: it is not. */
+    weft_status (*fail_label)(const weft_tensor *node, int32_t label);
     /* How a plan rewrites the node (graph/rewrite.h); ended by a rule without a name. NULL: no rule does. */
     const struct wi_rule *rules;
 } wi_op;
@@ -98,6 +102,7 @@ struct weft_tensor {
 typedef struct wi_block {
     wi_buffer buffer; /* made when the first plan or read needs it */
     size_t bytes;
+    uint64_t writes; /* how often something was written to it since it was made */
 } wi_block;
 
 typedef struct wi_variable {
@@ -156,8 +161,12 @@ typedef struct wi_scalar {
 
 enum { WI_MAX_CLOCKS = 64 };
 
-typedef struct wi_variable_name wi_variable_name; /* graph/variable_names.h */
-typedef struct wi_scope wi_scope;                 /* graph/scope.h */
+/* Names of variables, of the layers that they belong to, and words that are numbered (graph/variable_names.h). */
+typedef struct wi_variable_name wi_variable_name;
+typedef struct wi_variable_names {
+    wi_variable_name *variables, *layers, *words;
+} wi_variable_names;
+typedef struct wi_scope wi_scope; /* graph/scope.h */
 
 /* Variables of a kind in order of creation. */
 typedef struct wi_variable_list {
@@ -192,8 +201,7 @@ struct weft_graph {
     wi_variable **variables; /* parameters and states in order of creation */
     size_t variable_count, variable_capacity;
     wi_variable_list kinds[2]; /* the same: states, parameters */
-    wi_variable_name **names;  /* buckets (variable_names.c) */
-    size_t name_count, name_bucket_count;
+    wi_variable_names names;
     wi_scalar *scalars;
     size_t scalar_count, scalar_capacity;
     uint32_t streams;       /* random nodes made so far */
@@ -261,6 +269,8 @@ int64_t wi_row_count(const weft_tensor *parameter);
 weft_status wi_graph_add_block(weft_graph *graph, size_t bytes, size_t *index);
 /* Makes and fills the block's memory if that has not happened yet. */
 weft_status wi_graph_block_ready(weft_graph *graph, size_t block);
+/* Whoever writes to a block's memory says so, so that plans compute again what they keep of it. */
+void wi_graph_block_written(weft_graph *graph, size_t block);
 size_t wi_graph_variable_bytes(const weft_graph *graph);
 
 /* ---- things that live as long as the graph: plans kept for inference ---- */

@@ -69,6 +69,18 @@ weft_tensor *weft_input_dims(weft_graph *graph, const char *name, weft_dtype dty
     return weft_input_shape(graph, name, dtype, shape.rank, shape.dims);
 }
 
+static bool is_input_named(const weft_tensor *node, const char *name) {
+    return node->op == &wi_op_input && strcmp(weft_tensor_name(node), name) == 0;
+}
+
+weft_tensor *weft_graph_find_input(const weft_graph *graph, const char *name) {
+    weft_tensor *first = NULL;
+    for (size_t i = 0; graph && name && i < graph->bucket_count; i++)
+        for (weft_tensor *node = graph->buckets[i]; node; node = node->same_hash)
+            if (is_input_named(node, name) && (!first || node->id < first->id)) first = node;
+    return first;
+}
+
 /* ---- variables ---- */
 
 static wi_variable *add_variable(

@@ -52,6 +52,10 @@ weft_status wi_graph_block_ready(weft_graph *graph, size_t index) {
     return WEFT_OK;
 }
 
+void wi_graph_block_written(weft_graph *graph, size_t block) {
+    graph->blocks[block].writes++;
+}
+
 /* ---- the public view ---- */
 
 static weft_tensor *nth_of(const weft_graph *graph, size_t index, bool trainable) {
@@ -100,6 +104,7 @@ weft_status weft_tensor_write(weft_tensor *tensor, const void *data, size_t byte
     WI_TRY(check_variable("weft_tensor_write", tensor, data, bytes));
     const wi_variable *variable = tensor->variable;
     weft_graph *graph = tensor->graph;
+    wi_graph_block_written(graph, variable->block);
     return wi_buffer_write(wi_context_device(graph->context), graph->blocks[variable->block].buffer.memory,
         variable->offset, data, bytes);
 }

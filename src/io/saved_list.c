@@ -98,6 +98,7 @@ weft_status wi_saved_entry_write(const wi_saved_entry *entry, const void *data) 
         return WEFT_OK;
     }
     WI_TRY(locate(entry, &memory, &offset));
+    wi_graph_block_written(entry->variable->graph, entry->variable->variable->block);
     return wi_buffer_write(
         wi_context_device(entry->variable->graph->context), memory, offset, data, entry->bytes);
 }

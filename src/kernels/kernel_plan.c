@@ -109,6 +109,12 @@ void wi_kernel_repeat(wi_kernel_plan *plan, int first, int64_t iterations) {
     plan->launches[first]->launches_per_iteration = plan->count - first;
 }
 
+void wi_kernel_packs(wi_kernel_plan *plan, uint32_t inputs, size_t bytes) {
+    plan->pack_count = plan->count;
+    plan->packed = inputs;
+    plan->pack_bytes = bytes;
+}
+
 static bool fits_int(const wi_kernel_argument *argument) {
     return argument->kind != WI_KERNEL_INT ||
            (argument->number >= INT32_MIN && argument->number <= INT32_MAX);

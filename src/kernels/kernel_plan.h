@@ -72,6 +72,11 @@ typedef struct wi_kernel_plan {
     wi_kernel_launch spare; /* written to when there is no memory for another */
     bool failed;
     size_t scratch_bytes; /* device memory that only these launches use, its content undefined before them */
+    /* The first `pack_count` launches read nothing but the inputs of `packed` (a bit each), and write nothing but the
+     * first `pack_bytes` of the scratch memory, which the others only read: an inference plan may run them once. */
+    int pack_count;
+    uint32_t packed;
+    size_t pack_bytes;
     double flops;
 } wi_kernel_plan;
 
@@ -103,6 +108,8 @@ void wi_kernel_random(wi_kernel_launch *launch);
 void wi_kernel_iteration(wi_kernel_launch *launch);
 /* The launches from `first` (an index into plan->launches) to the last so far run `iterations` times, together. */
 void wi_kernel_repeat(wi_kernel_plan *plan, int first, int64_t iterations);
+/* The launches so far pack these inputs (a bit each) into so many bytes at the beginning of the scratch memory. */
+void wi_kernel_packs(wi_kernel_plan *plan, uint32_t inputs, size_t bytes);
 /* The file is named, everything fitted, and sizes are positive; `op` begins the line. */
 weft_status wi_kernel_plan_check(const wi_kernel_plan *plan, const char *op);
 

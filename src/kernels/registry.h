@@ -33,6 +33,7 @@ typedef struct wi_kernel_site {
     const weft_tensor *node; /* NULL: a matrix product on its own */
     const wi_device_profile *device;
     bool inference;
+    uint32_t fixed; /* inputs that stay as they are from run to run, a bit each: they are packed once */
     wi_extent inputs[WI_KERNEL_INPUTS], result;
     wi_layout layouts[WI_KERNEL_INPUTS];  /* of the inputs; the offset goes with the argument */
     const struct wi_gemm_shape *product;  /* contractions: the sizes and strides */

@@ -20,6 +20,8 @@ static weft_status exchange(weft_graph *graph, const wi_variable *average, cl_me
     WI_TRY(wi_graph_block_ready(graph, average->block));
     const cl_mem a = graph->blocks[average->covered_block].buffer.memory,
                  b = graph->blocks[average->block].buffer.memory;
+    wi_graph_block_written(graph, average->covered_block);
+    wi_graph_block_written(graph, average->block);
     for (size_t at = 0; at < average->bytes; at += SCRATCH_BYTES) {
         const size_t left = average->bytes - at, count = left < SCRATCH_BYTES ? left : SCRATCH_BYTES;
         WI_TRY(copy(context, a, scratch, average->covered + at, 0, count));

@@ -4,6 +4,19 @@
 #include "nn/update_rules.h"
 #include <math.h>
 
+/* What the node is in training depends on whether its statistics are frozen: it is asked again. */
+static void forget_lowered(const weft_graph *graph, const weft_tensor *state) {
+    for (size_t i = 0; i < graph->bucket_count; i++)
+        for (weft_tensor *node = graph->buckets[i]; node; node = node->same_hash)
+            for (int k = 0; k < node->input_count; k++)
+                if (node->inputs[k] == state) node->lowered[false] = NULL;
+}
+
+static bool may_be_frozen(const wi_variable *variable, const char *names) {
+    const char *const name = weft_tensor_name(variable->tensor);
+    return (variable->trainable || *name) && wi_pattern_matches(names, name);
+}
+
 weft_status weft_freeze(weft_graph *graph, const char *parameters, bool frozen) {
     if (!graph || !parameters)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_freeze: graph and parameters must not be NULL");
@@ -11,8 +24,8 @@ weft_status weft_freeze(weft_graph *graph, const char *parameters, bool frozen) 
     bool found = false;
     for (size_t i = 0; i < graph->variable_count; i++) {
         wi_variable *const variable = graph->variables[i];
-        if (!variable->trainable || !wi_pattern_matches(parameters, weft_tensor_name(variable->tensor)))
-            continue;
+        if (!may_be_frozen(variable, parameters)) continue;
+        if (!variable->trainable && variable->frozen != frozen) forget_lowered(graph, variable->tensor);
         variable->frozen = frozen;
         found = true;
     }

@@ -57,9 +57,9 @@ weft_tensor *weft_model(weft_tensor *x, const char *name, int64_t classes, const
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
             "weft_model: no network is named '%s', expected one of weft_model_name", name ? name : "");
     if (!WI_GRAPH_OPTIONS(graph, &options, given, "weft_model", WEFT_MODEL_OPTIONS_INIT)) return NULL;
-    if (classes < 1)
-        return wi_graph_fail(
-            graph, WEFT_ERROR_ARGUMENT, "weft_%s: %" PRId64 " classes, expected 1 or more", name, classes);
+    if (classes < 0)
+        return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_%s: %" PRId64 " classes, expected 1 or more, or 0 for the features", name, classes);
     const char *const prefix = options.prefix ? options.prefix : "";
     if (strlen(prefix) > WI_MODEL_SCOPE / 2)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,

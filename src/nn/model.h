@@ -31,7 +31,7 @@ typedef struct wi_model_row {
 typedef struct wi_model {
     const wi_model_row *row;
     weft_graph *graph;
-    int64_t classes;
+    int64_t classes; /* 0: it ends with the features */
     bool no_dropout;
     char scope[WI_MODEL_SCOPE]; /* "teacher.layer1.0." */
 } wi_model;
@@ -62,6 +62,8 @@ weft_tensor *wi_model_conv(const wi_model *model, weft_tensor *x, const char *na
 weft_tensor *wi_model_conv_norm(const wi_model *model, weft_tensor *x, const char *conv, const char *norm,
     int64_t filters, wi_model_window window); /* without one, and a batch norm */
 weft_tensor *wi_model_linear(const wi_model *model, weft_tensor *x, const char *name, int64_t units);
+/* The logits, from features that drop out with probability p (0: never); of a model without classes the features. */
+weft_tensor *wi_model_head(const wi_model *model, weft_tensor *x, float p, const char *name);
 /* name: for error lines. */
 weft_tensor *wi_model_max_pool(
     const wi_model *model, weft_tensor *x, const char *name, wi_model_window window);

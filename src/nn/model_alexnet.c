@@ -13,7 +13,7 @@ weft_tensor *wi_model_lenet5(const wi_model *m, weft_tensor *x) {
     x = weft_flatten(wi_model_avg_pool(m, x, "5", wi_square(2, 2, 0)));
     x = weft_tanh(wi_model_linear(m, x, "7", 120));
     x = weft_tanh(wi_model_linear(m, x, "9", 84));
-    return wi_model_linear(m, x, "11", m->classes);
+    return wi_model_head(m, x, 0, "11");
 }
 
 weft_tensor *wi_model_alexnet_s(const wi_model *m, weft_tensor *x) {
@@ -26,8 +26,7 @@ weft_tensor *wi_model_alexnet_s(const wi_model *m, weft_tensor *x) {
     x = weft_relu(wi_model_conv(m, x, "10", 256, wi_square(3, 1, 1)));
     x = weft_flatten(wi_model_max_pool(m, x, "12", wi_square(3, 2, 0)));
     x = wi_model_dropout(m, weft_relu(wi_model_linear(m, x, "14", 4096)), 0.5f);
-    x = wi_model_dropout(m, weft_relu(wi_model_linear(m, x, "17", 4096)), 0.5f);
-    return wi_model_linear(m, x, "20", m->classes);
+    return wi_model_head(m, weft_relu(wi_model_linear(m, x, "17", 4096)), 0.5f, "20");
 }
 
 weft_tensor *wi_model_alexnet_r(const wi_model *m, weft_tensor *x) {
@@ -37,5 +36,5 @@ weft_tensor *wi_model_alexnet_r(const wi_model *m, weft_tensor *x) {
     x = wi_model_max_pool(m, x, "5", wi_square(3, 2, 0));
     x = weft_relu(wi_model_conv(m, x, "6", 64, wi_square(5, 1, 2)));
     x = wi_model_avg_pool(m, x, "8", wi_square(3, 2, 0));
-    return wi_model_linear(m, weft_flatten(x), "10", m->classes);
+    return wi_model_head(m, weft_flatten(x), 0, "10");
 }

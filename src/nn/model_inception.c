@@ -63,7 +63,7 @@ weft_tensor *wi_model_googlenet(const wi_model *m, weft_tensor *x) {
     x = google_blocks(m, wi_model_max_pool(m, x, "maxpool2", halves), three, 2);
     x = google_blocks(m, wi_model_max_pool(m, x, "maxpool3", halves), four, 5);
     x = google_blocks(m, wi_model_max_pool(m, x, "maxpool4", ceiling(wi_square(2, 2, 0))), five, 2);
-    return wi_model_linear(m, wi_model_dropout(m, wi_model_pool_all(x), 0.2f), "fc", m->classes);
+    return wi_model_head(m, wi_model_pool_all(x), 0.2f, "fc");
 }
 
 /* ---- Inception-v3: blocks A to E of torchvision, figures 5, 10, 6, 10 and 7 of the paper ---- */
@@ -158,5 +158,5 @@ weft_tensor *wi_model_inception_v3(const wi_model *m, weft_tensor *x) {
         const wi_model in = wi_model_in(m, "%s", blocks[i].name);
         x = blocks[i].block(&in, x, blocks[i].filters);
     }
-    return wi_model_linear(m, wi_model_dropout(m, wi_model_pool_all(x), 0.5f), "fc", m->classes);
+    return wi_model_head(m, wi_model_pool_all(x), 0.5f, "fc");
 }

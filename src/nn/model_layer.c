@@ -127,6 +127,11 @@ weft_tensor *wi_model_linear(const wi_model *model, weft_tensor *x, const char *
             .bias_initialiser = first_bias(values, &zero)});
 }
 
+weft_tensor *wi_model_head(const wi_model *model, weft_tensor *x, float p, const char *name) {
+    if (model->classes == 0) return x;
+    return wi_model_linear(model, p > 0 ? wi_model_dropout(model, x, p) : x, name, model->classes);
+}
+
 /* ---- layers without ---- */
 
 static weft_pool_options pooling(const wi_model_window *w) {

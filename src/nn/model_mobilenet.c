@@ -42,5 +42,5 @@ weft_tensor *wi_model_mobilenet_v2(const wi_model *m, weft_tensor *x) {
         }
     }
     x = basic(&features, x, wi_numbered(layer).text, 1280, wi_square(1, 1, 0));
-    return wi_model_linear(&classifier, wi_model_dropout(m, wi_model_pool_all(x), 0.2f), "1", m->classes);
+    return wi_model_head(&classifier, wi_model_pool_all(x), 0.2f, "1");
 }

@@ -38,7 +38,7 @@ static weft_tensor *resnet(const wi_model *m, weft_tensor *x, residual_block *bl
             x = block(&part, x, INT64_C(64) << stage, stage > 0 && i == 0 ? 2 : 1);
         }
     }
-    return wi_model_linear(m, wi_model_pool_all(x), "fc", m->classes);
+    return wi_model_head(m, wi_model_pool_all(x), 0, "fc");
 }
 
 weft_tensor *wi_model_resnet18(const wi_model *m, weft_tensor *x) {
@@ -75,7 +75,7 @@ static weft_tensor *cifar_resnet(const wi_model *m, weft_tensor *x, int blocks) 
             x = cifar_block(&part, x, INT64_C(16) << stage, stage > 0 && i == 0 ? 2 : 1);
         }
     }
-    return wi_model_linear(m, wi_model_pool_all(x), wi_numbered(layer + 2).text, m->classes);
+    return wi_model_head(m, wi_model_pool_all(x), 0, wi_numbered(layer + 2).text);
 }
 
 weft_tensor *wi_model_resnet20(const wi_model *m, weft_tensor *x) {

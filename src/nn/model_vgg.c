@@ -17,8 +17,7 @@ static weft_tensor *vgg(const wi_model *m, weft_tensor *x, const int counts[5]) 
     }
     x = weft_flatten(weft_adaptive_avg_pool(x, seven));
     x = wi_model_dropout(m, weft_relu(wi_model_linear(&classifier, x, "0", 4096)), 0.5f);
-    x = wi_model_dropout(m, weft_relu(wi_model_linear(&classifier, x, "3", 4096)), 0.5f);
-    return wi_model_linear(&classifier, x, "6", m->classes);
+    return wi_model_head(&classifier, weft_relu(wi_model_linear(&classifier, x, "3", 4096)), 0.5f, "6");
 }
 
 weft_tensor *wi_model_vgg11(const wi_model *m, weft_tensor *x) {

@@ -92,11 +92,8 @@ typedef enum wi_label_kind {
     WI_LABEL_ADAPTIVE_SOFTMAX,
     WI_LABEL_LENGTH
 } wi_label_kind;
-extern const wi_op wi_op_label;
 weft_tensor *wi_label(
     weft_tensor *x, wi_label_kind kind, int64_t count, int64_t ignored); /* NULL gives NULL */
-/* Fails with the line of the number that its code found. */
-weft_status wi_label_fail(const weft_tensor *node, int32_t found);
 /* Those of `count` parameters from `first` on with the layout of wi_flat_parameters, `rows` of it. */
 weft_tensor *wi_flat_gradients(
     weft_graph *graph, weft_tensor *const *gradients, size_t first, size_t count, int64_t rows);

@@ -46,9 +46,15 @@ static void set_offset(wi_binder *b, int value, int64_t elements) {
     set_long(b, elements + (int64_t)(at.offset / size));
 }
 
+/* What is filled for all runs comes first, and is elsewhere than the rest. */
 static void set_scratch(wi_binder *b, int64_t elements, size_t size) {
     const wi_plan_memory *memory = b->launches->memory;
-    const wi_location at = wi_locate_place(memory, memory->placement->scratch[b->run->index]);
+    const wi_placement *placement = memory->placement;
+    const size_t fixed = b->launches->schedule->of[b->run->step->index].fixed_bytes;
+    const bool is_fixed = (size_t)elements * size < fixed;
+    const int place = (is_fixed ? placement->fixed : placement->scratch)[b->run->index];
+    const wi_location at = wi_locate_place(memory, place);
+    if (!is_fixed) elements -= (int64_t)(fixed / size);
     set_argument(b, sizeof at.memory, &at.memory);
     set_long(b, elements + (int64_t)(at.offset / size));
 }

@@ -33,6 +33,9 @@ struct weft_plan {
     bool inputs_known;            /* each input has been written, or is the embedder's memory */
     struct wi_profiler *profiler; /* notes what is enqueued; NULL: nobody asks */
     size_t run_count;
+    size_t fixed_launches; /* not among info.launches */
+    bool fixed_is_known;   /* the fixed launches have run, */
+    uint64_t fixed_writes; /* when this was the sum of writes to what the plan does not assign */
 };
 
 /* weft_plan_create without a reference to the graph: for plans that the graph itself keeps. */

@@ -55,6 +55,9 @@ void wi_dump_placement(const wi_placement *placement, wi_text *text) {
     for (size_t i = 0; i < placement->runs->run_count; i++)
         if (placement->scratch[i] >= 0)
             wi_text_append(text, "run %zu  scratch in place %d\n", i, placement->scratch[i]);
+    for (size_t i = 0; i < placement->runs->run_count; i++)
+        if (placement->fixed[i] >= 0)
+            wi_text_append(text, "run %zu  fixed scratch in place %d\n", i, placement->fixed[i]);
 }
 
 /* ---- launches ---- */

@@ -413,7 +413,7 @@ static int emit_map(wi_emitter *e, const weft_tensor *node) {
         wi_emit_rounding(e, node->dtype);
         emit_code(e, node, inputs);
     }
-    if (node->op == &wi_op_label) wi_emit_label_check(e, node, temp);
+    if (node->op->fail_label) wi_emit_label_check(e, node, temp);
     return temp;
 }
 

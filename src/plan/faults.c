@@ -1,12 +1,11 @@
 /* Faults: what kernels report of their inputs. */
-#include "ops/op_table.h"
 #include "plan/compiled_plan.h"
 
 enum { FAULTS_READ = 64 };
 
 /* A slot holds INT_MAX minus the lowest position at which the kernel met a fault, or a label; 0: none. */
 static weft_status fail_of_node(const weft_tensor *node, cl_int noted) {
-    if (node->op == &wi_op_label) return wi_label_fail(node, noted);
+    if (node->op->fail_label) return node->op->fail_label(node, noted);
     WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s, first at position %d %s", node->op->name, node->op->fault,
         INT32_MAX - noted, node->op->fault_index ? node->op->fault_index : "(row-major) of its index input");
 }

@@ -46,6 +46,7 @@ static weft_status launch_loop(wi_launches *l, const wi_run *run, const wi_kerne
     launch->local[0] = (size_t)b.launch->device->profile.group;
     launch->local[1] = launch->local[2] = 1;
     b.launch->argument_count = (int)b.next;
+    b.launch->is_fixed = wi_step_is_fixed(l->schedule, run->step);
     return b.status;
 }
 
@@ -72,7 +73,11 @@ static weft_status launch_kernel(wi_launches *l, const wi_run *run, const wi_ker
 
 static weft_status launch_kernels(wi_launches *l, const wi_run *run) {
     const wi_kernel_plan *kernel = l->schedule->code->of[run->step->index].kernel;
-    for (int i = 0; i < kernel->count; i++) WI_TRY(launch_kernel(l, run, kernel->launches[i]));
+    const int fixed = l->schedule->of[run->step->index].fixed_launches;
+    for (int i = 0; i < kernel->count; i++) {
+        WI_TRY(launch_kernel(l, run, kernel->launches[i]));
+        l->launches[l->count - 1].is_fixed = i < fixed;
+    }
     return WEFT_OK;
 }
 

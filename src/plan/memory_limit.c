@@ -91,12 +91,14 @@ static weft_status keep(
 }
 
 weft_status wi_plan_materialise(
-    const wi_schedule *schedule, size_t limit, wi_materialised *m, wi_placement *placement, size_t *least) {
+    wi_schedule *schedule, size_t limit, wi_materialised *m, wi_placement *placement, size_t *least) {
     const wi_request *request = schedule->code->loops->partition->request;
     *least = 0;
-    WI_TRY(wi_run_all(schedule, request->arena, m));
-    WI_TRY(wi_plan_placement(m, request->arena, placement));
-    if (limit == 0 || bytes_of(placement) <= limit) return WEFT_OK;
+    do {
+        WI_TRY(wi_run_all(schedule, request->arena, m));
+        WI_TRY(wi_plan_placement(m, request->arena, placement));
+        if (limit == 0 || bytes_of(placement) <= limit) return WEFT_OK;
+    } while (wi_schedule_unfix(schedule));
     wi_arena arena;
     wi_arena_init(&arena, request->context->allocator);
     fitting f = {.schedule = schedule, .arena = &arena, .placement = *placement, .limit = limit};

@@ -37,6 +37,7 @@ typedef struct wi_storage {
     int alias;           /* lies inside that storage; -1: of its own */
     size_t alias_offset; /* bytes */
     size_t block;        /* BLOCK: its index in the graph */
+    bool assigned;       /* BLOCK: the plan writes to it */
 } wi_storage;
 
 /* ---- values ---- */
@@ -128,6 +129,7 @@ typedef struct wi_partition {
     int *output_values;         /* by output; -1: an assignment */
     int faults[WI_MAX_DEVICES]; /* by device index: storage of the fault slots; -1: no step there has one */
     int fault_count;            /* on all devices; a slot has one number everywhere */
+    bool *assigned;             /* by block of the graph: the plan writes to it */
     int device;                 /* of the node that is being taken: new steps and storages are there */
     bool draws;                 /* random numbers are among the generators */
     bool trains;                /* assigns to the parameters */
@@ -148,6 +150,8 @@ bool wi_is_inline_in(const wi_value *value, int step);
 const weft_tensor *wi_inline_node(const wi_value *value);
 /* The storage that a value's elements lie in. */
 int wi_base_storage(const wi_partition *p, int value);
+/* In an inference plan on one device: is it a variable, in part or whole, that the plan does not assign? */
+bool wi_is_fixed(const wi_partition *p, int value);
 wi_device *wi_step_device(const wi_partition *p, const wi_step *step);
 /* Of a TRANSFER: the device index of what is copied. */
 int wi_transfer_from(const wi_partition *p, const wi_step *step);

@@ -47,6 +47,23 @@ static weft_status take_node(wi_partition *p, weft_tensor *node, size_t at) {
     WI_FAIL(WEFT_ERROR_INTERNAL, "%s: a plan cannot hold this node", node->op->name);
 }
 
+/* Of a variable, the parameters side by side, or a view of either. */
+static size_t block_of(const weft_tensor *assigned) {
+    while (assigned->op->kind == WI_VIEW) assigned = assigned->inputs[0];
+    return assigned->variable ? assigned->variable->block : assigned->attributes.flat.block;
+}
+
+/* Blocks of which a node assigns something. */
+static weft_status find_assigned(wi_partition *p) {
+    const wi_node_order *order = p->order;
+    p->assigned = wi_arena_take(p->request->arena, p->request->graph->block_count * sizeof *p->assigned);
+    if (!p->assigned) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < order->count; i++) {
+        if (order->nodes[i]->op == &wi_op_assign) p->assigned[block_of(order->nodes[i]->inputs[0])] = true;
+    }
+    return WEFT_OK;
+}
+
 weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
     const wi_request *request = order->request;
     *p = (wi_partition){.request = request, .order = order};
@@ -54,6 +71,7 @@ weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
     p->value_of = wi_arena_take(request->arena, order->id_count * sizeof *p->value_of);
     p->output_values = wi_arena_take(request->arena, request->output_count * sizeof *p->output_values);
     if (!p->value_of || !p->output_values) return WEFT_ERROR_MEMORY;
+    WI_TRY(find_assigned(p));
     for (size_t i = 0; i < order->count; i++) WI_TRY(take_node(p, order->nodes[i], i));
     for (size_t i = 0; i < request->output_count; i++) WI_TRY(take_output(p, i));
     p->device = 0; /* where assignments may be copied to */

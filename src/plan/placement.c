@@ -31,6 +31,7 @@ static void touch_run(wi_placement *m, const wi_loop *loop, const wi_run *run) {
         if (loop->operands[o].value >= 0) touch(m, place_of(m, run, loop->operands[o].value), run->index);
     }
     if (m->scratch[run->index] >= 0) touch(m, m->scratch[run->index], run->index);
+    if (m->fixed[run->index] >= 0) touch(m, m->fixed[run->index], run->index);
     if (step->kind != WI_STEP_PRODUCT) return;
     touch(m, place_of(m, run, step->sources[0]), run->index);
     touch(m, place_of(m, run, step->sources[1]), run->index);
@@ -45,6 +46,19 @@ static void find_lives(wi_placement *m, const wi_loops *loops) {
     for (size_t i = 0; i < p->request->output_count; i++) {
         if (p->output_values[i] >= 0)
             touch(m, place_of(m, &m->runs->end, p->output_values[i]), m->runs->end.index);
+    }
+}
+
+/* What a fixed step writes is there for all runs. */
+static void keep_fixed(wi_placement *m, const wi_loops *loops) {
+    for (size_t i = 0; i < m->runs->run_count; i++) {
+        const wi_run *run = &m->runs->runs[i];
+        const wi_loop *loop = &loops->of[run->step->index];
+        if (!wi_step_is_fixed(m->runs->schedule, run->step)) continue;
+        for (int o = 0; o < loop->operand_count; o++) {
+            if (!loop->operands[o].is_output) continue;
+            m->places[wi_place_root(m, place_of(m, run, loop->operands[o].value), NULL)].keep = true;
+        }
     }
 }
 
@@ -107,7 +121,7 @@ static void reuse_input(wi_placement *m, const wi_loops *loops, const wi_run *ru
         if (!wi_may_lie_over(loops, loop, output, input)) continue;
         const int at = place_of(m, run, input->value);
         wi_place *from = &m->places[at];
-        if (from->alias >= 0 || from->last != run->index) continue;
+        if (from->alias >= 0 || from->keep || from->last != run->index) continue;
         to->alias = at;
         from->last = to->last;
         return;
@@ -158,6 +172,15 @@ static int larger_first(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+/* What is kept has a chunk of its own: the host clears it, and Oclgrind takes all else in a buffer of which the host has
+ * written a part for uninitialised. */
+static bool may_share(wi_place *const *placed, size_t count, const wi_place *place, size_t chunk) {
+    for (size_t i = 0; i < count; i++) {
+        if (placed[i]->chunk == chunk && (place->keep || placed[i]->keep)) return false;
+    }
+    return true;
+}
+
 static weft_status set_place(wi_placement *m, wi_place **placed, size_t count, wi_place *place) {
     const size_t limit = (size_t)m->partition->request->devices.of[place->device]->caps.largest_allocation;
     if (place->bytes > limit)
@@ -165,6 +188,7 @@ static weft_status set_place(wi_placement *m, wi_place **placed, size_t count, w
             "a tensor of %zu bytes exceeds the device's largest allocation of %zu", place->bytes, limit);
     for (size_t chunk = 0;; chunk++) {
         if (chunk < m->chunk_count && m->chunk_device[chunk] != place->device) continue;
+        if (!may_share(placed, count, place, chunk)) continue;
         const size_t offset = lowest_offset(placed, count, place, chunk);
         if (offset + place->bytes > limit) continue;
         place->chunk = chunk;
@@ -219,26 +243,34 @@ static void take_storage(wi_place *place, const wi_storage *storage) {
         .alias_offset = storage->alias_offset};
 }
 
-/* A place for each storage, one for each further instance, and one for the scratch memory of each run that has
+/* A place of scratch memory; -1: none is needed. */
+static int make_scratch(wi_placement *m, const wi_step *step, size_t bytes, bool keep) {
+    if (bytes == 0) return -1;
+    take_storage(&m->places[m->place_count],
+        &(wi_storage){
+            .kind = WI_STORAGE_ARENA, .device = step->device, .bytes = bytes, .alias = -1, .keep = keep});
+    return (int)m->place_count++;
+}
+
+/* A place for each storage, one for each further instance, and those for the scratch memory of each run that has
  * some. */
 static weft_status make_places(wi_placement *m, const wi_schedule *schedule) {
     const wi_partition *p = m->partition;
     const wi_materialised *runs = m->runs;
     m->places = wi_arena_take(
-        m->arena, (p->storage_count + runs->instance_count + runs->run_count + 1) * sizeof *m->places);
+        m->arena, (p->storage_count + runs->instance_count + 2 * runs->run_count + 1) * sizeof *m->places);
     m->scratch = wi_arena_take(m->arena, (runs->run_count + 1) * sizeof *m->scratch);
-    if (!m->places || !m->scratch) return WEFT_ERROR_MEMORY;
+    m->fixed = wi_arena_take(m->arena, (runs->run_count + 1) * sizeof *m->fixed);
+    if (!m->places || !m->scratch || !m->fixed) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < p->storage_count; i++) take_storage(&m->places[i], &p->storages[i]);
     m->place_count = p->storage_count;
     for (size_t i = 0; i < runs->instance_count; i++)
         take_storage(&m->places[m->place_count++], &p->storages[runs->instance_of[i]]);
     for (size_t i = 0; i < runs->run_count; i++) {
         const wi_step *step = runs->runs[i].step;
-        const size_t bytes = schedule->of[step->index].scratch_bytes;
-        m->scratch[i] = bytes ? (int)m->place_count++ : -1;
-        if (bytes)
-            take_storage(&m->places[m->scratch[i]],
-                &(wi_storage){.kind = WI_STORAGE_ARENA, .device = step->device, .bytes = bytes, .alias = -1});
+        const wi_step_schedule *own = &schedule->of[step->index];
+        m->fixed[i] = make_scratch(m, step, own->fixed_bytes, true);
+        m->scratch[i] = make_scratch(m, step, own->scratch_bytes - own->fixed_bytes, false);
     }
     return WEFT_OK;
 }
@@ -261,6 +293,7 @@ weft_status wi_plan_placement(const wi_materialised *runs, wi_arena *arena, wi_p
     *m = (wi_placement){.partition = loops->partition, .runs = runs, .arena = arena};
     WI_TRY(make_places(m, runs->schedule));
     find_lives(m, loops);
+    keep_fixed(m, loops);
     reuse_inputs(m, loops);
     WI_TRY(place_arena(m));
     sum_up(m);

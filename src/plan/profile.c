@@ -145,7 +145,7 @@ static weft_status fill_rows(weft_profile *profile, const weft_plan *plan, const
 }
 
 static weft_status measure(weft_profile *profile, weft_plan *plan) {
-    wi_profiler profiler = {.capacity = plan->info.launches};
+    wi_profiler profiler = {.capacity = plan->info.launches + plan->fixed_launches};
     profile->info.rows = plan->runs.run_count;
     profile->batch = plan->request.batch;
     profiler.launches = wi_arena_take(&profile->arena, (profiler.capacity + 1) * sizeof *profiler.launches);

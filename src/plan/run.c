@@ -157,14 +157,40 @@ weft_status wi_plan_begin_run(weft_plan *plan) {
     return WEFT_OK;
 }
 
+/* Writes to variables that the plan does not assign. */
+static uint64_t count_writes(const weft_plan *plan) {
+    const wi_partition *p = &plan->partition;
+    uint64_t writes = 0;
+    for (size_t i = 0; i < p->storage_count; i++) {
+        const wi_storage *storage = &p->storages[i];
+        if (storage->kind == WI_STORAGE_BLOCK && !storage->assigned)
+            writes += plan->request.graph->blocks[storage->block].writes;
+    }
+    return writes;
+}
+
+static void note_writes(const weft_plan *plan) {
+    const wi_partition *p = &plan->partition;
+    for (size_t i = 0; i < p->storage_count; i++) {
+        if (p->storages[i].kind == WI_STORAGE_BLOCK && p->storages[i].assigned)
+            wi_graph_block_written(plan->request.graph, p->storages[i].block);
+    }
+}
+
 weft_status wi_plan_walk(weft_plan *plan) {
     const wi_launches *launches = &plan->launches;
+    const uint64_t writes = count_writes(plan);
+    const bool skips = plan->fixed_is_known && writes == plan->fixed_writes;
+    note_writes(plan);
+    plan->fixed_is_known = false;
     for (size_t i = 0; i < launches->count;) {
         const wi_plan_launch *launch = &launches->launches[i];
-        WI_TRY(run_iterations(plan, launch));
+        if (!(launch->is_fixed && skips)) WI_TRY(run_iterations(plan, launch));
         i += launch->iterations > 0 ? (size_t)launch->launches_per_iteration : 1;
     }
     for (int d = 0; d < plan->request.devices.count; d++) WI_TRY(wi_queue_flush(plan->request.devices.of[d]));
+    plan->fixed_is_known = true;
+    plan->fixed_writes = writes;
     return WEFT_OK;
 }
 

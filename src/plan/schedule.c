@@ -226,5 +226,6 @@ weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule) {
         own->bytes_moved = bytes_of(p, loop);
         own->seconds = seconds_of(p, p->steps[i], own);
     }
+    wi_find_fixed(schedule);
     return WEFT_OK;
 }

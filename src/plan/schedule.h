@@ -9,6 +9,10 @@ typedef struct wi_step_schedule {
     int work[5]; /* LOOP: the work split, see code_loop.c; work[4] is the number of splits */
     size_t items, combine_items;
     size_t scratch_bytes;
+    /* Of the launches, the first that need not run again until a variable is written; of the scratch memory, the first
+     * bytes, which these fill for all runs (fixed.c). */
+    int fixed_launches;
+    size_t fixed_bytes;
     int launch_count; /* repetitions included */
     double flops, bytes_moved;
     double seconds; /* estimated */
@@ -20,6 +24,10 @@ typedef struct wi_schedule {
 } wi_schedule;
 
 weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule);
+/* fixed.c: which launches are fixed; nothing is, from now on; does the whole step depend on nothing but fixed values? */
+void wi_find_fixed(wi_schedule *schedule);
+bool wi_schedule_unfix(wi_schedule *schedule);
+bool wi_step_is_fixed(const wi_schedule *schedule, const wi_step *step);
 /* Is the step's reduction split? */
 bool wi_is_split(const wi_step *step, const wi_step_schedule *schedule);
 

@@ -15,6 +15,7 @@ wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
         site.inputs[i] = p->values[step->sources[i]].extent;
         site.layouts[i] = p->values[step->sources[i]].layout;
         site.formats[i] = p->values[step->sources[i]].format;
+        site.fixed |= (uint32_t)wi_is_fixed(p, step->sources[i]) << i;
     }
     site.result_format = result->format;
     site.precision = p->request->precision;

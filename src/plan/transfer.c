@@ -1,10 +1,10 @@
 /* Copies between host and device, and the embedder's memory. */
+#include "cl/device_copy.h"
 #include "plan/compiled_plan.h"
 
-/* The value behind an input or output of the plan, checked against what the caller brings. */
-static weft_status find_value(weft_plan *plan, const char *call, weft_tensor *tensor, bool output,
-    const void *data, size_t bytes, const wi_value **value) {
-    if (!plan || !tensor || !data) WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: plan, tensor or data is NULL", call);
+/* The value behind an input or output of the plan. */
+static weft_status find_value(
+    const weft_plan *plan, const char *call, weft_tensor *tensor, bool output, const wi_value **value) {
     *value = NULL;
     for (size_t i = 0; output && i < plan->request.output_count; i++) {
         if (plan->request.outputs[i] == tensor && plan->partition.output_values[i] >= 0)
@@ -16,18 +16,34 @@ static weft_status find_value(weft_plan *plan, const char *call, weft_tensor *te
         WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s '%s' is not among the plan's %s%s", call, tensor->op->name,
             weft_tensor_name(tensor), output ? "outputs" : "inputs",
             output ? ": give it to weft_plan_create" : ": no output of the plan depends on it");
-    const size_t own = (size_t)wi_extent_count(&(*value)->extent).actual * weft_dtype_size(tensor->dtype);
+    return WEFT_OK;
+}
+
+static weft_status check_bytes(
+    const weft_plan *plan, const char *call, const weft_tensor *tensor, const wi_value *value, size_t bytes) {
+    const size_t own = (size_t)wi_extent_count(&value->extent).actual * weft_dtype_size(tensor->dtype);
     if (bytes != own)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s '%s' has %zu bytes at batch %lld, %zu were given", call,
             tensor->op->name, weft_tensor_name(tensor), own, (long long)plan->request.batch, bytes);
     return WEFT_OK;
 }
 
-/* The queue of the device that the value's memory is on. */
-static cl_command_queue queue_of(const weft_plan *plan, const wi_value *value) {
+/* The same, checked against what the caller brings. */
+static weft_status find_for_host(weft_plan *plan, const char *call, weft_tensor *tensor, bool output,
+    const void *data, size_t bytes, const wi_value **value) {
+    if (!plan || !tensor || !data) WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: plan, tensor or data is NULL", call);
+    WI_TRY(find_value(plan, call, tensor, output, value));
+    return check_bytes(plan, call, tensor, *value, bytes);
+}
+
+/* That the value's memory is on. */
+static wi_device *device_of(const weft_plan *plan, const wi_value *value) {
     const wi_partition *p = &plan->partition;
-    const int device = p->storages[wi_base_storage(p, (int)(value - p->values))].device;
-    return plan->request.devices.of[device]->queue;
+    return plan->request.devices.of[p->storages[wi_base_storage(p, (int)(value - p->values))].device];
+}
+
+static cl_command_queue queue_of(const weft_plan *plan, const wi_value *value) {
+    return device_of(plan, value)->queue;
 }
 
 static cl_mem memory_of(const weft_plan *plan, const wi_value *value, size_t *offset) {
@@ -40,7 +56,7 @@ static cl_mem memory_of(const weft_plan *plan, const wi_value *value, size_t *of
 static weft_status write_input(
     weft_plan *plan, weft_tensor *input, const void *data, size_t bytes, cl_bool wait) {
     const wi_value *value;
-    WI_TRY(find_value(plan, "weft_plan_write", input, false, data, bytes, &value));
+    WI_TRY(find_for_host(plan, "weft_plan_write", input, false, data, bytes, &value));
     size_t offset;
     const cl_mem memory = memory_of(plan, value, &offset);
     WI_CL(clEnqueueWriteBuffer(queue_of(plan, value), memory, wait, offset, bytes, data, 0, NULL, NULL),
@@ -59,7 +75,7 @@ weft_status weft_plan_write_async(weft_plan *plan, weft_tensor *input, const voi
 
 static weft_status read_output(weft_plan *plan, weft_tensor *output, void *data, size_t bytes, cl_bool wait) {
     const wi_value *value;
-    WI_TRY(find_value(plan, "weft_plan_read", output, true, data, bytes, &value));
+    WI_TRY(find_for_host(plan, "weft_plan_read", output, true, data, bytes, &value));
     size_t offset;
     const cl_mem memory = memory_of(plan, value, &offset);
     return wi_cl_check(
@@ -74,6 +90,33 @@ weft_status weft_plan_read(weft_plan *plan, weft_tensor *output, void *data, siz
 
 weft_status weft_plan_read_async(weft_plan *plan, weft_tensor *output, void *data, size_t bytes) {
     return read_output(plan, output, data, bytes, CL_FALSE);
+}
+
+/* ---- from plan to plan ---- */
+
+static wi_device_range range_of(const weft_plan *plan, const wi_value *value) {
+    wi_device_range range = {.device = device_of(plan, value)};
+    range.memory = memory_of(plan, value, &range.offset);
+    return range;
+}
+
+weft_status weft_plan_feed(weft_plan *plan, weft_tensor *input, weft_plan *from, weft_tensor *output) {
+    const wi_value *to_value, *from_value;
+    if (!plan || !input || !from || !output)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_feed: plan, input, from or output is NULL");
+    WI_TRY(find_value(from, "weft_plan_feed", output, true, &from_value));
+    WI_TRY(find_value(plan, "weft_plan_feed", input, false, &to_value));
+    if (input->dtype != output->dtype)
+        WI_FAIL(WEFT_ERROR_DTYPE, "weft_plan_feed: input '%s' is %s, the output %s; weft_cast converts",
+            weft_tensor_name(input), weft_dtype_name(input->dtype), weft_dtype_name(output->dtype));
+    const size_t bytes = wi_value_bytes(from_value);
+    WI_TRY(check_bytes(plan, "weft_plan_feed", input, to_value, bytes));
+    if (from->run_count == 0)
+        WI_FAIL(WEFT_ERROR_STATE, "weft_plan_feed: the plan of the output has not run yet");
+    const wi_device_range to = range_of(plan, to_value), source = range_of(from, from_value);
+    plan->memory.of[to_value->storage].written = true;
+    if (to.memory == source.memory && to.offset == source.offset) return WEFT_OK;
+    return wi_device_copy(&to, &source, bytes, NULL);
 }
 
 weft_status weft_plan_memory(weft_plan *plan, weft_tensor *output, struct _cl_mem **memory, size_t *offset) {

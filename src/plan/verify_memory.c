@@ -38,6 +38,7 @@ static void use_run(check *c, const wi_loop *loop, const wi_run *run) {
     for (int i = 0; i < 2 && run->step->kind == WI_STEP_PRODUCT; i++)
         use_value(c, run, run->step->sources[i]);
     if (c->placement->scratch[run->index] >= 0) use(c, c->placement->scratch[run->index], run->index);
+    if (c->placement->fixed[run->index] >= 0) use(c, c->placement->fixed[run->index], run->index);
 }
 
 static void count_lives(check *c) {
@@ -124,14 +125,21 @@ static weft_status check_overlaps(const check *c) {
     return WEFT_OK;
 }
 
-static weft_status check_scratch(const wi_placement *m) {
+static weft_status check_scratch(const wi_placement *m, size_t run, int place, size_t bytes) {
+    WI_REQUIRE(bytes == 0 || (place >= 0 && (size_t)place < m->place_count), WI_PASS_MEMORY, "run", run,
+        "its scratch memory has no place");
+    WI_REQUIRE(bytes == 0 || m->places[place].bytes >= bytes, WI_PASS_MEMORY, "run", run,
+        "its scratch memory is too small");
+    return WEFT_OK;
+}
+
+static weft_status check_all_scratch(const wi_placement *m) {
     for (size_t i = 0; i < m->runs->run_count; i++) {
-        const size_t bytes = m->runs->schedule->of[m->runs->runs[i].step->index].scratch_bytes;
-        const int place = m->scratch[i];
-        WI_REQUIRE(bytes == 0 || (place >= 0 && (size_t)place < m->place_count), WI_PASS_MEMORY, "run", i,
-            "its scratch memory has no place");
-        WI_REQUIRE(bytes == 0 || m->places[place].bytes >= bytes, WI_PASS_MEMORY, "run", i,
-            "its scratch memory is too small");
+        const wi_step_schedule *own = &m->runs->schedule->of[m->runs->runs[i].step->index];
+        WI_TRY(check_scratch(m, i, m->scratch[i], own->scratch_bytes - own->fixed_bytes));
+        WI_TRY(check_scratch(m, i, m->fixed[i], own->fixed_bytes));
+        WI_REQUIRE(own->fixed_bytes == 0 || m->places[m->fixed[i]].keep, WI_PASS_MEMORY, "run", i,
+            "what it packs once is not kept");
     }
     return WEFT_OK;
 }
@@ -140,7 +148,7 @@ weft_status wi_verify_placement(const wi_placement *placement) {
     check c = {.placement = placement, .partition = placement->partition};
     c.lives = wi_arena_take(c.partition->request->arena, placement->place_count * sizeof *c.lives);
     if (!c.lives) return WEFT_ERROR_MEMORY;
-    WI_TRY(check_scratch(placement));
+    WI_TRY(check_all_scratch(placement));
     for (size_t i = 0; i < placement->place_count; i++) WI_TRY(check_place(&c, i));
     count_lives(&c);
     for (size_t i = 0; i < placement->place_count; i++) WI_TRY(check_reuse(&c, i));

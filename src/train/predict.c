@@ -4,14 +4,19 @@
 #include "plan/compiled_plan.h"
 #include "train/correct_count.h"
 #include "train/feed.h"
+#include <string.h>
 
-enum { KEPT_PLANS = 8, MAX_INPUTS = 32 };
+enum { KEPT_PLANS = 8, MAX_INPUTS = 32, MAX_OUTPUTS = 16 };
 
 static const char cache_key[] = "predict";
 
+typedef struct wanted {
+    weft_tensor *outputs[MAX_OUTPUTS]; /* NULL beyond the last */
+    size_t count, batch;
+} wanted;
+
 typedef struct kept_plan {
-    weft_tensor *output;
-    size_t batch;
+    wanted of;
     weft_plan *plan;
     uint64_t used; /* when, in calls */
 } kept_plan;
@@ -39,24 +44,28 @@ static weft_status get_cache(plan_cache **cache, weft_graph *graph) {
     return status;
 }
 
-static weft_status get_plan(weft_plan **plan, plan_cache *cache, weft_tensor *output, size_t batch) {
+static bool is_for(const kept_plan *kept, const wanted *w) {
+    return kept->plan && kept->of.batch == w->batch && kept->of.count == w->count &&
+           memcmp(kept->of.outputs, w->outputs, sizeof w->outputs) == 0;
+}
+
+static weft_status get_plan(weft_plan **plan, plan_cache *cache, const wanted *w) {
     kept_plan *oldest = &cache->plans[0];
     cache->calls++;
     for (size_t i = 0; i < KEPT_PLANS; i++) {
         kept_plan *const kept = &cache->plans[i];
-        if (kept->plan && kept->output == output && kept->batch == batch) {
+        if (is_for(kept, w)) {
             kept->used = cache->calls;
             *plan = kept->plan;
             return WEFT_OK;
         }
         if (kept->used < oldest->used) oldest = kept;
     }
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)batch, .inference = true};
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)w->batch, .inference = true};
     weft_plan_release(oldest->plan);
     *oldest = (kept_plan){0};
-    WI_TRY(wi_plan_create_unowned(&oldest->plan, &output, 1, &options));
-    oldest->output = output;
-    oldest->batch = batch;
+    WI_TRY(wi_plan_create_unowned(&oldest->plan, w->outputs, w->count, &options));
+    oldest->of = *w;
     oldest->used = cache->calls;
     *plan = oldest->plan;
     return WEFT_OK;
@@ -86,27 +95,56 @@ static void wait_after_failure(weft_plan *plan) {
     wi_error_restore(line);
 }
 
-weft_status weft_predict(
-    weft_tensor *output, size_t batch, const weft_column *inputs, size_t count, void *data, size_t bytes) {
-    if (!output) return wi_missing_tensor("weft_predict", "output");
-    if ((!inputs && count) || !data || batch == 0 || batch > INT32_MAX)
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: inputs and data must not be NULL, batch (%zu) in 1..%d",
-            batch, INT32_MAX);
-    weft_graph *const graph = weft_tensor_graph(output);
+static weft_status check_outputs(wanted *w, const weft_prediction *outputs, size_t count) {
+    if (!outputs || count == 0 || count > MAX_OUTPUTS)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: %zu outputs, expected 1 to %d", outputs ? count : 0,
+            MAX_OUTPUTS);
+    *w = (wanted){.count = count};
+    for (size_t i = 0; i < count; i++) {
+        if (!outputs[i].output) return wi_missing_tensor("weft_predict", "output");
+        if (!outputs[i].data) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: the data of output %zu is NULL", i);
+        if (outputs[i].output->graph != outputs[0].output->graph)
+            WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: output %zu belongs to another graph", i);
+        w->outputs[i] = outputs[i].output;
+    }
+    return WEFT_OK;
+}
+
+/* Reading waits for the copies, too. */
+static weft_status run(weft_plan *plan, const weft_prediction *outputs, size_t count) {
+    WI_TRY(weft_plan_run(plan));
+    for (size_t i = 0; i < count; i++)
+        WI_TRY(weft_plan_read(plan, outputs[i].output, outputs[i].data, outputs[i].bytes));
+    return WEFT_OK;
+}
+
+weft_status weft_predict_all(const weft_prediction *outputs, size_t output_count, size_t batch,
+    const weft_column *inputs, size_t count) {
+    wanted w;
+    WI_TRY(check_outputs(&w, outputs, output_count));
+    if ((!inputs && count) || batch == 0 || batch > INT32_MAX)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_predict: inputs must not be NULL, batch (%zu) in 1..%d", batch,
+            INT32_MAX);
+    w.batch = batch;
+    weft_graph *const graph = w.outputs[0]->graph;
     WI_TRY(weft_graph_status(graph));
     const void *columns[MAX_INPUTS];
     plan_cache *cache = NULL;
     weft_plan *plan = NULL;
     wi_feed feed = {0};
-    weft_status status = wi_feed_collect(&feed, graph->context->allocator, &output, 1);
+    weft_status status = wi_feed_collect(&feed, graph->context->allocator, w.outputs, w.count);
     if (status == WEFT_OK) status = wi_feed_check_batch(&feed, batch);
     if (status == WEFT_OK) status = bind_inputs(&feed, inputs, count, columns);
     if (status == WEFT_OK) status = get_cache(&cache, graph);
-    if (status == WEFT_OK) status = get_plan(&plan, cache, output, batch);
+    if (status == WEFT_OK) status = get_plan(&plan, cache, &w);
     if (status == WEFT_OK) status = wi_feed_write(&feed, plan, columns, batch);
-    if (status == WEFT_OK) status = weft_plan_run(plan);
-    if (status == WEFT_OK) status = weft_plan_read(plan, output, data, bytes); /* waits for the copies too */
+    if (status == WEFT_OK) status = run(plan, outputs, output_count);
     if (status != WEFT_OK && plan) wait_after_failure(plan);
     wi_feed_clear(&feed);
     return status;
+}
+
+weft_status weft_predict(
+    weft_tensor *output, size_t batch, const weft_column *inputs, size_t count, void *data, size_t bytes) {
+    return weft_predict_all(&(weft_prediction){output, data, bytes}, 1, batch, inputs, count);
 }

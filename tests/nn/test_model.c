@@ -193,6 +193,40 @@ static void first_values_are_the_networks_own(void **state) {
     weft_graph_release(graph);
 }
 
+/* ---- features ---- */
+
+static void without_classes_the_features_are_returned(void **state) {
+    (void)state;
+    static const int64_t widths[] = {84, 4096, 576, 4096, 4096, 1024, 2048, 512, 2048, 64, 64, 1280};
+    for (size_t i = 0; weft_model_name(i); i++) {
+        weft_graph *const graph = test_graph();
+        const int64_t size = i == 0 || i == 2 ? 32 : 227;
+        weft_tensor *const x = weft_input(graph, "image", WEFT_F32, 3, size, size);
+        weft_tensor *const features = weft_model(x, weft_model_name(i), 0, NULL);
+        assert_weft_ok(weft_graph_status(graph));
+        assert_int_equal(weft_tensor_rank(features), 2);
+        assert_int_equal(weft_tensor_dimension(features, 1), widths[i]);
+        assert_null(weft_graph_find(graph, "fc.weight"));
+        assert_null(weft_graph_find(graph, "classifier.6.weight"));
+        assert_null(weft_graph_find(graph, "classifier.1.weight"));
+        weft_graph_release(graph);
+    }
+}
+
+/* The features of a network are what the last layer of the same network reads. */
+static void features_are_what_the_head_reads(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "image", WEFT_F32, 1, 32, 32);
+    assert_weft_ok(weft_scope_begin(graph, "net", true));
+    weft_tensor *const logits = weft_lenet5(x, 10, NULL), *const features = weft_lenet5(x, 0, NULL);
+    assert_weft_ok(weft_scope_end(graph));
+    weft_tensor *const again = weft_linear_with(
+        features, weft_graph_find(graph, "net.11.weight"), weft_graph_find(graph, "net.11.bias"));
+    assert_ptr_equal(again, logits); /* equal nodes are made once */
+    weft_graph_release(graph);
+}
+
 /* ---- bad input ---- */
 
 #define assert_refused(status, expression, ...)                                                              \
@@ -214,7 +248,7 @@ static void bad_input_is_an_error(void **state) {
     assert_refused(WEFT_ERROR_SHAPE, weft_alexnet_r(x, 10, "a."), "layer a.8", "3 x 3");
     assert_refused(WEFT_ERROR_SHAPE, weft_vgg11(x, 10, NULL), "layer features.15", "2 x 2");
     assert_refused(WEFT_ERROR_SHAPE, weft_inception_v3(x, 10, NULL), "layer maxpool1", "3 x 3");
-    assert_refused(WEFT_ERROR_ARGUMENT, weft_resnet50(x, 0, NULL), "weft_resnet50", "0 classes");
+    assert_refused(WEFT_ERROR_ARGUMENT, weft_resnet50(x, -7, NULL), "weft_resnet50", "-7 classes");
     assert_refused(WEFT_ERROR_ARGUMENT, weft_lenet5(x, -1, NULL), "weft_lenet5", "-1 classes");
     assert_refused(WEFT_ERROR_ARGUMENT, weft_resnet20(x, 10, prefix), "199 characters");
     assert_refused(WEFT_ERROR_ARGUMENT, weft_add(weft_resnet20(x, 10, NULL), weft_resnet20(x, 10, NULL)),
@@ -233,6 +267,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_network_is_planned),
         cmocka_unit_test(resnet50_trains_within_3_gb), cmocka_unit_test(what_is_allocated_is_what_was_said),
         cmocka_unit_test(two_networks_in_one_graph), cmocka_unit_test(first_values_are_the_networks_own),
-        cmocka_unit_test(bad_input_is_an_error)};
+        cmocka_unit_test(without_classes_the_features_are_returned),
+        cmocka_unit_test(features_are_what_the_head_reads), cmocka_unit_test(bad_input_is_an_error)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

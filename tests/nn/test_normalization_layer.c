@@ -360,11 +360,66 @@ static void no_second_gradient(void **state) {
 BAD(BAD_TEST)
 #define BAD_ENTRY(name, ...) cmocka_unit_test(bad_##name),
 
+/* ---- frozen statistics ---- */
+
+typedef struct frozen_case {
+    weft_graph *graph;
+    weft_tensor *x, *y, *gradient;
+} frozen_case;
+
+enum { FROZEN_NUMBERS = 6 * 3 };
+
+static void run_frozen(
+    const frozen_case *c, bool inference, float y[FROZEN_NUMBERS], float g[FROZEN_NUMBERS]) {
+    float numbers[FROZEN_NUMBERS];
+    weft_plan *plan = NULL;
+    for (int i = 0; i < FROZEN_NUMBERS; i++) numbers[i] = (float)(i * i % 7);
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = 6, .inference = inference};
+    assert_weft_ok(weft_plan_create(&plan, (weft_tensor *[]){c->y, c->gradient}, 2, &options));
+    assert_weft_ok(weft_plan_write(plan, c->x, numbers, sizeof numbers));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read(plan, c->y, y, sizeof numbers));
+    assert_weft_ok(weft_plan_read(plan, c->gradient, g, sizeof numbers));
+    weft_plan_release(plan);
+}
+
+static void read_running_mean(weft_graph *graph, float mean[3]) {
+    assert_weft_ok(
+        weft_tensor_read(weft_graph_find(graph, "batchnorm1.running_mean"), mean, 3 * sizeof *mean));
+}
+
+/* Training and inference are one form while the statistics are frozen, forward and backward, and move again afterwards. */
+static void frozen_statistics_stay(void **state) {
+    (void)state;
+    frozen_case c = {.graph = test_graph()};
+    float y[4][FROZEN_NUMBERS], g[4][FROZEN_NUMBERS], mean[3][3];
+    c.x = weft_input(c.graph, "x", WEFT_F32, 3);
+    c.y = weft_batch_norm(c.x);
+    c.gradient = weft_gradient(weft_sum(weft_mul(weft_square(c.y), c.x)), c.x);
+    run_frozen(&c, false, y[0], g[0]); /* moves them once */
+    read_running_mean(c.graph, mean[0]);
+    run_frozen(&c, true, y[1], g[1]);
+    assert_weft_ok(weft_freeze(c.graph, "batchnorm1.*", true));
+    run_frozen(&c, false, y[2], g[2]);
+    read_running_mean(c.graph, mean[1]);
+    assert_memory_equal(mean[0], mean[1], sizeof mean[0]);
+    assert_memory_equal(y[1], y[2], sizeof y[1]);
+    assert_memory_equal(g[1], g[2], sizeof g[1]);
+    assert_true(memcmp(y[0], y[2], sizeof y[0]) != 0);
+    assert_weft_ok(weft_freeze(c.graph, "*.running_mean", false));
+    run_frozen(&c, false, y[3], g[3]);
+    read_running_mean(c.graph, mean[2]);
+    assert_memory_equal(y[0], y[3], sizeof y[0]);
+    assert_memory_equal(g[0], g[3], sizeof g[0]);
+    assert_true(memcmp(mean[1], mean[2], sizeof mean[1]) != 0);
+    weft_graph_release(c.graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(trainer_moves_them),
         cmocka_unit_test(best_weights_have_them), cmocka_unit_test(files_have_them),
         cmocka_unit_test(fixed_stay), cmocka_unit_test(folded_into_convolutions), cmocka_unit_test(names),
         cmocka_unit_test(one_value_a_channel), cmocka_unit_test(shared_statistics),
-        cmocka_unit_test(no_second_gradient), BAD(BAD_ENTRY)};
+        cmocka_unit_test(no_second_gradient), cmocka_unit_test(frozen_statistics_stay), BAD(BAD_ENTRY)};
     return test_finish(cmocka_run_group_tests_name("layers of norms", tests, NULL, NULL));
 }

@@ -35,6 +35,7 @@
     ROW(constant, weft_constant(G, (weft_dtype)number_in(s, 0, -1, 8), number(s, 2)))                        \
     ROW(scalar, weft_mul(weft_scalar(G, name(s), single(s, 2)), LINE))                                       \
     ROW(gradient, gradient(s))                                                                               \
+    ROW(categorical, weft_categorical(ROWS, number(s, 1), whole(s, 2), number(s, 0.5)))                      \
     ROW(assign, assigned(s))                                                                                 \
     ROW(optimizer_step, stepped(s))                                                                          \
     ROW(scope, shared(s))                                                                                    \

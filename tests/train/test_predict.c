@@ -111,6 +111,38 @@ static void misuse_is_refused(void **state) {
     weft_graph_release(net.graph);
 }
 
+static void several_outputs_of_one_run(void **state) {
+    (void)state;
+    const network net = make_network(test_context());
+    weft_tensor *const draw =
+        weft_mul(net.sum, weft_uniform(net.graph, 1, 2, 1, (const int64_t[]){WEFT_BATCH}));
+    weft_tensor *const twice = weft_add(draw, draw);
+    const float a[2][3] = {{1, 2, 3}, {4, 5, 6}}, b[2] = {7, 8};
+    const weft_column columns[] = {{.name = "a", .dtype = WEFT_F32, .rank = 1, .dims = {3}, .data = a},
+        {.name = "b", .dtype = WEFT_F32, .data = b}};
+    float got[3][2];
+    const weft_prediction outputs[] = {
+        {draw, got[0], sizeof got[0]}, {twice, got[1], sizeof got[1]}, {net.sum, got[2], sizeof got[2]}};
+    for (int again = 0; again < 2; again++) {
+        assert_ok(weft_predict_all(outputs, 3, 2, columns, 2));
+        assert_true(
+            got[1][0] == 2 * got[0][0] && got[1][1] == 2 * got[0][1]); /* of one run: the same numbers */
+        assert_true(got[2][0] == 21 && got[2][1] == 40);
+    }
+    weft_graph *const other = test_graph();
+    weft_tensor *const foreign = weft_input(other, "x", WEFT_F32);
+    const weft_prediction mixed[] = {{net.sum, got[0], sizeof got[0]}, {foreign, got[1], sizeof got[1]}};
+    assert_fails(
+        weft_predict_all(mixed, 2, 2, columns, 2), WEFT_ERROR_ARGUMENT, "output 1 belongs to another graph");
+    const weft_prediction nowhere[] = {{net.sum, NULL, sizeof got[0]}};
+    assert_fails(
+        weft_predict_all(nowhere, 1, 2, columns, 2), WEFT_ERROR_ARGUMENT, "data of output 0 is NULL");
+    assert_fails(weft_predict_all(outputs, 0, 2, columns, 2), WEFT_ERROR_ARGUMENT, "0 outputs");
+    assert_fails(weft_predict_all(outputs, 17, 2, columns, 2), WEFT_ERROR_ARGUMENT, "17 outputs");
+    weft_graph_release(other);
+    weft_graph_release(net.graph);
+}
+
 static void two_inputs_of_one_name(void **state) {
     (void)state;
     weft_graph *const graph = test_graph();
@@ -133,6 +165,7 @@ int main(void) {
         cmocka_unit_test(batches_of_any_size),
         cmocka_unit_test(kept_plans_are_used_again),
         cmocka_unit_test(misuse_is_refused),
+        cmocka_unit_test(several_outputs_of_one_run),
         cmocka_unit_test(two_inputs_of_one_name),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));

@@ -49,12 +49,14 @@ static double cost(const wi_kernel_site *site) {
     const double items = (large ? 2.0 * (double)site->device->units : 1.0);
     const double packed =
         (double)(wi_divide_up(w->filters, p[COLUMNS]) * wi_divide_up(w->channels, 16) * w->groups);
+    const bool fixed = site->fixed & WI_CONV_WEIGHT;
     const double work = WI_CONV_TILE_OPERATIONS * positions * (1.1 * steps * columns + 600.0 * copies);
-    return wi_work_seconds(site->device, &(wi_work){.operations = work + ITEM * (items + packed),
-                                             .bytes = wi_conv_bytes(w),
-                                             .groups = items,
-                                             .launches = 2,
-                                             .build_seconds = 0.5});
+    return wi_work_seconds(
+        site->device, &(wi_work){.operations = work + ITEM * (items + (fixed ? 0.0 : packed)),
+                          .bytes = wi_conv_bytes(w),
+                          .groups = items,
+                          .launches = fixed ? 1 : 2,
+                          .build_seconds = 0.5});
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -77,6 +79,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     wi_conv_add_macros(plan, w);
     plan->scratch_bytes = (size_t)(w->groups * panels * steps * p[COLUMNS]) * sizeof(float);
     wi_conv_add_weight(wi_conv_panels_launch(plan, "pack", w, panels), w);
+    wi_kernel_packs(plan, WI_CONV_WEIGHT, plan->scratch_bytes);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "windows", phases * strips, 1);
     launch->dimensions = 3;
     launch->global[1] = (size_t)spans;

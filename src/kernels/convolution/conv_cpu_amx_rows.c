@@ -114,9 +114,11 @@ static double cost(const wi_kernel_site *site) {
     const double arithmetic =
         used * (copying(&w, &cut) + multiplying(&w, &cut, device) + (double)cut.strips * item_seconds);
     const double traffic = wi_traffic_seconds(device, bytes_of(site, &w), 0.0);
-    return 2.0 * (device->launch_seconds + device->wake_seconds) + wi_build_fraction(device, build_seconds) +
-           pack_seconds * wi_conv_steps(&w) * (double)w.filters / (double)device->units +
-           (arithmetic > traffic ? arithmetic : traffic);
+    const bool fixed = site->fixed & WI_CONV_WEIGHT;
+    const double packing =
+        fixed ? 0.0 : pack_seconds * wi_conv_steps(&w) * (double)w.filters / (double)device->units;
+    return (fixed ? 1.0 : 2.0) * (device->launch_seconds + device->wake_seconds) +
+           wi_build_fraction(device, build_seconds) + packing + (arithmetic > traffic ? arithmetic : traffic);
 }
 
 static void pack(const wi_conv_geometry *w, int64_t first, wi_kernel_plan *plan) {
@@ -130,6 +132,7 @@ static void pack(const wi_conv_geometry *w, int64_t first, wi_kernel_plan *plan)
     wi_kernel_longs(launch, WI_KERNEL_NUMBERS(panel_words(w), first));
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(w->channels, w->filters));
     wi_conv_add_weight(launch, w);
+    wi_kernel_packs(plan, WI_CONV_WEIGHT, plan->scratch_bytes);
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {

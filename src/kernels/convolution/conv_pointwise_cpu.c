@@ -37,7 +37,7 @@ static bool accepts(const wi_kernel_site *site) {
 
 static double cost(const wi_kernel_site *site) {
     const wi_gemm_shape product = product_of(site->product->convolution);
-    return wi_gemm_direct_cost(site->device, &product, site->values);
+    return wi_gemm_direct_cost(site, &product);
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {

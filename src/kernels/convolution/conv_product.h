@@ -24,6 +24,9 @@ typedef struct wi_conv_geometry {
     double flops;
 } wi_conv_geometry;
 
+/* The weight among a site's inputs, as the bit of one that is packed. */
+#define WI_CONV_WEIGHT (UINT32_C(1) << 1)
+
 /* The geometry of a conv or conv_data node. False: channels of the image are not side by side in memory. */
 bool wi_conv_geometry_of(wi_conv_geometry *geometry, const weft_tensor *node, const wi_extent *read,
     const wi_layout *read_layout, const wi_extent *weight, const wi_layout *weight_layout,

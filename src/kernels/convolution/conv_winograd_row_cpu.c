@@ -89,11 +89,13 @@ static double cost(const wi_kernel_site *site) {
     const double products = points * rows * (double)w->taps[1] * channels * columns;
     const double overlap = 1.0 + (double)(w->taps[1] - 1) / (double)cut.band;
     const double between = points * rows * (((double)pitch_of(w) - 16) * overlap + columns);
-    const double all = groups * (1.15 * products + 16 * between) + 180 * (double)cut.weights;
+    const bool fixed = site->fixed & WI_CONV_WEIGHT;
+    const double transforming = fixed ? 0.0 : 180 * (double)cut.weights;
+    const double all = groups * (1.15 * products + 16 * between) + transforming;
     return wi_work_seconds(site->device, &(wi_work){.operations = WI_CONV_TILE_OPERATIONS * all,
                                              .bytes = wi_conv_bytes(w),
                                              .groups = (double)(cut.shares * cut.spans * w->groups),
-                                             .launches = 2,
+                                             .launches = fixed ? 1 : 2,
                                              .build_seconds = 0.5});
 }
 
@@ -111,6 +113,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const int64_t items = cut.shares * cut.spans * w->groups;
     plan->scratch_bytes = (size_t)(cut.weights + items * cut.room) * sizeof(float);
     wi_kernel_int(wi_conv_winograd_weights_launch(plan, w, cut.panels), w->taps[1]);
+    wi_kernel_packs(plan, WI_CONV_WEIGHT, (size_t)cut.weights * sizeof(float));
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", cut.shares, 1);
     launch->dimensions = 3;
     launch->global[1] = (size_t)cut.spans;

@@ -109,9 +109,13 @@ static double cost(const wi_kernel_site *site) {
     const double blocks =
         (double)wi_divide_up(shape->n, BLOCK) * (double)wi_divide_up(shape->k, BLOCK) * (double)shape->batch;
     const double packing = blocks * copying(shape->b_column, shape->b_row) / (double)device->units;
-    return 2.0 * (device->launch_seconds + device->wake_seconds) + wi_build_fraction(device, build_seconds) +
-           packing + wi_traffic_seconds(device, operand_bytes(site, right) + 2.0 * packed, others) +
-           cut_cost(shape, cut, device);
+    const bool fixed = site->fixed >> right & 1;
+    const double packing_seconds =
+        fixed ? wi_traffic_seconds(device, packed, others)
+              : device->launch_seconds + device->wake_seconds + packing +
+                    wi_traffic_seconds(device, operand_bytes(site, right) + 2.0 * packed, others);
+    return device->launch_seconds + device->wake_seconds + wi_build_fraction(device, build_seconds) +
+           packing_seconds + cut_cost(shape, cut, device);
 }
 
 static void pack(const wi_gemm_shape *shape, const int *p, wi_kernel_plan *plan) {
@@ -125,6 +129,7 @@ static void pack(const wi_gemm_shape *shape, const int *p, wi_kernel_plan *plan)
     wi_kernel_scratch(launch, 0);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(shape->n, shape->k, PACK_PANELS));
     wi_kernel_longs(launch, WI_KERNEL_NUMBERS(shape->b_batch, shape->b_row, shape->b_column));
+    wi_kernel_packs(plan, p[SWAP] ? WI_GEMM_LEFT : WI_GEMM_RIGHT, plan->scratch_bytes);
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {

@@ -58,7 +58,10 @@ enum { ITEM = 1 << 16 }; /* operations that a work-item costs, whatever it does 
 
 /* Packing B in a launch of its own is copying it: three ways through memory, where no cache holds it. Rows that are no
  * whole tile are multiplied one by one. */
-double wi_gemm_direct_cost(const wi_device_profile *device, const wi_gemm_shape *shape, const int *p) {
+double wi_gemm_direct_cost(const wi_kernel_site *site, const wi_gemm_shape *shape) {
+    const wi_device_profile *const device = site->device;
+    const int *const p = site->values;
+    const bool fixed = site->fixed & WI_GEMM_RIGHT;
     const wi_cut cut = cut_of(shape, p, device->units);
     const double b = wi_gemm_bytes(shape, WI_GEMM_B), others = wi_gemm_bytes(shape, WI_GEMM_A | WI_GEMM_C);
     const double transposing = shape->b_column == 1 ? 0.1
@@ -70,18 +73,19 @@ double wi_gemm_direct_cost(const wi_device_profile *device, const wi_gemm_shape 
     const double elements = (double)shape->batch * wide * 16.0 * (double)shape->k;
     const double units = (double)device->units, vector = wi_vector_seconds(device);
     const double pack =
-        2.0 * vector * transposing * elements / units + wi_traffic_seconds(device, 3.0 * b, others);
+        fixed ? 0.0
+              : 2.0 * vector * transposing * elements / units + wi_traffic_seconds(device, 3.0 * b, others);
     const double rows = (double)(shape->m / p[ROWS] * p[ROWS]) + 4.0 * (double)(shape->m % p[ROWS]);
     /* More where not even one panel stays in the near cache. */
     const double waste = 16 * p[VECTORS] * shape->k > TOGETHER ? 1.25 : 1.15;
     const double packed = (double)(wi_divide_up(vectors, p[VECTORS]) * shape->batch);
     const double items = (double)(cut.strips * cut.spans * shape->batch);
-    return pack + wi_work_seconds(device,
-                      &(wi_work){.operations = waste * 2.0 * rows * elements + ITEM * (items + packed),
-                          .bytes = b + others,
-                          .groups = items,
-                          .launches = 2,
-                          .build_seconds = 0.45});
+    return pack + wi_work_seconds(device, &(wi_work){.operations = waste * 2.0 * rows * elements +
+                                                                   ITEM * (items + (fixed ? 0.0 : packed)),
+                                              .bytes = b + others,
+                                              .groups = items,
+                                              .launches = fixed ? 1 : 2,
+                                              .build_seconds = 0.45});
 }
 
 weft_status wi_gemm_direct_prepare(const wi_device_profile *device, const wi_gemm_shape *shape, int64_t width,
@@ -103,6 +107,7 @@ weft_status wi_gemm_direct_prepare(const wi_device_profile *device, const wi_gem
     wi_kernel_long(launch, shape->b_batch);
     wi_kernel_long(launch, shape->b_row);
     wi_kernel_long(launch, shape->b_column);
+    wi_kernel_packs(plan, WI_GEMM_RIGHT, plan->scratch_bytes);
     launch = wi_kernel_launch_1d(plan, "rows", cut.strips, 1);
     launch->dimensions = 3;
     launch->global[1] = (size_t)cut.spans;
@@ -128,7 +133,7 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
 }
 
 static double cost(const wi_kernel_site *site) {
-    return wi_gemm_direct_cost(site->device, site->product, site->values);
+    return wi_gemm_direct_cost(site, site->product);
 }
 
 const wi_implementation wi_gemm_cpu_direct = {.name = "cpu_direct",

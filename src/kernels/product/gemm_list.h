@@ -12,6 +12,10 @@ void wi_gemm_add_strides(wi_kernel_launch *launch, const wi_gemm_shape *shape);
 /* Whether m, n, k and batch may be ints in a kernel, with room for a tile's overhang. */
 bool wi_gemm_fits_int(const wi_gemm_shape *shape);
 
+/* A and B among a site's inputs, as bits of those that are packed. */
+#define WI_GEMM_LEFT  UINT32_C(1)
+#define WI_GEMM_RIGHT (UINT32_C(1) << 1)
+
 /* Bytes of the matrices, f32. */
 enum { WI_GEMM_A = 1, WI_GEMM_B = 2, WI_GEMM_C = 4, WI_GEMM_ABC = 7 };
 double wi_gemm_bytes(const wi_gemm_shape *shape, int which);
@@ -23,7 +27,7 @@ extern const char *const wi_gemm_direct_parameters[];
 extern const wi_variant wi_gemm_direct_variants[];
 int64_t wi_gemm_direct_columns(const int *values); /* of a panel */
 bool wi_gemm_direct_accepts(const wi_gemm_shape *shape);
-double wi_gemm_direct_cost(const wi_device_profile *device, const wi_gemm_shape *shape, const int *values);
+double wi_gemm_direct_cost(const wi_kernel_site *site, const wi_gemm_shape *shape);
 weft_status wi_gemm_direct_prepare(const wi_device_profile *device, const wi_gemm_shape *shape, int64_t width,
     int64_t column_step, wi_kernel_plan *plan);
 

@@ -3,20 +3,7 @@
 #include "ops/loss/loss.h"
 #include <inttypes.h>
 
-const wi_op wi_op_label = {.name = "label",
-    .kind = WI_MAP,
-    .attribute_bytes = sizeof(wi_label_attributes),
-    .int_code = "a",
-    .zero_gradient = true,
-    .fault = "it is out of range",
-    .rules = wi_elementwise_rules};
-
-weft_tensor *wi_label(weft_tensor *x, wi_label_kind kind, int64_t count, int64_t ignored) {
-    const wi_attributes attributes = {.label = {.count = count, .ignored = ignored, .kind = kind}};
-    return x ? wi_node(x->graph, &wi_op_label, &x, 1, WEFT_I32, &x->shape, &attributes) : NULL;
-}
-
-weft_status wi_label_fail(const weft_tensor *node, int32_t found) {
+static weft_status fail(const weft_tensor *node, int32_t found) {
     static const char *const names[] = {[WI_LABEL_CROSS_ENTROPY] = "cross_entropy: a label",
         [WI_LABEL_NLL] = "nll: a label",
         [WI_LABEL_MULTI_MARGIN] = "multi_margin: a label",
@@ -25,4 +12,17 @@ weft_status wi_label_fail(const weft_tensor *node, int32_t found) {
     const wi_label_attributes *const label = &node->attributes.label;
     WI_FAIL(WEFT_ERROR_ARGUMENT, "%s is %" PRId32 ", not in 0..%" PRId64, names[label->kind], found,
         label->count - 1);
+}
+
+static const wi_op op_label = {.name = "label",
+    .kind = WI_MAP,
+    .attribute_bytes = sizeof(wi_label_attributes),
+    .int_code = "a",
+    .zero_gradient = true,
+    .fail_label = fail,
+    .rules = wi_elementwise_rules};
+
+weft_tensor *wi_label(weft_tensor *x, wi_label_kind kind, int64_t count, int64_t ignored) {
+    const wi_attributes attributes = {.label = {.count = count, .ignored = ignored, .kind = kind}};
+    return x ? wi_node(x->graph, &op_label, &x, 1, WEFT_I32, &x->shape, &attributes) : NULL;
 }

@@ -116,9 +116,14 @@ static channels channels_of(const weft_tensor *y, bool statistics) {
     return c;
 }
 
+/* Do running statistics stay as they are in training? weft_freeze may say so at any time between plans. */
+static bool stays(const weft_tensor *y) {
+    const weft_tensor *const mean = wi_norm_inputs_of(y).mean;
+    return mean && (y->attributes.norm.fixed || mean->variable->frozen);
+}
+
 static bool uses_running(const weft_tensor *y, bool inference) {
-    const wi_norm_attributes *const a = &y->attributes.norm;
-    return a->inputs & WI_NORM_RUNNING && (inference || a->fixed);
+    return y->attributes.norm.inputs & WI_NORM_RUNNING && (inference || stays(y));
 }
 
 /* ---- forward ---- */
@@ -186,7 +191,7 @@ static weft_tensor *move_running(
 /* The running variance is the unbiased one: n / (n - 1) times. */
 static weft_tensor *channel_norm_effect(weft_tensor *y, int number, const wi_rewrite *rewrite) {
     const wi_norm_inputs in = wi_norm_inputs_of(y);
-    if (!in.mean || y->attributes.norm.fixed || number > 2) return NULL;
+    if (!in.mean || stays(y) || number > 2) return NULL;
     weft_tensor *const batches = in.batches ? wi_rewrite_value(rewrite, in.batches) : NULL;
     if (number == 2)
         return batches ? weft_assign(in.batches, weft_add(batches, weft_number(batches, 1))) : NULL;

@@ -1,0 +1,144 @@
+/* Copies of variables on the device: from one to another, and of all that training changes (contract in graph.h). */
+#include "cl/launch.h"
+#include "graph/nodes.h"
+#include <string.h>
+
+static weft_status copy(const weft_graph *graph, const wi_buffer *from, size_t from_at, const wi_buffer *to,
+    size_t to_at, size_t bytes) {
+    WI_CL(clEnqueueCopyBuffer(wi_context_device(graph->context)->queue, from->memory, to->memory, from_at,
+              to_at, bytes, 0, NULL, NULL),
+        "clEnqueueCopyBuffer");
+    return WEFT_OK;
+}
+
+/* ---- one variable ---- */
+
+static weft_status check_pair(const weft_tensor *to, const weft_tensor *from) {
+    char text_to[WI_SHAPE_TEXT], text_from[WI_SHAPE_TEXT];
+    if (!to || !from) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_tensor_copy: to or from is NULL");
+    if (!to->variable || !from->variable)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_tensor_copy: a %s is neither parameter nor state",
+            (to->variable ? from : to)->op->name);
+    if (to->graph->context != from->graph->context)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_tensor_copy: '%s' and '%s' belong to different contexts",
+            weft_tensor_name(to), weft_tensor_name(from));
+    if (to->dtype != from->dtype || !wi_shape_equal(&to->shape, &from->shape))
+        WI_FAIL(WEFT_ERROR_SHAPE, "weft_tensor_copy: '%s' is %s %s, '%s' %s %s", weft_tensor_name(to),
+            weft_dtype_name(to->dtype), wi_shape_print(&to->shape, text_to), weft_tensor_name(from),
+            weft_dtype_name(from->dtype), wi_shape_print(&from->shape, text_from));
+    return WEFT_OK;
+}
+
+weft_status weft_tensor_copy(weft_tensor *to, weft_tensor *from) {
+    WI_TRY(check_pair(to, from));
+    WI_TRY(weft_graph_status(to->graph));
+    WI_TRY(weft_graph_status(from->graph));
+    const wi_variable *const target = to->variable, *const source = from->variable;
+    WI_TRY(wi_graph_block_ready(to->graph, target->block));
+    WI_TRY(wi_graph_block_ready(from->graph, source->block));
+    if (to == from) return WEFT_OK;
+    wi_graph_block_written(to->graph, target->block);
+    return copy(to->graph, &from->graph->blocks[source->block].buffer, source->offset,
+        &to->graph->blocks[target->block].buffer, target->offset, target->bytes);
+}
+
+/* ---- snapshots ---- */
+
+struct weft_snapshot {
+    weft_graph *graph;
+    wi_buffer *blocks; /* copies of the graph's first blocks */
+    size_t block_count, block_capacity;
+    wi_clock clocks[WI_MAX_CLOCKS];
+    size_t clock_count;
+    wi_scalar *scalars;
+    size_t scalar_count, scalar_capacity;
+    uint64_t draws;
+    bool swapped, taken;
+};
+
+static void clear_blocks(weft_snapshot *snapshot) {
+    wi_device *const device = wi_context_device(snapshot->graph->context);
+    for (size_t i = 0; i < snapshot->block_count; i++) wi_buffer_release(&snapshot->blocks[i], device);
+    snapshot->block_count = 0;
+}
+
+weft_status weft_snapshot_create(weft_snapshot **snapshot, weft_graph *graph) {
+    if (!snapshot || !graph) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_snapshot_create: snapshot or graph is NULL");
+    *snapshot = NULL;
+    WI_TRY(weft_graph_status(graph));
+    weft_snapshot *const made = wi_allocate(graph->context->allocator, sizeof *made);
+    if (!made) return WEFT_ERROR_MEMORY;
+    made->graph = weft_graph_retain(graph);
+    *snapshot = made;
+    return WEFT_OK;
+}
+
+void weft_snapshot_release(weft_snapshot *snapshot) {
+    if (!snapshot) return;
+    weft_graph *const graph = snapshot->graph;
+    const weft_allocator *const allocator = graph->context->allocator;
+    clear_blocks(snapshot);
+    wi_release(allocator, snapshot->blocks);
+    wi_release(allocator, snapshot->scalars);
+    wi_release(allocator, snapshot);
+    weft_graph_release(graph);
+}
+
+/* Parameters that are not on the device yet may still be added to a block: taking them ends that. */
+static weft_status take_block(weft_snapshot *snapshot, size_t index) {
+    const weft_graph *const graph = snapshot->graph;
+    const size_t bytes = graph->blocks[index].bytes;
+    WI_TRY(wi_graph_block_ready(snapshot->graph, index));
+    if (index == snapshot->block_count) {
+        WI_TRY(wi_grow(graph->context->allocator, (void **)&snapshot->blocks, &snapshot->block_capacity,
+            index + 1, sizeof *snapshot->blocks));
+        snapshot->blocks[snapshot->block_count++] = (wi_buffer){0};
+        if (bytes)
+            WI_TRY(wi_buffer_create(&snapshot->blocks[index], wi_context_device(graph->context), bytes));
+    }
+    return bytes ? copy(graph, &graph->blocks[index].buffer, 0, &snapshot->blocks[index], 0, bytes) : WEFT_OK;
+}
+
+static weft_status take_numbers(weft_snapshot *snapshot) {
+    const weft_graph *const graph = snapshot->graph;
+    WI_TRY(wi_grow(graph->context->allocator, (void **)&snapshot->scalars, &snapshot->scalar_capacity,
+        graph->scalar_count + 1, sizeof *snapshot->scalars));
+    if (graph->scalar_count)
+        memcpy(snapshot->scalars, graph->scalars, graph->scalar_count * sizeof *graph->scalars);
+    snapshot->scalar_count = graph->scalar_count;
+    memcpy(snapshot->clocks, graph->clocks, sizeof graph->clocks);
+    snapshot->clock_count = graph->clock_count;
+    snapshot->draws = graph->draws;
+    snapshot->swapped = graph->swapped;
+    return WEFT_OK;
+}
+
+weft_status weft_snapshot_take(weft_snapshot *snapshot) {
+    if (!snapshot) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_snapshot_take: snapshot is NULL");
+    WI_TRY(weft_graph_status(snapshot->graph));
+    snapshot->taken = false;
+    weft_status status = take_numbers(snapshot);
+    for (size_t i = 0; i < snapshot->graph->block_count && status == WEFT_OK; i++)
+        status = take_block(snapshot, i);
+    snapshot->taken = status == WEFT_OK;
+    if (status != WEFT_OK) clear_blocks(snapshot);
+    return status;
+}
+
+weft_status weft_snapshot_restore(weft_snapshot *snapshot) {
+    if (!snapshot) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_snapshot_restore: snapshot is NULL");
+    weft_graph *const graph = snapshot->graph;
+    WI_TRY(weft_graph_status(graph));
+    if (!snapshot->taken) WI_FAIL(WEFT_ERROR_STATE, "weft_snapshot_restore: nothing has been taken");
+    for (size_t i = 0; i < snapshot->block_count; i++) {
+        const wi_buffer *const kept = &snapshot->blocks[i];
+        if (!kept->memory) continue;
+        wi_graph_block_written(graph, i);
+        WI_TRY(copy(graph, kept, 0, &graph->blocks[i].buffer, 0, kept->bytes));
+    }
+    for (size_t i = 0; i < snapshot->clock_count; i++) graph->clocks[i] = snapshot->clocks[i];
+    for (size_t i = 0; i < snapshot->scalar_count; i++) graph->scalars[i] = snapshot->scalars[i];
+    graph->draws = snapshot->draws;
+    graph->swapped = snapshot->swapped;
+    return WEFT_OK;
+}

@@ -1,0 +1,86 @@
+/* What an inference plan computes once: launches that depend on nothing but variables that the plan does not assign.
+ *
+ * They pack the weights of a product, or are a step of their own, such as the scale of a norm with running statistics.
+ * What they make stays in the plan's arena, and they run again after a variable was written: by the caller, by a file, or
+ * by another plan (run.c compares the counts of writes). Under a limit of memory that this does not fit into, every
+ * launch runs every time. */
+#include "plan/schedule.h"
+
+bool wi_is_fixed(const wi_partition *p, int value) {
+    if (!p->request->inference || p->request->devices.count > 1) return false;
+    const wi_storage *storage = &p->storages[wi_base_storage(p, value)];
+    while (storage->alias >= 0) storage = &p->storages[storage->alias];
+    return storage->kind == WI_STORAGE_BLOCK && !storage->assigned;
+}
+
+bool wi_step_is_fixed(const wi_schedule *schedule, const wi_step *step) {
+    return step->kind == WI_STEP_LOOP && schedule->of[step->index].fixed_launches > 0;
+}
+
+static bool is_intermediate(const wi_partition *p, int value) {
+    const wi_storage *storage = &p->storages[wi_base_storage(p, value)];
+    while (storage->alias >= 0) storage = &p->storages[storage->alias];
+    return storage->kind == WI_STORAGE_ARENA;
+}
+
+static bool is_fixed(const wi_schedule *schedule, int value) {
+    const wi_partition *p = schedule->code->loops->partition;
+    const int step = p->values[p->values[value].base].step;
+    return wi_is_fixed(p, value) || (step >= 0 && wi_step_is_fixed(schedule, p->steps[step]));
+}
+
+static bool changes(const wi_kernel_text *kernel) {
+    for (int i = 0; i < kernel->argument_count; i++) {
+        const wi_argument_kind kind = kernel->arguments[i].kind;
+        if (kind == WI_ARGUMENT_SCALAR || kind == WI_ARGUMENT_DRAWS || kind == WI_ARGUMENT_ITERATION ||
+            kind == WI_ARGUMENT_FAULT)
+            return true;
+    }
+    return false;
+}
+
+/* All that the loop reads is fixed, and all that it writes lies in the arena. */
+static bool is_fixed_loop(const wi_schedule *schedule, const wi_loop *loop) {
+    const wi_partition *p = schedule->code->loops->partition;
+    const wi_step_code *code = &schedule->code->of[loop->step->index];
+    int inputs = 0;
+    for (int o = 0; o < loop->operand_count; o++) {
+        const wi_operand *operand = &loop->operands[o];
+        if (operand->value < 0) return false;
+        if (operand->is_output && !is_intermediate(p, operand->value)) return false;
+        if (!operand->is_output && !is_fixed(schedule, operand->value)) return false;
+        inputs += !operand->is_output;
+    }
+    return inputs > 0 && !changes(&code->whole) && !changes(&code->partial) && !changes(&code->combine);
+}
+
+static bool packs_fixed(const wi_schedule *schedule, const wi_step *step, const wi_kernel_plan *kernel) {
+    for (int i = 0; i < WI_KERNEL_INPUTS; i++) {
+        if (kernel->packed >> i & 1 && !is_fixed(schedule, step->sources[i])) return false;
+    }
+    return kernel->pack_count > 0;
+}
+
+void wi_find_fixed(wi_schedule *schedule) {
+    const wi_partition *p = schedule->code->loops->partition;
+    if (!p->request->inference || p->request->devices.count > 1) return;
+    for (size_t i = 0; i < p->step_count; i++) {
+        const wi_kernel_plan *kernel = schedule->code->of[i].kernel;
+        wi_step_schedule *own = &schedule->of[i];
+        if (p->steps[i]->kind == WI_STEP_LOOP && is_fixed_loop(schedule, &schedule->code->loops->of[i]))
+            own->fixed_launches = own->launch_count;
+        if (!kernel || !packs_fixed(schedule, p->steps[i], kernel)) continue;
+        own->fixed_launches = kernel->pack_count;
+        own->fixed_bytes = kernel->pack_bytes;
+    }
+}
+
+bool wi_schedule_unfix(wi_schedule *schedule) {
+    bool any = false;
+    for (size_t i = 0; i < schedule->code->loops->partition->step_count; i++) {
+        any = any || schedule->of[i].fixed_launches > 0;
+        schedule->of[i].fixed_launches = 0;
+        schedule->of[i].fixed_bytes = 0;
+    }
+    return any;
+}
