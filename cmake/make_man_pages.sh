@@ -1,8 +1,8 @@
 #!/bin/sh
-# Writes a man page of each program, from what it answers to --help. Usage: make_man_pages.sh HELP2MAN VERSION FOLDER PROGRAM...
+# Writes a man page of each program, from what it answers to --help. Usage: make_man_pages.sh VERSION FOLDER PROGRAM...
 set -eu
-help2man=$1 version=$2 folder=$3
-shift 3
+version=$1 folder=$2
+shift 2
 mkdir -p "$folder"
 for program; do
     name=$(basename "$program")
@@ -10,6 +10,6 @@ for program; do
     # The usage of the command "weft" is a list; the other programs say in their second line what they do.
     [ "$name" != weft ] || purpose="lists OpenCL devices, checks that they compute right, and measures."
     purpose=$(printf '%s' "${purpose%.}" | sed 's/^./\L&/')
-    "$help2man" --no-info --name "$purpose" --version-string "$version" --source "Weft $version" \
+    help2man --no-info --name "$purpose" --version-string "$version" --source "Weft $version" \
         --output "$folder/$name.1" "$program"
 done

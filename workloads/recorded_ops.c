@@ -90,6 +90,7 @@ static weft_tensor *build_index(const char *op, const cJSON *c, weft_tensor *con
     if (strcmp(op, "scatter_add") == 0) return weft_scatter_add(x[0], axis, x[1], x[2]);
     if (strcmp(op, "scatter_sum") == 0) return weft_scatter_sum(x[0], axis, x[1], size);
     if (strcmp(op, "index_add") == 0) return weft_index_add(x[0], axis, x[1], x[2]);
+    if (strcmp(op, "index_copy") == 0) return weft_index_copy(x[0], axis, x[1], x[2]);
     if (strcmp(op, "index_sum") == 0) return weft_index_sum(x[0], axis, x[1], size);
     if (strcmp(op, "embedding") == 0)
         return member(c, "padding") ? weft_embedding_padded_with(x[0], x[1], number(c, "padding"))

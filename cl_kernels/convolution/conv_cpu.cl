@@ -21,6 +21,9 @@
  *    rows  | tile      |  private memory          |          |          |    and for each row one broadcast
  *          +-----------+                          +----------+----------+--  and 2 multiply-adds
  *
+ * The first rows would wait for each block of the weight, which comes from memory: so all rows of a strip request their
+ * share of the block after it.
+ *
  * Where taps lie side by side in the image (no dilation, one group), a row of taps is copied as one line: a
  * first layer of three channels needs nothing else. The data gradient of stride s is s (s², s³) products,
  * "phases": positions with the same remainder meet the same taps, and no multiplication with a stuffed zero
@@ -43,15 +46,35 @@ WEFT_REQUIRE(weft_conv_has_two_vectors, WEFT_CONV_COLUMNS == 2 * 16);
 
 #define WEFT_CONV_ROLL __attribute__((opencl_unroll_hint(1)))
 
+/* Memory that is requested along the way, `step` bytes further at each step of k. */
+typedef struct weft_conv_request {
+    size_t at;
+    long step;
+} weft_conv_request;
+
+/* What tile `number` of `count` requests of the block after this one, of the same panel: its share. */
+static inline weft_conv_request weft_conv_request_of(
+    __global const float *block, int number, int count, int depth, bool any) {
+    weft_conv_request request = {(size_t)block, 0};
+    if (!any) return request; /* where a phase meets no tap, depth is 0 */
+    const long share = (long)depth * WEFT_CONV_COLUMNS * 4 / count;
+    request.at += number * share;
+    request.step = (share + depth - 1) / depth;
+    return request;
+}
+
 /* sum[r][v] (+)= rows of the tile * vectors of the panel; rows and vectors are constants at each call. */
 __attribute__((always_inline)) static inline void weft_conv_part(float16 *sum, const float *tile,
-    __global const weft_lanes_f32 *panel, int depth, bool first, const int rows, const int vectors) {
+    __global const weft_lanes_f32 *panel, int depth, bool first, weft_conv_request next, const int rows,
+    const int vectors) {
     float16 acc[WEFT_CONV_ROWS][2];
     WEFT_UNROLL for (int r = 0; r < rows; ++r) {
         acc[r][0] = first ? 0.0f : sum[2 * WEFT_CONV_PANELS * r];
         if (vectors > 1) acc[r][1] = first ? 0.0f : sum[2 * WEFT_CONV_PANELS * r + 1];
     }
     for (int p = 0; p < depth; ++p) {
+        WEFT_PREFETCH(next.at, 2);
+        next.at += next.step;
         WEFT_PREFETCH(panel + 2 * (p + 4), 3);
         if (vectors > 1) WEFT_PREFETCH(panel + 2 * (p + 4) + 1, 3);
         const float16 b0 = panel[2 * p], b1 = vectors > 1 ? panel[2 * p + 1] : 0.0f;
@@ -69,10 +92,10 @@ __attribute__((always_inline)) static inline void weft_conv_part(float16 *sum, c
 
 #define WEFT_CONV_PART(row, rows, vector, vectors)                                                           \
     weft_conv_part(sum + 2 * WEFT_CONV_PANELS * (row) + (vector), tile + (row)*WEFT_CONV_PITCH,              \
-        panel + (vector), depth, first, rows, vectors)
+        panel + (vector), depth, first, next, rows, vectors)
 
-__attribute__((always_inline)) static inline void weft_conv_multiply(
-    float16 *sum, const float *tile, __global const weft_lanes_f32 *panel, int depth, bool first) {
+__attribute__((always_inline)) static inline void weft_conv_multiply(float16 *sum, const float *tile,
+    __global const weft_lanes_f32 *panel, int depth, bool first, weft_conv_request next) {
     WEFT_EACH_PART(WEFT_CONV_PART, WEFT_CONV_ROWS, 2)
 }
 
@@ -203,6 +226,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
     float16 sums[WEFT_CONV_STRIP * 2 * WEFT_CONV_PANELS];
     float16 tile_room[WEFT_CONV_ROWS * WEFT_CONV_PITCH / 16];
     float *tile = (float *)tile_room;
+    const int tiles = (bottom - top + WEFT_CONV_ROWS - 1) / WEFT_CONV_ROWS;
     int start = 0;
     do {
         const int depth = min(most, k - start);
@@ -220,9 +244,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(windows)(
             }
             float16 *sum = sums + (most < k ? row - top : 0) * 2 * WEFT_CONV_PANELS;
             for (int j = left, i = 0; j < right; j += WEFT_CONV_COLUMNS, ++i) {
-                weft_conv_multiply(sum + 2 * i, tile,
-                    (__global const weft_lanes_f32 *)(panels + i * all + start * WEFT_CONV_COLUMNS), depth,
-                    start == 0);
+                __global const float *panel = panels + i * all + start * WEFT_CONV_COLUMNS;
+                weft_conv_multiply(sum + 2 * i, tile, (__global const weft_lanes_f32 *)panel, depth,
+                    start == 0,
+                    weft_conv_request_of(panel + depth * WEFT_CONV_COLUMNS, (row - top) / WEFT_CONV_ROWS,
+                        tiles, depth, start + depth < k));
                 if (start + depth < k) continue;
                 /* Now, not after the last panel: the next one's multiplications hide the wait for memory. */
                 for (int r = 0; r < rows; ++r) {

@@ -85,12 +85,16 @@ __attribute__((always_inline)) static inline void weft_winograd_products(
             for (int j = 0, n = 0; j < columns; j += WEFT_WINOGRAD_COLUMNS, ++n) {
                 __global const float16 *with =
                     (__global const float16 *)(by + n * panel + (long)i * panel_point);
+                /* This tile's share of the next point's panel, which the first would wait for. */
+                const weft_winograd_request next = {
+                    (size_t)(by + n * panel + (i + 1l) * panel_point) + row * (work->channels * 128l / rows),
+                    128l * WEFT_WINOGRAD_ROWS / rows};
                 if (columns - j > 16)
                     weft_winograd_multiply(
-                        to + j, work->product_pitch, from, work->pitch, 0, with, 1, work->channels, 2);
+                        to + j, work->product_pitch, from, work->pitch, 0, with, 1, work->channels, next, 2);
                 else
                     weft_winograd_multiply(
-                        to + j, work->product_pitch, from, work->pitch, 0, with, 1, work->channels, 1);
+                        to + j, work->product_pitch, from, work->pitch, 0, with, 1, work->channels, next, 1);
             }
         }
     }

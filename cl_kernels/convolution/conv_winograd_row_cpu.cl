@@ -104,12 +104,15 @@ __attribute__((always_inline)) static inline void weft_winograd_row_products(
                 __global const float16 *with =
                     (__global const float16 *)(by + (long)i * panel_point + n * panel +
                                                (long)low * channels * WEFT_WINOGRAD_COLUMNS);
+                const weft_winograd_request next = {(size_t)(by + (i + 1l) * panel_point + n * panel) +
+                                                        row * (work->taps1 * channels * 128l / rows),
+                    128l * WEFT_WINOGRAD_ROWS / rows};
                 if (columns - j > 16)
                     weft_winograd_multiply(to + j, work->product_pitch, from, work->pitch,
-                        (long)line * work->pitch, with, taps, channels, 2);
+                        (long)line * work->pitch, with, taps, channels, next, 2);
                 else
                     weft_winograd_multiply(to + j, work->product_pitch, from, work->pitch,
-                        (long)line * work->pitch, with, taps, channels, 1);
+                        (long)line * work->pitch, with, taps, channels, next, 1);
             }
         }
     }

@@ -48,44 +48,71 @@ typedef uint16 weft_amx_pairs __attribute__((aligned(2)));
 
 #define WEFT_AMX_LIES_AS_bf16 1 /* in memory as the engine takes it */
 
-/* Pairs of neighbours: of 32 numbers, the first 16 and the others. */
-static inline uint16 weft_amx_neighbours(uint16 low, uint16 high) {
-    uint16 pairs;
-    pairs.lo = low.even | low.odd << 16;
-    pairs.hi = high.even | high.odd << 16;
-    return pairs;
+/* What is requested from memory while the engine multiplies, so that it is near when it is copied: `rows` rows for each panel,
+ * `row` bytes apart, of which each block of k requests so many bytes. */
+typedef struct weft_amx_soon {
+    size_t address, row;
+    int rows, bytes;
+} weft_amx_soon;
+
+static inline void weft_amx_request(weft_amx_soon soon, int panel, int block) {
+    const size_t from = soon.address + (size_t)(panel * soon.rows) * soon.row + (size_t)(block * soon.bytes);
+    for (int row = 0; row < soon.rows; ++row) {
+        for (int at = 0; at < soon.bytes; at += 64) WEFT_PREFETCH(from + (size_t)row * soon.row + at, 2);
+    }
 }
 
-/* sums: four tiles one after another, (+)= two rows of tiles of A times a panel; first, tall (more than 16 rows):
- * constants at each call. */
-__attribute__((always_inline)) static inline void weft_amx_panel(weft_amx_engine *engine, float *sums,
-    const uint16 *rows, __global const uint *panel, int blocks, bool first, const bool tall) {
-    const uint *a = (const uint *)rows;
-    if (first) {
-        WEFT_AMX_ZERO(engine, 0);
-        WEFT_AMX_ZERO(engine, 1);
-        WEFT_AMX_ZERO(engine, 2);
-        WEFT_AMX_ZERO(engine, 3);
-    } else {
-        WEFT_AMX_LOAD(engine, 0, sums);
-        WEFT_AMX_LOAD(engine, 1, sums + WEFT_AMX_TILE);
-        WEFT_AMX_LOAD(engine, 2, sums + 2 * WEFT_AMX_TILE);
-        WEFT_AMX_LOAD(engine, 3, sums + 3 * WEFT_AMX_TILE);
-    }
-    for (int block = 0; block < blocks; ++block) {
-        WEFT_AMX_LOAD(engine, 6, panel);
+/* A tile of the last panel's sums is stored, one of the next panel's begins. */
+#define WEFT_AMX_TURN(engine, tile, sums, first, stores)                                                     \
+    if (stores) WEFT_AMX_STORE(engine, tile, (sums) + ((tile)-4) * WEFT_AMX_TILE);                           \
+    if (first)                                                                                               \
+        WEFT_AMX_ZERO(engine, tile);                                                                         \
+    else                                                                                                     \
+        WEFT_AMX_LOAD(engine, tile, (sums) + (tile)*WEFT_AMX_TILE);
+
+/* sums: for each of `panels` panels, `step` words apart, four tiles one after another, (+)= two rows of tiles of A times the panel.
+ * tall (more than 16 rows): a constant at each call. The engine begins with the next panel while the sums of the last
+ * are stored; sums are requested before their turn. Panels are not kept in the first-level cache, so that the rows stay there. */
+__attribute__((always_inline)) static inline void weft_amx_row(weft_amx_engine *engine, float *sums,
+    const uint16 *rows, __global const uint *panel, long step, int panels, int blocks, bool first,
+    const bool tall, weft_amx_soon soon) {
+    for (int i = 0; i < panels; ++i, panel += step, sums += 4 * WEFT_AMX_TILE) {
+        const uint *a = (const uint *)rows;
+        __global const uint *b = panel;
+        const bool stores = i > 0;
+        WEFT_AMX_LOAD_ONCE(engine, 6, b);
         WEFT_AMX_LOAD(engine, 4, a);
+        WEFT_AMX_TURN(engine, 0, sums, first, stores)
         WEFT_AMX_MULTIPLY(engine, 0, 4, 6);
-        WEFT_AMX_LOAD(engine, 7, panel + WEFT_AMX_TILE);
+        WEFT_AMX_LOAD_ONCE(engine, 7, b + WEFT_AMX_TILE);
+        WEFT_AMX_TURN(engine, 1, sums, first, stores)
         WEFT_AMX_MULTIPLY(engine, 1, 4, 7);
         if (tall) {
             WEFT_AMX_LOAD(engine, 5, a + WEFT_AMX_TILE);
+            WEFT_AMX_TURN(engine, 2, sums, first, stores)
             WEFT_AMX_MULTIPLY(engine, 2, 5, 6);
+            WEFT_AMX_TURN(engine, 3, sums, first, stores)
             WEFT_AMX_MULTIPLY(engine, 3, 5, 7);
         }
-        a += 2 * WEFT_AMX_TILE;
-        panel += 2 * WEFT_AMX_TILE;
+        for (int block = 1; block < blocks; ++block) {
+            a += 2 * WEFT_AMX_TILE;
+            b += 2 * WEFT_AMX_TILE;
+            WEFT_UNROLL for (int line = 0; line < 4; ++line)
+                WEFT_PREFETCH(sums + 4 * WEFT_AMX_TILE + (4 * block + line - 4) * 16, 3);
+            weft_amx_request(soon, i, block);
+            WEFT_AMX_LOAD_ONCE(engine, 6, b);
+            WEFT_AMX_LOAD(engine, 4, a);
+            WEFT_AMX_MULTIPLY(engine, 0, 4, 6);
+            WEFT_AMX_LOAD_ONCE(engine, 7, b + WEFT_AMX_TILE);
+            WEFT_AMX_MULTIPLY(engine, 1, 4, 7);
+            if (tall) {
+                WEFT_AMX_LOAD(engine, 5, a + WEFT_AMX_TILE);
+                WEFT_AMX_MULTIPLY(engine, 2, 5, 6);
+                WEFT_AMX_MULTIPLY(engine, 3, 5, 7);
+            }
+        }
     }
+    sums -= 4 * WEFT_AMX_TILE;
     WEFT_AMX_STORE(engine, 0, sums);
     WEFT_AMX_STORE(engine, 1, sums + WEFT_AMX_TILE);
     if (tall) {
@@ -172,16 +199,14 @@ static inline void WEFT_NAME(prefetch)(__global const WEFT_AMX_LEFT(WEFT_T_) * p
     for (int i = 0; i < count; i += 64 / (int)sizeof *p) WEFT_PREFETCH(p + i, 2);
 }
 
-/* 32 rows of the left matrix, of which there are `rows`, by `depth` of k -> two tiles for each block of 32. What lies
- * `ahead` numbers further is the next to be copied. */
+/* 32 rows of the left matrix, of which there are `rows`, by `depth` of k -> two tiles for each block of 32. */
 static inline void WEFT_NAME(copy)(uint16 *tiles, __global const WEFT_AMX_LEFT(WEFT_T_) * l, int rows,
-    int depth, long l_row, long l_column, long ahead) {
+    int depth, long l_row, long l_column) {
     for (int at = 0; at < depth; at += 32, tiles += 32) {
         for (int side = 0; side < 2 && 16 * side < rows; ++side) {
             __global const WEFT_AMX_LEFT(WEFT_T_) *p = l + 16 * side * l_row + at * l_column;
             const int lanes = rows - 16 * side;
             if (WEFT_AMX_LEFT_ROWS) {
-                for (int i = 0; i < 16; ++i) WEFT_NAME(prefetch)(p + i * l_row + ahead, 32);
                 WEFT_NAME(left_lines)(tiles + 16 * side, p, l_row, lanes, depth - at);
             } else {
                 WEFT_NAME(left_gather)(tiles + 16 * side, p, l_column, l_row, lanes, depth - at);
@@ -268,16 +293,20 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(
                 row + 32 < bottom ? 32 * l_row : (top - row) * l_row + WEFT_AMX_DEPTH * l_column;
             uint16 *const of_rows = tiles + (WEFT_AMX_LEFT_COLUMNS ? (row - top) * WEFT_AMX_BLOCKS : 0);
             if (!WEFT_AMX_LEFT_COLUMNS) WEFT_NAME(copy)
-            (of_rows, l + row * l_row + start * l_column, rows, depth, l_row, l_column, ahead);
-            for (int panel = left; panel < right; ++panel) {
-                float *sum = sums + ((row - top) / 32 * (right - left) + panel - left) * (4 * WEFT_AMX_TILE);
-                __global const uint *from =
-                    panels + ((long)panel * blocks + start / 32) * (2 * WEFT_AMX_TILE);
-                if (rows > 16)
-                    weft_amx_panel(&engine, sum, of_rows, from, (depth + 31) / 32, start == 0, true);
-                else
-                    weft_amx_panel(&engine, sum, of_rows, from, (depth + 31) / 32, start == 0, false);
-            }
+            (of_rows, l + row * l_row + start * l_column, rows, depth, l_row, l_column);
+            float *const sum = sums + (row - top) / 32 * (right - left) * (4 * WEFT_AMX_TILE);
+            __global const uint *const from =
+                panels + ((long)left * blocks + start / 32) * (2 * WEFT_AMX_TILE);
+            const long step = (long)blocks * (2 * WEFT_AMX_TILE);
+            const weft_amx_soon soon = {(size_t)(l + row * l_row + start * l_column + ahead),
+                sizeof *l * l_row, WEFT_AMX_LEFT_ROWS ? (32 + right - left - 1) / (right - left) : 0,
+                32 * (int)sizeof *l};
+            if (rows > 16)
+                weft_amx_row(&engine, sum, of_rows, from, step, right - left, (depth + 31) / 32, start == 0,
+                    true, soon);
+            else
+                weft_amx_row(&engine, sum, of_rows, from, step, right - left, (depth + 31) / 32, start == 0,
+                    false, soon);
         }
     }
     WEFT_AMX_RELEASE(&engine);

@@ -23,7 +23,9 @@
  * them under way at most, and stores wait for lines, too. So each step of k requests its share of the next tile of
  * A, of the lines that the next results go to and of those that the epilogue will read.
  *
- * As many panels as stay in the second-level cache are taken `together`. The macros before an inclusion
+ * As many panels as stay in the second-level cache are taken `together`. Where the tiles of a strip are few, that is one,
+ * and each tile requests its share of the panel after it in place of A, which stays in the cache: else the first tile
+ * would wait for the panel. The macros before an inclusion
  * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE, WEFT_EPILOGUE_WRITE, WEFT_EPILOGUE_READ) are described in
  * src/kernels/product/gemm.h. */
 
@@ -48,6 +50,14 @@ static inline weft_direct_request weft_direct_request_of(
     const bool dense = bytes == pitch, apart = pitch != 0 && number < WEFT_DIRECT_TILE;
     const long share = dense ? (WEFT_DIRECT_TILE * bytes + count - 1) / count : apart ? bytes : 0;
     const weft_direct_request request = {begin + number * (dense ? share : pitch), (share + k - 1) / k};
+    return request;
+}
+
+/* What tile `number` of `count` requests of the panel after this one, `bytes` long: its share. */
+static inline weft_direct_request weft_direct_share_of(
+    size_t panel, long bytes, int number, int count, int k) {
+    const long share = bytes / count;
+    const weft_direct_request request = {panel + number * share, (share + k - 1) / k};
     return request;
 }
 
@@ -177,7 +187,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__g
               all = (vectors + WEFT_DIRECT_VECTORS - 1) / WEFT_DIRECT_VECTORS;
     const int top = (int)get_global_id(0) * strip, bottom = min(m, top + strip);
     const int left = (int)get_global_id(1) * span, right = min(all, left + span);
-    const int column = item * column_step;
+    const int column = item * column_step, tiles = max(1, (bottom - top) / WEFT_DIRECT_TILE);
     a += a_offset + item * a_batch;
     panels += panels_offset + (long)item * vectors * 16 * k;
     for (int from = left; from < right; from += together) {
@@ -202,8 +212,16 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(__g
                 const int ahead = column + from * (16 * WEFT_DIRECT_VECTORS);
                 const long bytes =
                     4 * min(count * (16 * WEFT_DIRECT_VECTORS), n - from * (16 * WEFT_DIRECT_VECTORS));
-                const weft_direct_request next_a = weft_direct_request_of((size_t)(tile + rows * a_row),
-                                              4 * (long)k, 4 * a_row, number, count, k),
+                const bool streams = together == 1 && panel + 1 < right;
+                const weft_direct_request next_a =
+                                              streams
+                                                  ? weft_direct_share_of(
+                                                        (size_t)(panels +
+                                                                 (long)(j + 16 * WEFT_DIRECT_VECTORS) * k),
+                                                        64 * WEFT_DIRECT_VECTORS * (long)k,
+                                                        (row - top) / WEFT_DIRECT_TILE, tiles, k)
+                                                  : weft_direct_request_of((size_t)(tile + rows * a_row),
+                                                        4 * (long)k, 4 * a_row, number, count, k),
                                           stored = weft_direct_request_of(
                                               (size_t)WEFT_EPILOGUE_WRITE(batches[rows], lines[rows], ahead),
                                               bytes, WEFT_EPILOGUE_WRITE_STEP, number, count, k),

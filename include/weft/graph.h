@@ -58,8 +58,8 @@ WEFT_API weft_status weft_graph_status(weft_graph *graph);
 typedef enum weft_precision {
     WEFT_PRECISION_F32, /* as the tensors' dtypes say; the default */
     /* Mixed precision: f32 activations and their gradients are stored in bf16, and the operands of matrix products are
-     * rounded to bf16 where a matrix engine multiplies them; sums are f32. Exponents are those of f32, so that losses
-     * need no scaling. Attention, recurrent layers, pooling and convolutions compute and read in f32. */
+     * rounded to bf16 where a matrix engine multiplies them, as are those of convolutions; sums are f32. Exponents are
+     * those of f32, so that losses need no scaling. Attention and recurrent layers compute and read in f32. */
     WEFT_PRECISION_BF16,
     /* The same in f16, which has three more bits of fraction and a least normal number of 6e-5: weft_gradients scales the
      * loss (weft_loss_scaling) and gives gradients without the scale, and a step of an optimizer whose gradients

@@ -116,11 +116,26 @@ typedef struct weft_embedding_options {
     bool padded;                         /* default false */
     int64_t padding; /* with `padded`: the row of this token begins as zeros (unless a custom initialiser sets
                         it) and gets no gradient; a negative number counts from the end */
+    bool sparse;     /* default false; true: the table is updated by rows, as by weft_sparse_updates */
+    /* Default 0: none. Rows of a larger second norm are shortened to it where they are read and updated; implies
+     * sparse. */
+    float max_norm;
+    bool by_frequency; /* default false; true: a row's gradient is divided by how often it stands in tokens */
 } weft_embedding_options;
 #define WEFT_EMBEDDING_OPTIONS_INIT .struct_size = sizeof(weft_embedding_options)
 /* The same with options; NULL means all defaults. */
 WEFT_API weft_tensor *weft_embedding_layer(
     weft_tensor *tokens, int64_t vocabulary, int64_t width, const weft_embedding_options *options);
+
+/* Tables of these names (a star matches any characters) are updated by rows, or as a whole again: a step reads and writes only
+ * the rows of the parameter and of the optimizer's states that were picked, each once, so that its cost grows with the
+ * batch and not with the table. For SGD without momentum and Adagrad the result is the same. Momentum, Adam and the other
+ * kinds are lazy: rows that were not picked keep their moments, and do not move; decay applies to the rows that were
+ * picked; t counts all steps. clip_norm counts the rows' gradients. In the next weft_minimize, weft_optimizer_minimize or
+ * weft_optimizer_step; its error is WEFT_ERROR_ARGUMENT where the table has other gradients than those of embeddings,
+ * and WEFT_ERROR_UNSUPPORTED with LAMB, accumulate or average_decay, or where more than 16 embeddings read the table. Errors here: WEFT_ERROR_ARGUMENT (there is no such
+ * parameter), WEFT_ERROR_SHAPE (it is not an f32 table of rank 2). */
+WEFT_API weft_status weft_sparse_updates(weft_graph *graph, const char *parameters, bool sparse);
 
 /* Adaptive softmax (Grave et al. 2017) for many classes in order of falling frequency, as
  * torch.nn.AdaptiveLogSoftmaxWithLoss. Classes below the first cutoff have their own logits in the head. The

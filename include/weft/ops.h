@@ -235,6 +235,17 @@ typedef struct weft_attention_options {
 WEFT_API weft_tensor *weft_attention(
     weft_tensor *q, weft_tensor *k, weft_tensor *v, const weft_attention_options *options);
 
+/* Attention of new queries q (..., L, d) to the keys and values of all positions so far, for decoding token by token; the
+ * result is (..., L, d of v). k and v (..., L, d) of the positions position .. position + L - 1 are put into the caches, states (..., capacity, d), and query i attends to
+ * what stands at 0 .. position + i. position: i32 of rank 0, an input or a state that the plan counts up; it is data, so
+ * one plan decodes a whole text. *update is an output of plans, which keeps the new rows: in place, whatever the capacity.
+ * A plan with L > 1 and one with L = 1 may share the caches (first a prompt, then its continuation). NULL after an
+ * error: WEFT_ERROR_SHAPE (a cache that is no state of the new rows' dtype and shape, a position that is not i32 of rank
+ * 0), WEFT_ERROR_ARGUMENT (update is NULL), and those of weft_attention. Positions beyond the capacity are an error of
+ * the next read or wait. */
+WEFT_API weft_tensor *weft_attention_cached(weft_tensor *q, weft_tensor *k, weft_tensor *v,
+    weft_tensor *key_cache, weft_tensor *value_cache, weft_tensor *position, weft_tensor **update);
+
 /* ---- softmax along one axis, of floats; the losses are in losses.h ---- */
 WEFT_API weft_tensor *weft_softmax(weft_tensor *x, int axis);     /* exp(x - max) / sum */
 WEFT_API weft_tensor *weft_log_softmax(weft_tensor *x, int axis); /* x - logsumexp(x) */
@@ -339,6 +350,11 @@ WEFT_API weft_tensor *weft_gather(weft_tensor *x, int axis, weft_tensor *index);
 /* y[i][j][k] = x[i][index[j]][k] for axis 1: the axes of index replace the axis (with rank 1 the rank stays
  * the same; any other rank is allowed: an embedding is axis 0 of its weights). Any dtype. */
 WEFT_API weft_tensor *weft_index_select(weft_tensor *x, int axis, weft_tensor *index);
+/* y = x, then y[i][index[j]][k] = source[i][j][k] for axis 1. index: i32 (n); where it names a row twice the last one
+ * counts. source: of the dtype and shape of x, but with n elements along the axis. Any dtype. NULL after an error:
+ * WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE; an index out of range is an error of the next read or wait. weft_assign(x, weft_index_copy(x, ...)) of a parameter or state is done in place, unless another
+ * output of the plan still reads the old x: its cost is that of the rows. */
+WEFT_API weft_tensor *weft_index_copy(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source);
 /* y = x, then y[i][index[i][j][k]][k] += source[i][j][k] for axis 1; index has the shape of source. Summed in
  * the order of j, so that every run gives the same result. A float or i32. */
 WEFT_API weft_tensor *weft_scatter_add(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source);
@@ -365,7 +381,9 @@ WEFT_API weft_tensor *weft_normal(
 /* i32 (...): a class drawn from softmax(logits / temperature) of logits (..., classes), with new numbers in each run. top_k:
  * only of the k most probable (0: of all); top_p: of these only the most probable, as many as it takes for their
  * probabilities to add up to top_p (1: of all; Holtzman et al. 2020). Temperature 0 takes the most probable. A class of
- * probability 0 is never drawn; a row without probabilities (NaN, +inf, or all -inf) gives -1. No gradient. */
+ * probability 0 is never drawn; a row without probabilities (NaN, +inf, or all -inf) gives -1. No gradient. NULL after an
+ * error: WEFT_ERROR_DTYPE (logits are not floats), WEFT_ERROR_SHAPE (no classes), WEFT_ERROR_ARGUMENT (a temperature below
+ * 0, top_k outside of 0 .. classes, top_p outside of 0 < top_p <= 1). */
 WEFT_API weft_tensor *weft_categorical(weft_tensor *logits, double temperature, int64_t top_k, double top_p);
 /* f32. Training: 0 with probability p, else x / (1 - p); the gradient likewise. Inference: x. 0 <= p < 1. */
 WEFT_API weft_tensor *weft_dropout(weft_tensor *x, float p);

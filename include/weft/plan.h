@@ -50,7 +50,8 @@ WEFT_API weft_status weft_plan_read_async(weft_plan *plan, weft_tensor *output, 
  * of the element size. NULL returns to the memory of the plan. */
 WEFT_API weft_status weft_plan_bind(
     weft_plan *plan, weft_tensor *input, struct _cl_mem *memory, size_t offset);
-/* The memory of an output, for use on the same queue; borrowed. offset in bytes. */
+/* The memory of an output, for use on the same queue; borrowed, and only to be read where the output is a parameter or
+ * state: plans for inference do not see what is written to it. offset in bytes. */
 WEFT_API weft_status weft_plan_memory(
     weft_plan *plan, weft_tensor *output, struct _cl_mem **memory, size_t *offset);
 

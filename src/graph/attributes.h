@@ -245,6 +245,8 @@ typedef struct wi_index_attributes {
     int64_t skipped; /* with skips: an index that gradients and sums leave out */
     int32_t axis;
     wi_bool32 skips;
+    wi_bool32 by_frequency; /* embedding: the gradient of a row is divided by how often it is picked */
+    uint32_t unused;
 } wi_index_attributes;
 
 /* cumsum, cumprod, linear_scan */

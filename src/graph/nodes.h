@@ -74,6 +74,9 @@ typedef struct wi_op {
      * NULL: "(row-major) of its index input". */
     uint32_t contiguous;
     const char *fault, *fault_index;
+    /* KERNEL: the result is its first input but for the parts that others name: its kernels may get one memory for both,
+     * and then write these parts alone. */
+    bool replaces;
     /* MAP: its value is a label, which is checked wherever it is computed (plan/label_check.c); makes the line of the
      * error for one that is out of range. NULL: it is not. */
     weft_status (*fail_label)(const weft_tensor *node, int32_t label);
@@ -116,7 +119,9 @@ typedef struct wi_variable {
     uint32_t stream;              /* of the initialiser's random numbers */
     size_t zero_from, zero_bytes; /* of what the initialiser computes, this part is zeros */
     bool trainable;
-    bool frozen; /* a parameter that the next weft_minimize or weft_optimizer_step leaves alone */
+    bool sparse;    /* a table that is updated by rows */
+    float max_norm; /* of such a table's rows where they are read; 0: any */
+    bool frozen;    /* a parameter that the next weft_minimize or weft_optimizer_step leaves alone */
     /* What an optimizer keeps for the parameters from offset `covered` of a block on, as many bytes: "m". NULL: no such
      * state. */
     const char *role;

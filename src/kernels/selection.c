@@ -4,7 +4,9 @@
 #include "cl/quirks.h"
 #include "kernels/product/gemm_check.h"
 #include "kernels/product/gemm_trial.h"
+#include "ops/attention/attention.h"
 #include "ops/convolution/conv.h"
+#include "ops/recurrent/recurrent_scan.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,9 +48,21 @@ static bool computes_a_convolution(const wi_implementation *implementation) {
            wi_implementation_computes(implementation, &wi_op_conv_weight);
 }
 
+static bool is_scan(const wi_op *op) {
+    return op == &wi_op_recurrent_forward || op == &wi_op_recurrent_back;
+}
+
+static bool is_attention(const wi_op *op) {
+    return op == &wi_op_attention_forward || op == &wi_op_attention_gradient;
+}
+
+/* Names of convolutions begin with what is forced, those of scans and attention end with it. */
 static bool is_forced(const wi_implementation *implementation, const wi_op *op, const char *name) {
-    return is_convolution(op) ? strncmp(implementation->name, name, strlen(name)) == 0
-                              : strcmp(implementation->name, name) == 0;
+    const char *const whole = implementation->name;
+    const size_t length = strlen(name), all = strlen(whole);
+    if (is_convolution(op)) return strncmp(whole, name, length) == 0;
+    return is_scan(op) || is_attention(op) ? length <= all && strcmp(whole + all - length, name) == 0
+                                           : strcmp(whole, name) == 0;
 }
 
 /* The name of a convolution may fit another of its three ops. */
@@ -61,11 +75,15 @@ static weft_status check_forced(const wi_op *op, const char *name) {
         }
     }
     if (is_convolution(op)) WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_CONV=%s names no convolution", name);
+    if (is_scan(op)) WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_RECURRENT=%s names no recurrent scan", name);
+    if (is_attention(op)) WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_ATTENTION=%s names no attention", name);
     WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_GEMM=%s names no matrix product", name);
 }
 
 static const char *forced_name(const wi_op *op) {
     if (is_convolution(op)) return wi_environment("WEFT_CONV");
+    if (is_scan(op)) return wi_environment("WEFT_RECURRENT");
+    if (is_attention(op)) return wi_environment("WEFT_ATTENTION");
     return op == &wi_op_matmul ? wi_environment("WEFT_GEMM") : NULL;
 }
 

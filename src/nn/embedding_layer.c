@@ -1,6 +1,9 @@
 /* The embedding layer: a table of its own, and rows picked from it. */
 #include "nn/layer_parameters.h"
+#include "nn/update_rules.h"
+#include "ops/index/index.h"
 #include <inttypes.h>
+#include <math.h>
 #include <weft/nn.h>
 
 static bool check(
@@ -11,11 +14,33 @@ static bool check(
             width);
         return false;
     }
+    if (!(options->max_norm >= 0) || isinf(options->max_norm)) {
+        wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
+            "weft_embedding: max_norm is %g, expected above 0, or 0 for none", (double)options->max_norm);
+        return false;
+    }
     if (!options->padded || (options->padding >= -vocabulary && options->padding < vocabulary)) return true;
     wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
         "weft_embedding: padding index %" PRId64 " is not in %" PRId64 "..%" PRId64, options->padding,
         -vocabulary, vocabulary - 1);
     return false;
+}
+
+/* A shared one keeps what it began with. row: that of the padding. */
+static void begin_table(const weft_tensor *table, const weft_embedding_options *options, int64_t row) {
+    wi_variable *const variable = table->variable;
+    variable->sparse = options->sparse || options->max_norm > 0;
+    variable->max_norm = options->max_norm;
+    if (!options->padded) return;
+    variable->zero_bytes = (size_t)table->shape.dims[1] * sizeof(float);
+    variable->zero_from = (size_t)row * variable->zero_bytes;
+}
+
+/* The update does to the table what this does to the rows that are read, so the gradient is that of the limited rows. */
+static weft_tensor *limited(weft_tensor *rows, float max_norm) {
+    if (!rows || !(max_norm > 0)) return rows;
+    weft_tensor *const fixed = weft_stop_gradient(rows);
+    return weft_add(rows, weft_sub(wi_row_limited(fixed, max_norm), fixed));
 }
 
 weft_tensor *weft_embedding_layer(
@@ -33,13 +58,12 @@ weft_tensor *weft_embedding_layer(
     const size_t before = weft_graph_parameter_count(graph);
     weft_tensor *table = wi_layer_parameter(graph, name, "weight",
         options->initialiser ? options->initialiser : &normal, 2, (int64_t[]){vocabulary, width});
-    if (!table || !options->padded) return weft_embedding_with(table, tokens);
+    if (!table) return NULL;
     const int64_t row = options->padding < 0 ? options->padding + vocabulary : options->padding;
-    if (weft_graph_parameter_count(graph) > before) { /* a shared one keeps what it began with */
-        table->variable->zero_bytes = (size_t)width * sizeof(float);
-        table->variable->zero_from = (size_t)row * table->variable->zero_bytes;
-    }
-    return weft_embedding_padded_with(table, tokens, row);
+    if (weft_graph_parameter_count(graph) > before) begin_table(table, options, row);
+    weft_tensor *const rows =
+        wi_embedding_with(table, tokens, options->padded ? &row : NULL, options->by_frequency);
+    return limited(rows, options->max_norm);
 }
 
 weft_tensor *weft_embedding(weft_tensor *tokens, int64_t vocabulary, int64_t width) {

@@ -108,7 +108,10 @@ weft_status wi_groups_rows(wi_update *u) {
     float *const factors = values, *const decays = values + u->rows;
     u->by_row = (wi_rows){0};
     write_rows(u, factors, decays);
-    if (differ(factors, u->rows) || factors[0] != 1) u->by_row.factor = row_array(u, WEFT_F32, factors);
+    if (u->by_rows && factors[0] != 1)
+        u->by_row.factor = weft_constant(u->graph, WEFT_F32, (double)factors[0]);
+    else if (differ(factors, u->rows) || factors[0] != 1)
+        u->by_row.factor = row_array(u, WEFT_F32, factors);
     if (differ(decays, u->rows))
         u->by_row.decay = row_array(u, WEFT_F32, decays);
     else if (decays[0] > 0)

@@ -110,8 +110,8 @@ static weft_status make(follower *f, weft_tensor **update) {
     return weft_graph_status(f->graph);
 }
 
-static weft_status check(const weft_graph *graph, const char *from, const char *to, float factor) {
-    WI_TRY(weft_graph_status((weft_graph *)graph));
+static weft_status check(weft_graph *graph, const char *from, const char *to, float factor) {
+    WI_TRY(weft_graph_status(graph));
     if (!from || !to || !*from || !*to)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scope_copy: from and to are names of scopes, not NULL or empty");
     if (strcmp(from, to) == 0) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_scope_copy: scope '%s' into itself", from);

@@ -6,6 +6,7 @@
  * average, and the choice between old and new on runs that only accumulate. */
 #include "nn/fraction.h"
 #include "nn/update_rules.h"
+#include "ops/index/index.h"
 #include "ops/loss_scale.h"
 #include "ops/op_table.h"
 #include <string.h>
@@ -84,10 +85,21 @@ static bool is_whole(const weft_tensor *variable) {
     return variable->variable || variable->op == &wi_op_flat;
 }
 
+/* The table that the rows were picked from, with those of the next value; a run that does not update writes none. */
+static weft_tensor *assigned_rows(const wi_update *u, weft_tensor *rows, weft_tensor *value) {
+    weft_tensor *index = u->row_index;
+    if (u->apply) index = weft_where(u->apply, index, weft_number(index, -1));
+    while (rows->op == &wi_op_reshape) rows = rows->inputs[0];
+    weft_tensor *const table = rows->inputs[0];
+    weft_tensor *const next = wi_replace_rows(table, index, value);
+    return next ? wi_assign_view(table, next) : NULL;
+}
+
 /* Runs that only accumulate leave everything but the sum, which is the pair after the parameters', as it is. */
 static weft_tensor *assignment(const wi_update *u, size_t i) {
     weft_tensor *const variable = u->pairs[i].variable, *value = u->pairs[i].value;
     if (!variable || !value) return NULL;
+    if (u->row_index) return assigned_rows(u, variable, value);
     const bool is_sum = u->optimizer->accumulate > 1 && i == 1;
     if (u->apply && !is_sum) value = weft_where(u->apply, value, variable);
     return is_whole(variable) ? weft_assign(variable, value) : wi_assign_view(variable, value);
@@ -119,10 +131,15 @@ static bool is_elementwise(const wi_update *u) {
 /* Sets p, and g up to the clipping by value. */
 static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
     const weft_optimizer *const o = u->optimizer;
-    u->p = wi_update_parameters(u);
+    const wi_variable *const first = weft_graph_parameter(u->graph, u->first)->variable;
+    if (u->by_rows) WI_TRY(wi_row_gradient(u, gradients[u->first], &u->row_index, &u->g));
+    u->p_rows = u->p = wi_update_parameters(u);
     u->count = 1; /* p comes first: pairs[0] */
-    u->g =
-        u->large ? gradients[u->first] : wi_flat_gradients(u->graph, gradients, u->first, u->length, u->rows);
+    if (u->by_rows)
+        u->p = wi_row_limited(u->p, first->max_norm);
+    else
+        u->g = u->large ? gradients[u->first]
+                        : wi_flat_gradients(u->graph, gradients, u->first, u->length, u->rows);
     u->g = accumulated(u, u->g);
     if (wi_loss_scales(u->graph)) u->peak = wi_max_keep(weft_abs(u->g), 3u);
     if (o->clip_value > 0) u->g = limit(u->g, -(double)o->clip_value, (double)o->clip_value);
@@ -136,7 +153,7 @@ static weft_status finish_range(wi_update *u) {
     weft_tensor *next = wi_optimizer_apply_rule(u);
     if (u->by_row.frozen) /* chosen, not multiplied by 0: whatever the rule makes of them */
         next = weft_where(weft_less(weft_number(u->by_row.factor, 0), u->by_row.factor), next, u->p);
-    u->pairs[0] = (wi_pair){u->p, next};
+    u->pairs[0] = (wi_pair){u->p_rows, next};
     keep_average(u, next);
     return weft_graph_status(u->graph);
 }
@@ -204,6 +221,11 @@ static bool any_large(const wi_update *u, weft_tensor *const *gradients) {
     return false;
 }
 
+static bool is_by_rows(const weft_graph *graph, size_t parameter) {
+    const wi_variable *const variable = weft_graph_parameter(graph, parameter)->variable;
+    return variable->sparse && !variable->frozen;
+}
+
 static weft_status find_ranges(step *s) {
     const weft_graph *const graph = s->optimizer->graph;
     const size_t count = weft_graph_parameter_count(graph);
@@ -211,12 +233,16 @@ static weft_status find_ranges(step *s) {
         end = first + 1;
         if (!s->gradients[first]) continue;
         const wi_stretch *const stretch = wi_stretch_of(s->optimizer, weft_graph_parameter(graph, first));
-        while (end < count && s->gradients[end] &&
+        const bool by_rows = is_by_rows(graph, first);
+        while (end < count && !by_rows && !is_by_rows(graph, end) && s->gradients[end] &&
                wi_stretch_of(s->optimizer, weft_graph_parameter(graph, end)) == stretch)
             end++;
         wi_update *const u = add_range(s, first, end - first);
+        u->by_rows = by_rows;
         WI_TRY(wi_groups_rows(u));
-        if (is_elementwise(u) && any_large(u, s->gradients))
+        if (by_rows)
+            set_rows(s, u, &u->by_row);
+        else if (is_elementwise(u) && any_large(u, s->gradients))
             split_range(s);
         else
             set_rows(s, u, &u->by_row);

@@ -11,7 +11,7 @@
 #include <weft/nn.h>
 
 typedef struct wi_pair {
-    weft_tensor *variable, *value;
+    weft_tensor *variable, *value; /* with row_index: rows of a table */
 } wi_pair;
 
 typedef struct wi_stretch {
@@ -45,8 +45,12 @@ typedef struct wi_update {
     size_t first, length;    /* the range's parameters, by their numbers in the graph */
     int64_t first_row, rows; /* of the block */
     wi_shape shape;          /* of p, g and the states: (rows, 16), or that of the only parameter */
+    bool by_rows;            /* only the rows of the only parameter that have a gradient */
     bool large;              /* the gradient of the only parameter is not written down */
-    weft_tensor *p, *g;      /* g: accumulated, clipped, with coupled decay */
+    weft_tensor
+        *row_index; /* i32 (n): p, g and the states are these rows of the only parameter; NULL: all of it */
+    weft_tensor *p_rows; /* p before its rows are limited to their largest norm */
+    weft_tensor *p, *g;  /* g: accumulated, clipped, with coupled decay */
     wi_rows by_row;
     weft_tensor *rate;  /* rank 0, or (rows, 1) where groups differ */
     weft_tensor *decay; /* the same; NULL: none */
@@ -109,6 +113,16 @@ wi_stretch *wi_stretch_of(const weft_optimizer_state *optimizer, const weft_tens
  * wi_optimizer_writes assignments. */
 weft_status wi_update_make(
     weft_optimizer_state *optimizer, weft_tensor *const *gradients, weft_tensor **assignments);
+
+/* ---- row_update.c ---- */
+/* The rows with a gradient, and the gradient of each; n rows, of which those of index -1 are none. */
+weft_status wi_row_gradient(
+    const wi_update *u, weft_tensor *gradient, weft_tensor **index, weft_tensor **rows);
+/* The range's only parameter, (rows, width), within a flat tensor that begins with row `begin`; and its chosen rows. */
+weft_tensor *wi_row_table(const wi_update *u, weft_tensor *flat, int64_t begin);
+weft_tensor *wi_row_selected(const wi_update *u, weft_tensor *table);
+/* Rows (..., width), those that are longer shortened to max_norm; 0: none is. */
+weft_tensor *wi_row_limited(weft_tensor *rows, float max_norm);
 
 /* ---- groups.c ---- */
 /* Values, and whether each group names a parameter of the graph (graph NULL: that may come later). */

@@ -106,6 +106,7 @@ WI_NODE(gather)      /* index.c */
 WI_NODE(index_select)
 WI_NODE(scatter_sum)
 WI_NODE(index_sum)
+WI_NODE(index_copy)
 WI_NODE(embedding)   /* embedding.c */
 WI_NODE(slice)       /* slice.c */
 WI_NODE(flip)

@@ -60,6 +60,23 @@ static bool reads_in_step(const wi_partition *p, const wi_loop *loop, const wi_o
            same_layout(loop, &operand->layout, &output->layout);
 }
 
+/* Does the step replace parts of the variable, and reads nothing else of it? Its kernels leave the others as they are. */
+static bool replaces_parts(const wi_partition *p, const wi_step *step, int variable) {
+    const wi_value *const own = &p->values[variable];
+    if (step->kind != WI_STEP_KERNEL) return false;
+    const weft_tensor *const node = p->values[step->members[0]].node;
+    if (!node->op->replaces) return false;
+    const wi_value *const x = &p->values[step->sources[0]];
+    const int storage = wi_base_storage(p, variable);
+    int64_t first, end;
+    span_of(own, &first, &end);
+    for (int i = 1; i < node->input_count; i++)
+        if (value_overlaps(p, step->sources[i], storage, first, end)) return false;
+    return wi_base_storage(p, step->sources[0]) == storage &&
+           wi_size_equal(x->layout.offset, own->layout.offset) &&
+           wi_layout_is_contiguous(&own->layout, &own->extent);
+}
+
 /* May the step that computes the new value write it over the old one? Each element must be read, if at all,
  * by the work-item that writes it, just before. */
 static bool writes_over(
@@ -67,6 +84,7 @@ static bool writes_over(
     const wi_step *step = loop->step;
     const wi_operand *output = find_output(loop, p->values[assignment->value].base);
     if (!output || (step->reduced && loop->sweeps > 1)) return false;
+    if (replaces_parts(p, step, assignment->variable)) return true;
     if ((step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) &&
         reads_variable(p, loop, assignment->variable))
         return false;

@@ -8,9 +8,8 @@
 
 bool wi_is_fixed(const wi_partition *p, int value) {
     if (!p->request->inference || p->request->devices.count > 1) return false;
-    const wi_storage *storage = &p->storages[wi_base_storage(p, value)];
-    while (storage->alias >= 0) storage = &p->storages[storage->alias];
-    return storage->kind == WI_STORAGE_BLOCK && !storage->assigned;
+    const wi_storage *storage = &p->storages[wi_whole_storage(p, value)];
+    return storage->kind == WI_STORAGE_BLOCK && !p->assigned[storage->block];
 }
 
 bool wi_step_is_fixed(const wi_schedule *schedule, const wi_step *step) {
@@ -18,9 +17,7 @@ bool wi_step_is_fixed(const wi_schedule *schedule, const wi_step *step) {
 }
 
 static bool is_intermediate(const wi_partition *p, int value) {
-    const wi_storage *storage = &p->storages[wi_base_storage(p, value)];
-    while (storage->alias >= 0) storage = &p->storages[storage->alias];
-    return storage->kind == WI_STORAGE_ARENA;
+    return p->storages[wi_whole_storage(p, value)].kind == WI_STORAGE_ARENA;
 }
 
 static bool is_fixed(const wi_schedule *schedule, int value) {

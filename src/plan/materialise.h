@@ -47,8 +47,9 @@ struct wi_placement;
 
 /* Every step once. */
 weft_status wi_run_all(const wi_schedule *schedule, wi_arena *arena, wi_materialised *m);
-/* Launches that are fixed stay so only if that fits. Runs, and the placement, of at most `limit` bytes for intermediates and inputs; 0: without a limit. *least
- * (0: enough): the bytes without which it cannot do, when the limit is below. */
+/* Runs, and the placement, of at most `limit` bytes for intermediates and inputs; 0: without a limit. Launches that are
+ * fixed stay so only if what they keep fits. *least (0: enough): the bytes without which it cannot do, when the limit is
+ * below. */
 weft_status wi_plan_materialise(
     wi_schedule *schedule, size_t limit, wi_materialised *m, struct wi_placement *placement, size_t *least);
 

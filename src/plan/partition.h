@@ -37,7 +37,6 @@ typedef struct wi_storage {
     int alias;           /* lies inside that storage; -1: of its own */
     size_t alias_offset; /* bytes */
     size_t block;        /* BLOCK: its index in the graph */
-    bool assigned;       /* BLOCK: the plan writes to it */
 } wi_storage;
 
 /* ---- values ---- */
@@ -150,6 +149,8 @@ bool wi_is_inline_in(const wi_value *value, int step);
 const weft_tensor *wi_inline_node(const wi_value *value);
 /* The storage that a value's elements lie in. */
 int wi_base_storage(const wi_partition *p, int value);
+/* The one of its own that this lies in. */
+int wi_whole_storage(const wi_partition *p, int value);
 /* In an inference plan on one device: is it a variable, in part or whole, that the plan does not assign? */
 bool wi_is_fixed(const wi_partition *p, int value);
 wi_device *wi_step_device(const wi_partition *p, const wi_step *step);

@@ -84,6 +84,12 @@ int wi_base_storage(const wi_partition *p, int index) {
     return p->values[p->values[index].base].storage;
 }
 
+int wi_whole_storage(const wi_partition *p, int value) {
+    int storage = wi_base_storage(p, value);
+    while (p->storages[storage].alias >= 0) storage = p->storages[storage].alias;
+    return storage;
+}
+
 wi_device *wi_step_device(const wi_partition *p, const wi_step *step) {
     return p->request->devices.of[step->device];
 }

@@ -64,12 +64,6 @@ static void keep_fixed(wi_placement *m, const wi_loops *loops) {
 
 /* ---- writing over what is read last ---- */
 
-static int root_of(const wi_partition *p, int value) {
-    int storage = wi_base_storage(p, value);
-    while (p->storages[storage].alias >= 0) storage = p->storages[storage].alias;
-    return storage;
-}
-
 static bool fills(const wi_partition *p, const wi_operand *operand) {
     const wi_value *value = &p->values[operand->value];
     const wi_storage *storage = &p->storages[wi_base_storage(p, operand->value)];
@@ -90,10 +84,11 @@ static bool read_once(const wi_partition *p, const wi_loop *loop, int root) {
     int reads = 0;
     for (int o = 0; o < loop->operand_count; o++) {
         const int value = loop->operands[o].value;
-        reads += value >= 0 && root_of(p, value) == root;
+        reads += value >= 0 && wi_whole_storage(p, value) == root;
     }
     if (step->kind == WI_STEP_PRODUCT)
-        reads += 2 * (root_of(p, step->sources[0]) == root || root_of(p, step->sources[1]) == root);
+        reads += 2 * (wi_whole_storage(p, step->sources[0]) == root ||
+                         wi_whole_storage(p, step->sources[1]) == root);
     return reads == 1;
 }
 
@@ -172,11 +167,11 @@ static int larger_first(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* What is kept has a chunk of its own: the host clears it, and Oclgrind takes all else in a buffer of which the host has
- * written a part for uninitialised. */
+/* What the host clears has a chunk of its own: Oclgrind takes all else in a buffer of which the host has written a part
+ * for uninitialised. */
 static bool may_share(wi_place *const *placed, size_t count, const wi_place *place, size_t chunk) {
     for (size_t i = 0; i < count; i++) {
-        if (placed[i]->chunk == chunk && (place->keep || placed[i]->keep)) return false;
+        if (placed[i]->chunk == chunk && (place->cleared || placed[i]->cleared)) return false;
     }
     return true;
 }
@@ -239,6 +234,7 @@ static void take_storage(wi_place *place, const wi_storage *storage) {
         .first = -1,
         .last = -1,
         .keep = storage->keep,
+        .cleared = storage->keep,
         .alias = storage->alias,
         .alias_offset = storage->alias_offset};
 }
@@ -246,9 +242,10 @@ static void take_storage(wi_place *place, const wi_storage *storage) {
 /* A place of scratch memory; -1: none is needed. */
 static int make_scratch(wi_placement *m, const wi_step *step, size_t bytes, bool keep) {
     if (bytes == 0) return -1;
-    take_storage(&m->places[m->place_count],
-        &(wi_storage){
-            .kind = WI_STORAGE_ARENA, .device = step->device, .bytes = bytes, .alias = -1, .keep = keep});
+    wi_place *const place = &m->places[m->place_count];
+    take_storage(
+        place, &(wi_storage){.kind = WI_STORAGE_ARENA, .device = step->device, .bytes = bytes, .alias = -1});
+    place->keep = keep;
     return (int)m->place_count++;
 }
 

@@ -12,6 +12,7 @@ typedef struct wi_place {
     size_t bytes;
     int first, last; /* runs between which it is in use; -1: in none */
     bool keep;
+    bool cleared;        /* kept, and zero at first */
     int alias;           /* lies inside that place; -1: of its own */
     size_t alias_offset; /* bytes */
     size_t chunk;        /* ARENA without alias: the buffer that it lies in, */

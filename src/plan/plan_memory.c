@@ -18,7 +18,7 @@ static weft_status allocate_place(wi_plan_memory *memory, size_t index) {
     } else if (place->alias < 0) {
         own->memory = memory->chunks[place->chunk].memory;
         own->offset = place->offset;
-        if (place->keep) WI_TRY(wi_buffer_fill_zero(device, own->memory, own->offset, place->bytes));
+        if (place->cleared) WI_TRY(wi_buffer_fill_zero(device, own->memory, own->offset, place->bytes));
     }
     return WEFT_OK;
 }

@@ -163,7 +163,7 @@ static uint64_t count_writes(const weft_plan *plan) {
     uint64_t writes = 0;
     for (size_t i = 0; i < p->storage_count; i++) {
         const wi_storage *storage = &p->storages[i];
-        if (storage->kind == WI_STORAGE_BLOCK && !storage->assigned)
+        if (storage->kind == WI_STORAGE_BLOCK && !p->assigned[storage->block])
             writes += plan->request.graph->blocks[storage->block].writes;
     }
     return writes;
@@ -172,8 +172,9 @@ static uint64_t count_writes(const weft_plan *plan) {
 static void note_writes(const weft_plan *plan) {
     const wi_partition *p = &plan->partition;
     for (size_t i = 0; i < p->storage_count; i++) {
-        if (p->storages[i].kind == WI_STORAGE_BLOCK && p->storages[i].assigned)
-            wi_graph_block_written(plan->request.graph, p->storages[i].block);
+        const wi_storage *storage = &p->storages[i];
+        if (storage->kind == WI_STORAGE_BLOCK && p->assigned[storage->block])
+            wi_graph_block_written(plan->request.graph, storage->block);
     }
 }
 

@@ -52,9 +52,7 @@ static weft_status check_instances(const check *c, const wi_run *run, int index)
 }
 
 static bool outlives_the_plan(const wi_partition *p, int value) {
-    int storage = wi_base_storage(p, value);
-    while (p->storages[storage].alias >= 0) storage = p->storages[storage].alias;
-    return p->storages[storage].kind == WI_STORAGE_BLOCK;
+    return p->storages[wi_whole_storage(p, value)].kind == WI_STORAGE_BLOCK;
 }
 
 static weft_status check_values(check *c, const wi_run *run) {

@@ -95,35 +95,119 @@ static void go_on(report *r, fault_world *world, int reached) {
     if (status == WEFT_OK && !is_reference(r, world)) complain(r, "it goes on to another result", "");
 }
 
-fault_outcome fault_case_run(const fault_setting *setting, size_t series, long nth, bool *last) {
-    const fault_kind *const kind = setting->kind;
-    report r = {setting, series, nth, fault_layer_live(), false};
-    fault_world world;
-    int reached = 0;
-    begin(setting, &world, "case");
-    if (kind->is_remembered(series)) snprintf(world.cache, sizeof world.cache, "%.400s/cache", world.folder);
+/* From a step on, with the nth call of the series from there on failing; then the steps are cleared. *hit: there was an nth
+ * call. */
+static weft_status strike(report *r, fault_world *world, int from, long nth, bool *hit) {
+    const fault_kind *const kind = r->setting->kind;
+    const fault_subject *const subject = r->setting->subject;
+    int reached = from;
     (void)weft_device_get(0, NULL); /* the last error is this one, before */
-    fault_memory_mark();
-    kind->arm(series, nth);
-    const weft_status status = attempt(setting->subject, &world, 0, &reached);
-    if (status == WEFT_OK) clear_from(setting->subject, &world, 0);
-    const bool hit = kind->hit();
-    kind->arm(series, 0);
-    if (status == WEFT_OK && !is_reference(&r, &world)) complain(&r, "no error, and another result", "");
-    if (status != WEFT_OK) check_error(&r, status);
-    check_files(&r, world.folder);
-    check_files(&r, world.cache);
-    if (status != WEFT_OK) go_on(&r, &world, reached);
-    clear_from(setting->subject, &world, 0);
-    check_left(&r);
-    end(&world);
+    kind->arm(r->series, nth);
+    const weft_status status = attempt(subject, world, from, &reached);
+    if (status == WEFT_OK) clear_from(subject, world, from);
+    *hit = kind->hit();
+    kind->arm(r->series, 0);
+    if (status == WEFT_OK && !is_reference(r, world)) complain(r, "no error, and another result", "");
+    if (status != WEFT_OK) check_error(r, status);
+    check_files(r, world->folder);
+    check_files(r, world->cache);
+    if (status != WEFT_OK) go_on(r, world, reached);
+    clear_from(subject, world, from);
+    return status;
+}
+
+static fault_outcome outcome_of(const report *r, weft_status status, bool hit) {
     if (hit && status == WEFT_OK && getenv("FAULT_SHOW"))
-        fprintf(stderr, "tolerated: %zu.%ld\n", series, nth);
-    *last = !hit;
-    return r.wrong             ? FAULT_WRONG
+        fprintf(stderr, "tolerated: %zu.%ld\n", r->series, r->nth);
+    return r->wrong            ? FAULT_WRONG
            : !hit              ? FAULT_UNTOUCHED
            : status == WEFT_OK ? FAULT_TOLERATED
                                : FAULT_RETURNED;
+}
+
+fault_outcome fault_case_run(const fault_setting *setting, size_t series, long nth, bool *last) {
+    report r = {setting, series, nth, fault_layer_live(), false};
+    fault_world world;
+    bool hit = false;
+    begin(setting, &world, "case");
+    if (setting->kind->is_remembered(series))
+        snprintf(world.cache, sizeof world.cache, "%.400s/cache", world.folder);
+    fault_memory_mark();
+    const weft_status status = strike(&r, &world, 0, nth, &hit);
+    check_left(&r);
+    end(&world);
+    *last = !hit;
+    return outcome_of(&r, status, hit);
+}
+
+/* ---- chains ---- */
+
+bool fault_case_fits_chain(const fault_setting *setting, size_t series, long nth) {
+    return setting->kind->chains && !setting->kind->is_remembered(series) &&
+           nth > setting->calls[series].before && nth <= setting->calls[series].all &&
+           setting->calls[series].used == setting->calls[series].all - setting->calls[series].before;
+}
+
+static weft_status begin_chain(const fault_setting *setting, fault_chain *chain) {
+    weft_status status = WEFT_OK;
+    *chain = (fault_chain){.objects = fault_layer_live()};
+    fault_memory_mark();
+    setting->kind->arm(0, 0);
+    begin(setting, &chain->world, "chain");
+    for (int step = 0; step < setting->subject->again && status == WEFT_OK; step++)
+        status = setting->subject->steps[step](&chain->world);
+    return status;
+}
+
+fault_outcome fault_chain_run(const fault_setting *setting, fault_chain *chain, size_t series, long nth) {
+    report r = {setting, series, nth, 0, false};
+    bool hit = false;
+    if (chain->cases == 0 && begin_chain(setting, chain) != WEFT_OK)
+        complain(&r, "without a fault: ", weft_last_error());
+    chain->cases++;
+    const weft_status status =
+        strike(&r, &chain->world, setting->subject->again, nth - setting->calls[series].before, &hit);
+    if (!hit) complain(&r, "the call is not made in a used context", "");
+    end(&chain->world);
+    mkdir(chain->world.folder, 0700);
+    return outcome_of(&r, status, hit);
+}
+
+bool fault_chain_end(const fault_setting *setting, fault_chain *chain, size_t series, long nth) {
+    report r = {setting, series, nth, chain->objects, false};
+    char text[64];
+    if (chain->cases == 0) return true;
+    clear_from(setting->subject, &chain->world, 0);
+    check_left(&r);
+    snprintf(text, sizeof text, "%d", chain->cases);
+    if (r.wrong) complain(&r, "cases in a chain that ends here: ", text);
+    end(&chain->world);
+    chain->cases = 0;
+    return !r.wrong;
+}
+
+/* ---- the reference ---- */
+
+/* Twice from the step `again` on: counts the second time, in a context that all was done in. */
+static weft_status count_calls(fault_setting *setting, fault_world *world) {
+    const fault_kind *const kind = setting->kind;
+    const fault_subject *const subject = setting->subject;
+    const size_t count = kind->series();
+    weft_status status = WEFT_OK;
+    int reached = 0;
+    kind->arm(0, 0);
+    for (int step = 0; step < subject->again && status == WEFT_OK; step++)
+        status = subject->steps[step](world);
+    for (size_t s = 0; s < count; s++) setting->calls[s].before = kind->calls(s);
+    for (int turn = 0; turn < 2 && status == WEFT_OK; turn++) {
+        kind->arm(0, 0);
+        status = attempt(subject, world, subject->again, &reached);
+        for (size_t s = 0; s < count; s++) setting->calls[s].used = kind->calls(s);
+        clear_from(subject, world, subject->again);
+        end(world);
+        mkdir(world->folder, 0700);
+    }
+    return status;
 }
 
 bool fault_case_prepare(fault_setting *setting) {
@@ -138,7 +222,13 @@ bool fault_case_prepare(fault_setting *setting) {
     world->result_count = 0;
     setting->kind->arm(0, 0);
     if (status == WEFT_OK) status = attempt(setting->subject, world, 0, &reached);
-    if (status != WEFT_OK) fprintf(stderr, "without a fault: %s\n", weft_last_error());
+    for (size_t s = 0; s < setting->kind->series(); s++) setting->calls[s].all = setting->kind->calls(s);
     clear_from(setting->subject, world, 0);
+    fault_world counted;
+    begin(setting, &counted, "counted");
+    if (status == WEFT_OK && setting->kind->chains) status = count_calls(setting, &counted);
+    if (status != WEFT_OK) fprintf(stderr, "without a fault: %s\n", weft_last_error());
+    clear_from(setting->subject, &counted, 0);
+    end(&counted);
     return status == WEFT_OK;
 }

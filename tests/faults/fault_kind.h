@@ -14,6 +14,7 @@ typedef struct fault_kind {
     /* Whether a program may end with this error then. */
     bool (*expects)(size_t series, weft_status status, const char *line);
     bool (*is_remembered)(size_t series); /* the cache of programs remembers the failure, rightly */
+    bool chains;                          /* its cases may follow each other in one context */
     void (*describe)(size_t series, char *text, size_t capacity);
 } fault_kind;
 

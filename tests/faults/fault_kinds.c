@@ -130,6 +130,7 @@ const fault_kind fault_kind_opencl = {.name = "opencl",
     .hit = fault_layer_hit,
     .expects = opencl_expects,
     .is_remembered = opencl_is_remembered,
+    .chains = true,
     .describe = opencl_describe};
 
 /* ---- files: each call with each of its errors ---- */

@@ -3,6 +3,7 @@
  * KIND: memory, opencl or files; PROGRAM: cnn, lstm, images, readers or devices. CASES: at most so many of each series,
  * spread evenly; "1/3": one of every third series; 0 or $WEFT_FAULTS=full: all, until the program passes untouched. SERIES
  * NTH: this case alone.
+ * WEFT_FAULT_JOBS: so many processes share the series.
  * The cases run in a child process, which is started again behind a case that ends it or in which nothing moves. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "fault_case.h"
@@ -19,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STUCK_SECONDS = 120, MOST_DEATHS = 20 };
+enum { STUCK_SECONDS = 120, MOST_DEATHS = 20, LONGEST_CHAIN = 32, MOST_JOBS = 16 };
 
 /* What the child tells. */
 typedef struct progress {
@@ -32,10 +33,11 @@ typedef struct progress {
 
 typedef struct walk {
     fault_setting setting;
-    progress *shared;
+    progress *shared, *all; /* this job's, and those of all jobs */
     long cases;
     size_t every; /* series */
     bool single;
+    int jobs, job; /* this one walks every so manyth series, from this on */
 } walk;
 
 /* ---- the child ---- */
@@ -49,13 +51,25 @@ static long first_of(size_t series, long step) {
     return 1 + (long)(series * 7 % (size_t)step);
 }
 
-static void walk_series(const walk *w, size_t series, long calls, long from) {
+/* A case goes into the chain where it fits, and else has a context of its own, behind the chain's end. */
+static fault_outcome run_case(const walk *w, fault_chain *chain, size_t series, long nth, bool *last) {
+    const bool fits = !w->single && fault_case_fits_chain(&w->setting, series, nth);
+    *last = false;
+    if ((!fits || chain->cases == LONGEST_CHAIN) && !fault_chain_end(&w->setting, chain, series, nth))
+        w->shared->outcomes[FAULT_WRONG]++;
+    if (!fits) return fault_case_run(&w->setting, series, nth, last);
+    const fault_outcome outcome = fault_chain_run(&w->setting, chain, series, nth);
+    if (outcome == FAULT_WRONG) fault_chain_end(&w->setting, chain, series, nth);
+    return outcome;
+}
+
+static void walk_series(const walk *w, fault_chain *chain, size_t series, long from) {
     progress *const p = w->shared;
-    const long step = w->single ? 1 : step_of(w, calls);
+    const long step = w->single ? 1 : step_of(w, w->setting.calls[series].all);
     bool last = false;
     p->series = series;
     for (p->nth = from ? from : first_of(series, step);; p->nth += step) {
-        const fault_outcome outcome = fault_case_run(&w->setting, series, p->nth, &last);
+        const fault_outcome outcome = run_case(w, chain, series, p->nth, &last);
         p->outcomes[outcome]++;
         p->moved++;
         if (last || w->single) return;
@@ -65,18 +79,20 @@ static void walk_series(const walk *w, size_t series, long calls, long from) {
 static int walk_all(walk *w, size_t series, long from) {
     const fault_kind *const kind = w->setting.kind;
     char *const folder = scratch_make();
-    long calls[512] = {0};
+    fault_chain chain = {0};
     w->setting.folder = folder;
     kind->open();
     const bool prepared = fault_case_prepare(&w->setting) && fault_layer_present();
     if (!fault_layer_present()) fprintf(stderr, "the OpenCL loader did not open the layer\n");
     const size_t count = kind->series();
-    for (size_t s = 0; s < count && s < 512; s++) calls[s] = kind->calls(s);
     for (size_t s = series; prepared && s < count; s++) {
-        if ((calls[s] == 0 || s % w->every != 0) && !w->single) continue;
-        walk_series(w, s, calls[s], s == series ? from : 0);
+        if (!w->single && (w->setting.calls[s].all == 0 || s % w->every != 0)) continue;
+        if (!w->single && s % (size_t)w->jobs != (size_t)w->job) continue;
+        walk_series(w, &chain, s, s == series ? from : 0);
         if (w->single) break;
     }
+    if (!fault_chain_end(&w->setting, &chain, w->shared->series, w->shared->nth))
+        w->shared->outcomes[FAULT_WRONG]++;
     w->shared->finished = prepared;
     scratch_remove(folder);
     return prepared ? 0 : 1;
@@ -146,7 +162,39 @@ static void read_cases(walk *w, const char *text) {
     if (w->every == 0) w->every = 1;
 }
 
+/* Each job is a process that watches the one in which its cases run. */
+static bool run_jobs(walk *w, size_t series, long from) {
+    pid_t jobs[MOST_JOBS];
+    bool ended = true;
+    if (w->jobs == 1) return run_children(w, series, from);
+    fflush(NULL);
+    for (w->job = 0; w->job < w->jobs; w->job++) {
+        w->shared = w->all + w->job;
+        jobs[w->job] = fork();
+        if (jobs[w->job] == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            _exit(run_children(w, series, from) ? 0 : 1);
+        }
+    }
+    for (int job = 0; job < w->jobs; job++) {
+        int status = -1;
+        ended = waitpid(jobs[job], &status, 0) == jobs[job] && status == 0 && ended;
+    }
+    return ended;
+}
+
+static bool print_sums(const walk *w) {
+    long sums[FAULT_WRONG + 1] = {0};
+    for (int job = 0; job < w->jobs; job++)
+        for (int i = 0; i <= FAULT_WRONG; i++) sums[i] += w->all[job].outcomes[i];
+    printf("%s, %s: %ld cases ended with their error and went on, %ld were tolerated, %ld were wrong\n",
+        w->setting.kind->name, w->setting.subject->name, sums[FAULT_RETURNED], sums[FAULT_TOLERATED],
+        sums[FAULT_WRONG]);
+    return sums[FAULT_WRONG] == 0 && sums[FAULT_RETURNED] > 0;
+}
+
 int main(int argc, char **argv) {
+    const char *const jobs = getenv("WEFT_FAULT_JOBS");
     walk w = {.single = argc == 6};
     if (argc < 3 || argc > 6 || argc == 5 || !choose(&w.setting, argv[1], argv[2])) {
         fprintf(stderr,
@@ -158,12 +206,13 @@ int main(int argc, char **argv) {
         execv("/proc/self/exe", argv);
     }
     read_cases(&w, argc > 3 ? argv[3] : "0");
-    w.shared = mmap(NULL, sizeof *w.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (w.shared == MAP_FAILED) return 1;
+    w.jobs = jobs && !w.single ? atoi(jobs) : 1;
+    if (w.jobs < 1 || w.jobs > MOST_JOBS) return 2;
+    w.all = w.shared =
+        mmap(NULL, MOST_JOBS * sizeof *w.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (w.all == MAP_FAILED) return 1;
     const bool ended =
-        run_children(&w, w.single ? strtoul(argv[4], NULL, 10) : 0, w.single ? strtol(argv[5], NULL, 10) : 0);
-    const long *const outcomes = w.shared->outcomes;
-    printf("%s, %s: %ld cases ended with their error and went on, %ld were tolerated, %ld were wrong\n",
-        argv[1], argv[2], outcomes[FAULT_RETURNED], outcomes[FAULT_TOLERATED], outcomes[FAULT_WRONG]);
-    return ended && outcomes[FAULT_WRONG] == 0 && outcomes[FAULT_RETURNED] > 0 ? 0 : 1;
+        run_jobs(&w, w.single ? strtoul(argv[4], NULL, 10) : 0, w.single ? strtol(argv[5], NULL, 10) : 0);
+    const bool right = print_sums(&w);
+    return ended && right ? 0 : 1;
 }

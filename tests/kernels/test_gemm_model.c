@@ -9,8 +9,8 @@
 #include "support/fixture.h"
 #include <string.h>
 
-/* A multiple of no tile, and k longer than the kernel takes at once. */
-enum { ROWS = 35, COLUMNS = 18, DEPTH = 259 };
+/* Multiples of no tile, more than one panel, and k longer than the kernel takes at once. */
+enum { ROWS = 35, COLUMNS = 45, DEPTH = 515 };
 
 static const char *const model_headers[] = {"amx_model.clh", NULL};
 

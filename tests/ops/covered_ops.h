@@ -88,7 +88,8 @@
     X(scatter_add, scatter_add_cases)                                                                        \
     X(scatter_sum, scatter_sum_cases)                                                                        \
     X(index_add, index_add_cases)                                                                            \
-    X(index_sum, index_sum_cases)
+    X(index_sum, index_sum_cases)                                                                            \
+    X(index_copy, index_copy_cases)
 #define EMBEDDING_OPS(X) X(embedding, embedding_cases)
 #define SLICE_OPS(X)                                                                                         \
     X(slice, slice_cases)                                                                                    \

@@ -51,6 +51,13 @@ static void predict(weft_plan *plan, const network *n, float *y) {
     assert_weft_ok(weft_plan_read(plan, n->y, y, BATCH * CLASSES * sizeof *y));
 }
 
+/* A plan that has run. */
+static weft_plan *plan_that_ran(const network *n, float *y) {
+    weft_plan *const plan = new_plan(n, 0);
+    predict(plan, n, y);
+    return plan;
+}
+
 /* The plan computes what a new one does, and something else than `before`, which becomes it. */
 static void expect_change(weft_plan *plan, const network *n, float *before, const char *what) {
     float got[BATCH * CLASSES], again[BATCH * CLASSES], wanted[BATCH * CLASSES];
@@ -88,9 +95,8 @@ static void train(const network *n) {
 static void test_writes_reach_a_plan(void **state) {
     (void)state;
     const network n = make_network();
-    weft_plan *const plan = new_plan(&n, 0);
     float y[BATCH * CLASSES];
-    predict(plan, &n, y);
+    weft_plan *const plan = plan_that_ran(&n, y);
     for (size_t i = 0; i < weft_graph_parameter_count(n.graph); i++) {
         write_variable(weft_graph_parameter(n.graph, i));
         expect_change(plan, &n, y, weft_tensor_name(weft_graph_parameter(n.graph, i)));
@@ -106,10 +112,9 @@ static void test_writes_reach_a_plan(void **state) {
 static void test_copies_reach_a_plan(void **state) {
     (void)state;
     const network n = make_network();
-    weft_plan *const plan = new_plan(&n, 0);
-    weft_snapshot *snapshot = NULL;
     float y[BATCH * CLASSES];
-    predict(plan, &n, y);
+    weft_plan *const plan = plan_that_ran(&n, y);
+    weft_snapshot *snapshot = NULL;
     assert_weft_ok(weft_snapshot_create(&snapshot, n.graph));
     assert_weft_ok(weft_snapshot_take(snapshot));
     weft_tensor *const mean = weft_graph_state(n.graph, 0), *const variance = weft_graph_state(n.graph, 1);
@@ -125,9 +130,8 @@ static void test_copies_reach_a_plan(void **state) {
 static void test_other_writers_reach_a_plan(void **state) {
     (void)state;
     const network n = make_network();
-    weft_plan *const plan = new_plan(&n, 0);
     float y[BATCH * CLASSES];
-    predict(plan, &n, y);
+    weft_plan *const plan = plan_that_ran(&n, y);
     assert_weft_ok(weft_weights_save(n.graph, test_path("fixed.safetensors")));
     train(&n);
     expect_change(plan, &n, y, "a step of training");

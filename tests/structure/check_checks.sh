@@ -207,6 +207,29 @@ breaks_documented 'sum: no `weft_sum` in docs/ops.md' docs/ops.md 's/.*weft_sum.
 breaks_documented 'weft_sum_all is not in include/weft' docs/ops.md 's/`weft_sum_axes`/`weft_sum_all`/'
 breaks_documented 'names no functions' docs/ops.md 's/`//g'
 breaks_documented 'has no ops' src/ops/op_list.h 's/^WI/WEFT/'
+
+# A tree whose only function of its own, beside those that the macros call, stands in a sample and in a page.
+exampled() {
+    rm -rf "$tree"/*
+    mkdir -p "$tree/include/weft" "$tree/samples" "$tree/docs/examples" "$tree/tests"
+    for name in input_dims parameter_dims flip_list_ permute_list_ reshape_list_ squeeze_list_ add sub; do
+        echo "WEFT_API int weft_$name(int a);"
+    done >"$tree/include/weft/ops.h"
+    echo 'int main(void) { return weft_add(1); }' | tee "$tree/samples/one.c" >"$tree/samples/one.h"
+    echo '/* weft_sub(1) */' >"$tree/docs/examples/two.c"
+    printf 'weft_sub is text\n```c\nint x = weft_sub(1);\n```\n' >"$tree/docs/page.md"
+    echo 'weft_add_shown_program(page docs/page.md 1 "x")' >"$tree/tests/CMakeLists.txt"
+}
+exampled
+expect pass "a tree with examples" sh "$here/check_examples.sh" "$tree"
+sed -i 's/weft_add(1)/0/' "$tree/samples/one.c" "$tree/samples/one.h"
+expect fail "a function in no example" sh "$here/check_examples.sh" "$tree"
+exampled
+sed -i '/^int/d' "$tree/docs/page.md"
+expect fail "a function in a comment and in a page's text alone" sh "$here/check_examples.sh" "$tree"
+exampled
+sed -i '/flip_list_/d' "$tree/include/weft/ops.h"
+expect fail "an excuse for what is not declared" sh "$here/check_examples.sh" "$tree"
 breaks_documented 'declares no functions' include/weft/ops.h '/weft_/d'
 
 # adding: a good tree, in a folder with a blank, whose five worked examples take two places each.

@@ -7,6 +7,7 @@
 # A function's comment stands on the lines of its declaration, or above it with no blank line and no function that has
 # a comment of its own between them. A heading ("---- ... ----") is no comment.
 set -eu
+here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
 bad=0
 
@@ -38,14 +39,7 @@ uncommented() {
         }' "$@"
 }
 
-# What a program can call: functions, and macros that take arguments.
-declared=$(awk '
-    /^WEFT_API/ { waiting = 1 }
-    /^#define weft_/ || (waiting && /weft_[a-z0-9_]+\(/) {
-        match($0, /weft_[a-z0-9_]+\(/)
-        print substr($0, RSTART, RLENGTH - 1)
-        waiting = 0
-    }' include/weft/*.h)
+declared=$(awk -f "$here/public_calls.awk" include/weft/*.h)
 [ -n "$declared" ] || { echo "include/weft declares no functions"; exit 1; }
 
 missing=$(uncommented include/weft/*.h)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What libweft.so exports is what the headers declare, all of it weft_*; and it can neither print, nor exit, nor
-# abort. Usage: check_symbols.sh LIBRARY INCLUDE_DIR
+# abort, nor handle signals. Usage: check_symbols.sh LIBRARY INCLUDE_DIR
 set -eu
 library=$1 include=$2
 bad=0
@@ -16,6 +16,6 @@ done
 
 imported=$(nm -D --undefined-only "$library" | awk '{ print $NF }' | sed 's/@.*//')
 forbidden=$(echo "$imported" | grep -x -e '_*v\?printf\(_chk\)\?' -e puts -e putchar -e perror -e stdout -e stderr \
-    -e '_*exit' -e _Exit -e quick_exit -e abort -e __assert_fail || true)
+    -e 'b\?signal' -e '_*sysv_signal' -e sigaction -e sigset -e '_*exit' -e _Exit -e quick_exit -e abort -e __assert_fail || true)
 [ -z "$forbidden" ] || { echo "the library must not use:" $forbidden; bad=1; }
 exit $bad

@@ -36,6 +36,7 @@
     ROW(scalar, weft_mul(weft_scalar(G, name(s), single(s, 2)), LINE))                                       \
     ROW(gradient, gradient(s))                                                                               \
     ROW(categorical, weft_categorical(ROWS, number(s, 1), whole(s, 2), number(s, 0.5)))                      \
+    ROW(index_copy, weft_index_copy(ROWS, small(s, 0), NAMES, ROWS))                                         \
     ROW(assign, assigned(s))                                                                                 \
     ROW(optimizer_step, stepped(s))                                                                          \
     ROW(scope, shared(s))                                                                                    \

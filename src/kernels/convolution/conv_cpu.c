@@ -20,9 +20,9 @@ static const char *const parameters[] = {[ROWS] = "WEFT_CONV_ROWS",
 static const wi_variant variants[] = {
     {"f32", {[ROWS] = 13, [COLUMNS] = 32, [DEPTH] = 256, [STRIP] = 520, [PANELS] = 8}}, {0}};
 
-/* SMALL: multiply-adds that are not worth waking another core; ITEM: operations that a work-item costs, whatever it
- * does. */
-enum { SMALL = 1 << 18, ITEM = 1 << 16 };
+/* FEW: tiles for each core; SMALL: multiply-adds that are not worth waking another core; ITEM: operations that a
+ * work-item costs, whatever it does. */
+enum { FEW = 8, SMALL = 1 << 18, ITEM = 1 << 16 };
 
 static int64_t steps_of(const wi_conv_geometry *w) {
     return w->taps[0] * w->taps[1] * w->taps[2] * w->channels;
@@ -65,14 +65,17 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const int *const p = site->values;
     const int64_t units = site->device->units;
     const int64_t panels = wi_divide_up(w->filters, p[COLUMNS]), steps = steps_of(w),
-                  phases = wi_conv_phases(w);
-    const int64_t spans = wi_divide_up(panels, p[PANELS]), span = wi_divide_up(panels, spans) * p[COLUMNS];
-    const int64_t tiles = wi_divide_up(wi_conv_phase_positions(w), p[ROWS]),
-                  others = spans * w->groups * phases;
+                  phases = wi_conv_phases(w), tiles = wi_divide_up(wi_conv_phase_positions(w), p[ROWS]);
+    int64_t spans = wi_divide_up(panels, p[PANELS]);
+    /* Few rows: each core has filters of its own, so that the weight is read once. */
+    if (tiles <= FEW * units && w->groups * phases == 1 && w->flops / 2 > SMALL)
+        spans = wi_min64(panels, wi_divide_up(spans, units) * units);
+    const int64_t span = wi_divide_up(panels, spans) * p[COLUMNS], others = spans * w->groups * phases;
     /* As few strips as fit, but enough for every core, and as many for each. */
     int64_t strips = wi_divide_up(tiles, p[STRIP] / p[ROWS]);
+    const int64_t least = tiles <= FEW * units ? units : 2 * units;
     if (w->flops / 2 > SMALL) {
-        while (strips < tiles && (strips * others < 2 * units || strips * others % units != 0)) strips++;
+        while (strips < tiles && (strips * others < least || strips * others % units != 0)) strips++;
     }
     const int64_t strip = wi_divide_up(tiles, strips) * p[ROWS];
     strips = wi_divide_up(tiles * p[ROWS], strip);

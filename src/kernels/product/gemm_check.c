@@ -90,7 +90,8 @@ bool wi_gemm_is_right(wi_device *device, const wi_implementation *implementation
     char name[128], error[2048];
     double known = 0.0;
     bool right = false;
-    snprintf(name, sizeof name, "right %s/%s", implementation->name, variant->name);
+    snprintf(name, sizeof name, "right %s/%s%s", implementation->name, variant->name,
+        device->caps.engine_model ? " by a model" : "");
     if (wi_tuning_get(device, name, &known)) return known == 1.0;
     wi_error_save(error, sizeof error);
     const weft_status status = compare(&right, device, implementation, variant);

@@ -5,10 +5,11 @@
 #include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 #include "ops/op_table.h"
+#include <math.h>
 
-/* DEPTH: of k that is multiplied before sums wait: two tiles' rows of A (16 KB) stay in the first-level cache with a
- * panel of B. STRIP, SPAN: most rows and columns of a work-item: its part of B (256 KB), its sums (512 KB) and, where it
- * copies a whole strip of A (128 KB), that stay in the second-level cache. SWAP: 1 where A is packed, and the product is that of the transposes. SIDE: of a
+/* DEPTH: of k that is multiplied before sums wait: two tiles' rows of A (32 KB) stay in the first-level cache.
+ * STRIP, SPAN: most rows and columns of a work-item: its part of B (512 KB), its sums (512 KB) and, where it
+ * copies a whole strip of A (256 KB), that stay in the second-level cache. SWAP: 1 where A is packed, and the product is that of the transposes. SIDE: of a
  * block, two tiles of the engine. */
 enum { DEPTH, STRIP, SPAN, SWAP, SIDE };
 
@@ -22,8 +23,8 @@ static const char *const parameters[] = {[DEPTH] = "WEFT_AMX_DEPTH",
 /* A block: 32 rows, columns or steps of k. */
 enum { BLOCK = 32, PACK_PANELS = 8 };
 
-static const wi_variant variants[] = {{"right", {[DEPTH] = 256, [STRIP] = 256, [SPAN] = 512, [SIDE] = BLOCK}},
-    {"left", {[DEPTH] = 256, [STRIP] = 256, [SPAN] = 512, [SWAP] = 1, [SIDE] = BLOCK}}, {0}};
+static const wi_variant variants[] = {{"right", {[DEPTH] = 512, [STRIP] = 256, [SPAN] = 512, [SIDE] = BLOCK}},
+    {"left", {[DEPTH] = 512, [STRIP] = 256, [SPAN] = 512, [SWAP] = 1, [SIDE] = BLOCK}}, {0}};
 
 /* Of copying a block of A whose rows, whose columns, or neither are contiguous, and of packing one of B. */
 static const double copy_seconds[] = {12e-9, 50e-9, 2e-6};
@@ -114,8 +115,9 @@ static double cost(const wi_kernel_site *site) {
         fixed ? wi_traffic_seconds(device, packed, others)
               : device->launch_seconds + device->wake_seconds + packing +
                     wi_traffic_seconds(device, operand_bytes(site, right) + 2.0 * packed, others);
+    const double left = wi_traffic_seconds(device, operand_bytes(site, 1 - right), 0.0);
     return device->launch_seconds + device->wake_seconds + wi_build_fraction(device, build_seconds) +
-           packing_seconds + cut_cost(shape, cut, device);
+           packing_seconds + fmax(left, cut_cost(shape, cut, device));
 }
 
 static void pack(const wi_gemm_shape *shape, const int *p, wi_kernel_plan *plan) {

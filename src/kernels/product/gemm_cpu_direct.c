@@ -15,9 +15,9 @@ const char *const wi_gemm_direct_parameters[] = {
 
 const wi_variant wi_gemm_direct_variants[] = {{"f32", {[ROWS] = 6, [VECTORS] = 4, [STEPS] = 64}}, {0}};
 
-/* STRIP: most tiles of a work-item; TOGETHER: floats of B that stay in a core's own cache; SMALL: multiply-adds that
+/* STRIP: most tiles of a work-item; FEW: so many that the next panel is requested while one is multiplied; TOGETHER: floats of B that stay in a core's own cache; SMALL: multiply-adds that
  * are not worth waking another core. */
-enum { STRIP = 84, TOGETHER = 1 << 17, SMALL = 1 << 18 };
+enum { STRIP = 84, FEW = 40, TOGETHER = 1 << 17, SMALL = 1 << 18 };
 
 int64_t wi_gemm_direct_columns(const int *p) {
     return 16 * p[VECTORS];
@@ -51,6 +51,7 @@ static wi_cut cut_of(const wi_gemm_shape *shape, const int *p, int64_t units) {
         cut.strips++;
     cut.strip = wi_divide_up(tiles, cut.strips);
     cut.strips = wi_divide_up(tiles, cut.strip);
+    if (cut.strip <= FEW && cut.strip * p[ROWS] * shape->k <= 2 * TOGETHER) cut.together = 1;
     return cut;
 }
 

@@ -9,6 +9,7 @@
 static void embedding_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
     const int64_t vocabulary = y->inputs[0]->shape.dims[0];
     const wi_index_attributes *const a = &y->attributes.index;
+    if (a->by_frequency) g = wi_by_frequency(g, y->inputs[1]);
     gradients[0] = a->skips ? wi_index_sum_skipping(g, y->inputs[1], vocabulary, a->skipped)
                             : weft_index_sum(g, 0, y->inputs[1], vocabulary);
 }
@@ -58,6 +59,14 @@ static weft_tensor *pick_rows(weft_tensor *table, weft_tensor *tokens, wi_index_
     const wi_attributes attributes = {.index = given};
     weft_tensor *y = wi_node(table->graph, &wi_op_embedding, inputs, 2, table->dtype, &flat, &attributes);
     return y ? weft_reshape_shape(y, shape.rank, shape.dims) : NULL;
+}
+
+weft_tensor *wi_embedding_with(
+    weft_tensor *table, weft_tensor *tokens, const int64_t *padding, bool by_frequency) {
+    if (!check(table, tokens)) return NULL;
+    return pick_rows(table, tokens,
+        (wi_index_attributes){
+            .skips = padding != NULL, .skipped = padding ? *padding : 0, .by_frequency = by_frequency});
 }
 
 weft_tensor *weft_embedding_with(weft_tensor *table, weft_tensor *tokens) {

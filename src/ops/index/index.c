@@ -38,17 +38,28 @@ static void index_sum_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
         rows ? weft_where(beside_rows(left_out, rows->shape.rank), weft_number(rows, 0), rows) : NULL;
 }
 
-#define KERNEL_OP(op)                                                                                        \
+/* Rows that were replaced have no gradient; the source's is that of the rows where it stands. */
+static void index_copy_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients) {
+    const int axis = y->attributes.index.axis;
+    const wi_shape *const shape = &y->inputs[2]->shape;
+    weft_tensor *const zeros = weft_expand(weft_number(g, 0), shape->rank, shape->dims);
+    gradients[0] = weft_index_copy(g, axis, y->inputs[1], zeros);
+    gradients[2] = weft_index_select(g, axis, y->inputs[1]);
+}
+
+#define KERNEL_OP(op, in_place)                                                                              \
     const wi_op wi_op_##op = {.name = #op,                                                                   \
         .kind = WI_KERNEL,                                                                                   \
         .attribute_bytes = sizeof(wi_index_attributes),                                                      \
         .backward = op##_backward,                                                                           \
         .contiguous = 7,                                                                                     \
-        .fault = "an index is out of range"};
-KERNEL_OP(gather)
-KERNEL_OP(index_select)
-KERNEL_OP(scatter_sum)
-KERNEL_OP(index_sum)
+        .fault = "an index is out of range",                                                                 \
+        .replaces = (in_place)};
+KERNEL_OP(gather, false)
+KERNEL_OP(index_select, false)
+KERNEL_OP(scatter_sum, false)
+KERNEL_OP(index_sum, false)
+KERNEL_OP(index_copy, true)
 
 /* ---- checks ---- */
 
@@ -141,6 +152,48 @@ weft_tensor *weft_index_select(weft_tensor *x, int axis, weft_tensor *index) {
     weft_tensor *y =
         line ? make(&wi_op_index_select, x, line, &shape, (wi_index_attributes){.axis = a}) : NULL;
     return y ? weft_reshape_shape(y, whole.rank, whole.dims) : NULL;
+}
+
+/* ---- replacing ---- */
+
+static bool check_copy(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source, int *found) {
+    weft_tensor *inputs[] = {x, index, source};
+    if (!wi_inputs_graph("index_copy", inputs, 3) || !check(&wi_op_index_copy, x, index, axis, found))
+        return false;
+    if (source->dtype != x->dtype) {
+        wi_graph_fail(x->graph, WEFT_ERROR_DTYPE, "index_copy: x is %s, the source %s; weft_cast converts",
+            weft_dtype_name(x->dtype), weft_dtype_name(source->dtype));
+        return false;
+    }
+    wi_shape wanted = x->shape;
+    if (index->shape.rank == 1) wanted.dims[*found] = index->shape.dims[0];
+    if (index->shape.rank == 1 && wi_shape_equal(&wanted, &source->shape)) return true;
+    char text_x[WI_SHAPE_TEXT], text_index[WI_SHAPE_TEXT], text_source[WI_SHAPE_TEXT];
+    wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
+        "index_copy: shape %s, index %s and source %s: expected an index of one axis, and a source "
+        "of the shape of x with as many elements along axis %d",
+        wi_shape_print(&x->shape, text_x), wi_shape_print(&index->shape, text_index),
+        wi_shape_print(&source->shape, text_source), *found);
+    return false;
+}
+
+static weft_tensor *replace(
+    weft_tensor *x, weft_tensor *index, weft_tensor *source, wi_index_attributes attributes) {
+    weft_tensor *inputs[] = {x, index, source};
+    return wi_node(
+        x->graph, &wi_op_index_copy, inputs, 3, x->dtype, &x->shape, &(wi_attributes){.index = attributes});
+}
+
+weft_tensor *weft_index_copy(weft_tensor *x, int axis, weft_tensor *index, weft_tensor *source) {
+    int a;
+    if (!check_copy(x, axis, index, source, &a)) return NULL;
+    return replace(x, index, source, (wi_index_attributes){.axis = a});
+}
+
+weft_tensor *wi_replace_rows(weft_tensor *table, weft_tensor *index, weft_tensor *rows) {
+    int a;
+    if (!check_copy(table, 0, index, rows, &a)) return NULL;
+    return replace(table, index, rows, (wi_index_attributes){.skips = true, .skipped = -1});
 }
 
 /* ---- adding up ---- */

@@ -28,9 +28,8 @@ static bool check(weft_tensor *logits, double temperature, int64_t top_k, double
             classes);
     else if (!(top_p > 0 && top_p <= 1))
         wi_graph_fail(graph, WEFT_ERROR_ARGUMENT,
-            "categorical: top_p is %g, expected above 0 (0 would leave no class: temperature 0 takes the "
-            "most probable) "
-            "and at most 1 (all)",
+            "categorical: top_p is %g, expected above 0 (0 would leave no class: temperature 0 takes "
+            "the most probable) and at most 1 (all)",
             top_p);
     return graph->status == WEFT_OK;
 }

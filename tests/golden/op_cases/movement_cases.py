@@ -20,6 +20,8 @@ add("index_select", lambda x, i: torch.index_select(x, 1, i), numbers(3, 5, 2), 
 add("scatter_add", lambda x, i, s: torch.scatter_add(x, 1, i, s), numbers(3, 5), index, numbers(3, 7), axis=1)
 add("scatter_sum", lambda s, i: torch.zeros(3, 5).scatter_add(1, i, s), numbers(3, 7), index, axis=1, start=5)
 add("index_add", lambda x, i, s: torch.index_add(x, 0, i, s), numbers(5, 2), whole(5, 9), numbers(9, 2), axis=0)
+add("index_copy", lambda x, i, s: torch.index_copy(x, 1, i, s), numbers(2, 6, 3),
+    whole(6, 3).map(lambda i: torch.tensor([5, 0, 3])), numbers(2, 3, 3), axis=1)
 add("index_sum", lambda s, i: torch.zeros(5, 2).index_add(0, i, s), numbers(9, 2), whole(5, 9), axis=0, start=5)
 add("flatten_axes", lambda x: x.flatten(1, 2), numbers(2, 3, 2, 2), list=[1, 2])
 add("squeeze", lambda x: x.squeeze(0).squeeze(1), numbers(1, 3, 1, 2), list=[0, 2])

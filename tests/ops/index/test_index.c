@@ -154,6 +154,47 @@ static const op_case index_add_cases[] = {
 #define scatter_sum_cases scatter_add_cases
 #define index_sum_cases   index_add_cases
 
+/* ---- index_copy: the indices are a permutation of the first ones, so that no row is replaced twice ---- */
+
+static weft_tensor *distinct(weft_graph *graph, const op_case *c) {
+    int32_t index[64];
+    const int64_t count = c->end;
+    for (int64_t j = 0; j < count; j++) index[j] = (int32_t)((j * c->start) % count);
+    return weft_array(graph, WEFT_I32, index, 1, &count);
+}
+static weft_tensor *build_index_copy(const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    return weft_index_copy(inputs[0], c->axis, distinct(graph, c), inputs[1]);
+}
+static f64_array *reference_index_copy(const op_case *c, const f64_array *const *inputs) {
+    f64_array *y = f64_copy(inputs[0]);
+    const around from = around_axis(inputs[1], c->axis), to = around_axis(y, c->axis);
+    for (size_t o = 0; o < from.outer; o++)
+        for (size_t j = 0; j < from.along; j++)
+            for (size_t i = 0; i < from.inner; i++) {
+                const size_t at = (o * to.along + j * (size_t)c->start % from.along) * to.inner + i,
+                             source = (o * from.along + j) * from.inner + i;
+                y->value[at] = inputs[1]->value[source];
+                y->error[at] = inputs[1]->error[source];
+            }
+    return y;
+}
+
+/* start: the step of the permutation; end: how many. */
+static const op_case index_copy_cases[] = {
+    CASE("rows", index_copy, INPUTS(X(9, 37), X(5, 37)), .axis = 0, .start = 3, .end = 5),
+    CASE("all rows, wide", index_copy, INPUTS(X(4, 300), X(4, 300)), .axis = 0, .start = 3, .end = 4),
+    CASE("columns", index_copy, INPUTS(X(3, 7), X(3, 4)), .axis = 1, .start = 3, .end = 4),
+    CASE("one row of each of a batch", index_copy, INPUTS(X(WEFT_BATCH, 5, 17), X(WEFT_BATCH, 1, 17)),
+        .axis = 1, .start = 1, .end = 1),
+    CASE("strided", index_copy,
+        INPUTS(F32_VIEW(OP_TRANSPOSED, -2, 2, 8, 6), F32_VIEW(OP_SLICED, -2, 2, 5, 6)), .axis = 0, .start = 2,
+        .end = 5),
+    CASE("of a parameter", index_copy, INPUTS(F32_PARAMETER(-2, 2, 11, 20), X(7, 20)), .axis = 0, .start = 3,
+        .end = 7),
+    CASE("integers", index_copy, INPUTS(I32(-9, 9, 4, 5), I32(-9, 9, 3, 5)), .axis = 0, .start = 2, .end = 3,
+        .no_gradient = true),
+};
+
 /* ---- bad input ---- */
 
 typedef struct bad_index {
@@ -195,7 +236,23 @@ static weft_tensor *bool_source(weft_tensor *x, weft_tensor *i2, weft_tensor *i1
     return weft_scatter_sum(weft_less(x, x), 0, i2, 3);
 }
 
+static weft_tensor *copy_other_source(weft_tensor *x, weft_tensor *i2, weft_tensor *i1) {
+    (void)i2;
+    return weft_index_copy(x, 0, i1, x);
+}
+static weft_tensor *copy_other_dtype(weft_tensor *x, weft_tensor *i2, weft_tensor *i1) {
+    (void)i2;
+    return weft_index_copy(x, 0, i1, weft_cast(x, WEFT_I32));
+}
+static weft_tensor *copy_two_axes(weft_tensor *x, weft_tensor *i2, weft_tensor *i1) {
+    (void)i1;
+    return weft_index_copy(x, 0, i2, x);
+}
+
 static const bad_index bad_indices[] = {
+    {WEFT_ERROR_SHAPE, "index_copy: shape (4, 3)", copy_other_source},
+    {WEFT_ERROR_DTYPE, "index_copy: x is f32, the source i32", copy_other_dtype},
+    {WEFT_ERROR_SHAPE, "expected an index of one axis", copy_two_axes},
     {WEFT_ERROR_DTYPE, "gather: indices are i32, not f32; weft_cast converts", float_index},
     {WEFT_ERROR_SHAPE, "gather: axis 2 is not one of (4, 3)", no_axis},
     {WEFT_ERROR_SHAPE, "gather: shape (4, 3) and index (9): the ranks differ", other_rank},
@@ -253,6 +310,67 @@ static void test_out_of_range(void **state) {
     weft_graph_release(graph);
 }
 
+enum { CACHE_ROWS = 4, CACHE_WIDTH = 20 };
+
+/* A state's rows are replaced where they lie: the plan has no memory for another one. Twice the same index: the last
+ * counts; an index out of range is noted, and writes nothing. */
+static void test_rows_of_a_state_are_replaced_in_place(void **state) {
+    (void)state;
+    const int64_t dims[] = {CACHE_ROWS, CACHE_WIDTH};
+    weft_graph *graph = test_graph();
+    weft_tensor *cache = weft_state_shape(graph, "cache", WEFT_F32, weft_fill(7), 2, dims),
+                *index = weft_input_shape(graph, "index", WEFT_I32, 1, (const int64_t[]){3}),
+                *rows = weft_input_shape(graph, "rows", WEFT_F32, 2, (const int64_t[]){3, CACHE_WIDTH});
+    weft_tensor *next = weft_index_copy(cache, 0, index, rows), *sum = weft_sum(next);
+    weft_plan *plan;
+    assert_weft_ok(weft_plan_create(&plan, (weft_tensor *[]){sum, weft_assign(cache, next)}, 2, NULL));
+    weft_plan_info info;
+    assert_weft_ok(weft_plan_get_info(plan, &info));
+    assert_true(info.arena_bytes < CACHE_ROWS * CACHE_WIDTH * sizeof(float));
+    float data[3][CACHE_WIDTH], got[CACHE_ROWS][CACHE_WIDTH], total;
+    for (int j = 0; j < 3; j++)
+        for (int i = 0; i < CACHE_WIDTH; i++) data[j][i] = (float)(j + 1);
+    assert_weft_ok(weft_plan_write(plan, rows, data, sizeof data));
+    assert_weft_ok(weft_plan_write(plan, index, (int32_t[]){2, 0, 2}, 12));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read(plan, sum, &total, sizeof total));
+    assert_weft_ok(weft_tensor_read(cache, got, sizeof got));
+    assert_true(got[0][19] == 2 && got[1][0] == 7 && got[2][0] == 3 && got[2][19] == 3 && got[3][5] == 7);
+    assert_true(total == (2 + 7 + 3 + 7) * CACHE_WIDTH); /* what was read is the new state */
+    assert_weft_ok(weft_plan_write(plan, index, (int32_t[]){1, CACHE_ROWS, -1}, 12));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_read(plan, sum, &total, sizeof total),
+        "index_copy: an index is out of range, first at position 1 (row-major) of its index input");
+    assert_weft_ok(weft_tensor_read(cache, got, sizeof got));
+    assert_true(got[0][0] == 2 && got[1][0] == 1 && got[2][0] == 3 && got[3][0] == 7);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
+/* Whoever reads the old state still gets it. */
+static void test_readers_of_the_old_state(void **state) {
+    (void)state;
+    const int64_t dims[] = {CACHE_ROWS, CACHE_WIDTH};
+    weft_graph *graph = test_graph();
+    weft_tensor *cache = weft_state_shape(graph, "cache", WEFT_F32, weft_fill(7), 2, dims),
+                *index = weft_input_shape(graph, "index", WEFT_I32, 1, (const int64_t[]){1});
+    weft_tensor *one = weft_reshape(weft_slice(cache, 0, 0, 1), 1, CACHE_WIDTH);
+    weft_tensor *next = weft_index_copy(cache, 0, index, weft_add_number(one, 1));
+    weft_tensor *old = weft_sum(weft_square(cache)), *new = weft_sum(weft_square(next));
+    weft_plan *plan;
+    assert_weft_ok(weft_plan_create(&plan, (weft_tensor *[]){weft_assign(cache, next), new, old}, 3, NULL));
+    float sums[2], got[CACHE_ROWS][CACHE_WIDTH];
+    assert_weft_ok(weft_plan_write(plan, index, (int32_t[]){3}, 4));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read(plan, old, &sums[0], sizeof(float)));
+    assert_weft_ok(weft_plan_read(plan, new, &sums[1], sizeof(float)));
+    assert_weft_ok(weft_tensor_read(cache, got, sizeof got));
+    assert_true(sums[0] == 4 * 49 * CACHE_WIDTH && sums[1] == (3 * 49 + 64) * CACHE_WIDTH);
+    assert_true(got[0][0] == 7 && got[3][0] == 8);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 /* The same with an index that is long enough for the kernels of embeddings. */
 static void test_out_of_range_of_many(void **state) {
     (void)state;
@@ -288,6 +406,8 @@ int main(void) {
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_out_of_range),
         cmocka_unit_test(test_out_of_range_of_many),
+        cmocka_unit_test(test_rows_of_a_state_are_replaced_in_place),
+        cmocka_unit_test(test_readers_of_the_old_state),
     };
     const int failed = op_suite_run("index", ops, sizeof ops / sizeof *ops);
     return test_finish(failed + cmocka_run_group_tests(tests, NULL, NULL));

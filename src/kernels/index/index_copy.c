@@ -1,0 +1,69 @@
+/* Rows replaced by index: index_copy.cl. */
+#include "base/integers.h"
+#include "kernels/index/index_kernels.h"
+#include "kernels/work_split.h"
+
+/* WIDTH: columns of an item that walks. ITEMS: so many keep a device busy whose items do not. WORTH: elements of an item
+ * that walks. */
+enum { WIDTH = 256, ITEMS = 16384, WORTH = 4096 };
+
+static void add_base(const wi_kernel_site *site, wi_kernel_plan *plan, const wi_around *y) {
+    const wi_device_profile *const device = site->device;
+    const int64_t elements = y->outer * y->along * y->inner;
+    const int64_t items = wi_min64(wi_work_items(device, elements, WORTH), ITEMS);
+    wi_kernel_launch *const launch =
+        wi_kernel_launch_1d(plan, "base", items, device->item_walks ? 1 : device->group);
+    wi_kernel_input(launch, 0);
+    wi_kernel_result(launch);
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(items, elements));
+}
+
+static void add_arguments(wi_kernel_launch *launch) {
+    wi_kernel_input(launch, 1);
+    wi_kernel_input(launch, 2);
+    wi_kernel_result(launch);
+    wi_kernel_faults(launch);
+}
+
+/* No index stands twice. */
+static void add_each(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t count, const wi_around *y) {
+    const wi_device_profile *const device = site->device;
+    const int64_t an_item = wi_divide_up(count, wi_work_items(device, count * y->inner, WORTH));
+    wi_kernel_launch *const launch = device->item_walks
+                                         ? wi_kernel_launch_1d(plan, "each", wi_divide_up(count, an_item), 1)
+                                         : wi_launch_rows(site, plan, "each", count, y->inner);
+    add_arguments(launch);
+    wi_kernel_longs(
+        launch, WI_KERNEL_NUMBERS(count, y->along, y->inner, an_item, site->node->attributes.index.skipped));
+}
+
+static void add_rows(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t count, const wi_around *y) {
+    const wi_device_profile *const device = site->device;
+    const int64_t width = device->item_walks ? wi_min64(y->inner, WIDTH) : 1,
+                  columns = wi_divide_up(y->inner, width);
+    const int64_t wanted = device->item_walks ? device->units * device->items_a_unit : ITEMS;
+    const int64_t ranges = wi_min64(y->along, wi_max64(1, wanted / wi_max64(1, columns * y->outer)));
+    const int64_t rows_a_range = wi_divide_up(y->along, ranges), whole = wi_divide_up(y->along, rows_a_range);
+    const int64_t items = y->outer * columns * whole;
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "rows", items, device->group);
+    add_arguments(launch);
+    wi_kernel_longs(
+        launch, WI_KERNEL_NUMBERS(items, count, y->along, y->inner, width, columns, whole, rows_a_range));
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_around y = wi_around_axis(site, &site->result);
+    const int64_t count = site->inputs[1].dims[0].actual;
+    wi_kernel_macro_bits(plan, "WEFT_ELEMENT", site->node->dtype);
+    wi_kernel_macro_int(plan, "WEFT_SKIPS", wi_index_skips(site));
+    wi_kernel_macro_int(plan, "WEFT_WHOLE_ROWS", site->device->item_walks);
+    add_base(site, plan, &y);
+    if (wi_index_skips(site))
+        add_each(site, plan, count, &y);
+    else
+        add_rows(site, plan, count, &y);
+    return WEFT_OK;
+}
+
+const wi_implementation wi_index_copy = {
+    .name = "index_copy", .ops = {&wi_op_index_copy}, .file = "index_copy.cl", .prepare = prepare};

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Every function that a program can call stands in an example that a test compiles: a sample, a program of docs/examples, or
+# a C program that a page shows whole (weft_add_shown_program in tests/CMakeLists.txt names these pages).
+# Usage: check_examples.sh ROOT
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$1"
+bad=0
+
+# What the macros of these names call: an example of weft_input(...) is one of weft_input_dims.
+by_macro="weft_input_dims weft_parameter_dims weft_flip_list_ weft_permute_list_ weft_reshape_list_ weft_squeeze_list_"
+
+declared=$(awk -f "$here/public_calls.awk" include/weft/*.h | sort -u)
+[ -n "$declared" ] || { echo "include/weft declares no functions"; exit 1; }
+
+pages=$(sed -nE 's/^weft_add_shown_program\([a-z0-9_]+ ([A-Za-z0-9_./-]+\.md).*/\1/p' tests/CMakeLists.txt | sort -u)
+[ -n "$pages" ] || { echo "tests/CMakeLists.txt names no page with a program"; exit 1; }
+# Without comments, which may name a function that the code does not call.
+called=$( (cat samples/*.c samples/*.h docs/examples/*.c
+    # shellcheck disable=SC2086
+    awk '/^```c$/ { inside = 1; next } /^```/ { inside = 0 } inside' $pages) |
+    sed 's@/\*.*\*/@@; s@//.*@@' | grep -oE 'weft_[a-z0-9_]+' | sort -u)
+
+missing=0
+for name in $declared; do
+    case " $by_macro " in *" $name "*) continue ;; esac
+    case "
+$called
+" in *"
+$name
+"*) continue ;; esac
+    echo "$name stands in no example: samples/, docs/examples/, or a program that a page shows"
+    missing=$((missing + 1))
+done
+[ "$missing" -eq 0 ] || bad=1
+for name in $by_macro; do
+    case "
+$declared
+" in *"
+$name
+"*) ;; *) echo "$name is excused, but not declared"; bad=1 ;; esac
+done
+exit $bad
