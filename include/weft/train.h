@@ -319,6 +319,8 @@ typedef struct weft_trainer_options {
     /* default f32, which leaves the graph's; others: weft_graph_set_precision. In f16 a step that is skipped is logged, and
      * schedules by step do not count it, from the next multiple of 16 steps on. */
     weft_precision precision;
+    /* Default WEFT_MATMUL_PRECISION_HIGHEST, which leaves the graph's; others: weft_graph_set_matmul_precision. */
+    weft_matmul_precision matmul_precision;
 } weft_trainer_options;
 #define WEFT_MAX_EXTRAS           16
 #define WEFT_MAX_METRICS          16

@@ -213,6 +213,7 @@ struct weft_graph {
     struct wi_scope *scope; /* that is open (graph/scope.h); NULL: none */
     weft_dtype precision;   /* weft_graph_set_precision */
     wi_loss_scaling scaling;
+    weft_matmul_precision matmul_precision;
     size_t parameter_block;         /* where the next parameter is put, unless it is on the device by then */
     wi_clock clocks[WI_MAX_CLOCKS]; /* of optimizers */
     size_t clock_count;
