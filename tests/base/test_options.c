@@ -78,6 +78,13 @@ static weft_status call_context(const void *given) {
     return status;
 }
 
+static weft_status call_scaling(const void *given) {
+    weft_graph *const graph = test_graph();
+    const weft_status status = weft_graph_set_loss_scaling(graph, given);
+    weft_graph_release(graph);
+    return status;
+}
+
 static weft_status call_plan(const void *given) {
     weft_plan *plan = NULL;
     weft_tensor *const x = input(2), *const y = weft_relu(x);
@@ -209,6 +216,7 @@ static const reader readers[] = {
     READER(WEFT_LINEAR_OPTIONS_INIT, weft_linear_options, linear),
     READER(WEFT_LOADER_OPTIONS_INIT, weft_loader_options, loader),
     READER(WEFT_LOSS_OPTIONS_INIT, weft_loss_options, mse),
+    READER(WEFT_LOSS_SCALING_INIT, weft_loss_scaling, scaling),
     READER(WEFT_MODEL_OPTIONS_INIT, weft_model_options, model),
     READER(WEFT_MULTI_HEAD_OPTIONS_INIT, weft_multi_head_options, multi_head),
     READER(WEFT_NORM_OPTIONS_INIT, weft_norm_options, group_norm),
