@@ -93,6 +93,7 @@ static weft_status by_rows(weft_graph *graph) {
     weft_status status = weft_sparse_updates(graph, "embedding1.weight", true);
     if (!status) status = weft_minimize(loss, &rule, updates, WEFT_MAX_UPDATES, &count);
     if (!status) status = weft_scalar_set(weft_minimize_rate(graph), 0.05f);
+    if (!status) status = weft_graph_set_matmul_precision(graph, WEFT_MATMUL_PRECISION_HIGH);
     return status ? status : weft_graph_set_precision(graph, WEFT_PRECISION_BF16);
 }
 

@@ -66,6 +66,19 @@ typedef enum weft_precision {
  * precision is none of these. */
 WEFT_API weft_status weft_graph_set_precision(weft_graph *graph, weft_precision precision);
 
+/* How exactly f32 matrices are multiplied, with the words and the meaning of PyTorch's
+ * torch.set_float32_matmul_precision. What is stored stays f32, and sums are f32. It matters where the device has a matrix
+ * engine that multiplies 16-bit numbers; elsewhere all three are `highest`. Infinities, NaN and numbers near the
+ * ends of the range give with `high` what they give with `highest`. Errors relative to the spread of a product's
+ * elements, of random matrices: 3e-7, 4e-6, 2e-3. */
+typedef enum weft_matmul_precision {
+    WEFT_MATMUL_PRECISION_HIGHEST, /* as exact as f32; the default */
+    WEFT_MATMUL_PRECISION_HIGH, /* operands with 16 bits of fraction: matrix products from three products in bf16 */
+    WEFT_MATMUL_PRECISION_MEDIUM /* operands rounded to bf16, of matrix products and convolutions */
+} weft_matmul_precision;
+/* Of the plans that are made from now on. Errors: WEFT_ERROR_ARGUMENT if graph is NULL or precision is none of these. */
+WEFT_API weft_status weft_graph_set_matmul_precision(weft_graph *graph, weft_matmul_precision precision);
+
 /* ---- inputs, parameters, states and constants ---- */
 
 /* The initial values of a parameter. Fans as in PyTorch: a shape (out, in, k...) has fan_in = in·k,

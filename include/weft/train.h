@@ -317,6 +317,8 @@ typedef struct weft_trainer_options {
     const weft_checkpoint_extra *checkpoint_extras;
     size_t checkpoint_extra_count;
     weft_precision precision; /* default f32, which leaves the graph's; others: weft_graph_set_precision */
+    /* Default WEFT_MATMUL_PRECISION_HIGHEST, which leaves the graph's; others: weft_graph_set_matmul_precision. */
+    weft_matmul_precision matmul_precision;
 } weft_trainer_options;
 #define WEFT_MAX_EXTRAS           16
 #define WEFT_MAX_METRICS          16

@@ -94,6 +94,17 @@ weft_status weft_graph_set_precision(weft_graph *graph, weft_precision precision
     WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_graph_set_precision: %d is no weft_precision", (int)precision);
 }
 
+weft_status weft_graph_set_matmul_precision(weft_graph *graph, weft_matmul_precision precision) {
+    if (!graph) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_graph_set_matmul_precision: graph is NULL");
+    switch (precision) {
+    case WEFT_MATMUL_PRECISION_HIGHEST:
+    case WEFT_MATMUL_PRECISION_HIGH:
+    case WEFT_MATMUL_PRECISION_MEDIUM: graph->matmul_precision = precision; return WEFT_OK;
+    }
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_graph_set_matmul_precision: %d is no weft_matmul_precision",
+        (int)precision);
+}
+
 weft_status weft_graph_status(weft_graph *graph) {
     if (!graph) WI_FAIL(WEFT_ERROR_ARGUMENT, "the graph is NULL");
     if (graph->status != WEFT_OK) wi_error_restore(graph->error);

@@ -190,9 +190,10 @@ struct weft_graph {
     wi_variable_names names;
     wi_scalar *scalars;
     size_t scalar_count, scalar_capacity;
-    uint32_t streams;               /* random nodes made so far */
-    struct wi_scope *scope;         /* that is open (graph/scope.h); NULL: none */
-    weft_dtype precision;           /* weft_graph_set_precision */
+    uint32_t streams;       /* random nodes made so far */
+    struct wi_scope *scope; /* that is open (graph/scope.h); NULL: none */
+    weft_dtype precision;   /* weft_graph_set_precision */
+    weft_matmul_precision matmul_precision;
     size_t parameter_block;         /* where the next parameter is put, unless it is on the device by then */
     wi_clock clocks[WI_MAX_CLOCKS]; /* of optimizers */
     size_t clock_count;

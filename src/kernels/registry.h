@@ -40,7 +40,8 @@ typedef struct wi_kernel_site {
     weft_dtype formats[WI_KERNEL_INPUTS]; /* of the inputs in memory */
     weft_dtype result_format;             /* kernel ops: of the result in memory */
     weft_dtype precision; /* inputs may be rounded to it, before they are multiplied; f32: to nothing */
-    const int *values;    /* of the parameters, those of the variant that is asked for */
+    weft_matmul_precision products; /* of f32 operands */
+    const int *values;              /* of the parameters, those of the variant that is asked for */
 } wi_kernel_site;
 
 enum { WI_IMPLEMENTATION_OPS = 3, WI_PARAMETERS = 12 };

@@ -14,7 +14,7 @@
 
 #include "kernels/registry.h"
 
-enum { WI_CANDIDATES = 16 };
+enum { WI_CANDIDATES = 32 };
 
 typedef enum wi_verdict {
     WI_VERDICT_REFUSED, /* the device lacks something, or the sizes are not for it */

@@ -148,6 +148,8 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     wi_pass_options given = {.loss = loss, .updates = updates, .update_count = options->update_count};
     if (options->precision != WEFT_PRECISION_F32)
         WI_TRY(weft_graph_set_precision(trainer->graph, options->precision));
+    if (options->matmul_precision != WEFT_MATMUL_PRECISION_HIGHEST)
+        WI_TRY(weft_graph_set_matmul_precision(trainer->graph, options->matmul_precision));
     WI_TRY(weft_graph_status(trainer->graph));
     WI_TRY(keep_strings(trainer));
     WI_TRY(keep_metrics(trainer));

@@ -150,7 +150,8 @@ weft_status wi_gemm_product_create(wi_gemm_product *product, wi_device *device,
     const wi_kernel_site site = {.device = &device->profile,
         .product = shape,
         .formats = {operands->formats[0], operands->formats[1]},
-        .precision = operands->precision};
+        .precision = operands->precision,
+        .products = operands->products};
     return create(product, device, variant, &site, epilogue);
 }
 

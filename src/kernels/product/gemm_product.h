@@ -13,6 +13,7 @@ typedef struct wi_gemm_operands {
     int64_t a_offset, b_offset, c_offset, scratch_offset;
     weft_dtype formats[2]; /* of A and B; C is of the dtype that they are computed in */
     weft_dtype precision;  /* that they may be rounded to, as in wi_kernel_site */
+    weft_matmul_precision products;
 } wi_gemm_operands;
 
 /* What stands in place of the plain epilogue. NULL or zero: C (batch, m, n) contiguous. */
