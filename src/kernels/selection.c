@@ -223,7 +223,10 @@ static weft_status fail_none(
         if (faults & WI_QUIRK_WORK_ITEM_LOOPS)
             WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s: %s", op->name, wi_quirk_text(WI_QUIRK_WORK_ITEM_LOOPS));
     }
-    WI_FAIL(WEFT_ERROR_INTERNAL, "%s: no implementation takes these sizes on this device", op->name);
+    WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+        "%s: no kernel takes these sizes on a device with groups of %zu work-items and %zu bytes of local "
+        "memory",
+        op->name, device->max_group, device->local_bytes);
 }
 
 weft_status wi_select(
