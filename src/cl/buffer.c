@@ -105,11 +105,18 @@ static void count_held(wi_buffer_pool *pool, size_t bytes) {
     if (held > atomic_load(&pool->peak)) atomic_store(&pool->peak, held);
 }
 
-static weft_status check_largest(const wi_device *device, size_t bytes) {
+size_t wi_buffer_largest(const wi_device *device) {
     const cl_ulong largest = device->caps.largest_allocation;
-    if (bytes <= largest || largest == 0 || (device->caps.quirks & WI_QUIRK_QUARTER_ALLOC)) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_DEVICE_MEMORY, "a buffer of %zu bytes: the largest that %s allows is %llu", bytes,
-        device->info.name, (unsigned long long)largest);
+    const bool is_known = largest > 0 && !(device->caps.quirks & WI_QUIRK_QUARTER_ALLOC);
+    return is_known ? (size_t)largest : SIZE_MAX;
+}
+
+weft_status wi_buffer_check_largest(const wi_device *device, size_t bytes, const char *what) {
+    const size_t largest = wi_buffer_largest(device);
+    if (bytes <= largest) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_DEVICE_MEMORY,
+        "%s of %zu bytes: the largest buffer that %s allows is %zu; a smaller batch or tensor is needed",
+        what, bytes, device->info.name, largest);
 }
 
 /* What drivers return when the device's memory does not suffice; other errors are faults of a call. */
@@ -165,7 +172,7 @@ weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes)
     if (bytes == 0) WI_FAIL(WEFT_ERROR_ARGUMENT, "a buffer of 0 bytes");
     if (take_pooled(pool, buffer, bytes)) return WEFT_OK;
     WI_TRY(wi_buffer_check_limit(device, bytes, "a buffer"));
-    WI_TRY(check_largest(device, bytes));
+    WI_TRY(wi_buffer_check_largest(device, bytes, "a buffer"));
     if (exceeds_limit(pool, atomic_load(&pool->held), bytes)) empty_pool(pool);
     cl_int error = CL_SUCCESS;
     cl_mem memory = create_memory(device, bytes, &error);

@@ -262,7 +262,10 @@ static weft_status fail_none(
             WI_FAIL(WEFT_ERROR_UNSUPPORTED,
                 "%s: no kernel computes it right on this device and driver; see weft check", op->name);
     }
-    WI_FAIL(WEFT_ERROR_INTERNAL, "%s: no implementation takes these sizes on this device", op->name);
+    WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+        "%s: no kernel takes these sizes on a device with groups of %zu work-items and %zu bytes of local "
+        "memory",
+        op->name, device->max_group, device->local_bytes);
 }
 
 weft_status wi_select(
