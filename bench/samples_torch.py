@@ -80,7 +80,29 @@ def gpt(t, batch=16, heads=4):
         yield step(adam, F.cross_entropy(logits.flatten(0, 1), wanted.flatten()))
 
 
-SAMPLES = {function.__name__: function for function in (gpt,)}
+def dqn(t, batch=64):
+    online = t.of("online.")
+    target = {name: p.detach().clone() for name, p in t.p.items() if name.startswith("target.")}
+    adam = torch.optim.Adam(online, 5e-4)
+
+    def values(p, scope, x):
+        for i in (1, 2, 3):
+            x = F.linear(x, p[f"{scope}.linear{i}.weight"], p[f"{scope}.linear{i}.bias"])
+            x = F.relu(x) if i < 3 else x
+        return x
+
+    for _ in range(STEPS):
+        seen, after = t.take(batch, 4), t.take(batch, 4)
+        alive, action = t.take(batch), t.take(batch, dtype=numpy.int32)
+        best = values(target, "target", after).amax(1)
+        taken = values(t.p, "online", seen).gather(1, action[:, None])[:, 0]
+        yield step(adam, F.huber_loss(taken, best * 0.99 * alive + 1))
+        with torch.no_grad():
+            for name, p in target.items():
+                p.mul_(0.99).add_(t.p[name.replace("target", "online")], alpha=0.01)
+
+
+SAMPLES = {function.__name__: function for function in (gpt, dqn)}
 ap = argparse.ArgumentParser()
 ap.add_argument("sample", choices=SAMPLES)
 ap.add_argument("folder", type=Path)
