@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { MOST_ARGUMENTS = 64, BUCKETS = 1 << 12 };
 
@@ -17,12 +18,14 @@ typedef struct kernel_note {
 
 static struct {
     cl_icd_dispatch next, own;
-    atomic_bool present, skip;
+    atomic_bool present, skip, lost;
+    atomic_long left; /* launches until the device is lost; negative: it stays */
+    atomic_int delay; /* microseconds that calls wait longer */
     _Atomic(const pretend_device *) device;
     pthread_mutex_t mutex; /* of what follows */
     pretend_record record;
     kernel_note *kernels[BUCKETS];
-} layer = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+} layer = {.left = -1, .mutex = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- control ---- */
 
@@ -36,6 +39,20 @@ LAYER_EXPORT bool pretend_layer_choose(const char *name) {
 
 LAYER_EXPORT void pretend_layer_skip(bool skip) {
     atomic_store(&layer.skip, skip);
+}
+
+LAYER_EXPORT void pretend_layer_delay(double seconds) {
+    atomic_store(&layer.delay, (int)(1e6 * seconds));
+}
+
+LAYER_EXPORT void pretend_layer_lose(long launches) {
+    atomic_store(&layer.lost, false);
+    atomic_store(&layer.left, launches);
+}
+
+/* What drivers return for everything once a device has been reset or taken away. */
+static cl_int lost(void) {
+    return atomic_load(&layer.lost) ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
 }
 
 LAYER_EXPORT void pretend_layer_begin(void) {
@@ -63,6 +80,20 @@ static cl_int CL_API_CALL own_clGetDeviceInfo(
     return layer.next.clGetDeviceInfo(device, what, size, value, size_ret);
 }
 
+static cl_int CL_API_CALL own_clGetPlatformInfo(
+    cl_platform_id platform, cl_platform_info what, size_t size, void *value, size_t *size_ret) {
+    const pretend_device *const d = atomic_load(&layer.device);
+    if (!d || !d->platform || what != CL_PLATFORM_NAME)
+        return layer.next.clGetPlatformInfo(platform, what, size, value, size_ret);
+    return layer_answer(d->platform, strlen(d->platform) + 1, size, value, size_ret);
+}
+
+static void count_up(long *count) {
+    pthread_mutex_lock(&layer.mutex);
+    (*count)++;
+    pthread_mutex_unlock(&layer.mutex);
+}
+
 /* ---- programs: a compiler of OpenCL C 1.2 has no extension's names ---- */
 
 static const char no_extensions[] = "#undef cl_khr_fp64\n#undef cl_khr_fp16\n#undef cl_khr_subgroups\n"
@@ -83,16 +114,24 @@ static cl_program CL_API_CALL own_clCreateProgramWithSource(
     return layer.next.clCreateProgramWithSource(context, count + 1, all, sizes, code);
 }
 
+/* Options that the driver beneath does not know are taken out, and counted. */
+static void take_option(char *text, const char *option) {
+    char *const at = strstr(text, option);
+    if (!at) return;
+    memset(at, ' ', strlen(option));
+    count_up(&layer.record.options);
+}
+
 static cl_int CL_API_CALL own_clBuildProgram(cl_program program, cl_uint count, const cl_device_id *ids,
     const char *options, void(CL_CALLBACK *notify)(cl_program, void *), void *user) {
     const pretend_device *const d = atomic_load(&layer.device);
     char text[8192];
-    const bool plain = d && d->plain && (!options || !strstr(options, "-cl-std="));
-    if (plain) snprintf(text, sizeof text, "%s -cl-std=CL1.2", options ? options : "");
-    pthread_mutex_lock(&layer.mutex);
-    layer.record.builds++;
-    pthread_mutex_unlock(&layer.mutex);
-    return layer.next.clBuildProgram(program, count, ids, plain ? text : options, notify, user);
+    if (lost()) return lost();
+    const bool standard = d && d->plain && (!options || !strstr(options, "-cl-std="));
+    snprintf(text, sizeof text, "%s%s", options ? options : "", standard ? " -cl-std=CL1.2" : "");
+    if (d && d->flagged) take_option(text, "-cl-intel-greater-than-4GB-buffer-required");
+    count_up(&layer.record.builds);
+    return layer.next.clBuildProgram(program, count, ids, text, notify, user);
 }
 
 /* ---- buffers ---- */
@@ -123,9 +162,12 @@ static void count_created(cl_mem memory, size_t size) {
     pthread_mutex_unlock(&layer.mutex);
 }
 
-static cl_int check_buffer(size_t size) {
+enum { UNRESTRICTED_SIZE = 1 << 23 }; /* Intel's flag */
+
+static cl_int check_buffer(size_t size, bool is_free) {
     const pretend_device *const d = atomic_load(&layer.device);
-    if (d && d->largest && size > d->largest)
+    if (lost()) return lost();
+    if (d && d->largest && size > d->largest && !is_free)
         return above(CL_INVALID_BUFFER_SIZE, "bytes of a buffer", size, (size_t)d->largest);
     const size_t held = pretend_layer_record().held;
     if (d && d->global && held + size > d->global)
@@ -136,9 +178,13 @@ static cl_int check_buffer(size_t size) {
 
 static cl_mem CL_API_CALL own_clCreateBuffer(
     cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code) {
-    const cl_int error = check_buffer(size);
+    const pretend_device *const d = atomic_load(&layer.device);
+    const bool flag = d && d->flagged && (flags & UNRESTRICTED_SIZE);
+    const cl_int error = check_buffer(size, flag);
     if (code) *code = error;
     if (error) return NULL;
+    if (flag) count_up(&layer.record.flags);
+    flags &= ~(cl_mem_flags)(flag ? UNRESTRICTED_SIZE : 0);
     cl_mem const memory = layer.next.clCreateBuffer(context, flags, size, host, code);
     if (memory) count_created(memory, size);
     return memory;
@@ -260,6 +306,9 @@ static cl_int CL_API_CALL own_clEnqueueNDRangeKernel(cl_command_queue queue, cl_
     const cl_event *waits, cl_event *event) {
     const pretend_device *const d = atomic_load(&layer.device);
     cl_int error = check_items(d, dimensions, global, local);
+    if (atomic_load(&layer.left) >= 0 && atomic_fetch_sub(&layer.left, 1) == 0)
+        atomic_store(&layer.lost, true);
+    if (lost()) error = lost();
     if (error) return error;
     const launch_size size = size_of(queue, kernel, dimensions, local);
     if ((error = check_size(d, &size))) return error;
@@ -271,32 +320,35 @@ static cl_int CL_API_CALL own_clEnqueueNDRangeKernel(cl_command_queue queue, cl_
 
 /* ---- transfers, which may be left out ---- */
 
-static void count_up(long *count) {
-    pthread_mutex_lock(&layer.mutex);
-    (*count)++;
-    pthread_mutex_unlock(&layer.mutex);
+/* As a device that is still at work. */
+static void wait_longer(void) {
+    const int delay = atomic_load(&layer.delay);
+    const struct timespec time = {delay / 1000000, 1000L * (delay % 1000000)};
+    if (delay > 0) nanosleep(&time, NULL);
 }
 
-#define TRANSFERS(name, count_of, parameters, arguments)                                                     \
+#define TRANSFERS(name, count_of, blocking, parameters, arguments)                                           \
     static cl_int CL_API_CALL own_##name parameters {                                                        \
         count_up(&layer.record.count_of);                                                                    \
+        if (lost()) return lost();                                                                           \
+        if (blocking) wait_longer();                                                                         \
         if (atomic_load(&layer.skip)) return skipped(queue, count, waits, event);                            \
         return layer.next.name arguments;                                                                    \
     }
 
-TRANSFERS(clEnqueueReadBuffer, reads,
+TRANSFERS(clEnqueueReadBuffer, reads, blocks,
     (cl_command_queue queue, cl_mem memory, cl_bool blocks, size_t offset, size_t size, void *data,
         cl_uint count, const cl_event *waits, cl_event *event),
     (queue, memory, blocks, offset, size, data, count, waits, event))
-TRANSFERS(clEnqueueWriteBuffer, writes,
+TRANSFERS(clEnqueueWriteBuffer, writes, blocks,
     (cl_command_queue queue, cl_mem memory, cl_bool blocks, size_t offset, size_t size, const void *data,
         cl_uint count, const cl_event *waits, cl_event *event),
     (queue, memory, blocks, offset, size, data, count, waits, event))
-TRANSFERS(clEnqueueFillBuffer, fills,
+TRANSFERS(clEnqueueFillBuffer, fills, false,
     (cl_command_queue queue, cl_mem memory, const void *pattern, size_t pattern_size, size_t offset,
         size_t size, cl_uint count, const cl_event *waits, cl_event *event),
     (queue, memory, pattern, pattern_size, offset, size, count, waits, event))
-TRANSFERS(clEnqueueCopyBuffer, copies,
+TRANSFERS(clEnqueueCopyBuffer, copies, false,
     (cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size,
         cl_uint count, const cl_event *waits, cl_event *event),
     (queue, from, to, from_offset, to_offset, size, count, waits, event))
@@ -305,12 +357,16 @@ TRANSFERS(clEnqueueCopyBuffer, copies,
 
 static cl_int CL_API_CALL own_clFinish(cl_command_queue queue) {
     count_up(&layer.record.waits);
-    return layer.next.clFinish(queue);
+    wait_longer();
+    const cl_int result = layer.next.clFinish(queue);
+    return lost() ? lost() : result;
 }
 
 static cl_int CL_API_CALL own_clWaitForEvents(cl_uint count, const cl_event *events) {
     count_up(&layer.record.waits);
-    return layer.next.clWaitForEvents(count, events);
+    wait_longer();
+    const cl_int result = layer.next.clWaitForEvents(count, events);
+    return lost() ? lost() : result;
 }
 
 /* ---- the loader's side ---- */
@@ -323,6 +379,7 @@ LAYER_EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(
 static void take_functions(void) {
 #define TAKE(name) layer.own.name = own_##name
     TAKE(clGetDeviceInfo);
+    TAKE(clGetPlatformInfo);
     TAKE(clCreateProgramWithSource);
     TAKE(clBuildProgram);
     TAKE(clCreateBuffer);

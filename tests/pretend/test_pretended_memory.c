@@ -92,11 +92,65 @@ static void a_tensor_above_the_limit_is_an_error(void **state) {
     weft_context_release(context);
 }
 
+static weft_context *open_large(const char *device) {
+    weft_context *context = NULL;
+    assert_true(pretend_layer_choose(device));
+    pretend_layer_begin();
+    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .large_buffers = true};
+    assert_ok(weft_context_create(&context, &options));
+    return context;
+}
+
+/* y = 2 x of so many numbers. */
+static weft_status compute_large(weft_context *context, int64_t count) {
+    weft_plan *plan = NULL;
+    weft_tensor *const x = weft_input(weft_context_graph(context), "x", WEFT_F32, count);
+    weft_tensor *const y = weft_add(x, x);
+    float *const values = malloc((size_t)count * sizeof *values);
+    assert_non_null(values);
+    for (int64_t i = 0; i < count; i++) values[i] = (float)i;
+    weft_status status = weft_plan_create(&plan, &y, 1, NULL);
+    if (status == WEFT_OK) status = weft_plan_write(plan, x, values, (size_t)count * sizeof *values);
+    if (status == WEFT_OK) status = weft_plan_run(plan);
+    if (status == WEFT_OK) status = weft_plan_read(plan, y, values, (size_t)count * sizeof *values);
+    for (int64_t i = 0; i < count && status == WEFT_OK; i++) assert_true(values[i] == 2 * (float)i);
+    free(values);
+    weft_plan_release(plan);
+    return status;
+}
+
+/* Such a driver has a flag for them, and an option of its compiler. */
+static void large_buffers_are_asked_for(void **state) {
+    (void)state;
+    weft_context *context = open_large("flagged");
+    assert_ok(compute_large(context, 300000));
+    const pretend_record record = pretend_layer_record();
+    assert_int_equal(record.above, 0);
+    assert_true(record.flags > 0 && record.options == record.builds);
+    assert_fails(compute_large(context, 20000000), WEFT_ERROR_DEVICE_MEMORY, "its memory has no more");
+    weft_context_release(context);
+    context = pretended_open("flagged"); /* not asked for */
+    assert_fails(compute_large(context, 300000), WEFT_ERROR_DEVICE_MEMORY, "the option large_buffers");
+    assert_int_equal(pretend_layer_record().options + pretend_layer_record().flags, 0);
+    weft_context_release(context);
+}
+
+/* Asked for, and refused by a driver that means it. */
+static void refused_buffers_are_an_error(void **state) {
+    (void)state;
+    weft_context *const context = open_large("tiny");
+    assert_fails(compute_large(context, 300000), WEFT_ERROR_DEVICE_MEMORY, "CL_INVALID_BUFFER_SIZE");
+    assert_true(pretend_layer_record().above > 0);
+    weft_context_release(context);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_are_split_over_buffers),
         cmocka_unit_test(norms_are_of_all_buffers),
         cmocka_unit_test(a_tensor_above_the_limit_is_an_error),
+        cmocka_unit_test(large_buffers_are_asked_for),
+        cmocka_unit_test(refused_buffers_are_an_error),
     };
     (void)argc;
     pretended_start(argv);
