@@ -8,6 +8,8 @@
 #include "cl/capabilities.h"
 #include "cl/device_list.h"
 #include "cl/disk_cache.h"
+#include "cl/findings.h"
+#include "cl/gpu_engines.h"
 #include "cl/launch.h"
 #include "cl/matrix_engine.h"
 #include "cl/program.h"
@@ -20,6 +22,7 @@
 /* Undoes an opening, and what failed of it; it may be tried again then. */
 static void close_parts(wi_device *device) {
     wi_program_cache_close(device);
+    wi_findings_close(device);
     wi_tuning_close(device);
     wi_disk_cache_close(device);
     wi_buffer_pool_close(device);
@@ -31,11 +34,26 @@ static void close_parts(wi_device *device) {
     device->cl = NULL;
 }
 
-/* Engines of the processor that this process runs on, unless the embedder or the user does without them. */
-static unsigned engines_of(const wi_capabilities *caps, const weft_context_options *options) {
+/* For tests: kernels of the processor's engine run with a model of it in OpenCL C. */
+static bool wants_model(void) {
     const char *const wanted = wi_environment("WEFT_MATRIX_ENGINES");
-    if (options->no_matrix_engines || (wanted && strcmp(wanted, "0") == 0)) return 0;
-    return caps->type & CL_DEVICE_TYPE_CPU ? wi_matrix_engines_of_host() : 0;
+    return wanted && strcmp(wanted, "model") == 0;
+}
+
+/* Engines of the processor that this process runs on, or of the GPU, unless the embedder or the user does without them. */
+static weft_status find_engines(wi_device *device, const weft_context_options *options) {
+    const char *const wanted = wi_environment("WEFT_MATRIX_ENGINES");
+    wi_capabilities *caps = &device->caps;
+    caps->engine_model = wants_model();
+    caps->engines = 0;
+    if (options->no_matrix_engines || (wanted && strcmp(wanted, "0") == 0)) return WEFT_OK;
+    if (caps->engine_model)
+        caps->engines = WI_ENGINE_AMX_BF16;
+    else if (caps->type & CL_DEVICE_TYPE_GPU)
+        WI_TRY(wi_gpu_engines_find(device));
+    else if (caps->type & CL_DEVICE_TYPE_CPU)
+        caps->engines = wi_matrix_engines_of_host();
+    return WEFT_OK;
 }
 
 enum { MOST_WORK_UNITS = 4096 };
@@ -61,7 +79,7 @@ static weft_status read_work_units(cl_uint *units, const weft_context_options *o
 static weft_status open_parts(wi_device *device, const weft_context_options *options) {
     WI_TRY(wi_capabilities_read(device));
     device->caps.large_buffers = options->large_buffers;
-    device->caps.engines = engines_of(&device->caps, options);
+    WI_TRY(find_engines(device, options));
     WI_TRY(read_work_units(&device->caps.work_units, options));
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));
     WI_TRY(wi_disk_cache_open(device, options->cache_dir));

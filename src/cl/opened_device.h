@@ -32,6 +32,7 @@ typedef struct wi_capabilities {
     bool can_build;            /* the trivial probe kernel was compiled, run, and gave the right numbers */
     unsigned quirks;           /* WI_QUIRK_ bits, see quirks.h */
     unsigned engines;          /* WI_ENGINE_ bits, see matrix_engine.h */
+    bool engine_model;         /* kernels use a model of them, see amx_model.clh */
 } wi_capabilities;
 
 /* What a device takes from its context: where memory comes from, and where log lines go. */
@@ -53,6 +54,7 @@ typedef struct wi_device {
     cl_command_queue queue; /* in order */
     struct wi_disk_cache *disk;
     struct wi_tuning *tuning;
+    struct wi_findings *findings; /* of self-tests; made when one is asked for */
     struct wi_program_cache *programs;
     struct wi_buffer_pool *buffers;
 } wi_device;

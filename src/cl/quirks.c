@@ -45,6 +45,26 @@ unsigned wi_quirks_find(const weft_device_info *info, const char *method) {
     return takes_work_item_loops(method) ? quirks : quirks & ~(unsigned)WI_QUIRK_WORK_ITEM_LOOPS;
 }
 
+/* A row says what docs/devices.md says; any other version of a driver is unknown. "3.1+debian" is a 3.1, 3.10 is not. */
+static const struct {
+    const char *platform, *driver; /* a part of the name; the version */
+} proven_rows[] = {{"portable computing language", "3.1"}};
+
+static bool is_version(const char *driver, const char *version) {
+    const size_t length = strlen(version);
+    if (strncmp(driver, version, length) != 0) return false;
+    return driver[length] == '\0' || !strchr(".0123456789", driver[length]);
+}
+
+bool wi_driver_is_proven(const weft_device_info *info) {
+    for (size_t i = 0; i < sizeof proven_rows / sizeof *proven_rows; i++) {
+        if (wi_contains_any_case(info->platform, proven_rows[i].platform) &&
+            is_version(info->driver, proven_rows[i].driver))
+            return true;
+    }
+    return false;
+}
+
 const char *wi_quirk_text(unsigned quirk) {
     switch (quirk) {
     case WI_QUIRK_WORK_ITEM_LOOPS:

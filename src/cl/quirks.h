@@ -18,6 +18,8 @@ enum {
 
 /* method: $POCL_WORK_GROUP_METHOD, or NULL. */
 unsigned wi_quirks_find(const weft_device_info *info, const char *method);
+/* Has the whole test suite passed on this driver? Then kernels are not tested anew on first use (kernels/self_test.h). */
+bool wi_driver_is_proven(const weft_device_info *info);
 /* For logs and `weft check`: one line for a single bit. */
 const char *wi_quirk_text(unsigned quirk);
 
