@@ -129,7 +129,7 @@ static weft_status from_file(weft_context *context, weft_graph *graph, const cha
     weft_graph *other = NULL;
     char path[512];
     (void)snprintf(path, sizeof path, "%s/example_data.safetensors", folder);
-    weft_status status = weft_weights_save(graph, path);
+    weft_status status = weft_weights_save_dtype(graph, path, WEFT_BF16); /* in half the bytes */
     if (!status) status = weft_graph_create(&other, context);
     if (!status)
         (void)weft_parameter(other, "first", weft_init_from_file(path, "target.linear1.weight"), 2, WIDTH);

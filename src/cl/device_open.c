@@ -80,6 +80,7 @@ static weft_status read_work_units(cl_uint *units, const weft_context_options *o
 /* The OpenCL objects are there; what stands on them follows. */
 static weft_status open_parts(wi_device *device, const weft_context_options *options) {
     WI_TRY(wi_capabilities_read(device));
+    device->caps.large_buffers = options->large_buffers;
     WI_TRY(find_engines(device, options));
     WI_TRY(read_work_units(&device->caps.work_units, options));
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));

@@ -24,6 +24,7 @@ typedef struct wi_capabilities {
     size_t max_work_item_sizes[3];
     cl_ulong local_memory;       /* bytes */
     cl_ulong largest_allocation; /* bytes */
+    bool large_buffers;          /* the program asks for more than that in one buffer */
     cl_ulong global_memory;      /* bytes */
     bool fp16;                   /* half arithmetic: probed, not believed */
     bool fp64;

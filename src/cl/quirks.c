@@ -22,8 +22,9 @@ static const quirk_row quirk_rows[] = {
        clFinish waits for what it flushes itself, an event for what was flushed before, too */
     {"rusticl", "", "", WI_QUIRK_LOOSE_EDGES | WI_QUIRK_EARLY_FINISH},
     {"oclgrind", "", "", WI_QUIRK_NO_CLBLAST},
-    /* CL_DEVICE_MAX_MEM_ALLOC_SIZE is a quarter of the memory, larger buffers work */
-    {"nvidia cuda", "", "", WI_QUIRK_QUARTER_ALLOC},
+    /* github.com/intel/compute-runtime/issues/627; not their runtime for processors */
+    {"intel(r) opencl graphics", "", "", WI_QUIRK_LARGE_FLAG},
+    {"intel(r) opencl hd graphics", "", "", WI_QUIRK_LARGE_FLAG},
     /* github.com/viennacl/viennacl-dev/issues/225: compiled when the kernel object is made */
     {"amd accelerated parallel processing", "", "", WI_QUIRK_BINARY_LATE},
 };
@@ -68,7 +69,8 @@ const char *wi_quirk_text(unsigned quirk) {
     switch (quirk) {
     case WI_QUIRK_WORK_ITEM_LOOPS:
         return "attention of class gpu fails with POCL_WORK_GROUP_METHOD=auto and workitemloops";
-    case WI_QUIRK_QUARTER_ALLOC: return "reports a quarter of the memory as the largest allocation";
+    case WI_QUIRK_LARGE_FLAG:
+        return "takes buffers above its largest with a flag, and kernels with an option";
     case WI_QUIRK_BINARY_LATE: return "program binaries are complete only after the kernels ran";
     case WI_QUIRK_NO_CLBLAST: return "CLBlast takes too long to build here";
     case WI_QUIRK_SCALAR_COMPILER: return "takes minutes to compile large kernels of wide vectors";

@@ -152,5 +152,7 @@ bool wi_implementation_computes(const wi_implementation *implementation, const w
 /* May the op's inputs, and a kernel op's result, lie in memory in this format instead of f32? What its portable
  * implementation says, the last one of the op: others may refuse. */
 bool wi_kernels_take(const wi_op *op, weft_dtype format);
+/* Is there a product that multiplies numbers of the format on a matrix engine of the device? */
+bool wi_engines_multiply(const wi_device_profile *device, weft_dtype format);
 
 #endif

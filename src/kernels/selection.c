@@ -189,7 +189,6 @@ static void estimate(
         const wi_implementation *const implementation = candidate->implementation;
         candidate->verdict = WI_VERDICT_REFUSED;
         if (!wi_implementation_accepts(implementation, candidate->variant, site)) continue;
-        if (!has_right_engines(device, implementation, candidate->variant)) continue;
         candidate->verdict = wi_variant_is_tuned(implementation, candidate->variant) ? WI_VERDICT_UNMEASURED
                                                                                      : WI_VERDICT_SLOWER;
         if (implementation->run) continue;
@@ -217,15 +216,20 @@ static wi_candidate *cheapest(wi_selection *selection, const wi_op *op, const ch
     return best;
 }
 
-/* The cheapest that passes its self-test. NULL: none. */
-static wi_candidate *cheapest_right(
-    wi_selection *selection, wi_device *device, const wi_op *op, const wi_kernel_site *site) {
+/* The cheapest of those that `only` names (NULL: all) whose engine computes what it should and, unless it is named, that
+ * passes its self-test: nothing is compiled for what would not be chosen anyway. NULL: none. */
+static wi_candidate *cheapest_right(wi_selection *selection, wi_device *device, const wi_op *op,
+    const wi_kernel_site *site, const char *only) {
     wi_candidate *best;
-    while ((best = cheapest(selection, op, NULL)) != NULL) {
-        if (!wi_self_test_failed(device, best->implementation, best->variant, op, site)) return best;
-        best->verdict = WI_VERDICT_QUARANTINE;
+    while ((best = cheapest(selection, op, only)) != NULL) {
+        if (!has_right_engines(device, best->implementation, best->variant))
+            best->verdict = WI_VERDICT_REFUSED;
+        else if (!only && wi_self_test_failed(device, best->implementation, best->variant, op, site))
+            best->verdict = WI_VERDICT_QUARANTINE;
+        else
+            break;
     }
-    return NULL;
+    return best;
 }
 
 static void say_why_not(wi_selection *selection, const wi_candidate *best) {
@@ -274,6 +278,7 @@ static wi_candidate *tuned_choice(
     if (!choice) return NULL;
     wi_candidate *const candidate = candidate_named(selection, choice->kernel);
     if (candidate && (may_serve(candidate) || candidate->verdict == WI_VERDICT_UNMEASURED) &&
+        has_right_engines(device, candidate->implementation, candidate->variant) &&
         !wi_self_test_fails(device, candidate->implementation, candidate->variant, op, site)) {
         candidate->seconds = choice->seconds;
         candidate->tuned = true;
@@ -314,7 +319,10 @@ static weft_status fail_none(
             WI_FAIL(WEFT_ERROR_UNSUPPORTED,
                 "%s: no kernel computes it right on this device and driver; see weft check", op->name);
     }
-    WI_FAIL(WEFT_ERROR_INTERNAL, "%s: no implementation takes these sizes on this device", op->name);
+    WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+        "%s: no kernel takes these sizes on a device with groups of %zu work-items and %zu bytes of local "
+        "memory",
+        op->name, device->max_group, device->local_bytes);
 }
 
 weft_status wi_select(
@@ -323,14 +331,14 @@ weft_status wi_select(
     WI_TRY(list_candidates(selection, op));
     if (forced) WI_TRY(check_forced(op, forced));
     estimate(selection, device, op, site);
-    wi_candidate *const named = forced ? cheapest(selection, op, forced) : NULL;
+    wi_candidate *const named = forced ? cheapest_right(selection, device, op, site, forced) : NULL;
     wi_candidate *const tuned = named ? NULL : tuned_choice(selection, device, op, site);
     if (tuned) {
         say_why_not(selection, tuned);
         choose(selection, tuned, WI_VERDICT_TUNED);
         return WEFT_OK;
     }
-    wi_candidate *const best = named ? named : cheapest_right(selection, device, op, site);
+    wi_candidate *const best = named ? named : cheapest_right(selection, device, op, site, NULL);
     if (!best) return fail_none(selection, site->device, op);
     say_why_not(selection, best);
     choose(selection, best, named ? WI_VERDICT_FORCED : WI_VERDICT_CHOSEN);

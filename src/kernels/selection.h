@@ -46,8 +46,8 @@ typedef struct wi_selection {
 } wi_selection;
 
 /* The implementations of an op, in order. WEFT_ERROR_ARGUMENT: the environment forces a name that no matrix
- * product, or no convolution, has; WEFT_ERROR_UNSUPPORTED: a fault of the driver rules out those that would; WEFT_ERROR_INTERNAL: no
- * implementation takes the site. */
+ * product, or no convolution, has; WEFT_ERROR_UNSUPPORTED: no implementation takes the site, or a fault of the driver rules
+ * out those that would. */
 weft_status wi_select(
     wi_selection *selection, wi_device *device, const wi_op *op, const wi_kernel_site *site);
 

@@ -71,7 +71,8 @@ static weft_status compute(self_test *test) {
             .b = test->buffers[WI_CASE_B].memory,
             .c = test->buffers[WI_CASE_C].memory,
             .formats = {site->formats[0], site->formats[1]},
-            .precision = site->precision}));
+            .precision = site->precision,
+            .products = site->products}));
     WI_TRY_DONE(wi_gemm_product_run(&product, device));
     status = wi_buffer_read(device, test->buffers[WI_CASE_C].memory, 0, test->made,
         (size_t)test->small->counts[WI_CASE_C] * sizeof *test->made);

@@ -162,6 +162,7 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
         WI_TRY(weft_minimize(loss, &options->optimizer, updates, WEFT_MAX_UPDATES, &given.update_count));
     WI_TRY(wi_rate_init(&trainer->rate, trainer->graph, updates, given.update_count, options));
     given.rate = trainer->rate.scalar;
+    if (trainer->graph->scaling.scale) given.scaling = &trainer->graph->scaling;
     for (size_t i = 0; i < options->carry_count; i++) updates[given.update_count++] = options->carries[i];
     return build_passes(trainer, given);
 }
