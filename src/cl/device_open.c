@@ -6,8 +6,10 @@
 
 #include "cl/buffer_pool.h"
 #include "cl/capabilities.h"
+#include "cl/choices.h"
 #include "cl/device_list.h"
 #include "cl/disk_cache.h"
+#include "cl/findings.h"
 #include "cl/gpu_engines.h"
 #include "cl/launch.h"
 #include "cl/matrix_engine.h"
@@ -21,6 +23,8 @@
 /* Undoes an opening, and what failed of it; it may be tried again then. */
 static void close_parts(wi_device *device) {
     wi_program_cache_close(device);
+    wi_findings_close(device);
+    wi_choices_close(device);
     wi_tuning_close(device);
     wi_disk_cache_close(device);
     wi_buffer_pool_close(device);
@@ -76,11 +80,13 @@ static weft_status read_work_units(cl_uint *units, const weft_context_options *o
 /* The OpenCL objects are there; what stands on them follows. */
 static weft_status open_parts(wi_device *device, const weft_context_options *options) {
     WI_TRY(wi_capabilities_read(device));
+    device->caps.large_buffers = options->large_buffers;
     WI_TRY(find_engines(device, options));
     WI_TRY(read_work_units(&device->caps.work_units, options));
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));
     WI_TRY(wi_disk_cache_open(device, options->cache_dir));
     WI_TRY(wi_tuning_open(device));
+    WI_TRY(wi_choices_open(device, options->tuning_file));
     WI_TRY(wi_program_cache_open(device));
     device->profile = wi_device_profile_of(&device->caps); /* the probe is compiled as programs are */
     WI_TRY(wi_capabilities_probe(device));
@@ -266,6 +272,17 @@ weft_status wi_device_open(
     else
         wi_device_close(device);
     return status;
+}
+
+void wi_device_estimate_as(wi_device *device, int64_t units, double flops, double bandwidth) {
+    wi_device_profile *const profile = &device->profile;
+    const double faster = flops / (double)units / profile->peak_f32;
+    profile->units = units;
+    profile->peak_f32 *= faster;
+    profile->peak_f16 *= faster;
+    profile->peak_bf16 *= faster;
+    profile->peak_f64 *= faster;
+    profile->bandwidth = bandwidth;
 }
 
 void wi_device_close(wi_device *device) {

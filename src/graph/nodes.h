@@ -101,7 +101,8 @@ struct weft_tensor {
 };
 
 /* Memory of a graph that lives from plan to plan. A block is one buffer. All parameters that are there before the first
- * plan share one; those that are made after it share the next, and so on: memory never moves. */
+ * plan share one, as far as a buffer may be so large; those that are made after it share the next, and so on: memory never
+ * moves. */
 typedef struct wi_block {
     wi_buffer buffer; /* made when the first plan or read needs it */
     size_t bytes;
