@@ -9,6 +9,7 @@
 #include "bench_map.h"
 #include "bench_seven.h"
 #include "check.h"
+#include "tune.h"
 #include <stdio.h>
 #include <string.h>
 #include <weft/weft.h>
@@ -19,6 +20,7 @@ static const char usage[] =
     "                                  every op right; --forget: kernels that did not compile or\n"
     "                                  failed their self-test are tried again; --report: the\n"
     "                                  results and the devices, for a bug report\n"
+    "       weft tune [--help]         choose the fastest kernels for networks on a device\n"
     "       weft bench seven [--help]  measure training steps of whole networks\n"
     "       weft bench gemm [--json]   measure matrix products\n"
     "       weft bench conv [--json]   measure convolutions and their gradients\n"
@@ -112,11 +114,12 @@ static int bench(int argc, char **argv) {
         "the benchmarks are: weft bench seven, gemm, conv, map, reduce, attention, images, lstm, checkpoint");
 }
 
-/* `weft bench seven` and `weft advise` have helps of their own. */
+/* `weft bench seven`, `weft advise` and `weft tune` have helps of their own. */
 static bool wants_help(int argc, char **argv) {
     bool own = false, help = false;
     for (int i = 1; i < argc; i++) {
-        own = own || strcmp(argv[i], "seven") == 0 || strcmp(argv[i], "advise") == 0;
+        own = own || strcmp(argv[i], "seven") == 0 ||
+              (i == 1 && (strcmp(argv[i], "advise") == 0 || strcmp(argv[i], "tune") == 0));
         help = help || strcmp(argv[i], "--help") == 0;
     }
     return help && !own;
@@ -129,6 +132,7 @@ int main(int argc, char **argv) {
     if (strcmp(command, "devices") == 0)
         return argc == 2 ? devices() : bad_usage("devices takes no arguments");
     if (strcmp(command, "check") == 0) return check(argc - 2, argv + 2);
+    if (strcmp(command, "tune") == 0) return weft_tune(argc - 2, argv + 2);
     if (strcmp(command, "bench") == 0) return bench(argc - 2, argv + 2);
     if (strcmp(command, "advise") == 0) return weft_advise(argc - 2, argv + 2);
     if (strcmp(command, "--version") == 0) return printf("weft %s\n", weft_version()) < 0;
