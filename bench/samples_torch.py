@@ -52,9 +52,11 @@ class Trace:
         return F.layer_norm(x, x.shape[-1:], self.p[name + ".weight"], self.p[name + ".bias"])
 
 
-def step(optimizer, loss):
+def step(optimizer, loss, clipped=()):
     optimizer.zero_grad()
     loss.backward()
+    if clipped:
+        torch.nn.utils.clip_grad_norm_(clipped, 1)
     optimizer.step()
     return loss.item()
 
@@ -102,7 +104,27 @@ def dqn(t, batch=64):
                 p.mul_(0.99).add_(t.p[name.replace("target", "online")], alpha=0.01)
 
 
-SAMPLES = {function.__name__: function for function in (gpt, dqn)}
+def seq2seq(t, batch=64, longest=10, hidden=64):
+    readers = {name: torch.nn.GRU(hidden, hidden, batch_first=True) for name in ("reader", "writer")}
+    adam = torch.optim.Adam(t.p.values(), 3e-3)
+
+    def gru(name, *inputs):
+        own = {key.split(".")[1]: p for key, p in t.p.items() if key.startswith(name)}
+        return torch.func.functional_call(readers[name], own, inputs)
+
+    for _ in range(STEPS):
+        word, given, wanted = (t.take(batch, n, dtype=numpy.int32) for n in (longest, longest + 1, longest + 1))
+        packed = torch.nn.utils.rnn.pack_padded_sequence(F.embedding(word, t.p["embedding1.weight"]), (word != 0).sum(1),
+                                                         True, False)
+        read, state = gru("reader", packed)
+        read = torch.nn.utils.rnn.pad_packed_sequence(read, True, total_length=longest)[0]
+        h = gru("writer", F.embedding(given, t.p["embedding2.weight"]), state)[0]
+        seen = F.scaled_dot_product_attention(h, read, read, (word != 0)[:, None])
+        logits = t.linear(torch.tanh(t.linear(torch.cat((h, seen), 2), "linear1")), "linear2")
+        yield step(adam, F.cross_entropy(logits.flatten(0, 1), wanted.flatten()), t.p.values())
+
+
+SAMPLES = {function.__name__: function for function in (gpt, dqn, seq2seq)}
 ap = argparse.ArgumentParser()
 ap.add_argument("sample", choices=SAMPLES)
 ap.add_argument("folder", type=Path)
