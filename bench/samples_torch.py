@@ -124,7 +124,32 @@ def seq2seq(t, batch=64, longest=10, hidden=64):
         yield step(adam, F.cross_entropy(logits.flatten(0, 1), wanted.flatten()), t.p.values())
 
 
-SAMPLES = {function.__name__: function for function in (gpt, dqn, seq2seq)}
+def finetune(t, batch=64):
+    head = t.of("new.")
+    sgd = torch.optim.SGD(head, 0.1, momentum=0.9)
+
+    def norm(x, conv, name, stride=1):
+        x = F.conv2d(x, t.p[f"body.{conv}.weight"], stride=stride, padding=1)
+        return F.batch_norm(x, *(t.p[f"body.{name}.{part}"].detach() for part in
+                                 ("running_mean", "running_var", "weight", "bias")))
+
+    def features(x):
+        x = F.relu(norm(x, 0, 1))
+        for layer in range(3, 12):
+            width = t.p[f"body.{layer}.c1.weight"].shape[0]
+            stride = width // x.shape[1]
+            y = norm(F.relu(norm(x, f"{layer}.c1", f"{layer}.b1", stride)), f"{layer}.c2", f"{layer}.b2")
+            x = F.relu(y + F.pad(x[:, :, ::stride, ::stride], (0, 0, 0, 0, 0, width - x.shape[1])))
+        return x.mean((2, 3))
+
+    for _ in range(STEPS):
+        images, labels = t.take(batch, 1, 8, 8), t.take(batch, dtype=numpy.int32)
+        with torch.no_grad():
+            seen = features(images)
+        yield step(sgd, F.cross_entropy(t.linear(seen, "new"), labels))
+
+
+SAMPLES = {function.__name__: function for function in (gpt, dqn, seq2seq, finetune)}
 ap = argparse.ArgumentParser()
 ap.add_argument("sample", choices=SAMPLES)
 ap.add_argument("folder", type=Path)
