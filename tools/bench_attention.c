@@ -1,4 +1,4 @@
-/* See bench_attention.h. Forward is weft_attention alone; training adds the gradients of q, k and v for a
+/* See bench_attention.h. --precision bf16: a graph in mixed precision. Forward is weft_attention alone; training adds the gradients of q, k and v for a
  * given gradient of the result. Floating-point operations are those of the definition, 4 L² d forward and
  * twice that backward for each head (half with --causal), not those computed again. */
 #include "bench_attention.h"
@@ -35,13 +35,13 @@ static void print_figure(const bench_state *bench, const attention_size *size, b
     const bench_figure *figure, size_t arena_bytes) {
     const char *const pass = training ? "training" : "forward";
     if (bench->json)
-        printf(
-            "{\"batch\": %lld, \"heads\": %lld, \"length\": %lld, \"width\": %lld, \"causal\": %s, \"pass\": "
-            "\"%s\", \"milliseconds\": %.3f, \"gflops\": %.2f, \"peak_gflops\": %.2f, \"share\": %.4f, "
-            "\"arena_bytes\": %zu}\n",
-            (long long)size->batch, (long long)size->heads, (long long)size->length, (long long)size->width,
-            bench->flag ? "true" : "false", pass, figure->seconds * 1e3, figure->gflops, figure->peak_gflops,
-            figure->share, arena_bytes);
+        printf("{\"precision\": \"%s\", \"batch\": %lld, \"heads\": %lld, \"length\": %lld, \"width\": %lld, "
+               "\"causal\": %s, \"pass\": "
+               "\"%s\", \"milliseconds\": %.3f, \"gflops\": %.2f, \"peak_gflops\": %.2f, \"share\": %.4f, "
+               "\"arena_bytes\": %zu}\n",
+            weft_dtype_name(bench->precision), (long long)size->batch, (long long)size->heads,
+            (long long)size->length, (long long)size->width, bench->flag ? "true" : "false", pass,
+            figure->seconds * 1e3, figure->gflops, figure->peak_gflops, figure->share, arena_bytes);
     else
         printf("%5lld %5lld %6lld %5lld  %-8s %12.2f %10.1f %10.1f %6.0f%% %12.2f\n", (long long)size->batch,
             (long long)size->heads, (long long)size->length, (long long)size->width, pass,
@@ -58,6 +58,7 @@ static weft_status measure(bench_state *bench, const int64_t *n, int training) {
     weft_plan_info info;
     weft_status status;
     WI_TRY_DONE(weft_graph_create(&graph, bench->context));
+    if (bench->precision == WEFT_BF16) WI_TRY_DONE(weft_graph_set_precision(graph, WEFT_PRECISION_BF16));
     const size_t count = build(bench, size, graph, training, sources, outputs);
     WI_TRY_DONE(weft_graph_status(graph));
     WI_TRY_DONE(weft_plan_create(&plan, outputs, count,
@@ -83,6 +84,7 @@ static bool fits(int64_t *n) {
 static const bench_op op = {.name = "attention",
     .numbers = "BATCHxHEADSxLENGTHxWIDTH",
     .flag = "--causal",
+    .precisions = true,
     .header = "batch heads length width  pass     milliseconds    GFLOP/s       peak   share    arena MiB",
     .usual = usual_sizes,
     .usual_count = sizeof usual_sizes / sizeof *usual_sizes,

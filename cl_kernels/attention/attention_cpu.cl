@@ -22,6 +22,9 @@
  * backward: an item owns a range of keys of one n and goes through all queries. dk and dv are its own; with
  * several ranges each writes a dq of its own, and `sum` adds them up.
  *
+ * WEFT_ENGINE: products are made in bf16 by a matrix engine (attention_engine_cpu.clh); else in f32
+ * (attention_units_cpu.clh).
+ *
  * Logarithms and exponentials are to base 2: log2(e) is a part of the scale. WEFT_WIDTH (64, 128, 256) is d
  * and dv at most; the parameters WEFT_QUERIES, WEFT_ATTENTION_ROWS (13 above) and WEFT_SUMMED are set in
  * src/kernels/attention/attention_cpu.c. mask_kind is 0 (none), 1 (bool: takes part) or 2 (f32: added). A row
@@ -55,6 +58,7 @@ typedef struct weft_attention_blocks {
     float *q, *q_transposed, *dy, *dy_transposed, *dq, *keys, *values, *dk, *dv, *scores, *gradients,
         *factors;
     float *log_sums, *inner;
+    void *own; /* what the products need besides */
 } weft_attention_blocks;
 #endif
 
@@ -86,16 +90,25 @@ typedef struct weft_attention_blocks {
     float *name = (float *)name##_room
 
 /* The functions below depend on the macros above, so that their names do, too. */
-#define WEFT_MULTIPLY_ROWS    WEFT_NAME(multiply_rows)
-#define WEFT_MULTIPLY_COLUMNS WEFT_NAME(multiply_columns)
-#define WEFT_FETCH            WEFT_NAME(fetch)
-#define WEFT_TRANSPOSE_BLOCK  WEFT_NAME(transpose_block)
-#define WEFT_PUT_BLOCK        WEFT_NAME(put)
-#define WEFT_SCORE_BLOCK      WEFT_NAME(score)
-#define WEFT_WEIGH            WEFT_NAME(weigh)
-#define WEFT_APPLY_MASK       WEFT_NAME(apply_mask)
-#define WEFT_DRAW_FACTORS     WEFT_NAME(draw_factors)
+#define WEFT_MULTIPLY_ROWS      WEFT_NAME(multiply_rows)
+#define WEFT_MULTIPLY_COLUMNS   WEFT_NAME(multiply_columns)
+#define WEFT_PRODUCT            WEFT_NAME(product)
+#define WEFT_PRODUCT_OF_COLUMNS WEFT_NAME(product_of_columns)
+#define WEFT_FETCH              WEFT_NAME(fetch)
+#define WEFT_TRANSPOSE_BLOCK    WEFT_NAME(transpose_block)
+#define WEFT_PUT_BLOCK          WEFT_NAME(put)
+#define WEFT_SCORE_BLOCK        WEFT_NAME(score)
+#define WEFT_WEIGH              WEFT_NAME(weigh)
+#define WEFT_APPLY_MASK         WEFT_NAME(apply_mask)
+#define WEFT_DRAW_FACTORS       WEFT_NAME(draw_factors)
 
+#if WEFT_ENGINE
+#include "attention_engine_cpu.clh"
+#else
+#include "attention_units_cpu.clh"
+#define WEFT_ENGINE_BEGIN(own) void *const own = 0;
+#define WEFT_ENGINE_END(own)
+#endif
 #include "attention_block_cpu.clh"
 
 /* Work-item (block of queries, n), the last queries first. y: rows of DV; lse behind all of y. */
@@ -114,6 +127,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
     k += k_offset + a * k_0 + b * k_1;
     v += v_offset + a * v_0 + b * v_1;
     mask_offset += a * mask_0 + b * mask_1;
+    WEFT_ENGINE_BEGIN(own)
     WEFT_BLOCK(q_transposed, WEFT_WIDTH);
     WEFT_BLOCK(keys_block, WEFT_KEYS);
     WEFT_BLOCK(values, WEFT_KEYS);
@@ -136,7 +150,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
         const int nk = min(WEFT_KEYS, end - key);
         WEFT_FETCH(keys_block, k + key * k_row, nk, d_width, k_row, k_column);
         WEFT_FETCH(values, v + key * v_row, nk, dv_width, v_row, v_column);
-        WEFT_SCORE_BLOCK(scores, q_transposed, keys_block, nq, nk, d_width, mask_kind, mask, mask_offset,
+        WEFT_SCORE_BLOCK(own, scores, q_transposed, keys_block, nq, nk, d_width, mask_kind, mask, mask_offset,
             mask_row, mask_column, causal, query, key);
         if (WEFT_WEIGH(scores, most, total, rescale, nq, nk) && key > 0) {
             for (int i = 0; i < nq; i++) {
@@ -151,10 +165,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
             for (int x = 0; x < WEFT_QUERIES / 16; x++)
                 scores_room[j * WEFT_LINE + x] *= factors_room[j * WEFT_LINE + x];
 #endif
-        for (int x = 0; x < dv_width; x += 32) {
-            for (int i = 0; i < nq; i += WEFT_ATTENTION_ROWS)
-                WEFT_MULTIPLY_COLUMNS(sums + i * WEFT_PITCH + x, scores + i, values + x, nk);
-        }
+        WEFT_PRODUCT_OF_COLUMNS(own, sums, scores, values, nq, dv_width, nk);
     }
     y += y_offset;
     for (int i = 0; i < nq; i++) {
@@ -162,6 +173,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(forward)(
         y[lse + (long)n * queries + query + i] = total[i] == 0.0f ? INFINITY : most[i] + log2(total[i]);
     }
     WEFT_PUT_BLOCK(y + a * y_0 + b * y_1 + query * y_row, sums, nq, dv_width, y_row, rescale);
+    WEFT_ENGINE_END(own)
 }
 
 /* A block of queries and of dy, their transposes, lse and rowsum(dy y). y: its first row. */
@@ -201,16 +213,8 @@ static inline void WEFT_NAME(value_gradients)(
             gradients[j * WEFT_LINE + x] = scores[j * WEFT_LINE + x] * factors[j * WEFT_LINE + x];
     weights = blocks->gradients;
 #endif
-    for (int x = 0; x < dv_width; x += 32) {
-        for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
-            WEFT_MULTIPLY_ROWS(
-                blocks->dv + j * WEFT_PITCH + x, weights + j * WEFT_PITCH, blocks->dy + x, nq, 0);
-    }
-    for (int x = 0; x < nq; x += 32) {
-        for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
-            WEFT_MULTIPLY_ROWS(blocks->gradients + j * WEFT_PITCH + x, blocks->values + j * WEFT_PITCH,
-                blocks->dy_transposed + x, dv_width, 1);
-    }
+    WEFT_PRODUCT(blocks->own, blocks->dv, weights, blocks->dy, nk, dv_width, nq, 0);
+    WEFT_PRODUCT(blocks->own, blocks->gradients, blocks->values, blocks->dy_transposed, nk, nq, dv_width, 1);
 }
 
 /* dS = P (dP - rowsum(dy y)) scale, dk += dST q, dq += dS k. */
@@ -227,13 +231,21 @@ static inline void WEFT_NAME(score_gradients)(
             scores[at] *= (gradients[at] - inner[x]) * scale;
         }
     }
-    for (int x = 0; x < d_width; x += 32) {
-        for (int j = 0; j < nk; j += WEFT_ATTENTION_ROWS)
-            WEFT_MULTIPLY_ROWS(
-                blocks->dk + j * WEFT_PITCH + x, blocks->scores + j * WEFT_PITCH, blocks->q + x, nq, 0);
-        for (int i = 0; i < nq; i += WEFT_ATTENTION_ROWS)
-            WEFT_MULTIPLY_COLUMNS(blocks->dq + i * WEFT_PITCH + x, blocks->scores + i, blocks->keys + x, nk);
+    WEFT_PRODUCT(blocks->own, blocks->dk, blocks->scores, blocks->q, nk, d_width, nq, 0);
+    WEFT_PRODUCT_OF_COLUMNS(blocks->own, blocks->dq, blocks->scores, blocks->keys, nq, d_width, nk);
+}
+
+/* dk and dv of a block of keys so far: nothing (first), or what earlier queries left in memory. */
+static inline void WEFT_NAME(begin_gradients)(const weft_attention_blocks *blocks, bool first,
+    __global const float *dk, long dk_row, __global const float *dv, long dv_row, int nk, int d_width,
+    int dv_width) {
+    if (!first) {
+        WEFT_FETCH(blocks->dk, dk, nk, d_width, dk_row, 1);
+        WEFT_FETCH(blocks->dv, dv, nk, dv_width, dv_row, 1);
+        return;
     }
+    for (int i = 0; i < WEFT_KEYS * WEFT_LINE; i++)
+        ((float16 *)blocks->dk)[i] = ((float16 *)blocks->dv)[i] = 0.0f;
 }
 
 /* Work-item (range of keys, n). result: dk and dv at their offsets; dq: the result's own, or one for each
@@ -261,6 +273,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
     dq += dq_offset + get_global_id(0) * dq_range + a * dq_0 + b * dq_1;
     __global float *dk = result + result_offset + dk_at + a * dk_0 + b * dk_1;
     __global float *dv = result + result_offset + dv_at + a * dv_0 + b * dv_1;
+    WEFT_ENGINE_BEGIN(own)
     WEFT_BLOCK(q_block, WEFT_QUERY_ROWS);
     WEFT_BLOCK(q_transposed, WEFT_WIDTH);
     WEFT_BLOCK(dy_block, WEFT_QUERY_ROWS);
@@ -282,7 +295,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
     for (int i = 0; i < WEFT_KEYS || i < WEFT_QUERIES; i++) ones[i] = 1.0f;
     const weft_attention_blocks blocks = {q_block, q_transposed, dy_block, dy_transposed, dq_block,
         keys_block, values, dk_block, dv_block, scores, gradients, factors, (float *)state,
-        (float *)state + WEFT_QUERIES};
+        (float *)state + WEFT_QUERIES, own};
     const int last = min(keys, begin + range);
     for (int query = 0; query < queries; query += WEFT_QUERIES) {
         const int nq = min(WEFT_QUERIES, queries - query);
@@ -293,16 +306,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
         const int end = causal ? min(last, query + nq) : last;
         for (int key = begin; key < last && (query == 0 || key < end); key += WEFT_KEYS) {
             const int nk = min(WEFT_KEYS, last - key);
-            if (query == 0) {
-                for (int i = 0; i < WEFT_KEYS * WEFT_LINE; i++) dk_block_room[i] = dv_block_room[i] = 0.0f;
-            } else {
-                WEFT_FETCH(dk_block, dk + key * dk_row, nk, d_width, dk_row, 1);
-                WEFT_FETCH(dv_block, dv + key * dv_row, nk, dv_width, dv_row, 1);
-            }
+            WEFT_NAME(begin_gradients)
+            (&blocks, query == 0, dk + key * dk_row, dk_row, dv + key * dv_row, dv_row, nk, d_width,
+                dv_width);
             if (key < end) {
                 WEFT_FETCH(keys_block, k + key * k_row, nk, d_width, k_row, k_column);
                 WEFT_FETCH(values, v + key * v_row, nk, dv_width, v_row, v_column);
-                WEFT_SCORE_BLOCK(scores, q_transposed, keys_block, nq, nk, d_width, mask_kind, mask,
+                WEFT_SCORE_BLOCK(own, scores, q_transposed, keys_block, nq, nk, d_width, mask_kind, mask,
                     mask_offset, mask_row, mask_column, causal, query, key);
                 WEFT_NAME(weights)(&blocks, nk);
 #if WEFT_DROP
@@ -317,6 +327,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(backward)
         }
         WEFT_PUT_BLOCK(dq + query * dq_row, dq_block, nq, d_width, dq_row, ones);
     }
+    WEFT_ENGINE_END(own)
 }
 
 /* dq from the ranges' partial sums, in their order. */
@@ -338,6 +349,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sum)(__gl
 #undef WEFT_BLOCK
 #undef WEFT_MULTIPLY_ROWS
 #undef WEFT_MULTIPLY_COLUMNS
+#undef WEFT_PRODUCT
+#undef WEFT_PRODUCT_OF_COLUMNS
+#undef WEFT_ENGINE_BEGIN
+#undef WEFT_ENGINE_END
+#undef WEFT_ENGINE_LONG
+#undef WEFT_ENGINE_ROOM
 #undef WEFT_FETCH
 #undef WEFT_TRANSPOSE_BLOCK
 #undef WEFT_PUT_BLOCK

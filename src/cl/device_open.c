@@ -6,8 +6,11 @@
 
 #include "cl/buffer_pool.h"
 #include "cl/capabilities.h"
+#include "cl/choices.h"
 #include "cl/device_list.h"
 #include "cl/disk_cache.h"
+#include "cl/findings.h"
+#include "cl/gpu_engines.h"
 #include "cl/launch.h"
 #include "cl/matrix_engine.h"
 #include "cl/program.h"
@@ -20,6 +23,8 @@
 /* Undoes an opening, and what failed of it; it may be tried again then. */
 static void close_parts(wi_device *device) {
     wi_program_cache_close(device);
+    wi_findings_close(device);
+    wi_choices_close(device);
     wi_tuning_close(device);
     wi_disk_cache_close(device);
     wi_buffer_pool_close(device);
@@ -31,11 +36,26 @@ static void close_parts(wi_device *device) {
     device->cl = NULL;
 }
 
-/* Engines of the processor that this process runs on, unless the embedder or the user does without them. */
-static unsigned engines_of(const wi_capabilities *caps, const weft_context_options *options) {
+/* For tests: kernels of the processor's engine run with a model of it in OpenCL C. */
+static bool wants_model(void) {
     const char *const wanted = wi_environment("WEFT_MATRIX_ENGINES");
-    if (options->no_matrix_engines || (wanted && strcmp(wanted, "0") == 0)) return 0;
-    return caps->type & CL_DEVICE_TYPE_CPU ? wi_matrix_engines_of_host() : 0;
+    return wanted && strcmp(wanted, "model") == 0;
+}
+
+/* Engines of the processor that this process runs on, or of the GPU, unless the embedder or the user does without them. */
+static weft_status find_engines(wi_device *device, const weft_context_options *options) {
+    const char *const wanted = wi_environment("WEFT_MATRIX_ENGINES");
+    wi_capabilities *caps = &device->caps;
+    caps->engine_model = wants_model();
+    caps->engines = 0;
+    if (options->no_matrix_engines || (wanted && strcmp(wanted, "0") == 0)) return WEFT_OK;
+    if (caps->engine_model)
+        caps->engines = WI_ENGINE_AMX_BF16;
+    else if (caps->type & CL_DEVICE_TYPE_GPU)
+        WI_TRY(wi_gpu_engines_find(device));
+    else if (caps->type & CL_DEVICE_TYPE_CPU)
+        caps->engines = wi_matrix_engines_of_host();
+    return WEFT_OK;
 }
 
 enum { MOST_WORK_UNITS = 4096 };
@@ -60,11 +80,13 @@ static weft_status read_work_units(cl_uint *units, const weft_context_options *o
 /* The OpenCL objects are there; what stands on them follows. */
 static weft_status open_parts(wi_device *device, const weft_context_options *options) {
     WI_TRY(wi_capabilities_read(device));
-    device->caps.engines = engines_of(&device->caps, options);
+    device->caps.large_buffers = options->large_buffers;
+    WI_TRY(find_engines(device, options));
     WI_TRY(read_work_units(&device->caps.work_units, options));
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));
     WI_TRY(wi_disk_cache_open(device, options->cache_dir));
     WI_TRY(wi_tuning_open(device));
+    WI_TRY(wi_choices_open(device, options->tuning_file));
     WI_TRY(wi_program_cache_open(device));
     device->profile = wi_device_profile_of(&device->caps); /* the probe is compiled as programs are */
     WI_TRY(wi_capabilities_probe(device));
@@ -250,6 +272,17 @@ weft_status wi_device_open(
     else
         wi_device_close(device);
     return status;
+}
+
+void wi_device_estimate_as(wi_device *device, int64_t units, double flops, double bandwidth) {
+    wi_device_profile *const profile = &device->profile;
+    const double faster = flops / (double)units / profile->peak_f32;
+    profile->units = units;
+    profile->peak_f32 *= faster;
+    profile->peak_f16 *= faster;
+    profile->peak_bf16 *= faster;
+    profile->peak_f64 *= faster;
+    profile->bandwidth = bandwidth;
 }
 
 void wi_device_close(wi_device *device) {

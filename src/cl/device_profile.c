@@ -55,6 +55,7 @@ static const device_kind kinds[] = {
          .peak_f64 = 6e9,
          .peak_f16 = 2e11,
          .peak_bf16 = 2e11,
+         .peak_engine = 1.6e12,
          .prices = {.simple = 2, .division = 30, .function = 60, .random = 600},
          .exposed = 0.125,
          .bandwidth = 3e11,

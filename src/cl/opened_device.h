@@ -24,6 +24,7 @@ typedef struct wi_capabilities {
     size_t max_work_item_sizes[3];
     cl_ulong local_memory;       /* bytes */
     cl_ulong largest_allocation; /* bytes */
+    bool large_buffers;          /* the program asks for more than that in one buffer */
     cl_ulong global_memory;      /* bytes */
     bool fp16;                   /* half arithmetic: probed, not believed */
     bool fp64;
@@ -31,6 +32,7 @@ typedef struct wi_capabilities {
     bool can_build;            /* the trivial probe kernel was compiled, run, and gave the right numbers */
     unsigned quirks;           /* WI_QUIRK_ bits, see quirks.h */
     unsigned engines;          /* WI_ENGINE_ bits, see matrix_engine.h */
+    bool engine_model;         /* kernels use a model of them, see amx_model.clh */
 } wi_capabilities;
 
 /* What a device takes from its context: where memory comes from, and where log lines go. */
@@ -52,6 +54,8 @@ typedef struct wi_device {
     cl_command_queue queue; /* in order */
     struct wi_disk_cache *disk;
     struct wi_tuning *tuning;
+    struct wi_choices *choices;   /* of the tuner */
+    struct wi_findings *findings; /* of self-tests; made when one is asked for */
     struct wi_program_cache *programs;
     struct wi_buffer_pool *buffers;
 } wi_device;

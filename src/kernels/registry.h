@@ -40,7 +40,8 @@ typedef struct wi_kernel_site {
     weft_dtype formats[WI_KERNEL_INPUTS]; /* of the inputs in memory */
     weft_dtype result_format;             /* kernel ops: of the result in memory */
     weft_dtype precision; /* inputs may be rounded to it, before they are multiplied; f32: to nothing */
-    const int *values;    /* of the parameters, those of the variant that is asked for */
+    weft_matmul_precision products; /* of f32 operands */
+    const int *values;              /* of the parameters, those of the variant that is asked for */
 } wi_kernel_site;
 
 enum { WI_IMPLEMENTATION_OPS = 3, WI_PARAMETERS = 12 };
@@ -88,6 +89,7 @@ typedef struct wi_implementation {
     const char *const *headers;              /* that precede the file, ends with NULL; NULL: none */
     const char *const *parameters;           /* their macros, ends with NULL; NULL: none */
     const wi_variant *variants;              /* the default first, ends with an empty one; NULL: none */
+    const wi_variant *tuned_variants;        /* that only a tuner's measurement chooses; NULL: none */
     wi_needs needs;
     /* The formats that it takes, `format_count` of them. NULL: of a contraction f32 in everything, of a kernel op the
      * nodes' dtypes. A template that takes several reads inputs 0, 1, 2 with what common.clh has for WEFT_FORMAT_A, _B
@@ -119,8 +121,11 @@ extern const wi_family wi_families[];
 extern const wi_implementation *const wi_product_family[], *const wi_convolution_family[],
                                                                *const wi_convolution_weight_family[];
 
-/* The variant with this index, NULL after the last. Without parameters there is one, which has no name. */
+/* The variant with this index, NULL after the last; those of the tuner are last. Without parameters there is one, which
+ * has no name. */
 const wi_variant *wi_implementation_variant(const wi_implementation *implementation, int index);
+
+bool wi_variant_is_tuned(const wi_implementation *implementation, const wi_variant *variant);
 
 /* Does the device have what the implementation needs in this variant (NULL: the first), and does it accept the
  * site? */
@@ -147,5 +152,7 @@ bool wi_implementation_computes(const wi_implementation *implementation, const w
 /* May the op's inputs, and a kernel op's result, lie in memory in this format instead of f32? What its portable
  * implementation says, the last one of the op: others may refuse. */
 bool wi_kernels_take(const wi_op *op, weft_dtype format);
+/* Is there a product that multiplies numbers of the format on a matrix engine of the device? */
+bool wi_engines_multiply(const wi_device_profile *device, weft_dtype format);
 
 #endif

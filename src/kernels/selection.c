@@ -1,10 +1,15 @@
 /* The choice among candidates (contract in selection.h). */
 #include "kernels/selection.h"
+#include "cl/choices.h"
 #include "cl/program.h"
 #include "cl/quirks.h"
 #include "kernels/product/gemm_check.h"
 #include "kernels/product/gemm_trial.h"
+#include "kernels/self_test.h"
+#include "kernels/site_name.h"
+#include "ops/attention/attention.h"
 #include "ops/convolution/conv.h"
+#include "ops/recurrent/recurrent_scan.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,9 +51,21 @@ static bool computes_a_convolution(const wi_implementation *implementation) {
            wi_implementation_computes(implementation, &wi_op_conv_weight);
 }
 
+static bool is_scan(const wi_op *op) {
+    return op == &wi_op_recurrent_forward || op == &wi_op_recurrent_back;
+}
+
+static bool is_attention(const wi_op *op) {
+    return op == &wi_op_attention_forward || op == &wi_op_attention_gradient;
+}
+
+/* Names of convolutions begin with what is forced, those of scans and attention end with it. */
 static bool is_forced(const wi_implementation *implementation, const wi_op *op, const char *name) {
-    return is_convolution(op) ? strncmp(implementation->name, name, strlen(name)) == 0
-                              : strcmp(implementation->name, name) == 0;
+    const char *const whole = implementation->name;
+    const size_t length = strlen(name), all = strlen(whole);
+    if (is_convolution(op)) return strncmp(whole, name, length) == 0;
+    return is_scan(op) || is_attention(op) ? length <= all && strcmp(whole + all - length, name) == 0
+                                           : strcmp(whole, name) == 0;
 }
 
 /* The name of a convolution may fit another of its three ops. */
@@ -61,11 +78,15 @@ static weft_status check_forced(const wi_op *op, const char *name) {
         }
     }
     if (is_convolution(op)) WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_CONV=%s names no convolution", name);
+    if (is_scan(op)) WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_RECURRENT=%s names no recurrent scan", name);
+    if (is_attention(op)) WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_ATTENTION=%s names no attention", name);
     WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_GEMM=%s names no matrix product", name);
 }
 
 static const char *forced_name(const wi_op *op) {
     if (is_convolution(op)) return wi_environment("WEFT_CONV");
+    if (is_scan(op)) return wi_environment("WEFT_RECURRENT");
+    if (is_attention(op)) return wi_environment("WEFT_ATTENTION");
     return op == &wi_op_matmul ? wi_environment("WEFT_GEMM") : NULL;
 }
 
@@ -124,6 +145,7 @@ static void ask_the_database(
     if (isfinite(seconds) && seconds > 0.0) {
         candidate->seconds = seconds;
         candidate->tuned = true;
+        candidate->verdict = WI_VERDICT_SLOWER;
     } else {
         wi_log_line(
             device->host.log, WEFT_LOG_WARNING, "tuning database: '%s' is no time, and is ignored", name);
@@ -167,8 +189,8 @@ static void estimate(
         const wi_implementation *const implementation = candidate->implementation;
         candidate->verdict = WI_VERDICT_REFUSED;
         if (!wi_implementation_accepts(implementation, candidate->variant, site)) continue;
-        if (!has_right_engines(device, implementation, candidate->variant)) continue;
-        candidate->verdict = WI_VERDICT_SLOWER;
+        candidate->verdict = wi_variant_is_tuned(implementation, candidate->variant) ? WI_VERDICT_UNMEASURED
+                                                                                     : WI_VERDICT_SLOWER;
         if (implementation->run) continue;
         candidate->seconds = wi_implementation_cost(implementation, candidate->variant, site);
         candidate->margin = wi_implementation_margin(implementation, candidate->variant, site);
@@ -176,13 +198,17 @@ static void estimate(
     }
 }
 
+static bool may_serve(const wi_candidate *candidate) {
+    return candidate->verdict != WI_VERDICT_REFUSED && candidate->verdict != WI_VERDICT_QUARANTINE &&
+           candidate->verdict != WI_VERDICT_UNMEASURED;
+}
+
 /* The cheapest of those that `only` names (NULL: all), but no library; of equal ones the first. NULL: none. */
 static wi_candidate *cheapest(wi_selection *selection, const wi_op *op, const char *only) {
     wi_candidate *best = NULL;
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const candidate = &selection->candidates[i];
-        if (candidate->verdict == WI_VERDICT_REFUSED ||
-            (only && !is_forced(candidate->implementation, op, only)) ||
+        if (!may_serve(candidate) || (only && !is_forced(candidate->implementation, op, only)) ||
             (!only && candidate->implementation->run))
             continue;
         if (!best || candidate->seconds * candidate->margin < best->seconds * best->margin) best = candidate;
@@ -190,12 +216,79 @@ static wi_candidate *cheapest(wi_selection *selection, const wi_op *op, const ch
     return best;
 }
 
+/* The cheapest of those that `only` names (NULL: all) whose engine computes what it should and, unless it is named, that
+ * passes its self-test: nothing is compiled for what would not be chosen anyway. NULL: none. */
+static wi_candidate *cheapest_right(wi_selection *selection, wi_device *device, const wi_op *op,
+    const wi_kernel_site *site, const char *only) {
+    wi_candidate *best;
+    while ((best = cheapest(selection, op, only)) != NULL) {
+        if (!has_right_engines(device, best->implementation, best->variant))
+            best->verdict = WI_VERDICT_REFUSED;
+        else if (!only && wi_self_test_failed(device, best->implementation, best->variant, op, site))
+            best->verdict = WI_VERDICT_QUARANTINE;
+        else
+            break;
+    }
+    return best;
+}
+
 static void say_why_not(wi_selection *selection, const wi_candidate *best) {
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const other = &selection->candidates[i];
-        if (other == best || other->verdict == WI_VERDICT_REFUSED || other->implementation->run) continue;
+        if (other == best || !may_serve(other) || other->implementation->run) continue;
         other->verdict = other->seconds < best->seconds ? WI_VERDICT_MARGIN : WI_VERDICT_SLOWER;
     }
+}
+
+/* ---- tuning files ---- */
+
+static bool is_contraction(const wi_op *op, const wi_kernel_site *site) {
+    return site->product || op == &wi_op_conv_weight;
+}
+
+/* What failed, hung or was wrong when the tuner tried it at this site. */
+static void refuse_bad(wi_selection *selection, wi_device *device, const char *name) {
+    char kernel[WI_KERNEL_NAME];
+    for (int i = 0; i < selection->count; i++) {
+        wi_candidate *const candidate = &selection->candidates[i];
+        wi_kernel_name(kernel, candidate->implementation, candidate->variant);
+        if (candidate->verdict != WI_VERDICT_REFUSED && wi_choices_fault(device, name, kernel))
+            candidate->verdict = WI_VERDICT_QUARANTINE;
+    }
+}
+
+static wi_candidate *candidate_named(wi_selection *selection, const char *name) {
+    char kernel[WI_KERNEL_NAME];
+    for (int i = 0; i < selection->count; i++) {
+        wi_candidate *const candidate = &selection->candidates[i];
+        wi_kernel_name(kernel, candidate->implementation, candidate->variant);
+        if (strcmp(kernel, name) == 0) return candidate;
+    }
+    return NULL;
+}
+
+/* The candidate that a tuning file names for the site; NULL: none, or it cannot serve, which is logged once. */
+static wi_candidate *tuned_choice(
+    wi_selection *selection, wi_device *device, const wi_op *op, const wi_kernel_site *site) {
+    char name[WI_SITE_NAME];
+    if (!is_contraction(op, site)) return NULL;
+    wi_site_name(name, op, site);
+    refuse_bad(selection, device, name);
+    wi_choice *const choice = wi_choices_find(device, name);
+    if (!choice) return NULL;
+    wi_candidate *const candidate = candidate_named(selection, choice->kernel);
+    if (candidate && (may_serve(candidate) || candidate->verdict == WI_VERDICT_UNMEASURED) &&
+        has_right_engines(device, candidate->implementation, candidate->variant) &&
+        !wi_self_test_fails(device, candidate->implementation, candidate->variant, op, site)) {
+        candidate->seconds = choice->seconds;
+        candidate->tuned = true;
+        return candidate;
+    }
+    if (!choice->noted)
+        wi_log_line(device->host.log, WEFT_LOG_WARNING, "tuning file: %s cannot serve %s, and is ignored",
+            choice->kernel, name);
+    choice->noted = true;
+    return NULL;
 }
 
 #define HUGE_RATIO 1e20 /* and more: the library failed, or gave wrong numbers */
@@ -222,8 +315,14 @@ static weft_status fail_none(
         const unsigned faults = device->quirks & selection->candidates[i].implementation->needs.without;
         if (faults & WI_QUIRK_WORK_ITEM_LOOPS)
             WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s: %s", op->name, wi_quirk_text(WI_QUIRK_WORK_ITEM_LOOPS));
+        if (selection->candidates[i].verdict == WI_VERDICT_QUARANTINE)
+            WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+                "%s: no kernel computes it right on this device and driver; see weft check", op->name);
     }
-    WI_FAIL(WEFT_ERROR_INTERNAL, "%s: no implementation takes these sizes on this device", op->name);
+    WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+        "%s: no kernel takes these sizes on a device with groups of %zu work-items and %zu bytes of local "
+        "memory",
+        op->name, device->max_group, device->local_bytes);
 }
 
 weft_status wi_select(
@@ -232,8 +331,14 @@ weft_status wi_select(
     WI_TRY(list_candidates(selection, op));
     if (forced) WI_TRY(check_forced(op, forced));
     estimate(selection, device, op, site);
-    wi_candidate *const named = forced ? cheapest(selection, op, forced) : NULL;
-    wi_candidate *const best = named ? named : cheapest(selection, op, NULL);
+    wi_candidate *const named = forced ? cheapest_right(selection, device, op, site, forced) : NULL;
+    wi_candidate *const tuned = named ? NULL : tuned_choice(selection, device, op, site);
+    if (tuned) {
+        say_why_not(selection, tuned);
+        choose(selection, tuned, WI_VERDICT_TUNED);
+        return WEFT_OK;
+    }
+    wi_candidate *const best = named ? named : cheapest_right(selection, device, op, site, NULL);
     if (!best) return fail_none(selection, site->device, op);
     say_why_not(selection, best);
     choose(selection, best, named ? WI_VERDICT_FORCED : WI_VERDICT_CHOSEN);
@@ -249,6 +354,9 @@ const char *wi_verdict_name(wi_verdict verdict) {
         [WI_VERDICT_MARGIN] = "not faster by its margin",
         [WI_VERDICT_CHOSEN] = "chosen",
         [WI_VERDICT_FORCED] = "forced",
-        [WI_VERDICT_MEASURED] = "measured faster"};
+        [WI_VERDICT_MEASURED] = "measured faster",
+        [WI_VERDICT_TUNED] = "tuned",
+        [WI_VERDICT_UNMEASURED] = "for the tuner",
+        [WI_VERDICT_QUARANTINE] = "in quarantine"};
     return names[verdict];
 }

@@ -182,6 +182,7 @@ static weft_status fill_request(
     plan->request.output_count = count;
     plan->request.inference = options->inference;
     plan->request.precision = plan->request.graph->precision;
+    plan->request.matmul_precision = plan->request.graph->matmul_precision;
     return WEFT_OK;
 }
 

@@ -37,6 +37,8 @@ typedef struct op_format {
 
 /* NULL: not one of floats. */
 const op_format *op_format_of(weft_dtype dtype);
+/* Is $WEFT_TEST_FORMAT "mixed": mixed precision in bf16? */
+bool op_tests_mixed(void);
 /* That of $WEFT_TEST_FORMAT. */
 const op_format *op_tested_format(void);
 /* As the dtype keeps it. */

@@ -8,6 +8,9 @@ static const op_format wide[] = {
     {"f32", WEFT_F32, 24, -126, 1, 1e-4},
     {"f64", WEFT_F64, 53, -1022, 0x1p-24, 1e-6},
 };
+/* Mixed precision in bf16 of graphs in f32: operands of contractions are rounded to 8 bits, which is 2^15 times what f32
+ * rounds; and stored values are. Gradients are differences of products that nearly cancel (attention's). */
+static const op_format mixed = {"mixed", WEFT_F32, 24, -126, 0x1p17, 8 * 0x1p-8};
 enum { WIDE = sizeof wide / sizeof wide[0], MOST = 16 };
 
 /* Four roundings of a gradient. */
@@ -26,9 +29,15 @@ static const op_format *formats(size_t *count) {
     return all;
 }
 
+bool op_tests_mixed(void) {
+    const char *const name = getenv("WEFT_TEST_FORMAT");
+    return name && strcmp(name, mixed.name) == 0;
+}
+
 const op_format *op_format_of(weft_dtype dtype) {
     size_t count;
     const op_format *const all = formats(&count);
+    if (op_tests_mixed() && dtype == mixed.dtype) return &mixed;
     for (size_t i = 0; i < count; i++)
         if (all[i].dtype == dtype) return &all[i];
     return NULL;
@@ -38,6 +47,7 @@ const op_format *op_tested_format(void) {
     const char *const name = getenv("WEFT_TEST_FORMAT");
     size_t count;
     const op_format *const all = formats(&count);
+    if (op_tests_mixed()) return &mixed;
     for (size_t i = 0; name && *name && i < count; i++)
         if (strcmp(name, all[i].name) == 0) return &all[i];
     if (name && *name) fail_msg("WEFT_TEST_FORMAT=%s is no format of the tests", name);

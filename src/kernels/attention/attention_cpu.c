@@ -1,15 +1,27 @@
-/* Attention and its gradient where a work-item keeps a block in private memory: attention_cpu.cl. */
+/* Attention and its gradient where a work-item keeps a block in private memory: attention_cpu.cl; products by the vector
+ * units, or by a matrix engine. */
 #include "base/integers.h"
+#include "cl/matrix_engine.h"
 #include "kernels/attention/attention_kernels.h"
+#include "kernels/cost.h"
 
-/* QUERIES of a block, one a lane; ROWS of a tile of registers; SUMMED: elements that an item adds up over the
- * ranges of keys. */
-enum { QUERIES, ROWS, SUMMED };
+/* QUERIES of a block, one a lane; ROWS of a tile of registers, or of the engine; SUMMED: elements that an item adds up over
+ * the ranges of keys; ENGINE: 1 where products are its. */
+enum { QUERIES, ROWS, SUMMED, ENGINE };
 
-static const char *const parameters[] = {
-    [QUERIES] = "WEFT_QUERIES", [ROWS] = "WEFT_ATTENTION_ROWS", [SUMMED] = "WEFT_SUMMED", NULL};
+static const char *const parameters[] = {[QUERIES] = "WEFT_QUERIES",
+    [ROWS] = "WEFT_ATTENTION_ROWS",
+    [SUMMED] = "WEFT_SUMMED",
+    [ENGINE] = "WEFT_ENGINE",
+    NULL};
 
 static const wi_variant variants[] = {{"f32", {[QUERIES] = 64, [ROWS] = 13, [SUMMED] = 16384}}, {0}};
+static const wi_variant engine_variants[] = {
+    {"bf16", {[QUERIES] = 64, [ROWS] = 16, [SUMMED] = 16384, [ENGINE] = 1}}, {0}};
+
+/* The fraction of the units' peak that f32 products with all around them reach; the engine's kernel, as a multiple of that
+ * peak, where widths are multiples of 32. */
+static const double units_share = 0.35, engine_share = 0.7, build_seconds = 0.5;
 
 /* One program serves all widths up to it. */
 static int64_t width_of(const wi_attention_sizes *s) {
@@ -69,12 +81,68 @@ static weft_status prepare_gradient(const wi_kernel_site *site, wi_kernel_plan *
     return WEFT_OK;
 }
 
+static double seconds_of(const wi_kernel_site *site, double flops) {
+    const wi_attention_sizes s = wi_attention_sizes_of(site);
+    const double engine = site->values[ENGINE] ? 1.0 : 0.0;
+    const int64_t filled = wi_divide_up(s.d, 32) * 32 + wi_divide_up(s.dv, 32) * 32;
+    const double waste = engine > 0 ? (double)filled / (double)(s.d + s.dv) : 1.0;
+    return wi_build_fraction(site->device, build_seconds) +
+           flops * waste / (site->device->peak_f32 * (engine > 0 ? engine_share : units_share));
+}
+
+static double forward_cost(const wi_kernel_site *site) {
+    const wi_attention_sizes s = wi_attention_sizes_of(site);
+    return seconds_of(site, wi_attention_forward_flops(&s));
+}
+
+static double gradient_cost(const wi_kernel_site *site) {
+    const wi_attention_sizes s = wi_attention_sizes_of(site);
+    return seconds_of(site, wi_attention_gradient_flops(&s));
+}
+
+static const char *const engine_headers[] = {"amx.clh", NULL};
+static const wi_formats engine_formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}};
+
+/* Operands and result in f32. */
+static bool reads_f32(const wi_kernel_site *site) {
+    bool plain = site->result_format == WEFT_F32;
+    for (int i = 0; i < site->node->input_count; i++) plain = plain && !wi_dtype_rounds(site->formats[i]);
+    return plain;
+}
+
+const wi_implementation wi_attention_amx = {.name = "attention_amx",
+    .ops = {&wi_op_attention_forward},
+    .file = "attention_cpu.cl",
+    .headers = engine_headers,
+    .parameters = parameters,
+    .variants = engine_variants,
+    .formats = engine_formats,
+    .format_count = 1,
+    .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16},
+    .accepts = reads_f32,
+    .cost = forward_cost,
+    .prepare = prepare_forward};
+
+const wi_implementation wi_attention_amx_gradient = {.name = "attention_gradient_amx",
+    .ops = {&wi_op_attention_gradient},
+    .file = "attention_cpu.cl",
+    .headers = engine_headers,
+    .parameters = parameters,
+    .variants = engine_variants,
+    .formats = engine_formats,
+    .format_count = 1,
+    .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16},
+    .accepts = reads_f32,
+    .cost = gradient_cost,
+    .prepare = prepare_gradient};
+
 const wi_implementation wi_attention_cpu = {.name = "attention_cpu",
     .ops = {&wi_op_attention_forward},
     .file = "attention_cpu.cl",
     .parameters = parameters,
     .variants = variants,
     .needs = {.classes = WI_ON_CPU},
+    .cost = forward_cost,
     .prepare = prepare_forward};
 
 const wi_implementation wi_attention_cpu_gradient = {.name = "attention_gradient_cpu",
@@ -83,4 +151,5 @@ const wi_implementation wi_attention_cpu_gradient = {.name = "attention_gradient
     .parameters = parameters,
     .variants = variants,
     .needs = {.classes = WI_ON_CPU},
+    .cost = gradient_cost,
     .prepare = prepare_gradient};

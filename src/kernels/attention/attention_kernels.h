@@ -27,7 +27,7 @@ void wi_attention_gradient_arguments(wi_kernel_launch *launch, const wi_kernel_s
 double wi_attention_forward_flops(const wi_attention_sizes *s);
 double wi_attention_gradient_flops(const wi_attention_sizes *s);
 
-extern const wi_implementation wi_attention_cpu, wi_attention_gpu, wi_attention_cpu_gradient,
-    wi_attention_gpu_gradient;
+extern const wi_implementation wi_attention_amx, wi_attention_amx_gradient, wi_attention_cpu,
+    wi_attention_gpu, wi_attention_cpu_gradient, wi_attention_gpu_gradient;
 
 #endif

@@ -11,6 +11,11 @@
 #define PRODUCTS(ROW)                                                                                        \
     ROW(wi_gemm_cpu_small)                                                                                   \
     ROW(wi_gemm_cpu_amx)                                                                                     \
+    ROW(wi_gemm_cpu_amx_parts)                                                                               \
+    ROW(wi_gemm_mma)                                                                                         \
+    ROW(wi_gemm_wmma)                                                                                        \
+    ROW(wi_gemm_wmma12)                                                                                      \
+    ROW(wi_gemm_mfma)                                                                                        \
     ROW(wi_gemm_cpu_thin)                                                                                    \
     ROW(wi_gemm_cpu_direct)                                                                                  \
     ROW(wi_gemm_cpu)                                                                                         \

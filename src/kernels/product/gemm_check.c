@@ -14,8 +14,9 @@ typedef struct wi_matrices {
     float *numbers; /* of A, B, C, one after another */
 } wi_matrices;
 
-static weft_status upload(wi_buffer *buffer, wi_device *device, const float *numbers, size_t count) {
-    const wi_format *const format = wi_format_of(WEFT_BF16);
+static weft_status upload(
+    wi_buffer *buffer, wi_device *device, weft_dtype dtype, const float *numbers, size_t count) {
+    const wi_format *const format = wi_format_of(dtype);
     void *const data = wi_allocate_array(device->host.allocator, count, format->size);
     if (!data) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < count; i++) format->put(data, i, (double)numbers[i]);
@@ -25,8 +26,8 @@ static weft_status upload(wi_buffer *buffer, wi_device *device, const float *num
     return status;
 }
 
-static weft_status multiply(
-    wi_matrices *at, wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
+static weft_status multiply(wi_matrices *at, wi_device *device, const wi_implementation *implementation,
+    const wi_variant *variant, weft_dtype dtype) {
     const wi_gemm_shape shape = {.batch = 1,
         .m = ROWS,
         .n = COLUMNS,
@@ -38,12 +39,12 @@ static weft_status multiply(
     float *const a = at->numbers, *const b = a + ROWS * DEPTH, *const c = b + DEPTH * COLUMNS;
     wi_gemm_product product = {0};
     weft_status status;
-    WI_TRY(upload(&at->a, device, a, ROWS * DEPTH));
-    WI_TRY(upload(&at->b, device, b, DEPTH * COLUMNS));
+    WI_TRY(upload(&at->a, device, dtype, a, ROWS * DEPTH));
+    WI_TRY(upload(&at->b, device, dtype, b, DEPTH * COLUMNS));
     WI_TRY(wi_buffer_create(&at->c, device, ROWS * COLUMNS * sizeof *c));
     WI_TRY_DONE(wi_gemm_product_create(&product, device, implementation, variant, &shape,
         &(wi_gemm_operands){
-            .a = at->a.memory, .b = at->b.memory, .c = at->c.memory, .formats = {WEFT_BF16, WEFT_BF16}},
+            .a = at->a.memory, .b = at->b.memory, .c = at->c.memory, .formats = {dtype, dtype}},
         NULL));
     WI_TRY_DONE(wi_gemm_product_run(&product, device));
     status = wi_buffer_read(device, at->c.memory, 0, c, ROWS * COLUMNS * sizeof *c);
@@ -64,20 +65,31 @@ static bool agrees(const float *numbers) {
     return true;
 }
 
-static weft_status compare(
-    bool *right, wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
+/* Of operands in the format of the engine's factors. */
+static weft_status compare(bool *right, wi_device *device, const wi_implementation *implementation,
+    const wi_variant *variant, weft_dtype dtype) {
     const size_t inputs = ROWS * DEPTH + DEPTH * COLUMNS;
     wi_matrices at = {
         .numbers = wi_allocate_array(device->host.allocator, inputs + ROWS * COLUMNS, sizeof(float))};
+    *right = false;
     if (!at.numbers) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < inputs; i++) at.numbers[i] = (float)((i * 2654435761u >> 7) % 17) / 8.0f - 1.0f;
-    const weft_status status = multiply(&at, device, implementation, variant);
+    const weft_status status = multiply(&at, device, implementation, variant, dtype);
     *right = status == WEFT_OK && agrees(at.numbers);
     wi_buffer_release(&at.a, device);
     wi_buffer_release(&at.b, device);
     wi_buffer_release(&at.c, device);
     wi_release(device->host.allocator, at.numbers);
     return status;
+}
+
+/* In each format that it multiplies; false with the first that is wrong. */
+static weft_status compare_all(
+    bool *right, wi_device *device, const wi_implementation *implementation, const wi_variant *variant) {
+    *right = true;
+    for (int i = 0; i < implementation->format_count && *right; i++)
+        WI_TRY(compare(right, device, implementation, variant, implementation->formats[i].compute));
+    return WEFT_OK;
 }
 
 /* What has nothing to do with the implementation may be otherwise next time. */
@@ -90,10 +102,11 @@ bool wi_gemm_is_right(wi_device *device, const wi_implementation *implementation
     char name[128], error[2048];
     double known = 0.0;
     bool right = false;
-    snprintf(name, sizeof name, "right %s/%s", implementation->name, variant->name);
+    snprintf(name, sizeof name, "right %s/%s%s", implementation->name, variant->name,
+        device->caps.engine_model ? " by a model" : "");
     if (wi_tuning_get(device, name, &known)) return known == 1.0;
     wi_error_save(error, sizeof error);
-    const weft_status status = compare(&right, device, implementation, variant);
+    const weft_status status = compare_all(&right, device, implementation, variant);
     if (!right)
         wi_log_line(device->host.log, WEFT_LOG_WARNING, "%s is not used: %s", implementation->name,
             status == WEFT_OK ? "it computes wrong numbers" : weft_last_error());

@@ -6,7 +6,7 @@
 
 #include "kernels/product/gemm.h"
 
-/* Of operands in bf16. Logs why not. The thread's error stays what it was. */
+/* Of operands in each format that it multiplies. Logs why not. The thread's error stays what it was. */
 bool wi_gemm_is_right(wi_device *device, const wi_implementation *implementation, const wi_variant *variant);
 
 #endif

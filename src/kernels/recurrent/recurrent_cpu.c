@@ -1,8 +1,10 @@
 /* Recurrent scans where a work-item multiplies tiles of registers: recurrent_cpu.cl. The weights are packed
  * first, and a work-item goes through the whole time with its rows, unless the rows are few and the weights
  * large: then the units are shared out, in one launch whose work-items wait for each other (`helped`), or in a
- * launch for each step. */
+ * launch for each step. By a matrix engine, recurrent_cpu_amx.cl, rows are always shared out. */
 #include "base/integers.h"
+#include "cl/matrix_engine.h"
+#include "kernels/cost.h"
 #include "kernels/recurrent/recurrent_kernels.h"
 
 /* PANEL: units, columns of the packed weights. ROWS of the states in a tile of registers; FEW in a smaller one.
@@ -12,6 +14,7 @@ enum { PANEL, ROWS, FEW, LINE };
 static const char *const parameters[] = {
     [PANEL] = "WEFT_R_PANEL", [ROWS] = "WEFT_R_ROWS", [FEW] = "WEFT_R_FEW", [LINE] = "WEFT_R_LINE", NULL};
 
+/* Those that recurrent_cpu_amx.cl shares with it have the same values there. */
 static const wi_variant variants[] = {{"f32", {[PANEL] = 32, [ROWS] = 13, [FEW] = 4, [LINE] = 16}}, {0}};
 
 /* In cycles: a launch with the wake of the cores; a step in which work-items wait for each other, and each
@@ -19,12 +22,19 @@ static const wi_variant variants[] = {{"f32", {[PANEL] = 32, [ROWS] = 13, [FEW] 
 static const double launch_cycles = 40000, meeting_cycles = 1500, line_cycles = 30,
                     tile_cycles[] = {4, 8, 13};
 
+/* Of the engine: rows, columns and steps of k of a block; seconds of rounding and copying one of the left matrix. */
+enum { BLOCK = 32, BLOCK_WORDS = BLOCK * BLOCK / 2 };
+static const double copy_seconds = 120e-9, build_seconds = 0.5;
+
 typedef struct work {
     wi_recurrent s;
-    bool whole;           /* one launch goes through all steps */
-    bool helped;          /* so do work-items that share the units */
-    int64_t packed_both;  /* elements of w and wr, packed */
-    int64_t state, rooms; /* of helped ones, behind the packed weights: words, what goes from step to step */
+    bool engine;
+    double seconds;      /* of the products of all steps */
+    bool whole;          /* one launch goes through all steps */
+    bool helped;         /* so do work-items that share the units */
+    int64_t packed_both; /* elements of w and wr, packed */
+    int64_t state; /* words behind the packed weights: of helped ones; of the engine, its left matrices */
+    int64_t rooms; /* behind them: what goes from step to step of helped ones */
 } work;
 
 /* ---- how the work is cut ---- */
@@ -45,7 +55,7 @@ static void make_rooms(work *w, int64_t all) {
         w->rooms = (s->iterations + 1) * s->batch * c;
 }
 
-static void cut(work *w) {
+static void cut_units(work *w) {
     wi_recurrent *const s = &w->s;
     const int *const p = s->site->values;
     const int64_t units = s->site->device->units, slices = wi_min64(units, s->batch);
@@ -62,6 +72,34 @@ static void cut(work *w) {
     s->blocks = w->whole && !w->helped ? all : blocks;
     if (w->helped) make_rooms(w, all);
     s->states_apart = w->rooms > 0;
+    const double cycles = w->helped ? by_units + meeting : w->whole ? by_rows : by_units + launch_cycles;
+    w->seconds = 2.0 * wi_vector_seconds(s->site->device) * (double)s->iterations * cycles;
+}
+
+static int64_t blocks_of(int64_t depth) {
+    return wi_divide_up(depth, BLOCK);
+}
+
+/* A step's products take panels of the weights times all blocks of k, for each 32 rows. */
+static void cut_rows(work *w) {
+    wi_recurrent *const s = &w->s;
+    const wi_device_profile *const device = s->site->device;
+    const int64_t units = blocks_of(s->a.units), widths = blocks_of(s->a.width);
+    const int64_t first = s->cell == WI_CELL_GRU_RESET_FIRST ? 2 : s->gates;
+    s->rows = wi_divide_up(s->batch, wi_min64(device->units, s->batch));
+    s->blocks = wi_max64(units, widths);
+    s->steps = s->iterations;
+    w->whole = true;
+    const int64_t left = wi_max64((s->back ? first : 1) * units, widths), strips = blocks_of(s->rows);
+    w->state = strips * left * BLOCK_WORDS * wi_divide_up(s->batch, s->rows);
+    const double products = (double)(units * widths * (s->gates + (s->projects ? 1 : 0))),
+                 multiply = 2.0 * BLOCK * BLOCK * BLOCK / device->peak_engine;
+    const double copies = (double)(s->second ? 2 * left : left) * copy_seconds;
+    w->seconds = (double)(s->iterations * strips) * (products * multiply + copies);
+}
+
+static int64_t panel_words(const work *w, int64_t gates, int64_t depth) {
+    return w->engine ? BLOCK_WORDS * gates * blocks_of(depth) : w->s.site->values[PANEL] * gates * depth;
 }
 
 static void pack(work *w) {
@@ -70,8 +108,18 @@ static void pack(work *w) {
     const int64_t units = wi_divide_up(s->a.units, panel), widths = wi_divide_up(s->a.width, panel);
     s->panels = s->back ? widths : units * s->gates;
     s->panels_r = s->projects ? (s->back ? units : widths) : 0;
-    s->packed = s->panels * panel * (s->back ? s->gates * s->a.units : s->a.width);
-    w->packed_both = s->packed + s->panels_r * panel * (s->back ? s->a.width : s->a.units);
+    s->packed = s->panels * (s->back ? panel_words(w, s->gates, s->a.units) : panel_words(w, 1, s->a.width));
+    w->packed_both = s->packed + s->panels_r * panel_words(w, 1, s->back ? s->a.width : s->a.units);
+}
+
+static work work_of(const wi_kernel_site *site, bool back, bool engine) {
+    work w = {.s = wi_recurrent_of(site, back), .engine = engine};
+    if (engine)
+        cut_rows(&w);
+    else
+        cut_units(&w);
+    pack(&w);
+    return w;
 }
 
 /* ---- arguments ---- */
@@ -84,7 +132,7 @@ static void rooms_and_state(const work *w, wi_kernel_launch *launch) {
         wi_kernel_scratch(launch, w->packed_both + w->state);
     else
         wi_kernel_result(launch);
-    wi_kernel_scratch(launch, w->helped ? w->packed_both : 0);
+    wi_kernel_scratch(launch, w->state > 0 ? w->packed_both : 0);
 }
 
 static void add_prepare(const work *w, wi_kernel_plan *plan) {
@@ -95,7 +143,7 @@ static void add_prepare(const work *w, wi_kernel_plan *plan) {
         wi_kernel_launch_1d(plan, "prepare", s->panels + s->panels_r + slices, 1);
     wi_recurrent_prepare_arguments(s, launch, rows);
     rooms_and_state(w, launch);
-    wi_kernel_int(launch, w->state / s->site->values[LINE]);
+    wi_kernel_int(launch, w->helped ? w->state / s->site->values[LINE] : 0);
 }
 
 static wi_kernel_launch *launch_phase(const wi_recurrent *s, wi_kernel_plan *plan, const char *suffix) {
@@ -138,10 +186,8 @@ static void add_steps(const work *w, wi_kernel_plan *plan) {
     wi_kernel_repeat(plan, first, wi_divide_up(w->s.iterations, w->s.steps));
 }
 
-static weft_status fill(const wi_kernel_site *site, wi_kernel_plan *plan, bool back) {
-    work w = {.s = wi_recurrent_of(site, back)};
-    cut(&w);
-    pack(&w);
+static weft_status fill(const wi_kernel_site *site, wi_kernel_plan *plan, bool back, bool engine) {
+    const work w = work_of(site, back, engine);
     wi_recurrent_begin(&w.s, plan);
     plan->scratch_bytes = (size_t)(w.packed_both + w.state + w.rooms) * sizeof(float);
     add_prepare(&w, plan);
@@ -149,28 +195,46 @@ static weft_status fill(const wi_kernel_site *site, wi_kernel_plan *plan, bool b
     return WEFT_OK;
 }
 
-static weft_status prepare_forward(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    return fill(site, plan, false);
+static double cost(const wi_kernel_site *site, bool back, bool engine) {
+    return wi_build_fraction(site->device, build_seconds) + work_of(site, back, engine).seconds;
 }
 
-static weft_status prepare_gradient(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    return fill(site, plan, true);
+/* The record of a scan or its gradient, and what it needs. */
+#define IMPLEMENTATION(record, is_back, is_engine, ...)                                                      \
+    static weft_status record##_prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {                  \
+        return fill(site, plan, is_back, is_engine);                                                         \
+    }                                                                                                        \
+    static double record##_cost(const wi_kernel_site *site) {                                                \
+        return cost(site, is_back, is_engine);                                                               \
+    }                                                                                                        \
+    const wi_implementation record = {.parameters = parameters,                                              \
+        .variants = variants,                                                                                \
+        .cost = record##_cost,                                                                               \
+        .prepare = record##_prepare,                                                                         \
+        __VA_ARGS__};
+
+/* ---- by a matrix engine ---- */
+
+static const char *const engine_headers[] = {"amx.clh", "elementwise.clh", "recurrent.clh", NULL};
+static const wi_formats engine_formats[] = {{WI_ANY_STORAGE, WEFT_BF16, WEFT_F32}};
+
+/* Sequences and gradients in f32. */
+static bool reads_f32(const wi_kernel_site *site) {
+    bool plain = site->result_format == WEFT_F32;
+    for (int i = 0; i < site->node->input_count; i++) plain = plain && !wi_dtype_rounds(site->formats[i]);
+    return plain;
 }
 
-const wi_implementation wi_recurrent_cpu = {.name = "recurrent_forward_cpu",
-    .ops = {&wi_op_recurrent_forward},
-    .file = "recurrent_cpu.cl",
-    .headers = wi_recurrent_headers,
-    .parameters = parameters,
-    .variants = variants,
-    .needs = {.classes = WI_ON_CPU},
-    .prepare = prepare_forward};
+#define ENGINE                                                                                               \
+    .file = "recurrent_cpu_amx.cl", .headers = engine_headers, .formats = engine_formats, .format_count = 1, \
+    .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16}, .accepts = reads_f32
+#define UNITS .file = "recurrent_cpu.cl", .headers = wi_recurrent_headers, .needs = {.classes = WI_ON_CPU}
 
-const wi_implementation wi_recurrent_cpu_gradient = {.name = "recurrent_back_cpu",
-    .ops = {&wi_op_recurrent_back},
-    .file = "recurrent_cpu.cl",
-    .headers = wi_recurrent_headers,
-    .parameters = parameters,
-    .variants = variants,
-    .needs = {.classes = WI_ON_CPU},
-    .prepare = prepare_gradient};
+IMPLEMENTATION(
+    wi_recurrent_amx, false, true, .name = "recurrent_forward_amx", .ops = {&wi_op_recurrent_forward}, ENGINE)
+IMPLEMENTATION(wi_recurrent_amx_gradient, true, true, .name = "recurrent_back_amx",
+    .ops = {&wi_op_recurrent_back}, ENGINE)
+IMPLEMENTATION(
+    wi_recurrent_cpu, false, false, .name = "recurrent_forward_cpu", .ops = {&wi_op_recurrent_forward}, UNITS)
+IMPLEMENTATION(wi_recurrent_cpu_gradient, true, false, .name = "recurrent_back_cpu",
+    .ops = {&wi_op_recurrent_back}, UNITS)

@@ -133,5 +133,5 @@ void wi_recurrent_back_arguments(const wi_recurrent *s, wi_kernel_launch *launch
         wi_kernel_long(launch, has_y ? s->site->layouts[WI_BACK_DY].strides[i].actual : 0);
 }
 
-const wi_implementation *const wi_recurrent_family[] = {
+const wi_implementation *const wi_recurrent_family[] = {&wi_recurrent_amx, &wi_recurrent_amx_gradient,
     &wi_recurrent_cpu, &wi_recurrent_gpu, &wi_recurrent_cpu_gradient, &wi_recurrent_gpu_gradient, NULL};

@@ -37,7 +37,7 @@ void wi_recurrent_back_arguments(const wi_recurrent *s, wi_kernel_launch *launch
 
 extern const char *const wi_recurrent_headers[];
 
-extern const wi_implementation wi_recurrent_cpu, wi_recurrent_gpu, wi_recurrent_cpu_gradient,
-    wi_recurrent_gpu_gradient;
+extern const wi_implementation wi_recurrent_amx, wi_recurrent_amx_gradient, wi_recurrent_cpu,
+    wi_recurrent_gpu, wi_recurrent_cpu_gradient, wi_recurrent_gpu_gradient;
 
 #endif

@@ -1,0 +1,71 @@
+/* See gpu_engines.h. */
+#include "cl/gpu_engines.h"
+#include "cl/device_query.h"
+#include "cl/matrix_engine.h"
+#include <string.h>
+
+/* Of cl_nv_device_attribute_query, and of cl_intel_required_subgroup_size. */
+enum { CAPABILITY_MAJOR = 0x4000, CAPABILITY_MINOR = 0x4001, SUB_GROUP_SIZES = 0x4108 };
+
+/* Is it one of the words of a list? */
+static bool names(const char *list, const char *word) {
+    const size_t length = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)) != NULL; at += length) {
+        const bool begins = at == list || at[-1] == ' ', ends = at[length] == '\0' || at[length] == ' ';
+        if (begins && ends) return true;
+    }
+    return false;
+}
+
+/* mma.sync of bf16 and f16, 16 x 8 x 16: Parallel Thread Execution ISA, "Target ISA Notes" of mma. */
+enum { MMA_CAPABILITY = 80 };
+
+/* AMD's own drivers name devices by their architecture, "gfx90a:sramecc+:xnack-"; Mesa's do not, and their compiler has no
+ * builtins. LLVM's "User Guide for AMDGPU Backend", table of processors. */
+static const struct {
+    const char *begins;
+    unsigned engine;
+} architectures[] = {{"gfx90a", WI_ENGINE_MFMA}, {"gfx94", WI_ENGINE_MFMA}, {"gfx950", WI_ENGINE_MFMA},
+    {"gfx11", WI_ENGINE_WMMA}, {"gfx120", WI_ENGINE_WMMA12}};
+
+static unsigned engine_of_amd(const char *name) {
+    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
+        if (strncmp(name, architectures[i].begins, strlen(architectures[i].begins)) == 0)
+            return architectures[i].engine;
+    }
+    return 0;
+}
+
+unsigned wi_gpu_engines_of(const wi_gpu_traits *traits) {
+    if (names(traits->extensions, "cl_nv_device_attribute_query") && traits->capability >= MMA_CAPABILITY)
+        return WI_ENGINE_MMA;
+    return engine_of_amd(traits->name);
+}
+
+static int capability_of(cl_device_id id) {
+    cl_uint major = 0, minor = 0;
+    if (clGetDeviceInfo(id, CAPABILITY_MAJOR, sizeof major, &major, NULL) != CL_SUCCESS) return 0;
+    if (clGetDeviceInfo(id, CAPABILITY_MINOR, sizeof minor, &minor, NULL) != CL_SUCCESS) return 0;
+    return (int)(10 * major + minor);
+}
+
+static size_t least_sub_group(cl_device_id id) {
+    size_t sizes[16] = {0}, bytes = 0, least = 0;
+    if (clGetDeviceInfo(id, SUB_GROUP_SIZES, sizeof sizes, sizes, &bytes) != CL_SUCCESS) return 0;
+    for (size_t i = 0; i < bytes / sizeof *sizes; i++) {
+        if (least == 0 || sizes[i] < least) least = sizes[i];
+    }
+    return least;
+}
+
+weft_status wi_gpu_engines_find(wi_device *device) {
+    char *extensions = NULL;
+    WI_TRY(wi_device_query_text(
+        &extensions, device->host.allocator, device->id, CL_DEVICE_EXTENSIONS, "CL_DEVICE_EXTENSIONS"));
+    wi_gpu_traits traits = {.name = device->info.name, .extensions = extensions};
+    if (names(extensions, "cl_nv_device_attribute_query")) traits.capability = capability_of(device->id);
+    if (names(extensions, "cl_intel_required_subgroup_size")) traits.sub_group = least_sub_group(device->id);
+    device->caps.engines = wi_gpu_engines_of(&traits);
+    wi_release(device->host.allocator, extensions);
+    return WEFT_OK;
+}

@@ -1,0 +1,21 @@
+/* Which matrix engines a GPU has, by what its driver reports. No instruction is tried here: whether the driver's compiler
+ * takes it and the numbers are right is found out by the first product. */
+#ifndef WI_GPU_ENGINES_H
+#define WI_GPU_ENGINES_H
+
+#include "cl/opened_device.h"
+
+/* What tells engines apart. */
+typedef struct wi_gpu_traits {
+    const char *name;       /* of the device */
+    const char *extensions; /* separated by spaces */
+    int capability;         /* NVIDIA's compute capability, 80 for 8.0; 0: not reported */
+    size_t sub_group;       /* the least size of a sub-group that a kernel may require; 0: not reported */
+} wi_gpu_traits;
+
+/* WI_ENGINE_ bits. */
+unsigned wi_gpu_engines_of(const wi_gpu_traits *traits);
+/* Sets the device's engines. */
+weft_status wi_gpu_engines_find(wi_device *device);
+
+#endif

@@ -1,0 +1,51 @@
+/* Which matrix engines a GPU has, by what its driver reports. */
+#include "cl/context.h"
+#include "cl/gpu_engines.h"
+#include "cl/matrix_engine.h"
+#include "support/checks.h"
+#include "support/fixture.h"
+
+static const struct {
+    wi_gpu_traits traits;
+    unsigned engines;
+} devices[] = {
+    {{.name = "NVIDIA A100-SXM4-40GB",
+         .extensions = "cl_khr_icd cl_nv_device_attribute_query",
+         .capability = 80},
+        WI_ENGINE_MMA},
+    {{.name = "NVIDIA GeForce RTX 5090", .extensions = "cl_nv_device_attribute_query", .capability = 120},
+        WI_ENGINE_MMA},
+    {{.name = "Tesla T4", .extensions = "cl_nv_device_attribute_query", .capability = 75}, 0},
+    {{.name = "without the query", .extensions = "cl_nv_device_attribute_query_2", .capability = 90}, 0},
+    {{.name = "gfx90a:sramecc+:xnack-", .extensions = "cl_khr_fp16"}, WI_ENGINE_MFMA},
+    {{.name = "gfx942", .extensions = "cl_khr_fp16"}, WI_ENGINE_MFMA},
+    {{.name = "gfx1100", .extensions = "cl_khr_fp16"}, WI_ENGINE_WMMA},
+    {{.name = "gfx1201", .extensions = "cl_khr_fp16"}, WI_ENGINE_WMMA12},
+    {{.name = "gfx1030", .extensions = "cl_khr_fp16"}, 0},
+    {{.name = "AMD Radeon RX 7900 XTX (radeonsi, navi31)", .extensions = "cl_khr_fp16"}, 0},
+    {{.name = "llvmpipe (LLVM 15.0.6, 256 bits)", .extensions = "cl_khr_byte_addressable_store"}, 0},
+};
+
+static void reports_tell_engines(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        const unsigned engines = wi_gpu_engines_of(&devices[i].traits);
+        if (engines != devices[i].engines) fail_msg("%s: %u", devices[i].traits.name, engines);
+    }
+}
+
+/* Through the queries, on a device that is here. */
+static void a_processor_has_no_engine_of_a_gpu(void **state) {
+    wi_device *const device = wi_context_device(test_context());
+    const unsigned own = device->caps.engines;
+    (void)state;
+    assert_ok(wi_gpu_engines_find(device));
+    if (device->caps.type & CL_DEVICE_TYPE_CPU) assert_int_equal(device->caps.engines, 0);
+    device->caps.engines = own;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reports_tell_engines), cmocka_unit_test(a_processor_has_no_engine_of_a_gpu)};
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
+}

@@ -1,0 +1,278 @@
+"""Compilers of GPUs that need no GPU, and what they say about a kernel: for tools/gpu-proofs.
+
+AMD: clang's amdgcn target with libclc. NVIDIA: clang's nvptx64 target with libclc, then ptxas, and nvdisasm for the
+instructions. Intel: ocloc, whose compiler writes its assembly where IGC_ShaderDumpEnable asks for it: spills are in it, arrays in
+private memory and local memory are not, and all of its messages to memory count as global.
+
+Occupancy is the share of a unit's places for waves (warps, threads) that registers and local memory leave to a kernel:
+AMD as clang says it; NVIDIA by the limits of "CUDA C++ Programming Guide", table "Technical Specifications per Compute
+Capability"; Intel: all threads with 128 registers, half of them with 256.
+"""
+import glob
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+
+
+class Missing(Exception):
+    """A program or a library that a target needs is not there; the text says which, and how to get it."""
+
+
+class Broken(Exception):
+    """A compiler refused a source; the text is its first lines."""
+
+
+class Silent(Exception):
+    """A compiler took a source, but says nothing of the result; the text is why."""
+
+
+@dataclass
+class Kernel:
+    name: str
+    registers: int
+    spills: int  # bytes of an item that registers could not hold (AMD: registers)
+    scratch: int  # bytes of an item in private memory, spills among them
+    local: int
+    occupancy: float
+    loop: dict = field(default_factory=dict)  # of the main loop: instructions by kind
+
+
+# What an instruction is, by its name: the first that fits.
+KINDS = {
+    "amd": [("matrix", r"v_(wmma|mfma|smfmac)"), ("multiply", r"v_(pk_|dual_)?(fma|fmac|mac|mad)\w*_f(32|16|64)"),
+            ("global128", r"(global|buffer|flat)_\w*(x4|b128)"), ("global", r"(global|buffer|flat|scratch)_(load|store|atomic)"),
+            ("local128", r"ds_\w*b128"), ("local", r"ds_")],
+    "nvidia": [("matrix", r"[HQID]G?MMA"), ("multiply", r"[FHD]FMA2?\b"), ("global128", r"(LDG|STG)\S*\.128"),
+               ("global", r"(LD|ST|LDG|STG|LDL|STL|RED|ATOM\w*)\b"), ("local128", r"(LDS|STS|LDSM)\S*\.(128|M88\.4)"),
+               ("local", r"(LDS|STS|LDSM|ATOMS)\b")],
+    "intel": [("matrix", r"dpas"), ("multiply", r"mad\b"), ("local", r"(load|store)\S*\.slm|send\S*.*slm"),
+              ("global", r"send|load|store")],
+}
+
+
+def kind_of(vendor, instruction):
+    for kind, pattern in KINDS[vendor]:
+        if re.match(pattern, instruction):
+            return kind
+    return "other"
+
+
+def loops_of(lines):
+    """Pairs (first, last) of indices into lines, from a label to a jump back to it."""
+    labels, loops = {}, []
+    for i, line in enumerate(lines):
+        label = re.match(r"\s*([.\w$]+):", line)
+        if label:
+            labels[label.group(1)] = i
+            continue
+        for word in re.findall(r"[.\w$]+", line):
+            if word in labels:
+                loops.append((labels[word], i))
+    return loops
+
+
+def count(vendor, lines):
+    counts = {}
+    for instruction in instructions_of(vendor, lines):
+        kind = kind_of(vendor, instruction)
+        counts[kind] = counts.get(kind, 0) + 1
+    return counts
+
+
+def main_loop(vendor, lines):
+    """The instructions, by kind, of the loop that multiplies most by itself, those of loops inside it once; {}
+    without a loop that multiplies."""
+    best, most = {}, 0
+    loops = loops_of(lines)
+    for first, last in loops:
+        own = list(lines[first:last + 1])
+        for a, b in loops:
+            if (a, b) != (first, last) and a >= first and b <= last:
+                own[a - first:b - first + 1] = [""] * (b - a + 1)
+        counts = count(vendor, own)
+        weight = counts.get("multiply", 0) + 64 * counts.get("matrix", 0)
+        if weight > most:
+            best, most = count(vendor, lines[first:last + 1]), weight
+    return best
+
+
+def instructions_of(vendor, lines):
+    for line in lines:
+        text = re.sub(r"//.*|;\s*[A-Za-z%].*$", "", line).strip() if vendor != "nvidia" else line.strip()
+        if vendor == "nvidia":
+            text = re.sub(r"^/\*[0-9a-f]+\*/\s*", "", text)
+            text = re.sub(r"^@!?U?P\w+\s+", "", text)
+        elif vendor == "intel":
+            text = re.sub(r"^\([^)]*\)\s*", "", text)
+        if not text or text.endswith(":") or text[0] in "./;}":
+            continue
+        # Two operations that one instruction issues on gfx11 and later.
+        yield from (part.strip() for part in text.split("::"))
+
+
+def run(command, **options):
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                            **options)
+    if result.returncode != 0:
+        raise Broken("\n".join(result.stdout.splitlines()[:6]) or f"{command[0]} failed")
+    return result.stdout
+
+
+class Toolbox:
+    """Where the compilers are: in a folder that --fetch filled, else installed."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.environment = dict(os.environ)
+        if folder:
+            libraries = [f"{folder}/usr/lib/x86_64-linux-gnu", f"{folder}/usr/lib/llvm-19/lib"]
+            self.environment["LD_LIBRARY_PATH"] = ":".join(libraries)
+
+    def program(self, *paths):
+        for path in paths:
+            inside = f"{self.folder}/{path}" if self.folder else ""
+            if inside and os.access(inside, os.X_OK):
+                return inside
+            found = shutil.which(os.path.basename(path)) or ("/" + path if os.access("/" + path, os.X_OK) else None)
+            if found:
+                return found
+        return None
+
+    def clang(self, library):
+        """The newest clang that has a libclc of its own version."""
+        for version in (19, 16, 15, 14):
+            name = self.program(f"usr/lib/llvm-{version}/bin/clang-{version}", f"usr/bin/clang-{version}")
+            for root in filter(None, (self.folder, "/")):
+                path = os.path.join(root, "usr/lib/clc", library)
+                fits = os.path.exists(path) and self.libclc_version(root) == version
+                if name and fits:
+                    return name, path
+        raise Missing(f"no clang with a libclc of its version that has {library} (clang-19 and libclc-19, or --fetch)")
+
+    @staticmethod
+    def libclc_version(root):
+        documents = glob.glob(os.path.join(root, "usr/share/doc/libclc-[0-9][0-9]"))
+        return max((int(path[-2:]) for path in documents), default=0)
+
+
+def group_sizes(toolbox, library, source):
+    """Kernels' work-items of a group, where the source requires a size."""
+    clang, _ = toolbox.clang(library)
+    text = run([clang, "-E", "-P", "-x", "cl", "-cl-std=CL1.2", "-w", source], env=toolbox.environment)
+    sizes = {}
+    for size, name in re.findall(r"reqd_work_group_size\(([\d\s()*+/-]+(?:,[\d\s()*+/-]+){2})\)\)\)\s[^{;]*?(\w+)\(\s*__", text):
+        x, y, z = (eval(part, {"__builtins__": {}}) for part in size.split(","))  # digits and operators alone
+        sizes[name] = x * y * z
+    return sizes
+
+
+def clang_command(toolbox, library, source, result, *target):
+    clang, path = toolbox.clang(library)
+    return [clang, "-x", "cl", "-cl-std=CL1.2", *target, "-nogpulib", "-Xclang", "-finclude-default-header", "-Xclang",
+            "-mlink-builtin-bitcode", "-Xclang", path, "-O3", "-w", "-S", source, "-o", result]
+
+
+# ---- AMD ----
+
+AMD_WAVES = {"gfx90a": 8, "gfx942": 8, "gfx900": 10}  # of a SIMD unit; 16 of the others
+
+
+def compile_amd(toolbox, target, source, work):
+    assembly = f"{work}/{target}.s"
+    run(clang_command(toolbox, "amdgcn--amdhsa.bc", source, assembly, "-target", "amdgcn-amd-amdhsa", f"-mcpu={target}"),
+        env=toolbox.environment)
+    text = open(assembly, encoding="utf-8").read()
+    records = re.split(r"\n  - ", text[text.index("amdhsa.kernels:"):text.index("amdhsa.target:")])[1:]
+    waves, bodies = {}, {}
+    for name, body, occupancy in re.findall(r"^(\w+): +; @\1\n(.*?)^; Occupancy: (\d+)", text, re.M | re.S):
+        bodies[name], waves[name] = body, int(occupancy)
+    for record in records:
+        number = {key: int(value) for key, value in re.findall(r"\.(\w+): +(\d+)\s*$", record, re.M)}
+        name = re.search(r"^    \.name: +(\w+)", "    " + record, re.M).group(1)
+        yield Kernel(name, number["vgpr_count"], number["vgpr_spill_count"], number["private_segment_fixed_size"],
+                     number["group_segment_fixed_size"], waves[name] / AMD_WAVES.get(target, 16),
+                     main_loop("amd", bodies[name].splitlines()))
+
+
+# ---- NVIDIA ----
+
+NVIDIA_WARPS = {"sm_75": 32, "sm_86": 48, "sm_89": 48, "sm_120": 48}  # of a multiprocessor; 64 of the others
+NVIDIA_LOCAL = {"sm_75": 64, "sm_80": 164, "sm_86": 100, "sm_89": 100}  # KiB; 228 of the others
+
+
+def nvidia_occupancy(target, registers, local, group):
+    most = NVIDIA_WARPS.get(target, 64)
+    group_warps = (group + 31) // 32
+    by_registers = 65536 // (max(1, (registers + 7) // 8) * 8 * 32) // group_warps
+    by_local = NVIDIA_LOCAL.get(target, 228) * 1024 // (local + 1024)
+    return min(most, min(by_registers, by_local) * group_warps) / most
+
+
+def nvidia_bodies(text):
+    return {name: body.splitlines() for name, body in re.findall(r"^\.text\.(\w+):\n(.*?)(?=^\s*//-----|\Z)", text, re.M | re.S)}
+
+
+def compile_nvidia(toolbox, target, source, work):
+    ptxas = toolbox.program("nvidia/cu13/bin/ptxas", "usr/local/cuda/bin/ptxas")
+    if not ptxas:
+        raise Missing("no ptxas (the Python registry's nvidia-cuda-nvcc, or --fetch)")
+    disassembler = toolbox.program("nvidia/cu13/bin/nvdisasm", "usr/local/cuda/bin/nvdisasm")
+    ptx, binary = f"{work}/{target}.ptx", f"{work}/{target}.cubin"
+    # PTX of an architecture runs on later ones; clang 19 has names to sm_90.
+    front = target if int(target[3:]) <= 90 else "sm_90"
+    run(clang_command(toolbox, "nvptx64--nvidiacl.bc", source, ptx, "-target", "nvptx64-nvidia-nvcl", "-Xclang",
+                      "-target-cpu", "-Xclang", front), env=toolbox.environment)
+    report = run([ptxas, "-v", f"-arch={target}", ptx, "-o", binary])
+    bodies = nvidia_bodies(run([disassembler, "-c", binary])) if disassembler else {}
+    sizes = group_sizes(toolbox, "nvptx64--nvidiacl.bc", source)
+    pattern = (r"Compiling entry function '(\w+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores.*?"
+               r"Used (\d+) registers([^\n]*)")
+    for name, stack, spill, registers, rest in re.findall(pattern, report, re.S):
+        local = re.search(r"(\d+) bytes smem", rest)
+        bytes_local = int(local.group(1)) if local else 0
+        yield Kernel(name, int(registers), int(spill), int(stack), bytes_local,
+                     nvidia_occupancy(target, int(registers), bytes_local, sizes.get(name, 64)),
+                     main_loop("nvidia", bodies.get(name, [])))
+
+
+# ---- Intel ----
+
+
+def compile_intel(toolbox, target, source, work):
+    ocloc = toolbox.program("usr/bin/ocloc")
+    if not ocloc:
+        raise Missing("no ocloc (intel-opencl-icd, or --fetch)")
+    dump = f"{work}/{target}.dump"
+    environment = dict(toolbox.environment, IGC_ShaderDumpEnable="1", IGC_DumpToCustomDir=dump)
+    command = [ocloc, "compile", "-q", "-file", source, "-device", target, "-output_no_suffix", "-output", target,
+               "-out_dir", work, "-options", "-cl-std=CL1.2"]
+    try:
+        report = run(command, env=environment)
+    except Broken:
+        run(command, env=toolbox.environment)
+        raise Silent("its compiler aborts while it writes its assembly")
+    chosen = {}
+    for path in glob.glob(f"{dump}/*.asm"):
+        # A kernel that spills is compiled again: the last attempt counts, and of it the widest.
+        attempt, lanes = re.search(r"(?:_(\d))?_simd(\d+)_", os.path.basename(path)).groups()
+        text = open(path, encoding="utf-8", errors="replace").read()
+        name = re.search(r"^//\.kernel (\w+)", text, re.M).group(1)
+        chosen[name] = max(chosen.get(name, (0, 0, "")), (int(attempt or 0), int(lanes), text))
+    if not chosen:
+        raise Broken("ocloc wrote no assembly " + report[:300])
+    for name, (_, _, text) in chosen.items():
+        registers = int(re.search(r"numGRF=(\d+)", text).group(1))
+        spill = re.search(r"^//\.spill size (\d+)", text, re.M)
+        body = [line for line in text.splitlines() if not line.startswith("//")]
+        spilled = int(spill.group(1)) if spill else 0
+        yield Kernel(name, registers, spilled, spilled, 0, 1.0 if registers <= 128 else 0.5, main_loop("intel", body))
+
+
+COMPILERS = {"gfx": compile_amd, "sm_": compile_nvidia}
+
+
+def compile_for(toolbox, target, source, work):
+    os.makedirs(work, exist_ok=True)
+    return list(COMPILERS.get(target[:3], compile_intel)(toolbox, target, source, work))
