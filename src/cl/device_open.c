@@ -274,6 +274,17 @@ weft_status wi_device_open(
     return status;
 }
 
+void wi_device_estimate_as(wi_device *device, int64_t units, double flops, double bandwidth) {
+    wi_device_profile *const profile = &device->profile;
+    const double faster = flops / (double)units / profile->peak_f32;
+    profile->units = units;
+    profile->peak_f32 *= faster;
+    profile->peak_f16 *= faster;
+    profile->peak_bf16 *= faster;
+    profile->peak_f64 *= faster;
+    profile->bandwidth = bandwidth;
+}
+
 void wi_device_close(wi_device *device) {
     if (!device) return;
     close_parts(device);
