@@ -163,8 +163,8 @@ static weft_status make_trainer(run *r, const command_line *line) {
         .optimizer = weft_sgd_momentum(rate, 0.9f, 1e-4f), .schedule = schedule, .epochs = epochs,
         .batch = batch, .seed = option_count_of(&options[SEED]), .logits = logits,
         .validation = r->pictures.test, .user = r, .on_epoch = finish_epoch,
-        .on_step = isatty(STDOUT_FILENO) ? draw_bar : NULL, .checkpoint = line->checkpoint,
-        .checkpoint_every = line->checkpoint_every};
+        .on_step = isatty(STDOUT_FILENO) ? draw_bar : NULL, .precision = line->precision,
+        .checkpoint = line->checkpoint, .checkpoint_every = line->checkpoint_every};
     const weft_status status = weft_graph_status(r->graph);
     if (status) return status;
     if (options[FROM].text) {

@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 enum { STEPS = 400, EVERY = 100 };
-enum { CHECKPOINT, RESUME, OPTIONS };
+enum { PRECISION, CHECKPOINT, RESUME, OPTIONS };
 static option options[OPTIONS] = {
+    [PRECISION] = PRECISION_OPTION,
     [CHECKPOINT] = {"--checkpoint", OPTION_TEXT, "FILE", "saves a checkpoint there every 100 steps", NULL},
     [RESUME] = {"--resume", OPTION_FLAG, NULL, "continues from that checkpoint, if there is one", NULL},
 };
@@ -32,6 +33,7 @@ int main(int argc, char **argv) {
     if (options[RESUME].text && !checkpoint) return fputs("xor: --resume needs --checkpoint\n", stderr), 2;
     if ((status = weft_context_create(&context, NULL)) != WEFT_OK) goto done;
     weft_graph *graph = weft_context_graph(context);
+    if ((status = weft_graph_set_precision(graph, precision_of(&options[PRECISION]))) != WEFT_OK) goto done;
     weft_tensor *x = weft_input(graph, "x", WEFT_F32, 2);
     weft_tensor *target = weft_input(graph, "target", WEFT_F32, 1);
     weft_tensor *answer = weft_sigmoid(weft_linear(weft_tanh(weft_linear(x, 8)), 1));

@@ -65,7 +65,6 @@ int main(int argc, char **argv) {
     weft_trainer *trainer = NULL;
     weft_status status;
     int stopped = 0;
-
     if (!command_line_read(&line, argc, argv, &stopped)) return stopped;
     const char *const measures[] = {"mass_g", "width_cm", "height_cm", "colour", "sugar_brix", NULL};
     const weft_csv_column columns[] = {{.name = "x", .fields = measures},
@@ -85,7 +84,8 @@ int main(int argc, char **argv) {
     const weft_metric metrics[] = {weft_metric_f1(WEFT_AVERAGE_MACRO), weft_metric_confusion()};
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_adam(1e-2f),
         .epochs = 50, .logits = logits, .validation = validation, .metrics = metrics, .metric_count = 2,
-        .on_epoch = show, .checkpoint = line.checkpoint, .checkpoint_every = line.checkpoint_every,
+        .on_epoch = show, .precision = line.precision, .checkpoint = line.checkpoint,
+        .checkpoint_every = line.checkpoint_every,
         .early_stopping = {.monitor = "validation_f1", .patience = 5, .restore_best = true}};
     if ((status = weft_trainer_create(&trainer, loss, &options))) goto done;
     if ((status = stopping_run(trainer, training, &line, &stopped)) || stopped) goto done;

@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
         .epochs = option_count_of(&options[EPOCHS]), .batch = streams, .keep_order = true,
         .carries = model.keeps, .carry_count = model.keep_count, .validation = validation,
         .early_stopping = {.restore_best = true}, .on_epoch = print_epoch,
-        .on_step = terminal ? draw_bar : NULL, .checkpoint = line.checkpoint,
+        .on_step = terminal ? draw_bar : NULL, .precision = line.precision, .checkpoint = line.checkpoint,
         .checkpoint_every = line.checkpoint_every};
     if ((status = weft_trainer_create(&trainer, loss, &training_options))) goto done;
     if ((status = stopping_run(trainer, training, &line, &stopped)) || stopped) goto done;

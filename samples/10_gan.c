@@ -51,12 +51,14 @@ static weft_status report(weft_plan *plan, weft_tensor *fake, size_t step) {
 }
 
 int main(int argc, char **argv) {
-    option steps = {"--steps", OPTION_COUNT, "N", "steps of each network", "2000"};
+    enum { STEPS, PRECISION, OPTIONS };
+    option options[OPTIONS] = {[STEPS] = {"--steps", OPTION_COUNT, "N", "steps of each network", "2000"},
+        [PRECISION] = PRECISION_OPTION};
     command_line line = {.program = "gan",
         .purpose = "Two networks learn by each other: one to draw points near a circle, one to tell them "
                    "from real ones.",
-        .options = &steps,
-        .option_count = 1};
+        .options = options,
+        .option_count = OPTIONS};
     weft_context *context = NULL;
     weft_plan *plans[2] = {NULL};
     weft_status status;
@@ -65,6 +67,7 @@ int main(int argc, char **argv) {
     if (!command_line_read(&line, argc, argv, &end)) return end;
     if ((status = weft_context_create(&context, NULL))) goto done;
     weft_graph *graph = weft_context_graph(context);
+    if ((status = weft_graph_set_precision(graph, precision_of(&options[PRECISION])))) goto done;
     const int64_t noise[] = {BATCH, NOISE};
     weft_tensor *fake = network(graph, "generator", weft_normal(graph, 0, 1, 2, noise), 2);
     weft_tensor *caught =
@@ -78,7 +81,7 @@ int main(int argc, char **argv) {
         fake, weft_optimizer_minimize(generator, judged(graph, fake, 1), "generator.*")};
     if ((status = weft_plan_create(&plans[0], &of_discriminator, 1, NULL))) goto done;
     if ((status = weft_plan_create(&plans[1], of_generator, 2, NULL))) goto done;
-    for (size_t step = 1, last = option_count_of(&steps); step <= last; step++) {
+    for (size_t step = 1, last = option_count_of(&options[STEPS]); step <= last; step++) {
         for (int i = 0; i < 2; i++)
             if ((status = weft_plan_run(plans[i]))) goto done;
         if (step == last || step % 500 == 0)

@@ -8,13 +8,13 @@
 #define WEFT_SOURCE_DATA_DIR "data"
 #endif
 enum { WINDOW = 4, PICKED = 6, WIDTH = 64 }; /* picked: a word of the context, and five others */
-enum { DATA, STEPS, BATCH, TABLE, OPTIONS };
+enum { DATA, STEPS, BATCH, TABLE, PRECISION, OPTIONS };
 static option options[OPTIONS] = {
-    [DATA] = {"--data", OPTION_TEXT, "FILE", "a text, of which words are separated by blanks",
-        WEFT_SOURCE_DATA_DIR "/text/alice.txt"},
+    [DATA] = {"--data", OPTION_TEXT, "FILE", "a text of words", WEFT_SOURCE_DATA_DIR "/text/alice.txt"},
     [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "2000"},
     [BATCH] = {"--batch", OPTION_COUNT, "N", "pairs of words in each", "256"},
     [TABLE] = {"--table", OPTION_COUNT, "N", "rows of the tables, of which the text uses the first", "1"},
+    [PRECISION] = PRECISION_OPTION,
 };
 
 /* All words of the text, as numbers; NULL with a status after an error. */
@@ -63,6 +63,7 @@ int main(int argc, char **argv) {
     const size_t least = option_count_of(&options[TABLE]), known = weft_vocabulary_size(vocabulary);
     const int64_t rows = (int64_t)(least > known ? least : known);
     weft_graph *graph = weft_context_graph(context);
+    if ((status = weft_graph_set_precision(graph, precision_of(&options[PRECISION])))) goto done;
     weft_tensor *word = weft_input(graph, "word", WEFT_I32);
     weft_tensor *other = weft_input(graph, "other", WEFT_I32, PICKED);
     const weft_initialiser start = weft_init_uniform(-0.1f, 0.1f);
@@ -78,8 +79,7 @@ int main(int argc, char **argv) {
     weft_tensor *outputs[] = {loss, weft_optimizer_minimize(weft_optimizer_create(graph, &rule), loss, NULL)};
     const weft_plan_options size = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)batch};
     if ((status = weft_plan_create(&plan, outputs, 2, &size))) goto done;
-    words = malloc(batch * sizeof *words);
-    others = malloc(batch * PICKED * sizeof *others);
+    words = malloc(batch * sizeof *words), others = malloc(batch * PICKED * sizeof *others);
     float mean = 0, now = 0;
     for (size_t step = 1; step <= steps && words && others; step++) {
         draw_pairs(text, count, words, others, batch);

@@ -8,8 +8,9 @@
 enum { MEANING_COLUMN = 22 };
 
 /* The options of every program that trains. */
-enum { CHECKPOINT, EVERY, RESUME, TRAINING_OPTIONS };
+enum { PRECISION, CHECKPOINT, EVERY, RESUME, TRAINING_OPTIONS };
 static option training[TRAINING_OPTIONS] = {
+    [PRECISION] = PRECISION_OPTION,
     [CHECKPOINT] = {"--checkpoint", OPTION_TEXT, "DIR", "saves checkpoints in this folder", NULL},
     [EVERY] = {"--checkpoint-every", OPTION_INTERVAL, "N", "steps between them; 2e: epochs, 60s: seconds",
         "1e"},
@@ -89,6 +90,11 @@ size_t option_count_of(const option *o) {
     return o->text ? (size_t)atoi(o->text) : 0;
 }
 
+weft_precision precision_of(const option *o) {
+    if (strcmp(o->text, "bf16") == 0) return WEFT_PRECISION_BF16;
+    return strcmp(o->text, "f16") == 0 ? WEFT_PRECISION_F16 : WEFT_PRECISION_F32;
+}
+
 static weft_checkpoint_every interval_of(const option *o) {
     const size_t count = option_count_of(o);
     const char unit = o->text[strlen(o->text) - 1];
@@ -146,6 +152,7 @@ static bool take_words(command_line *line, int argc, char **argv) {
 }
 
 static bool take_training(command_line *line) {
+    line->precision = precision_of(&training[PRECISION]);
     line->checkpoint = training[CHECKPOINT].text;
     line->checkpoint_every = interval_of(&training[EVERY]);
     line->resume = training[RESUME].text != NULL;

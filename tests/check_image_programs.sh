@@ -19,6 +19,7 @@ refused 2 "--model is 'vgg11', but must be one of alexnet|resnet20|resnet56" --m
 refused 2 "--epochs is '0', but must be a whole number from 1" --epochs 0
 refused 2 "--rate is 'fast', but must be a number above 0" --rate fast
 refused 2 "--batch lacks its value" --batch
+refused 2 "--precision is 'f64', but must be one of f32|bf16|f16" --precision f64
 refused 2 "--colour is no option" --colour
 refused 2 "here is not expected" here
 refused 2 "--resume needs --checkpoint" --resume
@@ -33,7 +34,7 @@ case $result in *'"model": "alexnet", "data": "digits", "epochs": 1, "batch": 35
 [ "$(tr '\n' ' ' <"$work/small.names")" = "0 1 2 3 4 5 6 7 8 9 " ] || fail "train_cifar left other names"
 
 # A run that SIGTERM stops ends with a checkpoint, and goes on to the same weights as one that was not stopped.
-two="--model alexnet --epochs 2 --batch 359"
+two="--model alexnet --epochs 2 --batch 359 --precision f16"
 folder=$work/checkpoints
 "$train" $two --save "$work/straight.safetensors" >"$work/straight.txt" || fail "train_cifar $two failed"
 "$train" $two --save "$work/parts.safetensors" --checkpoint "$folder" --checkpoint-every 1 \

@@ -66,7 +66,9 @@ static weft_status measure(bench_state *bench, const int64_t *numbers, int pass)
         size->b_transposed ? 1 : n, size->b_transposed ? k : 1, NULL};
     const wi_kernel_site site = {.device = &wi_context_device(bench->context)->profile,
         .product = &shape,
-        .formats = {bench->precision, bench->precision}};
+        .formats = {bench->precision, bench->precision},
+        .precision = bench->products == WEFT_MATMUL_PRECISION_MEDIUM ? WEFT_BF16 : WEFT_F32,
+        .products = bench->products};
     wi_selection selection;
     wi_gemm_product product = {0};
     wi_buffer a = {0}, b = {0}, c = {0};
@@ -77,8 +79,12 @@ static weft_status measure(bench_state *bench, const int64_t *numbers, int pass)
     WI_TRY_DONE(wi_select(&selection, wi_context_device(bench->context), &wi_op_matmul, &site));
     WI_TRY_DONE(wi_gemm_product_create(&product, wi_context_device(bench->context), selection.chosen,
         selection.variant, &shape,
-        &(wi_gemm_operands){
-            .a = a.memory, .b = b.memory, .c = c.memory, .formats = {bench->precision, bench->precision}},
+        &(wi_gemm_operands){.a = a.memory,
+            .b = b.memory,
+            .c = c.memory,
+            .formats = {bench->precision, bench->precision},
+            .precision = site.precision,
+            .products = site.products},
         NULL));
     WI_TRY_DONE(
         bench_rounds(&figure, bench, time_product, &product, 2.0 * (double)m * (double)n * (double)k));
@@ -105,6 +111,7 @@ static const bench_op op = {.name = "gemm",
     .usual = usual_sizes,
     .usual_count = sizeof usual_sizes / sizeof *usual_sizes,
     .precisions = true,
+    .products = true,
     .passes = 1,
     .least = 3,
     .most = 3,

@@ -72,6 +72,17 @@ static bool parse_precision(weft_dtype *precision, const char *name) {
     return false;
 }
 
+static bool parse_products(weft_matmul_precision *products, const char *name) {
+    static const char *const names[] = {[WEFT_MATMUL_PRECISION_HIGHEST] = "highest",
+        [WEFT_MATMUL_PRECISION_HIGH] = "high",
+        [WEFT_MATMUL_PRECISION_MEDIUM] = "medium"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        *products = (weft_matmul_precision)i;
+        if (strcmp(names[i], name) == 0) return true;
+    }
+    return false;
+}
+
 static bool parse(const bench_op *op, bench_state *bench, size_list *sizes, weft_context_options *options,
     int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
@@ -80,6 +91,8 @@ static bool parse(const bench_op *op, bench_state *bench, size_list *sizes, weft
             bench->flag = true;
         else if (op->precisions && strcmp(argv[i], "--precision") == 0 && i + 1 < argc) {
             if (!parse_precision(&bench->precision, argv[++i])) return false;
+        } else if (op->products && strcmp(argv[i], "--matmul-precision") == 0 && i + 1 < argc) {
+            if (!parse_products(&bench->products, argv[++i])) return false;
         } else if (!parse_size(op, sizes, argv[i]))
             return false;
     }
@@ -115,9 +128,10 @@ int bench_sizes(const bench_op *op, int argc, char **argv) {
     size_list sizes = {0};
     weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT};
     if (!parse(op, &bench, &sizes, &options, argc, argv)) {
-        fprintf(stderr, "usage: weft bench %s [--json]%s%s%s%s [--device SELECTOR] [%s ...]\n", op->name,
+        fprintf(stderr, "usage: weft bench %s [--json]%s%s%s%s%s [--device SELECTOR] [%s ...]\n", op->name,
             op->flag ? " [" : "", op->flag ? op->flag : "", op->flag ? "]" : "",
-            op->precisions ? " [--precision f32|f16|bf16]" : "", op->numbers);
+            op->precisions ? " [--precision f32|f16|bf16]" : "",
+            op->products ? " [--matmul-precision highest|high|medium]" : "", op->numbers);
         return 2;
     }
     weft_status status = weft_context_create(&bench.context, &options);

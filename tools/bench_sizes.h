@@ -11,14 +11,15 @@ enum { BENCH_NUMBERS = 7 };
 typedef struct bench_state {
     weft_context *context;
     bench_peak peak;
-    bool json, flag;      /* the options --json and the op's own */
-    weft_dtype precision; /* --precision; f32 */
+    bool json, flag;                /* the options --json and the op's own */
+    weft_dtype precision;           /* --precision; f32 */
+    weft_matmul_precision products; /* --matmul-precision; highest */
 } bench_state;
 
 typedef struct bench_op {
     const char *name, *numbers; /* "conv" and "BATCHxSIZE...", for the usage line */
     const char *flag;           /* an option without a value; NULL: none */
-    bool precisions;            /* has it --precision? */
+    bool precisions, products;  /* has it --precision, --matmul-precision? */
     const char *header;         /* of the table */
     const int64_t (*usual)[BENCH_NUMBERS];
     int usual_count, passes;

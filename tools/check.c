@@ -2,7 +2,10 @@
  * host, of odd sizes, as tails are where kernels go wrong; then every op as PyTorch computed it. */
 #include "check.h"
 #include "check_recorded.h"
+#include "check_report.h"
+#include "cl/context.h"
 #include "cl/disk_cache.h"
+#include "cl/findings.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,7 +209,7 @@ static bool compare_case(const check_case *c, const float *a, const float *b, co
     c->reference(a, b, expected);
     const double error = largest_error(got, expected, c->count);
     const bool good = error <= c->tolerance;
-    printf("%-20s %s   largest error %.1e, allowed %.0e\n", c->name, good ? "ok    " : "FAILED", error,
+    check_line("%-20s %s   largest error %.1e, allowed %.0e\n", c->name, good ? "ok    " : "FAILED", error,
         c->tolerance);
     return good;
 }
@@ -220,7 +223,7 @@ static size_t check_cases(weft_context *context, const float *a, const float *b)
         if (together || run_cases(context, &cases[i], 1, a, b, got + i * MOST) == WEFT_OK)
             passed += compare_case(&cases[i], a, b, got + i * MOST);
         else
-            printf("%-20s FAILED   %s\n", cases[i].name, weft_last_error());
+            check_line("%-20s FAILED   %s\n", cases[i].name, weft_last_error());
     }
     return passed;
 }
@@ -232,27 +235,61 @@ static void fill(float *values, unsigned seed) {
     }
 }
 
-int weft_check(const char *device, bool all) {
-    static float a[SIZE], b[SIZE];
-    size_t count = CASES, passed;
-    weft_context *context = NULL;
-    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .device = device};
-    if (weft_context_create(&context, &options) != WEFT_OK) {
-        fprintf(stderr, "weft: %s\n", weft_last_error());
-        return 1;
+/* Which kernels are in quarantine, and why. */
+static size_t show_quarantine(weft_context *context) {
+    size_t count, wrong = 0;
+    const wi_finding *const all = wi_findings_all(wi_context_device(context), &count);
+    for (size_t i = 0; i < count; i++) wrong += all[i].fault != NULL;
+    check_line("\nself-test of %zu kernels on driver %s: %zu in quarantine\n", count,
+        weft_context_device(context)->driver, wrong);
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].fault) check_line("%s: %s\n", all[i].name, all[i].fault);
     }
+    return wrong;
+}
+
+/* Kernels in quarantine are no failure: others serve in their place. */
+static int check_context(weft_context *context, bool all) {
+    static float a[SIZE], b[SIZE];
+    size_t count = CASES;
     const weft_device_info *const info = weft_context_device(context);
-    printf("%s  %s (%s, driver %s), kernels of class %s\n", info->selector, info->name, info->platform,
+    check_line("%s  %s (%s, driver %s), kernels of class %s\n", info->selector, info->name, info->platform,
         info->driver, info->device_class == WEFT_CLASS_GPU ? "gpu" : "cpu");
     fill(a, 1);
     fill(b, 2);
-    passed = check_cases(context, a, b);
-    printf("\nevery op%s, with its gradients, beside PyTorch's numbers\n", all ? "" : ", one case each");
+    size_t passed = check_cases(context, a, b);
+    check_line("\nevery op%s, with its gradients, beside PyTorch's numbers\n", all ? "" : ", one case each");
     const weft_status status = weft_check_recorded(context, all, &passed, &count);
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_status_name(status));
-    printf("%zu of %zu work\n", passed, count);
-    weft_context_release(context);
+    (void)show_quarantine(context);
+    check_line("%zu of %zu work\n", passed, count);
     return passed == count && status == WEFT_OK ? 0 : 1;
+}
+
+static int fail(void) {
+    fprintf(stderr, "weft: %s\n", weft_last_error());
+    return 1;
+}
+
+static void log_warning(void *user, weft_log_level level, const char *line) {
+    (void)user;
+    if (level == WEFT_LOG_WARNING) check_line("%s\n", line);
+}
+
+int weft_check(const weft_check_options *asked) {
+    weft_context *context = NULL;
+    const weft_context_options options = {
+        WEFT_CONTEXT_OPTIONS_INIT, .device = asked->device, .log = log_warning};
+    setenv("WEFT_SELF_TEST", "1", 0);
+    if (asked->report && check_report_begin(asked->report) != WEFT_OK) return fail();
+    int result = 1;
+    if (weft_context_create(&context, &options) != WEFT_OK)
+        (void)fail();
+    else
+        result = check_context(context, asked->all);
+    if (asked->report && context) check_report_tuning(context);
+    weft_context_release(context);
+    return asked->report && check_report_end() != WEFT_OK ? fail() : result;
 }
 
 weft_status weft_check_forget(void) {

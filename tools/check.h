@@ -5,10 +5,16 @@
 #include <stdbool.h>
 #include <weft/device.h>
 
-/* Prints one line a case to stdout; all: every recorded case instead of one an op. Returns 0 when all pass, 1
- * when one fails or the device cannot be used. */
-int weft_check(const char *device, bool all);
-/* Forgets which kernels did not compile, of all devices, and prints how many these were. */
+typedef struct weft_check_options {
+    const char *device;
+    bool all;           /* every recorded case instead of one an op */
+    const char *report; /* a file for a bug report; NULL: none */
+} weft_check_options;
+
+/* Prints one line a case to stdout, and kernels in quarantine. Returns 0 when all cases pass, 1 when one fails, or the
+ * device cannot be used or the report cannot be written. */
+int weft_check(const weft_check_options *asked);
+/* Forgets which kernels did not compile or failed their self-test, of all devices; prints how many the former were. */
 weft_status weft_check_forget(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* Recorded cases in groups: a plan a group, so that few programs are compiled and rows come steadily. When a
  * group fails as a whole, its cases are tried one by one. */
 #include "check_recorded.h"
+#include "check_report.h"
 #include "recorded_ops.h"
 #include <math.h>
 #include <stdio.h>
@@ -42,9 +43,9 @@ static weft_status compare_group(const group *g, weft_plan *plan, size_t *passed
         const weft_status status = recorded_compare(&g->cases[i], plan, &value, &gradient);
         if (status != WEFT_OK) return status;
         const bool good = value <= RECORDED_TOLERANCE && !(gradient > RECORDED_TOLERANCE);
-        printf("%-20s %s   largest error %.1e", g->cases[i].op, good ? "ok    " : "FAILED", value);
-        if (!isnan(gradient)) printf(", of gradients %.1e", gradient);
-        printf(", allowed %.0e\n", RECORDED_TOLERANCE);
+        check_line("%-20s %s   largest error %.1e", g->cases[i].op, good ? "ok    " : "FAILED", value);
+        if (!isnan(gradient)) check_line(", of gradients %.1e", gradient);
+        check_line(", allowed %.0e\n", RECORDED_TOLERANCE);
         *passed += good;
     }
     return WEFT_OK;
@@ -72,7 +73,7 @@ static void check_group(
     if (try_group(context, g, json, count, passed) == WEFT_OK) return;
     for (size_t i = 0; i < count; i++) {
         if (try_group(context, g, &json[i], 1, passed) != WEFT_OK)
-            printf("%-20s FAILED   %s\n", op_of(json[i]), weft_last_error());
+            check_line("%-20s FAILED   %s\n", op_of(json[i]), weft_last_error());
     }
 }
 

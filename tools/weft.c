@@ -14,8 +14,10 @@
 
 static const char usage[] =
     "usage: weft devices               list the OpenCL devices of this machine\n"
-    "       weft check [--device SEL] [--all] [--forget]  test that a device computes every op right;\n"
-    "                                  --forget: kernels that did not compile are tried again\n"
+    "       weft check [--device SEL] [--all] [--forget] [--report FILE]  test that a device computes\n"
+    "                                  every op right; --forget: kernels that did not compile or\n"
+    "                                  failed their self-test are tried again; --report: the\n"
+    "                                  results and the devices, for a bug report\n"
     "       weft bench seven [--help]  measure training steps of whole networks\n"
     "       weft bench gemm [--json]   measure matrix products\n"
     "       weft bench conv [--json]   measure convolutions and their gradients\n"
@@ -74,20 +76,22 @@ static int devices(void) {
 }
 
 static int check(int argc, char **argv) {
-    const char *device = NULL;
-    bool all = false, forget = false;
+    weft_check_options asked = {0};
+    bool forget = false;
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--all") == 0)
-            all = true;
+            asked.all = true;
         else if (strcmp(argv[i], "--forget") == 0)
             forget = true;
         else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
-            device = argv[++i];
+            asked.device = argv[++i];
+        else if (strcmp(argv[i], "--report") == 0 && i + 1 < argc)
+            asked.report = argv[++i];
         else
-            return bad_usage("check takes --device SEL, --all and --forget");
+            return bad_usage("check takes --device SEL, --all, --forget and --report FILE");
     }
     if (forget && weft_check_forget() != WEFT_OK) return fail();
-    return weft_check(device, all);
+    return weft_check(&asked);
 }
 
 static int bench(int argc, char **argv) {

@@ -83,6 +83,15 @@ static weft_tensor *build_movement(const char *op, const cJSON *c, weft_tensor *
     return NULL;
 }
 
+/* Inputs: the table, tokens, and offsets or weights. */
+static weft_tensor *build_bag(const cJSON *c, weft_tensor *const *x) {
+    const bool offsets = member(c, "offsets") != NULL;
+    return weft_embedding_bag_with(x[0], x[1],
+        &(weft_bag_options){WEFT_BAG_OPTIONS_INIT, .mode = (weft_bag_mode)number(c, "mode"),
+            .offsets = offsets ? x[2] : NULL, .weights = x[offsets ? 3 : 2],
+            .padded = member(c, "padding") != NULL, .padding = number(c, "padding")});
+}
+
 static weft_tensor *build_index(const char *op, const cJSON *c, weft_tensor *const *x) {
     const int axis = number(c, "axis"), size = number(c, "start");
     if (strcmp(op, "gather") == 0) return weft_gather(x[0], axis, x[1]);
@@ -92,6 +101,7 @@ static weft_tensor *build_index(const char *op, const cJSON *c, weft_tensor *con
     if (strcmp(op, "index_add") == 0) return weft_index_add(x[0], axis, x[1], x[2]);
     if (strcmp(op, "index_copy") == 0) return weft_index_copy(x[0], axis, x[1], x[2]);
     if (strcmp(op, "index_sum") == 0) return weft_index_sum(x[0], axis, x[1], size);
+    if (strcmp(op, "embedding_bag_with") == 0) return build_bag(c, x);
     if (strcmp(op, "embedding") == 0)
         return member(c, "padding") ? weft_embedding_padded_with(x[0], x[1], number(c, "padding"))
                                     : weft_embedding_with(x[0], x[1]);

@@ -44,10 +44,6 @@ WEFT_REQUIRE(weft_amx_blocks_are_two_tiles, WEFT_AMX_SIDE == 32);
 #define WEFT_AMX_AHEAD       8
 #define WEFT_AMX_LINES_AHEAD 2
 
-typedef uint16 weft_amx_pairs __attribute__((aligned(2)));
-
-#define WEFT_AMX_LIES_AS_bf16 1 /* in memory as the engine takes it */
-
 /* What is requested from memory while the engine multiplies, so that it is near when it is copied: `rows` rows for each panel,
  * `row` bytes apart, of which each block of k requests so many bytes. */
 typedef struct weft_amx_soon {
@@ -149,6 +145,7 @@ __attribute__((always_inline)) static inline void weft_amx_row(weft_amx_engine *
 #define WEFT_AMX_RIGHT WEFT_OF_B
 #endif
 
+#define WEFT_AMX_TAKE(value)  WEFT_AMX_OF(WEFT_AMX_BITS_)(value)
 #define WEFT_AMX_NAME(suffix) WEFT_NAME(left_##suffix)
 #define WEFT_AMX_OF           WEFT_AMX_LEFT
 #include "gemm_cpu_amx_operand.clh"
@@ -159,6 +156,7 @@ __attribute__((always_inline)) static inline void weft_amx_row(weft_amx_engine *
 #include "gemm_cpu_amx_operand.clh"
 #undef WEFT_AMX_NAME
 #undef WEFT_AMX_OF
+#undef WEFT_AMX_TAKE
 
 /* Work-item (panels, DEPTH of k, batch): `span` panels. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(pack)(

@@ -93,6 +93,7 @@ static weft_status by_rows(weft_graph *graph) {
     weft_status status = weft_sparse_updates(graph, "embedding1.weight", true);
     if (!status) status = weft_minimize(loss, &rule, updates, WEFT_MAX_UPDATES, &count);
     if (!status) status = weft_scalar_set(weft_minimize_rate(graph), 0.05f);
+    if (!status) status = weft_graph_set_matmul_precision(graph, WEFT_MATMUL_PRECISION_HIGH);
     return status ? status : weft_graph_set_precision(graph, WEFT_PRECISION_BF16);
 }
 
@@ -128,7 +129,7 @@ static weft_status from_file(weft_context *context, weft_graph *graph, const cha
     weft_graph *other = NULL;
     char path[512];
     (void)snprintf(path, sizeof path, "%s/example_data.safetensors", folder);
-    weft_status status = weft_weights_save(graph, path);
+    weft_status status = weft_weights_save_dtype(graph, path, WEFT_BF16); /* in half the bytes */
     if (!status) status = weft_graph_create(&other, context);
     if (!status)
         (void)weft_parameter(other, "first", weft_init_from_file(path, "target.linear1.weight"), 2, WIDTH);

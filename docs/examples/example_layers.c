@@ -10,6 +10,9 @@ static void dense(weft_tensor *x, weft_tensor *tokens) { /* (batch, 8), i32 (bat
     const weft_embedding_options rows = {WEFT_EMBEDDING_OPTIONS_INIT, .initialiser = &other, .padded = true,
         .padding = 0, .sparse = true, .max_norm = 2, .by_frequency = true};
     (void)weft_add(h, weft_add(weft_embedding(tokens, 100, 4), weft_embedding_layer(tokens, 100, 4, &rows)));
+    weft_tensor *bags = weft_input(weft_tensor_graph(x), "bags", WEFT_I32, 6); /* (batch, 6) */
+    const weft_bag_options largest = {WEFT_BAG_OPTIONS_INIT, .mode = WEFT_BAG_MAX};
+    (void)weft_add(h, weft_embedding_bag(bags, 100, 4, &largest, &rows)); /* (batch, 4) */
     const int64_t cutoffs[] = {20, 60};
     weft_adaptive_softmax *many = weft_adaptive_softmax_layer(weft_tensor_graph(x), 8, 100, cutoffs, 2,
         &(weft_adaptive_softmax_options){WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT, .divisor = 2});

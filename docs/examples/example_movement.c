@@ -54,6 +54,9 @@ static void indexing(
     weft_tensor *table = weft_parameter(graph, "table", weft_init_normal(0, 1), 100, 8);
     (void)weft_add(
         weft_embedding_with(table, tokens), weft_embedding_padded_with(table, tokens, 0)); /* (batch, 8) */
+    weft_tensor *begins = weft_array(graph, WEFT_I32, (const int32_t[]){0, 2}, 1, (const int64_t[]){2});
+    (void)weft_embedding_bag_with(table, tokens, /* (2, 8): of the first two tokens, and of the others */
+        &(weft_bag_options){WEFT_BAG_OPTIONS_INIT, .mode = WEFT_BAG_SUM, .offsets = begins});
 }
 
 static void products(weft_graph *graph, weft_tensor *x) { /* (batch, 3, 4) */

@@ -111,7 +111,17 @@ static bool stop_after_two(void *trainer, const weft_epoch *e) {
     return true;
 }
 
-/* A trainer runs the loop; it keeps the best weights, and an interrupted run is an error that says so. */
+/* How the training in f16 scales its losses. */
+static weft_status print_scale(weft_graph *graph) {
+    weft_loss_scale now;
+    const weft_status status = weft_graph_loss_scale(graph, &now);
+    if (!status)
+        printf("loss scale %g, %u of %u steps skipped\n", (double)now.scale, (unsigned)now.skipped_steps,
+            (unsigned)now.steps);
+    return status;
+}
+
+/* A trainer runs the loop, in f16; it keeps the best weights, and an interrupted run is an error that says so. */
 static weft_status let_train(weft_context *context) {
     float numbers[16][WIDTH], sums[16][1];
     for (int i = 0; i < 16; i++) {
@@ -127,10 +137,14 @@ static weft_status let_train(weft_context *context) {
     weft_tensor *loss = weft_mse(
         weft_linear(weft_input(graph, "x", WEFT_F32, WIDTH), 1), weft_input(graph, "sum", WEFT_F32, 1));
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_sgd(0.1f), .epochs = 5,
-        .batch = 8, .early_stopping = {.keep_best = true}, .on_epoch = stop_after_two, .user = &trainer};
+        .batch = 8, .early_stopping = {.keep_best = true}, .on_epoch = stop_after_two, .user = &trainer,
+        .precision = WEFT_PRECISION_F16};
+    const weft_loss_scaling scaling = {WEFT_LOSS_SCALING_INIT, .initial = 1024};
+    if (!status) status = weft_graph_set_loss_scaling(graph, &scaling);
     if (!status) status = weft_trainer_create(&trainer, loss, &options);
     if (!status) status = weft_trainer_run(trainer, dataset);
     if (status == WEFT_ERROR_CANCELLED) status = weft_trainer_restore_best(trainer);
+    if (!status) status = print_scale(graph);
     weft_trainer_release(weft_trainer_retain(trainer));
     weft_trainer_release(trainer), weft_dataset_release(dataset), weft_graph_release(graph);
     return status;

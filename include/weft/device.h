@@ -79,6 +79,10 @@ typedef struct weft_context_options {
      * number, results have the same bits on any number of cores of one kind of processor. At most 4096. 0:
      * $WEFT_WORK_UNITS, else as many as the device has. */
     size_t work_units;
+    /* Default false: no buffer is larger than what the driver reports as the largest. true: up to the device's memory, which
+     * many drivers grant (NVIDIA's report a quarter of it, Intel's 4 GiB, beyond which their kernels are slower); those
+     * that do not fail when a plan is made. */
+    bool large_buffers;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 

@@ -60,11 +60,57 @@ typedef enum weft_precision {
     /* Mixed precision: f32 activations and their gradients are stored in bf16, and the operands of matrix products are
      * rounded to bf16 where a matrix engine multiplies them, as are those of convolutions; sums are f32. Exponents are
      * those of f32, so that losses need no scaling. Attention and recurrent layers compute and read in f32. */
-    WEFT_PRECISION_BF16
+    WEFT_PRECISION_BF16,
+    /* The same in f16, which has three more bits of fraction and a least normal number of 6e-5: weft_gradients scales the
+     * loss (weft_loss_scaling) and gives gradients without the scale, and a step of an optimizer whose gradients
+     * hold an infinity or NaN is skipped. */
+    WEFT_PRECISION_F16
 } weft_precision;
-/* Of the plans that are made from now on; those that exist keep theirs. Errors: WEFT_ERROR_ARGUMENT if graph is NULL or
- * precision is none of these. */
+/* Of the plans that are made from now on; those that exist keep theirs. WEFT_PRECISION_F16: before gradients and updates
+ * are made. Errors: WEFT_ERROR_ARGUMENT if graph is NULL or precision is none of these; WEFT_ERROR_STATE if there are
+ * updates already that would not scale. */
 WEFT_API weft_status weft_graph_set_precision(weft_graph *graph, weft_precision precision);
+
+/* How losses are scaled in f16, as by PyTorch's GradScaler. The scale begins with `initial`. A step whose gradients hold
+ * an infinity or NaN is skipped, and multiplies the scale by `backoff`; `interval` steps in a row that are not
+ * multiply it by `growth`. A step that is skipped with the scale at `least` is WEFT_ERROR_NOT_FINITE at the next read or
+ * wait of its plan, with the step and the tensor in which the overflow began. All runs of a graph share one scale.
+ *
+ * A skipped run changes nothing but the scale: parameters, states of optimizers, averages, running statistics and
+ * variables of weft_assign keep their values, and updates do not count it. It leaves out the whole update where gradients
+ * are accumulated. */
+typedef struct weft_loss_scaling {
+    size_t struct_size;
+    float initial;     /* default 65536 */
+    float growth;      /* default 2; at least 1 */
+    float backoff;     /* default 0.5; below 1 */
+    float least;       /* default 2^-14 */
+    uint32_t interval; /* default 2000 */
+} weft_loss_scaling;
+#define WEFT_LOSS_SCALING_INIT .struct_size = sizeof(weft_loss_scaling)
+/* Before gradients are made in f16, else WEFT_ERROR_STATE. A field of 0 is its default. */
+WEFT_API weft_status weft_graph_set_loss_scaling(weft_graph *graph, const weft_loss_scaling *scaling);
+typedef struct weft_loss_scale {
+    float scale;
+    uint64_t good_steps;    /* since the scale changed */
+    uint64_t skipped_steps; /* in all */
+    uint64_t steps;         /* in all, the skipped ones included */
+} weft_loss_scale;
+/* After the runs so far, for which it waits. Zeros where nothing is scaled. */
+WEFT_API weft_status weft_graph_loss_scale(weft_graph *graph, weft_loss_scale *now);
+
+/* How exactly f32 matrices are multiplied, with the words and the meaning of PyTorch's
+ * torch.set_float32_matmul_precision. What is stored stays f32, and sums are f32. It matters where the device has a matrix
+ * engine that multiplies 16-bit numbers; elsewhere all three are `highest`. Infinities, NaN and numbers near the
+ * ends of the range give with `high` what they give with `highest`. Errors relative to the spread of a product's
+ * elements, of random matrices: 3e-7, 4e-6, 2e-3. */
+typedef enum weft_matmul_precision {
+    WEFT_MATMUL_PRECISION_HIGHEST, /* as exact as f32; the default */
+    WEFT_MATMUL_PRECISION_HIGH, /* operands with 16 bits of fraction: matrix products from three products in bf16 */
+    WEFT_MATMUL_PRECISION_MEDIUM /* operands rounded to bf16, of matrix products and convolutions */
+} weft_matmul_precision;
+/* Of the plans that are made from now on. Errors: WEFT_ERROR_ARGUMENT if graph is NULL or precision is none of these. */
+WEFT_API weft_status weft_graph_set_matmul_precision(weft_graph *graph, weft_matmul_precision precision);
 
 /* ---- inputs, parameters, states and constants ---- */
 

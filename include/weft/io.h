@@ -11,6 +11,10 @@ extern "C" {
 /* Saves all parameters and named states of a graph, by name, as a safetensors file (8 bytes of little-endian
  * header length, a JSON header, the data). The file is written completely or not at all. */
 WEFT_API weft_status weft_weights_save(weft_graph *graph, const char *path);
+/* The same in half the bytes: f32 tensors are rounded to WEFT_F16 or WEFT_BF16 (WEFT_F32: as they are), others stay.
+ * weft_weights_load reads them. WEFT_ERROR_ARGUMENT for another dtype; WEFT_ERROR_NOT_FINITE, with the tensor, where a
+ * finite number would become infinite. */
+WEFT_API weft_status weft_weights_save_dtype(weft_graph *graph, const char *path, weft_dtype dtype);
 
 /* How a file and a graph differ, for weft_weights_options.on_difference. */
 typedef enum weft_weights_difference {

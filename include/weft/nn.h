@@ -126,6 +126,10 @@ typedef struct weft_embedding_options {
 /* The same with options; NULL means all defaults. */
 WEFT_API weft_tensor *weft_embedding_layer(
     weft_tensor *tokens, int64_t vocabulary, int64_t width, const weft_embedding_options *options);
+/* weft_embedding_bag_with of a table that the layer makes, named as by weft_embedding; the padding of the table is that of
+ * the bags, too. NULL means all defaults. */
+WEFT_API weft_tensor *weft_embedding_bag(weft_tensor *tokens, int64_t vocabulary, int64_t width,
+    const weft_bag_options *bags, const weft_embedding_options *options);
 
 /* Tables of these names (a star matches any characters) are updated by rows, or as a whole again: a step reads and writes only
  * the rows of the parameter and of the optimizer's states that were picked, each once, so that its cost grows with the

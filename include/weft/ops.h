@@ -370,6 +370,24 @@ WEFT_API weft_tensor *weft_embedding_with(weft_tensor *table, weft_tensor *token
 /* The same, but the row `padding` gets no gradient; a negative number counts from the end. */
 WEFT_API weft_tensor *weft_embedding_padded_with(weft_tensor *table, weft_tensor *tokens, int64_t padding);
 
+typedef enum weft_bag_mode { WEFT_BAG_MEAN, WEFT_BAG_SUM, WEFT_BAG_MAX } weft_bag_mode;
+typedef struct weft_bag_options {
+    size_t struct_size;
+    weft_bag_mode mode; /* default WEFT_BAG_MEAN */
+    weft_tensor
+        *offsets; /* default NULL; i32 (bags): where in tokens (n) each bag begins: 0, then as much or more */
+    weft_tensor *
+        weights; /* default NULL; factors of the rows, of the table's dtype, for WEFT_BAG_SUM; shape of tokens */
+    bool padded;     /* default false */
+    int64_t padding; /* with `padded`: this token is in no bag; a negative number counts from the end */
+} weft_bag_options;
+#define WEFT_BAG_OPTIONS_INIT .struct_size = sizeof(weft_bag_options)
+/* tokens i32 (..., n) → (..., width): of the rows of each n tokens the mean, the sum or the largest elements. With offsets,
+ * tokens (n) → (bags, width). A bag without tokens gives zeros. Errors: WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE,
+ * WEFT_ERROR_ARGUMENT (weights in another mode); a token before the first offset is an error of the next read or wait. */
+WEFT_API weft_tensor *weft_embedding_bag_with(
+    weft_tensor *table, weft_tensor *tokens, const weft_bag_options *options);
+
 /* ---- random: Philox4x32-10 (Salmon et al. 2011), the same numbers on every device ----
  * The numbers depend on the seed of the context, the order of creation and the number of the run, but not on
  * the device or on how a batch is split. */

@@ -316,7 +316,11 @@ typedef struct weft_trainer_options {
      * weft_trainer_resume; at most WEFT_MAX_EXTRAS. */
     const weft_checkpoint_extra *checkpoint_extras;
     size_t checkpoint_extra_count;
-    weft_precision precision; /* default f32, which leaves the graph's; others: weft_graph_set_precision */
+    /* default f32, which leaves the graph's; others: weft_graph_set_precision. In f16 a step that is skipped is logged, and
+     * schedules by step do not count it, from the next multiple of 16 steps on. */
+    weft_precision precision;
+    /* Default WEFT_MATMUL_PRECISION_HIGHEST, which leaves the graph's; others: weft_graph_set_matmul_precision. */
+    weft_matmul_precision matmul_precision;
 } weft_trainer_options;
 #define WEFT_MAX_EXTRAS           16
 #define WEFT_MAX_METRICS          16
@@ -366,6 +370,8 @@ typedef struct weft_training_info {
     size_t best_epoch;          /* of the last run, from 0; SIZE_MAX: none */
     double best;                /* the watched value in that epoch; NaN: none */
     bool stopped;               /* the last run was ended by weft_trainer_stop or by a callback */
+    size_t skipped_steps;       /* in f16: those whose gradients overflowed, which changed nothing */
+    double loss_scale;          /* after the last step; 0: losses are not scaled */
 } weft_training_info;
 /* Figures of the runs so far. trainer NULL: those of a trainer that has not run. */
 WEFT_API void weft_trainer_get_info(const weft_trainer *trainer, weft_training_info *info);

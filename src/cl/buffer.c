@@ -105,11 +105,19 @@ static void count_held(wi_buffer_pool *pool, size_t bytes) {
     if (held > atomic_load(&pool->peak)) atomic_store(&pool->peak, held);
 }
 
-static weft_status check_largest(const wi_device *device, size_t bytes) {
-    const cl_ulong largest = device->caps.largest_allocation;
-    if (bytes <= largest || largest == 0 || (device->caps.quirks & WI_QUIRK_QUARTER_ALLOC)) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_DEVICE_MEMORY, "a buffer of %zu bytes: the largest that %s allows is %llu", bytes,
-        device->info.name, (unsigned long long)largest);
+size_t wi_buffer_largest(const wi_device *device) {
+    const wi_capabilities *const caps = &device->caps;
+    const cl_ulong largest = caps->large_buffers ? caps->global_memory : caps->largest_allocation;
+    return largest > 0 ? (size_t)largest : SIZE_MAX;
+}
+
+weft_status wi_buffer_check_largest(const wi_device *device, size_t bytes, const char *what) {
+    const size_t largest = wi_buffer_largest(device);
+    if (bytes <= largest) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_DEVICE_MEMORY, "%s of %zu bytes: the largest buffer that %s allows is %zu; %s", what,
+        bytes, device->info.name, largest,
+        device->caps.large_buffers ? "its memory has no more"
+                                   : "a smaller batch or tensor is needed, or the option large_buffers");
 }
 
 /* What drivers return when the device's memory does not suffice; other errors are faults of a call. */
@@ -149,6 +157,15 @@ static cl_mem create_in_large_pages(const wi_device *device, size_t bytes) {
     return NULL;
 }
 
+/* CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL, which not every cl_ext.h has. */
+#define UNRESTRICTED_SIZE ((cl_mem_flags)1 << 23)
+
+static cl_mem_flags flags_of(const wi_device *device, size_t bytes) {
+    const bool needs_flag =
+        (device->caps.quirks & WI_QUIRK_LARGE_FLAG) && bytes > device->caps.largest_allocation;
+    return CL_MEM_READ_WRITE | (needs_flag ? UNRESTRICTED_SIZE : 0);
+}
+
 /* The driver counts what it allocates itself against the device's memory; of ours we see to it. */
 static cl_mem create_memory(const wi_device *device, size_t bytes, cl_int *error) {
     const wi_capabilities *const caps = &device->caps;
@@ -156,7 +173,7 @@ static cl_mem create_memory(const wi_device *device, size_t bytes, cl_int *error
                          atomic_load(&device->buffers->held) + bytes <= caps->global_memory;
     cl_mem memory = is_ours ? create_in_large_pages(device, bytes) : NULL;
     *error = CL_SUCCESS;
-    return memory ? memory : clCreateBuffer(device->cl, CL_MEM_READ_WRITE, bytes, NULL, error);
+    return memory ? memory : clCreateBuffer(device->cl, flags_of(device, bytes), bytes, NULL, error);
 }
 
 weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes) {
@@ -165,7 +182,7 @@ weft_status wi_buffer_create(wi_buffer *buffer, wi_device *device, size_t bytes)
     if (bytes == 0) WI_FAIL(WEFT_ERROR_ARGUMENT, "a buffer of 0 bytes");
     if (take_pooled(pool, buffer, bytes)) return WEFT_OK;
     WI_TRY(wi_buffer_check_limit(device, bytes, "a buffer"));
-    WI_TRY(check_largest(device, bytes));
+    WI_TRY(wi_buffer_check_largest(device, bytes, "a buffer"));
     if (exceeds_limit(pool, atomic_load(&pool->held), bytes)) empty_pool(pool);
     cl_int error = CL_SUCCESS;
     cl_mem memory = create_memory(device, bytes, &error);

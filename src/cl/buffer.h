@@ -20,6 +20,10 @@ void wi_buffer_release(wi_buffer *buffer, wi_device *device); /* a zeroed buffer
 weft_status wi_buffer_check_limit(wi_device *device, size_t bytes, const char *what);
 /* What that would still allow; SIZE_MAX without a limit. */
 size_t wi_buffer_available(const wi_device *device);
+/* The most bytes that one buffer of the device may have. */
+size_t wi_buffer_largest(const wi_device *device);
+/* WEFT_ERROR_DEVICE_MEMORY for more, with the cure in the line, which begins with `what`. */
+weft_status wi_buffer_check_largest(const wi_device *device, size_t bytes, const char *what);
 /* Blocking copies; offsets in bytes. */
 weft_status wi_buffer_write(wi_device *device, cl_mem memory, size_t offset, const void *data, size_t bytes);
 weft_status wi_buffer_read(wi_device *device, cl_mem memory, size_t offset, void *data, size_t bytes);

@@ -23,6 +23,7 @@ struct weft_context {
     struct weft_graph *graph; /* the default graph, made on demand by src/graph; released first */
     void (*graph_release)(struct weft_graph *graph);
     int plan_count; /* made so far, by src/plan */
+    unsigned told;  /* formats, a bit each, of which the log says that f32 arithmetic serves; by src/plan */
     atomic_int references;
 };
 

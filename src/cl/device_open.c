@@ -8,6 +8,7 @@
 #include "cl/capabilities.h"
 #include "cl/device_list.h"
 #include "cl/disk_cache.h"
+#include "cl/findings.h"
 #include "cl/gpu_engines.h"
 #include "cl/launch.h"
 #include "cl/matrix_engine.h"
@@ -21,6 +22,7 @@
 /* Undoes an opening, and what failed of it; it may be tried again then. */
 static void close_parts(wi_device *device) {
     wi_program_cache_close(device);
+    wi_findings_close(device);
     wi_tuning_close(device);
     wi_disk_cache_close(device);
     wi_buffer_pool_close(device);
@@ -76,6 +78,7 @@ static weft_status read_work_units(cl_uint *units, const weft_context_options *o
 /* The OpenCL objects are there; what stands on them follows. */
 static weft_status open_parts(wi_device *device, const weft_context_options *options) {
     WI_TRY(wi_capabilities_read(device));
+    device->caps.large_buffers = options->large_buffers;
     WI_TRY(find_engines(device, options));
     WI_TRY(read_work_units(&device->caps.work_units, options));
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));

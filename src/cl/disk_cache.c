@@ -269,7 +269,7 @@ bool wi_disk_cache_write(
 
 /* ---- forgetting ---- */
 
-static bool is_failure(const weft_allocator *allocator, const char *path) {
+static bool is_failure(const weft_allocator *allocator, const char *path, bool *compiling) {
     char *data = NULL, error[2048];
     size_t bytes = 0;
     entry_header header = {0};
@@ -277,7 +277,9 @@ static bool is_failure(const weft_allocator *allocator, const char *path) {
     if (wi_own_read(allocator, path, &data, &bytes) != WEFT_OK) wi_error_restore(error);
     if (bytes >= sizeof header) memcpy(&header, data, sizeof header);
     wi_release(allocator, data);
-    return memcmp(header.magic, entry_magic, sizeof entry_magic) == 0 && header.kind == WI_CACHE_FAILURE;
+    *compiling = header.kind == WI_CACHE_FAILURE;
+    return memcmp(header.magic, entry_magic, sizeof entry_magic) == 0 &&
+           (*compiling || header.kind == WI_CACHE_FINDINGS);
 }
 
 static weft_status forget_in(const weft_allocator *allocator, const char *folder, size_t *forgotten) {
@@ -288,12 +290,13 @@ static weft_status forget_in(const weft_allocator *allocator, const char *folder
     weft_status status = wi_directory_list(&names, &count, &arena, folder);
     for (size_t i = 0; status == WEFT_OK && i < count; i++) {
         char path[PATH_MAX];
+        bool compiling = false;
         const size_t length = strlen(names[i]);
         if (length < 5 || strcmp(names[i] + length - 5, ".weft") != 0) continue;
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        if (!is_failure(allocator, path)) continue;
+        if (!is_failure(allocator, path, &compiling)) continue;
         status = wi_file_remove(path);
-        *forgotten += status == WEFT_OK;
+        *forgotten += status == WEFT_OK && compiling;
     }
     wi_release(allocator, (void *)names);
     wi_arena_clear(&arena);

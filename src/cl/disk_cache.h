@@ -18,8 +18,9 @@ typedef struct wi_cache_key {
 typedef enum wi_cache_kind {
     WI_CACHE_BINARY = 1,
     WI_CACHE_VALUE = 3,
-    WI_CACHE_INDEX = 4,  /* of pieces: piece_index.h */
-    WI_CACHE_FAILURE = 5 /* the log of a compiler that refuses the source; 2 were logs of any failure */
+    WI_CACHE_INDEX = 4,   /* of pieces: piece_index.h */
+    WI_CACHE_FAILURE = 5, /* the log of a compiler that refuses the source; 2 were logs of any failure */
+    WI_CACHE_FINDINGS = 6 /* of self-tests: findings.h */
 } wi_cache_kind;
 
 typedef struct wi_cache_entry {
@@ -43,7 +44,8 @@ bool wi_disk_cache_write(
     wi_device *device, wi_cache_key key, wi_cache_kind kind, const void *data, size_t bytes);
 /* Whether a write would be tried at all. */
 bool wi_disk_cache_writes(const wi_device *device);
-/* Removes from a folder, as for wi_disk_cache_open, what compilers refused on any device. No folder: *forgotten is 0. */
+/* Removes from a folder, as for wi_disk_cache_open, what compilers refused and what self-tests found on any device.
+ * *forgotten: of the former. No folder: 0. */
 weft_status wi_disk_cache_forget_failures(
     const weft_allocator *allocator, const char *folder, size_t *forgotten);
 /* The file of an entry for messages; "" without a folder. */

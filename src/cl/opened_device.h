@@ -24,6 +24,7 @@ typedef struct wi_capabilities {
     size_t max_work_item_sizes[3];
     cl_ulong local_memory;       /* bytes */
     cl_ulong largest_allocation; /* bytes */
+    bool large_buffers;          /* the program asks for more than that in one buffer */
     cl_ulong global_memory;      /* bytes */
     bool fp16;                   /* half arithmetic: probed, not believed */
     bool fp64;
@@ -53,6 +54,7 @@ typedef struct wi_device {
     cl_command_queue queue; /* in order */
     struct wi_disk_cache *disk;
     struct wi_tuning *tuning;
+    struct wi_findings *findings; /* of self-tests; made when one is asked for */
     struct wi_program_cache *programs;
     struct wi_buffer_pool *buffers;
 } wi_device;

@@ -69,10 +69,13 @@ const wi_program_stats *wi_programs_stats(const wi_device *device) {
 
 /* -w: PoCL prints the number of a program's warnings to stderr; clang has some for wide vectors without AVX-512. */
 static weft_status find_options(const wi_device *device, const char *extra, wi_text *options) {
+    const bool large = device->caps.large_buffers && (device->caps.quirks & WI_QUIRK_LARGE_FLAG);
     wi_text_init(options, device->host.allocator);
-    wi_text_append(options, "-w -cl-std=CL1.2 -D WEFT_LANES=%d -D WEFT_GROUP=%d%s%s%s", device->profile.lanes,
-        device->profile.group, device->caps.engine_model ? " -D WEFT_ENGINE_MODEL" : "",
-        extra && *extra ? " " : "", extra ? extra : "");
+    wi_text_append(options, "-w -cl-std=CL1.2 -D WEFT_LANES=%d -D WEFT_GROUP=%d%s%s%s%s",
+        device->profile.lanes, device->profile.group,
+        device->caps.engine_model ? " -D WEFT_ENGINE_MODEL" : "",
+        large ? " -cl-intel-greater-than-4GB-buffer-required" : "", extra && *extra ? " " : "",
+        extra ? extra : "");
     return options->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 

@@ -22,8 +22,9 @@ static const quirk_row quirk_rows[] = {
        clFinish waits for what it flushes itself, an event for what was flushed before, too */
     {"rusticl", "", "", WI_QUIRK_LOOSE_EDGES | WI_QUIRK_EARLY_FINISH},
     {"oclgrind", "", "", WI_QUIRK_NO_CLBLAST},
-    /* CL_DEVICE_MAX_MEM_ALLOC_SIZE is a quarter of the memory, larger buffers work */
-    {"nvidia cuda", "", "", WI_QUIRK_QUARTER_ALLOC},
+    /* github.com/intel/compute-runtime/issues/627; not their runtime for processors */
+    {"intel(r) opencl graphics", "", "", WI_QUIRK_LARGE_FLAG},
+    {"intel(r) opencl hd graphics", "", "", WI_QUIRK_LARGE_FLAG},
     /* github.com/viennacl/viennacl-dev/issues/225: compiled when the kernel object is made */
     {"amd accelerated parallel processing", "", "", WI_QUIRK_BINARY_LATE},
 };
@@ -44,11 +45,32 @@ unsigned wi_quirks_find(const weft_device_info *info, const char *method) {
     return takes_work_item_loops(method) ? quirks : quirks & ~(unsigned)WI_QUIRK_WORK_ITEM_LOOPS;
 }
 
+/* A row says what docs/devices.md says; any other version of a driver is unknown. "3.1+debian" is a 3.1, 3.10 is not. */
+static const struct {
+    const char *platform, *driver; /* a part of the name; the version */
+} proven_rows[] = {{"portable computing language", "3.1"}};
+
+static bool is_version(const char *driver, const char *version) {
+    const size_t length = strlen(version);
+    if (strncmp(driver, version, length) != 0) return false;
+    return driver[length] == '\0' || !strchr(".0123456789", driver[length]);
+}
+
+bool wi_driver_is_proven(const weft_device_info *info) {
+    for (size_t i = 0; i < sizeof proven_rows / sizeof *proven_rows; i++) {
+        if (wi_contains_any_case(info->platform, proven_rows[i].platform) &&
+            is_version(info->driver, proven_rows[i].driver))
+            return true;
+    }
+    return false;
+}
+
 const char *wi_quirk_text(unsigned quirk) {
     switch (quirk) {
     case WI_QUIRK_WORK_ITEM_LOOPS:
         return "attention of class gpu fails with POCL_WORK_GROUP_METHOD=auto and workitemloops";
-    case WI_QUIRK_QUARTER_ALLOC: return "reports a quarter of the memory as the largest allocation";
+    case WI_QUIRK_LARGE_FLAG:
+        return "takes buffers above its largest with a flag, and kernels with an option";
     case WI_QUIRK_BINARY_LATE: return "program binaries are complete only after the kernels ran";
     case WI_QUIRK_NO_CLBLAST: return "CLBlast takes too long to build here";
     case WI_QUIRK_SCALAR_COMPILER: return "takes minutes to compile large kernels of wide vectors";

@@ -7,7 +7,7 @@
 
 enum {
     WI_QUIRK_WORK_ITEM_LOOPS = 1 << 0, /* attention of class gpu corrupts memory with these methods of PoCL */
-    WI_QUIRK_QUARTER_ALLOC = 1 << 1,   /* reports a quarter of memory as largest allocation, gives more */
+    WI_QUIRK_LARGE_FLAG = 1 << 1,      /* buffers above the largest need a flag, and kernels an option */
     WI_QUIRK_BINARY_LATE = 1 << 2,     /* program binary is complete only after the kernels ran */
     WI_QUIRK_NO_CLBLAST = 1 << 3,      /* CLBlast takes far too long to build here */
     WI_QUIRK_SCALAR_COMPILER = 1 << 4, /* unrolls wide vectors: large kernels of class cpu take minutes */
@@ -18,6 +18,8 @@ enum {
 
 /* method: $POCL_WORK_GROUP_METHOD, or NULL. */
 unsigned wi_quirks_find(const weft_device_info *info, const char *method);
+/* Has the whole test suite passed on this driver? Then kernels are not tested anew on first use (kernels/self_test.h). */
+bool wi_driver_is_proven(const weft_device_info *info);
 /* For logs and `weft check`: one line for a single bit. */
 const char *wi_quirk_text(unsigned quirk);
 

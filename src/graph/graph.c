@@ -90,8 +90,26 @@ weft_status weft_graph_set_precision(weft_graph *graph, weft_precision precision
     switch (precision) {
     case WEFT_PRECISION_F32: graph->precision = WEFT_F32; return WEFT_OK;
     case WEFT_PRECISION_BF16: graph->precision = WEFT_BF16; return WEFT_OK;
+    case WEFT_PRECISION_F16:
+        if (graph->scaling.has_plain)
+            WI_FAIL(WEFT_ERROR_STATE, "weft_graph_set_precision: the graph has updates that do not scale "
+                                      "their loss: set f16 before "
+                                      "weft_minimize, weft_gradients and weft_optimizer_step");
+        graph->precision = WEFT_F16;
+        return WEFT_OK;
     }
     WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_graph_set_precision: %d is no weft_precision", (int)precision);
+}
+
+weft_status weft_graph_set_matmul_precision(weft_graph *graph, weft_matmul_precision precision) {
+    if (!graph) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_graph_set_matmul_precision: graph is NULL");
+    switch (precision) {
+    case WEFT_MATMUL_PRECISION_HIGHEST:
+    case WEFT_MATMUL_PRECISION_HIGH:
+    case WEFT_MATMUL_PRECISION_MEDIUM: graph->matmul_precision = precision; return WEFT_OK;
+    }
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_graph_set_matmul_precision: %d is no weft_matmul_precision",
+        (int)precision);
 }
 
 weft_status weft_graph_status(weft_graph *graph) {

@@ -59,6 +59,8 @@ typedef struct wi_op {
      * (wi_rewrite_value), in the order of their creation, and the last assigns. */
     weft_status (*check)(const weft_tensor *y, int64_t batch, bool inference);
     weft_tensor *(*effect)(weft_tensor *y, int number, const struct wi_rewrite *rewrite);
+    /* Its assignments may replace outputs of the plan that assign to the same variable. */
+    bool guards;
     /* VIEW: y's layout over the memory of x; false when strides cannot express it and x must be copied first.
      */
     bool (*view)(const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out,
@@ -99,7 +101,8 @@ struct weft_tensor {
 };
 
 /* Memory of a graph that lives from plan to plan. A block is one buffer. All parameters that are there before the first
- * plan share one; those that are made after it share the next, and so on: memory never moves. */
+ * plan share one, as far as a buffer may be so large; those that are made after it share the next, and so on: memory never
+ * moves. */
 typedef struct wi_block {
     wi_buffer buffer; /* made when the first plan or read needs it */
     size_t bytes;
@@ -127,13 +130,30 @@ typedef struct wi_variable {
     size_t covered_block, covered;
     bool replaced; /* an average that a later optimizer keeps, too: weft_average_swap leaves it alone */
     bool assigned; /* by weft_assign: its value is part of a training's state */
+    const char *saved_as; /* what loss scaling keeps: its name in checkpoints; NULL: it is none of that */
 } wi_variable;
 
 /* Counts the runs that update the parameters that an optimizer met in one step. */
 typedef struct wi_clock {
     uint64_t runs;  /* so far, the one under way included */
     uint64_t every; /* runs an update: gradients are accumulated over so many */
+    /* With loss scaling, rank 0: how many of its updates were skipped, and a number that a rule keeps from update to
+     * update; NULL: not yet. */
+    weft_tensor *skipped, *memory;
 } wi_clock;
+
+/* Of a graph in f16 (ops/loss_scale.h). States of rank 0; NULL: not yet. */
+typedef struct wi_loss_scaling {
+    weft_loss_scaling options;
+    weft_tensor *scale;
+    weft_tensor *good;    /* steps since it changed, or since one was skipped */
+    weft_tensor *skipped; /* steps, in all */
+    weft_tensor *steps;   /* in all */
+    weft_tensor *began;   /* the step that the skipped ones before the next began with; -1: there are none */
+    weft_tensor *judged;  /* what the gradients of the last run were: WI_UPDATE_ */
+    weft_tensor *failed;  /* 1: a step was skipped at the least scale */
+    bool has_plain;       /* there are updates without it */
+} wi_loss_scaling;
 
 /* A number that the host computes before each run. */
 typedef struct wi_scalar {
@@ -190,9 +210,11 @@ struct weft_graph {
     wi_variable_names names;
     wi_scalar *scalars;
     size_t scalar_count, scalar_capacity;
-    uint32_t streams;               /* random nodes made so far */
-    struct wi_scope *scope;         /* that is open (graph/scope.h); NULL: none */
-    weft_dtype precision;           /* weft_graph_set_precision */
+    uint32_t streams;       /* random nodes made so far */
+    struct wi_scope *scope; /* that is open (graph/scope.h); NULL: none */
+    weft_dtype precision;   /* weft_graph_set_precision */
+    wi_loss_scaling scaling;
+    weft_matmul_precision matmul_precision;
     size_t parameter_block;         /* where the next parameter is put, unless it is on the device by then */
     wi_clock clocks[WI_MAX_CLOCKS]; /* of optimizers */
     size_t clock_count;

@@ -128,6 +128,16 @@ weft_tensor *wi_rewrite_value(const wi_rewrite *rewrite, weft_tensor *variable) 
     return found < rewrite->root_count ? rewrite->roots[found]->inputs[1] : variable;
 }
 
+/* The output that assigns to the variable, if the op may replace it; else where a new root would be. */
+static size_t root_for(const wi_rewrite *rewrite, const wi_op *op, const weft_tensor *variable) {
+    const size_t known = effect_on(rewrite, variable);
+    for (size_t i = 0; op->guards && known == rewrite->root_count && i < rewrite->first_effect; i++) {
+        const weft_tensor *const root = rewrite->roots[i];
+        if (root->op->kind == WI_ASSIGN && root->inputs[0] == variable) return i;
+    }
+    return known;
+}
+
 /* The last of several assignments to a variable, which has taken the others in, replaces them. */
 static weft_status add_effects(wi_rewrite *rewrite) {
     weft_tensor *effect;
@@ -137,7 +147,7 @@ static weft_status add_effects(wi_rewrite *rewrite) {
     for (size_t i = 0; i < rewrite->effective_count; i++) {
         weft_tensor *const y = rewrite->effective[i].node;
         for (int number = 0; (effect = y->op->effect(y, number, rewrite)) != NULL; number++) {
-            const size_t known = effect_on(rewrite, effect->inputs[0]);
+            const size_t known = root_for(rewrite, y->op, effect->inputs[0]);
             if (known == rewrite->root_count) WI_TRY(add_root(rewrite, effect));
             rewrite->roots[known] = effect;
         }
@@ -266,6 +276,10 @@ static weft_status run_pass(wi_rewrite *rewrite, wi_stage stage) {
         WI_TRY(visit_from(rewrite, rewrite->roots[i]));
         rewrite->roots[i] = image_of(rewrite, rewrite->roots[i]);
         if (i + 1 == rewrite->root_count) WI_TRY(add_effects(rewrite));
+    }
+    for (size_t i = 0; i < rewrite->root_count; i++) { /* those that effects have replaced */
+        WI_TRY(visit_from(rewrite, rewrite->roots[i]));
+        rewrite->roots[i] = image_of(rewrite, rewrite->roots[i]);
     }
     return WEFT_OK;
 }

@@ -1,4 +1,5 @@
 /* Sources (inputs, parameters, states) and the generators that need no op family: constants, scalars, coordinates. */
+#include "cl/buffer.h"
 #include "graph/initial.h"
 #include "graph/scope.h"
 #include "graph/variable_names.h"
@@ -105,15 +106,17 @@ static wi_variable *add_variable(
     return variable;
 }
 
-/* The room of a new parameter, in the block that is not on the device yet. Each begins a row: 64 bytes, a cache line,
- * and a float16. */
+/* The room of a new parameter, in the block that is not on the device yet and has room left in a buffer. Each begins a
+ * row: 64 bytes, a cache line, and a float16. */
 static weft_status reserve_parameter(weft_graph *graph, size_t bytes, size_t *block, size_t *offset) {
-    const size_t row = WI_FLAT_ROW_BYTES;
-    if (graph->blocks[graph->parameter_block].buffer.memory)
+    const wi_block *const last = &graph->blocks[graph->parameter_block];
+    const size_t row = WI_FLAT_ROW_BYTES, whole = (bytes + row - 1) / row * row;
+    const size_t most = wi_buffer_largest(wi_context_device(graph->context));
+    if (last->buffer.memory || (last->bytes > 0 && (whole > most || last->bytes > most - whole)))
         WI_TRY(wi_graph_add_block(graph, 0, &graph->parameter_block));
     *block = graph->parameter_block;
     *offset = graph->blocks[*block].bytes;
-    graph->blocks[*block].bytes += (bytes + row - 1) / row * row;
+    graph->blocks[*block].bytes += whole;
     return WEFT_OK;
 }
 

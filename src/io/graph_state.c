@@ -51,19 +51,35 @@ static weft_status list_optimizer_state(wi_saved_list *list, weft_graph *graph, 
     return WEFT_OK;
 }
 
+static weft_status list_numbered(
+    wi_saved_list *list, const wi_variable *variable, const char *prefix, size_t number) {
+    char name[KEY];
+    WI_TRY(wi_saved_list_add_variable(list, variable->tensor));
+    snprintf(name, sizeof name, "%s.%zu", prefix, number);
+    list->entries[list->count - 1].name = wi_arena_string(&list->arena, name);
+    return list->entries[list->count - 1].name ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
+/* How many variables before it are saved by the same name: clocks have some each. */
+static size_t number_of_saved(const weft_graph *graph, size_t index) {
+    size_t number = 0;
+    for (size_t i = 0; i < index; i++) {
+        const char *const other = graph->variables[i]->saved_as;
+        number += other && strcmp(other, graph->variables[index]->saved_as) == 0;
+    }
+    return number;
+}
+
 static weft_status list_states(wi_saved_list *list, weft_graph *graph) {
     size_t carried = 0;
     for (size_t i = 0; i < graph->variable_count; i++) {
         const wi_variable *const variable = graph->variables[i];
-        if (variable->role) {
+        if (variable->role)
             WI_TRY(list_optimizer_state(list, graph, variable));
-        } else if (variable->assigned && *weft_tensor_name(variable->tensor) == '\0') {
-            char name[KEY];
-            WI_TRY(wi_saved_list_add_variable(list, variable->tensor));
-            snprintf(name, sizeof name, "carried.%zu", carried++);
-            list->entries[list->count - 1].name = wi_arena_string(&list->arena, name);
-            if (!list->entries[list->count - 1].name) return WEFT_ERROR_MEMORY;
-        }
+        else if (variable->saved_as)
+            WI_TRY(list_numbered(list, variable, variable->saved_as, number_of_saved(graph, i)));
+        else if (variable->assigned && *weft_tensor_name(variable->tensor) == '\0')
+            WI_TRY(list_numbered(list, variable, "carried", carried++));
     }
     return WEFT_OK;
 }

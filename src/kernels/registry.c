@@ -156,6 +156,17 @@ weft_tensor *wi_kernel_rewrite(
     return node;
 }
 
+bool wi_engines_multiply(const wi_device_profile *device, weft_dtype format) {
+    for (int i = 0; wi_product_family[i]; i++) {
+        const wi_implementation *const product = wi_product_family[i];
+        for (int k = 0; k < product->format_count; k++)
+            if (product->formats[k].compute == format && product->needs.engines &&
+                !(product->needs.engines & ~device->engines))
+                return true;
+    }
+    return false;
+}
+
 static bool takes(const wi_implementation *implementation, weft_dtype format) {
     for (int i = 0; i < implementation->format_count; i++) {
         const wi_formats *const row = &implementation->formats[i];

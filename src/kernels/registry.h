@@ -40,7 +40,8 @@ typedef struct wi_kernel_site {
     weft_dtype formats[WI_KERNEL_INPUTS]; /* of the inputs in memory */
     weft_dtype result_format;             /* kernel ops: of the result in memory */
     weft_dtype precision; /* inputs may be rounded to it, before they are multiplied; f32: to nothing */
-    const int *values;    /* of the parameters, those of the variant that is asked for */
+    weft_matmul_precision products; /* of f32 operands */
+    const int *values;              /* of the parameters, those of the variant that is asked for */
 } wi_kernel_site;
 
 enum { WI_IMPLEMENTATION_OPS = 3, WI_PARAMETERS = 12 };
@@ -147,5 +148,7 @@ bool wi_implementation_computes(const wi_implementation *implementation, const w
 /* May the op's inputs, and a kernel op's result, lie in memory in this format instead of f32? What its portable
  * implementation says, the last one of the op: others may refuse. */
 bool wi_kernels_take(const wi_op *op, weft_dtype format);
+/* Is there a product that multiplies numbers of the format on a matrix engine of the device? */
+bool wi_engines_multiply(const wi_device_profile *device, weft_dtype format);
 
 #endif

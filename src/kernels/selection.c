@@ -4,6 +4,7 @@
 #include "cl/quirks.h"
 #include "kernels/product/gemm_check.h"
 #include "kernels/product/gemm_trial.h"
+#include "kernels/self_test.h"
 #include "ops/attention/attention.h"
 #include "ops/convolution/conv.h"
 #include "ops/recurrent/recurrent_scan.h"
@@ -185,7 +186,6 @@ static void estimate(
         const wi_implementation *const implementation = candidate->implementation;
         candidate->verdict = WI_VERDICT_REFUSED;
         if (!wi_implementation_accepts(implementation, candidate->variant, site)) continue;
-        if (!has_right_engines(device, implementation, candidate->variant)) continue;
         candidate->verdict = WI_VERDICT_SLOWER;
         if (implementation->run) continue;
         candidate->seconds = wi_implementation_cost(implementation, candidate->variant, site);
@@ -199,7 +199,7 @@ static wi_candidate *cheapest(wi_selection *selection, const wi_op *op, const ch
     wi_candidate *best = NULL;
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const candidate = &selection->candidates[i];
-        if (candidate->verdict == WI_VERDICT_REFUSED ||
+        if (candidate->verdict == WI_VERDICT_REFUSED || candidate->verdict == WI_VERDICT_QUARANTINE ||
             (only && !is_forced(candidate->implementation, op, only)) ||
             (!only && candidate->implementation->run))
             continue;
@@ -208,10 +208,28 @@ static wi_candidate *cheapest(wi_selection *selection, const wi_op *op, const ch
     return best;
 }
 
+/* The cheapest of those that `only` names (NULL: all) whose engine computes what it should and, unless it is named, that
+ * passes its self-test: nothing is compiled for what would not be chosen anyway. NULL: none. */
+static wi_candidate *cheapest_right(wi_selection *selection, wi_device *device, const wi_op *op,
+    const wi_kernel_site *site, const char *only) {
+    wi_candidate *best;
+    while ((best = cheapest(selection, op, only)) != NULL) {
+        if (!has_right_engines(device, best->implementation, best->variant))
+            best->verdict = WI_VERDICT_REFUSED;
+        else if (!only && wi_self_test_failed(device, best->implementation, best->variant, op, site))
+            best->verdict = WI_VERDICT_QUARANTINE;
+        else
+            break;
+    }
+    return best;
+}
+
 static void say_why_not(wi_selection *selection, const wi_candidate *best) {
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const other = &selection->candidates[i];
-        if (other == best || other->verdict == WI_VERDICT_REFUSED || other->implementation->run) continue;
+        if (other == best || other->verdict == WI_VERDICT_REFUSED ||
+            other->verdict == WI_VERDICT_QUARANTINE || other->implementation->run)
+            continue;
         other->verdict = other->seconds < best->seconds ? WI_VERDICT_MARGIN : WI_VERDICT_SLOWER;
     }
 }
@@ -240,8 +258,14 @@ static weft_status fail_none(
         const unsigned faults = device->quirks & selection->candidates[i].implementation->needs.without;
         if (faults & WI_QUIRK_WORK_ITEM_LOOPS)
             WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s: %s", op->name, wi_quirk_text(WI_QUIRK_WORK_ITEM_LOOPS));
+        if (selection->candidates[i].verdict == WI_VERDICT_QUARANTINE)
+            WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+                "%s: no kernel computes it right on this device and driver; see weft check", op->name);
     }
-    WI_FAIL(WEFT_ERROR_INTERNAL, "%s: no implementation takes these sizes on this device", op->name);
+    WI_FAIL(WEFT_ERROR_UNSUPPORTED,
+        "%s: no kernel takes these sizes on a device with groups of %zu work-items and %zu bytes of local "
+        "memory",
+        op->name, device->max_group, device->local_bytes);
 }
 
 weft_status wi_select(
@@ -250,8 +274,8 @@ weft_status wi_select(
     WI_TRY(list_candidates(selection, op));
     if (forced) WI_TRY(check_forced(op, forced));
     estimate(selection, device, op, site);
-    wi_candidate *const named = forced ? cheapest(selection, op, forced) : NULL;
-    wi_candidate *const best = named ? named : cheapest(selection, op, NULL);
+    wi_candidate *const named = forced ? cheapest_right(selection, device, op, site, forced) : NULL;
+    wi_candidate *const best = named ? named : cheapest_right(selection, device, op, site, NULL);
     if (!best) return fail_none(selection, site->device, op);
     say_why_not(selection, best);
     choose(selection, best, named ? WI_VERDICT_FORCED : WI_VERDICT_CHOSEN);
@@ -267,6 +291,7 @@ const char *wi_verdict_name(wi_verdict verdict) {
         [WI_VERDICT_MARGIN] = "not faster by its margin",
         [WI_VERDICT_CHOSEN] = "chosen",
         [WI_VERDICT_FORCED] = "forced",
-        [WI_VERDICT_MEASURED] = "measured faster"};
+        [WI_VERDICT_MEASURED] = "measured faster",
+        [WI_VERDICT_QUARANTINE] = "in quarantine"};
     return names[verdict];
 }

@@ -4,7 +4,8 @@
  * Every implementation of the op is a candidate in each of its variants. Of those that accept the site the cheapest
  * is chosen by its own estimate (kernels/cost.h), where an entry of the tuning database for the class of sizes does not
  * replace it; of equal ones the first in the order of the family. An estimate is multiplied by the implementation's
- * margin before it is compared. The environment forces a choice ($WEFT_GEMM by name for matrix products, $WEFT_CONV by
+ * margin before it is compared. What is chosen passes a self-test before it serves (self_test.h); in the place of what does
+ * not, the next cheapest is taken. The environment forces a choice ($WEFT_GEMM by name for matrix products, $WEFT_CONV by
  * the beginning of the name for convolutions and their gradients): then the cheapest of that name is taken, where one
  * accepts the site. A library is measured against the kernel of ours that would have been chosen, once for each class of
  * sizes on a device (product/gemm_trial.h). */
@@ -20,8 +21,9 @@ typedef enum wi_verdict {
     WI_VERDICT_SLOWER,  /* it could, but another is expected to be faster, or is forced */
     WI_VERDICT_MARGIN,  /* it is expected to be faster, but not by its margin */
     WI_VERDICT_CHOSEN,
-    WI_VERDICT_FORCED,  /* by the environment */
-    WI_VERDICT_MEASURED /* chosen after a measurement on this device */
+    WI_VERDICT_FORCED,    /* by the environment */
+    WI_VERDICT_MEASURED,  /* chosen after a measurement on this device */
+    WI_VERDICT_QUARANTINE /* it failed its self-test on this device and driver */
 } wi_verdict;
 
 typedef struct wi_candidate {
@@ -41,8 +43,8 @@ typedef struct wi_selection {
 } wi_selection;
 
 /* The implementations of an op, in order. WEFT_ERROR_ARGUMENT: the environment forces a name that no matrix
- * product, or no convolution, has; WEFT_ERROR_UNSUPPORTED: a fault of the driver rules out those that would; WEFT_ERROR_INTERNAL: no
- * implementation takes the site. */
+ * product, or no convolution, has; WEFT_ERROR_UNSUPPORTED: no implementation takes the site, or a fault of the driver rules
+ * out those that would. */
 weft_status wi_select(
     wi_selection *selection, wi_device *device, const wi_op *op, const wi_kernel_site *site);
 

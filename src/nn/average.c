@@ -1,6 +1,7 @@
 /* The average of the parameters is exchanged with them, a range at a time, through a small buffer. */
 #include "cl/launch.h"
 #include "nn/update_rules.h"
+#include "ops/loss_scale.h"
 
 enum { SCRATCH_BYTES = 1 << 20 };
 
@@ -34,13 +35,22 @@ static bool is_kept(const wi_variable *variable) {
     return variable->role == wi_average_role && !variable->replaced;
 }
 
+/* Those that were not skipped. */
+static weft_status count_updates(const wi_clock *clock, uint64_t *updates) {
+    float skipped = 0;
+    if (clock->skipped) WI_TRY(wi_loss_scale_read(clock->skipped, &skipped));
+    *updates = clock->runs / clock->every - (uint64_t)skipped;
+    return WEFT_OK;
+}
+
 static weft_status check_averages(const weft_graph *graph) {
     size_t kept = 0;
     for (size_t i = 0; i < graph->variable_count; i++) {
         const wi_variable *const variable = graph->variables[i];
         if (!is_kept(variable)) continue;
-        const wi_clock *const clock = &graph->clocks[variable->clock];
-        if (clock->runs < clock->every)
+        uint64_t updates;
+        WI_TRY(count_updates(&graph->clocks[variable->clock], &updates));
+        if (updates == 0)
             WI_FAIL(WEFT_ERROR_STATE, "weft_average_swap: nothing is averaged before the first update");
         kept++;
     }

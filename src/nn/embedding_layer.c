@@ -69,3 +69,14 @@ weft_tensor *weft_embedding_layer(
 weft_tensor *weft_embedding(weft_tensor *tokens, int64_t vocabulary, int64_t width) {
     return weft_embedding_layer(tokens, vocabulary, width, NULL);
 }
+
+weft_tensor *weft_embedding_bag(weft_tensor *tokens, int64_t vocabulary, int64_t width,
+    const weft_bag_options *bags, const weft_embedding_options *given) {
+    weft_bag_options own;
+    if (!wi_bag_check(tokens, WEFT_F32, bags, &own)) return NULL;
+    weft_embedding_options table = {WEFT_EMBEDDING_OPTIONS_INIT};
+    if (!WI_GRAPH_OPTIONS(tokens->graph, &table, given, "weft_embedding_bag", WEFT_EMBEDDING_OPTIONS_INIT))
+        return NULL;
+    if (table.padded) own.padded = true, own.padding = table.padding;
+    return wi_bags(weft_embedding_layer(tokens, vocabulary, width, &table), tokens, &own, vocabulary);
+}

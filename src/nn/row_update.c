@@ -40,11 +40,15 @@ static weft_tensor *index_of(const weft_tensor *sum) {
     return weft_where(skipped, weft_number(index, -1), index);
 }
 
-static bool collect(const weft_tensor *gradient, parts *p) {
-    if (gradient->op == &wi_op_add) return collect(gradient->inputs[0], p) && collect(gradient->inputs[1], p);
+/* factor: of rank 0; NULL: 1. */
+static bool collect(const weft_tensor *gradient, weft_tensor *factor, parts *p) {
+    weft_tensor *const *const in = gradient->inputs;
+    if (gradient->op == &wi_op_add) return collect(in[0], factor, p) && collect(in[1], factor, p);
+    if (gradient->op == &wi_op_mul && in[1]->shape.rank == 0) /* the reciprocal of the loss scale */
+        return collect(in[0], factor ? weft_mul(factor, in[1]) : in[1], p);
     if (gradient->op != &wi_op_index_sum || gradient->attributes.index.axis != 0 || p->count == MAX_PARTS)
         return false;
-    p->rows[p->count] = gradient->inputs[0];
+    p->rows[p->count] = factor ? weft_mul(in[0], factor) : in[0];
     p->index[p->count++] = index_of(gradient);
     return true;
 }
@@ -65,7 +69,7 @@ weft_status wi_row_gradient(
     const weft_tensor *const parameter = weft_graph_parameter(u->graph, u->first);
     parts p = {.count = 0};
     WI_TRY(check_rule(u->optimizer, parameter));
-    const bool all_collected = collect(gradient, &p);
+    const bool all_collected = collect(gradient, NULL, &p);
     if (!all_collected && p.count == MAX_PARTS)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED,
             "optimizer: '%s' is updated by rows (weft_sparse_updates), and more than %d embeddings read it",

@@ -7,6 +7,8 @@
 #include "nn/fraction.h"
 #include "nn/update_rules.h"
 #include "ops/index/index.h"
+#include "ops/loss_scale.h"
+#include "ops/op_table.h"
 #include <string.h>
 
 /* ---- the gradient before the rule ---- */
@@ -43,6 +45,16 @@ static double average_take(wi_scalar *scalar, const wi_clock *clock) {
     return 1 - average_keep(scalar, clock);
 }
 
+static weft_tensor *scaled_keep(wi_update *u, weft_tensor *t, double decay, double unused) {
+    (void)u, (void)unused;
+    return weft_where(weft_equal(t, weft_number(t, 1)), weft_number(t, 0), weft_number(t, decay));
+}
+
+static weft_tensor *scaled_take(wi_update *u, weft_tensor *t, double decay, double unused) {
+    (void)u, (void)unused;
+    return weft_where(weft_equal(t, weft_number(t, 1)), weft_number(t, 1), weft_number(t, 1 - decay));
+}
+
 const char wi_average_role[] = "average";
 
 /* Of two optimizers that average a parameter, the later one does. */
@@ -60,10 +72,10 @@ static void replace_averages(weft_graph *graph, const wi_variable *average) {
 static void keep_average(wi_update *u, weft_tensor *p) {
     if (!(u->optimizer->average_decay > 0)) return;
     const double decay = wi_fraction(u->optimizer->average_decay);
-    const size_t clock = u->stretch->clock, number = u->asked;
+    const size_t number = u->asked;
     weft_tensor *const average = wi_update_state(u, wi_average_role, 0);
-    weft_tensor *const keep = wi_step_scalar(u->graph, clock, average_keep, decay, 0);
-    weft_tensor *const take = wi_step_scalar(u->graph, clock, average_take, decay, 0);
+    weft_tensor *const keep = wi_update_number(u, average_keep, scaled_keep, decay, 0);
+    weft_tensor *const take = wi_update_number(u, average_take, scaled_take, decay, 0);
     wi_update_keep(u, average, weft_add(weft_mul(p, take), weft_mul(average, keep)));
     if (average) replace_averages(u->graph, u->stretch->states[number]->variable);
 }
@@ -73,11 +85,13 @@ static bool is_whole(const weft_tensor *variable) {
     return variable->variable || variable->op == &wi_op_flat;
 }
 
-/* The table that the rows were picked from, with those of the next value. */
+/* The table that the rows were picked from, with those of the next value; a run that does not update writes none. */
 static weft_tensor *assigned_rows(const wi_update *u, weft_tensor *rows, weft_tensor *value) {
+    weft_tensor *index = u->row_index;
+    if (u->apply) index = weft_where(u->apply, index, weft_number(index, -1));
     while (rows->op == &wi_op_reshape) rows = rows->inputs[0];
     weft_tensor *const table = rows->inputs[0];
-    weft_tensor *const next = wi_replace_rows(table, u->row_index, value);
+    weft_tensor *const next = wi_replace_rows(table, index, value);
     return next ? wi_assign_view(table, next) : NULL;
 }
 
@@ -86,7 +100,8 @@ static weft_tensor *assignment(const wi_update *u, size_t i) {
     weft_tensor *const variable = u->pairs[i].variable, *value = u->pairs[i].value;
     if (!variable || !value) return NULL;
     if (u->row_index) return assigned_rows(u, variable, value);
-    if (u->apply && i != 1) value = weft_where(u->apply, value, variable);
+    const bool is_sum = u->optimizer->accumulate > 1 && i == 1;
+    if (u->apply && !is_sum) value = weft_where(u->apply, value, variable);
     return is_whole(variable) ? weft_assign(variable, value) : wi_assign_view(variable, value);
 }
 
@@ -109,7 +124,8 @@ static bool is_large(const weft_tensor *parameter, const weft_tensor *gradient) 
 static bool is_elementwise(const wi_update *u) {
     const weft_optimizer *const o = u->optimizer;
     return o->kind != WEFT_LAMB && o->accumulate <= 1 && !(o->clip_norm > 0) && !(o->average_decay > 0) &&
-           !u->by_row.factor && (!u->by_row.decay || u->by_row.decay->shape.rank == 0);
+           !u->by_row.factor && (!u->by_row.decay || u->by_row.decay->shape.rank == 0) &&
+           !wi_loss_scales(u->graph);
 }
 
 /* Sets p, and g up to the clipping by value. */
@@ -125,6 +141,7 @@ static weft_status begin_range(wi_update *u, weft_tensor *const *gradients) {
         u->g = u->large ? gradients[u->first]
                         : wi_flat_gradients(u->graph, gradients, u->first, u->length, u->rows);
     u->g = accumulated(u, u->g);
+    if (wi_loss_scales(u->graph)) u->peak = wi_max_keep(weft_abs(u->g), 3u);
     if (o->clip_value > 0) u->g = limit(u->g, -(double)o->clip_value, (double)o->clip_value);
     return weft_graph_status(u->graph);
 }
@@ -247,15 +264,74 @@ static void clip_norm(step *s) {
     for (size_t i = 0; i < s->count; i++) s->ranges[i].g = weft_mul(s->ranges[i].g, factor);
 }
 
+/* ---- with loss scaling ---- */
+
+static double host_number(wi_scalar *scalar, const wi_clock *clock) {
+    (void)scalar;
+    return (double)wi_clock_update(clock);
+}
+
+/* The host counts the updates that were begun, and the device those of them that were skipped. */
+static weft_status number_updates(step *s) {
+    weft_graph *const graph = s->optimizer->graph;
+    for (size_t i = 0; i < s->count; i++) {
+        wi_update *const u = &s->ranges[i];
+        const size_t clock = u->stretch->clock;
+        weft_tensor **const skipped = &graph->clocks[clock].skipped;
+        if (!*skipped) *skipped = wi_loss_scale_state(graph, "loss_scale.skipped_updates", 0);
+        weft_tensor *const begun = wi_step_scalar(graph, clock, host_number, 0, 0);
+        u->number_of = weft_sub(begun, *skipped);
+    }
+    return weft_graph_status(graph);
+}
+
+/* The greatest of all gradients of the step: one range's overflow skips all. */
+static weft_tensor *find_peak(const step *s) {
+    weft_tensor *peak = s->ranges[0].peak;
+    for (size_t i = 1; i < s->count; i++) peak = weft_maximum(peak, s->ranges[i].peak);
+    return weft_reshape_shape(peak, 0, NULL);
+}
+
+static weft_tensor *memory_of_rule(const step *s, size_t clock) {
+    weft_tensor *next = NULL;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->ranges[i].stretch->clock == clock && s->ranges[i].next_memory) next = s->ranges[i].next_memory;
+    return next;
+}
+
+/* Sets what the assignments choose by. */
+static void check_all(step *s) {
+    weft_graph *const graph = s->optimizer->graph;
+    weft_tensor *const peak = find_peak(s), *const always = weft_constant(graph, WEFT_BOOL, 1);
+    (void)wi_loss_scale(graph);
+    for (size_t i = 0; i < s->count; i++) {
+        wi_update *const u = &s->ranges[i];
+        const wi_clock *const clock = &graph->clocks[u->stretch->clock];
+        weft_tensor *const next = memory_of_rule(s, u->stretch->clock);
+        weft_tensor *const finite = wi_check_gradients(&(wi_gradient_check){.peak = peak,
+            .now = u->apply ? u->apply : always,
+            .skipped = clock->skipped,
+            .memory = next ? clock->memory : NULL,
+            .next_memory = next});
+        u->apply = u->apply ? weft_logical_and(u->apply, finite) : finite;
+    }
+}
+
 static weft_status make_values(step *s) {
-    const bool clips = s->optimizer->rule.clip_norm > 0;
-    for (size_t i = 0; i < s->count && clips; i++) WI_TRY(begin_range(&s->ranges[i], s->gradients));
+    const bool clips = s->optimizer->rule.clip_norm > 0, scales = wi_loss_scales(s->optimizer->graph);
+    const bool whole = clips || scales;
+    for (size_t i = 0; i < s->count && whole; i++) WI_TRY(begin_range(&s->ranges[i], s->gradients));
+    if (scales) WI_TRY(number_updates(s));
     if (clips) clip_norm(s);
     for (size_t i = 0; i < s->count; i++) {
-        if (!clips) WI_TRY(begin_range(&s->ranges[i], s->gradients));
+        if (!whole) WI_TRY(begin_range(&s->ranges[i], s->gradients));
         WI_TRY(finish_range(&s->ranges[i]));
     }
-    return WEFT_OK;
+    if (scales)
+        check_all(s);
+    else
+        s->optimizer->graph->scaling.has_plain = true;
+    return weft_graph_status(s->optimizer->graph);
 }
 
 /* One assignment for the parameters and for each state, of as many parts as there are ranges. */

@@ -4,6 +4,7 @@
  * else joins that step. */
 #include "nn/update_rules.h"
 #include "nn/fraction.h"
+#include "ops/loss_scale.h"
 #include "ops/op_table.h"
 
 /* ---- what they share ---- */
@@ -76,12 +77,25 @@ wi_moments wi_update_moments(wi_update *u) {
     return next;
 }
 
+weft_tensor *wi_update_number(
+    wi_update *u, double (*rule)(wi_scalar *, const wi_clock *), wi_scaled_rule *scaled, double a, double b) {
+    return u->number_of ? scaled(u, u->number_of, a, b)
+                        : wi_step_scalar(u->graph, u->stretch->clock, rule, a, b);
+}
+
 static double bias_correction(wi_scalar *scalar, const wi_clock *clock) {
     return 1 / (1 - pow(scalar->a, (double)wi_clock_update(clock)));
 }
 
+/* -1 / expm1(t · log(beta)): 1 - beta^t would lose digits for the first t. */
+static weft_tensor *scaled_correction(wi_update *u, weft_tensor *t, double beta, double unused) {
+    (void)u, (void)unused;
+    if (beta == 0) return weft_number(t, 1);
+    return weft_div(weft_number(t, -1), weft_expm1(wi_scaled(t, log(beta))));
+}
+
 weft_tensor *wi_unbiased(wi_update *u, weft_tensor *x, float beta) {
-    return weft_mul(x, wi_step_scalar(u->graph, u->stretch->clock, bias_correction, wi_fraction(beta), 0));
+    return weft_mul(x, wi_update_number(u, bias_correction, scaled_correction, wi_fraction(beta), 0));
 }
 
 /* ---- SGD ---- */
@@ -91,6 +105,11 @@ static double undamped(wi_scalar *scalar, const wi_clock *clock) {
     return wi_clock_update(clock) == 1 ? 1 : 1 - scalar->a;
 }
 
+static weft_tensor *scaled_undamped(wi_update *u, weft_tensor *t, double dampening, double unused) {
+    (void)u, (void)unused;
+    return weft_where(weft_equal(t, weft_number(t, 1)), weft_number(t, 1), weft_number(t, 1 - dampening));
+}
+
 weft_tensor *wi_sgd_rule(wi_update *u) {
     const weft_optimizer *const o = u->optimizer;
     if (!(o->momentum > 0)) return descend(u, u->p, u->g);
@@ -98,8 +117,7 @@ weft_tensor *wi_sgd_rule(wi_update *u) {
     weft_tensor *const v = wi_update_state(u, "momentum", 0);
     weft_tensor *part = u->g;
     if (o->dampening > 0)
-        part = weft_mul(
-            part, wi_step_scalar(u->graph, u->stretch->clock, undamped, wi_fraction(o->dampening), 0));
+        part = weft_mul(part, wi_update_number(u, undamped, scaled_undamped, wi_fraction(o->dampening), 0));
     weft_tensor *const next = weft_add(part, wi_scaled(v, momentum));
     wi_update_keep(u, v, next);
     return descend(u, u->p, o->nesterov ? weft_add(u->g, wi_scaled(next, momentum)) : next);
@@ -149,12 +167,38 @@ static double nadam_moment_weight(wi_scalar *scalar, const wi_clock *clock) {
     return next / (1 - nadam_product(scalar, t) * next);
 }
 
+/* beta · (1 - 0.5 · 0.96^(t · decay)) */
+static weft_tensor *scaled_momentum(weft_tensor *t, double beta, double decay) {
+    weft_tensor *const power = weft_exp(wi_scaled(t, decay * log(0.96)));
+    return wi_scaled(weft_sub(weft_number(power, 1), wi_scaled(power, 0.5)), beta);
+}
+
+/* The product up to t: the clock's memory is that of the updates before. */
+static weft_tensor *scaled_product(wi_update *u, weft_tensor *t, double beta, double decay) {
+    wi_clock *const clock = &u->graph->clocks[u->stretch->clock];
+    if (!clock->memory) clock->memory = wi_loss_scale_state(u->graph, "loss_scale.momentum", 1);
+    return u->next_memory = weft_mul(clock->memory, scaled_momentum(t, beta, decay));
+}
+
+static weft_tensor *rest_of(weft_tensor *x) {
+    return weft_sub(weft_number(x, 1), x);
+}
+
+static weft_tensor *scaled_gradient_weight(wi_update *u, weft_tensor *t, double beta, double decay) {
+    return weft_div(rest_of(scaled_momentum(t, beta, decay)), rest_of(scaled_product(u, t, beta, decay)));
+}
+
+static weft_tensor *scaled_moment_weight(wi_update *u, weft_tensor *t, double beta, double decay) {
+    weft_tensor *const next = scaled_momentum(weft_add(t, weft_number(t, 1)), beta, decay);
+    return weft_div(next, rest_of(weft_mul(scaled_product(u, t, beta, decay), next)));
+}
+
 weft_tensor *wi_nadam_rule(wi_update *u) {
     const weft_optimizer *const o = u->optimizer;
     const double beta = wi_fraction(o->beta1), decay = (double)o->momentum_decay;
     const wi_moments next = wi_update_moments(u);
-    weft_tensor *const of_g = wi_step_scalar(u->graph, u->stretch->clock, nadam_gradient_weight, beta, decay);
-    weft_tensor *const of_m = wi_step_scalar(u->graph, u->stretch->clock, nadam_moment_weight, beta, decay);
+    weft_tensor *const of_g = wi_update_number(u, nadam_gradient_weight, scaled_gradient_weight, beta, decay);
+    weft_tensor *const of_m = wi_update_number(u, nadam_moment_weight, scaled_moment_weight, beta, decay);
     weft_tensor *const v = wi_unbiased(u, next.second, o->beta2);
     weft_tensor *const part = weft_add(weft_mul(u->g, of_g), weft_mul(next.first, of_m));
     return descend(u, u->p, weft_div(part, wi_root_plus(v, o->epsilon)));
@@ -189,6 +233,12 @@ static double falling_rate(wi_scalar *scalar, const wi_clock *clock) {
     return 1 / (1 + (double)(wi_clock_update(clock) - 1) * scalar->a);
 }
 
+static weft_tensor *scaled_falling_rate(wi_update *u, weft_tensor *t, double decay, double unused) {
+    (void)u, (void)unused;
+    weft_tensor *const grown = wi_scaled(weft_sub(t, weft_number(t, 1)), decay);
+    return weft_reciprocal(weft_add(grown, weft_number(grown, 1)));
+}
+
 weft_tensor *wi_adagrad_rule(wi_update *u) {
     const weft_optimizer *const o = u->optimizer;
     weft_tensor *const v = wi_update_state(u, "v", o->first_sum);
@@ -196,8 +246,8 @@ weft_tensor *wi_adagrad_rule(wi_update *u) {
     wi_update_keep(u, v, next);
     weft_tensor *step = weft_div(u->g, wi_root_plus(next, o->epsilon));
     if (o->rate_decay > 0)
-        step = weft_mul(
-            step, wi_step_scalar(u->graph, u->stretch->clock, falling_rate, (double)o->rate_decay, 0));
+        step =
+            weft_mul(step, wi_update_number(u, falling_rate, scaled_falling_rate, (double)o->rate_decay, 0));
     return descend(u, u->p, step);
 }
 

@@ -55,6 +55,10 @@ typedef struct wi_update {
     weft_tensor *rate;  /* rank 0, or (rows, 1) where groups differ */
     weft_tensor *decay; /* the same; NULL: none */
     weft_tensor *apply; /* bool, rank 0: this run updates; NULL: each does */
+    /* With loss scaling (ops/loss_scale.h), rank 0; else NULL. */
+    weft_tensor *peak;        /* the greatest magnitude of g before it is clipped */
+    weft_tensor *number_of;   /* of the update, from 1: those that were skipped do not count */
+    weft_tensor *next_memory; /* of the clock, asked for by the rule */
     wi_pair pairs[WEFT_MAX_UPDATES];
     size_t count, asked;
 } wi_update;
@@ -82,6 +86,11 @@ typedef struct wi_moments {
     weft_tensor *first, *second; /* without bias correction */
 } wi_moments;
 wi_moments wi_update_moments(wi_update *u); /* m and v, kept */
+/* A number that changes from update to update, rank 0: the rule's with a and b, on the host; with loss scaling that of
+ * `scaled`, whose t is u->number_of. */
+typedef weft_tensor *wi_scaled_rule(wi_update *u, weft_tensor *t, double a, double b);
+weft_tensor *wi_update_number(
+    wi_update *u, double (*rule)(wi_scalar *, const wi_clock *), wi_scaled_rule *scaled, double a, double b);
 /* x · 1 / (1 - beta^t) */
 weft_tensor *wi_unbiased(wi_update *u, weft_tensor *x, float beta);
 /* x · factor, a · keep + b · (1 - keep) */

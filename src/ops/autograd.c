@@ -1,6 +1,7 @@
 /* Autograd: a walk over the nodes between the loss and what is asked for, newest first, in which each op's
  * backward rule writes down its inputs' gradients as ordinary nodes. It stands with the ops, not with the
  * graph, because adding contributions up is itself an op. */
+#include "ops/loss_scale.h"
 #include "ops/op_table.h"
 #include <string.h>
 
@@ -11,6 +12,7 @@ typedef struct walk {
     bool *wanted;            /* by id: a gradient must flow to this node */
     weft_tensor **nodes;     /* by id, when reachable from the loss */
     weft_tensor **gradients; /* by id */
+    weft_tensor *scale;      /* of the loss; NULL: 1 */
 } walk;
 
 static void walk_end(walk *w) {
@@ -156,7 +158,17 @@ static weft_status check(weft_tensor *loss, weft_tensor *const *wrt, size_t coun
 
 static weft_tensor *found_gradient(const walk *w, weft_tensor *wrt) {
     weft_tensor *found = wrt->id < w->count && w->nodes[wrt->id] ? w->gradients[wrt->id] : NULL;
+    if (found && w->scale)
+        found = weft_mul(found, weft_cast(weft_reciprocal(w->scale), wi_wide(found)->dtype));
     return found ? found : weft_expand(weft_number(wrt, 0), wrt->shape.rank, wrt->shape.dims);
+}
+
+/* What the loss's own gradient is. */
+static weft_tensor *first_gradient(walk *w, weft_tensor *loss) {
+    if (wi_loss_scales(loss->graph)) w->scale = wi_loss_scale(loss->graph);
+    weft_tensor *const one =
+        w->scale ? weft_cast(w->scale, loss->dtype) : weft_constant(loss->graph, loss->dtype, 1);
+    return weft_expand(one, loss->shape.rank, loss->shape.dims);
 }
 
 weft_status weft_gradients(
@@ -170,8 +182,7 @@ weft_status weft_gradients(
         if (wrt[i]->id < w.count) w.wanted[wrt[i]->id] = true;
     }
     mark(&w, loss);
-    weft_tensor *one = weft_constant(loss->graph, loss->dtype, 1);
-    WI_TRY_DONE(walk_back(&w, loss, weft_expand(one, loss->shape.rank, loss->shape.dims)));
+    WI_TRY_DONE(walk_back(&w, loss, first_gradient(&w, loss)));
     for (size_t i = 0; i < count; i++) gradients[i] = found_gradient(&w, wrt[i]);
     status = weft_graph_status(loss->graph);
 done:

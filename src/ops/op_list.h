@@ -155,6 +155,7 @@ WI_FUNCTION_ROW(count_nonzero)
 WI_FUNCTION_ROW(linear_with) /* matmul.c */
 WI_FUNCTION_ROW(scatter_add) /* index.c */
 WI_FUNCTION_ROW(index_add)
+WI_FUNCTION_ROW(embedding_bag_with) /* embedding_bag.c */
 WI_FUNCTION_ROW(transpose)   /* movement.c */
 WI_FUNCTION_ROW(flatten)
 WI_FUNCTION_ROW(mse)         /* loss_regression.c */

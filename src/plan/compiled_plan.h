@@ -2,7 +2,7 @@
  *
  *   plan.c           its life: the passes in order
  *   transfer.c       copies between host and device, and the embedder's memory
- *   run.c            the step loop; faults.c: what kernels report
+ *   run.c            the step loop; faults.c: what kernels report; overflow.c: what loss scaling does
  *   describe.c       as text and JSON; profile.c, profile_text.c: a run with the device's times */
 #ifndef WI_COMPILED_PLAN_H
 #define WI_COMPILED_PLAN_H
@@ -56,6 +56,8 @@ weft_status wi_plan_walk(weft_plan *plan);
 weft_status wi_plan_finish_queues(const weft_plan *plan);
 /* Fails with the line of the first fault that a run has noted since the last call, and forgets it. */
 weft_status wi_plan_check_faults(weft_plan *plan);
+/* Fails, once, where loss scaling has come to its least scale (overflow.c). */
+weft_status wi_plan_check_overflow(weft_plan *plan);
 
 /* ---- describing ---- */
 /* "matmul+add+relu": the ops of a step in their order. */

@@ -43,5 +43,5 @@ static weft_status check_device(weft_plan *plan, int index) {
 
 weft_status wi_plan_check_faults(weft_plan *plan) {
     for (int d = 0; d < plan->request.devices.count; d++) WI_TRY(check_device(plan, d));
-    return WEFT_OK;
+    return wi_plan_check_overflow(plan);
 }

@@ -107,8 +107,23 @@ static weft_status find_formats(format_search *s) {
     return WEFT_OK;
 }
 
+/* Once for a context and format. */
+static void tell_of_emulation(const wi_request *request) {
+    weft_context *const context = request->context;
+    const weft_dtype format = request->precision;
+    const unsigned bit = 1u << format;
+    const wi_device *const device = request->devices.of[0];
+    if (!wi_dtype_rounds(format) || context->told & bit || wi_engines_multiply(&device->profile, format))
+        return;
+    context->told |= bit;
+    wi_log_line(&context->log, WEFT_LOG_INFO,
+        "the device has no matrix engine for %s that Weft uses: it is stored in 16 bits and computed in f32",
+        weft_dtype_name(format));
+}
+
 weft_status wi_order_formats(wi_node_order *order) {
     format_search search = {.order = order};
+    tell_of_emulation(order->request);
     order->formats = wi_arena_take(order->request->arena, order->id_count * sizeof *order->formats);
     if (!order->formats) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < order->count; i++) order->formats[order->nodes[i]->id] = order->nodes[i]->dtype;

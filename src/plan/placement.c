@@ -1,6 +1,7 @@
 /* Where everything lies (contract in placement.h). Which places each step uses says how long they are in use; an
  * output may be written over what the step reads last; offsets are given to the largest first. */
 #include "plan/placement.h"
+#include "cl/buffer.h"
 #include <stdlib.h>
 
 enum { ALIGNMENT = 128 };
@@ -177,15 +178,14 @@ static bool may_share(wi_place *const *placed, size_t count, const wi_place *pla
 }
 
 static weft_status set_place(wi_placement *m, wi_place **placed, size_t count, wi_place *place) {
-    const size_t limit = (size_t)m->partition->request->devices.of[place->device]->caps.largest_allocation;
-    if (place->bytes > limit)
-        WI_FAIL(WEFT_ERROR_DEVICE_MEMORY,
-            "a tensor of %zu bytes exceeds the device's largest allocation of %zu", place->bytes, limit);
+    const wi_device *const device = m->partition->request->devices.of[place->device];
+    const size_t limit = wi_buffer_largest(device);
+    WI_TRY(wi_buffer_check_largest(device, place->bytes, "a tensor"));
     for (size_t chunk = 0;; chunk++) {
         if (chunk < m->chunk_count && m->chunk_device[chunk] != place->device) continue;
         if (!may_share(placed, count, place, chunk)) continue;
         const size_t offset = lowest_offset(placed, count, place, chunk);
-        if (offset + place->bytes > limit) continue;
+        if (offset > limit - place->bytes) continue;
         place->chunk = chunk;
         place->offset = offset;
         m->chunk_device[chunk] = place->device;

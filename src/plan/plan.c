@@ -156,7 +156,10 @@ static weft_status check_outputs(weft_tensor *const *outputs, size_t count) {
         graph = outputs[i]->graph;
     }
     for (size_t i = 0; i < count; i++) {
-        if (!outputs[i]) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: output %zu is NULL", i);
+        if (!outputs[i])
+            WI_FAIL(WEFT_ERROR_ARGUMENT,
+                "weft_plan_create: output %zu is NULL; weft_graph_status reports the error that made it so",
+                i);
     }
     return WEFT_OK;
 }
@@ -179,6 +182,7 @@ static weft_status fill_request(
     plan->request.output_count = count;
     plan->request.inference = options->inference;
     plan->request.precision = plan->request.graph->precision;
+    plan->request.matmul_precision = plan->request.graph->matmul_precision;
     return WEFT_OK;
 }
 

@@ -38,6 +38,7 @@ typedef struct wi_request {
     bool inference;
     weft_dtype
         precision; /* of what runs through the network, stored and multiplied; f32: all as the graph says */
+    weft_matmul_precision matmul_precision; /* weft_graph_set_matmul_precision */
     weft_tensor *const *outputs;
     size_t output_count;
 } wi_request;

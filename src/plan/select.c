@@ -19,6 +19,9 @@ wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
     }
     site.result_format = result->format;
     site.precision = p->request->precision;
+    site.products = p->request->matmul_precision;
+    if (site.products == WEFT_MATMUL_PRECISION_MEDIUM && site.precision == WEFT_F32)
+        site.precision = WEFT_BF16;
     return site;
 }
 

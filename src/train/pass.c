@@ -1,5 +1,6 @@
 /* The loop over a dataset (contract in pass.h). */
 #include "train/pass.h"
+#include "ops/loss_scale.h"
 #include <math.h>
 
 enum { RING_BYTES = 64 << 20 }; /* of host memory for batches in flight; at least two batches a side */
@@ -14,6 +15,7 @@ weft_status wi_pass_init(wi_pass *pass, const weft_allocator *allocator, const w
     pass->memory_limit = options->memory_limit;
     pass->counts = options->correct != NULL;
     pass->rate = options->rate;
+    pass->scaling = options->scaling;
     WI_TRY(wi_measures_init(&pass->measures, &options->measured));
     add_outputs(pass, &options->loss, 1);
     add_outputs(pass, &options->correct, pass->counts);
@@ -135,14 +137,22 @@ static weft_status run_plan(wi_pass *pass, weft_plan *plan, const void *const *c
     return WEFT_OK;
 }
 
+/* As they are after the plan, whatever ran it. */
+static weft_status read_scaling(const wi_pass *pass, wi_record *record) {
+    if (!pass->scaling) return WEFT_OK;
+    WI_TRY(wi_loss_scale_read_async(pass->scaling->judged, &record->judged));
+    return wi_loss_scale_read_async(pass->scaling->scale, &record->scale);
+}
+
 static weft_status enqueue_step(
     wi_pass *pass, const void *const *columns, size_t examples, const wi_pass_hooks *hooks) {
     weft_plan *const plan = examples == pass->batch ? pass->full : pass->rest;
     const size_t step = pass->pending++;
     wi_record *const record = &pass->records[step];
-    *record = (wi_record){.correct = -1, .examples = examples, .rate = NAN};
+    *record = (wi_record){.correct = -1, .examples = examples, .rate = NAN, .judged = WI_UPDATE_IS_LATER};
     WI_TRY(wi_feed_write(&pass->feed, plan, columns, examples));
     WI_TRY(run_plan(pass, plan, columns, record, hooks));
+    WI_TRY(read_scaling(pass, record));
     if (!record->measured) return WEFT_OK;
     WI_TRY(weft_plan_read_async(plan, pass->outputs[0], &record->loss, sizeof record->loss));
     if (pass->counts)
@@ -158,8 +168,13 @@ static weft_status wait_for_device(wi_pass *pass) {
     return pass->rest ? weft_plan_wait(pass->rest) : WEFT_OK;
 }
 
+bool wi_record_is_skipped(const wi_record *record) {
+    return record->judged == WI_UPDATE_OVERFLOWS;
+}
+
 static weft_status take_record(wi_pass *pass, size_t step) {
     const wi_record *const record = &pass->records[step];
+    if (wi_record_is_skipped(record) && !isfinite(record->loss)) return WEFT_OK;
     pass->totals.loss += (double)record->loss * (double)record->examples;
     pass->totals.examples += record->examples;
     if (!record->measured) return WEFT_OK;

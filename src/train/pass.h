@@ -9,6 +9,7 @@
 #ifndef WI_PASS_H
 #define WI_PASS_H
 
+#include "graph/nodes.h"
 #include "train/feed.h"
 #include "train/measure.h"
 
@@ -21,6 +22,8 @@ typedef struct wi_record {
     bool measured;   /* the plan ran: its outputs were read */
     size_t examples;
     float rate; /* the learning rate it had; NaN: none */
+    float judged,
+        scale; /* with loss scaling: what its gradients were (ops/loss_scale.h), and the scale after it */
     const void *targets[WEFT_MAX_METRICS];
 } wi_record;
 
@@ -53,8 +56,9 @@ typedef struct wi_pass_options {
     size_t update_count;
     weft_tensor *rate; /* of the updates; NULL: none */
     wi_measure_list measured;
-    size_t memory_limit; /* of a plan; 0: none */
-    bool partial;        /* inputs may lack a column: a step callback writes them */
+    size_t memory_limit;            /* of a plan; 0: none */
+    bool partial;                   /* inputs may lack a column: a step callback writes them */
+    const wi_loss_scaling *scaling; /* of the updates; NULL: none */
 } wi_pass_options;
 
 struct wi_pass {
@@ -62,7 +66,8 @@ struct wi_pass {
     weft_tensor *outputs[2 + WEFT_MAX_METRICS + WEFT_MAX_UPDATES +
                          WEFT_MAX_CARRIES]; /* loss, correct, measured, updates */
     size_t output_count;
-    weft_tensor *rate; /* NULL: none */
+    weft_tensor *rate;              /* NULL: none */
+    const wi_loss_scaling *scaling; /* NULL: none */
     bool counts, inference, shuffle;
     size_t batch, threads; /* of the loader; 0: its default */
     size_t memory_limit;   /* of a plan; 0: none */
@@ -92,6 +97,8 @@ weft_status wi_pass_run(
     wi_pass *pass, uint64_t epoch, const wi_pass_start *start, const wi_pass_hooks *hooks);
 size_t wi_pass_steps(const wi_pass *pass); /* an epoch */
 
+/* Did the step leave everything as it was, as its gradients overflowed? */
+bool wi_record_is_skipped(const wi_record *record);
 double wi_pass_loss(const wi_pass *pass);     /* mean so far; NaN before the first interval */
 double wi_pass_accuracy(const wi_pass *pass); /* NaN when not counted */
 

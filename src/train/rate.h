@@ -17,9 +17,9 @@ typedef struct wi_rate {
  * schedule; a plateau needs a validation dataset. */
 weft_status wi_rate_init(wi_rate *rate, weft_graph *graph, weft_tensor *const *updates, size_t count,
     const weft_trainer_options *options);
-/* epochs and steps: done so far, over all runs. */
+/* epochs and steps: done so far, over all runs; skipped: updates among them that did not happen. */
 weft_status wi_rate_before_epoch(const wi_rate *rate, uint64_t epochs);
-weft_status wi_rate_after_step(const wi_rate *rate, uint64_t steps);
+weft_status wi_rate_after_step(const wi_rate *rate, uint64_t steps, uint64_t skipped);
 weft_status wi_rate_after_validation(wi_rate *rate, double loss);
 
 #endif

@@ -148,6 +148,8 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
     wi_pass_options given = {.loss = loss, .updates = updates, .update_count = options->update_count};
     if (options->precision != WEFT_PRECISION_F32)
         WI_TRY(weft_graph_set_precision(trainer->graph, options->precision));
+    if (options->matmul_precision != WEFT_MATMUL_PRECISION_HIGHEST)
+        WI_TRY(weft_graph_set_matmul_precision(trainer->graph, options->matmul_precision));
     WI_TRY(weft_graph_status(trainer->graph));
     WI_TRY(keep_strings(trainer));
     WI_TRY(keep_metrics(trainer));
@@ -160,6 +162,7 @@ static weft_status build(weft_trainer *trainer, weft_tensor *loss) {
         WI_TRY(weft_minimize(loss, &options->optimizer, updates, WEFT_MAX_UPDATES, &given.update_count));
     WI_TRY(wi_rate_init(&trainer->rate, trainer->graph, updates, given.update_count, options));
     given.rate = trainer->rate.scalar;
+    if (trainer->graph->scaling.scale) given.scaling = &trainer->graph->scaling;
     for (size_t i = 0; i < options->carry_count; i++) updates[given.update_count++] = options->carries[i];
     return build_passes(trainer, given);
 }

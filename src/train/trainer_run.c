@@ -55,6 +55,11 @@ static bool saves_now(const weft_trainer *trainer) {
            wi_checkpointer_is_due(checkpointer) && wi_checkpointer_is_idle(checkpointer);
 }
 
+/* Does the schedule learn now which steps were skipped? */
+static bool schedule_looks(const weft_trainer *trainer) {
+    return trainer->training.scaling && trainer->steps % WI_PASS_INTERVAL == 0;
+}
+
 static weft_status after_step(void *user, bool *finish, bool *stop) {
     weft_trainer *const trainer = user;
     trainer->steps++;
@@ -70,8 +75,8 @@ static weft_status after_step(void *user, bool *finish, bool *stop) {
     *stop = trainer->ends;
     trainer->save_now = saves_now(trainer);
     /* The end of the very first step is wanted at once. */
-    *finish = trainer->steps == 1 || trainer->save_now;
-    return wi_rate_after_step(&trainer->rate, trainer->steps);
+    *finish = trainer->steps == 1 || trainer->save_now || schedule_looks(trainer);
+    return wi_rate_after_step(&trainer->rate, trainer->steps, trainer->scheduled_skips);
 }
 
 static weft_status not_finite(weft_trainer *trainer, float loss, size_t step) {
@@ -107,13 +112,28 @@ static weft_status log_step(weft_trainer *trainer, const wi_record *record, size
     return wi_training_log_write(&trainer->log, &event, &trainer->step_report);
 }
 
+static weft_status note_skipped(weft_trainer *trainer, const wi_record *record, size_t step) {
+    trainer->info.skipped_steps++;
+    wi_log_line(&trainer->context->log, WEFT_LOG_INFO,
+        "step %zu was skipped: its gradients hold inf or NaN; the loss scale is %g now", step,
+        (double)record->scale);
+    return WEFT_OK;
+}
+
+static weft_status examine(weft_trainer *trainer, const wi_record *record, size_t step) {
+    if (trainer->options.log_steps) WI_TRY(log_step(trainer, record, step));
+    if (trainer->training.scaling) trainer->info.loss_scale = (double)record->scale;
+    if (wi_record_is_skipped(record)) return note_skipped(trainer, record, step);
+    return isfinite(record->loss) ? WEFT_OK : not_finite(trainer, record->loss, step);
+}
+
 static weft_status after_interval(void *user, const wi_record *records, size_t count) {
     weft_trainer *const trainer = user;
     note_time(trainer, count);
-    for (size_t i = 0; i < count; i++) {
-        const size_t step = trainer->examined++;
-        if (trainer->options.log_steps) WI_TRY(log_step(trainer, &records[i], step));
-        if (!isfinite(records[i].loss)) WI_TRY(not_finite(trainer, records[i].loss, step));
+    for (size_t i = 0; i < count; i++) WI_TRY(examine(trainer, &records[i], trainer->examined++));
+    if (schedule_looks(trainer)) {
+        trainer->scheduled_skips = trainer->info.skipped_steps;
+        WI_TRY(wi_rate_after_step(&trainer->rate, trainer->steps, trainer->scheduled_skips));
     }
     if (!trainer->save_now) return WEFT_OK;
     trainer->save_now = false;

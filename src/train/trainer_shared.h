@@ -34,11 +34,13 @@ struct weft_trainer {
     wi_checkpointer checkpointer;
     weft_checkpoint_extra extras[WEFT_MAX_EXTRAS];
     wi_resume resume;
-    bool ends;       /* the run in progress: a callback or weft_trainer_stop has asked for it */
-    bool save_now;   /* a checkpoint, as soon as the device has finished the steps so far */
-    uint64_t epochs; /* begun so far, over all runs: the shuffle's number */
-    size_t steps;    /* enqueued */
-    size_t examined; /* of these, with known loss */
+    bool ends;              /* the run in progress: a callback or weft_trainer_stop has asked for it */
+    bool save_now;          /* a checkpoint, as soon as the device has finished the steps so far */
+    uint64_t epochs;        /* begun so far, over all runs: the shuffle's number */
+    size_t steps;           /* enqueued */
+    size_t examined;        /* of these, with known loss */
+    size_t scheduled_skips; /* skipped steps that the schedule knows of: those before the last multiple of
+                               WI_PASS_INTERVAL steps, so that it does not depend on when the host looked */
     weft_training_info info;
     double created, interval_began;
     double *times; /* seconds a step, an interval each; of the last run */

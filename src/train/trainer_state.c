@@ -19,7 +19,7 @@ typedef struct number_row {
 /* What is saved of a trainer, gathered; on resuming it goes back only when all of it was read. */
 typedef struct numbers {
     wi_resume position;
-    uint64_t seed, epochs;
+    uint64_t seed, epochs, skipped_steps, scheduled_skips;
     size_t batch, steps, not_finite_step, best_epoch, waited;
     bool shuffle, kept;
     double best, seconds;
@@ -153,6 +153,20 @@ static weft_status read_logs(const wi_checkpoint_file *file, wi_log_position *po
     return WEFT_OK;
 }
 
+/* ---- loss scaling: what is not there was not scaled ---- */
+
+static weft_status note_scaling(wi_saved_list *list, const weft_trainer *trainer) {
+    if (!trainer->training.scaling) return WEFT_OK;
+    WI_TRY(wi_saved_list_note(list, "trainer.skipped_steps", "%zu", trainer->info.skipped_steps));
+    return wi_saved_list_note(list, "trainer.scheduled_skips", "%zu", trainer->scheduled_skips);
+}
+
+static weft_status read_scaling(const wi_checkpoint_file *file, numbers *n) {
+    if (!wi_checkpoint_find(file, "trainer.skipped_steps")) return WEFT_OK;
+    WI_TRY(wi_checkpoint_count(file, "trainer.skipped_steps", &n->skipped_steps));
+    return wi_checkpoint_count(file, "trainer.scheduled_skips", &n->scheduled_skips);
+}
+
 /* ---- saving ---- */
 
 static weft_status list_all(weft_trainer *trainer, numbers *n) {
@@ -163,6 +177,7 @@ static weft_status list_all(weft_trainer *trainer, numbers *n) {
     WI_TRY(wi_list_graph(list, trainer->graph));
     for (size_t i = 0; i < count; i++) WI_TRY(note_row(list, &rows[i]));
     WI_TRY(note_logs(list, trainer));
+    WI_TRY(note_scaling(list, trainer));
     return list_tensors(trainer, n, list);
 }
 
@@ -205,6 +220,7 @@ static weft_status read_numbers(const weft_trainer *trainer, const wi_checkpoint
             file->path);
     for (size_t i = 0; i < count; i++) WI_TRY(read_row(file, &rows[i]));
     WI_TRY(read_logs(file, &n->logs));
+    WI_TRY(read_scaling(file, n));
     n->logs.step = n->steps;
     return check_options(trainer, file, n);
 }
@@ -232,6 +248,8 @@ static void take_numbers(weft_trainer *trainer, const numbers *n, bool owns) {
     trainer->steps = trainer->examined = n->steps;
     trainer->info.not_finite_step = n->not_finite_step;
     trainer->info.seconds = n->seconds;
+    trainer->info.skipped_steps = (size_t)n->skipped_steps;
+    trainer->scheduled_skips = (size_t)n->scheduled_skips;
     trainer->watch.best = n->best;
     trainer->watch.best_epoch = n->best_epoch;
     trainer->watch.waited = n->waited;

@@ -49,6 +49,9 @@ EXPRESSION(attention, weft_attention_options, 3, weft_attention(x, x, x, o))
 EXPRESSION(multi_head, weft_multi_head_options, 3, weft_multi_head_attention(x, x, x, 2, o))
 EXPRESSION(lstm, weft_recurrent_options, 3, weft_lstm(x, 3, o).y)
 EXPRESSION(embedding, weft_embedding_options, 2, weft_embedding_layer(LABELS, 5, 3, o))
+EXPRESSION(bag, weft_bag_options, 2,
+    weft_embedding_bag_with(weft_parameter(GRAPH, "table", weft_zeros(), 5, 3),
+        weft_input_shape(GRAPH, "tokens", WEFT_I32, 2, (const int64_t[]){2, 3}), o))
 EXPRESSION(mse, weft_loss_options, 2, weft_mse_loss(x, x, o))
 EXPRESSION(class_loss, weft_class_loss_options, 2, weft_cross_entropy_loss(x, LABELS, o))
 EXPRESSION(sequence_loss, weft_class_loss_options, 2, weft_sequence_cross_entropy_loss(x, LABELS, NULL, o))
@@ -75,6 +78,13 @@ static weft_status call_context(const void *given) {
     weft_context *context = NULL;
     const weft_status status = weft_context_create(&context, given);
     weft_context_release(context);
+    return status;
+}
+
+static weft_status call_scaling(const void *given) {
+    weft_graph *const graph = test_graph();
+    const weft_status status = weft_graph_set_loss_scaling(graph, given);
+    weft_graph_release(graph);
     return status;
 }
 
@@ -193,6 +203,7 @@ typedef struct reader {
 static const reader readers[] = {
     READER(WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT, weft_adaptive_softmax_options, adaptive),
     READER(WEFT_ATTENTION_OPTIONS_INIT, weft_attention_options, attention),
+    READER(WEFT_BAG_OPTIONS_INIT, weft_bag_options, bag),
     READER(WEFT_BATCH_NORM_OPTIONS_INIT, weft_batch_norm_options, batch_norm),
     READER(WEFT_CLASS_LOSS_OPTIONS_INIT, weft_class_loss_options, class_loss),
     READER(WEFT_CLASS_LOSS_OPTIONS_INIT, weft_class_loss_options, sequence_loss),
@@ -209,6 +220,7 @@ static const reader readers[] = {
     READER(WEFT_LINEAR_OPTIONS_INIT, weft_linear_options, linear),
     READER(WEFT_LOADER_OPTIONS_INIT, weft_loader_options, loader),
     READER(WEFT_LOSS_OPTIONS_INIT, weft_loss_options, mse),
+    READER(WEFT_LOSS_SCALING_INIT, weft_loss_scaling, scaling),
     READER(WEFT_MODEL_OPTIONS_INIT, weft_model_options, model),
     READER(WEFT_MULTI_HEAD_OPTIONS_INIT, weft_multi_head_options, multi_head),
     READER(WEFT_NORM_OPTIONS_INIT, weft_norm_options, group_norm),

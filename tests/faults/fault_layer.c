@@ -1,13 +1,13 @@
 /* The layer (contract in fault_layer.h): one table of functions, and a wrapper for each. */
 #include "fault_layer.h"
 #include "fault_functions.h"
-#include <CL/cl_layer.h>
+#include "support/opencl_layer.h"
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
+#define EXPORT LAYER_EXPORT
 
 #define NUMBER(name, ...) AT_##name,
 enum { FUNCTIONS(NUMBER) COUNT };
@@ -369,15 +369,7 @@ static void read_environment(void) {
 
 EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(
     cl_layer_info what, size_t size, void *value, size_t *size_ret) {
-    static const char name[] = "Weft's faults";
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    const bool is_version = what == CL_LAYER_API_VERSION;
-    const size_t bytes = is_version ? sizeof version : sizeof name;
-    if (!is_version && what != CL_LAYER_NAME) return CL_INVALID_VALUE;
-    if (value && size < bytes) return CL_INVALID_VALUE;
-    if (value) memcpy(value, is_version ? (const void *)&version : (const void *)name, bytes);
-    if (size_ret) *size_ret = bytes;
-    return CL_SUCCESS;
+    return layer_info("Weft's faults", what, size, value, size_ret);
 }
 
 EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(

@@ -1,6 +1,7 @@
 /* Weights of a graph to a file and back: what is kept, what is converted, what is refused, and that a refused
  * file changes nothing. */
 #include "base/platform.h"
+#include "graph/dtype.h"
 #include "support/checks.h"
 #include "support/fixture.h"
 #include <math.h>
@@ -79,6 +80,67 @@ static void the_file_is_as_the_format_says(void **state) {
 }
 
 /* Writes a file of that header and data. */
+/* The bytes of a file of weights that is saved in the dtype. */
+static size_t size_saved(weft_graph *graph, weft_dtype dtype) {
+    char path[4096], *bytes = NULL;
+    size_t size = 0, length = 0;
+    snprintf(path, sizeof path, "%s", test_path("narrow.safetensors"));
+    assert_ok(weft_weights_save_dtype(graph, path, dtype));
+    assert_ok(wi_file_read(NULL, path, &bytes, &size));
+    for (size_t i = 8; i-- > 0;) length = length << 8 | (unsigned char)bytes[i];
+    wi_release(NULL, bytes);
+    return size - 8 - length;
+}
+
+static void weights_are_saved_in_16_bits(void **state) {
+    static const weft_dtype dtypes[] = {WEFT_F16, WEFT_BF16};
+    (void)state;
+    for (int d = 0; d < 2; d++) {
+        weft_graph *const one = make_graph(5.03f), *const two = make_graph(9.0f);
+        float w[WEIGHTS], running[3];
+        assert_int_equal(size_saved(one, WEFT_F32), 12 + 12 + 24);
+        assert_int_equal(size_saved(one, dtypes[d]), 12 + 6 + 12);
+        check_graph(one, 5.03f);
+        assert_ok(weft_weights_load(two, test_path("narrow.safetensors"), NULL));
+        assert_ok(weft_tensor_read(weft_graph_find(two, "w"), w, sizeof w));
+        assert_ok(weft_tensor_read(weft_graph_find(two, "running"), running, sizeof running));
+        for (int i = 0; i < WEIGHTS; i++) {
+            const float exact = 5.03f + 0.1f * (float)i;
+            assert_true((double)w[i] == wi_dtype_nearest(dtypes[d], (double)exact));
+            assert_float_equal(w[i], exact, dtypes[d] == WEFT_F16 ? 0x1p-9f : 0x1p-6f);
+        }
+        assert_true((double)running[0] == wi_dtype_nearest(dtypes[d], (double)5.03f));
+        weft_graph_release(one);
+        weft_graph_release(two);
+    }
+}
+
+/* The largest number of f16 is 65504; an infinity stays one. */
+static void numbers_that_do_not_fit_are_named(void **state) {
+    const float large[WEIGHTS] = {0, 1, INFINITY, 65519, -65520};
+    float w[WEIGHTS];
+    (void)state;
+    weft_graph *const graph = make_graph(5.0f);
+    const size_t before = size_saved(graph, WEFT_F16);
+    assert_ok(weft_tensor_write(weft_graph_find(graph, "w"), large, sizeof large));
+    assert_weft_fails(WEFT_ERROR_NOT_FINITE,
+        weft_weights_save_dtype(graph, test_path("narrow.safetensors"), WEFT_F16), "narrow.safetensors",
+        "'w': element 4, -65520, does not fit f16");
+    assert_ok(
+        weft_weights_load(graph, test_path("narrow.safetensors"), NULL)); /* the old file */
+    assert_ok(weft_tensor_read(weft_graph_find(graph, "w"), w, sizeof w));
+    assert_true(w[0] == 5.0f);
+    assert_ok(weft_tensor_write(weft_graph_find(graph, "w"), large, sizeof large));
+    assert_int_equal(size_saved(graph, WEFT_BF16), before);
+    assert_ok(weft_weights_load(graph, test_path("narrow.safetensors"), NULL));
+    assert_ok(weft_tensor_read(weft_graph_find(graph, "w"), w, sizeof w));
+    assert_true(isinf(w[2]) && w[4] == -65536);
+    const char *const path = test_path("narrow.safetensors");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_weights_save_dtype(graph, path, WEFT_F64), "not f64");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_weights_save_dtype(graph, path, (weft_dtype)99), "99 is no");
+    weft_graph_release(graph);
+}
+
 static void write_file(const char *path, const char *header, const void *data, size_t bytes) {
     FILE *const file = fopen(path, "wb");
     const size_t length = strlen(header);
@@ -240,6 +302,8 @@ static void misuse_and_bad_paths_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_saved_is_loaded),
+        cmocka_unit_test(weights_are_saved_in_16_bits),
+        cmocka_unit_test(numbers_that_do_not_fit_are_named),
         cmocka_unit_test(the_file_is_as_the_format_says),
         cmocka_unit_test(other_types_are_converted),
         cmocka_unit_test(files_that_do_not_fit_change_nothing),

@@ -199,10 +199,54 @@ static void norms_and_frequencies(void **state) {
     assert_lazy("by_frequency, rows", &both, &sgd, 0, lazy_sgd);
 }
 
+/* ---- skipped steps ---- */
+
+/* Trains a table in f16 on steps of which those with a factor of infinity overflow; `only`: without these. */
+static void train_scaled(const weft_optimizer *rule, bool only, float values[CELLS]) {
+    static const float factors[STEPS] = {INFINITY, 1, 0.5f, NAN, INFINITY, 2};
+    weft_graph *const graph = test_graph();
+    assert_weft_ok(weft_graph_set_precision(graph, WEFT_PRECISION_F16));
+    weft_tensor *const tokens = weft_input(graph, "tokens", WEFT_I32);
+    weft_tensor *const factor = weft_input_shape(graph, "factor", WEFT_F32, 0, NULL);
+    const weft_embedding_options options = {WEFT_EMBEDDING_OPTIONS_INIT, .sparse = true, .max_norm = 1.25f};
+    weft_tensor *const loss =
+        weft_mul(use(weft_embedding_layer(tokens, VOCABULARY, WIDTH, &options)), factor);
+    weft_tensor *const update = weft_optimizer_minimize(weft_optimizer_create(graph, rule), loss, NULL);
+    weft_plan *plan = NULL;
+    weft_loss_scale scale;
+    const weft_plan_options plan_options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
+    assert_weft_ok(weft_plan_create(&plan, &update, 1, &plan_options));
+    for (int t = 0; t < STEPS; t++) {
+        if (only && !isfinite(factors[t])) continue;
+        assert_weft_ok(weft_plan_write(plan, tokens, tokens_of[t][0], sizeof tokens_of[t][0]));
+        assert_weft_ok(weft_plan_write(plan, factor, &factors[t], sizeof factors[t]));
+        assert_weft_ok(weft_plan_run(plan));
+    }
+    assert_weft_ok(
+        weft_tensor_read(weft_graph_find(graph, "embedding1.weight"), values, CELLS * sizeof *values));
+    assert_weft_ok(weft_graph_loss_scale(graph, &scale));
+    assert_int_equal(scale.skipped_steps, only ? 0 : 3);
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
+static void a_skipped_step_writes_no_row(void **state) {
+    (void)state;
+    const weft_optimizer rules[] = {
+        weft_sgd(0.1f), weft_sgd_momentum(0.1f, 0.9f, 0), weft_adagrad(0.1f), clipped(weft_adam(0.1f))};
+    for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
+        float got[CELLS], wanted[CELLS];
+        train_scaled(&rules[r], false, got);
+        train_scaled(&rules[r], true, wanted);
+        assert_memory_equal(got, wanted, sizeof got);
+    }
+}
+
 /* ---- cost ---- */
 
-static weft_plan_info info_of(int64_t vocabulary, const weft_optimizer *rule) {
+static weft_plan_info info_of(int64_t vocabulary, const weft_optimizer *rule, weft_precision precision) {
     weft_graph *const graph = test_graph();
+    assert_weft_ok(weft_graph_set_precision(graph, precision));
     weft_tensor *const tokens = weft_input(graph, "tokens", WEFT_I32);
     const weft_embedding_options options = {WEFT_EMBEDDING_OPTIONS_INIT, .sparse = true};
     weft_tensor *const loss = use(weft_embedding_layer(tokens, vocabulary, WIDTH, &options));
@@ -223,8 +267,10 @@ static void the_vocabulary_costs_nothing(void **state) {
     (void)state;
     const weft_optimizer rules[] = {
         weft_sgd(0.1f), weft_sgd_momentum(0.1f, 0.9f, 0), weft_adagrad(0.1f), weft_adam(0.1f)};
-    for (int r = 0; r < 4; r++) {
-        const weft_plan_info small = info_of(1000, &rules[r]), large = info_of(100001, &rules[r]);
+    for (int r = 0; r < 8; r++) {
+        const weft_precision precision = r < 4 ? WEFT_PRECISION_F32 : WEFT_PRECISION_F16;
+        const weft_plan_info small = info_of(1000, &rules[r % 4], precision);
+        const weft_plan_info large = info_of(100001, &rules[r % 4], precision);
         assert_int_equal(small.arena_bytes, large.arena_bytes);
         assert_int_equal(small.launches, large.launches);
         assert_true(large.arena_bytes < 100001 * WIDTH * sizeof(float) / 10);
@@ -262,6 +308,57 @@ static void what_needs_the_whole_is_refused(void **state) {
     weft_graph_release(graph);
 }
 
+/* ---- bags: the second half of the tokens of a step begins at offsets ---- */
+
+static weft_tensor *bag_loss(weft_graph *graph, weft_tensor *tokens, const weft_embedding_options *table) {
+    static const int32_t begins[] = {0, 3, 3};
+    const weft_bag_mode modes[] = {WEFT_BAG_SUM, WEFT_BAG_MEAN, WEFT_BAG_MAX};
+    weft_tensor *const line = weft_reshape_shape(tokens, 1, (const int64_t[]){BATCH}), *loss = NULL;
+    weft_tensor *const offsets = weft_array(graph, WEFT_I32, begins, 1, (const int64_t[]){3});
+    for (int i = 0; i < 3; i++) {
+        weft_bag_options bags = {WEFT_BAG_OPTIONS_INIT, .mode = modes[i]};
+        weft_tensor *const same = use(weft_embedding_bag(tokens, VOCABULARY, WIDTH, &bags, table));
+        bags.offsets = offsets;
+        weft_tensor *const both =
+            weft_add(same, use(weft_embedding_bag(line, VOCABULARY, WIDTH, &bags, table)));
+        loss = loss ? weft_add(loss, both) : both;
+    }
+    return loss;
+}
+
+/* Six bags read one table; tables as a whole and by rows end with the same numbers. */
+static void bags_by_rows(void **state) {
+    (void)state;
+    float tables[2][CELLS];
+    const weft_optimizer rule = weft_adagrad(0.1f);
+    for (int sparse = 0; sparse < 2; sparse++) {
+        weft_graph *const graph = test_graph();
+        const weft_embedding_options table = {WEFT_EMBEDDING_OPTIONS_INIT, .name = "table", .padded = true,
+            .padding = PADDING, .sparse = sparse};
+        weft_tensor *const tokens =
+            weft_input_shape(graph, "tokens", WEFT_I32, 2, (const int64_t[]){2, BATCH / 2});
+        assert_weft_ok(weft_scope_begin(graph, "", true));
+        weft_tensor *const loss = bag_loss(graph, tokens, &table);
+        assert_weft_ok(weft_scope_end(graph));
+        weft_tensor *const update = weft_optimizer_minimize(weft_optimizer_create(graph, &rule), loss, NULL);
+        weft_tensor *const parameter = weft_graph_find(graph, "table.weight");
+        weft_plan *plan = NULL;
+        float start[CELLS];
+        assert_weft_ok(weft_plan_create(&plan, &update, 1, NULL));
+        for (int i = 0; i < CELLS; i++) start[i] = (float)(i * 7 % 11) / 5 - 1;
+        assert_weft_ok(weft_tensor_write(parameter, start, sizeof start));
+        for (int t = 0; t < STEPS; t++) {
+            assert_weft_ok(weft_plan_write(plan, tokens, tokens_of[t][0], sizeof tokens_of[t][0]));
+            assert_weft_ok(weft_plan_run(plan));
+        }
+        assert_weft_ok(weft_tensor_read(parameter, tables[sparse], sizeof tables[sparse]));
+        assert_true(fabsf(tables[sparse][WIDTH] - start[WIDTH]) > 0.05f);
+        weft_plan_release(plan);
+        weft_graph_release(graph);
+    }
+    assert_same("bags by rows beside the whole", STEPS, tables[1], tables[0]);
+}
+
 /* A token out of range is an error of the read, and changes no other row. */
 static void a_token_out_of_range(void **state) {
     (void)state;
@@ -282,7 +379,8 @@ static void a_token_out_of_range(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows_and_the_whole_are_the_same),
-        cmocka_unit_test(rows_are_lazy), cmocka_unit_test(norms_and_frequencies),
+        cmocka_unit_test(rows_are_lazy), cmocka_unit_test(bags_by_rows),
+        cmocka_unit_test(norms_and_frequencies), cmocka_unit_test(a_skipped_step_writes_no_row),
         cmocka_unit_test(the_vocabulary_costs_nothing), cmocka_unit_test(what_needs_the_whole_is_refused),
         cmocka_unit_test(a_token_out_of_range)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));

@@ -90,7 +90,9 @@
     X(index_add, index_add_cases)                                                                            \
     X(index_sum, index_sum_cases)                                                                            \
     X(index_copy, index_copy_cases)
-#define EMBEDDING_OPS(X) X(embedding, embedding_cases)
+#define EMBEDDING_OPS(X)                                                                                     \
+    X(embedding, embedding_cases)                                                                            \
+    X(embedding_bag_with, embedding_bag_with_cases)
 #define SLICE_OPS(X)                                                                                         \
     X(slice, slice_cases)                                                                                    \
     X(slice_step, slice_step_cases)                                                                          \

@@ -3,21 +3,22 @@
 #include "cl/quirks.h"
 #include "kernels/attention/attention_kernels.h"
 
-/* Work-items of a group, one for each of its queries or keys. */
-enum { GROUP };
+/* GROUP: work-items of a group, one for each of its queries or keys. Local memory holds a tile of one operand and one of
+ * another, FOURS times four floats in all, of at most ROWS rows, and two floats a row. */
+enum { GROUP, FOURS };
+enum { ROWS = 32 };
 
-static const char *const parameters[] = {[GROUP] = "WEFT_ATTENTION_GROUP", NULL};
+static const char *const parameters[] = {
+    [GROUP] = "WEFT_ATTENTION_GROUP", [FOURS] = "WEFT_ATTENTION_FOURS", NULL};
 
-static const wi_variant variants[] = {{"64", {[GROUP] = 64}}, {0}};
-
-/* Local memory holds a tile of one operand and one of another, FOURS times four floats in all, of at most ROWS
- * rows, and two floats a row. */
-enum { FOURS = 1024, ROWS = 32 };
+static const wi_variant variants[] = {
+    {"64", {[GROUP] = 64, [FOURS] = 1024}}, {"little_local", {[GROUP] = 64, [FOURS] = 512}}, {0}};
 
 static wi_limits limits(const int *p) {
     const size_t group = (size_t)p[GROUP];
-    return (wi_limits){
-        .group = group, .items = {group, 1}, .local_bytes = (FOURS * 4 + 2 * ROWS) * sizeof(float)};
+    return (wi_limits){.group = group,
+        .items = {group, 1},
+        .local_bytes = ((size_t)p[FOURS] * 4 + 2 * ROWS) * sizeof(float)};
 }
 
 /* A width in fours, of few kinds: a program for each. */
@@ -27,15 +28,15 @@ static int64_t fours_of(int64_t width) {
 }
 
 /* Rows that come through local memory together; a multiple of 4. */
-static int64_t tile_of(const wi_attention_sizes *s) {
-    return wi_min64(ROWS, FOURS / (fours_of(s->d) + fours_of(s->dv)) / 4 * 4);
+static int64_t tile_of(const wi_kernel_site *site, const wi_attention_sizes *s) {
+    return wi_min64(ROWS, site->values[FOURS] / (fours_of(s->d) + fours_of(s->dv)) / 4 * 4);
 }
 
 static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, const wi_attention_sizes *s) {
     wi_kernel_macro_int(plan, "WEFT_DROP", site->node->attributes.attention.dropout > 0);
     wi_kernel_macro_int(plan, "WEFT_D", fours_of(s->d));
     wi_kernel_macro_int(plan, "WEFT_DV", fours_of(s->dv));
-    wi_kernel_macro_int(plan, "WEFT_TILE", tile_of(s));
+    wi_kernel_macro_int(plan, "WEFT_TILE", tile_of(site, s));
 }
 
 static weft_status prepare_forward(const wi_kernel_site *site, wi_kernel_plan *plan) {

@@ -11,6 +11,7 @@
 #define PRODUCTS(ROW)                                                                                        \
     ROW(wi_gemm_cpu_small)                                                                                   \
     ROW(wi_gemm_cpu_amx)                                                                                     \
+    ROW(wi_gemm_cpu_amx_parts)                                                                               \
     ROW(wi_gemm_mma)                                                                                         \
     ROW(wi_gemm_wmma)                                                                                        \
     ROW(wi_gemm_wmma12)                                                                                      \

@@ -32,7 +32,7 @@ static weft_status set_arguments(
         case WI_KERNEL_LONG:
             WI_CL(clSetKernelArg(kernel, (*next)++, sizeof large, &large), "clSetKernelArg");
             break;
-        case WI_KERNEL_RESULT:
+        case WI_KERNEL_RESULT: WI_TRY(set_pointer(kernel, next, at->c, at->c_offset)); break;
         case WI_KERNEL_FLOAT:
         case WI_KERNEL_FAULTS:
         case WI_KERNEL_RANDOM:
@@ -119,8 +119,24 @@ static weft_status make_launches(wi_gemm_product *product, wi_device *device, co
         product->operands.scratch_offset = 0;
     }
     WI_TRY(build(&program, product, device, plan, epilogue));
+    if (plan->count > WI_GEMM_LAUNCHES)
+        WI_FAIL(WEFT_ERROR_INTERNAL, "%s has more than %d launches", product->implementation->name,
+            WI_GEMM_LAUNCHES);
     for (int i = 0; i < plan->count; i++) WI_TRY(make_launch(product, program, plan->launches[i], epilogue));
     return WEFT_OK;
+}
+
+static weft_status create(wi_gemm_product *product, wi_device *device, const wi_variant *variant,
+    const wi_kernel_site *site, const wi_gemm_epilogue *epilogue) {
+    const wi_implementation *const implementation = product->implementation;
+    wi_arena arena;
+    wi_kernel_plan plan;
+    wi_arena_init(&arena, device->host.allocator);
+    weft_status status = wi_implementation_prepare(implementation, variant, site, &arena, &plan);
+    if (status == WEFT_OK)
+        status = make_launches(product, device, &plan, epilogue ? epilogue : &plain_epilogue);
+    wi_arena_clear(&arena);
+    return status;
 }
 
 weft_status wi_gemm_product_create(wi_gemm_product *product, wi_device *device,
@@ -131,18 +147,20 @@ weft_status wi_gemm_product_create(wi_gemm_product *product, wi_device *device,
         if (epilogue) WI_FAIL(WEFT_ERROR_UNSUPPORTED, "%s has no epilogue", implementation->name);
         return WEFT_OK;
     }
-    wi_arena arena;
-    wi_arena_init(&arena, device->host.allocator);
-    wi_kernel_plan plan;
     const wi_kernel_site site = {.device = &device->profile,
         .product = shape,
         .formats = {operands->formats[0], operands->formats[1]},
-        .precision = operands->precision};
-    weft_status status = wi_implementation_prepare(implementation, variant, &site, &arena, &plan);
-    if (status == WEFT_OK)
-        status = make_launches(product, device, &plan, epilogue ? epilogue : &plain_epilogue);
-    wi_arena_clear(&arena);
-    return status;
+        .precision = operands->precision,
+        .products = operands->products};
+    return create(product, device, variant, &site, epilogue);
+}
+
+weft_status wi_gemm_product_create_at(wi_gemm_product *product, wi_device *device,
+    const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site,
+    const wi_gemm_operands *operands) {
+    *product = (wi_gemm_product){.implementation = implementation, .operands = *operands};
+    if (site->product) product->shape = *site->product;
+    return implementation->file ? create(product, device, variant, site, NULL) : WEFT_OK;
 }
 
 weft_status wi_gemm_product_run(const wi_gemm_product *product, wi_device *device) {

@@ -13,6 +13,7 @@ typedef struct wi_gemm_operands {
     int64_t a_offset, b_offset, c_offset, scratch_offset;
     weft_dtype formats[2]; /* of A and B; C is of the dtype that they are computed in */
     weft_dtype precision;  /* that they may be rounded to, as in wi_kernel_site */
+    weft_matmul_precision products;
 } wi_gemm_operands;
 
 /* What stands in place of the plain epilogue. NULL or zero: C (batch, m, n) contiguous. */
@@ -23,11 +24,13 @@ typedef struct wi_gemm_epilogue {
     void *user;
 } wi_gemm_epilogue;
 
+enum { WI_GEMM_LAUNCHES = 8 };
+
 typedef struct wi_gemm_product {
     const wi_implementation *implementation;
     wi_gemm_shape shape;
     wi_gemm_operands operands;
-    wi_launch launches[4];
+    wi_launch launches[WI_GEMM_LAUNCHES];
     int count;
     wi_buffer scratch;
 } wi_gemm_product;
@@ -37,6 +40,11 @@ typedef struct wi_gemm_product {
 weft_status wi_gemm_product_create(wi_gemm_product *product, wi_device *device,
     const wi_implementation *implementation, const wi_variant *variant, const wi_gemm_shape *shape,
     const wi_gemm_operands *operands, const wi_gemm_epilogue *epilogue);
+/* The same with the plain epilogue for any contraction's site, a weight's gradient of a convolution included: the operands
+ * are its inputs and its result, with the formats of the site. */
+weft_status wi_gemm_product_create_at(wi_gemm_product *product, wi_device *device,
+    const wi_implementation *implementation, const wi_variant *variant, const wi_kernel_site *site,
+    const wi_gemm_operands *operands);
 /* Enqueues without waiting. */
 weft_status wi_gemm_product_run(const wi_gemm_product *product, wi_device *device);
 void wi_gemm_product_clear(wi_gemm_product *product, wi_device *device);

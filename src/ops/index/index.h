@@ -29,4 +29,10 @@ weft_tensor *wi_by_frequency(weft_tensor *rows, weft_tensor *index);
 weft_tensor *wi_embedding_with(
     weft_tensor *table, weft_tensor *tokens, const int64_t *padding, bool by_frequency);
 
+/* Are tokens and options those of bags of a table's rows? `own` gets the options with their defaults. */
+bool wi_bag_check(
+    weft_tensor *tokens, weft_dtype dtype, const weft_bag_options *given, weft_bag_options *own);
+/* What weft_embedding_bag_with makes of the rows (tokens..., width). */
+weft_tensor *wi_bags(weft_tensor *rows, weft_tensor *tokens, const weft_bag_options *o, int64_t vocabulary);
+
 #endif

@@ -21,6 +21,17 @@ add("rms_norm", rms_norm, numbers(3, 5), numbers(5), start=1)
 # Embedding: repeated tokens, and a padding index among them.
 add("embedding", lambda t, i: F.embedding(i, t), numbers(7, 5), whole(7, 3, 6))
 add("embedding", lambda t, i: F.embedding(i, t, padding_idx=2), numbers(4, 20), whole(4, 2, 9), padding=2)
+# Bags of the same size, and bags that begin at offsets, of which one is empty; modes as in weft_bag_mode.
+for mode, name in enumerate(["mean", "sum", "max"]):
+    add("embedding_bag_with", lambda t, i: F.embedding_bag(i, t, mode=name), numbers(7, 5), whole(7, 3, 6), mode=mode)
+    add("embedding_bag_with", lambda t, i: F.embedding_bag(i, t, mode=name, padding_idx=2), numbers(4, 20),
+        whole(4, 2, 9), mode=mode, padding=2)
+    add("embedding_bag_with", lambda t, i, o: F.embedding_bag(i, t, o, mode=name, padding_idx=1), numbers(6, 4),
+        whole(6, 11), whole(1, 4).map(lambda o: torch.tensor([0, 5, 5, 8])), mode=mode, padding=1, offsets=1)
+add("embedding_bag_with", lambda t, i, w: F.embedding_bag(i, t, mode="sum", per_sample_weights=w), numbers(7, 5),
+    whole(7, 3, 6), numbers(3, 6), mode=1)
+add("embedding_bag_with", lambda t, i, o, w: F.embedding_bag(i, t, o, mode="sum", per_sample_weights=w),
+    numbers(6, 4), whole(6, 11), whole(1, 4).map(lambda o: torch.tensor([0, 5, 5, 8])), numbers(11), mode=1, offsets=1)
 # Recurrent: y, the last h and the last c side by side.
 def side_by_side(*parts):
     return torch.cat([part.transpose(0, 1).flatten(1) if i and part.dim() == 3 else part.flatten(1)

@@ -43,6 +43,83 @@ static const op_case embedding_cases[] = {
         .start = -1),
 };
 
+/* ---- bags: axis is the mode, start the padding or -1, list the offsets where `keep` ---- */
+
+static weft_tensor *build_embedding_bag_with(
+    const op_case *c, weft_graph *graph, weft_tensor *const *inputs) {
+    weft_bag_options o = {WEFT_BAG_OPTIONS_INIT, .mode = (weft_bag_mode)c->axis, .padded = c->start >= 0};
+    const int64_t count = f64_list_length(c->list);
+    int32_t offsets[WEFT_MAX_RANK];
+    for (int i = 0; i < count; i++) offsets[i] = (int32_t)c->list[i];
+    if (c->keep) o.offsets = weft_array(graph, WEFT_I32, offsets, 1, &count);
+    o.padding = c->start;
+    o.weights = inputs[2];
+    return weft_embedding_bag_with(inputs[0], inputs[1], &o);
+}
+
+static size_t bag_of(const op_case *c, size_t token, size_t length) {
+    size_t bag = 0;
+    if (!c->keep) return token / length;
+    for (int i = 0; c->list[i] != WEFT_END; i++) bag = c->list[i] <= (int64_t)token ? (size_t)i : bag;
+    return bag;
+}
+
+/* One more token of a bag, of which so many are there already. */
+static void take_row(
+    const op_case *c, const f64_array *const *inputs, size_t token, f64_array *y, size_t at, double before) {
+    const f64_array *const table = inputs[0], *const weights = inputs[2];
+    const size_t width = (size_t)table->dims[1], row = (size_t)inputs[1]->value[token] * width;
+    const double weight = weights ? weights->value[token] : 1;
+    for (size_t i = 0; i < width; i++) {
+        double *const to = &y->value[at * width + i];
+        const double value = weight * table->value[row + i];
+        *to = c->axis != WEFT_BAG_MAX ? *to + value : before > 0 ? fmax(*to, value) : value;
+        y->error[at * width + i] += 1e-6 * (fabs(value) + fabs(*to)) + fabs(weight) * table->error[row + i] +
+                                    (weights ? weights->error[token] * fabs(table->value[row + i]) : 0);
+    }
+}
+
+static f64_array *reference_embedding_bag_with(const op_case *c, const f64_array *const *inputs) {
+    const f64_array *const tokens = inputs[1];
+    int64_t dims[WEFT_MAX_RANK];
+    const int rank = c->keep ? 2 : tokens->rank;
+    for (int i = 0; i < rank - 1; i++) dims[i] = c->keep ? f64_list_length(c->list) : tokens->dims[i];
+    const size_t width = (size_t)(dims[rank - 1] = inputs[0]->dims[1]);
+    f64_array *const y = f64_zeros(rank, dims), *const counts = f64_zeros(rank, dims);
+    for (size_t j = 0; j < tokens->count; j++) {
+        if ((int64_t)tokens->value[j] == c->start) continue;
+        const size_t bag = bag_of(c, j, (size_t)tokens->dims[tokens->rank - 1]);
+        take_row(c, inputs, j, y, bag, counts->value[bag * width]);
+        for (size_t i = 0; i < width; i++) counts->value[bag * width + i]++;
+    }
+    for (size_t i = 0; i < y->count && c->axis == WEFT_BAG_MEAN; i++)
+        if (counts->value[i] > 1) y->value[i] /= counts->value[i];
+    return y;
+}
+
+#define BAG(mode, left_out) .axis = (mode), .start = (left_out), .roundings = 4
+static const op_case embedding_bag_with_cases[] = {
+    CASE(
+        "mean", embedding_bag_with, INPUTS(TABLE(11, 20), I32(0, 10, WEFT_BATCH, 7)), BAG(WEFT_BAG_MEAN, -1)),
+    CASE("sum, deep", embedding_bag_with, INPUTS(TABLE(5, 3), I32(0, 4, 2, 3, 4)), BAG(WEFT_BAG_SUM, -1)),
+    CASE("max", embedding_bag_with, INPUTS(TABLE(9, 17), I32(0, 8, WEFT_BATCH, 5)), BAG(WEFT_BAG_MAX, -1)),
+    CASE("bags of one", embedding_bag_with, INPUTS(TABLE(9, 4), I32(0, 8, 3, 1)), BAG(WEFT_BAG_MAX, -1)),
+    CASE("weights", embedding_bag_with,
+        INPUTS(TABLE(11, 20), I32(0, 10, WEFT_BATCH, 7), F32(-2, 2, WEFT_BATCH, 7)), BAG(WEFT_BAG_SUM, -1)),
+    CASE("mean, padded", embedding_bag_with, INPUTS(TABLE(3, 5), I32(0, 2, 30, 2)), BAG(WEFT_BAG_MEAN, 1)),
+    CASE("sum, padded", embedding_bag_with, INPUTS(TABLE(3, 5), I32(0, 2, 30, 2)), BAG(WEFT_BAG_SUM, 0)),
+    CASE("max, padded", embedding_bag_with, INPUTS(TABLE(3, 5), I32(0, 2, 30, 2)), BAG(WEFT_BAG_MAX, 2)),
+    CASE("mean at offsets", embedding_bag_with, INPUTS(TABLE(11, 20), I32(0, 10, 23)), BAG(WEFT_BAG_MEAN, -1),
+        LIST(0, 5, 5, 22), .keep = true),
+    CASE("sum at offsets of any number of tokens", embedding_bag_with,
+        INPUTS(TABLE(11, 3), I32(0, 10, WEFT_BATCH), F32(-2, 2, WEFT_BATCH)), BAG(WEFT_BAG_SUM, 4),
+        LIST(0, 0, 1, 2), .keep = true),
+    CASE("sum at offsets, the last bag without a token", embedding_bag_with,
+        INPUTS(TABLE(11, 3), I32(0, 10, 9)), BAG(WEFT_BAG_SUM, -1), LIST(0, 4, 9), .keep = true),
+    CASE("max at offsets, padded", embedding_bag_with, INPUTS(TABLE(11, 20), I32(0, 10, 23)),
+        BAG(WEFT_BAG_MAX, 3), LIST(0, 5, 5, 22), .keep = true),
+};
+
 /* ---- the padding index, against what the same sum gives without it ---- */
 
 enum { VOCABULARY = 6, WIDTH = 18, COUNT = 300 };
@@ -240,6 +317,96 @@ static void test_bad_input(void **state) {
     check_line(WEFT_ERROR_ARGUMENT, "weft_embedding_layer: options of 3 bytes", bad_options);
 }
 
+static weft_tensor *bag(weft_graph *graph, const weft_bag_options *options) {
+    return weft_embedding_bag(some_tokens(graph), 4, 3, options, NULL);
+}
+static weft_tensor *bag_without_axis(weft_graph *graph) {
+    return weft_embedding_bag(weft_input(graph, "tokens", WEFT_I32), 4, 3, NULL, NULL);
+}
+static weft_tensor *bag_of_two_axes(weft_graph *graph) {
+    return bag(graph, &(weft_bag_options){WEFT_BAG_OPTIONS_INIT, .offsets = some_tokens(graph)});
+}
+static weft_tensor *bag_of_float_offsets(weft_graph *graph) {
+    return bag(
+        graph, &(weft_bag_options){WEFT_BAG_OPTIONS_INIT, .offsets = weft_input(graph, "offsets", WEFT_F32)});
+}
+static weft_tensor *bag_weights(weft_graph *graph, weft_bag_mode mode, weft_dtype dtype, int64_t length) {
+    return bag(graph, &(weft_bag_options){WEFT_BAG_OPTIONS_INIT, .mode = mode,
+                          .weights = weft_input(graph, "weights", dtype, length)});
+}
+static weft_tensor *bag_weights_of_mean(weft_graph *graph) {
+    return bag_weights(graph, WEFT_BAG_MEAN, WEFT_F32, 5);
+}
+static weft_tensor *bag_whole_weights(weft_graph *graph) {
+    return bag_weights(graph, WEFT_BAG_SUM, WEFT_I32, 5);
+}
+static weft_tensor *bag_short_weights(weft_graph *graph) {
+    return bag_weights(graph, WEFT_BAG_SUM, WEFT_F32, 4);
+}
+static weft_tensor *bag_mode(weft_graph *graph) {
+    return bag(graph, &(weft_bag_options){WEFT_BAG_OPTIONS_INIT, .mode = (weft_bag_mode)3});
+}
+static weft_tensor *bag_padding(weft_graph *graph) {
+    return weft_embedding_bag_with(table_of(graph, 2), some_tokens(graph),
+        &(weft_bag_options){WEFT_BAG_OPTIONS_INIT, .padded = true, .padding = -5});
+}
+static weft_tensor *bag_own_padding(weft_graph *graph) {
+    return bag(graph, &(weft_bag_options){WEFT_BAG_OPTIONS_INIT, .padded = true, .padding = 4});
+}
+
+static void test_bad_bags(void **state) {
+    (void)state;
+    const weft_status shape = WEFT_ERROR_SHAPE, argument = WEFT_ERROR_ARGUMENT, dtype = WEFT_ERROR_DTYPE;
+    check_line(shape, "embedding_bag: tokens (batch) without offsets, expected (..., tokens of a bag)",
+        bag_without_axis);
+    check_line(shape, "embedding_bag: tokens (batch, 5) and offsets (batch, 5), expected one axis of both",
+        bag_of_two_axes);
+    check_line(dtype, "embedding_bag: offsets are i32, not f32; weft_cast converts", bag_of_float_offsets);
+    check_line(
+        argument, "embedding_bag: weights are for WEFT_BAG_SUM, not for other modes", bag_weights_of_mean);
+    check_line(
+        dtype, "embedding_bag: the table is f32, the weights i32; weft_cast converts", bag_whole_weights);
+    check_line(shape, "embedding_bag: weights (batch, 4) of tokens (batch, 5), expected the same",
+        bag_short_weights);
+    check_line(argument, "embedding_bag: there is no mode 3", bag_mode);
+    check_line(argument, "embedding: padding index -5 is not in -4..3", bag_padding);
+    check_line(argument, "embedding_bag: padding index 4 is not in -4..3", bag_own_padding);
+}
+
+/* A token before the first offset is in no bag. */
+static void test_offsets_as_data(void **state) {
+    (void)state;
+    static const struct {
+        int32_t offsets[3];
+        weft_status status;
+        float sums[3];
+    } rows[] = {{{0, 2, 4}, WEFT_OK, {3, 7, 5}}, {{0, 0, 5}, WEFT_OK, {0, 15, 0}},
+        {{1, 2, 4}, WEFT_ERROR_ARGUMENT, {2, 7, 5}}, {{0, 2, 7}, WEFT_OK, {3, 12, 0}}};
+    weft_graph *graph = test_graph();
+    weft_tensor *tokens = weft_input_shape(graph, "tokens", WEFT_I32, 1, (const int64_t[]){5});
+    weft_tensor *offsets = weft_input_shape(graph, "offsets", WEFT_I32, 1, (const int64_t[]){3});
+    weft_tensor *table = weft_input_shape(graph, "table", WEFT_F32, 2, (const int64_t[]){5, 1});
+    weft_tensor *y = weft_embedding_bag_with(
+        table, tokens, &(weft_bag_options){WEFT_BAG_OPTIONS_INIT, .mode = WEFT_BAG_SUM, .offsets = offsets});
+    weft_plan *plan;
+    float got[3];
+    assert_weft_ok(weft_plan_create(&plan, &y, 1, NULL));
+    assert_weft_ok(weft_plan_write(plan, tokens, (const int32_t[]){0, 1, 2, 3, 4}, 20));
+    assert_weft_ok(weft_plan_write(plan, table, (const float[]){1, 2, 3, 4, 5}, 20));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_weft_ok(weft_plan_write(plan, offsets, rows[i].offsets, sizeof rows[i].offsets));
+        assert_weft_ok(weft_plan_run(plan));
+        if (rows[i].status)
+            assert_weft_fails(
+                rows[i].status, weft_plan_read(plan, y, got, sizeof got), "index is out of range");
+        else
+            assert_weft_ok(weft_plan_read(plan, y, got, sizeof got));
+        assert_memory_equal(got, rows[i].sums, sizeof got);
+    }
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 int main(void) {
     static const op_cases ops[] = {EMBEDDING_OPS(COVERED_CASES)};
     const struct CMUnitTest tests[] = {
@@ -248,6 +415,8 @@ int main(void) {
         cmocka_unit_test(test_tied),
         cmocka_unit_test(test_outside_the_vocabulary),
         cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_bad_bags),
+        cmocka_unit_test(test_offsets_as_data),
     };
     const int failed = op_suite_run("embedding", ops, sizeof ops / sizeof *ops);
     return test_finish(failed + cmocka_run_group_tests(tests, NULL, NULL));

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Peer side of samples in PyTorch: the same network from the same first weights, over the same batches.
+
+usage: samples_torch.py SAMPLE DIR [--losses FILE]
+DIR is what the sample wrote with --trace DIR: weights.safetensors, batches.bin (what it gave to its plan, step by step) and
+losses.txt. Prints PyTorch's losses beside the sample's and the largest relative difference, and fails beyond 1e-5.
+With --losses, writes PyTorch's losses to FILE: tests/golden/samples/SAMPLE.losses, which the tests compare samples with.
+"""
+import argparse, json, struct, sys
+from pathlib import Path
+
+import numpy
+import torch
+import torch.nn.functional as F
+
+STEPS = 20
+torch.set_num_threads(1)
+
+
+class Trace:
+    """The weights by name, and the arrays of batches.bin in order."""
+
+    def __init__(self, folder):
+        content = (folder / "weights.safetensors").read_bytes()
+        size = struct.unpack("<Q", content[:8])[0]
+        header = json.loads(content[8:8 + size])
+        header.pop("__metadata__", None)
+        self.p = {}
+        for name, entry in header.items():
+            begin, end = (8 + size + offset for offset in entry["data_offsets"])
+            values = numpy.frombuffer(content[begin:end], numpy.float32).copy().reshape(entry["shape"])
+            self.p[name] = torch.from_numpy(values).requires_grad_(True)
+        self.bytes = (folder / "batches.bin").read_bytes()
+        self.losses = [[float(x) for x in line.split()] for line in (folder / "losses.txt").read_text().splitlines()]
+        self.at = 0
+
+    def take(self, *shape, dtype=numpy.float32):
+        """The next array."""
+        count = int(numpy.prod(shape))
+        values = numpy.frombuffer(self.bytes, dtype, count, self.at).copy()
+        self.at += values.nbytes
+        tensor = torch.from_numpy(values).reshape(shape)
+        return tensor.long() if dtype == numpy.int32 else tensor
+
+    def of(self, prefix):
+        return [p for name, p in self.p.items() if name.startswith(prefix)]
+
+    def linear(self, x, name):
+        return F.linear(x, self.p[name + ".weight"], self.p.get(name + ".bias"))
+
+    def layer_norm(self, x, name):
+        return F.layer_norm(x, x.shape[-1:], self.p[name + ".weight"], self.p[name + ".bias"])
+
+
+def step(optimizer, loss):
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def gpt(t, batch=16, heads=4):
+    places, width = t.p["gpt.embedding2.weight"].shape
+    layers = sum(name.endswith("linear1.weight") for name in t.p) - 1
+    adam = torch.optim.AdamW(t.p.values(), 3e-3, weight_decay=0.01)
+
+    def block(x, name):
+        q, k, v = (y.view(batch, places, heads, -1).transpose(1, 2) for y in
+                   t.linear(t.layer_norm(x, name + "layernorm1"), name + "linear1").split(width, 2))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(x.shape)
+        x = x + t.linear(y, name + "linear2")
+        return x + t.linear(F.gelu(t.linear(t.layer_norm(x, name + "layernorm2"), name + "linear3")), name + "linear4")
+
+    for _ in range(STEPS):
+        seen, wanted = (t.take(batch, places, dtype=numpy.int32) for _ in range(2))
+        x = F.embedding(seen, t.p["gpt.embedding1.weight"]) + t.p["gpt.embedding2.weight"]
+        for i in range(layers):
+            x = block(x, f"gpt.block{i}.")
+        logits = t.linear(t.layer_norm(x, "gpt.layernorm1"), "gpt.linear1")
+        yield step(adam, F.cross_entropy(logits.flatten(0, 1), wanted.flatten()))
+
+
+def dqn(t, batch=64):
+    online = t.of("online.")
+    target = {name: p.detach().clone() for name, p in t.p.items() if name.startswith("target.")}
+    adam = torch.optim.Adam(online, 5e-4)
+
+    def values(p, scope, x):
+        for i in (1, 2, 3):
+            x = F.linear(x, p[f"{scope}.linear{i}.weight"], p[f"{scope}.linear{i}.bias"])
+            x = F.relu(x) if i < 3 else x
+        return x
+
+    for _ in range(STEPS):
+        seen, after = t.take(batch, 4), t.take(batch, 4)
+        alive, action = t.take(batch), t.take(batch, dtype=numpy.int32)
+        best = values(target, "target", after).amax(1)
+        taken = values(t.p, "online", seen).gather(1, action[:, None])[:, 0]
+        yield step(adam, F.huber_loss(taken, best * 0.99 * alive + 1))
+        with torch.no_grad():
+            for name, p in target.items():
+                p.mul_(0.99).add_(t.p[name.replace("target", "online")], alpha=0.01)
+
+
+SAMPLES = {function.__name__: function for function in (gpt, dqn)}
+ap = argparse.ArgumentParser()
+ap.add_argument("sample", choices=SAMPLES)
+ap.add_argument("folder", type=Path)
+ap.add_argument("--losses", type=Path)
+a = ap.parse_args()
+trace = Trace(a.folder)
+rows = [x if isinstance(x, tuple) else (x,) for x in SAMPLES[a.sample](trace)]
+worst = 0
+for number, (wanted, got) in enumerate(zip(rows, trace.losses), 1):
+    difference = max(abs(w - g) / max(abs(w), 1e-30) for w, g in zip(wanted, got))
+    worst = max(worst, difference)
+    print(f"step {number:2}: PyTorch {wanted}, Weft {got}, {difference:.1e}")
+if len(rows) != STEPS or len(trace.losses) != STEPS or trace.at != len(trace.bytes):
+    sys.exit(f"{len(trace.losses)} steps, and {len(trace.bytes) - trace.at} bytes that were not read")
+if a.losses:
+    a.losses.write_text("".join(" ".join(f"{x:.9g}" for x in row) + "\n" for row in rows))
+print(f"largest relative difference: {worst:.1e}")
+sys.exit(worst > 1e-5)

@@ -1,0 +1,100 @@
+/* Deep Q-learning (V. Mnih et al. 2015) balances a pole on a cart: one plan chooses actions, another learns from steps that
+ * are drawn from memory, and a third moves the target network towards the one that learns. */
+#include "cart.h"
+#include <stdio.h>
+
+enum { BATCH = 64, WIDTH = 128, FIRST = 500, LONGEST = 500 };
+enum { STEPS, TRACE, OPTIONS };
+static option options[OPTIONS] = {
+    [STEPS] = {"--steps", OPTION_COUNT, "N", "steps of the cart, the first 500 at random", "8000"},
+    [TRACE] = TRACE_OPTION,
+};
+
+static weft_tensor *values(weft_graph *graph, const char *scope, weft_tensor *seen) {
+    weft_scope_begin(graph, scope, true);
+    weft_tensor *y = weft_linear(weft_relu(weft_linear(weft_relu(weft_linear(seen, WIDTH)), WIDTH)), 2);
+    weft_scope_end(graph);
+    return y;
+}
+
+typedef struct learner {
+    weft_tensor *seen, *next, *alive, *action, *chosen, *outputs[2]; /* the loss, and the update */
+    weft_plan *act, *learn, *start, *follow;
+} learner;
+
+static weft_status make(learner *l, weft_graph *graph) {
+    const weft_optimizer adam = weft_adam(5e-4f);
+    const weft_plan_options many = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
+    l->seen = weft_input(graph, "seen", WEFT_F32, 4), l->next = weft_input(graph, "next", WEFT_F32, 4);
+    l->alive = weft_input(graph, "alive", WEFT_F32), l->action = weft_input(graph, "action", WEFT_I32);
+    weft_tensor *q = values(graph, "online", l->seen);
+    weft_tensor *best = weft_max(weft_stop_gradient(values(graph, "target", l->next)), 1);
+    weft_tensor *wanted = weft_add_number(weft_mul(weft_mul_number(best, 0.99), l->alive), 1);
+    weft_tensor *taken = weft_squeeze(weft_gather(q, 1, weft_unsqueeze(l->action, 1)), 1);
+    l->chosen = weft_argmax(q, 1);
+    l->outputs[0] = weft_huber(taken, wanted, 1);
+    l->outputs[1] = weft_optimizer_minimize(weft_optimizer_create(graph, &adam), l->outputs[0], "online.*");
+    weft_tensor *copy = weft_scope_copy(graph, "online", "target", 1),
+                *follow = weft_scope_copy(graph, "online", "target", 0.01f);
+    weft_status status = weft_graph_status(graph);
+    if (!status) status = weft_plan_create(&l->act, &l->chosen, 1, NULL);
+    if (!status) status = weft_plan_create(&l->learn, l->outputs, 2, &many);
+    if (!status) status = weft_plan_create(&l->follow, &follow, 1, NULL);
+    if (!status) status = weft_plan_create(&l->start, &copy, 1, NULL);
+    return status ? status : weft_plan_run(l->start);
+}
+
+static weft_status learn(const learner *l, const memory *m, size_t count) {
+    static memory b;
+    const size_t rows = sizeof(float[BATCH][4]), column = sizeof(float[BATCH]);
+    float loss = 0;
+    memory_draw(m, count, &b, BATCH); /* into the first rows */
+    weft_status status = weft_plan_write(l->learn, l->seen, b.seen, rows);
+    if (!status) status = weft_plan_write(l->learn, l->next, b.next, rows);
+    if (!status) status = weft_plan_write(l->learn, l->alive, b.alive, column);
+    if (!status) status = weft_plan_write(l->learn, l->action, b.action, column);
+    if (!status) status = weft_plan_run(l->learn);
+    if (!status) status = weft_plan_run(l->follow);
+    if (!status) status = weft_plan_read(l->learn, l->outputs[0], &loss, sizeof loss);
+    trace_step(&loss, 1, 4, b.seen, rows, b.next, rows, b.alive, column, b.action, column);
+    return status;
+}
+
+/* Steps of the cart, of which fewer and fewer are at random; prints how long the pole stood. */
+static weft_status play(const learner *l, size_t last) {
+    static memory m;
+    float s[4], mean = 0;
+    weft_status status = WEFT_OK;
+    cart_place(s);
+    for (size_t step = 0, length = 0; step < last && !status; step++) {
+        const size_t at = step % MEMORY;
+        memcpy(m.seen[at], s, sizeof s);
+        if (draw() < 0.02 || draw() < 1 - (double)step / 5000)
+            m.action[at] = draw() < 0.5;
+        else if (!(status = weft_plan_write(l->act, l->seen, s, sizeof s)) &&
+                 !(status = weft_plan_run(l->act)))
+            status = weft_plan_read(l->act, l->chosen, &m.action[at], sizeof *m.action);
+        const bool fell = cart_step(s, m.action[at]);
+        memcpy(m.next[at], s, sizeof s), m.alive[at] = !fell;
+        if (fell || ++length == LONGEST) mean += 0.1f * ((float)length - mean), length = 0, cart_place(s);
+        if (step >= FIRST && !status) status = learn(l, &m, step);
+        if (step % 1000 == 999) printf("step %5zu: the pole stood for %.0f steps\n", step + 1, (double)mean);
+    }
+    return status;
+}
+
+int main(int argc, char **argv) {
+    command_line line = {"dqn", "Learns to balance a pole on a cart.", options, OPTIONS, .trains = false};
+    weft_context *context = NULL;
+    learner l = {.seen = NULL};
+    int end = 0;
+    if (!command_line_read(&line, argc, argv, &end)) return end;
+    weft_status status = weft_context_create(&context, NULL);
+    if (!status) status = make(&l, weft_context_graph(context));
+    if (!status) status = trace_begin(options[TRACE].text, weft_context_graph(context));
+    if (!status) status = play(&l, option_count_of(&options[STEPS]));
+    if (status) fprintf(stderr, "dqn: %s\n", weft_last_error());
+    weft_plan_release(l.act), weft_plan_release(l.learn), weft_plan_release(l.start);
+    weft_plan_release(l.follow), weft_context_release(context);
+    return status != WEFT_OK;
+}

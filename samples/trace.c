@@ -1,0 +1,57 @@
+/* See trace.h. */
+#include "trace.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { LONGEST_PATH = 4096 };
+static FILE *batches, *losses;
+static size_t steps;
+
+static const char *path_in(char path[LONGEST_PATH], const char *folder, const char *name) {
+    snprintf(path, LONGEST_PATH, "%s/%s", folder, name);
+    return path;
+}
+
+weft_status trace_begin(const char *folder, weft_graph *graph) {
+    char path[LONGEST_PATH];
+    if (!folder) return WEFT_OK;
+    const weft_status status = weft_weights_save(graph, path_in(path, folder, "weights.safetensors"));
+    if (status) return status;
+    batches = fopen(path_in(path, folder, "batches.bin"), "wb");
+    losses = fopen(path_in(path, folder, "losses.txt"), "w");
+    if (batches && losses) return WEFT_OK;
+    perror(path);
+    return WEFT_ERROR_FILE;
+}
+
+void trace_step(const float *values, size_t value_count, size_t count, ...) {
+    va_list arrays;
+    if (!batches || !losses || steps++ >= TRACED_STEPS) return;
+    va_start(arrays, count);
+    for (size_t i = 0; i < count; i++) {
+        const void *const array = va_arg(arrays, const void *);
+        fwrite(array, 1, va_arg(arrays, size_t), batches);
+    }
+    va_end(arrays);
+    for (size_t i = 0; i < value_count; i++)
+        fprintf(losses, "%.9g%c", (double)values[i], i + 1 < value_count ? ' ' : '\n');
+    if (steps == TRACED_STEPS) fclose(batches), fclose(losses);
+}
+
+/* splitmix64 (Steele et al. 2014). */
+double draw(void) {
+    static uint64_t state = 1;
+    uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+size_t draw_below(size_t end) {
+    return (size_t)(draw() * (double)end);
+}
+
+double draw_normal(void) {
+    return sqrt(-2 * log(1 - draw())) * cos(6.283185307179586 * draw());
+}

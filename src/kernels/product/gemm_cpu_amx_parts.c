@@ -1,0 +1,127 @@
+/* The matrix product in f32 by the matrix engine AMX, from numbers that are sums of bf16 numbers: B packed, then one launch over
+ * blocks of C. See cl_kernels/product/gemm_cpu_amx_parts.cl. */
+#include "base/integers.h"
+#include "cl/matrix_engine.h"
+#include "kernels/cost.h"
+#include "kernels/product/gemm_list.h"
+#include "ops/op_table.h"
+
+/* PARTS: of a number. DEPTH: of k that is multiplied before sums wait: the parts of 32 rows of A (32 KB) stay in the
+ * first-level cache. STRIP, SPAN: most rows and columns of a work-item: its part of B (512 KB) and its sums
+ * (512 KB) stay in the second-level cache. */
+enum { PARTS, DEPTH, STRIP, SPAN };
+
+static const char *const parameters[] = {[PARTS] = "WEFT_PARTS",
+    [DEPTH] = "WEFT_PARTS_DEPTH",
+    [STRIP] = "WEFT_PARTS_STRIP",
+    [SPAN] = "WEFT_PARTS_SPAN",
+    NULL};
+
+static const wi_variant variants[] = {{"three", {[PARTS] = 2, [DEPTH] = 256, [STRIP] = 256, [SPAN] = 512}},
+    {"six", {[PARTS] = 3, [DEPTH] = 160, [STRIP] = 256, [SPAN] = 512}}, {0}};
+
+/* A block: 32 rows, columns or steps of k. */
+enum { BLOCK = 32 };
+
+/* Of splitting a block of A whose rows or columns are contiguous, or neither, and of packing one of B. */
+static const double split_seconds[] = {120e-9, 200e-9, 6e-6};
+static const double item_seconds = 1.5e-6, build_seconds = 1.2;
+
+static int products_of(const int *p) {
+    return p[PARTS] == 2 ? 3 : 6;
+}
+
+static bool accepts(const wi_kernel_site *site) {
+    const weft_matmul_precision asked =
+        site->values[PARTS] == 2 ? WEFT_MATMUL_PRECISION_HIGH : WEFT_MATMUL_PRECISION_HIGHEST;
+    return site->products == asked && wi_gemm_fits_int(site->product) && site->product->k > 0;
+}
+
+static double splitting(int64_t near, int64_t other) {
+    return split_seconds[near == 1 ? 0 : other == 1 ? 1 : 2];
+}
+
+typedef struct wi_cut {
+    int64_t strip, strips, span, spans; /* in blocks */
+} wi_cut;
+
+/* Equal parts that keep the units about equally busy. */
+static wi_cut cut_of(const wi_gemm_shape *s, const int *p, const wi_device_profile *device) {
+    const int64_t rows = wi_divide_up(s->m, BLOCK), panels = wi_divide_up(s->n, BLOCK);
+    int64_t strips = wi_divide_up(s->m, p[STRIP]), spans = wi_divide_up(s->n, p[SPAN]);
+    while (strips * spans * s->batch % device->units != 0 && strips < rows) strips++;
+    const int64_t strip = wi_divide_up(rows, strips), span = wi_divide_up(panels, spans);
+    return (wi_cut){strip, wi_divide_up(rows, strip), span, wi_divide_up(panels, span)};
+}
+
+static double cost(const wi_kernel_site *site) {
+    const wi_gemm_shape *const s = site->product;
+    const wi_device_profile *const device = site->device;
+    const wi_cut cut = cut_of(s, site->values, device);
+    const double multiply = products_of(site->values) * 2.0 * BLOCK * BLOCK * BLOCK / device->peak_engine;
+    const double blocks = (double)wi_divide_up(s->k, BLOCK), units = (double)device->units;
+    const double rounds = (double)wi_divide_up(cut.strips * cut.spans * s->batch, device->units);
+    const double item = item_seconds + blocks * (double)cut.strip *
+                                           ((double)cut.span * multiply + splitting(s->a_column, s->a_row));
+    const double packing =
+        blocks * (double)(wi_divide_up(s->n, BLOCK) * s->batch) * splitting(s->b_column, s->b_row) / units;
+    const double b = wi_gemm_bytes(s, WI_GEMM_B);
+    return 2.0 * (device->launch_seconds + device->wake_seconds) + wi_build_fraction(device, build_seconds) +
+           packing + rounds * item +
+           wi_traffic_seconds(
+               device, (1.0 + site->values[PARTS]) * b, wi_gemm_bytes(s, WI_GEMM_A | WI_GEMM_C));
+}
+
+/* Numbers that the engine cannot take cost about ten times as much. Who asks for `high` accepts that; `highest` is the default, and
+ * six products, a fifth faster than multiply-adds at best, are left to those who name them (WEFT_GEMM). */
+static double margin(const wi_kernel_site *site) {
+    return site->products == WEFT_MATMUL_PRECISION_HIGHEST ? 4.0 : 1.0;
+}
+
+static void pack(const wi_gemm_shape *s, const int *p, wi_kernel_plan *plan) {
+    const int64_t panels = wi_divide_up(s->n, BLOCK), blocks = wi_divide_up(s->k, BLOCK);
+    const int64_t stretches = wi_divide_up(s->k, p[DEPTH]);
+    const size_t words = (size_t)(blocks * p[PARTS] * BLOCK * BLOCK) * sizeof(uint16_t);
+    plan->scratch_bytes = (size_t)(s->batch * panels) * (words + (size_t)stretches * 2 * sizeof(float));
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", panels, 1);
+    launch->dimensions = 3;
+    launch->global[1] = (size_t)stretches;
+    launch->global[2] = (size_t)s->batch;
+    wi_kernel_input(launch, 1);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(s->n, s->k));
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(s->b_batch, s->b_row, s->b_column));
+}
+
+static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
+    const wi_gemm_shape *const s = site->product;
+    const wi_cut cut = cut_of(s, site->values, site->device);
+    const size_t global[] = {(size_t)cut.strips, (size_t)cut.spans, (size_t)s->batch}, local[] = {1, 1, 1};
+    pack(s, site->values, plan);
+    wi_kernel_launch *const launch = wi_gemm_launch(plan, "tiles", global, local);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(s->m, s->n, s->k, cut.strip * BLOCK, cut.span));
+    wi_gemm_add_strides(launch, s);
+    wi_kernel_macro_int(plan, "WEFT_AMX_LEFT_ROWS", s->a_column == 1);
+    wi_kernel_macro_int(plan, "WEFT_AMX_LEFT_COLUMNS", s->a_row == 1);
+    wi_kernel_macro_int(plan, "WEFT_AMX_RIGHT_ROWS", s->b_column == 1);
+    wi_kernel_macro_int(plan, "WEFT_AMX_RIGHT_COLUMNS", s->b_row == 1);
+    return WEFT_OK;
+}
+
+static const char *const headers[] = {"amx.clh", NULL};
+static const wi_formats formats[] = {{WEFT_F32, WEFT_F32, WEFT_F32}};
+
+const wi_implementation wi_gemm_cpu_amx_parts = {.name = "cpu_amx_parts",
+    .ops = {&wi_op_matmul},
+    .formats = formats,
+    .format_count = 1,
+    .needs = {.classes = WI_ON_CPU, .engines = WI_ENGINE_AMX_BF16},
+    .file = "gemm_cpu_amx_parts.cl",
+    .headers = headers,
+    .parameters = parameters,
+    .variants = variants,
+    .accepts = accepts,
+    .cost = cost,
+    .margin = margin,
+    .prepare = prepare};

@@ -1,0 +1,195 @@
+/* The self-test of kernels (contract in self_test.h). */
+#include "kernels/self_test.h"
+#include "cl/findings.h"
+#include "cl/kernel_source.h"
+#include "cl/program.h"
+#include "cl/quirks.h"
+#include "kernels/product/gemm_product.h"
+#include "kernels/small_case.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_SCALE = 8, MOST_COMPARED = 3000, FAULT = 512 };
+
+/* A case on a device. */
+typedef struct self_test {
+    wi_device *device;
+    const wi_implementation *implementation;
+    const wi_variant *variant;
+    const wi_small_case *small;
+    double *numbers[2]; /* the operands */
+    float *made;
+    wi_buffer buffers[WI_CASE_ARRAYS];
+    char fault[FAULT]; /* "": none was found */
+} self_test;
+
+/* ---- on the device ---- */
+
+/* Eighths up to 1: exact in every format, and so are their products. */
+static weft_status fill(self_test *test, int which) {
+    wi_device *const device = test->device;
+    const size_t count = (size_t)test->small->counts[which];
+    const wi_format *const format = wi_format_of(test->small->site.formats[which]);
+    test->numbers[which] = wi_allocate_array(device->host.allocator, count, sizeof(double));
+    void *const data = wi_allocate_array(device->host.allocator, count, format->size);
+    weft_status status = WEFT_ERROR_MEMORY;
+    if (!test->numbers[which] || !data) goto done;
+    for (size_t i = 0; i < count; i++) {
+        test->numbers[which][i] = (double)((i * 2654435761u >> 7) % 17) / 8.0 - 1.0;
+        format->put(data, i, test->numbers[which][i]);
+    }
+    WI_TRY_DONE(wi_buffer_create(&test->buffers[which], device, count * format->size));
+    status = wi_buffer_write(device, test->buffers[which].memory, 0, data, count * format->size);
+done:
+    wi_release(device->host.allocator, data);
+    return status;
+}
+
+/* What the kernel does not write is no number. */
+static weft_status make_result(self_test *test) {
+    wi_device *const device = test->device;
+    const size_t count = (size_t)test->small->counts[WI_CASE_C];
+    test->made = wi_allocate_array(device->host.allocator, count, sizeof *test->made);
+    if (!test->made) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < count; i++) test->made[i] = NAN;
+    WI_TRY(wi_buffer_create(&test->buffers[WI_CASE_C], device, count * sizeof *test->made));
+    return wi_buffer_write(
+        device, test->buffers[WI_CASE_C].memory, 0, test->made, count * sizeof *test->made);
+}
+
+static weft_status compute(self_test *test) {
+    wi_device *const device = test->device;
+    const wi_kernel_site *const site = &test->small->site;
+    wi_gemm_product product = {0};
+    weft_status status;
+    for (int i = 0; i < WI_CASE_C; i++) WI_TRY(fill(test, i));
+    WI_TRY(make_result(test));
+    WI_TRY_DONE(wi_gemm_product_create_at(&product, device, test->implementation, test->variant, site,
+        &(wi_gemm_operands){.a = test->buffers[WI_CASE_A].memory,
+            .b = test->buffers[WI_CASE_B].memory,
+            .c = test->buffers[WI_CASE_C].memory,
+            .formats = {site->formats[0], site->formats[1]},
+            .precision = site->precision,
+            .products = site->products}));
+    WI_TRY_DONE(wi_gemm_product_run(&product, device));
+    status = wi_buffer_read(device, test->buffers[WI_CASE_C].memory, 0, test->made,
+        (size_t)test->small->counts[WI_CASE_C] * sizeof *test->made);
+done:
+    wi_gemm_product_clear(&product, device);
+    return status;
+}
+
+/* Transforms of convolutions round; sums of eighths do not. A tap that is missing makes a difference of some tenths. */
+static double allowed(const wi_small_case *small) {
+    const double terms = sqrt((double)small->terms);
+    const bool rounds = wi_dtype_rounds(small->site.precision) || wi_dtype_rounds(small->site.formats[0]) ||
+                        wi_dtype_rounds(small->site.formats[1]);
+    return (rounds ? 0.02 : 2e-4) * (4.0 + terms);
+}
+
+static void compare(self_test *test) {
+    const wi_small_case *const small = test->small;
+    const int64_t count = small->counts[WI_CASE_C], step = (count / MOST_COMPARED) | 1;
+    for (int64_t i = 0; i < count; i += step) {
+        const double expected = wi_small_case_expected(small, test->numbers[0], test->numbers[1], i);
+        if (fabs((double)test->made[i] - expected) <= allowed(small)) continue;
+        snprintf(test->fault, sizeof test->fault,
+            "it computes wrong numbers: element %lld of a small case is %g, and must be %g", (long long)i,
+            (double)test->made[i], expected);
+        return;
+    }
+}
+
+static weft_status run(self_test *test) {
+    const weft_allocator *const allocator = test->device->host.allocator;
+    const weft_status status = compute(test);
+    if (status == WEFT_OK) compare(test);
+    for (int i = 0; i < WI_CASE_ARRAYS; i++) wi_buffer_release(&test->buffers[i], test->device);
+    for (int i = 0; i < WI_CASE_C; i++) wi_release(allocator, test->numbers[i]);
+    wi_release(allocator, test->made);
+    return status;
+}
+
+/* The smallest case that the implementation takes, in *small; false: it takes none. */
+static bool find_case(wi_small_case *small, const wi_implementation *implementation,
+    const wi_variant *variant, const wi_kernel_site *site, wi_arena *arena) {
+    for (int64_t scale = 1; scale <= MOST_SCALE; scale *= 2) {
+        if (wi_small_case_make(small, site, scale, arena) != WEFT_OK) return false;
+        if (wi_implementation_accepts(implementation, variant, &small->site)) return true;
+    }
+    return false;
+}
+
+/* ---- what is found ---- */
+
+/* The environment's word, else: an unknown driver, or kernels that somebody works on. */
+static bool is_wanted(const wi_device *device) {
+    const char *const wanted = wi_environment("WEFT_SELF_TEST");
+    if (wanted) return strcmp(wanted, "0") != 0;
+    return !wi_driver_is_proven(&device->info) || wi_environment("WEFT_KERNEL_DIR");
+}
+
+static bool is_tested(
+    const wi_device *device, const wi_implementation *implementation, const wi_kernel_site *site) {
+    const bool wide = site->formats[0] == WEFT_F64 || site->formats[1] == WEFT_F64;
+    const bool contraction = site->product || wi_implementation_computes(implementation, &wi_op_conv_weight);
+    return contraction && implementation->file && !wide && is_wanted(device);
+}
+
+bool wi_self_test_name(char name[WI_SELF_TEST_NAME], const wi_device *device,
+    const wi_implementation *implementation, const wi_variant *variant, const wi_op *op,
+    const wi_kernel_site *site) {
+    wi_text text;
+    wi_text_init(&text, device->host.allocator);
+    bool read = wi_kernel_source_append(&text, implementation->file) == WEFT_OK;
+    for (int i = 0; variant && implementation->parameters && implementation->parameters[i]; i++)
+        wi_text_append(&text, " %d", variant->values[i]);
+    read = read && !text.failed;
+    const uint64_t hash = read ? wi_text_key(text.data, text.length).low : 0;
+    wi_text_clear(&text);
+    snprintf(name, WI_SELF_TEST_NAME, "%s by %s/%s in %s, %s, multiplied in %s (%08" PRIx32 ")", op->name,
+        implementation->name, variant ? variant->name : "", wi_format_of(site->formats[0])->name,
+        wi_format_of(site->formats[1])->name, wi_format_of(site->precision)->name, (uint32_t)hash);
+    return read;
+}
+
+/* What has nothing to do with the kernel may be otherwise next time. */
+static bool may_pass(weft_status status) {
+    return status == WEFT_ERROR_MEMORY || status == WEFT_ERROR_DEVICE_MEMORY ||
+           status == WEFT_ERROR_MEMORY_LIMIT;
+}
+
+static void test_it(self_test *test, const wi_kernel_site *site, const char *name) {
+    wi_small_case small;
+    wi_arena arena;
+    wi_arena_init(&arena, test->device->host.allocator);
+    test->small = &small;
+    if (find_case(&small, test->implementation, test->variant, site, &arena)) {
+        const weft_status status = run(test);
+        if (status != WEFT_OK) snprintf(test->fault, sizeof test->fault, "it fails: %s", weft_last_error());
+        if (!may_pass(status)) wi_findings_add(test->device, name, *test->fault ? test->fault : NULL);
+    }
+    wi_arena_clear(&arena);
+}
+
+bool wi_self_test_failed(wi_device *device, const wi_implementation *implementation,
+    const wi_variant *variant, const wi_op *op, const wi_kernel_site *site) {
+    char name[WI_SELF_TEST_NAME], error[2048];
+    if (!is_tested(device, implementation, site)) return false;
+    wi_error_save(error, sizeof error);
+    if (wi_self_test_name(name, device, implementation, variant, op, site) &&
+        !wi_findings_find(device, name)) {
+        self_test test = {.device = device, .implementation = implementation, .variant = variant};
+        test_it(&test, site, name);
+    }
+    wi_finding *const finding = wi_findings_find(device, name);
+    const bool failed = finding && finding->fault;
+    if (failed && !finding->noted)
+        wi_log_line(device->host.log, WEFT_LOG_WARNING, "quarantine: %s is not used on driver %s: %s", name,
+            device->info.driver, finding->fault);
+    if (failed) finding->noted = true;
+    wi_error_restore(error);
+    return failed;
+}

@@ -1,0 +1,271 @@
+/* f32 products from bf16 parts of the numbers (cl_kernels/product/gemm_cpu_amx_parts.cl): as exact as promised, and right at the
+ * ends of the range. With the engine, where there is one, and with the model of it. */
+#include "cl/matrix_engine.h"
+#include "kernels/product/gemm.h"
+#include "kernels/product/gemm_product.h"
+#include "kernels/selection.h"
+#include "ops/op_table.h"
+#include "support/checks.h"
+#include "support/fixture.h"
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* Multiples of no tile, more than one panel, and k longer than the kernel takes at once. */
+enum { M = 35, N = 45, K = 291 };
+
+static float left[M * K], right[K * N], result[M * N];
+
+static wi_implementation parts(bool model) {
+    static const char *const model_headers[] = {"amx_model.clh", NULL};
+    for (int i = 0; wi_product_family[i]; i++) {
+        if (strcmp(wi_product_family[i]->name, "cpu_amx_parts") != 0) continue;
+        wi_implementation found = *wi_product_family[i];
+        if (model) {
+            found.headers = model_headers;
+            found.needs.engines = 0;
+        }
+        return found;
+    }
+    fail_msg("there is no cpu_amx_parts");
+    return (wi_implementation){0};
+}
+
+/* From -1 to 1, with all bits of the fraction. */
+static float number(size_t i) {
+    uint32_t bits = (uint32_t)i * 2654435761u;
+    for (int round = 0; round < 3; round++) bits = (bits ^ bits >> 15) * 2246822519u;
+    return (float)(bits >> 8) / 8388608.0f - 1.0f;
+}
+
+static void fill(void) {
+    for (size_t i = 0; i < M * K; i++) left[i] = number(i);
+    for (size_t i = 0; i < K * N; i++) right[i] = number(i + M * K);
+}
+
+static void upload(wi_buffer *buffer, const float *numbers, size_t count) {
+    wi_device *const device = wi_context_device(test_context());
+    assert_ok(wi_buffer_create(buffer, device, count * sizeof *numbers));
+    assert_ok(wi_buffer_write(device, buffer->memory, 0, numbers, count * sizeof *numbers));
+}
+
+static void multiply(
+    const wi_implementation *implementation, const wi_variant *variant, const wi_gemm_shape *shape) {
+    wi_device *const device = wi_context_device(test_context());
+    wi_buffer a = {0}, b = {0}, c = {0};
+    wi_gemm_product product;
+    upload(&a, left, M * K);
+    upload(&b, right, K * N);
+    upload(&c, result, M * N);
+    assert_ok(wi_gemm_product_create(&product, device, implementation, variant, shape,
+        &(wi_gemm_operands){.a = a.memory, .b = b.memory, .c = c.memory}, NULL));
+    assert_ok(wi_gemm_product_run(&product, device));
+    assert_ok(wi_buffer_read(device, c.memory, 0, result, sizeof result));
+    wi_gemm_product_clear(&product, device);
+    wi_buffer_release(&a, device);
+    wi_buffer_release(&b, device);
+    wi_buffer_release(&c, device);
+}
+
+static wi_gemm_shape shape_of(int layout) {
+    const bool a = layout & 1, b = layout & 2;
+    return (wi_gemm_shape){1, M, N, K, 0, a ? 1 : K, a ? M : 1, 0, b ? 1 : N, b ? K : 1, NULL};
+}
+
+static double exact(const wi_gemm_shape *s, int i, int j) {
+    double sum = 0.0;
+    for (int p = 0; p < K; p++)
+        sum += (double)left[i * s->a_row + p * s->a_column] * (double)right[p * s->b_row + j * s->b_column];
+    return sum;
+}
+
+/* Root mean square of the errors relative to that of the elements. */
+static double error_of(const wi_gemm_shape *s) {
+    double errors = 0.0, squares = 0.0;
+    for (int i = 0; i < M; i++) {
+        for (int j = 0; j < N; j++) {
+            const double right_one = exact(s, i, j), error = (double)result[i * N + j] - right_one;
+            errors += error * error;
+            squares += right_one * right_one;
+        }
+    }
+    return sqrt(errors / squares);
+}
+
+static bool is_cpu(void) {
+    if (wi_context_device(test_context())->caps.device_class == WEFT_CLASS_CPU) return true;
+    print_message("skipped: the kernel is one of class cpu\n");
+    return false;
+}
+
+typedef void check(const wi_implementation *implementation, const wi_variant *variant, int v);
+
+/* Each variant, with the model and where there is an engine with it. */
+static void with_each(check *what) {
+    const bool has_engine = wi_context_device(test_context())->profile.engines & WI_ENGINE_AMX_BF16;
+    if (!is_cpu()) skip();
+    for (int model = has_engine ? 0 : 1; model < 2; model++) {
+        const wi_implementation implementation = parts(model);
+        const wi_variant *variant;
+        for (int v = 0; (variant = wi_implementation_variant(&implementation, v)) != NULL; v++)
+            what(&implementation, variant, v);
+    }
+}
+
+static void check_errors(const wi_implementation *implementation, const wi_variant *variant, int v) {
+    /* Of three and six products; the model rounds after each product. */
+    const double most = v == 0 ? 5e-6 : implementation->needs.engines ? 2e-7 : 8e-7;
+    for (int layout = 0; layout < 4; layout++) {
+        const wi_gemm_shape shape = shape_of(layout);
+        fill();
+        multiply(implementation, variant, &shape);
+        assert_true(error_of(&shape) < most);
+    }
+}
+
+static void products_of_parts_are_exact_enough(void **state) {
+    (void)state;
+    with_each(check_errors);
+}
+
+/* What f32 gives: the same kind of number, and a finite one as near as the variant is, or as near as the smallest numbers are. */
+static void check_row(const wi_gemm_shape *s, int i, double tolerance) {
+    for (int j = 0; j < N; j++) {
+        float plain = 0.0f;
+        double size = 0.0;
+        for (int p = 0; p < K; p++) {
+            const float a = left[i * s->a_row + p * s->a_column], b = right[p * s->b_row + j * s->b_column];
+            plain = fmaf(a, b, plain);
+            size += fabs((double)a * (double)b);
+        }
+        const float got = result[i * N + j];
+        if (!isfinite(plain))
+            assert_true(isnan(plain) ? isnan(got) : got == plain);
+        else
+            assert_true(fabs((double)got - (double)plain) <= tolerance * size + 1e-44);
+    }
+}
+
+static void check_ends(const wi_implementation *implementation, const wi_variant *variant, int v) {
+    static const double most[] = {2e-5, 1e-6};
+    static const float ends[] = {
+        INFINITY, -INFINITY, NAN, FLT_MAX, -FLT_MAX, 3e38f, FLT_MIN, 1e-40f, 1e-45f, 1e-36f, 1e30f, 0.0f};
+    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+        const wi_gemm_shape shape = shape_of((int)e % 4);
+        fill();
+        left[3 * shape.a_row + 290 * shape.a_column] = ends[e];
+        for (int p = 0; p < K; p++) left[7 * shape.a_row + p * shape.a_column] *= ends[e];
+        right[5 * shape.b_row + 40 * shape.b_column] = ends[e];
+        multiply(implementation, variant, &shape);
+        for (int i = 0; i < M; i += i == 7 ? 13 : 1) check_row(&shape, i, most[v]);
+    }
+}
+
+static void ends_of_the_range_give_what_f32_gives(void **state) {
+    (void)state;
+    with_each(check_ends);
+}
+
+/* Numbers whose low parts, or products, underflow: subnormal sums are kept. */
+static void check_small(const wi_implementation *implementation, const wi_variant *variant, int v) {
+    static const double most[] = {2e-5, 1e-6};
+    const wi_gemm_shape shape = shape_of(0);
+    for (int step = 0; step < 3; step++) {
+        const float a = (float[]){1e-35f, 1e-20f, 1e-44f}[step], b = (float[]){1.0f, 1e-22f, 1e30f}[step];
+        fill();
+        for (int i = 0; i < M * K; i++) left[i] *= a;
+        for (int i = 0; i < K * N; i++) right[i] *= b;
+        multiply(implementation, variant, &shape);
+        for (int i = 0; i < M; i++) check_row(&shape, i, most[v]);
+    }
+}
+
+static void small_numbers_do_not_vanish(void **state) {
+    (void)state;
+    with_each(check_small);
+}
+
+/* `high` is served where there is an engine; `highest` keeps multiply-adds. */
+static void the_precision_decides(void **state) {
+    const wi_gemm_shape large = {1, 1024, 1024, 1024, 0, 1024, 1, 0, 1024, 1, NULL};
+    wi_device *const device = wi_context_device(test_context());
+    wi_kernel_site site = {.device = &device->profile, .product = &large};
+    const bool fits = device->caps.device_class == WEFT_CLASS_CPU && device->caps.engines;
+    wi_selection selection;
+    (void)state;
+    assert_ok(wi_select(&selection, device, &wi_op_matmul, &site));
+    assert_int_equal(selection.chosen->needs.engines, 0);
+    site.products = WEFT_MATMUL_PRECISION_HIGH;
+    assert_ok(wi_select(&selection, device, &wi_op_matmul, &site));
+    assert_int_equal(strcmp(selection.chosen->name, "cpu_amx_parts") == 0, fits);
+}
+
+enum { SIDE = 512 };
+
+/* Of one product in a graph. */
+static double error_of_plan(weft_matmul_precision precision, const float *a, const float *b, float *c) {
+    const int64_t dims[] = {SIDE, SIDE};
+    weft_graph *graph = NULL;
+    weft_plan *plan = NULL;
+    double errors = 0.0, squares = 0.0;
+    assert_weft_ok(weft_graph_create(&graph, test_context()));
+    assert_weft_ok(weft_graph_set_matmul_precision(graph, precision));
+    weft_tensor *const x = weft_input_shape(graph, "x", WEFT_F32, 2, dims);
+    weft_tensor *const y = weft_input_shape(graph, "y", WEFT_F32, 2, dims);
+    weft_tensor *product = weft_matmul(x, y);
+    assert_weft_ok(weft_plan_create(&plan, &product, 1, NULL));
+    assert_weft_ok(weft_plan_write(plan, x, a, SIDE * SIDE * sizeof *a));
+    assert_weft_ok(weft_plan_write(plan, y, b, SIDE * SIDE * sizeof *b));
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read(plan, product, c, SIDE * SIDE * sizeof *c));
+    for (int i = 0; i < SIDE; i += 37) {
+        for (int j = 0; j < SIDE; j++) {
+            double sum = 0.0;
+            for (int p = 0; p < SIDE; p++) sum += (double)a[i * SIDE + p] * (double)b[p * SIDE + j];
+            errors += (c[i * SIDE + j] - sum) * (c[i * SIDE + j] - sum);
+            squares += sum * sum;
+        }
+    }
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+    return sqrt(errors / squares);
+}
+
+static void a_graph_takes_the_precision(void **state) {
+    static float a[SIDE * SIDE], b[SIDE * SIDE], c[SIDE * SIDE];
+    wi_device *const device = wi_context_device(test_context());
+    const bool fits = device->caps.device_class == WEFT_CLASS_CPU && device->caps.engines;
+    (void)state;
+    for (size_t i = 0; i < SIDE * SIDE; i++) {
+        a[i] = number(i);
+        b[i] = number(i + SIDE * SIDE);
+    }
+    const double highest = error_of_plan(WEFT_MATMUL_PRECISION_HIGHEST, a, b, c);
+    const double high = error_of_plan(WEFT_MATMUL_PRECISION_HIGH, a, b, c);
+    const double medium = error_of_plan(WEFT_MATMUL_PRECISION_MEDIUM, a, b, c);
+    assert_true(highest < 6e-7 && high < 8e-6 && medium < 5e-3);
+    if (fits) assert_true(highest < high && high < medium / 50.0);
+    if (!fits) assert_true(high == highest && medium == highest);
+}
+
+static void wrong_precisions_are_errors(void **state) {
+    weft_graph *graph = NULL;
+    (void)state;
+    assert_int_equal(weft_graph_set_matmul_precision(NULL, WEFT_MATMUL_PRECISION_HIGH), WEFT_ERROR_ARGUMENT);
+    assert_weft_ok(weft_graph_create(&graph, test_context()));
+    assert_int_equal(weft_graph_set_matmul_precision(graph, (weft_matmul_precision)3), WEFT_ERROR_ARGUMENT);
+    assert_non_null(strstr(weft_last_error(), "weft_graph_set_matmul_precision: 3"));
+    weft_graph_release(graph);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_of_parts_are_exact_enough),
+        cmocka_unit_test(ends_of_the_range_give_what_f32_gives),
+        cmocka_unit_test(small_numbers_do_not_vanish),
+        cmocka_unit_test(the_precision_decides),
+        cmocka_unit_test(a_graph_takes_the_precision),
+        cmocka_unit_test(wrong_precisions_are_errors),
+    };
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
+}

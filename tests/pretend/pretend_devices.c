@@ -1,0 +1,119 @@
+/* The devices that the layer knows, and what they answer. */
+#include "pretend_devices.h"
+#include "support/opencl_layer.h"
+#include <stdio.h>
+
+enum { MIB = 1 << 20, KIB = 1 << 10 };
+
+/* 1024 bytes of arguments are what the standard grants. */
+#define GPU .type = CL_DEVICE_TYPE_GPU, .vendor = "A vendor"
+static const pretend_device devices[] = {
+    {.name = "groups64", GPU, .units = 16, .group = 64},
+    {.name = "local16", GPU, .units = 16, .group = 256, .local = 16 * KIB},
+    {.name = "units48", GPU, .units = 48, .group = 1024, .local = 48 * KIB},
+    {.name = "units108", GPU, .units = 108, .group = 1024, .local = 48 * KIB},
+    {.name = "units132", GPU, .units = 132, .group = 1024, .local = 48 * KIB},
+    {.name = "units512",
+        .type = CL_DEVICE_TYPE_GPU,
+        .vendor = "Intel(R) Corporation",
+        .units = 512,
+        .group = 1024,
+        .local = 64 * KIB},
+    {.name = "largest256", GPU, .units = 16, .group = 256, .largest = 256 * MIB},
+    {.name = "tiny", GPU, .units = 16, .group = 256, .largest = MIB, .global = 64 * MIB},
+    {.name = "flagged",
+        .type = CL_DEVICE_TYPE_GPU,
+        .vendor = "Intel(R) Corporation",
+        .platform = "Intel(R) OpenCL Graphics",
+        .units = 16,
+        .group = 256,
+        .largest = MIB,
+        .global = 64 * MIB,
+        .flagged = true},
+    {.name = "plain", GPU, .units = 16, .group = 256, .local = 32 * KIB, .parameter = 1024, .plain = true},
+    {.name = "least",
+        GPU,
+        .units = 2,
+        .group = 64,
+        .local = 16 * KIB,
+        .largest = 256 * MIB,
+        .parameter = 1024,
+        .plain = true},
+    {.name = "processor",
+        .group = 64,
+        .local = 16 * KIB,
+        .largest = 256 * MIB,
+        .parameter = 1024,
+        .plain = true},
+};
+enum { DEVICES = sizeof devices / sizeof *devices };
+
+LAYER_EXPORT const pretend_device *pretend_layer_device(int index) {
+    return index < DEVICES ? &devices[index] : NULL;
+}
+
+#define ANSWER_NUMBER(type, number)                                                                          \
+    do {                                                                                                     \
+        const type value_of = (type)(number);                                                                \
+        return layer_answer(&value_of, sizeof value_of, size, value, size_ret);                              \
+    } while (0)
+#define ANSWER_TEXT(text) return layer_answer((text), strlen(text) + 1, size, value, size_ret)
+
+static cl_int answer_name(const pretend_device *d, size_t size, void *value, size_t *size_ret) {
+    char text[64];
+    snprintf(text, sizeof text, "Pretended %s", d->name);
+    ANSWER_TEXT(text);
+}
+
+static cl_int answer_plain(cl_device_info what, size_t size, void *value, size_t *size_ret) {
+    switch (what) {
+    case CL_DEVICE_EXTENSIONS: ANSWER_TEXT("");
+    case CL_DEVICE_VERSION: ANSWER_TEXT("OpenCL 1.2 Pretended");
+    case CL_DEVICE_OPENCL_C_VERSION: ANSWER_TEXT("OpenCL C 1.2 ");
+    default: ANSWER_NUMBER(cl_device_fp_config, 0);
+    }
+}
+
+static cl_int answer_group(cl_device_info what, size_t group, size_t size, void *value, size_t *size_ret) {
+    const size_t sizes[3] = {group, group, group};
+    if (what == CL_DEVICE_MAX_WORK_GROUP_SIZE) ANSWER_NUMBER(size_t, group);
+    return layer_answer(sizes, sizeof sizes, size, value, size_ret);
+}
+
+bool pretend_answers(const pretend_device *d, cl_device_info what) {
+    switch (what) {
+    case CL_DEVICE_NAME: return true;
+    case CL_DEVICE_VENDOR: return d->vendor != NULL;
+    case CL_DEVICE_TYPE: return d->type != 0;
+    case CL_DEVICE_MAX_COMPUTE_UNITS: return d->units > 0;
+    case CL_DEVICE_MAX_WORK_GROUP_SIZE:
+    case CL_DEVICE_MAX_WORK_ITEM_SIZES: return d->group > 0;
+    case CL_DEVICE_LOCAL_MEM_SIZE: return d->local > 0;
+    case CL_DEVICE_MAX_MEM_ALLOC_SIZE: return d->largest > 0;
+    case CL_DEVICE_GLOBAL_MEM_SIZE: return d->global > 0;
+    case CL_DEVICE_MAX_PARAMETER_SIZE: return d->parameter > 0;
+    case CL_DEVICE_EXTENSIONS:
+    case CL_DEVICE_VERSION:
+    case CL_DEVICE_OPENCL_C_VERSION:
+    case CL_DEVICE_DOUBLE_FP_CONFIG:
+    case CL_DEVICE_HALF_FP_CONFIG: return d->plain;
+    default: return false;
+    }
+}
+
+cl_int pretend_answer(
+    const pretend_device *d, cl_device_info what, size_t size, void *value, size_t *size_ret) {
+    switch (what) {
+    case CL_DEVICE_NAME: return answer_name(d, size, value, size_ret);
+    case CL_DEVICE_VENDOR: ANSWER_TEXT(d->vendor);
+    case CL_DEVICE_TYPE: ANSWER_NUMBER(cl_device_type, d->type);
+    case CL_DEVICE_MAX_COMPUTE_UNITS: ANSWER_NUMBER(cl_uint, d->units);
+    case CL_DEVICE_MAX_WORK_GROUP_SIZE:
+    case CL_DEVICE_MAX_WORK_ITEM_SIZES: return answer_group(what, d->group, size, value, size_ret);
+    case CL_DEVICE_LOCAL_MEM_SIZE: ANSWER_NUMBER(cl_ulong, d->local);
+    case CL_DEVICE_MAX_MEM_ALLOC_SIZE: ANSWER_NUMBER(cl_ulong, d->largest);
+    case CL_DEVICE_GLOBAL_MEM_SIZE: ANSWER_NUMBER(cl_ulong, d->global);
+    case CL_DEVICE_MAX_PARAMETER_SIZE: ANSWER_NUMBER(size_t, d->parameter);
+    default: return answer_plain(what, size, value, size_ret);
+    }
+}

@@ -1,0 +1,30 @@
+/* Programs whose calls of OpenCL go through the layer of pretended devices. */
+#ifndef PRETENDED_H
+#define PRETENDED_H
+
+#include "pretend_layer.h"
+#include "support/checks.h"
+#include <stdlib.h>
+#include <unistd.h>
+#include <weft/weft.h>
+
+/* At the beginning of main: the loader reads the name of the layer as the process starts. */
+static inline void pretended_start(char **argv) {
+    unsetenv("WEFT_DEVICE_CLASS"); /* what is reported says which */
+    if (getenv("OPENCL_LAYERS")) return;
+    setenv("OPENCL_LAYERS", PRETEND_LAYER_FILE, 1);
+    execv("/proc/self/exe", argv);
+}
+
+/* A context on the device of this name. */
+static inline weft_context *pretended_open(const char *name) {
+    weft_context *context = NULL;
+    assert_true(pretend_layer_choose(name));
+    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .seed = 3};
+    assert_ok(weft_context_create(&context, &options));
+    assert_true(pretend_layer_present());
+    pretend_layer_begin();
+    return context;
+}
+
+#endif

@@ -1,0 +1,112 @@
+/* What a program may expect of a device that others use, too: waiting takes no processor time, and a device that is lost
+ * in the middle of a step is an error that the process survives. */
+#include "pretended.h"
+#include <sys/resource.h>
+#include <time.h>
+
+enum { BATCH = 4, WIDTH = 8, STEPS = 3 };
+
+typedef struct training {
+    weft_context *context;
+    weft_tensor *input, *outputs[1 + WEFT_MAX_UPDATES];
+    weft_plan *plan;
+} training;
+
+static training begin(void) {
+    static const float x[BATCH * WIDTH] = {1, 2, 3};
+    training t = {.context = pretended_open("groups64")};
+    const weft_optimizer adam = weft_adam(0.01f);
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
+    size_t count = 0;
+    t.input = weft_input(weft_context_graph(t.context), "x", WEFT_F32, WIDTH);
+    t.outputs[0] = weft_mean(weft_square(weft_linear(weft_tanh(weft_linear(t.input, WIDTH)), 1)));
+    assert_ok(weft_minimize(t.outputs[0], &adam, t.outputs + 1, WEFT_MAX_UPDATES, &count));
+    assert_ok(weft_plan_create(&t.plan, t.outputs, 1 + count, &options));
+    assert_ok(weft_plan_write(t.plan, t.input, x, sizeof x));
+    return t;
+}
+
+static void end(training *t) {
+    weft_plan_release(t->plan);
+    weft_context_release(t->context);
+}
+
+static float steps(training *t) {
+    float loss = 0;
+    for (int i = 0; i < STEPS; i++) assert_ok(weft_plan_run(t->plan));
+    assert_ok(weft_plan_read(t->plan, t->outputs[0], &loss, sizeof loss));
+    return loss;
+}
+
+static double seconds_of(const struct timeval *time) {
+    return (double)time->tv_sec + 1e-6 * (double)time->tv_usec;
+}
+
+static double processor_seconds(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime);
+}
+
+static double clock_seconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* The driver says when it is done: there is one call that waits, and nothing turns round meanwhile. */
+static void waiting_takes_no_processor_time(void **state) {
+    training t = begin();
+    float loss = 0;
+    (void)state;
+    (void)steps(&t);
+    for (int reads = 0; reads < 2; reads++) {
+        assert_ok(weft_plan_run(t.plan));
+        assert_ok(weft_plan_wait(t.plan)); /* what is left of the run is not what is measured */
+        pretend_layer_begin();
+        pretend_layer_delay(0.4);
+        const double processor = processor_seconds(), clock = clock_seconds();
+        assert_ok(reads ? weft_plan_read(t.plan, t.outputs[0], &loss, sizeof loss) : weft_plan_wait(t.plan));
+        pretend_layer_delay(0);
+        assert_true(clock_seconds() - clock >= 0.4);
+        assert_true(processor_seconds() - processor < 0.1);
+        assert_int_equal(pretend_layer_record().waits + pretend_layer_record().reads, 1);
+    }
+    end(&t);
+}
+
+/* Every launch of a step in turn is the last one that the device does. */
+static void a_lost_device_is_an_error(void **state) {
+    float loss = 0;
+    weft_plan_info info;
+    (void)state;
+    training whole = begin();
+    assert_ok(weft_plan_get_info(whole.plan, &info));
+    const float wanted = steps(&whole);
+    end(&whole);
+    for (long at = 0; at < (long)info.launches; at++) {
+        training t = begin();
+        (void)steps(&t);
+        pretend_layer_lose(at);
+        assert_fails(weft_plan_run(t.plan), WEFT_ERROR_OPENCL, "CL_OUT_OF_RESOURCES");
+        assert_fails(weft_plan_run(t.plan), WEFT_ERROR_OPENCL, "CL_OUT_OF_RESOURCES");
+        assert_fails(weft_plan_wait(t.plan), WEFT_ERROR_OPENCL, "CL_OUT_OF_RESOURCES");
+        assert_fails(weft_plan_read(t.plan, t.outputs[0], &loss, sizeof loss), WEFT_ERROR_OPENCL,
+            "CL_OUT_OF_RESOURCES");
+        end(&t);
+        pretend_layer_lose(-1); /* it is there again, for who opens it anew */
+        t = begin();
+        assert_true(steps(&t) == wanted);
+        end(&t);
+    }
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waiting_takes_no_processor_time),
+        cmocka_unit_test(a_lost_device_is_an_error),
+    };
+    (void)argc;
+    pretended_start(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,158 @@
+/* A device whose largest buffer is smaller than what a network takes: parameters and intermediates are split over
+ * buffers, with the same numbers, and what cannot be split is an error. */
+#include "pretended.h"
+#include <math.h>
+#include <stdio.h>
+
+enum { BATCH = 64, WIDTH = 500, STEPS = 4 };
+
+typedef struct outcome {
+    float losses[STEPS], last[WIDTH]; /* of each step; of the last parameter */
+    pretend_record record;
+} outcome;
+
+/* Three parameters of 1,000,000 bytes, and intermediates of 128,000. */
+static weft_tensor *loss_of(weft_tensor *x) {
+    weft_tensor *h = x;
+    for (int i = 0; i < 3; i++) h = weft_tanh(weft_linear(h, WIDTH));
+    return weft_mean(weft_square(h));
+}
+
+static void train(outcome *o, weft_context *context, const weft_optimizer *optimizer) {
+    static float x[BATCH * WIDTH];
+    weft_tensor *outputs[1 + WEFT_MAX_UPDATES];
+    weft_plan *plan = NULL;
+    size_t count = 0;
+    weft_graph *const graph = weft_context_graph(context);
+    weft_tensor *const input = weft_input(graph, "x", WEFT_F32, WIDTH);
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
+    for (size_t i = 0; i < BATCH * WIDTH; i++) x[i] = (float)(i * 2654435761u % 1000u) / 500.0f - 1.0f;
+    outputs[0] = loss_of(input);
+    assert_ok(weft_minimize(outputs[0], optimizer, outputs + 1, WEFT_MAX_UPDATES, &count));
+    assert_ok(weft_plan_create(&plan, outputs, 1 + count, &options));
+    assert_ok(weft_plan_write(plan, input, x, sizeof x));
+    for (int i = 0; i < STEPS; i++) {
+        assert_ok(weft_plan_run(plan));
+        assert_ok(weft_plan_read(plan, outputs[0], &o->losses[i], sizeof *o->losses));
+    }
+    weft_tensor *const bias = weft_graph_parameter(graph, weft_graph_parameter_count(graph) - 1);
+    assert_ok(weft_tensor_read(bias, o->last, sizeof o->last));
+    weft_plan_release(plan);
+}
+
+static outcome train_on(const char *device, const weft_optimizer *optimizer) {
+    outcome o;
+    weft_context *const context = pretended_open(device);
+    train(&o, context, optimizer);
+    o.record = pretend_layer_record();
+    weft_context_release(context);
+    return o;
+}
+
+static void assert_same_training(const weft_optimizer *optimizer, float tolerance) {
+    const outcome whole = train_on("largest256", optimizer), split = train_on("tiny", optimizer);
+    assert_int_equal(split.record.above, 0);
+    assert_true(whole.record.largest > 3000000); /* one buffer of all parameters */
+    assert_true(split.record.largest > 900000 && split.record.largest <= 1 << 20);
+    for (int i = 0; i < STEPS; i++)
+        assert_true(fabsf(split.losses[i] - whole.losses[i]) <= tolerance * fabsf(whole.losses[i]));
+    for (int i = 0; i < WIDTH; i++) assert_true(fabsf(split.last[i] - whole.last[i]) <= tolerance);
+    assert_true(whole.losses[STEPS - 1] < whole.losses[0]);
+}
+
+static void parameters_are_split_over_buffers(void **state) {
+    const weft_optimizer adam = weft_adam(1e-3f);
+    (void)state;
+    assert_same_training(&adam, 0);
+}
+
+/* The norm is one of all parameters, added up in another order. */
+static void norms_are_of_all_buffers(void **state) {
+    weft_optimizer sgd = weft_sgd_momentum(0.1f, 0.9f, 0);
+    (void)state;
+    sgd.clip_norm = 0.01f;
+    sgd.average_decay = 0.9f;
+    assert_same_training(&sgd, 1e-6f);
+}
+
+static void a_tensor_above_the_limit_is_an_error(void **state) {
+    weft_context *const context = pretended_open("tiny");
+    weft_graph *const graph = weft_context_graph(context);
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, 1000);
+    weft_plan *plan = NULL;
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = 300};
+    (void)state;
+    weft_tensor *const y = weft_softmax(x, 1);
+    assert_fails(weft_plan_create(&plan, &y, 1, &options), WEFT_ERROR_DEVICE_MEMORY,
+        "of 1200000 bytes: the largest buffer that Pretended tiny allows is 1048576; a smaller batch");
+    weft_tensor *const z = weft_linear(x, 1000);
+    assert_fails(
+        weft_plan_create(&plan, &z, 1, NULL), WEFT_ERROR_DEVICE_MEMORY, "of 4000000 bytes: the largest");
+    assert_int_equal(pretend_layer_record().above, 0);
+    weft_context_release(context);
+}
+
+static weft_context *open_large(const char *device) {
+    weft_context *context = NULL;
+    assert_true(pretend_layer_choose(device));
+    pretend_layer_begin();
+    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .large_buffers = true};
+    assert_ok(weft_context_create(&context, &options));
+    return context;
+}
+
+/* y = 2 x of so many numbers. */
+static weft_status compute_large(weft_context *context, int64_t count) {
+    weft_plan *plan = NULL;
+    weft_tensor *const x = weft_input(weft_context_graph(context), "x", WEFT_F32, count);
+    weft_tensor *const y = weft_add(x, x);
+    float *const values = malloc((size_t)count * sizeof *values);
+    assert_non_null(values);
+    for (int64_t i = 0; i < count; i++) values[i] = (float)i;
+    weft_status status = weft_plan_create(&plan, &y, 1, NULL);
+    if (status == WEFT_OK) status = weft_plan_write(plan, x, values, (size_t)count * sizeof *values);
+    if (status == WEFT_OK) status = weft_plan_run(plan);
+    if (status == WEFT_OK) status = weft_plan_read(plan, y, values, (size_t)count * sizeof *values);
+    for (int64_t i = 0; i < count && status == WEFT_OK; i++) assert_true(values[i] == 2 * (float)i);
+    free(values);
+    weft_plan_release(plan);
+    return status;
+}
+
+/* Such a driver has a flag for them, and an option of its compiler. */
+static void large_buffers_are_asked_for(void **state) {
+    (void)state;
+    weft_context *context = open_large("flagged");
+    assert_ok(compute_large(context, 300000));
+    const pretend_record record = pretend_layer_record();
+    assert_int_equal(record.above, 0);
+    assert_true(record.flags > 0 && record.options == record.builds);
+    assert_fails(compute_large(context, 20000000), WEFT_ERROR_DEVICE_MEMORY, "its memory has no more");
+    weft_context_release(context);
+    context = pretended_open("flagged"); /* not asked for */
+    assert_fails(compute_large(context, 300000), WEFT_ERROR_DEVICE_MEMORY, "the option large_buffers");
+    assert_int_equal(pretend_layer_record().options + pretend_layer_record().flags, 0);
+    weft_context_release(context);
+}
+
+/* Asked for, and refused by a driver that means it. */
+static void refused_buffers_are_an_error(void **state) {
+    (void)state;
+    weft_context *const context = open_large("tiny");
+    assert_fails(compute_large(context, 300000), WEFT_ERROR_DEVICE_MEMORY, "CL_INVALID_BUFFER_SIZE");
+    assert_true(pretend_layer_record().above > 0);
+    weft_context_release(context);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_are_split_over_buffers),
+        cmocka_unit_test(norms_are_of_all_buffers),
+        cmocka_unit_test(a_tensor_above_the_limit_is_an_error),
+        cmocka_unit_test(large_buffers_are_asked_for),
+        cmocka_unit_test(refused_buffers_are_an_error),
+    };
+    (void)argc;
+    pretended_start(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

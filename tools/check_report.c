@@ -1,0 +1,103 @@
+/* See check_report.h. */
+#include "check_report.h"
+#include "cl/device_list.h"
+#include "cl/device_query.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <weft/weft.h>
+
+static FILE *report;            /* NULL: none */
+static const char *report_path; /* for its errors */
+
+void check_line(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    if (!report) return;
+    va_start(arguments, format);
+    vfprintf(report, format, arguments);
+    va_end(arguments);
+}
+
+static void describe_text(cl_device_id device, cl_device_info what, const char *name) {
+    char *text = NULL;
+    if (wi_device_query_text(&text, NULL, device, what, name) != WEFT_OK)
+        fprintf(report, "  %s: %s\n", name, weft_last_error());
+    else
+        fprintf(report, "  %s: %s\n", name, text);
+    wi_release(NULL, text);
+}
+
+static void describe_number(cl_device_id device, cl_device_info what, const char *name, size_t bytes) {
+    cl_ulong number = 0;
+    cl_uint small = 0;
+    const bool is_small = bytes == sizeof small;
+    if (wi_device_query(device, what, name, is_small ? (void *)&small : (void *)&number, bytes) != WEFT_OK)
+        fprintf(report, "  %s: %s\n", name, weft_last_error());
+    else
+        fprintf(
+            report, "  %s: %llu\n", name, is_small ? (unsigned long long)small : (unsigned long long)number);
+}
+
+#define TEXT(what)         describe_text(device, what, #what)
+#define NUMBER(what, type) describe_number(device, what, #what, sizeof(type))
+
+static void describe_limits(cl_device_id device) {
+    TEXT(CL_DEVICE_EXTENSIONS);
+    NUMBER(CL_DEVICE_VENDOR_ID, cl_uint);
+    NUMBER(CL_DEVICE_MAX_WORK_GROUP_SIZE, size_t);
+    NUMBER(CL_DEVICE_LOCAL_MEM_TYPE, cl_uint);
+    NUMBER(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, cl_ulong);
+    NUMBER(CL_DEVICE_MEM_BASE_ADDR_ALIGN, cl_uint);
+    NUMBER(CL_DEVICE_ADDRESS_BITS, cl_uint);
+    NUMBER(CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT, cl_uint);
+    NUMBER(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, cl_uint);
+}
+
+static void describe_device(const wi_device_entry *entry) {
+    const weft_device_info *const info = &entry->info;
+    fprintf(report, "\ndevice %s: %s\n  platform %s, vendor %s, %s, driver %s\n", info->selector, info->name,
+        info->platform, info->vendor, info->opencl, info->driver);
+    fprintf(report, "  %s, %u compute units at %u MHz, %llu bytes, largest block %llu, local memory %llu\n",
+        info->is_gpu   ? "GPU"
+        : info->is_cpu ? "CPU"
+                       : "accelerator",
+        info->compute_units, info->clock_mhz, (unsigned long long)info->global_memory,
+        (unsigned long long)info->largest_allocation, (unsigned long long)info->local_memory);
+    if (entry->device) describe_limits(entry->device);
+}
+
+static weft_status describe_devices(void) {
+    wi_device_list list;
+    WI_TRY(wi_device_list_read(&list, NULL));
+    for (size_t i = 0; i < list.count; i++) describe_device(&list.entries[i]);
+    wi_device_list_clear(&list);
+    fprintf(report, "\n");
+    return WEFT_OK;
+}
+
+weft_status check_report_begin(const char *path) {
+    struct utsname system = {0};
+    report = fopen(path, "w");
+    report_path = path;
+    if (!report) WI_FAIL(WEFT_ERROR_FILE, "cannot write '%s': %s", path, strerror(errno));
+    (void)uname(&system);
+    fprintf(report, "weft %s on %s %s, %s\n", weft_version(), system.sysname, system.release, system.machine);
+    return describe_devices();
+}
+
+void check_report_tuning(weft_context *context) {
+    (void)context;
+}
+
+weft_status check_report_end(void) {
+    const bool bad = ferror(report) != 0;
+    const int result = fclose(report);
+    report = NULL;
+    if (bad || result != 0) WI_FAIL(WEFT_ERROR_FILE, "cannot write '%s'", report_path);
+    return WEFT_OK;
+}
