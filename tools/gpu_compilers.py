@@ -42,6 +42,7 @@ class Kernel:
     loop: dict = field(default_factory=dict)  # of the main loop: instructions by kind
     vendor: str = ""
     body: list = field(default_factory=list)  # lines of its assembly
+    step: dict = field(default_factory=dict)  # of a whole step of k, where it was asked for
 
 
 # What an instruction is, by its name: the first that fits.
@@ -104,7 +105,7 @@ def main_loop(vendor, lines):
     return best
 
 
-BARRIERS = {"amd": r"\bs_barrier", "nvidia": r"\bBAR\.", "intel": r"\bsync\.bar"}
+BARRIERS = {"amd": r"\bs_barrier(?!_signal)", "nvidia": r"\bBAR\.", "intel": r"\bsync\.bar"}
 
 
 def barriers(vendor, lines):

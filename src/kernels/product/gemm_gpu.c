@@ -1,5 +1,6 @@
 /* The matrix product on gpu-class devices: tiles in local memory. See cl_kernels/gemm_gpu.cl. */
 #include "base/integers.h"
+#include "cl/quirks.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 #include "ops/op_table.h"
@@ -44,8 +45,13 @@ static bool fits_int(const wi_gemm_shape *shape, const int *p) {
            width(p) * llabs(shape->b_column) + p[STEP] * llabs(shape->b_row) <= most;
 }
 
+static bool fits_registers(const wi_device_profile *device, const int *p) {
+    return !(device->quirks & WI_QUIRK_FEW_REGISTERS) || p[ROWS] * p[COLUMNS] <= 32;
+}
+
 static bool accepts(const wi_kernel_site *site) {
-    return wi_gemm_fits_int(site->product) && fits_int(site->product, site->values);
+    return wi_gemm_fits_int(site->product) && fits_int(site->product, site->values) &&
+           fits_registers(site->device, site->values);
 }
 
 /* The part of the arithmetic units' time that reads of local memory leave: an item reads a quad for each 4 rows and for each
