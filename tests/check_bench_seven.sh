@@ -40,7 +40,7 @@ refused() {
 
 object
 for name in net mode batch median_ms min_ms first_step_ms plan_ms gflops peak_gflops copy_gbytes_s share roofline \
-    peak_bytes arena_bytes arena_lower_bound launches device; do
+    peak_bytes arena_bytes arena_lower_bound launches compute_units device; do
     case $got in *"\"$name\":"*) ;; *) bad "no $name in $got" ;; esac
 done
 case $got in *'"net":"digits-MLP","mode":"training","batch":32,'*) ;; *) bad "what is $got" ;; esac

@@ -32,11 +32,19 @@ run() {
     fi
 }
 
-for set in avx2 avx sse2; do
-    mkdir -p "$folder/$set/pocl" "$folder/$set/weft"
+check_set() {
+    mkdir -p "$folder/$1/pocl" "$folder/$1/weft"
     begin=$(date +%s)
-    run "$set" "$build/bin/weft" check
-    grep -E '^([0-9]+) of \1 work$' "$folder/$set/log" >/dev/null || { tail -n 3 "$folder/$set/log" >&2; exit 1; }
-    for test in $tests; do run "$set" "$build/tests/$test"; done
-    echo "$set: $(tail -n 1 "$folder/$set/log" | cut -c1-60), $(($(date +%s) - begin)) s"
-done
+    run "$1" "$build/bin/weft" check
+    grep -E '^([0-9]+) of \1 work$' "$folder/$1/log" >/dev/null || { tail -n 3 "$folder/$1/log" >&2; exit 1; }
+    for test in $tests; do run "$1" "$build/tests/$test"; done
+    echo "$1: $(tail -n 1 "$folder/$1/log" | cut -c1-60), $(($(date +%s) - begin)) s"
+}
+
+# At once, since most of the time one thread compiles.
+failed=0
+check_set avx2 & first=$!
+check_set avx & second=$!
+check_set sse2 & third=$!
+for one in $first $second $third; do wait "$one" || failed=1; done
+exit $failed

@@ -193,7 +193,7 @@ static weft_status print_figure(const bench_state *bench, const bench_model *mod
     return status;
 }
 
-static bool add_numbers(cJSON *object, const bench_model *model, const bench_figure *f) {
+static bool add_numbers(cJSON *object, const bench_model *model, const bench_figure *f, uint32_t units) {
     const struct {
         const char *name;
         double number;
@@ -203,7 +203,8 @@ static bool add_numbers(cJSON *object, const bench_model *model, const bench_fig
         {"peak_gflops", f->peak * 1e-9}, {"copy_gbytes_s", f->bandwidth * 1e-9},
         {"share", f->info.flops / f->median / f->peak}, {"roofline", roofline(f)},
         {"peak_bytes", peak_bytes(&f->info)}, {"arena_bytes", (double)f->info.arena_bytes},
-        {"arena_lower_bound", (double)f->info.arena_lower_bound}, {"launches", (double)f->info.launches}};
+        {"arena_lower_bound", (double)f->info.arena_lower_bound}, {"launches", (double)f->info.launches},
+        {"compute_units", (double)units}};
     bool added = true;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         added = added && cJSON_AddNumberToObject(object, rows[i].name, rows[i].number);
@@ -226,11 +227,12 @@ static weft_status add_profile(cJSON *object, const bench_figure *f) {
 }
 
 static weft_status print_json(const bench_state *bench, const bench_model *model, const bench_figure *f) {
+    const weft_device_info *const device = weft_context_device(bench->context);
     cJSON *const object = cJSON_CreateObject();
     const bool filled = object && cJSON_AddStringToObject(object, "net", model->network->name) &&
                         cJSON_AddStringToObject(object, "mode", mode_of(model)) &&
-                        add_numbers(object, model, f) &&
-                        cJSON_AddStringToObject(object, "device", weft_context_device(bench->context)->name);
+                        add_numbers(object, model, f, device->compute_units) &&
+                        cJSON_AddStringToObject(object, "device", device->name);
     weft_status status = filled ? WEFT_OK : WEFT_ERROR_MEMORY;
     if (filled && bench->options.profile) status = add_profile(object, f);
     char *const text = status == WEFT_OK ? cJSON_PrintUnformatted(object) : NULL;

@@ -8,7 +8,7 @@
  * (the first run, with compiling), plan_ms (planning without compiling), gflops (done a second), gbytes_s,
  * peak_gflops and copy_gbytes_s (measured between the steps), share (of peak_gflops), roofline (the least
  * time at that peak and bandwidth, over median_ms), peak_bytes (device memory: intermediates, inputs,
- * parameters and states), arena_bytes, arena_lower_bound, launches, device; with --compare peer_ms and
+ * parameters and states), arena_bytes, arena_lower_bound, launches, compute_units and device; with --compare peer_ms and
  * ours_ms (a number a pair), ratio (the median of ours over theirs); with --profile that of
  * weft_profile_describe. Returns the exit status. */
 int weft_bench_seven(int argc, char **argv);

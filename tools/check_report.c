@@ -1,5 +1,7 @@
 /* See check_report.h. */
 #include "check_report.h"
+#include "cl/choices.h"
+#include "cl/context.h"
 #include "cl/device_list.h"
 #include "cl/device_query.h"
 #include <errno.h>
@@ -91,7 +93,11 @@ weft_status check_report_begin(const char *path) {
 }
 
 void check_report_tuning(weft_context *context) {
-    (void)context;
+    wi_text text;
+    wi_text_init(&text, NULL);
+    wi_choices_append(wi_context_device(context), &text);
+    if (text.data) fprintf(report, "\ntuning\n%s", text.data);
+    wi_text_clear(&text);
 }
 
 weft_status check_report_end(void) {

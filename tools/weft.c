@@ -1,4 +1,5 @@
 /* The weft command: what devices there are, whether they compute right, how fast they are. */
+#include "advise.h"
 #include "bench_attention.h"
 #include "bench_checkpoint.h"
 #include "bench_conv.h"
@@ -8,6 +9,7 @@
 #include "bench_map.h"
 #include "bench_seven.h"
 #include "check.h"
+#include "tune.h"
 #include <stdio.h>
 #include <string.h>
 #include <weft/weft.h>
@@ -18,6 +20,7 @@ static const char usage[] =
     "                                  every op right; --forget: kernels that did not compile or\n"
     "                                  failed their self-test are tried again; --report: the\n"
     "                                  results and the devices, for a bug report\n"
+    "       weft tune [--help]         choose the fastest kernels for networks on a device\n"
     "       weft bench seven [--help]  measure training steps of whole networks\n"
     "       weft bench gemm [--json]   measure matrix products\n"
     "       weft bench conv [--json]   measure convolutions and their gradients\n"
@@ -27,6 +30,8 @@ static const char usage[] =
     "       weft bench images [--json] [--folder DIR]   measure loading and augmentation\n"
     "       weft bench lstm [--json]        measure an LSTM layer and its gradients\n"
     "       weft bench checkpoint [--json] [--folder DIR]   measure saving a checkpoint of FCN-S\n"
+    "       weft advise [NETWORK|seven ...] [--help]  measure a training step on every device, say\n"
+    "                                  what it costs, and what other devices are expected to take\n"
     "       weft --help | --version\n"
     "SEL: gpu, cpu, a part of a name, or platform:device as 'weft devices' shows it;\n"
     "     else $WEFT_DEVICE, else the best device\n";
@@ -109,14 +114,15 @@ static int bench(int argc, char **argv) {
         "the benchmarks are: weft bench seven, gemm, conv, map, reduce, attention, images, lstm, checkpoint");
 }
 
-/* `weft bench seven` has a help of its own. */
+/* `weft bench seven`, `weft advise` and `weft tune` have helps of their own. */
 static bool wants_help(int argc, char **argv) {
-    bool seven = false, help = false;
+    bool own = false, help = false;
     for (int i = 1; i < argc; i++) {
-        seven = seven || strcmp(argv[i], "seven") == 0;
+        own = own || strcmp(argv[i], "seven") == 0 ||
+              (i == 1 && (strcmp(argv[i], "advise") == 0 || strcmp(argv[i], "tune") == 0));
         help = help || strcmp(argv[i], "--help") == 0;
     }
-    return help && !seven;
+    return help && !own;
 }
 
 int main(int argc, char **argv) {
@@ -126,7 +132,9 @@ int main(int argc, char **argv) {
     if (strcmp(command, "devices") == 0)
         return argc == 2 ? devices() : bad_usage("devices takes no arguments");
     if (strcmp(command, "check") == 0) return check(argc - 2, argv + 2);
+    if (strcmp(command, "tune") == 0) return weft_tune(argc - 2, argv + 2);
     if (strcmp(command, "bench") == 0) return bench(argc - 2, argv + 2);
+    if (strcmp(command, "advise") == 0) return weft_advise(argc - 2, argv + 2);
     if (strcmp(command, "--version") == 0) return printf("weft %s\n", weft_version()) < 0;
     if (strcmp(command, "--help") != 0) {
         fprintf(stderr, "weft: %s is no command; see weft --help\n", command);

@@ -83,6 +83,10 @@ typedef struct weft_context_options {
      * many drivers grant (NVIDIA's report a quarter of it, Intel's 4 GiB, beyond which their kernels are slower); those
      * that do not fail when a plan is made. */
     bool large_buffers;
+    /* A tuning file that is shipped with the program (`weft tune --file`): which kernels serve which sizes, for the devices,
+     * drivers and version of Weft that it names. What it says of others, and a file that cannot be read, is ignored, which
+     * the log says. What `weft tune` found on this machine comes first. NULL: $WEFT_TUNING, else none. */
+    const char *tuning_file;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 

@@ -6,6 +6,7 @@
 
 #include "cl/buffer_pool.h"
 #include "cl/capabilities.h"
+#include "cl/choices.h"
 #include "cl/device_list.h"
 #include "cl/disk_cache.h"
 #include "cl/findings.h"
@@ -23,6 +24,7 @@
 static void close_parts(wi_device *device) {
     wi_program_cache_close(device);
     wi_findings_close(device);
+    wi_choices_close(device);
     wi_tuning_close(device);
     wi_disk_cache_close(device);
     wi_buffer_pool_close(device);
@@ -84,6 +86,7 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));
     WI_TRY(wi_disk_cache_open(device, options->cache_dir));
     WI_TRY(wi_tuning_open(device));
+    WI_TRY(wi_choices_open(device, options->tuning_file));
     WI_TRY(wi_program_cache_open(device));
     device->profile = wi_device_profile_of(&device->caps); /* the probe is compiled as programs are */
     WI_TRY(wi_capabilities_probe(device));
@@ -269,6 +272,17 @@ weft_status wi_device_open(
     else
         wi_device_close(device);
     return status;
+}
+
+void wi_device_estimate_as(wi_device *device, int64_t units, double flops, double bandwidth) {
+    wi_device_profile *const profile = &device->profile;
+    const double faster = flops / (double)units / profile->peak_f32;
+    profile->units = units;
+    profile->peak_f32 *= faster;
+    profile->peak_f16 *= faster;
+    profile->peak_bf16 *= faster;
+    profile->peak_f64 *= faster;
+    profile->bandwidth = bandwidth;
 }
 
 void wi_device_close(wi_device *device) {

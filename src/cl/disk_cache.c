@@ -267,6 +267,19 @@ bool wi_disk_cache_write(
     return false;
 }
 
+void wi_disk_cache_file(wi_device *device, const char *name, bool make, char *path, size_t capacity) {
+    char error[2048];
+    bool usable = false;
+    path[0] = '\0';
+    wi_error_save(error, sizeof error);
+    if (make && device->disk->folder)
+        (void)make_folder(device, &usable);
+    else
+        usable = may_use_folder(device);
+    if (usable) snprintf(path, capacity, "%s/%s", device->disk->folder, name);
+    wi_error_restore(error);
+}
+
 /* ---- forgetting ---- */
 
 static bool is_failure(const weft_allocator *allocator, const char *path, bool *compiling) {

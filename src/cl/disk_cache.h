@@ -48,6 +48,8 @@ bool wi_disk_cache_writes(const wi_device *device);
  * *forgotten: of the former. No folder: 0. */
 weft_status wi_disk_cache_forget_failures(
     const weft_allocator *allocator, const char *folder, size_t *forgotten);
+/* A file of another kind in the folder, "" without a folder that may be used; `make`: the folder, too. */
+void wi_disk_cache_file(wi_device *device, const char *name, bool make, char *path, size_t capacity);
 /* The file of an entry for messages; "" without a folder. */
 void wi_disk_cache_path(const wi_device *device, wi_cache_key key, char *path, size_t capacity);
 

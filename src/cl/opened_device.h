@@ -54,6 +54,7 @@ typedef struct wi_device {
     cl_command_queue queue; /* in order */
     struct wi_disk_cache *disk;
     struct wi_tuning *tuning;
+    struct wi_choices *choices;   /* of the tuner */
     struct wi_findings *findings; /* of self-tests; made when one is asked for */
     struct wi_program_cache *programs;
     struct wi_buffer_pool *buffers;

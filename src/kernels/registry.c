@@ -4,8 +4,21 @@
 static const wi_variant no_parameters = {.name = ""};
 
 const wi_variant *wi_implementation_variant(const wi_implementation *implementation, int index) {
+    const wi_variant *tuned = implementation->tuned_variants;
+    int own = 0;
     if (!implementation->variants) return index == 0 ? &no_parameters : NULL;
-    return implementation->variants[index].name ? &implementation->variants[index] : NULL;
+    while (own < index && implementation->variants[own].name) own++;
+    if (implementation->variants[own].name) return &implementation->variants[own];
+    for (index -= own; tuned && index > 0 && tuned->name; index--) tuned++;
+    return tuned && tuned->name ? tuned : NULL;
+}
+
+bool wi_variant_is_tuned(const wi_implementation *implementation, const wi_variant *variant) {
+    const wi_variant *const tuned = implementation->tuned_variants;
+    for (int i = 0; tuned && tuned[i].name; i++) {
+        if (&tuned[i] == variant) return true;
+    }
+    return false;
 }
 
 static wi_kernel_site with_variant(

@@ -89,6 +89,7 @@ typedef struct wi_implementation {
     const char *const *headers;              /* that precede the file, ends with NULL; NULL: none */
     const char *const *parameters;           /* their macros, ends with NULL; NULL: none */
     const wi_variant *variants;              /* the default first, ends with an empty one; NULL: none */
+    const wi_variant *tuned_variants;        /* that only a tuner's measurement chooses; NULL: none */
     wi_needs needs;
     /* The formats that it takes, `format_count` of them. NULL: of a contraction f32 in everything, of a kernel op the
      * nodes' dtypes. A template that takes several reads inputs 0, 1, 2 with what common.clh has for WEFT_FORMAT_A, _B
@@ -120,8 +121,11 @@ extern const wi_family wi_families[];
 extern const wi_implementation *const wi_product_family[], *const wi_convolution_family[],
                                                                *const wi_convolution_weight_family[];
 
-/* The variant with this index, NULL after the last. Without parameters there is one, which has no name. */
+/* The variant with this index, NULL after the last; those of the tuner are last. Without parameters there is one, which
+ * has no name. */
 const wi_variant *wi_implementation_variant(const wi_implementation *implementation, int index);
+
+bool wi_variant_is_tuned(const wi_implementation *implementation, const wi_variant *variant);
 
 /* Does the device have what the implementation needs in this variant (NULL: the first), and does it accept the
  * site? */

@@ -1,10 +1,12 @@
 /* The choice among candidates (contract in selection.h). */
 #include "kernels/selection.h"
+#include "cl/choices.h"
 #include "cl/program.h"
 #include "cl/quirks.h"
 #include "kernels/product/gemm_check.h"
 #include "kernels/product/gemm_trial.h"
 #include "kernels/self_test.h"
+#include "kernels/site_name.h"
 #include "ops/attention/attention.h"
 #include "ops/convolution/conv.h"
 #include "ops/recurrent/recurrent_scan.h"
@@ -143,6 +145,7 @@ static void ask_the_database(
     if (isfinite(seconds) && seconds > 0.0) {
         candidate->seconds = seconds;
         candidate->tuned = true;
+        candidate->verdict = WI_VERDICT_SLOWER;
     } else {
         wi_log_line(
             device->host.log, WEFT_LOG_WARNING, "tuning database: '%s' is no time, and is ignored", name);
@@ -186,7 +189,8 @@ static void estimate(
         const wi_implementation *const implementation = candidate->implementation;
         candidate->verdict = WI_VERDICT_REFUSED;
         if (!wi_implementation_accepts(implementation, candidate->variant, site)) continue;
-        candidate->verdict = WI_VERDICT_SLOWER;
+        candidate->verdict = wi_variant_is_tuned(implementation, candidate->variant) ? WI_VERDICT_UNMEASURED
+                                                                                     : WI_VERDICT_SLOWER;
         if (implementation->run) continue;
         candidate->seconds = wi_implementation_cost(implementation, candidate->variant, site);
         candidate->margin = wi_implementation_margin(implementation, candidate->variant, site);
@@ -194,13 +198,17 @@ static void estimate(
     }
 }
 
+static bool may_serve(const wi_candidate *candidate) {
+    return candidate->verdict != WI_VERDICT_REFUSED && candidate->verdict != WI_VERDICT_QUARANTINE &&
+           candidate->verdict != WI_VERDICT_UNMEASURED;
+}
+
 /* The cheapest of those that `only` names (NULL: all), but no library; of equal ones the first. NULL: none. */
 static wi_candidate *cheapest(wi_selection *selection, const wi_op *op, const char *only) {
     wi_candidate *best = NULL;
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const candidate = &selection->candidates[i];
-        if (candidate->verdict == WI_VERDICT_REFUSED || candidate->verdict == WI_VERDICT_QUARANTINE ||
-            (only && !is_forced(candidate->implementation, op, only)) ||
+        if (!may_serve(candidate) || (only && !is_forced(candidate->implementation, op, only)) ||
             (!only && candidate->implementation->run))
             continue;
         if (!best || candidate->seconds * candidate->margin < best->seconds * best->margin) best = candidate;
@@ -227,11 +235,60 @@ static wi_candidate *cheapest_right(wi_selection *selection, wi_device *device, 
 static void say_why_not(wi_selection *selection, const wi_candidate *best) {
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const other = &selection->candidates[i];
-        if (other == best || other->verdict == WI_VERDICT_REFUSED ||
-            other->verdict == WI_VERDICT_QUARANTINE || other->implementation->run)
-            continue;
+        if (other == best || !may_serve(other) || other->implementation->run) continue;
         other->verdict = other->seconds < best->seconds ? WI_VERDICT_MARGIN : WI_VERDICT_SLOWER;
     }
+}
+
+/* ---- tuning files ---- */
+
+static bool is_contraction(const wi_op *op, const wi_kernel_site *site) {
+    return site->product || op == &wi_op_conv_weight;
+}
+
+/* What failed, hung or was wrong when the tuner tried it at this site. */
+static void refuse_bad(wi_selection *selection, wi_device *device, const char *name) {
+    char kernel[WI_KERNEL_NAME];
+    for (int i = 0; i < selection->count; i++) {
+        wi_candidate *const candidate = &selection->candidates[i];
+        wi_kernel_name(kernel, candidate->implementation, candidate->variant);
+        if (candidate->verdict != WI_VERDICT_REFUSED && wi_choices_fault(device, name, kernel))
+            candidate->verdict = WI_VERDICT_QUARANTINE;
+    }
+}
+
+static wi_candidate *candidate_named(wi_selection *selection, const char *name) {
+    char kernel[WI_KERNEL_NAME];
+    for (int i = 0; i < selection->count; i++) {
+        wi_candidate *const candidate = &selection->candidates[i];
+        wi_kernel_name(kernel, candidate->implementation, candidate->variant);
+        if (strcmp(kernel, name) == 0) return candidate;
+    }
+    return NULL;
+}
+
+/* The candidate that a tuning file names for the site; NULL: none, or it cannot serve, which is logged once. */
+static wi_candidate *tuned_choice(
+    wi_selection *selection, wi_device *device, const wi_op *op, const wi_kernel_site *site) {
+    char name[WI_SITE_NAME];
+    if (!is_contraction(op, site)) return NULL;
+    wi_site_name(name, op, site);
+    refuse_bad(selection, device, name);
+    wi_choice *const choice = wi_choices_find(device, name);
+    if (!choice) return NULL;
+    wi_candidate *const candidate = candidate_named(selection, choice->kernel);
+    if (candidate && (may_serve(candidate) || candidate->verdict == WI_VERDICT_UNMEASURED) &&
+        has_right_engines(device, candidate->implementation, candidate->variant) &&
+        !wi_self_test_fails(device, candidate->implementation, candidate->variant, op, site)) {
+        candidate->seconds = choice->seconds;
+        candidate->tuned = true;
+        return candidate;
+    }
+    if (!choice->noted)
+        wi_log_line(device->host.log, WEFT_LOG_WARNING, "tuning file: %s cannot serve %s, and is ignored",
+            choice->kernel, name);
+    choice->noted = true;
+    return NULL;
 }
 
 #define HUGE_RATIO 1e20 /* and more: the library failed, or gave wrong numbers */
@@ -275,6 +332,12 @@ weft_status wi_select(
     if (forced) WI_TRY(check_forced(op, forced));
     estimate(selection, device, op, site);
     wi_candidate *const named = forced ? cheapest_right(selection, device, op, site, forced) : NULL;
+    wi_candidate *const tuned = named ? NULL : tuned_choice(selection, device, op, site);
+    if (tuned) {
+        say_why_not(selection, tuned);
+        choose(selection, tuned, WI_VERDICT_TUNED);
+        return WEFT_OK;
+    }
     wi_candidate *const best = named ? named : cheapest_right(selection, device, op, site, NULL);
     if (!best) return fail_none(selection, site->device, op);
     say_why_not(selection, best);
@@ -292,6 +355,8 @@ const char *wi_verdict_name(wi_verdict verdict) {
         [WI_VERDICT_CHOSEN] = "chosen",
         [WI_VERDICT_FORCED] = "forced",
         [WI_VERDICT_MEASURED] = "measured faster",
+        [WI_VERDICT_TUNED] = "tuned",
+        [WI_VERDICT_UNMEASURED] = "for the tuner",
         [WI_VERDICT_QUARANTINE] = "in quarantine"};
     return names[verdict];
 }

@@ -4,7 +4,8 @@
  * Every implementation of the op is a candidate in each of its variants. Of those that accept the site the cheapest
  * is chosen by its own estimate (kernels/cost.h), where an entry of the tuning database for the class of sizes does not
  * replace it; of equal ones the first in the order of the family. An estimate is multiplied by the implementation's
- * margin before it is compared. What is chosen passes a self-test before it serves (self_test.h); in the place of what does
+ * margin before it is compared. A tuning file (cl/choices.h) that names a kernel for the very site has the first word, and
+ * alone chooses a record's variants for the tuner. What is chosen passes a self-test before it serves (self_test.h); in the place of what does
  * not, the next cheapest is taken. The environment forces a choice ($WEFT_GEMM by name for matrix products, $WEFT_CONV by
  * the beginning of the name for convolutions and their gradients): then the cheapest of that name is taken, where one
  * accepts the site. A library is measured against the kernel of ours that would have been chosen, once for each class of
@@ -14,16 +15,18 @@
 
 #include "kernels/registry.h"
 
-enum { WI_CANDIDATES = 32 };
+enum { WI_CANDIDATES = 40 };
 
 typedef enum wi_verdict {
     WI_VERDICT_REFUSED, /* the device lacks something, or the sizes are not for it */
     WI_VERDICT_SLOWER,  /* it could, but another is expected to be faster, or is forced */
     WI_VERDICT_MARGIN,  /* it is expected to be faster, but not by its margin */
     WI_VERDICT_CHOSEN,
-    WI_VERDICT_FORCED,    /* by the environment */
-    WI_VERDICT_MEASURED,  /* chosen after a measurement on this device */
-    WI_VERDICT_QUARANTINE /* it failed its self-test on this device and driver */
+    WI_VERDICT_FORCED,     /* by the environment */
+    WI_VERDICT_MEASURED,   /* chosen after a measurement on this device */
+    WI_VERDICT_TUNED,      /* chosen by a tuning file for these sizes */
+    WI_VERDICT_UNMEASURED, /* only a measurement by the tuner chooses it, and there is none */
+    WI_VERDICT_QUARANTINE  /* it failed its self-test on this device and driver */
 } wi_verdict;
 
 typedef struct wi_candidate {

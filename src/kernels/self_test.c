@@ -125,17 +125,16 @@ static bool find_case(wi_small_case *small, const wi_implementation *implementat
 /* ---- what is found ---- */
 
 /* The environment's word, else: an unknown driver, or kernels that somebody works on. */
-static bool is_wanted(const wi_device *device) {
+static bool is_wanted(const wi_device *device, bool always) {
     const char *const wanted = wi_environment("WEFT_SELF_TEST");
     if (wanted) return strcmp(wanted, "0") != 0;
-    return !wi_driver_is_proven(&device->info) || wi_environment("WEFT_KERNEL_DIR");
+    return always || !wi_driver_is_proven(&device->info) || wi_environment("WEFT_KERNEL_DIR");
 }
 
-static bool is_tested(
-    const wi_device *device, const wi_implementation *implementation, const wi_kernel_site *site) {
+static bool is_testable(const wi_implementation *implementation, const wi_kernel_site *site) {
     const bool wide = site->formats[0] == WEFT_F64 || site->formats[1] == WEFT_F64;
     const bool contraction = site->product || wi_implementation_computes(implementation, &wi_op_conv_weight);
-    return contraction && implementation->file && !wide && is_wanted(device);
+    return contraction && implementation->file && !wide;
 }
 
 bool wi_self_test_name(char name[WI_SELF_TEST_NAME], const wi_device *device,
@@ -174,10 +173,9 @@ static void test_it(self_test *test, const wi_kernel_site *site, const char *nam
     wi_arena_clear(&arena);
 }
 
-bool wi_self_test_failed(wi_device *device, const wi_implementation *implementation,
-    const wi_variant *variant, const wi_op *op, const wi_kernel_site *site) {
+static bool ask(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
+    const wi_op *op, const wi_kernel_site *site) {
     char name[WI_SELF_TEST_NAME], error[2048];
-    if (!is_tested(device, implementation, site)) return false;
     wi_error_save(error, sizeof error);
     if (wi_self_test_name(name, device, implementation, variant, op, site) &&
         !wi_findings_find(device, name)) {
@@ -192,4 +190,16 @@ bool wi_self_test_failed(wi_device *device, const wi_implementation *implementat
     if (failed) finding->noted = true;
     wi_error_restore(error);
     return failed;
+}
+
+bool wi_self_test_fails(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
+    const wi_op *op, const wi_kernel_site *site) {
+    return is_testable(implementation, site) && is_wanted(device, true) &&
+           ask(device, implementation, variant, op, site);
+}
+
+bool wi_self_test_failed(wi_device *device, const wi_implementation *implementation,
+    const wi_variant *variant, const wi_op *op, const wi_kernel_site *site) {
+    return is_testable(implementation, site) && is_wanted(device, false) &&
+           ask(device, implementation, variant, op, site);
 }

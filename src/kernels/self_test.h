@@ -14,6 +14,9 @@
 
 enum { WI_SELF_TEST_NAME = 160 };
 
+/* As below, on every driver, unless the environment says 0: of what is chosen by a file, and of what the tuner tries. */
+bool wi_self_test_fails(wi_device *device, const wi_implementation *implementation, const wi_variant *variant,
+    const wi_op *op, const wi_kernel_site *site);
 /* Is it in quarantine? Tests it, if that was not done. Logs a fault once. The thread's error stays what it was. */
 bool wi_self_test_failed(wi_device *device, const wi_implementation *implementation,
     const wi_variant *variant, const wi_op *op, const wi_kernel_site *site);

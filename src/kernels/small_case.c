@@ -82,21 +82,6 @@ static int64_t product_of(const int64_t sizes[3]) {
     return sizes[0] * sizes[1] * sizes[2];
 }
 
-/* conv, from the geometry of a convolution or of its data gradient. */
-static wi_conv conv_of_geometry(const wi_conv_geometry *w) {
-    wi_conv conv = {.images = w->images,
-        .groups = w->groups,
-        .channels = w->transposed ? w->filters : w->channels,
-        .filters = w->transposed ? w->channels : w->filters};
-    memcpy(conv.image, w->transposed ? w->made : w->read, sizeof conv.image);
-    memcpy(conv.result, w->transposed ? w->read : w->made, sizeof conv.result);
-    memcpy(conv.taps, w->taps, sizeof conv.taps);
-    memcpy(conv.stride, w->stride, sizeof conv.stride);
-    memcpy(conv.dilation, w->dilation, sizeof conv.dilation);
-    memcpy(conv.before, w->before, sizeof conv.before);
-    return conv;
-}
-
 /* Without gaps: (F, C, K...), or (F, K..., C) where the site has that. */
 static void pack_weight(wi_conv_geometry *w, const wi_conv *conv) {
     const int64_t taps = product_of(conv->taps);
@@ -121,7 +106,7 @@ static void pack_image(wi_conv_geometry *w) {
 static void make_convolution(wi_small_case *small, const wi_gemm_shape *from, int64_t scale) {
     wi_conv_geometry *const w = &small->geometry;
     *w = *from->convolution;
-    small->conv = conv_of_geometry(w);
+    small->conv = wi_conv_of_geometry(w);
     cap_conv(&small->conv, scale);
     const wi_conv *const conv = &small->conv;
     w->images = conv->images;

@@ -19,71 +19,6 @@ void wi_emitter_end(wi_emitter *e) {
     wi_text_clear(&e->text);
 }
 
-/* ---- arguments ---- */
-
-void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, double number) {
-    wi_kernel_text *kernel = e->kernel;
-    for (int i = 0; i < kernel->argument_count; i++) {
-        const wi_argument *known = &kernel->arguments[i];
-        if (known->kind == kind && known->a == a && known->b == b) return;
-    }
-    if (kernel->argument_count == WI_MAX_ARGUMENTS) {
-        e->text.failed = true; /* more than fusion allows: caught by WI_MAX_INPUTS */
-        return;
-    }
-    kernel->arguments[kernel->argument_count++] = (wi_argument){kind, a, b, number};
-}
-
-static void emit_parameter(const wi_emitter *e, wi_text *text, const wi_argument *argument, bool names_only) {
-    const int a = argument->a;
-    switch (argument->kind) {
-    case WI_ARGUMENT_BUFFER:
-        if (names_only)
-            wi_text_append(text, "b%d", a);
-        else
-            wi_text_append(text, "__global WEFT_T_%s *b%d", weft_dtype_name(e->loop->operands[a].dtype), a);
-        break;
-    case WI_ARGUMENT_OFFSET: wi_text_append(text, "%sf%d", names_only ? "" : "const long ", a); break;
-    case WI_ARGUMENT_STRIDE:
-        wi_text_append(text, "%ss%d_%d", names_only ? "" : "const long ", a, argument->b);
-        break;
-    case WI_ARGUMENT_PADDING:
-        for (int i = 0; i < 3; i++)
-            wi_text_append(text, "%s%s%c%d_%d", i ? ", " : "", names_only ? "" : "const int ", "lhv"[i], a,
-                argument -> b);
-        break;
-    case WI_ARGUMENT_DIM: wi_text_append(text, "%sn%d", names_only ? "" : "const int ", a); break;
-    case WI_ARGUMENT_WORK: wi_text_append(text, "%sw%d", names_only ? "" : "const int ", a); break;
-    case WI_ARGUMENT_FLOAT: wi_text_append(text, "%sc%d", names_only ? "" : "const float ", a); break;
-    case WI_ARGUMENT_DOUBLE: wi_text_append(text, "%sc%d", names_only ? "" : "const double ", a); break;
-    case WI_ARGUMENT_SCALAR: wi_text_append(text, "%su%d", names_only ? "" : "const float ", a); break;
-    case WI_ARGUMENT_DRAWS: wi_text_append(text, "%sdraws", names_only ? "" : "const uint "); break;
-    case WI_ARGUMENT_ITERATION: break; /* of ops with kernels of their own */
-    case WI_ARGUMENT_SEED:
-        wi_text_append(text, names_only ? "seed0, seed1" : "const uint seed0, const uint seed1");
-        break;
-    case WI_ARGUMENT_FAULT:
-        if (names_only)
-            wi_text_append(text, "faults%d, fault%d", a, a);
-        else
-            wi_text_append(text, "__global int *faults%d, const long fault%d", a, a);
-        break;
-    case WI_ARGUMENT_SCRATCH:
-        if (names_only)
-            wi_text_append(text, "x%d, y%d", a, a);
-        else
-            wi_text_append(text, "__global float *x%d, const long y%d", a, a);
-        break;
-    }
-}
-
-void wi_emit_parameters(const wi_emitter *e, wi_text *text, bool names_only) {
-    for (int i = 0; i < e->kernel->argument_count; i++) {
-        if (i) wi_text_append(text, ", ");
-        emit_parameter(e, text, &e->kernel->arguments[i], names_only);
-    }
-}
-
 /* ---- operands ---- */
 
 static int padded_operand(const wi_loop *loop, const weft_tensor *node) {
@@ -307,9 +242,9 @@ static int emit_inline(wi_emitter *e, const weft_tensor *node) {
     if (node->op == &wi_op_constant) {
         temp = emit_constant(e, node);
     } else if (node->op == &wi_op_scalar) {
-        wi_emit_argument(e, WI_ARGUMENT_SCALAR, (int)node->attributes.scalar.index, 0, 0);
+        const int number = wi_emit_scalar(e, (int)node->attributes.scalar.index);
         temp = wi_emit_begin(e, WEFT_F32);
-        wi_text_append(&e->text, "(WF)(u%u);\n", node->attributes.scalar.index);
+        wi_text_append(&e->text, "(WF)(u%d);\n", number);
     } else if (node->op == &wi_op_coordinate) {
         char where[64];
         const int o = generator_operand(e->loop, node);

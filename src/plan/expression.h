@@ -7,7 +7,7 @@
  *   n<d>                       size of dimension d
  *   w<i>                       the work split
  *   x<i> y<i>                  scratch memory and offset
- *   c<i> u<i>                  constants that depend on the batch; scalars
+ *   c<i> u<i>                  constants that depend on the batch; scalars, in the order of their use
  *   draws, seed0, seed1        of random numbers
  *   faults<i> fault<i>         memory and offset of fault i
  *   l<o>_<d> h<o>_<d> v<o>_<d> before, size and step of a padded read
@@ -49,7 +49,10 @@ typedef struct wi_emitter {
 void wi_emitter_begin(wi_emitter *e, const wi_loops *loops, const wi_step *step, wi_kernel_text *kernel);
 void wi_emitter_end(wi_emitter *e);
 
+/* kernel_arguments.c */
 void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, double number);
+/* The number that a scalar of the graph has in this kernel, so that kernels of other scalars have the same code. */
+int wi_emit_scalar(wi_emitter *e, int index);
 /* "__global float *b0, const long f0, ..." of all arguments met; or their names alone. */
 void wi_emit_parameters(const wi_emitter *e, wi_text *text, bool names_only);
 

@@ -40,8 +40,7 @@ compile() {
 compile_samples() {
     samples=$(dirname "$(find "$work/moved" -name 01_devices.c)")
     for sample in "$samples"/[0-9]*.c; do
-        eval "\$cc $flags $cflags \"\$sample\" \"\$samples/command_line.c\" \"\$samples/progress.c\" \
-            \"\$samples/stopping.c\" -o \"\$work/sample\" $1 -lm"
+        eval "\$cc $flags $cflags \"\$sample\" \"\$samples\"/[a-z]*.c -o \"\$work/sample\" $1 -lm"
         LD_LIBRARY_PATH=$libdir "$work/sample" --help >"$work/sample.txt"
         grep -q '^usage: ' "$work/sample.txt"
     done

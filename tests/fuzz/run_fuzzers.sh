@@ -1,23 +1,15 @@
 #!/bin/sh
 # Runs each fuzz target for a number of seconds: sh tests/fuzz/run_fuzzers.sh [SECONDS [TARGET...]] in the root of the source tree.
 #
-# SECONDS: 20 as in CI by default; 600 is the full run. TARGET: safetensors, csv, ... (default: all). What is found lies in
+# As many at once as there are processors. SECONDS: 20 as in CI by default; 600 is the full run. TARGET: safetensors, csv, ... (default: all). What is found lies in
 # build/fuzz/found/; a copy in tests/fuzz/seeds/TARGET makes it a test. The inputs that a run learns stay in
 # build/fuzz/corpus, where the next one begins.
 set -eu
 cd "$(dirname "$0")/../.."
-seconds=${1:-20}
-[ $# -eq 0 ] || shift
-cmake --preset fuzz >/dev/null
-cmake --build --preset fuzz >/dev/null
-if [ $# -eq 0 ]; then
-    set -- $(cd tests/fuzz && ls fuzz_*.c | sed 's/^fuzz_//; s/\.c$//')
-fi
-export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
-export LSAN_OPTIONS=suppressions=tests/sanitizers/leaks.supp:print_suppressions=0
-mkdir -p build/fuzz/found
-failed=0
-for name in "$@"; do
+
+# run_one TARGET
+run_one() {
+    name=$1
     mkdir -p "build/fuzz/corpus/$name"
     dictionary=tests/fuzz/$name.dict
     [ -f "$dictionary" ] && dictionary=-dict=$dictionary || dictionary=
@@ -30,7 +22,23 @@ for name in "$@"; do
     else
         tail -n 40 "$log"
         echo "$name: found, see $log"
-        failed=1
+        return 1
     fi
-done
-exit $failed
+}
+
+if [ "${1:-}" = --one ]; then
+    seconds=$2
+    run_one "$3"
+    exit
+fi
+seconds=${1:-20}
+[ $# -eq 0 ] || shift
+cmake --preset fuzz >/dev/null
+cmake --build --preset fuzz >/dev/null
+if [ $# -eq 0 ]; then
+    set -- $(cd tests/fuzz && ls fuzz_*.c | sed 's/^fuzz_//; s/\.c$//')
+fi
+export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
+export LSAN_OPTIONS=suppressions=tests/sanitizers/leaks.supp:print_suppressions=0
+mkdir -p build/fuzz/found
+printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 sh tests/fuzz/run_fuzzers.sh --one "$seconds"

@@ -19,6 +19,11 @@ static const char *const parameters[] = {[GROUP] = "WEFT_CONV_GPU_GROUP",
 static const wi_variant variants[] = {{"large", {[GROUP] = 16, [MICRO] = 4, [STEP] = 16, [PACKED] = 64}},
     {"small", {[GROUP] = 16, [MICRO] = 1, [STEP] = 16, [PACKED] = 64}}, {0}};
 
+/* For devices whose groups or registers suit other tiles. */
+static const wi_variant tuned_variants[] = {{"8x8", {[GROUP] = 8, [MICRO] = 8, [STEP] = 8, [PACKED] = 64}},
+    {"16x8", {[GROUP] = 16, [MICRO] = 8, [STEP] = 16, [PACKED] = 64}},
+    {"8x4", {[GROUP] = 8, [MICRO] = 4, [STEP] = 8, [PACKED] = 64}}, {0}};
+
 static wi_limits limits(const int *p) {
     const size_t group = (size_t)p[GROUP], tile = (size_t)(p[STEP] * (p[GROUP] * p[MICRO] + 1));
     return (wi_limits){
@@ -108,6 +113,7 @@ const wi_implementation wi_conv_gpu = {.name = "conv_gpu",
     .file = "conv_gpu.cl",
     .parameters = parameters,
     .variants = variants,
+    .tuned_variants = tuned_variants,
     .accepts = accepts,
     .cost = cost,
     .prepare = prepare,

@@ -2,6 +2,7 @@
 #include "kernels/convolution/conv_product.h"
 #include "base/integers.h"
 #include "kernels/product/gemm_list.h"
+#include <string.h>
 
 extern const wi_implementation wi_conv_depthwise_cpu, wi_conv_depthwise_gpu, wi_conv_winograd_cpu,
     wi_conv_winograd_row_cpu, wi_conv_pointwise_cpu, wi_conv_cpu_amx_rows, wi_conv_cpu_amx, wi_conv_cpu,
@@ -42,6 +43,20 @@ bool wi_conv_geometry_of(wi_conv_geometry *geometry, const weft_tensor *node, co
         geometry->w_tap[i] = i < 3 - axes ? 0 : weight_layout->strides[2 + i - (3 - axes)].actual;
     }
     return together;
+}
+
+wi_conv wi_conv_of_geometry(const wi_conv_geometry *w) {
+    wi_conv conv = {.images = w->images,
+        .groups = w->groups,
+        .channels = w->transposed ? w->filters : w->channels,
+        .filters = w->transposed ? w->channels : w->filters};
+    memcpy(conv.image, w->transposed ? w->made : w->read, sizeof conv.image);
+    memcpy(conv.result, w->transposed ? w->read : w->made, sizeof conv.result);
+    memcpy(conv.taps, w->taps, sizeof conv.taps);
+    memcpy(conv.stride, w->stride, sizeof conv.stride);
+    memcpy(conv.dilation, w->dilation, sizeof conv.dilation);
+    memcpy(conv.before, w->before, sizeof conv.before);
+    return conv;
 }
 
 static void add_ints(wi_kernel_launch *launch, const int64_t numbers[3]) {

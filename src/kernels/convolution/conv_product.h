@@ -32,6 +32,9 @@ bool wi_conv_geometry_of(wi_conv_geometry *geometry, const weft_tensor *node, co
     const wi_layout *read_layout, const wi_extent *weight, const wi_layout *weight_layout,
     const wi_extent *made);
 
+/* The convolution that a geometry is of, or is the data gradient of. */
+wi_conv wi_conv_of_geometry(const wi_conv_geometry *geometry);
+
 /* Elements from the first of the image read to its last, both included. */
 int64_t wi_conv_read_elements(const wi_conv_geometry *geometry);
 

@@ -22,6 +22,10 @@ static const char *const parameters[] = {[DOWN] = "WEFT_GEMM_DOWN",
 static const wi_variant variants[] = {{"large", TILE(16, 16, 8, 8, 8)}, {"tall", TILE(16, 16, 8, 4, 8)},
     {"medium", TILE(16, 16, 4, 4, 16)}, {"flat", TILE(4, 16, 4, 4, 16)}, {0}};
 
+/* For devices whose groups or local memory suit other tiles. */
+static const wi_variant tuned_variants[] = {
+    {"few", TILE(8, 8, 8, 8, 8)}, {"deep", TILE(16, 16, 8, 8, 16)}, {"low", TILE(8, 16, 4, 8, 8)}, {0}};
+
 static int64_t height(const int *p) {
     return (int64_t)p[DOWN] * p[ROWS];
 }
@@ -93,6 +97,7 @@ const wi_implementation wi_gemm_gpu = {.name = "gpu_tiled",
     .file = "gemm_gpu.cl",
     .parameters = parameters,
     .variants = variants,
+    .tuned_variants = tuned_variants,
     .accepts = accepts,
     .cost = cost,
     .prepare = prepare};

@@ -1,0 +1,332 @@
+/* What the tuner chose (contract in choices.h): an array, searched from its end. */
+#include "cl/choices.h"
+#include "base/file_read.h"
+#include "base/ownership.h"
+#include "cl/disk_cache.h"
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIELDS = 6, MOST_CHOICES = 65536 };
+
+typedef struct choice_list {
+    wi_choice *all;
+    size_t count, capacity;
+} choice_list;
+
+struct wi_choices {
+    choice_list list;
+    char *file; /* of the context; NULL: none */
+    bool was_read, unused;
+};
+
+static const char first_line[] = "weft tuning 1";
+static const char own_file[] = "tuning.txt";
+
+weft_status wi_choices_open(wi_device *device, const char *file) {
+    device->choices = wi_allocate(device->host.allocator, sizeof *device->choices);
+    if (!device->choices) return WEFT_ERROR_MEMORY;
+    const char *const named = file ? file : wi_environment("WEFT_TUNING");
+    if (!named) return WEFT_OK;
+    device->choices->file = wi_copy_string(device->host.allocator, named);
+    return device->choices->file ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
+static void clear(const weft_allocator *allocator, wi_choice *choice) {
+    wi_release(allocator, choice->site);
+    wi_release(allocator, choice->kernel);
+    wi_release(allocator, choice->fault);
+    *choice = (wi_choice){0};
+}
+
+static void clear_list(const weft_allocator *allocator, choice_list *list) {
+    for (size_t i = 0; i < list->count; i++) clear(allocator, &list->all[i]);
+    wi_release(allocator, list->all);
+    *list = (choice_list){0};
+}
+
+void wi_choices_close(wi_device *device) {
+    struct wi_choices *const choices = device->choices;
+    if (!choices) return;
+    clear_list(device->host.allocator, &choices->list);
+    wi_release(device->host.allocator, choices->file);
+    wi_release(device->host.allocator, choices);
+    device->choices = NULL;
+}
+
+/* ---- the list ---- */
+
+/* kernel NULL: what is chosen. */
+static wi_choice *find(const choice_list *list, const char *site, const char *kernel) {
+    for (size_t i = list->count; i-- > 0;) {
+        wi_choice *const choice = &list->all[i];
+        if (strcmp(choice->site, site) == 0 && !choice->fault == !kernel &&
+            (!kernel || strcmp(choice->kernel, kernel) == 0))
+            return choice;
+    }
+    return NULL;
+}
+
+static weft_status copy(const weft_allocator *allocator, wi_choice *own, const wi_choice *given) {
+    *own = (wi_choice){.site = wi_copy_string(allocator, given->site),
+        .kernel = wi_copy_string(allocator, given->kernel),
+        .fault = given->fault ? wi_copy_string(allocator, given->fault) : NULL,
+        .seconds = given->seconds,
+        .usual = given->usual};
+    if (own->site && own->kernel && !given->fault == !own->fault) return WEFT_OK;
+    clear(allocator, own);
+    return WEFT_ERROR_MEMORY;
+}
+
+static weft_status set(const weft_allocator *allocator, choice_list *list, const wi_choice *given) {
+    wi_choice *known = find(list, given->site, given->fault ? given->kernel : NULL);
+    wi_choice own;
+    WI_TRY(copy(allocator, &own, given));
+    if (!known) {
+        const weft_status status =
+            wi_grow(allocator, (void **)&list->all, &list->capacity, list->count + 1, sizeof *list->all);
+        if (status != WEFT_OK) {
+            clear(allocator, &own);
+            return status;
+        }
+        known = &list->all[list->count++];
+        *known = (wi_choice){0};
+    }
+    clear(allocator, known);
+    *known = own;
+    return WEFT_OK;
+}
+
+/* ---- text ---- */
+
+void wi_choices_append_device(const wi_device *device, wi_text *text) {
+    const weft_device_info *const info = &device->info;
+    wi_text_append(text, "device\t%s\t%s\t%s\t%s\t%s\n", info->name, info->platform, info->driver,
+        weft_version(), device->profile.name);
+}
+
+void wi_choices_append(wi_device *device, wi_text *text) {
+    size_t count;
+    const wi_choice *const all = wi_choices_all(device, &count);
+    wi_choices_append_device(device, text);
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].fault)
+            wi_text_append(text, "bad\t%s\t%s\t%s\n", all[i].site, all[i].kernel, all[i].fault);
+        else
+            wi_text_append(text, "choice\t%s\t%s\t%.9g\t%.9g\n", all[i].site, all[i].kernel, all[i].seconds,
+                all[i].usual);
+    }
+}
+
+/* Cuts a line at its tabs. Returns the number of fields; one more than FIELDS: too many. */
+static int cut(char *line, char *fields[FIELDS]) {
+    int count = 0;
+    for (char *at = line; at; count++) {
+        if (count == FIELDS) return FIELDS + 1;
+        fields[count] = at;
+        at = strchr(at, '\t');
+        if (at) *at++ = '\0';
+    }
+    return count;
+}
+
+static bool read_seconds(double *seconds, const char *text) {
+    char *end;
+    *seconds = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*seconds) && *seconds > 0.0;
+}
+
+static bool is_own(const wi_device *device, char *const fields[FIELDS]) {
+    const weft_device_info *const info = &device->info;
+    const char *const own[] = {
+        info->name, info->platform, info->driver, weft_version(), device->profile.name};
+    for (int i = 0; i < FIELDS - 1; i++) {
+        if (strcmp(fields[1 + i], own[i]) != 0) return false;
+    }
+    return true;
+}
+
+/* A line's record. false: it is damaged. */
+static bool read_record(wi_choice *choice, char *const fields[FIELDS], int count) {
+    if (count < 4 || !*fields[1] || !*fields[2] || !*fields[3]) return false;
+    *choice = (wi_choice){.site = fields[1], .kernel = fields[2]};
+    if (count == 4 && strcmp(fields[0], "bad") == 0) {
+        choice->fault = fields[3];
+        return true;
+    }
+    return count == 5 && strcmp(fields[0], "choice") == 0 && read_seconds(&choice->seconds, fields[3]) &&
+           read_seconds(&choice->usual, fields[4]);
+}
+
+/* What a file says so far. */
+typedef struct reader {
+    const wi_device *device;
+    choice_list found;
+    bool begun, own;
+    size_t skipped; /* lines of other devices */
+} reader;
+
+/* The line's tabs are overwritten. */
+static bool take_line(reader *r, char *line) {
+    char *fields[FIELDS];
+    wi_choice choice;
+    if (strcmp(line, first_line) == 0) return r->begun = true;
+    const int count = cut(line, fields);
+    if (!r->begun || count > FIELDS) return false;
+    if (count == FIELDS && strcmp(fields[0], "device") == 0) {
+        r->own = is_own(r->device, fields);
+        return true;
+    }
+    if (!read_record(&choice, fields, count)) return false;
+    r->skipped += !r->own;
+    return !r->own || r->found.count >= MOST_CHOICES ||
+           set(r->device->host.allocator, &r->found, &choice) == WEFT_OK;
+}
+
+/* Takes all, or nothing. */
+static void take_found(wi_device *device, const reader *r, const char *name) {
+    for (size_t i = 0; i < r->found.count; i++)
+        (void)set(device->host.allocator, &device->choices->list, &r->found.all[i]);
+    if (r->skipped > 0)
+        wi_log_line(device->host.log, WEFT_LOG_INFO,
+            "tuning file '%s': %zu lines are of another device, driver or version of Weft", name, r->skipped);
+}
+
+void wi_choices_take(wi_device *device, char *text, const char *name) {
+    reader r = {.device = device};
+    int number = 1;
+    bool right = true;
+    for (char *line = text; right && *line; number++) {
+        char *const end = strchr(line, '\n');
+        if (end) *end = '\0';
+        right = take_line(&r, line);
+        line = end ? end + 1 : line + strlen(line);
+    }
+    if (right && r.begun)
+        take_found(device, &r, name);
+    else
+        wi_log_line(device->host.log, WEFT_LOG_WARNING,
+            "tuning file '%s': line %d is damaged; the file is not used", name, right ? 1 : number - 1);
+    clear_list(device->host.allocator, &r.found);
+}
+
+/* ---- files ---- */
+
+static void read_file(wi_device *device, const char *path, bool own) {
+    char *text = NULL;
+    size_t bytes;
+    const weft_status status = own ? wi_own_read(device->host.allocator, path, &text, &bytes)
+                                   : wi_file_read(device->host.allocator, path, &text, &bytes);
+    if (status == WEFT_OK && strlen(text) < bytes)
+        wi_log_line(device->host.log, WEFT_LOG_WARNING,
+            "tuning file '%s' has a byte of 0; the file is not used", path);
+    else if (status == WEFT_OK)
+        wi_choices_take(device, text, path);
+    else
+        wi_log_line(device->host.log, WEFT_LOG_WARNING, "tuning file: %s; it is not used", weft_last_error());
+    wi_release(device->host.allocator, text);
+}
+
+static void read_files(wi_device *device) {
+    char path[PATH_MAX], error[2048];
+    if (device->choices->was_read) return;
+    device->choices->was_read = true;
+    wi_error_save(error, sizeof error);
+    if (device->choices->file) read_file(device, device->choices->file, false);
+    wi_disk_cache_file(device, own_file, false, path, sizeof path);
+    if (*path && wi_file_exists(path)) read_file(device, path, true);
+    wi_error_restore(error);
+}
+
+void wi_choices_use(wi_device *device, bool used) {
+    device->choices->unused = !used;
+}
+
+wi_choice *wi_choices_find(wi_device *device, const char *site) {
+    if (device->choices->unused) return NULL;
+    read_files(device);
+    return find(&device->choices->list, site, NULL);
+}
+
+const char *wi_choices_fault(wi_device *device, const char *site, const char *kernel) {
+    read_files(device);
+    const wi_choice *const choice = find(&device->choices->list, site, kernel);
+    return choice ? choice->fault : NULL;
+}
+
+const wi_choice *wi_choices_all(wi_device *device, size_t *count) {
+    read_files(device);
+    *count = device->choices->list.count;
+    return device->choices->list.all;
+}
+
+weft_status wi_choices_set(wi_device *device, const wi_choice *choice) {
+    read_files(device);
+    return set(device->host.allocator, &device->choices->list, choice);
+}
+
+/* ---- writing ---- */
+
+/* Is the line one of another device's section? Damaged ones belong to nobody, and are left out. */
+static bool is_kept(const wi_device *device, const char *line, bool *own) {
+    char *fields[FIELDS], *const copied = wi_copy_string(device->host.allocator, line);
+    wi_choice choice;
+    if (!copied) return false;
+    const int count = cut(copied, fields);
+    const bool head = count == FIELDS && strcmp(fields[0], "device") == 0;
+    if (head) *own = is_own(device, fields);
+    const bool kept = !*own && (head || (count < FIELDS && read_record(&choice, fields, count)));
+    wi_release(device->host.allocator, copied);
+    return kept;
+}
+
+static void append_others(const wi_device *device, wi_text *text, char *old) {
+    bool own = true;
+    while (old && *old) {
+        char *const end = strchr(old, '\n');
+        if (end) *end = '\0';
+        if (is_kept(device, old, &own)) wi_text_append(text, "%s\n", old);
+        old = end ? end + 1 : NULL;
+    }
+}
+
+/* The cache folder takes only what nobody else may write. */
+static weft_status write_private(const wi_device *device, const char *path, const wi_text *text) {
+    wi_file_writer *writer = NULL;
+    WI_TRY(wi_file_writer_begin(&writer, device->host.allocator, path));
+    wi_file_writer_make_private(writer);
+    const weft_status status = wi_file_writer_append(writer, text->data, text->length);
+    if (status == WEFT_OK) return wi_file_writer_commit(writer);
+    wi_file_writer_abandon(writer);
+    return status;
+}
+
+/* What the file holds now; NULL: there is none. Another file is not overwritten. */
+static weft_status read_old(const wi_device *device, const char *path, bool named, char **old) {
+    size_t bytes;
+    *old = NULL;
+    if (!wi_file_exists(path)) return WEFT_OK;
+    WI_TRY(wi_file_read(device->host.allocator, path, old, &bytes));
+    if (!named || bytes == 0 || strncmp(*old, first_line, strlen(first_line)) == 0) return WEFT_OK;
+    wi_release(device->host.allocator, *old);
+    WI_FAIL(WEFT_ERROR_FORMAT, "'%s' is no tuning file, and is not overwritten", path);
+}
+
+weft_status wi_choices_save(wi_device *device, const char *file) {
+    char path[PATH_MAX], *old;
+    wi_text text;
+    wi_disk_cache_file(device, own_file, true, path, sizeof path);
+    if (file) snprintf(path, sizeof path, "%s", file);
+    if (!*path) WI_FAIL(WEFT_ERROR_STATE, "tuning: there is no cache folder to keep choices in");
+    WI_TRY(read_old(device, path, file != NULL, &old));
+    wi_text_init(&text, device->host.allocator);
+    wi_text_append(&text, "%s\n", first_line);
+    append_others(device, &text, old);
+    wi_release(device->host.allocator, old);
+    wi_choices_append(device, &text);
+    const weft_status status = text.failed ? WEFT_ERROR_MEMORY : write_private(device, path, &text);
+    wi_text_clear(&text);
+    return status;
+}

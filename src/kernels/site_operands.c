@@ -1,0 +1,137 @@
+/* Operands of a site (contract in site_operands.h). */
+#include "kernels/site_operands.h"
+#include "kernels/convolution/conv_product.h"
+#include "kernels/convolution/conv_weight.h"
+#include <math.h>
+
+/* ---- sizes ---- */
+
+static void count_of_weight(const wi_kernel_site *site, size_t counts[WI_SITE_ARRAYS]) {
+    const wi_conv conv = wi_conv_weight_of(site);
+    const int64_t images = conv.images * conv.groups;
+    counts[0] = (size_t)(images * conv.image[0] * conv.image[1] * conv.image[2] * conv.channels);
+    counts[1] = (size_t)(wi_conv_weight_positions(&conv) * conv.groups * conv.filters);
+    counts[2] = (size_t)wi_conv_weight_elements(&conv);
+}
+
+static void count_elements(const wi_kernel_site *site, size_t counts[WI_SITE_ARRAYS]) {
+    const wi_gemm_shape *const s = site->product;
+    if (!s) {
+        count_of_weight(site, counts);
+        return;
+    }
+    counts[2] = (size_t)(s->batch * s->m * s->n);
+    if (s->convolution) {
+        const wi_conv_geometry *const w = s->convolution;
+        counts[0] = (size_t)wi_conv_read_elements(w);
+        counts[1] = (size_t)(w->groups * w->filters * w->channels * w->taps[0] * w->taps[1] * w->taps[2]);
+        return;
+    }
+    counts[0] =
+        wi_gemm_extent((int64_t[]){s->batch, s->m, s->k}, (int64_t[]){s->a_batch, s->a_row, s->a_column});
+    counts[1] =
+        wi_gemm_extent((int64_t[]){s->batch, s->k, s->n}, (int64_t[]){s->b_batch, s->b_row, s->b_column});
+}
+
+/* As in the self-test: transforms of convolutions round, sums of eighths do not. */
+static double allowed_at(const wi_kernel_site *site) {
+    const wi_gemm_shape *const s = site->product;
+    const bool rounds = wi_dtype_rounds(site->precision) || wi_dtype_rounds(site->formats[0]) ||
+                        wi_dtype_rounds(site->formats[1]);
+    double terms;
+    if (s && s->convolution) {
+        const wi_conv_geometry *const w = s->convolution;
+        terms = (double)(w->channels * w->taps[0] * w->taps[1] * w->taps[2]);
+    } else if (s) {
+        terms = (double)s->k;
+    } else {
+        const wi_conv conv = wi_conv_weight_of(site);
+        terms = (double)wi_conv_weight_positions(&conv);
+    }
+    return (rounds ? 0.02 : 2e-4) * (4.0 + sqrt(terms));
+}
+
+/* ---- operands ---- */
+
+static weft_status fill(wi_site_operands *o, wi_device *device, int i, const wi_format *format) {
+    const size_t bytes = o->counts[i] * format->size;
+    WI_TRY(wi_buffer_create(&o->buffers[i], device, bytes));
+    void *const data = wi_allocate_array(device->host.allocator, o->counts[i], format->size);
+    if (!data) return WEFT_ERROR_MEMORY;
+    for (size_t e = 0; e < o->counts[i]; e++)
+        format->put(data, e, (double)((e * 2654435761u >> 7) % 17) / 8.0 - 1.0);
+    const weft_status status = wi_buffer_write(device, o->buffers[i].memory, 0, data, bytes);
+    wi_release(device->host.allocator, data);
+    return status;
+}
+
+weft_status wi_site_operands_make(wi_site_operands *operands, wi_device *device, const wi_kernel_site *site) {
+    *operands = (wi_site_operands){.allowed = allowed_at(site)};
+    if (site->formats[0] == WEFT_F64 || site->formats[1] == WEFT_F64)
+        WI_FAIL(WEFT_ERROR_UNSUPPORTED, "products of f64 are not tuned");
+    count_elements(site, operands->counts);
+    for (int i = 0; i < WI_SITE_ARRAYS; i++) {
+        if (operands->counts[i] == 0)
+            WI_FAIL(WEFT_ERROR_UNSUPPORTED, "products with negative strides are not tuned");
+    }
+    for (int i = 0; i < 2; i++) WI_TRY(fill(operands, device, i, wi_format_of(site->formats[i])));
+    return wi_buffer_create(&operands->buffers[2], device, operands->counts[2] * sizeof(float));
+}
+
+void wi_site_operands_clear(wi_site_operands *operands, wi_device *device) {
+    for (int i = 0; i < WI_SITE_ARRAYS; i++) wi_buffer_release(&operands->buffers[i], device);
+    wi_release(device->host.allocator, operands->expected);
+    *operands = (wi_site_operands){0};
+}
+
+/* ---- windows of the result ---- */
+
+/* Evenly from the first element to the last. */
+static size_t window_at(const wi_site_operands *o, int window, size_t *count) {
+    const size_t all = o->counts[2];
+    *count = all < WI_SITE_WINDOW ? all : WI_SITE_WINDOW;
+    return (all - *count) * (size_t)window / (WI_SITE_WINDOWS - 1);
+}
+
+weft_status wi_site_operands_spoil(const wi_site_operands *operands, wi_device *device) {
+    float none[WI_SITE_WINDOW];
+    for (int i = 0; i < WI_SITE_WINDOW; i++) none[i] = NAN;
+    for (int window = 0; window < WI_SITE_WINDOWS; window++) {
+        size_t count;
+        const size_t at = window_at(operands, window, &count);
+        WI_TRY(wi_buffer_write(
+            device, operands->buffers[2].memory, at * sizeof *none, none, count * sizeof *none));
+    }
+    return WEFT_OK;
+}
+
+static weft_status read_window(
+    const wi_site_operands *o, wi_device *device, int window, float *numbers, size_t *count) {
+    const size_t at = window_at(o, window, count);
+    return wi_buffer_read(
+        device, o->buffers[2].memory, at * sizeof *numbers, numbers, *count * sizeof *numbers);
+}
+
+weft_status wi_site_operands_take(wi_site_operands *operands, wi_device *device) {
+    size_t count;
+    operands->expected = wi_allocate_array(
+        device->host.allocator, (size_t)WI_SITE_WINDOWS * WI_SITE_WINDOW, sizeof *operands->expected);
+    if (!operands->expected) return WEFT_ERROR_MEMORY;
+    for (int window = 0; window < WI_SITE_WINDOWS; window++)
+        WI_TRY(read_window(operands, device, window, operands->expected + window * WI_SITE_WINDOW, &count));
+    return WEFT_OK;
+}
+
+weft_status wi_site_operands_check(const wi_site_operands *operands, wi_device *device, bool *right) {
+    float numbers[WI_SITE_WINDOW];
+    *right = true;
+    for (int window = 0; window < WI_SITE_WINDOWS; window++) {
+        const float *const expected =
+            operands->expected ? operands->expected + window * WI_SITE_WINDOW : numbers;
+        size_t count;
+        WI_TRY(read_window(operands, device, window, numbers, &count));
+        for (size_t i = 0; i < count; i++)
+            *right = *right && fabs((double)numbers[i] - (double)expected[i]) <= operands->allowed;
+    }
+    return WEFT_OK;
+}

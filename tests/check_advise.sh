@@ -1,0 +1,34 @@
+#!/bin/sh
+# `weft advise` measures each device, expects times of others, and says what an epoch costs.
+# Usage: check_advise.sh WEFT FAULT_LAYER
+set -u
+weft=$1 layer=$2
+bad() { echo "$*"; exit 1; }
+
+# has TEXT: the last output has a line with it.
+has() { echo "$got" | grep -qF -- "$1" || bad "no \"$1\" in: $got"; }
+
+got=$("$weft" advise digits-MLP --steps 1 --threads 1 --examples 6400 --hourly 0:0=36000 --hourly "tesla=1" 2>&1)
+[ $? -eq 2 ] || bad "a device that is nowhere is taken: $got"
+got=$("$weft" advise digits-MLP digits-CNN --steps 1 --examples 6400000 --hourly 0:0=36000 --hourly T4=0.5 2>&1) ||
+    bad "failed: $got"
+has "digits-MLP: a training step of 32 examples, an epoch of 6400000"
+has "has the cheapest epoch, if it takes what is expected"
+has "of what was measured; on no GPU has that been compared"
+has "ms of a step"
+[ "$(echo "$got" | grep -c '^Use .* an epoch takes .* s\.')" -eq 2 ] || bad "no advice in: $got"
+[ "$(echo "$got" | grep -c '^NVIDIA T4 .* expected$')" -eq 3 ] || bad "no row of a data sheet in: $got"
+# An epoch is 200,000 steps, and costs ten times its seconds; the table repeats the step.
+echo "$got" | awk '
+    /^0:0 / && NF > 8 && !table { step = $(NF-4); epoch = $(NF-1); cost = $NF; rows++
+        if (!(step > 0) || epoch < 180 * step || epoch > 220 * step) wrong = 1
+        if (cost < 9.9 * epoch || cost > 10.1 * epoch) wrong = 1 }
+    /^ms of a step/ { table = 1 }
+    END { exit !(rows >= 2 && !wrong) }' || bad "wrong sums in: $got"
+
+# A device whose driver fails is a line of the table, and no advice.
+got=$(OPENCL_LAYERS=$layer FAULT_OPENCL="clEnqueueNDRangeKernel 2 -5" "$weft" advise digits-MLP --steps 1 2>&1) ||
+    bad "failed: $got"
+has "CL_OUT_OF_RESOURCES"
+has "No device of this machine takes this step."
+exit 0

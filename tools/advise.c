@@ -1,0 +1,390 @@
+/* See advise.h: what is asked for, the measurements one after the other, the table and the advice. */
+#include "advise.h"
+#include "advise_measure.h"
+#include "advise_predict.h"
+#include "advise_table.h"
+#include "base/memory.h"
+#include "device_sheets.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_NETWORKS = 32, MOST_PRICES = 32, MOST_THREADS = 16, MOST_ROWS = 256, WIDTH = 44 };
+
+typedef struct price {
+    const char *device; /* a part of its name, or its selector */
+    size_t length;
+    double hourly;
+} price;
+
+typedef struct advise {
+    bool asked[MOST_NETWORKS], any;
+    price prices[MOST_PRICES];
+    size_t price_count;
+    int64_t threads[MOST_THREADS];
+    size_t thread_count; /* 0: 1, 2, 4, ... and all */
+    int64_t examples, steps, batch;
+    const char *device; /* NULL: every one */
+    advise_row rows[MOST_ROWS];
+    size_t count;
+    double least_ratio, most_ratio; /* of estimates to measurements; 0: none */
+    advise_table table;             /* of all networks */
+} advise;
+
+/* ---- devices and prices ---- */
+
+static bool has_part(const char *text, const char *part, size_t length) {
+    for (; strlen(text) >= length; text++) {
+        size_t i = 0;
+        while (i < length && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i])) i++;
+        if (i == length) return true;
+    }
+    return false;
+}
+
+static bool is_of(const price *p, const char *name, const char *selector) {
+    return has_part(name, p->device, p->length) ||
+           (strlen(selector) == p->length && strncmp(selector, p->device, p->length) == 0);
+}
+
+static double price_of(const advise *a, const char *name, const char *selector) {
+    for (size_t i = a->price_count; i > 0; i--)
+        if (is_of(&a->prices[i - 1], name, selector)) return a->prices[i - 1].hourly;
+    return (double)NAN;
+}
+
+static bool is_anywhere(const price *p) {
+    size_t count = 0;
+    bool found = false;
+    (void)weft_device_count(&count);
+    for (size_t i = 0; i < count && !found; i++) {
+        weft_device_info info;
+        found = weft_device_get(i, &info) == WEFT_OK && is_of(p, info.name, info.selector);
+    }
+    for (size_t i = 0; i < device_sheet_count && !found; i++) found = is_of(p, device_sheets[i].name, "");
+    return found;
+}
+
+static advise_row *add_row(advise *a, const char *name, const char *selector) {
+    if (a->count == MOST_ROWS) return NULL;
+    advise_row *const row = &a->rows[a->count++];
+    *row = (advise_row){.hourly = price_of(a, name, selector)};
+    snprintf(row->name, sizeof row->name, "%.*s", ADVISE_TEXT - 1, name);
+    snprintf(row->selector, sizeof row->selector, "%s", selector);
+    return row;
+}
+
+/* ---- measuring and estimating ---- */
+
+static weft_status measure(
+    advise *a, const weft_device_info *device, const bench_network *network, int64_t threads) {
+    const advise_measurement wanted = {network, a->batch, a->steps};
+    advise_row *const row = add_row(a, device->name, device->selector);
+    if (!row) WI_FAIL(WEFT_ERROR_ARGUMENT, "more than %d lines", MOST_ROWS);
+    WI_TRY(advise_measure(row, &wanted, threads));
+    /* A driver that goes its own way has been measured already. */
+    if (threads > 0 && row->failure[0] == '\0' && row->threads != threads) a->count--;
+    return WEFT_OK;
+}
+
+/* The same estimate as for devices that are not here, with the figures that were measured beside the step. */
+static weft_status compare_estimate(
+    advise *a, const weft_device_info *device, const bench_network *network, const advise_row *row) {
+    const advise_figures figures = {device->selector, NULL, row->threads, row->peak, row->bandwidth};
+    double seconds, bytes;
+    if (row->failure[0] || row->threads < 1 || !(row->peak > 0) || !(row->bandwidth > 0)) return WEFT_OK;
+    WI_TRY(advise_predict(&seconds, &bytes, &figures, network, a->batch));
+    const double ratio = seconds / row->step;
+    if (a->least_ratio == 0 || ratio < a->least_ratio) a->least_ratio = ratio;
+    if (ratio > a->most_ratio) a->most_ratio = ratio;
+    return WEFT_OK;
+}
+
+static weft_status measure_device(advise *a, const weft_device_info *device, const bench_network *network) {
+    const size_t before = a->count;
+    if (!advise_takes_threads(device)) {
+        WI_TRY(measure(a, device, network, 0));
+    } else if (a->thread_count > 0) {
+        for (size_t i = 0; i < a->thread_count; i++) WI_TRY(measure(a, device, network, a->threads[i]));
+    } else {
+        for (int64_t n = 1; n < device->compute_units; n *= 2) WI_TRY(measure(a, device, network, n));
+        WI_TRY(measure(a, device, network, device->compute_units));
+    }
+    return a->count > before ? compare_estimate(a, device, network, &a->rows[a->count - 1]) : WEFT_OK;
+}
+
+static bool is_wanted(const advise *a, const weft_device_info *device) {
+    const price named = {.device = a->device, .length = a->device ? strlen(a->device) : 0};
+    return !a->device || is_of(&named, device->name, device->selector);
+}
+
+static weft_status measure_here(advise *a, const bench_network *network, char *first) {
+    size_t count = 0;
+    WI_TRY(weft_device_count(&count));
+    for (size_t i = 0; i < count; i++) {
+        weft_device_info device;
+        if (weft_device_get(i, &device) != WEFT_OK || !is_wanted(a, &device)) continue;
+        if (!*first) memcpy(first, device.selector, sizeof device.selector);
+        WI_TRY(measure_device(a, &device, network));
+    }
+    if (*first) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_NO_DEVICE,
+        a->device ? "no device is '%s'; see weft devices" : "no OpenCL device on this machine%s",
+        a->device ? a->device : "");
+}
+
+static weft_status expect_others(advise *a, const bench_network *network, const char *planner) {
+    for (size_t i = 0; i < device_sheet_count; i++) {
+        const device_sheet *const sheet = &device_sheets[i];
+        const advise_figures figures = {
+            planner, "gpu", sheet->units, 1e12 * sheet->teraflops, 1e9 * sheet->gigabytes_second};
+        advise_row *const row = add_row(a, sheet->name, "");
+        if (!row) WI_FAIL(WEFT_ERROR_ARGUMENT, "more than %d lines", MOST_ROWS);
+        row->expected = true;
+        row->first = (double)NAN;
+        WI_TRY(advise_predict(&row->step, &row->bytes, &figures, network, a->batch));
+        if (row->bytes > sheet->gibibytes * 0x1p30)
+            snprintf(row->failure, sizeof row->failure, "does not fit into its %.0f GiB", sheet->gibibytes);
+    }
+    return WEFT_OK;
+}
+
+/* ---- the table ---- */
+
+static double steps_of(const advise *a, const bench_network *network) {
+    return ceil((double)a->examples / (double)(a->batch ? a->batch : network->batch));
+}
+
+static double cost_of(const advise *a, const bench_network *network, const advise_row *row) {
+    return row->hourly * row->step * steps_of(a, network) / 3600;
+}
+
+static void print_figure(const char *form, double number) {
+    if (isnan(number))
+        printf("%12s", "-");
+    else
+        printf(form, number);
+}
+
+static void print_row(const advise *a, const bench_network *network, const advise_row *row) {
+    char name[2 * ADVISE_TEXT], threads[24] = "-";
+    snprintf(name, sizeof name, "%s%s%s", row->selector, row->selector[0] ? " " : "", row->name);
+    if (row->threads > 0) snprintf(threads, sizeof threads, "%lld", (long long)row->threads);
+    printf("%-*.*s%8s", WIDTH, WIDTH - 1, name, threads);
+    if (row->failure[0]) {
+        printf("  %s\n", row->failure);
+        return;
+    }
+    print_figure("%12.2f", 1e3 * row->step);
+    print_figure("%12.2f", row->first);
+    print_figure("%12.1f", row->bytes / 0x1p20);
+    print_figure("%12.1f", row->step * steps_of(a, network));
+    print_figure("%12.4g", cost_of(a, network, row));
+    printf("%s\n", row->expected ? "  expected" : "");
+}
+
+static void print_table(const advise *a, const bench_network *network) {
+    printf("%s: a training step of %lld examples, an epoch of %lld\n", network->name,
+        (long long)(a->batch ? a->batch : network->batch), (long long)a->examples);
+    printf("%-*s%8s%12s%12s%12s%12s%12s\n", WIDTH, "device", "units", "step ms", "first s", "MiB", "epoch s",
+        "epoch cost");
+    for (size_t i = 0; i < a->count; i++) print_row(a, network, &a->rows[i]);
+}
+
+/* ---- the advice ---- */
+
+static bool is_usable(const advise_row *row) {
+    return row->failure[0] == '\0' && row->step > 0;
+}
+
+/* The one with the least time, or with a price the least cost, among those that are measured, or that are expected. */
+static const advise_row *best_of(const advise *a, bool expected, bool by_cost) {
+    const advise_row *best = NULL;
+    for (size_t i = 0; i < a->count; i++) {
+        const advise_row *const row = &a->rows[i];
+        if (row->expected != expected || !is_usable(row) || (by_cost && isnan(row->hourly))) continue;
+        const double own = by_cost ? row->hourly * row->step : row->step;
+        if (!best || own < (by_cost ? best->hourly * best->step : best->step)) best = row;
+    }
+    return best;
+}
+
+static void print_name(const advise_row *row) {
+    printf("%s", row->name);
+    if (row->threads > 0) printf(" with %lld unit%s", (long long)row->threads, row->threads == 1 ? "" : "s");
+}
+
+static void advise_by_time(const advise *a, const bench_network *network) {
+    const advise_row *const here = best_of(a, false, false), *const other = best_of(a, true, false);
+    if (!here) {
+        printf("No device of this machine takes this step.\n");
+        return;
+    }
+    printf("Use ");
+    print_name(here);
+    printf(": an epoch takes %.3g s.", here->step * steps_of(a, network));
+    if (other && other->step * 2 > here->step)
+        printf(" No device of the table is expected to be twice as fast: you need no other for this.\n");
+    else if (other)
+        printf(" The fastest of the table, %s, is expected to take %.2g of that time.\n", other->name,
+            other->step / here->step);
+    else
+        printf("\n");
+}
+
+static void advise_by_cost(const advise *a, const bench_network *network) {
+    const advise_row *const here = best_of(a, false, true), *const other = best_of(a, true, true);
+    const advise_row *const best =
+        !here || (other && other->hourly * other->step < here->hourly * here->step) ? other : here;
+    if (!best) return;
+    printf("Of those with a price, ");
+    print_name(best);
+    printf(" has the cheapest epoch%s: %.3g.\n", best->expected ? ", if it takes what is expected" : "",
+        cost_of(a, network, best));
+}
+
+/* How far expected times may be off, as far as that is known. */
+static void print_error(const advise *a) {
+    if (a->least_ratio == 0) return;
+    printf("Expected times are the planner's estimates from data sheets. On devices of this machine its "
+           "estimates "
+           "from their measured\npeak and bandwidth are %.2f",
+        a->least_ratio);
+    if (a->most_ratio > a->least_ratio) printf(" to %.2f", a->most_ratio);
+    printf(" of what was measured; on no GPU has that been compared.\n");
+}
+
+static void print_advice(const advise *a, const bench_network *network) {
+    advise_by_time(a, network);
+    advise_by_cost(a, network);
+    print_error(a);
+    printf("\n");
+}
+
+static weft_status run_network(advise *a, const bench_network *network) {
+    char planner[16] = "";
+    a->count = 0;
+    a->least_ratio = a->most_ratio = 0;
+    WI_TRY(measure_here(a, network, planner));
+    WI_TRY(expect_others(a, network, planner));
+    print_table(a, network);
+    print_advice(a, network);
+    advise_table_add(&a->table, network->name, a->rows, a->count);
+    return WEFT_OK;
+}
+
+/* ---- options ---- */
+
+static const char help[] =
+    "usage: weft advise [NETWORK|seven ...] [option ...]\n"
+    "  NETWORK           of weft bench seven (ResNet-50, LSTM, digits-CNN, ...); seven, and nothing:\n"
+    "                    the seven of its table\n"
+    "  --hourly DEVICE=PRICE  what an hour costs: DEVICE is a part of a name, or a selector; may\n"
+    "                    be repeated, the last that fits counts\n"
+    "  --examples N      examples of an epoch; else 100000\n"
+    "  --threads N,N,... of processors with PoCL; else 1, 2, 4, ... and all\n"
+    "  --batch N         instead of the network's batch size\n"
+    "  --steps N         timed steps; else 3\n"
+    "  --device SEL      this device alone: a part of its name, or its selector\n"
+    "Measures a training step on every device of this machine, each in a process of its own, and\n"
+    "says what the planner expects of others from their data sheets.\n";
+
+static bool read_whole(int64_t *number, const char *text, char end, const char **rest) {
+    char *stop;
+    *number = strtoll(text, &stop, 10);
+    if (rest) *rest = stop;
+    return isdigit((unsigned char)*text) && (*stop == '\0' || *stop == end) && *number >= 1 &&
+           *number <= 1 << 30;
+}
+
+static bool read_threads(advise *a, const char *text) {
+    a->thread_count = 0;
+    for (;; text++) {
+        if (a->thread_count == MOST_THREADS || !read_whole(&a->threads[a->thread_count++], text, ',', &text))
+            return false;
+        if (*text == '\0') return true;
+    }
+}
+
+static bool read_price(advise *a, const char *text) {
+    const char *const equals = strrchr(text, '=');
+    char *end;
+    if (!equals || equals == text || a->price_count == MOST_PRICES) return false;
+    price *const p = &a->prices[a->price_count++];
+    *p = (price){.device = text, .length = (size_t)(equals - text), .hourly = strtod(equals + 1, &end)};
+    return end != equals + 1 && *end == '\0' && isfinite(p->hourly) && p->hourly >= 0;
+}
+
+static bool ask_for(advise *a, const char *name) {
+    const bench_network *const network = bench_network_find(name);
+    a->any = true;
+    for (size_t i = 0; strcmp(name, "seven") == 0 && i < bench_network_count; i++)
+        a->asked[i] = a->asked[i] || (bench_networks[i].sets & BENCH_SEVEN);
+    if (network) a->asked[network - bench_networks] = true;
+    return network || strcmp(name, "seven") == 0;
+}
+
+/* 1: taken; 0: no such option; -1: a bad value. */
+static int take_value(advise *a, const char *name, const char *value) {
+    bool good = true;
+    if (strcmp(name, "--hourly") == 0)
+        good = read_price(a, value);
+    else if (strcmp(name, "--threads") == 0)
+        good = read_threads(a, value);
+    else if (strcmp(name, "--examples") == 0)
+        good = read_whole(&a->examples, value, '\0', NULL);
+    else if (strcmp(name, "--batch") == 0)
+        good = read_whole(&a->batch, value, '\0', NULL) && a->batch <= 1 << 20;
+    else if (strcmp(name, "--steps") == 0)
+        good = read_whole(&a->steps, value, '\0', NULL) && a->steps <= 10000;
+    else if (strcmp(name, "--device") == 0)
+        good = *(a->device = value) != '\0';
+    else
+        return 0;
+    return good ? 1 : -1;
+}
+
+static bool refuse(const char *form, const char *name, const char *value) {
+    fputs("weft: ", stderr);
+    fprintf(stderr, form, name, value);
+    fputs("; see weft advise --help\n", stderr);
+    return false;
+}
+
+static bool is_onnx(const char *name) {
+    const size_t length = strlen(name);
+    return length > 5 && strcmp(name + length - 5, ".onnx") == 0;
+}
+
+static bool parse(advise *a, int argc, char **argv) {
+    for (int i = 0; i < argc; i++) {
+        const char *const name = argv[i], *const value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (is_onnx(name)) return refuse("%s: this version reads no ONNX files%s", name, "");
+        if (name[0] != '-' && !ask_for(a, name)) return refuse("%s is no network%s", name, "");
+        if (name[0] != '-') continue;
+        const int taken = take_value(a, name, value ? value : "");
+        if (taken == 0) return refuse("%s is no option%s", name, "");
+        if (!value) return refuse("%s lacks its value%s", name, "");
+        if (taken < 0) return refuse("%s cannot be '%s'", name, value);
+        i++;
+    }
+    for (size_t i = 0; i < a->price_count; i++) {
+        if (!is_anywhere(&a->prices[i]))
+            return refuse("--hourly: no device here or of the table is '%s'%s", a->prices[i].device, "");
+    }
+    return a->any || ask_for(a, "seven");
+}
+
+int weft_advise(int argc, char **argv) {
+    static advise a = {.examples = 100000, .steps = 3};
+    weft_status status = WEFT_OK;
+    if (argc == 1 && strcmp(argv[0], "--help") == 0) return fputs(help, stdout) < 0;
+    if (!parse(&a, argc, argv)) return 2;
+    for (size_t i = 0; i < bench_network_count && status == WEFT_OK; i++)
+        if (a.asked[i]) status = run_network(&a, &bench_networks[i]);
+    if (a.table.network_count > 1) advise_table_print(&a.table);
+    if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());
+    return status != WEFT_OK;
+}

@@ -1,0 +1,18 @@
+/* What the planner expects a step to take on a device with given figures. */
+#ifndef ADVISE_PREDICT_H
+#define ADVISE_PREDICT_H
+
+#include "bench_networks.h"
+
+typedef struct advise_figures {
+    const char *selector;     /* of the device that plans; it computes nothing */
+    const char *device_class; /* of kernels: "gpu"; NULL: those of the device itself */
+    int64_t units;
+    double flops, bandwidth; /* of all units in f32, and of memory, a second */
+} advise_figures;
+
+/* batch 0: the network's own. */
+weft_status advise_predict(double *seconds, double *bytes, const advise_figures *figures,
+    const bench_network *network, int64_t batch);
+
+#endif

@@ -1,0 +1,55 @@
+/* See advise_table.h. */
+#include "advise_table.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_WIDTH = 36 };
+
+static size_t find_row(advise_table *table, const advise_row *row) {
+    size_t at = 0;
+    while (at < table->row_count &&
+           (table->rows[at].threads != row->threads || table->rows[at].expected != row->expected ||
+               strcmp(table->rows[at].name, row->name) != 0 ||
+               strcmp(table->rows[at].selector, row->selector) != 0))
+        at++;
+    if (at == table->row_count && at < TABLE_ROWS) table->rows[table->row_count++] = *row;
+    return at;
+}
+
+void advise_table_add(advise_table *table, const char *network, const advise_row *rows, size_t count) {
+    if (table->network_count == TABLE_NETWORKS) return;
+    table->networks[table->network_count] = network;
+    for (size_t i = 0; i < count; i++) {
+        const size_t row = find_row(table, &rows[i]);
+        if (row < TABLE_ROWS && rows[i].failure[0] == '\0')
+            table->steps[row][table->network_count] = rows[i].step;
+    }
+    table->network_count++;
+}
+
+/* Measured rows come first. */
+static void print_rows(const advise_table *table, bool expected) {
+    for (size_t i = 0; i < table->row_count; i++) {
+        const advise_row *const row = &table->rows[i];
+        if (row->expected != expected) continue;
+        char name[2 * ADVISE_TEXT], threads[24] = "-";
+        snprintf(name, sizeof name, "%s%s%s", row->selector, row->selector[0] ? " " : "", row->name);
+        if (row->threads > 0) snprintf(threads, sizeof threads, "%lld", (long long)row->threads);
+        printf("%-*.*s%6s", NAME_WIDTH, NAME_WIDTH - 1, name, threads);
+        for (size_t k = 0; k < table->network_count; k++) {
+            if (table->steps[i][k] > 0)
+                printf("%11.1f", 1e3 * table->steps[i][k]);
+            else
+                printf("%11s", "-");
+        }
+        printf("%s\n", expected ? "  expected" : "");
+    }
+}
+
+void advise_table_print(const advise_table *table) {
+    printf("%-*s%6s", NAME_WIDTH, "ms of a step", "units");
+    for (size_t k = 0; k < table->network_count; k++) printf("%11s", table->networks[k]);
+    printf("\n");
+    print_rows(table, false);
+    print_rows(table, true);
+}

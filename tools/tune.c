@@ -1,0 +1,176 @@
+/* See tune.h.
+ *
+ * A child process does all that runs kernels (tune_measure.h). It says which kernel it tries next through a pipe; when it then
+ * says nothing for too long, or ends, this process writes the kernel down as bad and starts another child for the rest of the
+ * time. */
+#include "tune.h"
+#include "base/platform.h"
+#include "tune_measure.h"
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_CHILDREN = 16, QUIET_SECONDS = 600 };
+
+static const char help[] =
+    "usage: weft tune [option ...] [NETWORK or SIZES ...]\n"
+    "  chooses the fastest kernels for a device by measurement, and keeps the choices\n"
+    "  NETWORK           training steps of a network of `weft bench seven`\n"
+    "  SIZES             MxNxK[:NN|:NT|:TN|:TT], a matrix product, or\n"
+    "                    BATCHxSIZExCHANNELSxFILTERSxWINDOW[xSTRIDE[xGROUPS]],\n"
+    "                    a convolution and its gradients\n"
+    "  without these: the seven networks of the table\n"
+    "  --budget SECONDS  for all of it; else 60\n"
+    "  --batch N         instead of the networks' batch size\n"
+    "  --precision NAME  f32, or bf16: mixed precision\n"
+    "  --limit SECONDS   that one kernel may take before it counts as hanging; else 30\n"
+    "  --file FILE       also writes the choices to a file, to be merged and shipped\n"
+    "  --device SEL      as of weft check\n";
+
+/* What the child said: the file, the head of the section, and the kernel that it tries. */
+typedef struct watch {
+    char text[3][TUNE_LINE];
+    int lines, length;
+    bool hangs;
+} watch;
+
+/* A kernel is being tried: it is to blame. */
+static bool blames(const watch *w) {
+    return w->lines > 2 && *w->text[2];
+}
+
+static void take_byte(watch *w, char byte) {
+    char *const line = w->text[w->lines < 2 ? w->lines : 2];
+    if (byte != '\n') {
+        if (w->length < TUNE_LINE - 1) line[w->length++] = byte;
+        return;
+    }
+    line[w->length] = '\0';
+    w->length = 0;
+    w->lines++;
+}
+
+/* Until the child has ended, or hangs. */
+static void listen(watch *w, int from, double limit) {
+    struct pollfd waits = {.fd = from, .events = POLLIN};
+    char byte;
+    for (;;) {
+        const double wait = blames(w) ? limit : QUIET_SECONDS;
+        const int ready = poll(&waits, 1, (int)(1e3 * wait));
+        if (ready < 0 && errno == EINTR) continue;
+        w->hangs = ready == 0;
+        if (ready <= 0 || read(from, &byte, 1) <= 0) return;
+        take_byte(w, byte);
+    }
+}
+
+/* The kernel is bad: one more section at the end of the file. */
+static bool write_down(const watch *w) {
+    if (!blames(w) || !*w->text[0]) return false;
+    FILE *const file = fopen(w->text[0], "a");
+    if (!file) return false;
+    fprintf(file, "weft tuning 1\n%s\n%s\t%s\n", w->text[1], w->text[2],
+        w->hangs ? "it did not end in time" : "it ended the process");
+    return fclose(file) == 0;
+}
+
+/* -1: the child hung or crashed in a kernel that is written down; else its exit status. */
+static int run_child(const tune_options *options, double end) {
+    int ends[2], status = 0;
+    watch w = {0};
+    fflush(stdout);
+    if (pipe(ends) != 0) return 1;
+    const pid_t process = fork();
+    if (process < 0) return 1;
+    if (process == 0) {
+        close(ends[0]);
+        _exit(tune_measure(options, end, ends[1]));
+    }
+    close(ends[1]);
+    listen(&w, ends[0], options->limit);
+    if (w.hangs) kill(process, SIGKILL);
+    close(ends[0]);
+    waitpid(process, &status, 0);
+    if (WIFEXITED(status) && !w.hangs) return WEXITSTATUS(status);
+    fprintf(stderr, "weft: %s: %s\n", blames(&w) ? w.text[2] + 4 : "tuning",
+        w.hangs ? "it did not end in time" : "it ended the process");
+    return write_down(&w) ? -1 : 1;
+}
+
+/* ---- what is asked for ---- */
+
+static int refuse(const char *what, const char *text) {
+    fprintf(stderr, "weft: %s is '%s'; see weft tune --help\n", what, text);
+    return 2;
+}
+
+static bool read_number(double *number, const char *text, double least) {
+    char *end;
+    *number = strtod(text, &end);
+    return end != text && !*end && isfinite(*number) && *number >= least && *number <= 1e6;
+}
+
+static int read_option(tune_options *options, const char *name, const char *value) {
+    const bool mixed = strcmp(value, "bf16") == 0;
+    double batch;
+    if (strcmp(name, "--budget") == 0)
+        return read_number(&options->budget, value, 0.0) ? 0 : refuse("--budget", value);
+    if (strcmp(name, "--limit") == 0)
+        return read_number(&options->limit, value, 1.0) ? 0 : refuse("--limit", value);
+    if (strcmp(name, "--batch") == 0) {
+        if (!read_number(&batch, value, 1.0) || batch != floor(batch)) return refuse("--batch", value);
+        options->batch = (int64_t)batch;
+    } else if (strcmp(name, "--precision") == 0) {
+        if (!mixed && strcmp(value, "f32") != 0) return refuse("--precision", value);
+        options->precision = mixed ? WEFT_PRECISION_BF16 : WEFT_PRECISION_F32;
+    } else if (strcmp(name, "--device") == 0) {
+        options->device = value;
+    } else if (strcmp(name, "--file") == 0) {
+        options->file = value;
+    } else {
+        return refuse("an option", name);
+    }
+    return 0;
+}
+
+static void add_the_seven(tune_options *options) {
+    for (size_t i = 0; i < bench_network_count; i++) {
+        if (bench_networks[i].sets & BENCH_SEVEN)
+            (void)tune_work_parse(&options->works[options->count++], bench_networks[i].name);
+    }
+}
+
+static int read_arguments(tune_options *options, int argc, char **argv) {
+    for (int i = 0; i < argc; i++) {
+        if (strncmp(argv[i], "--", 2) == 0) {
+            if (i + 1 == argc) return refuse("an option without its value", argv[i]);
+            const int bad = read_option(options, argv[i], argv[i + 1]);
+            if (bad) return bad;
+            i++;
+        } else if (options->count == TUNE_MOST_WORKS ||
+                   !tune_work_parse(&options->works[options->count++], argv[i])) {
+            return refuse("a network or sizes", argv[i]);
+        }
+    }
+    if (options->count == 0) add_the_seven(options);
+    return 0;
+}
+
+int weft_tune(int argc, char **argv) {
+    tune_options options = {.budget = 60.0, .limit = 30.0};
+    if (argc > 0 && strcmp(argv[0], "--help") == 0) return fputs(help, stdout) < 0;
+    const int bad = read_arguments(&options, argc, argv);
+    if (bad) return bad;
+    const double end = wi_clock_seconds() + options.budget;
+    int result = -1;
+    if (options.budget <= 0.0) puts("a budget of 0: nothing is measured");
+    for (int i = 0; i < MOST_CHILDREN && result < 0 && wi_clock_seconds() < end; i++)
+        result = run_child(&options, end);
+    return result < 0 ? 0 : result;
+}

@@ -1,0 +1,119 @@
+/* See tune_measure.h. */
+#include "tune_measure.h"
+#include "bench_peak.h"
+#include "cl/choices.h"
+#include "cl/context.h"
+#include "cl/disk_cache.h"
+#include "plan/tune_plan.h"
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROUNDS = 5 };
+
+static void send_line(int to, const char *line) {
+    if (write(to, line, strlen(line)) < 0) _exit(3); /* the parent is gone */
+}
+
+static void trying(void *user, const char *site, const char *kernel) {
+    char line[TUNE_LINE] = "\n";
+    if (site) snprintf(line, sizeof line, "bad\t%s\t%s\n", site, kernel);
+    send_line(*(const int *)user, line);
+}
+
+static void introduce(int to, wi_device *device) {
+    char path[PATH_MAX];
+    wi_text text;
+    wi_text_init(&text, NULL);
+    wi_disk_cache_file(device, "tuning.txt", true, path, sizeof path);
+    wi_text_append(&text, "%s\n", path);
+    wi_choices_append_device(device, &text);
+    if (text.data) send_line(to, text.data);
+    wi_text_clear(&text);
+}
+
+static weft_status step_seconds(weft_plan *plan, double *seconds) {
+    const double begin = wi_clock_seconds();
+    WI_TRY(weft_plan_run(plan));
+    WI_TRY(weft_plan_wait(plan));
+    *seconds = wi_clock_seconds() - begin;
+    return WEFT_OK;
+}
+
+/* Medians of runs in turn after one that compiles; at least one of each. */
+static weft_status compare_steps(weft_plan *const plans[2], double end, double medians[2]) {
+    double seconds[2][ROUNDS];
+    size_t rounds = 0;
+    for (int i = 0; i < 2; i++) WI_TRY(step_seconds(plans[i], &seconds[i][0]));
+    do {
+        for (int i = 0; i < 2; i++) WI_TRY(step_seconds(plans[i], &seconds[i][rounds]));
+        rounds++;
+    } while (rounds < ROUNDS && wi_clock_seconds() < end);
+    for (int i = 0; i < 2; i++) medians[i] = bench_median(seconds[i], rounds);
+    return WEFT_OK;
+}
+
+/* The whole run with the choices and without them; choices that make it slower are dropped. */
+static weft_status judge(
+    weft_context *context, wi_tuner *tuner, const tune_model *usual, const tune_work *work, double end) {
+    tune_model tuned;
+    double medians[2];
+    wi_choices_use(tuner->device, true);
+    weft_status status = tune_model_create(&tuned, context, work);
+    wi_choices_use(tuner->device, false);
+    WI_TRY_DONE(status);
+    WI_TRY_DONE(compare_steps((weft_plan *const[]){usual->plan, tuned.plan}, end, medians));
+    printf("%-13s built-in %.3f ms, tuned %.3f ms a run\n", work->text, 1e3 * medians[0], 1e3 * medians[1]);
+    if (medians[1] <= medians[0]) goto done;
+    printf("%-13s not faster: the built-in choices stay\n", work->text);
+    status = wi_plan_keep_choices(usual->plan, tuner);
+done:
+    tune_model_clear(&tuned);
+    return status;
+}
+
+/* Three tenths of the time that there is for it are left for the comparison of whole runs. */
+static weft_status tune_one(weft_context *context, wi_tuner *tuner, const tune_work *work, double end) {
+    tune_model model;
+    const int sites = tuner->sites, changed = tuner->changed;
+    const double now = wi_clock_seconds();
+    weft_status status = tune_model_create(&model, context, work);
+    tuner->deadline = now + 0.7 * (end - now);
+    if (status == WEFT_OK) status = wi_plan_tune(model.plan, tuner);
+    if (status == WEFT_OK)
+        printf("%-13s %d sizes measured, %d with another kernel than the built-in choice\n", work->text,
+            tuner->sites - sites, tuner->changed - changed);
+    if (status == WEFT_OK && tuner->changed > changed) status = judge(context, tuner, &model, work, end);
+    tune_model_clear(&model);
+    return status;
+}
+
+static weft_status tune_all(weft_context *context, const tune_options *options, double end, int to) {
+    wi_device *const device = wi_context_device(context);
+    wi_tuner tuner = {.device = device, .trying = trying, .user = &to};
+    introduce(to, device);
+    wi_choices_use(device, false);
+    for (int i = 0; i < options->count; i++) {
+        const double now = wi_clock_seconds(), left = end - now;
+        tune_work work = options->works[i];
+        if (left <= 0.0) break;
+        work.batch = options->batch;
+        work.precision = options->precision;
+        WI_TRY(tune_one(context, &tuner, &work, now + left / (options->count - i)));
+        WI_TRY(wi_choices_save(device, NULL));
+    }
+    return options->file ? wi_choices_save(device, options->file) : WEFT_OK;
+}
+
+int tune_measure(const tune_options *options, double end, int to) {
+    weft_context *context = NULL;
+    const weft_context_options how = {WEFT_CONTEXT_OPTIONS_INIT, .device = options->device};
+    weft_status status = weft_context_create(&context, &how);
+    if (status == WEFT_OK) status = tune_all(context, options, end, to);
+    if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());
+    weft_context_release(context);
+    fflush(stdout);
+    return status == WEFT_OK ? 0 : 1;
+}
