@@ -24,6 +24,8 @@ weft_status wi_capabilities_read(wi_device *device) {
     *caps = (wi_capabilities){
         .kind = forced ? wi_device_kind_named(forced) : NULL,
         .device_class = device->info.device_class,
+        .name = device->info.name,
+        .vendor = device->info.vendor,
         .compute_units = device->info.compute_units,
         .local_memory = device->info.local_memory,
         .largest_allocation = device->info.largest_allocation,

@@ -18,8 +18,9 @@ typedef struct wi_capabilities {
     weft_device_class device_class;
     const wi_device_profile *kind; /* that $WEFT_DEVICE_CLASS names; NULL: the one that fits */
     cl_device_type type;
-    cl_uint compute_units;
-    cl_uint work_units; /* as for how many the context wants its work cut; 0: compute_units */
+    const char *name, *vendor; /* of the device's info */
+    cl_uint compute_units;     /* as the driver counts them */
+    cl_uint work_units;        /* as for how many the context wants its work cut; 0: compute_units */
     size_t max_work_group_size;
     size_t max_work_item_sizes[3];
     cl_ulong local_memory;       /* bytes */

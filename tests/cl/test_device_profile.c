@@ -39,6 +39,35 @@ static void test_every_device_has_one(void **state) {
     }
 }
 
+/* As the drivers of these devices count. */
+static void test_units_are_those_of_other_vendors(void **state) {
+    static const struct {
+        const char *name, *vendor;
+        cl_device_type type;
+        cl_uint reported;
+        int64_t units;
+    } devices[] = {{"Intel(R) Arc(TM) A770 Graphics", "Intel(R) Corporation", CL_DEVICE_TYPE_GPU, 512, 32},
+        {"Intel(R) Data Center GPU Max 1550", "Intel(R) Corporation", CL_DEVICE_TYPE_GPU, 1024, 128},
+        {"Intel(R) UHD Graphics 630", "Intel(R) Corporation", CL_DEVICE_TYPE_GPU, 24, 3},
+        {"Intel(R) Iris(R) Xe Graphics", "Intel(R) Corporation", CL_DEVICE_TYPE_GPU, 96, 6},
+        {"a small one", "Intel(R) Corporation", CL_DEVICE_TYPE_GPU, 8, 1},
+        {"Intel(R) Xeon(R) Processor", "Intel(R) Corporation", CL_DEVICE_TYPE_CPU, 64, 64},
+        {"NVIDIA A100-SXM4-40GB", "NVIDIA Corporation", CL_DEVICE_TYPE_GPU, 108, 108},
+        {"gfx90a", "Advanced Micro Devices, Inc.", CL_DEVICE_TYPE_GPU, 104, 104}};
+    (void)state;
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        wi_capabilities caps = {.device_class = WEFT_CLASS_GPU,
+            .type = devices[i].type,
+            .name = devices[i].name,
+            .vendor = devices[i].vendor,
+            .compute_units = devices[i].reported,
+            .max_work_group_size = 256};
+        assert_int_equal(wi_device_profile_of(&caps).units, devices[i].units);
+        caps.work_units = 7; /* asked for */
+        assert_int_equal(wi_device_profile_of(&caps).units, 7);
+    }
+}
+
 enum { BATCH = 37 };
 
 static void compute(const char *kind, float *y) {
@@ -77,6 +106,7 @@ static void test_results(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_every_device_has_one), cmocka_unit_test(test_results)};
+        cmocka_unit_test(test_every_device_has_one), cmocka_unit_test(test_units_are_those_of_other_vendors),
+        cmocka_unit_test(test_results)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }
