@@ -52,9 +52,11 @@ class Trace:
         return F.layer_norm(x, x.shape[-1:], self.p[name + ".weight"], self.p[name + ".bias"])
 
 
-def step(optimizer, loss):
+def step(optimizer, loss, clipped=()):
     optimizer.zero_grad()
     loss.backward()
+    if clipped:
+        torch.nn.utils.clip_grad_norm_(clipped, 1)
     optimizer.step()
     return loss.item()
 
@@ -102,7 +104,52 @@ def dqn(t, batch=64):
                 p.mul_(0.99).add_(t.p[name.replace("target", "online")], alpha=0.01)
 
 
-SAMPLES = {function.__name__: function for function in (gpt, dqn)}
+def seq2seq(t, batch=64, longest=10, hidden=64):
+    readers = {name: torch.nn.GRU(hidden, hidden, batch_first=True) for name in ("reader", "writer")}
+    adam = torch.optim.Adam(t.p.values(), 3e-3)
+
+    def gru(name, *inputs):
+        own = {key.split(".")[1]: p for key, p in t.p.items() if key.startswith(name)}
+        return torch.func.functional_call(readers[name], own, inputs)
+
+    for _ in range(STEPS):
+        word, given, wanted = (t.take(batch, n, dtype=numpy.int32) for n in (longest, longest + 1, longest + 1))
+        packed = torch.nn.utils.rnn.pack_padded_sequence(F.embedding(word, t.p["embedding1.weight"]), (word != 0).sum(1),
+                                                         True, False)
+        read, state = gru("reader", packed)
+        read = torch.nn.utils.rnn.pad_packed_sequence(read, True, total_length=longest)[0]
+        h = gru("writer", F.embedding(given, t.p["embedding2.weight"]), state)[0]
+        seen = F.scaled_dot_product_attention(h, read, read, (word != 0)[:, None])
+        logits = t.linear(torch.tanh(t.linear(torch.cat((h, seen), 2), "linear1")), "linear2")
+        yield step(adam, F.cross_entropy(logits.flatten(0, 1), wanted.flatten()), t.p.values())
+
+
+def finetune(t, batch=64):
+    head = t.of("new.")
+    sgd = torch.optim.SGD(head, 0.1, momentum=0.9)
+
+    def norm(x, conv, name, stride=1):
+        x = F.conv2d(x, t.p[f"body.{conv}.weight"], stride=stride, padding=1)
+        return F.batch_norm(x, *(t.p[f"body.{name}.{part}"].detach() for part in
+                                 ("running_mean", "running_var", "weight", "bias")))
+
+    def features(x):
+        x = F.relu(norm(x, 0, 1))
+        for layer in range(3, 12):
+            width = t.p[f"body.{layer}.c1.weight"].shape[0]
+            stride = width // x.shape[1]
+            y = norm(F.relu(norm(x, f"{layer}.c1", f"{layer}.b1", stride)), f"{layer}.c2", f"{layer}.b2")
+            x = F.relu(y + F.pad(x[:, :, ::stride, ::stride], (0, 0, 0, 0, 0, width - x.shape[1])))
+        return x.mean((2, 3))
+
+    for _ in range(STEPS):
+        images, labels = t.take(batch, 1, 8, 8), t.take(batch, dtype=numpy.int32)
+        with torch.no_grad():
+            seen = features(images)
+        yield step(sgd, F.cross_entropy(t.linear(seen, "new"), labels))
+
+
+SAMPLES = {function.__name__: function for function in (gpt, dqn, seq2seq, finetune)}
 ap = argparse.ArgumentParser()
 ap.add_argument("sample", choices=SAMPLES)
 ap.add_argument("folder", type=Path)

@@ -224,7 +224,8 @@ static void advise_by_time(const advise *a, const bench_network *network) {
     }
     printf("Use ");
     print_name(here);
-    printf(": an epoch takes %.3g s.", here->step * steps_of(a, network));
+    const double epoch = here->step * steps_of(a, network);
+    printf(": an epoch takes %.*f s.", epoch < 100 ? 2 : 0, epoch);
     if (other && other->step * 2 > here->step)
         printf(" No device of the table is expected to be twice as fast: you need no other for this.\n");
     else if (other)

@@ -10,7 +10,7 @@ const device_sheet device_sheets[] = {
     {"NVIDIA H100 PCIe", 114, 51.0, 2000, 80, "NVIDIA H100 data sheet"},
     {"AMD RX 6600", 28, 8.9, 224, 8, "AMD Radeon RX 6600 specifications"},
     {"AMD Instinct MI210", 104, 22.6, 1638, 64, "AMD Instinct MI210 data sheet"},
-    {"Intel Arc A380", 128, 4.1, 186, 6, "Intel ARK, Arc A380: 128 vector engines at 2.0 GHz"},
-    {"Intel Arc A770", 512, 17.2, 560, 16, "Intel ARK, Arc A770: 512 vector engines at 2.1 GHz"},
+    {"Intel Arc A380", 8, 4.1, 186, 6, "Intel ARK, Arc A380: 8 Xe-cores at 2.0 GHz"},
+    {"Intel Arc A770", 32, 17.2, 560, 16, "Intel ARK, Arc A770: 32 Xe-cores at 2.1 GHz"},
 };
 const size_t device_sheet_count = sizeof device_sheets / sizeof *device_sheets;

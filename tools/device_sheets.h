@@ -7,7 +7,7 @@
 
 typedef struct device_sheet {
     const char *name;
-    int64_t units;           /* as OpenCL counts them */
+    int64_t units;           /* that work on groups: multiprocessors, compute units, Xe-cores */
     double teraflops;        /* f32 operations a second, without matrix units, / 1e12 */
     double gigabytes_second; /* of its memory */
     double gibibytes;        /* of memory */

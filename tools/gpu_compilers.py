@@ -4,6 +4,9 @@ AMD: clang's amdgcn target with libclc. NVIDIA: clang's nvptx64 target with libc
 instructions. Intel: ocloc, whose compiler writes its assembly where IGC_ShaderDumpEnable asks for it: spills are in it, arrays in
 private memory and local memory are not, and all of its messages to memory count as global.
 
+Multiply-adds are counted: a packed or dual instruction is two. Instructions that only wait, which NVIDIA has as bits of
+others, are not counted.
+
 Occupancy is the share of a unit's places for waves (warps, threads) that registers and local memory leave to a kernel:
 AMD as clang says it; NVIDIA by the limits of "CUDA C++ Programming Guide", table "Technical Specifications per Compute
 Capability"; Intel: all threads with 128 registers, half of them with 256.
@@ -37,17 +40,20 @@ class Kernel:
     local: int
     occupancy: float
     loop: dict = field(default_factory=dict)  # of the main loop: instructions by kind
+    vendor: str = ""
+    body: list = field(default_factory=list)  # lines of its assembly
+    step: dict = field(default_factory=dict)  # of a whole step of k, where it was asked for
 
 
 # What an instruction is, by its name: the first that fits.
 KINDS = {
-    "amd": [("matrix", r"v_(wmma|mfma|smfmac)"), ("multiply", r"v_(pk_|dual_)?(fma|fmac|mac|mad)\w*_f(32|16|64)"),
+    "amd": [("wait", r"s_(waitcnt|delay_alu|nop|clause)"), ("matrix", r"v_(wmma|mfma|smfmac)"), ("multiply", r"v_(pk_|dual_)?(fma|fmac|mac|mad)\w*_f(32|16|64)"),
             ("global128", r"(global|buffer|flat)_\w*(x4|b128)"), ("global", r"(global|buffer|flat|scratch)_(load|store|atomic)"),
             ("local128", r"ds_\w*b128"), ("local", r"ds_")],
     "nvidia": [("matrix", r"[HQID]G?MMA"), ("multiply", r"[FHD]FMA2?\b"), ("global128", r"(LDG|STG)\S*\.128"),
                ("global", r"(LD|ST|LDG|STG|LDL|STL|RED|ATOM\w*)\b"), ("local128", r"(LDS|STS|LDSM)\S*\.(128|M88\.4)"),
                ("local", r"(LDS|STS|LDSM|ATOMS)\b")],
-    "intel": [("matrix", r"dpas"), ("multiply", r"mad\b"), ("local", r"(load|store)\S*\.slm|send\S*.*slm"),
+    "intel": [("wait", r"sync\.(nop|all)"), ("matrix", r"dpas"), ("multiply", r"mad\b"), ("local", r"(load|store)\S*\.slm|send\S*.*slm"),
               ("global", r"send|load|store")],
 }
 
@@ -77,7 +83,8 @@ def count(vendor, lines):
     counts = {}
     for instruction in instructions_of(vendor, lines):
         kind = kind_of(vendor, instruction)
-        counts[kind] = counts.get(kind, 0) + 1
+        if kind != "wait":
+            counts[kind] = counts.get(kind, 0) + (2 if instruction.startswith("v_pk_") and kind == "multiply" else 1)
     return counts
 
 
@@ -96,6 +103,32 @@ def main_loop(vendor, lines):
         if weight > most:
             best, most = count(vendor, lines[first:last + 1]), weight
     return best
+
+
+BARRIERS = {"amd": r"\bs_barrier(?!_signal)", "nvidia": r"\bBAR\.", "intel": r"\bsync\.bar"}
+
+
+def barriers(vendor, lines):
+    return sum(bool(re.search(BARRIERS[vendor], line)) for line in lines)
+
+
+def k_step(vendor, lines, multiplications):
+    """The instructions, by kind, of a whole step of a kernel's walk along k, in which an item does so many multiply-adds:
+    the smallest loop that multiplies and waits for the group once, the loop inside it as often as it takes; {}: there is none."""
+    loops = [(first, last, count(vendor, lines[first:last + 1]), barriers(vendor, lines[first:last + 1]))
+             for first, last in loops_of(lines)]
+    steps = [(last - first, first, last) for first, last, counts, waits in loops if waits == 1 and "multiply" in counts]
+    if not steps:
+        return {}
+    _, first, last = min(steps)
+    inner = [(a, b) for a, b, counts, waits in loops if a >= first and b <= last and waits == 0 and "multiply" in counts]
+    counts = count(vendor, lines[first:last + 1])
+    if inner:
+        a, b = max(inner, key=lambda loop: loop[1] - loop[0])
+        body = count(vendor, lines[a:b + 1])
+        rounds = (multiplications - counts["multiply"]) / body["multiply"]
+        counts = {kind: counts[kind] + round(rounds) * body.get(kind, 0) for kind in counts}
+    return counts if counts["multiply"] == multiplications else {}
 
 
 def instructions_of(vendor, lines):
@@ -193,7 +226,7 @@ def compile_amd(toolbox, target, source, work):
         name = re.search(r"^    \.name: +(\w+)", "    " + record, re.M).group(1)
         yield Kernel(name, number["vgpr_count"], number["vgpr_spill_count"], number["private_segment_fixed_size"],
                      number["group_segment_fixed_size"], waves[name] / AMD_WAVES.get(target, 16),
-                     main_loop("amd", bodies[name].splitlines()))
+                     main_loop("amd", bodies[name].splitlines()), "amd", bodies[name].splitlines())
 
 
 # ---- NVIDIA ----
@@ -234,7 +267,7 @@ def compile_nvidia(toolbox, target, source, work):
         bytes_local = int(local.group(1)) if local else 0
         yield Kernel(name, int(registers), int(spill), int(stack), bytes_local,
                      nvidia_occupancy(target, int(registers), bytes_local, sizes.get(name, 64)),
-                     main_loop("nvidia", bodies.get(name, [])))
+                     main_loop("nvidia", bodies.get(name, [])), "nvidia", bodies.get(name, []))
 
 
 # ---- Intel ----
@@ -267,7 +300,8 @@ def compile_intel(toolbox, target, source, work):
         spill = re.search(r"^//\.spill size (\d+)", text, re.M)
         body = [line for line in text.splitlines() if not line.startswith("//")]
         spilled = int(spill.group(1)) if spill else 0
-        yield Kernel(name, registers, spilled, spilled, 0, 1.0 if registers <= 128 else 0.5, main_loop("intel", body))
+        yield Kernel(name, registers, spilled, spilled, 0, 1.0 if registers <= 128 else 0.5, main_loop("intel", body),
+                     "intel", body)
 
 
 COMPILERS = {"gfx": compile_amd, "sm_": compile_nvidia}

@@ -9,6 +9,7 @@
 #include "bench_map.h"
 #include "bench_seven.h"
 #include "check.h"
+#include "device_formats.h"
 #include "tune.h"
 #include <stdio.h>
 #include <string.h>
@@ -59,6 +60,16 @@ static void show_device(const weft_device_info *info) {
     printf("     kernels of class %s\n", info->device_class == WEFT_CLASS_GPU ? "gpu" : "cpu");
 }
 
+/* What is known without opening it is shown before that. */
+static weft_status describe_device(size_t index) {
+    weft_device_info info;
+    const weft_status status = weft_device_get(index, &info);
+    if (status != WEFT_OK) return status;
+    show_device(&info);
+    fflush(stdout);
+    return device_formats_show(&info);
+}
+
 /* One that cannot be described does not hide the others. */
 static int devices(void) {
     size_t count = 0;
@@ -71,11 +82,7 @@ static int devices(void) {
         return 1;
     }
     for (size_t i = 0; i < count; i++) {
-        weft_device_info info;
-        if (weft_device_get(i, &info) == WEFT_OK)
-            show_device(&info);
-        else
-            failed = fail();
+        if (describe_device(i) != WEFT_OK) failed = fail();
     }
     return failed;
 }

@@ -2,28 +2,30 @@
  *
  *     A (m, k) any strides        B (k, n) any strides        C: whatever WEFT_STORE makes of an element
  *
- * A work-group of GROUP x GROUP items owns a tile of C with MICRO x MICRO elements per item. It walks k in
- * steps of STEP: all items together copy a tile of A and a tile of B to local memory, then each multiplies
- * its elements, which are GROUP apart so that neighbours read and write neighbouring words. With 16, 4 and
- * 16:
+ * A work-group of DOWN x ACROSS items owns a tile of C, of which an item makes ROWS x COLUMNS elements. It walks k in
+ * blocks of STEP: all items together copy a block of A and a block of B to local memory, then each multiplies its
+ * elements. These are quads of 4 rows and of 4 columns, which it reads at once; the quads of an item are as far apart as
+ * there are items, so that neighbours read neighbouring words. With 16 x 16, 8 x 8 and 8:
  *
- *                     B tile (16, 64)
- *                    +----------------+
- *     A tile        |   x   x   x   x|
- *    (64, 16)        +----------------+
- *     +----+         +----------------+
- *     |   y|         |   .   .   .   .|  item (x, y): rows y, y + 16, y + 32, y + 48
- *     |   y|         |   .   .   .   .|               columns x, x + 16, x + 32, x + 48
- *     |   y|         |   .   .   .   .|
- *     |   y|         |   .   .   .   .|
- *     +----+         +----------------+
+ *                       block of B (8, 128)
+ *                      +--------+--------+
+ *     block of A       |  xxxx     xxxx  |
+ *     (128, 8)         +--------+--------+
+ *     +----+           +--------+--------+
+ *     |  y |           |  ....     ....  |   item (x, y): rows 4y .. 4y + 3 and 64 + 4y .. 64 + 4y + 3,
+ *     |  y |           |  ....     ....  |                columns 4x .. 4x + 3 and 64 + 4x .. 64 + 4x + 3
+ *     +----+           +--------+--------+
+ *     |  y |           |  ....     ....  |
+ *     |  y |           |  ....     ....  |
+ *     +----+           +--------+--------+
  *
- * Large tiles read less memory for each multiplication; small ones (MICRO 1) give every compute unit work if
- * the product is small. The parameters stand in src/kernels/product/gemm_gpu.c.
+ * Local memory holds two blocks: while one is multiplied, the next one is on its way to registers. That needs quads that
+ * are side by side in memory, along k or along rows (columns), and at addresses that allow it. A row past the last of A
+ * is then read from A's last row and never stored. What is left, the rest of k and all of a product whose quads are not
+ * such, is copied number by number, with zeros outside A and B.
  *
- * The tiles are read along whichever axis has stride 1. Elements outside A and B count as zero; nothing
- * outside C is stored. What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is
- * described in src/kernels/product/gemm.h. */
+ * The parameters stand in src/kernels/product/gemm_gpu.c. What stands before an inclusion (WEFT_NAME,
+ * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)                          gemm_##suffix
@@ -39,66 +41,176 @@
 #ifndef WEFT_GEMM_GPU
 #define WEFT_GEMM_GPU
 
-/* One word more than the tile, so that columns of a tile lie in different banks. */
-#define WEFT_GEMM_ROOM (WEFT_GEMM_STEP * (WEFT_GEMM_GROUP * WEFT_GEMM_MICRO + 1))
+#define WEFT_GEMM_ITEMS (WEFT_GEMM_DOWN * WEFT_GEMM_ACROSS)
+
+/* Of a block of `rows` rows (columns): quads of a step of k, one more than it has, so that numbers of a quad along k lie in
+ * other banks of local memory than those of the next; quads of all steps; how many of them an item copies, and which. */
+#define WEFT_GEMM_PITCH(rows)  ((rows) / 4 + 1)
+#define WEFT_GEMM_BLOCK(rows)  (WEFT_GEMM_STEP * WEFT_GEMM_PITCH(rows))
+#define WEFT_GEMM_QUADS(rows)  ((rows) / 4 * WEFT_GEMM_STEP)
+#define WEFT_GEMM_COPIES(rows) ((WEFT_GEMM_QUADS(rows) + WEFT_GEMM_ITEMS - 1) / WEFT_GEMM_ITEMS)
+#define WEFT_GEMM_EACH(j, rows)                                                                              \
+    WEFT_UNROLL for (int j = 0; j < WEFT_GEMM_COPIES(rows);                                                  \
+                     ++j) if (WEFT_GEMM_QUADS(rows) % WEFT_GEMM_ITEMS == 0 ||                                \
+                              item + j * WEFT_GEMM_ITEMS < WEFT_GEMM_QUADS(rows))
+
+/* The row and the step of k at which quad e begins, along k or along rows; where it is in the block, in numbers. */
+#define WEFT_GEMM_ROW_OF(e, rows, along)  ((along) ? (e) / (WEFT_GEMM_STEP / 4) : (e) % ((rows) / 4) * 4)
+#define WEFT_GEMM_STEP_OF(e, rows, along) ((along) ? (e) % (WEFT_GEMM_STEP / 4) * 4 : (e) / ((rows) / 4))
+#define WEFT_GEMM_PLACE_OF(e, rows, along)                                                                   \
+    (WEFT_GEMM_STEP_OF(e, rows, along) * 4 * WEFT_GEMM_PITCH(rows) + WEFT_GEMM_ROW_OF(e, rows, along))
+
+/* An item's quads into a block. */
+#define WEFT_GEMM_PUT(block, quads, rows, along)                                                             \
+    WEFT_GEMM_EACH(weft_j, rows) {                                                                           \
+        __local float *const weft_at =                                                                       \
+            (__local float *)(block) + WEFT_GEMM_PLACE_OF(item + weft_j * WEFT_GEMM_ITEMS, rows, along);     \
+        if (along) {                                                                                         \
+            weft_at[0] = (quads)[weft_j].s0;                                                                 \
+            weft_at[4 * WEFT_GEMM_PITCH(rows)] = (quads)[weft_j].s1;                                         \
+            weft_at[8 * WEFT_GEMM_PITCH(rows)] = (quads)[weft_j].s2;                                         \
+            weft_at[12 * WEFT_GEMM_PITCH(rows)] = (quads)[weft_j].s3;                                        \
+        } else {                                                                                             \
+            *(__local float4 *)weft_at = (quads)[weft_j];                                                    \
+        }                                                                                                    \
+    }
+
+/* acc += one step of k: column p of the block of A with row p of the block of B. */
+#define WEFT_GEMM_ADD(acc, a_block, b_block, p)                                                              \
+    {                                                                                                        \
+        float4 weft_a[WEFT_GEMM_ROWS / 4], weft_b[WEFT_GEMM_COLUMNS / 4];                                    \
+        WEFT_UNROLL for (int weft_i = 0; weft_i < WEFT_GEMM_ROWS / 4; ++weft_i) weft_a[weft_i] =             \
+            (a_block)[(p)*WEFT_GEMM_PITCH(WEFT_GEMM_HEIGHT) + y + weft_i * WEFT_GEMM_DOWN];                  \
+        WEFT_UNROLL for (int weft_i = 0; weft_i < WEFT_GEMM_COLUMNS / 4; ++weft_i) weft_b[weft_i] =          \
+            (b_block)[(p)*WEFT_GEMM_PITCH(WEFT_GEMM_WIDTH) + x + weft_i * WEFT_GEMM_ACROSS];                 \
+        WEFT_UNROLL for (int weft_e = 0; weft_e < WEFT_GEMM_SUMS; ++weft_e) {                                \
+            const float4 weft_x = weft_a[weft_e * 4 / WEFT_GEMM_COLUMNS],                                    \
+                         weft_y = weft_b[weft_e % (WEFT_GEMM_COLUMNS / 4)];                                  \
+            acc[weft_e][0] = WEFT_MULTIPLY_ADD(weft_x.s0, weft_y, acc[weft_e][0]);                           \
+            acc[weft_e][1] = WEFT_MULTIPLY_ADD(weft_x.s1, weft_y, acc[weft_e][1]);                           \
+            acc[weft_e][2] = WEFT_MULTIPLY_ADD(weft_x.s2, weft_y, acc[weft_e][2]);                           \
+            acc[weft_e][3] = WEFT_MULTIPLY_ADD(weft_x.s3, weft_y, acc[weft_e][3]);                           \
+        }                                                                                                    \
+    }
 
 #endif
 
-/* A function: tile[p][i] = from[i * across + p * down] for i < width, p < STEP; zero where i >= limit or p >= depth. */
-#define WEFT_GEMM_FETCH(name, OF)                                                                            \
-    __attribute__((always_inline)) static inline void WEFT_NAME(name)(__local float *tile, const int width,  \
-        __global const OF(WEFT_T_) * from, int limit, int depth, long across, long down, int item) {         \
-        for (int e = item; e < width * WEFT_GEMM_STEP; e += WEFT_GEMM_GROUP * WEFT_GEMM_GROUP) {             \
-            const int i = down == 1 ? e / WEFT_GEMM_STEP : e % width;                                        \
-            const int p = down == 1 ? e % WEFT_GEMM_STEP : e / width;                                        \
-            tile[p * (width + 1) + i] =                                                                      \
-                i < limit && p < depth ? OF(WEFT_GET_)(from, i * across + p * down) : 0.0f;                  \
-        }                                                                                                    \
+/* Rows and columns of a tile; squares of 4 x 4 sums of an item. */
+#define WEFT_GEMM_HEIGHT (WEFT_GEMM_DOWN * WEFT_GEMM_ROWS)
+#define WEFT_GEMM_WIDTH  (WEFT_GEMM_ACROSS * WEFT_GEMM_COLUMNS)
+#define WEFT_GEMM_SUMS   (WEFT_GEMM_ROWS / 4 * WEFT_GEMM_COLUMNS / 4)
+
+/* Functions for A and for B, whose tile has `rows` rows (columns). These are `across` elements apart, `limit` of them are
+ * left from the tile's first one on; steps of k are `down` apart, of which `depth` are left.
+ * wide: may quads be read at once? at: how many bytes after the block's first element quad e begins; one past the last
+ * row is taken from there. quad: the same quad, number by number. */
+#define WEFT_GEMM_OPERAND(wide, at, quad, OF, rows)                                                          \
+    static inline bool WEFT_NAME(wide)(                                                                      \
+        __global const OF(WEFT_T_) * from, int limit, long across, long down) {                              \
+        const bool along = down == 1, whole = along || limit >= (rows) || limit % 4 == 0;                    \
+        const long pitch = along ? across : down;                                                            \
+        return whole && (along || across == 1) && pitch >= 0 && pitch % 4 == 0 &&                            \
+               (size_t)from % (4 * sizeof(OF(WEFT_T_))) == 0;                                                \
+    }                                                                                                        \
+    static inline uint WEFT_NAME(at)(int limit, int across, int down, int e) {                               \
+        const int along = down == 1;                                                                         \
+        const int row = min(WEFT_GEMM_ROW_OF(e, rows, along), limit - (along ? 1 : 4));                      \
+        return (uint)(row * across + WEFT_GEMM_STEP_OF(e, rows, along) * down) * (uint)sizeof(OF(WEFT_T_));  \
+    }                                                                                                        \
+    static inline float4 WEFT_NAME(quad)(                                                                    \
+        __global const OF(WEFT_T_) * from, int limit, int depth, int across, int down, int e) {              \
+        const int along = down == 1, next = along ? down : across;                                           \
+        const int row = WEFT_GEMM_ROW_OF(e, rows, along), step = WEFT_GEMM_STEP_OF(e, rows, along);          \
+        const int count = row < limit && step < depth ? (along ? depth - step : limit - row) : 0;            \
+        from += row * across + step * down;                                                                  \
+        float numbers[4];                                                                                    \
+        WEFT_UNROLL_REGISTERS for (int i = 0; i < 4; ++i) numbers[i] =                                       \
+            i < count ? OF(WEFT_GET_)(from, i * next) : 0.0f;                                                \
+        return (float4)(numbers[0], numbers[1], numbers[2], numbers[3]);                                     \
     }
-WEFT_GEMM_FETCH(fetch_a, WEFT_OF_A)
-WEFT_GEMM_FETCH(fetch_b, WEFT_OF_B)
-#undef WEFT_GEMM_FETCH
+WEFT_GEMM_OPERAND(wide_a, at_a, quad_a, WEFT_OF_A, WEFT_GEMM_HEIGHT)
+WEFT_GEMM_OPERAND(wide_b, at_b, quad_b, WEFT_OF_B, WEFT_GEMM_WIDTH)
+#undef WEFT_GEMM_OPERAND
+
+/* An item's quads of a block: at once, `at` bytes after the block's first element, or number by number. */
+#define WEFT_GEMM_READ(OF, quads, from, at, rows)                                                            \
+    WEFT_GEMM_EACH(weft_j, rows)                                                                             \
+    (quads)[weft_j] =                                                                                        \
+        OF(WEFT_QUAD_)((__global const OF(WEFT_T_) *)((__global const char *)(from) + (at)[weft_j]));
+#define WEFT_GEMM_GATHER(quad, quads, from, limit, depth, across, down, rows)                                \
+    WEFT_GEMM_EACH(weft_j, rows)                                                                             \
+    (quads)[weft_j] = WEFT_NAME(quad)(from, limit, depth, across, down, item + weft_j * WEFT_GEMM_ITEMS);
 
 /* Work-group (columns, rows, batch). */
-__kernel __attribute__((reqd_work_group_size(WEFT_GEMM_GROUP, WEFT_GEMM_GROUP, 1))) void WEFT_NAME(tiles)(
+__kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1))) void WEFT_NAME(tiles)(
     WEFT_OPERANDS_A *a, long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k, long a_batch,
     long a_row, long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
-    const int width = WEFT_GEMM_GROUP * WEFT_GEMM_MICRO;
-    __local float a_tile[WEFT_GEMM_ROOM], b_tile[WEFT_GEMM_ROOM];
-    const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_GROUP + x;
-    const int top = (int)get_group_id(1) * width, left = (int)get_group_id(0) * width;
-    const int batch = (int)get_global_id(2);
+    __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
+    const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_ACROSS + x;
+    const int top = (int)get_group_id(1) * WEFT_GEMM_HEIGHT, left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
+    const int batch = (int)get_group_id(2), a_along = a_column == 1, b_along = b_row == 1;
+    float4 a_quads[WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT)], b_quads[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
+    float4 acc[WEFT_GEMM_SUMS][4];
+    WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_SUMS; ++e) acc[e][0] = acc[e][1] = acc[e][2] =
+        acc[e][3] = (float4)(0.0f);
     a += a_offset + batch * a_batch + top * a_row;
     b += b_offset + batch * b_batch + left * b_column;
-    float acc[WEFT_GEMM_MICRO][WEFT_GEMM_MICRO];
-    WEFT_UNROLL for (int i = 0; i < WEFT_GEMM_MICRO; ++i) {
-        WEFT_UNROLL for (int j = 0; j < WEFT_GEMM_MICRO; ++j) acc[i][j] = 0.0f;
-    }
-    for (int start = 0; start < k; start += WEFT_GEMM_STEP) {
-        WEFT_NAME(fetch_a)(a_tile, width, a + start * a_column, m - top, k - start, a_row, a_column, item);
-        WEFT_NAME(fetch_b)(b_tile, width, b + start * b_row, n - left, k - start, b_column, b_row, item);
+    const bool wide =
+        WEFT_NAME(wide_a)(a, m - top, a_row, a_column) && WEFT_NAME(wide_b)(b, n - left, b_column, b_row);
+    const int whole = wide ? k / WEFT_GEMM_STEP * WEFT_GEMM_STEP : 0;
+    int now = 0, start = 0;
+    if (whole > 0) {
+        uint a_at[WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT)], b_at[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
+        WEFT_GEMM_EACH(j, WEFT_GEMM_HEIGHT)
+        a_at[j] = WEFT_NAME(at_a)(m - top, (int)a_row, (int)a_column, item + j * WEFT_GEMM_ITEMS);
+        WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)
+        b_at[j] = WEFT_NAME(at_b)(n - left, (int)b_column, (int)b_row, item + j * WEFT_GEMM_ITEMS);
+        WEFT_GEMM_READ(WEFT_OF_A, a_quads, a, a_at, WEFT_GEMM_HEIGHT)
+        WEFT_GEMM_READ(WEFT_OF_B, b_quads, b, b_at, WEFT_GEMM_WIDTH)
+        WEFT_GEMM_PUT(a_tile[0], a_quads, WEFT_GEMM_HEIGHT, a_along)
+        WEFT_GEMM_PUT(b_tile[0], b_quads, WEFT_GEMM_WIDTH, b_along)
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int p = 0; p < WEFT_GEMM_STEP; ++p) {
-            float from_a[WEFT_GEMM_MICRO];
-            WEFT_UNROLL for (int i = 0; i < WEFT_GEMM_MICRO; ++i) from_a[i] =
-                a_tile[p * (width + 1) + y + WEFT_GEMM_GROUP * i];
-            WEFT_UNROLL for (int j = 0; j < WEFT_GEMM_MICRO; ++j) {
-                const float from_b = b_tile[p * (width + 1) + x + WEFT_GEMM_GROUP * j];
-                WEFT_UNROLL for (int i = 0; i < WEFT_GEMM_MICRO; ++i) acc[i][j] =
-                    WEFT_MULTIPLY_ADD(from_a[i], from_b, acc[i][j]);
-            }
+        for (; start + WEFT_GEMM_STEP < whole; start += WEFT_GEMM_STEP) {
+            a += WEFT_GEMM_STEP * a_column;
+            b += WEFT_GEMM_STEP * b_row;
+            WEFT_GEMM_READ(WEFT_OF_A, a_quads, a, a_at, WEFT_GEMM_HEIGHT)
+            WEFT_GEMM_READ(WEFT_OF_B, b_quads, b, b_at, WEFT_GEMM_WIDTH)
+            WEFT_UNROLL_TWICE for (int p = 0; p < WEFT_GEMM_STEP; ++p)
+                WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p) now = 1 - now;
+            WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)
+            WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
+            barrier(CLK_LOCAL_MEM_FENCE);
         }
+    }
+    for (; start < k; start += WEFT_GEMM_STEP) {
+        if (start >= whole) {
+            WEFT_GEMM_GATHER(
+                quad_a, a_quads, a, m - top, k - start, (int)a_row, (int)a_column, WEFT_GEMM_HEIGHT)
+            WEFT_GEMM_GATHER(
+                quad_b, b_quads, b, n - left, k - start, (int)b_column, (int)b_row, WEFT_GEMM_WIDTH)
+            WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)
+            WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        WEFT_ROLLED for (int p = 0; p < WEFT_GEMM_STEP; ++p) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p)
+            a += WEFT_GEMM_STEP * a_column;
+        b += WEFT_GEMM_STEP * b_row;
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    WEFT_UNROLL for (int i = 0; i < WEFT_GEMM_MICRO; ++i) {
-        const int row = top + y + WEFT_GEMM_GROUP * i;
-        WEFT_UNROLL for (int j = 0; j < WEFT_GEMM_MICRO; ++j) {
-            const int column = left + x + WEFT_GEMM_GROUP * j;
-            if (row < m && column < n) WEFT_STORE(acc[i][j], batch, row, column, 1);
-        }
+    WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_ROWS * WEFT_GEMM_COLUMNS; ++e) {
+        const int i = e / WEFT_GEMM_COLUMNS, j = e % WEFT_GEMM_COLUMNS;
+        const int row = top + (i / 4 * WEFT_GEMM_DOWN + y) * 4 + i % 4;
+        const int column = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;
+        const float sum = acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];
+        if (row < m && column < n) WEFT_STORE(sum, batch, row, column, 1);
     }
 }
 
+#undef WEFT_GEMM_HEIGHT
+#undef WEFT_GEMM_WIDTH
+#undef WEFT_GEMM_SUMS
+#undef WEFT_GEMM_READ
+#undef WEFT_GEMM_GATHER
 #ifdef WEFT_GEMM_ALONE
 #undef WEFT_GEMM_ALONE
 #undef WEFT_FORMAT_A

@@ -134,8 +134,8 @@ static weft_status let_train(weft_context *context) {
     weft_trainer *trainer = NULL;
     weft_status status = weft_graph_create(&graph, context);
     if (!status) status = weft_dataset_from_memory(&dataset, context, 16, columns, 2);
-    weft_tensor *loss = weft_mse(
-        weft_linear(weft_input(graph, "x", WEFT_F32, WIDTH), 1), weft_input(graph, "sum", WEFT_F32, 1));
+    weft_tensor *loss = weft_mse(weft_linear(weft_keep_f32(weft_input(graph, "x", WEFT_F32, WIDTH)), 1),
+        weft_input(graph, "sum", WEFT_F32, 1));
     const weft_trainer_options options = {WEFT_TRAINER_OPTIONS_INIT, .optimizer = weft_sgd(0.1f), .epochs = 5,
         .batch = 8, .early_stopping = {.keep_best = true}, .on_epoch = stop_after_two, .user = &trainer,
         .precision = WEFT_PRECISION_F16};

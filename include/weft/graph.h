@@ -226,6 +226,10 @@ WEFT_API weft_status weft_gradients(
 WEFT_API weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value);
 /* Returns x; no gradient flows back through it. */
 WEFT_API weft_tensor *weft_stop_gradient(weft_tensor *x);
+/* x (f32), which mixed precision leaves in f32: it and its gradient are stored in f32, and products, convolutions,
+ * attention and recurrent layers that read one of them multiply in f32. weft_keep_f32(weft_linear(weft_keep_f32(x), 10))
+ * is a layer without 16-bit numbers, forward and backward. WEFT_ERROR_DTYPE if x is not f32. */
+WEFT_API weft_tensor *weft_keep_f32(weft_tensor *x);
 
 /* ---- properties of tensors ---- */
 WEFT_API weft_graph *weft_tensor_graph(const weft_tensor *tensor); /* borrowed; NULL for NULL */

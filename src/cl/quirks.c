@@ -25,6 +25,10 @@ static const quirk_row quirk_rows[] = {
     /* github.com/intel/compute-runtime/issues/627; not their runtime for processors */
     {"intel(r) opencl graphics", "", "", WI_QUIRK_LARGE_FLAG},
     {"intel(r) opencl hd graphics", "", "", WI_QUIRK_LARGE_FLAG},
+    /* a thread of 8 or 16 items has 128 registers of 32 bytes: tools/gpu-proofs shows what spills */
+    {"intel(r) opencl graphics", "", "", WI_QUIRK_FEW_REGISTERS},
+    {"intel(r) opencl hd graphics", "", "", WI_QUIRK_FEW_REGISTERS},
+    {"rusticl", "intel", "", WI_QUIRK_FEW_REGISTERS},
     /* github.com/viennacl/viennacl-dev/issues/225: compiled when the kernel object is made */
     {"amd accelerated parallel processing", "", "", WI_QUIRK_BINARY_LATE},
 };
@@ -71,6 +75,7 @@ const char *wi_quirk_text(unsigned quirk) {
         return "attention of class gpu fails with POCL_WORK_GROUP_METHOD=auto and workitemloops";
     case WI_QUIRK_LARGE_FLAG:
         return "takes buffers above its largest with a flag, and kernels with an option";
+    case WI_QUIRK_FEW_REGISTERS: return "has registers for 32 sums of a work-item, not for 64";
     case WI_QUIRK_BINARY_LATE: return "program binaries are complete only after the kernels ran";
     case WI_QUIRK_NO_CLBLAST: return "CLBlast takes too long to build here";
     case WI_QUIRK_SCALAR_COMPILER: return "takes minutes to compile large kernels of wide vectors";

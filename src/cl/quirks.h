@@ -12,8 +12,9 @@ enum {
     WI_QUIRK_NO_CLBLAST = 1 << 3,      /* CLBlast takes far too long to build here */
     WI_QUIRK_SCALAR_COMPILER = 1 << 4, /* unrolls wide vectors: large kernels of class cpu take minutes */
     WI_QUIRK_LOOSE_EDGES = 1 << 5,     /* its compiler loses the sign of zeros, and x / 0 */
-    WI_QUIRK_OWN_CACHE = 1 << 6,    /* keeps compiled kernels on disk, and compiles each anew for a binary */
-    WI_QUIRK_EARLY_FINISH = 1 << 7, /* clFinish returns before what was flushed is done */
+    WI_QUIRK_OWN_CACHE = 1 << 6,     /* keeps compiled kernels on disk, and compiles each anew for a binary */
+    WI_QUIRK_EARLY_FINISH = 1 << 7,  /* clFinish returns before what was flushed is done */
+    WI_QUIRK_FEW_REGISTERS = 1 << 8, /* a work-item has registers for 32 sums, not for 64 */
 };
 
 /* method: $POCL_WORK_GROUP_METHOD, or NULL. */

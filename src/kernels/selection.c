@@ -90,68 +90,6 @@ static const char *forced_name(const wi_op *op) {
     return op == &wi_op_matmul ? wi_environment("WEFT_GEMM") : NULL;
 }
 
-/* ---- the tuning database ---- */
-
-/* There is an entry of this name when there are any of the choice: most devices have none. */
-static const char any_entry[] = "select";
-
-enum { ENTRY_NAME = 512 };
-
-/* The least power of two that is not below a size. */
-static int magnitude(int64_t size) {
-    int bits = 0;
-    while (bits < 62 && INT64_C(1) << bits < size) bits++;
-    return bits;
-}
-
-static int append_sizes(char *text, int at, const wi_extent *extent) {
-    for (int i = 0; i < extent->rank && at < ENTRY_NAME - 8; i++)
-        at += snprintf(
-            text + at, (size_t)(ENTRY_NAME - at), "%c%d", i ? 'x' : ' ', magnitude(extent->dims[i].actual));
-    return at;
-}
-
-/* "select cpu_direct/f32 matmul 0x10x10x10 nt": powers of two. */
-static void entry_name(
-    char *text, const wi_candidate *candidate, const wi_op *op, const wi_kernel_site *site) {
-    const struct wi_gemm_shape *const shape = site->product;
-    int at = snprintf(text, ENTRY_NAME, "%s %s/%s %s", any_entry, candidate->implementation->name,
-        candidate->variant->name, op->name);
-    if (shape && !shape->convolution) {
-        snprintf(text + at, (size_t)(ENTRY_NAME - at), " %dx%dx%dx%d %c%c", magnitude(shape->batch),
-            magnitude(shape->m), magnitude(shape->n), magnitude(shape->k), shape->a_column == 1 ? 'n' : 't',
-            shape->b_column == 1 ? 'n' : 't');
-        return;
-    }
-    for (int i = 0; site->node && i < site->node->input_count; i++)
-        at = append_sizes(text, at, &site->inputs[i]);
-    append_sizes(text, at, &site->result);
-}
-
-void wi_selection_record(wi_device *device, const wi_candidate *candidate, const wi_op *op,
-    const wi_kernel_site *site, double seconds) {
-    char name[ENTRY_NAME];
-    entry_name(name, candidate, op, site);
-    wi_tuning_set(device, any_entry, 1.0);
-    wi_tuning_set(device, name, seconds);
-}
-
-static void ask_the_database(
-    wi_candidate *candidate, wi_device *device, const wi_op *op, const wi_kernel_site *site) {
-    char name[ENTRY_NAME];
-    double seconds;
-    entry_name(name, candidate, op, site);
-    if (!wi_tuning_get(device, name, &seconds)) return;
-    if (isfinite(seconds) && seconds > 0.0) {
-        candidate->seconds = seconds;
-        candidate->tuned = true;
-        candidate->verdict = WI_VERDICT_SLOWER;
-    } else {
-        wi_log_line(
-            device->host.log, WEFT_LOG_WARNING, "tuning database: '%s' is no time, and is ignored", name);
-    }
-}
-
 /* ---- judgement ---- */
 
 static bool is_chosen(const wi_selection *selection, const wi_candidate *candidate) {
@@ -180,10 +118,7 @@ static bool has_right_engines(
 }
 
 /* Fills in what each candidate costs. */
-static void estimate(
-    wi_selection *selection, wi_device *device, const wi_op *op, const wi_kernel_site *site) {
-    double any;
-    const bool has_entries = wi_tuning_get(device, any_entry, &any);
+static void estimate(wi_selection *selection, const wi_kernel_site *site) {
     for (int i = 0; i < selection->count; i++) {
         wi_candidate *const candidate = &selection->candidates[i];
         const wi_implementation *const implementation = candidate->implementation;
@@ -194,7 +129,6 @@ static void estimate(
         if (implementation->run) continue;
         candidate->seconds = wi_implementation_cost(implementation, candidate->variant, site);
         candidate->margin = wi_implementation_margin(implementation, candidate->variant, site);
-        if (has_entries) ask_the_database(candidate, device, op, site);
     }
 }
 
@@ -330,7 +264,7 @@ weft_status wi_select(
     const char *const forced = forced_name(op);
     WI_TRY(list_candidates(selection, op));
     if (forced) WI_TRY(check_forced(op, forced));
-    estimate(selection, device, op, site);
+    estimate(selection, site);
     wi_candidate *const named = forced ? cheapest_right(selection, device, op, site, forced) : NULL;
     wi_candidate *const tuned = named ? NULL : tuned_choice(selection, device, op, site);
     if (tuned) {

@@ -2,13 +2,13 @@
  * says why one won.
  *
  * Every implementation of the op is a candidate in each of its variants. Of those that accept the site the cheapest
- * is chosen by its own estimate (kernels/cost.h), where an entry of the tuning database for the class of sizes does not
- * replace it; of equal ones the first in the order of the family. An estimate is multiplied by the implementation's
- * margin before it is compared. A tuning file (cl/choices.h) that names a kernel for the very site has the first word, and
- * alone chooses a record's variants for the tuner. What is chosen passes a self-test before it serves (self_test.h); in the place of what does
- * not, the next cheapest is taken. The environment forces a choice ($WEFT_GEMM by name for matrix products, $WEFT_CONV by
- * the beginning of the name for convolutions and their gradients): then the cheapest of that name is taken, where one
- * accepts the site. A library is measured against the kernel of ours that would have been chosen, once for each class of
+ * is chosen by its own estimate (kernels/cost.h); of equal ones the first in the order of the family. An estimate is
+ * multiplied by the implementation's margin before it is compared. A tuning file (cl/choices.h) that names a kernel for the
+ * very site has the first word, and it alone chooses a record's variants for the tuner. What is chosen passes a self-test
+ * before it serves (self_test.h); in the place of what does not, the next cheapest is taken. The environment forces a choice
+ * ($WEFT_GEMM, $WEFT_CONV, $WEFT_RECURRENT, $WEFT_ATTENTION; by name for matrix products, by the beginning of the name for
+ * convolutions and their gradients, by its end for the others): then the cheapest of that name is taken, where one accepts
+ * the site. A library is measured against the kernel of ours that would have been chosen, once for each class of
  * sizes on a device (product/gemm_trial.h). */
 #ifndef WI_SELECTION_H
 #define WI_SELECTION_H
@@ -50,11 +50,6 @@ typedef struct wi_selection {
  * out those that would. */
 weft_status wi_select(
     wi_selection *selection, wi_device *device, const wi_op *op, const wi_kernel_site *site);
-
-/* Keeps in the tuning database what a candidate took at a site: from now on it stands for the estimate at all sites of
- * this class of sizes (powers of two). */
-void wi_selection_record(wi_device *device, const wi_candidate *candidate, const wi_op *op,
-    const wi_kernel_site *site, double seconds);
 
 /* "chosen", "slower", ... */
 const char *wi_verdict_name(wi_verdict verdict);

@@ -21,6 +21,7 @@ extern const wi_op wi_op_flat_gradients; /* JOIN: input i stands where parameter
 extern const wi_op wi_op_assign;
 extern const wi_op wi_op_assign_all; /* ASSIGN: all its inputs, which are assignments */
 extern const wi_op wi_op_in_memory;  /* VIEW: its input, written down even where it is a number */
+extern const wi_op wi_op_keep_f32;   /* VIEW: its input, which mixed precision leaves in f32 */
 extern const wi_op wi_op_dilate;     /* MAP: the input's elements every `step` along an axis, zeros between */
 
 /* x in the dtype that arithmetic on it is done in: f32 for f16 and bf16, else x itself. NULL gives NULL. What

@@ -169,6 +169,11 @@ weft_dtype wi_stored_format(const wi_node_order *order, const weft_tensor *node)
     return node->id < order->id_count ? order->formats[node->id] : node->dtype;
 }
 
+weft_dtype wi_multiplied_format(const wi_node_order *order, const weft_tensor *node) {
+    const bool kept = order->kept && node->id < order->id_count && order->kept[node->id];
+    return kept ? WEFT_F32 : order->request->precision;
+}
+
 weft_status wi_plan_order(const wi_request *request, wi_node_order *order) {
     wi_wishes wishes;
     *order = (wi_node_order){.request = request};

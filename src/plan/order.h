@@ -24,8 +24,9 @@ typedef struct wi_node_order {
      * that read it: maps of maps may all be computed where the last of them is read. */
     int64_t *widest;
     weft_dtype
-        *formats;    /* by node id: of its values in memory; arithmetic on them is done in the node's dtype */
-    int *device;     /* by node id: device index. Generators and views have that of what reads them */
+        *formats; /* by node id: of its values in memory; arithmetic on them is done in the node's dtype */
+    bool *kept;   /* by node id: reads what weft_keep_f32 keeps, and multiplies in f32; NULL: no node does */
+    int *device;  /* by node id: device index. Generators and views have that of what reads them */
     size_t id_count; /* nodes with an id from here on are made by later passes */
 } wi_node_order;
 
@@ -39,6 +40,8 @@ weft_status wi_plan_order(const wi_request *request, wi_node_order *order);
 void wi_node_order_clear(wi_node_order *order);
 /* Of a node of the order, or one that a later pass made. */
 weft_dtype wi_stored_format(const wi_node_order *order, const weft_tensor *node);
+/* The format to which the node's inputs may be rounded before they are multiplied. */
+weft_dtype wi_multiplied_format(const wi_node_order *order, const weft_tensor *node);
 
 /* ---- for the files of this pass ---- */
 

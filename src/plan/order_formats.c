@@ -6,10 +6,12 @@
  * optimizers (they do not depend on the batch), inputs and outputs of the plan, what a reduction gives (statistics of
  * norms, row sums of a softmax) and numbers on the way from an exponential or a logarithm to the next contraction
  * (probabilities and losses, where the differences from 1 matter). What kernels read and write that take f32 only
- * (wi_kernels_take) is f32 as well.
+ * (wi_kernels_take) is f32 as well, and so is what weft_keep_f32 keeps; contractions and kernels that read that multiply in
+ * f32.
  *
  * Nodes that may be one memory have one format: views, what a join lays side by side, transfers, assignments. */
 #include "kernels/registry.h"
+#include "ops/op_table.h"
 #include "plan/order.h"
 
 typedef struct format_search {
@@ -17,6 +19,7 @@ typedef struct format_search {
     uint32_t *group; /* by node id: another node of its memory; a representative is its own */
     bool *flows;     /* by node id: comes from a contraction */
     bool *precise;   /* by node id: comes from an exponential or a logarithm, with no contraction since */
+    bool *kept;      /* by node id: a view of what weft_keep_f32 keeps */
     bool *wide;      /* by representative: stays as it is */
 } format_search;
 
@@ -37,25 +40,28 @@ static bool has_numbers_of_examples(const wi_shape *shape) {
     return power > 0 && coefficient > 1;
 }
 
+static bool has_kernels(const wi_op *op) {
+    return op->kind == WI_KERNEL || op->kind == WI_PRODUCT;
+}
+
 static void trace(format_search *s, const weft_tensor *node) {
     const bool is_contraction = node->op->kind == WI_PRODUCT;
-    bool flows = is_contraction, precise = node->op->precise;
+    bool flows = is_contraction, precise = node->op->precise, reads_kept = false;
     for (int i = 0; i < node->input_count; i++) {
         flows = flows || s->flows[node->inputs[i]->id];
         precise = precise || s->precise[node->inputs[i]->id];
+        reads_kept = reads_kept || s->kept[node->inputs[i]->id];
     }
     s->flows[node->id] = flows;
     s->precise[node->id] = precise && !is_contraction;
+    s->kept[node->id] = node->op == &wi_op_keep_f32 || (node->op->kind == WI_VIEW && reads_kept);
+    s->order->kept[node->id] = reads_kept && has_kernels(node->op);
 }
 
 static void join_memory(format_search *s, const weft_tensor *node) {
     const wi_op_kind kind = node->op->kind;
     if (kind != WI_VIEW && kind != WI_JOIN && kind != WI_TRANSFER && kind != WI_ASSIGN) return;
     for (int i = 0; i < node->input_count; i++) unite(s, node, node->inputs[i]);
-}
-
-static bool has_kernels(const wi_op *op) {
-    return op->kind == WI_KERNEL || op->kind == WI_PRODUCT;
 }
 
 static bool takes_narrow(const format_search *s, const wi_op *op) {
@@ -65,6 +71,7 @@ static bool takes_narrow(const format_search *s, const wi_op *op) {
 /* Views and joins are what their memory is. */
 static bool may_be_narrow(const format_search *s, const weft_tensor *node) {
     const wi_op_kind kind = node->op->kind;
+    if (node->op == &wi_op_keep_f32) return false;
     if (kind == WI_VIEW || kind == WI_JOIN || kind == WI_TRANSFER) return node->dtype == WEFT_F32;
     return node->dtype == WEFT_F32 && (kind == WI_MAP || has_kernels(node->op)) &&
            (kind != WI_KERNEL || takes_narrow(s, node->op)) && s->flows[node->id] && !s->precise[node->id] &&
@@ -75,11 +82,33 @@ static void keep(format_search *s, const weft_tensor *node) {
     s->wide[representative(s, node->id)] = true;
 }
 
+/* The input that comes from a contraction, if it is the only one that does. */
+static const weft_tensor *only_flow(const format_search *s, const weft_tensor *node) {
+    const weft_tensor *found = NULL;
+    int count = 0;
+    for (int i = 0; i < node->input_count; i++) {
+        if (!s->flows[node->inputs[i]->id]) continue;
+        found = node->inputs[i];
+        count++;
+    }
+    return count == 1 ? found : NULL;
+}
+
+/* What weft_keep_f32 keeps, back through a bias and an activation to the contraction, whether they are stored or not. */
+static void keep_back(format_search *s, const weft_tensor *node) {
+    while (node && (node->op->kind == WI_MAP || node->op->kind == WI_VIEW)) {
+        keep(s, node);
+        node = only_flow(s, node);
+    }
+    if (node) keep(s, node);
+}
+
 static void keep_what_must_be(format_search *s) {
     const wi_node_order *order = s->order;
     for (size_t i = 0; i < order->count; i++) {
         const weft_tensor *const node = order->nodes[i];
         if (!may_be_narrow(s, node)) keep(s, node);
+        if (node->op == &wi_op_keep_f32) keep_back(s, node);
         if (takes_narrow(s, node->op)) continue;
         for (int k = 0; k < node->input_count; k++) keep(s, node->inputs[k]);
     }
@@ -92,8 +121,11 @@ static weft_status find_formats(format_search *s) {
     s->group = wi_arena_take(arena, order->id_count * sizeof *s->group);
     s->flows = wi_arena_take(arena, order->id_count * sizeof *s->flows);
     s->precise = wi_arena_take(arena, order->id_count * sizeof *s->precise);
+    s->kept = wi_arena_take(arena, order->id_count * sizeof *s->kept);
     s->wide = wi_arena_take(arena, order->id_count * sizeof *s->wide);
-    if (!s->group || !s->flows || !s->precise || !s->wide) return WEFT_ERROR_MEMORY;
+    order->kept = wi_arena_take(arena, order->id_count * sizeof *order->kept);
+    if (!s->group || !s->flows || !s->precise || !s->kept || !s->wide || !order->kept)
+        return WEFT_ERROR_MEMORY;
     for (uint32_t id = 0; id < order->id_count; id++) s->group[id] = id;
     for (size_t i = 0; i < order->count; i++) {
         trace(s, order->nodes[i]);

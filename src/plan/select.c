@@ -18,9 +18,9 @@ wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
         site.fixed |= (uint32_t)wi_is_fixed(p, step->sources[i]) << i;
     }
     site.result_format = result->format;
-    site.precision = p->request->precision;
+    site.precision = wi_multiplied_format(p->order, result->node);
     site.products = p->request->matmul_precision;
-    if (site.products == WEFT_MATMUL_PRECISION_MEDIUM && site.precision == WEFT_F32)
+    if (site.products == WEFT_MATMUL_PRECISION_MEDIUM && p->request->precision == WEFT_F32)
         site.precision = WEFT_BF16;
     return site;
 }

@@ -126,8 +126,7 @@ static void numbers_that_do_not_fit_are_named(void **state) {
     assert_weft_fails(WEFT_ERROR_NOT_FINITE,
         weft_weights_save_dtype(graph, test_path("narrow.safetensors"), WEFT_F16), "narrow.safetensors",
         "'w': element 4, -65520, does not fit f16");
-    assert_ok(
-        weft_weights_load(graph, test_path("narrow.safetensors"), NULL)); /* the old file */
+    assert_ok(weft_weights_load(graph, test_path("narrow.safetensors"), NULL)); /* the old file */
     assert_ok(weft_tensor_read(weft_graph_find(graph, "w"), w, sizeof w));
     assert_true(w[0] == 5.0f);
     assert_ok(weft_tensor_write(weft_graph_find(graph, "w"), large, sizeof large));

@@ -40,7 +40,8 @@ static const test_case cases[] = {PLAIN(1, 1, 1), PLAIN(1, 1, 40), PLAIN(1, 33, 
     PLAIN(1, 70, 37), PLAIN(70, 1, 37), PLAIN(2, 3, 4), PLAIN(13, 32, 16), PLAIN(14, 33, 17),
     PLAIN(12, 31, 15), PLAIN(32, 128, 64), PLAIN(32, 10, 128), PLAIN(32, 128, 10), PLAIN(10, 128, 32),
     PLAIN(128, 64, 32), PLAIN(65, 63, 67), PLAIN(17, 300, 9), PLAIN(530, 20, 11), PLAIN(7, 5, 600),
-    PLAIN(40, 290, 300), PLAIN(67, 65, 513), PLAIN(5, 16, 257), PLAIN(9, 150, 1030), PLAIN(64, 101, 520)};
+    PLAIN(40, 290, 300), PLAIN(67, 65, 513), PLAIN(5, 16, 257), PLAIN(9, 150, 1030), PLAIN(64, 101, 520),
+    PLAIN(132, 260, 44)};
 
 /* Strides that are no plain transposition. */
 static const test_case odd_cases[] = {
@@ -49,6 +50,7 @@ static const test_case odd_cases[] = {
     {"one A for the batch", {2, 9, 33, 21, 0, 21, 1, 21 * 33, 1, 21, NULL}},
     {"batch between the rows", {4, 6, 7, 5, 5, 20, 1, 7, 28, 1, NULL}},
     {"padded rows", {1, 30, 40, 20, 0, 29, 1, 0, 47, 1, NULL}},
+    {"quads beyond the last row", {1, 130, 134, 24, 0, 1, 132, 0, 136, 1, NULL}},
     {"every second column", {1, 30, 40, 20, 0, 41, 2, 0, 83, 2, NULL}},
     {"A one row repeated", {1, 30, 40, 20, 0, 0, 1, 0, 40, 1, NULL}},
     {"A one column repeated", {1, 30, 40, 20, 0, 1, 0, 0, 40, 1, NULL}},
@@ -292,6 +294,24 @@ static wi_gemm_shape transposed(wi_gemm_shape shape, bool a, bool b) {
     return shape;
 }
 
+/* Where an item has few registers, none of its tiles has more than 32 sums an item: the first variant has 64. */
+static void few_registers_get_smaller_tiles(void **state) {
+    const wi_gemm_shape shape = {1, 512, 512, 512, 0, 512, 1, 0, 512, 1, NULL};
+    wi_device_profile device = wi_context_device(context)->profile;
+    wi_kernel_site site = {.device = &device, .product = &shape};
+    (void)state;
+    if (device.device_class != WEFT_CLASS_GPU) skip();
+    for (int i = 0; wi_product_family[i]; i++) {
+        const wi_implementation *const tiled = wi_product_family[i];
+        if (strcmp(tiled->name, "gpu_tiled") != 0) continue;
+        device.quirks &= ~(unsigned)WI_QUIRK_FEW_REGISTERS;
+        assert_true(wi_implementation_accepts(tiled, wi_implementation_variant(tiled, 0), &site));
+        device.quirks |= WI_QUIRK_FEW_REGISTERS;
+        assert_false(wi_implementation_accepts(tiled, wi_implementation_variant(tiled, 0), &site));
+        assert_true(wi_implementation_accepts(tiled, wi_implementation_variant(tiled, 1), &site));
+    }
+}
+
 static void every_transposition(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -416,6 +436,7 @@ static int close_context(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_registers_get_smaller_tiles),
         cmocka_unit_test(every_transposition),
         cmocka_unit_test(strides_of_any_kind),
         cmocka_unit_test(the_fast_kernel_comes_first_and_can_be_forced),

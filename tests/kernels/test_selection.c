@@ -13,8 +13,6 @@
 #include "ops/op_table.h"
 #include <math.h>
 
-static const wi_gemm_shape shape = {1, 256, 256, 256, 0, 256, 1, 0, 256, 1, NULL};
-
 static weft_context *open_context(const char *folder, scratch_log *log) {
     weft_context *context = NULL;
     assert_ok(
@@ -74,37 +72,6 @@ static void the_cheapest_wins(void **state) {
     weft_context_release(context);
 }
 
-/* The slowest by estimate becomes the fastest by measurement: for this class of sizes, and no other. */
-static void tuned_times_replace_estimates(void **state) {
-    scratch_log log = {0};
-    weft_context *context = open_context(*state, &log);
-    const wi_kernel_site site = {.device = &wi_context_device(context)->profile, .product = &shape};
-    const wi_selection before = choose(context, &shape);
-    const wi_candidate *slowest = NULL;
-    for (int i = 0; i < before.count; i++) {
-        const wi_candidate *const candidate = &before.candidates[i];
-        if (candidate->verdict == WI_VERDICT_SLOWER && (!slowest || candidate->seconds > slowest->seconds))
-            slowest = candidate;
-    }
-    assert_non_null(slowest);
-    wi_selection_record(wi_context_device(context), slowest, &wi_op_matmul, &site, 1e-9);
-    weft_context_release(context);
-    context = open_context(*state, &log);
-    const wi_selection after = choose(context, &shape);
-    assert_ptr_equal(after.chosen, slowest->implementation);
-    assert_ptr_equal(after.variant, slowest->variant);
-    assert_true(chosen_of(&after)->tuned && chosen_of(&after)->seconds == 1e-9);
-    const wi_gemm_shape larger = {1, 1024, 256, 256, 0, 256, 1, 0, 256, 1, NULL};
-    const wi_selection other = choose(context, &larger);
-    assert_false(chosen_of(&other)->tuned);
-    const int warnings = log.warnings;
-    wi_selection_record(wi_context_device(context), slowest, &wi_op_matmul, &site, NAN);
-    const wi_selection ignored = choose(context, &shape);
-    assert_ptr_equal(ignored.chosen, before.chosen);
-    assert_int_equal(log.warnings, warnings + 1);
-    weft_context_release(context);
-}
-
 static void names_that_nothing_has_are_errors(void **state) {
     scratch_log log = {0};
     weft_context *const context = open_context(*state, &log);
@@ -156,7 +123,6 @@ static void records_are_whole(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_cheapest_wins, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(tuned_times_replace_estimates, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(names_that_nothing_has_are_errors, make_scratch, remove_scratch),
         cmocka_unit_test(records_are_whole),
     };

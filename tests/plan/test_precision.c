@@ -113,6 +113,59 @@ static void train(const network *net, weft_precision precision, size_t memory_li
     end(&t);
 }
 
+/* ---- inference ---- */
+
+/* The logits of a network whose weights are f32, or were saved in the dtype. Returns the most magnitude. */
+static float predict(
+    const network *net, weft_precision precision, weft_dtype saved, float logits[BATCH * 5]) {
+    training t = {0};
+    int64_t dims[4] = {WEFT_BATCH};
+    float most = 0;
+    assert_weft_ok(weft_graph_create(&t.graph, test_context()));
+    assert_weft_ok(weft_graph_set_precision(t.graph, precision));
+    memcpy(dims + 1, net->dims, (size_t)net->rank * sizeof *dims);
+    t.x = weft_input_shape(t.graph, "x", net->tokens ? WEFT_I32 : WEFT_F32, net->rank + 1, dims);
+    t.label = weft_input_shape(t.graph, "label", WEFT_I32, 1, dims);
+    t.outputs[1] = net->logits(t.x);
+    t.outputs[0] = weft_cross_entropy(t.outputs[1], t.label);
+    assert_weft_ok(weft_graph_status(t.graph));
+    if (saved != WEFT_F32) {
+        assert_weft_ok(weft_weights_save_dtype(t.graph, test_path("narrow.safetensors"), saved));
+        assert_weft_ok(weft_weights_load(t.graph, test_path("narrow.safetensors"), NULL));
+    }
+    assert_weft_ok(weft_plan_create(&t.plan, t.outputs, 2,
+        &(weft_plan_options){WEFT_PLAN_OPTIONS_INIT, .batch = BATCH, .inference = true}));
+    feed(&t, net, 0);
+    assert_weft_ok(weft_plan_run(t.plan));
+    assert_weft_ok(weft_plan_read(t.plan, t.outputs[1], logits, BATCH * 5 * sizeof *logits));
+    for (int i = 0; i < BATCH * 5; i++) most = fmaxf(most, fabsf(logits[i]));
+    end(&t);
+    return most;
+}
+
+static void predictions_follow_those_of_f32(void **state) {
+    static const struct {
+        weft_precision precision;
+        weft_dtype saved;
+        float tolerance; /* of the most magnitude */
+    } cases[] = {{WEFT_PRECISION_BF16, WEFT_F32, 0.03f}, {WEFT_PRECISION_F16, WEFT_F32, 0.004f},
+        {WEFT_PRECISION_BF16, WEFT_BF16, 0.03f}, {WEFT_PRECISION_F16, WEFT_F16, 0.004f},
+        {WEFT_PRECISION_F32, WEFT_F16, 0.004f}};
+    (void)state;
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+        float wide[BATCH * 5], narrow[BATCH * 5];
+        const float most = predict(&networks[i], WEFT_PRECISION_F32, WEFT_F32, wide);
+        for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+            (void)predict(&networks[i], cases[k].precision, cases[k].saved, narrow);
+            assert_memory_not_equal(narrow, wide, sizeof wide);
+            for (int j = 0; j < BATCH * 5; j++)
+                if (!(fabsf(narrow[j] - wide[j]) <= cases[k].tolerance * most))
+                    fail_msg("%s, case %zu, %d: %g instead of %g", networks[i].name, k, j, (double)narrow[j],
+                        (double)wide[j]);
+        }
+    }
+}
+
 /* ---- tests ---- */
 
 static void losses_follow_those_of_f32(void **state) {
@@ -200,6 +253,7 @@ static void what_is_no_precision_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(losses_follow_those_of_f32),
+        cmocka_unit_test(predictions_follow_those_of_f32),
         cmocka_unit_test(memory_is_saved),
         cmocka_unit_test(the_rest_stays_wide),
         cmocka_unit_test(a_memory_limit_changes_no_bit),

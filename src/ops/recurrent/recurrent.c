@@ -144,6 +144,12 @@ static bool check_options(const call *c, const weft_sequence_options *o) {
     return !wrong;
 }
 
+/* Seen through views. */
+static bool is_kept(const weft_tensor *x) {
+    while (x->op->kind == WI_VIEW && x->op != &wi_op_keep_f32) x = x->inputs[0];
+    return x->op == &wi_op_keep_f32;
+}
+
 static weft_recurrent sequence(
     call c, const weft_recurrent_weights *weights, const weft_sequence_options *given) {
     weft_sequence_options own = {WEFT_SEQUENCE_OPTIONS_INIT};
@@ -154,8 +160,9 @@ static weft_recurrent sequence(
     weft_tensor *const further[] = {o->h0, o->c0, o->lengths};
     if (!begin(&c, weights, further, 3) || !check_options(&c, o) || !check_sequence(&c, o)) return nothing;
     weft_tensor *x = o->time_major ? c.x : weft_permute_axes(c.x, 3, (const int[]){1, 0, 2});
+    weft_tensor *const sums = weft_linear_with(x, c.w.weight_ih, input_bias(&c));
     const wi_scan scan = {.cell = c.cell,
-        .x = weft_linear_with(x, c.w.weight_ih, input_bias(&c)),
+        .x = is_kept(c.x) ? weft_keep_f32(sums) : sums,
         .w = c.w.weight_hh,
         .h0 = o->h0,
         .c0 = o->c0,

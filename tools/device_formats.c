@@ -1,0 +1,39 @@
+/* See device_formats.h. */
+#include "device_formats.h"
+#include "cl/context.h"
+#include "cl/matrix_engine.h"
+#include "kernels/registry.h"
+#include <stdio.h>
+
+static void show_engines(unsigned engines) {
+    static const struct {
+        unsigned bit;
+        const char *name;
+    } known[] = {{WI_ENGINE_AMX_BF16, "AMX"}, {WI_ENGINE_MMA, "mma.sync"}, {WI_ENGINE_WMMA, "WMMA"},
+        {WI_ENGINE_WMMA12, "WMMA of gfx12"}, {WI_ENGINE_MFMA, "MFMA"}};
+    const char *before = "     matrix engines: ";
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (!(engines & known[i].bit)) continue;
+        printf("%s%s", before, known[i].name);
+        before = ", ";
+    }
+    printf(engines ? "\n" : "     matrix engines: none that Weft uses\n");
+}
+
+weft_status device_formats_show(const weft_device_info *info) {
+    const weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .device = info->selector};
+    const weft_dtype narrow[] = {WEFT_BF16, WEFT_F16};
+    weft_context *context = NULL;
+    const weft_status status = weft_context_create(&context, &options);
+    if (status != WEFT_OK) return status;
+    const wi_device *const device = wi_context_device(context);
+    printf("     f32 native; f64 %s", device->caps.fp64 ? "native" : "missing");
+    for (int i = 0; i < 2; i++)
+        printf("; %s %s", weft_dtype_name(narrow[i]),
+            wi_engines_multiply(&device->profile, narrow[i]) ? "products native, else computed in f32"
+                                                             : "computed in f32");
+    printf("\n");
+    show_engines(device->profile.engines);
+    weft_context_release(context);
+    return WEFT_OK;
+}
