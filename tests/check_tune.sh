@@ -55,7 +55,16 @@ change 'acc = 1e6f;'
 expect "a kernel that is always wrong" "^choice$tab$site${tab}[^n]" "1 sizes measured" $size
 change 'no such word'
 expect "a kernel that does not compile" "^choice$tab$site${tab}[^n]" "1 sizes measured" $size
+
+# A choice of the portable product serves a benchmark of that size, but where it does not compile.
+sed "s|^\(choice$tab$site$tab\)[^$tab]*|\1naive/|" "$folder/shipped.txt" >"$folder/naive.txt"
+serves() {
+    WEFT_CACHE_DIR="$folder/fresh" WEFT_TUNING="$folder/naive.txt" "$weft" bench gemm $size --json 2>&1
+}
+serves | grep -q '"implementation"' || complain "a choice that does not compile" "the product failed"
+serves | grep -q '"naive"' && complain "a choice that does not compile" "it serves"
 unset WEFT_KERNEL_DIR
+serves | grep -q '"naive"' || complain "a choice in a shipped file" "it does not serve"
 
 # refused ARGUMENT...: exit status 2 and one line.
 refused() {
