@@ -7,8 +7,15 @@
 #include "pretended.h"
 #include <stdio.h>
 
-/* Is there a kernel that a large tile fits, and is it not the one? Small tiles and portable kernels reach less than half of
- * its speed. */
+/* The smallest tiles, of convolutions and of products, and portable kernels: they reach about half of the speed of a large
+ * tile, or less. */
+static bool is_small(const wi_selection *selection) {
+    const char *const variant = selection->variant->name;
+    return strcmp(variant, "small") == 0 || strcmp(variant, "flat") == 0 ||
+           strstr(selection->chosen->name, "naive") != NULL;
+}
+
+/* Is there a kernel that a large tile fits, and is it not the one? */
 static bool is_slow(const wi_selection *selection) {
     bool large = false;
     for (int i = 0; i < selection->count; i++) {
@@ -16,8 +23,7 @@ static bool is_slow(const wi_selection *selection) {
         large = large ||
                 (candidate->verdict != WI_VERDICT_REFUSED && strcmp(candidate->variant->name, "large") == 0);
     }
-    return large && (strcmp(selection->variant->name, "small") == 0 ||
-                        strstr(selection->chosen->name, "naive") != NULL);
+    return large && is_small(selection);
 }
 
 static void count(const char *device, const char *network, int *products, int *slow) {
