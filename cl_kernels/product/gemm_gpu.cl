@@ -50,9 +50,9 @@
 #define WEFT_GEMM_QUADS(rows)  ((rows) / 4 * WEFT_GEMM_STEP)
 #define WEFT_GEMM_COPIES(rows) ((WEFT_GEMM_QUADS(rows) + WEFT_GEMM_ITEMS - 1) / WEFT_GEMM_ITEMS)
 #define WEFT_GEMM_EACH(j, rows)                                                                              \
-    WEFT_UNROLL for (int j = 0; j < WEFT_GEMM_COPIES(rows);                                                  \
-                     ++j) if (WEFT_GEMM_QUADS(rows) % WEFT_GEMM_ITEMS == 0 ||                                \
-                              item + j * WEFT_GEMM_ITEMS < WEFT_GEMM_QUADS(rows))
+    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COPIES(rows);                                        \
+                               ++j) if (WEFT_GEMM_QUADS(rows) % WEFT_GEMM_ITEMS == 0 ||                      \
+                                        item + j * WEFT_GEMM_ITEMS < WEFT_GEMM_QUADS(rows))
 
 /* The row and the step of k at which quad e begins, along k or along rows; where it is in the block, in numbers. */
 #define WEFT_GEMM_ROW_OF(e, rows, along)  ((along) ? (e) / (WEFT_GEMM_STEP / 4) : (e) % ((rows) / 4) * 4)
@@ -79,11 +79,12 @@
 #define WEFT_GEMM_ADD(acc, a_block, b_block, p)                                                              \
     {                                                                                                        \
         float4 weft_a[WEFT_GEMM_ROWS / 4], weft_b[WEFT_GEMM_COLUMNS / 4];                                    \
-        WEFT_UNROLL for (int weft_i = 0; weft_i < WEFT_GEMM_ROWS / 4; ++weft_i) weft_a[weft_i] =             \
+        WEFT_UNROLL_REGISTERS for (int weft_i = 0; weft_i < WEFT_GEMM_ROWS / 4; ++weft_i) weft_a[weft_i] =   \
             (a_block)[(p)*WEFT_GEMM_PITCH(WEFT_GEMM_HEIGHT) + y + weft_i * WEFT_GEMM_DOWN];                  \
-        WEFT_UNROLL for (int weft_i = 0; weft_i < WEFT_GEMM_COLUMNS / 4; ++weft_i) weft_b[weft_i] =          \
-            (b_block)[(p)*WEFT_GEMM_PITCH(WEFT_GEMM_WIDTH) + x + weft_i * WEFT_GEMM_ACROSS];                 \
-        WEFT_UNROLL for (int weft_e = 0; weft_e < WEFT_GEMM_SUMS; ++weft_e) {                                \
+        WEFT_UNROLL_REGISTERS for (int weft_i = 0; weft_i < WEFT_GEMM_COLUMNS / 4; ++weft_i)                 \
+            weft_b[weft_i] =                                                                                 \
+                (b_block)[(p)*WEFT_GEMM_PITCH(WEFT_GEMM_WIDTH) + x + weft_i * WEFT_GEMM_ACROSS];             \
+        WEFT_UNROLL_REGISTERS for (int weft_e = 0; weft_e < WEFT_GEMM_SUMS; ++weft_e) {                      \
             const float4 weft_x = weft_a[weft_e * 4 / WEFT_GEMM_COLUMNS],                                    \
                          weft_y = weft_b[weft_e % (WEFT_GEMM_COLUMNS / 4)];                                  \
             acc[weft_e][0] = WEFT_MULTIPLY_ADD(weft_x.s0, weft_y, acc[weft_e][0]);                           \

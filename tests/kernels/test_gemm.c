@@ -11,6 +11,7 @@
 #include "kernels/selection.h"
 #include "ops/op_table.h"
 #include "support/checks.h"
+#include "support/fixture.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -273,12 +274,15 @@ static void check_candidate(const candidate *one, const test_case *test, const w
     check_product(one, &test->shape, narrow, false, test->what);
 }
 
+/* Each program takes seconds to compile: all formats with the first variant of a kernel, others with the first narrow one. */
 static void check_everywhere(const test_case *test, const weft_dtype *narrow) {
     for (int i = 0; wi_product_family[i]; i++) {
         const wi_implementation *const implementation = wi_product_family[i];
         const wi_variant *variant;
-        for (int v = 0; (variant = wi_implementation_variant(implementation, v)) != NULL; v++)
-            check_candidate(&(candidate){implementation, variant}, test, narrow);
+        for (int v = 0; (variant = wi_implementation_variant(implementation, v)) != NULL; v++) {
+            if (v > 0 && test_reduced()) break;
+            check_candidate(&(candidate){implementation, variant}, test, v == 0 ? narrow : formats[1]);
+        }
     }
 }
 
