@@ -274,15 +274,14 @@ static void check_candidate(const candidate *one, const test_case *test, const w
     check_product(one, &test->shape, narrow, false, test->what);
 }
 
-/* Each program takes seconds to compile: all formats with the first variant of a kernel, others with the first narrow one. */
+/* Programs take seconds to compile: all formats with the first variant of a kernel, two with others. */
 static void check_everywhere(const test_case *test, const weft_dtype *narrow) {
     for (int i = 0; wi_product_family[i]; i++) {
-        const wi_implementation *const implementation = wi_product_family[i];
         const wi_variant *variant;
-        for (int v = 0; (variant = wi_implementation_variant(implementation, v)) != NULL; v++) {
-            if (v > 0 && test_reduced()) break;
-            check_candidate(&(candidate){implementation, variant}, test, v == 0 ? narrow : formats[1]);
-        }
+        for (int v = 0; (variant = wi_implementation_variant(wi_product_family[i], v)) != NULL; v++)
+            if (v == 0 || !test_reduced())
+                check_candidate(
+                    &(candidate){wi_product_family[i], variant}, test, v == 0 ? narrow : formats[1]);
     }
 }
 
