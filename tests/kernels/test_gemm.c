@@ -11,7 +11,6 @@
 #include "kernels/selection.h"
 #include "ops/op_table.h"
 #include "support/checks.h"
-#include "support/fixture.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -279,9 +278,7 @@ static void check_everywhere(const test_case *test, const weft_dtype *narrow) {
     for (int i = 0; wi_product_family[i]; i++) {
         const wi_variant *variant;
         for (int v = 0; (variant = wi_implementation_variant(wi_product_family[i], v)) != NULL; v++)
-            if (v == 0 || !test_reduced())
-                check_candidate(
-                    &(candidate){wi_product_family[i], variant}, test, v == 0 ? narrow : formats[1]);
+            check_candidate(&(candidate){wi_product_family[i], variant}, test, v ? formats[1] : narrow);
     }
 }
 
