@@ -134,7 +134,7 @@ static size_t compile_new(const net *n, bool training, int64_t batch) {
     return fresh;
 }
 
-static const int64_t batches[] = {1, 2, 7, 32, 1000};
+static const int64_t batches[] = {1, 2, 7, 32, 33, 1000};
 enum { BATCHES = sizeof batches / sizeof *batches };
 
 static void test_batches(void **state) {
@@ -252,6 +252,8 @@ static void test_lost_programs(void **state) {
 }
 
 int main(void) {
+    setenv("WEFT_SELF_TEST", "0",
+        1); /* it compiles while a plan is made, on drivers that are not known to be right */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_training_and_inference),
