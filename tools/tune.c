@@ -97,7 +97,7 @@ static int run_child(const tune_options *options, double end) {
     if (w.hangs) kill(process, SIGKILL);
     close(ends[0]);
     waitpid(process, &status, 0);
-    if (WIFEXITED(status) && !w.hangs) return WEXITSTATUS(status);
+    if (WIFEXITED(status) && !w.hangs && !blames(&w)) return WEXITSTATUS(status);
     fprintf(stderr, "weft: %s: %s\n", blames(&w) ? w.text[2] + 4 : "tuning",
         w.hangs ? "it did not end in time" : "it ended the process");
     return write_down(&w) ? -1 : 1;
