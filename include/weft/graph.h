@@ -88,7 +88,8 @@ typedef struct weft_loss_scaling {
     uint32_t interval; /* default 2000 */
 } weft_loss_scaling;
 #define WEFT_LOSS_SCALING_INIT .struct_size = sizeof(weft_loss_scaling)
-/* Before gradients are made in f16, else WEFT_ERROR_STATE. A field of 0 is its default. */
+/* A field of 0 is its default. Errors: WEFT_ERROR_STATE after gradients were made in f16; WEFT_ERROR_ARGUMENT if graph is
+ * NULL or a field is out of its range. */
 WEFT_API weft_status weft_graph_set_loss_scaling(weft_graph *graph, const weft_loss_scaling *scaling);
 typedef struct weft_loss_scale {
     float scale;
@@ -96,7 +97,8 @@ typedef struct weft_loss_scale {
     uint64_t skipped_steps; /* in all */
     uint64_t steps;         /* in all, the skipped ones included */
 } weft_loss_scale;
-/* After the runs so far, for which it waits. Zeros where nothing is scaled. */
+/* After the runs so far, for which it waits. Zeros where nothing is scaled. Errors: WEFT_ERROR_ARGUMENT if graph or now is
+ * NULL; those of the runs. */
 WEFT_API weft_status weft_graph_loss_scale(weft_graph *graph, weft_loss_scale *now);
 
 /* How exactly f32 matrices are multiplied, with the words and the meaning of PyTorch's
@@ -228,7 +230,8 @@ WEFT_API weft_tensor *weft_assign(weft_tensor *variable, weft_tensor *value);
 WEFT_API weft_tensor *weft_stop_gradient(weft_tensor *x);
 /* x (f32), which mixed precision leaves in f32: it and its gradient are stored in f32, and products, convolutions,
  * attention and recurrent layers that read one of them multiply in f32. weft_keep_f32(weft_linear(weft_keep_f32(x), 10))
- * is a layer without 16-bit numbers, forward and backward. WEFT_ERROR_DTYPE if x is not f32. */
+ * is a layer without 16-bit numbers, forward and backward. The result has x's shape. NULL after an error:
+ * WEFT_ERROR_DTYPE if x is not f32. */
 WEFT_API weft_tensor *weft_keep_f32(weft_tensor *x);
 
 /* ---- properties of tensors ---- */

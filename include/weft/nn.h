@@ -126,8 +126,9 @@ typedef struct weft_embedding_options {
 /* The same with options; NULL means all defaults. */
 WEFT_API weft_tensor *weft_embedding_layer(
     weft_tensor *tokens, int64_t vocabulary, int64_t width, const weft_embedding_options *options);
-/* weft_embedding_bag_with of a table that the layer makes, named as by weft_embedding; the padding of the table is that of
- * the bags, too. NULL means all defaults. */
+/* weft_embedding_bag_with of a table (vocabulary, width) that the layer makes, named as by weft_embedding; the padding of
+ * the table is that of the bags, too. tokens i32 (..., n) → (..., width). NULL means all defaults. Errors: those of
+ * weft_embedding_layer and of weft_embedding_bag_with. */
 WEFT_API weft_tensor *weft_embedding_bag(weft_tensor *tokens, int64_t vocabulary, int64_t width,
     const weft_bag_options *bags, const weft_embedding_options *options);
 

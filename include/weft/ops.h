@@ -374,17 +374,19 @@ typedef enum weft_bag_mode { WEFT_BAG_MEAN, WEFT_BAG_SUM, WEFT_BAG_MAX } weft_ba
 typedef struct weft_bag_options {
     size_t struct_size;
     weft_bag_mode mode; /* default WEFT_BAG_MEAN */
-    weft_tensor
-        *offsets; /* default NULL; i32 (bags): where in tokens (n) each bag begins: 0, then as much or more */
-    weft_tensor *
-        weights; /* default NULL; factors of the rows, of the table's dtype, for WEFT_BAG_SUM; shape of tokens */
+    /* i32 (bags): where in tokens (n) each bag begins: 0, then as much or more. Default NULL: a bag is the last axis. */
+    weft_tensor *offsets;
+    /* Factors of the rows, of the table's dtype and the tokens' shape, for WEFT_BAG_SUM. Default NULL: none. */
+    weft_tensor *weights;
     bool padded;     /* default false */
     int64_t padding; /* with `padded`: this token is in no bag; a negative number counts from the end */
 } weft_bag_options;
 #define WEFT_BAG_OPTIONS_INIT .struct_size = sizeof(weft_bag_options)
-/* tokens i32 (..., n) → (..., width): of the rows of each n tokens the mean, the sum or the largest elements. With offsets,
- * tokens (n) → (bags, width). A bag without tokens gives zeros. Errors: WEFT_ERROR_SHAPE, WEFT_ERROR_DTYPE,
- * WEFT_ERROR_ARGUMENT (weights in another mode); a token before the first offset is an error of the next read or wait. */
+/* table (vocabulary, width), tokens i32 (..., n) → (..., width): of the rows of each n tokens the mean, the sum or the
+ * largest elements, as torch.nn.functional.embedding_bag gives them. With offsets, tokens (n) → (bags, width). A bag without
+ * tokens gives zeros. Errors: WEFT_ERROR_SHAPE (tokens of one axis without offsets, weights of another shape than tokens),
+ * WEFT_ERROR_DTYPE, WEFT_ERROR_ARGUMENT (weights in another mode, padding outside of the table); a token outside of the
+ * table or before the first offset is an error of the next read or wait. */
 WEFT_API weft_tensor *weft_embedding_bag_with(
     weft_tensor *table, weft_tensor *tokens, const weft_bag_options *options);
 
