@@ -109,7 +109,8 @@ WEFT_API weft_status weft_graph_loss_scale(weft_graph *graph, weft_loss_scale *n
 typedef enum weft_matmul_precision {
     WEFT_MATMUL_PRECISION_HIGHEST, /* as exact as f32; the default */
     WEFT_MATMUL_PRECISION_HIGH, /* operands with 16 bits of fraction: matrix products from three products in bf16 */
-    WEFT_MATMUL_PRECISION_MEDIUM /* operands rounded to bf16, of matrix products and convolutions */
+    /* Operands rounded to bf16, of matrix products, convolutions, attention and recurrent layers. */
+    WEFT_MATMUL_PRECISION_MEDIUM
 } weft_matmul_precision;
 /* Of the plans that are made from now on. Errors: WEFT_ERROR_ARGUMENT if graph is NULL or precision is none of these. */
 WEFT_API weft_status weft_graph_set_matmul_precision(weft_graph *graph, weft_matmul_precision precision);

@@ -170,8 +170,11 @@ weft_dtype wi_stored_format(const wi_node_order *order, const weft_tensor *node)
 }
 
 weft_dtype wi_multiplied_format(const wi_node_order *order, const weft_tensor *node) {
+    const wi_request *const request = order->request;
     const bool kept = order->kept && node->id < order->id_count && order->kept[node->id];
-    return kept ? WEFT_F32 : order->request->precision;
+    if (kept) return WEFT_F32;
+    const bool medium = request->matmul_precision == WEFT_MATMUL_PRECISION_MEDIUM;
+    return medium && request->precision == WEFT_F32 ? WEFT_BF16 : request->precision;
 }
 
 weft_status wi_plan_order(const wi_request *request, wi_node_order *order) {

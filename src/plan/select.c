@@ -20,8 +20,6 @@ wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
     site.result_format = result->format;
     site.precision = wi_multiplied_format(p->order, result->node);
     site.products = p->request->matmul_precision;
-    if (site.products == WEFT_MATMUL_PRECISION_MEDIUM && p->request->precision == WEFT_F32)
-        site.precision = WEFT_BF16;
     return site;
 }
 
