@@ -3,6 +3,7 @@
 #include "bench_attention.h"
 #include "bench_checkpoint.h"
 #include "bench_conv.h"
+#include "bench_curve.h"
 #include "bench_gemm.h"
 #include "bench_images.h"
 #include "bench_lstm.h"
@@ -30,6 +31,7 @@ static const char usage[] =
     "       weft bench attention [--json]   measure attention and its gradients\n"
     "       weft bench images [--json] [--folder DIR]   measure loading and augmentation\n"
     "       weft bench lstm [--json]        measure an LSTM layer and its gradients\n"
+    "       weft bench curve [--help]  train a network on given batches, a loss a line\n"
     "       weft bench checkpoint [--json] [--folder DIR]   measure saving a checkpoint of FCN-S\n"
     "       weft advise [NETWORK|seven ...] [--help]  measure a training step on every device, say\n"
     "                                  what it costs, and what other devices are expected to take\n"
@@ -109,6 +111,7 @@ static int check(int argc, char **argv) {
 static int bench(int argc, char **argv) {
     const char *const what = argc > 0 ? argv[0] : "";
     if (strcmp(what, "seven") == 0) return weft_bench_seven(argc - 1, argv + 1);
+    if (strcmp(what, "curve") == 0) return weft_bench_curve(argc - 1, argv + 1);
     if (strcmp(what, "gemm") == 0) return weft_bench_gemm(argc - 1, argv + 1);
     if (strcmp(what, "conv") == 0) return weft_bench_conv(argc - 1, argv + 1);
     if (strcmp(what, "map") == 0) return weft_bench_map(argc - 1, argv + 1);
@@ -117,15 +120,15 @@ static int bench(int argc, char **argv) {
     if (strcmp(what, "images") == 0) return weft_bench_images(argc - 1, argv + 1);
     if (strcmp(what, "lstm") == 0) return weft_bench_lstm(argc - 1, argv + 1);
     if (strcmp(what, "checkpoint") == 0) return weft_bench_checkpoint(argc - 1, argv + 1);
-    return bad_usage(
-        "the benchmarks are: weft bench seven, gemm, conv, map, reduce, attention, images, lstm, checkpoint");
+    return bad_usage("the benchmarks are: weft bench seven, gemm, conv, map, reduce, attention, images, "
+                     "lstm, curve, checkpoint");
 }
 
-/* `weft bench seven`, `weft advise` and `weft tune` have helps of their own. */
+/* `weft bench seven`, `weft bench curve`, `weft advise` and `weft tune` have helps of their own. */
 static bool wants_help(int argc, char **argv) {
     bool own = false, help = false;
     for (int i = 1; i < argc; i++) {
-        own = own || strcmp(argv[i], "seven") == 0 ||
+        own = own || strcmp(argv[i], "seven") == 0 || strcmp(argv[i], "curve") == 0 ||
               (i == 1 && (strcmp(argv[i], "advise") == 0 || strcmp(argv[i], "tune") == 0));
         help = help || strcmp(argv[i], "--help") == 0;
     }
