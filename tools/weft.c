@@ -18,10 +18,12 @@
 
 static const char usage[] =
     "usage: weft devices               list the OpenCL devices of this machine\n"
-    "       weft check [--device SEL] [--all] [--forget] [--report FILE]  test that a device computes\n"
-    "                                  every op right; --forget: kernels that did not compile or\n"
-    "                                  failed their self-test are tried again; --report: the\n"
-    "                                  results and the devices, for a bug report\n"
+    "       weft check [--device SEL] [--precision f32|bf16|f16|f64|all] [--only OP] [--all]\n"
+    "                  [--forget] [--report FILE]  test that a device computes every op right;\n"
+    "                                  --precision: in this format, else in f32; --only: one op;\n"
+    "                                  --all: all recorded cases of an op; --forget: kernels that\n"
+    "                                  did not compile or failed their self-test are tried\n"
+    "                                  again; --report: results and devices, for a bug report\n"
     "       weft tune [--help]         choose the fastest kernels for networks on a device\n"
     "       weft bench seven [--help]  measure training steps of whole networks\n"
     "       weft bench gemm [--json]   measure matrix products\n"
@@ -90,7 +92,7 @@ static int devices(void) {
 }
 
 static int check(int argc, char **argv) {
-    weft_check_options asked = {0};
+    weft_check_options asked = {.formats = CHECK_F32};
     bool forget = false;
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--all") == 0)
@@ -101,8 +103,13 @@ static int check(int argc, char **argv) {
             asked.device = argv[++i];
         else if (strcmp(argv[i], "--report") == 0 && i + 1 < argc)
             asked.report = argv[++i];
-        else
-            return bad_usage("check takes --device SEL, --all, --forget and --report FILE");
+        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+            asked.only = argv[++i];
+        else if (strcmp(argv[i], "--precision") != 0 || i + 1 == argc)
+            return bad_usage(
+                "check takes --device SEL, --precision NAME, --only OP, --all, --forget and --report FILE");
+        else if (!weft_check_read_precision(&asked.formats, argv[++i]))
+            return bad_usage("--precision of check is f32, bf16, f16, f64 or all");
     }
     if (forget && weft_check_forget() != WEFT_OK) return fail();
     return weft_check(&asked);
