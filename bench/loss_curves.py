@@ -8,7 +8,8 @@ language model learns the bytes of data/text/alice.txt. `weft bench curve` train
 of both runs must be equal; PyTorch trains in f32 and under autocast. FOLDER keeps batches, weights and losses.
 
 The distance of a curve from its f32 curve is, step by step, (loss - f32 loss) / f32 loss, averaged over 25 steps in a row. Prints
-the distances of both frameworks, and fails where they are more than 2 % apart.
+the distances of both frameworks, and fails where they are more than 2 % apart. What rounding alone does shows between their f32
+curves: from the same weights they part as training amplifies the last bits.
 """
 import argparse, json, struct, subprocess, sys, tempfile
 from pathlib import Path
@@ -79,7 +80,7 @@ def language_model(p, x):
     return F.linear(h, p["linear1.weight"], p["linear1.bias"]).flatten(0, 1)
 
 
-NETWORKS = {"ResNet-56": (digits, resnet56, 0.01), "LSTM": (text, language_model, 1.0)}
+NETWORKS = {"ResNet-56": (digits, resnet56, 0.003), "LSTM": (text, language_model, 0.1)}
 
 
 def read_weights(path):
@@ -140,10 +141,13 @@ def compare(name, folder):
             print(f"{name} {framework} {precision}: first loss {losses[0]:.6f}, last {WINDOW} {numpy.mean(losses[-WINDOW:]):.4f}",
                   flush=True)
         distances[framework] = smooth(curves[1] / curves[0] - 1)
+        of_weft = curves[0] if framework == "weft" else of_weft
     apart = numpy.abs(distances["weft"] - distances["torch"])
+    rounding = numpy.abs(smooth(curves[0] / of_weft - 1)).max()
     far = {which: numpy.abs(d).max() for which, d in distances.items()}
     print(f"{name}: distance of {a.precision} from f32 at most {far['weft']:.2%} (Weft), {far['torch']:.2%} (PyTorch); "
-          f"apart at most {apart.max():.2%}, {apart.mean():.2%} in the mean", flush=True)
+          f"apart at most {apart.max():.2%}, {apart.mean():.2%} in the mean; in f32 both are at most {rounding:.2%} apart",
+          flush=True)
     return apart.max() <= ALLOWED
 
 
