@@ -71,10 +71,32 @@ static weft_status launch_kernel(wi_launches *l, const wi_run *run, const wi_ker
     return b.status;
 }
 
+/* Is the first input of a step the memory of its result? */
+static bool is_in_place(const wi_placement *placement, const wi_run *run) {
+    const int values[] = {run->step->sources[0], run->step->members[0]};
+    int roots[2];
+    size_t offsets[2];
+    for (int i = 0; i < 2; i++) {
+        size_t within, beyond;
+        const int place = wi_place_of_value(placement->runs, run, values[i], &within);
+        const wi_value *const value = &placement->partition->values[values[i]];
+        roots[i] = wi_place_root(placement, place, &beyond);
+        offsets[i] = within + beyond + (size_t)value->layout.offset.actual * weft_dtype_size(value->format);
+    }
+    return roots[0] == roots[1] && offsets[0] == offsets[1];
+}
+
+int wi_launches_left_out(const wi_schedule *schedule, const wi_placement *placement, const wi_run *run) {
+    const wi_kernel_plan *const kernel = schedule->code->of[run->step->index].kernel;
+    int count = 0;
+    while (kernel && count < kernel->count && kernel->launches[count]->copies) count++;
+    return count > 0 && is_in_place(placement, run) ? count : 0;
+}
+
 static weft_status launch_kernels(wi_launches *l, const wi_run *run) {
     const wi_kernel_plan *kernel = l->schedule->code->of[run->step->index].kernel;
     const int fixed = l->schedule->of[run->step->index].fixed_launches;
-    for (int i = 0; i < kernel->count; i++) {
+    for (int i = wi_launches_left_out(l->schedule, l->memory->placement, run); i < kernel->count; i++) {
         WI_TRY(launch_kernel(l, run, kernel->launches[i]));
         l->launches[l->count - 1].is_fixed = i < fixed;
     }

@@ -43,6 +43,9 @@ wi_location wi_locate_value(const wi_plan_memory *memory, const wi_run *run, int
 
 /* ---- launches ---- */
 
+/* Launches of a run that have nothing to do, the first of the step: they copy an input to a result that is the same memory. */
+int wi_launches_left_out(const wi_schedule *schedule, const wi_placement *placement, const wi_run *run);
+
 /* An argument that changes: set before the run, or when an input is bound to other memory. */
 typedef struct wi_bound_argument {
     wi_argument_kind kind; /* SCALAR, DRAWS, ITERATION; BUFFER and OFFSET of an input's place */
