@@ -75,6 +75,7 @@ typedef struct wi_launches {
     wi_program **programs; /* by device index and piece; NULL: no launch needs it */
     wi_plan_launch *launches;
     size_t count, capacity;
+    wi_bound_argument *room; /* of the launch that is being made: what may be bound, then what may change */
 } wi_launches;
 
 /* After an error it may be tried again. */
