@@ -182,19 +182,20 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
             WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
             barrier(CLK_LOCAL_MEM_FENCE);
         }
-    }
-    for (; start < k; start += WEFT_GEMM_STEP) {
-        if (start >= whole) {
-            WEFT_GEMM_GATHER(
-                quad_a, a_quads, a, m - top, k - start, (int)a_row, (int)a_column, WEFT_GEMM_HEIGHT)
-            WEFT_GEMM_GATHER(
-                quad_b, b_quads, b, n - left, k - start, (int)b_column, (int)b_row, WEFT_GEMM_WIDTH)
-            WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)
-            WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
         WEFT_ROLLED for (int p = 0; p < WEFT_GEMM_STEP; ++p) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p)
             a += WEFT_GEMM_STEP * a_column;
+        b += WEFT_GEMM_STEP * b_row;
+        start += WEFT_GEMM_STEP;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    for (; start < k; start += WEFT_GEMM_STEP) {
+        WEFT_GEMM_GATHER(quad_a, a_quads, a, m - top, k - start, (int)a_row, (int)a_column, WEFT_GEMM_HEIGHT)
+        WEFT_GEMM_GATHER(quad_b, b_quads, b, n - left, k - start, (int)b_column, (int)b_row, WEFT_GEMM_WIDTH)
+        WEFT_GEMM_PUT(a_tile[0], a_quads, WEFT_GEMM_HEIGHT, a_along)
+        WEFT_GEMM_PUT(b_tile[0], b_quads, WEFT_GEMM_WIDTH, b_along)
+        barrier(CLK_LOCAL_MEM_FENCE);
+        WEFT_ROLLED for (int p = 0; p < WEFT_GEMM_STEP; ++p) WEFT_GEMM_ADD(acc, a_tile[0], b_tile[0], p) a +=
+            WEFT_GEMM_STEP * a_column;
         b += WEFT_GEMM_STEP * b_row;
         barrier(CLK_LOCAL_MEM_FENCE);
     }
