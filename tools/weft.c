@@ -5,9 +5,11 @@
 #include "bench_conv.h"
 #include "bench_curve.h"
 #include "bench_gemm.h"
+#include "bench_gpt.h"
 #include "bench_images.h"
 #include "bench_lstm.h"
 #include "bench_map.h"
+#include "bench_rows.h"
 #include "bench_seven.h"
 #include "check.h"
 #include "device_formats.h"
@@ -31,6 +33,8 @@ static const char usage[] =
     "       weft bench map [--json]    measure elementwise ops beside a copy\n"
     "       weft bench reduce [--json] measure reductions beside a copy\n"
     "       weft bench attention [--json]   measure attention and its gradients\n"
+    "       weft bench gpt [--help]    measure decoding, training and planning of a GPT\n"
+    "       weft bench rows [--help]   measure a skip-gram whose tables are updated by rows\n"
     "       weft bench images [--json] [--folder DIR]   measure loading and augmentation\n"
     "       weft bench lstm [--json]        measure an LSTM layer and its gradients\n"
     "       weft bench curve [--help]  train a network on given batches, a loss a line\n"
@@ -124,18 +128,21 @@ static int bench(int argc, char **argv) {
     if (strcmp(what, "map") == 0) return weft_bench_map(argc - 1, argv + 1);
     if (strcmp(what, "reduce") == 0) return weft_bench_reduce(argc - 1, argv + 1);
     if (strcmp(what, "attention") == 0) return weft_bench_attention(argc - 1, argv + 1);
+    if (strcmp(what, "gpt") == 0) return weft_bench_gpt(argc - 1, argv + 1);
+    if (strcmp(what, "rows") == 0) return weft_bench_rows(argc - 1, argv + 1);
     if (strcmp(what, "images") == 0) return weft_bench_images(argc - 1, argv + 1);
     if (strcmp(what, "lstm") == 0) return weft_bench_lstm(argc - 1, argv + 1);
     if (strcmp(what, "checkpoint") == 0) return weft_bench_checkpoint(argc - 1, argv + 1);
-    return bad_usage("the benchmarks are: weft bench seven, gemm, conv, map, reduce, attention, images, "
-                     "lstm, curve, checkpoint");
+    return bad_usage("the benchmarks are: weft bench seven, gemm, conv, map, reduce, attention, gpt, images, "
+                     "lstm, rows, curve, checkpoint");
 }
 
-/* `weft bench seven`, `weft bench curve`, `weft advise` and `weft tune` have helps of their own. */
+/* `weft bench seven`, `curve`, `gpt` and `rows`, `weft advise` and `weft tune` have helps of their own. */
 static bool wants_help(int argc, char **argv) {
     bool own = false, help = false;
     for (int i = 1; i < argc; i++) {
         own = own || strcmp(argv[i], "seven") == 0 || strcmp(argv[i], "curve") == 0 ||
+              strcmp(argv[i], "gpt") == 0 || strcmp(argv[i], "rows") == 0 ||
               (i == 1 && (strcmp(argv[i], "advise") == 0 || strcmp(argv[i], "tune") == 0));
         help = help || strcmp(argv[i], "--help") == 0;
     }
