@@ -261,8 +261,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
         WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)
         b_at[j] += block < blocks ? panel_step : 0;
         WEFT_CONV_GPU_READ
-        WEFT_UNROLL_TWICE for (int s = 0; s < WEFT_GEMM_STEP; ++s)
-            WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], s) now = 1 - now;
+        WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED)
+        for (int s = 0; s < WEFT_GEMM_STEP; ++s) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], s) now ^= 1;
         WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, 1)
         WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, 0)
         barrier(CLK_LOCAL_MEM_FENCE);
