@@ -53,7 +53,7 @@ KINDS = {
     "nvidia": [("matrix", r"[HQID]G?MMA"), ("multiply", r"[FHD]FMA2?\b"), ("global128", r"(LDG|STG)\S*\.128"),
                ("global", r"(LD|ST|LDG|STG|LDL|STL|RED|ATOM\w*)\b"), ("local128", r"(LDS|STS|LDSM)\S*\.(128|M88\.4)"),
                ("local", r"(LDS|STS|LDSM|ATOMS)\b")],
-    "intel": [("wait", r"sync\.(nop|all)"), ("matrix", r"dpas"), ("multiply", r"mad\b"), ("local", r"(load|store)\S*\.slm|send\S*.*slm"),
+    "intel": [("wait", r"sync\.(nop|all)"), ("matrix", r"dpas"), ("multiply", r"mad\b.*:f"), ("local", r"(load|store)\S*\.slm|send\S*.*slm"),
               ("global", r"send|load|store")],
 }
 

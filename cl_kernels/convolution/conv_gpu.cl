@@ -1,44 +1,44 @@
 /* conv_gpu.cl: convolution and its data gradient for devices with many work-items and local memory.
  *
- *     x: images, channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
+ *     image: channels side by side   w: any strides   result: whatever WEFT_STORE makes of an element
  *
- * A matrix product over windows: row = position of the result, column = channel made, step of k = (tap,
- * channel read). A is never written down: as gemm_gpu.cl, but for where a tile of A comes from.
+ * A matrix product over windows, with the core of gemm_gpu.cl: row = position of the result, column = channel made, step
+ * of k = (tap, channel read). A is never written down. Each item copies one quad of a block of A, always of the same row:
+ * four channels of a pixel of one window. From block to block its channel advances by STEP, and now and then its tap,
+ * whose distance from the window's first pixel stands in a table:
  *
- * pack: writes the weight as panels[k][column], once a run, so that neighbouring items read neighbouring
- * words.
+ *       image                         block of A (128 rows, 8 steps)
+ *     . . . . . .       tap (t)        item 0, 1 ->  channels c .. c + 3, c + 4 .. c + 7 of a pixel
+ *     . w w w . .   ------------>    [ row 0: pixel t of its window ]
+ *     . w t w . .                    [ row 1: pixel t of its window ]  <- items 2, 3
  *
- * tiles: a work-group of GROUP x GROUP items owns a tile of positions and channels of the result, MICRO x
- * MICRO of them per item. It walks k in steps of STEP. With GROUP 16 and MICRO 4, item (x, y) loads step x of
- * k for the rows y, y + 16, y + 32, y + 48: the beginnings of these windows are computed once, and the tap
- * and channel of its k advance by 16. Neighbouring items read neighbouring channels:
+ * Channels read have a pitch, a multiple of 4, and are quads at addresses that allow to read them at once: if they are not,
+ * "stage" makes a copy of the image that is. So there are no bounds in the loop, but for pixels outside of the image, which
+ * are read from zeros instead.
  *
- *       image                         tile of A (64 rows, 16 steps)
- *     . . . . . .       tap (t)         x ->  channels c .. c + 15 of one pixel
- *     . w w w . .   ------------>    y  [ row y:      pixel t of its window ]
- *     . w t w . .                       [ row y + 16: pixel t of its window ]
- *
- * MICRO 1 is for few channels or few tiles. The parameters stand in src/kernels/convolution/conv_gpu.c.
+ * pack: writes, once a run,
+ *   panels   the weight, as B (k, columns), channels and columns up to a pitch that is a multiple of 4, with zeros; after a
+ *            phase's k `spare` rows of zeros, if k is not a multiple of STEP
+ *   table    for each phase its first tap among the entries, its first row of the panels, and how many blocks k has; the
+ *            entries, for each tap where its pixel is, in three axes and in elements, and after a phase's last tap
+ *            WEFT_CONV_GPU_PAST of none; zeros for a pixel
  *
  * The data gradient of stride s is s (s², s³) products, "phases": positions with the same remainder meet the
  * same taps, and no multiplication with a stuffed zero is done. Taps are packed phase after phase.
  *
- * The arguments are described in src/kernels/convolution/conv_product.h, the macros before an inclusion
- * (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
+ * The parameters stand in src/kernels/convolution/conv_gpu.c, the macros before an inclusion (WEFT_NAME,
+ * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_CONV_GPU
 #define WEFT_CONV_GPU
 
-WEFT_REQUIRE(weft_conv_gpu_items_are_steps, WEFT_CONV_GPU_STEP == WEFT_CONV_GPU_GROUP);
+/* Entries after a phase's last tap: as many as the block after the last one may reach. */
+#define WEFT_CONV_GPU_PAST (WEFT_GEMM_STEP / 2)
 
-/* One word more than the tile, so that columns of a tile lie in different banks. */
-#define WEFT_CONV_GPU_ROOM (WEFT_CONV_GPU_STEP * (WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_MICRO + 1))
-
-/* The taps that positions of a phase meet: `count` of them along each axis, index = position in the phase *
- * stride (of a transposed one: 1) + base + number of the tap * step; `order` taps of other phases are packed
- * before them. */
+/* The taps that positions of a phase meet along an axis: `count` of them; `order` taps of other phases are packed before
+ * them. */
 typedef struct weft_conv_gpu_axis {
-    int count, order, base, step;
+    int count, order;
 } weft_conv_gpu_axis;
 
 static int weft_conv_gpu_modulo(int a, int n) {
@@ -48,17 +48,13 @@ static int weft_conv_gpu_modulo(int a, int n) {
 
 WEFT_APART static weft_conv_gpu_axis weft_conv_gpu_taps(
     int phase, int taps, int stride, int dilation, int before, int transposed) {
-    weft_conv_gpu_axis axis = {taps, 0, -before, dilation};
+    weft_conv_gpu_axis axis = {taps, 0};
     if (!transposed) return axis;
-    axis.count = axis.base = axis.step = 0;
+    axis.count = 0;
     for (int tap = 0; tap < taps; ++tap) {
         const int own = weft_conv_gpu_modulo(tap * dilation - before, stride);
-        if (own < phase) ++axis.order;
-        if (own != phase) continue;
-        const int at = (phase + before - tap * dilation) / stride; /* without a rest */
-        if (axis.count == 0) axis.base = at;
-        if (axis.count == 1) axis.step = at - axis.base;
-        ++axis.count;
+        axis.order += own < phase;
+        axis.count += own == phase;
     }
     return axis;
 }
@@ -73,37 +69,27 @@ static int2 weft_conv_gpu_number(int tap, int stride, int dilation, int before, 
     return (int2)(phase, number);
 }
 
-/* What the items of a launch share: axes 0 to 2 are x, y, z. */
-typedef struct weft_conv_gpu_problem {
-    int images, channels, filters, group, row_tiles, transposed;
-    int3 read, made, taps, stride, dilation, before;
-    long x_image, x0, x1, x2;
-} weft_conv_gpu_problem;
+/* Where a tap's pixel is, from the window's first one. */
+static int weft_conv_gpu_reach(int tap, int phase, int stride, int dilation, int before, int transposed) {
+    return transposed ? (phase + before - tap * dilation) / stride : tap * dilation - before;
+}
 
-/* A phase of it: `rows` positions, size along each axis; `first` taps are packed before its own. */
+/* A phase: `rows` positions, size along each axis; a position's place in the result is position * out + phase, its window
+ * begins around position * in. */
 typedef struct weft_conv_gpu_phase {
-    int3 phase, out, in, size, count, base, step;
-    int rows, first;
+    int3 phase, out, in, size;
+    int rows;
 } weft_conv_gpu_phase;
 
-static weft_conv_gpu_phase weft_conv_gpu_phase_of(const weft_conv_gpu_problem *w, int number) {
+WEFT_APART static weft_conv_gpu_phase weft_conv_gpu_phase_of(
+    int number, int images, int3 made, int3 stride, int transposed) {
     weft_conv_gpu_phase p;
     const int3 one = (int3)(1, 1, 1);
-    p.out = w->transposed ? w->stride : one;
-    p.in = w->transposed ? one : w->stride;
+    p.out = transposed ? stride : one;
+    p.in = transposed ? one : stride;
     p.phase = (int3)(number / p.out.z / p.out.y, number / p.out.z % p.out.y, number % p.out.z);
-    p.size = (w->made - p.phase + p.out - 1) / p.out;
-    const weft_conv_gpu_axis a0 =
-        weft_conv_gpu_taps(p.phase.x, w->taps.x, w->stride.x, w->dilation.x, w->before.x, w->transposed);
-    const weft_conv_gpu_axis a1 =
-        weft_conv_gpu_taps(p.phase.y, w->taps.y, w->stride.y, w->dilation.y, w->before.y, w->transposed);
-    const weft_conv_gpu_axis a2 =
-        weft_conv_gpu_taps(p.phase.z, w->taps.z, w->stride.z, w->dilation.z, w->before.z, w->transposed);
-    p.count = (int3)(a0.count, a1.count, a2.count);
-    p.base = (int3)(a0.base, a1.base, a2.base);
-    p.step = (int3)(a0.step, a1.step, a2.step);
-    p.first = a0.order * w->taps.y * w->taps.z + a0.count * (a1.order * w->taps.z + a1.count * a2.order);
-    p.rows = w->images * p.size.x * p.size.y * p.size.z;
+    p.size = (made - p.phase + p.out - 1) / p.out;
+    p.rows = images * p.size.x * p.size.y * p.size.z;
     p.size = max(p.size, one); /* they divide, in a phase without positions too */
     return p;
 }
@@ -114,17 +100,27 @@ static int4 weft_conv_gpu_position(const weft_conv_gpu_phase *p, int row) {
     return (int4)(plane % p->size.x, line % p->size.y, row % p->size.z, plane / p->size.x);
 }
 
-#define WEFT_CONV_GPU_PARAMETERS                                                                             \
-    WEFT_OPERANDS_A *x, long x_offset, __global const float *panels, long panels_offset, int row_tiles,      \
-        int images, int channels, int filters, int read0, int read1, int read2, int made0, int made1,        \
-        int made2, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,    \
-        int dilation1, int dilation2, int before0, int before1, int before2, int transposed, long x_image,   \
-        long x0, long x1, long x2
-#define WEFT_CONV_GPU_PROBLEM                                                                                \
+/* Where the table's facts begin, after zeros for a pixel; where its entries begin. */
+#define WEFT_CONV_GPU_FACTS(table, depth)    ((__global int4 *)(table) + (depth) / 4)
+#define WEFT_CONV_GPU_ENTRIES(depth, phases) ((depth) / 4 + (phases))
+
+/* The pixel of a tap in the window that begins at `first`. Taps and channels are counted in bytes, so that addresses are one
+ * that all items share and 32 bits of their own. */
+#define WEFT_CONV_GPU_PIXEL                                                                                  \
     {                                                                                                        \
-        images, channels, filters, (int)get_group_id(2), row_tiles, transposed, (int3)(read0, read1, read2), \
-            (int3)(made0, made1, made2), (int3)(taps0, taps1, taps2), (int3)(stride0, stride1, stride2),     \
-            (int3)(dilation0, dilation1, dilation2), (int3)(before0, before1, before2), x_image, x0, x1, x2  \
+        const int4 weft_reach = *(__global const int4 *)((__global const char *)table + tap);                \
+        const int3 weft_index = first + weft_reach.xyz;                                                      \
+        const int weft_inside = ((uint)weft_index.x < (uint)read0) & ((uint)weft_index.y < (uint)read1) &    \
+                                ((uint)weft_index.z < (uint)read2);                                          \
+        pixel = weft_inside ? (__global const char *)(window + weft_reach.w) : (__global const char *)table; \
+    }
+
+/* An item's quads of the block of A that it has come to, and of the block of B. */
+#define WEFT_CONV_GPU_READ                                                                                   \
+    {                                                                                                        \
+        a_quads[0] = WEFT_OF_A(WEFT_QUAD_)((WEFT_OPERANDS_A *)(pixel + channel));                            \
+        WEFT_GEMM_EACH(weft_j, WEFT_GEMM_WIDTH)                                                              \
+        b_quads[weft_j] = *(__global const float4 *)((__global const char *)panels + b_at[weft_j]);          \
     }
 
 #endif
@@ -138,117 +134,148 @@ static int4 weft_conv_gpu_position(const weft_conv_gpu_phase *p, int row) {
 #define WEFT_CONV_ALONE
 #endif
 
-/* acc = rows top .. of the windows · columns left .. of the weight. */
-__attribute__((always_inline)) static inline void WEFT_NAME(multiply)(
-    float acc[WEFT_CONV_GPU_MICRO][WEFT_CONV_GPU_MICRO], __local float *a_tile, __local float *b_tile,
-    WEFT_OPERANDS_A *x, __global const float *panels, const weft_conv_gpu_problem *w,
-    const weft_conv_gpu_phase *p, int top, int left) {
-    const int lx = (int)get_local_id(0), ly = (int)get_local_id(1), item = ly * WEFT_CONV_GPU_GROUP + lx;
-    const int width = WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_MICRO;
-    const int k = top < p->rows ? p->count.x * p->count.y * p->count.z * w->channels : 0;
-    /* Where the windows of this item's rows begin; a row past the last meets nothing. */
-    long from[WEFT_CONV_GPU_MICRO];
-    int3 at[WEFT_CONV_GPU_MICRO];
-    int limit[WEFT_CONV_GPU_MICRO];
-    WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) {
-        const int row = top + ly + WEFT_CONV_GPU_GROUP * i;
-        const int4 place = weft_conv_gpu_position(p, row);
-        limit[i] = row < p->rows ? w->read.x : 0;
-        at[i] = place.xyz * p->in + p->base;
-        from[i] = place.w * w->x_image + at[i].x * w->x0 + at[i].y * w->x1 + at[i].z * w->x2 +
-                  (long)w->group * w->channels;
-        WEFT_UNROLL for (int j = 0; j < WEFT_CONV_GPU_MICRO; ++j) acc[i][j] = 0.0f;
-    }
-    panels += (long)p->first * w->channels * w->filters + left;
-    int3 tap = (int3)(0, 0, 0);
-    int channel = lx;
-    for (int start = 0; start < k; start += WEFT_CONV_GPU_STEP) {
-        while (channel >= w->channels) {
-            channel -= w->channels;
-            if (++tap.z < p->count.z) continue;
-            tap.z = 0;
-            if (++tap.y < p->count.y) continue;
-            tap.y = 0;
-            ++tap.x;
-        }
-        const int3 reach = tap * p->step;
-        const long further = reach.x * w->x0 + reach.y * w->x1 + reach.z * w->x2 + channel;
-        const bool some = start + lx < k;
-        WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) {
-            const int3 index = at[i] + reach;
-            const bool inside = some && index.x >= 0 && index.x < limit[i] && index.y >= 0 &&
-                                index.y < w->read.y && index.z >= 0 && index.z < w->read.z;
-            a_tile[lx * (width + 1) + ly + WEFT_CONV_GPU_GROUP * i] =
-                inside ? WEFT_OF_A(WEFT_GET_)(x, from[i] + further) : 0.0f;
-        }
-        channel += WEFT_CONV_GPU_STEP;
-        WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) {
-            const int e = item + WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_GROUP * i;
-            const int step = e / width, column = e % width;
-            b_tile[step * (width + 1) + column] = start + step < k && left + column < w->filters
-                                                      ? panels[(long)(start + step) * w->filters + column]
-                                                      : 0.0f;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int step = 0; step < WEFT_CONV_GPU_STEP; ++step) {
-            float from_a[WEFT_CONV_GPU_MICRO];
-            WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) from_a[i] =
-                a_tile[step * (width + 1) + ly + WEFT_CONV_GPU_GROUP * i];
-            WEFT_UNROLL for (int j = 0; j < WEFT_CONV_GPU_MICRO; ++j) {
-                const float from_b = b_tile[step * (width + 1) + lx + WEFT_CONV_GPU_GROUP * j];
-                WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) acc[i][j] =
-                    WEFT_MULTIPLY_ADD(from_a[i], from_b, acc[i][j]);
-            }
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
+WEFT_REQUIRE(WEFT_NAME(items_have_a_quad), WEFT_GEMM_QUADS(WEFT_GEMM_HEIGHT) == WEFT_GEMM_ITEMS);
+
+__kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void WEFT_NAME(stage)(
+    WEFT_OPERANDS_A *image, long image_offset, __global float *staged, long staged_offset,
+    WEFT_CONV_STAGE_PARAMETERS) {
+    WEFT_OPERANDS_A *from = image + image_offset;
+    __global WEFT_OF_A(WEFT_T_) *to = (__global WEFT_OF_A(WEFT_T_) *)(staged + staged_offset);
+    WEFT_CONV_STAGE(WEFT_OF_A, from, to)
 }
 
-/* Work-item: an element of the panels, (group, tap, channel, column). */
+/* Work-item: an element of the panels, (group, tap, channel, column); then one of the spare rows, (group, phase, row,
+ * column); then phases, each with what follows its taps, and zeros. */
 __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void WEFT_NAME(pack)(
-    WEFT_OPERANDS_B *w, long w_offset, __global float *panels, long panels_offset, int elements, int channels,
-    int filters, int taps0, int taps1, int taps2, int stride0, int stride1, int stride2, int dilation0,
-    int dilation1, int dilation2, int before0, int before1, int before2, int transposed, long w_group,
-    long w_filter, long w_channel, long w0, long w1, long w2) {
-    const int element = (int)get_global_id(0);
-    if (element >= elements) return;
-    const int column = element % filters, channel = element / filters % channels;
-    const int all = element / filters / channels, t2 = all % taps2, t1 = all / taps2 % taps1,
-              t0 = all / taps2 / taps1 % taps0, group = all / taps2 / taps1 / taps0;
-    const int2 n0 = weft_conv_gpu_number(t0, stride0, dilation0, before0, transposed);
-    const int2 n1 = weft_conv_gpu_number(t1, stride1, dilation1, before1, transposed);
-    const int2 n2 = weft_conv_gpu_number(t2, stride2, dilation2, before2, transposed);
+    WEFT_OPERANDS_B *w, long w_offset, __global float *panels, long panels_offset, __global int *table,
+    long table_offset, int elements, int spares, int others, int channels, int filters, int depth, int width,
+    int spare, int phases, int reach0, int reach1, int reach2, int taps0, int taps1, int taps2, int stride0,
+    int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0, int before1,
+    int before2, int transposed, long w_group, long w_filter, long w_channel, long w0, long w1, long w2) {
+    const int item = (int)get_global_id(0), taps = taps0 * taps1 * taps2;
+    const int rows = taps * depth + phases * spare; /* of a group's panels */
+    const int column = item % width, packed = item < elements, row = item / width;
+    const int t = packed ? row / depth % taps : 0, t2 = t % taps2, t1 = t / taps2 % taps1,
+              t0 = t / taps2 / taps1;
+    int2 n0 = weft_conv_gpu_number(t0, stride0, dilation0, before0, transposed);
+    int2 n1 = weft_conv_gpu_number(t1, stride1, dilation1, before1, transposed);
+    int2 n2 = weft_conv_gpu_number(t2, stride2, dilation2, before2, transposed);
+    const int rest = item - elements, other = rest - spares;
+    int phase = transposed ? (n0.x * stride1 + n1.x) * stride2 + n2.x : 0;
+    if (!packed) {
+        phase = rest < spares ? rest / width / spare % phases : min(other, phases - 1);
+        if (transposed) {
+            n0.x = phase / stride2 / stride1;
+            n1.x = phase / stride2 % stride1;
+            n2.x = phase % stride2;
+        }
+    }
     const weft_conv_gpu_axis a0 = weft_conv_gpu_taps(n0.x, taps0, stride0, dilation0, before0, transposed);
     const weft_conv_gpu_axis a1 = weft_conv_gpu_taps(n1.x, taps1, stride1, dilation1, before1, transposed);
     const weft_conv_gpu_axis a2 = weft_conv_gpu_taps(n2.x, taps2, stride2, dilation2, before2, transposed);
     const int first = a0.order * taps1 * taps2 + a0.count * (a1.order * taps2 + a1.count * a2.order);
-    const int place = group * taps0 * taps1 * taps2 + first + (n0.y * a1.count + n1.y) * a2.count + n2.y;
-    panels[panels_offset + ((long)place * channels + channel) * filters + column] = WEFT_OF_B(WEFT_GET_)(w,
-        w_offset + group * w_group + column * w_filter + channel * w_channel + t0 * w0 + t1 * w1 + t2 * w2);
+    const int count = a0.count * a1.count * a2.count, top = first * depth + phase * spare;
+    const int entry = first + phase * WEFT_CONV_GPU_PAST;
+    __global int4 *const facts = WEFT_CONV_GPU_FACTS(table + table_offset, depth), *const entries =
+                                                                                       facts + phases;
+    panels += panels_offset;
+    if (packed) {
+        const int channel = row % depth, group = row / depth / taps;
+        const int number = (n0.y * a1.count + n1.y) * a2.count + n2.y;
+        panels[((long)group * rows + top + number * depth + channel) * width + column] =
+            channel < channels && column < filters
+                ? WEFT_OF_B(WEFT_GET_)(w, w_offset + group * w_group + column * w_filter +
+                                              channel * w_channel + t0 * w0 + t1 * w1 + t2 * w2)
+                : 0.0f;
+        if (group + channel + column > 0) return;
+        const int i0 = weft_conv_gpu_reach(t0, n0.x, stride0, dilation0, before0, transposed);
+        const int i1 = weft_conv_gpu_reach(t1, n1.x, stride1, dilation1, before1, transposed);
+        const int i2 = weft_conv_gpu_reach(t2, n2.x, stride2, dilation2, before2, transposed);
+        entries[entry + number] = (int4)(i0, i1, i2, i0 * reach0 + i1 * reach1 + i2 * reach2);
+    } else if (rest < spares) {
+        const int at = rest / width, group = at / spare / phases;
+        panels[((long)group * rows + top + count * depth + at % spare) * width + column] = 0.0f;
+    } else if (other < others) {
+        /* Nothing is read of a phase without taps; what is not there is nowhere in the image. */
+        if (other < phases) {
+            facts[other] =
+                (int4)(entry, count > 0 ? top : 0, (count * depth + WEFT_GEMM_STEP - 1) / WEFT_GEMM_STEP, 0);
+            for (int i = 0; i < WEFT_CONV_GPU_PAST; ++i) entries[entry + count + i] = (int4)(INT_MIN / 2);
+        }
+        if (other < depth) table[table_offset + other] = 0;
+    }
 }
 
-/* Work-group (columns, phase and rows, group). */
-__kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_GROUP, WEFT_CONV_GPU_GROUP, 1))) void WEFT_NAME(
-    tiles)(WEFT_CONV_GPU_PARAMETERS WEFT_EPILOGUE_PARAMETERS) {
-    __local float a_tile[WEFT_CONV_GPU_ROOM], b_tile[WEFT_CONV_GPU_ROOM];
-    const int width = WEFT_CONV_GPU_GROUP * WEFT_CONV_GPU_MICRO;
-    const weft_conv_gpu_problem w = WEFT_CONV_GPU_PROBLEM;
-    const weft_conv_gpu_phase p = weft_conv_gpu_phase_of(&w, (int)get_group_id(1) / row_tiles);
-    const int top = (int)get_group_id(1) % row_tiles * width, left = (int)get_group_id(0) * width;
-    float acc[WEFT_CONV_GPU_MICRO][WEFT_CONV_GPU_MICRO];
-    WEFT_NAME(multiply)
-    (acc, a_tile, b_tile, x + x_offset,
-        panels + panels_offset + (long)w.group * taps0 * taps1 * taps2 * channels * filters, &w, &p, top,
-        left);
-    WEFT_UNROLL for (int i = 0; i < WEFT_CONV_GPU_MICRO; ++i) {
-        const int row = top + (int)get_local_id(1) + WEFT_CONV_GPU_GROUP * i;
-        const int4 at = weft_conv_gpu_position(&p, row);
+/* Work-group (columns, phase and rows, group). Steps of channels, taps and panels from block to block are
+ * bytes; the image's offset counts `unit` elements. */
+__kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1))) void WEFT_NAME(tiles)(
+    WEFT_OPERANDS_A *image, long image_offset, __global const float *panels, long panels_offset,
+    __global const int *table, long table_offset, uint channel_step, uint channel_end, uint tap_step,
+    uint panel_step, int unit, int row_tiles, int panel_rows, int images, int filters, int depth, int width,
+    int read0, int read1, int read2, int made0, int made1, int made2, int stride0, int stride1, int stride2,
+    int transposed, long x_group, long x_image, long x0, long x1, long x2 WEFT_EPILOGUE_PARAMETERS) {
+    __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
+    const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_ACROSS + x;
+    const int number = (int)get_group_id(1) / row_tiles, group = (int)get_group_id(2);
+    const int top = (int)get_group_id(1) % row_tiles * WEFT_GEMM_HEIGHT,
+              left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
+    const weft_conv_gpu_phase p = weft_conv_gpu_phase_of(
+        number, images, (int3)(made0, made1, made2), (int3)(stride0, stride1, stride2), transposed);
+    table += table_offset;
+    const int4 fact = WEFT_CONV_GPU_FACTS(table, depth)[number];
+    const int blocks = top < p.rows ? fact.s2 : 0;
+    /* The window of this item's row, and its quad; a row past the last meets nothing. */
+    const int row = top + WEFT_GEMM_ROW_OF(item, WEFT_GEMM_HEIGHT, 1),
+              step = WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 1);
+    const int4 place = weft_conv_gpu_position(&p, row);
+    int3 first = place.xyz * p.in;
+    WEFT_OPERANDS_A *const window = image + image_offset * unit + group * x_group + place.w * x_image +
+                                    first.x * x0 + first.y * x1 + first.z * x2;
+    if (row >= p.rows) first.x = INT_MIN / 4;
+    uint channel = (uint)(step % depth) * (uint)sizeof(WEFT_OF_A(WEFT_T_));
+    uint tap =
+        (uint)(WEFT_CONV_GPU_ENTRIES(depth, p.out.x * p.out.y * p.out.z) + fact.s0 + step / depth) * 16;
+    __global const char *pixel;
+    int now = 0;
+    float4 a_quads[1], b_quads[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)], acc[WEFT_GEMM_SUMS][4];
+    uint b_at[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
+    WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_SUMS; ++e) acc[e][0] = acc[e][1] = acc[e][2] =
+        acc[e][3] = (float4)(0.0f);
+    WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)
+    b_at[j] =
+        (uint)(WEFT_GEMM_STEP_OF(item + j * WEFT_GEMM_ITEMS, WEFT_GEMM_WIDTH, 0) * width +
+               min(WEFT_GEMM_ROW_OF(item + j * WEFT_GEMM_ITEMS, WEFT_GEMM_WIDTH, 0), width - left - 4)) *
+        4;
+    panels += panels_offset + ((long)group * panel_rows + fact.s1) * width + left;
+    WEFT_CONV_GPU_PIXEL
+    WEFT_CONV_GPU_READ
+    WEFT_GEMM_PUT(a_tile[0], a_quads, WEFT_GEMM_HEIGHT, 1)
+    WEFT_GEMM_PUT(b_tile[0], b_quads, WEFT_GEMM_WIDTH, 0)
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int block = 1; block <= blocks; ++block) { /* after the last one, what is read is not used */
+        channel += channel_step;
+        const uint turn = tap_step + (channel >= channel_end ? 16 : 0);
+        channel = min(channel, channel - channel_end);
+        tap += turn;
+        if (turn) WEFT_CONV_GPU_PIXEL
+        WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)
+        b_at[j] += block < blocks ? panel_step : 0;
+        WEFT_CONV_GPU_READ
+        WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED)
+        for (int s = 0; s < WEFT_GEMM_STEP; ++s) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], s) now ^= 1;
+        WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, 1)
+        WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, 0)
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
+        const int r = top + (i / 4 * WEFT_GEMM_DOWN + y) * 4 + i % 4;
+        const int4 at = weft_conv_gpu_position(&p, r);
         const int line = (at.w * made0 + at.x * p.out.x + p.phase.x) * made1 + at.y * p.out.y + p.phase.y;
         const int along = at.z * p.out.z + p.phase.z;
-        WEFT_UNROLL for (int j = 0; j < WEFT_CONV_GPU_MICRO; ++j) {
-            const int column = left + (int)get_local_id(0) + WEFT_CONV_GPU_GROUP * j;
-            if (row < p.rows && column < filters)
-                WEFT_STORE(acc[i][j], line, along, w.group * filters + column, 1);
+        WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS; ++j) {
+            const int column = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;
+            const float sum = acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];
+            if (r < p.rows && column < filters) WEFT_STORE(sum, line, along, group * filters + column, 1);
         }
     }
 }

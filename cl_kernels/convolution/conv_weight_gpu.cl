@@ -1,55 +1,83 @@
 /* conv_weight_gpu.cl: the weight's gradient of a convolution for devices with many work-items and local
  * memory.
  *
- *     x (images, image..., groups * channels)   y (images, result..., groups * filters)
+ *     image (images, image..., channels)   slope (images, result..., filters)
  *     -> w (groups * filters, channels, taps...): w[f][c][k] = sum over positions (image, o) of
- *        x[image][o * stride + k * dilation - before][c] * y[image][o][f]
+ *        image[image][o * stride + k * dilation - before][c] * slope[image][o][f]
  *
- * A matrix product: row = filter, column = (tap, channel), step of k = position. There are few tiles of it
- * and many steps, so positions are divided among splits, each with sums of its own:
+ * A matrix product with the core of gemm_gpu.cl: row = filter, column = (tap, channel), step of k = position. There are few
+ * tiles of it and many steps, so positions are divided among splits, each with sums of its own:
  *
- * tiles: a work-group of GROUP x GROUP items owns a tile of filters and columns, MICRO x MICRO of them per
- * item, and a share of the positions. It walks them STEP at a time. With GROUP 16 and MICRO 4, item (x, y)
- * loads position y for the columns x, x + 16, x + 32, x + 48, whose taps and channels are computed once, and
- * for as many filters; its position advances by 16.
+ * tiles: each item copies one quad of a block of both factors: four filters of a position, and four channels of the pixel
+ * that its tap sees from there. From block to block its position advances by STEP, as a number whose digits are the image
+ * and the axes:
  *
- *         x tile (16 positions, 64 columns)
+ *            block of images (8 positions, 128 columns)
  *              +----------------+
- *     y tile  |   .   .   .   .|  tap t, channels c ..
- *    (16, 64)  +----------------+
- *     +----+   +----------------+
- *     |  f |   |   w   w   w   w|  item: 4 x 4 elements of w, 16 apart
+ *     block of |  tap t, channels c .. c + 3 ..
+ *     slopes   +----------------+
+ *     (128, 8) +----------------+
+ *     +----+   |                |
+ *     | f  |   |     w          |  8 x 8 elements of w an item, as in gemm_gpu.cl
  *     +----+   +----------------+
  *
- * MICRO 1 is for few filters or columns. The parameters stand in src/kernels/convolution/conv_weight_gpu.c.
- * combine: adds the splits of an element in their order. */
+ * Channels and filters have a pitch, a multiple of 4, and are quads at addresses that allow to read them at once: "stage" and
+ * "stage_slope" make copies that are, if they are not. What is outside of the image, and a position past the split's last
+ * one, counts as zero.
+ *
+ * combine: adds the splits of an element in their order, and brings (filter, tap, channel) into w's order. The parameters
+ * stand in src/kernels/convolution/conv_weight_gpu.c. */
 
 #ifndef WEFT_CONV_WEIGHT_GPU
 #define WEFT_CONV_WEIGHT_GPU
 
-WEFT_REQUIRE(weft_conv_weight_items_are_steps, WEFT_CONV_WEIGHT_STEP == WEFT_CONV_WEIGHT_GROUP);
+/* A position: image, and the axes x, y, z. */
+typedef struct weft_conv_weight_position {
+    int image, x, y, z;
+} weft_conv_weight_position;
 
-/* One word more than the tile, so that columns of a tile lie in different banks. */
-#define WEFT_CONV_WEIGHT_ROOM (WEFT_CONV_WEIGHT_STEP * (WEFT_CONV_WEIGHT_GROUP * WEFT_CONV_WEIGHT_MICRO + 1))
-
-typedef struct weft_conv_weight_problem {
-    int images, channels, filters, groups, group, begin, end; /* positions of the split */
-    int3 image, result, taps, stride, dilation, before;
-} weft_conv_weight_problem;
-
-#define WEFT_CONV_WEIGHT_PARAMETERS                                                                          \
-    WEFT_OPERANDS_A *x, long x_offset, WEFT_OPERANDS_B *y, long y_offset, __global float *sums,              \
-        long sums_offset, int positions, int length, int images, int channels, int filters, int groups,      \
-        int image0, int image1, int image2, int result0, int result1, int result2, int taps0, int taps1,     \
-        int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,       \
-        int before0, int before1, int before2
-#define WEFT_CONV_WEIGHT_PROBLEM(split)                                                                      \
+#define WEFT_CONV_WEIGHT_POSITION(number)                                                                    \
     {                                                                                                        \
-        images, channels, filters, groups, (int)get_group_id(2) % groups, (split)*length,                    \
-            min(positions, (split)*length + length), (int3)(image0, image1, image2),                         \
-            (int3)(result0, result1, result2), (int3)(taps0, taps1, taps2),                                  \
-            (int3)(stride0, stride1, stride2), (int3)(dilation0, dilation1, dilation2),                      \
-            (int3)(before0, before1, before2)                                                                \
+        (number) / result2 / result1 / result0, (number) / result2 / result1 % result0,                      \
+            (number) / result2 % result1, (number) % result2                                                 \
+    }
+
+/* An item's quads of a block, of which `rest` positions are left: of slopes, and of the image. What is not there is not
+ * read: the block's first slope and the first pixel are, and become zero as they are put into local memory, after a block
+ * is multiplied: nothing waits for them before. */
+#define WEFT_CONV_WEIGHT_READ(rest)                                                                          \
+    slope_there = WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 0) < (rest);                                     \
+    WEFT_GEMM_EACH(weft_j, WEFT_GEMM_HEIGHT)                                                                 \
+    a_quads[0] = WEFT_OF_B(WEFT_QUAD_)((WEFT_OPERANDS_B *)(slope + (slope_there ? slope_at : slope_first))); \
+    WEFT_GEMM_EACH(weft_j, WEFT_GEMM_WIDTH) {                                                                \
+        const int weft_x = at.x * stride0 + reach.x, weft_y = at.y * stride1 + reach.y,                      \
+                  weft_z = at.z * stride2 + reach.z;                                                         \
+        const int weft_pixel = ((at.image * image0 + weft_x) * image1 + weft_y) * image2 + weft_z;           \
+        image_there = (WEFT_GEMM_STEP_OF(item, WEFT_GEMM_WIDTH, 0) < (rest)) &                               \
+                      ((uint)weft_x < (uint)image0) & ((uint)weft_y < (uint)image1) &                        \
+                      ((uint)weft_z < (uint)image2);                                                         \
+        b_quads[0] = WEFT_OF_A(WEFT_QUAD_)(                                                                  \
+            (WEFT_OPERANDS_A *)(image + (ulong)(uint)(image_there ? weft_pixel : 0) * (uint)image_step));    \
+    }
+#define WEFT_CONV_WEIGHT_PUT(a_block, b_block)                                                               \
+    a_quads[0] = slope_there ? a_quads[0] : (float4)(0.0f);                                                  \
+    b_quads[0] = image_there ? b_quads[0] : (float4)(0.0f);                                                  \
+    WEFT_GEMM_PUT(a_block, a_quads, WEFT_GEMM_HEIGHT, 0)                                                     \
+    WEFT_GEMM_PUT(b_block, b_quads, WEFT_GEMM_WIDTH, 0)
+
+/* The position STEP further, digit by digit. */
+#define WEFT_CONV_WEIGHT_ADVANCE                                                                             \
+    {                                                                                                        \
+        at.z += step2;                                                                                       \
+        const int weft_carry2 = at.z >= result2;                                                             \
+        at.z = (int)min((uint)at.z, (uint)at.z - (uint)result2);                                             \
+        at.y += step1 + weft_carry2;                                                                         \
+        const int weft_carry1 = at.y >= result1;                                                             \
+        at.y = (int)min((uint)at.y, (uint)at.y - (uint)result1);                                             \
+        at.x += step0 + weft_carry1;                                                                         \
+        const int weft_carry0 = at.x >= result0;                                                             \
+        at.x = (int)min((uint)at.x, (uint)at.x - (uint)result0);                                             \
+        at.image += step_image + weft_carry0;                                                                \
     }
 
 #endif
@@ -61,105 +89,95 @@ typedef struct weft_conv_weight_problem {
 #define WEFT_CONV_WEIGHT_ALONE
 #endif
 
-/* w[filter][channel][tap] of a tile, over the positions of a split. */
-__attribute__((always_inline)) static inline void WEFT_NAME(tile)(__local float *x_tile,
-    __local float *y_tile, WEFT_OPERANDS_A *x, WEFT_OPERANDS_B *y, __global float *sums,
-    const weft_conv_weight_problem *w, int top, int left) {
-    const int lx = (int)get_local_id(0), ly = (int)get_local_id(1),
-              width = WEFT_CONV_WEIGHT_GROUP * WEFT_CONV_WEIGHT_MICRO;
-    const int taps = w->taps.x * w->taps.y * w->taps.z, columns = taps * w->channels;
-    const long x_step = (long)w->groups * w->channels, y_step = (long)w->groups * w->filters;
-    x += (long)w->group * w->channels;
-    y += (long)w->group * w->filters + top;
-    float acc[WEFT_CONV_WEIGHT_MICRO][WEFT_CONV_WEIGHT_MICRO];
-    int3 reach[WEFT_CONV_WEIGHT_MICRO]; /* from a window's first pixel to the column's */
-    long further[WEFT_CONV_WEIGHT_MICRO];
-    WEFT_UNROLL for (int i = 0; i < WEFT_CONV_WEIGHT_MICRO; ++i) {
-        const int column = left + lx + WEFT_CONV_WEIGHT_GROUP * i, tap = column / w->channels,
-                  line = tap / w->taps.z;
-        reach[i] = (int3)(line / w->taps.y, line % w->taps.y, tap % w->taps.z) * w->dilation - w->before;
-        further[i] = (((long)reach[i].x * w->image.y + reach[i].y) * w->image.z + reach[i].z) * x_step +
-                     column % w->channels;
-        WEFT_UNROLL for (int j = 0; j < WEFT_CONV_WEIGHT_MICRO; ++j) acc[i][j] = 0.0f;
-    }
-    int position = w->begin + ly;
-    int3 at;
-    at.z = position % w->result.z;
-    at.y = position / w->result.z % w->result.y;
-    at.x = position / w->result.z / w->result.y % w->result.x;
-    int image = position / w->result.z / w->result.y / w->result.x;
-    for (int start = w->begin; start < w->end; start += WEFT_CONV_WEIGHT_STEP) {
-        const bool some = position < w->end;
-        const int3 first = at * w->stride;
-        const long from =
-            (((long)image * w->image.x + first.x) * w->image.y + first.y) * w->image.z + first.z;
-        WEFT_UNROLL for (int i = 0; i < WEFT_CONV_WEIGHT_MICRO; ++i) {
-            const int column = lx + WEFT_CONV_WEIGHT_GROUP * i;
-            const int3 index = first + reach[i];
-            const bool inside = some && left + column < columns && index.x >= 0 && index.x < w->image.x &&
-                                index.y >= 0 && index.y < w->image.y && index.z >= 0 && index.z < w->image.z;
-            x_tile[ly * (width + 1) + column] =
-                inside ? WEFT_OF_A(WEFT_GET_)(x, from * x_step + further[i]) : 0.0f;
-            y_tile[ly * (width + 1) + column] = some && top + column < w->filters
-                                                    ? WEFT_OF_B(WEFT_GET_)(y, position * y_step + column)
-                                                    : 0.0f;
-        }
-        position += WEFT_CONV_WEIGHT_STEP;
-        at.z += WEFT_CONV_WEIGHT_STEP;
-        while (at.z >= w->result.z) {
-            at.z -= w->result.z;
-            if (++at.y < w->result.y) continue;
-            at.y = 0;
-            if (++at.x < w->result.x) continue;
-            at.x = 0;
-            ++image;
-        }
+WEFT_REQUIRE(WEFT_NAME(items_have_a_quad), WEFT_GEMM_QUADS(WEFT_GEMM_HEIGHT) <= WEFT_GEMM_ITEMS &&
+                                               WEFT_GEMM_QUADS(WEFT_GEMM_WIDTH) <= WEFT_GEMM_ITEMS);
+
+__kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) void WEFT_NAME(stage)(
+    WEFT_OPERANDS_A *image, long image_offset, __global float *staged, long staged_offset,
+    WEFT_CONV_STAGE_PARAMETERS) {
+    WEFT_OPERANDS_A *from = image + image_offset;
+    __global WEFT_OF_A(WEFT_T_) *to = (__global WEFT_OF_A(WEFT_T_) *)(staged + staged_offset);
+    WEFT_CONV_STAGE(WEFT_OF_A, from, to)
+}
+
+__kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) void WEFT_NAME(stage_slope)(
+    WEFT_OPERANDS_B *slope, long slope_offset, __global float *staged, long staged_offset,
+    WEFT_CONV_STAGE_PARAMETERS) {
+    WEFT_OPERANDS_B *from = slope + slope_offset;
+    __global WEFT_OF_B(WEFT_T_) *to = (__global WEFT_OF_B(WEFT_T_) *)(staged + staged_offset);
+    WEFT_CONV_STAGE(WEFT_OF_B, from, to)
+}
+
+/* Work-group (columns, filters, split and group). Offsets count units, steps of pixels and slopes are bytes; a filter's sums are where its taps and channels have
+ * these strides. */
+__kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1))) void WEFT_NAME(tiles)(
+    WEFT_OPERANDS_A *pixels, long pixels_offset, WEFT_OPERANDS_B *slopes, long slopes_offset,
+    __global float *sums, long sums_offset, int pixel_unit, int slope_unit, int depth, int width,
+    int image_step, int slope_step, int sum_tap, int sum_channel, int step_image, int step0, int step1,
+    int step2, int positions, int length, int images, int channels, int filters, int groups, int image0,
+    int image1, int image2, int result0, int result1, int result2, int taps0, int taps1, int taps2,
+    int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0,
+    int before1, int before2) {
+    __local float4 a_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_HEIGHT)], b_tile[2][WEFT_GEMM_BLOCK(WEFT_GEMM_WIDTH)];
+    const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * WEFT_GEMM_ACROSS + x;
+    const int group = (int)get_group_id(2) % groups, split = (int)get_group_id(2) / groups;
+    const int top = (int)get_group_id(1) * WEFT_GEMM_HEIGHT, left = (int)get_group_id(0) * WEFT_GEMM_WIDTH;
+    const int taps = taps0 * taps1 * taps2, begin = split * length, end = min(positions, begin + length);
+    const int filter = min(top + WEFT_GEMM_ROW_OF(item, WEFT_GEMM_HEIGHT, 0), width - 4);
+    const int column = min(left + WEFT_GEMM_ROW_OF(item, WEFT_GEMM_WIDTH, 0), taps * depth - 4);
+    const int tap = column / depth, line = tap / taps2;
+    const int3 reach = (int3)(line / taps1 * dilation0 - before0, line % taps1 * dilation1 - before1,
+        tap % taps2 * dilation2 - before2);
+    __global const char *const image =
+        (__global const char *)(pixels + pixels_offset * pixel_unit + group * depth + column % depth);
+    __global const char *slope =
+        (__global const char *)(slopes + slopes_offset * slope_unit + group * width) +
+        (long)begin * slope_step;
+    const uint slope_first = (uint)filter * (uint)sizeof(WEFT_OF_B(WEFT_T_)),
+               slope_at = slope_first + (uint)WEFT_GEMM_STEP_OF(item, WEFT_GEMM_HEIGHT, 0) * (uint)slope_step;
+    const int position = begin + WEFT_GEMM_STEP_OF(item, WEFT_GEMM_WIDTH, 0);
+    weft_conv_weight_position at = WEFT_CONV_WEIGHT_POSITION(position);
+    int now = 0, slope_there = 0, image_there = 0;
+    float4 a_quads[1], b_quads[1], acc[WEFT_GEMM_SUMS][4];
+    WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_SUMS; ++e) acc[e][0] = acc[e][1] = acc[e][2] =
+        acc[e][3] = (float4)(0.0f);
+    WEFT_CONV_WEIGHT_READ(end - begin)
+    WEFT_CONV_WEIGHT_PUT(a_tile[0], b_tile[0])
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int rest = end - begin; rest > 0;) { /* after the last block zeros are read */
+        rest -= WEFT_GEMM_STEP;
+        slope += rest > 0 ? WEFT_GEMM_STEP * (uint)slope_step : 0u;
+        WEFT_CONV_WEIGHT_ADVANCE
+        WEFT_CONV_WEIGHT_READ(rest)
+        WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED)
+        for (int s = 0; s < WEFT_GEMM_STEP; ++s) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], s) now ^= 1;
+        WEFT_CONV_WEIGHT_PUT(a_tile[now], b_tile[now])
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int step = 0; step < WEFT_CONV_WEIGHT_STEP; ++step) {
-            float from_y[WEFT_CONV_WEIGHT_MICRO];
-            WEFT_UNROLL for (int i = 0; i < WEFT_CONV_WEIGHT_MICRO; ++i) from_y[i] =
-                y_tile[step * (width + 1) + ly + WEFT_CONV_WEIGHT_GROUP * i];
-            WEFT_UNROLL for (int j = 0; j < WEFT_CONV_WEIGHT_MICRO; ++j) {
-                const float from_x = x_tile[step * (width + 1) + lx + WEFT_CONV_WEIGHT_GROUP * j];
-                WEFT_UNROLL for (int i = 0; i < WEFT_CONV_WEIGHT_MICRO; ++i) acc[i][j] =
-                    WEFT_MULTIPLY_ADD(from_y[i], from_x, acc[i][j]);
-            }
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
     }
-    WEFT_UNROLL for (int j = 0; j < WEFT_CONV_WEIGHT_MICRO; ++j) {
-        const int column = left + lx + WEFT_CONV_WEIGHT_GROUP * j, tap = column / w->channels,
-                  channel = column % w->channels;
-        WEFT_UNROLL for (int i = 0; i < WEFT_CONV_WEIGHT_MICRO; ++i) {
-            const int filter = top + ly + WEFT_CONV_WEIGHT_GROUP * i;
-            if (column < columns && filter < w->filters)
-                sums[((long)(w->group * w->filters + filter) * w->channels + channel) * taps + tap] =
-                    acc[i][j];
+    sums += sums_offset + ((long)split * groups + group) * filters * channels * taps;
+    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COLUMNS; ++j) {
+        const int c = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;
+        const int channel = c % depth, own = c / depth;
+        WEFT_UNROLL_REGISTERS for (int i = 0; i < WEFT_GEMM_ROWS; ++i) {
+            const int f = top + (i / 4 * WEFT_GEMM_DOWN + y) * 4 + i % 4;
+            if (f < filters && own < taps && channel < channels)
+                sums[(long)f * channels * taps + own * sum_tap + channel * sum_channel] =
+                    acc[i / 4 * (WEFT_GEMM_COLUMNS / 4) + j / 4][i % 4][j % 4];
         }
     }
 }
 
-/* Work-group (columns, filters, split and group). */
-__kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_GROUP, WEFT_CONV_WEIGHT_GROUP, 1))) void
-WEFT_NAME(tiles)(WEFT_CONV_WEIGHT_PARAMETERS) {
-    __local float x_tile[WEFT_CONV_WEIGHT_ROOM], y_tile[WEFT_CONV_WEIGHT_ROOM];
-    const int split = (int)get_group_id(2) / groups, width = WEFT_CONV_WEIGHT_GROUP * WEFT_CONV_WEIGHT_MICRO;
-    const weft_conv_weight_problem w = WEFT_CONV_WEIGHT_PROBLEM(split);
-    const long weights = (long)groups * filters * channels * taps0 * taps1 * taps2;
-    WEFT_NAME(tile)
-    (x_tile, y_tile, x + x_offset, y + y_offset, sums + sums_offset + split * weights, &w,
-        (int)get_group_id(1) * width, (int)get_group_id(0) * width);
-}
-
-/* Work-item: an element of w. */
+/* Work-item: an element of a split, (filter, tap, channel). */
 __kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) void WEFT_NAME(combine)(
-    __global const float *sums, long sums_offset, __global float *w, long w_offset, int weights, int splits) {
+    __global const float *sums, long sums_offset, __global float *w, long w_offset, int weights, int splits,
+    int channels, int taps) {
     const int element = (int)get_global_id(0);
     if (element >= weights) return;
     sums += sums_offset + element;
     float sum = sums[0];
     for (int split = 1; split < splits; ++split) sum += sums[(long)split * weights];
-    w[w_offset + element] = sum;
+    w[w_offset + (element / channels / taps * channels + element % channels) * taps +
+        element / channels % taps] = sum;
 }
 
 #ifdef WEFT_CONV_WEIGHT_ALONE

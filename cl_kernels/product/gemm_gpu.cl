@@ -24,8 +24,8 @@
  * is then read from A's last row and never stored. What is left, the rest of k and all of a product whose quads are not
  * such, is copied number by number, with zeros outside A and B.
  *
- * The parameters stand in src/kernels/product/gemm_gpu.c. What stands before an inclusion (WEFT_NAME,
- * WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is described in src/kernels/product/gemm.h. */
+ * The core stands in gemm_tile_gpu.clh, its parameters in src/kernels/product/gemm_tile_gpu.h. What stands before an
+ * inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) is described in src/kernels/product/gemm.h. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix)                          gemm_##suffix
@@ -41,8 +41,6 @@
 #ifndef WEFT_GEMM_GPU
 #define WEFT_GEMM_GPU
 
-#define WEFT_GEMM_ITEMS (WEFT_GEMM_DOWN * WEFT_GEMM_ACROSS)
-
 /* 0. In the bound of a loop it hides from PoCL that all items take it as often, which would have it taken apart between them
  * (see WEFT_APART): for a loop whose body is long. */
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -51,63 +49,7 @@
 #define WEFT_GEMM_ZERO 0
 #endif
 
-/* Of a block of `rows` rows (columns): quads of a step of k, one more than it has, so that numbers of a quad along k lie in
- * other banks of local memory than those of the next; quads of all steps; how many of them an item copies, and which. */
-#define WEFT_GEMM_PITCH(rows)  ((rows) / 4 + 1)
-#define WEFT_GEMM_BLOCK(rows)  (WEFT_GEMM_STEP * WEFT_GEMM_PITCH(rows))
-#define WEFT_GEMM_QUADS(rows)  ((rows) / 4 * WEFT_GEMM_STEP)
-#define WEFT_GEMM_COPIES(rows) ((WEFT_GEMM_QUADS(rows) + WEFT_GEMM_ITEMS - 1) / WEFT_GEMM_ITEMS)
-#define WEFT_GEMM_EACH(j, rows)                                                                              \
-    WEFT_UNROLL_REGISTERS for (int j = 0; j < WEFT_GEMM_COPIES(rows);                                        \
-                               ++j) if (WEFT_GEMM_QUADS(rows) % WEFT_GEMM_ITEMS == 0 ||                      \
-                                        item + j * WEFT_GEMM_ITEMS < WEFT_GEMM_QUADS(rows))
-
-/* The row and the step of k at which quad e begins, along k or along rows; where it is in the block, in numbers. */
-#define WEFT_GEMM_ROW_OF(e, rows, along)  ((along) ? (e) / (WEFT_GEMM_STEP / 4) : (e) % ((rows) / 4) * 4)
-#define WEFT_GEMM_STEP_OF(e, rows, along) ((along) ? (e) % (WEFT_GEMM_STEP / 4) * 4 : (e) / ((rows) / 4))
-#define WEFT_GEMM_PLACE_OF(e, rows, along)                                                                   \
-    (WEFT_GEMM_STEP_OF(e, rows, along) * 4 * WEFT_GEMM_PITCH(rows) + WEFT_GEMM_ROW_OF(e, rows, along))
-
-/* An item's quads into a block. */
-#define WEFT_GEMM_PUT(block, quads, rows, along)                                                             \
-    WEFT_GEMM_EACH(weft_j, rows) {                                                                           \
-        __local float *const weft_at =                                                                       \
-            (__local float *)(block) + WEFT_GEMM_PLACE_OF(item + weft_j * WEFT_GEMM_ITEMS, rows, along);     \
-        if (along) {                                                                                         \
-            weft_at[0] = (quads)[weft_j].s0;                                                                 \
-            weft_at[4 * WEFT_GEMM_PITCH(rows)] = (quads)[weft_j].s1;                                         \
-            weft_at[8 * WEFT_GEMM_PITCH(rows)] = (quads)[weft_j].s2;                                         \
-            weft_at[12 * WEFT_GEMM_PITCH(rows)] = (quads)[weft_j].s3;                                        \
-        } else {                                                                                             \
-            *(__local float4 *)weft_at = (quads)[weft_j];                                                    \
-        }                                                                                                    \
-    }
-
-/* acc += one step of k: column p of the block of A with row p of the block of B. */
-#define WEFT_GEMM_ADD(acc, a_block, b_block, p)                                                              \
-    {                                                                                                        \
-        float4 weft_a[WEFT_GEMM_ROWS / 4], weft_b[WEFT_GEMM_COLUMNS / 4];                                    \
-        WEFT_UNROLL_REGISTERS for (int weft_i = 0; weft_i < WEFT_GEMM_ROWS / 4; ++weft_i) weft_a[weft_i] =   \
-            (a_block)[(p)*WEFT_GEMM_PITCH(WEFT_GEMM_HEIGHT) + y + weft_i * WEFT_GEMM_DOWN];                  \
-        WEFT_UNROLL_REGISTERS for (int weft_i = 0; weft_i < WEFT_GEMM_COLUMNS / 4; ++weft_i)                 \
-            weft_b[weft_i] =                                                                                 \
-                (b_block)[(p)*WEFT_GEMM_PITCH(WEFT_GEMM_WIDTH) + x + weft_i * WEFT_GEMM_ACROSS];             \
-        WEFT_UNROLL_REGISTERS for (int weft_e = 0; weft_e < WEFT_GEMM_SUMS; ++weft_e) {                      \
-            const float4 weft_x = weft_a[weft_e * 4 / WEFT_GEMM_COLUMNS],                                    \
-                         weft_y = weft_b[weft_e % (WEFT_GEMM_COLUMNS / 4)];                                  \
-            acc[weft_e][0] = WEFT_MULTIPLY_ADD(weft_x.s0, weft_y, acc[weft_e][0]);                           \
-            acc[weft_e][1] = WEFT_MULTIPLY_ADD(weft_x.s1, weft_y, acc[weft_e][1]);                           \
-            acc[weft_e][2] = WEFT_MULTIPLY_ADD(weft_x.s2, weft_y, acc[weft_e][2]);                           \
-            acc[weft_e][3] = WEFT_MULTIPLY_ADD(weft_x.s3, weft_y, acc[weft_e][3]);                           \
-        }                                                                                                    \
-    }
-
 #endif
-
-/* Rows and columns of a tile; squares of 4 x 4 sums of an item. */
-#define WEFT_GEMM_HEIGHT (WEFT_GEMM_DOWN * WEFT_GEMM_ROWS)
-#define WEFT_GEMM_WIDTH  (WEFT_GEMM_ACROSS * WEFT_GEMM_COLUMNS)
-#define WEFT_GEMM_SUMS   (WEFT_GEMM_ROWS / 4 * WEFT_GEMM_COLUMNS / 4)
 
 /* Functions for A and for B, whose tile has `rows` rows (columns). These are `across` elements apart, `limit` of them are
  * left from the tile's first one on; steps of k are `down` apart, of which `depth` are left.
@@ -185,8 +127,9 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
         b += WEFT_GEMM_STEP * b_row;
         WEFT_GEMM_READ(WEFT_OF_A, a_quads, a, a_at, WEFT_GEMM_HEIGHT)
         WEFT_GEMM_READ(WEFT_OF_B, b_quads, b, b_at, WEFT_GEMM_WIDTH)
-        WEFT_UNROLL_TWICE for (int p = 0; p < WEFT_GEMM_STEP; ++p)
-            WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p) now = 1 - now;
+        WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED)
+        for (int p = 0; p < WEFT_GEMM_STEP; ++p) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p) now =
+            1 - now;
         WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)
         WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -218,9 +161,6 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
     }
 }
 
-#undef WEFT_GEMM_HEIGHT
-#undef WEFT_GEMM_WIDTH
-#undef WEFT_GEMM_SUMS
 #undef WEFT_GEMM_READ
 #undef WEFT_GEMM_GATHER
 #ifdef WEFT_GEMM_ALONE

@@ -98,12 +98,30 @@ static bool writes_over(
     return true;
 }
 
+/* Kernels that were chosen before may read quads where the value was to lie: does one read it, and would it begin elsewhere
+ * than at a multiple of a quad? */
+static bool disturbs_kernels(const wi_partition *p, const wi_assignment *assignment, int own) {
+    enum { QUAD_BYTES = 16 };
+    const int64_t size = (int64_t)weft_dtype_size(p->values[assignment->value].format);
+    if (p->values[assignment->variable].layout.offset.actual * size % QUAD_BYTES == 0) return false;
+    for (size_t i = 0; i < p->step_count; i++) {
+        const wi_step *const step = p->steps[i];
+        if (step->kind != WI_STEP_PRODUCT && step->kind != WI_STEP_KERNEL) continue;
+        const int count = p->values[step->members[0]].node->input_count;
+        for (int source = 0; source < count; source++) {
+            if (wi_base_storage(p, step->sources[source]) == own) return true;
+        }
+    }
+    return false;
+}
+
 /* Is the new value computed in the variable's memory, where no one needs the old one afterwards? */
 static bool may_be_in_place(const wi_loops *loops, const wi_assignment *assignment, size_t step_count) {
     const wi_partition *p = loops->partition;
     const size_t step = (size_t)p->values[assignment->value].step;
     const int own = wi_base_storage(p, assignment->value), over = wi_base_storage(p, assignment->variable);
     if (p->storages[own].alias >= 0 || !writes_over(p, &loops->of[step], assignment, over)) return false;
+    if (disturbs_kernels(p, assignment, own)) return false;
     for (size_t i = step + 1; i < step_count; i++) {
         if (reads_variable(p, &loops->of[i], assignment->variable)) return false;
     }

@@ -3,107 +3,148 @@
  */
 #include "base/integers.h"
 #include "kernels/convolution/conv_product.h"
+#include "kernels/convolution/conv_stage_gpu.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
+#include "kernels/product/gemm_tile_gpu.h"
+#include <stdlib.h>
 
-/* A work-group of GROUP x GROUP items has a tile of MICRO x MICRO elements an item, and walks k in STEPs; one of
- * PACKED items packs weights. */
-enum { GROUP, MICRO, STEP, PACKED };
+/* Beside the tile's: a work-group of PACKED items packs weights, and copies images. */
+enum { PACKED = WI_TILE_PARAMETERS };
 
-static const char *const parameters[] = {[GROUP] = "WEFT_CONV_GPU_GROUP",
-    [MICRO] = "WEFT_CONV_GPU_MICRO",
-    [STEP] = "WEFT_CONV_GPU_STEP",
-    [PACKED] = "WEFT_CONV_GPU_PACKED",
-    NULL};
+static const char *const parameters[] = {WI_TILE_NAMES, [PACKED] = "WEFT_CONV_GPU_PACKED", NULL};
 
-static const wi_variant variants[] = {{"large", {[GROUP] = 16, [MICRO] = 4, [STEP] = 16, [PACKED] = 64}},
-    {"small", {[GROUP] = 16, [MICRO] = 1, [STEP] = 16, [PACKED] = 64}}, {0}};
+/* Each item has one quad of a block of rows: ROWS * STEP = 16 * ACROSS. */
+static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 64}}, {"tall", {16, 16, 8, 4, 8, 64}},
+    {"medium", {16, 16, 4, 4, 16, 64}}, {"small", {8, 8, 4, 4, 8, 64}}, {0}};
 
-/* For devices whose groups or registers suit other tiles. */
-static const wi_variant tuned_variants[] = {{"8x8", {[GROUP] = 8, [MICRO] = 8, [STEP] = 8, [PACKED] = 64}},
-    {"16x8", {[GROUP] = 16, [MICRO] = 8, [STEP] = 16, [PACKED] = 64}},
-    {"8x4", {[GROUP] = 8, [MICRO] = 4, [STEP] = 8, [PACKED] = 64}}, {0}};
+static const char *const headers[] = {"gemm_tile_gpu.clh", "conv_stage_gpu.clh", NULL};
 
-static wi_limits limits(const int *p) {
-    const size_t group = (size_t)p[GROUP], tile = (size_t)(p[STEP] * (p[GROUP] * p[MICRO] + 1));
-    return (wi_limits){
-        .group = group * group, .items = {(size_t)p[PACKED], group}, .local_bytes = 2 * tile * sizeof(float)};
+/* How the weight is packed: elements, and zeros between phases; in floats of scratch memory, where the table begins, and where the image's copy begins. */
+typedef struct packing {
+    int64_t width, phases, spare, rows; /* of a row; rows of a group */
+    int64_t elements, spares, table, image;
+    wi_conv_quads read;
+} packing;
+
+static packing packing_of(const wi_kernel_site *site) {
+    const wi_conv_geometry *const w = site->product->convolution;
+    const int64_t step = site->values[WI_TILE_STEP], taps = w->taps[0] * w->taps[1] * w->taps[2];
+    packing p = {.width = wi_divide_up(w->filters, 4) * 4,
+        .phases = wi_conv_phases(w),
+        .read = {.images = w->images, .groups = w->groups, .channels = w->channels, .from_image = w->image}};
+    for (int i = 0; i < 3; i++) {
+        p.read.size[i] = w->read[i];
+        p.read.from[i] = w->step[i];
+    }
+    wi_conv_quads_find(&p.read, site);
+    p.spare = p.read.pitch % step == 0 ? 0 : step;
+    p.rows = taps * p.read.pitch + p.phases * p.spare;
+    p.elements = w->groups * taps * p.read.pitch * p.width;
+    p.spares = w->groups * p.phases * p.spare * p.width;
+    p.table = p.elements + p.spares;
+    p.image = p.table + p.read.pitch + 4 * (p.phases + taps + p.phases * step / 2);
+    return p;
 }
 
-static int64_t phases_of(const wi_conv_geometry *w) {
-    return w->transposed ? w->stride[0] * w->stride[1] * w->stride[2] : 1;
+static wi_limits limits(const int *values) {
+    wi_limits tile = wi_tile_limits(values);
+    tile.items[0] = (size_t)wi_max64(values[PACKED], values[WI_TILE_ACROSS]);
+    return tile;
 }
 
-/* Positions of the largest phase. */
-static int64_t positions_of(const wi_conv_geometry *w) {
-    int64_t count = w->images;
-    for (int i = 0; i < 3; i++) count *= w->transposed ? wi_divide_up(w->made[i], w->stride[i]) : w->made[i];
-    return count;
-}
-
-static bool accepts(const wi_kernel_site *site) {
-    const wi_gemm_shape *const shape = site->product;
-    const wi_conv_geometry *const w = shape->convolution;
+/* Numbers of rows, and what the table holds, are ints. */
+static bool fits_int(const wi_kernel_site *site) {
+    const wi_conv_geometry *const w = site->product->convolution;
     const double most = INT32_MAX - 4096;
-    double positions = (double)w->images, phases = 1.0;
-    double weights = (double)w->groups * (double)w->filters * (double)w->channels;
+    double positions = (double)w->images, phases = 1.0, reach = 0.0;
+    double weights = (double)w->groups * ((double)w->filters + 3.0) * ((double)w->channels + 3.0);
     for (int i = 0; i < 3; i++) {
         positions *= (double)w->made[i];
         weights *= (double)w->taps[i];
         phases *= w->transposed ? (double)w->stride[i] : 1.0;
     }
-    const int *const p = site->values;
-    const bool fills = p[MICRO] == 1 || (positions_of(w) > p[GROUP] && w->filters > p[GROUP]);
-    return fills && weights <= most &&
-           phases * (positions + site->values[GROUP] * site->values[MICRO]) <= most;
+    weights += phases * (double)site->values[WI_TILE_STEP] * (double)w->groups * ((double)w->filters + 3.0);
+    if (weights > most || phases * (positions + (double)wi_tile_height(site->values)) > most) return false;
+    const packing p = packing_of(site);
+    double pixels = (double)w->images;
+    for (int i = 0; i < 3; i++) {
+        reach += (double)(w->taps[i] * w->dilation[i] + w->before[i]) * (double)llabs(p.read.step[i]);
+        pixels *= (double)w->read[i];
+    }
+    return reach <= most && pixels <= most && (double)p.rows * (double)p.width <= (double)(UINT32_MAX / 4);
 }
 
-static void add_pack(wi_kernel_plan *plan, const wi_conv_geometry *w, int64_t weights) {
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "pack", weights, plan->values[PACKED]);
-    wi_kernel_input(launch, 1);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_int(launch, weights);
-    wi_kernel_int(launch, w->channels);
-    wi_kernel_int(launch, w->filters);
-    wi_conv_add_weight(launch, w);
+static bool accepts(const wi_kernel_site *site) {
+    return wi_tile_fits_registers(site->device, site->values) && fits_int(site);
 }
 
-/* As in gemm_gpu.c. */
+/* Multiplications of a padded product, and the traffic of a copy of the image. */
 static double cost(const wi_kernel_site *site) {
     const wi_conv_geometry *const w = site->product->convolution;
     const int *const p = site->values;
-    const int64_t tile = p[GROUP] * p[MICRO];
-    const double groups = (double)(wi_divide_up(positions_of(w), tile) * wi_divide_up(w->filters, tile)) *
-                          (double)(phases_of(w) * w->groups);
-    return wi_work_seconds(site->device,
-        &(wi_work){.operations =
-                       2.0 * groups * (double)(tile * tile) * wi_conv_steps(w) / (p[MICRO] == 1 ? 0.12 : 0.7),
-            .bytes = wi_conv_bytes(w),
-            .groups = groups,
-            .launches = 2,
-            .build_seconds = 0.5});
+    const packing packed = packing_of(site);
+    const double groups = (double)(wi_divide_up(wi_conv_phase_positions(w), wi_tile_height(p)) *
+                                   wi_divide_up(w->filters, wi_tile_width(p)) * packed.phases * w->groups);
+    const double steps = wi_conv_steps(w) * (double)packed.read.pitch / (double)w->channels;
+    return wi_work_seconds(
+        site->device, &(wi_work){.operations = 2.0 * groups * (double)(wi_tile_height(p) * wi_tile_width(p)) *
+                                               steps / wi_tile_useful_part(p),
+                          .bytes = wi_conv_bytes(w) + 8.0 * (double)wi_conv_quads_floats(&packed.read),
+                          .groups = groups,
+                          .launches = packed.read.staged ? 3 : 2,
+                          .build_seconds = 0.5});
+}
+
+static void add_pack(wi_kernel_plan *plan, const wi_conv_geometry *w, const packing *p) {
+    const int64_t others = wi_max64(p->phases, p->read.pitch);
+    wi_kernel_launch *const launch =
+        wi_kernel_launch_1d(plan, "pack", p->elements + p->spares + others, plan->values[PACKED]);
+    wi_kernel_input(launch, 1);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_scratch(launch, p->table);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(p->elements, p->spares, others, w->channels, w->filters,
+                               p->read.pitch, p->width, p->spare, p->phases));
+    wi_kernel_ints(launch, p->read.step, 3);
+    wi_conv_add_weight(launch, w);
+}
+
+static void add_tiles(wi_kernel_plan *plan, const wi_conv_geometry *w, const packing *p) {
+    const int *const values = plan->values;
+    const int64_t row_tiles = wi_divide_up(wi_conv_phase_positions(w), wi_tile_height(values));
+    const int64_t step = values[WI_TILE_STEP], depth = p->read.pitch;
+    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", 1, 1);
+    launch->dimensions = 3;
+    launch->local[0] = (size_t)values[WI_TILE_ACROSS];
+    launch->local[1] = (size_t)values[WI_TILE_DOWN];
+    launch->local[2] = 1;
+    launch->global[0] = (size_t)wi_divide_up(w->filters, wi_tile_width(values)) * launch->local[0];
+    launch->global[1] = (size_t)(p->phases * row_tiles) * launch->local[1];
+    launch->global[2] = (size_t)w->groups;
+    launch->has_epilogue = true;
+    wi_conv_quads_add(launch, &p->read, p->image);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_scratch(launch, p->table);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(step % depth * p->read.element_size,
+                               depth * p->read.element_size, step / depth * 16, step * p->width * 4));
+    wi_kernel_ints(launch,
+        WI_KERNEL_NUMBERS(p->read.unit, row_tiles, p->rows, w->images, w->filters, p->read.pitch, p->width));
+    wi_kernel_ints(launch, w->read, 3);
+    wi_kernel_ints(launch, w->made, 3);
+    wi_kernel_ints(launch, w->stride, 3);
+    wi_kernel_int(launch, w->transposed);
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(p->read.group, p->read.image));
+    wi_kernel_longs(launch, p->read.step, 3);
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
-    const wi_gemm_shape *const shape = site->product;
-    const wi_conv_geometry *const w = shape->convolution;
-    const int64_t weights = w->groups * w->filters * w->channels * w->taps[0] * w->taps[1] * w->taps[2];
-    const int64_t group = site->values[GROUP], tile = group * site->values[MICRO];
-    const int64_t row_tiles = wi_divide_up(positions_of(w), tile);
-    plan->scratch_bytes = (size_t)weights * sizeof(float);
-    add_pack(plan, w, weights);
-    wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "tiles", 1, 1);
-    launch->dimensions = 3;
-    launch->global[0] = (size_t)(wi_divide_up(w->filters, tile) * group);
-    launch->global[1] = (size_t)(phases_of(w) * row_tiles * group);
-    launch->global[2] = (size_t)w->groups;
-    launch->local[0] = launch->local[1] = (size_t)group;
-    launch->local[2] = 1;
-    launch->has_epilogue = true;
-    wi_kernel_input(launch, 0);
-    wi_kernel_scratch(launch, 0);
-    wi_kernel_int(launch, row_tiles);
-    wi_conv_add_geometry(launch, w);
+    const wi_conv_geometry *const w = site->product->convolution;
+    const packing p = packing_of(site);
+    add_pack(plan, w, &p);
+    wi_kernel_packs(plan, WI_CONV_WEIGHT, (size_t)p.image * sizeof(float));
+    wi_conv_quads_stage(plan, "stage", &p.read, p.image, plan->values[PACKED]);
+    add_tiles(plan, w, &p);
+    plan->scratch_bytes = (size_t)(p.image + wi_conv_quads_floats(&p.read)) * sizeof(float);
     return WEFT_OK;
 }
 
@@ -111,9 +152,9 @@ const wi_implementation wi_conv_gpu = {.name = "conv_gpu",
     .ops = {&wi_op_conv, &wi_op_conv_data},
     .needs = {.classes = WI_ON_GPU, .limits = limits},
     .file = "conv_gpu.cl",
+    .headers = headers,
     .parameters = parameters,
     .variants = variants,
-    .tuned_variants = tuned_variants,
     .accepts = accepts,
     .cost = cost,
     .prepare = prepare,

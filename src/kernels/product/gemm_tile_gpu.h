@@ -1,0 +1,27 @@
+/* Tiles of products and convolutions on gpu-class devices: the parameters of cl_kernels/product/gemm_tile_gpu.clh, and what
+ * follows from them. */
+#ifndef WI_GEMM_TILE_GPU_H
+#define WI_GEMM_TILE_GPU_H
+
+#include "kernels/registry.h"
+
+/* A work-group of DOWN x ACROSS items has a tile of ROWS x COLUMNS elements an item, multiples of 4, and walks k in blocks
+ * of STEP. These are the first parameters of an implementation that uses them. */
+enum { WI_TILE_DOWN, WI_TILE_ACROSS, WI_TILE_ROWS, WI_TILE_COLUMNS, WI_TILE_STEP, WI_TILE_PARAMETERS };
+
+#define WI_TILE_NAMES                                                                                        \
+    "WEFT_GEMM_DOWN", "WEFT_GEMM_ACROSS", "WEFT_GEMM_ROWS", "WEFT_GEMM_COLUMNS", "WEFT_GEMM_STEP"
+
+int64_t wi_tile_height(const int *values);
+int64_t wi_tile_width(const int *values);
+/* Of the group, and of local memory: of A and of B two blocks of numbers, a step of k with a quad more. */
+wi_limits wi_tile_limits(const int *values);
+bool wi_tile_fits_registers(const wi_device_profile *device, const int *values);
+/* The part of the arithmetic units' time that reads of local memory leave: an item reads a quad for each 4 rows and for each
+ * 4 columns, and multiplies them all. */
+double wi_tile_useful_part(const int *values);
+
+/* The files that precede one that uses the core. */
+extern const char *const wi_tile_headers[];
+
+#endif
