@@ -2,9 +2,9 @@
  *
  * Formulas, masks and the two results are those of attention_cpu.cl. All of it is products of two kinds around weights,
  * one for each pair of a query and a key. A group of WEFT_ATTENTION_GROUP items (attention_gpu.c) owns a block of rows, 4 for
- * each 16 items: queries (forward, and dq of backward) or keys (dk and dv). It walks over the others, 64 at a time:
+ * each 16 or 32 items (lanes): queries (forward, dq) or keys (dk, dv). It walks over the others, 4 for each lane at a time:
  *
- *     step of the width       others (64)             columns (WEFT_ATTENTION_WIDTH)
+ *     step of the width       others                  columns (WEFT_ATTENTION_WIDTH)
  *      +---+                 +------------+           +------------------+
  *      | o |   x   o o o o = |   oooo     |           |  oo     oo       |  chunk of the others' rows
  *      +---+                 +------------+           +------------------+
@@ -12,7 +12,7 @@
  *                            weights                  = sums: item (lane, y) has rows 4y .. 4y + 3 of its lane's columns
  *
  * 1. Scores: both operands come through local memory in steps of 16 numbers of the width. An item makes 4 x 4 of them.
- * 2. Weights: in registers; 16 lanes that share rows find their maxima together. They go to local memory.
+ * 2. Weights: in registers; the lanes that share rows find their maxima together. They go to local memory.
  * 3. Sums: an item multiplies the weights of its 4 rows with its lane's columns, a chunk of the others' rows at a time.
  *
  * The next step and the next chunk are read from memory while one is multiplied; there are two of each in local memory, and
@@ -241,6 +241,15 @@ static inline void WEFT_NAME(store)(
     }
 }
 
+/* The sums of 4 rows, of which so many are there, times a factor each. */
+static inline void WEFT_NAME(store_rows)(__global float *to, long row, int left, int width,
+    WEFT_ATTENTION_VECTOR (*sums)[WEFT_ATTENTION_VECTORS], float4 factors) {
+    if (left > 0) WEFT_NAME(store)(to, sums[0], factors.x, width);
+    if (left > 1) WEFT_NAME(store)(to + row, sums[1], factors.y, width);
+    if (left > 2) WEFT_NAME(store)(to + 2 * row, sums[2], factors.z, width);
+    if (left > 3) WEFT_NAME(store)(to + 3 * row, sums[3], factors.w, width);
+}
+
 __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void WEFT_NAME(forward)(
     __global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,
     __global const float *restrict v, long v_offset, __global float *restrict y, long y_offset,
@@ -316,11 +325,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
         weft_attention_put(rest, 3, queries - query, logs.w);
     }
     y += a * y_0 + b * y_1 + query * y_row;
-    const float4 part = total == 0.0f ? 0.0f : 1.0f / total;
-    if (query < queries) WEFT_NAME(store)(y, sums[0], part.x, dv_width);
-    if (query + 1 < queries) WEFT_NAME(store)(y + y_row, sums[1], part.y, dv_width);
-    if (query + 2 < queries) WEFT_NAME(store)(y + 2 * y_row, sums[2], part.z, dv_width);
-    if (query + 3 < queries) WEFT_NAME(store)(y + 3 * y_row, sums[3], part.w, dv_width);
+    const float4 factors = total == 0.0f ? 0.0f : 1.0f / total;
+    WEFT_NAME(store_rows)(y, y_row, queries - query, dv_width, sums, factors);
 }
 
 /* What a gradient sums up, `part`. */
@@ -408,11 +414,7 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
             to_width);
     }
     to += to_offset + to_at + a * to_0 + b * to_1;
-    to += row * to_row;
-    if (row < row_count) WEFT_NAME(store)(to, sums[0], 1.0f, to_width);
-    if (row + 1 < row_count) WEFT_NAME(store)(to + to_row, sums[1], 1.0f, to_width);
-    if (row + 2 < row_count) WEFT_NAME(store)(to + 2 * to_row, sums[2], 1.0f, to_width);
-    if (row + 3 < row_count) WEFT_NAME(store)(to + 3 * to_row, sums[3], 1.0f, to_width);
+    WEFT_NAME(store_rows)(to + row * to_row, to_row, row_count - row, to_width, sums, (float4)(1.0f));
 }
 
 /* inner: of each query the product of y and dy, added up in the order of `scores`: what both have is exactly equal where a
