@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 STEPS = 20
 torch.set_num_threads(1)
@@ -44,6 +45,17 @@ class Trace:
 
     def of(self, prefix):
         return [p for name, p in self.p.items() if name.startswith(prefix)]
+
+    def load(self, module, scope=""):
+        """Gives a module the weights of a scope, whose layers are numbered by their kinds, as in the sample."""
+        kinds = {nn.Linear: "linear", nn.Conv2d: "conv", nn.ConvTranspose2d: "convtranspose", nn.BatchNorm2d: "batchnorm"}
+        made = dict.fromkeys(kinds, 0)
+        for layer in module.modules():
+            kind = type(layer)
+            if kind in kinds:
+                made[kind] += 1
+                for name, p in layer.named_parameters():
+                    p.data = self.p.pop(f"{scope}{kinds[kind]}{made[kind]}.{name}").data
 
     def linear(self, x, name):
         return F.linear(x, self.p[name + ".weight"], self.p.get(name + ".bias"))
@@ -149,7 +161,90 @@ def finetune(t, batch=64):
         yield step(sgd, F.cross_entropy(t.linear(seen, "new"), labels))
 
 
-SAMPLES = {function.__name__: function for function in (gpt, dqn, seq2seq, finetune)}
+def vae(t, batch=64, width=128, code=8):
+    encoder = nn.Sequential(nn.Linear(64, width), nn.ReLU())
+    mean, log_variance = nn.Linear(width, code), nn.Linear(width, code)
+    decoder = nn.Sequential(nn.Linear(code, width), nn.ReLU(), nn.Linear(width, 64))
+    networks = nn.ModuleList((encoder, mean, log_variance))
+    t.load(networks)
+    t.load(decoder, "decoder.")
+    adam = torch.optim.Adam((*networks.parameters(), *decoder.parameters()), 2e-3)
+    for _ in range(STEPS):
+        image, noise = t.take(batch, 64), t.take(batch, code)
+        h = encoder(image)
+        m, v = mean(h), log_variance(h)
+        y = decoder(m + noise * (0.5 * v).exp())
+        divergence = 0.5 * (v.exp() + m**2 - v - 1).sum(1).mean()
+        yield step(adam, F.binary_cross_entropy_with_logits(y, image, reduction="sum") / batch + divergence)
+
+
+def digit_generator(width=32):
+    return nn.Sequential(
+        nn.Linear(16, 8 * width), nn.Unflatten(1, (2 * width, 2, 2)),
+        nn.BatchNorm2d(2 * width), nn.SiLU(), nn.ConvTranspose2d(2 * width, width, 4, 2, 1),
+        nn.BatchNorm2d(width), nn.SiLU(), nn.ConvTranspose2d(width, 1, 4, 2, 1), nn.Sigmoid())
+
+
+def dcgan(t, batch=64, width=32):
+    generator = digit_generator()
+    discriminator = nn.Sequential(
+        nn.Conv2d(1, width, 4, 2, 1), nn.SiLU(),
+        nn.Conv2d(width, 2 * width, 4, 2, 1), nn.BatchNorm2d(2 * width), nn.SiLU(),
+        nn.Flatten(), nn.Linear(8 * width, 1))
+    t.load(generator, "generator.")
+    t.load(discriminator, "discriminator.")
+    adam_d = torch.optim.Adam(discriminator.parameters(), 1e-3, (0.5, 0.999), 1e-6)
+    adam_g = torch.optim.Adam(generator.parameters(), 2e-3, (0.5, 0.999), 1e-6)
+    for _ in range(STEPS):
+        image, noise, other = t.take(batch, 1, 8, 8), t.take(batch, 16), t.take(batch, 16)
+        fake = generator(noise).detach()
+        caught = step(adam_d, (F.softplus(-discriminator(image)) + F.softplus(discriminator(fake))).mean())
+        yield caught, step(adam_g, F.softplus(-discriminator(generator(other))).mean())
+
+
+def wgan_gp(t, batch=64, width=32):
+    generator = digit_generator()
+    critic = nn.Sequential(
+        nn.Conv2d(1, width, 4, 2, 1), nn.SiLU(), nn.Conv2d(width, 2 * width, 4, 2, 1), nn.SiLU(),
+        nn.Flatten(), nn.Linear(8 * width, 1))
+    t.load(generator, "generator.")
+    t.load(critic, "critic.")
+    adam_c = torch.optim.Adam(critic.parameters(), 1e-3, (0.5, 0.9))
+    adam_g = torch.optim.Adam(generator.parameters(), 2e-3, (0.5, 0.9))
+    for i in range(1, STEPS + 1):
+        image, noise, share = t.take(batch, 1, 8, 8), t.take(batch, 16), t.take(batch, 1, 1, 1)
+        if i % 6 == 0:
+            yield step(adam_g, -critic(generator(noise)).mean())
+            continue
+        fake = generator(noise).detach()
+        between = (fake + share * (image - fake)).requires_grad_(True)
+        slope, = torch.autograd.grad(critic(between).sum(), between, create_graph=True)
+        steep = (slope.norm(2, (1, 2, 3)) - 1) ** 2
+        yield step(adam_c, critic(fake).mean() - critic(image).mean() + 10 * steep.mean())
+
+
+def unet(t, batch=64, width=16):
+    def twice(inputs, filters):
+        return nn.Sequential(
+            nn.Conv2d(inputs, filters, 3, 1, 1), nn.BatchNorm2d(filters), nn.SiLU(),
+            nn.Conv2d(filters, filters, 3, 1, 1), nn.BatchNorm2d(filters), nn.SiLU())
+
+    fine, middle, coarse = twice(1, width), twice(width, 2 * width), twice(2 * width, 4 * width)
+    low, up = nn.ConvTranspose2d(4 * width, 2 * width, 2, 2), twice(4 * width, 2 * width)
+    high, top = nn.ConvTranspose2d(2 * width, width, 2, 2), twice(2 * width, width)
+    networks = nn.ModuleList((fine, middle, coarse, low, up, high, top, nn.Conv2d(width, 1, 1)))
+    t.load(networks)
+    adam = torch.optim.Adam(networks.parameters(), 3e-3)
+    for _ in range(STEPS):
+        image, strokes = t.take(batch, 1, 8, 8), t.take(batch, 1, 8, 8)
+        a = fine(image)
+        b = middle(F.avg_pool2d(a, 2))
+        x = up(torch.cat((b, low(coarse(F.avg_pool2d(b, 2)))), 1))
+        logits = networks[-1](top(torch.cat((a, high(x)), 1)))
+        yield step(adam, F.binary_cross_entropy_with_logits(logits, strokes))
+
+
+SAMPLES = {function.__name__: function for function in (gpt, dqn, seq2seq, finetune, vae, dcgan, wgan_gp, unet)}
 ap = argparse.ArgumentParser()
 ap.add_argument("sample", choices=SAMPLES)
 ap.add_argument("folder", type=Path)

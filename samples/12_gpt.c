@@ -6,7 +6,8 @@
 #ifndef WEFT_SOURCE_DATA_DIR
 #define WEFT_SOURCE_DATA_DIR "data"
 #endif
-enum { DATA, STEPS, BATCH, LAYERS, WIDTH, HEADS, CONTEXT, PROMPT, TEMPERATURE, TOP_K, TOP_P, TRACE, OPTIONS };
+enum { DATA, STEPS, BATCH, LAYERS, WIDTH, HEADS, CONTEXT };
+enum { PROMPT = CONTEXT + 1, TEMPERATURE, TOP_K, TOP_P, PRECISION, TRACE, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = {"--data", OPTION_TEXT, "FILE", "the text", WEFT_SOURCE_DATA_DIR "/text/alice.txt"},
     [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "1000"},
@@ -19,6 +20,7 @@ static option options[OPTIONS] = {
     [TEMPERATURE] = {"--temperature", OPTION_AMOUNT, "T", "0 always takes the likeliest", "0.8"},
     [TOP_K] = {"--top-k", OPTION_COUNT, "K", "draws among the K likeliest", "20"},
     [TOP_P] = {"--top-p", OPTION_RATE, "P", "of these, among the likeliest that add up to P", "0.95"},
+    [PRECISION] = PRECISION_OPTION,
     [TRACE] = TRACE_OPTION,
 };
 
@@ -39,6 +41,8 @@ static weft_status train(gpt *g, const int32_t *text, size_t count) {
     int32_t *seen = malloc(size), *wanted = malloc(size);
     float loss = 0;
     outputs[1] = weft_optimizer_minimize(weft_optimizer_create(g->graph, &rule), outputs[0], NULL);
+    const weft_value values[] = {
+        {tokens, seen, size}, {next, wanted, size}, {outputs[0], &loss, sizeof loss}};
     weft_status status = seen && wanted ? weft_graph_status(g->graph) : WEFT_ERROR_MEMORY;
     if (!status) status = weft_plan_create(&plan, outputs, 2, &sized);
     if (!status) status = trace_begin(options[TRACE].text, g->graph);
@@ -48,10 +52,7 @@ static weft_status train(gpt *g, const int32_t *text, size_t count) {
             memcpy(seen + i * length, from, length * sizeof *from);
             memcpy(wanted + i * length, from + 1, length * sizeof *from);
         }
-        status = weft_plan_write(plan, tokens, seen, size);
-        if (!status) status = weft_plan_write(plan, next, wanted, size);
-        if (!status) status = weft_plan_run(plan);
-        if (!status) status = weft_plan_read(plan, outputs[0], &loss, sizeof loss);
+        status = weft_plan_step(plan, values, 3);
         if (!status) trace_step(&loss, 1, 2, seen, size, wanted, size);
         if (!status && (step == last || step % 100 == 0))
             printf("step %4zu: loss %.3f\n", step, (double)loss);
@@ -84,8 +85,9 @@ int main(int argc, char **argv) {
     }
     g.graph = weft_context_graph(context);
     g.vocabulary = (int64_t)weft_vocabulary_size(vocabulary);
+    status = weft_graph_set_precision(g.graph, precision_of(&options[PRECISION]));
     /* a text of one stream of single tokens is the text itself */
-    status = train(&g, weft_dataset_column(text, 0)->data, weft_dataset_size(text));
+    if (!status) status = train(&g, weft_dataset_column(text, 0)->data, weft_dataset_size(text));
     const gpt_sampling how = {options[PROMPT].text, strtod(options[TEMPERATURE].text, NULL),
         strtod(options[TOP_P].text, NULL), number(TOP_K)};
     if (!status) status = gpt_write_on(&g, vocabulary, &how);

@@ -4,9 +4,10 @@
 #include <stdio.h>
 
 enum { BATCH = 64, WIDTH = 128, FIRST = 500, LONGEST = 500 };
-enum { STEPS, TRACE, OPTIONS };
+enum { STEPS, PRECISION, TRACE, OPTIONS };
 static option options[OPTIONS] = {
     [STEPS] = {"--steps", OPTION_COUNT, "N", "steps of the cart, the first 500 at random", "8000"},
+    [PRECISION] = PRECISION_OPTION,
     [TRACE] = TRACE_OPTION,
 };
 
@@ -48,14 +49,11 @@ static weft_status learn(const learner *l, const memory *m, size_t count) {
     static memory b;
     const size_t rows = sizeof(float[BATCH][4]), column = sizeof(float[BATCH]);
     float loss = 0;
+    const weft_value values[] = {{l->seen, b.seen, rows}, {l->next, b.next, rows},
+        {l->alive, b.alive, column}, {l->action, b.action, column}, {l->outputs[0], &loss, sizeof loss}};
     memory_draw(m, count, &b, BATCH); /* into the first rows */
-    weft_status status = weft_plan_write(l->learn, l->seen, b.seen, rows);
-    if (!status) status = weft_plan_write(l->learn, l->next, b.next, rows);
-    if (!status) status = weft_plan_write(l->learn, l->alive, b.alive, column);
-    if (!status) status = weft_plan_write(l->learn, l->action, b.action, column);
-    if (!status) status = weft_plan_run(l->learn);
+    weft_status status = weft_plan_step(l->learn, values, 5);
     if (!status) status = weft_plan_run(l->follow);
-    if (!status) status = weft_plan_read(l->learn, l->outputs[0], &loss, sizeof loss);
     trace_step(&loss, 1, 4, b.seen, rows, b.next, rows, b.alive, column, b.action, column);
     return status;
 }
@@ -71,9 +69,9 @@ static weft_status play(const learner *l, size_t last) {
         memcpy(m.seen[at], s, sizeof s);
         if (draw() < 0.02 || draw() < 1 - (double)step / 5000)
             m.action[at] = draw() < 0.5;
-        else if (!(status = weft_plan_write(l->act, l->seen, s, sizeof s)) &&
-                 !(status = weft_plan_run(l->act)))
-            status = weft_plan_read(l->act, l->chosen, &m.action[at], sizeof *m.action);
+        else
+            status = weft_plan_step(l->act,
+                (weft_value[]){{l->seen, s, sizeof s}, {l->chosen, &m.action[at], sizeof *m.action}}, 2);
         const bool fell = cart_step(s, m.action[at]);
         memcpy(m.next[at], s, sizeof s), m.alive[at] = !fell;
         if (fell || ++length == LONGEST) mean += 0.1f * ((float)length - mean), length = 0, cart_place(s);
@@ -90,6 +88,8 @@ int main(int argc, char **argv) {
     int end = 0;
     if (!command_line_read(&line, argc, argv, &end)) return end;
     weft_status status = weft_context_create(&context, NULL);
+    if (!status)
+        status = weft_graph_set_precision(weft_context_graph(context), precision_of(&options[PRECISION]));
     if (!status) status = make(&l, weft_context_graph(context));
     if (!status) status = trace_begin(options[TRACE].text, weft_context_graph(context));
     if (!status) status = play(&l, option_count_of(&options[STEPS]));

@@ -5,10 +5,11 @@
 #ifndef WEFT_SOURCE_DATA_DIR
 #define WEFT_SOURCE_DATA_DIR "data"
 #endif
-enum { DATA, STEPS, TRACE, OPTIONS };
+enum { DATA, STEPS, PRECISION, TRACE, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = {"--data", OPTION_TEXT, "FILE", "a text, for its words", WEFT_SOURCE_DATA_DIR "/text/alice.txt"},
     [STEPS] = {"--steps", OPTION_COUNT, "N", "updates", "600"},
+    [PRECISION] = PRECISION_OPTION,
     [TRACE] = TRACE_OPTION,
 };
 
@@ -30,11 +31,11 @@ static weft_tensor *network(weft_tensor *word, weft_tensor *given) {
 static weft_status write_words(weft_plan *plan, weft_tensor *const in[2], weft_tensor *likeliest, batch *b) {
     int32_t written[BATCH][STEPS_OUT];
     size_t right = 0;
-    weft_status status = weft_plan_write(plan, in[0], b->word, sizeof b->word);
+    const weft_value values[] = {{in[0], b->word, sizeof b->word}, {in[1], b->given, sizeof b->given},
+        {likeliest, written, sizeof written}};
+    weft_status status = WEFT_OK;
     for (int t = 0; t < STEPS_OUT && !status; t++) {
-        status = weft_plan_write(plan, in[1], b->given, sizeof b->given);
-        if (!status) status = weft_plan_run(plan);
-        if (!status) status = weft_plan_read(plan, likeliest, written, sizeof written);
+        status = weft_plan_step(plan, values, 3);
         for (int i = 0; i < BATCH && t + 1 < STEPS_OUT; i++) b->given[i][t + 1] = written[i][t];
     }
     for (int i = 0; i < BATCH; i++) {
@@ -61,6 +62,7 @@ int main(int argc, char **argv) {
     weft_status status = weft_context_create(&context, NULL);
     if (status) goto done;
     weft_graph *graph = weft_context_graph(context);
+    if ((status = weft_graph_set_precision(graph, precision_of(&options[PRECISION])))) goto done;
     weft_tensor *in[] = {
         weft_input(graph, "word", WEFT_I32, LONGEST), weft_input(graph, "given", WEFT_I32, STEPS_OUT)};
     weft_tensor *wanted = weft_input(graph, "wanted", WEFT_I32, STEPS_OUT), *logits = network(in[0], in[1]);
@@ -73,13 +75,11 @@ int main(int argc, char **argv) {
     if (!(status = weft_graph_status(graph))) status = weft_plan_create(&learn, outputs, 2, &size);
     if (!status) status = weft_plan_create(&write, &likeliest, 1, &size);
     if (!status) status = trace_begin(options[TRACE].text, graph);
+    const weft_value values[] = {{in[0], b.word, sizeof b.word}, {in[1], b.given, sizeof b.given},
+        {wanted, b.wanted, sizeof b.wanted}, {outputs[0], &loss, sizeof loss}};
     for (size_t step = 1; step <= last && !status; step++) {
         draw_batch(&b, words, count);
-        status = weft_plan_write(learn, in[0], b.word, sizeof b.word);
-        if (!status) status = weft_plan_write(learn, in[1], b.given, sizeof b.given);
-        if (!status) status = weft_plan_write(learn, wanted, b.wanted, sizeof b.wanted);
-        if (!status) status = weft_plan_run(learn);
-        if (!status) status = weft_plan_read(learn, outputs[0], &loss, sizeof loss);
+        status = weft_plan_step(learn, values, 4);
         trace_step(&loss, 1, 1, &b, sizeof b);
         if (step % 100 == 0) printf("step %4zu: loss %.3f\n", step, (double)loss);
     }

@@ -1,14 +1,14 @@
 /* Fine-tuning: a residual network (K. He et al. 2016) learns the digits 0 to 4; then its body is frozen, norms included, and a
  * new linear layer learns to tell 5 to 9 apart by its features. */
 #include "digits.h"
-#include <stdio.h>
 
 enum { BATCH = 64, CLASSES = 5 };
-enum { DATA, STEPS, HEAD_STEPS, TRACE, OPTIONS };
+enum { DATA, STEPS, HEAD_STEPS, PRECISION, TRACE, OPTIONS };
 static option options[OPTIONS] = {
     [DATA] = DIGITS_OPTION,
     [STEPS] = {"--steps", OPTION_SEED, "N", "updates of the whole network", "100"},
     [HEAD_STEPS] = {"--head-steps", OPTION_COUNT, "N", "updates of the new layer", "200"},
+    [PRECISION] = PRECISION_OPTION,
     [TRACE] = TRACE_OPTION,
 };
 
@@ -40,12 +40,11 @@ static weft_status train(const head *h, const weft_dataset *digits, int32_t firs
     weft_status status = WEFT_OK;
     digit_batch b;
     float loss = 0;
+    const weft_value values[] = {{h->image, b.images, sizeof b.images}, {h->label, b.labels, sizeof b.labels},
+        {h->outputs[0], &loss, sizeof loss}};
     for (size_t step = 1; step <= last && !status; step++) {
         if (!draw_digits(digits, first, first + CLASSES - 1, BATCH, b.images, b.labels)) break;
-        status = weft_plan_write(h->learn, h->image, b.images, sizeof b.images);
-        if (!status) status = weft_plan_write(h->learn, h->label, b.labels, sizeof b.labels);
-        if (!status) status = weft_plan_run(h->learn);
-        if (!status) status = weft_plan_read(h->learn, h->outputs[0], &loss, sizeof loss);
+        status = weft_plan_step(h->learn, values, 3);
         trace_step(&loss, 1, 1, &b, sizeof b);
     }
     if (!status) printf("digits from %d on: loss %.3f", (int)first, (double)loss);
@@ -57,12 +56,11 @@ static weft_status test(const head *h, const weft_dataset *digits, int32_t first
     weft_status status = WEFT_OK;
     digit_batch b;
     int32_t best[BATCH];
+    const weft_value values[] = {{h->image, b.images, sizeof b.images}, {h->best, best, sizeof best}};
     int right = 0;
     for (int round = 0; round < 10 && !status; round++) {
         if (!draw_digits(digits, first, first + CLASSES - 1, BATCH, b.images, b.labels)) break;
-        status = weft_plan_write(h->classify, h->image, b.images, sizeof b.images);
-        if (!status) status = weft_plan_run(h->classify);
-        if (!status) status = weft_plan_read(h->classify, h->best, best, sizeof best);
+        status = weft_plan_step(h->classify, values, 2);
         for (int i = 0; i < BATCH; i++) right += best[i] == b.labels[i];
     }
     if (!status) printf(", %d of 640 are told apart\n", right);
@@ -82,6 +80,7 @@ int main(int argc, char **argv) {
     if (!status) status = weft_dataset_open_idx(&unseen, context, options[DATA].text, "t10k");
     if (status) goto done;
     weft_graph *graph = weft_context_graph(context);
+    if ((status = weft_graph_set_precision(graph, precision_of(&options[PRECISION])))) goto done;
     h[0].image = h[1].image = weft_input(graph, "image", WEFT_F32, 1, 8, 8);
     h[0].label = h[1].label = weft_input(graph, "label", WEFT_I32);
     weft_tensor *features = weft_resnet20(h[0].image, 0, "body.");

@@ -3,6 +3,8 @@
 #define DIGITS_H
 
 #include "trace.h"
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #ifndef WEFT_SOURCE_DATA_DIR
@@ -27,6 +29,51 @@ static inline bool draw_digits(const weft_dataset *digits, int32_t first, int32_
         i++;
     }
     return true;
+}
+
+/* Squared distance to the nearest digit of the dataset, and its label. */
+static inline float nearest_digit(const weft_dataset *digits, const float *image, int32_t *label) {
+    const float *const pixels = weft_dataset_column(digits, 0)->data;
+    const int32_t *const all = weft_dataset_column(digits, 1)->data;
+    float least = INFINITY;
+    for (size_t at = 0, size = weft_dataset_size(digits); at < size; at++) {
+        float distance = 0;
+        for (int i = 0; i < DIGIT_PIXELS; i++) {
+            const float d = image[i] - pixels[at * DIGIT_PIXELS + (size_t)i];
+            distance += d * d;
+        }
+        if (distance < least) least = distance, *label = all[at];
+    }
+    return least;
+}
+
+/* Shows the first seven images side by side as text. */
+static inline void show_digits(float (*images)[DIGIT_PIXELS], size_t count) {
+    for (size_t row = 0; row < 8; row++) {
+        for (size_t i = 0; i < count && i < 7; i++) {
+            for (size_t column = 0; column < 8; column++) {
+                const float p = images[i][8 * row + column];
+                const char c = " .:-=+*#%@"[p > 0 ? p < 1 ? (int)(9.99f * p) : 9 : 0];
+                printf("%c%c", c, c);
+            }
+            putchar(i < 6 ? ' ' : '\n');
+        }
+    }
+}
+
+/* Shows images that a network drew, and prints how far they are from the digits of the dataset that are nearest to them. */
+static inline void report_digits(const weft_dataset *digits, float (*images)[DIGIT_PIXELS], size_t count) {
+    int32_t label = 0;
+    int kinds = 0;
+    double distance = 0;
+    bool seen[10] = {false};
+    show_digits(images, count);
+    for (size_t i = 0; i < count; i++) {
+        distance += sqrt((double)nearest_digit(digits, images[i], &label)) / (double)count;
+        kinds += !seen[label];
+        seen[label] = true;
+    }
+    printf("distance to the nearest real digits %.2f, which are of %d kinds\n", distance, kinds);
 }
 
 #endif

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `weft bench gemm|conv|lstm|attention|map|reduce` measure what is asked for, and refuse what is no size.
+# `weft bench gemm|conv|lstm|attention|gpt|rows|map|reduce` measure what is asked for, and refuse what is no size.
 # Usage: check_bench_sizes.sh WEFT
 set -u
 weft=$1
@@ -35,6 +35,11 @@ rows 2 '"causal": true' attention --causal 1x1x16x16
 rows 2 '"causal": false' attention 1x1x16x16
 rows 1 '"op": "exp"' map --elements 65536 exp
 rows 1 '"op": ' reduce --elements 65536 sum_rows
+small="--layers 1 --width 64 --vocabulary 40 --context 32 --length 16 --steps 2"
+rows 1 '"gpt": "decode"' gpt decode $small
+rows 1 '"gpt": "train"' gpt train $small
+rows 1 '"gpt": "lengths"' gpt lengths $small --steps 4
+rows 2 '"rule": "sgd"' rows --rule sgd --rows 50 --rows 60 --width 16 --batch 8 --steps 3
 for size in 1x2 1x2x3x4 0x1x1 -1x1x1 1x1x1x 1x1xa x1x1x1 1048577x1x1 1x1x1: 1x1x1:N 1x1x1:NNN 1x1x1:nt ''; do refused gemm "$size"; done
 for size in 1x2x3x4x3 1x2x4x4x3x1 1x8x4x4x3x1x3 1x8x4x4x3x1x1x1 65537x8x4x4x3x1 2x8x16x16x3x1:NN; do refused conv "$size"; done
 refused lstm 8193x1x1

@@ -18,7 +18,7 @@ expect() {
     name=$1 line=$2 text=$3
     shift 3
     rm -rf "$WEFT_CACHE_DIR"
-    got=$("$weft" tune "$@" 2>&1) || complain "$name" "it failed: $got"
+    got=$("$weft" tune --budget 600 "$@" 2>&1) || complain "$name" "it failed: $got"
     echo "$got" | grep -qF -- "$text" || complain "$name" "expected '$text': $got"
     kept=$(cat "$WEFT_CACHE_DIR/tuning.txt" 2>/dev/null)
     echo "$kept" | grep -q -- "$line" || complain "$name" "expected '$line' to be kept: $kept"
@@ -30,6 +30,7 @@ site="matmul 1,40,200,200 nn f32 f32 f32"
 expect "a budget of 0" '^$' "a budget of 0: nothing is measured" --budget 0 $size
 expect "a product" "^choice$tab$site$tab" "1 sizes measured" $size
 expect "a convolution" "^choice${tab}conv_weight n2,1,16,16 " "3 sizes measured" 2x8x16x16x3x1
+expect "a product in f16" "^choice$tab${site%f32}f16$tab" "1 sizes measured" --precision f16 $size
 expect "a file" "^choice$tab$site$tab" "1 sizes measured" --file "$folder/shipped.txt" $size
 cmp -s "$folder/shipped.txt" "$WEFT_CACHE_DIR/tuning.txt" || complain "a file" "it differs from the cache folder's"
 got=$("$weft" tune $size 2>&1)

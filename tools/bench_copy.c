@@ -13,18 +13,19 @@ static weft_status touch(weft_context *context, const wi_buffer *buffer) {
         "clEnqueueFillBuffer");
 }
 
-weft_status bench_copy_create(bench_copy *copy, weft_context *context, size_t bytes) {
+static weft_status create(
+    bench_copy *copy, weft_context *context, const char *kernel, size_t from, size_t to) {
     wi_program *program = NULL;
     wi_text source;
     weft_status status;
     wi_text_init(&source, NULL);
-    copy->launch.name = "copy";
+    copy->launch.name = kernel;
     WI_TRY_DONE(wi_kernel_source_append(&source, "common.clh"));
     WI_TRY_DONE(wi_kernel_source_append(&source, "copy.cl"));
     WI_TRY_DONE(wi_program_get(&program, wi_context_device(context), "copy.cl", source.data, NULL));
-    WI_TRY_DONE(wi_program_kernel(&copy->launch.kernel, program, "copy"));
-    WI_TRY_DONE(wi_buffer_create(&copy->from, wi_context_device(context), bytes));
-    WI_TRY_DONE(wi_buffer_create(&copy->to, wi_context_device(context), bytes));
+    WI_TRY_DONE(wi_program_kernel(&copy->launch.kernel, program, kernel));
+    WI_TRY_DONE(wi_buffer_create(&copy->from, wi_context_device(context), from));
+    WI_TRY_DONE(wi_buffer_create(&copy->to, wi_context_device(context), to));
     WI_TRY_DONE(touch(context, &copy->from));
     WI_TRY_DONE(touch(context, &copy->to));
     const cl_mem memory[] = {copy->from.memory, copy->to.memory};
@@ -34,6 +35,15 @@ weft_status bench_copy_create(bench_copy *copy, weft_context *context, size_t by
 done:
     wi_text_clear(&source);
     return status;
+}
+
+weft_status bench_copy_create(bench_copy *copy, weft_context *context, size_t bytes) {
+    return create(copy, context, "copy", bytes, bytes);
+}
+
+/* A work-item writes one vector, of at least two that it reads. */
+weft_status bench_read_create(bench_copy *copy, weft_context *context, size_t bytes) {
+    return create(copy, context, "read", 2 * bytes, bytes);
 }
 
 void bench_copy_clear(bench_copy *copy, weft_context *context) {

@@ -24,6 +24,19 @@ weft_status bench_time_plan(double *seconds, weft_plan *plan, int repeats) {
     return WEFT_OK;
 }
 
+bool bench_read_precision(weft_precision *precision, const char *text) {
+    static const struct {
+        const char *name;
+        weft_precision precision;
+    } known[] = {{"f32", WEFT_PRECISION_F32}, {"bf16", WEFT_PRECISION_BF16}, {"f16", WEFT_PRECISION_F16}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(text, known[i].name) != 0) continue;
+        *precision = known[i].precision;
+        return true;
+    }
+    return false;
+}
+
 bool bench_take_option(int argc, char **argv, int *i, bool *json, weft_context_options *options) {
     if (strcmp(argv[*i], "--json") == 0) return *json = true;
     if (strcmp(argv[*i], "--device") != 0 || *i + 1 >= argc) return false;

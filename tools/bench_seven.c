@@ -304,7 +304,7 @@ static const char help[] =
     "  --device SEL      as of weft check\n"
     "  --profile         where the time goes: a row a step of the plan, of the\n"
     "                    quickest of three runs\n"
-    "  --precision NAME  f32, or bf16: mixed precision\n"
+    "  --precision NAME  f32, or mixed precision: bf16 or f16\n"
     "  --trace FILE      of one network: that run for ui.perfetto.dev or chrome://tracing\n"
     "  --json            an object a line\n";
 
@@ -322,11 +322,6 @@ static bool read_memory(bench_options *options, const char *text) {
     return end != text && !*end && options->memory >= 1;
 }
 
-static bool read_precision(weft_precision *precision, const char *text) {
-    *precision = strcmp(text, "bf16") == 0 ? WEFT_PRECISION_BF16 : WEFT_PRECISION_F32;
-    return *precision == WEFT_PRECISION_BF16 || strcmp(text, "f32") == 0;
-}
-
 static bool ask_for(bench_options *options, const char *name) {
     const bench_network *const network = bench_network_find(name);
     if (!network) return false;
@@ -340,7 +335,7 @@ static bool take_value(bench_options *options, const char *name, const char *val
     if (strcmp(name, "--steps") == 0) return read_whole(&options->steps, value, 1, MAX_ROUNDS);
     if (strcmp(name, "--pairs") == 0) return read_whole(&options->pairs, value, FEWEST_PAIRS, MAX_PAIRS);
     if (strcmp(name, "--memory-limit") == 0) return read_memory(options, value);
-    if (strcmp(name, "--precision") == 0) return read_precision(&options->precision, value);
+    if (strcmp(name, "--precision") == 0) return bench_read_precision(&options->precision, value);
     if (strcmp(name, "--compare") == 0) return *(options->compare = value) != '\0';
     if (strcmp(name, "--trace") == 0) return *(options->trace = value) != '\0';
     options->device = value;

@@ -1,5 +1,5 @@
 /* weft check (contract in check.h): first some expressions over two matrices and the same in double on the
- * host, of odd sizes, as tails are where kernels go wrong; then every op as PyTorch computed it. */
+ * host, of odd sizes, as tails are where kernels go wrong; then every op, format by format. */
 #include "check.h"
 #include "check_recorded.h"
 #include "check_report.h"
@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/weft.h>
+
+static const weft_dtype formats[CHECK_FORMATS] = {WEFT_F32, WEFT_BF16, WEFT_F16, WEFT_F64};
 
 enum { ROWS = 37, COLUMNS = 67, SIZE = ROWS * COLUMNS, MOST = SIZE };
 
@@ -248,22 +250,63 @@ static size_t show_quarantine(weft_context *context) {
     return wrong;
 }
 
-/* Kernels in quarantine are no failure: others serve in their place. */
-static int check_context(weft_context *context, bool all) {
+/* f64 where the device has it. */
+static bool has_format(weft_context *context, weft_dtype format) {
+    return format != WEFT_F64 || wi_context_device(context)->caps.fp64;
+}
+
+static weft_status check_format(weft_context *context, check_part *part) {
     static float a[SIZE], b[SIZE];
-    size_t count = CASES;
+    size_t passed = 0, count = 0;
+    if (part->format == WEFT_F32 && !part->only) {
+        fill(a, 1);
+        fill(b, 2);
+        count = CASES;
+        passed = check_cases(context, a, b);
+    }
+    check_line("\nevery op%s, with its gradients, in %s\n", part->all ? "" : ", one case each",
+        weft_dtype_name(part->format));
+    const weft_status status = weft_check_recorded(context, part);
+    part->count += count;
+    part->passed += passed;
+    return status;
+}
+
+static void show_table(weft_context *context, const check_part *parts, size_t count) {
+    check_line("\n%-7s%7s%7s%9s%7s  %s\n", "format", "cases", "mixed", "missing", "wrong",
+        "largest error that passed, allowed");
+    for (size_t i = 0; i < count; i++) {
+        const check_part *const p = &parts[i];
+        check_line("%-7s", weft_dtype_name(p->format));
+        if (!has_format(context, p->format))
+            check_line(" the device has none\n");
+        else
+            check_line("%7zu%7zu%9zu%7zu  %.1e, %.0e\n", p->count, p->mixed, p->missing, p->count - p->passed,
+                p->largest, check_allowed(p->format));
+    }
+}
+
+/* Kernels in quarantine are no failure: others serve in their place. */
+static int check_context(weft_context *context, const weft_check_options *asked) {
+    check_part parts[CHECK_FORMATS];
+    size_t passed = 0, count = 0, part_count = 0;
+    weft_status status = WEFT_OK;
     const weft_device_info *const info = weft_context_device(context);
     check_line("%s  %s (%s, driver %s), kernels of class %s\n", info->selector, info->name, info->platform,
         info->driver, info->device_class == WEFT_CLASS_GPU ? "gpu" : "cpu");
-    fill(a, 1);
-    fill(b, 2);
-    size_t passed = check_cases(context, a, b);
-    check_line("\nevery op%s, with its gradients, beside PyTorch's numbers\n", all ? "" : ", one case each");
-    const weft_status status = weft_check_recorded(context, all, &passed, &count);
+    for (size_t i = 0; i < CHECK_FORMATS && status == WEFT_OK; i++) {
+        if (!(asked->formats & 1u << i)) continue;
+        check_part *const part = &parts[part_count++];
+        *part = (check_part){.format = formats[i], .all = asked->all, .only = asked->only};
+        if (has_format(context, part->format)) status = check_format(context, part);
+        count += part->count;
+        passed += part->passed;
+    }
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_status_name(status));
     (void)show_quarantine(context);
+    show_table(context, parts, part_count);
     check_line("%zu of %zu work\n", passed, count);
-    return passed == count && status == WEFT_OK ? 0 : 1;
+    return passed == count && count > 0 && status == WEFT_OK ? 0 : 1;
 }
 
 static int fail(void) {
@@ -276,6 +319,13 @@ static void log_warning(void *user, weft_log_level level, const char *line) {
     if (level == WEFT_LOG_WARNING) check_line("%s\n", line);
 }
 
+bool weft_check_read_precision(unsigned *bits, const char *text) {
+    *bits = 0;
+    for (size_t i = 0; i < CHECK_FORMATS; i++)
+        if (strcmp(text, "all") == 0 || strcmp(text, weft_dtype_name(formats[i])) == 0) *bits |= 1u << i;
+    return *bits != 0;
+}
+
 int weft_check(const weft_check_options *asked) {
     weft_context *context = NULL;
     const weft_context_options options = {
@@ -286,7 +336,7 @@ int weft_check(const weft_check_options *asked) {
     if (weft_context_create(&context, &options) != WEFT_OK)
         (void)fail();
     else
-        result = check_context(context, asked->all);
+        result = check_context(context, asked);
     if (asked->report && context) check_report_tuning(context);
     weft_context_release(context);
     return asked->report && check_report_end() != WEFT_OK ? fail() : result;

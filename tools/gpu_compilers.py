@@ -114,21 +114,24 @@ def barriers(vendor, lines):
 
 def k_step(vendor, lines, multiplications):
     """The instructions, by kind, of a whole step of a kernel's walk along k, in which an item does so many multiply-adds:
-    the smallest loop that multiplies and waits for the group once, the loop inside it as often as it takes; {}: there is none."""
+    a loop that multiplies and waits for the group once, the loop inside it as often as it takes; {}: there is none. Of several
+    such loops the one that multiplies most for its instructions: others are for what is left of k, whatever lies as it may."""
     loops = [(first, last, count(vendor, lines[first:last + 1]), barriers(vendor, lines[first:last + 1]))
              for first, last in loops_of(lines)]
-    steps = [(last - first, first, last) for first, last, counts, waits in loops if waits == 1 and "multiply" in counts]
-    if not steps:
-        return {}
-    _, first, last = min(steps)
-    inner = [(a, b) for a, b, counts, waits in loops if a >= first and b <= last and waits == 0 and "multiply" in counts]
-    counts = count(vendor, lines[first:last + 1])
-    if inner:
-        a, b = max(inner, key=lambda loop: loop[1] - loop[0])
-        body = count(vendor, lines[a:b + 1])
-        rounds = (multiplications - counts["multiply"]) / body["multiply"]
-        counts = {kind: counts[kind] + round(rounds) * body.get(kind, 0) for kind in counts}
-    return counts if counts["multiply"] == multiplications else {}
+    best, most = {}, 0
+    for first, last, counts, waits in loops:
+        if waits != 1 or "multiply" not in counts:
+            continue
+        inner = [(a, b) for a, b, within, inside in loops if a >= first and b <= last and inside == 0 and "multiply" in within]
+        if inner:
+            a, b = max(inner, key=lambda loop: loop[1] - loop[0])
+            body = count(vendor, lines[a:b + 1])
+            rounds = (multiplications - counts["multiply"]) / body["multiply"]
+            counts = {kind: counts[kind] + round(rounds) * body.get(kind, 0) for kind in counts}
+        share = counts["multiply"] / sum(counts.values())
+        if counts["multiply"] == multiplications and share > most:
+            best, most = counts, share
+    return best
 
 
 def instructions_of(vendor, lines):

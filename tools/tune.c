@@ -5,6 +5,7 @@
  * time. */
 #include "tune.h"
 #include "base/platform.h"
+#include "bench_measure.h"
 #include "tune_measure.h"
 #include <errno.h>
 #include <math.h>
@@ -28,7 +29,7 @@ static const char help[] =
     "  without these: the seven networks of the table\n"
     "  --budget SECONDS  for all of it; else 60\n"
     "  --batch N         instead of the networks' batch size\n"
-    "  --precision NAME  f32, or bf16: mixed precision\n"
+    "  --precision NAME  f32, or mixed precision: bf16 or f16\n"
     "  --limit SECONDS   that one kernel may take before it counts as hanging; else 30\n"
     "  --file FILE       also writes the choices to a file, to be merged and shipped\n"
     "  --device SEL      as of weft check\n";
@@ -117,7 +118,6 @@ static bool read_number(double *number, const char *text, double least) {
 }
 
 static int read_option(tune_options *options, const char *name, const char *value) {
-    const bool mixed = strcmp(value, "bf16") == 0;
     double batch;
     if (strcmp(name, "--budget") == 0)
         return read_number(&options->budget, value, 0.0) ? 0 : refuse("--budget", value);
@@ -127,8 +127,7 @@ static int read_option(tune_options *options, const char *name, const char *valu
         if (!read_number(&batch, value, 1.0) || batch != floor(batch)) return refuse("--batch", value);
         options->batch = (int64_t)batch;
     } else if (strcmp(name, "--precision") == 0) {
-        if (!mixed && strcmp(value, "f32") != 0) return refuse("--precision", value);
-        options->precision = mixed ? WEFT_PRECISION_BF16 : WEFT_PRECISION_F32;
+        if (!bench_read_precision(&options->precision, value)) return refuse("--precision", value);
     } else if (strcmp(name, "--device") == 0) {
         options->device = value;
     } else if (strcmp(name, "--file") == 0) {

@@ -3,10 +3,13 @@
 #include "bench_attention.h"
 #include "bench_checkpoint.h"
 #include "bench_conv.h"
+#include "bench_curve.h"
 #include "bench_gemm.h"
+#include "bench_gpt.h"
 #include "bench_images.h"
 #include "bench_lstm.h"
 #include "bench_map.h"
+#include "bench_rows.h"
 #include "bench_seven.h"
 #include "check.h"
 #include "device_formats.h"
@@ -17,10 +20,12 @@
 
 static const char usage[] =
     "usage: weft devices               list the OpenCL devices of this machine\n"
-    "       weft check [--device SEL] [--all] [--forget] [--report FILE]  test that a device computes\n"
-    "                                  every op right; --forget: kernels that did not compile or\n"
-    "                                  failed their self-test are tried again; --report: the\n"
-    "                                  results and the devices, for a bug report\n"
+    "       weft check [--device SEL] [--precision f32|bf16|f16|f64|all] [--only OP] [--all]\n"
+    "                  [--forget] [--report FILE]  test that a device computes every op right;\n"
+    "                                  --precision: in this format, else in f32; --only: one op;\n"
+    "                                  --all: all recorded cases of an op; --forget: kernels that\n"
+    "                                  did not compile or failed their self-test are tried\n"
+    "                                  again; --report: results and devices, for a bug report\n"
     "       weft tune [--help]         choose the fastest kernels for networks on a device\n"
     "       weft bench seven [--help]  measure training steps of whole networks\n"
     "       weft bench gemm [--json]   measure matrix products\n"
@@ -28,8 +33,11 @@ static const char usage[] =
     "       weft bench map [--json]    measure elementwise ops beside a copy\n"
     "       weft bench reduce [--json] measure reductions beside a copy\n"
     "       weft bench attention [--json]   measure attention and its gradients\n"
+    "       weft bench gpt [--help]    measure decoding, training and planning of a GPT\n"
+    "       weft bench rows [--help]   measure a skip-gram whose tables are updated by rows\n"
     "       weft bench images [--json] [--folder DIR]   measure loading and augmentation\n"
     "       weft bench lstm [--json]        measure an LSTM layer and its gradients\n"
+    "       weft bench curve [--help]  train a network on given batches, a loss a line\n"
     "       weft bench checkpoint [--json] [--folder DIR]   measure saving a checkpoint of FCN-S\n"
     "       weft advise [NETWORK|seven ...] [--help]  measure a training step on every device, say\n"
     "                                  what it costs, and what other devices are expected to take\n"
@@ -88,7 +96,7 @@ static int devices(void) {
 }
 
 static int check(int argc, char **argv) {
-    weft_check_options asked = {0};
+    weft_check_options asked = {.formats = CHECK_F32};
     bool forget = false;
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--all") == 0)
@@ -99,8 +107,13 @@ static int check(int argc, char **argv) {
             asked.device = argv[++i];
         else if (strcmp(argv[i], "--report") == 0 && i + 1 < argc)
             asked.report = argv[++i];
-        else
-            return bad_usage("check takes --device SEL, --all, --forget and --report FILE");
+        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+            asked.only = argv[++i];
+        else if (strcmp(argv[i], "--precision") != 0 || i + 1 == argc)
+            return bad_usage(
+                "check takes --device SEL, --precision NAME, --only OP, --all, --forget and --report FILE");
+        else if (!weft_check_read_precision(&asked.formats, argv[++i]))
+            return bad_usage("--precision of check is f32, bf16, f16, f64 or all");
     }
     if (forget && weft_check_forget() != WEFT_OK) return fail();
     return weft_check(&asked);
@@ -109,23 +122,27 @@ static int check(int argc, char **argv) {
 static int bench(int argc, char **argv) {
     const char *const what = argc > 0 ? argv[0] : "";
     if (strcmp(what, "seven") == 0) return weft_bench_seven(argc - 1, argv + 1);
+    if (strcmp(what, "curve") == 0) return weft_bench_curve(argc - 1, argv + 1);
     if (strcmp(what, "gemm") == 0) return weft_bench_gemm(argc - 1, argv + 1);
     if (strcmp(what, "conv") == 0) return weft_bench_conv(argc - 1, argv + 1);
     if (strcmp(what, "map") == 0) return weft_bench_map(argc - 1, argv + 1);
     if (strcmp(what, "reduce") == 0) return weft_bench_reduce(argc - 1, argv + 1);
     if (strcmp(what, "attention") == 0) return weft_bench_attention(argc - 1, argv + 1);
+    if (strcmp(what, "gpt") == 0) return weft_bench_gpt(argc - 1, argv + 1);
+    if (strcmp(what, "rows") == 0) return weft_bench_rows(argc - 1, argv + 1);
     if (strcmp(what, "images") == 0) return weft_bench_images(argc - 1, argv + 1);
     if (strcmp(what, "lstm") == 0) return weft_bench_lstm(argc - 1, argv + 1);
     if (strcmp(what, "checkpoint") == 0) return weft_bench_checkpoint(argc - 1, argv + 1);
-    return bad_usage(
-        "the benchmarks are: weft bench seven, gemm, conv, map, reduce, attention, images, lstm, checkpoint");
+    return bad_usage("the benchmarks are: weft bench seven, gemm, conv, map, reduce, attention, gpt, images, "
+                     "lstm, rows, curve, checkpoint");
 }
 
-/* `weft bench seven`, `weft advise` and `weft tune` have helps of their own. */
+/* `weft bench seven`, `curve`, `gpt` and `rows`, `weft advise` and `weft tune` have helps of their own. */
 static bool wants_help(int argc, char **argv) {
     bool own = false, help = false;
     for (int i = 1; i < argc; i++) {
-        own = own || strcmp(argv[i], "seven") == 0 ||
+        own = own || strcmp(argv[i], "seven") == 0 || strcmp(argv[i], "curve") == 0 ||
+              strcmp(argv[i], "gpt") == 0 || strcmp(argv[i], "rows") == 0 ||
               (i == 1 && (strcmp(argv[i], "advise") == 0 || strcmp(argv[i], "tune") == 0));
         help = help || strcmp(argv[i], "--help") == 0;
     }

@@ -143,30 +143,41 @@ static int64_t predictions(const bench_network *network) {
     return network->vocabulary ? network->dims[0] : 1;
 }
 
-static weft_status build(
-    bench_model *model, weft_tensor **sources, weft_tensor **outputs, size_t *output_count) {
+static weft_optimizer optimizer_of(const bench_network *network, float rate) {
+    if (rate > 0) return weft_sgd(rate);
+    return network->adam ? weft_adam(1e-3f) : weft_sgd(1e-3f);
+}
+
+static weft_status build(bench_model *model, float rate, weft_tensor **outputs, size_t *output_count) {
     const bench_network *const network = model->network;
+    weft_tensor **const sources = model->sources;
     sources[0] = input_of(model->graph, network);
     outputs[0] = network->build(network->rank == 3 ? weft_channels_first(sources[0]) : sources[0]);
     *output_count = 1;
     if (model->inference) return weft_graph_status(model->graph);
     const int64_t labels[] = {WEFT_BATCH * predictions(network)};
     sources[1] = weft_input_shape(model->graph, "label", WEFT_I32, 1, labels);
-    outputs[0] = weft_cross_entropy(outputs[0], sources[1]);
-    const weft_optimizer optimizer = network->adam ? weft_adam(1e-3f) : weft_sgd(1e-3f);
+    outputs[0] = model->loss = weft_cross_entropy(outputs[0], sources[1]);
+    const weft_optimizer optimizer = optimizer_of(network, rate);
     WI_TRY(weft_graph_status(model->graph));
     WI_TRY(weft_minimize(outputs[0], &optimizer, outputs + 1, WEFT_MAX_UPDATES, output_count));
     ++*output_count;
     return WEFT_OK;
 }
 
-static weft_status fill_all(const bench_model *model, weft_tensor *const *sources) {
+int64_t bench_model_elements(const bench_model *model, int source) {
     const bench_network *const network = model->network;
+    if (source == 1) return model->batch * predictions(network);
     int64_t count = model->batch;
     for (int i = 0; i < network->rank; i++) count *= network->dims[i];
-    WI_TRY(fill(model->plan, sources[0], count, network->vocabulary));
+    return count;
+}
+
+static weft_status fill_all(const bench_model *model) {
+    const bench_network *const network = model->network;
+    WI_TRY(fill(model->plan, model->sources[0], bench_model_elements(model, 0), network->vocabulary));
     if (model->inference) return WEFT_OK;
-    return fill(model->plan, sources[1], model->batch * predictions(network), network->classes);
+    return fill(model->plan, model->sources[1], bench_model_elements(model, 1), network->classes);
 }
 
 /* Of a plan without a limit, which is made for it. */
@@ -183,14 +194,14 @@ static weft_status bytes_without_limit(
 
 weft_status bench_model_create(
     bench_model *model, weft_context *context, const bench_network *network, const bench_setting *setting) {
-    weft_tensor *sources[2] = {NULL}, *outputs[1 + WEFT_MAX_UPDATES];
+    weft_tensor *outputs[1 + WEFT_MAX_UPDATES];
     size_t output_count, whole = 0;
     *model = (bench_model){.network = network,
         .batch = setting->batch > 0 ? setting->batch : network->batch,
         .inference = setting->inference};
     WI_TRY(weft_graph_create(&model->graph, context));
     WI_TRY(weft_graph_set_precision(model->graph, setting->precision));
-    WI_TRY(build(model, sources, outputs, &output_count));
+    WI_TRY(build(model, setting->rate, outputs, &output_count));
     weft_plan_options options = {
         WEFT_PLAN_OPTIONS_INIT, .batch = model->batch, .inference = model->inference, .compile_late = true};
     if (setting->memory_percent > 0) WI_TRY(bytes_without_limit(&whole, outputs, output_count, &options));
@@ -199,7 +210,7 @@ weft_status bench_model_create(
     const double begin = wi_clock_seconds();
     WI_TRY(weft_plan_create(&model->plan, outputs, output_count, &options));
     model->plan_seconds = wi_clock_seconds() - begin;
-    return fill_all(model, sources);
+    return fill_all(model);
 }
 
 void bench_model_clear(bench_model *model) {

@@ -33,7 +33,8 @@ typedef struct bench_model {
     bool inference;
     weft_graph *graph;
     weft_plan *plan;
-    double plan_seconds; /* without compiling, which the first run does */
+    weft_tensor *sources[2], *loss; /* inputs: examples, labels (NULL as it predicts, as the loss) */
+    double plan_seconds;            /* without compiling, which the first run does */
 } bench_model;
 
 typedef struct bench_setting {
@@ -41,12 +42,15 @@ typedef struct bench_setting {
     bool inference;
     size_t memory_limit; /* bytes; 0: none */
     weft_precision precision;
+    float rate;         /* of plain SGD; 0: the network's own optimizer */
     int memory_percent; /* a limit of so much of what the plan takes without one; 0: none */
 } bench_setting;
 
 /* A training step is forward, backward and the update of all parameters. */
 weft_status bench_model_create(
     bench_model *model, weft_context *context, const bench_network *network, const bench_setting *setting);
+/* Numbers of an input: 0 the examples, 1 the labels. */
+int64_t bench_model_elements(const bench_model *model, int source);
 void bench_model_clear(bench_model *model);
 
 #endif

@@ -1,6 +1,5 @@
-/* Cases recorded from PyTorch become expressions (contract in recorded_ops.h). */
-#include "recorded_ops.h"
-#include "base/status.h"
+/* Cases recorded from PyTorch become expressions (contract in recorded_expression.h). */
+#include "recorded_expression.h"
 #include "recorded_json.h"
 #include <math.h>
 #include <stddef.h>
@@ -15,8 +14,6 @@ static float real(const cJSON *object, const char *name) {
     const cJSON *const item = member(object, name);
     return item ? (float)item->valuedouble : 0;
 }
-
-/* ---- from a case to an expression ---- */
 
 static weft_tensor *build_elementwise(const char *op, weft_tensor *const *x) {
 #define WI_MAP1(name, ...)                                                                                   \
@@ -151,17 +148,19 @@ static weft_tensor *build_longer(const char *op, const cJSON *c, weft_tensor *co
     return NULL;
 }
 
-static weft_tensor *build_mask(const char *op, weft_graph *graph, const cJSON *c, weft_tensor *const *x) {
+static weft_tensor *build_mask(const recorded_case *r, weft_graph *graph, weft_tensor *const *x) {
+    const cJSON *const c = r->json;
+    const char *const op = r->op;
+    const weft_dtype dtype = r->format.dtype;
     int64_t list[WEFT_MAX_RANK + 1];
     const int length = whole_list(member(c, "list"), list), start = number(c, "start");
     if (strcmp(op, "tril") == 0) return weft_tril(x[0], start);
     if (strcmp(op, "triu") == 0) return weft_triu(x[0], start);
     if (strcmp(op, "masked_fill") == 0) return weft_masked_fill(x[0], x[1], start);
     if (strcmp(op, "one_hot") == 0) return weft_one_hot(x[0], start, WEFT_I32);
-    if (strcmp(op, "arange") == 0)
-        return weft_arange(graph, WEFT_F32, start, number(c, "end"), (double)list[0]);
-    if (strcmp(op, "full") == 0) return weft_full(graph, WEFT_F32, start, length, list);
-    if (strcmp(op, "eye") == 0) return weft_eye(graph, WEFT_F32, list[0], list[1]);
+    if (strcmp(op, "arange") == 0) return weft_arange(graph, dtype, start, number(c, "end"), (double)list[0]);
+    if (strcmp(op, "full") == 0) return weft_full(graph, dtype, start, length, list);
+    if (strcmp(op, "eye") == 0) return weft_eye(graph, dtype, list[0], list[1]);
     return NULL;
 }
 
@@ -335,7 +334,7 @@ static weft_tensor *build_sign_loss(const char *op, const cJSON *c, weft_tensor 
     const float n = real(c, "number");
     weft_loss_options options = {WEFT_LOSS_OPTIONS_INIT};
     if (member(c, "reduction")) options.reduction = (weft_loss_reduction)number(c, "reduction");
-    weft_tensor *const signs = weft_cast(x[count - 1], WEFT_F32);
+    weft_tensor *const signs = weft_cast(x[count - 1], weft_tensor_dtype(x[0]));
     if (IS("hinge")) return weft_hinge_loss(x[0], signs, &options);
     if (IS("soft_margin")) return weft_soft_margin_loss(x[0], signs, &options);
     if (IS("hinge_embedding")) return weft_hinge_embedding_loss(x[0], signs, n, &options);
@@ -381,66 +380,25 @@ static weft_tensor *build_recurrent(const char *op, weft_tensor *const *x) {
     return count > 0 ? weft_concat(parts, count, 1) : NULL;
 }
 
-/* ---- cases ---- */
-
-static weft_tensor *input_like(
-    recorded_inputs *shared, weft_graph *graph, const char *name, const cJSON *array) {
-    for (size_t i = 0; i < shared->count; i++)
-        if (cJSON_Compare(shared->arrays[i], array, true)) return shared->tensors[i];
-    int64_t dims[WEFT_MAX_RANK + 1];
-    const int rank = whole_list(member(array, "dims"), dims);
-    weft_tensor *const tensor = weft_input_shape(graph, name, dtype_of(array), rank, dims);
-    if (shared->count < RECORDED_SHARED) {
-        shared->arrays[shared->count] = array;
-        shared->tensors[shared->count++] = tensor;
-    }
-    return tensor;
-}
-
-static weft_status build_gradients(recorded_case *r, recorded_inputs *shared, weft_graph *graph) {
-    const cJSON *const weights = member(r->json, "weights");
-    if (!weights) return WEFT_OK;
-    r->weights = input_like(shared, graph, "weights", weights);
-    weft_tensor *wrt[RECORDED_INPUTS];
-    size_t count = 0;
-    for (size_t i = 0; i < r->input_count; i++)
-        if (weft_tensor_dtype(r->inputs[i]) == WEFT_F32) wrt[count++] = r->inputs[i];
-    weft_tensor *const loss = weft_sum(weft_mul(r->output, r->weights));
-    const weft_status status = weft_gradients(loss, wrt, count, r->gradients);
-    r->gradient_count = status == WEFT_OK ? count : 0;
-    return status;
-}
-
-weft_status recorded_build(recorded_case *r, recorded_inputs *shared, weft_graph *graph, const cJSON *json) {
-    *r = (recorded_case){.op = cJSON_GetStringValue(member(json, "op")),
-        .name = cJSON_GetStringValue(member(json, "name")),
-        .json = json};
-    const cJSON *input;
-    cJSON_ArrayForEach(input, member(json, "inputs")) {
-        if (r->input_count == RECORDED_INPUTS)
-            WI_FAIL(WEFT_ERROR_FORMAT, "%s was recorded with more than %d inputs", r->op, RECORDED_INPUTS);
-        r->inputs[r->input_count++] = input_like(shared, graph, r->op, input);
-    }
-    r->output = build_elementwise(r->op, r->inputs);
-    if (!r->output) r->output = build_with_numbers(r->op, json, r->inputs);
-    if (!r->output) r->output = build_movement(r->op, json, r->inputs, r->input_count);
-    if (!r->output) r->output = build_index(r->op, json, r->inputs);
-    if (!r->output) r->output = build_reduction(r->op, json, r->inputs);
-    if (!r->output) r->output = build_longer(r->op, json, r->inputs);
-    if (!r->output) r->output = build_mask(r->op, graph, json, r->inputs);
-    if (!r->output) r->output = build_product(r->op, json, r->inputs);
-    if (!r->output) r->output = build_along(r->op, json, r->inputs);
-    if (!r->output) r->output = build_other(r->op, json, r->inputs);
-    if (!r->output) r->output = build_image(r->op, json, r->inputs);
-    if (!r->output) r->output = build_loss(r->op, json, r->inputs);
-    if (!r->output) r->output = build_sign_loss(r->op, json, r->inputs, r->input_count);
-    if (!r->output) r->output = build_class_loss(r->op, json, r->inputs);
-    if (!r->output) r->output = build_ctc(r->op, json, r->inputs);
-    if (!r->output) r->output = build_norm(r->op, json, r->inputs, r->input_count);
-    if (!r->output) r->output = build_conv(r->op, json, r->inputs);
-    if (!r->output) r->output = build_recurrent(r->op, r->inputs);
-    if (!r->output && weft_graph_status(graph) == WEFT_OK)
-        WI_FAIL(WEFT_ERROR_FORMAT, "%s was recorded, but recorded_ops.c cannot build it", r->op);
-    WI_TRY(weft_graph_status(graph));
-    return build_gradients(r, shared, graph);
+weft_tensor *recorded_expression(const recorded_case *r, weft_graph *graph, weft_tensor *const *x) {
+    const cJSON *const json = r->json;
+    const size_t count = r->input_count;
+    weft_tensor *y = build_elementwise(r->op, x);
+    if (!y) y = build_with_numbers(r->op, json, x);
+    if (!y) y = build_movement(r->op, json, x, count);
+    if (!y) y = build_index(r->op, json, x);
+    if (!y) y = build_reduction(r->op, json, x);
+    if (!y) y = build_longer(r->op, json, x);
+    if (!y) y = build_mask(r, graph, x);
+    if (!y) y = build_product(r->op, json, x);
+    if (!y) y = build_along(r->op, json, x);
+    if (!y) y = build_other(r->op, json, x);
+    if (!y) y = build_image(r->op, json, x);
+    if (!y) y = build_loss(r->op, json, x);
+    if (!y) y = build_sign_loss(r->op, json, x, count);
+    if (!y) y = build_class_loss(r->op, json, x);
+    if (!y) y = build_ctc(r->op, json, x);
+    if (!y) y = build_norm(r->op, json, x, count);
+    if (!y) y = build_conv(r->op, json, x);
+    return y ? y : build_recurrent(r->op, x);
 }

@@ -12,8 +12,18 @@
 
 enum { RECORDED_INPUTS = 7, RECORDED_ELEMENTS = 512, RECORDED_SHARED = 1024 };
 
-/* Equal arrays are one input: ops of the same input share a kernel. One for each graph, zeroed. */
+/* How inputs that were recorded in f32 become inputs of a graph; zeroed: as they were recorded. */
+typedef struct recorded_format {
+    weft_dtype dtype;   /* of the inputs */
+    weft_dtype rounded; /* their numbers are rounded to it */
+    /* The first inputs of convolutions, poolings and other ops of images have the plan's batch and come through a
+     * contraction, as inside a network: mixed precision stores them in 16 bits. */
+    bool batched;
+} recorded_format;
+
+/* Equal arrays are one input: ops of the same input share a kernel. One for each graph, zeroed but for the format. */
 typedef struct recorded_inputs {
+    recorded_format format;
     const cJSON *arrays[RECORDED_SHARED];
     weft_tensor *tensors[RECORDED_SHARED];
     size_t count;
@@ -22,6 +32,8 @@ typedef struct recorded_inputs {
 typedef struct recorded_case {
     const char *op, *name;
     const cJSON *json;
+    recorded_format format;
+    int64_t batch; /* the plan's; 1 if no input has it */
     size_t input_count, gradient_count;
     weft_tensor *inputs[RECORDED_INPUTS], *weights, *output, *gradients[RECORDED_INPUTS];
 } recorded_case;
@@ -41,5 +53,8 @@ weft_status recorded_write(const recorded_case *recorded, weft_plan *plan);
  * NaN are infinite. gradient_error is NaN when the case has no gradients. */
 weft_status recorded_compare(
     const recorded_case *recorded, weft_plan *plan, double *value_error, double *gradient_error);
+/* The same beside what another plan computed for the case, in f32. */
+weft_status recorded_compare_with(const recorded_case *recorded, weft_plan *plan, const recorded_case *wanted,
+    weft_plan *wanted_plan, double *value_error, double *gradient_error);
 
 #endif

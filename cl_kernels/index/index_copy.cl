@@ -10,7 +10,8 @@
  *
  * Work split of `base`: items take every items-th piece of PIECE elements. Of `rows`: an item owns the rows r_begin ..
  * r_end - 1 of one o in `width` neighbouring columns, and walks through the index, so that the order is fixed; of
- * `each`, where no index stands twice (WEFT_SKIPS), an item takes one row of the source, or items beside each other do. */
+ * `each`, where no index stands twice (WEFT_SKIPS), an item takes rows of the source one after another, and requests that of
+ * y for the index of WEFT_ROWS_AHEAD rows later, or items beside each other take one. */
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) index_copy_##suffix
@@ -41,6 +42,11 @@ __kernel void WEFT_NAME(base)(__global const WEFT_ELEMENT *x, long x_offset, __g
 
 #if WEFT_SKIPS
 
+#if WEFT_WHOLE_ROWS
+#define WEFT_ROWS_AHEAD 8
+typedef WEFT_ELEMENT WEFT_NAME(lanes) __attribute__((ext_vector_type(16), aligned(sizeof(WEFT_ELEMENT))));
+#endif
+
 __kernel void WEFT_NAME(each)(__global const int *restrict index, long index_offset,
     __global const WEFT_ELEMENT *restrict source, long source_offset, __global WEFT_ELEMENT *restrict y,
     long y_offset, __global int *faults, long fault, long count, long size, long inner, long rows_an_item,
@@ -63,7 +69,12 @@ __kernel void WEFT_NAME(each)(__global const int *restrict index, long index_off
         if (!good && k != skipped && first == 0) WEFT_FAULT(faults, fault, j);
         long i = good ? first : inner;
 #if WEFT_WHOLE_ROWS
-        for (; i + 16 <= inner; i += 16) vstore16(vload16(0, source + j * inner + i), 0, y + k * inner + i);
+        const int later = clamp(index[min(j + WEFT_ROWS_AHEAD, end - 1)], 0, (int)size - 1);
+        for (; i + 16 <= inner; i += 16) {
+            WEFT_PREFETCH(y + later * inner + i, 3);
+            *(__global WEFT_NAME(lanes) *)(y + k * inner + i) =
+                *(__global const WEFT_NAME(lanes) *)(source + j * inner + i);
+        }
 #endif
         for (; i < inner; i += step) y[k * inner + i] = source[j * inner + i];
     }

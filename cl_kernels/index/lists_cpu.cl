@@ -21,6 +21,8 @@
 #define WEFT_SKIPS        1
 #endif
 
+#define WEFT_LISTS_AHEAD 4 /* rows whose first summand is requested before it is needed */
+
 __kernel void WEFT_NAME(lists)(__global const WEFT_ELEMENT *restrict source, long source_offset,
     __global const int *restrict index, long index_offset, __global WEFT_ELEMENT *restrict y, long y_offset,
     __global int *restrict head, long head_offset, __global int *restrict next, long next_offset,
@@ -45,10 +47,11 @@ __kernel void WEFT_NAME(lists)(__global const WEFT_ELEMENT *restrict source, lon
     }
     for (long r = begin; r < end; r++) {
         __global WEFT_ELEMENT *const row = y + r * inner;
-        const int first = head[r];
+        const int first = head[r], later = max(head[min(r + WEFT_LISTS_AHEAD, end - 1)], 0);
         long i = 0;
         for (; i + 64 <= inner; i += 64) {
             WEFT_ELEMENTS a = (WEFT_ELEMENTS)(0), b = a, c = a, d = a;
+            for (int line = 0; line < 64; line += 16) WEFT_PREFETCH(source + later * inner + i + line, 3);
             for (int j = first; j >= 0; j = next[j]) {
                 __global const WEFT_ELEMENT *const from = source + j * inner + i;
                 a += vload16(0, from);

@@ -43,6 +43,14 @@
 
 #define WEFT_GEMM_ITEMS (WEFT_GEMM_DOWN * WEFT_GEMM_ACROSS)
 
+/* 0. In the bound of a loop it hides from PoCL that all items take it as often, which would have it taken apart between them
+ * (see WEFT_APART): for a loop whose body is long. */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define WEFT_GEMM_ZERO ((int)(get_local_id(0) >> 31))
+#else
+#define WEFT_GEMM_ZERO 0
+#endif
+
 /* Of a block of `rows` rows (columns): quads of a step of k, one more than it has, so that numbers of a quad along k lie in
  * other banks of local memory than those of the next; quads of all steps; how many of them an item copies, and which. */
 #define WEFT_GEMM_PITCH(rows)  ((rows) / 4 + 1)
@@ -118,7 +126,7 @@
         const int row = min(WEFT_GEMM_ROW_OF(e, rows, along), limit - (along ? 1 : 4));                      \
         return (uint)(row * across + WEFT_GEMM_STEP_OF(e, rows, along) * down) * (uint)sizeof(OF(WEFT_T_));  \
     }                                                                                                        \
-    static inline float4 WEFT_NAME(quad)(                                                                    \
+    WEFT_APART static inline float4 WEFT_NAME(quad)(                                                         \
         __global const OF(WEFT_T_) * from, int limit, int depth, int across, int down, int e) {              \
         const int along = down == 1, next = along ? down : across;                                           \
         const int row = WEFT_GEMM_ROW_OF(e, rows, along), step = WEFT_GEMM_STEP_OF(e, rows, along);          \
@@ -159,9 +167,9 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
     const bool wide =
         WEFT_NAME(wide_a)(a, m - top, a_row, a_column) && WEFT_NAME(wide_b)(b, n - left, b_column, b_row);
     const int whole = wide ? k / WEFT_GEMM_STEP * WEFT_GEMM_STEP : 0;
+    uint a_at[WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT)], b_at[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
     int now = 0, start = 0;
     if (whole > 0) {
-        uint a_at[WEFT_GEMM_COPIES(WEFT_GEMM_HEIGHT)], b_at[WEFT_GEMM_COPIES(WEFT_GEMM_WIDTH)];
         WEFT_GEMM_EACH(j, WEFT_GEMM_HEIGHT)
         a_at[j] = WEFT_NAME(at_a)(m - top, (int)a_row, (int)a_column, item + j * WEFT_GEMM_ITEMS);
         WEFT_GEMM_EACH(j, WEFT_GEMM_WIDTH)
@@ -170,35 +178,38 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
         WEFT_GEMM_READ(WEFT_OF_B, b_quads, b, b_at, WEFT_GEMM_WIDTH)
         WEFT_GEMM_PUT(a_tile[0], a_quads, WEFT_GEMM_HEIGHT, a_along)
         WEFT_GEMM_PUT(b_tile[0], b_quads, WEFT_GEMM_WIDTH, b_along)
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (; start + WEFT_GEMM_STEP < whole; start += WEFT_GEMM_STEP) {
-            a += WEFT_GEMM_STEP * a_column;
-            b += WEFT_GEMM_STEP * b_row;
-            WEFT_GEMM_READ(WEFT_OF_A, a_quads, a, a_at, WEFT_GEMM_HEIGHT)
-            WEFT_GEMM_READ(WEFT_OF_B, b_quads, b, b_at, WEFT_GEMM_WIDTH)
-            WEFT_UNROLL_TWICE for (int p = 0; p < WEFT_GEMM_STEP; ++p)
-                WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p) now = 1 - now;
-            WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)
-            WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
     }
-    for (; start < k; start += WEFT_GEMM_STEP) {
-        if (start >= whole) {
-            WEFT_GEMM_GATHER(
-                quad_a, a_quads, a, m - top, k - start, (int)a_row, (int)a_column, WEFT_GEMM_HEIGHT)
-            WEFT_GEMM_GATHER(
-                quad_b, b_quads, b, n - left, k - start, (int)b_column, (int)b_row, WEFT_GEMM_WIDTH)
-            WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)
-            WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (; start + WEFT_GEMM_STEP < whole; start += WEFT_GEMM_STEP) {
+        a += WEFT_GEMM_STEP * a_column;
+        b += WEFT_GEMM_STEP * b_row;
+        WEFT_GEMM_READ(WEFT_OF_A, a_quads, a, a_at, WEFT_GEMM_HEIGHT)
+        WEFT_GEMM_READ(WEFT_OF_B, b_quads, b, b_at, WEFT_GEMM_WIDTH)
+        WEFT_UNROLL_TWICE for (int p = 0; p < WEFT_GEMM_STEP; ++p)
+            WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p) now = 1 - now;
+        WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)
+        WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (whole > 0) {
         WEFT_ROLLED for (int p = 0; p < WEFT_GEMM_STEP; ++p) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p)
             a += WEFT_GEMM_STEP * a_column;
         b += WEFT_GEMM_STEP * b_row;
-        barrier(CLK_LOCAL_MEM_FENCE);
+        start += WEFT_GEMM_STEP;
+        now = 1 - now;
     }
-    WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_ROWS * WEFT_GEMM_COLUMNS; ++e) {
+    for (; start < k; start += WEFT_GEMM_STEP) {
+        WEFT_GEMM_GATHER(quad_a, a_quads, a, m - top, k - start, (int)a_row, (int)a_column, WEFT_GEMM_HEIGHT)
+        WEFT_GEMM_GATHER(quad_b, b_quads, b, n - left, k - start, (int)b_column, (int)b_row, WEFT_GEMM_WIDTH)
+        WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)
+        WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
+        barrier(CLK_LOCAL_MEM_FENCE);
+        WEFT_ROLLED for (int p = 0; p < WEFT_GEMM_STEP; ++p) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p)
+            a += WEFT_GEMM_STEP * a_column;
+        b += WEFT_GEMM_STEP * b_row;
+        now = 1 - now;
+    }
+    WEFT_UNROLL_REGISTERS for (int e = 0; e < WEFT_GEMM_ROWS * WEFT_GEMM_COLUMNS + WEFT_GEMM_ZERO; ++e) {
         const int i = e / WEFT_GEMM_COLUMNS, j = e % WEFT_GEMM_COLUMNS;
         const int row = top + (i / 4 * WEFT_GEMM_DOWN + y) * 4 + i % 4;
         const int column = left + (j / 4 * WEFT_GEMM_ACROSS + x) * 4 + j % 4;

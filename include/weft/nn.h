@@ -56,6 +56,12 @@ WEFT_API weft_tensor *weft_bilinear(weft_tensor *x1, weft_tensor *x2, int64_t un
 WEFT_API weft_tensor *weft_conv1d(weft_tensor *x, int64_t filters, int64_t size); /* stride 1, no padding */
 WEFT_API weft_tensor *weft_conv2d(weft_tensor *x, int64_t filters, int64_t size); /* size × size */
 WEFT_API weft_tensor *weft_conv3d(weft_tensor *x, int64_t filters, int64_t size); /* size × size × size */
+/* x (N, C, H, W), windows of size × size, with this stride and padding on both spatial axes, as torch.nn.Conv2d. */
+WEFT_API weft_tensor *weft_conv2d_strided(
+    weft_tensor *x, int64_t filters, int64_t size, int64_t stride, int64_t padding);
+/* The same transposed, as torch.nn.ConvTranspose2d: "convtransposeN". (x, 8, 4, 2, 1) doubles H and W. */
+WEFT_API weft_tensor *weft_conv_transpose2d(
+    weft_tensor *x, int64_t filters, int64_t size, int64_t stride, int64_t padding);
 
 typedef struct weft_conv_layer_options {
     size_t struct_size;

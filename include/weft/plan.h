@@ -67,6 +67,16 @@ WEFT_API weft_status weft_plan_feed(
 
 /* Enqueues one step and does not wait. WEFT_ERROR_STATE: an input was never written or bound. */
 WEFT_API weft_status weft_plan_run(weft_plan *plan);
+/* A tensor of a plan and the caller's memory of its exact size: {loss, &now, sizeof now}. */
+typedef struct weft_value {
+    weft_tensor *tensor;
+    void *data;
+    size_t bytes;
+} weft_value;
+/* A run with all that goes in and comes out: weft_plan_write of the inputs among the values, weft_plan_run, weft_plan_read of
+ * the others, which are outputs. Ends with the first error, which is one of these three.
+ *     weft_plan_step(plan, (weft_value[]){{image, images, sizeof images}, {loss, &now, sizeof now}}, 2); */
+WEFT_API weft_status weft_plan_step(weft_plan *plan, const weft_value *values, size_t count);
 /* Waits until everything that was enqueued has finished. Reports an index out of range as weft_plan_read
  * does. */
 WEFT_API weft_status weft_plan_wait(weft_plan *plan);

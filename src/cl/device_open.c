@@ -36,17 +36,12 @@ static void close_parts(wi_device *device) {
     device->cl = NULL;
 }
 
-/* For tests: kernels of the processor's engine run with a model of it in OpenCL C. */
-static bool wants_model(void) {
-    const char *const wanted = wi_environment("WEFT_MATRIX_ENGINES");
-    return wanted && strcmp(wanted, "model") == 0;
-}
-
-/* Engines of the processor that this process runs on, or of the GPU, unless the embedder or the user does without them. */
+/* Engines of the processor that this process runs on, or of the GPU, unless the embedder or the user does without them. For
+ * tests: kernels of the processor's engine run with a model of it in OpenCL C. */
 static weft_status find_engines(wi_device *device, const weft_context_options *options) {
     const char *const wanted = wi_environment("WEFT_MATRIX_ENGINES");
     wi_capabilities *caps = &device->caps;
-    caps->engine_model = wants_model();
+    caps->engine_model = wanted && strcmp(wanted, "model") == 0;
     caps->engines = 0;
     if (options->no_matrix_engines || (wanted && strcmp(wanted, "0") == 0)) return WEFT_OK;
     if (caps->engine_model)

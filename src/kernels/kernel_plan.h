@@ -44,6 +44,7 @@ typedef struct wi_kernel_argument {
 typedef struct wi_kernel_launch {
     const char *suffix; /* the kernel is WEFT_NAME(suffix) */
     bool has_epilogue;  /* of a matrix product: takes the epilogue's parameters after its own */
+    bool copies;        /* only copies input 0 to the result: left out where they are the same memory */
     cl_uint dimensions;
     size_t global[3], local[3]; /* local[0] == 0: the driver chooses */
     wi_kernel_argument arguments[WI_KERNEL_ARGUMENTS];

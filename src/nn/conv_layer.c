@@ -77,21 +77,42 @@ weft_tensor *weft_conv_layer(
                                : weft_conv_with(x, weight, bias, &conv);
 }
 
-static weft_tensor *plain(weft_tensor *x, const char *op, int axes, int64_t filters, int64_t size) {
+static weft_tensor *plain(weft_tensor *x, const char *op, int axes, int64_t filters, int64_t size,
+    const weft_conv_layer_options *options) {
     if (!x) return NULL;
     if (weft_tensor_rank(x) != 2 + axes)
         return wi_graph_fail(weft_tensor_graph(x), WEFT_ERROR_SHAPE,
             "%s: x has rank %d, expected (N, C, spatial...) of %d spatial ax%s", op, weft_tensor_rank(x),
             axes, axes == 1 ? "is" : "es");
-    return weft_conv_layer(x, filters, (const int64_t[]){size, size, size}, NULL);
+    return weft_conv_layer(x, filters, (const int64_t[]){size, size, size}, options);
 }
 
 weft_tensor *weft_conv1d(weft_tensor *x, int64_t filters, int64_t size) {
-    return plain(x, "weft_conv1d", 1, filters, size);
+    return plain(x, "weft_conv1d", 1, filters, size, NULL);
 }
 weft_tensor *weft_conv2d(weft_tensor *x, int64_t filters, int64_t size) {
-    return plain(x, "weft_conv2d", 2, filters, size);
+    return plain(x, "weft_conv2d", 2, filters, size, NULL);
 }
 weft_tensor *weft_conv3d(weft_tensor *x, int64_t filters, int64_t size) {
-    return plain(x, "weft_conv3d", 3, filters, size);
+    return plain(x, "weft_conv3d", 3, filters, size, NULL);
+}
+
+static weft_tensor *strided(weft_tensor *x, const char *op, int64_t filters, int64_t size, int64_t stride,
+    int64_t padding, bool transposed) {
+    if (x && stride < 1) /* 0 is a default of the options */
+        return wi_graph_fail(weft_tensor_graph(x), WEFT_ERROR_ARGUMENT,
+            "%s: a stride of %" PRId64 ", expected 1 or more", op, stride);
+    const weft_conv_layer_options options = {WEFT_CONV_LAYER_OPTIONS_INIT,
+        .conv = {WEFT_CONV_OPTIONS_INIT, .stride = WEFT_ALL(stride), .padding = WEFT_ALL(padding)},
+        .transposed = transposed};
+    return plain(x, op, 2, filters, size, &options);
+}
+
+weft_tensor *weft_conv2d_strided(
+    weft_tensor *x, int64_t filters, int64_t size, int64_t stride, int64_t padding) {
+    return strided(x, "weft_conv2d_strided", filters, size, stride, padding, false);
+}
+weft_tensor *weft_conv_transpose2d(
+    weft_tensor *x, int64_t filters, int64_t size, int64_t stride, int64_t padding) {
+    return strided(x, "weft_conv_transpose2d", filters, size, stride, padding, true);
 }

@@ -84,39 +84,51 @@ static const weft_parameter_group *group_of(const weft_optimizer *optimizer, con
     return NULL;
 }
 
-static void write_rows(wi_update *u, float *factors, float *decays) {
-    for (size_t i = u->first; i < u->first + u->length; i++) {
-        const weft_tensor *const parameter = weft_graph_parameter(u->graph, i);
-        const weft_parameter_group *const group = group_of(u->optimizer, parameter);
-        const bool still = parameter->variable->frozen;
-        u->by_row.frozen = u->by_row.frozen || still;
-        fill_rows(u, factors, parameter, still ? 0 : group ? group->rate_factor : 1);
-        fill_rows(u, decays, parameter, still ? 0 : group ? group->weight_decay : u->optimizer->weight_decay);
-    }
+typedef struct row_values {
+    float factor, decay;
+} row_values;
+
+static row_values values_of(const wi_update *u, const weft_tensor *parameter) {
+    const weft_parameter_group *const group = group_of(u->optimizer, parameter);
+    if (parameter->variable->frozen) return (row_values){0};
+    return (row_values){
+        group ? group->rate_factor : 1, group ? group->weight_decay : u->optimizer->weight_decay};
 }
 
-static bool differ(const float *values, int64_t count) {
-    for (int64_t i = 1; i < count; i++)
-        if (values[i] != values[0]) return true;
-    return false;
+/* A table of rows is made only where parameters differ: it is a sixteenth of all of them. */
+static weft_tensor *array_of_rows(wi_update *u, bool decays) {
+    const weft_allocator *const allocator = u->graph->context->allocator;
+    float *const values = wi_allocate_array(allocator, (size_t)u->rows, sizeof *values);
+    if (!values) return wi_graph_fail_recorded(u->graph, WEFT_ERROR_MEMORY);
+    for (size_t i = u->first; i < u->first + u->length; i++) {
+        const weft_tensor *const parameter = weft_graph_parameter(u->graph, i);
+        const row_values own = values_of(u, parameter);
+        fill_rows(u, values, parameter, decays ? own.decay : own.factor);
+    }
+    weft_tensor *const result = row_array(u, WEFT_F32, values);
+    wi_release(allocator, values);
+    return result;
 }
 
 weft_status wi_groups_rows(wi_update *u) {
-    const weft_allocator *const allocator = u->graph->context->allocator;
-    float *const values = wi_allocate_array(allocator, (size_t)u->rows * 2, sizeof *values);
-    if (!values) return WEFT_ERROR_MEMORY;
-    float *const factors = values, *const decays = values + u->rows;
+    const row_values first = values_of(u, weft_graph_parameter(u->graph, u->first));
+    bool factors = false, decays = false;
     u->by_row = (wi_rows){0};
-    write_rows(u, factors, decays);
-    if (u->by_rows && factors[0] != 1)
-        u->by_row.factor = weft_constant(u->graph, WEFT_F32, (double)factors[0]);
-    else if (differ(factors, u->rows) || factors[0] != 1)
-        u->by_row.factor = row_array(u, WEFT_F32, factors);
-    if (differ(decays, u->rows))
-        u->by_row.decay = row_array(u, WEFT_F32, decays);
-    else if (decays[0] > 0)
-        u->by_row.decay = weft_constant(u->graph, WEFT_F32, (double)decays[0]);
-    wi_release(allocator, values);
+    for (size_t i = u->first; i < u->first + u->length; i++) {
+        const weft_tensor *const parameter = weft_graph_parameter(u->graph, i);
+        const row_values own = values_of(u, parameter);
+        u->by_row.frozen = u->by_row.frozen || parameter->variable->frozen;
+        factors = factors || own.factor != first.factor;
+        decays = decays || own.decay != first.decay;
+    }
+    if (u->by_rows && first.factor != 1)
+        u->by_row.factor = weft_constant(u->graph, WEFT_F32, (double)first.factor);
+    else if (factors || first.factor != 1)
+        u->by_row.factor = array_of_rows(u, false);
+    if (decays)
+        u->by_row.decay = array_of_rows(u, true);
+    else if (first.decay > 0)
+        u->by_row.decay = weft_constant(u->graph, WEFT_F32, (double)first.decay);
     return weft_graph_status(u->graph);
 }
 

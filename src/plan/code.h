@@ -45,8 +45,8 @@ typedef struct wi_argument {
 /* The kernel of one way to run a step, or a template's kernels; arguments of a template: the epilogue's. */
 typedef struct wi_kernel_text {
     int piece; /* -1: the step has no such way */
-    wi_argument arguments[WI_MAX_ARGUMENTS];
-    int argument_count;
+    int argument_count, argument_capacity;
+    wi_argument *arguments; /* in the arena of the plan */
 } wi_kernel_text;
 
 typedef struct wi_step_code {

@@ -1,13 +1,27 @@
 /* The arguments of a generated kernel, noted as its code meets them: see expression.h. */
 #include "plan/expression.h"
 
+/* Most kernels have a few; room for all would be the largest part of a plan. */
+static bool has_room(const wi_emitter *e, wi_kernel_text *kernel) {
+    enum { FIRST = 8 };
+    if (kernel->argument_count < kernel->argument_capacity) return true;
+    const int capacity = kernel->argument_capacity ? 2 * kernel->argument_capacity : FIRST;
+    wi_argument *const wider =
+        wi_arena_take(e->partition->request->arena, (size_t)capacity * sizeof *kernel->arguments);
+    if (!wider) return false;
+    for (int i = 0; i < kernel->argument_count; i++) wider[i] = kernel->arguments[i];
+    kernel->arguments = wider;
+    kernel->argument_capacity = capacity;
+    return true;
+}
+
 void wi_emit_argument(wi_emitter *e, wi_argument_kind kind, int a, int b, double number) {
     wi_kernel_text *kernel = e->kernel;
     for (int i = 0; i < kernel->argument_count; i++) {
         const wi_argument *known = &kernel->arguments[i];
         if (known->kind == kind && known->a == a && known->b == b) return;
     }
-    if (kernel->argument_count == WI_MAX_ARGUMENTS) {
+    if (kernel->argument_count == WI_MAX_ARGUMENTS || !has_room(e, kernel)) {
         e->text.failed = true; /* more than fusion allows: caught by WI_MAX_INPUTS */
         return;
     }

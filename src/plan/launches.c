@@ -15,9 +15,26 @@ static weft_status new_launch(wi_launches *l, const wi_run *run, wi_binder *b) {
     wi_plan_launch *launch = &l->launches[l->count++];
     *launch = (wi_plan_launch){.run = run, .device = request->devices.of[run->step->device]};
     *b = (wi_binder){.launches = l, .run = run, .launch = launch};
-    launch->bound = wi_arena_take(request->arena, WI_MAX_ARGUMENTS * sizeof *launch->bound);
-    launch->changing = wi_arena_take(request->arena, WI_MAX_ARGUMENTS * sizeof *launch->changing);
-    return launch->bound && launch->changing ? WEFT_OK : WEFT_ERROR_MEMORY;
+    launch->bound = l->room;
+    launch->changing = l->room + WI_MAX_ARGUMENTS;
+    return WEFT_OK;
+}
+
+static weft_status keep_arguments(const wi_launches *l, wi_bound_argument **arguments, int count) {
+    wi_bound_argument *const kept = wi_arena_take(request_of(l)->arena, (size_t)count * sizeof *kept);
+    if (!kept) return WEFT_ERROR_MEMORY;
+    for (int i = 0; i < count; i++) kept[i] = (*arguments)[i];
+    *arguments = kept;
+    return WEFT_OK;
+}
+
+/* All arguments are set: what was noted of them leaves the room for the next launch. */
+static weft_status end_launch(const wi_binder *b) {
+    wi_plan_launch *const launch = b->launch;
+    launch->argument_count = (int)b->next;
+    WI_TRY(b->status);
+    WI_TRY(keep_arguments(b->launches, &launch->bound, launch->bound_count));
+    return keep_arguments(b->launches, &launch->changing, launch->changing_count);
 }
 
 /* suffix: of one of the piece's kernels. */
@@ -45,9 +62,8 @@ static weft_status launch_loop(wi_launches *l, const wi_run *run, const wi_kerne
     launch->global[2] = 1;
     launch->local[0] = (size_t)b.launch->device->profile.group;
     launch->local[1] = launch->local[2] = 1;
-    b.launch->argument_count = (int)b.next;
     b.launch->is_fixed = wi_step_is_fixed(l->schedule, run->step);
-    return b.status;
+    return end_launch(&b);
 }
 
 /* One launch of a template's kernels. */
@@ -67,14 +83,35 @@ static weft_status launch_kernel(wi_launches *l, const wi_run *run, const wi_ker
     }
     b.launch->iterations = kernel->iterations;
     b.launch->launches_per_iteration = kernel->launches_per_iteration;
-    b.launch->argument_count = (int)b.next;
-    return b.status;
+    return end_launch(&b);
+}
+
+/* Is the first input of a step the memory of its result? */
+static bool is_in_place(const wi_placement *placement, const wi_run *run) {
+    const int values[] = {run->step->sources[0], run->step->members[0]};
+    int roots[2];
+    size_t offsets[2];
+    for (int i = 0; i < 2; i++) {
+        size_t within, beyond;
+        const int place = wi_place_of_value(placement->runs, run, values[i], &within);
+        const wi_value *const value = &placement->partition->values[values[i]];
+        roots[i] = wi_place_root(placement, place, &beyond);
+        offsets[i] = within + beyond + (size_t)value->layout.offset.actual * weft_dtype_size(value->format);
+    }
+    return roots[0] == roots[1] && offsets[0] == offsets[1];
+}
+
+int wi_launches_left_out(const wi_schedule *schedule, const wi_placement *placement, const wi_run *run) {
+    const wi_kernel_plan *const kernel = schedule->code->of[run->step->index].kernel;
+    int count = 0;
+    while (kernel && count < kernel->count && kernel->launches[count]->copies) count++;
+    return count > 0 && is_in_place(placement, run) ? count : 0;
 }
 
 static weft_status launch_kernels(wi_launches *l, const wi_run *run) {
     const wi_kernel_plan *kernel = l->schedule->code->of[run->step->index].kernel;
     const int fixed = l->schedule->of[run->step->index].fixed_launches;
-    for (int i = 0; i < kernel->count; i++) {
+    for (int i = wi_launches_left_out(l->schedule, l->memory->placement, run); i < kernel->count; i++) {
         WI_TRY(launch_kernel(l, run, kernel->launches[i]));
         l->launches[l->count - 1].is_fixed = i < fixed;
     }
@@ -88,7 +125,8 @@ bool wi_has_kernel(const wi_step *step) {
 /* run.c calls the library, or copies. */
 static weft_status launch_without_kernel(wi_launches *l, const wi_run *run) {
     wi_binder b;
-    return new_launch(l, run, &b);
+    WI_TRY(new_launch(l, run, &b));
+    return end_launch(&b);
 }
 
 static weft_status launch_run(wi_launches *l, const wi_run *run) {
@@ -109,6 +147,9 @@ weft_status wi_plan_launches(
     const wi_schedule *schedule, const wi_plan_memory *memory, wi_launches *launches) {
     const wi_materialised *runs = memory->placement->runs;
     *launches = (wi_launches){.schedule = schedule, .memory = memory};
+    launches->room =
+        wi_arena_take(request_of(launches)->arena, (size_t)2 * WI_MAX_ARGUMENTS * sizeof *launches->room);
+    if (!launches->room) return WEFT_ERROR_MEMORY;
     WI_TRY(wi_plan_programs(schedule, &launches->programs));
     for (size_t i = 0; i < runs->run_count; i++) WI_TRY(launch_run(launches, &runs->runs[i]));
     return WEFT_OK;

@@ -43,6 +43,9 @@ wi_location wi_locate_value(const wi_plan_memory *memory, const wi_run *run, int
 
 /* ---- launches ---- */
 
+/* Launches of a run that have nothing to do, the first of the step: they copy an input to a result that is the same memory. */
+int wi_launches_left_out(const wi_schedule *schedule, const wi_placement *placement, const wi_run *run);
+
 /* An argument that changes: set before the run, or when an input is bound to other memory. */
 typedef struct wi_bound_argument {
     wi_argument_kind kind; /* SCALAR, DRAWS, ITERATION; BUFFER and OFFSET of an input's place */
@@ -72,6 +75,7 @@ typedef struct wi_launches {
     wi_program **programs; /* by device index and piece; NULL: no launch needs it */
     wi_plan_launch *launches;
     size_t count, capacity;
+    wi_bound_argument *room; /* of the launch that is being made: what may be bound, then what may change */
 } wi_launches;
 
 /* After an error it may be tried again. */

@@ -60,7 +60,8 @@ static void sum_up_steps(weft_plan *plan, weft_plan_info *info) {
         const wi_step *step = plan->runs.runs[i].step;
         sum_up_transfer(plan, step);
         const wi_step_schedule *schedule = &plan->schedule.of[step->index];
-        info->launches += (size_t)(schedule->launch_count - schedule->fixed_launches);
+        const int left_out = wi_launches_left_out(&plan->schedule, &plan->placement, &plan->runs.runs[i]);
+        info->launches += (size_t)(schedule->launch_count - left_out - schedule->fixed_launches);
         plan->fixed_launches += (size_t)schedule->fixed_launches;
         info->flops += schedule->flops;
         info->bytes_moved += schedule->bytes_moved;

@@ -92,6 +92,21 @@ weft_status weft_plan_read_async(weft_plan *plan, weft_tensor *output, void *dat
     return read_output(plan, output, data, bytes, CL_FALSE);
 }
 
+weft_status weft_plan_step(weft_plan *plan, const weft_value *values, size_t count) {
+    if (!plan || (count && !values)) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_step: plan or values is NULL");
+    for (size_t i = 0; i < count; i++) {
+        const weft_value *v = &values[i];
+        if (!v->tensor || v->tensor->op == &wi_op_input)
+            WI_TRY(weft_plan_write(plan, v->tensor, v->data, v->bytes));
+    }
+    WI_TRY(weft_plan_run(plan));
+    for (size_t i = 0; i < count; i++) {
+        const weft_value *v = &values[i];
+        if (v->tensor->op != &wi_op_input) WI_TRY(weft_plan_read(plan, v->tensor, v->data, v->bytes));
+    }
+    return WEFT_OK;
+}
+
 /* ---- from plan to plan ---- */
 
 static wi_device_range range_of(const weft_plan *plan, const wi_value *value) {

@@ -58,6 +58,41 @@ static void plain_layers_of_each_rank(void **state) {
     weft_graph_release(graph);
 }
 
+/* The short forms are weft_conv_layer with a stride and a padding on both axes. */
+static void strided_layers(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const image = weft_input(graph, "image", WEFT_F32, 5, 8, 7);
+    assert_dims(weft_conv2d_strided(image, 6, 4, 2, 1), WEFT_BATCH, 6, 4, 3);
+    assert_dims(weft_conv2d_strided(image, 6, 3, 1, 1), WEFT_BATCH, 6, 8, 7);
+    assert_dims(weft_conv_transpose2d(image, 6, 4, 2, 1), WEFT_BATCH, 6, 16, 14);
+    assert_dims(weft_graph_find(graph, "conv1.weight"), 6, 5, 4, 4);
+    assert_dims(weft_graph_find(graph, "convtranspose1.weight"), 5, 6, 4, 4);
+    assert_dims(weft_graph_find(graph, "convtranspose1.bias"), 6);
+    assert_weft_ok(weft_graph_status(graph));
+    weft_graph_release(graph);
+}
+
+static void bad_strides_are_refused(void **state) {
+    (void)state;
+    static const char *const parts[] = {"weft_conv2d_strided: a stride of 0",
+        "weft_conv_transpose2d: a stride of -1", "weft_conv2d_strided: x has rank 3", "a padding of -1"};
+    for (int i = 0; i < 4; i++) {
+        weft_graph *const graph = test_graph();
+        weft_tensor *const image = weft_input(graph, "image", WEFT_F32, 2, 5, 4);
+        weft_tensor *const line = weft_input(graph, "line", WEFT_F32, 2, 5);
+        assert_null(i == 0   ? weft_conv2d_strided(image, 3, 2, 0, 0)
+                    : i == 1 ? weft_conv_transpose2d(image, 3, 2, -1, 0)
+                    : i == 2 ? weft_conv2d_strided(line, 3, 2, 1, 0)
+                             : weft_conv2d_strided(image, 3, 2, 1, -1));
+        assert_weft_fails(
+            i == 2 ? WEFT_ERROR_SHAPE : WEFT_ERROR_ARGUMENT, weft_graph_status(graph), parts[i]);
+        weft_graph_release(graph);
+    }
+    assert_null(weft_conv2d_strided(NULL, 3, 2, 1, 0));
+    assert_null(weft_conv_transpose2d(NULL, 3, 2, 0, 0));
+}
+
 /* fan_in is of the weight's second axis: PyTorch counts so for transposed ones too. */
 static void groups_and_transposed_ones(void **state) {
     (void)state;
@@ -215,6 +250,8 @@ static void plain_layers_want_their_rank(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_layers_of_each_rank),
+        cmocka_unit_test(strided_layers),
+        cmocka_unit_test(bad_strides_are_refused),
         cmocka_unit_test(groups_and_transposed_ones),
         cmocka_unit_test(options_are_used),
         cmocka_unit_test(layers_learn),

@@ -156,6 +156,39 @@ static void test_scalar_changes_between_runs(void **state) {
     weft_graph_release(graph);
 }
 
+/* weft_plan_step is write, run and read; what is wrong ends it, and a wrong input before anything has run. */
+static void test_step(void **state) {
+    (void)state;
+    weft_graph *const graph = test_graph();
+    weft_tensor *const rate = weft_scalar(graph, "rate", 3);
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32), *const y = weft_mul(x, rate);
+    weft_plan *const plan = small_net_plan(y, 3);
+    float given[3] = {1, 2, 3}, got[3] = {0};
+    const weft_value out_and_in[] = {{y, got, sizeof got}, {x, given, sizeof given}};
+    assert_weft_fails(WEFT_ERROR_STATE, weft_plan_step(plan, NULL, 0), "never written");
+    for (int i = 1; i < 4; i++) {
+        given[2] = (float)i;
+        assert_weft_ok(weft_plan_step(plan, out_and_in, 2));
+        assert_true(got[0] == 3 && got[1] == 6 && got[2] == (float)(3 * i));
+    }
+    given[0] = 5;
+    assert_weft_ok(weft_plan_step(plan, &out_and_in[0], 1)); /* the input keeps what was written */
+    assert_true(got[0] == 3);
+    const weft_value short_input[] = {{x, given, sizeof *given}, {y, got, sizeof got}};
+    got[0] = 7;
+    assert_weft_fails(
+        WEFT_ERROR_ARGUMENT, weft_plan_step(plan, short_input, 2), "12 bytes at batch 3, 4 were");
+    assert_true(got[0] == 7);
+    const weft_value no_output[] = {{rate, got, sizeof *got}}, no_tensor[] = {{NULL, got, sizeof got}};
+    assert_weft_fails(
+        WEFT_ERROR_ARGUMENT, weft_plan_step(plan, no_output, 1), "not among the plan's outputs");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_step(plan, no_tensor, 1), "tensor or data is NULL");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_step(plan, NULL, 1), "plan or values is NULL");
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_plan_step(NULL, out_and_in, 2), "plan or values is NULL");
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 /* ---- descriptions ---- */
 
 static char *describe(const weft_plan *plan, weft_format format) {
@@ -371,6 +404,7 @@ int main(void) {
         cmocka_unit_test(test_batches_share_kernels),
         cmocka_unit_test(test_runs_are_identical),
         cmocka_unit_test(test_scalar_changes_between_runs),
+        cmocka_unit_test(test_step),
         cmocka_unit_test(test_description),
         cmocka_unit_test(test_plan_outlives_all),
         cmocka_unit_test(test_shared_parameters),

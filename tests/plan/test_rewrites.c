@@ -88,6 +88,27 @@ static void test_transposed_product(void **state) {
     weft_graph_release(graph);
 }
 
+/* Behind a layer over (batch, time, n) an activation is the product's epilogue, though the caller reads both as they are. */
+static void test_activation_of_reshaped_layer(void **state) {
+    (void)state;
+    enum { T = 2, IN = 5, OUT = 3 };
+    float x_values[BATCH * T * IN], got[BATCH * T * OUT], before[BATCH * T * OUT];
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, T, IN);
+    weft_tensor *const layer = weft_linear(x, OUT);
+    weft_tensor *const outputs[] = {weft_relu(layer), layer};
+    assert_weft_ok(weft_graph_status(graph));
+    assert_int_equal(info_of(outputs, 1).steps, 1);
+    weft_plan *const plan = plan_of(outputs, 2);
+    write_ramp(plan, x, x_values, BATCH * T * IN, 0.25f);
+    assert_weft_ok(weft_plan_run(plan));
+    assert_weft_ok(weft_plan_read(plan, outputs[0], got, sizeof got));
+    assert_weft_ok(weft_plan_read(plan, outputs[1], before, sizeof before));
+    for (int i = 0; i < BATCH * T * OUT; i++) assert_true(got[i] == (before[i] > 0 ? before[i] : 0));
+    weft_plan_release(plan);
+    weft_graph_release(graph);
+}
+
 /* The gradient of a linear map's weight is a transposed product, as the caller wants it. */
 static void test_gradient_of_linear(void **state) {
     (void)state;
@@ -242,8 +263,9 @@ static void test_slopes_of_scan(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_transposed_product),
-        cmocka_unit_test(test_gradient_of_linear), cmocka_unit_test(test_what_is_nothing),
-        cmocka_unit_test(test_mask_of_caller), cmocka_unit_test(test_intermediate_of_caller),
-        cmocka_unit_test(test_dropout_of_images), cmocka_unit_test(test_slopes_of_scan)};
+        cmocka_unit_test(test_gradient_of_linear), cmocka_unit_test(test_activation_of_reshaped_layer),
+        cmocka_unit_test(test_what_is_nothing), cmocka_unit_test(test_mask_of_caller),
+        cmocka_unit_test(test_intermediate_of_caller), cmocka_unit_test(test_dropout_of_images),
+        cmocka_unit_test(test_slopes_of_scan)};
     return test_finish(cmocka_run_group_tests_name("rewrites", tests, NULL, NULL));
 }

@@ -90,8 +90,10 @@ static double seconds_of(const wi_kernel_site *site, double flops) {
            flops * waste / (site->device->peak_f32 * (engine > 0 ? engine_share : units_share));
 }
 
+/* Queries are lanes, two vectors of them at a time. */
 static double forward_cost(const wi_kernel_site *site) {
-    const wi_attention_sizes s = wi_attention_sizes_of(site);
+    wi_attention_sizes s = wi_attention_sizes_of(site);
+    s.queries = wi_divide_up(s.queries, 32) * 32;
     return seconds_of(site, wi_attention_forward_flops(&s));
 }
 

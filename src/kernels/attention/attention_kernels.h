@@ -36,6 +36,6 @@ double wi_attention_forward_flops(const wi_attention_sizes *s);
 double wi_attention_gradient_flops(const wi_attention_sizes *s);
 
 extern const wi_implementation wi_attention_amx, wi_attention_amx_gradient, wi_attention_cpu,
-    wi_attention_gpu, wi_attention_cpu_gradient, wi_attention_gpu_gradient;
+    wi_attention_few, wi_attention_gpu, wi_attention_cpu_gradient, wi_attention_gpu_gradient;
 
 #endif

@@ -16,6 +16,7 @@ static void add_base(const wi_kernel_site *site, wi_kernel_plan *plan, const wi_
     wi_kernel_input(launch, 0);
     wi_kernel_result(launch);
     wi_kernel_longs(launch, WI_KERNEL_NUMBERS(items, elements));
+    launch->copies = true;
 }
 
 static void add_arguments(wi_kernel_launch *launch) {

@@ -135,7 +135,37 @@ static weft_tensor *map(const wi_op *op, types rule, weft_tensor *const *inputs,
     return wi_node(graph, op, inputs, count, dtype, &shape, NULL);
 }
 
+/* Is it made of a product's result, by few maps? */
+static bool is_of_product(const weft_tensor *x, int maps) {
+    if (x->op == &wi_op_matmul) return true;
+    if (x->op->kind != WI_MAP || maps == 0) return false;
+    for (int i = 0; i < x->input_count; i++)
+        if (is_of_product(x->inputs[i], maps - 1)) return true;
+    return false;
+}
+
+/* A map of reshaped results of products (a layer over (batch, length, n) multiplies batch · length rows) is a map of the
+ * results, reshaped: so it can be a product's epilogue. */
+static weft_tensor *map_of_reshapes(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
+    enum { MAPS = 2 };
+    weft_tensor *beneath[WI_KERNEL_INPUTS] = {0};
+    const wi_shape *shape = NULL;
+    (void)rewrite;
+    for (int i = 0; i < y->input_count; i++) {
+        beneath[i] = inputs[i];
+        if (inputs[i]->shape.rank == 0) continue;
+        if (inputs[i]->op != &wi_op_reshape || !wi_shape_equal(&inputs[i]->shape, &y->shape)) return NULL;
+        beneath[i] = inputs[i]->inputs[0];
+        if (shape && !wi_shape_equal(shape, &beneath[i]->shape)) return NULL;
+        shape = &beneath[i]->shape;
+        if (!is_of_product(beneath[i], MAPS)) return NULL;
+    }
+    if (!shape) return NULL;
+    return weft_reshape_shape(wi_node_over(y, beneath, shape), y->shape.rank, y->shape.dims);
+}
+
 static const wi_rule map_rules[] = {{"simplify", WI_STAGE_FORM, simplify},
+    {"map of reshapes", WI_STAGE_FORM, map_of_reshapes},
     {"order of memory", WI_STAGE_FORM, wi_elementwise_in_memory_order}, {0}};
 
 /* ---- the rows ---- */

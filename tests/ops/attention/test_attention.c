@@ -141,6 +141,11 @@ static const op_case attention_cases[] = {
     CASE("trained mask", attention, INPUTS(X(2, 9, 8), X(2, 13, 8), X(2, 13, 8), X(9, 13))),
     CASE("trained mask of keys, causal", attention, INPUTS(X(2, 9, 8), X(2, 13, 8), X(2, 13, 8), X(2, 1, 13)),
         .keep = true),
+    CASE("few queries, trained mask, causal", attention,
+        INPUTS(X(2, 5, 16), X(2, 40, 16), X(2, 40, 32), X(5, 40)), .keep = true),
+    CASE("few queries, mask of keys", attention,
+        INPUTS(X(WEFT_BATCH, 2, 3, 32), X(WEFT_BATCH, 2, 35, 32), X(WEFT_BATCH, 2, 35, 16),
+            BOOL(WEFT_BATCH, 1, 1, 35))),
     CASE("composed: too wide", attention, INPUTS(X(3, 257), X(5, 257), X(5, 4), BOOL(3, 5)), .keep = true),
     CASE("composed: over the batch", attention, INPUTS(X(WEFT_BATCH, 5), X(WEFT_BATCH, 5), X(WEFT_BATCH, 4))),
 };

@@ -100,6 +100,10 @@ static void a_text_is_decoded_with_two_plans(void **state) {
     weft_plan_info info;
     assert_weft_ok(weft_plan_get_info(token.plan, &info));
     assert_true(info.arena_bytes < HEADS * CAPACITY * WIDTH * sizeof(float)); /* no second cache */
+    char text[16384]; /* rows are put into the caches in place: no launch copies a cache */
+    assert_weft_ok(weft_plan_describe(token.plan, WEFT_FORMAT_TEXT, text, sizeof text, NULL));
+    assert_non_null(strstr(text, "index_copy"));
+    assert_int_equal(info.launches, info.steps);
     for (int again = 0; again < 2; again++) { /* the second text finds the first one's rows */
         decode(&prompt, &w, 0);
         for (int position = PROMPT; position < TEXT; position++) decode(&token, &w, position);

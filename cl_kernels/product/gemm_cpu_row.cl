@@ -1,0 +1,176 @@
+/* gemm_cpu_row.cl: C[b] = A[b] * B[b] where A is one row, for devices whose work-item is a core with wide vectors: a layer of
+ * weights for one example, which is as fast as memory is read.
+ *
+ *     A (1, k)        B (k, n) rows or columns contiguous        C: whatever WEFT_STORE makes of an element
+ *
+ * A work-item owns `span` columns of C. While it multiplies, it requests the same place of what it reads next, since no
+ * processor's prefetcher crosses pages.
+ *
+ * rows of B contiguous (`row`): a sum for each column is in the first-level cache. Eight rows are taken at a time, from left
+ * to right, so that a sum is loaded and stored once for all of them, and memory sees as many streams:
+ *
+ *                span
+ *     +------------------------+
+ *     |  ----> ----> ---->     |  8 rows
+ *     +------------------------+
+ *     |  requested             |  8 rows
+ *     +------------------------+
+ *
+ * columns of B contiguous (`dots`): four columns at a time, each a sum of vectors over every 16th step of k; what an item
+ * reads is one stretch of memory. A's row is contiguous, too.
+ *
+ * WEFT_ROW_ROWS (1 or 0) leaves one of them out. What stands before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS,
+ * WEFT_STORE) is described in src/kernels/product/gemm.h. */
+
+#ifndef WEFT_GEMM_CPU_ROW
+#define WEFT_GEMM_CPU_ROW
+
+WEFT_REQUIRE(weft_row_takes_eight_rows, WEFT_ROW_DEPTH == 8);
+
+/* One vector of B in each of the rows, while the same of the next rows is requested. */
+#define WEFT_ROW_STEP(r)                                                                                     \
+    total = WEFT_MULTIPLY_ADD((float16)x##r, WEFT_OF_B(WEFT_READ_)(from + r * b_row + j), total);            \
+    WEFT_PREFETCH((size_t)(next + r * b_row + j), 2);
+
+/* The same of a column. */
+#define WEFT_ROW_DOT(c)                                                                                      \
+    dot##c = WEFT_MULTIPLY_ADD(x, WEFT_OF_B(WEFT_READ_)(b##c + p), dot##c);                                  \
+    WEFT_PREFETCH((size_t)(b##c + next + p), 2);
+
+static inline float weft_row_total(float16 v) {
+    const float8 eight = v.lo + v.hi;
+    const float4 four = eight.lo + eight.hi;
+    const float2 two = four.lo + four.hi;
+    return two.x + two.y;
+}
+
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix)        gemm_##suffix
+#define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
+#define WEFT_STORE               WEFT_PLAIN_STORE
+#define WEFT_FORMAT_A            f32
+#define WEFT_FORMAT_B            f32
+#define WEFT_SUM                 float
+#define WEFT_SUMS                WF
+#define WEFT_ROW_ALONE
+#endif
+
+#if !defined(WEFT_ROW_ROWS) || WEFT_ROW_ROWS
+
+/* sums[0..columns) += a[0..8) * from[0..8)[0..columns), in vectors of 16, of which the last begins at `last`. */
+static inline void WEFT_NAME(eight)(float16 *sums, WEFT_OPERANDS_A *a, long a_column, WEFT_OPERANDS_B *from,
+    WEFT_OPERANDS_B *next, long b_row, int columns, int last) {
+    const float x0 = WEFT_OF_A(WEFT_GET_)(a, 0), x1 = WEFT_OF_A(WEFT_GET_)(a, a_column),
+                x2 = WEFT_OF_A(WEFT_GET_)(a, 2 * a_column), x3 = WEFT_OF_A(WEFT_GET_)(a, 3 * a_column),
+                x4 = WEFT_OF_A(WEFT_GET_)(a, 4 * a_column), x5 = WEFT_OF_A(WEFT_GET_)(a, 5 * a_column),
+                x6 = WEFT_OF_A(WEFT_GET_)(a, 6 * a_column), x7 = WEFT_OF_A(WEFT_GET_)(a, 7 * a_column);
+    for (int at = 0; at < columns; at += 16) {
+        const int j = min(at, last);
+        float16 total = sums[at / 16];
+        WEFT_ROW_STEP(0)
+        WEFT_ROW_STEP(1)
+        WEFT_ROW_STEP(2)
+        WEFT_ROW_STEP(3)
+        WEFT_ROW_STEP(4)
+        WEFT_ROW_STEP(5)
+        WEFT_ROW_STEP(6)
+        WEFT_ROW_STEP(7)
+        sums[at / 16] = total;
+    }
+}
+
+/* Work-item (span, batch). span: a multiple of 16, at most WEFT_ROW_SPAN. The last vector of a row reaches back over
+ * columns of the one before it. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(row)(WEFT_OPERANDS_A *a, long a_offset,
+    WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k, int span, long a_batch, long a_row, long a_column,
+    long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+    const int batch = (int)get_global_id(1);
+    const int left = (int)get_global_id(0) * span, right = min(n, left + span), last = n - 16 - left;
+    float16 sums[WEFT_ROW_SPAN / 16 + 1]; /* and what a shifted read goes past */
+    a += a_offset + batch * a_batch;
+    b += b_offset + batch * b_batch + left;
+    for (int i = 0; i < span / 16; ++i) sums[i] = 0.0f;
+    int p = 0;
+    for (; p + WEFT_ROW_DEPTH <= k; p += WEFT_ROW_DEPTH) {
+        WEFT_OPERANDS_B *const from = b + p * b_row;
+        const bool more = p + 2 * WEFT_ROW_DEPTH <= k;
+        WEFT_NAME(eight)
+        (sums, a + p * a_column, a_column, from, more ? from + WEFT_ROW_DEPTH * b_row : from, b_row,
+            right - left, last);
+    }
+    for (; p < k; ++p) {
+        const float x = WEFT_OF_A(WEFT_GET_)(a, p * a_column);
+        for (int at = 0; at < right - left; at += 16)
+            sums[at / 16] = WEFT_MULTIPLY_ADD(
+                (float16)x, WEFT_OF_B(WEFT_READ_)(b + p * b_row + min(at, last)), sums[at / 16]);
+    }
+    for (int at = 0; at < right - left; at += 16) {
+        const float16 total = *(const weft_lanes_f32 *)((const float *)sums + at + max(0, at - last));
+        WEFT_STORE(total, batch, 0, left + at, min(16, right - left - at));
+    }
+    (void)m, (void)a_row, (void)b_column;
+}
+
+#endif
+
+#if !defined(WEFT_ROW_ROWS) || !WEFT_ROW_ROWS
+/* totals[c] = a[0..k) * b[0..k)[column c], for four columns, of which those past `last` repeat it. */
+static inline void WEFT_NAME(four)(
+    float *totals, WEFT_OPERANDS_A *a, WEFT_OPERANDS_B *b, long b_column, int k, int column, int last) {
+    WEFT_OPERANDS_B *const b0 = b + min(column, last) * b_column,
+                           *const b1 = b + min(column + 1, last) * b_column,
+                           *const b2 = b + min(column + 2, last) * b_column,
+                           *const b3 = b + min(column + 3, last) * b_column;
+    const long next = column + 7 <= last ? 4 * b_column : 0;
+    float16 dot0 = 0.0f, dot1 = 0.0f, dot2 = 0.0f, dot3 = 0.0f;
+    const int whole = k / 16 * 16;
+    for (int p = 0; p < whole; p += 16) {
+        const float16 x = WEFT_OF_A(WEFT_READ_)(a + p);
+        WEFT_ROW_DOT(0)
+        WEFT_ROW_DOT(1)
+        WEFT_ROW_DOT(2)
+        WEFT_ROW_DOT(3)
+    }
+    totals[0] = weft_row_total(dot0);
+    totals[1] = weft_row_total(dot1);
+    totals[2] = weft_row_total(dot2);
+    totals[3] = weft_row_total(dot3);
+    for (int p = whole; p < k; ++p) {
+        const float x = WEFT_OF_A(WEFT_GET_)(a, p);
+        totals[0] = WEFT_MULTIPLY_ADD(x, WEFT_OF_B(WEFT_GET_)(b0, p), totals[0]);
+        totals[1] = WEFT_MULTIPLY_ADD(x, WEFT_OF_B(WEFT_GET_)(b1, p), totals[1]);
+        totals[2] = WEFT_MULTIPLY_ADD(x, WEFT_OF_B(WEFT_GET_)(b2, p), totals[2]);
+        totals[3] = WEFT_MULTIPLY_ADD(x, WEFT_OF_B(WEFT_GET_)(b3, p), totals[3]);
+    }
+}
+
+/* Work-item (span, batch). span: a multiple of 16. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(dots)(WEFT_OPERANDS_A *a,
+    long a_offset, WEFT_OPERANDS_B *b, long b_offset, int m, int n, int k, int span, long a_batch, long a_row,
+    long a_column, long b_batch, long b_row, long b_column WEFT_EPILOGUE_PARAMETERS) {
+    const int batch = (int)get_global_id(1);
+    const int left = (int)get_global_id(0) * span, right = min(n, left + span);
+    a += a_offset + batch * a_batch;
+    b += b_offset + batch * b_batch;
+    for (int j = left; j < right; j += 16) {
+        float16 total;
+        for (int c = 0; c < 16; c += 4)
+            WEFT_NAME(four)((float *)&total + c, a, b, b_column, k, j + c, right - 1);
+        WEFT_STORE(total, batch, 0, j, min(16, right - j));
+    }
+    (void)m, (void)a_row, (void)a_column, (void)b_row;
+}
+#endif
+
+#ifdef WEFT_ROW_ALONE
+#undef WEFT_ROW_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
+#undef WEFT_SUM
+#undef WEFT_SUMS
+#undef WEFT_NAME
+#undef WEFT_EPILOGUE_PARAMETERS
+#undef WEFT_STORE
+#endif
