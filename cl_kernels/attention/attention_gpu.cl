@@ -1,24 +1,25 @@
 /* attention_gpu.cl: scaled dot-product attention and its gradients, for gpu-class devices.
  *
  * Formulas, masks and the two results are those of attention_cpu.cl. All of it is products of two kinds around weights,
- * one for each pair of a query and a key. A group of WEFT_ATTENTION_GROUP items (attention_gpu.c) owns a block of rows, 4 for
- * each 16 or 32 items (lanes): queries (forward, dq) or keys (dk, dv). It walks over the others, 4 for each lane at a time:
+ * one for each pair of a query and a key. A group of WEFT_ATTENTION_GROUP items (attention_gpu.c) owns a block of
+ * rows, 4 for each 16 or 32 items (lanes): queries (forward, dq) or keys (dk, dv). It walks over the others, 4 for
+ * each lane at a time:
  *
  *     step of the width       others                  columns (WEFT_ATTENTION_WIDTH)
  *      +---+                 +------------+           +------------------+
  *      | o |   x   o o o o = |   oooo     |           |  oo     oo       |  chunk of the others' rows
  *      +---+                 +------------+           +------------------+
  *      rows                  scores, then      x
- *                            weights                  = sums: item (lane, y) has rows 4y .. 4y + 3 of its lane's columns
+ *                            weights                  = sums: item (lane, y): rows 4y .. 4y + 3 of its columns
  *
  * 1. Scores: both operands come through local memory in steps of 16 numbers of the width. An item makes 4 x 4 of them.
  * 2. Weights: in registers; the lanes that share rows find their maxima together. They go to local memory.
  * 3. Sums: an item multiplies the weights of its 4 rows with its lane's columns, a chunk of the others' rows at a time.
  *
- * The next step and the next chunk are read from memory while one is multiplied; there are two of each in local memory, and
- * one barrier for each. Within a block offsets have 32 bits. Weights are computed a column of 4 rows at a time: the first
- * one of a tile, which is then rotated, so that no array has an index that a compiler does not know, and the code of a
- * column stands once.
+ * The next step and the next chunk are read from memory while one is multiplied; there are two of each in local
+ * memory, and one barrier for each. Within a block offsets have 32 bits. Weights are computed a column of 4 rows at a
+ * time: the first one of a tile, which is then rotated, so that no array has an index that a compiler does not know,
+ * and the code of a column stands once.
  *
  * WEFT_ATTENTION_WIDTH: columns of the sums, 32, 64, 128 or 256; what is past the widths is zero. */
 
@@ -31,8 +32,8 @@
 #define WEFT_ATTENTION_ROWS   (4 * WEFT_ATTENTION_DOWN)
 #define WEFT_ATTENTION_OTHERS (4 * WEFT_ATTENTION_LANES)
 /* Local memory, in quads of four numbers. Two steps: for each number of the width the rows and one quad more, so that
- * neighbours lie in other banks, and the others in the same way. In their place the weights, for each of the others those
- * of the rows, and behind them two chunks. At the end, behind the steps, a quad of each item: the lanes' maxima. */
+ * neighbours lie in other banks, and the others in the same way. In their place the weights, for each of the others
+ * those of the rows, and behind them two chunks. At the end a quad of each item: the lanes' maxima. */
 #define WEFT_ATTENTION_PITCH        (WEFT_ATTENTION_DOWN + 1)
 #define WEFT_ATTENTION_OPITCH       (WEFT_ATTENTION_LANES + 1)
 #define WEFT_ATTENTION_BUFFER       (WEFT_ATTENTION_STEP * (WEFT_ATTENTION_PITCH + WEFT_ATTENTION_OPITCH))
@@ -46,8 +47,8 @@
 #define WEFT_ATTENTION_ROW_COPIES   (WEFT_ATTENTION_ROWS * WEFT_ATTENTION_STEP / WEFT_ATTENTION_GROUP)
 #define WEFT_ATTENTION_OTHER_COPIES (WEFT_ATTENTION_OTHERS * WEFT_ATTENTION_STEP / WEFT_ATTENTION_GROUP)
 #define WEFT_ATTENTION_CHUNK_COPIES (4 * WEFT_ATTENTION_CHUNK / WEFT_ATTENTION_GROUP)
-/* Rows between two numbers of a step that an item copies, which are of the same column; the same of a chunk, whose rows may be
- * longer than there are items: number i is so many rows and columns from the item's first one. */
+/* Rows between two numbers of a step that an item copies, which are of the same column; the same of a chunk, whose
+ * rows may be longer than there are items: number i is so many rows and columns from the item's first one. */
 #define WEFT_ATTENTION_APART      (WEFT_ATTENTION_GROUP / WEFT_ATTENTION_STEP)
 #define WEFT_ATTENTION_DOWN_OF(i) ((i)*WEFT_ATTENTION_GROUP / WEFT_ATTENTION_WIDTH)
 #define WEFT_ATTENTION_ACROSS_OF(i)                                                                          \
@@ -104,8 +105,8 @@ static inline void weft_attention_put(__global float *to, int x, int width, floa
 #define WEFT_ATTENTION_VECTOR float4
 #endif
 
-/* As in attention_cpu.cl. WEFT_FACTOR: what the weight of query i and key j is multiplied by; WEFT_FACTORS: those of the rows
- * of a column, which are queries, or turned keys. */
+/* As in attention_cpu.cl. WEFT_FACTOR: what the weight of query i and key j is multiplied by; WEFT_FACTORS: those of
+ * the rows of a column, which are queries, or turned keys. */
 #if WEFT_DROP
 #define WEFT_DROP_PARAMETERS , float drop, float kept, int stream, uint seed0, uint seed1, uint run
 #define WEFT_FACTOR(i, j)                                                                                    \
@@ -124,8 +125,9 @@ static inline void weft_attention_put(__global float *to, int x, int width, floa
     int mask_kind, __global const uchar *restrict mask, long mask_offset, long mask_0, long mask_1,          \
         long mask_row, long mask_column, int causal,
 
-/* scores[r] = row 4y + r of a block, times the others 4 lane .. 4 lane + 3; the operands begin with the block's first row and
- * the first other, of which so many are left. Waits before it writes to local memory; the first round only reads. */
+/* scores[r] = row 4y + r of a block, times the others 4 lane .. 4 lane + 3; the operands begin with the block's first
+ * row and the first other, of which so many are left. Waits before it writes to local memory; the first round only
+ * reads. */
 __attribute__((always_inline)) static inline void WEFT_NAME(scores)(float4 *scores, __local float4 *pool,
     __global const float *rows, int rows_left, int row, int row_column, __global const float *others,
     int others_left, int other, int other_column, int width) {
@@ -334,9 +336,9 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
 #define WEFT_ATTENTION_DK 1
 #define WEFT_ATTENTION_DV 2
 
-/* One gradient, `part`. Rows and others are queries and keys (dq), or keys and queries: rows_1 and others_1 are q and k or k
- * and q, rows_2 and others_2 are dy and v or v and dy; what is summed up, `summed`, is k, q or dy. inner: of each query the
- * product of y and dy; lse: the place of its logarithm in y. */
+/* One gradient, `part`. Rows and others are queries and keys (dq), or keys and queries: rows_1 and others_1 are q and
+ * k or k and q, rows_2 and others_2 are dy and v or v and dy; what is summed up, `summed`, is k, q or dy. inner: of
+ * each query the product of y and dy; lse: the place of its logarithm in y. */
 __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void WEFT_NAME(backward)(
     __global const float *restrict rows_1, long rows_1_offset, long rows_1_0, long rows_1_1, long rows_1_row,
     long rows_1_column, __global const float *restrict others_1, long others_1_offset, long others_1_0,
@@ -417,8 +419,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
     WEFT_NAME(store_rows)(to + row * to_row, to_row, row_count - row, to_width, sums, (float4)(1.0f));
 }
 
-/* inner: of each query the product of y and dy, added up in the order of `scores`: what both have is exactly equal where a
- * query sees one key, whose weight has no gradient. */
+/* inner: of each query the product of y and dy, added up in the order of `scores`: what both have is exactly equal
+ * where a query sees one key, whose weight has no gradient. */
 __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void WEFT_NAME(inner)(
     __global const float *restrict y, long y_offset, __global const float *restrict dy, long dy_offset,
     __global float *inner, long inner_offset, int n1, int queries, int dv_width, long y_0, long y_1,
