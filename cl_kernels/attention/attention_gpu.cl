@@ -1,74 +1,256 @@
 /* attention_gpu.cl: scaled dot-product attention and its gradients, for gpu-class devices.
  *
- * Formulas, masks and the two results are those of attention_cpu.cl. Work split: a group of
- * WEFT_ATTENTION_GROUP items (attention_gpu.c) owns as many queries of one n (forward, backward_queries) or
- * keys (backward_keys), an item one row, which it keeps in registers with its sums. The other side comes
- * through local memory, WEFT_TILE rows at a time, where all items read the same element at once:
+ * Formulas, masks and the two results are those of attention_cpu.cl. All of it is products of two kinds around weights,
+ * one for each pair of a query and a key. A group of WEFT_ATTENTION_GROUP items (attention_gpu.c) owns a block of
+ * rows, 4 for each 16 or 32 items (lanes): queries (forward, dq) or keys (dk, dv). It walks over the others, 4 for
+ * each lane at a time:
  *
- *                  +--------------------+
- *                  | tile of k and of v |   local, each row read by all items together
- *                  +--------------------+
- *       item i     | q i | running maximum and sum | sums of y i |   registers
+ *     step of the width       others                  columns (WEFT_ATTENTION_WIDTH)
+ *      +---+                 +------------+           +------------------+
+ *      | o |   x   o o o o = |   oooo     |           |  oo     oo       |  chunk of the others' rows
+ *      +---+                 +------------+           +------------------+
+ *      rows                  scores, then      x
+ *                            weights                  = sums: item (lane, y): rows 4y .. 4y + 3 of its columns
  *
- * Rows are taken four at a time, so that maxima and factors change once for four. WEFT_D and WEFT_DV are the
- * widths in fours; what is past them is zero. */
+ * 1. Scores: both operands come through local memory in steps of 16 numbers of the width. An item makes 4 x 4 of them.
+ * 2. Weights: in registers; the lanes that share rows find their maxima together. They go to local memory.
+ * 3. Sums: an item multiplies the weights of its 4 rows with its lane's columns, a chunk of the others' rows at a time.
+ *
+ * The next step and the next chunk are read from memory while one is multiplied; there are two of each in local
+ * memory, and one barrier for each. Within a block offsets have 32 bits. Weights are computed a column of 4 rows at a
+ * time: the first one of a tile, which is then rotated, so that no array has an index that a compiler does not know,
+ * and the code of a column stands once.
+ *
+ * WEFT_ATTENTION_WIDTH: columns of the sums, 32, 64, 128 or 256; what is past the widths is zero. */
 
 #ifndef WEFT_ATTENTION_GPU
 #define WEFT_ATTENTION_GPU
 #define WEFT_LOG2E 1.44269504f
 
-/* Rows first .. first + rows - 1 of global memory as fours; zeros past the last row and past the width. */
-__attribute__((always_inline)) static inline void weft_attention_tile(__local float *to,
-    __global const float *from, int first, int count, int rows, int fours, int width, long row, long column) {
-    for (int i = (int)get_local_id(0); i < rows * fours * 4; i += WEFT_ATTENTION_GROUP) {
-        const int r = i / (fours * 4), x = i - r * fours * 4;
-        to[i] = first + r < count && x < width ? from[(first + r) * row + x * column] : 0.0f;
+/* Of a group: items that share their rows' columns, its rows; others that come together. */
+#define WEFT_ATTENTION_DOWN   (WEFT_ATTENTION_GROUP / WEFT_ATTENTION_LANES)
+#define WEFT_ATTENTION_ROWS   (4 * WEFT_ATTENTION_DOWN)
+#define WEFT_ATTENTION_OTHERS (4 * WEFT_ATTENTION_LANES)
+/* Local memory, in quads of four numbers. Two steps: for each number of the width the rows and one quad more, so that
+ * neighbours lie in other banks, and the others in the same way. In their place the weights, for each of the others
+ * those of the rows, and behind them two chunks. At the end a quad of each item: the lanes' maxima. */
+#define WEFT_ATTENTION_PITCH        (WEFT_ATTENTION_DOWN + 1)
+#define WEFT_ATTENTION_OPITCH       (WEFT_ATTENTION_LANES + 1)
+#define WEFT_ATTENTION_BUFFER       (WEFT_ATTENTION_STEP * (WEFT_ATTENTION_PITCH + WEFT_ATTENTION_OPITCH))
+#define WEFT_ATTENTION_WEIGHTS      (WEFT_ATTENTION_OTHERS * WEFT_ATTENTION_PITCH)
+#define WEFT_ATTENTION_LARGER(a, b) ((a) > (b) ? (a) : (b))
+#define WEFT_ATTENTION_POOL                                                                                  \
+    WEFT_ATTENTION_LARGER(                                                                                   \
+        WEFT_ATTENTION_WEIGHTS + 2 * WEFT_ATTENTION_CHUNK, 2 * WEFT_ATTENTION_BUFFER + WEFT_ATTENTION_GROUP)
+#define WEFT_ATTENTION_SHARED (WEFT_ATTENTION_POOL - WEFT_ATTENTION_GROUP)
+/* Numbers that an item copies: of a step's rows, of its others, of a chunk. */
+#define WEFT_ATTENTION_ROW_COPIES   (WEFT_ATTENTION_ROWS * WEFT_ATTENTION_STEP / WEFT_ATTENTION_GROUP)
+#define WEFT_ATTENTION_OTHER_COPIES (WEFT_ATTENTION_OTHERS * WEFT_ATTENTION_STEP / WEFT_ATTENTION_GROUP)
+#define WEFT_ATTENTION_CHUNK_COPIES (4 * WEFT_ATTENTION_CHUNK / WEFT_ATTENTION_GROUP)
+/* Rows between two numbers of a step that an item copies, which are of the same column; the same of a chunk, whose
+ * rows may be longer than there are items: number i is so many rows and columns from the item's first one. */
+#define WEFT_ATTENTION_APART      (WEFT_ATTENTION_GROUP / WEFT_ATTENTION_STEP)
+#define WEFT_ATTENTION_DOWN_OF(i) ((i)*WEFT_ATTENTION_GROUP / WEFT_ATTENTION_WIDTH)
+#define WEFT_ATTENTION_ACROSS_OF(i)                                                                          \
+    (WEFT_ATTENTION_GROUP < WEFT_ATTENTION_WIDTH ? (i)*WEFT_ATTENTION_GROUP % WEFT_ATTENTION_WIDTH : 0)
+/* Others of a chunk; vectors of a row that an item sums up; others whose reads from local memory overlap. */
+#define WEFT_ATTENTION_DEPTH          (4 * WEFT_ATTENTION_CHUNK / WEFT_ATTENTION_WIDTH)
+#define WEFT_ATTENTION_VECTORS        WEFT_ATTENTION_LARGER(WEFT_ATTENTION_WIDTH / WEFT_ATTENTION_LANES / 4, 1)
+#define WEFT_ATTENTION_TOGETHER       (8 / WEFT_ATTENTION_VECTORS)
+#define WEFT_ATTENTION_EACH(i, count) WEFT_UNROLL_REGISTERS for (int i = 0; i < (count); i++)
+
+/* A number of a block that begins at `from`, or zero in place of one that is not there. */
+static inline float weft_attention_number(__global const float *from, int at, int there) {
+    const float number = from[there ? at : 0];
+    return there ? number : 0.0f;
+}
+
+static inline void weft_attention_put(__global float *to, int x, int width, float number) {
+    if (x < width) to[x] = number;
+}
+
+/* The first column of a tile of 4 x 4; the tile with another one in its place, behind the others. */
+#define WEFT_ATTENTION_COLUMN(tile) ((float4)((tile)[0].x, (tile)[1].x, (tile)[2].x, (tile)[3].x))
+#define WEFT_ATTENTION_ROTATE(tile, column)                                                                  \
+    {                                                                                                        \
+        (tile)[0] = (float4)((tile)[0].yzw, (column).x);                                                     \
+        (tile)[1] = (float4)((tile)[1].yzw, (column).y);                                                     \
+        (tile)[2] = (float4)((tile)[2].yzw, (column).z);                                                     \
+        (tile)[3] = (float4)((tile)[3].yzw, (column).w);                                                     \
     }
-}
 
-static inline float4 weft_attention_four(__global const float *from, int x, int width, long column) {
-    return (float4)(x < width ? from[x * column] : 0.0f, x + 1 < width ? from[(x + 1) * column] : 0.0f,
-        x + 2 < width ? from[(x + 2) * column] : 0.0f, x + 3 < width ? from[(x + 3) * column] : 0.0f);
-}
-
-static inline void weft_attention_put(__global float *to, int x, int width, float4 v) {
-    if (x < width) to[x] = v.x;
-    if (x + 1 < width) to[x + 1] = v.y;
-    if (x + 2 < width) to[x + 2] = v.z;
-    if (x + 3 < width) to[x + 3] = v.w;
-}
+/* Sums of four rows, plus these rows' numbers times the vector v. */
+#define WEFT_ATTENTION_ADD(sum_0, sum_1, sum_2, sum_3, rows, v)                                              \
+    {                                                                                                        \
+        const float4 weft_rows = (rows);                                                                     \
+        sum_0 = WEFT_MULTIPLY_ADD(weft_rows.x, v, sum_0);                                                    \
+        sum_1 = WEFT_MULTIPLY_ADD(weft_rows.y, v, sum_1);                                                    \
+        sum_2 = WEFT_MULTIPLY_ADD(weft_rows.z, v, sum_2);                                                    \
+        sum_3 = WEFT_MULTIPLY_ADD(weft_rows.w, v, sum_3);                                                    \
+    }
 #endif
 
 #ifndef WEFT_NAME
 #define WEFT_NAME(suffix) attention_##suffix
-#define WEFT_D            16
-#define WEFT_DV           16
-#define WEFT_TILE         16
 #define WEFT_DROP         0
+#ifndef WEFT_ATTENTION_WIDTH
+#define WEFT_ATTENTION_WIDTH 64
+#endif
 #endif
 
-/* As in attention_cpu.cl. WEFT_FACTOR: what the weight of query i and key j is multiplied by. */
+/* A lane's columns beside each other. */
+#if WEFT_ATTENTION_WIDTH / WEFT_ATTENTION_LANES == 2
+#define WEFT_ATTENTION_VECTOR float2
+#else
+#define WEFT_ATTENTION_VECTOR float4
+#endif
+
+/* As in attention_cpu.cl. WEFT_FACTOR: what the weight of query i and key j is multiplied by; WEFT_FACTORS: those of
+ * the rows of a column, which are queries, or turned keys. */
 #if WEFT_DROP
 #define WEFT_DROP_PARAMETERS , float drop, float kept, int stream, uint seed0, uint seed1, uint run
 #define WEFT_FACTOR(i, j)                                                                                    \
     weft_dropout_factor(                                                                                     \
         ((long)n * queries + (i)) * keys + (j), 0, (uint)stream, run, seed0, seed1, drop, kept)
+#define WEFT_FACTORS(i, j, turned)                                                                           \
+    ((float4)(WEFT_FACTOR(i, j), WEFT_FACTOR((i) + !(turned), (j) + (turned)),                               \
+        WEFT_FACTOR((i) + 2 * !(turned), (j) + 2 * (turned)),                                                \
+        WEFT_FACTOR((i) + 3 * !(turned), (j) + 3 * (turned))))
 #else
 #define WEFT_DROP_PARAMETERS
-#define WEFT_FACTOR(i, j) 1.0f
+#define WEFT_FACTORS(i, j, turned) 1.0f
 #endif
 
 #define WEFT_MASK_PARAMETERS                                                                                 \
     int mask_kind, __global const uchar *restrict mask, long mask_offset, long mask_0, long mask_1,          \
         long mask_row, long mask_column, int causal,
-/* The score of query i and key j as the mask has it. */
-#define WEFT_SCORE(score, i, j)                                                                              \
-    ((i) >= queries || (j) >= keys || (causal && (j) > (i)) ? -INFINITY                                      \
-        : mask_kind == 0                                    ? (score)                                        \
-        : mask_kind == 1                                                                                     \
-            ? (mask[mask_offset + (i)*mask_row + (j)*mask_column] ? (score) : -INFINITY)                     \
-            : (score) +                                                                                      \
-                  ((__global const float *)mask)[mask_offset + (i)*mask_row + (j)*mask_column] * WEFT_LOG2E)
+
+/* scores[r] = row 4y + r of a block, times the others 4 lane .. 4 lane + 3; the operands begin with the block's first
+ * row and the first other, of which so many are left. Waits before it writes to local memory; the first round only
+ * reads. */
+__attribute__((always_inline)) static inline void WEFT_NAME(scores)(float4 *scores, __local float4 *pool,
+    __global const float *rows, int rows_left, int row, int row_column, __global const float *others,
+    int others_left, int other, int other_column, int width) {
+    const int lane = (int)get_local_id(0) % WEFT_ATTENTION_LANES,
+              y = (int)get_local_id(0) / WEFT_ATTENTION_LANES;
+    const int x = (int)get_local_id(0) % WEFT_ATTENTION_STEP, r = (int)get_local_id(0) / WEFT_ATTENTION_STEP;
+    const int row_at = r * row + x * row_column, other_at = r * other + x * other_column;
+    float a[WEFT_ATTENTION_ROW_COPIES], b[WEFT_ATTENTION_OTHER_COPIES];
+    WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_ROW_COPIES) a[i] = 0.0f;
+    WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_OTHER_COPIES) b[i] = 0.0f;
+    scores[0] = scores[1] = scores[2] = scores[3] = 0.0f;
+    for (int next = 0; next < width + WEFT_ATTENTION_STEP; next += WEFT_ATTENTION_STEP) {
+        __local float4 *const left = pool + next / WEFT_ATTENTION_STEP % 2 * WEFT_ATTENTION_BUFFER,
+                              *const right = left + WEFT_ATTENTION_STEP * WEFT_ATTENTION_PITCH;
+        __local float *const left_at = (__local float *)(left + x * WEFT_ATTENTION_PITCH) + r,
+                             *const right_at = (__local float *)(right + x * WEFT_ATTENTION_OPITCH) + r;
+        __local const float4 *u = left + y, *v = right + lane;
+        if (next > 0) {
+            WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_ROW_COPIES) left_at[i * WEFT_ATTENTION_APART] = a[i];
+            WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_OTHER_COPIES) right_at[i * WEFT_ATTENTION_APART] = b[i];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const int here = next + x<width, end = next> 0 ? WEFT_ATTENTION_STEP : 0;
+        WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_ROW_COPIES)
+        a[i] = weft_attention_number(rows, row_at + (next * row_column + i * WEFT_ATTENTION_APART * row),
+            here && r + i * WEFT_ATTENTION_APART < rows_left);
+        WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_OTHER_COPIES)
+        b[i] =
+            weft_attention_number(others, other_at + (next * other_column + i * WEFT_ATTENTION_APART * other),
+                here && r + i * WEFT_ATTENTION_APART < others_left);
+        WEFT_ROLLED for (int k = 0; k < end; k += 8) {
+            WEFT_ATTENTION_EACH(i, 8)
+            WEFT_ATTENTION_ADD(scores[0], scores[1], scores[2], scores[3], u[i * WEFT_ATTENTION_PITCH],
+                v[i * WEFT_ATTENTION_OPITCH])
+            u += 8 * WEFT_ATTENTION_PITCH;
+            v += 8 * WEFT_ATTENTION_OPITCH;
+        }
+    }
+}
+
+/* sums += weights (in local memory) times so many rows of `others`. Waits in the same way. */
+__attribute__((always_inline)) static inline void WEFT_NAME(sums)(
+    WEFT_ATTENTION_VECTOR (*sums)[WEFT_ATTENTION_VECTORS], __local float4 *pool, __global const float *others,
+    int left, int row, int column, int width) {
+    const int me = (int)get_local_id(0), r = me / WEFT_ATTENTION_WIDTH, x = me % WEFT_ATTENTION_WIDTH;
+    const int count = min(left, WEFT_ATTENTION_OTHERS), at = r * row + x * column;
+    __local const float4 *w = pool + me / WEFT_ATTENTION_LANES;
+    float b[WEFT_ATTENTION_CHUNK_COPIES];
+    WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_CHUNK_COPIES) b[i] = 0.0f;
+    for (int next = 0; next < count + WEFT_ATTENTION_DEPTH; next += WEFT_ATTENTION_DEPTH) {
+        __local float *const chunk =
+            (__local float *)(pool + WEFT_ATTENTION_WEIGHTS +
+                              next / WEFT_ATTENTION_DEPTH % 2 * WEFT_ATTENTION_CHUNK);
+        __local const WEFT_ATTENTION_VECTOR *v =
+            (__local const WEFT_ATTENTION_VECTOR *)chunk + me % WEFT_ATTENTION_LANES;
+        if (next > 0)
+            WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_CHUNK_COPIES) chunk[me + i * WEFT_ATTENTION_GROUP] = b[i];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const int end = next > 0 ? WEFT_ATTENTION_DEPTH : 0;
+        WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_CHUNK_COPIES)
+        b[i] = weft_attention_number(others,
+            at + ((next + WEFT_ATTENTION_DOWN_OF(i)) * row + WEFT_ATTENTION_ACROSS_OF(i) * column),
+            next + WEFT_ATTENTION_DOWN_OF(i) + r < count && x + WEFT_ATTENTION_ACROSS_OF(i) < width);
+        WEFT_ROLLED for (int k = 0; k < end; k += WEFT_ATTENTION_TOGETHER) {
+            WEFT_ATTENTION_EACH(e, WEFT_ATTENTION_TOGETHER * WEFT_ATTENTION_VECTORS) {
+                const int i = e % WEFT_ATTENTION_VECTORS;
+                WEFT_ATTENTION_ADD(sums[0][i], sums[1][i], sums[2][i], sums[3][i],
+                    w[e / WEFT_ATTENTION_VECTORS * WEFT_ATTENTION_PITCH], v[WEFT_ATTENTION_LANES * e])
+            }
+            v += WEFT_ATTENTION_LANES * WEFT_ATTENTION_TOGETHER * WEFT_ATTENTION_VECTORS;
+            w += WEFT_ATTENTION_TOGETHER * WEFT_ATTENTION_PITCH;
+        }
+    }
+}
+
+/* A column of scores as masks have them: of queries from `query` on and a key, or turned of keys and a query.
+ * whole: all of the block is there and seen. */
+__attribute__((always_inline)) static inline float4 WEFT_NAME(masked)(float4 scores, int query, int key,
+    int queries, int keys, int turned, int whole, int causal, int kind, __global const uchar *mask,
+    long mask_row, long mask_column) {
+    int4 i = query, j = key;
+    if (turned)
+        j += (int4)(0, 1, 2, 3);
+    else
+        i += (int4)(0, 1, 2, 3);
+    if (kind) {
+        const long4 at = convert_long4(min(i, (int4)(queries - 1))) * mask_row +
+                         convert_long4(min(j, (int4)(keys - 1))) * mask_column;
+        __global const float *const added = (__global const float *)mask;
+        if (kind == 1)
+            scores = (float4)(mask[at.x] ? scores.x : -INFINITY, mask[at.y] ? scores.y : -INFINITY,
+                mask[at.z] ? scores.z : -INFINITY, mask[at.w] ? scores.w : -INFINITY);
+        else
+            scores += (float4)(added[at.x], added[at.y], added[at.z], added[at.w]) * WEFT_LOG2E;
+    }
+    if (whole) return scores;
+    const int4 hidden = (i >= queries) | (j >= keys) | ((j > i) & (int4)(causal ? -1 : 0));
+    return select(scores, (float4)(-INFINITY), hidden);
+}
+
+/* A lane's sums of one row into memory. */
+static inline void WEFT_NAME(store)(
+    __global float *to, const WEFT_ATTENTION_VECTOR *sums, float factor, int width) {
+    const int lanes = sizeof *sums / sizeof(float);
+    WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_VECTORS) {
+        const int x = (i * WEFT_ATTENTION_LANES + (int)get_local_id(0) % WEFT_ATTENTION_LANES) * lanes;
+        weft_attention_put(to, x, width, sums[i].x * factor);
+        weft_attention_put(to, x + 1, width, sums[i].y * factor);
+#if WEFT_ATTENTION_WIDTH / WEFT_ATTENTION_LANES > 2
+        weft_attention_put(to, x + 2, width, sums[i].z * factor);
+        weft_attention_put(to, x + 3, width, sums[i].w * factor);
+#endif
+    }
+}
+
+/* The sums of 4 rows, of which so many are there, times a factor each. */
+static inline void WEFT_NAME(store_rows)(__global float *to, long row, int left, int width,
+    WEFT_ATTENTION_VECTOR (*sums)[WEFT_ATTENTION_VECTORS], float4 factors) {
+    if (left > 0) WEFT_NAME(store)(to, sums[0], factors.x, width);
+    if (left > 1) WEFT_NAME(store)(to + row, sums[1], factors.y, width);
+    if (left > 2) WEFT_NAME(store)(to + 2 * row, sums[2], factors.z, width);
+    if (left > 3) WEFT_NAME(store)(to + 3 * row, sums[3], factors.w, width);
+}
 
 __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void WEFT_NAME(forward)(
     __global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,
@@ -76,184 +258,185 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void 
     WEFT_MASK_PARAMETERS int n1, int queries, int keys, int d_width, int dv_width, long q_0, long q_1,
     long q_row, long q_column, long k_0, long k_1, long k_row, long k_column, long v_0, long v_1, long v_row,
     long v_column, long y_0, long y_1, long y_row, long lse, float scale WEFT_DROP_PARAMETERS) {
-    __local float4 k_tile[WEFT_TILE * WEFT_D], v_tile[WEFT_TILE * WEFT_DV];
-    const int n = (int)get_global_id(1), query = (int)get_global_id(0), at = min(query, queries - 1);
+    __local float4 pool[WEFT_ATTENTION_POOL];
+    const int lane = (int)get_local_id(0) % WEFT_ATTENTION_LANES,
+              down = (int)get_local_id(0) / WEFT_ATTENTION_LANES;
+    const int n = (int)get_global_id(1), first = (int)get_group_id(0) * WEFT_ATTENTION_ROWS;
+    const int query = first + 4 * down;
     const long a = n / n1, b = n % n1;
-    q += q_offset + a * q_0 + b * q_1 + at * q_row;
+    q += q_offset + a * q_0 + b * q_1 + first * q_row;
     k += k_offset + a * k_0 + b * k_1;
     v += v_offset + a * v_0 + b * v_1;
-    mask_offset += a * mask_0 + b * mask_1;
-    float4 own[WEFT_D], sum[WEFT_DV];
-    for (int p = 0; p < WEFT_D; p++)
-        own[p] = weft_attention_four(q, 4 * p, d_width, q_column) * (scale * WEFT_LOG2E);
-    for (int x = 0; x < WEFT_DV; x++) sum[x] = 0.0f;
-    float top = -INFINITY, total = 0.0f;
-    const int last = (int)(get_group_id(0) + 1) * WEFT_ATTENTION_GROUP;
-    const int end = causal ? min(keys, last) : keys;
-    for (int key = 0; key < end; key += WEFT_TILE) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        weft_attention_tile(
-            (__local float *)k_tile, k, key, keys, WEFT_TILE, WEFT_D, d_width, k_row, k_column);
-        weft_attention_tile(
-            (__local float *)v_tile, v, key, keys, WEFT_TILE, WEFT_DV, dv_width, v_row, v_column);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int j = 0; j < WEFT_TILE; j += 4) {
-            __local const float4 *kk = k_tile + j * WEFT_D, *vv = v_tile + j * WEFT_DV;
-            float4 s = 0.0f;
-            for (int p = 0; p < WEFT_D; p++)
-                s += (float4)(dot(own[p], kk[p]), dot(own[p], kk[p + WEFT_D]),
-                    dot(own[p], kk[p + 2 * WEFT_D]), dot(own[p], kk[p + 3 * WEFT_D]));
-            s.x = WEFT_SCORE(s.x, query, key + j);
-            s.y = WEFT_SCORE(s.y, query, key + j + 1);
-            s.z = WEFT_SCORE(s.z, query, key + j + 2);
-            s.w = WEFT_SCORE(s.w, query, key + j + 3);
-            const float4 m = s > top ? s : (float4)(top);
-            const float2 m2 = m.lo > m.hi ? m.lo : m.hi;
-            const float next = m2.x > m2.y ? m2.x : m2.y, base = next == -INFINITY ? 0.0f : next;
-            const float factor = exp2(top - base);
-            float4 weight = exp2(s - base);
-            top = next;
-            total = total * factor + ((weight.x + weight.y) + (weight.z + weight.w));
-            weight *= (float4)(WEFT_FACTOR(query, key + j), WEFT_FACTOR(query, key + j + 1),
-                WEFT_FACTOR(query, key + j + 2), WEFT_FACTOR(query, key + j + 3));
-            for (int x = 0; x < WEFT_DV; x++)
-                sum[x] =
-                    sum[x] * factor + (weight.x * vv[x] + weight.y * vv[x + WEFT_DV] +
-                                          (weight.z * vv[x + 2 * WEFT_DV] + weight.w * vv[x + 3 * WEFT_DV]));
+    mask += (mask_kind == 2 ? sizeof(float) : 1) * (mask_offset + a * mask_0 + b * mask_1);
+    __local float4 *const shared = pool + WEFT_ATTENTION_SHARED;
+    WEFT_ATTENTION_VECTOR sums[4][WEFT_ATTENTION_VECTORS];
+    WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_VECTORS) sums[0][i] = sums[1][i] = sums[2][i] = sums[3][i] = 0.0f;
+    float4 top = -INFINITY, total = 0.0f;
+    const int end = causal ? min(keys, first + WEFT_ATTENTION_ROWS) : keys;
+    for (int key = 0; key < end; key += WEFT_ATTENTION_OTHERS) {
+        float4 scores[4], best = top;
+        const int whole = first + WEFT_ATTENTION_ROWS <= queries && key + WEFT_ATTENTION_OTHERS <= keys &&
+                          (!causal || key + WEFT_ATTENTION_OTHERS <= first);
+        WEFT_NAME(scores)
+        (scores, pool, q, queries - first, (int)q_row, (int)q_column, k + key * k_row, keys - key, (int)k_row,
+            (int)k_column, d_width);
+        WEFT_ROLLED for (int c = 0; c < 4; c++) {
+            const float4 column = WEFT_NAME(masked)(WEFT_ATTENTION_COLUMN(scores) * (scale * WEFT_LOG2E),
+                query, key + 4 * lane + c, queries, keys, 0, whole, causal, mask_kind, mask, mask_row,
+                mask_column);
+            WEFT_ATTENTION_ROTATE(scores, column)
+            best = column > best ? column : best;
         }
+        shared[lane * WEFT_ATTENTION_DOWN + down] = best;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        WEFT_ROLLED for (int i = 0; i < WEFT_ATTENTION_LANES; i++) {
+            const float4 other = shared[i * WEFT_ATTENTION_DOWN + down];
+            best = other > best ? other : best;
+        }
+        const float4 base = best == -INFINITY ? 0.0f : best, factor = exp2(top - base);
+        total *= factor;
+        top = best;
+        WEFT_ROLLED for (int c = 0; c < 4; c++) {
+            const float4 weight = exp2(WEFT_ATTENTION_COLUMN(scores) - base);
+            WEFT_ATTENTION_ROTATE(scores, weight)
+            total += weight;
+            pool[(4 * lane + c) * WEFT_ATTENTION_PITCH + down] =
+                weight * WEFT_FACTORS(query, key + 4 * lane + c, 0);
+        }
+        WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_VECTORS) {
+            sums[0][i] *= factor.x;
+            sums[1][i] *= factor.y;
+            sums[2][i] *= factor.z;
+            sums[3][i] *= factor.w;
+        }
+        WEFT_NAME(sums)(sums, pool, v + key * v_row, keys - key, (int)v_row, (int)v_column, dv_width);
     }
-    if (query >= queries) return;
-    const float factor = total == 0.0f ? 0.0f : 1.0f / total;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    shared[lane * WEFT_ATTENTION_DOWN + down] = total;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    total = 0.0f;
+    WEFT_ROLLED for (int i = 0; i < WEFT_ATTENTION_LANES; i++) total +=
+        shared[i * WEFT_ATTENTION_DOWN + down];
     y += y_offset;
-    y[lse + (long)n * queries + query] = total == 0.0f ? INFINITY : top + log2(total);
+    const float4 logs = total == 0.0f ? (float4)(INFINITY) : top + log2(total);
+    if (lane == 0) {
+        __global float *const rest = y + lse + (long)n * queries + query;
+        weft_attention_put(rest, 0, queries - query, logs.x);
+        weft_attention_put(rest, 1, queries - query, logs.y);
+        weft_attention_put(rest, 2, queries - query, logs.z);
+        weft_attention_put(rest, 3, queries - query, logs.w);
+    }
     y += a * y_0 + b * y_1 + query * y_row;
-    for (int x = 0; x < WEFT_DV; x++) weft_attention_put(y, 4 * x, dv_width, sum[x] * factor);
+    const float4 factors = total == 0.0f ? 0.0f : 1.0f / total;
+    WEFT_NAME(store_rows)(y, y_row, queries - query, dv_width, sums, factors);
 }
 
-#define WEFT_GRADIENT_PARAMETERS                                                                             \
-    __global const float *restrict q, long q_offset, __global const float *restrict k, long k_offset,        \
-        __global const float *restrict v, long v_offset, __global const float *restrict y, long y_offset,    \
-        __global const float *restrict dy, long dy_offset, __global float *result, long result_offset,       \
-        __global float *dq, long dq_offset, WEFT_MASK_PARAMETERS int n1, int queries, int keys, int d_width, \
-        int dv_width, long q_0, long q_1, long q_row, long q_column, long k_0, long k_1, long k_row,         \
-        long k_column, long v_0, long v_1, long v_row, long v_column, long dy_0, long dy_1, long dy_row,     \
-        long dy_column, long y_0, long y_1, long y_row, long lse, int range, long dq_range, long dq_0,       \
-        long dq_1, long dq_row, long dk_at, long dk_0, long dk_1, long dk_row, long dv_at, long dv_0,        \
-        long dv_1, long dv_row, float scale WEFT_DROP_PARAMETERS
+/* What a gradient sums up, `part`. */
+#define WEFT_ATTENTION_DQ 0
+#define WEFT_ATTENTION_DK 1
+#define WEFT_ATTENTION_DV 2
 
-/* Item (query, n): dq. */
-__kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void WEFT_NAME(backward_queries)(
-    WEFT_GRADIENT_PARAMETERS) {
-    __local float4 k_tile[WEFT_TILE * WEFT_D], v_tile[WEFT_TILE * WEFT_DV];
-    const int n = (int)get_global_id(1), query = (int)get_global_id(0), at = min(query, queries - 1);
+/* One gradient, `part`. Rows and others are queries and keys (dq), or keys and queries: rows_1 and others_1 are q and
+ * k or k and q, rows_2 and others_2 are dy and v or v and dy; what is summed up, `summed`, is k, q or dy. inner: of
+ * each query the product of y and dy; lse: the place of its logarithm in y. */
+__kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void WEFT_NAME(backward)(
+    __global const float *restrict rows_1, long rows_1_offset, long rows_1_0, long rows_1_1, long rows_1_row,
+    long rows_1_column, __global const float *restrict others_1, long others_1_offset, long others_1_0,
+    long others_1_1, long others_1_row, long others_1_column, __global const float *restrict rows_2,
+    long rows_2_offset, long rows_2_0, long rows_2_1, long rows_2_row, long rows_2_column,
+    __global const float *restrict others_2, long others_2_offset, long others_2_0, long others_2_1,
+    long others_2_row, long others_2_column, __global const float *restrict summed, long summed_offset,
+    long summed_0, long summed_1, long summed_row, long summed_column, __global const float *restrict y,
+    long y_offset, __global const float *restrict inner, long inner_offset, __global float *to,
+    long to_offset, WEFT_MASK_PARAMETERS int n1, int queries, int keys, int d_width, int dv_width,
+    int to_width, long lse, long to_at, long to_0, long to_1, long to_row, int part,
+    float scale WEFT_DROP_PARAMETERS) {
+    __local float4 pool[WEFT_ATTENTION_POOL];
+    const int lane = (int)get_local_id(0) % WEFT_ATTENTION_LANES,
+              down = (int)get_local_id(0) / WEFT_ATTENTION_LANES;
+    const int n = (int)get_global_id(1), first = (int)get_group_id(0) * WEFT_ATTENTION_ROWS;
+    const int turned = part != WEFT_ATTENTION_DQ, row = first + 4 * down;
+    const int row_count = turned ? keys : queries, other_count = turned ? queries : keys;
     const long a = n / n1, b = n % n1;
-    q += q_offset + a * q_0 + b * q_1 + at * q_row;
-    dy += dy_offset + a * dy_0 + b * dy_1 + at * dy_row;
-    k += k_offset + a * k_0 + b * k_1;
-    v += v_offset + a * v_0 + b * v_1;
-    y += y_offset;
-    const float log_sum = y[lse + (long)n * queries + at];
-    y += a * y_0 + b * y_1 + at * y_row;
-    mask_offset += a * mask_0 + b * mask_1;
-    float4 own[WEFT_D], gradient[WEFT_DV], sum[WEFT_D];
-    float inner = 0.0f;
-    for (int p = 0; p < WEFT_D; p++) {
-        own[p] = weft_attention_four(q, 4 * p, d_width, q_column) * (scale * WEFT_LOG2E);
-        sum[p] = 0.0f;
-    }
-    for (int x = 0; x < WEFT_DV; x++) {
-        gradient[x] = weft_attention_four(dy, 4 * x, dv_width, dy_column);
-        inner += dot(gradient[x], weft_attention_four(y, 4 * x, dv_width, 1));
-    }
-    const int last = (int)(get_group_id(0) + 1) * WEFT_ATTENTION_GROUP;
-    const int end = causal ? min(keys, last) : keys;
-    for (int key = 0; key < end; key += WEFT_TILE) {
+    rows_1 += rows_1_offset + a * rows_1_0 + b * rows_1_1 + first * rows_1_row;
+    rows_2 += rows_2_offset + a * rows_2_0 + b * rows_2_1 + first * rows_2_row;
+    others_1 += others_1_offset + a * others_1_0 + b * others_1_1;
+    others_2 += others_2_offset + a * others_2_0 + b * others_2_1;
+    summed += summed_offset + a * summed_0 + b * summed_1;
+    y += y_offset + lse + (long)n * queries;
+    inner += inner_offset + (long)n * queries;
+    mask += (mask_kind == 2 ? sizeof(float) : 1) * (mask_offset + a * mask_0 + b * mask_1);
+    WEFT_ATTENTION_VECTOR sums[4][WEFT_ATTENTION_VECTORS];
+    WEFT_ATTENTION_EACH(i, WEFT_ATTENTION_VECTORS) sums[0][i] = sums[1][i] = sums[2][i] = sums[3][i] = 0.0f;
+    const int begin = causal && turned ? first : 0;
+    const int end = causal && !turned ? min(keys, first + WEFT_ATTENTION_ROWS) : other_count;
+    for (int other = begin; other < end; other += WEFT_ATTENTION_OTHERS) {
+        float4 products[4], scores[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        WEFT_ROLLED for (int second = 0; second < 2; second++) {
+            products[0] = scores[0], products[1] = scores[1], products[2] = scores[2],
+            products[3] = scores[3];
+            WEFT_NAME(scores)
+            (scores, pool, second ? rows_1 : rows_2, row_count - first,
+                (int)(second ? rows_1_row : rows_2_row), (int)(second ? rows_1_column : rows_2_column),
+                second ? others_1 + other * others_1_row : others_2 + other * others_2_row,
+                other_count - other, (int)(second ? others_1_row : others_2_row),
+                (int)(second ? others_1_column : others_2_column),
+                second                      ? d_width
+                : part == WEFT_ATTENTION_DV ? 0
+                                            : dv_width);
+        }
         barrier(CLK_LOCAL_MEM_FENCE);
-        weft_attention_tile(
-            (__local float *)k_tile, k, key, keys, WEFT_TILE, WEFT_D, d_width, k_row, k_column);
-        weft_attention_tile(
-            (__local float *)v_tile, v, key, keys, WEFT_TILE, WEFT_DV, dv_width, v_row, v_column);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int j = 0; j < WEFT_TILE; j++) {
-            __local const float4 *kk = k_tile + j * WEFT_D, *vv = v_tile + j * WEFT_DV;
-            float s = 0.0f, t = 0.0f;
-            for (int p = 0; p < WEFT_D; p++) s += dot(own[p], kk[p]);
-            for (int x = 0; x < WEFT_DV; x++) t += dot(gradient[x], vv[x]);
+        const int query = turned ? other + 4 * lane : row, key = turned ? row : other + 4 * lane;
+        const int whole =
+            first + WEFT_ATTENTION_ROWS <= row_count && other + WEFT_ATTENTION_OTHERS <= other_count &&
+            (!causal ||
+                (turned ? first + WEFT_ATTENTION_ROWS <= other : other + WEFT_ATTENTION_OTHERS <= first));
+        const int4 rows = min(row + (int4)(0, 1, 2, 3), (int4)(queries - 1));
+        float4 logs = 0.0f, inners = 0.0f;
+        if (!turned) {
+            logs = (float4)(y[rows.x], y[rows.y], y[rows.z], y[rows.w]);
+            inners = (float4)(inner[rows.x], inner[rows.y], inner[rows.z], inner[rows.w]);
+        }
+        WEFT_ROLLED for (int c = 0; c < 4; c++) {
+            const int i = turned ? query + c : query, j = turned ? key : key + c, at = min(i, queries - 1);
+            if (turned) logs = y[at], inners = inner[at];
+            const float4 score = WEFT_NAME(masked)(WEFT_ATTENTION_COLUMN(scores) * (scale * WEFT_LOG2E), i, j,
+                queries, keys, turned, whole, causal, mask_kind, mask, mask_row, mask_column);
+            const float4 weight = exp2(score - logs), factor = WEFT_FACTORS(i, j, turned);
             /* A variable of its own: Intel's runtime 2026.2 takes a wrong value where it contracts the two. */
-            const float dropped = t * WEFT_FACTOR(query, key + j);
-            const float weight = exp2(WEFT_SCORE(s, query, key + j) - log_sum) * (dropped - inner) * scale;
-            for (int p = 0; p < WEFT_D; p++) sum[p] += weight * kk[p];
+            const float4 dropped = WEFT_ATTENTION_COLUMN(products) * factor;
+            WEFT_ATTENTION_ROTATE(scores, weight)
+            WEFT_ATTENTION_ROTATE(products, dropped)
+            float4 change = weight * factor;
+            if (part != WEFT_ATTENTION_DV) change = weight * ((dropped - inners) * scale);
+            pool[(4 * lane + c) * WEFT_ATTENTION_PITCH + down] = change;
         }
+        WEFT_NAME(sums)
+        (sums, pool, summed + other * summed_row, other_count - other, (int)summed_row, (int)summed_column,
+            to_width);
     }
-    if (query >= queries) return;
-    dq += dq_offset + a * dq_0 + b * dq_1 + query * dq_row;
-    for (int p = 0; p < WEFT_D; p++) weft_attention_put(dq, 4 * p, d_width, sum[p]);
+    to += to_offset + to_at + a * to_0 + b * to_1;
+    WEFT_NAME(store_rows)(to + row * to_row, to_row, row_count - row, to_width, sums, (float4)(1.0f));
 }
 
-/* Item (key, n): dk and dv. */
-__kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void WEFT_NAME(backward_keys)(
-    WEFT_GRADIENT_PARAMETERS) {
-    __local float4 q_tile[WEFT_TILE * WEFT_D], dy_tile[WEFT_TILE * WEFT_DV];
-    __local float log_sums[WEFT_TILE], inner[WEFT_TILE];
-    const int n = (int)get_global_id(1), key = (int)get_global_id(0), at = min(key, keys - 1);
-    const int me = (int)get_local_id(0);
+/* inner: of each query the product of y and dy, added up in the order of `scores`: what both have is exactly equal
+ * where a query sees one key, whose weight has no gradient. */
+__kernel __attribute__((reqd_work_group_size(WEFT_ATTENTION_GROUP, 1, 1))) void WEFT_NAME(inner)(
+    __global const float *restrict y, long y_offset, __global const float *restrict dy, long dy_offset,
+    __global float *inner, long inner_offset, int n1, int queries, int dv_width, long y_0, long y_1,
+    long y_row, long dy_0, long dy_1, long dy_row, long dy_column) {
+    const int n = (int)get_global_id(1), query = (int)get_global_id(0);
     const long a = n / n1, b = n % n1;
-    q += q_offset + a * q_0 + b * q_1;
-    dy += dy_offset + a * dy_0 + b * dy_1;
-    k += k_offset + a * k_0 + b * k_1 + at * k_row;
-    v += v_offset + a * v_0 + b * v_1 + at * v_row;
-    lse += y_offset + (long)n * queries;
-    y_offset += a * y_0 + b * y_1;
-    mask_offset += a * mask_0 + b * mask_1;
-    float4 own_k[WEFT_D], own_v[WEFT_DV], sum_k[WEFT_D], sum_v[WEFT_DV];
-    for (int p = 0; p < WEFT_D; p++) {
-        own_k[p] = weft_attention_four(k, 4 * p, d_width, k_column) * (scale * WEFT_LOG2E);
-        sum_k[p] = 0.0f;
-    }
-    for (int x = 0; x < WEFT_DV; x++) {
-        own_v[x] = weft_attention_four(v, 4 * x, dv_width, v_column);
-        sum_v[x] = 0.0f;
-    }
-    const int begin = causal ? (int)get_group_id(0) * WEFT_ATTENTION_GROUP : 0;
-    for (int query = begin; query < queries; query += WEFT_TILE) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        weft_attention_tile(
-            (__local float *)q_tile, q, query, queries, WEFT_TILE, WEFT_D, d_width, q_row, q_column);
-        weft_attention_tile(
-            (__local float *)dy_tile, dy, query, queries, WEFT_TILE, WEFT_DV, dv_width, dy_row, dy_column);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (me < WEFT_TILE) {
-            const long i = min(query + me, queries - 1);
-            float product = 0.0f;
-            for (int x = 0; x < WEFT_DV; x++)
-                product += dot(dy_tile[me * WEFT_DV + x],
-                    weft_attention_four(y + y_offset + i * y_row, 4 * x, dv_width, 1));
-            inner[me] = product;
-            log_sums[me] = y[lse + i];
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int i = 0; i < WEFT_TILE; i++) {
-            __local const float4 *qq = q_tile + i * WEFT_D, *gradient = dy_tile + i * WEFT_DV;
-            float s = 0.0f, t = 0.0f;
-            for (int p = 0; p < WEFT_D; p++) s += dot(own_k[p], qq[p]);
-            for (int x = 0; x < WEFT_DV; x++) t += dot(own_v[x], gradient[x]);
-            const float weight = exp2(WEFT_SCORE(s, query + i, key) - log_sums[i]);
-            const float factor = WEFT_FACTOR(query + i, key), left = weight * factor;
-            const float dropped = t * factor; /* as above */
-            const float change = weight * (dropped - inner[i]) * scale;
-            for (int x = 0; x < WEFT_DV; x++) sum_v[x] += left * gradient[x];
-            for (int p = 0; p < WEFT_D; p++) sum_k[p] += change * qq[p];
-        }
-    }
-    if (key >= keys) return;
-    __global float *dk = result + result_offset + dk_at + a * dk_0 + b * dk_1 + key * dk_row;
-    __global float *dv = result + result_offset + dv_at + a * dv_0 + b * dv_1 + key * dv_row;
-    for (int p = 0; p < WEFT_D; p++) weft_attention_put(dk, 4 * p, d_width, sum_k[p]);
-    for (int x = 0; x < WEFT_DV; x++) weft_attention_put(dv, 4 * x, dv_width, sum_v[x]);
+    if (query >= queries) return;
+    y += y_offset + a * y_0 + b * y_1 + query * y_row;
+    dy += dy_offset + a * dy_0 + b * dy_1 + query * dy_row;
+    float sum = 0.0f;
+    WEFT_ROLLED for (int x = 0; x < dv_width; x++) sum = WEFT_MULTIPLY_ADD(dy[x * dy_column], y[x], sum);
+    inner[inner_offset + (long)n * queries + query] = sum;
 }
 
+#undef WEFT_ATTENTION_VECTOR
 #undef WEFT_MASK_PARAMETERS
-#undef WEFT_SCORE
 #undef WEFT_DROP_PARAMETERS
 #undef WEFT_FACTOR
-#undef WEFT_GRADIENT_PARAMETERS
+#undef WEFT_FACTORS

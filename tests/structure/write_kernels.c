@@ -2,7 +2,8 @@
  * (tools/gpu-proofs).
  *
  * Usage: write_kernels FOLDER     FOLDER/<implementation>.<variant>.<file>, one for each variant of each
- *                                 implementation, with its parameters and the epilogue of a template that stands alone
+ *                                 implementation, with its parameters and the epilogue of a template that stands alone;
+ *                                 <variant>.<value> for each value of a macro that plans choose by a site's sizes
  *
  * The folder must exist. Prints the names of the files.
  */
@@ -25,20 +26,34 @@ static void append_profile(wi_text *source) {
     wi_text_append(source, "#define WEFT_LANES %d\n#define WEFT_GROUP %d\n", gpu->lanes, gpu->group);
 }
 
-static int write_variant(
-    const char *folder, const wi_implementation *implementation, const wi_variant *variant) {
+/* Macros that plans choose by a site's sizes: a variant of the kernels of a file, and the values that it is chosen for. */
+typedef struct size_macro {
+    const char *file, *variant, *name;
+    int values[5]; /* ends with 0 */
+} size_macro;
+
+static const size_macro size_macros[] = {{"attention_gpu.cl", "wide", "WEFT_ATTENTION_WIDTH", {128, 256}},
+    {"attention_gpu.cl", "256", "WEFT_ATTENTION_WIDTH", {32, 64}},
+    {"attention_gpu.cl", "64", "WEFT_ATTENTION_WIDTH", {32, 64, 128, 256}}};
+
+/* value: of a macro; without one the template's default. */
+static int write_source(const char *folder, const wi_implementation *implementation,
+    const wi_variant *variant, const size_macro *macro, int value) {
     const wi_kernel_plan plan = {.headers = implementation->headers,
         .parameters = implementation->parameters,
         .values = variant->values};
     char name[256], path[4096];
     wi_text source;
-    snprintf(name, sizeof name, "%s.%s.%s", implementation->name,
-        variant->name && variant->name[0] ? variant->name : "only", implementation->file);
+    char suffix[16] = "";
+    if (macro) snprintf(suffix, sizeof suffix, ".%d", value);
+    snprintf(name, sizeof name, "%s.%s%s.%s", implementation->name,
+        variant->name && variant->name[0] ? variant->name : "only", suffix, implementation->file);
     snprintf(path, sizeof path, "%s/%s", folder, name);
     wi_text_init(&source, NULL);
     append_profile(&source);
     int good = wi_kernel_source_append(&source, "common.clh") == WEFT_OK;
     wi_kernel_macros_define(&plan, &source);
+    if (macro) wi_text_append(&source, "#define %s %d\n", macro->name, value);
     good = good && wi_kernel_headers_append(&plan, &source) == WEFT_OK;
     good = good && wi_kernel_source_append(&source, implementation->file) == WEFT_OK && !source.failed;
     good = good && write_file(path, &source);
@@ -48,6 +63,19 @@ static int write_variant(
     else
         fprintf(stderr, "%s cannot be written\n", path);
     return good;
+}
+
+static int write_variant(
+    const char *folder, const wi_implementation *implementation, const wi_variant *variant) {
+    int good = 1, found = 0;
+    for (size_t i = 0; i < sizeof size_macros / sizeof *size_macros; i++) {
+        const size_macro *const macro = &size_macros[i];
+        if (strcmp(macro->file, implementation->file) != 0 || strcmp(macro->variant, variant->name) != 0)
+            continue;
+        for (const int *value = macro->values; *value; value++, found++)
+            good = write_source(folder, implementation, variant, macro, *value) && good;
+    }
+    return found > 0 ? good : write_source(folder, implementation, variant, NULL, 0);
 }
 
 static int is_of_gpus(const wi_implementation *implementation) {

@@ -2,61 +2,146 @@
 #include "base/integers.h"
 #include "cl/quirks.h"
 #include "kernels/attention/attention_kernels.h"
+#include <stdlib.h>
 
-/* GROUP: work-items of a group, one for each of its queries or keys. Local memory holds a tile of one operand and one of
- * another, FOURS times four floats in all, of at most ROWS rows, and two floats a row. */
-enum { GROUP, FOURS };
-enum { ROWS = 32 };
+/* GROUP: work-items of a group, of which LANES share 4 rows. STEP: numbers of the width that come through local memory
+ * together; CHUNK: quads of the others' rows that do. WIDER: the kernels sum up more columns than that. */
+enum { GROUP, LANES, STEP, CHUNK, WIDER };
 
-static const char *const parameters[] = {
-    [GROUP] = "WEFT_ATTENTION_GROUP", [FOURS] = "WEFT_ATTENTION_FOURS", NULL};
+static const char *const parameters[] = {[GROUP] = "WEFT_ATTENTION_GROUP",
+    [LANES] = "WEFT_ATTENTION_LANES",
+    [STEP] = "WEFT_ATTENTION_STEP",
+    [CHUNK] = "WEFT_ATTENTION_CHUNK",
+    [WIDER] = "WEFT_ATTENTION_WIDER",
+    NULL};
 
+/* `wide` halves the sums of an item, which GPUs with few registers could not hold. */
 static const wi_variant variants[] = {
-    {"64", {[GROUP] = 64, [FOURS] = 1024}}, {"little_local", {[GROUP] = 64, [FOURS] = 512}}, {0}};
+    {"wide", {[GROUP] = 256, [LANES] = 32, [STEP] = 16, [CHUNK] = 256, [WIDER] = 64}},
+    {"256", {[GROUP] = 256, [LANES] = 16, [STEP] = 16, [CHUNK] = 256}},
+    {"64", {[GROUP] = 64, [LANES] = 16, [STEP] = 16, [CHUNK] = 128}}, {0}};
 
+/* The weights, for each of 4 others a lane the rows and a quad more, and two chunks; or two steps, and a quad an item. */
 static wi_limits limits(const int *p) {
-    const size_t group = (size_t)p[GROUP];
+    const size_t group = (size_t)p[GROUP], lanes = (size_t)p[LANES], pitch = group / lanes + 1;
+    const size_t weights = 4 * lanes * pitch + 2 * (size_t)p[CHUNK];
+    const size_t steps = 2 * (size_t)p[STEP] * (pitch + lanes + 1) + group;
     return (wi_limits){.group = group,
         .items = {group, 1},
-        .local_bytes = ((size_t)p[FOURS] * 4 + 2 * ROWS) * sizeof(float)};
+        .local_bytes = (weights > steps ? weights : steps) * 4 * sizeof(float)};
 }
 
-/* A width in fours, of few kinds: a program for each. */
-static int64_t fours_of(int64_t width) {
-    const int64_t fours = wi_divide_up(width, 4), unit = fours <= 4 ? 2 : fours <= 16 ? 4 : 16;
-    return wi_divide_up(fours, unit) * unit;
+/* Rows of a group. */
+static int64_t rows_of(const wi_kernel_site *site) {
+    return site->values[GROUP] / site->values[LANES] * 4;
 }
 
-/* Rows that come through local memory together; a multiple of 4. */
-static int64_t tile_of(const wi_kernel_site *site, const wi_attention_sizes *s) {
-    return wi_min64(ROWS, site->values[FOURS] / (fours_of(s->d) + fours_of(s->dv)) / 4 * 4);
+/* Columns that the kernels sum up: of few kinds, a program for each. */
+static int64_t columns_of(int64_t width) {
+    return width <= 32 ? 32 : width <= 64 ? 64 : width <= 128 ? 128 : 256;
 }
 
-static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, const wi_attention_sizes *s) {
+static int64_t forward_columns(const wi_kernel_site *site) {
+    return columns_of(wi_attention_sizes_of(site).dv);
+}
+
+static int64_t gradient_columns(const wi_kernel_site *site) {
+    const wi_attention_sizes s = wi_attention_sizes_of(site);
+    return columns_of(wi_max64(s.d, s.dv));
+}
+
+/* Offsets within a block of rows are ints. */
+static bool fits_int(const wi_kernel_site *site) {
+    bool fits = true;
+    for (int i = 0; i < site->node->input_count && i <= WI_ATTENTION_OUTPUT_GRADIENT; i++) {
+        const wi_size *const strides = site->layouts[i].strides;
+        fits = fits && llabs(strides[2].actual) <= INT32_MAX / 1024 &&
+               llabs(strides[3].actual) <= INT32_MAX / 1024;
+    }
+    return fits;
+}
+
+static bool accepts_forward(const wi_kernel_site *site) {
+    return forward_columns(site) > site->values[WIDER] && fits_int(site);
+}
+
+static bool accepts_gradient(const wi_kernel_site *site) {
+    return gradient_columns(site) > site->values[WIDER] && fits_int(site);
+}
+
+static void macros(const wi_kernel_site *site, wi_kernel_plan *plan, int64_t columns) {
     wi_kernel_macro_int(plan, "WEFT_DROP", site->node->attributes.attention.dropout > 0);
-    wi_kernel_macro_int(plan, "WEFT_D", fours_of(s->d));
-    wi_kernel_macro_int(plan, "WEFT_DV", fours_of(s->dv));
-    wi_kernel_macro_int(plan, "WEFT_TILE", tile_of(site, s));
+    wi_kernel_macro_int(plan, "WEFT_ATTENTION_WIDTH", columns);
+}
+
+/* A launch with a group for each block of `rows` of each head. */
+static wi_kernel_launch *blocks(const wi_kernel_site *site, wi_kernel_plan *plan, const char *suffix,
+    int64_t rows, const wi_attention_sizes *s) {
+    const int64_t group = site->values[GROUP];
+    return wi_attention_launch(plan, suffix, wi_divide_up(rows, rows_of(site)) * group, group, s);
 }
 
 static weft_status prepare_forward(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_attention_sizes s = wi_attention_sizes_of(site);
-    macros(site, plan, &s);
+    macros(site, plan, forward_columns(site));
     plan->flops = wi_attention_forward_flops(&s);
-    wi_attention_forward_arguments(
-        wi_attention_launch(plan, "forward", s.queries, site->values[GROUP], &s), site, &s);
+    wi_attention_forward_arguments(blocks(site, plan, "forward", s.queries, &s), site, &s);
     return WEFT_OK;
+}
+
+/* What attention_gpu.cl sums up, by its number there. */
+enum { DQ, DK, DV, PARTS };
+
+/* Inputs of a part: rows and others of the scores, of the weights' gradients, and what is summed up. */
+static const int operands[PARTS][5] = {
+    [DQ] = {WI_ATTENTION_QUERY, WI_ATTENTION_KEY, WI_ATTENTION_OUTPUT_GRADIENT, WI_ATTENTION_VALUE,
+        WI_ATTENTION_KEY},
+    [DK] = {WI_ATTENTION_KEY, WI_ATTENTION_QUERY, WI_ATTENTION_VALUE, WI_ATTENTION_OUTPUT_GRADIENT,
+        WI_ATTENTION_QUERY},
+    [DV] = {WI_ATTENTION_KEY, WI_ATTENTION_QUERY, WI_ATTENTION_VALUE, WI_ATTENTION_OUTPUT_GRADIENT,
+        WI_ATTENTION_OUTPUT_GRADIENT}};
+
+static void add_part(
+    const wi_kernel_site *site, wi_kernel_plan *plan, int part, const wi_attention_sizes *s) {
+    const int64_t n = s->n0 * s->n1, length = part == DQ ? s->queries : s->keys;
+    const int64_t width = part == DV ? s->dv : s->d, dq = n * s->queries * s->d, dk = n * s->keys * s->d;
+    wi_kernel_launch *const launch = blocks(site, plan, "backward", length, s);
+    for (int i = 0; i < 5; i++) {
+        wi_kernel_input(launch, operands[part][i]);
+        wi_attention_strides(launch, site, operands[part][i]);
+    }
+    wi_kernel_input(launch, WI_ATTENTION_FORWARD);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_result(launch);
+    wi_attention_mask(launch, site, WI_ATTENTION_GRADIENT_MASK);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(s->n1, s->queries, s->keys, s->d, s->dv, width));
+    wi_kernel_longs(launch, WI_KERNEL_NUMBERS(n * s->queries * s->dv, part == DQ   ? 0
+                                                                      : part == DK ? dq
+                                                                                   : dq + dk));
+    wi_attention_section_strides(launch, site, s, length, width);
+    wi_kernel_int(launch, part);
+    wi_kernel_float(launch, site->node->attributes.attention.scale);
+    wi_attention_dropout(launch, site);
+}
+
+static void add_inner(const wi_kernel_site *site, wi_kernel_plan *plan, const wi_attention_sizes *s) {
+    const int64_t group = site->values[GROUP];
+    wi_kernel_launch *const launch = wi_attention_launch(plan, "inner", s->queries, group, s);
+    wi_kernel_input(launch, WI_ATTENTION_FORWARD);
+    wi_kernel_input(launch, WI_ATTENTION_OUTPUT_GRADIENT);
+    wi_kernel_scratch(launch, 0);
+    wi_kernel_ints(launch, WI_KERNEL_NUMBERS(s->n1, s->queries, s->dv));
+    wi_attention_section_strides(launch, site, s, s->queries, s->dv);
+    wi_attention_strides(launch, site, WI_ATTENTION_OUTPUT_GRADIENT);
 }
 
 static weft_status prepare_gradient(const wi_kernel_site *site, wi_kernel_plan *plan) {
     const wi_attention_sizes s = wi_attention_sizes_of(site);
-    macros(site, plan, &s);
+    macros(site, plan, gradient_columns(site));
     plan->flops = wi_attention_gradient_flops(&s);
-    wi_attention_gradient_arguments(
-        wi_attention_launch(plan, "backward_queries", s.queries, site->values[GROUP], &s), site, &s, false,
-        0);
-    wi_attention_gradient_arguments(
-        wi_attention_launch(plan, "backward_keys", s.keys, site->values[GROUP], &s), site, &s, false, 0);
+    plan->scratch_bytes = (size_t)(s.n0 * s.n1 * s.queries) * sizeof(float);
+    add_inner(site, plan, &s);
+    for (int part = 0; part < PARTS; part++) add_part(site, plan, part, &s);
     return WEFT_OK;
 }
 
@@ -66,6 +151,7 @@ const wi_implementation wi_attention_gpu = {.name = "attention_gpu",
     .parameters = parameters,
     .variants = variants,
     .needs = {.classes = WI_ON_GPU, .without = WI_QUIRK_WORK_ITEM_LOOPS, .limits = limits},
+    .accepts = accepts_forward,
     .prepare = prepare_forward};
 
 const wi_implementation wi_attention_gpu_gradient = {.name = "attention_gradient_gpu",
@@ -74,4 +160,5 @@ const wi_implementation wi_attention_gpu_gradient = {.name = "attention_gradient
     .parameters = parameters,
     .variants = variants,
     .needs = {.classes = WI_ON_GPU, .without = WI_QUIRK_WORK_ITEM_LOOPS, .limits = limits},
+    .accepts = accepts_gradient,
     .prepare = prepare_gradient};

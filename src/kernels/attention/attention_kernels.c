@@ -25,13 +25,13 @@ wi_kernel_launch *wi_attention_launch(
 
 /* ---- arguments ---- */
 
-static void strides(wi_kernel_launch *launch, const wi_kernel_site *site, int input) {
+void wi_attention_strides(wi_kernel_launch *launch, const wi_kernel_site *site, int input) {
     for (int i = 0; i < 4; i++) wi_kernel_long(launch, site->layouts[input].strides[i].actual);
 }
 
 /* Of a section of a packed result: n0, n1, row. */
-static void section_strides(wi_kernel_launch *launch, const wi_kernel_site *site, const wi_attention_sizes *s,
-    int64_t length, int64_t width) {
+void wi_attention_section_strides(wi_kernel_launch *launch, const wi_kernel_site *site,
+    const wi_attention_sizes *s, int64_t length, int64_t width) {
     const bool inside = site->node->attributes.attention.heads_inside;
     wi_kernel_long(launch, s->n1 * length * width);
     wi_kernel_long(launch, inside ? width : length * width);
@@ -39,11 +39,11 @@ static void section_strides(wi_kernel_launch *launch, const wi_kernel_site *site
 }
 
 /* Kind, memory and strides (of anything when there is none), causal. */
-static void mask_input(wi_kernel_launch *launch, const wi_kernel_site *site, int mask) {
+void wi_attention_mask(wi_kernel_launch *launch, const wi_kernel_site *site, int mask) {
     const bool has_mask = site->node->input_count > mask;
     wi_kernel_int(launch, !has_mask ? 0 : site->node->inputs[mask]->dtype == WEFT_BOOL ? 1 : 2);
     wi_kernel_input(launch, has_mask ? mask : WI_ATTENTION_QUERY);
-    strides(launch, site, has_mask ? mask : WI_ATTENTION_QUERY);
+    wi_attention_strides(launch, site, has_mask ? mask : WI_ATTENTION_QUERY);
     wi_kernel_int(launch, site->node->attributes.attention.causal);
 }
 
@@ -56,7 +56,7 @@ static void size_arguments(wi_kernel_launch *launch, const wi_attention_sizes *s
 }
 
 /* Behind all others, where weights are dropped. */
-static void dropout_arguments(wi_kernel_launch *launch, const wi_kernel_site *site) {
+void wi_attention_dropout(wi_kernel_launch *launch, const wi_kernel_site *site) {
     const double dropout = site->node->attributes.attention.dropout;
     if (dropout <= 0) return;
     wi_kernel_float(launch, dropout);
@@ -69,13 +69,13 @@ void wi_attention_forward_arguments(
     wi_kernel_launch *launch, const wi_kernel_site *site, const wi_attention_sizes *s) {
     for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++) wi_kernel_input(launch, i);
     wi_kernel_result(launch);
-    mask_input(launch, site, WI_ATTENTION_MASK);
+    wi_attention_mask(launch, site, WI_ATTENTION_MASK);
     size_arguments(launch, s);
-    for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++) strides(launch, site, i);
-    section_strides(launch, site, s, s->queries, s->dv);
+    for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++) wi_attention_strides(launch, site, i);
+    wi_attention_section_strides(launch, site, s, s->queries, s->dv);
     wi_kernel_long(launch, s->n0 * s->n1 * s->queries * s->dv);
     wi_kernel_float(launch, site->node->attributes.attention.scale);
-    dropout_arguments(launch, site);
+    wi_attention_dropout(launch, site);
 }
 
 void wi_attention_gradient_arguments(wi_kernel_launch *launch, const wi_kernel_site *site,
@@ -87,21 +87,21 @@ void wi_attention_gradient_arguments(wi_kernel_launch *launch, const wi_kernel_s
         wi_kernel_scratch(launch, 0);
     else
         wi_kernel_result(launch);
-    mask_input(launch, site, WI_ATTENTION_GRADIENT_MASK);
+    wi_attention_mask(launch, site, WI_ATTENTION_GRADIENT_MASK);
     size_arguments(launch, s);
-    for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++) strides(launch, site, i);
-    strides(launch, site, WI_ATTENTION_OUTPUT_GRADIENT);
-    section_strides(launch, site, s, s->queries, s->dv);
+    for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++) wi_attention_strides(launch, site, i);
+    wi_attention_strides(launch, site, WI_ATTENTION_OUTPUT_GRADIENT);
+    wi_attention_section_strides(launch, site, s, s->queries, s->dv);
     wi_kernel_long(launch, n * s->queries * s->dv);
     wi_kernel_int(launch, range);
     wi_kernel_long(launch, dq);
-    section_strides(launch, site, s, s->queries, s->d);
+    wi_attention_section_strides(launch, site, s, s->queries, s->d);
     wi_kernel_long(launch, dq);
-    section_strides(launch, site, s, s->keys, s->d);
+    wi_attention_section_strides(launch, site, s, s->keys, s->d);
     wi_kernel_long(launch, dq + dk);
-    section_strides(launch, site, s, s->keys, s->dv);
+    wi_attention_section_strides(launch, site, s, s->keys, s->dv);
     wi_kernel_float(launch, site->node->attributes.attention.scale);
-    dropout_arguments(launch, site);
+    wi_attention_dropout(launch, site);
 }
 
 const wi_implementation *const wi_attention_family[] = {&wi_attention_amx, &wi_attention_amx_gradient,

@@ -23,6 +23,14 @@ void wi_attention_forward_arguments(
 void wi_attention_gradient_arguments(wi_kernel_launch *launch, const wi_kernel_site *site,
     const wi_attention_sizes *s, bool to_scratch, int64_t range);
 
+/* Groups of arguments: an input's four strides; strides n0, n1 and row of a section of the result; the kind of mask, its
+ * memory and strides, causal; and, behind all others, dropout, where weights are dropped. */
+void wi_attention_strides(wi_kernel_launch *launch, const wi_kernel_site *site, int input);
+void wi_attention_section_strides(wi_kernel_launch *launch, const wi_kernel_site *site,
+    const wi_attention_sizes *s, int64_t length, int64_t width);
+void wi_attention_mask(wi_kernel_launch *launch, const wi_kernel_site *site, int mask);
+void wi_attention_dropout(wi_kernel_launch *launch, const wi_kernel_site *site);
+
 /* Multiplications and additions of both passes. */
 double wi_attention_forward_flops(const wi_attention_sizes *s);
 double wi_attention_gradient_flops(const wi_attention_sizes *s);
