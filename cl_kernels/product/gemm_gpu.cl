@@ -128,8 +128,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
         WEFT_GEMM_READ(WEFT_OF_A, a_quads, a, a_at, WEFT_GEMM_HEIGHT)
         WEFT_GEMM_READ(WEFT_OF_B, b_quads, b, b_at, WEFT_GEMM_WIDTH)
         WEFT_UNROLL_STEPS(WEFT_GEMM_UNROLLED)
-        for (int p = 0; p < WEFT_GEMM_STEP; ++p) WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p) now =
-            1 - now;
+        for (int p = 0; p < WEFT_GEMM_STEP; ++p)
+            WEFT_GEMM_ADD(acc, a_tile[now], b_tile[now], p) now = 1 - now;
         WEFT_GEMM_PUT(a_tile[now], a_quads, WEFT_GEMM_HEIGHT, a_along)
         WEFT_GEMM_PUT(b_tile[now], b_quads, WEFT_GEMM_WIDTH, b_along)
         barrier(CLK_LOCAL_MEM_FENCE);
