@@ -3,27 +3,33 @@
 #include "bench_networks.h"
 #include "cl/context.h"
 #include "kernels/convolution/conv_weight.h"
+#include "kernels/product/gemm_tile_gpu.h"
 #include "plan/compiled_plan.h"
 #include "pretended.h"
 #include <stdio.h>
+#include <string.h>
 
-/* The smallest tiles, of convolutions and of products, and portable kernels: they reach about half of the speed of a large
- * tile, or less. */
-static bool is_small(const wi_selection *selection) {
-    const char *const variant = selection->variant->name;
-    return strcmp(variant, "small") == 0 || strcmp(variant, "flat") == 0 ||
-           strstr(selection->chosen->name, "naive") != NULL;
+static bool is_named(const wi_selection *selection, const char *variant) {
+    return strcmp(selection->variant->name, variant) == 0;
+}
+
+/* Portable kernels, and the smallest tiles where they reach less than half of the speed of the large one, by what of an item's
+ * instructions multiplies; that of products is counted whatever it reaches. */
+static bool is_small(const wi_selection *selection, const wi_variant *large) {
+    const double share = wi_tile_useful_part(selection->variant->values);
+    return strstr(selection->chosen->name, "naive") || is_named(selection, "flat") ||
+           (is_named(selection, "small") && 2.0 * share < wi_tile_useful_part(large->values));
 }
 
 /* Is there a kernel that a large tile fits, and is it not the one? */
 static bool is_slow(const wi_selection *selection) {
-    bool large = false;
+    const wi_variant *large = NULL;
     for (int i = 0; i < selection->count; i++) {
         const wi_candidate *const candidate = &selection->candidates[i];
-        large = large ||
-                (candidate->verdict != WI_VERDICT_REFUSED && strcmp(candidate->variant->name, "large") == 0);
+        if (candidate->verdict != WI_VERDICT_REFUSED && strcmp(candidate->variant->name, "large") == 0)
+            large = candidate->variant;
     }
-    return large && is_small(selection);
+    return large && is_small(selection, large);
 }
 
 static void count(const char *device, const char *network, int *products, int *slow) {
