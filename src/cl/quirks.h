@@ -15,6 +15,7 @@ enum {
     WI_QUIRK_OWN_CACHE = 1 << 6,     /* keeps compiled kernels on disk, and compiles each anew for a binary */
     WI_QUIRK_EARLY_FINISH = 1 << 7,  /* clFinish returns before what was flushed is done */
     WI_QUIRK_FEW_REGISTERS = 1 << 8, /* a work-item has registers for 32 sums, not for 64 */
+    WI_QUIRK_GROUP_SIZES = 1 << 9,   /* compiles a kernel anew for each size of its groups */
 };
 
 /* method: $POCL_WORK_GROUP_METHOD, or NULL. */

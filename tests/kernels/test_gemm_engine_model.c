@@ -51,11 +51,14 @@ static void every_engine_layout_and_format(void **state) {
         const char *headers[3] = {NULL};
         const wi_implementation model = modelled(models[engine][0], models[engine][1], headers);
         const wi_variant *const small = wi_implementation_variant(&model, 1);
-        for (int i = 0; i < 4; i++) {
-            const wi_gemm_shape odd = shape_of(ROWS, COLUMNS, DEPTH, i & 1, i & 2);
+        const int tried = engine == 0 ? 4 : 2; /* what rounds other formats is the same text for all */
+        for (int i = 0; i < tried; i++) {
             const wi_gemm_shape wide = shape_of(ROWS, COLUMNS, 48, false, true);
-            check_engine_product(&model, small, &odd, formats[i], precisions[i]);
             check_engine_product(&model, small, &wide, formats[i], precisions[i]);
+            for (int layout = 0; layout < 4; layout++) {
+                const wi_gemm_shape odd = shape_of(ROWS, COLUMNS, DEPTH, layout & 1, layout & 2);
+                check_engine_product(&model, small, &odd, formats[i], precisions[i]);
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 /* The portable matrix product: accepts everything, needs nothing of the device. See cl_kernels/gemm_naive.cl.
  */
+#include "cl/quirks.h"
 #include "kernels/cost.h"
 #include "kernels/product/gemm_list.h"
 #include "ops/op_table.h"
@@ -24,9 +25,8 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     if (shape->n > INT32_MAX - 16 || shape->m > INT32_MAX || shape->batch > INT32_MAX)
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a matrix product of (%lld, %lld) elements a batch is too large",
             (long long)shape->m, (long long)shape->n);
-    /* A driver that compiles anew for each local size gets only one to see; a GPU's chooses better than we
-     * do. */
-    const size_t local = site->device->group == 1;
+    /* A driver that compiles anew for each size of groups gets only one to see; a GPU's chooses better than we do. */
+    const size_t local = site->device->group == 1 || (site->device->quirks & WI_QUIRK_GROUP_SIZES);
     const size_t global[] = {((size_t)shape->n + lanes - 1) / lanes, (size_t)shape->m, (size_t)shape->batch},
                  locals[] = {local, local, local};
     wi_kernel_launch *const launch = wi_gemm_launch(plan, "naive", global, locals);
