@@ -15,7 +15,7 @@ run_one() {
     [ -f "$dictionary" ] && dictionary=-dict=$dictionary || dictionary=
     log=build/fuzz/found/$name.log
     # 10 s and 1 GB for an input of at most 64 KB: what takes more is a finding.
-    if nice -n 19 "build/fuzz/fuzz/fuzz_$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=65536 \
+    if LD_PRELOAD=build/fuzz/fuzz/libkeep_modules.so nice -n 19 "build/fuzz/fuzz/fuzz_$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=65536 \
         -artifact_prefix="build/fuzz/found/$name-" $dictionary "build/fuzz/corpus/$name" "tests/fuzz/seeds/$name" \
         >"$log" 2>&1; then
         echo "$name: $(grep -o 'Done [0-9]* runs in [0-9]* second' "$log")s, nothing found"
@@ -38,7 +38,7 @@ cmake --build --preset fuzz >/dev/null
 if [ $# -eq 0 ]; then
     set -- $(cd tests/fuzz && ls fuzz_*.c | sed 's/^fuzz_//; s/\.c$//')
 fi
-export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
+export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1:verify_asan_link_order=0 UBSAN_OPTIONS=print_stacktrace=1
 export LSAN_OPTIONS=suppressions=tests/sanitizers/leaks.supp:print_suppressions=0
 mkdir -p build/fuzz/found
 printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 sh tests/fuzz/run_fuzzers.sh --one "$seconds"
