@@ -37,20 +37,7 @@
 #define WEFT_ATTENTION_CALL __attribute__((noinline)) void
 #define WEFT_LOG2E          1.44269504f
 
-/* 2^x for x up to 127, exactly 0 from -127 down, NaN for NaN; error about 1 ulp. */
-static inline float16 weft_attention_exp2(float16 x) {
-    const float16 low = -127.0f,
-                  shift = 12582912.0f; /* 1.5 x 2^23: the last bits of the sum are the whole part */
-    x = x < low ? low : x;
-    const float16 whole = x + shift, f = x - (whole - shift);
-    float16 p = WEFT_MULTIPLY_ADD((float16)(1.5353362e-4f), f, (float16)(1.33988739e-3f));
-    p = WEFT_MULTIPLY_ADD(p, f, (float16)(9.61843692e-3f));
-    p = WEFT_MULTIPLY_ADD(p, f, (float16)(5.55033237e-2f));
-    p = WEFT_MULTIPLY_ADD(p, f, (float16)(2.40226477e-1f));
-    p = WEFT_MULTIPLY_ADD(p, f, (float16)(6.93147182e-1f));
-    p = WEFT_MULTIPLY_ADD(p, f, (float16)(1.0f));
-    return as_float16(as_int16(p) + (as_int16(whole) << 23));
-}
+#include "attention_exp2.clh"
 
 /* The blocks of a work-item on the way back. scores: S, then P, then dS; gradients: dP, before that P with its factors
  * where weights are dropped; log_sums, inner: lse and rowsum(dy y) of each query. */

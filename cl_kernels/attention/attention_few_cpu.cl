@@ -21,20 +21,7 @@
 #define WEFT_FEW_KEYS  16
 #define WEFT_FEW_LOG2E 1.44269504f
 
-/* 2^x for x up to 127, exactly 0 from -127 down, NaN for NaN; error about 1 ulp. */
-static inline float16 weft_few_exp2(float16 x) {
-    const float16 low = -127.0f,
-                  shift = 12582912.0f; /* 1.5 x 2^23: the last bits of the sum are the whole part */
-    x = x < low ? low : x;
-    const float16 whole = x + shift, f = x - (whole - shift);
-    float16 p = WEFT_MULTIPLY_ADD((float16)(1.5353362e-4f), f, (float16)(1.33988739e-3f));
-    p = WEFT_MULTIPLY_ADD(p, f, (float16)(9.61843692e-3f));
-    p = WEFT_MULTIPLY_ADD(p, f, (float16)(5.55033237e-2f));
-    p = WEFT_MULTIPLY_ADD(p, f, (float16)(2.40226477e-1f));
-    p = WEFT_MULTIPLY_ADD(p, f, (float16)(6.93147182e-1f));
-    p = WEFT_MULTIPLY_ADD(p, f, (float16)(1.0f));
-    return as_float16(as_int16(p) + (as_int16(whole) << 23));
-}
+#include "attention_exp2.clh"
 
 static inline float weft_few_sum(float16 v) {
     const float8 eight = v.lo + v.hi;
@@ -110,8 +97,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(few)(__gl
         scores = added == -INFINITY ? added : scores + added;
         const float highest = weft_few_most(scores), top = highest > most ? highest : most,
                     base = top == -INFINITY ? 0.0f : top;
-        const float16 weights = weft_few_exp2(scores - base);
-        const float factor = weft_few_exp2((float16)(most - base)).s0;
+        const float16 weights = weft_attention_exp2(scores - base);
+        const float factor = weft_attention_exp2((float16)(most - base)).s0;
         most = top;
         total = WEFT_MULTIPLY_ADD(total, factor, weft_few_sum(weights));
         WEFT_UNROLL for (int x = 0; x < WEFT_FEW_DV; ++x) sums[x] *= factor;
