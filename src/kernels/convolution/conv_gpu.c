@@ -20,7 +20,8 @@ static const wi_variant variants[] = {{"large", {16, 16, 8, 8, 8, 64}}, {"tall",
 
 static const char *const headers[] = {"gemm_tile_gpu.clh", "conv_stage_gpu.clh", NULL};
 
-/* How the weight is packed: elements, and zeros between phases; in floats of scratch memory, where the table begins, and where the image's copy begins. */
+/* How the weight is packed: elements, and zeros between phases; in floats of scratch memory, where the table begins, and where
+ * the image's copy begins. */
 typedef struct packing {
     int64_t width, phases, spare, rows; /* of a row; rows of a group */
     int64_t elements, spares, table, image;
