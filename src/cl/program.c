@@ -5,6 +5,7 @@
 #include "cl/program.h"
 
 #include "cl/build_log.h"
+#include "cl/compile.h"
 #include "cl/piece_index.h"
 #include "cl/program_cache.h"
 #include "cl/quirks.h"
@@ -147,19 +148,19 @@ static weft_status note_failure(wi_device *device, wi_program *program, cl_progr
 }
 
 static weft_status build(wi_device *device, wi_program *program, const char *source, const char *options) {
-    cl_int error = CL_SUCCESS;
+    wi_compiled made;
     if (device->host.progress) device->host.progress(device->host.progress_user, 0, 1, program->what);
-    cl_program built = clCreateProgramWithSource(device->cl, 1, &source, NULL, &error);
-    WI_CL(error, program->what);
-    error = clBuildProgram(built, 1, &device->id, options, NULL, NULL);
+    weft_status status = wi_compile(&made, device, program->what, source, options);
     if (device->host.progress) device->host.progress(device->host.progress_user, 1, 1, program->what);
-    if (error == CL_SUCCESS) {
-        program->program = built;
+    if (status != WEFT_OK) return status;
+    device->programs->stats.undeclared += made.undeclared;
+    if (made.error == CL_SUCCESS) {
+        program->program = made.program;
         device->programs->stats.built++;
         return WEFT_OK;
     }
-    const weft_status status = note_failure(device, program, built, error);
-    clReleaseProgram(built);
+    status = note_failure(device, program, made.program, made.error);
+    clReleaseProgram(made.program);
     return status;
 }
 

@@ -15,6 +15,7 @@ typedef struct wi_program wi_program; /* owned by the device until it is closed 
 typedef struct wi_program_stats {
     size_t built, loaded, reused; /* compiled from source / from disk / found in memory */
     size_t interrupted;           /* builds that failed, but not by the compiler's verdict on the source */
+    size_t undeclared;            /* built without builtins.clh, which does not declare what they call */
     size_t pieces_added, pieces_reused; /* new to all programs / taken from one */
     double seconds;                     /* spent compiling and loading */
 } wi_program_stats;

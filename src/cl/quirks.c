@@ -16,7 +16,8 @@ static const quirk_row quirk_rows[] = {
     /* pocl compiles a kernel at its first launch, once for each local size, and once more for any size when
        its binary is asked for; $POCL_CACHE_DIR keeps them */
     {"portable computing language", "", "",
-        WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE | WI_QUIRK_GROUP_SIZES},
+        WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE | WI_QUIRK_GROUP_SIZES |
+            WI_QUIRK_SLOW_HEADER},
     {"rusticl", "llvmpipe", "", WI_QUIRK_NO_CLBLAST | WI_QUIRK_SCALAR_COMPILER},
     {"rusticl", "softpipe", "", WI_QUIRK_NO_CLBLAST | WI_QUIRK_SCALAR_COMPILER},
     /* Mesa 22.3 compiles OpenCL C without NIR's preservation of signed zeros, infinities and NaN; its
@@ -83,6 +84,7 @@ const char *wi_quirk_text(unsigned quirk) {
     case WI_QUIRK_LOOSE_EDGES: return "loses the sign of zeros and the infinity of a division by zero";
     case WI_QUIRK_OWN_CACHE: return "keeps compiled kernels itself, and compiles each anew for its binary";
     case WI_QUIRK_GROUP_SIZES: return "compiles a kernel anew for each size of its groups";
+    case WI_QUIRK_SLOW_HEADER: return "reads a header of all built-in functions for each program";
     case WI_QUIRK_EARLY_FINISH: return "returns from clFinish before what was flushed is done";
     default: return "unknown quirk";
     }

@@ -16,6 +16,7 @@ enum {
     WI_QUIRK_EARLY_FINISH = 1 << 7,  /* clFinish returns before what was flushed is done */
     WI_QUIRK_FEW_REGISTERS = 1 << 8, /* a work-item has registers for 32 sums, not for 64 */
     WI_QUIRK_GROUP_SIZES = 1 << 9,   /* compiles a kernel anew for each size of its groups */
+    WI_QUIRK_SLOW_HEADER = 1 << 10,  /* declares all built-in functions anew for each program */
 };
 
 /* method: $POCL_WORK_GROUP_METHOD, or NULL. */

@@ -247,8 +247,8 @@ static void quirks_follow_the_names(void **state) {
     const weft_device_info nvidia = {.platform = "NVIDIA CUDA", .name = "GeForce"};
     const weft_device_info other = {.platform = "Some Platform", .name = "Some Device"};
     (void)state;
-    const unsigned always =
-        WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE | WI_QUIRK_GROUP_SIZES;
+    const unsigned always = WI_QUIRK_BINARY_LATE | WI_QUIRK_NO_CLBLAST | WI_QUIRK_OWN_CACHE |
+                            WI_QUIRK_GROUP_SIZES | WI_QUIRK_SLOW_HEADER;
     assert_int_equal(wi_quirks_find(&pocl, NULL), always);
     assert_int_equal(wi_quirks_find(&pocl, "loopvec"), always);
     assert_int_equal(wi_quirks_find(&pocl, "auto"), always | WI_QUIRK_WORK_ITEM_LOOPS);
@@ -256,7 +256,7 @@ static void quirks_follow_the_names(void **state) {
     assert_int_equal(wi_quirks_find(&nvidia, "auto"), 0);
     assert_int_equal(wi_quirks_find(&intel, NULL), WI_QUIRK_LARGE_FLAG | WI_QUIRK_FEW_REGISTERS);
     assert_int_equal(wi_quirks_find(&other, NULL), 0);
-    for (unsigned bit = 1; bit <= WI_QUIRK_GROUP_SIZES; bit <<= 1)
+    for (unsigned bit = 1; bit <= WI_QUIRK_SLOW_HEADER; bit <<= 1)
         assert_string_not_equal(wi_quirk_text(bit), wi_quirk_text(0));
 }
 

@@ -191,6 +191,20 @@ static void count_progress(void *user, size_t done, size_t total, const char *wh
     if (strcmp(what, "the bad program") == 0) ++*(int *)user;
 }
 
+/* Such a program is compiled twice. hypot: no kernel of Weft calls it. */
+static void functions_that_are_not_declared_are_found(void **state) {
+    static const char source[] = "__kernel void far(__global float *x) { x[0] = hypot(x[0], x[1]); }\n";
+    weft_context *const context = open_logged(*state, NULL);
+    wi_device *const device = wi_context_device(context);
+    wi_program *program = NULL;
+    assert_ok(wi_program_get(&program, device, "declared", SMALL_SOURCE, NULL));
+    assert_int_equal(wi_programs_stats(device)->undeclared, 0);
+    assert_ok(wi_program_get(&program, device, "undeclared", source, NULL));
+    assert_int_equal(
+        wi_programs_stats(device)->undeclared, (device->caps.quirks & WI_QUIRK_SLOW_HEADER) != 0);
+    weft_context_release(context);
+}
+
 static const char bad_source[] =
     "__kernel void bad(__global float *x) {\n    *x = weft_undeclared_name;\n}\n";
 
@@ -411,6 +425,7 @@ int main(void) {
         WITH_SCRATCH(damaged_entries_are_rebuilt),
         WITH_SCRATCH(a_foreign_entry_is_rebuilt),
         WITH_SCRATCH(a_binary_that_the_driver_refuses_is_rebuilt),
+        WITH_SCRATCH(functions_that_are_not_declared_are_found),
         WITH_SCRATCH(a_failed_build_is_remembered),
         cmocka_unit_test(a_failure_is_remembered_without_a_disk),
         WITH_SCRATCH(unknown_kernels_have_a_named_error),

@@ -4,7 +4,8 @@
  *                                           the registry that names it, with each variant of its parameters
  *        compile_kernel LANES COMMON FILE   any other file, after common.clh
  *
- * Files that a file includes are those embedded in the library. A .cl file must hold at least one kernel. Exit
+ * On PoCL a template is compiled after builtins.clh, which must declare all that it calls; any other file after the driver's
+ * own header. Files that a file includes are those embedded in the library. A .cl file must hold at least one kernel. Exit
  * status 0: it compiled everywhere without a warning; 1: it did not (the build log is printed), no implementation
  * names it, or there is no OpenCL device to ask.
  */
@@ -18,6 +19,9 @@
 
 enum { MAX_PLATFORMS = 16, MAX_TEXT = 1 << 20, MAX_LOG = 1 << 16 };
 
+/* What stands before the source on PoCL in place of its own header, as in src/cl/compile.c; "" where that is read. */
+static const char *declarations = "";
+
 static void print_log(cl_program program, cl_device_id device) {
     static char log[MAX_LOG];
     if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL) == CL_SUCCESS)
@@ -25,9 +29,9 @@ static void print_log(cl_program program, cl_device_id device) {
 }
 
 static int build(
-    cl_context context, cl_device_id device, const char *source, const char *options, size_t *kernels) {
+    cl_context context, cl_device_id device, const char *const *texts, const char *options, size_t *kernels) {
     cl_int error = CL_SUCCESS;
-    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &error);
+    cl_program program = clCreateProgramWithSource(context, 2, (const char **)texts, NULL, &error);
     if (error != CL_SUCCESS) return 0;
     error = clBuildProgram(program, 1, &device, options, NULL, NULL);
     if (error != CL_SUCCESS)
@@ -38,16 +42,25 @@ static int build(
     return error == CL_SUCCESS;
 }
 
+static int is_pocl(cl_platform_id platform) {
+    char name[256] = "";
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, NULL);
+    return strcmp(name, "Portable Computing Language") == 0;
+}
+
 /* 1: compiled; 0: did not; -1: the platform has no device. */
 static int compile_on(cl_platform_id platform, const char *source, const char *options, size_t *kernels) {
     cl_device_id device = NULL;
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS) return -1;
-    char name[256] = "";
+    char name[256] = "", own_options[160];
     clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name, name, NULL);
+    const int declares = *declarations && is_pocl(platform);
+    const char *const texts[] = {declares ? declarations : "", source};
+    snprintf(own_options, sizeof own_options, "%s%s", options, declares ? " -D_OPENCL_H_" : "");
     cl_int error = CL_SUCCESS;
     cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
     if (error != CL_SUCCESS) return 0;
-    const int compiled = build(context, device, source, options, kernels);
+    const int compiled = build(context, device, texts, own_options, kernels);
     clReleaseContext(context);
     printf("%s: %s\n", name, compiled ? "compiled" : "did not compile");
     return compiled;
@@ -133,7 +146,10 @@ static int compile_variant(
 }
 
 static int compile_registered(const char *lanes, const char *file) {
-    int found = 0, good = 1;
+    wi_text text;
+    wi_text_init(&text, NULL);
+    int found = 0, good = wi_kernel_source_append(&text, "builtins.clh") == WEFT_OK && !text.failed;
+    declarations = good ? text.data : "";
     for (const wi_family *family = wi_families; *family; family++) {
         for (int i = 0; (*family)[i]; i++) {
             const wi_implementation *const implementation = (*family)[i];
@@ -143,6 +159,8 @@ static int compile_registered(const char *lanes, const char *file) {
                 good = compile_variant(lanes, implementation, variant, file) && good;
         }
     }
+    declarations = "";
+    wi_text_clear(&text);
     if (!found) fprintf(stderr, "no implementation names %s\n", file);
     return found > 0 && good;
 }

@@ -3,6 +3,7 @@
 #include "support/scratch.h"
 
 #include "cl/context.h"
+#include "cl/program.h"
 #include "cl/quirks.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,16 @@ const char *test_path(const char *name) {
     return scratch_path(test_folder(), name);
 }
 
+/* builtins.clh declares what kernels call: a program that had to be built without it is slow to build, for every user. */
+static int count_undeclared(void) {
+    const size_t undeclared = shared ? wi_programs_stats(wi_context_device(shared))->undeclared : 0;
+    if (undeclared > 0)
+        fprintf(stderr, "%zu programs call what cl_kernels/builtins.clh does not declare\n", undeclared);
+    return (int)undeclared;
+}
+
 int test_finish(int failed) {
+    failed += count_undeclared();
     scratch_remove(folder);
     folder = NULL;
     weft_context_release(shared);

@@ -1,0 +1,60 @@
+/* Programs by the driver's compiler (contract in compile.h). */
+#include "cl/compile.h"
+
+#include "cl/build_log.h"
+#include "cl/kernel_source.h"
+#include "cl/quirks.h"
+
+/* before: what stands in front of the source, or NULL. */
+static weft_status compile(wi_compiled *made, const wi_device *device, const char *what, const char *before,
+    const char *source, const char *options) {
+    const char *texts[] = {before ? before : source, source};
+    made->program = clCreateProgramWithSource(device->cl, before ? 2 : 1, texts, NULL, &made->error);
+    WI_CL(made->error, what);
+    made->error = clBuildProgram(made->program, 1, &device->id, options, NULL, NULL);
+    return WEFT_OK;
+}
+
+/* Leaves made->program NULL where the compiler refuses the source. */
+static weft_status drop_refused(wi_compiled *made, const wi_device *device, const char *what) {
+    char *log = NULL;
+    if (made->error != CL_BUILD_PROGRAM_FAILURE) return WEFT_OK;
+    WI_TRY(wi_build_log_read(&log, device, made->program, made->error));
+    if (wi_build_log_is_verdict(log)) {
+        wi_log_line(device->host.log, WEFT_LOG_DEBUG, "%s does not compile with builtins.clh: %s", what, log);
+        clReleaseProgram(made->program);
+        made->program = NULL;
+    }
+    wi_release(device->host.allocator, log);
+    return WEFT_OK;
+}
+
+/* _OPENCL_H_ is the guard of the driver's header. */
+static weft_status compile_declared(
+    wi_compiled *made, const wi_device *device, const char *what, const char *source, const char *options) {
+    wi_text declarations, all_options;
+    wi_text_init(&declarations, device->host.allocator);
+    wi_text_init(&all_options, device->host.allocator);
+    weft_status status = wi_kernel_source_append(&declarations, "builtins.clh");
+    wi_text_append(&all_options, "%s -D _OPENCL_H_", options);
+    if (declarations.failed || all_options.failed) status = WEFT_ERROR_MEMORY;
+    if (status == WEFT_OK) status = compile(made, device, what, declarations.data, source, all_options.data);
+    if (status == WEFT_OK) status = drop_refused(made, device, what);
+    wi_text_clear(&declarations);
+    wi_text_clear(&all_options);
+    return status;
+}
+
+weft_status wi_compile(
+    wi_compiled *made, const wi_device *device, const char *what, const char *source, const char *options) {
+    const bool declares = device->caps.quirks & WI_QUIRK_SLOW_HEADER;
+    *made = (wi_compiled){0};
+    weft_status status = WEFT_OK;
+    if (declares) status = compile_declared(made, device, what, source, options);
+    if (status == WEFT_OK && !made->program) {
+        status = compile(made, device, what, NULL, source, options);
+        made->undeclared = declares && status == WEFT_OK && made->error == CL_SUCCESS;
+    }
+    if (status != WEFT_OK && made->program) clReleaseProgram(made->program);
+    return status;
+}
