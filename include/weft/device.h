@@ -68,7 +68,7 @@ typedef struct weft_context_options {
     /* Default false. If the device is this processor and has Intel's AMX, Weft asks the operating system for the use of its
      * tile registers (Linux: arch_prctl, ARCH_REQ_XCOMP_PERM). The process keeps the permission: each thread that uses
      * them needs 8 KiB more wherever the system saves its registers, on the stack of a signal handler, too. true, or
-     * $WEFT_MATRIX_ENGINES=0: Weft does not ask, and multiplies without them. */
+     * $WEFT_MATRIX_ENGINES=0: Weft does not ask, and multiplies without them, and without AVX-512 BF16. */
     bool no_matrix_engines;
     /* What reads files (of data, weights, texts) takes regular files alone, which end. true: pipes and devices, too. */
     bool any_files;

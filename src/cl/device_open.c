@@ -49,7 +49,7 @@ static weft_status find_engines(wi_device *device, const weft_context_options *o
     else if (caps->type & CL_DEVICE_TYPE_GPU)
         WI_TRY(wi_gpu_engines_find(device));
     else if (caps->type & CL_DEVICE_TYPE_CPU)
-        caps->engines = wi_matrix_engines_of_host();
+        caps->engines = wi_matrix_engines_of_host(wanted && strcmp(wanted, "avx512") == 0);
     return WEFT_OK;
 }
 

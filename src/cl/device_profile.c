@@ -2,6 +2,7 @@
 #include "cl/device_profile.h"
 #include "cl/capabilities.h"
 #include "cl/device_list.h"
+#include "cl/matrix_engine.h"
 #include "cl/quirks.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ typedef struct device_kind {
 /* What is special comes first. Processors were measured on two AVX-512 cores with PoCL 3.1. peak_f32: `weft bench gemm
  * 1000x3000x3000`; f64 has half as many lanes, and 16-bit formats are converted and computed in f32. bandwidth: `weft
  * bench map`. peak_engine: AMX, `weft bench gemm
- * --precision bf16 2048x2048x2048`. near_bandwidth and wake_seconds: `weft bench gemm` of 8x512x512 and of 64x64x64. prices: weft_sum of
+ * --precision bf16 2048x2048x2048`; peak_vectors: AVX-512 BF16, the same on two cores of AMD's Zen 4. near_bandwidth and wake_seconds: `weft bench gemm` of 8x512x512 and of 64x64x64. prices: weft_sum of
  * 16,777,216 quotients, functions and random numbers (docs/measurements.md). GPUs have the figures of a small one, and
  * the prices of processors, until measurements replace them. One group of the two that hide each other's waits reaches half
  * of the speed. */
@@ -34,6 +35,7 @@ static const device_kind kinds[] = {
          .peak_f16 = 1.25e11,
          .peak_bf16 = 1.25e11,
          .peak_engine = 1.1e12,
+         .peak_vectors = 2e11,
          .prices = {.simple = 2, .division = 30, .function = 60, .random = 600},
          .exposed = 1.0,
          .bandwidth = 3.5e10,
@@ -128,6 +130,7 @@ wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     profile.local_bytes = (size_t)caps->local_memory;
     profile.quirks = caps->quirks;
     profile.engines = caps->engines;
+    if (caps->engines & WI_ENGINE_AVX512_BF16) profile.peak_engine = profile.peak_vectors;
     profile.library_gemm = (caps->type & CL_DEVICE_TYPE_GPU) && !(caps->quirks & WI_QUIRK_NO_CLBLAST);
     return profile;
 }

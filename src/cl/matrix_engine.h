@@ -3,20 +3,24 @@
 #ifndef WI_MATRIX_ENGINE_H
 #define WI_MATRIX_ENGINE_H
 
+#include <stdbool.h>
+
 /* Bits. AMX: that of Intel's processors, of bf16 with sums of f32. Of GPUs, of bf16 and f16 with sums of f32: MMA:
- * NVIDIA's, mma.sync of compute capability 8.0; WMMA and WMMA12: AMD's of RDNA 3 and 4; MFMA: AMD's of CDNA 2 and 3. */
+ * NVIDIA's, mma.sync of compute capability 8.0; WMMA and WMMA12: AMD's of RDNA 3 and 4; MFMA: AMD's of CDNA 2 and 3. AVX512_BF16,
+ * beside AMX: the kernels of AMX run with tiles in memory and `vdpbf16ps` instead (cl_kernels/product/amx_vectors.clh). */
 enum {
     WI_ENGINE_AMX_BF16 = 1 << 0,
     WI_ENGINE_MMA = 1 << 1,
     WI_ENGINE_WMMA = 1 << 2,
     WI_ENGINE_WMMA12 = 1 << 3,
-    WI_ENGINE_MFMA = 1 << 4
+    WI_ENGINE_MFMA = 1 << 4,
+    WI_ENGINE_AVX512_BF16 = 1 << 5
 };
 
 /* Those that this process may use on the processor that it runs on, for devices that are this processor. The first
  * call asks the operating system for them, where they need its permission: from then on the process, threads that
  * exist included, and children that it forks have it, and a thread that uses the engine has a larger register file to be saved
- * when it is interrupted. 0: none, or refused. */
-unsigned wi_matrix_engines_of_host(void);
+ * when it is interrupted. vectors: without AMX. 0: none, or refused. */
+unsigned wi_matrix_engines_of_host(bool vectors);
 
 #endif

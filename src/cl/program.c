@@ -6,6 +6,7 @@
 
 #include "cl/build_log.h"
 #include "cl/compile.h"
+#include "cl/matrix_engine.h"
 #include "cl/piece_index.h"
 #include "cl/program_cache.h"
 #include "cl/quirks.h"
@@ -72,9 +73,10 @@ const wi_program_stats *wi_programs_stats(const wi_device *device) {
 static weft_status find_options(const wi_device *device, const char *extra, wi_text *options) {
     const bool large = device->caps.large_buffers && (device->caps.quirks & WI_QUIRK_LARGE_FLAG);
     wi_text_init(options, device->host.allocator);
-    wi_text_append(options, "-w -cl-std=CL1.2 -D WEFT_LANES=%d -D WEFT_GROUP=%d%s%s%s%s",
+    wi_text_append(options, "-w -cl-std=CL1.2 -D WEFT_LANES=%d -D WEFT_GROUP=%d%s%s%s%s%s",
         device->profile.lanes, device->profile.group,
         device->caps.engine_model ? " -D WEFT_ENGINE_MODEL" : "",
+        device->caps.engines & WI_ENGINE_AVX512_BF16 ? " -D WEFT_ENGINE_VECTORS" : "",
         large ? " -cl-intel-greater-than-4GB-buffer-required" : "", extra && *extra ? " " : "",
         extra ? extra : "");
     return options->failed ? WEFT_ERROR_MEMORY : WEFT_OK;

@@ -55,6 +55,9 @@ static const shape row_shapes[] = {
 };
 
 static const char *const model_headers[] = {"amx_model.clh", "conv_walk_cpu.clh", "conv_cpu_amx.clh", NULL};
+/* A model of vdpbf16ps alone. */
+static const char *const vector_headers[] = {
+    "amx_vectors_model.clh", "conv_walk_cpu.clh", "conv_cpu_amx.clh", NULL};
 
 static wi_implementation modelled(const char *name) {
     for (int i = 0; wi_convolution_family[i]; i++) {
@@ -182,6 +185,15 @@ static void every_kind_of_row(void **state) {
     for (size_t i = 0; i < sizeof row_shapes / sizeof *row_shapes; i++) convolve(&model, &row_shapes[i]);
 }
 
+/* Fewer rows than a tile has, and a rest of k; tiles in memory, as AVX-512 BF16 multiplies them. */
+static void rows_by_vectors(void **state) {
+    wi_implementation model = modelled("amx_rows");
+    (void)state;
+    skip_unless_cpu();
+    model.headers = vector_headers;
+    convolve(&model, &row_shapes[0]);
+}
+
 /* What a window does not see changes nothing, where it lies in the tile's row, too. */
 static void infinity_beside_a_window(void **state) {
     const wi_implementation model = modelled("amx_rows");
@@ -197,6 +209,7 @@ static void infinity_beside_a_window(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_kind_of_window),
-        cmocka_unit_test(every_kind_of_row), cmocka_unit_test(infinity_beside_a_window)};
+        cmocka_unit_test(every_kind_of_row), cmocka_unit_test(rows_by_vectors),
+        cmocka_unit_test(infinity_beside_a_window)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -11,12 +11,13 @@
 enum { ROWS = 35, COLUMNS = 45, DEPTH = 515 };
 
 static const char *const model_headers[] = {"amx_model.clh", NULL};
+static const char *const vector_headers[] = {"amx_vectors_model.clh", NULL}; /* of vdpbf16ps alone */
 
-static wi_implementation modelled(void) {
+static wi_implementation modelled(const char *const *headers) {
     for (int i = 0; wi_product_family[i]; i++) {
         if (strcmp(wi_product_family[i]->name, "cpu_amx") != 0) continue;
         wi_implementation model = *wi_product_family[i];
-        model.headers = model_headers;
+        model.headers = headers;
         model.needs.engines = 0;
         return model;
     }
@@ -27,7 +28,7 @@ static wi_implementation modelled(void) {
 static void every_layout_and_variant(void **state) {
     static const weft_dtype formats[][2] = {
         {WEFT_BF16, WEFT_BF16}, {WEFT_BF16, WEFT_F32}, {WEFT_F32, WEFT_BF16}, {WEFT_F32, WEFT_F16}};
-    const wi_implementation model = modelled();
+    const wi_implementation model = modelled(model_headers);
     const wi_variant *variant;
     (void)state;
     if (wi_context_device(test_context())->caps.device_class != WEFT_CLASS_CPU) {
@@ -44,7 +45,19 @@ static void every_layout_and_variant(void **state) {
     }
 }
 
+/* Tiles in memory, as AVX-512 BF16 multiplies them. */
+static void a_product_by_vectors(void **state) {
+    const wi_implementation model = modelled(vector_headers);
+    const int64_t m = ROWS, n = COLUMNS, k = test_reduced() ? 37 : DEPTH;
+    const wi_gemm_shape shape = {1, m, n, k, 0, k, 1, 0, n, 1, NULL};
+    (void)state;
+    if (wi_context_device(test_context())->caps.device_class != WEFT_CLASS_CPU) skip();
+    check_engine_product(&model, wi_implementation_variant(&model, 0), &shape,
+        (const weft_dtype[]){WEFT_BF16, WEFT_F32}, WEFT_BF16);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_layout_and_variant)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_layout_and_variant), cmocka_unit_test(a_product_by_vectors)};
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
 }

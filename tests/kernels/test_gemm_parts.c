@@ -100,9 +100,14 @@ static bool is_cpu(void) {
 
 typedef void check(const wi_implementation *implementation, const wi_variant *variant, int v);
 
+/* Where vectors are in the engine's place, products of parts are not faster. */
+static bool has_parts(const wi_device *device) {
+    return device->profile.engines & WI_ENGINE_AMX_BF16 && !(device->profile.engines & WI_ENGINE_AVX512_BF16);
+}
+
 /* Each variant, with the model and where there is an engine with it. */
 static void with_each(check *what) {
-    const bool has_engine = wi_context_device(test_context())->profile.engines & WI_ENGINE_AMX_BF16;
+    const bool has_engine = has_parts(wi_context_device(test_context()));
     if (!is_cpu()) skip();
     for (int model = has_engine ? 0 : 1; model < 2; model++) {
         const wi_implementation implementation = parts(model);
@@ -190,7 +195,7 @@ static void the_precision_decides(void **state) {
     const wi_gemm_shape large = {1, 1024, 1024, 1024, 0, 1024, 1, 0, 1024, 1, NULL};
     wi_device *const device = wi_context_device(test_context());
     wi_kernel_site site = {.device = &device->profile, .product = &large};
-    const bool fits = device->caps.device_class == WEFT_CLASS_CPU && device->caps.engines;
+    const bool fits = device->caps.device_class == WEFT_CLASS_CPU && has_parts(device);
     wi_selection selection;
     (void)state;
     assert_ok(wi_select(&selection, device, &wi_op_matmul, &site));
@@ -234,7 +239,8 @@ static double error_of_plan(weft_matmul_precision precision, const float *a, con
 static void a_graph_takes_the_precision(void **state) {
     static float a[SIDE * SIDE], b[SIDE * SIDE], c[SIDE * SIDE];
     wi_device *const device = wi_context_device(test_context());
-    const bool fits = device->caps.device_class == WEFT_CLASS_CPU && device->caps.engines;
+    const bool has_engine = device->caps.device_class == WEFT_CLASS_CPU && device->caps.engines;
+    const bool fits = has_engine && has_parts(device);
     (void)state;
     for (size_t i = 0; i < SIDE * SIDE; i++) {
         a[i] = number(i);
@@ -244,8 +250,10 @@ static void a_graph_takes_the_precision(void **state) {
     const double high = error_of_plan(WEFT_MATMUL_PRECISION_HIGH, a, b, c);
     const double medium = error_of_plan(WEFT_MATMUL_PRECISION_MEDIUM, a, b, c);
     assert_true(highest < 6e-7 && high < 8e-6 && medium < 5e-3);
-    if (fits) assert_true(highest < high && high < medium / 50.0);
-    if (!fits) assert_true(high == highest && medium == highest);
+    if (fits) assert_true(highest < high);
+    if (has_engine) assert_true(high < medium / 50.0);
+    if (!fits) assert_true(high == highest);
+    if (!has_engine) assert_true(medium == highest);
 }
 
 static void wrong_precisions_are_errors(void **state) {

@@ -1,5 +1,6 @@
 /* See gemm_check.h. */
 #include "kernels/product/gemm_check.h"
+#include "cl/matrix_engine.h"
 #include "cl/program.h"
 #include "graph/dtype.h"
 #include "kernels/product/gemm_product.h"
@@ -103,7 +104,9 @@ bool wi_gemm_is_right(wi_device *device, const wi_implementation *implementation
     double known = 0.0;
     bool right = false;
     snprintf(name, sizeof name, "right %s/%s%s", implementation->name, variant->name,
-        device->caps.engine_model ? " by a model" : "");
+        device->caps.engine_model                      ? " by a model"
+        : device->caps.engines & WI_ENGINE_AVX512_BF16 ? " by vectors"
+                                                       : "");
     if (wi_tuning_get(device, name, &known)) return known == 1.0;
     wi_error_save(error, sizeof error);
     const weft_status status = compare_all(&right, device, implementation, variant);

@@ -31,7 +31,9 @@ static int products_of(const int *p) {
     return p[PARTS] == 2 ? 3 : 6;
 }
 
+/* By vectors three products take longer than multiply-adds, and six are less exact. */
 static bool accepts(const wi_kernel_site *site) {
+    if (site->device->engines & WI_ENGINE_AVX512_BF16) return false;
     const weft_matmul_precision asked =
         site->values[PARTS] == 2 ? WEFT_MATMUL_PRECISION_HIGH : WEFT_MATMUL_PRECISION_HIGHEST;
     return site->products == asked && wi_gemm_fits_int(site->product) && site->product->k > 0;
