@@ -327,7 +327,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_R_ITEMS, 1, 1))) void WEFT_NAM
             const int whole = second ? (WEFT_PROJECT ? width : units) : WEFT_FIRST * units,
                       depth = (second ? s < 0 : i == 0) ? 0 : whole;
             const int a_row = second && WEFT_PROJECT ? width : line;
-            if (second) a = d + (WEFT_PROJECT ? out_at + t * area : t * (batch * (long)line) + 2 * (long)units);
+            if (second)
+                a = d + (WEFT_PROJECT ? out_at + t * area : t * (batch * (long)line) + 2 * (long)units);
             __global const float4 *b = (__global const float4 *)(second ? wr + wr_offset : w + w_offset);
             WEFT_R_CHUNKS(corner, quads) {
                 float4 acc[WEFT_R_ROWS];

@@ -9,7 +9,7 @@
  * of its rows are in local memory; PREPARE items prepare. The device alone decides which variant it is, so a
  * program has one. ROWS, SLICES, BLOCK and PITCH are those of recurrent_tile_gpu.clh. */
 enum { ACROSS, DEPTH, PREPARE };
-enum { ROWS = 8, SLICES = 4, BLOCK = 16, PITCH = 3, QUAD = 4 };
+enum { ROWS = 8, SLICES = 4, BLOCK = 16, PITCH = 3, QUAD = 4, MOST_GATES = 4 };
 
 static const char *const parameters[] = {
     [ACROSS] = "WEFT_R_ACROSS", [DEPTH] = "WEFT_R_DEPTH", [PREPARE] = "WEFT_R_PREPARE", NULL};
@@ -109,6 +109,20 @@ static bool walks(const wi_recurrent *s, const product *products) {
     return together <= apart;
 }
 
+/* Indices within a step have 32 bits. */
+static bool counts_with_ints(const wi_kernel_site *site, bool back) {
+    const wi_recurrent s = wi_recurrent_of(site, back);
+    return s.batch * MOST_GATES * wi_max64(s.a.units, s.a.width) <= INT32_MAX;
+}
+
+static bool accepts_forward(const wi_kernel_site *site) {
+    return counts_with_ints(site, false);
+}
+
+static bool accepts_gradient(const wi_kernel_site *site) {
+    return counts_with_ints(site, true);
+}
+
 /* ---- launches ---- */
 
 static void add_pack(const wi_recurrent *s, const product *p, int64_t at, wi_kernel_plan *plan) {
@@ -190,6 +204,7 @@ const wi_implementation wi_recurrent_gpu = {.name = "recurrent_forward_gpu",
     .parameters = parameters,
     .variants = variants,
     .needs = {.classes = WI_ON_GPU, .limits = limits},
+    .accepts = accepts_forward,
     .prepare = prepare_forward};
 
 const wi_implementation wi_recurrent_gpu_gradient = {.name = "recurrent_back_gpu",
@@ -199,4 +214,5 @@ const wi_implementation wi_recurrent_gpu_gradient = {.name = "recurrent_back_gpu
     .parameters = parameters,
     .variants = variants,
     .needs = {.classes = WI_ON_GPU, .limits = limits},
+    .accepts = accepts_gradient,
     .prepare = prepare_gradient};
