@@ -197,7 +197,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(rows)(WEF
     const int tiles = across * made1, pairs = (tiles + 1) / 2;
     const int width = (across * height - 1) * stride2 + taps2, extent = (taps1 - 1) * dilation1 + 1;
     const int first = (int)get_global_id(0) * strip, last = min(images * pairs, first + strip);
-    ushort ring[WEFT_CONV_AMX_RING] __attribute__((aligned(64)));
+    ushort ring[WEFT_CONV_AMX_RING + 32] __attribute__((aligned(64))); /* a vector may read past a row */
     float sums[2][4 * WEFT_AMX_TILE] __attribute__((aligned(64)));
     const weft_conv_rows from = {
         ring, mask, pitch, dilation1, taps1, line / 32, line % 32, stride2 * wide / 2};
