@@ -116,8 +116,8 @@ static void add_expression(walk *w, const weft_tensor *node) {
 
 static void add_member(walk *w, int index) {
     const wi_value *const value = &w->loops->partition->values[index];
-    const uint64_t flags = (uint64_t)(value->storage >= 0) << 2 | (uint64_t)value->in_row << 1 |
-                           (uint64_t)value->stores_inline;
+    const uint64_t flags =
+        (uint64_t)(value->storage >= 0) << 2 | (uint64_t)value->in_row << 1 | (uint64_t)value->stores_inline;
     wi_key_add(w->map, (uint64_t)w->loops->sweep[index] << 32 | (uint64_t)value->node->dtype << 8 | flags);
     if (value->copy_of >= 0)
         wi_key_add(w->map, (uint64_t)wi_loop_operand(w->loop, value->copy_of, false));
