@@ -3,6 +3,12 @@
  * before epilogues join it: whether they may depends on what was chosen. */
 #include "plan/step_key.h"
 
+/* Parameters of two layers begin elsewhere, but alike. */
+static wi_size beyond_rows(wi_size offset) {
+    enum { ROW = 16 };
+    return (wi_size){offset.general % ROW, offset.actual % ROW};
+}
+
 /* inputs: of the step's node, already in memory. */
 wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
     const wi_value *result = &p->values[step->members[0]];
@@ -14,6 +20,7 @@ wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
     for (int i = 0; i < result->node->input_count; i++) {
         site.inputs[i] = p->values[step->sources[i]].extent;
         site.layouts[i] = p->values[step->sources[i]].layout;
+        site.layouts[i].offset = beyond_rows(site.layouts[i].offset);
         site.formats[i] = p->values[step->sources[i]].format;
         site.fixed |= (uint32_t)wi_is_fixed(p, step->sources[i]) << i;
     }
