@@ -74,7 +74,7 @@ typedef struct wi_code {
     size_t piece_count, piece_capacity;
     wi_key_map kernels; /* wi_kernel_plan by implementation and site */
     wi_key_map steps;   /* wi_step_code of the first step of each key (step_key.h) */
-    bool draws; /* a kernel op takes random numbers */
+    bool draws;         /* a kernel op takes random numbers */
 } wi_code;
 
 weft_status wi_plan_code(const wi_loops *loops, wi_code *code);
