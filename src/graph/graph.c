@@ -16,7 +16,8 @@ static void graph_destroy(weft_graph *graph) {
     wi_release(allocator, graph->blocks);
     wi_release(allocator, graph->variables);
     wi_release(allocator, graph->scalars);
-    wi_release(allocator, graph->buckets);
+    wi_release(allocator, graph->known);
+    wi_release(allocator, graph->rewritten);
     for (int i = 0; i < 2; i++) wi_release(allocator, graph->kinds[i].of);
     wi_variable_names_clear(graph);
     wi_arena_clear(&graph->arena);
@@ -185,21 +186,24 @@ static bool node_is(const weft_tensor *node, const wi_op *op, weft_tensor *const
            memcmp(&node->attributes, attributes, op->attribute_bytes) == 0;
 }
 
-static weft_status grow_buckets(weft_graph *graph) {
-    if (graph->node_count < graph->bucket_count) return WEFT_OK;
-    const size_t count = graph->bucket_count ? graph->bucket_count * 2 : 256;
-    weft_tensor **buckets = wi_allocate_array(graph->context->allocator, count, sizeof *buckets);
-    if (!buckets) return WEFT_ERROR_MEMORY;
-    for (size_t i = 0; i < graph->bucket_count; i++) {
-        for (weft_tensor *node = graph->buckets[i], *next; node; node = next) {
-            next = node->same_hash;
-            node->same_hash = buckets[node->hash % count];
-            buckets[node->hash % count] = node;
-        }
+static wi_known_node *unused_slot(wi_known_node *known, size_t capacity, uint64_t hash) {
+    size_t at = hash & (capacity - 1);
+    while (known[at].node) at = (at + 1) & (capacity - 1);
+    return &known[at];
+}
+
+static weft_status grow_known(weft_graph *graph) {
+    enum { FIRST = 512 };
+    if (2 * (size_t)(graph->node_count + 1) <= graph->known_capacity) return WEFT_OK;
+    const size_t capacity = graph->known_capacity ? 2 * graph->known_capacity : FIRST;
+    wi_known_node *const known = wi_allocate_array(graph->context->allocator, capacity, sizeof *known);
+    if (!known) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < graph->known_capacity; i++) {
+        if (graph->known[i].node) *unused_slot(known, capacity, graph->known[i].hash) = graph->known[i];
     }
-    wi_release(graph->context->allocator, graph->buckets);
-    graph->buckets = buckets;
-    graph->bucket_count = count;
+    wi_release(graph->context->allocator, graph->known);
+    graph->known = known;
+    graph->known_capacity = capacity;
     return WEFT_OK;
 }
 
@@ -223,12 +227,15 @@ weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inp
     wi_attributes given; /* zero beyond the op's struct */
     memset(&given, 0, sizeof given);
     if (attributes) memcpy(&given, attributes, op->attribute_bytes);
-    if (grow_buckets(graph) != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
+    if (grow_known(graph) != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
 
     const uint64_t hash = node_hash(op, inputs, count, dtype, shape, &given);
-    weft_tensor **bucket = &graph->buckets[hash % graph->bucket_count];
-    for (weft_tensor *node = *bucket; node; node = node->same_hash) {
-        if (node->hash == hash && node_is(node, op, inputs, count, dtype, shape, &given)) return node;
+    const size_t last = graph->known_capacity - 1;
+    size_t at = hash & last;
+    for (; graph->known[at].node; at = (at + 1) & last) {
+        weft_tensor *const known = graph->known[at].node;
+        if (graph->known[at].hash == hash && node_is(known, op, inputs, count, dtype, shape, &given))
+            return known;
     }
     weft_tensor *node = wi_arena_take(&graph->arena, sizeof *node + (size_t)count * sizeof *inputs);
     if (!node) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
@@ -238,11 +245,9 @@ weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inp
     node->dtype = dtype;
     node->shape = *shape;
     node->attributes = given;
-    node->hash = hash;
     node->input_count = count;
     if (count > 0) memcpy(node->inputs, inputs, (size_t)count * sizeof *inputs);
-    node->same_hash = *bucket;
-    *bucket = node;
+    graph->known[at] = (wi_known_node){hash, node};
     return node;
 }
 

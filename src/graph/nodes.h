@@ -94,8 +94,6 @@ struct weft_tensor {
     const char *name;        /* NULL: none */
     weft_tensor *lowered[2]; /* what plans take instead, in training, in inference; NULL: not asked yet */
     struct wi_variable *variable;
-    weft_tensor *same_hash; /* next node in the table of equal nodes */
-    uint64_t hash;
     int input_count;
     weft_tensor *inputs[];
 };
@@ -194,14 +192,23 @@ typedef struct wi_attachment {
     struct wi_attachment *next;
 } wi_attachment;
 
+typedef struct wi_known_node {
+    uint64_t hash;
+    weft_tensor *node; /* NULL: unused */
+} wi_known_node;
+
 struct weft_graph {
     weft_context *context;
     bool owned_by_context; /* the default graph: its references are the context's */
     int references;
     wi_arena arena;
     uint32_t node_count;
-    weft_tensor **buckets; /* of equal nodes */
-    size_t bucket_count;
+    struct wi_rewritten *rewritten; /* by node id, what the last passes of rewriting knew (graph/rewrite.h) */
+    size_t rewritten_capacity;
+    uint32_t rewrite_passes; /* so far */
+    wi_known_node
+        *known; /* equal nodes are found here by their hash; a power of two, a half at least unused */
+    size_t known_capacity;
     wi_block *blocks;
     size_t block_count, block_capacity;
     wi_variable **variables; /* parameters and states in order of creation */

@@ -11,27 +11,41 @@ typedef struct wi_visit {
 
 /* ---- what is known of nodes ---- */
 
-/* Rules make nodes, so the table grows on the way. */
+/* The table lives as long as the graph, so that a plan clears nothing of other plans' nodes. Rules make nodes: it grows on
+ * the way. */
 static weft_status note_of(wi_rewrite *rewrite, const weft_tensor *node, wi_rewritten **note) {
-    const size_t before = rewrite->node_capacity;
-    WI_TRY(wi_grow(rewrite->graph->context->allocator, (void **)&rewrite->nodes, &rewrite->node_capacity,
-        (size_t)node->id + 1, sizeof *rewrite->nodes));
-    if (rewrite->node_capacity > before)
-        memset(rewrite->nodes + before, 0, (rewrite->node_capacity - before) * sizeof *rewrite->nodes);
-    *note = &rewrite->nodes[node->id];
+    weft_graph *const graph = rewrite->graph;
+    const size_t before = graph->rewritten_capacity;
+    WI_TRY(wi_grow(graph->context->allocator, (void **)&graph->rewritten, &graph->rewritten_capacity,
+        (size_t)node->id + 1, sizeof *graph->rewritten));
+    if (graph->rewritten_capacity > before)
+        memset(graph->rewritten + before, 0, (graph->rewritten_capacity - before) * sizeof **note);
+    *note = &graph->rewritten[node->id];
+    if ((*note)->pass != graph->rewrite_passes) **note = (wi_rewritten){.pass = graph->rewrite_passes};
     return WEFT_OK;
 }
 
+/* What the pass knows of a node already; NULL: nothing. */
+static const wi_rewritten *known_of(const wi_rewrite *rewrite, const weft_tensor *node) {
+    const weft_graph *const graph = rewrite->graph;
+    if (node->id >= graph->rewritten_capacity) return NULL;
+    const wi_rewritten *const note = &graph->rewritten[node->id];
+    return note->pass == graph->rewrite_passes ? note : NULL;
+}
+
 static weft_tensor *image_of(const wi_rewrite *rewrite, const weft_tensor *node) {
-    return node->id < rewrite->node_capacity ? rewrite->nodes[node->id].image : NULL;
+    const wi_rewritten *const note = known_of(rewrite, node);
+    return note ? note->image : NULL;
 }
 
 bool wi_rewrite_is_kept(const wi_rewrite *rewrite, const weft_tensor *node) {
-    return node->id < rewrite->node_capacity && rewrite->nodes[node->id].kept;
+    const wi_rewritten *const note = known_of(rewrite, node);
+    return note && note->kept;
 }
 
 uint32_t wi_rewrite_readers(const wi_rewrite *rewrite, const weft_tensor *node) {
-    return node->id < rewrite->node_capacity ? rewrite->nodes[node->id].readers : 0;
+    const wi_rewritten *const note = known_of(rewrite, node);
+    return note ? note->readers : 0;
 }
 
 bool wi_rewrite_has_one_reader(const wi_rewrite *rewrite, const weft_tensor *node) {
@@ -47,7 +61,7 @@ static weft_status set_image(wi_rewrite *rewrite, const weft_tensor *node, weft_
     wi_rewritten *of_node, *of_image;
     WI_TRY(note_of(rewrite, image, &of_image));
     WI_TRY(note_of(rewrite, node, &of_node));
-    of_image = &rewrite->nodes[image->id];
+    of_image = &rewrite->graph->rewritten[image->id];
     of_node->image = image;
     of_node->entered = false;
     of_image->image = image;
@@ -171,14 +185,18 @@ static weft_status lower(wi_rewrite *rewrite, weft_tensor *y, weft_tensor **made
 
 /* ---- the walk ---- */
 
-static weft_status enter(wi_rewrite *rewrite, weft_tensor *node) {
-    wi_rewritten *note;
-    WI_TRY(note_of(rewrite, node, &note));
-    note->entered = true;
+static weft_status push(wi_rewrite *rewrite, weft_tensor *node) {
     WI_TRY(wi_grow(rewrite->graph->context->allocator, (void **)&rewrite->stack, &rewrite->stack_capacity,
         rewrite->depth + 1, sizeof *rewrite->stack));
     rewrite->stack[rewrite->depth++] = (wi_visit){.node = node};
     return WEFT_OK;
+}
+
+static weft_status enter(wi_rewrite *rewrite, weft_tensor *node) {
+    wi_rewritten *note;
+    WI_TRY(note_of(rewrite, node, &note));
+    note->entered = true;
+    return push(rewrite, node);
 }
 
 static weft_status leave(wi_rewrite *rewrite, weft_tensor *made) {
@@ -244,34 +262,48 @@ static weft_status visit_from(wi_rewrite *rewrite, weft_tensor *root) {
 
 /* ---- passes ---- */
 
-/* Inputs are older than the nodes that read them, so the table is walked downwards. */
-static weft_status count_readers(wi_rewrite *rewrite) {
-    weft_tensor **reached =
-        wi_allocate_array(rewrite->graph->context->allocator, rewrite->graph->node_count, sizeof *reached);
-    if (!reached) return WEFT_ERROR_MEMORY;
-    for (size_t i = 0; i < rewrite->root_count; i++) reached[rewrite->roots[i]->id] = rewrite->roots[i];
-    for (uint32_t id = rewrite->graph->node_count; id-- > 0;) {
-        for (int i = 0; reached[id] && i < reached[id]->input_count; i++) {
-            weft_tensor *const input = reached[id]->inputs[i];
-            reached[input->id] = input;
-            rewrite->nodes[input->id].readers++;
+/* Of all that the roots need, each node once. */
+static weft_status count_readers_from(wi_rewrite *rewrite, weft_tensor *root) {
+    wi_rewritten *note;
+    WI_TRY(note_of(rewrite, root, &note));
+    if (note->counted) return WEFT_OK;
+    note->counted = true;
+    WI_TRY(push(rewrite, root));
+    while (rewrite->depth > 0) {
+        wi_visit *const top = &rewrite->stack[rewrite->depth - 1];
+        if (top->next == top->node->input_count) {
+            rewrite->depth--;
+            continue;
         }
+        weft_tensor *const input = top->node->inputs[top->next++];
+        WI_TRY(note_of(rewrite, input, &note));
+        note->readers++;
+        if (note->counted) continue;
+        note->counted = true;
+        WI_TRY(push(rewrite, input));
     }
-    wi_release(rewrite->graph->context->allocator, reached);
     return WEFT_OK;
+}
+
+/* Notes of a pass so long ago that its number comes again are forgotten. */
+static void begin_notes(weft_graph *graph) {
+    if (++graph->rewrite_passes > 0) return;
+    graph->rewrite_passes = 1;
+    for (size_t i = 0; i < graph->rewritten_capacity; i++) graph->rewritten[i].pass = 0;
 }
 
 /* Roots that composites add on the way are rewritten, too. */
 static weft_status run_pass(wi_rewrite *rewrite, wi_stage stage) {
     wi_rewritten *note;
     rewrite->stage = stage;
-    memset(rewrite->nodes, 0, rewrite->node_capacity * sizeof *rewrite->nodes);
+    begin_notes(rewrite->graph);
     memset(rewrite->drawn, 0, rewrite->drawn_count * sizeof *rewrite->drawn);
     for (size_t i = 0; i < rewrite->root_count; i++) {
         WI_TRY(note_of(rewrite, rewrite->roots[i], &note));
         note->kept = true;
     }
-    if (stage == WI_STAGE_MATCH) WI_TRY(count_readers(rewrite));
+    for (size_t i = 0; stage == WI_STAGE_MATCH && i < rewrite->root_count; i++)
+        WI_TRY(count_readers_from(rewrite, rewrite->roots[i]));
     for (size_t i = 0; i < rewrite->root_count; i++) {
         WI_TRY(visit_from(rewrite, rewrite->roots[i]));
         rewrite->roots[i] = image_of(rewrite, rewrite->roots[i]);
@@ -286,8 +318,6 @@ static weft_status run_pass(wi_rewrite *rewrite, wi_stage stage) {
 
 weft_status wi_rewrite_begin(wi_rewrite *rewrite, weft_tensor *const *outputs, size_t count) {
     const weft_allocator *const allocator = rewrite->graph->context->allocator;
-    WI_TRY(wi_grow(allocator, (void **)&rewrite->nodes, &rewrite->node_capacity, rewrite->graph->node_count,
-        sizeof *rewrite->nodes));
     rewrite->drawn = wi_allocate_array(allocator, rewrite->graph->streams + 1, sizeof *rewrite->drawn);
     if (!rewrite->drawn) return WEFT_ERROR_MEMORY;
     rewrite->drawn_count = rewrite->graph->streams + 1;
@@ -304,7 +334,6 @@ void wi_rewrite_end(wi_rewrite *rewrite) {
     const weft_allocator *const allocator = rewrite->graph->context->allocator;
     wi_release(allocator, rewrite->roots);
     wi_release(allocator, rewrite->effective);
-    wi_release(allocator, rewrite->nodes);
     wi_release(allocator, rewrite->stack);
     wi_release(allocator, rewrite->drawn);
     wi_release(allocator, rewrite->counts);

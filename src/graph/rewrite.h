@@ -39,10 +39,12 @@ typedef struct wi_rule {
 
 /* What the pass under way knows of a node. */
 typedef struct wi_rewritten {
-    weft_tensor *image; /* NULL: not known yet */
-    uint32_t readers;   /* inputs of other nodes that it is; in the second pass */
-    bool kept;          /* a root */
-    bool entered;       /* it, or what stands for it, is being looked at */
+    weft_tensor *image;    /* NULL: not known yet */
+    uint32_t pass;         /* that knows this; of another one, it knows nothing */
+    uint32_t readers : 29; /* inputs of other nodes that it is; in the second pass */
+    bool counted : 1;      /* its own inputs have been counted there */
+    bool kept : 1;         /* a root */
+    bool entered : 1;      /* it, or what stands for it, is being looked at */
 } wi_rewritten;
 
 /* A composite with assignments, which are made when all roots so far have been walked over. */
@@ -67,8 +69,6 @@ struct wi_rewrite {
     wi_effective *effective;
     size_t effective_count, effective_capacity;
     wi_stage stage;
-    wi_rewritten *nodes; /* by id */
-    size_t node_capacity;
     struct wi_visit *stack;
     size_t depth, stack_capacity;
     weft_tensor **drawn; /* by stream of random numbers: the first node of the pass that draws from it */

@@ -76,9 +76,10 @@ static bool is_input_named(const weft_tensor *node, const char *name) {
 
 weft_tensor *weft_graph_find_input(const weft_graph *graph, const char *name) {
     weft_tensor *first = NULL;
-    for (size_t i = 0; graph && name && i < graph->bucket_count; i++)
-        for (weft_tensor *node = graph->buckets[i]; node; node = node->same_hash)
-            if (is_input_named(node, name) && (!first || node->id < first->id)) first = node;
+    for (size_t i = 0; graph && name && i < graph->known_capacity; i++) {
+        weft_tensor *const node = graph->known[i].node;
+        if (node && is_input_named(node, name) && (!first || node->id < first->id)) first = node;
+    }
     return first;
 }
 

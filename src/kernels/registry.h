@@ -35,7 +35,8 @@ typedef struct wi_kernel_site {
     bool inference;
     uint32_t fixed; /* inputs that stay as they are from run to run, a bit each: they are packed once */
     wi_extent inputs[WI_KERNEL_INPUTS], result;
-    wi_layout layouts[WI_KERNEL_INPUTS];  /* of the inputs; the offset goes with the argument */
+    /* Of the inputs. The offset goes with the argument; here it is what it exceeds a multiple of 16 elements by. */
+    wi_layout layouts[WI_KERNEL_INPUTS];
     const struct wi_gemm_shape *product;  /* contractions: the sizes and strides */
     weft_dtype formats[WI_KERNEL_INPUTS]; /* of the inputs in memory */
     weft_dtype result_format;             /* kernel ops: of the result in memory */

@@ -6,10 +6,11 @@
 
 /* What the node is in training depends on whether its statistics are frozen: it is asked again. */
 static void forget_lowered(const weft_graph *graph, const weft_tensor *state) {
-    for (size_t i = 0; i < graph->bucket_count; i++)
-        for (weft_tensor *node = graph->buckets[i]; node; node = node->same_hash)
-            for (int k = 0; k < node->input_count; k++)
-                if (node->inputs[k] == state) node->lowered[false] = NULL;
+    for (size_t i = 0; i < graph->known_capacity; i++) {
+        weft_tensor *const node = graph->known[i].node;
+        for (int k = 0; node && k < node->input_count; k++)
+            if (node->inputs[k] == state) node->lowered[false] = NULL;
+    }
 }
 
 static bool may_be_frozen(const wi_variable *variable, const char *names) {

@@ -1,5 +1,6 @@
 /* The pieces of source that a plan's programs are put together from. */
 #include "plan/code.h"
+#include "plan/step_key.h"
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -33,14 +34,28 @@ weft_status wi_add_piece(wi_code *code, wi_text *text, unsigned needs, int *inde
     return WEFT_OK;
 }
 
-weft_status wi_prepare_kernel(wi_code *code, const wi_step *step) {
-    const wi_partition *p = code->loops->partition;
-    wi_kernel_plan *const kernel = wi_arena_take(p->request->arena, sizeof *kernel);
+static weft_status prepare_for_site(
+    const wi_selection *selection, const wi_kernel_site *site, wi_arena *arena, void **made) {
+    wi_kernel_plan *const kernel = wi_arena_take(arena, sizeof *kernel);
     if (!kernel) return WEFT_ERROR_MEMORY;
-    code->of[step->index].kernel = kernel;
+    WI_TRY(wi_implementation_prepare(selection->chosen, selection->variant, site, arena, kernel));
+    *made = kernel;
+    return WEFT_OK;
+}
+
+/* What the chosen implementation launches, and with which macros its template is compiled. */
+static weft_status prepare_kernel(wi_code *code, const wi_step *step) {
+    const wi_partition *const p = code->loops->partition;
     const wi_kernel_site site = wi_step_site(p, step);
-    return wi_implementation_prepare(
-        step->selection->chosen, step->selection->variant, &site, p->request->arena, kernel);
+    wi_key_begin(&code->kernels);
+    wi_key_add_address(&code->kernels, step->selection->chosen);
+    wi_key_add_address(&code->kernels, step->selection->variant);
+    wi_key_add_site(&code->kernels, wi_step_device(p, step), &site);
+    void **const known = wi_key_end(&code->kernels);
+    if (!known) return WEFT_ERROR_MEMORY;
+    if (!*known) WI_TRY(prepare_for_site(step->selection, &site, p->request->arena, known));
+    code->of[step->index].kernel = *known;
+    return WEFT_OK;
 }
 
 unsigned wi_step_needs(const wi_partition *p, const wi_step *step) {
@@ -60,13 +75,28 @@ static weft_status append_step(wi_code *code, const wi_step *step) {
     return wi_code_loop(code, step);
 }
 
-static weft_status append_steps(wi_code *code) {
-    const wi_partition *p = code->loops->partition;
-    for (size_t i = 0; i < p->step_count; i++) {
-        wi_step_code *own = &code->of[i];
-        own->whole.piece = own->partial.piece = own->combine.piece = -1;
-        WI_TRY(append_step(code, p->steps[i]));
+/* Where the code of steps like this one is noted. */
+static void **find_alike(wi_code *code, const wi_step *step) {
+    wi_key_begin(&code->steps);
+    wi_key_add_address(&code->steps, code->of[step->index].kernel);
+    wi_key_add(&code->steps, wi_step_needs(code->loops->partition, step));
+    if (step->kind != WI_STEP_KERNEL) wi_key_add_code(&code->steps, code->loops, step);
+    return wi_key_end(&code->steps);
+}
+
+static weft_status add_step(wi_code *code, const wi_step *step) {
+    wi_step_code *const own = &code->of[step->index];
+    own->whole.piece = own->partial.piece = own->combine.piece = -1;
+    if (step->kind == WI_STEP_TRANSFER || wi_step_is_library(step)) return WEFT_OK;
+    if (step->kind != WI_STEP_LOOP) WI_TRY(prepare_kernel(code, step));
+    void **const known = find_alike(code, step);
+    if (!known) return WEFT_ERROR_MEMORY;
+    if (*known) {
+        *own = *(const wi_step_code *)*known;
+        return WEFT_OK;
     }
+    WI_TRY(append_step(code, step));
+    *known = own;
     return WEFT_OK;
 }
 
@@ -74,11 +104,14 @@ static weft_status append_steps(wi_code *code) {
 weft_status wi_plan_code(const wi_loops *loops, wi_code *code) {
     const wi_partition *p = loops->partition;
     *code = (wi_code){.loops = loops};
+    wi_key_map_init(&code->kernels, p->request->arena);
+    wi_key_map_init(&code->steps, p->request->arena);
     code->of = wi_arena_take(p->request->arena, p->step_count * sizeof *code->of);
     if (!code->of) return WEFT_ERROR_MEMORY;
     wi_locale locale;
     wi_locale_enter(&locale);
-    const weft_status status = append_steps(code);
+    weft_status status = WEFT_OK;
+    for (size_t i = 0; i < p->step_count && status == WEFT_OK; i++) status = add_step(code, p->steps[i]);
     wi_locale_leave(&locale);
     return status;
 }

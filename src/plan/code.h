@@ -72,7 +72,9 @@ typedef struct wi_code {
     wi_step_code *of;      /* by step */
     wi_code_piece *pieces; /* distinct */
     size_t piece_count, piece_capacity;
-    bool draws; /* a kernel op takes random numbers */
+    wi_key_map kernels; /* wi_kernel_plan by implementation and site */
+    wi_key_map steps;   /* wi_step_code of the first step of each key (step_key.h) */
+    bool draws;         /* a kernel op takes random numbers */
 } wi_code;
 
 weft_status wi_plan_code(const wi_loops *loops, wi_code *code);
@@ -83,8 +85,6 @@ void wi_code_clear(wi_code *code);
 /* ---- for the files of this pass ---- */
 /* Takes the text over; an equal piece that is there already is used instead. */
 weft_status wi_add_piece(wi_code *code, wi_text *text, unsigned needs, int *piece);
-/* What the chosen implementation launches, and with which macros its template is compiled. */
-weft_status wi_prepare_kernel(wi_code *code, const wi_step *step);
 /* Of a template, by what it reads and makes. */
 unsigned wi_step_needs(const wi_partition *p, const wi_step *step);
 weft_status wi_code_loop(wi_code *code, const wi_step *step);

@@ -22,7 +22,6 @@ static weft_status append_template(wi_text *source, const wi_kernel_plan *kernel
 
 weft_status wi_code_kernel(wi_code *code, const wi_step *step) {
     wi_step_code *own = &code->of[step->index];
-    WI_TRY(wi_prepare_kernel(code, step));
     code->draws = code->draws || draws(own->kernel);
     const unsigned needs = wi_step_needs(code->loops->partition, step);
     wi_text source;

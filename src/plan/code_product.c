@@ -127,8 +127,6 @@ static void emit_epilogue(epilogue *own) {
 
 weft_status wi_code_product(wi_code *code, const wi_step *step) {
     wi_step_code *const own = &code->of[step->index];
-    if (wi_step_is_library(step)) return WEFT_OK;
-    WI_TRY(wi_prepare_kernel(code, step));
     epilogue stored;
     wi_text source;
     wi_emitter_begin(&stored.e, code->loops, step, &own->whole);

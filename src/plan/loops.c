@@ -5,6 +5,7 @@
  * A generator that depends on the index (a coordinate, random numbers) is an operand too: its "address" is its
  * value. */
 #include "plan/loops.h"
+#include <string.h>
 
 /* ---- merging dimensions ---- */
 
@@ -129,10 +130,21 @@ static weft_status make_space(wi_loop *loop) {
 
 /* ---- the pass ---- */
 
+/* Most loops have a few; room for all in each would be the largest part of a plan. */
+static weft_status keep_operands(const wi_loops *loops, wi_loop *loop) {
+    const size_t bytes = (size_t)loop->operand_count * sizeof *loop->operands;
+    wi_operand *const kept = wi_arena_take(loops->partition->request->arena, bytes);
+    if (!kept) return WEFT_ERROR_MEMORY;
+    memcpy(kept, loop->operands, bytes);
+    loop->operands = kept;
+    return WEFT_OK;
+}
+
 weft_status wi_make_loop(wi_loops *loops, const wi_step *step) {
     wi_loop *loop = &loops->of[step->index];
-    *loop = (wi_loop){.step = step, .staged = -1, .staging = -1};
+    *loop = (wi_loop){.step = step, .operands = loops->room, .staged = -1, .staging = -1};
     WI_TRY(wi_find_operands(loops->partition, loop));
+    WI_TRY(keep_operands(loops, loop));
     WI_TRY(make_space(loop));
     if (step->kind == WI_STEP_KERNEL || step->kind == WI_STEP_TRANSFER) return WEFT_OK;
     wi_count_sweeps(loops, loop);
@@ -146,7 +158,8 @@ static weft_status make_room(wi_loops *loops) {
     const size_t more = p->assignment_count + 1;
     loops->of = wi_arena_take(p->request->arena, (p->step_count + more) * sizeof *loops->of);
     loops->sweep = wi_arena_take(p->request->arena, (p->value_count + more) * sizeof *loops->sweep);
-    return loops->of && loops->sweep ? WEFT_OK : WEFT_ERROR_MEMORY;
+    loops->room = wi_arena_take(p->request->arena, WI_MAX_OPERANDS * sizeof *loops->room);
+    return loops->of && loops->sweep && loops->room ? WEFT_OK : WEFT_ERROR_MEMORY;
 }
 
 weft_status wi_plan_loops(wi_partition *partition, wi_loops *loops) {

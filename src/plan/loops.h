@@ -37,7 +37,7 @@ typedef struct wi_space {
 typedef struct wi_loop {
     const wi_step *step;
     wi_space space;
-    wi_operand operands[WI_MAX_OPERANDS];
+    wi_operand *operands;
     int operand_count;
     int sweeps;     /* over the space: reductions that depend on reductions need more than one */
     bool may_split; /* a reduction that may be split */
@@ -51,6 +51,7 @@ typedef struct wi_loops {
     wi_loop *of; /* by step */
     /* By value, of members: the sweep that computes it (in_row: after which it is there). */
     int *sweep;
+    wi_operand *room; /* for the operands of the loop that is being made */
 } wi_loops;
 
 /* Settles the partition's assignments too, which may add steps to it. */

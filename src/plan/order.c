@@ -123,8 +123,10 @@ static void count_readers(wi_node_order *order) {
 
 int64_t wi_priced_count(const wi_shape *shape) {
     enum { PRICED_BATCH = 64 };
-    const wi_extent extent = wi_extent_of(shape, PRICED_BATCH);
-    return wi_extent_count(&extent).actual;
+    int64_t count = 1;
+    for (int i = 0; i < shape->rank; i++)
+        count *= shape->dims[i] < 0 ? -shape->dims[i] * PRICED_BATCH : shape->dims[i];
+    return count;
 }
 
 /* Users before their inputs. */

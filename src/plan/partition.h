@@ -17,6 +17,7 @@
 #ifndef WI_PARTITION_H
 #define WI_PARTITION_H
 
+#include "base/key_map.h"
 #include "kernels/product/gemm.h"
 #include "kernels/selection.h"
 #include "plan/order.h"
@@ -128,6 +129,7 @@ typedef struct wi_partition {
     int *output_values;         /* by output; -1: an assignment */
     int faults[WI_MAX_DEVICES]; /* by device index: storage of the fault slots; -1: no step there has one */
     int fault_count;            /* on all devices; a slot has one number everywhere */
+    wi_key_map selections;      /* by site (step_key.h) */
     bool *assigned;             /* by block of the graph: the plan writes to it */
     int device;                 /* of the node that is being taken: new steps and storages are there */
     bool draws;                 /* random numbers are among the generators */
@@ -188,7 +190,7 @@ weft_status wi_in_memory(wi_partition *p, int *value);
 weft_status wi_contiguous(wi_partition *p, int *value);
 /* Computed by a loop, and no one has asked for its memory yet: it may lie in any order. */
 bool wi_may_be_permuted(const wi_partition *p, int value);
-weft_status wi_select_for(const wi_partition *p, wi_step *step);
+weft_status wi_select_for(wi_partition *p, wi_step *step);
 
 /* Operands that the node brings with it into the step (-1: into none). */
 int wi_new_operands(const wi_partition *p, const weft_tensor *node, int step);

@@ -68,6 +68,9 @@ weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
     const wi_request *request = order->request;
     *p = (wi_partition){.request = request, .order = order};
     for (int d = 0; d < WI_MAX_DEVICES; d++) p->faults[d] = -1;
+    wi_key_map_init(&p->selections, request->arena);
+    WI_TRY(wi_grow(request->context->allocator, (void **)&p->values, &p->value_capacity,
+        order->count + order->count / 8, sizeof *p->values)); /* later passes add a few */
     p->value_of = wi_arena_take(request->arena, order->id_count * sizeof *p->value_of);
     p->output_values = wi_arena_take(request->arena, request->output_count * sizeof *p->output_values);
     if (!p->value_of || !p->output_values) return WEFT_ERROR_MEMORY;

@@ -144,22 +144,36 @@ size_t wi_aligned_bytes(size_t bytes) {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* The lowest offset in a chunk at which the storage meets nothing that is alive with it. */
-static size_t lowest_offset(wi_place *const *placed, size_t count, const wi_place *place, size_t chunk) {
+/* What was placed in a chunk, by offset. */
+typedef struct span {
+    size_t offset, end;
+    const wi_place *place;
+} span;
+
+typedef struct chunk_content {
+    span *spans;
+    size_t count, capacity;
+    bool cleared; /* of places that the host clears */
+} chunk_content;
+
+/* The lowest offset at which the place meets nothing that is alive with it. What lies before a span that it passes has been
+ * passed too. */
+static size_t lowest_offset(const chunk_content *c, const wi_place *place) {
     size_t offset = 0;
-    for (bool moved = true; moved;) {
-        moved = false;
-        for (size_t i = 0; i < count; i++) {
-            const wi_place *other = placed[i];
-            if (other->chunk != chunk || !lives_overlap(place, other)) continue;
-            if (offset < other->offset + wi_aligned_bytes(other->bytes) &&
-                other->offset < offset + place->bytes) {
-                offset = other->offset + wi_aligned_bytes(other->bytes);
-                moved = true;
-            }
-        }
+    for (size_t i = 0; i < c->count && c->spans[i].offset < offset + place->bytes; i++) {
+        if (c->spans[i].end > offset && lives_overlap(place, c->spans[i].place)) offset = c->spans[i].end;
     }
     return offset;
+}
+
+static weft_status insert(wi_placement *m, chunk_content *c, const wi_place *place) {
+    WI_TRY(wi_grow(m->partition->request->context->allocator, (void **)&c->spans, &c->capacity, c->count + 1,
+        sizeof *c->spans));
+    size_t at = c->count++;
+    for (; at > 0 && c->spans[at - 1].offset > place->offset; at--) c->spans[at] = c->spans[at - 1];
+    c->spans[at] = (span){place->offset, place->offset + wi_aligned_bytes(place->bytes), place};
+    c->cleared = place->cleared;
+    return WEFT_OK;
 }
 
 static int larger_first(const void *a, const void *b) {
@@ -170,29 +184,36 @@ static int larger_first(const void *a, const void *b) {
 
 /* What the host clears has a chunk of its own: Oclgrind takes all else in a buffer of which the host has written a part
  * for uninitialised. */
-static bool may_share(wi_place *const *placed, size_t count, const wi_place *place, size_t chunk) {
-    for (size_t i = 0; i < count; i++) {
-        if (placed[i]->chunk == chunk && (place->cleared || placed[i]->cleared)) return false;
-    }
-    return true;
+static bool may_share(const chunk_content *c, const wi_place *place) {
+    return c->count == 0 || (!place->cleared && !c->cleared);
 }
 
-static weft_status set_place(wi_placement *m, wi_place **placed, size_t count, wi_place *place) {
+static weft_status set_place(wi_placement *m, chunk_content *chunks, wi_place *place) {
     const wi_device *const device = m->partition->request->devices.of[place->device];
     const size_t limit = wi_buffer_largest(device);
     WI_TRY(wi_buffer_check_largest(device, place->bytes, "a tensor"));
     for (size_t chunk = 0;; chunk++) {
         if (chunk < m->chunk_count && m->chunk_device[chunk] != place->device) continue;
-        if (!may_share(placed, count, place, chunk)) continue;
-        const size_t offset = lowest_offset(placed, count, place, chunk);
+        if (!may_share(&chunks[chunk], place)) continue;
+        const size_t offset = lowest_offset(&chunks[chunk], place);
         if (offset > limit - place->bytes) continue;
         place->chunk = chunk;
         place->offset = offset;
         m->chunk_device[chunk] = place->device;
         if (chunk >= m->chunk_count) m->chunk_count = chunk + 1;
         if (offset + place->bytes > m->chunk_bytes[chunk]) m->chunk_bytes[chunk] = offset + place->bytes;
-        return WEFT_OK;
+        return insert(m, &chunks[chunk], place);
     }
+}
+
+static weft_status set_places(wi_placement *m, wi_place *const *order, size_t count) {
+    const weft_allocator *const allocator = m->partition->request->context->allocator;
+    chunk_content *const chunks = wi_allocate_array(allocator, count + 1, sizeof *chunks);
+    weft_status status = chunks ? WEFT_OK : WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < count && status == WEFT_OK; i++) status = set_place(m, chunks, order[i]);
+    for (size_t i = 0; chunks && i < count; i++) wi_release(allocator, chunks[i].spans);
+    wi_release(allocator, chunks);
+    return status;
 }
 
 static weft_status place_arena(wi_placement *m) {
@@ -206,23 +227,33 @@ static weft_status place_arena(wi_placement *m) {
         if (place->kind == WI_STORAGE_ARENA && place->alias < 0) order[count++] = place;
     }
     qsort(order, count, sizeof(wi_place *), larger_first);
-    for (size_t i = 0; i < count; i++) WI_TRY(set_place(m, order, i, order[i]));
-    return WEFT_OK;
+    return set_places(m, order, count);
 }
 
-/* The largest sum of what is alive at one time: before a run, or (outputs) after the last. */
-static size_t lower_bound(const wi_placement *m) {
-    size_t most = 0;
-    for (int run = 0; run <= (int)m->runs->run_count; run++) {
-        size_t bytes = 0;
-        for (size_t i = 0; i < m->place_count; i++) {
-            const wi_place *place = &m->places[i];
-            if (place->kind != WI_STORAGE_ARENA || place->alias >= 0) continue;
-            if (place->keep || (place->first <= run && run <= place->last)) bytes += place->bytes;
+/* The largest sum of what is alive at one time: before a run, or (outputs) after the last. begins, ends: by run, the bytes
+ * that come and go; what is in no run never comes. */
+static weft_status find_lower_bound(wi_placement *m) {
+    const size_t count = m->runs->run_count + 1;
+    size_t *const begins = wi_arena_take(m->arena, count * sizeof *begins);
+    size_t *const ends = wi_arena_take(m->arena, count * sizeof *ends);
+    size_t alive = 0;
+    if (!begins || !ends) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < m->place_count; i++) {
+        const wi_place *const place = &m->places[i];
+        if (place->kind != WI_STORAGE_ARENA || place->alias >= 0) continue;
+        if (place->keep) {
+            alive += place->bytes;
+        } else if (place->first >= 0) {
+            begins[place->first] += place->bytes;
+            ends[place->last] += place->bytes;
         }
-        if (bytes > most) most = bytes;
     }
-    return most;
+    for (size_t run = 0; run < count; run++) {
+        alive += begins[run];
+        if (alive > m->lower_bound) m->lower_bound = alive;
+        alive -= ends[run];
+    }
+    return WEFT_OK;
 }
 
 /* ---- the pass ---- */
@@ -282,7 +313,6 @@ static void sum_up(wi_placement *m) {
         m->io_bytes += m->places[i].bytes;
         m->device_bytes[m->places[i].device] += m->places[i].bytes;
     }
-    m->lower_bound = lower_bound(m);
 }
 
 weft_status wi_plan_placement(const wi_materialised *runs, wi_arena *arena, wi_placement *m) {
@@ -294,5 +324,5 @@ weft_status wi_plan_placement(const wi_materialised *runs, wi_arena *arena, wi_p
     reuse_inputs(m, loops);
     WI_TRY(place_arena(m));
     sum_up(m);
-    return WEFT_OK;
+    return find_lower_bound(m);
 }

@@ -18,7 +18,8 @@ typedef struct search {
     wi_program **programs;    /* by piece; NULL: not known, or not needed */
     bool *needed;             /* by piece */
     wi_cache_key *keys;       /* by piece */
-    wi_text before[PREFIXES]; /* what stands before pieces */
+    wi_text before[PREFIXES]; /* what stands before pieces; empty: not made yet */
+    wi_cache_key before_keys[PREFIXES];
 } search;
 
 static void need(search *s, const wi_kernel_text *kernel) {
@@ -38,24 +39,31 @@ static void find_needed(search *s, const wi_schedule *schedule) {
     }
 }
 
-static weft_status fill_prefixes(search *s) {
-    for (unsigned needs = 0; needs < PREFIXES; needs++) {
-        wi_text *text = &s->before[needs];
-        WI_TRY(wi_kernel_source_append(text, "common.clh"));
-        if (needs & WI_NEEDS_DOUBLES) WI_TRY(wi_kernel_source_append(text, "doubles.clh"));
-        if (needs & WI_NEEDS_FUNCTIONS) WI_TRY(wi_kernel_source_append(text, "elementwise.clh"));
-        if (text->failed) return WEFT_ERROR_MEMORY;
-    }
+/* Made when it is first needed. */
+static weft_status fill_prefix(search *s, unsigned needs) {
+    wi_text *text = &s->before[needs];
+    if (text->length > 0) return WEFT_OK;
+    WI_TRY(wi_kernel_source_append(text, "common.clh"));
+    if (needs & WI_NEEDS_DOUBLES) WI_TRY(wi_kernel_source_append(text, "doubles.clh"));
+    if (needs & WI_NEEDS_FUNCTIONS) WI_TRY(wi_kernel_source_append(text, "elementwise.clh"));
+    return text->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
+}
+
+static weft_status prefix_key(search *s, unsigned needs, wi_cache_key *key) {
+    const bool known = s->before[needs].length > 0;
+    WI_TRY(fill_prefix(s, needs));
+    if (!known) s->before_keys[needs] = wi_text_key(s->before[needs].data, s->before[needs].length);
+    *key = s->before_keys[needs];
     return WEFT_OK;
 }
 
 static weft_status find_known(search *s) {
-    wi_cache_key before[PREFIXES];
-    for (int i = 0; i < PREFIXES; i++) before[i] = wi_text_key(s->before[i].data, s->before[i].length);
+    wi_cache_key before;
     for (size_t i = 0; i < s->code->piece_count; i++) {
         const wi_code_piece *piece = &s->code->pieces[i];
         if (!s->needed[i]) continue;
-        WI_TRY(wi_program_piece_key(&s->keys[i], s->device, before[piece->needs], piece->hash));
+        WI_TRY(prefix_key(s, piece->needs, &before));
+        WI_TRY(wi_program_piece_key(&s->keys[i], s->device, before, piece->hash));
         WI_TRY(wi_program_find_piece(&s->programs[i], s->device, "plan", s->keys[i]));
     }
     return WEFT_OK;
@@ -83,6 +91,7 @@ static weft_status build_missing(search *s) {
         needs |= is_missing(s, i) ? s->code->pieces[i].needs : 0;
     }
     if (!any) return WEFT_OK;
+    WI_TRY(fill_prefix(s, needs));
     wi_text *source = &s->before[needs];
     append_missing(s, source);
     if (source->failed) return WEFT_ERROR_MEMORY;
@@ -98,7 +107,6 @@ static weft_status build_missing(search *s) {
 
 static weft_status find_programs(search *s, const wi_schedule *schedule) {
     find_needed(s, schedule);
-    WI_TRY(fill_prefixes(s));
     WI_TRY(find_known(s));
     return build_missing(s);
 }

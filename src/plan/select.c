@@ -1,7 +1,13 @@
 /* The implementation of each contraction and kernel op (kernels/selection.h): where the step stands in the plan,
  * and what was considered, which weft_plan_describe shows. A step is decided when its operands are laid out and
  * before epilogues join it: whether they may depends on what was chosen. */
-#include "plan/partition.h"
+#include "plan/step_key.h"
+
+/* Parameters of two layers begin elsewhere, but alike. */
+static wi_size beyond_rows(wi_size offset) {
+    enum { ROW = 16 };
+    return (wi_size){offset.general % ROW, offset.actual % ROW};
+}
 
 /* inputs: of the step's node, already in memory. */
 wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
@@ -14,6 +20,7 @@ wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
     for (int i = 0; i < result->node->input_count; i++) {
         site.inputs[i] = p->values[step->sources[i]].extent;
         site.layouts[i] = p->values[step->sources[i]].layout;
+        site.layouts[i].offset = beyond_rows(site.layouts[i].offset);
         site.formats[i] = p->values[step->sources[i]].format;
         site.fixed |= (uint32_t)wi_is_fixed(p, step->sources[i]) << i;
     }
@@ -23,12 +30,24 @@ wi_kernel_site wi_step_site(const wi_partition *p, const wi_step *step) {
     return site;
 }
 
-weft_status wi_select_for(const wi_partition *p, wi_step *step) {
-    wi_selection *selection = wi_arena_take(p->request->arena, sizeof *selection);
+static weft_status select_for_site(
+    const wi_partition *p, wi_device *device, const wi_kernel_site *site, void **made) {
+    wi_selection *const selection = wi_arena_take(p->request->arena, sizeof *selection);
     if (!selection) return WEFT_ERROR_MEMORY;
+    WI_TRY(wi_select(selection, device, site->node->op, site));
+    *made = selection;
+    return WEFT_OK;
+}
+
+weft_status wi_select_for(wi_partition *p, wi_step *step) {
     const wi_kernel_site site = wi_step_site(p, step);
-    WI_TRY(wi_select(selection, wi_step_device(p, step), site.node->op, &site));
-    step->selection = selection;
+    wi_device *const device = wi_step_device(p, step);
+    wi_key_begin(&p->selections);
+    wi_key_add_site(&p->selections, device, &site);
+    void **const known = wi_key_end(&p->selections);
+    if (!known) return WEFT_ERROR_MEMORY;
+    if (!*known) WI_TRY(select_for_site(p, device, &site, known));
+    step->selection = *known;
     return WEFT_OK;
 }
 

@@ -1,4 +1,5 @@
 /* Allocator hooks, arena, growing string and growing array, with and without memory. */
+#include "base/key_map.h"
 #include "base/memory.h"
 #include "support/checks.h"
 #include "support/scratch.h"
@@ -141,6 +142,46 @@ static void an_array_grows_by_doubling(void **state) {
     assert_int_equal(atomic_load(&allocator.live), 0);
 }
 
+/* Keys that differ in a word, in their length or in bytes of the last word are others. */
+static void a_map_knows_its_keys(void **state) {
+    enum { COUNT = 2000 };
+    static int numbers[COUNT];
+    wi_arena arena;
+    wi_key_map map;
+    (void)state;
+    wi_arena_init(&arena, NULL);
+    wi_key_map_init(&map, &arena);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < COUNT; i++) {
+            wi_key_begin(&map);
+            for (int word = 0; word < i % 7; word++) wi_key_add(&map, 0);
+            wi_key_add_bytes(&map, &i, sizeof i);
+            void **const value = wi_key_end(&map);
+            assert_non_null(value);
+            assert_ptr_equal(*value, round ? &numbers[i] : NULL);
+            *value = &numbers[i];
+        }
+    }
+    assert_int_equal(map.count, COUNT);
+    wi_arena_clear(&arena);
+}
+
+static void a_map_without_memory_fails(void **state) {
+    scratch_allocator allocator;
+    wi_arena arena;
+    wi_key_map map;
+    (void)state;
+    scratch_allocator_init(&allocator, 0);
+    wi_arena_init(&arena, &allocator.hooks);
+    wi_key_map_init(&map, &arena);
+    wi_key_begin(&map);
+    wi_key_add_number(&map, 1.0);
+    assert_true(map.failed);
+    assert_null(wi_key_end(&map));
+    wi_arena_clear(&arena);
+    assert_int_equal(atomic_load(&allocator.live), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hooks_serve_everything),
@@ -151,6 +192,8 @@ int main(void) {
         cmocka_unit_test(a_text_grows),
         cmocka_unit_test(a_text_keeps_its_failure),
         cmocka_unit_test(an_array_grows_by_doubling),
+        cmocka_unit_test(a_map_knows_its_keys),
+        cmocka_unit_test(a_map_without_memory_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

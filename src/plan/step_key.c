@@ -1,0 +1,167 @@
+#include "plan/step_key.h"
+#include "ops/op_table.h"
+
+/* ---- sites ---- */
+
+static void add_sizes(wi_key_map *map, const wi_size *sizes, int count) {
+    for (int i = 0; i < count; i++) {
+        wi_key_add(map, (uint64_t)sizes[i].general);
+        wi_key_add(map, (uint64_t)sizes[i].actual);
+    }
+}
+
+static void add_extent(wi_key_map *map, const wi_extent *extent) {
+    wi_key_add(map, (uint64_t)extent->rank);
+    add_sizes(map, extent->dims, extent->rank);
+}
+
+static void add_shape(wi_key_map *map, const weft_tensor *node) {
+    wi_key_add(map, (uint64_t)node->dtype << 32 | (uint64_t)node->shape.rank);
+    for (int i = 0; i < node->shape.rank; i++) wi_key_add(map, (uint64_t)node->shape.dims[i]);
+}
+
+static void add_attributes(wi_key_map *map, const weft_tensor *node) {
+    if (node->op->attribute_bytes > 0) wi_key_add_bytes(map, &node->attributes, node->op->attribute_bytes);
+}
+
+/* site->product follows from the node and the layouts of its inputs. */
+void wi_key_add_site(wi_key_map *map, const wi_device *device, const wi_kernel_site *site) {
+    const weft_tensor *const node = site->node;
+    wi_key_add_address(map, device);
+    wi_key_add_address(map, node->op);
+    add_attributes(map, node);
+    add_shape(map, node);
+    add_extent(map, &site->result);
+    wi_key_add(map, (uint64_t)site->result_format << 48 | (uint64_t)site->precision << 32 | site->fixed);
+    for (int i = 0; i < node->input_count; i++) {
+        add_shape(map, node->inputs[i]);
+        add_extent(map, &site->inputs[i]);
+        add_sizes(map, &site->layouts[i].offset, 1);
+        add_sizes(map, site->layouts[i].strides, site->inputs[i].rank);
+        wi_key_add(map, (uint64_t)site->formats[i]);
+    }
+}
+
+/* ---- code ---- */
+
+enum { MOST_EXPRESSIONS = 256 };
+
+typedef enum origin { INLINE_NEW, INLINE_KNOWN, OF_STEP, OF_MEMORY } origin;
+
+/* A walk over all that a step computes, in the order in which its code is written. */
+typedef struct walk {
+    wi_key_map *map;
+    const wi_loops *loops;
+    const wi_step *step;
+    const wi_loop *loop;
+    const weft_tensor *met[MOST_EXPRESSIONS]; /* nodes computed inline */
+    int met_count;
+} walk;
+
+static void add_expression(walk *w, const weft_tensor *node);
+
+static void add_input(walk *w, weft_tensor *node) {
+    const wi_partition *const p = w->loops->partition;
+    const wi_value *const input = wi_value_of_node(p, node);
+    if (wi_is_inline_in(input, w->step->index)) {
+        add_expression(w, wi_inline_node(input));
+    } else if (input->state == WI_VALUE_MEMBER && input->step == w->step->index) {
+        wi_key_add(w->map, OF_STEP << 16 | (uint64_t)input->place);
+    } else {
+        const int o = wi_loop_operand(w->loop, (int)(input - p->values), false);
+        wi_key_add(w->map, OF_MEMORY << 16 | (uint64_t)o);
+    }
+}
+
+/* The operand that a generator or a padded read is. */
+static void add_operand_of(walk *w, const weft_tensor *node) {
+    int o = 0;
+    while (o < w->loop->operand_count && w->loop->operands[o].generator != node &&
+           w->loop->operands[o].padded != node)
+        o++;
+    wi_key_add(w->map, (uint64_t)o);
+}
+
+/* A node and what its code is made of. A label that is out of range is noted in a slot of the value. */
+static void add_map(walk *w, const weft_tensor *node) {
+    wi_key_add_address(w->map, node->op);
+    wi_key_add(w->map, (uint64_t)node->dtype);
+    add_attributes(w->map, node);
+    if (node->op->fail_label)
+        wi_key_add(w->map, (uint64_t)wi_value_of_node(w->loops->partition, node)->fault);
+    if (node->op->reads_padded || node->op->kind == WI_GENERATOR) {
+        add_operand_of(w, node);
+        return;
+    }
+    for (int i = 0; i < node->input_count; i++) {
+        wi_key_add(w->map, (uint64_t)node->inputs[i]->dtype);
+        add_input(w, node->inputs[i]);
+    }
+}
+
+static void add_expression(walk *w, const weft_tensor *node) {
+    for (int i = 0; i < w->met_count; i++) {
+        if (w->met[i] != node) continue;
+        wi_key_add(w->map, INLINE_KNOWN << 16 | (uint64_t)i);
+        return;
+    }
+    if (w->met_count == MOST_EXPRESSIONS) {
+        wi_key_add_address(w->map, node); /* alike to no other */
+        return;
+    }
+    w->met[w->met_count++] = node;
+    wi_key_add(w->map, INLINE_NEW << 16);
+    add_map(w, node);
+}
+
+static void add_member(walk *w, int index) {
+    const wi_value *const value = &w->loops->partition->values[index];
+    const uint64_t flags =
+        (uint64_t)(value->storage >= 0) << 2 | (uint64_t)value->in_row << 1 | (uint64_t)value->stores_inline;
+    wi_key_add(w->map, (uint64_t)w->loops->sweep[index] << 32 | (uint64_t)value->node->dtype << 8 | flags);
+    if (value->copy_of >= 0)
+        wi_key_add(w->map, (uint64_t)wi_loop_operand(w->loop, value->copy_of, false));
+    else if (value->stores_inline)
+        add_expression(w, value->expression);
+    else if (value->node->op->kind != WI_PRODUCT)
+        add_map(w, value->node);
+    else
+        wi_key_add_address(w->map, value->node->op);
+}
+
+static void add_padding(walk *w, const wi_padding *padding) {
+    for (int d = 0; padding && d < w->loop->space.rank; d++) wi_key_add(w->map, (uint64_t)padding[d].mode);
+}
+
+/* Offsets are arguments, and no code depends on them. */
+static void add_operand(walk *w, const wi_operand *operand) {
+    const wi_value *const values = w->loops->partition->values;
+    const weft_dtype computed = operand->value >= 0 ? values[operand->value].node->dtype : operand->dtype;
+    const int member = operand->is_output ? values[operand->value].place : 0;
+    wi_key_add(w->map, (uint64_t)member << 32 | (uint64_t)computed << 16 | (uint64_t)operand->dtype << 8 |
+                           (uint64_t)(operand->value >= 0) << 2 | (uint64_t)operand->is_output << 1 |
+                           (uint64_t)(operand->padding != NULL));
+    add_sizes(w->map, operand->layout.strides, w->loop->space.rank);
+    add_padding(w, operand->padding);
+}
+
+static void add_space(walk *w) {
+    const wi_loop *const loop = w->loop;
+    uint64_t reduced = 0;
+    for (int d = 0; d < loop->space.rank; d++) reduced |= (uint64_t)loop->space.reduced[d] << d;
+    wi_key_add(w->map, (uint64_t)loop->space.rank << 32 | reduced);
+    add_sizes(w->map, loop->space.dims, loop->space.rank);
+}
+
+void wi_key_add_code(wi_key_map *map, const wi_loops *loops, const wi_step *step) {
+    const wi_loop *const loop = &loops->of[step->index];
+    walk w = {.map = map, .loops = loops, .step = step, .loop = loop};
+    const int staged = loop->staged >= 0 ? loops->partition->values[loop->staged].place : -1;
+    wi_key_add(map, (uint64_t)step->kind << 32 | (uint64_t)step->device << 16 | step->reduced << 0);
+    wi_key_add(map, (uint64_t)loop->sweeps << 32 | (uint64_t)loop->may_split);
+    wi_key_add(map, (uint64_t)(staged + 1) << 32 | (uint64_t)(loop->staging + 1));
+    add_space(&w);
+    wi_key_add(map, (uint64_t)loop->operand_count << 32 | (uint64_t)step->member_count);
+    for (int o = 0; o < loop->operand_count; o++) add_operand(&w, &loop->operands[o]);
+    for (int m = 0; m < step->member_count; m++) add_member(&w, step->members[m]);
+}
