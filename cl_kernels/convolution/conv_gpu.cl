@@ -157,10 +157,10 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
     WEFT_CONV_STAGE(WEFT_OF_A, from, to)
 }
 
-/* item: an element of the panels, (group, tap, channel, column); then one of the spare rows, (group, phase, row,
+/* at.x: an element of the panels, (group, tap, channel, column); then one of the spare rows, (group, phase, row,
  * column); then phases, each with what follows its taps, and zeros. */
-static void WEFT_NAME(pack_item)(int item, WEFT_CONV_GPU_PACK_PARAMETERS) {
-    const int taps = taps0 * taps1 * taps2;
+static void WEFT_NAME(pack_item)(const int3 at, const int3 size, WEFT_CONV_GPU_PACK_PARAMETERS) {
+    const int item = at.x, taps = taps0 * taps1 * taps2;
     const int rows = taps * depth + phases * spare; /* of a group's panels */
     const int column = item % width, packed = item < elements, row = item / width;
     const int t = packed ? row / depth % taps : 0, t2 = t % taps2, t1 = t / taps2 % taps1,
@@ -216,7 +216,8 @@ static void WEFT_NAME(pack_item)(int item, WEFT_CONV_GPU_PACK_PARAMETERS) {
 
 __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void WEFT_NAME(pack)(
     WEFT_CONV_GPU_PACK_PARAMETERS) {
-    WEFT_NAME(pack_item)((int)get_global_id(0), WEFT_CONV_GPU_PACK_NAMES);
+    WEFT_NAME(pack_item)
+    ((int3)((int)get_global_id(0), 0, 0), (int3)((int)get_global_size(0), 1, 1), WEFT_CONV_GPU_PACK_NAMES);
 }
 
 /* Work-group (columns, phase and rows, group). Steps of channels, taps and panels from block to block are

@@ -112,10 +112,10 @@ void wi_kernel_iteration(wi_kernel_launch *launch);
 void wi_kernel_repeat(wi_kernel_plan *plan, int first, int64_t iterations);
 /* The launches so far pack these inputs (a bit each) into so many bytes at the beginning of the scratch memory. */
 void wi_kernel_packs(wi_kernel_plan *plan, uint32_t inputs, size_t bytes);
-/* The launch may become part of one over the items of several steps that have this kernel: it has one dimension, groups of a
- * given size, no epilogue, and takes nothing but inputs, the result, scratch memory and whole numbers. Beside the kernel the
- * template has a function WEFT_NAME(suffix_item), which takes the number of a work-item before the kernel's own parameters,
- * does nothing for numbers that are too large, and has no barrier. Only the first launch of a step may be moved to
+/* The launch may become part of one over the items of several steps that have this kernel: its groups extend along the first
+ * dimension alone, it has no epilogue, and takes nothing but inputs, the result, scratch memory and whole numbers. Beside the
+ * kernel the template has a function WEFT_NAME(suffix_item), which takes a work-item and how many there are, each an int3,
+ * before the kernel's own parameters, and has no barrier. Only the first launch of a step may be moved to
  * an earlier step, if it is all that packs, and only the last one to a later step. */
 void wi_kernel_bundles(wi_kernel_launch *launch);
 /* The file is named, everything fitted, and sizes are positive; `op` begins the line. */

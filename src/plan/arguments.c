@@ -169,7 +169,7 @@ void wi_bundle_fill(const wi_launches *l, const wi_run *run, const wi_kernel_lau
         wi_location at;
         size_t size;
         const bool points = locate_argument(l, run, &kernel->arguments[i], &at, &size);
-        row[1 + i] = points ? (int64_t)(at.offset / size) : kernel->arguments[i].number;
+        row[WI_BUNDLE_FACTS + i] = points ? (int64_t)(at.offset / size) : kernel->arguments[i].number;
     }
 }
 

@@ -8,6 +8,8 @@
 
 /* What launches that wait, or that came early, may hold of memory; a fraction of the largest allocation, too. */
 enum { FULL = 32 << 20, FULL_PART = 8 };
+/* The same where an item is a core: it still finds this in its cache. */
+enum { FULL_OF_CACHE = 4 << 20 };
 
 typedef struct gathering {
     wi_schedule *schedule;
@@ -176,14 +178,16 @@ static void settle(wi_schedule *schedule) {
 }
 
 size_t wi_bundle_row(const wi_kernel_launch *launch) {
-    return 1 + (size_t)launch->argument_count;
+    return WI_BUNDLE_FACTS + (size_t)launch->argument_count;
 }
 
 weft_status wi_find_bundles(wi_schedule *schedule) {
     const wi_partition *const p = schedule->code->loops->partition;
     if (p->request->inference || p->request->devices.count > 1) return WEFT_OK;
-    gathering g = {.schedule = schedule, .partition = p, .full = FULL};
-    const size_t largest = wi_buffer_largest(p->request->devices.of[0]) / FULL_PART;
+    const wi_device *const device = p->request->devices.of[0];
+    gathering g = {.schedule = schedule, .partition = p};
+    const size_t largest = wi_buffer_largest(device) / FULL_PART;
+    g.full = device->profile.item_walks ? FULL_OF_CACHE : FULL;
     if (largest < g.full) g.full = largest;
     WI_TRY(gather(&g));
     settle(schedule);

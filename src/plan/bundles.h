@@ -3,7 +3,7 @@
  * What packs variables for products comes early, with the first of its bundle. What brings together the parts of a result
  * that is kept for the whole plan waits for the last. The scratch memory that lies between such a launch and the rest of its step
  * is one place for the bundle (placement.c). A launch finds its step and its arguments in a table, a row for each step,
- * that the host writes once: the first work-group, then a number for each argument, a pointer's being its offset.
+ * that the host writes once: the first work-group, its launch's size, then a number for each argument, a pointer's being its offset.
  * The kernel is generated (code_bundle.c). Plans of several devices, for inference (fixed.c), and under
  * a limit of memory that this does not fit into have no bundles. */
 #ifndef WI_BUNDLES_H

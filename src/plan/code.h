@@ -14,6 +14,8 @@
 #include "plan/loops.h"
 
 enum { WI_MAX_ARGUMENTS = 160 };
+/* Numbers of a row of a bundle's table before those of arguments: the first work-group, and items along each dimension. */
+enum { WI_BUNDLE_FACTS = 4 };
 
 /* Of the kernels of loops: WEFT_NAME(suffix). */
 #define WI_LOOP_SUFFIX    "loop"

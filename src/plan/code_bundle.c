@@ -8,7 +8,7 @@ static bool is_pointer(wi_kernel_argument_kind kind) {
 }
 
 static void append_bundle(wi_text *source, const wi_kernel_launch *launch) {
-    const int group = (int)launch->local[0], row = 1 + launch->argument_count;
+    const int group = (int)launch->local[0], row = WI_BUNDLE_FACTS + launch->argument_count;
     wi_text_append(source,
         "__kernel __attribute__((reqd_work_group_size(%d, 1, 1))) void WEFT_NAME(%s_bundle)(\n"
         "__global const long *rows, const long rows_offset, const int count",
@@ -19,14 +19,17 @@ static void append_bundle(wi_text *source, const wi_kernel_launch *launch) {
         ") {\nconst long group = (long)get_group_id(0);\nint first = 0, after = count;\n"
         "rows += rows_offset;\nwhile (after - first > 1) {\nconst int middle = (first + after) / 2;\n"
         "if (rows[middle * %d] <= group)\nfirst = middle;\nelse\nafter = middle;\n}\nrows += first * %d;\n"
-        "WEFT_NAME(%s_item)((int)((group - rows[0]) * %d) + (int)get_local_id(0)",
-        row, row, launch->suffix, group);
+        "const int3 size = (int3)((int)rows[1], (int)rows[2], (int)rows[3]);\n"
+        "const int item = (int)((group - rows[0]) * %d) + (int)get_local_id(0), line = item / size.x;\n"
+        "WEFT_NAME(%s_item)((int3)(item %% size.x, line %% size.y, line / size.y), size",
+        row, row, group, launch->suffix);
     for (int i = 0; i < launch->argument_count; i++) {
         const wi_kernel_argument_kind kind = launch->arguments[i].kind;
         if (is_pointer(kind))
-            wi_text_append(source, ", p%d, rows[%d]", i, i + 1);
+            wi_text_append(source, ", p%d, rows[%d]", i, WI_BUNDLE_FACTS + i);
         else
-            wi_text_append(source, kind == WI_KERNEL_INT ? ", (int)rows[%d]" : ", rows[%d]", i + 1);
+            wi_text_append(
+                source, kind == WI_KERNEL_INT ? ", (int)rows[%d]" : ", rows[%d]", WI_BUNDLE_FACTS + i);
     }
     wi_text_append(source, ");\n}\n");
 }

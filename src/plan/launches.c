@@ -121,7 +121,8 @@ static weft_status write_rows(const wi_launches *l, const wi_bundle *bundle, siz
     for (const wi_bundled *s = bundle->steps; s; s = s->next, row += width) {
         const wi_kernel_launch *const launch = wi_bundled_launch(l->schedule, bundle, s->step);
         row[0] = (int64_t)*groups;
-        *groups += launch->global[0] / launch->local[0];
+        for (int i = 0; i < 3; i++) row[1 + i] = (int64_t)launch->global[i];
+        *groups += launch->global[0] / launch->local[0] * launch->global[1] * launch->global[2];
         wi_bundle_fill(l, &l->memory->placement->runs->runs[s->step], launch, row);
     }
     return wi_buffer_write(request_of(l)->devices.of[0], table.memory,
