@@ -115,6 +115,19 @@ static int4 weft_conv_gpu_position(const weft_conv_gpu_phase *p, int row) {
         pixel = weft_inside ? (__global const char *)(window + weft_reach.w) : (__global const char *)table; \
     }
 
+#define WEFT_CONV_GPU_PACK_PARAMETERS                                                                        \
+    WEFT_OPERANDS_B *w, long w_offset, __global float *panels, long panels_offset, __global int *table,      \
+        long table_offset, int elements, int spares, int others, int channels, int filters, int depth,       \
+        int width, int spare, int phases, int reach0, int reach1, int reach2, int taps0, int taps1,          \
+        int taps2, int stride0, int stride1, int stride2, int dilation0, int dilation1, int dilation2,       \
+        int before0, int before1, int before2, int transposed, long w_group, long w_filter, long w_channel,  \
+        long w0, long w1, long w2
+#define WEFT_CONV_GPU_PACK_NAMES                                                                             \
+    w, w_offset, panels, panels_offset, table, table_offset, elements, spares, others, channels, filters,    \
+        depth, width, spare, phases, reach0, reach1, reach2, taps0, taps1, taps2, stride0, stride1, stride2, \
+        dilation0, dilation1, dilation2, before0, before1, before2, transposed, w_group, w_filter,           \
+        w_channel, w0, w1, w2
+
 /* An item's quads of the block of A that it has come to, and of the block of B. */
 #define WEFT_CONV_GPU_READ                                                                                   \
     {                                                                                                        \
@@ -144,15 +157,10 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
     WEFT_CONV_STAGE(WEFT_OF_A, from, to)
 }
 
-/* Work-item: an element of the panels, (group, tap, channel, column); then one of the spare rows, (group, phase, row,
+/* at.x: an element of the panels, (group, tap, channel, column); then one of the spare rows, (group, phase, row,
  * column); then phases, each with what follows its taps, and zeros. */
-__kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void WEFT_NAME(pack)(
-    WEFT_OPERANDS_B *w, long w_offset, __global float *panels, long panels_offset, __global int *table,
-    long table_offset, int elements, int spares, int others, int channels, int filters, int depth, int width,
-    int spare, int phases, int reach0, int reach1, int reach2, int taps0, int taps1, int taps2, int stride0,
-    int stride1, int stride2, int dilation0, int dilation1, int dilation2, int before0, int before1,
-    int before2, int transposed, long w_group, long w_filter, long w_channel, long w0, long w1, long w2) {
-    const int item = (int)get_global_id(0), taps = taps0 * taps1 * taps2;
+static void WEFT_NAME(pack_item)(const int3 at, const int3 size, WEFT_CONV_GPU_PACK_PARAMETERS) {
+    const int item = at.x, taps = taps0 * taps1 * taps2;
     const int rows = taps * depth + phases * spare; /* of a group's panels */
     const int column = item % width, packed = item < elements, row = item / width;
     const int t = packed ? row / depth % taps : 0, t2 = t % taps2, t1 = t / taps2 % taps1,
@@ -204,6 +212,12 @@ __kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void 
         }
         if (other < depth) table[table_offset + other] = 0;
     }
+}
+
+__kernel __attribute__((reqd_work_group_size(WEFT_CONV_GPU_PACKED, 1, 1))) void WEFT_NAME(pack)(
+    WEFT_CONV_GPU_PACK_PARAMETERS) {
+    WEFT_NAME(pack_item)
+    ((int3)((int)get_global_id(0), 0, 0), (int3)((int)get_global_size(0), 1, 1), WEFT_CONV_GPU_PACK_NAMES);
 }
 
 /* Work-group (columns, phase and rows, group). Steps of channels, taps and panels from block to block are

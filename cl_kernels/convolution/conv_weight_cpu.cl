@@ -214,12 +214,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(WEF
 }
 
 /* Work-item (tile, panel, group). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(__global const float *sums,
+static void WEFT_NAME(combine_item)(const int3 item, const int3 items, __global const float *sums,
     long sums_offset, __global float *w, long w_offset, int splits, int joined, int channels, int filters,
     int rows, int taps2) {
-    const int tile = (int)get_global_id(0), tiles = (int)get_global_size(0), panel = (int)get_global_id(1),
-              panels = (int)get_global_size(1), group = (int)get_global_id(2),
-              groups = (int)get_global_size(2);
+    const int tile = item.x, tiles = items.x, panel = item.y, panels = items.y, group = item.z,
+              groups = items.z;
     const int across = joined ? 1 : taps2, elements = joined ? taps2 * channels : channels;
     const int wide = 16 * WEFT_CONV_WEIGHT_VECTORS, size = WEFT_CONV_WEIGHT_TILE * wide, taps = rows * taps2,
               columns = min(wide, filters - wide * panel);
@@ -240,6 +239,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(
             }
         }
     }
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(__global const float *sums,
+    long sums_offset, __global float *w, long w_offset, int splits, int joined, int channels, int filters,
+    int rows, int taps2) {
+    WEFT_NAME(combine_item)
+    ((int3)((int)get_global_id(0), (int)get_global_id(1), (int)get_global_id(2)),
+        (int3)((int)get_global_size(0), (int)get_global_size(1), (int)get_global_size(2)), sums, sums_offset,
+        w, w_offset, splits, joined, channels, filters, rows, taps2);
 }
 
 #ifdef WEFT_CONV_WEIGHT_ANY_TILE

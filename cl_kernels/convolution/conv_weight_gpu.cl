@@ -167,17 +167,24 @@ __kernel __attribute__((reqd_work_group_size(WEFT_GEMM_ACROSS, WEFT_GEMM_DOWN, 1
     }
 }
 
-/* Work-item: an element of a split, (filter, tap, channel). */
-__kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) void WEFT_NAME(combine)(
-    __global const float *sums, long sums_offset, __global float *w, long w_offset, int weights, int splits,
-    int channels, int taps) {
-    const int element = (int)get_global_id(0);
+/* at.x: an element of a split, (filter, tap, channel). */
+static void WEFT_NAME(combine_item)(const int3 at, const int3 size, __global const float *sums,
+    long sums_offset, __global float *w, long w_offset, int weights, int splits, int channels, int taps) {
+    const int element = at.x;
     if (element >= weights) return;
     sums += sums_offset + element;
     float sum = sums[0];
     for (int split = 1; split < splits; ++split) sum += sums[(long)split * weights];
     w[w_offset + (element / channels / taps * channels + element % channels) * taps +
         element / channels % taps] = sum;
+}
+
+__kernel __attribute__((reqd_work_group_size(WEFT_CONV_WEIGHT_COMBINED, 1, 1))) void WEFT_NAME(combine)(
+    __global const float *sums, long sums_offset, __global float *w, long w_offset, int weights, int splits,
+    int channels, int taps) {
+    WEFT_NAME(combine_item)
+    ((int3)((int)get_global_id(0), 0, 0), (int3)((int)get_global_size(0), 1, 1), sums, sums_offset, w,
+        w_offset, weights, splits, channels, taps);
 }
 
 #ifdef WEFT_CONV_WEIGHT_ALONE

@@ -154,10 +154,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__g
 }
 
 /* Work-item (sixty-four channels, sixteen filters, group). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(__global const float *sums,
+static void WEFT_NAME(combine_item)(const int3 item, const int3 items, __global const float *sums,
     long sums_offset, __global float *w, long w_offset, int splits, int channels, int filters) {
-    const int begin = (int)get_global_id(0) * WEFT_POINTWISE_COMBINED, left = (int)get_global_id(1) * 16,
-              group = (int)get_global_id(2), groups = (int)get_global_size(2);
+    const int begin = item.x * WEFT_POINTWISE_COMBINED, left = item.y * 16, group = item.z, groups = items.z;
     const int tiles = (channels + WEFT_POINTWISE_TILE - 1) / WEFT_POINTWISE_TILE,
               rows = tiles * WEFT_POINTWISE_TILE, kept = rows - WEFT_POINTWISE_TILE;
     const long sum_row = (filters + 15) / 16 * 16, partial_sums = rows * sum_row * groups;
@@ -184,6 +183,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(
                 for (int c = 0; c < count; ++c) to[c] = ((const float *)&v[j])[c];
         }
     }
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(__global const float *sums,
+    long sums_offset, __global float *w, long w_offset, int splits, int channels, int filters) {
+    WEFT_NAME(combine_item)
+    ((int3)((int)get_global_id(0), (int)get_global_id(1), (int)get_global_id(2)),
+        (int3)((int)get_global_size(0), (int)get_global_size(1), (int)get_global_size(2)), sums, sums_offset,
+        w, w_offset, splits, channels, filters);
 }
 
 #ifdef WEFT_POINTWISE_ANY_WIDTH

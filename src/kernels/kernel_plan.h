@@ -44,6 +44,7 @@ typedef struct wi_kernel_argument {
 typedef struct wi_kernel_launch {
     const char *suffix; /* the kernel is WEFT_NAME(suffix) */
     bool has_epilogue;  /* of a matrix product: takes the epilogue's parameters after its own */
+    bool bundles;       /* the template has WEFT_NAME(suffix_item), see wi_kernel_bundles */
     bool copies;        /* only copies input 0 to the result: left out where they are the same memory */
     cl_uint dimensions;
     size_t global[3], local[3]; /* local[0] == 0: the driver chooses */
@@ -111,6 +112,12 @@ void wi_kernel_iteration(wi_kernel_launch *launch);
 void wi_kernel_repeat(wi_kernel_plan *plan, int first, int64_t iterations);
 /* The launches so far pack these inputs (a bit each) into so many bytes at the beginning of the scratch memory. */
 void wi_kernel_packs(wi_kernel_plan *plan, uint32_t inputs, size_t bytes);
+/* The launch may become part of one over the items of several steps that have this kernel: its groups extend along the first
+ * dimension alone, it has no epilogue, and takes nothing but inputs, the result, scratch memory and whole numbers. Beside the
+ * kernel the template has a function WEFT_NAME(suffix_item), which takes a work-item and how many there are, each an int3,
+ * before the kernel's own parameters, and has no barrier. Only the first launch of a step may be moved to
+ * an earlier step, if it is all that packs, and only the last one to a later step. */
+void wi_kernel_bundles(wi_kernel_launch *launch);
 /* The file is named, everything fitted, and sizes are positive; `op` begins the line. */
 weft_status wi_kernel_plan_check(const wi_kernel_plan *plan, const char *op);
 

@@ -1,6 +1,8 @@
 /* Kernel arguments, and a note of the few that change. */
 #include "plan/launches.h"
 
+#include "plan/bundles.h"
+
 static const wi_partition *partition_of(const wi_binder *b) {
     return b->launches->memory->placement->partition;
 }
@@ -46,17 +48,21 @@ static void set_offset(wi_binder *b, int value, int64_t elements) {
     set_long(b, elements + (int64_t)(at.offset / size));
 }
 
-/* What is filled for all runs comes first, and is elsewhere than the rest. */
+/* What is filled for all runs, or by a bundle, comes first, and is elsewhere than the rest. */
+static wi_location locate_scratch(const wi_launches *l, const wi_run *run, size_t bytes) {
+    const wi_placement *placement = l->memory->placement;
+    const wi_step_schedule *own = &l->schedule->of[run->step->index];
+    const bool is_fixed = bytes < own->fixed_bytes;
+    wi_location at =
+        wi_locate_place(l->memory, (is_fixed ? placement->fixed : placement->scratch)[run->index]);
+    at.offset += is_fixed ? own->packed_at + bytes : own->ended_at + bytes - own->fixed_bytes;
+    return at;
+}
+
 static void set_scratch(wi_binder *b, int64_t elements, size_t size) {
-    const wi_plan_memory *memory = b->launches->memory;
-    const wi_placement *placement = memory->placement;
-    const size_t fixed = b->launches->schedule->of[b->run->step->index].fixed_bytes;
-    const bool is_fixed = (size_t)elements * size < fixed;
-    const int place = (is_fixed ? placement->fixed : placement->scratch)[b->run->index];
-    const wi_location at = wi_locate_place(memory, place);
-    if (!is_fixed) elements -= (int64_t)(fixed / size);
+    const wi_location at = locate_scratch(b->launches, b->run, (size_t)elements * size);
     set_argument(b, sizeof at.memory, &at.memory);
-    set_long(b, elements + (int64_t)(at.offset / size));
+    set_long(b, (int64_t)(at.offset / size));
 }
 
 static void set_fault(wi_binder *b, int slot) {
@@ -135,5 +141,47 @@ void wi_bind_kernel(wi_binder *b, const wi_kernel_argument *argument) {
         set_changing(b, &(wi_argument){.kind = WI_ARGUMENT_DRAWS});
         break;
     case WI_KERNEL_ITERATION: set_changing(b, &(wi_argument){.kind = WI_ARGUMENT_ITERATION}); break;
+    }
+}
+
+/* ---- bundles ---- */
+
+/* Where an argument of one of the steps points to. *size: of the elements that its offset counts. */
+static bool locate_argument(const wi_launches *l, const wi_run *run, const wi_kernel_argument *argument,
+    wi_location *at, size_t *size) {
+    const wi_partition *const p = l->memory->placement->partition;
+    *size = sizeof(float);
+    if (argument->kind == WI_KERNEL_SCRATCH) {
+        *at = locate_scratch(l, run, (size_t)argument->number * *size);
+        return true;
+    }
+    if (argument->kind != WI_KERNEL_INPUT && argument->kind != WI_KERNEL_RESULT) return false;
+    const int value =
+        argument->kind == WI_KERNEL_INPUT ? run->step->sources[argument->number] : run->step->members[0];
+    *size = weft_dtype_size(p->values[value].format);
+    *at = wi_locate_value(l->memory, run, value);
+    at->offset += (size_t)p->values[value].layout.offset.actual * *size;
+    return true;
+}
+
+void wi_bundle_fill(const wi_launches *l, const wi_run *run, const wi_kernel_launch *kernel, int64_t *row) {
+    for (int i = 0; i < kernel->argument_count; i++) {
+        wi_location at;
+        size_t size;
+        const bool points = locate_argument(l, run, &kernel->arguments[i], &at, &size);
+        row[WI_BUNDLE_FACTS + i] = points ? (int64_t)(at.offset / size) : kernel->arguments[i].number;
+    }
+}
+
+void wi_bind_bundle(wi_binder *b, const wi_bundle *bundle, const wi_kernel_launch *kernel) {
+    const wi_location table = wi_locate_place(b->launches->memory, b->launches->memory->placement->table);
+    set_argument(b, sizeof table.memory, &table.memory);
+    set_long(b, (int64_t)(table.offset / sizeof(int64_t) + bundle->row));
+    set_int(b, bundle->count);
+    for (int i = 0; i < kernel->argument_count; i++) {
+        wi_location at;
+        size_t size;
+        if (locate_argument(b->launches, b->run, &kernel->arguments[i], &at, &size))
+            set_argument(b, sizeof at.memory, &at.memory);
     }
 }

@@ -5,7 +5,8 @@
  *                   accumulators.c)
  *   code_sweeps.c   sweeps over the elements of a row
  *   code_product.c  epilogues of products
- *   code_kernel.c   ops with kernels of their own */
+ *   code_kernel.c   ops with kernels of their own
+ *   code_bundle.c   kernels of launches that several steps share */
 #ifndef WI_CODE_H
 #define WI_CODE_H
 
@@ -13,6 +14,8 @@
 #include "plan/loops.h"
 
 enum { WI_MAX_ARGUMENTS = 160 };
+/* Numbers of a row of a bundle's table before those of arguments: the first work-group, and items along each dimension. */
+enum { WI_BUNDLE_FACTS = 4 };
 
 /* Of the kernels of loops: WEFT_NAME(suffix). */
 #define WI_LOOP_SUFFIX    "loop"
@@ -90,5 +93,7 @@ unsigned wi_step_needs(const wi_partition *p, const wi_step *step);
 weft_status wi_code_loop(wi_code *code, const wi_step *step);
 weft_status wi_code_product(wi_code *code, const wi_step *step);
 weft_status wi_code_kernel(wi_code *code, const wi_step *step);
+/* Kernels for the launches that may be bundled (bundles.h), after their template. */
+void wi_code_bundles(const wi_kernel_plan *kernel, wi_text *source);
 
 #endif

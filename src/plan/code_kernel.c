@@ -16,6 +16,7 @@ static weft_status append_template(wi_text *source, const wi_kernel_plan *kernel
     WI_TRY(wi_kernel_headers_append(kernel, source));
     WI_TRY(wi_kernel_source_append(source, kernel->file));
     wi_text_append(source, "\n");
+    wi_code_bundles(kernel, source);
     wi_kernel_macros_undefine(kernel, source);
     return WEFT_OK;
 }

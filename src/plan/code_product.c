@@ -110,7 +110,9 @@ static weft_status append_template(wi_text *source, const epilogue *own, const w
     wi_kernel_macros_define(kernel, source);
     WI_TRY(wi_kernel_headers_append(kernel, source));
     WI_TRY(wi_kernel_source_append(source, kernel->file));
-    wi_text_append(source, "\n#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n"
+    wi_text_append(source, "\n");
+    wi_code_bundles(kernel, source);
+    wi_text_append(source, "#undef WEFT_EPILOGUE_PARAMETERS\n#undef WEFT_STORE\n"
                            "#undef WEFT_EPILOGUE_READ\n#undef WEFT_EPILOGUE_READ_STEP\n"
                            "#undef WEFT_EPILOGUE_WRITE\n#undef WEFT_EPILOGUE_WRITE_STEP\n");
     wi_kernel_macros_undefine(kernel, source);

@@ -73,7 +73,8 @@ void wi_find_fixed(wi_schedule *schedule) {
 }
 
 bool wi_schedule_unfix(wi_schedule *schedule) {
-    bool any = false;
+    bool any = schedule->bundles != NULL;
+    wi_schedule_unbundle(schedule);
     for (size_t i = 0; i < schedule->code->loops->partition->step_count; i++) {
         any = any || schedule->of[i].fixed_launches > 0;
         schedule->of[i].fixed_launches = 0;

@@ -1,5 +1,7 @@
 /* From steps to launches: kernels with all arguments set. */
 #include "plan/launches.h"
+#include "cl/buffer.h"
+#include "plan/bundles.h"
 #include <stdio.h>
 
 static const wi_request *request_of(const wi_launches *l) {
@@ -108,14 +110,57 @@ int wi_launches_left_out(const wi_schedule *schedule, const wi_placement *placem
     return count > 0 && is_in_place(placement, run) ? count : 0;
 }
 
+/* Writes the bundle's rows, and counts its groups. Runs are the steps: what has bundles repeats none. */
+static weft_status write_rows(const wi_launches *l, const wi_bundle *bundle, size_t *groups) {
+    const wi_location table = wi_locate_place(l->memory, l->memory->placement->table);
+    const size_t width = wi_bundle_row(wi_bundled_launch(l->schedule, bundle, bundle->first));
+    const size_t bytes = (size_t)bundle->count * width * sizeof(int64_t);
+    int64_t *const rows = wi_arena_take(request_of(l)->arena, bytes), *row = rows;
+    if (!rows) return WEFT_ERROR_MEMORY;
+    *groups = 0;
+    for (const wi_bundled *s = bundle->steps; s; s = s->next, row += width) {
+        const wi_kernel_launch *const launch = wi_bundled_launch(l->schedule, bundle, s->step);
+        row[0] = (int64_t)*groups;
+        for (int i = 0; i < 3; i++) row[1 + i] = (int64_t)launch->global[i];
+        *groups += launch->global[0] / launch->local[0] * launch->global[1] * launch->global[2];
+        wi_bundle_fill(l, &l->memory->placement->runs->runs[s->step], launch, row);
+    }
+    return wi_buffer_write(request_of(l)->devices.of[0], table.memory,
+        table.offset + bundle->row * sizeof(int64_t), rows, bytes);
+}
+
+static weft_status launch_bundle(wi_launches *l, const wi_run *run, const wi_bundle *bundle) {
+    const wi_kernel_launch *const kernel = wi_bundled_launch(l->schedule, bundle, run->step->index);
+    char suffix[64];
+    size_t groups;
+    wi_binder b;
+    WI_TRY(write_rows(l, bundle, &groups));
+    WI_TRY(new_launch(l, run, &b));
+    wi_launch *launch = &b.launch->launch;
+    snprintf(suffix, sizeof suffix, "%s_bundle", kernel->suffix);
+    WI_TRY(make_kernel(l, bundle->piece, suffix, b.launch));
+    wi_bind_bundle(&b, bundle, kernel);
+    launch->dimensions = 1;
+    launch->local[0] = kernel->local[0];
+    launch->global[0] = groups * kernel->local[0];
+    launch->global[1] = launch->global[2] = launch->local[1] = launch->local[2] = 1;
+    return end_launch(&b);
+}
+
 static weft_status launch_kernels(wi_launches *l, const wi_run *run) {
     const wi_kernel_plan *kernel = l->schedule->code->of[run->step->index].kernel;
-    const int fixed = l->schedule->of[run->step->index].fixed_launches;
-    for (int i = wi_launches_left_out(l->schedule, l->memory->placement, run); i < kernel->count; i++) {
+    const wi_step_schedule *own = &l->schedule->of[run->step->index];
+    const int step = run->step->index, count = kernel->count - (own->ended_by != NULL);
+    int i = wi_launches_left_out(l->schedule, l->memory->placement, run);
+    if (own->packed_by && wi_bundle_place(own->packed_by) == step)
+        WI_TRY(launch_bundle(l, run, own->packed_by));
+    if (own->packed_by && i == 0) i = 1;
+    for (; i < count; i++) {
         WI_TRY(launch_kernel(l, run, kernel->launches[i]));
-        l->launches[l->count - 1].is_fixed = i < fixed;
+        l->launches[l->count - 1].is_fixed = i < own->fixed_launches;
     }
-    return WEFT_OK;
+    return own->ended_by && wi_bundle_place(own->ended_by) == step ? launch_bundle(l, run, own->ended_by)
+                                                                   : WEFT_OK;
 }
 
 bool wi_has_kernel(const wi_step *step) {

@@ -102,5 +102,8 @@ typedef struct wi_binder {
 /* All set the binder's next argument (or several), unless an earlier one failed. */
 void wi_bind_described(wi_binder *b, const wi_argument *argument);
 void wi_bind_kernel(wi_binder *b, const wi_kernel_argument *argument);
+/* All arguments of a bundle's launch, in the run that launches it; the numbers of a run's row after the first WI_BUNDLE_FACTS. */
+void wi_bind_bundle(wi_binder *b, const wi_bundle *bundle, const wi_kernel_launch *kernel);
+void wi_bundle_fill(const wi_launches *l, const wi_run *run, const wi_kernel_launch *kernel, int64_t *row);
 
 #endif

@@ -2,6 +2,7 @@
  * output may be written over what the step reads last; offsets are given to the largest first. */
 #include "plan/placement.h"
 #include "cl/buffer.h"
+#include "plan/bundles.h"
 #include <stdlib.h>
 
 enum { ALIGNMENT = 128 };
@@ -26,6 +27,13 @@ static int place_of(const wi_placement *m, const wi_run *run, int value) {
     return wi_place_of_value(m->runs, run, value, NULL);
 }
 
+/* The first step's bundle fills what the others read, the last one's reads what the others left. */
+static void touch_bundles(wi_placement *m, const wi_run *run) {
+    const wi_step_schedule *const own = &m->runs->schedule->of[run->step->index];
+    if (own->packed_by) touch(m, m->fixed[run->index], own->packed_by->first);
+    if (own->ended_by) touch(m, m->scratch[run->index], own->ended_by->last);
+}
+
 static void touch_run(wi_placement *m, const wi_loop *loop, const wi_run *run) {
     const wi_step *step = run->step;
     for (int o = 0; o < loop->operand_count; o++) {
@@ -33,6 +41,7 @@ static void touch_run(wi_placement *m, const wi_loop *loop, const wi_run *run) {
     }
     if (m->scratch[run->index] >= 0) touch(m, m->scratch[run->index], run->index);
     if (m->fixed[run->index] >= 0) touch(m, m->fixed[run->index], run->index);
+    touch_bundles(m, run);
     if (step->kind != WI_STEP_PRODUCT) return;
     touch(m, place_of(m, run, step->sources[0]), run->index);
     touch(m, place_of(m, run, step->sources[1]), run->index);
@@ -271,13 +280,23 @@ static void take_storage(wi_place *place, const wi_storage *storage) {
 }
 
 /* A place of scratch memory; -1: none is needed. */
-static int make_scratch(wi_placement *m, const wi_step *step, size_t bytes, bool keep) {
+static int make_scratch(wi_placement *m, int device, size_t bytes, bool keep) {
     if (bytes == 0) return -1;
     wi_place *const place = &m->places[m->place_count];
     take_storage(
-        place, &(wi_storage){.kind = WI_STORAGE_ARENA, .device = step->device, .bytes = bytes, .alias = -1});
+        place, &(wi_storage){.kind = WI_STORAGE_ARENA, .device = device, .bytes = bytes, .alias = -1});
     place->keep = keep;
     return (int)m->place_count++;
+}
+
+static weft_status make_bundles(wi_placement *m, const wi_schedule *schedule) {
+    m->bundles = wi_arena_take(m->arena, (size_t)(schedule->bundle_count + 1) * sizeof *m->bundles);
+    if (!m->bundles) return WEFT_ERROR_MEMORY;
+    for (const wi_bundle *b = schedule->bundles; b; b = b->next)
+        m->bundles[b->number] = make_scratch(m, 0, b->bytes, false);
+    m->table = make_scratch(m, 0, schedule->bundle_numbers * sizeof(int64_t), true);
+    if (m->table >= 0) m->places[m->table].cleared = true;
+    return WEFT_OK;
 }
 
 /* A place for each storage, one for each further instance, and those for the scratch memory of each run that has
@@ -286,7 +305,7 @@ static weft_status make_places(wi_placement *m, const wi_schedule *schedule) {
     const wi_partition *p = m->partition;
     const wi_materialised *runs = m->runs;
     m->places = wi_arena_take(
-        m->arena, (p->storage_count + runs->instance_count + 2 * runs->run_count + 1) * sizeof *m->places);
+        m->arena, (p->storage_count + runs->instance_count + 4 * runs->run_count + 1) * sizeof *m->places);
     m->scratch = wi_arena_take(m->arena, (runs->run_count + 1) * sizeof *m->scratch);
     m->fixed = wi_arena_take(m->arena, (runs->run_count + 1) * sizeof *m->fixed);
     if (!m->places || !m->scratch || !m->fixed) return WEFT_ERROR_MEMORY;
@@ -294,11 +313,14 @@ static weft_status make_places(wi_placement *m, const wi_schedule *schedule) {
     m->place_count = p->storage_count;
     for (size_t i = 0; i < runs->instance_count; i++)
         take_storage(&m->places[m->place_count++], &p->storages[runs->instance_of[i]]);
+    WI_TRY(make_bundles(m, schedule));
     for (size_t i = 0; i < runs->run_count; i++) {
-        const wi_step *step = runs->runs[i].step;
-        const wi_step_schedule *own = &schedule->of[step->index];
-        m->fixed[i] = make_scratch(m, step, own->fixed_bytes, true);
-        m->scratch[i] = make_scratch(m, step, own->scratch_bytes - own->fixed_bytes, false);
+        const int device = runs->runs[i].step->device;
+        const wi_step_schedule *own = &schedule->of[runs->runs[i].step->index];
+        m->fixed[i] = own->packed_by ? m->bundles[own->packed_by->number]
+                                     : make_scratch(m, device, own->fixed_bytes, true);
+        m->scratch[i] = own->ended_by ? m->bundles[own->ended_by->number]
+                                      : make_scratch(m, device, own->scratch_bytes - own->fixed_bytes, false);
     }
     return WEFT_OK;
 }

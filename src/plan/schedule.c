@@ -227,5 +227,5 @@ weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule) {
         own->seconds = seconds_of(p, p->steps[i], own);
     }
     wi_find_fixed(schedule);
-    return WEFT_OK;
+    return wi_find_bundles(schedule);
 }

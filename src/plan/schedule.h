@@ -5,15 +5,21 @@
 
 #include "plan/code.h"
 
+typedef struct wi_bundle wi_bundle;
+
 typedef struct wi_step_schedule {
     int work[5]; /* LOOP: the work split, see code_loop.c; work[4] is the number of splits */
     size_t items, combine_items;
     size_t scratch_bytes;
-    /* Of the launches, the first that need not run again until a variable is written; of the scratch memory, the first
-     * bytes, which these fill for all runs (fixed.c). */
+    /* Of the launches, the first that need not run again until a variable is written (fixed.c); of the scratch memory, the
+     * first bytes, which these fill for all runs, or a bundle before the step. */
     int fixed_launches;
     size_t fixed_bytes;
-    int launch_count; /* repetitions included */
+    int launch_count; /* repetitions included; of a bundle's one, by the step that launches it */
+    /* The bundle (bundles.h) that has the launch that packs, and the one that has the last launch, or NULL; where the first
+     * bytes of scratch memory, or the others, begin in the bundle's. */
+    const wi_bundle *packed_by, *ended_by;
+    size_t packed_at, ended_at;
     double flops, bytes_moved;
     double seconds; /* estimated */
 } wi_step_schedule;
@@ -21,6 +27,9 @@ typedef struct wi_step_schedule {
 typedef struct wi_schedule {
     const wi_code *code;
     wi_step_schedule *of; /* by step */
+    wi_bundle *bundles;
+    int bundle_count;
+    size_t bundle_numbers; /* in the bundles' tables */
 } wi_schedule;
 
 weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule);
@@ -28,6 +37,9 @@ weft_status wi_plan_schedule(const wi_code *code, wi_schedule *schedule);
 void wi_find_fixed(wi_schedule *schedule);
 bool wi_schedule_unfix(wi_schedule *schedule);
 bool wi_step_is_fixed(const wi_schedule *schedule, const wi_step *step);
+/* bundles.c: which launches are bundled; none is, from now on. */
+weft_status wi_find_bundles(wi_schedule *schedule);
+void wi_schedule_unbundle(wi_schedule *schedule);
 /* Is the step's reduction split? */
 bool wi_is_split(const wi_step *step, const wi_step_schedule *schedule);
 

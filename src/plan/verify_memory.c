@@ -1,4 +1,5 @@
 /* What must hold of the placement and of the launches. */
+#include "plan/bundles.h"
 #include "plan/verify.h"
 
 /* ---- places ---- */
@@ -39,6 +40,9 @@ static void use_run(check *c, const wi_loop *loop, const wi_run *run) {
         use_value(c, run, run->step->sources[i]);
     if (c->placement->scratch[run->index] >= 0) use(c, c->placement->scratch[run->index], run->index);
     if (c->placement->fixed[run->index] >= 0) use(c, c->placement->fixed[run->index], run->index);
+    const wi_step_schedule *const own = &c->placement->runs->schedule->of[run->step->index];
+    if (own->packed_by) use(c, c->placement->fixed[run->index], own->packed_by->first);
+    if (own->ended_by) use(c, c->placement->scratch[run->index], own->ended_by->last);
 }
 
 static void count_lives(check *c) {
@@ -138,8 +142,8 @@ static weft_status check_all_scratch(const wi_placement *m) {
         const wi_step_schedule *own = &m->runs->schedule->of[m->runs->runs[i].step->index];
         WI_TRY(check_scratch(m, i, m->scratch[i], own->scratch_bytes - own->fixed_bytes));
         WI_TRY(check_scratch(m, i, m->fixed[i], own->fixed_bytes));
-        WI_REQUIRE(own->fixed_bytes == 0 || m->places[m->fixed[i]].keep, WI_PASS_MEMORY, "run", i,
-            "what it packs once is not kept");
+        WI_REQUIRE(own->fixed_bytes == 0 || own->packed_by || m->places[m->fixed[i]].keep, WI_PASS_MEMORY,
+            "run", i, "what it packs once is not kept");
     }
     return WEFT_OK;
 }

@@ -81,7 +81,9 @@ static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
     strips = wi_divide_up(tiles * p[ROWS], strip);
     wi_conv_add_macros(plan, w);
     plan->scratch_bytes = (size_t)(w->groups * panels * steps * p[COLUMNS]) * sizeof(float);
-    wi_conv_add_weight(wi_conv_panels_launch(plan, "pack", w, panels), w);
+    wi_kernel_launch *const pack = wi_conv_panels_launch(plan, "pack", w, panels);
+    wi_conv_add_weight(pack, w);
+    wi_kernel_bundles(pack);
     wi_kernel_packs(plan, WI_CONV_WEIGHT, plan->scratch_bytes);
     wi_kernel_launch *const launch = wi_kernel_launch_1d(plan, "windows", phases * strips, 1);
     launch->dimensions = 3;

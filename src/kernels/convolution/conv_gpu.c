@@ -108,6 +108,7 @@ static void add_pack(wi_kernel_plan *plan, const wi_conv_geometry *w, const pack
                                p->read.pitch, p->width, p->spare, p->phases));
     wi_kernel_ints(launch, p->read.step, 3);
     wi_conv_add_weight(launch, w);
+    wi_kernel_bundles(launch);
 }
 
 static void add_tiles(wi_kernel_plan *plan, const wi_conv_geometry *w, const packing *p) {

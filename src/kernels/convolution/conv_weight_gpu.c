@@ -139,6 +139,7 @@ static void add_combine(wi_kernel_plan *plan, const wi_conv *conv, const cutting
     wi_kernel_result(launch);
     wi_kernel_ints(launch, WI_KERNEL_NUMBERS(weights, cut->splits, conv->channels,
                                conv->taps[0] * conv->taps[1] * conv->taps[2]));
+    wi_kernel_bundles(launch);
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {

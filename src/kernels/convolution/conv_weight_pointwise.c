@@ -100,6 +100,7 @@ static weft_status pointwise(const wi_conv *conv, int64_t units, wi_kernel_plan 
     wi_kernel_int(launch, cut.splits);
     wi_kernel_int(launch, conv->channels);
     wi_kernel_int(launch, conv->filters);
+    wi_kernel_bundles(launch);
     return WEFT_OK;
 }
 

@@ -106,6 +106,7 @@ static weft_status winograd(const wi_conv *conv, int64_t cores, wi_kernel_plan *
     wi_kernel_int(launch, conv->channels);
     wi_kernel_int(launch, conv->filters);
     wi_kernel_int(launch, cut.lines);
+    wi_kernel_bundles(launch);
     return WEFT_OK;
 }
 

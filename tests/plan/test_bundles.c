@@ -1,0 +1,86 @@
+/* Launches of several steps as one: a plan that trains packs weights and adds gradients' parts up in fewer launches, and computes
+ * the same bits as one that has them step by step, which a plan for inference does. */
+#include "support/fixture.h"
+
+#include "plan/bundles.h"
+#include "plan/compiled_plan.h"
+#include <string.h>
+
+enum { BATCH = 6, SIDE = 14, CHANNELS = 8, STEPS = 3, IMAGE = BATCH * CHANNELS * SIDE * SIDE };
+
+typedef struct training {
+    weft_graph *graph;
+    weft_tensor *outputs[1 + 16]; /* the loss, updates */
+    weft_plan *plan;
+    float losses[STEPS];
+} training;
+
+/* Some have the same kernel and other sizes. */
+static weft_tensor *make_loss(weft_tensor *x) {
+    static const int filters[] = {8, 16, 16, 24};
+    for (int i = 0; i < 4; i++) x = weft_tanh(weft_conv2d(x, filters[i], 3));
+    return weft_mean(weft_square(x));
+}
+
+static void begin(training *t, bool inference) {
+    const weft_optimizer rule = weft_sgd(0.5f);
+    size_t count = 0;
+    test_random random = test_random_named("bundles", 1);
+    float image[IMAGE];
+    for (int i = 0; i < IMAGE; i++) image[i] = (float)test_random_between(&random, -1, 1);
+    t->graph = test_graph();
+    weft_tensor *const x = weft_input(t->graph, "x", WEFT_F32, CHANNELS, SIDE, SIDE);
+    t->outputs[0] = make_loss(x);
+    assert_weft_ok(weft_minimize(t->outputs[0], &rule, t->outputs + 1, 16, &count));
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH, .inference = inference};
+    assert_weft_ok(weft_plan_create(&t->plan, t->outputs, 1 + count, &options));
+    assert_weft_ok(weft_plan_write(t->plan, x, image, sizeof image));
+}
+
+static void train(training *t) {
+    for (int i = 0; i < STEPS; i++) {
+        assert_weft_ok(weft_plan_run(t->plan));
+        assert_weft_ok(weft_plan_read(t->plan, t->outputs[0], &t->losses[i], sizeof t->losses[i]));
+    }
+}
+
+static void end(training *t) {
+    weft_plan_release(t->plan);
+    weft_graph_release(t->graph);
+}
+
+/* How many steps are in bundles of a kind. */
+static int count_bundled(const weft_plan *plan, bool packs) {
+    int count = 0;
+    for (const wi_bundle *b = plan->schedule.bundles; b; b = b->next)
+        count += b->packs == packs ? b->count : 0;
+    return count;
+}
+
+static void test_the_same_bits(void **state) {
+    training bundled, plain;
+    weft_plan_info info, other;
+    (void)state;
+    begin(&bundled, false);
+    begin(&plain, true);
+    assert_weft_ok(weft_plan_get_info(bundled.plan, &info));
+    assert_weft_ok(weft_plan_get_info(plain.plan, &other));
+    const int packed = count_bundled(bundled.plan, true), added = count_bundled(bundled.plan, false);
+    const int bundles = bundled.plan->schedule.bundle_count;
+    print_message("%d launches pack, %d add up, in %d; %zu launches, %zu without\n", packed, added, bundles,
+        info.launches, other.launches);
+    assert_true(packed >= 2 && added >= 2 && bundles < packed + added);
+    assert_int_equal(plain.plan->schedule.bundle_count, 0);
+    assert_int_equal(info.launches + (size_t)(packed + added - bundles), other.launches);
+    train(&bundled);
+    train(&plain);
+    assert_true(plain.losses[0] != plain.losses[STEPS - 1]);
+    assert_memory_equal(bundled.losses, plain.losses, sizeof plain.losses);
+    end(&bundled);
+    end(&plain);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_same_bits)};
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
+}
