@@ -1,6 +1,7 @@
 /* The pieces of source that a plan's programs are put together from. */
 #include "plan/code.h"
 #include "plan/step_key.h"
+#include "plan/verify.h"
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -84,6 +85,16 @@ static void **find_alike(wi_code *code, const wi_step *step) {
     return wi_key_end(&code->steps);
 }
 
+/* Written anew, the code of a step is what is known of one like it. */
+static weft_status verify_alike(wi_code *code, const wi_step *step, const wi_step_code *known) {
+    const wi_step_code *const own = &code->of[step->index];
+    WI_TRY(append_step(code, step));
+    WI_REQUIRE(own->whole.piece == known->whole.piece && own->partial.piece == known->partial.piece &&
+                   own->combine.piece == known->combine.piece,
+        WI_PASS_CODE, "step", step->index, "steps of one key have the same code");
+    return WEFT_OK;
+}
+
 static weft_status add_step(wi_code *code, const wi_step *step) {
     wi_step_code *const own = &code->of[step->index];
     own->whole.piece = own->partial.piece = own->combine.piece = -1;
@@ -92,6 +103,7 @@ static weft_status add_step(wi_code *code, const wi_step *step) {
     void **const known = find_alike(code, step);
     if (!known) return WEFT_ERROR_MEMORY;
     if (*known) {
+        if (wi_verify_is_on()) WI_TRY(verify_alike(code, step, *known));
         *own = *(const wi_step_code *)*known;
         return WEFT_OK;
     }
