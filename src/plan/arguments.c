@@ -48,11 +48,12 @@ static void set_offset(wi_binder *b, int value, int64_t elements) {
     set_long(b, elements + (int64_t)(at.offset / size));
 }
 
-/* What is filled for all runs, or by a bundle, comes first, and is elsewhere than the rest. */
+/* What is filled for all runs, or by a bundle, comes first, and is elsewhere than the rest. There may be no rest: an argument
+ * of no bytes then points behind the first part. */
 static wi_location locate_scratch(const wi_launches *l, const wi_run *run, size_t bytes) {
     const wi_placement *placement = l->memory->placement;
     const wi_step_schedule *own = &l->schedule->of[run->step->index];
-    const bool is_fixed = bytes < own->fixed_bytes;
+    const bool is_fixed = bytes < own->fixed_bytes || placement->scratch[run->index] < 0;
     wi_location at =
         wi_locate_place(l->memory, (is_fixed ? placement->fixed : placement->scratch)[run->index]);
     at.offset += is_fixed ? own->packed_at + bytes : own->ended_at + bytes - own->fixed_bytes;

@@ -155,6 +155,7 @@ static void leave(wi_schedule *schedule, const wi_bundle *bundle, const wi_bundl
     wi_step_schedule *const own = &schedule->of[bundled->step];
     own->launch_count += bundled->step != wi_bundle_place(bundle);
     own->packed_by = own->ended_by = NULL;
+    own->packed_at = own->ended_at = 0;
 }
 
 int wi_bundle_place(const wi_bundle *bundle) {

@@ -1,6 +1,7 @@
 /* Programs in memory and on disk: reuse, damage, failed builds, bad disks, lack of memory. */
 #include "cl/disk_cache.h"
 #include "cl/launch.h"
+#include "cl/matrix_engine.h"
 #include "cl/quirks.h"
 #include "support/checks.h"
 #include "support/scratch.h"
@@ -95,9 +96,10 @@ static void releasing_saves_too(void **state) {
 }
 
 static wi_cache_key small_key(const wi_device *device) {
-    char options[96];
-    snprintf(options, sizeof options, "-w -cl-std=CL1.2 -D WEFT_LANES=%d -D WEFT_GROUP=%d",
-        device->profile.lanes, device->profile.group);
+    char options[128];
+    snprintf(options, sizeof options, "-w -cl-std=CL1.2 -D WEFT_LANES=%d -D WEFT_GROUP=%d%s",
+        device->profile.lanes, device->profile.group,
+        device->caps.engines & WI_ENGINE_AVX512_BF16 ? " -D WEFT_ENGINE_VECTORS" : "");
     return wi_disk_cache_key(device, SMALL_SOURCE, options);
 }
 
