@@ -35,6 +35,7 @@ static weft_status create_engine(bench_peak *peak, wi_device *device) {
     wi_text source;
     weft_status status;
     wi_text_init(&source, NULL);
+    WI_TRY_DONE(wi_kernel_source_append(&source, "common.clh"));
     WI_TRY_DONE(wi_kernel_source_append(&source, "peak_amx.cl"));
     WI_TRY_DONE(wi_program_get(&program, device, "peak_amx.cl", source.data, NULL));
     peak->launch =

@@ -1,7 +1,6 @@
 /* peak_amx.cl: the most that the matrix engine AMX does, for `weft bench`: products of tiles that stay in their
  * registers, four of sums, two of A, two of B. */
 #include "amx.clh"
-#include "common.clh"
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void peak_amx(__global float *result, int rounds) {
     float sums[WEFT_AMX_TILE] __attribute__((aligned(64)));
