@@ -108,8 +108,7 @@ static void test_rows_are_the_steps(void **state) {
         share += row.share;
     }
     assert_int_equal(launches, info.launches);
-    if (weft_context_device(test_context())->device_class == WEFT_CLASS_GPU)
-        assert_true(most > 1);
+    if (weft_context_device(test_context())->device_class == WEFT_CLASS_GPU) assert_true(most > 1);
     assert_true(fabs(share - 1) < 1e-9 && fabs(seconds - info.device_seconds) < 1e-12);
     assert_true(info.device_seconds > 0 && info.device_seconds <= info.wall_seconds);
     assert_true(info.enqueue_seconds > 0 && info.enqueue_seconds <= info.wall_seconds);
