@@ -13,6 +13,8 @@
 #include "support/checks.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { GUARD = 64 };
 static const float untouched = -12345.0f;
@@ -273,10 +275,13 @@ static void check_candidate(const candidate *one, const test_case *test, const w
     check_product(one, &test->shape, narrow, false, test->what);
 }
 
-/* Programs take seconds to compile: all formats with the first variant of a kernel, two with others. */
+/* Programs take seconds to compile: all formats with the first variant of a kernel, two with others. WEFT_TEST_PRODUCT
+ * names the only product: who added one need not wait for all others. */
 static void check_everywhere(const test_case *test, const weft_dtype *narrow) {
+    const char *const only = getenv("WEFT_TEST_PRODUCT");
     for (int i = 0; wi_product_family[i]; i++) {
         const wi_variant *variant;
+        if (only && strcmp(only, wi_product_family[i]->name) != 0) continue;
         for (int v = 0; (variant = wi_implementation_variant(wi_product_family[i], v)) != NULL; v++)
             check_candidate(&(candidate){wi_product_family[i], variant}, test, v ? formats[1] : narrow);
     }
