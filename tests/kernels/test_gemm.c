@@ -440,14 +440,11 @@ static int close_context(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_registers_get_smaller_tiles),
-        cmocka_unit_test(every_transposition),
-        cmocka_unit_test(strides_of_any_kind),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(few_registers_get_smaller_tiles),
+        cmocka_unit_test(every_transposition), cmocka_unit_test(strides_of_any_kind),
         cmocka_unit_test(the_fast_kernel_comes_first_and_can_be_forced),
         cmocka_unit_test(a_library_computes_the_same),
         cmocka_unit_test(the_naive_one_is_last_and_accepts_everything),
-        cmocka_unit_test(small_products_are_one_launch),
-    };
+        cmocka_unit_test(small_products_are_one_launch)};
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
