@@ -299,13 +299,14 @@ static weft_status make_bundles(wi_placement *m, const wi_schedule *schedule) {
     return WEFT_OK;
 }
 
-/* A place for each storage, one for each further instance, and those for the scratch memory of each run that has
- * some. */
+/* A place for each storage, one for each further instance, one for each bundle and one for their table, and those for the
+ * scratch memory of each run that has some. */
 static weft_status make_places(wi_placement *m, const wi_schedule *schedule) {
     const wi_partition *p = m->partition;
     const wi_materialised *runs = m->runs;
-    m->places = wi_arena_take(
-        m->arena, (p->storage_count + runs->instance_count + 4 * runs->run_count + 1) * sizeof *m->places);
+    m->places = wi_arena_take(m->arena,
+        (p->storage_count + runs->instance_count + 2 * runs->run_count + (size_t)schedule->bundle_count + 2) *
+            sizeof *m->places);
     m->scratch = wi_arena_take(m->arena, (runs->run_count + 1) * sizeof *m->scratch);
     m->fixed = wi_arena_take(m->arena, (runs->run_count + 1) * sizeof *m->fixed);
     if (!m->places || !m->scratch || !m->fixed) return WEFT_ERROR_MEMORY;

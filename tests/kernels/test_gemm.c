@@ -1,8 +1,6 @@
-/* Matrix products: every implementation that accepts a shape, against sums in float64, with the plain
- * epilogue and with bias and relu; nothing is written outside C, and two runs give the same bits.
- *
- * Numbers are small multiples of 1/8, exact in f32 and bf16, and so are products and sums of the shapes here in f32:
- * every implementation must give exactly the reference, whatever its order of summation. */
+/* Matrix products: every implementation that accepts a shape, against sums in float64, with the plain epilogue and with bias
+ * and relu; nothing is written outside C, and two runs give the same bits. Numbers are small multiples of 1/8, exact in f32
+ * and bf16, and so are all sums here in f32: every order of summation must give exactly the reference. */
 #include "cl/quirks.h"
 #include "graph/dtype.h"
 #include "kernels/product/gemm.h"
@@ -279,12 +277,14 @@ static void check_candidate(const candidate *one, const test_case *test, const w
  * names the only product: who added one need not wait for all others. */
 static void check_everywhere(const test_case *test, const weft_dtype *narrow) {
     const char *const only = getenv("WEFT_TEST_PRODUCT");
+    int found = 0;
     for (int i = 0; wi_product_family[i]; i++) {
         const wi_variant *variant;
         if (only && strcmp(only, wi_product_family[i]->name) != 0) continue;
-        for (int v = 0; (variant = wi_implementation_variant(wi_product_family[i], v)) != NULL; v++)
+        for (int v = 0; (variant = wi_implementation_variant(wi_product_family[i], v)) != NULL; v++, found++)
             check_candidate(&(candidate){wi_product_family[i], variant}, test, v ? formats[1] : narrow);
     }
+    assert_true(found > 0);
 }
 
 static wi_gemm_shape transposed(wi_gemm_shape shape, bool a, bool b) {

@@ -101,13 +101,13 @@ static void lengths_of_a_class_compile_once(void **state) {
     static const int64_t classes[][3] = {{64, 96, 80}, {61, 77, 69}};
     const size_t most = wi_context_device(test_context())->profile.item_walks ? 0 : 4;
     (void)state;
-    for (int class = 0; class < 2; class ++) {
+    for (int kind = 0; kind < 2; kind++) {
         const weft_optimizer rule = weft_adam(0.02f);
         weft_graph *const graph = test_graph();
         weft_optimizer_state *const adam = weft_optimizer_create(graph, &rule);
         for (int i = 0; i < 3; i++) {
             const size_t before = compiled();
-            const at_length a = make(graph, adam, attending, classes[class][i]);
+            const at_length a = make(graph, adam, attending, classes[kind][i]);
             assert_true(i == 0 || compiled() - before <= most);
             weft_plan_release(a.plan);
         }
