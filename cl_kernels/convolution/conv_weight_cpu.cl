@@ -31,33 +31,6 @@
 /* The prefetch distance in pixels: a pixel of many channels is a page from the next. */
 #define WEFT_CONV_WEIGHT_PREFETCH 12
 
-/* The sums of one tap over a block of lines, of `tile` rows and `vectors` of a panel of `wide` of them: constants at the
- * call. */
-__attribute__((always_inline)) static inline void weft_conv_weight_multiply(__global weft_lanes_f32 *sum,
-    bool first, const float *x, const float16 *y, int lines, int length, int x_line, int x_step,
-    const int tile, const int vectors, const int wide) {
-    float16 acc[WEFT_CONV_WEIGHT_MOST][2];
-    WEFT_UNROLL for (int r = 0; r < tile; ++r) {
-        WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = first ? 0.0f : sum[wide * r + v];
-    }
-    for (int line = 0; line < lines; ++line) {
-        const float *pixel = x + line * x_line;
-        for (int p = 0; p < length; ++p) {
-            const float16 y0 = y[0], y1 = y[vectors - 1];
-            WEFT_UNROLL for (int r = 0; r < tile; ++r) {
-                const float16 a = pixel[r];
-                acc[r][0] = WEFT_MULTIPLY_ADD(a, y0, acc[r][0]);
-                if (vectors == 2) acc[r][vectors - 1] = WEFT_MULTIPLY_ADD(a, y1, acc[r][vectors - 1]);
-            }
-            pixel += x_step;
-            y += wide;
-        }
-    }
-    WEFT_UNROLL for (int r = 0; r < tile; ++r) {
-        WEFT_UNROLL for (int v = 0; v < vectors; ++v) sum[wide * r + v] = acc[r][v];
-    }
-}
-
 /* A line of positions: `at` of its axis onwards, in one image. */
 typedef struct weft_conv_line {
     int image, o0, o1, o2;
@@ -87,6 +60,33 @@ static weft_conv_line weft_conv_line_at(int number, int result0, int result1, in
 #define WEFT_CONV_WEIGHT_VECTORS 2 /* of 16 filters in a panel */
 #define WEFT_CONV_WEIGHT_ANY_TILE
 #endif
+
+/* The sums of one tap over a block of lines, of `tile` rows and `vectors` of a panel of `wide` of them: constants at the
+ * call. A function for each inclusion: one that several call with other constants keeps its loops, and its sums in memory. */
+__attribute__((always_inline)) static inline void WEFT_NAME(multiply)(__global weft_lanes_f32 *sum,
+    bool first, const float *x, const float16 *y, int lines, int length, int x_line, int x_step,
+    const int tile, const int vectors, const int wide) {
+    float16 acc[WEFT_CONV_WEIGHT_MOST][2];
+    WEFT_UNROLL for (int r = 0; r < tile; ++r) {
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = first ? 0.0f : sum[wide * r + v];
+    }
+    for (int line = 0; line < lines; ++line) {
+        const float *pixel = x + line * x_line;
+        for (int p = 0; p < length; ++p) {
+            const float16 y0 = y[0], y1 = y[vectors - 1];
+            WEFT_UNROLL for (int r = 0; r < tile; ++r) {
+                const float16 a = pixel[r];
+                acc[r][0] = WEFT_MULTIPLY_ADD(a, y0, acc[r][0]);
+                if (vectors == 2) acc[r][vectors - 1] = WEFT_MULTIPLY_ADD(a, y1, acc[r][vectors - 1]);
+            }
+            pixel += x_step;
+            y += wide;
+        }
+    }
+    WEFT_UNROLL for (int r = 0; r < tile; ++r) {
+        WEFT_UNROLL for (int v = 0; v < vectors; ++v) sum[wide * r + v] = acc[r][v];
+    }
+}
 
 /* panel[p] = y of position p, zeros past the row's end and past the last filter. */
 static inline void WEFT_NAME(pack_y)(
@@ -201,9 +201,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(WEF
                         const float16 *gradients =
                             y_room + (panel - left) * WEFT_CONV_WEIGHT_POSITIONS * WEFT_CONV_WEIGHT_VECTORS;
 #define WEFT_CONV_WEIGHT_PART(row, rows, vector, vectors)                                                    \
-    weft_conv_weight_multiply(sum + (row)*WEFT_CONV_WEIGHT_VECTORS + (vector), first, from + (row),          \
-        gradients + (vector), count, length, x_line, stride2 * pitch, rows, vectors,                         \
-        WEFT_CONV_WEIGHT_VECTORS)
+    WEFT_NAME(multiply)                                                                                      \
+    (sum + (row)*WEFT_CONV_WEIGHT_VECTORS + (vector), first, from + (row), gradients + (vector), count,      \
+        length, x_line, stride2 * pitch, rows, vectors, WEFT_CONV_WEIGHT_VECTORS)
                         WEFT_EACH_PART(WEFT_CONV_WEIGHT_PART, WEFT_CONV_WEIGHT_TILE, WEFT_CONV_WEIGHT_VECTORS)
 #undef WEFT_CONV_WEIGHT_PART
                     }

@@ -30,11 +30,44 @@
 #ifndef WEFT_CONV_WEIGHT_WINOGRAD_CPU
 #define WEFT_CONV_WEIGHT_WINOGRAD_CPU
 
+/* What a work-item reads, and the rooms that it writes. An image's first element is that of the group; from a point
+ * to the next are x_point and y_point floats. */
+typedef struct weft_conv_weight_work {
+    __global const void *x, *y;
+    __global float *pixels, *gradients, *sums;
+    long x_left, y_left, x_pixel, y_pixel, x_point, y_point, panel_sums; /* left: elements up to the end */
+    int channels, filters, image1, image2, result1, result2, before1, before2;
+    int tiles, left, right; /* of channels, of panels */
+    int across, lines1;     /* tiles of a line, lines of an image */
+} weft_conv_weight_work;
+
+#endif
+
+#ifndef WEFT_NAME
+#define WEFT_NAME(suffix) conv_weight_winograd_##suffix
+#define WEFT_FORMAT_A     f32
+#define WEFT_FORMAT_B     f32
+#define WEFT_CONV_WEIGHT_ALONE
+#endif
+#ifndef WEFT_CONV_WEIGHT_TILE
+#define WEFT_CONV_WEIGHT_TILE    WEFT_WINOGRAD_ROWS
+#define WEFT_CONV_WEIGHT_VECTORS 2 /* of 16 filters in a panel */
+#define WEFT_CONV_WEIGHT_SQUARE  1
+#define WEFT_CONV_WEIGHT_ANY_TILE
+#endif
+/* Taps across; numbers that a transform reads across and down; points of an axis and all of them. */
+#define WEFT_TAPS   (WEFT_CONV_WEIGHT_SQUARE ? 3 : 5)
+#define WEFT_POINTS (WEFT_CONV_WEIGHT_SQUARE ? 6 : 8)
+#define WEFT_DOWN   (WEFT_CONV_WEIGHT_SQUARE ? WEFT_POINTS : 1)
+#define WEFT_STEPS  (WEFT_CONV_WEIGHT_SQUARE ? WEFT_WINOGRAD_STEP : 1)
+#define WEFT_ALL    (WEFT_DOWN * WEFT_POINTS)
+#define WEFT_WIDE   (16 * WEFT_CONV_WEIGHT_VECTORS)
+
 /* sums (+)= pixels * gradients over `positions`: `tile` rows and `vectors` of a panel of `wide` of them, constants at the
- * call. */
-__attribute__((always_inline)) static inline void weft_conv_weight_winograd_multiply(
-    __global weft_lanes_f32 *sum, bool first, __global const float *pixels, __global const float16 *gradients,
-    int positions, const int tile, const int vectors, const int wide) {
+ * call. A function for each inclusion: one that several call with other constants keeps its loops, and its sums in memory. */
+__attribute__((always_inline)) static inline void WEFT_NAME(multiply)(__global weft_lanes_f32 *sum,
+    bool first, __global const float *pixels, __global const float16 *gradients, int positions,
+    const int tile, const int vectors, const int wide) {
     float16 acc[16][2];
     WEFT_UNROLL for (int r = 0; r < tile; ++r) {
         WEFT_UNROLL for (int v = 0; v < vectors; ++v) acc[r][v] = first ? 0.0f : sum[wide * r + v];
@@ -54,47 +87,20 @@ __attribute__((always_inline)) static inline void weft_conv_weight_winograd_mult
     }
 }
 
-/* What a work-item reads, and the rooms that it writes. An image's first element is that of the group; from a point
- * to the next are x_point and y_point floats. */
-typedef struct weft_conv_weight_work {
-    __global const float *x, *y;
-    __global float *pixels, *gradients, *sums;
-    long x_left, y_left, x_pixel, y_pixel, x_point, y_point, panel_sums; /* left: elements up to the end */
-    int channels, filters, image1, image2, result1, result2, before1, before2;
-    int tiles, left, right; /* of channels, of panels */
-    int across, lines1;     /* tiles of a line, lines of an image */
-} weft_conv_weight_work;
-
-#endif
-
-#ifndef WEFT_NAME
-#define WEFT_NAME(suffix) conv_weight_winograd_##suffix
-#define WEFT_CONV_WEIGHT_ALONE
-#endif
-#ifndef WEFT_CONV_WEIGHT_TILE
-#define WEFT_CONV_WEIGHT_TILE    WEFT_WINOGRAD_ROWS
-#define WEFT_CONV_WEIGHT_VECTORS 2 /* of 16 filters in a panel */
-#define WEFT_CONV_WEIGHT_SQUARE  1
-#define WEFT_CONV_WEIGHT_ANY_TILE
-#endif
-/* Taps across; numbers that a transform reads across and down; points of an axis and all of them. */
-#define WEFT_TAPS   (WEFT_CONV_WEIGHT_SQUARE ? 3 : 5)
-#define WEFT_POINTS (WEFT_CONV_WEIGHT_SQUARE ? 6 : 8)
-#define WEFT_DOWN   (WEFT_CONV_WEIGHT_SQUARE ? WEFT_POINTS : 1)
-#define WEFT_STEPS  (WEFT_CONV_WEIGHT_SQUARE ? WEFT_WINOGRAD_STEP : 1)
-#define WEFT_ALL    (WEFT_DOWN * WEFT_POINTS)
-#define WEFT_WIDE   (16 * WEFT_CONV_WEIGHT_VECTORS)
+WEFT_WINOGRAD_WINDOW(WEFT_NAME(window_x), WEFT_OF_A)
+WEFT_WINOGRAD_WINDOW(WEFT_NAME(window_y), WEFT_OF_B)
 
 /* The pixels of one position of `positions`: the transforms of x around (i1, i2). */
 __attribute__((always_inline)) static inline void WEFT_NAME(pixels)(
     const weft_conv_weight_work *work, int image, int i1, int i2, int position, int positions) {
     const long base = (((long)image * work->image1 + i1) * work->image2 + i2) * work->x_pixel;
+    WEFT_OPERANDS_A *x = work->x;
     for (int tile = 0; tile < work->tiles; ++tile) {
         const int c = tile * WEFT_CONV_WEIGHT_TILE;
         float16 d[WEFT_ALL];
-        weft_winograd_window(d, WEFT_DOWN, WEFT_POINTS, work->x + base + c, work->image2 * work->x_pixel,
-            work->x_pixel, i1, i2, work->image1, work->image2, min(16, work->channels - c),
-            work->x_left - base - c);
+        WEFT_NAME(window_x)
+        (d, WEFT_DOWN, WEFT_POINTS, x + base + c, work->image2 * work->x_pixel, work->x_pixel, i1, i2,
+            work->image1, work->image2, min(16, work->channels - c), work->x_left - base - c);
         WEFT_UNROLL for (int i = 0; i < WEFT_DOWN; ++i)
             weft_winograd_pixels(d + WEFT_POINTS * i, 1, WEFT_POINTS);
         if (WEFT_CONV_WEIGHT_SQUARE) {
@@ -110,11 +116,12 @@ __attribute__((always_inline)) static inline void WEFT_NAME(pixels)(
 __attribute__((always_inline)) static inline void WEFT_NAME(gradients)(
     const weft_conv_weight_work *work, int image, int o1, int o2, int position, int positions) {
     const long base = (((long)image * work->result1 + o1) * work->result2 + o2) * work->y_pixel;
+    WEFT_OPERANDS_B *y = work->y;
     for (int f = work->left * WEFT_WIDE; f < min(work->filters, work->right * WEFT_WIDE); f += 16) {
         float16 g[WEFT_STEPS * WEFT_WINOGRAD_STEP], half_way[WEFT_STEPS * WEFT_POINTS], v[WEFT_ALL];
-        weft_winograd_window(g, WEFT_STEPS, WEFT_WINOGRAD_STEP, work->y + base + f,
-            work->result2 * work->y_pixel, work->y_pixel, o1, o2, work->result1, work->result2,
-            min(16, work->filters - f), work->y_left - base - f);
+        WEFT_NAME(window_y)
+        (g, WEFT_STEPS, WEFT_WINOGRAD_STEP, y + base + f, work->result2 * work->y_pixel, work->y_pixel, o1,
+            o2, work->result1, work->result2, min(16, work->filters - f), work->y_left - base - f);
         WEFT_UNROLL for (int i = 0; i < WEFT_STEPS; ++i) weft_winograd_values(g + WEFT_WINOGRAD_STEP * i, 1,
             WEFT_WINOGRAD_STEP, (WEFT_CONV_WEIGHT_SQUARE ? half_way : v) + WEFT_POINTS * i, 1, WEFT_POINTS);
         if (WEFT_CONV_WEIGHT_SQUARE) {
@@ -170,8 +177,9 @@ __attribute__((always_inline)) static inline void WEFT_NAME(products)(
                                            ((long)panel * y_positions + low * line) * WEFT_WIDE);
             __global weft_lanes_f32 *sum = (__global weft_lanes_f32 *)(to + panel * work->panel_sums);
 #define WEFT_CONV_WEIGHT_PART(row, rows, vector, vectors)                                                    \
-    weft_conv_weight_winograd_multiply(sum + (row)*WEFT_CONV_WEIGHT_VECTORS + (vector), first, by + (row),   \
-        gradients + (vector), (high - low) * line, rows, vectors, WEFT_CONV_WEIGHT_VECTORS)
+    WEFT_NAME(multiply)                                                                                      \
+    (sum + (row)*WEFT_CONV_WEIGHT_VECTORS + (vector), first, by + (row), gradients + (vector),               \
+        (high - low) * line, rows, vectors, WEFT_CONV_WEIGHT_VECTORS)
             WEFT_EACH_PART(WEFT_CONV_WEIGHT_PART, WEFT_CONV_WEIGHT_TILE, WEFT_CONV_WEIGHT_VECTORS)
 #undef WEFT_CONV_WEIGHT_PART
         }
@@ -180,8 +188,8 @@ __attribute__((always_inline)) static inline void WEFT_NAME(products)(
 
 /* Work-item (split, span of panels, group). A split has `split_units` of the units (images; in SQUARE lines
  * of tiles), taken `block` at once. Columns past the last filter hold anything: combine leaves them. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(__global const float *x,
-    long x_offset, __global const float *y, long y_offset, __global float *rooms, long rooms_offset,
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(sums)(WEFT_OPERANDS_A *x,
+    long x_offset, WEFT_OPERANDS_B *y, long y_offset, __global float *rooms, long rooms_offset,
     __global float *sums, long sums_offset, long room, int units, int split_units, int block, int span,
     int tiles, int images, int channels, int filters, int groups, int image1, int image2, int result1,
     int result2, int taps1, int before1, int before2) {
@@ -284,5 +292,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(combine)(
 #endif
 #ifdef WEFT_CONV_WEIGHT_ALONE
 #undef WEFT_CONV_WEIGHT_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_NAME
 #endif

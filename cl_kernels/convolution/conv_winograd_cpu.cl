@@ -21,7 +21,7 @@
  * 13 x 32 stands in registers, as in conv_cpu.cl.
  *
  * The arguments are described in conv_winograd_cpu.c and conv_product.h of src/kernels/convolution, the
- * macros before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in
+ * macros before an inclusion (WEFT_NAME, WEFT_FORMAT_A and _B, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in
  * src/kernels/product/gemm.h. */
 
 #ifndef WEFT_WINOGRAD_CPU
@@ -46,32 +46,12 @@ __attribute__((always_inline)) static inline void weft_winograd_taps(
 /* What a work-item reads, and the rooms that it writes: a row of pixels or products is `pitch` floats, and from a
  * point to the next are `point`. Pixels have `tiles1` x `tiles2` tiles an image. */
 typedef struct weft_winograd_work {
-    __global const float *x;
+    __global const void *x;
     long elements, x_image, x1, x2, first; /* first: channel of the group */
     int channels, read1, read2, before1, before2, tiles1, tiles2;
     __global float *pixels, *products;
     int pitch, point, product_pitch, product_point;
 } weft_winograd_work;
-
-/* Bᵀ · d · B of tile `at` of all into row `row`; not inside: of zeros. */
-__attribute__((always_inline)) static inline void weft_winograd_tile_pixels(
-    const weft_winograd_work *work, int at, int row, bool inside) {
-    const int image = at / (work->tiles1 * work->tiles2),
-              from1 = at / work->tiles2 % work->tiles1 * WEFT_WINOGRAD_STEP - work->before1,
-              from2 = at % work->tiles2 * WEFT_WINOGRAD_STEP - work->before2;
-    const long base = image * work->x_image + work->first + from1 * work->x1 + from2 * work->x2;
-    for (int c = 0; c < work->channels; c += 16) {
-        float16 d[WEFT_WINOGRAD_POINTS];
-        weft_winograd_window(d, 6, 6, work->x + base + c, work->x1, work->x2, from1, from2,
-            inside ? work->read1 : 0, work->read2, min(16, work->channels - c), work->elements - base - c);
-        WEFT_UNROLL for (int i = 0; i < 6; ++i) weft_winograd_pixels(d + 6 * i, 1, 6);
-        WEFT_UNROLL for (int j = 0; j < 6; ++j) weft_winograd_pixels(d + j, 6, 6);
-        __global float *to = work->pixels + row * work->pitch + c;
-        WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) {
-            *(__global float16 *)(to + (long)i * work->point) = d[i];
-        }
-    }
-}
 
 /* The products of `rows` rows of pixels with the `columns` columns of panels from `by` on, `panel` floats from
  * one to the next. */
@@ -122,11 +102,37 @@ __attribute__((always_inline)) static inline void weft_winograd_tile_results(
 #define WEFT_NAME(suffix)        conv_winograd_##suffix
 #define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
 #define WEFT_STORE               WEFT_PLAIN_STORE
+#define WEFT_FORMAT_A            f32
+#define WEFT_FORMAT_B            f32
 #define WEFT_CONV_ALONE
 #endif
 
+WEFT_WINOGRAD_WINDOW(WEFT_NAME(window), WEFT_OF_A)
+
+/* Bᵀ · d · B of tile `at` of all into row `row`; not inside: of zeros. */
+__attribute__((always_inline)) static inline void WEFT_NAME(tile_pixels)(
+    const weft_winograd_work *work, int at, int row, bool inside) {
+    const int image = at / (work->tiles1 * work->tiles2),
+              from1 = at / work->tiles2 % work->tiles1 * WEFT_WINOGRAD_STEP - work->before1,
+              from2 = at % work->tiles2 * WEFT_WINOGRAD_STEP - work->before2;
+    const long base = image * work->x_image + work->first + from1 * work->x1 + from2 * work->x2;
+    WEFT_OPERANDS_A *x = work->x;
+    for (int c = 0; c < work->channels; c += 16) {
+        float16 d[WEFT_WINOGRAD_POINTS];
+        WEFT_NAME(window)
+        (d, 6, 6, x + base + c, work->x1, work->x2, from1, from2, inside ? work->read1 : 0, work->read2,
+            min(16, work->channels - c), work->elements - base - c);
+        WEFT_UNROLL for (int i = 0; i < 6; ++i) weft_winograd_pixels(d + 6 * i, 1, 6);
+        WEFT_UNROLL for (int j = 0; j < 6; ++j) weft_winograd_pixels(d + j, 6, 6);
+        __global float *to = work->pixels + row * work->pitch + c;
+        WEFT_UNROLL for (int i = 0; i < WEFT_WINOGRAD_POINTS; ++i) {
+            *(__global float16 *)(to + (long)i * work->point) = d[i];
+        }
+    }
+}
+
 /* Work-item (panel, sixteen channels read, group). */
-static void WEFT_NAME(weights_item)(const int3 item, const int3 items, __global const float *w, long w_offset,
+static void WEFT_NAME(weights_item)(const int3 item, const int3 items, WEFT_OPERANDS_B *w, long w_offset,
     __global float *panels, long panels_offset, int channels, int filters, int reversed, long w_group,
     long w_filter, long w_channel, long w1, long w2) {
     const int panel = item.x, first = item.y * 16, group = item.z;
@@ -144,10 +150,10 @@ static void WEFT_NAME(weights_item)(const int3 item, const int3 items, __global 
     for (int i = 0; i < 16 * 9 * 2; ++i) taps[i] = 0.0f;
     for (int j = 0; j < columns; ++j) {
         for (int c = first; c < last; ++c) {
-            __global const float *from = w + j * w_filter + c * w_channel;
+            WEFT_OPERANDS_B *from = w + j * w_filter + c * w_channel;
             float *to = (float *)taps + (c - first) * 9 * WEFT_WINOGRAD_COLUMNS + j;
             WEFT_UNROLL for (int tap = 0; tap < 9; ++tap) {
-                to[WEFT_WINOGRAD_COLUMNS * tap] = from[tap / 3 * w1 + tap % 3 * w2];
+                to[WEFT_WINOGRAD_COLUMNS * tap] = WEFT_OF_B(WEFT_GET_)(from, tap / 3 * w1 + tap % 3 * w2);
             }
         }
     }
@@ -170,7 +176,7 @@ static void WEFT_NAME(weights_item)(const int3 item, const int3 items, __global 
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(__global const float *w,
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(WEFT_OPERANDS_B *w,
     long w_offset, __global float *panels, long panels_offset, int channels, int filters, int reversed,
     long w_group, long w_filter, long w_channel, long w1, long w2) {
     WEFT_NAME(weights_item)
@@ -180,7 +186,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(
 }
 
 /* Work-item (strip, span, group). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__global const float *x,
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(WEFT_OPERANDS_A *x,
     long x_offset, __global const float *panels, long panels_offset, __global float *rooms, long rooms_offset,
     long room, long x_elements, int strip, int block, int span, int together, int images, int channels,
     int filters, int read1, int read2, int made1, int made2, int before1, int before2, long x_image, long x1,
@@ -205,7 +211,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
         const int tiles = min(block, bottom - start);
         const int rows = (tiles + WEFT_WINOGRAD_ROWS - 1) / WEFT_WINOGRAD_ROWS * WEFT_WINOGRAD_ROWS;
         for (int tile = 0; tile < rows; ++tile)
-            weft_winograd_tile_pixels(&work, start + tile, tile, tile < tiles);
+            WEFT_NAME(tile_pixels)(&work, start + tile, tile, tile < tiles);
         for (int column = left; column < right; column += product_pitch) {
             const int end = min(right, column + product_pitch);
             weft_winograd_products(
@@ -232,6 +238,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
 
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_NAME
 #undef WEFT_EPILOGUE_PARAMETERS
 #undef WEFT_STORE

@@ -26,7 +26,7 @@
  * that meet nothing else are left out. Both rooms are global memory of the work-item.
  *
  * The arguments are described in conv_winograd_row_cpu.c and conv_product.h of src/kernels/convolution, the
- * macros before an inclusion (WEFT_NAME, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in
+ * macros before an inclusion (WEFT_NAME, WEFT_FORMAT_A and _B, WEFT_EPILOGUE_PARAMETERS, WEFT_STORE) in
  * src/kernels/product/gemm.h. */
 
 #ifndef WEFT_WINOGRAD_ROW_CPU
@@ -44,33 +44,12 @@ __attribute__((always_inline)) static inline int weft_winograd_row_panel_point(i
 /* What a work-item reads, and the rooms that it writes: a row of pixels or products is `pitch` floats, and from a
  * point to the next are `point`. A line of the result is `across` tiles an image. */
 typedef struct weft_winograd_row_work {
-    __global const float *x;
+    __global const void *x;
     long elements, x_image, x1, x2, first; /* first: channel of the group */
     int channels, taps1, read1, read2, before1, before2, across;
     __global float *pixels, *products;
     int pitch, point, product_pitch, product_point;
 } weft_winograd_row_work;
-
-/* Bᵀ · d of line i1 of all images, `line` tiles from image `start` on, into the rows from `row` on. */
-__attribute__((always_inline)) static inline void weft_winograd_row_pixels(
-    const weft_winograd_row_work *work, int start, int line, int i1, long row) {
-    const bool inside = i1 >= 0 && i1 < work->read1;
-    for (int n = 0; n < line; ++n) {
-        const int i2 = n % work->across * WEFT_WINOGRAD_STEP - work->before2;
-        const long base =
-            (start + n / work->across) * work->x_image + work->first + i1 * work->x1 + i2 * work->x2;
-        __global float *to = work->pixels + (row + n) * work->pitch;
-        for (int c = 0; c < work->channels; c += 16) {
-            float16 d[WEFT_WINOGRAD_ROW_POINTS];
-            weft_winograd_window(d, 1, WEFT_WINOGRAD_ROW_POINTS, work->x + base + c, work->x1, work->x2, i1,
-                i2, work->read1, work->read2, min(16, work->channels - c), work->elements - base - c);
-            if (inside) weft_winograd_pixels(d, 1, WEFT_WINOGRAD_ROW_POINTS);
-            WEFT_UNROLL for (int j = 0; j < WEFT_WINOGRAD_ROW_POINTS; ++j) {
-                *(__global float16 *)(to + (long)j * work->point + c) = d[j];
-            }
-        }
-    }
-}
 
 /* Zeros in the rows from `row` on to the end of a tile of the product. `rows` of the product come before them. */
 __attribute__((always_inline)) static inline void weft_winograd_row_rest(
@@ -135,11 +114,38 @@ __attribute__((always_inline)) static inline void weft_winograd_row_results(
 #define WEFT_NAME(suffix)        conv_winograd_row_##suffix
 #define WEFT_EPILOGUE_PARAMETERS WEFT_PLAIN_PARAMETERS
 #define WEFT_STORE               WEFT_PLAIN_STORE
+#define WEFT_FORMAT_A            f32
+#define WEFT_FORMAT_B            f32
 #define WEFT_CONV_ALONE
 #endif
 
+WEFT_WINOGRAD_WINDOW(WEFT_NAME(window), WEFT_OF_A)
+
+/* Bᵀ · d of line i1 of all images, `line` tiles from image `start` on, into the rows from `row` on. */
+__attribute__((always_inline)) static inline void WEFT_NAME(row_pixels)(
+    const weft_winograd_row_work *work, int start, int line, int i1, long row) {
+    const bool inside = i1 >= 0 && i1 < work->read1;
+    WEFT_OPERANDS_A *x = work->x;
+    for (int n = 0; n < line; ++n) {
+        const int i2 = n % work->across * WEFT_WINOGRAD_STEP - work->before2;
+        const long base =
+            (start + n / work->across) * work->x_image + work->first + i1 * work->x1 + i2 * work->x2;
+        __global float *to = work->pixels + (row + n) * work->pitch;
+        for (int c = 0; c < work->channels; c += 16) {
+            float16 d[WEFT_WINOGRAD_ROW_POINTS];
+            WEFT_NAME(window)
+            (d, 1, WEFT_WINOGRAD_ROW_POINTS, x + base + c, work->x1, work->x2, i1, i2, work->read1,
+                work->read2, min(16, work->channels - c), work->elements - base - c);
+            if (inside) weft_winograd_pixels(d, 1, WEFT_WINOGRAD_ROW_POINTS);
+            WEFT_UNROLL for (int j = 0; j < WEFT_WINOGRAD_ROW_POINTS; ++j) {
+                *(__global float16 *)(to + (long)j * work->point + c) = d[j];
+            }
+        }
+    }
+}
+
 /* Work-item (panel, sixteen channels read, group). */
-static void WEFT_NAME(weights_item)(const int3 item, const int3 items, __global const float *w, long w_offset,
+static void WEFT_NAME(weights_item)(const int3 item, const int3 items, WEFT_OPERANDS_B *w, long w_offset,
     __global float *panels, long panels_offset, int channels, int filters, int reversed, long w_group,
     long w_filter, long w_channel, long w1, long w2, int taps1) {
     const int panel = item.x, first = item.y * 16, group = item.z;
@@ -157,10 +163,11 @@ static void WEFT_NAME(weights_item)(const int3 item, const int3 items, __global 
         for (int c = first; c < last; ++c) {
             float16 g[WEFT_WINOGRAD_ROW_TAPS * 2], v[WEFT_WINOGRAD_ROW_POINTS];
             for (int i = 0; i < WEFT_WINOGRAD_ROW_TAPS * 2; ++i) g[i] = 0.0f;
-            __global const float *from = w + c * w_channel + row * w1;
+            WEFT_OPERANDS_B *from = w + c * w_channel + row * w1;
             for (int j = 0; j < columns; ++j) {
                 WEFT_UNROLL for (int tap = 0; tap < WEFT_WINOGRAD_ROW_TAPS; ++tap) {
-                    ((float *)g)[WEFT_WINOGRAD_COLUMNS * tap + j] = from[j * w_filter + tap * w2];
+                    ((float *)g)[WEFT_WINOGRAD_COLUMNS * tap + j] =
+                        WEFT_OF_B(WEFT_GET_)(from, j * w_filter + tap * w2);
                 }
             }
             for (int i = 0; i < 2; ++i) {
@@ -175,7 +182,7 @@ static void WEFT_NAME(weights_item)(const int3 item, const int3 items, __global 
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(__global const float *w,
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(WEFT_OPERANDS_B *w,
     long w_offset, __global float *panels, long panels_offset, int channels, int filters, int reversed,
     long w_group, long w_filter, long w_channel, long w1, long w2, int taps1) {
     WEFT_NAME(weights_item)
@@ -185,7 +192,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(weights)(
 }
 
 /* Work-item (share of images, span, group). At once: `block` images, `band` lines of results. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__global const float *x,
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(WEFT_OPERANDS_A *x,
     long x_offset, __global const float *panels, long panels_offset, __global float *rooms, long rooms_offset,
     long room, long x_elements, int share, int block, int band, int span, int together, int images,
     int channels, int filters, int taps1, int read1, int read2, int made1, int made2, int before1,
@@ -214,7 +221,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
         for (int top = 0; top < made1; top += band) {
             const int bottom = min(made1, top + band), rows = (bottom - top) * line;
             for (int l = 0; l < bottom - top + taps1 - 1; ++l)
-                weft_winograd_row_pixels(&work, start, line, top - before1 + l, (long)l * line);
+                WEFT_NAME(row_pixels)(&work, start, line, top - before1 + l, (long)l * line);
             /* The rest of the last tile, whose products nobody takes. */
             weft_winograd_row_rest(&work, (long)(taps1 - 1) * line + rows, rows);
             for (int column = left; column < right; column += product_pitch) {
@@ -240,6 +247,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void WEFT_NAME(tiles)(__
 
 #ifdef WEFT_CONV_ALONE
 #undef WEFT_CONV_ALONE
+#undef WEFT_FORMAT_A
+#undef WEFT_FORMAT_B
 #undef WEFT_NAME
 #undef WEFT_EPILOGUE_PARAMETERS
 #undef WEFT_STORE

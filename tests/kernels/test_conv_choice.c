@@ -7,6 +7,7 @@
 #include "support/fixture.h"
 
 #include "cl/context.h"
+#include "cl/matrix_engine.h"
 #include "cl/quirks.h"
 #include "kernels/convolution/conv_product.h"
 #include "kernels/selection.h"
@@ -245,6 +246,52 @@ static void the_fast_ones_come_first(void **state) {
     assert_string_equal(choice(&wide), is_cpu ? "winograd_row" : "conv_gpu");
 }
 
+static const wi_implementation *named(const char *name) {
+    for (int i = 0; wi_convolution_family[i]; i++) {
+        if (strcmp(wi_convolution_family[i]->name, name) == 0) return wi_convolution_family[i];
+    }
+    fail_msg("no convolution is called %s", name);
+    return NULL;
+}
+
+/* What an implementation is compared by. */
+static double judged(const char *name, const wi_kernel_site *site) {
+    assert_true(wi_implementation_accepts(named(name), NULL, site));
+    return wi_implementation_margin(named(name), NULL, site) *
+           wi_implementation_cost(named(name), NULL, site);
+}
+
+/* A 3 x 3 layer of ResNet-56 on two cores in mixed precision: Winograd's products in f32 cost less than those of all
+ * windows by AVX-512 BF16, and than f32 ones; AMX multiplies all windows sooner. */
+static void winograd_serves_mixed_precision(void **state) {
+    (void)state;
+    const wi_conv_geometry layer = {.images = 128,
+        .groups = 1,
+        .channels = 32,
+        .filters = 32,
+        .read = {1, 16, 16},
+        .made = {1, 16, 16},
+        .taps = {1, 3, 3},
+        .stride = {1, 1, 1},
+        .dilation = {1, 1, 1},
+        .before = {0, 1, 1},
+        .image = 16 * 16 * 32,
+        .step = {0, 16 * 32, 32},
+        .flops = 2.0 * 128 * 16 * 16 * 9 * 32 * 32};
+    const wi_gemm_shape shape = {.convolution = &layer};
+    wi_device_profile profile = *wi_device_kind_named("cpu");
+    profile.units = 2;
+    profile.engines = WI_ENGINE_AMX_BF16;
+    const wi_kernel_site site = {
+        .device = &profile, .product = &shape, .formats = {WEFT_BF16, WEFT_F32}, .precision = WEFT_BF16};
+    assert_true(judged("amx_rows", &site) < judged("winograd", &site));
+    profile.engines |= WI_ENGINE_AVX512_BF16;
+    profile.peak_engine = profile.peak_vectors;
+    assert_true(judged("winograd", &site) < judged("amx_rows", &site));
+    assert_true(judged("winograd", &site) < judged("amx", &site));
+    assert_true(judged("winograd", &site) < judged("conv_cpu", &site));
+}
+
 /* Sizes that its ints do not hold are left to others; the naive one is last and accepts everything. */
 static void sizes_over_an_int_are_left(void **state) {
     (void)state;
@@ -268,6 +315,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_implementation_computes_the_same),
         cmocka_unit_test(the_fast_ones_come_first),
+        cmocka_unit_test(winograd_serves_mixed_precision),
         cmocka_unit_test(sizes_over_an_int_are_left),
     };
     return test_finish(cmocka_run_group_tests_name("conv choice", tests, NULL, NULL));

@@ -121,9 +121,10 @@ static double cut_cost(const wi_cut *cut, const wi_conv *conv, const wi_device_p
     const double multiply = 2.0 * TILE * TILE * STEP / device->peak_engine;
     const double blocks = (double)wi_divide_up(cut->share, cut->block),
                  steps = (double)cut->share / (double)STEP;
-    const double columns = (double)(cut->parts * cut->columns * cut->span);
+    const double tiles = (double)wi_min64(cut->span, cut->tiles);
+    const double columns = (double)(cut->parts * cut->columns) * tiles;
     const double ahead = 1.0 + (double)cut->reach / (double)cut->block;
-    const double item = steps * ((double)cut->span * y_seconds + columns * multiply +
+    const double item = steps * (tiles * y_seconds + columns * multiply +
                                     ahead * (double)(cut->parts * planes_of(cut)) * x_seconds) +
                         blocks * columns * sum_seconds;
     const int64_t items = cut->splits * cut->spans * conv->groups;

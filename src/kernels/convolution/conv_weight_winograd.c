@@ -137,8 +137,7 @@ static double cost(const wi_kernel_site *site) {
 
 /* At least a fifth should be won for its larger errors. */
 static double margin(const wi_kernel_site *site) {
-    (void)site;
-    return 1.25;
+    return wi_dtype_rounds(site->precision) ? 1.0 : 1.25;
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -157,4 +156,5 @@ const wi_implementation wi_conv_weight_winograd_cpu = {.name = "winograd_weight"
     .accepts = accepts,
     .cost = cost,
     .margin = margin,
-    .prepare = prepare};
+    .prepare = prepare,
+    WI_GEMM_FORMATS};

@@ -92,7 +92,8 @@ static double cost(const wi_kernel_site *site) {
     const double between = points * tiles * ((double)pitch_of(w) - 16 + columns);
     const bool fixed = site->fixed & WI_CONV_WEIGHT;
     const double transforming = fixed ? 0.0 : (cut.weights > LARGE ? 180 : 60) * (double)cut.weights;
-    const double all = groups * (1.15 * products + 23 * between) + transforming;
+    const double moving = weft_dtype_size(site->formats[0]) < sizeof(float) ? 14 : 23;
+    const double all = groups * (1.15 * products + moving * between) + transforming;
     return wi_work_seconds(site->device, &(wi_work){.operations = WI_CONV_TILE_OPERATIONS * all,
                                              .bytes = wi_conv_bytes(w),
                                              .groups = (double)(cut.strips * cut.spans * w->groups),
@@ -103,6 +104,7 @@ static double cost(const wi_kernel_site *site) {
 /* At least a fifth should be won, as errors are larger than those of a direct convolution; a third of small ones, of
  * which there are many in networks of few channels and many layers, where errors grow. */
 static double margin(const wi_kernel_site *site) {
+    if (wi_dtype_rounds(site->precision)) return 1.0;
     return winograd_of(site, site->product->convolution).weights > LARGE ? 1.25 : 1.5;
 }
 
@@ -150,4 +152,5 @@ const wi_implementation wi_conv_winograd_cpu = {.name = "winograd",
     .accepts = accepts,
     .cost = cost,
     .margin = margin,
-    .prepare = prepare};
+    .prepare = prepare,
+    WI_GEMM_FORMATS};

@@ -101,8 +101,7 @@ static double cost(const wi_kernel_site *site) {
 
 /* At least a fifth should be won for its larger errors. */
 static double margin(const wi_kernel_site *site) {
-    (void)site;
-    return 1.25;
+    return wi_dtype_rounds(site->precision) ? 1.0 : 1.25;
 }
 
 static weft_status prepare(const wi_kernel_site *site, wi_kernel_plan *plan) {
@@ -143,4 +142,5 @@ const wi_implementation wi_conv_winograd_row_cpu = {.name = "winograd_row",
     .accepts = accepts,
     .cost = cost,
     .margin = margin,
-    .prepare = prepare};
+    .prepare = prepare,
+    WI_GEMM_FORMATS};
