@@ -21,7 +21,8 @@ typedef struct wi_loop_profile {
     /* Neighbouring items: a reduction with few results is split. */
     int64_t results;        /* so many work-items keep the device busy */
     int64_t split_elements; /* of a row that a group reduces */
-    int64_t split_rounds;   /* that an item walks through */
+    int64_t split_rounds;   /* that an item walks through, */
+    int64_t least_rounds;   /* and the fewest that it is worth having for */
     int64_t splits;         /* at most */
     /* A function of many instructions is sooner read from memory than computed twice. */
     bool stores_functions;

@@ -317,3 +317,86 @@ void wi_emit_partial_loads(wi_emitter *e, bool vector) {
     }
     wi_text_append(&e->text, "}\n");
 }
+
+/* ---- splits that their launch joins ---- */
+
+static bool may_join(const wi_value *value) {
+    return !wi_is_reduction(value) || (kept_dtype(value) == WEFT_F32 && !kind_of(value)->indices);
+}
+
+bool wi_joins_splits(const wi_partition *p, const wi_loop *loop) {
+    const wi_step *step = loop->step;
+    if (!loop->may_split || wi_step_device(p, step)->profile.item_walks) return false;
+    for (int m = 0; m < step->member_count; m++)
+        if (!may_join(&p->values[step->members[m]])) return false;
+    return true;
+}
+
+/* A node has a cell for each reduction, and one that counts its children. */
+static int cells_a_node(const wi_partition *p, const wi_step *step) {
+    int cells = 1;
+    for (int m = 0; m < step->member_count; m++) cells += wi_is_reduction(&p->values[step->members[m]]);
+    return cells;
+}
+
+size_t wi_join_bytes(const wi_partition *p, const wi_step *step, int64_t results, int64_t splits) {
+    if (splits == 1) return sizeof(int32_t); /* the kernel has the argument */
+    int64_t nodes = splits;
+    for (int64_t level = splits; level > 1; nodes += level)
+        level = (level + WI_JOIN_CHILDREN - 1) / WI_JOIN_CHILDREN;
+    return (size_t)(nodes * results) * (size_t)cells_a_node(p, step) * sizeof(int32_t);
+}
+
+/* All into a<m>, and nothing else is kept. */
+static void emit_totals(wi_emitter *e) {
+    reduction r;
+    for (int m = 0; next_reduction(e, &m, 0, &r); m++) {
+        emit_total(e, &r, m);
+        if (r.kind->carries) wi_text_append(&e->text, "e%d = 0.0f;\n", m);
+    }
+}
+
+/* The values of up to four children at once: they do not wait for one another. */
+static void emit_children(wi_emitter *e) {
+    reduction r;
+    for (int m = 0; next_reduction(e, &m, 0, &r); m++)
+        wi_text_append(
+            &e->text, r.kind->carries ? "a%d = %s;\ne%d = 0.0f;\n" : "a%d = %s;\n", m, r.identity, m);
+    wi_text_append(&e->text, "for (int child = first; child < after; child += 4) {\n");
+    for (int m = 0, slot = 0; next_reduction(e, &m, 0, &r); m++, slot++)
+        wi_text_append(&e->text,
+            "const float4 v%d = weft_cells_take(nodes + child * node + %d * w0, node, after - child, %s);\n",
+            m, slot, r.identity);
+    for (int m = 0; next_reduction(e, &m, 0, &r); m++) {
+        for (int i = 0; i < 4; i++) {
+            char x[16];
+            snprintf(x, sizeof x, "v%d.s%d", m, i);
+            emit_take(e, &r, m, x, "");
+        }
+    }
+    wi_text_append(&e->text, "}\n");
+    emit_totals(e);
+}
+
+void wi_emit_join(wi_emitter *e) {
+    const int cells = cells_a_node(e->partition, e->step);
+    reduction r;
+    emit_totals(e);
+    wi_emit_argument(e, WI_ARGUMENT_SCRATCH, 0, sizeof(int32_t), 1);
+    wi_text_append(&e->text,
+        "bool last = %s;\nconst int node = %d * w0;\n"
+        "volatile __global int *nodes = (volatile __global int *)x0 + y0 + row;\n"
+        "for (int place = split, count = w4; last && count > 1; count = (count + %d) / %d) {\n"
+        "const int first = place / %d * %d, after = min(first + %d, count);\n",
+        e->inner_is_reduced ? "get_local_id(0) == 0" : "true", cells, WI_JOIN_CHILDREN - 1, WI_JOIN_CHILDREN,
+        WI_JOIN_CHILDREN, WI_JOIN_CHILDREN, WI_JOIN_CHILDREN);
+    e->inner_is_reduced = false;
+    for (int m = 0, slot = 0; next_reduction(e, &m, 0, &r); m++, slot++)
+        wi_text_append(&e->text, "weft_cell_put(nodes + place * node + %d * w0, a%d);\n", slot, m);
+    wi_text_append(&e->text,
+        "volatile __global int *const parents = nodes + count * node;\nplace /= %d;\n"
+        "last = weft_cell_is_last(parents + place * node + %d * w0, after - first);\nif (last) {\n",
+        WI_JOIN_CHILDREN, cells - 1);
+    emit_children(e);
+    wi_text_append(&e->text, "}\nnodes = parents;\n}\n");
+}

@@ -36,4 +36,16 @@ int wi_emit_result(wi_emitter *e, int m);
 void wi_emit_partial_stores(wi_emitter *e);
 void wi_emit_partial_loads(wi_emitter *e, bool vector);
 
+/* Splits that the launch itself brings together: a tree over them, of which each node has up to
+ * WI_JOIN_CHILDREN children. Who is last of a node's children combines them all, in order, and goes on as that
+ * node (reduce.clh: cells). */
+enum { WI_JOIN_CHILDREN = 16 };
+/* Are the step's splits joined in this way? All of its reductions keep f32 then, and items are neighbours. */
+bool wi_joins_splits(const wi_partition *p, const wi_loop *loop);
+/* Bytes of the cells: zero before each launch, and after it. */
+size_t wi_join_bytes(const wi_partition *p, const wi_step *step, int64_t results, int64_t splits);
+/* From here on accumulators are totals of a split; behind the loop, in the item that is `last`, of all of them.
+ * Rows are no longer reduced by a group: e->inner_is_reduced is false. */
+void wi_emit_join(wi_emitter *e);
+
 #endif

@@ -23,25 +23,49 @@ int wi_count_dims(const wi_emitter *e, bool reduced) {
     return count;
 }
 
-void wi_emit_decode(wi_emitter *e, bool reduced, const char *from) {
+/* Divides r_0, of 32 bits, or r_1, of 64, by the size of a dimension. */
+static void emit_index(wi_emitter *e, int d, bool reduced, bool is_last, const char *constant) {
+    if (is_last) {
+        wi_text_append(&e->text, "%sint i%d = (int)r_%d;\n", constant, d, reduced);
+        return;
+    }
+    const char *const type = reduced ? "" : "(uint)";
+    wi_emit_argument(e, WI_ARGUMENT_DIM, d, 0, 0);
+    wi_text_append(&e->text, "%sint i%d = (int)(r_%d %% %sn%d);\nr_%d /= %sn%d;\n", constant, d, reduced,
+        type, d, reduced, type, d);
+}
+
+static bool is_walked(const wi_emitter *e, int d, bool reduced) {
     const wi_space *space = &e->loop->space;
+    return space->reduced[d] == reduced && !(e->has_j && d == space->rank - 1);
+}
+
+static void emit_indices(wi_emitter *e, bool reduced, const char *from, const char *constant) {
     int left = wi_count_dims(e, reduced);
     if (left == 0) return;
-    if (left > 1) wi_text_append(&e->text, "long r_%d = %s;\n", reduced, from);
-    for (int d = space->rank - 1; d >= 0; d--) {
-        if (space->reduced[d] != reduced || (e->has_j && d == space->rank - 1)) continue;
-        if (left == 1) {
-            if (wi_count_dims(e, reduced) > 1)
-                wi_text_append(&e->text, "const long i%d = r_%d;\n", d, reduced);
-            else
-                wi_text_append(&e->text, "const long i%d = %s;\n", d, from);
-        } else {
-            wi_emit_argument(e, WI_ARGUMENT_DIM, d, 0, 0);
-            wi_text_append(
-                &e->text, "const long i%d = r_%d %% n%d;\nr_%d /= n%d;\n", d, reduced, d, reduced, d);
-        }
-        left--;
+    wi_text_append(&e->text, reduced ? "long r_%d = %s;\n" : "uint r_%d = (uint)%s;\n", reduced, from);
+    for (int d = e->loop->space.rank - 1; d >= 0; d--)
+        if (is_walked(e, d, reduced)) emit_index(e, d, reduced, --left == 0, constant);
+}
+
+void wi_emit_decode(wi_emitter *e, bool reduced, const char *from) {
+    emit_indices(e, reduced, from, "const ");
+}
+
+void wi_emit_decode_first(wi_emitter *e, const char *from) {
+    emit_indices(e, true, from, "");
+}
+
+void wi_emit_decode_next(wi_emitter *e) {
+    int left = wi_count_dims(e, true), open = 0;
+    for (int d = e->loop->space.rank - 1; d >= 0; d--) {
+        if (!is_walked(e, d, true)) continue;
+        if (--left == 0)
+            wi_text_append(&e->text, "i%d++;\n", d);
+        else
+            wi_text_append(&e->text, "if (++i%d == n%d) {\ni%d = 0;\n", d, d, d), open++;
     }
+    while (open-- > 0) wi_text_append(&e->text, "}\n");
 }
 
 /* The part of an address that comes from the kept or from the reduced dimensions. */

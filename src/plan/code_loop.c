@@ -7,9 +7,10 @@
  *            Where items do not walk (wi_device_profile), a group of WEFT_GROUP work-items goes along the row
  *            together.
  *
- * A long reduction with few results is split (`partial`); a second kernel (`combine`) combines the partial results,
- * always in the same order. Sums are taken in blocks, and blocks added with compensation, so that errors
- * do not grow with length.
+ * A long reduction with few results is split. Splits are joined by those of their items that finish last
+ * (accumulators.h: wi_emit_join), or leave partial results (`partial`) that a second kernel (`combine`)
+ * combines; always in the same order. Sums are taken in blocks, and blocks added with compensation, so that
+ * errors do not grow with length.
  *
  * Work split: w0 results or rows, w1 rows an item, w2 spans a row, w3 elements a span, w4 splits. */
 #include "plan/code_shared.h"
@@ -30,14 +31,22 @@ static void emit_body(wi_emitter *e, wi_form form) {
     emit_row_loads(e);
     if (form == WI_FORM_COMBINE) {
         const bool rows = e->inner_is_reduced;
+        e->inner_is_reduced = false; /* totals are whole already, NaN included */
         wi_emit_accumulators(e, 0);
         wi_emit_partial_loads(e, !rows && e->walks);
-        e->inner_is_reduced = false; /* totals are whole already */
         wi_emit_row_values(e, 0);
         e->inner_is_reduced = rows;
     } else if (form == WI_FORM_PARTIAL) {
         wi_emit_sweep(e, 0);
         wi_emit_partial_stores(e);
+    } else if (form == WI_FORM_JOINED) {
+        const bool rows = e->inner_is_reduced;
+        wi_emit_sweep(e, 0);
+        wi_emit_join(e);
+        wi_text_append(&e->text, "if (last) {\n");
+        wi_emit_row_values(e, 0);
+        wi_text_append(&e->text, "}\n");
+        e->inner_is_reduced = rows;
     } else {
         for (int sweep = 0; sweep < e->loop->sweeps; sweep++) {
             wi_emit_sweep(e, sweep);
@@ -120,7 +129,7 @@ static void emit_neighbours(wi_emitter *e, wi_form form) {
     } else {
         wi_text_append(&e->text, "const int row = (int)get_global_id(0);\nif (row >= w0) return;\n");
     }
-    if (form == WI_FORM_PARTIAL) wi_text_append(&e->text, "const int split = (int)get_group_id(1);\n");
+    if (wi_form_splits(form)) wi_text_append(&e->text, "const int split = (int)get_group_id(1);\n");
     if (e->step->reduced && form != WI_FORM_COMBINE) wi_emit_ranges(e, form);
     wi_emit_decode(e, false, "row");
     wi_emit_addresses(e, false);
@@ -130,7 +139,8 @@ static void emit_neighbours(wi_emitter *e, wi_form form) {
 /* ---- whole kernels ---- */
 
 static weft_status emit_kernel(wi_code *code, const wi_step *step, wi_form form, wi_kernel_text *kernel) {
-    static const char *const suffixes[] = {[WI_FORM_WHOLE] = WI_LOOP_SUFFIX,
+    static const char *const suffixes[] = {[WI_FORM_JOINED] = WI_LOOP_SUFFIX,
+        [WI_FORM_WHOLE] = WI_LOOP_SUFFIX,
         [WI_FORM_PARTIAL] = WI_PARTIAL_SUFFIX,
         [WI_FORM_COMBINE] = WI_COMBINE_SUFFIX};
     wi_emitter e;
@@ -154,8 +164,11 @@ static weft_status emit_kernel(wi_code *code, const wi_step *step, wi_form form,
 
 weft_status wi_code_loop(wi_code *code, const wi_step *step) {
     wi_step_code *own = &code->of[step->index];
+    const wi_loop *const loop = &code->loops->of[step->index];
+    if (wi_joins_splits(code->loops->partition, loop))
+        return emit_kernel(code, step, WI_FORM_JOINED, &own->whole);
     WI_TRY(emit_kernel(code, step, WI_FORM_WHOLE, &own->whole));
-    if (!code->loops->of[step->index].may_split) return WEFT_OK;
+    if (!loop->may_split) return WEFT_OK;
     WI_TRY(emit_kernel(code, step, WI_FORM_PARTIAL, &own->partial));
     return emit_kernel(code, step, WI_FORM_COMBINE, &own->combine);
 }

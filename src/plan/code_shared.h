@@ -4,8 +4,12 @@
 
 #include "plan/accumulators.h"
 
-/* The kernels of a loop: one that does all, or one that leaves partial results, and one that combines those. */
-typedef enum wi_form { WI_FORM_WHOLE, WI_FORM_PARTIAL, WI_FORM_COMBINE } wi_form;
+/* The kernels of a loop: one that does all, whether split or not; or one that does all where it is not split,
+ * one that leaves partial results, and one that combines those. */
+typedef enum wi_form { WI_FORM_JOINED, WI_FORM_WHOLE, WI_FORM_PARTIAL, WI_FORM_COMBINE } wi_form;
+static inline bool wi_form_splits(wi_form form) {
+    return form == WI_FORM_JOINED || form == WI_FORM_PARTIAL;
+}
 
 /* What the size of the last dimension says for every batch: no whole vector of 16, or no tail. */
 bool wi_never_whole(const wi_emitter *e);
@@ -16,6 +20,9 @@ const wi_value *wi_emitted_member(const wi_emitter *e, int i);
 int wi_count_dims(const wi_emitter *e, bool reduced);
 /* Splits the number `from` into indices i<d> of the kept or reduced dimensions, the last one fastest. */
 void wi_emit_decode(wi_emitter *e, bool reduced, const char *from);
+/* The same of reduced dimensions by counting, without division: before a loop, and at the end of its body. */
+void wi_emit_decode_first(wi_emitter *e, const char *from);
+void wi_emit_decode_next(wi_emitter *e);
 /* p<o> from the kept indices, or q<o> from p<o> and the reduced ones. */
 void wi_emit_addresses(wi_emitter *e, bool reduced);
 

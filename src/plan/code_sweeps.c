@@ -45,8 +45,8 @@ static bool has_rounds(const wi_emitter *e) {
 
 void wi_emit_ranges(wi_emitter *e, wi_form form) {
     if (has_rounds(e)) emit_rounds(e);
-    const bool cut_rounds = form == WI_FORM_PARTIAL && has_rounds(e),
-               cut_row = form == WI_FORM_PARTIAL && !has_rounds(e);
+    const bool cut_rounds = wi_form_splits(form) && has_rounds(e),
+               cut_row = wi_form_splits(form) && !has_rounds(e);
     if (has_rounds(e)) {
         if (cut_rounds)
             wi_text_append(&e->text,
@@ -98,10 +98,31 @@ static void emit_row_elements(wi_emitter *e, int sweep) {
     wi_text_append(&e->text, "}\n");
 }
 
-static void emit_round_begin(wi_emitter *e) {
+static void emit_round_begin(wi_emitter *e, bool counts) {
     e->in_loop = true;
-    wi_emit_decode(e, true, "t");
+    if (!counts) wi_emit_decode(e, true, "t");
     wi_emit_addresses(e, true);
+}
+
+/* Rounds of columns, in blocks: an item that is not a vector counts its indices, since a division of 64 bits
+ * takes longer than all else that a round does. */
+static void emit_column_rounds(wi_emitter *e, int sweep) {
+    const bool counts = !e->walks && wi_count_dims(e, true) > 1;
+    wi_text_append(&e->text,
+        "for (long block = t_begin; block < t_end; block += %d) {\nconst long stop = min(block + "
+        "%dl, t_end);\n",
+        BLOCK_ROUNDS, BLOCK_ROUNDS);
+    wi_emit_block_begin(e, sweep);
+    if (counts) wi_emit_decode_first(e, "block");
+    wi_text_append(&e->text, "for (long t = block; t < stop; t++) {\n");
+    emit_round_begin(e, counts);
+    wi_emit_vectors_begin(e);
+    emit_elements(e, sweep, "(WI)((int)t)");
+    wi_emit_vectors_end(e);
+    if (counts) wi_emit_decode_next(e);
+    wi_text_append(&e->text, "}\n");
+    wi_emit_block_end(e, sweep);
+    wi_text_append(&e->text, "}\n");
 }
 
 void wi_emit_sweep(wi_emitter *e, int sweep) {
@@ -114,23 +135,11 @@ void wi_emit_sweep(wi_emitter *e, int sweep) {
             wi_text_append(&e->text, "for (long t = t_begin; t < t_end; t++) {\n");
         else
             wi_text_append(&e->text, "{\n");
-        emit_round_begin(e);
+        emit_round_begin(e, false);
         emit_row_elements(e, sweep);
         wi_text_append(&e->text, "}\n");
     } else {
-        wi_text_append(&e->text,
-            "for (long block = t_begin; block < t_end; block += %d) {\nconst long stop = min(block + "
-            "%dl, t_end);\n",
-            BLOCK_ROUNDS, BLOCK_ROUNDS);
-        wi_emit_block_begin(e, sweep);
-        wi_text_append(&e->text, "for (long t = block; t < stop; t++) {\n");
-        emit_round_begin(e);
-        wi_emit_vectors_begin(e);
-        emit_elements(e, sweep, "(WI)((int)t)");
-        wi_emit_vectors_end(e);
-        wi_text_append(&e->text, "}\n");
-        wi_emit_block_end(e, sweep);
-        wi_text_append(&e->text, "}\n");
+        emit_column_rounds(e, sweep);
     }
     e->in_loop = false;
 }

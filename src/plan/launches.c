@@ -180,7 +180,9 @@ static weft_status launch_run(wi_launches *l, const wi_run *run) {
     const wi_step_schedule *own = &l->schedule->of[step->index];
     if (!wi_has_kernel(step)) return launch_without_kernel(l, run);
     if (step->kind != WI_STEP_LOOP) return launch_kernels(l, run);
-    if (!wi_is_split(step, own)) return launch_loop(l, run, &code->whole, WI_LOOP_SUFFIX, own->items, 1);
+    if (!wi_is_split(step, own))
+        return launch_loop(
+            l, run, &code->whole, WI_LOOP_SUFFIX, own->items, own->joins ? (size_t)own->work[4] : 1);
     /* Where items walk, each has one split; where they are neighbours, splits are a second dimension. */
     const bool walks = wi_step_device(l->memory->placement->partition, step)->profile.item_walks;
     const size_t splits = walks ? 1 : (size_t)own->work[4];

@@ -299,14 +299,34 @@ static weft_status make_bundles(wi_placement *m, const wi_schedule *schedule) {
     return WEFT_OK;
 }
 
-/* A place for each storage, one for each further instance, one for each bundle and one for their table, and those for the
- * scratch memory of each run that has some. */
+static void make_cells(wi_placement *m, const wi_schedule *schedule) {
+    const wi_partition *p = m->partition;
+    size_t bytes[WI_MAX_DEVICES] = {0};
+    for (size_t i = 0; i < p->step_count; i++) {
+        const wi_step_schedule *const own = &schedule->of[i];
+        size_t *const most = &bytes[p->steps[i]->device];
+        if (own->joins && own->scratch_bytes > *most) *most = own->scratch_bytes;
+    }
+    for (int d = 0; d < WI_MAX_DEVICES; d++) {
+        m->cells[d] = make_scratch(m, d, bytes[d], true);
+        if (m->cells[d] >= 0) m->places[m->cells[d]].cleared = true;
+    }
+}
+
+static int scratch_of(wi_placement *m, const wi_step_schedule *own, int device) {
+    if (own->ended_by) return m->bundles[own->ended_by->number];
+    if (own->joins) return m->cells[device];
+    return make_scratch(m, device, own->scratch_bytes - own->fixed_bytes, false);
+}
+
+/* A place for each storage, one for each further instance, one for each bundle and one for their table, the
+ * cells of each device, and those for the scratch memory of each run that has some. */
 static weft_status make_places(wi_placement *m, const wi_schedule *schedule) {
     const wi_partition *p = m->partition;
     const wi_materialised *runs = m->runs;
-    m->places = wi_arena_take(m->arena,
-        (p->storage_count + runs->instance_count + 2 * runs->run_count + (size_t)schedule->bundle_count + 2) *
-            sizeof *m->places);
+    m->places = wi_arena_take(m->arena, (p->storage_count + runs->instance_count + 2 * runs->run_count +
+                                            (size_t)schedule->bundle_count + 2 + WI_MAX_DEVICES) *
+                                            sizeof *m->places);
     m->scratch = wi_arena_take(m->arena, (runs->run_count + 1) * sizeof *m->scratch);
     m->fixed = wi_arena_take(m->arena, (runs->run_count + 1) * sizeof *m->fixed);
     if (!m->places || !m->scratch || !m->fixed) return WEFT_ERROR_MEMORY;
@@ -315,13 +335,13 @@ static weft_status make_places(wi_placement *m, const wi_schedule *schedule) {
     for (size_t i = 0; i < runs->instance_count; i++)
         take_storage(&m->places[m->place_count++], &p->storages[runs->instance_of[i]]);
     WI_TRY(make_bundles(m, schedule));
+    make_cells(m, schedule);
     for (size_t i = 0; i < runs->run_count; i++) {
         const int device = runs->runs[i].step->device;
         const wi_step_schedule *own = &schedule->of[runs->runs[i].step->index];
         m->fixed[i] = own->packed_by ? m->bundles[own->packed_by->number]
                                      : make_scratch(m, device, own->fixed_bytes, true);
-        m->scratch[i] = own->ended_by ? m->bundles[own->ended_by->number]
-                                      : make_scratch(m, device, own->scratch_bytes - own->fixed_bytes, false);
+        m->scratch[i] = scratch_of(m, own, device);
     }
     return WEFT_OK;
 }

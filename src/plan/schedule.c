@@ -89,6 +89,19 @@ static int64_t whole_groups(int64_t items, int64_t group) {
     return wi_divide_up(items, group) * group;
 }
 
+/* Of columns: items enough for all units, unless each of them would have too little to do. What takes a second
+ * launch has a few longer ones, as that launch goes through them one by one. */
+static int64_t column_splits(const cutter *c) {
+    const sizes *s = &c->s;
+    const wi_loop_profile *profile = &c->device->loops;
+    enum { ITEMS_A_UNIT = 512 };
+    if (s->kept >= profile->results) return 1;
+    const int64_t long_ones = wi_divide_up(s->reduced, profile->split_rounds);
+    if (!c->own->joins) return long_ones;
+    return wi_max64(
+        long_ones, wi_min64(c->device->units * ITEMS_A_UNIT / s->kept, s->reduced / profile->least_rounds));
+}
+
 static void cut_neighbours(cutter *c) {
     const sizes *s = &c->s;
     const wi_loop_profile *profile = &c->device->loops;
@@ -96,8 +109,8 @@ static void cut_neighbours(cutter *c) {
     int64_t splits = 1;
     if (c->loop->may_split && s->rows)
         splits = wi_divide_up(s->reduced, profile->split_elements);
-    else if (c->loop->may_split && s->kept < profile->results)
-        splits = wi_divide_up(s->reduced, profile->split_rounds);
+    else if (c->loop->may_split)
+        splits = column_splits(c);
     const int64_t rows = s->rows ? s->kept * group : s->kept;
     splits =
         wi_min64(splits, wi_max64(1, wi_min64(profile->splits, profile->results * 8 / wi_max64(rows, 1))));
@@ -123,15 +136,18 @@ static weft_status schedule_loop(const wi_partition *p, const wi_loop *loop, wi_
         WI_FAIL(WEFT_ERROR_UNSUPPORTED, "a step over %lld results is more than a kernel counts",
             (long long)c.s.kept);
     own->work[0] = (int)c.s.kept;
+    own->joins = wi_joins_splits(p, loop);
     if (device->item_walks)
         cut_walks(&c);
     else
         cut_neighbours(&c);
-    if (own->work[4] > 1)
+    if (own->joins)
+        own->scratch_bytes = wi_join_bytes(p, step, c.s.kept, own->work[4]);
+    else if (own->work[4] > 1)
         own->scratch_bytes = count_partial_cells(p, step) * wi_reduction_cell(p, step) * (size_t)c.s.kept *
                              (size_t)own->work[4];
     own->flops = (double)step->member_count * (double)c.s.kept * (double)c.s.reduced;
-    own->launch_count = own->work[4] > 1 ? 2 : 1;
+    own->launch_count = wi_is_split(step, own) ? 2 : 1;
     return WEFT_OK;
 }
 
@@ -191,7 +207,7 @@ static double bytes_of(const wi_partition *p, const wi_loop *loop) {
 }
 
 bool wi_is_split(const wi_step *step, const wi_step_schedule *schedule) {
-    return step->kind == WI_STEP_LOOP && schedule->work[4] > 1;
+    return step->kind == WI_STEP_LOOP && schedule->work[4] > 1 && !schedule->joins;
 }
 
 /* A transfer between devices goes at the pace of the slower one. */

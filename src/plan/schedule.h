@@ -11,6 +11,8 @@ typedef struct wi_step_schedule {
     int work[5]; /* LOOP: the work split, see code_loop.c; work[4] is the number of splits */
     size_t items, combine_items;
     size_t scratch_bytes;
+    bool
+        joins; /* LOOP: splits are joined in the launch itself; scratch memory is the device's cells (placement.h) */
     /* Of the launches, the first that need not run again until a variable is written (fixed.c); of the scratch memory, the
      * first bytes, which these fill for all runs, or a bundle before the step. */
     int fixed_launches;
@@ -40,7 +42,7 @@ bool wi_step_is_fixed(const wi_schedule *schedule, const wi_step *step);
 /* bundles.c: which launches are bundled; none is, from now on. */
 weft_status wi_find_bundles(wi_schedule *schedule);
 void wi_schedule_unbundle(wi_schedule *schedule);
-/* Is the step's reduction split? */
+/* Has the step's reduction two launches, of which one combines the splits? */
 bool wi_is_split(const wi_step *step, const wi_step_schedule *schedule);
 
 #endif

@@ -120,7 +120,9 @@ static weft_status check_step_code(const wi_code *code, size_t index) {
     WI_TRY(check_kernel(code, index, &own->whole));
     WI_REQUIRE(step->kind == WI_STEP_LOOP || (own->kernel && own->kernel->count > 0), WI_PASS_CODE, "step",
         index, "its template has no launches");
-    if (step->kind != WI_STEP_LOOP || !code->loops->of[index].may_split) return WEFT_OK;
+    const wi_loop *const loop = &code->loops->of[index];
+    if (step->kind != WI_STEP_LOOP || !loop->may_split || wi_joins_splits(code->loops->partition, loop))
+        return WEFT_OK;
     WI_TRY(check_kernel(code, index, &own->partial));
     return check_kernel(code, index, &own->combine);
 }

@@ -8,7 +8,7 @@
 
 static size_t split_step(weft_plan *plan) {
     for (size_t i = 0; i < plan->partition.step_count; i++)
-        if (wi_is_split(plan->partition.steps[i], &plan->schedule.of[i])) return i;
+        if (plan->partition.steps[i]->kind == WI_STEP_LOOP && plan->schedule.of[i].work[4] > 1) return i;
     fail_msg("no step is cut");
     return 0;
 }
@@ -55,7 +55,9 @@ static void drop_kernel(weft_plan *plan) {
     plan->code.of[broken_plan_loop(plan)->index].whole.piece = -1;
 }
 static void drop_partial(weft_plan *plan) {
-    plan->code.of[split_step(plan)].partial.piece = -1;
+    const size_t step = split_step(plan);
+    wi_step_code *const code = &plan->code.of[step];
+    (plan->schedule.of[step].joins ? &code->whole : &code->partial)->piece = -1;
 }
 static void add_arguments(weft_plan *plan) {
     plan->code.of[broken_plan_loop(plan)->index].whole.argument_count = WI_MAX_ARGUMENTS + 1;

@@ -73,7 +73,8 @@ static void test_special_values(void **state) {
     weft_graph_release(graph);
 }
 
-/* The variance of a fused expression is one launch while rows are short, and two steps when they are long. */
+/* The variance of a fused expression is one launch while rows are short, and two steps when they are long: a launch each
+ * where it joins its own splits, which it does where work-items are neighbours. */
 static void test_launches(void **state) {
     (void)state;
     weft_graph *const graph = test_graph();
@@ -81,7 +82,8 @@ static void test_launches(void **state) {
     weft_tensor *const y = weft_input_shape(graph, "y", WEFT_F32, 1, (const int64_t[]){200000});
     weft_tensor *const short_rows = weft_var(weft_relu(weft_add(x, x)), 1);
     weft_tensor *const long_row = weft_var(weft_relu(weft_add(y, y)));
-    static const size_t most[2] = {1, 4};
+    const bool walks = weft_context_device(test_context())->device_class == WEFT_CLASS_CPU;
+    const size_t most[2] = {1, walks ? 4 : 2};
     for (int i = 0; i < 2; i++) {
         weft_plan *plan = NULL;
         weft_plan_info info;
