@@ -170,26 +170,52 @@ weft_graph *wi_inputs_graph(const char *op, weft_tensor *const *inputs, int coun
 
 /* ---- nodes ---- */
 
-static uint64_t node_hash(const wi_op *op, weft_tensor *const *inputs, int count, weft_dtype dtype,
-    const wi_shape *shape, const wi_attributes *attributes) {
-    uint64_t hash = XXH3_64bits_withSeed(attributes, op->attribute_bytes, (uint64_t)(uintptr_t)op);
-    if (count > 0) hash = XXH3_64bits_withSeed(inputs, (size_t)count * sizeof *inputs, hash);
-    const size_t dims = (size_t)shape->rank * sizeof *shape->dims;
-    return XXH3_64bits_withSeed(shape->dims, dims, hash + (uint64_t)dtype * 31 + (uint64_t)shape->rank);
+/* What is sought: a node by what it is made from. */
+typedef struct wanted {
+    const wi_op *op;
+    weft_tensor *const *inputs;
+    int count;
+    weft_dtype dtype;
+    const wi_shape *shape;
+    const wi_attributes *attributes;
+} wanted;
+
+static uint32_t hash_of(const wanted *w) {
+    uint64_t hash = XXH3_64bits_withSeed(w->attributes, w->op->attribute_bytes, (uint64_t)(uintptr_t)w->op);
+    if (w->count > 0) hash = XXH3_64bits_withSeed(w->inputs, (size_t)w->count * sizeof *w->inputs, hash);
+    const size_t dims = (size_t)w->shape->rank * sizeof *w->shape->dims;
+    hash += (uint64_t)w->dtype * 31 + (uint64_t)w->shape->rank;
+    return (uint32_t)XXH3_64bits_withSeed(w->shape->dims, dims, hash);
 }
 
-static bool node_is(const weft_tensor *node, const wi_op *op, weft_tensor *const *inputs, int count,
-    weft_dtype dtype, const wi_shape *shape, const wi_attributes *attributes) {
-    return node->op == op && node->dtype == dtype && node->input_count == count &&
-           wi_shape_equal(&node->shape, shape) &&
-           (count == 0 || memcmp(node->inputs, inputs, (size_t)count * sizeof *inputs) == 0) &&
-           memcmp(&node->attributes, attributes, op->attribute_bytes) == 0;
+static bool node_is(const weft_tensor *node, const wanted *w) {
+    return node->op == w->op && node->dtype == w->dtype && node->input_count == w->count &&
+           wi_shape_equal(&node->shape, w->shape) &&
+           (w->count == 0 || memcmp(node->inputs, w->inputs, (size_t)w->count * sizeof *w->inputs) == 0) &&
+           memcmp(&node->attributes, w->attributes, w->op->attribute_bytes) == 0;
 }
 
-static wi_known_node *unused_slot(wi_known_node *known, size_t capacity, uint64_t hash) {
-    size_t at = hash & (capacity - 1);
-    while (known[at].node) at = (at + 1) & (capacity - 1);
-    return &known[at];
+static uint32_t youngest_of(const wanted *w) {
+    uint32_t youngest = 0;
+    for (int i = 0; i < w->count; i++)
+        if (w->inputs[i]->id >= youngest) youngest = w->inputs[i]->id + 1;
+    return youngest;
+}
+
+/* Where the node is, or would be; w: NULL for one that is not in the table. Nodes that are made one after the other, or sought,
+ * mostly read one another: by the youngest of their inputs they stand side by side, and few pages of the table are touched.
+ * Where too many read the same one, and for those without inputs, the hash says where. A slot that was used once stays so: who
+ * finds one unused seeks no further. */
+static wi_known_node *find_slot(
+    wi_known_node *known, size_t capacity, uint32_t hash, uint32_t youngest, const wanted *w) {
+    enum { PROBES = 8 };
+    const int probes = youngest > 0 ? PROBES : 0;
+    size_t at = 2 * (size_t)youngest + (hash >> 25);
+    for (int probe = 0;; probe++, at++) {
+        if (probe == probes) at = hash;
+        wi_known_node *const slot = &known[at & (capacity - 1)];
+        if (!slot->node || (w && slot->hash == hash && node_is(slot->node, w))) return slot;
+    }
 }
 
 static weft_status grow_known(weft_graph *graph) {
@@ -199,7 +225,8 @@ static weft_status grow_known(weft_graph *graph) {
     wi_known_node *const known = wi_allocate_array(graph->context->allocator, capacity, sizeof *known);
     if (!known) return WEFT_ERROR_MEMORY;
     for (size_t i = 0; i < graph->known_capacity; i++) {
-        if (graph->known[i].node) *unused_slot(known, capacity, graph->known[i].hash) = graph->known[i];
+        const wi_known_node *const old = &graph->known[i];
+        if (old->node) *find_slot(known, capacity, old->hash, old->youngest, NULL) = *old;
     }
     wi_release(graph->context->allocator, graph->known);
     graph->known = known;
@@ -229,15 +256,11 @@ weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inp
     if (attributes) memcpy(&given, attributes, op->attribute_bytes);
     if (grow_known(graph) != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
 
-    const uint64_t hash = node_hash(op, inputs, count, dtype, shape, &given);
-    const size_t last = graph->known_capacity - 1;
-    size_t at = hash & last;
-    for (; graph->known[at].node; at = (at + 1) & last) {
-        weft_tensor *const known = graph->known[at].node;
-        if (graph->known[at].hash == hash && node_is(known, op, inputs, count, dtype, shape, &given))
-            return known;
-    }
-    weft_tensor *node = wi_arena_take(&graph->arena, sizeof *node + (size_t)count * sizeof *inputs);
+    const wanted w = {op, inputs, count, dtype, shape, &given};
+    const uint32_t hash = hash_of(&w), youngest = youngest_of(&w);
+    wi_known_node *const slot = find_slot(graph->known, graph->known_capacity, hash, youngest, &w);
+    if (slot->node) return slot->node;
+    weft_tensor *const node = wi_arena_take(&graph->arena, sizeof *node + (size_t)count * sizeof *inputs);
     if (!node) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
     node->graph = graph;
     node->op = op;
@@ -247,7 +270,7 @@ weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inp
     node->attributes = given;
     node->input_count = count;
     if (count > 0) memcpy(node->inputs, inputs, (size_t)count * sizeof *inputs);
-    graph->known[at] = (wi_known_node){hash, node};
+    *slot = (wi_known_node){hash, youngest, node};
     return node;
 }
 

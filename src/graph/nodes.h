@@ -193,8 +193,8 @@ typedef struct wi_attachment {
 } wi_attachment;
 
 typedef struct wi_known_node {
-    uint64_t hash;
-    weft_tensor *node; /* NULL: unused */
+    uint32_t hash, youngest; /* number of its inputs, and 1; 0: it has none */
+    weft_tensor *node;       /* NULL: unused */
 } wi_known_node;
 
 struct weft_graph {

@@ -16,10 +16,11 @@ typedef struct wi_visit {
 static weft_status note_of(wi_rewrite *rewrite, const weft_tensor *node, wi_rewritten **note) {
     weft_graph *const graph = rewrite->graph;
     const size_t before = graph->rewritten_capacity;
-    WI_TRY(wi_grow(graph->context->allocator, (void **)&graph->rewritten, &graph->rewritten_capacity,
-        (size_t)node->id + 1, sizeof *graph->rewritten));
-    if (graph->rewritten_capacity > before)
+    if (node->id >= before) {
+        WI_TRY(wi_grow(graph->context->allocator, (void **)&graph->rewritten, &graph->rewritten_capacity,
+            (size_t)node->id + 1, sizeof *graph->rewritten));
         memset(graph->rewritten + before, 0, (graph->rewritten_capacity - before) * sizeof **note);
+    }
     *note = &graph->rewritten[node->id];
     if ((*note)->pass != graph->rewrite_passes) **note = (wi_rewritten){.pass = graph->rewrite_passes};
     return WEFT_OK;

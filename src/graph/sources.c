@@ -268,13 +268,17 @@ weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis) {
     return wi_node(graph, &wi_op_coordinate, NULL, 0, WEFT_I32, shape, &attributes);
 }
 
+static weft_tensor *scalar_node(weft_graph *graph, size_t index) {
+    const wi_shape shape = {.rank = 0};
+    const wi_attributes attributes = {.scalar = {.index = (uint32_t)index}};
+    return wi_node(graph, &wi_op_scalar, NULL, 0, WEFT_F32, &shape, &attributes);
+}
+
 static weft_tensor *make_scalar(weft_graph *graph, wi_scalar scalar) {
     if (wi_grow(graph->context->allocator, (void **)&graph->scalars, &graph->scalar_capacity,
             graph->scalar_count + 1, sizeof *graph->scalars) != WEFT_OK)
         return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
-    const wi_shape shape = {.rank = 0};
-    const wi_attributes attributes = {.scalar = {.index = (uint32_t)graph->scalar_count}};
-    weft_tensor *tensor = wi_node(graph, &wi_op_scalar, NULL, 0, WEFT_F32, &shape, &attributes);
+    weft_tensor *const tensor = scalar_node(graph, graph->scalar_count);
     if (tensor) graph->scalars[graph->scalar_count++] = scalar;
     return tensor;
 }
@@ -288,8 +292,15 @@ uint64_t wi_clock_update(const wi_clock *clock) {
     return clock->runs == 0 ? 1 : (clock->runs - 1) / clock->every + 1;
 }
 
+/* What a rule gives, and remembers, follows from its numbers and the clock: equal scalars are one, so that all updates of an
+ * optimizer read the same. */
 weft_tensor *wi_step_scalar(
     weft_graph *graph, size_t clock, double (*rule)(wi_scalar *, const wi_clock *), double a, double b) {
+    for (size_t i = 0; i < graph->scalar_count; i++) {
+        const wi_scalar *const known = &graph->scalars[i];
+        if (known->rule == rule && known->clock == clock && known->a == a && known->b == b)
+            return scalar_node(graph, i);
+    }
     return make_scalar(graph, (wi_scalar){.rule = rule, .a = a, .b = b, .clock = clock});
 }
 

@@ -1,5 +1,6 @@
 /* Assignments: in place where no one needs the old value any more, else by a step that copies. */
 #include "plan/loops.h"
+#include <stdlib.h>
 
 static bool same_layout(const wi_loop *loop, const wi_layout *a, const wi_layout *b) {
     for (int d = 0; d < loop->space.rank; d++) {
@@ -115,25 +116,106 @@ static bool disturbs_kernels(const wi_partition *p, const wi_assignment *assignm
     return false;
 }
 
+/* ---- who reads what is assigned ---- */
+
+/* Elements of a storage that a step reads, or writes. */
+typedef struct reading {
+    int storage, step;
+    int64_t first, end;
+    int64_t reach; /* the greatest end so far, of readings of the storage */
+} reading;
+
+/* By storage, then by where they begin. */
+typedef struct readings {
+    reading *of;
+    size_t count, capacity;
+} readings;
+
+static weft_status add_reading(
+    readings *r, const wi_partition *p, const bool *assigned, int step, int value) {
+    const int storage = value >= 0 ? wi_base_storage(p, value) : -1;
+    if (storage < 0 || !assigned[storage]) return WEFT_OK;
+    WI_TRY(
+        wi_grow(p->request->context->allocator, (void **)&r->of, &r->capacity, r->count + 1, sizeof *r->of));
+    reading *const own = &r->of[r->count++];
+    *own = (reading){.storage = storage, .step = step};
+    span_of(&p->values[value], &own->first, &own->end);
+    return WEFT_OK;
+}
+
+static weft_status add_step(readings *r, const wi_loops *loops, const bool *assigned, int step) {
+    const wi_loop *const loop = &loops->of[step];
+    for (int i = 0; i < 2 && loop->step->kind == WI_STEP_PRODUCT; i++)
+        WI_TRY(add_reading(r, loops->partition, assigned, step, loop->step->sources[i]));
+    for (int i = 0; i < loop->operand_count; i++)
+        WI_TRY(add_reading(r, loops->partition, assigned, step, loop->operands[i].value));
+    return WEFT_OK;
+}
+
+static int by_place(const void *a, const void *b) {
+    const reading *const x = a, *const y = b;
+    if (x->storage != y->storage) return x->storage < y->storage ? -1 : 1;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+static weft_status find_readings(readings *r, const wi_loops *loops, size_t step_count) {
+    const wi_partition *const p = loops->partition;
+    bool *const assigned = wi_arena_take(p->request->arena, p->storage_count * sizeof *assigned);
+    if (!assigned) return WEFT_ERROR_MEMORY;
+    for (size_t i = 0; i < p->assignment_count; i++)
+        assigned[wi_base_storage(p, p->assignments[i].variable)] = true;
+    for (size_t i = 0; i < step_count; i++) WI_TRY(add_step(r, loops, assigned, (int)i));
+    if (r->count > 1) qsort(r->of, r->count, sizeof *r->of, by_place);
+    for (size_t i = 0; i < r->count; i++) {
+        const bool follows = i > 0 && r->of[i - 1].storage == r->of[i].storage;
+        r->of[i].reach = follows && r->of[i - 1].reach > r->of[i].end ? r->of[i - 1].reach : r->of[i].end;
+    }
+    return WEFT_OK;
+}
+
+/* The first that may end behind that place. */
+static size_t first_reaching(const readings *r, int storage, int64_t place) {
+    size_t low = 0, high = r->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const reading *const own = &r->of[middle];
+        if (own->storage < storage || (own->storage == storage && own->reach <= place))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_read_after(const wi_partition *p, const readings *r, int variable, int step) {
+    const int storage = wi_base_storage(p, variable);
+    int64_t first, end;
+    span_of(&p->values[variable], &first, &end);
+    for (size_t i = first_reaching(r, storage, first);
+         i < r->count && r->of[i].storage == storage && r->of[i].first < end; i++) {
+        if (r->of[i].step > step && r->of[i].end > first) return true;
+    }
+    return false;
+}
+
+/* ---- assignments ---- */
+
 /* Is the new value computed in the variable's memory, where no one needs the old one afterwards? */
-static bool may_be_in_place(const wi_loops *loops, const wi_assignment *assignment, size_t step_count) {
+static bool may_be_in_place(const wi_loops *loops, const wi_assignment *assignment, const readings *r) {
     const wi_partition *p = loops->partition;
     const size_t step = (size_t)p->values[assignment->value].step;
     const int own = wi_base_storage(p, assignment->value), over = wi_base_storage(p, assignment->variable);
     if (p->storages[own].alias >= 0 || !writes_over(p, &loops->of[step], assignment, over)) return false;
     if (disturbs_kernels(p, assignment, own)) return false;
-    for (size_t i = step + 1; i < step_count; i++) {
-        if (reads_variable(p, &loops->of[i], assignment->variable)) return false;
-    }
-    return true;
+    return !is_read_after(p, r, assignment->variable, (int)step);
 }
 
 /* Else it is copied there after the last step. */
 static weft_status settle(
-    wi_partition *p, wi_loops *loops, const wi_assignment *assignment, size_t step_count) {
+    wi_partition *p, wi_loops *loops, const wi_assignment *assignment, const readings *r) {
     const wi_value *variable = &p->values[assignment->variable];
     const int over = wi_base_storage(p, assignment->variable);
-    if (may_be_in_place(loops, assignment, step_count)) {
+    if (may_be_in_place(loops, assignment, r)) {
         wi_storage *storage = &p->storages[wi_base_storage(p, assignment->value)];
         storage->alias = over;
         storage->alias_offset =
@@ -147,7 +229,10 @@ static weft_status settle(
 }
 
 weft_status wi_settle_assignments(wi_partition *p, wi_loops *loops) {
-    const size_t step_count = p->step_count;
-    for (size_t i = 0; i < p->assignment_count; i++) WI_TRY(settle(p, loops, &p->assignments[i], step_count));
-    return WEFT_OK;
+    readings r = {0};
+    weft_status status = p->assignment_count > 0 ? find_readings(&r, loops, p->step_count) : WEFT_OK;
+    for (size_t i = 0; i < p->assignment_count && status == WEFT_OK; i++)
+        status = settle(p, loops, &p->assignments[i], &r);
+    wi_release(p->request->context->allocator, r.of);
+    return status;
 }

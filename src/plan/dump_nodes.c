@@ -46,7 +46,7 @@ void wi_dump_order(const wi_node_order *order, wi_text *text) {
         wi_text_append(text, "%4zu  ", i);
         wi_dump_node(node, text);
         append_inputs(node, text);
-        wi_text_append(text, "  %d readers\n", order->readers[node->id]);
+        wi_text_append(text, "  %d readers\n", order->readers[i]);
     }
     for (size_t i = 0; i < order->request->output_count; i++)
         wi_text_append(text, "output %zu: %%%u\n", i, (unsigned)order->roots[i]->id);

@@ -221,7 +221,8 @@ bool wi_is_inline(const wi_partition *p, int index) {
         uniform = uniform && wi_is_uniform_inline(input);
     }
     if (uniform) return true;
-    inliner own = {.partition = p, .step = -1, .points = (double)p->order->widest[value->node->id]};
+    inliner own = {
+        .partition = p, .step = -1, .points = (double)p->order->widest[wi_place_of(p->order, value->node)]};
     if (!add_node(&own, value->node)) return false;
     const double bytes = traffic(&own, value), readers = value->outside;
     const double once = own.arithmetic * count_of(value) / own.points;

@@ -64,7 +64,6 @@ typedef struct visit {
 typedef struct walk {
     wi_node_order *order;
     const weft_allocator *allocator;
-    bool *met; /* by node id */
     visit *stack;
     size_t stack_capacity;
 } walk;
@@ -74,13 +73,15 @@ static weft_status append(walk *w, weft_tensor *node) {
     WI_TRY(wi_grow(
         w->allocator, (void **)&order->nodes, &order->capacity, order->count + 1, sizeof *order->nodes));
     order->nodes[order->count++] = node;
+    order->place[node->id] = (uint32_t)order->count;
     return WEFT_OK;
 }
 
 /* Onto the stack, unless it has been met. */
 static weft_status enter(walk *w, weft_tensor *node, size_t *depth) {
-    if (w->met[node->id]) return WEFT_OK;
-    w->met[node->id] = true;
+    enum { MET = 1 }; /* and not in the order yet */
+    if (w->order->place[node->id]) return WEFT_OK;
+    w->order->place[node->id] = MET;
     WI_TRY(wi_grow(w->allocator, (void **)&w->stack, &w->stack_capacity, *depth + 1, sizeof *w->stack));
     w->stack[(*depth)++] = (visit){.node = node};
     return WEFT_OK;
@@ -104,11 +105,9 @@ static weft_status visit_from(walk *w, weft_tensor *root) {
 
 static weft_status visit_all(wi_node_order *order) {
     walk w = {.order = order, .allocator = order->request->context->allocator};
-    w.met = wi_allocate_array(w.allocator, order->id_count, sizeof *w.met);
-    weft_status status = w.met ? WEFT_OK : WEFT_ERROR_MEMORY;
+    weft_status status = WEFT_OK;
     for (size_t i = 0; i < order->root_count && status == WEFT_OK; i++)
         status = visit_from(&w, order->roots[i]);
-    wi_release(w.allocator, w.met);
     wi_release(w.allocator, w.stack);
     return status;
 }
@@ -116,9 +115,10 @@ static weft_status visit_all(wi_node_order *order) {
 static void count_readers(wi_node_order *order) {
     for (size_t i = 0; i < order->count; i++) {
         const weft_tensor *node = order->nodes[i];
-        for (int k = 0; k < node->input_count; k++) order->readers[node->inputs[k]->id]++;
+        for (int k = 0; k < node->input_count; k++) order->readers[wi_place_of(order, node->inputs[k])]++;
     }
-    for (size_t i = 0; i < order->request->output_count; i++) order->readers[order->roots[i]->id]++;
+    for (size_t i = 0; i < order->request->output_count; i++)
+        order->readers[wi_place_of(order, order->roots[i])]++;
 }
 
 int64_t wi_priced_count(const wi_shape *shape) {
@@ -133,10 +133,10 @@ int64_t wi_priced_count(const wi_shape *shape) {
 static void find_widest(wi_node_order *order) {
     for (size_t i = order->count; i-- > 0;) {
         const weft_tensor *node = order->nodes[i];
-        int64_t *own = &order->widest[node->id];
+        int64_t *own = &order->widest[i];
         *own = wi_max64(*own, wi_priced_count(&node->shape));
         for (int k = 0; k < node->input_count && node->op->kind == WI_MAP; k++) {
-            int64_t *of_input = &order->widest[node->inputs[k]->id];
+            int64_t *of_input = &order->widest[wi_place_of(order, node->inputs[k])];
             *of_input = wi_max64(*of_input, *own);
         }
     }
@@ -146,10 +146,12 @@ static weft_status make_order(wi_node_order *order) {
     const wi_request *request = order->request;
     order->id_count = request->graph->node_count;
     order->count = 0;
-    order->readers = wi_arena_take(request->arena, order->id_count * sizeof *order->readers);
-    order->widest = wi_arena_take(request->arena, order->id_count * sizeof *order->widest);
-    if (!order->readers || !order->widest) return WEFT_ERROR_MEMORY;
+    order->place = wi_arena_take(request->arena, order->id_count * sizeof *order->place);
+    if (!order->place) return WEFT_ERROR_MEMORY;
     WI_TRY(visit_all(order));
+    order->readers = wi_arena_take(request->arena, order->count * sizeof *order->readers);
+    order->widest = wi_arena_take(request->arena, order->count * sizeof *order->widest);
+    if (!order->readers || !order->widest) return WEFT_ERROR_MEMORY;
     count_readers(order);
     find_widest(order);
     return WEFT_OK;
@@ -159,22 +161,18 @@ static weft_status make_order_on_devices(wi_node_order *order, wi_wishes *wishes
     const wi_request *request = order->request;
     WI_TRY(rewrite_graph(order, wishes));
     WI_TRY(make_order(order));
-    if (request->devices.count > 1) {
-        WI_TRY(wi_order_devices(order, wishes));
-        return make_order(order);
-    }
-    order->device = wi_arena_take(request->arena, order->id_count * sizeof *order->device);
-    return order->device ? WEFT_OK : WEFT_ERROR_MEMORY;
+    if (request->devices.count == 1) return WEFT_OK;
+    WI_TRY(wi_order_devices(order, wishes));
+    return make_order(order);
 }
 
 weft_dtype wi_stored_format(const wi_node_order *order, const weft_tensor *node) {
-    return node->id < order->id_count ? order->formats[node->id] : node->dtype;
+    return wi_is_ordered(order, node) ? order->formats[wi_place_of(order, node)] : node->dtype;
 }
 
 weft_dtype wi_multiplied_format(const wi_node_order *order, const weft_tensor *node) {
     const wi_request *const request = order->request;
-    const bool kept = order->kept && node->id < order->id_count && order->kept[node->id];
-    if (kept) return WEFT_F32;
+    if (order->kept && wi_is_ordered(order, node) && order->kept[wi_place_of(order, node)]) return WEFT_F32;
     const bool medium = request->matmul_precision == WEFT_MATMUL_PRECISION_MEDIUM;
     return medium && request->precision == WEFT_F32 ? WEFT_BF16 : request->precision;
 }

@@ -18,15 +18,19 @@ typedef struct wi_node_order {
     size_t rewrite_count;
     weft_tensor **nodes; /* inputs first */
     size_t count, capacity;
-    /* By node id: inputs of nodes in the order, and outputs of the plan, that the node is. */
+    /* By node id: its place in the order, and 1; 0: it is not there. All else is as large as the plan, however many nodes of
+     * other plans the graph has. */
+    uint32_t *place;
+    /* By place: inputs of nodes in the order, and outputs of the plan, that the node is. */
     int *readers;
-    /* By node id: elements (wi_priced_count) of the largest space in which the node may be computed for those
+    /* By place: elements (wi_priced_count) of the largest space in which the node may be computed for those
      * that read it: maps of maps may all be computed where the last of them is read. */
     int64_t *widest;
     weft_dtype
-        *formats; /* by node id: of its values in memory; arithmetic on them is done in the node's dtype */
-    bool *kept;   /* by node id: reads what weft_keep_f32 keeps, and multiplies in f32; NULL: no node does */
-    int *device;  /* by node id: device index. Generators and views have that of what reads them */
+        *formats; /* by place: of its values in memory; arithmetic on them is done in the node's dtype */
+    bool *kept;   /* by place: reads what weft_keep_f32 keeps, and multiplies in f32; NULL: no node does */
+    int *
+        device; /* by node id: device index; NULL: there is one. Generators and views have that of what reads them */
     size_t id_count; /* nodes with an id from here on are made by later passes */
 } wi_node_order;
 
@@ -36,6 +40,17 @@ extern const wi_op wi_op_transfer;
 /* Elements at a usual batch size, for decisions by cost that are alike for all plans of a graph: at the general
  * batch, what has a row per example would be so large that a launch cost nothing beside it. */
 int64_t wi_priced_count(const wi_shape *shape);
+/* Is the node in the order? */
+static inline bool wi_is_ordered(const wi_node_order *order, const weft_tensor *node) {
+    return node->id < order->id_count && order->place[node->id] > 0;
+}
+/* Of a node of the order. */
+static inline size_t wi_place_of(const wi_node_order *order, const weft_tensor *node) {
+    return order->place[node->id] - 1;
+}
+static inline int wi_node_device(const wi_node_order *order, const weft_tensor *node) {
+    return order->device ? order->device[node->id] : 0;
+}
 weft_status wi_plan_order(const wi_request *request, wi_node_order *order);
 void wi_node_order_clear(wi_node_order *order);
 /* Of a node of the order, or one that a later pass made. */

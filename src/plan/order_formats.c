@@ -16,20 +16,25 @@
 
 typedef struct format_search {
     wi_node_order *order;
-    uint32_t *group; /* by node id: another node of its memory; a representative is its own */
-    bool *flows;     /* by node id: comes from a contraction */
-    bool *precise;   /* by node id: comes from an exponential or a logarithm, with no contraction since */
-    bool *kept;      /* by node id: a view of what weft_keep_f32 keeps */
-    bool *wide;      /* by representative: stays as it is */
+    size_t *group; /* by place in the order: another node of its memory; a representative is its own */
+    bool *flows;   /* by place: comes from a contraction */
+    bool *precise; /* by place: comes from an exponential or a logarithm, with no contraction since */
+    bool *kept;    /* by place: a view of what weft_keep_f32 keeps */
+    bool *wide;    /* by representative: stays as it is */
 } format_search;
 
-static uint32_t representative(const format_search *s, uint32_t id) {
-    while (s->group[id] != id) id = s->group[id] = s->group[s->group[id]];
-    return id;
+static size_t at(const format_search *s, const weft_tensor *node) {
+    return wi_place_of(s->order, node);
+}
+
+static size_t representative(const format_search *s, const weft_tensor *node) {
+    size_t place = at(s, node);
+    while (s->group[place] != place) place = s->group[place] = s->group[s->group[place]];
+    return place;
 }
 
 static void unite(format_search *s, const weft_tensor *a, const weft_tensor *b) {
-    s->group[representative(s, a->id)] = representative(s, b->id);
+    s->group[representative(s, a)] = representative(s, b);
 }
 
 /* More than one number for each example of a batch. */
@@ -48,14 +53,14 @@ static void trace(format_search *s, const weft_tensor *node) {
     const bool is_contraction = node->op->kind == WI_PRODUCT;
     bool flows = is_contraction, precise = node->op->precise, reads_kept = false;
     for (int i = 0; i < node->input_count; i++) {
-        flows = flows || s->flows[node->inputs[i]->id];
-        precise = precise || s->precise[node->inputs[i]->id];
-        reads_kept = reads_kept || s->kept[node->inputs[i]->id];
+        flows = flows || s->flows[at(s, node->inputs[i])];
+        precise = precise || s->precise[at(s, node->inputs[i])];
+        reads_kept = reads_kept || s->kept[at(s, node->inputs[i])];
     }
-    s->flows[node->id] = flows;
-    s->precise[node->id] = precise && !is_contraction;
-    s->kept[node->id] = node->op == &wi_op_keep_f32 || (node->op->kind == WI_VIEW && reads_kept);
-    s->order->kept[node->id] = reads_kept && has_kernels(node->op);
+    s->flows[at(s, node)] = flows;
+    s->precise[at(s, node)] = precise && !is_contraction;
+    s->kept[at(s, node)] = node->op == &wi_op_keep_f32 || (node->op->kind == WI_VIEW && reads_kept);
+    s->order->kept[at(s, node)] = reads_kept && has_kernels(node->op);
 }
 
 static void join_memory(format_search *s, const weft_tensor *node) {
@@ -74,12 +79,12 @@ static bool may_be_narrow(const format_search *s, const weft_tensor *node) {
     if (node->op == &wi_op_keep_f32) return false;
     if (kind == WI_VIEW || kind == WI_JOIN || kind == WI_TRANSFER) return node->dtype == WEFT_F32;
     return node->dtype == WEFT_F32 && (kind == WI_MAP || has_kernels(node->op)) &&
-           (kind != WI_KERNEL || takes_narrow(s, node->op)) && s->flows[node->id] && !s->precise[node->id] &&
-           has_numbers_of_examples(&node->shape);
+           (kind != WI_KERNEL || takes_narrow(s, node->op)) && s->flows[at(s, node)] &&
+           !s->precise[at(s, node)] && has_numbers_of_examples(&node->shape);
 }
 
 static void keep(format_search *s, const weft_tensor *node) {
-    s->wide[representative(s, node->id)] = true;
+    s->wide[representative(s, node)] = true;
 }
 
 /* The input that comes from a contraction, if it is the only one that does. */
@@ -87,7 +92,7 @@ static const weft_tensor *only_flow(const format_search *s, const weft_tensor *n
     const weft_tensor *found = NULL;
     int count = 0;
     for (int i = 0; i < node->input_count; i++) {
-        if (!s->flows[node->inputs[i]->id]) continue;
+        if (!s->flows[at(s, node->inputs[i])]) continue;
         found = node->inputs[i];
         count++;
     }
@@ -118,15 +123,15 @@ static void keep_what_must_be(format_search *s) {
 static weft_status find_formats(format_search *s) {
     wi_node_order *const order = s->order;
     wi_arena *const arena = order->request->arena;
-    s->group = wi_arena_take(arena, order->id_count * sizeof *s->group);
-    s->flows = wi_arena_take(arena, order->id_count * sizeof *s->flows);
-    s->precise = wi_arena_take(arena, order->id_count * sizeof *s->precise);
-    s->kept = wi_arena_take(arena, order->id_count * sizeof *s->kept);
-    s->wide = wi_arena_take(arena, order->id_count * sizeof *s->wide);
-    order->kept = wi_arena_take(arena, order->id_count * sizeof *order->kept);
+    s->group = wi_arena_take(arena, order->count * sizeof *s->group);
+    s->flows = wi_arena_take(arena, order->count * sizeof *s->flows);
+    s->precise = wi_arena_take(arena, order->count * sizeof *s->precise);
+    s->kept = wi_arena_take(arena, order->count * sizeof *s->kept);
+    s->wide = wi_arena_take(arena, order->count * sizeof *s->wide);
+    order->kept = wi_arena_take(arena, order->count * sizeof *order->kept);
     if (!s->group || !s->flows || !s->precise || !s->kept || !s->wide || !order->kept)
         return WEFT_ERROR_MEMORY;
-    for (uint32_t id = 0; id < order->id_count; id++) s->group[id] = id;
+    for (size_t i = 0; i < order->count; i++) s->group[i] = i;
     for (size_t i = 0; i < order->count; i++) {
         trace(s, order->nodes[i]);
         join_memory(s, order->nodes[i]);
@@ -134,7 +139,7 @@ static weft_status find_formats(format_search *s) {
     keep_what_must_be(s);
     for (size_t i = 0; i < order->count; i++) {
         const weft_tensor *const node = order->nodes[i];
-        if (!s->wide[representative(s, node->id)]) order->formats[node->id] = order->request->precision;
+        if (!s->wide[representative(s, node)]) order->formats[i] = order->request->precision;
     }
     return WEFT_OK;
 }
@@ -156,8 +161,8 @@ static void tell_of_emulation(const wi_request *request) {
 weft_status wi_order_formats(wi_node_order *order) {
     format_search search = {.order = order};
     tell_of_emulation(order->request);
-    order->formats = wi_arena_take(order->request->arena, order->id_count * sizeof *order->formats);
+    order->formats = wi_arena_take(order->request->arena, order->count * sizeof *order->formats);
     if (!order->formats) return WEFT_ERROR_MEMORY;
-    for (size_t i = 0; i < order->count; i++) order->formats[order->nodes[i]->id] = order->nodes[i]->dtype;
+    for (size_t i = 0; i < order->count; i++) order->formats[i] = order->nodes[i]->dtype;
     return wi_dtype_rounds(order->request->precision) ? find_formats(&search) : WEFT_OK;
 }

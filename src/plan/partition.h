@@ -117,7 +117,7 @@ typedef struct wi_assignment {
 typedef struct wi_partition {
     const wi_request *request;
     const wi_node_order *order;
-    int *value_of; /* by node id: a value's index + 1 */
+    int *value_of; /* by place in the order: a value's index + 1 */
     wi_value *values;
     size_t value_count, value_capacity;
     wi_storage *storages;
@@ -141,7 +141,8 @@ weft_status wi_plan_partition(const wi_node_order *order, wi_partition *partitio
 void wi_partition_clear(wi_partition *partition);
 
 /* ---- for later passes ---- */
-int wi_value_index(const wi_partition *p, weft_tensor *node);
+/* -1: the node is not part of the plan, or has no value yet. */
+int wi_value_index(const wi_partition *p, const weft_tensor *node);
 /* NULL: the node is not part of the plan. */
 const wi_value *wi_value_of_node(const wi_partition *p, const weft_tensor *node);
 size_t wi_value_bytes(const wi_value *value);

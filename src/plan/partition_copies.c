@@ -62,7 +62,7 @@ weft_status wi_take_transfer(wi_partition *p, int index) {
     const weft_tensor *node = p->values[index].node;
     const int device = p->device;
     int from = wi_value_index(p, node->inputs[0]), step;
-    p->device = p->order->device[node->inputs[0]->id];
+    p->device = wi_node_device(p->order, node->inputs[0]);
     WI_TRY(wi_in_memory(p, &from));
     WI_TRY(wi_contiguous(p, &from));
     p->device = device;

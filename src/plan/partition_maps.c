@@ -191,8 +191,7 @@ static bool leads_into(const wi_partition *p, size_t at, int step) {
         if (next->op->kind != WI_MAP || !wi_shape_equal(&next->shape, &p->steps[step]->shape)) return false;
         for (int k = 0; k < next->input_count; k++) {
             const weft_tensor *input = next->inputs[k];
-            const int index = p->value_of[input->id] - 1;
-            const wi_value *value = index < 0 ? NULL : &p->values[index];
+            const wi_value *value = wi_value_of_node(p, input);
             follows = follows || input == p->order->nodes[i];
             meets =
                 meets || (value && value->state == WI_VALUE_MEMBER && value->step == step && !value->in_row);

@@ -11,7 +11,7 @@
 static weft_status take_output(wi_partition *p, size_t output) {
     p->output_values[output] = -1;
     weft_tensor *node = p->order->roots[output];
-    p->device = p->order->device[node->id];
+    p->device = wi_node_device(p->order, node);
     if (node->op->kind == WI_ASSIGN) return WEFT_OK;
     int index = wi_value_index(p, node);
     WI_TRY(wi_in_memory(p, &index));
@@ -26,9 +26,9 @@ static weft_status take_output(wi_partition *p, size_t output) {
 /* at: its place in the order. */
 static weft_status take_node(wi_partition *p, weft_tensor *node, size_t at) {
     int index;
-    p->device = p->order->device[node->id];
+    p->device = wi_node_device(p->order, node);
     WI_TRY(wi_new_value(p, node, &index));
-    p->value_of[node->id] = index + 1;
+    p->value_of[at] = index + 1;
     switch (node->op->kind) {
     case WI_SOURCE: return wi_take_source(p, index);
     case WI_GENERATOR: return wi_take_generator(p, index);
@@ -71,7 +71,7 @@ weft_status wi_plan_partition(const wi_node_order *order, wi_partition *p) {
     wi_key_map_init(&p->selections, request->arena);
     WI_TRY(wi_grow(request->context->allocator, (void **)&p->values, &p->value_capacity,
         order->count + order->count / 8, sizeof *p->values)); /* later passes add a few */
-    p->value_of = wi_arena_take(request->arena, order->id_count * sizeof *p->value_of);
+    p->value_of = wi_arena_take(request->arena, order->count * sizeof *p->value_of);
     p->output_values = wi_arena_take(request->arena, request->output_count * sizeof *p->output_values);
     if (!p->value_of || !p->output_values) return WEFT_ERROR_MEMORY;
     WI_TRY(find_assigned(p));

@@ -18,7 +18,7 @@ weft_status wi_new_value(wi_partition *p, weft_tensor *node, int *index) {
         .fault = -1};
     value->extent = wi_extent_of(&node->shape, p->request->batch);
     value->layout = wi_layout_contiguous(&value->extent);
-    value->outside = node->id < p->order->id_count ? p->order->readers[node->id] : 0;
+    value->outside = wi_is_ordered(p->order, node) ? p->order->readers[wi_place_of(p->order, node)] : 0;
     return WEFT_OK;
 }
 
@@ -67,13 +67,13 @@ void wi_add_member(wi_partition *p, int step, int value) {
     p->values[value].step = step;
 }
 
-int wi_value_index(const wi_partition *p, weft_tensor *node) {
-    return p->value_of[node->id] - 1;
+int wi_value_index(const wi_partition *p, const weft_tensor *node) {
+    return wi_is_ordered(p->order, node) ? p->value_of[wi_place_of(p->order, node)] - 1 : -1;
 }
 
 const wi_value *wi_value_of_node(const wi_partition *p, const weft_tensor *node) {
-    if (!node || node->id >= p->order->id_count || p->value_of[node->id] == 0) return NULL;
-    return &p->values[p->value_of[node->id] - 1];
+    const int index = node ? wi_value_index(p, node) : -1;
+    return index < 0 ? NULL : &p->values[index];
 }
 
 size_t wi_value_bytes(const wi_value *value) {

@@ -13,11 +13,14 @@ static weft_status check_node(const wi_node_order *order, size_t at, bool *met) 
         const weft_tensor *input = node->inputs[i];
         WI_REQUIRE(input->id < order->id_count && met[input->id], WI_PASS_ORDER, "node", at,
             "it comes before one of its inputs");
-        WI_REQUIRE(order->readers[input->id] > 0, WI_PASS_ORDER, "node", at,
-            "it is not counted among the readers of an input");
+        WI_REQUIRE(wi_is_ordered(order, input) && order->readers[wi_place_of(order, input)] > 0,
+            WI_PASS_ORDER, "node", at, "it is not counted among the readers of an input");
     }
-    WI_REQUIRE(order->device[node->id] >= 0 && order->device[node->id] < order->request->devices.count,
+    WI_REQUIRE(
+        wi_node_device(order, node) >= 0 && wi_node_device(order, node) < order->request->devices.count,
         WI_PASS_ORDER, "node", at, "its device does not exist");
+    WI_REQUIRE(wi_is_ordered(order, node) && wi_place_of(order, node) == at, WI_PASS_ORDER, "node", at,
+        "its place is another one");
     met[node->id] = true;
     return WEFT_OK;
 }

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "support/checks.h"
 #include "support/scratch.h"
+#include <limits.h>
 
 static void hooks_serve_everything(void **state) {
     scratch_allocator allocator;
@@ -69,6 +70,25 @@ static void an_arena_hands_out_zeroed_aligned_memory(void **state) {
     wi_arena_clear(&arena);
 }
 
+/* Without hooks a large arena goes on in large pages, where the system has them. */
+static void a_large_arena_is_like_any(void **state) {
+    enum { COUNT = 100, PART = 65521 };
+    unsigned char *taken[COUNT];
+    wi_arena arena;
+    (void)state;
+    wi_arena_init(&arena, NULL);
+    for (size_t i = 0; i < COUNT; i++) {
+        taken[i] = wi_arena_take(&arena, PART);
+        assert_int_equal((uintptr_t)taken[i] % 16, 0);
+        for (size_t j = 0; j < PART; j++) assert_true(taken[i][j] == 0);
+        memset(taken[i], (int)i, PART);
+    }
+    assert_non_null(wi_arena_take(&arena, 5 << 20)); /* more than a page */
+    for (size_t i = 0; i < COUNT; i++) assert_true(taken[i][0] == i && taken[i][PART - 1] == i);
+    wi_arena_clear(&arena);
+    assert_int_equal(arena.bytes, 0);
+}
+
 static void an_arena_without_memory_fails(void **state) {
     scratch_allocator allocator;
     wi_arena arena;
@@ -100,6 +120,20 @@ static void a_text_grows(void **state) {
     wi_text_clear(&text);
     assert_null(text.data);
     assert_int_equal(atomic_load(&allocator.live), 0);
+}
+
+static void a_text_formats(void **state) {
+    wi_text text;
+    (void)state;
+    wi_text_init(&text, NULL);
+    wi_text_append(&text, "%s%d%c", "", 0, 'x');
+    wi_text_append(&text, " %d %d %d%%", INT_MIN, INT_MAX, -7);
+    wi_text_append(&text, " %s:%c", "word", '%');
+    wi_text_append(
+        &text, " %s %d %5.2f %d", "then", 12, 1.5, 345); /* the third is left to the formatter of C */
+    assert_string_equal(text.data, "0x -2147483648 2147483647 -7% word:% then 12  1.50 345");
+    assert_int_equal(text.length, strlen(text.data));
+    wi_text_clear(&text);
 }
 
 static void a_text_keeps_its_failure(void **state) {
@@ -188,8 +222,10 @@ int main(void) {
         cmocka_unit_test(a_failing_hook_is_an_error),
         cmocka_unit_test(an_overflowing_array_is_refused),
         cmocka_unit_test(an_arena_hands_out_zeroed_aligned_memory),
+        cmocka_unit_test(a_large_arena_is_like_any),
         cmocka_unit_test(an_arena_without_memory_fails),
         cmocka_unit_test(a_text_grows),
+        cmocka_unit_test(a_text_formats),
         cmocka_unit_test(a_text_keeps_its_failure),
         cmocka_unit_test(an_array_grows_by_doubling),
         cmocka_unit_test(a_map_knows_its_keys),

@@ -1,4 +1,4 @@
-/* Graphs of very many variables: found by name, named automatically, and built in linear time. */
+/* Graphs of very many variables and nodes: found by name or as they were made, named automatically, and built in linear time. */
 #include "support/fixture.h"
 
 #include "base/platform.h"
@@ -47,6 +47,27 @@ static void thousands_of_layers(void **state) {
     weft_graph_release(graph);
 }
 
+/* Equal nodes are one, however many read the same input, or a chain of them. */
+static void thousands_of_readers(void **state) {
+    enum { READERS = MANY };
+    static weft_tensor *first[READERS];
+    weft_graph *const graph = test_graph();
+    weft_tensor *const x = weft_input(graph, "x", WEFT_F32, READERS);
+    weft_tensor *end = x;
+    (void)state;
+    const double begin = wi_clock_seconds();
+    for (int i = 0; i < READERS; i++) first[i] = weft_slice(x, 1, i, i + 1);
+    for (int i = 0; i < READERS; i++) end = weft_exp(end);
+    for (int i = 0; i < READERS; i++) assert_ptr_equal(weft_slice(x, 1, i, i + 1), first[i]);
+    weft_tensor *again = x;
+    for (int i = 0; i < READERS; i++) again = weft_exp(again);
+    assert_ptr_equal(again, end);
+    assert_ptr_not_equal(first[0], first[1]);
+    assert_true(wi_clock_seconds() - begin < 5);
+    assert_weft_ok(weft_graph_status(graph));
+    weft_graph_release(graph);
+}
+
 /* The first of equal names is found, as states may share one. */
 static void the_first_of_equal_names(void **state) {
     weft_graph *const graph = test_graph();
@@ -65,6 +86,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(thousands_of_parameters),
         cmocka_unit_test(thousands_of_layers),
+        cmocka_unit_test(thousands_of_readers),
         cmocka_unit_test(the_first_of_equal_names),
     };
     return test_finish(cmocka_run_group_tests(tests, NULL, NULL));

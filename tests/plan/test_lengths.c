@@ -3,6 +3,7 @@
  * is the first that another kernel is better for. */
 #include "cl/context.h"
 #include "cl/program.h"
+#include "graph/nodes.h"
 #include "support/fixture.h"
 
 enum { WORDS = 11, WIDTH = 8, HIDDEN = 12, BATCH = 3, HEADS = 2, LONGEST = 31, ROUNDS = 25 };
@@ -77,12 +78,14 @@ static void assert_lengths(build_network *network) {
     weft_graph *const graph = test_graph();
     weft_optimizer_state *const adam = weft_optimizer_create(graph, &rule);
     at_length of[COUNT];
-    size_t parameters = 0;
+    size_t parameters = 0, scalars = 0;
     for (int i = 0; i < COUNT; i++) {
         const size_t before = compiled();
         of[i] = make(graph, adam, network, lengths[i]);
         if (i == 0) parameters = weft_graph_parameter_count(graph);
+        if (i == 0) scalars = graph->scalar_count;
         assert_int_equal(weft_graph_parameter_count(graph), parameters);
+        assert_int_equal(graph->scalar_count, scalars); /* one bias correction serves all */
         if (i > 0) assert_in_range(compiled() - before, 0, i < SEEN ? 4 : 0);
     }
     for (int round = 0; round < ROUNDS; round++)

@@ -45,7 +45,14 @@ static void reverse_nodes(weft_plan *plan) {
     }
 }
 static void forget_readers(weft_plan *plan) {
-    memset(plan->order.readers, 0, plan->order.id_count * sizeof *plan->order.readers);
+    memset(plan->order.readers, 0, plan->order.count * sizeof *plan->order.readers);
+}
+static void swap_places(weft_plan *plan) {
+    uint32_t *const place = plan->order.place, *const last =
+                                                   &place[plan->order.nodes[plan->order.count - 1]->id];
+    const uint32_t first = place[plan->order.nodes[0]->id];
+    place[plan->order.nodes[0]->id] = *last;
+    *last = first;
 }
 static void cut_order(weft_plan *plan) {
     plan->order.count = 1;
@@ -192,6 +199,7 @@ static const breakage breakages[] = {
     {WI_PASS_ORDER, repeat_node, "it is in the order twice"},
     {WI_PASS_ORDER, reverse_nodes, "it comes before one of its inputs"},
     {WI_PASS_ORDER, forget_readers, "it is not counted among the readers of an input"},
+    {WI_PASS_ORDER, swap_places, "its place is another one"},
     {WI_PASS_ORDER, cut_order, "its node is not in the order"},
     {WI_PASS_ORDER, cut_table, "its number is beyond the table's end"},
     {WI_PASS_ORDER, keep_composite, "a composite is not replaced"},
