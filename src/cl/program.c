@@ -72,13 +72,14 @@ const wi_program_stats *wi_programs_stats(const wi_device *device) {
 /* -w: PoCL prints the number of a program's warnings to stderr; clang has some for wide vectors without AVX-512. */
 static weft_status find_options(const wi_device *device, const char *extra, wi_text *options) {
     const bool large = device->caps.large_buffers && (device->caps.quirks & WI_QUIRK_LARGE_FLAG);
+    const char *const asked = wi_environment("WEFT_BUILD_OPTIONS");
     wi_text_init(options, device->host.allocator);
-    wi_text_append(options, "-w -cl-std=CL1.2 -D WEFT_LANES=%d -D WEFT_GROUP=%d%s%s%s%s%s",
+    wi_text_append(options, "-w -cl-std=CL1.2 -D WEFT_LANES=%d -D WEFT_GROUP=%d%s%s%s%s%s%s%s",
         device->profile.lanes, device->profile.group,
         device->caps.engine_model ? " -D WEFT_ENGINE_MODEL" : "",
         device->caps.engines & WI_ENGINE_AVX512_BF16 ? " -D WEFT_ENGINE_VECTORS" : "",
         large ? " -cl-intel-greater-than-4GB-buffer-required" : "", extra && *extra ? " " : "",
-        extra ? extra : "");
+        extra ? extra : "", asked ? " " : "", asked ? asked : "");
     return options->failed ? WEFT_ERROR_MEMORY : WEFT_OK;
 }
 
@@ -145,6 +146,10 @@ static weft_status note_failure(wi_device *device, wi_program *program, cl_progr
     }
     device->programs->stats.interrupted++;
     if (error == CL_BUILD_PROGRAM_FAILURE) return fail_build(device, program, false);
+    const char *const asked = wi_environment("WEFT_BUILD_OPTIONS");
+    if (error == CL_INVALID_BUILD_OPTIONS && asked)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "the compiler of %s refuses WEFT_BUILD_OPTIONS=%s", device->info.name,
+            asked);
     snprintf(what, sizeof what, "building %s", program->what);
     return wi_cl_check(error, what);
 }

@@ -126,12 +126,34 @@ static void another_driver_is_asked_again(void **state) {
     scratch_remove(folder);
 }
 
+/* Programs with other options are others; options that no compiler knows are refused. */
+static void asked_options_reach_the_compiler(void **state) {
+    static const char source[] = "#ifndef ASKED\n#error weft_not_asked\n#endif\n" SMALL_SOURCE;
+    char *const folder = scratch_make();
+    int builds = 0;
+    weft_context *const context = open_counted(folder, &builds);
+    (void)state;
+    assert_fails(get(context, source), WEFT_ERROR_BUILD, "weft_not_asked");
+    setenv("WEFT_BUILD_OPTIONS", "-cl-opt-disable -D ASKED", 1);
+    assert_ok(get(context, source));
+    assert_ok(get(context, source));
+    assert_int_equal(builds, 2);
+    setenv("WEFT_BUILD_OPTIONS", "-weft-unknown", 1);
+    if (wi_context_device(context)->caps.quirks &
+        WI_QUIRK_SLOW_HEADER) /* others may pass over it, or name it in a log */
+        assert_fails(get(context, source), WEFT_ERROR_ARGUMENT, "refuses WEFT_BUILD_OPTIONS=-weft-unknown");
+    unsetenv("WEFT_BUILD_OPTIONS");
+    weft_context_release(context);
+    scratch_remove(folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_a_position_and_an_error_are_a_verdict),
         cmocka_unit_test(a_full_disk_of_the_driver_is_not_remembered),
         cmocka_unit_test(forgotten_failures_are_tried_again),
         cmocka_unit_test(another_driver_is_asked_again),
+        cmocka_unit_test(asked_options_reach_the_compiler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ done
 for diff in "$root"/docs/adding/*.diff; do
     patch -d "$copy/tree" -p1 -F0 -N -s -i "$diff"
 done
-cmake -S "$copy/tree" -B "$copy/build" -DCMAKE_BUILD_TYPE=Release -DWEFT_BUILD_TESTS=ON -DWEFT_BUILD_PROGRAMS=OFF \
+cmake -S "$copy/tree" -B "$copy/build" -DCMAKE_BUILD_TYPE=Debug -DWEFT_BUILD_TESTS=ON -DWEFT_BUILD_PROGRAMS=OFF \
     -DWEFT_WERROR=ON "$@" >/dev/null
 programs='test_elementwise test_op_table test_op_golden test_op_dtypes test_cdist test_gemm test_cast test_formats
 test_reduce test_matmul test_device_profile compile_kernel'
