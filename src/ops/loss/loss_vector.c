@@ -137,12 +137,13 @@ weft_tensor *weft_triplet_margin_loss(weft_tensor *anchor, weft_tensor *positive
     weft_tensor *inputs[] = {anchor, positive, negative};
     wi_shape shape;
     weft_graph *graph = wi_loss_begin(op, inputs, 3, options);
-    anchor = inputs[0], positive = inputs[1], negative = inputs[2];
     if (!graph || !wi_loss_broadcasts(op, inputs, 3, &shape) || !wi_loss_finite(graph, op, "margin", margin))
         return NULL;
     if (p != 1 && p != 2)
         return wi_graph_fail(graph, WEFT_ERROR_ARGUMENT, "%s: p = %d is neither 1 nor 2", op, p);
     if (shape.rank == 0) return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s: () is not a vector", op);
+    for (int i = 0; i < 3; i++) inputs[i] = weft_expand(inputs[i], shape.rank, shape.dims);
+    anchor = inputs[0], positive = inputs[1], negative = inputs[2];
     weft_tensor *near = distance(anchor, positive, p), *far = distance(anchor, negative, p);
     if (swap) far = weft_minimum(far, distance(positive, negative, p));
     weft_tensor *rest = weft_add(weft_sub(near, far), weft_number(anchor, margin));

@@ -53,6 +53,9 @@ static const f64_array *distance(const f64_array *a, const f64_array *b, int p) 
 
 static const f64_array *triplet(const loss_setup *setup, const f64_array *a, const f64_array *b,
     const f64_array *d, const f64_array *margin) {
+    const f64_array *const wide = f64_add(f64_add(a, b), d);
+    a = f64_expand(a, wide->rank, wide->dims);
+    b = f64_expand(b, wide->rank, wide->dims);
     const f64_array *far = distance(a, d, setup->p);
     if (setup->flag)
         far = f64_sub(N(0), f64_maximum(f64_sub(N(0), far), f64_sub(N(0), distance(b, d, setup->p))));
@@ -147,6 +150,9 @@ static const op_case triplet_margin_cases[] = {
         .row = &norm_1),
     CASE("swap, one negative, weighted, none", triplet_margin,
         INPUTS(F32(-1, 1, 9, 4), F32(-1, 1, 9, 4), F32(-1, 1, 4), F32(-1, 1, 9)), .row = &swapped),
+    /* Numbers stand for vectors of one number many times, also where both inputs of a distance are numbers. */
+    CASE("numbers as anchor and positive", triplet_margin,
+        INPUTS(F32_NUMBER(0.5, 0.5), F32_NUMBER(-0.25, -0.25), F32(-1, 1, 9, 4)), .row = &norm_2),
     CASE("one triplet", triplet_margin, INPUTS(F32(-1, 1, 3), F32(-1, 1, 3), F32(-1, 1, 3)), .row = &norm_2),
 };
 
