@@ -224,6 +224,7 @@ static weft_tensor *flat_gradient(const search *s, weft_tensor *const *inputs) {
     if (slice && slice->op == &wi_op_reshape) slice = slice->inputs[0];
     if (!slice || slice->op != &wi_op_slice || inputs[WI_BACK_DH]) return NULL;
     weft_tensor *const g = slice->inputs[0];
+    if (g->shape.rank != 1) return NULL; /* the slice of a caller, as that of two directions with one step */
     const uint32_t slices = s->sections.c > 0 ? 2 : 1;
     if (wi_rewrite_is_kept(s->rewrite, g) || wi_rewrite_readers(s->rewrite, g) != slices) return NULL;
     return states_of(s, g) == inputs[WI_BACK_DY] && cells_of(s, g) == inputs[WI_BACK_DC] ? g : NULL;
