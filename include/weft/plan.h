@@ -24,6 +24,9 @@ typedef struct weft_plan_options {
      * intermediate would take more, the plan computes some of them again. */
     size_t memory_limit;
     bool compile_late; /* default false; true: kernels are compiled in the first run instead of now */
+    /* What WEFT_LENGTH stands for in this plan, 1 or more; default 0: none, which is an error where an output depends on
+     * it. A further length costs planning, but no compilation. */
+    int64_t length;
 } weft_plan_options;
 #define WEFT_PLAN_OPTIONS_INIT .struct_size = sizeof(weft_plan_options)
 
@@ -100,6 +103,7 @@ typedef struct weft_plan_info {
     size_t rematerialised_bytes;   /* by which total_bytes would be larger without them */
     double rematerialised_flops;   /* of `flops`, those of these steps */
     double rematerialised_seconds; /* estimate of how much longer a run takes */
+    int64_t length;                /* what WEFT_LENGTH stands for; 0: no output depends on it */
 } weft_plan_info;
 /* Figures about the plan, all known before its first run. */
 WEFT_API weft_status weft_plan_get_info(const weft_plan *plan, weft_plan_info *info);

@@ -44,6 +44,13 @@ typedef struct wi_constant_attributes {
     uint32_t unused;
 } wi_constant_attributes;
 
+/* count × batch^batch_power, or 1 over that, where the count has the length */
+typedef struct wi_count_attributes {
+    int64_t count;
+    int32_t batch_power;
+    wi_bool32 inverse;
+} wi_count_attributes;
+
 typedef struct wi_scalar_attributes {
     uint32_t index; /* among the scalars of the graph */
 } wi_scalar_attributes;
@@ -271,6 +278,7 @@ typedef union wi_attributes {
     wi_over_attributes over;
     wi_source_attributes source;
     wi_constant_attributes constant;
+    wi_count_attributes count;
     wi_scalar_attributes scalar;
     wi_flat_attributes flat;
     wi_flat_gradients_attributes flat_gradients;

@@ -1,3 +1,4 @@
+#include "graph/length.h"
 #include "graph/variable_names.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -260,12 +261,15 @@ weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inp
     const uint32_t hash = hash_of(&w), youngest = youngest_of(&w);
     wi_known_node *const slot = find_slot(graph->known, graph->known_capacity, hash, youngest, &w);
     if (slot->node) return slot->node;
+    bool has_length;
+    if (!wi_length_of_node(graph, op, inputs, count, shape, &given, &has_length)) return NULL;
     weft_tensor *const node = wi_arena_take(&graph->arena, sizeof *node + (size_t)count * sizeof *inputs);
     if (!node) return wi_graph_fail_recorded(graph, WEFT_ERROR_MEMORY);
     node->graph = graph;
     node->op = op;
     node->id = graph->node_count++;
     node->dtype = dtype;
+    node->has_length = has_length;
     node->shape = *shape;
     node->attributes = given;
     node->input_count = count;

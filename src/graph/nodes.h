@@ -16,6 +16,10 @@
 enum { WI_KERNEL_INPUTS = 8 };    /* of a node of kind KERNEL, at most */
 enum { WI_COMPOSED_LEAVES = 12 }; /* of a node composed of others, at most */
 
+/* Bit of a field of attributes, or of `count` of them, in wi_op.dimensions. */
+#define WI_DIMENSION(type, field)         (1u << offsetof(type, field) / sizeof(int64_t))
+#define WI_DIMENSIONS(type, field, count) ((WI_DIMENSION(type, field) << (count)) - WI_DIMENSION(type, field))
+
 typedef enum wi_op_kind {
     WI_SOURCE,    /* memory that is there before the step: input, parameter, state */
     WI_GENERATOR, /* a value computed where it is used: constant, scalar, coordinate, random bits */
@@ -80,6 +84,17 @@ typedef struct wi_op {
     /* MAP: its value is a label, which is checked wherever it is computed (plan/label_check.c); makes the line of the
      * error for one that is out of range. NULL: it is not. */
     weft_status (*fail_label)(const weft_tensor *node, int32_t label);
+    /* Attributes that are dimensions, and may have the length: a bit each word of 8 bytes (WI_DIMENSION). */
+    uint32_t dimensions;
+    /* Does y, whose shape and attributes are those at a length, still do what it was made for over these inputs? Else the
+     * line says what is too long or too short. NULL: always. */
+    weft_status (*fits)(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
+        const wi_attributes *attributes);
+    /* Makes y of these, where its constructor leaves out what changes nothing, as a sum over one element. NULL: wi_node. */
+    weft_tensor *(*remake)(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
+        const wi_attributes *attributes);
+    /* No node of it takes the length: the line ends with this text, the way out. NULL: they do. */
+    const char *no_length;
     /* How a plan rewrites the node (graph/rewrite.h); ended by a rule without a name. NULL: no rule does. */
     const struct wi_rule *rules;
 } wi_op;
@@ -92,6 +107,7 @@ struct weft_tensor {
     wi_shape shape;
     wi_attributes attributes;
     const char *name;        /* NULL: none */
+    bool has_length;         /* it, or what it is computed from, has the length that a plan gives */
     weft_tensor *lowered[2]; /* what plans take instead, in training, in inference; NULL: not asked yet */
     struct wi_variable *variable;
     int input_count;
@@ -231,6 +247,7 @@ struct weft_graph {
     wi_rated_update *rated;
     bool swapped; /* the parameters hold the average, and the average the parameters */
     wi_attachment *attachments;
+    bool has_length;    /* some node has (graph/length.h) */
     weft_status status; /* the first error */
     char error[512];
 };
@@ -256,10 +273,15 @@ weft_tensor *wi_node(weft_graph *graph, const wi_op *op, weft_tensor *const *inp
 weft_tensor *wi_node_over(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape);
 
 /* ---- sources and generators ---- */
-extern const wi_op wi_op_input, wi_op_parameter, wi_op_state, wi_op_flat, wi_op_constant, wi_op_scalar,
-    wi_op_coordinate;
+extern const wi_op wi_op_input, wi_op_parameter, wi_op_state, wi_op_flat, wi_op_constant, wi_op_elements,
+    wi_op_scalar, wi_op_coordinate;
 /* value × batch^power, rank 0. */
 weft_tensor *wi_constant_batch_power(weft_graph *graph, weft_dtype dtype, double value, int power);
+/* How many elements some axes of x have, as wi_shape_count gives it (0 where it is below), and 1 over that: constants
+ * that follow the length. */
+weft_tensor *wi_constant_count(const weft_tensor *x, weft_dtype dtype, int64_t count, int power);
+weft_tensor *wi_constant_share(const weft_tensor *x, weft_dtype dtype, int64_t count, int power);
+weft_tensor *wi_constant_of_count(weft_graph *graph, weft_dtype dtype, const wi_count_attributes *count);
 /* i32, shape `shape`: the index along an axis. */
 weft_tensor *wi_coordinate(weft_graph *graph, const wi_shape *shape, int axis);
 /* What the dropout of this stream multiplies a tensor of this shape by: 0, or 1 / (1 - p). */

@@ -16,18 +16,85 @@ static int64_t magnitude(int64_t dim) {
     return dim == INT64_MIN ? INT64_MAX : -dim;
 }
 
+/* ---- the length ---- */
+
+/* n = times · L + rest, the rest between -L/2 and L/2. */
+static int64_t length_times(int64_t n, int64_t *rest) {
+    const int64_t times = n / WEFT_LENGTH + (n % WEFT_LENGTH > WEFT_LENGTH / 2);
+    *rest = n - times * WEFT_LENGTH;
+    return times;
+}
+
+bool wi_has_length(int64_t dim) {
+    int64_t rest, times = length_times(magnitude(dim), &rest);
+    bool has = times > 0;
+    while (has && times > 0) {
+        has = rest <= WI_LENGTH_REST && rest >= -WI_LENGTH_REST;
+        times = length_times(times, &rest);
+    }
+    return has && rest <= WI_LENGTH_REST;
+}
+
+bool wi_shape_has_length(const wi_shape *shape) {
+    for (int i = 0; i < shape->rank; i++)
+        if (wi_has_length(shape->dims[i])) return true;
+    return false;
+}
+
+/* Horner's rule; past the largest number, that. */
+static int64_t evaluate(int64_t n, int64_t length) {
+    int64_t rest;
+    const int64_t times = length_times(n, &rest);
+    if (times == 0) return n;
+    const int64_t more = evaluate(times, length);
+    return more > (INT64_MAX - WI_LENGTH_REST) / length ? INT64_MAX : more * length + rest;
+}
+
+int64_t wi_at_length(int64_t dim, int64_t length) {
+    if (!wi_has_length(dim)) return dim;
+    const int64_t size = evaluate(magnitude(dim), length);
+    return dim >= 0 ? size : size > 0 ? -size : 0;
+}
+
+enum { NUMBER_TEXT = 64, DIM_TEXT = 80 };
+
+/* "2*length + 3" */
+static void print_number(char text[NUMBER_TEXT], int64_t n) {
+    int64_t rest;
+    const int64_t times = length_times(n, &rest);
+    const char *const powers =
+        wi_has_length(times) ? "length*length" : "length"; /* the first coefficient alone */
+    const int64_t many = wi_has_length(times) ? length_times(times, &(int64_t){0}) : times;
+    if (!wi_has_length(n))
+        snprintf(text, NUMBER_TEXT, "%lld", (long long)n);
+    else if (rest == 0 && many == 1)
+        snprintf(text, NUMBER_TEXT, "%s", powers);
+    else if (rest == 0)
+        snprintf(text, NUMBER_TEXT, "%lld*%s", (long long)many, powers);
+    else if (many == 1)
+        snprintf(text, NUMBER_TEXT, "%s %c %d", powers, rest < 0 ? '-' : '+', (int)(rest < 0 ? -rest : rest));
+    else
+        snprintf(text, NUMBER_TEXT, "%lld*%s %c %d", (long long)many, powers, rest < 0 ? '-' : '+',
+            (int)(rest < 0 ? -rest : rest));
+}
+
+static void print_dim(char text[DIM_TEXT], int64_t dim) {
+    char number[NUMBER_TEXT];
+    print_number(number, magnitude(dim));
+    if (dim >= 0)
+        snprintf(text, DIM_TEXT, "%s", number);
+    else if (dim == WEFT_BATCH)
+        snprintf(text, DIM_TEXT, "batch");
+    else
+        snprintf(text, DIM_TEXT, strchr(number, ' ') ? "(%s)*batch" : "%s*batch", number);
+}
+
 const char *wi_shape_print(const wi_shape *shape, char text[WI_SHAPE_TEXT]) {
     size_t length = 1;
     text[0] = '(';
     for (int i = 0; i < shape->rank; i++) {
-        const int64_t dim = shape->dims[i];
-        char one[28];
-        if (dim >= 0)
-            snprintf(one, sizeof one, "%lld", (long long)dim);
-        else if (dim == WEFT_BATCH)
-            snprintf(one, sizeof one, "batch");
-        else
-            snprintf(one, sizeof one, "%lld*batch", (long long)magnitude(dim));
+        char one[DIM_TEXT];
+        print_dim(one, shape->dims[i]);
         length += (size_t)snprintf(text + length, WI_SHAPE_TEXT - length, i ? ", %s" : "%s", one);
     }
     snprintf(text + length, WI_SHAPE_TEXT - length, ")");
@@ -59,6 +126,12 @@ void wi_shape_count(const wi_shape *shape, int64_t *coefficient, int *power) {
 /* Counts at the general batch, and bytes of them, are 64-bit integers. */
 static const double MOST_GENERAL = (double)(INT64_C(1) << 60);
 
+/* Of a dimension with the length, that at the least one: a plan checks its own. */
+static int64_t least_size(int64_t dim) {
+    const int64_t size = magnitude(wi_has_length(dim) ? wi_at_length(dim, 1) : dim);
+    return size > 0 ? size : 1;
+}
+
 weft_status wi_shape_check(const wi_shape *shape, const char *what) {
     char text[WI_SHAPE_TEXT];
     if (shape->rank < 0 || shape->rank > WEFT_MAX_RANK)
@@ -68,7 +141,7 @@ weft_status wi_shape_check(const wi_shape *shape, const char *what) {
     for (int i = 0; i < shape->rank; i++) {
         if (shape->dims[i] == 0)
             WI_FAIL(WEFT_ERROR_SHAPE, "%s: dimension %d of %s is zero", what, i, wi_shape_print(shape, text));
-        const int64_t size = magnitude(shape->dims[i]);
+        const int64_t size = least_size(shape->dims[i]);
         general *= (double)size * (shape->dims[i] < 0 ? (double)WI_GENERAL_BATCH : 1.0);
         if (count > (INT64_C(1) << 40) / size)
             WI_FAIL(

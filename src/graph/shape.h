@@ -15,6 +15,12 @@ typedef struct wi_shape {
     int64_t dims[WEFT_MAX_RANK];
 } wi_shape;
 
+/* The length that a plan gives is written as WEFT_LENGTH, a prime L that stands for it, and is calculated with as any
+ * number: a·L + b is a times the length and b, and is decoded uniquely while b and a are far below L. Plans see
+ * nothing of it: what depends on it is made again with the length in its place (graph/length.h). */
+#define WI_LENGTH_REST     (1 << 20)         /* b is no larger */
+#define WI_LENGTH_ORDINARY (WEFT_LENGTH / 4) /* no ordinary number is, where it meets the length */
+
 /* A prime, so that no product of ordinary dimensions equals a multiple of it. */
 #define WI_GENERAL_BATCH 100003
 
@@ -52,7 +58,7 @@ static inline bool wi_size_is(wi_size a, int64_t number) {
 
 bool wi_shape_equal(const wi_shape *a, const wi_shape *b);
 /* "(batch, 3, 8)" into text; returns text. WI_SHAPE_TEXT bytes are always enough. */
-#define WI_SHAPE_TEXT 256
+#define WI_SHAPE_TEXT 448
 const char *wi_shape_print(const wi_shape *shape, char text[WI_SHAPE_TEXT]);
 /* NumPy broadcasting; false when the shapes do not fit. */
 bool wi_shape_broadcast(const wi_shape *a, const wi_shape *b, wi_shape *result);
@@ -61,6 +67,12 @@ void wi_shape_count(const wi_shape *shape, int64_t *coefficient, int *power);
 /* Dimensions positive (or multiples of the batch), rank and element count within bounds; `what` begins the
  * line. */
 weft_status wi_shape_check(const wi_shape *shape, const char *what);
+
+/* Is this number, or multiple of the batch, a multiple of the length and a number? */
+bool wi_has_length(int64_t dim);
+bool wi_shape_has_length(const wi_shape *shape);
+/* What it is at a length, which may be 0 or below; 0 for what would be that many times the batch. Other numbers stay. */
+int64_t wi_at_length(int64_t dim, int64_t length);
 
 wi_extent wi_extent_of(const wi_shape *shape, int64_t batch);
 wi_size wi_extent_count(const wi_extent *extent);

@@ -15,6 +15,11 @@ const wi_op wi_op_flat = {
     .name = "flat parameters", .kind = WI_SOURCE, .attribute_bytes = sizeof(wi_flat_attributes)};
 const wi_op wi_op_constant = {
     .name = "constant", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_constant_attributes)};
+/* Only where the count has the length: plans have constants. */
+const wi_op wi_op_elements = {.name = "count",
+    .kind = WI_GENERATOR,
+    .attribute_bytes = sizeof(wi_count_attributes),
+    .dimensions = WI_DIMENSION(wi_count_attributes, count)};
 const wi_op wi_op_scalar = {
     .name = "scalar", .kind = WI_GENERATOR, .attribute_bytes = sizeof(wi_scalar_attributes)};
 const wi_op wi_op_coordinate = {
@@ -124,9 +129,15 @@ static weft_status reserve_parameter(weft_graph *graph, size_t bytes, size_t *bl
 /* A new variable's tensor with memory reserved: parameters share a block, every state has its own. */
 static weft_tensor *make_variable(weft_graph *graph, const wi_op *op, const char *name, weft_dtype dtype,
     const wi_shape *shape, bool trainable) {
+    char text[WI_SHAPE_TEXT];
     if (has_batch(shape))
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "%s '%s': its shape cannot depend on the batch size",
             op->name, name ? name : "");
+    if (graph->has_length && wi_shape_has_length(shape))
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE,
+            "%s '%s': its shape %s cannot depend on WEFT_LENGTH; make it as long as the longest, and "
+            "weft_slice it",
+            op->name, name ? name : "", wi_shape_print(shape, text));
     const wi_attributes attributes = {.source = {.number = graph->node_count}};
     weft_tensor *tensor = wi_node(graph, op, NULL, 0, dtype, shape, &attributes);
     if (!tensor) return NULL;
@@ -249,6 +260,27 @@ weft_tensor *wi_constant_batch_power(weft_graph *graph, weft_dtype dtype, double
     if (wi_dtype_rounds(dtype) && power == 0) value = wi_dtype_nearest(dtype, value);
     const wi_attributes attributes = {.constant = {.value = value, .batch_power = power}};
     return wi_node(graph, &wi_op_constant, NULL, 0, dtype, &shape, &attributes);
+}
+
+weft_tensor *wi_constant_of_count(weft_graph *graph, weft_dtype dtype, const wi_count_attributes *count) {
+    const double number = count->count > 0 ? (double)count->count : 0;
+    return wi_constant_batch_power(graph, dtype, count->inverse ? 1.0 / number : number,
+        count->inverse ? -count->batch_power : count->batch_power);
+}
+
+static weft_tensor *count_of(const weft_tensor *x, weft_dtype dtype, const wi_count_attributes *count) {
+    const wi_shape shape = {.rank = 0};
+    if (!x->has_length || (count->count <= WI_LENGTH_ORDINARY && !wi_has_length(count->count)))
+        return wi_constant_of_count(x->graph, dtype, count);
+    return wi_node(x->graph, &wi_op_elements, NULL, 0, dtype, &shape, &(wi_attributes){.count = *count});
+}
+
+weft_tensor *wi_constant_count(const weft_tensor *x, weft_dtype dtype, int64_t count, int power) {
+    return x ? count_of(x, dtype, &(wi_count_attributes){count, power, false}) : NULL;
+}
+
+weft_tensor *wi_constant_share(const weft_tensor *x, weft_dtype dtype, int64_t count, int power) {
+    return x ? count_of(x, dtype, &(wi_count_attributes){count, power, true}) : NULL;
 }
 
 weft_tensor *weft_constant(weft_graph *graph, weft_dtype dtype, double value) {

@@ -74,6 +74,8 @@ bool wi_memory_order_moves(const wi_shape *shape, const int8_t *order);
 weft_tensor *wi_channels_last(weft_tensor *x);
 weft_tensor *wi_channels_first(weft_tensor *x);
 /* The number of elements of the axes (a bit an axis) as coefficient × batch^power. */
+/* Does its size have the length? For constructors that could not do with any number there. */
+bool wi_axis_has_length(const weft_tensor *x, int axis);
 void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power);
 /* Seen through views: is this one number everywhere? */
 bool wi_is_constant(const weft_tensor *x, double *value, int *power);

@@ -81,6 +81,7 @@ static void sum_up_rematerialised(const wi_materialised *runs, weft_plan_info *i
 static void sum_up(weft_plan *plan) {
     weft_plan_info *info = &plan->info;
     info->batch = plan->request.batch;
+    info->length = plan->request.length;
     info->steps = plan->runs.run_count;
     info->kernels = plan->code.piece_count;
     info->arena_bytes = plan->placement.arena_bytes;
@@ -171,20 +172,39 @@ static weft_status read_options(weft_plan_options *own, const weft_plan_options 
     if (own->batch < 1 || own->batch > INT32_MAX)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: a batch of %lld is not in 1..2^31-1",
             (long long)own->batch);
+    if (own->length < 0 || own->length > WI_LENGTH_ORDINARY)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_create: a length of %lld is not in 1..%lld",
+            (long long)own->length, (long long)WI_LENGTH_ORDINARY);
     return WEFT_OK;
+}
+
+/* Outputs that depend on the length become those at the plan's. */
+static weft_status give_length(wi_request *request, weft_tensor **outputs, int64_t length) {
+    size_t first = 0;
+    while (first < request->output_count && !outputs[first]->has_length) first++;
+    if (first == request->output_count) return WEFT_OK;
+    if (length == 0)
+        WI_FAIL(WEFT_ERROR_ARGUMENT,
+            "weft_plan_create: output %zu, a %s, depends on WEFT_LENGTH: set the length of weft_plan_options",
+            first, outputs[first]->op->name);
+    request->length = length;
+    return wi_length_give(
+        request->graph, outputs, request->output_count, length, request->arena, &request->inputs);
 }
 
 static weft_status fill_request(
     weft_plan *plan, weft_tensor *const *outputs, size_t count, const weft_plan_options *options) {
-    weft_tensor **own = wi_arena_take(&plan->arena, count * sizeof(weft_tensor *));
+    weft_tensor **own = wi_arena_take(&plan->arena, 2 * count * sizeof(weft_tensor *));
     if (!own) return WEFT_ERROR_MEMORY;
     memcpy(own, outputs, count * sizeof *outputs);
-    plan->request.outputs = own;
+    memcpy(own + count, outputs, count * sizeof *outputs);
+    plan->request.asked = own;
+    plan->request.outputs = own + count;
     plan->request.output_count = count;
     plan->request.inference = options->inference;
     plan->request.precision = plan->request.graph->precision;
     plan->request.matmul_precision = plan->request.graph->matmul_precision;
-    return WEFT_OK;
+    return give_length(&plan->request, own + count, options->length);
 }
 
 weft_status wi_plan_create_on(weft_plan **out, weft_tensor *const *outputs, size_t count,

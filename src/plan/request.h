@@ -17,6 +17,7 @@
 #ifndef WI_REQUEST_H
 #define WI_REQUEST_H
 
+#include "graph/length.h"
 #include "ops/op_table.h"
 
 /* What a plan may use. A device index is a device's number here. Parameters, states and inputs are on device 0. */
@@ -39,7 +40,10 @@ typedef struct wi_request {
     weft_dtype
         precision; /* of what runs through the network, stored and multiplied; f32: all as the graph says */
     weft_matmul_precision matmul_precision; /* weft_graph_set_matmul_precision */
-    weft_tensor *const *outputs;
+    int64_t length;                         /* what WEFT_LENGTH stands for; 0: no output depends on it */
+    wi_length_inputs inputs;                /* that do */
+    weft_tensor *const *asked;              /* the outputs as the caller knows them */
+    weft_tensor *const *outputs;            /* the same at the length */
     size_t output_count;
 } wi_request;
 

@@ -2,16 +2,24 @@
 #include "cl/device_copy.h"
 #include "plan/compiled_plan.h"
 
+/* What the plan has for an input of the graph. */
+static const wi_value *value_of_input(const weft_plan *plan, const weft_tensor *input) {
+    const wi_length_inputs *const with_length = &plan->request.inputs;
+    if (input->graph != plan->request.graph || input->op != &wi_op_input) return NULL;
+    for (size_t i = 0; i < with_length->count; i++)
+        if (with_length->of[i].given == input) input = with_length->of[i].made;
+    return wi_value_of_node(&plan->partition, input);
+}
+
 /* The value behind an input or output of the plan. */
 static weft_status find_value(
     const weft_plan *plan, const char *call, weft_tensor *tensor, bool output, const wi_value **value) {
     *value = NULL;
     for (size_t i = 0; output && i < plan->request.output_count; i++) {
-        if (plan->request.outputs[i] == tensor && plan->partition.output_values[i] >= 0)
+        if (plan->request.asked[i] == tensor && plan->partition.output_values[i] >= 0)
             *value = &plan->partition.values[plan->partition.output_values[i]];
     }
-    if (!output && tensor->graph == plan->request.graph && tensor->op == &wi_op_input)
-        *value = wi_value_of_node(&plan->partition, tensor);
+    if (!output) *value = value_of_input(plan, tensor);
     if (!*value)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "%s: %s '%s' is not among the plan's %s%s", call, tensor->op->name,
             weft_tensor_name(tensor), output ? "outputs" : "inputs",
@@ -138,7 +146,7 @@ weft_status weft_plan_memory(weft_plan *plan, weft_tensor *output, struct _cl_me
     if (!plan || !output || !memory || !offset)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_memory: plan, output, memory or offset is NULL");
     for (size_t i = 0; i < plan->request.output_count; i++) {
-        if (plan->request.outputs[i] != output || plan->partition.output_values[i] < 0) continue;
+        if (plan->request.asked[i] != output || plan->partition.output_values[i] < 0) continue;
         const wi_value *const value = &plan->partition.values[plan->partition.output_values[i]];
         *memory = memory_of(plan, value, offset);
         if (output->op == &wi_op_input) plan->memory.of[value->storage].written = true; /* it may be now */
@@ -178,8 +186,7 @@ static weft_status rebind_launch(const wi_plan_launch *launch, int place, const 
 
 weft_status weft_plan_bind(weft_plan *plan, weft_tensor *input, struct _cl_mem *memory, size_t offset) {
     if (!plan || !input) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_bind: plan or input is NULL");
-    const bool is_input = input->graph == plan->request.graph && input->op == &wi_op_input;
-    const wi_value *value = is_input ? wi_value_of_node(&plan->partition, input) : NULL;
+    const wi_value *value = value_of_input(plan, input);
     if (!value)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_bind: %s '%s' is not among the plan's inputs",
             input->op->name, weft_tensor_name(input));

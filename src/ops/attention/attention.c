@@ -120,6 +120,10 @@ static int64_t end_dim(const weft_tensor *x, int i) {
     return x->shape.dims[x->shape.rank - i];
 }
 
+static bool end_has_length(const weft_tensor *x, int i) {
+    return wi_axis_has_length(x, x->shape.rank - i);
+}
+
 static bool check_shapes(weft_tensor *const *x, wi_shape *lead) {
     *lead = (wi_shape){.rank = 0};
     for (int i = WI_ATTENTION_QUERY; i <= WI_ATTENTION_VALUE; i++) {
@@ -210,7 +214,8 @@ weft_tensor *wi_attention(weft_tensor *const *x, const weft_attention_options *o
     if (!check(x, options, &lead)) return NULL;
     const int64_t d = end_dim(x[WI_ATTENTION_QUERY], 1), dv = end_dim(x[WI_ATTENTION_VALUE], 1),
                   queries = end_dim(x[WI_ATTENTION_QUERY], 2), keys = end_dim(x[WI_ATTENTION_KEY], 2);
-    if (options->scale == 0 && d < 0) return fail_shapes(x, "a width that is the batch needs a scale");
+    if (options->scale == 0 && (d < 0 || end_has_length(x[WI_ATTENTION_QUERY], 1)))
+        return fail_shapes(x, "a width that is the batch or WEFT_LENGTH needs a scale");
     const double scale = options->scale != 0 ? (double)options->scale : 1.0 / sqrt((double)d);
     if (!fits(x, &lead)) return wi_attention_composed(x, options, scale);
     weft_tensor *inputs[] = {to_rank4(x[WI_ATTENTION_QUERY], &lead, queries, d),

@@ -17,6 +17,7 @@ static weft_status fail(const weft_tensor *node, int32_t found) {
 static const wi_op op_label = {.name = "label",
     .kind = WI_MAP,
     .attribute_bytes = sizeof(wi_label_attributes),
+    .dimensions = WI_DIMENSION(wi_label_attributes, count),
     .int_code = "a",
     .zero_gradient = true,
     .fail_label = fail,

@@ -83,7 +83,7 @@ static weft_tensor *share_of_one(weft_tensor *losses, uint32_t axes) {
     int64_t count;
     int power;
     wi_axes_count(losses, axes, &count, &power);
-    return wi_constant_batch_power(losses->graph, losses->dtype, 1.0 / (double)count, -power);
+    return wi_constant_share(losses, losses->dtype, count, power);
 }
 
 /* The factor comes first in each product: the plan then computes a total of weights before the losses, so

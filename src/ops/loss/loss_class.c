@@ -65,8 +65,8 @@ static weft_tensor *times(weft_tensor *x, weft_tensor *factor) {
 static weft_tensor *settle(const weft_tensor *y, weft_tensor *losses) {
     weft_tensor *labels = labels_beside(y), *nan = weft_number(losses, (double)NAN);
     losses = weft_where(weft_less(labels, weft_number(labels, 0)), nan, losses);
-    const double classes = (double)y->inputs[0]->shape.dims[1];
-    losses = weft_where(weft_less_equal(weft_number(labels, classes), labels), nan, losses);
+    weft_tensor *classes = wi_constant_count(y->inputs[0], labels->dtype, y->inputs[0]->shape.dims[1], 0);
+    losses = weft_where(weft_less_equal(classes, labels), nan, losses);
     return unless_ignored(y, losses);
 }
 
@@ -181,7 +181,7 @@ static weft_tensor *excess(const weft_tensor *y) {
 
 /* Weight of the label / classes. */
 static weft_tensor *margin_factor(const weft_tensor *y) {
-    weft_tensor *share = weft_number(y->inputs[0], 1 / (double)y->inputs[0]->shape.dims[1]);
+    weft_tensor *share = wi_constant_share(y->inputs[0], y->inputs[0]->dtype, y->inputs[0]->shape.dims[1], 0);
     return times(share, label_weights(y));
 }
 
@@ -330,6 +330,8 @@ weft_tensor *weft_cross_entropy_loss(
     if (!begin(&loss, options, true)) return NULL;
     const bool dense = wi_dtype_is_float(labels->dtype);
     if (dense && loss.options.ignore) return refuse(&loss, "ignored label where targets are probabilities");
+    if (loss.options.label_smoothing > 0 && wi_axis_has_length(loss.inputs[0], 1))
+        return refuse(&loss, "label_smoothing over as many classes as WEFT_LENGTH");
     const wi_class_loss_attributes attributes = {.smoothing = loss.options.label_smoothing};
     return finish(&loss, dense ? &dense_cross_entropy : &wi_op_cross_entropy, attributes, !dense);
 }

@@ -93,6 +93,12 @@ static bool table_fits(weft_tensor *const *inputs) {
     const int64_t steps = inputs[WI_CTC_LOG_PROBS]->shape.dims[0],
                   labels = inputs[WI_CTC_TARGETS]->shape.dims[1];
     const int64_t most = INT64_C(1) << 28;
+    if (wi_axis_has_length(inputs[WI_CTC_TARGETS], 1)) {
+        wi_graph_fail(inputs[0]->graph, WEFT_ERROR_UNSUPPORTED,
+            "ctc: targets (N, WEFT_LENGTH): make them as many as the most, with target_lengths");
+        return false;
+    }
+    if (wi_axis_has_length(inputs[WI_CTC_LOG_PROBS], 0)) return true; /* a plan checks it */
     const bool countable =
         steps <= most && labels <= most && inputs[WI_CTC_LOG_PROBS]->shape.dims[2] <= INT32_MAX;
     const wi_shape shape = {.rank = 2,

@@ -35,7 +35,8 @@ static weft_tensor *masked_labels(
     weft_tensor *lengths =
         wi_label(weft_reshape_shape(mask, 2, dims), WI_LABEL_LENGTH, labels->shape.dims[1] + 1, INT64_MIN);
     weft_tensor *place = wi_coordinate(labels->graph, &labels->shape, 1);
-    weft_tensor *most = weft_number(lengths, (double)labels->shape.dims[1]), *none = weft_number(lengths, 0);
+    weft_tensor *most = wi_constant_count(labels, lengths->dtype, labels->shape.dims[1], 0),
+                *none = weft_number(lengths, 0);
     weft_tensor *bad = weft_logical_or(weft_less(lengths, none), weft_less(most, lengths));
     weft_tensor *kept = weft_where(weft_less(place, lengths), labels, other);
     return weft_where(bad, weft_number(labels, (double)INT32_MIN), kept);

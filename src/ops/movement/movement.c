@@ -129,12 +129,19 @@ static weft_tensor *reshape_of_reshape(
     return x->op == &wi_op_reshape ? weft_reshape_shape(x->inputs[0], y->shape.rank, y->shape.dims) : NULL;
 }
 
+static weft_tensor *reshape_again(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
+    const wi_attributes *attributes) {
+    (void)y, (void)attributes;
+    return weft_reshape_shape(inputs[0], shape->rank, shape->dims);
+}
+
 static const wi_rule reshape_rules[] = {{"reshape of reshape", WI_STAGE_FORM, reshape_of_reshape},
     {"order of memory", WI_STAGE_FORM, reshape_in_order}, {0}};
 const wi_op wi_op_reshape = {.name = "reshape",
     .kind = WI_VIEW,
     .view = reshape_view,
     .backward = reshape_backward,
+    .remake = reshape_again,
     .rules = reshape_rules};
 
 weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
@@ -270,12 +277,19 @@ static weft_tensor *expand_in_order(wi_rewrite *rewrite, const weft_tensor *y, w
     return wi_from_memory(&order, weft_expand(inputs[0]->inputs[0], lying.rank, lying.dims));
 }
 
+static weft_tensor *expand_again(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
+    const wi_attributes *attributes) {
+    (void)y, (void)attributes;
+    return weft_expand(inputs[0], shape->rank, shape->dims);
+}
+
 static const wi_rule expand_rules[] = {{"order of memory", WI_STAGE_FORM, expand_in_order},
     {"expand of expand", WI_STAGE_FORM, expand_of_expand}, {0}};
 const wi_op wi_op_expand = {.name = "expand",
     .kind = WI_VIEW,
     .view = expand_view,
     .backward = expand_backward,
+    .remake = expand_again,
     .rules = expand_rules};
 
 weft_tensor *weft_expand(weft_tensor *x, int rank, const int64_t *dims) {

@@ -24,6 +24,24 @@ const wi_op wi_op_in_memory = {.name = "in memory",
     .backward = same_backward,
     .rules = wi_elementwise_rules};
 
+/* What is added to an axis has the same rule at any length: mirrored are at most n - 1 elements of n. */
+static weft_status padding_fits(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
+    const wi_attributes *attributes) {
+    const wi_padding_attributes *const a = &attributes->padding;
+    for (int axis = 0; axis < shape->rank; axis++) {
+        const int64_t n = inputs[0]->shape.dims[axis], before = a->before[axis],
+                      after = shape->dims[axis] - n - before;
+        const bool wraps = a->mode[axis] == WI_PADDING_WRAP && y->op == &wi_op_pad;
+        const int64_t most = a->mode[axis] == WI_PADDING_REFLECT ? n - 1 : wraps ? n : INT64_MAX;
+        if (n < 0 || a->mode[axis] == WI_PADDING_NONE) continue;
+        if (a->mode[axis] == WI_PADDING_INTERIOR || (a->mode[axis] == WI_PADDING_WRAP && !wraps)) continue;
+        if (before < 0 || after < 0 || before > most || after > most)
+            WI_FAIL(WEFT_ERROR_SHAPE, "pad: (%lld, %lld) of axis %d of %lld elements, at most %lld",
+                (long long)before, (long long)after, axis, (long long)n, (long long)most);
+    }
+    return WEFT_OK;
+}
+
 static weft_tensor *padded_node(
     const wi_op *op, weft_tensor *x, const wi_shape *shape, const wi_attributes *attributes) {
     weft_tensor *memory = wi_node(x->graph, &wi_op_in_memory, &x, 1, x->dtype, &x->shape, NULL);
@@ -93,6 +111,8 @@ static void dilate_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradie
 const wi_op wi_op_dilate = {.name = "dilate",
     .kind = WI_MAP,
     .attribute_bytes = sizeof(wi_padding_attributes),
+    .dimensions = WI_DIMENSIONS(wi_padding_attributes, before, WEFT_MAX_RANK),
+    .fits = padding_fits,
     .reads_padded = true,
     .backward = dilate_backward,
     .rules = padding_rules};
@@ -152,6 +172,8 @@ static void pad_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradients
 const wi_op wi_op_pad = {.name = "pad",
     .kind = WI_MAP,
     .attribute_bytes = sizeof(wi_padding_attributes),
+    .dimensions = WI_DIMENSIONS(wi_padding_attributes, before, WEFT_MAX_RANK),
+    .fits = padding_fits,
     .reads_padded = true,
     .backward = pad_backward,
     .rules = padding_rules};
@@ -239,6 +261,8 @@ static const wi_rule roll_rules[] = {{"roll of roll", WI_STAGE_FORM, roll_of_rol
 const wi_op wi_op_roll = {.name = "roll",
     .kind = WI_MAP,
     .attribute_bytes = sizeof(wi_padding_attributes),
+    .dimensions = WI_DIMENSIONS(wi_padding_attributes, before, WEFT_MAX_RANK),
+    .fits = padding_fits,
     .reads_padded = true,
     .backward = roll_backward,
     .rules = roll_rules};
@@ -308,6 +332,8 @@ static void tile_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gradient
 const wi_op wi_op_tile = {.name = "tile",
     .kind = WI_MAP,
     .attribute_bytes = sizeof(wi_padding_attributes),
+    .dimensions = WI_DIMENSIONS(wi_padding_attributes, before, WEFT_MAX_RANK),
+    .fits = padding_fits,
     .reads_padded = true,
     .backward = tile_backward,
     .rules = padding_rules};

@@ -48,9 +48,32 @@ static weft_tensor *slice_of_expand(wi_rewrite *rewrite, const weft_tensor *y, w
 
 static const wi_rule slice_rules[] = {{"slice of expand", WI_STAGE_FORM, slice_of_expand},
     {"order of memory", WI_STAGE_FORM, slice_in_order}, {0}};
+/* Multiples of the batch follow it, and are checked when they are made. */
+static weft_status slice_fits(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
+    const wi_attributes *attributes) {
+    const wi_slice_attributes *const a = &attributes->slice;
+    const int64_t size = inputs[0]->shape.dims[a->axis],
+                  end = a->start + (shape->dims[a->axis] - 1) * a->step + 1;
+    char text[WI_SHAPE_TEXT];
+    (void)y;
+    if (size < 0 || (a->start >= 0 && end <= size)) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_SHAPE, "slice: %lld..%lld of axis %d is outside '%s' %s", (long long)a->start,
+        (long long)end, a->axis, weft_tensor_name(inputs[0]), wi_shape_print(&inputs[0]->shape, text));
+}
+
+static weft_tensor *slice_again(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
+    const wi_attributes *attributes) {
+    const wi_slice_attributes *const a = &attributes->slice;
+    (void)y;
+    return wi_slice_dims(inputs[0], a->axis, a->start, shape->dims[a->axis], a->step);
+}
+
 const wi_op wi_op_slice = {.name = "slice",
     .kind = WI_VIEW,
     .attribute_bytes = sizeof(wi_slice_attributes),
+    .dimensions = WI_DIMENSION(wi_slice_attributes, start),
+    .fits = slice_fits,
+    .remake = slice_again,
     .view = slice_view,
     .backward = slice_backward,
     .rules = slice_rules};
@@ -90,7 +113,12 @@ weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t en
     const int64_t from = start < 0 ? start + size : start, to = end == WEFT_END ? size
                                                                 : end < 0       ? end + size
                                                                                 : end;
-    if (from < 0 || to > size || from >= to)
+    const bool is_free = wi_has_length(to) && !wi_axis_has_length(x, index); /* plans check it */
+    if (step > 1 && (is_free || wi_axis_has_length(x, index)))
+        return wi_graph_fail(graph, WEFT_ERROR_UNSUPPORTED,
+            "slice: step %lld of axis %d of %s: what depends on WEFT_LENGTH takes step 1", (long long)step,
+            index, wi_shape_print(&x->shape, text));
+    if (from < 0 || (to > size && !is_free) || from >= to)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "slice: %lld..%lld of axis %d is empty or outside %s",
             (long long)start, (long long)(end == WEFT_END ? size : end), index,
             wi_shape_print(&x->shape, text));
@@ -231,6 +259,14 @@ weft_tensor *weft_flip_list_(weft_tensor *x, const int64_t *axes, bool unused) {
 
 /* ---- diagonal ---- */
 
+/* 0: there is none. A batch axis has only a main diagonal with an axis of the same size. */
+static int64_t diagonal_length(int64_t rows, int64_t columns, int64_t offset) {
+    if (rows < 0 || columns < 0) return rows == columns && offset == 0 ? rows : 0;
+    if (offset <= -rows || offset >= columns) return 0;
+    const int64_t down = offset < 0 ? rows + offset : rows, along = offset < 0 ? columns : columns - offset;
+    return down < along ? down : along;
+}
+
 static bool diagonal_view(
     const weft_tensor *y, const wi_extent *x, const wi_layout *in, const wi_extent *out, wi_layout *layout) {
     const int rows = y->attributes.diagonal.rows, columns = y->attributes.diagonal.columns;
@@ -267,19 +303,23 @@ static void diagonal_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
     gradients[0] = weft_permute_axes(full, shape->rank, order);
 }
 
+/* A square one's main diagonal is as long as its sides at any length. */
+static weft_status diagonal_fits(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
+    const wi_attributes *attributes) {
+    const wi_diagonal_attributes *const a = &attributes->diagonal;
+    const int64_t *const dims = inputs[0]->shape.dims;
+    (void)y;
+    if (shape->dims[shape->rank - 1] == diagonal_length(dims[a->rows], dims[a->columns], a->offset))
+        return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_SHAPE, "diagonal: its length would be none or another one's");
+}
+
 const wi_op wi_op_diagonal = {.name = "diagonal",
     .kind = WI_VIEW,
     .attribute_bytes = sizeof(wi_diagonal_attributes),
     .view = diagonal_view,
+    .fits = diagonal_fits,
     .backward = diagonal_backward};
-
-/* 0: there is none. A batch axis has only a main diagonal with an axis of the same size. */
-static int64_t diagonal_length(int64_t rows, int64_t columns, int64_t offset) {
-    if (rows < 0 || columns < 0) return rows == columns && offset == 0 ? rows : 0;
-    if (offset <= -rows || offset >= columns) return 0;
-    const int64_t down = offset < 0 ? rows + offset : rows, along = offset < 0 ? columns : columns - offset;
-    return down < along ? down : along;
-}
 
 weft_tensor *weft_diagonal(weft_tensor *x, int64_t offset, int axis1, int axis2) {
     weft_graph *graph = wi_inputs_graph("diagonal", &x, 1);

@@ -95,7 +95,7 @@ static channels channels_of(const weft_tensor *y, bool statistics) {
     int64_t count;
     int power;
     wi_axes_count(c.x, c.axes, &count, &power);
-    c.share = wi_constant_batch_power(c.x->graph, c.x->dtype, 1.0 / (double)count, -power);
+    c.share = wi_constant_share(c.x, c.x->dtype, count, power);
     if (!statistics) return c;
     c.shift = c.x;
     for (int i = 0; i < c.x->shape.rank - 1; i++) {
@@ -176,8 +176,7 @@ static weft_tensor *over_examples(const channels *c, weft_tensor *v) {
     int64_t count;
     int power;
     wi_axes_count(v, 1, &count, &power);
-    return weft_mul(
-        wi_sum_keep(v, 1), wi_constant_batch_power(v->graph, v->dtype, 1.0 / (double)count, -power));
+    return weft_mul(wi_sum_keep(v, 1), wi_constant_share(v, v->dtype, count, power));
 }
 
 static weft_tensor *move_running(
@@ -324,7 +323,8 @@ CHANNEL_NORM(group_norm)
 static bool check_images(const wi_op *op, weft_tensor *x, int least) {
     char text[WI_SHAPE_TEXT];
     if (!wi_inputs_graph(op->name, &x, 1)) return false;
-    if (x->shape.rank >= least && x->shape.rank <= 5 && x->shape.dims[1] > 0) return true;
+    if (x->shape.rank >= least && x->shape.rank <= 5 && x->shape.dims[1] > 0 && !wi_axis_has_length(x, 1))
+        return true;
     wi_graph_fail(x->graph, WEFT_ERROR_SHAPE,
         "%s: %s is not (N, C%s...) of rank %d to 5 with a number of channels", op->name,
         wi_shape_print(&x->shape, text), least > 2 ? ", L" : "", least);

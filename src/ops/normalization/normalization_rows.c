@@ -37,7 +37,7 @@ static rows rows_of(const weft_tensor *y) {
     int64_t count;
     int power;
     wi_axes_count(r.x, r.axes, &count, &power);
-    r.share = wi_constant_batch_power(r.x->graph, r.x->dtype, 1.0 / (double)count, -power);
+    r.share = wi_constant_share(r.x, r.x->dtype, count, power);
     const bool centres = y->op == &wi_op_layer_norm;
     if (centres) r.mean = row_mean(&r, r.x);
     weft_tensor *near = centred_row(&r), *variance = row_mean(&r, weft_square(near));

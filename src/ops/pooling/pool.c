@@ -137,6 +137,11 @@ static int64_t place_axis(
             (long long)reach, i + 2, wi_shape_print(&x->shape, text), (long long)o->padding[i]);
         return 0;
     }
+    if (stride > 1 && wi_axis_has_length(x, i + 2)) {
+        wi_graph_fail(x->graph, WEFT_ERROR_UNSUPPORTED, "%s: stride[%d] = %lld along WEFT_LENGTH, expected 1",
+            op, i, (long long)stride);
+        return 0;
+    }
     const int a = i + 5 - x->shape.rank;
     window->size[a] = (int32_t)o->window[i];
     window->stride[a] = (int32_t)stride;

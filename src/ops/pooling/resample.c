@@ -22,6 +22,7 @@ static void resample_backward(weft_tensor *y, weft_tensor *g, weft_tensor **grad
 }
 
 const wi_op wi_op_resample = {.name = "resample",
+    .no_length = "its factors are numbers of the node; build the network for each length",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_resample_attributes),
     .backward = resample_backward,

@@ -110,7 +110,7 @@ static weft_tensor *masked(weft_tensor *y, const weft_sequence_options *options)
     const wi_shape line = {.rank = 3, .dims = {y->shape.dims[0], 1, 1}};
     weft_tensor *t = wi_coordinate(y->graph, &line, 0);
     weft_tensor *length = weft_reshape_shape(options->lengths, 3, (const int64_t[]){1, y->shape.dims[1], 1});
-    weft_tensor *steps = weft_number(t, (double)line.dims[0]);
+    weft_tensor *steps = wi_constant_count(y, t->dtype, line.dims[0], 0);
     weft_tensor *valid =
         options->left_padded ? weft_less_equal(weft_sub(steps, length), t) : weft_less(t, length);
     return weft_where(valid, y, weft_number(y, 0));

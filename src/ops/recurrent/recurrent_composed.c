@@ -115,6 +115,9 @@ static bool unroll(unrolled *u, weft_tensor *node) {
     u->lengths = input_of(node, WI_SCAN_LENGTHS);
     u->sections = wi_scan_sections_of(u->cell, x->shape.dims[0], node->attributes.recurrent.units,
         u->w->shape.dims[1], u->wr != NULL, true);
+    if (wi_axis_has_length(x, 0))
+        return wi_graph_fail(node->graph, WEFT_ERROR_UNSUPPORTED,
+            "%s: a second gradient needs a fixed number of steps, not WEFT_LENGTH", node->op->name);
     u->steps = wi_arena_take(&node->graph->arena, (size_t)u->sections.steps * sizeof *u->steps);
     if (!u->steps) return wi_graph_fail_recorded(node->graph, WEFT_ERROR_MEMORY);
     tell_apart(u);

@@ -85,6 +85,7 @@ static int64_t last_start(const weft_tensor *y, const wi_scan_sections *a) {
 const wi_op wi_op_recurrent_forward = {.name = "recurrent",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_recurrent_attributes),
+    .dimensions = WI_DIMENSION(wi_recurrent_attributes, steps),
     .composed = wi_recurrent_forward_composed,
     .contiguous = ~0u,
     .fault = "a length is negative or more than the number of steps",
@@ -252,6 +253,7 @@ static const wi_rule back_rules[] = {
 const wi_op wi_op_recurrent_back = {.name = "recurrent_gradient",
     .kind = WI_KERNEL,
     .attribute_bytes = sizeof(wi_recurrent_attributes),
+    .dimensions = WI_DIMENSION(wi_recurrent_attributes, steps),
     .composed = wi_recurrent_back_composed,
     .contiguous = ~(1u << WI_BACK_DY),
     .rules = back_rules};
@@ -294,7 +296,8 @@ static void recurrent_backward(weft_tensor *y, weft_tensor *g, weft_tensor **gra
 #define COMPOSITE(text)                                                                                      \
     {                                                                                                        \
         .name = text, .kind = WI_COMPOSITE, .attribute_bytes = sizeof(wi_recurrent_attributes),              \
-        .lower = recurrent_lower, .backward = recurrent_backward                                             \
+        .dimensions = WI_DIMENSION(wi_recurrent_attributes, steps), .lower = recurrent_lower,                \
+        .backward = recurrent_backward                                                                       \
     }
 const wi_op wi_op_lstm = COMPOSITE("lstm"), wi_op_gru = COMPOSITE("gru"), wi_op_rnn = COMPOSITE("rnn");
 

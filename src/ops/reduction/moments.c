@@ -18,7 +18,7 @@ static centred centre(weft_tensor *x, uint32_t axes) {
     int power;
     centred c;
     wi_axes_count(x, axes, &count, &power);
-    weft_tensor *share = wi_constant_batch_power(x->graph, x->dtype, 1.0 / (double)count, -power);
+    weft_tensor *share = wi_constant_share(x, x->dtype, count, power);
     c.near = weft_sub(x, weft_mul(wi_sum_keep(x, axes), share));
     c.total = wi_sum_keep(c.near, axes);
     c.drift = weft_mul(c.total, share);
@@ -31,9 +31,9 @@ static weft_tensor *divisor(const weft_tensor *y) {
     int64_t count;
     int power;
     wi_axes_count(x, y->attributes.variance.axes, &count, &power);
-    const double correction = y->attributes.variance.correction, left = (double)count - correction;
-    if (power == 0) return weft_constant(x->graph, x->dtype, left > 0 ? left : 0);
-    weft_tensor *all = wi_constant_batch_power(x->graph, x->dtype, (double)count, power);
+    const int32_t correction = y->attributes.variance.correction;
+    if (power == 0) return wi_constant_count(x, x->dtype, count - correction, 0);
+    weft_tensor *all = wi_constant_count(x, x->dtype, count, power);
     weft_tensor *rest = weft_sub(all, weft_number(all, correction));
     return correction > 0 ? weft_maximum(rest, weft_number(all, 0)) : rest;
 }

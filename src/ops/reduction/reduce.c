@@ -33,6 +33,10 @@ bool wi_reduce_float_axes(const char *op, weft_tensor *x, const int64_t *axes, u
     return false;
 }
 
+bool wi_axis_has_length(const weft_tensor *x, int axis) {
+    return x->has_length && wi_has_length(x->shape.dims[axis]);
+}
+
 void wi_axes_count(const weft_tensor *x, uint32_t axes, int64_t *coefficient, int *power) {
     wi_shape reduced = {0};
     for (int i = 0; i < x->shape.rank; i++) {
@@ -79,6 +83,12 @@ static weft_tensor *reduce_keep(const wi_op *op, weft_tensor *x, uint32_t axes, 
     const wi_attributes attributes = {.over = {.axes = real_axes(x, axes)}};
     if (attributes.over.axes == 0 && !gives_index(op)) return x;
     return wi_node(x->graph, op, &x, 1, dtype, &shape, &attributes);
+}
+
+static weft_tensor *remake(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
+    const wi_attributes *attributes) {
+    (void)shape;
+    return reduce_keep(y->op, inputs[0], attributes->over.axes, y->dtype);
 }
 
 static weft_tensor *reduce_in_order(wi_rewrite *rewrite, const weft_tensor *y, weft_tensor *const *inputs) {
@@ -143,6 +153,7 @@ const wi_op wi_op_sum = {.name = "sum",
     .kind = WI_REDUCE,
     .attribute_bytes = sizeof(wi_over_attributes),
     .backward = sum_backward,
+    .remake = remake,
     .rules = reduce_rules};
 
 weft_tensor *weft_sum_axes(weft_tensor *x, const int64_t *axes, bool keep) {
@@ -155,8 +166,7 @@ weft_tensor *weft_mean_axes(weft_tensor *x, const int64_t *axes, bool keep) {
     int64_t count;
     int power;
     wi_axes_count(x, mask, &count, &power);
-    weft_tensor *wide = wi_wide(x),
-                *share = wi_constant_batch_power(x->graph, wide->dtype, 1.0 / (double)count, -power);
+    weft_tensor *wide = wi_wide(x), *share = wi_constant_share(x, wide->dtype, count, power);
     weft_tensor *mean_value = weft_cast(weft_mul(wi_sum_keep(wide, mask), share), x->dtype);
     return keep ? mean_value : wi_drop_axes(mean_value, mask);
 }
@@ -167,6 +177,7 @@ const wi_op wi_op_prod = {.name = "prod",
     .kind = WI_REDUCE,
     .attribute_bytes = sizeof(wi_over_attributes),
     .backward = wi_prod_backward,
+    .remake = remake,
     .rules = reduce_rules};
 
 weft_tensor *weft_prod_axes(weft_tensor *x, const int64_t *axes, bool keep) {
@@ -187,21 +198,25 @@ const wi_op wi_op_max = {.name = "max",
     .kind = WI_REDUCE,
     .attribute_bytes = sizeof(wi_over_attributes),
     .backward = extreme_backward,
+    .remake = remake,
     .rules = reduce_rules};
 const wi_op wi_op_min = {.name = "min",
     .kind = WI_REDUCE,
     .attribute_bytes = sizeof(wi_over_attributes),
     .backward = extreme_backward,
+    .remake = remake,
     .rules = reduce_rules};
 const wi_op wi_op_argmax = {.name = "argmax",
     .kind = WI_REDUCE,
     .zero_gradient = true,
     .attribute_bytes = sizeof(wi_over_attributes),
+    .remake = remake,
     .rules = reduce_rules};
 const wi_op wi_op_argmin = {.name = "argmin",
     .kind = WI_REDUCE,
     .zero_gradient = true,
     .attribute_bytes = sizeof(wi_over_attributes),
+    .remake = remake,
     .rules = reduce_rules};
 
 weft_tensor *weft_max_axes(weft_tensor *x, const int64_t *axes, bool keep) {

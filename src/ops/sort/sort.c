@@ -12,8 +12,18 @@ const wi_op wi_op_argsort = {.name = "argsort",
     .attribute_bytes = sizeof(wi_sort_attributes),
     .zero_gradient = true,
     .contiguous = 1};
+static weft_status topk_fits(const weft_tensor *y, weft_tensor *const *inputs, const wi_shape *shape,
+    const wi_attributes *attributes) {
+    const int axis = attributes->sort.axis;
+    const int64_t k = shape->dims[axis], size = inputs[0]->shape.dims[axis];
+    if (k <= size) return WEFT_OK;
+    WI_FAIL(
+        WEFT_ERROR_ARGUMENT, "%s: k = %lld is not in 1..%lld", y->op->name, (long long)k, (long long)size);
+}
+
 const wi_op wi_op_topk_indices = {.name = "topk_indices",
     .kind = WI_KERNEL,
+    .fits = topk_fits,
     .zero_gradient = true,
     .attribute_bytes = sizeof(wi_sort_attributes),
     .contiguous = 1};
