@@ -24,11 +24,9 @@ static void push(walk *w, weft_tensor *node) {
 static weft_status add_input(wi_feed *feed, weft_tensor *node) {
     const wi_shape *const shape = &node->shape;
     bool good = shape->rank >= 1 && (shape->dims[0] == WEFT_BATCH || shape->dims[0] > 0);
-    wi_feed_input input = {.tensor = node, .bytes = weft_dtype_size(node->dtype)};
-    for (int axis = 1; axis < shape->rank && good; axis++) {
-        good = shape->dims[axis] > 0;
-        input.bytes *= (size_t)shape->dims[axis];
-    }
+    wi_feed_input input = {.tensor = node};
+    feed->waits = feed->waits || node->has_length;
+    for (int axis = 1; axis < shape->rank && good; axis++) good = shape->dims[axis] > 0;
     if (!good) {
         char text[WI_SHAPE_TEXT];
         WI_FAIL(WEFT_ERROR_SHAPE, "input '%s' of shape %s cannot be fed with examples: expected (batch, ...)",
@@ -130,7 +128,29 @@ wi_feed_input *wi_feed_find(const wi_feed *feed, const char *name) {
     return NULL;
 }
 
-static weft_status check_fit(const weft_tensor *input, const weft_column *column) {
+/* The length that makes the dimension that size; 0: none does. */
+static int64_t length_for(int64_t dim, int64_t size) {
+    const int64_t at_one = wi_at_length(dim, 1), step = wi_at_length(dim, 2) - at_one;
+    const int64_t length = step > 0 && size >= at_one ? (size - at_one) / step + 1 : 0;
+    return length > 0 && wi_at_length(dim, length) == size ? length : 0;
+}
+
+/* The first column with the length says what it is. */
+static void find_length(wi_feed *feed, const weft_tensor *input, const weft_column *column) {
+    for (int axis = 1; axis < input->shape.rank && axis <= column->rank && feed->length == 0; axis++)
+        if (input->has_length && wi_has_length(input->shape.dims[axis]))
+            feed->length = length_for(input->shape.dims[axis], column->dims[axis - 1]);
+}
+
+/* Of an input, at the length. */
+static wi_shape fed_shape(const wi_feed *feed, const weft_tensor *input) {
+    wi_shape shape = input->shape;
+    for (int axis = 1; axis < shape.rank && input->has_length && feed->length > 0; axis++)
+        shape.dims[axis] = wi_at_length(shape.dims[axis], feed->length);
+    return shape;
+}
+
+static weft_status check_fit(const wi_feed *feed, const weft_tensor *input, const weft_column *column) {
     if (column->dtype != input->dtype)
         WI_FAIL(WEFT_ERROR_DTYPE, "input '%s' is %s, its column %s", column->name,
             weft_dtype_name(input->dtype), weft_dtype_name(column->dtype));
@@ -139,10 +159,11 @@ static weft_status check_fit(const weft_tensor *input, const weft_column *column
             column->rank, WEFT_MAX_RANK - 1);
     wi_shape shape = {.rank = column->rank + 1, .dims = {input->shape.dims[0]}};
     for (int axis = 0; axis < column->rank; axis++) shape.dims[axis + 1] = column->dims[axis];
-    if (!wi_shape_equal(&shape, &input->shape)) {
+    const wi_shape wanted = fed_shape(feed, input);
+    if (!wi_shape_equal(&shape, &wanted)) {
         char expected[WI_SHAPE_TEXT], got[WI_SHAPE_TEXT];
         WI_FAIL(WEFT_ERROR_SHAPE, "input '%s' is %s, its column %s", column->name,
-            wi_shape_print(&input->shape, expected), wi_shape_print(&shape, got));
+            wi_shape_print(&wanted, expected), wi_shape_print(&shape, got));
     }
     return WEFT_OK;
 }
@@ -158,7 +179,18 @@ static void list_names(char *text, size_t capacity, const weft_column *columns, 
     }
 }
 
+static void size_inputs(wi_feed *feed) {
+    for (size_t i = 0; i < feed->count; i++) {
+        wi_feed_input *const input = &feed->inputs[i];
+        const wi_shape shape = fed_shape(feed, input->tensor);
+        feed->waits = feed->waits && feed->length == 0;
+        input->bytes = weft_dtype_size(input->tensor->dtype);
+        for (int axis = 1; axis < shape.rank; axis++) input->bytes *= (size_t)shape.dims[axis];
+    }
+}
+
 weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count) {
+    feed->length = 0;
     for (size_t i = 0; i < feed->count; i++) {
         wi_feed_input *const input = &feed->inputs[i];
         const char *const name = weft_tensor_name(input->tensor);
@@ -172,9 +204,11 @@ weft_status wi_feed_bind(wi_feed *feed, const weft_column *columns, size_t count
             WI_FAIL(WEFT_ERROR_ARGUMENT, "input '%s' has no column of its name; there are %s", name,
                 count ? names : "none");
         }
-        WI_TRY(check_fit(input->tensor, &columns[c]));
+        find_length(feed, input->tensor, &columns[c]);
+        WI_TRY(check_fit(feed, input->tensor, &columns[c]));
         input->column = c;
     }
+    size_inputs(feed);
     return WEFT_OK;
 }
 

@@ -7,7 +7,7 @@
 typedef struct wi_feed_input {
     weft_tensor *tensor;
     size_t column; /* set by wi_feed_bind */
-    size_t bytes;  /* of one example */
+    size_t bytes;  /* of one example; set by wi_feed_bind */
     /* labels of classes lie in 0 .. classes - 1; 0: the input is not labels */
     int64_t classes;
     int64_t ignored; /* this label may stand there, too; none of i32: there is none */
@@ -17,8 +17,10 @@ typedef struct wi_feed {
     const weft_allocator *allocator;
     wi_feed_input *inputs;
     size_t count, capacity;
-    int64_t fixed; /* inputs have this in place of the batch; 0: none has */
-    bool partial;  /* an input without a column is left alone: wi_feed_bind sets its column to SIZE_MAX */
+    bool waits;     /* an input has WEFT_LENGTH, and no column has said yet what that is */
+    int64_t length; /* what WEFT_LENGTH is in the columns; set by wi_feed_bind; 0: no input has it */
+    int64_t fixed;  /* inputs have this in place of the batch; 0: none has */
+    bool partial;   /* an input without a column is left alone: wi_feed_bind sets its column to SIZE_MAX */
 } wi_feed;
 
 /* The inputs that any of the outputs depends on. A cleared feed afterwards when it fails. */

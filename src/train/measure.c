@@ -1,5 +1,6 @@
 /* From outputs of the graph and columns of a dataset to metrics (contract in measure.h). */
 #include "train/measure.h"
+#include "graph/nodes.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,6 +10,11 @@ static weft_status measure_shape(wi_measure *item, const weft_metric *metric) {
     const int rank = weft_tensor_rank(output);
     bool good =
         weft_tensor_dtype(output) == WEFT_F32 && rank >= 1 && weft_tensor_dimension(output, 0) == WEFT_BATCH;
+    if (output->has_length && wi_shape_has_length(&output->shape)) {
+        char text[WI_SHAPE_TEXT];
+        WI_FAIL(WEFT_ERROR_SHAPE, "trainer: the metric '%s' is of %s; it takes no WEFT_LENGTH", metric->name,
+            wi_shape_print(&output->shape, text));
+    }
     item->rows = 1;
     for (int axis = 1; axis < rank && good; axis++) {
         good = weft_tensor_dimension(output, axis) > 0;

@@ -49,9 +49,11 @@ static weft_status plan_for(wi_pass *pass, weft_plan **plan, size_t *planned, si
     if (*plan && *planned == examples) return WEFT_OK;
     weft_plan_release(*plan);
     *plan = NULL;
+    if (pass->feed.waits) return WEFT_OK; /* for a dataset, which says the length */
     /* Training begins before what is only needed at the end of an epoch is compiled. */
     const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)examples,
-        .inference = pass->inference, .memory_limit = pass->memory_limit, .compile_late = pass->inference};
+        .inference = pass->inference, .memory_limit = pass->memory_limit, .compile_late = pass->inference,
+        .length = pass->feed.length};
     WI_TRY(weft_plan_create(plan, pass->outputs, pass->output_count, &options));
     *planned = examples;
     return WEFT_OK;
@@ -65,6 +67,20 @@ static size_t example_bytes(const weft_dataset *dataset) {
     size_t bytes = 0;
     for (size_t c = 0; c < dataset->count; c++) bytes += wi_column_bytes(&dataset->columns[c]);
     return bytes;
+}
+
+/* A dataset of sequences of another length has other plans. */
+static weft_status bind(wi_pass *pass, weft_dataset *dataset) {
+    const int64_t length = pass->feed.length;
+    WI_TRY(wi_feed_bind(&pass->feed, dataset->columns, dataset->count));
+    if (pass->feed.waits) WI_FAIL(WEFT_ERROR_SHAPE, "no column of the dataset says how long WEFT_LENGTH is");
+    WI_TRY(wi_measures_bind(&pass->measures, dataset));
+    WI_TRY(wi_feed_check_labels(&pass->feed, dataset));
+    if (length == pass->feed.length) return WEFT_OK;
+    weft_plan_release(pass->full);
+    weft_plan_release(pass->rest);
+    pass->full = pass->rest = NULL;
+    return WEFT_OK;
 }
 
 static weft_status make_loader(wi_pass *pass, weft_dataset *dataset) {
@@ -95,9 +111,7 @@ weft_status wi_pass_prepare(wi_pass *pass, weft_dataset *dataset) {
             WI_FAIL(WEFT_ERROR_ARGUMENT, "a dataset of %zu columns; a trainer takes at most %d",
                 dataset->count, WI_PASS_COLUMNS);
         forget_dataset(pass);
-        WI_TRY(wi_feed_bind(&pass->feed, dataset->columns, dataset->count));
-        WI_TRY(wi_measures_bind(&pass->measures, dataset));
-        WI_TRY(wi_feed_check_labels(&pass->feed, dataset));
+        WI_TRY(bind(pass, dataset));
     }
     if (examples >= pass->batch) WI_TRY(wi_pass_plan(pass, pass->batch));
     if (examples % pass->batch)

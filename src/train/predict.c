@@ -13,6 +13,7 @@ static const char cache_key[] = "predict";
 typedef struct wanted {
     weft_tensor *outputs[MAX_OUTPUTS]; /* NULL beyond the last */
     size_t count, batch;
+    int64_t length; /* 0: none */
 } wanted;
 
 typedef struct kept_plan {
@@ -45,8 +46,8 @@ static weft_status get_cache(plan_cache **cache, weft_graph *graph) {
 }
 
 static bool is_for(const kept_plan *kept, const wanted *w) {
-    return kept->plan && kept->of.batch == w->batch && kept->of.count == w->count &&
-           memcmp(kept->of.outputs, w->outputs, sizeof w->outputs) == 0;
+    return kept->plan && kept->of.batch == w->batch && kept->of.length == w->length &&
+           kept->of.count == w->count && memcmp(kept->of.outputs, w->outputs, sizeof w->outputs) == 0;
 }
 
 static weft_status get_plan(weft_plan **plan, plan_cache *cache, const wanted *w) {
@@ -61,7 +62,8 @@ static weft_status get_plan(weft_plan **plan, plan_cache *cache, const wanted *w
         }
         if (kept->used < oldest->used) oldest = kept;
     }
-    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)w->batch, .inference = true};
+    const weft_plan_options options = {
+        WEFT_PLAN_OPTIONS_INIT, .batch = (int64_t)w->batch, .inference = true, .length = w->length};
     weft_plan_release(oldest->plan);
     *oldest = (kept_plan){0};
     WI_TRY(wi_plan_create_unowned(&oldest->plan, w->outputs, w->count, &options));
@@ -136,6 +138,7 @@ weft_status weft_predict_all(const weft_prediction *outputs, size_t output_count
     if (status == WEFT_OK) status = wi_feed_check_batch(&feed, batch);
     if (status == WEFT_OK) status = bind_inputs(&feed, inputs, count, columns);
     if (status == WEFT_OK) status = get_cache(&cache, graph);
+    w.length = feed.length;
     if (status == WEFT_OK) status = get_plan(&plan, cache, &w);
     if (status == WEFT_OK) status = wi_feed_write(&feed, plan, columns, batch);
     if (status == WEFT_OK) status = run(plan, outputs, output_count);
