@@ -44,7 +44,7 @@ WEFT_API size_t weft_dtype_size(weft_dtype dtype);      /* bytes per element */
  * 2 * WEFT_LENGTH. Parameters and states may not. It is a number that stands for the length, and shapes are printed with
  * the word: (batch, length, 64). In a graph that has it, larger ordinary dimensions than a quarter of it are refused where
  * they meet the length. */
-#define WEFT_LENGTH INT64_C(119304671)
+#define WEFT_LENGTH INT64_C(120748753)
 /* Ends a list of dimensions or axes; the macros below append it. */
 #define WEFT_END INT64_MIN
 

@@ -282,10 +282,11 @@ WEFT_API weft_tensor *weft_swap_axes(
     weft_tensor *x, int axis1, int axis2);                              /* torch.transpose, torch.swapaxes */
 WEFT_API weft_tensor *weft_move_axis(weft_tensor *x, int from, int to); /* torch.movedim */
 /* The elements start to end - 1 of one axis. Negative start and end count from the end, and WEFT_END is the
- * end itself. An empty slice, or one outside of the axis, is an error. */
+ * end itself. An empty slice, or one outside of the axis, is an error. Along an axis with WEFT_LENGTH, or with an
+ * end of it, a plan checks that (WEFT_ERROR_SHAPE of weft_plan_create): weft_slice(table, 0, 0, WEFT_LENGTH). */
 WEFT_API weft_tensor *weft_slice(weft_tensor *x, int axis, int64_t start, int64_t end);
 /* Every step-th of them, step >= 1: x[start:end:step]. On an axis of k times the batch, 0 <= start < step,
- * end is WEFT_END and step divides k; other slices of a batch axis are an error. */
+ * end is WEFT_END and step divides k; other slices of a batch axis are an error, as is a step along WEFT_LENGTH. */
 WEFT_API weft_tensor *weft_slice_step(weft_tensor *x, int axis, int64_t start, int64_t end, int64_t step);
 /* outputs[0] to outputs[count - 1] become an axis cut into equal slices, or into slices of the given sizes
  * (WEFT_BATCH * k on a batch axis), whose sum must be the size of the axis. On an error every outputs[i] is

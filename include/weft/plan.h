@@ -2,7 +2,7 @@
  *
  * A plan computes chosen tensors of a graph at one batch size. Creating it compiles (or loads) the kernels
  * and allocates all memory. Running it is a walk over prepared launches that allocates nothing. The plans of
- * one graph share its parameters and states. A further batch size costs planning, but no compilation. */
+ * one graph share its parameters and states. A further batch size, or length, costs planning, but no compilation. */
 #ifndef WEFT_PLAN_H
 #define WEFT_PLAN_H
 

@@ -9,7 +9,7 @@
  *         with reset_first n = tanh(W_in x + b_in + W_hn (r·h) + b_hn); h' = (1 - z)·n + z·h
  *   RNN   h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu
  *
- * N is the batch, T the number of time steps (fixed), I the width of the input, H the hidden width, P the
+ * N is the batch, T the number of time steps (a number, or WEFT_LENGTH), I the width of the input, H the hidden width, P the
  * width of h, which is H without a projection. Everything is f32. */
 #ifndef WEFT_RECURRENT_H
 #define WEFT_RECURRENT_H

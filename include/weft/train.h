@@ -376,7 +376,8 @@ typedef struct weft_training_info {
 /* Figures of the runs so far. trainer NULL: those of a trainer that has not run. */
 WEFT_API void weft_trainer_get_info(const weft_trainer *trainer, weft_training_info *info);
 
-/* Inference on a batch of any size: inputs by name, one output. Plans are kept per batch size. The data of
+/* Inference on a batch of any size: inputs by name, one output. Plans are kept per batch size, and per length where inputs
+ * have WEFT_LENGTH, which is that of the columns. The data of
  * inputs is `batch` examples, row-major; `bytes` is the exact size of the output at that batch. */
 WEFT_API weft_status weft_predict(
     weft_tensor *output, size_t batch, const weft_column *inputs, size_t count, void *data, size_t bytes);
