@@ -176,6 +176,7 @@ static weft_tensor *summed_losses(weft_tensor *logits, weft_tensor *labels) {
 /* How many of the rows a tail is computed for; a multiple of the batch where they are one. */
 static int64_t room(const tail *t, int64_t rows) {
     const int64_t many = rows < 0 ? -rows : rows;
+    if (t->capacity >= 1) return rows;
     /* 7 of 18 rows as a float are a little more than 7 */
     int64_t most = (int64_t)ceil((double)t->capacity * (double)many * (1 - 1e-6));
     if (most > many) most = many;
@@ -188,6 +189,9 @@ static weft_tensor *tail_loss(const tail *t, weft_tensor *x, weft_tensor *labels
     weft_tensor *own =
         weft_where(inside, weft_sub(labels, number(labels, t->begin)), number(labels, IGNORED));
     const int64_t most = room(t, rows);
+    if (most != rows && x->has_length && wi_has_length(rows))
+        return wi_graph_fail(x->graph, WEFT_ERROR_UNSUPPORTED,
+            "weft_adaptive_softmax: a capacity of %g of WEFT_LENGTH rows, expected 1", (double)t->capacity);
     if (most != rows) {
         weft_tensor *chosen = wi_chosen_rows(weft_cast(inside, WEFT_I32), most);
         x = weft_index_select(x, 0, chosen);

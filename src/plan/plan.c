@@ -226,7 +226,10 @@ weft_status wi_plan_create_on(weft_plan **out, weft_tensor *const *outputs, size
         .batch = options.batch};
     plan->references = 1;
     weft_status status = fill_request(plan, outputs, count, &options);
+    const bool has_length = graph->has_length;
+    graph->has_length = false; /* the nodes that a plan makes have none */
     if (status == WEFT_OK) status = build(plan, &options);
+    graph->has_length = has_length;
     if (status != WEFT_OK)
         plan_destroy(plan);
     else

@@ -161,6 +161,11 @@ static weft_tensor *ctc(const scene *s) {
 static weft_tensor *regression(const scene *s) {
     return weft_add(weft_mse(s->x, weft_tanh(s->x)), weft_huber(s->x, weft_sin(s->x), 1));
 }
+static weft_tensor *crossed(const scene *s) { /* many queries, one key */
+    weft_tensor *const logits =
+        weft_multi_head_attention(s->x, weft_slice(s->x, 1, 0, 1), weft_slice(s->x, 1, 0, 1), 2, NULL);
+    return weft_sequence_cross_entropy(logits, weft_remainder_number(s->tokens, WIDTH), NULL);
+}
 static weft_tensor *probabilities(const scene *s) {
     weft_tensor *const p = weft_sigmoid(s->x), *const target =
                                                    weft_stop_gradient(weft_sigmoid(weft_neg(s->x)));
@@ -218,8 +223,9 @@ static const network networks[] = {NETWORK(elementwise, 1), NETWORK(linear, 1), 
     NETWORK(attention_masked, 1), NETWORK(attention_trained_mask, 1), NETWORK(lstm, 1),
     NETWORK(lstm_ragged, 1), NETWORK(gru, 1), NETWORK(rnn, 1), NETWORK(cross_entropy, 1),
     NETWORK(sequence_loss, 1), NETWORK(pointed, 1), NETWORK(ctc, 1), NETWORK(regression, 1),
-    NETWORK(probabilities, 1), NETWORK(margins, 1), NETWORK(indexed, 1), NETWORK(response, 1),
-    NETWORK(convolved, 1), NETWORK(pooled, 1), NETWORK(normalized, 2), NETWORK(places, 1)};
+    NETWORK(crossed, 1), NETWORK(probabilities, 1), NETWORK(margins, 1), NETWORK(indexed, 1),
+    NETWORK(response, 1), NETWORK(convolved, 1), NETWORK(pooled, 1), NETWORK(normalized, 2),
+    NETWORK(places, 1)};
 
 /* ---- the same nodes ---- */
 

@@ -298,6 +298,18 @@ static weft_tensor *second_gradient(weft_tensor *x) {
     weft_tensor *const first = weft_gradient(weft_sum(weft_lstm(x, 2, NULL).y), x);
     return weft_gradient(weft_sum(weft_square(first)), x);
 }
+static weft_tensor *tails(weft_tensor *x) {
+    const weft_adaptive_softmax_options half = {
+        WEFT_ADAPTIVE_SOFTMAX_OPTIONS_INIT, .capacities = (const float[]){0.5f}};
+    weft_adaptive_softmax *const softmax =
+        weft_adaptive_softmax_layer(weft_tensor_graph(x), WIDTH, 9, (const int64_t[]){4}, 1, &half);
+    return weft_adaptive_softmax_loss(softmax, x, weft_argmax(x, 2));
+}
+static weft_tensor *often(weft_tensor *x) {
+    weft_tensor *const scores = weft_matmul(x, weft_transpose(x));
+    weft_tensor *const cube = weft_mul(weft_unsqueeze(scores, 1), weft_unsqueeze(scores, 3));
+    return weft_reshape(cube, WEFT_BATCH, WEFT_LENGTH * WEFT_LENGTH, WEFT_LENGTH);
+}
 static weft_tensor *too_large_beside_it(weft_tensor *x) {
     return weft_expand(
         weft_slice(x, 2, 0, 1), 3, (const int64_t[]){WEFT_BATCH, WEFT_LENGTH, WEFT_LENGTH / 3});
@@ -315,6 +327,8 @@ static void ops_that_take_none_say_so(void **state) {
         {other_length, "shapes (batch, length, 4) and (5, 4) do not broadcast"},
         {channels, "group_norm: (batch, length, 4)"}, {scaled_by_width, "WEFT_LENGTH needs a scale"},
         {smoothed, "label_smoothing"}, {second_gradient, "a second gradient needs a fixed number of steps"},
+        {tails, "a capacity of 0.5 of WEFT_LENGTH rows"},
+        {often, "reshape: (batch, length, length, length) has WEFT_LENGTH too often"},
         {too_large_beside_it, "expand: (batch, length, 40249584) has a size"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -159,6 +159,9 @@ weft_tensor *weft_reshape_shape(weft_tensor *x, int rank, const int64_t *dims) {
     if (wi_shape_check(&shape, "reshape") != WEFT_OK) return wi_graph_fail_recorded(graph, WEFT_ERROR_SHAPE);
     wi_shape_count(&x->shape, &count_x, &power_x);
     wi_shape_count(&shape, &count_y, &power_y);
+    if (count_x == INT64_MAX)
+        return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "reshape: %s has WEFT_LENGTH too often to be counted",
+            wi_shape_print(&x->shape, text_x));
     if (count_x != count_y || power_x != power_y)
         return wi_graph_fail(graph, WEFT_ERROR_SHAPE, "reshape: %s and %s have different numbers of elements",
             wi_shape_print(&x->shape, text_x), wi_shape_print(&shape, text_y));
