@@ -87,6 +87,12 @@ typedef struct weft_context_options {
      * drivers and version of Weft that it names. What it says of others, and a file that cannot be read, is ignored, which
      * the log says. What `weft tune` found on this machine comes first. NULL: $WEFT_TUNING, else none. */
     const char *tuning_file;
+    /* Default false: a device with memory of its own gets inputs on a second queue of the context, while its kernels are at
+     * work, and each plan has a second buffer for each of its inputs (plan.h). What is enqueued on the queue of the kernels
+     * after a write waits for it, on cl_queue, too. Loaders keep their batches in pinned memory of the driver's (at most
+     * 512 MiB), beside what `allocator` gives. true: Weft makes no second queue and no pinned memory. $WEFT_TRANSFER_QUEUE=0
+     * does the same for all contexts, =1 makes them on devices that share the host's memory, too, where they gain nothing. */
+    bool one_queue;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 

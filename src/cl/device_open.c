@@ -16,6 +16,7 @@
 #include "cl/program.h"
 #include "cl/program_cache.h"
 #include "cl/tuning.h"
+#include "cl/uploads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static void close_parts(wi_device *device) {
     wi_tuning_close(device);
     wi_disk_cache_close(device);
     wi_buffer_pool_close(device);
+    wi_uploads_close(device);
     wi_driver_lock();
     if (device->queue) clReleaseCommandQueue(device->queue);
     if (device->cl) clReleaseContext(device->cl);
@@ -72,10 +74,18 @@ static weft_status read_work_units(cl_uint *units, const weft_context_options *o
     return WEFT_OK;
 }
 
+/* For tests, WEFT_TRANSFER_QUEUE=1 has one on any device. */
+static bool wants_transfer_queue(const wi_device *device, const weft_context_options *options) {
+    const char *const wanted = wi_environment("WEFT_TRANSFER_QUEUE");
+    if (options->one_queue) return false;
+    return wanted ? strcmp(wanted, "0") != 0 : device->caps.own_memory;
+}
+
 /* The OpenCL objects are there; what stands on them follows. */
 static weft_status open_parts(wi_device *device, const weft_context_options *options) {
     WI_TRY(wi_capabilities_read(device));
     device->caps.large_buffers = options->large_buffers;
+    device->caps.transfer_queue = wants_transfer_queue(device, options);
     WI_TRY(find_engines(device, options));
     WI_TRY(read_work_units(&device->caps.work_units, options));
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));
@@ -86,6 +96,7 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     device->profile = wi_device_profile_of(&device->caps); /* the probe is compiled as programs are */
     WI_TRY(wi_capabilities_probe(device));
     device->profile = wi_device_profile_of(&device->caps);
+    wi_uploads_open(device);
     wi_log_line(device->host.log, WEFT_LOG_INFO, "device %s %s (%s, driver %s), of kind %s",
         device->info.selector, device->info.name, device->info.platform, device->info.driver,
         device->profile.name);

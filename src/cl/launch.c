@@ -1,6 +1,7 @@
 /* Enqueueing prepared launches (contract in launch.h). Nothing here allocates. */
 #include "cl/launch.h"
 #include "cl/quirks.h"
+#include "cl/uploads.h"
 
 #include <stdio.h>
 
@@ -28,7 +29,7 @@ void wi_launch_clear(wi_launch *launch) {
     *launch = (wi_launch){0};
 }
 
-weft_status wi_queue_finish(wi_device *device) {
+static weft_status finish_kernels(wi_device *device) {
     if (device->caps.quirks & WI_QUIRK_EARLY_FINISH) {
         cl_event last = NULL;
         WI_CL(clEnqueueMarkerWithWaitList(device->queue, 0, NULL, &last), "marking the end of the queue");
@@ -37,6 +38,11 @@ weft_status wi_queue_finish(wi_device *device) {
         WI_CL(error, "waiting for the end of the queue");
     }
     return wi_cl_check(clFinish(device->queue), "waiting for the device");
+}
+
+weft_status wi_queue_finish(wi_device *device) {
+    const weft_status copied = wi_uploads_finish(device), finished = finish_kernels(device);
+    return finished != WEFT_OK ? finished : copied;
 }
 
 weft_status wi_queue_flush(wi_device *device) {

@@ -17,6 +17,7 @@ weft_status wi_launch_run(const wi_launch *launch, wi_device *device);
 /* The same; event NULL: none is made. */
 weft_status wi_launch_run_event(const wi_launch *launch, wi_device *device, cl_event *event);
 void wi_launch_clear(wi_launch *launch);
+/* Waits for all that the device was given, copies on its second queue (uploads.h) included, after an error too. */
 weft_status wi_queue_finish(wi_device *device);
 weft_status wi_queue_flush(wi_device *device);
 

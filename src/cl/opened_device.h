@@ -34,6 +34,8 @@ typedef struct wi_capabilities {
     unsigned quirks;           /* WI_QUIRK_ bits, see quirks.h */
     unsigned engines;          /* WI_ENGINE_ bits, see matrix_engine.h */
     bool engine_model;         /* kernels use a model of them, see amx_model.clh */
+    bool own_memory;           /* the host's memory is another one */
+    bool transfer_queue;       /* data is copied there on a queue of its own, see uploads.h */
 } wi_capabilities;
 
 /* What a device takes from its context: where memory comes from, and where log lines go. */
@@ -52,7 +54,8 @@ typedef struct wi_device {
     wi_device_profile profile;
     cl_context cl;
     cl_device_id id;
-    cl_command_queue queue; /* in order */
+    cl_command_queue queue;     /* in order */
+    struct wi_uploads *uploads; /* the second queue; NULL: there is none */
     struct wi_disk_cache *disk;
     struct wi_tuning *tuning;
     struct wi_choices *choices;   /* of the tuner */

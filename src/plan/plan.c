@@ -84,7 +84,7 @@ static void sum_up(weft_plan *plan) {
     info->steps = plan->runs.run_count;
     info->kernels = plan->code.piece_count;
     info->arena_bytes = plan->placement.arena_bytes;
-    info->io_bytes = plan->placement.io_bytes;
+    info->io_bytes = plan->placement.io_bytes + plan->memory.spare_bytes;
     info->arena_lower_bound = plan->placement.lower_bound;
     info->variable_bytes = wi_graph_variable_bytes(plan->request.graph);
     info->total_bytes = info->arena_bytes + info->io_bytes;
@@ -138,8 +138,8 @@ static weft_status build(weft_plan *plan, const weft_plan_options *options) {
     WI_TRY(materialise(plan, options->memory_limit));
     WI_TRY(finish(plan, WI_PASS_MATERIALISE));
     WI_TRY(finish(plan, WI_PASS_MEMORY));
+    WI_TRY(wi_plan_allocate(&plan->placement, options->memory_limit, &plan->memory));
     sum_up(plan);
-    WI_TRY(wi_plan_allocate(&plan->placement, &plan->memory));
     return options->compile_late ? WEFT_OK : wi_plan_compile(plan);
 }
 

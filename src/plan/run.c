@@ -212,6 +212,6 @@ weft_status weft_plan_wait(weft_plan *plan) {
     const bool reading = reading_waits(plan);
     if (!reading) WI_TRY(wi_plan_finish_queues(plan));
     const weft_status status = wi_plan_check_faults(plan);
-    if (status != WEFT_OK && reading) (void)clFinish(plan->request.devices.of[0]->queue);
+    if (status != WEFT_OK && reading) (void)wi_queue_finish(plan->request.devices.of[0]);
     return status;
 }
