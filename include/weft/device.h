@@ -93,6 +93,10 @@ typedef struct weft_context_options {
      * 512 MiB), beside what `allocator` gives. true: Weft makes no second queue and no pinned memory. $WEFT_TRANSFER_QUEUE=0
      * does the same for all contexts, =1 makes them on devices that share the host's memory, too, where they gain nothing. */
     bool one_queue;
+    /* Seconds that one launch of a kernel should not exceed, by estimate: longer ones are cut into parts that compute the same
+     * bits. 0: $WEFT_LONGEST_LAUNCH, else half a second on GPUs that may show a display, too (systems reset one that does not
+     * answer for two seconds), and no limit on others. Negative: no limit. Kernels of class "cpu" are never cut. */
+    double longest_launch;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 

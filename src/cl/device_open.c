@@ -18,6 +18,7 @@
 #include "cl/tuning.h"
 #include "cl/uploads.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,19 @@ static weft_status read_work_units(cl_uint *units, const weft_context_options *o
     return WEFT_OK;
 }
 
+/* The option, else the variable of the environment; 0: neither. */
+static weft_status read_longest_launch(double *seconds, const weft_context_options *options) {
+    const char *const text = wi_environment("WEFT_LONGEST_LAUNCH");
+    char *end = NULL;
+    *seconds = options->longest_launch;
+    if (!isfinite(options->longest_launch))
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: longest_launch is no number of seconds");
+    if (options->longest_launch != 0.0 || !text) return WEFT_OK;
+    *seconds = strtod(text, &end);
+    if (end != text && *end == '\0' && isfinite(*seconds)) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_LONGEST_LAUNCH is '%s'; it must be a number of seconds", text);
+}
+
 /* For tests, WEFT_TRANSFER_QUEUE=1 has one on any device. */
 static bool wants_transfer_queue(const wi_device *device, const weft_context_options *options) {
     const char *const wanted = wi_environment("WEFT_TRANSFER_QUEUE");
@@ -88,6 +102,7 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     device->caps.transfer_queue = wants_transfer_queue(device, options);
     WI_TRY(find_engines(device, options));
     WI_TRY(read_work_units(&device->caps.work_units, options));
+    WI_TRY(read_longest_launch(&device->caps.longest_launch, options));
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));
     WI_TRY(wi_disk_cache_open(device, options->cache_dir));
     WI_TRY(wi_tuning_open(device));

@@ -73,6 +73,7 @@ typedef struct wi_device_profile {
     double transfer_seconds;   /* of beginning such a transfer */
     double runs;               /* how often a plan runs for each time that its kernels are compiled */
     size_t near_cache;         /* bytes of a unit's own cache */
+    double longest_launch;     /* seconds that a launch may take; 0: it does not matter */
 } wi_device_profile;
 
 /* Operations per second of all units, on elements of so many bytes in registers. */

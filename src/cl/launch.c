@@ -3,6 +3,7 @@
 #include "cl/quirks.h"
 #include "cl/uploads.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static weft_status fail_launch(const wi_launch *launch, cl_int error) {
@@ -13,15 +14,63 @@ static weft_status fail_launch(const wi_launch *launch, cl_int error) {
     return wi_cl_check(error, what);
 }
 
-weft_status wi_launch_run_event(const wi_launch *launch, wi_device *device, cl_event *event) {
+/* ---- parts ---- */
+
+enum { MOST_PARTS = 256, ITEMS_WITHOUT_GROUPS = 64 };
+
+/* Of a group along the dimension; where the driver chooses them, so many items. */
+static size_t unit_of(const wi_launch *launch, cl_uint dimension) {
+    if (launch->local[0] == 0) return dimension == 0 ? ITEMS_WITHOUT_GROUPS : 1;
+    return launch->local[dimension] > 0 ? launch->local[dimension] : 1;
+}
+
+static size_t units_along(const wi_launch *launch, cl_uint dimension) {
+    return (launch->global[dimension] + unit_of(launch, dimension) - 1) / unit_of(launch, dimension);
+}
+
+void wi_launch_cut(wi_launch *launch, double seconds, double longest, unsigned whole) {
+    size_t most = 1;
+    int along = 0;
+    launch->parts = 0;
+    if (longest <= 0.0 || seconds <= longest) return;
+    for (cl_uint i = 0; i < launch->dimensions; i++) {
+        if (whole >> i & 1 || units_along(launch, i) <= most) continue;
+        most = units_along(launch, i);
+        along = (int)i;
+    }
+    const double wanted = ceil(fmin(seconds / longest, MOST_PARTS));
+    const size_t parts = (size_t)wanted < most ? (size_t)wanted : most, units = (most + parts - 1) / parts;
+    launch->along = along;
+    launch->part = units * unit_of(launch, (cl_uint)along);
+    launch->parts = (int)((most + units - 1) / units);
+}
+
+/* ---- enqueueing ---- */
+
+static cl_int enqueue(const wi_launch *launch, int part, wi_device *device, cl_event *event) {
     const size_t *const local = launch->local[0] > 0 ? launch->local : NULL;
-    const cl_int error = clEnqueueNDRangeKernel(
-        device->queue, launch->kernel, launch->dimensions, NULL, launch->global, local, 0, NULL, event);
-    return error == CL_SUCCESS ? WEFT_OK : fail_launch(launch, error);
+    size_t offset[3] = {0}, global[3];
+    if (launch->parts <= 1)
+        return clEnqueueNDRangeKernel(
+            device->queue, launch->kernel, launch->dimensions, NULL, launch->global, local, 0, NULL, event);
+    for (int i = 0; i < 3; i++) global[i] = launch->global[i];
+    offset[launch->along] = (size_t)part * launch->part;
+    const size_t left = launch->global[launch->along] - offset[launch->along];
+    global[launch->along] = left < launch->part ? left : launch->part;
+    return clEnqueueNDRangeKernel(
+        device->queue, launch->kernel, launch->dimensions, offset, global, local, 0, NULL, event);
+}
+
+weft_status wi_launch_run_part(const wi_launch *launch, int part, wi_device *device, cl_event *event) {
+    const cl_int error = enqueue(launch, part, device, event);
+    if (error != CL_SUCCESS) return fail_launch(launch, error);
+    return launch->parts > 1 ? wi_queue_flush(device) : WEFT_OK;
 }
 
 weft_status wi_launch_run(const wi_launch *launch, wi_device *device) {
-    return wi_launch_run_event(launch, device, NULL);
+    for (int part = 0; part < wi_launch_parts(launch); part++)
+        WI_TRY(wi_launch_run_part(launch, part, device, NULL));
+    return WEFT_OK;
 }
 
 void wi_launch_clear(wi_launch *launch) {

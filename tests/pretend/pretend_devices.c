@@ -10,6 +10,8 @@ enum { MIB = 1 << 20, KIB = 1 << 10 };
 static const pretend_device devices[] = {
     {.name = "groups64", GPU, .units = 16, .group = 64},
     {.name = "card", GPU, .units = 16, .group = 64, .apart = true},
+    {.name = "slow", GPU, .units = 1, .group = 256},
+    {.name = "H100", GPU, .units = 1, .group = 256}, /* a name of cards without a display */
     {.name = "local16", GPU, .units = 16, .group = 256, .local = 16 * KIB},
     {.name = "units48", GPU, .units = 48, .group = 1024, .local = 48 * KIB},
     {.name = "units108", GPU, .units = 108, .group = 1024, .local = 48 * KIB},
