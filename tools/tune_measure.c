@@ -109,7 +109,8 @@ static weft_status tune_all(weft_context *context, const tune_options *options, 
 
 int tune_measure(const tune_options *options, double end, int to) {
     weft_context *context = NULL;
-    const weft_context_options how = {WEFT_CONTEXT_OPTIONS_INIT, .device = options->device};
+    const weft_context_options how = {
+        WEFT_CONTEXT_OPTIONS_INIT, .device = options->device, .tuning_share = -1};
     weft_status status = weft_context_create(&context, &how);
     if (status == WEFT_OK) status = tune_all(context, options, end, to);
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());

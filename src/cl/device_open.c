@@ -75,17 +75,26 @@ static weft_status read_work_units(cl_uint *units, const weft_context_options *o
     return WEFT_OK;
 }
 
-/* The option, else the variable of the environment; 0: neither. */
-static weft_status read_longest_launch(double *seconds, const weft_context_options *options) {
-    const char *const text = wi_environment("WEFT_LONGEST_LAUNCH");
+/* The option unless it is 0, else the variable of the environment; 0: neither. */
+static weft_status read_number(double *number, double option, const char *name, const char *variable) {
+    const char *const text = wi_environment(variable);
     char *end = NULL;
-    *seconds = options->longest_launch;
-    if (!isfinite(options->longest_launch))
-        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: longest_launch is no number of seconds");
-    if (options->longest_launch != 0.0 || !text) return WEFT_OK;
-    *seconds = strtod(text, &end);
-    if (end != text && *end == '\0' && isfinite(*seconds)) return WEFT_OK;
-    WI_FAIL(WEFT_ERROR_ARGUMENT, "WEFT_LONGEST_LAUNCH is '%s'; it must be a number of seconds", text);
+    *number = option;
+    if (!isfinite(option)) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: %s is no number", name);
+    if (option != 0.0 || !text) return WEFT_OK;
+    *number = strtod(text, &end);
+    if (end != text && *end == '\0' && isfinite(*number)) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "%s is '%s'; it must be a number", variable, text);
+}
+
+static const double most_tuning_share = 0.5;
+
+static weft_status read_tuning_share(double *share, const weft_context_options *options) {
+    WI_TRY(read_number(share, options->tuning_share, "tuning_share", "WEFT_TUNING_SHARE"));
+    if (*share > most_tuning_share)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: a tuning_share of %g; the most is %g", *share,
+            most_tuning_share);
+    return WEFT_OK;
 }
 
 /* For tests, WEFT_TRANSFER_QUEUE=1 has one on any device. */
@@ -102,7 +111,9 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     device->caps.transfer_queue = wants_transfer_queue(device, options);
     WI_TRY(find_engines(device, options));
     WI_TRY(read_work_units(&device->caps.work_units, options));
-    WI_TRY(read_longest_launch(&device->caps.longest_launch, options));
+    WI_TRY(read_number(
+        &device->caps.longest_launch, options->longest_launch, "longest_launch", "WEFT_LONGEST_LAUNCH"));
+    WI_TRY(read_tuning_share(&device->tuning_share, options));
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));
     WI_TRY(wi_disk_cache_open(device, options->cache_dir));
     WI_TRY(wi_tuning_open(device));
