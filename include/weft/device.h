@@ -90,10 +90,10 @@ typedef struct weft_context_options {
     /* Default false: a device with memory of its own gets inputs on a second queue of the context, while its kernels are at
      * work, and each plan has a second buffer for each of its inputs (plan.h). What is enqueued on the queue of the kernels
      * after a write waits for it, on cl_queue, too. Loaders keep their batches in pinned memory of the driver's (at most
-     * 512 MiB), beside what `allocator` gives. true: Weft makes no second queue and no pinned memory. $WEFT_TRANSFER_QUEUE=0
+     * 512 MiB), beside what `allocator` gives. true: Weft makes no second queue and no pinned memory. $WEFT_UPLOAD_QUEUE=0
      * does the same for all contexts, =1 makes them on devices that share the host's memory, too, where they gain nothing. */
     bool one_queue;
-    /* Seconds that one launch of a kernel should not exceed, by estimate: longer ones are cut into parts that compute the same
+    /* Seconds that one launch of a kernel should not exceed, by estimate: longer ones are cut into portions that compute the same
      * bits. 0: $WEFT_LONGEST_LAUNCH, else half a second on GPUs that may show a display, too (systems reset one that does not
      * answer for two seconds), and no limit on others. Negative: no limit. Kernels of class "cpu" are never cut. */
     double longest_launch;

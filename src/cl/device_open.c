@@ -97,9 +97,9 @@ static weft_status read_tuning_share(double *share, const weft_context_options *
     return WEFT_OK;
 }
 
-/* For tests, WEFT_TRANSFER_QUEUE=1 has one on any device. */
-static bool wants_transfer_queue(const wi_device *device, const weft_context_options *options) {
-    const char *const wanted = wi_environment("WEFT_TRANSFER_QUEUE");
+/* For tests, WEFT_UPLOAD_QUEUE=1 has one on any device. */
+static bool wants_upload_queue(const wi_device *device, const weft_context_options *options) {
+    const char *const wanted = wi_environment("WEFT_UPLOAD_QUEUE");
     if (options->one_queue) return false;
     return wanted ? strcmp(wanted, "0") != 0 : device->caps.own_memory;
 }
@@ -108,7 +108,7 @@ static bool wants_transfer_queue(const wi_device *device, const weft_context_opt
 static weft_status open_parts(wi_device *device, const weft_context_options *options) {
     WI_TRY(wi_capabilities_read(device));
     device->caps.large_buffers = options->large_buffers;
-    device->caps.transfer_queue = wants_transfer_queue(device, options);
+    device->caps.upload_queue = wants_upload_queue(device, options);
     WI_TRY(find_engines(device, options));
     WI_TRY(read_work_units(&device->caps.work_units, options));
     WI_TRY(read_number(

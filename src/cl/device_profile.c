@@ -150,7 +150,7 @@ wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     profile.local_bytes = (size_t)caps->local_memory;
     profile.quirks = caps->quirks;
     profile.engines = caps->engines;
-    profile.transfer_queue = caps->transfer_queue;
+    profile.upload_queue = caps->upload_queue;
     profile.longest_launch = longest_launch_of(&profile, caps);
     if (caps->engines & WI_ENGINE_AVX512_BF16) profile.peak_engine = profile.peak_vectors;
     profile.library_gemm = (caps->type & CL_DEVICE_TYPE_GPU) && !(caps->quirks & WI_QUIRK_NO_CLBLAST);

@@ -44,10 +44,10 @@ typedef struct wi_device_profile {
     int64_t units; /* compute units that work is cut for, at least 1 */
     size_t max_group, max_items[3];
     size_t local_bytes;
-    unsigned quirks;     /* WI_QUIRK_ bits */
-    unsigned engines;    /* matrix engines, WI_ENGINE_ bits */
-    bool library_gemm;   /* a library's matrix products may be tried */
-    bool transfer_queue; /* inputs are copied beside the kernels, into a second buffer */
+    unsigned quirks;   /* WI_QUIRK_ bits */
+    unsigned engines;  /* matrix engines, WI_ENGINE_ bits */
+    bool library_gemm; /* a library's matrix products may be tried */
+    bool upload_queue; /* inputs are copied beside the kernels, into a second buffer */
     /* ---- how work is shaped ---- */
     int lanes;     /* elements of a work-item's vectors: WEFT_LANES of kernels */
     int sub_group; /* work-items that run in step */

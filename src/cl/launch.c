@@ -14,9 +14,9 @@ static weft_status fail_launch(const wi_launch *launch, cl_int error) {
     return wi_cl_check(error, what);
 }
 
-/* ---- parts ---- */
+/* ---- portions ---- */
 
-enum { MOST_PARTS = 256, ITEMS_WITHOUT_GROUPS = 64 };
+enum { MOST_PORTIONS = 256, ITEMS_WITHOUT_GROUPS = 64 };
 
 /* Of a group along the dimension; where the driver chooses them, so many items. */
 static size_t unit_of(const wi_launch *launch, cl_uint dimension) {
@@ -31,45 +31,46 @@ static size_t units_along(const wi_launch *launch, cl_uint dimension) {
 void wi_launch_cut(wi_launch *launch, double seconds, double longest, unsigned whole) {
     size_t most = 1;
     int along = 0;
-    launch->parts = 0;
+    launch->portions = 0;
     if (longest <= 0.0 || seconds <= longest) return;
     for (cl_uint i = 0; i < launch->dimensions; i++) {
         if (whole >> i & 1 || units_along(launch, i) <= most) continue;
         most = units_along(launch, i);
         along = (int)i;
     }
-    const double wanted = ceil(fmin(seconds / longest, MOST_PARTS));
-    const size_t parts = (size_t)wanted < most ? (size_t)wanted : most, units = (most + parts - 1) / parts;
+    const double wanted = ceil(fmin(seconds / longest, MOST_PORTIONS));
+    const size_t portions = (size_t)wanted < most ? (size_t)wanted : most,
+                 units = (most + portions - 1) / portions;
     launch->along = along;
-    launch->part = units * unit_of(launch, (cl_uint)along);
-    launch->parts = (int)((most + units - 1) / units);
+    launch->portion = units * unit_of(launch, (cl_uint)along);
+    launch->portions = (int)((most + units - 1) / units);
 }
 
 /* ---- enqueueing ---- */
 
-static cl_int enqueue(const wi_launch *launch, int part, wi_device *device, cl_event *event) {
+static cl_int enqueue(const wi_launch *launch, int portion, wi_device *device, cl_event *event) {
     const size_t *const local = launch->local[0] > 0 ? launch->local : NULL;
     size_t offset[3] = {0}, global[3];
-    if (launch->parts <= 1)
+    if (launch->portions <= 1)
         return clEnqueueNDRangeKernel(
             device->queue, launch->kernel, launch->dimensions, NULL, launch->global, local, 0, NULL, event);
     for (int i = 0; i < 3; i++) global[i] = launch->global[i];
-    offset[launch->along] = (size_t)part * launch->part;
+    offset[launch->along] = (size_t)portion * launch->portion;
     const size_t left = launch->global[launch->along] - offset[launch->along];
-    global[launch->along] = left < launch->part ? left : launch->part;
+    global[launch->along] = left < launch->portion ? left : launch->portion;
     return clEnqueueNDRangeKernel(
         device->queue, launch->kernel, launch->dimensions, offset, global, local, 0, NULL, event);
 }
 
-weft_status wi_launch_run_part(const wi_launch *launch, int part, wi_device *device, cl_event *event) {
-    const cl_int error = enqueue(launch, part, device, event);
+weft_status wi_launch_run_portion(const wi_launch *launch, int portion, wi_device *device, cl_event *event) {
+    const cl_int error = enqueue(launch, portion, device, event);
     if (error != CL_SUCCESS) return fail_launch(launch, error);
-    return launch->parts > 1 ? wi_queue_flush(device) : WEFT_OK;
+    return launch->portions > 1 ? wi_queue_flush(device) : WEFT_OK;
 }
 
 weft_status wi_launch_run(const wi_launch *launch, wi_device *device) {
-    for (int part = 0; part < wi_launch_parts(launch); part++)
-        WI_TRY(wi_launch_run_part(launch, part, device, NULL));
+    for (int portion = 0; portion < wi_launch_portions(launch); portion++)
+        WI_TRY(wi_launch_run_portion(launch, portion, device, NULL));
     return WEFT_OK;
 }
 

@@ -1,9 +1,9 @@
 /* A prepared launch: a kernel of its own with its arguments set, and its sizes. A step walks over these.
  *
  * A device that shows a display, too, does not answer it while a launch runs, and systems reset one that takes seconds for
- * a launch. So what is expected to take long is cut into parts, each of some work-groups along one dimension, by the offset
+ * a launch. So what is expected to take long is cut into portions, each of some work-groups along one dimension, by the offset
  * of its work-items: kernels see the same numbers of items and of groups (WEFT_CUT in common.clh), and compute the same
- * bits. Sizes that a kernel asks for (get_global_size) are those of the part. Parts are handed over one by one, since
+ * bits. Sizes that a kernel asks for (get_global_size) are those of the portion. Portions are handed over one by one, since
  * drivers may give the device what they have gathered as one piece of work. */
 #ifndef WI_LAUNCH_H
 #define WI_LAUNCH_H
@@ -16,22 +16,22 @@ typedef struct wi_launch {
     size_t global[3];   /* a multiple of local */
     size_t local[3];    /* local[0] == 0: the driver chooses */
     const char *name;   /* for errors and descriptions; borrowed */
-    int parts;          /* 0: as 1 */
+    int portions;       /* 0: as 1 */
     int along;          /* the dimension that is cut, */
-    size_t part;        /* into so many work-items, the last part less */
+    size_t portion;     /* into so many work-items, the last portion less */
 } wi_launch;
 
-/* Cuts a launch of expected seconds, none of its parts longer than `longest` (0: it stays whole) as far as it has work-groups.
+/* Cuts a launch of expected seconds, none of its portions longer than `longest` (0: it stays whole) as far as it has work-groups.
  * whole: dimensions, a bit each, that are not cut. */
 void wi_launch_cut(wi_launch *launch, double seconds, double longest, unsigned whole);
-static inline int wi_launch_parts(const wi_launch *launch) {
-    return launch->parts > 1 ? launch->parts : 1;
+static inline int wi_launch_portions(const wi_launch *launch) {
+    return launch->portions > 1 ? launch->portions : 1;
 }
 
-/* Enqueues all parts without waiting. */
+/* Enqueues all portions without waiting. */
 weft_status wi_launch_run(const wi_launch *launch, wi_device *device);
-/* One part; event NULL: none is made. */
-weft_status wi_launch_run_part(const wi_launch *launch, int part, wi_device *device, cl_event *event);
+/* One portion; event NULL: none is made. */
+weft_status wi_launch_run_portion(const wi_launch *launch, int portion, wi_device *device, cl_event *event);
 void wi_launch_clear(wi_launch *launch);
 /* Waits for all that the device was given, copies on its second queue (uploads.h) included, after an error too. */
 weft_status wi_queue_finish(wi_device *device);

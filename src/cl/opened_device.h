@@ -36,7 +36,7 @@ typedef struct wi_capabilities {
     bool engine_model;         /* kernels use a model of them, see amx_model.clh */
     double longest_launch;     /* that the program asks for; 0: of the profile; negative: any */
     bool own_memory;           /* the host's memory is another one */
-    bool transfer_queue;       /* data is copied there on a queue of its own, see uploads.h */
+    bool upload_queue;         /* data is copied there on a queue of its own, see uploads.h */
 } wi_capabilities;
 
 /* What a device takes from its context: where memory comes from, and where log lines go. */

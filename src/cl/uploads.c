@@ -20,13 +20,13 @@ static cl_command_queue make_queue(wi_device *device) {
     wi_driver_unlock();
     if (error == CL_SUCCESS) return queue;
     wi_log_line(device->host.log, WEFT_LOG_WARNING,
-        "there is no second queue for transfers, which wait for kernels: %s (%d)", wi_cl_error_name(error),
+        "there is no second queue for uploads, which wait for kernels: %s (%d)", wi_cl_error_name(error),
         error);
     return NULL;
 }
 
 void wi_uploads_open(wi_device *device) {
-    if (!device->profile.transfer_queue) return;
+    if (!device->profile.upload_queue) return;
     cl_command_queue const queue = make_queue(device);
     if (!queue) return;
     device->uploads = wi_allocate(device->host.allocator, sizeof *device->uploads);
@@ -81,13 +81,13 @@ weft_status wi_uploads_finish(wi_device *device) {
 static weft_status check(cl_int error, size_t bytes) {
     if (error == CL_SUCCESS) return WEFT_OK;
     char what[96];
-    snprintf(what, sizeof what, "writing %zu bytes on the queue of transfers", bytes);
+    snprintf(what, sizeof what, "writing %zu bytes on the queue for uploads", bytes);
     return wi_cl_check(error, what);
 }
 
 /* The copy runs already: where the kernels' queue cannot be made to wait for it, the host does. */
 static weft_status order_kernels(wi_device *device, cl_event copied) {
-    WI_TRY(wi_cl_check(clFlush(device->uploads->queue), "handing transfers to the device"));
+    WI_TRY(wi_cl_check(clFlush(device->uploads->queue), "handing uploads to the device"));
     return wi_cl_check(clEnqueueBarrierWithWaitList(device->queue, 1, &copied, NULL),
         "making kernels wait for data that they read");
 }

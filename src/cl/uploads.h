@@ -1,6 +1,6 @@
 /* Copies to a device beside its kernels: a second queue of it, in order as the first, and host memory that stays where it is.
  *
- * Devices with memory of their own have the queue (transfer_queue of the profile); the others copy on the queue of their
+ * Devices with memory of their own have the queue (upload_queue of the profile); the others copy on the queue of their
  * kernels, where a copy is as quick as one of the host's. What orders the two queues is events: a copy waits for a mark on
  * the queue of the kernels, and that queue waits for the copy. A queue that waits for another needs that one flushed, so marks
  * and copies are flushed at once. Nothing here allocates but wi_pinned_create. */

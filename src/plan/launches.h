@@ -19,7 +19,7 @@ typedef struct wi_place_memory {
     size_t offset;    /* bytes */
     wi_buffer buffer; /* INPUT: its own */
     wi_buffer
-        spare; /* INPUT, with a queue of transfers: where the next write goes; no memory: there is none */
+        spare; /* INPUT, with a queue for uploads: where the next write goes; no memory: there is none */
     cl_event spare_left; /* the kernels are done with it; NULL: they never had it */
     bool is_shown;       /* INPUT: the caller knows its memory, which stays where it is */
     bool written;        /* INPUT: its own memory has been, by the caller */

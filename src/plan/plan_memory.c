@@ -58,7 +58,7 @@ static wi_device *place_device(const wi_placement *placement, size_t index) {
 
 static bool has_spare(const wi_placement *placement, size_t index) {
     return placement->places[index].kind == WI_STORAGE_INPUT &&
-           place_device(placement, index)->profile.transfer_queue && place_device(placement, index)->uploads;
+           place_device(placement, index)->profile.upload_queue && place_device(placement, index)->uploads;
 }
 
 static bool fits_spare(const wi_placement *placement, size_t limit, size_t spare) {

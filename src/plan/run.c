@@ -59,11 +59,11 @@ static weft_status run_transfer(const weft_plan *plan, const wi_run *run, cl_eve
 }
 
 static weft_status enqueue(
-    weft_plan *plan, const wi_plan_launch *launch, int part, int64_t iteration, cl_event *event) {
+    weft_plan *plan, const wi_plan_launch *launch, int portion, int64_t iteration, cl_event *event) {
     if (launch->run->step->kind == WI_STEP_TRANSFER) return run_transfer(plan, launch->run, event);
     if (!launch->launch.kernel) return run_library(plan, launch->run, event);
     if (launch->changing_count > 0) WI_TRY(set_changing(plan, launch, iteration));
-    return wi_launch_run_part(&launch->launch, part, launch->device, event);
+    return wi_launch_run_portion(&launch->launch, portion, launch->device, event);
 }
 
 /* Only the plan knows which step a kernel or a copy belongs to. */
@@ -79,17 +79,18 @@ static weft_status name_step(const weft_plan *plan, const wi_run *run, weft_stat
     return status;
 }
 
-static weft_status run_part(weft_plan *plan, const wi_plan_launch *launch, int part, int64_t iteration) {
+static weft_status run_portion(
+    weft_plan *plan, const wi_plan_launch *launch, int portion, int64_t iteration) {
     wi_profiled *const noted = plan->profiler ? wi_profiler_next(plan->profiler, launch) : NULL;
-    const weft_status status = enqueue(plan, launch, part, iteration, noted ? &noted->event : NULL);
+    const weft_status status = enqueue(plan, launch, portion, iteration, noted ? &noted->event : NULL);
     if (status != WEFT_OK) return name_step(plan, launch->run, status);
     if (noted) noted->end = wi_clock_seconds();
     return WEFT_OK;
 }
 
 static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch, int64_t iteration) {
-    for (int part = 0; part < wi_launch_parts(&launch->launch); part++)
-        WI_TRY(run_part(plan, launch, part, iteration));
+    for (int portion = 0; portion < wi_launch_portions(&launch->launch); portion++)
+        WI_TRY(run_portion(plan, launch, portion, iteration));
     return WEFT_OK;
 }
 

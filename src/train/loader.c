@@ -50,7 +50,7 @@ struct weft_loader {
     size_t *offsets; /* of each column in a slot */
     size_t slot_bytes;
     unsigned char *storage; /* all slots */
-    wi_pinned pinned;       /* what they lie in, where the device has a queue of transfers */
+    wi_pinned pinned;       /* what they lie in, where the device has a queue for uploads */
     worker *workers;
     size_t threads, job_examples; /* examples that a thread takes at a time */
     wi_mutex mutex;

@@ -109,7 +109,7 @@ static void lose_at_each_launch(const char *device) {
 static void a_lost_device_is_an_error(void **state) {
     (void)state;
     lose_at_each_launch("groups64");
-    lose_at_each_launch("card"); /* with a queue of transfers */
+    lose_at_each_launch("card"); /* with a queue for uploads */
 }
 
 /* ---- transfers beside kernels ---- */

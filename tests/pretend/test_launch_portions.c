@@ -1,4 +1,4 @@
-/* Launches that are expected to take long are cut, so that a display is not without an answer: as many parts as the estimate
+/* Launches that are expected to take long are cut, so that a display is not without an answer: as many portions as the estimate
  * asks for, on devices that may have a display, and with the same bits. */
 #include "kernels/selection.h"
 #include "plan/compiled_plan.h"
@@ -85,7 +85,7 @@ static outcome train(const char *device, double longest) {
 }
 
 /* A limit that everything exceeds cuts all that has several groups; a longer one, some. */
-static void parts_compute_the_same_bits(void **state) {
+static void portions_compute_the_same_bits(void **state) {
     (void)state;
     const outcome whole = train("groups64", -1.0), cut = train("groups64", 1e-9),
                   some = train("groups64", 8e-6);
@@ -103,8 +103,8 @@ static void parts_compute_the_same_bits(void **state) {
     }
 }
 
-/* Each part is a launch of the profile, and their times add up to their step's. */
-static void parts_are_in_profiles(void **state) {
+/* Each portion is a launch of the profile, and their times add up to their step's. */
+static void portions_are_in_profiles(void **state) {
     weft_tensor *outputs[1 + WEFT_MAX_UPDATES];
     weft_profile *profile = NULL;
     weft_profile_info info;
@@ -156,9 +156,9 @@ static long count_launches(const char *device, double longest, double *seconds) 
 static void slow_devices_with_a_display_are_cut(void **state) {
     double seconds;
     (void)state;
-    const long parts = count_launches("slow", 0, &seconds);
+    const long portions = count_launches("slow", 0, &seconds);
     assert_true(seconds > 5.0);
-    assert_true((double)parts >= seconds / 0.5 && (double)parts <= 4 * seconds / 0.5);
+    assert_true((double)portions >= seconds / 0.5 && (double)portions <= 4 * seconds / 0.5);
     assert_int_equal(count_launches("slow", -1, &seconds), 1);
     assert_int_equal(count_launches("slow", 1000, &seconds), 1);
     assert_int_equal(count_launches("H100", 0, &seconds), 1);
@@ -185,8 +185,8 @@ static void the_environment_says_it_too(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_compute_the_same_bits),
-        cmocka_unit_test(parts_are_in_profiles),
+        cmocka_unit_test(portions_compute_the_same_bits),
+        cmocka_unit_test(portions_are_in_profiles),
         cmocka_unit_test(slow_devices_with_a_display_are_cut),
         cmocka_unit_test(the_environment_says_it_too),
     };

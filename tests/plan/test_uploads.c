@@ -1,5 +1,5 @@
 /* Inputs that are copied on a second queue, beside the kernels, into a second buffer: on this machine's device, which would not
- * need it, with WEFT_TRANSFER_QUEUE=1. */
+ * need it, with WEFT_UPLOAD_QUEUE=1. */
 #include "support/fixture.h"
 
 #include "cl/context.h"
@@ -14,12 +14,12 @@ enum { BATCH = 6, NUMBERS = BATCH * SMALL_NET_IN, RESULTS = BATCH * SMALL_NET_OU
 
 static int use_queue(void **state) {
     (void)state;
-    return setenv("WEFT_TRANSFER_QUEUE", "1", 1);
+    return setenv("WEFT_UPLOAD_QUEUE", "1", 1);
 }
 
 static int use_default(void **state) {
     (void)state;
-    return unsetenv("WEFT_TRANSFER_QUEUE");
+    return unsetenv("WEFT_UPLOAD_QUEUE");
 }
 
 static weft_context *open_context(void) {
@@ -43,7 +43,7 @@ typedef struct answers {
 
 static answers compute_alone(const inputs *x) {
     answers y;
-    assert_int_equal(unsetenv("WEFT_TRANSFER_QUEUE"), 0);
+    assert_int_equal(unsetenv("WEFT_UPLOAD_QUEUE"), 0);
     weft_context *const context = open_context();
     const small_net n = small_net_in(context);
     weft_plan *const plan = small_net_plan(n.y, BATCH);
@@ -52,7 +52,7 @@ static answers compute_alone(const inputs *x) {
     weft_plan_release(plan);
     weft_graph_release(n.graph);
     weft_context_release(context);
-    assert_int_equal(setenv("WEFT_TRANSFER_QUEUE", "1", 1), 0);
+    assert_int_equal(setenv("WEFT_UPLOAD_QUEUE", "1", 1), 0);
     return y;
 }
 
