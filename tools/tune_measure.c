@@ -92,7 +92,7 @@ static weft_status tune_one(weft_context *context, wi_tuner *tuner, const tune_w
 
 static weft_status tune_all(weft_context *context, const tune_options *options, double end, int to) {
     wi_device *const device = wi_context_device(context);
-    wi_tuner tuner = {.device = device, .trying = trying, .user = &to};
+    wi_tuner tuner = {.device = device, .gain = WI_TUNER_GAIN, .trying = trying, .user = &to};
     introduce(to, device);
     wi_choices_use(device, false);
     for (int i = 0; i < options->count; i++) {
@@ -109,7 +109,8 @@ static weft_status tune_all(weft_context *context, const tune_options *options, 
 
 int tune_measure(const tune_options *options, double end, int to) {
     weft_context *context = NULL;
-    const weft_context_options how = {WEFT_CONTEXT_OPTIONS_INIT, .device = options->device};
+    const weft_context_options how = {
+        WEFT_CONTEXT_OPTIONS_INIT, .device = options->device, .tuning_share = -1};
     weft_status status = weft_context_create(&context, &how);
     if (status == WEFT_OK) status = tune_all(context, options, end, to);
     if (status != WEFT_OK) fprintf(stderr, "weft: %s\n", weft_last_error());

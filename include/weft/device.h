@@ -87,6 +87,22 @@ typedef struct weft_context_options {
      * drivers and version of Weft that it names. What it says of others, and a file that cannot be read, is ignored, which
      * the log says. What `weft tune` found on this machine comes first. NULL: $WEFT_TUNING, else none. */
     const char *tuning_file;
+    /* Default false: a device with memory of its own gets inputs on a second queue of the context, while its kernels are at
+     * work, and each plan has a second buffer for each of its inputs (plan.h). What is enqueued on the queue of the kernels
+     * after a write waits for it, on cl_queue, too. Loaders keep their batches in pinned memory of the driver's (at most
+     * 512 MiB), beside what `allocator` gives. true: Weft makes no second queue and no pinned memory. $WEFT_UPLOAD_QUEUE=0
+     * does the same for all contexts, =1 makes them on devices that share the host's memory, too, where they gain nothing. */
+    bool one_queue;
+    /* Seconds that one launch of a kernel should not exceed, by estimate: longer ones are cut into portions that compute the same
+     * bits. 0: $WEFT_LONGEST_LAUNCH, else half a second on GPUs that may show a display, too (systems reset one that does not
+     * answer for two seconds), and no limit on others. Negative: no limit. Kernels of class "cpu" are never cut. */
+    double longest_launch;
+    /* The share of the time between runs of a plan that may go into measuring kernels of its products and convolutions, as
+     * `weft tune` does: 0.05 for one twentieth, at most 0.5. Such a weft_plan_run waits for what is enqueued. Running plans
+     * keep their kernels and the bits of their results; what is found is kept in the cache folder, and serves plans that are
+     * made later. A kernel that hangs, or ends the process, does so here: `weft tune` measures in a process of its own.
+     * 0: $WEFT_TUNING_SHARE, else none. Negative: none. */
+    double tuning_share;
 } weft_context_options;
 #define WEFT_CONTEXT_OPTIONS_INIT .struct_size = sizeof(weft_context_options)
 

@@ -45,7 +45,8 @@ WEFT_API void weft_plan_release(weft_plan *plan); /* NULL is allowed */
  * WEFT_ERROR_ARGUMENT with a message that names the op. */
 WEFT_API weft_status weft_plan_write(weft_plan *plan, weft_tensor *input, const void *data, size_t bytes);
 WEFT_API weft_status weft_plan_read(weft_plan *plan, weft_tensor *output, void *data, size_t bytes);
-/* The same without waiting: data must stay valid until weft_plan_wait. */
+/* The same without waiting: data must stay valid until weft_plan_wait. On a device with memory of its own a write does not wait
+ * for kernels that read what was written before (one_queue of the context's options). */
 WEFT_API weft_status weft_plan_write_async(
     weft_plan *plan, weft_tensor *input, const void *data, size_t bytes);
 WEFT_API weft_status weft_plan_read_async(weft_plan *plan, weft_tensor *output, void *data, size_t bytes);
@@ -86,8 +87,10 @@ WEFT_API weft_status weft_plan_wait(weft_plan *plan);
 
 typedef struct weft_plan_info {
     int64_t batch;
-    size_t steps;              /* fused steps */
-    size_t launches;           /* kernels (and library calls) per run, without those that pack weights once */
+    size_t steps; /* fused steps */
+    /* Kernels (and library calls) per run, without those that pack weights once. What is cut for its time (longest_launch
+     * of the context's options) counts once. */
+    size_t launches;
     size_t kernels;            /* distinct kernels */
     size_t conversions;        /* steps that only convert the layout */
     size_t layout_conversions; /* operands that convert between (N, C, spatial...) and channels-last */
@@ -95,9 +98,10 @@ typedef struct weft_plan_info {
     double bytes_moved; /* read and written by the launches per run, without caches */
     size_t arena_bytes; /* intermediates */
     size_t arena_lower_bound; /* the most bytes of intermediates alive at one step: no arena is smaller */
-    size_t io_bytes;          /* inputs */
-    size_t variable_bytes;    /* parameters and states of the graph, shared by its plans */
-    size_t total_bytes;       /* what this plan allocates itself: exactly arena + io */
+    /* Inputs; two buffers of each on devices with memory of their own, where limits allow it. */
+    size_t io_bytes;
+    size_t variable_bytes; /* parameters and states of the graph, shared by its plans */
+    size_t total_bytes;    /* what this plan allocates itself: exactly arena + io */
     /* The cost of a memory limit; zero if everything fits: */
     size_t rematerialised_steps;   /* of `steps`, those that compute something again */
     size_t rematerialised_bytes;   /* by which total_bytes would be larger without them */

@@ -16,7 +16,9 @@
 #include "cl/program.h"
 #include "cl/program_cache.h"
 #include "cl/tuning.h"
+#include "cl/uploads.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +30,7 @@ static void close_parts(wi_device *device) {
     wi_tuning_close(device);
     wi_disk_cache_close(device);
     wi_buffer_pool_close(device);
+    wi_uploads_close(device);
     wi_driver_lock();
     if (device->queue) clReleaseCommandQueue(device->queue);
     if (device->cl) clReleaseContext(device->cl);
@@ -72,12 +75,45 @@ static weft_status read_work_units(cl_uint *units, const weft_context_options *o
     return WEFT_OK;
 }
 
+/* The option unless it is 0, else the variable of the environment; 0: neither. */
+static weft_status read_number(double *number, double option, const char *name, const char *variable) {
+    const char *const text = wi_environment(variable);
+    char *end = NULL;
+    *number = option;
+    if (!isfinite(option)) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: %s is no number", name);
+    if (option != 0.0 || !text) return WEFT_OK;
+    *number = strtod(text, &end);
+    if (end != text && *end == '\0' && isfinite(*number)) return WEFT_OK;
+    WI_FAIL(WEFT_ERROR_ARGUMENT, "%s is '%s'; it must be a number", variable, text);
+}
+
+static const double most_tuning_share = 0.5;
+
+static weft_status read_tuning_share(double *share, const weft_context_options *options) {
+    WI_TRY(read_number(share, options->tuning_share, "tuning_share", "WEFT_TUNING_SHARE"));
+    if (*share > most_tuning_share)
+        WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_context_create: a tuning_share of %g; the most is %g", *share,
+            most_tuning_share);
+    return WEFT_OK;
+}
+
+/* For tests, WEFT_UPLOAD_QUEUE=1 has one on any device. */
+static bool wants_upload_queue(const wi_device *device, const weft_context_options *options) {
+    const char *const wanted = wi_environment("WEFT_UPLOAD_QUEUE");
+    if (options->one_queue) return false;
+    return wanted ? strcmp(wanted, "0") != 0 : device->caps.own_memory;
+}
+
 /* The OpenCL objects are there; what stands on them follows. */
 static weft_status open_parts(wi_device *device, const weft_context_options *options) {
     WI_TRY(wi_capabilities_read(device));
     device->caps.large_buffers = options->large_buffers;
+    device->caps.upload_queue = wants_upload_queue(device, options);
     WI_TRY(find_engines(device, options));
     WI_TRY(read_work_units(&device->caps.work_units, options));
+    WI_TRY(read_number(
+        &device->caps.longest_launch, options->longest_launch, "longest_launch", "WEFT_LONGEST_LAUNCH"));
+    WI_TRY(read_tuning_share(&device->tuning_share, options));
     WI_TRY(wi_buffer_pool_open(device, options->memory_limit));
     WI_TRY(wi_disk_cache_open(device, options->cache_dir));
     WI_TRY(wi_tuning_open(device));
@@ -86,6 +122,7 @@ static weft_status open_parts(wi_device *device, const weft_context_options *opt
     device->profile = wi_device_profile_of(&device->caps); /* the probe is compiled as programs are */
     WI_TRY(wi_capabilities_probe(device));
     device->profile = wi_device_profile_of(&device->caps);
+    wi_uploads_open(device);
     wi_log_line(device->host.log, WEFT_LOG_INFO, "device %s %s (%s, driver %s), of kind %s",
         device->info.selector, device->info.name, device->info.platform, device->info.driver,
         device->profile.name);

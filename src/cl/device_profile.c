@@ -72,7 +72,8 @@ static const device_kind kinds[] = {
          .transfer_bandwidth = 1e10,
          .transfer_seconds = 2e-5,
          .runs = 1e5,
-         .near_cache = 1 << 15}},
+         .near_cache = 1 << 15,
+         .longest_launch = 0.5}},
 };
 
 /* What drivers of GPUs report as one compute unit, where it is not a unit with local memory and about 128 lanes, as those of
@@ -93,6 +94,21 @@ static cl_uint units_of(const wi_capabilities *caps) {
             return caps->compute_units / unit_counts[i].parts;
     }
     return caps->compute_units;
+}
+
+/* Processors that have no output for a display, by parts of their names, in any case: nobody waits for a picture. */
+static const char *const without_display[] = {"Tesla", "A100", "A800", "H100", "H200", "H800", "GH200",
+    "B200", "GB200", "V100", "P100", "Instinct", "gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950",
+    "Data Center GPU"};
+
+/* Only kernels of class gpu can be cut; and none is where no display can be, or the program says so. */
+static double longest_launch_of(const wi_device_profile *kind, const wi_capabilities *caps) {
+    if (kind->longest_launch <= 0.0 || caps->longest_launch < 0.0) return 0.0;
+    if (caps->longest_launch > 0.0) return caps->longest_launch;
+    if (!(caps->type & CL_DEVICE_TYPE_GPU)) return 0.0;
+    for (size_t i = 0; caps->name && i < sizeof without_display / sizeof *without_display; i++)
+        if (wi_contains_any_case(caps->name, without_display[i])) return 0.0;
+    return kind->longest_launch;
 }
 
 double wi_device_peak(const wi_device_profile *device, size_t element_bytes) {
@@ -134,6 +150,8 @@ wi_device_profile wi_device_profile_of(const wi_capabilities *caps) {
     profile.local_bytes = (size_t)caps->local_memory;
     profile.quirks = caps->quirks;
     profile.engines = caps->engines;
+    profile.upload_queue = caps->upload_queue;
+    profile.longest_launch = longest_launch_of(&profile, caps);
     if (caps->engines & WI_ENGINE_AVX512_BF16) profile.peak_engine = profile.peak_vectors;
     profile.library_gemm = (caps->type & CL_DEVICE_TYPE_GPU) && !(caps->quirks & WI_QUIRK_NO_CLBLAST);
     return profile;

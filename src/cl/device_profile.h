@@ -47,6 +47,7 @@ typedef struct wi_device_profile {
     unsigned quirks;   /* WI_QUIRK_ bits */
     unsigned engines;  /* matrix engines, WI_ENGINE_ bits */
     bool library_gemm; /* a library's matrix products may be tried */
+    bool upload_queue; /* inputs are copied beside the kernels, into a second buffer */
     /* ---- how work is shaped ---- */
     int lanes;     /* elements of a work-item's vectors: WEFT_LANES of kernels */
     int sub_group; /* work-items that run in step */
@@ -72,6 +73,7 @@ typedef struct wi_device_profile {
     double transfer_seconds;   /* of beginning such a transfer */
     double runs;               /* how often a plan runs for each time that its kernels are compiled */
     size_t near_cache;         /* bytes of a unit's own cache */
+    double longest_launch;     /* seconds that a launch may take; 0: it does not matter */
 } wi_device_profile;
 
 /* Operations per second of all units, on elements of so many bytes in registers. */

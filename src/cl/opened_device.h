@@ -34,6 +34,9 @@ typedef struct wi_capabilities {
     unsigned quirks;           /* WI_QUIRK_ bits, see quirks.h */
     unsigned engines;          /* WI_ENGINE_ bits, see matrix_engine.h */
     bool engine_model;         /* kernels use a model of them, see amx_model.clh */
+    double longest_launch;     /* that the program asks for; 0: of the profile; negative: any */
+    bool own_memory;           /* the host's memory is another one */
+    bool upload_queue;         /* data is copied there on a queue of its own, see uploads.h */
 } wi_capabilities;
 
 /* What a device takes from its context: where memory comes from, and where log lines go. */
@@ -52,10 +55,12 @@ typedef struct wi_device {
     wi_device_profile profile;
     cl_context cl;
     cl_device_id id;
-    cl_command_queue queue; /* in order */
+    cl_command_queue queue;     /* in order */
+    struct wi_uploads *uploads; /* the second queue; NULL: there is none */
     struct wi_disk_cache *disk;
     struct wi_tuning *tuning;
     struct wi_choices *choices;   /* of the tuner */
+    double tuning_share;          /* of the time of runs, for measuring kernels; 0: none */
     struct wi_findings *findings; /* of self-tests; made when one is asked for */
     struct wi_program_cache *programs;
     struct wi_buffer_pool *buffers;

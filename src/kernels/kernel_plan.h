@@ -46,6 +46,8 @@ typedef struct wi_kernel_launch {
     bool has_epilogue;  /* of a matrix product: takes the epilogue's parameters after its own */
     bool bundles;       /* the template has WEFT_NAME(suffix_item), see wi_kernel_bundles */
     bool copies;        /* only copies input 0 to the result: left out where they are the same memory */
+    unsigned
+        whole; /* dimensions, a bit each, whose size the kernel asks for: it is not cut there (cl/launch.h) */
     cl_uint dimensions;
     size_t global[3], local[3]; /* local[0] == 0: the driver chooses */
     wi_kernel_argument arguments[WI_KERNEL_ARGUMENTS];

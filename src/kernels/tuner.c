@@ -11,24 +11,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A gain of less may be noise; what takes longer than so many times the best at its second run is out. */
-static const double noise = 0.95, hopeless = 1.5;
+/* What takes longer than so many times the best at its second run is out. */
+static const double hopeless = 1.5;
 
 enum { TRIAL_RUNS = 3, ROUNDS = 7 };
 
-typedef struct tuning {
-    wi_tuner *tuner;
-    const wi_op *op;
-    const wi_kernel_site *site;
-    wi_selection selection; /* the built-in choice */
-    wi_site_operands operands;
-    char name[WI_SITE_NAME];
-} tuning;
+typedef wi_site_tuning tuning;
 
 /* ---- times ---- */
 
 static weft_status make_product(wi_gemm_product *product, const tuning *t, const wi_candidate *candidate) {
-    const wi_kernel_site *const site = t->site;
+    const wi_kernel_site *const site = &t->site;
     return wi_gemm_product_create_at(product, t->tuner->device, candidate->implementation, candidate->variant,
         site,
         &(wi_gemm_operands){.a = t->operands.buffers[0].memory,
@@ -110,7 +103,7 @@ static void say(const wi_tuner *tuner, const char *site, const char *kernel) {
 static weft_status judge(
     tuning *t, const wi_candidate *candidate, char *kernel, double best, double *seconds) {
     char error[2048];
-    if (wi_self_test_fails(t->tuner->device, candidate->implementation, candidate->variant, t->op, t->site))
+    if (wi_self_test_fails(t->tuner->device, candidate->implementation, candidate->variant, t->op, &t->site))
         return WEFT_OK;
     wi_error_save(error, sizeof error);
     const weft_status status = time_candidate(t, candidate, best, seconds);
@@ -163,7 +156,7 @@ static weft_status confirm(
     WI_TRY_DONE(make_product(&pair[0], t, usual));
     WI_TRY_DONE(make_product(&pair[1], t, other));
     WI_TRY_DONE(run_rounds(pair, device, medians));
-    *faster = medians[1] * margin_of(other) < noise * medians[0] * margin_of(usual);
+    *faster = medians[1] * margin_of(other) < t->tuner->gain * medians[0] * margin_of(usual);
 done:
     for (int i = 0; i < 2; i++) wi_gemm_product_clear(&pair[i], device);
     return status;
@@ -176,37 +169,7 @@ static weft_status keep(tuning *t, const wi_candidate *candidate, double seconds
         &(wi_choice){.site = t->name, .kernel = kernel, .seconds = seconds, .usual = usual});
 }
 
-/* The fastest of the others, in *best, and its time by its margin; *best stays `usual` where none is faster. */
-static weft_status find_best(
-    tuning *t, const wi_candidate *usual, const wi_candidate **best, double *seconds) {
-    double one;
-    for (int i = 0; i < t->selection.count; i++) {
-        const wi_candidate *const candidate = &t->selection.candidates[i];
-        if (candidate == usual) continue;
-        WI_TRY(try_candidate(t, candidate, *seconds, &one));
-        if (one >= *seconds) continue;
-        *seconds = one;
-        *best = candidate;
-    }
-    return WEFT_OK;
-}
-
-static weft_status compare_all(tuning *t, const wi_candidate *usual) {
-    const wi_candidate *best = usual;
-    double first, seconds;
-    bool faster = false;
-    WI_TRY(try_candidate(t, usual, HUGE_VAL, &first));
-    if (first == HUGE_VAL) return WEFT_OK;
-    WI_TRY(wi_site_operands_take(&t->operands, t->tuner->device));
-    seconds = first;
-    WI_TRY(find_best(t, usual, &best, &seconds));
-    double medians[2] = {first / margin_of(usual), first / margin_of(usual)};
-    if (best != usual) WI_TRY(confirm(t, usual, best, medians, &faster));
-    if (!faster && wi_clock_seconds() >= t->tuner->deadline) return WEFT_OK;
-    t->tuner->sites++;
-    t->tuner->changed += faster;
-    return keep(t, faster ? best : usual, medians[faster], medians[0]);
-}
+/* ---- one piece after another ---- */
 
 static const wi_candidate *chosen_of(const wi_selection *selection) {
     int i = 0;
@@ -216,16 +179,86 @@ static const wi_candidate *chosen_of(const wi_selection *selection) {
     return &selection->candidates[i];
 }
 
+weft_status wi_site_tuning_begin(
+    wi_site_tuning *t, wi_tuner *tuner, const wi_op *op, const wi_kernel_site *site) {
+    *t = (wi_site_tuning){.tuner = tuner, .op = op, .site = *site};
+    wi_site_name(t->name, op, site);
+    WI_TRY(wi_select(&t->selection, tuner->device, op, site));
+    t->usual = t->best = chosen_of(&t->selection);
+    return WEFT_OK;
+}
+
+/* What computes wrong numbers itself has nothing that others could be compared with. */
+static weft_status try_usual(tuning *t) {
+    WI_TRY(try_candidate(t, t->usual, HUGE_VAL, &t->first));
+    t->seconds = t->first;
+    t->ended = t->first == HUGE_VAL;
+    return t->ended ? WEFT_OK : wi_site_operands_take(&t->operands, t->tuner->device);
+}
+
+static weft_status try_next(tuning *t) {
+    const wi_candidate *const candidate = &t->selection.candidates[t->next++];
+    double one;
+    if (candidate == t->usual) return WEFT_OK;
+    WI_TRY(try_candidate(t, candidate, t->seconds, &one));
+    if (one >= t->seconds) return WEFT_OK;
+    t->seconds = one;
+    t->best = candidate;
+    return WEFT_OK;
+}
+
+static weft_status decide(tuning *t) {
+    const double first = t->first / margin_of(t->usual);
+    double medians[2] = {first, first};
+    bool faster = false;
+    t->ended = true;
+    if (t->best != t->usual) WI_TRY(confirm(t, t->usual, t->best, medians, &faster));
+    if (!faster && wi_clock_seconds() >= t->tuner->deadline) return WEFT_OK;
+    t->tuner->sites++;
+    t->tuner->changed += faster;
+    return keep(t, faster ? t->best : t->usual, medians[faster], medians[0]);
+}
+
+/* Candidates that are not tried take no time, and are passed over. */
+static void pass_over(tuning *t) {
+    for (; t->next < t->selection.count; t->next++) {
+        const wi_candidate *const candidate = &t->selection.candidates[t->next];
+        char kernel[WI_KERNEL_NAME];
+        wi_kernel_name(kernel, candidate->implementation, candidate->variant);
+        if (candidate != t->usual && may_be_tried(t, candidate, kernel)) return;
+    }
+}
+
+weft_status wi_site_tuning_advance(wi_site_tuning *t) {
+    if (!t->operands.buffers[0].memory)
+        WI_TRY(wi_site_operands_renew(&t->operands, t->tuner->device, &t->site));
+    if (!t->begun) {
+        t->begun = true;
+        WI_TRY(try_usual(t));
+        if (!t->ended) pass_over(t);
+        return WEFT_OK;
+    }
+    if (t->next == t->selection.count) return decide(t);
+    WI_TRY(try_next(t));
+    pass_over(t);
+    return WEFT_OK;
+}
+
+void wi_site_tuning_rest(wi_site_tuning *t) {
+    wi_site_operands_rest(&t->operands, t->tuner->device);
+}
+
+void wi_site_tuning_end(wi_site_tuning *t) {
+    wi_site_operands_clear(&t->operands, t->tuner->device);
+}
+
 weft_status wi_tune_site(wi_tuner *tuner, const wi_op *op, const wi_kernel_site *site) {
-    tuning t = {.tuner = tuner, .op = op, .site = site};
-    weft_status status;
+    wi_site_tuning t;
     if (wi_clock_seconds() >= tuner->deadline) return WEFT_OK;
-    wi_site_name(t.name, op, site);
-    WI_TRY(wi_select(&t.selection, tuner->device, op, site));
-    WI_TRY_DONE(wi_site_operands_make(&t.operands, tuner->device, site));
-    WI_TRY_DONE(compare_all(&t, chosen_of(&t.selection)));
-    status = wi_choices_save(tuner->device, NULL);
-done:
-    wi_site_operands_clear(&t.operands, tuner->device);
+    WI_TRY(wi_site_tuning_begin(&t, tuner, op, site));
+    weft_status status = WEFT_OK;
+    while (status == WEFT_OK && !t.ended) status = wi_site_tuning_advance(&t);
+    if (status == WEFT_OK) status = wi_choices_save(tuner->device, NULL);
+    wi_site_tuning_end(&t);
     return status;
 }

@@ -2,11 +2,13 @@
  *
  *   plan.c           its life: the passes in order
  *   transfer.c       copies between host and device, and the embedder's memory
+ *   background.c     tuning between runs
  *   run.c            the step loop; faults.c: what kernels report; overflow.c: what loss scaling does
  *   describe.c       as text and JSON; profile.c, profile_text.c: a run with the device's times */
 #ifndef WI_COMPILED_PLAN_H
 #define WI_COMPILED_PLAN_H
 
+#include "plan/background.h"
 #include "plan/dump.h"
 #include <weft/plan.h>
 
@@ -31,6 +33,7 @@ struct weft_plan {
     int references;
     bool compiled;                /* the launches are there */
     bool inputs_known;            /* each input has been written, or is the embedder's memory */
+    wi_background *background;    /* tunes between runs; NULL: nobody asks */
     struct wi_profiler *profiler; /* notes what is enqueued; NULL: nobody asks */
     size_t run_count;
     size_t fixed_launches; /* not among info.launches */

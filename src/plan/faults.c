@@ -1,4 +1,5 @@
 /* Faults: what kernels report of their inputs. */
+#include "cl/uploads.h"
 #include "plan/compiled_plan.h"
 
 enum { FAULTS_READ = 64 };
@@ -42,6 +43,8 @@ static weft_status check_device(weft_plan *plan, int index) {
 }
 
 weft_status wi_plan_check_faults(weft_plan *plan) {
+    for (int d = 0; d < plan->request.devices.count; d++)
+        WI_TRY(wi_uploads_finish(plan->request.devices.of[d]));
     for (int d = 0; d < plan->request.devices.count; d++) WI_TRY(check_device(plan, d));
     return wi_plan_check_overflow(plan);
 }

@@ -1,7 +1,9 @@
 /* From steps to launches: kernels with all arguments set. */
 #include "plan/launches.h"
+#include "base/integers.h"
 #include "cl/buffer.h"
 #include "plan/bundles.h"
+#include <math.h>
 #include <stdio.h>
 
 static const wi_request *request_of(const wi_launches *l) {
@@ -28,6 +30,28 @@ static weft_status keep_arguments(const wi_launches *l, wi_bound_argument **argu
     for (int i = 0; i < count; i++) kept[i] = (*arguments)[i];
     *arguments = kept;
     return WEFT_OK;
+}
+
+/* What one repetition of the step's launches is expected to take. */
+static double seconds_of(const wi_launches *l, const wi_step *step, int64_t repetitions) {
+    const wi_selection *const selection = step->selection;
+    double seconds = l->schedule->of[step->index].seconds;
+    for (int i = 0; selection && i < selection->count; i++) {
+        const wi_candidate *const candidate = &selection->candidates[i];
+        if (candidate->implementation == selection->chosen && candidate->variant == selection->variant)
+            seconds = fmax(seconds, candidate->seconds);
+    }
+    return seconds / (double)wi_max64(1, repetitions);
+}
+
+/* kernel NULL: what a plan generates. How long each of several launches of a step takes is not known: all count as the
+ * whole. */
+static void cut(const wi_binder *b, const wi_kernel_launch *kernel, int64_t repetitions) {
+    const wi_plan_launch *const made = b->launch;
+    const double longest = made->device->profile.longest_launch;
+    if (longest > 0.0)
+        wi_launch_cut(&b->launch->launch, seconds_of(b->launches, b->run->step, repetitions), longest,
+            kernel ? kernel->whole : 0);
 }
 
 /* All arguments are set: what was noted of them leaves the room for the next launch. */
@@ -65,11 +89,13 @@ static weft_status launch_loop(wi_launches *l, const wi_run *run, const wi_kerne
     launch->local[0] = (size_t)b.launch->device->profile.group;
     launch->local[1] = launch->local[2] = 1;
     b.launch->is_fixed = wi_step_is_fixed(l->schedule, run->step);
+    cut(&b, NULL, 1);
     return end_launch(&b);
 }
 
-/* One launch of a template's kernels. */
-static weft_status launch_kernel(wi_launches *l, const wi_run *run, const wi_kernel_launch *kernel) {
+/* One launch of a template's kernels, which runs so many times in a step. */
+static weft_status launch_kernel(
+    wi_launches *l, const wi_run *run, const wi_kernel_launch *kernel, int64_t repetitions) {
     wi_binder b;
     const wi_kernel_text *code = &l->schedule->code->of[run->step->index].whole;
     WI_TRY(new_launch(l, run, &b));
@@ -85,6 +111,7 @@ static weft_status launch_kernel(wi_launches *l, const wi_run *run, const wi_ker
     }
     b.launch->iterations = kernel->iterations;
     b.launch->launches_per_iteration = kernel->launches_per_iteration;
+    cut(&b, kernel, repetitions);
     return end_launch(&b);
 }
 
@@ -144,7 +171,16 @@ static weft_status launch_bundle(wi_launches *l, const wi_run *run, const wi_bun
     launch->local[0] = kernel->local[0];
     launch->global[0] = groups * kernel->local[0];
     launch->global[1] = launch->global[2] = launch->local[1] = launch->local[2] = 1;
+    cut(&b, NULL, 1);
     return end_launch(&b);
+}
+
+static int64_t repetitions_of(const wi_kernel_plan *kernel, int launch) {
+    for (int i = launch; i >= 0; i--) {
+        const wi_kernel_launch *const first = kernel->launches[i];
+        if (first->iterations > 0) return launch < i + first->launches_per_iteration ? first->iterations : 1;
+    }
+    return 1;
 }
 
 static weft_status launch_kernels(wi_launches *l, const wi_run *run) {
@@ -156,7 +192,7 @@ static weft_status launch_kernels(wi_launches *l, const wi_run *run) {
         WI_TRY(launch_bundle(l, run, own->packed_by));
     if (own->packed_by && i == 0) i = 1;
     for (; i < count; i++) {
-        WI_TRY(launch_kernel(l, run, kernel->launches[i]));
+        WI_TRY(launch_kernel(l, run, kernel->launches[i], repetitions_of(kernel, i)));
         l->launches[l->count - 1].is_fixed = i < own->fixed_launches;
     }
     return own->ended_by && wi_bundle_place(own->ended_by) == step ? launch_bundle(l, run, own->ended_by)

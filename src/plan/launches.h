@@ -18,13 +18,18 @@ typedef struct wi_place_memory {
     cl_mem memory;    /* NULL: the place lies in another */
     size_t offset;    /* bytes */
     wi_buffer buffer; /* INPUT: its own */
-    bool written;     /* INPUT: its own memory has been, by the caller */
+    wi_buffer
+        spare; /* INPUT, with a queue for uploads: where the next write goes; no memory: there is none */
+    cl_event spare_left; /* the kernels are done with it; NULL: they never had it */
+    bool is_shown;       /* INPUT: the caller knows its memory, which stays where it is */
+    bool written;        /* INPUT: its own memory has been, by the caller */
 } wi_place_memory;
 
 typedef struct wi_plan_memory {
     const wi_placement *placement;
     wi_place_memory *of; /* by place */
     wi_buffer *chunks;   /* of the arena */
+    size_t spare_bytes;  /* of inputs that have two buffers */
 } wi_plan_memory;
 
 typedef struct wi_location {
@@ -35,7 +40,8 @@ typedef struct wi_location {
 
 /* Bytes of the graph's parameters and states that no plan has needed before. */
 size_t wi_missing_bytes(const wi_partition *p);
-weft_status wi_plan_allocate(const wi_placement *placement, wi_plan_memory *memory);
+/* limit: of the plan, 0: none. Inputs have second buffers where all of them fit into the limits and the device's memory. */
+weft_status wi_plan_allocate(const wi_placement *placement, size_t limit, wi_plan_memory *memory);
 void wi_plan_memory_clear(wi_plan_memory *memory);
 wi_location wi_locate_place(const wi_plan_memory *memory, int place);
 /* The memory that a value lies in during a run, to its beginning: the value's own offset is not in it. */

@@ -10,6 +10,7 @@ static void plan_destroy(weft_plan *plan) {
     weft_context *context = plan->request.context;
     weft_graph *graph = plan->owns_graph ? plan->request.graph : NULL;
     (void)wi_plan_finish_queues(plan); /* nothing may run on memory that is given back */
+    wi_background_clear(plan->background, plan);
     wi_launches_clear(&plan->launches);
     wi_plan_memory_clear(&plan->memory);
     wi_code_clear(&plan->code);
@@ -85,7 +86,7 @@ static void sum_up(weft_plan *plan) {
     info->steps = plan->runs.run_count;
     info->kernels = plan->code.piece_count;
     info->arena_bytes = plan->placement.arena_bytes;
-    info->io_bytes = plan->placement.io_bytes;
+    info->io_bytes = plan->placement.io_bytes + plan->memory.spare_bytes;
     info->arena_lower_bound = plan->placement.lower_bound;
     info->variable_bytes = wi_graph_variable_bytes(plan->request.graph);
     info->total_bytes = info->arena_bytes + info->io_bytes;
@@ -139,8 +140,9 @@ static weft_status build(weft_plan *plan, const weft_plan_options *options) {
     WI_TRY(materialise(plan, options->memory_limit));
     WI_TRY(finish(plan, WI_PASS_MATERIALISE));
     WI_TRY(finish(plan, WI_PASS_MEMORY));
+    WI_TRY(wi_plan_allocate(&plan->placement, options->memory_limit, &plan->memory));
     sum_up(plan);
-    WI_TRY(wi_plan_allocate(&plan->placement, &plan->memory));
+    WI_TRY(wi_background_make(&plan->background, plan));
     return options->compile_late ? WEFT_OK : wi_plan_compile(plan);
 }
 

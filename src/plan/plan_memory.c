@@ -50,7 +50,63 @@ static wi_device *chunk_device(const wi_placement *placement, size_t chunk) {
     return placement->partition->request->devices.of[placement->chunk_device[chunk]];
 }
 
-weft_status wi_plan_allocate(const wi_placement *placement, wi_plan_memory *memory) {
+/* ---- second buffers of inputs: the next data is copied there while kernels read the first ---- */
+
+static wi_device *place_device(const wi_placement *placement, size_t index) {
+    return placement->partition->request->devices.of[placement->places[index].device];
+}
+
+static bool has_spare(const wi_placement *placement, size_t index) {
+    return placement->places[index].kind == WI_STORAGE_INPUT &&
+           place_device(placement, index)->profile.upload_queue && place_device(placement, index)->uploads;
+}
+
+static bool fits_spare(const wi_placement *placement, size_t limit, size_t spare) {
+    const size_t whole = placement->arena_bytes + placement->io_bytes;
+    const wi_plan_devices *const devices = &placement->partition->request->devices;
+    if (limit > 0 && (whole > limit || spare > limit - whole)) return false;
+    for (int d = 0; d < devices->count; d++)
+        if (spare > wi_buffer_available(devices->of[d])) return false;
+    return true;
+}
+
+static void release_spares(wi_plan_memory *memory) {
+    const wi_placement *const placement = memory->placement;
+    for (size_t i = 0; memory->of && i < placement->place_count; i++) {
+        wi_place_memory *const own = &memory->of[i];
+        if (own->spare_left) clReleaseEvent(own->spare_left);
+        own->spare_left = NULL;
+        wi_buffer_release(&own->spare, place_device(placement, i));
+    }
+    memory->spare_bytes = 0;
+}
+
+static weft_status make_spares(wi_plan_memory *memory) {
+    const wi_placement *const placement = memory->placement;
+    for (size_t i = 0; i < placement->place_count; i++) {
+        if (!has_spare(placement, i)) continue;
+        WI_TRY(
+            wi_buffer_create(&memory->of[i].spare, place_device(placement, i), placement->places[i].bytes));
+        memory->spare_bytes += placement->places[i].bytes;
+    }
+    return WEFT_OK;
+}
+
+/* A plan works without them, so what is too much for the device is no error. */
+static void allocate_spares(wi_plan_memory *memory, size_t limit) {
+    const wi_placement *const placement = memory->placement;
+    char error[2048];
+    size_t bytes = 0;
+    for (size_t i = 0; i < placement->place_count; i++)
+        if (has_spare(placement, i)) bytes += placement->places[i].bytes;
+    if (bytes == 0 || !fits_spare(placement, limit, bytes)) return;
+    wi_error_save(error, sizeof error);
+    if (make_spares(memory) == WEFT_OK) return;
+    wi_error_restore(error);
+    release_spares(memory);
+}
+
+weft_status wi_plan_allocate(const wi_placement *placement, size_t limit, wi_plan_memory *memory) {
     const wi_partition *p = placement->partition;
     *memory = (wi_plan_memory){.placement = placement};
     WI_TRY(check_limits(placement));
@@ -60,11 +116,13 @@ weft_status wi_plan_allocate(const wi_placement *placement, wi_plan_memory *memo
     for (size_t i = 0; i < placement->chunk_count; i++)
         WI_TRY(wi_buffer_create(&memory->chunks[i], chunk_device(placement, i), placement->chunk_bytes[i]));
     for (size_t i = 0; i < placement->place_count; i++) WI_TRY(allocate_place(memory, i));
+    allocate_spares(memory, limit);
     return WEFT_OK;
 }
 
 void wi_plan_memory_clear(wi_plan_memory *memory) {
     const wi_placement *placement = memory->placement;
+    if (placement) release_spares(memory);
     for (size_t i = 0; memory->of && i < placement->place_count; i++) {
         wi_place_memory *own = &memory->of[i];
         if (placement->places[i].kind != WI_STORAGE_INPUT) continue;

@@ -144,14 +144,30 @@ static weft_status fill_rows(weft_profile *profile, const weft_plan *plan, const
     return WEFT_OK;
 }
 
+/* Portions of launches that are cut, beyond the first of each. */
+static size_t count_further_portions(const weft_plan *plan) {
+    const wi_launches *const l = &plan->launches;
+    size_t count = 0;
+    for (size_t i = 0; i < l->count;) {
+        const int64_t times = l->launches[i].iterations > 0 ? l->launches[i].iterations : 1;
+        const size_t together =
+            l->launches[i].iterations > 0 ? (size_t)l->launches[i].launches_per_iteration : 1;
+        for (size_t k = i; k < i + together; k++)
+            count += (size_t)times * (size_t)(wi_launch_portions(&l->launches[k].launch) - 1);
+        i += together;
+    }
+    return count;
+}
+
 static weft_status measure(weft_profile *profile, weft_plan *plan) {
-    wi_profiler profiler = {.capacity = plan->info.launches + plan->fixed_launches};
+    wi_profiler profiler = {0};
     profile->info.rows = plan->runs.run_count;
     profile->batch = plan->request.batch;
+    WI_TRY(wi_plan_compile(plan));
+    profiler.capacity = plan->info.launches + plan->fixed_launches + count_further_portions(plan);
     profiler.launches = wi_arena_take(&profile->arena, (profiler.capacity + 1) * sizeof *profiler.launches);
     profile->rows = wi_arena_take(&profile->arena, (plan->runs.run_count + 1) * sizeof *profile->rows);
     if (!profiler.launches || !profile->rows) return WEFT_ERROR_MEMORY;
-    WI_TRY(wi_plan_compile(plan));
     WI_TRY(wi_plan_finish_queues(plan));
     weft_status status = run_on_own_queues(profile, plan, &profiler);
     for (int d = 0; d < plan->request.devices.count && status == WEFT_OK; d++)

@@ -59,11 +59,11 @@ static weft_status run_transfer(const weft_plan *plan, const wi_run *run, cl_eve
 }
 
 static weft_status enqueue(
-    weft_plan *plan, const wi_plan_launch *launch, int64_t iteration, cl_event *event) {
+    weft_plan *plan, const wi_plan_launch *launch, int portion, int64_t iteration, cl_event *event) {
     if (launch->run->step->kind == WI_STEP_TRANSFER) return run_transfer(plan, launch->run, event);
     if (!launch->launch.kernel) return run_library(plan, launch->run, event);
     if (launch->changing_count > 0) WI_TRY(set_changing(plan, launch, iteration));
-    return wi_launch_run_event(&launch->launch, launch->device, event);
+    return wi_launch_run_portion(&launch->launch, portion, launch->device, event);
 }
 
 /* Only the plan knows which step a kernel or a copy belongs to. */
@@ -79,11 +79,18 @@ static weft_status name_step(const weft_plan *plan, const wi_run *run, weft_stat
     return status;
 }
 
-static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch, int64_t iteration) {
+static weft_status run_portion(
+    weft_plan *plan, const wi_plan_launch *launch, int portion, int64_t iteration) {
     wi_profiled *const noted = plan->profiler ? wi_profiler_next(plan->profiler, launch) : NULL;
-    const weft_status status = enqueue(plan, launch, iteration, noted ? &noted->event : NULL);
+    const weft_status status = enqueue(plan, launch, portion, iteration, noted ? &noted->event : NULL);
     if (status != WEFT_OK) return name_step(plan, launch->run, status);
     if (noted) noted->end = wi_clock_seconds();
+    return WEFT_OK;
+}
+
+static weft_status run_launch(weft_plan *plan, const wi_plan_launch *launch, int64_t iteration) {
+    for (int portion = 0; portion < wi_launch_portions(&launch->launch); portion++)
+        WI_TRY(run_portion(plan, launch, portion, iteration));
     return WEFT_OK;
 }
 
@@ -195,9 +202,13 @@ weft_status wi_plan_walk(weft_plan *plan) {
     return WEFT_OK;
 }
 
+/* They compile, and fetch binaries. */
+enum { COLD_RUNS = 2 };
+
 weft_status weft_plan_run(weft_plan *plan) {
     if (!plan) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_run: plan is NULL");
     WI_TRY(wi_plan_begin_run(plan));
+    if (plan->background && plan->run_count > COLD_RUNS) WI_TRY(wi_background_run(plan->background, plan));
     return wi_plan_walk(plan);
 }
 
@@ -212,6 +223,6 @@ weft_status weft_plan_wait(weft_plan *plan) {
     const bool reading = reading_waits(plan);
     if (!reading) WI_TRY(wi_plan_finish_queues(plan));
     const weft_status status = wi_plan_check_faults(plan);
-    if (status != WEFT_OK && reading) (void)clFinish(plan->request.devices.of[0]->queue);
+    if (status != WEFT_OK && reading) (void)wi_queue_finish(plan->request.devices.of[0]);
     return status;
 }

@@ -1,5 +1,6 @@
 /* Copies between host and device, and the embedder's memory. */
 #include "cl/device_copy.h"
+#include "cl/uploads.h"
 #include "plan/compiled_plan.h"
 
 /* What the plan has for an input of the graph. */
@@ -61,15 +62,76 @@ static cl_mem memory_of(const weft_plan *plan, const wi_value *value, size_t *of
     return at.memory;
 }
 
+/* ---- writing ---- */
+
+static weft_status rebind_launch(const wi_plan_launch *launch, int place, const wi_place_memory *own) {
+    const cl_kernel kernel = launch->launch.kernel;
+    for (int k = 0; k < launch->bound_count; k++) {
+        const wi_bound_argument *argument = &launch->bound[k];
+        if (argument->which != place) continue;
+        const cl_uint index = (cl_uint)argument->index;
+        if (argument->kind == WI_ARGUMENT_BUFFER) {
+            WI_CL(clSetKernelArg(kernel, index, sizeof own->memory, &own->memory), "clSetKernelArg");
+        } else {
+            const cl_long at = argument->elements + (cl_long)(own->offset / argument->size);
+            WI_CL(clSetKernelArg(kernel, index, sizeof at, &at), "clSetKernelArg");
+        }
+    }
+    return WEFT_OK;
+}
+
+/* After an input's memory has become another. */
+static weft_status rebind(weft_plan *plan, int place) {
+    for (size_t i = 0; i < plan->launches.count; i++)
+        WI_TRY(rebind_launch(&plan->launches.launches[i], place, &plan->memory.of[place]));
+    return WEFT_OK;
+}
+
+/* All that was enqueued for the old memory stays behind the mark. */
+static void exchange_buffers(wi_place_memory *own, cl_event mark) {
+    const wi_buffer old = own->buffer;
+    if (own->spare_left) clReleaseEvent(own->spare_left);
+    own->spare_left = mark;
+    own->buffer = own->spare;
+    own->spare = old;
+    own->memory = own->buffer.memory;
+}
+
+/* On the second queue, into the second buffer, which is the input's memory from then on: kernels of earlier runs read the
+ * other one meanwhile. */
+static weft_status write_beside(
+    weft_plan *plan, const wi_value *value, const void *data, size_t bytes, bool wait) {
+    wi_device *const device = device_of(plan, value);
+    wi_place_memory *const own = &plan->memory.of[value->storage];
+    cl_event mark;
+    WI_TRY(wi_uploads_mark(device, &mark));
+    const weft_status status = wi_upload(device, own->spare.memory, data, bytes, own->spare_left, wait);
+    if (status != WEFT_OK) {
+        clReleaseEvent(mark);
+        return status;
+    }
+    exchange_buffers(own, mark);
+    return rebind(plan, value->storage);
+}
+
+static bool is_beside(const wi_place_memory *own) {
+    return own->spare.memory && !own->is_shown && own->memory == own->buffer.memory;
+}
+
 static weft_status write_input(
     weft_plan *plan, weft_tensor *input, const void *data, size_t bytes, cl_bool wait) {
     const wi_value *value;
     WI_TRY(find_for_host(plan, "weft_plan_write", input, false, data, bytes, &value));
-    size_t offset;
-    const cl_mem memory = memory_of(plan, value, &offset);
-    WI_CL(clEnqueueWriteBuffer(queue_of(plan, value), memory, wait, offset, bytes, data, 0, NULL, NULL),
-        "clEnqueueWriteBuffer");
-    plan->memory.of[value->storage].written = true;
+    wi_place_memory *const own = &plan->memory.of[value->storage];
+    if (is_beside(own)) {
+        WI_TRY(write_beside(plan, value, data, bytes, wait));
+    } else {
+        size_t offset;
+        const cl_mem memory = memory_of(plan, value, &offset);
+        WI_CL(clEnqueueWriteBuffer(queue_of(plan, value), memory, wait, offset, bytes, data, 0, NULL, NULL),
+            "clEnqueueWriteBuffer");
+    }
+    own->written = true;
     return WEFT_OK;
 }
 
@@ -142,6 +204,13 @@ weft_status weft_plan_feed(weft_plan *plan, weft_tensor *input, weft_plan *from,
     return wi_device_copy(&to, &source, bytes, NULL);
 }
 
+/* Where an output lies in an input's memory, writes to the input leave it there from now on. */
+static void show_memory(weft_plan *plan, const wi_value *value) {
+    const wi_location at =
+        wi_locate_value(&plan->memory, &plan->runs.end, (int)(value - plan->partition.values));
+    if (at.input >= 0) plan->memory.of[at.input].is_shown = true;
+}
+
 weft_status weft_plan_memory(weft_plan *plan, weft_tensor *output, struct _cl_mem **memory, size_t *offset) {
     if (!plan || !output || !memory || !offset)
         WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_memory: plan, output, memory or offset is NULL");
@@ -149,6 +218,7 @@ weft_status weft_plan_memory(weft_plan *plan, weft_tensor *output, struct _cl_me
         if (plan->request.asked[i] != output || plan->partition.output_values[i] < 0) continue;
         const wi_value *const value = &plan->partition.values[plan->partition.output_values[i]];
         *memory = memory_of(plan, value, offset);
+        show_memory(plan, value);
         if (output->op == &wi_op_input) plan->memory.of[value->storage].written = true; /* it may be now */
         return WEFT_OK;
     }
@@ -168,22 +238,6 @@ static weft_status check_memory(size_t bytes, cl_mem memory, size_t offset, size
     return WEFT_OK;
 }
 
-static weft_status rebind_launch(const wi_plan_launch *launch, int place, const wi_place_memory *own) {
-    const cl_kernel kernel = launch->launch.kernel;
-    for (int k = 0; k < launch->bound_count; k++) {
-        const wi_bound_argument *argument = &launch->bound[k];
-        if (argument->which != place) continue;
-        const cl_uint index = (cl_uint)argument->index;
-        if (argument->kind == WI_ARGUMENT_BUFFER) {
-            WI_CL(clSetKernelArg(kernel, index, sizeof own->memory, &own->memory), "clSetKernelArg");
-        } else {
-            const cl_long at = argument->elements + (cl_long)(own->offset / argument->size);
-            WI_CL(clSetKernelArg(kernel, index, sizeof at, &at), "clSetKernelArg");
-        }
-    }
-    return WEFT_OK;
-}
-
 weft_status weft_plan_bind(weft_plan *plan, weft_tensor *input, struct _cl_mem *memory, size_t offset) {
     if (!plan || !input) WI_FAIL(WEFT_ERROR_ARGUMENT, "weft_plan_bind: plan or input is NULL");
     const wi_value *value = value_of_input(plan, input);
@@ -198,7 +252,5 @@ weft_status weft_plan_bind(weft_plan *plan, weft_tensor *input, struct _cl_mem *
     own->memory = memory ? memory : own->buffer.memory;
     own->offset = memory ? offset : 0;
     plan->inputs_known = false;
-    for (size_t i = 0; i < plan->launches.count; i++)
-        WI_TRY(rebind_launch(&plan->launches.launches[i], value->storage, own));
-    return WEFT_OK;
+    return rebind(plan, value->storage);
 }

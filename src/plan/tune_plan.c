@@ -36,6 +36,16 @@ static weft_status list_steps(const weft_plan *plan, tuned_step **steps, size_t 
     return WEFT_OK;
 }
 
+weft_status wi_plan_list_tuned(const weft_plan *plan, const struct wi_step ***steps, size_t *count) {
+    const weft_allocator *const allocator = plan->request.context->allocator;
+    tuned_step *listed;
+    WI_TRY(list_steps(plan, &listed, count));
+    *steps = wi_allocate_array(allocator, *count + 1, sizeof(const wi_step *));
+    for (size_t i = 0; *steps && i < *count; i++) (*steps)[i] = listed[i].step;
+    wi_release(allocator, listed);
+    return *steps ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
 static weft_status tune_step(const wi_partition *p, const wi_step *step, wi_tuner *tuner) {
     char name[WI_SITE_NAME];
     const wi_kernel_site site = wi_step_site(p, step);

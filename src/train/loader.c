@@ -13,6 +13,8 @@
  * Shuffle: Fisher and Yates, with SplitMix64 (Steele, Lea and Flood 2014) and Lemire's unbiased bounding
  * (2019). */
 #include "base/options.h"
+#include "cl/context.h"
+#include "cl/uploads.h"
 #include "train/dataset.h"
 #include <string.h>
 
@@ -48,6 +50,7 @@ struct weft_loader {
     size_t *offsets; /* of each column in a slot */
     size_t slot_bytes;
     unsigned char *storage; /* all slots */
+    wi_pinned pinned;       /* what they lie in, where the device has a queue for uploads */
     worker *workers;
     size_t threads, job_examples; /* examples that a thread takes at a time */
     wi_mutex mutex;
@@ -213,6 +216,17 @@ static size_t padded(size_t bytes) {
     return (bytes + 15u) & ~(size_t)15u;
 }
 
+/* In memory that the device of the dataset's context copies from by itself, else in ordinary memory. */
+static weft_status allocate_slots(weft_loader *loader) {
+    wi_device *const device = wi_context_device(loader->dataset->context);
+    if (loader->slot_bytes <= SIZE_MAX / loader->slots)
+        wi_pinned_create(&loader->pinned, device, loader->slots * loader->slot_bytes);
+    loader->storage = loader->pinned.data
+                          ? loader->pinned.data
+                          : wi_allocate_array(loader->allocator, loader->slots, loader->slot_bytes);
+    return loader->storage ? WEFT_OK : WEFT_ERROR_MEMORY;
+}
+
 static weft_status allocate_ring(weft_loader *loader) {
     const weft_dataset *const dataset = loader->dataset;
     const size_t largest = dataset->examples < loader->batch ? dataset->examples : loader->batch;
@@ -224,8 +238,7 @@ static weft_status allocate_ring(weft_loader *loader) {
         loader->offsets[c] = loader->slot_bytes;
         loader->slot_bytes += padded(largest * wi_column_bytes(&dataset->columns[c]));
     }
-    loader->storage = wi_allocate_array(loader->allocator, loader->slots, loader->slot_bytes);
-    return loader->storage ? WEFT_OK : WEFT_ERROR_MEMORY;
+    return allocate_slots(loader);
 }
 
 /* Copying needs one thread; making examples all that there are. Pieces of a batch for each, so that none
@@ -311,7 +324,8 @@ void weft_loader_release(weft_loader *loader) {
     wi_release(allocator, loader->order);
     wi_release(allocator, loader->offsets);
     wi_release(allocator, loader->left);
-    wi_release(allocator, loader->storage);
+    if (!loader->pinned.data) wi_release(allocator, loader->storage);
+    wi_pinned_release(&loader->pinned, wi_context_device(dataset->context));
     wi_release(allocator, loader);
     weft_dataset_release(dataset);
 }

@@ -75,8 +75,11 @@ static void tuned_choices_serve_the_next_context(void **state) {
     said counts = {0};
     weft_context *context = open_context(*state, &log);
     wi_kernel_site site = site_of(context);
-    wi_tuner tuner = {
-        .device = wi_context_device(context), .deadline = HUGE_VAL, .trying = count, .user = &counts};
+    wi_tuner tuner = {.device = wi_context_device(context),
+        .deadline = HUGE_VAL,
+        .gain = WI_TUNER_GAIN,
+        .trying = count,
+        .user = &counts};
     wi_choices_use(tuner.device, false);
     assert_ok(wi_tune_site(&tuner, &wi_op_matmul, &site));
     assert_true(tuner.sites == 1 && tuner.tried > 1 && tuner.changed <= 1);
@@ -101,7 +104,7 @@ static void without_time_nothing_is_kept(void **state) {
     size_t kept;
     weft_context *const context = open_context(*state, &log);
     const wi_kernel_site site = site_of(context);
-    wi_tuner tuner = {.device = wi_context_device(context), .deadline = 0.0};
+    wi_tuner tuner = {.device = wi_context_device(context), .deadline = 0.0, .gain = WI_TUNER_GAIN};
     wi_choices_use(tuner.device, false);
     assert_ok(wi_tune_site(&tuner, &wi_op_matmul, &site));
     (void)wi_choices_all(tuner.device, &kept);

@@ -9,6 +9,9 @@ enum { MIB = 1 << 20, KIB = 1 << 10 };
 #define GPU .type = CL_DEVICE_TYPE_GPU, .vendor = "A vendor"
 static const pretend_device devices[] = {
     {.name = "groups64", GPU, .units = 16, .group = 64},
+    {.name = "card", GPU, .units = 16, .group = 64, .apart = true},
+    {.name = "slow", GPU, .units = 1, .group = 256},
+    {.name = "H100", GPU, .units = 1, .group = 256}, /* a name of cards without a display */
     {.name = "local16", GPU, .units = 16, .group = 256, .local = 16 * KIB},
     {.name = "units48", GPU, .units = 48, .group = 1024, .local = 48 * KIB},
     {.name = "units108", GPU, .units = 108, .group = 1024, .local = 48 * KIB},
@@ -92,6 +95,7 @@ bool pretend_answers(const pretend_device *d, cl_device_info what) {
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE: return d->largest > 0;
     case CL_DEVICE_GLOBAL_MEM_SIZE: return d->global > 0;
     case CL_DEVICE_MAX_PARAMETER_SIZE: return d->parameter > 0;
+    case CL_DEVICE_HOST_UNIFIED_MEMORY: return d->apart;
     case CL_DEVICE_EXTENSIONS:
     case CL_DEVICE_VERSION:
     case CL_DEVICE_OPENCL_C_VERSION:
@@ -114,6 +118,7 @@ cl_int pretend_answer(
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE: ANSWER_NUMBER(cl_ulong, d->largest);
     case CL_DEVICE_GLOBAL_MEM_SIZE: ANSWER_NUMBER(cl_ulong, d->global);
     case CL_DEVICE_MAX_PARAMETER_SIZE: ANSWER_NUMBER(size_t, d->parameter);
+    case CL_DEVICE_HOST_UNIFIED_MEMORY: ANSWER_NUMBER(cl_bool, CL_FALSE);
     default: return answer_plain(what, size, value, size_ret);
     }
 }

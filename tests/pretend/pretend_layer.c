@@ -21,6 +21,8 @@ static struct {
     atomic_bool present, skip, lost;
     atomic_long left; /* launches until the device is lost; negative: it stays */
     atomic_int delay; /* microseconds that calls wait longer */
+    _Atomic(cl_command_queue)
+        busy; /* the queue of launches that nothing has waited for; NULL: there are none */
     _Atomic(const pretend_device *) device;
     pthread_mutex_t mutex; /* of what follows */
     pretend_record record;
@@ -184,6 +186,7 @@ static cl_mem CL_API_CALL own_clCreateBuffer(
     if (code) *code = error;
     if (error) return NULL;
     if (flag) count_up(&layer.record.flags);
+    if (flags & CL_MEM_ALLOC_HOST_PTR) count_up(&layer.record.pinned);
     flags &= ~(cl_mem_flags)(flag ? UNRESTRICTED_SIZE : 0);
     cl_mem const memory = layer.next.clCreateBuffer(context, flags, size, host, code);
     if (memory) count_created(memory, size);
@@ -313,12 +316,20 @@ static cl_int CL_API_CALL own_clEnqueueNDRangeKernel(cl_command_queue queue, cl_
     const launch_size size = size_of(queue, kernel, dimensions, local);
     if ((error = check_size(d, &size))) return error;
     count_launch(&size);
+    atomic_store(&layer.busy, queue);
     if (atomic_load(&layer.skip)) return skipped(queue, count, waits, event);
     return layer.next.clEnqueueNDRangeKernel(
         queue, kernel, dimensions, offset, global, local, count, waits, event);
 }
 
 /* ---- transfers, which may be left out ---- */
+
+/* Whose queue are the launches of that are still at work? */
+static void note_transfer(cl_command_queue queue, bool waits) {
+    cl_command_queue const busy = atomic_load(&layer.busy);
+    if (busy && busy != queue) count_up(&layer.record.ahead);
+    if (waits && busy == queue) atomic_store(&layer.busy, NULL);
+}
 
 /* As a device that is still at work. */
 static void wait_longer(void) {
@@ -331,6 +342,7 @@ static void wait_longer(void) {
     static cl_int CL_API_CALL own_##name parameters {                                                        \
         count_up(&layer.record.count_of);                                                                    \
         if (lost()) return lost();                                                                           \
+        note_transfer(queue, blocking);                                                                      \
         if (blocking) wait_longer();                                                                         \
         if (atomic_load(&layer.skip)) return skipped(queue, count, waits, event);                            \
         return layer.next.name arguments;                                                                    \
@@ -357,6 +369,7 @@ TRANSFERS(clEnqueueCopyBuffer, copies, false,
 
 static cl_int CL_API_CALL own_clFinish(cl_command_queue queue) {
     count_up(&layer.record.waits);
+    atomic_store(&layer.busy, NULL);
     wait_longer();
     const cl_int result = layer.next.clFinish(queue);
     return lost() ? lost() : result;
@@ -364,6 +377,7 @@ static cl_int CL_API_CALL own_clFinish(cl_command_queue queue) {
 
 static cl_int CL_API_CALL own_clWaitForEvents(cl_uint count, const cl_event *events) {
     count_up(&layer.record.waits);
+    atomic_store(&layer.busy, NULL);
     wait_longer();
     const cl_int result = layer.next.clWaitForEvents(count, events);
     return lost() ? lost() : result;

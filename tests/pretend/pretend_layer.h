@@ -24,6 +24,7 @@ typedef struct pretend_device {
     size_t parameter; /* bytes of a kernel's arguments */
     bool plain;       /* OpenCL 1.2 without any extension */
     bool flagged;     /* a larger buffer needs Intel's flag, and its kernels the option */
+    bool apart;       /* its memory is not the host's */
 } pretend_device;
 
 typedef struct pretend_record {
@@ -38,6 +39,8 @@ typedef struct pretend_record {
     size_t held, peak;   /* bytes of all buffers */
     long flags, options; /* buffers and builds with those */
     long waits, builds;  /* calls of clFinish and clWaitForEvents; of clBuildProgram */
+    long ahead;          /* writes on another queue than that of launches which nothing has waited for */
+    long pinned;         /* buffers in host memory that the driver keeps in place */
 } pretend_record;
 
 /* NULL after the last. */

@@ -74,6 +74,7 @@ static weft_status on_gpu(const wi_conv *conv, int64_t units, wi_kernel_plan *pl
     plan->scratch_bytes = (size_t)(splits * weights) * sizeof(float);
     wi_kernel_launch *const launch = add_sums(plan, conv->groups, plan->values[WIDE]);
     launch->dimensions = 3;
+    launch->whole = 1u << 1; /* taps */
     launch->global[1] = (size_t)taps;
     launch->global[2] = (size_t)splits;
     launch->local[1] = launch->local[2] = 1;

@@ -40,11 +40,20 @@ static bool is_forced(void) {
     return forced && strcmp(forced, wi_gemm_clblast.name) == 0;
 }
 
+/* Launches of a library cannot be cut. */
+static bool is_short(const wi_kernel_site *site) {
+    const wi_gemm_shape *const shape = site->product;
+    const double flops = 2.0 * (double)shape->batch * (double)shape->m * (double)shape->n * (double)shape->k;
+    const double longest = site->device->longest_launch;
+    return longest <= 0.0 || flops <= longest * wi_device_peak(site->device, sizeof(float));
+}
+
 static bool accepts(const wi_kernel_site *site) {
     const wi_gemm_shape *const shape = site->product;
     blas_matrix a, b;
     const bool batches = shape->batch == 1 || (shape->a_batch > 0 && shape->b_batch > 0);
-    return (site->device->library_gemm || is_forced()) && batches && express_both(shape, &a, &b);
+    return (site->device->library_gemm || is_forced()) && is_short(site) && batches &&
+           express_both(shape, &a, &b);
 }
 
 static weft_status run(wi_device *device, const wi_gemm_shape *shape, cl_mem a, size_t a_offset, cl_mem b,

@@ -92,7 +92,7 @@ static weft_status set_plain(cl_kernel kernel, cl_uint first, const wi_gemm_prod
 }
 
 static weft_status make_launch(wi_gemm_product *product, wi_program *program, const wi_kernel_launch *from,
-    const wi_gemm_epilogue *epilogue) {
+    double longest, const wi_gemm_epilogue *epilogue) {
     wi_launch *const launch = &product->launches[product->count];
     char name[64];
     cl_uint next = 0;
@@ -102,6 +102,7 @@ static weft_status make_launch(wi_gemm_product *product, wi_program *program, co
         launch->global[i] = from->global[i];
         launch->local[i] = from->local[i];
     }
+    wi_launch_cut(launch, product->seconds, longest, from->whole);
     WI_TRY(wi_program_kernel(&launch->kernel, program, name));
     product->count++;
     WI_TRY(set_arguments(launch->kernel, from, &product->operands, &next));
@@ -122,7 +123,8 @@ static weft_status make_launches(wi_gemm_product *product, wi_device *device, co
     if (plan->count > WI_GEMM_LAUNCHES)
         WI_FAIL(WEFT_ERROR_INTERNAL, "%s has more than %d launches", product->implementation->name,
             WI_GEMM_LAUNCHES);
-    for (int i = 0; i < plan->count; i++) WI_TRY(make_launch(product, program, plan->launches[i], epilogue));
+    for (int i = 0; i < plan->count; i++)
+        WI_TRY(make_launch(product, program, plan->launches[i], device->profile.longest_launch, epilogue));
     return WEFT_OK;
 }
 
@@ -133,6 +135,7 @@ static weft_status create(wi_gemm_product *product, wi_device *device, const wi_
     wi_kernel_plan plan;
     wi_arena_init(&arena, device->host.allocator);
     weft_status status = wi_implementation_prepare(implementation, variant, site, &arena, &plan);
+    product->seconds = wi_implementation_cost(implementation, variant, site);
     if (status == WEFT_OK)
         status = make_launches(product, device, &plan, epilogue ? epilogue : &plain_epilogue);
     wi_arena_clear(&arena);

@@ -32,6 +32,7 @@ typedef struct wi_gemm_product {
     wi_gemm_operands operands;
     wi_launch launches[WI_GEMM_LAUNCHES];
     int count;
+    double seconds; /* of all launches, estimated */
     wi_buffer scratch;
 } wi_gemm_product;
 

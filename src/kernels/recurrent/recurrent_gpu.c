@@ -151,6 +151,7 @@ static void add_phases(const wi_recurrent *s, wi_kernel_plan *plan, int phases, 
     wi_kernel_launch *const launch =
         wi_kernel_launch_1d(plan, s->back ? "back" : "forward", groups * items, items);
     launch->dimensions = 2;
+    launch->whole = 1u << 0; /* a group takes every so manyth chunk */
     launch->global[1] = (size_t)wi_divide_up(s->batch, ROWS);
     launch->local[1] = 1;
     if (s->back)

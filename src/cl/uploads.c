@@ -1,0 +1,157 @@
+/* The second queue of a device (contract in uploads.h). */
+#include "cl/uploads.h"
+#include "cl/buffer.h"
+#include "cl/device_list.h"
+#include "cl/launch.h"
+#include <stdio.h>
+
+enum { MOST_PENDING = 32, MOST_PINNED = 512 << 20 };
+
+typedef struct wi_uploads {
+    cl_command_queue queue;
+    cl_event pending[MOST_PENDING]; /* of copies that nothing has waited for, the oldest first */
+    cl_uint count;
+} wi_uploads;
+
+static cl_command_queue make_queue(wi_device *device) {
+    cl_int error = CL_SUCCESS;
+    wi_driver_lock();
+    cl_command_queue const queue = clCreateCommandQueue(device->cl, device->id, 0, &error);
+    wi_driver_unlock();
+    if (error == CL_SUCCESS) return queue;
+    wi_log_line(device->host.log, WEFT_LOG_WARNING,
+        "there is no second queue for uploads, which wait for kernels: %s (%d)", wi_cl_error_name(error),
+        error);
+    return NULL;
+}
+
+void wi_uploads_open(wi_device *device) {
+    if (!device->profile.upload_queue) return;
+    cl_command_queue const queue = make_queue(device);
+    if (!queue) return;
+    device->uploads = wi_allocate(device->host.allocator, sizeof *device->uploads);
+    if (device->uploads)
+        device->uploads->queue = queue;
+    else
+        clReleaseCommandQueue(queue);
+}
+
+void wi_uploads_close(wi_device *device) {
+    if (!device->uploads) return;
+    (void)wi_uploads_finish(device);
+    wi_driver_lock();
+    clReleaseCommandQueue(device->uploads->queue);
+    wi_driver_unlock();
+    wi_release(device->host.allocator, device->uploads);
+    device->uploads = NULL;
+}
+
+weft_status wi_uploads_mark(wi_device *device, cl_event *mark) {
+    *mark = NULL;
+    WI_CL(clEnqueueMarkerWithWaitList(device->queue, 0, NULL, mark), "marking the queue of the kernels");
+    const weft_status status = wi_queue_flush(device);
+    if (status == WEFT_OK) return WEFT_OK;
+    clReleaseEvent(*mark);
+    *mark = NULL;
+    return status;
+}
+
+/* ---- what nothing has waited for ---- */
+
+static weft_status wait_for(cl_uint count, const cl_event *events) {
+    return wi_cl_check(clWaitForEvents(count, events), "waiting for data that is copied to the device");
+}
+
+/* Drops the oldest. Those that failed are waited for one by one, so that all have ended. */
+static weft_status retire(wi_uploads *uploads, cl_uint count) {
+    weft_status status = count > 0 ? wait_for(count, uploads->pending) : WEFT_OK;
+    for (cl_uint i = 0; i < count && status != WEFT_OK; i++) (void)clWaitForEvents(1, &uploads->pending[i]);
+    for (cl_uint i = 0; i < count; i++) clReleaseEvent(uploads->pending[i]);
+    for (cl_uint i = count; i < uploads->count; i++) uploads->pending[i - count] = uploads->pending[i];
+    uploads->count -= count;
+    return status;
+}
+
+weft_status wi_uploads_finish(wi_device *device) {
+    return device->uploads ? retire(device->uploads, device->uploads->count) : WEFT_OK;
+}
+
+/* ---- copies ---- */
+
+static weft_status check(cl_int error, size_t bytes) {
+    if (error == CL_SUCCESS) return WEFT_OK;
+    char what[96];
+    snprintf(what, sizeof what, "writing %zu bytes on the queue for uploads", bytes);
+    return wi_cl_check(error, what);
+}
+
+/* The copy runs already: where the kernels' queue cannot be made to wait for it, the host does. */
+static weft_status order_kernels(wi_device *device, cl_event copied) {
+    WI_TRY(wi_cl_check(clFlush(device->uploads->queue), "handing uploads to the device"));
+    return wi_cl_check(clEnqueueBarrierWithWaitList(device->queue, 1, &copied, NULL),
+        "making kernels wait for data that they read");
+}
+
+static weft_status upload_later(
+    wi_device *device, cl_mem memory, const void *data, size_t bytes, cl_event after) {
+    wi_uploads *const uploads = device->uploads;
+    cl_event copied = NULL;
+    if (uploads->count == MOST_PENDING) WI_TRY(retire(uploads, MOST_PENDING / 2));
+    WI_TRY(check(clEnqueueWriteBuffer(uploads->queue, memory, CL_FALSE, 0, bytes, data, after ? 1 : 0,
+                     after ? &after : NULL, &copied),
+        bytes));
+    uploads->pending[uploads->count++] = copied;
+    const weft_status status = order_kernels(device, copied);
+    if (status != WEFT_OK) {
+        char error[2048];
+        wi_error_save(error, sizeof error);
+        (void)wi_uploads_finish(device);
+        wi_error_restore(error);
+    }
+    return status;
+}
+
+weft_status wi_upload(
+    wi_device *device, cl_mem memory, const void *data, size_t bytes, cl_event after, bool wait) {
+    if (!wait) return upload_later(device, memory, data, bytes, after);
+    return check(clEnqueueWriteBuffer(device->uploads->queue, memory, CL_TRUE, 0, bytes, data, after ? 1 : 0,
+                     after ? &after : NULL, NULL),
+        bytes);
+}
+
+/* ---- host memory ---- */
+
+static cl_int create(wi_pinned *pinned, wi_device *device, size_t bytes) {
+    cl_int error = CL_SUCCESS;
+    pinned->memory =
+        clCreateBuffer(device->cl, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, NULL, &error);
+    if (error != CL_SUCCESS) return error;
+    pinned->data = clEnqueueMapBuffer(device->uploads->queue, pinned->memory, CL_TRUE,
+        CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, NULL, NULL, &error);
+    if (error == CL_SUCCESS) return CL_SUCCESS;
+    clReleaseMemObject(pinned->memory);
+    *pinned = (wi_pinned){0};
+    return error;
+}
+
+void wi_pinned_create(wi_pinned *pinned, wi_device *device, size_t bytes) {
+    *pinned = (wi_pinned){0};
+    if (!device->uploads || bytes == 0 || bytes > MOST_PINNED || bytes > wi_buffer_largest(device)) return;
+    const cl_int error = create(pinned, device, bytes);
+    if (error != CL_SUCCESS) {
+        *pinned = (wi_pinned){0};
+        wi_log_line(device->host.log, WEFT_LOG_INFO, "there is no pinned memory of %zu bytes: %s (%d)", bytes,
+            wi_cl_error_name(error), error);
+    }
+}
+
+/* A mapping that stays keeps its buffer for ever: a failed unmapping is tried once more. */
+void wi_pinned_release(wi_pinned *pinned, wi_device *device) {
+    if (!pinned->memory) return;
+    cl_command_queue const queue = device->uploads->queue;
+    if (clEnqueueUnmapMemObject(queue, pinned->memory, pinned->data, 0, NULL, NULL) != CL_SUCCESS)
+        (void)clEnqueueUnmapMemObject(queue, pinned->memory, pinned->data, 0, NULL, NULL);
+    (void)clFinish(queue);
+    clReleaseMemObject(pinned->memory);
+    *pinned = (wi_pinned){0};
+}

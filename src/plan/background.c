@@ -1,0 +1,134 @@
+/* Tuning while a plan is at work (contract in background.h). */
+#include "plan/background.h"
+#include "cl/choices.h"
+#include "plan/compiled_plan.h"
+#include "plan/tune_plan.h"
+#include <math.h>
+
+const double wi_share_longest = 10.0;
+
+/* No whole run is compared at the end, as `weft tune` does: a choice must win by more here. */
+static const double gain = 0.9;
+
+/* ---- time ---- */
+
+bool wi_share_run(wi_share *share, double now) {
+    if (share->begun) share->elapsed += fmax(0.0, fmin(now - share->last, wi_share_longest));
+    share->begun = true;
+    share->last = now;
+    return share->spent < share->share * share->elapsed;
+}
+
+void wi_share_measured(wi_share *share, double began, double ended) {
+    share->spent += fmax(0.0, ended - began);
+    share->last = ended;
+}
+
+/* ---- measurements ---- */
+
+weft_status wi_background_make(wi_background **background, const weft_plan *plan) {
+    const weft_allocator *const allocator = plan->request.context->allocator;
+    wi_device *const device = plan->request.devices.of[0];
+    *background = NULL;
+    if (device->tuning_share <= 0.0 || plan->request.devices.count > 1) return WEFT_OK;
+    wi_background *const made = wi_allocate(allocator, sizeof *made);
+    if (!made) return WEFT_ERROR_MEMORY;
+    made->share.share = device->tuning_share;
+    made->clock = wi_clock_seconds;
+    made->tuner = (wi_tuner){.device = device, .deadline = HUGE_VAL, .gain = gain};
+    const weft_status status = wi_plan_list_tuned(plan, &made->steps, &made->count);
+    if (status == WEFT_OK)
+        *background = made;
+    else
+        wi_release(allocator, made);
+    return status;
+}
+
+static void end_site(wi_background *b, const weft_plan *plan) {
+    if (b->site) wi_site_tuning_end(b->site);
+    wi_release(plan->request.context->allocator, b->site);
+    b->site = NULL;
+}
+
+void wi_background_clear(wi_background *background, const weft_plan *plan) {
+    if (!background) return;
+    end_site(background, plan);
+    wi_release(plan->request.context->allocator, background->steps);
+    wi_release(plan->request.context->allocator, background);
+}
+
+static bool is_known(wi_device *device, const wi_kernel_site *site) {
+    char name[WI_SITE_NAME];
+    wi_site_name(name, site->node->op, site);
+    return wi_choices_find(device, name) != NULL;
+}
+
+/* Candidates are compared with the built-in choice, whatever files say of others. */
+static weft_status begin(wi_background *b, const weft_plan *plan, const wi_kernel_site *site) {
+    b->site = wi_allocate(plan->request.context->allocator, sizeof *b->site);
+    if (!b->site) return WEFT_ERROR_MEMORY;
+    wi_choices_use(b->tuner.device, false);
+    const weft_status status = wi_site_tuning_begin(b->site, &b->tuner, site->node->op, site);
+    wi_choices_use(b->tuner.device, true);
+    return status;
+}
+
+/* The next site without a choice. *found is false where there is none. */
+static weft_status begin_next(wi_background *b, const weft_plan *plan, bool *found) {
+    *found = false;
+    while (b->next < b->count) {
+        const wi_kernel_site site = wi_step_site(&plan->partition, b->steps[b->next++]);
+        if (is_known(b->tuner.device, &site)) continue;
+        *found = true;
+        return begin(b, plan, &site);
+    }
+    return WEFT_OK;
+}
+
+/* Without a cache folder choices are for this context alone. */
+static weft_status save(wi_device *device) {
+    const weft_status status = wi_choices_save(device, NULL);
+    return status == WEFT_ERROR_STATE ? WEFT_OK : status;
+}
+
+static weft_status measure(wi_background *b, const weft_plan *plan) {
+    bool found = true;
+    if (!b->site) WI_TRY(begin_next(b, plan, &found));
+    b->ended = !found;
+    if (!found) return WEFT_OK;
+    b->pieces++;
+    WI_TRY(wi_site_tuning_advance(b->site));
+    wi_site_tuning_rest(b->site);
+    if (!b->site->ended) return WEFT_OK;
+    end_site(b, plan);
+    return save(b->tuner.device);
+}
+
+static bool is_passed_over(weft_status status) {
+    return status == WEFT_ERROR_DEVICE_MEMORY || status == WEFT_ERROR_MEMORY_LIMIT ||
+           status == WEFT_ERROR_UNSUPPORTED;
+}
+
+/* What fails does not fail the run: a site is passed over, other failures end the tuning. */
+static void measure_one(wi_background *b, const weft_plan *plan) {
+    char error[2048];
+    wi_error_save(error, sizeof error);
+    const weft_status status = measure(b, plan);
+    if (status != WEFT_OK) {
+        end_site(b, plan);
+        b->ended = !is_passed_over(status);
+    }
+    if (b->ended && status != WEFT_OK)
+        wi_log_line(b->tuner.device->host.log, WEFT_LOG_WARNING, "tuning between runs has ended: %s",
+            weft_last_error());
+    wi_error_restore(error);
+}
+
+weft_status wi_background_run(wi_background *b, const weft_plan *plan) {
+    if (b->ended || !wi_share_run(&b->share, b->clock())) return WEFT_OK;
+    WI_TRY(wi_plan_finish_queues(plan));
+    const double began = b->clock();
+    measure_one(b, plan);
+    wi_share_measured(&b->share, began, b->clock());
+    return WEFT_OK;
+}

@@ -1,0 +1,231 @@
+/* Tuning between the runs of a plan: its share of the time is kept, by a clock that the test moves; the plan's results keep
+ * their bits; and what was found serves plans that are made later, in this context and in others. */
+#include "support/fixture.h"
+
+#include "cl/choices.h"
+#include "cl/context.h"
+#include "kernels/site_name.h"
+#include "plan/compiled_plan.h"
+#include "support/checks.h"
+#include "support/scratch.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 24, WIDTH = 40, STEPS = 600 };
+
+/* ---- the account ---- */
+
+static void measurements_keep_their_share(void **state) {
+    static const double shares[] = {0.01, 0.05, 0.5};
+    test_random random = test_random_named("share", 0);
+    (void)state;
+    for (int s = 0; s < 3; s++) {
+        wi_share share = {.share = shares[s]};
+        double now = 1000.0, began = now, spent = 0.0, longest = 0.0;
+        int pieces = 0;
+        for (int run = 0; run < 5000; run++) {
+            now += test_random_between(&random, 0.0, 0.1);
+            assert_true(spent <= shares[s] * (now - began - spent) + longest);
+            if (!wi_share_run(&share, now)) continue;
+            const double piece = test_random_between(&random, 0.0, 1.0);
+            wi_share_measured(&share, now, now + piece);
+            now += piece;
+            spent += piece;
+            longest = piece > longest ? piece : longest;
+            pieces++;
+        }
+        assert_true(spent >= 0.9 * shares[s] * (now - began - spent));
+        assert_true(pieces >= 4);
+    }
+}
+
+/* A program that pauses for a day has not earned an hour of measurements. */
+static void pauses_do_not_count(void **state) {
+    wi_share share = {.share = 0.1};
+    (void)state;
+    assert_false(wi_share_run(&share, 0.0));
+    assert_true(wi_share_run(&share, 86400.0));
+    wi_share_measured(&share, 86400.0, 86400.0 + 0.1 * wi_share_longest);
+    assert_false(wi_share_run(&share, 86400.0 + 0.1 * wi_share_longest));
+    assert_true(wi_share_run(&share, 86400.0 + 0.2 * wi_share_longest));
+}
+
+/* ---- a plan at work ---- */
+
+/* A run takes a second; each look at the clock a sixteenth of one, and so does a measurement, between two of them. */
+static double time_now;
+static const double look = 0.0625;
+
+static double test_clock(void) {
+    return time_now += look;
+}
+
+typedef struct training {
+    weft_context *context;
+    weft_graph *graph;
+    weft_tensor *x, *outputs[1 + WEFT_MAX_UPDATES];
+    size_t count;
+    weft_plan *plan;
+} training;
+
+static weft_plan *make_plan(const training *t) {
+    static float x[BATCH * WIDTH];
+    const weft_plan_options options = {WEFT_PLAN_OPTIONS_INIT, .batch = BATCH};
+    weft_plan *plan = NULL;
+    for (int i = 0; i < BATCH * WIDTH; i++) x[i] = (float)(i * 7 % 11 - 5) * 0.2f;
+    assert_weft_ok(weft_plan_create(&plan, t->outputs, 1 + t->count, &options));
+    assert_weft_ok(weft_plan_write(plan, t->x, x, sizeof x));
+    return plan;
+}
+
+static training begin_limited(const char *folder, double share, size_t memory_limit) {
+    training t = {.context = test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .seed = 2,
+                      .cache_dir = folder, .tuning_share = share, .memory_limit = memory_limit})};
+    const weft_optimizer sgd = weft_sgd(0.01f);
+    assert_weft_ok(weft_graph_create(&t.graph, t.context));
+    t.x = weft_input(t.graph, "x", WEFT_F32, WIDTH);
+    t.outputs[0] = weft_mean(weft_square(weft_linear(t.x, WIDTH)));
+    assert_weft_ok(weft_minimize(t.outputs[0], &sgd, t.outputs + 1, WEFT_MAX_UPDATES, &t.count));
+    t.plan = make_plan(&t);
+    return t;
+}
+
+static training begin(const char *folder, double share) {
+    return begin_limited(folder, share, 0);
+}
+
+static void end(training *t) {
+    weft_plan_release(t->plan);
+    weft_graph_release(t->graph);
+    weft_context_release(t->context);
+}
+
+static void train(training *t, int steps, float *losses) {
+    for (int i = 0; i < steps; i++) {
+        time_now += 1.0;
+        assert_weft_ok(weft_plan_run(t->plan));
+        assert_weft_ok(weft_plan_read(t->plan, t->outputs[0], &losses[i], sizeof *losses));
+    }
+}
+
+/* The first site that is tuned. */
+static const wi_step *tuned_step(const weft_plan *plan, char name[WI_SITE_NAME]) {
+    for (size_t i = 0; i < plan->partition.step_count; i++) {
+        const wi_step *const step = plan->partition.steps[i];
+        if (step->kind != WI_STEP_PRODUCT) continue;
+        const wi_kernel_site site = wi_step_site(&plan->partition, step);
+        wi_site_name(name, site.node->op, &site);
+        return step;
+    }
+    fail_msg("the plan has no product");
+    return NULL;
+}
+
+/* That is what both a plan made now and one made in a later process should use. */
+static void assert_served(const training *t, const weft_plan *plan) {
+    char name[WI_SITE_NAME], kernel[WI_KERNEL_NAME];
+    const wi_step *const step = tuned_step(plan, name);
+    const wi_choice *const choice = wi_choices_find(wi_context_device(t->context), name);
+    assert_non_null(choice);
+    wi_kernel_name(kernel, step->selection->chosen, step->selection->variant);
+    assert_string_equal(kernel, choice->kernel);
+}
+
+static void a_plan_is_tuned_between_its_runs(void **state) {
+    static float usual[STEPS], tuned[STEPS];
+    const double share = 0.1;
+    (void)state;
+    char *const folder = scratch_make();
+    training t = begin(folder, -1);
+    assert_null(t.plan->background);
+    train(&t, STEPS, usual);
+    end(&t);
+    t = begin(folder, share);
+    wi_background *const b = t.plan->background;
+    assert_non_null(b);
+    b->clock = test_clock;
+    int runs = 0;
+    for (; runs < STEPS && !b->ended; runs++) {
+        train(&t, 1, &tuned[runs]);
+        assert_true(b->pieces * look <= share * (1.0 + 2 * look) * runs + look);
+    }
+    assert_true(b->ended && b->tuner.sites >= 1 && b->tuner.tried > b->tuner.sites);
+    assert_true(b->pieces >= b->tuner.tried); /* one at a time */
+    train(&t, STEPS - runs, tuned + runs);
+    assert_memory_equal(tuned, usual, sizeof usual);
+    weft_plan *const next = make_plan(&t);
+    assert_served(&t, next);
+    weft_plan_release(next);
+    end(&t);
+    t = begin(folder, share);
+    assert_served(&t, t.plan);
+    t.plan->background->clock = test_clock;
+    train(&t, 20, tuned);
+    assert_true(t.plan->background->ended && t.plan->background->pieces == 0); /* all is known */
+    end(&t);
+    scratch_remove(folder);
+}
+
+/* Without a cache folder choices are for plans of the same context. */
+static void no_folder_is_needed(void **state) {
+    static float losses[STEPS];
+    (void)state;
+    training t = begin("", 0.5);
+    t.plan->background->clock = test_clock;
+    for (int i = 0; i < STEPS && !t.plan->background->ended; i++) train(&t, 1, losses);
+    assert_true(t.plan->background->ended && t.plan->background->tuner.sites >= 1);
+    weft_plan *const next = make_plan(&t);
+    assert_served(&t, next);
+    weft_plan_release(next);
+    end(&t);
+}
+
+/* A plan may go in the middle of a site, and what a limit of memory has no room for is passed over. */
+static void a_plan_may_end_at_any_time(void **state) {
+    static float losses[STEPS];
+    (void)state;
+    for (int runs = 3; runs < 12; runs += 4) {
+        training t = begin("", 0.5);
+        t.plan->background->clock = test_clock;
+        train(&t, runs, losses);
+        end(&t);
+    }
+    training t = begin("", 0.5);
+    size_t held;
+    weft_context_memory(t.context, &held, NULL);
+    end(&t);
+    t = begin_limited("", 0.5, held + 64);
+    t.plan->background->clock = test_clock;
+    train(&t, 40, losses);
+    assert_true(t.plan->background->ended && t.plan->background->tuner.sites == 0);
+    end(&t);
+}
+
+static void wrong_shares_are_refused(void **state) {
+    weft_context *context = NULL;
+    weft_context_options options = {WEFT_CONTEXT_OPTIONS_INIT, .tuning_share = 0.6};
+    (void)state;
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_context_create(&context, &options), "tuning_share", "0.5");
+    assert_int_equal(setenv("WEFT_TUNING_SHARE", "much", 1), 0);
+    assert_weft_fails(WEFT_ERROR_ARGUMENT, weft_context_create(&context, NULL), "WEFT_TUNING_SHARE", "much");
+    assert_int_equal(setenv("WEFT_TUNING_SHARE", "0.25", 1), 0);
+    context = test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT});
+    assert_true(wi_context_device(context)->tuning_share == 0.25);
+    weft_context_release(context);
+    context = test_context_open((weft_context_options){WEFT_CONTEXT_OPTIONS_INIT, .tuning_share = -1});
+    assert_true(wi_context_device(context)->tuning_share <= 0);
+    weft_context_release(context);
+    assert_int_equal(unsetenv("WEFT_TUNING_SHARE"), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(measurements_keep_their_share),
+        cmocka_unit_test(pauses_do_not_count),
+        cmocka_unit_test(a_plan_is_tuned_between_its_runs),
+        cmocka_unit_test(no_folder_is_needed),
+        cmocka_unit_test(a_plan_may_end_at_any_time),
+        cmocka_unit_test(wrong_shares_are_refused),
+    };
+    return test_finish(cmocka_run_group_tests(tests, NULL, NULL));
+}
