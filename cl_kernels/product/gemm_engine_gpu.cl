@@ -104,15 +104,22 @@ __attribute__((always_inline)) static inline void weft_engine_put_rows(__local u
     at[56 * WEFT_ENGINE_PITCH] = numbers.s7;
 }
 
-/* Of a tile of `rows`: the row and the step of k at which chunk e begins, along k or along rows. */
-#define WEFT_ENGINE_ROW_OF(e, rows, along)  ((along) ? (e) / WEFT_ENGINE_CHUNKS : (e) % ((rows) / 8) * 8)
-#define WEFT_ENGINE_STEP_OF(e, rows, along) ((along) ? (e) % WEFT_ENGINE_CHUNKS * 8 : (e) / ((rows) / 8))
+/* What a lane holds of A: words of two numbers, or single ones. */
+#ifndef WEFT_ENGINE_A_TYPE
+#define WEFT_ENGINE_A_TYPE uint
+#endif
 
-/* The words that a lane holds of the fragment whose first row (column) is `origin`, at `step`. */
-#define WEFT_ENGINE_TAKE(words, count, tile, origin, step, ROW, PAIR)                                        \
+/* Zero; for compilers that keep every address of local memory in registers from block to block, a zero that they do not know. */
+#ifndef WEFT_ENGINE_LATE
+#define WEFT_ENGINE_LATE(start, m) 0
+#endif
+
+/* The words (numbers) that a lane holds of the fragment whose first row (column) is `origin`, at `step`. */
+#define WEFT_ENGINE_ROW_WORDS(type) (WEFT_ENGINE_PITCH * 16 / (int)sizeof(type))
+#define WEFT_ENGINE_TAKE(type, words, count, tile, origin, step, ROW, PAIR)                                  \
     WEFT_UNROLL for (int weft_i = 0; weft_i < (count); ++weft_i)(words)[weft_i] =                            \
-        ((__local const uint *)(tile))[4 * WEFT_ENGINE_PITCH * ((origin) + ROW(lane, weft_i)) + (step) / 2 + \
-                                       PAIR(lane, weft_i)]
+        ((__local const type *)(tile))[WEFT_ENGINE_ROW_WORDS(type) * ((origin) + ROW(lane, weft_i)) +        \
+                                       (step)*2 / (int)sizeof(type) + PAIR(lane, weft_i)]
 
 #define WEFT_ENGINE_SUB_GROUPS (WEFT_ENGINE_WARPS_DOWN * WEFT_ENGINE_WARPS_ACROSS)
 #define WEFT_ENGINE_GROUP      (WEFT_ENGINE_LANES * WEFT_ENGINE_SUB_GROUPS)
@@ -124,19 +131,25 @@ __attribute__((always_inline)) static inline void weft_engine_put_rows(__local u
 #define WEFT_ENGINE_WIDTH        (WEFT_ENGINE_WARPS_ACROSS * WEFT_ENGINE_ACROSS * WEFT_ENGINE_COLUMNS)
 #define WEFT_ENGINE_COPIES(rows) ((rows)*WEFT_ENGINE_CHUNKS / WEFT_ENGINE_GROUP)
 
+/* An item's chunks of a tile of `rows` begin at row and step, and are so many rows (along k) or steps (along rows) apart. */
+#define WEFT_ENGINE_ROW_OF(rows, along)  ((along) ? item / WEFT_ENGINE_CHUNKS : item % ((rows) / 8) * 8)
+#define WEFT_ENGINE_STEP_OF(rows, along) ((along) ? item % WEFT_ENGINE_CHUNKS * 8 : item / ((rows) / 8))
+#define WEFT_ENGINE_HOP(rows, along)     (WEFT_ENGINE_GROUP / ((along) ? WEFT_ENGINE_CHUNKS : (rows) / 8))
+
 /* A function for A and one for B: an item's chunks of the `rows` rows from `from` on, `across` elements apart, of which
  * `limit` are in the matrix, and of steps of k, `down` apart, of which there are `depth`. */
 #define WEFT_ENGINE_FETCH(fetch, OF, rows)                                                                   \
     __attribute__((always_inline)) static inline void WEFT_NAME(fetch)(uint4 * chunks,                       \
-        __global const OF(WEFT_T_) * from, int limit, int depth, long across, long down, int item) {         \
-        const int along = down == 1;                                                                         \
-        const long next = along ? down : across;                                                             \
-        const int wide = next == 1 && OF(WEFT_ENGINE_WIDE_)(from, along ? across : down);                    \
-        WEFT_UNROLL for (int j = 0; j < WEFT_ENGINE_COPIES(rows); ++j) {                                     \
-            const int e = item + j * WEFT_ENGINE_GROUP;                                                      \
-            const int i = WEFT_ENGINE_ROW_OF(e, rows, along), p = WEFT_ENGINE_STEP_OF(e, rows, along);       \
-            const int count = i < limit && p < depth ? (along ? depth - p : limit - i) : 0;                  \
-            __global const OF(WEFT_T_) *const at = from + i * across + p * down;                             \
+        __global const OF(WEFT_T_) * from, int limit, int depth, long across, long down, uint item) {        \
+        const int along = down == 1, hop = WEFT_ENGINE_HOP(rows, along);                                     \
+        const long next = along ? down : across, other = along ? across : down;                              \
+        const int wide = next == 1 && OF(WEFT_ENGINE_WIDE_)(from, other);                                    \
+        const int i = (int)WEFT_ENGINE_ROW_OF(rows, along), p = (int)WEFT_ENGINE_STEP_OF(rows, along);       \
+        const int own = along ? i : p, bound = along ? limit : depth;                                        \
+        const int rest = along ? depth - p : limit - i;                                                      \
+        __global const OF(WEFT_T_) *at = from + i * across + p * down;                                       \
+        WEFT_UNROLL for (int j = 0; j < WEFT_ENGINE_COPIES(rows); ++j, at += hop * other) {                  \
+            const int count = own + j * hop < bound ? rest : 0;                                              \
             if (wide && count >= 8) {                                                                        \
                 chunks[j] = WEFT_ENGINE_CHUNK_OF(OF(WEFT_ENGINE_CHUNK_), at, WEFT_ENGINE_FORMAT);            \
                 continue;                                                                                    \
@@ -157,15 +170,17 @@ WEFT_ENGINE_FETCH(fetch_b, WEFT_OF_B, WEFT_ENGINE_WIDTH)
 
 /* An item's chunks into a tile: along k at once, along rows number by number. */
 #define WEFT_ENGINE_PUT(tile, chunks, rows, along)                                                           \
-    WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_ENGINE_COPIES(rows); ++weft_j) {                          \
-        const int weft_e = item + weft_j * WEFT_ENGINE_GROUP;                                                \
-        const int weft_row = WEFT_ENGINE_ROW_OF(weft_e, rows, along);                                        \
-        const int weft_step = WEFT_ENGINE_STEP_OF(weft_e, rows, along);                                      \
-        if (along)                                                                                           \
-            (tile)[weft_row * WEFT_ENGINE_PITCH + weft_step / 8] = (chunks)[weft_j];                         \
-        else                                                                                                 \
-            weft_engine_put_rows(                                                                            \
-                (__local ushort *)(tile) + weft_row * 8 * WEFT_ENGINE_PITCH + weft_step, (chunks)[weft_j]);  \
+    if (along) {                                                                                             \
+        __local uint4 *const weft_at =                                                                       \
+            (tile) + WEFT_ENGINE_ROW_OF(rows, 1) * WEFT_ENGINE_PITCH + WEFT_ENGINE_STEP_OF(rows, 1) / 8;     \
+        WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_ENGINE_COPIES(rows); ++weft_j)                        \
+            weft_at[weft_j * WEFT_ENGINE_HOP(rows, 1) * WEFT_ENGINE_PITCH] = (chunks)[weft_j];               \
+    } else {                                                                                                 \
+        __local ushort *const weft_at = (__local ushort *)(tile) +                                           \
+                                        WEFT_ENGINE_ROW_OF(rows, 0) * 8 * WEFT_ENGINE_PITCH +                \
+                                        WEFT_ENGINE_STEP_OF(rows, 0);                                        \
+        WEFT_UNROLL for (int weft_j = 0; weft_j < WEFT_ENGINE_COPIES(rows); ++weft_j)                        \
+            weft_engine_put_rows(weft_at + weft_j * WEFT_ENGINE_HOP(rows, 0), (chunks)[weft_j]);             \
     }
 
 /* Work-group (columns, rows, batch). */
@@ -176,7 +191,8 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     __local uint4 a_tile[WEFT_ENGINE_HEIGHT * WEFT_ENGINE_PITCH],
         b_tile[WEFT_ENGINE_WIDTH * WEFT_ENGINE_PITCH];
     WEFT_ENGINE_SHARED(shared)
-    const int item = (int)get_local_id(0), lane = item % WEFT_ENGINE_LANES, warp = item / WEFT_ENGINE_LANES;
+    const uint item = (uint)get_local_id(0);
+    const int lane = (int)(item % WEFT_ENGINE_LANES), warp = (int)(item / WEFT_ENGINE_LANES);
     const int top = (int)get_group_id(1) * WEFT_ENGINE_HEIGHT,
               left = (int)get_group_id(0) * WEFT_ENGINE_WIDTH;
     const int batch = (int)get_group_id(2);
@@ -193,22 +209,26 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
     WEFT_NAME(fetch_a)(a_next, a, m - top, k, a_row, a_column, item);
     WEFT_NAME(fetch_b)(b_next, b, n - left, k, b_column, b_row, item);
     for (int start = 0; start < k; start += WEFT_ENGINE_STEP) {
-        const int rest = k - start - WEFT_ENGINE_STEP;
-        WEFT_ENGINE_PUT(a_tile, a_next, WEFT_ENGINE_HEIGHT, a_column == 1)
-        WEFT_ENGINE_PUT(b_tile, b_next, WEFT_ENGINE_WIDTH, b_row == 1)
+        const int rest = k - start - WEFT_ENGINE_STEP, late = WEFT_ENGINE_LATE(start, m);
+        WEFT_ENGINE_PUT(a_tile + late, a_next, WEFT_ENGINE_HEIGHT, a_column == 1)
+        WEFT_ENGINE_PUT(b_tile + late, b_next, WEFT_ENGINE_WIDTH, b_row == 1)
         barrier(CLK_LOCAL_MEM_FENCE);
         a += WEFT_ENGINE_STEP * a_column;
         b += WEFT_ENGINE_STEP * b_row;
         if (rest > 0) {
-            WEFT_NAME(fetch_a)(a_next, a, m - top, rest, a_row, a_column, item);
-            WEFT_NAME(fetch_b)(b_next, b, n - left, rest, b_column, b_row, item);
+            WEFT_NAME(fetch_a)(a_next, a, m - top, rest, a_row, a_column, item + (uint)late);
+            WEFT_NAME(fetch_b)(b_next, b, n - left, rest, b_column, b_row, item + (uint)late);
         }
         WEFT_UNROLL for (int p = 0; p < WEFT_ENGINE_STEP; p += WEFT_ENGINE_DEPTH) {
-            uint x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A], y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];
-            WEFT_UNROLL for (int i = 0; i < WEFT_ENGINE_DOWN; ++i) WEFT_ENGINE_TAKE(x[i], WEFT_ENGINE_A,
-                a_tile, row + i * WEFT_ENGINE_ROWS, p, WEFT_ENGINE_A_ROW, WEFT_ENGINE_A_PAIR);
-            WEFT_UNROLL for (int j = 0; j < WEFT_ENGINE_ACROSS; ++j) WEFT_ENGINE_TAKE(y[j], WEFT_ENGINE_B,
-                b_tile, column + j * WEFT_ENGINE_COLUMNS, p, WEFT_ENGINE_B_COLUMN, WEFT_ENGINE_B_PAIR);
+            const int origin = WEFT_ENGINE_LATE(start + p, m);
+            WEFT_ENGINE_A_TYPE x[WEFT_ENGINE_DOWN][WEFT_ENGINE_A];
+            uint y[WEFT_ENGINE_ACROSS][WEFT_ENGINE_B];
+            WEFT_UNROLL for (int i = 0; i < WEFT_ENGINE_DOWN; ++i)
+                WEFT_ENGINE_TAKE(WEFT_ENGINE_A_TYPE, x[i], WEFT_ENGINE_A, a_tile,
+                    origin + row + i * WEFT_ENGINE_ROWS, p, WEFT_ENGINE_A_ROW, WEFT_ENGINE_A_PAIR);
+            WEFT_UNROLL for (int j = 0; j < WEFT_ENGINE_ACROSS; ++j)
+                WEFT_ENGINE_TAKE(uint, y[j], WEFT_ENGINE_B, b_tile, origin + column + j * WEFT_ENGINE_COLUMNS,
+                    p, WEFT_ENGINE_B_COLUMN, WEFT_ENGINE_B_PAIR);
             WEFT_ENGINE_MULTIPLY(WEFT_ENGINE_FORMAT, sums, x, y, shared);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -226,6 +246,9 @@ __kernel __attribute__((reqd_work_group_size(WEFT_ENGINE_GROUP, 1, 1))) WEFT_ENG
 #undef WEFT_ENGINE_WIDTH
 #undef WEFT_ENGINE_COPIES
 #undef WEFT_ENGINE_PUT
+#undef WEFT_ENGINE_ROW_OF
+#undef WEFT_ENGINE_STEP_OF
+#undef WEFT_ENGINE_HOP
 #ifdef WEFT_ENGINE_ALONE
 #undef WEFT_ENGINE_ALONE
 #undef WEFT_ENGINE_FORMAT

@@ -16,6 +16,8 @@
     ROW(wi_gemm_wmma)                                                                                        \
     ROW(wi_gemm_wmma12)                                                                                      \
     ROW(wi_gemm_mfma)                                                                                        \
+    ROW(wi_gemm_xmx8)                                                                                        \
+    ROW(wi_gemm_xmx16)                                                                                       \
     ROW(wi_gemm_cpu_row)                                                                                     \
     ROW(wi_gemm_cpu_thin)                                                                                    \
     ROW(wi_gemm_cpu_direct)                                                                                  \

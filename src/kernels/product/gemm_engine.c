@@ -126,3 +126,12 @@ ENGINE(wi_gemm_wmma12, "gpu_wmma12", WI_ENGINE_WMMA12, "wmma12.clh", "wmma12_ins
 #define MFMA [LANES] = 64, [ROWS] = 32, [COLUMNS] = 32
 ENGINE(wi_gemm_mfma, "gpu_mfma", WI_ENGINE_MFMA, "mfma.clh", "mfma_instruction.clh",
     {"large", {TILE(2, 2, 2, 2, 32), MFMA}}, {"small", {TILE(2, 2, 1, 1, 32), MFMA}});
+
+/* Registers of a thread are 128 words of a lane: 32 sums, with 32 words of fragments and what is on its way. */
+#define XMX8 [LANES] = 8, [ROWS] = 8, [COLUMNS] = 8
+ENGINE(wi_gemm_xmx8, "gpu_xmx8", WI_ENGINE_XMX8, "xmx8.clh", "xmx8_instruction.clh",
+    {"large", {TILE(8, 4, 2, 2, 32), XMX8}}, {"small", {TILE(4, 4, 2, 2, 32), XMX8}});
+
+#define XMX16 [LANES] = 16, [ROWS] = 8, [COLUMNS] = 16
+ENGINE(wi_gemm_xmx16, "gpu_xmx16", WI_ENGINE_XMX16, "xmx16.clh", "xmx16_instruction.clh",
+    {"large", {TILE(8, 4, 2, 2, 32), XMX16}}, {"small", {TILE(4, 2, 2, 2, 32), XMX16}});
